@@ -1,0 +1,76 @@
+/**
+ * Names that live in a user's cluster or subscription: labels, annotations, taints, finalizers, tags. Karpenter's are
+ * kept letter for letter, so that what was written for Karpenter or AKS Node Auto Provisioning works unchanged; ours are
+ * under `nodewright.dev`.
+ */
+
+export const KARPENTER_GROUP = 'karpenter.sh';
+export const AZURE_GROUP = 'karpenter.azure.com';
+
+export const label = {
+  nodePool: 'karpenter.sh/nodepool',
+  capacityType: 'karpenter.sh/capacity-type',
+  registered: 'karpenter.sh/registered',
+  initialized: 'karpenter.sh/initialized',
+  doNotSyncTaints: 'karpenter.sh/do-not-sync-taints',
+  nodeClass: 'karpenter.azure.com/aksnodeclass',
+  excludeFromLoadBalancers: 'node.kubernetes.io/exclude-from-external-load-balancers',
+  instanceType: 'node.kubernetes.io/instance-type',
+  zone: 'topology.kubernetes.io/zone',
+  region: 'topology.kubernetes.io/region',
+  arch: 'kubernetes.io/arch',
+  os: 'kubernetes.io/os',
+  hostname: 'kubernetes.io/hostname',
+  skuName: 'karpenter.azure.com/sku-name',
+  skuFamily: 'karpenter.azure.com/sku-family',
+  skuSeries: 'karpenter.azure.com/sku-series',
+  skuVersion: 'karpenter.azure.com/sku-version',
+  skuCpu: 'karpenter.azure.com/sku-cpu',
+  skuMemory: 'karpenter.azure.com/sku-memory',
+  placementScope: 'karpenter.azure.com/placement-scope',
+  azureCluster: 'kubernetes.azure.com/cluster',
+  azureMode: 'kubernetes.azure.com/mode',
+  scaleSetPriority: 'kubernetes.azure.com/scalesetpriority',
+  priority: 'kubernetes.azure.com/priority',
+} as const;
+
+export const annotation = {
+  doNotDisrupt: 'karpenter.sh/do-not-disrupt',
+  nodePoolHash: 'karpenter.sh/nodepool-hash',
+  nodePoolHashVersion: 'karpenter.sh/nodepool-hash-version',
+  nodeClassHash: 'karpenter.azure.com/aksnodeclass-hash',
+  nodeClassHashVersion: 'karpenter.azure.com/aksnodeclass-hash-version',
+  terminationTimestamp: 'karpenter.sh/nodeclaim-termination-timestamp',
+  minValuesRelaxed: 'karpenter.sh/nodeclaim-min-values-relaxed',
+  /** The decision that created a NodeClaim: the name of its record in the `decisions` container. */
+  decision: 'nodewright.dev/decision',
+  /** The offering a NodeClaim was planned for, `size/zone/capacityType`; launch tries it first. */
+  plannedOffering: 'nodewright.dev/planned-offering',
+  /** How often launching a NodeClaim was tried, so that names and back-off survive any process. */
+  launchAttempt: 'nodewright.dev/launch-attempt',
+  /** Why a NodeClaim is being removed before its time: written once, so that a second notice changes nothing. */
+  interruption: 'nodewright.dev/interruption',
+} as const;
+
+export const finalizer = 'karpenter.sh/termination';
+
+export const taint = {
+  unregistered: { key: 'karpenter.sh/unregistered', effect: 'NoExecute' },
+  disrupted: { key: 'karpenter.sh/disrupted', effect: 'NoSchedule' },
+} as const;
+
+/** Tags on VMs and NICs. Azure refuses `/` in tag names, so Karpenter's keys carry `_` in its place. */
+export const tag = {
+  cluster: 'karpenter.azure.com_cluster',
+  nodePool: 'karpenter.sh_nodepool',
+  billing: 'compute.aks.billing',
+} as const;
+
+/** The Lease that carries the generation: a compare-and-set counter that orders plans and fences late writers. */
+export const generationLease = 'nodewright-generation';
+
+/** The Lease whose holder is the relay that publishes. Karpenter's name, which dashboards and suites look for. */
+export const relayLease = 'karpenter-leader-election';
+
+/** Blob containers. */
+export const container = { snapshots: 'snapshots', decisions: 'decisions', catalog: 'catalog' } as const;

@@ -1,0 +1,53 @@
+/** One Service Bus queue, as Bicep, the sandbox's broker and the senders must agree on it. Durations in milliseconds. */
+export interface QueueSettings {
+  readonly name: string;
+  /** With sessions, messages of one session arrive in order and to one receiver at a time. */
+  readonly requiresSession: boolean;
+  readonly lockDurationMs: number;
+  /** Deliveries before a message goes to the dead-letter queue. */
+  readonly maxDeliveryCount: number;
+  /** Null: no duplicate detection. Otherwise a second message with the same id within the window is dropped. */
+  readonly duplicateDetectionWindowMs: number | null;
+}
+
+const MINUTE = 60_000;
+
+/** Hints that a cluster's pods, pools or capacity changed. Session: the cluster. Read in batches by `provision`. */
+export const podsQueue: QueueSettings = {
+  name: 'pods',
+  requiresSession: true,
+  // A batch is never renewed by the host, so the lock must outlast the batching window plus one plan.
+  lockDurationMs: 5 * MINUTE,
+  maxDeliveryCount: 10,
+  duplicateDetectionWindowMs: 10 * MINUTE,
+};
+
+/** Hints that one NodeClaim, NodePool or AKSNodeClass may be able to move on. Session: the object. Read by `follow`. */
+export const claimsQueue: QueueSettings = {
+  name: 'claims',
+  requiresSession: true,
+  lockDurationMs: 5 * MINUTE,
+  maxDeliveryCount: 10,
+  duplicateDetectionWindowMs: 10 * MINUTE,
+};
+
+/** Interruption notices: from the relay's node conditions, and from Event Grid where it is routed here. Read by `interrupt`. */
+export const signalsQueue: QueueSettings = {
+  name: 'signals',
+  requiresSession: false,
+  lockDurationMs: 1 * MINUTE,
+  maxDeliveryCount: 10,
+  duplicateDetectionWindowMs: 10 * MINUTE,
+};
+
+/** Messages that no retry can help, with the reason and the function that refused them as properties. Read by people. */
+export const poisonQueue: QueueSettings = {
+  name: 'poison',
+  requiresSession: false,
+  lockDurationMs: 1 * MINUTE,
+  maxDeliveryCount: 10,
+  duplicateDetectionWindowMs: null,
+};
+
+/** Every queue of a deployment. */
+export const queues: ReadonlyArray<QueueSettings> = [podsQueue, claimsQueue, signalsQueue, poisonQueue];
