@@ -1,0 +1,29 @@
+import type { MicroUsdPerHour } from '../quantity/units.ts';
+import type { ResourceList } from './manifest.ts';
+
+export type CapacityType = 'spot' | 'on-demand';
+
+/** An instance type in one zone with one capacity type. */
+export interface Offering {
+  /** `westeurope-1`, or `0` for a VM without a zone, as AKS labels it. */
+  readonly zone: string;
+  readonly capacityType: CapacityType;
+  readonly price: MicroUsdPerHour;
+  /** False while Azure has refused it lately, or quota does not allow it. Such an offering is never launched. */
+  readonly available: boolean;
+  /** Further labels that hold for this offering only, such as `karpenter.azure.com/placement-scope`. */
+  readonly labels: Readonly<Record<string, string>>;
+}
+
+/** A VM size as one NodePool's node class would run it. Allocatable = capacity − overhead, per resource, floored at 0. */
+export interface InstanceType {
+  readonly name: string;
+  /** Label key to the values a node of this size may have. One value: a fact. Several: the launch decides. */
+  readonly labels: Readonly<Record<string, ReadonlyArray<string>>>;
+  readonly capacity: ResourceList;
+  readonly overhead: ResourceList;
+  readonly offerings: ReadonlyArray<Offering>;
+}
+
+/** The instance types each NodePool may use, by the pool's name. Pools that share a node class share the array. */
+export type Catalog = ReadonlyMap<string, ReadonlyArray<InstanceType>>;

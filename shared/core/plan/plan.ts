@@ -1,0 +1,67 @@
+import type { CapacityType } from '../model/catalog.ts';
+import type { Labels, Requirement, ResourceList, Taint } from '../model/manifest.ts';
+import type { MicroUsdPerHour } from '../quantity/units.ts';
+
+/** A pod as plans name it: `namespace/name`, and the uid that tells it from a later pod of the same name. */
+export interface PodReference {
+  readonly name: string;
+  readonly uid: string;
+}
+
+/** One offering of one size, ready to launch. */
+export interface PlannedOffering {
+  readonly instanceType: string;
+  readonly zone: string;
+  readonly capacityType: CapacityType;
+  readonly price: MicroUsdPerHour;
+}
+
+/** A node to be created, with every choice made. Its order in the plan gives it its name when the plan is committed. */
+export interface PlannedClaim {
+  readonly nodePool: string;
+  readonly offering: PlannedOffering;
+  /** What to launch when that one is refused, best first. Each holds the claim's pods and meets its requirements. */
+  readonly fallbacks: ReadonlyArray<PlannedOffering>;
+  /** The next best choice and what it would cost more; null when there is none. */
+  readonly runnerUp: PlannedOffering | null;
+  /** The NodeClaim's `spec.requirements`: the pool's, narrowed by the pods, with the instance types still possible. */
+  readonly requirements: ReadonlyArray<Requirement>;
+  readonly labels: Labels;
+  readonly annotations: Readonly<Record<string, string>>;
+  readonly taints: ReadonlyArray<Taint>;
+  readonly startupTaints: ReadonlyArray<Taint>;
+  /** The pods' requests and the daemons' together: the NodeClaim's `spec.resources.requests`. */
+  readonly requests: ResourceList;
+  readonly pods: ReadonlyArray<PodReference>;
+}
+
+/** Pods that fit capacity which exists, or is on its way. */
+export interface Nomination {
+  readonly target: { readonly kind: 'node'; readonly name: string } | { readonly kind: 'claim'; readonly name: string };
+  readonly pods: ReadonlyArray<PodReference>;
+}
+
+/** Why one NodePool could not take a pod: the first rule that ruled it out. `fix` says what would let it in. */
+export interface Refusal {
+  /** Null when the reason does not concern one pool, such as a missing volume claim. */
+  readonly nodePool: string | null;
+  readonly rule: string;
+  readonly detail: string;
+  readonly fix: string;
+}
+
+export interface LeftPod {
+  readonly pod: PodReference;
+  readonly refusals: ReadonlyArray<Refusal>;
+}
+
+/** What to do, and why the rest was left undone. Complete: executing it needs no further choice. */
+export interface Plan {
+  readonly claims: ReadonlyArray<PlannedClaim>;
+  readonly nominations: ReadonlyArray<Nomination>;
+  readonly left: ReadonlyArray<LeftPod>;
+  /** Of the planned claims together. */
+  readonly cost: MicroUsdPerHour;
+  /** No plan for the same pods can cost less. Certified in integers; 0 when nothing better is known. */
+  readonly lowerBound: MicroUsdPerHour;
+}
