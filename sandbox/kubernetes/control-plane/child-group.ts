@@ -1,0 +1,85 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { closeSync, openSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+/** How long a child may take to end by itself before it is killed; a control plane that is thrown away needs no more. */
+const END_MS = 2_000;
+/** Lines of a child's log that an error shows. */
+const LOG_TAIL_LINES = 15;
+
+/**
+ * Reads process ids, one per line, until its input ends, and then kills them: the input ends when the parent ends, in
+ * whatever way. An empty line means that there is nobody left to kill.
+ */
+const WATCHDOG =
+  'pids=""; while read -r pid; do if [ -z "$pid" ]; then pids=""; else pids="$pids $pid"; fi; done; [ -n "$pids" ] && kill -9 $pids';
+
+/** A program to run: its log goes to `<logs>/<name>.log`. */
+export interface Program {
+  readonly name: string;
+  readonly path: string;
+  readonly args: ReadonlyArray<string>;
+}
+
+/** Children that never outlive their parent. */
+export interface ChildGroup {
+  start(program: Program): void;
+  /** Throws, with the end of its log, when a child has ended by itself. */
+  throwIfEnded(): void;
+  /** The last lines of a child's log, empty when it wrote none. */
+  tail(name: string): string;
+  /** Ends all children, the last started first, and resolves when they are gone. */
+  close(): Promise<void>;
+}
+
+/** Opens a group of children whose logs go to the folder `logs`, which must exist. */
+export function openChildGroup(logs: string): ChildGroup {
+  const children = new Map<string, ChildProcess>();
+  const ended = new Map<string, string>();
+  // Detached: a Ctrl-C in the terminal reaches the children's parent, not the watchdog.
+  const watchdog = spawn('/bin/sh', ['-c', WATCHDOG], { stdio: ['pipe', 'ignore', 'ignore'], detached: true });
+  watchdog.stdin.on('error', () => undefined);
+  watchdog.unref();
+  const tail = (name: string): string => lastLines(join(logs, `${name}.log`));
+  return {
+    tail,
+    start: ({ name, path, args }) => {
+      const log = openSync(join(logs, `${name}.log`), 'w');
+      // Detached as well, so that a Ctrl-C leaves the order of ending to `close`.
+      const child = spawn(path, args, { stdio: ['ignore', log, log], detached: true });
+      closeSync(log);
+      child.on('error', (error) => ended.set(name, error.message));
+      child.on('exit', (code, signal) => ended.set(name, `ended with ${signal ?? `code ${code}`}`));
+      if (child.pid !== undefined) watchdog.stdin.write(`${child.pid}\n`);
+      child.unref();
+      children.set(name, child);
+    },
+    throwIfEnded: () => {
+      for (const [name, how] of ended) throw new Error(`${name} ${how}; its log ends:\n${tail(name)}`);
+    },
+    close: async () => {
+      for (const child of [...children.values()].toReversed()) await end(child);
+      watchdog.stdin.write('\n');
+      watchdog.stdin.end();
+    },
+  };
+}
+
+async function end(child: ChildProcess): Promise<void> {
+  if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
+  child.ref();
+  const gone = once(child, 'exit');
+  child.kill('SIGTERM');
+  const timer = setTimeout(() => child.kill('SIGKILL'), END_MS);
+  await gone;
+  clearTimeout(timer);
+}
+
+function lastLines(path: string): string {
+  try {
+    return readFileSync(path, 'utf8').trimEnd().split('\n').slice(-LOG_TAIL_LINES).join('\n');
+  } catch {
+    return '';
+  }
+}
