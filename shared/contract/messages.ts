@@ -1,0 +1,75 @@
+import { Type, type Static } from 'typebox';
+import { parseWith } from './parse.ts';
+
+/**
+ * Messages on the queues. All are hints: they say where to look, never what is there, so one that is late, doubled, out
+ * of order or lost does no harm. New fields must be optional, since old and new code meet during an update.
+ */
+
+/** Something that provisioning depends on changed. Session and partition: the cluster. */
+export const PodsHint = Type.Object({
+  kind: Type.Literal('pods'),
+  version: Type.Literal(1),
+  cluster: Type.String({ minLength: 1, maxLength: 260 }),
+  /** The snapshot that holds the change, if the sender publishes snapshots. Receivers read the newest all the same. */
+  snapshot: Type.Union([Type.String({ maxLength: 64 }), Type.Null()]),
+  /** For people who read logs: `pods-unschedulable`, `node-lost`, `pool-changed`, `window-closed`, `sweep`. */
+  reason: Type.String({ maxLength: 256 }),
+});
+export type PodsHint = Static<typeof PodsHint>;
+
+/** One object may be able to move on. Session: `<kind>/<name>` in lower case. */
+export const ObjectHint = Type.Object({
+  kind: Type.Literal('object'),
+  version: Type.Literal(1),
+  cluster: Type.String({ minLength: 1, maxLength: 260 }),
+  object: Type.Object({
+    kind: Type.Union([Type.Literal('NodeClaim'), Type.Literal('NodePool'), Type.Literal('AKSNodeClass')]),
+    name: Type.String({ minLength: 1, maxLength: 253 }),
+  }),
+  reason: Type.String({ maxLength: 256 }),
+});
+export type ObjectHint = Static<typeof ObjectHint>;
+
+/** A machine is about to go, or has gone. `interrupt` acts on it; unknown machines are ignored. */
+export const SignalHint = Type.Object({
+  kind: Type.Literal('signal'),
+  version: Type.Literal(1),
+  cluster: Type.String({ minLength: 1, maxLength: 260 }),
+  /** Azure resource id of the VM in any casing; null when only the node's name is known. */
+  vmId: Type.Union([Type.String({ maxLength: 1024 }), Type.Null()]),
+  nodeName: Type.Union([Type.String({ maxLength: 253 }), Type.Null()]),
+  event: Type.Union([
+    Type.Literal('preempt'),
+    Type.Literal('terminate'),
+    Type.Literal('redeploy'),
+    Type.Literal('reboot'),
+    Type.Literal('freeze'),
+    Type.Literal('degraded'),
+    Type.Literal('gone'),
+  ]),
+  /** When Azure will act, milliseconds since the epoch; null when not told. */
+  notBeforeMs: Type.Union([Type.Integer({ minimum: 0 }), Type.Null()]),
+  /** The same notice by two paths carries the same id where Azure gives one. */
+  eventId: Type.Union([Type.String({ maxLength: 256 }), Type.Null()]),
+  source: Type.Union([Type.Literal('node-condition'), Type.Literal('event-grid'), Type.Literal('sweep')]),
+});
+export type SignalHint = Static<typeof SignalHint>;
+
+/** Throws TypeError naming the field when `message` is not a PodsHint of a version we know. So do the others. */
+export function parsePodsHint(message: unknown): PodsHint {
+  return parseWith(PodsHint, message, 'PodsHint');
+}
+
+export function parseObjectHint(message: unknown): ObjectHint {
+  return parseWith(ObjectHint, message, 'ObjectHint');
+}
+
+export function parseSignalHint(message: unknown): SignalHint {
+  return parseWith(SignalHint, message, 'SignalHint');
+}
+
+/** The session that keeps the hints about one object in order. */
+export function sessionOf(object: ObjectHint['object']): string {
+  return `${object.kind}/${object.name}`.toLowerCase();
+}

@@ -1,0 +1,121 @@
+import type { CapacityType, InstanceType } from '../core/model/catalog.ts';
+import type { Labels, ResourceList, Taint } from '../core/model/manifest.ts';
+import type { PlannedOffering } from '../core/plan/plan.ts';
+import type { NodeClass } from './kubernetes.ts';
+
+/** Everything a VM for one NodeClaim is made from. The VM is named after the claim, so asking twice makes one VM. */
+export interface LaunchOrder {
+  readonly claim: string;
+  readonly nodePool: string | null;
+  readonly nodeClass: NodeClass;
+  readonly offering: PlannedOffering;
+  /** As the catalog has it for this node class. */
+  readonly instanceType: InstanceType;
+  /** Labels, taints and startup taints the kubelet registers with, the unregistered taint not included. */
+  readonly labels: Labels;
+  readonly taints: ReadonlyArray<Taint>;
+  readonly startupTaints: ReadonlyArray<Taint>;
+}
+
+/** What a VM turned out to be. */
+export interface Machine {
+  readonly claim: string;
+  /** As it must stand in `Node.spec.providerID`. */
+  readonly providerId: string;
+  readonly instanceType: string;
+  readonly zone: string;
+  readonly capacityType: CapacityType;
+  readonly imageId: string;
+}
+
+/**
+ * What an offering was refused for, and so what should not be tried again for a while. `offering`: this size, zone and
+ * capacity type. `size`: this size everywhere with this capacity type. `zone`: this size in this zone, spot and on-demand.
+ * `family`: sizes of the family at least as large, with this capacity type. `spot`: all spot. `region`: everything.
+ */
+export type RefusalScope = 'offering' | 'size' | 'zone' | 'family' | 'spot' | 'region';
+
+/** What can happen when a launch is asked for. Anything else the port throws. */
+export type LaunchOutcome =
+  | { readonly kind: 'accepted'; readonly machine: Machine }
+  /** A VM of this name is there already: ours, from an earlier delivery. Its size may differ from the order's. */
+  | { readonly kind: 'exists'; readonly machine: Machine }
+  | {
+      readonly kind: 'unavailable';
+      readonly scope: RefusalScope;
+      readonly retryAfterMs: number;
+      /** Karpenter's condition reason, such as `ZonalAllocationFailure`. */
+      readonly reason: string;
+      readonly message: string;
+    }
+  /** No offering will help: policy, permissions, a class that Azure refuses. */
+  | { readonly kind: 'rejected'; readonly reason: string; readonly message: string };
+
+export type ObservedMachine =
+  | { readonly kind: 'gone' }
+  | { readonly kind: 'present'; readonly state: 'creating' | 'running' | 'deleting'; readonly machine: Machine }
+  | {
+      readonly kind: 'failed';
+      readonly machine: Machine;
+      /** Null when the failure says nothing about the offering. */
+      readonly refusal: { readonly scope: RefusalScope; readonly retryAfterMs: number } | null;
+      readonly reason: string;
+      readonly message: string;
+    };
+
+/** A VM or NIC of ours that the sweep found in the node resource group. */
+export interface InventoryItem {
+  readonly kind: 'vm' | 'nic';
+  readonly claim: string;
+  /** Milliseconds since the epoch; null when Azure does not say. */
+  readonly createdAtMs: number | null;
+}
+
+/** Azure, as far as machines go. Throws RetryableError (with Azure's Retry-After) on 429, 5xx and broken answers. */
+export interface Cloud {
+  /** NIC, then VM. Returns when Azure has accepted the VM, long before it runs. Idempotent by name. */
+  launch(order: LaunchOrder): Promise<LaunchOutcome>;
+  observe(claim: string): Promise<ObservedMachine>;
+  /** Starts, or goes on with, the removal of VM, NIC and disk. `gone` once nothing of them is left. Idempotent. */
+  delete(claim: string): Promise<'gone' | 'deleting'>;
+  /** All VMs and NICs that carry our cluster's tags. */
+  inventory(): Promise<ReadonlyArray<InventoryItem>>;
+}
+
+export type SubnetState = { readonly kind: 'ready' } | { readonly kind: 'refused'; readonly reason: string; readonly message: string };
+
+export interface NodeImage {
+  readonly id: string;
+  readonly requirements: ReadonlyArray<{
+    readonly key: string;
+    readonly operator: string;
+    readonly values: ReadonlyArray<string>;
+  }>;
+}
+
+/** Azure, as far as an AKSNodeClass's readiness goes. */
+export interface NodeClassFacts {
+  subnet(nodeClass: NodeClass): Promise<SubnetState>;
+  /** The newest images for the class, in order of preference; empty when there are none. */
+  images(nodeClass: NodeClass, kubernetesVersion: string): Promise<ReadonlyArray<NodeImage>>;
+}
+
+/** Marks an offering as refused until a time; what it covers follows from the scope. */
+export interface RefusedOffering {
+  readonly scope: RefusalScope;
+  readonly offering: PlannedOffering;
+  readonly untilMs: number;
+  readonly reason: string;
+}
+
+/** Sizes and prices, with what Azure has refused lately taken into account. Shared by all instances of the app. */
+export interface Catalogs {
+  /** All instance types that a node of `nodeClass` could have, with offerings that are not available marked so. */
+  instanceTypes(nodeClass: NodeClass): Promise<ReadonlyArray<InstanceType>>;
+  /** Remembers refusals for all instances. A longer time wins over a shorter one for the same scope and offering. */
+  refuse(refusals: ReadonlyArray<RefusedOffering>): Promise<void>;
+  /** When the first refusal now in force ends, milliseconds since the epoch; null when there is none. */
+  nextRetryMs(): Promise<number | null>;
+}
+
+export type { InstanceType, ResourceList };

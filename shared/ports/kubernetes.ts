@@ -1,0 +1,126 @@
+import type {
+  Condition,
+  LabelSelector,
+  Labels,
+  Node,
+  NodeClaim,
+  NodePool,
+  ObjectMeta,
+  PodSpec,
+  ResourceList,
+} from '../core/model/manifest.ts';
+
+/** A pod as a drain needs it, read from the API server when the drain happens. */
+export interface NodePod {
+  readonly metadata: ObjectMeta & {
+    readonly namespace: string;
+    readonly uid: string;
+    readonly deletionGracePeriodSeconds?: number;
+  };
+  readonly spec: PodSpec & { readonly nodeName?: string };
+  readonly status?: { readonly phase?: string; readonly startTime?: string };
+}
+
+/** The parts of an AKSNodeClass that launching and readiness read. */
+export interface NodeClass {
+  readonly metadata: ObjectMeta;
+  readonly spec: Readonly<Record<string, unknown>> & {
+    readonly vnetSubnetID?: string;
+    readonly osDiskSizeGB?: number;
+    readonly imageFamily?: string;
+    readonly tags?: Readonly<Record<string, string>>;
+    readonly maxPods?: number;
+  };
+  readonly status?: {
+    readonly images?: ReadonlyArray<{
+      readonly id: string;
+      readonly requirements: ReadonlyArray<{
+        readonly key: string;
+        readonly operator: string;
+        readonly values?: ReadonlyArray<string>;
+      }>;
+    }>;
+    readonly kubernetesVersion?: string;
+    readonly conditions?: ReadonlyArray<Condition>;
+  };
+}
+
+export interface Lease {
+  readonly metadata: ObjectMeta;
+  readonly spec?: {
+    readonly holderIdentity?: string;
+    readonly leaseTransitions?: number;
+    readonly renewTime?: string;
+  };
+}
+
+/** What each kind's objects look like. The keys are the kinds we read or write by name. */
+export interface Kinds {
+  readonly Node: Node;
+  readonly NodeClaim: NodeClaim;
+  readonly NodePool: NodePool;
+  readonly AKSNodeClass: NodeClass;
+  readonly Pod: NodePod;
+  readonly Lease: Lease;
+  readonly Event: { readonly metadata: ObjectMeta };
+  readonly VolumeAttachment: {
+    readonly metadata: ObjectMeta;
+    readonly spec: { readonly nodeName: string; readonly source: { readonly persistentVolumeName?: string } };
+  };
+  readonly PodDisruptionBudget: { readonly metadata: ObjectMeta; readonly spec?: { readonly selector?: LabelSelector } };
+  readonly Secret: { readonly metadata: ObjectMeta; readonly type?: string; readonly stringData?: Labels };
+}
+
+export type Kind = keyof Kinds;
+
+export interface Key {
+  readonly name: string;
+  /** Null for cluster-scoped kinds. */
+  readonly namespace: string | null;
+}
+
+/** `conflict`: somebody changed the object since it was read, or it is not the one that was meant. */
+export type WriteOutcome<T> =
+  | { readonly kind: 'written'; readonly object: T }
+  | { readonly kind: 'not-found' }
+  | { readonly kind: 'conflict' }
+  /** The API server refuses the content; the reason is for people. */
+  | { readonly kind: 'refused'; readonly reason: string };
+
+export type CreateOutcome<T> =
+  | { readonly kind: 'created'; readonly object: T }
+  | { readonly kind: 'exists' }
+  | { readonly kind: 'refused'; readonly reason: string };
+
+/** `blocked`: a PodDisruptionBudget does not allow it now. */
+export type EvictOutcome =
+  { readonly kind: 'evicted' } | { readonly kind: 'gone' } | { readonly kind: 'blocked'; readonly reason: string };
+
+/**
+ * The cluster's API server. Every call throws RetryableError when the server cannot be reached or answers 429 or 5xx, and
+ * TerminalError when it refuses us (401, 403). Nothing here is cached: what is read is what is there.
+ */
+export interface Kubernetes {
+  get<K extends Kind>(kind: K, key: Key): Promise<Kinds[K] | null>;
+  /** All objects, read in pages. Selectors in Kubernetes' own string form. */
+  list<K extends Kind>(
+    kind: K,
+    selectors?: { readonly labels?: string; readonly fields?: string },
+  ): Promise<ReadonlyArray<Kinds[K]>>;
+  create<K extends Kind>(kind: K, object: object): Promise<CreateOutcome<Kinds[K]>>;
+  /** JSON merge patch. Put `metadata.resourceVersion` or `metadata.uid` into the patch to make it conditional. */
+  patch<K extends Kind>(kind: K, key: Key, patch: object): Promise<WriteOutcome<Kinds[K]>>;
+  /** As `patch`, on the status subresource. */
+  patchStatus<K extends Kind>(kind: K, key: Key, patch: object): Promise<WriteOutcome<Kinds[K]>>;
+  /** Marks for deletion, or deletes. Missing objects and objects with another uid are `not-found`. */
+  delete<K extends Kind>(
+    kind: K,
+    key: Key,
+    options?: { readonly uid?: string; readonly gracePeriodSeconds?: number },
+  ): Promise<'deleted' | 'not-found'>;
+  evict(pod: { readonly namespace: string; readonly name: string; readonly uid: string }): Promise<EvictOutcome>;
+  /** The server's version without the leading `v`, such as `1.36.3`. */
+  serverVersion(): Promise<string>;
+}
+
+export type { Condition, Labels, Node, NodeClaim, NodePool, ResourceList };

@@ -1,0 +1,50 @@
+import type { Plan } from '../core/plan/plan.ts';
+import type { Snapshot } from '../contract/snapshot/snapshot.ts';
+
+/** A plan as it was committed, with the names its claims got. Written once, never changed. */
+export interface Decision {
+  readonly name: string;
+  readonly generation: number;
+  readonly cause: string;
+  readonly snapshotVersion: string;
+  readonly atMs: number;
+  /** In the order of `plan.claims`. */
+  readonly claimNames: ReadonlyArray<string>;
+  readonly plan: Plan;
+}
+
+export interface Decisions {
+  /** Idempotent: the same name always carries the same content. */
+  put(decision: Decision): Promise<void>;
+  get(name: string): Promise<Decision | null>;
+}
+
+/** The compare-and-set counter that orders plans. */
+export interface LedgerState {
+  readonly generation: number;
+  /** The latest decision's name; null before the first. */
+  readonly decision: string | null;
+  /** True when every claim of the latest decision has been created. */
+  readonly executed: boolean;
+  /** A snapshot whose NodeClaims are at least this fresh knows the claims of all decisions. Null before the first. */
+  readonly claimsResourceVersion: string | null;
+  /** What makes the next write conditional. */
+  readonly token: string | null;
+}
+
+export interface Ledger {
+  read(): Promise<LedgerState>;
+  /** Makes `decision` the latest, if nobody has committed since `base` was read. */
+  commit(base: LedgerState, decision: string): Promise<{ readonly kind: 'committed'; readonly state: LedgerState } | { readonly kind: 'lost' }>;
+  /** Notes that the latest decision's claims exist. Losing the race is harmless: the winner noted the same or later. */
+  markExecuted(state: LedgerState, claimsResourceVersion: string | null): Promise<void>;
+}
+
+export interface Snapshots {
+  /** The newest published snapshot; null when there is none. */
+  latest(): Promise<Snapshot | null>;
+  /** When the relay last said that it is alive, milliseconds since the epoch; null when never. */
+  heartbeatMs(): Promise<number | null>;
+  /** Reads the API server itself and builds the same image, for when no relay does. */
+  list(): Promise<Snapshot>;
+}
