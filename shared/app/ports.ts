@@ -1,0 +1,24 @@
+import type { Cloud, Catalogs, NodeClassFacts } from '../ports/cloud.ts';
+import type { Hints } from '../ports/hints.ts';
+import type { Kubernetes } from '../ports/kubernetes.ts';
+import type { Decisions, Ledger, Snapshots } from '../ports/store.ts';
+
+/** What a person reading the portal should know about one step. One line each, structured. */
+export type Log = (event: string, facts: Readonly<Record<string, string | number | boolean | null>>) => void;
+
+/** The outside world as the use cases see it, for one cluster. */
+export interface Ports {
+  /** The cluster these ports lead to: names the sessions and blobs. */
+  readonly cluster: string;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+  readonly kubernetes: Kubernetes;
+  readonly cloud: Cloud;
+  readonly nodeClassFacts: NodeClassFacts;
+  readonly catalogs: Catalogs;
+  readonly snapshots: Snapshots;
+  readonly decisions: Decisions;
+  readonly ledger: Ledger;
+  readonly hints: Hints;
+  readonly log: Log;
+}

@@ -1,0 +1,217 @@
+import { isRecord } from './object-meta.ts';
+import type { Keywords, Rule } from './schema.ts';
+import type { Problem } from './validation-error.ts';
+
+/**
+ * The part of JSON Schema that a CRD may use, read the way the API server reads it. Interpreted, not compiled: a cold
+ * start pays for one object, not for every kind. Kept honest by the contract tests on a real API server.
+ */
+export interface StructuralSchema extends Keywords {
+  readonly type?: string;
+  readonly description?: string;
+  readonly properties?: Readonly<Record<string, StructuralSchema>>;
+  readonly required?: ReadonlyArray<string>;
+  readonly additionalProperties?: StructuralSchema;
+  readonly items?: StructuralSchema;
+  readonly enum?: ReadonlyArray<string>;
+  readonly anyOf?: ReadonlyArray<StructuralSchema>;
+  readonly 'x-kubernetes-int-or-string'?: boolean;
+}
+
+/** What reading a value by a schema gave. */
+export interface Reading {
+  /** The value with defaults filled in and unknown fields left out; a copy. Of use only when there are no problems. */
+  readonly value: unknown;
+  readonly problems: ReadonlyArray<Problem>;
+  /** Paths of fields that the schema does not know: dropped by the API server, refused by a strict client. */
+  readonly unknown: ReadonlyArray<string>;
+}
+
+interface Sink {
+  readonly problems: Array<Problem>;
+  readonly unknown: Array<string>;
+}
+
+/** Reads `value` by `schema`. With `previous`, the same field of the stored object, changes are judged too. */
+export function readBySchema(schema: StructuralSchema, value: unknown, path: string, previous?: unknown): Reading {
+  const sink: Sink = { problems: [], unknown: [] };
+  const read = readNode(schema, value, path, sink);
+  if (sink.problems.length === 0) obeyRules(schema, { self: read, old: previous, path }, sink);
+  return { value: read, ...sink };
+}
+
+function report(sink: Sink, path: string, message: string, fix: string): void {
+  sink.problems.push({ path, message, fix, layer: 'schema' });
+}
+
+function readNode(schema: StructuralSchema, value: unknown, path: string, sink: Sink): unknown {
+  if (schema['x-kubernetes-int-or-string'] === true) return readQuantity(schema, value, path, sink);
+  switch (schema.type) {
+    case 'object':
+      return readObject(schema, value, path, sink);
+    case 'array':
+      return readList(schema, value, path, sink);
+    case 'string':
+      return readText(schema, value, path, sink);
+    case 'integer':
+      return readInteger(schema, value, path, sink);
+    default:
+      if (typeof value !== schema.type) report(sink, path, `is ${nameOf(value)}`, `use ${schema.type ?? 'a value'}`);
+      return value;
+  }
+}
+
+function nameOf(value: unknown): string {
+  if (value === null) return 'null';
+  return Array.isArray(value) ? 'a list' : `of type ${typeof value}`;
+}
+
+function readObject(schema: StructuralSchema, value: unknown, path: string, sink: Sink): unknown {
+  if (!isRecord(value)) {
+    report(sink, path, `is ${nameOf(value)}`, 'write a map of fields');
+    return value;
+  }
+  const result: Record<string, unknown> = {};
+  const known = schema.properties ?? {};
+  for (const [key, field] of Object.entries(value)) {
+    const fieldSchema = Object.hasOwn(known, key) ? known[key] : schema.additionalProperties;
+    const fieldPath = schema.additionalProperties === undefined ? join(path, key) : `${path}[${key}]`;
+    // The API server drops a null where the field may not be null, and a default then fills the gap.
+    if (fieldSchema === undefined) sink.unknown.push(fieldPath);
+    else if (field !== null && field !== undefined) put(result, key, readNode(fieldSchema, field, fieldPath, sink));
+  }
+  for (const [key, fieldSchema] of Object.entries(known)) {
+    if (fieldSchema.default !== undefined && !Object.hasOwn(result, key)) {
+      put(result, key, readNode(fieldSchema, fieldSchema.default, join(path, key), sink));
+    }
+  }
+  for (const key of schema.required ?? []) {
+    if (!Object.hasOwn(result, key)) report(sink, join(path, key), 'is missing', known[key]?.fix ?? 'set it');
+  }
+  if (schema.maxProperties !== undefined && Object.keys(result).length > schema.maxProperties) {
+    report(sink, path, `has more than ${schema.maxProperties} entries`, 'remove some');
+  }
+  return result;
+}
+
+/** Sets an own property, also where the key is `__proto__`. */
+function put(target: Record<string, unknown>, key: string, value: unknown): void {
+  Object.defineProperty(target, key, { value, writable: true, enumerable: true, configurable: true });
+}
+
+function join(path: string, key: string): string {
+  return path === '' ? key : `${path}.${key}`;
+}
+
+function readList(schema: StructuralSchema, value: unknown, path: string, sink: Sink): unknown {
+  if (!Array.isArray(value)) {
+    report(sink, path, `is ${nameOf(value)}`, 'write a list');
+    return value;
+  }
+  if (schema.maxItems !== undefined && value.length > schema.maxItems) {
+    report(sink, path, `has more than ${schema.maxItems} items`, 'remove some');
+    return value;
+  }
+  const items = schema.items ?? {};
+  const result = value.map((item: unknown, index) => readNode(items, item, `${path}[${index}]`, sink));
+  const seen = new Set<string>();
+  for (const [index, item] of result.entries()) {
+    const identity = identityOf(schema, item);
+    if (identity === null) continue;
+    if (seen.has(identity)) report(sink, `${path}[${index}]`, `repeats ${identity}`, 'keep one of them');
+    seen.add(identity);
+  }
+  return result;
+}
+
+function identityOf(schema: StructuralSchema, item: unknown): string | null {
+  const listType = schema['x-kubernetes-list-type'];
+  if (listType === 'set') return JSON.stringify(item);
+  if (listType !== 'map' || !isRecord(item)) return null;
+  return JSON.stringify((schema['x-kubernetes-list-map-keys'] ?? []).map((key) => item[key]));
+}
+
+function readText(schema: StructuralSchema, value: unknown, path: string, sink: Sink): unknown {
+  if (typeof value !== 'string') {
+    report(sink, path, `is ${nameOf(value)}`, 'write a string, in quotes where it looks like a number');
+    return value;
+  }
+  if (schema.enum !== undefined && !schema.enum.includes(value)) {
+    report(sink, path, `${JSON.stringify(value)} is not a choice here`, `use one of ${schema.enum.join(', ')}`);
+  }
+  // The API server counts code points, as this spread does.
+  const length = schema.minLength === undefined && schema.maxLength === undefined ? 0 : [...value].length;
+  if (length < (schema.minLength ?? 0)) report(sink, path, 'is empty', 'write something');
+  if (length > (schema.maxLength ?? Infinity)) {
+    report(sink, path, `is longer than ${schema.maxLength} characters`, 'shorten it');
+  }
+  matchPattern(schema, value, path, sink);
+  if (schema.format === 'date-time' && !DATE_TIME.test(value)) {
+    report(sink, path, `${JSON.stringify(value)} is not a time`, 'write it as 2006-01-02T15:04:05Z');
+  }
+  return value;
+}
+
+const DATE_TIME = /^\d{4}-\d{2}-\d{2}[Tt ]\d{2}:\d{2}:\d{2}(\.\d+)?([Zz]|[+-]\d{2}:\d{2})$/u;
+const compiledPatterns = new Map<string, RegExp>();
+
+function matchPattern(schema: StructuralSchema, value: string, path: string, sink: Sink): void {
+  if (schema.pattern === undefined || compile(schema.pattern).test(value)) return;
+  report(sink, path, `${JSON.stringify(value)} does not have the right form`, schema.fix ?? `match ${schema.pattern}`);
+}
+
+/** Patterns are RE2's; the one thing here that JavaScript spells differently is the leading flag. */
+function compile(pattern: string): RegExp {
+  const known = compiledPatterns.get(pattern);
+  if (known !== undefined) return known;
+  const insensitive = pattern.startsWith('(?i)');
+  const compiled = insensitive ? new RegExp(pattern.slice(4), 'i') : new RegExp(pattern);
+  compiledPatterns.set(pattern, compiled);
+  return compiled;
+}
+
+function readInteger(schema: StructuralSchema, value: unknown, path: string, sink: Sink): unknown {
+  if (typeof value !== 'number' || !Number.isInteger(value)) {
+    report(sink, path, `is ${Number.isFinite(value) ? 'not a whole number' : nameOf(value)}`, 'write a whole number');
+    return value;
+  }
+  if (value < (schema.minimum ?? -Infinity)) report(sink, path, `is less than ${schema.minimum}`, 'raise it');
+  if (value > (schema.maximum ?? Infinity)) report(sink, path, `is more than ${schema.maximum}`, 'lower it');
+  return value;
+}
+
+function readQuantity(schema: StructuralSchema, value: unknown, path: string, sink: Sink): unknown {
+  if (typeof value === 'string') matchPattern(schema, value, path, sink);
+  else if (!Number.isInteger(value)) report(sink, path, `is ${nameOf(value)}`, schema.fix ?? 'write a quantity');
+  return value;
+}
+
+interface Change {
+  readonly self: unknown;
+  readonly old: unknown;
+  readonly path: string;
+}
+
+/** Runs the rules of `schema` and of everything below it. The API server too asks them only of well-typed values. */
+function obeyRules(schema: StructuralSchema, { self, old, path }: Change, sink: Sink): void {
+  for (const each of schema['x-kubernetes-validations'] ?? []) {
+    if (!obeys(each, self, old)) report(sink, path, each.message, each.fix);
+  }
+  if (Array.isArray(self)) {
+    // Only items of list-maps are correlated with older ones, and no rule below one here looks back.
+    for (const [index, item] of self.entries()) {
+      obeyRules(schema.items ?? {}, { self: item, old: undefined, path: `${path}[${index}]` }, sink);
+    }
+  } else if (isRecord(self)) {
+    for (const [key, fieldSchema] of Object.entries(schema.properties ?? {})) {
+      if (!Object.hasOwn(self, key)) continue;
+      const change = { self: self[key], old: isRecord(old) ? old[key] : undefined, path: join(path, key) };
+      obeyRules(fieldSchema, change, sink);
+    }
+  }
+}
+
+function obeys(each: Rule, self: unknown, old: unknown): boolean {
+  if (each.keeps !== null && old !== undefined) return each.keeps(self as never, old as never);
+  return each.holds(self as never);
+}
