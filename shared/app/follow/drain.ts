@@ -1,0 +1,125 @@
+import { annotation, taint } from '../../contract/names.ts';
+import type { NodePod } from '../../ports/kubernetes.ts';
+import { publish } from '../events.ts';
+import { inParallel } from '../in-parallel.ts';
+import type { Ports } from '../ports.ts';
+
+/** Evictions in flight at once for one node. */
+const EVICTIONS_AT_ONCE = 16;
+
+/** A pod still there this long after its grace period ended is not waited for: its kubelet is gone. As Karpenter. */
+const STUCK_AFTER_MS = 60_000;
+
+/** What a drain pass left behind. */
+export interface DrainOutcome {
+  /** Pods that must still go before the machine may. */
+  readonly remaining: number;
+  /** Why the first pod that cannot go cannot; null when all are on their way. */
+  readonly blocked: string | null;
+}
+
+/**
+ * One pass over the pods of a node: evicts the first of four tiers that has any (other pods before daemons, all of those
+ * before critical ones), and deletes what the deadline leaves no time to evict. Repeating it is harmless.
+ * As Karpenter: karpenter-core.md §3.10.
+ */
+export async function drain(ports: Ports, nodeName: string, deadlineMs: number | null): Promise<DrainOutcome> {
+  const pods = await ports.kubernetes.list('Pod', { fields: `spec.nodeName=${nodeName}` });
+  const now = ports.now();
+  const waiting = pods.filter((pod) => isWaitingForEviction(pod, now));
+  const forced = waiting.filter((pod) => mustBeForced(pod, deadlineMs, now));
+  const tier = firstTier(waiting).filter((pod) => !forced.includes(pod) && pod.metadata.deletionTimestamp === undefined);
+  await inParallel(forced, EVICTIONS_AT_ONCE, (pod) => forceDelete(ports, pod, deadlineMs ?? now));
+  const answers = await inParallel(tier, EVICTIONS_AT_ONCE, (pod) => evict(ports, pod));
+  const blocked = answers.find((answer) => answer !== null) ?? null;
+  return { remaining: waiting.length, blocked };
+}
+
+function isWaitingForEviction(pod: NodePod, now: number): boolean {
+  const phase = pod.status?.phase;
+  if (phase === 'Succeeded' || phase === 'Failed') return false;
+  if (pod.metadata.ownerReferences?.some(({ kind }) => kind === 'Node') === true) return false;
+  if (toleratesDisruption(pod)) return false;
+  const deletedMs = Date.parse(pod.metadata.deletionTimestamp ?? '');
+  return Number.isNaN(deletedMs) || now <= deletedMs + STUCK_AFTER_MS;
+}
+
+function toleratesDisruption(pod: NodePod): boolean {
+  return (pod.spec.tolerations ?? []).some(
+    ({ key, operator, effect }) =>
+      (key === undefined || key === '' || key === taint.disrupted.key) &&
+      (operator === 'Exists' || (key === taint.disrupted.key && operator !== 'Exists')) &&
+      (effect === undefined || effect === '' || effect === taint.disrupted.effect),
+  );
+}
+
+/** Critical pods keep the node working until the others have gone, and daemons serve the pods beside them. */
+function firstTier(pods: ReadonlyArray<NodePod>): ReadonlyArray<NodePod> {
+  const tierOf = (pod: NodePod): number => {
+    const critical = ['system-cluster-critical', 'system-node-critical'].includes(pod.spec.priorityClassName ?? '');
+    const daemon = pod.metadata.ownerReferences?.some(({ kind }) => kind === 'DaemonSet') === true;
+    return (critical ? 2 : 0) + (daemon ? 1 : 0);
+  };
+  const first = Math.min(...pods.map(tierOf));
+  return pods.filter((pod) => tierOf(pod) === first);
+}
+
+function mustBeForced(pod: NodePod, deadlineMs: number | null, now: number): boolean {
+  if (deadlineMs === null) return false;
+  const deletedMs = Date.parse(pod.metadata.deletionTimestamp ?? '');
+  if (!Number.isNaN(deletedMs)) return deletedMs > deadlineMs;
+  const graceMs = (pod.spec.terminationGracePeriodSeconds ?? 30) * 1000;
+  return now > deadlineMs - graceMs;
+}
+
+async function forceDelete(ports: Ports, pod: NodePod, deadlineMs: number): Promise<void> {
+  const { namespace, name, uid } = pod.metadata;
+  const gracePeriodSeconds = Math.max(1, Math.floor((deadlineMs - ports.now()) / 1000));
+  await ports.kubernetes.delete('Pod', { namespace, name }, { uid, gracePeriodSeconds });
+  const message = `Deleted to meet the deadline of its node ${pod.spec.nodeName ?? ''}`;
+  await publish(ports.kubernetes, { regarding: regarding(pod), type: 'Normal', reason: 'Disrupted', message }, ports.now());
+}
+
+/** Null when the pod is on its way; else why it is not. */
+async function evict(ports: Ports, pod: NodePod): Promise<string | null> {
+  const { namespace, name, uid } = pod.metadata;
+  if (isDoNotDisrupt(pod, ports.now())) return `pod ${namespace}/${name} has ${annotation.doNotDisrupt}`;
+  const outcome = await ports.kubernetes.evict({ namespace, name, uid });
+  if (outcome.kind === 'blocked') return `pod ${namespace}/${name}: ${outcome.reason}`;
+  if (outcome.kind === 'evicted') {
+    const message = `Evicted from ${pod.spec.nodeName ?? ''}`;
+    await publish(ports.kubernetes, { regarding: regarding(pod), type: 'Normal', reason: 'Evicted', message }, ports.now());
+  }
+  return null;
+}
+
+/** `"true"` for ever, or a Go duration from the pod's start, such as `4h30m`. Anything else counts for nothing. */
+function isDoNotDisrupt(pod: NodePod, now: number): boolean {
+  const value = pod.metadata.annotations?.[annotation.doNotDisrupt];
+  if (value === undefined) return false;
+  if (value === 'true') return true;
+  const lengthMs = parseGoDuration(value);
+  if (lengthMs === null || lengthMs <= 0) return false;
+  const startedMs = Date.parse(pod.status?.startTime ?? '');
+  return Number.isNaN(startedMs) || now - startedMs < lengthMs;
+}
+
+const UNIT_MS: Readonly<Record<string, number>> = { h: 3_600_000, m: 60_000, s: 1000, ms: 1, us: 0.001, µs: 0.001, ns: 0.000001 };
+
+/** A Go duration (`1h30m`, `90s`, `1.5h`) in milliseconds; null when it is not one. */
+export function parseGoDuration(text: string): number | null {
+  if (!/^(\d+(\.\d+)?(h|ms|m|s|us|µs|ns))+$/.test(text)) return null;
+  const parts = text.matchAll(/(\d+(?:\.\d+)?)(h|ms|m|s|us|µs|ns)/g);
+  return parts.reduce((total, [, amount = '0', unit = 's']) => total + Number(amount) * (UNIT_MS[unit] ?? 0), 0);
+}
+
+function regarding(pod: NodePod): {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly name: string;
+  readonly namespace: string;
+  readonly uid: string;
+} {
+  const { name, namespace, uid } = pod.metadata;
+  return { apiVersion: 'v1', kind: 'Pod', name, namespace, uid };
+}

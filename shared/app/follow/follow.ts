@@ -1,0 +1,148 @@
+import type { ObjectHint } from '../../contract/messages.ts';
+import type { Node, NodeClaim } from '../../core/model/manifest.ts';
+import type { ObservedMachine } from '../../ports/cloud.ts';
+import { microUsdPerHour } from '../../core/quantity/units.ts';
+import { isTrue } from '../conditions.ts';
+import { nodeNameOf } from '../node-name.ts';
+import type { Ports } from '../ports.ts';
+import { initialize } from './initialize.ts';
+import { launch } from './launch.ts';
+import { type Step, createdAtMs, deleteClaim, ensureFinalizer, eventAbout, isOurs, writeStatus } from './node-claim.ts';
+import { followNodeClass } from './node-class.ts';
+import { followNodePool } from './node-pool.ts';
+import { register } from './register.ts';
+import { terminate } from './terminate.ts';
+
+/** From the claim's creation. Karpenter's limits. */
+const LAUNCH_TIMEOUT_MS = 5 * 60_000;
+const REGISTRATION_TIMEOUT_MS = 15 * 60_000;
+
+/** Between looks at a VM whose node has not joined: doubling from the first look, so that a boot costs few executions. */
+const LOOK_MAX_MS = 60_000;
+
+/**
+ * Moves one object along as far as it can go now. The hint only says where to look; whatever it finds done already it
+ * leaves alone, so the same hint may come twice or late. When something must be looked at again at a known time, it sends
+ * itself a hint for then.
+ */
+export async function follow(ports: Ports, object: ObjectHint['object']): Promise<Step> {
+  const step = await followOne(ports, object);
+  if (step.kind === 'wait' && step.lookAgainMs !== null) await lookAgain(ports, object, step.lookAgainMs);
+  return step;
+}
+
+async function followOne(ports: Ports, object: ObjectHint['object']): Promise<Step> {
+  switch (object.kind) {
+    case 'NodeClaim':
+      return followNodeClaim(ports, object.name);
+    case 'NodePool':
+      return followNodePool(ports, object.name);
+    case 'AKSNodeClass':
+      return followNodeClass(ports, object.name);
+    default:
+      return object.kind satisfies never;
+  }
+}
+
+async function followNodeClaim(ports: Ports, name: string): Promise<Step> {
+  const claim = await ports.kubernetes.get('NodeClaim', { name, namespace: null });
+  if (claim === null) return { kind: 'ended', why: 'there is no such NodeClaim' };
+  if (!isOurs(claim)) return { kind: 'ended', why: 'its node class is not an AKSNodeClass' };
+  if (claim.metadata.deletionTimestamp !== undefined) return terminate(ports, claim);
+  const held = await ensureFinalizer(ports, claim);
+  return isTrue(held.status?.conditions, 'Launched') ? followLaunched(ports, held) : launchInTime(ports, held);
+}
+
+async function launchInTime(ports: Ports, claim: NodeClaim): Promise<Step> {
+  if (ports.now() > createdAtMs(claim) + LAUNCH_TIMEOUT_MS) {
+    return deleteClaim(ports, claim, eventAbout(claim, 'Warning', 'LaunchTimeout', 'not launched within 5 minutes'));
+  }
+  return launch(ports, claim);
+}
+
+async function followLaunched(ports: Ports, claim: NodeClaim): Promise<Step> {
+  const node = await ports.kubernetes.get('Node', { name: nodeNameOf(claim), namespace: null });
+  if (node === null) return awaitNode(ports, claim);
+  if (!isSameMachine(node, claim)) return foreignNode(ports, claim, node);
+  if (node.metadata.deletionTimestamp !== undefined) {
+    return deleteClaim(ports, claim, eventAbout(claim, 'Normal', 'NodeDeleted', `Node ${node.metadata.name} was deleted`));
+  }
+  const registered = isTrue(claim.status?.conditions, 'Registered')
+    ? ({ kind: 'next', claim } as const)
+    : await register(ports, claim, node);
+  if (registered.kind !== 'next') return registered;
+  const fresh = (await ports.kubernetes.get('Node', { name: node.metadata.name, namespace: null })) ?? node;
+  const initialized = await initialize(ports, registered.claim, fresh);
+  return initialized.kind === 'next' ? { kind: 'wait', for: 'nothing: it is ready', lookAgainMs: null } : initialized;
+}
+
+/** A launched claim without a Node: still booting, failed in Azure, or gone. */
+async function awaitNode(ports: Ports, claim: NodeClaim): Promise<Step> {
+  const machine = await ports.cloud.observe(claim.metadata.name);
+  if (isTrue(claim.status?.conditions, 'Registered')) {
+    if (machine.kind === 'present' && machine.state !== 'deleting') {
+      return { kind: 'wait', for: 'its node to come back', lookAgainMs: null };
+    }
+    return deleteClaim(ports, claim, eventAbout(claim, 'Warning', 'InstanceGone', 'its machine and its node are gone'));
+  }
+  switch (machine.kind) {
+    case 'gone':
+      return deleteClaim(ports, claim, eventAbout(claim, 'Warning', 'AsyncProvisioningError', 'its machine is gone'));
+    case 'failed':
+      return giveUp(ports, claim, machine);
+    case 'present':
+      return awaitRegistration(ports, claim);
+    default:
+      return machine satisfies never;
+  }
+}
+
+/** Azure accepted the VM and then could not make it. The refusal is remembered; the pods are planned again. */
+async function giveUp(ports: Ports, claim: NodeClaim, failed: Extract<ObservedMachine, { kind: 'failed' }>): Promise<Step> {
+  const { machine, refusal, reason, message } = failed;
+  if (refusal !== null) {
+    const { instanceType, zone, capacityType } = machine;
+    const offering = { instanceType, zone, capacityType, price: UNPRICED };
+    await ports.catalogs.refuse([{ scope: refusal.scope, offering, untilMs: ports.now() + refusal.retryAfterMs, reason }]);
+  }
+  return deleteClaim(ports, claim, eventAbout(claim, 'Warning', 'AsyncProvisioningError', `${reason}: ${message}`));
+}
+
+async function awaitRegistration(ports: Ports, claim: NodeClaim): Promise<Step> {
+  const age = ports.now() - createdAtMs(claim);
+  if (age > REGISTRATION_TIMEOUT_MS) {
+    return deleteClaim(ports, claim, eventAbout(claim, 'Warning', 'RegistrationTimeout', 'no node within 15 minutes'));
+  }
+  await writeStatus(ports, claim, {
+    conditions: [{ type: 'Registered', status: 'Unknown', reason: 'NodeNotFound', message: 'Node not registered with cluster' }],
+  });
+  const pause = Math.min(Math.max(age, MINIMUM_PAUSE_MS), LOOK_MAX_MS);
+  return { kind: 'wait', for: 'the node to join', lookAgainMs: ports.now() + pause };
+}
+
+const MINIMUM_PAUSE_MS = 5_000;
+
+/** A refusal concerns a place, whatever it costs. */
+const UNPRICED = microUsdPerHour(0);
+
+/** A Node of our claim's name on another machine: not touched, and reported. */
+async function foreignNode(ports: Ports, claim: NodeClaim, node: Node): Promise<Step> {
+  const message = `Node ${node.metadata.name} has providerID ${node.spec?.providerID ?? '(none)'}`;
+  await writeStatus(ports, claim, {
+    conditions: [{ type: 'Registered', status: 'Unknown', reason: 'NodeNotFound', message }],
+  });
+  const pause = ports.now() - createdAtMs(claim) > REGISTRATION_TIMEOUT_MS ? null : ports.now() + LOOK_MAX_MS;
+  return { kind: 'wait', for: 'a node with the right providerID', lookAgainMs: pause };
+}
+
+function isSameMachine(node: Node, claim: NodeClaim): boolean {
+  const [have, want] = [node.spec?.providerID, claim.status?.providerID];
+  return have !== undefined && want !== undefined && have.toLowerCase() === want.toLowerCase();
+}
+
+async function lookAgain(ports: Ports, object: ObjectHint['object'], atMs: number): Promise<void> {
+  const hint = { kind: 'object', version: 1, cluster: ports.cluster, object, reason: 'look-again' } as const;
+  // Whole seconds: executions that end in the same second ask for one look together.
+  const second = Math.ceil(atMs / 1000);
+  await ports.hints.send([{ hint, atMs: second * 1000, key: `${object.kind}/${object.name}/look/${second}` }]);
+}

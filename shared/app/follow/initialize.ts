@@ -1,0 +1,62 @@
+import { label, taint } from '../../contract/names.ts';
+import type { Node, NodeClaim, Taint } from '../../core/model/manifest.ts';
+import { isPositive } from '../../core/quantity/allocatable.ts';
+import type { Ports } from '../ports.ts';
+import { type Step, isReadyNode, writeStatus, written } from './node-claim.ts';
+
+/** Taints that go by themselves while a node starts. Source: Karpenter `pkg/scheduling/taints.go`, 2026-08. */
+const EPHEMERAL: ReadonlyArray<{ readonly key: string; readonly effect: string }> = [
+  { key: 'node.kubernetes.io/not-ready', effect: 'NoSchedule' },
+  { key: 'node.kubernetes.io/not-ready', effect: 'NoExecute' },
+  { key: 'node.kubernetes.io/unreachable', effect: 'NoSchedule' },
+  { key: 'node.cloudprovider.kubernetes.io/uninitialized', effect: 'NoSchedule' },
+  taint.unregistered,
+];
+
+interface Obstacle {
+  readonly reason: string;
+  readonly message: string;
+}
+
+/** Marks a registered node as ready for use once nothing that starts with it is missing. */
+export async function initialize(ports: Ports, claim: NodeClaim, node: Node): Promise<Step> {
+  const obstacle = firstObstacle(claim, node);
+  if (obstacle !== null) {
+    await writeStatus(ports, claim, { conditions: [{ type: 'Initialized', status: 'Unknown', ...obstacle }] });
+    return { kind: 'wait', for: obstacle.message, lookAgainMs: null };
+  }
+  if (node.metadata.labels?.[label.initialized] !== 'true') {
+    const { name } = node.metadata;
+    const patch = { metadata: { labels: { [label.initialized]: 'true' } } };
+    written(await ports.kubernetes.patch('Node', { name, namespace: null }, patch), name);
+  }
+  const initialized = await writeStatus(ports, claim, {
+    conditions: [{ type: 'Initialized', status: 'True', reason: 'Initialized', message: '' }],
+  });
+  ports.log('nodeclaim-initialized', { claim: claim.metadata.name, node: node.metadata.name });
+  return { kind: 'next', claim: initialized };
+}
+
+function firstObstacle(claim: NodeClaim, node: Node): Obstacle | null {
+  const { name } = node.metadata;
+  if (!isReadyNode(node.status?.conditions)) return { reason: 'NodeNotReady', message: `Node ${name} is not ready` };
+  const present = node.spec?.taints ?? [];
+  const startup = (claim.spec.startupTaints ?? []).find((one) => has(present, one));
+  if (startup !== undefined) {
+    return { reason: 'StartupTaintsExist', message: `startup taint ${startup.key}:${startup.effect} is still there` };
+  }
+  const ephemeral =
+    EPHEMERAL.find((one) => has(present, one)) ?? present.find(({ key }) => key.startsWith('readiness.k8s.io/'));
+  if (ephemeral !== undefined) {
+    return { reason: 'KnownEphemeralTaintsExist', message: `taint ${ephemeral.key}:${ephemeral.effect} is still there` };
+  }
+  const requested = Object.entries(claim.spec.resources?.requests ?? {}).filter(([, quantity]) => isPositive(quantity));
+  const missing = requested.find(([resource]) => !isPositive(node.status?.allocatable?.[resource] ?? '0'));
+  return missing === undefined
+    ? null
+    : { reason: 'ResourceNotRegistered', message: `resource ${missing[0]} is requested but not registered yet` };
+}
+
+function has(taints: ReadonlyArray<Taint>, wanted: { readonly key: string; readonly effect: string }): boolean {
+  return taints.some(({ key, effect }) => key === wanted.key && effect === wanted.effect);
+}

@@ -1,0 +1,199 @@
+import { annotation, label } from '../../contract/names.ts';
+import type { InstanceType } from '../../core/model/catalog.ts';
+import type { NodeClaim } from '../../core/model/manifest.ts';
+import { launchCandidates } from '../../core/launch/launch-candidates.ts';
+import { nodeLabels } from '../../core/launch/node-labels.ts';
+import { allocatableOf } from '../../core/quantity/allocatable.ts';
+import type { PlannedOffering } from '../../core/plan/plan.ts';
+import { microUsdPerHour } from '../../core/quantity/units.ts';
+import type { LaunchOutcome, Machine, RefusedOffering } from '../../ports/cloud.ts';
+import type { NodeClass } from '../../ports/kubernetes.ts';
+import { conditionOf, isTrue } from '../conditions.ts';
+import type { Ports } from '../ports.ts';
+import { type Step, deleteClaim, eventAbout, writeStatus, written } from './node-claim.ts';
+
+/**
+ * Offerings tried within one attempt. Each refusal costs a round trip of some 100 ms; twenty cover all zones of several
+ * sizes, and the refusals are remembered for the next plan.
+ */
+const CANDIDATES_MAX = 20;
+
+/** First look at a VM that Azure has accepted: allocation failures are reported within seconds. Then see `follow`. */
+const FIRST_LOOK_MS = 5_000;
+
+/** Karpenter cuts messages of launch conditions at this length. */
+const MESSAGE_MAX = 300;
+
+/** Gets a VM for a claim whose `Launched` is not True, trying the next offering when Azure refuses one. */
+export async function launch(ports: Ports, claim: NodeClaim): Promise<Step> {
+  const { name: className } = claim.spec.nodeClassRef;
+  const nodeClass = await ports.kubernetes.get('AKSNodeClass', { name: className, namespace: null });
+  const unready = readinessProblem(nodeClass, className);
+  if (nodeClass === null || unready !== null) {
+    return deleteClaim(ports, claim, eventAbout(claim, 'Warning', 'NodeClassNotReady', unready ?? 'not found'));
+  }
+  const types = await ports.catalogs.instanceTypes(nodeClass);
+  const candidates = launchCandidates(claim, types, await plannedOfferings(ports, claim)).slice(0, CANDIDATES_MAX);
+  const attempt = await tryInTurn(ports, claim, nodeClass, types, candidates);
+  switch (attempt.kind) {
+    case 'launched':
+      return recordLaunch(ports, claim, nodeClass, types, attempt.machine);
+    case 'exhausted':
+      return deleteClaim(ports, claim, eventAbout(claim, 'Warning', 'InsufficientCapacityError', attempt.message));
+    case 'rejected': {
+      const message = attempt.message.slice(0, MESSAGE_MAX);
+      await writeStatus(ports, claim, {
+        conditions: [{ type: 'Launched', status: 'Unknown', reason: attempt.reason, message }],
+      });
+      return { kind: 'wait', for: `launch: ${attempt.reason}`, lookAgainMs: ports.now() + REJECTED_RETRY_MS };
+    }
+    default:
+      return attempt satisfies never;
+  }
+}
+
+/** A policy or a permission that somebody has to change: looked at again until the launch time-out removes the claim. */
+const REJECTED_RETRY_MS = 60_000;
+
+type Attempt =
+  | { readonly kind: 'launched'; readonly machine: Machine }
+  | { readonly kind: 'exhausted'; readonly message: string }
+  | { readonly kind: 'rejected'; readonly reason: string; readonly message: string };
+
+async function tryInTurn(
+  ports: Ports,
+  claim: NodeClaim,
+  nodeClass: NodeClass,
+  types: ReadonlyArray<InstanceType>,
+  candidates: ReadonlyArray<PlannedOffering>,
+): Promise<Attempt> {
+  const refused: Array<RefusedOffering> = [];
+  const messages: Array<string> = [];
+  try {
+    for (const offering of candidates) {
+      if (refused.some((refusal) => covers(refusal, offering))) continue;
+      const outcome = await launchOne(ports, claim, nodeClass, types, offering);
+      if (outcome.kind === 'accepted' || outcome.kind === 'exists') return { kind: 'launched', machine: outcome.machine };
+      if (outcome.kind === 'rejected') return outcome;
+      const { scope, retryAfterMs, reason, message } = outcome;
+      refused.push({ scope, offering, untilMs: ports.now() + retryAfterMs, reason });
+      messages.push(`${offering.instanceType} ${offering.zone} ${offering.capacityType}: ${reason}`);
+      ports.log('offering-refused', { claim: claim.metadata.name, ...offering, reason, message });
+    }
+  } finally {
+    if (refused.length > 0) await ports.catalogs.refuse(refused);
+  }
+  const tried = messages.length === 0 ? 'no offering is available that meets the requirements' : messages.join('; ');
+  return { kind: 'exhausted', message: `no capacity: ${tried}` };
+}
+
+async function launchOne(
+  ports: Ports,
+  claim: NodeClaim,
+  nodeClass: NodeClass,
+  types: ReadonlyArray<InstanceType>,
+  offering: PlannedOffering,
+): Promise<LaunchOutcome> {
+  const instanceType = types.find(({ name }) => name === offering.instanceType);
+  if (instanceType === undefined) {
+    return { kind: 'rejected', reason: 'InstanceTypeResolutionFailed', message: `${offering.instanceType} is unknown` };
+  }
+  return ports.cloud.launch({
+    claim: claim.metadata.name,
+    nodePool: claim.metadata.labels?.[label.nodePool] ?? null,
+    nodeClass,
+    offering,
+    instanceType,
+    labels: { ...nodeLabels(instanceType, offering), ...claim.metadata.labels },
+    taints: claim.spec.taints ?? [],
+    startupTaints: claim.spec.startupTaints ?? [],
+  });
+}
+
+/** Whether a refusal just received makes another candidate of this attempt pointless. */
+function covers(refusal: RefusedOffering, offering: PlannedOffering): boolean {
+  const sameType = refusal.offering.capacityType === offering.capacityType;
+  const sameSize = refusal.offering.instanceType === offering.instanceType;
+  switch (refusal.scope) {
+    case 'region':
+      return true;
+    case 'spot':
+      return offering.capacityType === 'spot';
+    case 'size':
+    case 'family':
+      // Larger sizes of the family are the catalog's to mark: here only what is certain from the names.
+      return sameSize && sameType;
+    case 'zone':
+      return sameSize && refusal.offering.zone === offering.zone;
+    case 'offering':
+      return sameSize && sameType && refusal.offering.zone === offering.zone;
+    default:
+      return refusal.scope satisfies never;
+  }
+}
+
+async function plannedOfferings(ports: Ports, claim: NodeClaim): Promise<ReadonlyArray<PlannedOffering>> {
+  const name = claim.metadata.annotations?.[annotation.decision];
+  const decision = name === undefined ? null : await ports.decisions.get(name);
+  const index = decision?.claimNames.indexOf(claim.metadata.name) ?? -1;
+  const planned = decision?.plan.claims[index];
+  return planned === undefined ? [] : [planned.offering, ...planned.fallbacks];
+}
+
+async function recordLaunch(
+  ports: Ports,
+  claim: NodeClaim,
+  nodeClass: NodeClass,
+  types: ReadonlyArray<InstanceType>,
+  machine: Machine,
+): Promise<Step> {
+  const instanceType = types.find(({ name }) => name === machine.instanceType);
+  const offering = { ...machine, price: microUsdPerHour(0) };
+  const labels = {
+    ...(instanceType === undefined ? {} : nodeLabels(instanceType, offering)),
+    ...claim.metadata.labels,
+    [label.instanceType]: machine.instanceType,
+    [label.zone]: machine.zone,
+    [label.capacityType]: machine.capacityType,
+  };
+  const annotations = pickHashes(nodeClass, claim);
+  const { name, resourceVersion } = claim.metadata;
+  const labelled = written(
+    await ports.kubernetes.patch('NodeClaim', { name, namespace: null }, { metadata: { resourceVersion, labels, annotations } }),
+    name,
+  );
+  await writeStatus(ports, labelled, {
+    conditions: [{ type: 'Launched', status: 'True', reason: 'Launched', message: '' }],
+    fields: {
+      providerID: machine.providerId,
+      imageID: machine.imageId,
+      ...(instanceType === undefined
+        ? {}
+        : { capacity: instanceType.capacity, allocatable: allocatableOf(instanceType) }),
+    },
+  });
+  ports.log('nodeclaim-launched', {
+    claim: name,
+    instanceType: machine.instanceType,
+    zone: machine.zone,
+    capacityType: machine.capacityType,
+  });
+  return { kind: 'wait', for: 'the node to join', lookAgainMs: ports.now() + FIRST_LOOK_MS };
+}
+
+function pickHashes(nodeClass: NodeClass, claim: NodeClaim): Readonly<Record<string, string>> {
+  const hashes = [annotation.nodeClassHash, annotation.nodeClassHashVersion].flatMap((key) => {
+    const value = nodeClass.metadata.annotations?.[key];
+    return value === undefined ? [] : [[key, value] as const];
+  });
+  return { ...claim.metadata.annotations, ...Object.fromEntries(hashes) };
+}
+
+/** Why nothing can be launched with this class; null when it can. */
+function readinessProblem(nodeClass: NodeClass | null, name: string): string | null {
+  if (nodeClass === null) return `AKSNodeClass ${name} does not exist: create it, or correct nodeClassRef.name`;
+  if (nodeClass.metadata.deletionTimestamp !== undefined) return `AKSNodeClass ${name} is being deleted`;
+  if (isTrue(nodeClass.status?.conditions, 'Ready')) return null;
+  const ready = conditionOf(nodeClass.status?.conditions, 'Ready');
+  return `AKSNodeClass ${name} is not ready: ${ready?.message ?? 'its conditions have not been set yet'}`;
+}

@@ -1,0 +1,118 @@
+import { AZURE_GROUP, finalizer } from '../../contract/names.ts';
+import type { Condition, NodeClaim } from '../../core/model/manifest.ts';
+import { type EventNote, publish } from '../events.ts';
+import { RetryableError } from '../../ports/errors.ts';
+import {
+  type ConditionChange,
+  clearConditions,
+  isTrue,
+  sameConditions,
+  setConditions,
+} from '../conditions.ts';
+import type { Ports } from '../ports.ts';
+
+/** The conditions whose conjunction is a NodeClaim's `Ready`. */
+const DEPENDENTS = ['Launched', 'Registered', 'Initialized'] as const;
+
+/** Where a step leaves its NodeClaim. */
+export type Step =
+  /** Done with this step; `claim` is what the API server has now. */
+  | { readonly kind: 'next'; readonly claim: NodeClaim }
+  /** Nothing more can be done until something happens, or until `lookAgainMs`. */
+  | { readonly kind: 'wait'; readonly for: string; readonly lookAgainMs: number | null }
+  /** The claim is gone, or on its way out. */
+  | { readonly kind: 'ended'; readonly why: string };
+
+export function isOurs(claim: NodeClaim): boolean {
+  const { group, kind } = claim.spec.nodeClassRef;
+  return group === AZURE_GROUP && kind === 'AKSNodeClass';
+}
+
+export function createdAtMs(claim: NodeClaim): number {
+  return Date.parse(claim.metadata.creationTimestamp ?? '') || 0;
+}
+
+/** When the claim's condition last changed, milliseconds since the epoch; its creation when it never did. */
+export function transitionMs(claim: NodeClaim, type: string): number {
+  const at = claim.status?.conditions?.find((condition) => condition.type === type)?.lastTransitionTime;
+  return Date.parse(at ?? '') || createdAtMs(claim);
+}
+
+/** Adds our finalizer before anything else: from then on a deletion waits until the VM is gone. */
+export async function ensureFinalizer(ports: Ports, claim: NodeClaim): Promise<NodeClaim> {
+  const finalizers = claim.metadata.finalizers ?? [];
+  if (finalizers.includes(finalizer)) return claim;
+  const { name, resourceVersion } = claim.metadata;
+  const outcome = await ports.kubernetes.patch('NodeClaim', { name, namespace: null }, {
+    metadata: { resourceVersion, finalizers: [...finalizers, finalizer] },
+  });
+  return written(outcome, name);
+}
+
+/** Sets conditions and other fields of the status in one conditional write; none when nothing would change. */
+export async function writeStatus(
+  ports: Ports,
+  claim: NodeClaim,
+  changes: {
+    readonly conditions: ReadonlyArray<ConditionChange>;
+    readonly clear?: ReadonlyArray<string>;
+    readonly fields?: Readonly<Record<string, unknown>>;
+  },
+): Promise<NodeClaim> {
+  const { name, resourceVersion } = claim.metadata;
+  const set = setConditions(claim.status?.conditions, changes.conditions, {
+    dependents: DEPENDENTS,
+    generation: claim.metadata.generation ?? 1,
+    nowMs: ports.now(),
+    createdAt: claim.metadata.creationTimestamp ?? '',
+  });
+  const conditions = clearConditions(set, changes.clear ?? []);
+  const fields = changes.fields ?? {};
+  if (sameConditions(claim.status?.conditions, conditions) && sameFields(claim, fields)) return claim;
+  const outcome = await ports.kubernetes.patchStatus('NodeClaim', { name, namespace: null }, {
+    metadata: { resourceVersion },
+    status: { ...fields, conditions },
+  });
+  return written(outcome, name);
+}
+
+/** Asks the API server to remove the claim; its finalizer keeps it until the machine is gone. */
+export async function deleteClaim(ports: Ports, claim: NodeClaim, why: EventNote | null): Promise<Step> {
+  if (why !== null) await publish(ports.kubernetes, why, ports.now());
+  await ports.kubernetes.delete('NodeClaim', { name: claim.metadata.name, namespace: null }, uidOf(claim));
+  ports.log('nodeclaim-deleted', { claim: claim.metadata.name, reason: why?.reason ?? null, message: why?.message ?? null });
+  return { kind: 'ended', why: why?.reason ?? 'deleted' };
+}
+
+export function eventAbout(
+  claim: NodeClaim,
+  type: EventNote['type'],
+  reason: string,
+  message: string,
+): EventNote {
+  const { name, uid = '' } = claim.metadata;
+  const regarding = { apiVersion: 'karpenter.sh/v1', kind: 'NodeClaim', name, namespace: null, uid };
+  return { regarding, type, reason, message };
+}
+
+export function isReadyNode(conditions: ReadonlyArray<Condition> | undefined): boolean {
+  return isTrue(conditions, 'Ready');
+}
+
+/** Somebody else wrote in between: the hint is delivered again and finds the newer object. */
+export function written<T>(
+  outcome: { readonly kind: string; readonly object?: T; readonly reason?: string },
+  name: string,
+): T {
+  if (outcome.kind === 'written' && outcome.object !== undefined) return outcome.object;
+  throw new RetryableError(`writing ${name}: ${outcome.reason ?? outcome.kind}`, { retryAfterMs: 200 });
+}
+
+function uidOf(claim: NodeClaim): { readonly uid: string } | undefined {
+  return claim.metadata.uid === undefined ? undefined : { uid: claim.metadata.uid };
+}
+
+function sameFields(claim: NodeClaim, fields: Readonly<Record<string, unknown>>): boolean {
+  const status: Readonly<Record<string, unknown>> = { ...claim.status };
+  return Object.entries(fields).every(([key, value]) => JSON.stringify(status[key]) === JSON.stringify(value));
+}

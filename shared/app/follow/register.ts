@@ -1,0 +1,111 @@
+import { annotation, finalizer, label, taint } from '../../contract/names.ts';
+import type { Node, NodeClaim, Taint } from '../../core/model/manifest.ts';
+import type { NodePod } from '../../ports/kubernetes.ts';
+import { inParallel } from '../in-parallel.ts';
+import type { Ports } from '../ports.ts';
+import { type Step, isReadyNode, transitionMs, writeStatus, written } from './node-claim.ts';
+
+/**
+ * How long a node that has joined may stay not ready before it is registered all the same. Pods are nominated to their
+ * node just before the unregistered taint goes; on a node that is not ready the scheduler would drop the nomination.
+ * Measured in real-scheduler.md; 30 s covers a CNI that starts slowly.
+ */
+const READY_PATIENCE_MS = 30_000;
+
+/** Nominations in flight at once: status patches of about 5 ms each. */
+const NOMINATIONS_AT_ONCE = 16;
+
+/** Ties a node that has joined to its claim, and lets its pods in. */
+export async function register(ports: Ports, claim: NodeClaim, node: Node): Promise<Step> {
+  const joinedMs = Date.parse(node.metadata.creationTimestamp ?? '') || ports.now();
+  if (!isReadyNode(node.status?.conditions) && ports.now() < joinedMs + READY_PATIENCE_MS) {
+    return { kind: 'wait', for: 'the node to become ready', lookAgainMs: joinedMs + READY_PATIENCE_MS };
+  }
+  const joined = await syncNode(ports, claim, node);
+  await nominate(ports, claim, joined);
+  await release(ports, joined);
+  const registered = await writeStatus(ports, claim, {
+    conditions: [{ type: 'Registered', status: 'True', reason: 'Registered', message: '' }],
+    fields: { nodeName: node.metadata.name },
+  });
+  ports.log('nodeclaim-registered', {
+    claim: claim.metadata.name,
+    node: node.metadata.name,
+    sinceLaunchMs: ports.now() - transitionMs(claim, 'Launched'),
+  });
+  return { kind: 'next', claim: registered };
+}
+
+/** Labels, annotations, taints, finalizer and owner from the claim, while the unregistered taint still keeps pods out. */
+async function syncNode(ports: Ports, claim: NodeClaim, node: Node): Promise<Node> {
+  const { name, resourceVersion } = node.metadata;
+  const syncTaints = node.metadata.labels?.[label.doNotSyncTaints] !== 'true';
+  const wanted = syncTaints ? [...(claim.spec.taints ?? []), ...(claim.spec.startupTaints ?? [])] : [];
+  const patch = {
+    metadata: {
+      resourceVersion,
+      labels: { ...claim.metadata.labels, [label.registered]: 'true' },
+      annotations: nodeAnnotations(claim),
+      finalizers: [...new Set([...(node.metadata.finalizers ?? []), finalizer])],
+      ownerReferences: [ownerOf(claim)],
+    },
+    spec: { taints: mergeTaints(node.spec?.taints ?? [], wanted) },
+  };
+  return written(await ports.kubernetes.patch('Node', { name, namespace: null }, patch), name);
+}
+
+/** The claim's annotations that mean something on a node; our own book-keeping stays on the claim. */
+function nodeAnnotations(claim: NodeClaim): Readonly<Record<string, string>> {
+  const own: ReadonlySet<string> = new Set([
+    annotation.decision,
+    annotation.plannedOffering,
+    annotation.launchAttempt,
+    annotation.interruption,
+    'kubectl.kubernetes.io/last-applied-configuration',
+  ]);
+  return Object.fromEntries(Object.entries(claim.metadata.annotations ?? {}).filter(([key]) => !own.has(key)));
+}
+
+/** Removes the unregistered taint. The taints are read again from the write before, so that nobody's change is lost. */
+async function release(ports: Ports, node: Node): Promise<void> {
+  const { name, resourceVersion } = node.metadata;
+  const taints = (node.spec?.taints ?? []).filter(({ key }) => key !== taint.unregistered.key);
+  const key = { name, namespace: null };
+  const first = await ports.kubernetes.patch('Node', key, { metadata: { resourceVersion }, spec: { taints } });
+  if (first.kind === 'written') return;
+  // The kubelet or the node life cycle wrote meanwhile; their change decides, ours is repeated on top once.
+  const fresh = await ports.kubernetes.get('Node', key);
+  if (fresh === null) return;
+  const rest = (fresh.spec?.taints ?? []).filter((one) => one.key !== taint.unregistered.key);
+  const version = fresh.metadata.resourceVersion;
+  written(await ports.kubernetes.patch('Node', key, { metadata: { resourceVersion: version }, spec: { taints: rest } }), name);
+}
+
+/** Tells the scheduler which of its pending pods this node was made for. A pod that has found room elsewhere is left there. */
+async function nominate(ports: Ports, claim: NodeClaim, node: Node): Promise<void> {
+  const name = claim.metadata.annotations?.[annotation.decision];
+  const decision = name === undefined ? null : await ports.decisions.get(name);
+  const planned = decision?.plan.claims[decision.claimNames.indexOf(claim.metadata.name)]?.pods ?? [];
+  await inParallel(planned, NOMINATIONS_AT_ONCE, async (pod) => {
+    const [namespace = 'default', podName = ''] = pod.name.split('/');
+    const patch: { readonly metadata: Partial<NodePod['metadata']>; readonly status: object } = {
+      metadata: { uid: pod.uid },
+      status: { nominatedNodeName: node.metadata.name },
+    };
+    // Bound meanwhile (422), replaced (409) or gone (404): all fine.
+    await ports.kubernetes.patchStatus('Pod', { namespace, name: podName }, patch);
+  });
+}
+
+function ownerOf(claim: NodeClaim): object {
+  const { name, uid } = claim.metadata;
+  return { apiVersion: 'karpenter.sh/v1', kind: 'NodeClaim', name, uid, blockOwnerDeletion: true };
+}
+
+/** `present` with those of `wanted` that it lacks, by key and effect. */
+function mergeTaints(present: ReadonlyArray<Taint>, wanted: ReadonlyArray<Taint>): ReadonlyArray<Taint> {
+  const missing = wanted.filter(
+    (one) => !present.some(({ key, effect }) => key === one.key && effect === one.effect),
+  );
+  return [...present, ...missing];
+}

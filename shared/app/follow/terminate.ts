@@ -1,0 +1,146 @@
+import { annotation, finalizer, label, taint } from '../../contract/names.ts';
+import type { Node, NodeClaim } from '../../core/model/manifest.ts';
+import { publish } from '../events.ts';
+import { nodeNameOf } from '../node-name.ts';
+import type { Ports } from '../ports.ts';
+import { conditionOf, isTrue, toTimestamp } from '../conditions.ts';
+import { drain, parseGoDuration } from './drain.ts';
+import { type Step, isReadyNode, writeStatus, written } from './node-claim.ts';
+
+/** While pods are on their way out, the relay tells of each; this is for what it misses. */
+const DRAIN_LOOK_MS = 10_000;
+/** A PodDisruptionBudget or a protected pod holds the drain: looked at this often. */
+const BLOCKED_LOOK_MS = 5_000;
+/** Removing a VM takes Azure half a minute to a few minutes. */
+const MACHINE_LOOK_MS = 5_000;
+
+/** Takes a deleted claim to its end: taint, drain, volumes, machine, finalizers. Each call does what can be done now. */
+export async function terminate(ports: Ports, deleted: NodeClaim): Promise<Step> {
+  if (deleted.metadata.finalizers?.includes(finalizer) !== true) return { kind: 'ended', why: 'not ours to hold' };
+  const claim = await stampDeadline(ports, deleted);
+  const node = await ports.kubernetes.get('Node', { name: nodeNameOf(claim), namespace: null });
+  const machine = await ports.cloud.observe(claim.metadata.name);
+  const machineIsGone = machine.kind === 'gone' && !isReadyNode(node?.status?.conditions);
+  if (node !== null && !machineIsGone) {
+    const waiting = await empty(ports, claim, node);
+    if (waiting !== null) return waiting;
+  }
+  return removeMachine(ports, claim, node);
+}
+
+/** The claim's own limit on its drain, counted from its deletion; an earlier one stays. */
+async function stampDeadline(ports: Ports, claim: NodeClaim): Promise<NodeClaim> {
+  const period = claim.spec.terminationGracePeriod;
+  const deletedMs = Date.parse(claim.metadata.deletionTimestamp ?? '');
+  if (period === undefined || claim.metadata.annotations?.[annotation.terminationTimestamp] !== undefined) return claim;
+  const deadline = toTimestamp(deletedMs + (parseGoDuration(period) ?? 0));
+  const { name, resourceVersion } = claim.metadata;
+  const patch = { metadata: { resourceVersion, annotations: { [annotation.terminationTimestamp]: deadline } } };
+  return written(await ports.kubernetes.patch('NodeClaim', { name, namespace: null }, patch), name);
+}
+
+/** Keeps pods away, moves those that are there, waits for their volumes. Null once the machine may go. */
+async function empty(ports: Ports, claim: NodeClaim, node: Node): Promise<Step | null> {
+  await announce(ports, claim, node);
+  const deadlineMs = Date.parse(claim.metadata.annotations?.[annotation.terminationTimestamp] ?? '');
+  const outcome = await drain(ports, node.metadata.name, Number.isNaN(deadlineMs) ? null : deadlineMs);
+  if (outcome.remaining > 0) {
+    const text = `${outcome.remaining} pods are left on ${node.metadata.name}`;
+    await writeStatus(ports, claim, { conditions: [{ type: 'Drained', status: 'Unknown', reason: 'Draining', message: text }] });
+    if (outcome.blocked !== null) await reportBlocked(ports, node, outcome.blocked);
+    const after = outcome.blocked === null ? DRAIN_LOOK_MS : BLOCKED_LOOK_MS;
+    return { kind: 'wait', for: outcome.blocked ?? text, lookAgainMs: ports.now() + after };
+  }
+  return awaitVolumes(ports, claim, node, deadlineMs);
+}
+
+/** Marks the node so that the scheduler, load balancers and people know, and makes the API server keep it until we are done. */
+async function announce(ports: Ports, claim: NodeClaim, node: Node): Promise<void> {
+  const { name, resourceVersion } = node.metadata;
+  const key = { name, namespace: null };
+  const taints = (node.spec?.taints ?? []).filter((one) => one.key !== taint.disrupted.key);
+  const tainted = node.spec?.taints?.some(({ key: k, effect }) => k === taint.disrupted.key && effect === taint.disrupted.effect);
+  const held = node.metadata.finalizers?.includes(finalizer) === true;
+  if (tainted !== true || (!held && node.metadata.deletionTimestamp === undefined)) {
+    const patch = {
+      metadata: {
+        resourceVersion,
+        labels: { [label.excludeFromLoadBalancers]: 'karpenter' },
+        ...(held ? {} : { finalizers: [...(node.metadata.finalizers ?? []), finalizer] }),
+      },
+      spec: { taints: [...taints, taint.disrupted] },
+    };
+    written(await ports.kubernetes.patch('Node', key, patch), name);
+  }
+  if (node.metadata.deletionTimestamp === undefined) {
+    await ports.kubernetes.delete('Node', key, node.metadata.uid === undefined ? undefined : { uid: node.metadata.uid });
+    ports.log('node-draining', { claim: claim.metadata.name, node: name });
+  }
+}
+
+async function awaitVolumes(ports: Ports, claim: NodeClaim, node: Node, deadlineMs: number): Promise<Step | null> {
+  const attached = (await ports.kubernetes.list('VolumeAttachment')).filter(
+    ({ spec }) => spec.nodeName === node.metadata.name && spec.source.persistentVolumeName !== undefined,
+  );
+  const drained = { type: 'Drained', status: 'True', reason: 'Drained', message: '' } as const;
+  const elapsed = !Number.isNaN(deadlineMs) && ports.now() > deadlineMs;
+  if (attached.length > 0 && !elapsed) {
+    const message = `${attached.length} volumes are still attached`;
+    const detached = { type: 'VolumesDetached', status: 'Unknown', reason: 'AwaitingVolumeDetachment', message } as const;
+    await writeStatus(ports, claim, { conditions: [drained, detached] });
+    return { kind: 'wait', for: message, lookAgainMs: ports.now() + BLOCKED_LOOK_MS };
+  }
+  const detached =
+    attached.length > 0
+      ? ({ type: 'VolumesDetached', status: 'False', reason: 'TerminationGracePeriodElapsed', message: '' } as const)
+      : ({ type: 'VolumesDetached', status: 'True', reason: 'VolumesDetached', message: '' } as const);
+  if (!isTrue(claim.status?.conditions, 'InstanceTerminating')) {
+    await writeStatus(ports, claim, { conditions: [drained, detached] });
+  }
+  return null;
+}
+
+async function removeMachine(ports: Ports, claim: NodeClaim, node: Node | null): Promise<Step> {
+  const state = await ports.cloud.delete(claim.metadata.name);
+  const key = { name: claim.metadata.name, namespace: null };
+  if (state === 'deleting') {
+    const fresh = (await ports.kubernetes.get('NodeClaim', key)) ?? claim;
+    if (conditionOf(fresh.status?.conditions, 'InstanceTerminating')?.status !== 'True') {
+      await writeStatus(ports, fresh, {
+        conditions: [{ type: 'InstanceTerminating', status: 'True', reason: 'InstanceTerminating', message: '' }],
+      });
+    }
+    return { kind: 'wait', for: 'the machine to go', lookAgainMs: ports.now() + MACHINE_LOOK_MS };
+  }
+  if (node !== null) await removeNode(ports, node);
+  await dropFinalizer(ports, 'NodeClaim', claim.metadata.name);
+  ports.log('nodeclaim-terminated', {
+    claim: claim.metadata.name,
+    afterMs: ports.now() - Date.parse(claim.metadata.deletionTimestamp ?? ''),
+  });
+  return { kind: 'ended', why: 'terminated' };
+}
+
+async function removeNode(ports: Ports, node: Node): Promise<void> {
+  const { name, uid } = node.metadata;
+  if (node.metadata.deletionTimestamp === undefined) {
+    await ports.kubernetes.delete('Node', { name, namespace: null }, uid === undefined ? undefined : { uid });
+  }
+  await dropFinalizer(ports, 'Node', name);
+}
+
+async function dropFinalizer(ports: Ports, kind: 'Node' | 'NodeClaim', name: string): Promise<void> {
+  const key = { name, namespace: null };
+  const fresh = await ports.kubernetes.get(kind, key);
+  if (fresh === null || fresh.metadata.finalizers?.includes(finalizer) !== true) return;
+  const finalizers = fresh.metadata.finalizers.filter((one) => one !== finalizer);
+  const { resourceVersion } = fresh.metadata;
+  const outcome = await ports.kubernetes.patch(kind, key, { metadata: { resourceVersion, finalizers } });
+  if (outcome.kind !== 'not-found') written(outcome, name);
+}
+
+async function reportBlocked(ports: Ports, node: Node, why: string): Promise<void> {
+  const { name, uid = '' } = node.metadata;
+  const regarding = { apiVersion: 'v1', kind: 'Node', name, namespace: null, uid };
+  await publish(ports.kubernetes, { regarding, type: 'Warning', reason: 'FailedDraining', message: why }, ports.now());
+}
