@@ -80,7 +80,8 @@ export function metadataProblems(value: unknown, namespaced: boolean): ReadonlyA
   }
   for (const [key, text] of stringsOf(value['labels'], 'metadata.labels', problems)) {
     if (!isQualifiedName(key)) add(`metadata.labels[${key}]`, 'the key is not a label key', 'use prefix/name');
-    if (!isLabelValue(text)) add(`metadata.labels[${key}]`, 'is not a label value', 'use at most 63 of A-Z a-z 0-9 - _ .');
+    if (!isLabelValue(text))
+      add(`metadata.labels[${key}]`, 'is not a label value', 'use at most 63 of A-Z a-z 0-9 - _ .');
   }
   for (const [key] of stringsOf(value['annotations'], 'metadata.annotations', problems)) {
     if (!isQualifiedName(key.toLowerCase())) {

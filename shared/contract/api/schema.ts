@@ -42,7 +42,12 @@ export function rule<T>(cel: string, message: string, fix: string, holds: (self:
 }
 
 /** A rule on a change of a value; creation always obeys. `T` is the type of `self` and `oldSelf`. */
-export function transition<T>(cel: string, message: string, fix: string, keeps: (self: T, oldSelf: T) => boolean): Rule {
+export function transition<T>(
+  cel: string,
+  message: string,
+  fix: string,
+  keeps: (self: T, oldSelf: T) => boolean,
+): Rule {
   return { rule: cel, message, fix, holds: () => true, keeps };
 }
 
@@ -129,10 +134,7 @@ const QUANTITY =
   '^(\\+|-)?(([0-9]+(\\.[0-9]*)?)|(\\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\\+|-)?(([0-9]+(\\.[0-9]*)?)|(\\.[0-9]+))))?$';
 
 /** A map from resource name to quantity, each a string or an integer. */
-export function quantityMap(
-  description: string,
-  keywords: Keywords = {},
-): TUnsafe<Record<string, string | number>> {
+export function quantityMap(description: string, keywords: Keywords = {}): TUnsafe<Record<string, string | number>> {
   return Unsafe({
     type: 'object',
     additionalProperties: {

@@ -1,0 +1,30 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { stringify } from 'yaml';
+import { renderCrd } from '../shared/contract/api/crd.ts';
+import type { KindDefinition } from '../shared/contract/api/kind.ts';
+import { kinds } from '../shared/contract/api/parse.ts';
+
+const folder = new URL('../infra/crds/', import.meta.url);
+
+/** The files of `infra/crds`, by name. A unit test compares them with what is there. */
+export function renderCrdFiles(): ReadonlyMap<string, string> {
+  return new Map(kinds.map((kind) => [fileNameOf(kind), renderFile(kind)]));
+}
+
+function fileNameOf({ group, plural }: KindDefinition): string {
+  return `${group}_${plural}.yaml`;
+}
+
+function renderFile(kind: KindDefinition): string {
+  const header = '# Written by scripts/generate-crds.ts from shared/contract/api. Change it there.\n';
+  // No aliases: a reader of one field should not have to look for another. No folding: rules stay on one line.
+  return header + stringify(renderCrd(kind), { aliasDuplicateObjects: false, lineWidth: 0 });
+}
+
+/** Writes the CRDs into `infra/crds`. */
+export async function generateCrds(): Promise<void> {
+  await mkdir(folder, { recursive: true });
+  for (const [name, content] of renderCrdFiles()) await writeFile(new URL(name, folder), content);
+}
+
+if (import.meta.main) await generateCrds();

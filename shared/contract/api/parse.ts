@@ -1,0 +1,134 @@
+import { aksNodeClassKind, type AksNodeClass } from './aks-node-class.ts';
+import { capacityBufferKind, type CapacityBuffer } from './capacity-buffer.ts';
+import type { KindDefinition } from './kind.ts';
+import { nodeClaimKind, type NodeClaim } from './node-claim.ts';
+import { nodeOverlayKind, type NodeOverlay } from './node-overlay.ts';
+import { nodePoolKind, type NodePool } from './node-pool.ts';
+import { isRecord, metadataProblems } from './object-meta.ts';
+import { nodeOverlayRuntimeProblems, nodePoolRuntimeProblems } from './runtime-rules.ts';
+import { readBySchema } from './structural.ts';
+import { ApiValidationError, type Problem } from './validation-error.ts';
+
+/** Every kind that Nodewright defines or reads, in the order in which their CRDs are applied. */
+export const kinds: ReadonlyArray<KindDefinition> = [
+  nodePoolKind,
+  nodeClaimKind,
+  nodeOverlayKind,
+  aksNodeClassKind,
+  capacityBufferKind,
+];
+
+/** What is to be said about an object. */
+export interface Inspection {
+  /** The object with defaults and without unknown fields, as the API server would store it; partial where it would not. */
+  readonly object: Readonly<Record<string, unknown>>;
+  /** Empty where the object is valid, and where Karpenter would use it. */
+  readonly problems: ReadonlyArray<Problem>;
+  /** Paths of fields that the API does not know. The API server drops them; `kubectl apply` refuses them. */
+  readonly unknownFields: ReadonlyArray<string>;
+}
+
+/** The definition of a kind that is served under this `apiVersion`, or null where the object is not one of ours. */
+export function kindOf(value: unknown): KindDefinition | null {
+  if (!isRecord(value)) return null;
+  return kinds.find((each) => each.kind === value['kind'] && isServed(each, value['apiVersion'])) ?? null;
+}
+
+function isServed(definition: KindDefinition, apiVersion: unknown): boolean {
+  return definition.versions.some(({ name }) => apiVersion === `${definition.group}/${name}`);
+}
+
+/**
+ * Judges any value as an object of `definition`, as the API server would and then Karpenter. Never throws. `previous` is
+ * the stored object that `value` would replace: with it, fields that may not change are judged too.
+ */
+export function inspect(definition: KindDefinition, value: unknown, previous?: unknown): Inspection {
+  const problems: Array<Problem> = [];
+  const add = (path: string, message: string, fix: string): void => {
+    problems.push({ path, message, fix, layer: 'schema' });
+  };
+  if (!isRecord(value)) {
+    add('', 'is not an object', `write a ${definition.kind}`);
+    return { object: {}, problems, unknownFields: [] };
+  }
+  if (value['kind'] !== definition.kind) add('kind', 'is another kind', `set it to ${definition.kind}`);
+  if (!isServed(definition, value['apiVersion'])) {
+    add('apiVersion', 'is not served', `set it to ${definition.group}/${definition.versions[0].name}`);
+  }
+  problems.push(...metadataProblems(value['metadata'], definition.scope === 'Namespaced'));
+  const old = isRecord(previous) ? previous['spec'] : undefined;
+  const spec = readPart(definition, value['spec'], { field: 'spec', previous: old });
+  const status = readPart(definition, value['status'], { field: 'status', previous: undefined });
+  problems.push(...spec.problems, ...status.problems);
+  const { apiVersion, kind, metadata } = value;
+  const object = { apiVersion, kind, metadata, ...spec.part, ...status.part };
+  const known = ['apiVersion', 'kind', 'metadata', 'spec', 'status'];
+  const unknownFields = Object.keys(value).filter((key) => !known.includes(key));
+  if (problems.length === 0) problems.push(...runtimeProblems(object));
+  return { object, problems, unknownFields: [...unknownFields, ...spec.unknown, ...status.unknown] };
+}
+
+interface Part {
+  readonly part: Readonly<Record<string, unknown>>;
+  readonly problems: ReadonlyArray<Problem>;
+  readonly unknown: ReadonlyArray<string>;
+}
+
+function readPart(
+  definition: KindDefinition,
+  value: unknown,
+  { field, previous }: { readonly field: 'spec' | 'status'; readonly previous: unknown },
+): Part {
+  const isRequired = field === 'spec' && definition.specRequired;
+  if (value === undefined || value === null) {
+    // A class without a spec is stored without its defaults, and its hash must not see any.
+    if (!isRequired) return { part: field === 'spec' ? { spec: {} } : {}, problems: [], unknown: [] };
+    return {
+      part: {},
+      problems: [{ path: field, message: 'is missing', fix: 'set it', layer: 'schema' }],
+      unknown: [],
+    };
+  }
+  const reading = readBySchema(definition[field], value, field, previous);
+  return { part: { [field]: reading.value }, problems: reading.problems, unknown: reading.unknown };
+}
+
+/** Called only with objects that have passed their schema, which is what makes them these types. */
+function runtimeProblems(object: Readonly<Record<string, unknown>>): ReadonlyArray<Problem> {
+  if (object['kind'] === 'NodePool') return nodePoolRuntimeProblems(object as unknown as NodePool);
+  if (object['kind'] === 'NodeOverlay') return nodeOverlayRuntimeProblems(object as unknown as NodeOverlay);
+  return [];
+}
+
+function parse<Kind>(definition: KindDefinition, value: unknown, previous: unknown): Kind {
+  const { object, problems } = inspect(definition, value, previous);
+  if (problems.length === 0) return object as unknown as Kind;
+  const metadata = object['metadata'];
+  const name = isRecord(metadata) && typeof metadata['name'] === 'string' ? metadata['name'] : '';
+  throw new ApiValidationError(definition.kind, name, problems);
+}
+
+/** A valid NodePool with its defaults. Throws ApiValidationError; with `previous`, also for changes that are not allowed. */
+export function parseNodePool(value: unknown, previous?: NodePool): NodePool {
+  return parse(nodePoolKind, value, previous);
+}
+
+/** A valid NodeClaim with its defaults. Throws ApiValidationError. See `readNodeClaim` for objects from the API server. */
+export function parseNodeClaim(value: unknown, previous?: NodeClaim): NodeClaim {
+  return parse(nodeClaimKind, value, previous);
+}
+
+/** A valid NodeOverlay. Throws ApiValidationError. */
+export function parseNodeOverlay(value: unknown): NodeOverlay {
+  return parse(nodeOverlayKind, value, undefined);
+}
+
+/** A valid CapacityBuffer with its defaults. Throws ApiValidationError. */
+export function parseCapacityBuffer(value: unknown): CapacityBuffer {
+  return parse(capacityBufferKind, value, undefined);
+}
+
+/** A valid AKSNodeClass of any served version, with its defaults. Throws ApiValidationError. */
+export function parseAksNodeClass(value: unknown): AksNodeClass {
+  return parse(aksNodeClassKind, value, undefined);
+}
