@@ -1,0 +1,140 @@
+import { NODE_POOL_HASH_VERSION, nodePoolHash } from '../contract/api/hash.ts';
+import { KARPENTER_GROUP, annotation, finalizer, label } from '../contract/names.ts';
+import type { NodeClaim, NodePool } from '../core/model/manifest.ts';
+import { auditPlan } from '../core/plan/audit-plan.ts';
+import type { Plan, PlannedClaim } from '../core/plan/plan.ts';
+import { TerminalError } from '../ports/errors.ts';
+import type { Decision, LedgerState } from '../ports/store.ts';
+import { claimName, digest } from './derived-name.ts';
+import type { Gathered } from './gather.ts';
+import { inParallel } from './in-parallel.ts';
+import type { Ports } from './ports.ts';
+
+/** NodeClaims created at once. The API server takes about 5 ms each; more would crowd out other clients. */
+const CREATIONS_AT_ONCE = 16;
+
+export type CommitOutcome =
+  | { readonly kind: 'committed'; readonly decision: Decision }
+  /** Another plan was committed since the gathering. What it left, the next look finds. */
+  | { readonly kind: 'lost' };
+
+/** Judges a plan, makes it the latest decision, and creates its NodeClaims. Safe to repeat from any point of failure. */
+export async function commitPlan(ports: Ports, gathered: Gathered, plan: Plan, cause: string): Promise<CommitOutcome> {
+  const fatal = auditPlan(plan, gathered.input).filter(({ severity }) => severity === 'fatal');
+  // A plan that breaks its own rules is a bug and must not reach Azure.
+  if (fatal.length > 0) throw new TerminalError(`plan refused by its audit: ${fatal.map(({ text }) => text).join('; ')}`);
+
+  const decision = toDecision(ports, gathered, plan, cause);
+  await ports.decisions.put(decision);
+  const committed = await ports.ledger.commit(gathered.ledger, decision.name);
+  if (committed.kind === 'lost') return { kind: 'lost' };
+  await execute(ports, committed.state, decision);
+  return { kind: 'committed', decision };
+}
+
+/** Finishes the latest decision if whoever committed it did not get to the end. */
+export async function resume(ports: Ports): Promise<void> {
+  const state = await ports.ledger.read();
+  if (state.executed || state.decision === null) return;
+  const decision = await ports.decisions.get(state.decision);
+  if (decision === null) throw new TerminalError(`decision ${state.decision} is committed but its record is missing`);
+  ports.log('decision-resumed', { decision: decision.name });
+  await execute(ports, state, decision);
+}
+
+function toDecision(ports: Ports, gathered: Gathered, plan: Plan, cause: string): Decision {
+  const generation = gathered.ledger.generation + 1;
+  const { version } = gathered.snapshot;
+  // The content is part of the name, so that another instance planning at the same generation writes another record.
+  const name = `${String(generation).padStart(9, '0')}-${digest(version, JSON.stringify(plan))}`;
+  const claimNames = plan.claims.map(({ nodePool }, index) => claimName(nodePool, name, index));
+  return { name, generation, cause, snapshotVersion: version, atMs: ports.now(), claimNames, plan };
+}
+
+async function execute(ports: Ports, state: LedgerState, decision: Decision): Promise<void> {
+  const pools = new Map((await ports.kubernetes.list('NodePool')).map((pool) => [pool.metadata.name, pool]));
+  const numbered = decision.plan.claims.map((planned, index) => ({ planned, name: decision.claimNames[index] ?? '' }));
+  const versions = await inParallel(numbered, CREATIONS_AT_ONCE, async ({ planned, name }) => {
+    const pool = pools.get(planned.nodePool);
+    // A pool deleted since then wants no more nodes; its pods are planned again elsewhere.
+    if (pool === undefined || pool.metadata.deletionTimestamp !== undefined) return null;
+    return createClaim(ports, decision, planned, { name, pool });
+  });
+  await ports.hints.send(
+    decision.claimNames.map((name) => ({
+      hint: {
+        kind: 'object',
+        version: 1,
+        cluster: ports.cluster,
+        object: { kind: 'NodeClaim', name },
+        reason: 'created',
+      },
+      atMs: null,
+      key: `NodeClaim/${name}/created`,
+    })),
+  );
+  await ports.ledger.markExecuted(state, newest(versions));
+}
+
+async function createClaim(
+  ports: Ports,
+  decision: Decision,
+  planned: PlannedClaim,
+  target: { readonly name: string; readonly pool: NodePool },
+): Promise<string | null> {
+  const outcome = await ports.kubernetes.create('NodeClaim', toNodeClaim(decision, planned, target));
+  if (outcome.kind === 'created') return outcome.object.metadata.resourceVersion ?? null;
+  if (outcome.kind === 'exists') return null;
+  // The API server's own rules refuse what we made: a bug, told where people look.
+  ports.log('nodeclaim-refused', { claim: target.name, reason: outcome.reason });
+  return null;
+}
+
+function toNodeClaim(
+  decision: Decision,
+  planned: PlannedClaim,
+  { name, pool }: { readonly name: string; readonly pool: NodePool },
+): NodeClaim & { readonly apiVersion: string; readonly kind: string } {
+  const { expireAfter, terminationGracePeriod, nodeClassRef } = pool.spec.template.spec;
+  const { instanceType, zone, capacityType } = planned.offering;
+  return {
+    apiVersion: `${KARPENTER_GROUP}/v1`,
+    kind: 'NodeClaim',
+    metadata: {
+      name,
+      labels: { ...planned.labels, [label.nodePool]: planned.nodePool, [label.nodeClass]: nodeClassRef.name },
+      annotations: {
+        ...planned.annotations,
+        [annotation.nodePoolHash]: nodePoolHash(pool),
+        [annotation.nodePoolHashVersion]: NODE_POOL_HASH_VERSION,
+        [annotation.decision]: decision.name,
+        [annotation.plannedOffering]: `${instanceType}/${zone}/${capacityType}`,
+      },
+      finalizers: [finalizer],
+      ownerReferences: [
+        {
+          apiVersion: `${KARPENTER_GROUP}/v1`,
+          kind: 'NodePool',
+          name: pool.metadata.name,
+          uid: pool.metadata.uid ?? '',
+          blockOwnerDeletion: true,
+        } as NonNullable<NodeClaim['metadata']['ownerReferences']>[number],
+      ],
+    },
+    spec: {
+      nodeClassRef,
+      requirements: planned.requirements,
+      ...(planned.taints.length > 0 ? { taints: planned.taints } : {}),
+      ...(planned.startupTaints.length > 0 ? { startupTaints: planned.startupTaints } : {}),
+      ...(expireAfter === undefined ? {} : { expireAfter }),
+      ...(terminationGracePeriod === undefined ? {} : { terminationGracePeriod }),
+      resources: { requests: planned.requests },
+    },
+  };
+}
+
+/** The highest of the resource versions; null when nothing was created. */
+function newest(versions: ReadonlyArray<string | null>): string | null {
+  const known = versions.filter((version) => version !== null).map(BigInt);
+  return known.length === 0 ? null : String(known.reduce((a, b) => (a > b ? a : b)));
+}

@@ -1,0 +1,134 @@
+import { annotation } from '../../contract/names.ts';
+import { NODE_CLASS_HASH_VERSION, nodeClassHash } from '../../contract/api/hash.ts';
+import type { NodeClass } from '../../ports/kubernetes.ts';
+import { type ConditionChange, isTrue, sameConditions, setConditions } from '../conditions.ts';
+import { publish } from '../events.ts';
+import type { Ports } from '../ports.ts';
+import { type Step, written } from './node-claim.ts';
+
+const classFinalizer = 'karpenter.azure.com/termination';
+
+const DEPENDENTS = [
+  'KubernetesVersionReady',
+  'ImagesReady',
+  'SubnetsReady',
+  'ValidationSucceeded',
+  'LocalDNSReady',
+] as const;
+
+/** How often Azure is asked again about a class that is in order: a subnet can be removed, an image published. */
+const HEALTHY_LOOK_MS = 15 * 60_000;
+/** How often while something is wrong that only a person can mend. */
+const UNHEALTHY_LOOK_MS = 60_000;
+const DELETION_LOOK_MS = 10 * 60_000;
+
+/** Keeps an AKSNodeClass's hash annotations, status and finalizer right. As Karpenter's Azure provider: §1.3, §1.4 there. */
+export async function followNodeClass(ports: Ports, name: string): Promise<Step> {
+  const key = { name, namespace: null };
+  const found = await ports.kubernetes.get('AKSNodeClass', key);
+  if (found === null) return { kind: 'ended', why: 'there is no such AKSNodeClass' };
+  if (found.metadata.deletionTimestamp !== undefined) return letGo(ports, found);
+  const nodeClass = await stamp(ports, found);
+  const status = await examine(ports, nodeClass);
+  if (!sameConditions(nodeClass.status?.conditions, status.conditions) || !sameFields(nodeClass, status)) {
+    const { resourceVersion } = nodeClass.metadata;
+    written(await ports.kubernetes.patchStatus('AKSNodeClass', key, { metadata: { resourceVersion }, status }), name);
+    await tellPools(ports, name);
+  }
+  const pause = isTrue(status.conditions, 'Ready') ? HEALTHY_LOOK_MS : UNHEALTHY_LOOK_MS;
+  return { kind: 'wait', for: 'the next look at Azure', lookAgainMs: ports.now() + pause };
+}
+
+/** Finalizer and hashes, in one write. */
+async function stamp(ports: Ports, nodeClass: NodeClass): Promise<NodeClass> {
+  const { name, resourceVersion, finalizers = [], annotations = {} } = nodeClass.metadata;
+  const hashes = {
+    [annotation.nodeClassHash]: nodeClassHash(nodeClass),
+    [annotation.nodeClassHashVersion]: NODE_CLASS_HASH_VERSION,
+  };
+  const current = Object.entries(hashes).every(([key, value]) => annotations[key] === value);
+  if (current && finalizers.includes(classFinalizer)) return nodeClass;
+  const patch = {
+    metadata: { resourceVersion, annotations: hashes, finalizers: [...new Set([...finalizers, classFinalizer])] },
+  };
+  return written(await ports.kubernetes.patch('AKSNodeClass', { name, namespace: null }, patch), name);
+}
+
+async function examine(ports: Ports, nodeClass: NodeClass): Promise<NonNullable<NodeClass['status']> & { readonly localDNSState: string }> {
+  const kubernetesVersion = await ports.kubernetes.serverVersion();
+  const images = await ports.nodeClassFacts.images(nodeClass, kubernetesVersion);
+  const subnet = await ports.nodeClassFacts.subnet(nodeClass);
+  const localDNSState = localDnsMode(nodeClass) === 'Required' ? 'Enabled' : 'Disabled';
+  const changes: ReadonlyArray<ConditionChange> = [
+    fulfilled('KubernetesVersionReady'),
+    images.length > 0
+      ? fulfilled('ImagesReady')
+      : { type: 'ImagesReady', status: 'False', reason: 'ImagesNotFound', message: 'no node image matches this class' },
+    subnet.kind === 'ready'
+      ? fulfilled('SubnetsReady')
+      : { type: 'SubnetsReady', status: 'False', reason: subnet.reason, message: subnet.message },
+    fulfilled('ValidationSucceeded'),
+    fulfilled('LocalDNSReady'),
+  ];
+  const conditions = setConditions(nodeClass.status?.conditions, changes, {
+    dependents: DEPENDENTS,
+    generation: nodeClass.metadata.generation ?? 1,
+    nowMs: ports.now(),
+    createdAt: nodeClass.metadata.creationTimestamp ?? '',
+  });
+  return { conditions, kubernetesVersion, images, localDNSState };
+}
+
+/** `Preferred` stays off: Karpenter's provider gates it behind a Kubernetes version that does not exist yet. */
+function localDnsMode(nodeClass: NodeClass): string {
+  const { localDNS } = nodeClass.spec as { readonly localDNS?: { readonly mode?: string } };
+  return localDNS?.mode ?? 'Disabled';
+}
+
+function fulfilled(type: string): ConditionChange {
+  return { type, status: 'True', reason: type, message: '' };
+}
+
+function sameFields(nodeClass: NodeClass, status: Readonly<Record<string, unknown>>): boolean {
+  const current: Readonly<Record<string, unknown>> = { ...nodeClass.status };
+  return ['kubernetesVersion', 'images', 'localDNSState'].every(
+    (field) => JSON.stringify(current[field]) === JSON.stringify(status[field]),
+  );
+}
+
+/** A class goes once no NodeClaim names it. */
+async function letGo(ports: Ports, nodeClass: NodeClass): Promise<Step> {
+  const { name, uid = '', resourceVersion, finalizers = [] } = nodeClass.metadata;
+  if (!finalizers.includes(classFinalizer)) return { kind: 'ended', why: 'already let go' };
+  const users = (await ports.kubernetes.list('NodeClaim')).filter(({ spec }) => spec.nodeClassRef.name === name);
+  if (users.length > 0) {
+    const names = users.slice(0, 5).map(({ metadata }) => metadata.name);
+    const message = `Waiting for NodeClaims to go: ${names.join(', ')}${users.length > 5 ? ` and ${users.length - 5} more` : ''}`;
+    const regarding = { apiVersion: 'karpenter.azure.com/v1beta1', kind: 'AKSNodeClass', name, namespace: null, uid };
+    await publish(ports.kubernetes, { regarding, type: 'Normal', reason: 'WaitingOnNodeClaimTermination', message }, ports.now());
+    return { kind: 'wait', for: message, lookAgainMs: ports.now() + DELETION_LOOK_MS };
+  }
+  const rest = finalizers.filter((one) => one !== classFinalizer);
+  await ports.kubernetes.patch('AKSNodeClass', { name, namespace: null }, { metadata: { resourceVersion, finalizers: rest } });
+  return { kind: 'ended', why: 'no NodeClaim uses it' };
+}
+
+/** Pools show whether their class is ready, and pods wait for pools. */
+async function tellPools(ports: Ports, nodeClass: string): Promise<void> {
+  const pools = (await ports.kubernetes.list('NodePool')).filter(
+    ({ spec }) => spec.template.spec.nodeClassRef.name === nodeClass,
+  );
+  await ports.hints.send(
+    pools.map(({ metadata }) => ({
+      hint: {
+        kind: 'object',
+        version: 1,
+        cluster: ports.cluster,
+        object: { kind: 'NodePool', name: metadata.name },
+        reason: 'node-class-changed',
+      },
+      atMs: null,
+      key: `NodePool/${metadata.name}/class/${ports.now()}`,
+    })),
+  );
+}

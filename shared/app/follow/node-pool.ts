@@ -1,0 +1,132 @@
+import { annotation, label } from '../../contract/names.ts';
+import { NODE_POOL_HASH_VERSION, nodePoolHash } from '../../contract/api/hash.ts';
+import { nodePoolProblems } from '../../contract/api/node-pool.ts';
+import type { Node, NodeClaim, NodePool } from '../../core/model/manifest.ts';
+import { addResources } from '../../core/quantity/allocatable.ts';
+import type { NodeClass } from '../../ports/kubernetes.ts';
+import { type ConditionChange, conditionOf, sameConditions, setConditions } from '../conditions.ts';
+import type { Ports } from '../ports.ts';
+import { type Step, isOurs, written } from './node-claim.ts';
+
+const DEPENDENTS = ['ValidationSucceeded', 'NodeClassReady'] as const;
+
+/** Keeps a NodePool's hash annotations, conditions and usage right. As Karpenter: karpenter-core.md §1.2. */
+export async function followNodePool(ports: Ports, name: string): Promise<Step> {
+  const key = { name, namespace: null };
+  const found = await ports.kubernetes.get('NodePool', key);
+  if (found === null) return { kind: 'ended', why: 'there is no such NodePool' };
+  const ref = found.spec.template.spec.nodeClassRef;
+  if (!isOurs({ metadata: found.metadata, spec: found.spec.template.spec })) {
+    return { kind: 'ended', why: `its node class is a ${ref.kind}.${ref.group}` };
+  }
+  const pool = await stamp(ports, found);
+  const nodeClass = await ports.kubernetes.get('AKSNodeClass', { name: ref.name, namespace: null });
+  const selector = { labels: `${label.nodePool}=${name}` };
+  const claims = await ports.kubernetes.list('NodeClaim', selector);
+  const nodes = await ports.kubernetes.list('Node', selector);
+  const status = judge(ports, pool, nodeClass, usage(claims, nodes));
+  if (!sameConditions(pool.status?.conditions, status.conditions) || !sameUsage(pool, status)) {
+    const { resourceVersion } = pool.metadata;
+    const patch = { metadata: { resourceVersion }, status: { ...status, resources: { ...vanished(pool, status), ...status.resources } } };
+    written(await ports.kubernetes.patchStatus('NodePool', key, patch), name);
+  }
+  return { kind: 'wait', for: 'a change', lookAgainMs: null };
+}
+
+/** The pool's hash, and on a new hash version its claims' too, so that an update of ours never looks like drift. */
+async function stamp(ports: Ports, pool: NodePool): Promise<NodePool> {
+  const { name, resourceVersion, annotations = {} } = pool.metadata;
+  const hash = nodePoolHash(pool);
+  if (annotations[annotation.nodePoolHash] === hash && annotations[annotation.nodePoolHashVersion] === NODE_POOL_HASH_VERSION) {
+    return pool;
+  }
+  const hashes = { [annotation.nodePoolHash]: hash, [annotation.nodePoolHashVersion]: NODE_POOL_HASH_VERSION };
+  const previous = annotations[annotation.nodePoolHashVersion];
+  if (previous !== undefined && previous !== NODE_POOL_HASH_VERSION) await restampClaims(ports, name, hashes);
+  const patch = { metadata: { resourceVersion, annotations: hashes } };
+  return written(await ports.kubernetes.patch('NodePool', { name, namespace: null }, patch), name);
+}
+
+async function restampClaims(ports: Ports, pool: string, hashes: Readonly<Record<string, string>>): Promise<void> {
+  const claims = await ports.kubernetes.list('NodeClaim', { labels: `${label.nodePool}=${pool}` });
+  for (const claim of claims) {
+    const drifted = conditionOf(claim.status?.conditions, 'Drifted')?.status === 'True';
+    const version = { [annotation.nodePoolHashVersion]: NODE_POOL_HASH_VERSION };
+    // A claim that has drifted keeps its old hash, and so stays drifted.
+    const annotations = drifted ? version : hashes;
+    // One after the other: a version changes once in a release, and the API server has other work.
+    // oxlint-disable-next-line no-await-in-loop
+    await ports.kubernetes.patch('NodeClaim', { name: claim.metadata.name, namespace: null }, { metadata: { annotations } });
+  }
+}
+
+interface PoolStatus {
+  readonly conditions: NonNullable<NonNullable<NodePool['status']>['conditions']>;
+  readonly resources: Readonly<Record<string, string>>;
+  readonly nodes: number;
+  readonly nodeClassObservedGeneration: number;
+}
+
+function judge(
+  ports: Ports,
+  pool: NodePool,
+  nodeClass: NodeClass | null,
+  used: Pick<PoolStatus, 'resources' | 'nodes'>,
+): PoolStatus {
+  const problems = nodePoolProblems(pool);
+  const validation: ConditionChange =
+    problems.length === 0
+      ? { type: 'ValidationSucceeded', status: 'True', reason: 'ValidationSucceeded', message: '' }
+      : { type: 'ValidationSucceeded', status: 'False', reason: 'NodePoolValidationFailed', message: problems.join('; ') };
+  const conditions = setConditions(pool.status?.conditions, [validation, classReadiness(pool, nodeClass)], {
+    dependents: DEPENDENTS,
+    generation: pool.metadata.generation ?? 1,
+    nowMs: ports.now(),
+    createdAt: pool.metadata.creationTimestamp ?? '',
+  });
+  return { conditions, ...used, nodeClassObservedGeneration: nodeClass?.metadata.generation ?? 0 };
+}
+
+function classReadiness(pool: NodePool, nodeClass: NodeClass | null): ConditionChange {
+  const type = 'NodeClassReady';
+  const { name } = pool.spec.template.spec.nodeClassRef;
+  if (nodeClass === null) {
+    const message = `AKSNodeClass ${name} does not exist: create it, or correct spec.template.spec.nodeClassRef.name`;
+    return { type, status: 'False', reason: 'NodeClassNotFound', message };
+  }
+  if (nodeClass.metadata.deletionTimestamp !== undefined) {
+    return { type, status: 'False', reason: 'NodeClassTerminating', message: `AKSNodeClass ${name} is being deleted` };
+  }
+  const ready = conditionOf(nodeClass.status?.conditions, 'Ready');
+  if (ready?.status === 'True') return { type, status: 'True', reason: type, message: '' };
+  if (ready?.status === 'False') {
+    return { type, status: 'False', reason: ready.reason ?? 'NodeClassNotReady', message: ready.message ?? '' };
+  }
+  return { type, status: 'Unknown', reason: 'NodeClassReadinessUnknown', message: `AKSNodeClass ${name} is not ready yet` };
+}
+
+/** What the pool holds: nodes not being removed, by their own capacity, else by what their claim expects. */
+function usage(claims: ReadonlyArray<NodeClaim>, nodes: ReadonlyArray<Node>): Pick<PoolStatus, 'resources' | 'nodes'> {
+  const byProvider = new Map(nodes.map((node) => [node.spec?.providerID?.toLowerCase(), node]));
+  const living = claims.filter(({ metadata }) => metadata.deletionTimestamp === undefined);
+  const capacities = living.map(
+    (claim) => byProvider.get(claim.status?.providerID?.toLowerCase())?.status?.capacity ?? claim.status?.capacity ?? {},
+  );
+  const count = living.filter(({ status }) => status?.providerID !== undefined).length;
+  return { resources: { ...addResources(capacities), nodes: String(count) }, nodes: count };
+}
+
+function sameUsage(pool: NodePool, status: PoolStatus): boolean {
+  const current: Readonly<Record<string, unknown>> = { ...pool.status };
+  return (
+    JSON.stringify(current['resources']) === JSON.stringify(status.resources) &&
+    current['nodes'] === status.nodes &&
+    current['nodeClassObservedGeneration'] === status.nodeClassObservedGeneration
+  );
+}
+
+/** A merge patch keeps what it does not name, so resources that the pool no longer holds are named with null. */
+function vanished(pool: NodePool, status: PoolStatus): Readonly<Record<string, null>> {
+  const { resources = {} } = (pool.status ?? {}) as { readonly resources?: Readonly<Record<string, unknown>> };
+  return Object.fromEntries(Object.keys(resources).filter((key) => !(key in status.resources)).map((key) => [key, null]));
+}

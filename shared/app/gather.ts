@@ -1,0 +1,119 @@
+import { annotation } from '../contract/names.ts';
+import type { Snapshot } from '../contract/snapshot/snapshot.ts';
+import type { Catalog } from '../core/model/catalog.ts';
+import type { NodeClaim } from '../core/model/manifest.ts';
+import type { InFlightClaim, ProvisioningInput } from '../core/scheduling/plan-provisioning.ts';
+import type { NodeClass } from '../ports/kubernetes.ts';
+import type { Decision, LedgerState } from '../ports/store.ts';
+import { conditionOf } from './conditions.ts';
+import { nodeNameOf } from './node-name.ts';
+import type { Ports } from './ports.ts';
+
+/**
+ * How long after its registration a claim's planned pods stay with it. The scheduler binds them within seconds; until the
+ * snapshot shows it, planning them anew could open a claim for pods that have one. Karpenter holds nominations for 20 s.
+ */
+const SETTLING_MS = 20_000;
+
+/** A relay that has not been heard of for this long may be dead: the snapshot is then read from the API server. */
+export const RELAY_SILENCE_MS = 45_000;
+
+/** One consistent view to decide from. */
+export interface Gathered {
+  readonly snapshot: Snapshot;
+  readonly input: ProvisioningInput;
+  readonly ledger: LedgerState;
+}
+
+/** Null when there is nothing to look at yet: no relay has published and `mayList` forbids listing. */
+export async function gather(ports: Ports, mayList: boolean): Promise<Gathered | null> {
+  const ledger = await ports.ledger.read();
+  const published = await readSnapshot(ports, mayList);
+  if (published === null) return null;
+  const snapshot = await withNewestClaims(ports, published, ledger);
+  const inFlight = await inFlightClaims(ports, snapshot);
+  const catalog = await readCatalog(ports, snapshot);
+  return { snapshot, input: { cluster: snapshot, catalog, inFlight, policy: POLICY }, ledger };
+}
+
+/** Karpenter's defaults. */
+const POLICY = { preferencePolicy: 'Respect', minValuesPolicy: 'Strict' } as const;
+
+async function readSnapshot(ports: Ports, mayList: boolean): Promise<Snapshot | null> {
+  const published = await ports.snapshots.latest();
+  if (!mayList) return published;
+  const heard = await ports.snapshots.heartbeatMs();
+  const silent = heard === null || ports.now() - heard > RELAY_SILENCE_MS;
+  if (published !== null && !silent) return published;
+  ports.log('relay-silent', { lastHeardMs: heard });
+  return ports.snapshots.list();
+}
+
+/**
+ * The relay may not have seen the claims of the last decision yet; deciding without them would launch twice. Resource
+ * versions of one kind grow with time, which tells whether it has. When it has not, the claims are read from the source.
+ */
+async function withNewestClaims(ports: Ports, snapshot: Snapshot, ledger: LedgerState): Promise<Snapshot> {
+  if (ledger.claimsResourceVersion === null) return snapshot;
+  const seen = snapshot.resourceVersions['nodeclaims'];
+  if (seen !== undefined && isAtLeast(seen, ledger.claimsResourceVersion)) return snapshot;
+  const nodeClaims = await ports.kubernetes.list('NodeClaim');
+  return { ...snapshot, nodeClaims };
+}
+
+function isAtLeast(version: string, other: string): boolean {
+  try {
+    return BigInt(version) >= BigInt(other);
+  } catch {
+    return false;
+  }
+}
+
+/** Claims whose planned pods are still theirs, with those pods. */
+async function inFlightClaims(ports: Ports, snapshot: Snapshot): Promise<ReadonlyMap<string, InFlightClaim>> {
+  const nodes = new Set(snapshot.nodes.map(({ metadata }) => metadata.name));
+  const unsettled = snapshot.nodeClaims.filter((claim) => !isSettled(claim, nodes, ports.now()));
+  const decisions = await readDecisions(ports, unsettled);
+  const found = unsettled.flatMap((claim) => {
+    const decision = decisions.get(claim.metadata.annotations?.[annotation.decision] ?? '');
+    const planned = decision?.plan.claims[decision.claimNames.indexOf(claim.metadata.name)];
+    if (planned === undefined) return [];
+    const { instanceType, zone, capacityType } = planned.offering;
+    const pods = planned.pods.map(({ uid }) => uid);
+    return [[claim.metadata.name, { pods, instanceType, zone, capacityType }] as const];
+  });
+  return new Map(found);
+}
+
+function isSettled(claim: NodeClaim, nodes: ReadonlySet<string>, now: number): boolean {
+  if (claim.metadata.deletionTimestamp !== undefined) return true;
+  const registered = conditionOf(claim.status?.conditions, 'Registered');
+  if (registered?.status !== 'True' || !nodes.has(nodeNameOf(claim))) return false;
+  return now - (Date.parse(registered.lastTransitionTime ?? '') || 0) > SETTLING_MS;
+}
+
+async function readDecisions(
+  ports: Ports,
+  claims: ReadonlyArray<NodeClaim>,
+): Promise<ReadonlyMap<string, Decision>> {
+  const names = [...new Set(claims.flatMap(({ metadata }) => metadata.annotations?.[annotation.decision] ?? []))];
+  const decisions = await Promise.all(names.map((name) => ports.decisions.get(name)));
+  return new Map(decisions.flatMap((decision) => (decision === null ? [] : [[decision.name, decision] as const])));
+}
+
+/** Instance types per pool. Pools that share a node class share the list; a pool without a class has none. */
+async function readCatalog(ports: Ports, snapshot: Snapshot): Promise<Catalog> {
+  const classes = new Map(snapshot.nodeClasses.map((nodeClass) => [nodeClass.metadata.name, nodeClass as NodeClass]));
+  const wanted = new Set(snapshot.nodePools.map(({ spec }) => spec.template.spec.nodeClassRef.name));
+  const lists = new Map(
+    await Promise.all(
+      [...wanted].map(async (name) => {
+        const nodeClass = classes.get(name);
+        return [name, nodeClass === undefined ? [] : await ports.catalogs.instanceTypes(nodeClass)] as const;
+      }),
+    ),
+  );
+  return new Map(
+    snapshot.nodePools.map(({ metadata, spec }) => [metadata.name, lists.get(spec.template.spec.nodeClassRef.name) ?? []]),
+  );
+}

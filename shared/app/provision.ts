@@ -1,0 +1,103 @@
+import { pendingWindow } from '../contract/snapshot/pending-window.ts';
+import type { LeftPod, Plan } from '../core/plan/plan.ts';
+import { planProvisioning } from '../core/scheduling/plan-provisioning.ts';
+import { instant } from '../core/quantity/units.ts';
+import { commitPlan, resume } from './commit-plan.ts';
+import { publish } from './events.ts';
+import { type Gathered, gather } from './gather.ts';
+import { inParallel } from './in-parallel.ts';
+import type { Ports } from './ports.ts';
+
+export type ProvisionOutcome =
+  /** No relay has published yet; its first snapshot brings a hint. */
+  | { readonly kind: 'no-snapshot' }
+  | { readonly kind: 'idle' }
+  /** More pods are about to come; a hint for `untilMs` is on its way. */
+  | { readonly kind: 'waiting'; readonly untilMs: number }
+  /** Nothing to launch: the pods have a place, or none can be made. */
+  | { readonly kind: 'nothing-to-launch'; readonly left: number }
+  | { readonly kind: 'provisioned'; readonly decision: string; readonly claims: number; readonly left: number }
+  /** Another plan came first; a hint to look again is on its way. */
+  | { readonly kind: 'lost' };
+
+/** Decisions lost to another instance are tried again after this pause. */
+const LOST_PAUSE_MS = 250;
+
+/** Events about pods that cannot be placed, at most so many per plan; the decision record has them all. */
+const REPORTED_MAX = 100;
+const REPORTS_AT_ONCE = 8;
+
+/**
+ * Brings capacity for the pods that wait now. What woke us is a hint; the snapshot is the truth. `mayList` allows reading
+ * the API server itself when the relay is silent, which only the sweep does.
+ */
+export async function provision(ports: Ports, mayList = false): Promise<ProvisionOutcome> {
+  await resume(ports);
+
+  // 1. Gather: one consistent view of pods, nodes, claims and offerings.
+  const gathered = await gather(ports, mayList);
+  if (gathered === null) return { kind: 'no-snapshot' };
+  const window = pendingWindow(gathered.snapshot, ports.now());
+  if (window.kind === 'empty') return { kind: 'idle' };
+  if (window.kind === 'wait') return waitUntil(ports, window.untilMs);
+
+  // 2. Plan: pure; the same view always gives the same plan.
+  const plan = planProvisioning(gathered.input, instant(ports.now()));
+  await report(ports, plan.left);
+  await lookAgainWhenCapacityMayBeBack(ports, plan);
+  if (plan.claims.length === 0) return { kind: 'nothing-to-launch', left: plan.left.length };
+
+  // 3–5. Audit, commit, execute.
+  const outcome = await commitPlan(ports, gathered, plan, 'provisioned');
+  if (outcome.kind === 'lost') {
+    await wake(ports, ports.now() + LOST_PAUSE_MS, 'lost');
+    return { kind: 'lost' };
+  }
+  logDecision(ports, gathered, plan, outcome.decision.name);
+  return {
+    kind: 'provisioned',
+    decision: outcome.decision.name,
+    claims: plan.claims.length,
+    left: plan.left.length,
+  };
+}
+
+async function waitUntil(ports: Ports, untilMs: number): Promise<ProvisionOutcome> {
+  await wake(ports, untilMs, 'window-closed');
+  return { kind: 'waiting', untilMs };
+}
+
+async function wake(ports: Ports, atMs: number, reason: string): Promise<void> {
+  const hint = { kind: 'pods', version: 1, cluster: ports.cluster, snapshot: null, reason } as const;
+  await ports.hints.send([{ hint, atMs, key: `${reason}/${atMs}` }]);
+}
+
+/** Pods that found no place may find one when the first refusal of Azure's ends. */
+async function lookAgainWhenCapacityMayBeBack(ports: Ports, plan: Plan): Promise<void> {
+  if (plan.left.length === 0) return;
+  const atMs = await ports.catalogs.nextRetryMs();
+  if (atMs !== null) await wake(ports, atMs, 'capacity-may-be-back');
+}
+
+/** Tells each pod's owner, where `kubectl describe pod` shows it, which rule keeps the pod out and what would let it in. */
+async function report(ports: Ports, left: ReadonlyArray<LeftPod>): Promise<void> {
+  await inParallel(left.slice(0, REPORTED_MAX), REPORTS_AT_ONCE, async ({ pod, refusals }) => {
+    const [namespace = 'default', name = ''] = pod.name.split('/');
+    const reasons = refusals.map(({ nodePool, detail, fix }) => `${nodePool ?? 'all pools'}: ${detail}; ${fix}`);
+    const regarding = { apiVersion: 'v1', kind: 'Pod', name, namespace, uid: pod.uid };
+    const message = `Failed to schedule pod, ${reasons.join(' | ')}`;
+    await publish(ports.kubernetes, { regarding, type: 'Warning', reason: 'FailedScheduling', message }, ports.now());
+  });
+}
+
+function logDecision(ports: Ports, { snapshot }: Gathered, plan: Plan, decision: string): void {
+  ports.log('provisioned', {
+    decision,
+    snapshot: snapshot.version,
+    claims: plan.claims.length,
+    pods: plan.claims.reduce((count, { pods }) => count + pods.length, 0),
+    left: plan.left.length,
+    costMicroUsdPerHour: plan.cost,
+    lowerBoundMicroUsdPerHour: plan.lowerBound,
+  });
+}
