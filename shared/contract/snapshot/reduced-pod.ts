@@ -1,0 +1,158 @@
+import { isRecord, list, needed, object, record, text, type Of } from './field.ts';
+import {
+  decisiveAnnotations,
+  ownerReference,
+  podSpec,
+  type ReducedOwner,
+  type ReducedPodSpec,
+} from './reduced-spec.ts';
+
+/** What pods that are alike share. */
+export interface ReducedShape {
+  readonly namespace: string;
+  readonly labels: Readonly<Record<string, string>>;
+  /** Only those that a decision reads. */
+  readonly annotations: Readonly<Record<string, string>>;
+  /** The controller, else the first owner; null for a bare pod. */
+  readonly owner: ReducedOwner | null;
+  readonly spec: ReducedPodSpec;
+}
+
+/** What is a pod's own. Times in milliseconds since the epoch. */
+export interface PodFacts {
+  readonly name: string;
+  readonly uid: string;
+  readonly createdAtMs: number;
+  readonly nodeName: string | null;
+  readonly nominatedNodeName: string | null;
+  /** PodScheduled is False with reason Unschedulable. */
+  readonly unschedulable: boolean;
+  /** It carries scheduling gates, so no scheduler looks at it yet. */
+  readonly gated: boolean;
+  readonly deleting: boolean;
+  readonly running: boolean;
+  readonly ready: boolean;
+  /** When the kubelet acknowledged it; null before. Durations of do-not-disrupt count from here. */
+  readonly startedAtMs: number | null;
+  /** When it is due to be gone, grace period included; null unless it is being deleted. */
+  readonly deletionAtMs: number | null;
+}
+
+const rawPod = object({
+  metadata: needed(
+    object({
+      name: needed(text),
+      namespace: needed(text),
+      uid: text,
+      labels: record(text),
+      annotations: decisiveAnnotations,
+      creationTimestamp: text,
+      deletionTimestamp: text,
+      ownerReferences: list(ownerReference),
+    }),
+  ),
+  spec: needed(podSpec),
+  status: object({
+    phase: text,
+    nominatedNodeName: text,
+    startTime: text,
+    conditions: list(object({ type: needed(text), status: needed(text), reason: text })),
+  }),
+});
+type RawPod = Of<typeof rawPod>;
+
+const placement = object({ nodeName: text, schedulingGates: list(object({ name: text })) });
+
+/** A pod as it comes from the API: what it shares and what is its own; `terminal` when it has run its course. */
+export type ReadPod =
+  { readonly kind: 'pod'; readonly shape: ReducedShape; readonly facts: PodFacts } | TerminalPod | null;
+
+interface TerminalPod {
+  readonly kind: 'terminal';
+}
+
+/** Reads a raw pod; null when it is not one. */
+export function readPod(raw: unknown): ReadPod {
+  const pod = rawPod.read(raw);
+  if (pod === undefined || !isRecord(raw)) return null;
+  const phase = pod.status?.phase;
+  if (phase === 'Succeeded' || phase === 'Failed') return { kind: 'terminal' };
+  const own = placement.read(raw['spec']) ?? {};
+  return { kind: 'pod', shape: shapeOf(pod), facts: factsOf(pod, own) };
+}
+
+function shapeOf(pod: RawPod): ReducedShape {
+  const owners = pod.metadata.ownerReferences ?? [];
+  const owner = owners.find((one) => one.controller === true) ?? owners[0] ?? null;
+  return {
+    namespace: pod.metadata.namespace,
+    labels: pod.metadata.labels ?? {},
+    annotations: pod.metadata.annotations ?? {},
+    owner,
+    spec: owner?.kind === 'DaemonSet' ? withoutNodeName(pod.spec) : pod.spec,
+  };
+}
+
+/**
+ * A daemonset's controller writes the node's name into each of its pods as a match on the field metadata.name. Without
+ * it a daemonset has one shape, not one per node; and which node is meant, a decision reads from the daemonset.
+ */
+function withoutNodeName(spec: ReducedPodSpec): ReducedPodSpec {
+  const required = spec.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution;
+  if (spec.affinity === undefined || required === undefined) return spec;
+  const terms = required.nodeSelectorTerms
+    .map(({ matchFields: _, ...term }) => term)
+    .filter((term) => (term.matchExpressions?.length ?? 0) > 0);
+  const { requiredDuringSchedulingIgnoredDuringExecution: _, ...preferences } = spec.affinity.nodeAffinity ?? {};
+  const nodeAffinity =
+    terms.length === 0
+      ? preferences
+      : { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: terms }, ...preferences };
+  const { nodeAffinity: __, ...others } = spec.affinity;
+  const affinity = Object.keys(nodeAffinity).length === 0 ? others : { nodeAffinity, ...others };
+  if (Object.keys(affinity).length > 0) return { ...spec, affinity };
+  const { affinity: ___, ...bare } = spec;
+  return bare;
+}
+
+function factsOf(pod: RawPod, own: Of<typeof placement>): PodFacts {
+  const conditions = pod.status?.conditions ?? [];
+  const scheduled = conditions.find(({ type }) => type === 'PodScheduled');
+  return {
+    name: pod.metadata.name,
+    uid: pod.metadata.uid ?? '',
+    createdAtMs: timeOf(pod.metadata.creationTimestamp) ?? 0,
+    nodeName: own.nodeName === undefined || own.nodeName === '' ? null : own.nodeName,
+    nominatedNodeName: pod.status?.nominatedNodeName === '' ? null : (pod.status?.nominatedNodeName ?? null),
+    unschedulable: scheduled?.status === 'False' && scheduled.reason === 'Unschedulable',
+    gated: (own.schedulingGates?.length ?? 0) > 0,
+    deleting: pod.metadata.deletionTimestamp !== undefined,
+    running: pod.status?.phase === 'Running',
+    ready: conditions.some(({ type, status }) => type === 'Ready' && status === 'True'),
+    startedAtMs: timeOf(pod.status?.startTime),
+    deletionAtMs: timeOf(pod.metadata.deletionTimestamp),
+  };
+}
+
+/** Milliseconds since the epoch of a time in the API's form (RFC 3339); null when there is none, or none that can be read. */
+function timeOf(time: string | undefined): number | null {
+  const ms = time === undefined ? Number.NaN : Date.parse(time);
+  return Number.isNaN(ms) ? null : ms;
+}
+
+/** True for pods that nobody but their node's kubelet, or a daemonset, ever places. */
+export function isPlacedByOwner(owner: ReducedOwner | null): boolean {
+  if (owner === null) return false;
+  return (
+    (owner.kind === 'DaemonSet' && owner.apiVersion === 'apps/v1') ||
+    (owner.kind === 'Node' && owner.apiVersion === 'v1')
+  );
+}
+
+/** True for pods that provisioning plans for: the scheduler found no room, nobody nominated them, no daemonset or node owns them. */
+export function isProvisionable(
+  pod: Pick<PodFacts, 'unschedulable' | 'nodeName' | 'nominatedNodeName'>,
+  shape: Pick<ReducedShape, 'owner'>,
+): boolean {
+  return pod.unschedulable && pod.nodeName === null && pod.nominatedNodeName === null && !isPlacedByOwner(shape.owner);
+}
