@@ -23,6 +23,9 @@ export type ProvisionOutcome =
 /** Decisions lost to another instance are tried again after this pause. */
 const LOST_PAUSE_MS = 250;
 
+/** A scheduled hint may arrive a little early by our clock; the window counts as closed then, or nobody would wake us again. */
+const CLOCK_SKEW_MS = 250;
+
 /** Events about pods that cannot be placed, at most so many per plan; the decision record has them all. */
 const REPORTED_MAX = 100;
 const REPORTS_AT_ONCE = 8;
@@ -37,7 +40,7 @@ export async function provision(ports: Ports, mayList = false): Promise<Provisio
   // 1. Gather: one consistent view of pods, nodes, claims and offerings.
   const gathered = await gather(ports, mayList);
   if (gathered === null) return { kind: 'no-snapshot' };
-  const window = pendingWindow(gathered.snapshot, ports.now());
+  const window = pendingWindow(gathered.snapshot, ports.now() + CLOCK_SKEW_MS);
   if (window.kind === 'empty') return { kind: 'idle' };
   if (window.kind === 'wait') return waitUntil(ports, window.untilMs);
 

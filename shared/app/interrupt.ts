@@ -1,0 +1,128 @@
+import { annotation, label, taint } from '../contract/names.ts';
+import type { SignalHint } from '../contract/messages.ts';
+import type { Node, NodeClaim } from '../core/model/manifest.ts';
+import { planReplacement } from '../core/scheduling/plan-replacement.ts';
+import { instant, microUsdPerHour } from '../core/quantity/units.ts';
+import { RetryableError } from '../ports/errors.ts';
+import { commitPlan, resume } from './commit-plan.ts';
+import { toTimestamp } from './conditions.ts';
+import { publish } from './events.ts';
+import { gather } from './gather.ts';
+import { claimOfVm, nodeNameOf } from './node-name.ts';
+import type { Ports } from './ports.ts';
+
+export type InterruptOutcome =
+  /** Not a machine of ours, one that has gone already, or an event that takes nothing away. */
+  | { readonly kind: 'ignored'; readonly why: string }
+  | { readonly kind: 'replaced'; readonly claim: string; readonly replacements: number };
+
+/** Karpenter has no figure; a spot offering that was just taken back is avoided this long by new plans. */
+const EVICTED_OFFERING_PAUSE_MS = 10 * 60_000;
+
+/** Events that end a machine's service for longer than pods should wait. A freeze lasts seconds: nothing is done. */
+const ENDS_SERVICE: ReadonlySet<SignalHint['event']> = new Set([
+  'preempt',
+  'terminate',
+  'redeploy',
+  'reboot',
+  'degraded',
+  'gone',
+]);
+
+/** Used when the notice names no time: spot's shortest notice. */
+const SHORTEST_NOTICE_MS = 30_000;
+
+/**
+ * Acts on the notice that a machine goes: its replacement is launched first, then the node is tainted and its claim
+ * deleted with the deadline, which drains it in time. The same notice again, late, or for a machine nobody knows
+ * changes nothing.
+ */
+export async function interrupt(ports: Ports, signal: SignalHint): Promise<InterruptOutcome> {
+  if (!ENDS_SERVICE.has(signal.event)) return { kind: 'ignored', why: `a ${signal.event} takes nothing away` };
+  const claim = await findClaim(ports, signal);
+  if (claim === null) return { kind: 'ignored', why: 'no NodeClaim of ours' };
+  if (claim.metadata.deletionTimestamp !== undefined) return { kind: 'ignored', why: 'already being removed' };
+
+  const replacements = await replace(ports, claim);
+  await avoidOffering(ports, claim, signal);
+  await taintNode(ports, claim);
+  await removeInTime(ports, claim, signal);
+  ports.log('interrupted', { claim: claim.metadata.name, event: signal.event, source: signal.source, replacements });
+  return { kind: 'replaced', claim: claim.metadata.name, replacements };
+}
+
+async function findClaim(ports: Ports, signal: SignalHint): Promise<NodeClaim | null> {
+  const names = [signal.vmId?.split('/').at(-1), signal.nodeName].flatMap((name) => {
+    const claim = name === undefined || name === null ? null : claimOfVm(name);
+    return claim === null ? [] : [claim];
+  });
+  for (const name of new Set(names)) {
+    // At most two names, and the first nearly always decides.
+    // oxlint-disable-next-line no-await-in-loop
+    const claim = await ports.kubernetes.get('NodeClaim', { name, namespace: null });
+    if (claim !== null) return claim;
+  }
+  return null;
+}
+
+/** Launches what the node's pods will need. Capacity already on its way for them counts, so a second notice adds nothing. */
+async function replace(ports: Ports, claim: NodeClaim): Promise<number> {
+  await resume(ports);
+  const gathered = await gather(ports, true);
+  if (gathered === null) return 0;
+  const plan = planReplacement(gathered.input, [claim.metadata.name], instant(ports.now()));
+  if (plan.claims.length === 0) return 0;
+  const outcome = await commitPlan(ports, gathered, plan, `interruption of ${claim.metadata.name}`);
+  if (outcome.kind === 'lost') throw new RetryableError('another plan was committed first', { retryAfterMs: 100 });
+  return plan.claims.length;
+}
+
+/** Where spot capacity was just taken back, new spot capacity would go the same way. */
+async function avoidOffering(ports: Ports, claim: NodeClaim, signal: SignalHint): Promise<void> {
+  const labels = claim.metadata.labels ?? {};
+  const [instanceType, zone] = [labels[label.instanceType], labels[label.zone]];
+  if (signal.event !== 'preempt' || labels[label.capacityType] !== 'spot') return;
+  if (instanceType === undefined || zone === undefined) return;
+  const offering = { instanceType, zone, capacityType: 'spot', price: microUsdPerHour(0) } as const;
+  const untilMs = ports.now() + EVICTED_OFFERING_PAUSE_MS;
+  await ports.catalogs.refuse([{ scope: 'offering', offering, untilMs, reason: 'SpotEvicted' }]);
+}
+
+async function taintNode(ports: Ports, claim: NodeClaim): Promise<void> {
+  const key = { name: nodeNameOf(claim), namespace: null };
+  const node = await ports.kubernetes.get('Node', key);
+  if (node === null || isTainted(node)) return;
+  const taints = [...(node.spec?.taints ?? []), taint.disrupted];
+  const { resourceVersion } = node.metadata;
+  // A conflict is left to the drain, which taints again.
+  await ports.kubernetes.patch('Node', key, { metadata: { resourceVersion }, spec: { taints } });
+}
+
+function isTainted(node: Node): boolean {
+  return node.spec?.taints?.some(({ key, effect }) => key === taint.disrupted.key && effect === taint.disrupted.effect) === true;
+}
+
+/** Deletes the claim with the time by which its pods must have left. An earlier deadline stays. */
+async function removeInTime(ports: Ports, claim: NodeClaim, signal: SignalHint): Promise<void> {
+  const key = { name: claim.metadata.name, namespace: null };
+  const known = Date.parse(claim.metadata.annotations?.[annotation.terminationTimestamp] ?? '');
+  const noticed = signal.notBeforeMs ?? ports.now() + SHORTEST_NOTICE_MS;
+  const deadline = toTimestamp(Number.isNaN(known) ? noticed : Math.min(known, noticed));
+  const annotations = {
+    [annotation.terminationTimestamp]: deadline,
+    [annotation.interruption]: `${signal.event} by ${deadline}`,
+  };
+  await ports.kubernetes.patch('NodeClaim', key, { metadata: { annotations } });
+  const { name, uid = '' } = claim.metadata;
+  const regarding = { apiVersion: 'karpenter.sh/v1', kind: 'NodeClaim', name, namespace: null, uid };
+  const message = `Azure takes this machine back (${signal.event}) at ${deadline}; replacing it`;
+  await publish(ports.kubernetes, { regarding, type: 'Warning', reason: 'Interrupted', message }, ports.now());
+  await ports.kubernetes.delete('NodeClaim', key, uid === '' ? undefined : { uid });
+  await ports.hints.send([
+    {
+      hint: { kind: 'object', version: 1, cluster: ports.cluster, object: { kind: 'NodeClaim', name }, reason: 'interrupted' },
+      atMs: null,
+      key: `NodeClaim/${name}/interrupted/${uid}`,
+    },
+  ]);
+}

@@ -1,0 +1,93 @@
+import type { ObjectHint } from '../contract/messages.ts';
+import type { NodeClaim } from '../core/model/manifest.ts';
+import type { InventoryItem } from '../ports/cloud.ts';
+import { isTrue } from './conditions.ts';
+import { inParallel } from './in-parallel.ts';
+import type { Ports } from './ports.ts';
+import { type ProvisionOutcome, provision } from './provision.ts';
+
+/** What one sweep found and did. */
+export interface SweepOutcome {
+  readonly orphansDeleted: number;
+  readonly hinted: number;
+  readonly provision: ProvisionOutcome['kind'];
+}
+
+/**
+ * A machine younger than this may belong to a claim that is being created: as Karpenter's Azure provider, five minutes.
+ */
+const ORPHAN_AGE_MS = 5 * 60_000;
+
+/** Deletions started per sweep. A mistake of ours, or of Azure's list, then costs few machines before people see it. */
+const ORPHANS_MAX = 20;
+const DELETIONS_AT_ONCE = 5;
+
+/** Ready claims are looked at this often in case an event about them was lost. */
+const READY_LOOK_MS = 10 * 60_000;
+
+/** Repairs what events missed: machines without a claim, claims that stand still, pods that wait while the relay is silent. */
+export async function sweep(ports: Ports): Promise<SweepOutcome> {
+  // Machines first: one created after its claim was listed would look like an orphan.
+  const inventory = await ports.cloud.inventory();
+  const claims = await ports.kubernetes.list('NodeClaim');
+  const orphansDeleted = await deleteOrphans(ports, inventory, claims);
+  const hinted = await hintStalled(ports, claims, inventory);
+  const { kind } = await provision(ports, true);
+  if (orphansDeleted > 0 || hinted > 0) ports.log('swept', { orphansDeleted, hinted, provision: kind });
+  return { orphansDeleted, hinted, provision: kind };
+}
+
+async function deleteOrphans(
+  ports: Ports,
+  inventory: ReadonlyArray<InventoryItem>,
+  claims: ReadonlyArray<NodeClaim>,
+): Promise<number> {
+  const known = new Set(claims.map(({ metadata }) => metadata.name.toLowerCase()));
+  const old = ports.now() - ORPHAN_AGE_MS;
+  const machines = new Set(inventory.filter(({ kind }) => kind === 'vm').map(({ claim }) => claim));
+  // A NIC carries no creation time: it is judged with its VM, or alone when it has none.
+  const suspects = inventory.filter(({ kind, claim, createdAtMs }) => {
+    if (known.has(claim.toLowerCase())) return false;
+    return kind === 'vm' ? createdAtMs !== null && createdAtMs < old : !machines.has(claim);
+  });
+  const names = [...new Set(suspects.map(({ claim }) => claim))].slice(0, ORPHANS_MAX);
+  const deleted = await inParallel(names, DELETIONS_AT_ONCE, async (name) => {
+    // The list may be old, and the claim new: ask for this one before anything is removed.
+    if ((await ports.kubernetes.get('NodeClaim', { name, namespace: null })) !== null) return false;
+    await ports.cloud.delete(name);
+    ports.log('orphan-deleted', { claim: name });
+    return true;
+  });
+  return deleted.filter(Boolean).length;
+}
+
+/** Claims that are not at rest, or whose machine is missing, are looked at; those at rest now and then. */
+async function hintStalled(
+  ports: Ports,
+  claims: ReadonlyArray<NodeClaim>,
+  inventory: ReadonlyArray<InventoryItem>,
+): Promise<number> {
+  const machines = new Set(inventory.filter(({ kind }) => kind === 'vm').map(({ claim }) => claim.toLowerCase()));
+  const restless = claims.filter(
+    (claim) =>
+      claim.metadata.deletionTimestamp !== undefined ||
+      !isTrue(claim.status?.conditions, 'Ready') ||
+      !machines.has(claim.metadata.name.toLowerCase()),
+  );
+  const period = Math.floor(ports.now() / READY_LOOK_MS);
+  const minute = Math.floor(ports.now() / 60_000);
+  const objects = claims.map(({ metadata }) => metadata.name);
+  const stalled = new Set(restless.map(({ metadata }) => metadata.name));
+  await ports.hints.send(
+    objects.map((name) => ({
+      hint: toHint(ports.cluster, { kind: 'NodeClaim', name }),
+      atMs: null,
+      key: stalled.has(name) ? `NodeClaim/${name}/sweep/${minute}` : `NodeClaim/${name}/rest/${period}`,
+    })),
+  );
+  return stalled.size;
+}
+
+function toHint(cluster: string, object: ObjectHint['object']): ObjectHint {
+  return { kind: 'object', version: 1, cluster, object, reason: 'sweep' };
+}
