@@ -1,0 +1,43 @@
+import type { Connection } from 'rhea';
+import type { Rng } from '../world/rng.ts';
+
+/** Failures a consumer or sender must survive, drawn from a seed. */
+export interface Faults {
+  /** Whether a completion shall get lost, so that the message comes once more. */
+  redelivers(): boolean;
+  /** Cuts the connection in place of an answer, when the draw says so; then the answer is true and must not be sent. */
+  dropsConnection(connection: Connection): boolean;
+}
+
+/** How often faults happen, in percent of the occasions. */
+export interface FaultSettings {
+  readonly rng: Rng;
+  /** Of completions: the message is delivered once more (at most once per message). */
+  readonly duplicatePercent: number;
+  /** Of sends and settlements: the work is done and kept, then the connection is cut before the answer. */
+  readonly dropPercent: number;
+}
+
+/** A broker without faults. */
+export const noFaults: Faults = { redelivers: () => false, dropsConnection: () => false };
+
+/** Faults that the seed of `rng` fixes: the same order of requests meets the same faults. */
+export function faultsFrom(settings: FaultSettings): Faults {
+  const duplicates = settings.rng.split('duplicates');
+  const drops = settings.rng.split('drops');
+  return {
+    redelivers: () => settings.duplicatePercent > 0 && duplicates.chance(settings.duplicatePercent),
+    dropsConnection(connection) {
+      if (settings.dropPercent === 0 || !drops.chance(settings.dropPercent)) return false;
+      dropConnection(connection);
+      return true;
+    },
+  };
+}
+
+/** Cuts a connection as a broken network would: nothing is said in AMQP. */
+export function dropConnection(connection: Connection): void {
+  const { socket } = connection as unknown as { readonly socket: { destroy(error: Error): void } };
+  // With an error the socket reports it, and rhea learns that the connection is gone.
+  socket.destroy(new Error('connection cut on purpose'));
+}
