@@ -1,0 +1,48 @@
+/** Label keys that scheduling itself gives a meaning to. Sources: Karpenter v1 API, Kubernetes well-known labels. */
+export const labelKey = {
+  nodePool: 'karpenter.sh/nodepool',
+  capacityType: 'karpenter.sh/capacity-type',
+  registered: 'karpenter.sh/registered',
+  initialized: 'karpenter.sh/initialized',
+  instanceType: 'node.kubernetes.io/instance-type',
+  zone: 'topology.kubernetes.io/zone',
+  region: 'topology.kubernetes.io/region',
+  hostname: 'kubernetes.io/hostname',
+  skuName: 'karpenter.azure.com/sku-name',
+  skuFamily: 'karpenter.azure.com/sku-family',
+  skuSeries: 'karpenter.azure.com/sku-series',
+  skuVersion: 'karpenter.azure.com/sku-version',
+} as const;
+
+/** How a node's own name is written among its labels, for `matchFields: metadata.name`. No label can have this key. */
+export const NODE_NAME_FIELD = 'metadata.name';
+
+/** A VM without a zone carries this zone label on AKS. */
+export const REGIONAL_ZONE = '0';
+
+const ALIASES: Readonly<Record<string, string>> = {
+  'failure-domain.beta.kubernetes.io/zone': labelKey.zone,
+  'failure-domain.beta.kubernetes.io/region': labelKey.region,
+  'beta.kubernetes.io/arch': 'kubernetes.io/arch',
+  'beta.kubernetes.io/os': 'kubernetes.io/os',
+  'beta.kubernetes.io/instance-type': labelKey.instanceType,
+  'topology.disk.csi.azure.com/zone': labelKey.zone,
+};
+
+/** The current key for a deprecated or driver-specific one, as Karpenter and its Azure provider normalise them. */
+export function normalizeKey(key: string): string {
+  return ALIASES[key] ?? key;
+}
+
+/** Azure's disk driver writes an empty zone for what AKS labels `0`. */
+export function normalizeValue(key: string, value: string): string {
+  return value === '' && key === 'topology.disk.csi.azure.com/zone' ? REGIONAL_ZONE : value;
+}
+
+const TYPE_LEVEL_PREFIXES = ['karpenter.azure.com/sku-'];
+const TYPE_LEVEL = new Set<string>([labelKey.instanceType, 'kubernetes.io/arch', 'kubernetes.io/os', labelKey.region]);
+
+/** True for a key whose value the instance type alone decides, so that a size without it has no such label. */
+export function isTypeLevelKey(key: string): boolean {
+  return TYPE_LEVEL.has(key) || TYPE_LEVEL_PREFIXES.some((prefix) => key.startsWith(prefix));
+}

@@ -1,0 +1,63 @@
+import type { Cluster, Pod } from '../model/cluster.ts';
+import type { CompiledShape } from './compile-shape.ts';
+import type { ExistingCapacity } from './existing-capacity.ts';
+import { hostPortsOf, portsConflict, type HostPort } from './host-ports.ts';
+import { admitsLabels } from './label-rule.ts';
+import { addVector, fitsRow, toVector, type Dimensions } from './resource-table.ts';
+import { untolerated } from './taints.ts';
+
+/** Existing capacity while a plan fills it. */
+export interface Bin {
+  readonly capacity: ExistingCapacity;
+  readonly free: Float64Array;
+  readonly ports: Array<HostPort>;
+  readonly pods: Array<Pod>;
+}
+
+/** One bin per piece of existing capacity, in the same order. */
+export function binsOf(
+  existing: ReadonlyArray<ExistingCapacity>,
+  cluster: Cluster,
+  dimensions: Dimensions,
+): ReadonlyArray<Bin> {
+  const ports = portsByNode(cluster);
+  return existing.map((capacity) => ({
+    capacity,
+    free: toVector(dimensions, capacity.free),
+    ports: [...(ports.get(capacity.name) ?? [])],
+    pods: [],
+  }));
+}
+
+/** Do taints and labels let pods of the shape onto the bin? */
+export function admitsShape({ capacity }: Bin, shape: CompiledShape): boolean {
+  if (untolerated(shape.tolerations, capacity.taints, false) !== null) return false;
+  return shape.alternatives.some((rules) => admitsLabels(rules, capacity.labels));
+}
+
+/** Is there room for one more pod of the shape? */
+export function hasRoom({ free, ports }: Bin, shape: CompiledShape): boolean {
+  return fitsRow(NO_LOAD(shape), shape.requests, free, 0) && !portsConflict(ports, shape.ports);
+}
+
+/** Puts the pod there. */
+export function fill(bin: Bin, shape: CompiledShape, pod: Pod): void {
+  addVector(bin.free, shape.requests, -1);
+  bin.ports.push(...shape.ports);
+  bin.pods.push(pod);
+}
+
+const NO_LOAD = ({ requests }: CompiledShape): Float64Array => new Float64Array(requests.length);
+
+function portsByNode({ pods, shapes }: Cluster): ReadonlyMap<string, ReadonlyArray<HostPort>> {
+  const taken = new Map<string, Array<HostPort>>();
+  const byShape = shapes.map(({ spec }) => hostPortsOf(spec));
+  for (const { nodeName, shape } of pods) {
+    const ports = byShape[shape] ?? [];
+    if (nodeName === null || ports.length === 0) continue;
+    const there = taken.get(nodeName) ?? [];
+    taken.set(nodeName, there);
+    there.push(...ports);
+  }
+  return taken;
+}

@@ -1,0 +1,173 @@
+import type { NodePool, Taint } from '../model/manifest.ts';
+import { labelKey, normalizeKey } from '../model/labels.ts';
+import { parseAmounts, type Amounts } from '../quantity/quantity.ts';
+import { comboLabels, isDecidedByType, type CompiledCatalog } from './compile-types.ts';
+import {
+  ABSENT,
+  addRule,
+  admits,
+  ANYTHING,
+  byCodeUnit,
+  intersect,
+  isEmpty,
+  oneOf,
+  onlyValue,
+  overlaps,
+  PRESENT,
+  toRules,
+} from './label-rule.ts';
+import type { LabelRule, LabelRules } from './label-rule.ts';
+import { isShunned } from './shunned-sizes.ts';
+
+/** A NodePool joined with the instance types it may use. */
+export interface CompiledPool {
+  readonly name: string;
+  readonly weight: number;
+  readonly manifest: NodePool;
+  readonly taints: ReadonlyArray<Taint>;
+  /** The template's requirements and labels together, with the labels that every node of the pool gets. */
+  readonly rules: LabelRules;
+  readonly limits: Amounts;
+  readonly catalog: CompiledCatalog;
+  /** Per type of the catalog: the offerings that the pool allows and that are available. 0: not a type of this pool. */
+  readonly offered: Int32Array;
+  /** Types of the pool in the order in which they are tried: those not shunned first, then by price, then by name. */
+  readonly order: Int32Array;
+  /** Per type: 1 for burstable sizes and retired generations that the pool does not name. */
+  readonly shunned: Uint8Array;
+  /** Per type: the lowest price among `offered`. */
+  readonly lowestPrice: Float64Array;
+}
+
+/** A pool whose requirements no available offering meets has an empty `order`. */
+export function compilePool(manifest: NodePool, catalog: CompiledCatalog): CompiledPool {
+  const { template, limits, weight } = manifest.spec;
+  const rules = toRules(template.spec.requirements);
+  for (const [key, value] of Object.entries(fixedLabels(manifest))) addRule(rules, normalizeKey(key), oneOf([value]));
+  const offered = offeredUnder(rules, catalog);
+  const shunned = Uint8Array.from(catalog.types, (type) => Number(isShunned(type, rules)));
+  const lowestPrice = Float64Array.from(catalog.types, (type, index) => lowestOf(type.prices, offered[index] ?? 0));
+  const order = Int32Array.from(
+    catalog.types
+      .map((_, index) => index)
+      .filter((index) => offered[index] !== 0)
+      .toSorted((a, b) => at(shunned, a) - at(shunned, b) || at(lowestPrice, a) - at(lowestPrice, b) || a - b),
+  );
+  return {
+    name: manifest.metadata.name,
+    weight: weight ?? 0,
+    manifest,
+    taints: template.spec.taints ?? [],
+    rules,
+    limits: parseAmounts(limits, 'down'),
+    catalog,
+    offered,
+    order,
+    shunned,
+    lowestPrice,
+  };
+}
+
+/** Labels of the NodeClaim and Node of every claim of the pool. */
+export function fixedLabels({ metadata, spec }: NodePool): Readonly<Record<string, string>> {
+  const { group, kind, name } = spec.template.spec.nodeClassRef;
+  return {
+    ...spec.template.metadata?.labels,
+    [labelKey.nodePool]: metadata.name,
+    [`${group}/${kind.toLowerCase()}`]: name,
+  };
+}
+
+/** Labels that a node of ours gets later but that daemonsets and pods may already select on. */
+const LIFECYCLE_LABELS: ReadonlyMap<string, LabelRule> = new Map([
+  [labelKey.registered, oneOf(['true'])],
+  [labelKey.initialized, oneOf(['true'])],
+]);
+
+/** A rule of a pool on a label that neither type nor offering decides, and that is not settled: the claim's pods choose. */
+export function isOpenKey(pool: CompiledPool, key: string): boolean {
+  if (pool.catalog.comboKeys.has(key) || isDecidedByType(pool.catalog, key)) return false;
+  const rule = pool.rules.get(key);
+  return rule !== undefined && onlyValue(rule) === null;
+}
+
+/** What a node of the pool may have for a key that neither type nor offering decides. */
+export function poolRule(pool: CompiledPool, key: string): LabelRule {
+  if (key === labelKey.hostname) return PRESENT;
+  return pool.rules.get(key) ?? LIFECYCLE_LABELS.get(key) ?? ABSENT;
+}
+
+/** Per type: the offerings among `base` under which a node can satisfy `rules`. Open keys only need to overlap. */
+export function offeringsMeeting(pool: CompiledPool, rules: LabelRules, base: Int32Array): Int32Array {
+  const { catalog } = pool;
+  const met = Int32Array.from(base);
+  for (const [key, rule] of rules) {
+    if (catalog.comboKeys.has(key)) maskAll(met, comboMask(catalog, key, rule));
+    else if (isDecidedByType(catalog, key)) maskTypes(met, catalog, key, intersectPool(pool, key, rule));
+    else if (!meetsPool(pool, key, rule)) return met.fill(0);
+  }
+  return met;
+}
+
+/** Which combos accept the rule: the offering's own label, by bit. */
+export function comboMask(catalog: CompiledCatalog, key: string, rule: LabelRule): number {
+  let mask = 0;
+  catalog.combos.forEach((combo, bit) => {
+    if (admits(rule, comboLabels(combo)[key])) mask |= 1 << bit;
+  });
+  return mask;
+}
+
+function meetsPool(pool: CompiledPool, key: string, rule: LabelRule): boolean {
+  // A new node's name is not known, so a rule that names hosts cannot be promised; one that only excludes some can.
+  if (key === labelKey.hostname) return rule.complement;
+  return overlaps(poolRule(pool, key), rule);
+}
+
+function intersectPool(pool: CompiledPool, key: string, rule: LabelRule): LabelRule {
+  const own = pool.rules.get(key);
+  return own === undefined ? rule : intersect(own, rule);
+}
+
+function offeredUnder(rules: LabelRules, catalog: CompiledCatalog): Int32Array {
+  const offered = Int32Array.from(catalog.types, (type) => type.offered);
+  for (const [key, rule] of rules) {
+    if (catalog.comboKeys.has(key)) maskAll(offered, comboMask(catalog, key, rule));
+    else if (isDecidedByType(catalog, key)) maskTypes(offered, catalog, key, rule);
+    else if (isEmpty(rule)) offered.fill(0);
+  }
+  return offered;
+}
+
+function maskAll(offered: Int32Array, mask: number): void {
+  for (let index = 0; index < offered.length; index++) offered[index] = at(offered, index) & mask;
+}
+
+function maskTypes(offered: Int32Array, catalog: CompiledCatalog, key: string, rule: LabelRule): void {
+  catalog.types.forEach((type, index) => {
+    if (offered[index] !== 0 && !overlaps(type.rules.get(key) ?? ABSENT, rule)) offered[index] = 0;
+  });
+}
+
+function lowestOf(prices: Float64Array, mask: number): number {
+  let lowest = Infinity;
+  for (let bit = 0; bit < prices.length; bit++) {
+    if ((mask >> bit) & 1) lowest = Math.min(lowest, at(prices, bit));
+  }
+  return lowest;
+}
+
+/** Higher weight first; pools of one weight are equals, told apart by name only. */
+export function byWeight(a: CompiledPool, b: CompiledPool): number {
+  return b.weight - a.weight || byCodeUnit(a.name, b.name);
+}
+
+/** An index that is known to be in range. */
+export function at(numbers: ArrayLike<number>, index: number): number {
+  return numbers[index] ?? 0;
+}
+
+/** The rule of an open key before any pod narrowed it. */
+export function openRule(pool: CompiledPool, key: string): LabelRule {
+  return pool.rules.get(key) ?? ANYTHING;
+}

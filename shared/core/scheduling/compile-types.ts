@@ -1,0 +1,104 @@
+import type { InstanceType, Offering } from '../model/catalog.ts';
+import { isTypeLevelKey, labelKey, normalizeKey, REGIONAL_ZONE } from '../model/labels.ts';
+import { addAmounts, parseAmounts, type Amounts } from '../quantity/quantity.ts';
+import { byCodeUnit, oneOf, type LabelRule, type LabelRules } from './label-rule.ts';
+
+/** A zone with a capacity type and whatever else an offering says about itself: one bit of a type's offering mask. */
+export interface Combo {
+  readonly zone: string;
+  readonly capacityType: Offering['capacityType'];
+  readonly labels: Readonly<Record<string, string>>;
+}
+
+/** One InstanceType with its numbers read. */
+export interface CompiledType {
+  readonly name: string;
+  readonly rules: LabelRules;
+  readonly capacity: Amounts;
+  readonly allocatable: Amounts;
+  /** Bit i set: combo i is offered and available. */
+  readonly offered: number;
+  /** Price per combo, Infinity where not offered. */
+  readonly prices: Float64Array;
+}
+
+/** The instance types of a catalog list, sorted by name. Shared by all pools that share the list. */
+export interface CompiledCatalog {
+  readonly types: ReadonlyArray<CompiledType>;
+  readonly combos: ReadonlyArray<Combo>;
+  /** Keys that instance types decide: a type that lacks one has no such label. */
+  readonly typeKeys: ReadonlySet<string>;
+  /** Keys that offerings decide. */
+  readonly comboKeys: ReadonlySet<string>;
+}
+
+/** A bit mask holds 31 combos. A region has at most 4 zones (none included) × 2 capacity types × few labels: 16 today. */
+const MAX_COMBOS = 31;
+
+export function compileCatalog(instanceTypes: ReadonlyArray<InstanceType>): CompiledCatalog {
+  const combos = listCombos(instanceTypes);
+  const index = new Map(combos.map((combo, at) => [comboId(combo), at]));
+  const comboKeys = new Set<string>([labelKey.zone, labelKey.capacityType]);
+  for (const { labels } of combos) for (const key of Object.keys(labels)) comboKeys.add(key);
+  const types = instanceTypes.map((type) => compileType(type, index)).toSorted((a, b) => byCodeUnit(a.name, b.name));
+  const typeKeys = new Set<string>();
+  for (const { rules } of types) for (const key of rules.keys()) if (!comboKeys.has(key)) typeKeys.add(key);
+  return { types, combos, typeKeys, comboKeys };
+}
+
+/** Does an instance type of this catalog decide the key? */
+export function isDecidedByType(catalog: CompiledCatalog, key: string): boolean {
+  return catalog.typeKeys.has(key) || (isTypeLevelKey(key) && !catalog.comboKeys.has(key));
+}
+
+/** The labels that an offering gives a node. */
+export function comboLabels(combo: Combo): Readonly<Record<string, string>> {
+  return { ...combo.labels, [labelKey.zone]: combo.zone, [labelKey.capacityType]: combo.capacityType };
+}
+
+/** Order of offerings of equal price: with a zone before without, then by zone, capacity type and labels. */
+function listCombos(instanceTypes: ReadonlyArray<InstanceType>): ReadonlyArray<Combo> {
+  const found = new Map<string, Combo>();
+  for (const { offerings } of instanceTypes) {
+    for (const { zone, capacityType, labels } of offerings) {
+      const combo = { zone, capacityType, labels: normalizeKeys(labels) };
+      found.set(comboId(combo), combo);
+    }
+  }
+  const regional = ({ zone }: Combo): number => Number(zone === REGIONAL_ZONE);
+  return [...found.values()]
+    .toSorted((a, b) => regional(a) - regional(b) || byCodeUnit(comboId(a), comboId(b)))
+    .slice(0, MAX_COMBOS);
+}
+
+function comboId({ zone, capacityType, labels }: Combo): string {
+  return JSON.stringify([zone, capacityType, Object.entries(labels).toSorted((a, b) => byCodeUnit(a[0], b[0]))]);
+}
+
+function compileType(type: InstanceType, index: ReadonlyMap<string, number>): CompiledType {
+  const prices = new Float64Array(MAX_COMBOS).fill(Infinity);
+  let offered = 0;
+  for (const { zone, capacityType, labels, price, available } of type.offerings) {
+    const bit = index.get(comboId({ zone, capacityType, labels: normalizeKeys(labels) }));
+    if (bit === undefined || !available) continue;
+    offered |= 1 << bit;
+    prices[bit] = Math.min(prices[bit] ?? Infinity, price);
+  }
+  const rules = new Map<string, LabelRule>();
+  for (const [key, values] of Object.entries(type.labels)) rules.set(normalizeKey(key), oneOf(values));
+  rules.set(labelKey.instanceType, oneOf([type.name]));
+  const capacity = parseAmounts(type.capacity, 'down');
+  return { name: type.name, rules, capacity, allocatable: subtractOverhead(capacity, type), offered, prices };
+}
+
+function subtractOverhead(capacity: Amounts, type: InstanceType): Amounts {
+  const allocatable = addAmounts(new Map(), capacity);
+  for (const [name, amount] of parseAmounts(type.overhead, 'up')) {
+    allocatable.set(name, Math.max(0, (allocatable.get(name) ?? 0) - amount));
+  }
+  return allocatable;
+}
+
+function normalizeKeys(labels: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+  return Object.fromEntries(Object.entries(labels).map(([key, value]) => [normalizeKey(key), value]));
+}

@@ -1,0 +1,215 @@
+import type { Cluster } from '../model/cluster.ts';
+import type { Node, NodeClaim, ResourceList, Taint } from '../model/manifest.ts';
+import { labelKey, NODE_NAME_FIELD, normalizeKey } from '../model/labels.ts';
+import { addAmounts, parseAmounts, type Amounts } from '../quantity/quantity.ts';
+import { admitsLabels, byCodeUnit, onlyValue, toRules } from './label-rule.ts';
+import { daemonOwner, type Daemon } from './daemons.ts';
+import { podRequests } from './pod-requests.ts';
+import type { ProvisioningInput } from './provisioning-input.ts';
+import { EPHEMERAL_TAINTS, untolerated } from './taints.ts';
+
+/** A node, or a claim whose node is not there yet, with what is free on it. */
+export interface ExistingCapacity {
+  readonly kind: 'node' | 'claim';
+  readonly name: string;
+  /** The claim behind it, null for a node that is not ours. */
+  readonly claim: string | null;
+  readonly nodePool: string | null;
+  readonly initialized: boolean;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly taints: ReadonlyArray<Taint>;
+  /** Its taints as they are now, those that go by themselves included. */
+  readonly presentTaints: ReadonlyArray<Taint>;
+  readonly capacity: Amounts;
+  readonly free: Amounts;
+}
+
+interface Machine {
+  readonly node: Node | null;
+  readonly claim: NodeClaim | null;
+}
+
+/** All capacity that pods can use, initialized first, then by name. What is being deleted is left out. */
+export function existingCapacity(
+  input: ProvisioningInput,
+  daemons: ReadonlyArray<Daemon>,
+): ReadonlyArray<ExistingCapacity> {
+  const used = usageByNode(input.cluster);
+  return machinesOf(input.cluster)
+    .filter((machine) => !isLeaving(machine))
+    .map((machine) => toCapacity(machine, input, daemons, used))
+    .filter((capacity) => capacity !== null)
+    .toSorted((a, b) => Number(b.initialized) - Number(a.initialized) || byCodeUnit(a.name, b.name));
+}
+
+/** Nodes joined with their claims, and the claims without a node. A claim and its node share provider id or name. */
+export function machinesOf(cluster: Cluster): ReadonlyArray<Machine> {
+  const byProvider = new Map<string, NodeClaim>();
+  const byNode = new Map<string, NodeClaim>();
+  for (const claim of cluster.nodeClaims) {
+    byNode.set(claim.status?.nodeName ?? claim.metadata.name, claim);
+    if (claim.status?.providerID !== undefined) byProvider.set(claim.status.providerID, claim);
+  }
+  const joined = new Set<NodeClaim>();
+  const machines = cluster.nodes.map((node): Machine => {
+    const claim = byProvider.get(node.spec?.providerID ?? '') ?? byNode.get(node.metadata.name) ?? null;
+    if (claim !== null) joined.add(claim);
+    return { node, claim };
+  });
+  const alone = cluster.nodeClaims.filter((claim) => !joined.has(claim)).map((claim) => ({ node: null, claim }));
+  return [...machines, ...alone];
+}
+
+/** Is the machine being deleted, or about to be by a decision already taken? */
+export function isLeaving({ node, claim }: Machine): boolean {
+  if (node?.metadata.deletionTimestamp !== undefined || claim?.metadata.deletionTimestamp !== undefined) return true;
+  if ((node?.spec?.taints ?? []).some(({ key }) => key === 'karpenter.sh/disrupted')) return true;
+  return (claim?.status?.conditions ?? []).some(
+    ({ type, status }) => type === 'InstanceTerminating' && status === 'True',
+  );
+}
+
+interface Usage {
+  readonly requests: Map<string, number>;
+  readonly daemons: Set<string>;
+}
+
+function usageByNode({ pods, shapes }: Cluster): ReadonlyMap<string, Usage> {
+  const requests = shapes.map(({ spec }) => podRequests(spec));
+  const usage = new Map<string, Usage>();
+  for (const pod of pods) {
+    const shape = shapes[pod.shape];
+    if (pod.nodeName === null || shape === undefined) continue;
+    const there = usage.get(pod.nodeName) ?? { requests: new Map(), daemons: new Set() };
+    usage.set(pod.nodeName, there);
+    addAmounts(there.requests, requests[pod.shape] ?? new Map());
+    const daemon = daemonOwner(shape);
+    if (daemon !== null) there.daemons.add(daemon);
+  }
+  return usage;
+}
+
+function toCapacity(
+  machine: Machine,
+  input: ProvisioningInput,
+  daemons: ReadonlyArray<Daemon>,
+  used: ReadonlyMap<string, Usage>,
+): ExistingCapacity | null {
+  const { node, claim } = machine;
+  const name = node?.metadata.name ?? claim?.metadata.name ?? '';
+  const labels = labelsOf(machine, input);
+  const managed = claim !== null || labels[labelKey.nodePool] !== undefined;
+  const initialized = node !== null && (!managed || node.metadata.labels?.[labelKey.initialized] === 'true');
+  const allocatable = amountsOf(machine, input, 'allocatable', initialized);
+  if (allocatable === null) return null;
+  const presentTaints = presentTaintsOf(machine);
+  const taints = initialized ? presentTaints : withoutStarting(presentTaints, machine, input.cluster);
+  const usage = used.get(name);
+  const free = new Map(allocatable);
+  for (const [resource, amount] of usage?.requests ?? []) free.set(resource, (free.get(resource) ?? 0) - amount);
+  for (const daemon of daemons) {
+    if (usage?.daemons.has(daemon.name) === true || !runsThere(daemon, labels, taints)) continue;
+    for (const [resource, amount] of daemon.requests) free.set(resource, (free.get(resource) ?? 0) - amount);
+  }
+  return {
+    kind: node === null ? 'claim' : 'node',
+    name,
+    claim: claim?.metadata.name ?? null,
+    nodePool: labels[labelKey.nodePool] ?? null,
+    initialized,
+    labels,
+    taints,
+    presentTaints,
+    capacity: amountsOf(machine, input, 'capacity', initialized) ?? new Map(),
+    free,
+  };
+}
+
+function runsThere(daemon: Daemon, labels: Readonly<Record<string, string>>, taints: ReadonlyArray<Taint>): boolean {
+  if (untolerated(daemon.tolerations, taints, false) !== null) return false;
+  return daemon.alternatives.some((rules) => admitsLabels(rules, labels));
+}
+
+/** The node's labels; before it is registered the claim's, completed by what was planned or is certain to come. */
+function labelsOf({ node, claim }: Machine, input: ProvisioningInput): Readonly<Record<string, string>> {
+  const labels: Record<string, string> = {};
+  const add = (more: Readonly<Record<string, string>> | undefined): void => {
+    for (const [key, value] of Object.entries(more ?? {})) labels[normalizeKey(key)] = value;
+  };
+  const registered = node?.metadata.labels?.[labelKey.registered] === 'true';
+  if (claim !== null && !registered) add(plannedLabels(claim, input));
+  if (claim !== null && !registered) add(claim.metadata.labels);
+  add(node?.metadata.labels);
+  const name = node?.metadata.name ?? claim?.metadata.name ?? '';
+  return { [labelKey.hostname]: name, ...labels, [NODE_NAME_FIELD]: name };
+}
+
+function plannedLabels(claim: NodeClaim, input: ProvisioningInput): Readonly<Record<string, string>> {
+  const labels: Record<string, string> = {};
+  const planned = input.inFlight.get(claim.metadata.name);
+  const type = planned === undefined ? undefined : typeOf(claim, input);
+  for (const [key, values] of Object.entries(type?.labels ?? {})) {
+    if (values.length === 1 && values[0] !== undefined) labels[key] = values[0];
+  }
+  for (const [key, rule] of toRules(claim.spec.requirements)) {
+    const value = onlyValue(rule);
+    if (value !== null) labels[key] = value;
+  }
+  if (planned !== undefined) {
+    labels[labelKey.instanceType] = planned.instanceType;
+    labels[labelKey.zone] = planned.zone;
+    labels[labelKey.capacityType] = planned.capacityType;
+  }
+  return { ...labels, [labelKey.registered]: 'true', [labelKey.initialized]: 'true' };
+}
+
+function typeOf(claim: NodeClaim, input: ProvisioningInput) {
+  const pool = claim.metadata.labels?.[labelKey.nodePool] ?? '';
+  const name = input.inFlight.get(claim.metadata.name)?.instanceType ?? claim.metadata.labels?.[labelKey.instanceType];
+  return input.catalog.get(pool)?.find((type) => type.name === name);
+}
+
+/** A starting node reports no extended resources yet, or zero: what the claim promises counts until it is initialized. */
+function amountsOf(
+  { node, claim }: Machine,
+  input: ProvisioningInput,
+  which: 'allocatable' | 'capacity',
+  initialized: boolean,
+): Map<string, number> | null {
+  const own: ResourceList | undefined = node?.status?.[which];
+  const amounts = parseAmounts(own, 'down');
+  if (initialized || claim === null) return amounts;
+  const promised = parseAmounts(claim.status?.[which], 'down');
+  const type = promised.size === 0 && amounts.size === 0 ? typeOf(claim, input) : undefined;
+  for (const [name, amount] of parseAmounts(type?.capacity, 'down')) promised.set(name, amount);
+  if (which === 'allocatable') {
+    for (const [name, amount] of parseAmounts(type?.overhead, 'up')) {
+      promised.set(name, Math.max(0, (promised.get(name) ?? 0) - amount));
+    }
+  }
+  for (const [name, amount] of promised) if ((amounts.get(name) ?? 0) === 0) amounts.set(name, amount);
+  return amounts.size === 0 ? null : amounts;
+}
+
+function presentTaintsOf({ node, claim }: Machine): ReadonlyArray<Taint> {
+  const registered = claim === null || node?.metadata.labels?.[labelKey.registered] === 'true';
+  const own = node?.spec?.taints ?? [];
+  const taints = registered ? own : [...own, ...(claim.spec.taints ?? [])];
+  const cordoned = node?.spec?.unschedulable === true;
+  return cordoned ? [...taints, { key: 'node.kubernetes.io/unschedulable', effect: 'NoSchedule' }] : taints;
+}
+
+function withoutStarting(
+  taints: ReadonlyArray<Taint>,
+  { node, claim }: Machine,
+  cluster: Cluster,
+): ReadonlyArray<Taint> {
+  const pool = (node ?? claim)?.metadata.labels?.[labelKey.nodePool];
+  const template = cluster.nodePools.find(({ metadata }) => metadata.name === pool)?.spec.template.spec;
+  const startup = claim?.spec.startupTaints ?? template?.startupTaints ?? [];
+  return taints.filter(
+    (taint) =>
+      !EPHEMERAL_TAINTS.has(taint.key) &&
+      !startup.some(({ key, effect }) => key === taint.key && effect === taint.effect),
+  );
+}

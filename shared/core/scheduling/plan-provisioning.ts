@@ -1,0 +1,84 @@
+import type { Pod } from '../model/cluster.ts';
+import type { LeftPod, Nomination, Plan, PodReference } from '../plan/plan.ts';
+import { microUsdPerHour, type Instant } from '../quantity/units.ts';
+import { fill } from './bins.ts';
+import type { CompiledShape } from './compile-shape.ts';
+import { explainLeft } from './explain.ts';
+import { byCodeUnit } from './label-rule.ts';
+import { pendingPods } from './pending-pods.ts';
+import { place } from './place.ts';
+import type { ProvisioningInput } from './provisioning-input.ts';
+import { podName, renderClaim } from './render-claim.ts';
+import { unsupportedFeature } from './unsupported.ts';
+import { workspaceFor, type Workspace } from './workspace.ts';
+
+/**
+ * Decides where every pending pod goes: capacity that exists or is on its way, or new claims at the lowest price found,
+ * or nowhere, with reasons. Pure: the same input gives the same plan, whatever the order of its lists.
+ */
+export function planProvisioning(input: ProvisioningInput, _now: Instant): Plan {
+  const pods = pendingPods(input.cluster, input.inFlight);
+  const workspace = workspaceFor(input, pods);
+  const open = pods.filter((pod) => !keepPromise(workspace, pod)).toSorted(largestFirst(workspace));
+  const left = open.filter((pod) => {
+    const shape = workspace.shapes.get(pod.shape);
+    return shape === undefined || unsupportedFeature(shape.shape.spec) !== null || !place(workspace, shape, pod);
+  });
+  return toPlan(workspace, left);
+}
+
+/** A pod that an earlier plan gave a place keeps it, so that plans made while nodes start do not chase each other. */
+function keepPromise(workspace: Workspace, pod: Pod): boolean {
+  const shape = workspace.shapes.get(pod.shape);
+  const bin = workspace.bins.find(
+    ({ capacity }) =>
+      (pod.nominatedNodeName !== null && capacity.name === pod.nominatedNodeName) ||
+      (capacity.claim !== null && workspace.input.inFlight.get(capacity.claim)?.pods.includes(pod.uid) === true),
+  );
+  if (bin === undefined || shape === undefined) return false;
+  fill(bin, shape, pod);
+  return true;
+}
+
+/** CPU, then memory, then age, as in Karpenter; the uid makes the order total. */
+function largestFirst({ shapes }: Workspace): (a: Pod, b: Pod) => number {
+  const requests = (pod: Pod, index: number): number => shapes.get(pod.shape)?.requests[index] ?? 0;
+  return (a, b) =>
+    requests(b, 0) - requests(a, 0) ||
+    requests(b, 1) - requests(a, 1) ||
+    a.createdAtMs - b.createdAtMs ||
+    byCodeUnit(a.uid, b.uid);
+}
+
+function toPlan(workspace: Workspace, left: ReadonlyArray<Pod>): Plan {
+  const claims = workspace.claims.map((claim) => renderClaim(workspace, claim));
+  return {
+    claims,
+    nominations: nominationsOf(workspace),
+    left: left.map((pod) => toLeft(workspace, pod)).toSorted((a, b) => byReference(a.pod, b.pod)),
+    cost: microUsdPerHour(claims.reduce((sum, { offering }) => sum + offering.price, 0)),
+    lowerBound: microUsdPerHour(0),
+  };
+}
+
+function nominationsOf(workspace: Workspace): ReadonlyArray<Nomination> {
+  return workspace.bins
+    .filter(({ pods }) => pods.length > 0)
+    .map(({ capacity, pods }) => ({
+      target: { kind: capacity.kind, name: capacity.name },
+      pods: pods.map((pod) => toReference(workspace, pod)).toSorted(byReference),
+    }));
+}
+
+function toLeft(workspace: Workspace, pod: Pod): LeftPod {
+  const shape: CompiledShape | undefined = workspace.shapes.get(pod.shape);
+  return { pod: toReference(workspace, pod), refusals: shape === undefined ? [] : explainLeft(workspace, shape) };
+}
+
+function toReference(workspace: Workspace, pod: Pod): PodReference {
+  return { name: podName(workspace, pod), uid: pod.uid };
+}
+
+function byReference(a: PodReference, b: PodReference): number {
+  return byCodeUnit(a.name, b.name) || byCodeUnit(a.uid, b.uid);
+}

@@ -1,0 +1,144 @@
+import { addAmounts, type Amounts } from '../quantity/quantity.ts';
+import type { InstanceType } from '../model/catalog.ts';
+import type { NodePool } from '../model/manifest.ts';
+import { compileCatalog, type CompiledCatalog } from './compile-types.ts';
+import { at, byWeight, compilePool, offeringsMeeting, type CompiledPool } from './compile-pool.ts';
+import type { Daemon } from './daemons.ts';
+import type { ExistingCapacity } from './existing-capacity.ts';
+import { hostPortsOf, type HostPort } from './host-ports.ts';
+import type { ProvisioningInput } from './provisioning-input.ts';
+import { addVector, toVector, type Dimensions } from './resource-table.ts';
+import { untolerated } from './taints.ts';
+
+/** Bits of an offering mask, and so rows per type in `PoolState.usable`. */
+export const COMBO_BITS = 31;
+
+/** A pool during one plan: what a node of it can hold beside its daemons, and what its limits still allow. */
+export interface PoolState {
+  readonly pool: CompiledPool;
+  /** Row (type × COMBO_BITS + bit): allocatable less the daemons that run there. */
+  readonly usable: Float64Array;
+  /** Per type: 1 when all its offerings carry the same daemons, so that one row speaks for all. */
+  readonly uniform: Uint8Array;
+  /** Host ports that daemons take, with the offerings on which they do. */
+  readonly daemonPorts: ReadonlyArray<{ readonly ports: ReadonlyArray<HostPort>; readonly offered: Int32Array }>;
+  /** The daemons that may run on nodes of the pool, with the offerings on which they do. */
+  readonly daemons: ReadonlyArray<{ readonly daemon: Daemon; readonly offered: Int32Array }>;
+  /** Per limited resource, `nodes` included: limit less use; negative when over. Changed by placing. */
+  readonly remaining: Map<string, number>;
+}
+
+/** Why a pool is not looked at, or null. */
+export function unusableReason(manifest: NodePool, input: ProvisioningInput): string | null {
+  if (manifest.metadata.deletionTimestamp !== undefined) return 'is being deleted';
+  if (manifest.spec.replicas !== undefined) return 'is static: it has a fixed number of nodes';
+  const ready = manifest.status?.conditions?.find(({ type }) => type === 'Ready');
+  if (ready !== undefined && ready.status !== 'True') return `is not ready: ${ready.message ?? ready.reason ?? ''}`;
+  if (!input.catalog.has(manifest.metadata.name)) return 'has no instance types: its node class may not be ready';
+  return null;
+}
+
+/** The usable pools, heaviest first. */
+export function poolStates(
+  input: ProvisioningInput,
+  dimensions: Dimensions,
+  daemons: ReadonlyArray<Daemon>,
+  existing: ReadonlyArray<ExistingCapacity>,
+): ReadonlyArray<PoolState> {
+  const catalogs = new Map<ReadonlyArray<InstanceType>, CompiledCatalog>();
+  const compiled: Array<CompiledPool> = [];
+  for (const manifest of input.cluster.nodePools) {
+    const types = input.catalog.get(manifest.metadata.name);
+    if (types === undefined || unusableReason(manifest, input) !== null) continue;
+    const catalog = catalogs.get(types) ?? compileCatalog(types);
+    catalogs.set(types, catalog);
+    compiled.push(compilePool(manifest, catalog));
+  }
+  return compiled.toSorted(byWeight).map((pool) => toState(pool, dimensions, daemons, existing));
+}
+
+function toState(
+  pool: CompiledPool,
+  dimensions: Dimensions,
+  daemons: ReadonlyArray<Daemon>,
+  existing: ReadonlyArray<ExistingCapacity>,
+): PoolState {
+  const running = daemons
+    .filter(({ tolerations }) => untolerated(tolerations, pool.taints, false) === null)
+    .map((daemon) => ({ daemon, offered: anyAlternative(pool, daemon) }));
+  const daemonPorts = running
+    .map(({ daemon, offered }) => ({ ports: hostPortsOf(daemon.spec), offered }))
+    .filter(({ ports }) => ports.length > 0);
+  return {
+    pool,
+    ...usableRows(pool, dimensions, running),
+    daemonPorts,
+    daemons: running,
+    remaining: remainingLimits(pool, existing),
+  };
+}
+
+function anyAlternative(pool: CompiledPool, { alternatives }: Daemon): Int32Array {
+  const any = new Int32Array(pool.offered.length);
+  for (const rules of alternatives) {
+    offeringsMeeting(pool, rules, pool.offered).forEach((mask, type) => (any[type] = at(any, type) | mask));
+  }
+  return any;
+}
+
+function usableRows(
+  pool: CompiledPool,
+  dimensions: Dimensions,
+  running: PoolState['daemons'],
+): Pick<PoolState, 'usable' | 'uniform'> {
+  const width = dimensions.names.length;
+  const usable = new Float64Array(pool.offered.length * COMBO_BITS * width);
+  const uniform = new Uint8Array(pool.offered.length);
+  const vectors = running.map(({ daemon, offered }) => ({ vector: toVector(dimensions, daemon.requests), offered }));
+  for (const type of pool.order) {
+    const allocatable = toVector(dimensions, pool.catalog.types[type]?.allocatable ?? new Map());
+    const mask = at(pool.offered, type);
+    uniform[type] = Number(vectors.every(({ offered }) => at(offered, type) === 0 || at(offered, type) === mask));
+    for (let bit = 0; bit < COMBO_BITS; bit++) {
+      if (((mask >> bit) & 1) === 0) continue;
+      const row = Float64Array.from(allocatable);
+      for (const { vector, offered } of vectors) if ((at(offered, type) >> bit) & 1) addVector(row, vector, -1);
+      usable.set(row, (type * COMBO_BITS + bit) * width);
+    }
+  }
+  return { usable, uniform };
+}
+
+/** Limits count whole nodes by capacity, those of claims on their way included, as Karpenter does. */
+function remainingLimits(pool: CompiledPool, existing: ReadonlyArray<ExistingCapacity>): Map<string, number> {
+  const used = new Map<string, number>();
+  for (const { nodePool, capacity } of existing) {
+    if (nodePool === pool.name) addAmounts(addAmounts(used, capacity), ONE_NODE);
+  }
+  return new Map([...pool.limits].map(([name, limit]) => [name, limit - (used.get(name) ?? 0)]));
+}
+
+/** The pseudo-resource by which a pool limits how many nodes it has. */
+export const ONE_NODE: Amounts = new Map([['nodes', 1]]);
+
+/** Would a node of this capacity, in place of one of `instead`, stay within the pool's limits? */
+export function withinLimits(
+  remaining: ReadonlyMap<string, number>,
+  capacity: Amounts,
+  instead: Amounts | null,
+): boolean {
+  for (const [name, left] of remaining) {
+    const more = amountOf(capacity, name) - (instead === null ? 0 : amountOf(instead, name));
+    if (more > 0 && more > left) return false;
+  }
+  return true;
+}
+
+/** Books `capacity` (sign 1) or gives it back (sign −1). */
+export function bookCapacity(remaining: Map<string, number>, capacity: Amounts, sign: 1 | -1): void {
+  for (const [name, left] of remaining) remaining.set(name, left - sign * amountOf(capacity, name));
+}
+
+function amountOf(capacity: Amounts, name: string): number {
+  return name === 'nodes' ? 1 : (capacity.get(name) ?? 0);
+}

@@ -1,0 +1,37 @@
+import type { CapacityType, Catalog } from '../model/catalog.ts';
+import type { Cluster } from '../model/cluster.ts';
+
+/** A claim of an earlier plan whose node is not there yet, as its decision record has it. */
+export interface InFlightClaim {
+  /** Uids of the pods planned onto it. */
+  readonly pods: ReadonlyArray<string>;
+  readonly instanceType: string;
+  readonly zone: string;
+  readonly capacityType: CapacityType;
+}
+
+export interface SchedulingPolicy {
+  /** `Respect`: preferences are tried as if they were required, then dropped one by one. `Ignore`: never looked at. */
+  readonly preferencePolicy: 'Respect' | 'Ignore';
+  /** `BestEffort`: a new claim may have fewer values than a NodePool's minValues asks for, when nothing else is possible. */
+  readonly minValuesPolicy: 'Strict' | 'BestEffort';
+}
+
+/** Bounds on effort, as counts of steps and never as time, so that the same input gives the same plan everywhere. */
+export interface WorkLimits {
+  /** Node fills that the packer may try in all. About 1 µs each per shape. */
+  readonly fills: number;
+}
+
+/** Enough for 10,000 pods of 60 shapes over 500 sizes within a second on a slow core. */
+export const DEFAULT_WORK: WorkLimits = { fills: 60_000 };
+
+/** Everything a provisioning decision depends on but the time. */
+export interface ProvisioningInput {
+  readonly cluster: Cluster;
+  readonly catalog: Catalog;
+  /** By claim name. */
+  readonly inFlight: ReadonlyMap<string, InFlightClaim>;
+  readonly policy: SchedulingPolicy;
+  readonly work: WorkLimits;
+}

@@ -1,0 +1,137 @@
+import type { Requirement } from '../model/manifest.ts';
+import { labelKey } from '../model/labels.ts';
+import type { PlannedClaim, PlannedOffering } from '../plan/plan.ts';
+import { addAmounts, renderAmounts, type Amounts } from '../quantity/quantity.ts';
+import { microUsdPerHour } from '../quantity/units.ts';
+import { at, fixedLabels } from './compile-pool.ts';
+import { addRule, byCodeUnit, chooseValue, oneOf, toExpressions, toRules, type LabelRule } from './label-rule.ts';
+import type { OpenClaim } from './open-claim.ts';
+import { COMBO_BITS } from './pool-state.ts';
+import type { Workspace } from './workspace.ts';
+
+/** Launch tries at most this many other offerings before the pods are planned again: later ones are far dearer. */
+const MAX_FALLBACKS = 20;
+
+/** Karpenter's bound on how many instance types a NodeClaim lists, kept so that objects stay small. */
+const MAX_INSTANCE_TYPES = 600;
+
+interface RankedOffering extends PlannedOffering {
+  readonly type: number;
+  readonly bit: number;
+  readonly shunned: boolean;
+}
+
+/** The claim as a plan states it: the cheapest offering that holds its pods, with what else would. */
+export function renderClaim(workspace: Workspace, claim: OpenClaim): PlannedClaim {
+  const { pool } = claim.state;
+  const ranked = rankOfferings(claim);
+  const [chosen, ...others] = ranked;
+  if (chosen === undefined) throw new Error(`a claim of NodePool ${pool.name} was planned without an offering`);
+  const { template } = pool.manifest.spec;
+  const fallbacks = chooseFallbacks(claim, chosen, others);
+  return {
+    nodePool: pool.name,
+    offering: toPlanned(chosen),
+    fallbacks,
+    runnerUp: fallbacks[0] ?? null,
+    requirements: requirementsOf(claim, ranked),
+    labels: { ...fixedLabels(pool.manifest), ...openLabels(claim) },
+    annotations: { ...template.metadata?.annotations },
+    taints: template.spec.taints ?? [],
+    startupTaints: template.spec.startupTaints ?? [],
+    requests: renderAmounts(requestsOf(workspace, claim, chosen)),
+    pods: claim.pods
+      .map((pod) => ({ name: podName(workspace, pod), uid: pod.uid }))
+      .toSorted((a, b) => byCodeUnit(a.name, b.name) || byCodeUnit(a.uid, b.uid)),
+  };
+}
+
+/** `namespace/name`. */
+export function podName({ input }: Workspace, pod: { readonly name: string; readonly shape: number }): string {
+  return `${input.cluster.shapes[pod.shape]?.namespace ?? 'default'}/${pod.name}`;
+}
+
+function rankOfferings({ state: { pool }, offered }: OpenClaim): ReadonlyArray<RankedOffering> {
+  const ranked: Array<RankedOffering> = [];
+  for (const type of pool.order) {
+    const { name, prices } = pool.catalog.types[type] ?? { name: '', prices: new Float64Array() };
+    for (let bit = 0; bit < COMBO_BITS; bit++) {
+      const combo = pool.catalog.combos[bit];
+      if (((at(offered, type) >> bit) & 1) === 0 || combo === undefined) continue;
+      const { zone, capacityType } = combo;
+      const price = microUsdPerHour(at(prices, bit));
+      ranked.push({ instanceType: name, zone, capacityType, price, type, bit, shunned: pool.shunned[type] === 1 });
+    }
+  }
+  return ranked.toSorted(
+    (a, b) => Number(a.shunned) - Number(b.shunned) || a.price - b.price || a.type - b.type || a.bit - b.bit,
+  );
+}
+
+/** Cheapest first. A fallback takes no more of a limited resource than the choice, so that none can break a limit. */
+function chooseFallbacks(
+  { state: { pool } }: OpenClaim,
+  chosen: RankedOffering,
+  others: ReadonlyArray<RankedOffering>,
+): ReadonlyArray<PlannedOffering> {
+  const capacityOf = (type: number): Amounts => pool.catalog.types[type]?.capacity ?? new Map();
+  const limited = [...pool.limits.keys()];
+  const within = ({ type }: RankedOffering): boolean =>
+    limited.every((name) => (capacityOf(type).get(name) ?? 0) <= (capacityOf(chosen.type).get(name) ?? 0));
+  return others.filter(within).slice(0, MAX_FALLBACKS).map(toPlanned);
+}
+
+function toPlanned({ instanceType, zone, capacityType, price }: RankedOffering): PlannedOffering {
+  return { instanceType, zone, capacityType, price };
+}
+
+/** The pool's requirements with minValues kept, narrowed to the instance types, zones and capacity types still possible. */
+function requirementsOf(
+  { state: { pool }, open }: OpenClaim,
+  ranked: ReadonlyArray<RankedOffering>,
+): ReadonlyArray<Requirement> {
+  const rules = toRules(pool.manifest.spec.template.spec.requirements);
+  for (const [key, rule] of open) addRule(rules, key, rule);
+  const distinct = (values: Iterable<string>): LabelRule => oneOf([...new Set(values)].slice(0, MAX_INSTANCE_TYPES));
+  rules.set(labelKey.instanceType, distinct(ranked.map(({ instanceType }) => instanceType)));
+  rules.set(labelKey.zone, distinct(ranked.map(({ zone }) => zone)));
+  rules.set(labelKey.capacityType, distinct(ranked.map(({ capacityType }) => capacityType)));
+  rules.set(labelKey.nodePool, oneOf([pool.name]));
+  const minValues = minValuesByKey(pool.manifest.spec.template.spec.requirements);
+  return [...rules]
+    .toSorted(([a], [b]) => byCodeUnit(a, b))
+    .flatMap(([key, rule]) => {
+      const least = minValues.get(key);
+      return toExpressions(key, rule).map((expression) =>
+        least === undefined ? expression : { ...expression, minValues: least },
+      );
+    });
+}
+
+function minValuesByKey(requirements: ReadonlyArray<Requirement>): ReadonlyMap<string, number> {
+  const least = new Map<string, number>();
+  for (const { key, minValues } of requirements) {
+    if (minValues !== undefined) least.set(key, Math.max(minValues, least.get(key) ?? 0));
+  }
+  return least;
+}
+
+/** A value for every custom label that the pool requires and leaves open, as the pods narrowed it. */
+function openLabels({ state: { pool }, open }: OpenClaim): Readonly<Record<string, string>> {
+  const labels: Record<string, string> = {};
+  for (const [key, rule] of [...pool.rules, ...open]) {
+    const decidedElsewhere = pool.catalog.comboKeys.has(key) || pool.catalog.typeKeys.has(key);
+    const value = decidedElsewhere || key.startsWith('karpenter.') ? null : chooseValue(open.get(key) ?? rule);
+    if (value !== null) labels[key] = value;
+  }
+  return labels;
+}
+
+function requestsOf(workspace: Workspace, claim: OpenClaim, { type, bit }: RankedOffering): Amounts {
+  const total = new Map<string, number>();
+  for (const { shape } of claim.pods) addAmounts(total, workspace.shapes.get(shape)?.amounts ?? new Map());
+  for (const { daemon, offered } of claim.state.daemons) {
+    if ((at(offered, type) >> bit) & 1) addAmounts(total, daemon.requests);
+  }
+  return total;
+}

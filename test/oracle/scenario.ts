@@ -1,0 +1,132 @@
+import type { Catalog, InstanceType } from '../../shared/core/model/catalog.ts';
+import type { Cluster, Pod, PodShape } from '../../shared/core/model/cluster.ts';
+import type * as manifest from '../../shared/core/model/manifest.ts';
+import type { Plan } from '../../shared/core/plan/plan.ts';
+import { microUsdPerHour } from '../../shared/core/quantity/units.ts';
+import { DEFAULT_WORK, type ProvisioningInput } from '../../shared/core/scheduling/provisioning-input.ts';
+
+/** A scenario of the oracle, as its README describes it. */
+export interface Scenario {
+  readonly name: string;
+  readonly objects: ReadonlyArray<{ readonly kind: string; readonly metadata: manifest.ObjectMeta }>;
+  readonly karpenter: { readonly strict: boolean; readonly minPlaced: number; readonly cost: number };
+}
+
+/** The oracle's catalog file. */
+export interface OracleCatalog {
+  readonly instanceTypes: ReadonlyArray<{
+    readonly name: string;
+    readonly labels: Readonly<Record<string, string>>;
+    readonly capacity: manifest.ResourceList;
+    readonly overhead: manifest.ResourceList;
+    readonly offerings: ReadonlyArray<{
+      readonly zone: string;
+      readonly capacityType: 'spot' | 'on-demand';
+      readonly pricePerHour: string;
+      readonly available: boolean;
+    }>;
+  }>;
+}
+
+/** When the first pending pod of a scenario was created: any moment will do. */
+const FIRST_CREATED_MS = 1_780_000_000_000;
+
+interface PodManifest {
+  readonly metadata: manifest.ObjectMeta;
+  readonly spec: manifest.PodSpec & { readonly nodeName?: string };
+}
+
+/** The scenario as the planner reads a cluster. */
+export function toInput(scenario: Scenario, oracle: OracleCatalog): ProvisioningInput {
+  const cluster = toCluster(scenario);
+  const types = oracle.instanceTypes.map(toInstanceType);
+  const catalog: Catalog = new Map(cluster.nodePools.map(({ metadata }) => [metadata.name, types]));
+  return {
+    cluster,
+    catalog,
+    inFlight: new Map(),
+    policy: { preferencePolicy: 'Respect', minValuesPolicy: 'Strict' },
+    work: DEFAULT_WORK,
+  };
+}
+
+function toCluster({ objects }: Scenario): Cluster {
+  const ofKind = <T>(kind: string): ReadonlyArray<T> =>
+    objects.filter((object) => object.kind === kind) as unknown as ReadonlyArray<T>;
+  const pods = ofKind<PodManifest>('Pod');
+  return {
+    shapes: pods.map(toShape),
+    pods: pods.map(toPod),
+    nodes: ofKind<manifest.Node>('Node').map((node) => ({ ...node, status: { ...node.status } })),
+    nodeClaims: [],
+    nodePools: ofKind('NodePool'),
+    nodeOverlays: [],
+    daemonSets: ofKind('DaemonSet'),
+    podDisruptionBudgets: [],
+    persistentVolumeClaims: ofKind<manifest.PersistentVolumeClaim>('PersistentVolumeClaim'),
+    persistentVolumes: ofKind('PersistentVolume'),
+    storageClasses: ofKind('StorageClass'),
+    csiNodes: [],
+    namespaces: ofKind('Namespace'),
+    limitRanges: [],
+  };
+}
+
+function toShape({ metadata, spec }: PodManifest): PodShape {
+  const owners = metadata.ownerReferences ?? [];
+  return {
+    namespace: metadata.namespace ?? 'default',
+    labels: metadata.labels ?? {},
+    annotations: metadata.annotations ?? {},
+    owner: owners.find(({ controller }) => controller === true) ?? owners[0] ?? null,
+    spec,
+  };
+}
+
+function toPod({ metadata, spec }: PodManifest, index: number): Pod {
+  return {
+    name: metadata.name,
+    uid: `${metadata.namespace ?? 'default'}/${metadata.name}`,
+    shape: index,
+    createdAtMs: FIRST_CREATED_MS + index * 1000,
+    nodeName: spec.nodeName ?? null,
+    nominatedNodeName: null,
+    unschedulable: spec.nodeName === undefined,
+    deleting: false,
+    running: spec.nodeName !== undefined,
+    ready: spec.nodeName !== undefined,
+  };
+}
+
+function toInstanceType(type: OracleCatalog['instanceTypes'][number]): InstanceType {
+  return {
+    name: type.name,
+    labels: Object.fromEntries(Object.entries(type.labels).map(([key, value]) => [key, [value]])),
+    capacity: type.capacity,
+    overhead: type.overhead,
+    offerings: type.offerings.map(({ zone, capacityType, pricePerHour, available }) => ({
+      zone,
+      capacityType,
+      price: microUsdPerHour(Math.round(Number(pricePerHour) * 1e6)),
+      available,
+      labels: {},
+    })),
+  };
+}
+
+/** The plan in the checker's form. */
+export function toOraclePlan(plan: Plan): object {
+  return {
+    nodeClaims: plan.claims.map(({ nodePool, offering, pods, labels }) => ({
+      nodePool,
+      ...offering,
+      pods: pods.map(({ name }) => name),
+      labels,
+    })),
+    nominations: plan.nominations.map(({ target, pods }) => ({
+      node: target.name,
+      pods: pods.map(({ name }) => name),
+    })),
+    left: plan.left.map(({ pod }) => ({ pod: pod.name })),
+  };
+}
