@@ -1,0 +1,112 @@
+import type { Clock } from '../world/clock.ts';
+import type { Rng } from '../world/rng.ts';
+import { Capacity } from './capacity.ts';
+import { GraphReplica } from './graph-replica.ts';
+import { Ledger } from './ledger.ts';
+import { Operations } from './operations.ts';
+import type { AzureOptions, FaultRates, Quota, Span } from './options.ts';
+import type { AzureEvent, Disk, Nic, Vm, VmView } from './resources.ts';
+import { objectAt, textAt } from './json.ts';
+import { renderResourceId } from './resource-id.ts';
+import type { Counted } from './quota.ts';
+import type { Size } from './sizes.ts';
+
+/** Everything the double holds, in memory. It knows nothing of HTTP: the state machine can run on a virtual clock alone. */
+export class Cloud {
+  readonly options: AzureOptions;
+  readonly clock: Clock;
+  readonly sizes: ReadonlyMap<string, Size>;
+  readonly operations: Operations;
+  readonly ledger: Ledger;
+  readonly capacity = new Capacity();
+  readonly graph: GraphReplica;
+  /** Keyed by `groupAndName`. */
+  readonly vms = new Map<string, Vm>();
+  readonly nics = new Map<string, Nic>();
+  readonly disks = new Map<string, Disk>();
+  /** May be replaced while the double runs. */
+  quota: Quota;
+  faults: FaultRates;
+  readonly #listeners = new Set<(event: AzureEvent) => void>();
+  readonly #draws = new Map<string, Rng>();
+  #addresses = 0;
+
+  constructor(options: AzureOptions, sizes: ReadonlyMap<string, Size>) {
+    this.options = options;
+    this.clock = options.clock;
+    this.sizes = sizes;
+    this.quota = options.quota;
+    this.faults = options.faults;
+    this.operations = new Operations(options.clock, options.rng.split('operations'));
+    this.ledger = new Ledger(options.clock);
+    this.graph = new GraphReplica(options.clock, options.graphLagMs);
+  }
+
+  /** The source of draws for one purpose; the same one every time. */
+  rng(purpose: string): Rng {
+    const known = this.#draws.get(purpose);
+    if (known !== undefined) return known;
+    const rng = this.options.rng.split(purpose);
+    this.#draws.set(purpose, rng);
+    return rng;
+  }
+
+  /** Draws a duration for one purpose. */
+  draw(purpose: string, { minMs, maxMs }: Span): number {
+    return minMs + this.rng(purpose).below(maxMs - minMs + 1);
+  }
+
+  /** The next free address of the subnet, 10.224.0.0/12; they are not handed out twice. */
+  nextAddress(): string {
+    const number = 4 + this.#addresses++;
+    return `10.${224 + ((number >> 16) & 15)}.${(number >> 8) & 255}.${number & 255}`;
+  }
+
+  /** Calls the listener for every event from now on; the answer ends it. */
+  on(listener: (event: AzureEvent) => void): () => void {
+    this.#listeners.add(listener);
+    return () => {
+      this.#listeners.delete(listener);
+    };
+  }
+
+  emit(event: AzureEvent): void {
+    for (const listener of this.#listeners) listener(event);
+  }
+
+  /** What counts against quota now. */
+  counted(): ReadonlyArray<Counted> {
+    return [...this.vms.values()].flatMap((vm) => {
+      const size = this.sizes.get(vm.size.toLowerCase());
+      return size === undefined ? [] : [{ size, capacityType: vm.capacityType }];
+    });
+  }
+
+  idOf(type: string, group: string, name: string): string {
+    return renderResourceId({ subscription: this.options.subscriptionId, group, type, name });
+  }
+
+  view(vm: Vm): VmView {
+    return {
+      name: vm.name,
+      id: vm.id,
+      resourceGroup: vm.group,
+      region: this.options.region,
+      zone: vm.zone,
+      size: vm.size,
+      capacityType: vm.capacityType,
+      provisioningState: vm.provisioningState,
+      powerState: vm.powerState,
+      computerName: textAt(vm.body, 'properties.osProfile.computerName') ?? vm.name,
+      privateIp: vm.nics[0]?.nic.privateIp ?? null,
+      tags: objectAt(vm.body, 'tags'),
+      customData: vm.customData,
+      createdAt: vm.createdAt,
+    };
+  }
+}
+
+/** The key of a resource: ARM's names know no case. */
+export function groupAndName(group: string, name: string): string {
+  return `${group}/${name}`.toLowerCase();
+}

@@ -1,0 +1,176 @@
+import type { Clock } from '../world/clock.ts';
+import type { Rng } from '../world/rng.ts';
+
+/** A duration to draw uniformly from, both ends included, in milliseconds. */
+export interface Span {
+  readonly minMs: number;
+  readonly maxMs: number;
+}
+
+/** How long Azure takes. */
+export interface Latency {
+  /** From a request's arrival to its answer. */
+  readonly request: Span;
+  /** From the accepted PUT of a network interface to its operation's end. */
+  readonly nic: Span;
+  /** From the accepted PUT of a VM to the allocator's word: running hardware, or an allocation error. */
+  readonly allocation: Span;
+  /** From allocation to `Succeeded`: the guest agent has reported. */
+  readonly provisioning: Span;
+  readonly vmDelete: Span;
+  readonly extension: Span;
+  /** Sent as `Retry-After` with every operation; Azure says 10 for VMs. With zero the SDK keeps to its own interval. */
+  readonly retryAfterSeconds: number;
+}
+
+/** Cores the subscription may use in the region. VMs count from their PUT to the end of their deletion. */
+export interface Quota {
+  readonly totalRegionalCores: number;
+  readonly lowPriorityCores: number;
+  readonly virtualMachines: number;
+  /** The limit of every family that `families` does not name. */
+  readonly familyCores: number;
+  /** Limits by family name as the SKU list spells it. */
+  readonly families: { readonly [family: string]: number };
+}
+
+/** Faults by rate, in percent of the requests to ARM, drawn in this order from one seed. Zero everywhere is no fault. */
+export interface FaultRates {
+  /** 429 before anything is done. */
+  readonly throttlePercent: number;
+  /** 500 before anything is done. */
+  readonly serverErrorPercent: number;
+  /** 503 before anything is done. */
+  readonly unavailablePercent: number;
+  /** The answer comes `slowMs` late. */
+  readonly slowPercent: number;
+  readonly slowMs: number;
+  /** The work is done, the connection is reset before the answer. */
+  readonly lostResponsePercent: number;
+  /** The work is done, the answer is no JSON. */
+  readonly garbagePercent: number;
+  /** What the 429 says in `Retry-After`. */
+  readonly retryAfterSeconds: number;
+  /** VMs that are allocated and then never report: `OSProvisioningTimedOut`, in percent of VMs. */
+  readonly provisioningFailurePercent: number;
+}
+
+/** A URL that Event Grid delivers to. */
+export interface EventSubscription {
+  readonly name: string;
+  readonly url: string;
+  readonly schema: 'EventGrid' | 'CloudEvents';
+}
+
+/** What a double of Azure is started with. `azureDefaults` has all that has a sensible default. */
+export interface AzureOptions {
+  /** 0 lets the system pick. */
+  readonly port: number;
+  readonly clock: Clock;
+  readonly rng: Rng;
+  readonly region: string;
+  readonly subscriptionId: string;
+  /** The node resource group: VMs, network interfaces, disks, the load balancer, the VNet. */
+  readonly resourceGroup: string;
+  /** The resource group and name of the managed cluster itself. */
+  readonly clusterResourceGroup: string;
+  readonly clusterName: string;
+  /** Eight digits in the names of the VNet and the security group. */
+  readonly clusterId: string;
+  /** Kubeconfig that `listClusterUserCredential` hands out. */
+  readonly kubeconfig: string;
+  readonly kubernetesVersion: string;
+  readonly latency: Latency;
+  readonly quota: Quota;
+  readonly faults: FaultRates;
+  /** Enforces ARM's request budget: reads 250 at 25/s, writes and deletes 200 at 10/s each. */
+  readonly throttle: boolean;
+  /** A network interface left behind by a deleted VM cannot be used by another VM or deleted for this long. */
+  readonly nicReservedSeconds: number;
+  /** Resource Graph shows a change this much later. */
+  readonly graphLagMs: number;
+  /** Elements on a page of a list. */
+  readonly pageSize: number;
+  /** Rows on a page of retail prices. */
+  readonly pricePageSize: number;
+  /** Mean life of a spot VM in minutes; null: no VM is evicted unless told to. */
+  readonly spotMeanLifeMinutes: number | null;
+  /** From notice to eviction. Azure promises 30 s at best. */
+  readonly evictionNoticeSeconds: number;
+  /** From the eviction to Event Grid's `VirtualMachinePreempted`. */
+  readonly healthEventDelayMs: number;
+  /** From the notice to Event Grid's scheduled event, for VMs that opted in. */
+  readonly scheduledEventDelayMs: number;
+  readonly subscriptions: ReadonlyArray<EventSubscription>;
+  /** Folder with REGION.json, observed-skus.json, locations.json and images.json; null: the one that comes with the double. */
+  readonly dataFolder: string | null;
+}
+
+const span = (minMs: number, maxMs: number): Span => ({ minMs, maxMs });
+
+/** Latencies like Azure's, for a sandbox that should feel real. */
+export const realLatency: Latency = {
+  request: span(60, 250),
+  nic: span(500, 2_000),
+  allocation: span(3_000, 8_000),
+  provisioning: span(12_000, 25_000),
+  vmDelete: span(15_000, 40_000),
+  extension: span(4_000, 10_000),
+  retryAfterSeconds: 3,
+};
+
+/** Latencies that keep the order of events and no more, for tests. */
+export const quickLatency: Latency = {
+  request: span(0, 0),
+  nic: span(0, 2),
+  allocation: span(2, 5),
+  provisioning: span(5, 15),
+  vmDelete: span(5, 15),
+  extension: span(2, 5),
+  retryAfterSeconds: 0,
+};
+
+/** No fault by rate. */
+export const noFaults: FaultRates = {
+  throttlePercent: 0,
+  serverErrorPercent: 0,
+  unavailablePercent: 0,
+  slowPercent: 0,
+  slowMs: 5_000,
+  lostResponsePercent: 0,
+  garbagePercent: 0,
+  retryAfterSeconds: 1,
+  provisioningFailurePercent: 0,
+};
+
+/** Everything but the port, the clock and the seed. The subscription is the placeholder of Azure's documentation. */
+export const azureDefaults = {
+  region: 'westeurope',
+  subscriptionId: '00000000-0000-0000-0000-000000000000',
+  resourceGroup: 'MC_nodewright_sandbox_westeurope',
+  clusterResourceGroup: 'nodewright',
+  clusterName: 'sandbox',
+  clusterId: '12345678',
+  kubeconfig: '',
+  kubernetesVersion: '1.36.3',
+  latency: quickLatency,
+  quota: {
+    totalRegionalCores: 2_000,
+    lowPriorityCores: 1_000,
+    virtualMachines: 25_000,
+    familyCores: 500,
+    families: {},
+  },
+  faults: noFaults,
+  throttle: false,
+  nicReservedSeconds: 180,
+  graphLagMs: 0,
+  pageSize: 100,
+  pricePageSize: 1_000,
+  spotMeanLifeMinutes: null,
+  evictionNoticeSeconds: 30,
+  healthEventDelayMs: 5_000,
+  scheduledEventDelayMs: 3_000,
+  subscriptions: [],
+  dataFolder: null,
+} as const satisfies Omit<AzureOptions, 'port' | 'clock' | 'rng'>;

@@ -1,0 +1,103 @@
+import type { ArmErrorBody } from './arm-error.ts';
+import type { JsonObject } from './json.ts';
+
+/** A network interface as the double keeps it. Only `network.ts` and `machines.ts` change one. */
+export interface Nic {
+  readonly name: string;
+  readonly group: string;
+  readonly id: string;
+  readonly guid: string;
+  readonly createdAt: number;
+  privateIp: string;
+  body: JsonObject;
+  etag: string;
+  provisioningState: 'Updating' | 'Succeeded' | 'Failed' | 'Deleting';
+  vmId: string | null;
+  /** The VM that it was taken from, for whose name alone it can be used until then. */
+  reserved: { readonly vmName: string; readonly until: number } | null;
+  deleting: string | null;
+}
+
+/** An OS disk as the double keeps it. */
+export interface Disk {
+  readonly name: string;
+  readonly group: string;
+  readonly id: string;
+  readonly zone: string | null;
+  readonly sizeGb: number;
+  readonly createdAt: number;
+  managedBy: string | null;
+}
+
+/** A VM extension as the double keeps it; its protected settings are never kept. */
+export interface Extension {
+  readonly name: string;
+  body: JsonObject;
+  provisioningState: 'Creating' | 'Updating' | 'Succeeded' | 'Failed';
+}
+
+/** A VM as the double keeps it. Only `machines.ts` and `eviction.ts` change one. */
+export interface Vm {
+  readonly name: string;
+  readonly group: string;
+  readonly id: string;
+  readonly vmId: string;
+  readonly zone: string | null;
+  readonly capacityType: 'spot' | 'on-demand';
+  readonly evictionPolicy: 'Delete' | 'Deallocate';
+  /** SHA-free: customData is compared, and never shown again. */
+  readonly customData: string | null;
+  readonly createdAt: number;
+  readonly nics: ReadonlyArray<{ readonly nic: Nic; readonly deleteWithVm: boolean }>;
+  readonly disk: { readonly disk: Disk; readonly deleteWithVm: boolean } | null;
+  readonly extensions: Map<string, Extension>;
+  size: string;
+  body: JsonObject;
+  etag: string;
+  provisioningState: 'Creating' | 'Updating' | 'Succeeded' | 'Failed' | 'Deleting';
+  powerState: 'starting' | 'running' | 'deallocating' | 'deallocated' | 'unknown';
+  failure: ArmErrorBody | null;
+  /** The operation under way: creation or deletion. */
+  operation: string | null;
+  /** Cancels what is still to happen to it. */
+  cancel: () => void;
+  /** The notice that it will be evicted. */
+  notice: { readonly eventId: string; readonly notBefore: number } | null;
+}
+
+/** What listeners and the admin surface are told of a VM. */
+export interface VmView {
+  readonly name: string;
+  readonly id: string;
+  readonly resourceGroup: string;
+  readonly region: string;
+  readonly zone: string | null;
+  readonly size: string;
+  readonly capacityType: 'spot' | 'on-demand';
+  readonly provisioningState: string;
+  readonly powerState: string;
+  readonly computerName: string;
+  readonly privateIp: string | null;
+  readonly tags: JsonObject;
+  readonly customData: string | null;
+  readonly createdAt: number;
+}
+
+/** What happens in the double, told to listeners as it happens, in order. */
+export type AzureEvent =
+  | { readonly kind: 'vm-allocated'; readonly vm: VmView }
+  | { readonly kind: 'vm-running'; readonly vm: VmView }
+  | { readonly kind: 'vm-failed'; readonly vm: VmView; readonly error: ArmErrorBody }
+  | {
+      readonly kind: 'vm-preempt-notice';
+      readonly vm: VmView;
+      readonly eventId: string;
+      /** Milliseconds since the Unix epoch. */
+      readonly notBefore: number;
+    }
+  | {
+      readonly kind: 'vm-gone';
+      readonly name: string;
+      readonly id: string;
+      readonly reason: 'deleted' | 'evicted' | 'failed';
+    };

@@ -1,0 +1,192 @@
+import { ArmError, resourceNotFound } from '../arm-error.ts';
+import { groupAndName, type Cloud } from '../cloud.ts';
+import { putExtension } from '../extensions.ts';
+import { evictVm } from '../eviction.ts';
+import { deleteVm, findVm, patchVm, putVm } from '../machines.ts';
+import type { Written } from '../network.ts';
+import { page } from '../pages.ts';
+import { renderDisk, renderExtension, renderInstanceView, renderVm } from '../render-vm.ts';
+import type { Vm } from '../resources.ts';
+import { ok, type ArmRequest, type ArmResponse, type Route } from '../router.ts';
+import { accepted, apiVersionOf, written } from './operations.ts';
+
+const SUBSCRIPTION = '/subscriptions/{subscription}';
+const GROUP = `${SUBSCRIPTION}/resourceGroups/{group}`;
+const VM = `${GROUP}/providers/Microsoft.Compute/virtualMachines/{name}`;
+const DISK = `${GROUP}/providers/Microsoft.Compute/disks/{name}`;
+
+/** VMs, their extensions and their disks. */
+export function computeRoutes(cloud: Cloud): ReadonlyArray<Route> {
+  return [...vmRoutes(cloud), ...extensionRoutes(cloud), ...diskRoutes(cloud)];
+}
+
+function vmRoutes(cloud: Cloud): ReadonlyArray<Route> {
+  const list = (request: ArmRequest, group: string | null): ArmResponse => {
+    const expand = isInstanceViewAsked(request);
+    const vms = [...cloud.vms.values()].filter(
+      (vm) => group === null || vm.group.toLowerCase() === group.toLowerCase(),
+    );
+    return page(
+      request,
+      vms.map((vm) => renderVm(cloud, vm, expand)),
+      cloud.options.pageSize,
+    );
+  };
+  const answer = (request: ArmRequest, result: Written<Vm>): ArmResponse =>
+    written(cloud, request, 'Microsoft.Compute', { ...result, body: renderVm(cloud, result.resource, false) });
+  return [
+    {
+      method: 'PUT',
+      pattern: VM,
+      answer: (request, { group = '', name = '' }) =>
+        answer(request, putVm(cloud, { group, name }, request.body, ifNoneMatchOf(request))),
+    },
+    {
+      method: 'PATCH',
+      pattern: VM,
+      answer: (request, { group = '', name = '' }) => answer(request, patchVm(cloud, group, name, request.body)),
+    },
+    {
+      method: 'GET',
+      pattern: VM,
+      answer: (request, { group = '', name = '' }) =>
+        ok(renderVm(cloud, findVm(cloud, group, name), isInstanceViewAsked(request))),
+    },
+    {
+      method: 'DELETE',
+      pattern: VM,
+      answer: (request, { group = '', name = '' }) =>
+        accepted(cloud, request, 'Microsoft.Compute', deleteVm(cloud, group, name)),
+    },
+    {
+      method: 'GET',
+      pattern: `${VM}/instanceView`,
+      answer: (_request, { group = '', name = '' }) => ok(renderInstanceView(findVm(cloud, group, name))),
+    },
+    {
+      method: 'POST',
+      pattern: `${VM}/simulateEviction`,
+      answer: (_request, { group = '', name = '' }) => {
+        evictVm(cloud, findVm(cloud, group, name), cloud.options.evictionNoticeSeconds);
+        return { status: 204, headers: {}, body: null };
+      },
+    },
+    {
+      method: 'GET',
+      pattern: `${GROUP}/providers/Microsoft.Compute/virtualMachines`,
+      answer: (request, { group = '' }) => list(request, group),
+    },
+    {
+      method: 'GET',
+      pattern: `${SUBSCRIPTION}/providers/Microsoft.Compute/virtualMachines`,
+      answer: (request) => list(request, null),
+    },
+    {
+      method: 'GET',
+      pattern: `${SUBSCRIPTION}/providers/Microsoft.Compute/locations/{location}/virtualMachines`,
+      answer: (request) => list(request, null),
+    },
+  ];
+}
+
+function extensionRoutes(cloud: Cloud): ReadonlyArray<Route> {
+  const find = (group: string, name: string, extensionName: string): { vm: Vm; body: object } => {
+    const vm = findVm(cloud, group, name);
+    const extension = vm.extensions.get(extensionName.toLowerCase());
+    if (extension === undefined)
+      throw resourceNotFound('Microsoft.Compute/virtualMachines/extensions', `${name}/${extensionName}`, group);
+    return { vm, body: renderExtension(cloud, vm, extension) };
+  };
+  return [
+    {
+      method: 'PUT',
+      pattern: `${VM}/extensions/{extension}`,
+      answer: (request, { group = '', name = '', extension = '' }) => {
+        const vm = findVm(cloud, group, name);
+        const result = putExtension(cloud, vm, extension, request.body);
+        return written(cloud, request, 'Microsoft.Compute', {
+          ...result,
+          body: renderExtension(cloud, vm, result.resource),
+        });
+      },
+    },
+    {
+      method: 'PATCH',
+      pattern: `${VM}/extensions/{extension}`,
+      answer: (request, { group = '', name = '', extension = '' }) => {
+        const { vm, body } = find(group, name, extension);
+        const result = putExtension(cloud, vm, extension, { ...body, ...request.body });
+        return written(cloud, request, 'Microsoft.Compute', {
+          ...result,
+          body: renderExtension(cloud, vm, result.resource),
+        });
+      },
+    },
+    {
+      method: 'GET',
+      pattern: `${VM}/extensions/{extension}`,
+      answer: (_request, { group = '', name = '', extension = '' }) => ok(find(group, name, extension).body),
+    },
+    {
+      method: 'GET',
+      pattern: `${VM}/extensions`,
+      answer: (_request, { group = '', name = '' }) => {
+        const vm = findVm(cloud, group, name);
+        return ok({ value: [...vm.extensions.values()].map((extension) => renderExtension(cloud, vm, extension)) });
+      },
+    },
+  ];
+}
+
+function diskRoutes(cloud: Cloud): ReadonlyArray<Route> {
+  const list = (request: ArmRequest): ArmResponse =>
+    page(
+      request,
+      [...cloud.disks.values()].map((disk) => renderDisk(cloud, disk)),
+      cloud.options.pageSize,
+    );
+  return [
+    {
+      method: 'GET',
+      pattern: DISK,
+      answer: (_request, { group = '', name = '' }) => {
+        const disk = cloud.disks.get(groupAndName(group, name));
+        if (disk === undefined) throw resourceNotFound('Microsoft.Compute/disks', name, group);
+        return ok(renderDisk(cloud, disk));
+      },
+    },
+    {
+      method: 'DELETE',
+      pattern: DISK,
+      answer: (request, { group = '', name = '' }) => {
+        const disk = cloud.disks.get(groupAndName(group, name));
+        if (disk === undefined) return { status: 204, headers: {}, body: null };
+        if (disk.managedBy !== null)
+          throw new ArmError(409, {
+            code: 'OperationNotAllowed',
+            message: `Disk ${disk.name} is attached to VM ${disk.managedBy}.`,
+          });
+        const operation = cloud.operations.start('Microsoft.Compute');
+        cloud.disks.delete(groupAndName(group, name));
+        cloud.operations.end(operation, { status: 'Succeeded' });
+        return accepted(cloud, request, 'Microsoft.Compute', operation);
+      },
+    },
+    { method: 'GET', pattern: `${GROUP}/providers/Microsoft.Compute/disks`, answer: list },
+    { method: 'GET', pattern: `${SUBSCRIPTION}/providers/Microsoft.Compute/disks`, answer: list },
+  ];
+}
+
+function isInstanceViewAsked(request: ArmRequest): boolean {
+  apiVersionOf(request);
+  return (
+    request.query.get('$expand')?.toLowerCase().includes('instanceview') === true ||
+    request.query.get('statusOnly') === 'true'
+  );
+}
+
+/** The header `If-None-Match`, null when it is not there. */
+export function ifNoneMatchOf(request: ArmRequest): string | null {
+  const header = request.headers['if-none-match'];
+  return typeof header === 'string' ? header : null;
+}

@@ -1,0 +1,119 @@
+import { resourceNotFound } from '../arm-error.ts';
+import type { Cloud } from '../cloud.ts';
+import { deleteNic, findNic, patchNicTags, putNic, renderNic } from '../network.ts';
+import {
+  networkIds,
+  renderLoadBalancer,
+  renderSecurityGroup,
+  renderSubnet,
+  renderVnet,
+} from '../node-resource-group.ts';
+import { page } from '../pages.ts';
+import { ok, type ArmRequest, type ArmResponse, type Route } from '../router.ts';
+import { ifNoneMatchOf } from './compute.ts';
+import { accepted, written } from './operations.ts';
+
+const SUBSCRIPTION = '/subscriptions/{subscription}';
+const GROUP = `${SUBSCRIPTION}/resourceGroups/{group}`;
+const NETWORK = `${GROUP}/providers/Microsoft.Network`;
+const NIC = `${NETWORK}/networkInterfaces/{name}`;
+
+/** Network interfaces, and what else AKS keeps in a node resource group. */
+export function networkRoutes(cloud: Cloud): ReadonlyArray<Route> {
+  return [...nicRoutes(cloud), ...fixtureRoutes(cloud)];
+}
+
+function nicRoutes(cloud: Cloud): ReadonlyArray<Route> {
+  const list = (request: ArmRequest, group: string | null): ArmResponse =>
+    page(
+      request,
+      [...cloud.nics.values()]
+        .filter((nic) => group === null || nic.group.toLowerCase() === group.toLowerCase())
+        .map((nic) => renderNic(cloud, nic)),
+      cloud.options.pageSize,
+    );
+  return [
+    {
+      method: 'PUT',
+      pattern: NIC,
+      answer: (request, { group = '', name = '' }) => {
+        const result = putNic(cloud, { group, name }, request.body, ifNoneMatchOf(request));
+        return written(cloud, request, 'Microsoft.Network', { ...result, body: renderNic(cloud, result.resource) });
+      },
+    },
+    {
+      method: 'PATCH',
+      pattern: NIC,
+      answer: (request, { group = '', name = '' }) =>
+        ok(renderNic(cloud, patchNicTags(cloud, group, name, request.body))),
+    },
+    {
+      method: 'GET',
+      pattern: NIC,
+      answer: (_request, { group = '', name = '' }) => ok(renderNic(cloud, findNic(cloud, group, name))),
+    },
+    {
+      method: 'DELETE',
+      pattern: NIC,
+      answer: (request, { group = '', name = '' }) =>
+        accepted(cloud, request, 'Microsoft.Network', deleteNic(cloud, group, name)),
+    },
+    {
+      method: 'GET',
+      pattern: `${NETWORK}/networkInterfaces`,
+      answer: (request, { group = '' }) => list(request, group),
+    },
+    {
+      method: 'GET',
+      pattern: `${SUBSCRIPTION}/providers/Microsoft.Network/networkInterfaces`,
+      answer: (request) => list(request, null),
+    },
+  ];
+}
+
+function fixtureRoutes(cloud: Cloud): ReadonlyArray<Route> {
+  const kinds = [
+    { collection: 'virtualNetworks', render: renderVnet },
+    { collection: 'loadBalancers', render: renderLoadBalancer },
+    { collection: 'networkSecurityGroups', render: renderSecurityGroup },
+  ] as const;
+  const isHere = (group: string): boolean => group.toLowerCase() === cloud.options.resourceGroup.toLowerCase();
+  const subnet = (group: string, vnet: string, name: string): ArmResponse => {
+    const id = cloud.idOf('Microsoft.Network/virtualNetworks', group, vnet);
+    if (`${id}/subnets/${name}`.toLowerCase() !== networkIds(cloud).subnet.toLowerCase())
+      throw resourceNotFound('Microsoft.Network/virtualNetworks/subnets', `${vnet}/${name}`, group);
+    return ok(renderSubnet(cloud));
+  };
+  return [
+    ...kinds.flatMap(({ collection, render }): ReadonlyArray<Route> => [
+      {
+        method: 'GET',
+        pattern: `${NETWORK}/${collection}`,
+        answer: (_request, { group = '' }) => ok({ value: isHere(group) ? [render(cloud)] : [] }),
+      },
+      {
+        method: 'GET',
+        pattern: `${NETWORK}/${collection}/{name}`,
+        answer: (_request, { group = '', name = '' }) => {
+          const resource = render(cloud);
+          if (!isHere(group) || String(resource['name']).toLowerCase() !== name.toLowerCase())
+            throw resourceNotFound(`Microsoft.Network/${collection}`, name, group);
+          return ok(resource);
+        },
+      },
+    ]),
+    {
+      method: 'GET',
+      pattern: `${NETWORK}/virtualNetworks/{vnet}/subnets/{name}`,
+      answer: (_request, { group = '', vnet = '', name = '' }) => subnet(group, vnet, name),
+    },
+    {
+      method: 'GET',
+      pattern: `${NETWORK}/virtualNetworks/{vnet}/subnets`,
+      answer: (_request, { group = '', vnet = '' }) => {
+        const found = subnet(group, vnet, 'aks-subnet');
+        return ok({ value: [found.body] });
+      },
+    },
+  ];
+}

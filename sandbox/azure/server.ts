@@ -1,0 +1,194 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { ArmError, renderArmError } from './arm-error.ts';
+import type { Cloud } from './cloud.ts';
+import { drawGuid } from './guid.ts';
+import { isObject, type JsonObject } from './json.ts';
+import { findRoute, type ArmRequest, type ArmResponse, type Route } from './router.ts';
+import { FaultPlan, type Fault } from './faults.ts';
+
+/** customData alone may have 87,380 characters; ARM's own limit is 4 MB. */
+const BODY_LIMIT_BYTES = 4 * 2 ** 20;
+
+/** The double's HTTP border: reads, asks the routes, injects faults, writes. */
+export interface ArmServer {
+  readonly port: number;
+  close(): Promise<void>;
+}
+
+/** Starts to listen on 127.0.0.1. */
+export async function startArmServer(
+  cloud: Cloud,
+  routes: { readonly arm: ReadonlyArray<Route>; readonly open: ReadonlyArray<Route> },
+  faults: FaultPlan,
+): Promise<ArmServer> {
+  const server: Server = createServer((message, response) => {
+    serve({ cloud, routes, faults }, message, response).catch(() => {
+      message.socket.destroy();
+    });
+  });
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(cloud.options.port, '127.0.0.1', resolve);
+  });
+  const { port } = server.address() as AddressInfo;
+  return {
+    port,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => {
+          resolve();
+        });
+        server.closeAllConnections();
+      }),
+  };
+}
+
+interface Parts {
+  readonly cloud: Cloud;
+  readonly routes: { readonly arm: ReadonlyArray<Route>; readonly open: ReadonlyArray<Route> };
+  readonly faults: FaultPlan;
+}
+
+async function serve(parts: Parts, message: IncomingMessage, response: ServerResponse): Promise<void> {
+  const { cloud } = parts;
+  const url = new URL(message.url ?? '/', 'http://127.0.0.1');
+  const method = message.method ?? 'GET';
+  const text = await readText(message);
+  const open = findRoute(parts.routes.open, method, url.pathname);
+  const fault = open === null ? parts.faults.draw(method, url.pathname) : null;
+  const request = { method, url, message, text };
+  const answer = fault?.before ?? (await answerRefusals(cloud, () => route(parts, request, open)));
+  await delay(cloud, fault?.slowMs ?? 0);
+  if (fault?.after === 'reset') message.socket.destroy();
+  else if (fault?.after === 'garbage') response.writeHead(200, { 'Content-Type': 'application/json' }).end('<html>{"');
+  else write(cloud, response, answer);
+}
+
+async function route(
+  { cloud, routes }: Parts,
+  { method, url, message, text }: { method: string; url: URL; message: IncomingMessage; text: string },
+  open: ReturnType<typeof findRoute>,
+): Promise<ArmResponse> {
+  const found = open ?? findArmRoute(cloud, routes.arm, { method, url, message });
+  if (found === 'otherMethod')
+    throw new ArmError(405, { code: 'MethodNotAllowed', message: `${method} is not possible on ${url.pathname}.` });
+  if (found === null) throw unknownRoute(url.pathname);
+  const request: ArmRequest = {
+    method,
+    path: url.pathname,
+    query: url.searchParams,
+    headers: message.headers,
+    body: parseBody(text),
+    origin: `http://${message.headers.host ?? '127.0.0.1'}`,
+  };
+  return found.route.answer(request, found.parameters);
+}
+
+function findArmRoute(
+  cloud: Cloud,
+  routes: ReadonlyArray<Route>,
+  { method, url, message }: { method: string; url: URL; message: IncomingMessage },
+): ReturnType<typeof findRoute> {
+  if (message.headers.authorization?.startsWith('Bearer ') !== true)
+    throw new ArmError(401, {
+      code: 'AuthenticationFailed',
+      message: "Authentication failed. The 'Authorization' header is missing or is no bearer token.",
+    });
+  const [, subscription] = /^\/subscriptions\/([^/]+)/i.exec(url.pathname) ?? [];
+  if (subscription !== undefined && subscription.toLowerCase() !== cloud.options.subscriptionId.toLowerCase())
+    throw new ArmError(404, {
+      code: 'SubscriptionNotFound',
+      message: `The subscription '${subscription}' could not be found.`,
+    });
+  if ((url.searchParams.get('api-version') ?? '') === '')
+    throw new ArmError(400, {
+      code: 'MissingApiVersionParameter',
+      message: 'The api-version query parameter (?api-version=) is required for all requests.',
+    });
+  const [, group] = /\/resourceGroups\/([^/]+)/i.exec(url.pathname) ?? [];
+  const groups = [cloud.options.resourceGroup, cloud.options.clusterResourceGroup];
+  if (group !== undefined && !groups.some((known) => known.toLowerCase() === group.toLowerCase()))
+    throw new ArmError(404, {
+      code: 'ResourceGroupNotFound',
+      message: `Resource group '${group}' could not be found.`,
+    });
+  return findRoute(routes, method, url.pathname);
+}
+
+function unknownRoute(path: string): ArmError {
+  const [, provider, type] = /\/providers\/([^/]+)\/([^/]+)/i.exec(path) ?? [];
+  if (provider === undefined || type === undefined)
+    return new ArmError(404, { code: 'NotFound', message: `No resource is served at '${path}'.` });
+  return new ArmError(404, {
+    code: 'InvalidResourceType',
+    message: `The resource type '${type}' could not be found in the namespace '${provider}'.`,
+  });
+}
+
+function parseBody(text: string): JsonObject {
+  if (text === '') return {};
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    value = null;
+  }
+  if (isObject(value)) return value;
+  throw new ArmError(400, {
+    code: 'InvalidRequestContent',
+    message: 'The request content was invalid and could not be deserialized: it is no JSON object.',
+  });
+}
+
+async function answerRefusals(cloud: Cloud, answer: () => Promise<ArmResponse>): Promise<ArmResponse> {
+  try {
+    return await answer();
+  } catch (error) {
+    if (!(error instanceof ArmError)) throw error;
+    cloud.ledger.count('refusals', error.code);
+    return renderRefusal(error);
+  }
+}
+
+/** A refusal as an answer. */
+export function renderRefusal(error: ArmError): ArmResponse {
+  const headers = error.retryAfterSeconds === null ? {} : { 'Retry-After': String(error.retryAfterSeconds) };
+  return { status: error.status, headers, body: renderArmError(error) };
+}
+
+async function readText(message: IncomingMessage): Promise<string> {
+  const chunks: Array<Buffer> = [];
+  let bytes = 0;
+  for await (const chunk of message) {
+    const buffer = Buffer.from(chunk as Uint8Array);
+    bytes += buffer.length;
+    if (bytes > BODY_LIMIT_BYTES) throw new Error('The body of a request is larger than ARM takes.');
+    chunks.push(buffer);
+  }
+  return Buffer.concat(chunks).toString('utf8');
+}
+
+async function delay(cloud: Cloud, extraMs: number): Promise<void> {
+  const waitMs = cloud.draw('request', cloud.options.latency.request) + extraMs;
+  if (waitMs === 0) return;
+  await new Promise<void>((resolve) => {
+    cloud.clock.after(waitMs, resolve);
+  });
+}
+
+function write(cloud: Cloud, response: ServerResponse, answer: ArmResponse): void {
+  const requestId = drawGuid(cloud.rng('requests'));
+  const body = answer.body === null ? '' : JSON.stringify(answer.body);
+  response.writeHead(answer.status, {
+    ...(body === '' ? {} : { 'Content-Type': 'application/json; charset=utf-8' }),
+    'Content-Length': Buffer.byteLength(body),
+    'x-ms-request-id': requestId,
+    'x-ms-correlation-request-id': requestId,
+    'Cache-Control': 'no-cache',
+    ...answer.headers,
+  });
+  response.end(body);
+}
+
+export type { Fault };

@@ -1,0 +1,97 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { isObject, listAt, objectAt, textAt, type JsonObject } from './json.ts';
+
+/** One VM size in one region, with what allocation, quota and the SKU and price routes need. */
+export interface Size {
+  readonly name: string;
+  readonly family: string;
+  readonly vCpus: number;
+  readonly zones: ReadonlyArray<string>;
+  readonly lowPriorityCapable: boolean;
+  readonly capabilities: { readonly [name: string]: string };
+  /** Micro-USD per hour, Linux; null where the retail feed has none. */
+  readonly onDemandMicroUsd: number | null;
+  readonly spotMicroUsd: number | null;
+}
+
+const GIB = 2 ** 30;
+
+/** Reads the sizes of a region from the data folder, by lower-case name. */
+export function readSizes(folder: string, region: string): ReadonlyMap<string, Size> {
+  const observed = new Map(
+    listAt(readJson(folder, 'observed-skus.json'), 'skus').map((sku) => [textAt(sku, 'name'), sku]),
+  );
+  const sizes = listAt(readJson(folder, `${region}.json`), 'sizes').map((row) => toSize(row, observed));
+  return new Map(sizes.map((size) => [size.name.toLowerCase(), size]));
+}
+
+/** A file of the data folder. Throws, naming the file and the fix, when it is not there. */
+export function readJson(folder: string, file: string): unknown {
+  try {
+    return JSON.parse(readFileSync(join(folder, file), 'utf8'));
+  } catch (cause) {
+    throw new Error(`The data folder has no readable ${file}: run data/generate.ts or pick another region.`, { cause });
+  }
+}
+
+function toSize(row: unknown, observed: ReadonlyMap<string | null, unknown>): Size {
+  if (!Array.isArray(row)) throw new Error('A size in the data folder is no array: run data/generate.ts again.');
+  const texts = (index: number): string => String(row[index]);
+  const seen = observed.get(texts(0));
+  const capabilities = isObject(seen) ? textsOf(objectAt(seen, 'capabilities')) : capabilitiesOf(row);
+  const price = (index: number): number | null => (typeof row[index] === 'number' ? row[index] : null);
+  return {
+    name: texts(0),
+    family: texts(1),
+    vCpus: Number(row[2]),
+    zones: texts(7).split('').filter(Boolean),
+    lowPriorityCapable: capabilities['LowPriorityCapable'] === 'True',
+    capabilities,
+    onDemandMicroUsd: price(15),
+    spotMicroUsd: price(16),
+  };
+}
+
+function textsOf(object: JsonObject): { readonly [name: string]: string } {
+  return Object.fromEntries(Object.entries(object).map(([name, value]) => [name, String(value)]));
+}
+
+/** The columns are those of `SizeRow` in data/derive-size.ts. */
+function capabilitiesOf(row: ReadonlyArray<unknown>): { readonly [name: string]: string } {
+  const number = (index: number): number => Number(row[index]);
+  const flag = (letter: string): string => (String(row[9]).includes(letter) ? 'True' : 'False');
+  const [cached, temp, nvme] = [number(10), number(11), number(12)];
+  const placements = [...(temp > 0 ? ['ResourceDisk'] : []), ...(cached > 0 ? ['CacheDisk'] : [])];
+  const arm = row[6] === 'Arm64';
+  const modern = row[8] === 'V2';
+  return {
+    MaxResourceVolumeMB: String(temp * 1024),
+    OSVhdSizeMB: '1047552',
+    vCPUs: String(row[2]),
+    MemoryPreservingMaintenanceSupported: number(5) > 0 ? 'False' : 'True',
+    HyperVGenerations: String(row[8]),
+    ...(nvme > 0 || placements.length > 0
+      ? { SupportedEphemeralOSDiskPlacements: nvme > 0 ? 'NvmeDisk' : placements.join(',') }
+      : {}),
+    ...(modern && nvme > 0 ? { DiskControllerTypes: 'NVMe', NvmeDiskSizeInMiB: String(nvme * 1024) } : {}),
+    MemoryGB: String(row[4]),
+    MaxDataDiskCount: String(row[13]),
+    CpuArchitectureType: String(row[6]),
+    LowPriorityCapable: flag('l'),
+    PremiumIO: flag('p'),
+    VMDeploymentTypes: 'IaaS',
+    vCPUsAvailable: String(row[3]),
+    ...(number(5) > 0 ? { GPUs: String(row[5]) } : {}),
+    vCPUsPerCore: arm ? '1' : '2',
+    ...(cached > 0 ? { CachedDiskBytes: String(cached * GIB) } : {}),
+    EphemeralOSDiskSupported: nvme > 0 || placements.length > 0 ? 'True' : 'False',
+    EncryptionAtHostSupported: flag('h'),
+    CapacityReservationSupported: 'False',
+    ...(arm ? { TrustedLaunchDisabled: 'True' } : {}),
+    AcceleratedNetworkingEnabled: flag('a'),
+    RdmaEnabled: 'False',
+    MaxNetworkInterfaces: String(row[14]),
+    UltraSSDAvailable: flag('u'),
+  };
+}

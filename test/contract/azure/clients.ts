@@ -1,0 +1,41 @@
+import { ComputeManagementClient } from '@azure/arm-compute';
+import { NetworkManagementClient } from '@azure/arm-network';
+import { azureDefaults, type AzureOptions } from '../../../sandbox/azure/options.ts';
+import { startAzure, type Azure } from '../../../sandbox/azure/azure.ts';
+import { useLoopback } from '../../../sandbox/azure/loopback.ts';
+import { systemClock } from './clocks.ts';
+import { rngFrom } from '../../../sandbox/world/rng.ts';
+
+export const group = azureDefaults.resourceGroup;
+export const subscriptionId = azureDefaults.subscriptionId;
+
+const credential = {
+  getToken: () => Promise.resolve({ token: 'loopback', expiresOnTimestamp: Date.now() + 3_600_000 }),
+};
+
+/** A double with quick latencies and its clients; `overrides` change its options. */
+export async function startWithClients(overrides: Partial<AzureOptions>): Promise<{
+  readonly azure: Azure;
+  readonly compute: ComputeManagementClient;
+  readonly network: NetworkManagementClient;
+}> {
+  const azure = await startAzure({
+    ...azureDefaults,
+    port: 0,
+    clock: systemClock,
+    rng: rngFrom('contract'),
+    ...overrides,
+  });
+  return { azure, compute: computeClient(azure.endpoint), network: networkClient(azure.endpoint) };
+}
+
+/** Retries are few and quick, so that a test of a refusal does not wait for them. */
+const quickly = { allowInsecureConnection: true, retryOptions: { maxRetries: 2, retryDelayInMs: 5 } } as const;
+
+export function computeClient(endpoint: string): ComputeManagementClient {
+  return useLoopback(new ComputeManagementClient(credential, subscriptionId, { endpoint, ...quickly }));
+}
+
+export function networkClient(endpoint: string): NetworkManagementClient {
+  return useLoopback(new NetworkManagementClient(credential, subscriptionId, { endpoint, ...quickly }));
+}
