@@ -1,0 +1,176 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import type { Clock } from '../world/clock.ts';
+import { renderErrorMessage, renderErrorStack } from './error-message.ts';
+import type { Log } from './log.ts';
+import type { FunctionApp, RegisteredFunction } from './worker/function-app.ts';
+import type { RpcInvocationResponse, RpcRetryContext, RpcTypedData } from './worker/rpc.ts';
+import { runInvocation } from './worker/run-invocation.ts';
+
+/** What a trigger asks for: one run of one function. */
+export interface InvocationOrder {
+  readonly fn: RegisteredFunction;
+  /** Why, for the log: the text within `Reason='…'`. */
+  readonly reason: string;
+  /** A second line of the log with what the trigger knows, or null. */
+  readonly details: string | null;
+  /** The trigger's input. */
+  readonly input: RpcTypedData;
+  readonly triggerMetadata: Readonly<Record<string, RpcTypedData>>;
+  /** Null: not a retry, and none is allowed. */
+  readonly retry: RpcRetryContext | null;
+}
+
+/** How a run ended. It never throws: a trigger decides what a failure means. */
+export type InvocationOutcome =
+  | { readonly succeeded: true; readonly response: RpcInvocationResponse }
+  | { readonly succeeded: false; readonly error: unknown };
+
+/** How often one function ran since the host started. Running now: started − succeeded − failed. */
+export interface ExecutionCounts {
+  readonly started: number;
+  readonly succeeded: number;
+  readonly failed: number;
+}
+
+/** Runs functions, one order at a time each, and keeps count of them. */
+export interface Executor {
+  execute(order: InvocationOrder): Promise<InvocationOutcome>;
+  /** Counts by function name; every function of the app is there from the start. */
+  counts(): Readonly<Record<string, ExecutionCounts>>;
+  /** Waits until nothing runs, for `boundMs` at most. The answer says how many invocations still run. */
+  drain(boundMs: number): Promise<number>;
+}
+
+/** What an executor needs. */
+export interface ExecutorOptions {
+  readonly app: FunctionApp;
+  readonly log: Log;
+  readonly clock: Clock;
+  /** Null: no limit. */
+  readonly functionTimeoutMs: number | null;
+}
+
+/**
+ * An executor for one app. A run that outlives the timeout counts as failed, and its late result is ignored; the real host
+ * would restart the worker process then, which stops the function too: here it runs on.
+ */
+export function createExecutor(options: ExecutorOptions): Executor {
+  const counts = new Map(options.app.functions.map(({ name }) => [name, { started: 0, succeeded: 0, failed: 0 }]));
+  const running = new Set<Promise<unknown>>();
+
+  async function execute(order: InvocationOrder): Promise<InvocationOutcome> {
+    const { log, clock } = options;
+    const name = order.fn.name;
+    const invocationId = randomUUID();
+    const startedMs = clock.now();
+    const count = counts.get(name) ?? { started: 0, succeeded: 0, failed: 0 };
+    counts.set(name, count);
+    count.started += 1;
+    log.ofFunction('information', name, invocationId, renderExecuting(order, invocationId));
+    if (order.details !== null) log.ofFunction('information', name, invocationId, `Trigger Details: ${order.details}`);
+
+    const outcome = await runWithin(options, order, invocationId);
+
+    const ending = `Id=${invocationId}, Duration=${Math.round(clock.now() - startedMs)}ms`;
+    if (outcome.succeeded) {
+      count.succeeded += 1;
+      log.ofFunction('information', name, invocationId, `Executed 'Functions.${name}' (Succeeded, ${ending})`);
+    } else {
+      count.failed += 1;
+      log.ofFunction('error', name, invocationId, `Executed 'Functions.${name}' (Failed, ${ending})`);
+      const stack = renderErrorStack(outcome.error);
+      log.ofFunction('error', name, invocationId, `Exception while executing function: Functions.${name}. ${stack}`);
+    }
+    return outcome;
+  }
+
+  return {
+    execute: async (order) => {
+      const run = execute(order);
+      running.add(run);
+      try {
+        return await run;
+      } finally {
+        running.delete(run);
+      }
+    },
+    counts: () => Object.fromEntries([...counts].map(([name, count]) => [name, { ...count }])),
+    drain: async (boundMs) => {
+      await Promise.race([Promise.allSettled(running), passing(boundMs)]);
+      return running.size;
+    },
+  };
+}
+
+function renderExecuting(order: InvocationOrder, invocationId: string): string {
+  return `Executing 'Functions.${order.fn.name}' (Reason='${order.reason}', Id=${invocationId})`;
+}
+
+/** Waits in real time without keeping the process alive. */
+async function passing(delayMs: number): Promise<void> {
+  await new Promise<void>((resolve) => {
+    setTimeout(resolve, delayMs).unref();
+  });
+}
+
+async function runWithin(
+  options: ExecutorOptions,
+  order: InvocationOrder,
+  invocationId: string,
+): Promise<InvocationOutcome> {
+  const { functionTimeoutMs: limitMs, clock } = options;
+  const run = runOrder(options, order, invocationId);
+  if (limitMs === null) return run;
+  let cancel = (): void => {};
+  const timeout = new Promise<InvocationOutcome>((resolve) => {
+    cancel = clock.after(limitMs, () => {
+      const message = `Timeout value of ${limitMs} ms exceeded by function 'Functions.${order.fn.name}' (Id: '${invocationId}').`;
+      resolve({ succeeded: false, error: new Error(message) });
+    });
+  });
+  try {
+    return await Promise.race([run, timeout]);
+  } finally {
+    cancel();
+  }
+}
+
+async function runOrder(
+  options: ExecutorOptions,
+  order: InvocationOrder,
+  invocationId: string,
+): Promise<InvocationOutcome> {
+  const { fn } = order;
+  try {
+    const response = await runInvocation(
+      options.app,
+      fn,
+      {
+        invocationId,
+        functionId: fn.functionId,
+        inputData: [{ name: fn.triggerName, data: order.input }],
+        triggerMetadata: order.triggerMetadata,
+        traceContext: createTraceContext(invocationId, fn.name),
+        retryContext: order.retry,
+      },
+      options.log,
+    );
+    return { succeeded: true, response };
+  } catch (error) {
+    return { succeeded: false, error };
+  }
+}
+
+/** A W3C trace parent of its own for every invocation, as the host gives when nothing upstream was traced. */
+function createTraceContext(invocationId: string, functionName: string) {
+  return {
+    traceParent: `00-${randomBytes(16).toString('hex')}-${randomBytes(8).toString('hex')}-00`,
+    traceState: '',
+    attributes: { HostInstanceId: 'sandbox', InvocationId: invocationId, OperationName: functionName },
+  };
+}
+
+/** A failure as the next try of the same function sees it. */
+export function toRetryException(error: unknown): NonNullable<RpcRetryContext['exception']> {
+  return { message: renderErrorMessage(error), stackTrace: renderErrorStack(error) };
+}
