@@ -18,11 +18,17 @@ export const systemClock: Clock = {
   },
 };
 
+interface Task {
+  readonly at: number;
+  readonly sequence: number;
+  readonly run: () => void;
+}
+
 /** A clock that moves only when told to. Tasks due at the same instant run in the order they were set. */
 export class VirtualClock implements Clock {
   #now: number;
   #sequence = 0;
-  #tasks: Array<{ readonly at: number; readonly sequence: number; readonly task: () => void }> = [];
+  #tasks: Array<Task> = [];
 
   constructor(startMs = 0) {
     this.#now = startMs;
@@ -33,7 +39,7 @@ export class VirtualClock implements Clock {
   }
 
   after(delayMs: number, task: () => void): () => void {
-    const entry = { at: this.#now + Math.max(0, delayMs), sequence: this.#sequence++, task };
+    const entry = { at: this.#now + Math.max(0, delayMs), sequence: this.#sequence++, run: task };
     this.#tasks.push(entry);
     return () => {
       this.#tasks = this.#tasks.filter((other) => other !== entry);
@@ -45,12 +51,12 @@ export class VirtualClock implements Clock {
     const until = this.#now + deltaMs;
     for (let next = this.#takeDue(until); next !== undefined; next = this.#takeDue(until)) {
       this.#now = next.at;
-      next.task();
+      next.run();
     }
     this.#now = until;
   }
 
-  #takeDue(until: number): (typeof this.#tasks)[number] | undefined {
+  #takeDue(until: number): Task | undefined {
     const due = this.#tasks
       .filter(({ at }) => at <= until)
       .toSorted((a, b) => a.at - b.at || a.sequence - b.sequence)[0];
