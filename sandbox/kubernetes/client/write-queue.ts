@@ -92,7 +92,8 @@ export async function retryWrite(write: () => Promise<unknown>, isMoot: () => bo
   }
 }
 
-function canRetry(error: unknown): boolean {
+/** True when the same write may be accepted later: the server is away, overloaded, or the object has moved on. */
+export function canRetry(error: unknown): boolean {
   if (!(error instanceof ApiError)) return true;
   return error.code === 409 || error.code === 429 || error.code >= 500;
 }

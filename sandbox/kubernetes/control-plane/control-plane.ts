@@ -32,8 +32,8 @@ export interface ControlPlaneOptions {
   readonly folder: string;
   /** Silence after which a node is lost; 50 s unless told, shorter for tests of lost nodes. */
   readonly nodeGraceMs?: number;
-  /** Leaves out the controllers and the scheduler, for those who bring their own. */
-  readonly apiServerOnly?: boolean;
+  /** What runs beside etcd and the API server; both unless told, less for those who bring their own. */
+  readonly with?: ReadonlyArray<'kube-controller-manager' | 'kube-scheduler'>;
   readonly log?: (line: string) => void;
 }
 
@@ -105,10 +105,9 @@ async function startPrograms(
   } finally {
     connection.close();
   }
-  if (options.apiServerOnly !== true) {
-    start('kube-controller-manager', controllerManagerFlags(settings));
-    start('kube-scheduler', schedulerFlags(settings));
-  }
+  const beside = options.with ?? ['kube-controller-manager', 'kube-scheduler'];
+  if (beside.includes('kube-controller-manager')) start('kube-controller-manager', controllerManagerFlags(settings));
+  if (beside.includes('kube-scheduler')) start('kube-scheduler', schedulerFlags(settings));
   options.log?.(`control plane ready at ${url}`);
   return { url, kubeconfigPath, kubeconfig, token, caData, close: () => group.close() };
 }

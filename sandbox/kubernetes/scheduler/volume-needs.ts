@@ -1,0 +1,87 @@
+import type { KubernetesObject, NodeSelectorTerm, Pod } from '../client/objects.ts';
+import { matchesTerm } from '../matching.ts';
+import type { NodeInfo } from './cluster-state.ts';
+
+/** The parts of a claim that say where its pods may go. */
+export interface VolumeClaim extends KubernetesObject {
+  readonly spec?: { readonly volumeName?: string; readonly storageClassName?: string };
+}
+
+/** The parts of a volume that say where its pods may go. */
+export interface PersistentVolume extends KubernetesObject {
+  readonly spec?: {
+    readonly nodeAffinity?: { readonly required?: { readonly nodeSelectorTerms: ReadonlyArray<NodeSelectorTerm> } };
+  };
+}
+
+/** The parts of a storage class that say when and where its volumes come to be. */
+export interface StorageClass extends KubernetesObject {
+  readonly volumeBindingMode?: string;
+  readonly allowedTopologies?: ReadonlyArray<{
+    readonly matchLabelExpressions?: ReadonlyArray<{ readonly key: string; readonly values: ReadonlyArray<string> }>;
+  }>;
+}
+
+/** Storage objects by key: claims by `namespace/name`, the others by name. */
+export interface StorageObjects {
+  readonly claims: ReadonlyMap<string, VolumeClaim>;
+  readonly volumes: ReadonlyMap<string, PersistentVolume>;
+  readonly classes: ReadonlyMap<string, StorageClass>;
+}
+
+/** What a pod's volumes ask. */
+export interface VolumeNeeds {
+  /** Why no node can do, or null. */
+  readonly podReason: string | null;
+  /** Why this node cannot do, or null. */
+  nodeReason(info: NodeInfo): string | null;
+}
+
+const none: VolumeNeeds = { podReason: null, nodeReason: () => null };
+
+/** Looks up what the pod's claims ask; without claims that is nothing. */
+export function volumeNeeds(pod: Pod, storage: StorageObjects): VolumeNeeds {
+  const names = (pod.spec.volumes ?? []).flatMap((volume) =>
+    volume.ephemeral === undefined
+      ? (volume.persistentVolumeClaim?.claimName ?? [])
+      : `${pod.metadata.name}-${volume.name}`,
+  );
+  if (names.length === 0) return none;
+  const terms: Array<ReadonlyArray<NodeSelectorTerm>> = [];
+  const allowed: Array<ReadonlyArray<NodeSelectorTerm>> = [];
+  for (const name of names) {
+    const claim = storage.claims.get(`${pod.metadata.namespace ?? 'default'}/${name}`);
+    if (claim === undefined) return impossible(`persistentvolumeclaim "${name}" not found`);
+    const volume = storage.volumes.get(claim.spec?.volumeName ?? '');
+    if (volume !== undefined) {
+      terms.push(volume.spec?.nodeAffinity?.required?.nodeSelectorTerms ?? []);
+      continue;
+    }
+    const storageClass = storage.classes.get(claim.spec?.storageClassName ?? '');
+    if (storageClass?.volumeBindingMode !== 'WaitForFirstConsumer') {
+      return impossible('pod has unbound immediate PersistentVolumeClaims');
+    }
+    allowed.push(topologyTerms(storageClass));
+  }
+  const matches = (any: ReadonlyArray<NodeSelectorTerm>, { node }: NodeInfo): boolean =>
+    any.length === 0 || (node !== null && any.some((term) => matchesTerm(term, node)));
+  return {
+    podReason: null,
+    nodeReason: (info) => {
+      if (!terms.every((any) => matches(any, info))) return "node(s) didn't match PersistentVolume's node affinity";
+      if (!allowed.every((any) => matches(any, info)))
+        return "node(s) didn't find available persistent volumes to bind";
+      return null;
+    },
+  };
+}
+
+function impossible(podReason: string): VolumeNeeds {
+  return { podReason, nodeReason: () => podReason };
+}
+
+function topologyTerms({ allowedTopologies = [] }: StorageClass): ReadonlyArray<NodeSelectorTerm> {
+  return allowedTopologies.map(({ matchLabelExpressions = [] }) => ({
+    matchExpressions: matchLabelExpressions.map(({ key, values }) => ({ key, operator: 'In', values })),
+  }));
+}
