@@ -102,7 +102,11 @@ function attachSession(attach: SessionAttach, wanted: string | null): () => void
 function waitForSession(attach: SessionAttach, holder: string): () => void {
   const { sender, host } = attach;
   holdAttach(sender);
-  let undo = (): void => undefined;
+  // A client that gives up first gets its attach answered and closed, or it would wait for both.
+  let undo = (): void => {
+    sender.open();
+    sender.close();
+  };
   const removeWaiter = host.addWaiter({
     tryAccept(now) {
       const lock = host.queue.acceptSession(now, null, holder);
@@ -116,6 +120,7 @@ function waitForSession(attach: SessionAttach, holder: string): () => void {
   // The client's patience is real time, whatever clock the locks run on.
   const timer = setTimeout(() => {
     removeWaiter();
+    undo = (): void => undefined;
     sender.open();
     refuse(sender, noSessionInTime);
   }, sessionWaitMs(sender));

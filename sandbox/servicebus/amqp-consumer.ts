@@ -1,5 +1,5 @@
 import type { Delivery, EventContext, Sender } from 'rhea';
-import { type WireError, messageLockLost, sessionLockLost } from './amqp-errors.ts';
+import { messageLockLost, sessionLockLost } from './amqp-errors.ts';
 import { asRecord, parseOverlay, toDeliveryTag, toWire } from './amqp-message.ts';
 import type { Faults } from './faults.ts';
 import type { SubQueue } from './message.ts';

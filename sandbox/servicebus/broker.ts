@@ -28,6 +28,8 @@ export interface Broker {
   readonly port: number;
   /** For `new ServiceBusClient(...)`. */
   readonly connectionString: string;
+  /** The declared queues, in their order. */
+  readonly queueNames: ReadonlyArray<string>;
   /** Counts of one queue. Throws on a name that is not declared. */
   stats(queueName: string): QueueStats;
   /** Cuts every connection as a network failure would; clients reconnect by themselves. */
@@ -77,6 +79,7 @@ export async function startBroker(options: BrokerOptions): Promise<Broker> {
   return {
     port,
     connectionString: `Endpoint=sb://localhost:${port};SharedAccessKeyName=a;SharedAccessKey=b;UseDevelopmentEmulator=true`,
+    queueNames: options.queues.map(({ name }) => name),
     stats(queueName) {
       const host = hosts.get(queueName.toLowerCase());
       if (host === undefined) throw new Error(`queue '${queueName}' is not declared`);

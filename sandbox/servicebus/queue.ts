@@ -109,8 +109,8 @@ export class Queue {
   advance(now: number): void {
     for (let due = this.#due.takeDue(now); due !== undefined; due = this.#due.takeDue(now)) {
       if (due.kind === 'activation') this.#activate(now, due.sequence);
-      else if (due.kind === 'message') this.#fail(now, due.token, {});
-      else this.#expireSession(now, due.sessionId);
+      else if (due.kind === 'message') this.#fail(due.token, {});
+      else this.#expireSession(due.sessionId);
     }
   }
 
@@ -207,7 +207,7 @@ export class Queue {
 
   /** Gives a message back and counts a failed delivery; dead-letters it when that was the last one allowed. */
   abandon(now: number, token: string, overlay: PropertyOverlay): LockOutcome {
-    return this.#settle(now, token, () => this.#fail(now, token, overlay));
+    return this.#settle(now, token, () => this.#fail(token, overlay));
   }
 
   /** Gives a message back without counting a delivery. */
@@ -333,7 +333,7 @@ export class Queue {
     if (lock.sessionId !== null) this.#sessions.removeToken(lock.sessionId, token);
   }
 
-  #fail(now: number, token: string, overlay: PropertyOverlay): void {
+  #fail(token: string, overlay: PropertyOverlay): void {
     const lock = this.#locks.get(token);
     const message = lock === undefined ? undefined : this.#store.get(lock.sub, lock.sequence);
     if (lock === undefined || message === undefined) return;
@@ -385,11 +385,11 @@ export class Queue {
     this.#store.record({ kind: 'stored', sub: 'main', message: active });
   }
 
-  #expireSession(now: number, sessionId: string): void {
+  #expireSession(sessionId: string): void {
     const held = this.#sessions.get(sessionId);
     const lock = held === undefined ? null : this.#sessions.release(held);
     if (lock === null) return;
-    for (const token of lock.tokens) this.#fail(now, token, {});
+    for (const token of lock.tokens) this.#fail(token, {});
     this.#lostSessions.push(lock);
   }
 

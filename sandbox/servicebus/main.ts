@@ -1,0 +1,75 @@
+import { parseArgs } from 'node:util';
+import { queues } from '../../shared/contract/queues.ts';
+import { systemClock } from '../world/clock.ts';
+import { rngFrom } from '../world/rng.ts';
+import { startAdmin } from './admin.ts';
+import { startBroker } from './broker.ts';
+import type { FaultSettings } from './faults.ts';
+
+/** The port of the official emulator and of AMQP. */
+const DEFAULT_PORT = '5672';
+
+const USAGE = `Usage: node sandbox/servicebus/main.ts [options]
+  --port N               AMQP port, 0 for a free one (default ${DEFAULT_PORT})
+  --data DIR             keep messages in this folder (default: in memory)
+  --admin-port N         serve GET /queues with the counts of every queue
+  --duplicate-percent N  deliver this share of completed messages once more
+  --drop-percent N       cut the connection in place of this share of answers
+  --seed TEXT            fixes when faults happen (default: nodewright)`;
+
+/** Runs a broker with the queues of a deployment until SIGTERM or SIGINT. One line on stdout says that it is ready. */
+async function main(): Promise<void> {
+  const { values } = parseArgs({
+    options: {
+      port: { type: 'string', default: DEFAULT_PORT },
+      data: { type: 'string' },
+      'admin-port': { type: 'string' },
+      'duplicate-percent': { type: 'string', default: '0' },
+      'drop-percent': { type: 'string', default: '0' },
+      seed: { type: 'string', default: 'nodewright' },
+    },
+  });
+  const faults: FaultSettings = {
+    rng: rngFrom(values.seed),
+    duplicatePercent: parseInteger('--duplicate-percent', values['duplicate-percent'], 100),
+    dropPercent: parseInteger('--drop-percent', values['drop-percent'], 100),
+  };
+  const broker = await startBroker({
+    port: parseInteger('--port', values.port, 65_535),
+    queues,
+    dataFolder: values.data ?? null,
+    clock: systemClock,
+    faults,
+    log: (line) => {
+      console.error(`servicebus: ${line}`);
+    },
+  });
+  const adminPort = values['admin-port'];
+  const admin =
+    adminPort === undefined ? null : await startAdmin(broker, parseInteger('--admin-port', adminPort, 65_535));
+  const page = admin === null ? '' : `, counts on http://127.0.0.1:${admin.port}/queues`;
+  console.log(`Service Bus is ready: ${broker.connectionString}${page}`);
+
+  const stop = (): void => {
+    Promise.all([broker.close(), admin?.close()]).then(() => process.exit(0), fail);
+  };
+  process.once('SIGTERM', stop);
+  process.once('SIGINT', stop);
+}
+
+function parseInteger(option: string, text: string, max: number): number {
+  const value = Number(text);
+  if (Number.isInteger(value) && value >= 0 && value <= max) return value;
+  throw new Error(`${option} must be a whole number from 0 to ${max}, not '${text}'\n${USAGE}`);
+}
+
+function fail(cause: unknown): never {
+  const { code, port } = cause as { readonly code?: string; readonly port?: number };
+  const isUsage = code?.startsWith('ERR_PARSE_ARGS') === true;
+  const message = cause instanceof Error ? cause.message : String(cause);
+  if (code === 'EADDRINUSE') console.error(`Port ${port} is taken by another process; choose another with --port.`);
+  else console.error(isUsage ? `${message}\n${USAGE}` : message);
+  process.exit(1);
+}
+
+main().catch(fail);
