@@ -1,10 +1,10 @@
-import { NODE_POOL_HASH_VERSION, nodePoolHash } from '../contract/api/hash.ts';
 import { KARPENTER_GROUP, annotation, finalizer, label } from '../contract/names.ts';
 import type { NodeClaim, NodePool } from '../core/model/manifest.ts';
 import { auditPlan } from '../core/plan/audit-plan.ts';
 import type { Plan, PlannedClaim } from '../core/plan/plan.ts';
 import { TerminalError } from '../ports/errors.ts';
 import type { Decision, LedgerState } from '../ports/store.ts';
+import { POOL_HASH_VERSION, poolHash } from './api-rules.ts';
 import { claimName, digest } from './derived-name.ts';
 import type { Gathered } from './gather.ts';
 import { inParallel } from './in-parallel.ts';
@@ -105,8 +105,8 @@ function toNodeClaim(
       labels: { ...planned.labels, [label.nodePool]: planned.nodePool, [label.nodeClass]: nodeClassRef.name },
       annotations: {
         ...planned.annotations,
-        [annotation.nodePoolHash]: nodePoolHash(pool),
-        [annotation.nodePoolHashVersion]: NODE_POOL_HASH_VERSION,
+        [annotation.nodePoolHash]: poolHash(pool),
+        [annotation.nodePoolHashVersion]: POOL_HASH_VERSION,
         [annotation.decision]: decision.name,
         [annotation.plannedOffering]: `${instanceType}/${zone}/${capacityType}`,
       },

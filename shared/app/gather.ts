@@ -1,8 +1,8 @@
 import { annotation } from '../contract/names.ts';
-import type { Snapshot } from '../contract/snapshot/snapshot.ts';
+import type { Snapshot } from '../contract/snapshot/parse.ts';
 import type { Catalog } from '../core/model/catalog.ts';
 import type { NodeClaim } from '../core/model/manifest.ts';
-import type { InFlightClaim, ProvisioningInput } from '../core/scheduling/plan-provisioning.ts';
+import { DEFAULT_WORK, type InFlightClaim, type ProvisioningInput } from '../core/scheduling/provisioning-input.ts';
 import type { NodeClass } from '../ports/kubernetes.ts';
 import type { Decision, LedgerState } from '../ports/store.ts';
 import { conditionOf } from './conditions.ts';
@@ -33,7 +33,7 @@ export async function gather(ports: Ports, mayList: boolean): Promise<Gathered |
   const snapshot = await withNewestClaims(ports, published, ledger);
   const inFlight = await inFlightClaims(ports, snapshot);
   const catalog = await readCatalog(ports, snapshot);
-  return { snapshot, input: { cluster: snapshot, catalog, inFlight, policy: POLICY }, ledger };
+  return { snapshot, input: { cluster: snapshot, catalog, inFlight, policy: POLICY, work: DEFAULT_WORK }, ledger };
 }
 
 /** Karpenter's defaults. */

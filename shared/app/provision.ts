@@ -1,10 +1,11 @@
-import { pendingWindow } from '../contract/snapshot/pending-window.ts';
+import { pendingWindow } from '../contract/snapshot/window.ts';
 import type { LeftPod, Plan } from '../core/plan/plan.ts';
-import { planProvisioning } from '../core/scheduling/plan-provisioning.ts';
+import { planReplacement } from '../core/scheduling/plan-replacement.ts';
 import { instant } from '../core/quantity/units.ts';
 import { commitPlan, resume } from './commit-plan.ts';
 import { publish } from './events.ts';
 import { type Gathered, gather } from './gather.ts';
+import { leavingNames } from './leaving.ts';
 import { inParallel } from './in-parallel.ts';
 import type { Ports } from './ports.ts';
 
@@ -41,11 +42,13 @@ export async function provision(ports: Ports, mayList = false): Promise<Provisio
   const gathered = await gather(ports, mayList);
   if (gathered === null) return { kind: 'no-snapshot' };
   const window = pendingWindow(gathered.snapshot, ports.now() + CLOCK_SKEW_MS);
-  if (window.kind === 'empty') return { kind: 'idle' };
+  const leaving = leavingNames(gathered.snapshot);
+  if (window.kind === 'empty' && leaving.length === 0) return { kind: 'idle' };
   if (window.kind === 'wait') return waitUntil(ports, window.untilMs);
 
   // 2. Plan: pure; the same view always gives the same plan.
-  const plan = planProvisioning(gathered.input, instant(ports.now()));
+  //    Pods on nodes that are being removed count as pending, so that they find capacity before they are evicted.
+  const plan = planReplacement(gathered.input, leaving, instant(ports.now()));
   await report(ports, plan.left);
   await lookAgainWhenCapacityMayBeBack(ports, plan);
   if (plan.claims.length === 0) return { kind: 'nothing-to-launch', left: plan.left.length };

@@ -22,9 +22,6 @@ const ORPHAN_AGE_MS = 5 * 60_000;
 const ORPHANS_MAX = 20;
 const DELETIONS_AT_ONCE = 5;
 
-/** Ready claims are looked at this often in case an event about them was lost. */
-const READY_LOOK_MS = 10 * 60_000;
-
 /** Repairs what events missed: machines without a claim, claims that stand still, pods that wait while the relay is silent. */
 export async function sweep(ports: Ports): Promise<SweepOutcome> {
   // Machines first: one created after its claim was listed would look like an orphan.
@@ -61,31 +58,28 @@ async function deleteOrphans(
   return deleted.filter(Boolean).length;
 }
 
-/** Claims that are not at rest, or whose machine is missing, are looked at; those at rest now and then. */
+/** Claims that are not at rest, or whose machine is missing. Those at rest cost nothing. */
 async function hintStalled(
   ports: Ports,
   claims: ReadonlyArray<NodeClaim>,
   inventory: ReadonlyArray<InventoryItem>,
 ): Promise<number> {
   const machines = new Set(inventory.filter(({ kind }) => kind === 'vm').map(({ claim }) => claim.toLowerCase()));
-  const restless = claims.filter(
+  const stalled = claims.filter(
     (claim) =>
       claim.metadata.deletionTimestamp !== undefined ||
       !isTrue(claim.status?.conditions, 'Ready') ||
       !machines.has(claim.metadata.name.toLowerCase()),
   );
-  const period = Math.floor(ports.now() / READY_LOOK_MS);
   const minute = Math.floor(ports.now() / 60_000);
-  const objects = claims.map(({ metadata }) => metadata.name);
-  const stalled = new Set(restless.map(({ metadata }) => metadata.name));
   await ports.hints.send(
-    objects.map((name) => ({
+    stalled.map(({ metadata: { name } }) => ({
       hint: toHint(ports.cluster, { kind: 'NodeClaim', name }),
       atMs: null,
-      key: stalled.has(name) ? `NodeClaim/${name}/sweep/${minute}` : `NodeClaim/${name}/rest/${period}`,
+      key: `NodeClaim/${name}/sweep/${minute}`,
     })),
   );
-  return stalled.size;
+  return stalled.length;
 }
 
 function toHint(cluster: string, object: ObjectHint['object']): ObjectHint {

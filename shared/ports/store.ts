@@ -1,5 +1,5 @@
 import type { Plan } from '../core/plan/plan.ts';
-import type { Snapshot } from '../contract/snapshot/snapshot.ts';
+import type { Snapshot } from '../contract/snapshot/parse.ts';
 
 /** A plan as it was committed, with the names its claims got. Written once, never changed. */
 export interface Decision {

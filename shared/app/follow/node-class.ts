@@ -1,6 +1,8 @@
 import { annotation } from '../../contract/names.ts';
-import { NODE_CLASS_HASH_VERSION, nodeClassHash } from '../../contract/api/hash.ts';
+import type { Condition } from '../../core/model/manifest.ts';
+import type { NodeImage } from '../../ports/cloud.ts';
 import type { NodeClass } from '../../ports/kubernetes.ts';
+import { CLASS_HASH_VERSION, classHash } from '../api-rules.ts';
 import { type ConditionChange, isTrue, sameConditions, setConditions } from '../conditions.ts';
 import { publish } from '../events.ts';
 import type { Ports } from '../ports.ts';
@@ -39,12 +41,19 @@ export async function followNodeClass(ports: Ports, name: string): Promise<Step>
   return { kind: 'wait', for: 'the next look at Azure', lookAgainMs: ports.now() + pause };
 }
 
+interface ClassStatus {
+  readonly conditions: ReadonlyArray<Condition>;
+  readonly kubernetesVersion: string;
+  readonly images: ReadonlyArray<NodeImage>;
+  readonly localDNSState: string;
+}
+
 /** Finalizer and hashes, in one write. */
 async function stamp(ports: Ports, nodeClass: NodeClass): Promise<NodeClass> {
   const { name, resourceVersion, finalizers = [], annotations = {} } = nodeClass.metadata;
   const hashes = {
-    [annotation.nodeClassHash]: nodeClassHash(nodeClass),
-    [annotation.nodeClassHashVersion]: NODE_CLASS_HASH_VERSION,
+    [annotation.nodeClassHash]: classHash(nodeClass),
+    [annotation.nodeClassHashVersion]: CLASS_HASH_VERSION,
   };
   const current = Object.entries(hashes).every(([key, value]) => annotations[key] === value);
   if (current && finalizers.includes(classFinalizer)) return nodeClass;
@@ -54,7 +63,7 @@ async function stamp(ports: Ports, nodeClass: NodeClass): Promise<NodeClass> {
   return written(await ports.kubernetes.patch('AKSNodeClass', { name, namespace: null }, patch), name);
 }
 
-async function examine(ports: Ports, nodeClass: NodeClass): Promise<NonNullable<NodeClass['status']> & { readonly localDNSState: string }> {
+async function examine(ports: Ports, nodeClass: NodeClass): Promise<ClassStatus> {
   const kubernetesVersion = await ports.kubernetes.serverVersion();
   const images = await ports.nodeClassFacts.images(nodeClass, kubernetesVersion);
   const subnet = await ports.nodeClassFacts.subnet(nodeClass);
@@ -89,9 +98,9 @@ function fulfilled(type: string): ConditionChange {
   return { type, status: 'True', reason: type, message: '' };
 }
 
-function sameFields(nodeClass: NodeClass, status: Readonly<Record<string, unknown>>): boolean {
+function sameFields(nodeClass: NodeClass, status: ClassStatus): boolean {
   const current: Readonly<Record<string, unknown>> = { ...nodeClass.status };
-  return ['kubernetesVersion', 'images', 'localDNSState'].every(
+  return (['kubernetesVersion', 'images', 'localDNSState'] as const).every(
     (field) => JSON.stringify(current[field]) === JSON.stringify(status[field]),
   );
 }

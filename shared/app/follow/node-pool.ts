@@ -1,9 +1,8 @@
 import { annotation, label } from '../../contract/names.ts';
-import { NODE_POOL_HASH_VERSION, nodePoolHash } from '../../contract/api/hash.ts';
-import { nodePoolProblems } from '../../contract/api/node-pool.ts';
 import type { Node, NodeClaim, NodePool } from '../../core/model/manifest.ts';
 import { addResources } from '../../core/quantity/allocatable.ts';
 import type { NodeClass } from '../../ports/kubernetes.ts';
+import { POOL_HASH_VERSION, poolHash, poolProblems } from '../api-rules.ts';
 import { type ConditionChange, conditionOf, sameConditions, setConditions } from '../conditions.ts';
 import type { Ports } from '../ports.ts';
 import { type Step, isOurs, written } from './node-claim.ts';
@@ -36,13 +35,13 @@ export async function followNodePool(ports: Ports, name: string): Promise<Step> 
 /** The pool's hash, and on a new hash version its claims' too, so that an update of ours never looks like drift. */
 async function stamp(ports: Ports, pool: NodePool): Promise<NodePool> {
   const { name, resourceVersion, annotations = {} } = pool.metadata;
-  const hash = nodePoolHash(pool);
-  if (annotations[annotation.nodePoolHash] === hash && annotations[annotation.nodePoolHashVersion] === NODE_POOL_HASH_VERSION) {
+  const hash = poolHash(pool);
+  if (annotations[annotation.nodePoolHash] === hash && annotations[annotation.nodePoolHashVersion] === POOL_HASH_VERSION) {
     return pool;
   }
-  const hashes = { [annotation.nodePoolHash]: hash, [annotation.nodePoolHashVersion]: NODE_POOL_HASH_VERSION };
+  const hashes = { [annotation.nodePoolHash]: hash, [annotation.nodePoolHashVersion]: POOL_HASH_VERSION };
   const previous = annotations[annotation.nodePoolHashVersion];
-  if (previous !== undefined && previous !== NODE_POOL_HASH_VERSION) await restampClaims(ports, name, hashes);
+  if (previous !== undefined && previous !== POOL_HASH_VERSION) await restampClaims(ports, name, hashes);
   const patch = { metadata: { resourceVersion, annotations: hashes } };
   return written(await ports.kubernetes.patch('NodePool', { name, namespace: null }, patch), name);
 }
@@ -51,7 +50,7 @@ async function restampClaims(ports: Ports, pool: string, hashes: Readonly<Record
   const claims = await ports.kubernetes.list('NodeClaim', { labels: `${label.nodePool}=${pool}` });
   for (const claim of claims) {
     const drifted = conditionOf(claim.status?.conditions, 'Drifted')?.status === 'True';
-    const version = { [annotation.nodePoolHashVersion]: NODE_POOL_HASH_VERSION };
+    const version = { [annotation.nodePoolHashVersion]: POOL_HASH_VERSION };
     // A claim that has drifted keeps its old hash, and so stays drifted.
     const annotations = drifted ? version : hashes;
     // One after the other: a version changes once in a release, and the API server has other work.
@@ -73,7 +72,7 @@ function judge(
   nodeClass: NodeClass | null,
   used: Pick<PoolStatus, 'resources' | 'nodes'>,
 ): PoolStatus {
-  const problems = nodePoolProblems(pool);
+  const problems = poolProblems(pool);
   const validation: ConditionChange =
     problems.length === 0
       ? { type: 'ValidationSucceeded', status: 'True', reason: 'ValidationSucceeded', message: '' }

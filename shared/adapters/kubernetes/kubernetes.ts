@@ -1,0 +1,157 @@
+import { RetryableError } from '../../ports/errors.ts';
+import type {
+  CreateOutcome,
+  EvictOutcome,
+  Key,
+  Kind,
+  Kinds,
+  Kubernetes,
+  WriteOutcome,
+} from '../../ports/kubernetes.ts';
+import type { Answer, Transport } from './transport.ts';
+
+/** Where each kind lives in the API. */
+const places: Readonly<Record<Kind, { readonly root: string; readonly plural: string; readonly namespaced: boolean }>> = {
+  Node: { root: '/api/v1', plural: 'nodes', namespaced: false },
+  Pod: { root: '/api/v1', plural: 'pods', namespaced: true },
+  Secret: { root: '/api/v1', plural: 'secrets', namespaced: true },
+  Event: { root: '/api/v1', plural: 'events', namespaced: true },
+  NodeClaim: { root: '/apis/karpenter.sh/v1', plural: 'nodeclaims', namespaced: false },
+  NodePool: { root: '/apis/karpenter.sh/v1', plural: 'nodepools', namespaced: false },
+  AKSNodeClass: { root: '/apis/karpenter.azure.com/v1beta1', plural: 'aksnodeclasses', namespaced: false },
+  Lease: { root: '/apis/coordination.k8s.io/v1', plural: 'leases', namespaced: true },
+  VolumeAttachment: { root: '/apis/storage.k8s.io/v1', plural: 'volumeattachments', namespaced: false },
+  PodDisruptionBudget: { root: '/apis/policy/v1', plural: 'poddisruptionbudgets', namespaced: true },
+};
+
+/** Objects per page of a list: what Kubernetes' own clients ask for. */
+const PAGE = 500;
+
+/** Pages of one list at most: 500,000 objects, three times what we are sized for. More is a server that repeats itself. */
+const PAGES_MAX = 1000;
+
+const MERGE_PATCH = 'application/merge-patch+json';
+
+/** The port over a real API server. */
+export function createKubernetes(transport: Transport): Kubernetes {
+  return {
+    get: async (kind, key) => {
+      const answer = await transport({ method: 'GET', path: pathOf(kind, key) });
+      if (answer.status === 404) return null;
+      return objectOf(answer, `reading ${kind} ${key.name}`);
+    },
+    list: (kind, selectors) => list(transport, kind, selectors ?? {}),
+    create: async (kind, object) => toCreateOutcome(await transport({ method: 'POST', path: createPath(kind, object), body: object })),
+    patch: (kind, key, patch) => write(transport, pathOf(kind, key), patch),
+    patchStatus: (kind, key, patch) => write(transport, `${pathOf(kind, key)}/status`, patch),
+    delete: async (kind, key, options = {}) => {
+      const { uid, gracePeriodSeconds } = options;
+      const body = {
+        apiVersion: 'v1',
+        kind: 'DeleteOptions',
+        ...(uid === undefined ? {} : { preconditions: { uid } }),
+        ...(gracePeriodSeconds === undefined ? {} : { gracePeriodSeconds }),
+      };
+      const answer = await transport({ method: 'DELETE', path: pathOf(kind, key), body });
+      // 409: the uid in our precondition is another object's; ours is gone.
+      if (answer.status === 404 || answer.status === 409) return 'not-found';
+      objectOf(answer, `deleting ${kind} ${key.name}`);
+      return 'deleted';
+    },
+    evict: (pod) => evict(transport, pod),
+    serverVersion: async () => {
+      const { gitVersion } = objectOf<{ readonly gitVersion?: string }>(
+        await transport({ method: 'GET', path: '/version' }),
+        'reading the version',
+      );
+      return (gitVersion ?? '').replace(/^v/, '').replace(/[-+].*$/, '');
+    },
+  };
+}
+
+async function list<K extends Kind>(
+  transport: Transport,
+  kind: K,
+  selectors: { readonly labels?: string; readonly fields?: string },
+): Promise<ReadonlyArray<Kinds[K]>> {
+  const { root, plural } = places[kind];
+  const found: Array<Kinds[K]> = [];
+  let next = '';
+  for (let page = 0; page < PAGES_MAX; page++) {
+    const query = new URLSearchParams({ limit: String(PAGE) });
+    if (selectors.labels !== undefined) query.set('labelSelector', selectors.labels);
+    if (selectors.fields !== undefined) query.set('fieldSelector', selectors.fields);
+    if (next !== '') query.set('continue', next);
+    // Each page names the next.
+    // oxlint-disable-next-line no-await-in-loop
+    const answer = await transport({ method: 'GET', path: `${root}/${plural}?${query}` });
+    if (answer.status === 410) throw new RetryableError(`listing ${plural}: the list changed while it was read`);
+    const body = objectOf<{ readonly items?: ReadonlyArray<Kinds[K]>; readonly metadata?: { readonly continue?: string } }>(
+      answer,
+      `listing ${plural}`,
+    );
+    found.push(...(body.items ?? []));
+    next = body.metadata?.continue ?? '';
+    if (next === '') return found;
+  }
+  throw new RetryableError(`listing ${plural}: more than ${PAGES_MAX} pages`);
+}
+
+async function write<T>(transport: Transport, path: string, patch: object): Promise<WriteOutcome<T>> {
+  const answer = await transport({ method: 'PATCH', path, body: patch, contentType: MERGE_PATCH });
+  if (answer.status === 404) return { kind: 'not-found' };
+  if (answer.status === 409) return { kind: 'conflict' };
+  if (answer.status >= 400) return { kind: 'refused', reason: reasonOf(answer) };
+  return { kind: 'written', object: answer.body as T };
+}
+
+async function evict(
+  transport: Transport,
+  { namespace, name, uid }: { readonly namespace: string; readonly name: string; readonly uid: string },
+): Promise<EvictOutcome> {
+  const answer = await transport({
+    method: 'POST',
+    path: `${pathOf('Pod', { namespace, name })}/eviction`,
+    body: {
+      apiVersion: 'policy/v1',
+      kind: 'Eviction',
+      metadata: { name, namespace },
+      deleteOptions: { preconditions: { uid } },
+    },
+  });
+  if (answer.status === 404 || answer.status === 409) return { kind: 'gone' };
+  if (answer.status >= 400) return { kind: 'blocked', reason: reasonOf(answer) };
+  return { kind: 'evicted' };
+}
+
+function toCreateOutcome<T>(answer: Answer): CreateOutcome<T> {
+  if (answer.status === 409) return { kind: 'exists' };
+  if (answer.status >= 400) return { kind: 'refused', reason: reasonOf(answer) };
+  return { kind: 'created', object: answer.body as T };
+}
+
+function objectOf<T>(answer: Answer, doing: string): T {
+  if (answer.status >= 400 || answer.body === null || typeof answer.body !== 'object') {
+    throw new RetryableError(`${doing}: ${answer.status} ${reasonOf(answer)}`);
+  }
+  return answer.body as T;
+}
+
+function reasonOf(answer: Answer): string {
+  const { message } = (answer.body ?? {}) as { readonly message?: string };
+  return message ?? `HTTP ${answer.status}`;
+}
+
+function pathOf(kind: Kind, { name, namespace }: Key): string {
+  return `${collectionPath(kind, namespace)}/${encodeURIComponent(name)}`;
+}
+
+function createPath(kind: Kind, object: object): string {
+  const { metadata } = object as { readonly metadata?: { readonly namespace?: string } };
+  return collectionPath(kind, metadata?.namespace ?? null);
+}
+
+function collectionPath(kind: Kind, namespace: string | null): string {
+  const { root, plural, namespaced } = places[kind];
+  return namespaced ? `${root}/namespaces/${encodeURIComponent(namespace ?? 'default')}/${plural}` : `${root}/${plural}`;
+}

@@ -1,0 +1,70 @@
+import type { ContainerClient } from '@azure/storage-blob';
+import { RetryableError } from '../../ports/errors.ts';
+
+/** A blob's content and the mark that makes a later write conditional on it. */
+export interface Blob {
+  readonly bytes: Uint8Array;
+  readonly etag: string;
+}
+
+/** One container, reduced to what we do with it. All throw RetryableError when storage cannot be used. */
+export interface Blobs {
+  read(name: string): Promise<Blob | null>;
+  /** Writes whatever is there. `false` when `condition` does not hold. */
+  write(name: string, bytes: Uint8Array, condition: { readonly etag: string } | 'absent' | 'any'): Promise<boolean>;
+}
+
+/** Wraps a real container; makes it when it is not there, once. */
+export function createBlobs(connect: () => Promise<ContainerClient>): Blobs {
+  let ready: Promise<ContainerClient> | null = null;
+  const container = (): Promise<ContainerClient> => {
+    ready ??= connect().then(async (client) => {
+      await client.createIfNotExists();
+      return client;
+    });
+    ready.catch(() => {
+      ready = null;
+    });
+    return ready;
+  };
+  return {
+    read: async (name) => {
+      try {
+        const blob = (await container()).getBlobClient(name);
+        const answer = await blob.download();
+        const bytes = await collect(answer.readableStreamBody);
+        return { bytes, etag: answer.etag ?? '' };
+      } catch (error) {
+        if (statusOf(error) === 404) return null;
+        throw new RetryableError(`reading blob ${name}`, { cause: error });
+      }
+    },
+    write: async (name, bytes, condition) => {
+      try {
+        const blob = (await container()).getBlockBlobClient(name);
+        await blob.upload(bytes, bytes.byteLength, { conditions: toConditions(condition) });
+        return true;
+      } catch (error) {
+        if ([409, 412].includes(statusOf(error))) return false;
+        throw new RetryableError(`writing blob ${name}`, { cause: error });
+      }
+    },
+  };
+}
+
+function toConditions(
+  condition: { readonly etag: string } | 'absent' | 'any',
+): { readonly ifMatch?: string; readonly ifNoneMatch?: string } {
+  if (condition === 'any') return {};
+  return condition === 'absent' ? { ifNoneMatch: '*' } : { ifMatch: condition.etag };
+}
+
+function statusOf(error: unknown): number {
+  return typeof error === 'object' && error !== null && 'statusCode' in error ? Number(error.statusCode) : 0;
+}
+
+async function collect(stream: NodeJS.ReadableStream | undefined): Promise<Uint8Array> {
+  const chunks: Array<Buffer> = [];
+  for await (const chunk of stream ?? []) chunks.push(Buffer.from(chunk as Uint8Array));
+  return Buffer.concat(chunks);
+}

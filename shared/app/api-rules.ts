@@ -1,0 +1,30 @@
+import type { AksNodeClass } from '../contract/api/aks-node-class.ts';
+import * as hash from '../contract/api/hash.ts';
+import type { NodePool as ApiNodePool } from '../contract/api/node-pool.ts';
+import { nodePoolRuntimeProblems } from '../contract/api/runtime-rules.ts';
+import { renderProblem } from '../contract/api/validation-error.ts';
+import type { NodePool } from '../core/model/manifest.ts';
+import type { NodeClass } from '../ports/kubernetes.ts';
+
+/**
+ * The rules of the API types, for objects that the API server has validated: what the core reads of them is looser than
+ * what the schema says, and only that is asserted here.
+ */
+
+/** Karpenter's static drift hash of a pool, decimal. */
+export function poolHash(pool: NodePool): string {
+  return hash.nodePoolHash(pool as ApiNodePool);
+}
+
+/** The Azure provider's static drift hash of a node class, decimal. */
+export function classHash(nodeClass: NodeClass): string {
+  return hash.nodeClassHash(nodeClass as unknown as AksNodeClass);
+}
+
+/** What is wrong with a pool that the API server cannot see, each with its field and its mend; empty when all is well. */
+export function poolProblems(pool: NodePool): ReadonlyArray<string> {
+  return nodePoolRuntimeProblems(pool as ApiNodePool).map(renderProblem);
+}
+
+export const POOL_HASH_VERSION: string = hash.NODE_POOL_HASH_VERSION;
+export const CLASS_HASH_VERSION: string = hash.NODE_CLASS_HASH_VERSION;

@@ -1,0 +1,132 @@
+import type { ServiceBusClient } from '@azure/service-bus';
+import type { TokenCredential } from '@azure/core-auth';
+import type { ContainerClient } from '@azure/storage-blob';
+import { createHints } from './adapters/servicebus/hints.ts';
+import { createPoison } from './adapters/servicebus/poison.ts';
+import { createBlobs } from './adapters/storage/blobs.ts';
+import { createDecisions } from './adapters/storage/decisions.ts';
+import { createSnapshots } from './adapters/storage/snapshots.ts';
+import { createKubernetes } from './adapters/kubernetes/kubernetes.ts';
+import { createLedger } from './adapters/kubernetes/ledger.ts';
+import { listSnapshot } from './adapters/kubernetes/list-snapshot.ts';
+import { type Transport, createTransport } from './adapters/kubernetes/transport.ts';
+import type { Log, Ports } from './app/ports.ts';
+import { container } from './contract/names.ts';
+import { type Settings, readSettings } from './settings.ts';
+
+/** The app as the functions see it: the use cases' ports, and where messages go that nobody can use. */
+export interface App {
+  readonly cluster: string;
+  readonly ports: (log: Log) => Promise<Ports>;
+  readonly poison: (message: unknown, reason: string, from: string) => Promise<void>;
+}
+
+/** AKS's own application in Entra ID: the audience of tokens for the API server. The same in every tenant. */
+const AKS_SCOPE = '6dae42f8-4368-4678-94ff-3960e28e3630/.default';
+
+let instance: App | undefined;
+
+/** Built on first use, once per worker: a throw while an entry file loads would take every function down. */
+export function theApp(): App {
+  return (instance ??= compose(readSettings(process.env)));
+}
+
+function compose(settings: Settings): App {
+  const cluster = settings.CLUSTER_NAME;
+  const credential = once(() => createCredential(settings));
+  const serviceBus = once(() => connectServiceBus(settings, credential));
+  const blobs = (name: string): ReturnType<typeof createBlobs> =>
+    createBlobs(() => connectContainer(settings, name, credential));
+  const transport = once(() => connectKubernetes(settings, credential));
+  const shared = once(async (): Promise<Omit<Ports, 'log'>> => {
+    const call: Transport = await transport();
+    const kubernetes = createKubernetes(call);
+    const { createAzure } = await import('./adapters/azure/azure.ts');
+    const azure = createAzure({
+      settings,
+      credential: await credential(),
+      blobs: blobs(container.catalog),
+      kubernetes,
+      now: Date.now,
+    });
+    return {
+      cluster,
+      now: Date.now,
+      kubernetes,
+      ...azure,
+      snapshots: createSnapshots(blobs(container.snapshots), cluster, () => listSnapshot(call, cluster, Date.now())),
+      decisions: createDecisions(blobs(container.decisions), cluster),
+      ledger: createLedger(kubernetes, settings.NODEWRIGHT_NAMESPACE ?? 'nodewright-system'),
+      hints: createHints(serviceBus),
+    };
+  });
+  return { cluster, ports: async (log) => ({ ...(await shared()), log }), poison: createPoison(serviceBus) };
+}
+
+async function createCredential(settings: Settings): Promise<TokenCredential> {
+  const token = settings.AZURE_STATIC_TOKEN;
+  if (token !== undefined) {
+    return { getToken: () => Promise.resolve({ token, expiresOnTimestamp: Date.now() + 3_600_000 }) };
+  }
+  const { DefaultAzureCredential, ManagedIdentityCredential } = await import('@azure/identity');
+  const clientId = settings.AZURE_CLIENT_ID;
+  return clientId === undefined ? new DefaultAzureCredential() : new ManagedIdentityCredential({ clientId });
+}
+
+async function connectServiceBus(
+  settings: Settings,
+  credential: () => Promise<TokenCredential>,
+): Promise<ServiceBusClient> {
+  const { ServiceBusClient } = await import('@azure/service-bus');
+  if (settings.ServiceBus !== undefined) return new ServiceBusClient(settings.ServiceBus);
+  return new ServiceBusClient(settings.ServiceBus__fullyQualifiedNamespace ?? '', await credential());
+}
+
+async function connectContainer(
+  settings: Settings,
+  name: string,
+  credential: () => Promise<TokenCredential>,
+): Promise<ContainerClient> {
+  const { BlobServiceClient } = await import('@azure/storage-blob');
+  const service =
+    settings.SnapshotStorage === undefined
+      ? new BlobServiceClient(settings.SnapshotStorage__blobServiceUri ?? '', await credential())
+      : BlobServiceClient.fromConnectionString(settings.SnapshotStorage);
+  return service.getContainerClient(name);
+}
+
+async function connectKubernetes(settings: Settings, credential: () => Promise<TokenCredential>): Promise<Transport> {
+  const { KubeConfig } = await import('@kubernetes/client-node');
+  const config = new KubeConfig();
+  if (settings.KUBECONFIG !== undefined) {
+    config.loadFromFile(settings.KUBECONFIG);
+    return createTransport(config);
+  }
+  const cluster = {
+    name: settings.CLUSTER_NAME,
+    server: settings.CLUSTER_ENDPOINT,
+    skipTLSVerify: false,
+    ...(settings.CLUSTER_CA_DATA === undefined ? {} : { caData: settings.CLUSTER_CA_DATA }),
+  };
+  config.loadFromClusterAndUser(cluster, { name: 'identity', authProvider: { name: 'entra', config: {} } });
+  config.addAuthenticator({
+    isAuthProvider: (user) => user.name === 'identity',
+    applyAuthentication: async (_user, options) => {
+      const token = await (await credential()).getToken(AKS_SCOPE);
+      Object.assign(options, { headers: { ...options.headers, Authorization: `Bearer ${token?.token ?? ''}` } });
+    },
+  });
+  return createTransport(config);
+}
+
+/** Runs `make` at the first call and again only after it failed. */
+function once<T>(make: () => Promise<T>): () => Promise<T> {
+  let made: Promise<T> | undefined;
+  return () => {
+    made ??= make().catch((error: unknown) => {
+      made = undefined;
+      throw error;
+    });
+    return made;
+  };
+}

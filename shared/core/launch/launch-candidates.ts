@@ -1,0 +1,79 @@
+import type { InstanceType, Offering } from '../model/catalog.ts';
+import { labelKey } from '../model/labels.ts';
+import type { NodeClaim } from '../model/manifest.ts';
+import type { PlannedOffering } from '../plan/plan.ts';
+import { allocatableOf } from '../quantity/allocatable.ts';
+import { parseAmounts } from '../quantity/quantity.ts';
+import { type LabelRules, admits, byCodeUnit, oneOf, overlaps, toRules } from '../scheduling/label-rule.ts';
+
+/**
+ * The offerings a NodeClaim may be launched as, in the order to try them: those its plan chose, as far as they are still
+ * available, then all others that meet its requirements and hold what it requests, cheapest first; spot before on-demand
+ * and zonal before regional at one price, as Karpenter's Azure provider ranks them.
+ */
+export function launchCandidates(
+  claim: NodeClaim,
+  types: ReadonlyArray<InstanceType>,
+  planned: ReadonlyArray<PlannedOffering>,
+): ReadonlyArray<PlannedOffering> {
+  const rules = toRules(claim.spec.requirements);
+  const requests = parseAmounts(claim.spec.resources?.requests, 'up');
+  const possible = types
+    .filter((type) => holds(type, requests))
+    .flatMap((type) => type.offerings.filter((offering) => isAllowed(type, offering, rules)).map((one) => toPlanned(type, one)))
+    .toSorted(byPreference);
+  const ids = new Map(possible.map((offering) => [idOf(offering), offering]));
+  const first = planned.flatMap((offering) => ids.get(idOf(offering)) ?? []);
+  return [...new Set([...first, ...possible])];
+}
+
+function holds(type: InstanceType, requests: ReadonlyMap<string, number>): boolean {
+  const allocatable = parseAmounts(allocatableOf(type), 'down');
+  return [...requests].every(([name, amount]) => amount <= (allocatable.get(name) ?? 0));
+}
+
+/** Labels that the claim's own pool sets, such as the pool's name, are no matter of the offering and pass. */
+function isAllowed(type: InstanceType, offering: Offering, rules: LabelRules): boolean {
+  if (!offering.available) return false;
+  return [...rules].every(([key, rule]) => {
+    const fixed = fixedValue(type, offering, key);
+    if (fixed !== undefined) return admits(rule, fixed);
+    const values = type.labels[key];
+    return values === undefined ? rule.absent || !isOfferingKey(key) : overlaps(rule, oneOf(values));
+  });
+}
+
+function fixedValue(type: InstanceType, offering: Offering, key: string): string | undefined {
+  switch (key) {
+    case labelKey.zone:
+      return offering.zone;
+    case labelKey.capacityType:
+      return offering.capacityType;
+    case labelKey.instanceType:
+      return type.name;
+    default:
+      return offering.labels[key];
+  }
+}
+
+/** Sizes without a GPU have no GPU labels: a requirement on such a key is not met by their absence. */
+function isOfferingKey(key: string): boolean {
+  return key.startsWith('karpenter.azure.com/sku-');
+}
+
+function toPlanned({ name }: InstanceType, { zone, capacityType, price }: Offering): PlannedOffering {
+  return { instanceType: name, zone, capacityType, price };
+}
+
+function idOf({ instanceType, zone, capacityType }: PlannedOffering): string {
+  return `${instanceType}/${zone}/${capacityType}`;
+}
+
+function byPreference(a: PlannedOffering, b: PlannedOffering): number {
+  return (
+    a.price - b.price ||
+    Number(b.capacityType === 'spot') - Number(a.capacityType === 'spot') ||
+    Number(a.zone === '0') - Number(b.zone === '0') ||
+    byCodeUnit(idOf(a), idOf(b))
+  );
+}

@@ -1,0 +1,69 @@
+import { Type, type Static } from 'typebox';
+import { Value } from 'typebox/value';
+
+const name = Type.String({ minLength: 1 });
+const optional = Type.Optional(name);
+
+/**
+ * App settings. Names are Karpenter's where it has one (its Azure provider's option table), Azure's own for connections
+ * (`X` a connection string, `X__…` an identity), ours only where neither has a word.
+ */
+const Settings = Type.Object({
+  /** Names the cluster in sessions, blobs and tags. */
+  CLUSTER_NAME: name,
+  AZURE_SUBSCRIPTION_ID: name,
+  /** The resource group that AKS keeps the cluster's machines in. */
+  AZURE_NODE_RESOURCE_GROUP: name,
+  LOCATION: name,
+  /** Subnet of nodes whose AKSNodeClass names none. */
+  VNET_SUBNET_ID: name,
+  /** `https://…`: what new nodes and, without KUBECONFIG, we ourselves call. */
+  CLUSTER_ENDPOINT: name,
+  /** Base64 of the API server's CA certificate. */
+  CLUSTER_CA_DATA: optional,
+  /** Path of a kubeconfig; without it the API server is called with our managed identity. */
+  KUBECONFIG: optional,
+  NODEWRIGHT_NAMESPACE: optional,
+  /** Client id of the user-assigned identity; absent: the default credential chain. */
+  AZURE_CLIENT_ID: optional,
+  /** For sandboxes: a bearer token to use instead of an identity. */
+  AZURE_STATIC_TOKEN: optional,
+  /** For sandboxes and sovereign clouds; absent: the public cloud's. */
+  AZURE_RESOURCE_MANAGER_ENDPOINT: optional,
+  RETAIL_PRICES_ENDPOINT: optional,
+  ServiceBus: optional,
+  ServiceBus__fullyQualifiedNamespace: optional,
+  SnapshotStorage: optional,
+  SnapshotStorage__blobServiceUri: optional,
+  SSH_PUBLIC_KEY: optional,
+  LINUX_ADMIN_USERNAME: optional,
+  NETWORK_PLUGIN: optional,
+  NETWORK_PLUGIN_MODE: optional,
+  NETWORK_POLICY: optional,
+  NETWORK_DATAPLANE: optional,
+  NODE_IDENTITIES: optional,
+  KUBELET_IDENTITY_CLIENT_ID: optional,
+  KUBELET_BOOTSTRAP_TOKEN: optional,
+  DNS_SERVICE_IP: optional,
+  VM_MEMORY_OVERHEAD_PERCENT: optional,
+  ADDITIONAL_TAGS: optional,
+});
+export type Settings = Static<typeof Settings>;
+
+/** Throws an Error that lists every setting that is missing or empty, so that one look mends them all. */
+export function readSettings(environment: Readonly<Record<string, string | undefined>>): Settings {
+  const given = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== undefined && value !== ''));
+  const problems = Value.Check(Settings, given) ? [] : missing(given);
+  if (given['ServiceBus'] === undefined && given['ServiceBus__fullyQualifiedNamespace'] === undefined) {
+    problems.push('ServiceBus (or ServiceBus__fullyQualifiedNamespace)');
+  }
+  if (given['SnapshotStorage'] === undefined && given['SnapshotStorage__blobServiceUri'] === undefined) {
+    problems.push('SnapshotStorage (or SnapshotStorage__blobServiceUri)');
+  }
+  if (problems.length > 0) throw new Error(`app settings are missing: ${problems.join(', ')}; add them to the function app`);
+  return given as Settings;
+}
+
+function missing(given: Readonly<Record<string, string | undefined>>): Array<string> {
+  return (Settings.required as ReadonlyArray<string>).filter((key) => given[key] === undefined);
+}
