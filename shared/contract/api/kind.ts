@@ -1,4 +1,4 @@
-import type { StructuralSchema } from './structural.ts';
+import type { TSchema } from 'typebox';
 
 /** A column that `kubectl get` shows; `priority` 1 only with `-o wide`. */
 export interface PrinterColumn {
@@ -29,9 +29,9 @@ export interface KindDefinition {
   /** Paths of the scale subresource, or null where there is none. Every kind has a status subresource. */
   readonly scale: { readonly spec: string; readonly status: string } | null;
   readonly description: string;
-  readonly spec: StructuralSchema;
+  readonly spec: TSchema;
   readonly specRequired: boolean;
-  readonly status: StructuralSchema;
+  readonly status: TSchema;
 }
 
 /** Column `Ready`: the root condition. */

@@ -36,7 +36,10 @@ interface Sink {
 export function readBySchema(schema: StructuralSchema, value: unknown, path: string, previous?: unknown): Reading {
   const sink: Sink = { problems: [], unknown: [] };
   const read = readNode(schema, value, path, sink);
-  if (sink.problems.length === 0) obeyRules(schema, { self: read, old: previous, path }, sink);
+  if (sink.problems.length > 0) return { value: read, ...sink };
+  // What is stored has its defaults; a previous object that never was stored gets them here.
+  const old = previous === undefined ? undefined : readNode(schema, previous, path, { problems: [], unknown: [] });
+  obeyRules(schema, { self: read, old, path }, sink);
   return { value: read, ...sink };
 }
 

@@ -1,0 +1,27 @@
+import { describe, expect, it } from 'vitest';
+import { inspect, kinds } from '../../../../shared/contract/api/parse.ts';
+import type { Case } from '../../../contract/crds/cases/case.ts';
+import { cases } from '../../../contract/crds/cases/cases.ts';
+
+function inspectCase({ object, previous }: Case) {
+  const definition = kinds.find(({ kind }) => kind === object.kind);
+  if (definition === undefined) throw new Error(`no kind ${object.kind}`);
+  const wire = (value: unknown): unknown => JSON.parse(JSON.stringify(value));
+  return inspect(definition, wire(object), previous === null ? undefined : wire(previous));
+}
+
+describe('a manifest is judged without a cluster', () => {
+  it.each(cases)('$rule', (each) => {
+    const { problems } = inspectCase(each);
+    const layers = new Set(problems.map(({ layer }) => layer));
+    const expected = { good: [], refused: ['schema'], unusable: ['runtime'] }[each.outcome];
+    expect([...layers], JSON.stringify(problems)).toEqual(expected);
+    if (each.path !== null) expect(problems.map(({ path }) => path)).toContain(each.path);
+    for (const { fix, message } of problems) expect(fix.length * message.length).toBeGreaterThan(0);
+  });
+
+  it('every rule is named once', () => {
+    const names = cases.map(({ rule }) => rule);
+    expect(names.filter((name, index) => names.indexOf(name) !== index)).toEqual([]);
+  });
+});
