@@ -1,0 +1,91 @@
+import { label } from '../shared/contract/names.ts';
+import type { SnapshotBuilder, SnapshotChange } from '../shared/contract/snapshot/builder.ts';
+import type { ReducedObject } from '../shared/contract/snapshot/reduced.ts';
+
+type Node = ReducedObject<'nodes'>;
+
+/** What deriving hints needs to know besides the change itself. */
+export interface HintView {
+  /** True while a pod waits for provisioning. */
+  readonly podsWait: () => boolean;
+  readonly hasClaim: (name: string) => boolean;
+  /** The claim of a node that is being emptied: it, or its claim, is being deleted. Null for other nodes. */
+  readonly emptyingClaim: (nodeName: string) => string | null;
+  /** The pools that use a node class. */
+  readonly poolsOf: (nodeClass: string) => ReadonlyArray<string>;
+  /** True for pools with a fixed number of nodes, which want nodes without pods. */
+  readonly isStatic: (pool: string) => boolean;
+}
+
+/** The name that a claim's VM, and so its node, carries before the claim's. */
+const vmPrefix = 'aks-';
+
+/** The claim that a node says it is of: by its owner, else by its VM, else by its own name. Null for foreign nodes. */
+export function claimNameOf(node: Node): string | null {
+  const owner = node.metadata.ownerReferences?.find(({ kind }) => kind === 'NodeClaim');
+  if (owner !== undefined) return owner.name;
+  const providerId = node.spec?.providerID;
+  const vm = providerId === undefined ? node.metadata.name : providerId.slice(providerId.lastIndexOf('/') + 1);
+  return vm.toLowerCase().startsWith(vmPrefix) ? vm.slice(vmPrefix.length).toLowerCase() : null;
+}
+
+/** Follows changes to answer a view's questions without reading all objects each time. */
+export interface ClusterIndex {
+  /** Takes in a change. Do it before hints are derived from it. */
+  readonly apply: (change: SnapshotChange) => void;
+  readonly view: HintView;
+  readonly waitingPods: () => number;
+}
+
+/** Makes an index that knows nothing yet; `builder` is asked for objects that a change does not carry. */
+export function createClusterIndex(builder: Pick<SnapshotBuilder, 'object' | 'objects'>): ClusterIndex {
+  const waiting = new Set<string>();
+  const deletingNodes = new Map<string, string>();
+  const deletingClaims = new Set<string>();
+  const claimOfNode = new Map<string, string>();
+
+  function applyNode(key: string, after: Node | null): void {
+    const claim = after === null ? null : claimNameOf(after);
+    if (claim === null) claimOfNode.delete(key);
+    else claimOfNode.set(key, claim);
+    if (claim !== null && after?.metadata.deletionTimestamp !== undefined) deletingNodes.set(key, claim);
+    else deletingNodes.delete(key);
+  }
+
+  function apply(change: SnapshotChange): void {
+    if (change.kind === 'pod') {
+      if (change.after?.provisionable === true) waiting.add(change.after.key);
+      else waiting.delete(change.after?.key ?? change.before?.key ?? '');
+    }
+    if (change.kind !== 'object') return;
+    if (change.resource === 'nodes') applyNode(change.key, change.after);
+    if (change.resource === 'nodeclaims') {
+      if (change.after?.metadata.deletionTimestamp !== undefined) deletingClaims.add(change.key);
+      else deletingClaims.delete(change.key);
+    }
+  }
+
+  return {
+    apply,
+    waitingPods: () => waiting.size,
+    view: {
+      podsWait: () => waiting.size > 0,
+      hasClaim: (name) => builder.object('nodeclaims', name) !== null,
+      emptyingClaim(nodeName) {
+        const claim = claimOfNode.get(nodeName);
+        if (claim === undefined) return null;
+        return deletingNodes.has(nodeName) || deletingClaims.has(claim) ? claim : null;
+      },
+      poolsOf: (nodeClass) =>
+        [...builder.objects('nodepools')]
+          .filter((pool) => pool.spec.template.spec.nodeClassRef.name === nodeClass)
+          .map((pool) => pool.metadata.name),
+      isStatic: (pool) => builder.object('nodepools', pool)?.spec.replicas !== undefined,
+    },
+  };
+}
+
+/** The pool that a node or claim says it is of. */
+export function poolNameOf(object: { readonly metadata: Node['metadata'] } | null): string | null {
+  return object?.metadata.labels?.[label.nodePool] ?? null;
+}

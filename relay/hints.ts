@@ -1,0 +1,301 @@
+import type { ObjectHint, SignalHint } from '../shared/contract/messages.ts';
+import { annotation, label, taint } from '../shared/contract/names.ts';
+import type { ObjectChange, SnapshotChange } from '../shared/contract/snapshot/builder.ts';
+import type { PodState } from '../shared/contract/snapshot/pod-table.ts';
+import type { ReducedObject } from '../shared/contract/snapshot/reduced.ts';
+import { claimNameOf, poolNameOf, type HintView } from './cluster-index.ts';
+import { noticeConditions, parseNotice, type Notice } from './interruption.ts';
+
+/** What to tell the functions. All are hints: doubled, late or lost they do no harm. */
+export type Hint =
+  | { readonly kind: 'pods'; readonly reason: string; readonly delayMs: number }
+  | {
+      readonly kind: 'object';
+      readonly object: ObjectHint['object'];
+      readonly reason: string;
+      readonly delayMs: number;
+    }
+  | { readonly kind: 'signal'; readonly signal: Signal };
+
+/** A notice about one machine. `key` is equal for the same notice however often, and by whichever path, it is seen. */
+export interface Signal extends Notice {
+  readonly vmId: string | null;
+  readonly nodeName: string;
+  readonly key: string;
+}
+
+type Node = ReducedObject<'nodes'>;
+type NodeClaim = ReducedObject<'nodeclaims'>;
+
+/** Pods leave a node in bursts; the drain looks once per burst. */
+const drainDelayMs = 250;
+
+/** A pool's status counts its nodes; Karpenter too writes it at most once in 5 s. */
+const nodeCountDelayMs = 5_000;
+
+/** Volumes are bound in bursts, and the scheduler looks at their pods again by itself first. */
+const volumeDelayMs = 1_000;
+
+function podsHint(reason: string, delayMs = 0): Hint {
+  return { kind: 'pods', reason, delayMs };
+}
+
+function objectHint(kind: ObjectHint['object']['kind'], name: string, reason: string, delayMs = 0): Hint {
+  return { kind: 'object', object: { kind, name }, reason, delayMs };
+}
+
+/** True when two parts of reduced objects differ; reduction makes equal content equal text. */
+function differ(before: unknown, after: unknown): boolean {
+  return JSON.stringify(before) !== JSON.stringify(after);
+}
+
+/** The hints that a change gives, with the view taken after the change. Pure. */
+export function hintsOf(change: SnapshotChange, view: HintView): ReadonlyArray<Hint> {
+  if (change.kind === 'pod') return podHints(change.before, change.after, view);
+  if (change.kind !== 'object') return [];
+  switch (change.resource) {
+    case 'nodes':
+      return nodeHints(change.before, change.after, view);
+    case 'nodeclaims':
+      return claimHints(change.before, change.after, view);
+    case 'nodepools':
+      return poolHints(change.before, change.after, view);
+    case 'aksnodeclasses':
+      return classHints(change.before, change.after, view);
+    case 'nodeoverlays':
+      return view.podsWait() && differ(change.before?.spec, change.after?.spec) ? [podsHint('overlay-changed')] : [];
+    case 'persistentvolumeclaims':
+    case 'persistentvolumes':
+    case 'storageclasses':
+    case 'csinodes':
+      // A pod that waits for its volume stays Unschedulable when the volume comes: nothing of the pod itself changes.
+      return view.podsWait() && change.after !== null ? [podsHint('volume-changed', volumeDelayMs)] : [];
+    default:
+      return [];
+  }
+}
+
+function podHints(before: PodState | null, after: PodState | null, view: HintView): ReadonlyArray<Hint> {
+  const hints: Hint[] = [];
+  if (after?.provisionable === true && before?.provisionable !== true) hints.push(podsHint('pods-unschedulable'));
+  const nodes = new Set([before?.nodeName ?? null, after?.nodeName ?? null]);
+  for (const node of nodes) {
+    const claim = node === null ? null : view.emptyingClaim(node);
+    const left = before?.nodeName !== after?.nodeName || before?.deleting !== after?.deleting;
+    if (claim !== null && left) hints.push(objectHint('NodeClaim', claim, 'pods-left', drainDelayMs));
+  }
+  return hints;
+}
+
+interface WithConditions {
+  readonly status?: { readonly conditions?: ReadonlyArray<{ readonly type: string; readonly status: string }> };
+}
+
+function conditionOf(object: WithConditions | null, type: string): string {
+  return object?.status?.conditions?.find((one) => one.type === type)?.status ?? 'Unknown';
+}
+
+function nodeHints(before: Node | null, after: Node | null, view: HintView): ReadonlyArray<Hint> {
+  const node = after ?? before;
+  if (node === null) return [];
+  const hints: Hint[] = [...newSignals(before, after)];
+  const claim = claimNameOf(node);
+  const reason = nodeReason(before, after);
+  if (claim !== null && reason !== null && view.hasClaim(claim)) hints.push(objectHint('NodeClaim', claim, reason));
+  const pools = [poolNameOf(before), poolNameOf(after)];
+  if (pools[0] !== pools[1]) {
+    for (const pool of pools) {
+      if (pool !== null) hints.push(objectHint('NodePool', pool, 'node-count', nodeCountDelayMs));
+    }
+  }
+  if (isDisrupted(after) && !isDisrupted(before)) hints.push(podsHint('node-disrupted'));
+  else if (after === null && view.podsWait()) hints.push(podsHint('node-lost'));
+  else if (isInitialized(after) && !isInitialized(before) && before !== null && view.podsWait()) {
+    hints.push(podsHint('node-initialized'));
+  }
+  return hints;
+}
+
+/** Why a node's claim should be looked at; null when nothing of what its life depends on changed. */
+function nodeReason(before: Node | null, after: Node | null): string | null {
+  if (before === null) return 'node-appeared';
+  if (after === null) return 'node-gone';
+  if (before.metadata.deletionTimestamp !== after.metadata.deletionTimestamp) return 'node-deleted';
+  if (conditionOf(before, 'Ready') !== conditionOf(after, 'Ready')) return 'node-ready';
+  if (differ(before.spec?.taints, after.spec?.taints)) return 'node-taints';
+  if (differ(before.metadata.labels, after.metadata.labels)) return 'node-labels';
+  if (differ(before.status?.allocatable, after.status?.allocatable)) return 'node-allocatable';
+  return before.spec?.providerID !== after.spec?.providerID ? 'node-provider-id' : null;
+}
+
+function isDisrupted(node: Node | null): boolean {
+  return node?.spec?.taints?.some(({ key }) => key === taint.disrupted.key) === true;
+}
+
+function isInitialized(node: Node | null): boolean {
+  return node?.metadata.labels?.[label.initialized] === 'true';
+}
+
+/** The notices in a node's conditions that were not there before: type, status and message, for no other part changes. */
+function newSignals(before: Node | null, after: Node | null): ReadonlyArray<Hint> {
+  const known = new Set(signalsOf(before).map(({ key }) => key));
+  return signalsOf(after)
+    .filter(({ key }) => !known.has(key))
+    .map((signal) => ({ kind: 'signal', signal }));
+}
+
+/** The notices that a node's conditions hold now. */
+export function signalsOf(node: Node | null): ReadonlyArray<Signal> {
+  if (node === null) return [];
+  const conditions = node.status?.conditions ?? [];
+  return conditions
+    .filter(({ type, status }) => noticeConditions.has(type) && status === 'True')
+    .map(({ message }) => parseNotice(message ?? ''))
+    .filter((notice) => notice !== null)
+    .map((notice) => signalOf(notice, node.metadata.name, node.spec?.providerID ?? null));
+}
+
+/** A notice as a signal about one machine. */
+export function signalOf(notice: Notice, nodeName: string, providerId: string | null): Signal {
+  const which = notice.eventId ?? String(notice.notBeforeMs ?? 'now');
+  return { ...notice, nodeName, vmId: vmIdOf(providerId), key: `${nodeName} ${notice.event} ${which}` };
+}
+
+/** The Azure resource id in a node's providerID, `azure:///subscriptions/…`. */
+function vmIdOf(providerId: string | null): string | null {
+  return providerId?.startsWith('azure://') === true ? providerId.slice('azure://'.length) : null;
+}
+
+function claimHints(before: NodeClaim | null, after: NodeClaim | null, view: HintView): ReadonlyArray<Hint> {
+  if (after === null) {
+    const pool = poolNameOf(before);
+    const isWanted = view.podsWait() || (pool !== null && view.isStatic(pool));
+    return isWanted ? [podsHint('claim-lost')] : [];
+  }
+  const reason = claimReason(before, after);
+  return reason === null ? [] : [objectHint('NodeClaim', after.metadata.name, reason)];
+}
+
+/** Why a claim should be looked at. Its status is written by us, so that alone is no reason. */
+function claimReason(before: NodeClaim | null, after: NodeClaim): string | null {
+  if (before === null) return 'claim-created';
+  if (before.metadata.deletionTimestamp !== after.metadata.deletionTimestamp) return 'claim-deleted';
+  if (differ(before.spec, after.spec)) return 'claim-changed';
+  return differ(foreignMetadata(before), foreignMetadata(after)) ? 'claim-changed' : null;
+}
+
+/** Annotations that our own steps write on claims; seeing them come back is no news. */
+const ownAnnotations: ReadonlySet<string> = new Set([
+  annotation.decision,
+  annotation.plannedOffering,
+  annotation.launchAttempt,
+  annotation.interruption,
+  annotation.terminationTimestamp,
+  annotation.minValuesRelaxed,
+]);
+
+function foreignMetadata({ metadata, status }: NodeClaim): unknown {
+  const annotations = Object.entries(metadata.annotations ?? {}).filter(([key]) => !ownAnnotations.has(key));
+  // Until it is registered, labels on a claim are ours: what the launch chose. Then they are synced to the node.
+  const isRegistered = status?.conditions?.some((one) => one.type === 'Registered' && one.status === 'True') === true;
+  return [annotations, metadata.finalizers, isRegistered ? metadata.labels : null];
+}
+
+type Definition = ReducedObject<'nodepools'> | ReducedObject<'aksnodeclasses'>;
+
+/** Why a pool or class should be looked at: null when only its status changed. */
+function definitionReason(before: Definition | null, after: Definition | null): string | null {
+  if (before === null) return 'created';
+  if (after === null) return 'gone';
+  if (before.metadata.deletionTimestamp !== after.metadata.deletionTimestamp) return 'deleted';
+  if (before.metadata.generation !== after.metadata.generation || differ(before.spec, after.spec)) return 'changed';
+  return null;
+}
+
+function poolHints(
+  before: ReducedObject<'nodepools'> | null,
+  after: ReducedObject<'nodepools'> | null,
+  view: HintView,
+): ReadonlyArray<Hint> {
+  const name = (after ?? before)?.metadata.name ?? '';
+  const reason = definitionReason(before, after);
+  const isReadyNow = conditionOf(before, 'Ready') !== conditionOf(after, 'Ready');
+  const isWanted = view.podsWait() || after?.spec.replicas !== undefined;
+  return [
+    ...(reason === null ? [] : [objectHint('NodePool', name, `pool-${reason}`)]),
+    ...((reason !== null || isReadyNow) && after !== null && isWanted ? [podsHint('pool-changed')] : []),
+  ];
+}
+
+function classHints(
+  before: ReducedObject<'aksnodeclasses'> | null,
+  after: ReducedObject<'aksnodeclasses'> | null,
+  view: HintView,
+): ReadonlyArray<Hint> {
+  const name = (after ?? before)?.metadata.name ?? '';
+  const reason = definitionReason(before, after);
+  const isReadyNow = conditionOf(before, 'Ready') !== conditionOf(after, 'Ready');
+  // A pool's own conditions follow its class's.
+  const pools = isReadyNow || before === null || after === null ? view.poolsOf(name) : [];
+  return [
+    ...(reason === null ? [] : [objectHint('AKSNodeClass', name, `class-${reason}`)]),
+    ...pools.map((pool) => objectHint('NodePool', pool, 'class-ready')),
+    ...((reason !== null || isReadyNow) && after !== null && view.podsWait() ? [podsHint('class-changed')] : []),
+  ];
+}
+
+/** The hints about everything there is, for a relay that begins to publish: its predecessor may not have sent its last. */
+export function hintsOnStart(
+  all: {
+    readonly nodes: Iterable<Node>;
+    readonly claims: Iterable<{ readonly metadata: Node['metadata'] }>;
+    readonly pools: Iterable<{ readonly metadata: Node['metadata'] }>;
+    readonly classes: Iterable<{ readonly metadata: Node['metadata'] }>;
+  },
+  view: HintView,
+): ReadonlyArray<Hint> {
+  const of = (kind: ObjectHint['object']['kind'], objects: Iterable<{ readonly metadata: Node['metadata'] }>) =>
+    [...objects].map(({ metadata }) => objectHint(kind, metadata.name, 'relay-started'));
+  return [
+    ...(view.podsWait() ? [podsHint('relay-started')] : []),
+    ...[...all.nodes].flatMap(signalsOf).map((signal): Hint => ({ kind: 'signal', signal })),
+    ...of('AKSNodeClass', all.classes),
+    ...of('NodePool', all.pools),
+    ...of('NodeClaim', all.claims),
+  ];
+}
+
+/** `urgent` changes are published at once; for the others a second's delay costs nothing. */
+export type Urgency = 'urgent' | 'lazy';
+
+/** How soon a change must be in a published snapshot. */
+export function urgencyOf(change: SnapshotChange): Urgency {
+  if (change.kind === 'pod') {
+    return change.after?.provisionable === true && change.before?.provisionable !== true ? 'urgent' : 'lazy';
+  }
+  return change.kind === 'object' && isUrgentObject(change) ? 'urgent' : 'lazy';
+}
+
+function isUrgentObject(change: ObjectChange): boolean {
+  switch (change.resource) {
+    case 'nodes':
+      return nodeReason(change.before, change.after) !== null;
+    case 'nodeclaims':
+      return differ(withoutPodEvents(change.before), withoutPodEvents(change.after));
+    case 'nodepools':
+    case 'aksnodeclasses':
+    case 'nodeoverlays':
+      return true;
+    default:
+      return false;
+  }
+}
+
+function withoutPodEvents(claim: NodeClaim | null): unknown {
+  return claim === null ? null : { ...claim, status: { ...claim.status, lastPodEventTime: null } };
+}
+
+/** A signal as the message on the queue. */
+export function signalMessage(cluster: string, { vmId, nodeName, event, notBeforeMs, eventId }: Signal): SignalHint {
+  return { kind: 'signal', version: 1, cluster, vmId, nodeName, event, notBeforeMs, eventId, source: 'node-condition' };
+}

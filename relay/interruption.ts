@@ -1,0 +1,54 @@
+import type { SignalHint } from '../shared/contract/messages.ts';
+
+/** What Azure has announced for a VM. */
+export interface Notice {
+  readonly event: SignalHint['event'];
+  readonly notBeforeMs: number | null;
+  readonly eventId: string | null;
+}
+
+const events = {
+  preempt: 'preempt',
+  terminate: 'terminate',
+  redeploy: 'redeploy',
+  reboot: 'reboot',
+  freeze: 'freeze',
+} as const;
+
+/**
+ * A notice begins with what will happen and whether it has begun, and then says when: `Preempt Scheduled: <time>.`,
+ * `Preempt Started: .`. Only the message tells: under the same condition and reason come mere advice to rebalance
+ * (`SpotRebalanceRecommendation Advisory: …`), and events of reason PreemptScheduled that say only that the metadata
+ * service did not answer. Observed on AKS, 2025-02 to 2026-08; Azure/AKS issue 4757 for the last.
+ */
+const notice = /\b(Preempt|Terminate|Redeploy|Reboot|Freeze) (?:Scheduled|Started):([^.]*)\./;
+
+const eventId = /\bEventId: *([0-9A-Za-z-]{8,64})/;
+
+/** Reads the message of a node's condition or event; null when it announces nothing. */
+export function parseNotice(message: string): Notice | null {
+  const found = notice.exec(message);
+  const word = found?.[1]?.toLowerCase();
+  if (word === undefined || !(word in events)) return null;
+  const notBeforeMs = Date.parse(found?.[2]?.trim() ?? '');
+  return {
+    event: events[word as keyof typeof events],
+    notBeforeMs: Number.isNaN(notBeforeMs) || notBeforeMs < 0 ? null : notBeforeMs,
+    eventId: eventId.exec(message)?.[1] ?? null,
+  };
+}
+
+/** The conditions that carry notices. The other conditions of the node-problem-detector are about the node itself. */
+export const noticeConditions: ReadonlySet<string> = new Set(['PreemptionScheduled', 'VMEventScheduled']);
+
+/** The reasons of events that carry notices. */
+export const noticeReasons: ReadonlySet<string> = new Set([
+  'PreemptScheduled',
+  'TerminateScheduled',
+  'RedeployScheduled',
+  'RebootScheduled',
+  'FreezeScheduled',
+  'VMEventScheduled',
+  'PreemptionScheduled',
+  'SpotEvictionIncoming',
+]);

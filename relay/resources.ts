@@ -1,0 +1,45 @@
+import type { SnapshotResource } from '../shared/contract/snapshot/builder.ts';
+
+/** Where a resource is in the API. */
+export interface WatchedResource {
+  readonly resource: SnapshotResource | 'events';
+  /** The API group and version, as in a URL: `/api/v1`, `/apis/apps/v1`. */
+  readonly group: string;
+  /** Further query parameters of list and watch. */
+  readonly query: string;
+  /** True for custom resources, which may not be installed. All others are there in every cluster. */
+  readonly isCustom: boolean;
+}
+
+const core = '/api/v1';
+
+function builtIn(resource: SnapshotResource, group: string): WatchedResource {
+  return { resource, group, query: '', isCustom: false };
+}
+
+function custom(resource: SnapshotResource, group: string): WatchedResource {
+  return { resource, group, query: '', isCustom: true };
+}
+
+/** Everything the relay watches. Its ClusterRole grants get, list and watch on exactly these. */
+export const watchedResources: ReadonlyArray<WatchedResource> = [
+  builtIn('namespaces', core),
+  builtIn('nodes', core),
+  custom('nodepools', '/apis/karpenter.sh/v1'),
+  custom('nodeclaims', '/apis/karpenter.sh/v1'),
+  custom('nodeoverlays', '/apis/karpenter.sh/v1alpha1'),
+  custom('aksnodeclasses', '/apis/karpenter.azure.com/v1beta1'),
+  builtIn('daemonsets', '/apis/apps/v1'),
+  builtIn('replicasets', '/apis/apps/v1'),
+  builtIn('statefulsets', '/apis/apps/v1'),
+  builtIn('jobs', '/apis/batch/v1'),
+  builtIn('poddisruptionbudgets', '/apis/policy/v1'),
+  builtIn('persistentvolumeclaims', core),
+  builtIn('persistentvolumes', core),
+  builtIn('storageclasses', '/apis/storage.k8s.io/v1'),
+  builtIn('csinodes', '/apis/storage.k8s.io/v1'),
+  builtIn('limitranges', core),
+  builtIn('pods', core),
+  // The node-problem-detector's notices. Other objects' events are many and none of ours.
+  { resource: 'events', group: core, query: 'fieldSelector=involvedObject.kind%3DNode', isCustom: false },
+];
