@@ -8,20 +8,11 @@ import { parseResourceId } from './resource-id.ts';
 import type { Disk, Nic, Vm } from './resources.ts';
 import type { Size } from './sizes.ts';
 
-/** A VM that may be created. */
-export interface Admission {
-  readonly vm: Vm;
-}
-
 /** Linux takes at most this many characters for a VM's and a computer's name. */
 const NAME_LENGTH = 64;
 
-/** Checks the PUT of a new VM in the order in which Azure does: shape, size, network, price model, quota, restriction. */
-export function admitVm(
-  cloud: Cloud,
-  at: { readonly group: string; readonly name: string },
-  body: JsonObject,
-): Admission {
+/** The VM that a PUT would create. Throws what Azure would refuse at once: shape, size, zone, quota, restriction, network. */
+export function admitVm(cloud: Cloud, at: { readonly group: string; readonly name: string }, body: JsonObject): Vm {
   if (at.name.length > NAME_LENGTH)
     throw invalidParameter('vmName', `The VM name '${at.name}' is longer than ${NAME_LENGTH} characters.`);
   if (textAt(body, 'location')?.toLowerCase().replaceAll(' ', '') !== cloud.options.region)
@@ -42,29 +33,27 @@ export function admitVm(
   refuseNoRoom(cloud, { size, zone, capacityType });
   const nics = admitNics(cloud, at, body, id);
   return {
-    vm: {
-      name: at.name,
-      group: at.group,
-      id,
-      vmId: drawGuid(cloud.rng('guids')),
-      zone,
-      capacityType,
-      evictionPolicy: textAt(body, 'properties.evictionPolicy') === 'Delete' ? 'Delete' : 'Deallocate',
-      customData: textAt(body, 'properties.osProfile.customData'),
-      createdAt: cloud.clock.now(),
-      nics,
-      disk: diskOf(cloud, at, body, { zone, id }),
-      extensions: new Map(),
-      size: size.name,
-      body,
-      etag: drawGuid(cloud.rng('etags')),
-      provisioningState: 'Creating',
-      powerState: 'starting',
-      failure: null,
-      operation: null,
-      cancel: () => {},
-      notice: null,
-    },
+    name: at.name,
+    group: at.group,
+    id,
+    vmId: drawGuid(cloud.rng('guids')),
+    zone,
+    capacityType,
+    evictionPolicy: textAt(body, 'properties.evictionPolicy') === 'Delete' ? 'Delete' : 'Deallocate',
+    customData: textAt(body, 'properties.osProfile.customData'),
+    createdAt: cloud.clock.now(),
+    nics,
+    disk: diskOf(cloud, at, body, { zone, id }),
+    extensions: new Map(),
+    size: size.name,
+    body,
+    etag: drawGuid(cloud.rng('etags')),
+    provisioningState: 'Creating',
+    powerState: 'starting',
+    failure: null,
+    operation: null,
+    cancel: () => {},
+    notice: null,
   };
 }
 
@@ -101,6 +90,11 @@ function refuseNoRoom(
   const { region } = cloud.options;
   const refusal = quotaRefusal({ size, capacityType }, cloud.counted(), cloud.quota, region);
   if (refusal !== null) throw refusal;
+  if (cloud.restrictions.forbids(size.name, zone))
+    throw new ArmError(409, {
+      code: 'SkuNotAvailable',
+      message: `The requested VM size '${size.name}' is not available for this subscription in location '${region}'.`,
+    });
   const unavailable = cloud.capacity.refusalAtOnce({ size: size.name, zone, capacityType }, region);
   if (unavailable !== null) throw new ArmError(409, unavailable);
 }

@@ -1,59 +1,125 @@
 import { join } from 'node:path';
-import type { CapacityError, Exhaustion } from './capacity.ts';
+import type { Capacity, Exhaustion } from './capacity.ts';
 import { Cloud, groupAndName } from './cloud.ts';
+import { EventGrid, type Delivery } from './event-grid.ts';
+import type { GridEvent } from './event-grid-events.ts';
+import { EventLog } from './event-log.ts';
 import { evictVm } from './eviction.ts';
 import { FaultPlan, type OrderedFault } from './faults.ts';
+import { ImageShelf } from './images.ts';
 import type { Counters } from './ledger.ts';
-import type { AzureOptions, FaultRates, Quota } from './options.ts';
+import type { AzureOptions, EventSubscription, FaultRates, Quota } from './options.ts';
+import { publishEvents } from './publish-events.ts';
 import type { AzureEvent, VmView } from './resources.ts';
+import type { Restriction } from './restrictions.ts';
+import { adminRoutes } from './routes/admin.ts';
+import { catalogRoutes } from './routes/catalog.ts';
+import { clusterRoutes } from './routes/cluster.ts';
 import { computeRoutes } from './routes/compute.ts';
+import { graphRoutes } from './routes/graph.ts';
 import { networkRoutes } from './routes/network.ts';
 import { operationRoutes } from './routes/operations.ts';
-import { startArmServer } from './server.ts';
+import { PriceBook, priceRoutes } from './routes/prices.ts';
+import { startArmServer, type ArmServer } from './server.ts';
 import { readSizes } from './sizes.ts';
+import { letSpotVmsDie } from './spot-life.ts';
 
 /** A running double of Azure. */
 export interface Azure {
-  /** `http://127.0.0.1:PORT`: the `endpoint` of clients. */
+  /** `http://127.0.0.1:PORT`: the `endpoint` of clients, and where prices and the admin surface are. */
   readonly endpoint: string;
   /** Calls the listener for every event from now on, in order; the answer ends it. */
   on(listener: (event: AzureEvent) => void): () => void;
   vms(): ReadonlyArray<VmView>;
   counters(): Counters;
-  /** Evicts a spot VM after a notice. Throws for a name that is no spot VM. */
+  capacity(): ReturnType<Capacity['read']>;
+  quota(): Quota;
+  /** What became of every event for every subscription. */
+  deliveries(): ReadonlyArray<Delivery>;
+  /** Evicts a spot VM of the node resource group after a notice. Throws for a name that is no spot VM. */
   evict(name: string, options: { readonly noticeSeconds: number }): void;
   /** Lets every new VM of a zone fail with `ZonalAllocationFailed`. */
   failZone(zone: string): void;
   /** Lets new VMs fail for lack of capacity. */
   exhaust(exhaustion: Exhaustion): void;
-  /** Ends every exhaustion, zone failure and fault. */
+  /** Withholds a size from the subscription, on the SKU list and at the PUT. */
+  restrict(restriction: Restriction): void;
+  /** Ends every exhaustion, zone failure, restriction and fault. Quota and prices stay. */
   heal(): void;
   setQuota(quota: Quota): void;
   setFaults(faults: FaultRates): void;
+  /** Lets the next requests that match go wrong in a given way. */
   orderFault(fault: OrderedFault): void;
+  /** Micro-USD per hour, in the retail feed from now on. Throws for an unknown size. */
+  setPrice(size: string, capacityType: 'spot' | 'on-demand', microUsdPerHour: number): void;
+  /** Adds a version (`202611.20.0`) to every node image. */
+  publishImage(version: string): void;
+  /** Adds a webhook after its handshake. Throws when the handshake fails. */
+  subscribe(subscription: EventSubscription): Promise<void>;
+  /** Sends an event to every subscription, as Event Grid would. */
+  publish(event: GridEvent): void;
   close(): Promise<void>;
 }
 
-export type { CapacityError };
-
 /**
  * Starts a double of the parts of Azure that Nodewright calls: Azure Resource Manager for VMs, network interfaces and
- * disks, on loopback, in memory. It is a verified fake: test/contract/azure drives it through `@azure/arm-compute` and
- * `@azure/arm-network`, and the cases that do not need a seed can run against a real subscription.
+ * disks, quota, sizes and images, Resource Graph, the retail price feed, and Event Grid's webhooks; on loopback, in
+ * memory. It is a verified fake: test/contract/azure drives it through `@azure/arm-compute` and `@azure/arm-network`,
+ * and the cases that do not steer it run against a real subscription where the environment names one.
  */
 export async function startAzure(options: AzureOptions): Promise<Azure> {
   const folder = options.dataFolder ?? join(import.meta.dirname, 'data');
   const cloud = new Cloud(options, readSizes(folder, options.region));
-  const faults = new FaultPlan(cloud);
-  const arm = [...computeRoutes(cloud), ...networkRoutes(cloud), ...operationRoutes(cloud)];
-  const server = await startArmServer(cloud, { arm, open: [] }, faults);
+  const parts: Parts = {
+    cloud,
+    faults: new FaultPlan(cloud),
+    prices: new PriceBook(cloud),
+    images: new ImageShelf(folder, options.region, options.clock),
+    grid: new EventGrid(options.clock, `/subscriptions/${options.subscriptionId}`),
+    log: new EventLog(options.clock),
+  };
+  cloud.on((event) => {
+    parts.log.append(event);
+  });
+  publishEvents(cloud, parts.grid);
+  letSpotVmsDie(cloud);
+  const routes = {
+    arm: [
+      ...computeRoutes(cloud),
+      ...networkRoutes(cloud),
+      ...operationRoutes(cloud),
+      ...catalogRoutes(cloud, { folder, images: parts.images }),
+      ...clusterRoutes(cloud),
+      ...graphRoutes(cloud),
+    ],
+    open: [...priceRoutes(cloud, parts.prices), ...adminRoutes(() => azure, parts.log)],
+  };
+  const server = await startArmServer(cloud, routes, parts.faults);
+  const azure = faceOf(parts, server);
+  for (const subscription of options.subscriptions) await azure.subscribe(subscription);
+  return azure;
+}
+
+interface Parts {
+  readonly cloud: Cloud;
+  readonly faults: FaultPlan;
+  readonly prices: PriceBook;
+  readonly images: ImageShelf;
+  readonly grid: EventGrid;
+  readonly log: EventLog;
+}
+
+function faceOf({ cloud, faults, prices, images, grid }: Parts, server: ArmServer): Azure {
   return {
     endpoint: `http://127.0.0.1:${server.port}`,
     on: (listener) => cloud.on(listener),
     vms: () => [...cloud.vms.values()].map((vm) => cloud.view(vm)),
     counters: () => cloud.ledger.read(),
+    capacity: () => cloud.capacity.read(),
+    quota: () => cloud.quota,
+    deliveries: () => grid.deliveries(),
     evict: (name, { noticeSeconds }) => {
-      const vm = cloud.vms.get(groupAndName(options.resourceGroup, name));
+      const vm = cloud.vms.get(groupAndName(cloud.options.resourceGroup, name));
       if (vm === undefined) throw new Error(`There is no VM '${name}' to evict.`);
       evictVm(cloud, vm, noticeSeconds);
     },
@@ -63,10 +129,14 @@ export async function startAzure(options: AzureOptions): Promise<Azure> {
     exhaust: (exhaustion) => {
       cloud.capacity.exhaust(exhaustion);
     },
+    restrict: (restriction) => {
+      cloud.restrictions.restrict(restriction);
+    },
     heal: () => {
       cloud.capacity.restore();
+      cloud.restrictions.clear();
       faults.clear();
-      cloud.faults = options.faults;
+      cloud.faults = cloud.options.faults;
     },
     setQuota: (quota) => {
       cloud.quota = quota;
@@ -76,6 +146,16 @@ export async function startAzure(options: AzureOptions): Promise<Azure> {
     },
     orderFault: (fault) => {
       faults.order(fault);
+    },
+    setPrice: (size, capacityType, microUsdPerHour) => {
+      prices.set(size, capacityType, microUsdPerHour);
+    },
+    publishImage: (version) => {
+      images.publish(version);
+    },
+    subscribe: (subscription) => grid.subscribe(subscription),
+    publish: (event) => {
+      grid.publish(event);
     },
     close: () => server.close(),
   };

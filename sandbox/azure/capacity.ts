@@ -50,6 +50,12 @@ export class Capacity {
     return { exhaustions: this.#exhaustions, failedZones: [...this.#failedZones] };
   }
 
+  /** Whether a VM would be refused now. */
+  isFull(placement: Placement): boolean {
+    const failed = placement.zone !== null && this.#failedZones.has(placement.zone);
+    return failed || this.#find(placement, () => true) !== undefined;
+  }
+
   /** The refusal at the time of the PUT, null when there is none. */
   refusalAtOnce(placement: Placement, region: string): ArmErrorBody | null {
     const found = this.#find(placement, (code) => code === 'SkuNotAvailable');

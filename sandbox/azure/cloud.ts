@@ -5,6 +5,7 @@ import { GraphReplica } from './graph-replica.ts';
 import { Ledger } from './ledger.ts';
 import { Operations } from './operations.ts';
 import type { AzureOptions, FaultRates, Quota, Span } from './options.ts';
+import { Restrictions } from './restrictions.ts';
 import type { AzureEvent, Disk, Nic, Vm, VmView } from './resources.ts';
 import { objectAt, textAt } from './json.ts';
 import { renderResourceId } from './resource-id.ts';
@@ -19,6 +20,7 @@ export class Cloud {
   readonly operations: Operations;
   readonly ledger: Ledger;
   readonly capacity = new Capacity();
+  readonly restrictions = new Restrictions();
   readonly graph: GraphReplica;
   /** Keyed by `groupAndName`. */
   readonly vms = new Map<string, Vm>();

@@ -1,6 +1,6 @@
 import { ArmError } from './arm-error.ts';
 import type { Cloud } from './cloud.ts';
-import { renderRefusal } from './server.ts';
+import { renderRefusal } from './refusal.ts';
 import type { ArmResponse } from './router.ts';
 
 /** A fault that was ordered: it hits the next `times` requests that match, before any drawn fault. */

@@ -8,7 +8,7 @@ import {
 import { groupAndName, type Cloud } from './cloud.ts';
 import { drawGuid } from './guid.ts';
 import { canonicalJson, objectAt, textAt, valueAt, type JsonObject } from './json.ts';
-import { admitVm, type Admission } from './admit-vm.ts';
+import { admitVm } from './admit-vm.ts';
 import { recordNic, removeNic, type Written } from './network.ts';
 import { quotaRefusal } from './quota.ts';
 import { recordVm } from './render-vm.ts';
@@ -118,8 +118,7 @@ export function refuseMarkedForDeletion(vm: Vm): void {
   });
 }
 
-function createVm(cloud: Cloud, admission: Admission, body: JsonObject): Written<Vm> {
-  const { vm } = admission;
+function createVm(cloud: Cloud, vm: Vm, body: JsonObject): Written<Vm> {
   cloud.vms.set(groupAndName(vm.group, vm.name), vm);
   for (const { nic } of vm.nics) {
     nic.vmId = vm.id;

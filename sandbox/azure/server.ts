@@ -1,11 +1,12 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { ArmError, renderArmError } from './arm-error.ts';
+import { ArmError } from './arm-error.ts';
 import type { Cloud } from './cloud.ts';
 import { drawGuid } from './guid.ts';
 import { isObject, type JsonObject } from './json.ts';
 import { findRoute, type ArmRequest, type ArmResponse, type Route } from './router.ts';
-import { FaultPlan, type Fault } from './faults.ts';
+import type { FaultPlan } from './faults.ts';
+import { renderRefusal } from './refusal.ts';
 
 /** customData alone may have 87,380 characters; ARM's own limit is 4 MB. */
 const BODY_LIMIT_BYTES = 4 * 2 ** 20;
@@ -151,12 +152,6 @@ async function answerRefusals(cloud: Cloud, answer: () => Promise<ArmResponse>):
   }
 }
 
-/** A refusal as an answer. */
-export function renderRefusal(error: ArmError): ArmResponse {
-  const headers = error.retryAfterSeconds === null ? {} : { 'Retry-After': String(error.retryAfterSeconds) };
-  return { status: error.status, headers, body: renderArmError(error) };
-}
-
 async function readText(message: IncomingMessage): Promise<string> {
   const chunks: Array<Buffer> = [];
   let bytes = 0;
@@ -190,5 +185,3 @@ function write(cloud: Cloud, response: ServerResponse, answer: ArmResponse): voi
   });
   response.end(body);
 }
-
-export type { Fault };

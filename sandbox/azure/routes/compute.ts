@@ -8,7 +8,7 @@ import { page } from '../pages.ts';
 import { renderDisk, renderExtension, renderInstanceView, renderVm } from '../render-vm.ts';
 import type { Vm } from '../resources.ts';
 import { ok, type ArmRequest, type ArmResponse, type Route } from '../router.ts';
-import { accepted, apiVersionOf, written } from './operations.ts';
+import { accepted, ifNoneMatchOf, written } from './operations.ts';
 
 const SUBSCRIPTION = '/subscriptions/{subscription}';
 const GROUP = `${SUBSCRIPTION}/resourceGroups/{group}`;
@@ -178,15 +178,8 @@ function diskRoutes(cloud: Cloud): ReadonlyArray<Route> {
 }
 
 function isInstanceViewAsked(request: ArmRequest): boolean {
-  apiVersionOf(request);
   return (
     request.query.get('$expand')?.toLowerCase().includes('instanceview') === true ||
     request.query.get('statusOnly') === 'true'
   );
-}
-
-/** The header `If-None-Match`, null when it is not there. */
-export function ifNoneMatchOf(request: ArmRequest): string | null {
-  const header = request.headers['if-none-match'];
-  return typeof header === 'string' ? header : null;
 }

@@ -10,8 +10,7 @@ import {
 } from '../node-resource-group.ts';
 import { page } from '../pages.ts';
 import { ok, type ArmRequest, type ArmResponse, type Route } from '../router.ts';
-import { ifNoneMatchOf } from './compute.ts';
-import { accepted, written } from './operations.ts';
+import { accepted, ifNoneMatchOf, written } from './operations.ts';
 
 const SUBSCRIPTION = '/subscriptions/{subscription}';
 const GROUP = `${SUBSCRIPTION}/resourceGroups/{group}`;

@@ -14,6 +14,12 @@ export function apiVersionOf(request: ArmRequest): string {
   return version;
 }
 
+/** The header `If-None-Match`, null when it is not there. */
+export function ifNoneMatchOf(request: ArmRequest): string | null {
+  const header = request.headers['if-none-match'];
+  return typeof header === 'string' ? header : null;
+}
+
 /** The answer to a PUT or PATCH: 201 for something new, 200 for a change, with the operation to follow if there is one. */
 export function written(
   cloud: Cloud,

@@ -3,7 +3,7 @@ import { NetworkManagementClient } from '@azure/arm-network';
 import { azureDefaults, type AzureOptions } from '../../../sandbox/azure/options.ts';
 import { startAzure, type Azure } from '../../../sandbox/azure/azure.ts';
 import { useLoopback } from '../../../sandbox/azure/loopback.ts';
-import { systemClock } from './clocks.ts';
+import { systemClock } from '../../../sandbox/world/clock.ts';
 import { rngFrom } from '../../../sandbox/world/rng.ts';
 
 export const group = azureDefaults.resourceGroup;
@@ -28,6 +28,9 @@ export async function startWithClients(overrides: Partial<AzureOptions>): Promis
   });
   return { azure, compute: computeClient(azure.endpoint), network: networkClient(azure.endpoint) };
 }
+
+/** How often an awaited operation is asked about: as often as the double's latencies deserve. */
+export const promptly = { updateIntervalInMs: 3 } as const;
 
 /** Retries are few and quick, so that a test of a refusal does not wait for them. */
 const quickly = { allowInsecureConnection: true, retryOptions: { maxRetries: 2, retryDelayInMs: 5 } } as const;

@@ -1,0 +1,141 @@
+import type { Clock } from '../world/clock.ts';
+import { renderCloudEvent, renderEventGrid, type GridEvent } from './event-grid-events.ts';
+import { textAt } from './json.ts';
+import type { EventSubscription } from './options.ts';
+
+/** Event Grid's waits between attempts, in seconds; the last one repeats. Learn "Event Grid message delivery and retry". */
+const RETRY_SECONDS = [10, 30, 60, 300, 600, 1_800, 3_600, 10_800, 21_600, 43_200] as const;
+
+/** Event Grid's defaults: at most 30 attempts, at most a day. */
+const MAX_ATTEMPTS = 30;
+const TIME_TO_LIVE_MS = 86_400_000;
+
+/** A subscriber has 30 s to answer. */
+const ANSWER_MS = 30_000;
+
+/** Answers after which a webhook is not asked again. */
+const FINAL_REFUSALS = new Set([400, 401, 403, 413]);
+
+/** What became of one event for one subscription. */
+export interface Delivery {
+  readonly subscription: string;
+  readonly eventId: string;
+  readonly type: string;
+  readonly attempts: number;
+  readonly state: 'pending' | 'delivered' | 'dead-lettered';
+}
+
+/** Delivers events to webhooks as Event Grid does: at least once, in no order, after a handshake. */
+export class EventGrid {
+  readonly #clock: Clock;
+  readonly #topic: string;
+  readonly #subscriptions = new Map<string, EventSubscription>();
+  readonly #deliveries = new Map<string, Delivery>();
+
+  constructor(clock: Clock, topic: string) {
+    this.#clock = clock;
+    this.#topic = topic;
+  }
+
+  /** Adds a subscription once its endpoint has proved that it wants the events. Throws when it does not. */
+  async subscribe(subscription: EventSubscription): Promise<void> {
+    await (subscription.schema === 'EventGrid' ? this.#validate(subscription) : this.#preflight(subscription));
+    this.#subscriptions.set(subscription.name, subscription);
+  }
+
+  unsubscribe(name: string): void {
+    this.#subscriptions.delete(name);
+  }
+
+  /** Sends an event to every subscription. */
+  publish(event: GridEvent): void {
+    for (const subscription of this.#subscriptions.values()) {
+      const key = `${subscription.name}/${event.id}/${event.type}`;
+      const delivery = { subscription: subscription.name, eventId: event.id, type: event.type };
+      this.#deliveries.set(key, { ...delivery, attempts: 0, state: 'pending' });
+      void this.#attempt(key, subscription, event, this.#clock.now());
+    }
+  }
+
+  deliveries(): ReadonlyArray<Delivery> {
+    return [...this.#deliveries.values()];
+  }
+
+  async #attempt(key: string, subscription: EventSubscription, event: GridEvent, since: number): Promise<void> {
+    const delivery = this.#deliveries.get(key);
+    if (delivery === undefined) return;
+    const attempts = delivery.attempts + 1;
+    const status = await this.#post(subscription, event, attempts);
+    if (status >= 200 && status <= 204) {
+      this.#deliveries.set(key, { ...delivery, attempts, state: 'delivered' });
+      return;
+    }
+    const waitMs = (RETRY_SECONDS[attempts - 1] ?? RETRY_SECONDS[RETRY_SECONDS.length - 1] ?? 0) * 1_000;
+    const expired = this.#clock.now() + waitMs - since > TIME_TO_LIVE_MS;
+    if (FINAL_REFUSALS.has(status) || attempts >= MAX_ATTEMPTS || expired) {
+      this.#deliveries.set(key, { ...delivery, attempts, state: 'dead-lettered' });
+      return;
+    }
+    this.#deliveries.set(key, { ...delivery, attempts });
+    this.#clock.after(waitMs, () => {
+      void this.#attempt(key, subscription, event, since);
+    });
+  }
+
+  /** The status of the answer; 0 when there was none. */
+  async #post(subscription: EventSubscription, event: GridEvent, attempt: number): Promise<number> {
+    const cloudEvents = subscription.schema === 'CloudEvents';
+    const body = cloudEvents ? renderCloudEvent(event) : renderEventGrid(event, this.#topic);
+    const type = cloudEvents ? 'application/cloudevents+json; charset=utf-8' : 'application/json; charset=utf-8';
+    const headers = {
+      'Content-Type': type,
+      'aeg-event-type': 'Notification',
+      'aeg-subscription-name': subscription.name.toUpperCase(),
+      'aeg-delivery-count': String(attempt - 1),
+    };
+    try {
+      const answer = await send(subscription.url, { method: 'POST', headers, body: JSON.stringify(body) });
+      return answer.status;
+    } catch {
+      return 0;
+    }
+  }
+
+  async #validate({ name, url }: EventSubscription): Promise<void> {
+    const validationCode = `validate-${name}`;
+    const event = {
+      id: validationCode,
+      type: 'Microsoft.EventGrid.SubscriptionValidationEvent',
+      source: this.#topic,
+      subject: '',
+      at: this.#clock.now(),
+      data: { validationCode, validationUrl: `${url}#validation-by-hand-is-not-doubled` },
+    };
+    const answer = await send(url, {
+      method: 'POST',
+      headers: {
+        'Content-Type': 'application/json; charset=utf-8',
+        'aeg-event-type': 'SubscriptionValidation',
+        'aeg-subscription-name': name.toUpperCase(),
+      },
+      body: JSON.stringify(renderEventGrid(event, this.#topic)),
+    });
+    const echoed = textAt(await answer.json().catch(() => null), 'validationResponse');
+    if (!answer.ok || echoed !== validationCode)
+      throw new Error(`The endpoint of subscription '${name}' did not echo its validation code.`);
+  }
+
+  async #preflight({ name, url }: EventSubscription): Promise<void> {
+    const answer = await send(url, { method: 'OPTIONS', headers: { 'WebHook-Request-Origin': 'eventgrid.azure.net' } });
+    const allowed = answer.headers.get('WebHook-Allowed-Origin');
+    if (allowed !== '*' && allowed !== 'eventgrid.azure.net')
+      throw new Error(`The endpoint of subscription '${name}' did not allow Event Grid's origin.`);
+  }
+}
+
+async function send(
+  url: string,
+  request: { readonly method: string; readonly headers: { [name: string]: string }; readonly body?: string },
+): Promise<Response> {
+  return fetch(url, { ...request, signal: AbortSignal.timeout(ANSWER_MS) });
+}

@@ -1,0 +1,96 @@
+import { resourceNotFound } from '../arm-error.ts';
+import type { Cloud } from '../cloud.ts';
+import { networkIds } from '../node-resource-group.ts';
+import { ok, type Route } from '../router.ts';
+
+const TYPE = 'Microsoft.ContainerService/managedClusters';
+
+/** The managed cluster itself: its description, and the kubeconfig that reaches it. */
+export function clusterRoutes(cloud: Cloud): ReadonlyArray<Route> {
+  const base = `/subscriptions/{subscription}/resourceGroups/{group}/providers/${TYPE}/{name}`;
+  const refuseOther = (group: string, name: string): void => {
+    const { clusterResourceGroup, clusterName } = cloud.options;
+    if (`${group}/${name}`.toLowerCase() !== `${clusterResourceGroup}/${clusterName}`.toLowerCase())
+      throw resourceNotFound(TYPE, name, group);
+  };
+  return [
+    {
+      method: 'GET',
+      pattern: base,
+      answer: (_request, { group = '', name = '' }) => {
+        refuseOther(group, name);
+        return ok(renderCluster(cloud));
+      },
+    },
+    {
+      method: 'POST',
+      pattern: `${base}/listClusterUserCredential`,
+      answer: (_request, { group = '', name = '' }) => {
+        refuseOther(group, name);
+        const value = Buffer.from(cloud.options.kubeconfig).toString('base64');
+        return ok({ kubeconfigs: [{ name: 'clusterUser', value }] });
+      },
+    },
+  ];
+}
+
+function renderCluster(cloud: Cloud): object {
+  const { clusterName, clusterResourceGroup, region, kubernetesVersion, resourceGroup } = cloud.options;
+  const identity = cloud.idOf(
+    'Microsoft.ManagedIdentity/userAssignedIdentities',
+    resourceGroup,
+    `${clusterName}-agentpool`,
+  );
+  return {
+    id: cloud.idOf(TYPE, clusterResourceGroup, clusterName),
+    name: clusterName,
+    type: TYPE,
+    location: region,
+    tags: {},
+    sku: { name: 'Base', tier: 'Standard' },
+    identity: { type: 'SystemAssigned' },
+    properties: {
+      provisioningState: 'Succeeded',
+      powerState: { code: 'Running' },
+      kubernetesVersion,
+      currentKubernetesVersion: kubernetesVersion,
+      dnsPrefix: clusterName,
+      fqdn: `${clusterName}-00000000.hcp.${region}.azmk8s.io`,
+      nodeResourceGroup: resourceGroup,
+      enableRBAC: true,
+      agentPoolProfiles: [
+        {
+          name: 'system',
+          count: 1,
+          vmSize: 'Standard_D4s_v5',
+          mode: 'System',
+          osType: 'Linux',
+          osSKU: 'Ubuntu',
+          orchestratorVersion: kubernetesVersion,
+          provisioningState: 'Succeeded',
+          vnetSubnetID: networkIds(cloud).subnet,
+        },
+      ],
+      networkProfile: {
+        networkPlugin: 'azure',
+        networkPluginMode: 'overlay',
+        networkDataplane: 'cilium',
+        networkPolicy: 'cilium',
+        loadBalancerSku: 'standard',
+        outboundType: 'loadBalancer',
+        podCidr: '10.244.0.0/16',
+        serviceCidr: '10.0.0.0/16',
+        dnsServiceIP: '10.0.0.10',
+      },
+      identityProfile: {
+        kubeletidentity: {
+          resourceId: identity,
+          clientId: '00000000-0000-4000-8000-000000000001',
+          objectId: '00000000-0000-4000-8000-000000000002',
+        },
+      },
+      oidcIssuerProfile: { enabled: true, issuerURL: `https://${region}.oic.prod-aks.azure.com/sandbox/` },
+      securityProfile: { workloadIdentity: { enabled: true } },
+    },
+  };
+}

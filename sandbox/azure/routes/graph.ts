@@ -1,0 +1,128 @@
+import { ArmError } from '../arm-error.ts';
+import type { Cloud } from '../cloud.ts';
+import { textAt, valueAt, type JsonObject } from '../json.ts';
+import { parseCondition, parsePath } from '../query-expression.ts';
+import { ok, type Route } from '../router.ts';
+import type { Size } from '../sizes.ts';
+
+/** Resource Graph answers with at most this many rows at once. */
+const TOP_LIMIT = 1_000;
+
+const EVICTION_RATES = ['0-5', '5-10', '10-15', '15-20', '20+'] as const;
+
+/**
+ * Resource Graph, as far as lists of VMs and network interfaces and the spot tables need it: `where`, `project`,
+ * `order by`, `take`. It shows resources as they were a while ago, when the option says so.
+ */
+export function graphRoutes(cloud: Cloud): ReadonlyArray<Route> {
+  return [
+    {
+      method: 'POST',
+      pattern: '/providers/Microsoft.ResourceGraph/resources',
+      answer: (request) => {
+        const rows = runQuery(cloud, textAt(request.body, 'query') ?? '');
+        const top = Math.min(TOP_LIMIT, numberAt(request.body, 'options.$top') ?? TOP_LIMIT);
+        const start = Number(textAt(request.body, 'options.$skipToken') ?? '0');
+        if (!Number.isInteger(start) || start < 0) throw badQuery('the skip token is not one that a query gave');
+        const data = rows.slice(start, start + top);
+        const more = start + top < rows.length ? { $skipToken: String(start + top) } : {};
+        return ok({
+          totalRecords: rows.length,
+          count: data.length,
+          data,
+          facets: [],
+          resultTruncated: 'false',
+          ...more,
+        });
+      },
+    },
+  ];
+}
+
+function runQuery(cloud: Cloud, query: string): ReadonlyArray<JsonObject> {
+  const [table, ...stages] = splitStages(query);
+  return stages.reduce(runStage, tableOf(cloud, table?.toLowerCase() ?? ''));
+}
+
+function tableOf(cloud: Cloud, table: string): ReadonlyArray<JsonObject> {
+  if (table === 'resources') return cloud.graph.rows();
+  if (table === 'spotresources') return [...cloud.sizes.values()].flatMap((size) => spotRows(cloud, size));
+  if (table === 'healthresources' || table === 'maintenanceresources') return [];
+  throw badQuery(`the table '${table}' is not one that the double has`);
+}
+
+function runStage(rows: ReadonlyArray<JsonObject>, stage: string): ReadonlyArray<JsonObject> {
+  const [, verb = '', rest = ''] = /^(\w+)\s*([\s\S]*)$/.exec(stage) ?? [];
+  switch (verb.toLowerCase()) {
+    case 'where':
+      return rows.filter(parseCondition(rest));
+    case 'project':
+      return rows.map(projection(rest));
+    case 'take':
+    case 'limit':
+      return rows.slice(0, Number(rest));
+    case 'order':
+    case 'sort':
+      return ordered(rows, rest.replace(/^by\s+/i, ''));
+    default:
+      throw badQuery(`the double does not know '${stage}'`);
+  }
+}
+
+function projection(text: string): (row: JsonObject) => JsonObject {
+  const columns = text.split(',').map((part) => {
+    const [left = '', right] = part.split('=').map((side) => side.trim());
+    const read = parsePath(right ?? left);
+    if (read === null) throw badQuery(`the double cannot project '${part.trim()}'`);
+    return { name: right === undefined ? left.replaceAll(/[.[\]']/g, '_') : left, read };
+  });
+  return (row) => Object.fromEntries(columns.map(({ name, read }) => [name, read(row) ?? null]));
+}
+
+function ordered(rows: ReadonlyArray<JsonObject>, text: string): ReadonlyArray<JsonObject> {
+  const [column = '', direction = 'desc'] = text.trim().split(/\s+/);
+  const read = parsePath(column);
+  if (read === null) throw badQuery(`the double cannot order by '${column}'`);
+  const sign = direction.toLowerCase() === 'asc' ? 1 : -1;
+  return rows.toSorted((a, b) => sign * String(read(a)).localeCompare(String(read(b)), 'en'));
+}
+
+/** The trailing eviction rate is not a fact of the sandbox's world: it is drawn from the seed, once per size. */
+function spotRows(cloud: Cloud, size: Size): ReadonlyArray<JsonObject> {
+  if (!size.lowPriorityCapable) return [];
+  const { region } = cloud.options;
+  const rng = cloud.options.rng.split(`eviction-rate/${size.name}`);
+  const common = { location: region, sku: { name: size.name.toLowerCase() } };
+  const rate = {
+    ...common,
+    type: 'microsoft.compute/skuspotevictionrate/location',
+    properties: { evictionRate: EVICTION_RATES[rng.below(EVICTION_RATES.length)] ?? '20+' },
+  };
+  if (size.spotMicroUsd === null) return [rate];
+  const effectiveDate = new Date(cloud.clock.now() - 86_400_000).toISOString();
+  return [
+    rate,
+    {
+      ...common,
+      type: 'microsoft.compute/skuspotpricehistory/ostype/location',
+      kind: 'linux',
+      properties: { osType: 'linux', spotPrices: [{ effectiveDate, priceUSD: size.spotMicroUsd / 1e6 }] },
+    },
+  ];
+}
+
+/** Splits at the bars that are not inside a text. */
+function splitStages(query: string): ReadonlyArray<string> {
+  const parts = query.match(/(?:'[^']*'|"[^"]*"|[^|'"])+/g) ?? [];
+  return parts.map((part) => part.trim()).filter((part) => part !== '');
+}
+
+function numberAt(value: unknown, path: string): number | null {
+  const [section = '', key = ''] = path.split('.');
+  const found = valueAt(valueAt(value, section), key);
+  return typeof found === 'number' ? found : null;
+}
+
+function badQuery(reason: string): ArmError {
+  return new ArmError(400, { code: 'BadRequest', message: `The query could not be run: ${reason}.` });
+}
