@@ -20,7 +20,9 @@ export function launchCandidates(
   const requests = parseAmounts(claim.spec.resources?.requests, 'up');
   const possible = types
     .filter((type) => holds(type, requests))
-    .flatMap((type) => type.offerings.filter((offering) => isAllowed(type, offering, rules)).map((one) => toPlanned(type, one)))
+    .flatMap((type) =>
+      type.offerings.filter((offering) => isAllowed(type, offering, rules)).map((one) => toPlanned(type, one)),
+    )
     .toSorted(byPreference);
   const ids = new Map(possible.map((offering) => [idOf(offering), offering]));
   const first = planned.flatMap((offering) => ids.get(idOf(offering)) ?? []);

@@ -1,4 +1,10 @@
-import type { Affinity, NodeSelectorTerm, PodAffinityTerm, PodSpec, TopologySpreadConstraint } from '../model/manifest.ts';
+import type {
+  Affinity,
+  NodeSelectorTerm,
+  PodAffinityTerm,
+  PodSpec,
+  TopologySpreadConstraint,
+} from '../model/manifest.ts';
 import type { LabelRules } from './label-rule.ts';
 import { hasExpressions, requiredAlternatives, withTerm } from './pod-rules.ts';
 import type { SchedulingPolicy } from './provisioning-input.ts';

@@ -1,10 +1,12 @@
 import type { Cluster, Pod } from '../model/cluster.ts';
-import type { CompiledShape } from './compile-shape.ts';
+import type { Ask, CompiledShape } from './compile-shape.ts';
 import type { ExistingCapacity } from './existing-capacity.ts';
 import { hostPortsOf, portsConflict, type HostPort } from './host-ports.ts';
 import { admitsLabels } from './label-rule.ts';
+import { labelKey } from '../model/labels.ts';
 import { addVector, fitsRow, toVector, type Dimensions } from './resource-table.ts';
 import { untolerated } from './taints.ts';
+import type { Guard } from './topology-guard.ts';
 
 /** Existing capacity while a plan fills it. */
 export interface Bin {
@@ -29,10 +31,17 @@ export function binsOf(
   }));
 }
 
-/** Do taints and labels let pods of the shape onto the bin? */
-export function admitsShape({ capacity }: Bin, shape: CompiledShape): boolean {
-  if (untolerated(shape.tolerations, capacity.taints, false) !== null) return false;
-  return shape.alternatives.some((rules) => admitsLabels(rules, capacity.labels));
+/** Do taints, labels and volumes let the pods onto the bin? */
+export function admitsAsk({ capacity }: Bin, { shape, wishes }: Ask): boolean {
+  if (untolerated(shape.tolerations, capacity.taints, wishes.avoidsSoftTaints) !== null) return false;
+  if (!wishes.alternatives.some((rules) => admitsLabels(rules, capacity.labels))) return false;
+  const { volumes } = shape;
+  return volumes.kind === 'rules' && volumes.alternatives.some((rules) => admitsLabels(rules, capacity.labels));
+}
+
+/** Do the topology rules let the pod onto the bin? */
+export function allowsBin(guard: Guard, { capacity: { labels } }: Bin): boolean {
+  return guard.allowsHost(labels[labelKey.hostname] ?? '') && guard.keys.every((key) => guard.allows(key, labels[key]));
 }
 
 /** Is there room for one more pod of the shape? */

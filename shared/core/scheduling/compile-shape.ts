@@ -1,27 +1,41 @@
-import type { PodShape } from '../model/cluster.ts';
+import type { Cluster, PodShape } from '../model/cluster.ts';
 import type { Toleration } from '../model/manifest.ts';
 import type { Amounts } from '../quantity/quantity.ts';
+import type { AskTerms } from './ask-terms.ts';
+import type { Wishes } from './asks.ts';
 import { at, isOpenKey, offeringsMeeting } from './compile-pool.ts';
 import { hostPortsOf, portsConflict, type HostPort } from './host-ports.ts';
 import type { LabelRules } from './label-rule.ts';
-import { requiredAlternatives } from './pod-rules.ts';
 import { podRequests } from './pod-requests.ts';
 import { COMBO_BITS, type PoolState } from './pool-state.ts';
 import { fitsRow, toVector, type Dimensions } from './resource-table.ts';
 import { untolerated } from './taints.ts';
+import type { Exclusion } from './topology.ts';
+import { volumeRules, type VolumeRules } from './volumes.ts';
 
-/** What pods of one shape ask, read once. */
+/** What pods of one shape are, read once. */
 export interface CompiledShape {
   readonly index: number;
   readonly shape: PodShape;
   readonly amounts: Amounts;
   readonly requests: Float64Array;
   readonly tolerations: ReadonlyArray<Toleration>;
-  readonly alternatives: ReadonlyArray<LabelRules>;
   readonly ports: ReadonlyArray<HostPort>;
+  readonly volumes: VolumeRules;
 }
 
-/** One way in which a shape can be on new nodes of a pool. */
+/** What pods of a shape ask at one level of relaxation. */
+export interface Ask {
+  readonly shape: CompiledShape;
+  readonly wishes: Wishes;
+  readonly terms: AskTerms;
+  /** Anti-affinity of others that these pods must heed. */
+  readonly exclusions: ReadonlyArray<Exclusion>;
+  /** Topology keys that a claim must have settled once such a pod is on it, hostname aside. */
+  readonly settled: ReadonlyArray<string>;
+}
+
+/** One way in which an ask can be met on new nodes of a pool. */
 export interface PoolOption {
   /** Per type: the offerings that hold one pod of the shape and meet its rules. */
   readonly offered: Int32Array;
@@ -29,7 +43,7 @@ export interface PoolOption {
   readonly open: LabelRules;
 }
 
-export function compileShape(index: number, shape: PodShape, dimensions: Dimensions): CompiledShape {
+export function compileShape(cluster: Cluster, index: number, shape: PodShape, dimensions: Dimensions): CompiledShape {
   const amounts = podRequests(shape.spec);
   return {
     index,
@@ -37,35 +51,46 @@ export function compileShape(index: number, shape: PodShape, dimensions: Dimensi
     amounts,
     requests: toVector(dimensions, amounts),
     tolerations: shape.spec.tolerations ?? [],
-    alternatives: requiredAlternatives(shape.spec),
     ports: hostPortsOf(shape.spec),
+    volumes: volumeRules(cluster, shape),
   };
 }
 
-/** How a shape can be on new nodes of a pool; empty when it cannot. Alternatives that leave no label open are one option. */
-export function optionsOn(state: PoolState, shape: CompiledShape): ReadonlyArray<PoolOption> {
-  if (untolerated(shape.tolerations, state.pool.taints, false) !== null) return [];
-  const base = withoutDaemonPorts(state, shape);
+/** How an ask can be met on new nodes of a pool; empty when it cannot. Alternatives that leave no label open are one option. */
+export function optionsOn(state: PoolState, ask: Ask): ReadonlyArray<PoolOption> {
+  const { shape, wishes } = ask;
+  if (untolerated(shape.tolerations, state.pool.taints, wishes.avoidsSoftTaints) !== null) return [];
+  const base = withinVolumes(state, shape, withoutDaemonPorts(state, shape));
   const settled = new Int32Array(base.length);
   const options: Array<PoolOption> = [];
-  for (const rules of shape.alternatives) {
+  for (const rules of wishes.alternatives) {
     const offered = holdingOne(state, shape, offeringsMeeting(state.pool, rules, base));
     const open = new Map([...rules].filter(([key]) => isOpenKey(state.pool, key)));
     if (open.size > 0) options.push({ offered, open });
-    else offered.forEach((mask, type) => (settled[type] = at(settled, type) | mask));
+    else addMasks(settled, offered);
   }
   return [{ offered: settled, open: new Map() }, ...options].filter(({ offered }) =>
     offered.some((mask) => mask !== 0),
   );
 }
 
+function withinVolumes(state: PoolState, { volumes }: CompiledShape, base: Int32Array): Int32Array {
+  const any = new Int32Array(base.length);
+  if (volumes.kind === 'problem') return any;
+  for (const rules of volumes.alternatives) addMasks(any, offeringsMeeting(state.pool, rules, base));
+  return any;
+}
+
 function withoutDaemonPorts(state: PoolState, { ports }: CompiledShape): Int32Array {
   const base = Int32Array.from(state.pool.offered);
   for (const { ports: taken, offered } of state.daemonPorts) {
-    if (!portsConflict(ports, taken)) continue;
-    offered.forEach((mask, type) => (base[type] = at(base, type) & ~mask));
+    if (portsConflict(ports, taken)) offered.forEach((mask, type) => (base[type] = at(base, type) & ~mask));
   }
   return base;
+}
+
+function addMasks(total: Int32Array, more: Int32Array): void {
+  more.forEach((mask, type) => (total[type] = at(total, type) | mask));
 }
 
 function holdingOne(state: PoolState, { requests }: CompiledShape, offered: Int32Array): Int32Array {

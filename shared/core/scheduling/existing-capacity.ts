@@ -69,6 +69,19 @@ export function isLeaving({ node, claim }: Machine): boolean {
   );
 }
 
+/** Labels and present taints of every node, those that are leaving included, by the node's name. */
+export function machineLabels(
+  input: ProvisioningInput,
+): ReadonlyMap<string, Pick<ExistingCapacity, 'labels' | 'taints'>> {
+  const machines = machinesOf(input.cluster).filter(({ node }) => node !== null);
+  return new Map(
+    machines.map((machine) => [
+      machine.node?.metadata.name ?? '',
+      { labels: labelsOf(machine, input), taints: presentTaintsOf(machine) },
+    ]),
+  );
+}
+
 interface Usage {
   readonly requests: Map<string, number>;
   readonly daemons: Set<string>;

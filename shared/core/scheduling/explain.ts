@@ -1,11 +1,11 @@
 import type { Refusal } from '../plan/plan.ts';
 import { at, offeringsMeeting } from './compile-pool.ts';
-import { optionsOn, type CompiledShape } from './compile-shape.ts';
+import type { CompiledShape } from './compile-shape.ts';
 import { byCodeUnit, toExpressions, type LabelRules } from './label-rule.ts';
 import { unusableReason, type PoolState } from './pool-state.ts';
 import { renderTaint, untolerated } from './taints.ts';
 import { unsupportedFeature } from './unsupported.ts';
-import type { Workspace } from './workspace.ts';
+import { optionsFor, type Workspace } from './workspace.ts';
 
 /** For a pod that was left: per NodePool the first rule that ruled it out, and what would let it in. */
 export function explainLeft(workspace: Workspace, shape: CompiledShape): ReadonlyArray<Refusal> {
@@ -13,6 +13,9 @@ export function explainLeft(workspace: Workspace, shape: CompiledShape): Readonl
   if (feature !== null) {
     const fix = 'remove it from the pod, or give the pod a node by other means';
     return [{ nodePool: null, rule: 'unsupported', detail: `the pod uses ${feature}, which is not planned for`, fix }];
+  }
+  if (shape.volumes.kind === 'problem') {
+    return [{ nodePool: null, rule: 'volume', detail: shape.volumes.detail, fix: shape.volumes.fix }];
   }
   const { nodePools } = workspace.input.cluster;
   if (nodePools.length === 0) {
@@ -45,9 +48,10 @@ function refusalOf(state: PoolState, shape: CompiledShape, workspace: Workspace)
     const detail = 'no available instance type meets the requirements of the NodePool';
     return { nodePool, rule: 'no-instance-type', detail, fix: 'widen the requirements of the NodePool' };
   }
-  const key = unmetKey(state, shape.alternatives);
+  const ask = workspace.asks.get(shape.index)?.at(-1);
+  const key = unmetKey(state, ask?.wishes.alternatives ?? []);
   if (key !== null) return { nodePool, rule: 'requirements', ...key };
-  if (optionsOn(state, shape).length === 0) return refuseSize(state, shape, workspace);
+  if (ask === undefined || optionsFor(workspace, state, ask).length === 0) return refuseSize(state, shape, workspace);
   const detail = `no size that holds the pod is within the limits left: ${renderLimits(state)}`;
   return { nodePool, rule: 'limits', detail, fix: 'raise spec.limits of the NodePool' };
 }

@@ -1,10 +1,14 @@
 import type { Pod } from '../model/cluster.ts';
+import { labelKey } from '../model/labels.ts';
 import { at } from './compile-pool.ts';
-import { fittingBits, type CompiledShape, type PoolOption } from './compile-shape.ts';
+import { fittingBits, type Ask, type CompiledShape, type PoolOption } from './compile-shape.ts';
 import { portsConflict, type HostPort } from './host-ports.ts';
-import { intersect, isEmpty, type LabelRule, type LabelRules } from './label-rule.ts';
+import { intersect, isEmpty, oneOf, type LabelRule, type LabelRules } from './label-rule.ts';
+import { keySourceOf, restrictTo, type KeySource } from './key-source.ts';
+import { meetsMinValues } from './min-values.ts';
 import { bookCapacity, COMBO_BITS, withinLimits, type PoolState } from './pool-state.ts';
 import { addVector } from './resource-table.ts';
+import type { Guard } from './topology-guard.ts';
 
 /** One offering of one size of a pool. */
 export interface Cell {
@@ -25,6 +29,8 @@ export interface OpenClaim {
   readonly ports: Array<HostPort>;
   /** The cheapest it can be; what limits count. Null while it has no pod. */
   cell: Cell | null;
+  /** True once minValues of the pool were waived for it. */
+  minValuesRelaxed: boolean;
 }
 
 /** How one more pod would join a claim. */
@@ -36,34 +42,54 @@ export interface Joining {
   readonly added: number;
 }
 
+/** A pod that wants to join, and what the topology allows it. */
+export interface Applicant {
+  readonly ask: Ask;
+  readonly guard: Guard;
+}
+
 /** A claim of the pool that holds nothing yet. */
-export function emptyClaim(state: PoolState, width: number): OpenClaim {
+export function emptyClaim(state: PoolState, width: number, minValuesRelaxed: boolean): OpenClaim {
   const offered = Int32Array.from(state.pool.offered);
-  return { state, offered, open: new Map(), load: new Float64Array(width), pods: [], ports: [], cell: null };
+  const load = new Float64Array(width);
+  return { state, offered, open: new Map(), load, pods: [], ports: [], cell: null, minValuesRelaxed };
 }
 
 /** The cheapest way for a pod to join the claim, or null. */
-export function joiningOf(claim: OpenClaim, shape: CompiledShape, options: ReadonlyArray<PoolOption>): Joining | null {
-  if (portsConflict(claim.ports, shape.ports)) return null;
+export function joiningOf(claim: OpenClaim, applicant: Applicant, options: ReadonlyArray<PoolOption>): Joining | null {
+  const { shape } = applicant.ask;
+  if (options.length === 0 || portsConflict(claim.ports, shape.ports) || !applicant.guard.allowsHost(claim))
+    return null;
   let best: Joining | null = null;
   for (const option of options) {
-    const open = narrowOpen(claim, option.open);
-    if (open === null) continue;
-    const offered = remainingOfferings(claim, shape, option);
-    const cell = cheapestCell(claim, offered);
-    if (cell === null) continue;
-    const joining = { claim, offered, open, cell, added: cell.price - (claim.cell?.price ?? 0) };
-    if (best === null || isCheaper(cell, best.cell)) best = joining;
+    const joining = joiningBy(claim, applicant, option);
+    if (joining !== null && (best === null || isCheaper(joining.cell, best.cell))) best = joining;
   }
   return best;
 }
 
+function joiningBy(claim: OpenClaim, { ask, guard }: Applicant, option: PoolOption): Joining | null {
+  const narrowed = narrowOpen(claim, option.open);
+  if (narrowed === null) return null;
+  const offered = remainingOfferings(claim, ask.shape, option);
+  const open = settleOpen(claim, narrowed, guard, ask.settled);
+  if (open === null) return null;
+  for (const key of guard.keys) {
+    restrictTo(offered, sourceFor(claim.state, key), (value) => guard.allows(key, value));
+  }
+  const cell = cheapestCell(claim, offered, guard);
+  if (cell === null) return null;
+  for (const key of ask.settled) settle(claim.state, offered, key, cell);
+  if (!claim.minValuesRelaxed && !meetsMinValues(claim.state, offered, instead(claim))) return null;
+  return { claim, offered, open, cell, added: cell.price - (claim.cell?.price ?? 0) };
+}
+
 /** Puts the pod there. */
 export function join({ claim, offered, open, cell }: Joining, shape: CompiledShape, pod: Pod): void {
-  const capacityOf = (chosen: Cell) =>
-    claim.state.pool.catalog.types[chosen.type]?.capacity ?? new Map<string, number>();
-  if (claim.cell !== null) bookCapacity(claim.state.remaining, capacityOf(claim.cell), -1);
-  bookCapacity(claim.state.remaining, capacityOf(cell), 1);
+  const { remaining, pool } = claim.state;
+  const capacityOf = (chosen: Cell) => pool.catalog.types[chosen.type]?.capacity ?? new Map<string, number>();
+  if (claim.cell !== null) bookCapacity(remaining, capacityOf(claim.cell), -1);
+  bookCapacity(remaining, capacityOf(cell), 1);
   claim.offered = offered;
   claim.open = open;
   claim.cell = cell;
@@ -75,6 +101,42 @@ export function join({ claim, offered, open, cell }: Joining, shape: CompiledSha
 /** Offerings not shunned come first, then the price decides; the types' order breaks ties. */
 export function isCheaper(a: Cell, b: Cell): boolean {
   return a.shunned === b.shunned ? a.price < b.price : !a.shunned;
+}
+
+/** The value that a claim has for a key once it is settled; null when its node will have no such label. */
+export function settledValue({ state, open, cell }: OpenClaim, key: string): string | null {
+  if (cell === null || key === labelKey.hostname) return null;
+  const source = sourceFor(state, key);
+  if (source.kind === 'open') return [...(open.get(key)?.values ?? [])][0] ?? null;
+  return valueAt(source, cell) ?? null;
+}
+
+function sourceFor(state: PoolState, key: string): KeySource {
+  const source = state.keySources.get(key) ?? keySourceOf(state.pool, key);
+  state.keySources.set(key, source);
+  return source;
+}
+
+function valueAt(source: KeySource, { type, bit }: Cell): string | undefined {
+  switch (source.kind) {
+    case 'offering':
+      return source.values[bit];
+    case 'type':
+      return source.values[type];
+    case 'pool':
+      return source.value;
+    case 'open':
+      return undefined;
+    default:
+      return source satisfies never;
+  }
+}
+
+function settle(state: PoolState, offered: Int32Array, key: string, cell: Cell): void {
+  const source = sourceFor(state, key);
+  if (source.kind === 'open') return;
+  const wanted = valueAt(source, cell);
+  restrictTo(offered, source, (value) => value === wanted);
 }
 
 function narrowOpen(claim: OpenClaim, more: LabelRules): LabelRules | null {
@@ -89,6 +151,26 @@ function narrowOpen(claim: OpenClaim, more: LabelRules): LabelRules | null {
   return open;
 }
 
+/** Open labels that topology looks at get one value now: the first that is allowed. */
+function settleOpen(
+  { state }: OpenClaim,
+  open: LabelRules,
+  guard: Guard,
+  settled: ReadonlyArray<string>,
+): LabelRules | null {
+  const keys = [...new Set([...guard.keys, ...settled])].filter((key) => sourceFor(state, key).kind === 'open');
+  if (keys.length === 0) return open;
+  const narrowed = new Map(open);
+  for (const key of keys) {
+    const rule = open.get(key) ?? state.pool.rules.get(key);
+    const values = rule === undefined || rule.complement ? [] : [...rule.values].toSorted();
+    const value = values.find((one) => guard.allows(key, one));
+    if (value === undefined) return null;
+    narrowed.set(key, oneOf([value]));
+  }
+  return narrowed;
+}
+
 function remainingOfferings(claim: OpenClaim, { requests }: CompiledShape, option: PoolOption): Int32Array {
   const offered = new Int32Array(claim.offered.length);
   const { state, load } = claim;
@@ -99,28 +181,46 @@ function remainingOfferings(claim: OpenClaim, { requests }: CompiledShape, optio
   return offered;
 }
 
-/** Among offerings the pool's limits allow. Null when there is none. */
-export function cheapestCell({ state, cell: current }: OpenClaim, offered: Int32Array): Cell | null {
-  const { pool, remaining } = state;
-  const instead = current === null ? null : (pool.catalog.types[current.type]?.capacity ?? null);
+function instead({ cell, state }: OpenClaim) {
+  return cell === null ? null : (state.pool.catalog.types[cell.type]?.capacity ?? null);
+}
+
+/** Among offerings the pool's limits allow; where prices are equal, in the least crowded domain. Null: there is none. */
+function cheapestCell(claim: OpenClaim, offered: Int32Array, guard: Guard): Cell | null {
+  const { pool, remaining } = claim.state;
+  const current = instead(claim);
   let best: Cell | null = null;
   for (const type of pool.order) {
     const shunned = pool.shunned[type] === 1;
     if (best !== null && (best.shunned !== shunned || at(pool.lowestPrice, type) >= best.price)) break;
-    const { capacity, prices } = pool.catalog.types[type] ?? { capacity: new Map(), prices: new Float64Array() };
-    if (at(offered, type) === 0 || !withinLimits(remaining, capacity, instead)) continue;
-    const bit = cheapestBit(prices, at(offered, type));
-    const price = at(prices, bit);
+    const compiled = pool.catalog.types[type];
+    if (compiled === undefined || at(offered, type) === 0) continue;
+    if (!withinLimits(remaining, compiled.capacity, current)) continue;
+    const bit = cheapestBit(compiled.prices, at(offered, type), crowdingOf(claim.state, guard));
+    const price = at(compiled.prices, bit);
     if (best === null || price < best.price) best = { type, bit, price, shunned };
   }
   return best;
 }
 
-/** The lowest bit wins a tie: combos are in order of preference. */
-function cheapestBit(prices: Float64Array, mask: number): number {
+type Crowding = (bit: number) => number;
+
+function crowdingOf(state: PoolState, guard: Guard): Crowding {
+  const sources = guard.keys.map((key) => ({ key, source: sourceFor(state, key) }));
+  return (bit) =>
+    sources.reduce(
+      (sum, { key, source }) => (source.kind === 'offering' ? sum + guard.crowding(key, source.values[bit]) : sum),
+      0,
+    );
+}
+
+/** The lowest bit wins what is still a tie: combos are in order of preference. */
+function cheapestBit(prices: Float64Array, mask: number, crowding: Crowding): number {
   let best = -1;
   for (let bit = 0; bit < COMBO_BITS; bit++) {
-    if ((mask >> bit) & 1 && (best === -1 || at(prices, bit) < at(prices, best))) best = bit;
+    if (((mask >> bit) & 1) === 0) continue;
+    const better = best === -1 || at(prices, bit) < at(prices, best);
+    if (better || (at(prices, bit) === at(prices, best) && crowding(bit) < crowding(best))) best = bit;
   }
   return best;
 }

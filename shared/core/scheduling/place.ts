@@ -1,55 +1,113 @@
 import type { Pod } from '../model/cluster.ts';
-import { admitsShape, fill, hasRoom } from './bins.ts';
-import type { CompiledShape } from './compile-shape.ts';
-import { emptyClaim, isCheaper, join, joiningOf, type Joining } from './open-claim.ts';
+import { admitsAsk, allowsBin, fill, hasRoom, type Bin } from './bins.ts';
+import { offeringsMeeting, isOpenKey, at } from './compile-pool.ts';
+import type { Ask } from './compile-shape.ts';
+import { emptyClaim, isCheaper, join, joiningOf, settledValue } from './open-claim.ts';
+import type { Applicant, Joining, OpenClaim } from './open-claim.ts';
+import { untolerated } from './taints.ts';
+import { recordOnClaim, recordOnNode, type NodeFilter } from './topology.ts';
+import { guardOf, UNGUARDED, type ClaimShare, type Guard } from './topology-guard.ts';
 import { optionsFor, type Workspace } from './workspace.ts';
 
-/** Puts the pod on existing capacity, on a claim of this plan or on a new one; false when nothing can hold it. */
-export function place(workspace: Workspace, shape: CompiledShape, pod: Pod): boolean {
-  return placeOnExisting(workspace, shape, pod) || placeOnClaim(workspace, shape, pod);
+/**
+ * Puts the pod on existing capacity, on a claim of this plan or on a new one; false when nothing can hold it. Preferences
+ * are given up one by one, as far as needed.
+ */
+export function place(workspace: Workspace, asks: ReadonlyArray<Ask>, pod: Pod): boolean {
+  return asks.some((ask) => {
+    const applicant = { ask, guard: guardFor(ask) };
+    return placeOnExisting(workspace, applicant, pod) || placeOnClaim(workspace, applicant, pod);
+  });
+}
+
+/** The guard that the topology rules make for the ask as things stand. */
+export function guardFor({ terms, exclusions }: Ask): Guard {
+  const free = terms.spread.length + terms.affinity.length + terms.antiAffinity.length + exclusions.length === 0;
+  return free ? UNGUARDED : guardOf(terms, exclusions, claimShare);
 }
 
 /** The first bin in order that takes the pod. */
-export function placeOnExisting(workspace: Workspace, shape: CompiledShape, pod: Pod): boolean {
-  const bin = workspace.bins.find((candidate) => hasRoom(candidate, shape) && admitsShape(candidate, shape));
+function placeOnExisting(workspace: Workspace, { ask, guard }: Applicant, pod: Pod): boolean {
+  const bin = workspace.bins.find(
+    (candidate) => hasRoom(candidate, ask.shape) && admitsAsk(candidate, ask) && allowsBin(guard, candidate),
+  );
   if (bin === undefined) return false;
-  fill(bin, shape, pod);
+  putOnBin(workspace, bin, ask, pod);
   return true;
+}
+
+/** Puts the pod there, whatever the rules say. */
+export function putOnBin(workspace: Workspace, bin: Bin, { shape }: Ask, pod: Pod): void {
+  fill(bin, shape, pod);
+  recordOnNode(workspace.topology, shape.index, bin.capacity, 1);
 }
 
 /** What adds least to the price; a claim that is open wins over a new one of the same added price. */
-function placeOnClaim(workspace: Workspace, shape: CompiledShape, pod: Pod): boolean {
-  const chosen = bestJoining(workspace, shape) ?? null;
-  const opening = bestOpening(workspace, shape);
-  const better = chosen === null || (opening !== null && isClearlyCheaper(opening, chosen)) ? opening : chosen;
-  if (better === null) return false;
-  if (better === opening) workspace.claims.push(better.claim);
-  join(better, shape, pod);
+function placeOnClaim(workspace: Workspace, applicant: Applicant, pod: Pod): boolean {
+  const joining = bestJoining(workspace, applicant);
+  const opening = bestOpening(workspace, applicant, false) ?? openingAtLeast(workspace, applicant, joining);
+  const chosen = joining === null || (opening !== null && addsLess(opening, joining)) ? opening : joining;
+  if (chosen === null) return false;
+  if (chosen === opening) workspace.claims.push(chosen.claim);
+  join(chosen, applicant.ask.shape, pod);
+  const { claim } = chosen;
+  recordOnClaim(workspace.topology, pod.shape, claim, (key) => settledValue(claim, key));
   return true;
 }
 
-function bestJoining(workspace: Workspace, shape: CompiledShape): Joining | null {
+function bestJoining(workspace: Workspace, applicant: Applicant): Joining | null {
   let best: Joining | null = null;
   for (const claim of workspace.claims) {
-    const joining = joiningOf(claim, shape, optionsFor(workspace, claim.state, shape));
-    if (joining !== null && (best === null || isClearlyCheaper(joining, best))) best = joining;
+    const joining = joiningOf(claim, applicant, optionsFor(workspace, claim.state, applicant.ask));
+    if (joining !== null && (best === null || addsLess(joining, best))) best = joining;
   }
   return best;
 }
 
 /** On the heaviest pools that can take the pod, the cheapest. */
-function bestOpening(workspace: Workspace, shape: CompiledShape): Joining | null {
+function bestOpening(workspace: Workspace, applicant: Applicant, minValuesRelaxed: boolean): Joining | null {
   let best: Joining | null = null;
   for (const state of workspace.pools) {
     if (best !== null && best.claim.state.pool.weight > state.pool.weight) break;
-    const options = optionsFor(workspace, state, shape);
+    const options = optionsFor(workspace, state, applicant.ask);
     if (options.length === 0) continue;
-    const joining = joiningOf(emptyClaim(state, workspace.dimensions.names.length), shape, options);
+    const claim = emptyClaim(state, workspace.dimensions.names.length, minValuesRelaxed);
+    const joining = joiningOf(claim, applicant, options);
     if (joining !== null && (best === null || isCheaper(joining.cell, best.cell))) best = joining;
   }
   return best;
 }
 
-function isClearlyCheaper(a: Joining, b: Joining): boolean {
+/** With minValues waived, when the policy allows it and nothing else took the pod. */
+function openingAtLeast(workspace: Workspace, applicant: Applicant, joining: Joining | null): Joining | null {
+  if (joining !== null || workspace.input.policy.minValuesPolicy === 'Strict') return null;
+  return bestOpening(workspace, applicant, true);
+}
+
+function addsLess(a: Joining, b: Joining): boolean {
   return a.cell.shunned === b.cell.shunned ? a.added < b.added : !a.cell.shunned;
+}
+
+const claimShare: ClaimShare = (host, key, filter) => {
+  const claim = host as OpenClaim;
+  return { domain: settledValue(claim, key), ...passing(claim, filter) };
+};
+
+/** Would the filter look at the node that the claim becomes: for certain, or with some of its offerings? */
+function passing(
+  { state: { pool }, offered, open }: OpenClaim,
+  { alternatives, tolerations }: NodeFilter,
+): { readonly certain: boolean; readonly possible: boolean } {
+  if (tolerations !== null && untolerated(tolerations, pool.taints, false) !== null) {
+    return { certain: false, possible: false };
+  }
+  if (alternatives === null) return { certain: true, possible: true };
+  const met = new Int32Array(offered.length);
+  let certain = true;
+  for (const rules of alternatives) {
+    offeringsMeeting(pool, rules, offered).forEach((mask, type) => (met[type] = at(met, type) | mask));
+    if ([...rules.keys()].some((key) => isOpenKey(pool, key) || open.has(key))) certain = false;
+  }
+  certain &&= met.every((mask, type) => mask === offered[type]);
+  return { certain, possible: met.some((mask) => mask !== 0) };
 }

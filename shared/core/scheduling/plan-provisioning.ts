@@ -1,12 +1,11 @@
 import type { Pod } from '../model/cluster.ts';
 import type { LeftPod, Nomination, Plan, PodReference } from '../plan/plan.ts';
 import { microUsdPerHour, type Instant } from '../quantity/units.ts';
-import { fill } from './bins.ts';
 import type { CompiledShape } from './compile-shape.ts';
 import { explainLeft } from './explain.ts';
 import { byCodeUnit } from './label-rule.ts';
 import { pendingPods } from './pending-pods.ts';
-import { place } from './place.ts';
+import { place, putOnBin } from './place.ts';
 import type { ProvisioningInput } from './provisioning-input.ts';
 import { podName, renderClaim } from './render-claim.ts';
 import { unsupportedFeature } from './unsupported.ts';
@@ -20,23 +19,39 @@ export function planProvisioning(input: ProvisioningInput, _now: Instant): Plan 
   const pods = pendingPods(input.cluster, input.inFlight);
   const workspace = workspaceFor(input, pods);
   const open = pods.filter((pod) => !keepPromise(workspace, pod)).toSorted(largestFirst(workspace));
-  const left = open.filter((pod) => {
-    const shape = workspace.shapes.get(pod.shape);
-    return shape === undefined || unsupportedFeature(shape.shape.spec) !== null || !place(workspace, shape, pod);
-  });
-  return toPlan(workspace, left);
+  return toPlan(workspace, placeAll(workspace, open));
+}
+
+/** Pods whose rules look at other pods may have to wait for these: a chain of affinities longer than this is not followed. */
+const MAX_ROUNDS = 50;
+
+/** Places pods in order, again and again while that gets any further; answers what is left. */
+function placeAll(workspace: Workspace, pods: ReadonlyArray<Pod>): ReadonlyArray<Pod> {
+  let left = pods;
+  for (let round = 0; round < MAX_ROUNDS; round++) {
+    const still = left.filter((pod) => !tryPlacing(workspace, pod));
+    if (still.length === left.length) break;
+    left = still;
+  }
+  return left;
+}
+
+function tryPlacing(workspace: Workspace, pod: Pod): boolean {
+  const shape = workspace.shapes.get(pod.shape);
+  if (shape === undefined || unsupportedFeature(shape.shape.spec) !== null) return false;
+  return place(workspace, workspace.asks.get(pod.shape) ?? [], pod);
 }
 
 /** A pod that an earlier plan gave a place keeps it, so that plans made while nodes start do not chase each other. */
 function keepPromise(workspace: Workspace, pod: Pod): boolean {
-  const shape = workspace.shapes.get(pod.shape);
+  const ask = workspace.asks.get(pod.shape)?.at(-1);
   const bin = workspace.bins.find(
     ({ capacity }) =>
       (pod.nominatedNodeName !== null && capacity.name === pod.nominatedNodeName) ||
       (capacity.claim !== null && workspace.input.inFlight.get(capacity.claim)?.pods.includes(pod.uid) === true),
   );
-  if (bin === undefined || shape === undefined) return false;
-  fill(bin, shape, pod);
+  if (bin === undefined || ask === undefined) return false;
+  putOnBin(workspace, bin, ask, pod);
   return true;
 }
 

@@ -5,6 +5,7 @@ import { compileCatalog, type CompiledCatalog } from './compile-types.ts';
 import { at, byWeight, compilePool, offeringsMeeting, type CompiledPool } from './compile-pool.ts';
 import type { Daemon } from './daemons.ts';
 import type { ExistingCapacity } from './existing-capacity.ts';
+import type { KeySource } from './key-source.ts';
 import { hostPortsOf, type HostPort } from './host-ports.ts';
 import type { ProvisioningInput } from './provisioning-input.ts';
 import { addVector, toVector, type Dimensions } from './resource-table.ts';
@@ -26,6 +27,8 @@ export interface PoolState {
   readonly daemons: ReadonlyArray<{ readonly daemon: Daemon; readonly offered: Int32Array }>;
   /** Per limited resource, `nodes` included: limit less use; negative when over. Changed by placing. */
   readonly remaining: Map<string, number>;
+  /** What decides the labels that topology looks at, found on demand. */
+  readonly keySources: Map<string, KeySource>;
 }
 
 /** Why a pool is not looked at, or null. */
@@ -75,6 +78,7 @@ function toState(
     daemonPorts,
     daemons: running,
     remaining: remainingLimits(pool, existing),
+    keySources: new Map(),
   };
 }
 

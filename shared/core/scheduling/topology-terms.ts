@@ -14,7 +14,8 @@ export interface PodSet {
 /** The pods that a spread constraint of `shape` counts. */
 export function spreadPods(shape: PodShape, constraint: TopologySpreadConstraint): PodSet {
   const { labelSelector, matchLabelKeys } = constraint;
-  const selector = labelSelector === undefined ? null : withLabelKeys(labelSelector, shape.labels, matchLabelKeys, 'In');
+  const selector =
+    labelSelector === undefined ? null : withLabelKeys(labelSelector, shape.labels, matchLabelKeys, 'In');
   return { namespaces: [shape.namespace], namespaceSelector: null, selectors: [selector] };
 }
 

@@ -1,13 +1,19 @@
 import type { Pod } from '../model/cluster.ts';
+import { addExclusions, toTerms } from './ask-terms.ts';
+import { wishesOf } from './asks.ts';
 import { binsOf, type Bin } from './bins.ts';
-import { compileShape, optionsOn, type CompiledShape, type PoolOption } from './compile-shape.ts';
+import { compileShape, optionsOn, type Ask, type CompiledShape, type PoolOption } from './compile-shape.ts';
 import { daemonsOf } from './daemons.ts';
-import { existingCapacity } from './existing-capacity.ts';
+import { existingCapacity, machineLabels, type ExistingCapacity } from './existing-capacity.ts';
+import { domainsOn } from './key-source.ts';
 import type { OpenClaim } from './open-claim.ts';
 import { podRequests } from './pod-requests.ts';
 import { poolStates, type PoolState } from './pool-state.ts';
 import type { ProvisioningInput } from './provisioning-input.ts';
 import { dimensionsOf, type Dimensions } from './resource-table.ts';
+import { untolerated } from './taints.ts';
+import { countersFor, emptyTopology, exclusionsFor, passesFilter, recordOnNode, settledKeys } from './topology.ts';
+import type { NodeFilter, Topology } from './topology.ts';
 
 /** One plan in the making: what was read once, and what placing changes. */
 export interface Workspace {
@@ -15,12 +21,15 @@ export interface Workspace {
   readonly dimensions: Dimensions;
   readonly pools: ReadonlyArray<PoolState>;
   readonly bins: ReadonlyArray<Bin>;
+  readonly topology: Topology;
   /** In the order in which they were opened. */
   readonly claims: Array<OpenClaim>;
   /** By index into `Cluster.shapes`: the shapes of the pods to place. */
   readonly shapes: ReadonlyMap<number, CompiledShape>;
+  /** By index of shape: what its pods ask, from all preferences to none. */
+  readonly asks: ReadonlyMap<number, ReadonlyArray<Ask>>;
   /** The answers of `optionsFor` so far. */
-  readonly options: Map<CompiledShape, Map<PoolState, ReadonlyArray<PoolOption>>>;
+  readonly options: Map<Ask, Map<PoolState, ReadonlyArray<PoolOption>>>;
 }
 
 /** Reads `input` for placing `pods`. */
@@ -34,24 +43,86 @@ export function workspaceFor(input: ProvisioningInput, pods: ReadonlyArray<Pod>)
   const shapes = new Map<number, CompiledShape>();
   for (const index of used) {
     const shape = cluster.shapes[index];
-    if (shape !== undefined) shapes.set(index, compileShape(index, shape, dimensions));
+    if (shape !== undefined) shapes.set(index, compileShape(cluster, index, shape, dimensions));
   }
-  return {
-    input,
-    dimensions,
-    pools: poolStates(input, dimensions, daemons, existing),
-    bins: binsOf(existing, cluster, dimensions),
-    claims: [],
-    shapes,
-    options: new Map(),
-  };
+  const pools = poolStates(input, dimensions, daemons, existing);
+  const topology = emptyTopology(cluster);
+  const asks = asksOf(input, topology, shapes, { pools, existing });
+  recordRunning(input, topology, pods);
+  const bins = binsOf(existing, cluster, dimensions);
+  return { input, dimensions, pools, bins, topology, claims: [], shapes, asks, options: new Map() };
 }
 
-/** How the shape can be on new nodes of the pool, worked out once. */
-export function optionsFor(workspace: Workspace, state: PoolState, shape: CompiledShape): ReadonlyArray<PoolOption> {
-  const known = workspace.options.get(shape) ?? new Map<PoolState, ReadonlyArray<PoolOption>>();
-  workspace.options.set(shape, known);
-  const options = known.get(state) ?? optionsOn(state, shape);
+/** How the ask can be met on new nodes of the pool, worked out once. */
+export function optionsFor(workspace: Workspace, state: PoolState, ask: Ask): ReadonlyArray<PoolOption> {
+  const known = workspace.options.get(ask) ?? new Map<PoolState, ReadonlyArray<PoolOption>>();
+  workspace.options.set(ask, known);
+  const options = known.get(state) ?? optionsOn(state, ask);
   known.set(state, options);
   return options;
+}
+
+interface Places {
+  readonly pools: ReadonlyArray<PoolState>;
+  readonly existing: ReadonlyArray<ExistingCapacity>;
+}
+
+/** All counters are made before any ask is finished, since a pod must know every rule that looks at it. */
+function asksOf(
+  input: ProvisioningInput,
+  topology: Topology,
+  shapes: ReadonlyMap<number, CompiledShape>,
+  places: Places,
+): ReadonlyMap<number, ReadonlyArray<Ask>> {
+  const softTaints = places.pools.some(({ pool }) => pool.taints.some(({ effect }) => effect === 'PreferNoSchedule'));
+  const domains = (key: string, filter: NodeFilter | null): ReadonlyArray<string> => domainsOf(places, key, filter);
+  input.cluster.shapes.forEach((shape, index) => addExclusions(topology, shape, index));
+  const drafts = [...shapes.values()].map((shape) => ({
+    shape,
+    levels: wishesOf(shape.shape.spec, input.policy, softTaints).map((wishes) => ({
+      wishes,
+      terms: toTerms(topology, shape.shape, shape.index, { wishes, domains }),
+    })),
+  }));
+  return new Map(
+    drafts.map(({ shape, levels }) => {
+      const exclusions = exclusionsFor(topology, shape.index);
+      const settled = settledKeys(topology, shape.index);
+      return [shape.index, levels.map(({ wishes, terms }) => ({ shape, wishes, terms, exclusions, settled }))];
+    }),
+  );
+}
+
+/** Where pods of a spread can be: what pools can offer, and what nodes have. A pool whose taints count must tolerate them. */
+function domainsOf({ pools, existing }: Places, key: string, filter: NodeFilter | null): ReadonlyArray<string> {
+  const tolerations = filter?.tolerations ?? null;
+  const domains = new Set<string>();
+  for (const { pool } of pools) {
+    if (tolerations !== null && untolerated(tolerations, pool.taints, true) !== null) continue;
+    for (const domain of domainsOn(pool, key)) domains.add(domain);
+  }
+  for (const capacity of existing) {
+    const domain = capacity.labels[key];
+    if (domain !== undefined && passesFilter(filter, capacity)) domains.add(domain);
+  }
+  return [...domains].toSorted();
+}
+
+/** Pods that a plan places are not counted where they are now; neither are pods that are going. */
+function recordRunning(input: ProvisioningInput, topology: Topology, placed: ReadonlyArray<Pod>): void {
+  const nodes = machineLabels(input);
+  const moving = new Set(placed.map(({ uid }) => uid));
+  const tally = new Map<string, { readonly node: string; readonly shape: number; count: number }>();
+  for (const pod of input.cluster.pods) {
+    if (pod.nodeName === null || pod.deleting || moving.has(pod.uid)) continue;
+    if (countersFor(topology, pod.shape).length === 0) continue;
+    const id = `${pod.shape} ${pod.nodeName}`;
+    const entry = tally.get(id) ?? { node: pod.nodeName, shape: pod.shape, count: 0 };
+    tally.set(id, entry);
+    entry.count++;
+  }
+  for (const { node, shape, count } of tally.values()) {
+    const there = nodes.get(node);
+    if (there !== undefined) recordOnNode(topology, shape, there, count);
+  }
 }

@@ -1,0 +1,104 @@
+import { labelKey } from '../model/labels.ts';
+import type { AskTerms, SpreadTerm } from './ask-terms.ts';
+import type { Counter, Exclusion, NodeFilter } from './topology.ts';
+
+/** How many pods of a filtered counter a claim adds to a domain: unsure while the filter allows only some of its offerings. */
+export type ClaimShare = (
+  claim: object,
+  key: string,
+  filter: NodeFilter,
+) => {
+  readonly domain: string | null;
+  readonly certain: boolean;
+  readonly possible: boolean;
+};
+
+/** What the topology rules allow for one pod at one moment. */
+export interface Guard {
+  /** The keys, hostname aside, on which a rule of the pod or of others depends. */
+  readonly keys: ReadonlyArray<string>;
+  readonly allows: (key: string, domain: string | undefined) => boolean;
+  /** May the pod share a node with what is on it? `host` is the node's hostname, or a claim of this plan. */
+  readonly allowsHost: (host: string | object) => boolean;
+  /** Pods of the pod's own spread in a domain: the fewer, the better where prices are equal. */
+  readonly crowding: (key: string, domain: string | undefined) => number;
+}
+
+/** Reads the counters as they are now: make a new guard after each placement. */
+export function guardOf(terms: AskTerms, exclusions: ReadonlyArray<Exclusion>, share: ClaimShare): Guard {
+  const avoided: ReadonlyArray<Counter> = [...terms.antiAffinity, ...exclusions];
+  const first = terms.affinityToSelf && terms.affinity.every(isUnused);
+  const needed = first ? [] : terms.affinity;
+  const present = terms.affinity.map(({ key }) => key);
+  const all = [...terms.spread.map(({ counter }) => counter), ...avoided, ...terms.affinity];
+  const known = new Map<string, boolean>();
+  const judge = (key: string, domain: string | undefined): boolean => {
+    if (domain === undefined && present.includes(key)) return false;
+    if (!terms.spread.every((term) => term.counter.key !== key || staysEven(term, domain, share))) return false;
+    if (domain === undefined) return true;
+    if (avoided.some((counter) => counter.key === key && most(counter, domain, share) > 0)) return false;
+    return needed.every((counter) => counter.key !== key || least(counter, domain, share) > 0);
+  };
+  return {
+    keys: [...new Set(all.map(({ key }) => key))].filter((key) => key !== labelKey.hostname),
+    allows: (key, domain) => {
+      const id = `${key}\n${domain ?? ''}`;
+      const answer = known.get(id) ?? judge(key, domain);
+      known.set(id, answer);
+      return answer;
+    },
+    allowsHost: (host) =>
+      terms.spread.every(({ counter, maxSkew, self }) => !isHost(counter) || onHost(counter, host) + self <= maxSkew) &&
+      avoided.every((counter) => !isHost(counter) || onHost(counter, host) === 0) &&
+      needed.every((counter) => !isHost(counter) || onHost(counter, host) > 0),
+    crowding: (key, domain) =>
+      terms.spread.reduce(
+        (sum, { counter }) => (counter.key === key && domain !== undefined ? sum + most(counter, domain, share) : sum),
+        0,
+      ),
+  };
+}
+
+/** A pod that no topology rule concerns. */
+export const UNGUARDED: Guard = { keys: [], allows: () => true, allowsHost: () => true, crowding: () => 0 };
+
+function isHost({ key }: Counter): boolean {
+  return key === labelKey.hostname;
+}
+
+function isUnused({ byDomain, byClaim }: Counter): boolean {
+  return byDomain.size === 0 && byClaim.size === 0;
+}
+
+function onHost({ byDomain, byClaim }: Counter, host: string | object): number {
+  return (typeof host === 'string' ? byDomain.get(host) : byClaim.get(host)) ?? 0;
+}
+
+/** Would one more pod in the domain keep it within maxSkew of the emptiest one? */
+function staysEven(term: SpreadTerm, domain: string | undefined, share: ClaimShare): boolean {
+  if (domain === undefined) return false;
+  const { counter, domains, maxSkew, minDomains, self } = term;
+  const limit = maxSkew - self;
+  if (domains.length < minDomains) return most(counter, domain, share) <= limit;
+  const emptiest = domains.reduce((low, one) => Math.min(low, least(counter, one, share)), Infinity);
+  return most(counter, domain, share) - (emptiest === Infinity ? 0 : emptiest) <= limit;
+}
+
+function least(counter: Counter, domain: string, share: ClaimShare): number {
+  return (counter.byDomain.get(domain) ?? 0) + fromClaims(counter, domain, share, 'certain');
+}
+
+function most(counter: Counter, domain: string, share: ClaimShare): number {
+  return (counter.byDomain.get(domain) ?? 0) + fromClaims(counter, domain, share, 'possible');
+}
+
+function fromClaims(counter: Counter, domain: string, share: ClaimShare, which: 'certain' | 'possible'): number {
+  const { filter, key } = counter;
+  if (filter === null || isHost(counter)) return 0;
+  let sum = 0;
+  for (const [claim, count] of counter.byClaim) {
+    const answer = share(claim, key, filter);
+    if (answer.domain === domain && answer[which]) sum += count;
+  }
+  return sum;
+}

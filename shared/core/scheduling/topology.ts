@@ -1,0 +1,172 @@
+import type { Cluster, PodShape } from '../model/cluster.ts';
+import type { Taint, Toleration } from '../model/manifest.ts';
+import { labelKey, normalizeKey } from '../model/labels.ts';
+import { admitsLabels, type LabelRules } from './label-rule.ts';
+import { compileSelector, selects, type CompiledSelector } from './selector.ts';
+import { untolerated } from './taints.ts';
+import { termId, type PodSet } from './topology-terms.ts';
+
+type LabelMap = Readonly<Record<string, string>>;
+
+/** Which nodes a spread constraint looks at: those that the pod's own node rules and tolerations allow. Null: all. */
+export interface NodeFilter {
+  readonly alternatives: ReadonlyArray<LabelRules> | null;
+  readonly tolerations: ReadonlyArray<Toleration> | null;
+}
+
+/** How many pods of one set are in each domain of one topology key. */
+export interface Counter {
+  readonly key: string;
+  readonly filter: NodeFilter | null;
+  /** By index of shape: does the counter count pods of that shape? Filled on demand. */
+  readonly counted: Map<number, boolean>;
+  readonly pods: CompiledPodSet;
+  /** By value of the key's label. */
+  readonly byDomain: Map<string, number>;
+  /** Pods on claims of this plan, for hostnames and where the filter must still be asked. */
+  readonly byClaim: Map<object, number>;
+}
+
+/** Domains that pods with a required anti-affinity term are in; pods that the term selects must keep out. */
+export interface Exclusion extends Counter {
+  /** By index of shape: does a pod of that shape own the term? */
+  readonly owners: Set<number>;
+}
+
+/** All topology rules that matter to one plan, and where the pods they look at are. */
+export interface Topology {
+  readonly cluster: Cluster;
+  readonly counters: Map<string, Counter>;
+  readonly exclusions: Map<string, Exclusion>;
+  readonly namespaceLabels: ReadonlyMap<string, LabelMap>;
+  readonly counting: Map<number, ReadonlyArray<Counter>>;
+}
+
+interface CompiledPodSet {
+  readonly namespaces: ReadonlySet<string>;
+  readonly namespaceSelector: CompiledSelector;
+  readonly selectors: ReadonlyArray<CompiledSelector>;
+}
+
+export function emptyTopology(cluster: Cluster): Topology {
+  const namespaceLabels = new Map(cluster.namespaces.map(({ metadata }) => [metadata.name, metadata.labels ?? {}]));
+  return { cluster, counters: new Map(), exclusions: new Map(), namespaceLabels, counting: new Map() };
+}
+
+/** The counter of these pods by this key, made on first use. All must be made before the first pod is recorded. */
+export function counterOf(topology: Topology, key: string, pods: PodSet, filter: NodeFilter | null): Counter {
+  const id = termId(key, pods, filter === null ? null : filterId(filter));
+  const known = topology.counters.get(id) ?? newCounter(key, pods, filter);
+  topology.counters.set(id, known);
+  return known;
+}
+
+/** Notes that pods of a shape own a required anti-affinity term. */
+export function addExclusion(topology: Topology, key: string, pods: PodSet, owner: number): void {
+  const id = termId(key, pods, null);
+  const known = topology.exclusions.get(id) ?? { ...newCounter(key, pods, null), owners: new Set<number>() };
+  topology.exclusions.set(id, known);
+  known.owners.add(owner);
+}
+
+function newCounter(key: string, pods: PodSet, filter: NodeFilter | null): Counter {
+  return {
+    key: normalizeKey(key),
+    filter,
+    counted: new Map(),
+    pods: {
+      namespaces: new Set(pods.namespaces),
+      namespaceSelector: compileSelector(pods.namespaceSelector),
+      selectors: pods.selectors.map(compileSelector),
+    },
+    byDomain: new Map(),
+    byClaim: new Map(),
+  };
+}
+
+/** Does the counter count pods of this shape? */
+export function counts(topology: Topology, counter: Counter, index: number): boolean {
+  const known = counter.counted.get(index);
+  if (known !== undefined) return known;
+  const shape = topology.cluster.shapes[index];
+  const counted = shape !== undefined && isInSet(topology, counter.pods, shape);
+  counter.counted.set(index, counted);
+  return counted;
+}
+
+function isInSet(topology: Topology, pods: CompiledPodSet, { namespace, labels }: PodShape): boolean {
+  if (!pods.selectors.every((selector) => selects(selector, labels))) return false;
+  if (pods.namespaces.has(namespace)) return true;
+  const namespaceLabels = topology.namespaceLabels.get(namespace);
+  return namespaceLabels !== undefined && selects(pods.namespaceSelector, namespaceLabels);
+}
+
+/** The counters, exclusions owned included, that a pod of this shape adds to wherever it is. */
+export function countersFor(topology: Topology, index: number): ReadonlyArray<Counter> {
+  const known = topology.counting.get(index);
+  if (known !== undefined) return known;
+  const counting = [
+    ...[...topology.counters.values()].filter((counter) => counts(topology, counter, index)),
+    ...[...topology.exclusions.values()].filter(({ owners }) => owners.has(index)),
+  ];
+  topology.counting.set(index, counting);
+  return counting;
+}
+
+/** The exclusions that a pod of this shape must heed. */
+export function exclusionsFor(topology: Topology, index: number): ReadonlyArray<Exclusion> {
+  return [...topology.exclusions.values()].filter((exclusion) => counts(topology, exclusion, index));
+}
+
+/** Keys, the hostname aside, that must have one value on a claim before a pod of this shape is on it. */
+export function settledKeys(topology: Topology, index: number): ReadonlyArray<string> {
+  const all = [...countersFor(topology, index), ...exclusionsFor(topology, index)].map(({ key }) => key);
+  return [...new Set(all)].filter((key) => key !== labelKey.hostname).toSorted();
+}
+
+/** Notes `count` pods of a shape on a node. `taints`: as the node has them, for filters that look at taints. */
+export function recordOnNode(
+  topology: Topology,
+  index: number,
+  node: { readonly labels: LabelMap; readonly taints: ReadonlyArray<Taint> },
+  count: number,
+): void {
+  for (const counter of countersFor(topology, index)) {
+    const domain = node.labels[counter.key];
+    if (domain === undefined || !passesFilter(counter.filter, node)) continue;
+    counter.byDomain.set(domain, (counter.byDomain.get(domain) ?? 0) + count);
+  }
+}
+
+/** Notes one pod of a shape on a claim; `domainOf` gives the settled value of a key, or null when it has no such label. */
+export function recordOnClaim(
+  topology: Topology,
+  index: number,
+  claim: object,
+  domainOf: (key: string) => string | null,
+): void {
+  for (const counter of countersFor(topology, index)) {
+    if (counter.key === labelKey.hostname || counter.filter !== null) {
+      counter.byClaim.set(claim, (counter.byClaim.get(claim) ?? 0) + 1);
+      continue;
+    }
+    const domain = domainOf(counter.key);
+    if (domain !== null) counter.byDomain.set(domain, (counter.byDomain.get(domain) ?? 0) + 1);
+  }
+}
+
+/** Does the filter look at a node with these labels and taints? */
+export function passesFilter(
+  filter: NodeFilter | null,
+  { labels, taints }: { readonly labels: LabelMap; readonly taints: ReadonlyArray<Taint> },
+): boolean {
+  if (filter === null) return true;
+  const { alternatives, tolerations } = filter;
+  if (tolerations !== null && untolerated(tolerations, taints, false) !== null) return false;
+  return alternatives === null || alternatives.some((rules) => admitsLabels(rules, labels));
+}
+
+function filterId({ alternatives, tolerations }: NodeFilter): unknown {
+  const rules = alternatives?.map((one) => [...one].map(([key, rule]) => [key, { ...rule, values: [...rule.values] }]));
+  return [rules ?? null, tolerations];
+}

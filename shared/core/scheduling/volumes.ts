@@ -1,0 +1,134 @@
+import type { Cluster, PodShape } from '../model/cluster.ts';
+import type { PersistentVolume, PersistentVolumeClaimSpec, StorageClass, Volume } from '../model/manifest.ts';
+import { labelKey, normalizeKey } from '../model/labels.ts';
+import {
+  addRule,
+  byCodeUnit,
+  intersect,
+  isEmpty,
+  oneOf,
+  toRule,
+  type LabelRule,
+  type LabelRules,
+} from './label-rule.ts';
+
+/** What a pod's volumes ask of its node: one of the alternatives; or why the pod cannot run anywhere yet. */
+export type VolumeRules =
+  | { readonly kind: 'rules'; readonly alternatives: ReadonlyArray<LabelRules> }
+  | { readonly kind: 'problem'; readonly detail: string; readonly fix: string };
+
+const ANYWHERE: ReadonlyArray<LabelRules> = [new Map()];
+
+/** More ways to combine volumes than this are not followed: a pod has few volumes and a volume few zones. */
+const MAX_ALTERNATIVES = 256;
+
+const DEFAULT_CLASS = 'storageclass.kubernetes.io/is-default-class';
+
+/** The node rules of all of a pod's claims and ephemeral volumes together. */
+export function volumeRules(cluster: Cluster, shape: PodShape): VolumeRules {
+  let alternatives = ANYWHERE;
+  for (const volume of shape.spec.volumes ?? []) {
+    const one = rulesOfVolume(cluster, shape.namespace, volume);
+    if (one.kind === 'problem') return one;
+    alternatives = combine(alternatives, one.alternatives);
+  }
+  return { kind: 'rules', alternatives };
+}
+
+function rulesOfVolume(cluster: Cluster, namespace: string, volume: Volume): VolumeRules {
+  if (volume.ephemeral !== undefined)
+    return rulesOfClaim(cluster, volume.ephemeral.volumeClaimTemplate?.spec ?? {}, volume.name);
+  if (volume.persistentVolumeClaim === undefined) return { kind: 'rules', alternatives: ANYWHERE };
+  const name = volume.persistentVolumeClaim.claimName;
+  const claim = cluster.persistentVolumeClaims.find(
+    ({ metadata }) => metadata.name === name && metadata.namespace === namespace,
+  );
+  if (claim === undefined) {
+    return problem(`the volume claim ${namespace}/${name} does not exist`, 'create the PersistentVolumeClaim');
+  }
+  if (claim.metadata.deletionTimestamp !== undefined || claim.status?.phase === 'Lost') {
+    return problem(
+      `the volume claim ${namespace}/${name} is being deleted or lost`,
+      'replace the PersistentVolumeClaim',
+    );
+  }
+  return rulesOfClaim(cluster, claim.spec ?? {}, name);
+}
+
+function rulesOfClaim(cluster: Cluster, spec: PersistentVolumeClaimSpec, name: string): VolumeRules {
+  if (spec.volumeName !== undefined && spec.volumeName !== '') {
+    const volume = cluster.persistentVolumes.find(({ metadata }) => metadata.name === spec.volumeName);
+    return volume === undefined || volume.metadata.deletionTimestamp !== undefined
+      ? problem(
+          `the volume ${spec.volumeName} of claim ${name} does not exist or is being deleted`,
+          'bind another volume',
+        )
+      : { kind: 'rules', alternatives: rulesOfBound(volume) };
+  }
+  const storageClass = classOf(cluster, spec);
+  if (storageClass === undefined) {
+    return problem(`the volume claim ${name} has no storage class that exists`, 'name an existing StorageClass');
+  }
+  if ((storageClass.volumeBindingMode ?? 'Immediate') === 'Immediate') {
+    const fix = 'wait for the volume to be bound, or use a class with WaitForFirstConsumer';
+    return problem(`the volume claim ${name} is not bound, and its class binds at once`, fix);
+  }
+  return { kind: 'rules', alternatives: rulesOfUnbound(storageClass) };
+}
+
+function classOf(
+  { storageClasses }: Cluster,
+  { storageClassName }: PersistentVolumeClaimSpec,
+): StorageClass | undefined {
+  if (storageClassName === '') return undefined;
+  if (typeof storageClassName === 'string') {
+    return storageClasses.find(({ metadata }) => metadata.name === storageClassName);
+  }
+  const created = ({ metadata }: StorageClass): string => metadata.creationTimestamp ?? '';
+  return storageClasses
+    .filter(({ metadata }) => metadata.annotations?.[DEFAULT_CLASS] === 'true')
+    .toSorted((a, b) => byCodeUnit(created(b), created(a)) || byCodeUnit(a.metadata.name, b.metadata.name))[0];
+}
+
+/** A local disk's host is no longer a choice when its pod moves, so that key is dropped, as Karpenter does. */
+function rulesOfBound({ spec }: PersistentVolume): ReadonlyArray<LabelRules> {
+  const terms = spec?.nodeAffinity?.required?.nodeSelectorTerms ?? [];
+  if (terms.length === 0) return ANYWHERE;
+  const local = spec?.local !== undefined || spec?.hostPath !== undefined;
+  return terms.map(({ matchExpressions }) => {
+    const rules = new Map<string, LabelRule>();
+    for (const expression of matchExpressions ?? []) {
+      const key = normalizeKey(expression.key);
+      if (!local || key !== labelKey.hostname) addRule(rules, key, toRule(expression));
+    }
+    return rules;
+  });
+}
+
+function rulesOfUnbound({ allowedTopologies }: StorageClass): ReadonlyArray<LabelRules> {
+  if (allowedTopologies === undefined || allowedTopologies.length === 0) return ANYWHERE;
+  return allowedTopologies.map(({ matchLabelExpressions }) => {
+    const rules = new Map<string, LabelRule>();
+    for (const { key, values } of matchLabelExpressions ?? []) addRule(rules, normalizeKey(key), oneOf(values));
+    return rules;
+  });
+}
+
+function combine(a: ReadonlyArray<LabelRules>, b: ReadonlyArray<LabelRules>): ReadonlyArray<LabelRules> {
+  const combined: Array<LabelRules> = [];
+  for (const one of a) {
+    for (const other of b) {
+      const both = new Map(one);
+      for (const [key, rule] of other) {
+        const present = both.get(key);
+        both.set(key, present === undefined ? rule : intersect(present, rule));
+      }
+      if (![...both.values()].some(isEmpty) && combined.length < MAX_ALTERNATIVES) combined.push(both);
+    }
+  }
+  return combined;
+}
+
+function problem(detail: string, fix: string): VolumeRules {
+  return { kind: 'problem', detail, fix };
+}
