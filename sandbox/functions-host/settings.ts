@@ -45,8 +45,9 @@ async function readValues(path: string): Promise<ReadonlyMap<string, string>> {
   if (!isObject(values)) throw new Error(`${path}: "Values" must be an object of strings.`);
   return new Map(
     Object.entries(values).map(([name, value]) => {
-      if (typeof value === 'object') throw new Error(`${path}: Values.${name} must be a string.`);
-      return [name, String(value)];
+      if (typeof value === 'string') return [name, value];
+      if (typeof value === 'number' || typeof value === 'boolean') return [name, String(value)];
+      throw new Error(`${path}: Values.${name} must be a string.`);
     }),
   );
 }

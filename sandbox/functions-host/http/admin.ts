@@ -26,16 +26,25 @@ export interface AdminHost {
 export async function serveAdmin(host: AdminHost, request: HostRequest): Promise<HostResponse> {
   const [, area, name, ...rest] = request.url.pathname.split('/').filter((part) => part !== '');
   if (rest.length > 0) return emptyResponse(404);
-  if (area?.toLowerCase() === 'host') return serveHost(host, request, name?.toLowerCase() ?? '');
-  if (area?.toLowerCase() !== 'functions') return emptyResponse(404);
-  if (name === undefined) {
-    return request.method === 'GET'
-      ? jsonResponse(
-          200,
-          host.functions.map((fn) => describe(host, fn)),
-        )
-      : emptyResponse(405, [['allow', 'GET']]);
+  switch (area?.toLowerCase()) {
+    case 'host':
+      return serveHost(host, request, name?.toLowerCase() ?? '');
+    case 'functions':
+      return name === undefined ? listFunctions(host, request) : serveFunctionByName(host, request, name);
+    default:
+      return emptyResponse(404);
   }
+}
+
+function listFunctions(host: AdminHost, request: HostRequest): HostResponse {
+  if (request.method !== 'GET') return emptyResponse(405, [['allow', 'GET']]);
+  return jsonResponse(
+    200,
+    host.functions.map((fn) => describe(host, fn)),
+  );
+}
+
+function serveFunctionByName(host: AdminHost, request: HostRequest, name: string): HostResponse {
   const fn = host.functions.find((candidate) => candidate.name.toLowerCase() === name.toLowerCase());
   if (fn === undefined) return emptyResponse(404);
   switch (request.method) {

@@ -1,7 +1,7 @@
 import type { Executor } from '../executor.ts';
 import type { Log } from '../log.ts';
 import type { RegisteredFunction } from '../worker/function-app.ts';
-import type { RpcHttpCookie, RpcHttpRequest, RpcHttpResponse, RpcTypedData } from '../worker/rpc.ts';
+import type { RpcHttpCookie, RpcHttpRequest, RpcTypedData } from '../worker/rpc.ts';
 import { emptyResponse, type HostRequest, type HostResponse } from './exchange.ts';
 import { compareRoutes, matchRoute, parseRouteTemplate, type RouteTemplate } from './route-template.ts';
 
@@ -92,8 +92,8 @@ export function toRpcRequest(request: HostRequest, params: Readonly<Record<strin
 }
 
 function toResponse(value: RpcTypedData | null | undefined, complain: (mistake: string) => void): HostResponse {
-  const http = value?.http as RpcHttpResponse | undefined;
-  if (http === undefined) return emptyResponse(204);
+  const http = value?.http;
+  if (http === undefined || 'method' in http) return emptyResponse(204);
   const status = Number(http.statusCode ?? 200);
   if (!Number.isInteger(status) || status < 200 || status > 599) {
     complain(`The answer's status ${JSON.stringify(http.statusCode)} is no HTTP status.`);

@@ -21,10 +21,7 @@ interface FieldRule {
   readonly names: ReadonlyArray<string>;
 }
 
-const monthNames = [
-  ...['january', 'february', 'march', 'april', 'may', 'june', 'july'],
-  ...['august', 'september', 'october', 'november', 'december'],
-];
+const monthNames = 'january february march april may june july august september october november december'.split(' ');
 const weekdayNames = ['sunday', 'monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday'];
 
 const secondRule: FieldRule = { name: 'second', least: 0, most: 59, names: [] };

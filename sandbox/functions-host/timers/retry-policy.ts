@@ -26,6 +26,7 @@ export function toRetryPolicy(options: RpcRetryOptions | null): RetryPolicy | nu
       const most = toMs(options.maximumInterval, 'retry.maximumInterval');
       return { maxRetryCount, delayMs: (retryNumber) => Math.min(most, least * 2 ** (retryNumber - 1)) };
     }
+    case undefined:
     default:
       throw new Error(`retry.strategy is ${JSON.stringify(options.retryStrategy)}; fixedDelay or exponentialBackoff?`);
   }

@@ -1,4 +1,4 @@
-import { Module } from 'node:module';
+import { createRequire } from 'node:module';
 import type { LogLevel } from '../log.ts';
 import type { RpcFunctionMetadata, RpcInvocationRequest, RpcInvocationResponse } from './rpc.ts';
 
@@ -68,11 +68,26 @@ export function directRegistrations(registrar: Registrar | null): void {
   current = registrar;
   if (isInstalled) return;
   isInstalled = true;
-  const loader = Module as unknown as { _load: (request: string, ...rest: ReadonlyArray<unknown>) => unknown };
+  const loader = nodeModuleLoader();
   const load = loader._load;
-  loader._load = function loadOrStandIn(this: unknown, request, ...rest) {
+  loader._load = function loadOrStandIn(request, ...rest) {
     return request === CORE_MODULE ? coreModule : load.call(this, request, ...rest);
   };
+}
+
+/** What Node's CommonJS loader is at run time, and its types do not tell. */
+interface ModuleLoader {
+  _load: (this: unknown, request: string, ...rest: ReadonlyArray<unknown>) => unknown;
+}
+
+function nodeModuleLoader(): ModuleLoader {
+  const loader: unknown = createRequire(import.meta.url)('node:module');
+  if (!isModuleLoader(loader)) throw new Error('This Node has no Module._load to stand in for @azure/functions-core.');
+  return loader;
+}
+
+function isModuleLoader(value: unknown): value is ModuleLoader {
+  return typeof value === 'function' && typeof Reflect.get(value, '_load') === 'function';
 }
 
 function registrarNow(call: string): Registrar {

@@ -20,6 +20,8 @@ export interface FunctionApp {
   /** In order of registration; a hook may take itself back while the app runs. */
   readonly hooks: ReadonlyMap<HookName, ReadonlyArray<HookCallback>>;
   readonly model: ProgrammingModel | null;
+  /** What the app asks of its host through `app.setup`, by name. */
+  readonly capabilities: Readonly<Record<string, string>>;
   /** Shared by every hook of the app. */
   readonly appHookData: Record<string, unknown>;
   /** Shared by the hooks of the app's start and end only. */

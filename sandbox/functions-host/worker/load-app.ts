@@ -51,12 +51,13 @@ async function runEntryPoints(folder: string, log: Log): Promise<FunctionApp> {
     directRegistrations(null);
   }
   const model = registrations.model ?? latestProgrammingModel();
-  await refuseStreaming(model, folder);
+  const capabilities = await readCapabilities(model, folder);
   return {
     folder,
     functions: [...registrations.functions.values()],
     hooks: registrations.hooks,
     model,
+    capabilities,
     appHookData: {},
     startHookData: {},
     mistakes: registrations.mistakes,
@@ -108,12 +109,17 @@ async function runEntryPoint(folder: string, file: string, packageJson: PackageJ
   log.host('debug', `Loaded entry point file "${file}"`);
 }
 
-/** With HTTP streaming the library expects requests on a socket of its own, which this host does not feed. */
-async function refuseStreaming(model: ProgrammingModel | null, folder: string): Promise<void> {
+/** Reads what the app asked for in `app.setup`, which ends its set-up as in a real worker. Throws when it asks for streaming. */
+async function readCapabilities(
+  model: ProgrammingModel | null,
+  folder: string,
+): Promise<Readonly<Record<string, string>>> {
   const capabilities = (await model?.getCapabilities?.({})) ?? {};
+  // With HTTP streaming the library expects requests on a socket of its own, which this host does not feed.
   if (capabilities['HttpUri'] !== undefined) {
     throw new Error(`${folder}: app.setup({ enableHttpStream: true }) is not supported by the sandbox's host.`);
   }
+  return capabilities;
 }
 
 /** Collects what one app registers while its modules run. */

@@ -10,6 +10,7 @@ export interface RpcTypedData {
   readonly bytes?: Uint8Array;
   readonly int?: number;
   readonly double?: number;
+  /** A request on the way in, an answer on the way out. */
   readonly http?: RpcHttpRequest | RpcHttpResponse;
   readonly collectionString?: { readonly string: ReadonlyArray<string> };
   readonly collectionBytes?: { readonly bytes: ReadonlyArray<Uint8Array> };

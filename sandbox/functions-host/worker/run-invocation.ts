@@ -1,5 +1,6 @@
-import type { Log, LogLevel } from '../log.ts';
-import type { CoreInvocationContext, FunctionCallback } from './core-module.ts';
+import { format } from 'node:util';
+import type { Log } from '../log.ts';
+import type { CoreInvocationContext } from './core-module.ts';
 import type { FunctionApp, RegisteredFunction } from './function-app.ts';
 import { runHooks, runHooksAtOnce, withHookData } from './run-hooks.ts';
 import type { RpcInvocationRequest, RpcInvocationResponse } from './rpc.ts';
@@ -30,7 +31,7 @@ export async function runInvocation(
   const after = { invocationContext: context, inputs: before.inputs, result: null as unknown, error: null as unknown };
   await during(core.context, 'invocation', async () => {
     try {
-      after.result = await model.invokeFunction(context, before.inputs, before.functionCallback as FunctionCallback);
+      after.result = await model.invokeFunction(context, before.inputs, before.functionCallback);
     } catch (error) {
       // A falsy thrown value is a failure too, and must still look like one to the hooks.
       after.error = error ?? new Error('The function threw nothing.');
@@ -39,7 +40,8 @@ export async function runInvocation(
   await during(core.context, 'postInvocationHooks', () =>
     runHooks(app, 'postInvocation', withHookData(app, hookData, after)),
   );
-  if (after.error !== null && after.error !== undefined) throw after.error;
+  if (after.error instanceof Error) throw after.error;
+  if (after.error !== null && after.error !== undefined) throw new Error(format(after.error));
   return model.getResponse(context, after.result);
 }
 
@@ -73,7 +75,7 @@ function createCoreContext(app: FunctionApp, fn: RegisteredFunction, request: Rp
         const line = { level, message, category, invocationContext: core.invocationContext };
         runHooksAtOnce(app, 'log', withHookData(app, {}, line));
         if (category === 'user') log.ofApp(line.level, fn.name, request.invocationId, line.message);
-        else log.ofFunction(line.level satisfies LogLevel, fn.name, request.invocationId, line.message);
+        else log.ofFunction(line.level, fn.name, request.invocationId, line.message);
       },
     },
   };

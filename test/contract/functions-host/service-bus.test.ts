@@ -1,0 +1,254 @@
+import { ServiceBusClient, type ServiceBusMessage } from '@azure/service-bus';
+import { expect, onTestFinished, test } from 'vitest';
+import type { QueueSettings } from '../../../shared/contract/queues.ts';
+import { startBroker, type Broker } from '../../../sandbox/servicebus/broker.ts';
+import { systemClock } from '../../../sandbox/world/clock.ts';
+import { copyApp, startTestHost, until, type HostUnderTest } from './host-under-test.ts';
+
+const queue = (name: string, requiresSession: boolean): QueueSettings => ({
+  ...{ name, requiresSession, lockDurationMs: 60_000, maxDeliveryCount: 3, duplicateDetectionWindowMs: null },
+});
+
+interface Bus extends HostUnderTest {
+  readonly broker: Broker;
+  /** Sends all in one call, bodies as JSON. */
+  send(queueName: string, ...messages: ReadonlyArray<ServiceBusMessage>): Promise<void>;
+  /** What arrived with each invocation, in order. */
+  began(): ReadonlyArray<Invocation>;
+}
+
+interface Invocation {
+  readonly messages: unknown;
+  readonly metadata: Readonly<Record<string, unknown>>;
+}
+
+interface BusOptions {
+  readonly serviceBus?: object;
+  readonly deliverTwice?: boolean;
+  /** Sent before the host listens, so that they make one batch. */
+  readonly waiting?: Readonly<Record<string, ReadonlyArray<ServiceBusMessage>>>;
+  readonly host?: object;
+}
+
+async function startBus(functions: string, options: BusOptions = {}): Promise<Bus> {
+  const queues = [queue('plain', false), queue('sessions', true)];
+  const broker = await startBroker({ port: 0, queues, dataFolder: null, clock: systemClock });
+  onTestFinished(() => broker.close());
+  const client = new ServiceBusClient(broker.connectionString);
+  onTestFinished(() => client.close());
+  const send: Bus['send'] = async (queueName, ...messages) => {
+    const sender = client.createSender(queueName);
+    await sender.sendMessages(messages.map(({ body, ...rest }) => ({ ...rest, body: toBytes(body) })));
+    await sender.close();
+  };
+  for (const [queueName, messages] of Object.entries(options.waiting ?? {})) await send(queueName, ...messages);
+  const serviceBus = { sessionIdleTimeout: '00:00:00.3', ...options.serviceBus };
+  const hostJson = JSON.stringify({ version: '2.0', ...options.host, extensions: { serviceBus } });
+  const folder = await copyApp('bus', { 'host.json': hostJson });
+  const environment = { Bus: broker.connectionString, BUS_FUNCTIONS: functions, SESSION_QUEUE: 'sessions' };
+  const host = await startTestHost(folder, { environment, deliverTwice: options.deliverTwice ?? false });
+  const began = (): ReadonlyArray<Invocation> =>
+    host.said().filter(({ event }) => event === 'began') as unknown as ReadonlyArray<Invocation>;
+  return { ...host, broker, send, began };
+}
+
+/** Bodies cross the wire as bytes, as senders in other languages write them. */
+function toBytes(body: unknown): Buffer {
+  return Buffer.from(typeof body === 'string' ? body : JSON.stringify(body));
+}
+
+const numbered = (count: number, rest: object = {}): Array<ServiceBusMessage> =>
+  Array.from({ length: count }, (_, n) => ({ body: { n }, messageId: `m${n}`, ...rest }));
+
+/** The queue holds nothing more, neither waiting nor locked. */
+const isEmpty = (bus: Bus, queueName: string): boolean => {
+  const { active, locked, deadLettered } = bus.broker.stats(queueName);
+  return active === 0 && locked === 0 && deadLettered === 0;
+};
+
+test('messages that wait arrive as one batch, with metadata at the same index, and are completed', async () => {
+  const bus = await startBus('batch', {
+    waiting: {
+      plain: [
+        { body: { n: 1 }, messageId: 'first', subject: 's1', applicationProperties: { Kind: 'a' } },
+        { body: 'no json', messageId: 'second', subject: 's2', correlationId: 'c' },
+      ],
+    },
+  });
+  await until(
+    'the batch was completed',
+    () => isEmpty(bus, 'plain') && bus.host.executions()['batch']?.succeeded === 1,
+  );
+  const [{ messages, metadata }] = bus.began() as [Invocation];
+  expect(messages).toEqual([{ n: 1 }, 'no json']);
+  expect(metadata).toMatchObject({
+    messageIdArray: ['first', 'second'],
+    subjectArray: ['s1', 's2'],
+    labelArray: ['s1', 's2'],
+    deliveryCountArray: [1, 1],
+    sequenceNumberArray: [expect.any(Number), expect.any(Number)],
+    applicationPropertiesArray: [{ kind: 'a' }, {}],
+    userPropertiesArray: [{ kind: 'a' }, {}],
+    enqueuedTimeArray: [expect.stringMatching(/\+00:00$/), expect.any(String)],
+    enqueuedTimeUtcArray: [expect.stringMatching(/T[\d:.]+$/), expect.any(String)],
+    sys: { methodName: 'batch' },
+  });
+  // As on Azure, an entry that is empty is left out: this array says nothing about which message it belongs to.
+  expect(metadata).toMatchObject({ correlationIdArray: ['c'], sessionIdArray: [] });
+});
+
+test('a batch holds at most maxMessageBatchSize messages, and batches of a function never overlap', async () => {
+  const waiting = { plain: numbered(10).map((message) => ({ ...message, body: { n: 0, waitMs: 5 } })) };
+  const bus = await startBus('batch', { waiting, serviceBus: { maxMessageBatchSize: 4 } });
+  await until('all were completed', () => isEmpty(bus, 'plain'));
+  const sizes = bus.began().map(({ messages }) => (messages as Array<unknown>).length);
+  expect(sizes.reduce((sum, size) => sum + size, 0)).toBe(10);
+  expect(Math.max(...sizes)).toBeLessThanOrEqual(4);
+  const events = bus.said().map(({ event }) => event);
+  expect(events).toEqual(sizes.flatMap(() => ['began', 'ended']));
+});
+
+test('a throw abandons the whole batch, which comes back at once with its delivery count raised', async () => {
+  const waiting = { plain: [{ body: { n: 0 } }, { body: { n: 1, failOnce: 'whole batch' } }, { body: { n: 2 } }] };
+  const bus = await startBus('batch', { waiting });
+  await until('the batch succeeded the second time', () => bus.said().some(({ event }) => event === 'ended'));
+  await until('all were completed', () => isEmpty(bus, 'plain'));
+  const last = bus.began().at(-1) as Invocation;
+  expect(last.metadata['deliveryCountArray']).toEqual((last.messages as Array<unknown>).map(() => 2));
+  expect(bus.entries.map(({ message }) => message).join('\n')).toMatch(/Executed 'Functions\.batch' \(Failed, Id=/);
+});
+
+test('a message that always fails takes its batch to the dead-letter queue after the last delivery', async () => {
+  const bus = await startBus('batch', {
+    waiting: { plain: [{ body: { n: 0, failAlways: true } }, { body: { n: 1 } }] },
+  });
+  await until('both are dead-lettered', () => bus.broker.stats('plain').deadLettered === 2);
+  expect(bus.host.executions()['batch']).toMatchObject({ succeeded: 0 });
+});
+
+test('with a minimum batch size, messages wait for company until the window closes', async () => {
+  const serviceBus = { minMessageBatchSize: 3, maxBatchWaitTime: '00:00:20' };
+  const bus = await startBus('batch', { serviceBus });
+  await bus.send('plain', ...numbered(2));
+  await until('the two are held', () => bus.broker.stats('plain').locked === 2);
+  expect(bus.host.executions()['batch']?.started).toBe(0);
+  await bus.send('plain', { body: { n: 2 } });
+  await until('the three were completed', () => isEmpty(bus, 'plain'));
+  expect(bus.began().map(({ messages }) => (messages as Array<unknown>).length)).toEqual([3]);
+});
+
+test('when the window of a minimum batch size closes, what is there is delivered', async () => {
+  const bus = await startBus('batch', { serviceBus: { minMessageBatchSize: 50, maxBatchWaitTime: '00:00:00.2' } });
+  await bus.send('plain', ...numbered(2));
+  await until('the two were completed', () => isEmpty(bus, 'plain') && bus.host.executions()['batch']?.succeeded === 1);
+});
+
+test('sessions are taken one at a time, each until it is drained, and no batch mixes two', async () => {
+  const waiting = {
+    sessions: [...numbered(3, { sessionId: 'a' }), ...numbered(3, { sessionId: 'b' })],
+  };
+  const bus = await startBus('sessionBatch', { waiting, serviceBus: { maxMessageBatchSize: 2 } });
+  await until('all were completed', () => isEmpty(bus, 'sessions'));
+  const sessions = bus.began().map(({ metadata }) => metadata['sessionIdArray'] as Array<string>);
+  for (const ids of sessions) expect(new Set(ids).size).toBe(1);
+  const order = sessions.map(([id]) => id);
+  expect(order.filter((id, index) => id !== order[index - 1])).toHaveLength(2);
+  const ofA = bus.began().filter(({ metadata }) => (metadata['sessionIdArray'] as Array<string>)[0] === 'a');
+  expect(ofA.flatMap(({ messages }) => (messages as Array<{ n: number }>).map(({ n }) => n))).toEqual([0, 1, 2]);
+});
+
+test('a message for a session that is let go wakes the listener again', async () => {
+  const bus = await startBus('sessionBatch');
+  await bus.send('sessions', ...numbered(1, { sessionId: 'a' }));
+  await until('the first was completed', () => isEmpty(bus, 'sessions') && bus.began().length === 1);
+  await bus.send('sessions', ...numbered(1, { sessionId: 'b' }));
+  await until('the second was completed', () => isEmpty(bus, 'sessions') && bus.began().length === 2);
+});
+
+test('single messages run at once up to maxConcurrentCalls, and each is settled by itself', async () => {
+  const waiting = {
+    plain: [1, 2, 3, 4].map((n) => ({ body: { n, waitMs: 150, ...(n === 4 && { failOnce: 'one' }) } })),
+  };
+  const bus = await startBus('single', { waiting, serviceBus: { maxConcurrentCalls: 2 } });
+  await until('all were completed', () => isEmpty(bus, 'plain') && bus.host.executions()['single']?.succeeded === 4);
+  let running = 0;
+  let most = 0;
+  for (const { message } of bus.entries) {
+    if (message.startsWith("Executing 'Functions.single'")) running += 1;
+    if (message.startsWith("Executed 'Functions.single'")) running -= 1;
+    most = Math.max(most, running);
+  }
+  expect(most).toBe(2);
+  expect(bus.host.executions()['single']).toEqual({ started: 5, succeeded: 4, failed: 1 });
+  const again = bus.began().filter(({ metadata }) => metadata['deliveryCount'] === 2);
+  expect(again.map(({ messages }) => messages)).toEqual([expect.objectContaining({ n: 4 })]);
+});
+
+test('single messages of different sessions run at once, those of one session in order', async () => {
+  const waiting = {
+    sessions: ['a', 'b'].flatMap((sessionId) => [0, 1].map((n) => ({ sessionId, body: { n, waitMs: 100 } }))),
+  };
+  const bus = await startBus('sessionSingle', { waiting });
+  await until('all were completed', () => isEmpty(bus, 'sessions'));
+  const events = bus.began().map(({ messages, metadata }) => [metadata['sessionId'], (messages as { n: number }).n]);
+  for (const id of ['a', 'b'])
+    expect(events.filter(([of]) => of === id)).toEqual([
+      [id, 0],
+      [id, 1],
+    ]);
+  expect(new Set(events.slice(0, 2).map(([of]) => of)).size).toBe(2);
+});
+
+test('deliverTwice invokes a batch that succeeded once more before its messages are completed', async () => {
+  const bus = await startBus('sessionBatch', {
+    waiting: { sessions: numbered(2, { sessionId: 'a' }) },
+    deliverTwice: true,
+  });
+  await until('the batch was completed', () => isEmpty(bus, 'sessions'));
+  const batches = bus.began().map(({ messages }) => JSON.stringify(messages));
+  expect(batches).toHaveLength(2);
+  expect(batches[0]).toBe(batches[1]);
+});
+
+test('a function that outlives the timeout counts as failed and its messages come back', async () => {
+  const waiting = { plain: [{ body: { n: 0, waitMs: 1500 } }] };
+  const bus = await startBus('batch', { waiting, host: { functionTimeout: '00:00:00.2' } });
+  await until('the message is dead-lettered', () => bus.broker.stats('plain').deadLettered === 1);
+  expect(bus.host.executions()['batch']).toEqual({ started: 3, succeeded: 0, failed: 3 });
+  expect(bus.entries.map(({ message }) => message).join('\n')).toContain('Timeout value of 200 ms exceeded');
+});
+
+test('closing waits for the running batch, completes its messages and takes no more', async () => {
+  const bus = await startBus('batch', { waiting: { plain: [{ body: { n: 0, waitMs: 300 } }] } });
+  await until('the batch runs', () => bus.began().length === 1);
+  await bus.send('plain', { body: { n: 1 } });
+  await bus.host.close();
+  expect(bus.host.executions()['batch']).toEqual({ started: 1, succeeded: 1, failed: 0 });
+  expect(bus.broker.stats('plain').active).toBe(1);
+});
+
+test('a cut connection is survived: the next message is delivered', async () => {
+  const bus = await startBus('batch,sessionBatch');
+  await bus.send('plain', ...numbered(1));
+  await bus.send('sessions', ...numbered(1, { sessionId: 'a' }));
+  await until('both were delivered', () => bus.began().length === 2);
+  bus.broker.dropConnections();
+  await bus.send('plain', ...numbered(1));
+  await bus.send('sessions', ...numbered(1, { sessionId: 'a' }));
+  await until('both were delivered again', () => bus.began().length >= 4);
+});
+
+test('a missing setting stops its function only, and is named together with the function', async () => {
+  const environment = {
+    BUS_FUNCTIONS: 'lost',
+    Bus: 'Endpoint=sb://localhost/;',
+    Managed__fullyQualifiedNamespace: 'n',
+  };
+  const { host, url } = await startTestHost(await copyApp('bus'), { environment });
+  expect(await (await fetch(`${url}/api/alive`)).text()).toBe('alive');
+  expect(host.mistakes).toEqual([
+    expect.stringMatching(/'lostQueue': queueName is '%NOWHERE%', but the setting 'NOWHERE' is not set/),
+    expect.stringMatching(/'lostConnection': the setting 'Unset' is not set/),
+    expect.stringMatching(/'identity': 'Managed__fullyQualifiedNamespace' asks for a managed identity/),
+  ]);
+});
