@@ -1,0 +1,27 @@
+import type { SnapshotResource } from './builder.ts';
+
+const core = '/api/v1';
+const karpenter = '/apis/karpenter.sh';
+const apps = '/apis/apps/v1';
+const storage = '/apis/storage.k8s.io/v1';
+
+/** Where each resource of a snapshot is in the API: the group and version, as in a URL. The plural follows. */
+export const apiGroups: Readonly<Record<SnapshotResource, string>> = {
+  pods: core,
+  nodes: core,
+  namespaces: core,
+  limitranges: core,
+  persistentvolumes: core,
+  persistentvolumeclaims: core,
+  nodepools: `${karpenter}/v1`,
+  nodeclaims: `${karpenter}/v1`,
+  nodeoverlays: `${karpenter}/v1alpha1`,
+  aksnodeclasses: '/apis/karpenter.azure.com/v1beta1',
+  daemonsets: apps,
+  replicasets: apps,
+  statefulsets: apps,
+  jobs: '/apis/batch/v1',
+  poddisruptionbudgets: '/apis/policy/v1',
+  storageclasses: storage,
+  csinodes: storage,
+};

@@ -1,0 +1,236 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { connect, isApiError, type Connection } from '../../../sandbox/kubernetes/client/connection.ts';
+import type { ObjectHint, PodsHint, SignalHint } from '../../../shared/contract/messages.ts';
+import { pendingWindow } from '../../../shared/contract/snapshot/window.ts';
+import { cluster, openRig, until, type Rig } from './rig.ts';
+
+/** An API server to run the suite against. */
+export interface ApiUnderTest {
+  readonly kubeconfig: string;
+  readonly close: () => Promise<void>;
+}
+
+const pods = '/api/v1/namespaces/default/pods';
+const nodes = '/api/v1/nodes';
+
+function pod(name: string): object {
+  return {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name, labels: { app: 'web' } },
+    // A scheduler that does not exist: the test decides what the scheduler would have found.
+    spec: {
+      schedulerName: 'nobody',
+      automountServiceAccountToken: false,
+      containers: [{ name: 'main', image: 'example.com/image', resources: { requests: { cpu: '1' } } }],
+    },
+  };
+}
+
+const unschedulable = {
+  status: { conditions: [{ type: 'PodScheduled', status: 'False', reason: 'Unschedulable', message: 'no room' }] },
+};
+
+function node(name: string, extra: object = {}): object {
+  return { apiVersion: 'v1', kind: 'Node', metadata: { name }, ...extra };
+}
+
+const ready = (status: string): object => ({
+  status: { conditions: [{ type: 'Ready', status, reason: 'Test', lastTransitionTime: '2026-11-21T00:00:00Z' }] },
+});
+
+const claim = {
+  apiVersion: 'karpenter.sh/v1',
+  kind: 'NodeClaim',
+  metadata: { name: 'general-abc12', finalizers: ['karpenter.sh/termination'] },
+  spec: {
+    nodeClassRef: { group: 'karpenter.azure.com', kind: 'AKSNodeClass', name: 'default' },
+    requirements: [{ key: 'kubernetes.io/arch', operator: 'In', values: ['amd64'] }],
+  },
+};
+
+/** The relay's promises, on any API server. */
+export function relaySuite(start: () => Promise<ApiUnderTest>, crds: ReadonlyArray<unknown>): void {
+  describe('the relay', { timeout: 60_000 }, () => {
+    let api: ApiUnderTest;
+    let rig: Rig;
+    let kube: Connection;
+
+    beforeAll(async () => {
+      api = await start();
+      kube = connect(api.kubeconfig);
+    });
+    afterAll(async () => {
+      kube?.close();
+      await api?.close();
+    });
+    beforeEach(async () => {
+      rig = await openRig(api.kubeconfig);
+    });
+    afterEach(async () => {
+      await rig.close();
+    });
+
+    const hints = (queue: string) => rig.messages.filter((one) => one.queue === queue);
+    const objectHint = (name: string, reason: string) =>
+      hints('claims').find(({ message }) => {
+        const body = message.body as ObjectHint;
+        return body.object.name === name && body.reason === reason;
+      });
+
+    test('without our custom resources a relay is ready, says which are missing, and sees them when they come', async () => {
+      const relay = await rig.start();
+      await until('readiness', () => relay.notReady() === null);
+      const health = await fetch(`http://127.0.0.1:${relay.healthPort}/readyz`);
+      expect([health.status, await health.text()]).toEqual([200, expect.stringContaining('nodeclaims')]);
+      for (const crd of crds) await createCrd(kube, crd);
+      await createWhenServed(kube, '/apis/karpenter.sh/v1/nodeclaims', claim);
+      const seen = await until('the claim in a snapshot', async () => {
+        const latest = await rig.latest();
+        return latest?.snapshot.nodeClaims.find((one) => one.metadata.name === 'general-abc12');
+      });
+      expect(seen.spec.requirements).toEqual(claim.spec.requirements);
+      const hint = await until('a hint', () => objectHint('general-abc12', 'claim-created'));
+      expect(hint.message.sessionId).toBe('nodeclaim/general-abc12');
+    });
+
+    test('a pod that the scheduler found no room for is in a snapshot before the hint that speaks of it', async () => {
+      await rig.start();
+      await until('a first snapshot', () => rig.latest());
+      await kube.create(pods, pod('waits'));
+      await kube.patch(`${pods}/waits/status`, 'merge', unschedulable);
+      const { message } = await until('a hint', () => hints('pods').at(0));
+      const body = message.body as PodsHint;
+      const latest = await until('a snapshot', () => rig.latest());
+      expect(body).toMatchObject({ kind: 'pods', cluster, reason: 'pods-unschedulable' });
+      expect(message.sessionId).toBe(cluster);
+      const [term, sequence] = (body.snapshot ?? '').split('-').map(Number);
+      expect(Number(latest.metadata['term'])).toBe(term);
+      expect(Number(latest.snapshot.version.split('-')[1])).toBeGreaterThanOrEqual(sequence ?? 0);
+      const waiting = latest.snapshot.pods.filter((one) => one.unschedulable);
+      expect(waiting.map((one) => one.name)).toEqual(['waits']);
+      expect(['wait', 'elapsed']).toContain(pendingWindow(latest.snapshot, Date.now()).kind);
+      await kube.remove(`${pods}/waits`, { gracePeriodSeconds: 0 });
+      await until('the pod gone', async () => (await rig.latest())?.snapshot.pods.every((one) => one.name !== 'waits'));
+    });
+
+    test('a claim is told of its node: appeared, ready, tainted, gone', async () => {
+      await rig.start();
+      await until('a first snapshot', () => rig.latest());
+      const name = 'aks-general-abc12';
+      await kube.create(nodes, node(name));
+      await until('appeared', () => objectHint('general-abc12', 'node-appeared'));
+      await kube.patch(`${nodes}/${name}/status`, 'strategic', ready('True'));
+      await until('ready', () => objectHint('general-abc12', 'node-ready'));
+      await kube.patch(`${nodes}/${name}`, 'merge', {
+        spec: { taints: [{ key: 'example.com/a', effect: 'NoSchedule' }] },
+      });
+      await until('taints', () => objectHint('general-abc12', 'node-taints'));
+      await kube.remove(`${nodes}/${name}`);
+      await until('gone', () => objectHint('general-abc12', 'node-gone'));
+    });
+
+    test('a notice of preemption becomes a signal once, advice to rebalance none', async () => {
+      await rig.start();
+      await until('a first snapshot', () => rig.latest());
+      const name = 'aks-spot';
+      const providerID = `azure:///subscriptions/00000000-0000-0000-0000-000000000000/resourceGroups/nodes/providers/Microsoft.Compute/virtualMachines/${name}`;
+      await kube.create(nodes, node(name, { spec: { providerID } }));
+      const notice = (message: string): object => ({
+        status: {
+          conditions: [{ type: 'PreemptionScheduled', status: 'True', reason: 'SpotEvictionIncoming', message }],
+        },
+      });
+      const status = `${nodes}/${name}/status`;
+      await kube.patch(status, 'strategic', notice('SpotRebalanceRecommendation Advisory: risk is high. EventId: 1'));
+      const preempt = 'Preempt Scheduled: Sat, 21 Nov 2026 05:41:02 GMT. EventId: 0D5A3F0A-1111-4222-8333-444455556666';
+      await kube.patch(status, 'strategic', notice(preempt));
+      await kube.patch(status, 'strategic', ready('False'));
+      const { message } = await until('a signal', () => hints('signals').at(0));
+      const body = message.body as SignalHint;
+      expect(body).toEqual({
+        kind: 'signal',
+        version: 1,
+        cluster,
+        vmId: providerID.slice('azure://'.length),
+        nodeName: name,
+        event: 'preempt',
+        notBeforeMs: Date.parse('2026-11-21T05:41:02Z'),
+        eventId: '0D5A3F0A-1111-4222-8333-444455556666',
+        source: 'node-condition',
+      });
+      await until('the node not ready in a snapshot', async () => {
+        const found = (await rig.latest())?.snapshot.nodes.find((one) => one.metadata.name === name);
+        return found?.status?.conditions?.some((one) => one.type === 'Ready' && one.status === 'False');
+      });
+      expect(hints('signals')).toHaveLength(1);
+      await kube.remove(`${nodes}/${name}`);
+    });
+
+    test('of two relays one publishes; when it stops the other takes over in a later term', async () => {
+      const first = await rig.start({ identity: 'first' });
+      const before = await until('a first snapshot', () => rig.latest());
+      const second = await rig.start({ identity: 'second' });
+      await until('readiness', () => second.notReady() === null);
+      expect([first.isLeading(), second.isLeading()]).toEqual([true, false]);
+      await first.stop();
+      await until('the second to lead', () => second.isLeading());
+      const after = await until('its snapshot', async () => {
+        const latest = await rig.latest();
+        return latest !== null && latest.metadata['term'] !== before.metadata['term'] ? latest : null;
+      });
+      expect(Number(after.metadata['term'])).toBeGreaterThan(Number(before.metadata['term']));
+      const beat = await until('its heartbeat', async () => {
+        const seen = await rig.heartbeat();
+        return seen !== null && seen.term === Number(after.metadata['term']) ? seen : null;
+      });
+      expect(beat.version).toMatch(/^\d+-\d+$/);
+    });
+
+    test('a leader whose term is not the latest never overwrites; as holder of the lease it moves past it', async () => {
+      const relay = await rig.start();
+      await until('a first snapshot', () => rig.latest());
+      const foreign = { version: '1000-1', term: '1000', takenAt: new Date(0).toISOString() };
+      await rig.overwrite(foreign);
+      await kube.create(nodes, node('aks-other'));
+      const after = await until('a snapshot of a later term', async () => {
+        const latest = await rig.latest();
+        return latest !== null && latest.metadata['term'] !== '1000' ? latest : null;
+      });
+      expect(Number(after.metadata['term'])).toBeGreaterThan(1_000);
+      expect(relay.isLeading()).toBe(true);
+      await kube.remove(`${nodes}/aks-other`);
+    });
+
+    test('metrics have the names that dashboards look for', async () => {
+      const relay = await rig.start();
+      await until('a first snapshot', () => rig.latest());
+      const text = await (await fetch(`http://127.0.0.1:${relay.metricsPort}/metrics`)).text();
+      expect(text).toMatch(/^process_resident_memory_bytes \d+$/m);
+      expect(text).toMatch(/^process_cpu_seconds_total [\d.]+$/m);
+      expect(text).toMatch(/^nodewright_relay_publishes_total\{outcome="published"\} [1-9]/m);
+      expect(text).toMatch(/^nodewright_relay_leading 1$/m);
+    });
+  });
+}
+
+async function createCrd(kube: Connection, crd: unknown): Promise<void> {
+  try {
+    await kube.create('/apis/apiextensions.k8s.io/v1/customresourcedefinitions', crd);
+  } catch (error) {
+    if (!isApiError(error, 409)) throw error;
+  }
+}
+
+/** An API server serves a custom resource some moments after its definition was created. */
+async function createWhenServed(kube: Connection, path: string, object: unknown): Promise<void> {
+  await until(`${path} to be served`, async () => {
+    try {
+      await kube.create(path, object);
+      return true;
+    } catch (error) {
+      if (isApiError(error, 404) || isApiError(error, 409)) return isApiError(error, 409);
+      throw error;
+    }
+  });
+}

@@ -1,0 +1,177 @@
+import { BlobServiceClient, RestError } from '@azure/storage-blob';
+import { ServiceBusClient, type ServiceBusReceivedMessage } from '@azure/service-bus';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { startRelay, relayTiming, type Relay, type RelayConfig } from '../../../relay/relay.ts';
+import { kubeconfigConnection } from '../../../relay/kube-config.ts';
+import { silentLog } from '../../../relay/log.ts';
+import { startBroker, type Broker } from '../../../sandbox/servicebus/broker.ts';
+import { systemClock } from '../../../sandbox/world/clock.ts';
+import { queues } from '../../../shared/contract/queues.ts';
+import { parseSnapshot, type Snapshot } from '../../../shared/contract/snapshot/parse.ts';
+import { startAzurite, type StorageAccount } from './azurite.ts';
+
+/** All that relays need around them, and eyes to see what they do. */
+export interface Rig {
+  readonly start: (changes?: Partial<RelayConfig>) => Promise<Relay>;
+  /** The snapshot as a function would read it, with its metadata; null before the first. */
+  readonly latest: () => Promise<{
+    readonly snapshot: Snapshot;
+    readonly metadata: Readonly<Record<string, string>>;
+  } | null>;
+  readonly heartbeat: () => Promise<{ readonly term: number; readonly version: string; readonly atMs: number } | null>;
+  readonly overwrite: (metadata: Record<string, string>) => Promise<void>;
+  /** All messages taken from the queues so far, oldest first. They are completed as they come. */
+  readonly messages: ReadonlyArray<Received>;
+  readonly broker: Broker;
+  readonly close: () => Promise<void>;
+}
+
+/** A message with the queue it came from. */
+export interface Received {
+  readonly queue: string;
+  readonly message: ServiceBusReceivedMessage;
+}
+
+/** Times short enough for tests; the shape of the waits is the real one. */
+export const fastTiming: RelayConfig['timing'] = {
+  feed: { ...relayTiming.feed, firstRetryMs: 20, longestRetryMs: 300, absentRetryMs: 150 },
+  lease: { durationMs: 2_000, renewDeadlineMs: 1_500, retryMs: 200 },
+  publish: { leastMs: 20, lazyMs: 200, heartbeatMs: 200 },
+};
+
+/** The cluster id of the tests. */
+export const cluster = 'test-cluster';
+
+/** Opens a rig around an API server. */
+export async function openRig(kubeconfig: string): Promise<Rig> {
+  const folder = mkdtempSync(join(tmpdir(), 'relay-'));
+  const kubeconfigPath = join(folder, 'kubeconfig');
+  writeFileSync(kubeconfigPath, kubeconfig);
+  const storage = await startAzurite();
+  const broker = await startBroker({ port: 0, queues, dataFolder: null, clock: systemClock });
+  const receiving = await receiveAll(broker);
+  const relays: Relay[] = [];
+  const blobs = BlobServiceClient.fromConnectionString(storage.connectionString).getContainerClient('snapshots');
+
+  async function read(name: string) {
+    try {
+      const blob = blobs.getBlobClient(`${cluster}/${name}`);
+      const [bytes, properties] = [await blob.downloadToBuffer(), await blob.getProperties()];
+      return { bytes, metadata: properties.metadata ?? {} };
+    } catch (error) {
+      if (error instanceof RestError && error.statusCode === 404) return null;
+      throw error;
+    }
+  }
+
+  return {
+    async start(changes = {}) {
+      const relay = await startRelay({
+        cluster,
+        identity: `relay_${relays.length}`,
+        namespace: 'kube-system',
+        kubernetes: kubeconfigConnection(kubeconfigPath),
+        serviceBus: { kind: 'connectionString', connectionString: broker.connectionString },
+        storage: { kind: 'connectionString', connectionString: storage.connectionString },
+        host: '127.0.0.1',
+        metricsPort: 0,
+        healthPort: 0,
+        log: silentLog,
+        timing: fastTiming,
+        ...changes,
+      });
+      relays.push(relay);
+      return relay;
+    },
+    async latest() {
+      const blob = await read('latest');
+      return blob === null ? null : { snapshot: parseSnapshot(blob.bytes), metadata: blob.metadata };
+    },
+    async heartbeat() {
+      const blob = await read('heartbeat');
+      return blob === null ? null : JSON.parse(blob.bytes.toString('utf8'));
+    },
+    async overwrite(metadata) {
+      await blobs.getBlockBlobClient(`${cluster}/latest`).setMetadata(metadata);
+    },
+    messages: receiving.messages,
+    broker,
+    close: () => closeAll(relays, receiving.close, broker, storage, folder),
+  };
+}
+
+async function closeAll(
+  relays: ReadonlyArray<Relay>,
+  stopReceiving: () => Promise<void>,
+  broker: Broker,
+  storage: StorageAccount,
+  folder: string,
+): Promise<void> {
+  await Promise.all(relays.map((relay) => relay.stop()));
+  await stopReceiving();
+  await broker.close();
+  await storage.close();
+  rmSync(folder, { recursive: true, force: true });
+}
+
+async function receiveAll(broker: Broker) {
+  const client = new ServiceBusClient(broker.connectionString, { retryOptions: { maxRetries: 0, timeoutInMs: 2_000 } });
+  const messages: Received[] = [];
+  let isOpen = true;
+
+  async function drainSessions(queue: string): Promise<void> {
+    while (isOpen) {
+      try {
+        const receiver = await client.acceptNextSession(queue);
+        for (let taken = 1; taken > 0;) {
+          const batch = await receiver.receiveMessages(50, { maxWaitTimeInMs: 50 });
+          for (const message of batch) {
+            messages.push({ queue, message });
+            await receiver.completeMessage(message);
+          }
+          taken = batch.length;
+        }
+        await receiver.close();
+      } catch {
+        // No session has messages: ask again.
+      }
+    }
+  }
+
+  async function drainQueue(queue: string): Promise<void> {
+    const receiver = client.createReceiver(queue);
+    while (isOpen) {
+      const batch = await receiver.receiveMessages(50, { maxWaitTimeInMs: 200 }).catch(() => []);
+      for (const message of batch) {
+        messages.push({ queue, message });
+        await receiver.completeMessage(message);
+      }
+    }
+  }
+
+  const loops = [drainSessions('pods'), drainSessions('claims'), drainSessions('claims'), drainQueue('signals')];
+  return {
+    messages,
+    async close() {
+      isOpen = false;
+      await client.close();
+      await Promise.all(loops.map((loop) => loop.catch(() => {})));
+    },
+  };
+}
+
+/** Longest that a test waits for what must come. Generous: machines under load are slow, and nothing waits so long when all is well. */
+const longestMs = 20_000;
+
+/** Waits until `look` gives something other than undefined, null or false, and gives that. */
+export async function until<T>(what: string, look: () => T | Promise<T>): Promise<NonNullable<Exclude<T, false>>> {
+  const endMs = performance.now() + longestMs;
+  for (;;) {
+    const seen = await look();
+    if (seen !== undefined && seen !== null && seen !== false) return seen as NonNullable<Exclude<T, false>>;
+    if (performance.now() > endMs) throw new Error(`waited ${longestMs} ms for ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
