@@ -1,0 +1,167 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterEach, expect, test, vi } from 'vitest';
+import type { AzureEvent } from '../../../sandbox/azure/resources.ts';
+import { nicBody, vmBody } from './bodies.ts';
+import { group, promptly, startWithClients } from './clients.ts';
+
+type Running = Awaited<ReturnType<typeof startWithClients>>;
+
+const open: Array<() => Promise<void>> = [];
+afterEach(async () => {
+  for (const close of open.splice(0)) await close();
+});
+
+async function start(overrides: Parameters<typeof startWithClients>[0]): Promise<Running> {
+  const running = await startWithClients(overrides);
+  open.push(() => running.azure.close());
+  return running;
+}
+
+async function launchSpot(running: Running, name: string, change: Parameters<typeof vmBody>[1] = {}): Promise<void> {
+  await running.network.networkInterfaces.createOrUpdate(group, name, nicBody(name), promptly);
+  const body = vmBody(name, { spot: true, ...change });
+  await running.compute.virtualMachines.createOrUpdate(group, name, body, promptly);
+}
+
+interface Webhook {
+  readonly url: string;
+  readonly bodies: Array<{ readonly headers: IncomingMessage['headers']; readonly json: unknown }>;
+  /** What it answers to notifications. */
+  status: number;
+}
+
+/** A subscriber that shakes hands in both schemas and keeps what it gets. */
+async function webhook(shakesHands: boolean): Promise<Webhook> {
+  const kept: Webhook = { url: '', bodies: [], status: 200 };
+  const server: Server = createServer((request, response) => {
+    void answer(kept, { request, response, shakesHands });
+  });
+  await new Promise<void>((resolve) => {
+    server.listen(0, '127.0.0.1', resolve);
+  });
+  open.push(
+    () =>
+      new Promise((resolve) => {
+        server.close(() => {
+          resolve();
+        });
+        server.closeAllConnections();
+      }),
+  );
+  return Object.assign(kept, { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/` });
+}
+
+async function answer(
+  kept: Webhook,
+  { request, response, shakesHands }: { request: IncomingMessage; response: ServerResponse; shakesHands: boolean },
+): Promise<void> {
+  const chunks: Array<Buffer> = [];
+  for await (const chunk of request) chunks.push(Buffer.from(chunk as Uint8Array));
+  if (request.method === 'OPTIONS') {
+    const origin = String(request.headers['webhook-request-origin']);
+    response.writeHead(200, shakesHands ? { 'WebHook-Allowed-Origin': origin } : {}).end();
+    return;
+  }
+  const json = JSON.parse(Buffer.concat(chunks).toString()) as unknown;
+  if (request.headers['aeg-event-type'] === 'SubscriptionValidation') {
+    const [event] = json as ReadonlyArray<{ readonly data: { readonly validationCode: string } }>;
+    response.end(JSON.stringify(shakesHands ? { validationResponse: event?.data.validationCode } : {}));
+    return;
+  }
+  kept.bodies.push({ headers: request.headers, json });
+  response.writeHead(kept.status).end();
+}
+
+test('an evicted spot VM has its notice first, then it is gone with all that was its own', async () => {
+  const running = await start({});
+  const events: Array<AzureEvent> = [];
+  running.azure.on((event) => events.push(event));
+  await launchSpot(running, 'aks-spot');
+  const before = Date.now();
+  running.azure.evict('aks-spot', { noticeSeconds: 0.05 });
+  await vi.waitFor(() => {
+    expect(events.map(({ kind }) => kind)).toEqual(['vm-allocated', 'vm-running', 'vm-preempt-notice', 'vm-gone']);
+  });
+  const notice = events[2];
+  expect(notice?.kind === 'vm-preempt-notice' && notice.notBefore - before).toBeGreaterThanOrEqual(50);
+  expect(events[3]).toMatchObject({ name: 'aks-spot', reason: 'evicted' });
+  await expect(running.network.networkInterfaces.get(group, 'aks-spot')).rejects.toMatchObject({ statusCode: 404 });
+  expect(running.azure.counters()).toMatchObject({ evictions: 1, deletions: 0 });
+});
+
+test('a spot VM with the policy Deallocate stays, deallocated', async () => {
+  const running = await start({ evictionNoticeSeconds: 0 });
+  await launchSpot(running, 'aks-kept', { evictionPolicy: 'Deallocate' });
+  await running.compute.virtualMachines.simulateEviction(group, 'aks-kept');
+  await vi.waitFor(async () => {
+    const view = await running.compute.virtualMachines.instanceView(group, 'aks-kept');
+    expect(view.statuses?.map(({ code }) => code)).toContain('PowerState/deallocated');
+  });
+});
+
+test('a regular VM is not evicted', async () => {
+  const running = await start({});
+  await launchSpot(running, 'aks-regular', { spot: false });
+  const refused = running.compute.virtualMachines.simulateEviction(group, 'aks-regular');
+  await expect(refused).rejects.toMatchObject({ statusCode: 409 });
+});
+
+test.for(['EventGrid', 'CloudEvents'] as const)('a preemption reaches a webhook in the %s schema', async (schema) => {
+  const running = await start({ healthEventDelayMs: 0, scheduledEventDelayMs: 0 });
+  const hook = await webhook(true);
+  await running.azure.subscribe({ name: 'interrupt', url: hook.url, schema });
+  await launchSpot(running, 'aks-watched', { scheduledEvents: true });
+  running.azure.evict('aks-watched', { noticeSeconds: 0.02 });
+  await vi.waitFor(() => {
+    expect(hook.bodies).toHaveLength(3);
+  });
+  const text = JSON.stringify(hook.bodies.map(({ json }) => json));
+  expect(text).toContain('"annotationName":"VirtualMachinePreempted"');
+  expect(text).toContain('"EventType":"Preempt"');
+  expect(text).toContain('"availabilityState":"Unavailable"');
+  const type = schema === 'EventGrid' ? '[0].eventType' : '.type';
+  expect(text).toContain('Microsoft.ResourceNotifications.HealthResources.ResourceAnnotated');
+  expect(hook.bodies[0]?.headers['aeg-event-type']).toBe('Notification');
+  expect(Array.isArray(hook.bodies[0]?.json)).toBe(type.startsWith('['));
+});
+
+test('a VM that did not opt in has no scheduled event', async () => {
+  const running = await start({ healthEventDelayMs: 0, scheduledEventDelayMs: 0 });
+  const hook = await webhook(true);
+  await running.azure.subscribe({ name: 'interrupt', url: hook.url, schema: 'EventGrid' });
+  await launchSpot(running, 'aks-quiet');
+  running.azure.evict('aks-quiet', { noticeSeconds: 0.02 });
+  await vi.waitFor(() => {
+    expect(hook.bodies).toHaveLength(2);
+  });
+  expect(JSON.stringify(hook.bodies.map(({ json }) => json))).not.toContain('ScheduledEventEmitted');
+});
+
+test.for(['EventGrid', 'CloudEvents'] as const)('an endpoint that does not shake hands gets no %s', async (schema) => {
+  const running = await start({});
+  const hook = await webhook(false);
+  await expect(running.azure.subscribe({ name: 'deaf', url: hook.url, schema })).rejects.toThrow("subscription 'deaf'");
+});
+
+test('an endpoint that forbids is not asked again, one that fails is', async () => {
+  const running = await start({ healthEventDelayMs: 0 });
+  const [forbids, fails] = [await webhook(true), await webhook(true)];
+  Object.assign(forbids, { status: 403 });
+  Object.assign(fails, { status: 500 });
+  await running.azure.subscribe({ name: 'forbids', url: forbids.url, schema: 'EventGrid' });
+  await running.azure.subscribe({ name: 'fails', url: fails.url, schema: 'EventGrid' });
+  await launchSpot(running, 'aks-refused');
+  running.azure.evict('aks-refused', { noticeSeconds: 0 });
+  await vi.waitFor(() => {
+    const states = running.azure.deliveries().filter(({ attempts }) => attempts === 1);
+    expect(states.filter(({ subscription }) => subscription === 'forbids').map(({ state }) => state)).toEqual([
+      'dead-lettered',
+      'dead-lettered',
+    ]);
+    expect(states.filter(({ subscription }) => subscription === 'fails').map(({ state }) => state)).toEqual([
+      'pending',
+      'pending',
+    ]);
+  });
+});
