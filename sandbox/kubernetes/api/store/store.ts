@@ -80,6 +80,8 @@ export function createStore(historyLimit: number): Store {
   const collections = new Map<string, Collection>();
   const listeners = new Map<string, Set<(change: Change, storage: string) => void>>();
   let revision = firstRevision;
+  const pending: Array<{ readonly change: Change; readonly storage: string }> = [];
+  let isTelling = false;
   let forgotten = firstRevision - 1;
 
   const collectionOf = (storage: string): Collection => {
@@ -89,12 +91,24 @@ export function createStore(historyLimit: number): Store {
     collections.set(storage, made);
     return made;
   };
+  // A listener may write: its change waits until everybody has heard of the one before.
+  const tellAll = (): void => {
+    isTelling = true;
+    try {
+      for (let next = pending.shift(); next !== undefined; next = pending.shift()) {
+        for (const name of [next.storage, '*']) {
+          for (const listener of listeners.get(name) ?? []) listener(next.change, next.storage);
+        }
+      }
+    } finally {
+      isTelling = false;
+    }
+  };
   const record = (storage: string, collection: Collection, change: Change): void => {
     collection.changes.push(change);
     trim(collection, historyLimit);
-    for (const name of [storage, '*']) {
-      for (const listener of listeners.get(name) ?? []) listener(change, storage);
-    }
+    pending.push({ change, storage });
+    if (!isTelling) tellAll();
   };
 
   return {
