@@ -14,7 +14,7 @@ import { type ReplyLinks, addReplyLink, serveManagement, serveTokens } from './a
 import type { Faults } from './faults.ts';
 import type { SubQueue } from './message.ts';
 import type { QueueHost } from './queue-host.ts';
-import { holdAttach, setAttachField, types } from './rhea-internals.ts';
+import { PRE_SETTLED, holdAttach, setAttachField, types } from './rhea-internals.ts';
 import type { SessionLock } from './session-locks.ts';
 
 /** One client connection: what its links may reach and where its replies go. */
@@ -65,6 +65,9 @@ export function attachConsumer(peer: Peer, sender: Sender): () => void {
   if (node.kind === 'unknown') return refuse(sender, entityNotFound(address));
   for (const mode of SETTLE_MODES) setAttachField(sender, mode, sender[mode]);
   if (node.kind !== 'messages') {
+    // Replies need no settling. Besides, a client's lone disposition would hold up its next write until our kernel's
+    // delayed acknowledgement, 40 ms for every link it opens.
+    setAttachField(sender, 'snd_settle_mode', PRE_SETTLED);
     sender.set_source(sender.source);
     sender.set_target(sender.target);
     return addReplyLink(peer.replies, sender);

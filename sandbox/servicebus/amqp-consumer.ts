@@ -5,10 +5,7 @@ import type { Faults } from './faults.ts';
 import type { SubQueue } from './message.ts';
 import type { LockOutcome, Queue, ReceiveRequest } from './queue.ts';
 import type { QueueHost } from './queue-host.ts';
-import { amqp, answerDrain, freeCredit, hasSentAll, isDraining, settleFully } from './rhea-internals.ts';
-
-/** `snd-settle-mode` of a receiver that wants its messages deleted on receipt. */
-const PRE_SETTLED = 1;
+import { PRE_SETTLED, amqp, answerDrain, freeCredit, hasSentAll, isDraining, settleFully } from './rhea-internals.ts';
 
 /** How often a drain waits for the network to take what was sent; only a stalled peer makes it wait more than once. */
 const DRAIN_RETRY_MS = 5;

@@ -50,6 +50,9 @@ interface SessionInternals {
   };
 }
 
+/** The `snd-settle-mode` of a link whose messages are settled as they are sent. */
+export const PRE_SETTLED = 1;
+
 /** Takes back the attach answer that rhea is about to send. Only inside the event that reports the remote attach. */
 export function holdAttach(held: link): void {
   const { state } = internals(held);

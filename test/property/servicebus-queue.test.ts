@@ -6,7 +6,7 @@ import type { QueueSettings } from '../../shared/contract/queues.ts';
 
 const LOCK_MS = 100;
 const WINDOW_MS = 600;
-const MAX_DELIVERIES = 3;
+const MAX_DELIVERIES = 2;
 
 /** Small pools, so that duplicates, ties and busy sessions happen in most runs. */
 type Step =
