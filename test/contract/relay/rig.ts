@@ -57,9 +57,11 @@ export async function openRig(kubeconfig: string): Promise<Rig> {
 
   async function read(name: string) {
     try {
-      const blob = blobs.getBlobClient(`${cluster}/${name}`);
-      const [bytes, properties] = [await blob.downloadToBuffer(), await blob.getProperties()];
-      return { bytes, metadata: properties.metadata ?? {} };
+      // One request: in two, the blob could be replaced between its size and its content.
+      const answer = await blobs.getBlobClient(`${cluster}/${name}`).download();
+      const chunks: Buffer[] = [];
+      for await (const chunk of answer.readableStreamBody ?? []) chunks.push(Buffer.from(chunk));
+      return { bytes: Buffer.concat(chunks), metadata: answer.metadata ?? {} };
     } catch (error) {
       if (error instanceof RestError && error.statusCode === 404) return null;
       throw error;
