@@ -1,5 +1,5 @@
 import type { ServiceBusClient } from '@azure/service-bus';
-import type { TokenCredential } from '@azure/core-auth';
+import type { TokenCredential } from '@azure/identity';
 import type { ContainerClient } from '@azure/storage-blob';
 import { createHints } from './adapters/servicebus/hints.ts';
 import { createPoison } from './adapters/servicebus/poison.ts';
@@ -12,7 +12,7 @@ import { listSnapshot } from './adapters/kubernetes/list-snapshot.ts';
 import { type Transport, createTransport } from './adapters/kubernetes/transport.ts';
 import type { Log, Ports } from './app/ports.ts';
 import { container } from './contract/names.ts';
-import { type Settings, readSettings } from './settings.ts';
+import { type Settings, readSettings } from './contract/settings.ts';
 
 /** The app as the functions see it: the use cases' ports, and where messages go that nobody can use. */
 export interface App {

@@ -31,7 +31,7 @@ export interface Machine {
 /**
  * What an offering was refused for, and so what should not be tried again for a while. `offering`: this size, zone and
  * capacity type. `size`: this size everywhere with this capacity type. `zone`: this size in this zone, spot and on-demand.
- * `family`: sizes of the family at least as large, with this capacity type. `spot`: all spot. `region`: everything.
+ * `family`: sizes of the family at least as large, with this capacity type. `spot`: all spot. `region`: all of this capacity type.
  */
 export type RefusalScope = 'offering' | 'size' | 'zone' | 'family' | 'spot' | 'region';
 

@@ -1,6 +1,6 @@
-import { createSnapshotBuilder } from '../../contract/snapshot/builder.ts';
+import { apiGroups } from '../../contract/snapshot/api-groups.ts';
+import { createSnapshotBuilder, snapshotResources } from '../../contract/snapshot/builder.ts';
 import { type Snapshot, parseSnapshot } from '../../contract/snapshot/parse.ts';
-import { snapshotResources } from '../../contract/snapshot/resources.ts';
 import { RetryableError } from '../../ports/errors.ts';
 import type { Transport } from './transport.ts';
 
@@ -15,13 +15,13 @@ const PAGES_MAX = 1_000;
 export async function listSnapshot(transport: Transport, cluster: string, nowMs: number): Promise<Snapshot> {
   const builder = createSnapshotBuilder(cluster);
   await Promise.all(
-    snapshotResources.map(async ({ resource, path }) => {
+    snapshotResources.map(async (resource) => {
       let next = '';
       for (let page = 0; page < PAGES_MAX; page++) {
         const query = `limit=${PAGE}${next === '' ? '' : `&continue=${encodeURIComponent(next)}`}`;
         // Each page names the next.
         // oxlint-disable-next-line no-await-in-loop
-        const answer = await transport({ method: 'GET', path: `${path}?${query}` });
+        const answer = await transport({ method: 'GET', path: `${apiGroups[resource]}/${resource}?${query}` });
         // The kind is not installed, which is an empty list to us.
         if (answer.status === 404) return;
         if (answer.status >= 400) throw new RetryableError(`listing ${resource}: ${answer.status}`);

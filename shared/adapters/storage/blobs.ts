@@ -1,18 +1,6 @@
 import type { ContainerClient } from '@azure/storage-blob';
+import type { Blobs } from '../../ports/blobs.ts';
 import { RetryableError } from '../../ports/errors.ts';
-
-/** A blob's content and the mark that makes a later write conditional on it. */
-export interface Blob {
-  readonly bytes: Uint8Array;
-  readonly etag: string;
-}
-
-/** One container, reduced to what we do with it. All throw RetryableError when storage cannot be used. */
-export interface Blobs {
-  read(name: string): Promise<Blob | null>;
-  /** Writes whatever is there. `false` when `condition` does not hold. */
-  write(name: string, bytes: Uint8Array, condition: { readonly etag: string } | 'absent' | 'any'): Promise<boolean>;
-}
 
 /** Wraps a real container; makes it when it is not there, once. */
 export function createBlobs(connect: () => Promise<ContainerClient>): Blobs {

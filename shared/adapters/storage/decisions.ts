@@ -1,7 +1,7 @@
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { RetryableError } from '../../ports/errors.ts';
 import type { Decision, Decisions } from '../../ports/store.ts';
-import type { Blobs } from './blobs.ts';
+import type { Blobs } from '../../ports/blobs.ts';
 
 /** Decisions kept in memory: those in flight are read at every step of their claims, and never change. */
 const CACHED_MAX = 64;

@@ -1,7 +1,7 @@
 import { parseSnapshot } from '../../contract/snapshot/parse.ts';
 import type { Snapshot } from '../../contract/snapshot/parse.ts';
 import type { Snapshots } from '../../ports/store.ts';
-import type { Blobs } from './blobs.ts';
+import type { Blobs } from '../../ports/blobs.ts';
 
 /** The relay's snapshots. `list` builds one from the API server, for when the relay is silent. */
 export function createSnapshots(blobs: Blobs, cluster: string, list: () => Promise<Snapshot>): Snapshots {

@@ -116,7 +116,7 @@ function covers(refusal: RefusedOffering, offering: PlannedOffering): boolean {
   const sameSize = refusal.offering.instanceType === offering.instanceType;
   switch (refusal.scope) {
     case 'region':
-      return true;
+      return sameType;
     case 'spot':
       return offering.capacityType === 'spot';
     case 'size':

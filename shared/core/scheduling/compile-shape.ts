@@ -33,6 +33,8 @@ export interface Ask {
   readonly exclusions: ReadonlyArray<Exclusion>;
   /** Topology keys that a claim must have settled once such a pod is on it, hostname aside. */
   readonly settled: ReadonlyArray<string>;
+  /** Does some rule count such pods? */
+  readonly counted: boolean;
 }
 
 /** One way in which an ask can be met on new nodes of a pool. */

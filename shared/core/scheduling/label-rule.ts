@@ -112,6 +112,12 @@ export function overlaps(a: LabelRule, b: LabelRule): boolean {
   return !isEmpty(intersect(a, b));
 }
 
+/** Does `outer` accept all that `inner` accepts? May say no where the answer needs more than looking at listed values. */
+export function isWithin(inner: LabelRule, outer: LabelRule): boolean {
+  if (inner.complement || (inner.absent && !outer.absent)) return false;
+  return [...inner.values].every((value) => admits(outer, value));
+}
+
 /** The one value the rule leaves, or null when it leaves none, several, or absence. */
 export function onlyValue(rule: LabelRule): string | null {
   const [value] = rule.values;

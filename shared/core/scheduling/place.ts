@@ -1,11 +1,12 @@
 import type { Pod } from '../model/cluster.ts';
 import { admitsAsk, allowsBin, fill, hasRoom, type Bin } from './bins.ts';
-import { offeringsMeeting, isOpenKey, at } from './compile-pool.ts';
+import { at, isOpenKey, offeringsMeeting, openRule } from './compile-pool.ts';
 import type { Ask } from './compile-shape.ts';
+import { isWithin } from './label-rule.ts';
 import { emptyClaim, isCheaper, join, joiningOf, settledValue } from './open-claim.ts';
 import type { Applicant, Joining, OpenClaim } from './open-claim.ts';
 import { untolerated } from './taints.ts';
-import { recordOnClaim, recordOnNode, type NodeFilter } from './topology.ts';
+import { countersFor, recordOnClaim, recordOnNode, type NodeFilter } from './topology.ts';
 import { guardOf, UNGUARDED, type ClaimShare, type Guard } from './topology-guard.ts';
 import { optionsFor, type Workspace } from './workspace.ts';
 
@@ -13,17 +14,24 @@ import { optionsFor, type Workspace } from './workspace.ts';
  * Puts the pod on existing capacity, on a claim of this plan or on a new one; false when nothing can hold it. Preferences
  * are given up one by one, as far as needed.
  */
-export function place(workspace: Workspace, asks: ReadonlyArray<Ask>, pod: Pod): boolean {
-  return asks.some((ask) => {
-    const applicant = { ask, guard: guardFor(ask) };
+export function place(workspace: Workspace, pod: Pod, mayStart: boolean): boolean {
+  return (workspace.asks.get(pod.shape) ?? []).some((ask) => {
+    const applicant = { ask, guard: guardFor(workspace, ask, mayStart) };
     return placeOnExisting(workspace, applicant, pod) || placeOnClaim(workspace, applicant, pod);
   });
 }
 
 /** The guard that the topology rules make for the ask as things stand. */
-export function guardFor({ terms, exclusions }: Ask): Guard {
-  const free = terms.spread.length + terms.affinity.length + terms.antiAffinity.length + exclusions.length === 0;
-  return free ? UNGUARDED : guardOf(terms, exclusions, claimShare);
+function guardFor({ topology }: Workspace, ask: Ask, mayStart: boolean): Guard {
+  const { terms, exclusions, shape } = ask;
+  if (isUnruled(ask)) return UNGUARDED;
+  return guardOf(terms, exclusions, { share: claimShare, mayStart, counters: countersFor(topology, shape.index) });
+}
+
+/** Does no topology rule, the pod's own or another's, look at such pods? Then where they are concerns nobody else. */
+export function isUnruled({ terms, exclusions, settled, counted }: Ask): boolean {
+  const own = terms.spread.length + terms.affinity.length + terms.antiAffinity.length;
+  return own + exclusions.length + settled.length === 0 && !counted;
 }
 
 /** The first bin in order that takes the pod. */
@@ -106,7 +114,9 @@ function passing(
   let certain = true;
   for (const rules of alternatives) {
     offeringsMeeting(pool, rules, offered).forEach((mask, type) => (met[type] = at(met, type) | mask));
-    if ([...rules.keys()].some((key) => isOpenKey(pool, key) || open.has(key))) certain = false;
+    for (const [key, rule] of rules) {
+      if (isOpenKey(pool, key) && !isWithin(open.get(key) ?? openRule(pool, key), rule)) certain = false;
+    }
   }
   certain &&= met.every((mask, type) => mask === offered[type]);
   return { certain, possible: met.some((mask) => mask !== 0) };

@@ -29,17 +29,19 @@ const MAX_ROUNDS = 50;
 function placeAll(workspace: Workspace, pods: ReadonlyArray<Pod>): ReadonlyArray<Pod> {
   let left = pods;
   for (let round = 0; round < MAX_ROUNDS; round++) {
-    const still = left.filter((pod) => !tryPlacing(workspace, pod));
-    if (still.length === left.length) break;
+    // Pods that want to be near pods like themselves wait for a round: kube-scheduler lets one be the first only where
+    // there are none, and it may look at the others before.
+    const still = left.filter((pod) => !tryPlacing(workspace, pod, round > 0));
+    if (still.length === left.length && round > 0) break;
     left = still;
   }
   return left;
 }
 
-function tryPlacing(workspace: Workspace, pod: Pod): boolean {
+function tryPlacing(workspace: Workspace, pod: Pod, mayStart: boolean): boolean {
   const shape = workspace.shapes.get(pod.shape);
   if (shape === undefined || unsupportedFeature(shape.shape.spec) !== null) return false;
-  return place(workspace, workspace.asks.get(pod.shape) ?? [], pod);
+  return place(workspace, pod, mayStart);
 }
 
 /** A pod that an earlier plan gave a place keeps it, so that plans made while nodes start do not chase each other. */

@@ -24,11 +24,12 @@ interface RankedOffering extends PlannedOffering {
 /** The claim as a plan states it: the cheapest offering that holds its pods, with what else would. */
 export function renderClaim(workspace: Workspace, claim: OpenClaim): PlannedClaim {
   const { pool } = claim.state;
-  const ranked = rankOfferings(claim);
-  const [chosen, ...others] = ranked;
+  const offerings = rankOfferings(claim);
+  const chosen = offerings.find(({ type, bit }) => type === claim.cell?.type && bit === claim.cell.bit);
   if (chosen === undefined) throw new Error(`a claim of NodePool ${pool.name} was planned without an offering`);
   const { template } = pool.manifest.spec;
-  const fallbacks = chooseFallbacks(claim, chosen, others);
+  const ranked = [chosen, ...offerings.filter((other) => other !== chosen && takesNoMore(claim, other, chosen))];
+  const fallbacks = ranked.slice(1, 1 + MAX_FALLBACKS).map(toPlanned);
   return {
     nodePool: pool.name,
     offering: toPlanned(chosen),
@@ -68,17 +69,10 @@ function rankOfferings({ state: { pool }, offered }: OpenClaim): ReadonlyArray<R
   );
 }
 
-/** Cheapest first. A fallback takes no more of a limited resource than the choice, so that none can break a limit. */
-function chooseFallbacks(
-  { state: { pool } }: OpenClaim,
-  chosen: RankedOffering,
-  others: ReadonlyArray<RankedOffering>,
-): ReadonlyArray<PlannedOffering> {
-  const capacityOf = (type: number): Amounts => pool.catalog.types[type]?.capacity ?? new Map();
-  const limited = [...pool.limits.keys()];
-  const within = ({ type }: RankedOffering): boolean =>
-    limited.every((name) => (capacityOf(type).get(name) ?? 0) <= (capacityOf(chosen.type).get(name) ?? 0));
-  return others.filter(within).slice(0, MAX_FALLBACKS).map(toPlanned);
+/** A fallback takes no more of a limited resource than the choice, so that no launch can break a limit. */
+function takesNoMore({ state: { pool } }: OpenClaim, other: RankedOffering, chosen: RankedOffering): boolean {
+  const amount = (type: number, name: string): number => pool.catalog.types[type]?.capacity.get(name) ?? 0;
+  return [...pool.limits.keys()].every((name) => amount(other.type, name) <= amount(chosen.type, name));
 }
 
 function toPlanned({ instanceType, zone, capacityType, price }: RankedOffering): PlannedOffering {

@@ -20,17 +20,31 @@ export interface Guard {
   readonly allows: (key: string, domain: string | undefined) => boolean;
   /** May the pod share a node with what is on it? `host` is the node's hostname, or a claim of this plan. */
   readonly allowsHost: (host: string | object) => boolean;
-  /** Pods of the pod's own spread in a domain: the fewer, the better where prices are equal. */
+  /** Pods in a domain that some rule counts together with this one: the fewer, the better where prices are equal. */
   readonly crowding: (key: string, domain: string | undefined) => number;
 }
 
-/** Reads the counters as they are now: make a new guard after each placement. */
-export function guardOf(terms: AskTerms, exclusions: ReadonlyArray<Exclusion>, share: ClaimShare): Guard {
+export interface GuardContext {
+  readonly share: ClaimShare;
+  readonly mayStart: boolean;
+  /** The counters that count the pod, its own or others'. */
+  readonly counters: ReadonlyArray<Counter>;
+}
+
+/**
+ * Reads the counters as they are now: make a new guard after each placement. `mayStart`: a pod whose affinity looks for
+ * pods like itself may be the first where there are none.
+ */
+export function guardOf(
+  terms: AskTerms,
+  exclusions: ReadonlyArray<Exclusion>,
+  { share, mayStart, counters }: GuardContext,
+): Guard {
   const avoided: ReadonlyArray<Counter> = [...terms.antiAffinity, ...exclusions];
-  const first = terms.affinityToSelf && terms.affinity.every(isUnused);
+  const first = mayStart && terms.affinityToSelf && terms.affinity.every(isUnused);
   const needed = first ? [] : terms.affinity;
   const present = terms.affinity.map(({ key }) => key);
-  const all = [...terms.spread.map(({ counter }) => counter), ...avoided, ...terms.affinity];
+  const all = [...terms.spread.map(({ counter }) => counter), ...avoided, ...terms.affinity, ...counters];
   const known = new Map<string, boolean>();
   const judge = (key: string, domain: string | undefined): boolean => {
     if (domain === undefined && present.includes(key)) return false;
@@ -52,8 +66,8 @@ export function guardOf(terms: AskTerms, exclusions: ReadonlyArray<Exclusion>, s
       avoided.every((counter) => !isHost(counter) || onHost(counter, host) === 0) &&
       needed.every((counter) => !isHost(counter) || onHost(counter, host) > 0),
     crowding: (key, domain) =>
-      terms.spread.reduce(
-        (sum, { counter }) => (counter.key === key && domain !== undefined ? sum + most(counter, domain, share) : sum),
+      counters.reduce(
+        (sum, counter) => (counter.key === key && domain !== undefined ? sum + most(counter, domain, share) : sum),
         0,
       ),
   };
@@ -79,9 +93,9 @@ function staysEven(term: SpreadTerm, domain: string | undefined, share: ClaimSha
   if (domain === undefined) return false;
   const { counter, domains, maxSkew, minDomains, self } = term;
   const limit = maxSkew - self;
-  if (domains.length < minDomains) return most(counter, domain, share) <= limit;
-  const emptiest = domains.reduce((low, one) => Math.min(low, least(counter, one, share)), Infinity);
-  return most(counter, domain, share) - (emptiest === Infinity ? 0 : emptiest) <= limit;
+  const here = most(counter, domain, share);
+  if (domains.length < minDomains) return here <= limit;
+  return domains.every((other) => (other === domain ? limit >= 0 : here - least(counter, other, share) <= limit));
 }
 
 function least(counter: Counter, domain: string, share: ClaimShare): number {

@@ -88,7 +88,8 @@ function asksOf(
     drafts.map(({ shape, levels }) => {
       const exclusions = exclusionsFor(topology, shape.index);
       const settled = settledKeys(topology, shape.index);
-      return [shape.index, levels.map(({ wishes, terms }) => ({ shape, wishes, terms, exclusions, settled }))];
+      const counted = countersFor(topology, shape.index).length > 0;
+      return [shape.index, levels.map(({ wishes, terms }) => ({ shape, wishes, terms, exclusions, settled, counted }))];
     }),
   );
 }

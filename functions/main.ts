@@ -1,0 +1,6 @@
+/** The entry file that package.json names: importing a trigger's file registers it with the host. */
+import './provision.ts';
+import './follow.ts';
+import './interrupt.ts';
+import './interrupt-event-grid.ts';
+import './sweep.ts';

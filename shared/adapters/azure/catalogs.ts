@@ -1,0 +1,192 @@
+import { gunzipSync, gzipSync } from 'node:zlib';
+import type { InstanceType } from '../../core/model/catalog.ts';
+import type { Catalogs, RefusedOffering } from '../../ports/cloud.ts';
+import { RetryableError } from '../../ports/errors.ts';
+import type { NodeClass } from '../../ports/kubernetes.ts';
+import type { Blobs } from '../../ports/blobs.ts';
+import { toRetryable } from './azure-error.ts';
+import type { Clients } from './clients.ts';
+import { type InstanceTypeSettings, toInstanceTypes } from './instance-types.ts';
+import { type Refusal, isCovered, mergeRefusals, toRefusal } from './refusals.ts';
+import { readRetailPrices } from './retail-prices.ts';
+import { type Sku, toSku } from './sku.ts';
+
+export interface CatalogParts {
+  readonly cluster: string;
+  readonly clients: Clients;
+  readonly blobs: Blobs;
+  readonly settings: InstanceTypeSettings;
+  readonly pricesEndpoint: string | undefined;
+  readonly now: () => number;
+}
+
+/** Azure's catalogs, with what only this adapter's neighbours ask of them. */
+export interface AzureCatalogs extends Catalogs {
+  readonly sku: (name: string) => Promise<Sku | null>;
+  /** Reads sizes and prices from Azure again and stores them for all instances. */
+  readonly refresh: () => Promise<void>;
+}
+
+interface SkuCatalog {
+  readonly version: 1;
+  readonly builtAtMs: number;
+  readonly skus: ReadonlyArray<Sku>;
+}
+
+/** Sizes and prices change within days; Karpenter asks twice a day. */
+const STALE_MS = 12 * 60 * 60_000;
+
+/** Between reads of the shared refusals by one instance. A refusal of its own counts at once. */
+const REFUSALS_KEPT_MS = 1_000;
+
+/** Writers race for the refusals blob only when Azure refuses several at the same time. */
+const WRITES_MAX = 8;
+
+export function createCatalogs(parts: CatalogParts): AzureCatalogs {
+  const { cluster, blobs, settings, now } = parts;
+  const catalogBlob = `${settings.location}.json.gz`;
+  const refusalsBlob = `${cluster}/refused.json`;
+  let catalog: Promise<SkuCatalog> | null = null;
+  let refusals: { readonly atMs: number; readonly list: ReadonlyArray<Refusal> } = { atMs: -Infinity, list: [] };
+  const built = new Map<string, ReadonlyArray<InstanceType>>();
+
+  const refresh = async (): Promise<SkuCatalog> => {
+    const fresh: SkuCatalog = { version: 1, builtAtMs: now(), skus: await readSkus(parts) };
+    // An empty answer is a fault of the source, not a region without machines.
+    if (fresh.skus.length === 0) throw new RetryableError(`Azure lists no VM sizes for ${settings.location}`);
+    await blobs.write(catalogBlob, gzipSync(JSON.stringify(fresh)), 'any');
+    built.clear();
+    return fresh;
+  };
+  const load = async (): Promise<SkuCatalog> => {
+    const blob = await blobs.read(catalogBlob);
+    const stored = blob === null ? null : parseCatalog(blob.bytes);
+    return stored !== null && now() - stored.builtAtMs < 2 * STALE_MS ? stored : refresh();
+  };
+  const current = async (): Promise<SkuCatalog> => {
+    catalog ??= load();
+    try {
+      const known = await catalog;
+      if (now() - known.builtAtMs < 2 * STALE_MS) return known;
+    } catch (error) {
+      catalog = null;
+      throw error;
+    }
+    catalog = load();
+    return catalog;
+  };
+  const readRefusals = async (): Promise<ReadonlyArray<Refusal>> => {
+    if (now() - refusals.atMs < REFUSALS_KEPT_MS) return refusals.list;
+    const blob = await blobs.read(refusalsBlob);
+    refusals = { atMs: now(), list: mergeRefusals(blob === null ? [] : parseRefusals(blob.bytes), [], now()) };
+    return refusals.list;
+  };
+  const sku = async (name: string): Promise<Sku | null> =>
+    (await current()).skus.find((one) => one.name === name) ?? null;
+
+  return {
+    sku,
+    refresh: async () => {
+      const fresh = await refresh();
+      catalog = Promise.resolve(fresh);
+    },
+    instanceTypes: async (nodeClass) => {
+      const [known, refused] = [await current(), await readRefusals()];
+      const key = JSON.stringify([known.builtAtMs, nodeClass.spec, refused]);
+      const cached = built.get(key);
+      if (cached !== undefined) return cached;
+      const types = build(known, nodeClass, refused, parts);
+      // One entry per class is enough: a new state of refusals replaces the old.
+      if (built.size >= BUILT_MAX) built.clear();
+      built.set(key, types);
+      return types;
+    },
+    refuse: async (added) => {
+      const rows = await Promise.all(added.map(async (one) => toRefusal(one, await sku(one.offering.instanceType))));
+      refusals = { atMs: now(), list: await store(blobs, refusalsBlob, rows, now()) };
+    },
+    nextRetryMs: async () => {
+      const ends = (await readRefusals()).map(({ untilMs }) => untilMs);
+      return ends.length === 0 ? null : Math.min(...ends);
+    },
+  };
+}
+
+/** Classes times recent states of refusals. */
+const BUILT_MAX = 16;
+
+function build(
+  { skus }: SkuCatalog,
+  nodeClass: NodeClass,
+  refused: ReadonlyArray<Refusal>,
+  { settings, now }: CatalogParts,
+): ReadonlyArray<InstanceType> {
+  const nowMs = now();
+  return toInstanceTypes(skus, nodeClass, settings, (sku, zone, capacityType) =>
+    isCovered(refused, sku, zone, capacityType, nowMs),
+  );
+}
+
+/** Adds rows to what all instances share; retries when another instance wrote in between. */
+async function store(
+  blobs: Blobs,
+  name: string,
+  rows: ReadonlyArray<Refusal>,
+  nowMs: number,
+): Promise<ReadonlyArray<Refusal>> {
+  for (let attempt = 0; attempt < WRITES_MAX; attempt++) {
+    // Each attempt depends on what the last one found.
+    // oxlint-disable-next-line no-await-in-loop
+    const blob = await blobs.read(name);
+    const merged = mergeRefusals(blob === null ? [] : parseRefusals(blob.bytes), rows, nowMs);
+    const bytes = new TextEncoder().encode(JSON.stringify(merged));
+    // oxlint-disable-next-line no-await-in-loop
+    if (await blobs.write(name, bytes, blob === null ? 'absent' : { etag: blob.etag })) return merged;
+  }
+  throw new RetryableError(`${name}: lost ${WRITES_MAX} races to other writers`);
+}
+
+async function readSkus({ clients, settings, pricesEndpoint }: CatalogParts): Promise<ReadonlyArray<Sku>> {
+  const { location } = settings;
+  const [raw, prices] = await Promise.all([
+    readSkuList(clients, location),
+    pricesEndpoint === undefined ? readRetailPrices(location) : readRetailPrices(location, pricesEndpoint),
+  ]);
+  return raw.flatMap((entry) => {
+    const sku = toSku(entry, location);
+    return sku === null ? [] : [{ ...sku, ...(prices.get(sku.name) ?? UNPRICED) }];
+  });
+}
+
+const UNPRICED = { onDemandMicroUsd: null, spotMicroUsd: null } as const;
+
+async function readSkuList(clients: Clients, location: string): Promise<ReadonlyArray<Parameters<typeof toSku>[0]>> {
+  try {
+    const compute = await clients.compute();
+    return await Array.fromAsync(compute.resourceSkus.list({ filter: `location eq '${location}'` }));
+  } catch (error) {
+    throw toRetryable(`listing VM sizes of ${location}`, error);
+  }
+}
+
+/** Null for a catalog that cannot be read: it is then built again. */
+function parseCatalog(bytes: Uint8Array): SkuCatalog | null {
+  try {
+    const value = JSON.parse(gunzipSync(bytes).toString('utf8')) as SkuCatalog;
+    return value.version === 1 && Array.isArray(value.skus) ? value : null;
+  } catch {
+    return null;
+  }
+}
+
+/** Nothing for a blob that cannot be read: refusals are learned again. */
+function parseRefusals(bytes: Uint8Array): ReadonlyArray<Refusal> {
+  try {
+    const value: unknown = JSON.parse(new TextDecoder().decode(bytes));
+    return Array.isArray(value) ? (value as ReadonlyArray<Refusal>) : [];
+  } catch {
+    return [];
+  }
+}
+
+export type { RefusedOffering };

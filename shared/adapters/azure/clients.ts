@@ -1,0 +1,50 @@
+import type { ComputeManagementClient } from '@azure/arm-compute';
+import type { NetworkManagementClient } from '@azure/arm-network';
+import type { TokenCredential } from '@azure/identity';
+import type { Settings } from '../../contract/settings.ts';
+
+/** The management clients, made when first used: loading one takes a good part of a cold start. */
+export interface Clients {
+  readonly compute: () => Promise<ComputeManagementClient>;
+  readonly network: () => Promise<NetworkManagementClient>;
+}
+
+/** The SDK's own retries of 429 and 5xx. Few: the queue delivers again, and one execution must not wait for minutes. */
+const retryOptions = { maxRetries: 2, retryDelayInMs: 300, maxRetryDelayInMs: 3_000 };
+
+export function createClients(settings: Settings, credential: TokenCredential): Clients {
+  const endpoint = settings.AZURE_RESOURCE_MANAGER_ENDPOINT;
+  const isPlain = endpoint?.startsWith('http://') === true;
+  const options = {
+    retryOptions,
+    userAgentOptions: { userAgentPrefix: 'nodewright' },
+    ...(endpoint === undefined ? {} : { endpoint }),
+    ...(isPlain ? { allowInsecureConnection: true } : {}),
+  };
+  const subscription = settings.AZURE_SUBSCRIPTION_ID;
+  return {
+    compute: once(async () => {
+      const { ComputeManagementClient } = await import('@azure/arm-compute');
+      return adapt(new ComputeManagementClient(credential, subscription, options), isPlain);
+    }),
+    network: once(async () => {
+      const { NetworkManagementClient } = await import('@azure/arm-network');
+      return adapt(new NetworkManagementClient(credential, subscription, options), isPlain);
+    }),
+  };
+}
+
+interface WithPipeline {
+  readonly pipeline: { removePolicy(options: { readonly name: string }): unknown };
+}
+
+/** The SDK refuses to send a token without TLS. A sandbox on loopback has neither, and wants neither. */
+function adapt<Client extends WithPipeline>(client: Client, isPlain: boolean): Client {
+  if (isPlain) client.pipeline.removePolicy({ name: 'bearerTokenAuthenticationPolicy' });
+  return client;
+}
+
+function once<T>(make: () => Promise<T>): () => Promise<T> {
+  let made: Promise<T> | undefined;
+  return () => (made ??= make());
+}

@@ -1,0 +1,243 @@
+import type { VirtualMachine } from '@azure/arm-compute';
+import type { NetworkInterface } from '@azure/arm-network';
+import { tag } from '../../contract/names.ts';
+import type { Settings } from '../../contract/settings.ts';
+import type {
+  Cloud,
+  InventoryItem,
+  LaunchOrder,
+  LaunchOutcome,
+  Machine,
+  ObservedMachine,
+  RefusalScope,
+} from '../../ports/cloud.ts';
+import { RetryableError } from '../../ports/errors.ts';
+import { isNotFound, orNull, readAzureError, toRetryable } from './azure-error.ts';
+import { customData, nodeConfig } from './bootstrap.ts';
+import { ON_DEMAND_SKU_PAUSE_MS, classifyLaunchError } from './classify-launch-error.ts';
+import type { Clients } from './clients.ts';
+import type { Sku } from './sku.ts';
+import { type NetworkPlace, nicBody, vmBody } from './vm-body.ts';
+
+/** What the adapter needs beside its clients. */
+export interface CloudParts {
+  readonly settings: Settings;
+  readonly clients: Clients;
+  readonly place: (nodeClass: LaunchOrder['nodeClass']) => Promise<NetworkPlace>;
+  readonly sku: (name: string) => Promise<Sku | null>;
+  readonly bootstrapToken: (claim: string) => Promise<string>;
+}
+
+/** A network interface is there within a second or two; Azure answers reads in some 50 ms. */
+const NIC_LOOKS_MAX = 60;
+const NIC_LOOK_PAUSE_MS = 150;
+
+const PREFIX = 'aks-';
+
+/** Machines as VMs of the node resource group, named `aks-<claim>`. */
+export function createCloud(parts: CloudParts): Cloud {
+  return {
+    launch: (order) => launch(parts, order),
+    observe: (claim) => observe(parts, claim),
+    delete: (claim) => remove(parts, claim),
+    inventory: () => inventory(parts),
+  };
+}
+
+async function launch(parts: CloudParts, order: LaunchOrder): Promise<LaunchOutcome> {
+  const { settings, clients } = parts;
+  const name = `${PREFIX}${order.claim}`;
+  const group = settings.AZURE_NODE_RESOURCE_GROUP;
+  const sku = await parts.sku(order.offering.instanceType);
+  const imageId = pickImage(order, sku);
+  if (imageId === null) {
+    const message = `no image of AKSNodeClass ${order.nodeClass.metadata.name} runs on ${order.offering.instanceType}`;
+    return { kind: 'unavailable', scope: 'size', retryAfterMs: ON_DEMAND_SKU_PAUSE_MS, reason: 'ImageNotFound', message };
+  }
+  const compute = await clients.compute();
+  try {
+    const nicId = await ensureNic(parts, order, name);
+    const token = await parts.bootstrapToken(order.claim);
+    const version = order.nodeClass.status?.kubernetesVersion ?? '';
+    const data = customData(nodeConfig(order, settings, version, token));
+    const body = vmBody(order, settings, { name, nicId, imageId, customData: data, sku });
+    // Create-once: a second delivery finds the first's VM, whatever size that is.
+    await compute.virtualMachines.createOrUpdate(group, name, body, { ifNoneMatch: '*' }).submitted();
+    return { kind: 'accepted', machine: toMachine(parts, order.claim, body) };
+  } catch (error) {
+    return sortOut(parts, order, name, error);
+  }
+}
+
+/** Existing, a refusal of the offering, a refusal of everything, or something that may pass. */
+async function sortOut(parts: CloudParts, order: LaunchOrder, name: string, error: unknown): Promise<LaunchOutcome> {
+  if (error instanceof RetryableError) throw error;
+  const { status, code, message } = readAzureError(error);
+  if (status === 412 || status === 409 || code === 'PropertyChangeNotAllowed') {
+    const vm = await readVm(parts, name);
+    if (vm !== null) return { kind: 'exists', machine: toMachine(parts, order.claim, vm) };
+  }
+  const verdict = classifyLaunchError(code, message);
+  if (verdict?.kind === 'unavailable') return { ...verdict, ...patience(code, order, verdict.retryAfterMs), message };
+  if (verdict !== null) return { ...verdict, message };
+  // Any other 4xx says that our request is wrong, and it will be as wrong next time; the rest may pass.
+  if (status === 400 || status === 403 || status === 404) return { kind: 'rejected', reason: code, message };
+  throw toRetryable(`creating VM ${name}`, error);
+}
+
+/** A size that is sold out on demand is so for longer than spot capacity. */
+function patience(code: string, order: LaunchOrder, retryAfterMs: number): { readonly retryAfterMs: number } {
+  const longer = code === 'SkuNotAvailable' && order.offering.capacityType === 'on-demand';
+  return { retryAfterMs: longer ? ON_DEMAND_SKU_PAUSE_MS : retryAfterMs };
+}
+
+async function ensureNic(parts: CloudParts, order: LaunchOrder, name: string): Promise<string> {
+  const { settings, clients } = parts;
+  const group = settings.AZURE_NODE_RESOURCE_GROUP;
+  const network = await clients.network();
+  const body = nicBody(name, order, settings, await parts.place(order.nodeClass));
+  await network.networkInterfaces.createOrUpdate(group, name, body).submitted();
+  for (let look = 0; look < NIC_LOOKS_MAX; look++) {
+    // Each look waits for the one before.
+    // oxlint-disable-next-line no-await-in-loop
+    const nic: NetworkInterface = await network.networkInterfaces.get(group, name);
+    if (nic.provisioningState === 'Succeeded' && nic.id !== undefined) return nic.id;
+    if (nic.provisioningState === 'Failed') throw new RetryableError(`network interface ${name} failed`);
+    // oxlint-disable-next-line no-await-in-loop
+    await pause(NIC_LOOK_PAUSE_MS);
+  }
+  throw new RetryableError(`network interface ${name} is not ready after ${NIC_LOOKS_MAX * NIC_LOOK_PAUSE_MS} ms`);
+}
+
+/** The class's first image that the size can run; classes list them in order of preference. */
+function pickImage(order: LaunchOrder, sku: Sku | null): string | null {
+  const facts: Readonly<Record<string, ReadonlyArray<string>>> = {
+    ...order.instanceType.labels,
+    ...(sku === null ? {} : { 'karpenter.azure.com/sku-hyperv-generation': sku.hyperVGenerations }),
+  };
+  const image = order.nodeClass.status?.images?.find(({ requirements }) =>
+    requirements.every(({ key, operator, values = [] }) => {
+      const have = facts[key];
+      return operator !== 'In' || have === undefined || have.some((value) => values.includes(value));
+    }),
+  );
+  return image?.id ?? null;
+}
+
+async function observe(parts: CloudParts, claim: string): Promise<ObservedMachine> {
+  const name = `${PREFIX}${claim}`;
+  const vm = await readVm(parts, name);
+  if (vm === null) return { kind: 'gone' };
+  const machine = toMachine(parts, claim, vm);
+  switch (vm.provisioningState) {
+    case 'Failed':
+      return toFailure(machine, vm);
+    case 'Deleting':
+      return { kind: 'present', state: 'deleting', machine };
+    case 'Succeeded':
+    case 'Updating':
+      return { kind: 'present', state: 'running', machine };
+    default:
+      return { kind: 'present', state: 'creating', machine };
+  }
+}
+
+/** The reason of a failed creation stands in the instance view, as `ProvisioningState/failed/<code>`. */
+function toFailure(machine: Machine, vm: VirtualMachine): ObservedMachine {
+  const prefix = 'ProvisioningState/failed/';
+  const status = vm.instanceView?.statuses?.find(({ code = '' }) => code.startsWith(prefix));
+  const reason = status?.code?.slice(prefix.length) ?? 'ProvisioningFailed';
+  const message = status?.message ?? 'Azure could not provision the VM';
+  const verdict = classifyLaunchError(reason, message);
+  const refusal: { readonly scope: RefusalScope; readonly retryAfterMs: number } | null =
+    verdict?.kind === 'unavailable' ? { scope: verdict.scope, retryAfterMs: verdict.retryAfterMs } : null;
+  return { kind: 'failed', machine, refusal, reason, message };
+}
+
+async function readVm({ settings, clients }: CloudParts, name: string): Promise<VirtualMachine | null> {
+  const compute = await clients.compute();
+  const read = compute.virtualMachines.get(settings.AZURE_NODE_RESOURCE_GROUP, name, { expand: 'instanceView' });
+  return orNull(`reading VM ${name}`, read);
+}
+
+/** The VM takes its NIC and disk along; a NIC that has no VM is removed by itself. */
+async function remove(parts: CloudParts, claim: string): Promise<'gone' | 'deleting'> {
+  const { settings, clients } = parts;
+  const group = settings.AZURE_NODE_RESOURCE_GROUP;
+  const name = `${PREFIX}${claim}`;
+  const vm = await readVm(parts, name);
+  if (vm !== null) {
+    if (vm.provisioningState === 'Deleting') return 'deleting';
+    await started(`deleting VM ${name}`, (await clients.compute()).virtualMachines.delete(group, name, { forceDeletion: true }));
+    return 'deleting';
+  }
+  const network = await clients.network();
+  const nic = await orNull(`reading network interface ${name}`, network.networkInterfaces.get(group, name));
+  if (nic === null) return 'gone';
+  try {
+    await network.networkInterfaces.delete(group, name).submitted();
+    return 'deleting';
+  } catch (error) {
+    if (isNotFound(error)) return 'gone';
+    // For three minutes after its VM a NIC cannot be removed. The sweep does it then; the claim need not wait.
+    if (readAzureError(error).code === 'NicReservedForAnotherVm') return 'gone';
+    throw toRetryable(`deleting network interface ${name}`, error);
+  }
+}
+
+/** Waits until Azure has accepted the operation, not until it is over. Gone already is fine. */
+async function started(doing: string, poller: { submitted(): Promise<void> }): Promise<void> {
+  try {
+    await poller.submitted();
+  } catch (error) {
+    if (!isNotFound(error)) throw toRetryable(doing, error);
+  }
+}
+
+async function inventory({ settings, clients }: CloudParts): Promise<ReadonlyArray<InventoryItem>> {
+  const group = settings.AZURE_NODE_RESOURCE_GROUP;
+  try {
+    const [compute, network] = await Promise.all([clients.compute(), clients.network()]);
+    const [vms, nics] = await Promise.all([
+      Array.fromAsync(compute.virtualMachines.list(group)),
+      Array.fromAsync(network.networkInterfaces.list(group)),
+    ]);
+    return [
+      ...vms.flatMap((vm) => toItem('vm', vm, settings.CLUSTER_NAME, vm.timeCreated ?? null)),
+      ...nics.flatMap((nic) => toItem('nic', nic, settings.CLUSTER_NAME, null)),
+    ];
+  } catch (error) {
+    throw toRetryable(`listing machines of ${group}`, error);
+  }
+}
+
+function toItem(
+  kind: 'vm' | 'nic',
+  { name = '', tags }: { readonly name?: string; readonly tags?: Readonly<Record<string, string>> },
+  cluster: string,
+  createdAt: Date | null,
+): ReadonlyArray<InventoryItem> {
+  if (!name.toLowerCase().startsWith(PREFIX) || tags?.[tag.cluster] !== cluster || tags[tag.nodePool] === undefined) return [];
+  return [{ kind, claim: name.slice(PREFIX.length), createdAtMs: createdAt?.getTime() ?? null }];
+}
+
+/** What a VM is, from the body we sent or the one Azure holds. */
+function toMachine({ settings }: CloudParts, claim: string, vm: VirtualMachine): Machine {
+  const group = settings.AZURE_NODE_RESOURCE_GROUP.toLowerCase();
+  const zone = vm.zones?.[0];
+  const image = vm.storageProfile?.imageReference;
+  return {
+    claim,
+    providerId: `azure:///subscriptions/${settings.AZURE_SUBSCRIPTION_ID}/resourceGroups/${group}/providers/Microsoft.Compute/virtualMachines/${PREFIX}${claim}`,
+    instanceType: vm.hardwareProfile?.vmSize ?? '',
+    zone: zone === undefined ? '0' : `${settings.LOCATION.toLowerCase()}-${zone}`,
+    capacityType: vm.priority === 'Spot' ? 'spot' : 'on-demand',
+    imageId: image?.communityGalleryImageId ?? image?.id ?? '',
+  };
+}
+
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => {
+    setTimeout(resolve, ms);
+  });
+}

@@ -1,0 +1,62 @@
+import type { NetworkManagementClient } from '@azure/arm-network';
+import type { Settings } from '../../contract/settings.ts';
+import type { NodeClass } from '../../ports/kubernetes.ts';
+import { toRetryable } from './azure-error.ts';
+import type { NetworkPlace } from './vm-body.ts';
+
+/** Load balancers and security groups of a cluster change when somebody rebuilds them: read again this often. */
+const KEPT_MS = 2 * 60 * 60_000;
+
+const NOT_FOR_NODES = new Set(['aksoutboundbackendpool-ipv6', 'kubernetes-ipv6']);
+const SECURITY_GROUP = /^aks-agentpool-\d{8}-nsg$/i;
+
+/** Finds the backend pools and the security group that nodes of the resource group belong to. Kept in memory. */
+export function createNetworkPlaces(
+  network: () => Promise<NetworkManagementClient>,
+  settings: Settings,
+  now: () => number,
+): (nodeClass: NodeClass) => Promise<NetworkPlace> {
+  const group = settings.AZURE_NODE_RESOURCE_GROUP;
+  let kept: { readonly atMs: number; readonly shared: Promise<Omit<NetworkPlace, 'subnetId'>> } | null = null;
+  const read = async (): Promise<Omit<NetworkPlace, 'subnetId'>> => {
+    try {
+      const client = await network();
+      const [balancers, groups] = await Promise.all([
+        Array.fromAsync(client.loadBalancers.list(group)),
+        Array.fromAsync(client.networkSecurityGroups.list(group)),
+      ]);
+      const ours = balancers.filter(({ name = '' }) => ['kubernetes', 'kubernetes-internal'].includes(name.toLowerCase()));
+      const pools = ours.flatMap(({ backendAddressPools = [] }) => backendAddressPools);
+      // A pool that lists addresses is in node-IP mode, which AKS fills by itself.
+      const joinable = pools.filter(
+        ({ name = '', loadBalancerBackendAddresses = [] }) =>
+          !NOT_FOR_NODES.has(name.toLowerCase()) && loadBalancerBackendAddresses.every(({ ipAddress }) => ipAddress === undefined),
+      );
+      const security = groups.find(({ name = '' }) => SECURITY_GROUP.test(name));
+      return {
+        backendPoolIds: joinable.flatMap(({ id }) => (id === undefined ? [] : [id])),
+        securityGroupId: security?.id ?? null,
+      };
+    } catch (error) {
+      throw toRetryable(`reading the network of ${group}`, error);
+    }
+  };
+  return async (nodeClass) => {
+    if (kept === null || now() - kept.atMs > KEPT_MS) {
+      const shared = read();
+      kept = { atMs: now(), shared };
+      shared.catch(() => {
+        kept = null;
+      });
+    }
+    const { backendPoolIds, securityGroupId } = await kept.shared;
+    const subnetId = nodeClass.spec.vnetSubnetID ?? settings.VNET_SUBNET_ID;
+    return { subnetId, backendPoolIds, securityGroupId: isManagedByAks(subnetId, group) ? null : securityGroupId };
+  };
+}
+
+/** AKS's own VNet comes with the security group on its subnet. */
+function isManagedByAks(subnetId: string, group: string): boolean {
+  const pattern = /\/resourceGroups\/([^/]+)\/.*\/virtualNetworks\/aks-vnet-\d{8}\/subnets\/aks-subnet$/i;
+  return pattern.exec(subnetId)?.[1]?.toLowerCase() === group.toLowerCase();
+}

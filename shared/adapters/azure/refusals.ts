@@ -1,0 +1,68 @@
+import type { CapacityType } from '../../core/model/catalog.ts';
+import type { RefusedOffering } from '../../ports/cloud.ts';
+import type { Sku } from './sku.ts';
+
+/** A refusal as the shared blob keeps it. `family` and `vCpus` are the refused size's, for scope `family`. */
+export interface Refusal {
+  readonly scope: RefusedOffering['scope'];
+  readonly size: string;
+  readonly zone: string;
+  readonly capacityType: CapacityType;
+  readonly family: string;
+  readonly vCpus: number;
+  readonly untilMs: number;
+  readonly reason: string;
+}
+
+export function toRefusal({ scope, offering, untilMs, reason }: RefusedOffering, sku: Sku | null): Refusal {
+  const { instanceType, zone, capacityType } = offering;
+  const [family, vCpus] = [sku?.quotaFamily.toLowerCase() ?? '', sku?.vCpus ?? 0];
+  return { scope, size: instanceType, zone, capacityType, family, vCpus, untilMs, reason };
+}
+
+/** `known` and `added` without what has ended; of refusals of the same thing the one that lasts longest. */
+export function mergeRefusals(
+  known: ReadonlyArray<Refusal>,
+  added: ReadonlyArray<Refusal>,
+  nowMs: number,
+): ReadonlyArray<Refusal> {
+  const byKey = new Map<string, Refusal>();
+  for (const refusal of [...known, ...added]) {
+    if (refusal.untilMs <= nowMs) continue;
+    const key = [refusal.scope, refusal.size, refusal.zone, refusal.capacityType].join('/');
+    const previous = byKey.get(key);
+    if (previous === undefined || previous.untilMs < refusal.untilMs) byKey.set(key, refusal);
+  }
+  return [...byKey.values()];
+}
+
+/** Does any refusal in force cover this offering? */
+export function isCovered(
+  refusals: ReadonlyArray<Refusal>,
+  sku: Sku,
+  zone: string,
+  capacityType: CapacityType,
+  nowMs: number,
+): boolean {
+  return refusals.some((refusal) => refusal.untilMs > nowMs && covers(refusal, sku, zone, capacityType));
+}
+
+function covers(refusal: Refusal, sku: Sku, zone: string, capacityType: CapacityType): boolean {
+  const sameType = refusal.capacityType === capacityType;
+  switch (refusal.scope) {
+    case 'region':
+      return sameType;
+    case 'spot':
+      return capacityType === 'spot';
+    case 'family':
+      return sameType && refusal.family === sku.quotaFamily.toLowerCase() && sku.vCpus >= refusal.vCpus;
+    case 'size':
+      return sameType && refusal.size === sku.name;
+    case 'zone':
+      return refusal.size === sku.name && refusal.zone === zone;
+    case 'offering':
+      return sameType && refusal.size === sku.name && refusal.zone === zone;
+    default:
+      return refusal.scope satisfies never;
+  }
+}

@@ -1,0 +1,123 @@
+import type { VirtualMachine } from '@azure/arm-compute';
+import type { NetworkInterface } from '@azure/arm-network';
+import { tag } from '../../contract/names.ts';
+import type { Settings } from '../../contract/settings.ts';
+import type { LaunchOrder } from '../../ports/cloud.ts';
+import type { Sku } from './sku.ts';
+
+/** Tags of everything one claim is made of: the deployment's, the class's, ours; later ones win. */
+export function tagsOf(order: Pick<LaunchOrder, 'nodePool' | 'nodeClass'>, settings: Settings): Record<string, string> {
+  const additional = (settings.ADDITIONAL_TAGS ?? '').split(',').filter(Boolean);
+  const pairs = additional.map((pair) => [pair.split('=')[0] ?? '', pair.slice(pair.indexOf('=') + 1)] as const);
+  const given = [...pairs, ...Object.entries(order.nodeClass.spec.tags ?? {})];
+  return {
+    ...Object.fromEntries(given.map(([key, value]) => [key.replaceAll('/', '_'), value])),
+    [tag.cluster]: settings.CLUSTER_NAME,
+    [tag.billing]: 'linux',
+    ...(order.nodePool === null ? {} : { [tag.nodePool]: order.nodePool }),
+  };
+}
+
+/** What the cluster's network adds to a network interface. */
+export interface NetworkPlace {
+  readonly subnetId: string;
+  readonly backendPoolIds: ReadonlyArray<string>;
+  /** Needed where the subnet is not AKS's own. */
+  readonly securityGroupId: string | null;
+}
+
+/** Azure CNI without overlay gives every pod an address of the subnet: one IP configuration each. */
+export function nicBody(name: string, order: LaunchOrder, settings: Settings, place: NetworkPlace): NetworkInterface {
+  const flat = (settings.NETWORK_PLUGIN ?? 'azure') === 'azure' && (settings.NETWORK_PLUGIN_MODE ?? 'overlay') !== 'overlay';
+  const further = flat ? Number(order.instanceType.capacity['pods'] ?? 1) - 1 : 0;
+  const subnet = { id: place.subnetId };
+  const dynamic = { privateIPAllocationMethod: 'Dynamic', subnet } as const;
+  return {
+    location: settings.LOCATION,
+    tags: tagsOf(order, settings),
+    enableAcceleratedNetworking:
+      order.instanceType.labels['karpenter.azure.com/sku-networking-accelerated']?.includes('true') === true,
+    enableIPForwarding: false,
+    ...(place.securityGroupId === null ? {} : { networkSecurityGroup: { id: place.securityGroupId } }),
+    ipConfigurations: [
+      { name, primary: true, ...dynamic, loadBalancerBackendAddressPools: place.backendPoolIds.map((id) => ({ id })) },
+      ...Array.from({ length: further }, (_, index) => ({ name: `ipconfig${index + 1}`, primary: false, ...dynamic })),
+    ],
+  };
+}
+
+/** Everything the VM body needs beside the order. */
+export interface VmParts {
+  readonly name: string;
+  readonly nicId: string;
+  readonly imageId: string;
+  readonly customData: string;
+  readonly sku: Sku | null;
+}
+
+interface ClassChoices {
+  readonly osDiskSizeGB?: number;
+  readonly security?: {
+    readonly encryptionAtHost?: boolean;
+    readonly trustedLaunch?: { readonly vtpm?: boolean; readonly secureBoot?: boolean };
+  };
+}
+
+/** The VM as Karpenter's Azure provider makes it (reference §4.5): one NIC, one OS disk, both deleted with it. */
+export function vmBody(order: LaunchOrder, settings: Settings, parts: VmParts): VirtualMachine {
+  const { name, nicId, imageId, customData } = parts;
+  const { osDiskSizeGB = 128, security }: ClassChoices = order.nodeClass.spec;
+  const { zone, capacityType, instanceType } = order.offering;
+  const user = settings.LINUX_ADMIN_USERNAME ?? 'azureuser';
+  const local = parts.sku?.ephemeralOsDisk;
+  const ephemeral = local !== null && local !== undefined && local.maxGb >= osDiskSizeGB;
+  const { vtpm, secureBoot } = security?.trustedLaunch ?? {};
+  const identities = (settings.NODE_IDENTITIES ?? '').split(',').filter(Boolean);
+  return {
+    location: settings.LOCATION,
+    tags: tagsOf(order, settings),
+    zones: zone === '0' ? [] : [zone.slice(zone.lastIndexOf('-') + 1)],
+    ...(identities.length === 0
+      ? {}
+      : { identity: { type: 'UserAssigned', userAssignedIdentities: Object.fromEntries(identities.map((id) => [id, {}])) } }),
+    hardwareProfile: { vmSize: instanceType },
+    ...(capacityType === 'spot'
+      ? { priority: 'Spot', evictionPolicy: 'Delete', billingProfile: { maxPrice: -1 } }
+      : { priority: 'Regular' }),
+    storageProfile: {
+      imageReference: imageId.startsWith('/CommunityGalleries/') ? { communityGalleryImageId: imageId } : { id: imageId },
+      osDisk: {
+        name,
+        diskSizeGB: osDiskSizeGB,
+        createOption: 'FromImage',
+        deleteOption: 'Delete',
+        ...(ephemeral ? { caching: 'ReadOnly', diffDiskSettings: { option: 'Local', placement: local.placement } } : {}),
+      },
+    },
+    networkProfile: { networkInterfaces: [{ id: nicId, primary: true, deleteOption: 'Delete' }] },
+    osProfile: {
+      computerName: name,
+      adminUsername: user,
+      customData,
+      linuxConfiguration: {
+        disablePasswordAuthentication: true,
+        ...(settings.SSH_PUBLIC_KEY === undefined
+          ? {}
+          : { ssh: { publicKeys: [{ keyData: settings.SSH_PUBLIC_KEY, path: `/home/${user}/.ssh/authorized_keys` }] } }),
+      },
+    },
+    ...(security === undefined
+      ? {}
+      : {
+          securityProfile: {
+            ...(security.encryptionAtHost === undefined ? {} : { encryptionAtHost: security.encryptionAtHost }),
+            ...(vtpm === true || secureBoot === true
+              ? {
+                  securityType: 'TrustedLaunch',
+                  uefiSettings: { vTpmEnabled: vtpm ?? false, secureBootEnabled: secureBoot ?? false },
+                }
+              : {}),
+          },
+        }),
+  };
+}
