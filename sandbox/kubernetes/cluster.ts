@@ -18,6 +18,8 @@ export interface ClusterOptions extends Partial<PodPace> {
   readonly rng: Rng;
   /** Silence after which a node is lost; 50 s unless told, as kube-controller-manager has it. */
   readonly nodeGraceMs?: number;
+  /** Between two renewals of one node's Lease; by default 10 s, growing to 20 s with the number of nodes. */
+  readonly leaseRenewMs?: number;
   /** True: one system node is there from the start, tainted CriticalAddonsOnly as AKS taints a system pool. */
   readonly systemNode?: boolean;
   readonly log?: (line: string) => void;
