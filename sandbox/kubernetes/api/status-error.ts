@@ -53,7 +53,7 @@ function qualifiedText({ name, group }: Qualified): string {
 }
 
 function detailsOf(of: Qualified, name: string, more: JsonObject = {}): JsonObject {
-  return { name, ...(of.group === '' ? {} : { group: of.group }), kind: of.name, ...more };
+  return { ...(name === '' ? {} : { name }), ...(of.group === '' ? {} : { group: of.group }), kind: of.name, ...more };
 }
 
 /** 404 for an object that is not there. */

@@ -1,4 +1,4 @@
-import { at, isObject, type Json, type JsonObject, listAt, numberAt, objectAt, textAt } from '../json.ts';
+import { at, equalJson, isObject, type Json, type JsonObject, listAt, numberAt, objectAt, textAt } from '../json.ts';
 import type { Registry, Resource, Subresource } from '../registry/resources.ts';
 import type { DefinedSchema, Schemas } from '../schema/schemas.ts';
 import type { Cause } from '../status-error.ts';
@@ -34,6 +34,42 @@ interface CustomVersion {
   readonly columns: ReadonlyArray<PrinterColumn>;
   readonly selectable: ReadonlyArray<string>;
   readonly scale: ScalePaths | null;
+}
+
+/** Errors after which the rules are not run, for they could stumble over what is wrong. */
+const blocking = new Set([
+  'FieldValueNotSupported',
+  'FieldValueRequired',
+  'FieldValueTooLong',
+  'FieldValueTooMany',
+  'FieldValueTypeInvalid',
+]);
+
+const notChecked: Cause = {
+  reason: 'FieldValueInvalid',
+  field: '<nil>',
+  message:
+    'Invalid value: null: some validation rules were not checked because the object was invalid; correct the existing errors to complete validation',
+};
+
+/** The steps of a field path such as `spec.items[2].name`. */
+function stepsOf(field: string): ReadonlyArray<string | number> {
+  return [...field.matchAll(/[^.[\]]+/g)].map(([step]) => (/^\d+$/.test(step) ? Number(step) : step));
+}
+
+/** An update may leave alone what was wrong before: causes about unchanged values are dropped. */
+function withoutRatcheted(
+  causes: ReadonlyArray<Cause>,
+  object: JsonObject,
+  old: JsonObject | null,
+): ReadonlyArray<Cause> {
+  if (old === null) return causes;
+  return causes.filter(({ field, reason }) => {
+    const steps = stepsOf(field);
+    const path = reason === 'FieldValueRequired' ? steps.slice(0, -1) : steps;
+    const before = at(old, ...path);
+    return before === undefined || !equalJson(before, at(object, ...path));
+  });
 }
 
 const objectVerbs = ['delete', 'deletecollection', 'get', 'list', 'patch', 'create', 'update', 'watch'];
@@ -138,8 +174,9 @@ export function createCustomKinds(registry: Registry, schemas: Schemas): CustomK
     validate(resource, object, old) {
       const version = versions.get(keyOf(resource));
       if (version === undefined) return [];
-      const causes = validateBySchema(object, version.schema);
-      return causes.length > 0 ? causes : version.rules.check(object, old);
+      const causes = withoutRatcheted(validateBySchema(object, version.schema), object, old);
+      if (causes.some(({ reason }) => blocking.has(reason))) return [...causes, notChecked];
+      return [...causes, ...version.rules.check(object, old)];
     },
     printerColumns: (resource) => versions.get(keyOf(resource))?.columns ?? [],
     selectableFields: (resource) => versions.get(keyOf(resource))?.selectable ?? [],

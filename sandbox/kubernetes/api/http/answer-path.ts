@@ -1,4 +1,5 @@
 import type { ApiState } from '../state.ts';
+import { pathNotFound } from '../status-error.ts';
 import type { OpenWatches } from '../verbs/watch-objects.ts';
 import { answerResource } from './answer-request.ts';
 import { type ApiReply, jsonReply, textReply } from './api-reply.ts';
@@ -48,6 +49,10 @@ export function answerPath(state: ApiState, request: ApiRequest, watches: OpenWa
     administer(state, request, watches);
   if (found !== null) return found;
   const route = routeResource(state.registry, path);
-  if (route === null) return textReply(404, '404 page not found\n');
+  if (route === null) {
+    // Paths outside of the API get plain text.
+    if (!/^\/apis?(\/|$)/.test(path)) return textReply(404, '404 page not found\n');
+    throw pathNotFound();
+  }
   return answerResource({ state, route, request, watches });
 }

@@ -11,13 +11,16 @@ function isClientError(error: unknown): error is StatusError {
 function checkKind(body: JsonObject, { resource }: Target): void {
   const version = apiVersionOf(resource);
   const given = textAt(body, 'apiVersion') || version;
-  if (given !== version) {
-    throw badRequest(`the API version in the data (${given}) does not match the expected API version (${version})`);
-  }
   const kind = textAt(body, 'kind') || resource.kind;
-  if (kind !== resource.kind) {
-    throw badRequest(`${kind} in version "${resource.version}" cannot be handled as a ${resource.kind}`);
-  }
+  if (given === version && kind === resource.kind) return;
+  const givenVersion = given.slice(given.lastIndexOf('/') + 1);
+  const why =
+    given === version
+      ? `unexpected kind ${JSON.stringify(kind)}`
+      : `no kind ${JSON.stringify(kind)} is registered for version ${JSON.stringify(given)}`;
+  throw badRequest(
+    `${kind} in version ${JSON.stringify(givenVersion)} cannot be handled as a ${resource.kind}: ${why}`,
+  );
 }
 
 function reportUnknown(fields: ReadonlyArray<string>, target: Target, options: WriteOptions): void {

@@ -16,15 +16,6 @@ export function readObject(state: ApiState, { resource, namespace, name }: Targe
 }
 
 function checkPreconditions(next: JsonObject, current: JsonObject, { resource, name }: Target): void {
-  const uid = textAt(next, 'metadata', 'uid');
-  const currentUid = textAt(current, 'metadata', 'uid');
-  if (uid !== '' && uid !== currentUid) {
-    throw conflict(
-      resource,
-      name,
-      `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${currentUid}`,
-    );
-  }
   const version = textAt(next, 'metadata', 'resourceVersion');
   if (version !== '' && version !== textAt(current, 'metadata', 'resourceVersion')) throw conflict(resource, name);
 }

@@ -14,9 +14,11 @@ function segmentsOf(path: string): Array<string> {
   return path.split('/').slice(1).map(unescape);
 }
 
-function missing(path: string): StatusError {
-  const message = `the server rejected our request due to an error in our request: ${path} is missing`;
-  return new StatusError(422, 'Invalid', message, { details: {} });
+/** A path that is missing, a test that fails: the API server does not say which. */
+function missing(): StatusError {
+  return new StatusError(422, 'Invalid', 'the server rejected our request due to an error in our request', {
+    details: {},
+  });
 }
 
 function child(parent: Json, key: string): Json | undefined {
@@ -31,7 +33,7 @@ function locate(document: Json, path: string): { readonly parent: Json; readonly
   let parent: Json = document;
   for (const segment of segments) {
     const next = child(parent, segment);
-    if (next === undefined) throw missing(path);
+    if (next === undefined) throw missing();
     parent = next;
   }
   return { parent, key };
@@ -41,7 +43,7 @@ function valueAt(document: Json, path: string): Json {
   if (path === '') return document;
   const { parent, key } = locate(document, path);
   const value = child(parent, key);
-  if (value === undefined) throw missing(path);
+  if (value === undefined) throw missing();
   return value;
 }
 
@@ -50,16 +52,16 @@ function add(document: Json, path: string, value: Json): Json {
   const { parent, key } = locate(document, path);
   if (Array.isArray(parent)) {
     const index = key === '-' ? parent.length : Number(key);
-    if (!Number.isInteger(index) || index < 0 || index > parent.length) throw missing(path);
+    if (!Number.isInteger(index) || index < 0 || index > parent.length) throw missing();
     parent.splice(index, 0, value);
   } else if (isObject(parent)) parent[key] = value;
-  else throw missing(path);
+  else throw missing();
   return document;
 }
 
 function remove(document: Json, path: string): Json {
   const { parent, key } = locate(document, path);
-  if (child(parent, key) === undefined) throw missing(path);
+  if (child(parent, key) === undefined) throw missing();
   if (Array.isArray(parent)) parent.splice(Number(key), 1);
   else if (isObject(parent)) delete parent[key];
   return document;
@@ -68,7 +70,7 @@ function remove(document: Json, path: string): Json {
 function replace(document: Json, path: string, value: Json): Json {
   if (path === '') return value;
   const { parent, key } = locate(document, path);
-  if (child(parent, key) === undefined) throw missing(path);
+  if (child(parent, key) === undefined) throw missing();
   if (Array.isArray(parent)) parent[Number(key)] = value;
   else if (isObject(parent)) parent[key] = value;
   return document;
@@ -93,8 +95,7 @@ function applyOperation(document: Json, operation: Json): Json {
     }
     case 'test': {
       if (equalJson(valueAt(document, path), value)) return document;
-      const message = `the server rejected our request due to an error in our request: testing value ${path} failed`;
-      throw new StatusError(422, 'Invalid', message, { details: {} });
+      throw missing();
     }
     default:
       throw badRequest(`json patch has an unknown operation ${JSON.stringify(textAt(operation, 'op'))}`);

@@ -18,7 +18,7 @@ import { prepareReplacement, readObject, storeUpdate } from '../objects/update-o
 import { applyJsonPatch } from '../patch/json-patch.ts';
 import { applyMergePatch } from '../patch/merge-patch.ts';
 import type { ApiState } from '../state.ts';
-import { badRequest, conflict, invalid, invalidValue, methodNotAllowed } from '../status-error.ts';
+import { badRequest, conflict, invalid, invalidValue, methodNotAllowed, StatusError } from '../status-error.ts';
 
 interface Paths {
   readonly spec: ReadonlyArray<string>;
@@ -100,6 +100,12 @@ function writeReplicas(state: ApiState, call: ResourceCall, current: JsonObject,
 export function answerScale(call: ResourceCall): ApiReply {
   const { state, route, request } = call;
   const current = presentObject(readObject(state, route), route.resource);
+  if (state.customKinds.scalePaths(route.resource) !== null && at(current, ...pathsOf(call).spec) === undefined) {
+    const why = `the spec replicas field ".${pathsOf(call).spec.join('.')}" does not exist`;
+    throw new StatusError(500, 'InternalError', `Internal error occurred: ${why}`, {
+      details: { causes: [{ message: why }] },
+    });
+  }
   const scale = toScale(current, pathsOf(call));
   if (request.method === 'GET') return jsonReply(200, scale);
   const wanted = wantedScale(call, scale);

@@ -36,7 +36,7 @@ function decodeContinue(text: string): Continue {
   } catch {
     // Told below: a token that is no JSON is as wrong as one without its fields.
   }
-  throw badRequest('continue key is not valid: it must be taken unchanged from the previous page');
+  throw badRequest('invalid continue token: continue key is not valid: it must be taken unchanged from a page');
 }
 
 const continueExpired =
@@ -45,16 +45,16 @@ const continueExpired =
 function checkMatch(query: URLSearchParams, isContinued: boolean): void {
   const match = query.get('resourceVersionMatch') ?? '';
   const version = query.get('resourceVersion') ?? '';
-  const refuse = (field: string, value: string, detail: string): never => {
+  const refuse = (field: string, detail: string): never => {
     const message = `Forbidden: ${detail}`;
-    throw invalid({ name: 'ListOptions', group: 'meta.k8s.io' }, value, [
+    throw invalid({ name: 'ListOptions', group: 'meta.k8s.io' }, '', [
       { reason: 'FieldValueForbidden', field, message },
     ]);
   };
   if (match === '') return;
-  if (isContinued) refuse('resourceVersionMatch', '', 'resourceVersionMatch is forbidden when continue is provided');
+  if (isContinued) refuse('resourceVersionMatch', 'resourceVersionMatch is forbidden when continue is provided');
   if (version === '')
-    refuse('resourceVersionMatch', '', 'resourceVersionMatch is forbidden unless resourceVersion is provided');
+    refuse('resourceVersionMatch', 'resourceVersionMatch is forbidden unless resourceVersion is provided');
   if (match !== 'Exact' && match !== 'NotOlderThan') {
     throw invalid({ name: 'ListOptions', group: 'meta.k8s.io' }, '', [
       {
@@ -65,7 +65,7 @@ function checkMatch(query: URLSearchParams, isContinued: boolean): void {
     ]);
   }
   if (match === 'Exact' && version === '0') {
-    refuse('resourceVersionMatch', '', 'resourceVersionMatch "exact" is forbidden for resourceVersion "0"');
+    refuse('resourceVersionMatch', 'resourceVersionMatch "exact" is forbidden for resourceVersion "0"');
   }
 }
 
@@ -79,7 +79,7 @@ function listingFor(state: ApiState, route: ResourceRoute, query: URLSearchParam
   const revision = parseRevision(query);
   if (revision === null || revision === 0) return state.store.list(storage);
   if (revision > state.store.revision()) {
-    const why = `Too large resource version: ${revision}, current: ${state.store.revision()}`;
+    const why = `Timeout: Too large resource version: ${revision}, current: ${state.store.revision()}`;
     throw new StatusError(504, 'Timeout', why, {
       details: {
         causes: [{ reason: 'ResourceVersionTooLarge', message: 'Too large resource version' }],

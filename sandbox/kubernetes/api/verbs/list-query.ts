@@ -31,9 +31,9 @@ export function parseRevision(query: URLSearchParams): number | null {
   const text = query.get('resourceVersion') ?? '';
   if (text === '') return null;
   if (!/^\d{1,15}$/.test(text)) {
-    throw badRequest(
-      `invalid resource version ${JSON.stringify(text)}: strconv.ParseUint: parsing ${JSON.stringify(text)}: invalid syntax`,
-    );
+    const quoted = JSON.stringify(text);
+    const why = `strconv.ParseUint: parsing ${quoted}: invalid syntax`;
+    throw badRequest(`invalid resource version: resourceVersion: Invalid value: ${quoted}: ${why}`);
   }
   return Number(text);
 }

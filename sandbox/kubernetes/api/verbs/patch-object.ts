@@ -9,12 +9,8 @@ import { applyStrategicMergePatch } from '../patch/strategic-merge-patch.ts';
 import type { ApiState, Target, WriteOptions } from '../state.ts';
 import { badRequest, StatusError } from '../status-error.ts';
 
-const acceptedTypes =
-  'application/json-patch+json, application/merge-patch+json, application/strategic-merge-patch+json, application/apply-patch+yaml, application/apply-patch+cbor';
-
-function unsupported(contentType: string, accepted: string): StatusError {
-  const why = `the body of the request was in an unknown format - accepted media types include: ${accepted}`;
-  return new StatusError(415, 'UnsupportedMediaType', contentType === '' ? why : why);
+function unsupported(): StatusError {
+  return new StatusError(415, 'UnsupportedMediaType', '415: Unsupported Media Type', { details: {} });
 }
 
 function patched(state: ApiState, target: Target, current: JsonObject, request: ApiRequest): Json {
@@ -26,12 +22,11 @@ function patched(state: ApiState, target: Target, current: JsonObject, request: 
       if (!isObject(patch)) throw badRequest('a merge patch must be an object');
       return applyMergePatch(current, patch);
     case 'application/strategic-merge-patch+json':
-      if (target.resource.definedBy !== null)
-        throw unsupported(request.contentType, acceptedTypes.replace('application/strategic-merge-patch+json, ', ''));
+      if (target.resource.definedBy !== null) throw unsupported();
       if (!isObject(patch)) throw badRequest('a strategic merge patch must be an object');
       return applyStrategicMergePatch(current, patch, state.schemas.ofResource(target.resource));
     default:
-      throw unsupported(request.contentType, acceptedTypes);
+      throw unsupported();
   }
 }
 
