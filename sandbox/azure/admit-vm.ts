@@ -1,5 +1,5 @@
 import { ArmError, invalidParameter, invalidReference } from './arm-error.ts';
-import { groupAndName, type Cloud } from './cloud.ts';
+import { groupAndName, isRegion, type Cloud } from './cloud.ts';
 import { drawGuid } from './guid.ts';
 import { listAt, textAt, valueAt, type JsonObject } from './json.ts';
 import { putNic, refuseReserved } from './network.ts';
@@ -15,7 +15,7 @@ const NAME_LENGTH = 64;
 export function admitVm(cloud: Cloud, at: { readonly group: string; readonly name: string }, body: JsonObject): Vm {
   if (at.name.length > NAME_LENGTH)
     throw invalidParameter('vmName', `The VM name '${at.name}' is longer than ${NAME_LENGTH} characters.`);
-  if (textAt(body, 'location')?.toLowerCase().replaceAll(' ', '') !== cloud.options.region)
+  if (!isRegion(cloud, body['location']))
     throw invalidParameter('location', `The location of VM '${at.name}' must be '${cloud.options.region}'.`);
   const computerName = textAt(body, 'properties.osProfile.computerName') ?? at.name;
   if (computerName.length > NAME_LENGTH)

@@ -91,15 +91,9 @@ function covers(entry: Exhaustion, { size, zone, capacityType }: Placement): boo
 function messageOf(code: CapacityError, { size, zone, capacityType }: Placement, region: string): string {
   const where = zone === null ? `location '${region}'` : `zone '${zone}' of location '${region}'`;
   const what = `${capacityType === 'spot' ? 'Spot ' : ''}VM size '${size}'`;
-  switch (code) {
-    case 'SkuNotAvailable':
-      return `The requested ${what} is currently not available in ${where}. Try another size, location or zone.`;
-    case 'ZonalAllocationFailed':
-      return `Allocation failed. There is not enough capacity for the requested ${what} in ${where}.`;
-    case 'AllocationFailed':
-      return `Allocation failed. There is not enough capacity for the requested ${what} in ${where}.`;
-    case 'OverconstrainedZonalAllocationRequest':
-    case 'OverconstrainedAllocationRequest':
-      return `Allocation failed. The constraints on the requested ${what} cannot be met together in ${where}.`;
-  }
+  if (code === 'SkuNotAvailable')
+    return `The requested ${what} is currently not available in ${where}. Try another size, location or zone.`;
+  if (code === 'ZonalAllocationFailed' || code === 'AllocationFailed')
+    return `Allocation failed. There is not enough capacity for the requested ${what} in ${where}.`;
+  return `Allocation failed. The constraints on the requested ${what} cannot be met together in ${where}.`;
 }

@@ -108,6 +108,11 @@ export class Cloud {
   }
 }
 
+/** Whether a location of a body is the double's region; ARM takes display names as well. */
+export function isRegion(cloud: Cloud, location: unknown): boolean {
+  return typeof location === 'string' && location.toLowerCase().replaceAll(' ', '') === cloud.options.region;
+}
+
 /** The key of a resource: ARM's names know no case. */
 export function groupAndName(group: string, name: string): string {
   return `${group}/${name}`.toLowerCase();

@@ -107,18 +107,12 @@ export class FaultPlan {
 }
 
 function toFault({ fault }: OrderedFault): Fault {
-  switch (fault.kind) {
-    case 'refuse': {
-      const { status, code, message, retryAfterSeconds } = fault;
-      return refuse(new ArmError(status, { code, message }, retryAfterSeconds === null ? {} : { retryAfterSeconds }));
-    }
-    case 'slow':
-      return { before: null, slowMs: fault.ms, after: 'answer' };
-    case 'lostResponse':
-      return { before: null, slowMs: 0, after: 'reset' };
-    case 'garbage':
-      return { before: null, slowMs: 0, after: 'garbage' };
+  if (fault.kind === 'refuse') {
+    const { status, code, message, retryAfterSeconds } = fault;
+    return refuse(new ArmError(status, { code, message }, retryAfterSeconds === null ? {} : { retryAfterSeconds }));
   }
+  if (fault.kind === 'slow') return { before: null, slowMs: fault.ms, after: 'answer' };
+  return { before: null, slowMs: 0, after: fault.kind === 'garbage' ? 'garbage' : 'reset' };
 }
 
 function refuse(error: ArmError): Fault {

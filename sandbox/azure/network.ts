@@ -1,5 +1,5 @@
 import { ArmError, invalidParameter, invalidReference, preconditionFailed, resourceNotFound } from './arm-error.ts';
-import { groupAndName, type Cloud } from './cloud.ts';
+import { groupAndName, isRegion, type Cloud } from './cloud.ts';
 import { drawGuid } from './guid.ts';
 import { canonicalJson, isObject, listAt, objectAt, textAt, type JsonObject } from './json.ts';
 import { existsBackendPool, existsSecurityGroup, existsSubnet } from './node-resource-group.ts';
@@ -164,7 +164,7 @@ function settleNic(cloud: Cloud, nic: Nic): string {
 }
 
 function checkNic(cloud: Cloud, body: JsonObject, id: string): void {
-  if (textAt(body, 'location')?.toLowerCase().replaceAll(' ', '') !== cloud.options.region)
+  if (!isRegion(cloud, body['location']))
     throw invalidParameter('location', `The location of ${id} must be '${cloud.options.region}'.`);
   const configurations = listAt(body, 'properties.ipConfigurations');
   if (configurations.length === 0)
@@ -172,16 +172,16 @@ function checkNic(cloud: Cloud, body: JsonObject, id: string): void {
       code: 'NetworkInterfaceMustHaveAtLeastOneIpConfiguration',
       message: `Network interface ${id} must have at least one IP configuration.`,
     });
-  for (const configuration of configurations) {
-    const subnet = textAt(configuration, 'properties.subnet.id') ?? '(none)';
-    if (!existsSubnet(cloud, subnet)) throw invalidReference(subnet, id);
-    for (const pool of listAt(configuration, 'properties.loadBalancerBackendAddressPools')) {
-      const poolId = textAt(pool, 'id') ?? '(none)';
-      if (!existsBackendPool(cloud, poolId)) throw invalidReference(poolId, id);
-    }
-  }
+  const subnets = configurations.map((configuration) => textAt(configuration, 'properties.subnet.id') ?? '(none)');
+  const pools = configurations
+    .flatMap((configuration) => listAt(configuration, 'properties.loadBalancerBackendAddressPools'))
+    .map((pool) => textAt(pool, 'id') ?? '(none)');
   const securityGroup = textAt(body, 'properties.networkSecurityGroup.id');
-  if (securityGroup !== null && !existsSecurityGroup(cloud, securityGroup)) throw invalidReference(securityGroup, id);
+  const missing =
+    subnets.find((subnet) => !existsSubnet(cloud, subnet)) ??
+    pools.find((pool) => !existsBackendPool(cloud, pool)) ??
+    [securityGroup].find((group) => group !== null && !existsSecurityGroup(cloud, group));
+  if (typeof missing === 'string') throw invalidReference(missing, id);
 }
 
 function renderNicProperties(nic: Nic): JsonObject {

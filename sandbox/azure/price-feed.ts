@@ -56,7 +56,6 @@ function rowWriter(
 ): (suffix: string, product: string, microUsd: number, change: PriceRow) => PriceRow {
   const bare = size.name.replace(/^Standard_/, '').replaceAll('_', ' ');
   const series = bare.replace(/\d+(-\d+)?/, '').replaceAll(' ', '');
-  const id = (text: string): string => oddity(text).toString(16).padStart(12, '0').slice(0, 12).toUpperCase();
   return (suffix, product, microUsd, change) => ({
     currencyCode: 'USD',
     tierMinimumUnits: 0,
@@ -80,6 +79,10 @@ function rowWriter(
     armSkuName: size.name,
     ...change,
   });
+}
+
+function id(text: string): string {
+  return oddity(text).toString(16).padStart(12, '0').toUpperCase();
 }
 
 /** A number fixed by a text: which sizes have which oddities must not change between runs. FNV-1a, 32 bits. */

@@ -1,15 +1,14 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { ArmError } from './arm-error.ts';
 import type { Cloud } from './cloud.ts';
 import { drawGuid } from './guid.ts';
 import { isObject, type JsonObject } from './json.ts';
 import { findRoute, type ArmRequest, type ArmResponse, type Route } from './router.ts';
-import type { FaultPlan } from './faults.ts';
+import type { Fault, FaultPlan } from './faults.ts';
 import { renderRefusal } from './refusal.ts';
 
 /** customData alone may have 87,380 characters; ARM's own limit is 4 MB. */
-const BODY_LIMIT_BYTES = 4 * 2 ** 20;
+const BODY_LIMIT_CHARACTERS = 4 * 2 ** 20;
 
 /** The double's HTTP border: reads, asks the routes, injects faults, writes. */
 export interface ArmServer {
@@ -32,9 +31,9 @@ export async function startArmServer(
     server.once('error', reject);
     server.listen(cloud.options.port, '127.0.0.1', resolve);
   });
-  const { port } = server.address() as AddressInfo;
+  const address = server.address();
   return {
-    port,
+    port: typeof address === 'object' && address !== null ? address.port : cloud.options.port,
     close: () =>
       new Promise((resolve) => {
         server.close(() => {
@@ -57,13 +56,23 @@ async function serve(parts: Parts, message: IncomingMessage, response: ServerRes
   const method = message.method ?? 'GET';
   const text = await readText(message);
   const open = findRoute(parts.routes.open, method, url.pathname);
-  const fault = open === null ? parts.faults.draw(method, url.pathname) : null;
-  const request = { method, url, message, text };
-  const answer = fault?.before ?? (await answerRefusals(cloud, () => route(parts, request, open)));
-  await delay(cloud, fault?.slowMs ?? 0);
-  if (fault?.after === 'reset') message.socket.destroy();
-  else if (fault?.after === 'garbage') response.writeHead(200, { 'Content-Type': 'application/json' }).end('<html>{"');
+  cloud.ledger.count('requests', `${method} ${typeOf(url.pathname)}`);
+  const fault = (open === null ? parts.faults.draw(method, url.pathname) : null) ?? NO_FAULT;
+  const answer =
+    fault.before ?? (await answerRefusals(cloud, () => route(parts, { method, url, message, text }, open)));
+  await delay(cloud, fault.slowMs);
+  if (fault.after === 'reset') message.socket.destroy();
+  else if (fault.after === 'garbage') response.writeHead(200, { 'Content-Type': 'application/json' }).end('<html>{"');
   else write(cloud, response, answer);
+}
+
+const NO_FAULT: Fault = { before: null, slowMs: 0, after: 'answer' };
+
+/** The last resource type in a path: what requests are counted by. */
+function typeOf(path: string): string {
+  const [, types = ''] = /\/providers\/[^/]+\/(.*)$/i.exec(path) ?? [];
+  const segments = types.split('/').filter((_segment, index) => index % 2 === 0);
+  return segments.at(-1) ?? (types === '' ? path : types);
 }
 
 async function route(
@@ -96,25 +105,30 @@ function findArmRoute(
       code: 'AuthenticationFailed',
       message: "Authentication failed. The 'Authorization' header is missing or is no bearer token.",
     });
-  const [, subscription] = /^\/subscriptions\/([^/]+)/i.exec(url.pathname) ?? [];
-  if (subscription !== undefined && subscription.toLowerCase() !== cloud.options.subscriptionId.toLowerCase())
-    throw new ArmError(404, {
-      code: 'SubscriptionNotFound',
-      message: `The subscription '${subscription}' could not be found.`,
-    });
+  refuseUnknownScope(cloud, url.pathname);
   if ((url.searchParams.get('api-version') ?? '') === '')
     throw new ArmError(400, {
       code: 'MissingApiVersionParameter',
       message: 'The api-version query parameter (?api-version=) is required for all requests.',
     });
-  const [, group] = /\/resourceGroups\/([^/]+)/i.exec(url.pathname) ?? [];
-  const groups = [cloud.options.resourceGroup, cloud.options.clusterResourceGroup];
-  if (group !== undefined && !groups.some((known) => known.toLowerCase() === group.toLowerCase()))
+  return findRoute(routes, method, url.pathname);
+}
+
+function refuseUnknownScope(cloud: Cloud, path: string): void {
+  const { subscriptionId, resourceGroup, clusterResourceGroup } = cloud.options;
+  const [, subscription = subscriptionId] = /^\/subscriptions\/([^/]+)/i.exec(path) ?? [];
+  if (subscription.toLowerCase() !== subscriptionId.toLowerCase())
+    throw new ArmError(404, {
+      code: 'SubscriptionNotFound',
+      message: `The subscription '${subscription}' could not be found.`,
+    });
+  const [, group = resourceGroup] = /\/resourceGroups\/([^/]+)/i.exec(path) ?? [];
+  const known = [resourceGroup.toLowerCase(), clusterResourceGroup.toLowerCase()];
+  if (!known.includes(group.toLowerCase()))
     throw new ArmError(404, {
       code: 'ResourceGroupNotFound',
       message: `Resource group '${group}' could not be found.`,
     });
-  return findRoute(routes, method, url.pathname);
 }
 
 function unknownRoute(path: string): ArmError {
@@ -153,15 +167,13 @@ async function answerRefusals(cloud: Cloud, answer: () => Promise<ArmResponse>):
 }
 
 async function readText(message: IncomingMessage): Promise<string> {
-  const chunks: Array<Buffer> = [];
-  let bytes = 0;
+  message.setEncoding('utf8');
+  let text = '';
   for await (const chunk of message) {
-    const buffer = Buffer.from(chunk as Uint8Array);
-    bytes += buffer.length;
-    if (bytes > BODY_LIMIT_BYTES) throw new Error('The body of a request is larger than ARM takes.');
-    chunks.push(buffer);
+    text += String(chunk);
+    if (text.length > BODY_LIMIT_CHARACTERS) throw new Error('The body of a request is larger than ARM takes.');
   }
-  return Buffer.concat(chunks).toString('utf8');
+  return text;
 }
 
 async function delay(cloud: Cloud, extraMs: number): Promise<void> {

@@ -59,22 +59,13 @@ function textsOf(object: JsonObject): { readonly [name: string]: string } {
 
 /** The columns are those of `SizeRow` in data/derive-size.ts. */
 function capabilitiesOf(row: ReadonlyArray<unknown>): { readonly [name: string]: string } {
-  const number = (index: number): number => Number(row[index]);
   const flag = (letter: string): string => (String(row[9]).includes(letter) ? 'True' : 'False');
-  const [cached, temp, nvme] = [number(10), number(11), number(12)];
-  const placements = [...(temp > 0 ? ['ResourceDisk'] : []), ...(cached > 0 ? ['CacheDisk'] : [])];
-  const arm = row[6] === 'Arm64';
-  const modern = row[8] === 'V2';
+  const gpus = Number(row[5]);
   return {
-    MaxResourceVolumeMB: String(temp * 1024),
     OSVhdSizeMB: '1047552',
     vCPUs: String(row[2]),
-    MemoryPreservingMaintenanceSupported: number(5) > 0 ? 'False' : 'True',
+    MemoryPreservingMaintenanceSupported: gpus > 0 ? 'False' : 'True',
     HyperVGenerations: String(row[8]),
-    ...(nvme > 0 || placements.length > 0
-      ? { SupportedEphemeralOSDiskPlacements: nvme > 0 ? 'NvmeDisk' : placements.join(',') }
-      : {}),
-    ...(modern && nvme > 0 ? { DiskControllerTypes: 'NVMe', NvmeDiskSizeInMiB: String(nvme * 1024) } : {}),
     MemoryGB: String(row[4]),
     MaxDataDiskCount: String(row[13]),
     CpuArchitectureType: String(row[6]),
@@ -82,16 +73,29 @@ function capabilitiesOf(row: ReadonlyArray<unknown>): { readonly [name: string]:
     PremiumIO: flag('p'),
     VMDeploymentTypes: 'IaaS',
     vCPUsAvailable: String(row[3]),
-    ...(number(5) > 0 ? { GPUs: String(row[5]) } : {}),
-    vCPUsPerCore: arm ? '1' : '2',
-    ...(cached > 0 ? { CachedDiskBytes: String(cached * GIB) } : {}),
-    EphemeralOSDiskSupported: nvme > 0 || placements.length > 0 ? 'True' : 'False',
+    ...(gpus > 0 ? { GPUs: String(gpus) } : {}),
+    ...(row[6] === 'Arm64' ? { vCPUsPerCore: '1', TrustedLaunchDisabled: 'True' } : { vCPUsPerCore: '2' }),
+    ...localStorage(Number(row[10]), Number(row[11]), Number(row[12])),
     EncryptionAtHostSupported: flag('h'),
     CapacityReservationSupported: 'False',
-    ...(arm ? { TrustedLaunchDisabled: 'True' } : {}),
     AcceleratedNetworkingEnabled: flag('a'),
     RdmaEnabled: 'False',
     MaxNetworkInterfaces: String(row[14]),
     UltraSSDAvailable: flag('u'),
+  };
+}
+
+function localStorage(cachedGib: number, tempGib: number, nvmeGib: number): { readonly [name: string]: string } {
+  const placements = [
+    ...(nvmeGib > 0 ? ['NvmeDisk'] : []),
+    ...(tempGib > 0 ? ['ResourceDisk'] : []),
+    ...(cachedGib > 0 ? ['CacheDisk'] : []),
+  ];
+  return {
+    MaxResourceVolumeMB: String(tempGib * 1_024),
+    EphemeralOSDiskSupported: placements.length > 0 ? 'True' : 'False',
+    ...(placements.length > 0 ? { SupportedEphemeralOSDiskPlacements: placements.join(',') } : {}),
+    ...(cachedGib > 0 ? { CachedDiskBytes: String(cachedGib * GIB) } : {}),
+    ...(nvmeGib > 0 ? { DiskControllerTypes: 'NVMe', NvmeDiskSizeInMiB: String(nvmeGib * 1_024) } : {}),
   };
 }

@@ -73,26 +73,39 @@ export function deriveSize(name: SizeName, facts: SizeFacts): SizeRow | null {
   const vCpus = facts.vCpus ?? (isPlainSeries(name) ? name.vCpus : null);
   const memoryGib = facts.memoryMib === null ? seriesMemoryGib(name) : facts.memoryMib / 1024;
   if (facts.family === null || vCpus === null || memoryGib === null || facts.gpus === null) return null;
-  const arm = facts.arm || (/^[BDE]$/.test(name.letters) && name.additive.includes('p'));
-  const available = name.vCpusAvailable === name.vCpus ? vCpus : name.vCpusAvailable;
-  const [cachedGib, tempGib, nvmeGib] = localStorageGib(name, vCpus);
   return [
     name.name,
     facts.family,
     vCpus,
-    available,
+    availableOf(name, vCpus),
     memoryGib,
     facts.gpus,
-    arm ? 'Arm64' : 'x64',
+    isArm(name, facts) ? 'Arm64' : 'x64',
     facts.zones.join(''),
-    generationsOf(name, arm),
+    generationsOf(name, isArm(name, facts)),
     flagsOf(name, vCpus),
-    cachedGib,
-    tempGib,
-    nvmeGib,
-    name.version >= 6 && vCpus >= 128 ? 64 : Math.min(32, 2 * vCpus),
-    vCpus <= 4 ? 2 : vCpus <= 16 ? 4 : 8,
+    ...localStorageGib(name, vCpus),
+    dataDisksOf(name, vCpus),
+    networkInterfacesOf(vCpus),
   ];
+}
+
+function isArm(name: SizeName, facts: SizeFacts): boolean {
+  return facts.arm || (/^[BDE]$/.test(name.letters) && name.additive.includes('p'));
+}
+
+/** In old series the number in the name is not the vCPU count: it counts only where the name has two numbers. */
+function availableOf(name: SizeName, vCpus: number): number {
+  return name.vCpusAvailable === name.vCpus ? vCpus : name.vCpusAvailable;
+}
+
+function dataDisksOf(name: SizeName, vCpus: number): number {
+  return name.version >= 6 && vCpus >= 128 ? 64 : Math.min(32, 2 * vCpus);
+}
+
+function networkInterfacesOf(vCpus: number): number {
+  if (vCpus <= 4) return 2;
+  return vCpus <= 16 ? 4 : 8;
 }
 
 /** Series of which the size's number is its vCPU count and memory follows it in proportion. */
@@ -129,16 +142,35 @@ function flagsOf(name: SizeName, vCpus: number): string {
   return flags.flatMap(([flag, set]) => (set ? [flag] : [])).join('');
 }
 
-/** Cache, temp disk and NVMe in GiB, from the sizes documented per vCPU; zero where a series is not documented here. */
-function localStorageGib(name: SizeName, vCpus: number): readonly [number, number, number] {
-  const { letters, additive, version, tail } = name;
-  const temp = additive.includes('d');
-  if (letters === 'DS' && version === 2 && vCpus <= 16) return [43 * vCpus, 7 * vCpus, 0];
-  if (letters === 'F' && additive === 's' && version === 2) return [16 * vCpus, 8 * vCpus, 0];
-  if (!/^[DE]$/.test(letters) || /[ib]/.test(additive) || tail !== `_v${version}`) return [0, 0, 0];
-  if ((version === 3 && additive === 's') || (version === 4 && additive === 'as'))
-    return [25 * vCpus, (letters === 'E' ? 16 : 8) * vCpus, 0];
-  if (!temp) return [0, 0, 0];
-  if (version === 4 || version === 5) return [isPremium(name) ? 25 * vCpus : 0, 37.5 * vCpus, 0];
-  return version === 6 ? [0, 0, 55 * vCpus] : [0, 0, 0];
+type LocalStorage = readonly [cachedGib: number, tempGib: number, nvmeGib: number];
+
+const NONE: LocalStorage = [0, 0, 0];
+
+/** Cache and temp disk in GiB per vCPU of series without the letter d, by letters, additive letters and version. */
+const PER_VCPU: { readonly [series: string]: readonly [cachedGib: number, tempGib: number] } = {
+  DS2: [43, 7],
+  Fs2: [16, 8],
+  Ds3: [25, 8],
+  Das4: [25, 8],
+  Es3: [25, 16],
+  Eas4: [25, 16],
+};
+
+/** Sizes of the second DS series above this have another ratio. */
+const DS2_VCPUS = 16;
+
+/** Cache, temp disk and NVMe, from the sizes documented per vCPU; zero where a series is not documented here. */
+function localStorageGib(name: SizeName, vCpus: number): LocalStorage {
+  const { letters, additive, version } = name;
+  const perVcpu = PER_VCPU[`${letters}${additive}${version}`];
+  if (perVcpu !== undefined && (letters !== 'DS' || vCpus <= DS2_VCPUS))
+    return [perVcpu[0] * vCpus, perVcpu[1] * vCpus, 0];
+  const plain = /^[DE]$/.test(letters) && !/[ib]/.test(additive) && additive.includes('d');
+  return plain ? diskLetterStorage(name, vCpus) : NONE;
+}
+
+/** The D and E series with the letter d: a temp disk until version 5, NVMe in version 6. */
+function diskLetterStorage(name: SizeName, vCpus: number): LocalStorage {
+  if (name.version === 4 || name.version === 5) return [isPremium(name) ? 25 * vCpus : 0, 37.5 * vCpus, 0];
+  return name.version === 6 ? [0, 0, 55 * vCpus] : NONE;
 }

@@ -75,19 +75,20 @@ function writeRegion(region: string, source: string, prices: ReadonlyArray<Price
   writeLines(`${region}.json`, meta, 'sizes', rows);
 }
 
+/** A constrained-core size has its facts from the size that it is a part of, where it has none of its own. */
 function sizeOf(name: string): SizeRow | null {
-  const spec = objectAt(specs, '')[name];
   const parsed = parseSizeName(name);
   if (parsed === null) return null;
   const parent = `Standard_${parsed.letters}${parsed.vCpus}${parsed.additive}${parsed.tail}`;
-  const known = objectAt(specs, '')[parent];
+  const spec = specs[name] ?? specs[parent];
+  const family = families.get(name) ?? textAt(spec, 'family') ?? families.get(parent) ?? null;
   return deriveSize(parsed, {
-    family: families.get(name) ?? textAt(spec, 'family') ?? families.get(parent) ?? textAt(known, 'family'),
-    vCpus: numberAt(spec, 'vCPUs') ?? numberAt(known, 'vCPUs'),
-    memoryMib: numberAt(spec, 'memoryMiB') ?? numberAt(known, 'memoryMiB'),
+    family,
+    vCpus: numberAt(spec, 'vCPUs'),
+    memoryMib: numberAt(spec, 'memoryMiB'),
     gpus: numberAt(spec, 'gpus') ?? (gpuSizes.has(name.toLowerCase()) ? null : 0),
-    arm: (textAt(spec, 'arch') ?? textAt(known, 'arch')) === 'arm64',
-    zones: observedZones(families.get(name) ?? textAt(spec, 'family')),
+    arm: textAt(spec, 'arch') === 'arm64',
+    zones: observedZones(family),
   });
 }
 

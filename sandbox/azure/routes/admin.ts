@@ -26,11 +26,6 @@ export function adminRoutes(azure: () => Azure, log: EventLog): ReadonlyArray<Ro
 }
 
 function readingRoutes(azure: () => Azure, log: EventLog): ReadonlyArray<Route> {
-  const get = (path: string, answer: (request: ArmRequest) => object): Route => ({
-    method: 'GET',
-    pattern: `/sandbox/${path}`,
-    answer: (request) => ok(answer(request)),
-  });
   return [
     get('vms', () => ({ vms: azure().vms() })),
     get('counters', () => azure().counters()),
@@ -41,15 +36,22 @@ function readingRoutes(azure: () => Azure, log: EventLog): ReadonlyArray<Route> 
   ];
 }
 
-function steeringRoutes(azure: () => Azure): ReadonlyArray<Route> {
-  const post = (path: string, act: (body: JsonObject) => void | Promise<void>): Route => ({
+function get(path: string, answer: (request: ArmRequest) => object): Route {
+  return { method: 'GET', pattern: `/sandbox/${path}`, answer: (request) => ok(answer(request)) };
+}
+
+function post(path: string, act: (body: JsonObject) => void | Promise<void>): Route {
+  return {
     method: 'POST',
     pattern: `/sandbox/${path}`,
     answer: async ({ body }) => {
       await refusing(() => act(body));
       return done;
     },
-  });
+  };
+}
+
+function steeringRoutes(azure: () => Azure): ReadonlyArray<Route> {
   return [
     post('evict', (body) => {
       azure().evict(text(body, 'name'), { noticeSeconds: numberOr(body, 'noticeSeconds', 30) });
@@ -126,7 +128,7 @@ function orderedFaultFrom(body: JsonObject): OrderedFault {
     pathContains: textAt(body, 'pathContains') ?? '',
     times: numberOr(body, 'times', 1),
   };
-  switch (textAt(fault, 'kind')) {
+  switch (textAt(fault, 'kind') ?? '') {
     case 'refuse': {
       const retryAfter = valueAt(fault, 'retryAfterSeconds');
       return {

@@ -45,11 +45,10 @@ export function accepted(
 
 /** Where operations are asked about: the status document, and the `Location` form that answers 202 until the end. */
 export function operationRoutes(cloud: Cloud): ReadonlyArray<Route> {
-  const base = (provider: string): string => `/subscriptions/{subscription}/providers/${provider}/locations/{location}`;
   return ['Microsoft.Compute', 'Microsoft.Network'].flatMap((provider) => [
     {
       method: 'GET',
-      pattern: `${base(provider)}/operations/{operation}`,
+      pattern: `${patternOf(provider)}/operations/{operation}`,
       answer: (request: ArmRequest, parameters: Parameters): ArmResponse => {
         const operation = findOperation(cloud, parameters);
         if (request.query.get('monitor') === 'true') return monitor(cloud, operation);
@@ -58,11 +57,15 @@ export function operationRoutes(cloud: Cloud): ReadonlyArray<Route> {
     },
     {
       method: 'GET',
-      pattern: `${base(provider)}/operationResults/{operation}`,
+      pattern: `${patternOf(provider)}/operationResults/{operation}`,
       answer: (_request: ArmRequest, parameters: Parameters): ArmResponse =>
         monitor(cloud, findOperation(cloud, parameters)),
     },
   ]);
+}
+
+function patternOf(provider: string): string {
+  return `/subscriptions/{subscription}/providers/${provider}/locations/{location}`;
 }
 
 function findOperation(cloud: Cloud, { operation: id = '' }: Parameters): Operation {

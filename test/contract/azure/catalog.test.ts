@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { azureDefaults } from '../../../sandbox/azure/options.ts';
+import { listAt, objectAt, textAt, type JsonObject } from '../../../sandbox/azure/json.ts';
 import { nicBody, poolId, subnetId, vmBody } from './bodies.ts';
 import { group, promptly, startWithClients, subscriptionId } from './clients.ts';
 
@@ -10,21 +11,23 @@ beforeAll(async () => {
 });
 afterAll(() => running.azure.close());
 
-interface PricePage {
-  readonly Items: ReadonlyArray<{ readonly [field: string]: string & number }>;
-  readonly NextPageLink: string | null;
-}
-
 /** Follows the links to the end; the feed has at most this many pages. */
-async function prices(query: string): Promise<PricePage['Items']> {
+const PAGE_LIMIT = 100;
+
+async function prices(query: string): Promise<ReadonlyArray<JsonObject>> {
   let url: string | null = `${running.azure.endpoint}/api/retail/prices?${query}`;
-  const rows: Array<PricePage['Items'][number]> = [];
-  for (let page = 0; url !== null && page < 100; page += 1) {
-    const answer: PricePage = (await (await fetch(url)).json()) as PricePage;
-    rows.push(...answer.Items);
-    url = answer.NextPageLink;
+  const rows: Array<JsonObject> = [];
+  for (let page = 0; url !== null && page < PAGE_LIMIT; page += 1) {
+    const answer: unknown = await (await fetch(url)).json();
+    rows.push(...listAt(answer, 'Items').map((row) => objectAt(row, '')));
+    url = textAt(answer, 'NextPageLink');
   }
   return rows;
+}
+
+/** Whether the text in a field of a price row ends so. */
+function ends(row: JsonObject, field: string, text: string): boolean {
+  return textAt(row, field)?.endsWith(text) === true;
 }
 
 async function post(path: string, body: object): Promise<{ readonly status: number; readonly json: unknown }> {
@@ -94,19 +97,19 @@ test('the price of a size is one row once the traps of the feed are left out', a
   const filter =
     "serviceName eq 'Virtual Machines' and armRegionName eq 'westeurope' and armSkuName eq 'Standard_D2as_v5'";
   const rows = await prices(`api-version=2023-01-01-preview&$filter=${encodeURIComponent(filter)}`);
-  expect(rows.some(({ productName }) => productName?.endsWith(' Windows'))).toBe(true);
-  expect(rows.some(({ productName }) => productName?.endsWith(' Cloud Services'))).toBe(true);
-  expect(rows.some(({ meterName }) => meterName?.endsWith(' Low Priority'))).toBe(true);
+  expect(rows.some((row) => ends(row, 'productName', ' Windows'))).toBe(true);
+  expect(rows.some((row) => ends(row, 'productName', ' Cloud Services'))).toBe(true);
+  expect(rows.some((row) => ends(row, 'meterName', ' Low Priority'))).toBe(true);
   const linux = rows.filter(
-    ({ productName, meterName, type, retailPrice, effectiveStartDate }) =>
-      productName?.endsWith(' Series') === true &&
-      meterName?.endsWith(' Low Priority') === false &&
-      type === 'Consumption' &&
-      Number(retailPrice) > 0 &&
-      String(effectiveStartDate) > '2026',
+    (row) =>
+      ends(row, 'productName', ' Series') &&
+      !ends(row, 'meterName', ' Low Priority') &&
+      row['type'] === 'Consumption' &&
+      Number(row['retailPrice']) > 0 &&
+      String(row['effectiveStartDate']) > '2026',
   );
   const price = (spot: boolean): ReadonlyArray<number> =>
-    linux.filter(({ skuName }) => skuName?.endsWith(' Spot') === spot).map(({ retailPrice }) => Number(retailPrice));
+    linux.filter((row) => ends(row, 'skuName', ' Spot') === spot).map((row) => Number(row['retailPrice']));
   expect(price(false)).toEqual([0.104]);
   expect(price(true)).toEqual([0.019219]);
 });
@@ -115,10 +118,10 @@ test('the feed of a region comes in pages of a thousand and has every oddity', a
   const filter = "priceType eq 'Consumption' and armRegionName eq 'westeurope' and currencyCode eq 'USD'";
   const rows = await prices(`$filter=${encodeURIComponent(filter)}`);
   expect(rows.length).toBeGreaterThan(5_000);
-  expect(rows.every(({ type }) => type === 'Consumption')).toBe(true);
-  expect(rows.some(({ retailPrice }) => Number(retailPrice) === 0)).toBe(true);
+  expect(rows.every((row) => row['type'] === 'Consumption')).toBe(true);
+  expect(rows.some((row) => row['retailPrice'] === 0)).toBe(true);
   const reservations = await prices(`$filter=${encodeURIComponent("priceType eq 'Reservation'")}`);
-  expect(reservations.every(({ reservationTerm }) => reservationTerm === '1 Year')).toBe(true);
+  expect(reservations.every((row) => row['reservationTerm'] === '1 Year')).toBe(true);
 });
 
 test('prices come in the currency that was asked for, or not at all', async () => {
@@ -135,14 +138,14 @@ test('a price that is set shows in the feed', async () => {
   const rows = await prices(
     `$filter=${encodeURIComponent("armSkuName eq 'Standard_D2s_v5' and skuName eq 'D2s v5 Spot'")}`,
   );
-  expect(rows.map(({ retailPrice }) => retailPrice)).toContain(0.012345);
+  expect(rows.map((row) => row['retailPrice'])).toContain(0.012345);
 });
 
 test('locations map logical zones to physical ones', async () => {
   const path = `/subscriptions/${subscriptionId}/locations?api-version=2022-12-01`;
   const answer = await fetch(running.azure.endpoint + path, { headers: { authorization: 'Bearer x' } });
-  const { value } = (await answer.json()) as { readonly value: ReadonlyArray<{ readonly name: string }> };
-  expect(value.find(({ name }) => name === 'westeurope')).toMatchObject({
+  const value = listAt(await answer.json(), 'value');
+  expect(value.find((row) => textAt(row, 'name') === 'westeurope')).toMatchObject({
     availabilityZoneMappings: [{ logicalZone: '1', physicalZone: 'westeurope-az1' }, {}, {}],
   });
 });

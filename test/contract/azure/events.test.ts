@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { afterEach, expect, test, vi } from 'vitest';
+import { listAt, textAt } from '../../../sandbox/azure/json.ts';
 import type { AzureEvent } from '../../../sandbox/azure/resources.ts';
 import { nicBody, vmBody } from './bodies.ts';
 import { group, promptly, startWithClients } from './clients.ts';
@@ -49,24 +49,27 @@ async function webhook(shakesHands: boolean): Promise<Webhook> {
         server.closeAllConnections();
       }),
   );
-  return Object.assign(kept, { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/` });
+  const address = server.address();
+  const port = typeof address === 'object' ? address?.port : address;
+  return Object.assign(kept, { url: `http://127.0.0.1:${port}/` });
 }
 
 async function answer(
   kept: Webhook,
   { request, response, shakesHands }: { request: IncomingMessage; response: ServerResponse; shakesHands: boolean },
 ): Promise<void> {
-  const chunks: Array<Buffer> = [];
-  for await (const chunk of request) chunks.push(Buffer.from(chunk as Uint8Array));
+  request.setEncoding('utf8');
+  let text = '';
+  for await (const chunk of request) text += String(chunk);
   if (request.method === 'OPTIONS') {
     const origin = String(request.headers['webhook-request-origin']);
     response.writeHead(200, shakesHands ? { 'WebHook-Allowed-Origin': origin } : {}).end();
     return;
   }
-  const json = JSON.parse(Buffer.concat(chunks).toString()) as unknown;
+  const json: unknown = JSON.parse(text);
   if (request.headers['aeg-event-type'] === 'SubscriptionValidation') {
-    const [event] = json as ReadonlyArray<{ readonly data: { readonly validationCode: string } }>;
-    response.end(JSON.stringify(shakesHands ? { validationResponse: event?.data.validationCode } : {}));
+    const validationResponse = textAt(listAt(json, '')[0], 'data.validationCode');
+    response.end(JSON.stringify(shakesHands ? { validationResponse } : {}));
     return;
   }
   kept.bodies.push({ headers: request.headers, json });

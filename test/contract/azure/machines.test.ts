@@ -177,7 +177,7 @@ test('a network interface left by a VM is kept for that VM a while', async () =>
 
 test('a network interface names the backend pool that is missing', async () => {
   const body = nicBody('aks-lost');
-  const missing = `${nicId('x').replace('networkInterfaces/x', 'loadBalancers/kubernetes/backendAddressPools/gone')}`;
+  const missing = nicId('x').replace('networkInterfaces/x', 'loadBalancers/kubernetes/backendAddressPools/gone');
   const [configuration] = body.ipConfigurations ?? [];
   const broken = {
     ...body,
@@ -186,7 +186,7 @@ test('a network interface names the backend pool that is missing', async () => {
   const refused = running.network.networkInterfaces.createOrUpdate(group, 'aks-lost', broken, promptly);
   await expect(refused).rejects.toMatchObject({
     code: 'InvalidResourceReference',
-    message: expect.stringContaining(missing) as string,
+    message: expect.stringContaining(missing),
   });
 });
 

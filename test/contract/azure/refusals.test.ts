@@ -33,7 +33,7 @@ test.for([
   await expect(launch('aks-over', { spot })).rejects.toMatchObject({
     code: 'OperationNotAllowed',
     statusCode: 409,
-    message: expect.stringContaining(words) as string,
+    message: expect.stringContaining(words),
   });
   expect(running.azure.vms().map(({ name }) => name)).toEqual(['aks-fits']);
 });
@@ -163,5 +163,5 @@ test.for([
     body,
   });
   expect(answer.status).toBe(status);
-  expect(await answer.json()).toMatchObject({ error: { code, message: expect.any(String) as string, details: [] } });
+  expect(await answer.json()).toMatchObject({ error: { code, message: expect.any(String), details: [] } });
 });
