@@ -95,28 +95,21 @@ async function connectContainer(
   return service.getContainerClient(name);
 }
 
+/** With a kubeconfig where one is named; else as AKS with Entra ID wants it: our identity's token for AKS's audience. */
 async function connectKubernetes(settings: Settings, credential: () => Promise<TokenCredential>): Promise<Transport> {
-  const { KubeConfig } = await import('@kubernetes/client-node');
-  const config = new KubeConfig();
   if (settings.KUBECONFIG !== undefined) {
-    config.loadFromFile(settings.KUBECONFIG);
-    return createTransport(config);
+    const { fromKubeconfig } = await import('./adapters/kubernetes/kubeconfig.ts');
+    return createTransport(await fromKubeconfig(settings.KUBECONFIG));
   }
-  const cluster = {
-    name: settings.CLUSTER_NAME,
-    server: settings.CLUSTER_ENDPOINT,
-    skipTLSVerify: false,
-    ...(settings.CLUSTER_CA_DATA === undefined ? {} : { caData: settings.CLUSTER_CA_DATA }),
-  };
-  config.loadFromClusterAndUser(cluster, { name: 'identity', authProvider: { name: 'entra', config: {} } });
-  config.addAuthenticator({
-    isAuthProvider: (user) => user.name === 'identity',
-    applyAuthentication: async (_user, options) => {
+  const ca = settings.CLUSTER_CA_DATA;
+  return createTransport({
+    url: settings.CLUSTER_ENDPOINT,
+    tls: ca === undefined ? {} : { ca: Buffer.from(ca, 'base64') },
+    headers: async () => {
       const token = await (await credential()).getToken(AKS_SCOPE);
-      Object.assign(options, { headers: { ...options.headers, Authorization: `Bearer ${token?.token ?? ''}` } });
+      return { authorization: `Bearer ${token?.token ?? ''}` };
     },
   });
-  return createTransport(config);
 }
 
 /** Runs `make` at the first call and again only after it failed. */

@@ -1,6 +1,5 @@
 import http from 'node:http';
 import https from 'node:https';
-import type { KubeConfig } from '@kubernetes/client-node';
 import { RetryableError, TerminalError } from '../../ports/errors.ts';
 
 /** A request waits this long for its answer. A list page of 500 large objects takes a loaded API server some seconds. */
@@ -28,62 +27,53 @@ export interface ApiRequest {
 
 export type Transport = (request: ApiRequest) => Promise<Answer>;
 
+/** An API server and what it takes to be let in. */
+export interface ApiServer {
+  readonly url: string;
+  /** As `node:https` takes them; those that are not needed are left out. */
+  readonly tls: Pick<https.AgentOptions, 'ca' | 'cert' | 'key' | 'pfx' | 'passphrase' | 'rejectUnauthorized' | 'servername'>;
+  /** Headers of every request, credentials among them. Asked again once a minute. */
+  readonly headers: () => Promise<Readonly<Record<string, string>>>;
+}
+
 interface Connection {
   readonly server: URL;
   readonly agent: http.Agent;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly madeAtMs: number;
 }
 
-/**
- * Talks to the API server that the current context of `config` names. The library knows kubeconfig, credentials and
- * TLS; JSON in and out is all we add, since its typed calls turn every object into class instances, dates included.
- */
-export function createTransport(config: KubeConfig): Transport {
-  let connection: Promise<Connection> | null = null;
-  let madeAtMs = 0;
-  return async (request) => {
-    if (connection === null || Date.now() - madeAtMs > CREDENTIALS_MS) {
-      madeAtMs = Date.now();
-      connection = connect(config, connection);
-    }
-    let ready: Connection;
+/** Talks to an API server: JSON in and out, over connections that stay open. */
+export function createTransport(server: ApiServer): Transport {
+  const url = new URL(server.url);
+  const pool = { keepAlive: true, maxSockets: SOCKETS_MAX };
+  const agent = url.protocol === 'http:' ? new http.Agent(pool) : new https.Agent({ ...server.tls, ...pool });
+  let known: { readonly atMs: number; readonly headers: Promise<Readonly<Record<string, string>>> } | null = null;
+  const credentials = async (): Promise<Readonly<Record<string, string>>> => {
+    if (known === null || Date.now() - known.atMs > CREDENTIALS_MS) known = { atMs: Date.now(), headers: server.headers() };
     try {
-      ready = await connection;
+      return await known.headers;
     } catch (cause) {
-      connection = null;
+      known = null;
       throw new RetryableError('no credentials for the API server', { cause });
     }
-    return judge(request, await send(ready, request));
   };
+  return async (request) => judge(request, await send({ server: url, agent }, await credentials(), request));
 }
 
-/** Makes a connection, keeping the sockets of `previous` when its credentials have not changed. */
-async function connect(config: KubeConfig, previous: Promise<Connection> | null): Promise<Connection> {
-  const server = config.getCurrentCluster()?.server;
-  if (server === undefined) throw new TerminalError('the kubeconfig has no current cluster: set current-context');
-  const options: https.RequestOptions = {};
-  await config.applyToHTTPSOptions(options);
-  const url = new URL(server);
-  const { ca, cert, key, pfx, passphrase, rejectUnauthorized, servername } = options;
-  const tls = { ca, cert, key, pfx, passphrase, rejectUnauthorized, servername };
-  const known = Object.fromEntries(Object.entries(tls).filter(([, value]) => value !== undefined));
-  const pool = { keepAlive: true, maxSockets: SOCKETS_MAX };
-  const headers = { ...(options.headers as Record<string, string> | undefined) };
-  const last = await previous?.catch(() => null);
-  const unchanged = last !== null && last !== undefined && JSON.stringify(last.headers) === JSON.stringify(headers);
-  if (unchanged && url.protocol === 'http:') return { ...last, madeAtMs: Date.now() };
-  const agent = url.protocol === 'http:' ? new http.Agent(pool) : new https.Agent({ ...known, ...pool });
-  last?.agent.destroy();
-  return { server: url, agent, headers, madeAtMs: Date.now() };
+interface RawAnswer {
+  readonly status: number;
+  readonly text: string;
+  readonly retryAfter: string | undefined;
 }
 
-function send(connection: Connection, request: ApiRequest): Promise<{ status: number; text: string; retryAfter: string | undefined }> {
-  const { server, agent, headers } = connection;
+function send(
+  { server, agent }: Connection,
+  headers: Readonly<Record<string, string>>,
+  request: ApiRequest,
+): Promise<RawAnswer> {
   const body = request.body === undefined ? null : JSON.stringify(request.body);
   const call = server.protocol === 'http:' ? http.request : https.request;
   const base = server.pathname.replace(/\/$/, '');
-  return new Promise((resolve, reject) => {
+  return new Promise<RawAnswer>((resolve, reject) => {
     const outgoing = call(
       {
         protocol: server.protocol,
@@ -117,12 +107,12 @@ function send(connection: Connection, request: ApiRequest): Promise<{ status: nu
     outgoing.end(body ?? undefined);
   }).catch((cause: unknown) => {
     throw new RetryableError(`${request.method} ${request.path}: the API server cannot be reached`, { cause });
-  }) as Promise<{ status: number; text: string; retryAfter: string | undefined }>;
+  });
 }
 
 function judge(
   { method, path }: ApiRequest,
-  { status, text, retryAfter }: { readonly status: number; readonly text: string; readonly retryAfter: string | undefined },
+  { status, text, retryAfter }: RawAnswer,
 ): Answer {
   const what = `${method} ${path}: ${status}`;
   // An eviction that a PodDisruptionBudget forbids is a 429 too, and an answer.

@@ -18,6 +18,7 @@ import {
   type Keywords,
   type Rule,
 } from './schema.ts';
+import { countCodePoints } from './structural.ts';
 import { sysctlsSchema } from './sysctls.ts';
 
 /** Source of every bound, default and rule: karpenter-provider-azure 2026-08, v1beta1. */
@@ -29,14 +30,9 @@ const SUBNET_ID =
 
 type Tags = Readonly<Record<string, string>>;
 
-/** Lengths in code points, as CEL counts them. */
-function codePoints(value: string): number {
-  return [...value].length;
-}
-
 const tagRules: ReadonlyArray<Rule> = [
   rule<Tags>('self.all(k, size(k) <= 512)', 'tags keys must be less than 512 characters', 'shorten the key', (self) =>
-    Object.keys(self).every((key) => codePoints(key) <= 512),
+    Object.keys(self).every((key) => countCodePoints(key) <= 512),
   ),
   rule<Tags>(
     "self.all(k, !k.matches('[<>%&?]'))",
@@ -54,7 +50,7 @@ const tagRules: ReadonlyArray<Rule> = [
     'self.all(k, size(self[k]) <= 256)',
     'tags values must be less than 256 characters',
     'shorten the value',
-    (self) => Object.values(self).every((value) => codePoints(value) <= 256),
+    (self) => Object.values(self).every((value) => countCodePoints(value) <= 256),
   ),
 ];
 

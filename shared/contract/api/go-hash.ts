@@ -1,3 +1,5 @@
+import { isRecord } from './object-meta.ts';
+
 /**
  * The hash that Karpenter puts into annotations to see that a spec has changed: Go's hashstructure 2.0.2 in format v2,
  * slices as sets, zero values ignored, nil as zero, over 64-bit FNV-1. A value is described by what its Go type is, since
@@ -87,10 +89,10 @@ export function goStructSlice(typeName: string, fields: ReadonlyArray<GoField>):
 /** A pointer to a struct: an empty one counts. */
 export function goStructPointer(typeName: string, fields: ReadonlyArray<GoField>): GoEncoder {
   return (value) => {
-    if (typeof value !== 'object' || value === null) return null;
+    if (!isRecord(value)) return null;
     let hash = hashText(typeName);
     for (const [goName, jsonName, encode] of fields) {
-      const field = jsonName === null ? value : (value as Readonly<Record<string, unknown>>)[jsonName];
+      const field = jsonName === null ? value : value[jsonName];
       const encoded = encode(field);
       // Format v2 hardens after every field, so the order of fields in the Go source matters.
       if (encoded !== null) hash = harden(hash ^ hashPair(hashText(goName), encoded));
@@ -118,15 +120,17 @@ const UNIT_NANOSECONDS: Readonly<Record<string, number>> = {
   h: 3600e9,
 };
 
+const GO_DURATION = /^-?([0-9]+(\.[0-9]*)?(ns|us|µs|ms|s|m|h))+$/u;
+
 /** A Go duration in nanoseconds, or null where the text is none (`Never` among them). */
 function nanosecondsOf(value: unknown): bigint | null {
-  if (typeof value !== 'string' || !/^-?([0-9]+(\.[0-9]*)?(ns|us|µs|ms|s|m|h))+$/u.test(value))
-    return value === '0' ? 0n : null;
+  if (value === '0') return 0n;
+  if (typeof value !== 'string' || !GO_DURATION.test(value)) return null;
   let total = 0n;
   for (const [, amount = '0', unit = 's'] of value.matchAll(/([0-9.]+)(ns|us|µs|ms|s|m|h)/gu)) {
-    const [whole = '0', fraction = ''] = amount.split('.');
+    const [whole = '0', fraction = '0'] = amount.split('.');
     const nanoseconds = UNIT_NANOSECONDS[unit] ?? 0;
-    total += BigInt(whole) * BigInt(nanoseconds) + BigInt(Math.trunc(Number(`0.${fraction || '0'}`) * nanoseconds));
+    total += BigInt(whole) * BigInt(nanoseconds) + BigInt(Math.trunc(Number(`0.${fraction}`) * nanoseconds));
   }
   return value.startsWith('-') ? -total : total;
 }

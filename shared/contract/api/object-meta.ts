@@ -53,40 +53,48 @@ export function isRecord(value: unknown): value is Readonly<Record<string, unkno
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-function stringsOf(value: unknown, path: string, problems: Array<Problem>): ReadonlyArray<readonly [string, string]> {
-  if (value === undefined || value === null) return [];
-  const entries = isRecord(value) ? Object.entries(value) : null;
-  if (entries?.every((entry): entry is [string, string] => typeof entry[1] === 'string') === true) return entries;
-  problems.push({ path, message: 'is not a map of strings', fix: 'quote every value', layer: 'schema' });
-  return [];
-}
-
 /** What the API server would refuse in `metadata` of a custom resource. */
 export function metadataProblems(value: unknown, namespaced: boolean): ReadonlyArray<Problem> {
-  if (!isRecord(value)) {
-    return [{ path: 'metadata', message: 'is missing', fix: 'set metadata.name', layer: 'schema' }];
-  }
   const problems: Array<Problem> = [];
-  const add = (path: string, message: string, fix: string): void => {
-    problems.push({ path, message, fix, layer: 'schema' });
+  const add: Add = (path, message, fix) => {
+    problems.push({ path: path === '' ? 'metadata' : `metadata.${path}`, message, fix, layer: 'schema' });
   };
-  const name = value['name'] ?? value['generateName'];
-  if (typeof name !== 'string' || name === '') add('metadata.name', 'is missing', 'give the object a name');
-  else if (!isDnsSubdomain(value['name'] === undefined ? `${name}x` : name)) {
-    add('metadata.name', `${JSON.stringify(name)} is not a DNS name`, 'use lower-case letters, digits, "-" and "."');
+  if (!isRecord(value)) {
+    add('', 'is missing', 'set metadata.name');
+    return problems;
   }
+  judgeName(value['name'], value['generateName'], add);
   if (!namespaced && typeof value['namespace'] === 'string' && value['namespace'] !== '') {
-    add('metadata.namespace', 'is set on a cluster-scoped kind', 'remove it');
+    add('namespace', 'is set on a cluster-scoped kind', 'remove it');
   }
-  for (const [key, text] of stringsOf(value['labels'], 'metadata.labels', problems)) {
-    if (!isQualifiedName(key)) add(`metadata.labels[${key}]`, 'the key is not a label key', 'use prefix/name');
-    if (!isLabelValue(text))
-      add(`metadata.labels[${key}]`, 'is not a label value', 'use at most 63 of A-Z a-z 0-9 - _ .');
+  for (const [key, text] of stringsOf(value['labels'], 'labels', add)) {
+    if (!isQualifiedName(key)) add(`labels[${key}]`, 'the key is not a label key', 'use prefix/name');
+    if (!isLabelValue(text)) add(`labels[${key}]`, 'is not a label value', 'use at most 63 of A-Z a-z 0-9 - _ .');
   }
-  for (const [key] of stringsOf(value['annotations'], 'metadata.annotations', problems)) {
+  for (const [key] of stringsOf(value['annotations'], 'annotations', add)) {
+    // Unlike the prefix of a label, that of an annotation may have capitals.
     if (!isQualifiedName(key.toLowerCase())) {
-      add(`metadata.annotations[${key}]`, 'the key is not an annotation key', 'use prefix/name');
+      add(`annotations[${key}]`, 'the key is not an annotation key', 'use prefix/name');
     }
   }
   return problems;
+}
+
+type Add = (path: string, message: string, fix: string) => void;
+
+function judgeName(name: unknown, prefix: unknown, add: Add): void {
+  const given = name ?? prefix;
+  if (typeof given !== 'string' || given === '') add('name', 'is missing', 'give the object a name');
+  // The API server completes a prefix, so what it ends in does not matter.
+  else if (!isDnsSubdomain(name === undefined ? `${given}x` : given)) {
+    add('name', `${JSON.stringify(given)} is not a DNS name`, 'use lower-case letters, digits, "-" and "."');
+  }
+}
+
+function stringsOf(value: unknown, path: string, add: Add): ReadonlyArray<readonly [string, string]> {
+  if (value === undefined || value === null) return [];
+  const entries = isRecord(value) ? Object.entries(value) : null;
+  if (entries?.every((entry): entry is [string, string] => typeof entry[1] === 'string') === true) return entries;
+  add(path, 'is not a map of strings', 'quote every value');
+  return [];
 }

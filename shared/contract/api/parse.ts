@@ -34,6 +34,8 @@ export function kindOf(value: unknown): KindDefinition | null {
   return kinds.find((each) => each.kind === value['kind'] && isServed(each, value['apiVersion'])) ?? null;
 }
 
+const topLevelFields: ReadonlySet<string> = new Set(['apiVersion', 'kind', 'metadata', 'spec', 'status']);
+
 function isServed(definition: KindDefinition, apiVersion: unknown): boolean {
   return definition.versions.some(({ name }) => apiVersion === `${definition.group}/${name}`);
 }
@@ -62,8 +64,7 @@ export function inspect(definition: KindDefinition, value: unknown, previous?: u
   problems.push(...spec.problems, ...status.problems);
   const { apiVersion, kind, metadata } = value;
   const object = { apiVersion, kind, metadata, ...spec.part, ...status.part };
-  const known = ['apiVersion', 'kind', 'metadata', 'spec', 'status'];
-  const unknownFields = Object.keys(value).filter((key) => !known.includes(key));
+  const unknownFields = Object.keys(value).filter((key) => !topLevelFields.has(key));
   if (problems.length === 0) problems.push(...runtimeProblems(object));
   return { object, problems, unknownFields: [...unknownFields, ...spec.unknown, ...status.unknown] };
 }

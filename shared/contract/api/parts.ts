@@ -86,7 +86,8 @@ const poolNodeClassRefSchema = fields('The node class that says how nodes of thi
 });
 
 const operators = ['In', 'NotIn', 'Exists', 'DoesNotExist', 'Gt', 'Lt', 'Gte', 'Lte'] as const;
-const comparisons: ReadonlyArray<string> = ['Gt', 'Lt', 'Gte', 'Lte'];
+/** Operators that compare with one whole number. */
+export const comparisons: ReadonlySet<string> = new Set(['Gt', 'Lt', 'Gte', 'Lte']);
 
 interface RequirementLike {
   readonly operator: string;
@@ -122,7 +123,7 @@ const comparisonNeedsOneInteger = rule<ReadonlyArray<RequirementLike>>(
   (self) =>
     self.every(
       ({ operator, values }) =>
-        !comparisons.includes(operator) || (values?.length === 1 && isNonNegativeInteger(values[0] ?? '')),
+        !comparisons.has(operator) || (values?.length === 1 && isNonNegativeInteger(values[0] ?? '')),
     ),
 );
 

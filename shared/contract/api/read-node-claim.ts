@@ -1,10 +1,39 @@
 import type { NodeClaim } from './node-claim.ts';
 import { isRecord } from './object-meta.ts';
 
+type Fields = Readonly<Record<string, unknown>>;
+
 const noReference = { group: '', kind: '', name: '' };
 
 function isRequirement(value: unknown): boolean {
   return isRecord(value) && typeof value['key'] === 'string' && typeof value['operator'] === 'string';
+}
+
+function isAbsentOrList(value: unknown): boolean {
+  return value === undefined || Array.isArray(value);
+}
+
+function isWhole({ spec, status }: Fields): boolean {
+  return (
+    isRecord(spec) &&
+    isRecord(spec['nodeClassRef']) &&
+    Array.isArray(spec['requirements']) &&
+    spec['requirements'].every(isRequirement) &&
+    isAbsentOrList(spec['taints']) &&
+    isAbsentOrList(spec['startupTaints']) &&
+    (status === undefined || isRecord(status))
+  );
+}
+
+function fillSpec(spec: Fields): Fields {
+  const { requirements, nodeClassRef, taints, startupTaints, ...others } = spec;
+  return {
+    ...others,
+    nodeClassRef: isRecord(nodeClassRef) ? { ...noReference, ...nodeClassRef } : noReference,
+    requirements: Array.isArray(requirements) ? requirements.filter(isRequirement) : [],
+    ...(Array.isArray(taints) ? { taints } : {}),
+    ...(Array.isArray(startupTaints) ? { startupTaints } : {}),
+  };
 }
 
 /**
@@ -15,32 +44,9 @@ function isRequirement(value: unknown): boolean {
  */
 export function readNodeClaim(value: unknown): NodeClaim | null {
   if (!isRecord(value) || !isRecord(value['metadata']) || typeof value['metadata']['name'] !== 'string') return null;
-  const spec = isRecord(value['spec']) ? value['spec'] : {};
-  const { requirements, nodeClassRef, taints, startupTaints } = spec;
-  const isWhole =
-    spec === value['spec'] &&
-    isRecord(nodeClassRef) &&
-    Array.isArray(requirements) &&
-    requirements.every(isRequirement) &&
-    isAbsentOrList(taints) &&
-    isAbsentOrList(startupTaints);
   // The API server has checked it against the schema that this type comes from.
-  if (isWhole && (value['status'] === undefined || isRecord(value['status']))) return value as unknown as NodeClaim;
-  const { status: statusOrNull, ...rest } = value;
-  const { taints: _taints, startupTaints: _startupTaints, ...others } = spec;
-  return {
-    ...rest,
-    spec: {
-      ...others,
-      nodeClassRef: isRecord(nodeClassRef) ? { ...noReference, ...nodeClassRef } : noReference,
-      requirements: Array.isArray(requirements) ? requirements.filter(isRequirement) : [],
-      ...(Array.isArray(taints) ? { taints } : {}),
-      ...(Array.isArray(startupTaints) ? { startupTaints } : {}),
-    },
-    ...(isRecord(statusOrNull) ? { status: statusOrNull } : {}),
-  } as unknown as NodeClaim;
-}
-
-function isAbsentOrList(value: unknown): boolean {
-  return value === undefined || Array.isArray(value);
+  if (isWhole(value)) return value as unknown as NodeClaim;
+  const { status, ...rest } = value;
+  const spec = fillSpec(isRecord(value['spec']) ? value['spec'] : {});
+  return { ...rest, spec, ...(isRecord(status) ? { status } : {}) } as unknown as NodeClaim;
 }

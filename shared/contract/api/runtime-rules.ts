@@ -2,7 +2,7 @@ import type { NodeOverlay } from './node-overlay.ts';
 import { normalizedLabels, restrictionOf, wellKnownLabels, wellKnownValues } from './labels.ts';
 import type { NodePool } from './node-pool.ts';
 import { isLabelValue, isQualifiedName } from './object-meta.ts';
-import { isNonNegativeInteger, type Requirement, type Taint } from './parts.ts';
+import { comparisons, isNonNegativeInteger, type Requirement, type Taint } from './parts.ts';
 import type { Problem } from './validation-error.ts';
 
 /**
@@ -55,7 +55,7 @@ function judgeLabels(labels: Readonly<Record<string, string>>, report: Report): 
   }
 }
 
-const effects: ReadonlyArray<string> = ['NoSchedule', 'PreferNoSchedule', 'NoExecute', ''];
+const effects: ReadonlySet<string> = new Set(['NoSchedule', 'PreferNoSchedule', 'NoExecute', '']);
 
 function judgeTaints(
   spec: { readonly taints?: ReadonlyArray<Taint>; readonly startupTaints?: ReadonlyArray<Taint> },
@@ -69,7 +69,7 @@ function judgeTaints(
       if (value !== undefined && value !== '' && !isQualifiedName(value)) {
         report(`${path}.value`, 'is not a qualified name', 'shorten it to 63 characters');
       }
-      if (!effects.includes(effect)) report(`${path}.effect`, 'is not an effect of taints', 'use NoSchedule');
+      if (!effects.has(effect)) report(`${path}.effect`, 'is not an effect of taints', 'use NoSchedule');
       const identity = `${key}=${effect}`;
       if (seen.has(identity)) {
         report(path, `${identity} is there twice, over taints and startupTaints together`, 'keep one of them');
@@ -79,24 +79,29 @@ function judgeTaints(
   }
 }
 
-const comparisons: ReadonlyArray<string> = ['Gt', 'Lt', 'Gte', 'Lte'];
-
 function judgeRequirement(requirement: Requirement, path: string, report: Report): void {
   const key = normalizedLabels.get(requirement.key) ?? requirement.key;
-  const values = requirement.values ?? [];
   const restriction = restrictionOf(key);
   if (restriction !== null) report(`${path}.key`, restriction, 'use a well-known key, or a domain of your own');
   if (!isQualifiedName(key)) {
     report(`${path}.key`, 'is not a label key', 'use prefix/name, a name of at most 63 characters');
   }
-  for (const [index, value] of values.entries()) {
+  for (const [index, value] of (requirement.values ?? []).entries()) {
     if (!isLabelValue(value)) {
       report(`${path}.values[${index}]`, 'is not a label value', 'use at most 63 of A-Z a-z 0-9 - _ .');
     }
   }
+  judgeNumberOfValues(requirement, path, report);
   judgeKnownValues({ ...requirement, key }, path, report);
-  if (comparisons.includes(requirement.operator) && !(values.length === 1 && isNonNegativeInteger(values[0] ?? ''))) {
-    report(`${path}.values`, `${requirement.operator} compares with one whole number`, 'give exactly one, in quotes');
+}
+
+/** The CRD's rules say this too; an object stored under an older CRD has not met them. */
+function judgeNumberOfValues({ operator, values = [], minValues }: Requirement, path: string, report: Report): void {
+  if (operator === 'In' && values.length < Math.max(1, minValues ?? 1)) {
+    report(`${path}.values`, 'In needs a value, and as many as minValues', 'list more values or lower minValues');
+  }
+  if (comparisons.has(operator) && !(values.length === 1 && isNonNegativeInteger(values[0] ?? ''))) {
+    report(`${path}.values`, `${operator} compares with one whole number`, 'give exactly one, in quotes');
   }
 }
 

@@ -31,14 +31,14 @@ export interface Rule {
   /** What the author of the manifest should do. */
   readonly fix: string;
   /** Whether `self` obeys. Called only with values whose own types are right. */
-  readonly holds: (self: never) => boolean;
+  readonly holds: (self: unknown) => boolean;
   /** Whether a change from `oldSelf` to `self` is allowed. Transition rules only. */
-  readonly keeps: ((self: never, oldSelf: never) => boolean) | null;
+  readonly keeps: ((self: unknown, oldSelf: unknown) => boolean) | null;
 }
 
-/** A rule on a value by itself. `T` is the type of `self`. */
+/** A rule on a value by itself. `T` is the type of `self`: rules are asked only of values that their schema has passed. */
 export function rule<T>(cel: string, message: string, fix: string, holds: (self: T) => boolean): Rule {
-  return { rule: cel, message, fix, holds, keeps: null };
+  return { rule: cel, message, fix, holds: (self) => holds(self as T), keeps: null };
 }
 
 /** A rule on a change of a value; creation always obeys. `T` is the type of `self` and `oldSelf`. */
@@ -48,7 +48,7 @@ export function transition<T>(
   fix: string,
   keeps: (self: T, oldSelf: T) => boolean,
 ): Rule {
-  return { rule: cel, message, fix, holds: () => true, keeps };
+  return { rule: cel, message, fix, holds: () => true, keeps: (self, old) => keeps(self as T, old as T) };
 }
 
 /** Schema keywords beyond the type, under their CRD names, plus `fix`, which stays with us. */

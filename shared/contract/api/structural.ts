@@ -1,5 +1,5 @@
 import { isRecord } from './object-meta.ts';
-import type { Keywords, Rule } from './schema.ts';
+import type { Keywords } from './schema.ts';
 import type { Problem } from './validation-error.ts';
 
 /**
@@ -49,19 +49,22 @@ function report(sink: Sink, path: string, message: string, fix: string): void {
 
 function readNode(schema: StructuralSchema, value: unknown, path: string, sink: Sink): unknown {
   if (schema['x-kubernetes-int-or-string'] === true) return readQuantity(schema, value, path, sink);
-  switch (schema.type) {
-    case 'object':
-      return readObject(schema, value, path, sink);
-    case 'array':
-      return readList(schema, value, path, sink);
-    case 'string':
-      return readText(schema, value, path, sink);
-    case 'integer':
-      return readInteger(schema, value, path, sink);
-    default:
-      if (typeof value !== schema.type) report(sink, path, `is ${nameOf(value)}`, `use ${schema.type ?? 'a value'}`);
-      return value;
-  }
+  const read = readers[schema.type ?? ''] ?? readFlag;
+  return read(schema, value, path, sink);
+}
+
+type Reader = (schema: StructuralSchema, value: unknown, path: string, sink: Sink) => unknown;
+
+const readers: Readonly<Record<string, Reader>> = {
+  object: readObject,
+  array: readList,
+  string: readText,
+  integer: readInteger,
+};
+
+function readFlag(_schema: StructuralSchema, value: unknown, path: string, sink: Sink): unknown {
+  if (typeof value !== 'boolean') report(sink, path, `is ${nameOf(value)}`, 'write true or false, without quotes');
+  return value;
 }
 
 function nameOf(value: unknown): string {
@@ -75,26 +78,39 @@ function readObject(schema: StructuralSchema, value: unknown, path: string, sink
     return value;
   }
   const result: Record<string, unknown> = {};
-  const known = schema.properties ?? {};
-  for (const [key, field] of Object.entries(value)) {
-    const fieldSchema = Object.hasOwn(known, key) ? known[key] : schema.additionalProperties;
-    const fieldPath = schema.additionalProperties === undefined ? join(path, key) : `${path}[${key}]`;
-    // The API server drops a null where the field may not be null, and a default then fills the gap.
-    if (fieldSchema === undefined) sink.unknown.push(fieldPath);
-    else if (field !== null && field !== undefined) put(result, key, readNode(fieldSchema, field, fieldPath, sink));
-  }
-  for (const [key, fieldSchema] of Object.entries(known)) {
-    if (fieldSchema.default !== undefined && !Object.hasOwn(result, key)) {
-      put(result, key, readNode(fieldSchema, fieldSchema.default, join(path, key), sink));
-    }
-  }
+  for (const [key, field] of Object.entries(value)) readField({ schema, path, result }, key, field, sink);
+  fillDefaults({ schema, path, result }, sink);
   for (const key of schema.required ?? []) {
-    if (!Object.hasOwn(result, key)) report(sink, join(path, key), 'is missing', known[key]?.fix ?? 'set it');
+    if (Object.hasOwn(result, key)) continue;
+    report(sink, join(path, key), 'is missing', schema.properties?.[key]?.fix ?? 'set it');
   }
-  if (schema.maxProperties !== undefined && Object.keys(result).length > schema.maxProperties) {
+  if (Object.keys(result).length > (schema.maxProperties ?? Infinity)) {
     report(sink, path, `has more than ${schema.maxProperties} entries`, 'remove some');
   }
   return result;
+}
+
+/** An object while it is read. */
+interface Target {
+  readonly schema: StructuralSchema;
+  readonly path: string;
+  readonly result: Record<string, unknown>;
+}
+
+function readField({ schema, path, result }: Target, key: string, field: unknown, sink: Sink): void {
+  const known = schema.properties ?? {};
+  const fieldSchema = Object.hasOwn(known, key) ? known[key] : schema.additionalProperties;
+  const fieldPath = schema.additionalProperties === undefined ? join(path, key) : `${path}[${key}]`;
+  if (fieldSchema === undefined) sink.unknown.push(fieldPath);
+  // The API server drops a null where the field may not be null, and a default then fills the gap.
+  else if (field !== null && field !== undefined) put(result, key, readNode(fieldSchema, field, fieldPath, sink));
+}
+
+function fillDefaults({ schema, path, result }: Target, sink: Sink): void {
+  for (const [key, fieldSchema] of Object.entries(schema.properties ?? {})) {
+    if (fieldSchema.default === undefined || Object.hasOwn(result, key)) continue;
+    put(result, key, readNode(fieldSchema, fieldSchema.default, join(path, key), sink));
+  }
 }
 
 /** Sets an own property, also where the key is `__proto__`. */
@@ -139,20 +155,29 @@ function readText(schema: StructuralSchema, value: unknown, path: string, sink: 
     report(sink, path, `is ${nameOf(value)}`, 'write a string, in quotes where it looks like a number');
     return value;
   }
-  if (schema.enum !== undefined && !schema.enum.includes(value)) {
+  if (schema.enum?.includes(value) === false) {
     report(sink, path, `${JSON.stringify(value)} is not a choice here`, `use one of ${schema.enum.join(', ')}`);
   }
-  // The API server counts code points, as this spread does.
-  const length = schema.minLength === undefined && schema.maxLength === undefined ? 0 : [...value].length;
-  if (length < (schema.minLength ?? 0)) report(sink, path, 'is empty', 'write something');
-  if (length > (schema.maxLength ?? Infinity)) {
-    report(sink, path, `is longer than ${schema.maxLength} characters`, 'shorten it');
-  }
+  matchLength(schema, value, path, sink);
   matchPattern(schema, value, path, sink);
   if (schema.format === 'date-time' && !DATE_TIME.test(value)) {
     report(sink, path, `${JSON.stringify(value)} is not a time`, 'write it as 2006-01-02T15:04:05Z');
   }
   return value;
+}
+
+function matchLength(schema: StructuralSchema, value: string, path: string, sink: Sink): void {
+  if (schema.minLength === undefined && schema.maxLength === undefined) return;
+  const length = countCodePoints(value);
+  if (length < (schema.minLength ?? 0)) report(sink, path, 'is empty', 'write something');
+  if (length > (schema.maxLength ?? Infinity)) {
+    report(sink, path, `is longer than ${schema.maxLength} characters`, 'shorten it');
+  }
+}
+
+/** The length of a text as the API server counts it, in patterns' bounds and in CEL. */
+export function countCodePoints(text: string): number {
+  return Array.from(text).length;
 }
 
 const DATE_TIME = /^\d{4}-\d{2}-\d{2}[Tt ]\d{2}:\d{2}:\d{2}(\.\d+)?([Zz]|[+-]\d{2}:\d{2})$/u;
@@ -195,26 +220,29 @@ interface Change {
   readonly path: string;
 }
 
+interface FieldsChange extends Change {
+  readonly self: Readonly<Record<string, unknown>>;
+}
+
 /** Runs the rules of `schema` and of everything below it. The API server too asks them only of well-typed values. */
-function obeyRules(schema: StructuralSchema, { self, old, path }: Change, sink: Sink): void {
+function obeyRules(schema: StructuralSchema, change: Change, sink: Sink): void {
+  const { self, old, path } = change;
   for (const each of schema['x-kubernetes-validations'] ?? []) {
-    if (!obeys(each, self, old)) report(sink, path, each.message, each.fix);
+    const obeys = each.keeps === null || old === undefined ? each.holds(self) : each.keeps(self, old);
+    if (!obeys) report(sink, path, each.message, each.fix);
   }
   if (Array.isArray(self)) {
     // Only items of list-maps are correlated with older ones, and no rule below one here looks back.
     for (const [index, item] of self.entries()) {
       obeyRules(schema.items ?? {}, { self: item, old: undefined, path: `${path}[${index}]` }, sink);
     }
-  } else if (isRecord(self)) {
-    for (const [key, fieldSchema] of Object.entries(schema.properties ?? {})) {
-      if (!Object.hasOwn(self, key)) continue;
-      const change = { self: self[key], old: isRecord(old) ? old[key] : undefined, path: join(path, key) };
-      obeyRules(fieldSchema, change, sink);
-    }
-  }
+  } else if (isRecord(self)) obeyFieldRules(schema, { self, old, path }, sink);
 }
 
-function obeys(each: Rule, self: unknown, old: unknown): boolean {
-  if (each.keeps !== null && old !== undefined) return each.keeps(self as never, old as never);
-  return each.holds(self as never);
+function obeyFieldRules(schema: StructuralSchema, { self, old, path }: FieldsChange, sink: Sink): void {
+  for (const [key, fieldSchema] of Object.entries(schema.properties ?? {})) {
+    if (!Object.hasOwn(self, key)) continue;
+    const previous = isRecord(old) ? old[key] : undefined;
+    obeyRules(fieldSchema, { self: self[key], old: previous, path: join(path, key) }, sink);
+  }
 }
