@@ -24,7 +24,7 @@ function renderFile(kind: KindDefinition): string {
 /** Writes the CRDs into `infra/crds`. */
 export async function generateCrds(): Promise<void> {
   await mkdir(folder, { recursive: true });
-  for (const [name, content] of renderCrdFiles()) await writeFile(new URL(name, folder), content);
+  await Promise.all([...renderCrdFiles()].map(([name, content]) => writeFile(new URL(name, folder), content)));
 }
 
 if (import.meta.main) await generateCrds();

@@ -61,7 +61,7 @@ export async function gatherVerdicts(
   connection: Connection,
   cases: ReadonlyArray<Case>,
 ): Promise<ReadonlyArray<Verdict>> {
-  const verdicts = new Array<Verdict>(cases.length);
+  const verdicts = Array.from<Verdict>({ length: cases.length });
   const queue = cases.entries();
   const work = async (): Promise<void> => {
     for (const [index, each] of queue) {

@@ -25,7 +25,7 @@ const referring = (change: Readonly<Record<string, unknown>>): ApiObject =>
 const disrupted = (disruption: unknown): ApiObject => pool({ disruption });
 const budgeted = (...each: ReadonlyArray<unknown>): ApiObject => disrupted({ consolidateAfter: '0s', budgets: each });
 const tainted = (...taints: ReadonlyArray<unknown>): ApiObject => poolOf({ taints });
-const static_ = (spec: Readonly<Record<string, unknown>>): ApiObject => pool({ replicas: 1, ...spec });
+const fixed = (spec: Readonly<Record<string, unknown>>): ApiObject => pool({ replicas: 1, ...spec });
 
 const objectCases: ReadonlyArray<Case> = [
   good('pool: a template with class and requirements is enough', pool()),
@@ -291,11 +291,11 @@ const staticCases: ReadonlyArray<Case> = [
   good('pool: a static pool may have no nodes', pool({ replicas: 0 })),
   good('pool: a static pool may have many', pool({ replicas: 5000 })),
   refused('pool: a static pool does not owe nodes', pool({ replicas: -1 }), 'spec.replicas'),
-  good('pool: a static pool may limit its nodes', static_({ limits: { nodes: 3 } })),
-  good('pool: a static pool may have an empty list of limits', static_({ limits: {} })),
-  refused('pool: a static pool may not limit CPU', static_({ limits: { cpu: 3 } }), 'spec'),
-  refused('pool: a static pool may not limit CPU besides nodes', static_({ limits: { cpu: 3, nodes: 3 } }), 'spec'),
-  refused('pool: a static pool has no weight', static_({ weight: 1 }), 'spec'),
+  good('pool: a static pool may limit its nodes', fixed({ limits: { nodes: 3 } })),
+  good('pool: a static pool may have an empty list of limits', fixed({ limits: {} })),
+  refused('pool: a static pool may not limit CPU', fixed({ limits: { cpu: 3 } }), 'spec'),
+  refused('pool: a static pool may not limit CPU besides nodes', fixed({ limits: { cpu: 3, nodes: 3 } }), 'spec'),
+  refused('pool: a static pool has no weight', fixed({ weight: 1 }), 'spec'),
   refusedChange('pool: a pool does not become static', pool(), pool({ replicas: 1 }), 'spec'),
   refusedChange('pool: a pool does not cease to be static', pool({ replicas: 1 }), pool(), 'spec'),
   goodChange('pool: a static pool may grow', pool({ replicas: 1 }), pool({ replicas: 2 })),
