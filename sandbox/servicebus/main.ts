@@ -48,13 +48,13 @@ async function main(): Promise<void> {
   const admin =
     adminPort === undefined ? null : await startAdmin(broker, parseInteger('--admin-port', adminPort, 65_535));
   const page = admin === null ? '' : `, counts on http://127.0.0.1:${admin.port}/queues`;
-  console.log(`Service Bus is ready: ${broker.connectionString}${page}`);
 
   const stop = (): void => {
     Promise.all([broker.close(), admin?.close()]).then(() => process.exit(0), fail);
   };
   process.once('SIGTERM', stop);
   process.once('SIGINT', stop);
+  console.log(`Service Bus is ready: ${broker.connectionString}${page}`);
 }
 
 function parseInteger(option: string, text: string, max: number): number {
