@@ -92,13 +92,14 @@ interface Meta {
   readonly resourceVersion: string;
 }
 
+function named(object: ApiObject, meta: object): ApiObject {
+  const { metadata } = object;
+  return { ...object, metadata: { ...(typeof metadata === 'object' ? metadata : {}), ...meta } };
+}
+
 async function change(connection: Connection, previous: ApiObject, next: ApiObject, index: number): Promise<ApiObject> {
   const name = `change-${index}`;
   const path = collectionOf(previous);
-  const named = (object: ApiObject, meta: object) => ({
-    ...object,
-    metadata: { ...(object.metadata as object), ...meta },
-  });
   const { metadata } = await connection.create<{ readonly metadata: Meta }>(path, named(previous, { name }));
   try {
     const { resourceVersion } = metadata;

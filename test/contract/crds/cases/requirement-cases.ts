@@ -69,6 +69,13 @@ function sharedCases(kind: string, build: Build, path: string): ReadonlyArray<Ca
     refused(`${kind}: a key does not end in a slash`, one(exists('example.com/')), `${path}[0].key`),
     refused(`${kind}: a key does not begin with a slash`, one(exists('/a')), `${path}[0].key`),
     refused(`${kind}: a key is not longer than 316 characters`, one(exists('a'.repeat(317))), `${path}[0].key`),
+    ...labelKeyCases(kind, one, path),
+  ];
+}
+
+/** Which keys are open. */
+function labelKeyCases(kind: string, one: (requirement: unknown) => ApiObject, path: string): ReadonlyArray<Case> {
+  return [
     good(
       `${kind}: the capacity type may be required`,
       one({ ...linux, key: 'karpenter.sh/capacity-type', values: ['spot'] }),
@@ -150,10 +157,12 @@ export const requirementCases: ReadonlyArray<Case> = [
   ...runtimeCases(),
 ];
 
+function inOf(key: string, values: ReadonlyArray<string>, minValues?: number): ApiObject {
+  return poolRequiring({ key, operator: 'In', values, ...(minValues === undefined ? {} : { minValues }) });
+}
+
 /** What only Karpenter sees. */
 function runtimeCases(): ReadonlyArray<Case> {
-  const inOf = (key: string, values: ReadonlyArray<string>, minValues?: number) =>
-    poolRequiring({ key, operator: 'In', values, ...(minValues === undefined ? {} : { minValues }) });
   return [
     unusable('pool: a value is a label value', inOf('a', ['b c']), `${at}[0].values[0]`),
     unusable('pool: a value is not longer than 63 characters', inOf('a', ['b'.repeat(64)]), `${at}[0].values[0]`),
@@ -178,6 +187,29 @@ function runtimeCases(): ReadonlyArray<Case> {
       poolRequiring(exists('kubernetes.azure.com/network-policy')),
       `${at}[0].key`,
     ),
+    ...knownValueCases(),
+    good('pool: values of other labels are not known', inOf('node.kubernetes.io/instance-type', ['Standard_D4s_v5'])),
+    good('pool: an old key stands for the new one', poolRequiring({ ...linux, key: 'beta.kubernetes.io/os' })),
+    unusable(
+      'overlay: a value is a label value',
+      overlay({ requirements: [{ ...linux, values: ['b c'] }] }),
+      'spec.requirements[0].values[0]',
+    ),
+    unusable(
+      'overlay: one capacity type at least must exist',
+      overlay({ requirements: [{ ...linux, key: 'karpenter.sh/capacity-type', values: ['cheap'] }] }),
+      'spec.requirements[0].values',
+    ),
+    good(
+      'claim: values of a claim are those of the provisioner and not judged',
+      claim({ requirements: [{ ...linux, values: ['b c'] }] }),
+    ),
+  ];
+}
+
+/** Labels whose values are known. */
+function knownValueCases(): ReadonlyArray<Case> {
+  return [
     unusable(
       'pool: one capacity type at least must exist',
       inOf('karpenter.sh/capacity-type', ['cheap']),
@@ -242,22 +274,6 @@ function runtimeCases(): ReadonlyArray<Case> {
       'pool: FIPS is on or not required',
       inOf('kubernetes.azure.com/fips_enabled', ['false']),
       `${at}[0].values`,
-    ),
-    good('pool: values of other labels are not known', inOf('node.kubernetes.io/instance-type', ['Standard_D4s_v5'])),
-    good('pool: an old key stands for the new one', poolRequiring({ ...linux, key: 'beta.kubernetes.io/os' })),
-    unusable(
-      'overlay: a value is a label value',
-      overlay({ requirements: [{ ...linux, values: ['b c'] }] }),
-      'spec.requirements[0].values[0]',
-    ),
-    unusable(
-      'overlay: one capacity type at least must exist',
-      overlay({ requirements: [{ ...linux, key: 'karpenter.sh/capacity-type', values: ['cheap'] }] }),
-      'spec.requirements[0].values',
-    ),
-    good(
-      'claim: values of a claim are those of the provisioner and not judged',
-      claim({ requirements: [{ ...linux, values: ['b c'] }] }),
     ),
   ];
 }

@@ -3,10 +3,13 @@ import { inspect, kinds } from '../../../../shared/contract/api/parse.ts';
 import type { Case } from '../../../contract/crds/cases/case.ts';
 import { cases } from '../../../contract/crds/cases/cases.ts';
 
+function wire(value: unknown): unknown {
+  return JSON.parse(JSON.stringify(value));
+}
+
 function inspectCase({ object, previous }: Case) {
   const definition = kinds.find(({ kind }) => kind === object.kind);
   if (definition === undefined) throw new Error(`no kind ${object.kind}`);
-  const wire = (value: unknown): unknown => JSON.parse(JSON.stringify(value));
   return inspect(definition, wire(object), previous === null ? undefined : wire(previous));
 }
 
