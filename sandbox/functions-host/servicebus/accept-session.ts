@@ -3,7 +3,7 @@ import type { PumpContext } from './message-pump.ts';
 
 /**
  * Waits for a session that has messages and locks it; null when none came within the client's try timeout, which is
- * nothing to report. `renewForMs`: for how long its lock is renewed; 0 for never. Throws when the host stops meanwhile.
+ * nothing to report, or when the host stops meanwhile. `renewForMs`: for how long its lock is renewed; 0 for never.
  */
 export async function acceptSession(
   context: PumpContext,
@@ -11,14 +11,29 @@ export async function acceptSession(
   queueName: string,
   renewForMs: number,
 ): Promise<ServiceBusSessionReceiver | null> {
+  const { stopping } = context;
+  const accepted = client.acceptNextSession(queueName, {
+    skipParsingBodyAsJson: true,
+    maxAutoLockRenewalDurationInMs: renewForMs,
+    abortSignal: stopping,
+  });
   try {
-    return await client.acceptNextSession(queueName, {
-      skipParsingBodyAsJson: true,
-      maxAutoLockRenewalDurationInMs: renewForMs,
-      abortSignal: context.stopping,
-    });
+    const first = await Promise.race([accepted, aborted(stopping)]);
+    if (first !== null) return first;
+    // The client heeds its signal only when the service has answered, which may take a minute; a session that comes so
+    // late must be let go for others.
+    accepted.then((session) => session.close()).catch(() => undefined);
+    return null;
   } catch (error) {
     if (isServiceBusError(error) && error.code === 'ServiceTimeout') return null;
     throw error;
   }
+}
+
+/** Null as soon as the signal is aborted. */
+export async function aborted(signal: AbortSignal): Promise<null> {
+  if (signal.aborted) return null;
+  return new Promise((resolve) => {
+    signal.addEventListener('abort', () => resolve(null), { once: true });
+  });
 }

@@ -54,12 +54,23 @@ export async function deliver(
   const settle = outcome.succeeded
     ? (message: ServiceBusReceivedMessage) => receiver.completeMessage(message)
     : (message: ServiceBusReceivedMessage) => receiver.abandonMessage(message);
-  const settled = await Promise.allSettled(messages.map(settle));
+  const settled = await Promise.allSettled(messages.map((message) => within(settle(message), SETTLE_BOUND_MS)));
   const failures = settled.filter((result) => result.status === 'rejected');
   if (failures[0] === undefined) return;
   const verb = outcome.succeeded ? 'completed' : 'abandoned';
   // The lock was lost, or the link: the broker delivers them again, which is its to count.
   tell(context, `${failures.length} of ${messages.length} messages could not be ${verb}`, failures[0].reason);
+}
+
+/** A settlement whose connection was cut meanwhile is answered by nobody; the client would wait a minute for it. */
+const SETTLE_BOUND_MS = 5000;
+
+async function within(task: Promise<void>, boundMs: number): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const bound = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => reject(new Error(`no answer within ${boundMs} ms`)), boundMs);
+  });
+  await Promise.race([task, bound]).finally(() => clearTimeout(timer));
 }
 
 function toOrder(context: PumpContext, messages: ReadonlyArray<ServiceBusReceivedMessage>): InvocationOrder {

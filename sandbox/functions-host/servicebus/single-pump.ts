@@ -1,5 +1,5 @@
 import type { ServiceBusClient } from '@azure/service-bus';
-import { acceptSession } from './accept-session.ts';
+import { aborted, acceptSession } from './accept-session.ts';
 import { deliver, repeat, tell, type Pump, type PumpContext } from './message-pump.ts';
 
 /** Single messages of a queue without sessions: up to `maxConcurrentCalls` at once, their locks renewed meanwhile. */
@@ -56,11 +56,4 @@ async function pumpOneSession(context: PumpContext, client: ServiceBusClient, qu
   } finally {
     await session.close().catch((error: unknown) => tell(context, 'a session could not be closed', error));
   }
-}
-
-async function aborted(signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return;
-  await new Promise<void>((resolve) => {
-    signal.addEventListener('abort', () => resolve(), { once: true });
-  });
 }
