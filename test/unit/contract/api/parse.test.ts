@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { inspect, kinds } from '../../../../shared/contract/api/parse.ts';
+import type { StructuralSchema } from '../../../../shared/contract/api/structural.ts';
 import type { Case } from '../../../contract/crds/cases/case.ts';
 import { cases } from '../../../contract/crds/cases/cases.ts';
 
@@ -13,6 +14,12 @@ function inspectCase({ object, previous }: Case) {
   return inspect(definition, wire(object), previous === null ? undefined : wire(previous));
 }
 
+function rulesOf(schema: StructuralSchema): ReadonlyArray<string> {
+  const own = (schema['x-kubernetes-validations'] ?? []).map(({ message }) => message);
+  const below = [...Object.values(schema.properties ?? {}), ...(schema.items === undefined ? [] : [schema.items])];
+  return [...own, ...below.flatMap(rulesOf)];
+}
+
 describe('a manifest is judged without a cluster', () => {
   it.each(cases)('$rule', (each) => {
     const { problems } = inspectCase(each);
@@ -21,6 +28,13 @@ describe('a manifest is judged without a cluster', () => {
     expect([...layers], JSON.stringify(problems)).toEqual(expected);
     if (each.path !== null) expect(problems.map(({ path }) => path)).toContain(each.path);
     for (const { fix, message } of problems) expect(fix.length * message.length).toBeGreaterThan(0);
+  });
+
+  it.each(kinds)('every rule of $kind refuses a row', (definition) => {
+    const rows = cases.filter(({ object }) => object.kind === definition.kind);
+    const said = new Set(rows.flatMap((each) => inspectCase(each).problems.map(({ message }) => message)));
+    const rules = [...rulesOf(definition.spec), ...rulesOf(definition.status)];
+    expect(rules.filter((message) => !said.has(message))).toEqual([]);
   });
 
   it('every rule is named once', () => {
