@@ -1,10 +1,15 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import type { Clock } from '../world/clock.ts';
 import type { Rng } from '../world/rng.ts';
+import { startApiServer } from './api/start-api-server.ts';
 import { connect, isApiError } from './client/connection.ts';
 import { startControlPlane } from './control-plane/control-plane.ts';
+import { startControllers } from './controllers/controllers.ts';
 import type { MachineSpec } from './kubelet/machine.ts';
 import type { PodPace } from './kubelet/pod-lives.ts';
 import { startKubelets, type Kubelets } from './kubelet/kubelets.ts';
+import { startScheduler } from './scheduler/scheduler.ts';
 
 /** How to run a cluster's control plane and kubelets. */
 export interface ClusterOptions extends Partial<PodPace> {
@@ -76,10 +81,27 @@ export async function startCluster(options: ClusterOptions): Promise<Cluster> {
 
 async function startPlane(options: ClusterOptions): Promise<Plane> {
   const { mode, assets } = options;
-  if (mode === 'embedded') throw new Error('mode: embedded is not available; use real');
+  if (mode === 'embedded') return startEmbedded(options);
   if (assets === undefined)
     throw new Error('assets: mode real needs the folder of the binaries; set KUBEBUILDER_ASSETS');
   return startControlPlane({ ...options, assets });
+}
+
+/** The API double with our own controllers and scheduler, all in this process. Nothing outlives it. */
+async function startEmbedded(options: ClusterOptions): Promise<Plane> {
+  const api = await startApiServer({ port: 0, clock: options.clock });
+  const { url, kubeconfig } = api;
+  const controllers = await startControllers({ ...options, kubeconfig });
+  const scheduler = await startScheduler({ ...options, kubeconfig, rng: options.rng.split('scheduler') });
+  mkdirSync(options.folder, { recursive: true });
+  const kubeconfigPath = join(options.folder, 'kubeconfig');
+  writeFileSync(kubeconfigPath, kubeconfig, { mode: 0o600 });
+  const close = (): Promise<void> => {
+    scheduler.close();
+    controllers.close();
+    return api.close();
+  };
+  return { url, kubeconfigPath, kubeconfig, close };
 }
 
 /** The controller of the API server that makes its own namespaces runs a moment after it is ready. */

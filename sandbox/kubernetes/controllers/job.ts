@@ -18,21 +18,52 @@ type Later = (key: string, delayMs: number) => void;
 export function runJobs(context: ControllerContext): void {
   const jobs = context.watch<Job>('/apis/batch/v1/jobs');
   const control = openPodControl(context, 'batch/v1', 'Job');
+  const memory: Memory = { written: new Map(), counted: new Set() };
   const loop = context.loop('job', async (key) => {
     const job = jobs.objects.get(key);
-    if (job !== undefined) await reconcile(context, control, job, loop.enqueueAfter);
+    if (job === undefined) return;
+    const { uid } = job.metadata;
+    const written = memory.written.get(uid);
+    // The watch has yet to show what an earlier pass wrote: counts from before would be counted on again.
+    const latest = written !== undefined && isNewer(written, job) ? written : job;
+    await reconcile({ context, control, memory, later: loop.enqueueAfter }, latest);
   });
   jobs.listen({
     onChange: (job) => {
       loop.enqueue(keyOf(job));
     },
-    onDelete: () => undefined,
+    onDelete: ({ metadata }) => memory.written.delete(metadata.uid),
   });
   const onPod = (pod: Pod): void => {
     const owner = controllerOf(pod);
     if (owner?.kind === 'Job') loop.enqueue(`${pod.metadata.namespace ?? ''}/${owner.name}`);
   };
-  context.pods.listen({ onChange: onPod, onDelete: onPod });
+  context.pods.listen({
+    onChange: onPod,
+    onDelete: (pod) => {
+      memory.counted.delete(pod.metadata.uid);
+      onPod(pod);
+    },
+  });
+}
+
+/** What passes know beyond what the watches have shown. */
+interface Memory {
+  /** Each Job as this controller last wrote it, by uid. */
+  readonly written: Map<string, Job>;
+  /** Uids of pods whose end is counted, although the watch may still show their finalizer. */
+  readonly counted: Set<string>;
+}
+
+interface Parts {
+  readonly context: ControllerContext;
+  readonly control: PodControl;
+  readonly memory: Memory;
+  readonly later: Later;
+}
+
+function isNewer(a: Job, b: Job): boolean {
+  return Number(a.metadata.resourceVersion) > Number(b.metadata.resourceVersion);
 }
 
 interface Tally {
@@ -40,7 +71,8 @@ interface Tally {
   readonly failed: number;
 }
 
-async function reconcile(context: ControllerContext, control: PodControl, job: Job, later: Later): Promise<void> {
+async function reconcile(parts: Parts, job: Job): Promise<void> {
+  const { context, control, later } = parts;
   const pods = context.podsOf(job.metadata.uid);
   const finished = job.status?.conditions?.find(
     ({ type, status }) => (type === 'Complete' || type === 'Failed') && status === 'True',
@@ -51,14 +83,14 @@ async function reconcile(context: ControllerContext, control: PodControl, job: J
     return;
   }
   const active = pods.filter(isActive);
-  const tally = await countEnded(context, job, pods);
+  const tally = await countEnded(parts, job, pods);
   const outcome = outcomeOf(context, job, tally, active.length);
   if (outcome !== null) {
     await control.remove(job, active);
     await release(context, active);
-    return reportStatus(context, job, { tally, active: [], outcome });
+    return reportStatus(parts, job, { tally, active: [], outcome });
   }
-  await reportStatus(context, job, { tally, active, outcome: null });
+  await reportStatus(parts, job, { tally, active, outcome: null });
   if (control.isBehind(job)) return;
   const missing = wantedActive(job, tally) - active.length;
   if (missing < 0) await control.remove(job, active.slice(missing));
@@ -94,13 +126,14 @@ function trackedTemplate({ spec, metadata }: Job): Job['spec']['template'] {
  * Counts pods that have ended: first their uids go into the status, then their finalizers go, then the uids become
  * numbers. A crash between any two steps counts no pod twice and forgets none.
  */
-async function countEnded(context: ControllerContext, job: Job, pods: ReadonlyArray<Pod>): Promise<Tally> {
+async function countEnded(parts: Parts, job: Job, pods: ReadonlyArray<Pod>): Promise<Tally> {
   const noted = job.status?.uncountedTerminatedPods;
   const succeeded = new Set(noted?.succeeded ?? []);
   const failed = new Set(noted?.failed ?? []);
   const tracked = pods.filter(({ metadata }) => metadata.finalizers?.includes(TRACKING_FINALIZER) === true);
   for (const pod of tracked) {
     const { uid, deletionTimestamp } = pod.metadata;
+    if (parts.memory.counted.has(uid)) continue;
     if (pod.status?.phase === 'Succeeded') succeeded.add(uid);
     // A pod that never ran leaves no last word: being deleted without a node is its end.
     else if (pod.status?.phase === 'Failed' || (deletionTimestamp !== undefined && pod.spec.nodeName === undefined))
@@ -109,13 +142,14 @@ async function countEnded(context: ControllerContext, job: Job, pods: ReadonlyAr
   const before: Tally = { succeeded: job.status?.succeeded ?? 0, failed: job.status?.failed ?? 0 };
   if (succeeded.size + failed.size === 0) return before;
   const uncounted = { succeeded: [...succeeded], failed: [...failed] };
-  await patchStatus(context, job, { uncountedTerminatedPods: uncounted });
+  await patchStatus(parts, job, { uncountedTerminatedPods: uncounted });
   await release(
-    context,
+    parts.context,
     tracked.filter(({ metadata }) => succeeded.has(metadata.uid) || failed.has(metadata.uid)),
   );
+  for (const uid of [...succeeded, ...failed]) parts.memory.counted.add(uid);
   const tally = { succeeded: before.succeeded + succeeded.size, failed: before.failed + failed.size };
-  await patchStatus(context, job, { ...tally, uncountedTerminatedPods: { succeeded: null, failed: null } });
+  await patchStatus(parts, job, { ...tally, uncountedTerminatedPods: { succeeded: null, failed: null } });
   return tally;
 }
 
@@ -171,8 +205,8 @@ interface Observed {
   readonly outcome: Outcome | null;
 }
 
-async function reportStatus(context: ControllerContext, job: Job, { tally, active, outcome }: Observed): Promise<void> {
-  const at = toTime(context.clock.now());
+async function reportStatus(parts: Parts, job: Job, { tally, active, outcome }: Observed): Promise<void> {
+  const at = toTime(parts.context.clock.now());
   const ready = active.filter(isReady).length;
   const startTime = job.status?.startTime ?? (job.spec.suspend === true ? undefined : at);
   const conditions = outcome === null ? (job.status?.conditions ?? []) : endConditions(job, outcome, at);
@@ -183,12 +217,12 @@ async function reportStatus(context: ControllerContext, job: Job, { tally, activ
     ready !== (job.status?.ready ?? 0);
   if (!changed) return;
   const completionTime = outcome?.type === 'Complete' ? { completionTime: at } : {};
-  await patchStatus(context, job, { ...tally, active: active.length, ready, startTime, conditions, ...completionTime });
+  await patchStatus(parts, job, { ...tally, active: active.length, ready, startTime, conditions, ...completionTime });
   if (outcome === null) return;
   const reason = outcome.type === 'Complete' ? 'Completed' : outcome.reason;
   const message = outcome.type === 'Complete' ? 'Job completed' : outcome.message;
   const type = outcome.type === 'Complete' ? 'Normal' : 'Warning';
-  context.events.record({ object: job, kind: 'Job', apiVersion: 'batch/v1', type, reason, message });
+  parts.context.events.record({ object: job, kind: 'Job', apiVersion: 'batch/v1', type, reason, message });
 }
 
 /** The real controller says first that the criteria are met or the target failed, then that the Job has ended. */
@@ -212,8 +246,9 @@ async function expire({ clock, connection }: ControllerContext, job: Job, later:
   await connection.remove(jobPath(job), { propagationPolicy: 'Foreground', preconditions: { uid: job.metadata.uid } });
 }
 
-async function patchStatus({ connection }: ControllerContext, job: Job, status: object): Promise<void> {
-  await connection.patch(`${jobPath(job)}/status`, 'merge', { status });
+async function patchStatus({ context, memory }: Parts, job: Job, status: object): Promise<void> {
+  const written = await context.connection.patch<Job>(`${jobPath(job)}/status`, 'merge', { status });
+  memory.written.set(job.metadata.uid, written);
 }
 
 function jobPath({ metadata }: Job): string {

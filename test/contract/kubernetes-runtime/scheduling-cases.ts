@@ -135,7 +135,7 @@ export function describeScheduling(start: () => Promise<Runtime>): void {
         const second = await stage.join('b', { taints: [hold] });
         await stage.untilReady(first);
         await stage.untilReady(second);
-        await pod(stage, 'ballast', { nodeName: first, ...asking('2') });
+        await pod(stage, 'ballast', { nodeName: first, ...asking('2'), tolerations: [{ operator: 'Exists' }] });
         await eventually(async () => {
           must(isReady(await stage.get<Pod>('pods', 'ballast')), true, 'ballast');
         });
