@@ -36,7 +36,7 @@ export function createTimerListener(fn: RegisteredFunction, host: TimerHost): Li
   return {
     start: async () => timer.start(),
     stopTaking: async () => timer.stop(),
-    close: async () => timer.stop(),
+    close: () => timer.close(),
   };
 }
 
@@ -80,6 +80,7 @@ class TimerListener {
   #stopped = false;
   #cancel: () => void = () => {};
   #endWait: () => void = () => {};
+  #running: Promise<void> = Promise.resolve();
 
   constructor(fn: RegisteredFunction, host: TimerHost, schedule: Ncrontab) {
     this.#fn = fn;
@@ -93,13 +94,19 @@ class TimerListener {
 
   start(): void {
     this.#logNextOccurrences();
-    void this.#run();
+    this.#running = this.#run();
   }
 
   stop(): void {
     this.#stopped = true;
     this.#cancel();
     this.#endWait();
+  }
+
+  /** Waits for the run that is on, and for its status to be written. */
+  async close(): Promise<void> {
+    this.stop();
+    await this.#running;
   }
 
   async #run(): Promise<void> {
