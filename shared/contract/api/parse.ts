@@ -61,9 +61,10 @@ export function inspect(definition: KindDefinition, value: unknown, previous?: u
   const old = isRecord(previous) ? previous['spec'] : undefined;
   const spec = readPart(definition, value['spec'], { field: 'spec', previous: old });
   const status = readPart(definition, value['status'], { field: 'status', previous: undefined });
-  problems.push(...spec.problems, ...status.problems);
+  problems.push(...spec.problems);
   const { apiVersion, kind, metadata } = value;
-  const object = { apiVersion, kind, metadata, ...spec.part, ...status.part };
+  // The API server ignores the status of what is created, and has itself checked that of what it stores.
+  const object = { apiVersion, kind, metadata, ...spec.part, ...(status.problems.length === 0 ? status.part : {}) };
   const unknownFields = Object.keys(value).filter((key) => !topLevelFields.has(key));
   if (problems.length === 0) problems.push(...runtimeProblems(object));
   return { object, problems, unknownFields: [...unknownFields, ...spec.unknown, ...status.unknown] };

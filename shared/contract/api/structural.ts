@@ -198,13 +198,20 @@ function compile(pattern: string): RegExp {
   return compiled;
 }
 
+/** Largest absolute values of integer formats, by their names in schemas; both are exact in JavaScript's numbers. */
+const formatBounds: Readonly<Record<string, number>> = { int32: 2 ** 31, int64: 2 ** 63 };
+
 function readInteger(schema: StructuralSchema, value: unknown, path: string, sink: Sink): unknown {
   if (typeof value !== 'number' || !Number.isInteger(value)) {
     report(sink, path, `is ${Number.isFinite(value) ? 'not a whole number' : nameOf(value)}`, 'write a whole number');
     return value;
   }
-  if (value < (schema.minimum ?? -Infinity)) report(sink, path, `is less than ${schema.minimum}`, 'raise it');
-  if (value > (schema.maximum ?? Infinity)) report(sink, path, `is more than ${schema.maximum}`, 'lower it');
+  const bound = formatBounds[schema.format ?? ''] ?? Infinity;
+  const minimum = schema.minimum ?? -bound;
+  const maximum = schema.maximum ?? bound - 1;
+  if (value < minimum) report(sink, path, `is less than ${minimum}`, 'raise it');
+  // Above 2^53 a bound less one rounds to the bound itself, which is out.
+  if (value > maximum || value >= bound) report(sink, path, `is more than ${maximum}`, 'lower it');
   return value;
 }
 

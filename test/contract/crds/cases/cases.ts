@@ -3,6 +3,7 @@ import { nodeClassCases } from './node-class-cases.ts';
 import { nodePoolCases } from './node-pool-cases.ts';
 import { capacityBufferCases, nodeClaimCases, nodeOverlayCases, typeCases } from './other-cases.ts';
 import { requirementCases } from './requirement-cases.ts';
+import { wireCases } from './wire-cases.ts';
 
 /**
  * Every rule of the API, both ways. Three suites read it: the parsers (test/unit/contract/api), a real API server and
@@ -16,4 +17,5 @@ export const cases: ReadonlyArray<Case> = [
   ...capacityBufferCases,
   ...nodeClassCases,
   ...typeCases,
+  ...wireCases,
 ];
