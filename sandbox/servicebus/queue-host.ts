@@ -70,7 +70,13 @@ export class QueueHost {
     let hasTaken = true;
     while (hasTaken) {
       hasTaken = false;
-      for (const consumer of this.#consumers) hasTaken = consumer.takeOne(now) || hasTaken;
+      for (const consumer of [...this.#consumers]) {
+        if (!consumer.takeOne(now)) continue;
+        hasTaken = true;
+        // Who took a message goes to the end of the row, so that the next one goes to another.
+        this.#consumers.delete(consumer);
+        this.#consumers.add(consumer);
+      }
     }
     this.#settleAccounts();
   }

@@ -1,0 +1,164 @@
+import { type RetryOptions, ServiceBusClient } from '@azure/service-bus';
+import { afterEach, describe, expect, test } from 'vitest';
+import { type Broker, startBroker } from '../../../sandbox/servicebus/broker.ts';
+import type { FaultSettings } from '../../../sandbox/servicebus/faults.ts';
+import { systemClock } from '../../../sandbox/world/clock.ts';
+import { rngFrom } from '../../../sandbox/world/rng.ts';
+import type { QueueSettings } from '../../../shared/contract/queues.ts';
+
+/** Rules of the double alone: failures on purpose, and what needs real time. */
+const base = { maxDeliveryCount: 10, lockDurationMs: 60_000, duplicateDetectionWindowMs: 600_000 };
+const queues: ReadonlyArray<QueueSettings> = [
+  { ...base, name: 'plain', requiresSession: false },
+  { ...base, name: 'session', requiresSession: true },
+  { ...base, name: 'brief', requiresSession: false, lockDurationMs: 1_000 },
+];
+const PATIENT = { maxWaitTimeInMs: 10_000 };
+
+const open: Array<() => Promise<void>> = [];
+
+afterEach(async () => {
+  for (const close of open.splice(0).toReversed()) await close();
+});
+
+async function brokerWith(faults: Partial<FaultSettings> = {}): Promise<Broker> {
+  const settings = { rng: rngFrom('seed'), duplicatePercent: 0, dropPercent: 0, ...faults };
+  const broker = await startBroker({ port: 0, queues, dataFolder: null, clock: systemClock, faults: settings });
+  open.push(() => broker.close());
+  return broker;
+}
+
+function clientOf(
+  broker: Broker,
+  retryOptions: RetryOptions = { maxRetries: 0, timeoutInMs: 20_000 },
+): ServiceBusClient {
+  const client = new ServiceBusClient(broker.connectionString, { retryOptions });
+  open.push(() => client.close());
+  return client;
+}
+
+/** Completes everything in `plain`; the answer is the bodies in the order they came. */
+async function completeAll(broker: Broker): Promise<ReadonlyArray<unknown>> {
+  const receiver = clientOf(broker).createReceiver('plain');
+  const bodies: Array<unknown> = [];
+  while (broker.stats('plain').active > 0) {
+    const [message] = await receiver.receiveMessages(1, PATIENT);
+    if (message === undefined) throw new Error('expected a message');
+    bodies.push(message.body);
+    await receiver.completeMessage(message);
+  }
+  return bodies;
+}
+
+async function bodiesWithDuplicates(seed: string, duplicatePercent: number): Promise<ReadonlyArray<unknown>> {
+  const broker = await brokerWith({ rng: rngFrom(seed), duplicatePercent });
+  await clientOf(broker)
+    .createSender('plain')
+    .sendMessages(Array.from({ length: 20 }, (_, body) => ({ body, messageId: String(body) })));
+  return completeAll(broker);
+}
+
+describe('completions that get lost', () => {
+  test('bring their message once more, and once only', async () => {
+    const bodies = await bodiesWithDuplicates('any', 100);
+    expect(bodies).toHaveLength(40);
+    expect(new Set(bodies).size).toBe(20);
+  });
+
+  test('are the same ones for the same seed', async () => {
+    const first = await bodiesWithDuplicates('a', 30);
+    expect(await bodiesWithDuplicates('a', 30)).toEqual(first);
+    expect(await bodiesWithDuplicates('b', 30)).not.toEqual(first);
+    expect(first.length).toBeGreaterThan(20);
+    expect(first.length).toBeLessThan(40);
+  });
+});
+
+describe('connections that break', () => {
+  test('after a send that was kept: the sender tries again and duplicate detection drops the second one', async () => {
+    const broker = await brokerWith({ dropPercent: 40 });
+    const sender = clientOf(broker, { maxRetries: 20, retryDelayInMs: 1, timeoutInMs: 500 }).createSender('plain');
+    for (let body = 0; body < 5; body++) await sender.sendMessages({ body, messageId: String(body) });
+    expect(broker.stats('plain').active).toBe(5);
+  });
+
+  test('while a session is held: the session is free at once for another receiver', async () => {
+    const broker = await brokerWith();
+    await clientOf(broker).createSender('session').sendMessages({ body: 'work', sessionId: 's' });
+    const holder = await clientOf(broker).acceptSession('session', 's');
+    expect(await holder.receiveMessages(1, PATIENT)).toHaveLength(1);
+    expect(broker.stats('session')).toMatchObject({ active: 0, locked: 1, lockedSessions: 1 });
+    broker.dropConnections();
+    const next = await clientOf(broker).acceptNextSession('session');
+    const [message] = await next.receiveMessages(1, PATIENT);
+    expect(message).toMatchObject({ body: 'work', deliveryCount: 0 });
+  });
+
+  test('while a stream runs: it goes on when the client has connected again', async () => {
+    const broker = await brokerWith();
+    const client = clientOf(broker, { maxRetries: 10, retryDelayInMs: 10, timeoutInMs: 2_000 });
+    let resolveNext = (_body: unknown): void => undefined;
+    const next = (): Promise<unknown> => new Promise((resolve) => (resolveNext = resolve));
+    client.createReceiver('plain').subscribe({
+      processMessage: ({ body }) => Promise.resolve(resolveNext(body)),
+      processError: () => Promise.resolve(),
+    });
+    const first = next();
+    await clientOf(broker).createSender('plain').sendMessages({ body: 'before', messageId: '1' });
+    expect(await first).toBe('before');
+    broker.dropConnections();
+    const second = next();
+    await clientOf(broker).createSender('plain').sendMessages({ body: 'after', messageId: '2' });
+    expect(await second).toBe('after');
+  });
+
+  test('a client that closes while it waits for a session does not get one later', async () => {
+    const broker = await brokerWith();
+    const gone = clientOf(broker);
+    const waiting = gone.acceptNextSession('session').catch(() => 'nothing');
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    await gone.close();
+    void waiting;
+    const patient = clientOf(broker);
+    const next = patient.acceptNextSession('session');
+    await patient.createSender('session').sendMessages({ body: 1, sessionId: 's' });
+    expect((await next).sessionId).toBe('s');
+  });
+});
+
+describe('in real time', () => {
+  test('the client renews the lock of a message while it is worked on', async () => {
+    const broker = await brokerWith();
+    const client = clientOf(broker);
+    await client.createSender('brief').sendMessages({ body: 'long work' });
+    const deliveries: Array<number | undefined> = [];
+    await new Promise<void>((resolve, reject) => {
+      client.createReceiver('brief').subscribe({
+        async processMessage({ deliveryCount }) {
+          deliveries.push(deliveryCount);
+          await new Promise((done) => setTimeout(done, 2_500));
+          resolve();
+        },
+        processError: ({ error }) => Promise.resolve(reject(error)),
+      });
+    });
+    await expect.poll(() => broker.stats('brief')).toMatchObject({ active: 0, locked: 0 });
+    expect(deliveries).toEqual([0]);
+  });
+
+  test('an idle broker sleeps', async () => {
+    const broker = await brokerWith();
+    const client = clientOf(broker);
+    client.createReceiver('plain').subscribe({
+      processMessage: () => Promise.resolve(),
+      processError: () => Promise.resolve(),
+    });
+    await client.createSender('plain').sendMessages({ body: 1 });
+    await expect.poll(() => broker.stats('plain')).toMatchObject({ active: 0, locked: 0 });
+    const before = process.cpuUsage();
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    const { user, system } = process.cpuUsage(before);
+    // Microseconds of 500,000; the rest is the test runner's.
+    expect(user + system).toBeLessThan(100_000);
+  });
+});
