@@ -1,4 +1,5 @@
 import { ServiceBusClient, type ServiceBusSender } from '@azure/service-bus';
+import type { WorkloadIdentity } from './workload-identity.ts';
 
 /** A message on its way to a queue. */
 export interface OutgoingMessage {
@@ -19,14 +20,14 @@ export interface QueueSender {
 /** Where the Service Bus namespace is and how to be let in. */
 export type ServiceBusSettings =
   | { readonly kind: 'connectionString'; readonly connectionString: string }
-  | { readonly kind: 'identity'; readonly fullyQualifiedNamespace: string };
+  | { readonly kind: 'identity'; readonly fullyQualifiedNamespace: string; readonly identity: WorkloadIdentity };
 
 /** Messages per request: some 250 bytes each, of the 256 KB that a batch may have on the Standard tier. */
 const mostPerRequest = 400;
 
 /** Opens a sender. Nothing is connected before the first message. */
-export async function openQueueSender(settings: ServiceBusSettings): Promise<QueueSender> {
-  const client = await openClient(settings);
+export function openQueueSender(settings: ServiceBusSettings): QueueSender {
+  const client = openClient(settings);
   const senders = new Map<string, ServiceBusSender>();
 
   function senderOf(queue: string): ServiceBusSender {
@@ -55,10 +56,9 @@ export async function openQueueSender(settings: ServiceBusSettings): Promise<Que
   };
 }
 
-async function openClient(settings: ServiceBusSettings): Promise<ServiceBusClient> {
+function openClient(settings: ServiceBusSettings): ServiceBusClient {
   // The outbox tries again by itself, with what is newest then.
   const options = { retryOptions: { maxRetries: 1, timeoutInMs: 15_000 } };
   if (settings.kind === 'connectionString') return new ServiceBusClient(settings.connectionString, options);
-  const { WorkloadIdentityCredential } = await import('@azure/identity');
-  return new ServiceBusClient(settings.fullyQualifiedNamespace, new WorkloadIdentityCredential(), options);
+  return new ServiceBusClient(settings.fullyQualifiedNamespace, settings.identity, options);
 }

@@ -5,6 +5,7 @@ import {
   type SnapshotChange,
   type SnapshotResource,
 } from '../shared/contract/snapshot/builder.ts';
+import { createBlobClient, type StorageSettings } from './blob-client.ts';
 import { createClusterIndex } from './cluster-index.ts';
 import { feedTiming, startFeed, type Feed, type FeedSink, type FeedTiming } from './feed.ts';
 import { hintsOf, hintsOnStart, urgencyOf } from './hints.ts';
@@ -19,7 +20,7 @@ import { createOutbox } from './outbox.ts';
 import { createPublisher, publishTiming, type PublishTiming } from './publisher.ts';
 import { openQueueSender, type ServiceBusSettings } from './queue-sender.ts';
 import { watchedResources } from './resources.ts';
-import { openSnapshotStore, type StorageSettings } from './snapshot-store.ts';
+import { openSnapshotStore } from './snapshot-store.ts';
 
 /** Everything a relay needs to know to start. */
 export interface RelayConfig {
@@ -72,8 +73,9 @@ export async function startRelay(config: RelayConfig): Promise<Relay> {
   const client = createKubeClient(config.kubernetes, 'nodewright-relay');
   const builder = createSnapshotBuilder(cluster);
   const index = createClusterIndex(builder);
-  const store = await openSnapshotStore(config.storage, cluster);
-  const sender = await openQueueSender(config.serviceBus);
+  const blobs = createBlobClient(config.storage);
+  const store = openSnapshotStore(blobs, cluster);
+  const sender = openQueueSender(config.serviceBus);
   const outbox = createOutbox({
     cluster,
     sender,
@@ -210,6 +212,7 @@ export async function startRelay(config: RelayConfig): Promise<Relay> {
     await election?.stop();
     await sender.close().catch(() => {});
     client.close();
+    blobs.close();
     await Promise.all([metricsServer.close(), healthServer.close()]);
     log.info('relay stopped');
   }

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { inClusterConnection, kubeconfigConnection } from './kube-config.ts';
 import type { RelayConfig } from './relay.ts';
+import { createWorkloadIdentity, type WorkloadIdentity } from './workload-identity.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -73,8 +74,11 @@ function serviceBusOf(env: Environment): RelayConfig['serviceBus'] {
   if (!/^[a-z0-9-]+(\.[a-z0-9-]+)+$/i.test(fullyQualifiedNamespace)) {
     throw new TypeError(`ServiceBus__fullyQualifiedNamespace is no host name: ${fullyQualifiedNamespace}`);
   }
-  requireIdentity(env, 'ServiceBus__fullyQualifiedNamespace');
-  return { kind: 'identity', fullyQualifiedNamespace };
+  return {
+    kind: 'identity',
+    fullyQualifiedNamespace,
+    identity: identityOf(env, 'ServiceBus__fullyQualifiedNamespace'),
+  };
 }
 
 function storageOf(env: Environment): RelayConfig['storage'] {
@@ -91,19 +95,24 @@ function storageOf(env: Environment): RelayConfig['storage'] {
   if (!URL.canParse(blobServiceUri) || new URL(blobServiceUri).protocol !== 'https:') {
     throw new TypeError(`SnapshotStorage__blobServiceUri is no https URL: ${blobServiceUri}`);
   }
-  requireIdentity(env, 'SnapshotStorage__blobServiceUri');
-  return { kind: 'identity', blobServiceUri };
+  return { kind: 'identity', blobServiceUri, identity: identityOf(env, 'SnapshotStorage__blobServiceUri') };
 }
 
-/** The webhook of workload identity sets these on pods that ask for it. */
-function requireIdentity(env: Environment, because: string): void {
-  for (const name of ['AZURE_CLIENT_ID', 'AZURE_TENANT_ID', 'AZURE_FEDERATED_TOKEN_FILE']) {
-    if (!env[name]) {
-      throw new TypeError(
-        `${name} is not set, and ${because} needs workload identity: label the pod azure.workload.identity/use=true and annotate its service account`,
-      );
-    }
-  }
+/** The identity that the webhook of workload identity gives to pods that ask for it. */
+function identityOf(env: Environment, because: string): WorkloadIdentity {
+  const of = (name: string): string => {
+    const value = env[name];
+    if (value) return value;
+    throw new TypeError(
+      `${name} is not set, and ${because} needs workload identity: label the pod azure.workload.identity/use=true and annotate its service account`,
+    );
+  };
+  return createWorkloadIdentity({
+    clientId: of('AZURE_CLIENT_ID'),
+    tenantId: of('AZURE_TENANT_ID'),
+    tokenFile: of('AZURE_FEDERATED_TOKEN_FILE'),
+    authority: env['AZURE_AUTHORITY_HOST'] || 'https://login.microsoftonline.com/',
+  });
 }
 
 function portOf(env: Environment, name: string, otherwise: number): number {

@@ -1,5 +1,5 @@
-import { BlobServiceClient, RestError, type BlockBlobClient } from '@azure/storage-blob';
 import { container } from '../shared/contract/names.ts';
+import type { BlobAnswer, BlobClient } from './blob-client.ts';
 
 /** Which publication this is: terms order leaders, sequences order the snapshots of one leader. */
 export interface Publication {
@@ -23,94 +23,83 @@ export interface SnapshotStore {
   }) => Promise<void>;
 }
 
-/** Where the storage account is and how to be let in. */
-export type StorageSettings =
-  | { readonly kind: 'connectionString'; readonly connectionString: string }
-  | { readonly kind: 'identity'; readonly blobServiceUri: string };
-
 /** How often a write that lost to another is tried again after looking at what is there. Two writers cannot lose in turns for longer. */
 const mostConflicts = 3;
 
-/** Longest that one attempt of a storage request may take; a snapshot is some MB. */
-const tryTimeoutMs = 15_000;
+const noBody = new Uint8Array();
 
 /** Opens the store of one cluster. Nothing is sent before the first call. */
-export async function openSnapshotStore(settings: StorageSettings, cluster: string): Promise<SnapshotStore> {
-  const service = await openService(settings);
-  const snapshots = service.getContainerClient(container.snapshots);
-  const latest = snapshots.getBlockBlobClient(`${cluster}/latest`);
-  const heartbeat = snapshots.getBlockBlobClient(`${cluster}/heartbeat`);
+export function openSnapshotStore(blobs: BlobClient, cluster: string): SnapshotStore {
+  const folder = `/${container.snapshots}/${cluster.split('/').map(encodeURIComponent).join('/')}`;
   /** The ETag of what is stored, as we last knew it; undefined before the first look, null when there is nothing. */
   let etag: string | null | undefined;
 
   async function look(): Promise<{ readonly term: number; readonly etag: string | null }> {
-    try {
-      const properties = await latest.getProperties();
-      return { term: Number(properties.metadata?.['term'] ?? 0) || 0, etag: properties.etag ?? null };
-    } catch (error) {
-      if (error instanceof RestError && error.statusCode === 404) return { term: 0, etag: null };
-      throw error;
-    }
+    const answer = await blobs.request('HEAD', `${folder}/latest`, {}, noBody);
+    if (answer.status === 404) return { term: 0, etag: null };
+    if (answer.status !== 200) throw refused('look at the snapshot', answer);
+    return { term: Number(headerOf(answer, 'x-ms-meta-term') ?? 0) || 0, etag: headerOf(answer, 'etag') };
+  }
+
+  async function put(name: string, type: string, headers: Readonly<Record<string, string>>, body: Uint8Array) {
+    const all = { ...headers, 'x-ms-blob-type': 'BlockBlob', 'content-type': type };
+    const answer = await blobs.request('PUT', `${folder}/${name}`, all, body);
+    if (answer.status !== 404 || headerOf(answer, 'x-ms-error-code') !== 'ContainerNotFound') return answer;
+    // Deployments make the container; a laptop's storage starts empty.
+    await blobs.request('PUT', `/${container.snapshots}?restype=container`, {}, noBody);
+    return blobs.request('PUT', `${folder}/${name}`, all, body);
   }
 
   async function write(bytes: Uint8Array, publication: Publication): Promise<boolean> {
-    try {
-      const { etag: written } = await latest.uploadData(bytes, {
-        conditions: etag === null || etag === undefined ? { ifNoneMatch: '*' } : { ifMatch: etag },
-        metadata: {
-          version: publication.version,
-          term: String(publication.term),
-          takenAt: new Date(publication.takenAtMs).toISOString(),
-        },
-        blobHTTPHeaders: { blobContentType: 'application/zstd' },
-        // One request, so that a snapshot is never half old and half new.
-        maxSingleShotSize: 256 * 1024 * 1024,
-      } as Parameters<BlockBlobClient['uploadData']>[1]);
-      etag = written;
+    const condition: Record<string, string> =
+      etag === null || etag === undefined ? { 'if-none-match': '*' } : { 'if-match': etag };
+    const known = etag;
+    // Until an answer says otherwise it is not known what is stored: look before the next.
+    etag = undefined;
+    const answer = await put(
+      'latest',
+      'application/zstd',
+      {
+        ...condition,
+        'x-ms-meta-version': publication.version,
+        'x-ms-meta-term': String(publication.term),
+        'x-ms-meta-takenat': new Date(publication.takenAtMs).toISOString(),
+      },
+      bytes,
+    );
+    if (answer.status === 201) {
+      etag = headerOf(answer, 'etag') ?? undefined;
       return true;
-    } catch (error) {
-      if (isConflict(error)) return false;
-      if (error instanceof RestError && error.code === 'ContainerNotFound') {
-        await snapshots.createIfNotExists();
-        return false;
-      }
-      // Not known whether it was written: look before the next.
-      etag = undefined;
-      throw error;
     }
+    if (answer.status === 409 || answer.status === 412) return false;
+    etag = known;
+    throw refused('write the snapshot', answer);
   }
 
   return {
     async publish(bytes, publication) {
       for (let attempt = 0; attempt < mostConflicts; attempt++) {
-        if (etag === undefined || attempt > 0) {
+        if (etag === undefined) {
           const stored = await look();
           if (stored.term > publication.term) return { kind: 'superseded', term: stored.term };
           ({ etag } = stored);
         }
         if (await write(bytes, publication)) return { kind: 'published' };
       }
-      etag = undefined;
       throw new Error(`the snapshot of ${cluster} was replaced by others ${mostConflicts} times in a row`);
     },
     async beat(content) {
-      const body = JSON.stringify(content);
-      await heartbeat.upload(body, Buffer.byteLength(body), {
-        blobHTTPHeaders: { blobContentType: 'application/json' },
-      });
+      const answer = await put('heartbeat', 'application/json', {}, Buffer.from(JSON.stringify(content)));
+      if (answer.status !== 201) throw refused('write the heartbeat', answer);
     },
   };
 }
 
-function isConflict(error: unknown): boolean {
-  return error instanceof RestError && (error.statusCode === 409 || error.statusCode === 412);
+function headerOf(answer: BlobAnswer, name: string): string | null {
+  const value = answer.headers[name];
+  return typeof value === 'string' ? value : null;
 }
 
-async function openService(settings: StorageSettings): Promise<BlobServiceClient> {
-  const options = { retryOptions: { maxTries: 2, tryTimeoutInMs: tryTimeoutMs } };
-  if (settings.kind === 'connectionString') {
-    return BlobServiceClient.fromConnectionString(settings.connectionString, options);
-  }
-  const { WorkloadIdentityCredential } = await import('@azure/identity');
-  return new BlobServiceClient(settings.blobServiceUri, new WorkloadIdentityCredential(), options);
+function refused(what: string, answer: BlobAnswer): Error {
+  return new Error(`cannot ${what}: answered ${answer.status} ${headerOf(answer, 'x-ms-error-code') ?? ''}`.trim());
 }
