@@ -1,5 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import type * as Core from '../../../../shared/core/model/manifest.ts';
 import {
   closedLabelDomains,
   refusedLabels,
@@ -64,6 +65,15 @@ describe('parsing', () => {
     const before = JSON.stringify(given);
     parseNodePool(given);
     expect(JSON.stringify(given)).toBe(before);
+  });
+
+  it('gives what the core reads', () => {
+    const read: readonly [Core.NodePool, Core.NodeClaim, Core.NodeOverlay] = [
+      parseNodePool(pool()),
+      parseNodeClaim(claim()),
+      parseNodeOverlay(overlay()),
+    ];
+    expect(read.map(({ metadata }) => metadata.name)).toEqual(['general', 'general-abcde', 'discount']);
   });
 
   it('keeps status and metadata', () => {
