@@ -34,6 +34,13 @@ export function isUnruled({ terms, exclusions, settled, counted }: Ask): boolean
   return own + exclusions.length + settled.length === 0 && !counted;
 }
 
+/** Puts a pod that no topology rule looks at on existing capacity, giving up preferences for it; false when none is free. */
+export function placeOnAnyBin(workspace: Workspace, pod: Pod): boolean {
+  return (workspace.asks.get(pod.shape) ?? []).some((ask) =>
+    placeOnExisting(workspace, { ask, guard: UNGUARDED }, pod),
+  );
+}
+
 /** The first bin in order that takes the pod. */
 function placeOnExisting(workspace: Workspace, { ask, guard }: Applicant, pod: Pod): boolean {
   const bin = workspace.bins.find(

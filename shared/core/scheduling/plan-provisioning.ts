@@ -2,10 +2,12 @@ import type { Pod } from '../model/cluster.ts';
 import type { LeftPod, Nomination, Plan, PodReference } from '../plan/plan.ts';
 import { microUsdPerHour, type Instant } from '../quantity/units.ts';
 import type { CompiledShape } from './compile-shape.ts';
+import { placeInBulk, splitBulk } from './bulk.ts';
 import { explainLeft } from './explain.ts';
 import { byCodeUnit } from './label-rule.ts';
+import { lowerBound } from './lower-bound.ts';
 import { pendingPods } from './pending-pods.ts';
-import { place, putOnBin } from './place.ts';
+import { isUnruled, place, placeOnAnyBin, putOnBin } from './place.ts';
 import type { ProvisioningInput } from './provisioning-input.ts';
 import { podName, renderClaim } from './render-claim.ts';
 import { unsupportedFeature } from './unsupported.ts';
@@ -19,7 +21,17 @@ export function planProvisioning(input: ProvisioningInput, _now: Instant): Plan 
   const pods = pendingPods(input.cluster, input.inFlight);
   const workspace = workspaceFor(input, pods);
   const open = pods.filter((pod) => !keepPromise(workspace, pod)).toSorted(largestFirst(workspace));
-  return toPlan(workspace, placeAll(workspace, open));
+  const { groups, others } = splitBulk(workspace, open, isUnruled);
+  const ruled = new Set(others);
+  const waiting = new Set(open.filter((pod) => !ruled.has(pod) && !placeOnAnyBin(workspace, pod)));
+  const left = placeAll(workspace, others);
+  const bulk = groups.map((group) => ({ ...group, pods: group.pods.filter((pod) => waiting.has(pod)) }));
+  const rest = placeInBulk(
+    workspace,
+    bulk.filter(({ pods: some }) => some.length > 0),
+    input.work.fills,
+  );
+  return toPlan(workspace, [...left, ...placeAll(workspace, rest.toSorted(largestFirst(workspace)))]);
 }
 
 /** Pods whose rules look at other pods may have to wait for these: a chain of affinities longer than this is not followed. */
@@ -74,7 +86,7 @@ function toPlan(workspace: Workspace, left: ReadonlyArray<Pod>): Plan {
     nominations: nominationsOf(workspace),
     left: left.map((pod) => toLeft(workspace, pod)).toSorted((a, b) => byReference(a.pod, b.pod)),
     cost: microUsdPerHour(claims.reduce((sum, { offering }) => sum + offering.price, 0)),
-    lowerBound: microUsdPerHour(0),
+    lowerBound: microUsdPerHour(lowerBound(workspace)),
   };
 }
 

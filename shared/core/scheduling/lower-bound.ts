@@ -1,0 +1,54 @@
+import { certifiedBound } from '../packing/certify.ts';
+import { resourcePrices } from '../packing/fluid.ts';
+import { undominated, type PackingBin, type PackingItem } from '../packing/problem.ts';
+import { tighten } from '../packing/tighten.ts';
+import { at } from './compile-pool.ts';
+import { COMBO_BITS, type PoolState } from './pool-state.ts';
+import type { Workspace } from './workspace.ts';
+
+/**
+ * What no plan for the pods on new claims can undercut, in micro-USD per hour: pods and nodes cut to fractions, each size
+ * with the room that some choice of these pods can use, everything still free on existing capacity used for nothing. It
+ * knows resources only, so it is low where other rules bind, and never too high. Sizes that are shunned count only when
+ * the plan had to use one.
+ */
+export function lowerBound(workspace: Workspace): number {
+  const { claims, pools, dimensions, bins } = workspace;
+  if (claims.length === 0) return 0;
+  const width = dimensions.names.length;
+  const counts = new Map<number, number>();
+  for (const { pods } of claims) for (const { shape } of pods) counts.set(shape, (counts.get(shape) ?? 0) + 1);
+  const items = [...counts].map(([shape, count]): PackingItem => {
+    const requests = workspace.shapes.get(shape)?.requests ?? new Float64Array(width);
+    return { requests, count, perNode: Infinity };
+  });
+  const shunned = claims.some(({ cell }) => cell?.shunned === true);
+  const sizes = pools.flatMap((state) => sizesOf(state, items.length, { width, shunned }));
+  const tightened = tighten(items, sizes, width);
+  const kept = undominated(tightened).map((index) => tightened[index]);
+  const considered = kept.filter((bin) => bin !== undefined);
+  const given = new Float64Array(width);
+  for (const { free } of bins) {
+    for (let index = 0; index < width; index++) given[index] = at(given, index) + Math.max(0, at(free, index));
+  }
+  return certifiedBound(resourcePrices(items, considered, width), items, considered, given);
+}
+
+/** Each type of the pool at its lowest price and with the most it has under any offering. */
+function sizesOf(
+  { pool, usable }: PoolState,
+  items: number,
+  { width, shunned }: { readonly width: number; readonly shunned: boolean },
+): ReadonlyArray<PackingBin> {
+  const admits = new Uint8Array(items).fill(1);
+  return [...pool.order]
+    .filter((type) => shunned || pool.shunned[type] === 0)
+    .map((type) => {
+      const most = new Float64Array(width);
+      for (let bit = 0; bit < COMBO_BITS; bit++) {
+        const row = (type * COMBO_BITS + bit) * width;
+        for (let index = 0; index < width; index++) most[index] = Math.max(at(most, index), at(usable, row + index));
+      }
+      return { usable: most, price: at(pool.lowestPrice, type), admits };
+    });
+}
