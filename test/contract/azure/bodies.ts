@@ -12,10 +12,33 @@ export function nicId(name: string): string {
   return `${network}/networkInterfaces/${name}`;
 }
 
+/** Where the bodies put what they describe: the double, or a resource group of a real subscription. */
+export interface Place {
+  readonly region: string;
+  readonly subnetId: string;
+  readonly poolIds: ReadonlyArray<string>;
+  readonly networkInterfaces: string;
+  readonly image: NonNullable<VirtualMachine['storageProfile']>['imageReference'];
+}
+
+export const theDouble: Place = {
+  region,
+  subnetId,
+  poolIds: [poolId],
+  networkInterfaces: `${network}/networkInterfaces`,
+  image: { communityGalleryImageId: '/CommunityGalleries/AKSUbuntu/images/2204gen2containerd/versions/1' },
+};
+
+/** A key of the right form, of which no private half exists: nobody logs in to these VMs. */
+const sshKey = {
+  path: '/home/azureuser/.ssh/authorized_keys',
+  keyData: `ssh-rsa AAAAB3NzaC1yc2EAAAADAQABAAABAQ${'D'.repeat(342)} contract`,
+};
+
 /** A network interface as a node's is. */
-export function nicBody(name: string): NetworkInterface {
+export function nicBody(name: string, place: Place = theDouble): NetworkInterface {
   return {
-    location: region,
+    location: place.region,
     tags: { 'karpenter.sh_nodepool': 'default' },
     enableAcceleratedNetworking: true,
     enableIPForwarding: false,
@@ -24,8 +47,8 @@ export function nicBody(name: string): NetworkInterface {
         name,
         primary: true,
         privateIPAllocationMethod: 'Dynamic',
-        subnet: { id: subnetId },
-        loadBalancerBackendAddressPools: [{ id: poolId }],
+        subnet: { id: place.subnetId },
+        loadBalancerBackendAddressPools: place.poolIds.map((id) => ({ id })),
       },
     ],
   };
@@ -43,39 +66,37 @@ export function vmBody(
     readonly evictionPolicy?: 'Delete' | 'Deallocate';
     readonly scheduledEvents?: boolean;
   } = {},
+  place: Place = theDouble,
 ): VirtualMachine {
-  const zone = change.zone === undefined ? '1' : change.zone;
+  const { zone = '1' } = change;
   return {
-    location: region,
+    location: place.region,
     tags: { 'karpenter.sh_nodepool': 'default', 'karpenter.azure.com_cluster': 'sandbox' },
     zones: zone === null ? [] : [zone],
     hardwareProfile: { vmSize: change.size ?? 'Standard_D2s_v5' },
-    ...(change.spot === true
-      ? {
-          priority: 'Spot',
-          evictionPolicy: change.evictionPolicy ?? 'Delete',
-          billingProfile: { maxPrice: -1 },
-        }
-      : { priority: 'Regular' }),
+    ...priority(change),
     storageProfile: {
-      imageReference: { communityGalleryImageId: '/CommunityGalleries/AKSUbuntu/images/2204gen2containerd/versions/1' },
+      ...(place.image === undefined ? {} : { imageReference: place.image }),
       osDisk: { name, diskSizeGB: 128, createOption: 'FromImage', deleteOption: 'Delete' },
     },
     networkProfile: {
-      networkInterfaces: [{ id: nicId(name), primary: true, deleteOption: change.nicDeleteOption ?? 'Delete' }],
+      networkInterfaces: [
+        { id: `${place.networkInterfaces}/${name}`, primary: true, deleteOption: change.nicDeleteOption ?? 'Delete' },
+      ],
     },
     osProfile: {
       computerName: name,
       adminUsername: 'azureuser',
       customData: change.customData ?? Buffer.from(`#!/bin/bash\necho ${name}`).toString('base64'),
-      linuxConfiguration: { disablePasswordAuthentication: true },
+      linuxConfiguration: { disablePasswordAuthentication: true, ssh: { publicKeys: [sshKey] } },
     },
-    ...(change.scheduledEvents === true
-      ? {
-          scheduledEventsPolicy: {
-            scheduledEventsAdditionalPublishingTargets: { eventGridAndResourceGraph: { enable: true } },
-          },
-        }
-      : {}),
+    ...(change.scheduledEvents === true ? { scheduledEventsPolicy: optIn } : {}),
   };
+}
+
+const optIn = { scheduledEventsAdditionalPublishingTargets: { eventGridAndResourceGraph: { enable: true } } };
+
+function priority(change: { readonly spot?: boolean; readonly evictionPolicy?: 'Delete' | 'Deallocate' }): object {
+  if (change.spot !== true) return { priority: 'Regular' };
+  return { priority: 'Spot', evictionPolicy: change.evictionPolicy ?? 'Delete', billingProfile: { maxPrice: -1 } };
 }
