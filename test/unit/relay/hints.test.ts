@@ -1,0 +1,421 @@
+import { describe, expect, test } from 'vitest';
+import { createClusterIndex } from '../../../relay/cluster-index.ts';
+import { hintsOf, hintsOnStart, urgencyOf, type Hint } from '../../../relay/hints.ts';
+import {
+  createSnapshotBuilder,
+  type SnapshotChange,
+  type SnapshotResource,
+} from '../../../shared/contract/snapshot/builder.ts';
+
+/** A cluster that is changed step by step, each step answered with its hints, one line each. */
+function openCluster() {
+  const builder = createSnapshotBuilder('test');
+  const index = createClusterIndex(builder);
+  const take = (change: SnapshotChange): ReadonlyArray<string> => {
+    index.apply(change);
+    return hintsOf(change, index.view).map(render);
+  };
+  return {
+    put: (resource: SnapshotResource, raw: unknown) => take(builder.upsert(resource, raw)),
+    remove: (resource: SnapshotResource, key: string) => take(builder.remove(resource, key)),
+    urgency: (resource: SnapshotResource, raw: unknown) => urgencyOf(builder.upsert(resource, raw)),
+    onStart: () =>
+      hintsOnStart(
+        {
+          nodes: builder.objects('nodes'),
+          claims: builder.objects('nodeclaims'),
+          pools: builder.objects('nodepools'),
+          classes: builder.objects('aksnodeclasses'),
+        },
+        index.view,
+      ).map(render),
+  };
+}
+
+function render(hint: Hint): string {
+  const delay = hint.kind !== 'signal' && hint.delayMs > 0 ? ` after ${hint.delayMs} ms` : '';
+  if (hint.kind === 'pods') return `pods ${hint.reason}${delay}`;
+  if (hint.kind === 'signal') return `signal ${hint.signal.event} ${hint.signal.nodeName}`;
+  return `${hint.object.kind}/${hint.object.name} ${hint.reason}${delay}`;
+}
+
+interface PodDraft {
+  readonly node?: string;
+  readonly unschedulable?: boolean;
+  readonly owner?: string;
+  readonly ownerVersion?: string;
+  readonly nominated?: string;
+  readonly deleting?: boolean;
+  readonly phase?: string;
+  readonly labels?: Readonly<Record<string, string>>;
+}
+
+function pod(draft: PodDraft = {}): unknown {
+  return {
+    metadata: {
+      name: 'a',
+      namespace: 'default',
+      ...(draft.labels === undefined ? {} : { labels: draft.labels }),
+      ...(draft.deleting === true ? { deletionTimestamp: '2026-11-21T00:00:00Z' } : {}),
+      ownerReferences:
+        draft.owner === undefined
+          ? []
+          : [{ apiVersion: draft.ownerVersion ?? 'apps/v1', kind: draft.owner, name: 'o', uid: 'u', controller: true }],
+    },
+    spec: { containers: [{}], ...(draft.node === undefined ? {} : { nodeName: draft.node }) },
+    status: {
+      phase: draft.phase ?? 'Pending',
+      ...(draft.nominated === undefined ? {} : { nominatedNodeName: draft.nominated }),
+      conditions:
+        draft.unschedulable === true ? [{ type: 'PodScheduled', status: 'False', reason: 'Unschedulable' }] : [],
+    },
+  };
+}
+
+const waiting = pod({ unschedulable: true });
+
+interface Draft {
+  readonly labels?: Readonly<Record<string, string>>;
+  readonly annotations?: Readonly<Record<string, string>>;
+  readonly finalizers?: ReadonlyArray<string>;
+  readonly generation?: number;
+  readonly deletionTimestamp?: string;
+  readonly ownerReferences?: ReadonlyArray<unknown>;
+  readonly spec?: object;
+  readonly status?: object;
+}
+
+const gone = '2026-11-21T00:00:00Z';
+
+function object(name: string, { spec = {}, status = {}, ...metadata }: Draft): unknown {
+  return { metadata: { name, ...metadata }, spec, status };
+}
+
+const vm = (name: string): string =>
+  `azure:///subscriptions/00000000-0000-0000-0000-000000000000/resourceGroups/nodes/providers/Microsoft.Compute/virtualMachines/${name}`;
+
+function node(draft: Draft = {}, name = 'aks-c1'): unknown {
+  return object(name, { spec: { providerID: vm(name) }, ...draft });
+}
+
+const classRef = { group: 'karpenter.azure.com', kind: 'AKSNodeClass', name: 'default' };
+
+function claim(draft: Draft = {}): unknown {
+  return object('c1', { ...draft, spec: { nodeClassRef: classRef, requirements: [], ...draft.spec } });
+}
+
+function pool(draft: Draft = {}, name = 'general'): unknown {
+  const spec = { template: { spec: { nodeClassRef: classRef, requirements: [] } }, ...draft.spec };
+  return object(name, { ...draft, spec });
+}
+
+const readyIs = (status: string): object => ({ conditions: [{ type: 'Ready', status }] });
+
+describe('hints about pods', () => {
+  test('a pod that the scheduler found no room for is worth a plan', () => {
+    expect(openCluster().put('pods', waiting)).toEqual(['pods pods-unschedulable']);
+  });
+
+  test('a pod that the scheduler has not looked at yet is not', () => {
+    expect(openCluster().put('pods', pod())).toEqual([]);
+  });
+
+  test.each([
+    ['bound', { node: 'n' }],
+    ['nominated to a node', { nominated: 'n' }],
+    ['owned by a daemonset', { owner: 'DaemonSet' }],
+    ['owned by a node', { owner: 'Node', ownerVersion: 'v1' }],
+    ['at its end', { phase: 'Failed' }],
+  ])('an unschedulable pod that is %s is not', (_, draft) => {
+    expect(openCluster().put('pods', pod({ ...draft, unschedulable: true }))).toEqual([]);
+  });
+
+  test('a pod that waits on is told once', () => {
+    const cluster = openCluster();
+    cluster.put('pods', waiting);
+    expect(cluster.put('pods', waiting)).toEqual([]);
+    expect(cluster.put('pods', pod({ unschedulable: true, labels: { a: 'b' } }))).toEqual([]);
+  });
+
+  test('a pod that was bound and lost its place counts anew', () => {
+    const cluster = openCluster();
+    cluster.put('pods', waiting);
+    cluster.put('pods', pod({ node: 'n' }));
+    expect(cluster.put('pods', waiting)).toEqual(['pods pods-unschedulable']);
+  });
+
+  test('a pod that leaves, or is bound, is no reason to plan', () => {
+    const cluster = openCluster();
+    cluster.put('pods', waiting);
+    expect(cluster.put('pods', pod({ node: 'n' }))).toEqual([]);
+    expect(cluster.remove('pods', 'default/a')).toEqual([]);
+  });
+});
+
+describe('what may let waiting pods in', () => {
+  test.each([
+    ['a new pool', 'nodepools', pool(), 'pool-changed'],
+    ['a new node class', 'aksnodeclasses', object('default', {}), 'class-changed'],
+    ['a new overlay', 'nodeoverlays', object('cheap', { spec: { requirements: [] } }), 'overlay-changed'],
+    ['a volume claim', 'persistentvolumeclaims', object('data', {}), 'volume-changed after 1000 ms'],
+    ['a storage class', 'storageclasses', object('premium', {}), 'volume-changed after 1000 ms'],
+  ] as const)('%s is worth a plan while pods wait, and only then', (_, resource, raw, reason) => {
+    const cluster = openCluster();
+    expect(cluster.put(resource, raw).filter((hint) => hint.startsWith('pods'))).toEqual([]);
+    cluster.remove(resource, (raw as { metadata: { name: string } }).metadata.name);
+    cluster.put('pods', waiting);
+    expect(cluster.put(resource, raw)).toContain(`pods ${reason}`);
+  });
+
+  test('a pool that becomes ready is, one whose other conditions change is not', () => {
+    const cluster = openCluster();
+    cluster.put('pods', waiting);
+    cluster.put('nodepools', pool({ generation: 1 }));
+    expect(
+      cluster.put('nodepools', pool({ generation: 1, status: { conditions: [{ type: 'X', status: 'True' }] } })),
+    ).toEqual([]);
+    expect(cluster.put('nodepools', pool({ generation: 1, status: readyIs('True') }))).toEqual(['pods pool-changed']);
+  });
+
+  test('a node that is lost is, and a claim that is lost is', () => {
+    const cluster = openCluster();
+    cluster.put('nodes', node());
+    cluster.put('nodeclaims', claim());
+    cluster.put('pods', waiting);
+    expect(cluster.remove('nodeclaims', 'c1')).toEqual(['pods claim-lost']);
+    expect(cluster.remove('nodes', 'aks-c1')).toEqual(['pods node-lost']);
+  });
+
+  test('a node that becomes initialized is: what was planned for it and did not fit needs another', () => {
+    const cluster = openCluster();
+    cluster.put('nodes', node());
+    cluster.put('pods', waiting);
+    expect(cluster.put('nodes', node({ labels: { 'karpenter.sh/initialized': 'true' } }))).toEqual([
+      'pods node-initialized',
+    ]);
+  });
+
+  test('a node that is tainted for disruption is, whether or not pods wait', () => {
+    const cluster = openCluster();
+    cluster.put('nodes', node());
+    const taints = [{ key: 'karpenter.sh/disrupted', effect: 'NoSchedule' }];
+    expect(cluster.put('nodes', node({ spec: { providerID: vm('aks-c1'), taints } }))).toEqual(['pods node-disrupted']);
+    expect(cluster.put('nodes', node({ labels: { a: 'b' }, spec: { providerID: vm('aks-c1'), taints } }))).toEqual([]);
+  });
+
+  test('a static pool wants nodes without pods: it, and the loss of one of its claims, are worth a plan', () => {
+    const cluster = openCluster();
+    expect(cluster.put('nodepools', pool({ spec: { replicas: 3 } }))).toEqual([
+      'NodePool/general pool-created',
+      'pods pool-changed',
+    ]);
+    cluster.put('nodeclaims', claim({ labels: { 'karpenter.sh/nodepool': 'general' } }));
+    expect(cluster.remove('nodeclaims', 'c1')).toEqual(['pods claim-lost']);
+  });
+});
+
+describe('hints about claims', () => {
+  test('a claim is told when it is created, when others change it, and when it is to go', () => {
+    const cluster = openCluster();
+    expect(cluster.put('nodeclaims', claim())).toEqual(['NodeClaim/c1 claim-created']);
+    expect(cluster.put('nodeclaims', claim({ spec: { expireAfter: '1h' } }))).toEqual(['NodeClaim/c1 claim-changed']);
+    const annotations = { 'karpenter.sh/do-not-disrupt': 'true' };
+    expect(cluster.put('nodeclaims', claim({ spec: { expireAfter: '1h' }, annotations }))).toEqual([
+      'NodeClaim/c1 claim-changed',
+    ]);
+    expect(
+      cluster.put('nodeclaims', claim({ spec: { expireAfter: '1h' }, annotations, deletionTimestamp: gone })),
+    ).toEqual(['NodeClaim/c1 claim-deleted']);
+  });
+
+  test.each([
+    ['its status', { status: { providerID: 'x', conditions: [{ type: 'Launched', status: 'True' }] } }],
+    ['annotations of our own', { annotations: { 'nodewright.dev/launch-attempt': '2' } }],
+    ['annotations that no decision reads', { annotations: { 'example.com/a': 'b' } }],
+    ['labels that the launch chose', { labels: { 'topology.kubernetes.io/zone': '1' } }],
+  ])('a change of %s is no news', (_, draft) => {
+    const cluster = openCluster();
+    cluster.put('nodeclaims', claim());
+    expect(cluster.put('nodeclaims', claim(draft))).toEqual([]);
+  });
+
+  test('once a claim is registered its labels are synced, so a change of them is news', () => {
+    const cluster = openCluster();
+    const status = { conditions: [{ type: 'Registered', status: 'True' }] };
+    cluster.put('nodeclaims', claim({ status }));
+    expect(cluster.put('nodeclaims', claim({ status, labels: { team: 'a' } }))).toEqual(['NodeClaim/c1 claim-changed']);
+  });
+
+  test.each([
+    ['appears', null, node(), 'node-appeared'],
+    ['becomes ready', node({ status: readyIs('False') }), node({ status: readyIs('True') }), 'node-ready'],
+    ['stops being ready', node({ status: readyIs('True') }), node({ status: readyIs('Unknown') }), 'node-ready'],
+    ['changes its labels', node(), node({ labels: { a: 'b' } }), 'node-labels'],
+    ['changes what can be allocated', node(), node({ status: { allocatable: { cpu: '4' } } }), 'node-allocatable'],
+    ['is being deleted', node(), node({ deletionTimestamp: gone }), 'node-deleted'],
+  ])('a claim is told when its node %s', (_, before, after, reason) => {
+    const cluster = openCluster();
+    cluster.put('nodeclaims', claim());
+    if (before !== null) cluster.put('nodes', before);
+    expect(cluster.put('nodes', after)).toEqual([`NodeClaim/c1 ${reason}`]);
+  });
+
+  test('a claim is told when its node is gone', () => {
+    const cluster = openCluster();
+    cluster.put('nodeclaims', claim());
+    cluster.put('nodes', node());
+    expect(cluster.remove('nodes', 'aks-c1')).toEqual(['NodeClaim/c1 node-gone']);
+  });
+
+  test("a node's heartbeat is no news", () => {
+    const cluster = openCluster();
+    cluster.put('nodeclaims', claim());
+    const at = (time: string): unknown =>
+      node({
+        status: {
+          conditions: [{ type: 'Ready', status: 'True', lastHeartbeatTime: time, message: time }],
+          images: [time],
+        },
+      });
+    cluster.put('nodes', at('1'));
+    expect(cluster.put('nodes', at('2'))).toEqual([]);
+  });
+
+  test.each([
+    ['its owner', node({ ownerReferences: [{ apiVersion: 'v1', kind: 'NodeClaim', name: 'c1', uid: 'u' }] }, 'other')],
+    ['its VM', node({ spec: { providerID: vm('AKS-c1') } }, 'other')],
+    ['its name, before it has a VM', node({ spec: {} })],
+  ])('a node finds its claim by %s', (_, raw) => {
+    const cluster = openCluster();
+    cluster.put('nodeclaims', claim());
+    expect(cluster.put('nodes', raw)).toEqual(['NodeClaim/c1 node-appeared']);
+  });
+
+  test('nodes of AKS itself have no claim', () => {
+    const cluster = openCluster();
+    cluster.put('nodeclaims', claim());
+    const instance = vm('x').replace('virtualMachines/x', 'virtualMachineScaleSets/aks-system-vmss/virtualMachines/0');
+    expect(cluster.put('nodes', node({ spec: { providerID: instance } }, 'aks-system-vmss000000'))).toEqual([]);
+  });
+
+  test.each([
+    [
+      'the node',
+      (cluster: ReturnType<typeof openCluster>) => void cluster.put('nodes', node({ deletionTimestamp: gone })),
+    ],
+    [
+      'the claim',
+      (cluster: ReturnType<typeof openCluster>) => void cluster.put('nodeclaims', claim({ deletionTimestamp: gone })),
+    ],
+  ])('while %s is being deleted, each pod that leaves brings the drain on', (_, remove) => {
+    const cluster = openCluster();
+    cluster.put('nodeclaims', claim());
+    cluster.put('nodes', node());
+    cluster.put('pods', pod({ node: 'aks-c1', phase: 'Running' }));
+    remove(cluster);
+    const left = 'NodeClaim/c1 pods-left after 250 ms';
+    expect(cluster.put('pods', pod({ node: 'aks-c1', phase: 'Running', deleting: true }))).toEqual([left]);
+    expect(cluster.put('pods', pod({ node: 'aks-c1', phase: 'Succeeded' }))).toEqual([left]);
+  });
+
+  test('pods that leave a node that stays are no news to its claim', () => {
+    const cluster = openCluster();
+    cluster.put('nodeclaims', claim());
+    cluster.put('nodes', node());
+    cluster.put('pods', pod({ node: 'aks-c1' }));
+    expect(cluster.remove('pods', 'default/a')).toEqual([]);
+  });
+});
+
+describe('hints about pools and node classes', () => {
+  test('a pool is told when it is created, changed, to go, and gone; not of its own status', () => {
+    const cluster = openCluster();
+    expect(cluster.put('nodepools', pool({ generation: 1 }))).toEqual(['NodePool/general pool-created']);
+    expect(cluster.put('nodepools', pool({ generation: 1, status: readyIs('True') }))).toEqual([]);
+    expect(cluster.put('nodepools', pool({ generation: 2 }))).toEqual(['NodePool/general pool-changed']);
+    expect(cluster.put('nodepools', pool({ generation: 2, deletionTimestamp: gone }))).toEqual([
+      'NodePool/general pool-deleted',
+    ]);
+    expect(cluster.remove('nodepools', 'general')).toEqual(['NodePool/general pool-gone']);
+  });
+
+  test('a pool is told in a while when the number of its nodes changed', () => {
+    const cluster = openCluster();
+    const labels = { 'karpenter.sh/nodepool': 'general' };
+    expect(cluster.put('nodes', node({ labels }))).toEqual(['NodePool/general node-count after 5000 ms']);
+    expect(cluster.put('nodes', node({ labels: { ...labels, a: 'b' } }))).toEqual([]);
+    expect(cluster.remove('nodes', 'aks-c1')).toEqual(['NodePool/general node-count after 5000 ms']);
+  });
+
+  test('a node class tells itself of its changes, and its pools of its readiness', () => {
+    const cluster = openCluster();
+    cluster.put('nodepools', pool());
+    expect(cluster.put('aksnodeclasses', object('default', { generation: 1 }))).toEqual([
+      'AKSNodeClass/default class-created',
+      'NodePool/general class-ready',
+    ]);
+    expect(cluster.put('aksnodeclasses', object('default', { generation: 1, status: readyIs('True') }))).toEqual([
+      'NodePool/general class-ready',
+    ]);
+    expect(cluster.put('aksnodeclasses', object('default', { generation: 2, status: readyIs('True') }))).toEqual([
+      'AKSNodeClass/default class-changed',
+    ]);
+  });
+});
+
+describe('signals', () => {
+  const notice = (message: string, type = 'PreemptionScheduled', status = 'True'): unknown =>
+    node({ status: { conditions: [{ type, status, reason: 'SpotEvictionIncoming', message }] } });
+  const preempt = 'Preempt Scheduled: Sat, 21 Nov 2026 05:41:02 GMT. EventId: 0D5A3F0A-1111-4222-8333-444455556666';
+
+  test('a notice is told once, however its condition is rewritten', () => {
+    const cluster = openCluster();
+    expect(cluster.put('nodes', notice(preempt))).toEqual(['signal preempt aks-c1']);
+    expect(cluster.put('nodes', notice(`${preempt} `))).toEqual([]);
+  });
+
+  test('advice that turns into a notice changes only the message, and counts', () => {
+    const cluster = openCluster();
+    expect(cluster.put('nodes', notice('SpotRebalanceRecommendation Advisory: the risk is high.'))).toEqual([]);
+    expect(cluster.put('nodes', notice(preempt))).toEqual(['signal preempt aks-c1']);
+  });
+
+  test('a condition that is not True announces nothing, nor does one of another type', () => {
+    const cluster = openCluster();
+    expect(cluster.put('nodes', notice(preempt, 'PreemptionScheduled', 'False'))).toEqual([]);
+    expect(cluster.put('nodes', notice(preempt, 'KubeletProblem'))).toEqual([]);
+  });
+});
+
+test('a relay that begins to publish tells of everything once: waiting pods, notices, classes, pools, claims', () => {
+  const cluster = openCluster();
+  cluster.put('nodepools', pool());
+  cluster.put('nodeclaims', claim());
+  cluster.put('aksnodeclasses', object('default', {}));
+  cluster.put('pods', waiting);
+  cluster.put(
+    'nodes',
+    node({ status: { conditions: [{ type: 'VMEventScheduled', status: 'True', message: 'Redeploy Scheduled: .' }] } }),
+  );
+  expect(cluster.onStart()).toEqual([
+    'pods relay-started',
+    'signal redeploy aks-c1',
+    'AKSNodeClass/default relay-started',
+    'NodePool/general relay-started',
+    'NodeClaim/c1 relay-started',
+  ]);
+});
+
+describe('urgency', () => {
+  test('what provisioning or a claim waits for is published at once, the rest in a while', () => {
+    const cluster = openCluster();
+    expect(cluster.urgency('pods', waiting)).toBe('urgent');
+    expect(cluster.urgency('pods', pod({ node: 'n' }))).toBe('lazy');
+    expect(cluster.urgency('nodes', node())).toBe('urgent');
+    expect(cluster.urgency('nodes', node({ annotations: { 'karpenter.sh/do-not-disrupt': 'true' } }))).toBe('lazy');
+    expect(cluster.urgency('nodeclaims', claim())).toBe('urgent');
+    expect(cluster.urgency('nodeclaims', claim({ status: { lastPodEventTime: gone } }))).toBe('lazy');
+    expect(cluster.urgency('nodepools', pool())).toBe('urgent');
+    expect(cluster.urgency('poddisruptionbudgets', object('p', {}))).toBe('lazy');
+  });
+});
