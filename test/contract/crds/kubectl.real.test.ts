@@ -68,35 +68,33 @@ const paths: ReadonlyArray<readonly [path: string, object: ApiObject]> = [
   ],
 ];
 
+const folder = mkdtempSync(join(tmpdir(), 'api-kubectl-'));
+let controlPlane: ControlPlane | null = null;
+let connection: Connection | null = null;
+
+async function kubectl(...words: ReadonlyArray<string>): Promise<{ readonly stdout: string; readonly stderr: string }> {
+  const kubeconfig = controlPlane?.kubeconfigPath ?? '';
+  return run(join(assets ?? '', 'kubectl'), ['--kubeconfig', kubeconfig, '--cache-dir', folder, ...words]);
+}
+
+async function headersOf(...words: ReadonlyArray<string>): Promise<ReadonlyArray<string>> {
+  const { stdout } = await kubectl('get', ...words);
+  return (stdout.split('\n')[0] ?? '').trim().split(/\s+/u);
+}
+
+beforeAll(async () => {
+  controlPlane = await startControlPlane({ assets: assets ?? '', folder, with: [] });
+  connection = connect(controlPlane.kubeconfig);
+  await applyCrds(connection);
+  for (const [path, object] of paths) await connection.create(path, object);
+});
+afterAll(async () => {
+  connection?.close();
+  await controlPlane?.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
 describe.skipIf(assets === undefined)('kubectl shows what Karpenter users expect', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'api-kubectl-'));
-  let controlPlane: ControlPlane | null = null;
-  let connection: Connection | null = null;
-
-  async function kubectl(
-    ...words: ReadonlyArray<string>
-  ): Promise<{ readonly stdout: string; readonly stderr: string }> {
-    const kubeconfig = controlPlane?.kubeconfigPath ?? '';
-    return run(join(assets ?? '', 'kubectl'), ['--kubeconfig', kubeconfig, '--cache-dir', folder, ...words]);
-  }
-
-  async function headersOf(...words: ReadonlyArray<string>): Promise<ReadonlyArray<string>> {
-    const { stdout } = await kubectl('get', ...words);
-    return (stdout.split('\n')[0] ?? '').trim().split(/\s+/u);
-  }
-
-  beforeAll(async () => {
-    controlPlane = await startControlPlane({ assets: assets ?? '', folder, with: [] });
-    connection = connect(controlPlane.kubeconfig);
-    await applyCrds(connection);
-    for (const [path, object] of paths) await connection.create(path, object);
-  });
-  afterAll(async () => {
-    connection?.close();
-    await controlPlane?.close();
-    rmSync(folder, { recursive: true, force: true });
-  });
-
   it.each(columns)('$resource has the columns $narrow, and $wide when wide', async ({ resource, narrow, wide }) => {
     expect(await headersOf(resource)).toEqual(narrow);
     expect(await headersOf(resource, '-o', 'wide')).toEqual([...narrow, ...wide]);
@@ -127,6 +125,23 @@ describe.skipIf(assets === undefined)('kubectl shows what Karpenter users expect
     expect(stderr).toContain('use v1beta1.AKSNodeClass instead');
   });
 
+  it('every field of every kind is explained', async () => {
+    for (const resource of ['nodepools', 'nodeclaims', 'nodeoverlays', 'aksnodeclasses', 'capacitybuffers']) {
+      const { stdout } = await kubectl('explain', resource, '--recursive');
+      expect(stdout).toContain('spec');
+    }
+    const { stdout } = await kubectl('explain', 'nodepools.spec.disruption.consolidateAfter');
+    expect(stdout).toContain('How long a node must see no pod come or go');
+  });
+
+  it('kubectl refuses a field that does not exist', async () => {
+    const file = join(folder, 'pool.json');
+    writeFileSync(file, JSON.stringify({ ...pool({ weigth: 5 }), metadata: { name: 'typo' } }));
+    await expect(kubectl('apply', '-f', file)).rejects.toThrow('unknown field "spec.weigth"');
+  });
+});
+
+describe.skipIf(assets === undefined)('status and scale are resources of their own', () => {
   it('a condition and a count in the status show, and a change of the status leaves the spec alone', async () => {
     await connection?.patch('/apis/karpenter.sh/v1/nodepools/general/status', 'merge', {
       spec: { weight: 99 },
@@ -158,20 +173,5 @@ describe.skipIf(assets === undefined)('kubectl shows what Karpenter users expect
     const { stdout } = await kubectl('get', 'nodepool', 'fixed', '-o', 'jsonpath={.spec.replicas}');
     expect(stdout).toBe('4');
     await kubectl('delete', 'nodepool', 'fixed');
-  });
-
-  it('every field of every kind is explained', async () => {
-    for (const resource of ['nodepools', 'nodeclaims', 'nodeoverlays', 'aksnodeclasses', 'capacitybuffers']) {
-      const { stdout } = await kubectl('explain', resource, '--recursive');
-      expect(stdout).toContain('spec');
-    }
-    const { stdout } = await kubectl('explain', 'nodepools.spec.disruption.consolidateAfter');
-    expect(stdout).toContain('How long a node must see no pod come or go');
-  });
-
-  it('kubectl refuses a field that does not exist', async () => {
-    const file = join(folder, 'pool.json');
-    writeFileSync(file, JSON.stringify({ ...pool({ weigth: 5 }), metadata: { name: 'typo' } }));
-    await expect(kubectl('apply', '-f', file)).rejects.toThrow('unknown field "spec.weigth"');
   });
 });

@@ -120,16 +120,16 @@ function labelKeyCases(kind: string, one: (requirement: unknown) => ApiObject, p
 
 /** Rules on `minValues`, which pools and claims have. */
 function minValuesCases(kind: string, build: Build, path: string): ReadonlyArray<Case> {
-  const inOf = (count: number, minValues: unknown): ApiObject =>
+  const inMany = (count: number, minValues: unknown): ApiObject =>
     build([{ key: 'a', operator: 'In', values: many(count), minValues }]);
   return [
-    good(`${kind}: minValues may equal the number of values`, inOf(2, 2)),
-    refused(`${kind}: minValues is not above the number of values`, inOf(2, 3), path),
-    good(`${kind}: minValues goes up to 50`, inOf(50, 50)),
-    refused(`${kind}: minValues does not exceed 50`, inOf(51, 51), `${path}[0].minValues`),
-    refused(`${kind}: minValues is at least 1`, inOf(2, 0), `${path}[0].minValues`),
-    refused(`${kind}: minValues is a whole number`, inOf(2, 1.5), `${path}[0].minValues`),
-    refused(`${kind}: minValues is not text`, inOf(2, '1'), `${path}[0].minValues`),
+    good(`${kind}: minValues may equal the number of values`, inMany(2, 2)),
+    refused(`${kind}: minValues is not above the number of values`, inMany(2, 3), path),
+    good(`${kind}: minValues goes up to 50`, inMany(50, 50)),
+    refused(`${kind}: minValues does not exceed 50`, inMany(51, 51), `${path}[0].minValues`),
+    refused(`${kind}: minValues is at least 1`, inMany(2, 0), `${path}[0].minValues`),
+    refused(`${kind}: minValues is a whole number`, inMany(2, 1.5), `${path}[0].minValues`),
+    refused(`${kind}: minValues is not text`, inMany(2, '1'), `${path}[0].minValues`),
     good(`${kind}: minValues of Exists is not compared`, build([{ key: 'a', operator: 'Exists', minValues: 5 }])),
   ];
 }

@@ -89,7 +89,9 @@ describe('parsing', () => {
     expect(kindOf({ apiVersion: 'v1', kind: 'Pod' })).toBeNull();
     expect(kindOf(null)).toBeNull();
   });
+});
 
+describe('judging', () => {
   it('names every wrong field and what to do about it', () => {
     const wrong = pool({ weight: 0, disruption: { consolidateAfter: '1d' } });
     const error = problemsOf(() => parseNodePool(wrong));
