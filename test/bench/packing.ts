@@ -61,10 +61,10 @@ const variants: Readonly<Record<string, ReadonlyArray<Requirement>>> = {
 function toType(size: Size): InstanceType {
   const version = /_v(\d+)$/.exec(size.name)?.[1] ?? '1';
   return {
-    name: size.name,
+    name: process.env['ALLOW_RETIRED'] === undefined ? size.name : size.name.replace(/^Standard_/, 'Any_'),
     labels: {
       'karpenter.azure.com/sku-family': [size.family],
-      'karpenter.azure.com/sku-version': [process.env['ALLOW_RETIRED'] === undefined ? version : '9'],
+      'karpenter.azure.com/sku-version': [version],
       'karpenter.azure.com/sku-cpu': [String(size.vcpu)],
       'kubernetes.io/arch': [size.arch],
     },

@@ -2,41 +2,38 @@ import { labelKey } from '../model/labels.ts';
 import { onlyValue, type LabelRules } from './label-rule.ts';
 
 /**
- * Families whose older versions are announced for retirement, with the first version that is not.
- * Source: Azure's VM size retirement announcements, read 2026-11: A, D and DS v1/v2, F and Fs (v2 too), G, L v1/v2.
+ * Generations that Azure has retired or announced to retire, by size name: A and Av2; D, DS and their v2; F, Fs and Fsv2
+ * (FX is another series); G and GS; H; L, Ls and Lsv2; NCv2, NCv3; ND and NDv2; NV, NVv2, NVv3, NVv4.
+ * Source: Azure's list of retired and previous-generation VM sizes, as of 2026-11.
  */
-const FIRST_CURRENT_VERSION: ReadonlyMap<string, number> = new Map([
-  ['A', 3],
-  ['D', 3],
-  ['DS', 3],
-  ['F', 3],
-  ['G', Infinity],
-  ['H', Infinity],
-  ['L', 3],
-]);
+const RETIRED: ReadonlyArray<RegExp> = [
+  /^(Standard|Basic)_A\d/i,
+  /^Standard_DS?\d+(-\d+)?(_v2)?(_Promo)?$/i,
+  /^Standard_F\d+s?(-\d+)?(_v2)?$/i,
+  /^Standard_(GS?|H)\d/i,
+  /^Standard_L\d+s?(_v2)?$/i,
+  /^Standard_NC\d+r?s_v[23]$/i,
+  /^Standard_ND\d+r?s(_v2)?$/i,
+  /^Standard_NV\d+s?(_v[23])?$/i,
+  /^Standard_NV\d+as_v4$/i,
+];
 
-const BURSTABLE_FAMILY = 'B';
+const BURSTABLE = /^Standard_B\d/i;
 
 /**
  * True for a size that price alone must not choose: burstable ones cannot sustain their vCPUs, retired generations are
  * slow. A pool that names the size, its series or its version (for burstable ones also the family) means it.
  */
-export function isShunned(type: { readonly rules: LabelRules }, pool: LabelRules): boolean {
-  const family = valueOf(type.rules, labelKey.skuFamily);
-  const names = (key: string): boolean => isNamed(type.rules, pool, key);
-  if (names(labelKey.instanceType) || names(labelKey.skuName) || names(labelKey.skuSeries)) return false;
-  if (family === BURSTABLE_FAMILY) return !names(labelKey.skuFamily);
-  const current = family === null ? undefined : FIRST_CURRENT_VERSION.get(family);
-  const version = valueOf(type.rules, labelKey.skuVersion);
-  return current !== undefined && version !== null && Number(version) < current && !names(labelKey.skuVersion);
+export function isShunned(type: { readonly name: string; readonly rules: LabelRules }, pool: LabelRules): boolean {
+  const burstable = BURSTABLE.test(type.name);
+  if (!burstable && !RETIRED.some((pattern) => pattern.test(type.name))) return false;
+  const naming = [labelKey.instanceType, labelKey.skuName, labelKey.skuSeries, labelKey.skuVersion];
+  const keys = burstable ? [...naming, labelKey.skuFamily] : naming;
+  return !keys.some((key) => isNamed(type.rules, pool, key));
 }
 
 function isNamed(type: LabelRules, pool: LabelRules, key: string): boolean {
-  const [rule, value] = [pool.get(key), valueOf(type, key)];
+  const [rule, own] = [pool.get(key), type.get(key)];
+  const value = own === undefined ? null : onlyValue(own);
   return rule !== undefined && !rule.complement && value !== null && rule.values.has(value);
-}
-
-function valueOf(type: LabelRules, key: string): string | null {
-  const rule = type.get(key);
-  return rule === undefined ? null : onlyValue(rule);
 }
