@@ -1,35 +1,50 @@
 import type { InvocationContext } from '@azure/functions';
-import { type App, theApp } from '../shared/composition.ts';
 import type { Ports } from '../shared/app/ports.ts';
+import { type App, theApp } from '../shared/composition.ts';
+import type { ObjectHint, PodsHint, SignalHint } from '../shared/contract/messages.ts';
 import { RetryableError, TerminalError } from '../shared/ports/errors.ts';
 
-/** What a trigger does with one message once it is parsed. */
-export type Use<Message> = (ports: Ports, message: Message) => Promise<void>;
+type Hint = PodsHint | ObjectHint | SignalHint;
+
+/** Between tries while something outside is down: what Azure or Kubernetes says, else this, doubling. */
+const RETRY_MS = 1_000;
+const RETRY_MAX_MS = 60_000;
+/** 1 s doubled this often is a minute. */
+const DOUBLINGS_MAX = 6;
 
 /**
  * Parses one message and uses it. A message that is malformed, or that fails for good, is kept in the poison queue with
- * the reason, and the rest goes on; a failure that may pass is thrown, so that the queue delivers again.
+ * the reason, and the rest goes on. A failure that may pass puts the hint off and lets the message go: one given back to
+ * the queue returns at once and is dead-lettered after ten tries, which an API server that restarts would use up.
  */
-export async function deliver<Message>(
+export async function deliver<Message extends Hint>(
   context: InvocationContext,
   raw: unknown,
-  parse: (raw: unknown) => Message,
-  use: Use<Message>,
+  parse: (raw: unknown) => Message | null,
+  use: (ports: Ports, message: Message) => Promise<void>,
 ): Promise<void> {
   const app = theApp();
+  let message: Message | null = null;
   try {
-    const message = parse(raw);
-    await use(await app.ports(logTo(context)), message);
+    message = parse(raw);
+    if (message !== null) await use(await app.ports(logTo(context)), message);
   } catch (error) {
-    await sortOut(app, context, raw, error);
+    if (error instanceof RetryableError && message !== null) await putOff(app, context, message, error);
+    else await keep(app, context, raw, error);
   }
 }
 
-async function sortOut(app: App, context: InvocationContext, raw: unknown, error: unknown): Promise<void> {
-  if (error instanceof RetryableError) {
-    context.warn('retryable', render(error));
-    throw error;
-  }
+/** When even this cannot be sent, the throw leaves the message with the queue. */
+async function putOff(app: App, context: InvocationContext, hint: Hint, error: RetryableError): Promise<void> {
+  const tried = hint.attempt ?? 0;
+  const pauseMs = Math.min(error.retryAfterMs ?? RETRY_MS * 2 ** Math.min(tried, DOUBLINGS_MAX), RETRY_MAX_MS);
+  const atMs = Date.now() + pauseMs;
+  logTo(context)('retry-later', { kind: hint.kind, tried, pauseMs, error: render(error) });
+  const key = `retry/${context.functionName}/${context.invocationId}`;
+  await app.hints.send([{ hint: { ...hint, attempt: tried + 1 }, atMs, key }]);
+}
+
+async function keep(app: App, context: InvocationContext, raw: unknown, error: unknown): Promise<void> {
   // A TypeError at this place is a message we cannot read; anything else unexpected is our bug. Neither is mended by
   // delivering again, and both must not hold up the messages behind them.
   const known = error instanceof TerminalError || error instanceof TypeError;

@@ -8,7 +8,6 @@ import { deliver } from './deliver.ts';
 app.eventGrid('interruptEventGrid', {
   handler: (event, context) =>
     deliver(context, event, (raw) => toSignal(raw, theApp().cluster), async (ports, signal) => {
-      if (signal === null) return;
       const outcome = await interrupt(ports, signal);
       ports.log('signal', { event: signal.event, outcome: outcome.kind, why: outcome.kind === 'ignored' ? outcome.why : null });
     }),

@@ -11,6 +11,7 @@ import { createLedger } from './adapters/kubernetes/ledger.ts';
 import { listSnapshot } from './adapters/kubernetes/list-snapshot.ts';
 import { type Transport, createTransport } from './adapters/kubernetes/transport.ts';
 import type { Log, Ports } from './app/ports.ts';
+import type { Hints } from './ports/hints.ts';
 import { container } from './contract/names.ts';
 import { type Settings, readSettings } from './contract/settings.ts';
 
@@ -18,6 +19,8 @@ import { type Settings, readSettings } from './contract/settings.ts';
 export interface App {
   readonly cluster: string;
   readonly ports: (log: Log) => Promise<Ports>;
+  /** There even when the cluster or Azure cannot be reached. */
+  readonly hints: Hints;
   readonly poison: (message: unknown, reason: string, from: string) => Promise<void>;
 }
 
@@ -35,6 +38,7 @@ function compose(settings: Settings): App {
   const cluster = settings.CLUSTER_NAME;
   const credential = once(() => createCredential(settings));
   const serviceBus = once(() => connectServiceBus(settings, credential));
+  const hints = createHints(serviceBus);
   const blobs = (name: string): ReturnType<typeof createBlobs> =>
     createBlobs(() => connectContainer(settings, name, credential));
   const transport = once(() => connectKubernetes(settings, credential));
@@ -57,10 +61,10 @@ function compose(settings: Settings): App {
       snapshots: createSnapshots(blobs(container.snapshots), cluster, () => listSnapshot(call, cluster, Date.now())),
       decisions: createDecisions(blobs(container.decisions), cluster),
       ledger: createLedger(kubernetes, settings.NODEWRIGHT_NAMESPACE ?? 'nodewright-system'),
-      hints: createHints(serviceBus),
+      hints,
     };
   });
-  return { cluster, ports: async (log) => ({ ...(await shared()), log }), poison: createPoison(serviceBus) };
+  return { cluster, hints, ports: async (log) => ({ ...(await shared()), log }), poison: createPoison(serviceBus) };
 }
 
 async function createCredential(settings: Settings): Promise<TokenCredential> {
@@ -77,7 +81,7 @@ async function connectServiceBus(
   settings: Settings,
   credential: () => Promise<TokenCredential>,
 ): Promise<ServiceBusClient> {
-  const { ServiceBusClient } = await import('@azure/service-bus');
+  const { ServiceBusClient } = await import('./adapters/servicebus/client.ts');
   if (settings.ServiceBus !== undefined) return new ServiceBusClient(settings.ServiceBus);
   return new ServiceBusClient(settings.ServiceBus__fullyQualifiedNamespace ?? '', await credential());
 }

@@ -1,8 +1,10 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { parse } from 'yaml';
 import { type Azure, startAzure } from '../azure/azure.ts';
 import { type AzureOptions, azureDefaults } from '../azure/options.ts';
+import { connect } from '../kubernetes/client/connection.ts';
 import { type Cluster, startCluster } from '../kubernetes/cluster.ts';
 import { findFreePorts } from '../kubernetes/control-plane/free-ports.ts';
 import { applyManifests, readManifests } from './apply-manifests.ts';
@@ -77,11 +79,16 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
     const [cluster] = await Promise.all([startControl(options, rng), storage.start(), broker.start()]);
     parts.push(() => cluster.close());
     await applyManifests(cluster.kubeconfig, readManifests([join(options.root, 'infra/crds')]));
+    await untilServed(cluster.kubeconfig);
     await applyManifests(cluster.kubeconfig, [namespaceManifest]);
+    // The host before Azure, whose Event Grid asks a new webhook to prove itself; the relay last, whose hints want both.
+    const host = hostChild(options, ports, cluster);
+    parts.push(() => host.stop());
+    await host.start();
     const azure = await startAzure({
       ...azureDefaults,
       ...options.azure,
-      port: 0,
+      port: ports.azure,
       clock: systemClock,
       rng: rng.split('azure'),
       clusterName: CLUSTER,
@@ -90,10 +97,9 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
     parts.push(() => azure.close());
     const disconnect = connectMachines(azure, cluster.kubelets, rng.split('machines'), options.pace);
     parts.push(() => Promise.resolve(disconnect()));
-    const host = hostChild(options, ports, cluster, azure);
     const relay = relayChild(options, ports, cluster);
-    parts.push(() => Promise.all([host.stop(), relay.stop()]));
-    await Promise.all([host.start(), relay.start()]);
+    parts.push(() => relay.stop());
+    await relay.start();
     return {
       cluster,
       azure,
@@ -112,7 +118,39 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
   }
 }
 
+const CUSTOM_RESOURCES = [
+  '/apis/karpenter.sh/v1/nodepools',
+  '/apis/karpenter.sh/v1/nodeclaims',
+  '/apis/karpenter.sh/v1alpha1/nodeoverlays',
+  '/apis/karpenter.azure.com/v1beta1/aksnodeclasses',
+];
+
+/** The API server takes some 100 ms to serve a new kind, longer when the machine is busy. */
+const SERVED_LOOKS_MAX = 200;
+const SERVED_PAUSE_MS = 50;
+
+/** Resolves once the API server answers for every kind of ours. */
+async function untilServed(kubeconfig: string): Promise<void> {
+  const connection = connect(kubeconfig);
+  try {
+    for (const path of CUSTOM_RESOURCES) {
+      for (let look = 0; ; look++) {
+        try {
+          await connection.get(path);
+          break;
+        } catch (error) {
+          if (look >= SERVED_LOOKS_MAX) throw error;
+          await sleep(SERVED_PAUSE_MS);
+        }
+      }
+    }
+  } finally {
+    connection.close();
+  }
+}
+
 interface Ports {
+  readonly azure: number;
   readonly blob: number;
   readonly broker: number;
   readonly brokerAdmin: number;
@@ -123,8 +161,8 @@ interface Ports {
 
 /** Children are killed and started again on the same ports, so these are chosen once. */
 async function pickPorts(functionsPort: number | null): Promise<Ports> {
-  const [blob = 0, broker = 0, brokerAdmin = 0, free = 0, metrics = 0, health = 0] = await findFreePorts(6);
-  return { blob, broker, brokerAdmin, functions: functionsPort ?? free, metrics, health };
+  const [azure = 0, blob = 0, broker = 0, brokerAdmin = 0, free = 0, metrics = 0, health = 0] = await findFreePorts(7);
+  return { azure, blob, broker, brokerAdmin, functions: functionsPort ?? free, metrics, health };
 }
 
 const namespaceManifest = {
@@ -185,7 +223,8 @@ interface Kubeconfig {
   readonly users: ReadonlyArray<{ readonly user: { readonly token?: string } }>;
 }
 
-function hostChild(options: SandboxOptions, ports: Ports, cluster: Cluster, azure: Azure): Child {
+function hostChild(options: SandboxOptions, ports: Ports, cluster: Cluster): Child {
+  const azureUrl = `http://127.0.0.1:${ports.azure}`;
   const { clusters, users } = parse(cluster.kubeconfig) as Kubeconfig;
   const ca = clusters[0]?.cluster['certificate-authority-data'];
   const { subscriptionId, resourceGroup, region, clusterId } = { ...azureDefaults, ...options.azure };
@@ -207,8 +246,8 @@ function hostChild(options: SandboxOptions, ports: Ports, cluster: Cluster, azur
       AZURE_NODE_RESOURCE_GROUP: resourceGroup,
       LOCATION: region,
       VNET_SUBNET_ID: `${network}/virtualNetworks/aks-vnet-${clusterId}/subnets/aks-subnet`,
-      AZURE_RESOURCE_MANAGER_ENDPOINT: azure.endpoint,
-      RETAIL_PRICES_ENDPOINT: azure.endpoint,
+      AZURE_RESOURCE_MANAGER_ENDPOINT: azureUrl,
+      RETAIL_PRICES_ENDPOINT: azureUrl,
       SWEEP_SCHEDULE: options.sweepSchedule,
       ...options.settings,
     },

@@ -6,6 +6,9 @@ import { parseWith } from './parse.ts';
  * of order or lost does no harm. New fields must be optional, since old and new code meet during an update.
  */
 
+/** How often we have put this hint off ourselves because something outside was down; absent: never. */
+const attempt = Type.Optional(Type.Integer({ minimum: 0 }));
+
 /** Something that provisioning depends on changed. Session and partition: the cluster. */
 export const PodsHint = Type.Object({
   kind: Type.Literal('pods'),
@@ -15,6 +18,7 @@ export const PodsHint = Type.Object({
   snapshot: Type.Union([Type.String({ maxLength: 64 }), Type.Null()]),
   /** For people who read logs: `pods-unschedulable`, `node-lost`, `pool-changed`, `window-closed`, `sweep`. */
   reason: Type.String({ maxLength: 256 }),
+  attempt,
 });
 export type PodsHint = Static<typeof PodsHint>;
 
@@ -28,6 +32,7 @@ export const ObjectHint = Type.Object({
     name: Type.String({ minLength: 1, maxLength: 253 }),
   }),
   reason: Type.String({ maxLength: 256 }),
+  attempt,
 });
 export type ObjectHint = Static<typeof ObjectHint>;
 
@@ -53,6 +58,7 @@ export const SignalHint = Type.Object({
   /** The same notice by two paths carries the same id where Azure gives one. */
   eventId: Type.Union([Type.String({ maxLength: 256 }), Type.Null()]),
   source: Type.Union([Type.Literal('node-condition'), Type.Literal('event-grid'), Type.Literal('sweep')]),
+  attempt,
 });
 export type SignalHint = Static<typeof SignalHint>;
 

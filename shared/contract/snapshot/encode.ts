@@ -94,7 +94,6 @@ export interface PodColumns {
 }
 
 const wireFlags = podFlag.unschedulable | podFlag.deleting | podFlag.running | podFlag.ready | podFlag.gated;
-const hexUid = /^[0-9a-f]{32}$/;
 
 function podColumns(pods: PodTable, shapePlaces: ReadonlyMap<number, number>): PodColumns {
   const names: string[] = [];
@@ -111,9 +110,8 @@ function podColumns(pods: PodTable, shapePlaces: ReadonlyMap<number, number>): P
   pods.forEach((pod) => {
     const row = names.length;
     names.push(pod.key.slice(pod.key.indexOf('/') + 1));
-    const hex = pod.uid.replaceAll('-', '');
-    if (pod.uid.length === 36 && hexUid.test(hex)) uids.write(hex, row * 16, 'hex');
-    else otherUids.push([row, pod.uid]);
+    const otherUid = pods.copyUid(pod.row, uids, row * 16);
+    if (otherUid !== null) otherUids.push([row, otherUid]);
     shapes.push(shapePlaces.get(pod.shape) ?? 0);
     flags.push(pod.flags & wireFlags);
     createdAtMs.push(pod.createdAtMs);

@@ -1,4 +1,5 @@
 import { createInternTable, type InternTable } from './intern.ts';
+import { createRowOrder } from './row-order.ts';
 import { isPlacedByOwner, type PodFacts, type ReducedShape } from './reduced-pod.ts';
 
 /**
@@ -6,7 +7,7 @@ import { isPlacedByOwner, type PodFacts, type ReducedShape } from './reduced-pod
  * for all shapes that differ only in labels. So memory follows the number of shapes.
  */
 export interface PodTable {
-  /** Adds a pod or replaces what was known of it. Returns the row's digest before and after, for comparison. */
+  /** Adds a pod or replaces what was known of it. */
   readonly put: (key: string, shape: ReducedShape, facts: PodFacts, sync: number) => PodChange;
   /** Forgets a pod; null when it was not there. */
   readonly remove: (key: string) => PodState | null;
@@ -17,6 +18,8 @@ export interface PodTable {
   readonly stateOf: (key: string) => PodState | null;
   /** Calls `visit` for every pod, in the order of the keys. */
   readonly forEach: (visit: (row: PodRow) => void) => void;
+  /** Writes the 16 bytes of a pod's UID at `offset`. A UID of another form is given back as text, and nothing written. */
+  readonly copyUid: (row: number, target: Uint8Array, offset: number) => string | null;
   readonly shapes: InternTable;
   readonly specs: InternTable;
 }
@@ -42,13 +45,14 @@ export interface PodChange {
 
 /** One pod, as `forEach` shows it. The object is reused: copy what you keep. */
 export interface PodRow {
+  /** Its place in the table, for `copyUid`. */
+  row: number;
   key: string;
   shape: number;
   createdAtMs: number;
   nodeName: string | null;
   nominatedNodeName: string | null;
   flags: number;
-  uid: string;
   startedAtMs: number | null;
   deletionAtMs: number | null;
 }
@@ -125,7 +129,7 @@ export function createPodTable(): PodTable {
   const shapes = createInternTable();
   const specs = createInternTable();
   let columns = columnsOf(firstRows);
-  let order: ReadonlyArray<number> | null = null;
+  const order = createRowOrder((row) => keys[row] ?? '');
 
   function stateAt(row: number): PodState {
     const flags = columns.flags[row] ?? 0;
@@ -182,7 +186,7 @@ export function createPodTable(): PodTable {
     while (row >= columns.shape.length) columns = grown(columns);
     rows.set(key, row);
     keys[row] = key;
-    order = null;
+    order.add(row);
     return row;
   }
 
@@ -212,9 +216,9 @@ export function createPodTable(): PodTable {
     releaseRow(row);
     rows.delete(key);
     oddUids.delete(row);
+    order.remove(row);
     keys[row] = '';
     free.push(row);
-    order = null;
     return state;
   }
 
@@ -239,22 +243,37 @@ export function createPodTable(): PodTable {
       return row === undefined ? null : stateAt(row);
     },
     forEach(visit) {
-      order ??= [...rows].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, row]) => row);
-      for (const row of order) {
+      const shown: PodRow = {
+        row: 0,
+        key: '',
+        shape: 0,
+        createdAtMs: 0,
+        nodeName: null,
+        nominatedNodeName: null,
+        flags: 0,
+        startedAtMs: null,
+        deletionAtMs: null,
+      };
+      for (const row of order.sorted()) {
         const node = columns.node[row] ?? none;
         const nominated = columns.nominated[row] ?? none;
-        visit({
-          key: keys[row] ?? '',
-          shape: columns.shape[row] ?? none,
-          createdAtMs: columns.createdAt[row] ?? 0,
-          nodeName: node === none ? null : nodes.textOf(node),
-          nominatedNodeName: nominated === none ? null : nodes.textOf(nominated),
-          flags: columns.flags[row] ?? 0,
-          uid: uidAt(row),
-          startedAtMs: columns.startedAt[row] || null,
-          deletionAtMs: columns.deletionAt[row] || null,
-        });
+        shown.row = row;
+        shown.key = keys[row] ?? '';
+        shown.shape = columns.shape[row] ?? none;
+        shown.createdAtMs = columns.createdAt[row] ?? 0;
+        shown.nodeName = node === none ? null : nodes.textOf(node);
+        shown.nominatedNodeName = nominated === none ? null : nodes.textOf(nominated);
+        shown.flags = columns.flags[row] ?? 0;
+        shown.startedAtMs = columns.startedAt[row] || null;
+        shown.deletionAtMs = columns.deletionAt[row] || null;
+        visit(shown);
       }
+    },
+    copyUid(row, target, offset) {
+      const odd = oddUids.get(row);
+      if (odd !== undefined) return odd;
+      target.set(columns.uid.subarray(row * uidBytes, (row + 1) * uidBytes), offset);
+      return null;
     },
     shapes,
     specs,

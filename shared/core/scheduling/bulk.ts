@@ -2,19 +2,18 @@ import type { Pod } from '../model/cluster.ts';
 import { pack } from '../packing/pack.ts';
 import type { PackedNode, PackingBin, PackingItem } from '../packing/problem.ts';
 import { at } from './compile-pool.ts';
-import { fittingBits, type Ask, type PoolOption } from './compile-shape.ts';
+import { offeringsFor, type BulkGroup } from './bulk-groups.ts';
+import { fittingBits } from './compile-shape.ts';
 import { meetsMinValues } from './min-values.ts';
-import { emptyClaim, type Cell, type OpenClaim } from './open-claim.ts';
+import { emptyClaim, settledValue, type Cell } from './open-claim.ts';
 import { bookCapacity, COMBO_BITS, withinLimits, type PoolState } from './pool-state.ts';
 import { addVector } from './resource-table.ts';
-import { optionsFor, type Workspace } from './workspace.ts';
+import { recordOnClaim } from './topology.ts';
+import type { Workspace } from './workspace.ts';
 
-/** Pods of one ask that only resources and node rules bind, so that they can be packed together with all others. */
-export interface BulkGroup {
-  readonly ask: Ask;
-  readonly pods: ReadonlyArray<Pod>;
-  /** At most so many on one node. */
-  readonly perNode: number;
+interface Queued {
+  readonly pod: Pod;
+  readonly group: BulkGroup;
 }
 
 /** One size that nodes may be bought in: the cheapest of the offerings that serve the same groups alike. */
@@ -28,7 +27,7 @@ export function placeInBulk(workspace: Workspace, groups: ReadonlyArray<BulkGrou
   const byWeight = new Map<number, Array<BulkGroup>>();
   const left: Array<Pod> = [];
   for (const group of groups) {
-    const state = workspace.pools.find((one) => optionsFor(workspace, one, group.ask).length > 0);
+    const state = workspace.pools.find((one) => offeringsFor(workspace, one, group) !== null);
     if (state === undefined) left.push(...group.pods);
     else byWeight.set(state.pool.weight, [...(byWeight.get(state.pool.weight) ?? []), group]);
   }
@@ -60,13 +59,18 @@ function packTier(
     admits: Uint8Array.from(members, ([first = 0]) => at(bin.admits, first)),
   }));
   const packing = pack({ width, items, bins: merged }, fills);
-  const queues = members.map((own) => own.flatMap((index) => groups[index]?.pods ?? []));
+  const queues = members.map((own) =>
+    own.flatMap((index) => {
+      const group = groups[index];
+      return group === undefined ? [] : group.pods.map((pod) => ({ pod, group }));
+    }),
+  );
   const left: Array<Pod> = [];
   for (const node of packing.nodes) {
     const bin = merged[node.bin];
     if (bin !== undefined) left.push(...openAlike(workspace, bin, node, queues));
   }
-  return [...left, ...queues.flat()];
+  return [...left, ...queues.flat().map(({ pod }) => pod)];
 }
 
 /** Groups that ask for the same and may be on the same bins are one item: the packer's time grows with items. */
@@ -89,7 +93,7 @@ function mergeAlike(
   return { items, members };
 }
 
-function binsOf(state: PoolState, options: ReadonlyArray<PoolOption | null>, width: number): ReadonlyArray<BulkBin> {
+function binsOf(state: PoolState, options: ReadonlyArray<Int32Array | null>, width: number): ReadonlyArray<BulkBin> {
   const { pool, usable } = state;
   const bins: Array<BulkBin> = [];
   for (const type of pool.order) {
@@ -98,7 +102,7 @@ function binsOf(state: PoolState, options: ReadonlyArray<PoolOption | null>, wid
     const found = new Map<string, BulkBin>();
     for (let bit = 0; bit < COMBO_BITS; bit++) {
       if (((at(pool.offered, type) >> bit) & 1) === 0) continue;
-      const admits = Uint8Array.from(options, (option) => (at(option?.offered ?? [], type) >> bit) & 1);
+      const admits = Uint8Array.from(options, (option) => (at(option ?? [], type) >> bit) & 1);
       const row = (type * COMBO_BITS + bit) * width;
       const capacity = usable.slice(row, row + width);
       const price = at(compiled.prices, bit);
@@ -129,75 +133,50 @@ function openAlike(
   workspace: Workspace,
   { state, cell }: BulkBin,
   node: PackedNode,
-  queues: ReadonlyArray<Array<Pod>>,
+  queues: ReadonlyArray<Array<Queued>>,
 ): ReadonlyArray<Pod> {
   const capacity = state.pool.catalog.types[cell.type]?.capacity ?? new Map<string, number>();
   const left: Array<Pod> = [];
   const shared = new Map<string, Int32Array>();
   for (let time = 0; time < node.times; time++) {
-    const pods = [...node.counts].flatMap((count, item) => queues[item]?.splice(0, count) ?? []);
+    const queued = [...node.counts].flatMap((count, item) => queues[item]?.splice(0, count) ?? []);
     const claim = emptyClaim(state, workspace.dimensions.names.length, false);
-    const shapes = new Set(pods.map(({ shape }) => shape));
-    const id = [...shapes].join(' ');
-    claim.offered = shared.get(id) ?? offeredTo(workspace, claim, pods);
+    for (const { group } of queued) addVector(claim.load, group.ask.shape.requests, 1);
+    const groups = new Set(queued.map(({ group }) => group));
+    const id = [...groups].map(({ ask, within }) => `${ask.shape.index} ${within?.domain ?? ''}`).join('\n');
+    claim.offered = shared.get(id) ?? offeredTo(workspace, state, claim.load, groups);
     shared.set(id, claim.offered);
     const held = withinLimits(state.remaining, capacity, null) && meetsMinValues(state, claim.offered, null);
     if (!held || ((at(claim.offered, cell.type) >> cell.bit) & 1) === 0) {
-      left.push(...pods);
+      left.push(...queued.map(({ pod }) => pod));
       continue;
     }
-    for (const pod of pods) addVector(claim.load, workspace.shapes.get(pod.shape)?.requests ?? new Float64Array(), 1);
-    claim.pods.push(...pods);
     claim.cell = cell;
     bookCapacity(state.remaining, capacity, 1);
     workspace.claims.push(claim);
+    for (const { pod } of queued) {
+      claim.pods.push(pod);
+      recordOnClaim(workspace.topology, pod.shape, claim, (key) => settledValue(claim, key));
+    }
   }
   return left;
 }
 
 /** The offerings of the pool that hold these pods together and meet the rules of all. */
-function offeredTo(workspace: Workspace, { state, load }: OpenClaim, pods: ReadonlyArray<Pod>): Int32Array {
+function offeredTo(
+  workspace: Workspace,
+  state: PoolState,
+  load: Float64Array,
+  groups: ReadonlySet<BulkGroup>,
+): Int32Array {
   const offered = Int32Array.from(state.pool.offered);
-  const total = Float64Array.from(load);
-  for (const pod of pods) addVector(total, workspace.shapes.get(pod.shape)?.requests ?? new Float64Array(), 1);
-  for (const shape of new Set(pods.map((pod) => pod.shape))) {
-    const options = optionsFor(workspace, state, bulkAskOf(workspace, shape));
-    options[0]?.offered.forEach((mask, type) => (offered[type] = at(offered, type) & mask));
+  for (const group of groups) {
+    const own = offeringsFor(workspace, state, group);
+    offered.forEach((mask, type) => (offered[type] = own === null ? 0 : mask & at(own, type)));
   }
+  const nothing = new Float64Array(load.length);
   for (const type of state.pool.order) {
-    offered[type] = fittingBits(state, type, at(offered, type), { load, more: total });
+    offered[type] = fittingBits(state, type, at(offered, type), { load: nothing, more: load });
   }
   return offered;
-}
-
-/** The first level of relaxation at which some pool can take the shape. */
-function bulkAskOf(workspace: Workspace, shape: number): Ask {
-  const asks = workspace.asks.get(shape) ?? [];
-  const ask = asks.find((one) => workspace.pools.some((state) => optionsFor(workspace, state, one).length > 0));
-  const last = ask ?? asks.at(-1);
-  if (last === undefined) throw new Error(`shape ${shape} asks for nothing: it was not compiled`);
-  return last;
-}
-
-/** Splits pods into groups to pack together, and those whose rules look at other pods or at labels left open. */
-export function splitBulk(
-  workspace: Workspace,
-  pods: ReadonlyArray<Pod>,
-  isFree: (ask: Ask) => boolean,
-): { readonly groups: ReadonlyArray<BulkGroup>; readonly others: ReadonlyArray<Pod> } {
-  const byShape = Map.groupBy(pods, ({ shape }) => shape);
-  const groups: Array<BulkGroup> = [];
-  const single = new Set<number>();
-  for (const [shape, own] of byShape) {
-    const asks = workspace.asks.get(shape) ?? [];
-    const ask = asks.length === 0 ? null : bulkAskOf(workspace, shape);
-    const settled = ask !== null && workspace.pools.every((state) => !leavesOpen(optionsFor(workspace, state, ask)));
-    if (ask === null || !settled || !asks.every(isFree) || ask.shape.ports.length > 0) single.add(shape);
-    else groups.push({ ask, pods: own, perNode: Infinity });
-  }
-  return { groups, others: pods.filter(({ shape }) => single.has(shape)) };
-}
-
-function leavesOpen(options: ReadonlyArray<PoolOption>): boolean {
-  return options.some(({ open }) => open.size > 0);
 }

@@ -1,0 +1,116 @@
+import type { Pod } from '../model/cluster.ts';
+import { labelKey } from '../model/labels.ts';
+import type { SpreadTerm } from './ask-terms.ts';
+import { at } from './compile-pool.ts';
+import type { Ask, PoolOption } from './compile-shape.ts';
+import { keySourceOf, restrictTo } from './key-source.ts';
+import type { PoolState } from './pool-state.ts';
+import { byCodeUnit } from './label-rule.ts';
+import { counts, countersFor, type Counter } from './topology.ts';
+import { optionsFor, type Workspace } from './workspace.ts';
+
+/** Pods of one ask that can be packed together with all others: only resources, node rules and a count per node bind them. */
+export interface BulkGroup {
+  readonly ask: Ask;
+  readonly pods: ReadonlyArray<Pod>;
+  /** At most so many on one node. */
+  readonly perNode: number;
+  /** The domain these pods were dealt to; null when none of their rules names one. */
+  readonly within: { readonly key: string; readonly domain: string } | null;
+}
+
+/** How a shape can be packed in bulk: with a spread over domains to be dealt out first, or with none. */
+export interface BulkRule {
+  readonly ask: Ask;
+  readonly perNode: number;
+  readonly spread: SpreadTerm | null;
+}
+
+/**
+ * The rule by which a shape can be packed in bulk; null when its pods must be placed one by one, because their rules look
+ * at pods of other shapes that wait too, or they take host ports or labels that pools leave open.
+ */
+export function bulkRuleOf(workspace: Workspace, shape: number): BulkRule | null {
+  const ask = bulkAskOf(workspace, shape);
+  if (ask === null || ask.shape.ports.length > 0 || ask.terms.affinity.length > 0) return null;
+  if (workspace.pools.some((state) => optionsFor(workspace, state, ask).some(({ open }) => open.size > 0))) return null;
+  const { spread, antiAffinity } = ask.terms;
+  const own = new Set<Counter>([...spread.map(({ counter }) => counter), ...antiAffinity]);
+  const others = countersFor(workspace.topology, shape).filter(
+    (counter) => !own.has(counter) && !ownsAlone(counter, shape),
+  );
+  if (others.length > 0 || ask.exclusions.some((exclusion) => !ownsAlone(exclusion, shape))) return null;
+  if (![...own].every((counter) => isAlone(workspace, counter, shape))) return null;
+  if ([...antiAffinity, ...ask.exclusions].some(({ key }) => key !== labelKey.hostname)) return null;
+  const dealt = spread.filter(({ counter }) => counter.key !== labelKey.hostname);
+  if (dealt.length > 1) return null;
+  return { ask, perNode: perNodeOf(workspace, ask), spread: dealt[0] ?? null };
+}
+
+/** Deals pods to the domains of their spread, the emptiest first, as far as maxSkew allows; the rest is not in any group. */
+export function dealOut(
+  workspace: Workspace,
+  { ask, perNode, spread }: BulkRule,
+  pods: ReadonlyArray<Pod>,
+  loads: Map<string, number>,
+): ReadonlyArray<BulkGroup> {
+  if (spread === null) return [{ ask, pods, perNode, within: null }];
+  const { counter, domains, maxSkew, minDomains, self } = spread;
+  const { key } = counter;
+  const present = new Map(domains.map((domain) => [domain, counter.byDomain.get(domain) ?? 0]));
+  const reachable = domains.filter((domain) => canHost(workspace, ask, { key, domain }));
+  const dealt = new Map<string, Array<Pod>>();
+  for (const pod of pods) {
+    const emptiest = domains.length < minDomains ? 0 : Math.min(...present.values());
+    const allowed = reachable.filter((domain) => (present.get(domain) ?? 0) + self - emptiest <= maxSkew);
+    const load = (domain: string): number => loads.get(domain) ?? 0;
+    const [domain] = allowed.toSorted(
+      (a, b) => (present.get(a) ?? 0) - (present.get(b) ?? 0) || load(a) - load(b) || byCodeUnit(a, b),
+    );
+    if (domain === undefined) break;
+    present.set(domain, (present.get(domain) ?? 0) + self);
+    loads.set(domain, load(domain) + at(ask.shape.requests, 0));
+    dealt.set(domain, [...(dealt.get(domain) ?? []), pod]);
+  }
+  return [...dealt].map(([domain, own]) => ({ ask, pods: own, perNode, within: { key, domain } }));
+}
+
+/** The offerings of a pool on which pods of the group can be; null when there are none. */
+export function offeringsFor(
+  workspace: Workspace,
+  state: PoolState,
+  { ask, within }: Pick<BulkGroup, 'ask' | 'within'>,
+): Int32Array | null {
+  const option: PoolOption | undefined = optionsFor(workspace, state, ask)[0];
+  if (option === undefined || within === null) return option?.offered ?? null;
+  const offered = Int32Array.from(option.offered);
+  restrictTo(offered, keySourceOf(state.pool, within.key), (value) => value === within.domain);
+  return offered.some((mask) => mask !== 0) ? offered : null;
+}
+
+function canHost(workspace: Workspace, ask: Ask, within: { readonly key: string; readonly domain: string }): boolean {
+  return workspace.pools.some((state) => offeringsFor(workspace, state, { ask, within }) !== null);
+}
+
+/** The first level of relaxation at which some pool can take the shape. */
+function bulkAskOf(workspace: Workspace, shape: number): Ask | null {
+  const asks = workspace.asks.get(shape) ?? [];
+  return asks.find((ask) => workspace.pools.some((state) => optionsFor(workspace, state, ask).length > 0)) ?? null;
+}
+
+/** Is the counter about no waiting pods but those of this shape? */
+function isAlone({ topology, shapes }: Workspace, counter: Counter, shape: number): boolean {
+  return [...shapes.keys()].every((other) => other === shape || !counts(topology, counter, other));
+}
+
+function ownsAlone(counter: Counter & { readonly owners?: ReadonlySet<number> }, shape: number): boolean {
+  return counter.owners?.size === 1 && counter.owners.has(shape);
+}
+
+function perNodeOf({ topology }: Workspace, { terms, shape }: Ask): number {
+  const selfAverse = terms.antiAffinity.some((counter) => counts(topology, counter, shape.index));
+  const skews = terms.spread
+    .filter(({ counter, self }) => counter.key === labelKey.hostname && self === 1)
+    .map(({ maxSkew }) => maxSkew);
+  return Math.min(selfAverse ? 1 : Infinity, ...skews);
+}
