@@ -121,18 +121,12 @@ async function runWithin(
   const { functionTimeoutMs: limitMs, clock } = options;
   const run = runOrder(options, order, invocationId);
   if (limitMs === null) return run;
-  let cancel = (): void => {};
-  const timeout = new Promise<InvocationOutcome>((resolve) => {
-    cancel = clock.after(limitMs, () => {
-      const message = `Timeout value of ${limitMs} ms exceeded by function 'Functions.${order.fn.name}' (Id: '${invocationId}').`;
-      resolve({ succeeded: false, error: new Error(message) });
-    });
+  const { promise: timeout, resolve } = Promise.withResolvers<InvocationOutcome>();
+  const cancel = clock.after(limitMs, () => {
+    const message = `Timeout value of ${limitMs} ms exceeded by function 'Functions.${order.fn.name}' (Id: '${invocationId}').`;
+    resolve({ succeeded: false, error: new Error(message) });
   });
-  try {
-    return await Promise.race([run, timeout]);
-  } finally {
-    cancel();
-  }
+  return Promise.race([run, timeout]).finally(cancel);
 }
 
 async function runOrder(

@@ -25,6 +25,8 @@ async function main(): Promise<void> {
     process.stdout.write(`${usage}\n`);
     return;
   }
+  // From the first moment: a signal while the app loads stops the host as soon as it has started.
+  const stopped = signalled();
   const host = await startHost({
     appFolder: values.app,
     port: parsePort(values.port),
@@ -34,7 +36,7 @@ async function main(): Promise<void> {
     timerStateFile: values['timer-state'] ?? null,
     deliverTwice: process.env['NODEWRIGHT_DELIVER_TWICE'] === '1',
   });
-  await signalled();
+  await stopped;
   await host.close();
   // An app may hold connections of its own; the real host ends the worker process too.
   process.exit(0);

@@ -55,7 +55,9 @@ export interface Host {
  * Not imitated: keys (every authLevel is served without one), other triggers and all extra bindings (such a function is a
  * mistake, logged and left out), HTTP streaming, SDK bindings and settlement from code, scaling and placeholder mode, the
  * restart of a worker whose function timed out, the singleton lock of timers, Application Insights.
- * One process loads one app folder once, as Node caches modules: a second host for it shares the first's registrations.
+ * One process loads one app folder once, as Node caches modules: a second host for it shares the first's registrations,
+ * and the library heeds app.setup only of the first app of a process that shares its copy. Give each app its own process
+ * (main.ts) where that matters.
  *
  * Kept honest by test/contract/functions-host, which drives it with apps built on the real library, over HTTP and over the
  * real Service Bus client. Throws when the app cannot be loaded; a mistake in one function stops that function only.

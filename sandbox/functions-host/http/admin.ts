@@ -31,6 +31,7 @@ export async function serveAdmin(host: AdminHost, request: HostRequest): Promise
       return serveHost(host, request, name?.toLowerCase() ?? '');
     case 'functions':
       return name === undefined ? listFunctions(host, request) : serveFunctionByName(host, request, name);
+    case undefined:
     default:
       return emptyResponse(404);
   }

@@ -17,9 +17,11 @@ export interface HttpFront {
   closeConnections(): void;
 }
 
+const notStarted: Answer = async () => emptyResponse(503);
+
 /** Listens on 127.0.0.1; port 0 picks a free one. Throws when the port is taken. */
 export async function openHttpFront(port: number, log: Log): Promise<HttpFront> {
-  let answer: Answer = async () => emptyResponse(503);
+  let answer = notStarted;
   const server = createServer();
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);

@@ -99,22 +99,32 @@ function toResponse(value: RpcTypedData | null | undefined, complain: (mistake: 
     complain(`The answer's status ${JSON.stringify(http.statusCode)} is no HTTP status.`);
     return emptyResponse(500);
   }
-  const headers: Array<readonly [string, string]> = Object.entries(http.headers ?? {});
-  for (const cookie of http.cookies ?? []) headers.push(['set-cookie', renderCookie(cookie)]);
-  return { status, headers, body: http.body?.bytes ?? http.body?.string ?? null };
+  const cookies = (http.cookies ?? []).map((cookie) => ['set-cookie', renderCookie(cookie)] as const);
+  return { status, headers: [...Object.entries(http.headers ?? {}), ...cookies], body: toBody(http.body) };
+}
+
+function toBody(data: RpcTypedData | null | undefined): Uint8Array | string | null {
+  return data?.bytes ?? data?.string ?? null;
 }
 
 /** One cookie as a Set-Cookie value. */
 export function renderCookie(cookie: RpcHttpCookie): string {
-  const parts = [`${encodeURIComponent(cookie.name)}=${encodeURIComponent(cookie.value)}`];
-  if (cookie.expires !== undefined)
-    parts.push(`Expires=${new Date(cookie.expires.value.seconds * 1000).toUTCString()}`);
-  if (cookie.maxAge !== undefined) parts.push(`Max-Age=${Math.trunc(cookie.maxAge.value)}`);
-  if (cookie.domain !== undefined) parts.push(`Domain=${cookie.domain.value}`);
-  if (cookie.path !== undefined) parts.push(`Path=${cookie.path.value}`);
-  if (cookie.secure?.value === true) parts.push('Secure');
-  if (cookie.httpOnly?.value === true) parts.push('HttpOnly');
-  const sameSite = { none: null, lax: 'Lax', strict: 'Strict', explicitNone: 'None' }[cookie.sameSite ?? 'none'];
-  if (sameSite !== null) parts.push(`SameSite=${sameSite}`);
-  return parts.join('; ');
+  const { domain, expires, httpOnly, maxAge, path, sameSite, secure } = cookie;
+  const parts = [
+    `${encodeURIComponent(cookie.name)}=${encodeURIComponent(cookie.value)}`,
+    expires && `Expires=${new Date(expires.value.seconds * 1000).toUTCString()}`,
+    maxAge && `Max-Age=${Math.trunc(maxAge.value)}`,
+    domain && `Domain=${domain.value}`,
+    path && `Path=${path.value}`,
+    secure?.value && 'Secure',
+    httpOnly?.value && 'HttpOnly',
+    renderSameSite(sameSite),
+  ];
+  return parts.filter((part) => typeof part === 'string').join('; ');
+}
+
+function renderSameSite(sameSite: RpcHttpCookie['sameSite'] = 'none'): string | null {
+  const names = { none: null, lax: 'Lax', strict: 'Strict', explicitNone: 'None' } as const;
+  const name = names[sameSite];
+  return name === null ? null : `SameSite=${name}`;
 }

@@ -35,19 +35,24 @@ export function parseRouteTemplate(text: string): RouteTemplate {
 
 function parseSegment(part: string, isLast: boolean, route: string): Segment {
   if (!/[{}]/.test(part)) return { kind: 'literal', text: part.toLowerCase() };
-  const match = /^\{(\*{0,2})([A-Za-z_]\w*)(?::([a-z]+))?(\?)?\}$/.exec(part);
-  const [, star = '', name = '', constraint = 'any', question] = match ?? [];
-  if (match === null || !isConstraint(constraint)) {
+  const segment = parseParameter(part);
+  if (segment === null) {
     throw new Error(
       `route "${route}": the segment "${part}" is not supported. Write a literal, {name}, {name?}, {name:int} or {*rest}.`,
     );
   }
-  if (star !== '' || question !== undefined) {
-    if (!isLast) throw new Error(`route "${route}": "${part}" must be the last segment.`);
-  }
-  return star === ''
-    ? { kind: 'parameter', name, isOptional: question !== undefined, constraint }
-    : { kind: 'rest', name };
+  const mustEnd = segment.kind === 'rest' || segment.isOptional;
+  if (mustEnd && !isLast) throw new Error(`route "${route}": "${part}" must be the last segment.`);
+  return segment;
+}
+
+function parseParameter(part: string): Exclude<Segment, { readonly kind: 'literal' }> | null {
+  const rest = /^\{\*{1,2}([A-Za-z_]\w*)\}$/.exec(part);
+  if (rest !== null) return { kind: 'rest', name: rest[1] ?? '' };
+  const match = /^\{([A-Za-z_]\w*)(?::([a-z]+))?(\?)?\}$/.exec(part);
+  const [, name = '', constraint = 'any', question] = match ?? [];
+  if (match === null || !isConstraint(constraint)) return null;
+  return { kind: 'parameter', name, isOptional: question !== undefined, constraint };
 }
 
 function isConstraint(name: string): name is Constraint {
@@ -61,21 +66,23 @@ export function matchRoute(
 ): Readonly<Record<string, string>> | null {
   const params: Record<string, string> = {};
   for (const [index, segment] of template.segments.entries()) {
-    if (segment.kind === 'rest') {
-      const rest = path.slice(index).map(decode);
-      if (rest.length > 0) params[segment.name] = rest.join('/');
-      return params;
-    }
+    if (segment.kind === 'rest') return withRest(params, segment.name, path.slice(index));
     const text = path[index];
     if (text === undefined) return segment.kind === 'parameter' && segment.isOptional ? params : null;
     const decoded = decode(text);
-    if (segment.kind === 'literal' && segment.text !== decoded.toLowerCase()) return null;
-    if (segment.kind === 'parameter') {
-      if (!constraints[segment.constraint].test(decoded)) return null;
-      params[segment.name] = decoded;
-    }
+    if (!fitsSegment(segment, decoded)) return null;
+    if (segment.kind === 'parameter') params[segment.name] = decoded;
   }
   return path.length > template.segments.length ? null : params;
+}
+
+function fitsSegment(segment: Exclude<Segment, { readonly kind: 'rest' }>, text: string): boolean {
+  if (segment.kind === 'literal') return segment.text === text.toLowerCase();
+  return constraints[segment.constraint].test(text);
+}
+
+function withRest(params: Readonly<Record<string, string>>, name: string, rest: ReadonlyArray<string>) {
+  return rest.length === 0 ? params : { ...params, [name]: rest.map(decode).join('/') };
 }
 
 /** A broken escape stays as it is: a malformed path is a path nobody serves, not an error of the host. */

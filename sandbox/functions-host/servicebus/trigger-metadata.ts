@@ -36,17 +36,9 @@ export function toBatchMetadata(
   messages: ReadonlyArray<ServiceBusReceivedMessage>,
   shape: MessageShape,
 ): Record<string, RpcTypedData> {
-  const all = messages.map(toProperties);
   const metadata: Record<string, RpcTypedData> = { sys: toSystemMetadata(shape) };
-  for (const name of stringProperties) {
-    metadata[`${name}Array`] = toStrings(
-      all.map((properties) => properties[name]),
-      shape,
-    );
-  }
-  for (const name of jsonProperties) {
-    metadata[`${name}Array`] = { json: JSON.stringify(all.map((properties) => properties[name])) };
-  }
+  for (const [name, read] of stringProperties) metadata[`${name}Array`] = toStrings(messages.map(read), shape);
+  for (const [name, read] of jsonProperties) metadata[`${name}Array`] = { json: JSON.stringify(messages.map(read)) };
   return metadata;
 }
 
@@ -55,13 +47,12 @@ export function toSingleMetadata(
   message: ServiceBusReceivedMessage,
   shape: MessageShape,
 ): Record<string, RpcTypedData> {
-  const properties = toProperties(message);
   const metadata: Record<string, RpcTypedData> = { sys: toSystemMetadata(shape) };
-  for (const name of stringProperties) {
-    const value = properties[name];
+  for (const [name, read] of stringProperties) {
+    const value = read(message);
     metadata[name] = value === null ? {} : { string: value };
   }
-  for (const name of jsonProperties) metadata[name] = { json: JSON.stringify(properties[name]) };
+  for (const [name, read] of jsonProperties) metadata[name] = { json: JSON.stringify(read(message)) };
   return metadata;
 }
 
@@ -84,53 +75,41 @@ export function renderTriggerDetails(messages: ReadonlyArray<ServiceBusReceivedM
 /** Enough to find a message again; a batch may have a thousand. */
 const SHOWN_MESSAGES = 10;
 
-/** Properties that are `string[]` in .NET and cross the wire as a collection of strings. */
-const stringProperties = [
-  ...(['DeadLetterSource', 'LockToken', 'MessageId', 'ContentType', 'ReplyTo', 'To', 'Subject', 'Label'] as const),
-  ...(['CorrelationId', 'SessionId', 'ReplyToSessionId', 'PartitionKey', 'TransactionPartitionKey'] as const),
-] as const;
+type Read<T> = (message: ServiceBusReceivedMessage) => T;
+
+const subjectOf: Read<string | null> = ({ subject }) => subject ?? null;
+const partitionKeyOf: Read<string | null> = ({ partitionKey }) => partitionKey ?? null;
+const propertiesOf: Read<unknown> = ({ applicationProperties }) => applicationProperties ?? {};
+
+/** Properties that are `string[]` in .NET and cross the wire as a collection of strings, in the extension's order. */
+const stringProperties: ReadonlyArray<readonly [name: string, read: Read<string | null>]> = [
+  ['DeadLetterSource', ({ deadLetterSource }) => deadLetterSource ?? null],
+  ['LockToken', ({ lockToken }) => lockToken ?? null],
+  ['MessageId', ({ messageId }) => toIdText(messageId)],
+  ['ContentType', ({ contentType }) => contentType ?? null],
+  ['ReplyTo', ({ replyTo }) => replyTo ?? null],
+  ['To', ({ to }) => to ?? null],
+  ['Subject', subjectOf],
+  ['Label', subjectOf],
+  ['CorrelationId', ({ correlationId }) => toIdText(correlationId)],
+  ['SessionId', ({ sessionId }) => sessionId ?? null],
+  ['ReplyToSessionId', ({ replyToSessionId }) => replyToSessionId ?? null],
+  ['PartitionKey', partitionKeyOf],
+  // The extension fills in the partition key here.
+  ['TransactionPartitionKey', partitionKeyOf],
+];
 
 /** Properties that cross the wire as JSON. */
-const jsonProperties = [
-  ...(['DeliveryCount', 'ExpiresAtUtc', 'ExpiresAt', 'EnqueuedTimeUtc', 'EnqueuedTime', 'SequenceNumber'] as const),
-  ...(['ApplicationProperties', 'UserProperties'] as const),
-] as const;
-
-type Properties = Readonly<
-  Record<(typeof stringProperties)[number], string | null> & Record<(typeof jsonProperties)[number], unknown>
->;
-
-function toProperties(message: ServiceBusReceivedMessage): Properties {
-  const expires = message.expiresAtUtc ?? null;
-  const enqueued = message.enqueuedTimeUtc ?? null;
-  const partitionKey = message.partitionKey ?? null;
-  const subject = message.subject ?? null;
-  const properties = message.applicationProperties ?? {};
-  return {
-    DeliveryCount: toDeliveryCount(message),
-    DeadLetterSource: message.deadLetterSource ?? null,
-    LockToken: message.lockToken ?? null,
-    ExpiresAtUtc: toDotNetDateTime(expires, ''),
-    ExpiresAt: toDotNetDateTime(expires, '+00:00'),
-    EnqueuedTimeUtc: toDotNetDateTime(enqueued, ''),
-    EnqueuedTime: toDotNetDateTime(enqueued, '+00:00'),
-    MessageId: toIdText(message.messageId),
-    ContentType: message.contentType ?? null,
-    ReplyTo: message.replyTo ?? null,
-    SequenceNumber: Number(message.sequenceNumber ?? 0),
-    To: message.to ?? null,
-    Subject: subject,
-    Label: subject,
-    CorrelationId: toIdText(message.correlationId),
-    ApplicationProperties: properties,
-    UserProperties: properties,
-    SessionId: message.sessionId ?? null,
-    ReplyToSessionId: message.replyToSessionId ?? null,
-    PartitionKey: partitionKey,
-    // The extension fills in the partition key here.
-    TransactionPartitionKey: partitionKey,
-  };
-}
+const jsonProperties: ReadonlyArray<readonly [name: string, read: Read<unknown>]> = [
+  ['DeliveryCount', toDeliveryCount],
+  ['ExpiresAtUtc', ({ expiresAtUtc }) => toDotNetDateTime(expiresAtUtc, '')],
+  ['ExpiresAt', ({ expiresAtUtc }) => toDotNetDateTime(expiresAtUtc, '+00:00')],
+  ['EnqueuedTimeUtc', ({ enqueuedTimeUtc }) => toDotNetDateTime(enqueuedTimeUtc, '')],
+  ['EnqueuedTime', ({ enqueuedTimeUtc }) => toDotNetDateTime(enqueuedTimeUtc, '+00:00')],
+  ['SequenceNumber', ({ sequenceNumber }) => Number(sequenceNumber ?? 0)],
+  ['ApplicationProperties', propertiesOf],
+  ['UserProperties', propertiesOf],
+];
 
 /** Which delivery this is, from 1. The client hands on AMQP's count of earlier failures; .NET's counts deliveries. */
 export function toDeliveryCount(message: ServiceBusReceivedMessage): number {
@@ -143,8 +122,8 @@ function toSystemMetadata(shape: MessageShape): RpcTypedData {
 }
 
 /** .NET's JSON: a UTC time taken out of its offset loses the Z, and the fraction ends at its last digit that says something. */
-function toDotNetDateTime(time: Date | null, suffix: string): string {
-  if (time === null || Number.isNaN(time.getTime())) return `0001-01-01T00:00:00${suffix}`;
+function toDotNetDateTime(time: Date | undefined, suffix: string): string {
+  if (time === undefined || Number.isNaN(time.getTime())) return `0001-01-01T00:00:00${suffix}`;
   return `${time.toISOString().replace(/\.?0*Z$/, '')}${suffix}`;
 }
 

@@ -1,9 +1,10 @@
 import type { Clock } from '../../world/clock.ts';
-import { toRetryException, type Executor } from '../executor.ts';
+import { toRetryException, type Executor, type InvocationOrder } from '../executor.ts';
 import type { Listener } from '../listener.ts';
 import type { Log } from '../log.ts';
 import { resolveSettings, type Settings } from '../settings.ts';
 import type { RegisteredFunction } from '../worker/function-app.ts';
+import type { RpcRetryContext } from '../worker/rpc.ts';
 import { nextOccurrence, parseNcrontab, type Ncrontab } from './ncrontab.ts';
 import { toRetryPolicy, type RetryPolicy } from './retry-policy.ts';
 import type { TimerState } from './timer-state.ts';
@@ -145,33 +146,37 @@ class TimerListener {
     });
   }
 
+  /** Runs the function, with its retries, and remembers when. `dueMs`: the instant of the schedule; null off schedule. */
   async #fire(details: string | null, isPastDue: boolean, dueMs: number | null = null): Promise<void> {
-    const { clock, executor, state } = this.#host;
-    const firedMs = clock.now();
-    const status = this.#isMonitored ? this.#statusBefore() : null;
-    const retries = this.#policy?.maxRetryCount ?? 0;
-    let exception: ReturnType<typeof toRetryException> | null = null;
-    for (let attempt = 0; attempt <= retries && !this.#stopped; attempt += 1) {
-      const outcome = await executor.execute({
-        fn: this.#fn,
-        reason: `Timer fired at ${toDotNetInstant(firedMs)}`,
-        details,
-        input: { json: renderTimerInput(isPastDue, status) },
-        triggerMetadata: {},
-        retry: this.#policy === null ? null : { retryCount: attempt, maxRetryCount: retries, exception },
-      });
-      if (outcome.succeeded) break;
-      exception = toRetryException(outcome.error);
-      if (attempt < retries) await this.#wait(this.#policy?.delayMs(attempt + 1) ?? 0);
-    }
-    if (!this.#isMonitored) return;
-    const next = nextOccurrence(this.#schedule, Math.max(clock.now(), dueMs ?? 0)) ?? 0;
-    const lastMs = dueMs ?? firedMs;
-    await state.set(this.#fn.name, {
-      last: toDotNetInstant(lastMs),
-      next: toDotNetInstant(next),
-      lastUpdated: toDotNetInstant(lastMs),
+    const firedMs = this.#host.clock.now();
+    const input = { json: renderTimerInput(isPastDue, this.#isMonitored ? this.#statusBefore() : null) };
+    await this.#executeWithRetries({
+      fn: this.#fn,
+      reason: `Timer fired at ${toDotNetInstant(firedMs)}`,
+      details,
+      input,
+      triggerMetadata: {},
     });
+    if (this.#isMonitored) await this.#remember(dueMs ?? firedMs);
+  }
+
+  async #executeWithRetries(order: Omit<InvocationOrder, 'retry'>): Promise<void> {
+    const policy = this.#policy;
+    const maxRetryCount = policy?.maxRetryCount ?? 0;
+    let exception: RpcRetryContext['exception'] = null;
+    for (let retryCount = 0; retryCount <= maxRetryCount && !this.#stopped; retryCount += 1) {
+      const retry = policy === null ? null : { retryCount, maxRetryCount, exception };
+      const outcome = await this.#host.executor.execute({ ...order, retry });
+      if (outcome.succeeded || policy === null) return;
+      exception = toRetryException(outcome.error);
+      if (retryCount < maxRetryCount) await this.#wait(policy.delayMs(retryCount + 1));
+    }
+  }
+
+  async #remember(lastMs: number): Promise<void> {
+    const next = nextOccurrence(this.#schedule, Math.max(this.#host.clock.now(), lastMs)) ?? 0;
+    const last = toDotNetInstant(lastMs);
+    await this.#host.state.set(this.#fn.name, { last, next: toDotNetInstant(next), lastUpdated: last });
   }
 
   #statusBefore(): Status {

@@ -52,6 +52,9 @@ const WORKER_VERSION = '3.12.0';
 /** The host version the module claims; log hooks ask for 4.34 or later. */
 const HOST_VERSION = '4.1042.100';
 
+/** The member of Node's module loader that every `require` and every CommonJS import goes through. */
+const LOAD = '_load';
+
 const CORE_MODULE = '@azure/functions-core';
 
 /** Whose registrations are being taken now. The library keeps the module it got first, so this must be one per process. */
@@ -69,15 +72,15 @@ export function directRegistrations(registrar: Registrar | null): void {
   if (isInstalled) return;
   isInstalled = true;
   const loader = nodeModuleLoader();
-  const load = loader._load;
-  loader._load = function loadOrStandIn(request, ...rest) {
+  const load = loader[LOAD];
+  loader[LOAD] = function loadOrStandIn(request, ...rest) {
     return request === CORE_MODULE ? coreModule : load.call(this, request, ...rest);
   };
 }
 
 /** What Node's CommonJS loader is at run time, and its types do not tell. */
 interface ModuleLoader {
-  _load: (this: unknown, request: string, ...rest: ReadonlyArray<unknown>) => unknown;
+  [LOAD]: (this: unknown, request: string, ...rest: ReadonlyArray<unknown>) => unknown;
 }
 
 function nodeModuleLoader(): ModuleLoader {
@@ -87,7 +90,7 @@ function nodeModuleLoader(): ModuleLoader {
 }
 
 function isModuleLoader(value: unknown): value is ModuleLoader {
-  return typeof value === 'function' && typeof Reflect.get(value, '_load') === 'function';
+  return typeof value === 'function' && typeof Reflect.get(value, LOAD) === 'function';
 }
 
 function registrarNow(call: string): Registrar {

@@ -21,13 +21,16 @@ export async function copyApp(fixture: string, files: Readonly<Record<string, st
   return folder;
 }
 
+/** One line of JSON that a fixture logged; which members it has depends on the fixture. */
+export type Said = Readonly<Record<string, unknown>>;
+
 /** A host under test, with everything it said. */
 export interface HostUnderTest {
   readonly host: Host;
   readonly entries: ReadonlyArray<LogEntry>;
   readonly url: string;
   /** What the app itself logged as JSON, in order. */
-  said(): ReadonlyArray<Record<string, unknown>>;
+  readonly said: () => ReadonlyArray<Said>;
 }
 
 /** Starts a host for an app folder on any free port; it is closed when the test has finished. */
@@ -44,10 +47,10 @@ export async function startTestHost(appFolder: string, options: Partial<HostOpti
     ...options,
   });
   onTestFinished(() => host.close());
-  const said = (): ReadonlyArray<Record<string, unknown>> =>
+  const said = (): ReadonlyArray<Said> =>
     entries
       .filter(({ category, message }) => category.endsWith('.User') && message.startsWith('{'))
-      .map(({ message }) => JSON.parse(message) as Record<string, unknown>);
+      .map(({ message }): Said => JSON.parse(message));
   return { host, entries, url: `http://127.0.0.1:${host.port}`, said };
 }
 

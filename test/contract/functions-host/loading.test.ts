@@ -49,7 +49,7 @@ test('with --log json every line is an object', async () => {
   running.child.kill('SIGINT');
   expect(await running.ended).toBe(0);
   const lines = running.output().trim().split('\n');
-  expect(lines.map((line) => JSON.parse(line) as object)).toContainEqual(
+  expect(lines.map((line): unknown => JSON.parse(line))).toContainEqual(
     expect.objectContaining({ level: 'debug', category: 'host', message: 'Loading entry point file "dist/index.js"' }),
   );
 });
@@ -75,23 +75,21 @@ test.each(['cjs', 'esm'] as const)(
   async (format) => {
     const folder = await copyApp('web');
     const require = "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);";
+    const bundle = `bundle.${format === 'cjs' ? 'cjs' : 'mjs'}`;
     await build({
       entryPoints: [join(folder, 'main.js')],
-      ...{
-        outfile: join(folder, `bundle.${format === 'cjs' ? 'cjs' : 'mjs'}`),
-        format,
-        platform: 'node',
-        bundle: true,
-      },
-      ...{ minify: true, external: ['@azure/functions-core'], ...(format === 'esm' && { banner: { js: require } }) },
+      outfile: join(folder, bundle),
+      format,
+      platform: 'node',
+      bundle: true,
+      minify: true,
+      external: ['@azure/functions-core'],
+      banner: { js: format === 'esm' ? require : '' },
       logLevel: 'silent',
     });
-    await writeFile(
-      join(folder, 'package.json'),
-      JSON.stringify({ main: `bundle.${format === 'cjs' ? 'cjs' : 'mjs'}` }),
-    );
+    await writeFile(join(folder, 'package.json'), JSON.stringify({ main: bundle }));
     const { url } = await startTestHost(folder);
-    expect((await (await fetch(`${url}/api/hello/you`)).json()) as object).toMatchObject({ name: 'you' });
+    expect(await (await fetch(`${url}/api/hello/you`)).json()).toMatchObject({ name: 'you' });
   },
 );
 
@@ -129,10 +127,20 @@ test('hooks run in order, share their data, may replace the handler and forgive 
   expect(await (await fetch(`${url}/api/replaced`)).json()).toEqual({ wrapped: 'inner' });
   expect(await (await fetch(`${url}/api/forgivable`)).text()).toBe('forgiven');
   expect(await (await fetch(`${url}/api/history`)).json()).toEqual([
-    ...['appStart', 'before plain', 'before again', 'handler', 'after, began true, error undefined'],
-    ...['before replaced', 'before again', 'after, began true, error undefined'],
-    ...['before forgivable', 'before again', 'after, began true, error forgivable'],
-    ...['before history', 'before again', 'after, began true, error undefined'],
+    'appStart',
+    'before plain',
+    'before again',
+    'handler',
+    'after, began true, error undefined',
+    'before replaced',
+    'before again',
+    'after, began true, error undefined',
+    'before forgivable',
+    'before again',
+    'after, began true, error forgivable',
+    'before history',
+    'before again',
+    'after, began true, error undefined',
   ]);
   expect(entries).toContainEqual(expect.objectContaining({ message: 'the ******** is safe', level: 'information' }));
   expect(entries).toContainEqual(

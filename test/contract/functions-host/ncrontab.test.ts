@@ -62,10 +62,8 @@ const instant = fc.date({ min: new Date('2024-01-01'), max: new Date('2032-01-01
 /** The same rule said in another way: does the schedule name this second? */
 function names(schedule: string, ms: number): boolean {
   const date = new Date(ms);
-  const values = [
-    ...[date.getUTCSeconds(), date.getUTCMinutes(), date.getUTCHours()],
-    ...[date.getUTCDate(), date.getUTCMonth() + 1, date.getUTCDay()],
-  ];
+  const time = [date.getUTCSeconds(), date.getUTCMinutes(), date.getUTCHours()];
+  const values = [...time, date.getUTCDate(), date.getUTCMonth() + 1, date.getUTCDay()];
   const mosts = [59, 59, 23, 31, 12, 6];
   const leasts = [0, 0, 0, 1, 1, 0];
   return schedule
