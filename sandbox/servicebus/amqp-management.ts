@@ -95,7 +95,7 @@ function cancelScheduled({ queue, now, body }: ManagementRequest): ManagementRep
 function peek({ queue, now, sub, body }: ManagementRequest): ManagementReply {
   const from = parseLong(body['from-sequence-number'], 'from-sequence-number');
   const count = Math.min(MAX_PEEK, parseLong(body['message-count'], 'message-count'));
-  const messages = queue.peek(now, sub, from, count, parseSessionId(body));
+  const messages = queue.peek(now, { sub, from, count, sessionId: parseSessionId(body) });
   if (messages.length === 0) return { status: 204, body: {} };
   const place = { sub, queue: queue.settings.name, lockedUntil: null };
   return { status: 200, body: { messages: messages.map((message) => ({ message: toWire(message, place) })) } };

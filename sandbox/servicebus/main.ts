@@ -41,7 +41,7 @@ async function main(): Promise<void> {
     clock: systemClock,
     faults,
     log: (line) => {
-      console.error(`servicebus: ${line}`);
+      process.stderr.write(`servicebus: ${line}\n`);
     },
   });
   const adminPort = values['admin-port'];
@@ -54,7 +54,7 @@ async function main(): Promise<void> {
   };
   process.once('SIGTERM', stop);
   process.once('SIGINT', stop);
-  console.log(`Service Bus is ready: ${broker.connectionString}${page}`);
+  process.stdout.write(`Service Bus is ready: ${broker.connectionString}${page}\n`);
 }
 
 function parseInteger(option: string, text: string, max: number): number {
@@ -64,12 +64,17 @@ function parseInteger(option: string, text: string, max: number): number {
 }
 
 function fail(cause: unknown): never {
-  const { code, port } = cause as { readonly code?: string; readonly port?: number };
-  const isUsage = code?.startsWith('ERR_PARSE_ARGS') === true;
-  const message = cause instanceof Error ? cause.message : String(cause);
-  if (code === 'EADDRINUSE') console.error(`Port ${port} is taken by another process; choose another with --port.`);
-  else console.error(isUsage ? `${message}\n${USAGE}` : message);
+  process.stderr.write(`${explain(cause)}\n`);
   process.exit(1);
+}
+
+function explain(cause: unknown): string {
+  if (!(cause instanceof Error)) return String(cause);
+  const code = 'code' in cause ? String(cause.code) : '';
+  if (code === 'EADDRINUSE' && 'port' in cause) {
+    return `Port ${String(cause.port)} is taken by another process; choose another with --port or --admin-port.`;
+  }
+  return code.startsWith('ERR_PARSE_ARGS') ? `${cause.message}\n${USAGE}` : cause.message;
 }
 
 main().catch(fail);

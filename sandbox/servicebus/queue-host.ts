@@ -70,7 +70,7 @@ export class QueueHost {
     let hasTaken = true;
     while (hasTaken) {
       hasTaken = false;
-      for (const consumer of [...this.#consumers]) {
+      for (const consumer of Array.from(this.#consumers)) {
         if (!consumer.takeOne(now)) continue;
         hasTaken = true;
         // Who took a message goes to the end of the row, so that the next one goes to another.

@@ -29,6 +29,14 @@ export interface ReceiveRequest {
   readonly mode: 'peekLock' | 'receiveAndDelete';
 }
 
+/** Where a look without taking starts: a sequence number, how many, and in which session (null: in all). */
+export interface PeekRequest {
+  readonly sub: SubQueue;
+  readonly from: number;
+  readonly count: number;
+  readonly sessionId: string | null;
+}
+
 /** Counts of a queue's messages; locked ones are counted apart from the active ones that are free. */
 export interface QueueStats {
   readonly active: number;
@@ -177,13 +185,7 @@ export class Queue {
   }
 
   /** Messages from a sequence number on, locked, deferred and scheduled ones included; takes and locks nothing. */
-  peek(
-    now: number,
-    sub: SubQueue,
-    from: number,
-    count: number,
-    sessionId: string | null,
-  ): ReadonlyArray<StoredMessage> {
+  peek(now: number, { sub, from, count, sessionId }: PeekRequest): ReadonlyArray<StoredMessage> {
     this.advance(now);
     return [...this.#store.all(sub)]
       .filter((message) => message.sequence >= from && (sessionId === null || message.sessionId === sessionId))

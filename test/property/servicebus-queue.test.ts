@@ -1,6 +1,6 @@
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { Change } from '../../sandbox/servicebus/message.ts';
+import type { Change, StoredMessage } from '../../sandbox/servicebus/message.ts';
 import { type Delivered, Queue, type ReceiveRequest } from '../../sandbox/servicebus/queue.ts';
 import type { QueueSettings } from '../../shared/contract/queues.ts';
 
@@ -17,15 +17,15 @@ type Step =
   | { readonly kind: 'wait'; readonly ms: number }
   | { readonly kind: 'restart' };
 
-const session = fc.constantFrom('a', 'b', 'c');
-const pick = fc.nat(20);
-const step: fc.Arbitrary<Step> = fc.oneof(
+const anySession = fc.constantFrom('a', 'b', 'c');
+const anyPick = fc.nat(20);
+const anyStep: fc.Arbitrary<Step> = fc.oneof(
   {
     weight: 6,
     arbitrary: fc.record({
       kind: fc.constant('send' as const),
       id: fc.nat(30),
-      session,
+      session: anySession,
       delayMs: fc.constantFrom(0, 0, 0, 50, 150),
     }),
   },
@@ -33,17 +33,17 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     weight: 8,
     arbitrary: fc.record({
       kind: fc.constantFrom('receive', 'receive', 'accept', 'releaseSession', 'renewSession'),
-      session,
+      session: anySession,
     }),
   },
   {
     weight: 6,
     arbitrary: fc.record({
       kind: fc.constantFrom('complete', 'abandon', 'release', 'defer', 'deadLetter', 'renew'),
-      pick,
+      pick: anyPick,
     }),
   },
-  { weight: 2, arbitrary: fc.record({ kind: fc.constantFrom('receiveDeferred', 'cancel'), pick }) },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constantFrom('receiveDeferred', 'cancel'), pick: anyPick }) },
   { weight: 3, arbitrary: fc.record({ kind: fc.constant('wait' as const), ms: fc.constantFrom(1, 40, 100, 600) }) },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('restart' as const) }) },
 );
@@ -120,7 +120,12 @@ class Bench {
       case 'cancel':
         this.cancel(step.pick);
         break;
-      default:
+      case 'complete':
+      case 'abandon':
+      case 'release':
+      case 'defer':
+      case 'deadLetter':
+      case 'renew':
         this.settle(step.kind, step.pick);
     }
     this.journal.push(...this.queue.takeChanges());
@@ -154,7 +159,7 @@ class Bench {
     );
     expect(delivered === null, 'a receiver gets nothing exactly when nothing waits').toBe(waiting.length === 0);
     if (delivered === null) return;
-    const ready = this.queue.peek(this.now, 'main', 0, 1_000, request.session?.sessionId ?? null);
+    const ready = this.peek(request.session?.sessionId ?? null);
     const earlier = ready.filter((message) => message.sequence < delivered.message.sequence);
     for (const { enqueuedSequence } of earlier) {
       expect(this.known.get(enqueuedSequence)?.place, 'what comes earlier is not free').not.toBe('queued');
@@ -219,9 +224,9 @@ class Bench {
   }
 
   receiveDeferred(pick: number): void {
-    const deferred = this.queue
-      .peek(this.now, 'main', 0, 1_000, null)
-      .filter(({ enqueuedSequence }) => this.known.get(enqueuedSequence)?.place === 'deferred');
+    const deferred = this.peek(null).filter(
+      ({ enqueuedSequence }) => this.known.get(enqueuedSequence)?.place === 'deferred',
+    );
     const message = deferred[pick % Math.max(1, deferred.length)];
     const request = message === undefined ? null : this.requestFor(message.sessionId ?? '');
     if (message === undefined || request === null) return;
@@ -229,6 +234,10 @@ class Bench {
     if (delivered === undefined) throw new Error('a deferred message can be received by its number');
     this.hold(delivered, 'deferredLocked');
     expect(this.queue.receiveDeferred(this.now, request, [message.sequence])).toBeNull();
+  }
+
+  peek(sessionId: string | null): ReadonlyArray<StoredMessage> {
+    return this.queue.peek(this.now, { sub: 'main', from: 0, count: 1_000, sessionId });
   }
 
   cancel(pick: number): void {
@@ -319,7 +328,7 @@ describe.each([
 ])('$name', ({ requiresSession }) => {
   test('loses no message, hands none out twice while it is locked, keeps the order and counts deliveries, through any restarts', () => {
     fc.assert(
-      fc.property(fc.array(step, { minLength: 10, maxLength: 120 }), (steps) => {
+      fc.property(fc.array(anyStep, { minLength: 10, maxLength: 120 }), (steps) => {
         const bench = new Bench(requiresSession);
         for (const one of steps) {
           bench.run(one);
