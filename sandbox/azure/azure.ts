@@ -4,13 +4,13 @@ import { Cloud, groupAndName } from './cloud.ts';
 import { EventGrid, type Delivery } from './event-grid.ts';
 import type { GridEvent } from './event-grid-events.ts';
 import { EventLog } from './event-log.ts';
-import { evictVm } from './eviction.ts';
+import { crashVm, evictVm, scheduleMaintenance, type MaintenanceType } from './eviction.ts';
 import { FaultPlan, type OrderedFault } from './faults.ts';
 import { ImageShelf } from './images.ts';
 import type { Counters } from './ledger.ts';
 import type { AzureOptions, EventSubscription, FaultRates, Quota } from './options.ts';
 import { publishEvents } from './publish-events.ts';
-import type { AzureEvent, VmView } from './resources.ts';
+import type { AzureEvent, Vm, VmView } from './resources.ts';
 import type { Restriction } from './restrictions.ts';
 import { adminRoutes } from './routes/admin.ts';
 import { catalogRoutes } from './routes/catalog.ts';
@@ -38,6 +38,10 @@ export interface Azure {
   deliveries(): ReadonlyArray<Delivery>;
   /** Evicts a spot VM of the node resource group after a notice. Throws for a name that is no spot VM. */
   evict(name: string, options: { readonly noticeSeconds: number }): void;
+  /** Announces maintenance of a VM. Throws for an unknown name. */
+  schedule(name: string, type: MaintenanceType, options: { readonly noticeSeconds: number }): void;
+  /** Lets the host of a VM crash: the machine is gone, ARM still shows the VM. Throws for an unknown name. */
+  crash(name: string): void;
   /** Lets every new VM of a zone fail with `ZonalAllocationFailed`. */
   failZone(zone: string): void;
   /** Lets new VMs fail for lack of capacity. */
@@ -52,6 +56,8 @@ export interface Azure {
   orderFault(fault: OrderedFault): void;
   /** Micro-USD per hour, in the retail feed from now on. Throws for an unknown size. */
   setPrice(size: string, capacityType: 'spot' | 'on-demand', microUsdPerHour: number): void;
+  /** Renames the load balancer's backend pools: references to others are refused from now on. */
+  setBackendPools(names: ReadonlyArray<string>): void;
   /** Adds a version (`202611.20.0`) to every node image. */
   publishImage(version: string): void;
   /** Adds a webhook after its handshake. Throws when the handshake fails. */
@@ -119,9 +125,13 @@ function faceOf({ cloud, faults, prices, images, grid }: Parts, server: ArmServe
     quota: () => cloud.quota,
     deliveries: () => grid.deliveries(),
     evict: (name, { noticeSeconds }) => {
-      const vm = cloud.vms.get(groupAndName(cloud.options.resourceGroup, name));
-      if (vm === undefined) throw new Error(`There is no VM '${name}' to evict.`);
-      evictVm(cloud, vm, noticeSeconds);
+      evictVm(cloud, nodeOf(cloud, name), noticeSeconds);
+    },
+    schedule: (name, type, { noticeSeconds }) => {
+      scheduleMaintenance(cloud, nodeOf(cloud, name), type, noticeSeconds);
+    },
+    crash: (name) => {
+      crashVm(cloud, nodeOf(cloud, name));
     },
     failZone: (zone) => {
       cloud.capacity.failZone(zone);
@@ -150,6 +160,9 @@ function faceOf({ cloud, faults, prices, images, grid }: Parts, server: ArmServe
     setPrice: (size, capacityType, microUsdPerHour) => {
       prices.set(size, capacityType, microUsdPerHour);
     },
+    setBackendPools: (names) => {
+      cloud.backendPools = names;
+    },
     publishImage: (version) => {
       images.publish(version);
     },
@@ -159,4 +172,10 @@ function faceOf({ cloud, faults, prices, images, grid }: Parts, server: ArmServe
     },
     close: () => server.close(),
   };
+}
+
+function nodeOf(cloud: Cloud, name: string): Vm {
+  const vm = cloud.vms.get(groupAndName(cloud.options.resourceGroup, name));
+  if (vm === undefined) throw new Error(`There is no VM '${name}' in ${cloud.options.resourceGroup}.`);
+  return vm;
 }

@@ -29,6 +29,8 @@ export class Cloud {
   /** May be replaced while the double runs. */
   quota: Quota;
   faults: FaultRates;
+  /** Names of the load balancer's backend pools. */
+  backendPools: ReadonlyArray<string> = ['aksOutboundBackendPool', 'kubernetes'];
   readonly #listeners = new Set<(event: AzureEvent) => void>();
   readonly #draws = new Map<string, Rng>();
   #addresses = 0;

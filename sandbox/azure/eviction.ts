@@ -3,7 +3,7 @@ import type { Cloud } from './cloud.ts';
 import { drawGuid } from './guid.ts';
 import { removeVm } from './machines.ts';
 import { recordVm } from './render-vm.ts';
-import type { Vm } from './resources.ts';
+import type { AzureEvent, Vm } from './resources.ts';
 
 /**
  * Evicts a spot VM as Azure does: a notice, then the VM is deleted or deallocated as its policy says. A second eviction
@@ -42,6 +42,27 @@ export function evictVm(
     cloud.emit({ kind: 'vm-gone', name: vm.name, id: vm.id, reason: 'evicted' });
   });
   return vm.notice;
+}
+
+/** The kinds of scheduled events that are no preemption. */
+export type MaintenanceType = Extract<AzureEvent, { kind: 'vm-scheduled-event' }>['eventType'];
+
+/** Announces maintenance of a VM. The double tells of it and does no more: what the guest does is the world's part. */
+export function scheduleMaintenance(cloud: Cloud, vm: Vm, eventType: MaintenanceType, noticeSeconds: number): void {
+  cloud.emit({
+    kind: 'vm-scheduled-event',
+    vm: cloud.view(vm),
+    eventId: drawGuid(cloud.rng('scheduled-events')).toUpperCase(),
+    eventType,
+    notBefore: cloud.clock.now() + noticeSeconds * 1_000,
+  });
+}
+
+/** Lets the host of a VM crash for good: the VM stays in ARM, stopped, until somebody deletes it. */
+export function crashVm(cloud: Cloud, vm: Vm): void {
+  vm.powerState = 'stopped';
+  recordVm(cloud, vm);
+  cloud.emit({ kind: 'vm-gone', name: vm.name, id: vm.id, reason: 'failed' });
 }
 
 function isGone(cloud: Cloud, vm: Vm): boolean {

@@ -2,12 +2,9 @@ import type { Cloud } from './cloud.ts';
 import type { JsonObject } from './json.ts';
 
 /**
- * What AKS puts into a node resource group beside nodes: the load balancer, the VNet, the security group. They are made
- * up from the options each time they are read; only the backend pools can change while the double runs.
+ * The ids of what AKS puts into a node resource group beside nodes. All of it is made up from the options each time it is
+ * read; only the backend pools can change while the double runs.
  */
-const POOLS = ['aksOutboundBackendPool', 'kubernetes'] as const;
-
-/** The ids of the node subnet and its neighbours. */
 export function networkIds(cloud: Cloud): {
   readonly vnet: string;
   readonly subnet: string;
@@ -27,7 +24,7 @@ export function networkIds(cloud: Cloud): {
       `aks-agentpool-${clusterId}-nsg`,
     ),
     loadBalancer,
-    backendPools: POOLS.map((pool) => `${loadBalancer}/backendAddressPools/${pool}`),
+    backendPools: cloud.backendPools.map((pool) => `${loadBalancer}/backendAddressPools/${pool}`),
   };
 }
 
@@ -99,7 +96,7 @@ export function renderLoadBalancer(cloud: Cloud): JsonObject {
       resourceGuid: `00000000-0000-4000-8000-1111${cloud.options.clusterId}`,
       frontendIPConfigurations: [],
       backendAddressPools: backendPools.map((id, index) => ({
-        name: POOLS[index] ?? '',
+        name: cloud.backendPools[index] ?? '',
         id,
         etag: 'W/"1"',
         type: 'Microsoft.Network/loadBalancers/backendAddressPools',

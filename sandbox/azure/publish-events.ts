@@ -1,5 +1,13 @@
 import type { Cloud } from './cloud.ts';
-import { availabilityStatusChanged, scheduledEventEmitted, virtualMachinePreempted } from './event-grid-events.ts';
+import {
+  availabilityStatusChanged,
+  resourceAnnotated,
+  scheduledEventEmitted,
+  virtualMachinePreempted,
+  type EventTarget,
+  type GridEvent,
+  type ScheduledEventType,
+} from './event-grid-events.ts';
 import type { EventGrid } from './event-grid.ts';
 import { drawGuid } from './guid.ts';
 import { valueAt } from './json.ts';
@@ -8,39 +16,60 @@ const OPT_IN =
   'properties.scheduledEventsPolicy.scheduledEventsAdditionalPublishingTargets.eventGridAndResourceGraph.enable';
 
 /**
- * Tells Event Grid what happens to VMs: the notice of an eviction for those that opted into scheduled events, then,
- * after the eviction, that the VM was preempted and is unavailable. The answer ends it.
+ * Tells Event Grid what happens to VMs: scheduled events of those that opted into them, and, once an eviction or a crash
+ * has happened, what Resource Health knows of it. The answer ends it.
  */
 export function publishEvents(cloud: Cloud, grid: EventGrid): () => void {
-  const { subscriptionId, scheduledEventDelayMs, healthEventDelayMs } = cloud.options;
   return cloud.on((event) => {
-    if (event.kind === 'vm-preempt-notice') {
-      const vm = [...cloud.vms.values()].find(({ id }) => id === event.vm.id);
-      if (vm === undefined || valueAt(vm.body, OPT_IN) !== true) return;
-      const { eventId, notBefore } = event;
-      const target = { subscriptionId, vmId: vm.id, vmName: vm.name, eventId, at: cloud.clock.now() };
-      cloud.clock.after(scheduledEventDelayMs, () => {
-        grid.publish(
-          scheduledEventEmitted(target, {
-            type: 'Preempt',
-            status: 'Scheduled',
-            notBefore,
-            durationSeconds: -1,
-            source: 'Platform',
-          }),
-        );
-      });
-    }
-    if (event.kind === 'vm-gone' && event.reason === 'evicted') {
-      const at = cloud.clock.now();
-      const target = (): Parameters<typeof virtualMachinePreempted>[0] => {
-        const eventId = drawGuid(cloud.rng('health-events'));
-        return { subscriptionId, vmId: event.id, vmName: event.name, eventId, at };
-      };
-      cloud.clock.after(healthEventDelayMs, () => {
-        grid.publish(virtualMachinePreempted(target()));
-        grid.publish(availabilityStatusChanged(target(), { from: 'Available', to: 'Unavailable' }));
-      });
-    }
+    if (event.kind === 'vm-preempt-notice') publishScheduled(cloud, grid, { ...event, eventType: 'Preempt' });
+    if (event.kind === 'vm-scheduled-event') publishScheduled(cloud, grid, event);
+    if (event.kind === 'vm-gone' && event.reason !== 'deleted') publishHealth(cloud, grid, event);
+  });
+}
+
+function publishScheduled(
+  cloud: Cloud,
+  grid: EventGrid,
+  {
+    vm: { id, name },
+    eventId,
+    eventType,
+    notBefore,
+  }: {
+    readonly vm: { readonly id: string; readonly name: string };
+    readonly eventId: string;
+    readonly eventType: ScheduledEventType;
+    readonly notBefore: number;
+  },
+): void {
+  const vm = [...cloud.vms.values()].find((other) => other.id === id);
+  if (vm === undefined || valueAt(vm.body, OPT_IN) !== true) return;
+  const { subscriptionId, scheduledEventDelayMs } = cloud.options;
+  const target = { subscriptionId, vmId: id, vmName: name, eventId, at: cloud.clock.now() };
+  const event = { type: eventType, status: 'Scheduled', notBefore, durationSeconds: -1, source: 'Platform' } as const;
+  cloud.clock.after(scheduledEventDelayMs, () => {
+    grid.publish(scheduledEventEmitted(target, event));
+  });
+}
+
+function publishHealth(cloud: Cloud, grid: EventGrid, gone: { id: string; name: string; reason: string }): void {
+  const { subscriptionId, healthEventDelayMs } = cloud.options;
+  const at = cloud.clock.now();
+  const target = (): EventTarget => {
+    const eventId = drawGuid(cloud.rng('health-events'));
+    return { subscriptionId, vmId: gone.id, vmName: gone.name, eventId, at };
+  };
+  cloud.clock.after(healthEventDelayMs, () => {
+    grid.publish(gone.reason === 'evicted' ? virtualMachinePreempted(target()) : hostCrashed(target()));
+    grid.publish(availabilityStatusChanged(target(), { from: 'Available', to: 'Unavailable' }));
+  });
+}
+
+function hostCrashed(target: EventTarget): GridEvent {
+  return resourceAnnotated(target, {
+    name: 'VirtualMachineHostCrashed',
+    context: 'Platform Initiated',
+    category: 'Unplanned',
+    summary: 'The host of this virtual machine crashed.',
   });
 }

@@ -55,7 +55,7 @@ export interface Vm {
   body: JsonObject;
   etag: string;
   provisioningState: 'Creating' | 'Updating' | 'Succeeded' | 'Failed' | 'Deleting';
-  powerState: 'starting' | 'running' | 'deallocating' | 'deallocated' | 'unknown';
+  powerState: 'starting' | 'running' | 'stopped' | 'deallocated' | 'unknown';
   failure: ArmErrorBody | null;
   /** The operation under way: creation or deletion. */
   operation: string | null;
@@ -96,6 +96,16 @@ export type AzureEvent =
       readonly notBefore: number;
     }
   | {
+      /** A scheduled event other than a preemption, as IMDS would announce it inside the VM. */
+      readonly kind: 'vm-scheduled-event';
+      readonly vm: VmView;
+      readonly eventId: string;
+      readonly eventType: 'Freeze' | 'Reboot' | 'Redeploy' | 'Terminate';
+      /** Milliseconds since the Unix epoch. */
+      readonly notBefore: number;
+    }
+  | {
+      /** The machine is no more. `failed`: its host crashed, and ARM still shows the VM. */
       readonly kind: 'vm-gone';
       readonly name: string;
       readonly id: string;

@@ -2,8 +2,9 @@ import { ArmError, invalidParameter } from '../arm-error.ts';
 import type { Azure } from '../azure.ts';
 import type { CapacityError } from '../capacity.ts';
 import type { EventLog } from '../event-log.ts';
+import type { MaintenanceType } from '../eviction.ts';
 import type { OrderedFault } from '../faults.ts';
-import { isObject, objectAt, textAt, valueAt, type JsonObject } from '../json.ts';
+import { isObject, listAt, objectAt, textAt, valueAt, type JsonObject } from '../json.ts';
 import { noFaults } from '../options.ts';
 import { ok, type ArmRequest, type ArmResponse, type Route } from '../router.ts';
 
@@ -14,6 +15,8 @@ const CAPACITY_ERRORS: ReadonlyArray<CapacityError> = [
   'OverconstrainedZonalAllocationRequest',
   'OverconstrainedAllocationRequest',
 ];
+
+const MAINTENANCE: ReadonlyArray<MaintenanceType> = ['Freeze', 'Reboot', 'Redeploy', 'Terminate'];
 
 const done: ArmResponse = { status: 204, headers: {}, body: null };
 
@@ -55,6 +58,17 @@ function steeringRoutes(azure: () => Azure): ReadonlyArray<Route> {
   return [
     post('evict', (body) => {
       azure().evict(text(body, 'name'), { noticeSeconds: numberOr(body, 'noticeSeconds', 30) });
+    }),
+    post('schedule', (body) => {
+      const type = MAINTENANCE.find((known) => known === textAt(body, 'type'));
+      if (type === undefined) throw invalidParameter('type', `Choose one of ${MAINTENANCE.join(', ')}.`);
+      azure().schedule(text(body, 'name'), type, { noticeSeconds: numberOr(body, 'noticeSeconds', 600) });
+    }),
+    post('crash', (body) => {
+      azure().crash(text(body, 'name'));
+    }),
+    post('backend-pools', (body) => {
+      azure().setBackendPools(listAt(body, 'names').map(String));
     }),
     post('fail-zone', (body) => {
       azure().failZone(text(body, 'zone'));

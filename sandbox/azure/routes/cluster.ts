@@ -16,6 +16,19 @@ export function clusterRoutes(cloud: Cloud): ReadonlyArray<Route> {
   return [
     {
       method: 'GET',
+      pattern: '/subscriptions/{subscription}/resourceGroups/{group}',
+      answer: (_request, { group = '' }) =>
+        ok({
+          id: `/subscriptions/${cloud.options.subscriptionId}/resourceGroups/${group}`,
+          name: group,
+          type: 'Microsoft.Resources/resourceGroups',
+          location: cloud.options.region,
+          tags: {},
+          properties: { provisioningState: 'Succeeded' },
+        }),
+    },
+    {
+      method: 'GET',
       pattern: base,
       answer: (_request, { group = '', name = '' }) => {
         refuseOther(group, name);

@@ -3,7 +3,7 @@ import { afterEach, expect, test, vi } from 'vitest';
 import { listAt, textAt } from '../../../sandbox/azure/json.ts';
 import type { AzureEvent } from '../../../sandbox/azure/resources.ts';
 import { nicBody, vmBody } from './bodies.ts';
-import { group, promptly, startWithClients } from './clients.ts';
+import { group, patient, promptly, startWithClients } from './clients.ts';
 
 type Running = Awaited<ReturnType<typeof startWithClients>>;
 
@@ -85,7 +85,7 @@ test('an evicted spot VM has its notice first, then it is gone with all that was
   running.azure.evict('aks-spot', { noticeSeconds: 0.05 });
   await vi.waitFor(() => {
     expect(events.map(({ kind }) => kind)).toEqual(['vm-allocated', 'vm-running', 'vm-preempt-notice', 'vm-gone']);
-  });
+  }, patient);
   const notice = events[2];
   expect(notice?.kind === 'vm-preempt-notice' && notice.notBefore - before).toBeGreaterThanOrEqual(50);
   expect(events[3]).toMatchObject({ name: 'aks-spot', reason: 'evicted' });
@@ -100,7 +100,7 @@ test('a spot VM with the policy Deallocate stays, deallocated', async () => {
   await vi.waitFor(async () => {
     const view = await running.compute.virtualMachines.instanceView(group, 'aks-kept');
     expect(view.statuses?.map(({ code }) => code)).toContain('PowerState/deallocated');
-  });
+  }, patient);
 });
 
 test('a regular VM is not evicted', async () => {
@@ -118,7 +118,7 @@ test.for(['EventGrid', 'CloudEvents'] as const)('a preemption reaches a webhook 
   running.azure.evict('aks-watched', { noticeSeconds: 0.02 });
   await vi.waitFor(() => {
     expect(hook.bodies).toHaveLength(3);
-  });
+  }, patient);
   const text = JSON.stringify(hook.bodies.map(({ json }) => json));
   expect(text).toContain('"annotationName":"VirtualMachinePreempted"');
   expect(text).toContain('"EventType":"Preempt"');
@@ -137,7 +137,7 @@ test('a VM that did not opt in has no scheduled event', async () => {
   running.azure.evict('aks-quiet', { noticeSeconds: 0.02 });
   await vi.waitFor(() => {
     expect(hook.bodies).toHaveLength(2);
-  });
+  }, patient);
   expect(JSON.stringify(hook.bodies.map(({ json }) => json))).not.toContain('ScheduledEventEmitted');
 });
 
@@ -166,5 +166,39 @@ test('an endpoint that forbids is not asked again, one that fails is', async () 
       'pending',
       'pending',
     ]);
-  });
+  }, patient);
+});
+
+test('maintenance is announced to the world, and to Event Grid for VMs that opted in', async () => {
+  const running = await start({ scheduledEventDelayMs: 0 });
+  const hook = await webhook(true);
+  const events: Array<AzureEvent> = [];
+  running.azure.on((event) => events.push(event));
+  await running.azure.subscribe({ name: 'interrupt', url: hook.url, schema: 'CloudEvents' });
+  await launchSpot(running, 'aks-mended', { spot: false, scheduledEvents: true });
+  running.azure.schedule('aks-mended', 'Redeploy', { noticeSeconds: 600 });
+  expect(events.at(-1)).toMatchObject({ kind: 'vm-scheduled-event', eventType: 'Redeploy' });
+  await vi.waitFor(() => {
+    expect(hook.bodies[0]?.json).toMatchObject({
+      specversion: '1.0',
+      data: {
+        resourceInfo: { properties: { EventType: 'Redeploy', EventStatus: 'Scheduled', Resources: ['aks-mended'] } },
+      },
+    });
+  }, patient);
+});
+
+test('a crashed host leaves the VM in ARM, stopped and unavailable', async () => {
+  const running = await start({ healthEventDelayMs: 0 });
+  const hook = await webhook(true);
+  await running.azure.subscribe({ name: 'interrupt', url: hook.url, schema: 'EventGrid' });
+  await launchSpot(running, 'aks-crashed', { spot: false });
+  running.azure.crash('aks-crashed');
+  const view = await running.compute.virtualMachines.instanceView(group, 'aks-crashed');
+  expect(view.statuses?.map(({ code }) => code)).toContain('PowerState/stopped');
+  await vi.waitFor(() => {
+    expect(hook.bodies.map(({ json }) => textAt(listAt(json, '')[0], 'eventType'))).toEqual(
+      expect.arrayContaining(['Microsoft.ResourceNotifications.HealthResources.AvailabilityStatusChanged']),
+    );
+  }, patient);
 });

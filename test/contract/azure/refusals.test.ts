@@ -1,7 +1,9 @@
+import * as fc from 'fast-check';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { Exhaustion } from '../../../sandbox/azure/capacity.ts';
+import { objectAt, type JsonObject } from '../../../sandbox/azure/json.ts';
 import { azureDefaults, noFaults } from '../../../sandbox/azure/options.ts';
-import { nicBody, vmBody } from './bodies.ts';
+import { nicBody, nicId, poolId, subnetId, theDouble, vmBody } from './bodies.ts';
 import { group, promptly, startWithClients, subscriptionId } from './clients.ts';
 
 let running: Awaited<ReturnType<typeof startWithClients>>;
@@ -164,4 +166,80 @@ test.for([
   });
   expect(answer.status).toBe(status);
   expect(await answer.json()).toMatchObject({ error: { code, message: expect.any(String), details: [] } });
+});
+
+test('a backend pool that has gone is named, and the one that took its place is accepted', async () => {
+  running.azure.setBackendPools(['kubernetes-2']);
+  const { networkInterfaces } = running.network;
+  const refused = networkInterfaces.createOrUpdate(group, 'aks-pool', nicBody('aks-pool'), promptly);
+  await expect(refused).rejects.toMatchObject({ code: 'InvalidResourceReference' });
+  const moved = nicBody('aks-pool', { ...theDouble, poolIds: [`${poolId}-2`] });
+  await networkInterfaces.createOrUpdate(group, 'aks-pool', moved, promptly);
+});
+
+/** Both a VM and a network interface to the double: all that either needs. */
+const plausible: JsonObject = {
+  location: 'westeurope',
+  zones: ['1'],
+  tags: {},
+  properties: {
+    ipConfigurations: [{ name: 'x', properties: { subnet: { id: subnetId } } }],
+    hardwareProfile: { vmSize: 'Standard_D2s_v5' },
+    storageProfile: { imageReference: { id: 'image' }, osDisk: { name: 'x', deleteOption: 'Delete' } },
+    osProfile: { adminUsername: 'azureuser', customData: 'eA==' },
+    networkProfile: { networkInterfaces: [{ id: nicId('x'), properties: { deleteOption: 'Delete' } }] },
+  },
+};
+
+const paintable = [
+  'tags',
+  'zones',
+  'properties.ipConfigurations',
+  'properties.networkProfile.networkInterfaces',
+  'properties.networkProfile.networkInterfaceConfigurations',
+  'properties.storageProfile.osDisk',
+  'properties.osProfile',
+  'properties.hardwareProfile',
+  'properties.priority',
+  'identity',
+] as const;
+
+/** The value with another one at a dotted path. */
+function replaced(value: JsonObject, path: string, other: unknown): JsonObject {
+  const [key = '', ...rest] = path.split('.');
+  const inner = rest.length === 0 ? other : replaced(objectAt(value, key), rest.join('.'), other);
+  return { ...value, [key]: inner };
+}
+
+test('whatever a client sends, it gets an answer in the form of ARM', async () => {
+  const prefix = `/subscriptions/${subscriptionId}/resourceGroups/${group}/providers`;
+  const paths = [
+    `${prefix}/Microsoft.Compute/virtualMachines/x`,
+    `${prefix}/Microsoft.Network/networkInterfaces/x`,
+    `${prefix}/Microsoft.Compute/virtualMachines/x/extensions/y`,
+    '/providers/Microsoft.ResourceGraph/resources',
+    '/%E0%A4%A/x',
+  ];
+  const bodies = fc.oneof(
+    fc.dictionary(fc.constantFrom('location', 'properties', 'tags', 'query', 'options'), fc.jsonValue()),
+    fc.tuple(fc.constantFrom(...paintable), fc.jsonValue()).map(([path, value]) => replaced(plausible, path, value)),
+  );
+  await fc.assert(
+    fc.asyncProperty(
+      fc.constantFrom('PUT', 'PATCH', 'POST', 'DELETE'),
+      fc.constantFrom(...paths),
+      bodies,
+      async (method, path, body) => {
+        const answer = await fetch(`${running.azure.endpoint}${path}?api-version=1`, {
+          method,
+          headers: { authorization: 'Bearer x' },
+          body: JSON.stringify(body),
+        });
+        const text = await answer.text();
+        expect(answer.status).toBeLessThan(500);
+        if (answer.status >= 400) expect(JSON.parse(text)).toHaveProperty('error.code');
+      },
+    ),
+    { numRuns: 300 },
+  );
 });
