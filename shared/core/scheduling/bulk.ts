@@ -44,11 +44,10 @@ function packTier(
 ): ReadonlyArray<Pod> {
   const width = workspace.dimensions.names.length;
   const states = workspace.pools.filter(({ pool }) => pool.weight === weight);
-  const options = groups.map(({ ask }) => states.map((state) => optionsFor(workspace, state, ask)[0] ?? null));
-  const bins = states.flatMap((state, index) =>
+  const bins = states.flatMap((state) =>
     binsOf(
       state,
-      options.map((own) => own[index] ?? null),
+      groups.map((group) => offeringsFor(workspace, state, group)),
       width,
     ),
   );

@@ -29,15 +29,16 @@ function guardFor({ topology }: Workspace, ask: Ask, mayStart: boolean): Guard {
 }
 
 /** Does no topology rule, the pod's own or another's, look at such pods? Then where they are concerns nobody else. */
-export function isUnruled({ terms, exclusions, settled, counted }: Ask): boolean {
+function isUnruled({ terms, exclusions, settled, counted }: Ask): boolean {
   const own = terms.spread.length + terms.affinity.length + terms.antiAffinity.length;
   return own + exclusions.length + settled.length === 0 && !counted;
 }
 
-/** Puts a pod that no topology rule looks at on existing capacity, giving up preferences for it; false when none is free. */
+/** Puts a pod on existing capacity, giving up preferences for it; false when none is free. */
 export function placeOnAnyBin(workspace: Workspace, pod: Pod): boolean {
+  if (workspace.bins.length === 0) return false;
   return (workspace.asks.get(pod.shape) ?? []).some((ask) =>
-    placeOnExisting(workspace, { ask, guard: UNGUARDED }, pod),
+    placeOnExisting(workspace, { ask, guard: guardFor(workspace, ask, true) }, pod),
   );
 }
 

@@ -2,12 +2,13 @@ import type { Pod } from '../model/cluster.ts';
 import type { LeftPod, Nomination, Plan, PodReference } from '../plan/plan.ts';
 import { microUsdPerHour, type Instant } from '../quantity/units.ts';
 import type { CompiledShape } from './compile-shape.ts';
-import { placeInBulk, splitBulk } from './bulk.ts';
+import { placeInBulk } from './bulk.ts';
+import { bulkRuleOf, dealOut, type BulkRule } from './bulk-groups.ts';
 import { explainLeft } from './explain.ts';
 import { byCodeUnit } from './label-rule.ts';
 import { lowerBound } from './lower-bound.ts';
 import { pendingPods } from './pending-pods.ts';
-import { isUnruled, place, placeOnAnyBin, putOnBin } from './place.ts';
+import { place, placeOnAnyBin, putOnBin } from './place.ts';
 import type { ProvisioningInput } from './provisioning-input.ts';
 import { podName, renderClaim } from './render-claim.ts';
 import { unsupportedFeature } from './unsupported.ts';
@@ -21,17 +22,36 @@ export function planProvisioning(input: ProvisioningInput, _now: Instant): Plan 
   const pods = pendingPods(input.cluster, input.inFlight);
   const workspace = workspaceFor(input, pods);
   const open = pods.filter((pod) => !keepPromise(workspace, pod)).toSorted(largestFirst(workspace));
-  const { groups, others } = splitBulk(workspace, open, isUnruled);
-  const ruled = new Set(others);
-  const waiting = new Set(open.filter((pod) => !ruled.has(pod) && !placeOnAnyBin(workspace, pod)));
-  const left = placeAll(workspace, others);
-  const bulk = groups.map((group) => ({ ...group, pods: group.pods.filter((pod) => waiting.has(pod)) }));
-  const rest = placeInBulk(
+  const rules = new Map([...workspace.shapes.keys()].map((shape) => [shape, bulkRuleOf(workspace, shape)]));
+  const waiting = open.filter((pod) => !isBulk(rules, pod) || !placeOnAnyBin(workspace, pod));
+  const left = placeAll(
     workspace,
-    bulk.filter(({ pods: some }) => some.length > 0),
-    input.work.fills,
+    waiting.filter((pod) => !isBulk(rules, pod)),
+  );
+  const rest = placeBulk(
+    workspace,
+    rules,
+    waiting.filter((pod) => isBulk(rules, pod)),
   );
   return toPlan(workspace, [...left, ...placeAll(workspace, rest.toSorted(largestFirst(workspace)))]);
+}
+
+type BulkRules = ReadonlyMap<number, BulkRule | null>;
+
+function isBulk(rules: BulkRules, { shape }: Pod): boolean {
+  return (rules.get(shape) ?? null) !== null;
+}
+
+/** Packs pods by shape; answers those that found no place that way. */
+function placeBulk(workspace: Workspace, rules: BulkRules, pods: ReadonlyArray<Pod>): ReadonlyArray<Pod> {
+  const loads = new Map<string, number>();
+  const groups = [...Map.groupBy(pods, ({ shape }) => shape)].flatMap(([shape, own]) => {
+    const rule = rules.get(shape) ?? null;
+    return rule === null ? [] : dealOut(workspace, rule, own, loads);
+  });
+  const dealt = new Set(groups.flatMap((group) => group.pods));
+  const undealt = pods.filter((pod) => !dealt.has(pod));
+  return [...undealt, ...placeInBulk(workspace, groups, workspace.input.work.fills)];
 }
 
 /** Pods whose rules look at other pods may have to wait for these: a chain of affinities longer than this is not followed. */
