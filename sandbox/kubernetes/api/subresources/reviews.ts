@@ -35,7 +35,7 @@ export function answerReview({ route, request }: ResourceCall): ApiReply {
   return jsonReply(201, {
     kind: resource.kind,
     apiVersion: apiVersionOf(resource),
-    metadata: { creationTimestamp: null, ...objectAt(body, 'metadata') },
+    metadata: objectAt(body, 'metadata'),
     spec: isObject(body) ? (body['spec'] ?? {}) : {},
     status: statuses[resource.kind] ?? {},
   });

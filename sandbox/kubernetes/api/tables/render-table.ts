@@ -35,7 +35,13 @@ function cells(state: ApiState, resource: Resource, object: JsonObject): Array<J
   const now = state.clock.now();
   if (resource.definedBy !== null) return customCells(state.customKinds.printerColumns(resource), object, now);
   const found = cellsOf(resource.storage, object, now);
-  return found ?? [textAt(object, 'metadata', 'name'), age(object, now)];
+  if (found !== null) return found;
+  // Kinds without a row of their own show what every object has, and leave the rest open.
+  return columnsOf(state, resource).map((column) => {
+    const name = textAt(column, 'name');
+    if (name === 'Name') return textAt(object, 'metadata', 'name');
+    return name === 'Age' ? age(object, now) : '<unknown>';
+  });
 }
 
 function rowObject(object: JsonObject, resource: Resource, options: TableOptions): JsonObject | null {

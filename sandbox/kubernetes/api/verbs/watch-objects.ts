@@ -90,7 +90,7 @@ function eventLine(watcher: Watcher, type: EventType, object: JsonObject): Buffe
 
 function bookmarkLine({ resource, presentation }: Watcher, revision: number, isInitialEnd: boolean): string {
   const annotations: JsonObject = isInitialEnd ? { annotations: { 'k8s.io/initial-events-end': 'true' } } : {};
-  const metadata: JsonObject = { resourceVersion: String(revision), creationTimestamp: null, ...annotations };
+  const metadata: JsonObject = { resourceVersion: String(revision), ...annotations };
   const plain: JsonObject = { kind: resource.kind, apiVersion: apiVersionOf(resource), metadata };
   const partial: JsonObject = {
     kind: 'PartialObjectMetadata',
