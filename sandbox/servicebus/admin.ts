@@ -1,6 +1,6 @@
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import type { Broker } from './broker.ts';
+import { portOf } from './port-of.ts';
 
 /** The broker's page for other processes. */
 export interface BrokerAdmin {
@@ -31,7 +31,7 @@ export function startAdmin(broker: Broker, port: number): Promise<BrokerAdmin> {
   return new Promise((resolve, reject) => {
     server.once('error', reject);
     server.listen(port, '127.0.0.1', () => {
-      resolve({ port: (server.address() as AddressInfo).port, close });
+      resolve({ port: portOf(server), close });
     });
   });
 }

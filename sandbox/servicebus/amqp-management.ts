@@ -212,7 +212,7 @@ function parseLong(value: unknown, field: string): number {
 }
 
 /** The reply as the client's request/response link reads it; it looks for both spellings of the status. */
-export function toReplyMessage(request: Message, reply: ManagementReply): Message {
+export function toReplyMessage(request: Message, reply: ManagementReply): Readonly<Record<string, unknown>> {
   const error = 'error' in reply ? reply.error : null;
   const status = {
     statusCode: reply.status,
@@ -225,5 +225,5 @@ export function toReplyMessage(request: Message, reply: ManagementReply): Messag
     correlation_id: request['message_id'],
     application_properties: status,
     body: 'body' in reply ? reply.body : {},
-  } as unknown as Message;
+  };
 }

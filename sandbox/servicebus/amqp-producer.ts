@@ -1,4 +1,4 @@
-import type { EventContext, Receiver } from 'rhea';
+import type { EventContext, Message, Receiver } from 'rhea';
 import { type WireError, malformed, messageTooLarge, notAllowed } from './amqp-errors.ts';
 import { BATCH_FORMAT, MAX_MESSAGE_BYTES, fromBatch, fromWire } from './amqp-message.ts';
 import type { Faults } from './faults.ts';
@@ -26,7 +26,7 @@ export function serveProducer(link: ProducerLink): void {
   });
 }
 
-function take({ host }: ProducerLink, message: unknown, format: number): WireError | null {
+function take({ host }: ProducerLink, message: Message | Buffer | undefined, format: number): WireError | null {
   let incoming: ReadonlyArray<IncomingMessage>;
   try {
     incoming = parseTransfer(message, format);
@@ -44,8 +44,9 @@ function take({ host }: ProducerLink, message: unknown, format: number): WireErr
   return null;
 }
 
-function parseTransfer(message: unknown, format: number): ReadonlyArray<IncomingMessage> {
-  if (!Buffer.isBuffer(message)) return [fromWire(message as Parameters<typeof fromWire>[0])];
+function parseTransfer(message: Message | Buffer | undefined, format: number): ReadonlyArray<IncomingMessage> {
+  if (message === undefined) throw new Error('a transfer must carry a message');
+  if (!Buffer.isBuffer(message)) return [fromWire(message)];
   if (format !== BATCH_FORMAT) throw new Error(`message format 0x${format.toString(16)} is not known`);
   return fromBatch(message);
 }

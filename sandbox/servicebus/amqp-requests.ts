@@ -3,6 +3,7 @@ import { answerManagement, toReplyMessage } from './amqp-management.ts';
 import { asRecord } from './amqp-message.ts';
 import type { SubQueue } from './message.ts';
 import type { QueueHost } from './queue-host.ts';
+import { sendFields } from './rhea-internals.ts';
 
 /** Where the replies of one connection go: links by the address (or name) that requests give as `reply-to`. */
 export type ReplyLinks = Map<string, Sender>;
@@ -27,7 +28,7 @@ export function serveTokens(receiver: Receiver, replies: ReplyLinks): void {
       correlation_id: message['message_id'],
       application_properties: status,
       body: undefined,
-    } as unknown as Message);
+    });
   });
 }
 
@@ -62,7 +63,7 @@ export function serveManagement(
 }
 
 /** A request that names no open reply link is left unanswered: there is nobody to tell. */
-function reply(replies: ReplyLinks, request: Message, answer: Message): void {
+function reply(replies: ReplyLinks, request: Message, answer: Readonly<Record<string, unknown>>): void {
   const sender = replies.get(String(request['reply_to']));
-  if (sender?.is_open() === true) sender.send(answer);
+  if (sender?.is_open() === true) sendFields(sender, answer);
 }

@@ -1,11 +1,12 @@
 import { randomUUID } from 'node:crypto';
-import type { AddressInfo, Server, Socket } from 'node:net';
+import type { Server, Socket } from 'node:net';
 import rhea, { type Connection, type Container, type EventContext, type Session, type link } from 'rhea';
 import type { QueueSettings } from '../../shared/contract/queues.ts';
 import type { Clock } from '../world/clock.ts';
 import { type Peer, attachConsumer, attachProducer } from './amqp-attach.ts';
 import { type FaultSettings, type Faults, faultsFrom, noFaults } from './faults.ts';
 import { type Journal, type JournalEntry, memoryJournal, openJournal, readJournal } from './journal.ts';
+import { portOf } from './port-of.ts';
 import { Queue, type QueueStats } from './queue.ts';
 import { QueueHost } from './queue-host.ts';
 
@@ -64,7 +65,7 @@ export async function startBroker(options: BrokerOptions): Promise<Broker> {
     journal.close();
     throw cause;
   });
-  const { port } = server.address() as AddressInfo;
+  const port = portOf(server);
 
   let closing: Promise<void> | null = null;
   const close = (): Promise<void> =>
@@ -117,7 +118,7 @@ function createContainer(): Container {
     autoaccept: false,
     autosettle: false,
     treat_modified_as_released: false,
-  } as Parameters<typeof rhea.create_container>[0]);
+  });
 }
 
 function serveConnections(

@@ -1,5 +1,6 @@
 import type { Connection } from 'rhea';
 import type { Rng } from '../world/rng.ts';
+import { cutConnection } from './rhea-internals.ts';
 
 /** Failures a consumer or sender must survive, drawn from a seed. */
 export interface Faults {
@@ -29,15 +30,8 @@ export function faultsFrom(settings: FaultSettings): Faults {
     redelivers: () => settings.duplicatePercent > 0 && duplicates.chance(settings.duplicatePercent),
     dropsConnection(connection) {
       if (settings.dropPercent === 0 || !drops.chance(settings.dropPercent)) return false;
-      dropConnection(connection);
+      cutConnection(connection);
       return true;
     },
   };
-}
-
-/** Cuts a connection as a broken network would: nothing is said in AMQP. */
-export function dropConnection(connection: Connection): void {
-  const { socket } = connection as unknown as { readonly socket: { destroy(error: Error): void } };
-  // With an error the socket reports it, and rhea learns that the connection is gone.
-  socket.destroy(new Error('connection cut on purpose'));
 }

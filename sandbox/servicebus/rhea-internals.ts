@@ -1,4 +1,5 @@
-import rhea, { type Delivery, type Message, type Sender, type Session, type link } from 'rhea';
+/* oxlint-disable typescript/no-unsafe-type-assertion, eslint/no-underscore-dangle -- this is the one file that knows rhea's insides, which have no types */
+import rhea, { type Connection, type Delivery, type Message, type Sender, type Session, type link } from 'rhea';
 import type { WireError } from './amqp-errors.ts';
 
 /** A performative or section that knows its AMQP encoding. */
@@ -95,6 +96,18 @@ export function answerDrain(sender: Sender): void {
   };
   sender.set_drained(true);
   (sender.connection as unknown as { _register(): void })._register();
+}
+
+/** Cuts a connection as a broken network would: nothing is said in AMQP. */
+export function cutConnection(connection: Connection): void {
+  const { socket } = connection as unknown as { readonly socket: { destroy(error: Error): void } };
+  // With an error the socket reports it, and rhea learns that the connection is gone.
+  socket.destroy(new Error('connection cut on purpose'));
+}
+
+/** Sends a message made of plain fields. */
+export function sendFields(sender: Sender, fields: Readonly<Record<string, unknown>>): void {
+  sender.send(fields as unknown as Message);
 }
 
 /** Tells the receiver that its disposition took effect, and lets rhea forget the delivery: the peer never settles again. */

@@ -92,42 +92,12 @@ class Bench {
 
   run(step: Step): void {
     this.expire();
-    switch (step.kind) {
-      case 'send':
-        this.send(step);
-        break;
-      case 'receive':
-        this.receive(step.session);
-        break;
-      case 'accept':
-        this.accept(step.session);
-        break;
-      case 'releaseSession':
-        this.releaseSession(step.session);
-        break;
-      case 'renewSession':
-        this.renewSession(step.session);
-        break;
-      case 'wait':
-        this.now += step.ms;
-        break;
-      case 'restart':
-        this.restart();
-        break;
-      case 'receiveDeferred':
-        this.receiveDeferred(step.pick);
-        break;
-      case 'cancel':
-        this.cancel(step.pick);
-        break;
-      case 'complete':
-      case 'abandon':
-      case 'release':
-      case 'defer':
-      case 'deadLetter':
-      case 'renew':
-        this.settle(step.kind, step.pick);
-    }
+    if (step.kind === 'send') this.send(step);
+    else if ('session' in step) this[step.kind](step.session);
+    else if (step.kind === 'receiveDeferred' || step.kind === 'cancel') this[step.kind](step.pick);
+    else if ('pick' in step) this.settle(step.kind, step.pick);
+    else if (step.kind === 'wait') this.now += step.ms;
+    else this.restart();
     this.journal.push(...this.queue.takeChanges());
   }
 

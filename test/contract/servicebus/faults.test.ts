@@ -97,19 +97,17 @@ describe('connections that break', () => {
   test('while a stream runs: it goes on when the client has connected again', async () => {
     const broker = await brokerWith();
     const client = clientOf(broker, { maxRetries: 10, retryDelayInMs: 10, timeoutInMs: 2_000 });
-    let resolveNext = (_body: unknown): void => undefined;
-    const next = (): Promise<unknown> => new Promise((resolve) => (resolveNext = resolve));
+    let next = Promise.withResolvers<unknown>();
     client.createReceiver('plain').subscribe({
-      processMessage: ({ body }) => Promise.resolve(resolveNext(body)),
+      processMessage: ({ body }) => Promise.resolve(next.resolve(body)),
       processError: () => Promise.resolve(),
     });
-    const first = next();
     await clientOf(broker).createSender('plain').sendMessages({ body: 'before', messageId: '1' });
-    expect(await first).toBe('before');
+    expect(await next.promise).toBe('before');
+    next = Promise.withResolvers();
     broker.dropConnections();
-    const second = next();
     await clientOf(broker).createSender('plain').sendMessages({ body: 'after', messageId: '2' });
-    expect(await second).toBe('after');
+    expect(await next.promise).toBe('after');
   });
 
   test('a client that closes while it waits for a session does not get one later', async () => {

@@ -201,7 +201,9 @@ describe('holding a session', () => {
     if (message !== undefined) await second.completeMessage(message);
     expect(await drain(second, 2)).toEqual([2, 3]);
   });
+});
 
+describe('what belongs to a session', () => {
   test('an abandoned message comes again before the rest of its session', async () => {
     const sessionId = namespace.fresh('order');
     await sender.sendMessages([1, 2].map((body) => ({ body, sessionId })));

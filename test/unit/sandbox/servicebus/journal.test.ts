@@ -104,7 +104,8 @@ test('opening starts from the snapshot, and a journal that has grown is rewritte
     return [stored(snapshots, Buffer.from('kept'))];
   });
   expect(readJournal(folder)).toHaveLength(1);
-  for (let sequence = 100; snapshots < 2 && sequence < 200; sequence++) {
+  const isRewritten = (): boolean => snapshots > 1;
+  for (let sequence = 100; !isRewritten() && sequence < 200; sequence++) {
     journal.append(stored(sequence, payload));
     await written();
   }
