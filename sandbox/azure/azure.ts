@@ -81,7 +81,9 @@ export async function startAzure(options: AzureOptions): Promise<Azure> {
     faults: new FaultPlan(cloud),
     prices: new PriceBook(cloud),
     images: new ImageShelf(folder, options.region, options.clock),
-    grid: new EventGrid(options.clock, `/subscriptions/${options.subscriptionId}`),
+    grid: new EventGrid(options.clock, `/subscriptions/${options.subscriptionId}`, () =>
+      cloud.rng('duplicate-events').chance(cloud.faults.duplicateEventPercent),
+    ),
     log: new EventLog(options.clock),
   };
   cloud.on((event) => {

@@ -29,12 +29,15 @@ export interface Delivery {
 export class EventGrid {
   readonly #clock: Clock;
   readonly #topic: string;
+  readonly #isDoubled: () => boolean;
   readonly #subscriptions = new Map<string, EventSubscription>();
   readonly #deliveries = new Map<string, Delivery>();
 
-  constructor(clock: Clock, topic: string) {
+  /** `isDoubled` decides, event by event, whether it is delivered twice: Event Grid promises at least once. */
+  constructor(clock: Clock, topic: string, isDoubled: () => boolean) {
     this.#clock = clock;
     this.#topic = topic;
+    this.#isDoubled = isDoubled;
   }
 
   /** Adds a subscription once its endpoint has proved that it wants the events. Throws when it does not. */
@@ -54,6 +57,7 @@ export class EventGrid {
       const delivery = { subscription: subscription.name, eventId: event.id, type: event.type };
       this.#deliveries.set(key, { ...delivery, attempts: 0, state: 'pending' });
       void this.#attempt(key, subscription, event, this.#clock.now());
+      if (this.#isDoubled()) void this.#post(subscription, event, 1);
     }
   }
 

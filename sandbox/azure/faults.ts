@@ -51,6 +51,12 @@ export class FaultPlan {
     this.#ordered = [];
   }
 
+  /** The header that tells how much of ARM's budget is left. */
+  remaining(method: string): { readonly [name: string]: string } {
+    const { kind, tokens } = this.#bucketOf(method);
+    return { [`x-ms-ratelimit-remaining-subscription-${kind}`]: String(Math.floor(tokens)) };
+  }
+
   draw(method: string, path: string): Fault | null {
     const ordered = this.#takeOrdered(method, path);
     if (ordered !== null) {
@@ -75,15 +81,19 @@ export class FaultPlan {
     return found;
   }
 
-  /** Learn "Understand how Azure Resource Manager throttles requests": a bucket per kind of operation. */
   #takeToken(method: string): boolean {
-    const kind = method === 'GET' ? 'reads' : method === 'DELETE' ? 'deletes' : 'writes';
-    const { size, perSecond } = kind === 'reads' ? { size: 250, perSecond: 25 } : { size: 200, perSecond: 10 };
+    const { kind, tokens } = this.#bucketOf(method);
+    this.#buckets.set(kind, { tokens: tokens >= 1 ? tokens - 1 : tokens, at: this.#cloud.clock.now() });
+    return tokens >= 1;
+  }
+
+  /** Learn "Understand how Azure Resource Manager throttles requests": a bucket per kind of operation. */
+  #bucketOf(method: string): { readonly kind: string; readonly tokens: number } {
+    const kind = kindOf(method);
+    const { size, perSecond } = BUDGETS[kind];
     const now = this.#cloud.clock.now();
     const bucket = this.#buckets.get(kind) ?? { tokens: size, at: now };
-    const tokens = Math.min(size, bucket.tokens + ((now - bucket.at) / 1_000) * perSecond);
-    this.#buckets.set(kind, { tokens: tokens >= 1 ? tokens - 1 : tokens, at: now });
-    return tokens >= 1;
+    return { kind, tokens: Math.min(size, bucket.tokens + ((now - bucket.at) / 1_000) * perSecond) };
   }
 
   #drawRates(): Fault | null {
@@ -104,6 +114,17 @@ export class FaultPlan {
     if (hit('garbage', faults.garbagePercent)) return { before: null, slowMs, after: 'garbage' };
     return slowMs === 0 ? null : { before: null, slowMs, after: 'answer' };
   }
+}
+
+const BUDGETS = {
+  reads: { size: 250, perSecond: 25 },
+  writes: { size: 200, perSecond: 10 },
+  deletes: { size: 200, perSecond: 10 },
+} as const;
+
+function kindOf(method: string): keyof typeof BUDGETS {
+  if (method === 'GET') return 'reads';
+  return method === 'DELETE' ? 'deletes' : 'writes';
 }
 
 function toFault({ fault }: OrderedFault): Fault {

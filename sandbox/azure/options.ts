@@ -51,6 +51,8 @@ export interface FaultRates {
   readonly garbagePercent: number;
   /** What the 429 says in `Retry-After`. */
   readonly retryAfterSeconds: number;
+  /** Events that Event Grid delivers twice, in percent of events. */
+  readonly duplicateEventPercent: number;
   /** VMs that are allocated and then never report: `OSProvisioningTimedOut`, in percent of VMs. */
   readonly provisioningFailurePercent: number;
 }
@@ -140,6 +142,7 @@ export const noFaults: FaultRates = {
   lostResponsePercent: 0,
   garbagePercent: 0,
   retryAfterSeconds: 1,
+  duplicateEventPercent: 0,
   provisioningFailurePercent: 0,
 };
 

@@ -63,7 +63,7 @@ async function serve(parts: Parts, message: IncomingMessage, response: ServerRes
   await delay(cloud, fault.slowMs);
   if (fault.after === 'reset') message.socket.destroy();
   else if (fault.after === 'garbage') response.writeHead(200, { 'Content-Type': 'application/json' }).end('<html>{"');
-  else write(cloud, response, answer);
+  else write(cloud, response, { ...answer, headers: { ...parts.faults.remaining(method), ...answer.headers } });
 }
 
 const NO_FAULT: Fault = { before: null, slowMs: 0, after: 'answer' };

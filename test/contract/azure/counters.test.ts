@@ -1,6 +1,6 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { nicBody, nicId, vmBody } from './bodies.ts';
-import { group, promptly, startWithClients } from './clients.ts';
+import { group, patient, promptly, startWithClients } from './clients.ts';
 
 type Running = Awaited<ReturnType<typeof startWithClients>>;
 let running: Running;
@@ -104,4 +104,31 @@ test('a network interface names the backend pool that is missing', async () => {
     code: 'InvalidResourceReference',
     message: expect.stringContaining(missing),
   });
+});
+
+test('requests are counted by method and type, and say what is left of the budget', async () => {
+  await launch('aks-counted');
+  const { requests } = running.azure.counters();
+  expect(requests['PUT virtualMachines']).toBeGreaterThan(0);
+  expect(requests['PUT networkInterfaces']).toBeGreaterThan(0);
+  const id = running.azure.vms().find(({ name }) => name === 'aks-counted')?.id ?? '';
+  const headers = { authorization: 'Bearer x' };
+  const answer = await fetch(`${running.azure.endpoint}${id}?api-version=1`, { headers });
+  expect(Number(answer.headers.get('x-ms-ratelimit-remaining-subscription-reads'))).toBeGreaterThan(0);
+});
+
+test('an operation can be followed by its Location, which answers 202 until the end', async () => {
+  await launch('aks-monitored');
+  const id = running.azure.vms().find(({ name }) => name === 'aks-monitored')?.id ?? '';
+  const headers = { authorization: 'Bearer x' };
+  const accepted = await fetch(`${running.azure.endpoint}${id}?api-version=1`, { method: 'DELETE', headers });
+  expect(accepted.status).toBe(202);
+  const location = accepted.headers.get('location') ?? '';
+  await vi.waitFor(async () => {
+    const answer = await fetch(location, { headers });
+    expect([200, 202]).toContain(answer.status);
+    expect(answer.status).toBe(200);
+  }, patient);
+  const document = await (await fetch(accepted.headers.get('azure-asyncoperation') ?? '', { headers })).json();
+  expect(document).toMatchObject({ status: 'Succeeded', endTime: expect.any(String) });
 });

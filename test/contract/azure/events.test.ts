@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { afterEach, expect, test, vi } from 'vitest';
 import { listAt, textAt } from '../../../sandbox/azure/json.ts';
+import { noFaults } from '../../../sandbox/azure/options.ts';
 import type { AzureEvent } from '../../../sandbox/azure/resources.ts';
 import { nicBody, vmBody } from './bodies.ts';
 import { group, patient, promptly, startWithClients } from './clients.ts';
@@ -201,4 +202,16 @@ test('a crashed host leaves the VM in ARM, stopped and unavailable', async () =>
       expect.arrayContaining(['Microsoft.ResourceNotifications.HealthResources.AvailabilityStatusChanged']),
     );
   }, patient);
+});
+
+test('an event may come twice, under the same id', async () => {
+  const running = await start({ healthEventDelayMs: 0, faults: { ...noFaults, duplicateEventPercent: 100 } });
+  const hook = await webhook(true);
+  await running.azure.subscribe({ name: 'interrupt', url: hook.url, schema: 'EventGrid' });
+  await launchSpot(running, 'aks-echo');
+  running.azure.evict('aks-echo', { noticeSeconds: 0 });
+  await vi.waitFor(() => {
+    expect(hook.bodies).toHaveLength(4);
+  }, patient);
+  expect(new Set(hook.bodies.map(({ json }) => textAt(listAt(json, '')[0], 'id'))).size).toBe(2);
 });
