@@ -73,6 +73,7 @@ export function createPublisher(options: PublisherOptions): Publisher {
   let isStopped = false;
   let beatDueMs = 0;
   let timer: NodeJS.Timeout | undefined;
+  let isArming = false;
   let running: Promise<void> | null = null;
 
   const now = (): number => performance.now();
@@ -89,14 +90,22 @@ export function createPublisher(options: PublisherOptions): Publisher {
   }
 
   function nextDueMs(): number {
-    const hints = [...waiting.values()].filter((one) => !isHeld(one)).map(({ dueMs }) => dueMs);
-    return Math.min(publishDueMs(), beatDueMs, ...hints.slice(0, 1), ...hints.slice(1, 1_000));
+    let due = Math.min(publishDueMs(), beatDueMs);
+    for (const one of waiting.values()) if (!isHeld(one)) due = Math.min(due, one.dueMs);
+    return due;
   }
 
+  /** Sets the timer anew, once however many changes come in this turn of the event loop. */
   function schedule(): void {
-    clearTimeout(timer);
-    if (isStopped || running !== null || term === null) return;
-    timer = setTimeout(wake, Math.max(0, nextDueMs() - now()));
+    if (isArming) return;
+    isArming = true;
+    queueMicrotask(() => {
+      isArming = false;
+      clearTimeout(timer);
+      // While we may not publish nothing is due: whoever changes that calls `reconsider`.
+      if (isStopped || running !== null || !mayPublish()) return;
+      timer = setTimeout(wake, Math.max(0, nextDueMs() - now()));
+    });
   }
 
   function wake(): void {

@@ -1,0 +1,130 @@
+import { describe, expect, test } from 'vitest';
+import { createSnapshotBuilder } from '../../../../shared/contract/snapshot/builder.ts';
+import { parseSnapshot } from '../../../../shared/contract/snapshot/parse.ts';
+import { pendingWindow } from '../../../../shared/contract/snapshot/window.ts';
+
+const second = 1_000;
+const start = 1_790_000_000_000;
+
+interface PodDraft {
+  readonly owner?: { readonly kind: string; readonly uid: string };
+  readonly atS?: number;
+  readonly state?: 'unschedulable' | 'new' | 'bound' | 'nominated' | 'gated' | 'deleting';
+}
+
+const web = { kind: 'ReplicaSet', uid: 'web' };
+const api = { kind: 'ReplicaSet', uid: 'api' };
+
+function pod(index: number, { owner, atS = 0, state = 'unschedulable' }: PodDraft): unknown {
+  const createdAt = new Date(start + atS * second).toISOString();
+  return {
+    metadata: {
+      name: `pod-${index}`,
+      namespace: 'default',
+      creationTimestamp: createdAt,
+      ...(state === 'deleting' ? { deletionTimestamp: createdAt } : {}),
+      ownerReferences:
+        owner === undefined ? [] : [{ apiVersion: 'apps/v1', name: 'owner', controller: true, ...owner }],
+    },
+    spec: {
+      containers: [{}],
+      ...(state === 'bound' ? { nodeName: 'n' } : {}),
+      ...(state === 'gated' ? { schedulingGates: [{ name: 'g' }] } : {}),
+    },
+    status: {
+      ...(state === 'nominated' ? { nominatedNodeName: 'n' } : {}),
+      conditions:
+        state === 'unschedulable' || state === 'deleting'
+          ? [{ type: 'PodScheduled', status: 'False', reason: 'Unschedulable' }]
+          : [],
+    },
+  };
+}
+
+function windowOf(pods: ReadonlyArray<PodDraft>, owners: ReadonlyArray<readonly [string, object]>, atMs = 0) {
+  const builder = createSnapshotBuilder('c');
+  for (const [index, draft] of pods.entries()) builder.upsert('pods', pod(index, draft));
+  for (const [index, [uid, raw]] of owners.entries()) {
+    const { resource = 'replicasets', ...rest } = raw as { resource?: 'replicasets' | 'statefulsets' | 'jobs' };
+    builder.upsert(resource, { metadata: { name: `owner-${index}`, namespace: 'default', uid }, ...rest });
+  }
+  const snapshot = parseSnapshot(builder.encode({ version: '1', takenAtMs: 0, source: 'relay' }));
+  const window = pendingWindow(snapshot, start + atMs);
+  return window.kind === 'wait' ? `wait until ${window.untilMs - start}` : window.kind;
+}
+
+const wants = (replicas: number): object => ({ spec: { replicas } });
+
+describe('the batching window', () => {
+  test('no pod waits: empty', () => {
+    expect(windowOf([], [])).toBe('empty');
+    expect(windowOf([{ state: 'bound' }, { state: 'new' }, { state: 'nominated' }, { state: 'gated' }], [])).toBe(
+      'empty',
+    );
+    expect(windowOf([{ state: 'deleting' }], [])).toBe('empty');
+  });
+
+  test('all replicas are accounted for: nothing more is coming', () => {
+    expect(windowOf([{ owner: web }, { owner: web }], [['web', wants(2)]])).toBe('settled');
+    const states = ['unschedulable', 'bound', 'nominated', 'gated'] as const;
+    expect(
+      windowOf(
+        states.map((state) => ({ owner: web, state })),
+        [['web', wants(4)]],
+      ),
+    ).toBe('settled');
+  });
+
+  test('a replica that is missing, that nobody has looked at yet, or that is leaving, is still to come', () => {
+    expect(windowOf([{ owner: web }], [['web', wants(2)]])).toBe('wait until 1000');
+    expect(windowOf([{ owner: web }, { owner: web, state: 'new' }], [['web', wants(2)]])).toBe('wait until 1000');
+    expect(windowOf([{ owner: web }, { owner: web, state: 'deleting' }], [['web', wants(2)]])).toBe('wait until 1000');
+  });
+
+  test('every owner of a waiting pod must be complete; owners of which no pod waits do not matter', () => {
+    const both = [
+      ['web', wants(1)],
+      ['api', wants(2)],
+    ] as const;
+    expect(windowOf([{ owner: web }, { owner: api }], both)).toBe('wait until 1000');
+    expect(windowOf([{ owner: web }, { owner: api, state: 'bound' }], both)).toBe('settled');
+  });
+
+  test('pods without an owner, or with one whose wishes are unknown, are waited with', () => {
+    expect(windowOf([{}], [])).toBe('wait until 1000');
+    expect(windowOf([{ owner: { kind: 'Workflow', uid: 'w' } }], [])).toBe('wait until 1000');
+  });
+
+  test('a StatefulSet that makes its pods one by one makes no more before this one is ready', () => {
+    const owner = { kind: 'StatefulSet', uid: 'db' };
+    expect(windowOf([{ owner }], [['db', { resource: 'statefulsets', spec: { replicas: 3 } }]])).toBe('settled');
+    const parallel = { replicas: 3, podManagementPolicy: 'Parallel' };
+    expect(windowOf([{ owner }], [['db', { resource: 'statefulsets', spec: parallel }]])).toBe('wait until 1000');
+  });
+
+  test.each([
+    ['as many as it runs at once', { parallelism: 2, completions: 9 }, 0, 'settled'],
+    ['no more than it has left', { parallelism: 5, completions: 9 }, 7, 'settled'],
+    ['more than there are', { parallelism: 3, completions: 9 }, 0, 'wait until 1000'],
+  ])('a Job wants %s', (_, spec, succeeded, expected) => {
+    const owner = { kind: 'Job', uid: 'job' };
+    expect(windowOf([{ owner }, { owner }], [['job', { resource: 'jobs', spec, status: { succeeded } }]])).toBe(
+      expected,
+    );
+  });
+
+  test('a second of silence after the newest pod ends the wait', () => {
+    expect(windowOf([{ atS: 0 }, { atS: 1 }], [], 1_500)).toBe('wait until 2000');
+    expect(windowOf([{ atS: 0 }, { atS: 1 }], [], 2_000)).toBe('elapsed');
+  });
+
+  test('a batch that never falls silent ends 10 s after its oldest pod', () => {
+    const steady = Array.from({ length: 11 }, (_, atS) => ({ atS }));
+    expect(windowOf(steady, [], 9_900)).toBe('wait until 10000');
+    expect(windowOf(steady, [], 10_000)).toBe('elapsed');
+  });
+
+  test('pods that have waited for long do not close the window on those that come now', () => {
+    expect(windowOf([{ atS: -3_600 }, { atS: -3_599 }, { atS: 0 }], [], 100)).toBe('wait until 1000');
+  });
+});

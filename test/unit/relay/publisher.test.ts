@@ -1,0 +1,256 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import type { Hint, Urgency } from '../../../relay/hints.ts';
+import { silentLog } from '../../../relay/log.ts';
+import { createOutbox } from '../../../relay/outbox.ts';
+import { createPublisher, publishTiming } from '../../../relay/publisher.ts';
+import type { OutgoingMessage } from '../../../relay/queue-sender.ts';
+import type { Publication, PublishOutcome } from '../../../relay/snapshot-store.ts';
+
+const pods: Hint = { kind: 'pods', reason: 'pods-unschedulable', delayMs: 0 };
+const claim = (name: string, delayMs = 0): Hint => ({
+  kind: 'object',
+  object: { kind: 'NodeClaim', name },
+  reason: 'node-ready',
+  delayMs,
+});
+
+/** A publisher with a store and a queue in memory, in a time that the test moves. */
+function open(onStart: ReadonlyArray<Hint> = []) {
+  const seen: string[] = [];
+  const state = {
+    term: 1 as number | null,
+    isComplete: true,
+    outcome: (_: Publication): PublishOutcome => ({ kind: 'published' }),
+    queueFails: false,
+  };
+  const messages: Array<OutgoingMessage & { readonly queue: string }> = [];
+  const outbox = createOutbox({
+    cluster: 'c',
+    log: silentLog,
+    onSent() {},
+    onFailed() {},
+    sender: {
+      async send(queue, batch) {
+        if (state.queueFails) throw new Error('the queue is away');
+        messages.push(...batch.map((message) => ({ queue, ...message })));
+        seen.push(...batch.map(({ sessionId }) => `send ${queue} ${sessionId ?? '-'}`));
+      },
+      async close() {},
+    },
+  });
+  const publisher = createPublisher({
+    encode: () => new Uint8Array(3),
+    store: {
+      async publish(_, publication) {
+        const outcome = state.outcome(publication);
+        seen.push(`${outcome.kind} ${publication.version}`);
+        return outcome;
+      },
+      async beat({ version }) {
+        seen.push(`beat ${version}`);
+      },
+    },
+    outbox,
+    timing: publishTiming,
+    log: silentLog,
+    term: () => state.term,
+    isComplete: () => state.isComplete,
+    hintsOnStart: () => onStart,
+    async onSuperseded(term) {
+      seen.push(`superseded by ${term}`);
+    },
+    onPublished() {},
+    onBeat() {},
+  });
+  return {
+    publisher,
+    state,
+    messages,
+    /** What happened since the last call, heartbeats left out. */
+    take: () => seen.splice(0).filter((line) => !line.startsWith('beat')),
+    beats: () => seen.filter((line) => line.startsWith('beat')).length,
+    change(urgency: Urgency, hint?: Hint) {
+      publisher.changed(urgency);
+      if (hint !== undefined) publisher.hint(hint);
+    },
+  };
+}
+
+describe('the publisher', () => {
+  beforeEach(() => void vi.useFakeTimers());
+  afterEach(() => void vi.useRealTimers());
+  const pass = (ms: number) => vi.advanceTimersByTimeAsync(ms);
+
+  test('begins its term with a snapshot and then the hints about everything', async () => {
+    const { publisher, take } = open([pods, claim('a')]);
+    publisher.reconsider();
+    await pass(5);
+    expect(take()).toEqual(['published 1-1', 'send pods c', 'send claims nodeclaim/a']);
+  });
+
+  test('does nothing while it does not lead, or does not see everything', async () => {
+    const { publisher, state, take, change } = open([pods]);
+    state.term = null;
+    publisher.reconsider();
+    change('urgent', pods);
+    await pass(5_000);
+    state.term = 4;
+    state.isComplete = false;
+    publisher.reconsider();
+    await pass(5_000);
+    expect(take()).toEqual([]);
+    state.isComplete = true;
+    publisher.reconsider();
+    await pass(5);
+    expect(take()).toEqual(['published 4-1', 'send pods c']);
+  });
+
+  test('an urgent change is published at once, a burst of them as one snapshot every 200 ms', async () => {
+    const { publisher, take, change } = open();
+    publisher.reconsider();
+    await pass(1_000);
+    take();
+    change('urgent', pods);
+    await pass(5);
+    expect(take()).toEqual(['published 1-2', 'send pods c']);
+    for (let count = 0; count < 50; count++) {
+      change('urgent', pods);
+      await pass(4);
+    }
+    await pass(200);
+    expect(take().filter((line) => line.startsWith('published'))).toHaveLength(2);
+  });
+
+  test('a lazy change is published within 1.5 s, however many follow', async () => {
+    const { publisher, take, change } = open();
+    publisher.reconsider();
+    await pass(1_000);
+    take();
+    for (let count = 0; count < 14; count++) {
+      change('lazy');
+      await pass(100);
+    }
+    expect(take()).toEqual([]);
+    await pass(200);
+    expect(take()).toEqual(['published 1-2']);
+  });
+
+  test('nothing that changed, nothing published; the heartbeat goes on', async () => {
+    const { publisher, take, beats } = open();
+    publisher.reconsider();
+    await pass(35_000);
+    expect(beats()).toBe(4);
+    expect(take()).toEqual(['published 1-1']);
+  });
+
+  test('a hint that is not urgent waits its time, and a steady stream of the same does not put it off', async () => {
+    const { publisher, take, change } = open();
+    publisher.reconsider();
+    await pass(1_000);
+    take();
+    for (let count = 0; count < 10; count++) {
+      change('lazy', claim('a', 250));
+      await pass(50);
+    }
+    expect(take().filter((line) => line.startsWith('send'))).toHaveLength(1);
+  });
+
+  test('a hint about pods is held until the snapshot with the change is published', async () => {
+    const { publisher, take, change } = open();
+    publisher.reconsider();
+    await pass(5);
+    take();
+    change('urgent', pods);
+    await pass(100);
+    expect(take()).toEqual([]);
+    await pass(110);
+    expect(take()).toEqual(['published 1-2', 'send pods c']);
+  });
+
+  test('while snapshots cannot be written, hints go out without one', async () => {
+    const { publisher, state, messages, change } = open();
+    publisher.reconsider();
+    await pass(1_000);
+    state.outcome = () => {
+      throw new Error('the storage account is away');
+    };
+    change('urgent', pods);
+    await pass(100);
+    expect(messages.map(({ body }) => body)).toEqual([expect.objectContaining({ kind: 'pods', snapshot: null })]);
+  });
+
+  test('a snapshot that could not be written is written when it can', async () => {
+    const { publisher, state, take, change } = open();
+    publisher.reconsider();
+    await pass(1_000);
+    take();
+    let failures = 2;
+    state.outcome = () => {
+      if (failures-- > 0) throw new Error('the storage account is away');
+      return { kind: 'published' };
+    };
+    change('lazy');
+    await pass(10_000);
+    expect(take()).toEqual(['published 1-4']);
+  });
+
+  test('superseded by a later term, it says so and keeps its changes for its next term', async () => {
+    const { publisher, state, take, change } = open();
+    publisher.reconsider();
+    await pass(1_000);
+    take();
+    state.outcome = ({ term }) => (term < 7 ? { kind: 'superseded', term: 7 } : { kind: 'published' });
+    change('urgent');
+    await pass(5);
+    expect(take()).toEqual(['superseded 1-2', 'superseded by 7']);
+    state.term = 8;
+    publisher.reconsider();
+    await pass(2_000);
+    expect(take()).toContain('published 8-1');
+  });
+
+  test('hints about the same object wait as one while the queue is away, and leave when it is back', async () => {
+    const { publisher, state, messages, change } = open();
+    publisher.reconsider();
+    await pass(1_000);
+    state.queueFails = true;
+    for (let count = 0; count < 100; count++) {
+      change('urgent', claim(`claim-${count % 3}`));
+      await pass(300);
+    }
+    expect(messages).toEqual([]);
+    state.queueFails = false;
+    await pass(20_000);
+    expect(messages.map(({ sessionId }) => sessionId)).toEqual([
+      'nodeclaim/claim-0',
+      'nodeclaim/claim-1',
+      'nodeclaim/claim-2',
+    ]);
+  });
+
+  test('each hint has an id of its own, so that a queue which drops duplicates drops none that is needed', async () => {
+    const { publisher, messages, change } = open();
+    publisher.reconsider();
+    for (let count = 0; count < 20; count++) {
+      change('urgent', pods);
+      change('urgent', claim('a'));
+      await pass(1_000);
+    }
+    const ids = messages.map(({ messageId }) => messageId);
+    expect(ids).toHaveLength(40);
+    expect(new Set(ids).size).toBe(40);
+    expect(ids.every((id) => id.length <= 128)).toBe(true);
+  });
+
+  test('a term that ends takes its hints along: the next leader begins with hints about everything', async () => {
+    const { publisher, state, take, change } = open();
+    publisher.reconsider();
+    await pass(1_000);
+    take();
+    change('lazy', claim('a', 250));
+    state.term = null;
+    publisher.reconsider();
+    await pass(5_000);
+    expect(take()).toEqual([]);
+  });
+});

@@ -1,0 +1,96 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, test } from 'vitest';
+import { helpText, parseSettings } from '../../../relay/settings.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'relay-settings-'));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+function kubeconfig(user: object = { token: 'secret' }, cluster: object = { server: 'https://10.0.0.1:6443' }): string {
+  const path = join(folder, `kubeconfig-${Math.random()}`);
+  const file = {
+    clusters: [{ name: 'c', cluster }],
+    users: [{ name: 'u', user }],
+    contexts: [{ name: 'x', context: { cluster: 'c', user: 'u' } }],
+    'current-context': 'x',
+  };
+  writeFileSync(path, JSON.stringify(file));
+  return path;
+}
+
+const good = {
+  NODEWRIGHT_CLUSTER: 'one',
+  ServiceBus: 'Endpoint=sb://localhost:5672;SharedAccessKeyName=a;SharedAccessKey=b;UseDevelopmentEmulator=true',
+  SnapshotStorage: 'UseDevelopmentStorage=true',
+  KUBECONFIG: kubeconfig(),
+  POD_NAME: 'relay-0',
+};
+
+const identity = { AZURE_CLIENT_ID: 'c', AZURE_TENANT_ID: 't', AZURE_FEDERATED_TOKEN_FILE: '/token' };
+
+describe('settings', () => {
+  test('connection strings and a kubeconfig are enough', () => {
+    const settings = parseSettings(good, 'host');
+    expect(settings).toMatchObject({ cluster: 'one', namespace: 'kube-system', metricsPort: 8080, healthPort: 8081 });
+    expect(settings.identity).toMatch(/^relay-0_[0-9a-f-]{36}$/);
+    expect(settings.kubernetes.token()).toBe('secret');
+  });
+
+  test('two processes of one pod have two identities', () => {
+    expect(parseSettings(good, 'host').identity).not.toBe(parseSettings(good, 'host').identity);
+  });
+
+  test('a namespace and a storage account by name go with workload identity', () => {
+    const settings = parseSettings(
+      {
+        ...good,
+        ...identity,
+        ServiceBus: undefined,
+        ServiceBus__fullyQualifiedNamespace: 'x.servicebus.windows.net',
+        SnapshotStorage: undefined,
+        SnapshotStorage__blobServiceUri: 'https://x.blob.core.windows.net',
+      },
+      'host',
+    );
+    expect([settings.serviceBus.kind, settings.storage.kind]).toEqual(['identity', 'identity']);
+  });
+
+  test.each([
+    ['NODEWRIGHT_CLUSTER', { NODEWRIGHT_CLUSTER: '' }],
+    ['ServiceBus', { ServiceBus: undefined }],
+    ['ServiceBus', { ServiceBus: 'nonsense' }],
+    ['ServiceBus__fullyQualifiedNamespace', { ServiceBus: undefined, ServiceBus__fullyQualifiedNamespace: 'sb://x/' }],
+    ['AZURE_CLIENT_ID', { ServiceBus: undefined, ServiceBus__fullyQualifiedNamespace: 'x.servicebus.windows.net' }],
+    ['SnapshotStorage', { SnapshotStorage: undefined }],
+    ['SnapshotStorage', { SnapshotStorage: 'nonsense' }],
+    ['SnapshotStorage__blobServiceUri', { SnapshotStorage: undefined, SnapshotStorage__blobServiceUri: 'http://x' }],
+    ['KUBECONFIG', { KUBECONFIG: undefined }],
+    ['KUBECONFIG', { KUBECONFIG: kubeconfig({ exec: { command: 'kubelogin' } }) }],
+    ['KUBECONFIG', { KUBECONFIG: kubeconfig({}, {}) }],
+    ['POD_NAMESPACE', { POD_NAMESPACE: 'Not A Name' }],
+    ['METRICS_PORT', { METRICS_PORT: '80a' }],
+    ['HEALTH_PORT', { HEALTH_PORT: '70000' }],
+  ])('%s is named when it is wrong: %j', (name, changes) => {
+    expect(() => parseSettings({ ...good, ...changes }, 'host')).toThrow(name);
+  });
+
+  test('a wrong setting is told without the secrets in it', () => {
+    expect(() => parseSettings({ ...good, ServiceBus: 'SharedAccessKey=secret' }, 'host')).not.toThrow(/secret/);
+  });
+
+  test('the help names every setting', () => {
+    for (const name of [
+      'NODEWRIGHT_CLUSTER',
+      'ServiceBus',
+      'SnapshotStorage',
+      'KUBECONFIG',
+      'POD_NAMESPACE',
+      'POD_NAME',
+      'METRICS_PORT',
+      'HEALTH_PORT',
+    ]) {
+      expect(helpText).toContain(name);
+    }
+  });
+});
