@@ -2,7 +2,8 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { connect, isApiError, type Connection } from '../../../sandbox/kubernetes/client/connection.ts';
 import type { ObjectHint, PodsHint, SignalHint } from '../../../shared/contract/messages.ts';
 import { pendingWindow } from '../../../shared/contract/snapshot/window.ts';
-import { cluster, openRig, until, type Rig } from './rig.ts';
+import { startAzurite, type StorageAccount } from './azurite.ts';
+import { openRig, until, type Rig } from './rig.ts';
 
 /** An API server to run the suite against. */
 export interface ApiUnderTest {
@@ -53,19 +54,21 @@ const claim = {
 export function relaySuite(start: () => Promise<ApiUnderTest>, crds: ReadonlyArray<unknown>): void {
   describe('the relay', { timeout: 60_000 }, () => {
     let api: ApiUnderTest;
+    let storage: StorageAccount;
     let rig: Rig;
     let kube: Connection;
 
     beforeAll(async () => {
-      api = await start();
+      [api, storage] = await Promise.all([start(), startAzurite()]);
       kube = connect(api.kubeconfig);
     });
     afterAll(async () => {
       kube?.close();
       await api?.close();
+      await storage?.close();
     });
     beforeEach(async () => {
-      rig = await openRig(api.kubeconfig);
+      rig = await openRig(api.kubeconfig, storage);
     });
     afterEach(async () => {
       await rig.close();
@@ -102,8 +105,8 @@ export function relaySuite(start: () => Promise<ApiUnderTest>, crds: ReadonlyArr
       const { message } = await until('a hint', () => hints('pods').at(0));
       const body = message.body as PodsHint;
       const latest = await until('a snapshot', () => rig.latest());
-      expect(body).toMatchObject({ kind: 'pods', cluster, reason: 'pods-unschedulable' });
-      expect(message.sessionId).toBe(cluster);
+      expect(body).toMatchObject({ kind: 'pods', cluster: rig.cluster, reason: 'pods-unschedulable' });
+      expect(message.sessionId).toBe(rig.cluster);
       const [term, sequence] = (body.snapshot ?? '').split('-').map(Number);
       expect(Number(latest.metadata['term'])).toBe(term);
       expect(Number(latest.snapshot.version.split('-')[1])).toBeGreaterThanOrEqual(sequence ?? 0);
@@ -151,7 +154,7 @@ export function relaySuite(start: () => Promise<ApiUnderTest>, crds: ReadonlyArr
       expect(body).toEqual({
         kind: 'signal',
         version: 1,
-        cluster,
+        cluster: rig.cluster,
         vmId: providerID.slice('azure://'.length),
         nodeName: name,
         event: 'preempt',

@@ -1,5 +1,6 @@
 import { BlobServiceClient, RestError } from '@azure/storage-blob';
 import { ServiceBusClient, type ServiceBusReceivedMessage } from '@azure/service-bus';
+import { randomUUID } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -10,7 +11,7 @@ import { startBroker, type Broker } from '../../../sandbox/servicebus/broker.ts'
 import { systemClock } from '../../../sandbox/world/clock.ts';
 import { queues } from '../../../shared/contract/queues.ts';
 import { parseSnapshot, type Snapshot } from '../../../shared/contract/snapshot/parse.ts';
-import { startAzurite, type StorageAccount } from './azurite.ts';
+import type { StorageAccount } from './azurite.ts';
 
 /** All that relays need around them, and eyes to see what they do. */
 export interface Rig {
@@ -25,6 +26,7 @@ export interface Rig {
   /** All messages taken from the queues so far, oldest first. They are completed as they come. */
   readonly messages: ReadonlyArray<Received>;
   readonly broker: Broker;
+  readonly cluster: string;
   readonly close: () => Promise<void>;
 }
 
@@ -41,15 +43,12 @@ export const fastTiming: RelayConfig['timing'] = {
   publish: { leastMs: 20, lazyMs: 200, heartbeatMs: 200 },
 };
 
-/** The cluster id of the tests. */
-export const cluster = 'test-cluster';
-
-/** Opens a rig around an API server. */
-export async function openRig(kubeconfig: string): Promise<Rig> {
+/** Opens a rig around an API server and a storage account. Each has a cluster id of its own, so each starts empty. */
+export async function openRig(kubeconfig: string, storage: StorageAccount): Promise<Rig> {
+  const cluster = `test-cluster-${randomUUID()}`;
   const folder = mkdtempSync(join(tmpdir(), 'relay-'));
   const kubeconfigPath = join(folder, 'kubeconfig');
   writeFileSync(kubeconfigPath, kubeconfig);
-  const storage = await startAzurite();
   const broker = await startBroker({ port: 0, queues, dataFolder: null, clock: systemClock });
   const receiving = await receiveAll(broker);
   const relays: Relay[] = [];
@@ -100,7 +99,8 @@ export async function openRig(kubeconfig: string): Promise<Rig> {
     },
     messages: receiving.messages,
     broker,
-    close: () => closeAll(relays, receiving.close, broker, storage, folder),
+    cluster,
+    close: () => closeAll(relays, receiving.close, broker, folder),
   };
 }
 
@@ -108,13 +108,11 @@ async function closeAll(
   relays: ReadonlyArray<Relay>,
   stopReceiving: () => Promise<void>,
   broker: Broker,
-  storage: StorageAccount,
   folder: string,
 ): Promise<void> {
   await Promise.all(relays.map((relay) => relay.stop()));
   await stopReceiving();
   await broker.close();
-  await storage.close();
   rmSync(folder, { recursive: true, force: true });
 }
 
