@@ -62,6 +62,11 @@ export interface Azure {
   publishImage(version: string): void;
   /** Adds a webhook after its handshake. Throws when the handshake fails. */
   subscribe(subscription: EventSubscription): Promise<void>;
+  /**
+   * Calls the listener for every Event Grid event, doubled ones twice: for a queue as the destination. Render it with
+   * `renderEventGrid` or `renderCloudEvent` (event-grid-events.ts). The answer ends it.
+   */
+  onGridEvent(listener: (event: GridEvent) => void): () => void;
   /** Sends an event to every subscription, as Event Grid would. */
   publish(event: GridEvent): void;
   close(): Promise<void>;
@@ -169,6 +174,7 @@ function faceOf({ cloud, faults, prices, images, grid }: Parts, server: ArmServe
       images.publish(version);
     },
     subscribe: (subscription) => grid.subscribe(subscription),
+    onGridEvent: (listener) => grid.on(listener),
     publish: (event) => {
       grid.publish(event);
     },

@@ -32,6 +32,7 @@ export class EventGrid {
   readonly #isDoubled: () => boolean;
   readonly #subscriptions = new Map<string, EventSubscription>();
   readonly #deliveries = new Map<string, Delivery>();
+  readonly #listeners = new Set<(event: GridEvent) => void>();
 
   /** `isDoubled` decides, event by event, whether it is delivered twice: Event Grid promises at least once. */
   constructor(clock: Clock, topic: string, isDoubled: () => boolean) {
@@ -50,14 +51,24 @@ export class EventGrid {
     this.#subscriptions.delete(name);
   }
 
-  /** Sends an event to every subscription. */
+  /** Calls the listener for every event from now on: for destinations that are no webhooks. The answer ends it. */
+  on(listener: (event: GridEvent) => void): () => void {
+    this.#listeners.add(listener);
+    return () => {
+      this.#listeners.delete(listener);
+    };
+  }
+
+  /** Sends an event to every subscription and every listener; some twice. */
   publish(event: GridEvent): void {
+    const times = this.#isDoubled() ? 2 : 1;
+    for (const listener of this.#listeners) for (let time = 0; time < times; time += 1) listener(event);
     for (const subscription of this.#subscriptions.values()) {
       const key = `${subscription.name}/${event.id}/${event.type}`;
       const delivery = { subscription: subscription.name, eventId: event.id, type: event.type };
       this.#deliveries.set(key, { ...delivery, attempts: 0, state: 'pending' });
       void this.#attempt(key, subscription, event, this.#clock.now());
-      if (this.#isDoubled()) void this.#post(subscription, event, 1);
+      if (times > 1) void this.#post(subscription, event, 1);
     }
   }
 

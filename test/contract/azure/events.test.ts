@@ -215,3 +215,16 @@ test('an event may come twice, under the same id', async () => {
   }, patient);
   expect(new Set(hook.bodies.map(({ json }) => textAt(listAt(json, '')[0], 'id'))).size).toBe(2);
 });
+
+test('a destination that is no webhook hears every event as well', async () => {
+  const running = await start({ healthEventDelayMs: 0 });
+  const heard: Array<string> = [];
+  const end = running.azure.onGridEvent(({ type }) => heard.push(type));
+  await launchSpot(running, 'aks-queue');
+  running.azure.evict('aks-queue', { noticeSeconds: 0 });
+  const health = 'Microsoft.ResourceNotifications.HealthResources';
+  await vi.waitFor(() => {
+    expect(heard).toEqual([`${health}.ResourceAnnotated`, `${health}.AvailabilityStatusChanged`]);
+  }, patient);
+  end();
+});
