@@ -7,8 +7,17 @@ import { deliver } from './deliver.ts';
 /** Events that Event Grid pushes straight to us: resource health annotations and scheduled events of VMs, in either schema. */
 app.eventGrid('interruptEventGrid', {
   handler: (event, context) =>
-    deliver(context, event, (raw) => toSignal(raw, theApp().cluster), async (ports, signal) => {
-      const outcome = await interrupt(ports, signal);
-      ports.log('signal', { event: signal.event, outcome: outcome.kind, why: outcome.kind === 'ignored' ? outcome.why : null });
-    }),
+    deliver(
+      context,
+      event,
+      (raw) => toSignal(raw, theApp().cluster),
+      async (ports, signal) => {
+        const outcome = await interrupt(ports, signal);
+        ports.log('signal', {
+          event: signal.event,
+          outcome: outcome.kind,
+          why: outcome.kind === 'ignored' ? outcome.why : null,
+        });
+      },
+    ),
 });

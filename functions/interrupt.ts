@@ -11,6 +11,10 @@ app.serviceBusQueue('interrupt', {
   handler: (message, context) =>
     deliver(context, message, parseSignalHint, async (ports, signal) => {
       const outcome = await interrupt(ports, signal);
-      ports.log('signal', { event: signal.event, outcome: outcome.kind, why: outcome.kind === 'ignored' ? outcome.why : null });
+      ports.log('signal', {
+        event: signal.event,
+        outcome: outcome.kind,
+        why: outcome.kind === 'ignored' ? outcome.why : null,
+      });
     }),
 });

@@ -37,7 +37,9 @@ const bytes = Object.keys(apps.metafile.outputs)
   .filter((path) => path.endsWith('.js'))
   .reduce((sum, path) => sum + statSync(path).size, 0);
 const entry = statSync('dist/functions/main.js').size;
-console.log(`nodewright ${version}: functions ${kib(bytes)} (entry ${kib(entry)}), relay ${kib(statSync('dist/relay/main.js').size)}`);
+console.log(
+  `nodewright ${version}: functions ${kib(bytes)} (entry ${kib(entry)}), relay ${kib(statSync('dist/relay/main.js').size)}`,
+);
 
 function kib(size: number): string {
   return `${Math.ceil(size / 1024)} KiB`;

@@ -22,7 +22,8 @@ export type CommitOutcome =
 export async function commitPlan(ports: Ports, gathered: Gathered, plan: Plan, cause: string): Promise<CommitOutcome> {
   const fatal = auditPlan(plan, gathered.input).filter(({ severity }) => severity === 'fatal');
   // A plan that breaks its own rules is a bug and must not reach Azure.
-  if (fatal.length > 0) throw new TerminalError(`plan refused by its audit: ${fatal.map(({ text }) => text).join('; ')}`);
+  if (fatal.length > 0)
+    throw new TerminalError(`plan refused by its audit: ${fatal.map(({ text }) => text).join('; ')}`);
 
   const decision = toDecision(ports, gathered, plan, cause);
   await ports.decisions.put(decision);

@@ -13,10 +13,7 @@ export function toTimestamp(nowMs: number): string {
   return new Date(nowMs).toISOString().replace(/\.\d+Z$/, 'Z');
 }
 
-export function conditionOf(
-  conditions: ReadonlyArray<Condition> | undefined,
-  type: string,
-): Condition | undefined {
+export function conditionOf(conditions: ReadonlyArray<Condition> | undefined, type: string): Condition | undefined {
   return conditions?.find((condition) => condition.type === type);
 }
 
@@ -32,7 +29,12 @@ export function isTrue(conditions: ReadonlyArray<Condition> | undefined, type: s
 export function setConditions(
   current: ReadonlyArray<Condition> | undefined,
   changes: ReadonlyArray<ConditionChange>,
-  root: { readonly dependents: ReadonlyArray<string>; readonly generation: number; readonly nowMs: number; readonly createdAt: string },
+  root: {
+    readonly dependents: ReadonlyArray<string>;
+    readonly generation: number;
+    readonly nowMs: number;
+    readonly createdAt: string;
+  },
 ): ReadonlyArray<Condition> {
   const byType = new Map((current ?? []).map((condition) => [condition.type, condition]));
   for (const type of root.dependents) {
@@ -53,14 +55,17 @@ export function clearConditions(
 }
 
 /** True when writing `next` over `current` would change nothing that a reader sees. */
-export function sameConditions(
-  current: ReadonlyArray<Condition> | undefined,
-  next: ReadonlyArray<Condition>,
-): boolean {
+export function sameConditions(current: ReadonlyArray<Condition> | undefined, next: ReadonlyArray<Condition>): boolean {
   const text = (conditions: ReadonlyArray<Condition>): string =>
     JSON.stringify(
       conditions
-        .map(({ type, status, reason, message, observedGeneration }) => [type, status, reason, message, observedGeneration])
+        .map(({ type, status, reason, message, observedGeneration }) => [
+          type,
+          status,
+          reason,
+          message,
+          observedGeneration,
+        ])
         .toSorted(([a], [b]) => (String(a) < String(b) ? -1 : 1)),
     );
   return text(current ?? []) === text(next);
@@ -82,7 +87,8 @@ function stamp(
   change: ConditionChange,
   root: { readonly generation: number; readonly nowMs: number },
 ): Condition {
-  const moved = previous === undefined || previous.status !== change.status || previous.lastTransitionTime === undefined;
+  const moved =
+    previous === undefined || previous.status !== change.status || previous.lastTransitionTime === undefined;
   return {
     ...change,
     lastTransitionTime: moved ? toTimestamp(root.nowMs) : previous.lastTransitionTime,

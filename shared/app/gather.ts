@@ -92,18 +92,21 @@ function isSettled(claim: NodeClaim, nodes: ReadonlySet<string>, now: number): b
   return now - (Date.parse(registered.lastTransitionTime ?? '') || 0) > SETTLING_MS;
 }
 
-async function readDecisions(
-  ports: Ports,
-  claims: ReadonlyArray<NodeClaim>,
-): Promise<ReadonlyMap<string, Decision>> {
+async function readDecisions(ports: Ports, claims: ReadonlyArray<NodeClaim>): Promise<ReadonlyMap<string, Decision>> {
   const names = [...new Set(claims.flatMap(({ metadata }) => metadata.annotations?.[annotation.decision] ?? []))];
   const decisions = await Promise.all(names.map((name) => ports.decisions.get(name)));
   return new Map(decisions.flatMap((decision) => (decision === null ? [] : [[decision.name, decision] as const])));
 }
 
+/** The snapshot keeps a class's spec as it is and does not look into it. */
+function toNodeClass(reduced: Snapshot['nodeClasses'][number]): NodeClass {
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the API server has validated it against our CRD
+  return reduced as NodeClass;
+}
+
 /** Instance types per pool. Pools that share a node class share the list; a pool without a class has none. */
 async function readCatalog(ports: Ports, snapshot: Snapshot): Promise<Catalog> {
-  const classes = new Map(snapshot.nodeClasses.map((nodeClass) => [nodeClass.metadata.name, nodeClass as NodeClass]));
+  const classes = new Map(snapshot.nodeClasses.map((nodeClass) => [nodeClass.metadata.name, toNodeClass(nodeClass)]));
   const wanted = new Set(snapshot.nodePools.map(({ spec }) => spec.template.spec.nodeClassRef.name));
   const lists = new Map(
     await Promise.all(
@@ -114,6 +117,9 @@ async function readCatalog(ports: Ports, snapshot: Snapshot): Promise<Catalog> {
     ),
   );
   return new Map(
-    snapshot.nodePools.map(({ metadata, spec }) => [metadata.name, lists.get(spec.template.spec.nodeClassRef.name) ?? []]),
+    snapshot.nodePools.map(({ metadata, spec }) => [
+      metadata.name,
+      lists.get(spec.template.spec.nodeClassRef.name) ?? [],
+    ]),
   );
 }

@@ -99,7 +99,10 @@ async function taintNode(ports: Ports, claim: NodeClaim): Promise<void> {
 }
 
 function isTainted(node: Node): boolean {
-  return node.spec?.taints?.some(({ key, effect }) => key === taint.disrupted.key && effect === taint.disrupted.effect) === true;
+  return (
+    node.spec?.taints?.some(({ key, effect }) => key === taint.disrupted.key && effect === taint.disrupted.effect) ===
+    true
+  );
 }
 
 /** Deletes the claim with the time by which its pods must have left. An earlier deadline stays. */
@@ -120,7 +123,13 @@ async function removeInTime(ports: Ports, claim: NodeClaim, signal: SignalHint):
   await ports.kubernetes.delete('NodeClaim', key, uid === '' ? undefined : { uid });
   await ports.hints.send([
     {
-      hint: { kind: 'object', version: 1, cluster: ports.cluster, object: { kind: 'NodeClaim', name }, reason: 'interrupted' },
+      hint: {
+        kind: 'object',
+        version: 1,
+        cluster: ports.cluster,
+        object: { kind: 'NodeClaim', name },
+        reason: 'interrupted',
+      },
       atMs: null,
       key: `NodeClaim/${name}/interrupted/${uid}`,
     },

@@ -52,7 +52,9 @@ export type Settings = Static<typeof Settings>;
 
 /** Throws an Error that lists every setting that is missing or empty, so that one look mends them all. */
 export function readSettings(environment: Readonly<Record<string, string | undefined>>): Settings {
-  const given = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== undefined && value !== ''));
+  const given = Object.fromEntries(
+    Object.entries(environment).filter(([, value]) => value !== undefined && value !== ''),
+  );
   const problems = Value.Check(Settings, given) ? [] : missing(given);
   if (given['ServiceBus'] === undefined && given['ServiceBus__fullyQualifiedNamespace'] === undefined) {
     problems.push('ServiceBus (or ServiceBus__fullyQualifiedNamespace)');
@@ -60,7 +62,8 @@ export function readSettings(environment: Readonly<Record<string, string | undef
   if (given['SnapshotStorage'] === undefined && given['SnapshotStorage__blobServiceUri'] === undefined) {
     problems.push('SnapshotStorage (or SnapshotStorage__blobServiceUri)');
   }
-  if (problems.length > 0) throw new Error(`app settings are missing: ${problems.join(', ')}; add them to the function app`);
+  if (problems.length > 0)
+    throw new Error(`app settings are missing: ${problems.join(', ')}; add them to the function app`);
   return given as Settings;
 }
 

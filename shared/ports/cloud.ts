@@ -82,7 +82,8 @@ export interface Cloud {
   inventory(): Promise<ReadonlyArray<InventoryItem>>;
 }
 
-export type SubnetState = { readonly kind: 'ready' } | { readonly kind: 'refused'; readonly reason: string; readonly message: string };
+export type SubnetState =
+  { readonly kind: 'ready' } | { readonly kind: 'refused'; readonly reason: string; readonly message: string };
 
 export interface NodeImage {
   readonly id: string;

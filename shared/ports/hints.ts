@@ -8,5 +8,7 @@ export interface Hints {
    * Delivers `hint` at or after `atMs` (null: now). `key` names the occasion: a second hint with the same key within ten
    * minutes is dropped, so a repeated execution does not multiply messages.
    */
-  send(hints: ReadonlyArray<{ readonly hint: Hint; readonly atMs: number | null; readonly key: string }>): Promise<void>;
+  send(
+    hints: ReadonlyArray<{ readonly hint: Hint; readonly atMs: number | null; readonly key: string }>,
+  ): Promise<void>;
 }

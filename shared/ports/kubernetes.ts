@@ -30,6 +30,7 @@ export interface NodeClass {
     readonly imageFamily?: string;
     readonly tags?: Readonly<Record<string, string>>;
     readonly maxPods?: number;
+    readonly localDNS?: { readonly mode?: string };
   };
   readonly status?: {
     readonly images?: ReadonlyArray<{
@@ -67,7 +68,10 @@ export interface Kinds {
     readonly metadata: ObjectMeta;
     readonly spec: { readonly nodeName: string; readonly source: { readonly persistentVolumeName?: string } };
   };
-  readonly PodDisruptionBudget: { readonly metadata: ObjectMeta; readonly spec?: { readonly selector?: LabelSelector } };
+  readonly PodDisruptionBudget: {
+    readonly metadata: ObjectMeta;
+    readonly spec?: { readonly selector?: LabelSelector };
+  };
   readonly Secret: { readonly metadata: ObjectMeta; readonly type?: string; readonly stringData?: Labels };
 }
 
@@ -113,8 +117,8 @@ export interface Kubernetes {
   /** As `patch`, on the status subresource. */
   patchStatus<K extends Kind>(kind: K, key: Key, patch: object): Promise<WriteOutcome<Kinds[K]>>;
   /** Marks for deletion, or deletes. Missing objects and objects with another uid are `not-found`. */
-  delete<K extends Kind>(
-    kind: K,
+  delete(
+    kind: Kind,
     key: Key,
     options?: { readonly uid?: string; readonly gracePeriodSeconds?: number },
   ): Promise<'deleted' | 'not-found'>;

@@ -35,7 +35,10 @@ export interface LedgerState {
 export interface Ledger {
   read(): Promise<LedgerState>;
   /** Makes `decision` the latest, if nobody has committed since `base` was read. */
-  commit(base: LedgerState, decision: string): Promise<{ readonly kind: 'committed'; readonly state: LedgerState } | { readonly kind: 'lost' }>;
+  commit(
+    base: LedgerState,
+    decision: string,
+  ): Promise<{ readonly kind: 'committed'; readonly state: LedgerState } | { readonly kind: 'lost' }>;
   /** Notes that the latest decision's claims exist. Losing the race is harmless: the winner noted the same or later. */
   markExecuted(state: LedgerState, claimsResourceVersion: string | null): Promise<void>;
 }

@@ -14,7 +14,10 @@ interface RestErrorLike {
   readonly code?: string;
   readonly message: string;
   readonly details?: { readonly error?: { readonly code?: string; readonly message?: string } };
-  readonly response?: { readonly headers?: { get(name: string): string | undefined }; readonly bodyAsText?: string | null };
+  readonly response?: {
+    readonly headers?: { get(name: string): string | undefined };
+    readonly bodyAsText?: string | null;
+  };
 }
 
 /** Reads an error that an Azure client threw. The code in the body, where there is one, is more exact than the SDK's. */
@@ -56,7 +59,9 @@ export async function orNull<T>(doing: string, read: Promise<T>): Promise<T | nu
 
 function parseBody(text: string | null | undefined): { readonly code?: string; readonly message?: string } | undefined {
   try {
-    const { error } = JSON.parse(text ?? '') as { readonly error?: { readonly code?: string; readonly message?: string } };
+    const { error } = JSON.parse(text ?? '') as {
+      readonly error?: { readonly code?: string; readonly message?: string };
+    };
     return error;
   } catch {
     return undefined;

@@ -35,7 +35,9 @@ export async function mintBootstrapToken(kubernetes: Kubernetes, claim: string, 
     },
   });
   if (outcome.kind !== 'created') {
-    throw new RetryableError(`minting a bootstrap token: ${outcome.kind === 'refused' ? outcome.reason : 'the id is taken'}`);
+    throw new RetryableError(
+      `minting a bootstrap token: ${outcome.kind === 'refused' ? outcome.reason : 'the id is taken'}`,
+    );
   }
   return `${id}.${secret}`;
 }

@@ -5,7 +5,12 @@ const HOUR = 60 * MINUTE;
 
 /** What an error of Azure's means for the offering that was tried. */
 export type LaunchVerdict =
-  | { readonly kind: 'unavailable'; readonly scope: RefusalScope; readonly retryAfterMs: number; readonly reason: string }
+  | {
+      readonly kind: 'unavailable';
+      readonly scope: RefusalScope;
+      readonly retryAfterMs: number;
+      readonly reason: string;
+    }
   /** No offering helps until a person changes something. */
   | { readonly kind: 'rejected'; readonly reason: string };
 
@@ -29,23 +34,59 @@ function rejected(reason: string): LaunchVerdict {
  * the whole region, which it retries at once, waits three minutes; the rest are codes it does not know.
  */
 const rules: ReadonlyArray<Rule> = [
-  { code: 'OperationNotAllowed', text: 'LowPriorityCores', verdict: unavailable('spot', HOUR, 'SubscriptionQuotaReached') },
-  { code: 'OperationNotAllowed', text: 'Current Limit: 0', verdict: unavailable('family', HOUR, 'SubscriptionQuotaReached') },
-  { code: 'OperationNotAllowed', text: 'Family Cores quota', verdict: unavailable('family', 10 * MINUTE, 'SubscriptionQuotaReached') },
-  { code: 'OperationNotAllowed', text: 'Total Regional', verdict: unavailable('region', 3 * MINUTE, 'RegionalQuotaReached') },
+  {
+    code: 'OperationNotAllowed',
+    text: 'LowPriorityCores',
+    verdict: unavailable('spot', HOUR, 'SubscriptionQuotaReached'),
+  },
+  {
+    code: 'OperationNotAllowed',
+    text: 'Current Limit: 0',
+    verdict: unavailable('family', HOUR, 'SubscriptionQuotaReached'),
+  },
+  {
+    code: 'OperationNotAllowed',
+    text: 'Family Cores quota',
+    verdict: unavailable('family', 10 * MINUTE, 'SubscriptionQuotaReached'),
+  },
+  {
+    code: 'OperationNotAllowed',
+    text: 'Total Regional',
+    verdict: unavailable('region', 3 * MINUTE, 'RegionalQuotaReached'),
+  },
   { code: 'SkuNotAvailable', text: '', verdict: unavailable('size', HOUR, 'SKUNotAvailable') },
   { code: 'ZonalAllocationFailed', text: '', verdict: unavailable('zone', HOUR, 'ZonalAllocationFailure') },
   { code: 'AllocationFailed', text: '', verdict: unavailable('zone', HOUR, 'AllocationFailure') },
-  { code: 'OverconstrainedZonalAllocationRequest', text: '', verdict: unavailable('offering', HOUR, 'OverconstrainedZonalAllocationFailure') },
-  { code: 'OverconstrainedAllocationRequest', text: '', verdict: unavailable('size', HOUR, 'OverconstrainedAllocationFailure') },
+  {
+    code: 'OverconstrainedZonalAllocationRequest',
+    text: '',
+    verdict: unavailable('offering', HOUR, 'OverconstrainedZonalAllocationFailure'),
+  },
+  {
+    code: 'OverconstrainedAllocationRequest',
+    text: '',
+    verdict: unavailable('size', HOUR, 'OverconstrainedAllocationFailure'),
+  },
   { code: 'VMSizeNotSupported', text: '', verdict: unavailable('size', 23 * HOUR, 'SKUNotAvailable') },
-  { code: 'BadRequest', text: 'is not supported for subscription', verdict: unavailable('size', 23 * HOUR, 'SKUNotAvailable') },
+  {
+    code: 'BadRequest',
+    text: 'is not supported for subscription',
+    verdict: unavailable('size', 23 * HOUR, 'SKUNotAvailable'),
+  },
   { code: 'NotAvailableForSubscription', text: '', verdict: unavailable('size', 23 * HOUR, 'SKUNotAvailable') },
   { code: 'SpotNotSupported', text: '', verdict: unavailable('size', 23 * HOUR, 'SpotNotSupported') },
   { code: 'QuotaExceeded', text: '', verdict: unavailable('family', 10 * MINUTE, 'SubscriptionQuotaReached') },
-  { code: 'OperationNotAllowed', text: 'quota', verdict: unavailable('family', 10 * MINUTE, 'SubscriptionQuotaReached') },
+  {
+    code: 'OperationNotAllowed',
+    text: 'quota',
+    verdict: unavailable('family', 10 * MINUTE, 'SubscriptionQuotaReached'),
+  },
   { code: 'OSProvisioningTimedOut', text: '', verdict: unavailable('offering', 3 * MINUTE, 'OSProvisioningTimedOut') },
-  { code: 'OSProvisioningInternalError', text: '', verdict: unavailable('offering', 3 * MINUTE, 'OSProvisioningInternalError') },
+  {
+    code: 'OSProvisioningInternalError',
+    text: '',
+    verdict: unavailable('offering', 3 * MINUTE, 'OSProvisioningInternalError'),
+  },
   { code: 'SubnetIsFull', text: '', verdict: rejected('SubnetIsFull') },
   { code: 'InsufficientSubnetSize', text: '', verdict: rejected('SubnetIsFull') },
   { code: 'RequestDisallowedByPolicy', text: '', verdict: rejected('RequestDisallowedByPolicy') },

@@ -52,7 +52,13 @@ async function launch(parts: CloudParts, order: LaunchOrder): Promise<LaunchOutc
   const imageId = pickImage(order, sku);
   if (imageId === null) {
     const message = `no image of AKSNodeClass ${order.nodeClass.metadata.name} runs on ${order.offering.instanceType}`;
-    return { kind: 'unavailable', scope: 'size', retryAfterMs: ON_DEMAND_SKU_PAUSE_MS, reason: 'ImageNotFound', message };
+    return {
+      kind: 'unavailable',
+      scope: 'size',
+      retryAfterMs: ON_DEMAND_SKU_PAUSE_MS,
+      reason: 'ImageNotFound',
+      message,
+    };
   }
   const compute = await clients.compute();
   try {
@@ -137,6 +143,7 @@ async function observe(parts: CloudParts, claim: string): Promise<ObservedMachin
     case 'Succeeded':
     case 'Updating':
       return { kind: 'present', state: 'running', machine };
+    case undefined:
     default:
       return { kind: 'present', state: 'creating', machine };
   }
@@ -168,7 +175,10 @@ async function remove(parts: CloudParts, claim: string): Promise<'gone' | 'delet
   const vm = await readVm(parts, name);
   if (vm !== null) {
     if (vm.provisioningState === 'Deleting') return 'deleting';
-    await started(`deleting VM ${name}`, (await clients.compute()).virtualMachines.delete(group, name, { forceDeletion: true }));
+    await started(
+      `deleting VM ${name}`,
+      (await clients.compute()).virtualMachines.delete(group, name, { forceDeletion: true }),
+    );
     return 'deleting';
   }
   const network = await clients.network();
@@ -217,7 +227,8 @@ function toItem(
   cluster: string,
   createdAt: Date | null,
 ): ReadonlyArray<InventoryItem> {
-  if (!name.toLowerCase().startsWith(PREFIX) || tags?.[tag.cluster] !== cluster || tags[tag.nodePool] === undefined) return [];
+  if (!name.toLowerCase().startsWith(PREFIX) || tags?.[tag.cluster] !== cluster || tags[tag.nodePool] === undefined)
+    return [];
   return [{ kind, claim: name.slice(PREFIX.length), createdAtMs: createdAt?.getTime() ?? null }];
 }
 

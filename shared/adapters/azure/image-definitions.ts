@@ -9,7 +9,13 @@ export interface ImageDefinition {
 
 export type ImageFamily = 'Ubuntu2204' | 'Ubuntu2404' | 'AzureLinux2' | 'AzureLinux3';
 
-type Row = readonly [family: ImageFamily, definition: string, arch: 'amd64' | 'arm64', generation: '1' | '2', trustedLaunch: boolean];
+type Row = readonly [
+  family: ImageFamily,
+  definition: string,
+  arch: 'amd64' | 'arm64',
+  generation: '1' | '2',
+  trustedLaunch: boolean,
+];
 
 /** In order of preference within a family. Source: the Azure provider's image families, 2026-08; FIPS images are not public. */
 const rows: ReadonlyArray<Row> = [

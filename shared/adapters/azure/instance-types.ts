@@ -36,14 +36,24 @@ export function toInstanceTypes(
     const size = parseSizeName(sku.name);
     if (size === null || size.constrainedCores || size.confidential || !suits(sku, nodeClass)) return [];
     const offerings = toOfferings(sku, settings.location, isRefused);
-    return [{ name: sku.name, labels: toLabels(sku, size, nodeClass, settings), ...toResources(sku, nodeClass, settings), offerings }];
+    return [
+      {
+        name: sku.name,
+        labels: toLabels(sku, size, nodeClass, settings),
+        ...toResources(sku, nodeClass, settings),
+        offerings,
+      },
+    ];
   });
 }
 
 interface ClassChoices {
   readonly imageFamily?: string;
   readonly fipsMode?: string;
-  readonly security?: { readonly encryptionAtHost?: boolean; readonly trustedLaunch?: { readonly vtpm?: boolean; readonly secureBoot?: boolean } };
+  readonly security?: {
+    readonly encryptionAtHost?: boolean;
+    readonly trustedLaunch?: { readonly vtpm?: boolean; readonly secureBoot?: boolean };
+  };
   readonly gpu?: { readonly mode?: string };
   readonly artifactStreaming?: { readonly enabled?: boolean };
   readonly localDNS?: { readonly mode?: string };
@@ -53,17 +63,24 @@ interface ClassChoices {
 
 function suits(sku: Sku, { spec }: NodeClass): boolean {
   const choices: ClassChoices = spec;
-  if (sku.gpus > 0) {
-    const gpu = gpuSize(sku.name);
-    const system = choices.imageFamily === 'AzureLinux' ? gpu?.azureLinux : gpu?.ubuntu;
-    if (gpu === null || system !== true) return false;
-    if ((choices.gpu?.mode ?? 'Driver') === 'Driver' && gpu.manufacturer !== 'nvidia') return false;
-  }
-  if (choices.security?.encryptionAtHost === true && !sku.encryptionAtHost) return false;
-  const { vtpm = false, secureBoot = false } = choices.security?.trustedLaunch ?? {};
-  if ((vtpm || secureBoot) && !sku.trustedLaunch) return false;
+  if (!suitsGpu(sku, choices) || !suitsSecurity(sku, choices)) return false;
   if (choices.artifactStreaming?.enabled === true && sku.arch === 'arm64') return false;
   return choices.localDNS?.mode !== 'Required' || sku.vCpus >= 4;
+}
+
+/** A GPU is of use only where AKS's images know it, and where its driver is installed if the class wants one. */
+function suitsGpu(sku: Sku, { imageFamily, gpu }: ClassChoices): boolean {
+  if (sku.gpus === 0) return true;
+  const known = gpuSize(sku.name);
+  const hasImage = imageFamily === 'AzureLinux' ? known?.azureLinux : known?.ubuntu;
+  const wantsDriver = (gpu?.mode ?? 'Driver') === 'Driver';
+  return hasImage === true && (!wantsDriver || known?.manufacturer === 'nvidia');
+}
+
+function suitsSecurity(sku: Sku, { security }: ClassChoices): boolean {
+  if (security?.encryptionAtHost === true && !sku.encryptionAtHost) return false;
+  const { vtpm = false, secureBoot = false } = security?.trustedLaunch ?? {};
+  return sku.trustedLaunch || !(vtpm || secureBoot);
 }
 
 function toLabels(
@@ -173,7 +190,8 @@ export function kubeReservedCpu(vCpus: number): number {
 /** AKS's progressive reservation, MiB, rounded down: 25 % of the first 4 GiB, 20 % to 8, 10 % to 16, 6 % to 128, 2 % above. */
 export function kubeReservedMemory(gib: number): number {
   const part = (from: number, to: number): number => Math.max(0, Math.min(gib, to) - from);
-  const reserved = part(0, 4) * 0.25 + part(4, 8) * 0.2 + part(8, 16) * 0.1 + part(16, 128) * 0.06 + part(128, Infinity) * 0.02;
+  const reserved =
+    part(0, 4) * 0.25 + part(4, 8) * 0.2 + part(8, 16) * 0.1 + part(16, 128) * 0.06 + part(128, Infinity) * 0.02;
   return Math.floor(reserved * 1024);
 }
 

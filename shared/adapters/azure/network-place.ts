@@ -25,12 +25,15 @@ export function createNetworkPlaces(
         Array.fromAsync(client.loadBalancers.list(group)),
         Array.fromAsync(client.networkSecurityGroups.list(group)),
       ]);
-      const ours = balancers.filter(({ name = '' }) => ['kubernetes', 'kubernetes-internal'].includes(name.toLowerCase()));
+      const ours = balancers.filter(({ name = '' }) =>
+        ['kubernetes', 'kubernetes-internal'].includes(name.toLowerCase()),
+      );
       const pools = ours.flatMap(({ backendAddressPools = [] }) => backendAddressPools);
       // A pool that lists addresses is in node-IP mode, which AKS fills by itself.
       const joinable = pools.filter(
         ({ name = '', loadBalancerBackendAddresses = [] }) =>
-          !NOT_FOR_NODES.has(name.toLowerCase()) && loadBalancerBackendAddresses.every(({ ipAddress }) => ipAddress === undefined),
+          !NOT_FOR_NODES.has(name.toLowerCase()) &&
+          loadBalancerBackendAddresses.every(({ ipAddress }) => ipAddress === undefined),
       );
       const security = groups.find(({ name = '' }) => SECURITY_GROUP.test(name));
       return {

@@ -34,7 +34,7 @@ export async function readRetailPrices(
   const filter = `serviceName eq 'Virtual Machines' and armRegionName eq '${location}' and priceType eq 'Consumption'`;
   const query = new URLSearchParams({ 'api-version': '2023-01-01-preview', $filter: filter });
   const prices = new Map<string, SizePrice>();
-  let next: string | null = `${endpoint}/api/retail/prices?${query}`;
+  let next: string | null = `${endpoint}/api/retail/prices?${query.toString()}`;
   for (let page = 0; next !== null; page++) {
     if (page >= PAGES_MAX) throw new RetryableError(`retail prices: more than ${PAGES_MAX} pages`);
     // Each page names the next.
@@ -62,16 +62,24 @@ async function readPage(url: string): Promise<PricePage> {
  * remain double the cheapest counts; a price of 0 is a missing one.
  */
 function addRow(prices: Map<string, SizePrice>, row: PriceRow): void {
-  const { armSkuName = '', skuName = '', meterName = '', productName = '', retailPrice = 0 } = row;
-  if (armSkuName === '' || retailPrice <= 0 || row.type !== 'Consumption' || row.unitOfMeasure !== '1 Hour') return;
-  if (/Windows|Cloud ?Services|Dedicated Host/i.test(productName)) return;
-  if (/ Low Priority$/.test(meterName) || / Low Priority$/.test(skuName)) return;
+  const { armSkuName = '', retailPrice = 0 } = row;
+  if (!isLinuxMeter(row)) return;
   const price = prices.get(armSkuName) ?? { onDemandMicroUsd: null, spotMicroUsd: null };
   // Prices come with at most seven decimals; the small term keeps 0.115 from becoming 115001.
   const micro = Math.ceil(retailPrice * 1e6 - 1e-6);
-  if (/ Spot$/.test(skuName) || / Spot$/.test(meterName)) price.spotMicroUsd = cheaper(price.spotMicroUsd, micro);
+  if (isNamed(row, ' Spot')) price.spotMicroUsd = cheaper(price.spotMicroUsd, micro);
   else price.onDemandMicroUsd = cheaper(price.onDemandMicroUsd, micro);
   prices.set(armSkuName, price);
+}
+
+function isLinuxMeter(row: PriceRow): boolean {
+  const { armSkuName = '', productName = '', retailPrice = 0, type, unitOfMeasure } = row;
+  if (armSkuName === '' || retailPrice <= 0 || type !== 'Consumption' || unitOfMeasure !== '1 Hour') return false;
+  return !/Windows|Cloud ?Services|Dedicated Host/i.test(productName) && !isNamed(row, ' Low Priority');
+}
+
+function isNamed({ skuName = '', meterName = '' }: PriceRow, ending: string): boolean {
+  return skuName.endsWith(ending) || meterName.endsWith(ending);
 }
 
 function cheaper(known: number | null, other: number): number {

@@ -26,15 +26,26 @@ export interface Sku {
 }
 
 /** Sizes AKS does not accept for nodes, by its own list and by Karpenter's. */
-const REFUSED = new Set(['Standard_A0', 'Standard_A1', 'Standard_A1_v2', 'Standard_B1s', 'Standard_B1ms', 'Standard_F1', 'Standard_F1s', 'Standard_E64i_v3', 'Standard_E64is_v3']);
+const REFUSED = new Set([
+  'Standard_A0',
+  'Standard_A1',
+  'Standard_A1_v2',
+  'Standard_B1s',
+  'Standard_B1ms',
+  'Standard_F1',
+  'Standard_F1s',
+  'Standard_E64i_v3',
+  'Standard_E64is_v3',
+]);
 
 /** Reads one entry of the SKU list; null for what is no VM size, or none a node can have in `location`. */
+// oxlint-disable-next-line complexity -- a table: one line for each capability
 export function toSku(raw: ResourceSku, location: string): Omit<Sku, 'onDemandMicroUsd' | 'spotMicroUsd'> | null {
-  const { name = '', family = '' } = raw;
+  const { name = '', family = '', restrictions = [], capabilities = [] } = raw;
   if (raw.resourceType !== 'virtualMachines' || REFUSED.has(name)) return null;
-  const restrictions = raw.restrictions ?? [];
   if (restrictions.some(({ type }) => type === 'Location')) return null;
-  const has = new Map((raw.capabilities ?? []).map((capability) => [capability.name ?? '', capability.value ?? '']));
+  const has = new Map(capabilities.map((capability) => [capability.name ?? '', capability.value ?? '']));
+  const generations = (has.get('HyperVGenerations') ?? '').split(',').map((one) => one.replace('V', ''));
   const flag = (key: string): boolean => has.get(key)?.toLowerCase() === 'true';
   const number = (key: string): number => Number(has.get(key) ?? 0);
   const info = raw.locationInfo?.find((one) => one.location?.toLowerCase() === location.toLowerCase());
@@ -53,8 +64,8 @@ export function toSku(raw: ResourceSku, location: string): Omit<Sku, 'onDemandMi
     acceleratedNetworking: flag('AcceleratedNetworkingEnabled'),
     premiumStorage: flag('PremiumIO'),
     encryptionAtHost: flag('EncryptionAtHostSupported'),
-    trustedLaunch: !flag('TrustedLaunchDisabled') && (has.get('HyperVGenerations') ?? '').includes('V2'),
-    hyperVGenerations: (has.get('HyperVGenerations') ?? '').split(',').map((one) => one.replace('V', '')).filter(Boolean),
+    trustedLaunch: !flag('TrustedLaunchDisabled') && generations.includes('2'),
+    hyperVGenerations: generations.filter(Boolean),
     ultraSsdZones: ultraSsdZones(info?.zoneDetails ?? []),
     ephemeralOsDisk: flag('EphemeralOSDiskSupported') ? ephemeralOsDisk(has) : null,
   };

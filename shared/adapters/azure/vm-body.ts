@@ -1,4 +1,4 @@
-import type { VirtualMachine } from '@azure/arm-compute';
+import type { OSDisk, VirtualMachine } from '@azure/arm-compute';
 import type { NetworkInterface } from '@azure/arm-network';
 import { tag } from '../../contract/names.ts';
 import type { Settings } from '../../contract/settings.ts';
@@ -28,7 +28,8 @@ export interface NetworkPlace {
 
 /** Azure CNI without overlay gives every pod an address of the subnet: one IP configuration each. */
 export function nicBody(name: string, order: LaunchOrder, settings: Settings, place: NetworkPlace): NetworkInterface {
-  const flat = (settings.NETWORK_PLUGIN ?? 'azure') === 'azure' && (settings.NETWORK_PLUGIN_MODE ?? 'overlay') !== 'overlay';
+  const flat =
+    (settings.NETWORK_PLUGIN ?? 'azure') === 'azure' && (settings.NETWORK_PLUGIN_MODE ?? 'overlay') !== 'overlay';
   const further = flat ? Number(order.instanceType.capacity['pods'] ?? 1) - 1 : 0;
   const subnet = { id: place.subnetId };
   const dynamic = { privateIPAllocationMethod: 'Dynamic', subnet } as const;
@@ -69,9 +70,6 @@ export function vmBody(order: LaunchOrder, settings: Settings, parts: VmParts): 
   const { osDiskSizeGB = 128, security }: ClassChoices = order.nodeClass.spec;
   const { zone, capacityType, instanceType } = order.offering;
   const user = settings.LINUX_ADMIN_USERNAME ?? 'azureuser';
-  const local = parts.sku?.ephemeralOsDisk;
-  const ephemeral = local !== null && local !== undefined && local.maxGb >= osDiskSizeGB;
-  const { vtpm, secureBoot } = security?.trustedLaunch ?? {};
   const identities = (settings.NODE_IDENTITIES ?? '').split(',').filter(Boolean);
   return {
     location: settings.LOCATION,
@@ -79,20 +77,21 @@ export function vmBody(order: LaunchOrder, settings: Settings, parts: VmParts): 
     zones: zone === '0' ? [] : [zone.slice(zone.lastIndexOf('-') + 1)],
     ...(identities.length === 0
       ? {}
-      : { identity: { type: 'UserAssigned', userAssignedIdentities: Object.fromEntries(identities.map((id) => [id, {}])) } }),
+      : {
+          identity: {
+            type: 'UserAssigned',
+            userAssignedIdentities: Object.fromEntries(identities.map((id) => [id, {}])),
+          },
+        }),
     hardwareProfile: { vmSize: instanceType },
     ...(capacityType === 'spot'
       ? { priority: 'Spot', evictionPolicy: 'Delete', billingProfile: { maxPrice: -1 } }
       : { priority: 'Regular' }),
     storageProfile: {
-      imageReference: imageId.startsWith('/CommunityGalleries/') ? { communityGalleryImageId: imageId } : { id: imageId },
-      osDisk: {
-        name,
-        diskSizeGB: osDiskSizeGB,
-        createOption: 'FromImage',
-        deleteOption: 'Delete',
-        ...(ephemeral ? { caching: 'ReadOnly', diffDiskSettings: { option: 'Local', placement: local.placement } } : {}),
-      },
+      imageReference: imageId.startsWith('/CommunityGalleries/')
+        ? { communityGalleryImageId: imageId }
+        : { id: imageId },
+      osDisk: osDisk(name, osDiskSizeGB, parts.sku),
     },
     networkProfile: { networkInterfaces: [{ id: nicId, primary: true, deleteOption: 'Delete' }] },
     osProfile: {
@@ -103,21 +102,40 @@ export function vmBody(order: LaunchOrder, settings: Settings, parts: VmParts): 
         disablePasswordAuthentication: true,
         ...(settings.SSH_PUBLIC_KEY === undefined
           ? {}
-          : { ssh: { publicKeys: [{ keyData: settings.SSH_PUBLIC_KEY, path: `/home/${user}/.ssh/authorized_keys` }] } }),
+          : {
+              ssh: { publicKeys: [{ keyData: settings.SSH_PUBLIC_KEY, path: `/home/${user}/.ssh/authorized_keys` }] },
+            }),
       },
     },
-    ...(security === undefined
-      ? {}
-      : {
-          securityProfile: {
-            ...(security.encryptionAtHost === undefined ? {} : { encryptionAtHost: security.encryptionAtHost }),
-            ...(vtpm === true || secureBoot === true
-              ? {
-                  securityType: 'TrustedLaunch',
-                  uefiSettings: { vTpmEnabled: vtpm ?? false, secureBootEnabled: secureBoot ?? false },
-                }
-              : {}),
-          },
-        }),
+    ...(security === undefined ? {} : { securityProfile: securityProfile(security) }),
+  };
+}
+
+/** On the machine itself where its local disk is large enough, which is faster and free; else a managed disk. */
+function osDisk(
+  name: string,
+  diskSizeGB: number,
+  sku: Sku | null,
+): OSDisk {
+  const local = sku?.ephemeralOsDisk ?? null;
+  const isLocal = local !== null && local.maxGb >= diskSizeGB;
+  return {
+    name,
+    diskSizeGB,
+    createOption: 'FromImage',
+    deleteOption: 'Delete',
+    ...(isLocal ? { caching: 'ReadOnly', diffDiskSettings: { option: 'Local', placement: local.placement } } : {}),
+  };
+}
+
+function securityProfile(
+  security: NonNullable<ClassChoices['security']>,
+): NonNullable<VirtualMachine['securityProfile']> {
+  const { vtpm = false, secureBoot = false } = security.trustedLaunch ?? {};
+  return {
+    ...(security.encryptionAtHost === undefined ? {} : { encryptionAtHost: security.encryptionAtHost }),
+    ...(vtpm || secureBoot
+      ? { securityType: 'TrustedLaunch', uefiSettings: { vTpmEnabled: vtpm, secureBootEnabled: secureBoot } }
+      : {}),
   };
 }

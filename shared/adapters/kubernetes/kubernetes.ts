@@ -11,18 +11,19 @@ import type {
 import type { Answer, Transport } from './transport.ts';
 
 /** Where each kind lives in the API. */
-const places: Readonly<Record<Kind, { readonly root: string; readonly plural: string; readonly namespaced: boolean }>> = {
-  Node: { root: '/api/v1', plural: 'nodes', namespaced: false },
-  Pod: { root: '/api/v1', plural: 'pods', namespaced: true },
-  Secret: { root: '/api/v1', plural: 'secrets', namespaced: true },
-  Event: { root: '/api/v1', plural: 'events', namespaced: true },
-  NodeClaim: { root: '/apis/karpenter.sh/v1', plural: 'nodeclaims', namespaced: false },
-  NodePool: { root: '/apis/karpenter.sh/v1', plural: 'nodepools', namespaced: false },
-  AKSNodeClass: { root: '/apis/karpenter.azure.com/v1beta1', plural: 'aksnodeclasses', namespaced: false },
-  Lease: { root: '/apis/coordination.k8s.io/v1', plural: 'leases', namespaced: true },
-  VolumeAttachment: { root: '/apis/storage.k8s.io/v1', plural: 'volumeattachments', namespaced: false },
-  PodDisruptionBudget: { root: '/apis/policy/v1', plural: 'poddisruptionbudgets', namespaced: true },
-};
+const places: Readonly<Record<Kind, { readonly root: string; readonly plural: string; readonly namespaced: boolean }>> =
+  {
+    Node: { root: '/api/v1', plural: 'nodes', namespaced: false },
+    Pod: { root: '/api/v1', plural: 'pods', namespaced: true },
+    Secret: { root: '/api/v1', plural: 'secrets', namespaced: true },
+    Event: { root: '/api/v1', plural: 'events', namespaced: true },
+    NodeClaim: { root: '/apis/karpenter.sh/v1', plural: 'nodeclaims', namespaced: false },
+    NodePool: { root: '/apis/karpenter.sh/v1', plural: 'nodepools', namespaced: false },
+    AKSNodeClass: { root: '/apis/karpenter.azure.com/v1beta1', plural: 'aksnodeclasses', namespaced: false },
+    Lease: { root: '/apis/coordination.k8s.io/v1', plural: 'leases', namespaced: true },
+    VolumeAttachment: { root: '/apis/storage.k8s.io/v1', plural: 'volumeattachments', namespaced: false },
+    PodDisruptionBudget: { root: '/apis/policy/v1', plural: 'poddisruptionbudgets', namespaced: true },
+  };
 
 /** Objects per page of a list: what Kubernetes' own clients ask for. */
 const PAGE = 500;
@@ -41,7 +42,8 @@ export function createKubernetes(transport: Transport): Kubernetes {
       return objectOf(answer, `reading ${kind} ${key.name}`);
     },
     list: (kind, selectors) => list(transport, kind, selectors ?? {}),
-    create: async (kind, object) => toCreateOutcome(await transport({ method: 'POST', path: createPath(kind, object), body: object })),
+    create: async (kind, object) =>
+      toCreateOutcome(await transport({ method: 'POST', path: createPath(kind, object), body: object })),
     patch: (kind, key, patch) => write(transport, pathOf(kind, key), patch),
     patchStatus: (kind, key, patch) => write(transport, `${pathOf(kind, key)}/status`, patch),
     delete: async (kind, key, options = {}) => {
@@ -84,12 +86,12 @@ async function list<K extends Kind>(
     if (next !== '') query.set('continue', next);
     // Each page names the next.
     // oxlint-disable-next-line no-await-in-loop
-    const answer = await transport({ method: 'GET', path: `${root}/${plural}?${query}` });
+    const answer = await transport({ method: 'GET', path: `${root}/${plural}?${query.toString()}` });
     if (answer.status === 410) throw new RetryableError(`listing ${plural}: the list changed while it was read`);
-    const body = objectOf<{ readonly items?: ReadonlyArray<Kinds[K]>; readonly metadata?: { readonly continue?: string } }>(
-      answer,
-      `listing ${plural}`,
-    );
+    const body = objectOf<{
+      readonly items?: ReadonlyArray<Kinds[K]>;
+      readonly metadata?: { readonly continue?: string };
+    }>(answer, `listing ${plural}`);
     found.push(...(body.items ?? []));
     next = body.metadata?.continue ?? '';
     if (next === '') return found;
@@ -130,6 +132,8 @@ function toCreateOutcome<T>(answer: Answer): CreateOutcome<T> {
   return { kind: 'created', object: answer.body as T };
 }
 
+/** The caller says what the API server answers with; it has validated it. */
+// oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- the border between JSON and types
 function objectOf<T>(answer: Answer, doing: string): T {
   if (answer.status >= 400 || answer.body === null || typeof answer.body !== 'object') {
     throw new RetryableError(`${doing}: ${answer.status} ${reasonOf(answer)}`);
@@ -153,5 +157,7 @@ function createPath(kind: Kind, object: object): string {
 
 function collectionPath(kind: Kind, namespace: string | null): string {
   const { root, plural, namespaced } = places[kind];
-  return namespaced ? `${root}/namespaces/${encodeURIComponent(namespace ?? 'default')}/${plural}` : `${root}/${plural}`;
+  return namespaced
+    ? `${root}/namespaces/${encodeURIComponent(namespace ?? 'default')}/${plural}`
+    : `${root}/${plural}`;
 }

@@ -21,7 +21,8 @@ export function createLedger(kubernetes: Kubernetes, namespace: string): Ledger 
       if (lease !== null) return toState(lease);
       const made = await kubernetes.create('Lease', emptyLease(namespace));
       if (made.kind === 'created') return toState(made.object);
-      if (made.kind === 'refused') throw new RetryableError(`creating Lease ${namespace}/${generationLease}: ${made.reason}`);
+      if (made.kind === 'refused')
+        throw new RetryableError(`creating Lease ${namespace}/${generationLease}: ${made.reason}`);
       return toState((await kubernetes.get('Lease', where)) ?? emptyLease(namespace));
     },
     commit: async (base, decision) => {
@@ -37,7 +38,10 @@ export function createLedger(kubernetes: Kubernetes, namespace: string): Ledger 
       await kubernetes.patch('Lease', where, {
         metadata: {
           resourceVersion: state.token,
-          annotations: { [key.executed]: String(state.generation), ...(claims === null ? {} : { [key.claims]: claims }) },
+          annotations: {
+            [key.executed]: String(state.generation),
+            ...(claims === null ? {} : { [key.claims]: claims }),
+          },
         },
       });
     },

@@ -31,7 +31,10 @@ export type Transport = (request: ApiRequest) => Promise<Answer>;
 export interface ApiServer {
   readonly url: string;
   /** As `node:https` takes them; those that are not needed are left out. */
-  readonly tls: Pick<https.AgentOptions, 'ca' | 'cert' | 'key' | 'pfx' | 'passphrase' | 'rejectUnauthorized' | 'servername'>;
+  readonly tls: Pick<
+    https.AgentOptions,
+    'ca' | 'cert' | 'key' | 'pfx' | 'passphrase' | 'rejectUnauthorized' | 'servername'
+  >;
   /** Headers of every request, credentials among them. Asked again once a minute. */
   readonly headers: () => Promise<Readonly<Record<string, string>>>;
 }
@@ -48,7 +51,8 @@ export function createTransport(server: ApiServer): Transport {
   const agent = url.protocol === 'http:' ? new http.Agent(pool) : new https.Agent({ ...server.tls, ...pool });
   let known: { readonly atMs: number; readonly headers: Promise<Readonly<Record<string, string>>> } | null = null;
   const credentials = async (): Promise<Readonly<Record<string, string>>> => {
-    if (known === null || Date.now() - known.atMs > CREDENTIALS_MS) known = { atMs: Date.now(), headers: server.headers() };
+    if (known === null || Date.now() - known.atMs > CREDENTIALS_MS)
+      known = { atMs: Date.now(), headers: server.headers() };
     try {
       return await known.headers;
     } catch (cause) {
@@ -110,10 +114,7 @@ function send(
   });
 }
 
-function judge(
-  { method, path }: ApiRequest,
-  { status, text, retryAfter }: RawAnswer,
-): Answer {
+function judge({ method, path }: ApiRequest, { status, text, retryAfter }: RawAnswer): Answer {
   const what = `${method} ${path}: ${status}`;
   // An eviction that a PodDisruptionBudget forbids is a 429 too, and an answer.
   const isEviction = path.endsWith('/eviction');

@@ -40,9 +40,10 @@ export function createBlobs(connect: () => Promise<ContainerClient>): Blobs {
   };
 }
 
-function toConditions(
-  condition: { readonly etag: string } | 'absent' | 'any',
-): { readonly ifMatch?: string; readonly ifNoneMatch?: string } {
+function toConditions(condition: { readonly etag: string } | 'absent' | 'any'): {
+  readonly ifMatch?: string;
+  readonly ifNoneMatch?: string;
+} {
   if (condition === 'any') return {};
   return condition === 'absent' ? { ifNoneMatch: '*' } : { ifMatch: condition.etag };
 }

@@ -28,7 +28,9 @@ export async function drain(ports: Ports, nodeName: string, deadlineMs: number |
   const now = ports.now();
   const waiting = pods.filter((pod) => isWaitingForEviction(pod, now));
   const forced = waiting.filter((pod) => mustBeForced(pod, deadlineMs, now));
-  const tier = firstTier(waiting).filter((pod) => !forced.includes(pod) && pod.metadata.deletionTimestamp === undefined);
+  const tier = firstTier(waiting).filter(
+    (pod) => !forced.includes(pod) && pod.metadata.deletionTimestamp === undefined,
+  );
   await inParallel(forced, EVICTIONS_AT_ONCE, (pod) => forceDelete(ports, pod, deadlineMs ?? now));
   const answers = await inParallel(tier, EVICTIONS_AT_ONCE, (pod) => evict(ports, pod));
   const blocked = answers.find((answer) => answer !== null) ?? null;
@@ -77,7 +79,11 @@ async function forceDelete(ports: Ports, pod: NodePod, deadlineMs: number): Prom
   const gracePeriodSeconds = Math.max(1, Math.floor((deadlineMs - ports.now()) / 1000));
   await ports.kubernetes.delete('Pod', { namespace, name }, { uid, gracePeriodSeconds });
   const message = `Deleted to meet the deadline of its node ${pod.spec.nodeName ?? ''}`;
-  await publish(ports.kubernetes, { regarding: regarding(pod), type: 'Normal', reason: 'Disrupted', message }, ports.now());
+  await publish(
+    ports.kubernetes,
+    { regarding: regarding(pod), type: 'Normal', reason: 'Disrupted', message },
+    ports.now(),
+  );
 }
 
 /** Null when the pod is on its way; else why it is not. */
@@ -88,7 +94,11 @@ async function evict(ports: Ports, pod: NodePod): Promise<string | null> {
   if (outcome.kind === 'blocked') return `pod ${namespace}/${name}: ${outcome.reason}`;
   if (outcome.kind === 'evicted') {
     const message = `Evicted from ${pod.spec.nodeName ?? ''}`;
-    await publish(ports.kubernetes, { regarding: regarding(pod), type: 'Normal', reason: 'Evicted', message }, ports.now());
+    await publish(
+      ports.kubernetes,
+      { regarding: regarding(pod), type: 'Normal', reason: 'Evicted', message },
+      ports.now(),
+    );
   }
   return null;
 }
@@ -104,7 +114,15 @@ function isDoNotDisrupt(pod: NodePod, now: number): boolean {
   return Number.isNaN(startedMs) || now - startedMs < lengthMs;
 }
 
-const UNIT_MS: Readonly<Record<string, number>> = { h: 3_600_000, m: 60_000, s: 1000, ms: 1, us: 0.001, µs: 0.001, ns: 0.000001 };
+const UNIT_MS: Readonly<Record<string, number>> = {
+  h: 3_600_000,
+  m: 60_000,
+  s: 1000,
+  ms: 1,
+  us: 0.001,
+  µs: 0.001,
+  ns: 0.000001,
+};
 
 /** A Go duration (`1h30m`, `90s`, `1.5h`) in milliseconds; null when it is not one. */
 export function parseGoDuration(text: string): number | null {

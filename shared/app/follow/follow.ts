@@ -65,16 +65,23 @@ async function followLaunched(ports: Ports, claim: NodeClaim): Promise<Step> {
   if (node === null) return awaitNode(ports, claim);
   if (!isSameMachine(node, claim)) return foreignNode(ports, claim, node);
   if (node.metadata.deletionTimestamp !== undefined) {
-    return deleteClaim(ports, claim, eventAbout(claim, 'Normal', 'NodeDeleted', `Node ${node.metadata.name} was deleted`));
+    return deleteClaim(
+      ports,
+      claim,
+      eventAbout(claim, 'Normal', 'NodeDeleted', `Node ${node.metadata.name} was deleted`),
+    );
   }
   const registered = isTrue(claim.status?.conditions, 'Registered')
     ? ({ kind: 'next', claim } as const)
     : await register(ports, claim, node);
   if (registered.kind !== 'next') return registered;
+  if (isTrue(registered.claim.status?.conditions, 'Initialized')) return AT_REST;
   const fresh = (await ports.kubernetes.get('Node', { name: node.metadata.name, namespace: null })) ?? node;
   const initialized = await initialize(ports, registered.claim, fresh);
-  return initialized.kind === 'next' ? { kind: 'wait', for: 'nothing: it is ready', lookAgainMs: null } : initialized;
+  return initialized.kind === 'next' ? AT_REST : initialized;
 }
+
+const AT_REST: Step = { kind: 'wait', for: 'nothing: it is ready', lookAgainMs: null };
 
 /** A launched claim without a Node: still booting, failed in Azure, or gone. */
 async function awaitNode(ports: Ports, claim: NodeClaim): Promise<Step> {
@@ -98,12 +105,18 @@ async function awaitNode(ports: Ports, claim: NodeClaim): Promise<Step> {
 }
 
 /** Azure accepted the VM and then could not make it. The refusal is remembered; the pods are planned again. */
-async function giveUp(ports: Ports, claim: NodeClaim, failed: Extract<ObservedMachine, { kind: 'failed' }>): Promise<Step> {
+async function giveUp(
+  ports: Ports,
+  claim: NodeClaim,
+  failed: Extract<ObservedMachine, { kind: 'failed' }>,
+): Promise<Step> {
   const { machine, refusal, reason, message } = failed;
   if (refusal !== null) {
     const { instanceType, zone, capacityType } = machine;
     const offering = { instanceType, zone, capacityType, price: UNPRICED };
-    await ports.catalogs.refuse([{ scope: refusal.scope, offering, untilMs: ports.now() + refusal.retryAfterMs, reason }]);
+    await ports.catalogs.refuse([
+      { scope: refusal.scope, offering, untilMs: ports.now() + refusal.retryAfterMs, reason },
+    ]);
   }
   return deleteClaim(ports, claim, eventAbout(claim, 'Warning', 'AsyncProvisioningError', `${reason}: ${message}`));
 }
@@ -114,7 +127,9 @@ async function awaitRegistration(ports: Ports, claim: NodeClaim): Promise<Step> 
     return deleteClaim(ports, claim, eventAbout(claim, 'Warning', 'RegistrationTimeout', 'no node within 15 minutes'));
   }
   await writeStatus(ports, claim, {
-    conditions: [{ type: 'Registered', status: 'Unknown', reason: 'NodeNotFound', message: 'Node not registered with cluster' }],
+    conditions: [
+      { type: 'Registered', status: 'Unknown', reason: 'NodeNotFound', message: 'Node not registered with cluster' },
+    ],
   });
   const pause = Math.min(Math.max(age, MINIMUM_PAUSE_MS), LOOK_MAX_MS);
   return { kind: 'wait', for: 'the node to join', lookAgainMs: ports.now() + pause };

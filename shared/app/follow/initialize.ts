@@ -48,7 +48,10 @@ function firstObstacle(claim: NodeClaim, node: Node): Obstacle | null {
   const ephemeral =
     EPHEMERAL.find((one) => has(present, one)) ?? present.find(({ key }) => key.startsWith('readiness.k8s.io/'));
   if (ephemeral !== undefined) {
-    return { reason: 'KnownEphemeralTaintsExist', message: `taint ${ephemeral.key}:${ephemeral.effect} is still there` };
+    return {
+      reason: 'KnownEphemeralTaintsExist',
+      message: `taint ${ephemeral.key}:${ephemeral.effect} is still there`,
+    };
   }
   const requested = Object.entries(claim.spec.resources?.requests ?? {}).filter(([, quantity]) => isPositive(quantity));
   const missing = requested.find(([resource]) => !isPositive(node.status?.allocatable?.[resource] ?? '0'));

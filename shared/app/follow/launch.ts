@@ -73,7 +73,8 @@ async function tryInTurn(
     for (const offering of candidates) {
       if (refused.some((refusal) => covers(refusal, offering))) continue;
       const outcome = await launchOne(ports, claim, nodeClass, types, offering);
-      if (outcome.kind === 'accepted' || outcome.kind === 'exists') return { kind: 'launched', machine: outcome.machine };
+      if (outcome.kind === 'accepted' || outcome.kind === 'exists')
+        return { kind: 'launched', machine: outcome.machine };
       if (outcome.kind === 'rejected') return outcome;
       const { scope, retryAfterMs, reason, message } = outcome;
       refused.push({ scope, offering, untilMs: ports.now() + retryAfterMs, reason });
@@ -159,7 +160,11 @@ async function recordLaunch(
   const annotations = pickHashes(nodeClass, claim);
   const { name, resourceVersion } = claim.metadata;
   const labelled = written(
-    await ports.kubernetes.patch('NodeClaim', { name, namespace: null }, { metadata: { resourceVersion, labels, annotations } }),
+    await ports.kubernetes.patch(
+      'NodeClaim',
+      { name, namespace: null },
+      { metadata: { resourceVersion, labels, annotations } },
+    ),
     name,
   );
   await writeStatus(ports, labelled, {

@@ -2,13 +2,7 @@ import { AZURE_GROUP, finalizer } from '../../contract/names.ts';
 import type { Condition, NodeClaim } from '../../core/model/manifest.ts';
 import { type EventNote, publish } from '../events.ts';
 import { RetryableError } from '../../ports/errors.ts';
-import {
-  type ConditionChange,
-  clearConditions,
-  isTrue,
-  sameConditions,
-  setConditions,
-} from '../conditions.ts';
+import { type ConditionChange, clearConditions, isTrue, sameConditions, setConditions } from '../conditions.ts';
 import type { Ports } from '../ports.ts';
 
 /** The conditions whose conjunction is a NodeClaim's `Ready`. */
@@ -43,9 +37,13 @@ export async function ensureFinalizer(ports: Ports, claim: NodeClaim): Promise<N
   const finalizers = claim.metadata.finalizers ?? [];
   if (finalizers.includes(finalizer)) return claim;
   const { name, resourceVersion } = claim.metadata;
-  const outcome = await ports.kubernetes.patch('NodeClaim', { name, namespace: null }, {
-    metadata: { resourceVersion, finalizers: [...finalizers, finalizer] },
-  });
+  const outcome = await ports.kubernetes.patch(
+    'NodeClaim',
+    { name, namespace: null },
+    {
+      metadata: { resourceVersion, finalizers: [...finalizers, finalizer] },
+    },
+  );
   return written(outcome, name);
 }
 
@@ -69,10 +67,14 @@ export async function writeStatus(
   const conditions = clearConditions(set, changes.clear ?? []);
   const fields = changes.fields ?? {};
   if (sameConditions(claim.status?.conditions, conditions) && sameFields(claim, fields)) return claim;
-  const outcome = await ports.kubernetes.patchStatus('NodeClaim', { name, namespace: null }, {
-    metadata: { resourceVersion },
-    status: { ...fields, conditions },
-  });
+  const outcome = await ports.kubernetes.patchStatus(
+    'NodeClaim',
+    { name, namespace: null },
+    {
+      metadata: { resourceVersion },
+      status: { ...fields, conditions },
+    },
+  );
   return written(outcome, name);
 }
 
@@ -80,16 +82,15 @@ export async function writeStatus(
 export async function deleteClaim(ports: Ports, claim: NodeClaim, why: EventNote | null): Promise<Step> {
   if (why !== null) await publish(ports.kubernetes, why, ports.now());
   await ports.kubernetes.delete('NodeClaim', { name: claim.metadata.name, namespace: null }, uidOf(claim));
-  ports.log('nodeclaim-deleted', { claim: claim.metadata.name, reason: why?.reason ?? null, message: why?.message ?? null });
+  ports.log('nodeclaim-deleted', {
+    claim: claim.metadata.name,
+    reason: why?.reason ?? null,
+    message: why?.message ?? null,
+  });
   return { kind: 'ended', why: why?.reason ?? 'deleted' };
 }
 
-export function eventAbout(
-  claim: NodeClaim,
-  type: EventNote['type'],
-  reason: string,
-  message: string,
-): EventNote {
+export function eventAbout(claim: NodeClaim, type: EventNote['type'], reason: string, message: string): EventNote {
   const { name, uid = '' } = claim.metadata;
   const regarding = { apiVersion: 'karpenter.sh/v1', kind: 'NodeClaim', name, namespace: null, uid };
   return { regarding, type, reason, message };

@@ -90,8 +90,7 @@ async function examine(ports: Ports, nodeClass: NodeClass): Promise<ClassStatus>
 
 /** `Preferred` stays off: Karpenter's provider gates it behind a Kubernetes version that does not exist yet. */
 function localDnsMode(nodeClass: NodeClass): string {
-  const { localDNS } = nodeClass.spec as { readonly localDNS?: { readonly mode?: string } };
-  return localDNS?.mode ?? 'Disabled';
+  return nodeClass.spec.localDNS?.mode ?? 'Disabled';
 }
 
 function fulfilled(type: string): ConditionChange {
@@ -114,11 +113,19 @@ async function letGo(ports: Ports, nodeClass: NodeClass): Promise<Step> {
     const names = users.slice(0, 5).map(({ metadata }) => metadata.name);
     const message = `Waiting for NodeClaims to go: ${names.join(', ')}${users.length > 5 ? ` and ${users.length - 5} more` : ''}`;
     const regarding = { apiVersion: 'karpenter.azure.com/v1beta1', kind: 'AKSNodeClass', name, namespace: null, uid };
-    await publish(ports.kubernetes, { regarding, type: 'Normal', reason: 'WaitingOnNodeClaimTermination', message }, ports.now());
+    await publish(
+      ports.kubernetes,
+      { regarding, type: 'Normal', reason: 'WaitingOnNodeClaimTermination', message },
+      ports.now(),
+    );
     return { kind: 'wait', for: message, lookAgainMs: ports.now() + DELETION_LOOK_MS };
   }
   const rest = finalizers.filter((one) => one !== classFinalizer);
-  await ports.kubernetes.patch('AKSNodeClass', { name, namespace: null }, { metadata: { resourceVersion, finalizers: rest } });
+  await ports.kubernetes.patch(
+    'AKSNodeClass',
+    { name, namespace: null },
+    { metadata: { resourceVersion, finalizers: rest } },
+  );
   return { kind: 'ended', why: 'no NodeClaim uses it' };
 }
 

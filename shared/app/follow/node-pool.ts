@@ -26,7 +26,10 @@ export async function followNodePool(ports: Ports, name: string): Promise<Step> 
   const status = judge(ports, pool, nodeClass, usage(claims, nodes));
   if (!sameConditions(pool.status?.conditions, status.conditions) || !sameUsage(pool, status)) {
     const { resourceVersion } = pool.metadata;
-    const patch = { metadata: { resourceVersion }, status: { ...status, resources: { ...vanished(pool, status), ...status.resources } } };
+    const patch = {
+      metadata: { resourceVersion },
+      status: { ...status, resources: { ...vanished(pool, status), ...status.resources } },
+    };
     written(await ports.kubernetes.patchStatus('NodePool', key, patch), name);
   }
   return { kind: 'wait', for: 'a change', lookAgainMs: null };
@@ -36,7 +39,10 @@ export async function followNodePool(ports: Ports, name: string): Promise<Step> 
 async function stamp(ports: Ports, pool: NodePool): Promise<NodePool> {
   const { name, resourceVersion, annotations = {} } = pool.metadata;
   const hash = poolHash(pool);
-  if (annotations[annotation.nodePoolHash] === hash && annotations[annotation.nodePoolHashVersion] === POOL_HASH_VERSION) {
+  if (
+    annotations[annotation.nodePoolHash] === hash &&
+    annotations[annotation.nodePoolHashVersion] === POOL_HASH_VERSION
+  ) {
     return pool;
   }
   const hashes = { [annotation.nodePoolHash]: hash, [annotation.nodePoolHashVersion]: POOL_HASH_VERSION };
@@ -55,7 +61,11 @@ async function restampClaims(ports: Ports, pool: string, hashes: Readonly<Record
     const annotations = drifted ? version : hashes;
     // One after the other: a version changes once in a release, and the API server has other work.
     // oxlint-disable-next-line no-await-in-loop
-    await ports.kubernetes.patch('NodeClaim', { name: claim.metadata.name, namespace: null }, { metadata: { annotations } });
+    await ports.kubernetes.patch(
+      'NodeClaim',
+      { name: claim.metadata.name, namespace: null },
+      { metadata: { annotations } },
+    );
   }
 }
 
@@ -76,7 +86,12 @@ function judge(
   const validation: ConditionChange =
     problems.length === 0
       ? { type: 'ValidationSucceeded', status: 'True', reason: 'ValidationSucceeded', message: '' }
-      : { type: 'ValidationSucceeded', status: 'False', reason: 'NodePoolValidationFailed', message: problems.join('; ') };
+      : {
+          type: 'ValidationSucceeded',
+          status: 'False',
+          reason: 'NodePoolValidationFailed',
+          message: problems.join('; '),
+        };
   const conditions = setConditions(pool.status?.conditions, [validation, classReadiness(pool, nodeClass)], {
     dependents: DEPENDENTS,
     generation: pool.metadata.generation ?? 1,
@@ -101,7 +116,12 @@ function classReadiness(pool: NodePool, nodeClass: NodeClass | null): ConditionC
   if (ready?.status === 'False') {
     return { type, status: 'False', reason: ready.reason ?? 'NodeClassNotReady', message: ready.message ?? '' };
   }
-  return { type, status: 'Unknown', reason: 'NodeClassReadinessUnknown', message: `AKSNodeClass ${name} is not ready yet` };
+  return {
+    type,
+    status: 'Unknown',
+    reason: 'NodeClassReadinessUnknown',
+    message: `AKSNodeClass ${name} is not ready yet`,
+  };
 }
 
 /** What the pool holds: nodes not being removed, by their own capacity, else by what their claim expects. */
@@ -109,7 +129,8 @@ function usage(claims: ReadonlyArray<NodeClaim>, nodes: ReadonlyArray<Node>): Pi
   const byProvider = new Map(nodes.map((node) => [node.spec?.providerID?.toLowerCase(), node]));
   const living = claims.filter(({ metadata }) => metadata.deletionTimestamp === undefined);
   const capacities = living.map(
-    (claim) => byProvider.get(claim.status?.providerID?.toLowerCase())?.status?.capacity ?? claim.status?.capacity ?? {},
+    (claim) =>
+      byProvider.get(claim.status?.providerID?.toLowerCase())?.status?.capacity ?? claim.status?.capacity ?? {},
   );
   const count = living.filter(({ status }) => status?.providerID !== undefined).length;
   return { resources: { ...addResources(capacities), nodes: String(count) }, nodes: count };
@@ -126,6 +147,10 @@ function sameUsage(pool: NodePool, status: PoolStatus): boolean {
 
 /** A merge patch keeps what it does not name, so resources that the pool no longer holds are named with null. */
 function vanished(pool: NodePool, status: PoolStatus): Readonly<Record<string, null>> {
-  const { resources = {} } = (pool.status ?? {}) as { readonly resources?: Readonly<Record<string, unknown>> };
-  return Object.fromEntries(Object.keys(resources).filter((key) => !(key in status.resources)).map((key) => [key, null]));
+  const resources = pool.status?.resources ?? {};
+  return Object.fromEntries(
+    Object.keys(resources)
+      .filter((key) => !(key in status.resources))
+      .map((key) => [key, null]),
+  );
 }

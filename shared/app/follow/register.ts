@@ -78,7 +78,10 @@ async function release(ports: Ports, node: Node): Promise<void> {
   if (fresh === null) return;
   const rest = (fresh.spec?.taints ?? []).filter((one) => one.key !== taint.unregistered.key);
   const version = fresh.metadata.resourceVersion;
-  written(await ports.kubernetes.patch('Node', key, { metadata: { resourceVersion: version }, spec: { taints: rest } }), name);
+  written(
+    await ports.kubernetes.patch('Node', key, { metadata: { resourceVersion: version }, spec: { taints: rest } }),
+    name,
+  );
 }
 
 /** Tells the scheduler which of its pending pods this node was made for. A pod that has found room elsewhere is left there. */
@@ -104,8 +107,6 @@ function ownerOf(claim: NodeClaim): object {
 
 /** `present` with those of `wanted` that it lacks, by key and effect. */
 function mergeTaints(present: ReadonlyArray<Taint>, wanted: ReadonlyArray<Taint>): ReadonlyArray<Taint> {
-  const missing = wanted.filter(
-    (one) => !present.some(({ key, effect }) => key === one.key && effect === one.effect),
-  );
+  const missing = wanted.filter((one) => !present.some(({ key, effect }) => key === one.key && effect === one.effect));
   return [...present, ...missing];
 }

@@ -46,7 +46,9 @@ async function empty(ports: Ports, claim: NodeClaim, node: Node): Promise<Step |
   const outcome = await drain(ports, node.metadata.name, Number.isNaN(deadlineMs) ? null : deadlineMs);
   if (outcome.remaining > 0) {
     const text = `${outcome.remaining} pods are left on ${node.metadata.name}`;
-    await writeStatus(ports, claim, { conditions: [{ type: 'Drained', status: 'Unknown', reason: 'Draining', message: text }] });
+    await writeStatus(ports, claim, {
+      conditions: [{ type: 'Drained', status: 'Unknown', reason: 'Draining', message: text }],
+    });
     if (outcome.blocked !== null) await reportBlocked(ports, node, outcome.blocked);
     const after = outcome.blocked === null ? DRAIN_LOOK_MS : BLOCKED_LOOK_MS;
     return { kind: 'wait', for: outcome.blocked ?? text, lookAgainMs: ports.now() + after };
@@ -59,7 +61,9 @@ async function announce(ports: Ports, claim: NodeClaim, node: Node): Promise<voi
   const { name, resourceVersion } = node.metadata;
   const key = { name, namespace: null };
   const taints = (node.spec?.taints ?? []).filter((one) => one.key !== taint.disrupted.key);
-  const tainted = node.spec?.taints?.some(({ key: k, effect }) => k === taint.disrupted.key && effect === taint.disrupted.effect);
+  const tainted = node.spec?.taints?.some(
+    ({ key: k, effect }) => k === taint.disrupted.key && effect === taint.disrupted.effect,
+  );
   const held = node.metadata.finalizers?.includes(finalizer) === true;
   if (tainted !== true || (!held && node.metadata.deletionTimestamp === undefined)) {
     const patch = {
@@ -73,7 +77,11 @@ async function announce(ports: Ports, claim: NodeClaim, node: Node): Promise<voi
     written(await ports.kubernetes.patch('Node', key, patch), name);
   }
   if (node.metadata.deletionTimestamp === undefined) {
-    await ports.kubernetes.delete('Node', key, node.metadata.uid === undefined ? undefined : { uid: node.metadata.uid });
+    await ports.kubernetes.delete(
+      'Node',
+      key,
+      node.metadata.uid === undefined ? undefined : { uid: node.metadata.uid },
+    );
     ports.log('node-draining', { claim: claim.metadata.name, node: name });
   }
 }
@@ -86,7 +94,12 @@ async function awaitVolumes(ports: Ports, claim: NodeClaim, node: Node, deadline
   const elapsed = !Number.isNaN(deadlineMs) && ports.now() > deadlineMs;
   if (attached.length > 0 && !elapsed) {
     const message = `${attached.length} volumes are still attached`;
-    const detached = { type: 'VolumesDetached', status: 'Unknown', reason: 'AwaitingVolumeDetachment', message } as const;
+    const detached = {
+      type: 'VolumesDetached',
+      status: 'Unknown',
+      reason: 'AwaitingVolumeDetachment',
+      message,
+    } as const;
     await writeStatus(ports, claim, { conditions: [drained, detached] });
     return { kind: 'wait', for: message, lookAgainMs: ports.now() + BLOCKED_LOOK_MS };
   }

@@ -215,7 +215,11 @@ export interface NodePool {
     readonly weight?: number;
     readonly replicas?: number;
   };
-  readonly status?: { readonly conditions?: ReadonlyArray<Condition> };
+  readonly status?: {
+    readonly conditions?: ReadonlyArray<Condition>;
+    readonly resources?: ResourceList;
+    readonly nodes?: number;
+  };
 }
 
 export interface NodeClaim {

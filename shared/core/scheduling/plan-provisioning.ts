@@ -3,6 +3,7 @@ import type { LeftPod, Nomination, Plan, PodReference } from '../plan/plan.ts';
 import { microUsdPerHour, type Instant } from '../quantity/units.ts';
 import type { CompiledShape } from './compile-shape.ts';
 import { placeInBulk } from './bulk.ts';
+import { trimUneven } from './bulk-trim.ts';
 import { bulkRuleOf, dealOut, type BulkRule } from './bulk-groups.ts';
 import { explainLeft } from './explain.ts';
 import { byCodeUnit } from './label-rule.ts';
@@ -51,7 +52,8 @@ function placeBulk(workspace: Workspace, rules: BulkRules, pods: ReadonlyArray<P
   });
   const dealt = new Set(groups.flatMap((group) => group.pods));
   const undealt = pods.filter((pod) => !dealt.has(pod));
-  return [...undealt, ...placeInBulk(workspace, groups, workspace.input.work.fills)];
+  const unplaced = placeInBulk(workspace, groups, workspace.input.work.fills);
+  return [...undealt, ...unplaced, ...(unplaced.length === 0 ? [] : trimUneven(workspace, rules.values()))];
 }
 
 /** Pods whose rules look at other pods may have to wait for these: a chain of affinities longer than this is not followed. */

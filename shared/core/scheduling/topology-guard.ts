@@ -81,7 +81,7 @@ function isHost({ key }: Counter): boolean {
 }
 
 function isUnused({ byDomain, byClaim }: Counter): boolean {
-  return byDomain.size === 0 && byClaim.size === 0;
+  return [...byDomain.values(), ...byClaim.values()].every((count) => count === 0);
 }
 
 function onHost({ byDomain, byClaim }: Counter, host: string | object): number {

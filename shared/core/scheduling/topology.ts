@@ -138,6 +138,21 @@ export function recordOnNode(
   }
 }
 
+/** Takes one pod of a shape off a claim again. */
+export function forgetOnClaim(
+  topology: Topology,
+  index: number,
+  claim: object,
+  domainOf: (key: string) => string | null,
+): void {
+  for (const counter of countersFor(topology, index)) {
+    const onClaim = counter.key === labelKey.hostname || counter.filter !== null;
+    const tally: Map<unknown, number> = onClaim ? counter.byClaim : counter.byDomain;
+    const place = onClaim ? claim : domainOf(counter.key);
+    if (place !== null) tally.set(place, (tally.get(place) ?? 0) - 1);
+  }
+}
+
 /** Notes one pod of a shape on a claim; `domainOf` gives the settled value of a key, or null when it has no such label. */
 export function recordOnClaim(
   topology: Topology,

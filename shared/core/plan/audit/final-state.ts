@@ -1,0 +1,219 @@
+import type { PodShape } from '../../model/cluster.ts';
+import type { Node, NodeClaim, NodePool, Taint } from '../../model/manifest.ts';
+import { labelKey, normalizeKey } from '../../model/labels.ts';
+import type { ProvisioningInput } from '../../scheduling/provisioning-input.ts';
+import type { Plan, PlannedClaim } from '../plan.ts';
+import { amountsOf } from './requested.ts';
+import type { PossibleLabels } from './matching.ts';
+
+/** Pods of one shape on one node. */
+export interface PodsOnNode {
+  readonly shape: number;
+  readonly spec: PodShape;
+  /** Those there already, without those that are going. */
+  running: number;
+  /** Those that take resources though they are going. */
+  leaving: number;
+  /** Those the plan puts there. */
+  planned: number;
+}
+
+/** A node as it will be once the plan is executed. */
+export interface FinalNode {
+  readonly name: string;
+  readonly labels: PossibleLabels;
+  /** Taints that count for new pods. */
+  readonly taints: ReadonlyArray<Taint>;
+  /** Taints as they are now. */
+  readonly presentTaints: ReadonlyArray<Taint>;
+  readonly allocatable: ReadonlyMap<string, number>;
+  readonly capacity: ReadonlyMap<string, number>;
+  readonly nodePool: string | null;
+  readonly claim: PlannedClaim | null;
+  readonly pods: Map<number, PodsOnNode>;
+}
+
+const STARTING = [
+  'node.kubernetes.io/not-ready',
+  'node.kubernetes.io/unreachable',
+  'node.cloudprovider.kubernetes.io/uninitialized',
+  'karpenter.sh/unregistered',
+];
+
+/** All nodes, the claims on their way and the planned ones, with every pod on them. */
+export function finalState(plan: Plan, input: ProvisioningInput): ReadonlyMap<string, FinalNode> {
+  const { cluster } = input;
+  const state = new Map<string, FinalNode>();
+  const claimOf = (node: Node): NodeClaim | undefined =>
+    cluster.nodeClaims.find(
+      ({ metadata, status }) =>
+        (node.spec?.providerID !== undefined && status?.providerID === node.spec.providerID) ||
+        (status?.nodeName ?? metadata.name) === node.metadata.name,
+    );
+  const withNode = new Set<NodeClaim | undefined>();
+  for (const node of cluster.nodes) {
+    const claim = claimOf(node);
+    withNode.add(claim);
+    state.set(`node/${node.metadata.name}`, existingNode(input, node, claim));
+  }
+  for (const claim of cluster.nodeClaims) {
+    if (!withNode.has(claim)) state.set(`claim/${claim.metadata.name}`, existingNode(input, undefined, claim));
+  }
+  plan.claims.forEach((claim, index) => state.set(`planned/${index}`, plannedNode(input, claim, index)));
+  addPods(plan, input, state);
+  return state;
+}
+
+function existingNode(input: ProvisioningInput, node: Node | undefined, claim: NodeClaim | undefined): FinalNode {
+  const name = node?.metadata.name ?? claim?.metadata.name ?? '';
+  const registered = node?.metadata.labels?.[labelKey.registered] === 'true';
+  const labels = new Map<string, ReadonlyArray<string>>([[labelKey.hostname, [name]]]);
+  const add = (more: Readonly<Record<string, string>> | undefined): void => {
+    for (const [key, value] of Object.entries(more ?? {})) labels.set(normalizeKey(key), [value]);
+  };
+  if (claim !== undefined && !registered) {
+    addPromised(input, claim, labels);
+    add(claim.metadata.labels);
+  }
+  add(node?.metadata.labels);
+  const managed = claim !== undefined || labels.has(labelKey.nodePool);
+  const ready = node !== undefined && (!managed || node.metadata.labels?.[labelKey.initialized] === 'true');
+  const own = [...(node?.spec?.taints ?? []), ...(registered ? [] : (claim?.spec.taints ?? []))];
+  const cordon = { key: 'node.kubernetes.io/unschedulable', effect: 'NoSchedule' };
+  const presentTaints = node?.spec?.unschedulable === true ? [...own, cordon] : own;
+  const nodePool = labels.get(labelKey.nodePool)?.[0] ?? null;
+  const template = input.cluster.nodePools.find(({ metadata }) => metadata.name === nodePool)?.spec.template.spec;
+  const startup = claim?.spec.startupTaints ?? template?.startupTaints ?? [];
+  const passes = ({ key, effect }: Taint): boolean =>
+    STARTING.includes(key) || startup.some((one) => one.key === key && one.effect === effect);
+  return {
+    name,
+    labels,
+    taints: ready ? presentTaints : presentTaints.filter((taint) => !passes(taint)),
+    presentTaints,
+    allocatable: resourcesOf(input, node, claim, { which: 'allocatable', ready }),
+    capacity: resourcesOf(input, node, claim, { which: 'capacity', ready }),
+    nodePool,
+    claim: null,
+    pods: new Map(),
+  };
+}
+
+/** Labels that a claim's node is certain to get: from its requirements and from what it was planned to be. */
+function addPromised(input: ProvisioningInput, claim: NodeClaim, labels: Map<string, ReadonlyArray<string>>): void {
+  const planned = input.inFlight.get(claim.metadata.name);
+  const type = planned === undefined ? undefined : typeOf(input, claim);
+  for (const [key, values] of Object.entries(type?.labels ?? {})) labels.set(normalizeKey(key), values);
+  for (const { key, operator, values = [] } of claim.spec.requirements) {
+    if (operator === 'In' && values.length === 1) labels.set(normalizeKey(key), values);
+  }
+  if (planned !== undefined) {
+    labels.set(labelKey.instanceType, [planned.instanceType]);
+    labels.set(labelKey.zone, [planned.zone]);
+    labels.set(labelKey.capacityType, [planned.capacityType]);
+  }
+  labels.set(labelKey.registered, ['true']).set(labelKey.initialized, ['true']);
+}
+
+function typeOf(input: ProvisioningInput, { metadata }: NodeClaim) {
+  const name = input.inFlight.get(metadata.name)?.instanceType ?? metadata.labels?.[labelKey.instanceType];
+  return input.catalog.get(metadata.labels?.[labelKey.nodePool] ?? '')?.find((type) => type.name === name);
+}
+
+function resourcesOf(
+  input: ProvisioningInput,
+  node: Node | undefined,
+  claim: NodeClaim | undefined,
+  { which, ready }: { readonly which: 'allocatable' | 'capacity'; readonly ready: boolean },
+): ReadonlyMap<string, number> {
+  const own = amountsOf(node?.status?.[which], 'down');
+  if (ready || claim === undefined) return own;
+  let promised = amountsOf(claim.status?.[which], 'down');
+  const type = typeOf(input, claim);
+  if (promised.size === 0 && own.size === 0 && type !== undefined) {
+    promised = which === 'capacity' ? amountsOf(type.capacity, 'down') : allocatableOf(type);
+  }
+  for (const [name, amount] of promised) if ((own.get(name) ?? 0) === 0) own.set(name, amount);
+  return own;
+}
+
+function allocatableOf(type: {
+  readonly capacity: Readonly<Record<string, string | number>>;
+  readonly overhead: Readonly<Record<string, string | number>>;
+}): Map<string, number> {
+  const overhead = amountsOf(type.overhead, 'up');
+  const capacity = amountsOf(type.capacity, 'down');
+  return new Map([...capacity].map(([name, amount]) => [name, Math.max(0, amount - (overhead.get(name) ?? 0))]));
+}
+
+/** The labels that a node of this size, zone and capacity type gets in the pool, before what the plan itself says. */
+export function labelsOfOffering(
+  input: ProvisioningInput,
+  pool: NodePool,
+  { instanceType, zone, capacityType }: PlannedClaim['offering'],
+): Map<string, ReadonlyArray<string>> {
+  const type = input.catalog.get(pool.metadata.name)?.find(({ name }) => name === instanceType);
+  const offering = type?.offerings.find((one) => one.zone === zone && one.capacityType === capacityType);
+  const { group, kind, name } = pool.spec.template.spec.nodeClassRef;
+  const fixed = {
+    ...offering?.labels,
+    ...pool.spec.template.metadata?.labels,
+    [labelKey.instanceType]: instanceType,
+    [labelKey.zone]: zone,
+    [labelKey.capacityType]: capacityType,
+    [labelKey.nodePool]: pool.metadata.name,
+    [labelKey.registered]: 'true',
+    [labelKey.initialized]: 'true',
+    [`${group}/${kind.toLowerCase()}`]: name,
+  };
+  const labels = new Map<string, ReadonlyArray<string>>();
+  for (const [key, values] of Object.entries(type?.labels ?? {})) labels.set(normalizeKey(key), values);
+  for (const [key, value] of Object.entries(fixed)) labels.set(normalizeKey(key), [value]);
+  return labels;
+}
+
+function plannedNode(input: ProvisioningInput, claim: PlannedClaim, index: number): FinalNode {
+  const pool = input.cluster.nodePools.find(({ metadata }) => metadata.name === claim.nodePool);
+  const type = input.catalog.get(claim.nodePool)?.find(({ name }) => name === claim.offering.instanceType);
+  const name = `planned-${index}`;
+  const labels = pool === undefined ? new Map<string, ReadonlyArray<string>>() : labelsOfOffering(input, pool, claim.offering);
+  for (const [key, value] of Object.entries(claim.labels)) labels.set(normalizeKey(key), [value]);
+  labels.set(labelKey.hostname, [name]);
+  return {
+    name,
+    labels,
+    taints: pool?.spec.template.spec.taints ?? [],
+    presentTaints: pool?.spec.template.spec.taints ?? [],
+    allocatable: type === undefined ? new Map() : allocatableOf(type),
+    capacity: amountsOf(type?.capacity, 'down'),
+    nodePool: claim.nodePool,
+    claim,
+    pods: new Map(),
+  };
+}
+
+function addPods(plan: Plan, { cluster }: ProvisioningInput, state: ReadonlyMap<string, FinalNode>): void {
+  const planned = new Map<string, string>();
+  plan.claims.forEach(({ pods }, index) => {
+    for (const { uid } of pods) planned.set(uid, `planned/${index}`);
+  });
+  for (const { target, pods } of plan.nominations) {
+    for (const { uid } of pods) planned.set(uid, `${target.kind}/${target.name}`);
+  }
+  for (const pod of cluster.pods) {
+    const spec = cluster.shapes[pod.shape];
+    if (spec === undefined) continue;
+    const goal = planned.get(pod.uid);
+    const now = pod.nodeName === null ? undefined : `node/${pod.nodeName}`;
+    const entry = (id: string | undefined): PodsOnNode | undefined => {
+      const node = state.get(id ?? '');
+      const known = node?.pods.get(pod.shape) ?? { shape: pod.shape, spec, running: 0, leaving: 0, planned: 0 };
+      node?.pods.set(pod.shape, known);
+      return known;
+    };
+    if (goal !== undefined) (entry(goal) ?? { planned: 0 }).planned++;
+    const there = now === undefined ? undefined : entry(now);
+    if (there !== undefined && (pod.deleting || goal !== undefined)) there.leaving++;
+    else if (there !== undefined) there.running++;
+  }
+}

@@ -1,0 +1,52 @@
+import type { Pod } from '../model/cluster.ts';
+import { bookCapacity } from './pool-state.ts';
+import type { BulkRule } from './bulk-groups.ts';
+import { settledValue, type OpenClaim } from './open-claim.ts';
+import { addVector } from './resource-table.ts';
+import { forgetOnClaim, type Counter } from './topology.ts';
+import type { Workspace } from './workspace.ts';
+
+/**
+ * Takes pods off claims again where a spread that was dealt out evenly did not come out even, because limits stopped the
+ * nodes of one domain. Answers the pods taken off; claims left without pods are gone.
+ */
+export function trimUneven(workspace: Workspace, rules: Iterable<BulkRule | null>): ReadonlyArray<Pod> {
+  const taken: Array<Pod> = [];
+  for (const rule of rules) {
+    const { spread } = rule ?? { spread: null };
+    if (rule === null || spread === null || spread.self === 0) continue;
+    for (let pod = surplusPod(workspace, rule); pod !== null; pod = surplusPod(workspace, rule)) taken.push(pod);
+  }
+  const empty = workspace.claims.filter(({ pods }) => pods.length === 0);
+  for (const claim of empty) {
+    const capacity = claim.state.pool.catalog.types[claim.cell?.type ?? -1]?.capacity;
+    if (capacity !== undefined) bookCapacity(claim.state.remaining, capacity, -1);
+    workspace.claims.splice(workspace.claims.indexOf(claim), 1);
+  }
+  return taken;
+}
+
+function surplusPod(workspace: Workspace, { ask, spread }: BulkRule): Pod | null {
+  if (spread === null) return null;
+  const { counter, domains, maxSkew, minDomains } = spread;
+  const placed = new Map(domains.map((domain) => [domain, countIn(counter, domain)]));
+  const least = domains.length < minDomains ? 0 : Math.min(...placed.values());
+  for (const claim of workspace.claims.toReversed()) {
+    const domain = settledValue(claim, counter.key);
+    const at = claim.pods.findLastIndex(({ shape }) => shape === ask.shape.index);
+    if (domain === null || at === -1 || (placed.get(domain) ?? 0) - least <= maxSkew) continue;
+    const [pod] = claim.pods.splice(at, 1);
+    if (pod === undefined) continue;
+    addVector(claim.load, ask.shape.requests, -1);
+    forgetOnClaim(workspace.topology, pod.shape, claim, (key) => settledValue(claim, key));
+    return pod;
+  }
+  return null;
+}
+
+/** Pods of the spread in the domain: on nodes, and on the claims of this plan. */
+function countIn({ byDomain, byClaim, key }: Counter, domain: string): number {
+  let count = byDomain.get(domain) ?? 0;
+  for (const [claim, pods] of byClaim) if (settledValue(claim as OpenClaim, key) === domain) count += pods;
+  return count;
+}

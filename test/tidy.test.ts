@@ -1,0 +1,110 @@
+import { readFileSync, readdirSync } from 'node:fs';
+import { dirname, join, relative, resolve } from 'node:path';
+import { expect, test } from 'vitest';
+
+/** Who may import whom, by folder; a folder may always import itself. The longest prefix that fits a file decides. */
+const allowed: Readonly<Record<string, ReadonlyArray<string>>> = {
+  'shared/core': [],
+  'shared/contract': [],
+  'shared/ports': ['shared/core', 'shared/contract'],
+  'shared/app': ['shared/core', 'shared/ports', 'shared/contract'],
+  'shared/adapters/azure': ['shared/core', 'shared/ports', 'shared/contract'],
+  'shared/adapters/kubernetes': ['shared/core', 'shared/ports', 'shared/contract'],
+  'shared/adapters/servicebus': ['shared/core', 'shared/ports', 'shared/contract'],
+  'shared/adapters/storage': ['shared/core', 'shared/ports', 'shared/contract'],
+  'shared/composition.ts': ['shared'],
+  functions: ['shared/composition.ts', 'shared/contract', 'shared/app', 'shared/ports/errors.ts'],
+  relay: ['shared/contract'],
+  cli: ['shared'],
+  scripts: ['shared', 'sandbox'],
+  sandbox: ['shared'],
+  test: ['shared', 'functions', 'relay', 'cli', 'sandbox', 'scripts'],
+};
+
+/** Which folder may name which package, beside Node's own modules. Packages not listed here may be named nowhere else. */
+const packages: Readonly<Record<string, ReadonlyArray<string>>> = {
+  'shared/core': [],
+  'shared/contract': ['typebox'],
+  'shared/ports': [],
+  'shared/app': [],
+  'shared/adapters/azure': ['@azure/arm-compute', '@azure/arm-network', '@azure/identity'],
+  'shared/adapters/kubernetes': ['@kubernetes/client-node'],
+  'shared/adapters/servicebus': ['@azure/service-bus'],
+  'shared/adapters/storage': ['@azure/storage-blob'],
+  'shared/composition.ts': ['@azure/service-bus', '@azure/identity', '@azure/storage-blob'],
+  functions: ['@azure/functions'],
+};
+
+const folders = ['functions', 'shared', 'relay', 'cli', 'sandbox', 'scripts', 'test'];
+const files = folders.flatMap(listTypeScript);
+
+test('every import points the way the architecture says', () => {
+  expect(files.flatMap(strayImports)).toEqual([]);
+});
+
+test('a package is named in one folder only, and the core names none', () => {
+  expect(files.flatMap(strayPackages)).toEqual([]);
+});
+
+test('no file is named for what it is not', () => {
+  const vague = files.filter((file) => /(^|[/-])(utils?|helpers?|common|misc)\.ts$|(^|/)index\.ts$/.test(file));
+  expect(vague).toEqual([]);
+});
+
+test('no source file carries a path of a machine or the address of a registry', () => {
+  // Spelled in parts, so that this file does not carry them either.
+  const traces = [`/${'work'}/main`, `/${'root'}/`, `/${'home'}/[a-z]+/(?!\\.ssh)`, `registry${'.npmjs'}`];
+  const pattern = new RegExp(traces.join('|'));
+  expect(files.filter((file) => pattern.test(readFileSync(file, 'utf8')))).toEqual([]);
+});
+
+test('core reads no clock, draws nothing and waits for nothing', () => {
+  const core = files.filter((file) => file.startsWith('shared/core/'));
+  const impure = /\b(Date|Math\.random|setTimeout|setInterval|performance|process|crypto|Promise|async|await)\b\s*[.(]/;
+  expect(core.filter((file) => impure.test(withoutComments(readFileSync(file, 'utf8'))))).toEqual([]);
+});
+
+function strayImports(file: string): ReadonlyArray<string> {
+  const home = homeOf(file, allowed);
+  const reachable = [home, ...(allowed[home] ?? [])];
+  return specifiersOf(file)
+    .filter((specifier) => specifier.startsWith('.'))
+    .map((specifier) => relative('.', resolve(dirname(file), specifier)))
+    .filter((target) => !reachable.some((prefix) => target === prefix || target.startsWith(`${prefix}/`)))
+    .map((target) => `${file} imports ${target}`);
+}
+
+function strayPackages(file: string): ReadonlyArray<string> {
+  const home = homeOf(file, packages);
+  const permitted = packages[home];
+  if (permitted === undefined) return [];
+  return specifiersOf(file)
+    .filter((specifier) => !specifier.startsWith('.') && !specifier.startsWith('node:'))
+    .filter((specifier) => !permitted.some((name) => specifier === name || specifier.startsWith(`${name}/`)))
+    .map((specifier) => `${file} imports ${specifier}`);
+}
+
+function homeOf(file: string, table: Readonly<Record<string, ReadonlyArray<string>>>): string {
+  const fitting = Object.keys(table).filter((prefix) => file === prefix || file.startsWith(`${prefix}/`));
+  return fitting.toSorted((a, b) => b.length - a.length)[0] ?? '';
+}
+
+function specifiersOf(file: string): ReadonlyArray<string> {
+  const source = withoutComments(readFileSync(file, 'utf8'));
+  const found = source.matchAll(/(?:^|\s)(?:import|export)\b[^'";]*?from\s+'([^']+)'|\bimport\(\s*'([^']+)'\s*\)|^import\s+'([^']+)'/gm);
+  return [...found].flatMap(([, from, dynamic, bare]) => from ?? dynamic ?? bare ?? []);
+}
+
+function withoutComments(source: string): string {
+  return source.replaceAll(/\/\*[\s\S]*?\*\//g, '').replaceAll(/(^|\s)\/\/.*$/gm, '');
+}
+
+function listTypeScript(folder: string): ReadonlyArray<string> {
+  try {
+    return readdirSync(folder, { recursive: true, encoding: 'utf8' })
+      .filter((name) => name.endsWith('.ts') && !name.includes('fixtures/'))
+      .map((name) => join(folder, name));
+  } catch {
+    return [];
+  }
+}
