@@ -1,8 +1,10 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { afterEach, expect, test, vi } from 'vitest';
+import { EventGrid } from '../../../sandbox/azure/event-grid.ts';
 import { listAt, textAt } from '../../../sandbox/azure/json.ts';
 import { noFaults } from '../../../sandbox/azure/options.ts';
 import type { AzureEvent } from '../../../sandbox/azure/resources.ts';
+import { VirtualClock } from '../../../sandbox/world/clock.ts';
 import { nicBody, vmBody } from './bodies.ts';
 import { group, patient, promptly, startWithClients } from './clients.ts';
 
@@ -227,4 +229,26 @@ test('a destination that is no webhook hears every event as well', async () => {
     expect(heard).toEqual([`${health}.ResourceAnnotated`, `${health}.AvailabilityStatusChanged`]);
   }, patient);
   end();
+});
+
+test('a failing endpoint is asked again after 10 and 30 seconds, until it accepts', async () => {
+  const clock = new VirtualClock();
+  const grid = new EventGrid(clock, '/subscriptions/x', () => false);
+  const hook = await webhook(true);
+  Object.assign(hook, { status: 503 });
+  await grid.subscribe({ name: 'slow', url: hook.url, schema: 'EventGrid' });
+  grid.publish({ id: '1', type: 'Test', source: '/subscriptions/x', subject: 'vm', at: 0, data: {} });
+  const tried = (attempts: number): Promise<void> =>
+    vi.waitFor(() => {
+      expect(grid.deliveries()[0]?.attempts).toBe(attempts);
+    }, patient);
+  await tried(1);
+  clock.advance(9_999);
+  expect(hook.bodies).toHaveLength(1);
+  clock.advance(1);
+  await tried(2);
+  Object.assign(hook, { status: 200 });
+  clock.advance(30_000);
+  await tried(3);
+  expect(grid.deliveries()[0]?.state).toBe('delivered');
 });
