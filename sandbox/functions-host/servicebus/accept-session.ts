@@ -1,5 +1,6 @@
 import { isServiceBusError, type ServiceBusClient, type ServiceBusSessionReceiver } from '@azure/service-bus';
 import type { PumpContext } from './message-pump.ts';
+import { untilAborted } from './until-aborted.ts';
 
 /**
  * Waits for a session that has messages and locks it; null when none came within the client's try timeout, which is
@@ -18,7 +19,7 @@ export async function acceptSession(
     abortSignal: stopping,
   });
   try {
-    const first = await Promise.race([accepted, aborted(stopping)]);
+    const first = await untilAborted(accepted, stopping);
     if (first !== null) return first;
     // The client heeds its signal only when the service has answered, which may take a minute; a session that comes so
     // late must be let go for others.
@@ -28,12 +29,4 @@ export async function acceptSession(
     if (isServiceBusError(error) && error.code === 'ServiceTimeout') return null;
     throw error;
   }
-}
-
-/** Null as soon as the signal is aborted. */
-export async function aborted(signal: AbortSignal): Promise<null> {
-  if (signal.aborted) return null;
-  return new Promise((resolve) => {
-    signal.addEventListener('abort', () => resolve(null), { once: true });
-  });
 }

@@ -118,7 +118,7 @@ async function pause(stopping: AbortSignal): Promise<void> {
   });
 }
 
-/** How long the second part of a receive may take: time for what already waits to cross the loopback. */
+/** How long the second part of a receive waits for company: the .NET client's flush interval. */
 const GATHER_MS = 20;
 
 /**

@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { ServiceBusClient } from '@azure/service-bus';
 import type { Executor } from '../executor.ts';
 import type { ServiceBusOptions } from '../host-json.ts';
@@ -28,6 +29,8 @@ export interface ServiceBusHost {
 export function createServiceBusListener(fn: RegisteredFunction, host: ServiceBusHost): Listener {
   const address = toQueueAddress(fn, host.settings);
   const stop = new AbortController();
+  // As many receives listen for the stop as there are sessions at once.
+  setMaxListeners(0, stop.signal);
   const context = toPumpContext(fn, host, stop.signal);
   if (fn.trigger['sdkBinding'] === true) {
     throw new Error(

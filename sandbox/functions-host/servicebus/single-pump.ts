@@ -1,6 +1,8 @@
-import type { ServiceBusClient } from '@azure/service-bus';
-import { aborted, acceptSession } from './accept-session.ts';
+import type { ServiceBusClient, ServiceBusSessionReceiver } from '@azure/service-bus';
+import { acceptSession } from './accept-session.ts';
 import { deliver, repeat, tell, type Pump, type PumpContext } from './message-pump.ts';
+import { Slots } from './slots.ts';
+import { untilAborted } from './until-aborted.ts';
 
 /** Single messages of a queue without sessions: up to `maxConcurrentCalls` at once, their locks renewed meanwhile. */
 export function pumpMessages(context: PumpContext, client: ServiceBusClient, queueName: string): Pump {
@@ -21,7 +23,7 @@ export function pumpMessages(context: PumpContext, client: ServiceBusClient, que
     { autoCompleteMessages: false, maxConcurrentCalls: context.options.maxConcurrentCalls },
   );
   const done = (async () => {
-    await aborted(context.stopping);
+    await untilAborted(new Promise<never>(() => {}), context.stopping);
     await subscription.close().catch(() => undefined);
     await Promise.allSettled(running);
     await receiver.close().catch(() => undefined);
@@ -29,22 +31,44 @@ export function pumpMessages(context: PumpContext, client: ServiceBusClient, que
   return { done };
 }
 
+/** How many accepts wait on the service at once: .NET's processor allows two per core, and the plan's instances have one or two. */
+const ACCEPTS_AT_ONCE = 4;
+
 /**
  * Single messages of a queue with sessions: up to `maxConcurrentSessions` sessions at once, the messages of each in order,
  * one at a time, the session's lock renewed meanwhile.
  */
 export function pumpSessions(context: PumpContext, client: ServiceBusClient, queueName: string): Pump {
-  const workers = Array.from({ length: context.options.maxConcurrentSessions }, () =>
-    repeat(context, () => pumpOneSession(context, client, queueName)),
-  );
-  return { done: Promise.all(workers).then(() => undefined) };
+  const { maxConcurrentSessions, maxAutoLockRenewalMs } = context.options;
+  const slots = new Slots(maxConcurrentSessions);
+  const running = new Set<Promise<void>>();
+  const acceptOne = async (): Promise<void> => {
+    await untilAborted(slots.take(), context.stopping);
+    const session = await acceptSession(context, client, queueName, maxAutoLockRenewalMs).catch((error: unknown) => {
+      slots.release();
+      throw error;
+    });
+    if (session === null) {
+      slots.release();
+      return;
+    }
+    const run = pumpSession(context, session).finally(() => {
+      running.delete(run);
+      slots.release();
+    });
+    running.add(run);
+  };
+  const acceptors = Math.min(ACCEPTS_AT_ONCE, maxConcurrentSessions);
+  const done = (async () => {
+    await Promise.all(Array.from({ length: acceptors }, () => repeat(context, acceptOne)));
+    await Promise.all(running);
+  })();
+  return { done };
 }
 
-async function pumpOneSession(context: PumpContext, client: ServiceBusClient, queueName: string): Promise<void> {
-  const session = await acceptSession(context, client, queueName, context.options.maxAutoLockRenewalMs);
-  if (session === null) return;
+/** Delivers a session's messages until it stays empty for the session idle timeout, is lost, or the host stops. Never throws. */
+async function pumpSession(context: PumpContext, session: ServiceBusSessionReceiver): Promise<void> {
   try {
-    // Ends when the session is drained, lost, or the host stops.
     while (!context.stopping.aborted && !session.isClosed) {
       const received = await session.receiveMessages(1, {
         maxWaitTimeInMs: context.options.sessionIdleMs,
@@ -53,7 +77,8 @@ async function pumpOneSession(context: PumpContext, client: ServiceBusClient, qu
       if (received.length === 0) break;
       await deliver(context, session, received);
     }
-  } finally {
-    await session.close().catch((error: unknown) => tell(context, 'a session could not be closed', error));
+  } catch (error) {
+    if (!context.stopping.aborted) tell(context, 'a receive failed', error);
   }
+  await session.close().catch((error: unknown) => tell(context, 'a session could not be closed', error));
 }

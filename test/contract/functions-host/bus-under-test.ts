@@ -85,3 +85,15 @@ export const isEmpty = (bus: Bus, queueName: string): boolean => {
   const { active, locked, deadLettered } = bus.broker.stats(queueName);
   return active === 0 && locked === 0 && deadLettered === 0;
 };
+
+/** How many invocations, at most, ran at the same time, by the log. */
+export function mostAtOnce(bus: Bus): number {
+  let running = 0;
+  let most = 0;
+  for (const { message } of bus.entries) {
+    if (message.startsWith("Executing '")) running += 1;
+    if (message.startsWith("Executed '")) running -= 1;
+    most = Math.max(most, running);
+  }
+  return most;
+}

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { isEmpty, numbered, sessionOf, sizesOf, startBus } from './bus-under-test.ts';
+import { isEmpty, mostAtOnce, numbered, sessionOf, sizesOf, startBus } from './bus-under-test.ts';
 import { copyApp, startTestHost, until } from './host-under-test.ts';
 
 test('messages that wait arrive as one batch, with metadata at the same index, and are completed', async () => {
@@ -106,14 +106,7 @@ test('single messages run at once up to maxConcurrentCalls, and each is settled 
   };
   const bus = await startBus('single', { waiting, serviceBus: { maxConcurrentCalls: 2 } });
   await until('all were completed', () => isEmpty(bus, 'plain') && bus.host.executions()['single']?.succeeded === 4);
-  let running = 0;
-  let most = 0;
-  for (const { message } of bus.entries) {
-    if (message.startsWith("Executing 'Functions.single'")) running += 1;
-    if (message.startsWith("Executed 'Functions.single'")) running -= 1;
-    most = Math.max(most, running);
-  }
-  expect(most).toBe(2);
+  expect(mostAtOnce(bus)).toBe(2);
   expect(bus.host.executions()['single']).toEqual({ started: 5, succeeded: 4, failed: 1 });
   const again = bus.began().filter(({ metadata }) => metadata['deliveryCount'] === 2);
   expect(again.map(({ messages }) => messages)).toEqual([[expect.objectContaining({ n: 4 })]]);
@@ -132,6 +125,18 @@ test('single messages of different sessions run at once, those of one session in
       [id, 1],
     ]);
   expect(new Set(events.slice(0, 2).map(([of]) => of)).size).toBe(2);
+});
+
+test('no more than maxConcurrentSessions sessions run at once, and every one gets its turn', async () => {
+  const ids = Array.from({ length: 12 }, (_, index) => `session-${index}`);
+  const waiting = { sessions: ids.map((sessionId) => ({ sessionId, body: { n: 0, waitMs: 40 } })) };
+  const serviceBus = { maxConcurrentSessions: 6, sessionIdleTimeout: '00:00:00.05' };
+  const bus = await startBus('sessionSingle', { waiting, serviceBus });
+  await until('all were completed', () => isEmpty(bus, 'sessions') && bus.began().length === 12);
+  const most = mostAtOnce(bus);
+  expect(most).toBeGreaterThan(1);
+  expect(most).toBeLessThanOrEqual(6);
+  expect(new Set(bus.began().map(sessionOf))).toEqual(new Set(ids));
 });
 
 test('a throw in a session brings its batch back before anything that came later', async () => {
