@@ -1,27 +1,41 @@
 import type { ProvisioningInput } from '../scheduling/provisioning-input.ts';
+import { fatal, type Finding } from './audit/finding.ts';
+import { finalState } from './audit/final-state.ts';
+import { auditedDaemons, checkNode } from './audit/node-checks.ts';
+import { checkPools, offeredDomains } from './audit/pool-checks.ts';
+import { checkTopology } from './audit/topology-checks.ts';
 import type { Plan } from './plan.ts';
 
-/** One thing that is wrong with a plan. A plan with a `fatal` finding must not be executed. */
-export interface Finding {
-  readonly severity: 'fatal' | 'warning';
-  readonly rule: string;
-  readonly text: string;
-}
+export type { Finding } from './audit/finding.ts';
 
-/** Checks a plan against its input without knowing how it was made. Empty when nothing is wrong. */
+/**
+ * Checks a plan against its input without knowing how it was made: its own reading of requests, requirements, taints,
+ * daemons, limits, volumes and topology, on the state that the plan leads to. Empty when nothing is wrong.
+ */
 export function auditPlan(plan: Plan, input: ProvisioningInput): ReadonlyArray<Finding> {
-  return findUnknownOrRepeated(plan, input);
+  const accounting = checkAccounting(plan, input);
+  const state = finalState(plan, input);
+  const nodes = [...state.values()];
+  const daemons = auditedDaemons(input.cluster);
+  return [
+    ...accounting,
+    ...plan.nominations
+      .filter(({ target }) => !state.has(`${target.kind}/${target.name}`))
+      .map(({ target }) => fatal('target', `there is no ${target.kind} ${target.name}`)),
+    ...checkPools(plan, input, nodes),
+    ...nodes.flatMap((node) => checkNode(node, input.cluster, daemons)),
+    ...checkTopology({ cluster: input.cluster, nodes, offered: offeredDomains(input) }),
+  ];
 }
 
-function findUnknownOrRepeated(plan: Plan, { cluster }: ProvisioningInput): ReadonlyArray<Finding> {
+function checkAccounting(plan: Plan, { cluster }: ProvisioningInput): ReadonlyArray<Finding> {
   const known = new Set(cluster.pods.map(({ uid }) => uid));
   const seen = new Set<string>();
-  const findings: Array<Finding> = [];
-  const all = [...plan.claims, ...plan.nominations].flatMap(({ pods }) => pods);
-  for (const { name, uid } of [...all, ...plan.left.map(({ pod }) => pod)]) {
-    if (!known.has(uid)) findings.push({ severity: 'fatal', rule: 'accounting', text: `pod ${name} is not known` });
-    if (seen.has(uid)) findings.push({ severity: 'fatal', rule: 'accounting', text: `pod ${name} is planned twice` });
+  const placed = [...plan.claims, ...plan.nominations].flatMap(({ pods }) => pods);
+  return [...placed, ...plan.left.map(({ pod }) => pod)].flatMap(({ name, uid }) => {
+    const repeated = seen.has(uid);
     seen.add(uid);
-  }
-  return findings;
+    if (!known.has(uid)) return [fatal('accounting', `pod ${name} is not known`)];
+    return repeated ? [fatal('accounting', `pod ${name} is in the plan twice`)] : [];
+  });
 }

@@ -176,7 +176,8 @@ function plannedNode(input: ProvisioningInput, claim: PlannedClaim, index: numbe
   const pool = input.cluster.nodePools.find(({ metadata }) => metadata.name === claim.nodePool);
   const type = input.catalog.get(claim.nodePool)?.find(({ name }) => name === claim.offering.instanceType);
   const name = `planned-${index}`;
-  const labels = pool === undefined ? new Map<string, ReadonlyArray<string>>() : labelsOfOffering(input, pool, claim.offering);
+  const labels =
+    pool === undefined ? new Map<string, ReadonlyArray<string>>() : labelsOfOffering(input, pool, claim.offering);
   for (const [key, value] of Object.entries(claim.labels)) labels.set(normalizeKey(key), [value]);
   labels.set(labelKey.hostname, [name]);
   return {

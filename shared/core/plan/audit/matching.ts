@@ -36,9 +36,7 @@ export function meetsTerm(labels: PossibleLabels, term: NodeSelectorTerm, name: 
   const { matchExpressions = [], matchFields = [] } = term;
   if (matchExpressions.length + matchFields.length === 0) return false;
   const field: PossibleLabels = new Map([['metadata.name', [name]]]);
-  return (
-    matchExpressions.every((one) => meets(labels, one)) && matchFields.every((one) => meets(field, one))
-  );
+  return matchExpressions.every((one) => meets(labels, one)) && matchFields.every((one) => meets(field, one));
 }
 
 /** The pod's node selector and required node affinity. */

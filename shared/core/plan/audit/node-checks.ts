@@ -46,7 +46,11 @@ function defaulted(cluster: Cluster, namespace: string, { spec: { template } }: 
     return { ...container, resources: { ...container.resources, requests } };
   };
   const { spec } = template;
-  return { ...spec, containers: spec.containers.map(withDefaults), initContainers: (spec.initContainers ?? []).map(withDefaults) };
+  return {
+    ...spec,
+    containers: spec.containers.map(withDefaults),
+    initContainers: (spec.initContainers ?? []).map(withDefaults),
+  };
 }
 
 /** Taints, node rules, volumes, resources and host ports of one node. */
@@ -149,9 +153,12 @@ function volumeProblem(node: FinalNode, cluster: Cluster, shape: Cluster['shapes
     const local = bound?.spec?.local !== undefined || bound?.spec?.hostPath !== undefined;
     const labels = local ? new Map([...node.labels].filter(([key]) => key !== labelKey.hostname)) : node.labels;
     const ruled = local ? [] : terms;
-    if (ruled.length > 0 && !ruled.some((term) => meetsTerm(labels, term, node.name))) return `volume of ${name} is elsewhere`;
+    if (ruled.length > 0 && !ruled.some((term) => meetsTerm(labels, term, node.name)))
+      return `volume of ${name} is elsewhere`;
     if (bound !== undefined) continue;
-    const topologies = cluster.storageClasses.find(({ metadata }) => metadata.name === claim.spec?.storageClassName)?.allowedTopologies ?? [];
+    const topologies =
+      cluster.storageClasses.find(({ metadata }) => metadata.name === claim.spec?.storageClassName)
+        ?.allowedTopologies ?? [];
     const allowed = topologies.some(({ matchLabelExpressions = [] }) =>
       matchLabelExpressions.every(({ key, values }) => meets(node.labels, { key, operator: 'In', values })),
     );

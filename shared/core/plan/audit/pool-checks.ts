@@ -1,0 +1,128 @@
+import type { NodePool } from '../../model/manifest.ts';
+import { labelKey, normalizeKey } from '../../model/labels.ts';
+import type { PodShape } from '../../model/cluster.ts';
+import type { ProvisioningInput } from '../../scheduling/provisioning-input.ts';
+import type { Plan, PlannedClaim } from '../plan.ts';
+import { labelsOfOffering, type FinalNode } from './final-state.ts';
+import { fatal, type Finding } from './finding.ts';
+import { blockingTaint, meets } from './matching.ts';
+import { amountsOf } from './requested.ts';
+
+/** Offerings, pool requirements, limits, minValues and the stated costs. */
+export function checkPools(
+  plan: Plan,
+  input: ProvisioningInput,
+  nodes: ReadonlyArray<FinalNode>,
+): ReadonlyArray<Finding> {
+  const findings = plan.claims.flatMap((claim, index) => checkClaim(claim, index, input));
+  for (const pool of input.cluster.nodePools) findings.push(...checkLimits(pool, nodes));
+  const cost = plan.claims.reduce((sum, { offering }) => sum + offering.price, 0);
+  if (cost !== plan.cost) findings.push(fatal('cost', `the claims cost ${cost}, the plan says ${plan.cost}`));
+  if (plan.lowerBound > plan.cost) findings.push(fatal('bound', `bound ${plan.lowerBound} above cost ${plan.cost}`));
+  return findings;
+}
+
+function checkClaim(claim: PlannedClaim, index: number, input: ProvisioningInput): ReadonlyArray<Finding> {
+  const name = `planned-${index}`;
+  const pool = input.cluster.nodePools.find(({ metadata }) => metadata.name === claim.nodePool);
+  if (pool === undefined) return [fatal('pool', `${name}: NodePool ${claim.nodePool} does not exist`)];
+  if (pool.metadata.deletionTimestamp !== undefined || pool.spec.replicas !== undefined) {
+    return [fatal('pool', `${name}: NodePool ${claim.nodePool} takes no new nodes`)];
+  }
+  const findings: Array<Finding> = [];
+  if (claim.pods.length === 0) findings.push(fatal('empty-claim', `${name} has no pods`));
+  for (const offering of [claim.offering, ...claim.fallbacks]) {
+    const { instanceType, zone, capacityType } = offering;
+    const type = input.catalog.get(claim.nodePool)?.find((one) => one.name === instanceType);
+    const found = type?.offerings.some(
+      (one) => one.zone === zone && one.capacityType === capacityType && one.available && one.price === offering.price,
+    );
+    const text = `${name}: ${instanceType} ${zone} ${capacityType}`;
+    if (found !== true) findings.push(fatal('offering', `${text} is not available at that price`));
+    const labels = labelsOfOffering(input, pool, offering);
+    for (const [key, value] of Object.entries(claim.labels)) labels.set(normalizeKey(key), [value]);
+    const unmet = pool.spec.template.spec.requirements.find((requirement) => !meets(labels, requirement));
+    if (unmet !== undefined) findings.push(fatal('pool-requirements', `${text}: ${unmet.key} ${unmet.operator}`));
+    const broken = claim.requirements.find((requirement) => !meets(labels, requirement));
+    if (broken !== undefined) findings.push(fatal('claim-requirements', `${text}: ${broken.key} ${broken.operator}`));
+  }
+  return [...findings, ...checkMinValues(claim, pool, name, input)];
+}
+
+function checkMinValues(
+  claim: PlannedClaim,
+  pool: NodePool,
+  name: string,
+  input: ProvisioningInput,
+): ReadonlyArray<Finding> {
+  if (input.policy.minValuesPolicy === 'BestEffort') return [];
+  const listed = claim.requirements.find(({ key }) => key === labelKey.instanceType)?.values ?? [];
+  return pool.spec.template.spec.requirements.flatMap(({ key, minValues }) => {
+    if (minValues === undefined) return [];
+    const values = new Set<string>();
+    for (const type of input.catalog.get(pool.metadata.name) ?? []) {
+      if (!listed.includes(type.name)) continue;
+      for (const offering of type.offerings.filter(({ available }) => available)) {
+        const labels = labelsOfOffering(input, pool, { ...offering, instanceType: type.name });
+        for (const value of labels.get(normalizeKey(key)) ?? []) values.add(value);
+      }
+    }
+    return values.size < minValues ? [fatal('min-values', `${name}: ${key} has ${values.size} of ${minValues}`)] : [];
+  });
+}
+
+/** Over a limit is wrong only where this plan adds to the resource. */
+function checkLimits(pool: NodePool, nodes: ReadonlyArray<FinalNode>): ReadonlyArray<Finding> {
+  const own = nodes.filter(({ nodePool }) => nodePool === pool.metadata.name);
+  const sum = (list: ReadonlyArray<FinalNode>, resource: string): number =>
+    list.reduce((total, { capacity }) => total + (resource === 'nodes' ? 1 : (capacity.get(resource) ?? 0)), 0);
+  return [...amountsOf(pool.spec.limits, 'down')].flatMap(([resource, limit]) => {
+    const added = sum(
+      own.filter(({ claim }) => claim !== null),
+      resource,
+    );
+    const total = sum(own, resource);
+    return added > 0 && total > limit
+      ? [fatal('limits', `NodePool ${pool.metadata.name}: ${resource} ${total} of ${limit}`)]
+      : [];
+  });
+}
+
+/** Domains of a key that pools can offer now; worked out once per pool and key. */
+export function offeredDomains(
+  input: ProvisioningInput,
+): (key: string, shape: PodShape, honorTaints: boolean) => ReadonlyArray<string> {
+  const known = new Map<string, ReadonlyArray<string>>();
+  const ofPool = (pool: NodePool, key: string): ReadonlyArray<string> => {
+    const id = `${pool.metadata.name} ${key}`;
+    const domains = known.get(id) ?? domainsOfPool(input, pool, key);
+    known.set(id, domains);
+    return domains;
+  };
+  return (key, shape, honorTaints) =>
+    input.cluster.nodePools
+      .filter(({ spec }) => {
+        // A spread that honours taints looks away from softly tainted pools too, as in Karpenter.
+        const taints = (spec.template.spec.taints ?? []).map((taint) => ({ ...taint, soft: taint.effect }));
+        const hardened = taints.map((taint) =>
+          taint.effect === 'PreferNoSchedule' ? { ...taint, effect: 'NoSchedule' } : taint,
+        );
+        return !honorTaints || blockingTaint(hardened, shape.spec.tolerations) === null;
+      })
+      .flatMap((pool) => ofPool(pool, key));
+}
+
+function domainsOfPool(input: ProvisioningInput, pool: NodePool, key: string): ReadonlyArray<string> {
+  const domains = new Set<string>();
+  const { requirements } = pool.spec.template.spec;
+  const usable = pool.metadata.deletionTimestamp === undefined && pool.spec.replicas === undefined;
+  for (const type of usable ? (input.catalog.get(pool.metadata.name) ?? []) : []) {
+    for (const offering of type.offerings.filter(({ available }) => available)) {
+      const labels = labelsOfOffering(input, pool, { ...offering, instanceType: type.name });
+      const known = requirements.filter((one) => labels.has(normalizeKey(one.key)) || one.key.startsWith('karpenter.'));
+      if (!known.every((requirement) => meets(labels, requirement))) continue;
+      for (const domain of labels.get(key) ?? []) domains.add(domain);
+    }
+  }
+  return [...domains];
+}
