@@ -25,10 +25,17 @@ const MESSAGE_ANNOTATIONS = 0x72;
  */
 export function fromWire(message: Message): IncomingMessage {
   const annotations = asRecord(message['message_annotations']);
-  const id: unknown = message['message_id'] ?? randomUUID();
+  const id: unknown = toId(message['message_id']) ?? randomUUID();
   const partitionKey = annotations[PARTITION_KEY];
   const groupId: unknown = message['group_id'];
-  const bare = { ...message, message_id: id, message_annotations: undefined, delivery_annotations: undefined };
+  const correlationId = toId(message['correlation_id']);
+  const bare = {
+    ...message,
+    message_id: id,
+    correlation_id: correlationId,
+    message_annotations: undefined,
+    delivery_annotations: undefined,
+  };
   return {
     messageId: Buffer.isBuffer(id) ? id.toString('hex') : String(id),
     sessionId: typeof groupId === 'string' ? groupId : null,
@@ -139,6 +146,11 @@ function withoutHeader(encoded: Buffer): Buffer {
 function unwrapped(value: unknown): unknown {
   const inner = asRecord(value);
   return 'value' in inner && 'type' in inner ? inner['value'] : value;
+}
+
+/** rhea reads an id above 2^53 as 8 bytes and would write them back as half a uuid; as text they stay what they are. */
+function toId(id: unknown): unknown {
+  return Buffer.isBuffer(id) && id.length === 8 ? id.readBigUInt64BE().toString() : id;
 }
 
 function toMilliseconds(value: unknown): number | null {

@@ -51,21 +51,18 @@ const IDLE_TIMEOUT_MS = 120_000;
  * is taken or the journal is damaged. Left out: topics, transactions, time to live, auto-forwarding, TLS, who may do what.
  */
 export async function startBroker(options: BrokerOptions): Promise<Broker> {
+  const container = createContainer();
+  const sockets = new Set<Socket>();
+  // The port comes first: a second broker on the same port and folder must fail before it touches the journal.
+  const server = await listen(container, options.port, sockets);
+  const port = portOf(server);
   const queues = options.queues.map((settings) => new Queue(settings, newLockToken));
-  const journal = restore(options, queues);
+  const journal = restoreOr(() => server.close(), options, queues);
   const hosts = new Map(
     queues.map((queue) => [queue.settings.name.toLowerCase(), new QueueHost(queue, options.clock, journal)]),
   );
   const faults = options.faults === undefined ? noFaults : faultsFrom(options.faults);
-  const container = createContainer();
   serveConnections(container, hosts, faults, options.log ?? ((): void => undefined));
-
-  const sockets = new Set<Socket>();
-  const server = await listen(container, options.port, sockets).catch((cause: unknown) => {
-    journal.close();
-    throw cause;
-  });
-  const port = portOf(server);
 
   let closing: Promise<void> | null = null;
   const close = (): Promise<void> =>
@@ -74,8 +71,8 @@ export async function startBroker(options: BrokerOptions): Promise<Broker> {
         journal.close();
         resolve();
       });
-      for (const socket of sockets) socket.destroy();
       for (const host of hosts.values()) host.close();
+      for (const socket of sockets) socket.destroy();
     });
   return {
     port,
@@ -98,6 +95,15 @@ export async function startBroker(options: BrokerOptions): Promise<Broker> {
 
 function newLockToken(): string {
   return randomUUID().replaceAll('-', '');
+}
+
+function restoreOr(giveUp: () => void, options: BrokerOptions, queues: ReadonlyArray<Queue>): Journal {
+  try {
+    return restore(options, queues);
+  } catch (cause) {
+    giveUp();
+    throw cause;
+  }
 }
 
 /** Entries of queues that are no longer declared are dropped. */

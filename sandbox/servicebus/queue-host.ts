@@ -23,6 +23,7 @@ export class QueueHost {
   readonly #waiters = new Set<SessionWaiter>();
   readonly #lossListeners = new Map<string, () => void>();
   #isPumpPlanned = false;
+  #isClosed = false;
   #timer: { readonly at: number; readonly cancel: () => void } | null = null;
 
   constructor(queue: Queue, clock: Clock, journal: Journal) {
@@ -106,8 +107,9 @@ export class QueueHost {
     };
   }
 
-  /** Stops the timer; the host is not used afterwards. */
+  /** Stops timer and journal. What links still do while they go down happens in memory only and is forgotten. */
   close(): void {
+    this.#isClosed = true;
     this.#timer?.cancel();
     this.#timer = null;
     this.#consumers.clear();
@@ -116,6 +118,7 @@ export class QueueHost {
 
   #settleAccounts(): void {
     const changes = this.queue.takeChanges();
+    if (this.#isClosed) return;
     if (changes.length > 0) this.#journal.append({ queue: this.queue.settings.name, changes });
     for (const lost of this.queue.takeLostSessions()) this.#lossListeners.get(lost.holder)?.();
     this.#arm();

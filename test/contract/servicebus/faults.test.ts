@@ -1,8 +1,11 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { type RetryOptions, ServiceBusClient } from '@azure/service-bus';
 import { afterEach, describe, expect, test } from 'vitest';
 import { type Broker, startBroker } from '../../../sandbox/servicebus/broker.ts';
 import type { FaultSettings } from '../../../sandbox/servicebus/faults.ts';
-import { systemClock } from '../../../sandbox/world/clock.ts';
+import { VirtualClock, systemClock } from '../../../sandbox/world/clock.ts';
 import { rngFrom } from '../../../sandbox/world/rng.ts';
 import type { QueueSettings } from '../../../shared/contract/queues.ts';
 
@@ -121,6 +124,43 @@ describe('connections that break', () => {
     const next = patient.acceptNextSession('session');
     await patient.createSender('session').sendMessages({ body: 1, sessionId: 's' });
     expect((await next).sessionId).toBe('s');
+  });
+});
+
+describe('a broker that was closed', () => {
+  test('has its messages when it starts again on its folder, and the old one stirs no more', async () => {
+    const dataFolder = await mkdtemp(join(tmpdir(), 'servicebus-'));
+    open.push(() => rm(dataFolder, { recursive: true, force: true }));
+    const clock = new VirtualClock(Date.now());
+    const first = await startBroker({ port: 0, queues, dataFolder, clock });
+    const client = clientOf(first);
+    await client.createSender('brief').sendMessages([
+      { body: 1, messageId: '1' },
+      { body: 2, messageId: '2' },
+    ]);
+    expect(await client.createReceiver('brief').receiveMessages(1, PATIENT)).toHaveLength(1);
+    await client.close();
+    await first.close();
+    clock.advance(10_000);
+    const second = await startBroker({ port: first.port, queues, dataFolder, clock });
+    open.push(() => second.close());
+    clock.advance(10_000);
+    expect(second.stats('brief')).toMatchObject({ active: 2, locked: 0 });
+  });
+
+  test('whose port is taken leaves the folder alone', async () => {
+    const dataFolder = await mkdtemp(join(tmpdir(), 'servicebus-'));
+    open.push(() => rm(dataFolder, { recursive: true, force: true }));
+    const options = { queues, dataFolder, clock: systemClock };
+    const first = await startBroker({ ...options, port: 0 });
+    await expect(startBroker({ ...options, port: first.port })).rejects.toMatchObject({ code: 'EADDRINUSE' });
+    const client = clientOf(first);
+    await client.createSender('plain').sendMessages({ body: 'kept' });
+    await client.close();
+    await first.close();
+    const second = await startBroker({ ...options, port: 0 });
+    open.push(() => second.close());
+    expect(second.stats('plain').active).toBe(1);
   });
 });
 
