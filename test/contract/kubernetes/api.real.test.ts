@@ -1,0 +1,24 @@
+import { afterAll, beforeAll, describe } from 'vitest';
+import { type ApiUnderTest, startReal } from './api-under-test.ts';
+import { listWatchCases } from './list-watch-cases.ts';
+import { objectCases } from './object-cases.ts';
+import { podCases } from './pod-cases.ts';
+
+const assets = process.env['KUBEBUILDER_ASSETS'] ?? '';
+
+describe.skipIf(assets === '')('the real kube-apiserver (needs KUBEBUILDER_ASSETS)', () => {
+  let started: ApiUnderTest | null = null;
+  const api = (): ApiUnderTest => {
+    if (started === null) throw new Error('not started');
+    return started;
+  };
+  beforeAll(async () => {
+    started = await startReal(assets, false);
+  });
+  afterAll(async () => {
+    await started?.close();
+  });
+  objectCases(api);
+  listWatchCases(api);
+  podCases(api);
+});

@@ -1,0 +1,22 @@
+import { afterAll, beforeAll, describe } from 'vitest';
+import { type ApiUnderTest, startDouble } from './api-under-test.ts';
+import { listWatchCases } from './list-watch-cases.ts';
+import { objectCases } from './object-cases.ts';
+import { podCases } from './pod-cases.ts';
+
+describe('the double of the Kubernetes API server', () => {
+  let started: ApiUnderTest | null = null;
+  const api = (): ApiUnderTest => {
+    if (started === null) throw new Error('not started');
+    return started;
+  };
+  beforeAll(async () => {
+    started = await startDouble();
+  });
+  afterAll(async () => {
+    await started?.close();
+  });
+  objectCases(api);
+  listWatchCases(api);
+  podCases(api);
+});
