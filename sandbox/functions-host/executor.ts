@@ -37,8 +37,8 @@ export interface Executor {
   execute(order: InvocationOrder): Promise<InvocationOutcome>;
   /** Counts by function name; every function of the app is there from the start. */
   counts(): Readonly<Record<string, ExecutionCounts>>;
-  /** Waits until nothing runs, for `boundMs` at most. The answer says how many invocations still run. */
-  drain(boundMs: number): Promise<number>;
+  /** Waits until nothing runs. */
+  idle(): Promise<void>;
 }
 
 /** What an executor needs. */
@@ -95,22 +95,15 @@ export function createExecutor(options: ExecutorOptions): Executor {
       }
     },
     counts: () => Object.fromEntries([...counts].map(([name, count]) => [name, { ...count }])),
-    drain: async (boundMs) => {
-      await Promise.race([Promise.allSettled(running), passing(boundMs)]);
-      return running.size;
+    idle: async () => {
+      // Ends once nothing new is ordered, which the caller has seen to.
+      while (running.size > 0) await Promise.allSettled(running);
     },
   };
 }
 
 function renderExecuting(order: InvocationOrder, invocationId: string): string {
   return `Executing 'Functions.${order.fn.name}' (Reason='${order.reason}', Id=${invocationId})`;
-}
-
-/** Waits in real time without keeping the process alive. */
-async function passing(delayMs: number): Promise<void> {
-  await new Promise<void>((resolve) => {
-    setTimeout(resolve, delayMs).unref();
-  });
 }
 
 async function runWithin(

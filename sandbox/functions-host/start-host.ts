@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import type { Clock } from '../world/clock.ts';
+import { systemClock, type Clock } from '../world/clock.ts';
 import { stopHost } from './stop-host.ts';
 import { createExecutor, type ExecutionCounts, type Executor } from './executor.ts';
 import { readHostJson } from './host-json.ts';
@@ -8,7 +8,6 @@ import { EVENT_GRID_PATH, serveEventGrid } from './http/event-grid.ts';
 import { openHttpFront, type Answer } from './http/http-front.ts';
 import { serveFunction, type HttpRoute } from './http/http-functions.ts';
 import { createLog, type Log, type LogSink } from './log.ts';
-import { machineClock } from './machine-clock.ts';
 import { readSettings, type Settings } from './settings.ts';
 import { openTimerState } from './timers/timer-state.ts';
 import { createTriggers, startListeners, type Triggers } from './triggers.ts';
@@ -63,7 +62,7 @@ export interface Host {
  * real Service Bus client. Throws when the app cannot be loaded; a mistake in one function stops that function only.
  */
 export async function startHost(options: HostOptions): Promise<Host> {
-  const clock = options.clock ?? machineClock;
+  const clock = options.clock ?? systemClock;
   const startedMs = clock.now();
   const log = createLog(options.sink ?? (() => {}), () => clock.now());
   const appFolder = resolve(options.appFolder);

@@ -184,6 +184,14 @@ test('closing waits for the running batch, completes its messages and takes no m
   expect(bus.broker.stats('plain').active).toBe(1);
 });
 
+test('closing between the two deliveries of deliverTwice waits for the second', async () => {
+  const bus = await startBus('batch', { waiting: { plain: [{ body: { n: 0, waitMs: 200 } }] }, deliverTwice: true });
+  await until('the batch runs', () => bus.began().length === 1);
+  await bus.host.close();
+  expect(bus.host.executions()['batch']).toEqual({ started: 2, succeeded: 2, failed: 0 });
+  expect(isEmpty(bus, 'plain')).toBe(true);
+});
+
 test('a cut connection is survived: the next message is delivered', async () => {
   const bus = await startBus('batch,sessionBatch');
   await bus.send('plain', ...numbered(1));
