@@ -46,9 +46,10 @@ export async function interrupt(ports: Ports, signal: SignalHint): Promise<Inter
   const replacements = await replace(ports, claim);
   await avoidOffering(ports, claim, signal);
   await taintNode(ports, claim);
-  await removeInTime(ports, claim, signal);
-  ports.log('interrupted', { claim: claim.metadata.name, event: signal.event, source: signal.source, replacements });
-  return { kind: 'replaced', claim: claim.metadata.name, replacements };
+  await removeInTime(ports, claim, signal, replacements);
+  const { event, source } = signal;
+  ports.log('interrupted', { claim: claim.metadata.name, event, source, replacements: replacements.join(',') });
+  return { kind: 'replaced', claim: claim.metadata.name, replacements: replacements.length };
 }
 
 async function findClaim(ports: Ports, signal: SignalHint): Promise<NodeClaim | null> {
@@ -66,15 +67,15 @@ async function findClaim(ports: Ports, signal: SignalHint): Promise<NodeClaim | 
 }
 
 /** Launches what the node's pods will need. Capacity already on its way for them counts, so a second notice adds nothing. */
-async function replace(ports: Ports, claim: NodeClaim): Promise<number> {
+async function replace(ports: Ports, claim: NodeClaim): Promise<ReadonlyArray<string>> {
   await resume(ports);
   const gathered = await gather(ports, true);
-  if (gathered === null) return 0;
+  if (gathered === null) return [];
   const plan = planReplacement(gathered.input, [claim.metadata.name], instant(ports.now()));
-  if (plan.claims.length === 0) return 0;
+  if (plan.claims.length === 0) return [];
   const outcome = await commitPlan(ports, gathered, plan, `interruption of ${claim.metadata.name}`);
   if (outcome.kind === 'lost') throw new RetryableError('another plan was committed first', { retryAfterMs: 100 });
-  return plan.claims.length;
+  return outcome.decision.claimNames;
 }
 
 /** Where spot capacity was just taken back, new spot capacity would go the same way. */
@@ -106,7 +107,12 @@ function isTainted(node: Node): boolean {
 }
 
 /** Deletes the claim with the time by which its pods must have left. An earlier deadline stays. */
-async function removeInTime(ports: Ports, claim: NodeClaim, signal: SignalHint): Promise<void> {
+async function removeInTime(
+  ports: Ports,
+  claim: NodeClaim,
+  signal: SignalHint,
+  replacements: ReadonlyArray<string>,
+): Promise<void> {
   const key = { name: claim.metadata.name, namespace: null };
   const known = Date.parse(claim.metadata.annotations?.[annotation.terminationTimestamp] ?? '');
   const noticed = signal.notBeforeMs ?? ports.now() + SHORTEST_NOTICE_MS;
@@ -114,6 +120,7 @@ async function removeInTime(ports: Ports, claim: NodeClaim, signal: SignalHint):
   const annotations = {
     [annotation.terminationTimestamp]: deadline,
     [annotation.interruption]: `${signal.event} by ${deadline}`,
+    ...(replacements.length === 0 ? {} : { [annotation.replacedBy]: replacements.join(',') }),
   };
   await ports.kubernetes.patch('NodeClaim', key, { metadata: { annotations } });
   const { name, uid = '' } = claim.metadata;

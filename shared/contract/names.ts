@@ -50,6 +50,8 @@ export const annotation = {
   launchAttempt: 'nodewright.dev/launch-attempt',
   /** Why a NodeClaim is being removed before its time: written once, so that a second notice changes nothing. */
   interruption: 'nodewright.dev/interruption',
+  /** The NodeClaims launched for the pods of one that is being interrupted, separated by commas. */
+  replacedBy: 'nodewright.dev/replaced-by',
 } as const;
 
 export const finalizer = 'karpenter.sh/termination';

@@ -20,10 +20,16 @@ export interface DrainOutcome {
 
 /**
  * One pass over the pods of a node: evicts the first of four tiers that has any (other pods before daemons, all of those
- * before critical ones), and deletes what the deadline leaves no time to evict. Repeating it is harmless.
+ * before critical ones), and deletes what the deadline leaves no time to evict. Without `mayEvict` only the latter, while
+ * replacements are on their way. Repeating it is harmless.
  * As Karpenter: karpenter-core.md §3.10.
  */
-export async function drain(ports: Ports, nodeName: string, deadlineMs: number | null): Promise<DrainOutcome> {
+export async function drain(
+  ports: Ports,
+  nodeName: string,
+  deadlineMs: number | null,
+  mayEvict: boolean,
+): Promise<DrainOutcome> {
   const pods = await ports.kubernetes.list('Pod', { fields: `spec.nodeName=${nodeName}` });
   const now = ports.now();
   const waiting = pods.filter((pod) => isWaitingForEviction(pod, now));
@@ -32,7 +38,7 @@ export async function drain(ports: Ports, nodeName: string, deadlineMs: number |
     (pod) => !forced.includes(pod) && pod.metadata.deletionTimestamp === undefined,
   );
   await inParallel(forced, EVICTIONS_AT_ONCE, (pod) => forceDelete(ports, pod, deadlineMs ?? now));
-  const answers = await inParallel(tier, EVICTIONS_AT_ONCE, (pod) => evict(ports, pod));
+  const answers = await inParallel(mayEvict ? tier : [], EVICTIONS_AT_ONCE, (pod) => evict(ports, pod));
   const blocked = answers.find((answer) => answer !== null) ?? null;
   return { remaining: waiting.length, blocked };
 }

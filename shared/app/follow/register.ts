@@ -61,6 +61,7 @@ function nodeAnnotations(claim: NodeClaim): Readonly<Record<string, string>> {
     annotation.plannedOffering,
     annotation.launchAttempt,
     annotation.interruption,
+    annotation.replacedBy,
     'kubectl.kubernetes.io/last-applied-configuration',
   ]);
   return Object.fromEntries(Object.entries(claim.metadata.annotations ?? {}).filter(([key]) => !own.has(key)));
