@@ -2,6 +2,8 @@ import type { Clock } from '../../world/clock.ts';
 
 /** Objects of one kind reconciled at once. */
 const WORKERS = 5;
+/** Between two passes over one object: what a burst of events asks for is a few passes, not one for each. */
+const SPACING_MS = 25;
 const FIRST_RETRY_MS = 20;
 const LAST_RETRY_MS = 5_000;
 
@@ -38,8 +40,11 @@ export function openReconcileLoop(
       waiting.delete(key);
       running.add(key);
       void pass(key).then(() => {
-        running.delete(key);
-        pump();
+        const timer = setTimeout(() => {
+          running.delete(key);
+          pump();
+        }, SPACING_MS);
+        timer.unref();
       });
     }
   };

@@ -16,6 +16,10 @@ export interface PodInfo {
   readonly createdMs: number;
   /** The uid of the controller that made it, empty for a bare pod. */
   readonly controllerUid: string;
+  /** Pods with the same shape ask for the same: those that one controller made from one template. */
+  readonly shape: string;
+  /** True when the pod has terms about other pods, required or preferred. */
+  readonly hasTerms: boolean;
   readonly requests: Amounts;
   /** For scoring only: requests with the assumed least. */
   readonly scoredCpu: number;
@@ -34,6 +38,10 @@ export interface NodeInfo {
   scoredCpu: number;
   scoredMemory: number;
   readonly pods: Map<string, PodInfo>;
+  /** Pods by the uid of their controller, those being deleted left out. */
+  readonly byController: Map<string, number>;
+  /** How many pods have terms about other pods. */
+  withTerms: number;
 }
 
 /** The scheduler's picture of the cluster: watched nodes and bound pods, and pods it has placed and not yet seen bound. */
@@ -41,6 +49,8 @@ export interface ClusterState {
   readonly nodes: Map<string, NodeInfo>;
   /** Node name by uid of each pod that holds room. */
   readonly placed: Map<string, string>;
+  /** Grows with every change: an answer from the same version still holds. */
+  version(): number;
   setNode(node: Node): void;
   removeNode(name: string): void;
   /** Takes what is known of a pod: holds room where it is bound, frees it when it has finished. */
@@ -54,6 +64,7 @@ export interface ClusterState {
 export function toPodInfo(pod: Pod): PodInfo {
   const requests = podRequests(pod);
   const affinity = pod.spec.affinity;
+  const controller = controllerOf(pod);
   const bare = (resource: string): number =>
     pod.spec.containers.filter(({ resources }) => resources?.requests?.[resource] === undefined).length;
   return {
@@ -62,7 +73,11 @@ export function toPodInfo(pod: Pod): PodInfo {
     namespace: pod.metadata.namespace ?? 'default',
     priority: pod.spec.priority ?? 0,
     createdMs: Date.parse(pod.metadata.creationTimestamp) || 0,
-    controllerUid: controllerOf(pod)?.uid ?? '',
+    controllerUid: controller?.uid ?? '',
+    // Daemon pods of one set differ by the node they are for.
+    shape:
+      controller === undefined || controller.kind === 'DaemonSet' ? pod.metadata.uid : shapeOf(pod, controller.uid),
+    hasTerms: affinity?.podAffinity !== undefined || affinity?.podAntiAffinity !== undefined,
     requests,
     scoredCpu: (requests['cpu'] ?? 0) + bare('cpu') * ASSUMED_CPU,
     scoredMemory: (requests['memory'] ?? 0) + bare('memory') * ASSUMED_MEMORY,
@@ -72,10 +87,17 @@ export function toPodInfo(pod: Pod): PodInfo {
   };
 }
 
+/** A controller may change its template or what it made may be changed: the parts that matter most are in the name. */
+function shapeOf({ metadata, spec }: Pod, controllerUid: string): string {
+  const hash = metadata.labels?.['pod-template-hash'] ?? metadata.labels?.['controller-revision-hash'] ?? '';
+  return `${controllerUid}/${hash}/${(spec.volumes ?? []).some((volume) => volume.persistentVolumeClaim) ? metadata.uid : ''}`;
+}
+
 /** An empty picture. */
 export function newClusterState(): ClusterState {
   const nodes = new Map<string, NodeInfo>();
   const placed = new Map<string, string>();
+  let version = 0;
   const nodeOf = (name: string): NodeInfo => {
     const known = nodes.get(name) ?? emptyNode(name);
     nodes.set(name, known);
@@ -86,18 +108,22 @@ export function newClusterState(): ClusterState {
     const held = info?.pods.get(uid);
     placed.delete(uid);
     if (info === undefined || held === undefined) return;
+    version++;
     takeOff(info, held);
     if (info.node === null && info.pods.size === 0) nodes.delete(info.name);
   };
   const assume = (info: PodInfo, nodeName: string): void => {
     removePod(info.uid);
+    version++;
     putOn(nodeOf(nodeName), info);
     placed.set(info.uid, nodeName);
   };
   return {
     nodes,
     placed,
+    version: () => version,
     setNode: (node) => {
+      version++;
       const info = nodeOf(node.metadata.name);
       info.node = node;
       info.allocatable = toAmounts(node.status?.allocatable);
@@ -105,6 +131,7 @@ export function newClusterState(): ClusterState {
     removeNode: (name) => {
       const info = nodes.get(name);
       if (info === undefined) return;
+      version++;
       info.node = null;
       if (info.pods.size === 0) nodes.delete(name);
     },
@@ -119,20 +146,40 @@ export function newClusterState(): ClusterState {
 
 /** The node with further pods on it; the original is left as it is. */
 export function withPods(info: NodeInfo, extra: ReadonlyArray<PodInfo>): NodeInfo {
-  const copy: NodeInfo = { ...info, requested: { ...info.requested }, pods: new Map(info.pods) };
+  const copy: NodeInfo = {
+    ...info,
+    requested: { ...info.requested },
+    pods: new Map(info.pods),
+    byController: new Map(),
+  };
   for (const pod of extra) if (!copy.pods.has(pod.uid)) putOn(copy, pod);
   return copy;
 }
 
 /** The node without some of its pods; the original is left as it is. */
 export function withoutPods(info: NodeInfo, gone: ReadonlyArray<PodInfo>): NodeInfo {
-  const copy: NodeInfo = { ...info, requested: { ...info.requested }, pods: new Map(info.pods) };
+  const copy: NodeInfo = {
+    ...info,
+    requested: { ...info.requested },
+    pods: new Map(info.pods),
+    byController: new Map(),
+  };
   for (const pod of gone) if (copy.pods.has(pod.uid)) takeOff(copy, pod);
   return copy;
 }
 
 function emptyNode(name: string): NodeInfo {
-  return { name, node: null, allocatable: {}, requested: {}, scoredCpu: 0, scoredMemory: 0, pods: new Map() };
+  return {
+    name,
+    node: null,
+    allocatable: {},
+    requested: {},
+    scoredCpu: 0,
+    scoredMemory: 0,
+    pods: new Map(),
+    byController: new Map(),
+    withTerms: 0,
+  };
 }
 
 function putOn(info: NodeInfo, pod: PodInfo): void {
@@ -148,6 +195,10 @@ function takeOff(info: NodeInfo, pod: PodInfo): void {
 function add(info: NodeInfo, pod: PodInfo, sign: 1 | -1): void {
   for (const [name, amount] of Object.entries(pod.requests)) {
     info.requested[name] = (info.requested[name] ?? 0) + sign * amount;
+  }
+  if (pod.hasTerms) info.withTerms += sign;
+  if (pod.controllerUid !== '' && pod.pod.metadata.deletionTimestamp === undefined) {
+    info.byController.set(pod.controllerUid, (info.byController.get(pod.controllerUid) ?? 0) + sign);
   }
   info.scoredCpu += sign * pod.scoredCpu;
   info.scoredMemory += sign * pod.scoredMemory;

@@ -47,8 +47,8 @@ export function countAffinity(pod: PodInfo, nodes: Iterable<NodeInfo>, namespace
   const refusing = new Map<string, number>();
   const all = (other: PodInfo): boolean =>
     pod.affinity.length > 0 && pod.affinity.every((term) => termSelects(term, pod, other, namespaces));
-  for (const { node, pods } of nodes) {
-    if (node === null) continue;
+  for (const { node, pods, withTerms } of nodes) {
+    if (node === null || (withTerms === 0 && !pod.hasTerms)) continue;
     const labels = node.metadata.labels ?? {};
     for (const other of pods.values()) {
       for (const term of other.antiAffinity) {
@@ -98,8 +98,8 @@ export function scoreAffinity(
 ): ReadonlyMap<string, number> {
   const byDomain = new Map<string, number>();
   const own = preferences(pod);
-  for (const { node, pods } of nodes) {
-    if (node === null) continue;
+  for (const { node, pods, withTerms } of nodes) {
+    if (node === null || (withTerms === 0 && !pod.hasTerms)) continue;
     const labels = node.metadata.labels ?? {};
     for (const other of pods.values()) {
       for (const { weight, podAffinityTerm: term } of own) {

@@ -7,6 +7,11 @@ const FIRST_BACKOFF_MS = 1_000;
 const LAST_BACKOFF_MS = 10_000;
 /** Pods that nothing has woken for so long are tried all the same. */
 const FLUSH_AFTER_MS = 300_000;
+/**
+ * kube-scheduler tries a pod that backs off as soon as it has nothing else to do. Here it shares the process, so that with
+ * more of them than this their time must have come.
+ */
+const FEW = 100;
 
 /** A pod that waits for a node. */
 export interface QueuedPod {
@@ -15,8 +20,12 @@ export interface QueuedPod {
   attempts: number;
   /** When the last attempt failed. */
   triedAt: number;
-  /** Why: reasons of nodes, or the one reason for all. Empty before the first attempt. */
-  reasons: ReadonlySet<string>;
+  /** True when the last attempt failed for pods elsewhere, so that any pod's coming or going may change the answer. */
+  topological: boolean;
+  /** What to tell about the last attempt, empty before the first. */
+  message: string;
+  /** The node it is meant for after the last attempt, empty for none. */
+  nominated: string;
 }
 
 /** The pods that wait, in three states: active, backing off, and unschedulable until something changes. */
@@ -28,48 +37,71 @@ export interface SchedulingQueue {
   remove(uid: string): void;
   /** The next pod to try: by priority, then by age; one that backs off only when no other is left. */
   pop(): QueuedPod | null;
+  /** When the next pod that backs off may be tried, if none can be now; null when none waits for its time. */
+  nextAt(): number | null;
   /** Puts back a pod that no node could take. */
   putUnschedulable(entry: QueuedPod): void;
   /** Puts back a pod whose binding failed; it backs off. */
   putBack(entry: QueuedPod): void;
-  /** Tries again those unschedulable pods that `mayFitNow` names, and those that have waited for five minutes. */
+  /** Tries again those unschedulable pods that `mayFitNow` names, asked once for pods that are alike. */
   wake(mayFitNow: (entry: QueuedPod) => boolean): void;
-  has(uid: string): boolean;
+  /** Tries again the pods whose answer depends on pods elsewhere. */
+  wakeTopological(): void;
+  /** Tries again what has waited for five minutes. */
+  flush(): void;
+  find(uid: string): QueuedPod | undefined;
 }
 
 /** Opens an empty queue. */
 export function openSchedulingQueue(clock: Clock): SchedulingQueue {
   const active = new Map<string, QueuedPod>();
   const backingOff = new Map<string, QueuedPod>();
-  const unschedulable = new Map<string, QueuedPod>();
-  /** Active pods by turn, and some that are not active any more: those are skipped when their turn comes. */
+  const unschedulable = openShelf();
+  // Both heaps also hold entries that have moved on: those are skipped when their turn comes.
   const turns = newHeap<QueuedPod>(byTurn);
+  const waits = newHeap<QueuedPod>((a, b) => readyAt(a) - readyAt(b));
   const remove = (uid: string): void => {
     active.delete(uid);
     backingOff.delete(uid);
-    unschedulable.delete(uid);
+    unschedulable.remove(uid);
+  };
+  const backOff = (entry: QueuedPod): void => {
+    backingOff.set(entry.info.uid, entry);
+    waits.push(entry);
   };
   const activate = (entry: QueuedPod): void => {
     active.set(entry.info.uid, entry);
     turns.push(entry);
   };
-  const find = (uid: string): QueuedPod | undefined => active.get(uid) ?? backingOff.get(uid) ?? unschedulable.get(uid);
+  const find = (uid: string): QueuedPod | undefined =>
+    active.get(uid) ?? backingOff.get(uid) ?? unschedulable.find(uid);
   const ready = (entry: QueuedPod): void => {
-    const until = entry.triedAt + backoffMs(entry.attempts);
-    if (entry.attempts > 0 && clock.now() < until) backingOff.set(entry.info.uid, entry);
+    if (entry.attempts > 0 && clock.now() < readyAt(entry)) backOff(entry);
     else activate(entry);
   };
-  const popBackingOff = (): QueuedPod | null => {
-    let first: QueuedPod | null = null;
-    for (const entry of backingOff.values()) {
-      if (first === null || readyAt(entry) < readyAt(first)) first = entry;
+  const peekBackingOff = (): QueuedPod | null => {
+    for (let next = waits.pop(); next !== undefined; next = waits.pop()) {
+      if (backingOff.get(next.info.uid) !== next) continue;
+      waits.push(next);
+      return next;
     }
-    if (first !== null) backingOff.delete(first.info.uid);
-    return first;
+    return null;
+  };
+  const popBackingOff = (): QueuedPod | null => {
+    const next = peekBackingOff();
+    if (next === null || (backingOff.size > FEW && readyAt(next) > clock.now())) return null;
+    backingOff.delete(next.info.uid);
+    return next;
+  };
+  const wakeAll = (entries: ReadonlyArray<QueuedPod>): void => {
+    for (const entry of entries) {
+      unschedulable.remove(entry.info.uid);
+      ready(entry);
+    }
   };
   return {
     add: (info) => {
-      const entry = find(info.uid) ?? { info, attempts: 0, triedAt: 0, reasons: new Set<string>() };
+      const entry = find(info.uid) ?? newEntry(info);
       remove(info.uid);
       entry.info = info;
       ready(entry);
@@ -87,17 +119,76 @@ export function openSchedulingQueue(clock: Clock): SchedulingQueue {
       }
       return popBackingOff();
     },
-    putUnschedulable: (entry) => unschedulable.set(entry.info.uid, entry),
-    putBack: (entry) => backingOff.set(entry.info.uid, entry),
-    wake: (mayFitNow) => {
-      const old = clock.now() - FLUSH_AFTER_MS;
-      for (const [uid, entry] of unschedulable) {
-        if (entry.triedAt > old && !mayFitNow(entry)) continue;
-        unschedulable.delete(uid);
-        ready(entry);
-      }
+    nextAt: () => {
+      const next = peekBackingOff();
+      return next === null ? null : readyAt(next);
     },
-    has: (uid) => find(uid) !== undefined,
+    putUnschedulable: unschedulable.put,
+    putBack: backOff,
+    wake: (mayFitNow) => {
+      wakeAll(
+        unschedulable
+          .alike()
+          .flatMap(([first, ...rest]) => (first !== undefined && mayFitNow(first) ? [first, ...rest] : [])),
+      );
+    },
+    wakeTopological: () => {
+      wakeAll(unschedulable.topological());
+    },
+    flush: () => {
+      const old = clock.now() - FLUSH_AFTER_MS;
+      wakeAll(
+        unschedulable
+          .alike()
+          .flat()
+          .filter(({ triedAt }) => triedAt <= old),
+      );
+    },
+    find,
+  };
+}
+
+/** A pod that waits and has not been tried. */
+function newEntry(info: PodInfo): QueuedPod {
+  return { info, attempts: 0, triedAt: 0, topological: false, message: '', nominated: '' };
+}
+
+interface Shelf {
+  put(entry: QueuedPod): void;
+  remove(uid: string): void;
+  find(uid: string): QueuedPod | undefined;
+  /** Groups of pods that ask for the same. */
+  alike(): ReadonlyArray<ReadonlyArray<QueuedPod>>;
+  topological(): ReadonlyArray<QueuedPod>;
+}
+
+/** Where unschedulable pods lie, by what they ask for: thousands of them are often a handful of kinds. */
+function openShelf(): Shelf {
+  const shapes = new Map<string, Map<string, QueuedPod>>();
+  const shapeOf = new Map<string, string>();
+  const topological = new Map<string, QueuedPod>();
+  const remove = (uid: string): void => {
+    const shape = shapeOf.get(uid) ?? '';
+    const own = shapes.get(shape);
+    own?.delete(uid);
+    if (own?.size === 0) shapes.delete(shape);
+    shapeOf.delete(uid);
+    topological.delete(uid);
+  };
+  return {
+    put: (entry) => {
+      const { uid, shape } = entry.info;
+      remove(uid);
+      const own = shapes.get(shape) ?? new Map<string, QueuedPod>();
+      own.set(uid, entry);
+      shapes.set(shape, own);
+      shapeOf.set(uid, shape);
+      if (entry.topological) topological.set(uid, entry);
+    },
+    remove,
+    find: (uid) => shapes.get(shapeOf.get(uid) ?? '')?.get(uid),
+    alike: () => [...shapes.values()].map((own) => [...own.values()]),
+    topological: () => [...topological.values()],
   };
 }
 
@@ -105,10 +196,6 @@ function byTurn(a: QueuedPod, b: QueuedPod): number {
   return b.info.priority - a.info.priority || a.info.createdMs - b.info.createdMs || (a.info.uid < b.info.uid ? -1 : 1);
 }
 
-function backoffMs(attempts: number): number {
-  return Math.min(LAST_BACKOFF_MS, FIRST_BACKOFF_MS * 2 ** Math.max(0, attempts - 1));
-}
-
-function readyAt(entry: QueuedPod): number {
-  return entry.triedAt + backoffMs(entry.attempts);
+function readyAt({ attempts, triedAt }: QueuedPod): number {
+  return triedAt + Math.min(LAST_BACKOFF_MS, FIRST_BACKOFF_MS * 2 ** Math.max(0, attempts - 1));
 }

@@ -81,14 +81,15 @@ function countSpread(
     const counts = (other: PodInfo): boolean =>
       other.namespace === pod.namespace &&
       other.pod.metadata.deletionTimestamp === undefined &&
-      (byController ? other.controllerUid === pod.controllerUid : matchesSelector(selector, other.pod.metadata.labels));
+      matchesSelector(selector, other.pod.metadata.labels);
     const byValue = new Map<string, number>();
-    for (const { node, pods } of nodes) {
+    for (const { node, pods, byController: siblings } of nodes) {
       const value = node?.metadata.labels?.[constraint.topologyKey];
       if (node === null || value === undefined) continue;
       if (!isDomain(node.metadata.labels ?? {}) || !isEligible(pod, node, constraint)) continue;
       let count = byValue.get(value) ?? 0;
-      for (const other of pods.values()) if (counts(other)) count++;
+      if (byController) count += siblings.get(pod.controllerUid) ?? 0;
+      else for (const other of pods.values()) if (counts(other)) count++;
       byValue.set(value, count);
     }
     const enough = byValue.size >= (constraint.minDomains ?? 1);

@@ -15,14 +15,20 @@ export function renderUnschedulable(nodes: number, reasons: Iterable<string>, po
   return `0/${nodes} nodes are available:${why === '' ? '' : ` ${why}.`}`;
 }
 
+/** What is known of a failed attempt. */
+export interface Failure {
+  readonly nodes: number;
+  readonly verdicts: ReadonlyMap<string, Verdict>;
+  /** Why no node can do, or null. */
+  readonly podReason: string | null;
+  /** What came of preemption, empty for nothing to say. */
+  readonly preemption: string;
+}
+
 /** The whole message of a pod that found no node: what nodes said, then what came of preemption. */
-export function renderFailure(
-  verdicts: ReadonlyMap<string, Verdict>,
-  podReason: string | null,
-  preemption: string,
-): string {
+export function renderFailure({ nodes, verdicts, podReason, preemption }: Failure): string {
   const reasons = [...verdicts.values()].flatMap((verdict) => [...verdict.reasons]);
-  const message = renderUnschedulable(verdicts.size, reasons, podReason);
+  const message = renderUnschedulable(nodes, reasons, podReason);
   // The first words are those of the plugin for resource claims, which comes before preemption.
   return preemption === '' ? message : `${message} no new claims to deallocate, preemption: ${preemption}`;
 }
