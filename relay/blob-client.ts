@@ -11,7 +11,7 @@ export type StorageSettings =
 /** An answer of the blob service, with header names in lower case. */
 export interface BlobAnswer {
   readonly status: number;
-  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  readonly headers: Readonly<Record<string, string | Array<string> | undefined>>;
 }
 
 /**

@@ -38,7 +38,7 @@ export interface ClusterIndex {
 }
 
 /** Makes an index that knows nothing yet; `builder` is asked for objects that a change does not carry. */
-export function createClusterIndex(builder: Pick<SnapshotBuilder, 'object' | 'objects'>): ClusterIndex {
+export function createClusterIndex(builder: Pick<SnapshotBuilder, 'has' | 'object' | 'objects'>): ClusterIndex {
   const waiting = new Set<string>();
   const deletingNodes = new Map<string, string>();
   const deletingClaims = new Set<string>();
@@ -70,7 +70,7 @@ export function createClusterIndex(builder: Pick<SnapshotBuilder, 'object' | 'ob
     waitingPods: () => waiting.size,
     view: {
       podsWait: () => waiting.size > 0,
-      hasClaim: (name) => builder.object('nodeclaims', name) !== null,
+      hasClaim: (name) => builder.has('nodeclaims', name),
       emptyingClaim(nodeName) {
         const claim = claimOfNode.get(nodeName);
         if (claim === undefined) return null;

@@ -76,7 +76,7 @@ export function hintsOf(change: SnapshotChange, view: HintView): ReadonlyArray<H
 }
 
 function podHints(before: PodState | null, after: PodState | null, view: HintView): ReadonlyArray<Hint> {
-  const hints: Hint[] = [];
+  const hints: Array<Hint> = [];
   if (after?.provisionable === true && before?.provisionable !== true) hints.push(podsHint('pods-unschedulable'));
   const nodes = new Set([before?.nodeName ?? null, after?.nodeName ?? null]);
   for (const node of nodes) {
@@ -98,7 +98,7 @@ function conditionOf(object: WithConditions | null, type: string): string {
 function nodeHints(before: Node | null, after: Node | null, view: HintView): ReadonlyArray<Hint> {
   const node = after ?? before;
   if (node === null) return [];
-  const hints: Hint[] = [...newSignals(before, after)];
+  const hints: Array<Hint> = [...newSignals(before, after)];
   const claim = claimNameOf(node);
   const reason = nodeReason(before, after);
   if (claim !== null && reason !== null && view.hasClaim(claim)) hints.push(objectHint('NodeClaim', claim, reason));

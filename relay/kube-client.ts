@@ -80,7 +80,7 @@ export function createKubeClient(connection: KubeConnection, userAgent: string):
   return {
     async request(method, path, body) {
       const answer = await send(method, path, body, AbortSignal.timeout(requestTimeoutMs), requestTimeoutMs);
-      const chunks: Buffer[] = [];
+      const chunks: Array<Buffer> = [];
       let length = 0;
       for await (const chunk of answer as AsyncIterable<Buffer>) {
         length += chunk.length;

@@ -69,8 +69,8 @@ interface Splitter {
  * an item is JSON is for JSON.parse to say.
  */
 function createSplitter(): Splitter {
-  const envelope: Buffer[] = [];
-  let item: Buffer[] = [];
+  const envelope: Array<Buffer> = [];
+  let item: Array<Buffer> = [];
   let itemLength = 0;
   let depth = 0;
   let isInString = false;
@@ -78,7 +78,7 @@ function createSplitter(): Splitter {
   let isInItems = false;
   // The key or value text read last at depth 1, to know the list `items` when it opens.
   let lastText = '';
-  let textStart: Buffer[] = [];
+  let textStart: Array<Buffer> = [];
 
   function keepItem(part: Buffer): void {
     itemLength += part.length;
@@ -94,7 +94,7 @@ function createSplitter(): Splitter {
   }
 
   function push(chunk: Buffer): ReadonlyArray<string> {
-    const items: string[] = [];
+    const items: Array<string> = [];
     let start = 0;
     let stringFrom = 0;
     for (let at = 0; at < chunk.length; at++) {

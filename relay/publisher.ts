@@ -22,19 +22,8 @@ const shareOfTime = 5;
 const firstRetryMs = 500;
 const longestRetryMs = 10_000;
 
-/** Decides when the cluster's image is published, and sends hints when what they speak of can be read. */
-export interface Publisher {
-  /** Something that decisions read changed. */
-  readonly changed: (urgency: Urgency) => void;
-  readonly hint: (hint: Hint) => void;
-  /** Whether we may publish: leading, and seeing everything. Call after either may have changed. */
-  readonly reconsider: () => void;
-  /** The version published last in this term; null before. */
-  readonly version: () => string | null;
-  readonly stop: () => Promise<void>;
-}
-
-interface PublisherOptions {
+/** What a publisher works with. */
+export interface PublisherOptions {
   readonly encode: (header: SnapshotHeader) => Uint8Array;
   readonly store: SnapshotStore;
   readonly outbox: Outbox;
@@ -47,7 +36,7 @@ interface PublisherOptions {
   /** The hints to begin a term with. */
   readonly hintsOnStart: () => Iterable<Hint>;
   readonly onSuperseded: (term: number) => Promise<void>;
-  readonly onPublished: (outcome: 'published' | 'superseded' | 'failed', bytes: number) => void;
+  readonly onPublished: (outcome: 'published' | 'superseded' | 'failed') => void;
   readonly onBeat: (outcome: 'written' | 'failed') => void;
 }
 
@@ -56,189 +45,222 @@ interface Waiting {
   readonly dueMs: number;
 }
 
-/** Makes a publisher. It does nothing before the first `reconsider` that finds it may publish. */
-export function createPublisher(options: PublisherOptions): Publisher {
-  const { store, outbox, timing, log } = options;
-  const retry = createBackoff(firstRetryMs, longestRetryMs);
-  const waiting = new Map<string, Waiting>();
-  let urgentSinceMs: number | null = null;
-  let lazySinceMs: number | null = null;
-  let earliestMs = 0;
-  /** The term that `sequence` counts in; null while we do not publish. */
-  let term: number | null = null;
-  let sequence = 0;
-  let stampNumber = 0;
-  let version: string | null = null;
-  let isFailing = false;
-  let isStopped = false;
-  let beatDueMs = 0;
-  let timer: NodeJS.Timeout | undefined;
-  let isArming = false;
-  let running: Promise<void> | null = null;
+/** What changed and is not in a published snapshot: since when, in the process's monotonic milliseconds. */
+interface Unpublished {
+  readonly urgentSinceMs: number | null;
+  readonly lazySinceMs: number | null;
+}
 
-  const now = (): number => performance.now();
+const nothing: Unpublished = { urgentSinceMs: null, lazySinceMs: null };
 
-  function publishDueMs(): number {
-    if (urgentSinceMs !== null) return Math.max(urgentSinceMs, earliestMs);
-    return lazySinceMs === null ? Number.POSITIVE_INFINITY : Math.max(lazySinceMs + timing.lazyMs, earliestMs);
+/**
+ * Decides when the cluster's image is published, and sends hints when what they speak of can be read. It does nothing
+ * before the first `reconsider` that finds it may publish.
+ */
+export class Publisher {
+  readonly #options: PublisherOptions;
+  readonly #retry = createBackoff(firstRetryMs, longestRetryMs);
+  readonly #waiting = new Map<string, Waiting>();
+  #unpublished = nothing;
+  #earliestMs = 0;
+  /** The term that `#sequence` counts in; null while we do not publish. */
+  #term: number | null = null;
+  #sequence = 0;
+  #stamps = 0;
+  #version: string | null = null;
+  #isFailing = false;
+  #isStopped = false;
+  #isArming = false;
+  #beatDueMs = 0;
+  #timer: NodeJS.Timeout | undefined;
+  #running: Promise<void> | null = null;
+
+  constructor(options: PublisherOptions) {
+    this.#options = options;
   }
 
-  /** A hint about pods waits for the snapshot that holds what it speaks of; unless snapshots cannot be written now. */
-  function isHeld({ hint }: Waiting): boolean {
-    if (isFailing) return false;
-    return hint.kind === 'pods' ? urgentSinceMs !== null || lazySinceMs !== null : urgentSinceMs !== null;
+  /** Something that decisions read changed. */
+  changed(urgency: Urgency): void {
+    const { urgentSinceMs, lazySinceMs } = this.#unpublished;
+    this.#unpublished =
+      urgency === 'urgent'
+        ? { urgentSinceMs: urgentSinceMs ?? now(), lazySinceMs }
+        : { urgentSinceMs, lazySinceMs: lazySinceMs ?? now() };
+    this.#schedule();
   }
 
-  function nextDueMs(): number {
-    let due = Math.min(publishDueMs(), beatDueMs);
-    for (const one of waiting.values()) if (!isHeld(one)) due = Math.min(due, one.dueMs);
+  /** Something is worth a hint. Outside of a term it is forgotten: a term begins with hints about everything. */
+  hint(given: Hint): void {
+    if (this.#term === null) return;
+    if (given.kind === 'signal') {
+      this.#options.outbox.addSignal(given.signal);
+      return;
+    }
+    const key = given.kind === 'pods' ? 'pods' : `${given.object.kind}/${given.object.name}`;
+    const dueMs = now() + given.delayMs;
+    const known = this.#waiting.get(key);
+    // The first to be due keeps its time, else a steady stream of changes would put the hint off for ever.
+    if (known === undefined || dueMs < known.dueMs) this.#waiting.set(key, { hint: given, dueMs });
+    if (given.kind === 'pods' && given.delayMs === 0 && this.#unpublished.lazySinceMs !== null) this.changed('urgent');
+    this.#schedule();
+  }
+
+  /** Looks again whether we may publish: leading, and seeing everything. Call after either may have changed. */
+  reconsider(): void {
+    const current = this.#options.term();
+    if (current !== this.#term) this.#endTerm();
+    if (this.#term === null && current !== null && this.#options.isComplete() && !this.#isStopped) {
+      this.#term = current;
+      this.#sequence = 0;
+      this.#beatDueMs = now();
+      this.changed('urgent');
+      for (const one of this.#options.hintsOnStart()) this.hint(one);
+    }
+    this.#schedule();
+  }
+
+  /** Resolves when what was being published is. Nothing is published after. */
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    clearTimeout(this.#timer);
+    await this.#running;
+  }
+
+  #endTerm(): void {
+    if (this.#term === null) return;
+    this.#term = null;
+    this.#version = null;
+    this.#waiting.clear();
+    this.#options.outbox.clear();
+    clearTimeout(this.#timer);
+  }
+
+  #mayPublish(): boolean {
+    return this.#term !== null && this.#options.term() === this.#term && this.#options.isComplete();
+  }
+
+  #publishDueMs(): number {
+    const { urgentSinceMs, lazySinceMs } = this.#unpublished;
+    if (urgentSinceMs !== null) return Math.max(urgentSinceMs, this.#earliestMs);
+    if (lazySinceMs === null) return Number.POSITIVE_INFINITY;
+    return Math.max(lazySinceMs + this.#options.timing.lazyMs, this.#earliestMs);
+  }
+
+  /** A hint waits for the snapshot that holds what it speaks of; unless snapshots cannot be written now. */
+  #isHeld({ hint }: Waiting): boolean {
+    if (this.#isFailing) return false;
+    const { urgentSinceMs, lazySinceMs } = this.#unpublished;
+    return urgentSinceMs !== null || (hint.kind === 'pods' && lazySinceMs !== null);
+  }
+
+  #nextDueMs(): number {
+    let due = Math.min(this.#publishDueMs(), this.#beatDueMs);
+    for (const one of this.#waiting.values()) if (!this.#isHeld(one)) due = Math.min(due, one.dueMs);
     return due;
   }
 
   /** Sets the timer anew, once however many changes come in this turn of the event loop. */
-  function schedule(): void {
-    if (isArming) return;
-    isArming = true;
+  #schedule(): void {
+    if (this.#isArming) return;
+    this.#isArming = true;
     queueMicrotask(() => {
-      isArming = false;
-      clearTimeout(timer);
+      this.#isArming = false;
+      clearTimeout(this.#timer);
       // While we may not publish nothing is due: whoever changes that calls `reconsider`.
-      if (isStopped || running !== null || !mayPublish()) return;
-      timer = setTimeout(wake, Math.max(0, nextDueMs() - now()));
+      if (this.#isStopped || this.#running !== null || !this.#mayPublish()) return;
+      this.#timer = setTimeout(() => this.#wake(), Math.max(0, this.#nextDueMs() - now()));
     });
   }
 
-  function wake(): void {
-    running = turn()
-      .catch((error: unknown) => log.error('publishing failed unexpectedly', { reason: reasonOf(error) }))
-      .then(() => {
-        running = null;
-        reconsider();
-      });
+  #wake(): void {
+    this.#running = this.#turn().finally(() => {
+      this.#running = null;
+      this.reconsider();
+    });
   }
 
-  async function turn(): Promise<void> {
-    if (!mayPublish()) return;
-    if (publishDueMs() <= now()) await publish();
-    sendDue();
-    if (beatDueMs <= now()) await beat();
-  }
-
-  function mayPublish(): boolean {
-    return term !== null && options.term() === term && options.isComplete();
-  }
-
-  async function publish(): Promise<void> {
-    const publishing = term;
-    if (publishing === null) return;
-    const since = { urgentSinceMs, lazySinceMs };
-    urgentSinceMs = null;
-    lazySinceMs = null;
-    const startedMs = now();
-    sequence += 1;
-    const header: SnapshotHeader = { version: `${publishing}-${sequence}`, takenAtMs: Date.now(), source: 'relay' };
-    const bytes = options.encode(header);
+  async #turn(): Promise<void> {
     try {
-      const outcome = await store.publish(bytes, { ...header, term: publishing });
-      options.onPublished(outcome.kind, bytes.length);
-      if (outcome.kind === 'superseded') {
-        log.warn('a later term has published', { term: publishing, later: outcome.term });
-        restore(since);
-        earliestMs = now() + retry.next(null);
-        return await options.onSuperseded(outcome.term);
+      if (this.#mayPublish() && this.#publishDueMs() <= now()) await this.#publish();
+      if (this.#mayPublish()) this.#sendDue();
+      if (this.#mayPublish() && this.#beatDueMs <= now()) await this.#beat();
+    } catch (error) {
+      this.#options.log.error('publishing failed unexpectedly', { reason: reasonOf(error) });
+      this.#earliestMs = now() + this.#retry.next(null);
+    }
+  }
+
+  async #publish(): Promise<void> {
+    const { encode, store, log, onPublished } = this.#options;
+    const term = this.#term;
+    if (term === null) return;
+    const content = this.#unpublished;
+    this.#unpublished = nothing;
+    this.#sequence += 1;
+    const startedMs = now();
+    const header: SnapshotHeader = { version: `${term}-${this.#sequence}`, takenAtMs: Date.now(), source: 'relay' };
+    try {
+      const outcome = await store.publish(encode(header), { ...header, term });
+      onPublished(outcome.kind);
+      if (outcome.kind === 'published') {
+        this.#published(header.version, startedMs);
+        return;
       }
-      retry.reset();
-      isFailing = false;
-      ({ version } = header);
-      earliestMs = Math.max(startedMs + timing.leastMs, now() + (now() - startedMs) * (shareOfTime - 1));
+      log.warn('a later term has published', { term, later: outcome.term });
+      this.#postpone(content);
+      await this.#options.onSuperseded(outcome.term);
     } catch (error) {
       log.warn('snapshot not published', { version: header.version, reason: reasonOf(error) });
-      options.onPublished('failed', bytes.length);
-      isFailing = true;
-      restore(since);
-      earliestMs = now() + retry.next(null);
+      onPublished('failed');
+      this.#isFailing = true;
+      this.#postpone(content);
     }
   }
 
-  function restore(since: { readonly urgentSinceMs: number | null; readonly lazySinceMs: number | null }): void {
-    urgentSinceMs ??= since.urgentSinceMs;
-    lazySinceMs ??= since.lazySinceMs;
+  #published(version: string, startedMs: number): void {
+    this.#retry.reset();
+    this.#isFailing = false;
+    this.#version = version;
+    const tookMs = now() - startedMs;
+    this.#earliestMs = Math.max(startedMs + this.#options.timing.leastMs, now() + tookMs * (shareOfTime - 1));
   }
 
-  function sendDue(): void {
-    if (!mayPublish()) return;
-    stampNumber += 1;
-    const stamp = `${term}-${stampNumber}`;
-    for (const [key, one] of waiting) {
-      if (one.dueMs > now() || isHeld(one)) continue;
-      waiting.delete(key);
-      if (one.hint.kind === 'pods') outbox.addPods(one.hint.reason, isFailing ? null : version, stamp);
-      else outbox.addObject(one.hint.object, one.hint.reason, stamp);
+  /** What was not published is still to be, after a while. */
+  #postpone({ urgentSinceMs, lazySinceMs }: Unpublished): void {
+    this.#unpublished = {
+      urgentSinceMs: urgentSinceMs ?? this.#unpublished.urgentSinceMs,
+      lazySinceMs: lazySinceMs ?? this.#unpublished.lazySinceMs,
+    };
+    this.#earliestMs = now() + this.#retry.next(null);
+  }
+
+  #sendDue(): void {
+    const { outbox } = this.#options;
+    this.#stamps += 1;
+    const stamp = `${this.#term}-${this.#stamps}`;
+    for (const [key, one] of this.#waiting) {
+      if (one.dueMs > now() || this.#isHeld(one)) continue;
+      this.#waiting.delete(key);
+      const { hint } = one;
+      if (hint.kind === 'pods') outbox.addPods(hint.reason, this.#isFailing ? null : this.#version, stamp);
+      else outbox.addObject(hint.object, hint.reason, stamp);
     }
   }
 
-  async function beat(): Promise<void> {
-    beatDueMs = now() + timing.heartbeatMs;
-    if (!mayPublish() || term === null || version === null) return;
+  async #beat(): Promise<void> {
+    const { store, timing, log, onBeat } = this.#options;
+    this.#beatDueMs = now() + timing.heartbeatMs;
+    if (this.#term === null || this.#version === null) return;
     try {
-      await store.beat({ term, version, atMs: Date.now() });
-      options.onBeat('written');
+      await store.beat({ term: this.#term, version: this.#version, atMs: Date.now() });
+      onBeat('written');
     } catch (error) {
-      options.onBeat('failed');
+      onBeat('failed');
       log.warn('heartbeat not written', { reason: reasonOf(error) });
     }
   }
+}
 
-  function hint(given: Hint): void {
-    if (term === null) return;
-    if (given.kind === 'signal') return outbox.addSignal(given.signal);
-    const key = given.kind === 'pods' ? 'pods' : `${given.object.kind}/${given.object.name}`;
-    const dueMs = now() + given.delayMs;
-    const known = waiting.get(key);
-    // The first to be due keeps its time, else a steady stream of changes would put the hint off for ever.
-    waiting.set(key, {
-      hint: known !== undefined && known.dueMs <= dueMs ? known.hint : given,
-      dueMs: Math.min(dueMs, known?.dueMs ?? dueMs),
-    });
-    if (given.kind === 'pods' && given.delayMs === 0 && lazySinceMs !== null) urgentSinceMs ??= now();
-    schedule();
-  }
-
-  function endTerm(): void {
-    if (term === null) return;
-    term = null;
-    version = null;
-    waiting.clear();
-    outbox.clear();
-    clearTimeout(timer);
-  }
-
-  function reconsider(): void {
-    const current = options.term();
-    if (current !== term) endTerm();
-    if (term === null && current !== null && options.isComplete() && !isStopped) {
-      term = current;
-      sequence = 0;
-      urgentSinceMs = now();
-      beatDueMs = now();
-      for (const one of options.hintsOnStart()) hint(one);
-    }
-    schedule();
-  }
-
-  return {
-    changed(urgency) {
-      if (urgency === 'urgent') urgentSinceMs ??= now();
-      else lazySinceMs ??= now();
-      schedule();
-    },
-    hint,
-    reconsider,
-    version: () => version,
-    async stop() {
-      isStopped = true;
-      clearTimeout(timer);
-      await running;
-    },
-  };
+function now(): number {
+  return performance.now();
 }

@@ -17,7 +17,7 @@ import type { Log } from './log.ts';
 import { createMetrics, type Metrics } from './metrics.ts';
 import { readNodeEvent } from './node-event.ts';
 import { createOutbox } from './outbox.ts';
-import { createPublisher, publishTiming, type PublishTiming } from './publisher.ts';
+import { Publisher, publishTiming, type PublishTiming } from './publisher.ts';
 import { openQueueSender, type ServiceBusSettings } from './queue-sender.ts';
 import { watchedResources } from './resources.ts';
 import { openSnapshotStore } from './snapshot-store.ts';
@@ -83,14 +83,14 @@ export async function startRelay(config: RelayConfig): Promise<Relay> {
     onSent: (queue, count) => metrics.add('hints_sent_total', { queue }, count),
     onFailed: (queue) => metrics.add('hint_failures_total', { queue }),
   });
-  const feeds: Feed[] = [];
+  const feeds: Array<Feed> = [];
   const stopping = new AbortController();
   let election: Election | null = null;
 
   const missing = (): ReadonlyArray<Feed> =>
     feeds.filter((feed) => feed.state() !== 'live' && feed.state() !== 'absent');
-  const publisher = createPublisher({
-    encode: builder.encode,
+  const publisher = new Publisher({
+    encode: (header) => builder.encode(header),
     store,
     outbox,
     timing: timing.publish,

@@ -43,7 +43,7 @@ export async function readWatch(chunks: AsyncIterable<Buffer>, from: string, sin
 }
 
 async function* linesOf(chunks: AsyncIterable<Buffer>): AsyncIterable<string> {
-  let held: Buffer[] = [];
+  let held: Array<Buffer> = [];
   let heldLength = 0;
   for await (const chunk of chunks) {
     let start = 0;

@@ -9,7 +9,7 @@ export interface AccessToken {
 /** Gets tokens for the identity of this pod. Azure's clients take it as a TokenCredential. */
 export interface WorkloadIdentity {
   /** A token for a scope such as `https://storage.azure.com/.default`. Rejects when Entra refuses, saying why. */
-  readonly getToken: (scopes: string | string[]) => Promise<AccessToken>;
+  readonly getToken: (scopes: string | Array<string>) => Promise<AccessToken>;
 }
 
 /** What the webhook of workload identity puts into a pod's environment. */

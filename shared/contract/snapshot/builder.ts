@@ -1,8 +1,8 @@
 import { isRecord, text } from './field.ts';
 import { encodeSnapshot, type SnapshotHeader } from './encode.ts';
-import { createPodTable, type PodState } from './pod-table.ts';
+import { PodTable, type PodState } from './pod-table.ts';
 import { objectResources, objectTables, type ObjectResource, type ReducedObject } from './reduced.ts';
-import { ownerResources, readOwner, type OwnerResource, type PodOwner } from './reduced-owner.ts';
+import { ownerResources, readOwner, type OwnerResource } from './reduced-owner.ts';
 import { readPod } from './reduced-pod.ts';
 
 /** Everything a snapshot is made of: resources by their plural in the API. */
@@ -53,8 +53,7 @@ export interface SnapshotBuilder {
   /** The objects of a resource, in no particular order. Each is made anew from what is kept. */
   readonly objects: <R extends ObjectResource>(resource: R) => Iterable<ReducedObject<R>>;
   readonly object: <R extends ObjectResource>(resource: R, key: string) => ReducedObject<R> | null;
-  /** Calls `visit` for every pod, in the order of their keys. */
-  readonly forEachPod: (visit: (pod: PodState) => void) => void;
+  readonly has: (resource: ObjectResource, key: string) => boolean;
 }
 
 /** The key of a raw object: `namespace/name`, or `name` without a namespace; null when it has none. */
@@ -76,117 +75,137 @@ function isOwnerResource(resource: SnapshotResource): resource is OwnerResource 
 
 interface Entry {
   readonly json: string;
-  sync: number;
+  /** The latest listing, when the object was last seen. */
+  readonly listing: number;
 }
 
 /** Makes a builder that knows nothing yet. `cluster` is the id that snapshots carry. */
 export function createSnapshotBuilder(cluster: string): SnapshotBuilder {
-  const pods = createPodTable();
-  const entries = new Map<SnapshotResource, Map<string, Entry>>();
-  const syncs = new Map<SnapshotResource, number>();
-  const resourceVersions = new Map<string, string>();
+  return new Builder(cluster);
+}
 
-  const syncOf = (resource: SnapshotResource): number => syncs.get(resource) ?? 0;
+type EntryResource = OwnerResource | ObjectResource;
 
-  function entriesOf(resource: SnapshotResource): Map<string, Entry> {
-    const known = entries.get(resource);
-    if (known !== undefined) return known;
-    const made = new Map<string, Entry>();
-    entries.set(resource, made);
-    return made;
+class Builder implements SnapshotBuilder {
+  readonly #cluster: string;
+  readonly #pods = new PodTable();
+  readonly #entries = new Map<EntryResource, Map<string, Entry>>();
+  /** Which listing of a resource is the latest. */
+  readonly #listings = new Map<SnapshotResource, number>();
+  readonly #resourceVersions = new Map<string, string>();
+
+  constructor(cluster: string) {
+    this.#cluster = cluster;
   }
 
-  function changeOf(
-    resource: OwnerResource | ObjectResource,
-    key: string,
-    before: string | null,
-    after: string | null,
-  ) {
-    if (isOwnerResource(resource)) return { kind: 'owner', resource, key } as const;
-    const read = (json: string | null): unknown => (json === null ? null : JSON.parse(json));
-    return { kind: 'object', resource, key, before: read(before), after: read(after) } as ObjectChange;
+  upsert(resource: SnapshotResource, raw: unknown): SnapshotChange {
+    const key = keyOf(raw);
+    if (key === null) return malformed;
+    if (resource === 'pods') return this.#upsertPod(key, raw);
+    if (isOwnerResource(resource)) return this.#upsertOwner(resource, key, raw);
+    const reduced = objectTables[resource].read(raw);
+    return reduced === undefined ? malformed : this.#upsertEntry(resource, key, reduced);
   }
 
-  function upsertPod(key: string, raw: unknown): SnapshotChange {
-    const pod = readPod(raw);
-    if (pod === null) return malformed;
-    if (pod.kind === 'terminal') return removePod(key);
-    const { same: unchanged, before, after } = pods.put(key, pod.shape, pod.facts, syncOf('pods'));
-    return unchanged ? same : { kind: 'pod', before, after };
-  }
-
-  function removePod(key: string): SnapshotChange {
-    const before = pods.remove(key);
-    return before === null ? same : { kind: 'pod', before, after: null };
-  }
-
-  function upsertEntry(resource: OwnerResource | ObjectResource, key: string, reduced: unknown): SnapshotChange {
-    const json = JSON.stringify(reduced);
-    const known = entriesOf(resource).get(key);
-    entriesOf(resource).set(key, { json, sync: syncOf(resource) });
-    return known?.json === json ? same : changeOf(resource, key, known?.json ?? null, json);
-  }
-
-  function remove(resource: SnapshotResource, key: string): SnapshotChange {
-    if (resource === 'pods') return removePod(key);
-    const known = entriesOf(resource).get(key);
+  remove(resource: SnapshotResource, key: string): SnapshotChange {
+    if (resource === 'pods') return this.#removePod(key);
+    const known = this.#entriesOf(resource).get(key);
     if (known === undefined) return same;
-    entriesOf(resource).delete(key);
+    this.#entriesOf(resource).delete(key);
     return changeOf(resource, key, known.json, null);
   }
 
-  function upsertOwner(resource: OwnerResource, key: string, raw: unknown): SnapshotChange {
+  setResourceVersion(resource: SnapshotResource, resourceVersion: string): void {
+    this.#resourceVersions.set(resource, resourceVersion);
+  }
+
+  beginListing(resource: SnapshotResource): void {
+    this.#listings.set(resource, this.#listing(resource) + 1);
+  }
+
+  finishListing(resource: SnapshotResource): ReadonlyArray<SnapshotChange> {
+    const listing = this.#listing(resource);
+    if (resource === 'pods') {
+      return this.#pods.removeUnseen(listing).map((before) => ({ kind: 'pod', before, after: null }));
+    }
+    const unseen = [...this.#entriesOf(resource)].filter(([, entry]) => entry.listing !== listing);
+    return unseen.map(([key]) => this.remove(resource, key));
+  }
+
+  encode(header: SnapshotHeader): Uint8Array {
+    return encodeSnapshot({
+      cluster: this.#cluster,
+      header,
+      resourceVersions: this.#resourceVersions,
+      pods: this.#pods,
+      jsonOf: (resource) =>
+        [...this.#entriesOf(resource)].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, { json }]) => json),
+    });
+  }
+
+  count(resource: SnapshotResource): number {
+    return resource === 'pods' ? this.#pods.size() : this.#entriesOf(resource).size;
+  }
+
+  shapeCount(): number {
+    return this.#pods.shapes.size();
+  }
+
+  *objects<R extends ObjectResource>(resource: R): Iterable<ReducedObject<R>> {
+    for (const { json } of this.#entriesOf(resource).values()) yield JSON.parse(json) as ReducedObject<R>;
+  }
+
+  object<R extends ObjectResource>(resource: R, key: string): ReducedObject<R> | null {
+    const known = this.#entriesOf(resource).get(key);
+    return known === undefined ? null : (JSON.parse(known.json) as ReducedObject<R>);
+  }
+
+  has(resource: ObjectResource, key: string): boolean {
+    return this.#entriesOf(resource).has(key);
+  }
+
+  #listing(resource: SnapshotResource): number {
+    return this.#listings.get(resource) ?? 0;
+  }
+
+  #entriesOf(resource: EntryResource): Map<string, Entry> {
+    const known = this.#entries.get(resource);
+    if (known !== undefined) return known;
+    const made = new Map<string, Entry>();
+    this.#entries.set(resource, made);
+    return made;
+  }
+
+  #upsertPod(key: string, raw: unknown): SnapshotChange {
+    const pod = readPod(raw);
+    if (pod === null) return malformed;
+    if (pod.kind === 'terminal') return this.#removePod(key);
+    const { same: unchanged, before, after } = this.#pods.put(key, pod.shape, pod.facts, this.#listing('pods'));
+    return unchanged ? same : { kind: 'pod', before, after };
+  }
+
+  #removePod(key: string): SnapshotChange {
+    const before = this.#pods.remove(key);
+    return before === null ? same : { kind: 'pod', before, after: null };
+  }
+
+  #upsertOwner(resource: OwnerResource, key: string, raw: unknown): SnapshotChange {
     const owner = readOwner(resource, raw);
     if (owner === null) return malformed;
     // Owners that want nothing, such as the replica sets of past revisions, are many and say nothing.
-    return owner.desired === 0 ? remove(resource, key) : upsertEntry(resource, key, owner);
+    return owner.desired === 0 ? this.remove(resource, key) : this.#upsertEntry(resource, key, owner);
   }
 
-  return {
-    upsert(resource, raw) {
-      const key = keyOf(raw);
-      if (key === null) return malformed;
-      if (resource === 'pods') return upsertPod(key, raw);
-      if (isOwnerResource(resource)) return upsertOwner(resource, key, raw);
-      const reduced = objectTables[resource].read(raw);
-      return reduced === undefined ? malformed : upsertEntry(resource, key, reduced);
-    },
-    remove,
-    setResourceVersion: (resource, resourceVersion) => void resourceVersions.set(resource, resourceVersion),
-    beginListing: (resource) => void syncs.set(resource, syncOf(resource) + 1),
-    finishListing(resource) {
-      if (resource === 'pods') {
-        return pods.removeUnseen(syncOf('pods')).map((before) => ({ kind: 'pod', before, after: null }));
-      }
-      const unseen = [...entriesOf(resource)].filter(([, { sync }]) => sync !== syncOf(resource));
-      return unseen.map(([key]) => remove(resource, key));
-    },
-    encode: (header) =>
-      encodeSnapshot({
-        cluster,
-        header,
-        resourceVersions,
-        pods,
-        jsonOf: (resource) =>
-          [...entriesOf(resource)].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, { json }]) => json),
-      }),
-    count: (resource) => (resource === 'pods' ? pods.size() : entriesOf(resource).size),
-    shapeCount: () => pods.shapes.size(),
-    *objects<R extends ObjectResource>(resource: R) {
-      for (const { json } of entriesOf(resource).values()) yield JSON.parse(json) as ReducedObject<R>;
-    },
-    object<R extends ObjectResource>(resource: R, key: string) {
-      const known = entriesOf(resource).get(key);
-      return known === undefined ? null : (JSON.parse(known.json) as ReducedObject<R>);
-    },
-    forEachPod(visit) {
-      pods.forEach(({ key }) => {
-        const state = pods.stateOf(key);
-        if (state !== null) visit(state);
-      });
-    },
-  };
+  #upsertEntry(resource: EntryResource, key: string, reduced: unknown): SnapshotChange {
+    const json = JSON.stringify(reduced);
+    const known = this.#entriesOf(resource).get(key);
+    this.#entriesOf(resource).set(key, { json, listing: this.#listing(resource) });
+    return known?.json === json ? same : changeOf(resource, key, known?.json ?? null, json);
+  }
 }
 
-/** An owner as a snapshot's entry holds it. */
-export type SnapshotOwner = PodOwner;
+function changeOf(resource: EntryResource, key: string, before: string | null, after: string | null): SnapshotChange {
+  if (isOwnerResource(resource)) return { kind: 'owner', resource, key };
+  const read = (json: string | null): unknown => (json === null ? null : JSON.parse(json));
+  return { kind: 'object', resource, key, before: read(before), after: read(after) } as ObjectChange;
+}

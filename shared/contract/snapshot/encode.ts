@@ -96,15 +96,15 @@ export interface PodColumns {
 const wireFlags = podFlag.unschedulable | podFlag.deleting | podFlag.running | podFlag.ready | podFlag.gated;
 
 function podColumns(pods: PodTable, shapePlaces: ReadonlyMap<number, number>): PodColumns {
-  const names: string[] = [];
+  const names: Array<string> = [];
   const uids = Buffer.alloc(pods.size() * 16);
   const otherUids: Array<[number, string]> = [];
-  const shapes: number[] = [];
-  const flags: number[] = [];
-  const createdAtMs: number[] = [];
-  const nodes: number[] = [];
+  const shapes: Array<number> = [];
+  const flags: Array<number> = [];
+  const createdAtMs: Array<number> = [];
+  const nodes: Array<number> = [];
   const places = new Map<string, number>();
-  const startDelaysMs: number[] = [];
+  const startDelaysMs: Array<number> = [];
   const nominatedNodes: Array<[number, string]> = [];
   const deletionAtMs: Array<[number, number]> = [];
   pods.forEach((pod) => {

@@ -68,7 +68,7 @@ export function list<T>(element: Field<T>): Field<ReadonlyArray<T>> {
   return {
     read(value) {
       if (!Array.isArray(value)) return undefined;
-      const read: T[] = [];
+      const read: Array<T> = [];
       for (const entry of value) {
         const kept = element.read(entry);
         if (kept === undefined) return undefined;

@@ -15,9 +15,9 @@ export interface InternTable {
 /** Makes an empty table. */
 export function createInternTable(): InternTable {
   const ids = new Map<string, number>();
-  const texts: string[] = [];
-  const uses: number[] = [];
-  const free: number[] = [];
+  const texts: Array<string> = [];
+  const uses: Array<number> = [];
+  const free: Array<number> = [];
   return {
     take(text) {
       const known = ids.get(text);

@@ -2,28 +2,6 @@ import { createInternTable, type InternTable } from './intern.ts';
 import { createRowOrder } from './row-order.ts';
 import { isPlacedByOwner, type PodFacts, type ReducedShape } from './reduced-pod.ts';
 
-/**
- * Pods in columns. A pod is a row of numbers and its name; labels, spec and owner live once per shape, and specs once
- * for all shapes that differ only in labels. So memory follows the number of shapes.
- */
-export interface PodTable {
-  /** Adds a pod or replaces what was known of it. */
-  readonly put: (key: string, shape: ReducedShape, facts: PodFacts, sync: number) => PodChange;
-  /** Forgets a pod; null when it was not there. */
-  readonly remove: (key: string) => PodState | null;
-  /** Forgets the pods that no `put` of synchronization `sync` named, and says which. */
-  readonly removeUnseen: (sync: number) => ReadonlyArray<PodState>;
-  readonly size: () => number;
-  /** What can be told of one pod without its shape; null when it is not there. */
-  readonly stateOf: (key: string) => PodState | null;
-  /** Calls `visit` for every pod, in the order of the keys. */
-  readonly forEach: (visit: (row: PodRow) => void) => void;
-  /** Writes the 16 bytes of a pod's UID at `offset`. A UID of another form is given back as text, and nothing written. */
-  readonly copyUid: (row: number, target: Uint8Array, offset: number) => string | null;
-  readonly shapes: InternTable;
-  readonly specs: InternTable;
-}
-
 /** The state of a pod that hints are derived from. */
 export interface PodState {
   /** `namespace/name` */
@@ -119,163 +97,187 @@ function flagsOf(shape: ReducedShape, facts: PodFacts): number {
   );
 }
 
-/** Makes an empty table. */
-export function createPodTable(): PodTable {
-  const rows = new Map<string, number>();
-  const keys: string[] = [];
-  const free: number[] = [];
-  const oddUids = new Map<number, string>();
-  const nodes = createInternTable();
-  const shapes = createInternTable();
-  const specs = createInternTable();
-  let columns = columnsOf(firstRows);
-  const order = createRowOrder((row) => keys[row] ?? '');
+/**
+ * Pods in columns. A pod is a row of numbers and its name; labels, spec and owner live once per shape, and specs once
+ * for all shapes that differ only in labels. So memory follows the number of shapes.
+ */
+export class PodTable {
+  readonly shapes: InternTable = createInternTable();
+  readonly specs: InternTable = createInternTable();
+  readonly #nodes = createInternTable();
+  readonly #rows = new Map<string, number>();
+  readonly #keys: Array<string> = [];
+  readonly #free: Array<number> = [];
+  readonly #oddUids = new Map<number, string>();
+  readonly #order = createRowOrder((row) => this.#keys[row] ?? '');
+  #columns = columnsOf(firstRows);
 
-  function stateAt(row: number): PodState {
-    const flags = columns.flags[row] ?? 0;
-    const node = columns.node[row] ?? none;
-    const nominated = columns.nominated[row] ?? none;
+  /** Adds a pod or replaces what was known of it. */
+  put(key: string, shape: ReducedShape, facts: PodFacts, sync: number): PodChange {
+    const known = this.#rows.get(key);
+    const row = known ?? this.#take(key);
+    const before = known === undefined ? null : this.#stateAt(row);
+    const same = this.#write(row, shape, facts);
+    this.#columns.sync[row] = sync;
+    return { same, before, after: this.#stateAt(row) };
+  }
+
+  /** Forgets a pod; null when it was not there. */
+  remove(key: string): PodState | null {
+    const row = this.#rows.get(key);
+    if (row === undefined) return null;
+    const state = this.#stateAt(row);
+    this.#release(row);
+    this.#rows.delete(key);
+    this.#oddUids.delete(row);
+    this.#order.remove(row);
+    this.#keys[row] = '';
+    this.#free.push(row);
+    return state;
+  }
+
+  /** Forgets the pods that no `put` of synchronization `sync` named, and says which. */
+  removeUnseen(sync: number): ReadonlyArray<PodState> {
+    const unseen = [...this.#rows].filter(([, row]) => this.#columns.sync[row] !== sync).map(([key]) => key);
+    return unseen.map((key) => this.remove(key)).filter((state) => state !== null);
+  }
+
+  /** How many pods there are. */
+  size(): number {
+    return this.#rows.size;
+  }
+
+  /** What can be told of one pod without its shape; null when it is not there. */
+  stateOf(key: string): PodState | null {
+    const row = this.#rows.get(key);
+    return row === undefined ? null : this.#stateAt(row);
+  }
+
+  /** Calls `visit` for every pod, in the order of the keys. */
+  forEach(visit: (row: PodRow) => void): void {
+    const columns = this.#columns;
+    const shown = emptyRow();
+    for (const row of this.#order.sorted()) {
+      shown.row = row;
+      shown.key = this.#keys[row] ?? '';
+      shown.shape = columns.shape[row] ?? none;
+      shown.createdAtMs = columns.createdAt[row] ?? 0;
+      shown.nodeName = this.#nodeName(columns.node[row]);
+      shown.nominatedNodeName = this.#nodeName(columns.nominated[row]);
+      shown.flags = columns.flags[row] ?? 0;
+      shown.startedAtMs = columns.startedAt[row] || null;
+      shown.deletionAtMs = columns.deletionAt[row] || null;
+      visit(shown);
+    }
+  }
+
+  /** Writes the 16 bytes of a pod's UID at `offset`. A UID of another form is given back as text, and nothing written. */
+  copyUid(row: number, target: Uint8Array, offset: number): string | null {
+    const odd = this.#oddUids.get(row);
+    if (odd !== undefined) return odd;
+    target.set(this.#columns.uid.subarray(row * uidBytes, (row + 1) * uidBytes), offset);
+    return null;
+  }
+
+  #take(key: string): number {
+    const row = this.#free.pop() ?? this.#keys.length;
+    if (row >= this.#columns.shape.length) this.#columns = grown(this.#columns);
+    this.#columns.shape[row] = none;
+    this.#rows.set(key, row);
+    this.#keys[row] = key;
+    this.#order.add(row);
+    return row;
+  }
+
+  #nodeName(id: number | undefined): string | null {
+    return id === undefined || id === none ? null : this.#nodes.textOf(id);
+  }
+
+  #stateAt(row: number): PodState {
+    const flags = this.#columns.flags[row] ?? 0;
+    const nodeName = this.#nodeName(this.#columns.node[row]);
+    const isFree = nodeName === null && this.#columns.nominated[row] === none;
     const placedByOwner = (flags & podFlag.placedByOwner) !== 0;
     return {
-      key: keys[row] ?? '',
-      nodeName: node === none ? null : nodes.textOf(node),
-      provisionable: (flags & podFlag.unschedulable) !== 0 && node === none && nominated === none && !placedByOwner,
+      key: this.#keys[row] ?? '',
+      nodeName,
+      provisionable: isFree && (flags & podFlag.unschedulable) !== 0 && !placedByOwner,
       placedByOwner,
       deleting: (flags & podFlag.deleting) !== 0,
     };
   }
 
-  function uidAt(row: number): string {
-    const odd = oddUids.get(row);
-    if (odd !== undefined) return odd;
-    const hex = Buffer.from(columns.uid.buffer, row * uidBytes, uidBytes).toString('hex');
-    return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
-  }
-
-  function setUid(row: number, uid: string): void {
-    if (uuid.test(uid)) {
-      oddUids.delete(row);
-      columns.uid.set(Buffer.from(uid.replaceAll('-', ''), 'hex'), row * uidBytes);
-    } else oddUids.set(row, uid);
-  }
-
-  function takeShape(shape: ReducedShape): number {
-    const spec = specs.take(JSON.stringify(shape.spec));
-    const before = shapes.size();
-    const id = shapes.take(shapeText(shape, spec));
-    // A shape holds its spec once, however many pods have it.
-    if (shapes.size() === before) specs.release(spec);
-    return id;
-  }
-
-  function releaseShape(id: number): void {
-    const spec = specOfShapeText(shapes.textOf(id));
-    const before = shapes.size();
-    shapes.release(id);
-    if (shapes.size() < before) specs.release(spec);
-  }
-
-  function releaseRow(row: number): void {
-    releaseShape(columns.shape[row] ?? none);
-    if (columns.node[row] !== none) nodes.release(columns.node[row] ?? none);
-    if (columns.nominated[row] !== none) nodes.release(columns.nominated[row] ?? none);
-  }
-
-  function rowOf(key: string): number {
-    const row = free.pop() ?? keys.length;
-    while (row >= columns.shape.length) columns = grown(columns);
-    rows.set(key, row);
-    keys[row] = key;
-    order.add(row);
-    return row;
-  }
-
-  function write(row: number, shape: ReducedShape, facts: PodFacts): boolean {
+  /** Writes a row; true when it says what it said before. */
+  #write(row: number, shape: ReducedShape, facts: PodFacts): boolean {
+    const columns = this.#columns;
+    const take = (node: string | null): number => (node === null ? none : this.#nodes.take(node));
     // Take before release: what stays in use keeps its number.
-    const values: Array<[Int32Array | Uint8Array | Float64Array, number]> = [
-      [columns.shape, takeShape(shape)],
-      [columns.node, facts.nodeName === null ? none : nodes.take(facts.nodeName)],
-      [columns.nominated, facts.nominatedNodeName === null ? none : nodes.take(facts.nominatedNodeName)],
+    const values: ReadonlyArray<readonly [Int32Array | Uint8Array | Float64Array, number]> = [
+      [columns.shape, this.#takeShape(shape)],
+      [columns.node, take(facts.nodeName)],
+      [columns.nominated, take(facts.nominatedNodeName)],
       [columns.flags, flagsOf(shape, facts)],
       [columns.createdAt, facts.createdAtMs],
       [columns.startedAt, facts.startedAtMs ?? 0],
       [columns.deletionAt, facts.deletionAtMs ?? 0],
     ];
     const isNew = columns.shape[row] === none;
-    const same = !isNew && values.every(([column, value]) => column[row] === value) && uidAt(row) === facts.uid;
-    if (!isNew) releaseRow(row);
+    const same = !isNew && values.every(([column, value]) => column[row] === value) && this.#uidAt(row) === facts.uid;
+    if (!isNew) this.#release(row);
     for (const [column, value] of values) column[row] = value;
-    if (!same) setUid(row, facts.uid);
+    if (!same) this.#setUid(row, facts.uid);
     return same;
   }
 
-  function remove(key: string): PodState | null {
-    const row = rows.get(key);
-    if (row === undefined) return null;
-    const state = stateAt(row);
-    releaseRow(row);
-    rows.delete(key);
-    oddUids.delete(row);
-    order.remove(row);
-    keys[row] = '';
-    free.push(row);
-    return state;
+  #release(row: number): void {
+    this.#releaseShape(this.#columns.shape[row] ?? none);
+    for (const column of [this.#columns.node, this.#columns.nominated]) {
+      const id = column[row] ?? none;
+      if (id !== none) this.#nodes.release(id);
+    }
   }
 
+  #takeShape(shape: ReducedShape): number {
+    const spec = this.specs.take(JSON.stringify(shape.spec));
+    const before = this.shapes.size();
+    const id = this.shapes.take(shapeText(shape, spec));
+    // A shape holds its spec once, however many pods have it.
+    if (this.shapes.size() === before) this.specs.release(spec);
+    return id;
+  }
+
+  #releaseShape(id: number): void {
+    const spec = specOfShapeText(this.shapes.textOf(id));
+    const before = this.shapes.size();
+    this.shapes.release(id);
+    if (this.shapes.size() < before) this.specs.release(spec);
+  }
+
+  #uidAt(row: number): string {
+    const odd = this.#oddUids.get(row);
+    if (odd !== undefined) return odd;
+    const hex = Buffer.from(this.#columns.uid.buffer, row * uidBytes, uidBytes).toString('hex');
+    return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
+  }
+
+  #setUid(row: number, uid: string): void {
+    if (uuid.test(uid)) {
+      this.#oddUids.delete(row);
+      this.#columns.uid.set(Buffer.from(uid.replaceAll('-', ''), 'hex'), row * uidBytes);
+    } else this.#oddUids.set(row, uid);
+  }
+}
+
+function emptyRow(): PodRow {
   return {
-    put(key, shape, facts, sync) {
-      const known = rows.get(key);
-      const row = known ?? rowOf(key);
-      const before = known === undefined ? null : stateAt(row);
-      if (known === undefined) columns.shape[row] = none;
-      const same = write(row, shape, facts);
-      columns.sync[row] = sync;
-      return { same, before, after: stateAt(row) };
-    },
-    remove,
-    removeUnseen(sync) {
-      const unseen = [...rows].filter(([, row]) => columns.sync[row] !== sync).map(([key]) => key);
-      return unseen.map(remove).filter((state) => state !== null);
-    },
-    size: () => rows.size,
-    stateOf(key) {
-      const row = rows.get(key);
-      return row === undefined ? null : stateAt(row);
-    },
-    forEach(visit) {
-      const shown: PodRow = {
-        row: 0,
-        key: '',
-        shape: 0,
-        createdAtMs: 0,
-        nodeName: null,
-        nominatedNodeName: null,
-        flags: 0,
-        startedAtMs: null,
-        deletionAtMs: null,
-      };
-      for (const row of order.sorted()) {
-        const node = columns.node[row] ?? none;
-        const nominated = columns.nominated[row] ?? none;
-        shown.row = row;
-        shown.key = keys[row] ?? '';
-        shown.shape = columns.shape[row] ?? none;
-        shown.createdAtMs = columns.createdAt[row] ?? 0;
-        shown.nodeName = node === none ? null : nodes.textOf(node);
-        shown.nominatedNodeName = nominated === none ? null : nodes.textOf(nominated);
-        shown.flags = columns.flags[row] ?? 0;
-        shown.startedAtMs = columns.startedAt[row] || null;
-        shown.deletionAtMs = columns.deletionAt[row] || null;
-        visit(shown);
-      }
-    },
-    copyUid(row, target, offset) {
-      const odd = oddUids.get(row);
-      if (odd !== undefined) return odd;
-      target.set(columns.uid.subarray(row * uidBytes, (row + 1) * uidBytes), offset);
-      return null;
-    },
-    shapes,
-    specs,
+    row: 0,
+    key: '',
+    shape: 0,
+    createdAtMs: 0,
+    nodeName: null,
+    nominatedNodeName: null,
+    flags: 0,
+    startedAtMs: null,
+    deletionAtMs: null,
   };
 }

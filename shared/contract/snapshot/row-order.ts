@@ -19,7 +19,7 @@ export function createRowOrder(keyOf: (row: number) => string): RowOrder {
   function merge(): ReadonlyArray<number> {
     const kept = stale.size === 0 ? sorted : sorted.filter((row) => !stale.has(row));
     const fresh = [...added].toSorted(isBefore);
-    const merged: number[] = [];
+    const merged: Array<number> = [];
     let next = 0;
     for (const row of kept) {
       while (next < fresh.length && isBefore(fresh[next] ?? 0, row) < 0) merged.push(fresh[next++] ?? 0);

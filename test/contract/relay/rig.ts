@@ -51,14 +51,14 @@ export async function openRig(kubeconfig: string, storage: StorageAccount): Prom
   writeFileSync(kubeconfigPath, kubeconfig);
   const broker = await startBroker({ port: 0, queues, dataFolder: null, clock: systemClock });
   const receiving = await receiveAll(broker);
-  const relays: Relay[] = [];
+  const relays: Array<Relay> = [];
   const blobs = BlobServiceClient.fromConnectionString(storage.connectionString).getContainerClient('snapshots');
 
   async function read(name: string) {
     try {
       // One request: in two, the blob could be replaced between its size and its content.
       const answer = await blobs.getBlobClient(`${cluster}/${name}`).download();
-      const chunks: Buffer[] = [];
+      const chunks: Array<Buffer> = [];
       for await (const chunk of answer.readableStreamBody ?? []) chunks.push(Buffer.from(chunk));
       return { bytes: Buffer.concat(chunks), metadata: answer.metadata ?? {} };
     } catch (error) {
@@ -118,7 +118,7 @@ async function closeAll(
 
 async function receiveAll(broker: Broker) {
   const client = new ServiceBusClient(broker.connectionString, { retryOptions: { maxRetries: 0, timeoutInMs: 2_000 } });
-  const messages: Received[] = [];
+  const messages: Array<Received> = [];
   let isOpen = true;
 
   async function drainSessions(queue: string): Promise<void> {

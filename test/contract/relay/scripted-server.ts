@@ -16,8 +16,8 @@ export interface ScriptedServer {
 
 /** Starts it. Requests beyond the script are kept open without an answer, as a silent watch is. */
 export async function startScriptedServer(script: ReadonlyArray<Answer>): Promise<ScriptedServer> {
-  const asked: string[] = [];
-  const askedAtMs: number[] = [];
+  const asked: Array<string> = [];
+  const askedAtMs: Array<number> = [];
   const rest = [...script];
   const server = createServer((request, response) => {
     const url = new URL(request.url ?? '/', 'http://scripted');

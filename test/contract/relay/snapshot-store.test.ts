@@ -29,7 +29,7 @@ describe('the snapshot store', () => {
   async function stored(name = 'latest') {
     const client = BlobServiceClient.fromConnectionString(storage.connectionString);
     const answer = await client.getContainerClient('snapshots').getBlobClient(`${cluster}/${name}`).download();
-    const chunks: Buffer[] = [];
+    const chunks: Array<Buffer> = [];
     for await (const chunk of answer.readableStreamBody ?? []) chunks.push(Buffer.from(chunk));
     return { text: Buffer.concat(chunks).toString('utf8'), metadata: answer.metadata };
   }

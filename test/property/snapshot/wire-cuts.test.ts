@@ -31,7 +31,7 @@ test('a page gives the items that JSON.parse would give, wherever the network cu
         const text = JSON.stringify(
           itemsFirst ? { items, kind: 'items', metadata } : { kind: 'items', metadata, items },
         );
-        const read: unknown[] = [];
+        const read: Array<unknown> = [];
         const page = await readListPage(cut(text, at), (item) => read.push(item));
         expect(read).toEqual(JSON.parse(JSON.stringify(items)));
         expect(page).toEqual({ resourceVersion: '7', continueToken: 'more', malformed: 0 });
@@ -53,7 +53,7 @@ test('a watch gives its events in order, wherever the network cuts it', async ()
     fc.asyncProperty(fc.array(object, { maxLength: 8 }), sizes, async (objects, at) => {
       const events = objects.map((one, index) => ({ ...one, metadata: { resourceVersion: String(index + 1) } }));
       const text = events.map((one) => `${JSON.stringify({ type: 'MODIFIED', object: one })}\n`).join('');
-      const read: unknown[] = [];
+      const read: Array<unknown> = [];
       const sink = { upsert: (raw: unknown) => void read.push(raw), remove() {}, seen() {}, malformed() {} };
       expect(await readWatch(cut(text, at), '0', sink)).toBe(String(events.length));
       expect(read).toEqual(JSON.parse(JSON.stringify(events)));

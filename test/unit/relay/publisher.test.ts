@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { Hint, Urgency } from '../../../relay/hints.ts';
 import { silentLog } from '../../../relay/log.ts';
 import { createOutbox } from '../../../relay/outbox.ts';
-import { createPublisher, publishTiming } from '../../../relay/publisher.ts';
+import { Publisher, publishTiming } from '../../../relay/publisher.ts';
 import type { OutgoingMessage } from '../../../relay/queue-sender.ts';
 import type { Publication, PublishOutcome } from '../../../relay/snapshot-store.ts';
 
@@ -16,11 +16,11 @@ const claim = (name: string, delayMs = 0): Hint => ({
 
 /** A publisher with a store and a queue in memory, in a time that the test moves. */
 function open(onStart: ReadonlyArray<Hint> = []) {
-  const seen: string[] = [];
+  const seen: Array<string> = [];
   const state = {
     term: 1 as number | null,
     isComplete: true,
-    outcome: (_: Publication): PublishOutcome => ({ kind: 'published' }),
+    outcome: (() => ({ kind: 'published' })) as (publication: Publication) => PublishOutcome,
     queueFails: false,
   };
   const messages: Array<OutgoingMessage & { readonly queue: string }> = [];
@@ -38,7 +38,7 @@ function open(onStart: ReadonlyArray<Hint> = []) {
       async close() {},
     },
   });
-  const publisher = createPublisher({
+  const publisher = new Publisher({
     encode: () => new Uint8Array(3),
     store: {
       async publish(_, publication) {

@@ -107,7 +107,7 @@ describe('shapes', () => {
       uid: name,
       controller,
     });
-    const owned = (...ownerReferences: object[]) => onlyShape(pod('a', {}, { ownerReferences }))?.owner?.name;
+    const owned = (...ownerReferences: Array<object>) => onlyShape(pod('a', {}, { ownerReferences }))?.owner?.name;
     expect(owned(owner('a', false), owner('b', true))).toBe('b');
     expect(owned(owner('a', false), owner('b', false))).toBe('a');
     expect(onlyShape(pod('a'))?.owner).toBeNull();
