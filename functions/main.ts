@@ -4,3 +4,4 @@ import './follow.ts';
 import './interrupt.ts';
 import './interrupt-event-grid.ts';
 import './sweep.ts';
+import './catalog.ts';

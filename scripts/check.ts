@@ -3,9 +3,13 @@ import { runSteps } from './run.ts';
 /** What a change must pass before it is committed: types, lint, format, and the tests that need nothing but memory. */
 const sources = ['functions', 'shared', 'relay', 'cli', 'sandbox', 'scripts', 'test', 'vitest.config.ts'];
 
+const withTests = !process.argv.includes('--no-tests');
+
 runSteps([
   { title: 'types', command: 'tsc', args: ['-p', 'tsconfig.json'] },
   { title: 'lint', command: 'oxlint', args: ['-c', '.oxlintrc.json', '--quiet', ...sources] },
   { title: 'format', command: 'prettier', args: ['--check', '--log-level', 'warn', '.'] },
-  { title: 'fast tests', command: 'vitest', args: ['run', '--project', 'fast', '--reporter', 'dot'] },
+  ...(withTests
+    ? [{ title: 'fast tests', command: 'vitest', args: ['run', '--project', 'fast', '--reporter', 'dot'] }]
+    : []),
 ]);

@@ -115,6 +115,8 @@ export interface Catalogs {
   instanceTypes(nodeClass: NodeClass): Promise<ReadonlyArray<InstanceType>>;
   /** Remembers refusals for all instances. A longer time wins over a shorter one for the same scope and offering. */
   refuse(refusals: ReadonlyArray<RefusedOffering>): Promise<void>;
+  /** Reads sizes and prices from Azure again, for all instances. */
+  refresh(): Promise<void>;
   /** When the first refusal now in force ends, milliseconds since the epoch; null when there is none. */
   nextRetryMs(): Promise<number | null>;
 }

@@ -23,8 +23,6 @@ export interface CatalogParts {
 /** Azure's catalogs, with what only this adapter's neighbours ask of them. */
 export interface AzureCatalogs extends Catalogs {
   readonly sku: (name: string) => Promise<Sku | null>;
-  /** Reads sizes and prices from Azure again and stores them for all instances. */
-  readonly refresh: () => Promise<void>;
 }
 
 interface SkuCatalog {

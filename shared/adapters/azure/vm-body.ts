@@ -112,11 +112,7 @@ export function vmBody(order: LaunchOrder, settings: Settings, parts: VmParts): 
 }
 
 /** On the machine itself where its local disk is large enough, which is faster and free; else a managed disk. */
-function osDisk(
-  name: string,
-  diskSizeGB: number,
-  sku: Sku | null,
-): OSDisk {
+function osDisk(name: string, diskSizeGB: number, sku: Sku | null): OSDisk {
   const local = sku?.ephemeralOsDisk ?? null;
   const isLocal = local !== null && local.maxGb >= diskSizeGB;
   return {
