@@ -20,6 +20,8 @@ export interface Program {
   readonly name: string;
   readonly path: string;
   readonly args: ReadonlyArray<string>;
+  /** How it is told to end: a program that keeps nothing on disk need not be asked. */
+  readonly endBy: 'SIGTERM' | 'SIGKILL';
 }
 
 /** Children that never outlive their parent. */
@@ -35,7 +37,7 @@ export interface ChildGroup {
 
 /** Opens a group of children whose logs go to the folder `logs`, which must exist. */
 export function openChildGroup(logs: string): ChildGroup {
-  const children = new Map<string, ChildProcess>();
+  const children = new Map<string, { readonly child: ChildProcess; readonly endBy: Program['endBy'] }>();
   const ended = new Map<string, string>();
   // Detached: a Ctrl-C in the terminal reaches the children's parent, not the watchdog.
   const watchdog = spawn('/bin/sh', ['-c', WATCHDOG], { stdio: ['pipe', 'ignore', 'ignore'], detached: true });
@@ -44,7 +46,7 @@ export function openChildGroup(logs: string): ChildGroup {
   const tail = (name: string): string => lastLines(join(logs, `${name}.log`));
   return {
     tail,
-    start: ({ name, path, args }) => {
+    start: ({ name, path, args, endBy }) => {
       const log = openSync(join(logs, `${name}.log`), 'w');
       // Detached as well, so that a Ctrl-C leaves the order of ending to `close`.
       const child = spawn(path, args, { stdio: ['ignore', log, log], detached: true });
@@ -53,24 +55,24 @@ export function openChildGroup(logs: string): ChildGroup {
       child.on('exit', (code, signal) => ended.set(name, `ended with ${signal ?? `code ${code}`}`));
       if (child.pid !== undefined) watchdog.stdin.write(`${child.pid}\n`);
       child.unref();
-      children.set(name, child);
+      children.set(name, { child, endBy });
     },
     throwIfEnded: () => {
       for (const [name, how] of ended) throw new Error(`${name} ${how}; its log ends:\n${tail(name)}`);
     },
     close: async () => {
-      for (const child of [...children.values()].toReversed()) await end(child);
+      for (const { child, endBy } of [...children.values()].toReversed()) await end(child, endBy);
       watchdog.stdin.write('\n');
       watchdog.stdin.end();
     },
   };
 }
 
-async function end(child: ChildProcess): Promise<void> {
+async function end(child: ChildProcess, endBy: Program['endBy']): Promise<void> {
   if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
   child.ref();
   const gone = once(child, 'exit');
-  child.kill('SIGTERM');
+  child.kill(endBy);
   const timer = setTimeout(() => child.kill('SIGKILL'), END_MS);
   await gone;
   clearTimeout(timer);

@@ -88,7 +88,7 @@ async function startPrograms(
   { token, group }: Start,
 ): Promise<ControlPlane> {
   const start = (name: string, args: ReadonlyArray<string>): void => {
-    group.start({ name, path: join(options.assets, name), args });
+    group.start({ name, path: join(options.assets, name), args, endBy: name === 'etcd' ? 'SIGTERM' : 'SIGKILL' });
   };
   start('etcd', etcdFlags(settings));
   start('kube-apiserver', apiServerFlags(settings));
