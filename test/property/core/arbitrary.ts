@@ -1,0 +1,182 @@
+import * as fc from 'fast-check';
+import type { Node, NodePool, PodSpec, Taint } from '../../../shared/core/model/manifest.ts';
+import type { PodShape } from '../../../shared/core/model/cluster.ts';
+import type { ProvisioningInput } from '../../../shared/core/scheduling/provisioning-input.ts';
+import { daemonSet, input, node, pods, pool, requirement, shape, size, spec, zones } from '../../unit/core/build.ts';
+
+/** Small random problems, drawn from small pools of values so that ties and conflicts happen. */
+
+const types = [
+  size('Standard_D2s_v5', 2, 8, 100_000),
+  size('Standard_D4s_v5', 4, 16, 200_000),
+  size('Standard_D8s_v5', 8, 32, 390_000),
+  size('Standard_E4s_v5', 4, 32, 260_000),
+  size('Standard_B2s_v2', 2, 4, 30_000),
+];
+
+const taint: Taint = { key: 'dedicated', value: 'x', effect: 'NoSchedule' };
+const soft: Taint = { key: 'soft', effect: 'PreferNoSchedule' };
+const labelsOfPods = [{ app: 'web' }, { app: 'db' }, { app: 'web', tier: 'back' }] as const;
+const keys = ['topology.kubernetes.io/zone', 'kubernetes.io/hostname', 'karpenter.sh/capacity-type'] as const;
+
+const labels = fc.constantFrom(...labelsOfPods);
+const labelSelector = labels.map((matchLabels) => ({ matchLabels }));
+const term = fc.record({ topologyKey: fc.constantFrom(...keys), labelSelector });
+const maybe = <T>(value: fc.Arbitrary<T>, fraction = 3): fc.Arbitrary<Array<T>> =>
+  fc
+    .integer({ min: 0, max: fraction })
+    .chain((draw) => (draw === 0 ? value.map((one) => [one]) : fc.constant<Array<T>>([])));
+
+const spread = fc.record({
+  maxSkew: fc.constantFrom(1, 2),
+  topologyKey: fc.constantFrom(...keys),
+  whenUnsatisfiable: fc.constantFrom('DoNotSchedule', 'DoNotSchedule', 'ScheduleAnyway'),
+  labelSelector,
+  minDomains: fc.constantFrom(1, 1, 3),
+  nodeTaintsPolicy: fc.constantFrom('Ignore', 'Honor'),
+});
+
+const nodeTerm = fc
+  .constantFrom(
+    requirement('topology.kubernetes.io/zone', 'In', zones[0], zones[1]),
+    requirement('topology.kubernetes.io/zone', 'NotIn', zones[0]),
+    requirement('karpenter.azure.com/sku-cpu', 'Gt', '2'),
+    requirement('example.com/team', 'DoesNotExist'),
+    requirement('example.com/team', 'In', 'red'),
+    requirement('karpenter.sh/capacity-type', 'In', 'spot'),
+  )
+  .map((expression) => ({ matchExpressions: [expression] }));
+
+const podSpecs: fc.Arbitrary<PodSpec> = fc
+  .record({
+    cpu: fc.constantFrom('100m', '500m', '1', '1900m', '3', '7', '20'),
+    memory: fc.constantFrom('128Mi', '1Gi', '7Gi', '20Gi'),
+    spreads: maybe(spread),
+    required: maybe(nodeTerm, 4),
+    preferred: maybe(nodeTerm, 4),
+    affinity: maybe(term, 6),
+    antiAffinity: maybe(term, 4),
+    preferredAnti: maybe(term, 6),
+    tolerates: fc.boolean(),
+    hostPort: maybe(fc.constant(8080), 8),
+  })
+  .map((draw) =>
+    spec(draw.cpu, draw.memory, {
+      containers: [
+        {
+          resources: { requests: { cpu: draw.cpu, memory: draw.memory } },
+          ports: draw.hostPort.map((hostPort) => ({ hostPort })),
+        },
+      ],
+      topologySpreadConstraints: draw.spreads,
+      tolerations: draw.tolerates ? [{ key: 'dedicated', operator: 'Exists' }] : [],
+      affinity: {
+        nodeAffinity: {
+          ...(draw.required.length === 0
+            ? {}
+            : { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: draw.required } }),
+          preferredDuringSchedulingIgnoredDuringExecution: draw.preferred.map((preference) => ({
+            weight: 1,
+            preference,
+          })),
+        },
+        podAffinity: { requiredDuringSchedulingIgnoredDuringExecution: draw.affinity },
+        podAntiAffinity: {
+          requiredDuringSchedulingIgnoredDuringExecution: draw.antiAffinity,
+          preferredDuringSchedulingIgnoredDuringExecution: draw.preferredAnti.map((podAffinityTerm) => ({
+            weight: 1,
+            podAffinityTerm,
+          })),
+        },
+      },
+    }),
+  );
+
+const pools: fc.Arbitrary<NodePool> = fc
+  .record({
+    taints: fc.constantFrom([], [], [taint], [soft]),
+    capacityTypes: fc.constantFrom(['on-demand'], ['spot'], ['on-demand', 'spot']),
+    zones: fc.constantFrom([...zones], [zones[0]], [zones[1], zones[2]]),
+    labels: fc.constantFrom({}, { 'example.com/team': 'red' }),
+    limits: fc.constantFrom(undefined, undefined, { cpu: '8' }, { nodes: '2' }, { memory: '40Gi' }),
+    weight: fc.constantFrom(undefined, 10),
+  })
+  .map((draw) =>
+    pool('drawn', {
+      taints: draw.taints,
+      labels: draw.labels,
+      requirements: [
+        requirement('karpenter.sh/capacity-type', 'In', ...draw.capacityTypes),
+        requirement('topology.kubernetes.io/zone', 'In', ...draw.zones),
+      ],
+      ...(draw.limits === undefined ? {} : { limits: draw.limits }),
+      ...(draw.weight === undefined ? {} : { weight: draw.weight }),
+    }),
+  );
+
+const nodes: fc.Arbitrary<Node> = fc
+  .record({ cpu: fc.constantFrom(2, 4), zone: fc.constantFrom(...zones), tainted: fc.boolean() })
+  .map(({ cpu, zone, tainted }) => {
+    const made = node('drawn', cpu, cpu * 4, {
+      'topology.kubernetes.io/zone': zone,
+      'karpenter.sh/capacity-type': 'on-demand',
+    });
+    return { ...made, spec: { taints: tainted ? [taint] : [] } };
+  });
+
+const shapes: fc.Arbitrary<PodShape> = fc.tuple(podSpecs, labels).map(([podSpec, own]) => shape(podSpec, own));
+
+/** Everything at once: pools with taints, limits and weights, nodes with pods, daemons, and pods with all kinds of rules. */
+export const inputs: fc.Arbitrary<ProvisioningInput> = fc
+  .record({
+    nodePools: fc.array(pools, { minLength: 1, maxLength: 3 }),
+    nodes: fc.array(nodes, { maxLength: 3 }),
+    shapes: fc.array(fc.tuple(shapes, fc.integer({ min: 1, max: 5 })), { minLength: 1, maxLength: 4 }),
+    running: fc.array(fc.tuple(shapes, fc.nat(2)), { maxLength: 2 }),
+    daemons: fc.constantFrom([], [daemonSet('agent', spec('100m', '256Mi'))]),
+  })
+  .map((draw) => {
+    const named = draw.nodes.map((one, index) => renamed(one, `node-${index}`));
+    const waiting = draw.shapes.flatMap(([, count], index) => pods(index, count));
+    const running = draw.running.flatMap(([, at], index) => {
+      const there = named[at];
+      return there === undefined ? [] : pods(draw.shapes.length + index, 1, { nodeName: there.metadata.name });
+    });
+    return input({
+      types,
+      nodePools: draw.nodePools.map((one, index) => ({ ...one, metadata: { name: `pool-${index}` } })),
+      nodes: named,
+      shapes: [...draw.shapes, ...draw.running].map(([one]) => one),
+      pods: [...waiting, ...running],
+      daemonSets: draw.daemons,
+      fills: 300,
+    });
+  });
+
+function renamed(one: Node, name: string): Node {
+  return { ...one, metadata: { name, labels: { ...one.metadata.labels, 'kubernetes.io/hostname': name } } };
+}
+
+/** Problems that only resources bind: one pool, no rules. */
+export const plainInputs: fc.Arbitrary<ProvisioningInput> = fc
+  .record({
+    shapes: fc.array(
+      fc.tuple(
+        fc.constantFrom('100m', '500m', '1', '1900m', '3', '7', '20'),
+        fc.constantFrom('128Mi', '1Gi', '7Gi', '20Gi'),
+        fc.integer({ min: 1, max: 6 }),
+      ),
+      { minLength: 1, maxLength: 4 },
+    ),
+    nodes: fc.array(nodes, { maxLength: 2 }),
+  })
+  .map((draw) =>
+    input({
+      types,
+      nodePools: [pool('pool-0')],
+      nodes: draw.nodes.map((one, index) => renamed({ ...one, spec: { taints: [] } }, `node-${index}`)),
+      shapes: draw.shapes.map(([cpu, memory]) => shape(spec(cpu, memory))),
+      pods: draw.shapes.flatMap(([, , count], index) => pods(index, count)),
+      fills: 500,
+    }),
+  );

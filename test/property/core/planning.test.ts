@@ -1,0 +1,126 @@
+import * as fc from 'fast-check';
+import { expect, test } from 'vitest';
+import type { Cluster } from '../../../shared/core/model/cluster.ts';
+import { auditPlan } from '../../../shared/core/plan/audit-plan.ts';
+import type { Plan } from '../../../shared/core/plan/plan.ts';
+import { instant } from '../../../shared/core/quantity/units.ts';
+import { planProvisioning } from '../../../shared/core/scheduling/plan-provisioning.ts';
+import type { ProvisioningInput } from '../../../shared/core/scheduling/provisioning-input.ts';
+import { node } from '../../unit/core/build.ts';
+import { inputs, plainInputs } from './arbitrary.ts';
+
+const now = instant(0);
+const runs = { numRuns: Number(process.env['PROPERTY_RUNS'] ?? 150) };
+
+test('every plan passes its audit', () => {
+  fc.assert(
+    fc.property(inputs, (given) => {
+      expect(auditPlan(planProvisioning(given, now), given)).toEqual([]);
+    }),
+    runs,
+  );
+});
+
+test('every waiting pod is placed once or left once, with a reason', () => {
+  fc.assert(
+    fc.property(inputs, (given) => {
+      const plan = planProvisioning(given, now);
+      const waiting = given.cluster.pods.filter(({ nodeName }) => nodeName === null).map(({ uid }) => uid);
+      expect([...placedIn(plan), ...plan.left.map(({ pod }) => pod.uid)].toSorted()).toEqual(waiting.toSorted());
+      expect(plan.left.filter(({ refusals }) => refusals.length === 0)).toEqual([]);
+    }),
+    runs,
+  );
+});
+
+test('no node is asked for more CPU or memory than it has', () => {
+  fc.assert(
+    fc.property(inputs, (given) => {
+      for (const { offering, pods, nodePool } of planProvisioning(given, now).claims) {
+        const type = given.catalog.get(nodePool)?.find(({ name }) => name === offering.instanceType);
+        const cores = pods.reduce((sum, { uid }) => sum + coresOf(given, uid), 0);
+        expect(cores).toBeLessThanOrEqual(Number(type?.capacity['cpu']) + 1e-9);
+      }
+    }),
+    runs,
+  );
+});
+
+test('the order of lists does not change the plan', () => {
+  const shuffled = inputs.chain((given) => fc.tuple(fc.constant(given), shufflesOf(given)));
+  fc.assert(
+    fc.property(shuffled, ([given, other]) => {
+      expect(planProvisioning(other, now)).toEqual(planProvisioning(given, now));
+    }),
+    runs,
+  );
+});
+
+test('a pod that only resources bind is left only when no size in the pool could hold it', () => {
+  fc.assert(
+    fc.property(plainInputs, (given) => {
+      const left = planProvisioning(given, now).left.map(({ pod }) => coresOf(given, pod.uid));
+      expect(left.every((cores) => cores > 8)).toBe(true);
+    }),
+    runs,
+  );
+});
+
+test('an empty node more never leaves more pods and never costs more than the pods it takes', () => {
+  fc.assert(
+    fc.property(plainInputs, (given) => {
+      const before = planProvisioning(given, now);
+      const nodes = [...given.cluster.nodes, node('node-9', 64, 256)];
+      const after = planProvisioning({ ...given, cluster: { ...given.cluster, nodes } }, now);
+      expect(after.left.length).toBeLessThanOrEqual(before.left.length);
+    }),
+    runs,
+  );
+});
+
+test('the bound is never above the cost', () => {
+  fc.assert(
+    fc.property(inputs, (given) => {
+      const plan = planProvisioning(given, now);
+      expect(plan.lowerBound).toBeLessThanOrEqual(plan.cost);
+    }),
+    runs,
+  );
+});
+
+function placedIn(plan: Plan): ReadonlyArray<string> {
+  return [...plan.claims, ...plan.nominations].flatMap(({ pods }) => pods.map(({ uid }) => uid));
+}
+
+function coresOf({ cluster }: ProvisioningInput, uid: string): number {
+  const pod = cluster.pods.find((one) => one.uid === uid);
+  const request = cluster.shapes[pod?.shape ?? -1]?.spec.containers[0]?.resources?.requests?.['cpu'] ?? '0';
+  const text = String(request);
+  return text.endsWith('m') ? Number(text.slice(0, -1)) / 1000 : Number(text);
+}
+
+/** The same input with pods, nodes, pools, daemons, instance types and offerings in another order, and shapes renumbered. */
+function shufflesOf(given: ProvisioningInput): fc.Arbitrary<ProvisioningInput> {
+  const { cluster, catalog } = given;
+  const whole = <T>(list: ReadonlyArray<T>) => fc.shuffledSubarray([...list], { minLength: list.length });
+  const types = [...catalog.values()][0] ?? [];
+  return fc
+    .record({
+      pods: whole(cluster.pods),
+      nodes: whole(cluster.nodes),
+      nodePools: whole(cluster.nodePools),
+      order: whole(cluster.shapes.map((_, index) => index)),
+      types: whole(types),
+    })
+    .map(({ pods, nodes, nodePools, order, types: reordered }) => {
+      const flipped = reordered.map((type) => ({ ...type, offerings: type.offerings.toReversed() }));
+      const shuffled: Cluster = {
+        ...cluster,
+        nodes,
+        nodePools,
+        shapes: order.map((index) => cluster.shapes[index]).filter((shape) => shape !== undefined),
+        pods: pods.map((pod) => ({ ...pod, shape: order.indexOf(pod.shape) })),
+      };
+      return { ...given, cluster: shuffled, catalog: new Map([...catalog.keys()].map((name) => [name, flipped])) };
+    });
+}

@@ -1,0 +1,166 @@
+import type { CapacityType, InstanceType, Offering } from '../../../shared/core/model/catalog.ts';
+import type { Cluster, Pod, PodShape } from '../../../shared/core/model/cluster.ts';
+import type { DaemonSet, Node, NodePool, PodSpec, Requirement, Taint } from '../../../shared/core/model/manifest.ts';
+import { microUsdPerHour } from '../../../shared/core/quantity/units.ts';
+import type { ProvisioningInput } from '../../../shared/core/scheduling/provisioning-input.ts';
+
+/** Fixtures for core tests. All are frozen to the bottom: code that changes its input fails the test that caught it. */
+function frozen<T>(value: T): T {
+  if (typeof value === 'object' && value !== null && !(value instanceof Map)) Object.values(value).forEach(frozen);
+  return Object.freeze(value);
+}
+
+export const zones = ['westeurope-1', 'westeurope-2', 'westeurope-3'] as const;
+
+/** A size of `cpu` cores and `gib` GiB that costs `price` micro-USD on demand and a quarter of it as spot, everywhere. */
+export function size(
+  name: string,
+  cpu: number,
+  gib: number,
+  price: number,
+  overrides: Partial<InstanceType> = {},
+): InstanceType {
+  const family = /^Standard_([A-Z])/.exec(name)?.[1] ?? 'D';
+  return frozen({
+    name,
+    labels: {
+      'kubernetes.io/arch': ['amd64'],
+      'kubernetes.io/os': ['linux'],
+      'karpenter.azure.com/sku-family': [family],
+      'karpenter.azure.com/sku-cpu': [String(cpu)],
+    },
+    capacity: { cpu, memory: `${gib}Gi`, pods: 30 },
+    overhead: {},
+    offerings: zones.flatMap((zone) => [
+      offering(zone, 'on-demand', price),
+      offering(zone, 'spot', Math.ceil(price / 4)),
+    ]),
+    ...overrides,
+  });
+}
+
+export function offering(zone: string, capacityType: CapacityType, price: number, available = true): Offering {
+  return frozen({ zone, capacityType, price: microUsdPerHour(price), available, labels: {} });
+}
+
+export function requirement(key: string, operator: string, ...values: ReadonlyArray<string>): Requirement {
+  return frozen({ key, operator, values });
+}
+
+export const onDemand = requirement('karpenter.sh/capacity-type', 'In', 'on-demand');
+
+interface PoolParts {
+  readonly requirements?: ReadonlyArray<Requirement>;
+  readonly labels?: Readonly<Record<string, string>>;
+  readonly taints?: ReadonlyArray<Taint>;
+  readonly startupTaints?: ReadonlyArray<Taint>;
+  readonly limits?: Readonly<Record<string, string>>;
+  readonly weight?: number;
+}
+
+export function pool(name: string, parts: PoolParts = {}): NodePool {
+  const { requirements = [onDemand], labels = {}, taints = [], startupTaints = [], limits, weight } = parts;
+  return frozen({
+    metadata: { name },
+    spec: {
+      template: {
+        metadata: { labels },
+        spec: {
+          nodeClassRef: { group: 'karpenter.azure.com', kind: 'AKSNodeClass', name: 'default' },
+          requirements,
+          taints,
+          startupTaints,
+        },
+      },
+      ...(limits === undefined ? {} : { limits }),
+      ...(weight === undefined ? {} : { weight }),
+    },
+  });
+}
+
+/** A pod spec that requests `cpu` (a quantity) and `memory`. */
+export function spec(cpu: string, memory: string, more: Partial<PodSpec> = {}): PodSpec {
+  return frozen({ containers: [{ resources: { requests: { cpu, memory } } }], ...more });
+}
+
+export function shape(
+  podSpec: PodSpec,
+  labels: Readonly<Record<string, string>> = {},
+  namespace = 'default',
+): PodShape {
+  return frozen({ namespace, labels, annotations: {}, owner: null, spec: podSpec });
+}
+
+export function node(
+  name: string,
+  cpu: number,
+  gib: number,
+  overrides: Partial<Node['metadata']['labels']> = {},
+): Node {
+  const allocatable = { cpu, memory: `${gib}Gi`, pods: 30 };
+  return frozen({
+    metadata: { name, labels: { 'kubernetes.io/hostname': name, 'kubernetes.io/arch': 'amd64', ...overrides } },
+    spec: { taints: [] },
+    status: { allocatable, capacity: allocatable },
+  });
+}
+
+export function daemonSet(name: string, podSpec: PodSpec): DaemonSet {
+  return frozen({ metadata: { name, namespace: 'kube-system' }, spec: { template: { spec: podSpec } } });
+}
+
+/** `count` waiting pods of shape `index`, or running ones when `nodeName` is given. */
+export function pods(index: number, count: number, parts: Partial<Pod> = {}): ReadonlyArray<Pod> {
+  const running = parts.nodeName !== undefined && parts.nodeName !== null;
+  return Array.from({ length: count }, (_, at) =>
+    frozen({
+      name: `s${index}-${running ? `${parts.nodeName}-` : ''}${String(at).padStart(4, '0')}`,
+      uid: `s${index}-${running ? `${parts.nodeName}-` : ''}${String(at).padStart(4, '0')}`,
+      shape: index,
+      createdAtMs: 1_000,
+      nodeName: null,
+      nominatedNodeName: null,
+      unschedulable: !running,
+      deleting: false,
+      running,
+      ready: running,
+      ...parts,
+    }),
+  );
+}
+
+interface InputParts extends Partial<Cluster> {
+  readonly types?: ReadonlyArray<InstanceType>;
+  readonly inFlight?: ProvisioningInput['inFlight'];
+  readonly policy?: Partial<ProvisioningInput['policy']>;
+  readonly fills?: number;
+}
+
+/** The whole input; every pool may use all `types`. */
+export function input(parts: InputParts): ProvisioningInput {
+  const { types = [], inFlight = new Map(), policy = {}, fills = 2_000, ...cluster } = parts;
+  const whole: Cluster = {
+    shapes: [],
+    pods: [],
+    nodes: [],
+    nodeClaims: [],
+    nodePools: [],
+    nodeOverlays: [],
+    daemonSets: [],
+    podDisruptionBudgets: [],
+    persistentVolumeClaims: [],
+    persistentVolumes: [],
+    storageClasses: [],
+    csiNodes: [],
+    namespaces: [],
+    limitRanges: [],
+    ...cluster,
+  };
+  return frozen({
+    cluster: whole,
+    catalog: new Map(whole.nodePools.map(({ metadata }) => [metadata.name, types])),
+    inFlight,
+    policy: { preferencePolicy: 'Respect', minValuesPolicy: 'Strict', ...policy },
+    work: { fills },
+  });
+}
