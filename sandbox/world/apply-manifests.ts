@@ -58,7 +58,9 @@ export async function applyManifests(kubeconfig: string, manifests: ReadonlyArra
     try {
       await client.patch(object, undefined, undefined, 'nodewright', true, PatchStrategy.ServerSideApply);
     } catch (error) {
-      throw new Error(`${origin}: ${object.kind} ${object.metadata?.name ?? ''}: ${messageOf(error)}`, { cause: error });
+      throw new Error(`${origin}: ${object.kind} ${object.metadata?.name ?? ''}: ${messageOf(error)}`, {
+        cause: error,
+      });
     }
   }
 }

@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
+import { watchdog } from './watchdog.ts';
 
 /** How to run one of the sandbox's own programs. */
 export interface ChildOptions {
@@ -31,7 +32,7 @@ const READY_WITHIN_MS = 60_000;
 const STOP_WITHIN_MS = 5_000;
 const LINES_KEPT = 15;
 
-/** Makes a child; it runs once `start` is called. It ends with this process, unless that is killed. */
+/** Makes a child; it runs once `start` is called. It ends with this process, in whatever way that ends. */
 export function createChild(options: ChildOptions): Child {
   let running: ChildProcess | null = null;
   const last: Array<string> = [];
@@ -52,10 +53,15 @@ export function createChild(options: ChildOptions): Child {
       const child = spawn(process.execPath, [...options.args], {
         env: { PATH: process.env['PATH'] ?? '', ...options.environment },
         stdio: ['ignore', 'pipe', 'pipe'],
+        // A Ctrl-C in the terminal is for the parent, which stops its children in order.
+        detached: true,
       });
       running = child;
+      const { pid } = child;
+      if (pid !== undefined) watchdog().guard(pid);
       child.once('exit', () => {
         if (running === child) running = null;
+        if (pid !== undefined) watchdog().release(pid);
       });
       return untilReady(child, options, last, remember);
     },

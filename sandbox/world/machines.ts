@@ -22,7 +22,9 @@ export interface MachinePace {
  */
 export function connectMachines(azure: Azure, kubelets: Kubelets, rng: Rng, pace: MachinePace): () => void {
   const sizes = new Map<string, ReturnType<typeof readSizes>>();
-  const sizeOf = (vm: VmView): { readonly vCpus: number; readonly memoryGib: number; readonly gpus: string | undefined } => {
+  const sizeOf = (
+    vm: VmView,
+  ): { readonly vCpus: number; readonly memoryGib: number; readonly gpus: string | undefined } => {
     const region = sizes.get(vm.region) ?? readSizes(`${import.meta.dirname}/../azure/data`, vm.region);
     sizes.set(vm.region, region);
     const size = region.get(vm.size.toLowerCase());
@@ -40,7 +42,12 @@ export function connectMachines(azure: Azure, kubelets: Kubelets, rng: Rng, pace
         return;
       }
       case 'vm-preempt-notice':
-        void kubelets.setCondition(event.vm.computerName, preemption(event.notBefore, event.eventId)).catch(() => undefined);
+        void kubelets
+          .setCondition(event.vm.computerName, preemption(event.notBefore, event.eventId))
+          .catch(() => undefined);
+        return;
+      case 'vm-scheduled-event':
+        void kubelets.setCondition(event.vm.computerName, maintenance(event)).catch(() => undefined);
         return;
       case 'vm-gone':
         kubelets.remove(event.name, pace.nodeRemovalMs);
@@ -54,11 +61,29 @@ export function connectMachines(azure: Azure, kubelets: Kubelets, rng: Rng, pace
   });
 }
 
+interface Notice {
+  readonly type: string;
+  readonly status: string;
+  readonly reason: string;
+  readonly message: string;
+}
+
+/** As node-problem-detector reports announced maintenance on AKS. */
+function maintenance({
+  eventType,
+  notBefore,
+  eventId,
+}: {
+  readonly eventType: string;
+  readonly notBefore: number;
+  readonly eventId: string;
+}): Notice {
+  const message = `${eventType} Scheduled: ${new Date(notBefore).toUTCString()}. DurationInSeconds: -1. EventId: ${eventId}`;
+  return { type: 'VMEventScheduled', status: 'True', reason: `${eventType}Scheduled`, message };
+}
+
 /** As node-problem-detector reports a spot notice on AKS. */
-function preemption(
-  notBefore: number,
-  eventId: string,
-): { readonly type: string; readonly status: string; readonly reason: string; readonly message: string } {
+function preemption(notBefore: number, eventId: string): Notice {
   const at = new Date(notBefore).toUTCString();
   const message = `Preempt Scheduled: ${at}. DurationInSeconds: -1. EventId: ${eventId}`;
   return { type: 'PreemptionScheduled', status: 'True', reason: 'SpotEvictionIncoming', message };
@@ -132,6 +157,6 @@ function parseTaints(flag: string): MachineSpec['taints'] {
     .map((text) => {
       const effect = text.slice(text.lastIndexOf(':') + 1);
       const [key = '', value] = text.slice(0, text.lastIndexOf(':')).split('=');
-      return { key, effect, ...(value === undefined ? {} : { value }) } as MachineSpec['taints'][number];
+      return { key, effect, ...(value === undefined ? {} : { value }) };
     });
 }

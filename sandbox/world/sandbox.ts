@@ -4,14 +4,15 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { parse } from 'yaml';
 import { type Azure, startAzure } from '../azure/azure.ts';
 import { type AzureOptions, azureDefaults } from '../azure/options.ts';
-import { connect } from '../kubernetes/client/connection.ts';
+import { connect, type Connection } from '../kubernetes/client/connection.ts';
 import { type Cluster, startCluster } from '../kubernetes/cluster.ts';
 import { findFreePorts } from '../kubernetes/control-plane/free-ports.ts';
 import { applyManifests, readManifests } from './apply-manifests.ts';
 import { type Child, createChild } from './child.ts';
+import { isPortFree } from './port-free.ts';
 import { systemClock } from './clock.ts';
 import { type MachinePace, connectMachines } from './machines.ts';
-import { rngFrom } from './rng.ts';
+import { type Rng, rngFrom } from './rng.ts';
 
 /** How to run the whole product on this machine. */
 export interface SandboxOptions {
@@ -26,7 +27,7 @@ export interface SandboxOptions {
   readonly seed: string;
   readonly pace: MachinePace;
   readonly azure: Partial<AzureOptions>;
-  /** Null: a free one. */
+  /** Null: a free one. A port that is taken is an error that says so. */
   readonly functionsPort: number | null;
   /** Six fields, as Azure Functions has them. */
   readonly sweepSchedule: string;
@@ -36,7 +37,7 @@ export interface SandboxOptions {
   readonly systemNode: boolean;
   /** Further settings of the Functions app. */
   readonly settings: Readonly<Record<string, string>>;
-  /** Lines of every part, with its name. */
+  /** Lines of every part, with its name; `sandbox` says `NAME is ready` of each part that is. */
   readonly onLine: (from: string, line: string) => void;
 }
 
@@ -64,42 +65,73 @@ const CLUSTER = 'sandbox';
 const ACCOUNT = 'devstoreaccount1';
 const ACCOUNT_KEY = 'Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw==';
 
+/** A port found free can be taken before its owner binds it; three times in a row is not chance. */
+const STARTS_MAX = 3;
+
 /** Starts cluster, Azure, Service Bus, storage, the Functions host with the app, and the relay; resolves when all are ready. */
 export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
   mkdirSync(options.folder, { recursive: true });
+  const { functionsPort } = options;
+  if (functionsPort !== null && !(await isPortFree(functionsPort))) throw new PortTakenError(functionsPort);
+  for (let start = 1; ; start++) {
+    try {
+      return await startParts(options, await pickPorts(functionsPort));
+    } catch (error) {
+      if (start === STARTS_MAX || !isPortTaken(error)) throw error;
+      options.onLine('sandbox', 'a port was taken between finding and using it; starting again with others');
+    }
+  }
+}
+
+/** A port that was asked for is in use by another program. */
+export class PortTakenError extends Error {
+  constructor(port: number) {
+    super(`Port ${port} is in use by another program`);
+    this.name = 'PortTakenError';
+  }
+}
+
+function isPortTaken(error: unknown): boolean {
+  return /EADDRINUSE|address already in use|port \d+ is (?:already )?(?:taken|in use)/i.test(String(error));
+}
+
+async function startParts(options: SandboxOptions, ports: Ports): Promise<Sandbox> {
   const rng = rngFrom(options.seed);
-  const ports = await pickPorts(options.functionsPort);
   const storage = startStorage(options, ports.blob);
   const broker = brokerChild(options, ports);
-  const parts: Array<() => Promise<unknown>> = [() => storage.stop(), () => broker.stop()];
+  const stops: Array<() => Promise<unknown>> = [() => storage.stop(), () => broker.stop()];
+  // What talks to other parts ends first, so that nobody complains of a part that is gone; then the rest at once.
+  const talkers: Array<Child> = [];
   const close = async (): Promise<void> => {
-    for (const stop of parts.splice(0).toReversed()) await stop().catch(() => undefined);
+    await Promise.all(talkers.splice(0).map((child) => child.stop().catch(() => undefined)));
+    await Promise.all(stops.splice(0).map((stop) => stop().catch(() => undefined)));
+  };
+  const ready = async <T>(name: string, start: Promise<T>): Promise<T> => {
+    const part = await start;
+    options.onLine('sandbox', `${name} is ready`);
+    return part;
   };
   try {
-    const [cluster] = await Promise.all([startControl(options, rng), storage.start(), broker.start()]);
-    parts.push(() => cluster.close());
-    await applyManifests(cluster.kubeconfig, readManifests([join(options.root, 'infra/crds')]));
-    await untilServed(cluster.kubeconfig);
-    await applyManifests(cluster.kubeconfig, [namespaceManifest]);
+    const control = startControl(options, rng).then((cluster) => {
+      stops.push(() => cluster.close());
+      return cluster;
+    });
+    const cluster = await settled(
+      ready('Kubernetes', control),
+      ready('Storage', storage.start()),
+      ready('Service Bus', broker.start()),
+    );
     // The host before Azure, whose Event Grid asks a new webhook to prove itself; the relay last, whose hints want both.
     const host = hostChild(options, ports, cluster);
-    parts.push(() => host.stop());
-    await host.start();
-    const azure = await startAzure({
-      ...azureDefaults,
-      ...options.azure,
-      port: ports.azure,
-      clock: systemClock,
-      rng: rng.split('azure'),
-      clusterName: CLUSTER,
-      subscriptions: [{ name: 'interruptions', url: eventGridUrl(ports.functions), schema: 'CloudEvents' }],
-    });
-    parts.push(() => azure.close());
+    talkers.push(host);
+    await settled(installKinds(options, cluster), ready('Functions', host.start()));
+    const azure = await ready('Azure', startAzureDouble(options, ports, rng));
+    stops.push(() => azure.close());
     const disconnect = connectMachines(azure, cluster.kubelets, rng.split('machines'), options.pace);
-    parts.push(() => Promise.resolve(disconnect()));
+    stops.unshift(() => Promise.resolve(disconnect()));
     const relay = relayChild(options, ports, cluster);
-    parts.push(() => relay.stop());
-    await relay.start();
+    talkers.push(relay);
+    await ready('Relay', relay.start());
     return {
       cluster,
       azure,
@@ -118,6 +150,32 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
   }
 }
 
+/** As `Promise.all`, and waits for all even when one fails, so that what a slow one started can be stopped. */
+async function settled<A, B>(first: Promise<A>, ...others: ReadonlyArray<Promise<B>>): Promise<A> {
+  await Promise.allSettled([first, ...others]);
+  await Promise.all(others);
+  return first;
+}
+
+/** The custom resources and the namespace of a deployment. */
+async function installKinds({ root }: SandboxOptions, { kubeconfig }: Cluster): Promise<void> {
+  await applyManifests(kubeconfig, readManifests([join(root, 'infra/crds')]));
+  await untilServed(kubeconfig);
+  await applyManifests(kubeconfig, [namespaceManifest]);
+}
+
+function startAzureDouble(options: SandboxOptions, ports: Ports, rng: Rng): Promise<Azure> {
+  return startAzure({
+    ...azureDefaults,
+    ...options.azure,
+    port: ports.azure,
+    clock: systemClock,
+    rng: rng.split('azure'),
+    clusterName: CLUSTER,
+    subscriptions: [{ name: 'interruptions', url: eventGridUrl(ports.functions), schema: 'CloudEvents' }],
+  });
+}
+
 const CUSTOM_RESOURCES = [
   '/apis/karpenter.sh/v1/nodepools',
   '/apis/karpenter.sh/v1/nodeclaims',
@@ -133,19 +191,21 @@ const SERVED_PAUSE_MS = 50;
 async function untilServed(kubeconfig: string): Promise<void> {
   const connection = connect(kubeconfig);
   try {
-    for (const path of CUSTOM_RESOURCES) {
-      for (let look = 0; ; look++) {
-        try {
-          await connection.get(path);
-          break;
-        } catch (error) {
-          if (look >= SERVED_LOOKS_MAX) throw error;
-          await sleep(SERVED_PAUSE_MS);
-        }
-      }
-    }
+    for (const path of CUSTOM_RESOURCES) await untilAnswered(connection, path);
   } finally {
     connection.close();
+  }
+}
+
+async function untilAnswered(connection: Connection, path: string): Promise<void> {
+  for (let look = 0; ; look++) {
+    try {
+      await connection.get(path);
+      return;
+    } catch (error) {
+      if (look >= SERVED_LOOKS_MAX) throw error;
+      await sleep(SERVED_PAUSE_MS);
+    }
   }
 }
 
@@ -170,7 +230,7 @@ const namespaceManifest = {
   object: { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'nodewright-system' } },
 };
 
-function startControl(options: SandboxOptions, rng: ReturnType<typeof rngFrom>): Promise<Cluster> {
+function startControl(options: SandboxOptions, rng: Rng): Promise<Cluster> {
   return startCluster({
     mode: options.mode,
     ...(options.assets === null ? {} : { assets: options.assets }),
@@ -187,8 +247,12 @@ function startStorage(options: SandboxOptions, port: number): Child {
     name: 'storage',
     args: [
       join(options.root, 'node_modules/azurite/dist/src/blob/main.js'),
-      ...['--blobHost', '127.0.0.1', '--blobPort', String(port)],
-      ...['--inMemoryPersistence', '--skipApiVersionCheck', '--disableTelemetry', '--silent'],
+      '--blobHost=127.0.0.1',
+      `--blobPort=${port}`,
+      '--inMemoryPersistence',
+      '--skipApiVersionCheck',
+      '--disableTelemetry',
+      '--silent',
     ],
     environment: {},
     ready: /successfully listens/,
@@ -201,9 +265,11 @@ function brokerChild(options: SandboxOptions, ports: Ports): Child {
     name: 'service bus',
     args: [
       join(options.root, 'sandbox/servicebus/main.ts'),
-      ...['--port', String(ports.broker), '--admin-port', String(ports.brokerAdmin)],
-      ...['--data', join(options.folder, 'servicebus'), '--seed', options.seed],
-      ...['--duplicate-percent', String(options.duplicatePercent)],
+      `--port=${ports.broker}`,
+      `--admin-port=${ports.brokerAdmin}`,
+      `--data=${join(options.folder, 'servicebus')}`,
+      `--seed=${options.seed}`,
+      `--duplicate-percent=${options.duplicatePercent}`,
     ],
     environment: {},
     ready: /is ready/,
@@ -233,8 +299,9 @@ function hostChild(options: SandboxOptions, ports: Ports, cluster: Cluster): Chi
     name: 'functions host',
     args: [
       join(options.root, 'sandbox/functions-host/main.ts'),
-      ...['--app', options.root, '--port', String(ports.functions)],
-      ...['--timer-state', join(options.folder, 'timers.json')],
+      `--app=${options.root}`,
+      `--port=${ports.functions}`,
+      `--timer-state=${join(options.folder, 'timers.json')}`,
     ],
     environment: {
       ...connections(ports),
@@ -270,7 +337,7 @@ function relayChild(options: SandboxOptions, ports: Ports, cluster: Cluster): Ch
       HEALTH_PORT: String(ports.health),
       BIND_ADDRESS: '127.0.0.1',
     },
-    ready: null,
+    ready: /"relay started"/,
     onLine: (line) => options.onLine('relay', line),
   });
 }
