@@ -52,39 +52,47 @@ function differ(before: unknown, after: unknown): boolean {
 /** The hints that a change gives, with the view taken after the change. Pure. */
 export function hintsOf(change: SnapshotChange, view: HintView): ReadonlyArray<Hint> {
   if (change.kind === 'pod') return podHints(change.before, change.after, view);
-  if (change.kind !== 'object') return [];
-  switch (change.resource) {
-    case 'nodes':
-      return nodeHints(change.before, change.after, view);
-    case 'nodeclaims':
-      return claimHints(change.before, change.after, view);
-    case 'nodepools':
-      return poolHints(change.before, change.after, view);
-    case 'aksnodeclasses':
-      return classHints(change.before, change.after, view);
-    case 'nodeoverlays':
-      return view.podsWait() && differ(change.before?.spec, change.after?.spec) ? [podsHint('overlay-changed')] : [];
-    case 'persistentvolumeclaims':
-    case 'persistentvolumes':
-    case 'storageclasses':
-    case 'csinodes':
-      // A pod that waits for its volume stays Unschedulable when the volume comes: nothing of the pod itself changes.
-      return view.podsWait() && change.after !== null ? [podsHint('volume-changed', volumeDelayMs)] : [];
-    default:
-      return [];
+  return change.kind === 'object' ? objectHints(change, view) : [];
+}
+
+/** A pod that waits for its volume stays Unschedulable when the volume comes: nothing of the pod itself changes. */
+const volumeResources: ReadonlySet<string> = new Set([
+  'persistentvolumeclaims',
+  'persistentvolumes',
+  'storageclasses',
+  'csinodes',
+]);
+
+function objectHints(change: ObjectChange, view: HintView): ReadonlyArray<Hint> {
+  if (change.resource === 'nodes') return nodeHints(change.before, change.after, view);
+  if (change.resource === 'nodeclaims') return claimHints(change.before, change.after, view);
+  if (change.resource === 'nodepools') return poolHints(change.before, change.after, view);
+  if (change.resource === 'aksnodeclasses') return classHints(change.before, change.after, view);
+  if (!view.podsWait()) return [];
+  if (change.resource === 'nodeoverlays') {
+    return differ(change.before?.spec, change.after?.spec) ? [podsHint('overlay-changed')] : [];
   }
+  const isVolumeNews = volumeResources.has(change.resource) && change.after !== null;
+  return isVolumeNews ? [podsHint('volume-changed', volumeDelayMs)] : [];
 }
 
 function podHints(before: PodState | null, after: PodState | null, view: HintView): ReadonlyArray<Hint> {
-  const hints: Array<Hint> = [];
-  if (after?.provisionable === true && before?.provisionable !== true) hints.push(podsHint('pods-unschedulable'));
-  const nodes = new Set([before?.nodeName ?? null, after?.nodeName ?? null]);
-  for (const node of nodes) {
-    const claim = node === null ? null : view.emptyingClaim(node);
-    const left = before?.nodeName !== after?.nodeName || before?.deleting !== after?.deleting;
-    if (claim !== null && left) hints.push(objectHint('NodeClaim', claim, 'pods-left', drainDelayMs));
-  }
-  return hints;
+  const isNews = isWaiting(after) && !isWaiting(before);
+  return [...(isNews ? [podsHint('pods-unschedulable')] : []), ...drainHints(before, after, view)];
+}
+
+function isWaiting(pod: PodState | null): boolean {
+  return pod?.provisionable === true;
+}
+
+/** Pods that come to or leave a node that is being emptied bring its drain on. */
+function drainHints(before: PodState | null, after: PodState | null, view: HintView): ReadonlyArray<Hint> {
+  if (before?.nodeName === after?.nodeName && before?.deleting === after?.deleting) return [];
+  const nodes = [...new Set([before?.nodeName, after?.nodeName])].filter((name) => typeof name === 'string');
+  return nodes
+    .map((node) => view.emptyingClaim(node))
+    .filter((claim) => claim !== null)
+    .map((claim) => objectHint('NodeClaim', claim, 'pods-left', drainDelayMs));
 }
 
 interface WithConditions {
@@ -97,23 +105,30 @@ function conditionOf(object: WithConditions | null, type: string): string {
 
 function nodeHints(before: Node | null, after: Node | null, view: HintView): ReadonlyArray<Hint> {
   const node = after ?? before;
-  if (node === null) return [];
-  const hints: Array<Hint> = [...newSignals(before, after)];
-  const claim = claimNameOf(node);
+  const claim = node === null ? null : claimNameOf(node);
   const reason = nodeReason(before, after);
-  if (claim !== null && reason !== null && view.hasClaim(claim)) hints.push(objectHint('NodeClaim', claim, reason));
-  const pools = [poolNameOf(before), poolNameOf(after)];
-  if (pools[0] !== pools[1]) {
-    for (const pool of pools) {
-      if (pool !== null) hints.push(objectHint('NodePool', pool, 'node-count', nodeCountDelayMs));
-    }
-  }
-  if (isDisrupted(after) && !isDisrupted(before)) hints.push(podsHint('node-disrupted'));
-  else if (after === null && view.podsWait()) hints.push(podsHint('node-lost'));
-  else if (isInitialized(after) && !isInitialized(before) && before !== null && view.podsWait()) {
-    hints.push(podsHint('node-initialized'));
-  }
-  return hints;
+  const isOurs = claim !== null && reason !== null && view.hasClaim(claim);
+  return [
+    ...newSignals(before, after),
+    ...(isOurs ? [objectHint('NodeClaim', claim, reason)] : []),
+    ...nodeCountHints(poolNameOf(before), poolNameOf(after)),
+    ...nodePodsHints(before, after, view),
+  ];
+}
+
+function nodeCountHints(before: string | null, after: string | null): ReadonlyArray<Hint> {
+  if (before === after) return [];
+  const pools = [before, after].filter((pool) => pool !== null);
+  return pools.map((pool) => objectHint('NodePool', pool, 'node-count', nodeCountDelayMs));
+}
+
+function nodePodsHints(before: Node | null, after: Node | null, view: HintView): ReadonlyArray<Hint> {
+  if (isDisrupted(after) && !isDisrupted(before)) return [podsHint('node-disrupted')];
+  if (!view.podsWait()) return [];
+  if (after === null) return [podsHint('node-lost')];
+  // Pods that were planned for this node and still wait did not fit: they need another.
+  const isNews = before !== null && isInitialized(after) && !isInitialized(before);
+  return isNews ? [podsHint('node-initialized')] : [];
 }
 
 /** Why a node's claim should be looked at; null when nothing of what its life depends on changed. */
@@ -271,24 +286,15 @@ export type Urgency = 'urgent' | 'lazy';
 /** How soon a change must be in a published snapshot. */
 export function urgencyOf(change: SnapshotChange): Urgency {
   if (change.kind === 'pod') {
-    return change.after?.provisionable === true && change.before?.provisionable !== true ? 'urgent' : 'lazy';
+    return isWaiting(change.after) && !isWaiting(change.before) ? 'urgent' : 'lazy';
   }
   return change.kind === 'object' && isUrgentObject(change) ? 'urgent' : 'lazy';
 }
 
 function isUrgentObject(change: ObjectChange): boolean {
-  switch (change.resource) {
-    case 'nodes':
-      return nodeReason(change.before, change.after) !== null;
-    case 'nodeclaims':
-      return differ(withoutPodEvents(change.before), withoutPodEvents(change.after));
-    case 'nodepools':
-    case 'aksnodeclasses':
-    case 'nodeoverlays':
-      return true;
-    default:
-      return false;
-  }
+  if (change.resource === 'nodes') return nodeReason(change.before, change.after) !== null;
+  if (change.resource === 'nodeclaims') return differ(withoutPodEvents(change.before), withoutPodEvents(change.after));
+  return ['nodepools', 'aksnodeclasses', 'nodeoverlays'].includes(change.resource);
 }
 
 function withoutPodEvents(claim: NodeClaim | null): unknown {

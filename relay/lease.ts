@@ -13,17 +13,8 @@ export interface LeaseTiming {
 
 export const leaseTiming: LeaseTiming = { durationMs: 15_000, renewDeadlineMs: 10_000, retryMs: 2_000 };
 
-/** One replica's part in the election of the relay that publishes. */
-export interface Election {
-  /** The term in which we lead, or null. Null too when our last renewal is too long ago to be sure. */
-  readonly term: () => number | null;
-  /** Moves to a term above `term`, while we lead: for when what was published is of a later term than the lease says. */
-  readonly raiseAbove: (term: number) => Promise<void>;
-  /** Stops, and lets go of the lease so that the next need not wait for it to run out. */
-  readonly stop: () => Promise<void>;
-}
-
-interface ElectionOptions {
+/** What an election works with. */
+export interface ElectionOptions {
   readonly client: KubeClient;
   readonly namespace: string;
   readonly name: string;
@@ -54,138 +45,153 @@ function microTime(ms: number): string {
   return new Date(ms).toISOString().replace('Z', '000Z');
 }
 
-/** Takes part in the election until stopped. */
-export function startElection(options: ElectionOptions): Election {
-  const { client, identity, timing, log } = options;
-  const collection = `/apis/coordination.k8s.io/v1/namespaces/${options.namespace}/leases`;
-  const path = `${collection}/${options.name}`;
-  const stopping = new AbortController();
-  let leading: { readonly term: number; readonly renewedAtMs: number } | null = null;
+/** One replica's part in the election of the relay that publishes. It takes part from when it is made until it is stopped. */
+export class Election {
+  readonly #options: ElectionOptions;
+  readonly #collection: string;
+  readonly #stopping = new AbortController();
+  readonly #running: Promise<void>;
+  #leading: { readonly term: number; readonly renewedAtMs: number } | null = null;
   /** What was last seen of another's lease and when, by our own clock: clocks of machines differ. */
-  let observed = { text: '', atMs: 0 };
-  let known: Lease | null = null;
-  let turn: Promise<void> = Promise.resolve();
+  #observed = { text: '', atMs: 0 };
+  #known: Lease | null = null;
+  #turn: Promise<void> = Promise.resolve();
 
-  function lead(next: typeof leading): void {
-    const changed = leading?.term !== next?.term;
-    leading = next;
-    if (!changed) return;
-    log.info(next === null ? 'no longer leading' : 'leading', { term: next?.term ?? null, identity });
-    options.onChange();
+  constructor(options: ElectionOptions) {
+    this.#options = options;
+    this.#collection = `/apis/coordination.k8s.io/v1/namespaces/${options.namespace}/leases`;
+    this.#running = this.#run();
   }
 
-  async function read(): Promise<Lease | null> {
-    const { status, body } = await client.request('GET', path);
+  /** The term in which we lead, or null. Null too when our last renewal is too long ago to be sure. */
+  term(): number | null {
+    return this.#leading === null || this.#isOverdue() ? null : this.#leading.term;
+  }
+
+  /** Moves to a term above `term`, while we lead: for when what was published is of a later term than the lease says. */
+  async raiseAbove(term: number): Promise<void> {
+    await this.#turn;
+    const lease = await this.#read();
+    if (this.#leading === null || lease?.spec.holderIdentity !== this.#options.identity) return;
+    if ((lease.spec.leaseTransitions ?? 0) > term) return;
+    const renewedAtMs = performance.now();
+    const raised = await this.#write({ ...lease.spec, leaseTransitions: term + 1 }, lease);
+    if (raised) this.#lead({ term: term + 1, renewedAtMs });
+  }
+
+  /** Stops, and lets go of the lease so that the next need not wait for it to run out. */
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    await this.#running;
+    if (this.#leading === null) return;
+    this.#lead(null);
+    try {
+      await this.#release();
+    } catch (error) {
+      this.#options.log.warn('lease not released', { reason: reasonOf(error) });
+    }
+  }
+
+  async #run(): Promise<void> {
+    while (!this.#stopping.signal.aborted) {
+      this.#turn = this.#tryOnce();
+      await this.#turn;
+      // Jitter keeps replicas that started together from meeting at every attempt.
+      await pause(this.#options.timing.retryMs * (1 + Math.random() / 5), this.#stopping.signal);
+    }
+  }
+
+  async #tryOnce(): Promise<void> {
+    try {
+      await this.#attempt();
+    } catch (error) {
+      this.#known = null;
+      this.#options.log.warn('lease not renewed', { reason: reasonOf(error) });
+    }
+    if (this.#isOverdue()) this.#lead(null);
+  }
+
+  async #attempt(): Promise<void> {
+    const startedAtMs = performance.now();
+    const lease = this.#known ?? (await this.#read());
+    if (lease !== null && !this.#mayTake(lease, startedAtMs)) {
+      this.#known = null;
+      this.#lead(null);
+      return;
+    }
+    const spec = this.#claimOf(lease);
+    // Renewed counts from before the request: the answer may have been long on its way.
+    if (await this.#write(spec, lease)) this.#lead({ term: spec.leaseTransitions, renewedAtMs: startedAtMs });
+  }
+
+  #mayTake({ spec }: Lease, nowMs: number): boolean {
+    const holder = spec.holderIdentity ?? '';
+    if (holder === '' || holder === this.#options.identity) return true;
+    const text = JSON.stringify(spec);
+    if (text !== this.#observed.text) this.#observed = { text, atMs: nowMs };
+    return nowMs - this.#observed.atMs > (spec.leaseDurationSeconds ?? 0) * 1_000;
+  }
+
+  /** The lease as we want it: renewed in our term, or taken in the next. */
+  #claimOf(lease: Lease | null): LeaseSpec & { readonly leaseTransitions: number } {
+    const { identity, timing } = this.#options;
+    const isRenewal = this.#leading !== null && lease?.spec.holderIdentity === identity;
+    const time = microTime(Date.now());
+    return {
+      holderIdentity: identity,
+      leaseDurationSeconds: Math.max(1, Math.ceil(timing.durationMs / 1_000)),
+      acquireTime: (isRenewal ? lease.spec.acquireTime : undefined) ?? time,
+      renewTime: time,
+      leaseTransitions: (lease?.spec.leaseTransitions ?? 0) + (isRenewal ? 0 : 1),
+    };
+  }
+
+  #lead(next: { readonly term: number; readonly renewedAtMs: number } | null): void {
+    const { log, identity, onChange } = this.#options;
+    const changed = this.#leading?.term !== next?.term;
+    this.#leading = next;
+    if (!changed) return;
+    log.info(next === null ? 'no longer leading' : 'leading', { term: next?.term ?? null, identity });
+    onChange();
+  }
+
+  #isOverdue(): boolean {
+    const { renewDeadlineMs } = this.#options.timing;
+    return this.#leading !== null && performance.now() - this.#leading.renewedAtMs > renewDeadlineMs;
+  }
+
+  async #read(): Promise<Lease | null> {
+    const { status, body } = await this.#options.client.request('GET', `${this.#collection}/${this.#options.name}`);
     if (status === 404) return null;
     if (status !== 200 || !isLease(body)) throw new Error(`lease: answered ${status}`);
     return body;
   }
 
-  async function write(spec: LeaseSpec, over: Lease | null): Promise<boolean> {
-    const lease = {
-      apiVersion: 'coordination.k8s.io/v1',
-      kind: 'Lease',
-      metadata: {
-        name: options.name,
-        namespace: options.namespace,
-        ...(over?.metadata.resourceVersion === undefined ? {} : { resourceVersion: over.metadata.resourceVersion }),
-      },
-      spec,
-    };
+  /** Writes over what was read; false when another has written since. */
+  async #write(spec: LeaseSpec, over: Lease | null): Promise<boolean> {
+    const { client, name, namespace } = this.#options;
+    const resourceVersion = over?.metadata.resourceVersion;
+    const metadata = { name, namespace, ...(resourceVersion === undefined ? {} : { resourceVersion }) };
+    const lease = { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata, spec };
     const answer =
-      over === null ? await client.request('POST', collection, lease) : await client.request('PUT', path, lease);
+      over === null
+        ? await client.request('POST', this.#collection, lease)
+        : await client.request('PUT', `${this.#collection}/${name}`, lease);
     if (answer.status === 409) {
-      known = null;
+      this.#known = null;
       return false;
     }
     if (answer.status >= 300 || !isLease(answer.body)) throw new Error(`lease: answered ${answer.status}`);
-    known = answer.body;
+    this.#known = answer.body;
     return true;
   }
 
-  function mayTake(lease: Lease, nowMs: number): boolean {
-    const holder = lease.spec.holderIdentity ?? '';
-    if (holder === '' || holder === identity) return true;
-    const text = JSON.stringify(lease.spec);
-    if (text !== observed.text) observed = { text, atMs: nowMs };
-    return nowMs - observed.atMs > (lease.spec.leaseDurationSeconds ?? 0) * 1_000;
+  async #release(): Promise<void> {
+    const lease = await this.#read();
+    if (lease?.spec.holderIdentity !== this.#options.identity) return;
+    const renewTime = microTime(Date.now());
+    await this.#write({ ...lease.spec, holderIdentity: '', leaseDurationSeconds: 1, renewTime }, lease);
   }
-
-  async function attempt(): Promise<void> {
-    const startedAtMs = performance.now();
-    const lease = known ?? (await read());
-    if (lease !== null && !mayTake(lease, startedAtMs)) {
-      known = null;
-      return lead(null);
-    }
-    const isRenewal = leading !== null && lease?.spec.holderIdentity === identity;
-    const term = isRenewal ? (lease.spec.leaseTransitions ?? 0) : (lease?.spec.leaseTransitions ?? 0) + 1;
-    const time = microTime(Date.now());
-    const spec: LeaseSpec = {
-      holderIdentity: identity,
-      leaseDurationSeconds: Math.max(1, Math.ceil(timing.durationMs / 1_000)),
-      acquireTime: isRenewal ? (lease.spec.acquireTime ?? time) : time,
-      renewTime: time,
-      leaseTransitions: term,
-    };
-    // Renewed counts from before the request: the answer may have been long on its way.
-    if (await write(spec, lease)) lead({ term, renewedAtMs: startedAtMs });
-  }
-
-  function isOverdue(): boolean {
-    return leading !== null && performance.now() - leading.renewedAtMs > timing.renewDeadlineMs;
-  }
-
-  async function tryOnce(): Promise<void> {
-    try {
-      await attempt();
-    } catch (error) {
-      known = null;
-      log.warn('lease not renewed', { reason: reasonOf(error) });
-    }
-    if (isOverdue()) lead(null);
-  }
-
-  async function run(): Promise<void> {
-    while (!stopping.signal.aborted) {
-      turn = tryOnce();
-      await turn;
-      // Jitter keeps replicas that started together from meeting at every attempt.
-      await pause(timing.retryMs * (1 + Math.random() / 5), stopping.signal);
-    }
-  }
-
-  const running = run();
-
-  async function release(): Promise<void> {
-    const lease = await read();
-    if (lease?.spec.holderIdentity !== identity) return;
-    await write(
-      { ...lease.spec, holderIdentity: '', leaseDurationSeconds: 1, renewTime: microTime(Date.now()) },
-      lease,
-    );
-  }
-
-  return {
-    term: () => (leading === null || isOverdue() ? null : leading.term),
-    async raiseAbove(term) {
-      await turn;
-      const lease = await read();
-      if (leading === null || lease?.spec.holderIdentity !== identity || (lease.spec.leaseTransitions ?? 0) > term)
-        return;
-      const startedAtMs = performance.now();
-      const raised = await write({ ...lease.spec, leaseTransitions: term + 1 }, lease);
-      if (raised) lead({ term: term + 1, renewedAtMs: startedAtMs });
-    },
-    async stop() {
-      stopping.abort();
-      await running;
-      const wasLeading = leading !== null;
-      lead(null);
-      if (!wasLeading) return;
-      await release().catch((error: unknown) => log.warn('lease not released', { reason: reasonOf(error) }));
-    },
-  };
 }
 
 function isLease(value: unknown): value is Lease {

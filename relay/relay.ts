@@ -1,21 +1,13 @@
 import { relayLease } from '../shared/contract/names.ts';
-import {
-  createSnapshotBuilder,
-  keyOf,
-  type SnapshotChange,
-  type SnapshotResource,
-} from '../shared/contract/snapshot/builder.ts';
 import { createBlobClient, type StorageSettings } from './blob-client.ts';
-import { createClusterIndex } from './cluster-index.ts';
-import { feedTiming, startFeed, type Feed, type FeedSink, type FeedTiming } from './feed.ts';
-import { hintsOf, hintsOnStart, urgencyOf } from './hints.ts';
+import { feedTiming, startFeed, type Feed, type FeedTiming } from './feed.ts';
 import { servePages, type PageAnswer } from './http-server.ts';
-import { leaseTiming, startElection, type Election, type LeaseTiming } from './lease.ts';
-import { createKubeClient } from './kube-client.ts';
+import { createImage, type Image } from './image.ts';
+import { createKubeClient, type KubeClient } from './kube-client.ts';
 import type { KubeConnection } from './kube-config.ts';
-import type { Log } from './log.ts';
+import { Election, leaseTiming, type LeaseTiming } from './lease.ts';
+import { reasonOf, type Log } from './log.ts';
 import { createMetrics, type Metrics } from './metrics.ts';
-import { readNodeEvent } from './node-event.ts';
 import { createOutbox } from './outbox.ts';
 import { Publisher, publishTiming, type PublishTiming } from './publisher.ts';
 import { openQueueSender, type ServiceBusSettings } from './queue-sender.ts';
@@ -71,10 +63,7 @@ export async function startRelay(config: RelayConfig): Promise<Relay> {
   const { cluster, log, timing } = config;
   const metrics = createMetrics();
   const client = createKubeClient(config.kubernetes, 'nodewright-relay');
-  const builder = createSnapshotBuilder(cluster);
-  const index = createClusterIndex(builder);
   const blobs = createBlobClient(config.storage);
-  const store = openSnapshotStore(blobs, cluster);
   const sender = openQueueSender(config.serviceBus);
   const outbox = createOutbox({
     cluster,
@@ -83,161 +72,157 @@ export async function startRelay(config: RelayConfig): Promise<Relay> {
     onSent: (queue, count) => metrics.add('hints_sent_total', { queue }, count),
     onFailed: (queue) => metrics.add('hint_failures_total', { queue }),
   });
-  const feeds: Array<Feed> = [];
   const stopping = new AbortController();
+  let feeds: Feeds | null = null;
   let election: Election | null = null;
-
-  const missing = (): ReadonlyArray<Feed> =>
-    feeds.filter((feed) => feed.state() !== 'live' && feed.state() !== 'absent');
+  const image = createImage(cluster, metrics, {
+    changed: (urgency) => publisher.changed(urgency),
+    hint: (hint) => publisher.hint(hint),
+  });
   const publisher = new Publisher({
-    encode: (header) => builder.encode(header),
-    store,
+    encode: image.encode,
+    store: openSnapshotStore(blobs, cluster),
     outbox,
     timing: timing.publish,
     log,
     term: () => election?.term() ?? null,
-    isComplete: () => feeds.length === watchedResources.length && missing().length === 0,
-    hintsOnStart: () =>
-      hintsOnStart(
-        {
-          nodes: builder.objects('nodes'),
-          claims: builder.objects('nodeclaims'),
-          pools: builder.objects('nodepools'),
-          classes: builder.objects('aksnodeclasses'),
-        },
-        index.view,
-      ),
+    isComplete: () => feeds !== null && feeds.notReady() === null,
+    hintsOnStart: image.hintsOnStart,
     onSuperseded: async (term) => election?.raiseAbove(term),
     onPublished: (outcome) => metrics.add('publishes_total', { outcome }),
     onBeat: (outcome) => metrics.add('heartbeats_total', { outcome }),
   });
-
-  function take(change: SnapshotChange, resource: string): void {
-    if (change.kind === 'malformed') metrics.add('malformed_total', { resource });
-    if (change.kind === 'same' || change.kind === 'malformed') return;
-    index.apply(change);
-    publisher.changed(urgencyOf(change));
-    for (const hint of hintsOf(change, index.view)) publisher.hint(hint);
-  }
-
-  function sinkOf(resource: SnapshotResource): FeedSink {
-    return {
-      beginListing: () => builder.beginListing(resource),
-      upsert: (raw) => take(builder.upsert(resource, raw), resource),
-      finishListing() {
-        for (const change of builder.finishListing(resource)) take(change, resource);
-      },
-      remove(raw) {
-        const key = keyOf(raw);
-        take(key === null ? { kind: 'malformed' } : builder.remove(resource, key), resource);
-      },
-      setResourceVersion: (resourceVersion) => builder.setResourceVersion(resource, resourceVersion),
-    };
-  }
-
-  const eventSink: FeedSink = {
-    beginListing() {},
-    upsert(raw) {
-      const signal = readNodeEvent(raw, Date.now(), (name) => builder.object('nodes', name)?.spec?.providerID ?? null);
-      if (signal !== null) publisher.hint({ kind: 'signal', signal });
-    },
-    finishListing() {},
-    remove() {},
-    setResourceVersion() {},
-  };
-
-  for (const resource of watchedResources) {
-    feeds.push(
-      startFeed({
-        client,
-        resource,
-        sink: resource.resource === 'events' ? eventSink : sinkOf(resource.resource),
-        signal: stopping.signal,
-        log,
-        counters: countersOf(metrics),
-        onState: () => publisher.reconsider(),
-        timing: timing.feed,
-      }),
-    );
-  }
-
   addGauges(metrics, {
-    leading: () => (election?.term() === undefined || election.term() === null ? 0 : 1),
-    pods: () => builder.count('pods'),
-    pod_shapes: () => builder.shapeCount(),
-    waiting_pods: () => index.waitingPods(),
-    nodes: () => builder.count('nodes'),
+    ...image.gauges,
+    leading: () => (isLeading() ? 1 : 0),
     pending_hints: () => outbox.size(),
-    resources_missing: () => missing().length,
   });
-  const notReady = (): string | null => {
-    const lines = missing().map((feed) => `${feed.resource}: ${feed.problem() ?? feed.state()}`);
-    return lines.length === 0 ? null : lines.join('\n');
-  };
-  const absent = (): string =>
-    feeds
-      .filter((feed) => feed.state() === 'absent')
-      .map((feed) => feed.resource)
-      .join(', ');
-  const metricsServer = await servePages(config.host, config.metricsPort, {
-    '/metrics': () => ({ status: 200, contentType: 'text/plain; version=0.0.4', body: metrics.render() }),
-  });
-  const healthServer = await servePages(config.host, config.healthPort, {
-    '/healthz': () => plain(200, 'ok'),
-    '/readyz': () =>
-      plain(notReady() === null ? 200 : 503, notReady() ?? (absent() === '' ? 'ok' : `ok; not installed: ${absent()}`)),
-  });
-  election = startElection({
+  const isLeading = (): boolean => election !== null && election.term() !== null;
+  const notReady = (): string | null => (feeds === null ? 'starting' : feeds.notReady());
+  const servers = await serve(config, metrics, notReady, () => feeds?.absent() ?? '');
+  const reconsider = (): void => publisher.reconsider();
+  feeds = startFeeds({
     client,
-    namespace: config.namespace,
+    image,
+    signal: stopping.signal,
+    log,
+    metrics,
+    onState: reconsider,
+    timing: timing.feed,
+  });
+  const { namespace, identity } = config;
+  election = new Election({
+    client,
+    namespace,
     name: relayLease,
-    identity: config.identity,
+    identity,
     timing: timing.lease,
     log,
-    onChange: () => publisher.reconsider(),
+    onChange: reconsider,
   });
-  log.info('relay started', {
-    cluster,
-    identity: config.identity,
-    metricsPort: metricsServer.port,
-    healthPort: healthServer.port,
-  });
+  const { metricsPort, healthPort } = servers;
+  log.info('relay started', { cluster, identity, metricsPort, healthPort });
 
   async function stop(): Promise<void> {
     stopping.abort();
-    await Promise.all(feeds.map((feed) => feed.done));
+    await feeds?.done;
     await publisher.stop();
     await outbox.settled(lastSendMs);
     outbox.stop();
     await election?.stop();
-    await sender.close().catch(() => {});
+    await sender.close().catch((error: unknown) => log.warn('queue not closed', { reason: reasonOf(error) }));
     client.close();
     blobs.close();
-    await Promise.all([metricsServer.close(), healthServer.close()]);
+    await servers.close();
     log.info('relay stopped');
   }
 
   let stopped: Promise<void> | null = null;
-  return {
-    metricsPort: metricsServer.port,
-    healthPort: healthServer.port,
-    notReady,
-    isLeading: () => election?.term() !== null,
-    stop: () => (stopped ??= stop()),
+  return { metricsPort, healthPort, notReady, isLeading, stop: () => (stopped ??= stop()) };
+}
+
+/** All feeds as one. */
+interface Feeds {
+  /** What is not listed and watched, with the reason, a line each; null when nothing is missing. */
+  readonly notReady: () => string | null;
+  /** The custom resources that are not installed. */
+  readonly absent: () => string;
+  readonly done: Promise<unknown>;
+}
+
+interface FeedsOptions {
+  readonly client: KubeClient;
+  readonly image: Image;
+  readonly signal: AbortSignal;
+  readonly log: Log;
+  readonly metrics: Metrics;
+  readonly onState: () => void;
+  readonly timing: FeedTiming;
+}
+
+function startFeeds({ image, metrics, ...options }: FeedsOptions): Feeds {
+  const count = (name: string) => (resource: string) => metrics.add(name, { resource });
+  const counters = {
+    listed: count('lists_total'),
+    watched: count('watch_events_total'),
+    failed: count('feed_failures_total'),
+    malformed: count('malformed_total'),
   };
+  const feeds = watchedResources.map((resource) => {
+    const sink = resource.resource === 'events' ? image.eventSink : image.sinkOf(resource.resource);
+    return startFeed({ ...options, resource, sink, counters });
+  });
+  const missing = (): ReadonlyArray<Feed> =>
+    feeds.filter((feed) => feed.state() !== 'live' && feed.state() !== 'absent');
+  metrics.gauge('resources_missing', 'Resources that are not listed and watched now.', () => missing().length);
+  return {
+    notReady() {
+      const lines = missing().map((feed) => `${feed.resource}: ${feed.problem() ?? feed.state()}`);
+      return lines.length === 0 ? null : lines.join('\n');
+    },
+    absent() {
+      const names = feeds.filter((feed) => feed.state() === 'absent').map(({ resource }) => resource);
+      return names.join(', ');
+    },
+    done: Promise.all(feeds.map(({ done }) => done)),
+  };
+}
+
+interface Servers {
+  readonly metricsPort: number;
+  readonly healthPort: number;
+  readonly close: () => Promise<void>;
+}
+
+async function serve(
+  { host, metricsPort, healthPort }: RelayConfig,
+  metrics: Metrics,
+  notReady: () => string | null,
+  absent: () => string,
+): Promise<Servers> {
+  const forMetrics = await servePages(host, metricsPort, {
+    '/metrics': () => ({ status: 200, contentType: 'text/plain; version=0.0.4', body: metrics.render() }),
+  });
+  const ready = (): PageAnswer => {
+    const why = notReady();
+    if (why !== null) return plain(503, why);
+    return plain(200, absent() === '' ? 'ok' : `ok; not installed: ${absent()}`);
+  };
+  try {
+    const forHealth = await servePages(host, healthPort, { '/healthz': () => plain(200, 'ok'), '/readyz': ready });
+    return {
+      metricsPort: forMetrics.port,
+      healthPort: forHealth.port,
+      close: async () => void (await Promise.all([forMetrics.close(), forHealth.close()])),
+    };
+  } catch (error) {
+    await forMetrics.close();
+    throw error;
+  }
 }
 
 function plain(status: number, body: string): PageAnswer {
   return { status, contentType: 'text/plain; charset=utf-8', body: `${body}\n` };
-}
-
-function countersOf(metrics: Metrics) {
-  return {
-    listed: (resource: string) => metrics.add('lists_total', { resource }),
-    watched: (resource: string) => metrics.add('watch_events_total', { resource }),
-    failed: (resource: string) => metrics.add('feed_failures_total', { resource }),
-    malformed: (resource: string) => metrics.add('malformed_total', { resource }),
-  };
 }
 
 function addGauges(metrics: Metrics, gauges: Readonly<Record<string, () => number>>): void {

@@ -1,0 +1,85 @@
+import {
+  createSnapshotBuilder,
+  keyOf,
+  type SnapshotChange,
+  type SnapshotResource,
+} from '../shared/contract/snapshot/builder.ts';
+import type { SnapshotHeader } from '../shared/contract/snapshot/encode.ts';
+import { createClusterIndex } from './cluster-index.ts';
+import type { FeedSink } from './feed.ts';
+import { hintsOf, hintsOnStart, urgencyOf, type Hint, type Urgency } from './hints.ts';
+import type { Metrics } from './metrics.ts';
+import { readNodeEvent } from './node-event.ts';
+
+/** The cluster as the relay has seen it, fed by feeds. */
+export interface Image {
+  readonly sinkOf: (resource: SnapshotResource) => FeedSink;
+  readonly eventSink: FeedSink;
+  readonly encode: (header: SnapshotHeader) => Uint8Array;
+  readonly hintsOnStart: () => ReadonlyArray<Hint>;
+  readonly gauges: Readonly<Record<string, () => number>>;
+}
+
+/** Who is told what an event changed. */
+interface ImageListener {
+  readonly changed: (urgency: Urgency) => void;
+  readonly hint: (hint: Hint) => void;
+}
+
+/** Makes an image that has seen nothing yet. */
+export function createImage(cluster: string, metrics: Metrics, listener: ImageListener): Image {
+  const builder = createSnapshotBuilder(cluster);
+  const index = createClusterIndex(builder);
+
+  function take(change: SnapshotChange, resource: string): void {
+    if (change.kind === 'malformed') metrics.add('malformed_total', { resource });
+    if (change.kind === 'same' || change.kind === 'malformed') return;
+    index.apply(change);
+    listener.changed(urgencyOf(change));
+    for (const hint of hintsOf(change, index.view)) listener.hint(hint);
+  }
+
+  return {
+    sinkOf: (resource) => ({
+      beginListing: () => builder.beginListing(resource),
+      upsert: (raw) => take(builder.upsert(resource, raw), resource),
+      finishListing() {
+        for (const change of builder.finishListing(resource)) take(change, resource);
+      },
+      remove(raw) {
+        const key = keyOf(raw);
+        take(key === null ? { kind: 'malformed' } : builder.remove(resource, key), resource);
+      },
+      setResourceVersion: (resourceVersion) => builder.setResourceVersion(resource, resourceVersion),
+    }),
+    // Events are no part of the image: they only signal.
+    eventSink: {
+      beginListing() {},
+      upsert(raw) {
+        const providerIdOf = (node: string): string | null => builder.object('nodes', node)?.spec?.providerID ?? null;
+        const signal = readNodeEvent(raw, Date.now(), providerIdOf);
+        if (signal !== null) listener.hint({ kind: 'signal', signal });
+      },
+      finishListing() {},
+      remove() {},
+      setResourceVersion() {},
+    },
+    encode: (header) => builder.encode(header),
+    hintsOnStart: () =>
+      hintsOnStart(
+        {
+          nodes: builder.objects('nodes'),
+          claims: builder.objects('nodeclaims'),
+          pools: builder.objects('nodepools'),
+          classes: builder.objects('aksnodeclasses'),
+        },
+        index.view,
+      ),
+    gauges: {
+      pods: () => builder.count('pods'),
+      pod_shapes: () => builder.shapeCount(),
+      waiting_pods: () => index.waitingPods(),
+      nodes: () => builder.count('nodes'),
+    },
+  };
+}
