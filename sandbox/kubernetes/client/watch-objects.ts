@@ -28,7 +28,7 @@ export interface Watched<T extends KubernetesObject> {
   readonly objects: ReadonlyMap<string, T>;
   /** Resolves once the first list has been told. */
   readonly synced: Promise<void>;
-  close(): void;
+  readonly close: () => void;
 }
 
 interface Page {
@@ -71,7 +71,7 @@ export function watchObjects<T extends KubernetesObject>(options: WatchOptions<T
       }
       token = page.metadata.continue ?? '';
       if (token === '') {
-        for (const object of [...objects.values()]) if (!seen.has(keyOf(object))) forget(object);
+        for (const object of objects.values()) if (!seen.has(keyOf(object))) forget(object);
         return page.metadata.resourceVersion;
       }
     }

@@ -25,9 +25,9 @@ export interface ControllerContext {
   readonly pods: Shared<Pod>;
   readonly nodes: Shared<Node>;
   /** Pods by the uid of their controller. */
-  podsOf(ownerUid: string): ReadonlyArray<Pod>;
+  readonly podsOf: (ownerUid: string) => ReadonlyArray<Pod>;
   /** Bound pods by node name. */
-  podsOn(nodeName: string): ReadonlyArray<Pod>;
+  readonly podsOn: (nodeName: string) => ReadonlyArray<Pod>;
   /** Opens a watch of a further kind, closed with the rest. */
   watch<T extends KubernetesObject>(path: string): Shared<T>;
   /** Opens a reconcile loop, closed with the rest. */

@@ -125,7 +125,7 @@ function outdated(
   let unavailable = 0;
   const old: Array<Pod> = [];
   for (const { metadata } of nodes) {
-    const [pod] = (byNode.get(metadata.name) ?? []).filter(isActive);
+    const pod = (byNode.get(metadata.name) ?? []).find(isActive);
     if (pod === undefined) {
       if ((byNode.get(metadata.name) ?? []).length > 0) unavailable++;
       continue;

@@ -12,10 +12,10 @@ export interface ReconcileLoop {
   /** Asks for a pass over the object; asking again before it starts changes nothing. */
   enqueue(key: string): void;
   /** Asks for a pass at a later time, beside any asked for otherwise. */
-  enqueueAfter(key: string, delayMs: number): void;
+  readonly enqueueAfter: (key: string, delayMs: number) => void;
   /** Begins: before that, keys only gather, since what the watches have not shown yet looks like it is missing. */
-  start(): void;
-  close(): void;
+  readonly start: () => void;
+  readonly close: () => void;
 }
 
 /**

@@ -47,20 +47,27 @@ export function countAffinity(pod: PodInfo, nodes: Iterable<NodeInfo>, namespace
   const refusing = new Map<string, number>();
   const all = (other: PodInfo): boolean =>
     pod.affinity.length > 0 && pod.affinity.every((term) => termSelects(term, pod, other, namespaces));
+  forEachRelevant(pod, nodes, (other, labels) => {
+    const refuses = other.antiAffinity.filter((term) => termSelects(term, other, pod, namespaces));
+    const refused = pod.antiAffinity.filter((term) => termSelects(term, pod, other, namespaces));
+    for (const { topologyKey } of refuses) increase(refusing, topologyKey, labels);
+    for (const { topologyKey } of refused) increase(unwanted, topologyKey, labels);
+    for (const { topologyKey } of all(other) ? pod.affinity : []) increase(wanted, topologyKey, labels);
+  });
+  return { wanted, unwanted, refusing, matchesItself: all(pod) };
+}
+
+/** Goes through the pods that terms may concern: all when the pod has terms itself, else those beside one that has. */
+function forEachRelevant(
+  pod: PodInfo,
+  nodes: Iterable<NodeInfo>,
+  visit: (other: PodInfo, labels: StringMap) => void,
+): void {
   for (const { node, pods, withTerms } of nodes) {
     if (node === null || (withTerms === 0 && !pod.hasTerms)) continue;
     const labels = node.metadata.labels ?? {};
-    for (const other of pods.values()) {
-      for (const term of other.antiAffinity) {
-        if (termSelects(term, other, pod, namespaces)) increase(refusing, term.topologyKey, labels);
-      }
-      if (all(other)) for (const term of pod.affinity) increase(wanted, term.topologyKey, labels);
-      for (const term of pod.antiAffinity) {
-        if (termSelects(term, pod, other, namespaces)) increase(unwanted, term.topologyKey, labels);
-      }
-    }
+    for (const other of pods.values()) visit(other, labels);
   }
-  return { wanted, unwanted, refusing, matchesItself: all(pod) };
 }
 
 /** Why the node is out of the question for the pod's affinity, or null when it is not. */
@@ -98,21 +105,15 @@ export function scoreAffinity(
 ): ReadonlyMap<string, number> {
   const byDomain = new Map<string, number>();
   const own = preferences(pod);
-  for (const { node, pods, withTerms } of nodes) {
-    if (node === null || (withTerms === 0 && !pod.hasTerms)) continue;
-    const labels = node.metadata.labels ?? {};
-    for (const other of pods.values()) {
-      for (const { weight, podAffinityTerm: term } of own) {
-        if (termSelects(term, pod, other, namespaces)) increase(byDomain, term.topologyKey, labels, weight);
-      }
-      for (const { weight, podAffinityTerm: term } of preferences(other)) {
-        if (termSelects(term, other, pod, namespaces)) increase(byDomain, term.topologyKey, labels, weight);
-      }
-      for (const term of other.affinity) {
-        if (termSelects(term, other, pod, namespaces)) increase(byDomain, term.topologyKey, labels, 1);
-      }
+  forEachRelevant(pod, nodes, (other, labels) => {
+    for (const { weight, podAffinityTerm: term } of own) {
+      if (termSelects(term, pod, other, namespaces)) increase(byDomain, term.topologyKey, labels, weight);
     }
-  }
+    const required = other.affinity.map((podAffinityTerm) => ({ weight: 1, podAffinityTerm }));
+    for (const { weight, podAffinityTerm: term } of [...preferences(other), ...required]) {
+      if (termSelects(term, other, pod, namespaces)) increase(byDomain, term.topologyKey, labels, weight);
+    }
+  });
   const scores = new Map<string, number>();
   if (byDomain.size === 0) return scores;
   for (const { name, node } of candidates) {

@@ -17,7 +17,8 @@ export function schedulePod(parts: Parts, entry: QueuedPod): void {
   const { watches, state, nominations, options } = parts;
   const version = `${state.version()}/${nominations.version()}`;
   const memo = parts.failures.get(entry.info.shape);
-  if (memo?.version === version && (entry.info.pod.status?.nominatedNodeName ?? '') === '') {
+  const isFree = (entry.info.pod.status?.nominatedNodeName ?? '') === '' && entry.nominated === null;
+  if (isFree && memo?.version === version) {
     return noteFailure(parts, entry, memo.message, memo.topological);
   }
   const namespaces = new Map<string, Readonly<Record<string, string>>>();
@@ -81,8 +82,10 @@ function failPod(parts: Parts, entry: QueuedPod, failure: Unschedulable): void {
   const nodes = [...parts.state.nodes.values()].filter(({ node }) => node !== null).length;
   const preemption = nodes === 0 ? null : tryPreemption(parts, info, failure);
   const message = nodes === 0 ? noNodesMessage : failureMessage(failure, preemption, nodes);
-  entry.nominated = nominationAfter(preemption, info.pod.status?.nominatedNodeName ?? '');
-  parts.nominations.set(info, entry.nominated);
+  const before = info.pod.status?.nominatedNodeName ?? '';
+  const nominated = nominationAfter(preemption, before);
+  entry.nominated = nominated === before ? null : nominated;
+  parts.nominations.set(info, nominated);
   const topological = [...failure.verdicts.values()].some(({ reasons }) =>
     reasons.some((reason) => TOPOLOGICAL.test(reason)),
   );
@@ -163,11 +166,13 @@ function reportFailure(parts: Parts, entry: QueuedPod): void {
     const { pod } = entry.info;
     const before = pod.status?.conditions?.find(({ type }) => type === 'PodScheduled');
     const isSame = before?.status === 'False' && before.reason === 'Unschedulable' && before.message === entry.message;
-    if (isSame && (pod.status?.nominatedNodeName ?? '') === entry.nominated) return;
+    if (isSame && entry.nominated === null) return;
     const at = before?.status === 'False' ? {} : { lastTransitionTime: toTime(parts.options.clock.now()) };
     const condition = { type: 'PodScheduled', status: 'False', reason: 'Unschedulable', message: entry.message, ...at };
-    const nominatedNodeName = entry.nominated === '' ? null : entry.nominated;
-    const body = { metadata: { uid }, status: { conditions: [condition], nominatedNodeName } };
+    // Told only by the attempt that changed it: meanwhile another may have nominated the pod anew.
+    const nomination = entry.nominated === null ? {} : { nominatedNodeName: entry.nominated || null };
+    entry.nominated = null;
+    const body = { metadata: { uid }, status: { conditions: [condition], ...nomination } };
     const written = parts.connection.patch(`${podPath(pod)}/status`, 'strategic', body);
     const nothing = (): void => undefined;
     parts.reporting.set(uid, written.then(nothing, nothing));

@@ -24,8 +24,8 @@ export interface QueuedPod {
   topological: boolean;
   /** What to tell about the last attempt, empty before the first. */
   message: string;
-  /** The node it is meant for after the last attempt, empty for none. */
-  nominated: string;
+  /** What the last attempt makes of its nomination, to be told: a node, empty to take it away, null to leave it. */
+  nominated: string | null;
 }
 
 /** The pods that wait, in three states: active, backing off, and unschedulable until something changes. */
@@ -150,11 +150,11 @@ export function openSchedulingQueue(clock: Clock): SchedulingQueue {
 
 /** A pod that waits and has not been tried. */
 function newEntry(info: PodInfo): QueuedPod {
-  return { info, attempts: 0, triedAt: 0, topological: false, message: '', nominated: '' };
+  return { info, attempts: 0, triedAt: 0, topological: false, message: '', nominated: null };
 }
 
 interface Shelf {
-  put(entry: QueuedPod): void;
+  readonly put: (entry: QueuedPod) => void;
   remove(uid: string): void;
   find(uid: string): QueuedPod | undefined;
   /** Groups of pods that ask for the same. */

@@ -74,28 +74,34 @@ function countSpread(
   nodes: ReadonlyArray<NodeInfo>,
   byController = false,
 ): ReadonlyArray<SpreadCount> {
-  const isDomain = (labels: Readonly<Record<string, string>>): boolean =>
-    byController || constraints.every(({ topologyKey }) => labels[topologyKey] !== undefined);
+  const domains = nodes.filter(
+    ({ node }) =>
+      node !== null &&
+      (byController || constraints.every(({ topologyKey }) => node.metadata.labels?.[topologyKey] !== undefined)),
+  );
   return constraints.map((constraint) => {
     const selector = selectorOf(constraint, pod);
-    const counts = (other: PodInfo): boolean =>
-      other.namespace === pod.namespace &&
-      other.pod.metadata.deletionTimestamp === undefined &&
-      matchesSelector(selector, other.pod.metadata.labels);
     const byValue = new Map<string, number>();
-    for (const { node, pods, byController: siblings } of nodes) {
+    for (const info of domains) {
+      const { node } = info;
       const value = node?.metadata.labels?.[constraint.topologyKey];
-      if (node === null || value === undefined) continue;
-      if (!isDomain(node.metadata.labels ?? {}) || !isEligible(pod, node, constraint)) continue;
-      let count = byValue.get(value) ?? 0;
-      if (byController) count += siblings.get(pod.controllerUid) ?? 0;
-      else for (const other of pods.values()) if (counts(other)) count++;
-      byValue.set(value, count);
+      if (node === null || value === undefined || !isEligible(pod, node, constraint)) continue;
+      const count = byController ? (info.byController.get(pod.controllerUid) ?? 0) : countMatching(pod, info, selector);
+      byValue.set(value, (byValue.get(value) ?? 0) + count);
     }
     const enough = byValue.size >= (constraint.minDomains ?? 1);
     const fewest = enough && byValue.size > 0 ? Math.min(...byValue.values()) : 0;
     return { constraint, byValue, fewest, self: matchesSelector(selector, pod.pod.metadata.labels) ? 1 : 0 };
   });
+}
+
+function countMatching(pod: PodInfo, { pods }: NodeInfo, selector: LabelSelector | undefined): number {
+  let count = 0;
+  for (const other of pods.values()) {
+    if (other.namespace !== pod.namespace || other.pod.metadata.deletionTimestamp !== undefined) continue;
+    if (matchesSelector(selector, other.pod.metadata.labels)) count++;
+  }
+  return count;
 }
 
 function isEligible({ pod }: PodInfo, node: Node, constraint: TopologySpreadConstraint): boolean {

@@ -36,7 +36,10 @@ export async function clusterOf(mode: 'embedded' | 'real'): Promise<Runtime> {
 export async function doublesOnRealApi(): Promise<Runtime> {
   const folder = mkdtempSync(join(tmpdir(), 'cluster-'));
   const plane = await startControlPlane({ assets, folder, with: [] });
-  const log = process.env['LOG'] === undefined ? (): void => undefined : console.error;
+  const log =
+    process.env['LOG'] === undefined
+      ? (): void => undefined
+      : (line: string): void => void process.stderr.write(`${line}\n`);
   const options = { kubeconfig: plane.kubeconfig, clock: systemClock, rng: rngFrom('contract'), log };
   const controllers = await startControllers({ ...options, nodeGraceMs: NODE_GRACE_MS });
   const scheduler = await startScheduler(options);
