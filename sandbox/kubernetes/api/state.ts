@@ -21,6 +21,8 @@ export interface WriteOptions {
   readonly dryRun: boolean;
   readonly fieldValidation: 'Strict' | 'Warn' | 'Ignore';
   readonly fieldManager: string;
+  /** True where a server-side apply makes the object, so that its manager owns what it applied and no defaults. */
+  readonly applies: boolean;
   /** Collects texts for Warning headers. */
   readonly warnings: Array<string>;
 }
@@ -38,6 +40,7 @@ export const serverWrite = (): WriteOptions => ({
   dryRun: false,
   fieldValidation: 'Ignore',
   fieldManager: 'kube-apiserver',
+  applies: false,
   warnings: [],
 });
 

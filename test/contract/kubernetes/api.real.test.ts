@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe } from 'vitest';
 import { type ApiUnderTest, startReal } from './api-under-test.ts';
+import { applyCases } from './apply-cases.ts';
 import { listWatchCases } from './list-watch-cases.ts';
 import { objectCases } from './object-cases.ts';
 import { podCases } from './pod-cases.ts';
@@ -21,4 +22,5 @@ describe.skipIf(assets === '')('the real kube-apiserver (needs KUBEBUILDER_ASSET
   objectCases(api);
   listWatchCases(api);
   podCases(api);
+  applyCases(api);
 });

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe } from 'vitest';
 import { type ApiUnderTest, startDouble } from './api-under-test.ts';
+import { applyCases } from './apply-cases.ts';
 import { listWatchCases } from './list-watch-cases.ts';
 import { objectCases } from './object-cases.ts';
 import { podCases } from './pod-cases.ts';
@@ -19,4 +20,5 @@ describe('the double of the Kubernetes API server', () => {
   objectCases(api);
   listWatchCases(api);
   podCases(api);
+  applyCases(api);
 });

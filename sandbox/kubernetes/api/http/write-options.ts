@@ -19,7 +19,9 @@ function refuse(field: string, value: string, supported: ReadonlyArray<string>):
 }
 
 /** Reads dryRun, fieldValidation and fieldManager of a write. Throws Invalid for values that do not exist. */
-export function toWriteOptions({ query, userAgent }: ApiRequest): WriteOptions {
+export function toWriteOptions({ query, userAgent, contentType }: ApiRequest): WriteOptions {
+  // An apply must name its manager.
+  const isApply = contentType.startsWith('application/apply-patch');
   const dryRun = query.getAll('dryRun').filter((value) => value !== '');
   if (dryRun.some((value) => value !== 'All')) refuse('dryRun', dryRun.join(','), ['All']);
   const validation = query.get('fieldValidation') || 'Warn';
@@ -29,7 +31,8 @@ export function toWriteOptions({ query, userAgent }: ApiRequest): WriteOptions {
   return {
     dryRun: dryRun.length > 0,
     fieldValidation: validation,
-    fieldManager: query.get('fieldManager') || defaultManager(userAgent),
+    fieldManager: query.get('fieldManager') || (isApply ? '' : defaultManager(userAgent)),
+    applies: false,
     warnings: [],
   };
 }

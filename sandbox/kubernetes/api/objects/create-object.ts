@@ -1,18 +1,13 @@
 import { at, isObject, type Json, type JsonObject, objectAt, textAt } from '../json.ts';
 import { rulesOf } from '../kinds/rules-of.ts';
-import { trackWrite } from '../apply/track-write.ts';
+import { trackApplied, trackWrite } from '../apply/track-write.ts';
 import { type ApiState, apiVersionOf, storeKey, type Target, timestamp, type WriteOptions } from '../state.ts';
-import { alreadyExists, badRequest, forbidden, invalid, notFound, StatusError } from '../status-error.ts';
+import { alreadyExists, forbidden, invalid, notFound, StatusError } from '../status-error.ts';
 import { decodeBody, settleNamespace } from './decode-body.ts';
 import { generateName, metadataCauses, newUid } from './metadata.ts';
 
 function nameOf(object: JsonObject, target: Target): string {
   const name = textAt(object, 'metadata', 'name');
-  if (target.name !== '' && name !== '' && name !== target.name) {
-    throw badRequest(
-      `the name of the object (${name} based on URL) was undeterminable: name must be provided`.replace('(', '('),
-    );
-  }
   const prefix = textAt(object, 'metadata', 'generateName');
   if (name === '' && prefix !== '') return generateName(prefix);
   return name || target.name;
@@ -77,7 +72,9 @@ export function createObject(state: ApiState, target: Target, body: Json, option
   const name = textAt(object, 'metadata', 'name');
   const key = storeKey(resource.namespaced ? namespace : '', name);
   if (state.store.get(resource.storage, key) !== undefined) throw alreadyExists(resource, name);
-  const tracked = trackWrite(state, target, { next: object, current: null }, options);
+  const tracked = options.applies
+    ? trackApplied(state, target, { next: object, current: null }, { body, options })
+    : trackWrite(state, target, { next: object, current: null }, options);
   if (options.dryRun) return tracked;
   return state.store.put(resource.storage, key, tracked).object;
 }

@@ -66,8 +66,8 @@ function causesOf(state: ApiState, { resource }: Target, next: JsonObject, curre
 
 /** True where nothing but the resourceVersion differs: the write then leaves no trace. */
 function isSame(next: JsonObject, current: JsonObject): boolean {
-  const { resourceVersion: _next, managedFields: _nextFields, ...nextMetadata } = objectAt(next, 'metadata');
-  const { resourceVersion: _current, managedFields: _fields, ...currentMetadata } = objectAt(current, 'metadata');
+  const { resourceVersion: _next, ...nextMetadata } = objectAt(next, 'metadata');
+  const { resourceVersion: _current, ...currentMetadata } = objectAt(current, 'metadata');
   return equalJson({ ...next, metadata: nextMetadata }, { ...current, metadata: currentMetadata });
 }
 
@@ -143,9 +143,20 @@ export function storeUpdate(
   { current, next }: Replacement,
   options: WriteOptions,
 ): JsonObject {
-  const { resource, namespace, name } = target;
   if (isSame(next, current)) return current;
   const tracked = trackWrite(state, target, { next, current }, options);
+  return storeTracked(state, target, { current, next: tracked }, options);
+}
+
+/** Stores an object whose managedFields are settled; leaves no trace when it equals the current one. */
+export function storeTracked(
+  state: ApiState,
+  target: Target,
+  { current, next: tracked }: Replacement,
+  options: WriteOptions,
+): JsonObject {
+  const { resource, namespace, name } = target;
+  if (isSame(tracked, current)) return current;
   const metadata = {
     ...objectAt(tracked, 'metadata'),
     resourceVersion: textAt(current, 'metadata', 'resourceVersion'),

@@ -1,4 +1,6 @@
 import { parseBody, type ApiRequest } from '../http/api-request.ts';
+import { applyObject } from '../apply/apply-object.ts';
+import { isTrue } from './list-query.ts';
 import { isObject, type Json, type JsonObject } from '../json.ts';
 import { presentObject } from '../objects/object-text.ts';
 import { decodeBody } from '../objects/decode-body.ts';
@@ -43,6 +45,10 @@ export function patchObject(
   request: ApiRequest,
   options: WriteOptions,
 ): Patched {
+  if (request.contentType === 'application/apply-patch+yaml') {
+    const force = isTrue(request.query, 'force');
+    return applyObject(state, target, { body: parseBody(request), force }, options);
+  }
   const current = presentObject(readObject(state, target), target.resource);
   const body = patched(state, target, current, request);
   const next = prepareReplacement(state, target, { current, next: decodeBody(state, target, body, options) });
