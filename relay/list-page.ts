@@ -22,19 +22,24 @@ const largestItem = 16 * 1024 * 1024;
  * Throws TypeError when the answer is not a list, or ends early.
  */
 export async function readListPage(chunks: AsyncIterable<Buffer>, onItem: (item: unknown) => void): Promise<ListPage> {
-  const splitter = createSplitter();
+  const splitter = new Splitter();
   let malformed = 0;
   for await (const chunk of chunks) {
-    for (const item of splitter.push(chunk)) {
-      try {
-        onItem(JSON.parse(item));
-      } catch (error) {
-        if (!(error instanceof SyntaxError)) throw error;
-        malformed += 1;
-      }
+    for (const text of splitter.push(chunk)) {
+      const item = jsonOf(text);
+      if (item === undefined) malformed += 1;
+      else onItem(item);
     }
   }
   return { ...envelopeOf(splitter.envelope()), malformed };
+}
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
 }
 
 function envelopeOf(text: string): Omit<ListPage, 'malformed'> {
@@ -57,82 +62,109 @@ function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-interface Splitter {
-  /** The items that `chunk` completes, as JSON texts. */
-  readonly push: (chunk: Buffer) => ReadonlyArray<string>;
-  /** The list without its items. */
-  readonly envelope: () => string;
-}
-
 /**
  * Cuts the elements out of the top-level list `items`. It counts brackets outside of strings and nothing more; whether
  * an item is JSON is for JSON.parse to say.
  */
-function createSplitter(): Splitter {
-  const envelope: Array<Buffer> = [];
-  let item: Array<Buffer> = [];
-  let itemLength = 0;
-  let depth = 0;
-  let isInString = false;
-  let isEscaped = false;
-  let isInItems = false;
-  // The key or value text read last at depth 1, to know the list `items` when it opens.
-  let lastText = '';
-  let textStart: Array<Buffer> = [];
+class Splitter {
+  readonly #envelope: Array<Buffer> = [];
+  #item: Array<Buffer> = [];
+  #itemLength = 0;
+  #depth = 0;
+  #isInString = false;
+  /** The chunk before ended in a string, on a backslash that escapes what comes now. */
+  #isEscaped = false;
+  #isInItems = false;
+  /** The string read last at depth 1: the key, when a list opens there. */
+  #text = '';
+  #textParts: Array<Buffer> = [];
+  /** Where in the current chunk what is not kept yet begins. */
+  #from = 0;
 
-  function keepItem(part: Buffer): void {
-    itemLength += part.length;
-    if (itemLength > largestItem) throw new TypeError(`not a list: an item is larger than ${largestItem} bytes`);
-    // A copy, since the chunk it is cut from is reused.
-    item.push(Buffer.from(part));
-  }
-
-  function endOfString(chunk: Buffer, from: number, at: number): void {
-    isInString = false;
-    if (depth === 1) lastText = Buffer.concat([...textStart, chunk.subarray(from, at)]).toString('utf8');
-    textStart = [];
-  }
-
-  function push(chunk: Buffer): ReadonlyArray<string> {
+  /** The items that `chunk` completes, as JSON texts. */
+  push(chunk: Buffer): ReadonlyArray<string> {
     const items: Array<string> = [];
-    let start = 0;
-    let stringFrom = 0;
+    this.#from = 0;
     for (let at = 0; at < chunk.length; at++) {
-      const byte = chunk[at];
-      if (isInString) {
-        if (isEscaped) isEscaped = false;
-        else if (byte === backslash) isEscaped = true;
-        else if (byte === quote) endOfString(chunk, stringFrom, at);
-      } else if (byte === quote) {
-        isInString = true;
-        stringFrom = at + 1;
-      } else if (byte === openBrace || byte === openBracket) {
-        depth += 1;
-        if (isInItems && depth === 3) start = at;
-        if (depth === 2 && byte === openBracket && lastText === 'items') {
-          isInItems = true;
-          envelope.push(Buffer.from(chunk.subarray(start, at + 1)));
-        }
-      } else if (byte === closeBrace || byte === closeBracket) {
-        depth -= 1;
-        if (isInItems && depth === 2) {
-          keepItem(chunk.subarray(start, at + 1));
-          items.push(Buffer.concat(item).toString('utf8'));
-          item = [];
-          itemLength = 0;
-        }
-        if (isInItems && depth === 1) {
-          isInItems = false;
-          start = at;
-        }
-      }
+      if (this.#isInString) at = this.#skipString(chunk, at);
+      else this.#token(chunk, at, items);
     }
-    if (isInString && depth === 1) textStart.push(Buffer.from(chunk.subarray(Math.min(stringFrom, chunk.length))));
-    if (isInItems) {
-      if (depth > 2) keepItem(chunk.subarray(start));
-    } else envelope.push(Buffer.from(chunk.subarray(start)));
+    if (!this.#isInItems) this.#envelope.push(Buffer.from(chunk.subarray(this.#from)));
+    else if (this.#depth > 2) this.#keepItem(chunk.subarray(this.#from));
     return items;
   }
 
-  return { push, envelope: () => Buffer.concat(envelope).toString('utf8') };
+  /** The list without its items. */
+  envelope(): string {
+    return Buffer.concat(this.#envelope).toString('utf8');
+  }
+
+  #token(chunk: Buffer, at: number, items: Array<string>): void {
+    const byte = chunk[at];
+    if (byte === quote) this.#isInString = true;
+    else if (byte === openBrace || byte === openBracket) this.#open(chunk, at);
+    else if (byte === closeBrace || byte === closeBracket) this.#close(chunk, at, items);
+  }
+
+  #open(chunk: Buffer, at: number): void {
+    this.#depth += 1;
+    if (this.#isInItems && this.#depth === 3) this.#from = at;
+    if (this.#depth !== 2 || chunk[at] !== openBracket || this.#text !== 'items') return;
+    this.#isInItems = true;
+    this.#envelope.push(Buffer.from(chunk.subarray(this.#from, at + 1)));
+  }
+
+  #close(chunk: Buffer, at: number, items: Array<string>): void {
+    this.#depth -= 1;
+    if (!this.#isInItems) return;
+    if (this.#depth === 2) {
+      this.#keepItem(chunk.subarray(this.#from, at + 1));
+      items.push(Buffer.concat(this.#item).toString('utf8'));
+      this.#item = [];
+      this.#itemLength = 0;
+    }
+    if (this.#depth === 1) {
+      this.#isInItems = false;
+      this.#from = at;
+    }
+  }
+
+  /** Goes to the end of the string, or of the chunk. Returns the last place it has looked at. */
+  #skipString(chunk: Buffer, start: number): number {
+    const end = this.#endOfString(chunk, start);
+    if (this.#depth === 1) this.#textParts.push(Buffer.from(chunk.subarray(start, end)));
+    if (end === chunk.length) return end;
+    this.#isInString = false;
+    if (this.#depth === 1) {
+      this.#text = Buffer.concat(this.#textParts).toString('utf8');
+      this.#textParts = [];
+    }
+    return end;
+  }
+
+  /** The place of the quote that ends the string; the chunk's length when it goes on in the next. */
+  #endOfString(chunk: Buffer, start: number): number {
+    let from = this.#isEscaped ? start + 1 : start;
+    this.#isEscaped = false;
+    for (let found = chunk.indexOf(quote, from); found >= 0; found = chunk.indexOf(quote, from)) {
+      if (!isEscapedAt(chunk, found, from)) return found;
+      from = found + 1;
+    }
+    this.#isEscaped = isEscapedAt(chunk, chunk.length, from);
+    return chunk.length;
+  }
+
+  #keepItem(part: Buffer): void {
+    this.#itemLength += part.length;
+    if (this.#itemLength > largestItem) throw new TypeError(`not a list: an item is larger than ${largestItem} bytes`);
+    // A copy, since the chunk it is cut from is reused.
+    this.#item.push(Buffer.from(part));
+  }
+}
+
+/** True when the byte at `at` follows an odd number of backslashes, none of them before `from`. */
+function isEscapedAt(chunk: Buffer, at: number, from: number): boolean {
+  let slashes = 0;
+  while (at - 1 - slashes >= from && chunk[at - 1 - slashes] === backslash) slashes += 1;
+  return slashes % 2 === 1;
 }

@@ -52,15 +52,13 @@ export function createOutbox({ cluster, sender, log, onSent, onFailed }: OutboxO
     while (queue.waiting.size > 0 && !stopping.signal.aborted) {
       const batch = [...queue.waiting];
       try {
-        await sender.send(
-          queue.name,
-          batch.map(([, message]) => message),
-        );
+        const messages = batch.map(([, message]) => message);
+        await sender.send(queue.name, messages);
         retry.reset();
         onSent(queue.name, batch.length);
-        for (const [key, message] of batch) {
-          if (queue.waiting.get(key) === message) queue.waiting.delete(key);
-        }
+        // What was replaced meanwhile is newer than what was sent, and stays.
+        const sent = batch.filter(([key, message]) => queue.waiting.get(key) === message);
+        for (const [key] of sent) queue.waiting.delete(key);
       } catch (error) {
         onFailed(queue.name);
         log.warn('hints not sent', { queue: queue.name, waiting: queue.waiting.size, reason: reasonOf(error) });

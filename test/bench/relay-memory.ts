@@ -89,8 +89,7 @@ async function report(log: NodeJS.ReadableStream, startedMs: number): Promise<vo
     if (first !== undefined && performance.now() - first.atMs > 25_000) break;
   }
   const last = seen.at(-1);
-  const idle = seen.filter((one) => one.atMs > (last?.atMs ?? 0) - 15_000);
-  const [from] = idle;
+  const from = seen.find((one) => one.atMs > (last?.atMs ?? 0) - 15_000);
   if (last === undefined || from === undefined) throw new Error('no snapshot was published');
   const mebibytes = (bytes: number): string => `${(bytes / 1_048_576).toFixed(0)} MiB`;
   const idleShare = (last.cpu - from.cpu) / ((last.atMs - from.atMs) / 1_000);
@@ -120,7 +119,10 @@ function answer(request: IncomingMessage, response: ServerResponse): void {
   if (url.pathname.startsWith('/blobs')) return answerBlob(request, response);
   if (url.pathname.includes('/leases')) return answerLease(request, response);
   response.setHeader('content-type', 'application/json');
-  if (url.searchParams.has('watch')) return void response.writeHead(200).flushHeaders();
+  if (url.searchParams.has('watch')) {
+    response.writeHead(200).flushHeaders();
+    return;
+  }
   const resource = url.pathname.split('/').at(-1) ?? '';
   const make = { pods: podOf, nodes: nodeOf }[resource];
   const total = { pods, nodes }[resource] ?? 0;
@@ -146,9 +148,8 @@ function answerLease(request: IncomingMessage, response: ServerResponse): void {
   let body = '';
   request.on('data', (chunk: Buffer) => (body += chunk.toString('utf8')));
   request.on('end', () => {
-    if (request.method === 'GET' && lease === null) return void response.writeHead(404).end('{}');
     if (request.method !== 'GET') lease = JSON.parse(body) as Record<string, unknown>;
-    response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(lease));
+    response.writeHead(lease === null ? 404 : 200, { 'content-type': 'application/json' }).end(JSON.stringify(lease));
   });
 }
 

@@ -101,8 +101,8 @@ function withoutNodeName(spec: ReducedPodSpec): ReducedPodSpec {
   const required = spec.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution;
   if (spec.affinity === undefined || required === undefined) return spec;
   const terms = required.nodeSelectorTerms
-    .map(({ matchFields: _, ...term }) => term)
-    .filter((term) => (term.matchExpressions?.length ?? 0) > 0);
+    .map(({ matchExpressions }) => ({ matchExpressions: matchExpressions ?? [] }))
+    .filter(({ matchExpressions }) => matchExpressions.length > 0);
   const { requiredDuringSchedulingIgnoredDuringExecution: _, ...preferences } = spec.affinity.nodeAffinity ?? {};
   const nodeAffinity =
     terms.length === 0
@@ -115,23 +115,27 @@ function withoutNodeName(spec: ReducedPodSpec): ReducedPodSpec {
   return bare;
 }
 
-function factsOf(pod: RawPod, own: Of<typeof placement>): PodFacts {
-  const conditions = pod.status?.conditions ?? [];
+function factsOf({ metadata, status = {} }: RawPod, own: Of<typeof placement>): PodFacts {
+  const conditions = status.conditions ?? [];
   const scheduled = conditions.find(({ type }) => type === 'PodScheduled');
   return {
-    name: pod.metadata.name,
-    uid: pod.metadata.uid ?? '',
-    createdAtMs: timeOf(pod.metadata.creationTimestamp) ?? 0,
-    nodeName: own.nodeName === undefined || own.nodeName === '' ? null : own.nodeName,
-    nominatedNodeName: pod.status?.nominatedNodeName === '' ? null : (pod.status?.nominatedNodeName ?? null),
+    name: metadata.name,
+    uid: metadata.uid ?? '',
+    createdAtMs: timeOf(metadata.creationTimestamp) ?? 0,
+    nodeName: nameOf(own.nodeName),
+    nominatedNodeName: nameOf(status.nominatedNodeName),
     unschedulable: scheduled?.status === 'False' && scheduled.reason === 'Unschedulable',
-    gated: (own.schedulingGates?.length ?? 0) > 0,
-    deleting: pod.metadata.deletionTimestamp !== undefined,
-    running: pod.status?.phase === 'Running',
-    ready: conditions.some(({ type, status }) => type === 'Ready' && status === 'True'),
-    startedAtMs: timeOf(pod.status?.startTime),
-    deletionAtMs: timeOf(pod.metadata.deletionTimestamp),
+    gated: own.schedulingGates !== undefined && own.schedulingGates.length > 0,
+    deleting: metadata.deletionTimestamp !== undefined,
+    running: status.phase === 'Running',
+    ready: conditions.some((one) => one.type === 'Ready' && one.status === 'True'),
+    startedAtMs: timeOf(status.startTime),
+    deletionAtMs: timeOf(metadata.deletionTimestamp),
   };
+}
+
+function nameOf(name: string | undefined): string | null {
+  return name === undefined || name === '' ? null : name;
 }
 
 /** Milliseconds since the epoch of a time in the API's form (RFC 3339); null when there is none, or none that can be read. */

@@ -1,5 +1,5 @@
 import { BlobServiceClient, RestError } from '@azure/storage-blob';
-import { ServiceBusClient, type ServiceBusReceivedMessage } from '@azure/service-bus';
+import { ServiceBusClient, type ServiceBusReceivedMessage, type ServiceBusReceiver } from '@azure/service-bus';
 import { randomUUID } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -119,45 +119,41 @@ async function closeAll(
 async function receiveAll(broker: Broker) {
   const client = new ServiceBusClient(broker.connectionString, { retryOptions: { maxRetries: 0, timeoutInMs: 2_000 } });
   const messages: Array<Received> = [];
-  let isOpen = true;
+  const closing = new AbortController();
 
-  async function drainSessions(queue: string): Promise<void> {
-    while (isOpen) {
-      try {
-        const receiver = await client.acceptNextSession(queue);
-        for (let taken = 1; taken > 0;) {
-          const batch = await receiver.receiveMessages(50, { maxWaitTimeInMs: 50 });
-          for (const message of batch) {
-            messages.push({ queue, message });
-            await receiver.completeMessage(message);
-          }
-          taken = batch.length;
-        }
-        await receiver.close();
-      } catch {
-        // No session has messages: ask again.
-      }
+  async function take(queue: string, receiver: ServiceBusReceiver, maxWaitTimeInMs: number): Promise<number> {
+    const batch = await receiver.receiveMessages(50, { maxWaitTimeInMs });
+    for (const message of batch) {
+      messages.push({ queue, message });
+      await receiver.completeMessage(message);
     }
+    return batch.length;
   }
 
-  async function drainQueue(queue: string): Promise<void> {
-    const receiver = client.createReceiver(queue);
-    while (isOpen) {
-      const batch = await receiver.receiveMessages(50, { maxWaitTimeInMs: 200 }).catch(() => []);
-      for (const message of batch) {
-        messages.push({ queue, message });
-        await receiver.completeMessage(message);
-      }
-    }
+  async function takeSession(queue: string): Promise<void> {
+    const receiver = await client.acceptNextSession(queue);
+    for (let taken = 1; taken > 0;) taken = await take(queue, receiver, 50);
+    await receiver.close();
   }
 
-  const loops = [drainSessions('pods'), drainSessions('claims'), drainSessions('claims'), drainQueue('signals')];
+  async function takeForever(once: () => Promise<unknown>): Promise<void> {
+    // Rejects when no session has messages: then asks again.
+    while (!closing.signal.aborted) await once().catch(() => {});
+  }
+
+  const signals = client.createReceiver('signals');
+  const loops = [
+    takeForever(() => takeSession('pods')),
+    takeForever(() => takeSession('claims')),
+    takeForever(() => takeSession('claims')),
+    takeForever(() => take('signals', signals, 200)),
+  ];
   return {
     messages,
     async close() {
-      isOpen = false;
+      closing.abort();
       await client.close();
-      await Promise.all(loops.map((loop) => loop.catch(() => {})));
+      await Promise.all(loops);
     },
   };
 }

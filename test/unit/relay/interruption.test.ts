@@ -25,7 +25,7 @@ test.each([
   const notice = parseNotice(message);
   expect({
     ...notice,
-    notBeforeMs: notice?.notBeforeMs == null ? null : new Date(notice.notBeforeMs).toISOString(),
+    notBeforeMs: notice === null || notice.notBeforeMs === null ? null : new Date(notice.notBeforeMs).toISOString(),
   }).toEqual({
     event,
     notBeforeMs: at,
@@ -45,7 +45,7 @@ test.each([
 
 const now = Date.parse('2026-11-21T05:41:00Z');
 
-function event(changes: object): unknown {
+function rawEvent(changes: object): unknown {
   return {
     metadata: { creationTimestamp: '2026-11-21T05:40:00Z' },
     involvedObject: { kind: 'Node', name: 'aks-c1' },
@@ -57,7 +57,7 @@ function event(changes: object): unknown {
 }
 
 test("a node's event gives the signal that its condition gives, so that the two are one", () => {
-  const signal = readNodeEvent(event({}), now, () => 'azure:///subscriptions/x');
+  const signal = readNodeEvent(rawEvent({}), now, () => 'azure:///subscriptions/x');
   expect(signal).toMatchObject({
     event: 'preempt',
     nodeName: 'aks-c1',
@@ -74,5 +74,5 @@ test.each([
   ['that says only that the metadata service did not answer', { message: 'IMDS query failed, exit code: 28' }],
   ['that is malformed', { involvedObject: 7 }],
 ])('an event %s is no signal', (_, changes) => {
-  expect(readNodeEvent(event(changes), now, () => null)).toBeNull();
+  expect(readNodeEvent(rawEvent(changes), now, () => null)).toBeNull();
 });

@@ -11,7 +11,7 @@ function snapshotOf(fill: (builder: ReturnType<typeof createSnapshotBuilder>) =>
   return parseSnapshot(builder.encode(header));
 }
 
-const onlyShape = (pod: object) => snapshotOf((builder) => void builder.upsert('pods', pod)).shapes[0];
+const onlyShape = (raw: object) => snapshotOf((builder) => void builder.upsert('pods', raw)).shapes[0];
 
 function pod(name: string, spec: object = {}, metadata: object = {}): object {
   return { metadata: { name, namespace: 'default', ...metadata }, spec: { containers: [{}], ...spec } };
