@@ -1,4 +1,5 @@
 import { describe } from 'vitest';
+import { describeStart } from './cluster-cases.ts';
 import { assets, clusterOf, doublesOnRealApi } from './runtimes.ts';
 import { describeScheduling } from './scheduling-cases.ts';
 import { describeWorkloads } from './workload-cases.ts';
@@ -14,4 +15,7 @@ describe.skipIf(assets === '')('workloads with our controllers on the real API s
 });
 describe.skipIf(assets === '')('scheduling with our scheduler on the real API server', () => {
   describeScheduling(doublesOnRealApi);
+});
+describe.skipIf(assets === '')('the start of a cluster on the real control plane', () => {
+  describeStart('real');
 });

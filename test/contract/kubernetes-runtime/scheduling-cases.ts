@@ -171,6 +171,54 @@ export function describeScheduling(start: () => Promise<Runtime>): void {
         });
       }));
 
+    it('to a node that is still tainted is lost when a change makes the pod try before the taint is gone', () =>
+      on('early', async (stage) => {
+        const node = await stage.join('a', { taints: [hold] });
+        await stage.untilReady(node);
+        await pod(stage, 'meant');
+        await eventually(async () => {
+          must(unschedulableMessage(await stage.get<Pod>('pods', 'meant')) !== '', true, 'tried once');
+        });
+        await nominate(stage, 'meant', node);
+        const path = `/api/v1/namespaces/${stage.namespace}/pods/meant`;
+        await stage.connection.patch(path, 'merge', { metadata: { labels: { again: 'yes' } } });
+        const small = { cpu: '50m', memory: '1Gi', pods: '110' };
+        await stage.untilReady(await stage.join('small', { allocatable: small }));
+        await eventually(async () => {
+          must((await stage.get<Pod>('pods', 'meant')).status?.nominatedNodeName, undefined, 'nomination');
+        });
+      }));
+
+    it('of a pod that may not preempt outlives such a try', () =>
+      on('kept', async (stage) => {
+        const node = await stage.join('a', { taints: [hold] });
+        await stage.untilReady(node);
+        const name = 'kept-never';
+        const priority = { metadata: { name }, value: 0, preemptionPolicy: 'Never' };
+        const body = { apiVersion: 'scheduling.k8s.io/v1', kind: 'PriorityClass', ...priority };
+        await stage.connection.create('/apis/scheduling.k8s.io/v1/priorityclasses', body);
+        await pod(stage, 'meant', { priorityClassName: name });
+        const first =
+          '0/1 nodes are available: 1 node(s) had untolerated taint(s). no new claims to deallocate, preemption: not eligible due to preemptionPolicy=Never.';
+        await untilMessage(stage, 'meant', first);
+        await nominate(stage, 'meant', node);
+        const small = { cpu: '50m', memory: '1Gi', pods: '110' };
+        await stage.untilReady(await stage.join('small', { allocatable: small }));
+        const path = `/api/v1/namespaces/${stage.namespace}/pods/meant`;
+        await stage.connection.patch(path, 'merge', { metadata: { labels: { again: 'yes' } } });
+        await eventually(async () => {
+          must(
+            unschedulableMessage(await stage.get<Pod>('pods', 'meant')).startsWith('0/2 nodes'),
+            true,
+            'tried again',
+          );
+        });
+        expect((await stage.get<Pod>('pods', 'meant')).status?.nominatedNodeName).toBe(node);
+        await release(stage, node);
+        await untilBound(stage, 'meant', node);
+        await stage.connection.remove(`/apis/scheduling.k8s.io/v1/priorityclasses/${name}`);
+      }));
+
     it('to a node that does not exist is dropped when the pod is tried and fails', () =>
       on('dropped', async (stage) => {
         await stage.untilReady(await stage.join('full', { allocatable: { cpu: '100m', memory: '1Gi', pods: '110' } }));
