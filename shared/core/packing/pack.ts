@@ -6,6 +6,8 @@ import { tighten } from './tighten.ts';
 
 /** How far a round moves what an item is worth towards what its nodes cost. */
 const STEP = 0.3;
+/** Of the cheapest bin's price: less than this no item is worth. */
+const LEAST_WORTH = 0.001;
 /** Rounds without a better packing after which value correction stops: later ones hardly ever find one. */
 const PATIENCE = 40;
 
@@ -20,7 +22,9 @@ export function pack(problem: PackingProblem, fills: number): Packing {
   const bins = kept.map((index) => tightened[index]).filter((bin) => bin !== undefined);
   const flat = flatten({ ...problem, bins });
   const prices = resourcePrices(problem.items, bins, problem.width);
-  const fluid = Float64Array.from(problem.items, ({ requests }) => worthOf(requests, prices));
+  // What takes only resources that are plentiful is worth nothing in the fluid sense, and must be packed all the same.
+  const least = LEAST_WORTH * bins.reduce((low, { price }) => Math.min(low, Math.max(1, price)), Infinity);
+  const fluid = Float64Array.from(problem.items, ({ requests }) => Math.max(least, worthOf(requests, prices)));
   const promise = bins.map(({ usable, price }) => worthOf(usable, prices) / Math.max(1, price));
   const budget = { fills };
   let worth: Float64Array = fluid;

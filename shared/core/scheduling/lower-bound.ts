@@ -1,3 +1,4 @@
+import type { Pod } from '../model/cluster.ts';
 import { certifiedBound } from '../packing/certify.ts';
 import { resourcePrices } from '../packing/fluid.ts';
 import { undominated, type PackingBin, type PackingItem } from '../packing/problem.ts';
@@ -16,15 +17,12 @@ export function lowerBound(workspace: Workspace): number {
   const { claims, pools, dimensions, bins } = workspace;
   if (claims.length === 0) return 0;
   const width = dimensions.names.length;
-  const counts = new Map<number, number>();
-  for (const { pods } of claims) for (const { shape } of pods) counts.set(shape, (counts.get(shape) ?? 0) + 1);
-  const items = [...counts].map(([shape, count]): PackingItem => {
-    const requests = workspace.shapes.get(shape)?.requests ?? new Float64Array(width);
-    return { requests, count, perNode: Infinity };
-  });
+  const items = itemsOf(workspace, claims);
+  // Another plan may have on new nodes what this one nominates to existing ones, and fill other sums with it.
+  const everything = itemsOf(workspace, [...claims, ...bins]);
   const shunned = claims.some(({ cell }) => cell?.shunned === true);
   const sizes = pools.flatMap((state) => sizesOf(state, items.length, { width, shunned }));
-  const tightened = tighten(items, sizes, width);
+  const tightened = tighten(everything, sizes, width);
   const kept = undominated(tightened).map((index) => tightened[index]);
   const considered = kept.filter((bin) => bin !== undefined);
   const given = new Float64Array(width);
@@ -32,6 +30,18 @@ export function lowerBound(workspace: Workspace): number {
     for (let index = 0; index < width; index++) given[index] = at(given, index) + Math.max(0, at(free, index));
   }
   return certifiedBound(resourcePrices(items, considered, width), items, considered, given);
+}
+
+function itemsOf(
+  { shapes, dimensions }: Workspace,
+  places: ReadonlyArray<{ readonly pods: ReadonlyArray<Pod> }>,
+): ReadonlyArray<PackingItem> {
+  const counts = new Map<number, number>();
+  for (const { pods } of places) for (const { shape } of pods) counts.set(shape, (counts.get(shape) ?? 0) + 1);
+  return [...counts].map(([shape, count]): PackingItem => {
+    const requests = shapes.get(shape)?.requests ?? new Float64Array(dimensions.names.length);
+    return { requests, count, perNode: Infinity };
+  });
 }
 
 /** Each type of the pool at its lowest price and with the most it has under any offering. */

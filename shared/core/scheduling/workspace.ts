@@ -99,7 +99,7 @@ function domainsOf({ pools, existing }: Places, key: string, filter: NodeFilter 
   const tolerations = filter?.tolerations ?? null;
   const domains = new Set<string>();
   for (const { pool } of pools) {
-    if (tolerations !== null && untolerated(tolerations, pool.taints, true) !== null) continue;
+    if (tolerations !== null && untolerated(tolerations, pool.taints, false) !== null) continue;
     for (const domain of domainsOn(pool, key)) domains.add(domain);
   }
   for (const capacity of existing) {

@@ -8,3 +8,7 @@ export interface Finding {
 export function fatal(rule: string, text: string): Finding {
   return { severity: 'fatal', rule, text };
 }
+
+export function warning(rule: string, text: string): Finding {
+  return { severity: 'warning', rule, text };
+}

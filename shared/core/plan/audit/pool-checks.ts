@@ -101,14 +101,9 @@ export function offeredDomains(
   };
   return (key, shape, honorTaints) =>
     input.cluster.nodePools
-      .filter(({ spec }) => {
-        // A spread that honours taints looks away from softly tainted pools too, as in Karpenter.
-        const taints = (spec.template.spec.taints ?? []).map((taint) => ({ ...taint, soft: taint.effect }));
-        const hardened = taints.map((taint) =>
-          taint.effect === 'PreferNoSchedule' ? { ...taint, effect: 'NoSchedule' } : taint,
-        );
-        return !honorTaints || blockingTaint(hardened, shape.spec.tolerations) === null;
-      })
+      .filter(
+        ({ spec }) => !honorTaints || blockingTaint(spec.template.spec.taints ?? [], shape.spec.tolerations) === null,
+      )
       .flatMap((pool) => ofPool(pool, key));
 }
 

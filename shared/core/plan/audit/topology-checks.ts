@@ -1,7 +1,7 @@
 import type { Cluster, PodShape } from '../../model/cluster.ts';
 import type { LabelSelector, PodAffinityTerm, TopologySpreadConstraint } from '../../model/manifest.ts';
 import { labelKey, normalizeKey } from '../../model/labels.ts';
-import { fatal, type Finding } from './finding.ts';
+import { fatal, warning, type Finding } from './finding.ts';
 import type { FinalNode, PodsOnNode } from './final-state.ts';
 import { blockingTaint, meetsNodeRules, selected } from './matching.ts';
 
@@ -141,6 +141,8 @@ function checkTogether(context: TopologyContext, shape: number, spec: PodShape):
     });
     const total = [...matching.values()].reduce((sum, { present, planned }) => sum + present + planned, 0);
     if (lonely.length === 0 || (selfFound && total === 1)) return [];
+    // One pod alone may have been the first of its kind, with the others placed after it: right in that order only.
+    if (selfFound && lonely.length === 1) return [warning('affinity-start', `${spec.namespace}/${shape} is alone`)];
     return [fatal('affinity', `${spec.namespace}/${shape}: nothing that it must be near in ${lonely[0]?.[0]}`)];
   });
 }
