@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe } from 'vitest';
 import { type ApiUnderTest, startReal } from './api-under-test.ts';
 import { applyCases } from './apply-cases.ts';
+import { customResourceCases } from './custom-resource-cases.ts';
 import { listWatchCases } from './list-watch-cases.ts';
 import { objectCases } from './object-cases.ts';
 import { podCases } from './pod-cases.ts';
@@ -22,5 +23,6 @@ describe.skipIf(assets === '')('the real kube-apiserver (needs KUBEBUILDER_ASSET
   objectCases(api);
   listWatchCases(api);
   podCases(api);
+  customResourceCases(api);
   applyCases(api);
 });

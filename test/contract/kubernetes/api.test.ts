@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, describe } from 'vitest';
 import { type ApiUnderTest, startDouble } from './api-under-test.ts';
 import { applyCases } from './apply-cases.ts';
+import { customResourceCases } from './custom-resource-cases.ts';
+import { lifecycleCases } from './lifecycle-cases.ts';
 import { listWatchCases } from './list-watch-cases.ts';
 import { objectCases } from './object-cases.ts';
 import { podCases } from './pod-cases.ts';
@@ -20,5 +22,7 @@ describe('the double of the Kubernetes API server', () => {
   objectCases(api);
   listWatchCases(api);
   podCases(api);
+  lifecycleCases(api);
+  customResourceCases(api);
   applyCases(api);
 });

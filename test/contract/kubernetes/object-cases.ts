@@ -381,7 +381,7 @@ export function objectCases(api: () => ApiUnderTest): void {
       const body = { kind: 'DeleteOptions', apiVersion: 'v1', preconditions: { uid: 'other' } };
       const answer = await api().send('DELETE', `${path}/configmaps/a`, { body });
       expect(answer.status).toBe(409);
-      expect(answer.body.message).toContain('Precondition failed: UID in precondition: other, UID in object meta:');
+      expect(answer.body.message).toContain('the UID in the precondition (other) does not match the UID in record');
     });
 
     test('a pod that runs nowhere goes at once; one on a node keeps its grace until a kubelet ends it', async () => {

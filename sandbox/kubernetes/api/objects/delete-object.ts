@@ -39,16 +39,17 @@ export function parseDeleteOptions(body: Json, query: URLSearchParams): DeleteOp
   };
 }
 
-function checkPreconditions(object: JsonObject, target: Target, options: DeleteOptions): void {
+function checkPreconditions(object: JsonObject, { resource, name }: Target, options: DeleteOptions): void {
+  const of = { name: resource.kind, group: resource.group };
   const uid = textAt(object, 'metadata', 'uid');
   if (options.uid !== '' && options.uid !== uid) {
-    const why = `Precondition failed: UID in precondition: ${options.uid}, UID in object meta: ${uid}`;
-    throw conflict(target.resource, target.name, why);
+    const why = `the UID in the precondition (${options.uid}) does not match the UID in record (${uid}). The object might have been deleted and then recreated`;
+    throw conflict(of, name, why);
   }
   const version = textAt(object, 'metadata', 'resourceVersion');
   if (options.resourceVersion !== '' && options.resourceVersion !== version) {
-    const why = `Precondition failed: ResourceVersion in precondition: ${options.resourceVersion}, ResourceVersion in object meta: ${version}`;
-    throw conflict(target.resource, target.name, why);
+    const why = `the ResourceVersion in the precondition (${options.resourceVersion}) does not match the ResourceVersion in record (${version}). The object might have been modified`;
+    throw conflict(of, name, why);
   }
 }
 
