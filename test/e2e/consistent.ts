@@ -1,0 +1,78 @@
+import { expect } from 'vitest';
+import { type State, isRunning } from './state.ts';
+import { type World, readQueues } from './world.ts';
+
+/**
+ * Waits until nothing is under way any more, and asserts what must then be true whatever has happened: every pod of the
+ * `default` namespace runs, claims, nodes and VMs are in one-to-one correspondence, no VM was made twice under one name,
+ * no network interface is left without its VM, and no message is left, dead or poisoned.
+ */
+export async function expectConsistent(
+  world: World,
+  options: { readonly pods: number; readonly poison?: number; readonly withinMs?: number },
+): Promise<State> {
+  const { pods, poison = 0, withinMs = 90_000 } = options;
+  const state = await world.until(
+    `${pods} pods run, and claims, nodes and VMs are one to one`,
+    (seen) => isSettled(seen, pods),
+    withinMs,
+  );
+  const creations = world.sandbox.azure.counters().creations;
+  const twice = Object.entries(creations).filter(([, count]) => count > 1);
+  expect(twice, 'VMs that were made more than once').toEqual([]);
+  await world.until('the queues are empty', async () => {
+    const counts = Object.entries(await readQueues(world.sandbox));
+    return counts.every(([name, { active, locked }]) => name === 'poison' || active + locked === 0);
+  });
+  const queues = await readQueues(world.sandbox);
+  const dead = Object.entries(queues).filter(([, { deadLettered }]) => deadLettered > 0);
+  expect(dead, 'queues with dead messages').toEqual([]);
+  expect(queues['poison']?.active, `poison; last lines:\n${lastPoison(world)}`).toBe(poison);
+  return state;
+}
+
+/** Our part of it: what the state alone can tell. */
+function isSettled({ pods, claims, nodes, vms }: State, wanted: number): boolean {
+  const names = (of: ReadonlyArray<{ readonly metadata: { readonly name: string } }>): string =>
+    of
+      .map(({ metadata }) => metadata.name.replace(/^aks-/, ''))
+      .toSorted()
+      .join();
+  const machines = vms
+    .map(({ name }) => name.replace(/^aks-/, ''))
+    .toSorted()
+    .join();
+  return (
+    pods.length === wanted &&
+    pods.every(isRunning) &&
+    claims.every(({ metadata }) => metadata.deletionTimestamp === undefined) &&
+    nodes.every(({ metadata }) => metadata.deletionTimestamp === undefined) &&
+    names(claims) === names(nodes) &&
+    names(claims) === machines
+  );
+}
+
+function lastPoison({ lines }: World): string {
+  return lines
+    .filter((line) => /poison|bug/.test(line))
+    .slice(-10)
+    .join('\n');
+}
+
+/** What Azure keeps of a kind in the node resource group, by name. */
+export async function readAzureNames(
+  world: World,
+  type: 'networkInterfaces' | 'disks',
+): Promise<ReadonlyArray<string>> {
+  const provider = type === 'disks' ? 'Microsoft.Compute' : 'Microsoft.Network';
+  const id = world.sandbox.azure.vms()[0]?.id;
+  const group = id === undefined ? GROUP : id.slice(0, id.indexOf('/providers/'));
+  const version = type === 'disks' ? '2024-03-02' : '2024-05-01';
+  const url = `${world.sandbox.azure.endpoint}${group}/providers/${provider}/${type}?api-version=${version}`;
+  const answer = await fetch(url, { headers: { authorization: 'Bearer test' } });
+  const body = (await answer.json()) as { readonly value?: ReadonlyArray<{ readonly name: string }> };
+  if (body.value === undefined) throw new Error(`${type}: ${answer.status} ${JSON.stringify(body)}`);
+  return body.value.map(({ name }) => name);
+}
+
+const GROUP = '/subscriptions/00000000-0000-0000-0000-000000000000/resourceGroups/MC_nodewright_sandbox_westeurope';

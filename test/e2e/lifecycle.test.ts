@@ -1,0 +1,3 @@
+import { lifecycleCases } from './lifecycle-cases.ts';
+
+lifecycleCases('embedded');
