@@ -77,8 +77,8 @@ export async function openStage({ kubeconfig, kubelets }: Runtime, name: string)
     untilReady: (node) =>
       eventually(async () => {
         const found = await connection.get<Node>(`/api/v1/nodes/${node}`);
-        const isReady = found.status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True');
-        if (isReady !== true) throw new Error(`${node} is not ready`);
+        const ready = found.status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True');
+        if (ready !== true) throw new Error(`${node} is not ready`);
         const sick = (found.spec?.taints ?? []).find(({ key }: Taint) => key.startsWith('node.kubernetes.io/'));
         if (sick !== undefined) throw new Error(`${node} is still tainted ${sick.key}`);
         return found;

@@ -149,19 +149,33 @@ export function describeScheduling(start: () => Promise<Runtime>): void {
         await untilBound(stage, 'meant', first);
       }));
 
-    it('keeps its room from pods of the same priority', () =>
+    it('keeps its room from pods of the same priority, not from more important ones', () =>
       on('reserved', async (stage) => {
         const node = await stage.join('a');
         await stage.untilReady(node);
-        const gates = { schedulingGates: [{ name: 'example.test/hold' }] };
-        await pod(stage, 'filler', asking('1'));
+        const classes = '/apis/scheduling.k8s.io/v1/priorityclasses';
+        const priority = (name: string, value: number): object => ({
+          apiVersion: 'scheduling.k8s.io/v1',
+          kind: 'PriorityClass',
+          metadata: { name },
+          value,
+          preemptionPolicy: 'Never',
+        });
+        await stage.connection.create(classes, priority('reserved-patient', 0));
+        await stage.connection.create(classes, priority('reserved-boss', 100));
+        await pod(stage, 'filler', asking('2'));
         await untilBound(stage, 'filler', node);
-        await pod(stage, 'meant', { ...asking('2500m'), ...gates });
+        // It does not fit yet; it may not preempt, so that its failed tries leave its nomination alone.
+        await pod(stage, 'meant', { ...asking('2500m'), priorityClassName: 'reserved-patient' });
+        await eventually(async () => {
+          must(
+            unschedulableMessage(await stage.get<Pod>('pods', 'meant')).startsWith('0/1 nodes'),
+            true,
+            'meant waits',
+          );
+        });
         await nominate(stage, 'meant', node);
-        const path = `/api/v1/namespaces/${stage.namespace}/pods`;
-        await stage.connection.patch(`${path}/meant`, 'merge', { spec: { schedulingGates: null } });
-        await pod(stage, 'other', asking('2500m'));
-        await untilBound(stage, 'meant', node);
+        await pod(stage, 'other', asking('1'));
         await eventually(async () => {
           must(
             unschedulableMessage(await stage.get<Pod>('pods', 'other')).startsWith('0/1 nodes'),
@@ -169,6 +183,12 @@ export function describeScheduling(start: () => Promise<Runtime>): void {
             'other waits',
           );
         });
+        await pod(stage, 'boss', { ...asking('500m'), priorityClassName: 'reserved-boss' });
+        await untilBound(stage, 'boss', node);
+        await stage.connection.remove(`/api/v1/namespaces/${stage.namespace}/pods/filler`);
+        await untilBound(stage, 'meant', node);
+        expect(await nodeOf(stage, 'other')).toBeUndefined();
+        for (const name of ['reserved-patient', 'reserved-boss']) await stage.connection.remove(`${classes}/${name}`);
       }));
 
     it('to a node that is still tainted is lost when a change makes the pod try before the taint is gone', () =>
