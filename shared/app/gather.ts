@@ -1,5 +1,6 @@
 import { annotation } from '../contract/names.ts';
 import type { Snapshot } from '../contract/snapshot/parse.ts';
+import { judgeSiblings } from '../contract/snapshot/siblings.ts';
 import type { Catalog } from '../core/model/catalog.ts';
 import type { NodeClaim } from '../core/model/manifest.ts';
 import { DEFAULT_WORK, type InFlightClaim, type ProvisioningInput } from '../core/scheduling/provisioning-input.ts';
@@ -13,7 +14,7 @@ import type { Ports } from './ports.ts';
  * How long after its registration a claim's planned pods stay with it. The scheduler binds them within seconds; until the
  * snapshot shows it, planning them anew could open a claim for pods that have one. Karpenter holds nominations for 20 s.
  */
-const SETTLING_MS = 20_000;
+export const SETTLING_MS = 20_000;
 
 /** A relay that has not been heard of for this long may be dead: the snapshot is then read from the API server. */
 export const RELAY_SILENCE_MS = 45_000;
@@ -30,7 +31,7 @@ export async function gather(ports: Ports, mayList: boolean): Promise<Gathered |
   const ledger = await ports.ledger.read();
   const published = await readSnapshot(ports, mayList);
   if (published === null) return null;
-  const snapshot = await withNewestClaims(ports, published, ledger);
+  const snapshot = judgeSiblings(await withNewestClaims(ports, published, ledger));
   const inFlight = await inFlightClaims(ports, snapshot);
   const catalog = await readCatalog(ports, snapshot);
   return { snapshot, input: { cluster: snapshot, catalog, inFlight, policy: POLICY, work: DEFAULT_WORK }, ledger };

@@ -1,6 +1,7 @@
 import { annotation, finalizer, label, taint } from '../../contract/names.ts';
 import type { Node, NodeClaim, Taint } from '../../core/model/manifest.ts';
 import type { NodePod } from '../../ports/kubernetes.ts';
+import { SETTLING_MS } from '../gather.ts';
 import { inParallel } from '../in-parallel.ts';
 import type { Ports } from '../ports.ts';
 import { type Step, isReadyNode, transitionMs, writeStatus, written } from './node-claim.ts';
@@ -15,6 +16,9 @@ const READY_PATIENCE_MS = 30_000;
 /** Nominations in flight at once: status patches of about 5 ms each. */
 const NOMINATIONS_AT_ONCE = 16;
 
+/** Looks after registrations are gathered into slots of this length. */
+const SETTLED_SLOT_MS = 5_000;
+
 /** Ties a node that has joined to its claim, and lets its pods in. */
 export async function register(ports: Ports, claim: NodeClaim, node: Node): Promise<Step> {
   const joinedMs = Date.parse(node.metadata.creationTimestamp ?? '') || ports.now();
@@ -28,12 +32,24 @@ export async function register(ports: Ports, claim: NodeClaim, node: Node): Prom
     conditions: [{ type: 'Registered', status: 'True', reason: 'Registered', message: '' }],
     fields: { nodeName: node.metadata.name },
   });
+  await lookOnceSettled(ports, claim);
   ports.log('nodeclaim-registered', {
     claim: claim.metadata.name,
     node: node.metadata.name,
     sinceLaunchMs: ports.now() - transitionMs(claim, 'Launched'),
   });
   return { kind: 'next', claim: registered };
+}
+
+/**
+ * Pods whose room somebody else took keep their promise until the node counts as settled; nothing in the cluster changes
+ * then, so the look that finds them is asked for here. Nodes of one decision that come together share it.
+ */
+async function lookOnceSettled(ports: Ports, claim: NodeClaim): Promise<void> {
+  const slot = Math.ceil((ports.now() + SETTLING_MS) / SETTLED_SLOT_MS) + 1;
+  const hint = { kind: 'pods', version: 1, cluster: ports.cluster, snapshot: null, reason: 'nodes-settled' } as const;
+  const decision = claim.metadata.annotations?.[annotation.decision] ?? claim.metadata.name;
+  await ports.hints.send([{ hint, atMs: slot * SETTLED_SLOT_MS, key: `settled/${decision}/${slot}` }]);
 }
 
 /** Labels, annotations, taints, finalizer and owner from the claim, while the unregistered taint still keeps pods out. */

@@ -1,7 +1,6 @@
 import type { Pod } from '../model/cluster.ts';
 import type { LeftPod, Nomination, Plan, PodReference } from '../plan/plan.ts';
 import { microUsdPerHour, type Instant } from '../quantity/units.ts';
-import type { CompiledShape } from './compile-shape.ts';
 import { placeInBulk } from './bulk.ts';
 import { trimUneven } from './bulk-trim.ts';
 import { bulkRuleOf, dealOut, type BulkRule } from './bulk-groups.ts';
@@ -9,10 +8,11 @@ import { explainLeft } from './explain.ts';
 import { byCodeUnit } from './label-rule.ts';
 import { lowerBound } from './lower-bound.ts';
 import { pendingPods } from './pending-pods.ts';
-import { place, placeOnAnyBin, putOnBin } from './place.ts';
+import { fillHoles, place, placeOnAnyBin, putOnBin } from './place.ts';
 import type { ProvisioningInput } from './provisioning-input.ts';
 import { podName, renderClaim } from './render-claim.ts';
 import { unsupportedFeature } from './unsupported.ts';
+import { hasRoom } from './bins.ts';
 import { workspaceFor, type Workspace } from './workspace.ts';
 
 /**
@@ -48,10 +48,11 @@ function placeBulk(workspace: Workspace, rules: BulkRules, pods: ReadonlyArray<P
   const loads = new Map<string, number>();
   const groups = [...Map.groupBy(pods, ({ shape }) => shape)].flatMap(([shape, own]) => {
     const rule = rules.get(shape) ?? null;
-    return rule === null ? [] : dealOut(workspace, rule, own, loads);
+    return rule === null ? [] : dealOut(workspace, rule, fillHoles(workspace, rule.ask, own), loads);
   });
   const dealt = new Set(groups.flatMap((group) => group.pods));
-  const undealt = pods.filter((pod) => !dealt.has(pod));
+  const held = new Set(workspace.claims.flatMap((claim) => claim.pods));
+  const undealt = pods.filter((pod) => !dealt.has(pod) && !held.has(pod));
   const unplaced = placeInBulk(workspace, groups, workspace.input.work.fills);
   return [...undealt, ...unplaced, ...(unplaced.length === 0 ? [] : trimUneven(workspace, rules.values()))];
 }
@@ -86,7 +87,8 @@ function keepPromise(workspace: Workspace, pod: Pod): boolean {
       (pod.nominatedNodeName !== null && capacity.name === pod.nominatedNodeName) ||
       (capacity.claim !== null && workspace.input.inFlight.get(capacity.claim)?.pods.includes(pod.uid) === true),
   );
-  if (bin === undefined || ask === undefined) return false;
+  // Whoever took its room in the meantime has it: the pod is planned again, at once.
+  if (bin === undefined || ask === undefined || !hasRoom(bin, ask.shape)) return false;
   putOnBin(workspace, bin, ask, pod);
   return true;
 }
@@ -106,7 +108,7 @@ function toPlan(workspace: Workspace, left: ReadonlyArray<Pod>): Plan {
   return {
     claims,
     nominations: nominationsOf(workspace),
-    left: left.map((pod) => toLeft(workspace, pod)).toSorted((a, b) => byReference(a.pod, b.pod)),
+    left: leftPods(workspace, left),
     cost: microUsdPerHour(claims.reduce((sum, { offering }) => sum + offering.price, 0)),
     lowerBound: microUsdPerHour(lowerBound(workspace)),
   };
@@ -121,9 +123,15 @@ function nominationsOf(workspace: Workspace): ReadonlyArray<Nomination> {
     }));
 }
 
-function toLeft(workspace: Workspace, pod: Pod): LeftPod {
-  const shape: CompiledShape | undefined = workspace.shapes.get(pod.shape);
-  return { pod: toReference(workspace, pod), refusals: shape === undefined ? [] : explainLeft(workspace, shape) };
+/** Pods of one shape are left for the same reasons, which are worked out once. */
+function leftPods(workspace: Workspace, left: ReadonlyArray<Pod>): ReadonlyArray<LeftPod> {
+  const reasons = new Map<number, LeftPod['refusals']>();
+  for (const [index, shape] of workspace.shapes) {
+    if (left.some((pod) => pod.shape === index)) reasons.set(index, explainLeft(workspace, shape));
+  }
+  return left
+    .map((pod) => ({ pod: toReference(workspace, pod), refusals: reasons.get(pod.shape) ?? [] }))
+    .toSorted((a, b) => byReference(a.pod, b.pod));
 }
 
 function toReference(workspace: Workspace, pod: Pod): PodReference {
