@@ -59,22 +59,16 @@ export function watchObjects<T extends KubernetesObject>(options: WatchOptions<T
     objects.delete(keyOf(object));
     options.onDelete(object);
   };
+  /** Tells what the collection holds and what it holds no more; answers the version to follow from. */
   const list = async (): Promise<string> => {
+    const { version, items } = await listAll<T>(options);
     const seen = new Set<string>();
-    let token = '';
-    for (;;) {
-      const page = await options.connection.get<Page>(`${options.path}?${listQuery(options.query, token)}`);
-      for (const item of page.items ?? []) {
-        const object = withoutManagedFields(item as T);
-        seen.add(keyOf(object));
-        tell(object);
-      }
-      token = page.metadata.continue ?? '';
-      if (token === '') {
-        for (const object of objects.values()) if (!seen.has(keyOf(object))) forget(object);
-        return page.metadata.resourceVersion;
-      }
+    for (const object of items) {
+      seen.add(keyOf(object));
+      tell(object);
     }
+    for (const object of objects.values()) if (!seen.has(keyOf(object))) forget(object);
+    return version;
   };
   /** Follows events from `version`; answers the version to go on from, or empty when a new list is needed. */
   const follow = async (version: string): Promise<string> => {
@@ -122,6 +116,21 @@ export function watchObjects<T extends KubernetesObject>(options: WatchOptions<T
       state.wake();
     },
   };
+}
+
+async function listAll<T extends KubernetesObject>({
+  connection,
+  path,
+  query,
+}: WatchOptions<T>): Promise<{ readonly version: string; readonly items: ReadonlyArray<T> }> {
+  const items: Array<T> = [];
+  let token = '';
+  for (;;) {
+    const page = await connection.get<Page>(`${path}?${listQuery(query, token)}`);
+    for (const item of page.items ?? []) items.push(withoutManagedFields(item as T));
+    token = page.metadata.continue ?? '';
+    if (token === '') return { version: page.metadata.resourceVersion, items };
+  }
 }
 
 function listQuery(query: string, token: string): string {

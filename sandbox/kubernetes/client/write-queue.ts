@@ -38,6 +38,11 @@ export function openWriteQueue({ concurrency, onDropped }: WriteQueueOptions): W
       onDropped(key, error);
     }
   };
+  const runOne = async (key: string, write: () => Promise<unknown>): Promise<void> => {
+    await attempt(key, write);
+    running.delete(key);
+    pump();
+  };
   const pump = (): void => {
     for (const [key, write] of waiting) {
       if (running.size >= concurrency) return;
@@ -45,10 +50,7 @@ export function openWriteQueue({ concurrency, onDropped }: WriteQueueOptions): W
       if (running.has(key)) continue;
       waiting.delete(key);
       running.add(key);
-      void attempt(key, write).then(() => {
-        running.delete(key);
-        pump();
-      });
+      void runOne(key, write);
     }
     if (running.size > 0 || waiting.size > 0) return;
     for (const resolve of idlers) resolve();

@@ -127,18 +127,8 @@ function trackedTemplate({ spec, metadata }: Job): Job['spec']['template'] {
  * numbers. A crash between any two steps counts no pod twice and forgets none.
  */
 async function countEnded(parts: Parts, job: Job, pods: ReadonlyArray<Pod>): Promise<Tally> {
-  const noted = job.status?.uncountedTerminatedPods;
-  const succeeded = new Set(noted?.succeeded ?? []);
-  const failed = new Set(noted?.failed ?? []);
   const tracked = pods.filter(({ metadata }) => metadata.finalizers?.includes(TRACKING_FINALIZER) === true);
-  for (const pod of tracked) {
-    const { uid, deletionTimestamp } = pod.metadata;
-    if (parts.memory.counted.has(uid)) continue;
-    if (pod.status?.phase === 'Succeeded') succeeded.add(uid);
-    // A pod that never ran leaves no last word: being deleted without a node is its end.
-    else if (pod.status?.phase === 'Failed' || (deletionTimestamp !== undefined && pod.spec.nodeName === undefined))
-      failed.add(uid);
-  }
+  const { succeeded, failed } = endedPods(parts, job, tracked);
   const before: Tally = { succeeded: job.status?.succeeded ?? 0, failed: job.status?.failed ?? 0 };
   if (succeeded.size + failed.size === 0) return before;
   const uncounted = { succeeded: [...succeeded], failed: [...failed] };
@@ -151,6 +141,26 @@ async function countEnded(parts: Parts, job: Job, pods: ReadonlyArray<Pod>): Pro
   const tally = { succeeded: before.succeeded + succeeded.size, failed: before.failed + failed.size };
   await patchStatus(parts, job, { ...tally, uncountedTerminatedPods: { succeeded: null, failed: null } });
   return tally;
+}
+
+interface Ended {
+  readonly succeeded: ReadonlySet<string>;
+  readonly failed: ReadonlySet<string>;
+}
+
+/** Uids of pods that have ended and are not counted: those noted by an earlier pass, and those seen now. */
+function endedPods({ memory }: Parts, { status }: Job, tracked: ReadonlyArray<Pod>): Ended {
+  const succeeded = new Set(status?.uncountedTerminatedPods?.succeeded ?? []);
+  const failed = new Set(status?.uncountedTerminatedPods?.failed ?? []);
+  for (const pod of tracked) {
+    const { uid, deletionTimestamp } = pod.metadata;
+    if (memory.counted.has(uid)) continue;
+    // A pod that never ran leaves no last word: being deleted without a node is its end.
+    const neverRan = deletionTimestamp !== undefined && pod.spec.nodeName === undefined;
+    if (pod.status?.phase === 'Succeeded') succeeded.add(uid);
+    else if (pod.status?.phase === 'Failed' || neverRan) failed.add(uid);
+  }
+  return { succeeded, failed };
 }
 
 async function release({ connection }: ControllerContext, pods: ReadonlyArray<Pod>): Promise<void> {
@@ -218,11 +228,15 @@ async function reportStatus(parts: Parts, job: Job, { tally, active, outcome }: 
   if (!changed) return;
   const completionTime = outcome?.type === 'Complete' ? { completionTime: at } : {};
   await patchStatus(parts, job, { ...tally, active: active.length, ready, startTime, conditions, ...completionTime });
-  if (outcome === null) return;
-  const reason = outcome.type === 'Complete' ? 'Completed' : outcome.reason;
-  const message = outcome.type === 'Complete' ? 'Job completed' : outcome.message;
-  const type = outcome.type === 'Complete' ? 'Normal' : 'Warning';
-  parts.context.events.record({ object: job, kind: 'Job', apiVersion: 'batch/v1', type, reason, message });
+  if (outcome !== null) tellEnd(parts, job, outcome);
+}
+
+function tellEnd({ context }: Parts, job: Job, outcome: Outcome): void {
+  const event =
+    outcome.type === 'Complete'
+      ? ({ type: 'Normal', reason: 'Completed', message: 'Job completed' } as const)
+      : ({ type: 'Warning', reason: outcome.reason, message: outcome.message } as const);
+  context.events.record({ object: job, kind: 'Job', apiVersion: 'batch/v1', ...event });
 }
 
 /** The real controller says first that the criteria are met or the target failed, then that the Job has ended. */

@@ -33,19 +33,21 @@ export function openReconcileLoop(
   const timers = new Map<string, () => void>();
   let closed = false;
   let started = false;
+  const runOne = async (key: string): Promise<void> => {
+    await pass(key);
+    const timer = setTimeout(() => {
+      running.delete(key);
+      pump();
+    }, SPACING_MS);
+    timer.unref();
+  };
   const pump = (): void => {
     for (const key of waiting) {
       if (closed || !started || running.size >= WORKERS) return;
       if (running.has(key)) continue;
       waiting.delete(key);
       running.add(key);
-      void pass(key).then(() => {
-        const timer = setTimeout(() => {
-          running.delete(key);
-          pump();
-        }, SPACING_MS);
-        timer.unref();
-      });
+      void runOne(key);
     }
   };
   const enqueue = (key: string): void => {

@@ -7,7 +7,14 @@ import { parseDurationMs } from '../duration.ts';
 import { hostPorts, podRequests } from '../pod-requests.ts';
 import { admitPod } from './admit-pod.ts';
 import type { Machine } from './machine.ts';
-import { creatingStatus, finishedStatus, readinessStatus, rejectedStatus, runningStatus } from './pod-status.ts';
+import {
+  creatingStatus,
+  finishedStatus,
+  readinessStatus,
+  rejectedStatus,
+  runningStatus,
+  type PodMoment,
+} from './pod-status.ts';
 
 /** Lowest and highest of a duration that is drawn, in milliseconds. */
 export interface RangeMs {
@@ -42,6 +49,8 @@ export const podBehaviour = {
 const INIT_CONTAINER_MS = 50;
 /** The API's default for terminationGracePeriodSeconds. */
 const DEFAULT_GRACE_SECONDS = 30;
+/** Exit code of a container that SIGKILL ended: 128 + 9. */
+const KILLED = 137;
 
 /** What the lives of pods need. */
 export interface PodLivesOptions extends PodPace {
@@ -73,127 +82,39 @@ interface Life {
 
 const nothing = (): void => undefined;
 
+/** The lives by pod uid, and what they need. */
+interface Book {
+  readonly options: PodLivesOptions;
+  readonly lives: Map<string, Life>;
+}
+
 /** Opens the book of lives; it is empty until pods are observed. */
 export function openPodLives(options: PodLivesOptions): PodLives {
-  const { clock, connection, writes } = options;
-  /** By pod uid. */
   const lives = new Map<string, Life>();
-
-  const patchStatus = (life: Life, status: object): void => {
-    const { uid } = life.pod.metadata;
-    const path = `${podPath(life.pod)}/status`;
-    writes.put(`pod/${uid}`, () => connection.patch(path, 'strategic', { metadata: { uid }, status }));
-  };
-  const release = ({ machine, pod }: Life): void => {
-    machine.admitted.delete(pod.metadata.uid);
-  };
-  const finish = (life: Life, exitCode: number): void => {
-    life.stage = 'ended';
-    release(life);
-    patchStatus(life, finishedStatus({ pod: life.pod, machine: life.machine, nowMs: clock.now() }, exitCode));
-  };
-  const run = (life: Life): void => {
-    life.stage = 'running';
-    const ms = runMsOf(life.pod, options.jobRunMs);
-    if (ms === null) return;
-    const startedAt = Date.parse(life.pod.status?.startTime ?? '') || clock.now();
-    const exitCode = Number(life.pod.metadata.annotations?.[podBehaviour.exitCode] ?? 0) || 0;
-    life.cancel = clock.after(Math.max(0, startedAt + ms - clock.now()), () => {
-      finish(life, exitCode);
-    });
-  };
-  const start = (life: Life): void => {
-    const moment = { pod: life.pod, machine: life.machine, nowMs: clock.now() };
-    life.podIp = life.pod.spec.hostNetwork === true ? life.machine.hostIp : nextPodIp(life.machine);
-    patchStatus(life, creatingStatus(moment));
-    const inits = (life.pod.spec.initContainers ?? []).filter(({ restartPolicy }) => restartPolicy !== 'Always').length;
-    const delayMs = draw(options.rng, `start/${keyOf(life.pod)}`, options.podStartMs) + inits * INIT_CONTAINER_MS;
-    life.cancel = clock.after(delayMs, () => {
-      patchStatus(life, runningStatus({ ...moment, nowMs: clock.now() }, life.podIp, !isUnhealthy(life.pod)));
-      run(life);
-    });
-  };
-  const admit = (pod: Pod, machine: Machine): void => {
-    const life: Life = { machine, pod, podIp: '', stage: 'starting', endAt: 0, cancel: nothing };
-    lives.set(pod.metadata.uid, life);
-    if (pod.status?.phase === 'Running') {
-      // Another process, or this one before it was lost, started it: its place is taken, whatever the sums say.
-      machine.admitted.set(pod.metadata.uid, { requests: podRequests(pod), ports: hostPorts(pod) });
-      run(life);
-      return;
-    }
-    const admission = admitPod(pod, machine);
-    if (admission.kind === 'rejected') {
-      life.stage = 'ended';
-      patchStatus(life, rejectedStatus({ pod, machine, nowMs: clock.now() }, admission.reason, admission.message));
-      return;
-    }
-    machine.admitted.set(pod.metadata.uid, admission.holds);
-    start(life);
-  };
-  const remove = (life: Life): void => {
-    const { pod, machine } = life;
-    const { uid } = pod.metadata;
-    const mustReport = pod.spec.restartPolicy !== 'Always' && life.stage !== 'ended';
-    life.stage = 'ended';
-    const status = finishedStatus({ pod, machine, nowMs: clock.now() }, 137);
-    writes.put(`pod/${uid}`, async () => {
-      try {
-        // A Job counts a pod only by its final phase.
-        if (mustReport) await connection.patch(`${podPath(pod)}/status`, 'strategic', { metadata: { uid }, status });
-        await connection.remove(podPath(pod), { gracePeriodSeconds: 0, preconditions: { uid } });
-      } catch (error) {
-        // Gone, or another pod of that name: what was to be deleted is deleted.
-        if (!isApiError(error, 404) && !isApiError(error, 409)) throw error;
-      }
-    });
-  };
-  const end = (life: Life): void => {
-    const endAt = endOf(life, options);
-    if (life.stage === 'ending' && endAt >= life.endAt) return;
-    life.cancel();
-    const wasEnded = life.stage === 'ended';
-    life.stage = wasEnded ? 'ended' : 'ending';
-    life.endAt = endAt;
-    life.cancel = clock.after(wasEnded ? 0 : endAt - clock.now(), () => {
-      remove(life);
-    });
-  };
+  const book: Book = { options, lives };
   return {
     observe: (pod, machine) => {
       if (machine.phase !== 'running') return;
-      const known = lives.get(pod.metadata.uid);
-      if (known === undefined && isFinished(pod) && pod.metadata.deletionTimestamp === undefined) return;
-      if (known === undefined && pod.metadata.deletionTimestamp === undefined) return admit(pod, machine);
-      const life = known ?? {
-        machine,
-        pod,
-        podIp: '',
-        stage: isFinished(pod) ? 'ended' : 'running',
-        endAt: 0,
-        cancel: nothing,
-      };
-      lives.set(pod.metadata.uid, life);
-      life.pod = pod;
-      if (pod.metadata.deletionTimestamp !== undefined) return end(life);
-      if (isFinished(pod)) {
-        life.cancel();
-        life.stage = 'ended';
-        return release(life);
+      const { uid, deletionTimestamp } = pod.metadata;
+      const known = lives.get(uid);
+      const isLeaving = deletionTimestamp !== undefined;
+      if (known !== undefined) {
+        known.pod = pod;
+        if (isLeaving) endPod(book, known);
+        else followPod(book, known);
+        return;
       }
-      const ready = !isUnhealthy(pod);
-      if (
-        life.stage === 'running' &&
-        pod.status?.phase === 'Running' &&
-        hasCondition(pod.status.conditions, 'Ready') !== ready
-      ) {
-        patchStatus(life, readinessStatus({ pod, machine, nowMs: clock.now() }, ready));
-      }
+      if (isFinished(pod) && !isLeaving) return;
+      const stage = isFinished(pod) ? 'ended' : isLeaving ? 'running' : 'starting';
+      const life: Life = { machine, pod, podIp: '', stage, endAt: 0, cancel: nothing };
+      lives.set(uid, life);
+      if (isLeaving) endPod(book, life);
+      else admit(book, life);
     },
-    forget: (pod, machine) => {
-      lives.get(pod.metadata.uid)?.cancel();
-      lives.delete(pod.metadata.uid);
-      machine?.admitted.delete(pod.metadata.uid);
+    forget: ({ metadata }, machine) => {
+      lives.get(metadata.uid)?.cancel();
+      lives.delete(metadata.uid);
+      machine?.admitted.delete(metadata.uid);
     },
     abandon: (machine) => {
       for (const [uid, life] of lives) {
@@ -203,6 +124,109 @@ export function openPodLives(options: PodLivesOptions): PodLives {
       }
     },
   };
+}
+
+function momentOf({ options }: Book, { pod, machine }: Life): PodMoment {
+  return { pod, machine, nowMs: options.clock.now() };
+}
+
+function patchStatus({ options }: Book, { pod }: Life, status: object): void {
+  const { uid } = pod.metadata;
+  const path = `${podPath(pod)}/status`;
+  options.writes.put(`pod/${uid}`, () => options.connection.patch(path, 'strategic', { metadata: { uid }, status }));
+}
+
+function admit(book: Book, life: Life): void {
+  const { pod, machine } = life;
+  const { uid } = pod.metadata;
+  if (pod.status?.phase === 'Running') {
+    // Another process, or this one before it was lost, started it: its place is taken, whatever the sums say.
+    machine.admitted.set(uid, { requests: podRequests(pod), ports: hostPorts(pod) });
+    run(book, life);
+    return;
+  }
+  const admission = admitPod(pod, machine);
+  if (admission.kind === 'rejected') {
+    life.stage = 'ended';
+    patchStatus(book, life, rejectedStatus(momentOf(book, life), admission.reason, admission.message));
+    return;
+  }
+  machine.admitted.set(uid, admission.holds);
+  start(book, life);
+}
+
+function start(book: Book, life: Life): void {
+  const { clock, rng, podStartMs } = book.options;
+  const { spec } = life.pod;
+  life.podIp = spec.hostNetwork === true ? life.machine.hostIp : nextPodIp(life.machine);
+  patchStatus(book, life, creatingStatus(momentOf(book, life)));
+  const inits = (spec.initContainers ?? []).filter(({ restartPolicy }) => restartPolicy !== 'Always').length;
+  const delayMs = draw(rng, `start/${keyOf(life.pod)}`, podStartMs) + inits * INIT_CONTAINER_MS;
+  life.cancel = clock.after(delayMs, () => {
+    patchStatus(book, life, runningStatus(momentOf(book, life), life.podIp, !isUnhealthy(life.pod)));
+    run(book, life);
+  });
+}
+
+function run(book: Book, life: Life): void {
+  const { clock, jobRunMs } = book.options;
+  life.stage = 'running';
+  const ms = runMsOf(life.pod, jobRunMs);
+  if (ms === null) return;
+  const startedAt = Date.parse(life.pod.status?.startTime ?? '') || clock.now();
+  const exitCode = Number(life.pod.metadata.annotations?.[podBehaviour.exitCode] ?? 0) || 0;
+  life.cancel = clock.after(Math.max(0, startedAt + ms - clock.now()), () => {
+    life.stage = 'ended';
+    life.machine.admitted.delete(life.pod.metadata.uid);
+    patchStatus(book, life, finishedStatus(momentOf(book, life), exitCode));
+  });
+}
+
+/** Takes a change of a pod that is not being deleted: its end, or its health. */
+function followPod(book: Book, life: Life): void {
+  const { pod } = life;
+  if (isFinished(pod)) {
+    life.cancel();
+    life.stage = 'ended';
+    life.machine.admitted.delete(pod.metadata.uid);
+    return;
+  }
+  if (life.stage !== 'running' || pod.status?.phase !== 'Running') return;
+  const ready = !isUnhealthy(pod);
+  if (hasCondition(pod.status.conditions, 'Ready') !== ready) {
+    patchStatus(book, life, readinessStatus(momentOf(book, life), ready));
+  }
+}
+
+function endPod(book: Book, life: Life): void {
+  const endAt = endOf(life, book.options);
+  if (life.stage === 'ending' && endAt >= life.endAt) return;
+  life.cancel();
+  const hasEnded = life.stage === 'ended';
+  if (!hasEnded) life.stage = 'ending';
+  life.endAt = endAt;
+  life.cancel = book.options.clock.after(hasEnded ? 0 : endAt - book.options.clock.now(), () => {
+    removePod(book, life);
+  });
+}
+
+function removePod(book: Book, life: Life): void {
+  const { connection, writes } = book.options;
+  const { pod } = life;
+  const { uid } = pod.metadata;
+  const mustReport = pod.spec.restartPolicy !== 'Always' && life.stage !== 'ended';
+  life.stage = 'ended';
+  const status = finishedStatus(momentOf(book, life), KILLED);
+  writes.put(`pod/${uid}`, async () => {
+    try {
+      // A Job counts a pod only by its final phase.
+      if (mustReport) await connection.patch(`${podPath(pod)}/status`, 'strategic', { metadata: { uid }, status });
+      await connection.remove(podPath(pod), { gracePeriodSeconds: 0, preconditions: { uid } });
+    } catch (error) {
+      // Gone, or another pod of that name: what was to be deleted is deleted.
+      if (!isApiError(error, 404) && !isApiError(error, 409)) throw error;
+    }
+  });
 }
 
 /** How long the pod runs before it ends by itself; null: until it is deleted. */
