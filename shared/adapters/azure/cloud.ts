@@ -227,8 +227,7 @@ function toItem(
   cluster: string,
   createdAt: Date | null,
 ): ReadonlyArray<InventoryItem> {
-  if (!name.toLowerCase().startsWith(PREFIX) || tags?.[tag.cluster] !== cluster || tags[tag.nodePool] === undefined)
-    return [];
+  if (!name.toLowerCase().startsWith(PREFIX) || tags?.[tag.cluster] !== cluster) return [];
   return [{ kind, claim: name.slice(PREFIX.length), createdAtMs: createdAt?.getTime() ?? null }];
 }
 
