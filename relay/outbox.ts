@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import { sessionOf, type ObjectHint, type PodsHint, type SignalHint } from '../shared/contract/messages.ts';
 import { claimsQueue, podsQueue, signalsQueue } from '../shared/contract/queues.ts';
 import { createBackoff, pause } from './backoff.ts';
@@ -41,6 +41,8 @@ function digest(text: string): string {
 /** Makes an empty outbox that sends by itself. */
 export function createOutbox({ cluster, sender, log, onSent, onFailed }: OutboxOptions): Outbox {
   const stopping = new AbortController();
+  // A cluster and a storage account that were made anew count from one again; the queue may still know the old ids.
+  const run = randomUUID().slice(0, 8);
   const queues = [podsQueue.name, claimsQueue.name, signalsQueue.name].map((name) => ({
     name,
     waiting: new Map<string, OutgoingMessage>(),
@@ -81,13 +83,13 @@ export function createOutbox({ cluster, sender, log, onSent, onFailed }: OutboxO
   return {
     addPods(reason, snapshot, stamp) {
       const body: PodsHint = { kind: 'pods', version: 1, cluster, snapshot, reason };
-      const messageId = `${digest(cluster)}-pods-${snapshot ?? stamp}`;
+      const messageId = `${digest(cluster)}-${run}-${snapshot ?? `without-${stamp}`}`;
       add(podsQueue.name, cluster, { messageId, sessionId: sessionIdOf(cluster), body });
     },
     addObject(object, reason, stamp) {
       const session = sessionOf(object);
       const body: ObjectHint = { kind: 'object', version: 1, cluster, object, reason };
-      const messageId = `${digest(`${cluster} ${session}`)}-${stamp}`;
+      const messageId = `${digest(`${cluster} ${session}`)}-${run}-${stamp}`;
       add(claimsQueue.name, session, { messageId, sessionId: sessionIdOf(session), body });
     },
     addSignal(signal) {
