@@ -1,3 +1,4 @@
+import { overlaidCatalog } from '../scheduling/overlays.ts';
 import type { ProvisioningInput } from '../scheduling/provisioning-input.ts';
 import { fatal, type Finding } from './audit/finding.ts';
 import { finalState } from './audit/final-state.ts';
@@ -12,7 +13,8 @@ export type { Finding } from './audit/finding.ts';
  * Checks a plan against its input without knowing how it was made: its own reading of requests, requirements, taints,
  * daemons, limits, volumes and topology, on the state that the plan leads to. Empty when nothing is wrong.
  */
-export function auditPlan(plan: Plan, input: ProvisioningInput): ReadonlyArray<Finding> {
+export function auditPlan(plan: Plan, given: ProvisioningInput): ReadonlyArray<Finding> {
+  const input = { ...given, catalog: overlaidCatalog(given) };
   const accounting = checkAccounting(plan, input);
   const state = finalState(plan, input);
   const nodes = [...state.values()];

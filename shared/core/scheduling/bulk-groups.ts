@@ -4,6 +4,7 @@ import type { SpreadTerm } from './ask-terms.ts';
 import { at } from './compile-pool.ts';
 import type { Ask, PoolOption } from './compile-shape.ts';
 import { keySourceOf, restrictTo } from './key-source.ts';
+import { settledValue, type OpenClaim } from './open-claim.ts';
 import type { PoolState } from './pool-state.ts';
 import { byCodeUnit } from './label-rule.ts';
 import { counts, countersFor, type Counter } from './topology.ts';
@@ -57,7 +58,7 @@ export function dealOut(
   if (spread === null) return [{ ask, pods, perNode, within: null }];
   const { counter, domains, maxSkew, minDomains, self } = spread;
   const { key } = counter;
-  const present = new Map(domains.map((domain) => [domain, counter.byDomain.get(domain) ?? 0]));
+  const present = new Map(domains.map((domain) => [domain, countIn(counter, domain)]));
   const reachable = domains.filter((domain) => canHost(workspace, ask, { key, domain }));
   const dealt = new Map<string, Array<Pod>>();
   for (const pod of pods) {
@@ -113,4 +114,11 @@ function perNodeOf({ topology }: Workspace, { terms, shape }: Ask): number {
     .filter(({ counter, self }) => counter.key === labelKey.hostname && self === 1)
     .map(({ maxSkew }) => maxSkew);
   return Math.min(selfAverse ? 1 : Infinity, ...skews);
+}
+
+/** Pods of the spread in the domain: on nodes, and on the claims of this plan. */
+export function countIn({ byDomain, byClaim, key }: Counter, domain: string): number {
+  let count = byDomain.get(domain) ?? 0;
+  for (const [claim, pods] of byClaim) if (settledValue(claim as OpenClaim, key) === domain) count += pods;
+  return count;
 }

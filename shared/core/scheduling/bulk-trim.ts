@@ -1,9 +1,9 @@
 import type { Pod } from '../model/cluster.ts';
 import { bookCapacity } from './pool-state.ts';
-import type { BulkRule } from './bulk-groups.ts';
-import { settledValue, type OpenClaim } from './open-claim.ts';
+import { countIn, type BulkRule } from './bulk-groups.ts';
+import { settledValue } from './open-claim.ts';
 import { addVector } from './resource-table.ts';
-import { forgetOnClaim, type Counter } from './topology.ts';
+import { forgetOnClaim } from './topology.ts';
 import type { Workspace } from './workspace.ts';
 
 /**
@@ -42,11 +42,4 @@ function surplusPod(workspace: Workspace, { ask, spread }: BulkRule): Pod | null
     return pod;
   }
   return null;
-}
-
-/** Pods of the spread in the domain: on nodes, and on the claims of this plan. */
-function countIn({ byDomain, byClaim, key }: Counter, domain: string): number {
-  let count = byDomain.get(domain) ?? 0;
-  for (const [claim, pods] of byClaim) if (settledValue(claim as OpenClaim, key) === domain) count += pods;
-  return count;
 }

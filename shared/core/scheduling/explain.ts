@@ -1,8 +1,11 @@
 import type { Refusal } from '../plan/plan.ts';
 import { at, offeringsMeeting } from './compile-pool.ts';
-import type { CompiledShape } from './compile-shape.ts';
+import type { AskTerms } from './ask-terms.ts';
+import type { Ask, CompiledShape, PoolOption } from './compile-shape.ts';
 import { byCodeUnit, toExpressions, type LabelRules } from './label-rule.ts';
-import { unusableReason, type PoolState } from './pool-state.ts';
+import { emptyClaim, joiningOf } from './open-claim.ts';
+import { guardFor } from './place.ts';
+import { unusableReason, withinLimits, type PoolState } from './pool-state.ts';
 import { renderTaint, untolerated } from './taints.ts';
 import { unsupportedFeature } from './unsupported.ts';
 import { optionsFor, type Workspace } from './workspace.ts';
@@ -52,8 +55,45 @@ function refusalOf(state: PoolState, shape: CompiledShape, workspace: Workspace)
   const key = unmetKey(state, ask?.wishes.alternatives ?? []);
   if (key !== null) return { nodePool, rule: 'requirements', ...key };
   if (ask === undefined || optionsFor(workspace, state, ask).length === 0) return refuseSize(state, shape, workspace);
-  const detail = `no size that holds the pod is within the limits left: ${renderLimits(state)}`;
-  return { nodePool, rule: 'limits', detail, fix: 'raise spec.limits of the NodePool' };
+  return limitRefusal(state, optionsFor(workspace, state, ask)) ?? ruleRefusal(workspace, state, ask);
+}
+
+function limitRefusal(state: PoolState, options: ReadonlyArray<PoolOption>): Refusal | null {
+  const { pool, remaining } = state;
+  const within = [...pool.order].some(
+    (type) =>
+      options.some(({ offered }) => at(offered, type) !== 0) &&
+      withinLimits(remaining, pool.catalog.types[type]?.capacity ?? new Map(), null),
+  );
+  if (within) return null;
+  const detail = `no size that holds the pod is within what is left of the limits: ${renderLimits(state)}`;
+  return { nodePool: pool.name, rule: 'limits', detail, fix: 'raise spec.limits of the NodePool' };
+}
+
+const NO_TERMS: AskTerms = { spread: [], affinity: [], affinityToSelf: false, antiAffinity: [] };
+
+/** The first kind of rule that by itself keeps the pod off a new node of the pool. */
+function ruleRefusal(workspace: Workspace, state: PoolState, ask: Ask): Refusal {
+  const { spread, affinity, affinityToSelf, antiAffinity } = ask.terms;
+  const kinds: ReadonlyArray<readonly [string, string, Ask]> = [
+    ['topology-spread', 'its topology spread', { ...ask, terms: { ...NO_TERMS, spread }, exclusions: [] }],
+    ['pod-affinity', 'its pod affinity', { ...ask, terms: { ...NO_TERMS, affinity, affinityToSelf }, exclusions: [] }],
+    ['pod-anti-affinity', 'its pod anti-affinity', { ...ask, terms: { ...NO_TERMS, antiAffinity }, exclusions: [] }],
+    ['anti-affinity-of-others', 'the anti-affinity of other pods', { ...ask, terms: NO_TERMS }],
+  ];
+  const options = optionsFor(workspace, state, ask);
+  const opens = (one: Ask): boolean => {
+    const claim = emptyClaim(state, workspace.dimensions.names.length, false);
+    return joiningOf(claim, { ask: one, guard: guardFor(workspace, one, true) }, options) !== null;
+  };
+  const nodePool = state.pool.name;
+  if (!opens({ ...ask, terms: NO_TERMS, exclusions: [] })) {
+    const detail = 'too few instance types that hold the pod are left for the minValues of the NodePool';
+    return { nodePool, rule: 'min-values', detail, fix: 'lower minValues, widen the NodePool, or use BestEffort' };
+  }
+  const [rule, text] = kinds.find(([, , one]) => !opens(one)) ?? ['topology', 'its topology rules together'];
+  const detail = `${text} allow${text.endsWith('s') ? '' : 's'} no domain that the NodePool can give a node`;
+  return { nodePool, rule, detail, fix: 'let the NodePool offer more zones, or relax the rule' };
 }
 
 function renderLimits({ remaining }: PoolState): string {

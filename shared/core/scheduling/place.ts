@@ -22,7 +22,7 @@ export function place(workspace: Workspace, pod: Pod, mayStart: boolean): boolea
 }
 
 /** The guard that the topology rules make for the ask as things stand. */
-function guardFor({ topology }: Workspace, ask: Ask, mayStart: boolean): Guard {
+export function guardFor({ topology }: Workspace, ask: Ask, mayStart: boolean): Guard {
   const { terms, exclusions, shape } = ask;
   if (isUnruled(ask)) return UNGUARDED;
   return guardOf(terms, exclusions, { share: claimShare, mayStart, counters: countersFor(topology, shape.index) });
@@ -56,6 +56,24 @@ function placeOnExisting(workspace: Workspace, { ask, guard }: Applicant, pod: P
 export function putOnBin(workspace: Workspace, bin: Bin, { shape }: Ask, pod: Pod): void {
   fill(bin, shape, pod);
   recordOnNode(workspace.topology, shape.index, bin.capacity, 1);
+}
+
+/** Fills what is free on open claims with pods for which nothing need be added to the price; answers the others. */
+export function fillHoles(workspace: Workspace, ask: Ask, pods: ReadonlyArray<Pod>): ReadonlyArray<Pod> {
+  let left = pods;
+  for (const claim of workspace.claims) {
+    while (left.length > 0) {
+      const [pod, ...others] = left;
+      const applicant = { ask, guard: guardFor(workspace, ask, true) };
+      const joining = joiningOf(claim, applicant, optionsFor(workspace, claim.state, ask));
+      if (pod === undefined || joining === null || joining.added > 0 || joining.cell.shunned !== claim.cell?.shunned)
+        break;
+      join(joining, ask.shape, pod);
+      recordOnClaim(workspace.topology, pod.shape, claim, (key) => settledValue(claim, key));
+      left = others;
+    }
+  }
+  return left;
 }
 
 /** What adds least to the price; a claim that is open wins over a new one of the same added price. */

@@ -1,12 +1,14 @@
 import type { Pod } from '../model/cluster.ts';
 import type { LeftPod, Nomination, Plan, PodReference } from '../plan/plan.ts';
 import { microUsdPerHour, type Instant } from '../quantity/units.ts';
+import { balanceZones } from './balance-zones.ts';
 import { placeInBulk } from './bulk.ts';
 import { trimUneven } from './bulk-trim.ts';
 import { bulkRuleOf, dealOut, type BulkRule } from './bulk-groups.ts';
 import { explainLeft } from './explain.ts';
 import { byCodeUnit } from './label-rule.ts';
 import { lowerBound } from './lower-bound.ts';
+import { overlaidCatalog } from './overlays.ts';
 import { pendingPods } from './pending-pods.ts';
 import { fillHoles, place, placeOnAnyBin, putOnBin } from './place.ts';
 import type { ProvisioningInput } from './provisioning-input.ts';
@@ -19,12 +21,35 @@ import { workspaceFor, type Workspace } from './workspace.ts';
  * Decides where every pending pod goes: capacity that exists or is on its way, or new claims at the lowest price found,
  * or nowhere, with reasons. Pure: the same input gives the same plan, whatever the order of its lists.
  */
-export function planProvisioning(input: ProvisioningInput, _now: Instant): Plan {
-  const pods = pendingPods(input.cluster, input.inFlight);
+export function planProvisioning(given: ProvisioningInput, now: Instant): Plan {
+  const input = { ...given, catalog: overlaidCatalog(given) };
+  const pods = pendingPods(input.cluster, input.inFlight, now);
   const workspace = workspaceFor(input, pods);
   const open = pods.filter((pod) => !keepPromise(workspace, pod)).toSorted(largestFirst(workspace));
   const rules = new Map([...workspace.shapes.keys()].map((shape) => [shape, bulkRuleOf(workspace, shape)]));
-  const waiting = open.filter((pod) => !isBulk(rules, pod) || !placeOnAnyBin(workspace, pod));
+  const classes = priorityClasses(workspace, open);
+  const fills = Math.floor(input.work.fills / Math.max(1, classes.length));
+  const left = classes.flatMap((own) => placeClass(workspace, rules, own, fills));
+  const still = placeAll(workspace, left);
+  balanceZones(workspace);
+  return toPlan(workspace, still);
+}
+
+/** Where a pool has limits, pods of higher priority are placed before any other is looked at; else all together. */
+function priorityClasses({ pools, shapes }: Workspace, pods: ReadonlyArray<Pod>): ReadonlyArray<ReadonlyArray<Pod>> {
+  if (pools.every(({ pool }) => pool.limits.size === 0)) return [pods];
+  const classes = Map.groupBy(pods, ({ shape }) => shapes.get(shape)?.shape.spec.priority ?? 0);
+  return [...classes].toSorted(([a], [b]) => b - a).map(([, own]) => own);
+}
+
+/** Existing capacity first, then pods whose rules look at others one by one, then all the rest packed together. */
+function placeClass(
+  workspace: Workspace,
+  rules: BulkRules,
+  pods: ReadonlyArray<Pod>,
+  fills: number,
+): ReadonlyArray<Pod> {
+  const waiting = pods.filter((pod) => !isBulk(rules, pod) || !placeOnAnyBin(workspace, pod));
   const left = placeAll(
     workspace,
     waiting.filter((pod) => !isBulk(rules, pod)),
@@ -33,8 +58,9 @@ export function planProvisioning(input: ProvisioningInput, _now: Instant): Plan 
     workspace,
     rules,
     waiting.filter((pod) => isBulk(rules, pod)),
+    fills,
   );
-  return toPlan(workspace, [...left, ...placeAll(workspace, rest.toSorted(largestFirst(workspace)))]);
+  return [...left, ...placeAll(workspace, rest.toSorted(largestFirst(workspace)))];
 }
 
 type BulkRules = ReadonlyMap<number, BulkRule | null>;
@@ -44,7 +70,12 @@ function isBulk(rules: BulkRules, { shape }: Pod): boolean {
 }
 
 /** Packs pods by shape; answers those that found no place that way. */
-function placeBulk(workspace: Workspace, rules: BulkRules, pods: ReadonlyArray<Pod>): ReadonlyArray<Pod> {
+function placeBulk(
+  workspace: Workspace,
+  rules: BulkRules,
+  pods: ReadonlyArray<Pod>,
+  fills: number,
+): ReadonlyArray<Pod> {
   const loads = new Map<string, number>();
   const groups = [...Map.groupBy(pods, ({ shape }) => shape)].flatMap(([shape, own]) => {
     const rule = rules.get(shape) ?? null;
@@ -53,7 +84,7 @@ function placeBulk(workspace: Workspace, rules: BulkRules, pods: ReadonlyArray<P
   const dealt = new Set(groups.flatMap((group) => group.pods));
   const held = new Set(workspace.claims.flatMap((claim) => claim.pods));
   const undealt = pods.filter((pod) => !dealt.has(pod) && !held.has(pod));
-  const unplaced = placeInBulk(workspace, groups, workspace.input.work.fills);
+  const unplaced = placeInBulk(workspace, groups, fills);
   return [...undealt, ...unplaced, ...(unplaced.length === 0 ? [] : trimUneven(workspace, rules.values()))];
 }
 
