@@ -169,5 +169,5 @@ const HASH_ALPHABET = 'bcdfghjklmnpqrstvwxz2456789';
 export function shortHash(value: unknown): string {
   let hash = 0x811c9dc5;
   for (const unit of canonicalJson(value)) hash = Math.imul(hash ^ (unit.codePointAt(0) ?? 0), 0x01000193) >>> 0;
-  return [...String(hash)].map((digit) => HASH_ALPHABET[Number(digit)]).join('');
+  return Array.from(String(hash), (digit) => HASH_ALPHABET[Number(digit)]).join('');
 }

@@ -125,13 +125,10 @@ function outdated(
   let unavailable = 0;
   const old: Array<Pod> = [];
   for (const { metadata } of nodes) {
-    const pod = (byNode.get(metadata.name) ?? []).find(isActive);
-    if (pod === undefined) {
-      if ((byNode.get(metadata.name) ?? []).length > 0) unavailable++;
-      continue;
-    }
-    if (!isReady(pod)) unavailable++;
-    if (pod.metadata.labels?.[HASH_LABEL] !== hash) old.push(pod);
+    const own = byNode.get(metadata.name) ?? [];
+    const pod = own.find(isActive);
+    if (own.length > 0 && (pod === undefined || !isReady(pod))) unavailable++;
+    if (pod !== undefined && pod.metadata.labels?.[HASH_LABEL] !== hash) old.push(pod);
   }
   const allowed = Math.max(
     1,

@@ -31,7 +31,8 @@ const managed = new Set([...Object.values(conditionTaints), NOT_READY, UNREACHAB
 /** When a node last gave a sign, by this process' clock: nodes' own clocks are not trusted. */
 interface Sign {
   readonly at: number;
-  readonly renewTime: string;
+  /** Its Lease's time and its Ready condition: what changes when it reports. */
+  readonly sign: string;
 }
 
 /**
@@ -66,14 +67,11 @@ async function watchOver(context: ControllerContext, node: Node, { leases, grace
   const now = context.clock.now();
   const lease = leases.objects.get(`kube-node-lease/${name}`);
   const ready = node.status?.conditions?.find(({ type }) => type === 'Ready');
-  const renewTime = `${lease?.spec?.renewTime ?? ''} ${ready?.status === 'Unknown' ? '' : JSON.stringify(ready ?? null)}`;
-  const known = signs.get(name);
-  if (known === undefined || (known.renewTime !== renewTime && ready?.status !== 'Unknown')) {
-    signs.set(name, { at: now, renewTime });
-    return;
-  }
   if (ready?.status === 'Unknown') return;
-  if (now - known.at <= graceMs) return;
+  const sign = `${lease?.spec?.renewTime ?? ''} ${JSON.stringify(ready ?? null)}`;
+  const known = signs.get(name);
+  if (known?.sign !== sign) signs.set(name, { at: now, sign });
+  if (known?.sign !== sign || now - known.at <= graceMs) return;
   const at = toTime(now);
   const conditions: ReadonlyArray<Condition> = kubeletConditions.map((type) => ({
     type,

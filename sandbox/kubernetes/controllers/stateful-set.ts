@@ -58,12 +58,26 @@ async function step(
     if (isFinished(pod) && pod.metadata.deletionTimestamp === undefined) await control.remove(set, [pod]);
     if (inOrder && !(isActive(pod) && isReady(pod))) return;
   }
-  const surplus = [...pods].filter(([ordinal]) => ordinal >= replicas).toSorted(([a], [b]) => b - a);
-  const goes = surplus.map(([, pod]) => pod).filter(isActive);
-  if (surplus.length > 0)
-    return control.remove(set, inOrder ? (goes.length === surplus.length ? goes.slice(0, 1) : []) : goes);
-  const descending = [...pods].toSorted(([a], [b]) => b - a).map(([, pod]) => pod);
-  for (const pod of descending) {
+  await shrinkOrUpdate(control, set, pods, hash);
+}
+
+/** With all wanted pods in place: takes away what is too much, else what is of an old template, the highest first. */
+// oxlint-disable-next-line eslint/max-params -- one caller
+async function shrinkOrUpdate(
+  control: PodControl,
+  set: StatefulSet,
+  pods: ReadonlyMap<number, Pod>,
+  hash: string,
+): Promise<void> {
+  const descending = [...pods].toSorted(([a], [b]) => b - a);
+  const surplus = descending.filter(([ordinal]) => ordinal >= (set.spec.replicas ?? 1)).map(([, pod]) => pod);
+  if (surplus.length > 0) {
+    const leaving = surplus.filter(isActive);
+    if (set.spec.podManagementPolicy === 'Parallel') return control.remove(set, leaving);
+    // One at a time: the next goes when the last is gone.
+    return control.remove(set, leaving.length === surplus.length ? leaving.slice(0, 1) : []);
+  }
+  for (const [, pod] of descending) {
     if (pod.metadata.labels?.[HASH_LABEL] !== hash && isActive(pod)) return control.remove(set, [pod]);
     if (!isActive(pod) || !isReady(pod)) return;
   }

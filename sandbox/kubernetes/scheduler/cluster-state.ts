@@ -1,4 +1,4 @@
-import type { Node, Pod, PodAffinityTerm } from '../client/objects.ts';
+import type { Node, OwnerReference, Pod, PodAffinity, PodAffinityTerm } from '../client/objects.ts';
 import { controllerOf, isFinished } from '../client/objects.ts';
 import { hostPorts, podRequests, type HostPort } from '../pod-requests.ts';
 import { toAmounts, type Amounts } from '../quantity.ts';
@@ -74,23 +74,29 @@ export function toPodInfo(pod: Pod): PodInfo {
     priority: pod.spec.priority ?? 0,
     createdMs: Date.parse(pod.metadata.creationTimestamp) || 0,
     controllerUid: controller?.uid ?? '',
-    // Daemon pods of one set differ by the node they are for.
-    shape:
-      controller === undefined || controller.kind === 'DaemonSet' ? pod.metadata.uid : shapeOf(pod, controller.uid),
+    shape: shapeOf(pod, controller),
     hasTerms: affinity?.podAffinity !== undefined || affinity?.podAntiAffinity !== undefined,
     requests,
     scoredCpu: (requests['cpu'] ?? 0) + bare('cpu') * ASSUMED_CPU,
     scoredMemory: (requests['memory'] ?? 0) + bare('memory') * ASSUMED_MEMORY,
     ports: hostPorts(pod),
-    affinity: affinity?.podAffinity?.requiredDuringSchedulingIgnoredDuringExecution ?? [],
-    antiAffinity: affinity?.podAntiAffinity?.requiredDuringSchedulingIgnoredDuringExecution ?? [],
+    affinity: requiredTerms(affinity?.podAffinity),
+    antiAffinity: requiredTerms(affinity?.podAntiAffinity),
   };
 }
 
-/** A controller may change its template or what it made may be changed: the parts that matter most are in the name. */
-function shapeOf({ metadata, spec }: Pod, controllerUid: string): string {
+function requiredTerms(terms: PodAffinity | undefined): ReadonlyArray<PodAffinityTerm> {
+  return terms?.requiredDuringSchedulingIgnoredDuringExecution ?? [];
+}
+
+/**
+ * A bare pod is of its own kind, and so is a daemon pod, which is for one node. Of other pods the controller and the
+ * template tell the kind; a claim of its own sets a pod apart.
+ */
+function shapeOf({ metadata, spec }: Pod, controller: OwnerReference | undefined): string {
+  if (controller === undefined || controller.kind === 'DaemonSet') return metadata.uid;
   const hash = metadata.labels?.['pod-template-hash'] ?? metadata.labels?.['controller-revision-hash'] ?? '';
-  return `${controllerUid}/${hash}/${(spec.volumes ?? []).some((volume) => volume.persistentVolumeClaim) ? metadata.uid : ''}`;
+  return `${controller.uid}/${hash}/${(spec.volumes ?? []).some((volume) => volume.persistentVolumeClaim) ? metadata.uid : ''}`;
 }
 
 /** An empty picture. */

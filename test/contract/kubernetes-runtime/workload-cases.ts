@@ -101,7 +101,11 @@ export function describeWorkloads(start: () => Promise<Runtime>): void {
         });
         const ready = async (...nodes: ReadonlyArray<string>): Promise<void> => {
           const pods = (await stage.pods({ app: 'agent' })).filter(isReady);
-          must(pods.map((pod) => pod.spec.nodeName).toSorted(), [...nodes].toSorted(), 'nodes with a daemon');
+          must(
+            pods.map((pod) => pod.spec.nodeName ?? '').toSorted(byBytes),
+            nodes.toSorted(byBytes),
+            'nodes with a daemon',
+          );
         };
         await eventually(() => ready(first));
         const second = await stage.join('b');
@@ -181,7 +185,7 @@ export function describeWorkloads(start: () => Promise<Runtime>): void {
         });
         const pods = await eventually(async () => {
           const found = (await stage.pods({ app: 'db' })).filter(isReady);
-          must(found.map(({ metadata }) => metadata.name).toSorted(), ['db-0', 'db-1', 'db-2'], 'pods');
+          must(found.map(({ metadata }) => metadata.name).toSorted(byBytes), ['db-0', 'db-1', 'db-2'], 'pods');
           return found;
         });
         const byName = new Map(pods.map((pod) => [pod.metadata.name, pod]));
@@ -384,6 +388,10 @@ export function describeWorkloads(start: () => Promise<Runtime>): void {
         });
       }));
   });
+}
+
+function byBytes(a: string, b: string): number {
+  return a < b ? -1 : Number(a > b);
 }
 
 async function evict(stage: Stage, pod: Pod): Promise<number> {
