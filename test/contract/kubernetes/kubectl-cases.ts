@@ -122,10 +122,10 @@ export function kubectlCases(api: () => ApiUnderTest, kubectl: () => Kubectl): v
     });
 
     test('edit saves what the editor wrote', async () => {
-      const env = { KUBE_EDITOR: 'sed -i s/note:\\ x/note:\\ y/' };
+      const env = { KUBE_EDITOR: 'sed -i s/note:\\ x/note:\\ edited/' };
       const edited = await kubectl()(['-n', namespace, 'edit', 'deploy', 'web'], '', env);
       expect(edited.out).toContain('deployment.apps/web edited');
-      expect(await run('get', 'deploy', 'web', '-o', 'jsonpath={.metadata.annotations.note}')).toBe('y');
+      expect(await run('get', 'deploy', 'web', '-o', 'jsonpath={.metadata.annotations.note}')).toBe('edited');
     });
 
     test('server-side apply tells its conflicts and can force', async () => {
@@ -269,6 +269,9 @@ export function kubectlCases(api: () => ApiUnderTest, kubectl: () => Kubectl): v
       expect(await run('auth', 'can-i', 'create', 'pods')).toBe('yes\n');
       expect(await run('version')).toContain('Server Version: v1.36');
       expect(await run('create', 'configmap', 'made', '--from-literal', 'a=b', '-o', 'name')).toBe('configmap/made\n');
+      expect(await run('create', 'deployment', 'made', '--image', 'x', '--port', '80')).toContain('created');
+      const port = 'jsonpath={.spec.template.spec.containers[0].ports[0].containerPort}';
+      expect(await run('get', 'deploy', 'made', '-o', port)).toBe('80');
     });
 
     test('manifests of several objects are applied, replaced and deleted by file', async () => {

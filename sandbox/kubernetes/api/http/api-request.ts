@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { parse as parseYaml } from 'yaml';
 import type { Json } from '../json.ts';
+import { parseProtoBody } from './proto-body.ts';
 import { badRequest, StatusError } from '../status-error.ts';
 
 /** A request, read whole. */
@@ -45,6 +46,7 @@ export function parseBody(request: ApiRequest): Json {
   if (request.body.length === 0) return null;
   const text = request.body.toString('utf8');
   const { contentType } = request;
+  if (contentType === 'application/vnd.kubernetes.protobuf') return parseProtoBody(request.body);
   if (/protobuf|cbor/.test(contentType)) {
     const why = `the body of the request was in an unknown format - accepted media types include: application/json, application/yaml`;
     throw new StatusError(415, 'UnsupportedMediaType', why);
