@@ -130,13 +130,14 @@ function outdated(
     if (own.length > 0 && (pod === undefined || !isReady(pod))) unavailable++;
     if (pod !== undefined && pod.metadata.labels?.[HASH_LABEL] !== hash) old.push(pod);
   }
-  const allowed = Math.max(
-    1,
-    resolveCount(spec.updateStrategy?.rollingUpdate?.maxUnavailable ?? 1, nodes.length, 'up'),
-  );
+  const allowed = mayBeUnavailable(spec, nodes.length);
   const notReady = old.filter((pod) => !isReady(pod));
   const ready = old.filter(isReady).slice(0, Math.max(0, allowed - unavailable));
   return [...notReady, ...ready];
+}
+
+function mayBeUnavailable({ updateStrategy }: DaemonSet['spec'], nodes: number): number {
+  return Math.max(1, resolveCount(updateStrategy?.rollingUpdate?.maxUnavailable ?? 1, nodes, 'up'));
 }
 
 function oldestFirst(pods: ReadonlyArray<Pod>): ReadonlyArray<Pod> {

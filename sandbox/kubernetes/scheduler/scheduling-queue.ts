@@ -55,43 +55,24 @@ export interface SchedulingQueue {
 /** Opens an empty queue. */
 export function openSchedulingQueue(clock: Clock): SchedulingQueue {
   const active = new Map<string, QueuedPod>();
-  const backingOff = new Map<string, QueuedPod>();
+  const backingOff = openBackOff(clock);
   const unschedulable = openShelf();
-  // Both heaps also hold entries that have moved on: those are skipped when their turn comes.
+  // The heap also holds entries that have moved on: those are skipped when their turn comes.
   const turns = newHeap<QueuedPod>(byTurn);
-  const waits = newHeap<QueuedPod>((a, b) => readyAt(a) - readyAt(b));
   const remove = (uid: string): void => {
     active.delete(uid);
-    backingOff.delete(uid);
+    backingOff.remove(uid);
     unschedulable.remove(uid);
-  };
-  const backOff = (entry: QueuedPod): void => {
-    backingOff.set(entry.info.uid, entry);
-    waits.push(entry);
   };
   const activate = (entry: QueuedPod): void => {
     active.set(entry.info.uid, entry);
     turns.push(entry);
   };
   const find = (uid: string): QueuedPod | undefined =>
-    active.get(uid) ?? backingOff.get(uid) ?? unschedulable.find(uid);
+    active.get(uid) ?? backingOff.find(uid) ?? unschedulable.find(uid);
   const ready = (entry: QueuedPod): void => {
-    if (entry.attempts > 0 && clock.now() < readyAt(entry)) backOff(entry);
+    if (entry.attempts > 0 && clock.now() < readyAt(entry)) backingOff.put(entry);
     else activate(entry);
-  };
-  const peekBackingOff = (): QueuedPod | null => {
-    for (let next = waits.pop(); next !== undefined; next = waits.pop()) {
-      if (backingOff.get(next.info.uid) !== next) continue;
-      waits.push(next);
-      return next;
-    }
-    return null;
-  };
-  const popBackingOff = (): QueuedPod | null => {
-    const next = peekBackingOff();
-    if (next === null || (backingOff.size > FEW && readyAt(next) > clock.now())) return null;
-    backingOff.delete(next.info.uid);
-    return next;
   };
   const wakeAll = (entries: ReadonlyArray<QueuedPod>): void => {
     for (const entry of entries) {
@@ -117,14 +98,11 @@ export function openSchedulingQueue(clock: Clock): SchedulingQueue {
         active.delete(next.info.uid);
         return next;
       }
-      return popBackingOff();
+      return backingOff.pop();
     },
-    nextAt: () => {
-      const next = peekBackingOff();
-      return next === null ? null : readyAt(next);
-    },
+    nextAt: backingOff.nextAt,
     putUnschedulable: unschedulable.put,
-    putBack: backOff,
+    putBack: backingOff.put,
     wake: (mayFitNow) => {
       wakeAll(
         unschedulable
@@ -151,6 +129,48 @@ export function openSchedulingQueue(clock: Clock): SchedulingQueue {
 /** A pod that waits and has not been tried. */
 function newEntry(info: PodInfo): QueuedPod {
   return { info, attempts: 0, triedAt: 0, topological: false, message: '', nominated: null };
+}
+
+interface BackOff {
+  readonly put: (entry: QueuedPod) => void;
+  readonly nextAt: () => number | null;
+  remove(uid: string): void;
+  find(uid: string): QueuedPod | undefined;
+  pop(): QueuedPod | null;
+}
+
+/** Where pods wait that have failed a short while ago, by the time when they may try again. */
+function openBackOff(clock: Clock): BackOff {
+  const entries = new Map<string, QueuedPod>();
+  const waits = newHeap<QueuedPod>((a, b) => readyAt(a) - readyAt(b));
+  const peek = (): QueuedPod | null => {
+    for (let next = waits.pop(); next !== undefined; next = waits.pop()) {
+      if (entries.get(next.info.uid) !== next) continue;
+      waits.push(next);
+      return next;
+    }
+    return null;
+  };
+  return {
+    put: (entry) => {
+      entries.set(entry.info.uid, entry);
+      waits.push(entry);
+    },
+    nextAt: () => {
+      const next = peek();
+      return next === null ? null : readyAt(next);
+    },
+    remove: (uid) => {
+      entries.delete(uid);
+    },
+    find: (uid) => entries.get(uid),
+    pop: () => {
+      const next = peek();
+      if (next === null || (entries.size > FEW && readyAt(next) > clock.now())) return null;
+      entries.delete(next.info.uid);
+      return next;
+    },
+  };
 }
 
 interface Shelf {

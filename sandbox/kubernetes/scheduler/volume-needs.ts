@@ -41,11 +41,7 @@ const none: VolumeNeeds = { podReason: null, nodeReason: () => null };
 
 /** Looks up what the pod's claims ask; without claims that is nothing. */
 export function volumeNeeds(pod: Pod, storage: StorageObjects): VolumeNeeds {
-  const names = (pod.spec.volumes ?? []).flatMap((volume) =>
-    volume.ephemeral === undefined
-      ? (volume.persistentVolumeClaim?.claimName ?? [])
-      : `${pod.metadata.name}-${volume.name}`,
-  );
+  const names = claimNames(pod);
   if (names.length === 0) return none;
   const terms: Array<ReadonlyArray<NodeSelectorTerm>> = [];
   const allowed: Array<ReadonlyArray<NodeSelectorTerm>> = [];
@@ -74,6 +70,14 @@ export function volumeNeeds(pod: Pod, storage: StorageObjects): VolumeNeeds {
       return null;
     },
   };
+}
+
+function claimNames({ metadata, spec }: Pod): ReadonlyArray<string> {
+  return (spec.volumes ?? []).flatMap((volume) =>
+    volume.ephemeral === undefined
+      ? (volume.persistentVolumeClaim?.claimName ?? [])
+      : `${metadata.name}-${volume.name}`,
+  );
 }
 
 function impossible(podReason: string): VolumeNeeds {
