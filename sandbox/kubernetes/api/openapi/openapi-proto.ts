@@ -3,7 +3,17 @@ import { isObject, type Json, type JsonObject, listAt, objectAt, textAt } from '
 /** Field numbers of gnostic's OpenAPIv2.proto, the only form in which client-go takes /openapi/v2. */
 const document = { swagger: 1, info: 2, paths: 8, definitions: 9 };
 const operationNumbers = { get: 2, put: 3, post: 4, delete: 5, patch: 8 };
-const schema = { ref: 1, format: 2, required: 19, additional: 21, type: 22, items: 23, properties: 25, extension: 31 };
+const schema = {
+  ref: 1,
+  format: 2,
+  description: 4,
+  required: 19,
+  additional: 21,
+  type: 22,
+  items: 23,
+  properties: 25,
+  extension: 31,
+};
 
 function varint(value: number): Buffer {
   const bytes: Array<number> = [];
@@ -52,6 +62,8 @@ function encodeSchema(value: Json): Buffer {
   if (ref !== '') parts.push(field(schema.ref, ref));
   const format = textAt(value, 'format');
   if (format !== '') parts.push(field(schema.format, format));
+  const description = textAt(value, 'description');
+  if (description !== '') parts.push(field(schema.description, description));
   for (const name of listAt(value, 'required')) parts.push(field(schema.required, String(name)));
   const additional = isObject(value) ? value['additionalProperties'] : undefined;
   if (isObject(additional)) parts.push(field(schema.additional, field(1, encodeSchema(additional))));

@@ -6,7 +6,7 @@ import { type ApiState, apiVersionOf } from '../state.ts';
 import { documentV2, documentV3 } from './openapi-documents.ts';
 import { encodeOpenApiV2 } from './openapi-proto.ts';
 
-const protoType = 'application/com.github.proto-openapi.spec.v2@v1.0+protobuf';
+const protoType = 'application/com.github.proto-openapi.spec.v2.v1.0+protobuf';
 const protoAccept =
   /application\/(com\.github\.proto-openapi\.spec\.v2(@|\.)v1\.0\+protobuf|com\.github\.googleapis\.gnostic)/i;
 
