@@ -1,10 +1,11 @@
 import type { Cluster, Pod } from '../model/cluster.ts';
+import { attach, attachedVolumes, canAttach, type AttachedVolumes } from './attachments.ts';
 import type { Ask, CompiledShape } from './compile-shape.ts';
 import type { ExistingCapacity } from './existing-capacity.ts';
 import { hostPortsOf, portsConflict, type HostPort } from './host-ports.ts';
 import { admitsLabels } from './label-rule.ts';
 import { labelKey } from '../model/labels.ts';
-import { addVector, fitsRow, toVector, type Dimensions } from './resource-table.ts';
+import { addVector, fits, toVector, type Dimensions } from './resource-table.ts';
 import { untolerated } from './taints.ts';
 import type { Guard } from './topology-guard.ts';
 
@@ -14,6 +15,7 @@ export interface Bin {
   readonly free: Float64Array;
   readonly ports: Array<HostPort>;
   readonly pods: Array<Pod>;
+  readonly attached: AttachedVolumes;
 }
 
 /** One bin per piece of existing capacity, in the same order. */
@@ -23,11 +25,13 @@ export function binsOf(
   dimensions: Dimensions,
 ): ReadonlyArray<Bin> {
   const ports = portsByNode(cluster);
+  const attached = attachedVolumes(cluster);
   return existing.map((capacity) => ({
     capacity,
     free: toVector(dimensions, capacity.free),
     ports: [...(ports.get(capacity.name) ?? [])],
     pods: [],
+    attached: attached.get(capacity.name) ?? { limits: new Map(), volumes: new Map() },
   }));
 }
 
@@ -45,8 +49,9 @@ export function allowsBin(guard: Guard, { capacity: { labels } }: Bin): boolean 
 }
 
 /** Is there room for one more pod of the shape? */
-export function hasRoom({ free, ports }: Bin, shape: CompiledShape): boolean {
-  return fitsRow(NO_LOAD(shape), shape.requests, free, 0) && !portsConflict(ports, shape.ports);
+export function hasRoom({ free, ports, attached }: Bin, shape: CompiledShape): boolean {
+  if (!fits(free, shape.requests)) return false;
+  return !portsConflict(ports, shape.ports) && canAttach(attached, shape.attachments);
 }
 
 /** Puts the pod there. */
@@ -54,9 +59,8 @@ export function fill(bin: Bin, shape: CompiledShape, pod: Pod): void {
   addVector(bin.free, shape.requests, -1);
   bin.ports.push(...shape.ports);
   bin.pods.push(pod);
+  attach(bin.attached, shape.attachments, pod);
 }
-
-const NO_LOAD = ({ requests }: CompiledShape): Float64Array => new Float64Array(requests.length);
 
 function portsByNode({ pods, shapes }: Cluster): ReadonlyMap<string, ReadonlyArray<HostPort>> {
   const taken = new Map<string, Array<HostPort>>();

@@ -1,6 +1,7 @@
 import type { Cluster, PodShape } from '../model/cluster.ts';
 import type { Toleration } from '../model/manifest.ts';
 import type { Amounts } from '../quantity/quantity.ts';
+import { attachmentsOf, type Attachment } from './attachments.ts';
 import type { AskTerms } from './ask-terms.ts';
 import type { Wishes } from './asks.ts';
 import { at, isOpenKey, offeringsMeeting } from './compile-pool.ts';
@@ -22,6 +23,7 @@ export interface CompiledShape {
   readonly tolerations: ReadonlyArray<Toleration>;
   readonly ports: ReadonlyArray<HostPort>;
   readonly volumes: VolumeRules;
+  readonly attachments: ReadonlyArray<Attachment>;
 }
 
 /** What pods of a shape ask at one level of relaxation. */
@@ -55,6 +57,7 @@ export function compileShape(cluster: Cluster, index: number, shape: PodShape, d
     tolerations: shape.spec.tolerations ?? [],
     ports: hostPortsOf(shape.spec),
     volumes: volumeRules(cluster, shape),
+    attachments: attachmentsOf(cluster, shape),
   };
 }
 

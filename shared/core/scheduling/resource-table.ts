@@ -29,6 +29,15 @@ export function fitsRow(load: Float64Array, more: Float64Array, table: Float64Ar
   return true;
 }
 
+/** Do `requests` stay within what is free? What is not asked for may be overdrawn. */
+export function fits(free: Float64Array, requests: Float64Array): boolean {
+  for (let index = 0; index < requests.length; index++) {
+    const request = requests[index] ?? 0;
+    if (request > 0 && request > (free[index] ?? 0)) return false;
+  }
+  return true;
+}
+
 /** In place. */
 export function addVector(total: Float64Array, more: Float64Array, sign: 1 | -1): void {
   for (let index = 0; index < total.length; index++) total[index] = (total[index] ?? 0) + sign * (more[index] ?? 0);
