@@ -205,6 +205,9 @@ const ownAnnotations: ReadonlySet<string> = new Set([
   annotation.plannedOffering,
   annotation.launchAttempt,
   annotation.interruption,
+  annotation.replacedBy,
+  annotation.nodeClassHash,
+  annotation.nodeClassHashVersion,
   annotation.terminationTimestamp,
   annotation.minValuesRelaxed,
 ]);

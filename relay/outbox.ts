@@ -1,5 +1,11 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { sessionOf, type ObjectHint, type PodsHint, type SignalHint } from '../shared/contract/messages.ts';
+import {
+  sessionIdOf,
+  sessionOf,
+  type ObjectHint,
+  type PodsHint,
+  type SignalHint,
+} from '../shared/contract/messages.ts';
 import { claimsQueue, podsQueue, signalsQueue } from '../shared/contract/queues.ts';
 import { createBackoff, pause } from './backoff.ts';
 import { signalMessage, type Signal } from './hints.ts';
@@ -90,7 +96,7 @@ export function createOutbox({ cluster, sender, log, onSent, onFailed }: OutboxO
       const session = sessionOf(object);
       const body: ObjectHint = { kind: 'object', version: 1, cluster, object, reason };
       const messageId = `${digest(`${cluster} ${session}`)}-${run}-${stamp}`;
-      add(claimsQueue.name, session, { messageId, sessionId: sessionIdOf(session), body });
+      add(claimsQueue.name, session, { messageId, sessionId: session, body });
     },
     addSignal(signal) {
       const body: SignalHint = signalMessage(cluster, signal);
@@ -108,12 +114,4 @@ export function createOutbox({ cluster, sender, log, onSent, onFailed }: OutboxO
     },
     stop: () => stopping.abort(),
   };
-}
-
-/** Longest session id that Service Bus takes. */
-const longestSessionId = 128;
-
-/** The session id for a session's name: itself, or its digest when it is too long, so that it stays one per object. */
-export function sessionIdOf(name: string): string {
-  return name.length <= longestSessionId ? name : digest(name);
 }

@@ -11,7 +11,7 @@ export const helpText = `nodewright relay: watches a cluster, publishes its imag
 usage: node relay.js [--help]
 
 Settings are environment variables:
-  NODEWRIGHT_CLUSTER        the cluster's id, as the functions know it (required)
+  CLUSTER_NAME              the cluster's id, as the functions know it (required)
   ServiceBus                connection string of the Service Bus namespace, or
   ServiceBus__fullyQualifiedNamespace
                             its host name; the pod's workload identity sends
@@ -44,10 +44,10 @@ export function parseSettings(env: Environment, hostName: string): Omit<RelayCon
 }
 
 function clusterOf(env: Environment): string {
-  const cluster = env['NODEWRIGHT_CLUSTER'] ?? '';
+  const cluster = env['CLUSTER_NAME'] ?? '';
   if (cluster === '')
-    throw new TypeError('NODEWRIGHT_CLUSTER is not set: give the id of the cluster, as the functions know it');
-  if (cluster.length > 260) throw new TypeError('NODEWRIGHT_CLUSTER is longer than 260 characters');
+    throw new TypeError('CLUSTER_NAME is not set: give the id of the cluster, as the functions know it');
+  if (cluster.length > 260) throw new TypeError('CLUSTER_NAME is longer than 260 characters');
   return cluster;
 }
 

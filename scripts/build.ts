@@ -30,7 +30,7 @@ const apps = await build({
   external: ['@azure/functions-core'],
   metafile: true,
 });
-await build({ ...common, splitting: false, entryPoints: ['relay/main.ts'], outdir: 'dist/relay' });
+await build({ ...common, splitting: false, entryPoints: { relay: 'relay/main.ts' }, outdir: 'dist/relay' });
 
 const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { readonly version: string };
 const bytes = Object.keys(apps.metafile.outputs)
@@ -38,7 +38,7 @@ const bytes = Object.keys(apps.metafile.outputs)
   .reduce((sum, path) => sum + statSync(path).size, 0);
 const entry = statSync('dist/functions/main.js').size;
 console.log(
-  `nodewright ${version}: functions ${kib(bytes)} (entry ${kib(entry)}), relay ${kib(statSync('dist/relay/main.js').size)}`,
+  `nodewright ${version}: functions ${kib(bytes)} (entry ${kib(entry)}), relay ${kib(statSync('dist/relay/relay.js').size)}`,
 );
 
 function kib(size: number): string {

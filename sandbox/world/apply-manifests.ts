@@ -1,13 +1,21 @@
 import { readFileSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { KubeConfig, KubernetesObjectApi, PatchStrategy, type KubernetesObject } from '@kubernetes/client-node';
 import { parseAllDocuments } from 'yaml';
+import { type Connection, connect, isApiError } from '../kubernetes/client/connection.ts';
+
+/** A Kubernetes object as a file has it. */
+export interface ManifestObject {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly metadata: { readonly name: string; readonly namespace?: string };
+  readonly spec?: unknown;
+}
 
 /** A manifest and where it came from, for messages. */
 export interface Manifest {
   /** `pool.yaml` or `pool.yaml, document 2`. */
   readonly origin: string;
-  readonly object: KubernetesObject;
+  readonly object: ManifestObject;
 }
 
 /** Reads YAML or JSON files, and folders of them. Throws an Error that names the file and document that is wrong. */
@@ -31,50 +39,94 @@ function readFile(path: string): ReadonlyArray<Manifest> {
   return list.flatMap((document, index) => {
     const origin = list.length > 1 ? `${path}, document ${index + 1}` : path;
     const [error] = document.errors;
-    if (error !== undefined) throw new Error(`${origin}: ${error.message}`);
+    if (error !== undefined) throw new Error(`${origin}: ${firstLine(error.message)}`);
     const value: unknown = document.toJS();
     if (value === null || value === undefined) return [];
-    return [{ origin, object: toObject(origin, value) }];
+    return itemsOf(value).map((item) => ({ origin, object: toObject(origin, item) }));
   });
 }
 
-function toObject(origin: string, value: unknown): KubernetesObject {
-  const object = value as KubernetesObject;
+/** The objects of a `List`, as kubectl writes them, or the object itself. */
+function itemsOf(value: unknown): ReadonlyArray<unknown> {
+  const { kind, items } = value as { readonly kind?: unknown; readonly items?: unknown };
+  return kind === 'List' && Array.isArray(items) ? items : [value];
+}
+
+/** The parser shows the place in the lines after its first. */
+function firstLine(message: string): string {
+  return message.split('\n', 1)[0]?.replace(/:$/, '') ?? message;
+}
+
+function toObject(origin: string, value: unknown): ManifestObject {
+  const object = value as Partial<ManifestObject>;
   if (typeof value !== 'object' || typeof object.apiVersion !== 'string' || typeof object.kind !== 'string') {
     throw new Error(`${origin}: not a Kubernetes object: apiVersion and kind are needed`);
   }
   if (typeof object.metadata?.name !== 'string') {
     throw new Error(`${origin}: ${object.kind} has no metadata.name: give it one`);
   }
-  return object;
+  return value as ManifestObject;
 }
+
+/** What is sent with every manifest: a field that the kind does not have is refused, as kubectl does, not dropped. */
+const APPLY_QUERY = 'fieldManager=nodewright&force=true&fieldValidation=Strict';
 
 /** Applies manifests server-side, in order. Throws an Error with the API server's own words about the first that is refused. */
 export async function applyManifests(kubeconfig: string, manifests: ReadonlyArray<Manifest>): Promise<void> {
-  const config = new KubeConfig();
-  config.loadFromString(kubeconfig);
-  const client = KubernetesObjectApi.makeApiClient(config);
-  for (const { origin, object } of manifests) {
-    try {
-      await client.patch(object, undefined, undefined, 'nodewright', true, PatchStrategy.ServerSideApply);
-    } catch (error) {
-      throw new Error(`${origin}: ${object.kind} ${object.metadata?.name ?? ''}: ${messageOf(error)}`, {
-        cause: error,
-      });
-    }
+  const connection = connect(kubeconfig);
+  const kinds = new Map<string, Promise<ReadonlyArray<ApiResource>>>();
+  const resourcesOf = (apiVersion: string): Promise<ReadonlyArray<ApiResource>> => {
+    const known = kinds.get(apiVersion) ?? listResources(connection, apiVersion);
+    kinds.set(apiVersion, known);
+    return known;
+  };
+  try {
+    for (const manifest of manifests) await applyOne(connection, manifest, resourcesOf);
+  } finally {
+    connection.close();
   }
+}
+
+async function applyOne(
+  connection: Connection,
+  { origin, object }: Manifest,
+  resourcesOf: (apiVersion: string) => Promise<ReadonlyArray<ApiResource>>,
+): Promise<void> {
+  const { apiVersion, kind, metadata } = object;
+  const what = `${kind} ${metadata.name}`;
+  const resource = (await resourcesOf(apiVersion)).find((one) => one.kind === kind && !one.name.includes('/'));
+  if (resource === undefined) {
+    throw new Error(`${origin}: ${what}: the cluster knows no ${kind} in ${apiVersion}: correct apiVersion or kind`);
+  }
+  const namespace = resource.namespaced ? `/namespaces/${metadata.namespace ?? 'default'}` : '';
+  const path = `${pathOf(apiVersion)}${namespace}/${resource.name}/${metadata.name}`;
+  try {
+    await connection.patch(`${path}?${APPLY_QUERY}`, 'apply', object);
+  } catch (error) {
+    throw new Error(`${origin}: ${what}: ${messageOf(error)}`, { cause: error });
+  }
+}
+
+interface ApiResource {
+  readonly name: string;
+  readonly kind: string;
+  readonly namespaced: boolean;
+}
+
+/** The kinds of one group and version; none when the cluster does not have it. */
+async function listResources(connection: Connection, apiVersion: string): Promise<ReadonlyArray<ApiResource>> {
+  try {
+    return (await connection.get<{ readonly resources: ReadonlyArray<ApiResource> }>(pathOf(apiVersion))).resources;
+  } catch (error) {
+    if (isApiError(error, 404)) return [];
+    throw error;
+  }
+}
+
+function pathOf(apiVersion: string): string {
+  return apiVersion.includes('/') ? `/apis/${apiVersion}` : `/api/${apiVersion}`;
 }
 
 function messageOf(error: unknown): string {
-  const { body, message } = error as { readonly body?: unknown; readonly message?: string };
-  const parsed = typeof body === 'string' ? tryParse(body) : (body as { readonly message?: string } | undefined);
-  return parsed?.message ?? message ?? String(error);
-}
-
-function tryParse(text: string): { readonly message?: string } | undefined {
-  try {
-    return JSON.parse(text) as { readonly message?: string };
-  } catch {
-    return undefined;
-  }
+  return error instanceof Error ? error.message.replace(/^\d{3} \w+: /, '') : String(error);
 }

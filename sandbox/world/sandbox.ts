@@ -326,11 +326,10 @@ function hostChild(options: SandboxOptions, ports: Ports, cluster: Cluster): Chi
 function relayChild(options: SandboxOptions, ports: Ports, cluster: Cluster): Child {
   return createChild({
     name: 'relay',
-    args: [join(options.root, 'dist/relay/main.js')],
+    args: [join(options.root, 'dist/relay/relay.js')],
     environment: {
       ...connections(ports),
       CLUSTER_NAME: CLUSTER,
-      NODEWRIGHT_CLUSTER: CLUSTER,
       KUBECONFIG: cluster.kubeconfigPath,
       POD_NAME: 'nodewright-relay',
       METRICS_PORT: String(ports.metrics),

@@ -1,6 +1,6 @@
 import type { Kubernetes } from '../ports/kubernetes.ts';
 import { toTimestamp } from './conditions.ts';
-import { digest } from './derived-name.ts';
+import { digest } from '../contract/digest.ts';
 
 /** What an Event is about. */
 export interface Regarding {

@@ -1,4 +1,5 @@
 import { Type, type Static } from 'typebox';
+import { digest } from './digest.ts';
 import { parseWith } from './parse.ts';
 
 /**
@@ -77,5 +78,13 @@ export function parseSignalHint(message: unknown): SignalHint {
 
 /** The session that keeps the hints about one object in order. */
 export function sessionOf(object: ObjectHint['object']): string {
-  return `${object.kind}/${object.name}`.toLowerCase();
+  return sessionIdOf(`${object.kind}/${object.name}`.toLowerCase());
+}
+
+/** Service Bus refuses longer session ids; names of clusters and objects may be longer. */
+const SESSION_ID_MAX = 128;
+
+/** `name` where it is short enough for a session id, else a digest of it: the same for everybody who sends. */
+export function sessionIdOf(name: string): string {
+  return name.length <= SESSION_ID_MAX ? name : digest(name);
 }

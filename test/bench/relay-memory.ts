@@ -31,7 +31,7 @@ async function measure(): Promise<void> {
   const relay = spawn(process.execPath, ['--max-semi-space-size=4', join(folder, 'relay.mjs')], {
     env: {
       PATH: process.env['PATH'],
-      NODEWRIGHT_CLUSTER: 'bench',
+      CLUSTER_NAME: 'bench',
       KUBECONFIG: join(folder, 'kubeconfig'),
       ServiceBus: 'Endpoint=sb://127.0.0.1:1;SharedAccessKeyName=a;SharedAccessKey=b;UseDevelopmentEmulator=true',
       SnapshotStorage: `DefaultEndpointsProtocol=http;AccountName=bench;AccountKey=YmVuY2g=;BlobEndpoint=${url}/blobs;`,

@@ -1,5 +1,5 @@
 import type { ServiceBusClient, ServiceBusMessage, ServiceBusSender } from '@azure/service-bus';
-import { sessionOf } from '../../contract/messages.ts';
+import { sessionIdOf, sessionOf } from '../../contract/messages.ts';
 import { claimsQueue, podsQueue, signalsQueue } from '../../contract/queues.ts';
 import { RetryableError } from '../../ports/errors.ts';
 import type { Hint, Hints } from '../../ports/hints.ts';
@@ -64,8 +64,8 @@ function toMessage({
     body: hint,
     contentType: 'application/json',
     subject: hint.kind,
-    messageId: `${hint.cluster}/${key}`.slice(-128),
-    ...(hint.kind === 'pods' ? { sessionId: hint.cluster } : {}),
+    messageId: sessionIdOf(`${hint.cluster}/${key}`),
+    ...(hint.kind === 'pods' ? { sessionId: sessionIdOf(hint.cluster) } : {}),
     ...(hint.kind === 'object' ? { sessionId: sessionOf(hint.object) } : {}),
     ...(atMs === null ? {} : { scheduledEnqueueTimeUtc: new Date(atMs) }),
   };

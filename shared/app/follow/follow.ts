@@ -8,6 +8,7 @@ import type { Ports } from '../ports.ts';
 import { initialize } from './initialize.ts';
 import { launch } from './launch.ts';
 import { type Step, createdAtMs, deleteClaim, ensureFinalizer, eventAbout, isOurs, writeStatus } from './node-claim.ts';
+import { noteDrift } from './drift.ts';
 import { followNodeClass } from './node-class.ts';
 import { followNodePool } from './node-pool.ts';
 import { register } from './register.ts';
@@ -75,7 +76,10 @@ async function followLaunched(ports: Ports, claim: NodeClaim): Promise<Step> {
     ? ({ kind: 'next', claim } as const)
     : await register(ports, claim, node);
   if (registered.kind !== 'next') return registered;
-  if (isTrue(registered.claim.status?.conditions, 'Initialized')) return AT_REST;
+  if (isTrue(registered.claim.status?.conditions, 'Initialized')) {
+    await noteDrift(ports, registered.claim, node);
+    return AT_REST;
+  }
   const fresh = (await ports.kubernetes.get('Node', { name: node.metadata.name, namespace: null })) ?? node;
   const initialized = await initialize(ports, registered.claim, fresh);
   return initialized.kind === 'next' ? AT_REST : initialized;

@@ -90,6 +90,23 @@ export async function deleteClaim(ports: Ports, claim: NodeClaim, why: EventNote
   return { kind: 'ended', why: why?.reason ?? 'deleted' };
 }
 
+/** Asks for a look at each of `claims` because something they depend on has changed. */
+export async function hintClaims(ports: Ports, claims: ReadonlyArray<NodeClaim>, occasion: string): Promise<void> {
+  await ports.hints.send(
+    claims.map(({ metadata: { name } }) => ({
+      hint: {
+        kind: 'object',
+        version: 1,
+        cluster: ports.cluster,
+        object: { kind: 'NodeClaim', name },
+        reason: 'depends-on',
+      },
+      atMs: null,
+      key: `NodeClaim/${name}/${occasion}`,
+    })),
+  );
+}
+
 export function eventAbout(claim: NodeClaim, type: EventNote['type'], reason: string, message: string): EventNote {
   const { name, uid = '' } = claim.metadata;
   const regarding = { apiVersion: 'karpenter.sh/v1', kind: 'NodeClaim', name, namespace: null, uid };

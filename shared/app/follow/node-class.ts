@@ -6,7 +6,7 @@ import { CLASS_HASH_VERSION, classHash } from '../api-rules.ts';
 import { type ConditionChange, isTrue, sameConditions, setConditions } from '../conditions.ts';
 import { publish } from '../events.ts';
 import type { Ports } from '../ports.ts';
-import { type Step, written } from './node-claim.ts';
+import { type Step, hintClaims, written } from './node-claim.ts';
 
 const classFinalizer = 'karpenter.azure.com/termination';
 
@@ -36,6 +36,9 @@ export async function followNodeClass(ports: Ports, name: string): Promise<Step>
     const { resourceVersion } = nodeClass.metadata;
     written(await ports.kubernetes.patchStatus('AKSNodeClass', key, { metadata: { resourceVersion }, status }), name);
     await tellPools(ports, name);
+    // Whatever the status shows, version, images or generation, nodes may have drifted from it.
+    const claims = (await ports.kubernetes.list('NodeClaim')).filter(({ spec }) => spec.nodeClassRef.name === name);
+    await hintClaims(ports, claims, `class-status/${name}/${ports.now()}`);
   }
   const pause = isTrue(status.conditions, 'Ready') ? HEALTHY_LOOK_MS : UNHEALTHY_LOOK_MS;
   return { kind: 'wait', for: 'the next look at Azure', lookAgainMs: ports.now() + pause };

@@ -5,7 +5,7 @@ import type { NodeClass } from '../../ports/kubernetes.ts';
 import { POOL_HASH_VERSION, poolHash, poolProblems } from '../api-rules.ts';
 import { type ConditionChange, conditionOf, sameConditions, setConditions } from '../conditions.ts';
 import type { Ports } from '../ports.ts';
-import { type Step, isOurs, written } from './node-claim.ts';
+import { type Step, hintClaims, isOurs, written } from './node-claim.ts';
 
 const DEPENDENTS = ['ValidationSucceeded', 'NodeClassReady'] as const;
 
@@ -31,8 +31,15 @@ export async function followNodePool(ports: Ports, name: string): Promise<Step> 
       status: { ...status, resources: { ...vanished(pool, status), ...status.resources } },
     };
     written(await ports.kubernetes.patchStatus('NodePool', key, patch), name);
+    if (hasNewSpec(pool)) await hintClaims(ports, claims, `pool-generation/${pool.metadata.generation ?? 0}`);
   }
   return { kind: 'wait', for: 'a change', lookAgainMs: null };
+}
+
+/** True until the status has been written for this generation: its claims may have drifted. */
+function hasNewSpec(pool: NodePool): boolean {
+  const seen = conditionOf(pool.status?.conditions, 'ValidationSucceeded')?.observedGeneration;
+  return seen !== undefined && seen !== pool.metadata.generation;
 }
 
 /** The pool's hash, and on a new hash version its claims' too, so that an update of ours never looks like drift. */

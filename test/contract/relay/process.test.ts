@@ -35,11 +35,11 @@ describe('the process of the relay', () => {
   test('--help says what it needs and ends well', async () => {
     const { ended, said } = run(['--help'], {});
     expect(await ended).toBe(0);
-    expect(said()).toContain('NODEWRIGHT_CLUSTER');
+    expect(said()).toContain('CLUSTER_NAME');
   });
 
   test('a wrong setting ends it with code 2 and one line of JSON that names the setting', async () => {
-    const { ended, said } = run([], { NODEWRIGHT_CLUSTER: 'one' });
+    const { ended, said } = run([], { CLUSTER_NAME: 'one' });
     expect(await ended).toBe(2);
     expect(JSON.parse(said())).toMatchObject({ level: 'error', reason: expect.stringContaining('KUBECONFIG') });
   });
@@ -55,7 +55,7 @@ describe('the process of the relay', () => {
     try {
       writeFileSync(join(folder, 'kubeconfig'), api.kubeconfig);
       const { child, ended, said } = run([], {
-        NODEWRIGHT_CLUSTER: 'one',
+        CLUSTER_NAME: 'one',
         ServiceBus: broker.connectionString,
         SnapshotStorage: storage.connectionString,
         KUBECONFIG: join(folder, 'kubeconfig'),

@@ -20,7 +20,7 @@ function kubeconfig(user: object = { token: 'secret' }, cluster: object = { serv
 }
 
 const good = {
-  NODEWRIGHT_CLUSTER: 'one',
+  CLUSTER_NAME: 'one',
   ServiceBus: 'Endpoint=sb://localhost:5672;SharedAccessKeyName=a;SharedAccessKey=b;UseDevelopmentEmulator=true',
   SnapshotStorage: 'UseDevelopmentStorage=true',
   KUBECONFIG: kubeconfig(),
@@ -57,7 +57,7 @@ describe('settings', () => {
   });
 
   test.each([
-    ['NODEWRIGHT_CLUSTER', { NODEWRIGHT_CLUSTER: '' }],
+    ['CLUSTER_NAME', { CLUSTER_NAME: '' }],
     ['ServiceBus', { ServiceBus: undefined }],
     ['ServiceBus', { ServiceBus: 'nonsense' }],
     ['ServiceBus__fullyQualifiedNamespace', { ServiceBus: undefined, ServiceBus__fullyQualifiedNamespace: 'sb://x/' }],
@@ -81,7 +81,7 @@ describe('settings', () => {
 
   test('the help names every setting', () => {
     for (const name of [
-      'NODEWRIGHT_CLUSTER',
+      'CLUSTER_NAME',
       'ServiceBus',
       'SnapshotStorage',
       'KUBECONFIG',

@@ -1,0 +1,85 @@
+import { dirname } from 'node:path';
+import { RefusedError } from '../sandbox/start/actions.ts';
+import { type Command, parseCommand, type RunOptions, usage, UsageError } from '../sandbox/start/command.ts';
+import { askSandbox } from '../sandbox/start/control-client.ts';
+import type { Display } from '../sandbox/start/display.ts';
+import { createJsonDisplay } from '../sandbox/start/json-display.ts';
+import { listenForKeys } from '../sandbox/start/keys.ts';
+import { createPlainDisplay } from '../sandbox/start/plain-display.ts';
+import { run } from '../sandbox/start/run.ts';
+import { createScreenDisplay } from '../sandbox/start/screen-display.ts';
+import { listenForStop, type Stop } from '../sandbox/start/stop-signals.ts';
+
+/** Wrong use, as shells and getopt have it. */
+const WRONG_USE = 2;
+
+async function main(): Promise<number> {
+  const command: Command = parseCommand(process.argv.slice(2));
+  switch (command.kind) {
+    case 'help':
+      process.stdout.write(`${usage}\n`);
+      return 0;
+    case 'scale':
+    case 'evict':
+      process.stdout.write(`${await askSandbox(command)}\n`);
+      return 0;
+    case 'run':
+      return runSandbox(command);
+  }
+}
+
+async function runSandbox(options: RunOptions): Promise<number> {
+  const live: { display: Display | null } = { display: null };
+  const stop = listenForStop(() => live.display?.close());
+  const isScreen = options.log === 'text' && process.stdout.isTTY && process.env['TERM'] !== 'dumb';
+  const display = isScreen ? createScreen() : createLines(options.log, stop);
+  live.display = display;
+  // The terminal or the reader of the pipe has gone: nobody is left to tell.
+  process.stdout.on('error', () => stop.ask(0));
+  const { KUBEBUILDER_ASSETS: assets = '' } = process.env;
+  try {
+    const code = await run(options, {
+      root: dirname(import.meta.dirname),
+      display,
+      stop,
+      keys: isScreen && process.stdin.isTTY ? (actions) => listenForKeys(process.stdin, actions) : null,
+      assets: assets === '' ? null : assets,
+    });
+    if (stop.isAsked()) display.last('Stopped: nothing is left running.');
+    return code;
+  } finally {
+    display.close();
+  }
+}
+
+function write(text: string): void {
+  process.stdout.write(text);
+}
+
+function createLines(log: RunOptions['log'], _stop: Stop): Display {
+  const now = (): number => Date.now();
+  return log === 'json' ? createJsonDisplay(write, now) : createPlainDisplay(write, now);
+}
+
+function createScreen(): Display {
+  const { stdout } = process;
+  const { NO_COLOR: noColour = '' } = process.env;
+  const display = createScreenDisplay({
+    write,
+    size: () => ({ columns: stdout.columns, rows: stdout.rows }),
+    colour: noColour === '',
+    now: () => Date.now(),
+  });
+  stdout.on('resize', () => display.resized());
+  return display;
+}
+
+try {
+  process.exitCode = await main();
+} catch (error) {
+  const message = error instanceof Error ? error.message : String(error);
+  process.stderr.write(`${message.replace(/[.:]?$/, '.')}\n`);
+  if (error instanceof UsageError) process.stderr.write('npm start -- --help tells what can be given.\n');
+  process.exitCode = error instanceof UsageError || error instanceof RefusedError ? WRONG_USE : 1;
+}
+process.exit();

@@ -1,0 +1,112 @@
+import { annotation, label } from '../../contract/names.ts';
+import type { Node, NodeClaim, NodePool } from '../../core/model/manifest.ts';
+import { admitsLabels, toRules } from '../../core/scheduling/label-rule.ts';
+import type { NodeClass } from '../../ports/kubernetes.ts';
+import { isTrue } from '../conditions.ts';
+import type { Ports } from '../ports.ts';
+import { writeStatus } from './node-claim.ts';
+
+/** Why a node is no longer what its pool and class ask for, under Karpenter's reasons. */
+export interface Drift {
+  readonly reason:
+    | 'NodePoolDrifted'
+    | 'RequirementsDrifted'
+    | 'InstanceTypeNotFound'
+    | 'NodeClassDrift'
+    | 'K8sVersionDrift'
+    | 'ImageDrift';
+  readonly message: string;
+}
+
+/** What drift is judged by. Null: it does not exist, and so nothing is said about it. */
+export interface DriftFacts {
+  readonly pool: NodePool | null;
+  readonly nodeClass: NodeClass | null;
+  readonly node: Node;
+  /** Names of the instance types that the class can have now. */
+  readonly instanceTypes: ReadonlySet<string>;
+}
+
+/** Keeps the `Drifted` condition of a launched claim right. Acts on nothing: replacing nodes is the disruption's business. */
+export async function noteDrift(ports: Ports, claim: NodeClaim, node: Node): Promise<NodeClaim> {
+  const pool = claim.metadata.labels?.[label.nodePool];
+  const [nodePool, nodeClass] = await Promise.all([
+    pool === undefined ? null : ports.kubernetes.get('NodePool', { name: pool, namespace: null }),
+    ports.kubernetes.get('AKSNodeClass', { name: claim.spec.nodeClassRef.name, namespace: null }),
+  ]);
+  const types = nodeClass === null ? [] : await ports.catalogs.instanceTypes(nodeClass);
+  const drift = findDrift(claim, {
+    pool: nodePool,
+    nodeClass,
+    node,
+    instanceTypes: new Set(types.map(({ name }) => name)),
+  });
+  if (drift === null) {
+    return isTrue(claim.status?.conditions, 'Drifted')
+      ? writeStatus(ports, claim, { conditions: [], clear: ['Drifted'] })
+      : claim;
+  }
+  return writeStatus(ports, claim, { conditions: [{ type: 'Drifted', status: 'True', ...drift }] });
+}
+
+/** The first reason in Karpenter's order (core first, then the Azure provider's); null when the node is as it should be. */
+export function findDrift(claim: NodeClaim, facts: DriftFacts): Drift | null {
+  const { pool, nodeClass } = facts;
+  // A claim of its own, or one whose pool or class is gone, has nothing to differ from.
+  if (pool === null || nodeClass === null) return null;
+  return (
+    poolDrift(claim, pool) ??
+    typeDrift(claim, facts) ??
+    classDrift(claim, nodeClass) ??
+    versionDrift(claim, nodeClass, facts.node)
+  );
+}
+
+function poolDrift(claim: NodeClaim, pool: NodePool): Drift | null {
+  if (hashesDiffer(claim, pool, annotation.nodePoolHash, annotation.nodePoolHashVersion)) {
+    return { reason: 'NodePoolDrifted', message: `the template of NodePool ${pool.metadata.name} has changed` };
+  }
+  const rules = toRules(pool.spec.template.spec.requirements);
+  if (admitsLabels(rules, claim.metadata.labels ?? {})) return null;
+  return {
+    reason: 'RequirementsDrifted',
+    message: `the requirements of NodePool ${pool.metadata.name} no longer allow it`,
+  };
+}
+
+function typeDrift(claim: NodeClaim, { instanceTypes }: DriftFacts): Drift | null {
+  const type = claim.metadata.labels?.[label.instanceType];
+  if (type === undefined || instanceTypes.size === 0 || instanceTypes.has(type)) return null;
+  return { reason: 'InstanceTypeNotFound', message: `${type} is not offered any more` };
+}
+
+function classDrift(claim: NodeClaim, nodeClass: NodeClass): Drift | null {
+  if (!hashesDiffer(claim, nodeClass, annotation.nodeClassHash, annotation.nodeClassHashVersion)) return null;
+  return { reason: 'NodeClassDrift', message: `AKSNodeClass ${nodeClass.metadata.name} has changed` };
+}
+
+function versionDrift(claim: NodeClaim, nodeClass: NodeClass, node: Node): Drift | null {
+  // Before the class has settled, its version and images say nothing about the node.
+  if (!isTrue(nodeClass.status?.conditions, 'Ready')) return null;
+  const { kubernetesVersion, images = [] } = nodeClass.status ?? {};
+  const kubelet = node.status?.nodeInfo?.kubeletVersion?.replace(/^v/, '');
+  if (kubelet !== undefined && kubernetesVersion !== undefined && kubelet !== kubernetesVersion) {
+    return { reason: 'K8sVersionDrift', message: `its kubelet is ${kubelet}, the cluster is ${kubernetesVersion}` };
+  }
+  const image = claim.status?.imageID;
+  if (image === undefined || image === '' || images.length === 0) return null;
+  if (images.some(({ id }) => id.toLowerCase() === image.toLowerCase())) return null;
+  return { reason: 'ImageDrift', message: `its image ${image} is not the newest` };
+}
+
+/** Only hashes of one version can be compared: a new version is stamped anew and means no change. */
+function hashesDiffer(
+  claim: NodeClaim,
+  other: { readonly metadata: NodeClaim['metadata'] },
+  hash: string,
+  version: string,
+): boolean {
+  const [ours, theirs] = [claim.metadata.annotations ?? {}, other.metadata.annotations ?? {}];
+  if ([ours[hash], theirs[hash], ours[version], theirs[version]].includes(undefined)) return false;
+  return ours[version] === theirs[version] && ours[hash] !== theirs[hash];
+}
