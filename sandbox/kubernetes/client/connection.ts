@@ -7,13 +7,14 @@ const MAX_SOCKETS = 48;
 /** A loopback API server that says nothing for this long is gone. Watches are exempt. */
 const REQUEST_TIMEOUT_MS = 30_000;
 
-/** How a patch's body is merged: the API's three kinds. Strategic merges lists of the core kinds by their keys. */
-export type PatchKind = 'merge' | 'strategic' | 'json';
+/** How a patch's body is merged: the API's kinds. Strategic merges lists of the core kinds by their keys; apply is server-side. */
+export type PatchKind = 'merge' | 'strategic' | 'json' | 'apply';
 
 const patchContentType: Readonly<Record<PatchKind, string>> = {
   merge: 'application/merge-patch+json',
   strategic: 'application/strategic-merge-patch+json',
   json: 'application/json-patch+json',
+  apply: 'application/apply-patch+yaml',
 };
 
 /** A lean Kubernetes client: JSON in, JSON out, one keep-alive pool. Paths begin with `/api` or `/apis`. */

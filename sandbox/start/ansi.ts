@@ -1,0 +1,98 @@
+/** How a piece of text looks. Few on purpose: most of the screen is plain. */
+export type Style = 'plain' | 'bold' | 'dim' | 'good' | 'warn' | 'bad' | 'accent';
+
+/** A piece of a line. */
+export interface Span {
+  readonly text: string;
+  readonly style: Style;
+}
+
+/** One line of the terminal, before it is cut to a width and painted. */
+export type Line = ReadonlyArray<Span>;
+
+const codes: Readonly<Record<Style, string>> = {
+  plain: '',
+  bold: '1',
+  dim: '2',
+  good: '32',
+  warn: '33',
+  bad: '31',
+  accent: '36',
+};
+
+/** A span. Control characters, which a message from the cluster may carry, become spaces. */
+export function span(text: string, style: Style = 'plain'): Span {
+  // oxlint-disable-next-line no-control-regex
+  return { text: text.replaceAll(/[\u0000-\u001f\u007f-\u009f]+/g, ' '), style };
+}
+
+/** Width of a line in columns; every character that the sandbox prints is one column wide. */
+export function widthOf(line: Line): number {
+  return line.reduce((sum, { text }) => sum + [...text].length, 0);
+}
+
+/** The line cut to `width` columns; what was cut shows as an ellipsis. */
+export function fit(line: Line, width: number): Line {
+  if (widthOf(line) <= width) return line;
+  const kept: Array<Span> = [];
+  let left = Math.max(0, width - 1);
+  for (const { text, style } of line) {
+    const letters = [...text];
+    kept.push({ text: letters.slice(0, left).join(''), style });
+    left -= Math.min(left, letters.length);
+    if (left === 0) break;
+  }
+  if (width > 0) kept.push({ text: '…', style: 'dim' });
+  return kept;
+}
+
+/** The line as text, with escape codes when `colour` is true. */
+export function paint(line: Line, colour: boolean): string {
+  return line
+    .map(({ text, style }) => {
+      const code = codes[style];
+      return !colour || code === '' || text === '' ? text : `\u001B[${code}m${text}\u001B[0m`;
+    })
+    .join('');
+}
+
+/** Text in exactly `width` columns: padded at its end, or cut in its middle where both ends tell something. */
+export function padEnd(text: string, width: number): string {
+  const letters = [...text];
+  if (letters.length <= width) return text + ' '.repeat(width - letters.length);
+  if (width <= 1) return '…'.slice(0, width);
+  const tail = Math.ceil((width - 1) * 0.6);
+  return `${letters.slice(0, width - 1 - tail).join('')}…${letters.slice(letters.length - tail).join('')}`;
+}
+
+/** Text in exactly `width` columns, padded at its start; what is too long is cut at its end. */
+export function padStart(text: string, width: number): string {
+  const letters = [...text];
+  return letters.length > width
+    ? `${letters.slice(0, Math.max(0, width - 1)).join('')}…`.slice(0, width)
+    : ' '.repeat(width - letters.length) + text;
+}
+
+/** Text broken at spaces into lines of at most `width` columns; a longer word is cut. Never empty. */
+export function wrap(text: string, width: number): ReadonlyArray<string> {
+  const lines: Array<string> = [];
+  let line = '';
+  for (const word of text.split(' ').flatMap((one) => chunks(one, width))) {
+    if (line === '') line = word;
+    else if ([...line].length + 1 + [...word].length <= width) line += ` ${word}`;
+    else {
+      lines.push(line);
+      line = word;
+    }
+  }
+  return [...lines, line];
+}
+
+function chunks(word: string, width: number): ReadonlyArray<string> {
+  const letters = [...word];
+  if (letters.length <= width) return [word];
+  const size = Math.max(1, width);
+  return Array.from({ length: Math.ceil(letters.length / size) }, (_, index) =>
+    letters.slice(index * size, (index + 1) * size).join(''),
+  );
+}

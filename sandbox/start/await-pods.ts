@@ -1,0 +1,34 @@
+import type { View } from './view.ts';
+
+/** How a wait for all pods ended. */
+export type Verdict =
+  | { readonly kind: 'waiting' }
+  | { readonly kind: 'all-run' }
+  /** Every pod without a node has been given its reason, no node is on its way, and nothing has moved for a while. */
+  | { readonly kind: 'stuck' }
+  | { readonly kind: 'too-late' };
+
+/** Long enough for a Deployment of thousands on a busy machine. */
+const WAIT_MS = 10 * 60_000;
+/** Nothing has moved for this long; a scheduler's longest back-off is 10 s. */
+const STILL_MS = 15_000;
+
+/** Judges one view after the other; times in milliseconds since the start of the wait. */
+export function createPodsWait(wantedPods: number): (view: View, elapsedMs: number) => Verdict {
+  let lastMoved = '';
+  let movedAtMs = 0;
+  return (view, elapsedMs) => {
+    const { running, starting, pending } = view.pods;
+    if (running >= wantedPods && starting === 0 && pending === 0) return { kind: 'all-run' };
+    if (elapsedMs > WAIT_MS) return { kind: 'too-late' };
+    const moved = JSON.stringify([view.pods, view.nodes.map(({ name, state, pods }) => [name, state, pods])]);
+    if (moved !== lastMoved) {
+      lastMoved = moved;
+      movedAtMs = elapsedMs;
+    }
+    const explained = view.waiting.reduce((sum, { pods }) => sum + pods.length, 0);
+    const isStill = view.nodes.every(({ state }) => state.kind === 'ready') && starting === 0;
+    const isStuck = isStill && pending > 0 && explained >= pending && elapsedMs - movedAtMs >= STILL_MS;
+    return { kind: isStuck ? 'stuck' : 'waiting' };
+  };
+}

@@ -1,0 +1,133 @@
+import { annotation } from '../../shared/contract/names.ts';
+import { hasCondition, isFinished, type Node, type Pod } from '../kubernetes/client/objects.ts';
+import { podRequests } from '../kubernetes/pod-requests.ts';
+import { toAmounts } from '../kubernetes/quantity.ts';
+import { shortSize, shortZone } from './amounts.ts';
+import { isOwnPod, isRunning, nodeNameOf, offeringOf, type NodeClaim } from './cluster-objects.ts';
+import type { Observed } from './observe-cluster.ts';
+import type { PriceOf } from './price-list.ts';
+import type { NodeRow, NodeState, PodCounts, View, Waiting } from './view.ts';
+
+/** What the view is made of. */
+export type Sources = Pick<Observed, 'pods' | 'nodes' | 'claims' | 'events' | 'claimSeenAt'>;
+
+/** The state of the cluster as the display shows it. Pure: the same sources at the same time give the same view. */
+export function buildView(sources: Sources, priceOf: PriceOf, nowMs: number): View {
+  const loads = loadsOf(sources.pods.values());
+  const claimed = new Set<string>();
+  const rows: Array<NodeRow> = [];
+  for (const claim of sources.claims.values()) {
+    const name = nodeNameOf(claim);
+    claimed.add(name);
+    const node = sources.nodes.get(name);
+    const seenAt = sources.claimSeenAt.get(claim.metadata.name) ?? nowMs;
+    rows.push(toRow({ name, claim, node, load: loads.get(name) ?? NO_LOAD, ageMs: nowMs - seenAt }, priceOf));
+  }
+  for (const node of sources.nodes.values()) {
+    const { name, creationTimestamp } = node.metadata;
+    if (claimed.has(name)) continue;
+    const ageMs = nowMs - Date.parse(creationTimestamp);
+    rows.push(toRow({ name, claim: undefined, node, load: loads.get(name) ?? NO_LOAD, ageMs }, priceOf));
+  }
+  return {
+    nodes: rows.toSorted((a, b) => b.ageMs - a.ageMs || (a.name < b.name ? -1 : 1)),
+    pods: countPods(sources.pods.values()),
+    waiting: waitingOf(sources),
+    microUsdPerHour: rows.reduce((sum, { microUsdPerHour }) => sum + (microUsdPerHour ?? 0), 0),
+  };
+}
+
+interface Load {
+  readonly pods: number;
+  readonly cpu: number;
+  readonly memory: number;
+}
+
+const NO_LOAD: Load = { pods: 0, cpu: 0, memory: 0 };
+
+function loadsOf(pods: Iterable<Pod>): ReadonlyMap<string, Load> {
+  const loads = new Map<string, Load>();
+  for (const pod of pods) {
+    const { nodeName } = pod.spec;
+    if (nodeName === undefined || nodeName === '' || isFinished(pod)) continue;
+    const { cpu = 0, memory = 0 } = podRequests(pod);
+    const load = loads.get(nodeName) ?? NO_LOAD;
+    loads.set(nodeName, { pods: load.pods + 1, cpu: load.cpu + cpu, memory: load.memory + memory });
+  }
+  return loads;
+}
+
+interface Machine {
+  readonly name: string;
+  readonly claim: NodeClaim | undefined;
+  readonly node: Node | undefined;
+  readonly load: Load;
+  readonly ageMs: number;
+}
+
+function toRow({ name, claim, node, load, ageMs }: Machine, priceOf: PriceOf): NodeRow {
+  const source = claim ?? node;
+  const { size, zone, capacityType } =
+    source === undefined ? { size: '', zone: '', capacityType: '' as const } : offeringOf(source);
+  const allocatable = toAmounts(node?.status?.allocatable);
+  return {
+    name,
+    size: shortSize(size),
+    zone: shortZone(zone),
+    capacityType,
+    microUsdPerHour: size === '' ? null : priceOf(size, capacityType === 'spot' ? 'spot' : 'on-demand'),
+    state: stateOf(claim, node),
+    ageMs,
+    pods: load.pods,
+    cpu: { used: load.cpu, of: allocatable['cpu'] ?? 0 },
+    memory: { used: load.memory, of: allocatable['memory'] ?? 0 },
+  };
+}
+
+function stateOf(claim: NodeClaim | undefined, node: Node | undefined): NodeState {
+  const isLeaving = claim?.metadata.deletionTimestamp !== undefined || node?.metadata.deletionTimestamp !== undefined;
+  if (isLeaving)
+    return { kind: 'leaving', takenBack: claim?.metadata.annotations?.[annotation.interruption] !== undefined };
+  const isReady = hasCondition(node?.status?.conditions, 'Ready');
+  if (claim === undefined) return isReady ? { kind: 'ready' } : { kind: 'joining' };
+  const conditions = claim.status?.conditions;
+  if (!hasCondition(conditions, 'Launched')) return { kind: 'launching' };
+  if (node === undefined) return { kind: 'booting' };
+  return isReady && hasCondition(conditions, 'Registered') ? { kind: 'ready' } : { kind: 'joining' };
+}
+
+function countPods(pods: Iterable<Pod>): PodCounts {
+  const counts = { running: 0, starting: 0, pending: 0 };
+  for (const pod of pods) {
+    if (!isOwnPod(pod) || pod.status?.phase === 'Failed') continue;
+    if (isRunning(pod)) counts.running++;
+    else if ((pod.spec.nodeName ?? '') === '') counts.pending++;
+    else counts.starting++;
+  }
+  return counts;
+}
+
+const PREFIX = 'Failed to schedule pod, ';
+
+/** Pods without a node by the reason that Nodewright gave, the reason of most pods first. */
+function waitingOf({ pods, events }: Sources): ReadonlyArray<Waiting> {
+  const reasons = new Map<string, { readonly at: string; readonly text: string }>();
+  for (const { involvedObject, reason, message = '', metadata } of events.values()) {
+    if (involvedObject.kind !== 'Pod' || reason !== 'FailedScheduling') continue;
+    const uid = involvedObject.uid ?? '';
+    const known = reasons.get(uid);
+    // The newest word counts; events of the same second keep the API's order.
+    if (known !== undefined && known.at > metadata.creationTimestamp) continue;
+    const text = message.startsWith(PREFIX) ? message.slice(PREFIX.length) : message;
+    reasons.set(uid, { at: metadata.creationTimestamp, text });
+  }
+  const groups = new Map<string, Array<string>>();
+  for (const [key, pod] of pods) {
+    const reason = reasons.get(pod.metadata.uid);
+    if (reason === undefined || !isOwnPod(pod) || (pod.spec.nodeName ?? '') !== '') continue;
+    groups.set(reason.text, [...(groups.get(reason.text) ?? []), key]);
+  }
+  return [...groups]
+    .map(([reason, names]) => ({ reason, pods: names }))
+    .toSorted((a, b) => b.pods.length - a.pods.length || (a.reason < b.reason ? -1 : 1));
+}

@@ -1,0 +1,28 @@
+import type { Sentence, View } from './view.ts';
+
+/** What is known at one moment, for whoever shows it. */
+export interface Progress {
+  readonly view: View;
+  readonly elapsedMs: number;
+  /** Micro-USD per hour of all plans so far, and the sum of their lower bounds. */
+  readonly plans: { readonly cost: number; readonly lowerBound: number };
+  readonly news: ReadonlyArray<Sentence>;
+}
+
+/** Where a run shows itself: the live screen, plain lines, or JSON. None of its calls throws. */
+export interface Display {
+  /** A part of the sandbox is up. */
+  started(part: string, elapsedMs: number): void;
+  /** Everything is up; `hints` say how to talk to it. */
+  ready(hints: ReadonlyArray<string>): void;
+  /** Something happened. */
+  said(sentence: Sentence): void;
+  /** A structured event, for programs. */
+  event(event: string, facts: Readonly<Record<string, unknown>>): void;
+  /** The state of the cluster, whenever it may have changed. */
+  show(progress: Progress): void;
+  /** Text that stays when all else has been wiped: a summary, the last word. */
+  last(text: string): void;
+  /** Gives the terminal back. Harmless when repeated. */
+  close(): void;
+}

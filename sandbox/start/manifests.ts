@@ -1,0 +1,58 @@
+import { join } from 'node:path';
+import { readManifests, type Manifest, type ManifestObject } from '../world/apply-manifests.ts';
+
+/** What to apply, and how many pods that asks for. */
+export interface Workload {
+  readonly manifests: ReadonlyArray<Manifest>;
+  /** Pods that the manifests ask for: what `--once` waits for. Pods of DaemonSets come with nodes and are not counted. */
+  readonly pods: number;
+  /** True when a default AKSNodeClass was added. */
+  readonly addedNodeClass: boolean;
+}
+
+/** Reads the examples, or the user's own files. Throws an Error that names the file and what is wrong with it. */
+export function readWorkload(root: string, files: ReadonlyArray<string> | null): Workload {
+  const examples = join(root, 'examples');
+  if (files === null) {
+    const manifests = readManifests([join(examples, 'general-purpose.yaml'), join(examples, 'inflate.yaml')]);
+    return { manifests, pods: podsOf(manifests), addedNodeClass: false };
+  }
+  const own = readManifests(files);
+  if (files.length > 0 && own.length === 0)
+    throw new Error(`${files.join(', ')}: there is no Kubernetes object in there`);
+  const needsClass = own.some(({ object }) => object.kind === 'NodePool') && !own.some(isDefaultClass);
+  // On AKS an AKSNodeClass named default is always there, and manifests written for it count on that.
+  const added = needsClass ? readManifests([join(examples, 'general-purpose.yaml')]).filter(isDefaultClass) : [];
+  return { manifests: [...added, ...own], pods: podsOf(own), addedNodeClass: added.length > 0 };
+}
+
+function isDefaultClass({ object }: Manifest): boolean {
+  return object.kind === 'AKSNodeClass' && object.metadata?.name === 'default';
+}
+
+interface PodsSpec {
+  readonly replicas?: number;
+  readonly parallelism?: number;
+  readonly completions?: number;
+}
+
+function podsOf(manifests: ReadonlyArray<Manifest>): number {
+  return manifests.reduce((sum, { object }) => sum + podsOfObject(object), 0);
+}
+
+function podsOfObject(object: ManifestObject): number {
+  const spec = object.spec as PodsSpec | undefined;
+  switch (object.kind) {
+    case 'Pod':
+      return 1;
+    case 'Deployment':
+    case 'ReplicaSet':
+    case 'StatefulSet':
+    case 'ReplicationController':
+      return spec?.replicas ?? 1;
+    case 'Job':
+      return Math.min(spec?.parallelism ?? 1, spec?.completions ?? Number.POSITIVE_INFINITY);
+    default:
+      return 0;
+  }
+}

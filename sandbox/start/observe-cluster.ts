@@ -1,0 +1,69 @@
+import { connect, type Connection } from '../kubernetes/client/connection.ts';
+import type { Node, Pod } from '../kubernetes/client/objects.ts';
+import { watchObjects, type Watched } from '../kubernetes/client/watch-objects.ts';
+import type { ClusterEvent, NodeClaim } from './cluster-objects.ts';
+
+/** A live copy of what the display shows, and a word whenever it changes. */
+export interface Observed {
+  readonly connection: Connection;
+  readonly pods: ReadonlyMap<string, Pod>;
+  readonly nodes: ReadonlyMap<string, Node>;
+  readonly claims: ReadonlyMap<string, NodeClaim>;
+  /** Nodewright's own events, which say why a pod waits. */
+  readonly events: ReadonlyMap<string, ClusterEvent>;
+  /** When each claim was first seen, milliseconds since the Unix epoch, by name. */
+  readonly claimSeenAt: ReadonlyMap<string, number>;
+  close(): void;
+}
+
+/** Who is told. `onPod` gets every pod that changes; `onChange` is told of everything. */
+export interface Observers {
+  readonly onPod: (pod: Pod) => void;
+  readonly onChange: () => void;
+}
+
+/** Watches pods, nodes, claims and Nodewright's events through the API; resolves once the first lists are in. */
+export async function observeCluster(kubeconfig: string, { onPod, onChange }: Observers): Promise<Observed> {
+  const connection = connect(kubeconfig);
+  const claimSeenAt = new Map<string, number>();
+  const common = { connection, onDelete: onChange };
+  const pods = watchObjects<Pod>({
+    ...common,
+    path: '/api/v1/pods',
+    query: '',
+    onChange: (pod) => {
+      onPod(pod);
+      onChange();
+    },
+  });
+  const nodes = watchObjects<Node>({ ...common, path: '/api/v1/nodes', query: '', onChange });
+  const claims = watchObjects<NodeClaim>({
+    ...common,
+    path: '/apis/karpenter.sh/v1/nodeclaims',
+    query: '',
+    onChange: ({ metadata }) => {
+      if (!claimSeenAt.has(metadata.name)) claimSeenAt.set(metadata.name, Date.now());
+      onChange();
+    },
+  });
+  const events = watchObjects<ClusterEvent>({
+    ...common,
+    path: '/api/v1/events',
+    query: 'fieldSelector=reportingComponent%3Dkarpenter',
+    onChange,
+  });
+  const watched: ReadonlyArray<Pick<Watched<Pod>, 'synced' | 'close'>> = [pods, nodes, claims, events];
+  await Promise.all(watched.map(({ synced }) => synced));
+  return {
+    connection,
+    pods: pods.objects,
+    nodes: nodes.objects,
+    claims: claims.objects,
+    events: events.objects,
+    claimSeenAt,
+    close: () => {
+      for (const one of watched) one.close();
+      connection.close();
+    },
+  };
+}

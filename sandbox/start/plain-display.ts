@@ -1,0 +1,60 @@
+import { counted, renderClock, renderHourly } from './amounts.ts';
+import type { Display, Progress } from './display.ts';
+
+/** Between two lines about pods, so that a thousand of them fill no log. */
+const PROGRESS_MS = 1_000;
+
+/** One line for each thing that happens, without control codes: for pipes, logs and terminals that cannot do more. */
+export function createPlainDisplay(write: (text: string) => void, now: () => number): Display {
+  let lastLine = '';
+  let lastAt = 0;
+  const tell = (progress: Progress): void => {
+    const line = renderProgress(progress);
+    if (line === lastLine || now() - lastAt < PROGRESS_MS) return;
+    lastLine = line;
+    lastAt = now();
+    write(`${stamp(progress.elapsedMs)}${line}\n`);
+  };
+  let latest: Progress | null = null;
+  return {
+    started: (part, elapsedMs) => {
+      write(`${stamp(elapsedMs)}${part} ✓\n`);
+    },
+    ready: (hints) => {
+      write(`\n${hints.join('\n')}\n\n`);
+    },
+    said: ({ atMs, text }) => {
+      write(`${stamp(atMs)}${text}\n`);
+    },
+    event: () => undefined,
+    show: (progress) => {
+      latest = progress;
+      tell(progress);
+    },
+    last: (text) => {
+      const final = latest === null ? '' : renderProgress(latest);
+      if (latest !== null && final !== lastLine) write(`${stamp(latest.elapsedMs)}${final}\n`);
+      latest = null;
+      write(`${text}\n`);
+    },
+    close: () => undefined,
+  };
+}
+
+function stamp(ms: number): string {
+  return `${renderClock(ms).padStart(6)}  `;
+}
+
+function renderProgress({ view }: Progress): string {
+  const { running, starting, pending } = view.pods;
+  const pods = [
+    `${running} running`,
+    ...(starting > 0 ? [`${starting} starting`] : []),
+    ...(pending > 0 ? [`${pending} pending`] : []),
+  ];
+  return `Pods: ${pods.join(', ')}. ${capital(counted(view.nodes.length, 'node'))}, ${renderHourly(view.microUsdPerHour)}.`;
+}
+
+function capital(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}

@@ -1,0 +1,59 @@
+import type { AzureEvent } from '../azure/resources.ts';
+import { type AppEvent, numberFact } from './app-events.ts';
+import type { NodeClaim } from './cluster-objects.ts';
+import type { Display } from './display.ts';
+import { createNarrator } from './narrate.ts';
+import type { Sentence } from './view.ts';
+
+/** Sentences kept for the screen; a tall terminal shows fewer. */
+const NEWS_MAX = 100;
+
+/** What has happened in this run. */
+export interface RunLog {
+  readonly news: () => ReadonlyArray<Sentence>;
+  /** Micro-USD per hour of all plans so far, and the sum of their lower bounds. */
+  readonly plans: () => { readonly cost: number; readonly lowerBound: number };
+  say(tone: Sentence['tone'], text: string): void;
+  tellApp(event: AppEvent): void;
+  tellAzure(event: AzureEvent): void;
+  close(): void;
+}
+
+/** Keeps the log of a run and passes it on to the display as it grows. */
+export function createRunLog(
+  display: Display,
+  elapsedMs: () => number,
+  claims: () => ReadonlyMap<string, NodeClaim>,
+): RunLog {
+  let news: ReadonlyArray<Sentence> = [];
+  let plans = { cost: 0, lowerBound: 0 };
+  const say = (tone: Sentence['tone'], text: string): void => {
+    const sentence = { atMs: elapsedMs(), tone, text };
+    news = [...news, sentence].slice(-NEWS_MAX);
+    display.said(sentence);
+  };
+  const narrator = createNarrator({ claims, say });
+  return {
+    news: () => news,
+    plans: () => plans,
+    say,
+    tellApp: (event) => {
+      display.event(event.event, event.facts);
+      if (event.event === 'provisioned') {
+        plans = {
+          cost: plans.cost + numberFact(event, 'costMicroUsdPerHour'),
+          lowerBound: plans.lowerBound + numberFact(event, 'lowerBoundMicroUsdPerHour'),
+        };
+      }
+      narrator.tellApp(event);
+    },
+    tellAzure: (event) => {
+      const { name, size, zone } = 'vm' in event ? event.vm : { name: event.name, size: null, zone: null };
+      display.event(event.kind, { name, size, zone });
+      narrator.tellAzure(event);
+    },
+    close: () => {
+      narrator.close();
+    },
+  };
+}

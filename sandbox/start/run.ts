@@ -1,0 +1,280 @@
+import { copyFileSync, existsSync, readFileSync, rmSync } from 'node:fs';
+import { azureDefaults } from '../azure/options.ts';
+import { isPortFree } from '../world/port-free.ts';
+import { type Sandbox, startSandbox } from '../world/sandbox.ts';
+import { applyManifests } from '../world/apply-manifests.ts';
+import { evictNode, scaleDeployment } from './actions.ts';
+import { parseAppEvent } from './app-events.ts';
+import { createPodsWait } from './await-pods.ts';
+import { buildIfStale } from './build-if-stale.ts';
+import { buildView } from './build-view.ts';
+import { type RunOptions, UsageError } from './command.ts';
+import { startControlServer } from './control-server.ts';
+import type { Display, Progress } from './display.ts';
+import { renderHints } from './hints.ts';
+import { readWorkload, type Workload } from './manifests.ts';
+import { observeCluster, type Observed } from './observe-cluster.ts';
+import { paceFor } from './pace.ts';
+import { readPrices } from './price-list.ts';
+import { renderSummary, type Summary } from './render-summary.ts';
+import { createRunFolder, type RunFolder } from './run-folder.ts';
+import { createRunLog, type RunLog } from './run-log.ts';
+import { publishSession } from './session.ts';
+import type { Stop } from './stop-signals.ts';
+import { createPodTimer, type PodTimer } from './time-pods.ts';
+
+/** What a run needs from the program around it. */
+export interface RunContext {
+  /** The repository. */
+  readonly root: string;
+  readonly display: Display;
+  readonly stop: Stop;
+  /** Starts to read keys; the answer ends it. Null where there is no keyboard. */
+  readonly keys:
+    ((actions: { evict: () => void; scaleBy: (by: number) => void; quit: () => void }) => () => void) | null;
+  /** The folder of the control plane's binaries; null: the embedded one. */
+  readonly assets: string | null;
+}
+
+/** Core Tools' port, which people know. */
+const FUNCTIONS_PORT = 7071;
+/** Ages and the clock move on even when nothing happens. */
+const TICK_MS = 1_000;
+/** After `--once` is satisfied, what was said last still arrives within this. */
+const LAST_WORDS_MS = 800;
+
+/** Runs the sandbox until it is stopped or, with `once`, until all pods run. Answers the exit code. */
+export async function run(options: RunOptions, context: RunContext): Promise<number> {
+  const workload = checked(() => readWorkload(context.root, options.files));
+  if (options.once && workload.pods === 0) throw new UsageError('--once waits for pods, and the manifests have none');
+  const port = await choosePort(options.functionsPort);
+  if (options.kubeconfig !== null) refuseForeignFile(options.kubeconfig);
+  const startedAt = Date.now();
+  const elapsedMs = (): number => Date.now() - startedAt;
+  if (await buildIfStale(context.root)) context.display.started('Build', elapsedMs());
+  const folder = createRunFolder();
+  const closers: Array<() => unknown> = [() => folder.remove()];
+  try {
+    return await runIn(folder, { options, context, workload, port, elapsedMs, closers });
+  } finally {
+    for (const close of closers.toReversed()) await close();
+  }
+}
+
+interface Run {
+  readonly options: RunOptions;
+  readonly context: RunContext;
+  readonly workload: Workload;
+  readonly port: { readonly number: number | null; readonly inUse: number | null };
+  readonly elapsedMs: () => number;
+  /** What is to be closed at the end, last first. */
+  readonly closers: Array<() => unknown>;
+}
+
+async function runIn(folder: RunFolder, run: Run): Promise<number> {
+  const { options, context, workload, elapsedMs, closers } = run;
+  const { display, stop } = context;
+  const live: { log: RunLog | null } = { log: null };
+  const sandbox = await started(folder, run, (from, line) => {
+    if (from === 'sandbox') display.started(line.replace(/ is ready$/, ''), elapsedMs());
+    else if (from === 'functions') tellLine(live.log, line);
+  });
+  if (sandbox === null) return stop.asked;
+  closers.push(() => sandbox.close());
+  if (options.kubeconfig !== null) closers.push(writeKubeconfig(sandbox, options.kubeconfig));
+
+  const timer = createPodTimer(() => Date.now());
+  const seen = await observe(sandbox, run, timer);
+  const { observed, log } = seen;
+  live.log = log;
+  closers.push(sandbox.azure.on((event) => log.tellAzure(event)));
+  await steer(sandbox, run, seen);
+  display.ready(
+    renderHints({
+      kubeconfigPath: options.kubeconfig ?? sandbox.cluster.kubeconfigPath,
+      functionsUrl: sandbox.functionsUrl,
+      portInUse: run.port.inUse,
+      hasKeys: context.keys !== null,
+    }),
+  );
+  if (workload.addedNodeClass) log.say('plain', 'Added the AKSNodeClass default, which AKS brings too.');
+  try {
+    await applyManifests(sandbox.cluster.kubeconfig, workload.manifests);
+  } catch (error) {
+    throw new UsageError((error as Error).message);
+  }
+  const code = options.once
+    ? await untilPodsRun(sandbox, run, { ...seen, timer })
+    : await stop.asked.then((exitCode) => (exitCode === 130 ? 0 : exitCode));
+  log.close();
+  observed.close();
+  return code;
+}
+
+/** Null when the run was stopped while it started. */
+async function started(
+  folder: RunFolder,
+  { options, context, port }: Run,
+  onLine: (from: string, line: string) => void,
+): Promise<Sandbox | null> {
+  const pace = paceFor(options.bootSeconds);
+  const { assets, root, stop } = context;
+  const starting = startSandbox({
+    mode: assets === null ? 'embedded' : 'real',
+    assets,
+    folder: folder.path,
+    root,
+    seed: options.seed,
+    pace: pace.machines,
+    azure: { latency: pace.latency },
+    functionsPort: port.number,
+    sweepSchedule: '0 * * * * *',
+    duplicatePercent: 0,
+    systemNode: false,
+    settings: {},
+    onLine,
+  });
+  const sandbox = await starting;
+  if (!stop.isAsked()) return sandbox;
+  await sandbox.close();
+  return null;
+}
+
+interface Seen {
+  readonly observed: Observed;
+  readonly log: RunLog;
+  readonly progress: () => Progress;
+}
+
+async function observe(sandbox: Sandbox, { context, elapsedMs, closers }: Run, timer: PodTimer): Promise<Seen> {
+  const priceOf = readPrices(context.root, azureDefaults.region);
+  const live: { show: () => void } = { show: () => undefined };
+  const observed = await observeCluster(sandbox.cluster.kubeconfig, {
+    onPod: (pod) => timer.observe(pod),
+    onChange: () => live.show(),
+  });
+  closers.push(() => observed.close());
+  const log = createRunLog(context.display, elapsedMs, () => observed.claims);
+  const progress = (): Progress => ({
+    view: buildView(observed, priceOf, Date.now()),
+    elapsedMs: elapsedMs(),
+    plans: log.plans(),
+    news: log.news(),
+  });
+  const show = calmly(() => context.display.show(progress()));
+  live.show = show;
+  const tick = setInterval(show, TICK_MS);
+  closers.push(() => clearInterval(tick));
+  return { observed, log, progress };
+}
+
+/** Views are built at most this often: a thousand pods that change at once are one picture. */
+const VIEW_MS = 200;
+
+function calmly(show: () => void): () => void {
+  let timer: NodeJS.Timeout | null = null;
+  return () => {
+    timer ??= setTimeout(() => {
+      timer = null;
+      show();
+    }, VIEW_MS).unref();
+  };
+}
+
+/** Lets keys and other terminals scale and evict. */
+async function steer(sandbox: Sandbox, { context, closers }: Run, { observed, log }: Seen): Promise<void> {
+  const controls = {
+    scale: async (replicas: number, deployment: string | null) => {
+      const done = await scaleDeployment(observed.connection, deployment, replicas);
+      log.say('plain', done);
+      return done;
+    },
+    evict: (node: string | null) => Promise.resolve(evictNode(sandbox.azure, node)),
+  };
+  const server = await startControlServer(controls);
+  closers.push(() => server.close());
+  closers.push(publishSession({ pid: process.pid, url: server.url, token: server.token, startedAt: Date.now() }));
+  if (context.keys === null) return;
+  const complain = (error: unknown): void => log.say('bad', error instanceof Error ? error.message : String(error));
+  const stopKeys = context.keys({
+    evict: () => void controls.evict(null).catch(complain),
+    scaleBy: (by) => {
+      scaleDeployment(observed.connection, null, { by }).then((done) => log.say('plain', done), complain);
+    },
+    quit: () => context.stop.ask(130),
+  });
+  closers.push(stopKeys);
+}
+
+async function untilPodsRun(
+  sandbox: Sandbox,
+  { context, workload, elapsedMs }: Run,
+  { progress, timer, log }: Seen & { readonly timer: PodTimer },
+): Promise<number> {
+  const judge = createPodsWait(workload.pods);
+  const { promise, resolve } = Promise.withResolvers<Summary['outcome'] | number>();
+  const look = setInterval(() => {
+    const verdict = judge(progress().view, elapsedMs());
+    if (verdict.kind !== 'waiting') resolve(verdict.kind);
+  }, VIEW_MS);
+  const outcome = await Promise.race([promise, context.stop.asked]);
+  clearInterval(look);
+  if (typeof outcome === 'number') return outcome;
+  log.close();
+  await new Promise((done) => setTimeout(done, LAST_WORDS_MS));
+  const { view, plans } = progress();
+  const puts = new Map(sandbox.azure.counters().vms.map(({ name, firstPutAt }) => [name, firstPutAt]));
+  const times = timer.read((vm) => puts.get(vm));
+  const priceSource = readPriceSource(context.root);
+  const summary: Summary = { view, plans, times, wantedPods: workload.pods, outcome, priceSource };
+  context.display.event('summary', { ...summary, exitCode: outcome === 'all-run' ? 0 : 1 });
+  context.display.last(renderSummary(summary));
+  return outcome === 'all-run' ? 0 : 1;
+}
+
+function readPriceSource(root: string): string {
+  const file = `${root}/sandbox/azure/data/${azureDefaults.region}.json`;
+  const { meta } = JSON.parse(readFileSync(file, 'utf8')) as { readonly meta: { readonly source: string } };
+  return `${meta.source}, ${azureDefaults.region}`;
+}
+
+function tellLine(log: RunLog | null, line: string): void {
+  const event = parseAppEvent(line);
+  if (event !== null) log?.tellApp(event);
+}
+
+function checked<T>(read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    throw new UsageError((error as Error).message);
+  }
+}
+
+async function choosePort(asked: number | null): Promise<Run['port']> {
+  const wished = asked ?? FUNCTIONS_PORT;
+  if (await isPortFree(wished)) return { number: wished, inUse: null };
+  if (asked !== null) throw new UsageError(`Port ${asked} is in use: choose another with --functions-port`);
+  return { number: null, inUse: wished };
+}
+
+/** The context that the sandbox's kubeconfigs have. */
+const OWN_CONTEXT = 'current-context: sandbox';
+
+function refuseForeignFile(path: string): void {
+  if (existsSync(path) && !readFileSync(path, 'utf8').includes(OWN_CONTEXT)) {
+    throw new UsageError(`${path} exists and is not the sandbox's: choose another path for --kubeconfig`);
+  }
+}
+
+/** Writes it, and answers how to remove it, which leaves a file alone that has been changed. */
+function writeKubeconfig({ cluster }: Sandbox, path: string): () => void {
+  try {
+    copyFileSync(cluster.kubeconfigPath, path);
+  } catch {
+    throw new UsageError(`${path} cannot be written: choose another path for --kubeconfig`);
+  }
+  return () => {
+    if (existsSync(path) && readFileSync(path, 'utf8') === cluster.kubeconfig) rmSync(path, { force: true });
+  };
+}

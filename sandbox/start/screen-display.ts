@@ -1,0 +1,77 @@
+import { paint } from './ansi.ts';
+import type { Display, Progress } from './display.ts';
+import { renderClock } from './amounts.ts';
+import { renderScreen } from './render-screen.ts';
+
+/** The terminal that the screen is drawn on. */
+export interface Terminal {
+  write(text: string): void;
+  size(): { readonly columns: number; readonly rows: number };
+  readonly colour: boolean;
+  readonly now: () => number;
+}
+
+/** Redraws per second; more only costs a slow terminal its time. */
+const FRAMES_PER_SECOND = 4;
+const FRAME_MS = 1_000 / FRAMES_PER_SECOND;
+
+/** Another page, which leaves what was on the terminal as it was; no cursor; no wrapping at the edge. */
+const ENTER = '\u001B[?1049h\u001B[?25l\u001B[?7l\u001B[2J';
+const LEAVE = '\u001B[?7h\u001B[?25h\u001B[?1049l';
+const HOME = '\u001B[H';
+const CLEAR_LINE = '\u001B[K';
+const CLEAR_BELOW = '\u001B[J';
+
+/** Redraws the whole state in place. It starts on the terminal's own page, and goes to another once all is ready. */
+export function createScreenDisplay(terminal: Terminal): Display & { resized(): void } {
+  let isOpen = false;
+  let hints: ReadonlyArray<string> = [];
+  let shown: Progress | null = null;
+  let shownAt = 0;
+  let timer: NodeJS.Timeout | null = null;
+  const draw = (): void => {
+    timer = null;
+    shownAt = terminal.now();
+    if (!isOpen || shown === null) return;
+    const { columns, rows } = terminal.size();
+    const lines = renderScreen({ ...shown, hints }, { columns, rows }).map(
+      (line) => `${paint(line, terminal.colour)}${CLEAR_LINE}`,
+    );
+    terminal.write(`${HOME}${lines.join('\r\n')}${CLEAR_BELOW}`);
+  };
+  const soon = (): void => {
+    timer ??= setTimeout(draw, Math.max(0, shownAt + FRAME_MS - terminal.now()));
+  };
+  const close = (): void => {
+    if (timer !== null) clearTimeout(timer);
+    timer = null;
+    if (isOpen) terminal.write(LEAVE);
+    isOpen = false;
+  };
+  return {
+    started: (part, elapsedMs) => {
+      terminal.write(`${renderClock(elapsedMs).padStart(6)}  ${part} ✓\n`);
+    },
+    ready: (lines) => {
+      hints = lines;
+      terminal.write(`\n${lines.join('\n')}\n\n`);
+      terminal.write(ENTER);
+      isOpen = true;
+    },
+    said: () => undefined,
+    event: () => undefined,
+    show: (progress) => {
+      shown = progress;
+      if (isOpen) soon();
+    },
+    last: (text) => {
+      close();
+      terminal.write(`${text}\n`);
+    },
+    close,
+    resized: () => {
+      if (isOpen) terminal.write('\u001B[2J');
+      soon();
+    },
+  };
+}

@@ -1,0 +1,83 @@
+import { counted, renderDuration, renderGap, renderHourly, shortSize, shortZone } from './amounts.ts';
+import type { Offering } from './cluster-objects.ts';
+
+/** Kinds of sizes that a sentence names before it counts the rest. */
+const SIZES_NAMED = 4;
+/** Nodes that a sentence names before it counts them. */
+const NODES_NAMED = 2;
+
+/** Machines as people count them: `2 × D8ls_v5 + D4als_v6 (spot)`. The most frequent size comes first. */
+export function renderMachines(machines: ReadonlyArray<Offering>): string {
+  const counts = new Map<string, number>();
+  for (const { size, capacityType } of machines) {
+    const name = `${shortSize(size)}${capacityType === 'spot' ? ' spot' : ''}`;
+    counts.set(name, (counts.get(name) ?? 0) + 1);
+  }
+  const kinds = [...counts].toSorted(([a, m], [b, n]) => n - m || (a < b ? -1 : 1));
+  const named = kinds.slice(0, SIZES_NAMED).map(([name, count]) => (count === 1 ? name : `${count} × ${name}`));
+  const others = kinds.length - named.length;
+  return [...named, ...(others > 0 ? [counted(others, 'other size')] : [])].join(' + ');
+}
+
+/** Nodes by name, or by number when they are many: `aks-a and aks-b`, `12 nodes`. */
+export function renderNodes(names: ReadonlyArray<string>): string {
+  return names.length <= NODES_NAMED ? names.join(' and ') : counted(names.length, 'node');
+}
+
+/** A decision to launch machines. */
+export interface Provisioned {
+  readonly machines: ReadonlyArray<Offering>;
+  readonly pods: number;
+  readonly left: number;
+  readonly cost: number;
+  readonly lowerBound: number;
+}
+
+/** `Provisioned 2 nodes (D8ls_v5 + D4als_v6) for 10 pods: $0.582/h, at most 5.0 % above the cheapest possible.` */
+export function provisionedSentence({ machines, pods, left, cost, lowerBound }: Provisioned): string {
+  const gap = renderGap(cost, lowerBound);
+  const nodes = `${counted(machines.length, 'node')} (${renderMachines(machines)})`;
+  const rest = left === 0 ? '' : ` For ${counted(left, 'pod')} more there is no place.`;
+  return `Provisioned ${nodes} for ${counted(pods, 'pod')}: ${renderHourly(cost)}${gap === null ? '' : `, ${gap}`}.${rest}`;
+}
+
+/** Azure announces that a machine goes. */
+export function noticeSentence(node: string, event: string, inMs: number): string {
+  const seconds = Math.max(0, Math.round(inMs / 1_000));
+  return event === 'preempt'
+    ? `Azure takes back the spot machine of ${node} in ${seconds} s.`
+    : `Azure announces a ${event} of ${node} in ${seconds} s.`;
+}
+
+/** What was done about it. `machines` are those launched in its place. */
+export function interruptedSentence(node: string, machines: ReadonlyArray<Offering>): string {
+  return machines.length === 0
+    ? `${node} is being emptied: its pods fit on the other nodes.`
+    : `${node} is being replaced by ${renderMachines(machines)}, and emptied once that is asked for.`;
+}
+
+/** Nodes joined, and how long after their launch. */
+export function joinedSentence(
+  nodes: ReadonlyArray<{ readonly name: string; readonly sinceLaunchMs: number }>,
+): string {
+  const slowest = Math.max(...nodes.map(({ sinceLaunchMs }) => sinceLaunchMs));
+  const names = renderNodes(nodes.map(({ name }) => name));
+  return nodes.length === 1
+    ? `${names} joined ${renderDuration(slowest)} after its launch.`
+    : `${names} joined, the last ${renderDuration(slowest)} after its launch.`;
+}
+
+/** Nodes are gone, machine and all. */
+export function removedSentence(nodes: ReadonlyArray<string>): string {
+  return `${renderNodes(nodes)} ${nodes.length === 1 ? 'is' : 'are'} gone: emptied, and the VM deleted.`;
+}
+
+/** Azure did not give what was asked for. */
+export function refusedSentence(refusals: ReadonlyArray<Offering & { readonly reason: string }>): string {
+  const [first] = refusals;
+  if (first === undefined) return '';
+  const { size, zone, reason } = first;
+  const where = zone === '' ? '' : ` in zone ${shortZone(zone)}`;
+  const more = refusals.length > 1 ? `, and ${refusals.length - 1} more` : '';
+  return `Azure refuses ${shortSize(size)}${where} (${reason})${more}: trying the next best.`;
+}
