@@ -93,9 +93,16 @@ function versionDrift(claim: NodeClaim, nodeClass: NodeClass, node: Node): Drift
   if (kubelet !== undefined && kubernetesVersion !== undefined && kubelet !== kubernetesVersion) {
     return { reason: 'K8sVersionDrift', message: `its kubelet is ${kubelet}, the cluster is ${kubernetesVersion}` };
   }
-  const image = claim.status?.imageID;
-  if (image === undefined || image === '' || images.length === 0) return null;
-  if (images.some(({ id }) => id.toLowerCase() === image.toLowerCase())) return null;
+  return imageDrift(
+    claim,
+    images.map(({ id }) => id),
+  );
+}
+
+function imageDrift(claim: NodeClaim, newest: ReadonlyArray<string>): Drift | null {
+  const image = claim.status?.imageID ?? '';
+  if (image === '' || newest.length === 0) return null;
+  if (newest.some((id) => id.toLowerCase() === image.toLowerCase())) return null;
   return { reason: 'ImageDrift', message: `its image ${image} is not the newest` };
 }
 
