@@ -198,7 +198,7 @@ export function listWatchCases(api: () => ApiUnderTest): void {
       await client.deleteNamespacedSecret({ namespace, name: 'first' });
       await eventually(
         () => Promise.resolve(seen),
-        (list) => list.includes('delete first') && list.includes('add second'),
+        (events) => events.includes('delete first') && events.includes('add second'),
       );
       expect(seen[0]).toBe('add first');
       await informer.stop();

@@ -3,6 +3,7 @@ import { deleteObject } from '../objects/delete-object.ts';
 import type { ApiState } from '../state.ts';
 import { StatusError } from '../status-error.ts';
 import type { Resource } from '../registry/resources.ts';
+import type { Stored } from '../store/store.ts';
 
 const storage = 'namespaces.';
 
@@ -15,27 +16,33 @@ function namespacedResources(state: ApiState): ReadonlyArray<Resource> {
   });
 }
 
+const background = {
+  dryRun: false,
+  gracePeriodSeconds: null,
+  propagationPolicy: 'Background',
+  uid: '',
+  resourceVersion: '',
+} as const;
+
+function remove(state: ApiState, resource: Resource, object: JsonObject): void {
+  if (at(object, 'metadata', 'deletionTimestamp') !== undefined) return;
+  const [namespace, name] = [textAt(object, 'metadata', 'namespace'), textAt(object, 'metadata', 'name')];
+  try {
+    deleteObject(state, { resource, namespace, name }, background);
+  } catch (error) {
+    // Gone already: what was wanted.
+    if (!(error instanceof StatusError) || error.code !== 404) throw error;
+  }
+}
+
 /** Deletes what is left in a namespace; answers whether it is empty now. */
 function empty(state: ApiState, namespace: string): boolean {
   let isEmpty = true;
   for (const resource of namespacedResources(state)) {
-    const inside = state.store.list(resource.storage).items.filter(({ key }) => key.startsWith(`${namespace}/`));
-    for (const { object } of inside) {
-      if (at(object, 'metadata', 'deletionTimestamp') !== undefined) continue;
-      const options = {
-        dryRun: false,
-        gracePeriodSeconds: null,
-        propagationPolicy: 'Background',
-        uid: '',
-        resourceVersion: '',
-      } as const;
-      try {
-        deleteObject(state, { resource, namespace, name: textAt(object, 'metadata', 'name') }, options);
-      } catch (error) {
-        if (!(error instanceof StatusError) || error.code !== 404) throw error;
-      }
-    }
-    if (state.store.list(resource.storage).items.some(({ key }) => key.startsWith(`${namespace}/`))) isEmpty = false;
+    const inside = (): ReadonlyArray<Stored> =>
+      state.store.list(resource.storage).items.filter(({ key }) => key.startsWith(`${namespace}/`));
+    for (const { object } of inside()) remove(state, resource, object);
+    if (inside().length > 0) isEmpty = false;
   }
   return isEmpty;
 }

@@ -137,21 +137,28 @@ function oldItem(item: Json, old: Json | undefined, schema: JsonObject): Json | 
 }
 
 function checkNode(node: RuleNode, place: Place): ReadonlyArray<Cause> {
-  const { path, value, old } = place;
+  const { value, old } = place;
   // Unchanged parts were accepted before and stay accepted.
   const isUnchanged = old !== undefined && equalJson(value, old);
   const causes: Array<Cause> = [];
   for (const rule of node.rules) {
     if (!isUnchanged || rule.isTransition) causes.push(...checkRule(rule, node, place));
   }
+  if (Array.isArray(value)) causes.push(...checkItems(node, value, place));
+  if (isObject(value)) causes.push(...checkMembers(node, value, place));
+  return causes;
+}
+
+function checkItems(node: RuleNode, list: ReadonlyArray<Json>, { path, old }: Place): ReadonlyArray<Cause> {
   const { items } = node;
-  if (Array.isArray(value) && items !== null) {
-    for (const [index, item] of value.entries()) {
-      const before = oldItem(item, old, node.schema);
-      causes.push(...checkNode(items, { path: `${path}[${index}]`, value: item, old: before }));
-    }
-  }
-  if (!isObject(value)) return causes;
+  if (items === null) return [];
+  return list.flatMap((value, index) =>
+    checkNode(items, { path: `${path}[${index}]`, value, old: oldItem(value, old, node.schema) }),
+  );
+}
+
+function checkMembers(node: RuleNode, value: JsonObject, { path, old }: Place): ReadonlyArray<Cause> {
+  const causes: Array<Cause> = [];
   for (const [key, child] of Object.entries(value)) {
     const inner =
       node.properties.get(key) ?? (objectAt(node.schema, 'properties')[key] === undefined ? node.additional : null);

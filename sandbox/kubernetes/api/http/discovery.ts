@@ -111,25 +111,26 @@ function aggregatedVersion(accept: string): string | null {
   return /as=APIGroupDiscoveryList/.test(accept) && /[;\s]v=v2([;,\s]|$)/.test(accept) ? 'v2' : null;
 }
 
+function rootReply(groups: ReadonlyArray<GroupVersions>, root: string, accept: string): ApiReply {
+  const aggregated = aggregatedVersion(accept);
+  if (aggregated !== null) return aggregatedReply(groups, aggregated);
+  if (root === 'api') return jsonReply(200, { kind: 'APIVersions', versions: ['v1'], serverAddressByClientCIDRs: [] });
+  return jsonReply(200, { kind: 'APIGroupList', apiVersion: 'v1', groups: groups.map(toGroup) });
+}
+
 /** Answers /api, /apis and the group and version documents, aggregated where the client asks for it; else null. */
 export function discoveryReply(registry: Registry, path: string, accept: string): ApiReply | null {
-  const segments = path.split('/').filter((segment) => segment !== '');
-  const [root, ...rest] = segments;
-  if (root !== 'api' && root !== 'apis') return null;
-  const groups = byGroup(registry);
-  const mine = groups.filter(({ group }) => (group === '') === (root === 'api'));
-  const aggregated = aggregatedVersion(accept);
-  if (rest.length === 0 && aggregated !== null) return aggregatedReply(mine, aggregated);
-  if (rest.length === 0 && root === 'api')
-    return jsonReply(200, { kind: 'APIVersions', versions: ['v1'], serverAddressByClientCIDRs: [] });
-  if (rest.length === 0) return jsonReply(200, { kind: 'APIGroupList', apiVersion: 'v1', groups: mine.map(toGroup) });
-  const name = root === 'api' ? '' : rest[0];
-  const group = mine.find((found) => found.group === name);
+  const [root, ...rest] = path.split('/').filter((segment) => segment !== '');
+  const isApi = root === 'api';
+  // Longer paths are about resources: no need to look at all groups for them.
+  if ((!isApi && root !== 'apis') || rest.length > (isApi ? 1 : 2)) return null;
+  const groups = byGroup(registry).filter(({ group }) => (group === '') === isApi);
+  if (rest.length === 0) return rootReply(groups, root, accept);
+  const [name, version] = isApi ? ['', rest[0]] : rest;
+  const group = groups.find((found) => found.group === name);
   if (group === undefined) return null;
-  const version = root === 'api' ? rest[0] : rest[1];
-  if (rest.length === 1 && root === 'apis')
-    return jsonReply(200, { kind: 'APIGroup', apiVersion: 'v1', ...toGroup(group) });
-  const resources = version === undefined ? undefined : group.versions.get(version);
-  if (resources === undefined || rest.length !== (root === 'api' ? 1 : 2)) return null;
-  return jsonReply(200, toResourceList(resources, root === 'api' ? 'v1' : `${group.group}/${version}`));
+  if (version === undefined) return jsonReply(200, { kind: 'APIGroup', apiVersion: 'v1', ...toGroup(group) });
+  const resources = group.versions.get(version);
+  if (resources === undefined) return null;
+  return jsonReply(200, toResourceList(resources, isApi ? 'v1' : `${group.group}/${version}`));
 }

@@ -23,24 +23,32 @@ function segmentsOf(path: string): Array<string> | null {
   }
 }
 
-/** Reads a resource path under /api/v1 or /apis/group/version; null where it leads nowhere. */
-export function routeResource(registry: Registry, path: string): ResourceRoute | null {
-  const segments = segmentsOf(path);
-  if (segments === null) return null;
+/** Takes group and version off the front of a path; null where there are none. */
+function takeGroupVersion(segments: Array<string>): { readonly group: string; readonly version: string } | null {
   const root = segments.shift();
+  if (root !== 'api' && root !== 'apis') return null;
   const group = root === 'apis' ? segments.shift() : '';
   const version = segments.shift();
-  if ((root !== 'api' && root !== 'apis') || group === undefined || version === undefined) return null;
-  let namespace = '';
-  // /namespaces/x/status and /namespaces/x/finalize are about the namespace itself.
-  const isInside =
-    segments[0] === 'namespaces' && segments.length > 2 && !['status', 'finalize'].includes(segments[2] ?? '');
-  if (isInside) namespace = segments.splice(0, 2)[1] ?? '';
+  return group === undefined || version === undefined ? null : { group, version };
+}
+
+/** Takes the namespace off the front; '' where the path is about the namespace itself or about none. */
+function takeNamespace(segments: Array<string>): string {
+  const [first, , third] = segments;
+  if (first !== 'namespaces' || third === undefined || third === 'status' || third === 'finalize') return '';
+  return segments.splice(0, 2)[1] ?? '';
+}
+
+/** Reads a resource path under /api/v1 or /apis/group/version; null where it leads nowhere. */
+export function routeResource(registry: Registry, path: string): ResourceRoute | null {
+  const segments = segmentsOf(path) ?? [];
+  const served = takeGroupVersion(segments);
+  const namespace = takeNamespace(segments);
   const [plural, name = '', subresource = '', ...rest] = segments;
-  if (plural === undefined) return null;
-  const resource = registry.find(group, version, plural);
-  if (resource === undefined || (isInside && !resource.namespaced)) return null;
-  if (resource.namespaced && namespace === '' && name !== '') return null;
-  if (subresource !== '' && !resource.subresources.has(subresource)) return null;
-  return { resource, namespace, name, subresource, rest: rest.join('/') };
+  if (served === null || plural === undefined) return null;
+  const resource = registry.find(served.group, served.version, plural);
+  if (resource === undefined) return null;
+  const fits = resource.namespaced ? namespace !== '' || name === '' : namespace === '';
+  const hasPart = subresource === '' || resource.subresources.has(subresource);
+  return fits && hasPart ? { resource, namespace, name, subresource, rest: rest.join('/') } : null;
 }

@@ -1,11 +1,21 @@
 import { at, isObject, type Json, type JsonObject, listAt, objectAt, textAt } from '../json.ts';
+import { compileRules } from '../custom/cel-rules.ts';
 import { type Cause, invalidValue, required } from '../status-error.ts';
 import type { KindRules } from './kind-rules.ts';
 import { fillIn, ownObject } from './pod-spec.ts';
 
 function versionCauses(version: Json, index: number): ReadonlyArray<Cause> {
-  if (isObject(at(version, 'schema', 'openAPIV3Schema'))) return [];
-  return [required(`spec.versions[${index}].schema.openAPIV3Schema`, 'schemas are required')];
+  const field = `spec.versions[${index}].schema.openAPIV3Schema`;
+  const schema = at(version, 'schema', 'openAPIV3Schema');
+  if (!isObject(schema)) return [required(field, 'schemas are required')];
+  try {
+    compileRules(schema);
+    return [];
+  } catch (error) {
+    // A rule that this server's CEL cannot read: told at once, not when the first object comes.
+    const why = error instanceof Error ? error.message : String(error);
+    return [invalidValue(`${field}.x-kubernetes-validations`, textAt(schema, 'type'), `compilation failed: ${why}`)];
+  }
 }
 
 function validate(definition: JsonObject): ReadonlyArray<Cause> {

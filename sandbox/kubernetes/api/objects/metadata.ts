@@ -80,7 +80,7 @@ export function metadataCauses(object: JsonObject, form: KindRules['nameForm']):
     if (problem !== null) causes.push(invalidValue('metadata.annotations', key, problem));
   }
   const finalizers = at(metadata, 'finalizers');
-  if (Array.isArray(finalizers)) causes.push(...finalizers.flatMap((name) => finalizerCauses(String(name))));
+  if (Array.isArray(finalizers)) causes.push(...finalizers.flatMap((finalizer) => finalizerCauses(String(finalizer))));
   const owners = at(metadata, 'ownerReferences');
   if (Array.isArray(owners)) causes.push(...owners.flatMap((owner, index) => ownerCauses(owner as JsonObject, index)));
   return causes;

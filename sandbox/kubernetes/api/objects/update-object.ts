@@ -1,5 +1,5 @@
 import { trackWrite } from '../apply/track-write.ts';
-import { at, equalJson, isObject, type Json, type JsonObject, listAt, objectAt, textAt } from '../json.ts';
+import { at, equalJson, type Json, type JsonObject, listAt, objectAt, textAt } from '../json.ts';
 import { rulesOf } from '../kinds/rules-of.ts';
 import type { Resource } from '../registry/resources.ts';
 import { type ApiState, apiVersionOf, storeKey, type Target, type WriteOptions } from '../state.ts';
@@ -33,11 +33,6 @@ function keepOtherHalf(next: JsonObject, current: JsonObject, isStatus: boolean)
   }
   const { status: _old, ...rest } = current;
   return { ...rest, ...(next['status'] === undefined ? {} : { status: next['status'] }), metadata };
-}
-
-/** Status writes may still change labels, annotations, finalizers of these built-ins; nobody relies on it but nodes. */
-function keepsMetadataOfStatusWrite(resource: Resource): boolean {
-  return resource.definedBy === null;
 }
 
 /** Everything but the metadata and the status, for the generation. */
@@ -79,21 +74,29 @@ function isReleased(object: JsonObject): boolean {
   return !isEmptying && (grace === undefined || grace === 0);
 }
 
-/** The object as an update would store it. `subresource` is '' or 'status'. */
-export function prepareUpdatedObject(
-  state: ApiState,
-  target: Target & { readonly subresource: string },
-  body: Json,
-  options: WriteOptions,
-): JsonObject {
-  const current = presentObject(readObject(state, target), target.resource);
-  return prepareReplacement(state, target, { current, next: decodeBody(state, target, body, options) });
-}
-
 /** An update with its current object. */
 export interface Replacement {
   readonly current: JsonObject;
   readonly next: JsonObject;
+}
+
+function checkName(decoded: JsonObject, { resource, name }: Target): void {
+  const given = textAt(decoded, 'metadata', 'name');
+  if (given === name) return;
+  if (given === '') throw badRequest(`${resource.kind} name must be provided`);
+  throw badRequest(`the name of the object (${given}) does not match the name on the URL (${name})`);
+}
+
+/** What is written of the decoded object: the half that the request is about, with the server's own metadata. */
+function writtenPart(decoded: JsonObject, current: JsonObject, resource: Resource, isStatus: boolean): JsonObject {
+  const next = { ...decoded };
+  keepServerMetadata(next, current);
+  const metadata = next['metadata'] ?? {};
+  const half = resource.subresources.has('status') ? keepOtherHalf(next, current, isStatus) : next;
+  // Status writes of built-ins may change labels and annotations too.
+  const keepsMetadata = isStatus && resource.definedBy === null;
+  const { apiVersion = '', kind = '' } = current;
+  return { ...half, ...(keepsMetadata ? { metadata } : {}), apiVersion, kind };
 }
 
 /** Applies the rules of an update to a decoded object; the answer is new. Throws Conflict, Invalid, BadRequest. */
@@ -103,37 +106,20 @@ export function prepareReplacement(
   { current, next: decoded }: Replacement,
 ): JsonObject {
   const { resource } = target;
-  const given = textAt(decoded, 'metadata', 'name');
-  if (given !== target.name) {
-    const why = `the name of the object (${given}) does not match the name on the URL (${target.name})`;
-    throw badRequest(given === '' ? `${resource.kind} name must be provided` : why);
-  }
+  checkName(decoded, target);
   settleNamespace(decoded, target);
   checkPreconditions(decoded, current, target);
-  let next = { ...decoded };
-  keepServerMetadata(next, current);
   const isStatus = target.subresource === 'status';
-  const metadata = next['metadata'] ?? {};
-  if (isStatus || (resource.subresources.has('status') && !isPlainStatus(resource))) {
-    next = keepOtherHalf(next, current, isStatus);
-  }
-  if (isStatus && keepsMetadataOfStatusWrite(resource)) next['metadata'] = metadata;
-  next['apiVersion'] = current['apiVersion'] ?? '';
-  next['kind'] = current['kind'] ?? '';
+  const next = writtenPart(decoded, current, resource, isStatus);
   const rules = rulesOf(resource);
   if (!isStatus) rules.prepareUpdate?.(next, current);
   rules.applyDefaults?.(next);
   if (resource.definedBy !== null) state.customKinds.applyDefaults(resource, next);
-  if (isObject(next['metadata'])) next['metadata'] = { ...next['metadata'] };
+  next['metadata'] = { ...objectAt(next, 'metadata') };
   if (!isStatus) settleGeneration(next, current, target);
   const causes = causesOf(state, target, next, current);
   if (causes.length > 0) throw invalid({ name: resource.kind, group: resource.group }, target.name, causes);
   return next;
-}
-
-/** Kinds whose main resource takes status too. */
-function isPlainStatus(_resource: Resource): boolean {
-  return false;
 }
 
 /** Stores a prepared object; removes it when it was terminating and this write took its last finalizer. */

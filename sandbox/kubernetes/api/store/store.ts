@@ -66,7 +66,7 @@ function compareKeys(a: Stored, b: Stored): number {
 }
 
 function sortedItems(collection: Collection): ReadonlyArray<Stored> {
-  collection.sorted ??= [...collection.objects.values()].sort(compareKeys);
+  collection.sorted ??= [...collection.objects.values()].toSorted(compareKeys);
   return collection.sorted;
 }
 
@@ -75,13 +75,62 @@ function withRevision(object: JsonObject, revision: number): JsonObject {
   return { ...object, metadata: { ...metadata, resourceVersion: String(revision) } };
 }
 
+/** The items at an older revision: the changes since are undone, newest first. */
+function itemsAt(collection: Collection, wanted: number): ReadonlyArray<Stored> {
+  const objects = new Map(collection.objects);
+  for (let index = collection.changes.length - 1; index >= 0; index--) {
+    const change = collection.changes[index];
+    if (change === undefined || change.revision <= wanted) break;
+    if (change.previous === null) objects.delete(change.current.key);
+    else objects.set(change.current.key, change.previous);
+  }
+  return [...objects.values()].toSorted(compareKeys);
+}
+
+/** Index of the first change after a revision; the history is in order, so by halving. */
+function firstAfter(changes: ReadonlyArray<Change>, since: number): number {
+  let low = 0;
+  let high = changes.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if ((changes[middle]?.revision ?? 0) <= since) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+type Listeners = Map<string, Set<(change: Change, storage: string) => void>>;
+
+interface Told {
+  readonly change: Change;
+  readonly storage: string;
+}
+
+/** Tells listeners of changes in order: one that writes makes its change wait until all have heard of the one before. */
+function createTeller(listeners: Listeners): (told: Told) => void {
+  const pending: Array<Told> = [];
+  let isTelling = false;
+  const tellOne = ({ change, storage }: Told): void => {
+    for (const name of [storage, '*']) for (const listener of listeners.get(name) ?? []) listener(change, storage);
+  };
+  return (told) => {
+    pending.push(told);
+    if (isTelling) return;
+    isTelling = true;
+    try {
+      for (let next = pending.shift(); next !== undefined; next = pending.shift()) tellOne(next);
+    } finally {
+      isTelling = false;
+    }
+  };
+}
+
 /** An empty store that remembers the last `historyLimit` changes of every resource. */
 export function createStore(historyLimit: number): Store {
   const collections = new Map<string, Collection>();
-  const listeners = new Map<string, Set<(change: Change, storage: string) => void>>();
+  const listeners: Listeners = new Map();
+  const tell = createTeller(listeners);
   let revision = firstRevision;
-  const pending: Array<{ readonly change: Change; readonly storage: string }> = [];
-  let isTelling = false;
   let forgotten = firstRevision - 1;
 
   const collectionOf = (storage: string): Collection => {
@@ -91,24 +140,10 @@ export function createStore(historyLimit: number): Store {
     collections.set(storage, made);
     return made;
   };
-  // A listener may write: its change waits until everybody has heard of the one before.
-  const tellAll = (): void => {
-    isTelling = true;
-    try {
-      for (let next = pending.shift(); next !== undefined; next = pending.shift()) {
-        for (const name of [next.storage, '*']) {
-          for (const listener of listeners.get(name) ?? []) listener(next.change, next.storage);
-        }
-      }
-    } finally {
-      isTelling = false;
-    }
-  };
   const record = (storage: string, collection: Collection, change: Change): void => {
     collection.changes.push(change);
     trim(collection, historyLimit);
-    pending.push({ change, storage });
-    if (!isTelling) tellAll();
+    tell({ change, storage });
   };
 
   return {
@@ -118,14 +153,7 @@ export function createStore(historyLimit: number): Store {
     listAt(storage, wanted) {
       const collection = collectionOf(storage);
       if (wanted < collection.compacted) return null;
-      const objects = new Map(collection.objects);
-      for (let index = collection.changes.length - 1; index >= 0; index--) {
-        const change = collection.changes[index];
-        if (change === undefined || change.revision <= wanted) break;
-        if (change.previous === null) objects.delete(change.current.key);
-        else objects.set(change.current.key, change.previous);
-      }
-      return { revision: wanted, items: [...objects.values()].sort(compareKeys) };
+      return { revision: wanted, items: itemsAt(collection, wanted) };
     },
     put(storage, key, object) {
       const collection = collectionOf(storage);
@@ -151,15 +179,7 @@ export function createStore(historyLimit: number): Store {
     changesSince(storage, since) {
       const collection = collectionOf(storage);
       if (since < collection.compacted) return null;
-      // The history is in order of revision: find the first later change by halving.
-      let low = 0;
-      let high = collection.changes.length;
-      while (low < high) {
-        const middle = (low + high) >>> 1;
-        if ((collection.changes[middle]?.revision ?? 0) <= since) low = middle + 1;
-        else high = middle;
-      }
-      return collection.changes.slice(low);
+      return collection.changes.slice(firstAfter(collection.changes, since));
     },
     subscribe(storage, listener) {
       const set = listeners.get(storage) ?? new Set();

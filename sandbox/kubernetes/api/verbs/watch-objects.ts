@@ -52,17 +52,15 @@ const defaultTimeoutSeconds = 1800;
 /** A client that reads slower than this many bytes behind is cut off, as the API server cuts off slow watchers. */
 const maxBacklogBytes = 256 * 1024 * 1024;
 
-const plainLines = new WeakMap<JsonObject, Map<string, Buffer>>();
+/** The last event made for watchers of plain objects: all of them want the same one after the other. */
+let lastPlain: { readonly object: JsonObject; readonly key: string; readonly line: Buffer } | null = null;
 
 /** The event as bytes; shared by all watchers who want plain objects. */
 function plainLine(type: EventType, object: JsonObject, resource: Resource): Buffer {
   const key = `${type} ${resource.group}/${resource.version}`;
-  const lines = plainLines.get(object) ?? new Map<string, Buffer>();
-  plainLines.set(object, lines);
-  const known = lines.get(key);
-  if (known !== undefined) return known;
+  if (lastPlain?.object === object && lastPlain.key === key) return lastPlain.line;
   const line = Buffer.from(`{"type":"${type}","object":${objectText(object, resource)}}\n`);
-  lines.set(key, line);
+  lastPlain = { object, key, line };
   return line;
 }
 
@@ -178,11 +176,13 @@ function timeoutMs(query: URLSearchParams): number {
 function follow(watcher: Watcher, query: URLSearchParams, watches: OpenWatches): void {
   const { state, response, resource } = watcher;
   const cleanups: Array<() => void> = [];
+  let cancelBookmark = (): void => {};
   let isEnded = false;
   const end = (): void => {
     if (isEnded) return;
     isEnded = true;
     for (const cleanup of cleanups) cleanup();
+    cancelBookmark();
     response.end();
   };
   cleanups.push(
@@ -197,11 +197,10 @@ function follow(watcher: Watcher, query: URLSearchParams, watches: OpenWatches):
   );
   const wantsBookmarks = isTrue(query, 'allowWatchBookmarks');
   const bookmarkLater = (): void => {
-    const cancel = state.clock.after(bookmarkMs, () => {
+    cancelBookmark = state.clock.after(bookmarkMs, () => {
       response.write(bookmarkLine(watcher, state.store.revision(), false));
       bookmarkLater();
     });
-    cleanups.splice(2, 1, cancel);
   };
   if (wantsBookmarks) bookmarkLater();
   cleanups.push(
