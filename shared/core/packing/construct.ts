@@ -4,6 +4,8 @@ import type { PackedNode, Packing, PackingItem } from './problem.ts';
 /** Bins whose best imaginable worth per price is below this share of the best are not tried while many pods remain. */
 const PROMISING = 0.9;
 const MANY_PODS = 120;
+/** A fill looks at every item: with more items than this it counts as more than one. */
+const ITEMS_PER_FILL = 20;
 const RULES: ReadonlyArray<FillRule> = ['worth', 'shape'];
 
 /** What a construction is guided by, and how much of the budget of fills it has used. */
@@ -63,7 +65,7 @@ function bestNode(construction: Construction): PackedNode | null {
   for (let bin = 0; bin < flat.bins; bin++) {
     if (remaining > MANY_PODS && best !== null && at(guidance.promise, bin) < PROMISING * best.ratio) continue;
     for (const rule of RULES) {
-      guidance.budget.fills--;
+      guidance.budget.fills -= Math.max(1, flat.items / ITEMS_PER_FILL);
       const worth = fillNode(flat, { bin, rule }, { left, worth: guidance.worth }, buffers);
       const ratio = worth / Math.max(1, at(flat.prices, bin));
       if (worth > 0 && (best === null || ratio > best.ratio)) best = { bin, counts: buffers.counts.slice(), ratio };

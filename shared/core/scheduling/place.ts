@@ -44,12 +44,25 @@ export function placeOnAnyBin(workspace: Workspace, pod: Pod): boolean {
 
 /** The first bin in order that takes the pod. */
 function placeOnExisting(workspace: Workspace, { ask, guard }: Applicant, pod: Pod): boolean {
-  const bin = workspace.bins.find(
-    (candidate) => hasRoom(candidate, ask.shape) && admitsAsk(candidate, ask) && allowsBin(guard, candidate),
-  );
+  const roomy = workspace.roomy.get(ask) ?? workspace.bins.filter((bin) => admitsAsk(bin, ask));
+  workspace.roomy.set(ask, roomy);
+  let [kept, bin]: [number, Bin | undefined] = [0, undefined];
+  for (let index = 0; index < roomy.length && bin === undefined; index++) {
+    const candidate = roomy[index];
+    if (candidate === undefined || !hasRoom(candidate, ask.shape)) continue;
+    if (allowsBin(guard, candidate)) bin = candidate;
+    else kept = keepAt(roomy, candidate, kept);
+    if (bin !== undefined) roomy.splice(kept, index - kept);
+  }
+  if (bin === undefined) roomy.length = kept;
   if (bin === undefined) return false;
   putOnBin(workspace, bin, ask, pod);
   return true;
+}
+
+function keepAt(roomy: Array<Bin>, bin: Bin, at: number): number {
+  roomy[at] = bin;
+  return at + 1;
 }
 
 /** Puts the pod there, whatever the rules say. */

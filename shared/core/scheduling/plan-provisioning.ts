@@ -10,11 +10,11 @@ import { byCodeUnit } from './label-rule.ts';
 import { lowerBound } from './lower-bound.ts';
 import { overlaidCatalog } from './overlays.ts';
 import { pendingPods } from './pending-pods.ts';
-import { fillHoles, place, placeOnAnyBin, putOnBin } from './place.ts';
+import { fillHoles, place, placeOnAnyBin } from './place.ts';
+import { keepPromises } from './promises.ts';
 import type { ProvisioningInput } from './provisioning-input.ts';
 import { podName, renderClaim } from './render-claim.ts';
 import { unsupportedFeature } from './unsupported.ts';
-import { hasRoom } from './bins.ts';
 import { workspaceFor, type Workspace } from './workspace.ts';
 
 /**
@@ -25,7 +25,7 @@ export function planProvisioning(given: ProvisioningInput, now: Instant): Plan {
   const input = { ...given, catalog: overlaidCatalog(given) };
   const pods = pendingPods(input.cluster, input.inFlight, now);
   const workspace = workspaceFor(input, pods);
-  const open = pods.filter((pod) => !keepPromise(workspace, pod)).toSorted(largestFirst(workspace));
+  const open = keepPromises(workspace, pods).toSorted(largestFirst(workspace));
   const rules = new Map([...workspace.shapes.keys()].map((shape) => [shape, bulkRuleOf(workspace, shape)]));
   const classes = priorityClasses(workspace, open);
   const fills = Math.floor(input.work.fills / Math.max(1, classes.length));
@@ -108,20 +108,6 @@ function tryPlacing(workspace: Workspace, pod: Pod, mayStart: boolean): boolean 
   const shape = workspace.shapes.get(pod.shape);
   if (shape === undefined || unsupportedFeature(shape.shape.spec) !== null) return false;
   return place(workspace, pod, mayStart);
-}
-
-/** A pod that an earlier plan gave a place keeps it, so that plans made while nodes start do not chase each other. */
-function keepPromise(workspace: Workspace, pod: Pod): boolean {
-  const ask = workspace.asks.get(pod.shape)?.at(-1);
-  const bin = workspace.bins.find(
-    ({ capacity }) =>
-      (pod.nominatedNodeName !== null && capacity.name === pod.nominatedNodeName) ||
-      (capacity.claim !== null && workspace.input.inFlight.get(capacity.claim)?.pods.includes(pod.uid) === true),
-  );
-  // Whoever took its room in the meantime has it: the pod is planned again, at once.
-  if (bin === undefined || ask === undefined || !hasRoom(bin, ask.shape)) return false;
-  putOnBin(workspace, bin, ask, pod);
-  return true;
 }
 
 /** CPU, then memory, then age, as in Karpenter; the uid makes the order total. */

@@ -28,6 +28,8 @@ export interface Workspace {
   readonly shapes: ReadonlyMap<number, CompiledShape>;
   /** By index of shape: what its pods ask, from all preferences to none. */
   readonly asks: ReadonlyMap<number, ReadonlyArray<Ask>>;
+  /** Bins that rules let an ask's pods onto and that may still have room: those found full are dropped for good. */
+  readonly roomy: Map<Ask, Array<Bin>>;
   /** The answers of `optionsFor` so far. */
   readonly options: Map<Ask, Map<PoolState, ReadonlyArray<PoolOption>>>;
 }
@@ -50,7 +52,7 @@ export function workspaceFor(input: ProvisioningInput, pods: ReadonlyArray<Pod>)
   const asks = asksOf(input, topology, shapes, { pools, existing });
   recordRunning(input, topology, pods);
   const bins = binsOf(existing, cluster, dimensions);
-  return { input, dimensions, pools, bins, topology, claims: [], shapes, asks, options: new Map() };
+  return { input, dimensions, pools, bins, topology, claims: [], shapes, asks, roomy: new Map(), options: new Map() };
 }
 
 /** How the ask can be met on new nodes of the pool, worked out once. */
