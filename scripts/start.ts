@@ -6,9 +6,9 @@ import type { Display } from '../sandbox/start/display.ts';
 import { createJsonDisplay } from '../sandbox/start/json-display.ts';
 import { listenForKeys } from '../sandbox/start/keys.ts';
 import { createPlainDisplay } from '../sandbox/start/plain-display.ts';
-import { run } from '../sandbox/start/run.ts';
+import { runSandbox } from '../sandbox/start/run.ts';
 import { createScreenDisplay } from '../sandbox/start/screen-display.ts';
-import { listenForStop, type Stop } from '../sandbox/start/stop-signals.ts';
+import { listenForStop } from '../sandbox/start/stop-signals.ts';
 
 /** Wrong use, as shells and getopt have it. */
 const WRONG_USE = 2;
@@ -24,21 +24,23 @@ async function main(): Promise<number> {
       process.stdout.write(`${await askSandbox(command)}\n`);
       return 0;
     case 'run':
-      return runSandbox(command);
+      return showSandbox(command);
+    default:
+      return command satisfies never;
   }
 }
 
-async function runSandbox(options: RunOptions): Promise<number> {
+async function showSandbox(options: RunOptions): Promise<number> {
   const live: { display: Display | null } = { display: null };
   const stop = listenForStop(() => live.display?.close());
   const isScreen = options.log === 'text' && process.stdout.isTTY && process.env['TERM'] !== 'dumb';
-  const display = isScreen ? createScreen() : createLines(options.log, stop);
+  const display = isScreen ? createScreen() : createLines(options.log);
   live.display = display;
   // The terminal or the reader of the pipe has gone: nobody is left to tell.
   process.stdout.on('error', () => stop.ask(0));
   const { KUBEBUILDER_ASSETS: assets = '' } = process.env;
   try {
-    const code = await run(options, {
+    const code = await runSandbox(options, {
       root: dirname(import.meta.dirname),
       display,
       stop,
@@ -56,7 +58,7 @@ function write(text: string): void {
   process.stdout.write(text);
 }
 
-function createLines(log: RunOptions['log'], _stop: Stop): Display {
+function createLines(log: RunOptions['log']): Display {
   const now = (): number => Date.now();
   return log === 'json' ? createJsonDisplay(write, now) : createPlainDisplay(write, now);
 }

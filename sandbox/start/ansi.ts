@@ -28,7 +28,7 @@ export function span(text: string, style: Style = 'plain'): Span {
 
 /** Width of a line in columns; every character that the sandbox prints is one column wide. */
 export function widthOf(line: Line): number {
-  return line.reduce((sum, { text }) => sum + [...text].length, 0);
+  return line.reduce((sum, { text }) => sum + Array.from(text).length, 0);
 }
 
 /** The line cut to `width` columns; what was cut shows as an ellipsis. */
@@ -37,7 +37,7 @@ export function fit(line: Line, width: number): Line {
   const kept: Array<Span> = [];
   let left = Math.max(0, width - 1);
   for (const { text, style } of line) {
-    const letters = [...text];
+    const letters = Array.from(text);
     kept.push({ text: letters.slice(0, left).join(''), style });
     left -= Math.min(left, letters.length);
     if (left === 0) break;
@@ -58,7 +58,7 @@ export function paint(line: Line, colour: boolean): string {
 
 /** Text in exactly `width` columns: padded at its end, or cut in its middle where both ends tell something. */
 export function padEnd(text: string, width: number): string {
-  const letters = [...text];
+  const letters = Array.from(text);
   if (letters.length <= width) return text + ' '.repeat(width - letters.length);
   if (width <= 1) return '…'.slice(0, width);
   const tail = Math.ceil((width - 1) * 0.6);
@@ -67,7 +67,7 @@ export function padEnd(text: string, width: number): string {
 
 /** Text in exactly `width` columns, padded at its start; what is too long is cut at its end. */
 export function padStart(text: string, width: number): string {
-  const letters = [...text];
+  const letters = Array.from(text);
   return letters.length > width
     ? `${letters.slice(0, Math.max(0, width - 1)).join('')}…`.slice(0, width)
     : ' '.repeat(width - letters.length) + text;
@@ -79,7 +79,7 @@ export function wrap(text: string, width: number): ReadonlyArray<string> {
   let line = '';
   for (const word of text.split(' ').flatMap((one) => chunks(one, width))) {
     if (line === '') line = word;
-    else if ([...line].length + 1 + [...word].length <= width) line += ` ${word}`;
+    else if (Array.from(line).length + 1 + Array.from(word).length <= width) line += ` ${word}`;
     else {
       lines.push(line);
       line = word;
@@ -89,7 +89,7 @@ export function wrap(text: string, width: number): ReadonlyArray<string> {
 }
 
 function chunks(word: string, width: number): ReadonlyArray<string> {
-  const letters = [...word];
+  const letters = Array.from(word);
   if (letters.length <= width) return [word];
   const size = Math.max(1, width);
   return Array.from({ length: Math.ceil(letters.length / size) }, (_, index) =>

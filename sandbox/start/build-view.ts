@@ -1,5 +1,5 @@
 import { annotation } from '../../shared/contract/names.ts';
-import { hasCondition, isFinished, type Node, type Pod } from '../kubernetes/client/objects.ts';
+import { hasCondition, isFinished, type KubernetesObject, type Node, type Pod } from '../kubernetes/client/objects.ts';
 import { podRequests } from '../kubernetes/pod-requests.ts';
 import { toAmounts } from '../kubernetes/quantity.ts';
 import { shortSize, shortZone } from './amounts.ts';
@@ -85,15 +85,19 @@ function toRow({ name, claim, node, load, ageMs }: Machine, priceOf: PriceOf): N
 }
 
 function stateOf(claim: NodeClaim | undefined, node: Node | undefined): NodeState {
-  const isLeaving = claim?.metadata.deletionTimestamp !== undefined || node?.metadata.deletionTimestamp !== undefined;
-  if (isLeaving)
+  if (isLeaving(claim) || isLeaving(node)) {
     return { kind: 'leaving', takenBack: claim?.metadata.annotations?.[annotation.interruption] !== undefined };
+  }
   const isReady = hasCondition(node?.status?.conditions, 'Ready');
-  if (claim === undefined) return isReady ? { kind: 'ready' } : { kind: 'joining' };
+  if (claim === undefined) return { kind: isReady ? 'ready' : 'joining' };
   const conditions = claim.status?.conditions;
   if (!hasCondition(conditions, 'Launched')) return { kind: 'launching' };
   if (node === undefined) return { kind: 'booting' };
-  return isReady && hasCondition(conditions, 'Registered') ? { kind: 'ready' } : { kind: 'joining' };
+  return { kind: isReady && hasCondition(conditions, 'Registered') ? 'ready' : 'joining' };
+}
+
+function isLeaving(object: KubernetesObject | undefined): boolean {
+  return object?.metadata.deletionTimestamp !== undefined;
 }
 
 function countPods(pods: Iterable<Pod>): PodCounts {

@@ -46,7 +46,6 @@ const SILENT: ReadonlySet<string> = new Set([
 
 /** Makes a narrator. Its timers never keep the process alive. */
 export function createNarrator({ claims, say }: NarratorOptions): Narrator {
-  const described = new Set<string>();
   const joined = gatherTogether<{ readonly name: string; readonly sinceLaunchMs: number }>((nodes) => {
     say('good', joinedSentence(nodes));
   });
@@ -56,43 +55,8 @@ export function createNarrator({ claims, say }: NarratorOptions): Narrator {
   const refused = gatherTogether<Offering & { readonly reason: string }>((refusals) => {
     say('warn', refusedSentence(refusals));
   });
-  const ofDecision = (decision: string): ReadonlyArray<Offering> =>
-    [...claims().values()].filter(({ metadata }) => decisionOf(metadata) === decision).map(offeringOf);
-  const untold = (): ReadonlyArray<string> => [
-    ...new Set(
-      [...claims().values()].map(({ metadata }) => decisionOf(metadata)).filter((name) => !described.has(name)),
-    ),
-  ];
   const tellers: Readonly<Record<string, (event: AppEvent) => void>> = {
-    provisioned: (event) => {
-      const decision = textFact(event, 'decision');
-      described.add(decision);
-      const wanted = numberFact(event, 'claims');
-      whenSeen(
-        () => ofDecision(decision).length >= wanted,
-        () => {
-          const amounts = {
-            cost: numberFact(event, 'costMicroUsdPerHour'),
-            lowerBound: numberFact(event, 'lowerBoundMicroUsdPerHour'),
-          };
-          const pods = { pods: numberFact(event, 'pods'), left: numberFact(event, 'left') };
-          say('plain', provisionedSentence({ machines: ofDecision(decision), ...pods, ...amounts }));
-        },
-      );
-    },
-    interrupted: (event) => {
-      const node = `aks-${textFact(event, 'claim')}`;
-      const wanted = numberFact(event, 'replacements');
-      const seen = (): ReadonlyArray<Offering> => untold().flatMap(ofDecision);
-      whenSeen(
-        () => seen().length >= wanted,
-        () => {
-          const machines = wanted === 0 ? [] : seen();
-          if (wanted > 0) for (const decision of untold()) described.add(decision);
-          say('plain', interruptedSentence(node, machines));
-        },
-      );
-    },
+    ...decisionTellers({ claims, say }),
     'nodeclaim-registered': (event) => {
       joined.add({ name: textFact(event, 'node'), sinceLaunchMs: numberFact(event, 'sinceLaunchMs') });
     },
@@ -100,12 +64,8 @@ export function createNarrator({ claims, say }: NarratorOptions): Narrator {
       removed.add(`aks-${textFact(event, 'claim')}`);
     },
     'offering-refused': (event) => {
-      const offering = {
-        size: textFact(event, 'instanceType'),
-        zone: textFact(event, 'zone'),
-        capacityType: '',
-      } as const;
-      refused.add({ ...offering, reason: textFact(event, 'reason') });
+      const offering = { size: textFact(event, 'instanceType'), zone: textFact(event, 'zone') };
+      refused.add({ ...offering, capacityType: '', reason: textFact(event, 'reason') });
     },
     'nodeclaim-deleted': (event) => {
       const why = textFact(event, 'message') || textFact(event, 'reason');
@@ -136,8 +96,48 @@ export function createNarrator({ claims, say }: NarratorOptions): Narrator {
   };
 }
 
-function decisionOf({ annotations }: NodeClaim['metadata']): string {
-  return annotations?.[annotation.decision] ?? '';
+/** Decisions name their machines once the watch has shown the claims. */
+function decisionTellers({ claims, say }: NarratorOptions): Readonly<Record<string, (event: AppEvent) => void>> {
+  const described = new Set<string>();
+  const ofDecision = (decision: string): ReadonlyArray<Offering> =>
+    [...claims().values()].filter((claim) => decisionOf(claim) === decision).map(offeringOf);
+  const untold = (): ReadonlyArray<string> => {
+    const decisions = new Set([...claims().values()].map(decisionOf));
+    return [...decisions].filter((name) => !described.has(name));
+  };
+  return {
+    provisioned: (event) => {
+      const decision = textFact(event, 'decision');
+      described.add(decision);
+      const amounts = {
+        pods: numberFact(event, 'pods'),
+        left: numberFact(event, 'left'),
+        cost: numberFact(event, 'costMicroUsdPerHour'),
+        lowerBound: numberFact(event, 'lowerBoundMicroUsdPerHour'),
+      };
+      const wanted = numberFact(event, 'claims');
+      whenSeen(
+        () => ofDecision(decision).length >= wanted,
+        () => say('plain', provisionedSentence({ machines: ofDecision(decision), ...amounts })),
+      );
+    },
+    interrupted: (event) => {
+      const node = `aks-${textFact(event, 'claim')}`;
+      const wanted = numberFact(event, 'replacements');
+      const seen = (): ReadonlyArray<Offering> => untold().flatMap(ofDecision);
+      whenSeen(
+        () => seen().length >= wanted,
+        () => {
+          say('plain', interruptedSentence(node, wanted === 0 ? [] : seen()));
+          if (wanted > 0) for (const decision of untold()) described.add(decision);
+        },
+      );
+    },
+  };
+}
+
+function decisionOf({ metadata }: NodeClaim): string {
+  return metadata.annotations?.[annotation.decision] ?? '';
 }
 
 function azureSentence(event: AzureEvent): string | null {
@@ -153,6 +153,8 @@ function azureSentence(event: AzureEvent): string | null {
     case 'vm-allocated':
     case 'vm-running':
       return null;
+    default:
+      return event satisfies never;
   }
 }
 

@@ -16,6 +16,7 @@ export function createPlainDisplay(write: (text: string) => void, now: () => num
     write(`${stamp(progress.elapsedMs)}${line}\n`);
   };
   let latest: Progress | null = null;
+  let isOver = false;
   return {
     started: (part, elapsedMs) => {
       write(`${stamp(elapsedMs)}${part} ✓\n`);
@@ -28,13 +29,14 @@ export function createPlainDisplay(write: (text: string) => void, now: () => num
     },
     event: () => undefined,
     show: (progress) => {
+      if (isOver) return;
       latest = progress;
       tell(progress);
     },
     last: (text) => {
       const final = latest === null ? '' : renderProgress(latest);
-      if (latest !== null && final !== lastLine) write(`${stamp(latest.elapsedMs)}${final}\n`);
-      latest = null;
+      if (!isOver && latest !== null && final !== lastLine) write(`${stamp(latest.elapsedMs)}${final}\n`);
+      isOver = true;
       write(`${text}\n`);
     },
     close: () => undefined,

@@ -144,6 +144,8 @@ function stateWord({ state, ageMs }: NodeRow): { readonly text: string; readonly
       return { text: state.takenBack ? 'taken back by Azure' : 'being removed', style: 'bad' };
     case 'ready':
       return null;
+    default:
+      return state satisfies never;
   }
 }
 
@@ -171,7 +173,7 @@ function waitingLines({ waiting }: View, columns: number): ReadonlyArray<Line> {
 /** The newest sentences that fit, the newest last. */
 function newsLines(news: ReadonlyArray<Sentence>, columns: number, height: number): ReadonlyArray<Line> {
   const styles = { plain: 'plain', good: 'plain', warn: 'warn', bad: 'bad' } as const;
-  let lines: ReadonlyArray<Line> = [];
+  const lines: Array<Line> = [];
   for (const { atMs, text, tone } of news.toReversed()) {
     const stamp = `${padStart(renderClock(atMs), 5)}  `;
     const parts = wrap(text, Math.max(10, columns - stamp.length));
@@ -180,7 +182,7 @@ function newsLines(news: ReadonlyArray<Sentence>, columns: number, height: numbe
       span(part, styles[tone]),
     ]);
     if (lines.length + block.length > height) break;
-    lines = [...block, ...lines];
+    lines.unshift(...block);
   }
   return lines;
 }

@@ -1,4 +1,5 @@
-import { copyFileSync, existsSync, readFileSync, rmSync } from 'node:fs';
+import { copyFileSync, createWriteStream, existsSync, readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
 import { azureDefaults } from '../azure/options.ts';
 import { isPortFree } from '../world/port-free.ts';
 import { type Sandbox, startSandbox } from '../world/sandbox.ts';
@@ -43,8 +44,11 @@ const TICK_MS = 1_000;
 /** After `--once` is satisfied, what was said last still arrives within this. */
 const LAST_WORDS_MS = 800;
 
+/** What every part says, in the run's folder. */
+const LOG_FILE = 'sandbox.log';
+
 /** Runs the sandbox until it is stopped or, with `once`, until all pods run. Answers the exit code. */
-export async function run(options: RunOptions, context: RunContext): Promise<number> {
+export async function runSandbox(options: RunOptions, context: RunContext): Promise<number> {
   const workload = checked(() => readWorkload(context.root, options.files));
   if (options.once && workload.pods === 0) throw new UsageError('--once waits for pods, and the manifests have none');
   const port = await choosePort(options.functionsPort);
@@ -75,7 +79,10 @@ async function runIn(folder: RunFolder, run: Run): Promise<number> {
   const { options, context, workload, elapsedMs, closers } = run;
   const { display, stop } = context;
   const live: { log: RunLog | null } = { log: null };
+  const file = createWriteStream(join(folder.path, LOG_FILE), { flags: 'a' });
+  closers.push(() => file.end());
   const sandbox = await started(folder, run, (from, line) => {
+    file.write(`${new Date().toISOString()} ${from}: ${line}\n`);
     if (from === 'sandbox') display.started(line.replace(/ is ready$/, ''), elapsedMs());
     else if (from === 'functions') tellLine(live.log, line);
   });
