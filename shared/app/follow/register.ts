@@ -1,5 +1,6 @@
 import { annotation, finalizer, label, taint } from '../../contract/names.ts';
 import type { Node, NodeClaim, Taint } from '../../core/model/manifest.ts';
+import { RetryableError } from '../../ports/errors.ts';
 import type { NodePod } from '../../ports/kubernetes.ts';
 import { SETTLING_MS } from '../gather.ts';
 import { inParallel } from '../in-parallel.ts';
@@ -25,9 +26,9 @@ export async function register(ports: Ports, claim: NodeClaim, node: Node): Prom
   if (!isReadyNode(node.status?.conditions) && ports.now() < joinedMs + READY_PATIENCE_MS) {
     return { kind: 'wait', for: 'the node to become ready', lookAgainMs: joinedMs + READY_PATIENCE_MS };
   }
-  const joined = await syncNode(ports, claim, node);
-  await nominate(ports, claim, joined);
-  await release(ports, joined);
+  // As late as possible, and the taint in the same breath: a failed attempt in between would take the nominations away.
+  await nominate(ports, claim, node);
+  await admit(ports, claim, node);
   const registered = await writeStatus(ports, claim, {
     conditions: [{ type: 'Registered', status: 'True', reason: 'Registered', message: '' }],
     fields: { nodeName: node.metadata.name },
@@ -52,22 +53,43 @@ async function lookOnceSettled(ports: Ports, claim: NodeClaim): Promise<void> {
   await ports.hints.send([{ hint, atMs: slot * SETTLED_SLOT_MS, key: `settled/${decision}/${slot}` }]);
 }
 
-/** Labels, annotations, taints, finalizer and owner from the claim, while the unregistered taint still keeps pods out. */
-async function syncNode(ports: Ports, claim: NodeClaim, node: Node): Promise<Node> {
-  const { name, resourceVersion } = node.metadata;
+/**
+ * Labels, annotations, taints, finalizer and owner from the claim, and the unregistered taint gone, in one write: nobody
+ * sees the node half registered. The kubelet writes its status meanwhile, so a conflict is met with a fresh look.
+ */
+async function admit(ports: Ports, claim: NodeClaim, joined: Node): Promise<void> {
+  const key = { name: joined.metadata.name, namespace: null };
+  let node: Node | null = joined;
+  for (let attempt = 0; attempt < ADMISSIONS_MAX && node !== null; attempt++) {
+    const outcome = await ports.kubernetes.patch('Node', key, registration(claim, node));
+    if (outcome.kind !== 'conflict') {
+      written(outcome, key.name);
+      return;
+    }
+    node = await ports.kubernetes.get('Node', key);
+  }
+  throw new RetryableError(`registering ${key.name}: it changed ${ADMISSIONS_MAX} times meanwhile`, {
+    retryAfterMs: 200,
+  });
+}
+
+/** A node that starts is written by its kubelet about twice a second; losing five times in a row is not chance. */
+const ADMISSIONS_MAX = 5;
+
+function registration(claim: NodeClaim, node: Node): object {
   const syncTaints = node.metadata.labels?.[label.doNotSyncTaints] !== 'true';
   const wanted = syncTaints ? [...(claim.spec.taints ?? []), ...(claim.spec.startupTaints ?? [])] : [];
-  const patch = {
+  const present = (node.spec?.taints ?? []).filter(({ key }) => key !== taint.unregistered.key);
+  return {
     metadata: {
-      resourceVersion,
+      resourceVersion: node.metadata.resourceVersion,
       labels: { ...claim.metadata.labels, [label.registered]: 'true' },
       annotations: nodeAnnotations(claim),
       finalizers: [...new Set([...(node.metadata.finalizers ?? []), finalizer])],
       ownerReferences: [ownerOf(claim)],
     },
-    spec: { taints: mergeTaints(node.spec?.taints ?? [], wanted) },
+    spec: { taints: mergeTaints(present, wanted) },
   };
-  return written(await ports.kubernetes.patch('Node', { name, namespace: null }, patch), name);
 }
 
 /** The claim's annotations that mean something on a node; our own book-keeping stays on the claim. */
@@ -81,24 +103,6 @@ function nodeAnnotations(claim: NodeClaim): Readonly<Record<string, string>> {
     'kubectl.kubernetes.io/last-applied-configuration',
   ]);
   return Object.fromEntries(Object.entries(claim.metadata.annotations ?? {}).filter(([key]) => !own.has(key)));
-}
-
-/** Removes the unregistered taint. The taints are read again from the write before, so that nobody's change is lost. */
-async function release(ports: Ports, node: Node): Promise<void> {
-  const { name, resourceVersion } = node.metadata;
-  const taints = (node.spec?.taints ?? []).filter(({ key }) => key !== taint.unregistered.key);
-  const key = { name, namespace: null };
-  const first = await ports.kubernetes.patch('Node', key, { metadata: { resourceVersion }, spec: { taints } });
-  if (first.kind === 'written') return;
-  // The kubelet or the node life cycle wrote meanwhile; their change decides, ours is repeated on top once.
-  const fresh = await ports.kubernetes.get('Node', key);
-  if (fresh === null) return;
-  const rest = (fresh.spec?.taints ?? []).filter((one) => one.key !== taint.unregistered.key);
-  const version = fresh.metadata.resourceVersion;
-  written(
-    await ports.kubernetes.patch('Node', key, { metadata: { resourceVersion: version }, spec: { taints: rest } }),
-    name,
-  );
 }
 
 /** Tells the scheduler which of its pending pods this node was made for. A pod that has found room elsewhere is left there. */
