@@ -6,6 +6,9 @@ import { RetryableError, TerminalError } from '../shared/ports/errors.ts';
 
 type Hint = PodsHint | ObjectHint | SignalHint;
 
+/** What a delivery reads of its invocation. */
+type Invocation = Pick<InvocationContext, 'functionName' | 'invocationId' | 'info' | 'error'>;
+
 /** Between tries while something outside is down: what Azure or Kubernetes says, else this, doubling. */
 const RETRY_MS = 1_000;
 const RETRY_MAX_MS = 60_000;
@@ -23,28 +26,45 @@ export async function deliver<Message extends Hint>(
   parse: (raw: unknown) => Message | null,
   use: (ports: Ports, message: Message) => Promise<void>,
 ): Promise<void> {
-  const app = theApp();
+  await deliverTo({ app: theApp(), now: Date.now }, context, raw, parse, use);
+}
+
+/** What a delivery needs of the worker it happens in. */
+export interface Worker {
+  readonly app: App;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+}
+
+/** `deliver` for a worker that is given, such as a simulated one. */
+export async function deliverTo<Message extends Hint>(
+  { app, now }: Worker,
+  context: Invocation,
+  raw: unknown,
+  parse: (raw: unknown) => Message | null,
+  use: (ports: Ports, message: Message) => Promise<void>,
+): Promise<void> {
   let message: Message | null = null;
   try {
     message = parse(raw);
     if (message !== null) await use(await app.ports(logTo(context)), message);
   } catch (error) {
-    if (error instanceof RetryableError && message !== null) await putOff(app, context, message, error);
+    if (error instanceof RetryableError && message !== null) await putOff({ app, now }, context, message, error);
     else await keep(app, context, raw, error);
   }
 }
 
 /** When even this cannot be sent, the throw leaves the message with the queue. */
-async function putOff(app: App, context: InvocationContext, hint: Hint, error: RetryableError): Promise<void> {
+async function putOff({ app, now }: Worker, context: Invocation, hint: Hint, error: RetryableError): Promise<void> {
   const tried = hint.attempt ?? 0;
   const pauseMs = Math.min(error.retryAfterMs ?? RETRY_MS * 2 ** Math.min(tried, DOUBLINGS_MAX), RETRY_MAX_MS);
-  const atMs = Date.now() + pauseMs;
+  const atMs = now() + pauseMs;
   logTo(context)('retry-later', { kind: hint.kind, tried, pauseMs, error: render(error) });
   const key = `retry/${context.functionName}/${context.invocationId}`;
   await app.hints.send([{ hint: { ...hint, attempt: tried + 1 }, atMs, key }]);
 }
 
-async function keep(app: App, context: InvocationContext, raw: unknown, error: unknown): Promise<void> {
+async function keep(app: App, context: Invocation, raw: unknown, error: unknown): Promise<void> {
   // A TypeError at this place is a message we cannot read; anything else unexpected is our bug. Neither is mended by
   // delivering again, and both must not hold up the messages behind them.
   const known = error instanceof TerminalError || error instanceof TypeError;
@@ -53,7 +73,7 @@ async function keep(app: App, context: InvocationContext, raw: unknown, error: u
 }
 
 /** The use cases' log as one structured line in the host's. */
-export function logTo(context: InvocationContext): Ports['log'] {
+export function logTo(context: Pick<InvocationContext, 'info'>): Ports['log'] {
   return (event, facts) => {
     context.info(JSON.stringify({ event, ...facts }));
   };

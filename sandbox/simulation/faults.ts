@@ -1,0 +1,87 @@
+import type { Rng } from '../world/rng.ts';
+import { capacityTypes, zones } from './catalog.ts';
+
+/** Chances in percent, per launch. */
+export interface AzureFaults {
+  readonly refusal: number;
+  readonly asyncFailure: number;
+  /** `size/zone/capacityType` that Azure never has while the faults last. */
+  readonly soldOut: ReadonlySet<string>;
+}
+
+/** Chances in percent, per message. */
+export interface QueueFaults {
+  readonly lose: number;
+  readonly delay: number;
+  readonly duplicate: number;
+  /** Chance that a lock is lost while the message is worked on, so that it is delivered a second time beside that. */
+  readonly loseLock: number;
+}
+
+/** Chances in percent, per call of a port; each draws before the effect and after it. */
+export interface CallFaults {
+  readonly failBefore: number;
+  readonly failAfter: number;
+  /** The process ends, as by kill -9. */
+  readonly crash: number;
+  /** The call takes minutes. */
+  readonly stall: number;
+}
+
+/** Chances in percent, per minute. */
+export interface Events {
+  readonly spotEviction: number;
+  readonly relayDies: number;
+  readonly allNodesLost: number;
+  readonly userDeletesClaim: number;
+  readonly userDeletesNode: number;
+  readonly malformedMessage: number;
+}
+
+export interface Faults {
+  readonly azure: AzureFaults;
+  readonly queues: QueueFaults;
+  readonly calls: CallFaults;
+  readonly events: Events;
+}
+
+export const noFaults: Faults = {
+  azure: { refusal: 0, asyncFailure: 0, soldOut: new Set() },
+  queues: { lose: 0, delay: 0, duplicate: 0, loseLock: 0 },
+  calls: { failBefore: 0, failAfter: 0, crash: 0, stall: 0 },
+  events: {
+    spotEviction: 0,
+    relayDies: 0,
+    allNodesLost: 0,
+    userDeletesClaim: 0,
+    userDeletesNode: 0,
+    malformedMessage: 0,
+  },
+};
+
+/** Which faults exist in a run, and how often they happen: each is there in about one run of three. */
+export function drawFaults(rng: Rng): Faults {
+  const some = (most: number): number => (rng.chance(35) ? 1 + rng.below(most) : 0);
+  const few = (most: number): number => some(most * 10) / 10;
+  const soldOut = new Set<string>();
+  if (rng.chance(30)) {
+    for (const size of ['Standard_D2s_v5', 'Standard_D4s_v5', 'Standard_E2s_v5']) {
+      for (const zone of zones) {
+        for (const capacityType of capacityTypes) if (rng.chance(40)) soldOut.add(`${size}/${zone}/${capacityType}`);
+      }
+    }
+  }
+  return {
+    azure: { refusal: some(40), asyncFailure: some(40), soldOut },
+    queues: { lose: some(20), delay: some(40), duplicate: some(40), loseLock: some(15) },
+    calls: { failBefore: few(4), failAfter: few(4), crash: few(2), stall: few(1) },
+    events: {
+      spotEviction: some(40),
+      relayDies: some(15),
+      allNodesLost: some(6),
+      userDeletesClaim: some(15),
+      userDeletesNode: some(15),
+      malformedMessage: some(20),
+    },
+  };
+}

@@ -1,0 +1,208 @@
+import { deliverTo } from '../../functions/deliver.ts';
+import { follow } from '../../shared/app/follow/follow.ts';
+import { interrupt } from '../../shared/app/interrupt.ts';
+import { provision } from '../../shared/app/provision.ts';
+import { sweep } from '../../shared/app/sweep.ts';
+import { toSignal } from '../../shared/contract/event-grid.ts';
+import {
+  parseObjectHint,
+  parsePodsHint,
+  parseSignalHint,
+  type ObjectHint,
+  type PodsHint,
+  type SignalHint,
+} from '../../shared/contract/messages.ts';
+import type { Ports } from '../../shared/app/ports.ts';
+import type { Rng } from '../world/rng.ts';
+import type { CallFaults } from './faults.ts';
+import type { Outside } from './outside.ts';
+import { Process } from './process.ts';
+import type { Delivery, Queue } from './queue.ts';
+
+interface HostParts {
+  readonly outside: Outside;
+  readonly rng: Rng;
+  readonly faults: CallFaults;
+  readonly queues: { readonly pods: Queue; readonly claims: Queue; readonly signals: Queue };
+}
+
+const PROCESSES = 3;
+/** Messages of one invocation of `provision`. */
+const BATCH_MAX = 8;
+const SWEEP_EVERY_MS = 60_000;
+const RESTART_MS = 3_000;
+/** Event Grid tries again after 10 s, 30 s, 1 min and so on; four tries are enough here. */
+const PUSH_PAUSES_MS = [0, 10_000, 30_000, 60_000];
+
+/**
+ * The Functions host: hands messages to workers as the triggers in `functions/` do, and survives theirs deaths. What a
+ * dead worker was doing is delivered again when its lock has run out.
+ */
+export class Host {
+  readonly #parts: HostParts;
+  #processes: Array<Process>;
+  readonly #working = new Map<Process, Set<Delivery>>();
+  #started = 0;
+  #invocations = 0;
+  #sweeping: Process | null = null;
+  /** Sweeps that came to their end. */
+  sweeps = 0;
+  /** When the last two sweeps that came to their end began. */
+  sweptSinceMs: ReadonlyArray<number> = [];
+
+  constructor(parts: HostParts) {
+    this.#parts = parts;
+    this.#processes = [];
+    for (let index = 0; index < PROCESSES; index++) this.#start();
+    this.#scheduleSweep();
+  }
+
+  /** A worker that lives. Throws when none does. */
+  anyProcess(): Process {
+    const process = this.#pick();
+    if (process === null) throw new Error("no worker lives");
+    return process;
+  }
+
+  /** Invocations that have not ended. */
+  get busy(): number {
+    return [...this.#working.values()].reduce((sum, deliveries) => sum + deliveries.size, 0);
+  }
+
+  #start(): void {
+    this.#started += 1;
+    const { outside, faults, rng } = this.#parts;
+    const name = `p${this.#started}`;
+    const process: Process = new Process({
+      name,
+      rng: rng.split(name),
+      outside,
+      faults: () => faults,
+      onDeath: () => {
+        for (const delivery of this.#working.get(process) ?? []) delivery.forget();
+        this.#working.delete(process);
+        this.#processes = this.#processes.filter((one) => one !== process);
+        if (this.#sweeping === process) this.#sweeping = null;
+        outside.timeline.after(RESTART_MS, () => {
+          this.#start();
+          this.pump();
+        });
+      },
+    });
+    this.#working.set(process, new Set());
+    this.#processes.push(process);
+  }
+
+  /** Takes what can be taken from the queues. */
+  pump(): void {
+    const { pods, claims, signals } = this.#parts.queues;
+    this.#drain(pods, BATCH_MAX, (process, delivery) => this.#provision(process, delivery));
+    this.#drain(claims, 1, (process, delivery) =>
+      this.#one<ObjectHint>(process, 'follow', delivery, parseObjectHint, async (ports, { object }) => {
+        await follow(ports, object);
+      }),
+    );
+    this.#drain(signals, 1, (process, delivery) =>
+      this.#one<SignalHint>(process, 'interrupt', delivery, parseSignalHint, async (ports, signal) => {
+        await interrupt(ports, signal);
+      }),
+    );
+  }
+
+  /** An event that Event Grid pushes, again when it was not taken. */
+  push(event: unknown, attempt = 0): void {
+    const { outside, rng } = this.#parts;
+    const pause = PUSH_PAUSES_MS[attempt];
+    if (pause === undefined) return;
+    outside.timeline.after(pause + rng.below(5_000), () => {
+      const process = this.#pick();
+      if (process === null) return this.push(event, attempt + 1);
+      const use = async (ports: Ports, signal: SignalHint): Promise<void> => {
+        await interrupt(ports, signal);
+      };
+      const context = this.#context('interruptEventGrid');
+      deliverTo(process, context, event, (raw) => toSignal(raw, outside.cluster), use).catch(() =>
+        this.push(event, attempt + 1),
+      );
+      if (rng.chance(20)) this.push(event, attempt + 1);
+      return undefined;
+    });
+  }
+
+  #drain(queue: Queue, limit: number, use: (process: Process, delivery: Delivery) => Promise<void>): void {
+    for (;;) {
+      const process = this.#pick();
+      const delivery = process === null ? null : queue.receive(limit);
+      if (process === null || delivery === null) return;
+      this.#working.get(process)?.add(delivery);
+      const ended = (end: () => void) => () => {
+        this.#working.get(process)?.delete(delivery);
+        end();
+      };
+      use(process, delivery).then(ended(delivery.complete), ended(delivery.abandon));
+    }
+  }
+
+  #pick(): Process | null {
+    return this.#processes[this.#parts.rng.below(Math.max(1, this.#processes.length))] ?? null;
+  }
+
+  /** As functions/provision.ts. */
+  async #provision(process: Process, { messages }: Delivery): Promise<void> {
+    let looked = false;
+    const context = this.#context('provision');
+    for (const { body } of messages) {
+      await deliverTo<PodsHint>(process, context, body, parsePodsHint, async (ports) => {
+        if (looked) return;
+        await provision(ports);
+        looked = true;
+      });
+    }
+  }
+
+  async #one<Hint extends ObjectHint | SignalHint>(
+    process: Process,
+    name: string,
+    delivery: Delivery,
+    parse: (raw: unknown) => Hint,
+    use: (ports: Ports, message: Hint) => Promise<void>,
+  ): Promise<void> {
+    for (const { body } of delivery.messages) await deliverTo<Hint>(process, this.#context(name), body, parse, use);
+  }
+
+  #context(functionName: string) {
+    this.#invocations += 1;
+    const { outside } = this.#parts;
+    const invocationId = String(this.#invocations);
+    return {
+      functionName,
+      invocationId,
+      info: (line: string) => outside.log(functionName, line, {}),
+      error: (...words: ReadonlyArray<unknown>) => outside.note(`ERROR ${functionName} ${words.map(String).join(' ')}`),
+    };
+  }
+
+  #scheduleSweep(): void {
+    const { outside } = this.#parts;
+    outside.timeline.after(SWEEP_EVERY_MS, () => {
+      this.#scheduleSweep();
+      void this.#sweep();
+    });
+  }
+
+  async #sweep(): Promise<void> {
+    const process = this.#pick();
+    if (process === null || this.#sweeping !== null) return;
+    const { outside } = this.#parts;
+    this.#sweeping = process;
+    const beganMs = outside.timeline.now();
+    try {
+      await sweep(process.ports);
+      this.sweeps += 1;
+      this.sweptSinceMs = [...this.sweptSinceMs.slice(-1), beganMs];
+    } catch (error) {
+      outside.note(`sweep failed: ${String(error)}`);
+    }
+    this.#sweeping = null;
+  }
+}

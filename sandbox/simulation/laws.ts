@@ -1,0 +1,143 @@
+import { annotation, label } from '../../shared/contract/names.ts';
+import type { Decision } from '../../shared/ports/store.ts';
+import { conditionStatus, keyOf, type ApiServer, type Change, type Stored } from './api-server.ts';
+import type { Azure, Vm } from './azure.ts';
+import { vCpusOf } from './catalog.ts';
+import type { Host } from './host.ts';
+import type { Timeline } from './timeline.ts';
+
+interface LawParts {
+  readonly timeline: Timeline;
+  readonly server: ApiServer;
+  readonly azure: () => Azure;
+  readonly host: () => Host;
+  readonly decisionOf: (name: string) => Decision | null;
+}
+
+const ORPHAN_AGE_MS = 5 * 60_000;
+
+/** A law that was broken. The simulation ends with it. */
+export class Violation extends Error {
+  override readonly name = 'Violation';
+}
+
+/** What must hold at every moment, whatever goes wrong outside. Broken laws are kept, the first is what counts. */
+export class Laws {
+  readonly broken: Array<string> = [];
+  readonly #parts: LawParts;
+  readonly #launched = new Map<string, 'living' | 'taken' | 'ended'>();
+  readonly #orphans = new Map<string, number>();
+  /** Machines that Azure or a person has announced to take away, or taken. */
+  readonly #doomed = new Set<string>();
+
+  constructor(parts: LawParts) {
+    this.#parts = parts;
+    parts.server.watch((change) => this.#changed(change));
+  }
+
+  /** From now on losing this claim's machine is nobody's mistake. */
+  doom(claim: string): void {
+    this.#doomed.add(claim);
+  }
+
+  #break(text: string): void {
+    this.broken.push(text);
+  }
+
+  vmCreated(vm: Vm): void {
+    const { claim } = vm.machine;
+    const before = this.#launched.get(claim);
+    if (before === 'living') this.#break(`a second VM was created for claim ${claim}`);
+    this.#launched.set(claim, 'living');
+    this.#checkLimits(vm);
+  }
+
+  vmGone(vm: Vm, by: 'us' | 'azure'): void {
+    this.#launched.set(vm.machine.claim, by === 'us' ? 'ended' : 'taken');
+  }
+
+  /** Before we delete a machine. */
+  deletingVm(claim: string): void {
+    const object = this.#parts.server.get('nodeclaims', claim);
+    if (object !== null && object.metadata.deletionTimestamp === undefined) {
+      this.#break(`the machine of live claim ${claim} is deleted`);
+    }
+  }
+
+  /** Before we delete a claim. */
+  deletingClaim(name: string): void {
+    const claim = this.#parts.server.get('nodeclaims', name);
+    if (claim === null || this.#doomed.has(name) || claim.metadata.deletionTimestamp !== undefined) return;
+    const vm = this.#parts.azure().vms.get(name);
+    const node = this.#parts.server.get('nodes', `aks-${name}`);
+    if (vm?.state !== 'running' || node === null || node.metadata.deletionTimestamp !== undefined) return;
+    if (conditionStatus(node.status, 'Ready') === 'True') this.#break(`healthy claim ${name} is deleted`);
+  }
+
+  /** Before we delete a pod outright, past its budget. */
+  deletingPod(key: string): void {
+    const pod = this.#parts.server.get('pods', key);
+    if (pod === null) return;
+    const claim = this.#parts.server.get('nodeclaims', String(pod.spec?.['nodeName']).replace(/^aks-/, ''));
+    const deadline = Date.parse(claim?.metadata.annotations?.[annotation.terminationTimestamp] ?? '');
+    const graceMs = Number(pod.spec?.['terminationGracePeriodSeconds'] ?? 30) * 1000;
+    if (Number.isNaN(deadline)) this.#break(`pod ${key} is deleted without a deadline`);
+    else if (this.#parts.timeline.now() < deadline - graceMs - 1000) this.#break(`pod ${key} is deleted before its time`);
+  }
+
+  #changed({ resource, before, after }: Change): void {
+    if (resource === 'nodeclaims' && before === null && after !== null) this.#claimCreated(after);
+  }
+
+  /** No pod is promised to two nodes on their way. */
+  #claimCreated(claim: Stored): void {
+    const pods = new Set(this.#plannedPods(claim));
+    for (const other of this.#parts.server.list('nodeclaims')) {
+      if (other.metadata.name === claim.metadata.name || other.metadata.deletionTimestamp !== undefined) continue;
+      if (conditionStatus(other.status, 'Registered') === 'True') continue;
+      const twice = this.#plannedPods(other).filter((uid) => pods.has(uid));
+      if (twice.length > 0) {
+        this.#break(`claims ${other.metadata.name} and ${claim.metadata.name} are both made for pod ${twice[0] ?? ''}`);
+      }
+    }
+  }
+
+  #plannedPods(claim: Stored): ReadonlyArray<string> {
+    const name = claim.metadata.annotations?.[annotation.decision];
+    const decision = name === undefined ? null : this.#parts.decisionOf(name);
+    const index = decision?.claimNames.indexOf(claim.metadata.name) ?? -1;
+    return decision?.plan.claims[index]?.pods.map(({ uid }) => uid) ?? [];
+  }
+
+  #checkLimits(vm: Vm): void {
+    const pool = this.#parts.server.get('nodepools', vm.order.nodePool ?? '');
+    const limit = Number(pool?.spec?.['limits']?.cpu ?? Number.POSITIVE_INFINITY);
+    const living = [...this.#parts.azure().vms.values()].filter(({ order, state, machine }) => {
+      const claim = this.#parts.server.get('nodeclaims', machine.claim);
+      const leaving = claim === null || claim.metadata.deletionTimestamp !== undefined;
+      return order.nodePool === vm.order.nodePool && state !== 'deleting' && !leaving;
+    });
+    const cpu = living.reduce((sum, { machine }) => sum + vCpusOf(machine.instanceType), 0);
+    if (cpu > limit) this.#break(`pool ${vm.order.nodePool ?? ''} has ${cpu} CPUs, its limit is ${limit}`);
+  }
+
+  /** Called now and then. */
+  look(): void {
+    const { azure, server, timeline, host } = this.#parts;
+    const now = timeline.now();
+    for (const [claim, vm] of azure().vms) {
+      if (server.get('nodeclaims', claim) !== null || vm.state === 'deleting') {
+        this.#orphans.delete(claim);
+        continue;
+      }
+      const since = this.#orphans.get(claim) ?? now;
+      this.#orphans.set(claim, since);
+      const mayGoMs = Math.max(since, vm.createdAtMs + ORPHAN_AGE_MS);
+      const [earlier = 0] = host().sweptSinceMs;
+      // Both of the last two sweeps began when it was an orphan of age, and came to their end.
+      if (host().sweptSinceMs.length === 2 && earlier > mayGoMs) this.#break(`the VM of ${claim} has no claim, for long`);
+    }
+  }
+}
+
+export { keyOf, label };

@@ -1,0 +1,78 @@
+import type { Rng } from '../world/rng.ts';
+import { keyOf, type ApiServer, type Fields } from './api-server.ts';
+import { zones } from './catalog.ts';
+
+const NAMESPACE = 'shop';
+
+/** What a run starts with: a class, one or two pools, some workloads with their budgets. */
+export function createInitialObjects(server: ApiServer, rng: Rng): void {
+  server.create('aksnodeclasses', { metadata: { name: 'default' }, spec: { imageFamily: 'Ubuntu', osDiskSizeGB: 128 } });
+  const capacity = ['spot', 'on-demand'].filter(() => rng.chance(70));
+  createPool(server, rng, 'general', capacity.length === 0 ? ['on-demand'] : capacity);
+  if (rng.chance(40)) createPool(server, rng, 'spare', ['on-demand']);
+  const sets = 1 + rng.below(3);
+  for (let index = 0; index < sets; index++) createSet(server, rng, `app${index}`);
+}
+
+function createPool(server: ApiServer, rng: Rng, name: string, capacityTypes: ReadonlyArray<string>): void {
+  const spec: Fields = {
+    nodeClassRef: { group: 'karpenter.azure.com', kind: 'AKSNodeClass', name: 'default' },
+    requirements: [{ key: 'karpenter.sh/capacity-type', operator: 'In', values: capacityTypes }],
+    expireAfter: 'Never',
+    ...(rng.chance(30) ? { startupTaints: [{ key: 'cni', effect: 'NoSchedule' }] } : {}),
+    ...(rng.chance(30) ? { terminationGracePeriod: `${60 + rng.below(300)}s` } : {}),
+  };
+  server.create('nodepools', {
+    metadata: { name },
+    spec: {
+      template: { spec },
+      disruption: { consolidateAfter: '1m', consolidationPolicy: 'WhenEmpty', budgets: [{ nodes: '10%' }] },
+      ...(rng.chance(25) ? { limits: { cpu: String(16 + 4 * rng.below(12)) } } : {}),
+      weight: name === 'spare' ? 1 : 10,
+    },
+  });
+}
+
+function createSet(server: ApiServer, rng: Rng, name: string): void {
+  const cpu = ['250m', '500m', '1', '1500m'][rng.below(4)];
+  const memory = ['512Mi', '2Gi', '6Gi'][rng.below(3)];
+  const labels = { app: name };
+  const selector = rng.chance(20) ? { 'topology.kubernetes.io/zone': zones[rng.below(zones.length)] } : undefined;
+  const replicas = 1 + rng.below(4);
+  server.create('replicasets', {
+    metadata: { name, namespace: NAMESPACE },
+    spec: {
+      replicas,
+      template: {
+        metadata: { labels },
+        spec: {
+          containers: [{ name: 'main', resources: { requests: { cpu, memory } } }],
+          terminationGracePeriodSeconds: [1, 10, 30][rng.below(3)],
+          ...(selector === undefined ? {} : { nodeSelector: selector }),
+        },
+      },
+    },
+  });
+  if (rng.chance(40)) {
+    server.create('poddisruptionbudgets', {
+      metadata: { name, namespace: NAMESPACE },
+      spec: { selector: { matchLabels: labels }, minAvailable: Math.max(0, replicas - 1) },
+    });
+  }
+}
+
+/** A workload grows, shrinks or comes. At least one pod of each stays. */
+export function changeLoad(server: ApiServer, rng: Rng): void {
+  const sets = server.list('replicasets').filter(({ metadata }) => metadata.namespace === NAMESPACE);
+  if (sets.length < 4 && rng.chance(20)) {
+    createSet(server, rng, `app${sets.length}`);
+    return;
+  }
+  const set = sets[rng.below(sets.length)];
+  if (set === undefined) return;
+  const key = keyOf(set.metadata);
+  const budget = server.get('poddisruptionbudgets', key);
+  // A budget that allows no disruption at all would hold a drain for ever, and rightly.
+  const least = Number(budget?.spec?.['minAvailable'] ?? 0) + 1;
+  server.patch('replicasets', key, { spec: { replicas: least + rng.below(4) } }, 'object');
+}

@@ -1,0 +1,29 @@
+import type { Refusal } from '../../shared/adapters/azure/refusals.ts';
+import type { RefusedOffering } from '../../shared/ports/cloud.ts';
+import type { Hint } from '../../shared/ports/hints.ts';
+import type { ApiServer } from './api-server.ts';
+import type { Azure } from './azure.ts';
+import type { MemoryBlobs } from './memory-blobs.ts';
+import type { Process } from './process.ts';
+import type { Queue } from './queue.ts';
+import type { Timeline } from './timeline.ts';
+
+/** The world as a process of the app reaches it. */
+export interface Outside {
+  readonly cluster: string;
+  readonly timeline: Timeline;
+  readonly server: ApiServer;
+  readonly azure: Azure;
+  readonly blobs: MemoryBlobs;
+  readonly queueOf: (hint: Hint) => Queue;
+  readonly isHealed: () => boolean;
+  readonly refusals: () => ReadonlyArray<Refusal>;
+  readonly refuse: (refusals: ReadonlyArray<RefusedOffering>) => void;
+  readonly nextRetryMs: () => number | null;
+  readonly poison: (message: unknown, reason: string, from: string) => void;
+  /** Runs the effect of a call, watched by the laws. */
+  readonly act: <T>(by: Process, what: string, effect: () => T) => T;
+  readonly log: (process: string, event: string, facts: Readonly<Record<string, unknown>>) => void;
+  /** Writes a line into the trace. */
+  readonly note: (text: string) => void;
+}

@@ -1,0 +1,165 @@
+import { createKubernetes } from '../../shared/adapters/kubernetes/kubernetes.ts';
+import { createLedger } from '../../shared/adapters/kubernetes/ledger.ts';
+import { listSnapshot } from '../../shared/adapters/kubernetes/list-snapshot.ts';
+import type { ApiRequest } from '../../shared/adapters/kubernetes/transport.ts';
+import { createDecisions } from '../../shared/adapters/storage/decisions.ts';
+import { createSnapshots } from '../../shared/adapters/storage/snapshots.ts';
+import type { Ports } from '../../shared/app/ports.ts';
+import { sessionOf } from '../../shared/contract/messages.ts';
+import type { Blobs } from '../../shared/ports/blobs.ts';
+import { RetryableError } from '../../shared/ports/errors.ts';
+import type { Hint, Hints } from '../../shared/ports/hints.ts';
+import type { App } from '../../shared/composition.ts';
+import type { Rng } from '../world/rng.ts';
+import { answer } from './api-transport.ts';
+import { instanceTypesAt } from './catalog.ts';
+import type { CallFaults } from './faults.ts';
+import type { Outside } from './outside.ts';
+
+interface ProcessParts {
+  readonly name: string;
+  readonly rng: Rng;
+  readonly outside: Outside;
+  readonly faults: () => CallFaults;
+  readonly onDeath: () => void;
+}
+
+/** A promise that nobody will ever settle: what a killed process leaves of its work. */
+function forever<T>(): Promise<T> {
+  return new Promise<T>(() => {});
+}
+
+const QUIET: CallFaults = { failBefore: 0, failAfter: 0, crash: 0, stall: 0 };
+
+/**
+ * One worker of the Functions app: the real adapters wherever they have no SDK below them, over an outside that answers
+ * late, fails before or after it did what it was asked, and that may see the process die at any call.
+ */
+export class Process {
+  readonly name: string;
+  readonly app: App;
+  readonly now: () => number;
+  readonly ports: Ports;
+  #alive = true;
+  readonly #parts: ProcessParts;
+
+  constructor(parts: ProcessParts) {
+    this.#parts = parts;
+    this.name = parts.name;
+    const { outside } = parts;
+    this.now = () => outside.timeline.now();
+    this.ports = this.#createPorts();
+    this.app = {
+      cluster: outside.cluster,
+      hints: this.ports.hints,
+      ports: (log) => Promise.resolve({ ...this.ports, log }),
+      poison: async (message, reason, from) => {
+        await this.#call('poison', () => outside.poison(message, reason, from));
+      },
+    };
+  }
+
+  get alive(): boolean {
+    return this.#alive;
+  }
+
+  #die(): void {
+    if (!this.#alive) return;
+    this.#alive = false;
+    this.#parts.outside.note(`${this.name} dies`);
+    this.#parts.onDeath();
+  }
+
+  /** One call to the outside, with what may go wrong around it. `effect` is one step: nobody sees half of it. */
+  async #call<T>(what: string, effect: () => T): Promise<T> {
+    const { rng, outside } = this.#parts;
+    const faults = outside.isHealed() ? QUIET : this.#parts.faults();
+    if (!this.#alive) return forever();
+    const stalls = rng.chance(faults.stall);
+    await outside.timeline.sleep(stalls ? rng.below(400_000) : 1 + rng.below(60));
+    if (!this.#alive) return forever();
+    if (rng.chance(faults.crash / 2)) return this.#end();
+    if (rng.chance(faults.failBefore)) throw new RetryableError(`${what}: not reached`, retryAfter(rng));
+    const result = outside.act(this, what, effect);
+    if (rng.chance(faults.crash / 2)) return this.#end();
+    if (rng.chance(faults.failAfter)) throw new RetryableError(`${what}: the answer was lost`, retryAfter(rng));
+    if (rng.chance(30)) await outside.timeline.sleep(rng.below(60));
+    return this.#alive ? result : forever();
+  }
+
+  #end<T>(): Promise<T> {
+    this.#die();
+    return forever();
+  }
+
+  #createPorts(): Ports {
+    const { outside } = this.#parts;
+    const { cluster, azure, server } = outside;
+    const transport = (request: ApiRequest) =>
+      this.#call(`${request.method} ${request.path}`, () => answer(server, request));
+    const kubernetes = createKubernetes(transport);
+    const blobs = this.#blobs();
+    const nic = (claim: string) => this.#call(`nic ${claim}`, () => azure.ensureNic(claim));
+    return {
+      cluster,
+      now: this.now,
+      kubernetes,
+      snapshots: createSnapshots(blobs, cluster, () => listSnapshot(transport, cluster, this.now())),
+      decisions: createDecisions(blobs, cluster),
+      ledger: createLedger(kubernetes, 'nodewright-system'),
+      hints: this.#hints(),
+      cloud: {
+        launch: async (order) => {
+          await nic(order.claim);
+          await outside.timeline.sleep(200 + this.#parts.rng.below(1_500));
+          return this.#call(`launch ${order.claim} ${order.offering.instanceType}`, () => azure.createVm(order));
+        },
+        observe: (claim) => this.#call(`observe ${claim}`, () => azure.observe(claim)),
+        delete: (claim) => this.#call(`delete machine ${claim}`, () => azure.delete(claim)),
+        inventory: () => this.#call('inventory', () => azure.inventory()),
+      },
+      nodeClassFacts: {
+        subnet: () => this.#call('subnet', () => ({ kind: 'ready' })),
+        images: () => this.#call('images', () => [{ id: 'image', requirements: [] }]),
+      },
+      catalogs: {
+        instanceTypes: () => this.#call('catalog', () => instanceTypesAt(outside.refusals(), this.now())),
+        refuse: (refusals) => this.#call('refuse', () => outside.refuse(refusals)),
+        nextRetryMs: () => this.#call('next retry', () => outside.nextRetryMs()),
+      },
+      log: (event, facts) => outside.log(this.name, event, facts),
+    };
+  }
+
+  #blobs(): Blobs {
+    const { blobs } = this.#parts.outside;
+    return {
+      read: (name) => this.#call(`read ${name}`, () => blobs.readNow(name)),
+      write: (name, bytes, condition) => this.#call(`write ${name}`, () => blobs.writeNow(name, bytes, condition)),
+    };
+  }
+
+  #hints(): Hints {
+    const { outside } = this.#parts;
+    return {
+      send: async (hints) => {
+        const text = hints.map(({ key }) => key).join(' ');
+        if (hints.length === 0) return;
+        await this.#call(`send ${text}`, () => {
+          for (const { hint, atMs, key } of hints) {
+            outside.queueOf(hint).send({ id: `${outside.cluster}/${key}`, sessionId: sessionIdOf(hint), body: hint, atMs });
+          }
+        });
+      },
+    };
+  }
+}
+
+function sessionIdOf(hint: Hint): string | null {
+  if (hint.kind === 'pods') return hint.cluster;
+  return hint.kind === 'object' ? sessionOf(hint.object) : null;
+}
+
+function retryAfter(rng: Rng): { readonly retryAfterMs?: number } {
+  return rng.chance(50) ? {} : { retryAfterMs: 1_000 + rng.below(20_000) };
+}

@@ -1,0 +1,199 @@
+import { createImage, type Image } from '../../relay/image.ts';
+import { signalMessage, type Hint } from '../../relay/hints.ts';
+import { createMetrics } from '../../relay/metrics.ts';
+import type { SnapshotResource } from '../../shared/contract/snapshot/builder.ts';
+import { sessionOf } from '../../shared/contract/messages.ts';
+import type { Blobs } from '../../shared/ports/blobs.ts';
+import type { Rng } from '../world/rng.ts';
+import type { ApiServer, Change } from './api-server.ts';
+import type { Queue } from './queue.ts';
+import type { Timeline } from './timeline.ts';
+
+/** Resources of the simulated cluster that a snapshot is made of. */
+const watched: ReadonlyArray<SnapshotResource> = [
+  'nodes',
+  'nodepools',
+  'nodeclaims',
+  'aksnodeclasses',
+  'daemonsets',
+  'replicasets',
+  'poddisruptionbudgets',
+  'pods',
+];
+
+const LEAST_MS = 200;
+const LAZY_MS = 1_500;
+const HEARTBEAT_MS = 10_000;
+
+interface RelayParts {
+  readonly cluster: string;
+  readonly timeline: Timeline;
+  readonly rng: Rng;
+  readonly server: ApiServer;
+  readonly blobs: Blobs;
+  readonly queues: { readonly pods: Queue; readonly claims: Queue; readonly signals: Queue };
+}
+
+/**
+ * A relay in virtual time: the real image, hints and urgencies, fed by watches that lag each by its own, and published as
+ * the real publisher does, without its files and sockets. One object is one process: a dead one stays dead.
+ */
+export class SimulatedRelay {
+  readonly #parts: RelayParts;
+  readonly #term: number;
+  readonly #image: Image;
+  readonly #arrivals = new Map<string, number>();
+  readonly #waiting = new Map<string, { readonly hint: Hint; readonly dueMs: number }>();
+  #sequence = 0;
+  #stamps = 0;
+  #urgent = false;
+  #dirty = false;
+  #earliestMs = 0;
+  #publishing = false;
+  #started = false;
+  #alive = true;
+  #wakeAt = Number.POSITIVE_INFINITY;
+
+  constructor(parts: RelayParts, term: number) {
+    this.#parts = parts;
+    this.#term = term;
+    this.#image = createImage(parts.cluster, createMetrics(), {
+      changed: (urgency) => {
+        this.#dirty = true;
+        this.#urgent ||= urgency === 'urgent';
+        this.#wake(urgency === 'urgent' ? 0 : LAZY_MS);
+      },
+      hint: (hint) => this.#hint(hint),
+    });
+    for (const resource of watched) this.#list(resource);
+    parts.timeline.after(500 + parts.rng.below(2_000), () => {
+      if (!this.#alive) return;
+      this.#started = true;
+      this.#urgent = true;
+      this.#dirty = true;
+      for (const hint of this.#image.hintsOnStart()) this.#hint(hint);
+      this.#wake(0);
+      this.#beat();
+    });
+  }
+
+  kill(): void {
+    this.#alive = false;
+  }
+
+  /** A watch's event, which arrives when it arrives; those of one resource in order. */
+  observe({ resource, before, after }: Change): void {
+    const found = watched.find((one) => one === resource);
+    if (found === undefined || !this.#alive) return;
+    const { timeline, rng } = this.#parts;
+    const now = timeline.now();
+    const at = Math.max(now + 1 + rng.below(300), this.#arrivals.get(resource) ?? 0);
+    this.#arrivals.set(resource, at);
+    timeline.after(at - now, () => {
+      if (!this.#alive) return;
+      const sink = this.#image.sinkOf(found);
+      const version = (after ?? before)?.metadata.resourceVersion ?? '';
+      sink.setResourceVersion(version);
+      if (after === null) sink.remove(before);
+      else sink.upsert(after);
+    });
+  }
+
+  #list(resource: SnapshotResource): void {
+    const { server } = this.#parts;
+    const sink = this.#image.sinkOf(resource);
+    sink.beginListing();
+    for (const object of server.list(resource)) sink.upsert(object);
+    sink.finishListing();
+    sink.setResourceVersion(server.revision);
+  }
+
+  #hint(hint: Hint): void {
+    if (!this.#started || !this.#alive) return;
+    const now = this.#parts.timeline.now();
+    if (hint.kind === 'signal') {
+      const body = signalMessage(this.#parts.cluster, hint.signal);
+      this.#parts.queues.signals.send({ id: hint.signal.key, sessionId: null, body, atMs: null });
+      return;
+    }
+    const key = hint.kind === 'pods' ? 'pods' : `${hint.object.kind}/${hint.object.name}`;
+    const dueMs = now + hint.delayMs;
+    const known = this.#waiting.get(key);
+    if (known === undefined || dueMs < known.dueMs) this.#waiting.set(key, { hint, dueMs });
+    if (hint.kind === 'pods' && hint.delayMs === 0) this.#urgent ||= this.#dirty;
+    this.#wake(hint.delayMs);
+  }
+
+  #wake(delayMs: number): void {
+    const { timeline } = this.#parts;
+    const at = Math.max(timeline.now() + delayMs, this.#earliestMs);
+    if (at >= this.#wakeAt) return;
+    this.#wakeAt = at;
+    timeline.after(at - timeline.now(), () => {
+      if (this.#wakeAt === at) this.#wakeAt = Number.POSITIVE_INFINITY;
+      this.#turn();
+    });
+  }
+
+  #turn(): void {
+    if (!this.#alive || !this.#started || this.#publishing) return;
+    if (this.#dirty) {
+      void this.#publish();
+      return;
+    }
+    const { timeline, queues, cluster } = this.#parts;
+    const now = timeline.now();
+    this.#stamps += 1;
+    for (const [key, { hint, dueMs }] of this.#waiting) {
+      if (dueMs > now) {
+        this.#wake(dueMs - now);
+        continue;
+      }
+      this.#waiting.delete(key);
+      const stamp = `${this.#term}-${this.#stamps}`;
+      if (hint.kind === 'pods') {
+        const snapshot = `${this.#term}-${this.#sequence}`;
+        const body = { kind: 'pods', version: 1, cluster, snapshot, reason: hint.reason };
+        queues.pods.send({ id: `relay-pods-${snapshot}`, sessionId: cluster, body, atMs: null });
+      } else if (hint.kind === 'object') {
+        const { object, reason } = hint;
+        const body = { kind: 'object', version: 1, cluster, object, reason };
+        queues.claims.send({ id: `${key}-${stamp}`, sessionId: sessionOf(object), body, atMs: null });
+      }
+    }
+  }
+
+  async #publish(): Promise<void> {
+    const { timeline, rng, blobs, cluster } = this.#parts;
+    this.#publishing = true;
+    this.#dirty = false;
+    this.#urgent = false;
+    this.#sequence += 1;
+    const version = `${this.#term}-${this.#sequence}`;
+    const bytes = this.#image.encode({ version, takenAtMs: timeline.now(), source: 'relay' });
+    await timeline.sleep(20 + rng.below(300));
+    // A process that is paused while it writes may write late, after its successor: the real store refuses that.
+    if (!this.#alive) return;
+    await blobs.write(`${cluster}/latest`, bytes, 'any');
+    this.#publishing = false;
+    this.#earliestMs = timeline.now() + LEAST_MS;
+    if (this.#dirty) this.#wake(this.#urgent ? 0 : LAZY_MS);
+    // Hints wait for the snapshot that holds what they speak of; those of before this one may go now.
+    if (!this.#urgent) this.#sendHeld();
+  }
+
+  #sendHeld(): void {
+    const wasDirty = this.#dirty;
+    this.#dirty = false;
+    this.#turn();
+    this.#dirty = wasDirty;
+  }
+
+  #beat(): void {
+    if (!this.#alive) return;
+    const { timeline, blobs, cluster } = this.#parts;
+    const text = JSON.stringify({ term: this.#term, atMs: timeline.now() });
+    void blobs.write(`${cluster}/heartbeat`, new TextEncoder().encode(text), 'any');
+    timeline.after(HEARTBEAT_MS, () => this.#beat());
+  }
+}

@@ -1,0 +1,381 @@
+import { gunzipSync } from 'node:zlib';
+import type { Refusal } from '../../shared/adapters/azure/refusals.ts';
+import { provision } from '../../shared/app/provision.ts';
+import { sweep } from '../../shared/app/sweep.ts';
+import { claimsQueue, podsQueue, signalsQueue } from '../../shared/contract/queues.ts';
+import type { Decision } from '../../shared/ports/store.ts';
+import { rngFrom, type Rng } from '../world/rng.ts';
+import { ApiServer, conditionStatus, keyOf, type Change } from './api-server.ts';
+import { Azure, type Vm } from './azure.ts';
+import { addRefusals } from './catalog.ts';
+import { Cluster } from './cluster.ts';
+import { drawFaults, noFaults, type Faults } from './faults.ts';
+import { Host } from './host.ts';
+import { Laws } from './laws.ts';
+import { changeLoad, createInitialObjects } from './load.ts';
+import { MemoryBlobs } from './memory-blobs.ts';
+import type { Outside } from './outside.ts';
+import type { Process } from './process.ts';
+import { Queue } from './queue.ts';
+import { SimulatedRelay } from './relay.ts';
+import { Timeline } from './timeline.ts';
+
+const CLUSTER = 'sim';
+const START_MS = Date.UTC(2026, 0, 1);
+const MINUTE = 60_000;
+const NOTICE_MS = 30_000;
+/** Lines of the trace that a failure shows. */
+const TRACE_MAX = 400;
+
+/** One cluster with its cloud, its queues and the app, on one clock and one seed. */
+export class Simulation {
+  readonly faults: Faults;
+  readonly timeline: Timeline = new Timeline(START_MS);
+  readonly server: ApiServer = new ApiServer(this.timeline);
+  readonly azure: Azure;
+  readonly laws: Laws;
+  readonly host: Host;
+  readonly queues: { readonly pods: Queue; readonly claims: Queue; readonly signals: Queue };
+  readonly trace: Array<string> = [];
+  readonly outside: Outside;
+  readonly #rng: Rng;
+  readonly #blobs = new MemoryBlobs();
+  readonly #cluster: Cluster;
+  readonly #decisions = new Map<string, Decision>();
+  #refusals: ReadonlyArray<Refusal> = [];
+  #relay: SimulatedRelay | null = null;
+  #terms = 0;
+  #healed = false;
+
+  constructor(seed: string, faults?: Faults) {
+    this.#rng = rngFrom(seed);
+    this.faults = faults ?? drawFaults(this.#rng.split('faults'));
+    const { timeline, server } = this;
+    this.laws = new Laws({
+      timeline,
+      server,
+      azure: () => this.azure,
+      host: () => this.host,
+      decisionOf: (name) => this.#decisionOf(name),
+    });
+    this.#cluster = new Cluster({ timeline, server, rng: this.#rng.split('cluster'), azure: () => this.azure });
+    this.azure = this.#createAzure();
+    const queue = (settings: typeof podsQueue): Queue =>
+      new Queue(settings, {
+        timeline,
+        rng: this.#rng.split(settings.name),
+        faults: this.faults.queues,
+        onAvailable: () => this.host.pump(),
+      });
+    this.queues = { pods: queue(podsQueue), claims: queue(claimsQueue), signals: queue(signalsQueue) };
+    this.outside = this.#createOutside();
+    this.host = new Host({
+      outside: this.outside,
+      rng: this.#rng.split('host'),
+      faults: this.faults.calls,
+      queues: this.queues,
+    });
+    server.watch((change) => this.#watched(change));
+    createInitialObjects(server, this.#rng.split('initial'));
+    this.#startRelay();
+  }
+
+  /** Minutes during which everything that the seed drew goes wrong. */
+  async runWithFaults(minutes: number): Promise<void> {
+    const rng = this.#rng.split('events');
+    for (let second = 0; second < minutes * 60; second += 10) {
+      this.timeline.after(second * 1000 + rng.below(10_000), () => this.#disturb(rng));
+    }
+    await this.#run(minutes * MINUTE);
+  }
+
+  /** From here on nothing goes wrong. */
+  heal(): void {
+    this.#healed = true;
+    this.azure.faults = noFaults.azure;
+    for (const queue of Object.values(this.queues)) queue.faults = noFaults.queues;
+    if (this.#relay === null) this.#startRelay();
+  }
+
+  /** Runs until nothing is left to do; false when that has not come within `minutes`. */
+  async runUntilSettled(minutes: number): Promise<boolean> {
+    for (let minute = 0; minute < minutes; minute++) {
+      await this.#run(MINUTE);
+      if (this.unsettled().length === 0) return true;
+    }
+    return false;
+  }
+
+  async #run(durationMs: number): Promise<void> {
+    await this.timeline.run(this.timeline.now() + durationMs, () => {
+      this.laws.look();
+      const [broken] = this.laws.broken;
+      if (broken !== undefined) throw new Error(broken);
+    });
+  }
+
+  /** What is not as it should be when all is done. */
+  unsettled(): ReadonlyArray<string> {
+    const { server, azure, queues } = this;
+    const claims = server.list('nodeclaims');
+    const nodes = server.list('nodes').filter(({ metadata }) => metadata.name !== 'system');
+    const names = (list: ReadonlyArray<string>): string => list.toSorted().join(' ');
+    const claimNames = names(claims.map(({ metadata }) => metadata.name));
+    const waiting = server.list('pods').filter(({ status }) => conditionStatus(status, 'Ready') !== 'True');
+    return [
+      ...waiting.map(({ metadata }) => `pod ${keyOf(metadata)} does not run`),
+      ...[...claims, ...nodes, ...server.list('pods')]
+        .filter(({ metadata }) => metadata.deletionTimestamp !== undefined)
+        .map(({ metadata }) => `${metadata.name} is being deleted`),
+      ...claims
+        .filter(({ status }) => conditionStatus(status, 'Ready') !== 'True')
+        .map(({ metadata }) => `claim ${metadata.name} is not ready`),
+      ...(names([...azure.vms.keys()]) === claimNames ? [] : ['claims and VMs differ']),
+      ...([...azure.nics].every((nic) => azure.vms.has(nic)) ? [] : ['a NIC has no VM']),
+      ...(names(nodes.map(({ metadata }) => metadata.name.replace(/^aks-/, ''))) === claimNames
+        ? []
+        : ['claims and nodes differ']),
+      ...Object.entries(queues).flatMap(([name, queue]) => [
+        ...(queue.active > 0 ? [`${queue.active} messages circulate in ${name}`] : []),
+        ...queue
+          .scheduled()
+          .filter(({ message }) => !isStanding(message.body))
+          .map(({ message }) => `message ${message.id} is scheduled`),
+      ]),
+    ];
+  }
+
+  /** Looks once more at everything: what it changes, it should have changed before. Names what differs. */
+  async lookOnceMore(): Promise<ReadonlyArray<string>> {
+    const before = this.#image();
+    const process = this.host.anyProcess();
+    let ended = false;
+    const looks = async (): Promise<void> => {
+      await provision(process.ports);
+      await sweep(process.ports);
+      ended = true;
+    };
+    void looks();
+    await this.#run(MINUTE);
+    const after = this.#image();
+    return [...(ended ? [] : ['the looks did not end']), ...(after === before ? [] : [`${before}\nbecame\n${after}`])];
+  }
+
+  #image(): string {
+    const kinds = ['nodeclaims', 'nodes', 'pods'];
+    const objects = kinds.flatMap((kind) => this.server.list(kind));
+    const versions = objects.map(({ metadata }) => `${metadata.name}@${metadata.resourceVersion}`);
+    return [...versions, ...[...this.azure.vms.keys()].map((name) => `vm ${name}`)].toSorted().join(' ');
+  }
+
+  #createAzure(): Azure {
+    return new Azure({
+      timeline: this.timeline,
+      rng: this.#rng.split('azure'),
+      faults: this.faults.azure,
+      listener: {
+        created: (vm) => {
+          this.#note(`azure: VM ${vm.machine.claim} ${vm.machine.instanceType} ${vm.machine.zone} ${vm.machine.capacityType}`);
+          this.laws.vmCreated(vm);
+        },
+        running: (vm) => this.#cluster.boot(vm),
+        gone: (vm, by) => {
+          this.#note(`azure: VM ${vm.machine.claim} is gone, by ${by}`);
+          this.laws.vmGone(vm, by);
+          this.#cluster.vmGone(vm);
+        },
+      },
+    });
+  }
+
+  #createOutside(): Outside {
+    const { timeline, server, azure, queues } = this;
+    return {
+      cluster: CLUSTER,
+      timeline,
+      server,
+      azure,
+      blobs: this.#blobs,
+      queueOf: (hint) => queues[hint.kind === 'pods' ? 'pods' : hint.kind === 'object' ? 'claims' : 'signals'],
+      isHealed: () => this.#healed,
+      refusals: () => this.#refusals,
+      refuse: (refusals) => {
+        this.#refusals = addRefusals(this.#refusals, refusals, timeline.now());
+      },
+      nextRetryMs: () => {
+        const ends = this.#refusals.map(({ untilMs }) => untilMs).filter((untilMs) => untilMs > timeline.now());
+        return ends.length === 0 ? null : Math.min(...ends);
+      },
+      poison: (message, reason, from) => {
+        const malformed = typeof message === 'object' && message !== null && 'malformed' in message;
+        if (!malformed) this.laws.broken.push(`poison from ${from}: ${reason} ${JSON.stringify(message)}`);
+      },
+      act: (by, what, effect) => this.#act(by, what, effect),
+      log: (process, event, facts) => this.#note(`${process}: ${event} ${JSON.stringify(facts)}`),
+      note: (text) => this.#note(text),
+    };
+  }
+
+  #act<T>(by: Process, what: string, effect: () => T): T {
+    const [verb = '', path = ''] = what.split(' ');
+    const name = path.split('?')[0]?.split('/').at(-1) ?? '';
+    if (what.startsWith('delete machine')) this.laws.deletingVm(what.split(' ')[2] ?? '');
+    if (verb === 'DELETE' && path.includes('/nodeclaims/')) this.laws.deletingClaim(name);
+    if (verb === 'DELETE' && path.includes('/pods/')) this.laws.deletingPod(`shop/${name}`);
+    const result = effect();
+    const quiet = verb === 'GET' || verb === 'read' || path.endsWith('/events');
+    if (!quiet) this.#note(`${by.name}: ${what}${statusOf(result)}`);
+    return result;
+  }
+
+  #watched(change: Change): void {
+    this.#relay?.observe(change);
+    const { resource, before, after } = change;
+    if (resource === 'events' || resource === 'leases' || resource === 'replicasets') return;
+    const { metadata, spec } = after ?? before ?? { metadata: null };
+    if (metadata === null) return;
+    const what = after === null ? 'gone' : before === null ? 'new' : '';
+    const marks = [
+      what,
+      metadata.deletionTimestamp === undefined ? '' : 'deleting',
+      spec?.['nodeName'] === undefined ? '' : `on ${String(spec['nodeName'])}`,
+    ].filter(Boolean);
+    if (marks.length > 0) this.#note(`  ${resource} ${metadata.name} ${marks.join(' ')}`);
+  }
+
+  #note(text: string): void {
+    const seconds = (this.timeline.now() - START_MS) / 1000;
+    this.trace.push(`${seconds.toFixed(3).padStart(9)} ${text}`);
+    if (this.trace.length > 2 * TRACE_MAX) this.trace.splice(0, TRACE_MAX);
+  }
+
+  #decisionOf(name: string): Decision | null {
+    const known = this.#decisions.get(name);
+    if (known !== undefined) return known;
+    const blob = this.#blobs.readNow(`${CLUSTER}/${name}.json.gz`);
+    if (blob === null) return null;
+    const decision = JSON.parse(gunzipSync(blob.bytes).toString('utf8')) as Decision;
+    this.#decisions.set(name, decision);
+    return decision;
+  }
+
+  #startRelay(): void {
+    this.#terms += 1;
+    this.#note(`relay starts, term ${this.#terms}`);
+    this.#relay = new SimulatedRelay(
+      {
+        cluster: CLUSTER,
+        timeline: this.timeline,
+        rng: this.#rng.split(`relay ${this.#terms}`),
+        server: this.server,
+        blobs: this.#blobs,
+        queues: this.queues,
+      },
+      this.#terms,
+    );
+  }
+
+  #killRelay(forMs: number): void {
+    if (this.#relay === null) return;
+    this.#note('relay dies');
+    this.#relay.kill();
+    this.#relay = null;
+    this.timeline.after(forMs, () => {
+      if (this.#relay === null) this.#startRelay();
+    });
+  }
+
+  /** Ten seconds of what users do and what goes wrong. */
+  #disturb(rng: Rng): void {
+    if (this.#healed) return;
+    const { events } = this.faults;
+    const perMinute = (percent: number): boolean => rng.chance(percent / 6);
+    const pick = <T>(list: ReadonlyArray<T>): T | undefined => list[rng.below(Math.max(1, list.length))];
+    if (perMinute(60)) changeLoad(this.server, rng);
+    const vms = [...this.azure.vms.values()].filter(({ state }) => state === 'running');
+    if (perMinute(events.spotEviction)) this.#evict(pick(vms.filter((vm) => vm.machine.capacityType === 'spot')), rng);
+    if (perMinute(events.relayDies)) this.#killRelay(20_000 + rng.below(240_000));
+    if (perMinute(events.allNodesLost)) {
+      this.#killRelay(60_000 + rng.below(120_000));
+      for (const vm of vms) this.#takeBack(vm);
+    }
+    if (perMinute(events.userDeletesClaim)) this.#userDeletes('nodeclaims', pick(this.server.list('nodeclaims')), rng);
+    if (perMinute(events.userDeletesNode)) this.#userDeletes('nodes', pick(this.server.list('nodes')), rng);
+    if (perMinute(events.malformedMessage)) {
+      const queue = pick(Object.values(this.queues));
+      queue?.send({ id: `bad-${rng.below(1e9)}`, sessionId: CLUSTER, body: { malformed: true }, atMs: null });
+    }
+  }
+
+  #userDeletes(resource: string, object: { readonly metadata: { readonly name: string } } | undefined, _rng: Rng): void {
+    if (object === undefined) return;
+    const { name } = object.metadata;
+    this.laws.doom(name.replace(/^aks-/, ''));
+    this.#note(`user deletes ${resource} ${name}`);
+    this.server.delete(resource, name);
+  }
+
+  /** Azure announces by one or two paths, or none, that it takes a spot machine back, and does. */
+  #evict(vm: Vm | undefined, rng: Rng): void {
+    if (vm === undefined) return;
+    const { claim, providerId } = vm.machine;
+    const at = this.timeline.now() + NOTICE_MS;
+    this.laws.doom(claim);
+    this.#note(`azure: ${claim} will be evicted`);
+    const when = new Date(at).toUTCString();
+    const vmId = providerId.slice('azure://'.length);
+    if (rng.chance(70)) {
+      const node = this.server.get('nodes', `aks-${claim}`);
+      const message = `Preempt Scheduled: ${when}. DurationInSeconds: -1. EventId: 00000000-0000-0000-0000-${String(this.timeline.now()).slice(-12)}`;
+      const conditions = [
+        ...(node?.status?.['conditions'] ?? []),
+        { type: 'PreemptionScheduled', status: 'True', reason: 'PreemptScheduled', message },
+      ];
+      this.timeline.after(rng.below(3_000), () => {
+        this.server.patch('nodes', `aks-${claim}`, { status: { conditions } }, 'status');
+      });
+    }
+    if (rng.chance(50)) this.host.push(scheduledEvent(vmId, when));
+    this.timeline.after(NOTICE_MS, () => {
+      this.#takeBack(vm);
+      if (rng.chance(50)) this.host.push(annotated(vmId));
+    });
+  }
+
+  #takeBack(vm: Vm): void {
+    this.laws.doom(vm.machine.claim);
+    this.azure.remove(vm, 'azure');
+  }
+}
+
+/** Looks at a class that is in order go on for ever. */
+function isStanding(body: unknown): boolean {
+  return JSON.stringify(body).includes('"AKSNodeClass"');
+}
+
+function statusOf(result: unknown): string {
+  if (typeof result === 'string' || typeof result === 'boolean') return ` → ${result}`;
+  const { status, kind } = (result ?? {}) as { readonly status?: unknown; readonly kind?: unknown };
+  const said = typeof status === 'number' ? status : typeof kind === 'string' ? kind : null;
+  return said === null ? '' : ` → ${said}`;
+}
+
+function scheduledEvent(vmId: string, when: string): object {
+  const properties = { EventId: `event-${when}`, EventType: 'Preempt', EventStatus: 'Scheduled', NotBefore: when };
+  return {
+    id: `scheduled-${when}`,
+    subject: vmId,
+    eventType: 'Microsoft.ResourceNotifications.MaintenanceResources.ScheduledEventEmitted',
+    data: { resourceInfo: { properties } },
+  };
+}
+
+function annotated(vmId: string): object {
+  const properties = { annotationName: 'VirtualMachinePreempted', targetResourceId: vmId };
+  return {
+    id: `annotated-${vmId}`,
+    subject: vmId,
+    eventType: 'Microsoft.ResourceNotifications.HealthResources.ResourceAnnotated',
+    data: { resourceInfo: { properties } },
+  };
+}
