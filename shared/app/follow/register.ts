@@ -77,8 +77,8 @@ async function admit(ports: Ports, claim: NodeClaim, joined: Node): Promise<void
 const ADMISSIONS_MAX = 5;
 
 function registration(claim: NodeClaim, node: Node): object {
-  const syncTaints = node.metadata.labels?.[label.doNotSyncTaints] !== 'true';
-  const wanted = syncTaints ? [...(claim.spec.taints ?? []), ...(claim.spec.startupTaints ?? [])] : [];
+  // Startup taints come with the kubelet; one that is gone has been removed by whoever it waited for.
+  const wanted = node.metadata.labels?.[label.doNotSyncTaints] === 'true' ? [] : (claim.spec.taints ?? []);
   const present = (node.spec?.taints ?? []).filter(({ key }) => key !== taint.unregistered.key);
   return {
     metadata: {
