@@ -2,7 +2,7 @@ import { KARPENTER_GROUP, annotation, finalizer, label } from '../contract/names
 import type { NodeClaim, NodePool } from '../core/model/manifest.ts';
 import { auditPlan } from '../core/plan/audit-plan.ts';
 import type { Plan, PlannedClaim } from '../core/plan/plan.ts';
-import { TerminalError } from '../ports/errors.ts';
+import { RetryableError, TerminalError } from '../ports/errors.ts';
 import type { Decision, LedgerState } from '../ports/store.ts';
 import { POOL_HASH_VERSION, poolHash } from './api-rules.ts';
 import { digest } from '../contract/digest.ts';
@@ -34,14 +34,27 @@ export async function commitPlan(ports: Ports, gathered: Gathered, plan: Plan, c
   return { kind: 'committed', decision };
 }
 
-/** Finishes the latest decision if whoever committed it did not get to the end. */
-export async function resume(ports: Ports): Promise<void> {
-  const state = await ports.ledger.read();
-  if (state.executed || state.decision === null) return;
-  const decision = await ports.decisions.get(state.decision);
-  if (decision === null) throw new TerminalError(`decision ${state.decision} is committed but its record is missing`);
-  ports.log('decision-resumed', { decision: decision.name });
-  await execute(ports, state, decision);
+/** Decisions of others finished in a row. More means that they commit faster than we read. */
+const RESUMES_MAX = 3;
+
+/**
+ * The ledger as a plan may be based on: with its latest decision executed. One whose executor did not get to the end, or
+ * is not there yet, is finished first: planned beside its claims while they are being created, its pods would get others.
+ */
+export async function resume(ports: Ports): Promise<LedgerState> {
+  for (let attempt = 0; attempt < RESUMES_MAX; attempt++) {
+    // Each look depends on what the last one finished.
+    // oxlint-disable-next-line no-await-in-loop
+    const state = await ports.ledger.read();
+    if (state.executed || state.decision === null) return state;
+    // oxlint-disable-next-line no-await-in-loop
+    const decision = await ports.decisions.get(state.decision);
+    if (decision === null) throw new TerminalError(`decision ${state.decision} is committed but its record is missing`);
+    ports.log('decision-resumed', { decision: decision.name });
+    // oxlint-disable-next-line no-await-in-loop
+    await execute(ports, state, decision);
+  }
+  throw new RetryableError(`${RESUMES_MAX} decisions were committed meanwhile`, { retryAfterMs: 500 });
 }
 
 function toDecision(ports: Ports, gathered: Gathered, plan: Plan, cause: string): Decision {
@@ -86,10 +99,16 @@ async function createClaim(
 ): Promise<string | null> {
   const outcome = await ports.kubernetes.create('NodeClaim', toNodeClaim(decision, planned, target));
   if (outcome.kind === 'created') return outcome.object.metadata.resourceVersion ?? null;
-  if (outcome.kind === 'exists') return null;
+  if (outcome.kind === 'exists') return (await versionOf(ports, target.name)) ?? null;
   // The API server's own rules refuse what we made: a bug, told where people look.
   ports.log('nodeclaim-refused', { claim: target.name, reason: outcome.reason });
   return null;
+}
+
+/** Of a claim that another executor of the decision created: as much as its creation's, which nobody has told the ledger. */
+async function versionOf(ports: Ports, name: string): Promise<string | undefined> {
+  const claim = await ports.kubernetes.get('NodeClaim', { name, namespace: null });
+  return claim?.metadata.resourceVersion;
 }
 
 function toNodeClaim(
@@ -135,7 +154,7 @@ function toNodeClaim(
   };
 }
 
-/** The highest of the resource versions; null when nothing was created. */
+/** The highest of the resource versions; null when no claim is there. */
 function newest(versions: ReadonlyArray<string | null>): string | null {
   const known = versions.filter((version) => version !== null).map(BigInt);
   return known.length === 0 ? null : String(known.reduce((a, b) => (a > b ? a : b)));

@@ -27,8 +27,7 @@ export interface Gathered {
 }
 
 /** Null when there is nothing to look at yet: no relay has published and `mayList` forbids listing. */
-export async function gather(ports: Ports, mayList: boolean): Promise<Gathered | null> {
-  const ledger = await ports.ledger.read();
+export async function gather(ports: Ports, ledger: LedgerState, mayList: boolean): Promise<Gathered | null> {
   const published = await readSnapshot(ports, mayList);
   if (published === null) return null;
   const snapshot = judgeSiblings(await withNewestClaims(ports, published, ledger));

@@ -68,8 +68,8 @@ async function findClaim(ports: Ports, signal: SignalHint): Promise<NodeClaim | 
 
 /** Launches what the node's pods will need. Capacity already on its way for them counts, so a second notice adds nothing. */
 async function replace(ports: Ports, claim: NodeClaim): Promise<ReadonlyArray<string>> {
-  await resume(ports);
-  const gathered = await gather(ports, true);
+  const ledger = await resume(ports);
+  const gathered = await gather(ports, ledger, true);
   if (gathered === null) return [];
   const plan = planReplacement(gathered.input, [claim.metadata.name], instant(ports.now()));
   if (plan.claims.length === 0) return [];

@@ -36,10 +36,10 @@ const REPORTS_AT_ONCE = 8;
  * the API server itself when the relay is silent, which only the sweep does.
  */
 export async function provision(ports: Ports, mayList = false): Promise<ProvisionOutcome> {
-  await resume(ports);
+  const ledger = await resume(ports);
 
   // 1. Gather: one consistent view of pods, nodes, claims and offerings.
-  const gathered = await gather(ports, mayList);
+  const gathered = await gather(ports, ledger, mayList);
   if (gathered === null) return { kind: 'no-snapshot' };
   const window = pendingWindow(gathered.snapshot, ports.now() + CLOCK_SKEW_MS);
   const leaving = leavingNames(gathered.snapshot);
