@@ -110,7 +110,11 @@ export class ApiServer {
     return { status: 200, body: this.#settle(resource, key, merged, current) };
   }
 
-  delete(resource: string, key: string, options: { readonly uid?: string; readonly graceSeconds?: number } = {}): Reply {
+  delete(
+    resource: string,
+    key: string,
+    options: { readonly uid?: string; readonly graceSeconds?: number } = {},
+  ): Reply {
     const current = this.get(resource, key);
     if (current === null) return failure(404, `${resource} ${key} not found`);
     if (options.uid !== undefined && options.uid !== current.metadata.uid) return failure(409, `${key}: other uid`);
@@ -173,7 +177,10 @@ export class ApiServer {
 
   #store(resource: string, key: string, object: Fields, before: Stored | null): Stored {
     this.#revision += 1;
-    const stored = { ...object, metadata: { ...object['metadata'], resourceVersion: String(this.#revision) } } as Stored;
+    const stored = {
+      ...object,
+      metadata: { ...object['metadata'], resourceVersion: String(this.#revision) },
+    } as Stored;
     this.#of(resource).set(key, stored);
     this.#tell({ resource, before, after: stored });
     return stored;

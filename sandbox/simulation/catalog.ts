@@ -17,7 +17,10 @@ const rows = [
 ] as const;
 
 const skus = new Map(
-  rows.map(([name, vCpus]) => [name as string, { name, vCpus, quotaFamily: `family${name.charAt(9)}` } as unknown as Sku]),
+  rows.map(([name, vCpus]) => [
+    name as string,
+    { name, vCpus, quotaFamily: `family${name.charAt(9)}` } as unknown as Sku,
+  ]),
 );
 
 /** The sizes, with what `refusals` cover marked unavailable. */

@@ -3,7 +3,16 @@ import { allocatableOf } from '../../shared/core/quantity/allocatable.ts';
 import { podRequests } from '../../shared/core/scheduling/pod-requests.ts';
 import type { PodSpec, Taint, Toleration } from '../../shared/core/model/manifest.ts';
 import type { Rng } from '../world/rng.ts';
-import { conditionStatus, isReady, keyOf, timestamp, type ApiServer, type Change, type Fields, type Stored } from './api-server.ts';
+import {
+  conditionStatus,
+  isReady,
+  keyOf,
+  timestamp,
+  type ApiServer,
+  type Change,
+  type Fields,
+  type Stored,
+} from './api-server.ts';
 import type { Azure, Vm } from './azure.ts';
 import type { Timeline } from './timeline.ts';
 
@@ -49,7 +58,8 @@ export class Cluster {
     const { timeline, rng } = this.#parts;
     const key = keyOf(after.metadata);
     const bound = after.spec?.['nodeName'] !== undefined;
-    if (bound && before?.spec?.['nodeName'] === undefined) timeline.after(500 + rng.below(3_000), () => this.#start(key));
+    if (bound && before?.spec?.['nodeName'] === undefined)
+      timeline.after(500 + rng.below(3_000), () => this.#start(key));
     const deleting = after.metadata.deletionTimestamp;
     if (deleting !== undefined && before?.metadata.deletionTimestamp !== deleting) {
       const graceMs = Math.max(0, Date.parse(deleting) - timeline.now());

@@ -60,7 +60,7 @@ export class Host {
   /** A worker that lives. Throws when none does. */
   anyProcess(): Process {
     const process = this.#pick();
-    if (process === null) throw new Error("no worker lives");
+    if (process === null) throw new Error('no worker lives');
     return process;
   }
 

@@ -82,7 +82,8 @@ export class Laws {
     const deadline = Date.parse(claim?.metadata.annotations?.[annotation.terminationTimestamp] ?? '');
     const graceMs = Number(pod.spec?.['terminationGracePeriodSeconds'] ?? 30) * 1000;
     if (Number.isNaN(deadline)) this.#break(`pod ${key} is deleted without a deadline`);
-    else if (this.#parts.timeline.now() < deadline - graceMs - 1000) this.#break(`pod ${key} is deleted before its time`);
+    else if (this.#parts.timeline.now() < deadline - graceMs - 1000)
+      this.#break(`pod ${key} is deleted before its time`);
   }
 
   #changed({ resource, before, after }: Change): void {
@@ -135,7 +136,8 @@ export class Laws {
       const mayGoMs = Math.max(since, vm.createdAtMs + ORPHAN_AGE_MS);
       const [earlier = 0] = host().sweptSinceMs;
       // Both of the last two sweeps began when it was an orphan of age, and came to their end.
-      if (host().sweptSinceMs.length === 2 && earlier > mayGoMs) this.#break(`the VM of ${claim} has no claim, for long`);
+      if (host().sweptSinceMs.length === 2 && earlier > mayGoMs)
+        this.#break(`the VM of ${claim} has no claim, for long`);
     }
   }
 }

@@ -6,7 +6,10 @@ const NAMESPACE = 'shop';
 
 /** What a run starts with: a class, one or two pools, some workloads with their budgets. */
 export function createInitialObjects(server: ApiServer, rng: Rng): void {
-  server.create('aksnodeclasses', { metadata: { name: 'default' }, spec: { imageFamily: 'Ubuntu', osDiskSizeGB: 128 } });
+  server.create('aksnodeclasses', {
+    metadata: { name: 'default' },
+    spec: { imageFamily: 'Ubuntu', osDiskSizeGB: 128 },
+  });
   const capacity = ['spot', 'on-demand'].filter(() => rng.chance(70));
   createPool(server, rng, 'general', capacity.length === 0 ? ['on-demand'] : capacity);
   if (rng.chance(40)) createPool(server, rng, 'spare', ['on-demand']);

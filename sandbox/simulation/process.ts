@@ -147,7 +147,9 @@ export class Process {
         if (hints.length === 0) return;
         await this.#call(`send ${text}`, () => {
           for (const { hint, atMs, key } of hints) {
-            outside.queueOf(hint).send({ id: `${outside.cluster}/${key}`, sessionId: sessionIdOf(hint), body: hint, atMs });
+            outside
+              .queueOf(hint)
+              .send({ id: `${outside.cluster}/${key}`, sessionId: sessionIdOf(hint), body: hint, atMs });
           }
         });
       },

@@ -62,7 +62,12 @@ export class Queue {
     return [...this.#scheduled.values()];
   }
 
-  send(sent: { readonly id: string; readonly sessionId: string | null; readonly body: unknown; readonly atMs: number | null }): void {
+  send(sent: {
+    readonly id: string;
+    readonly sessionId: string | null;
+    readonly body: unknown;
+    readonly atMs: number | null;
+  }): void {
     const now = this.#timeline.now();
     const { duplicateDetectionWindowMs: window } = this.#settings;
     const seenAt = this.#seen.get(sent.id);

@@ -175,7 +175,9 @@ export class Simulation {
       faults: this.faults.azure,
       listener: {
         created: (vm) => {
-          this.#note(`azure: VM ${vm.machine.claim} ${vm.machine.instanceType} ${vm.machine.zone} ${vm.machine.capacityType}`);
+          this.#note(
+            `azure: VM ${vm.machine.claim} ${vm.machine.instanceType} ${vm.machine.zone} ${vm.machine.capacityType}`,
+          );
           this.laws.vmCreated(vm);
         },
         running: (vm) => this.#cluster.boot(vm),
@@ -307,7 +309,11 @@ export class Simulation {
     }
   }
 
-  #userDeletes(resource: string, object: { readonly metadata: { readonly name: string } } | undefined, _rng: Rng): void {
+  #userDeletes(
+    resource: string,
+    object: { readonly metadata: { readonly name: string } } | undefined,
+    _rng: Rng,
+  ): void {
     if (object === undefined) return;
     const { name } = object.metadata;
     this.laws.doom(name.replace(/^aks-/, ''));

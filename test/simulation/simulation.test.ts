@@ -19,6 +19,8 @@ test.for(seeds)('whatever goes wrong, no law is broken and everything comes to r
     expect(await simulation.lookOnceMore()).toEqual([]);
   } catch (error) {
     const lines = simulation.trace.slice(given === undefined ? -40 : -400).join('\n');
-    throw new Error(`SEED=${seed}: ${error instanceof Error ? error.message : String(error)}\n${lines}`, { cause: error });
+    throw new Error(`SEED=${seed}: ${error instanceof Error ? error.message : String(error)}\n${lines}`, {
+      cause: error,
+    });
   }
 });
