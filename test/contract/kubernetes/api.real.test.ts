@@ -3,8 +3,10 @@ import { type ApiUnderTest, startReal } from './api-under-test.ts';
 import { applyCases } from './apply-cases.ts';
 import { customResourceCases } from './custom-resource-cases.ts';
 import { listWatchCases } from './list-watch-cases.ts';
+import { malformedCases } from './malformed-cases.ts';
 import { objectCases } from './object-cases.ts';
 import { podCases } from './pod-cases.ts';
+import { versionCases } from './version-cases.ts';
 
 const assets = process.env['KUBEBUILDER_ASSETS'] ?? '';
 
@@ -23,6 +25,8 @@ describe.skipIf(assets === '')('the real kube-apiserver (needs KUBEBUILDER_ASSET
   objectCases(api);
   listWatchCases(api);
   podCases(api);
+  versionCases(api);
+  malformedCases(api);
   customResourceCases(api);
   applyCases(api);
 });

@@ -4,8 +4,10 @@ import { applyCases } from './apply-cases.ts';
 import { customResourceCases } from './custom-resource-cases.ts';
 import { lifecycleCases } from './lifecycle-cases.ts';
 import { listWatchCases } from './list-watch-cases.ts';
+import { malformedCases } from './malformed-cases.ts';
 import { objectCases } from './object-cases.ts';
 import { podCases } from './pod-cases.ts';
+import { versionCases } from './version-cases.ts';
 
 describe('the double of the Kubernetes API server', () => {
   let started: ApiUnderTest | null = null;
@@ -22,6 +24,8 @@ describe('the double of the Kubernetes API server', () => {
   objectCases(api);
   listWatchCases(api);
   podCases(api);
+  versionCases(api);
+  malformedCases(api);
   lifecycleCases(api);
   customResourceCases(api);
   applyCases(api);
