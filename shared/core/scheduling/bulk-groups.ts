@@ -7,6 +7,7 @@ import { keySourceOf, restrictTo } from './key-source.ts';
 import { settledValue, type OpenClaim } from './open-claim.ts';
 import type { PoolState } from './pool-state.ts';
 import { byCodeUnit } from './label-rule.ts';
+import { unsupportedFeature } from './unsupported.ts';
 import { counts, countersFor, type Counter } from './topology.ts';
 import { optionsFor, type Workspace } from './workspace.ts';
 
@@ -33,7 +34,8 @@ export interface BulkRule {
  */
 export function bulkRuleOf(workspace: Workspace, shape: number): BulkRule | null {
   const ask = bulkAskOf(workspace, shape);
-  if (ask === null || ask.shape.ports.length > 0 || ask.terms.affinity.length > 0) return null;
+  if (ask === null || unsupportedFeature(ask.shape.shape.spec) !== null) return null;
+  if (ask.shape.ports.length > 0 || ask.terms.affinity.length > 0) return null;
   if (workspace.pools.some((state) => optionsFor(workspace, state, ask).some(({ open }) => open.size > 0))) return null;
   const { spread, antiAffinity } = ask.terms;
   const own = new Set<Counter>([...spread.map(({ counter }) => counter), ...antiAffinity]);

@@ -1,6 +1,7 @@
 import type { Pod } from '../model/cluster.ts';
 import { admitsAsk, allowsBin, hasRoom, type Bin } from './bins.ts';
 import { guardFor, putOnBin } from './place.ts';
+import { unsupportedFeature } from './unsupported.ts';
 import type { Workspace } from './workspace.ts';
 
 /** Promised pods may have to wait for each other, as all pods do; chains longer than this are planned anew. */
@@ -32,7 +33,8 @@ export function keepPromises(workspace: Workspace, pods: ReadonlyArray<Pod>): Re
 
 function keep(workspace: Workspace, bin: Bin, pod: Pod): boolean {
   const ask = workspace.asks.get(pod.shape)?.at(-1);
-  if (ask === undefined || !hasRoom(bin, ask.shape) || !admitsAsk(bin, ask)) return false;
+  if (ask === undefined || unsupportedFeature(ask.shape.shape.spec) !== null) return false;
+  if (!hasRoom(bin, ask.shape) || !admitsAsk(bin, ask)) return false;
   if (!allowsBin(guardFor(workspace, ask, true), bin)) return false;
   putOnBin(workspace, bin, ask, pod);
   return true;
