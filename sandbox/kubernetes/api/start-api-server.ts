@@ -96,7 +96,6 @@ function listen(server: Server, port: number): Promise<number> {
 function createState({ clock, log, historyLimit }: ApiServerOptions): ApiState {
   const registry = createRegistry();
   const schemas = createSchemas();
-  let serial = 0;
   return {
     clock,
     registry,
@@ -104,7 +103,6 @@ function createState({ clock, log, historyLimit }: ApiServerOptions): ApiState {
     store: createStore(historyLimit ?? defaultHistory),
     customKinds: createCustomKinds(registry, schemas),
     log: log ?? (() => {}),
-    nextSerial: () => (serial += 1),
   };
 }
 

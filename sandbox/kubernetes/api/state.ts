@@ -12,8 +12,6 @@ export interface ApiState {
   readonly schemas: Schemas;
   readonly customKinds: CustomKinds;
   readonly log: (line: string) => void;
-  /** Unique per server, for uids that do not repeat; counts up. */
-  readonly nextSerial: () => number;
 }
 
 /** What a write was asked to do beside its object. */

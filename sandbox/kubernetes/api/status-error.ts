@@ -69,8 +69,7 @@ export function alreadyExists(resource: Qualified, name: string): StatusError {
 }
 
 /** The text of a lost optimistic update. */
-export const modifiedMessage =
-  'the object has been modified; please apply your changes to the latest version and try again';
+const modifiedMessage = 'the object has been modified; please apply your changes to the latest version and try again';
 
 /** 409 for a write that was based on another version. */
 export function conflict(resource: Qualified, name: string, why: string = modifiedMessage): StatusError {

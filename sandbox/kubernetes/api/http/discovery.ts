@@ -20,7 +20,7 @@ function byGroup(registry: Registry): ReadonlyArray<GroupVersions> {
 }
 
 /** Order of versions: GA before beta before alpha, higher first, as Kubernetes prefers them. */
-export function compareVersions(a: string, b: string): number {
+function compareVersions(a: string, b: string): number {
   const rank = (version: string): ReadonlyArray<number> => {
     const match = /^v(\d+)(?:(alpha|beta)(\d+))?$/.exec(version);
     if (match === null) return [0, 0, 0];

@@ -7,7 +7,7 @@ import { defaultPodSpec, fillIn, ownObject, podSpecCauses } from './pod-spec.ts'
 const countedForQos = ['cpu', 'memory'];
 
 /** Guaranteed, Burstable or BestEffort, by the cpu and memory of all containers. */
-export function qosClassOf(spec: JsonObject): string {
+function qosClassOf(spec: JsonObject): string {
   const containers = [...listAt(spec, 'containers'), ...listAt(spec, 'initContainers')];
   let isBestEffort = true;
   let isGuaranteed = true;

@@ -1,4 +1,4 @@
-import { at, isObject, type Json, type JsonObject, objectAt, textAt } from '../json.ts';
+import { type Json, type JsonObject, objectAt, textAt } from '../json.ts';
 import { rulesOf } from '../kinds/rules-of.ts';
 import { trackApplied, trackWrite } from '../apply/track-write.ts';
 import { type ApiState, apiVersionOf, storeKey, type Target, timestamp, type WriteOptions } from '../state.ts';
@@ -45,7 +45,7 @@ function startMetadata(state: ApiState, object: JsonObject, name: string, hasGen
 }
 
 /** A new object as it would be stored; throws Invalid, Forbidden, NotFound (namespace) or BadRequest. */
-export function prepareNewObject(state: ApiState, target: Target, body: Json, options: WriteOptions): JsonObject {
+function prepareNewObject(state: ApiState, target: Target, body: Json, options: WriteOptions): JsonObject {
   const { resource } = target;
   const object = decodeBody(state, target, body, options);
   settleNamespace(object, target);
@@ -77,9 +77,4 @@ export function createObject(state: ApiState, target: Target, body: Json, option
     : trackWrite(state, target, { next: object, current: null }, options);
   if (options.dryRun) return tracked;
   return state.store.put(resource.storage, key, tracked).object;
-}
-
-/** True where `object` waits for its finalizers or its grace period. */
-export function isTerminating(object: JsonObject): boolean {
-  return isObject(object) && at(object, 'metadata', 'deletionTimestamp') !== undefined;
 }

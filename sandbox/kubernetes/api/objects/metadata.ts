@@ -31,7 +31,7 @@ export function nameCauses(name: string, form: KindRules['nameForm'], field: str
 }
 
 /** Why `key` cannot be a label's key, or null. */
-export function labelKeyProblem(key: string): string | null {
+function labelKeyProblem(key: string): string | null {
   const parts = key.split('/');
   const name = parts.at(-1) ?? '';
   if (parts.length > 2) {
@@ -43,7 +43,7 @@ export function labelKeyProblem(key: string): string | null {
 }
 
 /** Causes for label keys and values under `field`. */
-export function labelCauses(labels: JsonObject, field: string): ReadonlyArray<Cause> {
+function labelCauses(labels: JsonObject, field: string): ReadonlyArray<Cause> {
   const causes: Array<Cause> = [];
   for (const [key, value] of Object.entries(labels)) {
     const problem = labelKeyProblem(key);

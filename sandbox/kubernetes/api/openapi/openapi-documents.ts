@@ -22,7 +22,7 @@ function collectReferences(value: Json, found: Set<string>): void {
 }
 
 /** The schemas of custom resources under their OpenAPI names, each with its list. */
-export function customDefinitions(state: ApiState): JsonObject {
+function customDefinitions(state: ApiState): JsonObject {
   const made: JsonObject = {};
   for (const { group, version, kind, schema } of state.schemas.defined()) {
     const name = customName(group, version, kind);
@@ -61,7 +61,7 @@ function isOfGroup(schema: Json, resources: ReadonlyArray<Resource>): boolean {
 }
 
 /** All definitions, built-in and custom, in the form of OpenAPI v3. */
-export function allDefinitions(state: ApiState): JsonObject {
+function allDefinitions(state: ApiState): JsonObject {
   return { ...state.schemas.definitions(), ...customDefinitions(state) };
 }
 

@@ -89,7 +89,7 @@ function storageOf(name: string, group: string): string {
 }
 
 /** The built-in resources, in discovery's order. Source: discovery of a 1.36 API server, see schema/dump-schema.ts. */
-export function builtInResources(): ReadonlyArray<Resource> {
+function builtInResources(): ReadonlyArray<Resource> {
   const { items } = readGenerated('discovery') as unknown as Discovery;
   const resources: Array<Resource> = [];
   for (const { metadata, versions } of items) {

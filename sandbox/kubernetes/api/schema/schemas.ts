@@ -11,8 +11,6 @@ export interface Schemas {
   /** Replaces the schemas of a custom resource. */
   setDefined(definition: string, kinds: ReadonlyArray<DefinedSchema>): void;
   defined(): ReadonlyArray<DefinedSchema>;
-  /** The schema of metadata, the same for all kinds. */
-  metadata(): SchemaNode;
 }
 
 /** The schema of a custom resource's version, as its definition gives it. */
@@ -59,7 +57,6 @@ export function createSchemas(): Schemas {
   };
   const nodes = new Map<string, SchemaNode>();
   const definedBy = new Map<string, ReadonlyArray<DefinedSchema>>();
-  const metadata = toSchemaNode(objectAt(definitions, metaName), resolve);
   const of = (group: string, version: string, kind: string): SchemaNode | null => {
     const key = `${group}/${version}/${kind}`;
     const known = nodes.get(key);
@@ -74,7 +71,6 @@ export function createSchemas(): Schemas {
     of,
     ofResource: ({ group, version, kind }) => of(group, version, kind),
     definitions: () => definitions,
-    metadata: () => metadata,
     defined: () => [...definedBy.values()].flat(),
     setDefined(definition, kinds) {
       for (const { group, version, kind } of definedBy.get(definition) ?? [])

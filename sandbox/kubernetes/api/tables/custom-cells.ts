@@ -32,7 +32,7 @@ function stepInto(values: ReadonlyArray<Json>, match: RegExpExecArray): Array<Js
 }
 
 /** The values that a JSONPath of the printer columns' simple kind selects: fields, indices, `*` and equality filters. */
-export function selectPath(object: Json, path: string): ReadonlyArray<Json> {
+function selectPath(object: Json, path: string): ReadonlyArray<Json> {
   let values: Array<Json> = [object];
   const text = path.replace(/^\{(.*)\}$/, '$1').replace(/^\$/, '');
   stepForm.lastIndex = 0;
