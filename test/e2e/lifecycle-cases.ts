@@ -1,13 +1,13 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { expectConsistent, readAzureNames } from './consistent.ts';
 import { deployment, nodeClass, nodePool, oneToANode } from './manifests.ts';
-import { type Definition, conditionOf, isRunning, isTrue } from './state.ts';
+import { removeAll } from './remove-all.ts';
+import { type Definition, conditionOf, isTrue } from './state.ts';
 import { type Mode, type World, startWorld } from './world.ts';
 
 const POOLS = '/apis/karpenter.sh/v1/nodepools';
 const CLAIMS = '/apis/karpenter.sh/v1/nodeclaims';
 const CLASSES = '/apis/karpenter.azure.com/v1beta1/aksnodeclasses';
-const DEPLOYMENTS = '/apis/apps/v1/namespaces/default/deployments';
 
 /** The life of nodes, from the first pod that waits to the last that has gone, on one running product. */
 export function lifecycleCases(mode: Mode): void {
@@ -95,20 +95,4 @@ export function lifecycleCases(mode: Mode): void {
       await expectConsistent(world, { pods: 4 });
     });
   });
-}
-
-/** Leaves the world as it was found, by the means a person has. */
-async function removeAll(world: World): Promise<void> {
-  for (const path of [DEPLOYMENTS, POOLS]) {
-    const { items } = await world.api.get<{ readonly items: ReadonlyArray<Definition> }>(path);
-    for (const { metadata } of items) {
-      await world.api.remove(`${path}/${metadata.name}`, { propagationPolicy: 'Background' });
-    }
-  }
-  world.sandbox.azure.heal();
-  await world.until(
-    'everything is gone',
-    ({ pods, claims, nodes, vms }) => pods.filter(isRunning).length + claims.length + nodes.length + vms.length === 0,
-  );
-  await expectConsistent(world, { pods: 0 });
 }

@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { appendFileSync, existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -38,9 +38,13 @@ const LINES_SHOWN = 60;
 
 const root = resolve(import.meta.dirname, '../..');
 
-/** Starts the product as `npm test` built it. Everything it writes is gone when it is closed. */
+/**
+ * Starts the product as `npm test` built it. Everything it writes is gone when it is closed. Where NODEWRIGHT_E2E_LOG
+ * names a file, the lines of all parts are added to it as they come.
+ */
 export async function startWorld(mode: Mode, options: Partial<SandboxOptions> = {}): Promise<World> {
   if (!existsSync(join(root, 'dist/functions/main.js'))) throw new Error('dist is missing; run `npm run build` first');
+  const logFile = process.env['NODEWRIGHT_E2E_LOG'];
   const folder = mkdtempSync(join(tmpdir(), 'nodewright-e2e-'));
   const lines: Array<string> = [];
   const startedMs = Date.now();
@@ -59,7 +63,9 @@ export async function startWorld(mode: Mode, options: Partial<SandboxOptions> = 
     settings: {},
     ...options,
     onLine: (from, line) => {
-      lines.push(`${((Date.now() - startedMs) / 1000).toFixed(2)} ${from}: ${line}`);
+      const text = `${((Date.now() - startedMs) / 1000).toFixed(2)} ${from}: ${line}`;
+      lines.push(text);
+      if (logFile !== undefined) appendFileSync(logFile, `${text}\n`);
     },
   });
   const api = connect(sandbox.cluster.kubeconfig);

@@ -1,5 +1,6 @@
-import type { ServiceBusClient, ServiceBusReceivedMessage, ServiceBusReceiver } from '@azure/service-bus';
+import type { ServiceBusReceivedMessage, ServiceBusReceiver } from '@azure/service-bus';
 import { acceptSession } from './accept-session.ts';
+import type { ClientSource } from './client-source.ts';
 import {
   deliver,
   RECEIVE_WAIT_MS,
@@ -11,8 +12,10 @@ import {
 } from './message-pump.ts';
 
 /** Batches of a queue without sessions: one after the other, locks never renewed. */
-export function pumpBatches(context: PumpContext, client: ServiceBusClient, queueName: string): Pump {
-  const receiver = client.createReceiver(queueName, { skipParsingBodyAsJson: true, maxAutoLockRenewalDurationInMs: 0 });
+export function pumpBatches(context: PumpContext, clients: ClientSource, queueName: string): Pump {
+  const receiver = clients
+    .current()
+    .createReceiver(queueName, { skipParsingBodyAsJson: true, maxAutoLockRenewalDurationInMs: 0 });
   const window = new BatchWindow(context, receiver);
   const done = (async () => {
     await repeat(context, async () => {
@@ -28,9 +31,9 @@ export function pumpBatches(context: PumpContext, client: ServiceBusClient, queu
  * Batches of a queue with sessions: one session at a time, received from until it stays empty for the session idle
  * timeout, then let go for the next.
  */
-export function pumpSessionBatches(context: PumpContext, client: ServiceBusClient, queueName: string): Pump {
+export function pumpSessionBatches(context: PumpContext, clients: ClientSource, queueName: string): Pump {
   const done = repeat(context, async () => {
-    const session = await acceptSession(context, client, queueName, 0);
+    const session = await acceptSession(context, clients, queueName, 0);
     if (session === null) return;
     const window = new BatchWindow(context, session);
     try {

@@ -1,5 +1,4 @@
 import { setMaxListeners } from 'node:events';
-import { ServiceBusClient } from '@azure/service-bus';
 import type { Executor } from '../executor.ts';
 import type { ServiceBusOptions } from '../host-json.ts';
 import type { Listener } from '../listener.ts';
@@ -7,6 +6,7 @@ import type { Log } from '../log.ts';
 import type { Settings } from '../settings.ts';
 import type { RegisteredFunction } from '../worker/function-app.ts';
 import { pumpBatches, pumpSessionBatches } from './batch-pump.ts';
+import { type ClientSource, openClientSource } from './client-source.ts';
 import { toQueueAddress } from './connection.ts';
 import type { Pump, PumpContext } from './message-pump.ts';
 import { pumpMessages, pumpSessions } from './single-pump.ts';
@@ -37,19 +37,19 @@ export function createServiceBusListener(fn: RegisteredFunction, host: ServiceBu
       `Function '${fn.name}': sdkBinding is not supported here; it needs the real host's settlement service.`,
     );
   }
-  let client: ServiceBusClient | null = null;
+  let clients: ClientSource | null = null;
   let pump: Pump | null = null;
   return {
     start: async () => {
       warnOfDifferences(context);
-      client = new ServiceBusClient(address.connectionString);
-      pump = choosePump(context, fn.trigger['isSessionsEnabled'] === true)(context, client, address.queueName);
+      clients = openClientSource(address.connectionString);
+      pump = choosePump(context, fn.trigger['isSessionsEnabled'] === true)(context, clients, address.queueName);
     },
     stopTaking: async () => stop.abort(),
     close: async () => {
       stop.abort();
       await pump?.done;
-      await client?.close();
+      await clients?.close();
     },
   };
 }
@@ -76,7 +76,7 @@ function toPumpContext(fn: RegisteredFunction, host: ServiceBusHost, stopping: A
 function choosePump(
   context: PumpContext,
   hasSessions: boolean,
-): (context: PumpContext, client: ServiceBusClient, queueName: string) => Pump {
+): (context: PumpContext, clients: ClientSource, queueName: string) => Pump {
   if (context.isBatch) return hasSessions ? pumpSessionBatches : pumpBatches;
   return hasSessions ? pumpSessions : pumpMessages;
 }

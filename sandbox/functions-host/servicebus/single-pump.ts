@@ -1,12 +1,13 @@
-import type { ServiceBusClient, ServiceBusSessionReceiver } from '@azure/service-bus';
+import type { ServiceBusSessionReceiver } from '@azure/service-bus';
 import { acceptSession } from './accept-session.ts';
+import type { ClientSource } from './client-source.ts';
 import { deliver, repeat, tell, type Pump, type PumpContext } from './message-pump.ts';
 import { Slots } from './slots.ts';
 import { untilAborted } from './until-aborted.ts';
 
 /** Single messages of a queue without sessions: up to `maxConcurrentCalls` at once, their locks renewed meanwhile. */
-export function pumpMessages(context: PumpContext, client: ServiceBusClient, queueName: string): Pump {
-  const receiver = client.createReceiver(queueName, {
+export function pumpMessages(context: PumpContext, clients: ClientSource, queueName: string): Pump {
+  const receiver = clients.current().createReceiver(queueName, {
     skipParsingBodyAsJson: true,
     maxAutoLockRenewalDurationInMs: context.options.maxAutoLockRenewalMs,
   });
@@ -38,13 +39,13 @@ const ACCEPTS_AT_ONCE = 4;
  * Single messages of a queue with sessions: up to `maxConcurrentSessions` sessions at once, the messages of each in order,
  * one at a time, the session's lock renewed meanwhile.
  */
-export function pumpSessions(context: PumpContext, client: ServiceBusClient, queueName: string): Pump {
+export function pumpSessions(context: PumpContext, clients: ClientSource, queueName: string): Pump {
   const { maxConcurrentSessions, maxAutoLockRenewalMs } = context.options;
   const slots = new Slots(maxConcurrentSessions);
   const running = new Set<Promise<void>>();
   const acceptOne = async (): Promise<void> => {
     await untilAborted(slots.take(), context.stopping);
-    const session = await acceptSession(context, client, queueName, maxAutoLockRenewalMs).catch((error: unknown) => {
+    const session = await acceptSession(context, clients, queueName, maxAutoLockRenewalMs).catch((error: unknown) => {
       slots.release();
       throw error;
     });

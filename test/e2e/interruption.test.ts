@@ -1,0 +1,3 @@
+import { interruptionCases } from './interruption-cases.ts';
+
+interruptionCases('embedded');
