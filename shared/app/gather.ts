@@ -6,7 +6,7 @@ import type { NodeClaim } from '../core/model/manifest.ts';
 import { DEFAULT_WORK, type InFlightClaim, type ProvisioningInput } from '../core/scheduling/provisioning-input.ts';
 import type { NodeClass } from '../ports/kubernetes.ts';
 import type { Decision, LedgerState } from '../ports/store.ts';
-import { conditionOf } from './conditions.ts';
+import { conditionOf, isTrue } from './conditions.ts';
 import { nodeNameOf } from './node-name.ts';
 import type { Ports } from './ports.ts';
 
@@ -39,7 +39,8 @@ export async function gather(ports: Ports, ledger: LedgerState, mayList: boolean
 /** Karpenter's defaults. */
 const POLICY = { preferencePolicy: 'Respect', minValuesPolicy: 'Strict' } as const;
 
-async function readSnapshot(ports: Ports, mayList: boolean): Promise<Snapshot | null> {
+/** The newest image of the cluster. With `mayList` from the API server itself when the relay is silent. */
+export async function readSnapshot(ports: Ports, mayList: boolean): Promise<Snapshot | null> {
   const published = await ports.snapshots.latest();
   if (!mayList) return published;
   const heard = await ports.snapshots.heartbeatMs();
@@ -104,22 +105,26 @@ function toNodeClass(reduced: Snapshot['nodeClasses'][number]): NodeClass {
   return reduced as NodeClass;
 }
 
-/** Instance types per pool. Pools that share a node class share the list; a pool without a class has none. */
+/** Instance types per pool. Pools that share a node class share the list; a pool whose class is not ready is left out. */
 async function readCatalog(ports: Ports, snapshot: Snapshot): Promise<Catalog> {
-  const classes = new Map(snapshot.nodeClasses.map((nodeClass) => [nodeClass.metadata.name, toNodeClass(nodeClass)]));
+  // A claim of any other class would be removed before it is launched.
+  const ready = snapshot.nodeClasses.filter(
+    ({ metadata, status }) => metadata.deletionTimestamp === undefined && isTrue(status?.conditions, 'Ready'),
+  );
+  const classes = new Map(ready.map((nodeClass) => [nodeClass.metadata.name, toNodeClass(nodeClass)]));
   const wanted = new Set(snapshot.nodePools.map(({ spec }) => spec.template.spec.nodeClassRef.name));
   const lists = new Map(
     await Promise.all(
       [...wanted].map(async (name) => {
         const nodeClass = classes.get(name);
-        return [name, nodeClass === undefined ? [] : await ports.catalogs.instanceTypes(nodeClass)] as const;
+        return [name, nodeClass === undefined ? null : await ports.catalogs.instanceTypes(nodeClass)] as const;
       }),
     ),
   );
   return new Map(
-    snapshot.nodePools.map(({ metadata, spec }) => [
-      metadata.name,
-      lists.get(spec.template.spec.nodeClassRef.name) ?? [],
-    ]),
+    snapshot.nodePools.flatMap(({ metadata, spec }) => {
+      const types = lists.get(spec.template.spec.nodeClassRef.name) ?? null;
+      return types === null ? [] : [[metadata.name, types] as const];
+    }),
   );
 }

@@ -1,8 +1,11 @@
 import type { ObjectHint } from '../contract/messages.ts';
-import type { NodeClaim } from '../core/model/manifest.ts';
+import type { Snapshot } from '../contract/snapshot/parse.ts';
+import type { Condition, NodeClaim } from '../core/model/manifest.ts';
 import type { InventoryItem } from '../ports/cloud.ts';
 import { isTrue } from './conditions.ts';
+import { readSnapshot } from './gather.ts';
 import { inParallel } from './in-parallel.ts';
+import { nodeNameOf } from './node-name.ts';
 import type { Ports } from './ports.ts';
 import { type ProvisionOutcome, provision } from './provision.ts';
 
@@ -27,8 +30,9 @@ export async function sweep(ports: Ports): Promise<SweepOutcome> {
   // Machines first: one created after its claim was listed would look like an orphan.
   const inventory = await ports.cloud.inventory();
   const claims = await ports.kubernetes.list('NodeClaim');
+  const snapshot = await readSnapshot(ports, true);
   const orphansDeleted = await deleteOrphans(ports, inventory, claims);
-  const hinted = await hintStalled(ports, claims, inventory);
+  const hinted = await hintStalled(ports, { claims, inventory, snapshot });
   const { kind } = await provision(ports, true);
   if (orphansDeleted > 0 || hinted > 0) ports.log('swept', { orphansDeleted, hinted, provision: kind });
   return { orphansDeleted, hinted, provision: kind };
@@ -58,28 +62,48 @@ async function deleteOrphans(
   return deleted.filter(Boolean).length;
 }
 
-/** Claims that are not at rest, or whose machine is missing. Those at rest cost nothing. */
-async function hintStalled(
-  ports: Ports,
-  claims: ReadonlyArray<NodeClaim>,
-  inventory: ReadonlyArray<InventoryItem>,
-): Promise<number> {
-  const machines = new Set(inventory.filter(({ kind }) => kind === 'vm').map(({ claim }) => claim.toLowerCase()));
-  const stalled = claims.filter(
-    (claim) =>
-      claim.metadata.deletionTimestamp !== undefined ||
-      !isTrue(claim.status?.conditions, 'Ready') ||
-      !machines.has(claim.metadata.name.toLowerCase()),
-  );
+interface Seen {
+  readonly claims: ReadonlyArray<NodeClaim>;
+  readonly inventory: ReadonlyArray<InventoryItem>;
+  readonly snapshot: Snapshot | null;
+}
+
+/** Claims, pools and classes that are not at rest, in case what would have moved them got lost. Those at rest cost nothing. */
+async function hintStalled(ports: Ports, seen: Seen): Promise<number> {
+  const { nodePools = [], nodeClasses = [] } = seen.snapshot ?? {};
+  const stalled: ReadonlyArray<ObjectHint['object']> = [
+    ...stalledClaims(seen).map(({ metadata: { name } }) => ({ kind: 'NodeClaim' as const, name })),
+    ...nodePools.filter(isStalled).map(({ metadata: { name } }) => ({ kind: 'NodePool' as const, name })),
+    ...nodeClasses.filter(isStalled).map(({ metadata: { name } }) => ({ kind: 'AKSNodeClass' as const, name })),
+  ];
   const minute = Math.floor(ports.now() / 60_000);
   await ports.hints.send(
-    stalled.map(({ metadata: { name } }) => ({
-      hint: toHint(ports.cluster, { kind: 'NodeClaim', name }),
+    stalled.map((object) => ({
+      hint: toHint(ports.cluster, object),
       atMs: null,
-      key: `NodeClaim/${name}/sweep/${minute}`,
+      key: `${object.kind}/${object.name}/sweep/${minute}`,
     })),
   );
   return stalled.length;
+}
+
+/** Those that are not ready, or have lost their machine or their node. */
+function stalledClaims({ claims, inventory, snapshot }: Seen): ReadonlyArray<NodeClaim> {
+  const machines = new Set(inventory.filter(({ kind }) => kind === 'vm').map(({ claim }) => claim.toLowerCase()));
+  const living = snapshot?.nodes.filter(({ metadata }) => metadata.deletionTimestamp === undefined);
+  const nodes = living === undefined ? null : new Set(living.map(({ metadata }) => metadata.name));
+  return claims.filter(
+    (claim) =>
+      isStalled(claim) || !machines.has(claim.metadata.name.toLowerCase()) || nodes?.has(nodeNameOf(claim)) === false,
+  );
+}
+
+function isStalled({ metadata, status }: Pick<NodeClaim, 'metadata'> & { readonly status?: Conditioned }): boolean {
+  return metadata.deletionTimestamp !== undefined || !isTrue(status?.conditions, 'Ready');
+}
+
+interface Conditioned {
+  readonly conditions?: ReadonlyArray<Condition>;
 }
 
 function toHint(cluster: string, object: ObjectHint['object']): ObjectHint {

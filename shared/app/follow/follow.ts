@@ -55,7 +55,9 @@ async function followNodeClaim(ports: Ports, name: string): Promise<Step> {
 }
 
 async function launchInTime(ports: Ports, claim: NodeClaim): Promise<Step> {
-  if (ports.now() > createdAtMs(claim) + LAUNCH_TIMEOUT_MS) {
+  const late = ports.now() > createdAtMs(claim) + LAUNCH_TIMEOUT_MS;
+  // A machine that is there was launched by somebody who could not say so any more: that is noted now.
+  if (late && (await ports.cloud.observe(claim.metadata.name)).kind !== 'present') {
     return deleteClaim(ports, claim, eventAbout(claim, 'Warning', 'LaunchTimeout', 'not launched within 5 minutes'));
   }
   return launch(ports, claim);
@@ -161,7 +163,20 @@ function isSameMachine(node: Node, claim: NodeClaim): boolean {
 
 async function lookAgain(ports: Ports, object: ObjectHint['object'], atMs: number): Promise<void> {
   const hint = { kind: 'object', version: 1, cluster: ports.cluster, object, reason: 'look-again' } as const;
-  // Whole seconds: executions that end in the same second ask for one look together.
-  const second = Math.ceil(atMs / 1000);
+  const second = lookSecond(ports.now(), atMs);
   await ports.hints.send([{ hint, atMs: second * 1000, key: `${object.kind}/${object.name}/look/${second}` }]);
+}
+
+/** Seconds between the moments at which looks happen; a look that is due in between is put off to the next. */
+const LOOK_GRID_S = [900, 60, 30, 10, 5, 1] as const;
+
+/**
+ * The second of the epoch to look at. Every hint about an object ends in a look, and every look in the next: on a grid as
+ * coarse as the pause they meet, and the queue drops all but one. Else each hint would begin a chain of its own.
+ */
+function lookSecond(nowMs: number, atMs: number): number {
+  const stepMs = 1000 * (LOOK_GRID_S.find((step) => step * 1000 <= atMs - nowMs) ?? 1);
+  // A quarter of a step early is near enough, so that a look that takes its time does not skip every second one.
+  const next = Math.ceil((atMs - stepMs / 4) / stepMs);
+  return (Math.max(next, Math.floor(nowMs / stepMs) + 1) * stepMs) / 1000;
 }
