@@ -24,7 +24,7 @@ export interface CallFaults {
   readonly failAfter: number;
   /** The process ends, as by kill -9. */
   readonly crash: number;
-  /** The call takes minutes. */
+  /** The call takes half a minute. */
   readonly stall: number;
 }
 

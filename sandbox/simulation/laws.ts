@@ -94,7 +94,8 @@ export class Laws {
   #claimCreated(claim: Stored): void {
     const pods = new Set(this.#plannedPods(claim));
     for (const other of this.#parts.server.list('nodeclaims')) {
-      if (other.metadata.name === claim.metadata.name || other.metadata.deletionTimestamp !== undefined) continue;
+      const { name, deletionTimestamp } = other.metadata;
+      if (name === claim.metadata.name || deletionTimestamp !== undefined || this.#doomed.has(name)) continue;
       if (conditionStatus(other.status, 'Registered') === 'True') continue;
       const twice = this.#plannedPods(other).filter((uid) => pods.has(uid));
       if (twice.length > 0) {

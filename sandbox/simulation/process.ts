@@ -29,6 +29,9 @@ function forever<T>(): Promise<T> {
   return new Promise<T>(() => {});
 }
 
+/** As long as our transports wait for an answer. */
+const STALL_MAX_MS = 30_000;
+
 const QUIET: CallFaults = { failBefore: 0, failAfter: 0, crash: 0, stall: 0 };
 
 /**
@@ -76,7 +79,7 @@ export class Process {
     const faults = outside.isHealed() ? QUIET : this.#parts.faults();
     if (!this.#alive) return forever();
     const stalls = rng.chance(faults.stall);
-    await outside.timeline.sleep(stalls ? rng.below(400_000) : 1 + rng.below(60));
+    await outside.timeline.sleep(stalls ? rng.below(STALL_MAX_MS) : 1 + rng.below(60));
     if (!this.#alive) return forever();
     if (rng.chance(faults.crash / 2)) return this.#end();
     if (rng.chance(faults.failBefore)) throw new RetryableError(`${what}: not reached`, retryAfter(rng));
