@@ -1,13 +1,15 @@
 import { annotation, label, taint } from '../contract/names.ts';
 import type { SignalHint } from '../contract/messages.ts';
 import type { Node, NodeClaim } from '../core/model/manifest.ts';
-import { planReplacement } from '../core/scheduling/plan-replacement.ts';
+import type { Plan } from '../core/plan/plan.ts';
+import { planProvisioning } from '../core/scheduling/plan-provisioning.ts';
+import { withoutNodes } from '../core/scheduling/plan-replacement.ts';
 import { instant, microUsdPerHour } from '../core/quantity/units.ts';
 import { RetryableError } from '../ports/errors.ts';
 import { commitPlan, resume } from './commit-plan.ts';
 import { toTimestamp } from './conditions.ts';
 import { publish } from './events.ts';
-import { gather } from './gather.ts';
+import { type Gathered, gather } from './gather.ts';
 import { claimOfVm, nodeNameOf } from './node-name.ts';
 import type { Ports } from './ports.ts';
 
@@ -66,16 +68,34 @@ async function findClaim(ports: Ports, signal: SignalHint): Promise<NodeClaim | 
   return null;
 }
 
-/** Launches what the node's pods will need. Capacity already on its way for them counts, so a second notice adds nothing. */
+/**
+ * Launches what the node's pods will need, and names the claims that they have to wait for. Capacity already on its way
+ * for them counts, so a second notice adds nothing.
+ */
 async function replace(ports: Ports, claim: NodeClaim): Promise<ReadonlyArray<string>> {
   const ledger = await resume(ports);
   const gathered = await gather(ports, ledger, true);
   if (gathered === null) return [];
-  const plan = planReplacement(gathered.input, [claim.metadata.name], instant(ports.now()));
-  if (plan.claims.length === 0) return [];
-  const outcome = await commitPlan(ports, gathered, plan, `interruption of ${claim.metadata.name}`);
+  const input = withoutNodes(gathered.input, [claim.metadata.name]);
+  const plan = planProvisioning(input, instant(ports.now()));
+  const onTheirWay = claimsOnTheirWay(plan, gathered, nodeNameOf(claim));
+  if (plan.claims.length === 0) return onTheirWay;
+  const outcome = await commitPlan(ports, { ...gathered, input }, plan, `interruption of ${claim.metadata.name}`);
   if (outcome.kind === 'lost') throw new RetryableError('another plan was committed first', { retryAfterMs: 100 });
-  return outcome.decision.claimNames;
+  return [...outcome.decision.claimNames, ...onTheirWay];
+}
+
+/** Claims of earlier plans that this one counts on for the node's pods, and that have no node in use yet. */
+function claimsOnTheirWay(plan: Plan, { snapshot }: Gathered, leaving: string): ReadonlyArray<string> {
+  const onNode = new Set(snapshot.pods.filter(({ nodeName }) => nodeName === leaving).map(({ uid }) => uid));
+  const inUse = new Set(
+    snapshot.nodes
+      .filter(({ metadata }) => metadata.labels?.[label.initialized] === 'true')
+      .map(({ metadata }) => metadata.name),
+  );
+  return plan.nominations
+    .filter(({ pods, target }) => !inUse.has(target.name) && pods.some(({ uid }) => onNode.has(uid)))
+    .flatMap(({ target }) => (target.kind === 'claim' ? target.name : (claimOfVm(target.name) ?? [])));
 }
 
 /** Where spot capacity was just taken back, new spot capacity would go the same way. */

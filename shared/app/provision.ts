@@ -1,6 +1,7 @@
 import { pendingWindow } from '../contract/snapshot/window.ts';
 import type { LeftPod, Plan } from '../core/plan/plan.ts';
-import { planReplacement } from '../core/scheduling/plan-replacement.ts';
+import { planProvisioning } from '../core/scheduling/plan-provisioning.ts';
+import { withoutNodes } from '../core/scheduling/plan-replacement.ts';
 import { instant } from '../core/quantity/units.ts';
 import { commitPlan, resume } from './commit-plan.ts';
 import { publish } from './events.ts';
@@ -48,13 +49,14 @@ export async function provision(ports: Ports, mayList = false): Promise<Provisio
 
   // 2. Plan: pure; the same view always gives the same plan.
   //    Pods on nodes that are being removed count as pending, so that they find capacity before they are evicted.
-  const plan = planReplacement(gathered.input, leaving, instant(ports.now()));
+  const input = withoutNodes(gathered.input, leaving);
+  const plan = planProvisioning(input, instant(ports.now()));
   await report(ports, plan.left);
   await lookAgainWhenCapacityMayBeBack(ports, plan);
   if (plan.claims.length === 0) return { kind: 'nothing-to-launch', left: plan.left.length };
 
   // 3–5. Audit, commit, execute.
-  const outcome = await commitPlan(ports, gathered, plan, 'provisioned');
+  const outcome = await commitPlan(ports, { ...gathered, input }, plan, 'provisioned');
   if (outcome.kind === 'lost') {
     await wake(ports, ports.now() + LOST_PAUSE_MS, 'lost');
     return { kind: 'lost' };
