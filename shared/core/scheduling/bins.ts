@@ -62,6 +62,13 @@ export function fill(bin: Bin, shape: CompiledShape, pod: Pod): void {
   attach(bin.attached, shape.attachments, pod);
 }
 
+/** Takes the pod off again. What it had attached stays counted, which at worst costs the node a volume in this plan. */
+export function takeOff(bin: Bin, shape: CompiledShape, pod: Pod): void {
+  addVector(bin.free, shape.requests, 1);
+  for (const port of shape.ports) bin.ports.splice(bin.ports.indexOf(port), 1);
+  bin.pods.splice(bin.pods.indexOf(pod), 1);
+}
+
 function portsByNode({ pods, shapes }: Cluster): ReadonlyMap<string, ReadonlyArray<HostPort>> {
   const taken = new Map<string, Array<HostPort>>();
   const byShape = shapes.map(({ spec }) => hostPortsOf(spec));

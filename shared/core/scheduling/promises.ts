@@ -1,16 +1,22 @@
 import type { Pod } from '../model/cluster.ts';
-import { admitsAsk, allowsBin, hasRoom, type Bin } from './bins.ts';
+import { admitsAsk, allowsBin, hasRoom, takeOff, type Bin } from './bins.ts';
+import type { SpreadTerm } from './ask-terms.ts';
+import type { Ask } from './compile-shape.ts';
 import { guardFor, putOnBin } from './place.ts';
+import { recordOnNode, type Counter } from './topology.ts';
 import { unsupportedFeature } from './unsupported.ts';
 import type { Workspace } from './workspace.ts';
 
-/** Promised pods may have to wait for each other, as all pods do; chains longer than this are planned anew. */
-const MAX_ROUNDS = 20;
+interface Kept {
+  readonly pod: Pod;
+  readonly ask: Ask;
+  readonly bin: Bin;
+}
 
 /**
  * Pods that an earlier plan or kube-scheduler gave a place keep it, so that plans made while nodes start do not chase each
- * other. Whoever took the room or the domain in the meantime has it: such a pod is planned again. Answers those that are
- * not placed.
+ * other. They were placed together, so they are judged together: a pod loses its place when its room is taken, or when
+ * with all others in theirs some rule no longer lets it in. Answers the pods that are not placed.
  */
 export function keepPromises(workspace: Workspace, pods: ReadonlyArray<Pod>): ReadonlyArray<Pod> {
   const byNode = new Map(workspace.bins.map((bin) => [bin.capacity.name, bin]));
@@ -19,23 +25,62 @@ export function keepPromises(workspace: Workspace, pods: ReadonlyArray<Pod>): Re
     const promise = workspace.input.inFlight.get(bin.capacity.claim ?? '');
     for (const uid of promise?.pods ?? []) byPod.set(uid, bin);
   }
-  let open = pods;
-  for (let round = 0; round < MAX_ROUNDS; round++) {
-    const still = open.filter((pod) => {
-      const bin = byPod.get(pod.uid) ?? byNode.get(pod.nominatedNodeName ?? '');
-      return bin === undefined || !keep(workspace, bin, pod);
-    });
-    if (still.length === open.length) break;
-    open = still;
+  const running = new Map([...workspace.topology.counters.values()].map((one) => [one, new Map(one.byDomain)]));
+  const kept: Array<Kept> = [];
+  const open: Array<Pod> = [];
+  for (const pod of pods) {
+    const bin = byPod.get(pod.uid) ?? byNode.get(pod.nominatedNodeName ?? '');
+    const ask = workspace.asks.get(pod.shape)?.at(-1);
+    if (bin === undefined || ask === undefined || !hasPlace(bin, ask)) {
+      open.push(pod);
+      continue;
+    }
+    putOnBin(workspace, bin, ask, pod);
+    kept.push({ pod, ask, bin });
   }
-  return open;
+  return [...open, ...kept.filter((one) => !staysAllowed(workspace, one, running)).map(({ pod }) => pod)];
 }
 
-function keep(workspace: Workspace, bin: Bin, pod: Pod): boolean {
-  const ask = workspace.asks.get(pod.shape)?.at(-1);
-  if (ask === undefined || unsupportedFeature(ask.shape.shape.spec) !== null) return false;
-  if (!hasRoom(bin, ask.shape) || !admitsAsk(bin, ask)) return false;
-  if (!allowsBin(guardFor(workspace, ask, true), bin)) return false;
-  putOnBin(workspace, bin, ask, pod);
+function hasPlace(bin: Bin, ask: Ask): boolean {
+  return unsupportedFeature(ask.shape.shape.spec) === null && hasRoom(bin, ask.shape) && admitsAsk(bin, ask);
+}
+
+/**
+ * Takes the pod off and, if the rules let it back on, puts it back. `settled`: per spread the pods that are certain to be
+ * in a domain, those that run and the promised ones judged so far; this pod joins them when it stays.
+ */
+function staysAllowed(workspace: Workspace, { pod, ask, bin }: Kept, settled: Settled): boolean {
+  const { topology } = workspace;
+  const { spread } = ask.terms;
+  const even = spread.every((term) => isEven(term, domainFor(bin, term), settled));
+  recordOnNode(topology, pod.shape, bin.capacity, -1);
+  const others = { ...ask, terms: { ...ask.terms, spread: [] } };
+  if (!even || !allowsBin(guardFor(workspace, others, true), bin)) {
+    takeOff(bin, ask.shape, pod);
+    return false;
+  }
+  recordOnNode(topology, pod.shape, bin.capacity, 1);
+  for (const { counter, self } of spread) {
+    const domain = bin.capacity.labels[counter.key] ?? '';
+    settled.get(counter)?.set(domain, (settled.get(counter)?.get(domain) ?? 0) + self);
+  }
   return true;
+}
+
+type Settled = ReadonlyMap<Counter, Map<string, number>>;
+
+function domainFor({ capacity }: Bin, { counter }: SpreadTerm): string {
+  return capacity.labels[counter.key] ?? '';
+}
+
+/** With all promised pods in their places, is the pod's domain still within maxSkew of the emptiest? */
+function isEven(
+  { counter, domains, maxSkew, minDomains, self }: SpreadTerm,
+  domain: string,
+  settled: Settled,
+): boolean {
+  const here = (settled.get(counter)?.get(domain) ?? 0) + self;
+  const counts = domains.map((one) => counter.byDomain.get(one) ?? 0);
+  const least = domains.length === 0 || domains.length < minDomains ? 0 : Math.min(...counts);
+  return here - least <= maxSkew;
 }
