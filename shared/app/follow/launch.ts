@@ -4,6 +4,7 @@ import type { NodeClaim } from '../../core/model/manifest.ts';
 import { launchCandidates } from '../../core/launch/launch-candidates.ts';
 import { nodeLabels } from '../../core/launch/node-labels.ts';
 import { allocatableOf } from '../../core/quantity/allocatable.ts';
+import { type Amounts, addAmounts, parseAmounts } from '../../core/quantity/quantity.ts';
 import type { PlannedOffering } from '../../core/plan/plan.ts';
 import { microUsdPerHour } from '../../core/quantity/units.ts';
 import type { LaunchOutcome, Machine, RefusedOffering } from '../../ports/cloud.ts';
@@ -33,7 +34,9 @@ export async function launch(ports: Ports, claim: NodeClaim): Promise<Step> {
     return deleteClaim(ports, claim, eventAbout(claim, 'Warning', 'NodeClassNotReady', unready ?? 'not found'));
   }
   const types = await ports.catalogs.instanceTypes(nodeClass);
-  const candidates = launchCandidates(claim, types, await plannedOfferings(ports, claim)).slice(0, CANDIDATES_MAX);
+  const planned = await plannedOfferings(ports, claim);
+  const possible = launchCandidates(claim, types, planned);
+  const candidates = (await withinLimits(ports, claim, types, possible)).slice(0, CANDIDATES_MAX);
   const attempt = await tryInTurn(ports, claim, nodeClass, types, candidates);
   switch (attempt.kind) {
     case 'launched':
@@ -109,6 +112,46 @@ async function launchOne(
     taints: claim.spec.taints ?? [],
     startupTaints: claim.spec.startupTaints ?? [],
   });
+}
+
+/**
+ * The candidates that keep the claim's pool within its limits. The plan saw to that for the size it chose; a larger one,
+ * tried because that is sold out, has to fit beside the pool's other claims.
+ */
+async function withinLimits(
+  ports: Ports,
+  claim: NodeClaim,
+  types: ReadonlyArray<InstanceType>,
+  candidates: ReadonlyArray<PlannedOffering>,
+): Promise<ReadonlyArray<PlannedOffering>> {
+  const poolName = claim.metadata.labels?.[label.nodePool];
+  const own = capacityOf(plannedSize(claim), types);
+  const sizes = new Map(types.map((type) => [type.name, parseAmounts(type.capacity, 'up')]));
+  const isLarger = ({ instanceType }: PlannedOffering): boolean =>
+    [...(sizes.get(instanceType) ?? [])].some(([name, amount]) => amount > (own.get(name) ?? 0));
+  if (poolName === undefined || !candidates.some(isLarger)) return candidates;
+  const pool = await ports.kubernetes.get('NodePool', { name: poolName, namespace: null });
+  const limits = parseAmounts(pool?.spec.limits, 'down');
+  if (limits.size === 0) return candidates;
+  const claims = await ports.kubernetes.list('NodeClaim', { labels: `${label.nodePool}=${poolName}` });
+  const used = new Map<string, number>();
+  for (const { metadata, spec, status } of claims) {
+    if (metadata.name === claim.metadata.name || metadata.deletionTimestamp !== undefined) continue;
+    const known = status?.capacity === undefined ? capacityOf(plannedSize({ metadata, spec }), types) : null;
+    addAmounts(used, known ?? parseAmounts(status?.capacity, 'up'));
+  }
+  const fits = ({ instanceType }: PlannedOffering): boolean =>
+    [...limits].every(([name, limit]) => (used.get(name) ?? 0) + (sizes.get(instanceType)?.get(name) ?? 0) <= limit);
+  return candidates.filter((offering) => !isLarger(offering) || fits(offering));
+}
+
+/** The size that a claim was planned as; null when it was made by somebody else. */
+function plannedSize({ metadata }: NodeClaim): string | null {
+  return metadata.annotations?.[annotation.plannedOffering]?.split('/')[0] ?? null;
+}
+
+function capacityOf(size: string | null, types: ReadonlyArray<InstanceType>): Amounts {
+  return parseAmounts(types.find(({ name }) => name === size)?.capacity, 'up');
 }
 
 /** Whether a refusal just received makes another candidate of this attempt pointless. */
