@@ -38,7 +38,6 @@ interface ClusterParts {
  */
 export class Cluster {
   readonly #parts: ClusterParts;
-  readonly #pending = new Set<string>();
   #schedulerDue = false;
   #pods = 0;
 

@@ -128,6 +128,7 @@ export class Process {
       catalogs: {
         instanceTypes: () => this.#call('catalog', () => instanceTypesAt(outside.refusals(), this.now())),
         refuse: (refusals) => this.#call('refuse', () => outside.refuse(refusals)),
+        refresh: () => Promise.resolve(),
         nextRetryMs: () => this.#call('next retry', () => outside.nextRetryMs()),
       },
       log: (event, facts) => outside.log(this.name, event, facts),

@@ -89,9 +89,12 @@ export class Simulation {
     await this.#run(minutes * MINUTE);
   }
 
-  /** From here on nothing goes wrong. */
+  /** From here on nothing goes wrong, and what users asked for is allowed. */
   heal(): void {
     this.#healed = true;
+    for (const pool of this.server.list('nodepools')) {
+      this.server.patch('nodepools', pool.metadata.name, { spec: { limits: null } }, 'object');
+    }
     this.azure.faults = noFaults.azure;
     for (const queue of Object.values(this.queues)) queue.faults = noFaults.queues;
     if (this.#relay === null) this.#startRelay();
