@@ -1,0 +1,7 @@
+import { describe } from 'vitest';
+import { compatibilityCases, manyNodesCases } from './compatibility-cases.ts';
+
+describe.skipIf((process.env['KUBEBUILDER_ASSETS'] ?? '') === '')('on a real control plane', () => {
+  compatibilityCases('real');
+  manyNodesCases('real');
+});

@@ -1,0 +1,186 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { noFaults } from '../../sandbox/azure/options.ts';
+import { expectConsistent } from './consistent.ts';
+import { deployment, nodeClass, nodePool } from './manifests.ts';
+import { type Queues, openQueues } from './queues.ts';
+import { removeAll } from './remove-all.ts';
+import { type Claim, type Definition, conditionOf } from './state.ts';
+import { type Mode, type World, startWorld } from './world.ts';
+
+const CLAIMS = '/apis/karpenter.sh/v1/nodeclaims';
+const POOLS = '/apis/karpenter.sh/v1/nodepools';
+const POD_EVENTS = '/api/v1/namespaces/default/events?fieldSelector=reason%3DFailedScheduling';
+
+const CLASS_REF = { group: 'karpenter.azure.com', kind: 'AKSNodeClass', name: 'default' };
+
+/** What people, old clients and Azure do wrong, and that the rest goes on. */
+export function failureCases(mode: Mode): void {
+  describe(`failures (${mode})`, () => {
+    let world: World;
+    let queues: Queues;
+
+    beforeAll(async () => {
+      world = await startWorld(mode);
+      queues = openQueues(world);
+      await world.apply(nodeClass);
+    });
+    afterAll(async () => {
+      await queues?.close();
+      await world?.close();
+    });
+    afterEach(async () => {
+      await queues.drainPoison();
+      await removeAll(world);
+    });
+
+    it('a malformed message is kept with its reason, and the messages behind it are served', async () => {
+      const object = { kind: 'object', version: 1, cluster: 'sandbox', reason: 'test' };
+      const garbage: ReadonlyArray<readonly [string, unknown]> = [
+        ['pods', 'no JSON object'],
+        ['pods', { kind: 'pods', version: 99, cluster: 'sandbox', snapshot: null, reason: 'from the future' }],
+        ['pods', null],
+        ['claims', { ...object, object: { kind: 'Secret', name: 'x' } }],
+        ['claims', [1, 2, 3]],
+        ['signals', { kind: 'signal', version: 1, cluster: 'sandbox', event: 'explode' }],
+        ['signals', Buffer.from([0xff, 0xfe, 0x00])],
+      ];
+      for (const [queue, body] of garbage) {
+        await queues.send(queue, body, queue === 'signals' ? {} : { sessionId: 'sandbox' });
+      }
+      await world.apply(nodePool('general'), deployment('inflate', 4));
+      await expectConsistent(world, { pods: 4, poison: garbage.length });
+      const kept = await queues.drainPoison();
+      expect(kept).toHaveLength(garbage.length);
+      for (const { applicationProperties = {} } of kept) {
+        expect(String(applicationProperties['reason'])).toMatch(/TypeError|SyntaxError/);
+        expect(['provision', 'follow', 'interrupt']).toContain(applicationProperties['function']);
+      }
+    });
+
+    it('an event that is none of ours, or no event at all, harms nobody', async () => {
+      const url = `${world.sandbox.functionsUrl}/runtime/webhooks/EventGrid?functionName=interruptEventGrid`;
+      for (const body of ['', '{', '[]', '[{"id":1}]', '[{"eventType":"Contoso.Items.ItemReceived","data":null}]']) {
+        const answer = await fetch(url, {
+          method: 'POST',
+          body,
+          headers: { 'aeg-event-type': 'Notification', 'content-type': 'application/json' },
+        });
+        expect(answer.status, body).toBeLessThan(600);
+      }
+      await queues.drainPoison();
+      await world.apply(nodePool('general'), deployment('inflate', 2));
+      await expectConsistent(world, { pods: 2 });
+    });
+
+    it('a pool with fields that nobody knows works by those that are known', async () => {
+      const pool = nodePool('general') as { readonly spec: object };
+      // As an old client does, which asks for no strict validation.
+      await world.api.create(POOLS, { ...pool, spec: { ...pool.spec, fieldOfTheFuture: { a: 1 } } });
+      await world.apply(deployment('inflate', 2));
+      await expectConsistent(world, { pods: 2 });
+    });
+
+    it('a pool whose class does not exist says so, and others serve its pods', async () => {
+      await world.apply(nodePool('broken', { nodeClass: 'nobody' }));
+      await world.until('the pool says what is wrong', async () => {
+        const ready = conditionOf(await world.api.get<Definition>(`${POOLS}/broken`), 'NodeClassReady');
+        return ready?.status === 'False' && ready.message?.includes('AKSNodeClass nobody does not exist') === true;
+      });
+      await world.apply(nodePool('general'), deployment('inflate', 2));
+      const { claims } = await expectConsistent(world, { pods: 2 });
+      expect(claims.map(({ metadata }) => metadata.labels?.['karpenter.sh/nodepool'])).not.toContain('broken');
+    });
+
+    it('a claim by hand without a pool gets its machine, and takes it along', async () => {
+      await world.apply(claim('by-hand', [{ key: 'karpenter.azure.com/sku-family', operator: 'In', values: ['D'] }]));
+      await expectConsistent(world, { pods: 0 });
+      await world.until('it is ready', ({ claims }) =>
+        claims.some((one) => conditionOf(one, 'Ready')?.status === 'True'),
+      );
+      await world.api.remove(`${CLAIMS}/by-hand`, {});
+      await world.until('all is gone', ({ claims, nodes, vms }) => claims.length + nodes.length + vms.length === 0);
+    });
+
+    it('a claim that no machine can meet is removed, and so is one whose class does not exist', async () => {
+      await world.apply(
+        claim('impossible', [
+          { key: 'node.kubernetes.io/instance-type', operator: 'In', values: ['Standard_Nothing'] },
+        ]),
+        claim('classless', [], { ...CLASS_REF, name: 'nobody' }),
+      );
+      const has = async (name: string): Promise<boolean> =>
+        (await world.api.get<{ readonly items: ReadonlyArray<Claim> }>(CLAIMS)).items.some(
+          ({ metadata }) => metadata.name === name,
+        );
+      await world.until('both are gone', async () => !(await has('impossible')) && !(await has('classless')));
+      expect(world.sandbox.azure.vms()).toEqual([]);
+    });
+
+    it('a pod that fits no pool waits, is told why, and keeps nobody else from a node', async () => {
+      await world.apply(nodePool('general'), deployment('huge', 1, { cpu: '900' }), deployment('inflate', 3));
+      await world.until(
+        'three run',
+        ({ pods }) => pods.filter(({ status }) => status.phase === 'Running').length === 3,
+      );
+      await world.until('its event says why', async () => {
+        const { items } = await world.api.get<{ readonly items: ReadonlyArray<{ readonly message: string }> }>(
+          POD_EVENTS,
+        );
+        return items.some(({ message }) => message.startsWith('Failed to schedule pod, '));
+      });
+    });
+
+    it('an ARM that throttles, fails, answers garbage or not at all: everything comes in the end', async () => {
+      world.sandbox.azure.setFaults({
+        ...noFaults,
+        throttlePercent: 15,
+        serverErrorPercent: 10,
+        unavailablePercent: 5,
+        lostResponsePercent: 10,
+        garbagePercent: 10,
+      });
+      await world.apply(nodePool('general'), deployment('inflate', 12), deployment('more', 5, { memory: '8Gi' }));
+      await expectConsistent(world, { pods: 17, withinMs: 150_000 });
+      const { faults } = world.sandbox.azure.counters();
+      expect(Object.keys(faults).length).toBeGreaterThan(2);
+    });
+
+    it('a size that is sold out is replaced by the next one within the same attempt', async () => {
+      const exhausted = { size: null, capacityType: 'on-demand', code: 'SkuNotAvailable', remaining: 0 } as const;
+      const givenUp = (): number => world.lines.filter((line) => line.includes('"nodeclaim-deleted"')).length;
+      const before = givenUp();
+      world.sandbox.azure.exhaust({ ...exhausted, zone: '1' });
+      await world.apply(nodePool('general'), deployment('inflate', 4));
+      const { claims } = await expectConsistent(world, { pods: 4 });
+      expect(world.sandbox.azure.counters().refusals['SkuNotAvailable']).toBeGreaterThan(0);
+      expect(givenUp(), 'claims that were given up').toBe(before);
+      for (const { metadata } of claims) {
+        expect(metadata.labels?.['topology.kubernetes.io/zone']).not.toBe('westeurope-1');
+      }
+    });
+
+    it('a zone whose allocator fails after the PUT: the claim is given up and the pods are planned elsewhere', async () => {
+      world.sandbox.azure.failZone('1');
+      world.sandbox.azure.failZone('2');
+      await world.apply(nodePool('general'), deployment('inflate', 4));
+      const { nodes } = await expectConsistent(world, { pods: 4 });
+      const zones = nodes.map(({ metadata }) => metadata.labels?.['topology.kubernetes.io/zone']);
+      expect(new Set(zones)).toEqual(new Set(['westeurope-3']));
+    });
+
+    it('machines that are allocated and never report are given up, and the pods are planned again', async () => {
+      world.sandbox.azure.setFaults({ ...noFaults, provisioningFailurePercent: 100 });
+      await world.apply(nodePool('general'), deployment('inflate', 4));
+      await world.until(
+        'one has failed',
+        () => (world.sandbox.azure.counters().refusals['OSProvisioningTimedOut'] ?? 0) > 0,
+      );
+      world.sandbox.azure.setFaults(noFaults);
+      await expectConsistent(world, { pods: 4 });
+    });
+  });
+}
+
+function claim(name: string, requirements: ReadonlyArray<object>, nodeClassRef: object = CLASS_REF): object {
+  return { apiVersion: 'karpenter.sh/v1', kind: 'NodeClaim', metadata: { name }, spec: { nodeClassRef, requirements } };
+}

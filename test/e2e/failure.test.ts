@@ -1,0 +1,3 @@
+import { failureCases } from './failure-cases.ts';
+
+failureCases('embedded');

@@ -1,0 +1,49 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { expectConsistent } from './consistent.ts';
+import { deployment, nodeClass, nodePool } from './manifests.ts';
+import { type Mode, type World, readQueues, startWorld } from './world.ts';
+
+/** A cluster at rest costs nothing: no function runs until something happens. `restMs`: how long that is watched. */
+export function idleCases(mode: Mode, restMs: number): void {
+  describe(`rest (${mode})`, () => {
+    let world: World;
+
+    beforeAll(async () => {
+      // The one timer that always runs is the sweep, which is left out of the count here.
+      world = await startWorld(mode, { sweepSchedule: '0 0 0 1 1 *' });
+      await world.apply(nodeClass, nodePool('general'), deployment('inflate', 8));
+    });
+    afterAll(async () => {
+      await world?.close();
+    });
+
+    it('at rest no message runs a function', async ({ annotate }) => {
+      await expectConsistent(world, { pods: 8 });
+      await world.until('the looks at new machines are over', async () => {
+        const { pods, claims, signals } = await readQueues(world.sandbox);
+        // One message waits: the next look at the class, in a quarter of an hour.
+        return (
+          [pods, claims, signals].every((queue) => queue !== undefined && queue.active + queue.locked === 0) &&
+          (pods?.scheduled ?? 0) + (claims?.scheduled ?? 0) <= 1
+        );
+      });
+      const before = await executions(world);
+      const startedMs = Date.now();
+      await sleep(restMs);
+      const after = await executions(world);
+      const ran = Object.keys(after).map((name) => `${name} ${(after[name] ?? 0) - (before[name] ?? 0)}`);
+      await annotate(`executions in ${((Date.now() - startedMs) / 1000).toFixed(0)} s at rest: ${ran.join(', ')}`);
+      for (const name of ['provision', 'follow', 'interrupt']) expect(after[name] ?? 0, name).toBe(before[name] ?? 0);
+    });
+  });
+}
+
+/** Executions by function. */
+async function executions({ sandbox }: World): Promise<Readonly<Record<string, number>>> {
+  const answer = await fetch(`${sandbox.functionsUrl}/admin/host/executions`);
+  const counts = (await answer.json()) as Readonly<Record<string, Readonly<Record<string, number>>>>;
+  return Object.fromEntries(
+    Object.entries(counts).map(([name, count]) => [name, Object.values(count).reduce((sum, one) => sum + one, 0)]),
+  );
+}
