@@ -1,4 +1,4 @@
-import { annotation, label } from '../../shared/contract/names.ts';
+import { annotation } from '../../shared/contract/names.ts';
 import type { Decision } from '../../shared/ports/store.ts';
 import { conditionStatus, keyOf, type ApiServer, type Change, type Stored } from './api-server.ts';
 import type { Azure, Vm } from './azure.ts';
@@ -15,11 +15,6 @@ interface LawParts {
 }
 
 const ORPHAN_AGE_MS = 5 * 60_000;
-
-/** A law that was broken. The simulation ends with it. */
-export class Violation extends Error {
-  override readonly name = 'Violation';
-}
 
 /** What must hold at every moment, whatever goes wrong outside. Broken laws are kept, the first is what counts. */
 export class Laws {
@@ -62,6 +57,40 @@ export class Laws {
     if (object !== null && object.metadata.deletionTimestamp === undefined) {
       this.#break(`the machine of live claim ${claim} is deleted`);
     }
+    const node = this.#parts.server.get('nodes', `aks-${claim}`);
+    const vm = this.#parts.azure().vms.get(claim);
+    if (object === null || node === null || vm?.state !== 'running' || this.#isPast(object, 0)) return;
+    if (conditionStatus(node.status, 'Ready') !== 'True') return;
+    const staying = this.#parts.server
+      .list('pods')
+      .filter(({ spec, metadata }) => spec?.['nodeName'] === node.metadata.name && !metadata.deletionTimestamp);
+    if (staying[0] !== undefined)
+      this.#break(`the machine of ${claim} is deleted under pod ${keyOf(staying[0].metadata)}`);
+  }
+
+  /** Is the claim's deadline over, or `leadMs` away at most? */
+  #isPast(claim: Stored, leadMs: number): boolean {
+    const deadline = Date.parse(claim.metadata.annotations?.[annotation.terminationTimestamp] ?? '');
+    return this.#parts.timeline.now() > deadline - leadMs;
+  }
+
+  /** Before we evict a pod: from an interrupted node only once the claim made for it is ready, or time runs out. */
+  evictingPod(key: string): void {
+    const { server } = this.#parts;
+    const pod = server.get('pods', key);
+    const claim = server.get('nodeclaims', String(pod?.spec?.['nodeName']).replace(/^aks-/, ''));
+    if (pod === null || claim?.metadata.annotations?.[annotation.interruption] === undefined) return;
+    if (this.#isPast(claim, graceMsOf(pod) + 1000)) return;
+    const deletedMs = Date.parse(claim.metadata.deletionTimestamp ?? '');
+    const awaited = server.list('nodeclaims').find((other) => {
+      if (other.metadata.deletionTimestamp !== undefined) return false;
+      if (conditionStatus(other.status, 'Initialized') === 'True') return false;
+      // Claims made later take the place of one that failed: those are not waited for.
+      if (Date.parse(other.metadata.creationTimestamp) > deletedMs) return false;
+      return this.#plannedPods(other).includes(pod.metadata.uid);
+    });
+    if (awaited !== undefined)
+      this.#break(`pod ${key} is evicted before ${awaited.metadata.name}, made for it, is ready`);
   }
 
   /** Before we delete a claim. */
@@ -80,9 +109,8 @@ export class Laws {
     if (pod === null) return;
     const claim = this.#parts.server.get('nodeclaims', String(pod.spec?.['nodeName']).replace(/^aks-/, ''));
     const deadline = Date.parse(claim?.metadata.annotations?.[annotation.terminationTimestamp] ?? '');
-    const graceMs = Number(pod.spec?.['terminationGracePeriodSeconds'] ?? 30) * 1000;
     if (Number.isNaN(deadline)) this.#break(`pod ${key} is deleted without a deadline`);
-    else if (this.#parts.timeline.now() < deadline - graceMs - 1000)
+    else if (this.#parts.timeline.now() < deadline - graceMsOf(pod) - 1000)
       this.#break(`pod ${key} is deleted before its time`);
   }
 
@@ -143,4 +171,6 @@ export class Laws {
   }
 }
 
-export { keyOf, label };
+function graceMsOf(pod: Stored): number {
+  return Number(pod.spec?.['terminationGracePeriodSeconds'] ?? 30) * 1000;
+}

@@ -4,6 +4,7 @@ import { listSnapshot } from '../../shared/adapters/kubernetes/list-snapshot.ts'
 import type { ApiRequest } from '../../shared/adapters/kubernetes/transport.ts';
 import { createDecisions } from '../../shared/adapters/storage/decisions.ts';
 import { createSnapshots } from '../../shared/adapters/storage/snapshots.ts';
+import { type Snapshot, parseSnapshot } from '../../shared/contract/snapshot/parse.ts';
 import type { Ports } from '../../shared/app/ports.ts';
 import { sessionOf } from '../../shared/contract/messages.ts';
 import type { Blobs } from '../../shared/ports/blobs.ts';
@@ -107,7 +108,13 @@ export class Process {
       cluster,
       now: this.now,
       kubernetes,
-      snapshots: createSnapshots(blobs, cluster, () => listSnapshot(transport, cluster, this.now())),
+      snapshots: {
+        ...createSnapshots(blobs, cluster, () => listSnapshot(transport, cluster, this.now())),
+        latest: async () => {
+          const blob = await blobs.read(`${cluster}/latest`);
+          return blob === null ? null : parseOnce(blob.bytes);
+        },
+      },
       decisions: createDecisions(blobs, cluster),
       ledger: createLedger(kubernetes, 'nodewright-system'),
       hints: this.#hints(),
@@ -159,6 +166,15 @@ export class Process {
       },
     };
   }
+}
+
+const parsed = new WeakMap<Uint8Array, Snapshot>();
+
+/** Snapshots are read far more often than published, and unpacking one costs more than all the rest. */
+function parseOnce(bytes: Uint8Array): Snapshot {
+  const known = parsed.get(bytes) ?? parseSnapshot(bytes);
+  parsed.set(bytes, known);
+  return known;
 }
 
 function sessionIdOf(hint: Hint): string | null {

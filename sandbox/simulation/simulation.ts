@@ -227,6 +227,7 @@ export class Simulation {
     if (what.startsWith('delete machine')) this.laws.deletingVm(what.split(' ')[2] ?? '');
     if (verb === 'DELETE' && path.includes('/nodeclaims/')) this.laws.deletingClaim(name);
     if (verb === 'DELETE' && path.includes('/pods/')) this.laws.deletingPod(`shop/${name}`);
+    if (path.endsWith('/eviction')) this.laws.evictingPod(`shop/${path.split('/').at(-2) ?? ''}`);
     const result = effect();
     const quiet = verb === 'GET' || verb === 'read' || path.endsWith('/events');
     if (!quiet) this.#note(`${by.name}: ${what}${statusOf(result)}`);
