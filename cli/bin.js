@@ -1,0 +1,43 @@
+#!/usr/bin/env node
+import { spawnSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { constants } from 'node:os';
+import module from 'node:module';
+import { fileURLToPath } from 'node:url';
+
+/**
+ * Starts the command on a Node.js that runs TypeScript as it is. Where the machine's own is older, the `node` package
+ * that `npm install` brings takes over; so nothing is built, and any folder may be the current one.
+ */
+const NEEDED_MAJOR = 24;
+const main = new URL('./main.ts', import.meta.url);
+
+if (Number(process.versions.node.split('.')[0]) >= NEEDED_MAJOR) {
+  // Compiled code is kept between runs, which halves the time to start.
+  module.enableCompileCache?.();
+  const { main: run } = await import(main.href);
+  process.exitCode = await run(process.argv.slice(2));
+} else {
+  process.exitCode = startNewerNode();
+}
+
+function startNewerNode() {
+  const node = newerNode();
+  if (node === null) {
+    const fix = 'run npm install in the folder of Nodewright, which brings it along';
+    process.stderr.write(`nodewright needs Node.js ${NEEDED_MAJOR}; this is ${process.versions.node}: ${fix}.\n`);
+    return 2;
+  }
+  const { status, signal } = spawnSync(node, [fileURLToPath(import.meta.url), ...process.argv.slice(2)], {
+    stdio: 'inherit',
+  });
+  return status ?? 128 + (constants.signals[signal ?? 'SIGTERM'] ?? 0);
+}
+
+/** Hoisted above this package when it is installed as a dependency. */
+function newerNode() {
+  const name = process.platform === 'win32' ? 'node.exe' : 'node';
+  const folders = ['../node_modules/node/bin/', '../../node/bin/'];
+  const found = folders.map((folder) => fileURLToPath(new URL(folder + name, import.meta.url))).find(existsSync);
+  return found ?? null;
+}

@@ -1,0 +1,47 @@
+import { Type, type Static } from 'typebox';
+
+/** The public format of catalogs, `nodewright.dev/v1alpha1`. `docs/schema` holds it as JSON Schema, written from here. */
+
+const quantities = Type.Record(Type.String(), Type.Union([Type.String(), Type.Number()]), {
+  description: 'Resource name to quantity, such as 4, 140m or 16Gi.',
+});
+
+const CatalogOffering = Type.Object(
+  {
+    zone: Type.String({ description: 'Becomes the label topology.kubernetes.io/zone.', minLength: 1 }),
+    capacityType: Type.Union([Type.Literal('on-demand'), Type.Literal('spot')], {
+      description: 'Becomes the label karpenter.sh/capacity-type.',
+    }),
+    pricePerHour: Type.String({
+      description: 'US dollars per hour as decimal text. Beyond a millionth of a dollar it is rounded up.',
+      pattern: '^[0-9]{1,9}(\\.[0-9]{1,18})?$',
+    }),
+    available: Type.Optional(Type.Boolean({ description: 'False: never launched. Absent: true.', default: true })),
+  },
+  { description: 'An instance type in one zone with one capacity type.' },
+);
+
+const CatalogInstanceType = Type.Object(
+  {
+    name: Type.String({ description: 'Becomes the label node.kubernetes.io/instance-type.', minLength: 1 }),
+    labels: Type.Optional(
+      Type.Record(Type.String(), Type.String(), { description: 'Labels of every node of this type.' }),
+    ),
+    capacity: quantities,
+    overhead: Type.Optional(quantities),
+    offerings: Type.Array(CatalogOffering),
+  },
+  { description: 'A machine size. What pods and daemons may use is capacity less overhead, per resource.' },
+);
+
+/** What `--catalog` takes. */
+export const Catalog = Type.Object(
+  {
+    apiVersion: Type.Literal('nodewright.dev/v1alpha1'),
+    kind: Type.Literal('Catalog'),
+    region: Type.String({ description: 'Becomes the label topology.kubernetes.io/region.', minLength: 1 }),
+    instanceTypes: Type.Array(CatalogInstanceType),
+  },
+  { description: 'The instance types that nodes can have, with zones, capacity types and prices.' },
+);
+export type Catalog = Static<typeof Catalog>;

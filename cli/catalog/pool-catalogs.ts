@@ -1,0 +1,58 @@
+import { toInstanceTypes } from '../../shared/adapters/azure/instance-types.ts';
+import { inspect } from '../../shared/contract/api/parse.ts';
+import { aksNodeClassKind } from '../../shared/contract/api/aks-node-class.ts';
+import type { Snapshot } from '../../shared/contract/snapshot/parse.ts';
+import type { Catalog, InstanceType } from '../../shared/core/model/catalog.ts';
+import type { NodeClass } from '../../shared/ports/kubernetes.ts';
+import type { GivenCatalog } from './read-catalog.ts';
+import type { ShippedSizes } from './shipped-sizes.ts';
+
+/** The instance types of each pool, and what had to be assumed. */
+export interface PoolCatalogs {
+  readonly catalog: Catalog;
+  readonly notes: ReadonlyArray<string>;
+}
+
+/** AKS with Azure CNI overlay, the default of new clusters, and Karpenter's default for memory that VMs do not show. */
+const SETTINGS = {
+  nodeResourceGroup: 'offline',
+  networkPlugin: 'azure',
+  networkPluginMode: 'overlay',
+  memoryOverhead: 0.075,
+};
+
+/** Every pool may use all types of a catalog: what its node class would make of a size is in the catalog already. */
+export function catalogsFrom({ instanceTypes }: GivenCatalog, { nodePools }: Snapshot): PoolCatalogs {
+  return { catalog: new Map(nodePools.map(({ metadata }) => [metadata.name, instanceTypes])), notes: [] };
+}
+
+/** What each pool's node class makes of the shipped sizes. A class that was not given is taken to have its defaults. */
+export function catalogsOf({ skus, region }: ShippedSizes, { nodePools, nodeClasses }: Snapshot): PoolCatalogs {
+  const classes = new Map(nodeClasses.map((one) => [one.metadata.name, one as NodeClass]));
+  const lists = new Map<string, ReadonlyArray<InstanceType>>();
+  const assumed = new Set<string>();
+  const typesOf = (name: string): ReadonlyArray<InstanceType> => {
+    const known = lists.get(name);
+    if (known !== undefined) return known;
+    const given = classes.get(name);
+    if (given === undefined) assumed.add(name);
+    const types = toInstanceTypes(skus, given ?? defaultClass(name), { ...SETTINGS, location: region }, () => false);
+    lists.set(name, types);
+    return types;
+  };
+  const catalog = new Map(
+    nodePools.map(({ metadata, spec }) => [metadata.name, typesOf(spec.template.spec.nodeClassRef.name)]),
+  );
+  const notes = [...assumed].map((name) => `AKSNodeClass ${name} is not given: one with default settings is assumed`);
+  return { catalog, notes };
+}
+
+function defaultClass(name: string): NodeClass {
+  const { object } = inspect(aksNodeClassKind, {
+    apiVersion: 'karpenter.azure.com/v1beta1',
+    kind: 'AKSNodeClass',
+    metadata: { name },
+    spec: {},
+  });
+  return object as unknown as NodeClass;
+}

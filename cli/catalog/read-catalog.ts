@@ -1,0 +1,90 @@
+import type { InstanceType } from '../../shared/core/model/catalog.ts';
+import { label } from '../../shared/contract/names.ts';
+import { microUsdPerHour } from '../../shared/core/quantity/units.ts';
+import { allOf, choice, fieldsOf, flag, listOf, mapOf, needed, quantity, text, type Judge } from '../input/judge.ts';
+import { readDocuments } from '../input/read-documents.ts';
+import { readSource } from '../input/read-sources.ts';
+import { fileProblem, WrongInputError, type InputProblem } from '../wrong-input.ts';
+import type { Catalog } from './catalog-format.ts';
+import { parseUsd } from './micro-usd.ts';
+
+/** Instance types from a file. */
+export interface GivenCatalog {
+  readonly region: string;
+  readonly instanceTypes: ReadonlyArray<InstanceType>;
+}
+
+/** Reads the Catalog in `path`. Throws WrongInputError with everything that is wrong with it. */
+export async function readCatalog(path: string): Promise<GivenCatalog> {
+  const source = readSource(path);
+  const { documents, problems } = await readDocuments(source);
+  const [document] = documents;
+  if (problems.length > 0) throw new WrongInputError(problems);
+  if (document === undefined || documents.length > 1) {
+    throw new WrongInputError([fileProblem(path, `holds ${documents.length} documents`, 'give one Catalog')]);
+  }
+  const found: Array<InputProblem> = [];
+  catalog(document.value, '', (at, message, fix) =>
+    found.push({ origin: path, object: 'Catalog', path: at, message, fix }),
+  );
+  if (found.length > 0) throw new WrongInputError(found);
+  // The judge has just checked that it is one.
+  const { region, instanceTypes } = document.value as Catalog;
+  return { region, instanceTypes: instanceTypes.map((type) => toInstanceType(type, region)) };
+}
+
+const price: Judge = (value, path, report) => {
+  if (typeof value !== 'string' || parseUsd(value) === null) {
+    report(path, `${JSON.stringify(value)} is not a price`, 'write dollars per hour in quotes, such as "0.23"');
+  }
+};
+
+const offering = fieldsOf({
+  zone: needed(text),
+  capacityType: needed(choice('on-demand', 'spot')),
+  pricePerHour: needed(price),
+  available: flag,
+});
+
+const noneTwice: Judge = (value, path, report) => {
+  const seen = new Set<unknown>();
+  for (const [index, type] of (Array.isArray(value) ? value : []).entries()) {
+    const { name } = (type ?? {}) as { readonly name?: unknown };
+    if (typeof name === 'string' && seen.has(name)) {
+      report(`${path}[${index}].name`, `${name} is there twice`, 'keep one, with all its offerings');
+    }
+    seen.add(name);
+  }
+};
+
+const instanceType = fieldsOf({
+  name: needed(text),
+  labels: mapOf(text),
+  capacity: needed(mapOf(quantity)),
+  overhead: mapOf(quantity),
+  offerings: needed(listOf(offering)),
+});
+
+const catalog = fieldsOf({
+  apiVersion: needed(choice('nodewright.dev/v1alpha1')),
+  kind: needed(choice('Catalog')),
+  region: needed(text),
+  instanceTypes: needed(allOf(listOf(instanceType), noneTwice)),
+});
+
+function toInstanceType(type: Catalog['instanceTypes'][number], region: string): InstanceType {
+  const labels = { [label.region]: region, ...type.labels, [label.instanceType]: type.name };
+  return {
+    name: type.name,
+    labels: Object.fromEntries(Object.entries(labels).map(([key, value]) => [key, [value]])),
+    capacity: type.capacity,
+    overhead: type.overhead ?? {},
+    offerings: type.offerings.map(({ zone, capacityType, pricePerHour, available }) => ({
+      zone,
+      capacityType,
+      price: parseUsd(pricePerHour) ?? microUsdPerHour(0),
+      available: available ?? true,
+      labels: {},
+    })),
+  };
+}

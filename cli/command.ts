@@ -1,0 +1,139 @@
+import { DEFAULT_REGION } from './catalog/shipped-sizes.ts';
+import { WrongInputError } from './wrong-input.ts';
+
+/** What `nodewright plan` was asked for. */
+export interface PlanOptions {
+  readonly kind: 'plan';
+  /** Files, folders and `-`; at least one. */
+  readonly paths: ReadonlyArray<string>;
+  readonly catalog: string | null;
+  /** Null: the catalog's, or the default. */
+  readonly region: string | null;
+  /** Null: plan once, as production does. */
+  readonly budgetMs: number | null;
+  readonly output: Output;
+}
+
+const outputs = ['table', 'json', 'yaml'] as const;
+type Output = (typeof outputs)[number];
+
+export type Command = PlanOptions | { readonly kind: 'help'; readonly text: string } | { readonly kind: 'version' };
+
+export const usage = `nodewright: node provisioning for AKS, offline
+
+Usage:
+  nodewright plan -f FILE   Plan nodes for the pods in manifests
+  nodewright version        Print the version
+  nodewright --help         Print this; nodewright plan --help says more about plan
+`;
+
+export const planUsage = `Plan the nodes that pods need, from files, without a cluster and without Azure.
+
+Usage:
+  nodewright plan -f FILE|DIR|- [-f ...] [options]
+
+  -f, --filename FILE   Manifests: a YAML or JSON file, a folder of them, or - for standard input.
+                        Any number of times. Lists that kubectl get -o json prints are read too.
+      --catalog FILE    Sizes and prices of your own (docs/schema/catalog.schema.json)
+      --region REGION   Sizes and prices of this region, out of those that come along. Default: ${DEFAULT_REGION}
+      --budget-ms N     Look for better plans for N milliseconds. Default: plan once, as the service does
+  -o, --output FORMAT   table, json or yaml. Default: table. json and yaml follow docs/schema/plan.schema.json
+  -h, --help            Print this
+
+Pods with spec.nodeName run on their node; all others wait for one. Pods that a Deployment, ReplicaSet,
+StatefulSet, Job or CronJob would have, and that are not given, are implied and named WORKLOAD-ORDINAL.
+DaemonSets take their share of every node. NodePools count as ready.
+
+Exit codes:
+  0   every pod has a place
+  1   pods are left without a place
+  2   the input or the command is wrong: nothing was planned
+  3   an internal error: the plan broke a rule of its own audit. Please report it
+
+Examples:
+  nodewright plan -f pool.yaml -f app.yaml
+  kubectl get nodepools,aksnodeclasses,nodeclaims,nodes,pods,daemonsets -A -o json | nodewright plan -f -
+`;
+
+/** Reads a command line. Throws WrongInputError that names the argument and the fix. */
+export function parseCommand(args: ReadonlyArray<string>): Command {
+  const [name, ...rest] = args;
+  if (name === undefined || name === '--help' || name === '-h') return { kind: 'help', text: usage };
+  if (name === 'help') return { kind: 'help', text: rest[0] === 'plan' ? planUsage : usage };
+  if (name === 'version' || name === '--version') return { kind: 'version' };
+  if (name === 'plan') return parsePlan(rest);
+  throw wrong(name, 'is not a command', 'use plan, version or --help');
+}
+
+function wrong(path: string, message: string, fix: string): WrongInputError {
+  return new WrongInputError([{ origin: null, object: '', path, message, fix }]);
+}
+
+/** Every option that takes a value, by all its names. */
+const optionNames: Readonly<Record<string, string>> = {
+  '-f': '--filename',
+  '--filename': '--filename',
+  '--catalog': '--catalog',
+  '--region': '--region',
+  '--budget-ms': '--budget-ms',
+  '-o': '--output',
+  '--output': '--output',
+};
+
+function parsePlan(args: ReadonlyArray<string>): Command {
+  const given = new Map<string, Array<string>>();
+  for (let index = 0; index < args.length; index++) {
+    const argument = args[index] ?? '';
+    if (argument === '--help' || argument === '-h') return { kind: 'help', text: planUsage };
+    const { option, inline } = splitArgument(argument);
+    const value = inline ?? args[++index];
+    if (value === undefined || value === '') throw wrong(argument, 'has no value', `write a value after it`);
+    given.set(option, [...(given.get(option) ?? []), value]);
+  }
+  const paths = given.get('--filename') ?? [];
+  if (paths.length === 0) throw wrong('-f', 'is missing', 'name a file, a folder, or - for standard input');
+  return {
+    kind: 'plan',
+    paths,
+    catalog: onlyOf(given, '--catalog'),
+    region: onlyOf(given, '--region'),
+    budgetMs: budgetOf(onlyOf(given, '--budget-ms')),
+    output: outputOf(onlyOf(given, '--output') ?? 'table'),
+  };
+}
+
+/** `--output json`, `--output=json`, `-o json` and `-ojson` say the same. */
+function splitArgument(argument: string): { readonly option: string; readonly inline: string | null } {
+  const equals = argument.startsWith('--') ? argument.indexOf('=') : -1;
+  const isGlued = /^-[fo]./.test(argument);
+  const name = isGlued ? argument.slice(0, 2) : equals < 0 ? argument : argument.slice(0, equals);
+  const option = optionNames[name];
+  if (option === undefined) {
+    const fix = argument.startsWith('-') ? 'see nodewright plan --help' : `write -f ${argument} if it is a file`;
+    throw wrong(argument, 'is not an option', fix);
+  }
+  if (isGlued) return { option, inline: argument.slice(argument[2] === '=' ? 3 : 2) };
+  return { option, inline: equals < 0 ? null : argument.slice(equals + 1) };
+}
+
+function onlyOf(given: ReadonlyMap<string, ReadonlyArray<string>>, option: string): string | null {
+  const values = given.get(option) ?? [];
+  if (values.length > 1) throw wrong(option, 'is given more than once', 'keep one');
+  return values[0] ?? null;
+}
+
+/** An hour: a plan that is looked for any longer is not waited for. */
+const LONGEST_BUDGET_MS = 3_600_000;
+
+function budgetOf(text: string | null): number | null {
+  if (text === null) return null;
+  const value = Number(text);
+  if (/^\d+$/.test(text) && value > 0 && value <= LONGEST_BUDGET_MS) return value;
+  throw wrong('--budget-ms', `${JSON.stringify(text)} is no such time`, `use 1 to ${LONGEST_BUDGET_MS} milliseconds`);
+}
+
+function outputOf(text: string): Output {
+  const output = outputs.find((one) => one === text);
+  if (output === undefined) throw wrong('-o', `${JSON.stringify(text)} is not a format`, `use ${outputs.join(', ')}`);
+  return output;
+}

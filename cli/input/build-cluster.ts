@@ -1,0 +1,75 @@
+import { createSnapshotBuilder } from '../../shared/contract/snapshot/builder.ts';
+import { parseSnapshot, type Snapshot } from '../../shared/contract/snapshot/parse.ts';
+import { createAdmission, type Admission } from './admit-pods.ts';
+import { titleOf, type CheckedObject } from './check-objects.ts';
+import { listAt, mapAt, textAt } from './json-fields.ts';
+import type { JsonObject } from './objects.ts';
+import { assumedStorageClasses } from './storage-classes.ts';
+
+/** The cluster that was given, as the relay would publish it. */
+export interface GivenCluster {
+  readonly snapshot: Snapshot;
+  readonly notes: ReadonlyArray<string>;
+}
+
+/** Puts objects through the snapshot that production decides from, so that a plan from files is the plan of production. */
+export function buildCluster(objects: ReadonlyArray<CheckedObject>, nowMs: number): GivenCluster {
+  const admission = createAdmission(objects);
+  const assumed = assumedStorageClasses(objects);
+  const builder = createSnapshotBuilder('offline');
+  const notes: Array<string> = [];
+  let gated = 0;
+  for (const object of [...objects, ...assumed]) {
+    if (object.use.use !== 'cluster') continue;
+    const value = completed(object, admission);
+    if (isGated(object)) gated++;
+    const change = builder.upsert(object.use.resource, value);
+    // The judges let nothing through that the snapshot cannot read; if one does, the user must know.
+    if (change.kind === 'malformed')
+      notes.push(`${object.origin}: ${titleOf(object)} could not be read and is left aside`);
+  }
+  if (assumed.length > 0) notes.push('no StorageClass is given: those of AKS are assumed');
+  if (gated > 0) notes.push(`${gated} pods have scheduling gates: nothing is planned for them`);
+  const missing = admission.missing();
+  if (missing.length > 0) notes.push(`not given, so nothing is known of them: ${missing.join(', ')}`);
+  const header = { version: 'offline', takenAtMs: nowMs, source: 'sweep' } as const;
+  return { snapshot: parseSnapshot(builder.encode(header)), notes };
+}
+
+function isGated({ kind, value }: Pick<CheckedObject, 'kind' | 'value'>): boolean {
+  return (
+    kind === 'Pod' && textAt(value, 'spec', 'nodeName') === '' && listAt(value, 'spec', 'schedulingGates').length > 0
+  );
+}
+
+function completed(object: CheckedObject, admission: Admission): JsonObject {
+  const { kind, namespace, isLive, value } = object;
+  const metadata = mapAt(value, 'metadata');
+  const uid = textAt(metadata, 'uid') || titleOf(object);
+  const identified = { ...value, metadata: { ...metadata, uid } };
+  if (kind === 'Node') return withAllocatable(identified);
+  if (kind !== 'Pod') return identified;
+  const spec = mapAt(value, 'spec');
+  return {
+    ...identified,
+    // What was read from a cluster has been through admission there.
+    spec: isLive ? spec : admission.admit(namespace ?? '', spec),
+    status: statusOf(object),
+  };
+}
+
+/** The kubelet reports as allocatable what it has, where nothing is set apart. */
+function withAllocatable(value: JsonObject): JsonObject {
+  const status = mapAt(value, 'status');
+  return { ...value, status: { allocatable: mapAt(status, 'capacity'), ...status } };
+}
+
+/** A pod on a node runs. One without is taken as refused by the scheduler: what room there is, the plan looks at first. */
+function statusOf({ value }: CheckedObject): JsonObject {
+  const status = mapAt(value, 'status');
+  if (textAt(value, 'spec', 'nodeName') !== '') return { phase: 'Running', ...status };
+  if (isGated({ kind: 'Pod', value })) return status;
+  const refused = { type: 'PodScheduled', status: 'False', reason: 'Unschedulable' };
+  const others = listAt(status, 'conditions').filter((one) => textAt(one, 'type') !== 'PodScheduled');
+  return { phase: 'Pending', ...status, conditions: [...others, refused] };
+}

@@ -1,0 +1,182 @@
+import { inspect, kinds } from '../../shared/contract/api/parse.ts';
+import { isDnsSubdomain, isRecord } from '../../shared/contract/api/object-meta.ts';
+import type { KindDefinition } from '../../shared/contract/api/kind.ts';
+import { objectResources, type ObjectResource } from '../../shared/contract/snapshot/reduced.ts';
+import { fileProblem, type InputProblem } from '../wrong-input.ts';
+import { mapOf, text, type Report } from './judge.ts';
+import { groupOf, knownKind, type KindUse, type KnownKind } from './kinds.ts';
+import type { InputObject, JsonObject } from './objects.ts';
+import type { Origin } from './origin.ts';
+
+/** An object that a plan may read: judged, with its namespace filled in. */
+export interface CheckedObject {
+  readonly origin: Origin;
+  readonly kind: string;
+  readonly use: KindUse;
+  /** Null where the kind has none. */
+  readonly namespace: string | null;
+  readonly name: string;
+  /** True for an object read from a cluster, where the API server has set its defaults. */
+  readonly isLive: boolean;
+  readonly value: JsonObject;
+}
+
+/** What was given, as far as a plan reads it. */
+export interface CheckedInput {
+  readonly objects: ReadonlyArray<CheckedObject>;
+  readonly problems: ReadonlyArray<InputProblem>;
+  /** What the user should know though nothing is wrong, one line each. */
+  readonly notes: ReadonlyArray<string>;
+}
+
+/** Judges objects as the API server would, and sorts out those that no plan depends on. Of two alike the later counts. */
+export function checkObjects(given: ReadonlyArray<InputObject>): CheckedInput {
+  const objects = new Map<string, CheckedObject>();
+  const problems: Array<InputProblem> = [];
+  const ignored = new Map<string, number>();
+  const unfinished = new Map<string, { readonly effect: string; count: number }>();
+  const notes: Array<string> = [];
+  for (const input of given) {
+    const checked = checkObject(input, problems, notes);
+    if (checked === null) ignored.set(input.kind, (ignored.get(input.kind) ?? 0) + 1);
+    else if (checked !== 'wrong') {
+      const key = keyOf(checked);
+      const earlier = objects.get(key);
+      if (earlier !== undefined && JSON.stringify(earlier.value) !== JSON.stringify(checked.value)) {
+        notes.push(`${titleOf(checked)} is given twice (${earlier.origin}; ${checked.origin}): the later counts`);
+      }
+      // An object given again takes its new place, as if it had been applied again.
+      objects.delete(key);
+      objects.set(key, checked);
+    }
+  }
+  for (const { kind, use } of objects.values()) {
+    if (use.use !== 'not-yet') continue;
+    const known = unfinished.get(kind) ?? { effect: use.effect, count: 0 };
+    unfinished.set(kind, { ...known, count: known.count + 1 });
+  }
+  for (const [kind, { effect, count }] of unfinished) notes.push(`${count} ${kind} not considered yet: ${effect}`);
+  if (ignored.size > 0) notes.push(`ignored, as no plan depends on it: ${countsOf(ignored)}`);
+  return { objects: [...objects.values()], problems, notes };
+}
+
+/** `Deployment default/web`. */
+export function titleOf({ kind, namespace, name }: Pick<CheckedObject, 'kind' | 'namespace' | 'name'>): string {
+  return `${kind} ${namespace === null ? '' : `${namespace}/`}${name}`;
+}
+
+function keyOf({ kind, namespace, name }: CheckedObject): string {
+  return `${kind}/${namespace ?? ''}/${name}`;
+}
+
+function countsOf(counts: ReadonlyMap<string, number>): string {
+  return [...counts]
+    .toSorted(([a], [b]) => (a < b ? -1 : 1))
+    .map(([kind, count]) => `${count} ${kind}`)
+    .join(', ');
+}
+
+/** Null for a kind that no plan depends on. */
+function checkObject(
+  input: InputObject,
+  problems: Array<InputProblem>,
+  notes: Array<string>,
+): CheckedObject | 'wrong' | null {
+  const own = kinds.find(({ kind, group }) => kind === input.kind && group === groupOf(input.apiVersion));
+  if (own !== undefined) return checkOwn(input, own, problems, notes);
+  if (input.kind === 'Catalog' && groupOf(input.apiVersion) === 'nodewright.dev') {
+    problems.push(fileProblem(input.origin, 'is a catalog, not a part of the cluster', 'give it with --catalog'));
+    return 'wrong';
+  }
+  const known = knownKind(input.apiVersion, input.kind);
+  return known === null ? null : checkKnown(input, known, problems);
+}
+
+function checkKnown(input: InputObject, known: KnownKind, problems: Array<InputProblem>): CheckedObject | 'wrong' {
+  const before = problems.length;
+  const head = readHead(input, known.namespaced);
+  const report = reporter(input, head, problems);
+  if (known.use.use !== 'not-yet' && input.apiVersion !== known.apiVersion) {
+    report('apiVersion', `${input.apiVersion} is not served`, `write ${known.apiVersion}`);
+  }
+  judgeMetadata(input, head, report);
+  known.judge(input.value, '', report);
+  if (problems.length > before) return 'wrong';
+  return { ...head, origin: input.origin, kind: input.kind, use: known.use, value: withHead(input.value, head) };
+}
+
+function checkOwn(
+  input: InputObject,
+  definition: KindDefinition,
+  problems: Array<InputProblem>,
+  notes: Array<string>,
+): CheckedObject | 'wrong' {
+  const before = problems.length;
+  const head = readHead(input, definition.scope === 'Namespaced');
+  const report = reporter(input, head, problems);
+  const inspection = inspect(definition, input.value);
+  for (const { path, message, fix } of inspection.problems) report(path, message, fix);
+  if (problems.length > before) return 'wrong';
+  const unknown = inspection.unknownFields.filter((path) => !path.startsWith('status'));
+  if (unknown.length > 0) {
+    notes.push(`${input.origin}: ${input.kind} ${head.name}: unknown fields are left aside: ${unknown.join(', ')}`);
+  }
+  const resource = objectResources.find((one) => one === definition.plural);
+  const use: KindUse = resource === undefined ? notPlanned(definition) : { use: 'cluster', resource };
+  return { ...head, origin: input.origin, kind: input.kind, use, value: offline(resource, inspection.object) };
+}
+
+function notPlanned({ plural }: KindDefinition): KindUse {
+  return { use: 'not-yet', effect: `${plural} reserve no capacity` };
+}
+
+/** What a pool's conditions say belongs to the cluster that it was read from; a plan from files takes it as ready. */
+function offline(resource: ObjectResource | undefined, value: JsonObject): JsonObject {
+  if (resource !== 'nodepools') return value;
+  const { status: _, ...rest } = value;
+  return rest;
+}
+
+type Head = Pick<CheckedObject, 'namespace' | 'name' | 'isLive'>;
+
+function readHead({ value, origin }: InputObject, namespaced: boolean): Head {
+  const metadata = isRecord(value['metadata']) ? value['metadata'] : {};
+  const read = (field: string): string => {
+    const found = metadata[field];
+    return typeof found === 'string' ? found : '';
+  };
+  // The API server would end such a name with letters at random; where it was read from is as good, and stays the same.
+  const generated = read('generateName') === '' ? '' : `${read('generateName')}${origin.replaceAll(/\D+/g, '') || '0'}`;
+  return {
+    namespace: namespaced ? read('namespace') || 'default' : null,
+    name: read('name') || generated,
+    isLive: read('uid') !== '',
+  };
+}
+
+function reporter({ origin, kind }: InputObject, head: Head, problems: Array<InputProblem>): Report {
+  const object = head.name === '' ? kind : titleOf({ kind, ...head });
+  return (path, message, fix) => problems.push({ origin, object, path, message, fix });
+}
+
+const labels = mapOf(text);
+
+function judgeMetadata({ value }: InputObject, { name, namespace }: Head, report: Report): void {
+  const metadata = value['metadata'];
+  if (name === '') report('metadata.name', 'is missing', 'set it');
+  else if (!isDnsSubdomain(name)) {
+    report('metadata.name', `${JSON.stringify(name)} is not a name`, 'use lower-case letters, digits, - and .');
+  }
+  if (namespace !== null && !isDnsSubdomain(namespace)) {
+    report('metadata.namespace', `${JSON.stringify(namespace)} is not a name`, 'use lower-case letters, digits and -');
+  }
+  if (!isRecord(metadata)) return;
+  if (metadata['labels'] !== undefined && metadata['labels'] !== null) {
+    labels(metadata['labels'], 'metadata.labels', report);
+  }
+}
+
+function withHead(value: JsonObject, { namespace, name }: Head): JsonObject {
+  const metadata = isRecord(value['metadata']) ? value['metadata'] : {};
+  return { ...value, metadata: { ...metadata, name, ...(namespace === null ? {} : { namespace }) } };
+}

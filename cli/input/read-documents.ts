@@ -1,0 +1,82 @@
+import type { Document as YamlDocument, YAMLParseError } from 'yaml';
+import { fileProblem, type InputProblem } from '../wrong-input.ts';
+import type { Origin } from './origin.ts';
+import type { Source } from './read-sources.ts';
+
+/** One value that a file holds. */
+export interface SourceDocument {
+  readonly origin: Origin;
+  readonly value: unknown;
+}
+
+/** What a file holds, and what of it could not be read. */
+export interface ReadDocuments {
+  readonly documents: ReadonlyArray<SourceDocument>;
+  readonly problems: ReadonlyArray<InputProblem>;
+}
+
+/** Reads JSON, or YAML with any number of documents. Empty documents are left out. Never throws. */
+export async function readDocuments({ origin, text }: Source): Promise<ReadDocuments> {
+  if (text.trim() === '') return { documents: [], problems: [] };
+  const json = parseJson(text);
+  if (json.kind === 'value') return { documents: [{ origin, value: json.value }], problems: [] };
+  // YAML's grammar includes JSON's; for a file that says it is JSON, YAML's words about it would puzzle.
+  if (json.kind === 'wrong' && /\.json$/i.test(origin))
+    return { documents: [], problems: [notJson(origin, json.message)] };
+  return readYaml({ origin, text });
+}
+
+type Json =
+  | { readonly kind: 'value'; readonly value: unknown }
+  | { readonly kind: 'wrong'; readonly message: string }
+  | { readonly kind: 'other' };
+
+function parseJson(text: string): Json {
+  if (!/^\s*[[{]/.test(text)) return { kind: 'other' };
+  try {
+    return { kind: 'value', value: JSON.parse(text) };
+  } catch (error) {
+    return { kind: 'wrong', message: error instanceof Error ? error.message : String(error) };
+  }
+}
+
+function notJson(origin: Origin, message: string): InputProblem {
+  return fileProblem(origin, `is not JSON: ${message}`, 'correct it there');
+}
+
+/** YAML is loaded only where it is needed: lists that kubectl writes are JSON, and a tenth of a second counts. */
+async function readYaml({ origin, text }: Source): Promise<ReadDocuments> {
+  const { parseAllDocuments } = await import('yaml');
+  const parsed = parseAllDocuments(text, { merge: true, logLevel: 'silent' });
+  const all: ReadonlyArray<YamlDocument> = Array.isArray(parsed) ? parsed : [];
+  const documents: Array<SourceDocument> = [];
+  const problems: Array<InputProblem> = [];
+  for (const [index, document] of all.entries()) {
+    const place = all.length > 1 ? `${origin}, document ${index + 1}` : origin;
+    const [error] = document.errors;
+    if (error !== undefined) problems.push(notYaml(place, error));
+    else addValue(document, place, documents, problems);
+  }
+  return { documents, problems };
+}
+
+function addValue(
+  document: YamlDocument,
+  origin: Origin,
+  documents: Array<SourceDocument>,
+  problems: Array<InputProblem>,
+): void {
+  try {
+    const value: unknown = document.toJS();
+    if (value !== null && value !== undefined) documents.push({ origin, value });
+  } catch {
+    // An alias that names nothing, or aliases of aliases that would fill the memory.
+    problems.push(fileProblem(origin, 'has an alias (*name) that cannot be followed', 'write the value out'));
+  }
+}
+
+function notYaml(origin: Origin, error: YAMLParseError): InputProblem {
+  const [message = ''] = error.message.split('\n', 1);
+  const fix = message.includes('{') ? 'correct it there; a template must be rendered first' : 'correct it there';
+  return fileProblem(origin, `is not YAML: ${message.replace(/:$/, '')}`, fix);
+}

@@ -1,0 +1,53 @@
+import { readFileSync } from 'node:fs';
+import { parseCommand, type PlanOptions } from './command.ts';
+import { renderInputProblem, WrongInputError } from './wrong-input.ts';
+
+/** Exit codes that `nodewright plan --help` documents. */
+const WRONG_INPUT = 2;
+const INTERNAL_ERROR = 3;
+
+/** At most so many problems are printed: whoever has more has one cause for them. */
+const PROBLEMS_SHOWN = 50;
+
+/** Runs one command line and answers its exit code. Never throws. */
+export async function main(args: ReadonlyArray<string>): Promise<number> {
+  // A reader that has seen enough, such as head, is no error.
+  process.stdout.on('error', () => {});
+  try {
+    return await run(args);
+  } catch (error) {
+    if (error instanceof WrongInputError) return tellProblems(error);
+    process.stderr.write(`nodewright: internal error: ${error instanceof Error ? error.stack : String(error)}\n`);
+    return INTERNAL_ERROR;
+  }
+}
+
+async function run(args: ReadonlyArray<string>): Promise<number> {
+  const command = parseCommand(args);
+  if (command.kind === 'plan') return plan(command);
+  process.stdout.write(command.kind === 'help' ? command.text : `nodewright ${version()}\n`);
+  return 0;
+}
+
+async function plan(options: PlanOptions): Promise<number> {
+  // Loaded only now, so that help is there at once.
+  const { planFromFiles } = await import('./plan/plan-from-files.ts');
+  const { text, notes, exitCode } = await planFromFiles(options, process.stdin);
+  for (const note of notes) process.stderr.write(`note: ${note}\n`);
+  process.stdout.write(text);
+  return exitCode;
+}
+
+function tellProblems({ problems }: WrongInputError): number {
+  for (const problem of problems.slice(0, PROBLEMS_SHOWN)) {
+    process.stderr.write(`nodewright: ${renderInputProblem(problem)}\n`);
+  }
+  const more = problems.length - PROBLEMS_SHOWN;
+  if (more > 0) process.stderr.write(`nodewright: and ${more} more\n`);
+  return WRONG_INPUT;
+}
+
+function version(): string {
+  const text = readFileSync(new URL('../package.json', import.meta.url), 'utf8');
+  return (JSON.parse(text) as { readonly version: string }).version;
+}

@@ -1,0 +1,91 @@
+import { Type, type Static } from 'typebox';
+
+/** The public format of plans, `nodewright.dev/v1alpha1`. `docs/schema` holds it as JSON Schema, written from here. */
+
+const usdPerHour = (description: string) =>
+  Type.String({
+    description: `${description} US dollars per hour, exact decimal text.`,
+    pattern: '^[0-9]+(\\.[0-9]{1,6})?$',
+  });
+
+const count = (description: string) => Type.Integer({ description, minimum: 0 });
+
+const podNames = Type.Array(Type.String(), { description: 'Pods as namespace/name.' });
+
+const offering = {
+  instanceType: Type.String(),
+  zone: Type.String({ description: 'Such as westeurope-1; 0 for a machine without a zone.' }),
+  capacityType: Type.Union([Type.Literal('on-demand'), Type.Literal('spot')]),
+  pricePerHour: usdPerHour('Of the offering.'),
+};
+
+const strict = { additionalProperties: false };
+
+const RunnerUp = Type.Object(
+  { ...offering, morePerHour: usdPerHour('What it would cost more than the choice.') },
+  strict,
+);
+
+const PlannedNodeClaim = Type.Object(
+  {
+    name: Type.String({ description: 'Names the claim within this plan.' }),
+    nodePool: Type.String(),
+    ...offering,
+    pods: podNames,
+    runnerUp: Type.Union([RunnerUp, Type.Null()], {
+      description: 'The next best offering that holds the same pods; null where there is none.',
+    }),
+  },
+  strict,
+);
+
+const Reason = Type.Object(
+  {
+    nodePool: Type.Union([Type.String(), Type.Null()], { description: 'Null where no pool could help.' }),
+    rule: Type.String({ description: 'The first rule that ruled the pool out.' }),
+    detail: Type.String(),
+    fix: Type.String({ description: 'What would let the pod in.' }),
+  },
+  strict,
+);
+
+/** What `-o json` and `-o yaml` print. */
+export const PlanDocument = Type.Object(
+  {
+    apiVersion: Type.Literal('nodewright.dev/v1alpha1'),
+    kind: Type.Literal('Plan'),
+    summary: Type.Object(
+      {
+        costPerHour: usdPerHour('Of all new nodes together.'),
+        lowerBoundPerHour: usdPerHour('No plan that places the same pods costs less.'),
+        gap: Type.Union([Type.Number({ minimum: 0 }), Type.Null()], {
+          description:
+            'Cost over bound, less one: 0.0118 is 1.18 %. Null where nothing better than 0 is known of the bound.',
+        }),
+        pods: Type.Object(
+          {
+            placed: count('Pods on new nodes.'),
+            nominated: count('Pods on nodes that exist, or are on their way.'),
+            left: count('Pods for which there is no place.'),
+          },
+          strict,
+        ),
+        solveMs: Type.Number({ description: 'Time to find the plan, in milliseconds.', minimum: 0 }),
+      },
+      strict,
+    ),
+    nodeClaims: Type.Array(PlannedNodeClaim, { description: 'Nodes to create.' }),
+    nominations: Type.Array(
+      Type.Object(
+        { node: Type.String({ description: 'A node, or a NodeClaim whose node is not there yet.' }), pods: podNames },
+        strict,
+      ),
+      { description: 'Pods that fit capacity which exists.' },
+    ),
+    left: Type.Array(Type.Object({ pod: Type.String(), reasons: Type.Array(Reason) }, strict), {
+      description: 'Pods for which there is no place, with the first reason of each pool.',
+    }),
+  },
+  { description: 'Where pods go, which nodes to create for them, and why some have no place.', ...strict },
+);
+export type PlanDocument = Static<typeof PlanDocument>;

@@ -1,0 +1,125 @@
+import type { Readable } from 'node:stream';
+import { annotation } from '../../shared/contract/names.ts';
+import type { Snapshot } from '../../shared/contract/snapshot/parse.ts';
+import type { CapacityType } from '../../shared/core/model/catalog.ts';
+import {
+  DEFAULT_WORK,
+  type InFlightClaim,
+  type ProvisioningInput,
+} from '../../shared/core/scheduling/provisioning-input.ts';
+import { catalogsFrom, catalogsOf, type PoolCatalogs } from '../catalog/pool-catalogs.ts';
+import { readCatalog } from '../catalog/read-catalog.ts';
+import { DEFAULT_REGION, readShippedSizes } from '../catalog/shipped-sizes.ts';
+import type { PlanOptions } from '../command.ts';
+import { buildCluster } from '../input/build-cluster.ts';
+import { checkObjects } from '../input/check-objects.ts';
+import { implyPods } from '../input/imply-pods.ts';
+import { readObjects } from '../input/objects.ts';
+import { readDocuments } from '../input/read-documents.ts';
+import { readSources } from '../input/read-sources.ts';
+import { WrongInputError } from '../wrong-input.ts';
+import { renderTable } from './render-table.ts';
+import { solve, type Solved } from './solve.ts';
+import { toPlanDocument } from './to-plan-document.ts';
+
+/** What the command prints and how it ends. */
+export interface PlanOutcome {
+  /** For standard output. */
+  readonly text: string;
+  /** For standard error, one line each. */
+  readonly notes: ReadonlyArray<string>;
+  /** 0 all pods placed, 1 pods left, 3 the plan failed its audit. */
+  readonly exitCode: 0 | 1 | 3;
+}
+
+/** Reads, plans, audits, renders. Throws WrongInputError with all that is wrong with the input. */
+export async function planFromFiles(options: PlanOptions, stdin: Readable): Promise<PlanOutcome> {
+  const nowMs = Date.now();
+  const given = await readCluster(options, stdin, nowMs);
+  const { catalog, notes, prices } = await readCatalogs(options, given.snapshot);
+  const input: ProvisioningInput = {
+    cluster: given.snapshot,
+    catalog,
+    inFlight: inFlightOf(given.snapshot),
+    policy: { preferencePolicy: 'Respect', minValuesPolicy: 'Strict' },
+    work: DEFAULT_WORK,
+  };
+  const solved = solve(input, nowMs, options.budgetMs);
+  const fatal = solved.findings.filter(({ severity }) => severity === 'fatal');
+  const allNotes = [...given.notes, ...notes];
+  if (fatal.length > 0) {
+    const findings = fatal.map(({ rule, text }) => `internal error: the plan broke the rule ${rule}: ${text}`);
+    return {
+      text: '',
+      notes: [...allNotes, ...findings, 'nothing is printed of this plan; please report it'],
+      exitCode: 3,
+    };
+  }
+  const warnings = solved.findings.map(({ rule, text }) => `audit: ${rule}: ${text}`);
+  return {
+    text: await render(solved, input, options, prices),
+    notes: [...allNotes, ...warnings],
+    exitCode: solved.plan.left.length > 0 ? 1 : 0,
+  };
+}
+
+interface Given {
+  readonly snapshot: Snapshot;
+  readonly notes: ReadonlyArray<string>;
+}
+
+async function readCluster({ paths }: PlanOptions, stdin: Readable, nowMs: number): Promise<Given> {
+  const sources = await readSources(paths, stdin);
+  const read = await Promise.all(sources.map(readDocuments));
+  const { objects, problems } = readObjects(read.flatMap(({ documents }) => documents));
+  const checked = checkObjects(objects);
+  const implied = implyPods(checked.objects);
+  const all = [...read.flatMap((one) => one.problems), ...problems, ...checked.problems, ...implied.problems];
+  if (all.length > 0) throw new WrongInputError(all);
+  const { snapshot, notes } = buildCluster([...checked.objects, ...implied.objects], nowMs);
+  return { snapshot, notes: [...checked.notes, ...implied.notes, ...notes] };
+}
+
+async function readCatalogs(
+  { catalog: path, region }: PlanOptions,
+  snapshot: Snapshot,
+): Promise<PoolCatalogs & { readonly prices: string }> {
+  if (path === null) {
+    const sizes = readShippedSizes(region ?? DEFAULT_REGION);
+    return { ...catalogsOf(sizes, snapshot), prices: `${sizes.region}, ${sizes.prices}` };
+  }
+  const catalog = await readCatalog(path);
+  if (region !== null && region !== catalog.region) {
+    const message = `is ${region}, and the catalog ${path} is of ${catalog.region}`;
+    throw new WrongInputError([{ origin: null, object: '', path: '--region', message, fix: 'drop one of the two' }]);
+  }
+  return { ...catalogsFrom(catalog, snapshot), prices: `${catalog.region}, ${path}` };
+}
+
+/** What claims on their way were planned as. Which pods they are for, only their decision's record knows. */
+function inFlightOf({ nodeClaims }: Snapshot): ReadonlyMap<string, InFlightClaim> {
+  return new Map(
+    nodeClaims.flatMap(({ metadata }) => {
+      const [instanceType, zone, capacityType] = metadata.annotations?.[annotation.plannedOffering]?.split('/') ?? [];
+      if (instanceType === undefined || zone === undefined || !isCapacityType(capacityType)) return [];
+      return [[metadata.name, { pods: [], instanceType, zone, capacityType }] as const];
+    }),
+  );
+}
+
+function isCapacityType(text: string | undefined): text is CapacityType {
+  return text === 'spot' || text === 'on-demand';
+}
+
+async function render(
+  solved: Solved,
+  input: ProvisioningInput,
+  { output }: PlanOptions,
+  prices: string,
+): Promise<string> {
+  const document = toPlanDocument(solved, new Set(input.cluster.nodeClaims.map(({ metadata }) => metadata.name)));
+  if (output === 'table') return renderTable(solved, document, input, prices);
+  if (output === 'json') return `${JSON.stringify(document, null, 2)}\n`;
+  const { stringify } = await import('yaml');
+  return stringify(document, { aliasDuplicateObjects: false, lineWidth: 0 });
+}

@@ -1,0 +1,77 @@
+import type { Plan, PlannedClaim, PlannedOffering } from '../../shared/core/plan/plan.ts';
+import { renderUsd } from '../catalog/micro-usd.ts';
+import type { PlanDocument } from './plan-format.ts';
+import type { Solved } from './solve.ts';
+
+/** The plan in its public form. `taken` are the names of claims that exist. */
+export function toPlanDocument({ plan, solveMs }: Solved, taken: ReadonlySet<string>): PlanDocument {
+  const names = claimNames(plan, taken);
+  return {
+    apiVersion: 'nodewright.dev/v1alpha1',
+    kind: 'Plan',
+    summary: {
+      costPerHour: renderUsd(plan.cost),
+      lowerBoundPerHour: renderUsd(plan.lowerBound),
+      gap: gapOf(plan),
+      pods: {
+        placed: countPods(plan.claims),
+        nominated: countPods(plan.nominations),
+        left: plan.left.length,
+      },
+      solveMs: Math.round(solveMs * 10) / 10,
+    },
+    nodeClaims: plan.claims.map((claim, index) => toNodeClaim(claim, names[index] ?? '')),
+    nominations: plan.nominations.map(({ target, pods }) => ({
+      node: target.name,
+      pods: pods.map(({ name }) => name),
+    })),
+    left: plan.left.map(({ pod, refusals }) => ({
+      pod: pod.name,
+      reasons: refusals.map(({ nodePool, rule, detail, fix }) => ({ nodePool, rule, detail, fix })),
+    })),
+  };
+}
+
+function countPods(places: ReadonlyArray<{ readonly pods: ReadonlyArray<unknown> }>): number {
+  return places.reduce((sum, { pods }) => sum + pods.length, 0);
+}
+
+/** Rounded to millionths; null where the bound is 0 and the cost is not. */
+function gapOf({ cost, lowerBound }: Plan): number | null {
+  if (cost === lowerBound) return 0;
+  return lowerBound === 0 ? null : Math.round((cost / lowerBound - 1) * 1e6) / 1e6;
+}
+
+/** The pool and a number. In production the name's end is derived from the decision, which a plan from files has not. */
+function claimNames({ claims }: Plan, taken: ReadonlySet<string>): ReadonlyArray<string> {
+  const used = new Set(taken);
+  const next = new Map<string, number>();
+  return claims.map(({ nodePool }) => {
+    let number = next.get(nodePool) ?? 1;
+    // Ends: every turn passes a name of the finite set.
+    while (used.has(`${nodePool}-${number}`)) number++;
+    next.set(nodePool, number + 1);
+    used.add(`${nodePool}-${number}`);
+    return `${nodePool}-${number}`;
+  });
+}
+
+function toNodeClaim(
+  { nodePool, offering, runnerUp, pods }: PlannedClaim,
+  name: string,
+): PlanDocument['nodeClaims'][number] {
+  return {
+    name,
+    nodePool,
+    ...toOffering(offering),
+    pods: pods.map((pod) => pod.name),
+    runnerUp:
+      runnerUp === null
+        ? null
+        : { ...toOffering(runnerUp), morePerHour: renderUsd(Math.max(0, runnerUp.price - offering.price)) },
+  };
+}
+
+function toOffering({ instanceType, zone, capacityType, price }: PlannedOffering) {
+  return { instanceType, zone, capacityType, pricePerHour: renderUsd(price) };
+}
