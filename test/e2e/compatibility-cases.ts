@@ -26,6 +26,9 @@ const CONDITION_MS = 5_000;
 /** ... and the taint of a node whose claim was deleted this long. */
 const TAINT_MS = 3_000;
 
+/** `consolidateAfter` of the watched node: above the 10 s in which pod events of one node are told once, as in Karpenter. */
+const AFTER_MS = 11_000;
+
 /** A claim with the parts that only these tests read. */
 interface FullClaim extends Claim {
   readonly status?: Claim['status'] & {
@@ -123,7 +126,9 @@ export function compatibilityCases(mode: Mode): void {
           const definition = await world.api.get<object>(path);
           expect(JSON.stringify(definition), name).toContain('x-kubernetes-validations');
         }
-        for (const path of [POOLS, CLAIMS, OVERLAYS, CLASSES, BUFFERS]) await world.api.get(path);
+        for (const path of [POOLS, CLAIMS, OVERLAYS, CLASSES, BUFFERS]) {
+          await world.until(`${path} is served`, () => isListed(world, path));
+        }
       });
 
       it.each([
@@ -148,13 +153,13 @@ export function compatibilityCases(mode: Mode): void {
           },
         ],
         [
-          'a buffer that names nothing to buffer',
+          'a buffer of a template that says nothing of how many',
           BUFFERS,
           {
             apiVersion: 'autoscaling.x-k8s.io/v1beta1',
             kind: 'CapacityBuffer',
             metadata: { name: 'bad', namespace: 'default' },
-            spec: { replicas: 1 },
+            spec: { podTemplateRef: { name: 'template' } },
           },
         ],
       ])('the API server refuses %s', async (_, path, object) => {
@@ -213,9 +218,15 @@ export function compatibilityCases(mode: Mode): void {
           nodePool(POOL, {
             labels: { team: 'blue' },
             template: { taints: [dedicated], startupTaints: [startup] },
-            spec: { disruption: { consolidateAfter: '3s', consolidationPolicy: 'WhenEmptyOrUnderutilized' } },
+            spec: {
+              disruption: { consolidateAfter: `${AFTER_MS / 1_000}s`, consolidationPolicy: 'WhenEmptyOrUnderutilized' },
+            },
           }),
-          deployment('inflate', 2, { pod: { tolerations: [{ key: dedicated.key, operator: 'Exists' }] } }),
+          deployment('inflate', 2, {
+            cpu: '200m',
+            memory: '128Mi',
+            pod: { tolerations: [{ key: dedicated.key, operator: 'Exists' }] },
+          }),
         );
         await world.until('the node is registered', (seen) => seen.claims.some((claim) => isTrue(claim, 'Registered')));
         name = (await world.state()).claims[0]?.metadata.name ?? '';
@@ -243,7 +254,9 @@ export function compatibilityCases(mode: Mode): void {
       }) => {
         for (const type of ['Launched', 'Registered', 'Initialized']) {
           const statuses = claims.of(name).flatMap(({ object }) => conditionOf(object, type)?.status ?? []);
-          expect(new Set(statuses), type).toEqual(new Set(['Unknown', 'True']));
+          // As with Karpenter, a launch that succeeds at once is the first that the status tells.
+          const wanted = type === 'Launched' ? ['True'] : ['Unknown', 'True'];
+          expect([...new Set(statuses)], type).toEqual(expect.arrayContaining(wanted));
           expect(statuses.indexOf('True'), type).toBeGreaterThan(statuses.lastIndexOf('Unknown'));
           const tookMs = (claims.first(name, (claim) => isTrue(claim, type))?.atMs ?? 0) - appliedMs;
           await annotate(`${type} ${tookMs} ms after the pods were applied`);
@@ -327,17 +340,19 @@ export function compatibilityCases(mode: Mode): void {
           Date.parse(conditionOf(claim, 'Initialized')?.lastTransitionTime ?? ''),
         );
         const at = Date.parse(conditionOf(claim, 'Consolidatable')?.lastTransitionTime ?? '');
-        await annotate(`Consolidatable ${(at - from) / 1000} s after the last pod event, with consolidateAfter 3 s`);
+        await annotate(
+          `Consolidatable ${(at - from) / 1000} s after the last pod event, with consolidateAfter ${AFTER_MS / 1_000} s`,
+        );
         expect(claim.status?.lastPodEventTime).toBeDefined();
-        expect(at - from).toBeGreaterThanOrEqual(3_000);
-        expect(at - from).toBeLessThanOrEqual(3_000 + CONDITION_MS);
+        expect(at - from).toBeGreaterThanOrEqual(AFTER_MS);
+        expect(at - from).toBeLessThanOrEqual(AFTER_MS + CONDITION_MS);
       });
 
       it('Consolidatable goes when a pod leaves, and comes back', async ({ annotate }) => {
         await firstSeen(claims, name, 'Consolidatable', (claim) => isTrue(claim, 'Consolidatable'), appliedMs);
         const sinceMs = Date.now();
         await world.api.patch('/apis/apps/v1/namespaces/default/deployments/inflate', 'merge', {
-          spec: { replicas: 1 },
+          spec: { podTemplateRef: { name: 'template' } },
         });
         const goneMs = await firstSeen(
           claims,
@@ -355,7 +370,7 @@ export function compatibilityCases(mode: Mode): void {
         );
         await annotate(`Consolidatable gone ${goneMs} ms after the scale-in, back ${backMs} ms later`);
         expect(goneMs).toBeLessThan(CONDITION_MS);
-        expect(backMs).toBeLessThan(3_000 + CONDITION_MS);
+        expect(backMs).toBeLessThan(AFTER_MS + CONDITION_MS);
       });
 
       it('once its claim is deleted, the node is tainted within three seconds, and all of it goes', async ({
@@ -469,7 +484,10 @@ export function compatibilityCases(mode: Mode): void {
           deployment('spread', 9, { cpu: '500m', memory: '256Mi', pod: spreadOverZones('spread', 3) }),
         );
         await annotate(`3 nodes after ${Date.now() - sinceMs} ms`);
-        expect(made).toHaveLength(3);
+        const zones = made.map(
+          (name) => nodes.of(`aks-${name}`)[0]?.object.metadata.labels?.['topology.kubernetes.io/zone'],
+        );
+        expect(zones.toSorted()).toEqual(['westeurope-1', 'westeurope-2', 'westeurope-3']);
       });
 
       it('the defaults of a LimitRange count for daemons: one pod and its daemon get one node', async ({
@@ -557,6 +575,13 @@ function hasTaint(node: Node, key: string): boolean {
 
 function isReady(one: Pod): boolean {
   return one.status.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True') === true;
+}
+
+/** Right after its definition the API server says 429 of a kind: its storage is not ready yet. */
+async function isListed(world: World, path: string): Promise<boolean> {
+  const answer = await world.api.get<object>(path).catch((error: unknown) => error);
+  if (answer instanceof Error && !isApiError(answer, 429)) throw answer;
+  return !(answer instanceof Error);
 }
 
 async function readLease(world: World): Promise<string | null> {
@@ -671,7 +696,7 @@ interface PodTemplate {
 
 function podTemplate(metadata: object): PodTemplate {
   const resources = { requests: { cpu: '100m', memory: '64Mi' } };
-  return { metadata, spec: { terminationGracePeriodSeconds: 0, containers: [{ ...container, resources }] } };
+  return { metadata, spec: { terminationGracePeriodSeconds: 30, containers: [{ ...container, resources }] } };
 }
 
 function pod(name: string, template: PodTemplate): object {

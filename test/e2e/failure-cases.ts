@@ -13,6 +13,19 @@ const POD_EVENTS = '/api/v1/namespaces/default/events?fieldSelector=reason%3DFai
 
 const CLASS_REF = { group: 'karpenter.azure.com', kind: 'AKSNodeClass', name: 'default' };
 
+/** The cheapest sizes that hold four cores' worth of pods; a refusal counts for all zones of a size. */
+const SOLD_OUT = [
+  'D4als_v6',
+  'D4als_v7',
+  'D4ls_v5',
+  'D4ls_v6',
+  'D4as_v5',
+  'D4as_v6',
+  'D4s_v5',
+  'D8als_v6',
+  'D8als_v7',
+].map((name) => `Standard_${name}`);
+
 /** What people, old clients and Azure do wrong, and that the rest goes on. */
 export function failureCases(mode: Mode): void {
   describe(`failures (${mode})`, () => {
@@ -146,17 +159,28 @@ export function failureCases(mode: Mode): void {
     });
 
     it('a size that is sold out is replaced by the next one within the same attempt', async () => {
-      const exhausted = { size: null, capacityType: 'on-demand', code: 'SkuNotAvailable', remaining: 0 } as const;
       const givenUp = (): number => world.lines.filter((line) => line.includes('"nodeclaim-deleted"')).length;
-      const before = givenUp();
-      world.sandbox.azure.exhaust({ ...exhausted, zone: '1' });
       await world.apply(nodePool('general'), deployment('inflate', 4));
-      const { claims } = await expectConsistent(world, { pods: 4 });
+      const { vms } = await expectConsistent(world, { pods: 4 });
+      await removeAll(world);
+      const before = givenUp();
+      for (const { size } of vms) {
+        world.sandbox.azure.exhaust({ size, zone: null, capacityType: null, code: 'SkuNotAvailable', remaining: 0 });
+      }
+      await world.apply(nodePool('general'), deployment('inflate', 4));
+      const after = await expectConsistent(world, { pods: 4 });
       expect(world.sandbox.azure.counters().refusals['SkuNotAvailable']).toBeGreaterThan(0);
       expect(givenUp(), 'claims that were given up').toBe(before);
-      for (const { metadata } of claims) {
-        expect(metadata.labels?.['topology.kubernetes.io/zone']).not.toBe('westeurope-1');
-      }
+      for (const { size } of after.vms) expect(vms.map((vm) => vm.size)).not.toContain(size);
+    });
+
+    it('sizes that are sold out in the first zone: no claim is given up before twenty sizes have been tried', async () => {
+      const soldOut = { zone: '1', capacityType: null, code: 'SkuNotAvailable', remaining: 0 } as const;
+      for (const size of SOLD_OUT) world.sandbox.azure.exhaust({ ...soldOut, size });
+      await world.apply(nodePool('general'), deployment('inflate', 4));
+      await expectConsistent(world, { pods: 4 });
+      const lines = world.lines.filter((line) => line.includes('"InsufficientCapacityError"'));
+      expect(lines.filter((line) => !line.includes('"claim":"impossible"'))).toEqual([]);
     });
 
     it('a zone whose allocator fails after the PUT: the claim is given up and the pods are planned elsewhere', async () => {

@@ -35,8 +35,7 @@ export async function launch(ports: Ports, claim: NodeClaim): Promise<Step> {
   }
   const types = await ports.catalogs.instanceTypes(nodeClass);
   const planned = await plannedOfferings(ports, claim);
-  const possible = launchCandidates(claim, types, planned);
-  const candidates = (await withinLimits(ports, claim, types, possible)).slice(0, CANDIDATES_MAX);
+  const candidates = await withinLimits(ports, claim, types, launchCandidates(claim, types, planned));
   const attempt = await tryInTurn(ports, claim, nodeClass, types, candidates);
   switch (attempt.kind) {
     case 'launched':
@@ -74,6 +73,7 @@ async function tryInTurn(
   const messages: Array<string> = [];
   try {
     for (const offering of candidates) {
+      if (refused.length >= CANDIDATES_MAX) break;
       if (refused.some((refusal) => covers(refusal, offering))) continue;
       const outcome = await launchOne(ports, claim, nodeClass, types, offering);
       if (outcome.kind === 'accepted' || outcome.kind === 'exists')
