@@ -51,6 +51,8 @@ export function toInput(scenario: Scenario, oracle: OracleCatalog): Provisioning
 }
 
 function toCluster({ objects }: Scenario): Cluster {
+  // The oracle's objects are ordinary manifests: each list is of the type that its place in the cluster says.
+  // oxlint-disable-next-line typescript/no-unnecessary-type-parameters
   const ofKind = <T>(kind: string): ReadonlyArray<T> =>
     objects.filter((object) => object.kind === kind) as unknown as ReadonlyArray<T>;
   const pods = ofKind<PodManifest>('Pod');

@@ -92,7 +92,7 @@ export function cheapestHolding(flat: FlatProblem, counts: ArrayLike<number>): n
   for (let item = 0; item < items; item++) {
     const count = at(counts, item);
     if (count > at(perNode, item)) return -1;
-    for (let resource = 0; count > 0 && resource < width; resource++) {
+    for (let resource = 0; resource < width; resource++) {
       load[resource] = at(load, resource) + count * at(requests, item * width + resource);
     }
   }

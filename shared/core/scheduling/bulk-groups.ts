@@ -4,7 +4,7 @@ import type { SpreadTerm } from './ask-terms.ts';
 import { at } from './compile-pool.ts';
 import type { Ask, PoolOption } from './compile-shape.ts';
 import { keySourceOf, restrictTo } from './key-source.ts';
-import { settledValue, type OpenClaim } from './open-claim.ts';
+import { settledValue } from './open-claim.ts';
 import type { PoolState } from './pool-state.ts';
 import { byCodeUnit } from './label-rule.ts';
 import { unsupportedFeature } from './unsupported.ts';
@@ -121,6 +121,6 @@ function perNodeOf({ topology }: Workspace, { terms, shape }: Ask): number {
 /** Pods of the spread in the domain: on nodes, and on the claims of this plan. */
 export function countIn({ byDomain, byClaim, key }: Counter, domain: string): number {
   let count = byDomain.get(domain) ?? 0;
-  for (const [claim, pods] of byClaim) if (settledValue(claim as OpenClaim, key) === domain) count += pods;
+  for (const [claim, pods] of byClaim) if (settledValue(claim, key) === domain) count += pods;
   return count;
 }

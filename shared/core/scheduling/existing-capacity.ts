@@ -1,5 +1,5 @@
 import type { Cluster } from '../model/cluster.ts';
-import type { Node, NodeClaim, ResourceList, Taint } from '../model/manifest.ts';
+import type { Node, NodeClaim, Taint } from '../model/manifest.ts';
 import { labelKey, NODE_NAME_FIELD, normalizeKey } from '../model/labels.ts';
 import { addAmounts, parseAmounts, type Amounts } from '../quantity/quantity.ts';
 import { admitsLabels, byCodeUnit, onlyValue, toRules } from './label-rule.ts';
@@ -109,20 +109,18 @@ function toCapacity(
   used: ReadonlyMap<string, Usage>,
 ): ExistingCapacity | null {
   const { node, claim } = machine;
-  const name = node?.metadata.name ?? claim?.metadata.name ?? '';
   const labels = labelsOf(machine, input);
-  const managed = claim !== null || labels[labelKey.nodePool] !== undefined;
-  const initialized = node !== null && (!managed || node.metadata.labels?.[labelKey.initialized] === 'true');
+  const initialized = isInitialized(machine, labels);
   const allocatable = amountsOf(machine, input, 'allocatable', initialized);
   if (allocatable === null) return null;
+  const name = nameOf(machine);
   const presentTaints = presentTaintsOf(machine);
   const taints = initialized ? presentTaints : withoutStarting(presentTaints, machine, input.cluster);
-  const usage = used.get(name);
+  const usage = used.get(name) ?? { requests: new Map<string, number>(), daemons: new Set<string>() };
+  const expected = daemons.filter((one) => !usage.daemons.has(one.name) && runsThere(one, labels, taints));
   const free = new Map(allocatable);
-  for (const [resource, amount] of usage?.requests ?? []) free.set(resource, (free.get(resource) ?? 0) - amount);
-  for (const daemon of daemons) {
-    if (usage?.daemons.has(daemon.name) === true || !runsThere(daemon, labels, taints)) continue;
-    for (const [resource, amount] of daemon.requests) free.set(resource, (free.get(resource) ?? 0) - amount);
+  for (const amounts of [usage.requests, ...expected.map(({ requests }) => requests)]) {
+    for (const [resource, amount] of amounts) free.set(resource, (free.get(resource) ?? 0) - amount);
   }
   return {
     kind: node === null ? 'claim' : 'node',
@@ -136,6 +134,17 @@ function toCapacity(
     capacity: amountsOf(machine, input, 'capacity', initialized) ?? new Map(),
     free,
   };
+}
+
+function nameOf({ node, claim }: Machine): string {
+  return (node ?? claim)?.metadata.name ?? '';
+}
+
+/** A node that is not ours has nothing to wait for. */
+function isInitialized({ node, claim }: Machine, labels: Readonly<Record<string, string>>): boolean {
+  if (node === null) return false;
+  const managed = claim !== null || labels[labelKey.nodePool] !== undefined;
+  return !managed || node.metadata.labels?.[labelKey.initialized] === 'true';
 }
 
 function runsThere(daemon: Daemon, labels: Readonly<Record<string, string>>, taints: ReadonlyArray<Taint>): boolean {
@@ -153,7 +162,7 @@ function labelsOf({ node, claim }: Machine, input: ProvisioningInput): Readonly<
   if (claim !== null && !registered) add(plannedLabels(claim, input));
   if (claim !== null && !registered) add(claim.metadata.labels);
   add(node?.metadata.labels);
-  const name = node?.metadata.name ?? claim?.metadata.name ?? '';
+  const name = nameOf({ node, claim });
   return { [labelKey.hostname]: name, ...labels, [NODE_NAME_FIELD]: name };
 }
 
@@ -189,19 +198,27 @@ function amountsOf(
   which: 'allocatable' | 'capacity',
   initialized: boolean,
 ): Map<string, number> | null {
-  const own: ResourceList | undefined = node?.status?.[which];
-  const amounts = parseAmounts(own, 'down');
+  const amounts = parseAmounts(node?.status?.[which], 'down');
   if (initialized || claim === null) return amounts;
-  const promised = parseAmounts(claim.status?.[which], 'down');
-  const type = promised.size === 0 && amounts.size === 0 ? typeOf(claim, input) : undefined;
-  for (const [name, amount] of parseAmounts(type?.capacity, 'down')) promised.set(name, amount);
-  if (which === 'allocatable') {
-    for (const [name, amount] of parseAmounts(type?.overhead, 'up')) {
-      promised.set(name, Math.max(0, (promised.get(name) ?? 0) - amount));
-    }
-  }
+  const stated = parseAmounts(claim.status?.[which], 'down');
+  const promised = stated.size === 0 && amounts.size === 0 ? amountsOfType(claim, input, which) : stated;
   for (const [name, amount] of promised) if ((amounts.get(name) ?? 0) === 0) amounts.set(name, amount);
   return amounts.size === 0 ? null : amounts;
+}
+
+/** What the size that a claim was planned to be has; nothing when that is not known. */
+function amountsOfType(
+  claim: NodeClaim,
+  input: ProvisioningInput,
+  which: 'allocatable' | 'capacity',
+): Map<string, number> {
+  const type = typeOf(claim, input);
+  const amounts = parseAmounts(type?.capacity, 'down');
+  if (which === 'capacity') return amounts;
+  for (const [name, amount] of parseAmounts(type?.overhead, 'up')) {
+    amounts.set(name, Math.max(0, (amounts.get(name) ?? 0) - amount));
+  }
+  return amounts;
 }
 
 function presentTaintsOf({ node, claim }: Machine): ReadonlyArray<Taint> {

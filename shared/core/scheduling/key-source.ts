@@ -35,12 +35,10 @@ export function domainsOn(pool: CompiledPool, key: string): ReadonlyArray<string
   switch (source.kind) {
     case 'offering': {
       const any = pool.offered.reduce((mask, offered) => mask | offered, 0);
-      return source.values.filter((value, bit) => (any >> bit) & 1 && value !== undefined) as Array<string>;
+      return source.values.filter((_, bit) => ((any >> bit) & 1) === 1).filter(isPresent);
     }
     case 'type':
-      return source.values.filter(
-        (value, type) => at(pool.offered, type) !== 0 && value !== undefined,
-      ) as Array<string>;
+      return source.values.filter((_, type) => at(pool.offered, type) !== 0).filter(isPresent);
     case 'pool':
       return source.value === undefined || pool.order.length === 0 ? [] : [source.value];
     case 'open': {
@@ -50,6 +48,10 @@ export function domainsOn(pool: CompiledPool, key: string): ReadonlyArray<string
     default:
       return source satisfies never;
   }
+}
+
+function isPresent(value: string | undefined): value is string {
+  return value !== undefined;
 }
 
 /** Drops, in place, the offerings whose value for the key is not allowed. An open key restricts nothing here. */

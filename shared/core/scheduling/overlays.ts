@@ -1,5 +1,5 @@
 import type { Catalog, InstanceType, Offering } from '../model/catalog.ts';
-import type { NodeOverlay, NodePool } from '../model/manifest.ts';
+import type { NodeOverlay, NodePool, ResourceList } from '../model/manifest.ts';
 import { labelKey, normalizeKey } from '../model/labels.ts';
 import { microUsdPerHour } from '../quantity/units.ts';
 import { fixedLabels } from './compile-pool.ts';
@@ -35,7 +35,11 @@ function overlay(type: InstanceType, pool: NodePool, overlays: ReadonlyArray<Com
   );
   const applied = overlays.filter((one) => matching.some((own) => own.includes(one)));
   if (applied.length === 0) return type;
-  const capacity = applied.toReversed().reduce((sum, { spec }) => ({ ...sum, ...spec.capacity }), type.capacity);
+  const capacity: ResourceList = Object.assign(
+    {},
+    type.capacity,
+    ...applied.toReversed().map(({ spec }) => spec.capacity ?? {}),
+  );
   const offerings = type.offerings.map((offering, index) => {
     const pricing = matching[index]?.find(({ spec }) => spec.price !== undefined || spec.priceAdjustment !== undefined);
     return pricing === undefined ? offering : { ...offering, price: adjusted(offering.price, pricing.spec) };

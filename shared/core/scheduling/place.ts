@@ -60,9 +60,9 @@ function placeOnExisting(workspace: Workspace, { ask, guard }: Applicant, pod: P
   return true;
 }
 
-function keepAt(roomy: Array<Bin>, bin: Bin, at: number): number {
-  roomy[at] = bin;
-  return at + 1;
+function keepAt(roomy: Array<Bin>, bin: Bin, index: number): number {
+  roomy[index] = bin;
+  return index + 1;
 }
 
 /** Puts the pod there, whatever the rules say. */
@@ -135,10 +135,10 @@ function addsLess(a: Joining, b: Joining): boolean {
   return a.cell.shunned === b.cell.shunned ? a.added < b.added : !a.cell.shunned;
 }
 
-const claimShare: ClaimShare = (host, key, filter) => {
-  const claim = host as OpenClaim;
-  return { domain: settledValue(claim, key), ...passing(claim, filter) };
-};
+const claimShare: ClaimShare = (claim, key, filter) => ({
+  domain: settledValue(claim, key),
+  ...passing(claim, filter),
+});
 
 /** Would the filter look at the node that the claim becomes: for certain, or with some of its offerings? */
 function passing(

@@ -106,7 +106,8 @@ function usableRows(
     for (let bit = 0; bit < COMBO_BITS; bit++) {
       if (((mask >> bit) & 1) === 0) continue;
       const row = Float64Array.from(allocatable);
-      for (const { vector, offered } of vectors) if ((at(offered, type) >> bit) & 1) addVector(row, vector, -1);
+      const here = vectors.filter(({ offered }) => ((at(offered, type) >> bit) & 1) === 1);
+      here.forEach(({ vector }) => addVector(row, vector, -1));
       usable.set(row, (type * COMBO_BITS + bit) * width);
     }
   }

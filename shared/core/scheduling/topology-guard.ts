@@ -1,10 +1,11 @@
 import { labelKey } from '../model/labels.ts';
+import type { OpenClaim } from './open-claim.ts';
 import type { AskTerms, SpreadTerm } from './ask-terms.ts';
 import type { Counter, Exclusion, NodeFilter } from './topology.ts';
 
 /** How many pods of a filtered counter a claim adds to a domain: unsure while the filter allows only some of its offerings. */
 export type ClaimShare = (
-  claim: object,
+  claim: OpenClaim,
   key: string,
   filter: NodeFilter,
 ) => {
@@ -19,7 +20,7 @@ export interface Guard {
   readonly keys: ReadonlyArray<string>;
   readonly allows: (key: string, domain: string | undefined) => boolean;
   /** May the pod share a node with what is on it? `host` is the node's hostname, or a claim of this plan. */
-  readonly allowsHost: (host: string | object) => boolean;
+  readonly allowsHost: (host: string | OpenClaim) => boolean;
   /** Pods in a domain that some rule counts together with this one: the fewer, the better where prices are equal. */
   readonly crowding: (key: string, domain: string | undefined) => number;
 }
@@ -43,11 +44,11 @@ export function guardOf(
   const avoided: ReadonlyArray<Counter> = [...terms.antiAffinity, ...exclusions];
   const first = mayStart && terms.affinityToSelf && terms.affinity.every(isUnused);
   const needed = first ? [] : terms.affinity;
-  const present = terms.affinity.map(({ key }) => key);
+  const present = new Set(terms.affinity.map(({ key }) => key));
   const all = [...terms.spread.map(({ counter }) => counter), ...avoided, ...terms.affinity, ...counters];
   const known = new Map<string, boolean>();
   const judge = (key: string, domain: string | undefined): boolean => {
-    if (domain === undefined && present.includes(key)) return false;
+    if (domain === undefined && present.has(key)) return false;
     if (!terms.spread.every((term) => term.counter.key !== key || staysEven(term, domain, share))) return false;
     if (domain === undefined) return true;
     if (avoided.some((counter) => counter.key === key && most(counter, domain, share) > 0)) return false;
@@ -84,7 +85,7 @@ function isUnused({ byDomain, byClaim }: Counter): boolean {
   return [...byDomain.values(), ...byClaim.values()].every((count) => count === 0);
 }
 
-function onHost({ byDomain, byClaim }: Counter, host: string | object): number {
+function onHost({ byDomain, byClaim }: Counter, host: string | OpenClaim): number {
   return (typeof host === 'string' ? byDomain.get(host) : byClaim.get(host)) ?? 0;
 }
 

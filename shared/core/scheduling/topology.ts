@@ -2,6 +2,7 @@ import type { Cluster, PodShape } from '../model/cluster.ts';
 import type { Taint, Toleration } from '../model/manifest.ts';
 import { labelKey, normalizeKey } from '../model/labels.ts';
 import { admitsLabels, type LabelRules } from './label-rule.ts';
+import type { OpenClaim } from './open-claim.ts';
 import { compileSelector, selects, type CompiledSelector } from './selector.ts';
 import { untolerated } from './taints.ts';
 import { termId, type PodSet } from './topology-terms.ts';
@@ -24,7 +25,7 @@ export interface Counter {
   /** By value of the key's label. */
   readonly byDomain: Map<string, number>;
   /** Pods on claims of this plan, for hostnames and where the filter must still be asked. */
-  readonly byClaim: Map<object, number>;
+  readonly byClaim: Map<OpenClaim, number>;
 }
 
 /** Domains that pods with a required anti-affinity term are in; pods that the term selects must keep out. */
@@ -142,14 +143,14 @@ export function recordOnNode(
 export function forgetOnClaim(
   topology: Topology,
   index: number,
-  claim: object,
+  claim: OpenClaim,
   domainOf: (key: string) => string | null,
 ): void {
   for (const counter of countersFor(topology, index)) {
     const onClaim = counter.key === labelKey.hostname || counter.filter !== null;
-    const tally: Map<unknown, number> = onClaim ? counter.byClaim : counter.byDomain;
-    const place = onClaim ? claim : domainOf(counter.key);
-    if (place !== null) tally.set(place, (tally.get(place) ?? 0) - 1);
+    if (onClaim) counter.byClaim.set(claim, (counter.byClaim.get(claim) ?? 0) - 1);
+    const domain = onClaim ? null : domainOf(counter.key);
+    if (domain !== null) counter.byDomain.set(domain, (counter.byDomain.get(domain) ?? 0) - 1);
   }
 }
 
@@ -157,7 +158,7 @@ export function forgetOnClaim(
 export function recordOnClaim(
   topology: Topology,
   index: number,
-  claim: object,
+  claim: OpenClaim,
   domainOf: (key: string) => string | null,
 ): void {
   for (const counter of countersFor(topology, index)) {

@@ -20,6 +20,7 @@ import {
 } from '../../unit/core/build.ts';
 import { planned, renderPlan } from './render.ts';
 
+const byText = (a = '', b = ''): number => (a < b ? -1 : Number(a > b));
 const D2 = size('Standard_D2s_v5', 2, 8, 100_000);
 const D4 = size('Standard_D4s_v5', 4, 16, 200_000);
 const D8 = size('Standard_D8s_v5', 8, 32, 390_000);
@@ -234,7 +235,7 @@ describe('new claims', () => {
     expect(
       planned(given)
         .map((line) => line.split(':')[0])
-        .toSorted(),
+        .toSorted(byText),
     ).toEqual(['launch Standard_D2s_v5 on-demand of heavy', 'launch Standard_D2s_v5 on-demand of light']);
   });
 
@@ -273,7 +274,7 @@ describe('new claims', () => {
     expect(
       planProvisioning(given, instant(0))
         .claims.map(({ offering: { zone } }) => zone)
-        .toSorted(),
+        .toSorted(byText),
     ).toEqual([...zones]);
   });
 

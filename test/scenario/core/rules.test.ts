@@ -4,6 +4,7 @@ import { planProvisioning } from '../../../shared/core/scheduling/plan-provision
 import { input, node, pods, pool, requirement, shape, size, spec, zones } from '../../unit/core/build.ts';
 import { planned } from './render.ts';
 
+const byText = (a = '', b = ''): number => (a < b ? -1 : Number(a > b));
 const types = [size('Standard_D2s_v5', 2, 8, 100_000), size('Standard_D8s_v5', 8, 32, 390_000)];
 const zoneKey = 'topology.kubernetes.io/zone';
 const hostKey = 'kubernetes.io/hostname';
@@ -12,7 +13,7 @@ const hard = { maxSkew: 1, whenUnsatisfiable: 'DoNotSchedule', labelSelector: we
 const zonesOf = (given: Parameters<typeof planProvisioning>[0]) =>
   planProvisioning(given, instant(0))
     .claims.flatMap(({ offering, pods: own }) => own.map(() => offering.zone))
-    .toSorted();
+    .toSorted(byText);
 
 describe('node rules', () => {
   test('a taint that a pod does not tolerate keeps it off, and the plan says so', () => {
@@ -78,7 +79,7 @@ describe('node rules', () => {
       input({ types, nodePools: [open], shapes: [wants('red'), wants('blue')], pods: [...pods(0, 1), ...pods(1, 1)] }),
       instant(0),
     );
-    expect(plan.claims.map(({ labels }) => labels['example.com/team']).toSorted()).toEqual(['blue', 'red']);
+    expect(plan.claims.map(({ labels }) => labels['example.com/team']).toSorted(byText)).toEqual(['blue', 'red']);
   });
 
   test('a label nobody gives is named as the reason', () => {

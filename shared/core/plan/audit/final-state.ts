@@ -33,12 +33,12 @@ export interface FinalNode {
   readonly pods: Map<number, PodsOnNode>;
 }
 
-const STARTING = [
+const STARTING: ReadonlySet<string> = new Set([
   'node.kubernetes.io/not-ready',
   'node.kubernetes.io/unreachable',
   'node.cloudprovider.kubernetes.io/uninitialized',
   'karpenter.sh/unregistered',
-];
+]);
 
 /** All nodes, the claims on their way and the planned ones, with every pod on them. */
 export function finalState(plan: Plan, input: ProvisioningInput): ReadonlyMap<string, FinalNode> {
@@ -65,29 +65,17 @@ export function finalState(plan: Plan, input: ProvisioningInput): ReadonlyMap<st
 }
 
 function existingNode(input: ProvisioningInput, node: Node | undefined, claim: NodeClaim | undefined): FinalNode {
-  const name = node?.metadata.name ?? claim?.metadata.name ?? '';
-  const registered = node?.metadata.labels?.[labelKey.registered] === 'true';
-  const labels = new Map<string, ReadonlyArray<string>>([[labelKey.hostname, [name]]]);
-  const add = (more: Readonly<Record<string, string>> | undefined): void => {
-    for (const [key, value] of Object.entries(more ?? {})) labels.set(normalizeKey(key), [value]);
-  };
-  if (claim !== undefined && !registered) {
-    addPromised(input, claim, labels);
-    add(claim.metadata.labels);
-  }
-  add(node?.metadata.labels);
+  const labels = existingLabels(input, node, claim);
   const managed = claim !== undefined || labels.has(labelKey.nodePool);
-  const ready = node !== undefined && (!managed || node.metadata.labels?.[labelKey.initialized] === 'true');
-  const own = [...(node?.spec?.taints ?? []), ...(registered ? [] : (claim?.spec.taints ?? []))];
-  const cordon = { key: 'node.kubernetes.io/unschedulable', effect: 'NoSchedule' };
-  const presentTaints = node?.spec?.unschedulable === true ? [...own, cordon] : own;
+  const ready = node !== undefined && (!managed || labelOf(node, labelKey.initialized) === 'true');
+  const presentTaints = existingTaints(node, claim);
   const nodePool = labels.get(labelKey.nodePool)?.[0] ?? null;
   const template = input.cluster.nodePools.find(({ metadata }) => metadata.name === nodePool)?.spec.template.spec;
   const startup = claim?.spec.startupTaints ?? template?.startupTaints ?? [];
   const passes = ({ key, effect }: Taint): boolean =>
-    STARTING.includes(key) || startup.some((one) => one.key === key && one.effect === effect);
+    STARTING.has(key) || startup.some((one) => one.key === key && one.effect === effect);
   return {
-    name,
+    name: (node ?? claim)?.metadata.name ?? '',
     labels,
     taints: ready ? presentTaints : presentTaints.filter((taint) => !passes(taint)),
     presentTaints,
@@ -97,6 +85,36 @@ function existingNode(input: ProvisioningInput, node: Node | undefined, claim: N
     claim: null,
     pods: new Map(),
   };
+}
+
+function labelOf(node: Node | undefined, key: string): string | undefined {
+  return node?.metadata.labels?.[key];
+}
+
+/** The node's own labels, before registration on top of the claim's. */
+function existingLabels(
+  input: ProvisioningInput,
+  node: Node | undefined,
+  claim: NodeClaim | undefined,
+): ReadonlyMap<string, ReadonlyArray<string>> {
+  const name = (node ?? claim)?.metadata.name ?? '';
+  const labels = new Map<string, ReadonlyArray<string>>([[labelKey.hostname, [name]]]);
+  const add = (more: Readonly<Record<string, string>> | undefined): void => {
+    for (const [key, value] of Object.entries(more ?? {})) labels.set(normalizeKey(key), [value]);
+  };
+  if (claim !== undefined && labelOf(node, labelKey.registered) !== 'true') {
+    addPromised(input, claim, labels);
+    add(claim.metadata.labels);
+  }
+  add(node?.metadata.labels);
+  return labels;
+}
+
+function existingTaints(node: Node | undefined, claim: NodeClaim | undefined): ReadonlyArray<Taint> {
+  const registered = labelOf(node, labelKey.registered) === 'true';
+  const own = [...(node?.spec?.taints ?? []), ...(registered ? [] : (claim?.spec.taints ?? []))];
+  const cordon = { key: 'node.kubernetes.io/unschedulable', effect: 'NoSchedule' };
+  return node?.spec?.unschedulable === true ? [...own, cordon] : own;
 }
 
 /** Labels that a claim's node is certain to get: from its requirements and from what it was planned to be. */

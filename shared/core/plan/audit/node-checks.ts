@@ -1,6 +1,5 @@
 import type { Cluster } from '../../model/cluster.ts';
-import type { Container, DaemonSet, PodSpec, ResourceList } from '../../model/manifest.ts';
-import { labelKey } from '../../model/labels.ts';
+import type { Container, DaemonSet, PersistentVolume, PodSpec, ResourceList } from '../../model/manifest.ts';
 import { fatal, type Finding } from './finding.ts';
 import type { FinalNode } from './final-state.ts';
 import { blockingTaint, meets, meetsNodeRules, meetsTerm } from './matching.ts';
@@ -96,7 +95,8 @@ function checkResources(node: FinalNode, daemons: ReadonlyArray<AuditedDaemon>):
   for (const { spec, running, leaving, planned } of node.pods.values()) {
     const requests = requestedBy(spec.spec);
     add(requests, running + leaving + planned);
-    if (planned > 0) for (const [name, amount] of requests) if (amount > 0) wanted.add(name);
+    const asked = planned > 0 ? [...requests].filter(([, amount]) => amount > 0) : [];
+    asked.forEach(([name]) => wanted.add(name));
   }
   for (const { requests } of missingDaemons(node, daemons)) add(requests, 1);
   return [...wanted]
@@ -141,28 +141,32 @@ function sameAddress(a: string, b: string): boolean {
 }
 
 function volumeProblem(node: FinalNode, cluster: Cluster, shape: Cluster['shapes'][number]): string | null {
-  for (const volume of shape.spec.volumes ?? []) {
-    const name = volume.persistentVolumeClaim?.claimName;
-    if (name === undefined) continue;
-    const claim = cluster.persistentVolumeClaims.find(
-      ({ metadata }) => metadata.name === name && metadata.namespace === shape.namespace,
-    );
-    if (claim === undefined) return `volume claim ${name} does not exist`;
-    const bound = cluster.persistentVolumes.find(({ metadata }) => metadata.name === claim.spec?.volumeName);
-    const terms = bound?.spec?.nodeAffinity?.required?.nodeSelectorTerms ?? [];
-    const local = bound?.spec?.local !== undefined || bound?.spec?.hostPath !== undefined;
-    const labels = local ? new Map([...node.labels].filter(([key]) => key !== labelKey.hostname)) : node.labels;
-    const ruled = local ? [] : terms;
-    if (ruled.length > 0 && !ruled.some((term) => meetsTerm(labels, term, node.name)))
-      return `volume of ${name} is elsewhere`;
-    if (bound !== undefined) continue;
-    const topologies =
-      cluster.storageClasses.find(({ metadata }) => metadata.name === claim.spec?.storageClassName)
-        ?.allowedTopologies ?? [];
-    const allowed = topologies.some(({ matchLabelExpressions = [] }) =>
-      matchLabelExpressions.every(({ key, values }) => meets(node.labels, { key, operator: 'In', values })),
-    );
-    if (topologies.length > 0 && !allowed) return `the class of ${name} does not allow this domain`;
+  for (const { persistentVolumeClaim } of shape.spec.volumes ?? []) {
+    const name = persistentVolumeClaim?.claimName;
+    const problem = name === undefined ? null : claimProblem(node, cluster, shape.namespace, name);
+    if (problem !== null) return problem;
   }
   return null;
+}
+
+function claimProblem(node: FinalNode, cluster: Cluster, namespace: string, name: string): string | null {
+  const claim = cluster.persistentVolumeClaims.find(
+    ({ metadata }) => metadata.name === name && metadata.namespace === namespace,
+  );
+  if (claim === undefined) return `volume claim ${name} does not exist`;
+  const bound = cluster.persistentVolumes.find(({ metadata }) => metadata.name === claim.spec?.volumeName);
+  if (bound !== undefined) return reachesVolume(node, bound) ? null : `volume of ${name} is elsewhere`;
+  const storageClass = cluster.storageClasses.find(({ metadata }) => metadata.name === claim.spec?.storageClassName);
+  const topologies = storageClass?.allowedTopologies ?? [];
+  const allowed = topologies.some(({ matchLabelExpressions = [] }) =>
+    matchLabelExpressions.every(({ key, values }) => meets(node.labels, { key, operator: 'In', values })),
+  );
+  return topologies.length > 0 && !allowed ? `the class of ${name} does not allow this domain` : null;
+}
+
+/** A local volume's host does not bind a pod that has to move. */
+function reachesVolume(node: FinalNode, { spec }: PersistentVolume): boolean {
+  const terms = spec?.nodeAffinity?.required?.nodeSelectorTerms ?? [];
+  const local = spec?.local !== undefined || spec?.hostPath !== undefined;
+  return local || terms.length === 0 || terms.some((term) => meetsTerm(node.labels, term, node.name));
 }

@@ -3,7 +3,7 @@ import type { LabelSelector, PodAffinityTerm, TopologySpreadConstraint } from '.
 import { labelKey, normalizeKey } from '../../model/labels.ts';
 import { fatal, warning, type Finding } from './finding.ts';
 import type { FinalNode, PodsOnNode } from './final-state.ts';
-import { blockingTaint, meetsNodeRules, selected } from './matching.ts';
+import { blockingTaint, meets, meetsNodeRules, selected } from './matching.ts';
 
 /** The final nodes and what pools could add, with answers that are asked for often. */
 export interface TopologyContext {
@@ -222,17 +222,15 @@ function viewOf(
   counted: (pods: PodsOnNode) => boolean,
 ): { readonly counts: ReadonlyMap<string, number>; readonly least: number } {
   const key = normalizeKey(constraint.topologyKey);
-  const byAffinity = (constraint.nodeAffinityPolicy ?? 'Honor') === 'Honor';
   const byTaints = constraint.nodeTaintsPolicy === 'Honor';
   const counts = new Map<string, number>();
   for (const node of context.nodes) {
     const domain = domainOf(node, key);
-    if (domain === null || (byAffinity && !meetsNodeRules(node.labels, spec.spec, node.name))) continue;
-    if (byTaints && blockingTaint(node.taints, spec.spec.tolerations) !== null) continue;
+    if (domain === null || !looksAt(node, spec, constraint)) continue;
     const seen = !byTaints || blockingTaint(node.presentTaints, spec.spec.tolerations) === null;
-    let sum = counts.get(domain) ?? 0;
-    for (const pods of node.pods.values()) if (counted(pods)) sum += pods.planned + (seen ? pods.running : 0);
-    counts.set(domain, sum);
+    const here = [...node.pods.values()].filter(counted);
+    const sum = here.reduce((total, { planned, running }) => total + planned + (seen ? running : 0), 0);
+    counts.set(domain, (counts.get(domain) ?? 0) + sum);
   }
   if (key === labelKey.hostname) return { counts, least: 0 };
   const possible = new Set([...context.offered(key, spec, byTaints), ...counts.keys()]);
@@ -241,33 +239,24 @@ function viewOf(
   return { counts, least: open.length < (constraint.minDomains ?? 1) || least === Infinity ? 0 : least };
 }
 
+/** Does the constraint count on this node at all? */
+function looksAt(
+  node: FinalNode,
+  { spec }: PodShape,
+  { nodeAffinityPolicy, nodeTaintsPolicy }: TopologySpreadConstraint,
+): boolean {
+  if ((nodeAffinityPolicy ?? 'Honor') === 'Honor' && !meetsNodeRules(node.labels, spec, node.name)) return false;
+  return nodeTaintsPolicy !== 'Honor' || blockingTaint(node.taints, spec.tolerations) === null;
+}
+
 /** Could a node in the domain meet the pod's own node rules on that key? */
 function isOpenTo({ spec }: PodShape, key: string, domain: string): boolean {
+  const labels = new Map([[key, [domain]]]);
+  const selector = Object.entries(spec.nodeSelector ?? {}).filter(([name]) => normalizeKey(name) === key);
+  if (selector.some(([, value]) => value !== domain)) return false;
   const required = spec.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution;
-  const onKey = (terms: ReadonlyArray<{ readonly matchExpressions?: ReadonlyArray<{ readonly key: string }> }>) =>
-    terms.map(({ matchExpressions = [] }) => ({
-      matchExpressions: [
-        { key, operator: 'Exists' },
-        ...(matchExpressions as ReadonlyArray<{ key: string; operator: string }>).filter(
-          (one) => normalizeKey(one.key) === key,
-        ),
-      ],
-    }));
-  const nodeSelector = Object.fromEntries(
-    Object.entries(spec.nodeSelector ?? {}).filter(([name]) => normalizeKey(name) === key),
+  if (required === undefined) return true;
+  return required.nodeSelectorTerms.some(({ matchExpressions = [] }) =>
+    matchExpressions.filter((one) => normalizeKey(one.key) === key).every((one) => meets(labels, one)),
   );
-  const reduced = {
-    containers: [],
-    nodeSelector,
-    ...(required === undefined
-      ? {}
-      : {
-          affinity: {
-            nodeAffinity: {
-              requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: onKey(required.nodeSelectorTerms) },
-            },
-          },
-        }),
-  };
-  return meetsNodeRules(new Map([[key, [domain]]]), reduced, '');
 }
