@@ -9,8 +9,8 @@ app.serviceBusQueue('follow', {
   isSessionsEnabled: true,
   cardinality: 'one',
   handler: (message, context) =>
-    deliver(context, message, parseObjectHint, async (ports, { object, reason }) => {
-      const step = await follow(ports, object);
+    deliver(context, message, parseObjectHint, async (ports, { object, reason, podEventMs }) => {
+      const step = await follow(ports, object, podEventMs ?? null);
       ports.log('followed', { kind: object.kind, name: object.name, step: step.kind, because: reason });
     }),
 });

@@ -1,3 +1,4 @@
+import { parseGoDuration } from '../shared/contract/duration.ts';
 import { label } from '../shared/contract/names.ts';
 import type { SnapshotBuilder, SnapshotChange } from '../shared/contract/snapshot/builder.ts';
 import type { ReducedObject } from '../shared/contract/snapshot/reduced.ts';
@@ -11,6 +12,10 @@ export interface HintView {
   readonly hasClaim: (name: string) => boolean;
   /** The claim of a node that is being emptied: it, or its claim, is being deleted. Null for other nodes. */
   readonly emptyingClaim: (nodeName: string) => string | null;
+  /** The claim of any node of ours. Null for foreign nodes. */
+  readonly claimOf: (nodeName: string) => string | null;
+  /** What the pool of a claim says of `consolidateAfter`; null when it has none, or its nodes are never consolidated. */
+  readonly consolidateAfterMs: (claim: string) => number | null;
   /** The pools that use a node class. */
   readonly poolsOf: (nodeClass: string) => ReadonlyArray<string>;
   /** True for pools with a fixed number of nodes, which want nodes without pods. */
@@ -75,6 +80,13 @@ export function createClusterIndex(builder: Pick<SnapshotBuilder, 'has' | 'objec
         const claim = claimOfNode.get(nodeName);
         if (claim === undefined) return null;
         return deletingNodes.has(nodeName) || deletingClaims.has(claim) ? claim : null;
+      },
+      claimOf: (nodeName) => claimOfNode.get(nodeName) ?? null,
+      consolidateAfterMs(claim) {
+        const pool = builder.object('nodepools', poolNameOf(builder.object('nodeclaims', claim)) ?? '');
+        // A fixed number of nodes is not consolidated.
+        if (pool === null || pool.spec.replicas !== undefined) return null;
+        return parseGoDuration(pool.spec.disruption?.consolidateAfter ?? '0s');
       },
       poolsOf: (nodeClass) =>
         [...builder.objects('nodepools')]

@@ -227,7 +227,22 @@ function definitionReason(before: Definition | null, after: Definition | null): 
   if (after === null) return 'gone';
   if (before.metadata.deletionTimestamp !== after.metadata.deletionTimestamp) return 'deleted';
   if (before.metadata.generation !== after.metadata.generation || differ(before.spec, after.spec)) return 'changed';
-  return null;
+  // The hashes are ours; whoever else writes them, such as an older version of us, has them put right.
+  return differ(hashesOf(before), hashesOf(after)) && hasHashes(before) ? 'restamped' : null;
+}
+
+function hashesOf({ metadata: { annotations = {} } }: Definition): ReadonlyArray<string | undefined> {
+  return [
+    annotations[annotation.nodePoolHash],
+    annotations[annotation.nodePoolHashVersion],
+    annotations[annotation.nodeClassHash],
+    annotations[annotation.nodeClassHashVersion],
+  ];
+}
+
+/** False for one that is stamped for the first time: that is us, and no news. */
+function hasHashes(definition: Definition): boolean {
+  return hashesOf(definition).some((one) => one !== undefined);
 }
 
 function poolHints(

@@ -10,6 +10,7 @@ import type { FeedSink } from './feed.ts';
 import { hintsOf, hintsOnStart, urgencyOf, type Hint, type Urgency } from './hints.ts';
 import type { Metrics } from './metrics.ts';
 import { readNodeEvent } from './node-event.ts';
+import { createPodEvents, systemMoment, type Moment, type PodEventHint } from './pod-events.ts';
 
 /** The cluster as the relay has seen it, fed by feeds. */
 export interface Image {
@@ -23,13 +24,19 @@ export interface Image {
 /** Who is told what an event changed. */
 interface ImageListener {
   readonly changed: (urgency: Urgency) => void;
-  readonly hint: (hint: Hint) => void;
+  readonly hint: (hint: Hint | PodEventHint) => void;
 }
 
-/** Makes an image that has seen nothing yet. */
-export function createImage(cluster: string, metrics: Metrics, listener: ImageListener): Image {
+/** Makes an image that has seen nothing yet. `moment` is the clock, for simulations. */
+export function createImage(
+  cluster: string,
+  metrics: Metrics,
+  listener: ImageListener,
+  moment: () => Moment = systemMoment,
+): Image {
   const builder = createSnapshotBuilder(cluster);
   const index = createClusterIndex(builder);
+  const podEvents = createPodEvents(index.view);
 
   function take(change: SnapshotChange, resource: string): void {
     if (change.kind === 'malformed') metrics.add('malformed_total', { resource });
@@ -37,6 +44,8 @@ export function createImage(cluster: string, metrics: Metrics, listener: ImageLi
     index.apply(change);
     listener.changed(urgencyOf(change));
     for (const hint of hintsOf(change, index.view)) listener.hint(hint);
+    const podEvent = podEvents.hintOf(change, moment());
+    if (podEvent !== null) listener.hint(podEvent);
   }
 
   return {

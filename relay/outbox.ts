@@ -19,6 +19,7 @@ import type { OutgoingMessage, QueueSender } from './queue-sender.ts';
 export interface Outbox {
   readonly addPods: (reason: string, snapshot: string | null, stamp: string) => void;
   readonly addObject: (object: ObjectHint['object'], reason: string, stamp: string) => void;
+  readonly addPodEvent: (claim: string, atMs: number, stamp: string) => void;
   readonly addSignal: (signal: Signal) => void;
   /** Forgets what was not sent: another relay leads now, and begins with hints about everything. */
   readonly clear: () => void;
@@ -97,6 +98,14 @@ export function createOutbox({ cluster, sender, log, onSent, onFailed }: OutboxO
       const body: ObjectHint = { kind: 'object', version: 1, cluster, object, reason };
       const messageId = `${digest(`${cluster} ${session}`)}-${run}-${stamp}`;
       add(claimsQueue.name, session, { messageId, sessionId: session, body });
+    },
+    addPodEvent(name, atMs, stamp) {
+      const object = { kind: 'NodeClaim', name } as const;
+      const session = sessionOf(object);
+      const body: ObjectHint = { kind: 'object', version: 1, cluster, object, reason: 'pod-event', podEventMs: atMs };
+      // Beside a hint about the claim itself, which would lose the time if it took this one's place.
+      const messageId = `${digest(`${cluster} ${session} pods`)}-${run}-${stamp}`;
+      add(claimsQueue.name, `${session} pods`, { messageId, sessionId: session, body });
     },
     addSignal(signal) {
       const body: SignalHint = signalMessage(cluster, signal);

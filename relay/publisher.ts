@@ -3,6 +3,7 @@ import { createBackoff } from './backoff.ts';
 import type { Hint, Urgency } from './hints.ts';
 import { reasonOf, type Log } from './log.ts';
 import type { Outbox } from './outbox.ts';
+import type { PodEventHint } from './pod-events.ts';
 import type { SnapshotStore } from './snapshot-store.ts';
 
 /** Times of publishing, in milliseconds. */
@@ -41,7 +42,7 @@ export interface PublisherOptions {
 }
 
 interface Waiting {
-  readonly hint: Exclude<Hint, { kind: 'signal' }>;
+  readonly hint: Exclude<Hint, { kind: 'signal' }> | PodEventHint;
   readonly dueMs: number;
 }
 
@@ -90,17 +91,18 @@ export class Publisher {
   }
 
   /** Something is worth a hint. Outside of a term it is forgotten: a term begins with hints about everything. */
-  hint(given: Hint): void {
+  hint(given: Hint | PodEventHint): void {
     if (this.#term === null) return;
     if (given.kind === 'signal') {
       this.#options.outbox.addSignal(given.signal);
       return;
     }
-    const key = given.kind === 'pods' ? 'pods' : `${given.object.kind}/${given.object.name}`;
+    const key = keyOf(given);
     const dueMs = now() + given.delayMs;
     const known = this.#waiting.get(key);
     // The first to be due keeps its time, else a steady stream of changes would put the hint off for ever.
     if (known === undefined || dueMs < known.dueMs) this.#waiting.set(key, { hint: given, dueMs });
+    else if (given.kind === 'pod-event') this.#waiting.set(key, { hint: given, dueMs: known.dueMs });
     if (given.kind === 'pods' && given.delayMs === 0 && this.#unpublished.lazySinceMs !== null) this.changed('urgent');
     this.#schedule();
   }
@@ -243,6 +245,7 @@ export class Publisher {
       this.#waiting.delete(key);
       const { hint } = one;
       if (hint.kind === 'pods') outbox.addPods(hint.reason, this.#isFailing ? null : this.#version, stamp);
+      else if (hint.kind === 'pod-event') outbox.addPodEvent(hint.claim, hint.atMs, stamp);
       else outbox.addObject(hint.object, hint.reason, stamp);
     }
   }
@@ -259,6 +262,12 @@ export class Publisher {
       log.warn('heartbeat not written', { reason: reasonOf(error) });
     }
   }
+}
+
+/** Hints of one key are one hint. */
+function keyOf(hint: Waiting['hint']): string {
+  if (hint.kind === 'pods') return 'pods';
+  return hint.kind === 'pod-event' ? `pod-event/${hint.claim}` : `${hint.object.kind}/${hint.object.name}`;
 }
 
 function now(): number {

@@ -98,8 +98,8 @@ export class Host {
     const { pods, claims, signals } = this.#parts.queues;
     this.#drain(pods, BATCH_MAX, (process, delivery) => this.#provision(process, delivery));
     this.#drain(claims, 1, (process, delivery) =>
-      this.#one<ObjectHint>(process, 'follow', delivery, parseObjectHint, async (ports, { object }) => {
-        await follow(ports, object);
+      this.#one<ObjectHint>(process, 'follow', delivery, parseObjectHint, async (ports, { object, podEventMs }) => {
+        await follow(ports, object, podEventMs ?? null);
       }),
     );
     this.#drain(signals, 1, (process, delivery) =>

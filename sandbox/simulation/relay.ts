@@ -1,6 +1,7 @@
 import { createImage, type Image } from '../../relay/image.ts';
-import { signalMessage, type Hint } from '../../relay/hints.ts';
+import { signalMessage, type Hint, type Urgency } from '../../relay/hints.ts';
 import { createMetrics } from '../../relay/metrics.ts';
+import type { Moment, PodEventHint } from '../../relay/pod-events.ts';
 import type { SnapshotResource } from '../../shared/contract/snapshot/builder.ts';
 import { sessionOf } from '../../shared/contract/messages.ts';
 import type { Blobs } from '../../shared/ports/blobs.ts';
@@ -43,7 +44,7 @@ export class SimulatedRelay {
   readonly #term: number;
   readonly #image: Image;
   readonly #arrivals = new Map<string, number>();
-  readonly #waiting = new Map<string, { readonly hint: Hint; readonly dueMs: number }>();
+  readonly #waiting = new Map<string, { readonly hint: Hint | PodEventHint; readonly dueMs: number }>();
   #sequence = 0;
   #stamps = 0;
   #urgent = false;
@@ -57,14 +58,16 @@ export class SimulatedRelay {
   constructor(parts: RelayParts, term: number) {
     this.#parts = parts;
     this.#term = term;
-    this.#image = createImage(parts.cluster, createMetrics(), {
-      changed: (urgency) => {
+    const listener = {
+      changed: (urgency: Urgency): void => {
         this.#dirty = true;
         this.#urgent ||= urgency === 'urgent';
         this.#wake(urgency === 'urgent' ? 0 : LAZY_MS);
       },
-      hint: (hint) => this.#hint(hint),
-    });
+      hint: (hint: Hint | PodEventHint): void => this.#hint(hint),
+    };
+    const moment = (): Moment => ({ nowMs: parts.timeline.now(), atMs: parts.timeline.now() });
+    this.#image = createImage(parts.cluster, createMetrics(), listener, moment);
     for (const resource of watched) this.#list(resource);
     parts.timeline.after(500 + parts.rng.below(2_000), () => {
       if (!this.#alive) return;
@@ -108,7 +111,7 @@ export class SimulatedRelay {
     sink.setResourceVersion(server.revision);
   }
 
-  #hint(hint: Hint): void {
+  #hint(hint: Hint | PodEventHint): void {
     if (!this.#started || !this.#alive) return;
     const now = this.#parts.timeline.now();
     if (hint.kind === 'signal') {
@@ -116,10 +119,11 @@ export class SimulatedRelay {
       this.#parts.queues.signals.send({ id: hint.signal.key, sessionId: null, body, atMs: null });
       return;
     }
-    const key = hint.kind === 'pods' ? 'pods' : `${hint.object.kind}/${hint.object.name}`;
+    const key = keyOf(hint);
     const dueMs = now + hint.delayMs;
     const known = this.#waiting.get(key);
     if (known === undefined || dueMs < known.dueMs) this.#waiting.set(key, { hint, dueMs });
+    else if (hint.kind === 'pod-event') this.#waiting.set(key, { hint, dueMs: known.dueMs });
     if (hint.kind === 'pods' && hint.delayMs === 0) this.#urgent ||= this.#dirty;
     this.#wake(hint.delayMs);
   }
@@ -155,6 +159,10 @@ export class SimulatedRelay {
         const snapshot = `${this.#term}-${this.#sequence}`;
         const body = { kind: 'pods', version: 1, cluster, snapshot, reason: hint.reason };
         queues.pods.send({ id: `relay-pods-${snapshot}`, sessionId: cluster, body, atMs: null });
+      } else if (hint.kind === 'pod-event') {
+        const object = { kind: 'NodeClaim', name: hint.claim } as const;
+        const body = { kind: 'object', version: 1, cluster, object, reason: 'pod-event', podEventMs: hint.atMs };
+        queues.claims.send({ id: `${key}-${stamp}`, sessionId: sessionOf(object), body, atMs: null });
       } else if (hint.kind === 'object') {
         const { object, reason } = hint;
         const body = { kind: 'object', version: 1, cluster, object, reason };
@@ -196,4 +204,10 @@ export class SimulatedRelay {
     void blobs.write(`${cluster}/heartbeat`, new TextEncoder().encode(text), 'any');
     timeline.after(HEARTBEAT_MS, () => this.#beat());
   }
+}
+
+/** Hints of one key are one hint, as the real publisher has it. */
+function keyOf(hint: Exclude<Hint, { kind: 'signal' }> | PodEventHint): string {
+  if (hint.kind === 'pods') return 'pods';
+  return hint.kind === 'pod-event' ? `pod-event/${hint.claim}` : `${hint.object.kind}/${hint.object.name}`;
 }

@@ -33,6 +33,11 @@ export const ObjectHint = Type.Object({
     name: Type.String({ minLength: 1, maxLength: 253 }),
   }),
   reason: Type.String({ maxLength: 256 }),
+  /**
+   * Of a NodeClaim: when a pod last came to its node or left it, milliseconds since the epoch; absent when the hint is
+   * not about that. The one fact that a hint carries, for nothing in the cluster tells it afterwards. Later ones win.
+   */
+  podEventMs: Type.Optional(Type.Integer({ minimum: 0 })),
   attempt,
 });
 export type ObjectHint = Static<typeof ObjectHint>;

@@ -1,3 +1,4 @@
+import { parseGoDuration } from '../../contract/duration.ts';
 import { annotation, taint } from '../../contract/names.ts';
 import type { NodePod } from '../../ports/kubernetes.ts';
 import { publish } from '../events.ts';
@@ -118,23 +119,6 @@ function isDoNotDisrupt(pod: NodePod, now: number): boolean {
   if (lengthMs === null || lengthMs <= 0) return false;
   const startedMs = Date.parse(pod.status?.startTime ?? '');
   return Number.isNaN(startedMs) || now - startedMs < lengthMs;
-}
-
-const UNIT_MS: Readonly<Record<string, number>> = {
-  h: 3_600_000,
-  m: 60_000,
-  s: 1000,
-  ms: 1,
-  us: 0.001,
-  µs: 0.001,
-  ns: 0.000001,
-};
-
-/** A Go duration (`1h30m`, `90s`, `1.5h`) in milliseconds; null when it is not one. */
-export function parseGoDuration(text: string): number | null {
-  if (!/^(\d+(\.\d+)?(h|ms|m|s|us|µs|ns))+$/.test(text)) return null;
-  const parts = text.matchAll(/(\d+(?:\.\d+)?)(h|ms|m|s|us|µs|ns)/g);
-  return parts.reduce((total, [, amount = '0', unit = 's']) => total + Number(amount) * (UNIT_MS[unit] ?? 0), 0);
 }
 
 function regarding(pod: NodePod): {

@@ -3,8 +3,6 @@ import type { Node, NodeClaim, NodePool } from '../../core/model/manifest.ts';
 import { admitsLabels, toRules } from '../../core/scheduling/label-rule.ts';
 import type { NodeClass } from '../../ports/kubernetes.ts';
 import { isTrue } from '../conditions.ts';
-import type { Ports } from '../ports.ts';
-import { writeStatus } from './node-claim.ts';
 
 /** Why a node is no longer what its pool and class ask for, under Karpenter's reasons. */
 export interface Drift {
@@ -25,28 +23,6 @@ export interface DriftFacts {
   readonly node: Node;
   /** Names of the instance types that the class can have now. */
   readonly instanceTypes: ReadonlySet<string>;
-}
-
-/** Keeps the `Drifted` condition of a launched claim right. Acts on nothing: replacing nodes is the disruption's business. */
-export async function noteDrift(ports: Ports, claim: NodeClaim, node: Node): Promise<NodeClaim> {
-  const pool = claim.metadata.labels?.[label.nodePool];
-  const [nodePool, nodeClass] = await Promise.all([
-    pool === undefined ? null : ports.kubernetes.get('NodePool', { name: pool, namespace: null }),
-    ports.kubernetes.get('AKSNodeClass', { name: claim.spec.nodeClassRef.name, namespace: null }),
-  ]);
-  const types = nodeClass === null ? [] : await ports.catalogs.instanceTypes(nodeClass);
-  const drift = findDrift(claim, {
-    pool: nodePool,
-    nodeClass,
-    node,
-    instanceTypes: new Set(types.map(({ name }) => name)),
-  });
-  if (drift === null) {
-    return isTrue(claim.status?.conditions, 'Drifted')
-      ? writeStatus(ports, claim, { conditions: [], clear: ['Drifted'] })
-      : claim;
-  }
-  return writeStatus(ports, claim, { conditions: [{ type: 'Drifted', status: 'True', ...drift }] });
 }
 
 /** The first reason in Karpenter's order (core first, then the Azure provider's); null when the node is as it should be. */

@@ -8,7 +8,7 @@ import type { Ports } from '../ports.ts';
 import { initialize } from './initialize.ts';
 import { launch } from './launch.ts';
 import { type Step, createdAtMs, deleteClaim, ensureFinalizer, eventAbout, isOurs, writeStatus } from './node-claim.ts';
-import { noteDrift } from './drift.ts';
+import { noteDisruptable } from './disruptable.ts';
 import { followNodeClass } from './node-class.ts';
 import { followNodePool } from './node-pool.ts';
 import { register } from './register.ts';
@@ -24,18 +24,22 @@ const LOOK_MAX_MS = 60_000;
 /**
  * Moves one object along as far as it can go now. The hint only says where to look; whatever it finds done already it
  * leaves alone, so the same hint may come twice or late. When something must be looked at again at a known time, it sends
- * itself a hint for then.
+ * itself a hint for then. `podEventMs` is when a pod last came to or left the claim's node, for hints that are about that.
  */
-export async function follow(ports: Ports, object: ObjectHint['object']): Promise<Step> {
-  const step = await followOne(ports, object);
+export async function follow(
+  ports: Ports,
+  object: ObjectHint['object'],
+  podEventMs: number | null = null,
+): Promise<Step> {
+  const step = await followOne(ports, object, podEventMs);
   if (step.kind === 'wait' && step.lookAgainMs !== null) await lookAgain(ports, object, step.lookAgainMs);
   return step;
 }
 
-async function followOne(ports: Ports, object: ObjectHint['object']): Promise<Step> {
+async function followOne(ports: Ports, object: ObjectHint['object'], podEventMs: number | null): Promise<Step> {
   switch (object.kind) {
     case 'NodeClaim':
-      return followNodeClaim(ports, object.name);
+      return followNodeClaim(ports, object.name, podEventMs);
     case 'NodePool':
       return followNodePool(ports, object.name);
     case 'AKSNodeClass':
@@ -45,13 +49,15 @@ async function followOne(ports: Ports, object: ObjectHint['object']): Promise<St
   }
 }
 
-async function followNodeClaim(ports: Ports, name: string): Promise<Step> {
+async function followNodeClaim(ports: Ports, name: string, podEventMs: number | null): Promise<Step> {
   const claim = await ports.kubernetes.get('NodeClaim', { name, namespace: null });
   if (claim === null) return { kind: 'ended', why: 'there is no such NodeClaim' };
   if (!isOurs(claim)) return { kind: 'ended', why: 'its node class is not an AKSNodeClass' };
   if (claim.metadata.deletionTimestamp !== undefined) return terminate(ports, claim);
   const held = await ensureFinalizer(ports, claim);
-  return isTrue(held.status?.conditions, 'Launched') ? followLaunched(ports, held) : launchInTime(ports, held);
+  return isTrue(held.status?.conditions, 'Launched')
+    ? followLaunched(ports, held, podEventMs)
+    : launchInTime(ports, held);
 }
 
 async function launchInTime(ports: Ports, claim: NodeClaim): Promise<Step> {
@@ -63,7 +69,7 @@ async function launchInTime(ports: Ports, claim: NodeClaim): Promise<Step> {
   return launch(ports, claim);
 }
 
-async function followLaunched(ports: Ports, claim: NodeClaim): Promise<Step> {
+async function followLaunched(ports: Ports, claim: NodeClaim, podEventMs: number | null): Promise<Step> {
   const node = await ports.kubernetes.get('Node', { name: nodeNameOf(claim), namespace: null });
   if (node === null) return awaitNode(ports, claim);
   if (!isSameMachine(node, claim)) return foreignNode(ports, claim, node);
@@ -79,15 +85,12 @@ async function followLaunched(ports: Ports, claim: NodeClaim): Promise<Step> {
     : await register(ports, claim, node);
   if (registered.kind !== 'next') return registered;
   if (isTrue(registered.claim.status?.conditions, 'Initialized')) {
-    await noteDrift(ports, registered.claim, node);
-    return AT_REST;
+    return noteDisruptable(ports, registered.claim, node, podEventMs);
   }
   const fresh = (await ports.kubernetes.get('Node', { name: node.metadata.name, namespace: null })) ?? node;
   const initialized = await initialize(ports, registered.claim, fresh);
-  return initialized.kind === 'next' ? AT_REST : initialized;
+  return initialized.kind === 'next' ? noteDisruptable(ports, initialized.claim, fresh, podEventMs) : initialized;
 }
-
-const AT_REST: Step = { kind: 'wait', for: 'nothing: it is ready', lookAgainMs: null };
 
 /** A launched claim without a Node: still booting, failed in Azure, or gone. */
 async function awaitNode(ports: Ports, claim: NodeClaim): Promise<Step> {

@@ -30,8 +30,9 @@ export async function followNodePool(ports: Ports, name: string): Promise<Step> 
       metadata: { resourceVersion },
       status: { ...status, resources: { ...vanished(pool, status), ...status.resources } },
     };
-    written(await ports.kubernetes.patchStatus('NodePool', key, patch), name);
+    // Before the write that ends this: should it fail in between, the next attempt tells them again.
     if (hasNewSpec(pool)) await hintClaims(ports, claims, `pool-generation/${pool.metadata.generation ?? 0}`);
+    written(await ports.kubernetes.patchStatus('NodePool', key, patch), name);
   }
   return { kind: 'wait', for: 'a change', lookAgainMs: null };
 }

@@ -1,10 +1,11 @@
+import { parseGoDuration } from '../../contract/duration.ts';
 import { annotation, finalizer, label, taint } from '../../contract/names.ts';
 import type { Node, NodeClaim } from '../../core/model/manifest.ts';
 import { publish } from '../events.ts';
 import { nodeNameOf } from '../node-name.ts';
 import type { Ports } from '../ports.ts';
 import { conditionOf, isTrue, toTimestamp } from '../conditions.ts';
-import { drain, parseGoDuration } from './drain.ts';
+import { drain } from './drain.ts';
 import { type Step, isReadyNode, writeStatus, written } from './node-claim.ts';
 
 /** While pods are on their way out, the relay tells of each; this is for what it misses. */
