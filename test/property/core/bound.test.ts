@@ -6,6 +6,9 @@ import { pack } from '../../../shared/core/packing/pack.ts';
 import type { PackingBin, PackingItem, PackingProblem } from '../../../shared/core/packing/problem.ts';
 import { tighten } from '../../../shared/core/packing/tighten.ts';
 
+/** A law is a few hundred plans: a second here, more where the machine is busy. */
+const slow = { timeout: 120_000 };
+
 /** At most 6 pods, so that every way to group them can be tried: 203 groupings. */
 const items = fc.array(
   fc.record({
@@ -35,7 +38,7 @@ const problems: fc.Arbitrary<PackingProblem> = items.chain((drawn) =>
     .map((bins) => ({ width: 2, items: drawn, bins })),
 );
 
-test('the certified bound is never above the cheapest way to hold all pods', () => {
+test('the certified bound is never above the cheapest way to hold all pods', slow, () => {
   fc.assert(
     fc.property(problems, (problem) => {
       const cheapest = bruteForce(problem);
@@ -46,7 +49,7 @@ test('the certified bound is never above the cheapest way to hold all pods', () 
   );
 });
 
-test('the bound holds for any prices, however wrong: they are lowered until they prove something', () => {
+test('the bound holds for any prices, however wrong: they are lowered until they prove something', slow, () => {
   const prices = fc.tuple(fc.double({ min: 0, max: 100, noNaN: true }), fc.double({ min: 0, max: 100, noNaN: true }));
   fc.assert(
     fc.property(problems, prices, (problem, drawn) => {
@@ -59,7 +62,7 @@ test('the bound holds for any prices, however wrong: they are lowered until they
   );
 });
 
-test('a packing holds every pod that some bin holds, within every bin, and costs at least the optimum', () => {
+test('a packing holds every pod that some bin holds, within every bin, and costs at least the optimum', slow, () => {
   fc.assert(
     fc.property(problems, (problem) => {
       const { nodes, cost, left } = pack(problem, 200);

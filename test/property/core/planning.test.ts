@@ -9,10 +9,13 @@ import type { ProvisioningInput } from '../../../shared/core/scheduling/provisio
 import { node } from '../../unit/core/build.ts';
 import { inputs, plainInputs } from './arbitrary.ts';
 
-const now = instant(0);
-const runs = { numRuns: Number(process.env['PROPERTY_RUNS'] ?? 150) };
+/** A law is a few hundred plans: a second here, more where the machine is busy. */
+const slow = { timeout: 120_000 };
 
-test('every plan passes its audit', () => {
+const now = instant(0);
+const runs = { numRuns: Number(process.env['PROPERTY_RUNS'] ?? 100) };
+
+test('every plan passes its audit', slow, () => {
   fc.assert(
     fc.property(inputs, (given) => {
       const findings = auditPlan(planProvisioning(given, now), given);
@@ -22,7 +25,7 @@ test('every plan passes its audit', () => {
   );
 });
 
-test('every waiting pod is placed once or left once, with a reason', () => {
+test('every waiting pod is placed once or left once, with a reason', slow, () => {
   fc.assert(
     fc.property(inputs, (given) => {
       const plan = planProvisioning(given, now);
@@ -34,7 +37,7 @@ test('every waiting pod is placed once or left once, with a reason', () => {
   );
 });
 
-test('no node is asked for more CPU or memory than it has', () => {
+test('no node is asked for more CPU or memory than it has', slow, () => {
   fc.assert(
     fc.property(inputs, (given) => {
       for (const { offering, pods, nodePool } of planProvisioning(given, now).claims) {
@@ -47,7 +50,7 @@ test('no node is asked for more CPU or memory than it has', () => {
   );
 });
 
-test('the order of lists does not change the plan', () => {
+test('the order of lists does not change the plan', slow, () => {
   const shuffled = inputs.chain((given) => fc.tuple(fc.constant(given), shufflesOf(given)));
   fc.assert(
     fc.property(shuffled, ([given, other]) => {
@@ -57,7 +60,7 @@ test('the order of lists does not change the plan', () => {
   );
 });
 
-test('a pod that only resources bind is left only when no size in the pool could hold it', () => {
+test('a pod that only resources bind is left only when no size in the pool could hold it', slow, () => {
   fc.assert(
     fc.property(plainInputs, (given) => {
       const left = planProvisioning(given, now).left.map(({ pod }) => coresOf(given, pod.uid));
@@ -67,7 +70,7 @@ test('a pod that only resources bind is left only when no size in the pool could
   );
 });
 
-test('an empty node more never leaves more pods and never costs more than the pods it takes', () => {
+test('an empty node more never leaves more pods and never costs more than the pods it takes', slow, () => {
   fc.assert(
     fc.property(plainInputs, (given) => {
       const before = planProvisioning(given, now);
@@ -79,7 +82,7 @@ test('an empty node more never leaves more pods and never costs more than the po
   );
 });
 
-test('the bound is never above the cost', () => {
+test('the bound is never above the cost', slow, () => {
   fc.assert(
     fc.property(inputs, (given) => {
       const plan = planProvisioning(given, now);
