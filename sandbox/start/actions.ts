@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { taint } from '../../shared/contract/names.ts';
 import type { Azure } from '../azure/azure.ts';
 import type { VmView } from '../azure/resources.ts';
 import type { Connection } from '../kubernetes/client/connection.ts';
-import type { KubernetesObject } from '../kubernetes/client/objects.ts';
+import type { KubernetesObject, Node } from '../kubernetes/client/objects.ts';
 import { counted } from './amounts.ts';
 
 /** Something asked for that cannot be done; the message says why and what can. */
@@ -22,8 +23,8 @@ const SPOT_SECONDS = 30;
  * Lets Azure take a node back: a spot machine with Azure's notice of 30 s, any other by announced maintenance. `wanted`
  * is a node's name or its end; null picks one, spot first. Answers what was done. Throws RefusedError.
  */
-export function evictNode(azure: Azure, wanted: string | null): string {
-  const vms = azure.vms().filter(({ powerState }) => powerState === 'running');
+export function evictNode(azure: Azure, nodes: ReadonlyMap<string, Node>, wanted: string | null): string {
+  const vms = azure.vms().filter(({ computerName }) => isStaying(nodes.get(computerName)));
   const vm = wanted === null ? pickVm(vms) : findVm(vms, wanted);
   if (vm.capacityType === 'spot') {
     azure.evict(vm.name, { noticeSeconds: SPOT_SECONDS });
@@ -31,6 +32,14 @@ export function evictNode(azure: Azure, wanted: string | null): string {
   }
   azure.schedule(vm.name, 'Redeploy', { noticeSeconds: MAINTENANCE_SECONDS });
   return `${vm.computerName} is no spot machine, so Azure announces that it will redeploy it in ${MAINTENANCE_SECONDS} s.`;
+}
+
+function isStaying(node: Node | undefined): boolean {
+  return (
+    node !== undefined &&
+    node.metadata.deletionTimestamp === undefined &&
+    node.spec?.taints?.some(({ key }) => key === taint.disrupted.key) !== true
+  );
 }
 
 function pickVm(vms: ReadonlyArray<VmView>): VmView {

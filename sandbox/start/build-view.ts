@@ -3,13 +3,16 @@ import { hasCondition, isFinished, type KubernetesObject, type Node, type Pod } 
 import { podRequests } from '../kubernetes/pod-requests.ts';
 import { toAmounts } from '../kubernetes/quantity.ts';
 import { shortSize, shortZone } from './amounts.ts';
-import { isOwnPod, isRunning, nodeNameOf, offeringOf, type NodeClaim } from './cluster-objects.ts';
+import { type ClusterEvent, isOwnPod, isRunning, nodeNameOf, offeringOf, type NodeClaim } from './cluster-objects.ts';
 import type { Observed } from './observe-cluster.ts';
 import type { PriceOf } from './price-list.ts';
 import type { NodeRow, NodeState, PodCounts, View, Waiting } from './view.ts';
 
 /** What the view is made of. */
-export type Sources = Pick<Observed, 'pods' | 'nodes' | 'claims' | 'events' | 'claimSeenAt'>;
+export interface Sources extends Pick<Observed, 'pods' | 'nodes' | 'claims' | 'events' | 'claimSeenAt'> {
+  /** When each pod was last planned for a node, by uid, milliseconds since the Unix epoch: older reasons have passed. */
+  readonly plannedAt: ReadonlyMap<string, number>;
+}
 
 /** The state of the cluster as the display shows it. Pure: the same sources at the same time give the same view. */
 export function buildView(sources: Sources, priceOf: PriceOf, nowMs: number): View {
@@ -32,7 +35,7 @@ export function buildView(sources: Sources, priceOf: PriceOf, nowMs: number): Vi
   return {
     nodes: rows.toSorted((a, b) => b.ageMs - a.ageMs || (a.name < b.name ? -1 : 1)),
     pods: countPods(sources.pods.values()),
-    waiting: waitingOf(sources),
+    waiting: waitingOf(sources, nowMs),
     microUsdPerHour: rows.reduce((sum, { microUsdPerHour }) => sum + (microUsdPerHour ?? 0), 0),
   };
 }
@@ -112,26 +115,39 @@ function countPods(pods: Iterable<Pod>): PodCounts {
 }
 
 const PREFIX = 'Failed to schedule pod, ';
+/** A reason that passes sooner, while a NodePool becomes ready, is not worth a reader's time. */
+const REASON_AGE_MS = 3_000;
+
+interface Reason {
+  readonly atMs: number;
+  readonly text: string;
+}
 
 /** Pods without a node by the reason that Nodewright gave, the reason of most pods first. */
-function waitingOf({ pods, events }: Sources): ReadonlyArray<Waiting> {
-  const reasons = new Map<string, { readonly at: string; readonly text: string }>();
-  for (const { involvedObject, reason, message = '', metadata } of events.values()) {
-    if (involvedObject.kind !== 'Pod' || reason !== 'FailedScheduling') continue;
-    const uid = involvedObject.uid ?? '';
-    const known = reasons.get(uid);
-    // The newest word counts; events of the same second keep the API's order.
-    if (known !== undefined && known.at > metadata.creationTimestamp) continue;
-    const text = message.startsWith(PREFIX) ? message.slice(PREFIX.length) : message;
-    reasons.set(uid, { at: metadata.creationTimestamp, text });
-  }
+function waitingOf({ pods, events, plannedAt }: Sources, nowMs: number): ReadonlyArray<Waiting> {
+  const reasons = new Map<string, Reason>();
+  for (const event of events.values()) noteReason(reasons, event);
   const groups = new Map<string, Array<string>>();
   for (const [key, pod] of pods) {
-    const reason = reasons.get(pod.metadata.uid);
+    const { uid } = pod.metadata;
+    const reason = reasons.get(uid);
     if (reason === undefined || !isOwnPod(pod) || (pod.spec.nodeName ?? '') !== '') continue;
+    if (reason.atMs <= (plannedAt.get(uid) ?? 0) || nowMs - reason.atMs < REASON_AGE_MS) continue;
     groups.set(reason.text, [...(groups.get(reason.text) ?? []), key]);
   }
   return [...groups]
     .map(([reason, names]) => ({ reason, pods: names }))
     .toSorted((a, b) => b.pods.length - a.pods.length || (a.reason < b.reason ? -1 : 1));
+}
+
+/** The newest word counts. */
+function noteReason(
+  reasons: Map<string, Reason>,
+  { involvedObject, reason, message = '', metadata }: ClusterEvent,
+): void {
+  if (involvedObject.kind !== 'Pod' || reason !== 'FailedScheduling') return;
+  const uid = involvedObject.uid ?? '';
+  const atMs = Date.parse(metadata.creationTimestamp);
+  if ((reasons.get(uid)?.atMs ?? 0) > atMs) return;
+  reasons.set(uid, { atMs, text: message.startsWith(PREFIX) ? message.slice(PREFIX.length) : message });
 }

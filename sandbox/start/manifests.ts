@@ -20,10 +20,19 @@ export function readWorkload(root: string, files: ReadonlyArray<string> | null):
   const own = readManifests(files);
   if (files.length > 0 && own.length === 0)
     throw new Error(`${files.join(', ')}: there is no Kubernetes object in there`);
-  const needsClass = own.some(({ object }) => object.kind === 'NodePool') && !own.some(isDefaultClass);
+  const needsClass = own.some(wantsDefaultClass) && !own.some(isDefaultClass);
   // On AKS an AKSNodeClass named default is always there, and manifests written for it count on that.
   const added = needsClass ? readManifests([join(examples, 'general-purpose.yaml')]).filter(isDefaultClass) : [];
   return { manifests: [...added, ...own], pods: podsOf(own), addedNodeClass: added.length > 0 };
+}
+
+interface PoolSpec {
+  readonly template?: { readonly spec?: { readonly nodeClassRef?: { readonly name?: string } } };
+}
+
+function wantsDefaultClass({ object }: Manifest): boolean {
+  const spec = object.spec as PoolSpec | undefined;
+  return object.kind === 'NodePool' && spec?.template?.spec?.nodeClassRef?.name === 'default';
 }
 
 function isDefaultClass({ object }: Manifest): boolean {

@@ -98,39 +98,30 @@ export function createNarrator({ claims, say }: NarratorOptions): Narrator {
 
 /** Decisions name their machines once the watch has shown the claims. */
 function decisionTellers({ claims, say }: NarratorOptions): Readonly<Record<string, (event: AppEvent) => void>> {
-  const described = new Set<string>();
-  const ofDecision = (decision: string): ReadonlyArray<Offering> =>
-    [...claims().values()].filter((claim) => decisionOf(claim) === decision).map(offeringOf);
-  const untold = (): ReadonlyArray<string> => {
-    const decisions = new Set([...claims().values()].map(decisionOf));
-    return [...decisions].filter((name) => !described.has(name));
-  };
   return {
     provisioned: (event) => {
       const decision = textFact(event, 'decision');
-      described.add(decision);
+      const wanted = numberFact(event, 'claims');
       const amounts = {
         pods: numberFact(event, 'pods'),
         left: numberFact(event, 'left'),
         cost: numberFact(event, 'costMicroUsdPerHour'),
         lowerBound: numberFact(event, 'lowerBoundMicroUsdPerHour'),
       };
-      const wanted = numberFact(event, 'claims');
+      const machines = (): ReadonlyArray<Offering> =>
+        [...claims().values()].filter((claim) => decisionOf(claim) === decision).map(offeringOf);
       whenSeen(
-        () => ofDecision(decision).length >= wanted,
-        () => say('plain', provisionedSentence({ machines: ofDecision(decision), ...amounts })),
+        () => machines().length >= wanted,
+        () => say('plain', provisionedSentence({ machines: machines(), ...amounts })),
       );
     },
     interrupted: (event) => {
       const node = `aks-${textFact(event, 'claim')}`;
-      const wanted = numberFact(event, 'replacements');
-      const seen = (): ReadonlyArray<Offering> => untold().flatMap(ofDecision);
+      const names = textFact(event, 'replacements').split(',').filter(Boolean);
+      const machines = (): ReadonlyArray<Offering> => names.flatMap((name) => claims().get(name) ?? []).map(offeringOf);
       whenSeen(
-        () => seen().length >= wanted,
-        () => {
-          say('plain', interruptedSentence(node, wanted === 0 ? [] : seen()));
-          if (wanted > 0) for (const decision of untold()) described.add(decision);
-        },
+        () => machines().length === names.length,
+        () => say('plain', interruptedSentence(node, machines())),
       );
     },
   };

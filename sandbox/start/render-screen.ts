@@ -19,47 +19,56 @@ export interface Size {
   readonly rows: number;
 }
 
+/** Lines that the last sentences keep, even when there are more nodes than fit. */
 const NEWS_LINES_MIN = 4;
 const WAITING_SHOWN = 3;
+/** A lower terminal shows only the last hint. */
+const ROWS_FOR_HINTS = 22;
 
-/** The screen as lines: at most `rows` of them, none wider than `columns`. */
+/** The screen as lines: exactly `rows` of them, none wider than `columns`. */
 export function renderScreen(content: Screenful, { columns, rows }: Size): ReadonlyArray<Line> {
   const { view } = content;
   const head = [titleLine(content, columns), totalsLine(content), []];
   const waiting = waitingLines(view, columns);
-  const hints = content.hints.map((hint): Line => [span(hint, 'dim')]);
-  const fixed = head.length + waiting.length + hints.length + 2;
-  const room = Math.max(0, rows - fixed);
-  const table = nodeTable(view.nodes, columns, Math.max(0, Math.min(view.nodes.length + 1, room - NEWS_LINES_MIN)));
+  const hints = (rows < ROWS_FOR_HINTS ? content.hints.slice(-1) : content.hints).map((hint): Line => [
+    span(hint, 'dim'),
+  ]);
+  const room = Math.max(0, rows - head.length - waiting.length - hints.length - 2);
+  const table = nodeTable(view.nodes, columns, Math.min(view.nodes.length + 1, room - NEWS_LINES_MIN));
   const news = newsLines(content.news, columns, Math.max(0, room - table.length));
   const body = [...head, ...table, ...waiting, [], ...news];
   const filler = Array.from({ length: Math.max(0, rows - body.length - hints.length) }, (): Line => []);
   return [...body, ...filler, ...hints].slice(0, rows).map((line) => fit(line, columns));
 }
 
-function titleLine({ elapsedMs }: Screenful, columns: number): Line {
-  const title = 'Nodewright sandbox';
+const TITLE = 'Nodewright sandbox';
+
+function titleLine({ view, plans, elapsedMs }: Screenful, columns: number): Line {
   const clock = renderClock(elapsedMs);
-  const gap = Math.max(1, columns - title.length - clock.length);
-  return [span(title, 'bold'), span(' '.repeat(gap)), span(clock, 'dim')];
+  // The bound is one of the plans; once nodes have gone again it says nothing of what is there.
+  const gap = view.microUsdPerHour === plans.cost ? renderGap(plans.cost, plans.lowerBound) : null;
+  const cost = `  ${renderHourly(view.microUsdPerHour)}${gap === null ? '' : `, ${gap}`}`;
+  const padding = Math.max(1, columns - TITLE.length - cost.length - clock.length);
+  return [span(TITLE, 'bold'), span(cost), span(' '.repeat(padding)), span(clock, 'dim')];
 }
 
-function totalsLine({ view, plans }: Screenful): Line {
+function totalsLine({ view }: Screenful): Line {
   const ready = view.nodes.filter(({ state }) => state.kind === 'ready').length;
-  const coming = view.nodes.filter(({ state }) => ['launching', 'booting', 'joining'].includes(state.kind)).length;
-  const leaving = view.nodes.length - ready - coming;
+  const leaving = view.nodes.filter(({ state }) => state.kind === 'leaving').length;
+  const coming = view.nodes.length - ready - leaving;
   const { running, starting, pending } = view.pods;
-  const parts: ReadonlyArray<ReadonlyArray<Span>> = [
-    [span('Nodes ', 'dim'), span(`${ready} ready`, ready > 0 ? 'good' : 'plain')],
-    coming > 0 ? [span(`, ${coming} coming`, 'warn')] : [],
-    leaving > 0 ? [span(`, ${leaving} leaving`, 'warn')] : [],
-    [span('   Pods ', 'dim'), span(`${running} running`, running > 0 ? 'good' : 'plain')],
-    starting > 0 ? [span(`, ${starting} starting`, 'warn')] : [],
-    pending > 0 ? [span(`, ${pending} pending`, 'warn')] : [],
-    [span(`   ${renderHourly(view.microUsdPerHour)}`, 'bold')],
+  const also = (count: number, word: string): ReadonlyArray<Span> =>
+    count === 0 ? [] : [span(`, ${count} ${word}`, 'warn')];
+  return [
+    span('Nodes ', 'dim'),
+    span(`${ready} ready`, ready > 0 ? 'good' : 'plain'),
+    ...also(coming, 'coming'),
+    ...also(leaving, 'leaving'),
+    span('   Pods ', 'dim'),
+    span(`${running} running`, running > 0 ? 'good' : 'plain'),
+    ...also(starting, 'starting'),
+    ...also(pending, 'pending'),
   ];
-  const gap = renderGap(plans.cost, plans.lowerBound);
-  return [...parts.flat(), ...(gap === null ? [] : [span(`  ${gap}`, 'dim')])];
 }
 
 /** Widths of the table's columns; what is over goes to the name first, then to the bars. */

@@ -14,6 +14,8 @@ export interface RunLog {
   /** Micro-USD per hour of all plans so far, and the sum of their lower bounds. */
   readonly plans: () => { readonly cost: number; readonly lowerBound: number };
   say(tone: Sentence['tone'], text: string): void;
+  /** Calls the listener for every decision that has a place for all pods. */
+  onPlanned(listener: () => void): void;
   tellApp(event: AppEvent): void;
   tellAzure(event: AzureEvent): void;
   close(): void;
@@ -27,6 +29,7 @@ export function createRunLog(
 ): RunLog {
   let news: ReadonlyArray<Sentence> = [];
   let plans = { cost: 0, lowerBound: 0 };
+  let onPlanned = (): void => undefined;
   const say = (tone: Sentence['tone'], text: string): void => {
     const sentence = { atMs: elapsedMs(), tone, text };
     news = [...news, sentence].slice(-NEWS_MAX);
@@ -37,6 +40,9 @@ export function createRunLog(
     news: () => news,
     plans: () => plans,
     say,
+    onPlanned: (listener) => {
+      onPlanned = listener;
+    },
     tellApp: (event) => {
       display.event(event.event, event.facts);
       if (event.event === 'provisioned') {
@@ -44,6 +50,7 @@ export function createRunLog(
           cost: plans.cost + numberFact(event, 'costMicroUsdPerHour'),
           lowerBound: plans.lowerBound + numberFact(event, 'lowerBoundMicroUsdPerHour'),
         };
+        if (numberFact(event, 'left') === 0) onPlanned();
       }
       narrator.tellApp(event);
     },

@@ -2,7 +2,7 @@ import { copyFileSync, createWriteStream, existsSync, readFileSync, rmSync } fro
 import { join } from 'node:path';
 import { azureDefaults } from '../azure/options.ts';
 import { isPortFree } from '../world/port-free.ts';
-import { type Sandbox, startSandbox } from '../world/sandbox.ts';
+import { PortTakenError, type Sandbox, startSandbox } from '../world/sandbox.ts';
 import { applyManifests } from '../world/apply-manifests.ts';
 import { evictNode, scaleDeployment } from './actions.ts';
 import { parseAppEvent } from './app-events.ts';
@@ -51,7 +51,8 @@ const LOG_FILE = 'sandbox.log';
 export async function runSandbox(options: RunOptions, context: RunContext): Promise<number> {
   const workload = checked(() => readWorkload(context.root, options.files));
   if (options.once && workload.pods === 0) throw new UsageError('--once waits for pods, and the manifests have none');
-  const port = await choosePort(options.functionsPort);
+  const { functionsPort } = options;
+  if (functionsPort !== null && !(await isPortFree(functionsPort))) throw portUsage(functionsPort);
   if (options.kubeconfig !== null) refuseForeignFile(options.kubeconfig);
   const startedAt = Date.now();
   const elapsedMs = (): number => Date.now() - startedAt;
@@ -59,7 +60,7 @@ export async function runSandbox(options: RunOptions, context: RunContext): Prom
   const folder = createRunFolder();
   const closers: Array<() => unknown> = [() => folder.remove()];
   try {
-    return await runIn(folder, { options, context, workload, port, elapsedMs, closers });
+    return await runIn(folder, { options, context, workload, elapsedMs, closers });
   } finally {
     for (const close of closers.toReversed()) await close();
   }
@@ -69,7 +70,6 @@ interface Run {
   readonly options: RunOptions;
   readonly context: RunContext;
   readonly workload: Workload;
-  readonly port: { readonly number: number | null; readonly inUse: number | null };
   readonly elapsedMs: () => number;
   /** What is to be closed at the end, last first. */
   readonly closers: Array<() => unknown>;
@@ -81,12 +81,13 @@ async function runIn(folder: RunFolder, run: Run): Promise<number> {
   const live: { log: RunLog | null } = { log: null };
   const file = createWriteStream(join(folder.path, LOG_FILE), { flags: 'a' });
   closers.push(() => file.end());
-  const sandbox = await started(folder, run, (from, line) => {
+  const start = await started(folder, run, (from, line) => {
     file.write(`${new Date().toISOString()} ${from}: ${line}\n`);
     if (from === 'sandbox') display.started(line.replace(/ is ready$/, ''), elapsedMs());
     else if (from === 'functions') tellLine(live.log, line);
   });
-  if (sandbox === null) return stop.asked;
+  if (start === null) return stop.asked;
+  const { sandbox, portInUse } = start;
   closers.push(() => sandbox.close());
   if (options.kubeconfig !== null) closers.push(writeKubeconfig(sandbox, options.kubeconfig));
 
@@ -96,20 +97,20 @@ async function runIn(folder: RunFolder, run: Run): Promise<number> {
   live.log = log;
   closers.push(sandbox.azure.on((event) => log.tellAzure(event)));
   await steer(sandbox, run, seen);
-  display.ready(
-    renderHints({
-      kubeconfigPath: options.kubeconfig ?? sandbox.cluster.kubeconfigPath,
-      functionsUrl: sandbox.functionsUrl,
-      portInUse: run.port.inUse,
-      hasKeys: context.keys !== null,
-    }),
-  );
   if (workload.addedNodeClass) log.say('plain', 'Added the AKSNodeClass default, which AKS brings too.');
   try {
     await applyManifests(sandbox.cluster.kubeconfig, workload.manifests);
   } catch (error) {
     throw new UsageError((error as Error).message);
   }
+  display.ready(
+    renderHints({
+      kubeconfigPath: options.kubeconfig ?? sandbox.cluster.kubeconfigPath,
+      functionsUrl: sandbox.functionsUrl,
+      portInUse,
+      hasKeys: context.keys !== null,
+    }),
+  );
   const code = options.once
     ? await untilPodsRun(sandbox, run, { ...seen, timer })
     : await stop.asked.then((exitCode) => (exitCode === 130 ? 0 : exitCode));
@@ -121,30 +122,43 @@ async function runIn(folder: RunFolder, run: Run): Promise<number> {
 /** Null when the run was stopped while it started. */
 async function started(
   folder: RunFolder,
-  { options, context, port }: Run,
+  run: Run,
   onLine: (from: string, line: string) => void,
-): Promise<Sandbox | null> {
-  const pace = paceFor(options.bootSeconds);
+): Promise<{ readonly sandbox: Sandbox; readonly portInUse: number | null } | null> {
+  const { options, context } = run;
   const { assets, root, stop } = context;
-  const starting = startSandbox({
-    mode: assets === null ? 'embedded' : 'real',
-    assets,
-    folder: folder.path,
-    root,
-    seed: options.seed,
-    pace: pace.machines,
-    azure: { latency: pace.latency },
-    functionsPort: port.number,
-    sweepSchedule: '0 * * * * *',
-    duplicatePercent: 0,
-    systemNode: false,
-    settings: {},
-    onLine,
+  const pace = paceFor(options.bootSeconds);
+  const start = (functionsPort: number | null): Promise<Sandbox> =>
+    startSandbox({
+      mode: assets === null ? 'embedded' : 'real',
+      assets,
+      folder: folder.path,
+      root,
+      seed: options.seed,
+      pace: pace.machines,
+      azure: { latency: pace.latency },
+      functionsPort,
+      sweepSchedule: '0 * * * * *',
+      duplicatePercent: 0,
+      systemNode: false,
+      settings: {},
+      onLine,
+    });
+  const wished = options.functionsPort ?? FUNCTIONS_PORT;
+  let portInUse: number | null = null;
+  const sandbox = await start(wished).catch((error: unknown) => {
+    if (!(error instanceof PortTakenError)) throw error;
+    if (options.functionsPort !== null) throw portUsage(wished);
+    portInUse = wished;
+    return start(null);
   });
-  const sandbox = await starting;
-  if (!stop.isAsked()) return sandbox;
+  if (!stop.isAsked()) return { sandbox, portInUse };
   await sandbox.close();
   return null;
+}
+
+function portUsage(port: number): UsageError {
+  return new UsageError(`Port ${port} is in use: choose another with --functions-port`);
 }
 
 interface Seen {
@@ -162,8 +176,10 @@ async function observe(sandbox: Sandbox, { context, elapsedMs, closers }: Run, t
   });
   closers.push(() => observed.close());
   const log = createRunLog(context.display, elapsedMs, () => observed.claims);
+  const plannedAt = new Map<string, number>();
+  log.onPlanned(() => notePlanned(plannedAt, observed));
   const progress = (): Progress => ({
-    view: buildView(observed, priceOf, Date.now()),
+    view: buildView({ ...observed, plannedAt }, priceOf, Date.now()),
     elapsedMs: elapsedMs(),
     plans: log.plans(),
     news: log.news(),
@@ -173,6 +189,13 @@ async function observe(sandbox: Sandbox, { context, elapsedMs, closers }: Run, t
   const tick = setInterval(show, TICK_MS);
   closers.push(() => clearInterval(tick));
   return { observed, log, progress };
+}
+
+/** A plan that left no pod out has a place for every pod that waits now. */
+function notePlanned(plannedAt: Map<string, number>, { pods }: Observed): void {
+  for (const { metadata, spec } of pods.values()) {
+    if ((spec.nodeName ?? '') === '') plannedAt.set(metadata.uid, Date.now());
+  }
 }
 
 /** Views are built at most this often: a thousand pods that change at once are one picture. */
@@ -196,7 +219,7 @@ async function steer(sandbox: Sandbox, { context, closers }: Run, { observed, lo
       log.say('plain', done);
       return done;
     },
-    evict: (node: string | null) => Promise.resolve(evictNode(sandbox.azure, node)),
+    evict: (node: string | null) => Promise.resolve().then(() => evictNode(sandbox.azure, observed.nodes, node)),
   };
   const server = await startControlServer(controls);
   closers.push(() => server.close());
@@ -256,13 +279,6 @@ function checked<T>(read: () => T): T {
   } catch (error) {
     throw new UsageError((error as Error).message);
   }
-}
-
-async function choosePort(asked: number | null): Promise<Run['port']> {
-  const wished = asked ?? FUNCTIONS_PORT;
-  if (await isPortFree(wished)) return { number: wished, inUse: null };
-  if (asked !== null) throw new UsageError(`Port ${asked} is in use: choose another with --functions-port`);
-  return { number: null, inUse: wished };
 }
 
 /** The context that the sandbox's kubeconfigs have. */

@@ -1,4 +1,4 @@
-import { paint } from './ansi.ts';
+import { paint, widthOf } from './ansi.ts';
 import type { Display, Progress } from './display.ts';
 import { renderClock } from './amounts.ts';
 import { renderScreen } from './render-screen.ts';
@@ -20,7 +20,9 @@ const ENTER = '\u001B[?1049h\u001B[?25l\u001B[?7l\u001B[2J';
 const LEAVE = '\u001B[?7h\u001B[?25h\u001B[?1049l';
 const HOME = '\u001B[H';
 const CLEAR_LINE = '\u001B[K';
-const CLEAR_BELOW = '\u001B[J';
+/** A terminal that knows them shows the frame at once; others ignore them. */
+const BEGIN = '\u001B[?2026h';
+const END = '\u001B[?2026l';
 
 /** Redraws the whole state in place. It starts on the terminal's own page, and goes to another once all is ready. */
 export function createScreenDisplay(terminal: Terminal): Display & { resized(): void } {
@@ -34,10 +36,11 @@ export function createScreenDisplay(terminal: Terminal): Display & { resized(): 
     shownAt = terminal.now();
     if (!isOpen || shown === null) return;
     const { columns, rows } = terminal.size();
+    // A full line leaves the cursor on its last column, where clearing the rest of the line would take that column too.
     const lines = renderScreen({ ...shown, hints }, { columns, rows }).map(
-      (line) => `${paint(line, terminal.colour)}${CLEAR_LINE}`,
+      (line) => `${paint(line, terminal.colour)}${widthOf(line) < columns ? CLEAR_LINE : ''}`,
     );
-    terminal.write(`${HOME}${lines.join('\r\n')}${CLEAR_BELOW}`);
+    terminal.write(`${BEGIN}${HOME}${lines.join('\r\n')}${END}`);
   };
   const soon = (): void => {
     timer ??= setTimeout(draw, Math.max(0, shownAt + FRAME_MS - terminal.now()));

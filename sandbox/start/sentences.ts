@@ -52,8 +52,8 @@ export function noticeSentence(node: string, event: string, inMs: number): strin
 /** What was done about it. `machines` are those launched in its place. */
 export function interruptedSentence(node: string, machines: ReadonlyArray<Offering>): string {
   return machines.length === 0
-    ? `${node} is being emptied: its pods fit on the other nodes.`
-    : `${node} is being replaced by ${renderMachines(machines)}, and emptied once that is asked for.`;
+    ? `Its pods fit on other nodes: ${node} is being emptied.`
+    : `Its replacement ${renderMachines(machines)} is on its way; ${node} keeps its pods until that is ready.`;
 }
 
 /** Nodes joined, and how long after their launch. */

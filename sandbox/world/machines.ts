@@ -31,6 +31,19 @@ export function connectMachines(azure: Azure, kubelets: Kubelets, rng: Rng, pace
     const memoryGib = Number(size?.capabilities['MemoryGB'] ?? 4);
     return { vCpus: size?.vCpus ?? 2, memoryGib, gpus: size?.capabilities['GPUs'] };
   };
+  const joined = new Set<string>();
+  const early = new Map<string, Notice>();
+  const join = async (spec: MachineSpec): Promise<void> => {
+    await kubelets.join(spec);
+    joined.add(spec.name);
+    const notice = early.get(spec.name);
+    if (notice !== undefined) announce(spec.name, notice);
+  };
+  /** A notice to a machine that still boots shows once it has joined. */
+  const announce = (name: string, notice: Notice): void => {
+    if (joined.has(name)) void kubelets.setCondition(name, notice).catch(() => undefined);
+    else early.set(name, notice);
+  };
   return azure.on((event) => {
     switch (event.kind) {
       case 'vm-running': {
@@ -38,18 +51,18 @@ export function connectMachines(azure: Azure, kubelets: Kubelets, rng: Rng, pace
         const joinDelayMs = Math.round(pace.joinMs * (0.5 + draw.below(1_000) / 1_000));
         const spec = toMachine(event.vm, sizeOf(event.vm), joinDelayMs, pace.readyMs);
         // A machine whose custom data nobody can read boots and never joins, as in Azure.
-        if (spec !== null) void kubelets.join(spec).catch(() => undefined);
+        if (spec !== null) void join(spec).catch(() => undefined);
         return;
       }
       case 'vm-preempt-notice':
-        void kubelets
-          .setCondition(event.vm.computerName, preemption(event.notBefore, event.eventId))
-          .catch(() => undefined);
+        announce(event.vm.computerName, preemption(event.notBefore, event.eventId));
         return;
       case 'vm-scheduled-event':
-        void kubelets.setCondition(event.vm.computerName, maintenance(event)).catch(() => undefined);
+        announce(event.vm.computerName, maintenance(event));
         return;
       case 'vm-gone':
+        joined.delete(event.name);
+        early.delete(event.name);
         kubelets.remove(event.name, pace.nodeRemovalMs);
         return;
       case 'vm-allocated':

@@ -72,8 +72,8 @@ const STARTS_MAX = 3;
 export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
   mkdirSync(options.folder, { recursive: true });
   const { functionsPort } = options;
-  if (functionsPort !== null && !(await isPortFree(functionsPort))) throw new PortTakenError(functionsPort);
   for (let start = 1; ; start++) {
+    if (functionsPort !== null && !(await isPortFree(functionsPort))) throw new PortTakenError(functionsPort);
     try {
       return await startParts(options, await pickPorts(functionsPort));
     } catch (error) {
