@@ -26,14 +26,13 @@ const KILLS_MAX = 500;
  */
 export function startChaos({ sandbox }: World, rng: Rng, pace: ChaosPace): Chaos {
   const parts = [sandbox.relay, sandbox.host, sandbox.broker];
-  let stopped = false;
-  let kills = 0;
+  const state = { stopped: false, kills: 0 };
   const run = async (part: Child): Promise<void> => {
     const draw = rng.split(part.name);
-    while (!stopped && kills < KILLS_MAX) {
+    while (!state.stopped && state.kills < KILLS_MAX) {
       await sleep(draw.below(pace.betweenMs * parts.length));
-      if (stopped) return;
-      kills++;
+      if (state.stopped) return;
+      state.kills++;
       await part.kill();
       await sleep(draw.below(pace.deadMs));
       await part.start();
@@ -43,9 +42,9 @@ export function startChaos({ sandbox }: World, rng: Rng, pace: ChaosPace): Chaos
   // Reported by `stop`; until then it must not end the test process.
   running.catch(() => undefined);
   return {
-    kills: () => kills,
+    kills: () => state.kills,
     stop: async () => {
-      stopped = true;
+      state.stopped = true;
       await running;
     },
   };

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { expectConsistent } from './consistent.ts';
 import { deployment, nodeClass, nodePool } from './manifests.ts';
-import { type Mode, type World, readQueues, startWorld } from './world.ts';
+import { type Mode, type World, readQueues, startWorld, tell } from './world.ts';
 
 /** A cluster at rest costs nothing: no function runs until something happens. `restMs`: how long that is watched. */
 export function idleCases(mode: Mode, restMs: number): void {
@@ -18,7 +18,7 @@ export function idleCases(mode: Mode, restMs: number): void {
       await world?.close();
     });
 
-    it('at rest no message runs a function', async ({ annotate }) => {
+    it('at rest no message runs a function', async () => {
       await expectConsistent(world, { pods: 8 });
       await world.until('the looks at new machines are over', async () => {
         const { pods, claims, signals } = await readQueues(world.sandbox);
@@ -33,7 +33,7 @@ export function idleCases(mode: Mode, restMs: number): void {
       await sleep(restMs);
       const after = await executions(world);
       const ran = Object.keys(after).map((name) => `${name} ${(after[name] ?? 0) - (before[name] ?? 0)}`);
-      await annotate(`executions in ${((Date.now() - startedMs) / 1000).toFixed(0)} s at rest: ${ran.join(', ')}`);
+      tell(`executions in ${((Date.now() - startedMs) / 1000).toFixed(0)} s at rest: ${ran.join(', ')}`);
       for (const name of ['provision', 'follow', 'interrupt']) expect(after[name] ?? 0, name).toBe(before[name] ?? 0);
     });
   });

@@ -5,7 +5,7 @@ import { expectConsistent } from './consistent.ts';
 import { deployment, nodeClass, nodePool, oneToANode } from './manifests.ts';
 import { removeAll } from './remove-all.ts';
 import { type State } from './state.ts';
-import { type Mode, type World, startWorld } from './world.ts';
+import { type Mode, type World, startWorld, tell } from './world.ts';
 
 /** Two slow cores run control plane, kubelets, Azure and the product at once. */
 const WITHIN_MS = 240_000;
@@ -40,12 +40,12 @@ export function scaleCases(mode: Mode, sizes: { readonly pods: number; readonly 
       expect(claims).toHaveLength(sizes.shy);
     });
 
-    it(`${sizes.pods} replicas come up`, async ({ annotate }) => {
+    it(`${sizes.pods} replicas come up`, async () => {
       const times = watchPods(world);
       await world.apply(deployment('inflate', sizes.pods));
       const state = await expectConsistent(world, { pods: sizes.pods, withinMs: WITHIN_MS });
       times.stop();
-      await annotate(report(world, state, times));
+      tell(report(world, state, times));
     });
   });
 }
