@@ -10,6 +10,7 @@ import { commitPlan, resume } from './commit-plan.ts';
 import { toTimestamp } from './conditions.ts';
 import { publish } from './events.ts';
 import { type Gathered, gather } from './gather.ts';
+import { leavingNames } from './leaving.ts';
 import { claimOfVm, nodeNameOf } from './node-name.ts';
 import type { Ports } from './ports.ts';
 
@@ -76,25 +77,34 @@ async function replace(ports: Ports, claim: NodeClaim): Promise<ReadonlyArray<st
   const ledger = await resume(ports);
   const gathered = await gather(ports, ledger, true);
   if (gathered === null) return [];
-  const input = withoutNodes(gathered.input, [claim.metadata.name]);
+  // All that leave go together: the plan counts on none of them, and neither may its audit.
+  const input = withoutNodes(gathered.input, [...leavingNames(gathered.snapshot), claim.metadata.name]);
   const plan = planProvisioning(input, instant(ports.now()));
-  const onTheirWay = claimsOnTheirWay(plan, gathered, nodeNameOf(claim));
+  const moving = podsOf(gathered, claim);
+  const onTheirWay = claimsOnTheirWay(plan, gathered, moving);
   if (plan.claims.length === 0) return onTheirWay;
   const outcome = await commitPlan(ports, { ...gathered, input }, plan, `interruption of ${claim.metadata.name}`);
   if (outcome.kind === 'lost') throw new RetryableError('another plan was committed first', { retryAfterMs: 100 });
-  return [...outcome.decision.claimNames, ...onTheirWay];
+  const { claimNames } = outcome.decision;
+  const made = claimNames.filter((_, index) => plan.claims[index]?.pods.some(({ uid }) => moving.has(uid)) === true);
+  return [...made, ...onTheirWay];
+}
+
+/** The pods on the claim's node, and those promised to it, which may be there before a snapshot shows it. */
+function podsOf({ snapshot, input }: Gathered, claim: NodeClaim): ReadonlySet<string> {
+  const bound = snapshot.pods.filter(({ nodeName }) => nodeName === nodeNameOf(claim)).map(({ uid }) => uid);
+  return new Set([...bound, ...(input.inFlight.get(claim.metadata.name)?.pods ?? [])]);
 }
 
 /** Claims of earlier plans that this one counts on for the node's pods, and that have no node in use yet. */
-function claimsOnTheirWay(plan: Plan, { snapshot }: Gathered, leaving: string): ReadonlyArray<string> {
-  const onNode = new Set(snapshot.pods.filter(({ nodeName }) => nodeName === leaving).map(({ uid }) => uid));
+function claimsOnTheirWay(plan: Plan, { snapshot }: Gathered, moving: ReadonlySet<string>): ReadonlyArray<string> {
   const inUse = new Set(
     snapshot.nodes
       .filter(({ metadata }) => metadata.labels?.[label.initialized] === 'true')
       .map(({ metadata }) => metadata.name),
   );
   return plan.nominations
-    .filter(({ pods, target }) => !inUse.has(target.name) && pods.some(({ uid }) => onNode.has(uid)))
+    .filter(({ pods, target }) => !inUse.has(target.name) && pods.some(({ uid }) => moving.has(uid)))
     .flatMap(({ target }) => (target.kind === 'claim' ? target.name : (claimOfVm(target.name) ?? [])));
 }
 

@@ -1,11 +1,12 @@
 import type { ObjectHint } from '../contract/messages.ts';
+import { finalizer } from '../contract/names.ts';
 import type { Snapshot } from '../contract/snapshot/parse.ts';
 import type { Condition, NodeClaim } from '../core/model/manifest.ts';
 import type { InventoryItem } from '../ports/cloud.ts';
 import { isTrue } from './conditions.ts';
 import { readSnapshot } from './gather.ts';
 import { inParallel } from './in-parallel.ts';
-import { nodeNameOf } from './node-name.ts';
+import { claimOfVm, nodeNameOf } from './node-name.ts';
 import type { Ports } from './ports.ts';
 import { type ProvisionOutcome, provision } from './provision.ts';
 
@@ -73,6 +74,7 @@ async function hintStalled(ports: Ports, seen: Seen): Promise<number> {
   const { nodePools = [], nodeClasses = [] } = seen.snapshot ?? {};
   const stalled: ReadonlyArray<ObjectHint['object']> = [
     ...stalledClaims(seen).map(({ metadata: { name } }) => ({ kind: 'NodeClaim' as const, name })),
+    ...leftNodes(seen).map((name) => ({ kind: 'NodeClaim' as const, name })),
     ...nodePools.filter(isStalled).map(({ metadata: { name } }) => ({ kind: 'NodePool' as const, name })),
     ...nodeClasses.filter(isStalled).map(({ metadata: { name } }) => ({ kind: 'AKSNodeClass' as const, name })),
   ];
@@ -96,6 +98,15 @@ function stalledClaims({ claims, inventory, snapshot }: Seen): ReadonlyArray<Nod
     (claim) =>
       isStalled(claim) || !machines.has(claim.metadata.name.toLowerCase()) || nodes?.has(nodeNameOf(claim)) === false,
   );
+}
+
+/** The claims that were, of nodes that still carry our finalizer. */
+function leftNodes({ claims, snapshot }: Seen): ReadonlyArray<string> {
+  const known = new Set(claims.map((claim) => nodeNameOf(claim)));
+  return (snapshot?.nodes ?? [])
+    .map(({ metadata }) => metadata)
+    .filter(({ deletionTimestamp, finalizers }) => deletionTimestamp !== undefined && finalizers?.includes(finalizer))
+    .flatMap(({ name }) => (known.has(name) ? [] : (claimOfVm(name) ?? [])));
 }
 
 function isStalled({ metadata, status }: Pick<NodeClaim, 'metadata'> & { readonly status?: Conditioned }): boolean {

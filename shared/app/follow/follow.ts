@@ -7,6 +7,7 @@ import { nodeNameOf } from '../node-name.ts';
 import type { Ports } from '../ports.ts';
 import { initialize } from './initialize.ts';
 import { launch } from './launch.ts';
+import { releaseNode } from './release-node.ts';
 import { type Step, createdAtMs, deleteClaim, ensureFinalizer, eventAbout, isOurs, writeStatus } from './node-claim.ts';
 import { noteDisruptable } from './disruptable.ts';
 import { followNodeClass } from './node-class.ts';
@@ -51,7 +52,7 @@ async function followOne(ports: Ports, object: ObjectHint['object'], podEventMs:
 
 async function followNodeClaim(ports: Ports, name: string, podEventMs: number | null): Promise<Step> {
   const claim = await ports.kubernetes.get('NodeClaim', { name, namespace: null });
-  if (claim === null) return { kind: 'ended', why: 'there is no such NodeClaim' };
+  if (claim === null) return releaseNode(ports, name);
   if (!isOurs(claim)) return { kind: 'ended', why: 'its node class is not an AKSNodeClass' };
   if (claim.metadata.deletionTimestamp !== undefined) return terminate(ports, claim);
   const held = await ensureFinalizer(ports, claim);
