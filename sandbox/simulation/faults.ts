@@ -35,6 +35,8 @@ export interface Events {
   readonly allNodesLost: number;
   readonly userDeletesClaim: number;
   readonly userDeletesNode: number;
+  /** A claim is deleted and its finalizer removed by hand. */
+  readonly userStripsClaim: number;
   readonly malformedMessage: number;
 }
 
@@ -55,6 +57,7 @@ export const noFaults: Faults = {
     allNodesLost: 0,
     userDeletesClaim: 0,
     userDeletesNode: 0,
+    userStripsClaim: 0,
     malformedMessage: 0,
   },
 };
@@ -81,6 +84,7 @@ export function drawFaults(rng: Rng): Faults {
       allNodesLost: some(6),
       userDeletesClaim: some(15),
       userDeletesNode: some(15),
+      userStripsClaim: some(15),
       malformedMessage: some(20),
     },
   };

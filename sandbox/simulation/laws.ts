@@ -24,6 +24,7 @@ export class Laws {
   readonly #orphans = new Map<string, number>();
   /** Machines that Azure or a person has announced to take away, or taken. */
   readonly #doomed = new Set<string>();
+  readonly #stripped = new Set<string>();
 
   constructor(parts: LawParts) {
     this.#parts = parts;
@@ -33,6 +34,12 @@ export class Laws {
   /** From now on losing this claim's machine is nobody's mistake. */
   doom(claim: string): void {
     this.#doomed.add(claim);
+  }
+
+  /** From now on somebody else answers for this claim's machine being left behind. */
+  strip(claim: string): void {
+    this.#stripped.add(claim);
+    this.doom(claim);
   }
 
   #break(text: string): void {
@@ -116,6 +123,12 @@ export class Laws {
 
   #changed({ resource, before, after }: Change): void {
     if (resource === 'nodeclaims' && before === null && after !== null) this.#claimCreated(after);
+    if (resource === 'nodeclaims' && after === null && before !== null) this.#claimGone(before.metadata.name);
+  }
+
+  #claimGone(name: string): void {
+    if (!this.#stripped.has(name) && this.#parts.azure().vms.has(name))
+      this.#break(`claim ${name} is gone before its VM`);
   }
 
   /** No pod is promised to two nodes on their way. */

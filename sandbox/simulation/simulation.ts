@@ -112,6 +112,9 @@ export class Simulation {
   async #run(durationMs: number): Promise<void> {
     await this.timeline.run(this.timeline.now() + durationMs, () => {
       this.laws.look();
+      for (const { dead } of Object.values(this.queues)) {
+        if (dead[0] !== undefined) this.laws.broken.push(`dead letter ${dead[0].id} ${JSON.stringify(dead[0].body)}`);
+      }
       const [broken] = this.laws.broken;
       if (broken !== undefined) throw new Error(broken);
     });
@@ -307,6 +310,7 @@ export class Simulation {
     }
     if (perMinute(events.userDeletesClaim)) this.#userDeletes('nodeclaims', pick(this.server.list('nodeclaims')), rng);
     if (perMinute(events.userDeletesNode)) this.#userDeletes('nodes', pick(this.server.list('nodes')), rng);
+    if (perMinute(events.userStripsClaim)) this.#userStrips(pick(this.server.list('nodeclaims'))?.metadata.name);
     if (perMinute(events.malformedMessage)) {
       const queue = pick(Object.values(this.queues));
       queue?.send({ id: `bad-${rng.below(1e9)}`, sessionId: CLUSTER, body: { malformed: true }, atMs: null });
@@ -323,6 +327,14 @@ export class Simulation {
     this.laws.doom(name.replace(/^aks-/, ''));
     this.#note(`user deletes ${resource} ${name}`);
     this.server.delete(resource, name);
+  }
+
+  #userStrips(name: string | undefined): void {
+    if (name === undefined) return;
+    this.laws.strip(name);
+    this.#note(`user deletes claim ${name} and its finalizers`);
+    this.server.delete('nodeclaims', name);
+    this.server.patch('nodeclaims', name, { metadata: { finalizers: null } }, 'object');
   }
 
   /** Azure announces by one or two paths, or none, that it takes a spot machine back, and does. */
