@@ -163,7 +163,9 @@ const labels = mapOf(text);
 
 function judgeMetadata({ value }: InputObject, { name, namespace }: Head, report: Report): void {
   const metadata = value['metadata'];
-  if (name === '') report('metadata.name', 'is missing', 'set it');
+  const given = isRecord(metadata) ? metadata['name'] : undefined;
+  if (given !== undefined && given !== null && typeof given !== 'string') text(given, 'metadata.name', report);
+  else if (name === '') report('metadata.name', 'is missing', 'set it');
   else if (!isDnsSubdomain(name)) {
     report('metadata.name', `${JSON.stringify(name)} is not a name`, 'use lower-case letters, digits, - and .');
   }

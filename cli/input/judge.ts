@@ -19,13 +19,14 @@ export function needed(judge: Judge): NeededJudge {
 
 function typeName(value: unknown): string {
   if (value === null) return 'null';
-  return Array.isArray(value) ? 'a list' : `of type ${typeof value}`;
+  if (typeof value === 'object') return Array.isArray(value) ? 'a list' : 'a map';
+  return `of type ${typeof value}`;
 }
 
 /** Text. YAML reads 1 and true without quotes as something else, which the API server refuses. */
 export const text: Judge = (value, path, report) => {
   if (typeof value !== 'string')
-    report(path, `is ${typeName(value)}`, 'write a string, in quotes where it looks otherwise');
+    report(path, `is ${typeName(value)}`, 'write a string, in quotes where it looks like something else');
 };
 
 /** True or false. */

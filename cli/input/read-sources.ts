@@ -1,7 +1,7 @@
 import { readFileSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
-import { fileProblem, WrongInputError } from '../wrong-input.ts';
+import { fileProblem, WrongInputError, type InputProblem } from '../wrong-input.ts';
 import { decodeText } from './decode-text.ts';
 import type { Origin } from './origin.ts';
 
@@ -14,17 +14,45 @@ export interface Source {
 /** How standard input is named in messages. */
 export const STANDARD_INPUT = 'standard input';
 
+/** What could be read, and what could not. */
+export interface ReadSources {
+  readonly sources: ReadonlyArray<Source>;
+  readonly problems: ReadonlyArray<InputProblem>;
+}
+
 /** Reads files, folders (their own .yaml, .yml and .json files, by name, as kubectl does) and, for `-`, standard input. */
-export async function readSources(paths: ReadonlyArray<string>, stdin: Readable): Promise<ReadonlyArray<Source>> {
+export async function readSources(paths: ReadonlyArray<string>, stdin: Readable): Promise<ReadSources> {
   const sources: Array<Source> = [];
-  for (const path of paths) {
-    if (path !== '-') sources.push(...filesOf(path).map(readSource));
-    else if (!sources.some(({ origin }) => origin === STANDARD_INPUT)) {
-      // Standard input can be read once; naming it again adds nothing.
-      sources.push({ origin: STANDARD_INPUT, text: decodeText(STANDARD_INPUT, await readAll(stdin)) });
+  const problems: Array<InputProblem> = [];
+  // Standard input can be read once; naming it again adds nothing.
+  for (const path of new Set(paths)) {
+    try {
+      if (path === '-') sources.push(await readStandardInput(stdin));
+      else readFiles(path, sources, problems);
+    } catch (error) {
+      problems.push(...problemsOf(error));
     }
   }
-  return sources;
+  return { sources, problems };
+}
+
+async function readStandardInput(stdin: Readable): Promise<Source> {
+  return { origin: STANDARD_INPUT, text: decodeText(STANDARD_INPUT, await readAll(stdin)) };
+}
+
+function readFiles(path: string, sources: Array<Source>, problems: Array<InputProblem>): void {
+  for (const file of filesOf(path)) {
+    try {
+      sources.push(readSource(file));
+    } catch (error) {
+      problems.push(...problemsOf(error));
+    }
+  }
+}
+
+function problemsOf(error: unknown): ReadonlyArray<InputProblem> {
+  if (error instanceof WrongInputError) return error.problems;
+  throw error;
 }
 
 /** Reads one file. Throws WrongInputError. */

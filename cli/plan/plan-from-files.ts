@@ -69,15 +69,17 @@ interface Given {
 }
 
 async function readCluster({ paths }: PlanOptions, stdin: Readable, nowMs: number): Promise<Given> {
-  const sources = await readSources(paths, stdin);
+  const { sources, problems: unreadable } = await readSources(paths, stdin);
   const read = await Promise.all(sources.map(readDocuments));
   const { objects, problems } = readObjects(read.flatMap(({ documents }) => documents));
   const checked = checkObjects(objects);
   const implied = implyPods(checked.objects);
-  const all = [...read.flatMap((one) => one.problems), ...problems, ...checked.problems, ...implied.problems];
+  const unparsed = read.flatMap((one) => one.problems);
+  const all = [...unreadable, ...unparsed, ...problems, ...checked.problems, ...implied.problems];
   if (all.length > 0) throw new WrongInputError(all);
   const { snapshot, notes } = buildCluster([...checked.objects, ...implied.objects], nowMs);
-  return { snapshot, notes: [...checked.notes, ...implied.notes, ...notes] };
+  const nothing = objects.length === 0 ? [`nothing was given: ${paths.join(', ')} holds no object`] : [];
+  return { snapshot, notes: [...nothing, ...checked.notes, ...implied.notes, ...notes] };
 }
 
 async function readCatalogs(

@@ -2,7 +2,7 @@ import { auditPlan, type Finding } from '../../shared/core/plan/audit-plan.ts';
 import type { Plan } from '../../shared/core/plan/plan.ts';
 import { instant } from '../../shared/core/quantity/units.ts';
 import { planProvisioning } from '../../shared/core/scheduling/plan-provisioning.ts';
-import type { ProvisioningInput } from '../../shared/core/scheduling/provisioning-input.ts';
+import { DEFAULT_WORK, type ProvisioningInput } from '../../shared/core/scheduling/provisioning-input.ts';
 
 /** A plan, how long it took to find, and what its audit says. */
 export interface Solved {
@@ -11,39 +11,69 @@ export interface Solved {
   readonly findings: ReadonlyArray<Finding>;
 }
 
-/** Packing effort of the first attempt under a budget: the least that gives a plan worth showing. */
-const FIRST_FILLS = 1_000;
+/** Each attempt may try four times as hard as the one before, so the last has most of the time. */
+const GROWTH = 4;
 
-/** Each attempt may try twice as hard as the one before, so all of them together cost twice the last. */
-const GROWTH = 2;
+/** Packing effort of the first attempt under a budget: little enough for a quick plan, and the fourth is production's. */
+const FIRST_FILLS = Math.floor(DEFAULT_WORK.fills / GROWTH ** 3);
 
 /** More effort than this has never found anything. */
-const MOST_FILLS = 16_000_000;
+const MOST_FILLS = DEFAULT_WORK.fills * GROWTH ** 4;
+
+/** Share of the time left that an attempt may be expected to take: it may take longer than those before it foretold. */
+const CAUTION = 0.8;
+
+/** An attempt that may try no more than this much harder than the last is not worth its time. */
+const LEAST_GROWTH = 1.25;
+
+/** One plan and what it took. */
+interface Attempt {
+  readonly plan: Plan;
+  readonly fills: number;
+  readonly tookMs: number;
+}
 
 /**
  * Without a budget the plan is the one that production would make. With one, better plans are looked for while the time
  * lasts; the best is kept: fewest pods left, then lowest cost. At least one plan is made, however small the budget.
  */
 export function solve(input: ProvisioningInput, nowMs: number, budgetMs: number | null): Solved {
-  const now = instant(nowMs);
   const startedMs = performance.now();
-  const elapsedMs = (): number => performance.now() - startedMs;
-  let plan: Plan;
-  if (budgetMs === null) plan = planProvisioning(input, now);
-  else {
-    let fills = FIRST_FILLS;
-    plan = planProvisioning({ ...input, work: { ...input.work, fills } }, now);
-    let tookMs = elapsedMs();
-    while (!isProved(plan) && fills < MOST_FILLS && elapsedMs() + GROWTH * tookMs < budgetMs) {
-      fills *= GROWTH;
-      const beforeMs = elapsedMs();
-      const next = planProvisioning({ ...input, work: { ...input.work, fills } }, now);
-      tookMs = elapsedMs() - beforeMs;
-      if (isBetter(next, plan)) plan = next;
-    }
+  const attempt = (fills: number): Attempt => {
+    const beforeMs = performance.now();
+    const plan = planProvisioning({ ...input, work: { ...input.work, fills } }, instant(nowMs));
+    return { plan, fills, tookMs: performance.now() - beforeMs };
+  };
+  const best =
+    budgetMs === null
+      ? attempt(DEFAULT_WORK.fills).plan
+      : search(attempt, () => budgetMs - (performance.now() - startedMs));
+  const solveMs = performance.now() - startedMs;
+  return { plan: best, solveMs, findings: auditPlan(best, input) };
+}
+
+function search(attempt: (fills: number) => Attempt, leftMs: () => number): Plan {
+  let last = attempt(FIRST_FILLS);
+  let best = last.plan;
+  let before: Attempt | null = null;
+  // Effort grows with every turn and has an upper bound.
+  while (!isProved(best) && last.fills < MOST_FILLS) {
+    const fills = nextFills(last, before, leftMs() * CAUTION);
+    if (fills === null) break;
+    before = last;
+    last = attempt(fills);
+    if (isBetter(last.plan, best)) best = last.plan;
   }
-  const solveMs = elapsedMs();
-  return { plan, solveMs, findings: auditPlan(plan, input) };
+  return best;
+}
+
+/** The effort of the next attempt, by what the last two took; null where nothing worth it fits into the time. */
+function nextFills(last: Attempt, before: Attempt | null, usableMs: number): number | null {
+  if (last.tookMs > usableMs) return null;
+  const perFillMs = before === null ? 0 : (last.tookMs - before.tookMs) / (last.fills - before.fills);
+  const affordable = perFillMs <= 0 ? Infinity : last.fills + (usableMs - last.tookMs) / perFillMs;
+  const fills = Math.floor(Math.min(last.fills * GROWTH, affordable));
+  return fills < last.fills * LEAST_GROWTH ? null : fills;
 }
 
 function isProved({ cost, lowerBound, left }: Plan): boolean {
