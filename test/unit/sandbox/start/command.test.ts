@@ -1,0 +1,76 @@
+import { describe, expect, test } from 'vitest';
+import { parseCommand, usage, UsageError } from '../../../../sandbox/start/command.ts';
+
+const defaults = {
+  kind: 'run',
+  files: null,
+  once: false,
+  kubeconfig: null,
+  seed: 'nodewright',
+  bootSeconds: 8,
+  functionsPort: null,
+  log: 'text',
+} as const;
+
+describe('npm start', () => {
+  test('without arguments runs the examples until it is stopped', () => {
+    expect(parseCommand([])).toEqual(defaults);
+  });
+
+  test('takes several files after one -f, and -f several times', () => {
+    expect(parseCommand(['-f', 'a.yaml', 'b.yaml', '--once', '-f', 'c'])).toEqual({
+      ...defaults,
+      once: true,
+      files: ['a.yaml', 'b.yaml', 'c'],
+    });
+  });
+
+  test('understands every option, with a space or an equals sign', () => {
+    const args = ['--kubeconfig=k', '--seed', 's=1', '--boot-seconds', '0.5', '--functions-port', '7072', '--log=json'];
+    expect(parseCommand(args)).toEqual({
+      ...defaults,
+      kubeconfig: 'k',
+      seed: 's=1',
+      bootSeconds: 0.5,
+      functionsPort: 7072,
+      log: 'json',
+    });
+  });
+
+  test('applies nothing with --empty', () => {
+    expect(parseCommand(['--empty'])).toEqual({ ...defaults, files: [] });
+  });
+
+  test('scales and evicts in a sandbox that runs', () => {
+    expect(parseCommand(['scale', '20'])).toEqual({ kind: 'scale', replicas: 20, deployment: null });
+    expect(parseCommand(['scale', '0', 'web'])).toEqual({ kind: 'scale', replicas: 0, deployment: 'web' });
+    expect(parseCommand(['evict'])).toEqual({ kind: 'evict', node: null });
+    expect(parseCommand(['evict', 'aks-a'])).toEqual({ kind: 'evict', node: 'aks-a' });
+  });
+
+  test('shows its help whatever else is asked for', () => {
+    expect(parseCommand(['--once', '--help'])).toEqual({ kind: 'help' });
+    for (const line of usage.split('\n')) expect(line.length).toBeLessThanOrEqual(110);
+  });
+
+  test.each([
+    [['--bogus'], 'There is no option --bogus'],
+    [['a.yaml'], 'files are given with -f'],
+    [['-f'], '-f needs at least one file'],
+    [['-f', '--once'], '-f needs at least one file'],
+    [['--seed'], '--seed needs a text'],
+    [['--kubeconfig', '--once'], '--kubeconfig needs a path'],
+    [['--boot-seconds', '-1'], '--boot-seconds must be a number from 0 to 600'],
+    [['--functions-port', '70000'], '--functions-port must be a whole number from 1 to 65535'],
+    [['--log', 'xml'], '--log is text or json'],
+    [['--empty', '-f', 'a'], 'exclude each other'],
+    [['--empty', '--once'], 'leave one out'],
+    [['scale'], 'scale needs the number of replicas'],
+    [['scale', 'many'], 'scale must be a whole number'],
+    [['scale', '1', 'a', 'b'], 'one argument too many'],
+    [['evict', '--now'], 'evict takes the name of a node'],
+  ])('%j is refused with a sentence that names the mistake', (args, message) => {
+    expect(() => parseCommand(args)).toThrow(UsageError);
+    expect(() => parseCommand(args)).toThrow(message);
+  });
+});

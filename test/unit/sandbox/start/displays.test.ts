@@ -1,0 +1,132 @@
+import { describe, expect, test } from 'vitest';
+import type { Progress } from '../../../../sandbox/start/display.ts';
+import { renderHints } from '../../../../sandbox/start/hints.ts';
+import { createJsonDisplay } from '../../../../sandbox/start/json-display.ts';
+import { createPlainDisplay } from '../../../../sandbox/start/plain-display.ts';
+import { renderSummary, type Summary } from '../../../../sandbox/start/render-summary.ts';
+import type { NodeRow, View } from '../../../../sandbox/start/view.ts';
+
+const row: NodeRow = {
+  name: 'aks-a',
+  size: 'D8ls_v5',
+  zone: '1',
+  capacityType: 'on-demand',
+  microUsdPerHour: 388_000,
+  state: { kind: 'ready' },
+  ageMs: 0,
+  pods: 7,
+  cpu: { used: 1, of: 2 },
+  memory: { used: 1, of: 2 },
+};
+
+const view: View = {
+  nodes: [
+    row,
+    { ...row, name: 'aks-b', pods: 6 },
+    { ...row, name: 'aks-c', size: 'D4als_v6', microUsdPerHour: 194_000, pods: 3 },
+  ],
+  pods: { running: 16, starting: 0, pending: 0 },
+  waiting: [],
+  microUsdPerHour: 970_000,
+};
+
+function progress(pods: View['pods'], elapsedMs: number): Progress {
+  return { view: { ...view, pods }, elapsedMs, plans: { cost: 0, lowerBound: 0 }, news: [] };
+}
+
+function recorder(): { readonly lines: () => ReadonlyArray<string>; readonly write: (text: string) => void } {
+  let written = '';
+  return {
+    lines: () => written.split('\n').slice(0, -1),
+    write: (text) => {
+      written += text;
+    },
+  };
+}
+
+describe('plain output', () => {
+  test('tells of pods at most once a second, and of the last state always', () => {
+    const { lines, write } = recorder();
+    let now = 10_000;
+    const display = createPlainDisplay(write, () => now);
+    for (let running = 0; running < 10; running++) {
+      now += 300;
+      display.show(progress({ running, starting: 10 - running, pending: 0 }, now));
+    }
+    display.show(progress({ running: 10, starting: 0, pending: 0 }, now));
+    display.last('done');
+    const told = lines();
+    expect(told.length).toBeLessThan(7);
+    expect(told.at(-2)).toContain('Pods: 10 running. 3 nodes, $0.970/h.');
+    expect(told.at(-1)).toBe('done');
+    display.show(progress({ running: 11, starting: 0, pending: 0 }, now + 9_000));
+    expect(lines().at(-1)).toBe('done');
+  });
+});
+
+describe('JSON output', () => {
+  test('is one object per line, and tells a state only when it has changed', () => {
+    const { lines, write } = recorder();
+    const display = createJsonDisplay(write, () => 0);
+    display.started('Azure', 12);
+    display.said({ atMs: 0, tone: 'plain', text: 'a "quoted" sentence' });
+    display.show(progress({ running: 1, starting: 0, pending: 0 }, 1));
+    display.show(progress({ running: 1, starting: 0, pending: 0 }, 2));
+    display.event('provisioned', { claims: 2 });
+    const events = lines().map((line) => JSON.parse(line) as { readonly time: string; readonly event: string });
+    expect(events.map(({ event }) => event)).toEqual(['part-ready', 'said', 'state', 'provisioned']);
+    expect(events.every(({ time }) => time === '1970-01-01T00:00:00.000Z')).toBe(true);
+  });
+});
+
+describe('the summary', () => {
+  const summary: Summary = {
+    view,
+    plans: { cost: 970_000, lowerBound: 960_000 },
+    times: { toVmPut: { count: 16, p50: 640, p99: 702 }, toRunning: { count: 16, p50: 14_200, p99: 16_100 } },
+    wantedPods: 16,
+    outcome: 'all-run',
+    priceSource: 'Azure Retail Prices, westeurope',
+  };
+
+  test('counts nodes by size, zone and price, and gives cost, bound and times', () => {
+    expect(renderSummary(summary)).toMatchInlineSnapshot(`
+      "
+      All 16 pods run on 3 nodes for $0.970/h.
+
+        NODES  SIZE               ZONE  TYPE        $/H EACH       $/H   PODS
+            2  D8ls_v5            1     on-demand      0.388     0.776     13
+            1  D4als_v6           1     on-demand      0.194     0.194      3
+
+        The plan                          at most 1.1 % above the cheapest possible
+        From unschedulable to VM PUT      p50 0.64 s, p99 0.70 s (16 pods)
+        From unschedulable to running     p50 14.2 s, p99 16.1 s (16 pods)
+        Prices                            Azure Retail Prices, westeurope"
+    `);
+  });
+
+  test('of a run that could not place all pods gives the reasons', () => {
+    const waiting = [{ reason: 'all pools: too big; ask for less', pods: ['default/a', 'default/b'] }];
+    const text = renderSummary({
+      ...summary,
+      outcome: 'stuck',
+      view: { ...view, waiting, pods: { running: 14, starting: 0, pending: 2 } },
+      times: { toVmPut: null, toRunning: null },
+    });
+    expect(text).toContain('14 pods run, 2 pods wait, and nothing more can come.');
+    expect(text).toContain('  default/a and 1 more: all pools: too big; ask for less');
+    expect(text).toContain('no pod got that far');
+  });
+});
+
+describe('the hints', () => {
+  test('fit 80 columns where the folder of temporary files is short', () => {
+    const hints = renderHints({
+      kubeconfigPath: '/tmp/nodewright-abcdef/cluster/kubeconfig',
+      functionsUrl: 'http://127.0.0.1:54321',
+      portInUse: 7071,
+      hasKeys: true,
+    });
+    for (const hint of hints) expect(hint.length).toBeLessThanOrEqual(80);
+  });
+});
