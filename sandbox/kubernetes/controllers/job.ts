@@ -220,15 +220,19 @@ async function reportStatus(parts: Parts, job: Job, { tally, active, outcome }: 
   const ready = active.filter(isReady).length;
   const startTime = job.status?.startTime ?? (job.spec.suspend === true ? undefined : at);
   const conditions = outcome === null ? (job.status?.conditions ?? []) : endConditions(job, outcome, at);
-  const changed =
-    outcome !== null ||
-    startTime !== job.status?.startTime ||
-    active.length !== (job.status?.active ?? 0) ||
-    ready !== (job.status?.ready ?? 0);
-  if (!changed) return;
+  if (outcome === null && !isNews(job, { startTime, active: active.length, ready })) return;
   const completionTime = outcome?.type === 'Complete' ? { completionTime: at } : {};
   await patchStatus(parts, job, { ...tally, active: active.length, ready, startTime, conditions, ...completionTime });
   if (outcome !== null) tellEnd(parts, job, outcome);
+}
+
+function isNews(
+  { status }: Job,
+  next: { readonly startTime: string | undefined; readonly active: number; readonly ready: number },
+): boolean {
+  return (
+    status?.startTime !== next.startTime || (status?.active ?? 0) !== next.active || (status?.ready ?? 0) !== next.ready
+  );
 }
 
 function tellEnd({ context }: Parts, job: Job, outcome: Outcome): void {

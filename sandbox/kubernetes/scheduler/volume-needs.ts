@@ -39,28 +39,39 @@ export interface VolumeNeeds {
 
 const none: VolumeNeeds = { podReason: null, nodeReason: () => null };
 
+type ClaimTerms =
+  | { readonly kind: 'impossible'; readonly reason: string }
+  /** Of the volume's own, or of what its class may make: any of the terms must match; none is no restriction. */
+  | { readonly kind: 'bound' | 'waiting'; readonly terms: ReadonlyArray<NodeSelectorTerm> };
+
+function claimTerms(key: string, storage: StorageObjects): ClaimTerms {
+  const claim = storage.claims.get(key);
+  if (claim === undefined) {
+    return { kind: 'impossible', reason: `persistentvolumeclaim "${key.slice(key.indexOf('/') + 1)}" not found` };
+  }
+  const volume = storage.volumes.get(claim.spec?.volumeName ?? '');
+  if (volume !== undefined) {
+    return { kind: 'bound', terms: volume.spec?.nodeAffinity?.required?.nodeSelectorTerms ?? [] };
+  }
+  const storageClass = storage.classes.get(claim.spec?.storageClassName ?? '');
+  return storageClass?.volumeBindingMode === 'WaitForFirstConsumer'
+    ? { kind: 'waiting', terms: topologyTerms(storageClass) }
+    : { kind: 'impossible', reason: 'pod has unbound immediate PersistentVolumeClaims' };
+}
+
+function matches(any: ReadonlyArray<NodeSelectorTerm>, { node }: NodeInfo): boolean {
+  return any.length === 0 || (node !== null && any.some((term) => matchesTerm(term, node)));
+}
+
 /** Looks up what the pod's claims ask; without claims that is nothing. */
 export function volumeNeeds(pod: Pod, storage: StorageObjects): VolumeNeeds {
   const names = claimNames(pod);
   if (names.length === 0) return none;
-  const terms: Array<ReadonlyArray<NodeSelectorTerm>> = [];
-  const allowed: Array<ReadonlyArray<NodeSelectorTerm>> = [];
-  for (const name of names) {
-    const claim = storage.claims.get(`${pod.metadata.namespace ?? 'default'}/${name}`);
-    if (claim === undefined) return impossible(`persistentvolumeclaim "${name}" not found`);
-    const volume = storage.volumes.get(claim.spec?.volumeName ?? '');
-    if (volume !== undefined) {
-      terms.push(volume.spec?.nodeAffinity?.required?.nodeSelectorTerms ?? []);
-      continue;
-    }
-    const storageClass = storage.classes.get(claim.spec?.storageClassName ?? '');
-    if (storageClass?.volumeBindingMode !== 'WaitForFirstConsumer') {
-      return impossible('pod has unbound immediate PersistentVolumeClaims');
-    }
-    allowed.push(topologyTerms(storageClass));
-  }
-  const matches = (any: ReadonlyArray<NodeSelectorTerm>, { node }: NodeInfo): boolean =>
-    any.length === 0 || (node !== null && any.some((term) => matchesTerm(term, node)));
+  const asked = names.map((name) => claimTerms(`${pod.metadata.namespace ?? 'default'}/${name}`, storage));
+  const refusal = asked.find((one) => one.kind === 'impossible');
+  if (refusal !== undefined) return impossible(refusal.reason);
+  const terms = asked.flatMap((one) => (one.kind === 'bound' ? [one.terms] : []));
+  const allowed = asked.flatMap((one) => (one.kind === 'waiting' ? [one.terms] : []));
   return {
     podReason: null,
     nodeReason: (info) => {

@@ -102,6 +102,7 @@ function runtimeProblems(object: Readonly<Record<string, unknown>>): ReadonlyArr
   return [];
 }
 
+// oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- the border between JSON and types
 function parse<Kind>(definition: KindDefinition, value: unknown, previous: unknown): Kind {
   const { object, problems } = inspect(definition, value, previous);
   if (problems.length === 0) return object as unknown as Kind;
