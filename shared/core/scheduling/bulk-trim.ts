@@ -19,8 +19,7 @@ export function trimUneven(workspace: Workspace, rules: Iterable<BulkRule | null
   }
   const empty = workspace.claims.filter(({ pods }) => pods.length === 0);
   for (const claim of empty) {
-    const capacity = claim.state.pool.catalog.types[claim.cell?.type ?? -1]?.capacity;
-    if (capacity !== undefined) bookCapacity(claim.state.remaining, capacity, -1);
+    if (claim.booked !== null) bookCapacity(claim.state.remaining, claim.booked, -1);
     workspace.claims.splice(workspace.claims.indexOf(claim), 1);
   }
   return taken;

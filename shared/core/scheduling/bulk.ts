@@ -145,12 +145,13 @@ function openAlike(
     const id = [...groups].map(({ ask, within }) => `${ask.shape.index} ${within?.domain ?? ''}`).join('\n');
     claim.offered = shared.get(id) ?? offeredTo(workspace, state, claim.load, groups);
     shared.set(id, claim.offered);
-    const held = withinLimits(state.remaining, capacity, null) && meetsMinValues(state, claim.offered, null);
+    const held = withinLimits(state.remaining, capacity, null) && meetsMinValues(state, claim.offered, capacity);
     if (!held || ((at(claim.offered, cell.type) >> cell.bit) & 1) === 0) {
       left.push(...queued.map(({ pod }) => pod));
       continue;
     }
     claim.cell = cell;
+    claim.booked = capacity;
     bookCapacity(state.remaining, capacity, 1);
     workspace.claims.push(claim);
     for (const { pod } of queued) {

@@ -1,11 +1,12 @@
 import type { Pod } from '../model/cluster.ts';
+import type { Amounts } from '../quantity/quantity.ts';
 import { labelKey } from '../model/labels.ts';
 import { at } from './compile-pool.ts';
 import { fittingBits, type Ask, type CompiledShape, type PoolOption } from './compile-shape.ts';
 import { portsConflict, type HostPort } from './host-ports.ts';
 import { intersect, isEmpty, oneOf, type LabelRule, type LabelRules } from './label-rule.ts';
 import { keySourceOf, restrictTo, type KeySource } from './key-source.ts';
-import { meetsMinValues } from './min-values.ts';
+import { bookingFor } from './min-values.ts';
 import { bookCapacity, COMBO_BITS, withinLimits, type PoolState } from './pool-state.ts';
 import { addVector } from './resource-table.ts';
 import type { Guard } from './topology-guard.ts';
@@ -27,8 +28,10 @@ export interface OpenClaim {
   readonly load: Float64Array;
   readonly pods: Array<Pod>;
   readonly ports: Array<HostPort>;
-  /** The cheapest it can be; what limits count. Null while it has no pod. */
+  /** The cheapest it can be. Null while it has no pod. */
   cell: Cell | null;
+  /** What limits count for it; null while it has no pod. */
+  booked: Amounts | null;
   /** True once minValues of the pool were waived for it. */
   minValuesRelaxed: boolean;
 }
@@ -39,6 +42,7 @@ export interface Joining {
   readonly offered: Int32Array;
   readonly open: LabelRules;
   readonly cell: Cell;
+  readonly booked: Amounts;
   readonly added: number;
 }
 
@@ -52,7 +56,7 @@ export interface Applicant {
 export function emptyClaim(state: PoolState, width: number, minValuesRelaxed: boolean): OpenClaim {
   const offered = Int32Array.from(state.pool.offered);
   const load = new Float64Array(width);
-  return { state, offered, open: new Map(), load, pods: [], ports: [], cell: null, minValuesRelaxed };
+  return { state, offered, open: new Map(), load, pods: [], ports: [], cell: null, booked: null, minValuesRelaxed };
 }
 
 /** The cheapest way for a pod to join the claim, or null. */
@@ -80,16 +84,18 @@ function joiningBy(claim: OpenClaim, { ask, guard }: Applicant, option: PoolOpti
   const cell = cheapestCell(claim, offered, guard);
   if (cell === null) return null;
   for (const key of ask.settled) settle(claim.state, offered, key, cell);
-  if (!claim.minValuesRelaxed && !meetsMinValues(claim.state, offered, instead(claim))) return null;
-  return { claim, offered, open, cell, added: cell.price - (claim.cell?.price ?? 0) };
+  const limits = { chosen: cell.type, instead: claim.booked, relaxed: claim.minValuesRelaxed };
+  const booked = bookingFor(claim.state, offered, limits);
+  if (booked === null) return null;
+  return { claim, offered, open, cell, booked, added: cell.price - (claim.cell?.price ?? 0) };
 }
 
 /** Puts the pod there. */
-export function join({ claim, offered, open, cell }: Joining, shape: CompiledShape, pod: Pod): void {
-  const { remaining, pool } = claim.state;
-  const capacityOf = (chosen: Cell) => pool.catalog.types[chosen.type]?.capacity ?? new Map<string, number>();
-  if (claim.cell !== null) bookCapacity(remaining, capacityOf(claim.cell), -1);
-  bookCapacity(remaining, capacityOf(cell), 1);
+export function join({ claim, offered, open, cell, booked }: Joining, shape: CompiledShape, pod: Pod): void {
+  const { remaining } = claim.state;
+  if (claim.booked !== null) bookCapacity(remaining, claim.booked, -1);
+  bookCapacity(remaining, booked, 1);
+  claim.booked = booked;
   claim.offered = offered;
   claim.open = open;
   claim.cell = cell;
@@ -181,14 +187,10 @@ function remainingOfferings(claim: OpenClaim, { requests }: CompiledShape, optio
   return offered;
 }
 
-function instead({ cell, state }: OpenClaim) {
-  return cell === null ? null : (state.pool.catalog.types[cell.type]?.capacity ?? null);
-}
-
 /** Among offerings the pool's limits allow; where prices are equal, in the least crowded domain. Null: there is none. */
 function cheapestCell(claim: OpenClaim, offered: Int32Array, guard: Guard): Cell | null {
   const { pool, remaining } = claim.state;
-  const current = instead(claim);
+  const current = claim.booked;
   let best: Cell | null = null;
   for (const type of pool.order) {
     const shunned = pool.shunned[type] === 1;

@@ -5,6 +5,7 @@ import { addAmounts, renderAmounts, type Amounts } from '../quantity/quantity.ts
 import { microUsdPerHour } from '../quantity/units.ts';
 import { at, fixedLabels } from './compile-pool.ts';
 import { addRule, byCodeUnit, chooseValue, oneOf, toExpressions, toRules, type LabelRule } from './label-rule.ts';
+import { takesNoMore } from './min-values.ts';
 import type { OpenClaim } from './open-claim.ts';
 import { COMBO_BITS } from './pool-state.ts';
 import type { Workspace } from './workspace.ts';
@@ -28,7 +29,7 @@ export function renderClaim(workspace: Workspace, claim: OpenClaim): PlannedClai
   const chosen = offerings.find(({ type, bit }) => type === claim.cell?.type && bit === claim.cell.bit);
   if (chosen === undefined) throw new Error(`a claim of NodePool ${pool.name} was planned without an offering`);
   const { template } = pool.manifest.spec;
-  const ranked = [chosen, ...offerings.filter((other) => other !== chosen && takesNoMore(claim, other, chosen))];
+  const ranked = [chosen, ...offerings.filter((other) => other !== chosen && isBooked(claim, other))];
   const fallbacks = ranked.slice(1, 1 + MAX_FALLBACKS).map(toPlanned);
   return {
     nodePool: pool.name,
@@ -69,10 +70,9 @@ function rankOfferings({ state: { pool }, offered }: OpenClaim): ReadonlyArray<R
   );
 }
 
-/** A fallback takes no more of a limited resource than the choice, so that no launch can break a limit. */
-function takesNoMore({ state: { pool } }: OpenClaim, other: RankedOffering, chosen: RankedOffering): boolean {
-  const amount = (type: number, name: string): number => pool.catalog.types[type]?.capacity.get(name) ?? 0;
-  return [...pool.limits.keys()].every((name) => amount(other.type, name) <= amount(chosen.type, name));
+/** Nothing that is launched instead takes more of the pool's limits than was booked, so that no launch can break them. */
+function isBooked({ state, booked }: OpenClaim, { type }: RankedOffering): boolean {
+  return booked !== null && takesNoMore(state, state.pool.catalog.types[type]?.capacity ?? new Map(), booked);
 }
 
 function toPlanned({ instanceType, zone, capacityType, price }: RankedOffering): PlannedOffering {

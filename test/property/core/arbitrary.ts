@@ -15,6 +15,7 @@ const types = [
 ];
 
 const taint: Taint = { key: 'dedicated', value: 'x', effect: 'NoSchedule' };
+const starting: Taint = { key: 'agent-not-ready', effect: 'NoExecute' };
 const soft: Taint = { key: 'soft', effect: 'PreferNoSchedule' };
 const labelsOfPods = [{ app: 'web' }, { app: 'db' }, { app: 'web', tier: 'back' }] as const;
 const keys = ['topology.kubernetes.io/zone', 'kubernetes.io/hostname', 'karpenter.sh/capacity-type'] as const;
@@ -44,6 +45,9 @@ const nodeTerm = fc
     requirement('example.com/team', 'DoesNotExist'),
     requirement('example.com/team', 'In', 'red'),
     requirement('karpenter.sh/capacity-type', 'In', 'spot'),
+    requirement('example.com/tier', 'In', 'gold'),
+    requirement('example.com/tier', 'Exists'),
+    requirement('example.com/tier', 'NotIn', 'gold'),
   )
   .map((expression) => ({ matchExpressions: [expression] }));
 
@@ -100,6 +104,8 @@ const pools: fc.Arbitrary<NodePool> = fc
     labels: fc.constantFrom({}, { 'example.com/team': 'red' }),
     limits: fc.constantFrom(undefined, undefined, { cpu: '8' }, { nodes: '2' }, { memory: '40Gi' }),
     weight: fc.constantFrom(undefined, 10),
+    tier: maybe(fc.constant(requirement('example.com/tier', 'In', 'gold', 'silver'))),
+    choice: maybe(fc.constant({ key: 'node.kubernetes.io/instance-type', operator: 'Exists', minValues: 2 }), 5),
   })
   .map((draw) =>
     pool('drawn', {
@@ -108,21 +114,49 @@ const pools: fc.Arbitrary<NodePool> = fc
       requirements: [
         requirement('karpenter.sh/capacity-type', 'In', ...draw.capacityTypes),
         requirement('topology.kubernetes.io/zone', 'In', ...draw.zones),
+        ...draw.tier,
+        ...draw.choice,
       ],
+      startupTaints: [starting],
       ...(draw.limits === undefined ? {} : { limits: draw.limits }),
       ...(draw.weight === undefined ? {} : { weight: draw.weight }),
     }),
   );
 
 const nodes: fc.Arbitrary<Node> = fc
-  .record({ cpu: fc.constantFrom(2, 4), zone: fc.constantFrom(...zones), tainted: fc.boolean() })
-  .map(({ cpu, zone, tainted }) => {
+  .record({
+    cpu: fc.constantFrom(2, 4),
+    zone: fc.constantFrom(...zones),
+    taints: fc.constantFrom([], [], [taint], [starting]),
+    tier: fc.constantFrom({}, { 'example.com/tier': 'gold' }),
+    pool: fc.constantFrom({}, { 'karpenter.sh/nodepool': 'pool-0', 'karpenter.sh/registered': 'true' }),
+  })
+  .map(({ cpu, zone, taints, tier, pool: own }) => {
     const made = node('drawn', cpu, cpu * 4, {
       'topology.kubernetes.io/zone': zone,
       'karpenter.sh/capacity-type': 'on-demand',
+      ...tier,
+      ...own,
     });
-    return { ...made, spec: { taints: tainted ? [taint] : [] } };
+    return { ...made, spec: { taints } };
   });
+
+const everywhere = [{ operator: 'Exists' }];
+const daemons = [
+  daemonSet('agent', spec('100m', '256Mi')),
+  daemonSet(
+    'zonal',
+    spec('200m', '128Mi', { nodeSelector: { 'topology.kubernetes.io/zone': zones[0] }, tolerations: everywhere }),
+  ),
+  daemonSet('gold', spec('300m', '128Mi', { nodeSelector: { 'example.com/tier': 'gold' } })),
+  daemonSet(
+    'ports',
+    spec('50m', '64Mi', {
+      containers: [{ ports: [{ hostPort: 8080 }] }],
+      nodeSelector: { 'karpenter.sh/capacity-type': 'spot' },
+    }),
+  ),
+];
 
 const shapes: fc.Arbitrary<PodShape> = fc.tuple(podSpecs, labels).map(([podSpec, own]) => shape(podSpec, own));
 
@@ -133,7 +167,7 @@ export const inputs: fc.Arbitrary<ProvisioningInput> = fc
     nodes: fc.array(nodes, { maxLength: 3 }),
     shapes: fc.array(fc.tuple(shapes, fc.integer({ min: 1, max: 5 })), { minLength: 1, maxLength: 4 }),
     running: fc.array(fc.tuple(shapes, fc.nat(2)), { maxLength: 2 }),
-    daemons: fc.constantFrom([], [daemonSet('agent', spec('100m', '256Mi'))]),
+    daemons: fc.subarray(daemons),
   })
   .map((draw) => {
     const named = draw.nodes.map((one, index) => renamed(one, `node-${index}`));
