@@ -1,6 +1,7 @@
 import {
   createSnapshotBuilder,
   keyOf,
+  type SnapshotBuilder,
   type SnapshotChange,
   type SnapshotResource,
 } from '../shared/contract/snapshot/builder.ts';
@@ -19,6 +20,9 @@ export interface Image {
   readonly encode: (header: SnapshotHeader) => Uint8Array;
   readonly hintsOnStart: () => ReadonlyArray<Hint>;
   readonly gauges: Readonly<Record<string, () => number>>;
+  readonly objects: SnapshotBuilder['objects'];
+  /** Has `observer` told of every change from now on. */
+  readonly observe: (observer: (change: SnapshotChange) => void) => void;
 }
 
 /** Who is told what an event changed. */
@@ -37,11 +41,13 @@ export function createImage(
   const builder = createSnapshotBuilder(cluster);
   const index = createClusterIndex(builder);
   const podEvents = createPodEvents(index.view);
+  const observers: Array<(change: SnapshotChange) => void> = [];
 
   function take(change: SnapshotChange, resource: string): void {
     if (change.kind === 'malformed') metrics.add('malformed_total', { resource });
     if (change.kind === 'same' || change.kind === 'malformed') return;
     index.apply(change);
+    for (const observer of observers) observer(change);
     listener.changed(urgencyOf(change));
     for (const hint of hintsOf(change, index.view)) listener.hint(hint);
     const podEvent = podEvents.hintOf(change, moment());
@@ -84,6 +90,8 @@ export function createImage(
         },
         index.view,
       ),
+    objects: (resource) => builder.objects(resource),
+    observe: (observer) => void observers.push(observer),
     gauges: {
       pods: () => builder.count('pods'),
       pod_shapes: () => builder.shapeCount(),

@@ -1,3 +1,5 @@
+import { renderLabels } from './metric-family.ts';
+
 /** What all of the relay's own metrics begin with. */
 const metricsPrefix = 'nodewright_relay_';
 
@@ -28,11 +30,7 @@ export function createMetrics(): Metrics {
   function add(name: string, labels: Readonly<Record<string, string>> = {}, value = 1): void {
     const series = counters.get(name) ?? new Map<string, number>();
     counters.set(name, series);
-    const key = Object.entries(labels)
-      .map(
-        ([label, text]) => `${label}="${text.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('\n', '\\n')}"`,
-      )
-      .join(',');
+    const key = renderLabels(labels);
     series.set(key, (series.get(key) ?? 0) + value);
   }
 

@@ -121,6 +121,11 @@ export class Publisher {
     this.#schedule();
   }
 
+  /** True from when we lead and have seen everything until we do not lead any more. */
+  isPublishing(): boolean {
+    return this.#term !== null;
+  }
+
   /** Resolves when what was being published is. Nothing is published after. */
   async stop(): Promise<void> {
     this.#isStopped = true;

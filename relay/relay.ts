@@ -3,14 +3,15 @@ import { createBlobClient, type StorageSettings } from './blob-client.ts';
 import { feedTiming, startFeed, type Feed, type FeedTiming } from './feed.ts';
 import { servePages, type PageAnswer } from './http-server.ts';
 import { createImage, type Image } from './image.ts';
+import { createKarpenterMetrics, type KarpenterMetrics } from './karpenter-metrics.ts';
 import { createKubeClient, type KubeClient } from './kube-client.ts';
 import type { KubeConnection } from './kube-config.ts';
 import { Election, leaseTiming, type LeaseTiming } from './lease.ts';
 import { reasonOf, type Log } from './log.ts';
 import { createMetrics, type Metrics } from './metrics.ts';
-import { createOutbox } from './outbox.ts';
+import { createOutbox, type Outbox } from './outbox.ts';
 import { Publisher, publishTiming, type PublishTiming } from './publisher.ts';
-import { openQueueSender, type ServiceBusSettings } from './queue-sender.ts';
+import { openQueueSender, type QueueSender, type ServiceBusSettings } from './queue-sender.ts';
 import { watchedResources } from './resources.ts';
 import { openSnapshotStore } from './snapshot-store.ts';
 
@@ -65,13 +66,7 @@ export async function startRelay(config: RelayConfig): Promise<Relay> {
   const client = createKubeClient(config.kubernetes, 'nodewright-relay');
   const blobs = createBlobClient(config.storage);
   const sender = openQueueSender(config.serviceBus);
-  const outbox = createOutbox({
-    cluster,
-    sender,
-    log,
-    onSent: (queue, count) => metrics.add('hints_sent_total', { queue }, count),
-    onFailed: (queue) => metrics.add('hint_failures_total', { queue }),
-  });
+  const outbox = openOutbox(config, sender, metrics);
   const stopping = new AbortController();
   let feeds: Feeds | null = null;
   let election: Election | null = null;
@@ -99,7 +94,9 @@ export async function startRelay(config: RelayConfig): Promise<Relay> {
   });
   const isLeading = (): boolean => election !== null && election.term() !== null;
   const notReady = (): string | null => (feeds === null ? 'starting' : feeds.notReady());
-  const servers = await serve(config, metrics, notReady, () => feeds?.absent() ?? '');
+  const karpenter = showKarpenter(image, publisher, () => notReady() === null);
+  const texts = { metrics: () => metrics.render() + karpenter.render(), notReady, absent: () => feeds?.absent() ?? '' };
+  const servers = await serve(config, texts);
   const reconsider = (): void => publisher.reconsider();
   feeds = startFeeds({
     client,
@@ -188,6 +185,30 @@ function startFeeds({ image, metrics, ...options }: FeedsOptions): Feeds {
   };
 }
 
+function openOutbox({ cluster, log }: RelayConfig, sender: QueueSender, metrics: Metrics): Outbox {
+  return createOutbox({
+    cluster,
+    sender,
+    log,
+    onSent: (queue, count) => metrics.add('hints_sent_total', { queue }, count),
+    onFailed: (queue) => metrics.add('hint_failures_total', { queue }),
+  });
+}
+
+function showKarpenter(image: Image, publisher: Publisher, isSynced: () => boolean): KarpenterMetrics {
+  const isPublishing = (): boolean => publisher.isPublishing();
+  const karpenter = createKarpenterMetrics({ objects: image.objects, isPublishing, isSynced });
+  image.observe(karpenter.observe);
+  return karpenter;
+}
+
+/** What the relay has to say when it is asked. */
+interface Texts {
+  readonly metrics: () => string;
+  readonly notReady: () => string | null;
+  readonly absent: () => string;
+}
+
 interface Servers {
   readonly metricsPort: number;
   readonly healthPort: number;
@@ -196,12 +217,10 @@ interface Servers {
 
 async function serve(
   { host, metricsPort, healthPort }: RelayConfig,
-  metrics: Metrics,
-  notReady: () => string | null,
-  absent: () => string,
+  { metrics, notReady, absent }: Texts,
 ): Promise<Servers> {
   const forMetrics = await servePages(host, metricsPort, {
-    '/metrics': () => ({ status: 200, contentType: 'text/plain; version=0.0.4', body: metrics.render() }),
+    '/metrics': () => ({ status: 200, contentType: 'text/plain; version=0.0.4', body: metrics() }),
   });
   const ready = (): PageAnswer => {
     const why = notReady();

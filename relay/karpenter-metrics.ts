@@ -1,0 +1,144 @@
+import { annotation, label } from '../shared/contract/names.ts';
+import type { ObjectChange, SnapshotBuilder, SnapshotChange } from '../shared/contract/snapshot/builder.ts';
+import type { ReducedObject } from '../shared/contract/snapshot/reduced.ts';
+import { version } from '../shared/contract/version.ts';
+import { approximateQuantity } from './approximate-quantity.ts';
+import { poolNameOf } from './cluster-index.ts';
+import { createFamilies, renderFamily, type Sample } from './metric-family.ts';
+
+type Node = ReducedObject<'nodes'>;
+type NodeClaim = ReducedObject<'nodeclaims'>;
+
+/** What Karpenter's dashboards and suites read, under its names and labels (karpenter-core.md §5.4, 1.14). */
+export interface KarpenterMetrics {
+  /** Counts what a change means. Call for every change, in order. */
+  readonly observe: (change: SnapshotChange) => void;
+  /** Prometheus text. */
+  readonly render: () => string;
+}
+
+interface KarpenterMetricsOptions {
+  readonly objects: SnapshotBuilder['objects'];
+  /** One relay counts and shows at a time, so that sums over replicas are right: the one that publishes. */
+  readonly isPublishing: () => boolean;
+  readonly isSynced: () => boolean;
+}
+
+const counters = {
+  karpenter_nodeclaims_created_total: 'NodeClaims created, by reason, pool and whether minimum values were relaxed.',
+  karpenter_nodeclaims_terminated_total: 'NodeClaims that are gone, by pool, capacity type and zone.',
+  karpenter_nodes_created_total: 'Nodes registered, by pool and zone.',
+  karpenter_nodes_terminated_total: 'Nodes of ours that are gone, by pool and zone.',
+  karpenter_nodes_drained_total: 'Nodes whose pods have all left, by pool.',
+} as const;
+
+/**
+ * Makes them, all zero. Only what watches tell is here: durations of scheduling, decisions of disruption and calls to
+ * Azure happen in the functions, whose telemetry has them.
+ */
+export function createKarpenterMetrics({ objects, isPublishing, isSynced }: KarpenterMetricsOptions): KarpenterMetrics {
+  const families = createFamilies(counters);
+  const process = { version, goversion: '', goarch: globalThis.process.arch, commit: '' };
+
+  function observe(change: SnapshotChange): void {
+    if (change.kind !== 'object' || !isPublishing()) return;
+    for (const [name, labels] of countsOf(change)) families.add(name, labels);
+  }
+
+  function render(): string {
+    const always = [
+      renderFamily('karpenter_build_info', 'gauge', 'What runs here.', [[process, 1]]),
+      renderFamily('karpenter_cluster_state_synced', 'gauge', '1 when everything is listed and watched.', [
+        [{}, isSynced() ? 1 : 0],
+      ]),
+    ];
+    if (!isPublishing()) return always.join('');
+    const nodes = [...objects('nodes')];
+    return [
+      ...always,
+      families.render(),
+      renderFamily('karpenter_cluster_state_node_count', 'gauge', 'Nodes known.', [[{}, nodes.length]]),
+      renderFamily('karpenter_nodepools_limit', 'gauge', 'Limits of pools, in cores, bytes and pieces.', [
+        ...limits(objects('nodepools')),
+      ]),
+      renderFamily('karpenter_nodepools_usage', 'gauge', 'What pools hold, in cores, bytes and pieces.', [
+        ...usages(objects('nodepools'), objects('nodeclaims'), nodes),
+      ]),
+    ].join('');
+  }
+
+  return { observe, render };
+}
+
+type Count = readonly [keyof typeof counters, Readonly<Record<string, string>>];
+
+function countsOf(change: ObjectChange): ReadonlyArray<Count> {
+  if (change.resource === 'nodeclaims') return claimCounts(change.before, change.after);
+  return change.resource === 'nodes' ? nodeCounts(change.before, change.after) : [];
+}
+
+function claimCounts(before: NodeClaim | null, after: NodeClaim | null): ReadonlyArray<Count> {
+  const nodepool = poolNameOf(after ?? before) ?? '';
+  if (before === null) {
+    const relaxed = after?.metadata.annotations?.[annotation.minValuesRelaxed] ?? 'false';
+    return [['karpenter_nodeclaims_created_total', { reason: 'provisioned', nodepool, min_values_relaxed: relaxed }]];
+  }
+  if (after === null) {
+    const capacityType = before.metadata.labels?.[label.capacityType] ?? '';
+    const zone = before.metadata.labels?.[label.zone] ?? '';
+    return [['karpenter_nodeclaims_terminated_total', { nodepool, capacity_type: capacityType, zone }]];
+  }
+  return isDrained(after) && !isDrained(before) ? [['karpenter_nodes_drained_total', { nodepool }]] : [];
+}
+
+function isDrained({ status }: NodeClaim): boolean {
+  return status?.conditions?.some((one) => one.type === 'Drained' && one.status === 'True') === true;
+}
+
+function nodeCounts(before: Node | null, after: Node | null): ReadonlyArray<Count> {
+  const labels = { nodepool: poolNameOf(after ?? before) ?? '', zone: zoneOf(after ?? before) };
+  if (isRegistered(after) && !isRegistered(before)) return [['karpenter_nodes_created_total', labels]];
+  return after === null && isRegistered(before) ? [['karpenter_nodes_terminated_total', labels]] : [];
+}
+
+function isRegistered(node: Node | null): boolean {
+  return node?.metadata.labels?.[label.registered] === 'true';
+}
+
+function zoneOf(node: Node | null): string {
+  return node?.metadata.labels?.[label.zone] ?? '';
+}
+
+function* limits(pools: Iterable<ReducedObject<'nodepools'>>): Iterable<Sample> {
+  for (const { metadata, spec } of pools) {
+    for (const [resource, quantity] of Object.entries(spec.limits ?? {}))
+      yield sample(metadata.name, resource, quantity);
+  }
+}
+
+/** As a pool's status counts it: claims that stay, by what their node has, else by what they expect. */
+function* usages(
+  pools: Iterable<{ readonly metadata: { readonly name: string } }>,
+  claims: Iterable<NodeClaim>,
+  nodes: ReadonlyArray<Node>,
+): Iterable<Sample> {
+  const capacityOf = new Map(nodes.map((node) => [node.spec?.providerID?.toLowerCase(), node.status?.capacity]));
+  const byPool = Map.groupBy(claims, (claim) => poolNameOf(claim));
+  for (const { metadata } of pools) {
+    const living = (byPool.get(metadata.name) ?? []).filter((claim) => claim.metadata.deletionTimestamp === undefined);
+    const totals = new Map<string, number>();
+    for (const { status } of living) {
+      const capacity = capacityOf.get(status?.providerID?.toLowerCase()) ?? status?.capacity ?? {};
+      for (const [resource, quantity] of Object.entries(capacity)) {
+        totals.set(resource, (totals.get(resource) ?? 0) + approximateQuantity(quantity));
+      }
+    }
+    totals.set('nodes', living.filter(({ status }) => status?.providerID !== undefined).length);
+    for (const [resource, total] of totals) yield sample(metadata.name, resource, total);
+  }
+}
+
+/** Karpenter writes `ephemeral-storage` as `ephemeral_storage`. */
+function sample(nodepool: string, resource: string, quantity: string | number): Sample {
+  return [{ nodepool, resource_type: resource.toLowerCase().replaceAll('-', '_') }, approximateQuantity(quantity)];
+}

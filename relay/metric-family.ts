@@ -1,0 +1,54 @@
+type Labels = Readonly<Record<string, string>>;
+
+/** One value of a metric, under its labels. */
+export type Sample = readonly [Labels, number];
+
+/** Labels as Prometheus text has them, without the braces. */
+export function renderLabels(labels: Labels): string {
+  return Object.entries(labels)
+    .map(([name, text]) => `${name}="${text.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('\n', '\\n')}"`)
+    .join(',');
+}
+
+/** A metric with its help, type and values, as Prometheus text that ends in a newline. */
+export function renderFamily(
+  name: string,
+  type: 'counter' | 'gauge',
+  help: string,
+  samples: ReadonlyArray<Sample>,
+): string {
+  const lines = samples.map(([labels, value]) => renderSample(name, renderLabels(labels), value));
+  return [`# HELP ${name} ${help}`, `# TYPE ${name} ${type}`, ...lines].map((line) => `${line}\n`).join('');
+}
+
+function renderSample(name: string, labels: string, value: number): string {
+  return `${name}${labels === '' ? '' : `{${labels}}`} ${value}`;
+}
+
+/** Counters by name and labels. A series appears when it is first counted, as in Prometheus' own clients. */
+export interface Families<Name extends string> {
+  readonly add: (name: Name, labels: Labels) => void;
+  readonly render: () => string;
+}
+
+/** Makes counters, named with their help. */
+export function createFamilies<Name extends string>(help: Readonly<Record<Name, string>>): Families<Name> {
+  const series = new Map<Name, Map<string, { readonly labels: Labels; readonly count: number }>>();
+  return {
+    add(name, labels) {
+      const family = series.get(name) ?? new Map<string, { readonly labels: Labels; readonly count: number }>();
+      series.set(name, family);
+      const key = renderLabels(labels);
+      family.set(key, { labels, count: (family.get(key)?.count ?? 0) + 1 });
+    },
+    render() {
+      const names = Object.keys(help) as Array<Name>;
+      return names
+        .map((name) => {
+          const samples = [...(series.get(name)?.values() ?? [])].map(({ labels, count }): Sample => [labels, count]);
+          return renderFamily(name, 'counter', help[name], samples);
+        })
+        .join('');
+    },
+  };
+}

@@ -1,0 +1,108 @@
+import { describe, expect, it } from 'vitest';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { approximateQuantity } from '../../../relay/approximate-quantity.ts';
+import { createKarpenterMetrics } from '../../../relay/karpenter-metrics.ts';
+import { createSnapshotBuilder } from '../../../shared/contract/snapshot/builder.ts';
+import { version } from '../../../shared/contract/version.ts';
+
+const nodeClassRef = { group: 'karpenter.azure.com', kind: 'AKSNodeClass', name: 'default' };
+const labels = {
+  'karpenter.sh/nodepool': 'general',
+  'karpenter.sh/capacity-type': 'spot',
+  'topology.kubernetes.io/zone': 'westeurope-1',
+};
+const pool = {
+  metadata: { name: 'general' },
+  spec: { template: { spec: { nodeClassRef, requirements: [] } }, limits: { cpu: '100', memory: '1Gi' } },
+};
+const claim = (status: object = {}, metadata: object = {}) => ({
+  metadata: { name: 'c1', labels, ...metadata },
+  spec: { nodeClassRef, requirements: [] },
+  status: { providerID: 'azure:///vm', capacity: { cpu: '4', 'ephemeral-storage': '10Gi' }, ...status },
+});
+const node = (registered: boolean) => ({
+  metadata: { name: 'aks-c1', labels: registered ? { ...labels, 'karpenter.sh/registered': 'true' } : labels },
+  spec: { providerID: 'AZURE:///vm' },
+  status: { capacity: { cpu: '4000m' } },
+});
+
+function open({ isPublishing = true, isSynced = true } = {}) {
+  const builder = createSnapshotBuilder('test');
+  const metrics = createKarpenterMetrics({
+    objects: (resource) => builder.objects(resource),
+    isPublishing: () => isPublishing,
+    isSynced: () => isSynced,
+  });
+  return {
+    put: (resource: 'nodes' | 'nodeclaims' | 'nodepools', raw: unknown) =>
+      metrics.observe(builder.upsert(resource, raw)),
+    remove: (resource: 'nodes' | 'nodeclaims', key: string) => metrics.observe(builder.remove(resource, key)),
+    lines: () =>
+      metrics
+        .render()
+        .split('\n')
+        .filter((line) => line !== '' && !line.startsWith('#') && !line.startsWith('karpenter_build_info')),
+  };
+}
+
+describe('metrics under the names of Karpenter', () => {
+  it('the life of a claim and its node is counted once, step by step', () => {
+    const cluster = open();
+    cluster.put('nodeclaims', claim());
+    cluster.put('nodes', node(false));
+    cluster.put('nodes', node(true));
+    cluster.put('nodes', node(true));
+    cluster.put('nodeclaims', claim({ conditions: [{ type: 'Drained', status: 'True' }] }));
+    cluster.remove('nodes', 'aks-c1');
+    cluster.remove('nodeclaims', 'c1');
+    expect(cluster.lines().filter((line) => line.includes('_total'))).toEqual([
+      'karpenter_nodeclaims_created_total{reason="provisioned",nodepool="general",min_values_relaxed="false"} 1',
+      'karpenter_nodeclaims_terminated_total{nodepool="general",capacity_type="spot",zone="westeurope-1"} 1',
+      'karpenter_nodes_created_total{nodepool="general",zone="westeurope-1"} 1',
+      'karpenter_nodes_terminated_total{nodepool="general",zone="westeurope-1"} 1',
+      'karpenter_nodes_drained_total{nodepool="general"} 1',
+    ]);
+  });
+
+  it('limits and usage are shown in cores and bytes, a node counting for its claim', () => {
+    const cluster = open();
+    cluster.put('nodepools', pool);
+    cluster.put('nodeclaims', claim());
+    expect(cluster.lines().filter((line) => line.includes('nodepools'))).toEqual([
+      'karpenter_nodepools_limit{nodepool="general",resource_type="cpu"} 100',
+      'karpenter_nodepools_limit{nodepool="general",resource_type="memory"} 1073741824',
+      'karpenter_nodepools_usage{nodepool="general",resource_type="cpu"} 4',
+      'karpenter_nodepools_usage{nodepool="general",resource_type="ephemeral_storage"} 10737418240',
+      'karpenter_nodepools_usage{nodepool="general",resource_type="nodes"} 1',
+    ]);
+    cluster.put('nodes', node(true));
+    expect(cluster.lines()).not.toContainEqual(expect.stringContaining('ephemeral_storage'));
+    cluster.put('nodeclaims', claim({}, { deletionTimestamp: '2026-11-21T00:00:00Z' }));
+    expect(cluster.lines()).toContain('karpenter_nodepools_usage{nodepool="general",resource_type="nodes"} 0');
+  });
+
+  it('a relay that does not publish counts nothing and shows only whether it is in sync', () => {
+    const cluster = open({ isPublishing: false, isSynced: false });
+    cluster.put('nodeclaims', claim());
+    expect(cluster.lines()).toEqual(['karpenter_cluster_state_synced 0']);
+  });
+
+  it('the version shown is that of the package', () => {
+    const text = readFileSync(join(import.meta.dirname, '../../../package.json'), 'utf8');
+    expect(version).toBe((JSON.parse(text) as { readonly version: string }).version);
+  });
+
+  it.each([
+    ['250m', 0.25],
+    ['1.5', 1.5],
+    ['2Gi', 2 ** 31],
+    ['3k', 3_000],
+    ['1e3', 1_000],
+    [7, 7],
+    ['many', 0],
+    ['1.2.3', 0],
+  ])('%s is shown as %s', (text, value) => {
+    expect(approximateQuantity(text)).toBeCloseTo(value);
+  });
+});
