@@ -32,6 +32,8 @@ export interface World {
 /** A machine shared by many takes its time; nothing in here needs a tenth of it. */
 const WITHIN_MS = 60_000;
 const LOOK_PAUSE_MS = 100;
+/** Pauses are this many times as long as a look took, so that looking at a thousand pods does not slow what is looked at. */
+const PAUSE_TO_LOOK = 6;
 /** The control plane's own read can fail while a part is being killed; more in a row is an outage. */
 const READ_FAILURES_MAX = 20;
 const LINES_SHOWN = 60;
@@ -99,6 +101,7 @@ async function untilState(
 ): Promise<State> {
   const end = Date.now() + withinMs;
   for (let failures = 0; ;) {
+    const lookedMs = performance.now();
     const seen = await state().catch((error: unknown) => {
       if (++failures > READ_FAILURES_MAX) throw error;
       return null;
@@ -115,7 +118,7 @@ async function untilState(
         ].join('\n'),
       );
     }
-    await sleep(LOOK_PAUSE_MS);
+    await sleep(Math.max(LOOK_PAUSE_MS, PAUSE_TO_LOOK * (performance.now() - lookedMs)));
   }
 }
 
