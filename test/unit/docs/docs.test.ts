@@ -1,0 +1,81 @@
+import { existsSync, readFileSync, readdirSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import { expect, test } from 'vitest';
+import { parseCommand } from '../../../sandbox/start/command.ts';
+
+const root = resolve(import.meta.dirname, '../../..');
+
+interface Page {
+  readonly name: string;
+  readonly text: string;
+}
+
+const atTheTop = ['README.md', 'CONTRIBUTING.md', 'CHANGELOG.md', 'infra/kubernetes/README.md'];
+const pages: ReadonlyArray<Page> = [...atTheTop, ...listMarkdown('docs')].map((name) => ({
+  name,
+  text: readFileSync(join(root, name), 'utf8'),
+}));
+
+function listMarkdown(folder: string): ReadonlyArray<string> {
+  return readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.md'))
+    .map((name) => join(folder, name));
+}
+
+/** All matches of the pattern's first group, each with its page's name. */
+function findAll(pattern: RegExp): ReadonlyArray<readonly [page: string, found: string]> {
+  return pages.flatMap(({ name, text }) => [...text.matchAll(pattern)].map(([, found = '']) => [name, found] as const));
+}
+
+test('every link to a file of the repository leads to one', () => {
+  const links = findAll(/\]\((?!https?:)([^)#\s]+)(?:#[^)\s]*)?\)/g);
+  expect(links.length).toBeGreaterThan(30);
+  expect(links.filter(([page, link]) => !existsSync(join(root, dirname(page), link)))).toEqual([]);
+});
+
+test('every command of npm start that a page shows is understood', () => {
+  const commands = findAll(/npm start -- ([^`#\n]+)/g).filter(([, words]) => !/[A-Z[…]{2}|\[/.test(words));
+  expect(commands.length).toBeGreaterThan(10);
+  const refused = commands.filter(([, words]) => {
+    try {
+      parseCommand(words.trim().split(/\s+/));
+      return false;
+    } catch {
+      return true;
+    }
+  });
+  expect(refused).toEqual([]);
+});
+
+test('every example, script and test that a page names is there', () => {
+  const named = findAll(/\b((?:examples|scripts|test|infra|shared|sandbox|cli)\/[\w./-]*\w)/g);
+  expect(named.length).toBeGreaterThan(30);
+  expect(named.filter(([, path]) => !existsSync(join(root, path)))).toEqual([]);
+});
+
+test('every npm script that a page names exists', () => {
+  const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { readonly scripts: object };
+  expect(findAll(/npm run ([a-z]+)/g).filter(([, script]) => !(script in scripts))).toEqual([]);
+});
+
+test('every dependency says what it is for', () => {
+  const { dependencies, devDependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
+    readonly dependencies: object;
+    readonly devDependencies: object;
+  };
+  const text = readFileSync(join(root, 'docs/decisions/dependencies.md'), 'utf8');
+  const [production = '', development = ''] = text.split('## In development');
+  const unsaid = (names: object, part: string): ReadonlyArray<string> =>
+    Object.keys(names).filter((name) => !part.includes(`\`${name}\``));
+  expect([...unsaid(dependencies, production), ...unsaid(devDependencies, development)]).toEqual([]);
+});
+
+test('every decision is in the list of decisions, under its own title', () => {
+  const index = readFileSync(join(root, 'docs/decisions/README.md'), 'utf8');
+  const decisions = pages.filter(({ name }) => /decisions\/\d{4}-/.test(name));
+  const missing = decisions.filter(({ name, text }) => {
+    const [, number = '', title = ''] = /^# (\d+)\. (.+)$/m.exec(text) ?? [];
+    return !index.includes(`${number}. [${title}](${name.split('/').at(-1)})`);
+  });
+  expect(missing.map(({ name }) => name)).toEqual([]);
+});
