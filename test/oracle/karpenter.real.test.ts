@@ -2,8 +2,8 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { auditPlan } from '../../shared/core/plan/audit-plan.ts';
-import { check, oracleFolder, planAll, readOracle } from './run.ts';
-import { toInput } from './scenario.ts';
+import { check, checkKarpenter, oracleFolder, planAll, readOracle } from './run.ts';
+import { karpenterPlan, toInput } from './scenario.ts';
 
 /**
  * Scenarios where we place fewer pods than Karpenter and that are looked at by hand: s0399, where Karpenter's random zone
@@ -32,5 +32,21 @@ describe.skipIf(missing !== null)(`Karpenter's decisions${missing === null ? '' 
       const findings = plan === undefined ? [] : auditPlan(plan, toInput(scenario, catalog));
       expect({ scenario: scenario.name, findings }).toEqual({ scenario: scenario.name, findings: [] });
     }
+  });
+
+  test('the audit says of Karpenter’s own plans what the oracle’s checker says of them', (context) => {
+    const answer = checkKarpenter();
+    context.skip(answer === null, 'python3 is needed to run check.py');
+    const { catalog, scenarios } = readOracle();
+    const ours = scenarios.flatMap((scenario) => {
+      const input = toInput(scenario, catalog);
+      return auditPlan(karpenterPlan(scenario, input), input).map(({ rule }) => `${scenario.name} ${rule}`);
+    });
+    const theirs = (answer?.text ?? '').split('\n').flatMap((line) => {
+      const [name = '', code = ''] = line.split(' ');
+      const rule = { 'limit-nodes?': 'limits', 'affinity-bootstrap?': 'affinity-start' }[code] ?? code;
+      return /^s\d+$/.test(name) ? [`${name} ${rule}`] : [];
+    });
+    expect(ours).toEqual(theirs);
   });
 });

@@ -45,6 +45,15 @@ export function check(plans: ReadonlyMap<string, Plan>): { readonly status: numb
   }
 }
 
+/** What check.py says about the plans recorded from Karpenter; null when there is no Python 3 to run it. */
+export function checkKarpenter(): { readonly text: string } | null {
+  const at = (name: string): string => join(oracleFolder, name);
+  const run = spawnSync('python3', [at('check.py'), at('catalog.json'), at('scenarios.json'), '--self'], {
+    encoding: 'utf8',
+  });
+  return run.status === null ? null : { text: run.stdout };
+}
+
 if (process.argv[1] === import.meta.filename) {
   const answer = check(planAll());
   process.stdout.write(answer?.text ?? 'python3 is needed to run check.py\n');

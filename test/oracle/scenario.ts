@@ -9,7 +9,18 @@ import { DEFAULT_WORK, type ProvisioningInput } from '../../shared/core/scheduli
 export interface Scenario {
   readonly name: string;
   readonly objects: ReadonlyArray<{ readonly kind: string; readonly metadata: manifest.ObjectMeta }>;
-  readonly karpenter: { readonly strict: boolean; readonly minPlaced: number; readonly cost: number };
+  readonly karpenter: {
+    readonly nodeClaims: ReadonlyArray<{
+      readonly nodePool: string;
+      readonly pods: ReadonlyArray<string>;
+      readonly requirements: Readonly<Record<string, string>>;
+      readonly instanceType: string;
+      readonly zone: string;
+      readonly capacityType: 'spot' | 'on-demand';
+    }>;
+    readonly nominations: ReadonlyArray<{ readonly node: string; readonly pods: ReadonlyArray<string> }>;
+    readonly left: ReadonlyArray<{ readonly pods: ReadonlyArray<string> }>;
+  };
 }
 
 /** The oracle's catalog file. */
@@ -113,6 +124,50 @@ function toInstanceType(type: OracleCatalog['instanceTypes'][number]): InstanceT
       available,
       labels: {},
     })),
+  };
+}
+
+/** Karpenter's recorded decision as a plan of ours. Custom labels that it left open get the first value it allows. */
+export function karpenterPlan({ karpenter }: Scenario, { catalog }: ProvisioningInput): Plan {
+  const reference = (name: string) => ({ name, uid: name });
+  const claims = karpenter.nodeClaims.map((claim): Plan['claims'][number] => {
+    const { nodePool, instanceType, zone, capacityType, requirements } = claim;
+    const type = catalog.get(nodePool)?.find(({ name }) => name === instanceType);
+    const found = type?.offerings.find((one) => one.zone === zone && one.capacityType === capacityType);
+    const custom = Object.entries(requirements).filter(([key]) => key.startsWith('example.com/'));
+    const values = custom.map(([key, text]): [string, string | null] => [
+      key,
+      text.startsWith('Exists') ? 'any' : (/^In \[(\S+?)[\] ]/.exec(text)?.[1] ?? null),
+    ]);
+    return {
+      nodePool,
+      offering: { instanceType, zone, capacityType, price: found?.price ?? microUsdPerHour(0) },
+      fallbacks: [],
+      runnerUp: null,
+      requirements: [
+        {
+          key: 'node.kubernetes.io/instance-type',
+          operator: 'In',
+          values: (catalog.get(nodePool) ?? []).map(({ name }) => name),
+        },
+      ],
+      labels: Object.fromEntries(values.filter((pair): pair is [string, string] => pair[1] !== null)),
+      annotations: {},
+      taints: [],
+      startupTaints: [],
+      requests: {},
+      pods: claim.pods.map(reference),
+    };
+  });
+  return {
+    claims,
+    nominations: karpenter.nominations.map(({ node, pods }) => ({
+      target: { kind: 'node', name: node },
+      pods: pods.map(reference),
+    })),
+    left: karpenter.left.flatMap(({ pods }) => pods.map((pod) => ({ pod: reference(pod), refusals: [] }))),
+    cost: microUsdPerHour(claims.reduce((sum, { offering }) => sum + offering.price, 0)),
+    lowerBound: microUsdPerHour(0),
   };
 }
 

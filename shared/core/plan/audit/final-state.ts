@@ -44,12 +44,10 @@ const STARTING: ReadonlySet<string> = new Set([
 export function finalState(plan: Plan, input: ProvisioningInput): ReadonlyMap<string, FinalNode> {
   const { cluster } = input;
   const state = new Map<string, FinalNode>();
-  const claimOf = (node: Node): NodeClaim | undefined =>
-    cluster.nodeClaims.find(
-      ({ metadata, status }) =>
-        (node.spec?.providerID !== undefined && status?.providerID === node.spec.providerID) ||
-        (status?.nodeName ?? metadata.name) === node.metadata.name,
-    );
+  const byProvider = new Map(cluster.nodeClaims.map((claim) => [claim.status?.providerID ?? '', claim]));
+  const byNode = new Map(cluster.nodeClaims.map((claim) => [claim.status?.nodeName ?? claim.metadata.name, claim]));
+  const claimOf = ({ metadata, spec }: Node): NodeClaim | undefined =>
+    (spec?.providerID === undefined ? undefined : byProvider.get(spec.providerID)) ?? byNode.get(metadata.name);
   const withNode = new Set<NodeClaim | undefined>();
   for (const node of cluster.nodes) {
     const claim = claimOf(node);
