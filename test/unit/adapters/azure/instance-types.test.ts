@@ -1,0 +1,129 @@
+import { expect, test } from 'vitest';
+import {
+  clusterLabel,
+  kubeReservedCpu,
+  kubeReservedMemory,
+  toInstanceTypes,
+  type InstanceTypeSettings,
+} from '../../../../shared/adapters/azure/instance-types.ts';
+import type { InstanceType } from '../../../../shared/core/model/catalog.ts';
+import type { Sku } from '../../../../shared/adapters/azure/sku.ts';
+import { sku } from './sku.ts';
+
+const settings: InstanceTypeSettings = {
+  location: 'westeurope',
+  nodeResourceGroup: 'MC_group_cluster_westeurope',
+  networkPlugin: 'azure',
+  networkPluginMode: 'overlay',
+  memoryOverhead: 0.075,
+};
+
+function types(
+  skus: ReadonlyArray<Sku>,
+  spec: Readonly<Record<string, unknown>> = {},
+  more: Partial<InstanceTypeSettings> = {},
+): ReadonlyArray<InstanceType> {
+  return toInstanceTypes(skus, { metadata: { name: 'default' }, spec }, { ...settings, ...more }, () => false);
+}
+
+const names = (list: ReadonlyArray<InstanceType>): ReadonlyArray<string> => list.map(({ name }) => name);
+
+test.for([
+  [4, 7, 140, 1638],
+  [2, 8, 100, 1843],
+  [3, 64, 120, 5611],
+] as const)('AKS reserves of %s vCPUs and %s GiB %s m and %s MiB', ([vCpus, gib, cpu, memory]) => {
+  expect([kubeReservedCpu(vCpus), kubeReservedMemory(gib)]).toEqual([cpu, memory]);
+});
+
+test('capacity is what the operating system shows, overhead what the kubelet keeps', () => {
+  const [type] = types([sku('Standard_D2s_v5', { vCpus: 2, memoryGib: 8 })]);
+  expect(type).toMatchObject({
+    capacity: { cpu: '2', memory: '7577Mi', 'ephemeral-storage': '128G', pods: '250' },
+    overhead: { cpu: '100m', memory: `${1843 + 750}Mi` },
+  });
+});
+
+test('memory counts in whole GiB: 3.5 GiB begin as 3', () => {
+  const [type] = types([sku('Standard_A2_v2', { vCpus: 2, memoryGib: 3.5 })]);
+  expect(type?.capacity['memory']).toBe('2841Mi');
+});
+
+test.for([
+  ['azure', 'overlay', '250'],
+  ['azure', '', '30'],
+  ['none', '', '250'],
+  ['kubenet', '', '110'],
+] as const)('with network plugin %s %s a node holds %s pods', ([networkPlugin, networkPluginMode, pods]) => {
+  const [type] = types([sku('Standard_D4s_v5')], {}, { networkPlugin, networkPluginMode });
+  expect(type?.capacity['pods']).toBe(pods);
+});
+
+test('the class has the last word on pods and on the disk', () => {
+  const [type] = types([sku('Standard_D4s_v5')], { maxPods: 42, osDiskSizeGB: 64 });
+  expect(type?.capacity).toMatchObject({ pods: '42', 'ephemeral-storage': '64G' });
+});
+
+test('each zone and the whole region are offered, on demand and as spot', () => {
+  const [type] = types([sku('Standard_D4s_v5')]);
+  const offered = type?.offerings.map(({ zone, capacityType, price, labels }) => [
+    zone,
+    capacityType,
+    price,
+    labels['karpenter.azure.com/placement-scope'],
+  ]);
+  expect(offered).toEqual([
+    ['westeurope-1', 'on-demand', 200_000, 'zonal'],
+    ['westeurope-1', 'spot', 40_000, 'zonal'],
+    ['westeurope-2', 'on-demand', 200_000, 'zonal'],
+    ['westeurope-2', 'spot', 40_000, 'zonal'],
+    ['0', 'on-demand', 200_000, 'regional'],
+    ['0', 'spot', 40_000, 'regional'],
+  ]);
+});
+
+test('a size without a spot price has no spot offerings, and one without any price costs what nobody pays by accident', () => {
+  const [type] = types([sku('Standard_D4s_v5', { onDemandMicroUsd: null, spotMicroUsd: null, zones: [] })]);
+  expect(type?.offerings.map(({ capacityType, price }) => [capacityType, price])).toEqual([['on-demand', 999_000_000]]);
+});
+
+test('what Azure has refused is there and not available', () => {
+  const [type] = toInstanceTypes(
+    [sku('Standard_D4s_v5', { zones: [] })],
+    { metadata: { name: 'default' }, spec: {} },
+    settings,
+    (_, zone, capacityType) => zone === '0' && capacityType === 'spot',
+  );
+  expect(type?.offerings.map(({ available }) => available)).toEqual([true, false]);
+});
+
+test('confidential sizes, sizes with fewer cores than they have, and unknown names are no nodes', () => {
+  expect(
+    names(types([sku('Standard_DC2s_v3'), sku('Standard_E8-4s_v5'), sku('Basic_A1'), sku('Standard_D4s_v5')])),
+  ).toEqual(['Standard_D4s_v5']);
+});
+
+test('a class that wants encryption at the host or a trusted launch gets sizes that can', () => {
+  const plain = sku('Standard_D4_v3', { encryptionAtHost: false, trustedLaunch: false });
+  expect(names(types([plain], { security: { encryptionAtHost: true } }))).toEqual([]);
+  expect(names(types([plain], { security: { trustedLaunch: { secureBoot: true } } }))).toEqual([]);
+  expect(names(types([plain]))).toEqual(['Standard_D4_v3']);
+});
+
+test('a GPU size is a node where the image knows it, and says how many GPUs of whom it has', () => {
+  const gpu = sku('Standard_NC24ads_A100_v4', { gpus: 1, vCpus: 24, memoryGib: 220 });
+  const [type] = types([gpu]);
+  expect(type?.capacity['nvidia.com/gpu']).toBe('1');
+  expect(type?.labels['karpenter.azure.com/sku-gpu-name']).toEqual(['A100']);
+  expect(names(types([sku('Standard_NC999_v9', { gpus: 1 })]))).toEqual([]);
+});
+
+test('local DNS that is required wants four vCPUs', () => {
+  const two = sku('Standard_D2s_v5', { vCpus: 2 });
+  expect(names(types([two, sku('Standard_D4s_v5')], { localDNS: { mode: 'Required' } }))).toEqual(['Standard_D4s_v5']);
+});
+
+test('a resource group is a label value: short, without parentheses, ending in a letter or digit', () => {
+  expect(clusterLabel('MC_(a)_b')).toBe('MC_-a-_b');
+  expect(clusterLabel(`${'x'.repeat(62)}-tail`)).toBe(`${'x'.repeat(62)}z`);
+});
