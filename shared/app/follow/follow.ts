@@ -12,6 +12,7 @@ import { type Step, createdAtMs, deleteClaim, ensureFinalizer, eventAbout, isOur
 import { noteDisruptable } from './disruptable.ts';
 import { followNodeClass } from './node-class.ts';
 import { followNodePool } from './node-pool.ts';
+import { noteRegistration } from './registration-health.ts';
 import { register } from './register.ts';
 import { terminate } from './terminate.ts';
 
@@ -81,10 +82,10 @@ async function followLaunched(ports: Ports, claim: NodeClaim, podEventMs: number
       eventAbout(claim, 'Normal', 'NodeDeleted', `Node ${node.metadata.name} was deleted`),
     );
   }
-  const registered = isTrue(claim.status?.conditions, 'Registered')
-    ? ({ kind: 'next', claim } as const)
-    : await register(ports, claim, node);
+  const isKnown = isTrue(claim.status?.conditions, 'Registered');
+  const registered = isKnown ? ({ kind: 'next', claim } as const) : await register(ports, claim, node);
   if (registered.kind !== 'next') return registered;
+  if (!isKnown) await noteRegistration(ports, claim, { kind: 'registered' });
   if (isTrue(registered.claim.status?.conditions, 'Initialized')) {
     return noteDisruptable(ports, registered.claim, node, podEventMs);
   }
@@ -104,7 +105,7 @@ async function awaitNode(ports: Ports, claim: NodeClaim): Promise<Step> {
   }
   switch (machine.kind) {
     case 'gone':
-      return deleteClaim(ports, claim, eventAbout(claim, 'Warning', 'AsyncProvisioningError', 'its machine is gone'));
+      return fail(ports, claim, 'AsyncProvisioningError', 'its machine is gone');
     case 'failed':
       return giveUp(ports, claim, machine);
     case 'present':
@@ -128,13 +129,20 @@ async function giveUp(
       { scope: refusal.scope, offering, untilMs: ports.now() + refusal.retryAfterMs, reason },
     ]);
   }
-  return deleteClaim(ports, claim, eventAbout(claim, 'Warning', 'AsyncProvisioningError', `${reason}: ${message}`));
+  return fail(ports, claim, 'AsyncProvisioningError', `${reason}: ${message}`);
+}
+
+/** Gives a claim up whose node will not come, and notes it on its pool. */
+async function fail(ports: Ports, claim: NodeClaim, reason: string, message: string): Promise<Step> {
+  const step = await deleteClaim(ports, claim, eventAbout(claim, 'Warning', reason, message));
+  await noteRegistration(ports, claim, { kind: 'failed', reason });
+  return step;
 }
 
 async function awaitRegistration(ports: Ports, claim: NodeClaim): Promise<Step> {
   const age = ports.now() - createdAtMs(claim);
   if (age > REGISTRATION_TIMEOUT_MS) {
-    return deleteClaim(ports, claim, eventAbout(claim, 'Warning', 'RegistrationTimeout', 'no node within 15 minutes'));
+    return fail(ports, claim, 'RegistrationTimeout', 'no node within 15 minutes');
   }
   await writeStatus(ports, claim, {
     conditions: [

@@ -6,8 +6,7 @@ import { POOL_HASH_VERSION, poolHash, poolProblems } from '../api-rules.ts';
 import { type ConditionChange, conditionOf, sameConditions, setConditions } from '../conditions.ts';
 import type { Ports } from '../ports.ts';
 import { type Step, hintClaims, isOurs, written } from './node-claim.ts';
-
-const DEPENDENTS = ['ValidationSucceeded', 'NodeClassReady'] as const;
+import { POOL_DEPENDENTS, resetHealth } from './registration-health.ts';
 
 /** Keeps a NodePool's hash annotations, conditions and usage right. As Karpenter: karpenter-core.md §1.2. */
 export async function followNodePool(ports: Ports, name: string): Promise<Step> {
@@ -100,13 +99,16 @@ function judge(
           reason: 'NodePoolValidationFailed',
           message: problems.join('; '),
         };
-  const conditions = setConditions(pool.status?.conditions, [validation, classReadiness(pool, nodeClass)], {
-    dependents: DEPENDENTS,
+  const classGeneration = nodeClass?.metadata.generation ?? 0;
+  const health = resetHealth(pool, classGeneration);
+  const changes = [validation, classReadiness(pool, nodeClass), ...(health === null ? [] : [health])];
+  const conditions = setConditions(pool.status?.conditions, changes, {
+    dependents: POOL_DEPENDENTS,
     generation: pool.metadata.generation ?? 1,
     nowMs: ports.now(),
     createdAt: pool.metadata.creationTimestamp ?? '',
   });
-  return { conditions, ...used, nodeClassObservedGeneration: nodeClass?.metadata.generation ?? 0 };
+  return { conditions, ...used, nodeClassObservedGeneration: classGeneration };
 }
 
 function classReadiness(pool: NodePool, nodeClass: NodeClass | null): ConditionChange {
