@@ -10,8 +10,8 @@ export type Verdict =
 
 /** Long enough for a Deployment of thousands on a busy machine. */
 const WAIT_MS = 10 * 60_000;
-/** Nothing has moved for this long; a scheduler's longest back-off is 10 s. */
-const STILL_MS = 15_000;
+/** Nothing has moved for this long; a plan takes a second, and a NodePool becomes ready in two. */
+const STILL_MS = 8_000;
 
 /** Judges one view after the other; times in milliseconds since the start of the wait. */
 export function createPodsWait(wantedPods: number): (view: View, elapsedMs: number) => Verdict {

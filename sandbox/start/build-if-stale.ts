@@ -1,19 +1,59 @@
 import { spawn } from 'node:child_process';
-import { readdirSync, statSync } from 'node:fs';
+import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 
 /** What the bundles are made from. */
 const SOURCES = ['functions', 'relay', 'shared', 'scripts/build.ts', 'package-lock.json'] as const;
 /** What the build makes last. */
 const PRODUCTS = ['dist/functions/main.js', 'dist/relay/main.js'] as const;
 
-/** Builds `dist` when it is missing or older than its sources. Answers whether it did. Throws with the builder's words. */
+/** Another start may be building; a build takes seconds, and a minute on a machine that has much else to do. */
+const LOCK_LOOKS_MAX = 600;
+const LOCK_LOOK_MS = 100;
+
+/**
+ * Builds `dist` when it is missing or older than its sources; of several that start at once, one builds. Answers whether
+ * this one did. Throws with the builder's words.
+ */
 export async function buildIfStale(root: string): Promise<boolean> {
+  if (!isStale(root)) return false;
+  const unlock = await lock(join(root, 'node_modules/.nodewright-build'));
+  try {
+    if (!isStale(root)) return false;
+    await build(root);
+    return true;
+  } finally {
+    unlock();
+  }
+}
+
+function isStale(root: string): boolean {
   const built = Math.min(...PRODUCTS.map((file) => modifiedAt(join(root, file)) ?? 0));
-  const newest = Math.max(...SOURCES.map((path) => newestUnder(join(root, path))));
-  if (built > newest) return false;
-  await build(root);
-  return true;
+  return built <= Math.max(...SOURCES.map((path) => newestUnder(join(root, path))));
+}
+
+/** Waits until nobody else holds the lock; one whose holder has ended is taken over. */
+async function lock(path: string): Promise<() => void> {
+  for (let look = 0; ; look++) {
+    try {
+      writeFileSync(path, String(process.pid), { flag: 'wx' });
+      return () => rmSync(path, { force: true });
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    }
+    if (look === LOCK_LOOKS_MAX || !isHeld(path)) rmSync(path, { force: true });
+    else await sleep(LOCK_LOOK_MS);
+  }
+}
+
+function isHeld(path: string): boolean {
+  try {
+    process.kill(Number(readFileSync(path, 'utf8')), 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
 }
 
 function newestUnder(path: string): number {

@@ -117,8 +117,8 @@ describe('the wait for all pods', () => {
     const judge = createPodsWait(1);
     const stuck = view({ pods: { running: 0, starting: 0, pending: 1 }, waiting: [{ reason: 'x', pods: ['p'] }] });
     expect(judge(stuck, 0).kind).toBe('waiting');
-    expect(judge(stuck, 14_000).kind).toBe('waiting');
-    expect(judge(stuck, 16_000).kind).toBe('stuck');
+    expect(judge(stuck, 7_000).kind).toBe('waiting');
+    expect(judge(stuck, 9_000).kind).toBe('stuck');
   });
 
   test('goes on while a pod has no reason, and ends after ten minutes', () => {

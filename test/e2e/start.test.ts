@@ -1,0 +1,4 @@
+import { startCases, wrongUseCases } from './start-cases.ts';
+
+wrongUseCases();
+startCases('embedded');
