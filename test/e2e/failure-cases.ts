@@ -3,6 +3,7 @@ import { noFaults } from '../../sandbox/azure/options.ts';
 import { expectConsistent } from './consistent.ts';
 import { deployment, nodeClass, nodePool } from './manifests.ts';
 import { type Queues, openQueues } from './queues.ts';
+import { onceOn } from './once-on.ts';
 import { removeAll } from './remove-all.ts';
 import { type Claim, type Definition, conditionOf } from './state.ts';
 import { type Mode, type World, startWorld } from './world.ts';
@@ -29,6 +30,7 @@ const SOLD_OUT = [
 /** What people, old clients and Azure do wrong, and that the rest goes on. */
 export function failureCases(mode: Mode): void {
   describe(`failures (${mode})`, () => {
+    const rarely = onceOn(mode);
     let world: World;
     let queues: Queues;
 
@@ -70,7 +72,7 @@ export function failureCases(mode: Mode): void {
       }
     });
 
-    it('an event that is none of ours, or no event at all, harms nobody', async () => {
+    rarely('an event that is none of ours, or no event at all, harms nobody', async () => {
       const url = `${world.sandbox.functionsUrl}/runtime/webhooks/EventGrid?functionName=interruptEventGrid`;
       for (const body of ['', '{', '[]', '[{"id":1}]', '[{"eventType":"Contoso.Items.ItemReceived","data":null}]']) {
         const answer = await fetch(url, {
@@ -85,7 +87,7 @@ export function failureCases(mode: Mode): void {
       await expectConsistent(world, { pods: 2 });
     });
 
-    it('a pool with fields that nobody knows works by those that are known', async () => {
+    rarely('a pool with fields that nobody knows works by those that are known', async () => {
       const pool = nodePool('general') as { readonly spec: object };
       // As an old client does, which asks for no strict validation.
       await world.api.create(POOLS, { ...pool, spec: { ...pool.spec, fieldOfTheFuture: { a: 1 } } });
@@ -93,7 +95,7 @@ export function failureCases(mode: Mode): void {
       await expectConsistent(world, { pods: 2 });
     });
 
-    it('a pool whose class does not exist says so, and others serve its pods', async () => {
+    rarely('a pool whose class does not exist says so, and others serve its pods', async () => {
       await world.apply(nodePool('broken', { nodeClass: 'nobody' }));
       await world.until('the pool says what is wrong', async () => {
         const ready = conditionOf(await world.api.get<Definition>(`${POOLS}/broken`), 'NodeClassReady');
@@ -104,7 +106,7 @@ export function failureCases(mode: Mode): void {
       expect(claims.map(({ metadata }) => metadata.labels?.['karpenter.sh/nodepool'])).not.toContain('broken');
     });
 
-    it('a claim by hand without a pool gets its machine, and takes it along', async () => {
+    rarely('a claim by hand without a pool gets its machine, and takes it along', async () => {
       await world.apply(claim('by-hand', [{ key: 'karpenter.azure.com/sku-family', operator: 'In', values: ['D'] }]));
       await expectConsistent(world, { pods: 0 });
       await world.until('it is ready', ({ claims }) =>
@@ -129,7 +131,7 @@ export function failureCases(mode: Mode): void {
       expect(world.sandbox.azure.vms()).toEqual([]);
     });
 
-    it('a pod that fits no pool waits, is told why, and keeps nobody else from a node', async () => {
+    rarely('a pod that fits no pool waits, is told why, and keeps nobody else from a node', async () => {
       await world.apply(nodePool('general'), deployment('huge', 1, { cpu: '900' }), deployment('inflate', 3));
       await world.until(
         'three run',
@@ -174,25 +176,31 @@ export function failureCases(mode: Mode): void {
       for (const { size } of after.vms) expect(vms.map((vm) => vm.size)).not.toContain(size);
     });
 
-    it('sizes that are sold out in the first zone: no claim is given up before twenty sizes have been tried', async () => {
-      const soldOut = { zone: '1', capacityType: null, code: 'SkuNotAvailable', remaining: 0 } as const;
-      for (const size of SOLD_OUT) world.sandbox.azure.exhaust({ ...soldOut, size });
-      await world.apply(nodePool('general'), deployment('inflate', 4));
-      await expectConsistent(world, { pods: 4 });
-      const lines = world.lines.filter((line) => line.includes('"InsufficientCapacityError"'));
-      expect(lines.filter((line) => !line.includes('"claim":"impossible"'))).toEqual([]);
-    });
+    rarely(
+      'sizes that are sold out in the first zone: no claim is given up before twenty sizes have been tried',
+      async () => {
+        const soldOut = { zone: '1', capacityType: null, code: 'SkuNotAvailable', remaining: 0 } as const;
+        for (const size of SOLD_OUT) world.sandbox.azure.exhaust({ ...soldOut, size });
+        await world.apply(nodePool('general'), deployment('inflate', 4));
+        await expectConsistent(world, { pods: 4 });
+        const lines = world.lines.filter((line) => line.includes('"InsufficientCapacityError"'));
+        expect(lines.filter((line) => !line.includes('"claim":"impossible"'))).toEqual([]);
+      },
+    );
 
-    it('a zone whose allocator fails after the PUT: the claim is given up and the pods are planned elsewhere', async () => {
-      world.sandbox.azure.failZone('1');
-      world.sandbox.azure.failZone('2');
-      await world.apply(nodePool('general'), deployment('inflate', 4));
-      const { nodes } = await expectConsistent(world, { pods: 4 });
-      const zones = nodes.map(({ metadata }) => metadata.labels?.['topology.kubernetes.io/zone']);
-      expect(new Set(zones)).toEqual(new Set(['westeurope-3']));
-    });
+    rarely(
+      'a zone whose allocator fails after the PUT: the claim is given up and the pods are planned elsewhere',
+      async () => {
+        world.sandbox.azure.failZone('1');
+        world.sandbox.azure.failZone('2');
+        await world.apply(nodePool('general'), deployment('inflate', 4));
+        const { nodes } = await expectConsistent(world, { pods: 4 });
+        const zones = nodes.map(({ metadata }) => metadata.labels?.['topology.kubernetes.io/zone']);
+        expect(new Set(zones)).toEqual(new Set(['westeurope-3']));
+      },
+    );
 
-    it('machines that are allocated and never report are given up, and the pods are planned again', async () => {
+    rarely('machines that are allocated and never report are given up, and the pods are planned again', async () => {
       world.sandbox.azure.setFaults({ ...noFaults, provisioningFailurePercent: 100 });
       await world.apply(nodePool('general'), deployment('inflate', 4));
       await world.until(

@@ -3,6 +3,7 @@ import { scheduledEventEmitted, virtualMachinePreempted } from '../../sandbox/az
 import { expectConsistent } from './consistent.ts';
 import { deployment, nodeClass, nodePool } from './manifests.ts';
 import { type Queues, openQueues } from './queues.ts';
+import { onceOn } from './once-on.ts';
 import { removeAll } from './remove-all.ts';
 import { type State, isRunning, isTrue } from './state.ts';
 import { type Mode, type World, startWorld } from './world.ts';
@@ -12,6 +13,7 @@ const SUBSCRIPTION = '00000000-0000-0000-0000-000000000000';
 /** What happens when Azure takes machines back, by every path that the news can take. */
 export function interruptionCases(mode: Mode): void {
   describe(`interruption (${mode})`, () => {
+    const rarely = onceOn(mode);
     let world: World;
     let queues: Queues;
 
@@ -61,7 +63,7 @@ export function interruptionCases(mode: Mode): void {
       expect(world.sandbox.azure.counters().evictions).toBe(0);
     });
 
-    it('the same notice ten times, by queue and by Event Grid, replaces a node once', async () => {
+    rarely('the same notice ten times, by queue and by Event Grid, replaces a node once', async () => {
       const { state, vm } = await sixPods();
       const notBefore = Date.now() + 30_000;
       const signal = {
@@ -82,7 +84,7 @@ export function interruptionCases(mode: Mode): void {
       expect(after.claims.length).toBeLessThanOrEqual(state.claims.length);
     });
 
-    it('a notice that comes by Event Grid alone is enough', async () => {
+    rarely('a notice that comes by Event Grid alone is enough', async () => {
       const { vm } = await sixPods();
       world.sandbox.azure.publish(scheduled(vm, Date.now() + 30_000));
       await world.until('the machine is gone', ({ vms }) => !vms.some(({ name }) => name === vm.name));
@@ -108,7 +110,7 @@ export function interruptionCases(mode: Mode): void {
       expect(names(after)).toEqual(names(state));
     });
 
-    it('a VM that disappears behind our back is replaced', async () => {
+    rarely('a VM that disappears behind our back is replaced', async () => {
       const { vm } = await sixPods();
       await deleteVm(world, vm.id);
       await world.until(
@@ -118,7 +120,7 @@ export function interruptionCases(mode: Mode): void {
       await expectConsistent(world, { pods: 6 });
     });
 
-    it('every machine crashes at once, and ARM goes on showing them: the pods get others', async () => {
+    rarely('every machine crashes at once, and ARM goes on showing them: the pods get others', async () => {
       const { state } = await sixPods();
       for (const { name } of state.vms) world.sandbox.azure.crash(name);
       await world.until('pods run on others', ({ pods, vms }) => {

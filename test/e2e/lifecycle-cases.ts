@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { expectConsistent, readAzureNames } from './consistent.ts';
 import { deployment, nodeClass, nodePool, oneToANode } from './manifests.ts';
+import { onceOn } from './once-on.ts';
 import { removeAll } from './remove-all.ts';
 import { type Definition, conditionOf, isTrue } from './state.ts';
 import { type Mode, type World, startWorld } from './world.ts';
@@ -12,6 +13,7 @@ const CLASSES = '/apis/karpenter.azure.com/v1beta1/aksnodeclasses';
 /** The life of nodes, from the first pod that waits to the last that has gone, on one running product. */
 export function lifecycleCases(mode: Mode): void {
   describe(`the life of nodes (${mode})`, () => {
+    const rarely = onceOn(mode);
     let world: World;
 
     beforeAll(async () => {
@@ -47,7 +49,7 @@ export function lifecycleCases(mode: Mode): void {
       }
     });
 
-    it('a pool and its class show their conditions within five seconds, and the pool what it holds', async () => {
+    rarely('a pool and its class show their conditions within five seconds, and the pool what it holds', async () => {
       const startedMs = Date.now();
       await world.apply(nodePool('general'));
       const ready = async (path: string): Promise<boolean> => isTrue(await world.api.get<Definition>(path), 'Ready');
@@ -83,7 +85,7 @@ export function lifecycleCases(mode: Mode): void {
       expect((await readAzureNames(world, 'disks')).filter((disk) => disk.includes(name))).toEqual([]);
     });
 
-    it('a deleted Node takes its NodeClaim along', async () => {
+    rarely('a deleted Node takes its NodeClaim along', async () => {
       await world.apply(nodePool('general'), deployment('inflate', 4));
       const before = await expectConsistent(world, { pods: 4 });
       const node = before.nodes[0]?.metadata.name ?? '';

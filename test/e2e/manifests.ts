@@ -14,7 +14,7 @@ export const nodeClass = {
   spec: {},
 } as const;
 
-/** A pool of D sizes, on demand unless told. */
+/** A pool of D sizes, on demand and without consolidation unless told. */
 export function nodePool(
   name: string,
   options: {
@@ -31,6 +31,8 @@ export function nodePool(
     kind: 'NodePool',
     metadata: { name },
     spec: {
+      // Nodes stay until a test has them go: what is made can be counted.
+      disruption: { consolidationPolicy: 'WhenEmpty', consolidateAfter: 'Never' },
       ...options.spec,
       template: {
         metadata: { labels: options.labels ?? {} },
