@@ -93,11 +93,9 @@ export class ApiServer {
   patch(resource: string, key: string, patch: Fields, part: 'object' | 'status'): Reply {
     const current = this.get(resource, key);
     if (current === null) return failure(404, `${resource} ${key} not found`);
-    const { resourceVersion, uid } = patch['metadata'] ?? {};
-    if (typeof resourceVersion === 'string' && resourceVersion !== current.metadata.resourceVersion) {
+    if (!isMeant(current, patch['metadata'] ?? {})) {
       return failure(409, `${resource} ${key}: the object has been modified`);
     }
-    if (typeof uid === 'string' && uid !== current.metadata.uid) return failure(409, `${resource} ${key}: other uid`);
     const merged = part === 'status' ? statusOf(current, patch) : objectOf(resource, current, patch);
     const added = (merged.metadata.finalizers ?? []).some((one) => !current.metadata.finalizers?.includes(one));
     if (added && current.metadata.deletionTimestamp !== undefined) {
@@ -216,6 +214,12 @@ export function conditionStatus(status: Fields | undefined, type: string): strin
 
 export function matches(object: Stored, labels: Readonly<Record<string, string>>): boolean {
   return Object.entries(labels).every(([key, value]) => object.metadata.labels?.[key] === value);
+}
+
+/** Does the object have the version and the uid that a patch makes its condition? */
+function isMeant({ metadata }: Stored, { resourceVersion, uid }: Fields): boolean {
+  if (typeof resourceVersion === 'string' && resourceVersion !== metadata.resourceVersion) return false;
+  return typeof uid !== 'string' || uid === metadata.uid;
 }
 
 function failure(status: number, message: string): Reply {

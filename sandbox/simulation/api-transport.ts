@@ -1,5 +1,5 @@
 import type { ApiRequest } from '../../shared/adapters/kubernetes/transport.ts';
-import type { ApiServer, Fields, Reply, Stored } from './api-server.ts';
+import type { ApiServer, Fields, Reply } from './api-server.ts';
 
 const place =
   /^\/apis?(?:\/[a-z0-9.]+)?\/v\d\w*(?:\/namespaces\/(?<namespace>[^/?]+))?\/(?<resource>[a-z]+)(?:\/(?<name>[^/?]+))?(?:\/(?<sub>[a-z]+))?(?:\?(?<query>.*))?$/;
@@ -9,11 +9,23 @@ export function answer(server: ApiServer, { method, path, body = {} }: ApiReques
   if (path === '/version') return { status: 200, body: { gitVersion: 'v1.36.3' } };
   const groups = place.exec(path)?.groups;
   if (groups === undefined) throw new Error(`no such path: ${path}`);
-  const { namespace, resource = '', name, sub, query } = groups;
+  const { namespace, resource = '', name, query } = groups;
   // Through JSON, as on the wire: undefined members vanish, and nobody shares an object.
   const fields = JSON.parse(JSON.stringify(body)) as Fields;
   if (name === undefined) return method === 'POST' ? server.create(resource, fields) : list(server, resource, query);
   const key = namespace === undefined ? name : `${namespace}/${name}`;
+  return answerAbout(server, { method, resource, key, sub: groups['sub'] ?? '' }, fields);
+}
+
+interface Target {
+  readonly method: ApiRequest['method'];
+  readonly resource: string;
+  readonly key: string;
+  /** The subresource; empty for the object itself. */
+  readonly sub: string;
+}
+
+function answerAbout(server: ApiServer, { method, resource, key, sub }: Target, fields: Fields): Reply {
   if (method === 'POST' && sub === 'eviction') {
     return server.evict(key, fields['deleteOptions']?.preconditions?.uid);
   }
@@ -41,5 +53,3 @@ function holds(values: Fields, term: string): boolean {
   const [key = '', value] = term.split('=');
   return values[key] === value;
 }
-
-export type { Stored };

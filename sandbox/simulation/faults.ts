@@ -66,14 +66,10 @@ export const noFaults: Faults = {
 export function drawFaults(rng: Rng): Faults {
   const some = (most: number): number => (rng.chance(35) ? 1 + rng.below(most) : 0);
   const few = (most: number): number => some(most * 10) / 10;
-  const soldOut = new Set<string>();
-  if (rng.chance(30)) {
-    for (const size of ['Standard_D2s_v5', 'Standard_D4s_v5', 'Standard_E2s_v5']) {
-      for (const zone of zones) {
-        for (const capacityType of capacityTypes) if (rng.chance(40)) soldOut.add(`${size}/${zone}/${capacityType}`);
-      }
-    }
-  }
+  const offerings = ['Standard_D2s_v5', 'Standard_D4s_v5', 'Standard_E2s_v5'].flatMap((size) =>
+    zones.flatMap((zone) => capacityTypes.map((capacityType) => `${size}/${zone}/${capacityType}`)),
+  );
+  const soldOut = rng.chance(30) ? new Set(offerings.filter(() => rng.chance(40))) : new Set<string>();
   return {
     azure: { refusal: some(40), asyncFailure: some(40), soldOut },
     queues: { lose: some(20), delay: some(40), duplicate: some(40), loseLock: some(15) },

@@ -16,6 +16,9 @@ interface LawParts {
 
 const ORPHAN_AGE_MS = 5 * 60_000;
 
+/** Watches lag, and a snapshot takes a moment to write. */
+const SNAPSHOT_AGE_MS = 5_000;
+
 /** What must hold at every moment, whatever goes wrong outside. Broken laws are kept, the first is what counts. */
 export class Laws {
   readonly broken: Array<string> = [];
@@ -58,8 +61,19 @@ export class Laws {
     this.#launched.set(vm.machine.claim, by === 'us' ? 'ended' : 'taken');
   }
 
+  /** Before one of us does what is named: an operation of the cloud's, or a request to the API server. */
+  acting(what: string): void {
+    const deletion = /^(?:delete machine |DELETE .*\/(nodeclaims|pods)\/)(.*)$/.exec(what);
+    const [, resource, name = ''] = deletion ?? [];
+    if (deletion !== null && resource === undefined) this.#deletingVm(name);
+    if (resource === 'nodeclaims') this.#deletingClaim(name);
+    if (resource === 'pods') this.#deletingPod(`shop/${name}`);
+    const evicted = /^POST .*\/pods\/(.*)\/eviction$/.exec(what)?.[1];
+    if (evicted !== undefined) this.#evictingPod(`shop/${evicted}`);
+  }
+
   /** Before we delete a machine. */
-  deletingVm(claim: string): void {
+  #deletingVm(claim: string): void {
     const object = this.#parts.server.get('nodeclaims', claim);
     if (object !== null && object.metadata.deletionTimestamp === undefined) {
       this.#break(`the machine of live claim ${claim} is deleted`);
@@ -70,9 +84,8 @@ export class Laws {
     if (conditionStatus(node.status, 'Ready') !== 'True') return;
     const staying = this.#parts.server
       .list('pods')
-      .filter(({ spec, metadata }) => spec?.['nodeName'] === node.metadata.name && !metadata.deletionTimestamp);
-    if (staying[0] !== undefined)
-      this.#break(`the machine of ${claim} is deleted under pod ${keyOf(staying[0].metadata)}`);
+      .find(({ spec, metadata }) => spec?.['nodeName'] === node.metadata.name && !metadata.deletionTimestamp);
+    if (staying !== undefined) this.#break(`the machine of ${claim} is deleted under pod ${keyOf(staying.metadata)}`);
   }
 
   /** Is the claim's deadline over, or `leadMs` away at most? */
@@ -82,13 +95,16 @@ export class Laws {
   }
 
   /** Before we evict a pod: from an interrupted node only once the claim made for it is ready, or time runs out. */
-  evictingPod(key: string): void {
+  #evictingPod(key: string): void {
     const { server } = this.#parts;
     const pod = server.get('pods', key);
     const claim = server.get('nodeclaims', String(pod?.spec?.['nodeName']).replace(/^aks-/, ''));
     if (pod === null || claim?.metadata.annotations?.[annotation.interruption] === undefined) return;
     if (this.#isPast(claim, graceMsOf(pod) + 1000)) return;
     const deletedMs = Date.parse(claim.metadata.deletionTimestamp ?? '');
+    // One that came while the notice was acted on may be missing in the snapshot, and has done no work yet.
+    const startedMs = Date.parse(pod.status?.['startTime'] ?? '');
+    if (!(startedMs < deletedMs - SNAPSHOT_AGE_MS)) return;
     const awaited = server.list('nodeclaims').find((other) => {
       if (other.metadata.deletionTimestamp !== undefined) return false;
       if (conditionStatus(other.status, 'Initialized') === 'True') return false;
@@ -101,7 +117,7 @@ export class Laws {
   }
 
   /** Before we delete a claim. */
-  deletingClaim(name: string): void {
+  #deletingClaim(name: string): void {
     const claim = this.#parts.server.get('nodeclaims', name);
     if (claim === null || this.#doomed.has(name) || claim.metadata.deletionTimestamp !== undefined) return;
     const vm = this.#parts.azure().vms.get(name);
@@ -111,7 +127,7 @@ export class Laws {
   }
 
   /** Before we delete a pod outright, past its budget. */
-  deletingPod(key: string): void {
+  #deletingPod(key: string): void {
     const pod = this.#parts.server.get('pods', key);
     if (pod === null) return;
     const claim = this.#parts.server.get('nodeclaims', String(pod.spec?.['nodeName']).replace(/^aks-/, ''));

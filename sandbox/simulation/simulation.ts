@@ -226,11 +226,7 @@ export class Simulation {
 
   #act<T>(by: Process, what: string, effect: () => T): T {
     const [verb = '', path = ''] = what.split(' ');
-    const name = path.split('?')[0]?.split('/').at(-1) ?? '';
-    if (what.startsWith('delete machine')) this.laws.deletingVm(what.split(' ')[2] ?? '');
-    if (verb === 'DELETE' && path.includes('/nodeclaims/')) this.laws.deletingClaim(name);
-    if (verb === 'DELETE' && path.includes('/pods/')) this.laws.deletingPod(`shop/${name}`);
-    if (path.endsWith('/eviction')) this.laws.evictingPod(`shop/${path.split('/').at(-2) ?? ''}`);
+    this.laws.acting(what);
     const result = effect();
     const quiet = verb === 'GET' || verb === 'read' || path.endsWith('/events');
     if (!quiet) this.#note(`${by.name}: ${what}${statusOf(result)}`);
