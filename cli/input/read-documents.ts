@@ -23,7 +23,11 @@ export async function readDocuments({ origin, text }: Source): Promise<ReadDocum
   // YAML's grammar includes JSON's; for a file that says it is JSON, YAML's words about it would puzzle.
   if (json.kind === 'wrong' && /\.json$/i.test(origin))
     return { documents: [], problems: [notJson(origin, json.message)] };
-  return readYaml({ origin, text });
+  const read = await readYaml({ origin, text });
+  // What begins like JSON and is not YAML either was meant as JSON.
+  return json.kind === 'wrong' && read.problems.length > 0 && /^\s*\{\s*"/.test(text)
+    ? { documents: [], problems: [notJson(origin, json.message)] }
+    : read;
 }
 
 type Json =

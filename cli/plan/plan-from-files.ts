@@ -2,6 +2,8 @@ import type { Readable } from 'node:stream';
 import { annotation } from '../../shared/contract/names.ts';
 import type { Snapshot } from '../../shared/contract/snapshot/parse.ts';
 import type { CapacityType } from '../../shared/core/model/catalog.ts';
+import type { Plan } from '../../shared/core/plan/plan.ts';
+import { podRequests } from '../../shared/core/scheduling/pod-requests.ts';
 import {
   DEFAULT_WORK,
   type InFlightClaim,
@@ -45,8 +47,11 @@ export async function planFromFiles(options: PlanOptions, stdin: Readable): Prom
     work: DEFAULT_WORK,
   };
   const solved = solve(input, nowMs, options.budgetMs);
+  const withoutRequests = countWithoutRequests(solved.plan, given.snapshot);
   const fatal = solved.findings.filter(({ severity }) => severity === 'fatal');
-  const allNotes = [...given.notes, ...notes];
+  const unasked =
+    withoutRequests === 0 ? [] : [`${withoutRequests} pods ask for neither CPU nor memory: they count as taking none`];
+  const allNotes = [...given.notes, ...notes, ...unasked];
   if (fatal.length > 0) {
     const findings = fatal.map(({ rule, text }) => `internal error: the plan broke the rule ${rule}: ${text}`);
     return {
@@ -61,6 +66,16 @@ export async function planFromFiles(options: PlanOptions, stdin: Readable): Prom
     notes: [...allNotes, ...warnings],
     exitCode: solved.plan.left.length > 0 ? 1 : 0,
   };
+}
+
+/** Pods of the plan that ask for nothing, which is more often an oversight than meant. */
+function countWithoutRequests(plan: Plan, { pods, shapes }: Snapshot): number {
+  const planned = new Set([...plan.claims, ...plan.nominations].flatMap((place) => place.pods.map(({ uid }) => uid)));
+  const asksNothing = shapes.map(({ spec }) => {
+    const requests = podRequests(spec);
+    return (requests.get('cpu') ?? 0) === 0 && (requests.get('memory') ?? 0) === 0;
+  });
+  return pods.filter(({ uid, shape }) => asksNothing[shape] === true && planned.has(uid)).length;
 }
 
 interface Given {

@@ -1,0 +1,146 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Check } from 'typebox/schema';
+import { afterAll, describe, expect, test } from 'vitest';
+import { Catalog } from '../../../cli/catalog/catalog-format.ts';
+import { readCatalog } from '../../../cli/catalog/read-catalog.ts';
+import { planDocument, pool, workload } from './plan-manifests.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'nodewright-catalog-'));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+const small = {
+  apiVersion: 'nodewright.dev/v1alpha1',
+  kind: 'Catalog',
+  region: 'moon',
+  instanceTypes: [
+    {
+      name: 'Crater_4',
+      labels: { 'kubernetes.io/arch': 'amd64', 'karpenter.azure.com/sku-family': 'D' },
+      capacity: { cpu: '4', memory: '16Gi', pods: '250' },
+      overhead: { cpu: '140m', memory: '2Gi' },
+      offerings: [
+        { zone: 'moon-1', capacityType: 'on-demand', pricePerHour: '0.23', available: true },
+        { zone: 'moon-2', capacityType: 'spot', pricePerHour: '0.0000011' },
+      ],
+    },
+  ],
+};
+
+function write(name: string, content: unknown): string {
+  const path = join(folder, name);
+  writeFileSync(path, typeof content === 'string' ? content : JSON.stringify(content));
+  return path;
+}
+
+/** A copy with the value at a path replaced. */
+function changed(path: ReadonlyArray<string | number>, value: unknown): unknown {
+  const copy = structuredClone(small) as unknown;
+  const parent = path.slice(0, -1).reduce((at, key) => (at as Record<string, unknown>)[key], copy) as Record<
+    string,
+    unknown
+  >;
+  parent[path.at(-1) ?? ''] = value;
+  return copy;
+}
+
+describe('a catalog of the user', () => {
+  test('gives instance types with zone, capacity type, region and exact price', async () => {
+    const { region, instanceTypes } = await readCatalog(write('small.json', small));
+    expect(region).toBe('moon');
+    expect(instanceTypes).toMatchObject([
+      {
+        name: 'Crater_4',
+        labels: { 'node.kubernetes.io/instance-type': ['Crater_4'], 'topology.kubernetes.io/region': ['moon'] },
+        overhead: { cpu: '140m' },
+        offerings: [
+          { zone: 'moon-1', capacityType: 'on-demand', price: 230_000, available: true },
+          { zone: 'moon-2', capacityType: 'spot', price: 2, available: true },
+        ],
+      },
+    ]);
+  });
+
+  test('decides the plan: size, zone, price, and what is left beside the overhead', async () => {
+    const catalog = write('plan.json', small);
+    const fits = await planDocument([pool, workload('Deployment', 'web', 1, '{ cpu: 3860m, memory: 14Gi }')], {
+      catalog,
+    });
+    expect(fits.nodeClaims).toMatchObject([
+      { instanceType: 'Crater_4', zone: 'moon-1', capacityType: 'on-demand', pricePerHour: '0.23', runnerUp: null },
+    ]);
+    const tooBig = await planDocument([pool, workload('Deployment', 'web', 1, '{ cpu: 3861m }')], { catalog });
+    expect(tooBig.summary.pods.left).toBe(1);
+  });
+
+  test('may be YAML', async () => {
+    const text = 'apiVersion: nodewright.dev/v1alpha1\nkind: Catalog\nregion: moon\ninstanceTypes: []\n';
+    expect(await readCatalog(write('c.yaml', text))).toEqual({ region: 'moon', instanceTypes: [] });
+  });
+
+  test.each<readonly [string, ReadonlyArray<string | number>, unknown, string]>([
+    [
+      'a price that is a number',
+      ['instanceTypes', 0, 'offerings', 0, 'pricePerHour'],
+      0.23,
+      'instanceTypes[0].offerings[0].pricePerHour: 0.23 is not a price (write dollars per hour in quotes, such as "0.23")',
+    ],
+    [
+      'another capacity type',
+      ['instanceTypes', 0, 'offerings', 0, 'capacityType'],
+      'reserved',
+      'instanceTypes[0].offerings[0].capacityType: "reserved" is not a choice here (use one of on-demand, spot)',
+    ],
+    [
+      'a missing zone',
+      ['instanceTypes', 0, 'offerings', 1, 'zone'],
+      undefined,
+      'instanceTypes[0].offerings[1].zone: is missing (set it)',
+    ],
+    [
+      'capacity that is no quantity',
+      ['instanceTypes', 0, 'capacity', 'cpu'],
+      'four',
+      'instanceTypes[0].capacity[cpu]: "four" is not a quantity (write a quantity such as 100m, 4, 1.5 or 16Gi)',
+    ],
+    [
+      'another version',
+      ['apiVersion'],
+      'nodewright.dev/v2',
+      'apiVersion: "nodewright.dev/v2" is not a choice here (use one of nodewright.dev/v1alpha1)',
+    ],
+    [
+      'a name twice',
+      ['instanceTypes'],
+      [small.instanceTypes[0], small.instanceTypes[0]],
+      'instanceTypes[1].name: Crater_4 is there twice (keep one, with all its offerings)',
+    ],
+  ])('%s is refused with its field and the fix', async (_, path, value, message) => {
+    const file = write('wrong.json', changed(path, value));
+    await expect(readCatalog(file)).rejects.toThrow(`${file}: Catalog: ${message}`);
+  });
+
+  test('what the reader takes and refuses, the schema does too', async () => {
+    const schema = JSON.parse(readFileSync('docs/schema/catalog.schema.json', 'utf8')) as object;
+    expect(Check(schema as never, small)).toBe(true);
+    expect(Check(Catalog, small)).toBe(true);
+    const wrongs = [
+      changed(['kind'], 'Plan'),
+      changed(['region'], undefined),
+      changed(['instanceTypes', 0, 'capacity'], undefined),
+      changed(['instanceTypes', 0, 'offerings', 0, 'pricePerHour'], '-1'),
+      changed(['instanceTypes', 0, 'offerings', 0, 'capacityType'], 'reserved'),
+      changed(['instanceTypes', 0, 'offerings', 0, 'available'], 'yes'),
+    ].map((wrong) => JSON.parse(JSON.stringify(wrong)) as unknown);
+    for (const wrong of wrongs) {
+      expect(Check(schema as never, wrong)).toBe(false);
+      await expect(readCatalog(write('judged.json', wrong))).rejects.toThrow('Catalog: ');
+    }
+  });
+
+  test('a region beside it must be its own', async () => {
+    const plan = planDocument(pool, { catalog: write('region.json', small), region: 'eastus' });
+    await expect(plan).rejects.toThrow('--region: is eastus, and the catalog');
+  });
+});

@@ -1,0 +1,196 @@
+import { describe, expect, test } from 'vitest';
+import { placedPods, planDocument, pool, problemsOf, workload } from './plan-manifests.ts';
+
+const pod = (name: string, spec = '', metadata = ''): string =>
+  `{ apiVersion: v1, kind: Pod, metadata: { name: ${name}${metadata} }, spec: { ${spec} containers: [{ name: main, resources: { requests: { cpu: 500m, memory: 1Gi } } }] } }`;
+
+const node = (name: string, cpu: number): string =>
+  `{ apiVersion: v1, kind: Node, metadata: { name: ${name} }, status: { capacity: { cpu: ${cpu}, memory: 8Gi, pods: 30 } } }`;
+
+describe('manifests that are read', () => {
+  test('documents, lists, typed lists and JSON say the same', async () => {
+    const yaml = await planDocument([pool, pod('a'), pod('b')]);
+    const list = `{ apiVersion: v1, kind: List, items: [${pod('a')}, ${pod('b')}] }`;
+    const bare =
+      '{ metadata: { name: a }, spec: { containers: [{ resources: { requests: { cpu: 500m, memory: 1Gi } } }] } }';
+    const typed = `{ apiVersion: v1, kind: PodList, items: [${bare}, ${bare.replace('name: a', 'name: b')}] }`;
+    for (const manifests of [
+      [pool, list],
+      [pool, typed],
+    ]) {
+      const plan = await planDocument(manifests);
+      expect(plan.nodeClaims).toEqual(yaml.nodeClaims);
+    }
+    const { notes: _, ...json } = await planDocument(JSON.stringify({ apiVersion: 'v1', kind: 'List', items: [] }));
+    expect(json.summary.pods).toEqual({ placed: 0, nominated: 0, left: 0 });
+  });
+
+  test('a list without items, as kubectl writes it, is empty', async () => {
+    expect((await planDocument('{"apiVersion":"v1","kind":"PodList","items":null}')).exitCode).toBe(0);
+  });
+
+  test('the order of documents changes nothing', async () => {
+    const parts = [pool, pod('a'), pod('b'), workload('Deployment', 'web', 5), node('n1', 2)];
+    const { summary: one, ...forth } = await planDocument(parts);
+    const { summary: other, ...back } = await planDocument(parts.toReversed());
+    expect(back).toEqual(forth);
+    expect(other.costPerHour).toBe(one.costPerHour);
+  });
+
+  test('a pod with a node runs there, one without waits, and free capacity is used first', async () => {
+    const plan = await planDocument([
+      pool,
+      node('n1', 1),
+      pod('runs', 'nodeName: n1,'),
+      pod('waits'),
+      pod('waits-too'),
+    ]);
+    expect(plan.nominations).toEqual([{ node: 'n1', pods: ['default/waits'] }]);
+    expect(plan.nodeClaims.flatMap(({ pods }) => pods)).toEqual(['default/waits-too']);
+    expect(plan.summary.pods).toEqual({ placed: 1, nominated: 1, left: 0 });
+  });
+
+  test('pods that have ended, are being deleted, or are gated are not planned for', async () => {
+    const ended = `${pod('done').slice(0, -1)}, status: { phase: Succeeded } }`;
+    const deleted = pod('going', '', ', deletionTimestamp: "2026-01-01T00:00:00Z"');
+    const plan = await planDocument([pool, ended, deleted, pod('gated', 'schedulingGates: [{ name: wait }],')]);
+    expect([...placedPods(plan), ...plan.left]).toEqual([]);
+    expect(plan.notes).toContain('1 pods have scheduling gates: nothing is planned for them');
+  });
+
+  test('a pool counts as ready whatever its status says, and a class that is not given as one with defaults', async () => {
+    const notReady = `${pool.split('---')[0]}status: { conditions: [{ type: Ready, status: "False", reason: X, message: "", lastTransitionTime: "2026-01-01T00:00:00Z" }] }`;
+    const plan = await planDocument([notReady, pod('a')]);
+    expect(placedPods(plan)).toEqual(['default/a']);
+    expect(plan.notes).toContain('AKSNodeClass default is not given: one with default settings is assumed');
+  });
+
+  test('a kind that no plan depends on is named once, with its number', async () => {
+    const service = (name: string): string => `{ apiVersion: v1, kind: Service, metadata: { name: ${name} } }`;
+    const strange = '{ apiVersion: __proto__, kind: constructor, metadata: { name: x } }';
+    const { notes } = await planDocument([pool, service('a'), service('b'), strange]);
+    expect(notes).toContain('ignored, as no plan depends on it: 2 Service, 1 constructor');
+  });
+
+  test('what is not considered yet is said', async () => {
+    const claim = '{ apiVersion: resource.k8s.io/v1, kind: ResourceClaim, metadata: { name: gpu } }';
+    const plan = await planDocument([
+      pool,
+      claim,
+      pod('a', 'resourceClaims: [{ name: gpu, resourceClaimName: gpu }],'),
+    ]);
+    expect(plan.notes).toContain('1 ResourceClaim not considered yet: pods with resource claims are left');
+    expect(plan.left).toMatchObject([{ pod: 'default/a', reasons: [{ rule: 'unsupported' }] }]);
+    expect(plan.exitCode).toBe(1);
+  });
+
+  test('of two objects of one name the later counts, which is said unless they are equal', async () => {
+    const twice = await planDocument([pool, workload('Deployment', 'web', 1), workload('Deployment', 'web', 2)]);
+    expect(placedPods(twice)).toEqual(['default/web-0', 'default/web-1']);
+    expect(twice.notes).toContain(
+      'Deployment default/web is given twice (standard input, document 3; standard input, document 4): the later counts',
+    );
+    expect((await planDocument([pool, pod('a'), pod('a')])).notes).toEqual([]);
+  });
+
+  test('pods that ask for nothing are counted aloud', async () => {
+    const { notes } = await planDocument([
+      pool,
+      '{ apiVersion: v1, kind: Pod, metadata: { name: a }, spec: { containers: [{ name: x }] } }',
+    ]);
+    expect(notes).toContain('1 pods ask for neither CPU nor memory: they count as taking none');
+  });
+
+  test('without a pool every pod is left and told why', async () => {
+    const plan = await planDocument(pod('a'));
+    expect(plan.left).toEqual([
+      {
+        pod: 'default/a',
+        reasons: [{ nodePool: null, rule: 'no-node-pool', detail: 'there is no NodePool', fix: 'create a NodePool' }],
+      },
+    ]);
+    expect(plan.exitCode).toBe(1);
+  });
+});
+
+describe('wrong input names its place, its field and the fix', () => {
+  test.each([
+    [
+      'a label that is no text',
+      pod('a', '', ', labels: { x: 1 }'),
+      'standard input: Pod default/a: metadata.labels[x]: is of type number (write a string, in quotes where it looks like something else)',
+    ],
+    [
+      'a quantity that is none',
+      pod('a').replace('500m', 'lots'),
+      'standard input: Pod default/a: spec.containers[0].resources.requests[cpu]: "lots" is not a quantity (write a quantity such as 100m, 4, 1.5 or 16Gi)',
+    ],
+    [
+      'a node selector that would be lost',
+      pod('a', 'nodeSelector: { gpu: true },'),
+      'standard input: Pod default/a: spec.nodeSelector[gpu]: is of type boolean (write a string, in quotes where it looks like something else)',
+    ],
+    [
+      'an operator that does not exist',
+      pod(
+        'a',
+        'affinity: { nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: [{ matchExpressions: [{ key: x, operator: Is }] }] } } },',
+      ),
+      'standard input: Pod default/a: spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms[0].matchExpressions[0].operator: "Is" is not a choice here (use one of In, NotIn, Exists, DoesNotExist, Gt, Lt)',
+    ],
+    [
+      'an API version of the past',
+      workload('Deployment', 'web', 1).replace('apps/v1', 'extensions/v1beta1'),
+      'standard input: Deployment default/web: apiVersion: extensions/v1beta1 is not served (write apps/v1)',
+    ],
+    [
+      'a selector that misses its pods',
+      workload('Deployment', 'web', 1).replace('labels: { app: web }', 'labels: { app: other }'),
+      'standard input: Deployment default/web: spec.selector.matchLabels[app]: does not select the pods of the template (give the template the label, or correct the selector)',
+    ],
+    [
+      'a number without end',
+      workload('Deployment', 'web', 300_000),
+      'standard input: Deployment default/web: implies more than 200000 pods together with those before it (lower its replicas)',
+    ],
+    [
+      'a node without capacity',
+      '{ apiVersion: v1, kind: Node, metadata: { name: n }, status: {} }',
+      'standard input: Node n: status.allocatable: is missing (say what the node has for pods: cpu, memory, pods)',
+    ],
+    [
+      'a thing without a kind',
+      'just: text',
+      'standard input: is not a Kubernetes object (give it apiVersion and kind)',
+    ],
+    [
+      'a catalog among the manifests',
+      '{ apiVersion: nodewright.dev/v1alpha1, kind: Catalog }',
+      'standard input: is a catalog, not a part of the cluster (give it with --catalog)',
+    ],
+    [
+      'JSON that is cut',
+      '{"apiVersion": "v1", "kind"',
+      "standard input: is not JSON: Expected ':' after property name in JSON at position 27 (line 1 column 28) (correct it there)",
+    ],
+  ])('%s', async (_, manifest, problem) => {
+    expect(await problemsOf(manifest)).toContain(problem);
+  });
+
+  test('a pool is judged as the API server and Karpenter judge it', async () => {
+    const problems = await problemsOf(pool.replace('operator: In, values: [D]', 'operator: In, values: []'));
+    expect(problems).toHaveLength(1);
+    expect(problems[0]).toMatch(
+      /^standard input, document 1: NodePool general: spec\.template\.spec\.requirements.*\(.+\)$/,
+    );
+  });
+
+  test('all that is wrong is told at once, by document', async () => {
+    const problems = await problemsOf([pod('a', 'tolerations: x,'), pool, '7', pod('b', '', ', labels: []')]);
+    expect(problems.map((line) => line.split(': ')[0])).toEqual([
+      'standard input, document 4',
+      'standard input, document 1',
+      'standard input, document 5',
+    ]);
+  });
+});
