@@ -14,8 +14,7 @@ export function certifiedBound(
   bins: ReadonlyArray<PackingBin>,
   given: Float64Array,
 ): number {
-  let exact = Array.from(prices, (price) => toFixedPoint(price));
-  for (const { usable, price } of bins) exact = lowerTo(exact, usable, BigInt(price) << SHIFT);
+  const exact = certifiedPrices(prices, bins);
   const demand = demandOf(items, prices.length);
   let worth = 0n;
   exact.forEach((price, at) => {
@@ -25,8 +24,15 @@ export function certifiedBound(
   return Number((worth + (1n << SHIFT) - 1n) >> SHIFT);
 }
 
+/** The prices in fixed point, scaled down as far as needed that no bin is worth more than it costs. */
+function certifiedPrices(prices: Float64Array, bins: ReadonlyArray<PackingBin>): ReadonlyArray<bigint> {
+  let exact: ReadonlyArray<bigint> = Array.from(prices, toFixedPoint);
+  for (const { usable, price } of bins) exact = lowerTo(exact, usable, BigInt(price) << SHIFT);
+  return exact;
+}
+
 /** The prices scaled down, if need be, so that `usable` is worth at most `price`. */
-function lowerTo(prices: Array<bigint>, usable: Float64Array, price: bigint): Array<bigint> {
+function lowerTo(prices: ReadonlyArray<bigint>, usable: Float64Array, price: bigint): ReadonlyArray<bigint> {
   let worth = 0n;
   prices.forEach((one, at) => (worth += one * BigInt(Math.max(0, usable[at] ?? 0))));
   return worth <= price ? prices : prices.map((one) => (one * price) / worth);
@@ -35,4 +41,9 @@ function lowerTo(prices: Array<bigint>, usable: Float64Array, price: bigint): Ar
 function toFixedPoint(price: number): bigint {
   const scaled = Math.floor(price * 2 ** Number(SHIFT));
   return Number.isFinite(scaled) && scaled > 0 ? BigInt(scaled) : 0n;
+}
+
+/** The certified prices as doubles, each at most a rounding error off: for searches that leave a margin. */
+export function safePrices(prices: Float64Array, bins: ReadonlyArray<PackingBin>): Float64Array {
+  return Float64Array.from(certifiedPrices(prices, bins), (price) => Number(price) / 2 ** Number(SHIFT));
 }

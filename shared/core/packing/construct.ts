@@ -5,7 +5,7 @@ import type { PackedNode, Packing, PackingItem } from './problem.ts';
 const PROMISING = 0.9;
 const MANY_PODS = 120;
 /** A fill looks at every item: with more items than this it counts as more than one. */
-const ITEMS_PER_FILL = 20;
+const ITEMS_PER_FILL = 40;
 const RULES: ReadonlyArray<FillRule> = ['worth', 'shape'];
 
 /** What a construction is guided by, and how much of the budget of fills it has used. */

@@ -46,6 +46,7 @@ export function toRule(expression: SelectorRequirement): LabelRule {
   }
 }
 
+/** A label's value begins with a letter or a digit, so an upper bound is a lower bound of 0 as well. */
 function toBound(operator: string, text: string | undefined): LabelRule {
   const bound = text === undefined ? null : toInteger(text);
   if (bound === null) return NOTHING;
@@ -55,9 +56,9 @@ function toBound(operator: string, text: string | undefined): LabelRule {
     case 'Gte':
       return { ...PRESENT, least: bound };
     case 'Lt':
-      return { ...PRESENT, most: bound - 1 };
+      return { ...PRESENT, least: 0, most: bound - 1 };
     case 'Lte':
-      return { ...PRESENT, most: bound };
+      return { ...PRESENT, least: 0, most: bound };
     default:
       return NOTHING;
   }
@@ -128,7 +129,7 @@ export function onlyValue(rule: LabelRule): string | null {
 export function chooseValue(rule: LabelRule): string | null {
   if (rule.absent) return null;
   if (!rule.complement) return [...rule.values].toSorted(byCodeUnit)[0] ?? null;
-  const start = rule.least === -Infinity ? Math.min(0, rule.most) : rule.least;
+  const start = Math.max(0, rule.least);
   for (let number = start; number <= Math.min(rule.most, start + rule.values.size); number++) {
     if (!rule.values.has(String(number))) return String(number);
   }
@@ -142,7 +143,8 @@ export function toExpressions(key: string, rule: LabelRule): ReadonlyArray<Selec
     return values.length === 0 ? [{ key, operator: 'DoesNotExist' }] : [{ key, operator: 'In', values }];
   }
   const expressions: Array<SelectorRequirement> = [];
-  if (rule.least !== -Infinity) expressions.push({ key, operator: 'Gte', values: [String(rule.least)] });
+  const fromZero = rule.least === 0 && rule.most !== Infinity;
+  if (rule.least !== -Infinity && !fromZero) expressions.push({ key, operator: 'Gte', values: [String(rule.least)] });
   if (rule.most !== Infinity) expressions.push({ key, operator: 'Lte', values: [String(rule.most)] });
   if (values.length > 0) expressions.push({ key, operator: 'NotIn', values });
   return expressions.length === 0 && !rule.absent ? [{ key, operator: 'Exists' }] : expressions;

@@ -1,6 +1,7 @@
 import type { Pod } from '../model/cluster.ts';
-import { certifiedBound } from '../packing/certify.ts';
-import { resourcePrices } from '../packing/fluid.ts';
+import { certifiedBound, safePrices } from '../packing/certify.ts';
+import { demandOf, resourcePrices } from '../packing/fluid.ts';
+import { integerCover } from '../packing/integer-cover.ts';
 import { undominated, type PackingBin, type PackingItem } from '../packing/problem.ts';
 import { tighten } from '../packing/tighten.ts';
 import { at } from './compile-pool.ts';
@@ -8,7 +9,8 @@ import { COMBO_BITS, type PoolState } from './pool-state.ts';
 import type { Workspace } from './workspace.ts';
 
 /**
- * What no plan for the pods on new claims can undercut, in micro-USD per hour: pods and nodes cut to fractions, each size
+ * What no plan for the pods on new claims can undercut, in micro-USD per hour: pods cut to fractions, for few claims of
+ * whole nodes, each size
  * with the room that some choice of these pods can use, everything still free on existing capacity used for nothing. It
  * knows resources only, so it is low where other rules bind, and never too high. Sizes that are shunned count only when
  * the plan had to use one.
@@ -29,8 +31,16 @@ export function lowerBound(workspace: Workspace): number {
   for (const { free } of bins) {
     for (let index = 0; index < width; index++) given[index] = at(given, index) + Math.max(0, at(free, index));
   }
-  return certifiedBound(resourcePrices(items, considered, width), items, considered, given);
+  const prices = resourcePrices(items, considered, width);
+  const fluid = certifiedBound(prices, items, considered, given);
+  if (claims.length > MAX_COVERED) return fluid;
+  const demand = demandOf(items, width).map((amount, index) => amount - at(given, index));
+  const cost = claims.reduce((sum, { cell }) => sum + (cell?.price ?? 0), 0);
+  return Math.max(fluid, integerCover(considered, demand, safePrices(prices, considered), cost) ?? 0);
 }
+
+/** Whole nodes are counted up to this many claims: beyond it, fractions of nodes are a small part of the cost. */
+const MAX_COVERED = 40;
 
 function itemsOf(
   { shapes, dimensions }: Workspace,

@@ -19,7 +19,7 @@ export interface SchedulingPolicy {
 
 /** Bounds on effort, as counts of steps and never as time, so that the same input gives the same plan everywhere. */
 export interface WorkLimits {
-  /** Node fills that the packer may try in all, counted for 20 different items; about 2 µs each. */
+  /** Node fills that the packer may try in all, counted for 40 different items; 2 to 4 µs each. */
   readonly fills: number;
 }
 

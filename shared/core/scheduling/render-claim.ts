@@ -13,6 +13,9 @@ import type { Workspace } from './workspace.ts';
 /** Launch tries at most this many other offerings before the pods are planned again: later ones are far dearer. */
 const MAX_FALLBACKS = 20;
 
+/** Karpenter's mark on claims that have fewer choices than their pool's minValues asks for. */
+const MIN_VALUES_RELAXED = 'karpenter.sh/nodeclaim-min-values-relaxed';
+
 /** Karpenter's bound on how many instance types a NodeClaim lists, kept so that objects stay small. */
 const MAX_INSTANCE_TYPES = 600;
 
@@ -38,7 +41,10 @@ export function renderClaim(workspace: Workspace, claim: OpenClaim): PlannedClai
     runnerUp: fallbacks[0] ?? null,
     requirements: requirementsOf(claim, ranked),
     labels: { ...fixedLabels(pool.manifest), ...openLabels(claim) },
-    annotations: { ...template.metadata?.annotations },
+    annotations: {
+      ...template.metadata?.annotations,
+      ...(claim.minValuesRelaxed ? { [MIN_VALUES_RELAXED]: 'true' } : {}),
+    },
     taints: template.spec.taints ?? [],
     startupTaints: template.spec.startupTaints ?? [],
     requests: renderAmounts(requestsOf(workspace, claim, chosen)),
@@ -81,7 +87,7 @@ function toPlanned({ instanceType, zone, capacityType, price }: RankedOffering):
 
 /** The pool's requirements with minValues kept, narrowed to the instance types, zones and capacity types still possible. */
 function requirementsOf(
-  { state: { pool }, open }: OpenClaim,
+  { state: { pool }, open, minValuesRelaxed }: OpenClaim,
   ranked: ReadonlyArray<RankedOffering>,
 ): ReadonlyArray<Requirement> {
   const rules = toRules(pool.manifest.spec.template.spec.requirements);
@@ -95,7 +101,7 @@ function requirementsOf(
   return [...rules]
     .toSorted(([a], [b]) => byCodeUnit(a, b))
     .flatMap(([key, rule]) => {
-      const least = minValues.get(key);
+      const least = minValuesRelaxed ? undefined : minValues.get(key);
       return toExpressions(key, rule).map((expression) =>
         least === undefined ? expression : { ...expression, minValues: least },
       );

@@ -1,7 +1,8 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { certifiedBound } from '../../../shared/core/packing/certify.ts';
-import { resourcePrices } from '../../../shared/core/packing/fluid.ts';
+import { certifiedBound, safePrices } from '../../../shared/core/packing/certify.ts';
+import { demandOf, resourcePrices } from '../../../shared/core/packing/fluid.ts';
+import { integerCover } from '../../../shared/core/packing/integer-cover.ts';
 import { pack } from '../../../shared/core/packing/pack.ts';
 import type { PackingBin, PackingItem, PackingProblem } from '../../../shared/core/packing/problem.ts';
 import { tighten } from '../../../shared/core/packing/tighten.ts';
@@ -48,6 +49,27 @@ test('the certified bound is never above the cheapest way to hold all pods', slo
     { numRuns: 1_000 },
   );
 });
+
+test(
+  'the bound of whole nodes is never above the cheapest way to hold all pods, and at least that of fractions',
+  slow,
+  () => {
+    fc.assert(
+      fc.property(problems, (problem) => {
+        const cheapest = bruteForce(problem);
+        fc.pre(cheapest !== null);
+        const { items: all, bins, width } = problem;
+        const tightened = tighten(all, bins, width);
+        const prices = resourcePrices(all, tightened, width);
+        const cover = integerCover(tightened, demandOf(all, width), safePrices(prices, tightened), 1_000);
+        expect(cover).not.toBe(null);
+        expect(cover).toBeLessThanOrEqual(cheapest ?? 0);
+        expect(cover).toBeGreaterThanOrEqual(boundOf(problem));
+      }),
+      { numRuns: 1_000 },
+    );
+  },
+);
 
 test('the bound holds for any prices, however wrong: they are lowered until they prove something', slow, () => {
   const prices = fc.tuple(fc.double({ min: 0, max: 100, noNaN: true }), fc.double({ min: 0, max: 100, noNaN: true }));

@@ -262,6 +262,9 @@ describe('new claims', () => {
     expect(planned(input(parts))).toEqual(['launch Standard_D2s_v5 on-demand of a: s0-0', 'leave s1-0: min-values']);
     const relaxed = planProvisioning(input({ ...parts, policy: { minValuesPolicy: 'BestEffort' } }), instant(0));
     expect(relaxed.left).toEqual([]);
+    expect(relaxed.claims.map(({ annotations }) => annotations['karpenter.sh/nodeclaim-min-values-relaxed'])).toContain(
+      'true',
+    );
   });
 
   test('nodes of one price are spread over the zones', () => {
