@@ -1,6 +1,6 @@
-import { annotation } from '../../shared/contract/names.ts';
+import { annotation, taint } from '../../shared/contract/names.ts';
 import type { Decision } from '../../shared/ports/store.ts';
-import { conditionStatus, keyOf, type ApiServer, type Change, type Stored } from './api-server.ts';
+import { conditionStatus, keyOf, type ApiServer, type Change, type Fields, type Stored } from './api-server.ts';
 import type { Azure, Vm } from './azure.ts';
 import { vCpusOf } from './catalog.ts';
 import type { Host } from './host.ts';
@@ -153,12 +153,19 @@ export class Laws {
     for (const other of this.#parts.server.list('nodeclaims')) {
       const { name, deletionTimestamp } = other.metadata;
       if (name === claim.metadata.name || deletionTimestamp !== undefined || this.#doomed.has(name)) continue;
-      if (conditionStatus(other.status, 'Registered') === 'True') continue;
+      if (this.#letsPodsIn(name)) continue;
       const twice = this.#plannedPods(other).filter((uid) => pods.has(uid));
       if (twice.length > 0) {
         this.#break(`claims ${other.metadata.name} and ${claim.metadata.name} are both made for pod ${twice[0] ?? ''}`);
       }
     }
+  }
+
+  /** From then on other pods may take the room that was meant for those it was made for, which are planned again. */
+  #letsPodsIn(claim: string): boolean {
+    const node = this.#parts.server.get('nodes', `aks-${claim}`);
+    const taints: ReadonlyArray<Fields> = node?.spec?.['taints'] ?? [];
+    return node !== null && !taints.some(({ key }) => key === taint.unregistered.key);
   }
 
   #plannedPods(claim: Stored): ReadonlyArray<string> {
