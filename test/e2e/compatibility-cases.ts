@@ -5,7 +5,11 @@ import { parse } from 'yaml';
 import { isApiError } from '../../sandbox/kubernetes/client/connection.ts';
 import { expectConsistent } from './consistent.ts';
 import { type History, recordHistory } from './history.ts';
+import { hashes, isListed, readLease, readMetrics, sumOf } from './karpenter-reads.ts';
 import { deployment, nodeClass, nodePool, oneToANode } from './manifests.ts';
+import { allowAnyNode, demandPoolLabel } from './node-policy.ts';
+import { daemonSet, limitRange, pod, podTemplate, spreadOverZones } from './odd-pods.ts';
+import { onceOn } from './once-on.ts';
 import { removeAll } from './remove-all.ts';
 import { type Claim, type Definition, type Node, type Pod, conditionOf, isTrue } from './state.ts';
 import { type Mode, type World, startWorld } from './world.ts';
@@ -19,7 +23,6 @@ const BUFFERS = '/apis/autoscaling.x-k8s.io/v1beta1/namespaces/default/capacityb
 const CLASSES = '/apis/karpenter.azure.com/v1beta1/aksnodeclasses';
 const NODES = '/api/v1/nodes';
 const PODS = '/api/v1/namespaces/default/pods';
-const LEASE = '/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/karpenter-leader-election';
 
 /** Clients of Karpenter give a condition this long to appear. */
 const CONDITION_MS = 5_000;
@@ -61,8 +64,10 @@ interface Condition {
 
 type Annotate = (message: string) => Promise<unknown>;
 
+/** All of it on one running product. */
 export function compatibilityCases(mode: Mode): void {
   describe(`what clients of Karpenter expect (${mode})`, () => {
+    const rarely = onceOn(mode);
     let world: World;
     let claims: History<FullClaim>;
     let nodes: History<FullNode>;
@@ -357,7 +362,7 @@ export function compatibilityCases(mode: Mode): void {
         expect(at - from).toBeLessThanOrEqual(AFTER_MS + CONDITION_MS);
       });
 
-      it('Consolidatable goes when a pod leaves, and comes back', async ({ annotate }) => {
+      rarely('Consolidatable goes when a pod leaves, and comes back', async ({ annotate }) => {
         await firstSeen(claims, name, 'Consolidatable', (claim) => isTrue(claim, 'Consolidatable'), appliedMs);
         const sinceMs = Date.now();
         await world.api.patch('/apis/apps/v1/namespaces/default/deployments/inflate', 'merge', {
@@ -452,18 +457,20 @@ export function compatibilityCases(mode: Mode): void {
           patchPool({ metadata: { labels: { team: null } } }),
         ));
 
-      it('requirements that no longer allow the node are drift', ({ annotate }) =>
-        expectDrift(annotate, 'RequirementsDrifted', patchPool(sizes('E')), patchPool(sizes('D'))));
+      rarely('requirements that no longer allow the node are drift', ({ annotate }) =>
+        expectDrift(annotate, 'RequirementsDrifted', patchPool(sizes('E')), patchPool(sizes('D'))),
+      );
 
-      it('another size of the disk in the class is drift', ({ annotate }) =>
+      rarely('another size of the disk in the class is drift', ({ annotate }) =>
         expectDrift(
           annotate,
           'NodeClassDrift',
           () => world.api.patch(`${CLASSES}/default`, 'merge', { spec: { osDiskSizeGB: 200 } }),
           () => world.api.patch(`${CLASSES}/default`, 'merge', { spec: { osDiskSizeGB: null } }),
-        ));
+        ),
+      );
 
-      it('hashes of another version are stamped anew, on claims too, and are no drift', async ({ annotate }) => {
+      rarely('hashes of another version are stamped anew, on claims too, and are no drift', async ({ annotate }) => {
         const [name = ''] = await makeNodes(nodePool('general'), workload);
         const key = 'karpenter.sh/nodepool-hash';
         const before = (await hashes(world, POOLS)).find((one) => one.name === 'general');
@@ -484,7 +491,7 @@ export function compatibilityCases(mode: Mode): void {
       beforeAll(() => world.apply(nodeClass));
       afterEach(() => removeAll(world));
 
-      it('nine pods spread over three zones with a skew of three get one node in each', async ({ annotate }) => {
+      rarely('nine pods spread over three zones with a skew of three get one node in each', async ({ annotate }) => {
         const sinceMs = Date.now();
         const made = await makeNodes(
           nodePool('general', {
@@ -501,62 +508,59 @@ export function compatibilityCases(mode: Mode): void {
         expect(new Set(zones)).toEqual(new Set(ZONES));
       });
 
-      it('the defaults of a LimitRange count for daemons: one pod and its daemon get one node', async ({
-        annotate,
-      }) => {
-        await world.apply(limitRange('2', '2Gi'), daemonSet('agent'));
-        try {
-          const sinceMs = Date.now();
-          await world.apply(nodePool('general'), deployment('one', 1, { cpu: '1500m', memory: '1Gi' }));
-          await world.until('the pod and its daemon run', ({ pods }) => pods.filter(isReady).length === 2, 60_000);
-          await expectConsistent(world, { pods: 2 });
-          await annotate(`pod and daemon run after ${Date.now() - sinceMs} ms`);
-          const created = new Set(
-            claims.versions.filter(({ atMs }) => atMs > sinceMs).map(({ object }) => object.metadata.name),
-          );
-          expect([...created]).toHaveLength(1);
-        } finally {
-          await world.api.remove('/apis/apps/v1/namespaces/default/daemonsets/agent', {
-            propagationPolicy: 'Background',
-          });
-          await world.api.remove('/api/v1/namespaces/default/limitranges/defaults', {});
-        }
-      });
-
-      it('a deleted Node takes its NodeClaim along', async () => {
-        const [name = ''] = await makeNodes(nodePool('general'), deployment('inflate', 1));
-        await world.api.remove(`${NODES}/aks-${name}`, {});
-        await world.until('the claim is gone', () => claims.gone.has(name));
-        await expectConsistent(world, { pods: 1 });
-      });
+      rarely(
+        'the defaults of a LimitRange count for daemons: one pod and its daemon get one node',
+        async ({ annotate }) => {
+          await world.apply(limitRange('2', '2Gi'), daemonSet('agent'));
+          try {
+            const sinceMs = Date.now();
+            await world.apply(nodePool('general'), deployment('one', 1, { cpu: '1500m', memory: '1Gi' }));
+            await world.until('the pod and its daemon run', ({ pods }) => pods.filter(isReady).length === 2, 60_000);
+            await expectConsistent(world, { pods: 2 });
+            await annotate(`pod and daemon run after ${Date.now() - sinceMs} ms`);
+            const created = new Set(
+              claims.versions.filter(({ atMs }) => atMs > sinceMs).map(({ object }) => object.metadata.name),
+            );
+            expect([...created]).toHaveLength(1);
+          } finally {
+            await world.api.remove('/apis/apps/v1/namespaces/default/daemonsets/agent', {
+              propagationPolicy: 'Background',
+            });
+            await world.api.remove('/api/v1/namespaces/default/limitranges/defaults', {});
+          }
+        },
+      );
     });
 
     describe('the world around it', () => {
       beforeAll(() => world.apply(nodeClass));
       afterEach(() => removeAll(world));
 
-      it('pods honour the delay of their deletion and the stage that keeps them unready, as kwok has them', async () => {
-        const delayed = podTemplate({ annotations: { 'pod-delete.stage.kwok.x-k8s.io/delay': '3s' } });
-        const unhealthy = podTemplate({ labels: { 'kwok.x-k8s.io/stage': 'unhealthy' } });
-        await world.apply(nodePool('general'), pod('delayed', delayed), pod('unhealthy', unhealthy));
-        const phase =
-          (name: string) =>
-          (seen: { readonly pods: ReadonlyArray<Pod> }): boolean =>
-            seen.pods.some((one) => one.metadata.name === name && one.status.phase === 'Running');
-        await world.until('both run', (seen) => phase('delayed')(seen) && phase('unhealthy')(seen));
-        const sinceMs = Date.now();
-        await world.api.remove(`${PODS}/delayed`, {});
-        const { pods } = await world.until(
-          'the delayed pod has gone',
-          (seen) => !seen.pods.some(({ metadata }) => metadata.name === 'delayed'),
-        );
-        // Counted from the time of deletion, which the API has in whole seconds.
-        expect(Date.now() - sinceMs).toBeGreaterThan(1_900);
-        expect(pods.filter(isReady)).toEqual([]);
-        await world.api.remove(`${PODS}/unhealthy`, { gracePeriodSeconds: 0 });
-      });
+      rarely(
+        'pods honour the delay of their deletion and the stage that keeps them unready, as kwok has them',
+        async () => {
+          const delayed = podTemplate({ annotations: { 'pod-delete.stage.kwok.x-k8s.io/delay': '3s' } });
+          const unhealthy = podTemplate({ labels: { 'kwok.x-k8s.io/stage': 'unhealthy' } });
+          await world.apply(nodePool('general'), pod('delayed', delayed), pod('unhealthy', unhealthy));
+          const phase =
+            (name: string) =>
+            (seen: { readonly pods: ReadonlyArray<Pod> }): boolean =>
+              seen.pods.some((one) => one.metadata.name === name && one.status.phase === 'Running');
+          await world.until('both run', (seen) => phase('delayed')(seen) && phase('unhealthy')(seen));
+          const sinceMs = Date.now();
+          await world.api.remove(`${PODS}/delayed`, {});
+          const { pods } = await world.until(
+            'the delayed pod has gone',
+            (seen) => !seen.pods.some(({ metadata }) => metadata.name === 'delayed'),
+          );
+          // Counted from the time of deletion, which the API has in whole seconds.
+          expect(Date.now() - sinceMs).toBeGreaterThan(1_900);
+          expect(pods.filter(isReady)).toEqual([]);
+          await world.api.remove(`${PODS}/unhealthy`, { gracePeriodSeconds: 0 });
+        },
+      );
 
-      it('metrics have the names of Karpenter, and count what happens', async () => {
+      rarely('metrics have the names of Karpenter, and count what happens', async () => {
         const limited = nodePool('general', { spec: { limits: { cpu: '100', memory: '400Gi' } } });
         const before = await readMetrics(world);
         const [name = ''] = await makeNodes(limited, deployment('inflate', 1));
@@ -588,7 +592,7 @@ export function compatibilityCases(mode: Mode): void {
         await expectConsistent(world, { pods: 1 });
       });
 
-      it('nodes renew their leases', async () => {
+      rarely('nodes renew their leases', async () => {
         const [name = ''] = await makeNodes(nodePool('general'), deployment('inflate', 1));
         const path = `/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/aks-${name}`;
         await world.api.get<object>(path);
@@ -625,143 +629,11 @@ function isReady(one: Pod): boolean {
   return one.status.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True') === true;
 }
 
-async function readMetrics(world: World): Promise<string> {
-  const answer = await fetch(`${world.sandbox.relayMetricsUrl}/metrics`);
-  return answer.text();
-}
-
-/** The sum of a metric's values whose labels contain `labels`; 0 when there are none. */
-function sumOf(text: string, metric: string, labels = ''): number {
-  return text
-    .split('\n')
-    .filter((line) => (line.startsWith(`${metric} `) || line.startsWith(`${metric}{`)) && line.includes(labels))
-    .reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(' ') + 1)), 0);
-}
-
-/** Right after its definition the API server says 429 of a kind: its storage is not ready yet. */
-async function isListed(world: World, path: string): Promise<boolean> {
-  const answer = await world.api.get<object>(path).catch((error: unknown) => error);
-  if (answer instanceof Error && !isApiError(answer, 429)) throw answer;
-  return !(answer instanceof Error);
-}
-
-async function readLease(world: World): Promise<string | null> {
-  const lease = await world.api
-    .get<{ readonly spec: { readonly holderIdentity?: string } }>(LEASE)
-    .catch((error: unknown) => {
-      if (isApiError(error, 404)) return null;
-      throw error;
-    });
-  return lease?.spec.holderIdentity ?? null;
-}
-
-async function hashes(
-  world: World,
-  path: string,
-): Promise<ReadonlyArray<{ readonly name: string; readonly hash: string; readonly version: string }>> {
-  const { items } = await world.api.get<{ readonly items: ReadonlyArray<Definition> }>(path);
-  return items.map(({ metadata: { name, annotations = {} } }) => ({
-    name,
-    hash: annotations['karpenter.sh/nodepool-hash'] ?? '',
-    version: annotations['karpenter.sh/nodepool-hash-version'] ?? '',
-  }));
-}
-
 /** The vectors leave out what the schema gives a default to that is hashed; said outright, the API server adds nothing. */
 function withExpiry(pool: object): object {
   const { spec } = pool as { readonly spec: { readonly template: { readonly spec: object } } };
   const { template } = spec;
   return { ...spec, template: { ...template, spec: { expireAfter: 'Never', ...template.spec } } };
-}
-
-const POLICY = 'nodes-name-their-pool';
-const POLICIES = '/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies';
-const BINDINGS = '/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicybindings';
-
-/** Refuses nodes that are created without the label of their pool; resolves once the API server does. */
-async function demandPoolLabel(world: World): Promise<void> {
-  await world.api.create(POLICIES, {
-    apiVersion: 'admissionregistration.k8s.io/v1',
-    kind: 'ValidatingAdmissionPolicy',
-    metadata: { name: POLICY },
-    spec: {
-      failurePolicy: 'Fail',
-      matchConstraints: {
-        resourceRules: [{ apiGroups: [''], apiVersions: ['v1'], operations: ['CREATE'], resources: ['nodes'] }],
-      },
-      validations: [{ expression: "has(object.metadata.labels) && 'karpenter.sh/nodepool' in object.metadata.labels" }],
-    },
-  });
-  await world.api.create(BINDINGS, {
-    apiVersion: 'admissionregistration.k8s.io/v1',
-    kind: 'ValidatingAdmissionPolicyBinding',
-    metadata: { name: POLICY },
-    spec: { policyName: POLICY, validationActions: ['Deny'] },
-  });
-  const bare = { apiVersion: 'v1', kind: 'Node', metadata: { name: 'bare' } };
-  await world.until('the policy is in force', async () => {
-    const answer = await world.api.create(`${NODES}?dryRun=All`, bare).catch((error: unknown) => error);
-    return isApiError(answer, 422) || isApiError(answer, 403);
-  });
-}
-
-async function allowAnyNode(world: World): Promise<void> {
-  await world.api.remove(`${BINDINGS}/${POLICY}`, {});
-  await world.api.remove(`${POLICIES}/${POLICY}`, {});
-}
-
-function spreadOverZones(app: string, maxSkew: number): object {
-  return {
-    topologySpreadConstraints: [
-      {
-        maxSkew,
-        topologyKey: 'topology.kubernetes.io/zone',
-        whenUnsatisfiable: 'DoNotSchedule',
-        labelSelector: { matchLabels: { app } },
-      },
-    ],
-  };
-}
-
-function limitRange(cpu: string, memory: string): object {
-  return {
-    apiVersion: 'v1',
-    kind: 'LimitRange',
-    metadata: { name: 'defaults', namespace: 'default' },
-    spec: { limits: [{ type: 'Container', default: { cpu, memory }, defaultRequest: { cpu, memory } }] },
-  };
-}
-
-const container = { name: 'pause', image: 'mcr.microsoft.com/oss/kubernetes/pause:3.9' };
-
-/** A daemon that asks for nothing itself. */
-function daemonSet(name: string): object {
-  return {
-    apiVersion: 'apps/v1',
-    kind: 'DaemonSet',
-    metadata: { name, namespace: 'default' },
-    spec: {
-      selector: { matchLabels: { app: name } },
-      template: {
-        metadata: { labels: { app: name } },
-        spec: { terminationGracePeriodSeconds: 0, containers: [container] },
-      },
-    },
-  };
-}
-
-interface PodTemplate {
-  readonly metadata: object;
-  readonly spec: object;
-}
-
-function podTemplate(metadata: object): PodTemplate {
-  const resources = { requests: { cpu: '100m', memory: '64Mi' } };
-  return { metadata, spec: { terminationGracePeriodSeconds: 30, containers: [{ ...container, resources }] } };
-}
-
-function pod(name: string, template: PodTemplate): object {
-  return { apiVersion: 'v1', kind: 'Pod', ...template, metadata: { ...template.metadata, name, namespace: 'default' } };
 }
 
 /** Many nodes at once: a test of its own, for it takes the longest. */

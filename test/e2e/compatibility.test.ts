@@ -1,0 +1,3 @@
+import { compatibilityCases } from './compatibility-cases.ts';
+
+compatibilityCases('embedded');
