@@ -205,7 +205,7 @@ function endPod(book: Book, life: Life): void {
   const hasEnded = life.stage === 'ended';
   if (!hasEnded) life.stage = 'ending';
   life.endAt = endAt;
-  life.cancel = book.options.clock.after(hasEnded ? 0 : endAt - book.options.clock.now(), () => {
+  life.cancel = book.options.clock.after(hasEnded ? 0 : Math.max(0, endAt - book.options.clock.now()), () => {
     removePod(book, life);
   });
 }
