@@ -6,12 +6,10 @@ import { microUsdPerHour } from '../quantity/units.ts';
 import { at, fixedLabels } from './compile-pool.ts';
 import { addRule, byCodeUnit, chooseValue, oneOf, toExpressions, toRules, type LabelRule } from './label-rule.ts';
 import { takesNoMore } from './min-values.ts';
+import { chooseFallbacks } from './fallbacks.ts';
 import type { OpenClaim } from './open-claim.ts';
 import { COMBO_BITS } from './pool-state.ts';
 import type { Workspace } from './workspace.ts';
-
-/** Launch tries at most this many other offerings before the pods are planned again: later ones are far dearer. */
-const MAX_FALLBACKS = 20;
 
 /** Karpenter's mark on claims that have fewer choices than their pool's minValues asks for. */
 const MIN_VALUES_RELAXED = 'karpenter.sh/nodeclaim-min-values-relaxed';
@@ -33,12 +31,13 @@ export function renderClaim(workspace: Workspace, claim: OpenClaim): PlannedClai
   if (chosen === undefined) throw new Error(`a claim of NodePool ${pool.name} was planned without an offering`);
   const { template } = pool.manifest.spec;
   const ranked = [chosen, ...offerings.filter((other) => other !== chosen && isBooked(claim, other))];
-  const fallbacks = ranked.slice(1, 1 + MAX_FALLBACKS).map(toPlanned);
+  const [, second] = ranked;
+  const fallbacks = chooseFallbacks(chosen, ranked.slice(1)).map(toPlanned);
   return {
     nodePool: pool.name,
     offering: toPlanned(chosen),
     fallbacks,
-    runnerUp: fallbacks[0] ?? null,
+    runnerUp: second === undefined ? null : toPlanned(second),
     requirements: requirementsOf(claim, ranked),
     labels: { ...fixedLabels(pool.manifest), ...openLabels(claim) },
     annotations: {

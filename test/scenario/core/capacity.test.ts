@@ -326,6 +326,25 @@ describe('fallbacks', () => {
     expect(claim?.fallbacks.some(({ capacityType }) => capacityType === 'on-demand')).toBe(true);
   });
 
+  test('among many sizes on spot, some fallbacks are on demand and no family fills the list', () => {
+    const many = [2, 4, 8, 16, 32].flatMap((cpu) => [
+      size(`Standard_D${cpu}s_v5`, cpu, cpu * 4, cpu * 50_000),
+      size(`Standard_E${cpu}s_v5`, cpu, cpu * 8, cpu * 70_000),
+    ]);
+    const given = input({
+      types: many,
+      nodePools: [pool('a', { requirements: [] })],
+      shapes: [small],
+      pods: pods(0, 1),
+    });
+    const fallbacks = planProvisioning(given, instant(0)).claims[0]?.fallbacks ?? [];
+    expect(fallbacks).toHaveLength(20);
+    expect(fallbacks.filter(({ capacityType }) => capacityType === 'on-demand').length).toBeGreaterThanOrEqual(5);
+    expect(fallbacks.filter(({ instanceType }) => instanceType.startsWith('Standard_E')).length).toBeGreaterThanOrEqual(
+      5,
+    );
+  });
+
   test('no fallback takes more of a limited resource than the choice', () => {
     const given = input({ types, nodePools: [pool('a', { limits: { cpu: '2' } })], shapes: [small], pods: pods(0, 1) });
     const [claim] = planProvisioning(given, instant(0)).claims;
