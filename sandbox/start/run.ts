@@ -7,7 +7,6 @@ import { applyManifests } from '../world/apply-manifests.ts';
 import { evictNode, scaleDeployment } from './actions.ts';
 import { parseAppEvent } from './app-events.ts';
 import { createPodsWait } from './await-pods.ts';
-import { buildIfStale } from './build-if-stale.ts';
 import { buildView } from './build-view.ts';
 import { type RunOptions, UsageError } from './command.ts';
 import { startControlServer } from './control-server.ts';
@@ -15,6 +14,7 @@ import type { Display, Progress } from './display.ts';
 import { renderHints } from './hints.ts';
 import { readWorkload, type Workload } from './manifests.ts';
 import { observeCluster, type Observed } from './observe-cluster.ts';
+import { prepareApp } from './prepare-app.ts';
 import { paceFor } from './pace.ts';
 import { readPrices } from './price-list.ts';
 import { renderSummary, type Summary } from './render-summary.ts';
@@ -56,10 +56,10 @@ export async function runSandbox(options: RunOptions, context: RunContext): Prom
   if (options.kubeconfig !== null) refuseForeignFile(options.kubeconfig);
   const startedAt = Date.now();
   const elapsedMs = (): number => Date.now() - startedAt;
-  if (await buildIfStale(context.root)) context.display.started('Build', elapsedMs());
   const folder = createRunFolder();
   const closers: Array<() => unknown> = [() => folder.remove()];
   try {
+    if (await prepareApp(context.root, join(folder.path, 'app'))) context.display.started('Build', elapsedMs());
     return await runIn(folder, { options, context, workload, elapsedMs, closers });
   } finally {
     for (const close of closers.toReversed()) await close();
@@ -134,6 +134,7 @@ async function started(
       assets,
       folder: folder.path,
       root,
+      appFolder: join(folder.path, 'app'),
       seed: options.seed,
       pace: pace.machines,
       azure: { latency: pace.latency },

@@ -23,6 +23,8 @@ export interface SandboxOptions {
   readonly folder: string;
   /** The repository: where `dist` and `infra` are. */
   readonly root: string;
+  /** Where the built app is: `dist`, `host.json` and `package.json`. The repository unless told. */
+  readonly appFolder?: string;
   /** Fixes every draw of latency, fault and failure. */
   readonly seed: string;
   readonly pace: MachinePace;
@@ -299,7 +301,7 @@ function hostChild(options: SandboxOptions, ports: Ports, cluster: Cluster): Chi
     name: 'functions host',
     args: [
       join(options.root, 'sandbox/functions-host/main.ts'),
-      `--app=${options.root}`,
+      `--app=${options.appFolder ?? options.root}`,
       `--port=${ports.functions}`,
       `--timer-state=${join(options.folder, 'timers.json')}`,
     ],
@@ -326,7 +328,7 @@ function hostChild(options: SandboxOptions, ports: Ports, cluster: Cluster): Chi
 function relayChild(options: SandboxOptions, ports: Ports, cluster: Cluster): Child {
   return createChild({
     name: 'relay',
-    args: [join(options.root, 'dist/relay/relay.js')],
+    args: [join(options.appFolder ?? options.root, 'dist/relay/relay.js')],
     environment: {
       ...connections(ports),
       CLUSTER_NAME: CLUSTER,

@@ -1,28 +1,32 @@
 import { spawn } from 'node:child_process';
-import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { cpSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /** What the bundles are made from. */
 const SOURCES = ['functions', 'relay', 'shared', 'scripts/build.ts', 'package-lock.json'] as const;
 /** What the build makes last. */
-const PRODUCTS = ['dist/functions/main.js', 'dist/relay/main.js'] as const;
+const PRODUCTS = ['dist/functions/main.js', 'dist/relay/relay.js'] as const;
 
 /** Another start may be building; a build takes seconds, and a minute on a machine that has much else to do. */
 const LOCK_LOOKS_MAX = 600;
 const LOCK_LOOK_MS = 100;
 
+/** What runs: the bundles, and the files that the Functions host reads beside them. */
+const APP = ['dist', 'host.json', 'package.json'] as const;
+
 /**
- * Builds `dist` when it is missing or older than its sources; of several that start at once, one builds. Answers whether
- * this one did. Throws with the builder's words.
+ * Copies the app to `folder`, so that a build in the repository does not take it from under a sandbox that runs. Builds it
+ * first when it is missing or older than its sources; of several that start at once, one builds. Answers whether this one
+ * did. Throws with the builder's words.
  */
-export async function buildIfStale(root: string): Promise<boolean> {
-  if (!isStale(root)) return false;
+export async function prepareApp(root: string, folder: string): Promise<boolean> {
   const unlock = await lock(join(root, 'node_modules/.nodewright-build'));
   try {
-    if (!isStale(root)) return false;
-    await build(root);
-    return true;
+    const stale = isStale(root);
+    if (stale) await build(root);
+    for (const path of APP) cpSync(join(root, path), join(folder, path), { recursive: true });
+    return stale;
   } finally {
     unlock();
   }
