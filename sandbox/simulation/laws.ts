@@ -28,6 +28,8 @@ export class Laws {
   /** Machines that Azure or a person has announced to take away, or taken. */
   readonly #doomed = new Set<string>();
   readonly #stripped = new Set<string>();
+  readonly #createdMs = new Map<string, number>();
+  readonly #deletedMs = new Map<string, number>();
 
   constructor(parts: LawParts) {
     this.#parts = parts;
@@ -101,7 +103,7 @@ export class Laws {
     const claim = server.get('nodeclaims', String(pod?.spec?.['nodeName']).replace(/^aks-/, ''));
     if (pod === null || claim?.metadata.annotations?.[annotation.interruption] === undefined) return;
     if (this.#isPast(claim, graceMsOf(pod) + 1000)) return;
-    const deletedMs = Date.parse(claim.metadata.deletionTimestamp ?? '');
+    const deletedMs = this.#deletedMs.get(claim.metadata.name) ?? Number.POSITIVE_INFINITY;
     // One that came while the notice was acted on may be missing in the snapshot, and has done no work yet.
     const startedMs = Date.parse(pod.status?.['startTime'] ?? '');
     if (!(startedMs < deletedMs - SNAPSHOT_AGE_MS)) return;
@@ -109,7 +111,7 @@ export class Laws {
       if (other.metadata.deletionTimestamp !== undefined) return false;
       if (conditionStatus(other.status, 'Initialized') === 'True') return false;
       // Claims made later take the place of one that failed: those are not waited for.
-      if (Date.parse(other.metadata.creationTimestamp) > deletedMs) return false;
+      if ((this.#createdMs.get(other.metadata.name) ?? 0) > deletedMs) return false;
       return this.#plannedPods(other).includes(pod.metadata.uid);
     });
     if (awaited !== undefined)
@@ -138,8 +140,15 @@ export class Laws {
   }
 
   #changed({ resource, before, after }: Change): void {
-    if (resource === 'nodeclaims' && before === null && after !== null) this.#claimCreated(after);
-    if (resource === 'nodeclaims' && after === null && before !== null) this.#claimGone(before.metadata.name);
+    if (resource !== 'nodeclaims') return;
+    const name = (after ?? before)?.metadata.name ?? '';
+    const { deletionTimestamp } = after?.metadata ?? {};
+    if (before === null) this.#createdMs.set(name, this.#parts.timeline.now());
+    if (deletionTimestamp !== undefined && before?.metadata.deletionTimestamp === undefined) {
+      this.#deletedMs.set(name, this.#parts.timeline.now());
+    }
+    if (before === null && after !== null) this.#claimCreated(after);
+    if (after === null) this.#claimGone(name);
   }
 
   #claimGone(name: string): void {
