@@ -12,22 +12,22 @@ import { fileURLToPath } from 'node:url';
 const NEEDED_MAJOR = 24;
 const main = new URL('./main.ts', import.meta.url);
 
-if (Number(process.versions.node.split('.')[0]) >= NEEDED_MAJOR) {
+const isNewEnough = Number(process.versions.node.split('.')[0]) >= NEEDED_MAJOR;
+const newer = isNewEnough ? null : newerNode();
+
+if (newer !== null) process.exitCode = startWith(newer);
+else if (isNewEnough || process.features.typescript) {
   // Compiled code is kept between runs, which halves the time to start.
   module.enableCompileCache?.();
   const { main: run } = await import(main.href);
   process.exitCode = await run(process.argv.slice(2));
 } else {
-  process.exitCode = startNewerNode();
+  const fix = 'run npm install in the folder of Nodewright, which brings it along';
+  process.stderr.write(`nodewright needs Node.js ${NEEDED_MAJOR}; this is ${process.versions.node}: ${fix}.\n`);
+  process.exitCode = 2;
 }
 
-function startNewerNode() {
-  const node = newerNode();
-  if (node === null) {
-    const fix = 'run npm install in the folder of Nodewright, which brings it along';
-    process.stderr.write(`nodewright needs Node.js ${NEEDED_MAJOR}; this is ${process.versions.node}: ${fix}.\n`);
-    return 2;
-  }
+function startWith(node) {
   const { status, signal } = spawnSync(node, [fileURLToPath(import.meta.url), ...process.argv.slice(2)], {
     stdio: 'inherit',
   });

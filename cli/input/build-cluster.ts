@@ -28,12 +28,20 @@ export function buildCluster(objects: ReadonlyArray<CheckedObject>, nowMs: numbe
     if (change.kind === 'malformed')
       notes.push(`${object.origin}: ${titleOf(object)} could not be read and is left aside`);
   }
+  const homeless = countHomeless(objects);
+  if (homeless > 0) notes.push(`${homeless} pods run on nodes that are not given: what they take is not known`);
   if (assumed.length > 0) notes.push('no StorageClass is given: those of AKS are assumed');
   if (gated > 0) notes.push(`${gated} pods have scheduling gates: nothing is planned for them`);
   const missing = admission.missing();
   if (missing.length > 0) notes.push(`not given, so nothing is known of them: ${missing.join(', ')}`);
   const header = { version: 'offline', takenAtMs: nowMs, source: 'sweep' } as const;
   return { snapshot: parseSnapshot(builder.encode(header)), notes };
+}
+
+function countHomeless(objects: ReadonlyArray<CheckedObject>): number {
+  const nodes = new Set(objects.flatMap(({ kind, name }) => (kind === 'Node' ? [name] : [])));
+  const homes = objects.map(({ kind, value }) => (kind === 'Pod' ? textAt(value, 'spec', 'nodeName') : ''));
+  return homes.filter((home) => home !== '' && !nodes.has(home)).length;
 }
 
 function isGated({ kind, value }: Pick<CheckedObject, 'kind' | 'value'>): boolean {

@@ -7,6 +7,7 @@ import { mapOf, text, type Report } from './judge.ts';
 import { groupOf, knownKind, type KindUse, type KnownKind } from './kinds.ts';
 import type { InputObject, JsonObject } from './objects.ts';
 import type { Origin } from './origin.ts';
+import { unknownFields } from './unknown-fields.ts';
 
 /** An object that a plan may read: judged, with its namespace filled in. */
 export interface CheckedObject {
@@ -89,10 +90,15 @@ function checkObject(
     return 'wrong';
   }
   const known = knownKind(input.apiVersion, input.kind);
-  return known === null ? null : checkKnown(input, known, problems);
+  return known === null ? null : checkKnown(input, known, problems, notes);
 }
 
-function checkKnown(input: InputObject, known: KnownKind, problems: Array<InputProblem>): CheckedObject | 'wrong' {
+function checkKnown(
+  input: InputObject,
+  known: KnownKind,
+  problems: Array<InputProblem>,
+  notes: Array<string>,
+): CheckedObject | 'wrong' {
   const before = problems.length;
   const head = readHead(input, known.namespaced);
   const report = reporter(input, head, problems);
@@ -102,6 +108,8 @@ function checkKnown(input: InputObject, known: KnownKind, problems: Array<InputP
   judgeMetadata(input, head, report);
   known.judge(input.value, '', report);
   if (problems.length > before) return 'wrong';
+  // What was read from a cluster has passed an API server, perhaps a newer one.
+  if (!head.isLive) tellUnknown(input, head, unknownFields(input.kind, input.value), notes);
   return { ...head, origin: input.origin, kind: input.kind, use: known.use, value: withHead(input.value, head) };
 }
 
@@ -118,12 +126,20 @@ function checkOwn(
   for (const { path, message, fix } of inspection.problems) report(path, message, fix);
   if (problems.length > before) return 'wrong';
   const unknown = inspection.unknownFields.filter((path) => !path.startsWith('status'));
-  if (unknown.length > 0) {
-    notes.push(`${input.origin}: ${input.kind} ${head.name}: unknown fields are left aside: ${unknown.join(', ')}`);
-  }
+  tellUnknown(input, head, unknown, notes);
   const resource = objectResources.find((one) => one === definition.plural);
   const use: KindUse = resource === undefined ? notPlanned(definition) : { use: 'cluster', resource };
   return { ...head, origin: input.origin, kind: input.kind, use, value: offline(resource, inspection.object) };
+}
+
+function tellUnknown(
+  { origin, kind }: InputObject,
+  head: Head,
+  fields: ReadonlyArray<string>,
+  notes: Array<string>,
+): void {
+  if (fields.length === 0) return;
+  notes.push(`${origin}: ${titleOf({ kind, ...head })}: unknown fields are left aside: ${fields.join(', ')}`);
 }
 
 function notPlanned({ plural }: KindDefinition): KindUse {
