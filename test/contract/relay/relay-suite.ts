@@ -133,6 +133,43 @@ export function relaySuite(start: () => Promise<ApiUnderTest>, crds: ReadonlyArr
       await until('gone', () => objectHint('general-abc12', 'node-gone'));
     });
 
+    test('a claim is told when a pod comes to its node, with the time, and metrics count it', async () => {
+      const relay = await rig.start();
+      await until('a first snapshot', () => rig.latest());
+      const { nodeClassRef, requirements } = claim.spec;
+      await createWhenServed(kube, '/apis/karpenter.sh/v1/nodepools', {
+        apiVersion: 'karpenter.sh/v1',
+        kind: 'NodePool',
+        metadata: { name: 'general' },
+        spec: {
+          disruption: { consolidateAfter: '30s' },
+          template: { spec: { nodeClassRef, requirements, expireAfter: 'Never' } },
+        },
+      });
+      const metadata = { name: 'general-def34', labels: { 'karpenter.sh/nodepool': 'general' } };
+      await createWhenServed(kube, '/apis/karpenter.sh/v1/nodeclaims', { ...claim, metadata });
+      await until('the claim is known', () => objectHint('general-def34', 'claim-created'));
+      await kube.create(nodes, node('aks-general-def34'));
+      await until('the node is known', () => objectHint('general-def34', 'node-appeared'));
+      const sinceMs = Date.now();
+      await kube.create(pods, pod('comes'));
+      await kube.create(`${pods}/comes/binding`, {
+        apiVersion: 'v1',
+        kind: 'Binding',
+        metadata: { name: 'comes' },
+        target: { apiVersion: 'v1', kind: 'Node', name: 'aks-general-def34' },
+      });
+      const hint = await until('a hint', () => objectHint('general-def34', 'pod-event'));
+      const { podEventMs = 0 } = hint.message.body as ObjectHint;
+      expect(podEventMs).toBeGreaterThanOrEqual(sinceMs);
+      expect(podEventMs).toBeLessThanOrEqual(Date.now());
+      expect(hint.message.sessionId).toBe('nodeclaim/general-def34');
+      const text = await (await fetch(`http://127.0.0.1:${relay.metricsPort}/metrics`)).text();
+      expect(text).toMatch(/^karpenter_nodeclaims_created_total\{[^}]*nodepool="general"[^}]*\} 1$/m);
+      await kube.remove(`${pods}/comes`, { gracePeriodSeconds: 0 });
+      await kube.remove(`${nodes}/aks-general-def34`);
+    });
+
     test('a notice of preemption becomes a signal once, advice to rebalance none', async () => {
       await rig.start();
       await until('a first snapshot', () => rig.latest());
@@ -213,6 +250,8 @@ export function relaySuite(start: () => Promise<ApiUnderTest>, crds: ReadonlyArr
       expect(text).toMatch(/^process_cpu_seconds_total [\d.]+$/m);
       expect(text).toMatch(/^nodewright_relay_publishes_total\{outcome="published"\} [1-9]/m);
       expect(text).toMatch(/^nodewright_relay_leading 1$/m);
+      expect(text).toMatch(/^karpenter_build_info\{version="\d/m);
+      expect(text).toMatch(/^karpenter_cluster_state_synced 1$/m);
     });
   });
 }
