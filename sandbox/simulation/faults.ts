@@ -16,6 +16,8 @@ export interface QueueFaults {
   readonly duplicate: number;
   /** Chance that a lock is lost while the message is worked on, so that it is delivered a second time beside that. */
   readonly loseLock: number;
+  /** The queue's clock is this much ahead of the workers': what is scheduled arrives early. */
+  readonly aheadMs: number;
 }
 
 /** Chances in percent, per call of a port; each draws before the effect and after it. */
@@ -45,11 +47,13 @@ export interface Faults {
   readonly queues: QueueFaults;
   readonly calls: CallFaults;
   readonly events: Events;
+  /** How long no relay can run from the start; its first hints come after that. */
+  readonly relayComesAfterMs: number;
 }
 
 export const noFaults: Faults = {
   azure: { refusal: 0, asyncFailure: 0, soldOut: new Set() },
-  queues: { lose: 0, delay: 0, duplicate: 0, loseLock: 0 },
+  queues: { lose: 0, delay: 0, duplicate: 0, loseLock: 0, aheadMs: 0 },
   calls: { failBefore: 0, failAfter: 0, crash: 0, stall: 0 },
   events: {
     spotEviction: 0,
@@ -60,6 +64,7 @@ export const noFaults: Faults = {
     userStripsClaim: 0,
     malformedMessage: 0,
   },
+  relayComesAfterMs: 0,
 };
 
 /** Which faults exist in a run, and how often they happen: each is there in about one run of three. */
@@ -72,7 +77,7 @@ export function drawFaults(rng: Rng): Faults {
   const soldOut = rng.chance(30) ? new Set(offerings.filter(() => rng.chance(40))) : new Set<string>();
   return {
     azure: { refusal: some(40), asyncFailure: some(40), soldOut },
-    queues: { lose: some(20), delay: some(40), duplicate: some(40), loseLock: some(15) },
+    queues: { lose: some(20), delay: some(40), duplicate: some(40), loseLock: some(15), aheadMs: some(200) },
     calls: { failBefore: few(4), failAfter: few(4), crash: few(2), stall: few(1) },
     events: {
       spotEviction: some(40),
@@ -83,5 +88,6 @@ export function drawFaults(rng: Rng): Faults {
       userStripsClaim: some(15),
       malformedMessage: some(20),
     },
+    relayComesAfterMs: rng.chance(20) ? rng.below(600_000) : 0,
   };
 }

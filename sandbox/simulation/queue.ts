@@ -79,7 +79,7 @@ export class Queue {
     for (let copy = 0; copy < copies; copy++) {
       const late = this.#rng.chance(this.faults.delay) ? this.#rng.below(30_000) : 0;
       const message = { id: sent.id, sessionId: sent.sessionId, body, sequence: this.#sequence++, deliveries: 0 };
-      const atMs = Math.max(now + 2 + this.#rng.below(20), sent.atMs ?? 0) + late;
+      const atMs = Math.max(now + 2 + this.#rng.below(20), (sent.atMs ?? 0) - this.faults.aheadMs) + late;
       this.#scheduled.set(message.sequence, { message, atMs });
       this.#timeline.after(atMs - now, () => {
         this.#scheduled.delete(message.sequence);

@@ -77,7 +77,9 @@ export class Simulation {
     });
     server.watch((change) => this.#watched(change));
     createInitialObjects(server, this.#rng.split('initial'));
-    this.#startRelay();
+    const { relayComesAfterMs } = this.faults;
+    if (relayComesAfterMs === 0) this.#startRelay();
+    else this.timeline.after(relayComesAfterMs, () => this.#relay ?? this.#startRelay());
   }
 
   /** Minutes during which everything that the seed drew goes wrong. */
