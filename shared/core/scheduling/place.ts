@@ -107,6 +107,8 @@ function bestJoining(workspace: Workspace, applicant: Applicant): Joining | null
   for (const claim of workspace.claims) {
     const joining = joiningOf(claim, applicant, optionsFor(workspace, claim.state, applicant.ask));
     if (joining !== null && (best === null || addsLess(joining, best))) best = joining;
+    // Nothing adds less than nothing.
+    if (best !== null && best.added === 0 && !best.cell.shunned) break;
   }
   return best;
 }

@@ -46,7 +46,7 @@ export function guardOf(
   const needed = first ? [] : terms.affinity;
   const present = new Set(terms.affinity.map(({ key }) => key));
   const all = [...terms.spread.map(({ counter }) => counter), ...avoided, ...terms.affinity, ...counters];
-  const known = new Map<string, boolean>();
+  const known = new Map<string, Map<string | undefined, boolean>>();
   const judge = (key: string, domain: string | undefined): boolean => {
     if (domain === undefined && present.has(key)) return false;
     if (!terms.spread.every((term) => term.counter.key !== key || staysEven(term, domain, share))) return false;
@@ -57,9 +57,10 @@ export function guardOf(
   return {
     keys: [...new Set(all.map(({ key }) => key))].filter((key) => key !== labelKey.hostname),
     allows: (key, domain) => {
-      const id = `${key}\n${domain ?? ''}`;
-      const answer = known.get(id) ?? judge(key, domain);
-      known.set(id, answer);
+      const ofKey = known.get(key) ?? new Map<string | undefined, boolean>();
+      known.set(key, ofKey);
+      const answer = ofKey.get(domain) ?? judge(key, domain);
+      ofKey.set(domain, answer);
       return answer;
     },
     allowsHost: (host) =>
