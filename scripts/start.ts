@@ -1,6 +1,13 @@
 import { dirname } from 'node:path';
 import { RefusedError } from '../sandbox/start/actions.ts';
-import { type Command, parseCommand, type RunOptions, usage, UsageError } from '../sandbox/start/command.ts';
+import {
+  type Command,
+  parseCommand,
+  refuseSwallowedOptions,
+  type RunOptions,
+  usage,
+  UsageError,
+} from '../sandbox/start/command.ts';
 import { askSandbox } from '../sandbox/start/control-client.ts';
 import type { Display } from '../sandbox/start/display.ts';
 import { createJsonDisplay } from '../sandbox/start/json-display.ts';
@@ -14,6 +21,7 @@ import { listenForStop } from '../sandbox/start/stop-signals.ts';
 const WRONG_USE = 2;
 
 async function main(): Promise<number> {
+  refuseSwallowedOptions(process.env);
   const command: Command = parseCommand(process.argv.slice(2));
   switch (command.kind) {
     case 'help':

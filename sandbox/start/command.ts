@@ -53,6 +53,17 @@ export const usage = `Usage: npm start [-- OPTIONS]               a cluster, Azu
 With KUBEBUILDER_ASSETS set to a folder with etcd, kube-apiserver, kube-controller-manager and kube-scheduler,
 these run in place of the embedded control plane. NO_COLOR=1 turns colours off.`;
 
+/** Options without a value, which npm takes for its own when the two dashes are left out. */
+const FLAGS = ['once', 'empty'] as const;
+
+/** Throws UsageError when npm has kept an option to itself, which its environment variables show. */
+export function refuseSwallowedOptions(environment: Readonly<Record<string, string | undefined>>): void {
+  const flag = FLAGS.find((name) => environment[`npm_config_${name}`] === 'true');
+  if (flag !== undefined) {
+    throw new UsageError(`npm has kept --${flag} to itself: put two dashes before it, npm start -- --${flag}`);
+  }
+}
+
 /** Reads the arguments after `npm start --`. Throws UsageError. */
 export function parseCommand(args: ReadonlyArray<string>): Command {
   if (args.includes('--help') || args.includes('-h') || args[0] === 'help') return { kind: 'help' };

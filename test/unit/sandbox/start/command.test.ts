@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { parseCommand, usage, UsageError } from '../../../../sandbox/start/command.ts';
+import { parseCommand, refuseSwallowedOptions, usage, UsageError } from '../../../../sandbox/start/command.ts';
 
 const defaults = {
   kind: 'run',
@@ -35,6 +35,11 @@ describe('npm start', () => {
       functionsPort: 7072,
       log: 'json',
     });
+  });
+
+  test('notices an option that npm has kept to itself', () => {
+    expect(() => refuseSwallowedOptions({ npm_config_once: 'true' })).toThrow('npm start -- --once');
+    expect(() => refuseSwallowedOptions({ npm_config_loglevel: 'warn' })).not.toThrow();
   });
 
   test('applies nothing with --empty', () => {
