@@ -1,9 +1,9 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { expectConsistent, readAzureNames } from './consistent.ts';
-import { deployment, nodeClass, nodePool, oneToANode } from './manifests.ts';
+import { deployment, nodeClass, nodePool, oneToANode, podDisruptionBudget } from './manifests.ts';
 import { onceOn } from './once-on.ts';
 import { removeAll } from './remove-all.ts';
-import { type Definition, conditionOf, isTrue } from './state.ts';
+import { type Definition, conditionOf, isRunning, isTrue } from './state.ts';
 import { type Mode, type World, startWorld } from './world.ts';
 
 const POOLS = '/apis/karpenter.sh/v1/nodepools';
@@ -83,6 +83,23 @@ export function lifecycleCases(mode: Mode): void {
       expect(after.claims.map(({ metadata }) => metadata.name)).not.toContain(name);
       expect(await readAzureNames(world, 'networkInterfaces')).not.toContain(`aks-${name}`);
       expect((await readAzureNames(world, 'disks')).filter((disk) => disk.includes(name))).toEqual([]);
+    });
+
+    rarely('a drain never takes more pods than their disruption budget allows, and ends all the same', async () => {
+      const cpu = { cpu: '1500m', memory: '1Gi' };
+      await world.apply(nodePool('general'), deployment('guarded', 5, cpu), podDisruptionBudget('guarded', 4));
+      const before = await expectConsistent(world, { pods: 5 });
+      const byNode = Map.groupBy(before.pods, ({ spec }) => spec.nodeName);
+      const [node = '', moving = []] = [...byNode].toSorted(([, a], [, b]) => b.length - a.length)[0] ?? [];
+      expect(moving.length, 'pods that have to move, one at a time').toBeGreaterThan(1);
+      await world.api.remove(`${CLAIMS}/${node.replace(/^aks-/, '')}`, {});
+      let fewest = before.pods.length;
+      await world.until('the node is gone', ({ pods, nodes }) => {
+        fewest = Math.min(fewest, pods.filter(isRunning).length);
+        return !nodes.some(({ metadata }) => metadata.name === node);
+      });
+      expect(fewest, 'pods that ran at the worst moment').toBeGreaterThanOrEqual(4);
+      await expectConsistent(world, { pods: 5 });
     });
 
     rarely('a deleted Node takes its NodeClaim along', async () => {
