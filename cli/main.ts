@@ -32,8 +32,9 @@ async function run(args: ReadonlyArray<string>): Promise<number> {
 async function plan(options: PlanOptions): Promise<number> {
   // Loaded only now, so that help is there at once.
   const { planFromFiles } = await import('./plan/plan-from-files.ts');
-  const { text, notes, exitCode } = await planFromFiles(options, process.stdin);
+  const { text, notes, errors, exitCode } = await planFromFiles(options, process.stdin);
   for (const note of notes) process.stderr.write(`note: ${note}\n`);
+  for (const error of errors) process.stderr.write(`nodewright: ${error}\n`);
   process.stdout.write(text);
   return exitCode;
 }

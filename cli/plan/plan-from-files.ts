@@ -30,6 +30,8 @@ export interface PlanOutcome {
   readonly text: string;
   /** For standard error, one line each. */
   readonly notes: ReadonlyArray<string>;
+  /** The same, of what is wrong with the plan; empty but for exit code 3. */
+  readonly errors: ReadonlyArray<string>;
   /** 0 all pods placed, 1 pods left, 3 the plan failed its audit. */
   readonly exitCode: 0 | 1 | 3;
 }
@@ -47,25 +49,37 @@ export async function planFromFiles(options: PlanOptions, stdin: Readable): Prom
     work: DEFAULT_WORK,
   };
   const solved = solve(input, nowMs, options.budgetMs);
-  const withoutRequests = countWithoutRequests(solved.plan, given.snapshot);
-  const fatal = solved.findings.filter(({ severity }) => severity === 'fatal');
-  const unasked =
-    withoutRequests === 0 ? [] : [`${withoutRequests} pods ask for neither CPU nor memory: they count as taking none`];
-  const allNotes = [...given.notes, ...notes, ...unasked];
+  const allNotes = [...given.notes, ...notes, ...notesOnPods(solved.plan, given.snapshot)];
+  return toOutcome(solved, allNotes, () => render(solved, input, options, prices));
+}
+
+/** A plan that breaks a rule of its audit is not shown: whoever acts on it would be misled. */
+export async function toOutcome(
+  { plan, findings }: Solved,
+  notes: ReadonlyArray<string>,
+  rendered: () => Promise<string>,
+): Promise<PlanOutcome> {
+  const fatal = findings.filter(({ severity }) => severity === 'fatal');
   if (fatal.length > 0) {
-    const findings = fatal.map(({ rule, text }) => `internal error: the plan broke the rule ${rule}: ${text}`);
-    return {
-      text: '',
-      notes: [...allNotes, ...findings, 'nothing is printed of this plan; please report it'],
-      exitCode: 3,
-    };
+    const errors = fatal.map(({ rule, text }) => `internal error: the plan broke the rule ${rule}: ${text}`);
+    return { text: '', notes, errors: [...errors, 'the plan is not shown; please report it'], exitCode: 3 };
   }
-  const warnings = solved.findings.map(({ rule, text }) => `audit: ${rule}: ${text}`);
+  const warnings = findings.map(({ rule, text }) => `audit: ${rule}: ${text}`);
   return {
-    text: await render(solved, input, options, prices),
-    notes: [...allNotes, ...warnings],
-    exitCode: solved.plan.left.length > 0 ? 1 : 0,
+    text: await rendered(),
+    notes: [...notes, ...warnings],
+    errors: [],
+    exitCode: plan.left.length > 0 ? 1 : 0,
   };
+}
+
+function notesOnPods(plan: Plan, snapshot: Snapshot): ReadonlyArray<string> {
+  const askingNothing = countWithoutRequests(plan, snapshot);
+  const fixed = snapshot.nodePools.filter(({ spec }) => spec.replicas !== undefined);
+  return [
+    ...(askingNothing === 0 ? [] : [`${askingNothing} pods ask for neither CPU nor memory: they count as taking none`]),
+    ...fixed.map(({ metadata }) => `NodePool ${metadata.name} is static: of its nodes only those that are given count`),
+  ];
 }
 
 /** Pods of the plan that ask for nothing, which is more often an oversight than meant. */

@@ -3,7 +3,9 @@ import { Errors } from 'typebox/schema';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { parseUsd } from '../../../cli/catalog/micro-usd.ts';
+import { toOutcome } from '../../../cli/plan/plan-from-files.ts';
 import { schemaFiles } from '../../../cli/write-schemas.ts';
+import { microUsdPerHour } from '../../../shared/core/quantity/units.ts';
 import { planDocument, planManifests, pool, workload } from './plan-manifests.ts';
 
 const schema = JSON.parse(readFileSync('docs/schema/plan.schema.json', 'utf8')) as object;
@@ -74,7 +76,7 @@ spec: { nodeClassRef: { group: karpenter.azure.com, kind: AKSNodeClass, name: de
 
   test('a budget gives a plan that is no worse when it lasts', async () => {
     const plain = await planDocument(everything);
-    const patient = await planDocument(everything, { budgetMs: 1_500 });
+    const patient = await planDocument(everything, { budgetMs: 500 });
     expect(Number(patient.summary.costPerHour)).toBeLessThanOrEqual(Number(plain.summary.costPerHour));
     expect((await planDocument(everything, { budgetMs: 1 })).summary.pods).toEqual(plain.summary.pods);
   });
@@ -103,4 +105,19 @@ describe('the plan for people', () => {
 
 test.each([...schemaFiles()])('docs/schema/%s is what the formats say', (name, written) => {
   expect(JSON.parse(readFileSync(`docs/schema/${name}`, 'utf8'))).toEqual(JSON.parse(JSON.stringify(written)));
+});
+
+test('a plan that breaks a rule of its audit is not shown, and ends with 3 and the finding', async () => {
+  const plan = { claims: [], nominations: [], left: [], cost: microUsdPerHour(0), lowerBound: microUsdPerHour(0) };
+  const findings = [{ severity: 'fatal', rule: 'limits', text: 'pool x is over its limit' }] as const;
+  const outcome = await toOutcome({ plan, solveMs: 1, findings }, ['a note'], () => Promise.reject(new Error('shown')));
+  expect(outcome).toEqual({
+    text: '',
+    notes: ['a note'],
+    errors: [
+      'internal error: the plan broke the rule limits: pool x is over its limit',
+      'the plan is not shown; please report it',
+    ],
+    exitCode: 3,
+  });
 });
