@@ -339,6 +339,20 @@ describe('hints about pools and node classes', () => {
     expect(cluster.remove('nodepools', 'general')).toEqual(['NodePool/general pool-gone']);
   });
 
+  test('a pool or class whose hash somebody else wrote is told, one that is stamped for the first time is not', () => {
+    const cluster = openCluster();
+    const stamped = (hash: string): Draft => ({ annotations: { 'karpenter.sh/nodepool-hash': hash } });
+    cluster.put('nodepools', pool());
+    expect(cluster.put('nodepools', pool(stamped('1')))).toEqual([]);
+    expect(cluster.put('nodepools', pool(stamped('1')))).toEqual([]);
+    expect(cluster.put('nodepools', pool(stamped('2')))).toEqual(['NodePool/general pool-restamped']);
+    expect(cluster.put('nodepools', pool())).toEqual(['NodePool/general pool-restamped']);
+    const ofClass = (hash: string): unknown =>
+      object('default', { annotations: { 'karpenter.azure.com/aksnodeclass-hash': hash } });
+    cluster.put('aksnodeclasses', ofClass('1'));
+    expect(cluster.put('aksnodeclasses', ofClass('2'))).toEqual(['AKSNodeClass/default class-restamped']);
+  });
+
   test('a pool is told in a while when the number of its nodes changed', () => {
     const cluster = openCluster();
     const labels = { 'karpenter.sh/nodepool': 'general' };

@@ -29,12 +29,14 @@ const node = (registered: boolean) => ({
 
 function open({ isPublishing = true, isSynced = true } = {}) {
   const builder = createSnapshotBuilder('test');
+  const state = { isPublishing };
   const metrics = createKarpenterMetrics({
     objects: (resource) => builder.objects(resource),
-    isPublishing: () => isPublishing,
+    isPublishing: () => state.isPublishing,
     isSynced: () => isSynced,
   });
   return {
+    state,
     put: (resource: 'nodes' | 'nodeclaims' | 'nodepools', raw: unknown) =>
       metrics.observe(builder.upsert(resource, raw)),
     remove: (resource: 'nodes' | 'nodeclaims', key: string) => metrics.observe(builder.remove(resource, key)),
@@ -86,6 +88,8 @@ describe('metrics under the names of Karpenter', () => {
     const cluster = open({ isPublishing: false, isSynced: false });
     cluster.put('nodeclaims', claim());
     expect(cluster.lines()).toEqual(['karpenter_cluster_state_synced 0']);
+    cluster.state.isPublishing = true;
+    expect(cluster.lines().filter((line) => line.includes('_total'))).toEqual([]);
   });
 
   it('the version shown is that of the package', () => {

@@ -88,6 +88,26 @@ describe('the publisher', () => {
     expect(take()).toEqual(['published 1-1', 'send pods c', 'send claims nodeclaim/a']);
   });
 
+  test('a pod event is sent beside a hint about its claim, once, when the first was due and with the time of the last', async () => {
+    const { publisher, take, messages } = open();
+    publisher.reconsider();
+    await pass(5);
+    take();
+    publisher.hint({ kind: 'pod-event', claim: 'a', atMs: 1_000, delayMs: 500 });
+    publisher.hint({ kind: 'pod-event', claim: 'a', atMs: 1_400, delayMs: 900 });
+    publisher.hint(claim('a', 500));
+    await pass(499);
+    expect(take()).toEqual([]);
+    await pass(5);
+    expect(take()).toEqual(['send claims nodeclaim/a', 'send claims nodeclaim/a']);
+    const bodies = messages.slice(-2).map(({ body }) => body);
+    expect(bodies).toContainEqual(expect.objectContaining({ reason: 'pod-event', podEventMs: 1_400 }));
+    expect(bodies).toContainEqual(expect.not.objectContaining({ podEventMs: expect.anything() as unknown }));
+    expect(new Set(messages.slice(-2).map(({ messageId }) => messageId)).size).toBe(2);
+    await pass(20_000);
+    expect(take()).toEqual([]);
+  });
+
   test('does nothing while it does not lead, or does not see everything', async () => {
     const { publisher, state, take, change } = open([pods]);
     state.term = null;
