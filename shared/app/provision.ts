@@ -84,7 +84,8 @@ async function wake(ports: Ports, atMs: number, reason: string): Promise<void> {
 async function lookAgainWhenCapacityMayBeBack(ports: Ports, plan: Plan): Promise<void> {
   if (plan.left.length === 0) return;
   const atMs = await ports.catalogs.nextRetryMs();
-  if (atMs !== null) await wake(ports, atMs, 'capacity-may-be-back');
+  // A hint that came before the refusal ends would find it in force, and asking again for the same time is a duplicate.
+  if (atMs !== null) await wake(ports, atMs + CLOCK_SKEW_MS, 'capacity-may-be-back');
 }
 
 /** Tells each pod's owner, where `kubectl describe pod` shows it, which rule keeps the pod out and what would let it in. */

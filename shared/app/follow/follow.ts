@@ -179,6 +179,9 @@ async function lookAgain(ports: Ports, object: ObjectHint['object'], atMs: numbe
   await ports.hints.send([{ hint, atMs: second * 1000, key: `${object.kind}/${object.name}/look/${second}` }]);
 }
 
+/** Our clock and the queue's agree to within this. */
+const CLOCK_SKEW_MS = 250;
+
 /** Seconds between the moments at which looks happen; a look that is due in between is put off to the next. */
 const LOOK_GRID_S = [900, 60, 30, 10, 5, 1] as const;
 
@@ -190,5 +193,6 @@ function lookSecond(nowMs: number, atMs: number): number {
   const stepMs = 1000 * (LOOK_GRID_S.find((step) => step * 1000 <= atMs - nowMs) ?? 1);
   // A quarter of a step early is near enough, so that a look that takes its time does not skip every second one.
   const next = Math.ceil((atMs - stepMs / 4) / stepMs);
-  return (Math.max(next, Math.floor(nowMs / stepMs) + 1) * stepMs) / 1000;
+  // This look may have come a little early by our clock: its own second is over all the same.
+  return (Math.max(next, Math.floor((nowMs + CLOCK_SKEW_MS) / stepMs) + 1) * stepMs) / 1000;
 }
