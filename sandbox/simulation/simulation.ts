@@ -82,7 +82,7 @@ export class Simulation {
     else this.timeline.after(relayComesAfterMs, () => this.#relay ?? this.#startRelay());
   }
 
-  /** Minutes during which everything that the seed drew goes wrong. */
+  /** Minutes during which everything that the seed drew goes wrong. Throws, as all that runs does, when a law is broken. */
   async runWithFaults(minutes: number): Promise<void> {
     const rng = this.#rng.split('events');
     for (let second = 0; second < minutes * 60; second += 10) {
