@@ -2,7 +2,7 @@ import { label } from '../../contract/names.ts';
 import type { Node, NodeClaim } from '../../core/model/manifest.ts';
 import { type ConditionChange, isTrue, toTimestamp } from '../conditions.ts';
 import type { Ports } from '../ports.ts';
-import { type Consolidatable, judgeConsolidatable, lastPodEvent } from './consolidatable.ts';
+import { judgeConsolidatable, lastPodEvent } from './consolidatable.ts';
 import { findDrift } from './drift.ts';
 import { type Step, writeStatus } from './node-claim.ts';
 
@@ -36,7 +36,8 @@ export async function noteDisruptable(
     clear: ['Drifted', 'Consolidatable'].filter((type) => !said.has(type) && isShown(claim, type)),
     fields: eventMs === null ? {} : { lastPodEventTime: toTimestamp(eventMs) },
   });
-  return restUntil(consolidatable);
+  if (consolidatable.kind === 'from') await lookThen(ports, claim, consolidatable.atMs);
+  return { kind: 'wait', for: 'nothing: it is ready', lookAgainMs: null };
 }
 
 const CONSOLIDATABLE: ConditionChange = {
@@ -50,8 +51,15 @@ function isShown(claim: NodeClaim, type: string): boolean {
   return isTrue(claim.status?.conditions, type);
 }
 
-function restUntil(consolidatable: Consolidatable): Step {
-  return consolidatable.kind === 'from'
-    ? { kind: 'wait', for: 'consolidateAfter to pass', lookAgainMs: consolidatable.atMs }
-    : { kind: 'wait', for: 'nothing: it is ready', lookAgainMs: null };
+/** Our clock and the queue's agree to within this. */
+const CLOCK_SKEW_MS = 250;
+
+/** To the second, not on the coarse grid of other looks: how long a node stays unused is what `consolidateAfter` is about. */
+async function lookThen(ports: Ports, claim: NodeClaim, atMs: number): Promise<void> {
+  const object = { kind: 'NodeClaim', name: claim.metadata.name } as const;
+  const hint = { kind: 'object', version: 1, cluster: ports.cluster, object, reason: 'consolidate-after' } as const;
+  // Whole seconds, as the time it is counted from: executions that wait for the same end ask for one look together. Not
+  // the second of a look that came early by our clock: its key has been used, and the queue would drop the message.
+  const second = Math.max(Math.ceil(atMs / 1000), Math.floor((ports.now() + CLOCK_SKEW_MS) / 1000) + 1);
+  await ports.hints.send([{ hint, atMs: second * 1000, key: `NodeClaim/${object.name}/consolidatable/${second}` }]);
 }
