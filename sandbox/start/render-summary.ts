@@ -29,7 +29,7 @@ export function renderSummary(summary: Summary): string {
     ...(gap === null ? [] : [`  The plan                          ${gap}`]),
     `  From unschedulable to VM PUT      ${renderTimes(times.toVmPut)}`,
     `  From unschedulable to running     ${renderTimes(times.toRunning)}`,
-    `  Prices                            ${summary.priceSource}`,
+    `  Prices: ${summary.priceSource}`,
   ].join('\n');
 }
 

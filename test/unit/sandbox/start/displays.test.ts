@@ -101,7 +101,7 @@ describe('the summary', () => {
         The plan                          at most 1.1 % above the cheapest possible
         From unschedulable to VM PUT      p50 0.64 s, p99 0.70 s (16 pods)
         From unschedulable to running     p50 14.2 s, p99 16.1 s (16 pods)
-        Prices                            Azure Retail Prices, westeurope"
+        Prices: Azure Retail Prices, westeurope"
     `);
   });
 
