@@ -90,7 +90,9 @@ export function startCases(mode: 'embedded' | 'real'): void {
       const place = { mode, folder };
       const { code, stdout, stderr } = await start(place, ['--once', '--boot-seconds', '1']).ended;
       expect(stderr).toBe('');
-      expect(stdout).toMatch(/Provisioned 2 nodes \(.+\) for 10 pods: \$\d+\.\d{3}\/h, (at most \d+\.\d % above )?the cheapest possible\./);
+      expect(stdout).toMatch(
+        /Provisioned 2 nodes \(.+\) for 10 pods: \$\d+\.\d{3}\/h, (at most \d+\.\d % above )?the cheapest possible\./,
+      );
       expect(stdout).toMatch(/All 10 pods run on 2 nodes for \$\d+\.\d{3}\/h\./);
       expect(stdout).toMatch(/From unschedulable to VM PUT +p50 \d+\.\d+ s, p99 \d+\.\d+ s \(10 pods\)/);
       expect(stdout).toMatch(/From unschedulable to running +p50 \d+\.\d+ s, p99 \d+\.\d+ s \(10 pods\)/);
