@@ -4,7 +4,6 @@ import { parseAmounts } from '../../shared/core/quantity/quantity.ts';
 import type { LeftPod, Plan, PlannedClaim, Refusal } from '../../shared/core/plan/plan.ts';
 import { overlaidCatalog } from '../../shared/core/scheduling/overlays.ts';
 import type { ProvisioningInput } from '../../shared/core/scheduling/provisioning-input.ts';
-import { renderUsd } from '../catalog/micro-usd.ts';
 import type { PlanDocument } from './plan-format.ts';
 import type { Solved } from './solve.ts';
 import { textTable } from './text-table.ts';
@@ -106,7 +105,7 @@ function summaryPart(plan: Plan, { summary, nodeClaims, nominations }: PlanDocum
     `${pods.nominated} on ${renderCount(nominations.length, 'existing node')}`,
     `${pods.left} left`,
   ];
-  const month = renderUsd(Math.round((plan.cost * HOURS_PER_MONTH) / 10_000) * 10_000);
+  const month = ((plan.cost * HOURS_PER_MONTH) / 1e6).toFixed(2);
   return [
     `${placed.join(', ')}.`,
     `New nodes cost $${costPerHour} per hour, $${month} per month (${HOURS_PER_MONTH} h). ${renderGap(plan, summary)}`,
