@@ -41,7 +41,7 @@ export interface PodEvents {
  * or half of `consolidateAfter` where that is longer: the last event of a burst is still told before the time is over,
  * and nodes with many short-lived pods cost few hints. A node whose pods stay costs none.
  */
-export function createPodEvents(view: Pick<HintView, 'claimOf' | 'consolidateAfterMs'>): PodEvents {
+export function createPodEvents(view: Pick<HintView, 'claimOf' | 'consolidateAfterMs' | 'emptyingClaim'>): PodEvents {
   const dueOf = new Map<string, number>();
 
   /** When a claim's next hint is due; null when nobody waits for it. */
@@ -60,7 +60,8 @@ export function createPodEvents(view: Pick<HintView, 'claimOf' | 'consolidateAft
         dueOf.delete(change.key);
       }
       const node = change.kind === 'pod' ? nodeOfEvent(change.before, change.after) : null;
-      const claim = node === null ? null : view.claimOf(node);
+      // A node that is being emptied is told by other hints, and will not be consolidated.
+      const claim = node === null || view.emptyingClaim(node) !== null ? null : view.claimOf(node);
       const due = claim === null ? null : nextDue(claim, nowMs);
       if (claim === null || due === null) return null;
       dueOf.set(claim, due);

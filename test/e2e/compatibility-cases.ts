@@ -402,6 +402,8 @@ export function compatibilityCases(mode: Mode): void {
         await annotate(`tainted ${tookMs} ms after the claim's deletion`);
         expect(tookMs).toBeLessThan(TAINT_MS);
         await world.until('claim and node are gone', () => claims.gone.has(name) && nodes.gone.has(`aks-${name}`));
+        const written = [claims.of(name).length, nodes.of(`aks-${name}`).length];
+        await annotate(`the watch told ${written[0]} versions of the claim and ${written[1]} of the node`);
         await annotate(`claim gone ${(claims.gone.get(name) ?? 0) - sinceMs} ms after its deletion`);
         expect(claims.first(name, (claim) => isTrue(claim, 'InstanceTerminating'))).not.toBeNull();
         expect(claims.first(name, (claim) => isTrue(claim, 'Drained'))).not.toBeNull();

@@ -17,6 +17,7 @@ function open(consolidateAfterMs: number | null = 30_000): PodEvents {
   return createPodEvents({
     claimOf: (node) => (node.startsWith('aks-') ? node.slice('aks-'.length) : null),
     consolidateAfterMs: () => consolidateAfterMs,
+    emptyingClaim: (node) => (node === 'aks-emptying' ? 'emptying' : null),
   });
 }
 
@@ -45,6 +46,7 @@ describe('which changes of pods a claim hears of', () => {
     ['that becomes ready', bound, pod({ nodeName: 'aks-c1', provisionable: false })],
     ['of a daemon', pod({ placedByOwner: true }), pod({ placedByOwner: true, nodeName: 'aks-c1' })],
     ['on a foreign node', unbound, pod({ nodeName: 'other' })],
+    ['on a node that is being emptied', pod({ nodeName: 'aks-emptying' }), null],
     ['that waits', null, unbound],
   ])('not of a pod %s', (_, before, after) => {
     expect(tell(open(), 0, before, after)).toBeNull();
