@@ -1,8 +1,12 @@
 import { Readable } from 'node:stream';
+import { vi } from 'vitest';
 import type { PlanOptions } from '../../../cli/command.ts';
 import type { PlanDocument } from '../../../cli/plan/plan-format.ts';
 import { planFromFiles, type PlanOutcome } from '../../../cli/plan/plan-from-files.ts';
 import { WrongInputError } from '../../../cli/wrong-input.ts';
+
+// A plan over all sizes of a region takes a tenth of a second, and ten times that on a machine that is busy otherwise.
+vi.setConfig({ testTimeout: 30_000 });
 
 /** A NodePool that may use D sizes on demand. */
 export const pool = `
