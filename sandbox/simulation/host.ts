@@ -121,9 +121,11 @@ export class Host {
         await interrupt(ports, signal);
       };
       const context = this.#context('interruptEventGrid');
-      deliverTo(process, context, event, (raw) => toSignal(raw, outside.cluster), use).catch(() =>
-        this.push(event, attempt + 1),
-      );
+      outside.timeline.resume(() => {
+        deliverTo(process, context, event, (raw) => toSignal(raw, outside.cluster), use).catch(() =>
+          this.push(event, attempt + 1),
+        );
+      });
       if (rng.chance(20)) this.push(event, attempt + 1);
       return undefined;
     });
@@ -139,7 +141,9 @@ export class Host {
         this.#working.get(process)?.delete(delivery);
         end();
       };
-      use(process, delivery).then(ended(delivery.complete), ended(delivery.abandon));
+      this.#parts.outside.timeline.resume(() => {
+        use(process, delivery).then(ended(delivery.complete), ended(delivery.abandon));
+      });
     }
   }
 

@@ -38,10 +38,10 @@ export class Timeline implements Clock {
     });
   }
 
-  /** Calls `settle`, which settles a promise, and lets whoever awaits it go on before the next task. */
-  resume(settle: () => void): void {
+  /** Calls `act`, which starts or settles promises, and lets whoever awaits them go on before the next task. */
+  resume(act: () => void): void {
     this.#resumed = true;
-    settle();
+    act();
   }
 
   /** Runs what falls due until `untilMs`, with `afterEach` after each task. */
