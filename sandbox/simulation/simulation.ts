@@ -129,7 +129,13 @@ export class Simulation {
     const nodes = server.list('nodes').filter(({ metadata }) => metadata.name !== 'system');
     const names = (list: ReadonlyArray<string>): string => list.toSorted().join(' ');
     const claimNames = names(claims.map(({ metadata }) => metadata.name));
-    const waiting = server.list('pods').filter(({ status }) => conditionStatus(status, 'Ready') !== 'True');
+    // The last word of a pod whose machine is gone may have been that it runs.
+    const waiting = server
+      .list('pods')
+      .filter(
+        ({ spec, status }) =>
+          conditionStatus(status, 'Ready') !== 'True' || server.get('nodes', String(spec?.['nodeName'])) === null,
+      );
     return [
       ...waiting.map(({ metadata }) => `pod ${keyOf(metadata)} does not run`),
       ...[...claims, ...nodes, ...server.list('pods')]
