@@ -1,8 +1,9 @@
 import type { ObjectHint } from '../contract/messages.ts';
-import { finalizer } from '../contract/names.ts';
+import { annotation, finalizer } from '../contract/names.ts';
 import type { Snapshot } from '../contract/snapshot/parse.ts';
 import type { Condition, NodeClaim } from '../core/model/manifest.ts';
 import type { InventoryItem } from '../ports/cloud.ts';
+import { CLASS_HASH_VERSION, POOL_HASH_VERSION } from './api-rules.ts';
 import { isTrue } from './conditions.ts';
 import { readSnapshot } from './gather.ts';
 import { inParallel } from './in-parallel.ts';
@@ -75,8 +76,12 @@ async function hintStalled(ports: Ports, seen: Seen): Promise<number> {
   const stalled: ReadonlyArray<ObjectHint['object']> = [
     ...stalledClaims(seen).map(({ metadata: { name } }) => ({ kind: 'NodeClaim' as const, name })),
     ...leftNodes(seen).map((name) => ({ kind: 'NodeClaim' as const, name })),
-    ...nodePools.filter(isStalled).map(({ metadata: { name } }) => ({ kind: 'NodePool' as const, name })),
-    ...nodeClasses.filter(isStalled).map(({ metadata: { name } }) => ({ kind: 'AKSNodeClass' as const, name })),
+    ...nodePools
+      .filter((pool) => isStalled(pool) || isOutdated(pool, annotation.nodePoolHashVersion, POOL_HASH_VERSION))
+      .map(({ metadata: { name } }) => ({ kind: 'NodePool' as const, name })),
+    ...nodeClasses
+      .filter((one) => isStalled(one) || isOutdated(one, annotation.nodeClassHashVersion, CLASS_HASH_VERSION))
+      .map(({ metadata: { name } }) => ({ kind: 'AKSNodeClass' as const, name })),
   ];
   const minute = Math.floor(ports.now() / 60_000);
   await ports.hints.send(
@@ -111,6 +116,15 @@ function leftNodes({ claims, snapshot }: Seen): ReadonlyArray<string> {
 
 function isStalled({ metadata, status }: Pick<NodeClaim, 'metadata'> & { readonly status?: Conditioned }): boolean {
   return metadata.deletionTimestamp !== undefined || !isTrue(status?.conditions, 'Ready');
+}
+
+/**
+ * Stamped by another version of us. It is stamped anew before anybody changes it: afterwards, claims would get the hash
+ * of what they were not made from, and their drift would go unseen.
+ */
+function isOutdated({ metadata }: Pick<NodeClaim, 'metadata'>, key: string, ours: string): boolean {
+  const version = metadata.annotations?.[key];
+  return version !== undefined && version !== ours;
 }
 
 interface Conditioned {

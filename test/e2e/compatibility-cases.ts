@@ -485,6 +485,13 @@ export function compatibilityCases(mode: Mode): void {
         await annotate(`claims restamped after ${seen} ms`);
         expect(await hashes(world, POOLS)).toMatchObject([before]);
         expect(await hashes(world, CLAIMS)).toMatchObject([{ hash: before?.hash, version: before?.version }]);
+        const ofClass = 'karpenter.azure.com/aksnodeclass-hash';
+        const now = await world.api.get<FullClaim>(`${CLAIMS}/${name}`);
+        const oldClass = { metadata: { annotations: { [ofClass]: '1', [`${ofClass}-version`]: 'v1' } } };
+        await world.api.patch(`${CLAIMS}/${name}`, 'merge', oldClass);
+        await world.api.patch(`${CLASSES}/default`, 'merge', oldClass);
+        const wanted = now.metadata.annotations?.[ofClass];
+        await firstSeen(claims, name, 'hash', (one) => one.metadata.annotations?.[ofClass] === wanted, Date.now());
         expect(claims.first(name, (claim) => conditionOf(claim, 'Drifted') !== undefined, sinceMs)).toBeNull();
       });
     });
@@ -591,6 +598,14 @@ export function compatibilityCases(mode: Mode): void {
           ];
           return names.every((metric) => sumOf(last, metric) - sumOf(after, metric) === 1);
         });
+        await expectConsistent(world, { pods: 1 });
+      });
+
+      rarely('a claim deleted in the foreground waits for its node, and both go', async () => {
+        const [name = ''] = await makeNodes(nodePool('general'), deployment('inflate', 1));
+        await world.api.remove(`${CLAIMS}/${name}`, { propagationPolicy: 'Foreground' });
+        await world.until('claim and node are gone', () => claims.gone.has(name) && nodes.gone.has(`aks-${name}`));
+        expect(claims.gone.get(name)).toBeGreaterThanOrEqual(nodes.gone.get(`aks-${name}`) ?? Infinity);
         await expectConsistent(world, { pods: 1 });
       });
 

@@ -1,5 +1,5 @@
 import { annotation } from '../../contract/names.ts';
-import type { Condition } from '../../core/model/manifest.ts';
+import type { Condition, NodeClaim } from '../../core/model/manifest.ts';
 import type { NodeImage } from '../../ports/cloud.ts';
 import type { NodeClass } from '../../ports/kubernetes.ts';
 import { CLASS_HASH_VERSION, classHash } from '../api-rules.ts';
@@ -7,6 +7,7 @@ import { type ConditionChange, isTrue, sameConditions, setConditions } from '../
 import { publish } from '../events.ts';
 import type { Ports } from '../ports.ts';
 import { type Step, hintClaims, written } from './node-claim.ts';
+import { restampClaims } from './restamp.ts';
 
 const classFinalizer = 'karpenter.azure.com/termination';
 
@@ -37,11 +38,14 @@ export async function followNodeClass(ports: Ports, name: string): Promise<Step>
     written(await ports.kubernetes.patchStatus('AKSNodeClass', key, { metadata: { resourceVersion }, status }), name);
     await tellPools(ports, name);
     // Whatever the status shows, version, images or generation, nodes may have drifted from it.
-    const claims = (await ports.kubernetes.list('NodeClaim')).filter(({ spec }) => spec.nodeClassRef.name === name);
-    await hintClaims(ports, claims, `class-status/${name}/${ports.now()}`);
+    await hintClaims(ports, await claimsOf(ports, name), `class-status/${name}/${ports.now()}`);
   }
   const pause = isTrue(status.conditions, 'Ready') ? HEALTHY_LOOK_MS : UNHEALTHY_LOOK_MS;
   return { kind: 'wait', for: 'the next look at Azure', lookAgainMs: ports.now() + pause };
+}
+
+async function claimsOf(ports: Ports, nodeClass: string): Promise<ReadonlyArray<NodeClaim>> {
+  return (await ports.kubernetes.list('NodeClaim')).filter(({ spec }) => spec.nodeClassRef.name === nodeClass);
 }
 
 interface ClassStatus {
@@ -51,15 +55,20 @@ interface ClassStatus {
   readonly localDNSState: string;
 }
 
-/** Finalizer and hashes, in one write. */
+/** Finalizer and hashes, in one write; on a new hash version its claims' before. */
 async function stamp(ports: Ports, nodeClass: NodeClass): Promise<NodeClass> {
   const { name, resourceVersion, finalizers = [], annotations = {} } = nodeClass.metadata;
-  const hashes = {
-    [annotation.nodeClassHash]: classHash(nodeClass),
-    [annotation.nodeClassHashVersion]: CLASS_HASH_VERSION,
-  };
+  const hash = classHash(nodeClass);
+  const hashes = { [annotation.nodeClassHash]: hash, [annotation.nodeClassHashVersion]: CLASS_HASH_VERSION };
   const current = Object.entries(hashes).every(([key, value]) => annotations[key] === value);
   if (current && finalizers.includes(classFinalizer)) return nodeClass;
+  const previous = annotations[annotation.nodeClassHashVersion];
+  if (previous !== undefined && previous !== CLASS_HASH_VERSION) {
+    await restampClaims(ports, await claimsOf(ports, name), {
+      hash: [annotation.nodeClassHash, hash],
+      version: [annotation.nodeClassHashVersion, CLASS_HASH_VERSION],
+    });
+  }
   const patch = {
     metadata: { resourceVersion, annotations: hashes, finalizers: [...new Set([...finalizers, classFinalizer])] },
   };
@@ -111,7 +120,7 @@ function sameFields(nodeClass: NodeClass, status: ClassStatus): boolean {
 async function letGo(ports: Ports, nodeClass: NodeClass): Promise<Step> {
   const { name, uid = '', resourceVersion, finalizers = [] } = nodeClass.metadata;
   if (!finalizers.includes(classFinalizer)) return { kind: 'ended', why: 'already let go' };
-  const users = (await ports.kubernetes.list('NodeClaim')).filter(({ spec }) => spec.nodeClassRef.name === name);
+  const users = await claimsOf(ports, name);
   if (users.length > 0) {
     const names = users.slice(0, 5).map(({ metadata }) => metadata.name);
     const message = `Waiting for NodeClaims to go: ${names.join(', ')}${users.length > 5 ? ` and ${users.length - 5} more` : ''}`;

@@ -7,6 +7,7 @@ import { type ConditionChange, conditionOf, sameConditions, setConditions } from
 import type { Ports } from '../ports.ts';
 import { type Step, hintClaims, isOurs, written } from './node-claim.ts';
 import { POOL_DEPENDENTS, resetHealth } from './registration-health.ts';
+import { restampClaims } from './restamp.ts';
 
 /** Keeps a NodePool's hash annotations, conditions and usage right. As Karpenter: karpenter-core.md §1.2. */
 export async function followNodePool(ports: Ports, name: string): Promise<Step> {
@@ -54,26 +55,15 @@ async function stamp(ports: Ports, pool: NodePool): Promise<NodePool> {
   }
   const hashes = { [annotation.nodePoolHash]: hash, [annotation.nodePoolHashVersion]: POOL_HASH_VERSION };
   const previous = annotations[annotation.nodePoolHashVersion];
-  if (previous !== undefined && previous !== POOL_HASH_VERSION) await restampClaims(ports, name, hashes);
+  if (previous !== undefined && previous !== POOL_HASH_VERSION) {
+    const claims = await ports.kubernetes.list('NodeClaim', { labels: `${label.nodePool}=${name}` });
+    await restampClaims(ports, claims, {
+      hash: [annotation.nodePoolHash, hash],
+      version: [annotation.nodePoolHashVersion, POOL_HASH_VERSION],
+    });
+  }
   const patch = { metadata: { resourceVersion, annotations: hashes } };
   return written(await ports.kubernetes.patch('NodePool', { name, namespace: null }, patch), name);
-}
-
-async function restampClaims(ports: Ports, pool: string, hashes: Readonly<Record<string, string>>): Promise<void> {
-  const claims = await ports.kubernetes.list('NodeClaim', { labels: `${label.nodePool}=${pool}` });
-  for (const claim of claims) {
-    const drifted = conditionOf(claim.status?.conditions, 'Drifted')?.status === 'True';
-    const version = { [annotation.nodePoolHashVersion]: POOL_HASH_VERSION };
-    // A claim that has drifted keeps its old hash, and so stays drifted.
-    const annotations = drifted ? version : hashes;
-    // One after the other: a version changes once in a release, and the API server has other work.
-    // oxlint-disable-next-line no-await-in-loop
-    await ports.kubernetes.patch(
-      'NodeClaim',
-      { name: claim.metadata.name, namespace: null },
-      { metadata: { annotations } },
-    );
-  }
 }
 
 interface PoolStatus {
