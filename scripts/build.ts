@@ -1,4 +1,4 @@
-import { readFileSync, rmSync, statSync } from 'node:fs';
+import { readFileSync, renameSync, rmSync, statSync } from 'node:fs';
 import { build } from 'esbuild';
 
 /**
@@ -21,25 +21,30 @@ const common = {
   chunkNames: 'chunks/[name]-[hash]',
 } as const;
 
-rmSync('dist', { recursive: true, force: true });
+// Built aside and moved into place at the end, so that nobody who starts meanwhile finds half an app.
+const aside = `dist.${process.pid}`;
+rmSync(aside, { recursive: true, force: true });
 const apps = await build({
   ...common,
   entryPoints: ['functions/main.ts'],
-  outdir: 'dist/functions',
+  outdir: `${aside}/functions`,
   // Supplied by the Functions host.
   external: ['@azure/functions-core'],
   metafile: true,
 });
-await build({ ...common, splitting: false, entryPoints: { relay: 'relay/main.ts' }, outdir: 'dist/relay' });
+await build({ ...common, splitting: false, entryPoints: { relay: 'relay/main.ts' }, outdir: `${aside}/relay` });
 
 const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { readonly version: string };
 const bytes = Object.keys(apps.metafile.outputs)
   .filter((path) => path.endsWith('.js'))
   .reduce((sum, path) => sum + statSync(path).size, 0);
-const entry = statSync('dist/functions/main.js').size;
+const entry = statSync(`${aside}/functions/main.js`).size;
 console.log(
-  `nodewright ${version}: functions ${kib(bytes)} (entry ${kib(entry)}), relay ${kib(statSync('dist/relay/relay.js').size)}`,
+  `nodewright ${version}: functions ${kib(bytes)} (entry ${kib(entry)}), relay ${kib(statSync(`${aside}/relay/relay.js`).size)}`,
 );
+
+rmSync('dist', { recursive: true, force: true });
+renameSync(aside, 'dist');
 
 function kib(size: number): string {
   return `${Math.ceil(size / 1024)} KiB`;
