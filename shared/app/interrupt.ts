@@ -46,12 +46,13 @@ export async function interrupt(ports: Ports, signal: SignalHint): Promise<Inter
   if (claim === null) return { kind: 'ignored', why: 'no NodeClaim of ours' };
   if (claim.metadata.deletionTimestamp !== undefined) return { kind: 'ignored', why: 'already being removed' };
 
-  const replacements = await replace(ports, claim);
+  // Before the replacement is planned, or it would be the very offering that is being taken back.
   await avoidOffering(ports, claim, signal);
+  const replacements = await replace(ports, claim);
   await taintNode(ports, claim);
   await removeInTime(ports, claim, signal, replacements);
-  const { event, source } = signal;
-  ports.log('interrupted', { claim: claim.metadata.name, event, source, replacements: replacements.join(',') });
+  const { event: notice, source } = signal;
+  ports.log('interrupted', { claim: claim.metadata.name, notice, source, replacements: replacements.join(',') });
   return { kind: 'replaced', claim: claim.metadata.name, replacements: replacements.length };
 }
 
@@ -144,7 +145,10 @@ async function removeInTime(
   replacements: ReadonlyArray<string>,
 ): Promise<void> {
   const key = { name: claim.metadata.name, namespace: null };
-  const known = Date.parse(claim.metadata.annotations?.[annotation.terminationTimestamp] ?? '');
+  // Read again: another notice may have set its own deadline while the replacement was planned.
+  const fresh = await ports.kubernetes.get('NodeClaim', key);
+  if (fresh === null) return;
+  const known = Date.parse(fresh.metadata.annotations?.[annotation.terminationTimestamp] ?? '');
   const noticed = signal.notBeforeMs ?? ports.now() + SHORTEST_NOTICE_MS;
   const deadline = toTimestamp(Number.isNaN(known) ? noticed : Math.min(known, noticed));
   const annotations = {
@@ -152,8 +156,9 @@ async function removeInTime(
     [annotation.interruption]: `${signal.event} by ${deadline}`,
     ...(replacements.length === 0 ? {} : { [annotation.replacedBy]: replacements.join(',') }),
   };
-  await ports.kubernetes.patch('NodeClaim', key, { metadata: { annotations } });
-  const { name, uid = '' } = claim.metadata;
+  const { name, uid = '', resourceVersion } = fresh.metadata;
+  const outcome = await ports.kubernetes.patch('NodeClaim', key, { metadata: { resourceVersion, annotations } });
+  if (outcome.kind === 'conflict') throw new RetryableError(`${name} changed meanwhile`, { retryAfterMs: 100 });
   const regarding = { apiVersion: 'karpenter.sh/v1', kind: 'NodeClaim', name, namespace: null, uid };
   const message = `Azure takes this machine back (${signal.event}) at ${deadline}; replacing it`;
   await publish(ports.kubernetes, { regarding, type: 'Warning', reason: 'Interrupted', message }, ports.now());
