@@ -133,7 +133,9 @@ export class Laws {
     const pod = this.#parts.server.get('pods', key);
     if (pod === null) return;
     const claim = this.#parts.server.get('nodeclaims', String(pod.spec?.['nodeName']).replace(/^aks-/, ''));
-    const deadline = Date.parse(claim?.metadata.annotations?.[annotation.terminationTimestamp] ?? '');
+    // Gone under a drain that was slow: nobody can say any more what its deadline was.
+    if (claim === null) return;
+    const deadline = Date.parse(claim.metadata.annotations?.[annotation.terminationTimestamp] ?? '');
     if (Number.isNaN(deadline)) this.#break(`pod ${key} is deleted without a deadline`);
     else if (this.#parts.timeline.now() < deadline - graceMsOf(pod) - 1000)
       this.#break(`pod ${key} is deleted before its time`);
