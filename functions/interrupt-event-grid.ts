@@ -14,7 +14,7 @@ app.eventGrid('interruptEventGrid', {
       async (ports, signal) => {
         const outcome = await interrupt(ports, signal);
         ports.log('signal', {
-          event: signal.event,
+          notice: signal.event,
           outcome: outcome.kind,
           why: outcome.kind === 'ignored' ? outcome.why : null,
         });

@@ -12,7 +12,7 @@ app.serviceBusQueue('interrupt', {
     deliver(context, message, parseSignalHint, async (ports, signal) => {
       const outcome = await interrupt(ports, signal);
       ports.log('signal', {
-        event: signal.event,
+        notice: signal.event,
         outcome: outcome.kind,
         why: outcome.kind === 'ignored' ? outcome.why : null,
       });

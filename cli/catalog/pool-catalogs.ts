@@ -1,3 +1,4 @@
+import { namesRegional, zonalOnly } from '../../shared/core/launch/placement-scope.ts';
 import { toInstanceTypes } from '../../shared/adapters/azure/instance-types.ts';
 import { inspect } from '../../shared/contract/api/parse.ts';
 import { aksNodeClassKind } from '../../shared/contract/api/aks-node-class.ts';
@@ -40,8 +41,18 @@ export function catalogsOf({ skus, region }: ShippedSizes, { nodePools, nodeClas
     lists.set(name, types);
     return types;
   };
+  // Pools of one class share one list, so that it is looked through once.
+  const narrowed = new Map<ReadonlyArray<InstanceType>, ReadonlyArray<InstanceType>>();
+  const zonal = (types: ReadonlyArray<InstanceType>): ReadonlyArray<InstanceType> => {
+    const list = narrowed.get(types) ?? zonalOnly(types);
+    narrowed.set(types, list);
+    return list;
+  };
   const catalog = new Map(
-    nodePools.map(({ metadata, spec }) => [metadata.name, typesOf(spec.template.spec.nodeClassRef.name)]),
+    nodePools.map((pool) => {
+      const types = typesOf(pool.spec.template.spec.nodeClassRef.name);
+      return [pool.metadata.name, namesRegional(pool) ? types : zonal(types)];
+    }),
   );
   const notes = [...assumed].map((name) => `AKSNodeClass ${name} is not given: one with default settings is assumed`);
   return { catalog, notes };

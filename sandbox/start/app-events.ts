@@ -13,17 +13,10 @@ export function parseAppEvent(line: string): AppEvent | null {
   if (json === undefined) return null;
   try {
     const { event, ...facts } = JSON.parse(json) as Readonly<Record<string, unknown>>;
-    return typeof event === 'string' ? { event: trueName(event, facts), facts } : null;
+    return typeof event === 'string' ? { event, facts } : null;
   } catch {
     return null;
   }
-}
-
-/** A line about a notice of Azure's carries the notice (`preempt`, `redeploy`) in the place of its own name. */
-function trueName(event: string, facts: AppEvent['facts']): string {
-  if ('claim' in facts && 'replacements' in facts) return 'interrupted';
-  if ('outcome' in facts && 'why' in facts) return 'signal';
-  return event;
 }
 
 /** A fact as text; empty when it is not there. */

@@ -2,6 +2,7 @@ import { annotation } from '../contract/names.ts';
 import type { Snapshot } from '../contract/snapshot/parse.ts';
 import { judgeSiblings } from '../contract/snapshot/siblings.ts';
 import type { Catalog } from '../core/model/catalog.ts';
+import { namesRegional, zonalOnly } from '../core/launch/placement-scope.ts';
 import type { NodeClaim } from '../core/model/manifest.ts';
 import { DEFAULT_WORK, type InFlightClaim, type ProvisioningInput } from '../core/scheduling/provisioning-input.ts';
 import type { NodeClass } from '../ports/kubernetes.ts';
@@ -121,10 +122,12 @@ async function readCatalog(ports: Ports, snapshot: Snapshot): Promise<Catalog> {
       }),
     ),
   );
+  const zonal = new Map([...lists].map(([name, types]) => [name, types === null ? null : zonalOnly(types)]));
   return new Map(
-    snapshot.nodePools.flatMap(({ metadata, spec }) => {
-      const types = lists.get(spec.template.spec.nodeClassRef.name) ?? null;
-      return types === null ? [] : [[metadata.name, types] as const];
+    snapshot.nodePools.flatMap((pool) => {
+      const { name } = pool.spec.template.spec.nodeClassRef;
+      const types = (namesRegional(pool) ? lists : zonal).get(name) ?? null;
+      return types === null ? [] : [[pool.metadata.name, types] as const];
     }),
   );
 }

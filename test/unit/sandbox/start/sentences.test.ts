@@ -103,10 +103,12 @@ describe("a line of the app's log", () => {
     ).toEqual([2, 'd', 0]);
   });
 
-  test('keeps its name when the notice it tells of stands in the place of it', () => {
-    const line = '[t] {"event":"preempt","claim":"a","source":"node-condition","replacements":"b"}';
-    expect(parseAppEvent(line)?.event).toBe('interrupted');
-    expect(parseAppEvent('[t] {"event":"preempt","outcome":"ignored","why":"x"}')?.event).toBe('signal');
+  test('names the notice it tells of beside its own name', () => {
+    const line = '[t] {"event":"interrupted","notice":"preempt","claim":"a","replacements":"b"}';
+    expect(parseAppEvent(line)).toEqual({
+      event: 'interrupted',
+      facts: { notice: 'preempt', claim: 'a', replacements: 'b' },
+    });
   });
 
   test.each(['', 'Host started', '[t] {"event":', '[t] {"noEvent":1}', '[t] {"event":7}'])('%j is none', (line) => {
