@@ -118,9 +118,9 @@ function emptyNodes({ nodes, pods }: State): ReadonlyArray<string> {
 /** Workloads of three shapes arrive within a few seconds. The answer is their number of pods. */
 async function grow(world: World, rng: Rng): Promise<number> {
   const shapes = [
+    (replicas: number) => deployment('shy', replicas, { cpu: '100m', memory: '64Mi', pod: oneToANode('shy') }),
     (replicas: number) => deployment('small', replicas, { cpu: '250m', memory: '512Mi' }),
     (replicas: number) => deployment('large', replicas, { cpu: '3', memory: '6Gi' }),
-    (replicas: number) => deployment('shy', replicas, { cpu: '100m', memory: '64Mi', pod: oneToANode('shy') }),
   ];
   let pods = 0;
   for (const shape of shapes) {
