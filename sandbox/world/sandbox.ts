@@ -183,6 +183,7 @@ const CUSTOM_RESOURCES = [
   '/apis/karpenter.sh/v1/nodeclaims',
   '/apis/karpenter.sh/v1alpha1/nodeoverlays',
   '/apis/karpenter.azure.com/v1beta1/aksnodeclasses',
+  '/apis/autoscaling.x-k8s.io/v1beta1/capacitybuffers',
 ];
 
 /** The API server takes some 100 ms to serve a new kind, longer when the machine is busy. */

@@ -3,7 +3,7 @@ import type { SignalHint } from '../contract/messages.ts';
 import type { Node, NodeClaim } from '../core/model/manifest.ts';
 import type { Plan } from '../core/plan/plan.ts';
 import { planProvisioning } from '../core/scheduling/plan-provisioning.ts';
-import { withoutNodes } from '../core/scheduling/plan-replacement.ts';
+import { withoutNodes } from '../core/scheduling/without-nodes.ts';
 import { instant, microUsdPerHour } from '../core/quantity/units.ts';
 import { RetryableError } from '../ports/errors.ts';
 import { commitPlan, resume } from './commit-plan.ts';

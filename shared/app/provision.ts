@@ -1,7 +1,7 @@
 import { pendingWindow } from '../contract/snapshot/window.ts';
 import type { LeftPod, Plan } from '../core/plan/plan.ts';
 import { planProvisioning } from '../core/scheduling/plan-provisioning.ts';
-import { withoutNodes } from '../core/scheduling/plan-replacement.ts';
+import { withoutNodes } from '../core/scheduling/without-nodes.ts';
 import { instant } from '../core/quantity/units.ts';
 import { commitPlan, resume } from './commit-plan.ts';
 import { publish } from './events.ts';

@@ -3,7 +3,7 @@ import type { NodeClaim } from '../../../shared/core/model/manifest.ts';
 import { instant } from '../../../shared/core/quantity/units.ts';
 import { auditPlan } from '../../../shared/core/plan/audit-plan.ts';
 import { planProvisioning } from '../../../shared/core/scheduling/plan-provisioning.ts';
-import { planReplacement, withoutNodes } from '../../../shared/core/scheduling/plan-replacement.ts';
+import { withoutNodes } from '../../../shared/core/scheduling/without-nodes.ts';
 import {
   daemonSet,
   input,
@@ -362,7 +362,7 @@ describe('replacement', () => {
   });
 
   test('the pods of a node that is going get a place before it goes, protected ones too', () => {
-    const plan = planReplacement(running, ['spot-1'], instant(0));
+    const plan = planProvisioning(withoutNodes(running, ['spot-1']), instant(0));
     expect(auditPlan(plan, withoutNodes(running, ['spot-1']))).toEqual([]);
     const placed = [...plan.claims, ...plan.nominations].flatMap(({ pods: own }) => own);
     expect(placed).toHaveLength(3);
@@ -371,6 +371,6 @@ describe('replacement', () => {
   });
 
   test('a name that nothing has changes nothing', () => {
-    expect(renderPlan(planReplacement(running, ['unknown'], instant(0)))).toEqual([]);
+    expect(renderPlan(planProvisioning(withoutNodes(running, ['unknown']), instant(0)))).toEqual([]);
   });
 });
