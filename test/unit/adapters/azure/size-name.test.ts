@@ -10,6 +10,7 @@ test.for([
   ['Standard_E8-4s_v5', { family: 'E', series: 'Es_v5', constrainedCores: true }],
   ['Standard_DC2s_v3', { family: 'D', confidential: true }],
   ['Standard_EC4as_v5', { family: 'E', confidential: true }],
+  ['Standard_NC144ds_xl_RTXPRO6000BSE_v6', { family: 'N', version: '6', accelerator: 'RTXPRO6000BSE' }],
   ['Standard_NC6_Promo', { family: 'N', series: 'NC', accelerator: '' }],
 ] as const)('%s is read as Azure names its sizes', ([name, parts]) => {
   expect(parseSizeName(name)).toMatchObject(parts);
