@@ -15,7 +15,7 @@ export interface SizeName {
 }
 
 const GRAMMAR =
-  /^Standard_([A-Z])([A-Z]{0,2})(\d+)(-\d+)?([a-z]*)(?:_[a-z]+)?(?:_([A-Z][A-Z0-9]*))?(?:_v(\d+))?(?:_Promo)?$/;
+  /^Standard_([A-Z])([A-Z]{0,2})(\d+)(-\d+)?([a-z]*)(?:_[a-z]{2,})?(?:_([A-Z][A-Z0-9]*))?(?:_v(\d+))?(?:_Promo)?$/;
 
 /** Reads Azure's size naming; null when the name follows another scheme. Source: Azure's VM naming conventions. */
 export function parseSizeName(name: string): SizeName | null {
