@@ -21,7 +21,7 @@ function custom(resource: SnapshotResource, group: string): WatchedResource {
   return { resource, group, query: '', isCustom: true };
 }
 
-/** Everything the relay watches. Its ClusterRole grants get, list and watch on exactly these. */
+/** Everything the relay watches. Its ClusterRole grants list and watch on exactly these. */
 export const watchedResources: ReadonlyArray<WatchedResource> = [
   builtIn('namespaces', core),
   builtIn('nodes', core),

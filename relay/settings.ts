@@ -25,7 +25,7 @@ Settings are environment variables:
   HEALTH_PORT               default 8081
   BIND_ADDRESS              address to listen on (default 0.0.0.0)
 
-It needs get, list and watch on what it watches, and its own Lease; nothing else.
+It needs list and watch on what it watches, and its own Lease; nothing else.
 `;
 
 /** The settings in `env`. Throws TypeError naming the variable that is wrong, and what it should be. */

@@ -10,7 +10,8 @@ const GROUP = 'system:bootstrappers:nodewright';
 
 /**
  * Mints a token that lets one machine ask for its client certificate: a Secret of its own that expires soon, so that
- * nothing has to be rotated and a token read from an old machine opens nothing. The token cleaner removes it.
+ * nothing has to be rotated and a token read from an old machine opens nothing. The control plane's token cleaner removes
+ * it where that runs; expired, it is of no use to anybody.
  * Source: Kubernetes bootstrap tokens.
  */
 export async function mintBootstrapToken(kubernetes: Kubernetes, claim: string, nowMs: number): Promise<string> {
