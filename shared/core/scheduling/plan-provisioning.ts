@@ -24,15 +24,41 @@ import { workspaceFor, type Workspace } from './workspace.ts';
 export function planProvisioning(given: ProvisioningInput, now: Instant): Plan {
   const input = { ...given, catalog: overlaidCatalog(given) };
   const pods = pendingPods(input.cluster, input.inFlight, now);
+  const first = planInOrder(input, pods, 'one-by-one-first');
+  if (!first.isMixed || pods.length > BOTH_ORDERS_MAX) return first.plan;
+  return cheaper(first.plan, planInOrder(input, pods, 'packed-first').plan);
+}
+
+/**
+ * Pods whose rules look at other pods are placed one by one, all others packed together. Whoever comes first opens
+ * nodes that suit it and leaves the other what is over, so where both are there both orders are tried.
+ */
+type Order = 'one-by-one-first' | 'packed-first';
+
+/** Two plans for more pods than this cost more time than the second is likely to save: 2,000 mixed ones take a second. */
+const BOTH_ORDERS_MAX = 2_000;
+
+/** The plan that leaves fewer pods; of two that leave as many, the cheaper; else the first. */
+function cheaper(first: Plan, second: Plan): Plan {
+  if (first.left.length !== second.left.length) return first.left.length < second.left.length ? first : second;
+  return second.cost < first.cost ? second : first;
+}
+
+function planInOrder(
+  input: ProvisioningInput,
+  pods: ReadonlyArray<Pod>,
+  order: Order,
+): { readonly plan: Plan; readonly isMixed: boolean } {
   const workspace = workspaceFor(input, pods);
   const open = keepPromises(workspace, pods).toSorted(largestFirst(workspace));
   const rules = new Map([...workspace.shapes.keys()].map((shape) => [shape, bulkRuleOf(workspace, shape)]));
   const classes = priorityClasses(workspace, open);
   const fills = Math.floor(input.work.fills / Math.max(1, classes.length));
-  const left = classes.flatMap((own) => placeClass(workspace, rules, own, fills));
+  const left = classes.flatMap((own) => placeClass(workspace, { rules, order, fills }, own));
   const still = placeAll(workspace, left);
   balanceZones(workspace);
-  return toPlan(workspace, still);
+  const isMixed = open.some((pod) => isBulk(rules, pod)) && open.some((pod) => !isBulk(rules, pod));
+  return { plan: toPlan(workspace, still), isMixed };
 }
 
 /** Where a pool has limits, pods of higher priority are placed before any other is looked at; else all together. */
@@ -42,24 +68,27 @@ function priorityClasses({ pools, shapes }: Workspace, pods: ReadonlyArray<Pod>)
   return [...classes].toSorted(([a], [b]) => b - a).map(([, own]) => own);
 }
 
-/** Existing capacity first, then pods whose rules look at others one by one, then all the rest packed together. */
+interface Manner {
+  readonly rules: BulkRules;
+  readonly order: Order;
+  readonly fills: number;
+}
+
+/** Existing capacity first, then pods whose rules look at others one by one and the rest packed together, or the reverse. */
 function placeClass(
   workspace: Workspace,
-  rules: BulkRules,
+  { rules, order, fills }: Manner,
   pods: ReadonlyArray<Pod>,
-  fills: number,
 ): ReadonlyArray<Pod> {
   const waiting = pods.filter((pod) => !isBulk(rules, pod) || !placeOnAnyBin(workspace, pod));
-  const left = placeAll(
-    workspace,
-    waiting.filter((pod) => !isBulk(rules, pod)),
-  );
-  const rest = placeBulk(
-    workspace,
-    rules,
-    waiting.filter((pod) => isBulk(rules, pod)),
-    fills,
-  );
+  const oneByOne = waiting.filter((pod) => !isBulk(rules, pod));
+  const packed = waiting.filter((pod) => isBulk(rules, pod));
+  if (order === 'packed-first') {
+    const rest = placeBulk(workspace, rules, packed, fills);
+    return placeAll(workspace, [...oneByOne, ...rest].toSorted(largestFirst(workspace)));
+  }
+  const left = placeAll(workspace, oneByOne);
+  const rest = placeBulk(workspace, rules, packed, fills);
   return [...left, ...placeAll(workspace, rest.toSorted(largestFirst(workspace)))];
 }
 

@@ -192,6 +192,18 @@ describe('affinity and anti-affinity', () => {
     expect(planned(given)).toHaveLength(100);
   });
 
+  test('pods that shun each other and one that runs share the nodes of larger pods that wait beside them', () => {
+    const shy = shape(apart(hostKey), { app: 'web' });
+    const given = input({
+      types,
+      nodePools: [pool('a')],
+      nodes: [node('n', 1, 4)],
+      shapes: [shy, shape(spec('3', '6Gi'))],
+      pods: [...pods(0, 2), ...pods(1, 2), ...pods(0, 1, { nodeName: 'n' })],
+    });
+    expect(planned(given)).toHaveLength(2);
+  });
+
   test('pods that shun each other by zone take one zone each, and the fourth is left', () => {
     const given = input({
       types,
