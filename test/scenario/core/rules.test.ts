@@ -192,14 +192,14 @@ describe('affinity and anti-affinity', () => {
     expect(planned(given)).toHaveLength(100);
   });
 
-  test('pods that shun each other and one that runs share the nodes of larger pods that wait beside them', () => {
-    const shy = shape(apart(hostKey), { app: 'web' });
+  test('pods that shun each other and an older revision share the nodes of larger pods that wait beside them', () => {
+    const revision = (hash: string) => shape(apart(hostKey), { app: 'web', hash });
     const given = input({
       types,
       nodePools: [pool('a')],
       nodes: [node('n', 1, 4)],
-      shapes: [shy, shape(spec('3', '6Gi'))],
-      pods: [...pods(0, 2), ...pods(1, 2), ...pods(0, 1, { nodeName: 'n' })],
+      shapes: [revision('2'), shape(spec('3', '6Gi')), revision('1')],
+      pods: [...pods(0, 2), ...pods(1, 2), ...pods(2, 1, { nodeName: 'n' })],
     });
     expect(planned(given)).toHaveLength(2);
   });
