@@ -1,25 +1,25 @@
 import { runSteps } from './run.ts';
 
-/**
- * `npm test`: builds, then runs every test that needs nothing but this checkout. What it ran is printed per file. The
- * suites on a real control plane are `npm test -- --real`, and want KUBEBUILDER_ASSETS.
- */
-/** Tests of the doubles wait more than they compute, so more files than cores run at once. */
-const DOUBLES = ['--project', 'fast', '--project', 'integration', '--maxWorkers=3'];
+/** What a run covers. Tests of the doubles wait more than they compute, so more files than cores run at once. */
+const scopes = {
+  /** `npm test`: all that needs nothing but this checkout, and little time. */
+  doubles: { title: 'tests', args: ['--project', 'fast', '--project', 'integration', '--maxWorkers=3'] },
+  /** `npm test -- --slow`: end to end on the doubles, with parts killed, clouds that fail and odd objects. */
+  slow: { title: 'slow tests', args: ['--project', 'slow', '--maxWorkers=2'] },
+  /** `npm test -- --real`: the suites that need a real control plane. */
+  real: { title: 'tests on a real control plane', args: ['--project', 'real'] },
+} as const;
 
-const real = process.argv.includes('--real');
-const rest = process.argv.slice(2).filter((argument) => argument !== '--real');
+const given = process.argv.slice(2);
+const scope = given.includes('--real') ? scopes.real : given.includes('--slow') ? scopes.slow : scopes.doubles;
+const rest = given.filter((argument) => argument !== '--real' && argument !== '--slow');
 
-if (real && (process.env['KUBEBUILDER_ASSETS'] ?? '') === '') {
+if (scope === scopes.real && (process.env['KUBEBUILDER_ASSETS'] ?? '') === '') {
   console.error('--real needs KUBEBUILDER_ASSETS: the folder that holds etcd and kube-apiserver (see CONTRIBUTING.md)');
   process.exit(2);
 }
 
 runSteps([
   { title: 'build', command: 'node', args: ['scripts/build.ts'] },
-  {
-    title: real ? 'tests on a real control plane' : 'tests',
-    command: 'vitest',
-    args: ['run', ...(real ? ['--project', 'real'] : DOUBLES), ...rest],
-  },
+  { title: scope.title, command: 'vitest', args: ['run', ...scope.args, ...rest] },
 ]);
