@@ -1,4 +1,5 @@
 import { Type, type Static } from 'typebox';
+import { Reason } from './reason-format.ts';
 
 /** The public format of plans, `nodewright.dev/v1alpha1`. `docs/schema` holds it as JSON Schema, written from here. */
 
@@ -35,16 +36,6 @@ const PlannedNodeClaim = Type.Object(
     runnerUp: Type.Union([RunnerUp, Type.Null()], {
       description: 'The next best offering that holds the same pods; null where there is none.',
     }),
-  },
-  strict,
-);
-
-const Reason = Type.Object(
-  {
-    nodePool: Type.Union([Type.String(), Type.Null()], { description: 'Null where no pool could help.' }),
-    rule: Type.String({ description: 'The first rule that ruled the pool out.' }),
-    detail: Type.String(),
-    fix: Type.String({ description: 'What would let the pod in.' }),
   },
   strict,
 );
@@ -88,4 +79,6 @@ export const PlanDocument = Type.Object(
   },
   { description: 'Where pods go, which nodes to create for them, and why some have no place.', ...strict },
 );
-export type PlanDocument = Static<typeof PlanDocument>;
+export type PlanDocument = Immutable<Static<typeof PlanDocument>>;
+
+type Immutable<T> = T extends object ? { readonly [Key in keyof T]: Immutable<T[Key]> } : T;

@@ -1,7 +1,9 @@
 import type { InstanceType } from '../../shared/core/model/catalog.ts';
 import { allocatableOf } from '../../shared/core/quantity/allocatable.ts';
 import { parseAmounts } from '../../shared/core/quantity/quantity.ts';
-import type { LeftPod, Plan, PlannedClaim, Refusal } from '../../shared/core/plan/plan.ts';
+import type { LeftPod, Plan, PlannedClaim } from '../../shared/core/plan/plan.ts';
+import type { Refusal } from '../../shared/core/plan/refusal.ts';
+import { renderRefusal } from '../../shared/core/plan/render-refusal.ts';
 import { overlaidCatalog } from '../../shared/core/scheduling/overlays.ts';
 import type { ProvisioningInput } from '../../shared/core/scheduling/provisioning-input.ts';
 import type { PlanDocument } from './plan-format.ts';
@@ -81,13 +83,15 @@ function leftPart(left: ReadonlyArray<LeftPod>): string {
   const groups = Map.groupBy(left, ({ refusals }) => JSON.stringify(refusals));
   const texts = [...groups.values()].map((pods) => {
     const names = namesOf(pods.map(({ pod }) => pod.name));
-    const reasons = (pods[0]?.refusals ?? []).map(renderRefusal);
+    const reasons = (pods[0]?.refusals ?? []).map(renderReason);
     return [`  ${names}`, ...reasons.map((reason) => `    ${reason}`)].join('\n');
   });
   return [`Without a place: ${renderCount(left.length, 'pod')}`, ...texts].join('\n');
 }
 
-function renderRefusal({ nodePool, detail, fix }: Refusal): string {
+function renderReason(refusal: Refusal): string {
+  const { nodePool } = refusal;
+  const { detail, fix } = renderRefusal(refusal);
   return `${nodePool === null ? '' : `NodePool ${nodePool}: `}${detail}. To mend it: ${fix}.`;
 }
 

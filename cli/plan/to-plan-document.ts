@@ -1,4 +1,5 @@
 import type { Plan, PlannedClaim, PlannedOffering } from '../../shared/core/plan/plan.ts';
+import { renderRefusal } from '../../shared/core/plan/render-refusal.ts';
 import { renderUsd } from '../catalog/micro-usd.ts';
 import type { PlanDocument } from './plan-format.ts';
 import type { Solved } from './solve.ts';
@@ -27,7 +28,7 @@ export function toPlanDocument({ plan, solveMs }: Solved, taken: ReadonlySet<str
     })),
     left: plan.left.map(({ pod, refusals }) => ({
       pod: pod.name,
-      reasons: refusals.map(({ nodePool, rule, detail, fix }) => ({ nodePool, rule, detail, fix })),
+      reasons: refusals.map((refusal) => ({ ...refusal, ...renderRefusal(refusal) })),
     })),
   };
 }

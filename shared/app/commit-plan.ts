@@ -3,7 +3,7 @@ import type { NodeClaim, NodePool } from '../core/model/manifest.ts';
 import { auditPlan } from '../core/plan/audit-plan.ts';
 import type { Plan, PlannedClaim } from '../core/plan/plan.ts';
 import { RetryableError, TerminalError } from '../ports/errors.ts';
-import type { Decision, LedgerState } from '../ports/store.ts';
+import { DECISION_VERSION, type Decision, type LedgerState } from '../ports/store.ts';
 import { POOL_HASH_VERSION, poolHash } from './api-rules.ts';
 import { digest } from '../contract/digest.ts';
 import { claimName } from './derived-name.ts';
@@ -63,7 +63,16 @@ function toDecision(ports: Ports, gathered: Gathered, plan: Plan, cause: string)
   // The content is part of the name, so that another instance planning at the same generation writes another record.
   const name = `${String(generation).padStart(9, '0')}-${digest(version, JSON.stringify(plan))}`;
   const claimNames = plan.claims.map(({ nodePool }, index) => claimName(nodePool, name, index));
-  return { name, generation, cause, snapshotVersion: version, atMs: ports.now(), claimNames, plan };
+  return {
+    version: DECISION_VERSION,
+    name,
+    generation,
+    cause,
+    snapshotVersion: version,
+    atMs: ports.now(),
+    claimNames,
+    plan,
+  };
 }
 
 async function execute(ports: Ports, state: LedgerState, decision: Decision): Promise<void> {

@@ -1,5 +1,6 @@
 import { pendingWindow } from '../contract/snapshot/window.ts';
 import type { LeftPod, Plan } from '../core/plan/plan.ts';
+import { renderRefusal } from '../core/plan/render-refusal.ts';
 import { planProvisioning } from '../core/scheduling/plan-provisioning.ts';
 import { withoutNodes } from '../core/scheduling/without-nodes.ts';
 import { instant } from '../core/quantity/units.ts';
@@ -92,7 +93,10 @@ async function lookAgainWhenCapacityMayBeBack(ports: Ports, plan: Plan): Promise
 async function report(ports: Ports, left: ReadonlyArray<LeftPod>): Promise<void> {
   await inParallel(left.slice(0, REPORTED_MAX), REPORTS_AT_ONCE, async ({ pod, refusals }) => {
     const [namespace = 'default', name = ''] = pod.name.split('/');
-    const reasons = refusals.map(({ nodePool, detail, fix }) => `${nodePool ?? 'all pools'}: ${detail}; ${fix}`);
+    const reasons = refusals.map((refusal) => {
+      const { detail, fix } = renderRefusal(refusal);
+      return `${refusal.nodePool ?? 'all pools'}: ${detail}; ${fix}`;
+    });
     const regarding = { apiVersion: 'v1', kind: 'Pod', name, namespace, uid: pod.uid };
     const message = `Failed to schedule pod, ${reasons.join(' | ')}`;
     await publish(ports.kubernetes, { regarding, type: 'Warning', reason: 'FailedScheduling', message }, ports.now());

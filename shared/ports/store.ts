@@ -1,8 +1,13 @@
 import type { Plan } from '../core/plan/plan.ts';
 import type { Snapshot } from '../contract/snapshot/parse.ts';
 
+/** 2: reasons are of closed kinds, and claims say which cheaper offerings were refused. */
+export const DECISION_VERSION = 2;
+
 /** A plan as it was committed, with the names its claims got. Written once, never changed. */
 export interface Decision {
+  /** Of the record's form. Records of 1, which had no such field, are read too. */
+  readonly version: typeof DECISION_VERSION;
   readonly name: string;
   readonly generation: number;
   readonly cause: string;

@@ -1,6 +1,7 @@
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { RetryableError } from '../../ports/errors.ts';
-import type { Decision, Decisions } from '../../ports/store.ts';
+import { DECISION_VERSION, type Decision, type Decisions } from '../../ports/store.ts';
+import type { Plan, PlannedClaim, PodReference } from '../../core/plan/plan.ts';
 import type { Blobs } from '../../ports/blobs.ts';
 
 /** Decisions kept in memory: those in flight are read at every step of their claims, and never change. */
@@ -34,11 +35,30 @@ export function createDecisions(blobs: Blobs, cluster: string): Decisions {
 }
 
 function parseDecision(name: string, bytes: Uint8Array): Decision {
+  let value: Decision | FirstDecision | null;
   try {
-    const value = JSON.parse(gunzipSync(bytes).toString('utf8')) as Decision;
-    if (value.name === name && Array.isArray(value.claimNames) && Array.isArray(value.plan.claims)) return value;
+    value = JSON.parse(gunzipSync(bytes).toString('utf8')) as Decision | FirstDecision | null;
   } catch (cause) {
     throw new RetryableError(`decision ${name} cannot be read`, { cause });
   }
-  throw new RetryableError(`decision ${name}: the record is another's or incomplete`);
+  if (value?.name !== name || !Array.isArray(value.claimNames) || !Array.isArray(value.plan?.claims)) {
+    throw new RetryableError(`decision ${name}: the record is another's or incomplete`);
+  }
+  return value.version === undefined ? upgrade(value) : value;
+}
+
+/** Version 1: reasons were free text, which nothing but people read, and claims did not say what was refused. */
+type FirstDecision = Omit<Decision, 'version' | 'plan'> & {
+  readonly version?: undefined;
+  readonly plan: Omit<Plan, 'claims' | 'left'> & {
+    readonly claims: ReadonlyArray<Omit<PlannedClaim, 'cheaper'>>;
+    readonly left: ReadonlyArray<{ readonly pod: PodReference }>;
+  };
+};
+
+/** The first version's decision in today's form. Its reasons are left behind: what is executed does not depend on them. */
+function upgrade({ plan, ...rest }: FirstDecision): Decision {
+  const claims = plan.claims.map((claim) => ({ ...claim, cheaper: [] }));
+  const left = plan.left.map(({ pod }) => ({ pod, refusals: [] }));
+  return { ...rest, version: DECISION_VERSION, plan: { ...plan, claims, left } };
 }

@@ -1,6 +1,7 @@
 import type { CapacityType } from '../model/catalog.ts';
 import type { Labels, Requirement, ResourceList, Taint } from '../model/manifest.ts';
 import type { MicroUsdPerHour } from '../quantity/units.ts';
+import type { Refusal } from './refusal.ts';
 
 /** A pod as plans name it: `namespace/name`, and the uid that tells it from a later pod of the same name. */
 export interface PodReference {
@@ -41,15 +42,7 @@ export interface Nomination {
   readonly pods: ReadonlyArray<PodReference>;
 }
 
-/** Why one NodePool could not take a pod: the first rule that ruled it out. `fix` says what would let it in. */
-export interface Refusal {
-  /** Null when the reason does not concern one pool, such as a missing volume claim. */
-  readonly nodePool: string | null;
-  readonly rule: string;
-  readonly detail: string;
-  readonly fix: string;
-}
-
+/** A pod without a place, with the first rule that ruled each NodePool out. */
 export interface LeftPod {
   readonly pod: PodReference;
   readonly refusals: ReadonlyArray<Refusal>;

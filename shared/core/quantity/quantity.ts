@@ -66,7 +66,8 @@ export function renderAmounts(amounts: Amounts): ResourceList {
   return Object.fromEntries(names.map((name) => [name, renderAmount(name, amounts.get(name) ?? 0)]));
 }
 
-function renderAmount(name: string, amount: number): string {
+/** One amount as Kubernetes writes it. Exact. */
+export function renderAmount(name: string, amount: number): string {
   if (name !== 'cpu') return String(amount);
   return amount % 1000 === 0 ? String(amount / 1000) : `${amount}m`;
 }

@@ -1,139 +1,130 @@
-import type { Refusal } from '../plan/plan.ts';
+import type { PoolRefusal, Refusal, TopologyRule } from '../plan/refusal.ts';
+import { renderAmount } from '../quantity/quantity.ts';
 import { at, offeringsMeeting } from './compile-pool.ts';
 import type { AskTerms } from './ask-terms.ts';
 import type { Ask, CompiledShape, PoolOption } from './compile-shape.ts';
 import { byCodeUnit, toExpressions, type LabelRules } from './label-rule.ts';
 import { emptyClaim, joiningOf } from './open-claim.ts';
 import { guardFor } from './place.ts';
-import { unusableReason, withinLimits, type PoolState } from './pool-state.ts';
-import { renderTaint, untolerated } from './taints.ts';
+import { overLimits, poolObstacle, type PoolState } from './pool-state.ts';
+import { untolerated } from './taints.ts';
+import type { Counter } from './topology.ts';
 import { unsupportedFeature } from './unsupported.ts';
 import { optionsFor, type Workspace } from './workspace.ts';
 
-/** For a pod that was left: per NodePool the first rule that ruled it out, and what would let it in. */
+/** For a pod that was left: per NodePool the first rule that ruled it out. */
 export function explainLeft(workspace: Workspace, shape: CompiledShape): ReadonlyArray<Refusal> {
   const feature = unsupportedFeature(shape.shape.spec);
-  if (feature !== null) {
-    const fix = 'remove it from the pod, or give the pod a node by other means';
-    return [{ nodePool: null, rule: 'unsupported', detail: `the pod uses ${feature}, which is not planned for`, fix }];
-  }
-  if (shape.volumes.kind === 'problem') {
-    return [{ nodePool: null, rule: 'volume', detail: shape.volumes.detail, fix: shape.volumes.fix }];
-  }
+  if (feature !== null) return [{ kind: 'unsupported', nodePool: null, feature }];
+  if (shape.volumes.kind === 'problem') return [shape.volumes.refusal];
   const { nodePools } = workspace.input.cluster;
-  if (nodePools.length === 0) {
-    return [{ nodePool: null, rule: 'no-node-pool', detail: 'there is no NodePool', fix: 'create a NodePool' }];
-  }
+  if (nodePools.length === 0) return [{ kind: 'no-node-pool', nodePool: null }];
   return nodePools
     .toSorted((a, b) => byCodeUnit(a.metadata.name, b.metadata.name))
     .map((manifest): Refusal => {
       const nodePool = manifest.metadata.name;
+      const why = poolObstacle(manifest, workspace.input);
+      if (why !== null) return { kind: 'pool-not-usable', nodePool, why };
       const state = workspace.pools.find(({ pool }) => pool.name === nodePool);
-      if (state !== undefined) return refusalOf(state, shape, workspace);
-      const detail = `the NodePool ${unusableReason(manifest, workspace.input) ?? 'is not used'}`;
-      return {
-        nodePool,
-        rule: 'pool-not-usable',
-        detail,
-        fix: 'see the conditions of the NodePool and its node class',
-      };
+      return state === undefined ? { kind: 'no-instance-type', nodePool } : refusalOf(state, shape, workspace);
     });
 }
 
-function refusalOf(state: PoolState, shape: CompiledShape, workspace: Workspace): Refusal {
+function refusalOf(state: PoolState, shape: CompiledShape, workspace: Workspace): PoolRefusal {
   const nodePool = state.pool.name;
   const taint = untolerated(shape.tolerations, state.pool.taints, false);
-  if (taint !== null) {
-    const text = renderTaint(taint);
-    return { nodePool, rule: 'taint', detail: `taint ${text} is not tolerated`, fix: `add a toleration for ${text}` };
-  }
-  if (state.pool.order.length === 0) {
-    const detail = 'no available instance type meets the requirements of the NodePool';
-    return { nodePool, rule: 'no-instance-type', detail, fix: 'widen the requirements of the NodePool' };
-  }
+  if (taint !== null) return { kind: 'taint', nodePool, taint };
+  if (state.pool.order.length === 0) return { kind: 'no-instance-type', nodePool };
   const ask = workspace.asks.get(shape.index)?.at(-1);
-  const key = unmetKey(state, ask?.wishes.alternatives ?? []);
-  if (key !== null) return { nodePool, rule: 'requirements', ...key };
-  if (ask === undefined || optionsFor(workspace, state, ask).length === 0) return refuseSize(state, shape, workspace);
-  return limitRefusal(state, optionsFor(workspace, state, ask)) ?? ruleRefusal(workspace, state, ask);
+  const unmet = unmetRequirement(state, ask?.wishes.alternatives ?? []);
+  if (unmet !== null) return unmet;
+  const options = ask === undefined ? [] : optionsFor(workspace, state, ask);
+  if (ask === undefined || options.length === 0) return refuseSize(state, shape, workspace);
+  return limitRefusal(state, options) ?? ruleRefusal(workspace, state, ask);
 }
 
-function limitRefusal(state: PoolState, options: ReadonlyArray<PoolOption>): Refusal | null {
-  const { pool, remaining } = state;
-  const within = [...pool.order].some(
-    (type) =>
-      options.some(({ offered }) => at(offered, type) !== 0) &&
-      withinLimits(remaining, pool.catalog.types[type]?.capacity ?? new Map(), null),
-  );
-  if (within) return null;
-  const detail = `no size that holds the pod is within what is left of the limits: ${renderLimits(state)}`;
-  return { nodePool: pool.name, rule: 'limits', detail, fix: 'raise spec.limits of the NodePool' };
+/** Where no size that holds the pod is within the limits: what the first of them, by price, takes too much of. */
+function limitRefusal({ pool, remaining }: PoolState, options: ReadonlyArray<PoolOption>): PoolRefusal | null {
+  const { name: nodePool } = pool;
+  let first: PoolRefusal | null = null;
+  for (const type of pool.order) {
+    if (options.every(({ offered }) => at(offered, type) === 0)) continue;
+    const over = overLimits(remaining, pool.catalog.types[type]?.capacity ?? new Map(), null);
+    if (over === null) return null;
+    const { resource, more, left } = over;
+    first ??= {
+      kind: 'limit',
+      nodePool,
+      resource,
+      wanted: renderAmount(resource, more),
+      left: renderAmount(resource, left),
+    };
+  }
+  return first;
 }
 
 const NO_TERMS: AskTerms = { spread: [], affinity: [], affinityToSelf: false, antiAffinity: [] };
 
 /** The first kind of rule that by itself keeps the pod off a new node of the pool. */
-function ruleRefusal(workspace: Workspace, state: PoolState, ask: Ask): Refusal {
-  const { spread, affinity, affinityToSelf, antiAffinity } = ask.terms;
-  const kinds: ReadonlyArray<readonly [string, string, Ask]> = [
-    ['topology-spread', 'its topology spread', { ...ask, terms: { ...NO_TERMS, spread }, exclusions: [] }],
-    ['pod-affinity', 'its pod affinity', { ...ask, terms: { ...NO_TERMS, affinity, affinityToSelf }, exclusions: [] }],
-    ['pod-anti-affinity', 'its pod anti-affinity', { ...ask, terms: { ...NO_TERMS, antiAffinity }, exclusions: [] }],
-    ['anti-affinity-of-others', 'the anti-affinity of other pods', { ...ask, terms: NO_TERMS }],
-  ];
+function ruleRefusal(workspace: Workspace, state: PoolState, ask: Ask): PoolRefusal {
+  const nodePool = state.pool.name;
   const options = optionsFor(workspace, state, ask);
   const opens = (one: Ask): boolean => {
     const claim = emptyClaim(state, workspace.dimensions.names.length, false);
     return joiningOf(claim, { ask: one, guard: guardFor(workspace, one, true) }, options) !== null;
   };
-  const nodePool = state.pool.name;
   if (!opens({ ...ask, terms: NO_TERMS, exclusions: [] })) {
-    const detail = 'too few instance types that hold the pod are left for the minValues of the NodePool';
-    return { nodePool, rule: 'min-values', detail, fix: 'lower minValues, widen the NodePool, or use BestEffort' };
+    const { requirements } = state.pool.manifest.spec.template.spec;
+    const keys = requirements.filter(({ minValues }) => minValues !== undefined).map(({ key }) => key);
+    return { kind: 'min-values', nodePool, keys: distinct(keys) };
   }
-  const [rule, text] = kinds.find(([, , one]) => !opens(one)) ?? ['topology', 'its topology rules together'];
-  const detail = `${text} allow${text.endsWith('s') ? '' : 's'} no domain that the NodePool can give a node`;
-  return { nodePool, rule, detail, fix: 'let the NodePool offer more zones, or relax the rule' };
+  const rules = topologyRules(ask);
+  const alone = rules.find(({ only }) => !opens(only));
+  const counters = alone?.counters ?? rules.flatMap((rule) => rule.counters);
+  return { kind: alone?.kind ?? 'topology-together', nodePool, keys: distinct(counters.map(({ key }) => key)) };
 }
 
-function renderLimits({ remaining }: PoolState): string {
-  return [...remaining].map(([name, left]) => `${name} ${left}`).join(', ');
+interface RuleAlone {
+  readonly kind: TopologyRule;
+  readonly counters: ReadonlyArray<Counter>;
+  /** The ask with this rule and no other. */
+  readonly only: Ask;
 }
 
-function unmetKey(
-  state: PoolState,
-  alternatives: ReadonlyArray<LabelRules>,
-): { readonly detail: string; readonly fix: string } | null {
+function topologyRules(ask: Ask): ReadonlyArray<RuleAlone> {
+  const { spread, affinity, affinityToSelf, antiAffinity } = ask.terms;
+  const only = (terms: Partial<AskTerms>): Ask => ({ ...ask, terms: { ...NO_TERMS, ...terms }, exclusions: [] });
+  return [
+    { kind: 'topology-spread', counters: spread.map(({ counter }) => counter), only: only({ spread }) },
+    { kind: 'pod-affinity', counters: affinity, only: only({ affinity, affinityToSelf }) },
+    { kind: 'pod-anti-affinity', counters: antiAffinity, only: only({ antiAffinity }) },
+    { kind: 'anti-affinity-of-others', counters: ask.exclusions, only: { ...ask, terms: NO_TERMS } },
+  ];
+}
+
+function distinct(keys: ReadonlyArray<string>): ReadonlyArray<string> {
+  return [...new Set(keys)].toSorted(byCodeUnit);
+}
+
+function unmetRequirement(state: PoolState, alternatives: ReadonlyArray<LabelRules>): PoolRefusal | null {
+  const nodePool = state.pool.name;
   const meets = (rules: LabelRules): boolean =>
     offeringsMeeting(state.pool, rules, state.pool.offered).some((mask) => mask !== 0);
   if (alternatives.some(meets)) return null;
-  for (const [key, rule] of alternatives[0] ?? []) {
-    if (meets(new Map([[key, rule]]))) continue;
-    const wanted = toExpressions(key, rule)
-      .map(({ operator, values }) => `${operator} [${(values ?? []).join(', ')}]`)
-      .join(' and ');
-    return {
-      detail: `the pod asks for ${key} ${wanted}, which no node of the NodePool has`,
-      fix: `let the NodePool have ${key} ${wanted}, or change the pod`,
-    };
-  }
-  const detail = 'no instance type meets all of the pod’s node requirements at once';
-  return { detail, fix: 'relax one of the pod’s node requirements or widen the NodePool' };
+  const unmet = [...(alternatives[0] ?? [])].find(([key, rule]) => !meets(new Map([[key, rule]])));
+  if (unmet === undefined) return { kind: 'requirements-together', nodePool };
+  return { kind: 'requirement', nodePool, wanted: toExpressions(...unmet) };
 }
 
-function refuseSize(state: PoolState, shape: CompiledShape, { dimensions }: Workspace): Refusal {
+function refuseSize(state: PoolState, shape: CompiledShape, { dimensions }: Workspace): PoolRefusal {
   const nodePool = state.pool.name;
-  const short = dimensions.names.find((_, dimension) => {
-    const wanted = at(shape.requests, dimension);
-    return wanted > largestUsable(state, dimension, dimensions.names.length);
-  });
-  const subject = short === undefined ? 'the resources and host ports together' : short;
-  return {
-    nodePool,
-    rule: 'resources',
-    detail: `no instance type that meets the requirements has ${subject} for the pod beside the daemonsets`,
-    fix: 'allow larger sizes in the NodePool, or lower the pod’s requests',
-  };
+  for (const [dimension, resource] of dimensions.names.entries()) {
+    const [wanted, most] = [at(shape.requests, dimension), largestUsable(state, dimension, dimensions.names.length)];
+    if (wanted <= most) continue;
+    const amounts = { wanted: renderAmount(resource, wanted), most: renderAmount(resource, most) };
+    return { kind: 'resource', nodePool, resource, ...amounts };
+  }
+  return { kind: 'resources-together', nodePool };
 }
 
 function largestUsable({ usable }: PoolState, dimension: number, width: number): number {

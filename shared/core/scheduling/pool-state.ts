@@ -1,6 +1,7 @@
 import { addAmounts, type Amounts } from '../quantity/quantity.ts';
 import type { InstanceType } from '../model/catalog.ts';
 import type { NodePool } from '../model/manifest.ts';
+import type { PoolObstacle } from '../plan/refusal.ts';
 import { compileCatalog, type CompiledCatalog } from './compile-types.ts';
 import { at, byWeight, compilePool, offeringsMeeting, type CompiledPool } from './compile-pool.ts';
 import type { Daemon } from './daemons.ts';
@@ -32,13 +33,14 @@ export interface PoolState {
 }
 
 /** Why a pool is not looked at, or null. */
-export function unusableReason(manifest: NodePool, input: ProvisioningInput): string | null {
-  if (manifest.metadata.deletionTimestamp !== undefined) return 'is being deleted';
-  if (manifest.spec.replicas !== undefined) return 'is static: it has a fixed number of nodes';
+export function poolObstacle(manifest: NodePool, input: ProvisioningInput): PoolObstacle | null {
+  if (manifest.metadata.deletionTimestamp !== undefined) return { kind: 'deleting' };
+  if (manifest.spec.replicas !== undefined) return { kind: 'static' };
   const ready = manifest.status?.conditions?.find(({ type }) => type === 'Ready');
-  if (ready !== undefined && ready.status !== 'True') return `is not ready: ${ready.message ?? ready.reason ?? ''}`;
-  if (!input.catalog.has(manifest.metadata.name)) return 'has no instance types: its node class may not be ready';
-  return null;
+  if (ready !== undefined && ready.status !== 'True') {
+    return { kind: 'not-ready', message: ready.message ?? ready.reason ?? '' };
+  }
+  return input.catalog.has(manifest.metadata.name) ? null : { kind: 'without-instance-types' };
 }
 
 /** The usable pools, heaviest first. */
@@ -52,7 +54,7 @@ export function poolStates(
   const compiled: Array<CompiledPool> = [];
   for (const manifest of input.cluster.nodePools) {
     const types = input.catalog.get(manifest.metadata.name);
-    if (types === undefined || unusableReason(manifest, input) !== null) continue;
+    if (types === undefined || poolObstacle(manifest, input) !== null) continue;
     const catalog = catalogs.get(types) ?? compileCatalog(types);
     catalogs.set(types, catalog);
     compiled.push(compilePool(manifest, catalog));
@@ -132,11 +134,20 @@ export function withinLimits(
   capacity: Amounts,
   instead: Amounts | null,
 ): boolean {
-  for (const [name, left] of remaining) {
-    const more = amountOf(capacity, name) - (instead === null ? 0 : amountOf(instead, name));
-    if (more > 0 && more > left) return false;
+  return overLimits(remaining, capacity, instead) === null;
+}
+
+/** The first limit that such a node would break: how much more it takes of the resource, and what is left; null for none. */
+export function overLimits(
+  remaining: ReadonlyMap<string, number>,
+  capacity: Amounts,
+  instead: Amounts | null,
+): { readonly resource: string; readonly more: number; readonly left: number } | null {
+  for (const [resource, left] of remaining) {
+    const more = amountOf(capacity, resource) - (instead === null ? 0 : amountOf(instead, resource));
+    if (more > 0 && more > left) return { resource, more, left };
   }
-  return true;
+  return null;
 }
 
 /** Books `capacity` (sign 1) or gives it back (sign −1). */

@@ -1,6 +1,7 @@
 import type { Cluster, PodShape } from '../model/cluster.ts';
 import type { PersistentVolume, PersistentVolumeClaimSpec, StorageClass, Volume } from '../model/manifest.ts';
 import { labelKey, normalizeKey } from '../model/labels.ts';
+import type { VolumeRefusal } from '../plan/refusal.ts';
 import {
   addRule,
   byCodeUnit,
@@ -15,7 +16,7 @@ import {
 /** What a pod's volumes ask of its node: one of the alternatives; or why the pod cannot run anywhere yet. */
 export type VolumeRules =
   | { readonly kind: 'rules'; readonly alternatives: ReadonlyArray<LabelRules> }
-  | { readonly kind: 'problem'; readonly detail: string; readonly fix: string };
+  | { readonly kind: 'problem'; readonly refusal: VolumeRefusal };
 
 const ANYWHERE: ReadonlyArray<LabelRules> = [new Map()];
 
@@ -43,35 +44,26 @@ function rulesOfVolume(cluster: Cluster, namespace: string, volume: Volume): Vol
   const claim = cluster.persistentVolumeClaims.find(
     ({ metadata }) => metadata.name === name && metadata.namespace === namespace,
   );
-  if (claim === undefined) {
-    return problem(`the volume claim ${namespace}/${name} does not exist`, 'create the PersistentVolumeClaim');
-  }
+  const title = `${namespace}/${name}`;
+  if (claim === undefined) return problem({ kind: 'volume-claim-missing', nodePool: null, claim: title });
   if (claim.metadata.deletionTimestamp !== undefined || claim.status?.phase === 'Lost') {
-    return problem(
-      `the volume claim ${namespace}/${name} is being deleted or lost`,
-      'replace the PersistentVolumeClaim',
-    );
+    return problem({ kind: 'volume-claim-lost', nodePool: null, claim: title });
   }
-  return rulesOfClaim(cluster, claim.spec ?? {}, name);
+  return rulesOfClaim(cluster, claim.spec ?? {}, title);
 }
 
-function rulesOfClaim(cluster: Cluster, spec: PersistentVolumeClaimSpec, name: string): VolumeRules {
+/** `claim` names it where something is wrong. */
+function rulesOfClaim(cluster: Cluster, spec: PersistentVolumeClaimSpec, claim: string): VolumeRules {
   if (spec.volumeName !== undefined && spec.volumeName !== '') {
     const volume = cluster.persistentVolumes.find(({ metadata }) => metadata.name === spec.volumeName);
     return volume === undefined || volume.metadata.deletionTimestamp !== undefined
-      ? problem(
-          `the volume ${spec.volumeName} of claim ${name} does not exist or is being deleted`,
-          'bind another volume',
-        )
+      ? problem({ kind: 'volume-missing', nodePool: null, claim, volume: spec.volumeName })
       : { kind: 'rules', alternatives: rulesOfBound(volume) };
   }
   const storageClass = classOf(cluster, spec);
-  if (storageClass === undefined) {
-    return problem(`the volume claim ${name} has no storage class that exists`, 'name an existing StorageClass');
-  }
+  if (storageClass === undefined) return problem({ kind: 'storage-class-missing', nodePool: null, claim });
   if ((storageClass.volumeBindingMode ?? 'Immediate') === 'Immediate') {
-    const fix = 'wait for the volume to be bound, or use a class with WaitForFirstConsumer';
-    return problem(`the volume claim ${name} is not bound, and its class binds at once`, fix);
+    return problem({ kind: 'volume-not-bound', nodePool: null, claim });
   }
   return { kind: 'rules', alternatives: rulesOfUnbound(storageClass) };
 }
@@ -129,6 +121,6 @@ function combine(a: ReadonlyArray<LabelRules>, b: ReadonlyArray<LabelRules>): Re
   return combined;
 }
 
-function problem(detail: string, fix: string): VolumeRules {
-  return { kind: 'problem', detail, fix };
+function problem(refusal: VolumeRefusal): VolumeRules {
+  return { kind: 'problem', refusal };
 }

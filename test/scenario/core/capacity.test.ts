@@ -143,7 +143,7 @@ describe('claims on their way', () => {
       pods: pods(0, 5),
       inFlight,
     });
-    expect(planned(given)).toEqual(['nominate to claim a-1: s0-0 s0-1 s0-2 s0-3', 'leave s0-4: limits']);
+    expect(planned(given)).toEqual(['nominate to claim a-1: s0-0 s0-1 s0-2 s0-3', 'leave s0-4: limit']);
   });
 });
 
@@ -246,7 +246,7 @@ describe('new claims', () => {
       shapes: [shape(spec('1900m', '1Gi')), shape(spec('1800m', '1Gi', { priority: 1000 }))],
       pods: [...pods(0, 1), ...pods(1, 1)],
     });
-    expect(planned(given)).toEqual(['launch Standard_D2s_v5 on-demand of a: s1-0', 'leave s0-0: limits']);
+    expect(planned(given)).toEqual(['launch Standard_D2s_v5 on-demand of a: s1-0', 'leave s0-0: limit']);
   });
 
   test('minValues keeps enough sizes to choose from, and BestEffort waives it where there are too few', () => {

@@ -21,7 +21,7 @@ export function renderPlan(plan: Plan): ReadonlyArray<string> {
       return `launch ${offering.instanceType} ${offering.capacityType}${zone} of ${nodePool}: ${names(pods)}`;
     }),
     ...plan.nominations.map(({ target, pods }) => `nominate to ${target.kind} ${target.name}: ${names(pods)}`),
-    ...plan.left.map(({ pod, refusals }) => `leave ${names([pod])}: ${refusals.map(({ rule }) => rule).join(', ')}`),
+    ...plan.left.map(({ pod, refusals }) => `leave ${names([pod])}: ${refusals.map(({ kind }) => kind).join(', ')}`),
   ];
 }
 

@@ -91,7 +91,7 @@ describe('node rules', () => {
     });
     const [left] = planProvisioning(given, instant(0)).left;
     expect(left?.refusals).toMatchObject([
-      { nodePool: 'a', rule: 'requirements', detail: expect.stringContaining('example.com/disk') },
+      { nodePool: 'a', kind: 'requirement', wanted: [{ key: 'example.com/disk' }] },
     ]);
   });
 
@@ -341,9 +341,9 @@ describe('ports and volumes', () => {
   });
 
   test.each([
-    ['does not exist', []],
-    ['binds at once and is not bound', [claim(undefined, 'now')]],
-  ])('a pod whose claim %s is left for that', (_, persistentVolumeClaims) => {
+    ['does not exist', [], 'volume-claim-missing'],
+    ['binds at once and is not bound', [claim(undefined, 'now')], 'volume-not-bound'],
+  ])('a pod whose claim %s is left for that', (_, persistentVolumeClaims, kind) => {
     const storageClasses = [{ metadata: { name: 'now' }, volumeBindingMode: 'Immediate' }];
     expect(
       planned(
@@ -356,7 +356,7 @@ describe('ports and volumes', () => {
           storageClasses,
         }),
       ),
-    ).toEqual(['leave s0-0: volume']);
+    ).toEqual([`leave s0-0: ${kind}`]);
   });
 
   test('a node takes no more volumes than its driver attaches', () => {

@@ -80,7 +80,7 @@ describe('manifests that are read', () => {
       pod('a', 'resourceClaims: [{ name: gpu, resourceClaimName: gpu }],'),
     ]);
     expect(plan.notes).toContain('1 ResourceClaim not considered yet: pods with resource claims are left');
-    expect(plan.left).toMatchObject([{ pod: 'default/a', reasons: [{ rule: 'unsupported' }] }]);
+    expect(plan.left).toMatchObject([{ pod: 'default/a', reasons: [{ kind: 'unsupported' }] }]);
     expect(plan.exitCode).toBe(1);
   });
 
@@ -106,7 +106,7 @@ describe('manifests that are read', () => {
     expect(plan.left).toEqual([
       {
         pod: 'default/a',
-        reasons: [{ nodePool: null, rule: 'no-node-pool', detail: 'there is no NodePool', fix: 'create a NodePool' }],
+        reasons: [{ nodePool: null, kind: 'no-node-pool', detail: 'there is no NodePool', fix: 'create a NodePool' }],
       },
     ]);
     expect(plan.exitCode).toBe(1);

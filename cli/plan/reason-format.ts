@@ -1,0 +1,85 @@
+import { Type, type TProperties } from 'typebox';
+
+/** The reasons of a left pod in the public format of plans: one shape for each kind, and all of them with words. */
+
+const strict = { additionalProperties: false };
+
+const words = {
+  detail: Type.String({ description: 'What rules the pod out, in words.' }),
+  fix: Type.String({ description: 'What would let the pod in.' }),
+};
+
+function ofThePod<Kind extends string, Fields extends TProperties>(kind: Kind, description: string, fields: Fields) {
+  return Type.Object(
+    { kind: Type.Literal(kind), nodePool: Type.Null(), ...fields, ...words },
+    { description, ...strict },
+  );
+}
+
+function ofAPool<Kind extends string, Fields extends TProperties>(kind: Kind, description: string, fields: Fields) {
+  return Type.Object(
+    { kind: Type.Literal(kind), nodePool: Type.String(), ...fields, ...words },
+    { description, ...strict },
+  );
+}
+
+const texts = Type.Array(Type.String());
+const claim = {
+  claim: Type.String({ description: 'As namespace/name; for an ephemeral volume its name in the pod.' }),
+};
+const keys = { keys: Type.Array(Type.String(), { description: 'The label keys that the rule is about.' }) };
+const quantity = (description: string) =>
+  Type.String({ description: `${description} An exact quantity: 250m of CPU, bytes of memory.` });
+
+const PoolObstacle = Type.Union([
+  Type.Object({ kind: Type.Literal('deleting') }, strict),
+  Type.Object({ kind: Type.Literal('static') }, strict),
+  Type.Object({ kind: Type.Literal('not-ready'), message: Type.String() }, strict),
+  Type.Object({ kind: Type.Literal('without-instance-types') }, strict),
+]);
+
+const Taint = Type.Object(
+  { key: Type.String(), value: Type.Optional(Type.String()), effect: Type.String() },
+  { description: 'The taint that is not tolerated.' },
+);
+
+/** A rule on a label, as in a node selector term. */
+const LabelRequirement = Type.Object(
+  { key: Type.String(), operator: Type.String(), values: Type.Optional(texts) },
+  strict,
+);
+
+/** Why a pod was left. `nodePool` is null where the reason is the pod itself. */
+export const Reason = Type.Union([
+  ofThePod('unsupported', 'The pod asks for something that is not planned for.', { feature: Type.String() }),
+  ofThePod('volume-claim-missing', 'A volume claim does not exist.', claim),
+  ofThePod('volume-claim-lost', 'A volume claim is being deleted, or lost.', claim),
+  ofThePod('volume-missing', 'The volume of a claim does not exist.', { ...claim, volume: Type.String() }),
+  ofThePod('storage-class-missing', 'A claim has no storage class that exists.', claim),
+  ofThePod('volume-not-bound', 'A claim is not bound, and its class does not wait for the pod.', claim),
+  ofThePod('no-node-pool', 'There is no NodePool.', {}),
+  ofAPool('pool-not-usable', 'The pool is not looked at.', { why: PoolObstacle }),
+  ofAPool('taint', 'The pod does not tolerate a taint of the pool.', { taint: Taint }),
+  ofAPool('no-instance-type', 'No available offering meets the requirements of the pool.', {}),
+  ofAPool('requirement', 'No node of the pool has the label that the pod asks for.', {
+    wanted: Type.Array(LabelRequirement),
+  }),
+  ofAPool('requirements-together', 'No node of the pool has all labels that the pod asks for.', {}),
+  ofAPool('resource', 'No node of the pool has as much of a resource.', {
+    resource: Type.String(),
+    wanted: quantity('What the pod requests.'),
+    most: quantity('What the largest node has for pods beside the daemonsets.'),
+  }),
+  ofAPool('resources-together', 'No node of the pool has room for all that the pod requests.', {}),
+  ofAPool('limit', 'A node for the pod would break a limit of the pool.', {
+    resource: Type.String(),
+    wanted: quantity('What a node for the pod would count.'),
+    left: quantity('What the limit still allows; negative when it is over.'),
+  }),
+  ofAPool('min-values', 'Too few instance types are left for the minValues of the pool.', keys),
+  ofAPool('topology-spread', 'The pod’s topology spread allows no node of the pool.', keys),
+  ofAPool('pod-affinity', 'The pod’s affinity to other pods allows no node of the pool.', keys),
+  ofAPool('pod-anti-affinity', 'The pod’s anti-affinity allows no node of the pool.', keys),
+  ofAPool('anti-affinity-of-others', 'The anti-affinity of other pods allows no node of the pool.', keys),
+  ofAPool('topology-together', 'Each topology rule alone allows a node of the pool, all together none.', keys),
+]);

@@ -1,0 +1,79 @@
+import type { SelectorRequirement, Taint } from '../model/manifest.ts';
+
+/**
+ * Reasons as data: each kind has its own fields, and `render-refusal.ts` is the only place where they become sentences.
+ * Quantities are exact, as Kubernetes writes them: `250m` of CPU, bytes of memory.
+ */
+
+/** Why a pod could not be planned for, whatever the pool. */
+export type PodRefusal =
+  /** It asks for something that the planner does not know how to grant. */
+  | { readonly kind: 'unsupported'; readonly nodePool: null; readonly feature: string }
+  | VolumeRefusal
+  | { readonly kind: 'no-node-pool'; readonly nodePool: null };
+
+/** Why a pod's volume keeps it from running anywhere yet. `claim` is `namespace/name`, or the volume's name in the pod. */
+export type VolumeRefusal =
+  | { readonly kind: 'volume-claim-missing'; readonly nodePool: null; readonly claim: string }
+  | { readonly kind: 'volume-claim-lost'; readonly nodePool: null; readonly claim: string }
+  | { readonly kind: 'volume-missing'; readonly nodePool: null; readonly claim: string; readonly volume: string }
+  | { readonly kind: 'storage-class-missing'; readonly nodePool: null; readonly claim: string }
+  | { readonly kind: 'volume-not-bound'; readonly nodePool: null; readonly claim: string };
+
+/** Why a NodePool is not looked at. */
+export type PoolObstacle =
+  | { readonly kind: 'deleting' }
+  | { readonly kind: 'static' }
+  | { readonly kind: 'not-ready'; readonly message: string }
+  | { readonly kind: 'without-instance-types' };
+
+/** Why one NodePool could not take a pod: the first rule that ruled it out. */
+export type PoolRefusal =
+  | { readonly kind: 'pool-not-usable'; readonly nodePool: string; readonly why: PoolObstacle }
+  | { readonly kind: 'taint'; readonly nodePool: string; readonly taint: Taint }
+  /** No available offering meets the pool's own requirements. */
+  | { readonly kind: 'no-instance-type'; readonly nodePool: string }
+  /** What the pod asks of one label; no node of the pool has it. */
+  | { readonly kind: 'requirement'; readonly nodePool: string; readonly wanted: ReadonlyArray<SelectorRequirement> }
+  /** Each label alone can be had, all together cannot. */
+  | { readonly kind: 'requirements-together'; readonly nodePool: string }
+  /** `most`: what the largest node of the pool has of it beside the daemonsets. */
+  | {
+      readonly kind: 'resource';
+      readonly nodePool: string;
+      readonly resource: string;
+      readonly wanted: string;
+      readonly most: string;
+    }
+  /** Each resource alone can be had; no size that the pod may be on has all of them, with its host ports free. */
+  | { readonly kind: 'resources-together'; readonly nodePool: string }
+  /** `wanted`: what the size that asks least of it would count; `left`: what the limit still allows, negative when over. */
+  | {
+      readonly kind: 'limit';
+      readonly nodePool: string;
+      readonly resource: string;
+      readonly wanted: string;
+      readonly left: string;
+    }
+  | { readonly kind: 'min-values'; readonly nodePool: string; readonly keys: ReadonlyArray<string> }
+  | {
+      readonly [Kind in TopologyRule]: {
+        readonly kind: Kind;
+        readonly nodePool: string;
+        /** The topology keys that the rule is about. */
+        readonly keys: ReadonlyArray<string>;
+      };
+    }[TopologyRule];
+
+/** The rules that look at where other pods are. */
+export type TopologyRule =
+  | 'topology-spread'
+  | 'pod-affinity'
+  | 'pod-anti-affinity'
+  /** Pods that run, or are planned, keep this one away. */
+  | 'anti-affinity-of-others'
+  /** Each rule alone leaves a domain, all together leave none. */
+  | 'topology-together';
+
+/** Why a pod has no place: of one pool, or of the pod itself. */
+export type Refusal = PodRefusal | PoolRefusal;

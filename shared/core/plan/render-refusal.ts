@@ -1,0 +1,128 @@
+import type { SelectorRequirement } from '../model/manifest.ts';
+import { renderForPeople } from '../quantity/render-for-people.ts';
+import { renderTaint } from '../scheduling/taints.ts';
+import type { PoolObstacle, Refusal } from './refusal.ts';
+
+/** A reason in words. Neither ends with a full stop. */
+export interface RenderedRefusal {
+  /** What rules the pod out. */
+  readonly detail: string;
+  /** An instruction: what would let it in. */
+  readonly fix: string;
+}
+
+/** The words for a refusal, without the pool's name: the only place that has them. */
+export function renderRefusal(refusal: Refusal): RenderedRefusal {
+  // The kind picks the renderer of its own refusal, which the compiler does not follow.
+  // oxlint-disable-next-line no-unsafe-type-assertion
+  const render = renderers[refusal.kind] as (one: Refusal) => RenderedRefusal;
+  return render(refusal);
+}
+
+const renderers: {
+  readonly [Kind in Refusal['kind']]: (refusal: Extract<Refusal, { readonly kind: Kind }>) => RenderedRefusal;
+} = {
+  unsupported: ({ feature }) => ({
+    detail: `the pod uses ${feature}, which is not planned for`,
+    fix: 'remove it from the pod, or give the pod a node by other means',
+  }),
+  'volume-claim-missing': ({ claim }) => ({
+    detail: `the volume claim ${claim} does not exist`,
+    fix: 'create the PersistentVolumeClaim',
+  }),
+  'volume-claim-lost': ({ claim }) => ({
+    detail: `the volume claim ${claim} is being deleted or lost`,
+    fix: 'replace the PersistentVolumeClaim',
+  }),
+  'volume-missing': ({ claim, volume }) => ({
+    detail: `the volume ${volume} of claim ${claim} does not exist or is being deleted`,
+    fix: 'bind another volume',
+  }),
+  'storage-class-missing': ({ claim }) => ({
+    detail: `the volume claim ${claim} has no storage class that exists`,
+    fix: 'name an existing StorageClass',
+  }),
+  'volume-not-bound': ({ claim }) => ({
+    detail: `the volume claim ${claim} is not bound, and its class binds at once`,
+    fix: 'wait for the volume to be bound, or use a class with WaitForFirstConsumer',
+  }),
+  'no-node-pool': () => ({ detail: 'there is no NodePool', fix: 'create a NodePool' }),
+  'pool-not-usable': ({ why }) => renderObstacle(why),
+  taint: ({ taint }) => ({
+    detail: `taint ${renderTaint(taint)} is not tolerated`,
+    fix: `add a toleration for ${renderTaint(taint)}`,
+  }),
+  'no-instance-type': () => ({
+    detail: 'no available instance type meets the requirements of the NodePool',
+    fix: 'widen the requirements of the NodePool',
+  }),
+  requirement: ({ wanted }) => ({
+    detail: `the pod asks for ${renderWanted(wanted)}, which no node of the NodePool has`,
+    fix: `let the NodePool have ${renderWanted(wanted)}, or change the pod`,
+  }),
+  'requirements-together': () => ({
+    detail: 'no instance type meets all of the pod’s node requirements at once',
+    fix: 'relax one of the pod’s node requirements or widen the NodePool',
+  }),
+  resource: ({ resource, wanted, most }) => ({
+    detail: `the pod requests ${renderForPeople(resource, wanted, 'up')} ${resource}, and the most that a node of the NodePool has beside the daemonsets is ${renderForPeople(resource, most, 'down')}`,
+    fix: 'allow larger sizes in the NodePool, or lower the pod’s requests',
+  }),
+  'resources-together': () => ({
+    detail: 'no instance type has room for all that the pod requests, with its host ports free, beside the daemonsets',
+    fix: 'allow other sizes in the NodePool, or lower the pod’s requests',
+  }),
+  limit: ({ resource, wanted, left }) => ({
+    detail: `no size that holds the pod is within the limits: one takes ${renderForPeople(resource, wanted, 'up')} ${resource}, and ${renderForPeople(resource, left, 'down')} is left`,
+    fix: `raise spec.limits of the NodePool for ${resource}`,
+  }),
+  'min-values': ({ keys }) => ({
+    detail: `too few instance types that hold the pod are left for minValues of ${keys.join(' and ')}`,
+    fix: 'lower minValues, widen the NodePool, or use BestEffort',
+  }),
+  'topology-spread': ({ keys }) => renderTopology('its topology spread allows', keys),
+  'pod-affinity': ({ keys }) => renderTopology('its pod affinity allows', keys),
+  'pod-anti-affinity': ({ keys }) => renderTopology('its pod anti-affinity allows', keys),
+  'anti-affinity-of-others': ({ keys }) => renderTopology('the anti-affinity of other pods allows', keys),
+  'topology-together': ({ keys }) => renderTopology('its topology rules together allow', keys),
+};
+
+function renderTopology(rule: string, keys: ReadonlyArray<string>): RenderedRefusal {
+  return {
+    detail: `${rule} no ${keys.join(' or ')} that the NodePool can give a node`,
+    fix: 'let the NodePool offer more of them, or relax the rule',
+  };
+}
+
+function renderObstacle(why: PoolObstacle): RenderedRefusal {
+  switch (why.kind) {
+    case 'deleting':
+      return { detail: 'the NodePool is being deleted', fix: 'create it again, or another' };
+    case 'static':
+      return {
+        detail: 'the NodePool is static: it has a fixed number of nodes',
+        fix: 'leave out spec.replicas, or let the pod use another NodePool',
+      };
+    case 'not-ready':
+      return {
+        detail: `the NodePool is not ready${why.message === '' ? '' : `: ${why.message}`}`,
+        fix: 'see the conditions of the NodePool and its node class',
+      };
+    case 'without-instance-types':
+      return {
+        detail: 'the NodePool has no instance types: its node class may not be ready',
+        fix: 'see the conditions of its node class',
+      };
+    default:
+      return why satisfies never;
+  }
+}
+
+/** `topology.kubernetes.io/zone In [westeurope-1, westeurope-2]`. */
+export function renderWanted(wanted: ReadonlyArray<SelectorRequirement>): string {
+  return wanted
+    .map(
+      ({ key, operator, values = [] }) => `${key} ${operator}${values.length === 0 ? '' : ` [${values.join(', ')}]`}`,
+    )
+    .join(' and ');
+}

@@ -1,0 +1,229 @@
+import { expect, test } from 'vitest';
+import { auditPlan } from '../../../shared/core/plan/audit-plan.ts';
+import { renderRefusal } from '../../../shared/core/plan/render-refusal.ts';
+import { instant } from '../../../shared/core/quantity/units.ts';
+import { planProvisioning } from '../../../shared/core/scheduling/plan-provisioning.ts';
+import { daemonSet, input, node, onDemand, pods, pool, requirement, shape, size, spec } from '../../unit/core/build.ts';
+
+const types = [size('Standard_D2s_v5', 2, 8, 100_000), size('Standard_D8s_v5', 8, 32, 390_000)];
+const zoneKey = 'topology.kubernetes.io/zone';
+const small = shape(spec('1', '1Gi'));
+const web = { matchLabels: { app: 'web' } };
+const volume = (name: string) => ({ name, persistentVolumeClaim: { claimName: name } });
+const claimOf = (name: string, more: object) => ({ metadata: { name, namespace: 'default' }, ...more });
+
+/** What is said of the first pod that the plan leaves: pool, detail and fix. The plan passes its audit. */
+function said(parts: Parameters<typeof input>[0]): ReadonlyArray<string> {
+  const given = input({ types, pods: pods(0, 1), ...parts });
+  const plan = planProvisioning(given, instant(0));
+  expect(auditPlan(plan, given)).toEqual([]);
+  return (plan.left[0]?.refusals ?? []).map((refusal) => {
+    const { detail, fix } = renderRefusal(refusal);
+    return `${refusal.nodePool ?? '-'}: ${detail} -> ${fix}`;
+  });
+}
+
+const cases: ReadonlyArray<readonly [string, Parameters<typeof input>[0], string]> = [
+  ['without any pool', { shapes: [small] }, '-: there is no NodePool -> create a NodePool'],
+  [
+    'that uses what is not planned for',
+    { nodePools: [pool('a')], shapes: [shape(spec('1', '1Gi', { resourceClaims: [{ name: 'gpu' }] }))] },
+    '-: the pod uses resource claims (DRA), which is not planned for -> remove it from the pod, or give the pod a node by other means',
+  ],
+  [
+    'whose volume claim is missing',
+    { nodePools: [pool('a')], shapes: [shape(spec('1', '1Gi', { volumes: [volume('data')] }))] },
+    '-: the volume claim default/data does not exist -> create the PersistentVolumeClaim',
+  ],
+  [
+    'whose volume claim is lost',
+    {
+      nodePools: [pool('a')],
+      shapes: [shape(spec('1', '1Gi', { volumes: [volume('data')] }))],
+      persistentVolumeClaims: [claimOf('data', { status: { phase: 'Lost' } })],
+    },
+    '-: the volume claim default/data is being deleted or lost -> replace the PersistentVolumeClaim',
+  ],
+  [
+    'whose volume is missing',
+    {
+      nodePools: [pool('a')],
+      shapes: [shape(spec('1', '1Gi', { volumes: [volume('data')] }))],
+      persistentVolumeClaims: [claimOf('data', { spec: { volumeName: 'disk-1' } })],
+    },
+    '-: the volume disk-1 of claim default/data does not exist or is being deleted -> bind another volume',
+  ],
+  [
+    'whose storage class is missing',
+    {
+      nodePools: [pool('a')],
+      shapes: [shape(spec('1', '1Gi', { volumes: [volume('data')] }))],
+      persistentVolumeClaims: [claimOf('data', { spec: { storageClassName: 'fast' } })],
+    },
+    '-: the volume claim default/data has no storage class that exists -> name an existing StorageClass',
+  ],
+  [
+    'on a pool that is not ready',
+    {
+      nodePools: [
+        { ...pool('a'), status: { conditions: [{ type: 'Ready', status: 'False', message: 'NodeClassReady=False' }] } },
+      ],
+      shapes: [small],
+    },
+    'a: the NodePool is not ready: NodeClassReady=False -> see the conditions of the NodePool and its node class',
+  ],
+  [
+    'on a pool of fixed size',
+    { nodePools: [{ ...pool('a'), spec: { ...pool('a').spec, replicas: 3 } }], shapes: [small] },
+    'a: the NodePool is static: it has a fixed number of nodes -> leave out spec.replicas, or let the pod use another NodePool',
+  ],
+  [
+    'that does not tolerate the pool',
+    { nodePools: [pool('a', { taints: [{ key: 'gpu', value: 'yes', effect: 'NoSchedule' }] })], shapes: [small] },
+    'a: taint gpu=yes:NoSchedule is not tolerated -> add a toleration for gpu=yes:NoSchedule',
+  ],
+  [
+    'on a pool that allows no size',
+    { nodePools: [pool('a', { requirements: [requirement(zoneKey, 'In', 'mars-1')] })], shapes: [small] },
+    'a: no available instance type meets the requirements of the NodePool -> widen the requirements of the NodePool',
+  ],
+  [
+    'that asks for a label no node has',
+    { nodePools: [pool('a')], shapes: [shape(spec('1', '1Gi', { nodeSelector: { 'example.com/disk': 'fast' } }))] },
+    'a: the pod asks for example.com/disk In [fast], which no node of the NodePool has -> let the NodePool have example.com/disk In [fast], or change the pod',
+  ],
+  [
+    'whose labels no one size has together',
+    {
+      nodePools: [pool('a')],
+      shapes: [
+        shape(
+          spec('1', '1Gi', {
+            nodeSelector: {
+              'karpenter.azure.com/sku-cpu': '8',
+              'node.kubernetes.io/instance-type': 'Standard_D2s_v5',
+            },
+          }),
+        ),
+      ],
+    },
+    'a: no instance type meets all of the pod’s node requirements at once -> relax one of the pod’s node requirements or widen the NodePool',
+  ],
+  [
+    'that is larger than the largest node beside its daemons',
+    {
+      nodePools: [pool('a')],
+      daemonSets: [daemonSet('agent', spec('150m', '64Mi'))],
+      shapes: [shape(spec('8', '1Gi'))],
+    },
+    'a: the pod requests 8 cpu, and the most that a node of the NodePool has beside the daemonsets is 7.85 -> allow larger sizes in the NodePool, or lower the pod’s requests',
+  ],
+  [
+    'that asks for more memory than there is, told in figures that differ',
+    { nodePools: [pool('a')], shapes: [shape(spec('1', String(32 * 2 ** 30 + 1)))] },
+    'a: the pod requests 32.1Gi memory, and the most that a node of the NodePool has beside the daemonsets is 32Gi -> allow larger sizes in the NodePool, or lower the pod’s requests',
+  ],
+  [
+    'that no one size has room for, though each resource can be had',
+    {
+      nodePools: [pool('a')],
+      types: [size('Standard_F8s_v9', 8, 8, 300_000), size('Standard_E2s_v5', 2, 64, 200_000)],
+      shapes: [shape(spec('6', '32Gi'))],
+    },
+    'a: no instance type has room for all that the pod requests, with its host ports free, beside the daemonsets -> allow other sizes in the NodePool, or lower the pod’s requests',
+  ],
+  [
+    'beyond the pool’s limits',
+    { nodePools: [pool('a', { limits: { cpu: '1500m' } })], shapes: [small] },
+    'a: no size that holds the pod is within the limits: one takes 2 cpu, and 1.5 is left -> raise spec.limits of the NodePool for cpu',
+  ],
+  [
+    'for which minValues leaves too few sizes',
+    {
+      nodePools: [
+        pool('a', {
+          requirements: [onDemand, { key: 'node.kubernetes.io/instance-type', operator: 'Exists', minValues: 2 }],
+        }),
+      ],
+      shapes: [shape(spec('4', '1Gi'))],
+    },
+    'a: too few instance types that hold the pod are left for minValues of node.kubernetes.io/instance-type -> lower minValues, widen the NodePool, or use BestEffort',
+  ],
+  [
+    'whose spread has no room in the zones of the pool',
+    {
+      nodePools: [pool('a', { requirements: [requirement(zoneKey, 'In', 'westeurope-1')] })],
+      shapes: [
+        shape(
+          spec('1', '1Gi', {
+            topologySpreadConstraints: [
+              {
+                maxSkew: 1,
+                minDomains: 2,
+                topologyKey: zoneKey,
+                whenUnsatisfiable: 'DoNotSchedule',
+                labelSelector: web,
+              },
+            ],
+          }),
+          { app: 'web' },
+        ),
+      ],
+      pods: pods(0, 2),
+    },
+    'a: its topology spread allows no topology.kubernetes.io/zone that the NodePool can give a node -> let the NodePool offer more of them, or relax the rule',
+  ],
+  [
+    'that wants to be near pods that are nowhere',
+    {
+      nodePools: [pool('a')],
+      shapes: [
+        shape(
+          spec('1', '1Gi', {
+            affinity: {
+              podAffinity: {
+                requiredDuringSchedulingIgnoredDuringExecution: [{ topologyKey: zoneKey, labelSelector: web }],
+              },
+            },
+          }),
+        ),
+      ],
+    },
+    'a: its pod affinity allows no topology.kubernetes.io/zone that the NodePool can give a node -> let the NodePool offer more of them, or relax the rule',
+  ],
+  [
+    'that a running pod keeps away from the whole region',
+    {
+      nodePools: [pool('a', { labels: { 'example.com/site': 'ams' } })],
+      nodes: [node('n', 2, 8, { 'example.com/site': 'ams' })],
+      shapes: [
+        shape(spec('3', '1Gi'), { app: 'web' }),
+        shape(
+          spec('1', '1Gi', {
+            affinity: {
+              podAntiAffinity: {
+                requiredDuringSchedulingIgnoredDuringExecution: [
+                  { topologyKey: 'example.com/site', labelSelector: web },
+                ],
+              },
+            },
+          }),
+        ),
+      ],
+      pods: [...pods(0, 1), ...pods(1, 1, { nodeName: 'n' })],
+    },
+    'a: the anti-affinity of other pods allows no example.com/site that the NodePool can give a node -> let the NodePool offer more of them, or relax the rule',
+  ],
+];
+
+test.each(cases)('a pod %s is left with the rule and the mend in words', (_, parts, sentence) => {
+  expect(said(parts)).toEqual([sentence]);
+});
+
+test('each pool has its own first reason, in the order of their names', () => {
+  const nodePools = [pool('b', { limits: { nodes: '0' } }), pool('a', { taints: [{ key: 'x', effect: 'NoExecute' }] })];
+  expect(said({ nodePools, shapes: [small] })).toEqual([
+    'a: taint x:NoExecute is not tolerated -> add a toleration for x:NoExecute',
+    'b: no size that holds the pod is within the limits: one takes 1 nodes, and 0 is left -> raise spec.limits of the NodePool for nodes',
+  ]);
+});
