@@ -49,7 +49,8 @@ export function openChildGroup(logs: string): ChildGroup {
     start: ({ name, path, args, endBy }) => {
       const log = openSync(join(logs, `${name}.log`), 'w');
       // Detached as well, so that a Ctrl-C leaves the order of ending to `close`.
-      const child = spawn(path, args, { stdio: ['ignore', log, log], detached: true });
+      const env = withoutProxies(process.env);
+      const child = spawn(path, args, { stdio: ['ignore', log, log], detached: true, env });
       closeSync(log);
       child.on('error', (error) => ended.set(name, error.message));
       child.on('exit', (code, signal) => ended.set(name, `ended with ${signal ?? `code ${code}`}`));
@@ -66,6 +67,11 @@ export function openChildGroup(logs: string): ChildGroup {
       watchdog.stdin.end();
     },
   };
+}
+
+/** The programs talk to this machine alone; through a proxy of the network they would not find a pod of it. */
+function withoutProxies(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  return Object.fromEntries(Object.entries(environment).filter(([name]) => !/^(https?|all)_proxy$/i.test(name)));
 }
 
 async function end(child: ChildProcess, endBy: Program['endBy']): Promise<void> {

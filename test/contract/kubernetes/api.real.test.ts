@@ -6,6 +6,7 @@ import { listWatchCases } from './list-watch-cases.ts';
 import { malformedCases } from './malformed-cases.ts';
 import { objectCases } from './object-cases.ts';
 import { podCases } from './pod-cases.ts';
+import { proxyCases } from './proxy-cases.ts';
 import { versionCases } from './version-cases.ts';
 
 const assets = process.env['KUBEBUILDER_ASSETS'] ?? '';
@@ -25,6 +26,7 @@ describe.skipIf(assets === '')('the real kube-apiserver (needs KUBEBUILDER_ASSET
   objectCases(api);
   listWatchCases(api);
   podCases(api);
+  proxyCases(api);
   versionCases(api);
   malformedCases(api);
   customResourceCases(api);

@@ -7,6 +7,7 @@ import { listWatchCases } from './list-watch-cases.ts';
 import { malformedCases } from './malformed-cases.ts';
 import { objectCases } from './object-cases.ts';
 import { podCases } from './pod-cases.ts';
+import { proxyCases } from './proxy-cases.ts';
 import { versionCases } from './version-cases.ts';
 
 describe('the double of the Kubernetes API server', () => {
@@ -24,6 +25,7 @@ describe('the double of the Kubernetes API server', () => {
   objectCases(api);
   listWatchCases(api);
   podCases(api);
+  proxyCases(api);
   versionCases(api);
   malformedCases(api);
   lifecycleCases(api);

@@ -1,4 +1,4 @@
-import type { IncomingMessage } from 'node:http';
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { parse as parseYaml } from 'yaml';
 import type { Json } from '../json.ts';
 import { parseProtoBody } from './proto-body.ts';
@@ -12,6 +12,8 @@ export interface ApiRequest {
   readonly accept: string;
   readonly contentType: string;
   readonly userAgent: string;
+  /** All of them, for what is handed on. */
+  readonly headers: IncomingHttpHeaders;
   readonly body: Buffer;
 }
 
@@ -37,6 +39,7 @@ export async function readApiRequest(incoming: IncomingMessage): Promise<ApiRequ
     accept: incoming.headers.accept ?? '*/*',
     contentType: (incoming.headers['content-type'] ?? '').split(';')[0]?.trim().toLowerCase() ?? '',
     userAgent: incoming.headers['user-agent'] ?? '',
+    headers: incoming.headers,
     body: Buffer.concat(chunks),
   };
 }

@@ -8,8 +8,6 @@ export interface ResourceRoute {
   /** '' for the collection. */
   readonly name: string;
   readonly subresource: string;
-  /** What follows the subresource, for proxies. */
-  readonly rest: string;
 }
 
 function segmentsOf(path: string): Array<string> | null {
@@ -50,5 +48,7 @@ export function routeResource(registry: Registry, path: string): ResourceRoute |
   if (resource === undefined) return null;
   const fits = resource.namespaced ? namespace !== '' || name === '' : namespace === '';
   const hasPart = subresource === '' || resource.subresources.has(subresource);
-  return fits && hasPart ? { resource, namespace, name, subresource, rest: rest.join('/') } : null;
+  // Only a proxy hands on what follows its name.
+  const ends = rest.length === 0 || subresource === 'proxy';
+  return fits && hasPart && ends ? { resource, namespace, name, subresource } : null;
 }

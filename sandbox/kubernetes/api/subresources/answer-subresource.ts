@@ -10,6 +10,7 @@ import { showObject } from '../verbs/show-object.ts';
 import { methodNotAllowed } from '../status-error.ts';
 import { answerBinding } from './binding.ts';
 import { answerEviction } from './eviction.ts';
+import { answerPodProxy } from './pod-proxy.ts';
 import { answerScale } from './scale.ts';
 import { answerToken } from './token.ts';
 
@@ -48,6 +49,12 @@ function answerLog({ state, route }: ResourceCall): ApiReply {
   return textReply(200, '');
 }
 
+/** Only pods have ends here; a Service or a Node stands for nothing that listens. */
+function answerProxy(call: ResourceCall): ApiReply {
+  if (call.route.resource.storage !== 'pods.') throw methodNotAllowed();
+  return answerPodProxy(call);
+}
+
 const answers: Readonly<Record<string, (call: ResourceCall) => ApiReply>> = {
   binding: answerBinding,
   eviction: answerEviction,
@@ -55,12 +62,13 @@ const answers: Readonly<Record<string, (call: ResourceCall) => ApiReply>> = {
   token: answerToken,
   finalize: answerFinalize,
   log: answerLog,
+  proxy: answerProxy,
   ephemeralcontainers: answerObjectPart,
   resize: answerObjectPart,
   approval: answerObjectPart,
 };
 
-/** Answers every subresource but status; exec, attach, port-forward and proxy need a kubelet and are refused. */
+/** Answers every subresource but status; exec, attach and port-forward need a kubelet and are refused. */
 export function answerSubresource(call: ResourceCall): ApiReply {
   const answer = answers[call.route.subresource];
   if (answer === undefined) throw methodNotAllowed();
