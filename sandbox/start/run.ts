@@ -97,6 +97,7 @@ async function runIn(folder: RunFolder, run: Run): Promise<number> {
   live.log = log;
   closers.push(sandbox.azure.on((event) => log.tellAzure(event)));
   await steer(sandbox, run, seen);
+  for (const note of sandbox.notes) log.say('plain', note);
   if (workload.addedNodeClass) log.say('plain', 'Added the AKSNodeClass default, which AKS brings too.');
   try {
     await applyManifests(sandbox.cluster.kubeconfig, workload.manifests);
@@ -142,6 +143,7 @@ async function started(
       sweepSchedule: '0 * * * * *',
       duplicatePercent: 0,
       systemNode: false,
+      relays: 1,
       settings: {},
       onLine,
     });

@@ -12,6 +12,8 @@ export interface ChildOptions {
   /** A line that says that it is ready; null: ready once it runs. */
   readonly ready: RegExp | null;
   readonly onLine: (line: string) => void;
+  /** Told each time that it is ready, and each time that its process has ended, in whatever way. */
+  readonly onState?: (state: 'ready' | 'ended') => void;
 }
 
 /** A program in a process of its own, which can be killed at any moment and started again. */
@@ -62,8 +64,9 @@ export function createChild(options: ChildOptions): Child {
       child.once('exit', () => {
         if (running === child) running = null;
         if (pid !== undefined) watchdog().release(pid);
+        options.onState?.('ended');
       });
-      return untilReady(child, options, last, remember);
+      return untilReady(child, options, last, remember).then(() => options.onState?.('ready'));
     },
     kill: async () => {
       const child = running;

@@ -12,6 +12,7 @@ import { type Child, createChild } from './child.ts';
 import { isPortFree } from './port-free.ts';
 import { systemClock } from './clock.ts';
 import { type MachinePace, connectMachines } from './machines.ts';
+import { openRelays, type RelayPorts } from './relays.ts';
 import { type Rng, rngFrom } from './rng.ts';
 
 /** How to run the whole product on this machine. */
@@ -37,6 +38,8 @@ export interface SandboxOptions {
   readonly duplicatePercent: number;
   /** True: a tainted system node is there from the start. */
   readonly systemNode: boolean;
+  /** How many relays; at least one. */
+  readonly relays: number;
   /** Further settings of the Functions app. */
   readonly settings: Readonly<Record<string, string>>;
   /** Lines of every part, with its name; `sandbox` says `NAME is ready` of each part that is. */
@@ -50,10 +53,12 @@ export interface Sandbox {
   readonly broker: Child;
   readonly host: Child;
   readonly relay: Child;
+  /** All relays, the first among them; one leads. */
+  readonly relays: ReadonlyArray<Child>;
+  /** Sentences for the user: what this machine does not give. */
+  readonly notes: ReadonlyArray<string>;
   /** `http://127.0.0.1:PORT` of the Functions host. */
   readonly functionsUrl: string;
-  /** `http://127.0.0.1:PORT` of the relay's metrics. */
-  readonly relayMetricsUrl: string;
   /** `http://127.0.0.1:PORT/queues` has the counts of each queue. */
   readonly brokerAdminUrl: string;
   /** Applies YAML files and folders. */
@@ -77,7 +82,7 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
   for (let start = 1; ; start++) {
     if (functionsPort !== null && !(await isPortFree(functionsPort))) throw new PortTakenError(functionsPort);
     try {
-      return await startParts(options, await pickPorts(functionsPort));
+      return await startParts(options, await pickPorts(options));
     } catch (error) {
       if (start === STARTS_MAX || !isPortTaken(error)) throw error;
       options.onLine('sandbox', 'a port was taken between finding and using it; starting again with others');
@@ -104,7 +109,9 @@ async function startParts(options: SandboxOptions, ports: Ports): Promise<Sandbo
   const stops: Array<() => Promise<unknown>> = [() => storage.stop(), () => broker.stop()];
   // What talks to other parts ends first, so that nobody complains of a part that is gone; then the rest at once.
   const talkers: Array<Child> = [];
+  const hides: Array<() => Promise<void>> = [];
   const close = async (): Promise<void> => {
+    await Promise.all(hides.splice(0).map((hide) => hide()));
     await Promise.all(talkers.splice(0).map((child) => child.stop().catch(() => undefined)));
     await Promise.all(stops.splice(0).map((stop) => stop().catch(() => undefined)));
   };
@@ -131,17 +138,26 @@ async function startParts(options: SandboxOptions, ports: Ports): Promise<Sandbo
     stops.push(() => azure.close());
     const disconnect = connectMachines(azure, cluster.kubelets, rng.split('machines'), options.pace);
     stops.unshift(() => Promise.resolve(disconnect()));
-    const relay = relayChild(options, ports, cluster);
-    talkers.push(relay);
-    await ready('Relay', relay.start());
+    const relays = await openRelays({
+      ...options,
+      cluster,
+      environment: { ...connections(ports), CLUSTER_NAME: CLUSTER },
+      ports: ports.relays,
+    });
+    hides.push(() => relays.close());
+    talkers.push(...relays.children);
+    await ready('Relay', relays.start());
+    const [relay] = relays.children;
+    if (relay === undefined) throw new Error('relays: at least one is needed');
     return {
       cluster,
       azure,
       broker,
       host,
       relay,
+      relays: relays.children,
+      notes: relays.notes,
       functionsUrl: `http://127.0.0.1:${ports.functions}`,
-      relayMetricsUrl: `http://127.0.0.1:${ports.metrics}`,
       brokerAdminUrl: `http://127.0.0.1:${ports.brokerAdmin}/queues`,
       apply: (paths) => applyManifests(cluster.kubeconfig, readManifests(paths)),
       close,
@@ -218,14 +234,17 @@ interface Ports {
   readonly broker: number;
   readonly brokerAdmin: number;
   readonly functions: number;
-  readonly metrics: number;
-  readonly health: number;
+  readonly relays: ReadonlyArray<RelayPorts>;
 }
 
 /** Children are killed and started again on the same ports, so these are chosen once. */
-async function pickPorts(functionsPort: number | null): Promise<Ports> {
-  const [azure = 0, blob = 0, broker = 0, brokerAdmin = 0, free = 0, metrics = 0, health = 0] = await findFreePorts(7);
-  return { azure, blob, broker, brokerAdmin, functions: functionsPort ?? free, metrics, health };
+async function pickPorts({ functionsPort, relays: count }: SandboxOptions): Promise<Ports> {
+  const [azure = 0, blob = 0, broker = 0, brokerAdmin = 0, free = 0, ...rest] = await findFreePorts(5 + 2 * count);
+  const relays = Array.from({ length: count }, (_, index) => ({
+    metrics: rest[2 * index] ?? 0,
+    health: rest[2 * index + 1] ?? 0,
+  }));
+  return { azure, blob, broker, brokerAdmin, functions: functionsPort ?? free, relays };
 }
 
 const namespaceManifest = {
@@ -323,24 +342,6 @@ function hostChild(options: SandboxOptions, ports: Ports, cluster: Cluster): Chi
     },
     ready: /Host started/,
     onLine: (line) => options.onLine('functions', line),
-  });
-}
-
-function relayChild(options: SandboxOptions, ports: Ports, cluster: Cluster): Child {
-  return createChild({
-    name: 'relay',
-    args: [join(options.appFolder ?? options.root, 'dist/relay/relay.js')],
-    environment: {
-      ...connections(ports),
-      CLUSTER_NAME: CLUSTER,
-      KUBECONFIG: cluster.kubeconfigPath,
-      POD_NAME: 'nodewright-relay',
-      METRICS_PORT: String(ports.metrics),
-      HEALTH_PORT: String(ports.health),
-      BIND_ADDRESS: '127.0.0.1',
-    },
-    ready: /"relay started"/,
-    onLine: (line) => options.onLine('relay', line),
   });
 }
 

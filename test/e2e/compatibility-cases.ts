@@ -5,7 +5,7 @@ import { parse } from 'yaml';
 import { isApiError } from '../../sandbox/kubernetes/client/connection.ts';
 import { expectConsistent } from './consistent.ts';
 import { type History, recordHistory } from './history.ts';
-import { hashes, isListed, readLease, readMetrics, sumOf } from './karpenter-reads.ts';
+import { hashes, isListed, readMetrics, sumOf } from './karpenter-reads.ts';
 import { deployment, nodeClass, nodePool, oneToANode } from './manifests.ts';
 import { allowAnyNode, demandPoolLabel } from './node-policy.ts';
 import { daemonSet, limitRange, pod, podTemplate, spreadOverZones } from './odd-pods.ts';
@@ -112,11 +112,6 @@ export function compatibilityCases(mode: Mode): void {
         expect(system.length).toBeGreaterThan(0);
         for (const { spec } of system) expect(spec.taints?.length ?? 0).toBeGreaterThan(0);
         for (const path of [PODS, POOLS, CLAIMS, CLASSES]) expect(await list(path), path).toEqual([]);
-      });
-
-      it('the leader has the Lease of Karpenter, under the name of its pod', async () => {
-        await world.until('the lease is held', async () => (await readLease(world)) !== null);
-        expect(await readLease(world)).toMatch(/^nodewright-relay_[0-9a-f-]{8,}$/);
       });
     });
 

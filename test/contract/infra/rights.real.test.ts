@@ -51,6 +51,7 @@ beforeAll(async () => {
     sweepSchedule: '*/5 * * * * *',
     duplicatePercent: 20,
     systemNode: false,
+    relays: 1,
     // Read when the Functions host starts, which is after the API server and before anything calls it.
     settings: {
       get AZURE_STATIC_TOKEN() {

@@ -93,7 +93,7 @@ function ports(): ReadonlyArray<number> {
     };
   };
   const named = deployment.spec.template.spec.containers.flatMap((container) => container.ports);
-  return ['metrics', 'health'].map((name) => named.find((port) => port.name === name)?.containerPort ?? 0);
+  return ['http-metrics', 'health'].map((name) => named.find((port) => port.name === name)?.containerPort ?? 0);
 }
 
 const KUBECONFIG = JSON.stringify({
