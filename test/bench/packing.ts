@@ -1,186 +1,15 @@
-import { readFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
-import type { InstanceType } from '../../shared/core/model/catalog.ts';
-import type { Cluster, Pod, PodShape } from '../../shared/core/model/cluster.ts';
-import type { NodePool, Requirement } from '../../shared/core/model/manifest.ts';
-import { instant, microUsdPerHour } from '../../shared/core/quantity/units.ts';
 import { auditPlan } from '../../shared/core/plan/audit-plan.ts';
+import { instant } from '../../shared/core/quantity/units.ts';
 import { planProvisioning } from '../../shared/core/scheduling/plan-provisioning.ts';
-import { DEFAULT_WORK, type ProvisioningInput } from '../../shared/core/scheduling/provisioning-input.ts';
+import { pricedWorkloads } from './priced-workloads.ts';
 
 /** Compares what plans cost with their bound and with Karpenter: `node test/bench/packing.ts [filter of workload] [of variant]`. */
 
-const folder = resolve(import.meta.dirname, '../..', process.env['NODEWRIGHT_BENCH'] ?? '../shared/bench');
-
-interface Size {
-  readonly name: string;
-  readonly family: string;
-  readonly arch: string;
-  readonly vcpu: number;
-  readonly memMiB: number;
-  readonly pods: number;
-  readonly allocCpuM: number;
-  readonly allocMemMiB: number;
-  readonly onDemand: number | null;
-  readonly spot: number | null;
-  readonly napExcluded: ReadonlyArray<string>;
-}
-
-interface Workload {
-  readonly name: string;
-  readonly deployments: ReadonlyArray<{
-    readonly name: string;
-    readonly replicas: number;
-    readonly cpuM: number;
-    readonly memMiB: number;
-    readonly zoneSpread: boolean;
-    readonly hostAntiAffinity: boolean;
-  }>;
-}
-
-const read = (file: string): string => readFileSync(join(folder, file), 'utf8');
-const catalog = JSON.parse(read('catalog.json')) as { zones: ReadonlyArray<string>; types: ReadonlyArray<Size> };
-const workloads = JSON.parse(read('workloads.json')) as ReadonlyArray<Workload>;
-
-const on = (key: string, operator: string, ...values: Array<string>): Requirement => ({ key, operator, values });
-const family = (...values: Array<string>): Requirement => on('karpenter.azure.com/sku-family', 'In', ...values);
-const onDemand = on('karpenter.sh/capacity-type', 'In', 'on-demand');
-const amd64 = on('kubernetes.io/arch', 'In', 'amd64');
-const atMost64 = on('karpenter.azure.com/sku-cpu', 'Lt', '65');
-const general = [family('D', 'E', 'F'), on('karpenter.azure.com/sku-cpu', 'Lt', '33')];
-
-const variants: Readonly<Record<string, ReadonlyArray<Requirement>>> = {
-  'D+nap': [family('D'), onDemand, amd64],
-  'D+nap+max64': [family('D'), onDemand, amd64, atMost64],
-  'general+nap': [...general, onDemand, amd64],
-  'general-spot+nap': [...general, on('karpenter.sh/capacity-type', 'In', 'spot', 'on-demand')],
-  'open+nap': [onDemand, amd64],
-  'open+nap+max64': [onDemand, amd64, atMost64],
-};
-
-function toType(size: Size): InstanceType {
-  const version = /_v(\d+)$/.exec(size.name)?.[1] ?? '1';
-  return {
-    name: process.env['ALLOW_RETIRED'] === undefined ? size.name : size.name.replace(/^Standard_/, 'Any_'),
-    labels: {
-      'karpenter.azure.com/sku-family': [size.family],
-      'karpenter.azure.com/sku-version': [version],
-      'karpenter.azure.com/sku-cpu': [String(size.vcpu)],
-      'kubernetes.io/arch': [size.arch],
-    },
-    capacity: { cpu: `${size.allocCpuM}m`, memory: `${size.allocMemMiB}Mi`, pods: size.pods },
-    overhead: {},
-    offerings: catalog.zones.flatMap((zone) =>
-      (
-        [
-          ['on-demand', size.onDemand],
-          ['spot', size.spot],
-        ] as const
-      ).flatMap(([capacityType, price]) =>
-        price === null
-          ? []
-          : [{ zone, capacityType, price: microUsdPerHour(Math.round(price * 1e6)), available: true, labels: {} }],
-      ),
-    ),
-  };
-}
-
-function toShape({ name, cpuM, memMiB, zoneSpread, hostAntiAffinity }: Workload['deployments'][number]): PodShape {
-  const labelSelector = { matchLabels: { app: name } };
-  return {
-    namespace: 'default',
-    labels: { app: name },
-    annotations: {},
-    owner: null,
-    spec: {
-      containers: [{ resources: { requests: { cpu: `${cpuM}m`, memory: `${memMiB}Mi` } } }],
-      ...(zoneSpread
-        ? {
-            topologySpreadConstraints: [
-              {
-                maxSkew: 1,
-                topologyKey: 'topology.kubernetes.io/zone',
-                whenUnsatisfiable: 'DoNotSchedule',
-                labelSelector,
-              },
-            ],
-          }
-        : {}),
-      ...(hostAntiAffinity
-        ? {
-            affinity: {
-              podAntiAffinity: {
-                requiredDuringSchedulingIgnoredDuringExecution: [
-                  { topologyKey: 'kubernetes.io/hostname', labelSelector },
-                ],
-              },
-            },
-          }
-        : {}),
-    },
-  };
-}
-
-function toInput(workload: Workload, requirements: ReadonlyArray<Requirement>): ProvisioningInput {
-  const pool: NodePool = {
-    metadata: { name: 'default' },
-    spec: {
-      template: {
-        spec: { nodeClassRef: { group: 'karpenter.azure.com', kind: 'AKSNodeClass', name: 'default' }, requirements },
-      },
-    },
-  };
-  const pods = workload.deployments.flatMap(({ name, replicas }, shape) =>
-    Array.from({ length: replicas }, (_, index): Pod => ({
-      name: `${name}-${index}`,
-      uid: `${name}-${index}`,
-      shape,
-      createdAtMs: 0,
-      nodeName: null,
-      nominatedNodeName: null,
-      unschedulable: true,
-      deleting: false,
-      running: false,
-      ready: false,
-    })),
-  );
-  const cluster: Cluster = {
-    shapes: workload.deployments.map(toShape),
-    pods,
-    nodes: [],
-    nodeClaims: [],
-    nodePools: [pool],
-    nodeOverlays: [],
-    daemonSets: [],
-    podDisruptionBudgets: [],
-    persistentVolumeClaims: [],
-    persistentVolumes: [],
-    storageClasses: [],
-    csiNodes: [],
-    namespaces: [],
-    limitRanges: [],
-  };
-  const types = catalog.types.filter(({ napExcluded }) => napExcluded.length === 0).map(toType);
-  return {
-    cluster,
-    catalog: new Map([['default', types]]),
-    inFlight: new Map(),
-    policy: { preferencePolicy: 'Respect', minValuesPolicy: 'Strict' },
-    work: DEFAULT_WORK,
-  };
-}
-
 const [wantedWorkload = '', wantedVariant = ''] = process.argv.slice(2);
-const rows = read('karpenter-costs.csv').trim().split('\n').slice(1);
-const seen = new Set<string>();
-for (const row of rows) {
-  const [name = '', variant = '', pods = '', , cost = '', , , , fluid = ''] = row.split(',');
-  const workload = workloads.find((one) => one.name === name);
-  const requirements = variants[variant];
-  const wanted = name.includes(wantedWorkload) && (wantedVariant === '' || variant === wantedVariant);
-  if (workload === undefined || requirements === undefined || !wanted || seen.has(name + variant)) continue;
-  seen.add(name + variant);
-  const input = toInput(workload, requirements);
+for (const { name, variant, pods, karpenterCost, fluidBound, input } of pricedWorkloads(
+  wantedWorkload,
+  wantedVariant,
+)) {
   const started = performance.now();
   const plan = planProvisioning(input, instant(0));
   const ms = performance.now() - started;
@@ -192,8 +21,8 @@ for (const row of rows) {
   const percent = (value: number): string => `${(100 * value).toFixed(1).padStart(6)} %`;
   process.stdout.write(
     `${name.padEnd(20)} ${variant.padEnd(16)} ${pods.padStart(5)} pods ${ours.toFixed(3).padStart(9)} $/h ` +
-      `bound ${bound.toFixed(3).padStart(9)} gap ${percent(ours / bound - 1)} Karpenter ${percent(1 - ours / Number(cost))} saved, ` +
-      `fluid ${fluid} ${ms.toFixed(0).padStart(6)} ms ${plan.claims.length} nodes ${plan.left.length} left ` +
-      `${findings} findings in ${auditMs.toFixed(0)} ms${ours > Number(cost) ? ' DEARER' : ''}\n`,
+      `bound ${bound.toFixed(3).padStart(9)} gap ${percent(ours / bound - 1)} Karpenter ${percent(1 - ours / karpenterCost)} saved, ` +
+      `fluid ${fluidBound} ${ms.toFixed(0).padStart(6)} ms ${plan.claims.length} nodes ${plan.left.length} left ` +
+      `${findings} findings in ${auditMs.toFixed(0)} ms${ours > karpenterCost ? ' DEARER' : ''}\n`,
   );
 }

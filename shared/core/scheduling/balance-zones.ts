@@ -1,6 +1,6 @@
 import { labelKey, REGIONAL_ZONE } from '../model/labels.ts';
 import { at } from './compile-pool.ts';
-import type { OpenClaim } from './open-claim.ts';
+import { offeringsAt, type OpenClaim } from './open-claim.ts';
 import { COMBO_BITS } from './pool-state.ts';
 import type { Workspace } from './workspace.ts';
 
@@ -33,16 +33,17 @@ export function balanceZones({ bins, claims }: Workspace): void {
 }
 
 /** Offerings of the chosen size with the same price, capacity type and other labels; a zone is not traded for none. */
-function equalBits({ cell, offered, state }: OpenClaim): Array<number> {
+function equalBits(claim: OpenClaim): Array<number> {
+  const { cell, state } = claim;
   const { combos, types } = state.pool.catalog;
   if (cell === null) return [];
+  const offered = offeringsAt(claim, cell.type);
   const chosen = combos[cell.bit];
   const prices = types[cell.type]?.prices ?? new Float64Array();
   const bits = Array.from({ length: COMBO_BITS }, (_, bit) => bit);
   return bits.filter((bit) => {
     const combo = combos[bit];
-    if (((at(offered, cell.type) >> bit) & 1) === 0 || at(prices, bit) !== cell.price || combo === undefined)
-      return false;
+    if (((offered >> bit) & 1) === 0 || at(prices, bit) !== cell.price || combo === undefined) return false;
     const sameKind = combo.capacityType === chosen?.capacityType;
     return sameKind && (combo.zone === REGIONAL_ZONE) === (chosen?.zone === REGIONAL_ZONE);
   });

@@ -8,7 +8,7 @@ import { at, isOpenKey, offeringsMeeting } from './compile-pool.ts';
 import { hostPortsOf, portsConflict, type HostPort } from './host-ports.ts';
 import type { LabelRules } from './label-rule.ts';
 import { podRequests } from './pod-requests.ts';
-import { COMBO_BITS, type PoolState } from './pool-state.ts';
+import { COMBO_BITS, sharedOfferings, type PoolState } from './pool-state.ts';
 import { fitsRow, toVector, type Dimensions } from './resource-table.ts';
 import { untolerated } from './taints.ts';
 import type { Exclusion } from './topology.ts';
@@ -37,10 +37,14 @@ export interface Ask {
   readonly settled: ReadonlyArray<string>;
   /** Does some rule count such pods? */
   readonly counted: boolean;
+  /** Asks of one kind have the same requests and node rules, and so the same options everywhere. */
+  readonly kind: string;
 }
 
 /** One way in which an ask can be met on new nodes of a pool. */
 export interface PoolOption {
+  /** Per type: the offerings that meet its rules, however small. Equal sets are one array. */
+  readonly allowed: Int32Array;
   /** Per type: the offerings that hold one pod of the shape and meet its rules. */
   readonly offered: Int32Array;
   /** Rules on labels that the pool leaves open; the claim narrows them as pods join. */
@@ -61,6 +65,13 @@ export function compileShape(cluster: Cluster, index: number, shape: PodShape, d
   };
 }
 
+/** What asks of a shape have in common with others that have the same options everywhere; without the level's wishes. */
+export function kindOf({ shape, requests, ports }: CompiledShape): string {
+  const { containers: _, initContainers: __, topologySpreadConstraints: ___, affinity: ____, ...rest } = shape.spec;
+  const where = rest.volumes === undefined && rest.resourceClaims === undefined ? '' : shape.namespace;
+  return JSON.stringify([[...requests], ports, where, rest]);
+}
+
 /** How an ask can be met on new nodes of a pool; empty when it cannot. Alternatives that leave no label open are one option. */
 export function optionsOn(state: PoolState, ask: Ask): ReadonlyArray<PoolOption> {
   const { shape, wishes } = ask;
@@ -68,15 +79,19 @@ export function optionsOn(state: PoolState, ask: Ask): ReadonlyArray<PoolOption>
   const base = withinVolumes(state, shape, withoutDaemonPorts(state, shape));
   const settled = new Int32Array(base.length);
   const options: Array<PoolOption> = [];
-  for (const rules of wishes.alternatives) {
-    const offered = holdingOne(state, shape, offeringsMeeting(state.pool, rules, base));
-    const open = new Map([...rules].filter(([key]) => isOpenKey(state.pool, key)));
-    if (open.size > 0) options.push({ offered, open });
-    else addMasks(settled, offered);
-  }
-  return [{ offered: settled, open: new Map() }, ...options].filter(({ offered }) =>
-    offered.some((mask) => mask !== 0),
-  );
+  const add = (met: Int32Array, open: LabelRules): void => {
+    const allowed = sharedOfferings(state, met);
+    const offered = holdingOne(state, shape, allowed);
+    if (offered.some((mask) => mask !== 0)) options.push({ allowed, offered, open });
+  };
+  const ways = wishes.alternatives.map((rules) => ({
+    met: offeringsMeeting(state.pool, rules, base),
+    open: new Map([...rules].filter(([key]) => isOpenKey(state.pool, key))),
+  }));
+  for (const { met, open } of ways) if (open.size === 0) addMasks(settled, met);
+  add(settled, new Map());
+  for (const { met, open } of ways) if (open.size > 0) add(met, open);
+  return options;
 }
 
 function withinVolumes(state: PoolState, { volumes }: CompiledShape, base: Int32Array): Int32Array {
@@ -98,10 +113,10 @@ function addMasks(total: Int32Array, more: Int32Array): void {
   more.forEach((mask, type) => (total[type] = at(total, type) | mask));
 }
 
-function holdingOne(state: PoolState, { requests }: CompiledShape, offered: Int32Array): Int32Array {
-  const empty = new Float64Array(requests.length);
+function holdingOne(state: PoolState, { requests }: CompiledShape, allowed: Int32Array): Int32Array {
+  const offered = new Int32Array(allowed.length);
   for (const type of state.pool.order) {
-    offered[type] = fittingBits(state, type, at(offered, type), { load: empty, more: requests });
+    offered[type] = fittingBits(state, type, at(allowed, type), { load: state.nothing, more: requests });
   }
   return offered;
 }

@@ -17,10 +17,10 @@ export function bookingFor(
     relaxed,
   }: { readonly chosen: number; readonly instead: Amounts | null; readonly relaxed: boolean },
 ): Amounts | null {
-  const { order, catalog, manifest } = state.pool;
+  const { order, catalog } = state.pool;
   const capacityOf = (type: number): Amounts => catalog.types[type]?.capacity ?? new Map();
-  const wanted = manifest.spec.template.spec.requirements.some(({ minValues }) => minValues !== undefined);
-  if (!wanted || relaxed || meetsMinValues(state, offered, capacityOf(chosen))) return capacityOf(chosen);
+  if (!wantsMinValues(state) || relaxed || meetsMinValues(state, offered, capacityOf(chosen)))
+    return capacityOf(chosen);
   if (state.pool.limits.size === 0) return null;
   const larger = order.find(
     (type) =>
@@ -30,6 +30,11 @@ export function bookingFor(
       meetsMinValues(state, offered, capacityOf(type)),
   );
   return larger === undefined ? null : capacityOf(larger);
+}
+
+/** Does the pool ask for minValues at all? */
+export function wantsMinValues({ pool }: PoolState): boolean {
+  return pool.manifest.spec.template.spec.requirements.some(({ minValues }) => minValues !== undefined);
 }
 
 /** Of the resources that the pool limits, does a node of `capacity` take no more than `booked`? */

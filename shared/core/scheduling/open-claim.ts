@@ -6,7 +6,7 @@ import { fittingBits, type Ask, type CompiledShape, type PoolOption } from './co
 import { portsConflict, type HostPort } from './host-ports.ts';
 import { intersect, isEmpty, oneOf, type LabelRule, type LabelRules } from './label-rule.ts';
 import { keySourceOf, restrictTo, type KeySource } from './key-source.ts';
-import { bookingFor } from './min-values.ts';
+import { bookingFor, wantsMinValues } from './min-values.ts';
 import { bookCapacity, COMBO_BITS, withinLimits, type PoolState } from './pool-state.ts';
 import { addVector } from './resource-table.ts';
 import type { Guard } from './topology-guard.ts';
@@ -22,12 +22,20 @@ export interface Cell {
 /** A node this plan will create. What it can still become shrinks with every pod. */
 export interface OpenClaim {
   readonly state: PoolState;
-  /** Per type: the offerings that hold all its pods and meet their rules. */
+  /** Its place among the open claims while pods are placed one by one. */
+  number: number;
+  /** Per type: the offerings that meet the rules of all its pods, whether they hold them or not. Shared: never changed. */
   offered: Int32Array;
+  /** The offerings that topology has left of all types. */
+  bits: number;
+  /** Types before this one in the pool's order hold the pods no more. */
+  from: number;
   open: LabelRules;
   readonly load: Float64Array;
   readonly pods: Array<Pod>;
   readonly ports: Array<HostPort>;
+  /** By index of a counter of hosts: pods here that it counts. */
+  readonly onHost: Array<number>;
   /** The cheapest it can be. Null while it has no pod. */
   cell: Cell | null;
   /** What limits count for it; null while it has no pod. */
@@ -40,6 +48,8 @@ export interface OpenClaim {
 export interface Joining {
   readonly claim: OpenClaim;
   readonly offered: Int32Array;
+  readonly bits: number;
+  readonly from: number;
   readonly open: LabelRules;
   readonly cell: Cell;
   readonly booked: Amounts;
@@ -54,9 +64,35 @@ export interface Applicant {
 
 /** A claim of the pool that holds nothing yet. */
 export function emptyClaim(state: PoolState, width: number, minValuesRelaxed: boolean): OpenClaim {
-  const offered = Int32Array.from(state.pool.offered);
-  const load = new Float64Array(width);
-  return { state, offered, open: new Map(), load, pods: [], ports: [], cell: null, booked: null, minValuesRelaxed };
+  return {
+    state,
+    number: -1,
+    offered: state.pool.offered,
+    bits: 2 ** state.pool.catalog.combos.length - 1,
+    from: 0,
+    open: NOTHING_OPEN,
+    load: new Float64Array(width),
+    pods: [],
+    ports: [],
+    onHost: [],
+    cell: null,
+    booked: null,
+    minValuesRelaxed,
+  };
+}
+
+const NOTHING_OPEN: LabelRules = new Map();
+
+/** The offerings of the type that the claim can still be: they meet the rules of its pods and hold them. */
+export function offeringsAt({ state, offered, bits, load }: OpenClaim, type: number): number {
+  return fittingBits(state, type, at(offered, type) & bits, { load, more: state.nothing });
+}
+
+/** Per type: the offerings that the claim can still be. */
+export function offeringsOf(claim: OpenClaim): Int32Array {
+  const offerings = new Int32Array(claim.offered.length);
+  for (const type of claim.state.pool.order) offerings[type] = offeringsAt(claim, type);
+  return offerings;
 }
 
 /** The cheapest way for a pod to join the claim, or null. */
@@ -73,32 +109,52 @@ export function joiningOf(claim: OpenClaim, applicant: Applicant, options: Reado
 }
 
 function joiningBy(claim: OpenClaim, { ask, guard }: Applicant, option: PoolOption): Joining | null {
+  const { state } = claim;
   const narrowed = narrowOpen(claim, option.open);
   if (narrowed === null) return null;
-  const offered = remainingOfferings(claim, ask.shape, option);
   const open = settleOpen(claim, narrowed, guard, ask.settled);
   if (open === null) return null;
-  for (const key of guard.keys) {
-    restrictTo(offered, sourceFor(claim.state, key), (value) => guard.allows(key, value));
-  }
-  const cell = cheapestCell(claim, offered, guard);
-  if (cell === null) return null;
-  for (const key of ask.settled) settle(claim.state, offered, key, cell);
-  const limits = { chosen: cell.type, instead: claim.booked, relaxed: claim.minValuesRelaxed };
-  const booked = bookingFor(claim.state, offered, limits);
+  const allowed = guard.offeringsOn(state);
+  const bits = claim.bits & allowed.bits;
+  if (bits === 0) return null;
+  const met = bothOffered(state, claim.offered, option.allowed);
+  const offered = allowed.types === null ? met : met.map((mask, type) => mask & at(allowed.types ?? [], type));
+  const search = { offered, bits, from: claim.from, load: claim.load, more: ask.shape.requests };
+  const found = cheapestCell(claim, search, guard);
+  if (found === null) return null;
+  const settled = settledOffers(state, { offered, bits }, ask.settled, found.cell);
+  const booked = bookedFor(claim, { ...search, ...settled }, found.cell);
   if (booked === null) return null;
-  return { claim, offered, open, cell, booked, added: cell.price - (claim.cell?.price ?? 0) };
+  const { cell, from } = found;
+  return { claim, ...settled, from, open, cell, booked, added: cell.price - (claim.cell?.price ?? 0) };
+}
+
+/** What both allow, per type. Answers one of the two where it can, and the same array for the same two. */
+function bothOffered(state: PoolState, a: Int32Array, b: Int32Array): Int32Array {
+  if (a === b || b === state.pool.offered) return a;
+  if (a === state.pool.offered) return b;
+  const known = state.together.get(a)?.get(b);
+  if (known !== undefined) return known;
+  const both = a.map((mask, type) => mask & at(b, type));
+  const ofFirst = state.together.get(a) ?? new Map<Int32Array, Int32Array>();
+  state.together.set(a, ofFirst.set(b, both));
+  return both;
 }
 
 /** Puts the pod there. */
-export function join({ claim, offered, open, cell, booked }: Joining, shape: CompiledShape, pod: Pod): void {
+export function join(joining: Joining, shape: CompiledShape, pod: Pod): void {
+  const { claim, booked } = joining;
   const { remaining } = claim.state;
-  if (claim.booked !== null) bookCapacity(remaining, claim.booked, -1);
-  bookCapacity(remaining, booked, 1);
+  if (remaining.size > 0) {
+    if (claim.booked !== null) bookCapacity(remaining, claim.booked, -1);
+    bookCapacity(remaining, booked, 1);
+  }
   claim.booked = booked;
-  claim.offered = offered;
-  claim.open = open;
-  claim.cell = cell;
+  claim.offered = joining.offered;
+  claim.bits = joining.bits;
+  claim.from = joining.from;
+  claim.open = joining.open;
+  claim.cell = joining.cell;
   claim.pods.push(pod);
   claim.ports.push(...shape.ports);
   addVector(claim.load, shape.requests, 1);
@@ -117,7 +173,8 @@ export function settledValue({ state, open, cell }: OpenClaim, key: string): str
   return valueAt(source, cell) ?? null;
 }
 
-function sourceFor(state: PoolState, key: string): KeySource {
+/** What decides the key's value on nodes of the pool, found once. */
+export function sourceFor(state: PoolState, key: string): KeySource {
   const source = state.keySources.get(key) ?? keySourceOf(state.pool, key);
   state.keySources.set(key, source);
   return source;
@@ -138,11 +195,40 @@ function valueAt(source: KeySource, { type, bit }: Cell): string | undefined {
   }
 }
 
-function settle(state: PoolState, offered: Int32Array, key: string, cell: Cell): void {
-  const source = sourceFor(state, key);
-  if (source.kind === 'open') return;
-  const wanted = valueAt(source, cell);
-  restrictTo(offered, source, (value) => value === wanted);
+interface Offers {
+  readonly offered: Int32Array;
+  readonly bits: number;
+}
+
+/** Only what has the cell's value for every key that must have one value now. */
+function settledOffers(state: PoolState, given: Offers, keys: ReadonlyArray<string>, cell: Cell): Offers {
+  let { offered, bits } = given;
+  for (const key of keys) {
+    const source = sourceFor(state, key);
+    const wanted = valueAt(source, cell);
+    if (source.kind === 'offering') bits &= bitsWith(source.values, wanted);
+    if (source.kind !== 'type') continue;
+    offered = Int32Array.from(offered);
+    restrictTo(offered, source, (value) => value === wanted);
+  }
+  return { offered, bits };
+}
+
+function bitsWith(values: ReadonlyArray<string | undefined>, wanted: string | undefined): number {
+  let bits = 0;
+  for (let bit = 0; bit < values.length; bit++) if (values[bit] === wanted) bits |= 1 << bit;
+  return bits;
+}
+
+function bookedFor(claim: OpenClaim, search: Search, cell: Cell): Amounts | null {
+  const { state } = claim;
+  if (!wantsMinValues(state) || claim.minValuesRelaxed) return state.pool.catalog.types[cell.type]?.capacity ?? null;
+  const { offered, bits, load, more } = search;
+  const holding = new Int32Array(offered.length);
+  for (const type of state.pool.order) {
+    holding[type] = fittingBits(state, type, at(offered, type) & bits, { load, more });
+  }
+  return bookingFor(state, holding, { chosen: cell.type, instead: claim.booked, relaxed: false });
 }
 
 function narrowOpen(claim: OpenClaim, more: LabelRules): LabelRules | null {
@@ -164,8 +250,9 @@ function settleOpen(
   guard: Guard,
   settled: ReadonlyArray<string>,
 ): LabelRules | null {
-  const keys = [...new Set([...guard.keys, ...settled])].filter((key) => sourceFor(state, key).kind === 'open');
-  if (keys.length === 0) return open;
+  const isOpen = (key: string): boolean => sourceFor(state, key).kind === 'open';
+  if (!guard.keys.some(isOpen) && !settled.some(isOpen)) return open;
+  const keys = [...new Set([...guard.keys, ...settled])].filter(isOpen);
   const narrowed = new Map(open);
   for (const key of keys) {
     const rule = open.get(key) ?? state.pool.rules.get(key);
@@ -177,52 +264,89 @@ function settleOpen(
   return narrowed;
 }
 
-function remainingOfferings(claim: OpenClaim, { requests }: CompiledShape, option: PoolOption): Int32Array {
-  const offered = new Int32Array(claim.offered.length);
-  const { state, load } = claim;
-  for (const type of state.pool.order) {
-    const mask = at(claim.offered, type) & at(option.offered, type);
-    if (mask !== 0) offered[type] = fittingBits(state, type, mask, { load, more: requests });
-  }
-  return offered;
+interface Search extends Offers {
+  readonly from: number;
+  readonly load: Float64Array;
+  readonly more: Float64Array;
 }
 
-/** Among offerings the pool's limits allow; where prices are equal, in the least crowded domain. Null: there is none. */
-function cheapestCell(claim: OpenClaim, offered: Int32Array, guard: Guard): Cell | null {
-  const { pool, remaining } = claim.state;
-  const current = claim.booked;
+/**
+ * Among offerings the pool's limits allow; where prices are equal, in the least crowded domain. Null: there is none.
+ * `from`: the first type in order that holds the pods at all.
+ */
+function cheapestCell(
+  { state, booked }: OpenClaim,
+  { offered, bits, from, load, more }: Search,
+  guard: Guard,
+): { readonly cell: Cell; readonly from: number } | null {
+  const { pool, remaining } = state;
   let best: Cell | null = null;
-  for (const type of pool.order) {
+  let first = -1;
+  for (let position = from; position < pool.order.length; position++) {
+    const type = at(pool.order, position);
     const shunned = pool.shunned[type] === 1;
     if (best !== null && (best.shunned !== shunned || at(pool.lowestPrice, type) >= best.price)) break;
+    const mask = fittingBits(state, type, at(offered, type) & bits, { load, more });
+    if (mask === 0) continue;
+    if (first === -1) first = position;
     const compiled = pool.catalog.types[type];
-    if (compiled === undefined || at(offered, type) === 0) continue;
-    if (!withinLimits(remaining, compiled.capacity, current)) continue;
-    const bit = cheapestBit(compiled.prices, at(offered, type), crowdingOf(claim.state, guard));
+    if (compiled === undefined) continue;
+    if (remaining.size > 0 && !withinLimits(remaining, compiled.capacity, booked)) continue;
+    const bit = cheapestBit(compiled.prices, mask, state, guard);
     const price = at(compiled.prices, bit);
     if (best === null || price < best.price) best = { type, bit, price, shunned };
   }
-  return best;
+  return best === null ? null : { cell: best, from: first };
 }
 
-type Crowding = (bit: number) => number;
+/** What one more pod adds to the claim's price at least, rules about other pods and limits aside; Infinity: no room. */
+export function leastAdded(claim: OpenClaim, requests: Float64Array, options: ReadonlyArray<PoolOption>): number {
+  let least = Infinity;
+  for (const { allowed } of options) least = Math.min(least, leastAddedBy(claim, requests, allowed));
+  return least;
+}
 
-function crowdingOf(state: PoolState, guard: Guard): Crowding {
-  const sources = guard.keys.map((key) => ({ key, source: sourceFor(state, key) }));
-  return (bit) =>
-    sources.reduce(
-      (sum, { key, source }) => (source.kind === 'offering' ? sum + guard.crowding(key, source.values[bit]) : sum),
-      0,
-    );
+/** More than any price: what is shunned comes after all that is not. */
+export const SHUNNED_ADDS = 1e15;
+
+function leastAddedBy(
+  { state, offered, bits, from, load, cell }: OpenClaim,
+  more: Float64Array,
+  allowed: Int32Array,
+): number {
+  const { pool } = state;
+  let best = Infinity;
+  for (let position = from; position < pool.order.length; position++) {
+    const type = at(pool.order, position);
+    const shunned = pool.shunned[type] === 1 ? SHUNNED_ADDS : 0;
+    if (at(pool.lowestPrice, type) + shunned >= best) break;
+    const mask = fittingBits(state, type, at(offered, type) & at(allowed, type) & bits, { load, more });
+    if (mask !== 0) best = Math.min(best, shunned + lowestPrice(pool.catalog.types[type]?.prices ?? NO_PRICES, mask));
+  }
+  return best - (cell?.price ?? 0);
+}
+
+const NO_PRICES = new Float64Array();
+
+function lowestPrice(prices: Float64Array, mask: number): number {
+  let lowest = Infinity;
+  for (let bit = 0; bit < COMBO_BITS && mask >> bit !== 0; bit++) {
+    if ((mask >> bit) & 1) lowest = Math.min(lowest, at(prices, bit));
+  }
+  return lowest;
 }
 
 /** The lowest bit wins what is still a tie: combos are in order of preference. */
-function cheapestBit(prices: Float64Array, mask: number, crowding: Crowding): number {
+function cheapestBit(prices: Float64Array, mask: number, state: PoolState, guard: Guard): number {
   let best = -1;
-  for (let bit = 0; bit < COMBO_BITS; bit++) {
+  let crowd = 0;
+  for (let bit = 0; bit < COMBO_BITS && mask >> bit !== 0; bit++) {
     if (((mask >> bit) & 1) === 0) continue;
-    const better = best === -1 || at(prices, bit) < at(prices, best);
-    if (better || (at(prices, bit) === at(prices, best) && crowding(bit) < crowding(best))) best = bit;
+    if (best !== -1 && at(prices, bit) > at(prices, best)) continue;
+    const crowding = guard.crowdingOn(state, bit);
+    if (best !== -1 && at(prices, bit) === at(prices, best) && crowding >= crowd) continue;
+    best = bit;
+    crowd = crowding;
   }
   return best;
 }

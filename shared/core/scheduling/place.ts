@@ -3,29 +3,48 @@ import { admitsAsk, allowsBin, fill, hasRoom, type Bin } from './bins.ts';
 import { at, isOpenKey, offeringsMeeting, openRule } from './compile-pool.ts';
 import type { Ask } from './compile-shape.ts';
 import { isWithin } from './label-rule.ts';
-import { emptyClaim, isCheaper, join, joiningOf, settledValue } from './open-claim.ts';
+import { emptyIndex, indexAll, reindex, type JoinIndex } from './join-index.ts';
+import { emptyClaim, isCheaper, join, joiningOf, offeringsOf, settledValue, SHUNNED_ADDS } from './open-claim.ts';
 import type { Applicant, Joining, OpenClaim } from './open-claim.ts';
 import { untolerated } from './taints.ts';
 import { countersFor, recordOnClaim, recordOnNode, type NodeFilter } from './topology.ts';
-import { guardOf, UNGUARDED, type ClaimShare, type Guard } from './topology-guard.ts';
+import { guardOf, guardRules, UNGUARDED, type ClaimShare, type Guard } from './topology-guard.ts';
 import { optionsFor, type Workspace } from './workspace.ts';
+
+/** What placing one pod after another keeps between pods: open claims by what one more pod adds to them. */
+export interface Queue {
+  readonly workspace: Workspace;
+  /** By kind of ask, all with the same requests. */
+  readonly indexes: Map<string, { readonly index: JoinIndex; readonly seen: { changes: number } }>;
+  /** Claims in the order in which they changed, each as often as it did. */
+  readonly changes: Array<OpenClaim>;
+}
+
+/** A queue for the claims as they are. Nothing else may open, fill or drop claims while it is in use. */
+export function queueFor(workspace: Workspace): Queue {
+  workspace.claims.forEach((claim, number) => (claim.number = number));
+  return { workspace, indexes: new Map(), changes: [] };
+}
 
 /**
  * Puts the pod on existing capacity, on a claim of this plan or on a new one; false when nothing can hold it. Preferences
  * are given up one by one, as far as needed.
  */
-export function place(workspace: Workspace, pod: Pod, mayStart: boolean): boolean {
+export function place(queue: Queue, pod: Pod, mayStart: boolean): boolean {
+  const { workspace } = queue;
   return (workspace.asks.get(pod.shape) ?? []).some((ask) => {
     const applicant = { ask, guard: guardFor(workspace, ask, mayStart) };
-    return placeOnExisting(workspace, applicant, pod) || placeOnClaim(workspace, applicant, pod);
+    return placeOnExisting(workspace, applicant, pod) || placeOnClaim(queue, applicant, pod);
   });
 }
 
 /** The guard that the topology rules make for the ask as things stand. */
-export function guardFor({ topology }: Workspace, ask: Ask, mayStart: boolean): Guard {
-  const { terms, exclusions, shape } = ask;
+export function guardFor({ topology, guards }: Workspace, ask: Ask, mayStart: boolean): Guard {
   if (isUnruled(ask)) return UNGUARDED;
-  return guardOf(terms, exclusions, { share: claimShare, mayStart, counters: countersFor(topology, shape.index) });
+  const known = guards.get(ask);
+  const rules = known ?? guardRules(ask.terms, ask.exclusions, countersFor(topology, ask.shape.index));
+  if (known === undefined) guards.set(ask, rules);
+  return guardOf(rules, claimShare, mayStart);
 }
 
 /** Does no topology rule, the pod's own or another's, look at such pods? Then where they are concerns nobody else. */
@@ -90,27 +109,72 @@ export function fillHoles(workspace: Workspace, ask: Ask, pods: ReadonlyArray<Po
 }
 
 /** What adds least to the price; a claim that is open wins over a new one of the same added price. */
-function placeOnClaim(workspace: Workspace, applicant: Applicant, pod: Pod): boolean {
-  const joining = bestJoining(workspace, applicant);
-  const opening = bestOpening(workspace, applicant, false) ?? openingAtLeast(workspace, applicant, joining);
-  const chosen = joining === null || (opening !== null && addsLess(opening, joining)) ? opening : joining;
+function placeOnClaim(queue: Queue, applicant: Applicant, pod: Pod): boolean {
+  const { workspace } = queue;
+  const joining = bestJoining(queue, applicant);
+  const chosen = isFree(joining) ? joining : cheaperOpening(workspace, applicant, joining);
   if (chosen === null) return false;
-  if (chosen === opening) workspace.claims.push(chosen.claim);
-  join(chosen, applicant.ask.shape, pod);
   const { claim } = chosen;
+  if (chosen !== joining) {
+    claim.number = workspace.claims.length;
+    workspace.claims.push(claim);
+  }
+  join(chosen, applicant.ask.shape, pod);
+  queue.changes.push(claim);
   recordOnClaim(workspace.topology, pod.shape, claim, (key) => settledValue(claim, key));
   return true;
 }
 
-function bestJoining(workspace: Workspace, applicant: Applicant): Joining | null {
+/** Nothing adds less than nothing. */
+function isFree(joining: Joining | null): boolean {
+  return joining !== null && joining.added === 0 && !joining.cell.shunned;
+}
+
+function cheaperOpening(workspace: Workspace, applicant: Applicant, joining: Joining | null): Joining | null {
+  const opening = bestOpening(workspace, applicant, false) ?? openingAtLeast(workspace, applicant, joining);
+  return joining === null || (opening !== null && addsLess(opening, joining)) ? opening : joining;
+}
+
+function bestJoining(queue: Queue, applicant: Applicant): Joining | null {
+  const { claims } = queue.workspace;
+  const { order, keys, length } = indexFor(queue, applicant.ask);
+  const { guard } = applicant;
   let best: Joining | null = null;
-  for (const claim of workspace.claims) {
-    const joining = joiningOf(claim, applicant, optionsFor(workspace, claim.state, applicant.ask));
-    if (joining !== null && (best === null || addsLess(joining, best))) best = joining;
-    // Nothing adds less than nothing.
-    if (best !== null && best.added === 0 && !best.cell.shunned) break;
+  let bestKey = Infinity;
+  // The keys are what joining adds at least, so that none after a worse key can be better.
+  for (let next = 0; next < length && (keys[next] ?? 0) < bestKey; next++) {
+    const claim = claims[order[next] ?? 0];
+    if (claim === undefined || !guard.allowsHost(claim)) continue;
+    if ((guard.offeringsOn(claim.state).bits & claim.bits) === 0) continue;
+    const joining = joiningOf(claim, applicant, optionsFor(queue.workspace, claim.state, applicant.ask));
+    if (joining === null || (best !== null && !addsLess(joining, best))) continue;
+    best = joining;
+    bestKey = joining.added + (joining.cell.shunned ? SHUNNED_ADDS : 0);
   }
   return best;
+}
+
+/** The index for asks of this kind, with all that has changed since it was last used. */
+function indexFor({ workspace, indexes, changes }: Queue, ask: Ask): JoinIndex {
+  const known = indexes.get(ask.kind);
+  if (known === undefined) {
+    const [other] = indexes.values();
+    if (other !== undefined && !sameRequests(other.index.requests, ask.shape.requests)) indexes.clear();
+    const index = emptyIndex(ask.shape.requests, (state) => optionsFor(workspace, state, ask));
+    indexAll(index, workspace.claims);
+    indexes.set(ask.kind, { index, seen: { changes: changes.length } });
+    return index;
+  }
+  const { index, seen } = known;
+  for (; seen.changes < changes.length; seen.changes++) {
+    const claim = changes[seen.changes];
+    if (claim !== undefined) reindex(index, claim);
+  }
+  return index;
+}
+
+function sameRequests(a: Float64Array, b: Float64Array): boolean {
+  return a.every((amount, index) => amount === b[index]);
 }
 
 /** On the heaviest pools that can take the pod, the cheapest. */
@@ -144,13 +208,16 @@ const claimShare: ClaimShare = (claim, key, filter) => ({
 
 /** Would the filter look at the node that the claim becomes: for certain, or with some of its offerings? */
 function passing(
-  { state: { pool }, offered, open }: OpenClaim,
+  claim: OpenClaim,
   { alternatives, tolerations }: NodeFilter,
 ): { readonly certain: boolean; readonly possible: boolean } {
+  const { open } = claim;
+  const { pool } = claim.state;
   if (tolerations !== null && untolerated(tolerations, pool.taints, false) !== null) {
     return { certain: false, possible: false };
   }
   if (alternatives === null) return { certain: true, possible: true };
+  const offered = offeringsOf(claim);
   const met = new Int32Array(offered.length);
   let certain = true;
   for (const rules of alternatives) {

@@ -10,7 +10,7 @@ import { byCodeUnit } from './label-rule.ts';
 import { lowerBound } from './lower-bound.ts';
 import { overlaidCatalog } from './overlays.ts';
 import { pendingPods } from './pending-pods.ts';
-import { fillHoles, place, placeOnAnyBin } from './place.ts';
+import { fillHoles, place, placeOnAnyBin, queueFor, type Queue } from './place.ts';
 import { keepPromises } from './promises.ts';
 import type { ProvisioningInput } from './provisioning-input.ts';
 import { podName, renderClaim } from './render-claim.ts';
@@ -123,20 +123,21 @@ const MAX_ROUNDS = 50;
 /** Places pods in order, again and again while that gets any further; answers what is left. */
 function placeAll(workspace: Workspace, pods: ReadonlyArray<Pod>): ReadonlyArray<Pod> {
   let left = pods;
+  const queue = queueFor(workspace);
   for (let round = 0; round < MAX_ROUNDS; round++) {
     // Pods that want to be near pods like themselves wait for a round: kube-scheduler lets one be the first only where
     // there are none, and it may look at the others before.
-    const still = left.filter((pod) => !tryPlacing(workspace, pod, round > 0));
+    const still = left.filter((pod) => !tryPlacing(queue, pod, round > 0));
     if (still.length === left.length && round > 0) break;
     left = still;
   }
   return left;
 }
 
-function tryPlacing(workspace: Workspace, pod: Pod, mayStart: boolean): boolean {
-  const shape = workspace.shapes.get(pod.shape);
+function tryPlacing(queue: Queue, pod: Pod, mayStart: boolean): boolean {
+  const shape = queue.workspace.shapes.get(pod.shape);
   if (shape === undefined || unsupportedFeature(shape.shape.spec) !== null) return false;
-  return place(workspace, pod, mayStart);
+  return place(queue, pod, mayStart);
 }
 
 /** CPU, then memory, then age, as in Karpenter; the uid makes the order total. */

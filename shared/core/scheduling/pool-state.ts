@@ -30,6 +30,19 @@ export interface PoolState {
   readonly remaining: Map<string, number>;
   /** What decides the labels that topology looks at, found on demand. */
   readonly keySources: Map<string, KeySource>;
+  /** Sets of offerings, each array the only one with its content, so that claims can share them and tell them apart. */
+  readonly offerings: Array<Int32Array>;
+  /** By two of these sets: what is in both. */
+  readonly together: Map<Int32Array, Map<Int32Array, Int32Array>>;
+  /** No load at all. */
+  readonly nothing: Float64Array;
+}
+
+/** The one array of the pool with this content. */
+export function sharedOfferings({ offerings }: PoolState, given: Int32Array): Int32Array {
+  const known = offerings.find((one) => one.every((mask, type) => mask === given[type]));
+  if (known === undefined) offerings.push(given);
+  return known ?? given;
 }
 
 /** Why a pool is not looked at, or null. */
@@ -81,6 +94,9 @@ function toState(
     daemons: running,
     remaining: remainingLimits(pool, existing),
     keySources: new Map(),
+    offerings: [pool.offered],
+    together: new Map(),
+    nothing: new Float64Array(dimensions.names.length),
   };
 }
 

@@ -7,7 +7,7 @@ import { at, fixedLabels } from './compile-pool.ts';
 import { addRule, byCodeUnit, chooseValue, oneOf, toExpressions, toRules, type LabelRule } from './label-rule.ts';
 import { takesNoMore } from './min-values.ts';
 import { chooseFallbacks } from './fallbacks.ts';
-import type { OpenClaim } from './open-claim.ts';
+import { offeringsAt, type OpenClaim } from './open-claim.ts';
 import { COMBO_BITS } from './pool-state.ts';
 import type { Workspace } from './workspace.ts';
 
@@ -58,13 +58,15 @@ export function podName({ input }: Workspace, pod: { readonly name: string; read
   return `${input.cluster.shapes[pod.shape]?.namespace ?? 'default'}/${pod.name}`;
 }
 
-function rankOfferings({ state: { pool }, offered }: OpenClaim): ReadonlyArray<RankedOffering> {
+function rankOfferings(claim: OpenClaim): ReadonlyArray<RankedOffering> {
+  const { pool } = claim.state;
   const ranked: Array<RankedOffering> = [];
   for (const type of pool.order) {
     const { name, prices } = pool.catalog.types[type] ?? { name: '', prices: new Float64Array() };
+    const offered = offeringsAt(claim, type);
     for (let bit = 0; bit < COMBO_BITS; bit++) {
       const combo = pool.catalog.combos[bit];
-      if (((at(offered, type) >> bit) & 1) === 0 || combo === undefined) continue;
+      if (((offered >> bit) & 1) === 0 || combo === undefined) continue;
       const { zone, capacityType } = combo;
       const price = microUsdPerHour(at(prices, bit));
       ranked.push({ instanceType: name, zone, capacityType, price, type, bit, shunned: pool.shunned[type] === 1 });

@@ -24,8 +24,12 @@ export interface Counter {
   readonly pods: CompiledPodSet;
   /** By value of the key's label. */
   readonly byDomain: Map<string, number>;
-  /** Pods on claims of this plan, for hostnames and where the filter must still be asked. */
+  /** Pods on claims of this plan, where the filter must still be asked. */
   readonly byClaim: Map<OpenClaim, number>;
+  /** For hostnames: the place of its count in a claim's `onHost`; else −1. */
+  readonly host: number;
+  /** All the pods together. */
+  total: number;
 }
 
 /** Domains that pods with a required anti-affinity term are in; pods that the term selects must keep out. */
@@ -41,6 +45,8 @@ export interface Topology {
   readonly exclusions: Map<string, Exclusion>;
   readonly namespaceLabels: ReadonlyMap<string, LabelMap>;
   readonly counting: Map<number, ReadonlyArray<Counter>>;
+  /** How many counters count by hostname. */
+  hosts: number;
 }
 
 interface CompiledPodSet {
@@ -51,13 +57,13 @@ interface CompiledPodSet {
 
 export function emptyTopology(cluster: Cluster): Topology {
   const namespaceLabels = new Map(cluster.namespaces.map(({ metadata }) => [metadata.name, metadata.labels ?? {}]));
-  return { cluster, counters: new Map(), exclusions: new Map(), namespaceLabels, counting: new Map() };
+  return { cluster, counters: new Map(), exclusions: new Map(), namespaceLabels, counting: new Map(), hosts: 0 };
 }
 
 /** The counter of these pods by this key, made on first use. All must be made before the first pod is recorded. */
 export function counterOf(topology: Topology, key: string, pods: PodSet, filter: NodeFilter | null): Counter {
   const id = termId(key, pods, filter === null ? null : filterId(filter));
-  const known = topology.counters.get(id) ?? newCounter(key, pods, filter);
+  const known = topology.counters.get(id) ?? newCounter(topology, key, pods, filter);
   topology.counters.set(id, known);
   return known;
 }
@@ -65,12 +71,12 @@ export function counterOf(topology: Topology, key: string, pods: PodSet, filter:
 /** Notes that pods of a shape own a required anti-affinity term. */
 export function addExclusion(topology: Topology, key: string, pods: PodSet, owner: number): void {
   const id = termId(key, pods, null);
-  const known = topology.exclusions.get(id) ?? { ...newCounter(key, pods, null), owners: new Set<number>() };
+  const known = topology.exclusions.get(id) ?? { ...newCounter(topology, key, pods, null), owners: new Set<number>() };
   topology.exclusions.set(id, known);
   known.owners.add(owner);
 }
 
-function newCounter(key: string, pods: PodSet, filter: NodeFilter | null): Counter {
+function newCounter(topology: Topology, key: string, pods: PodSet, filter: NodeFilter | null): Counter {
   return {
     key: normalizeKey(key),
     filter,
@@ -82,6 +88,8 @@ function newCounter(key: string, pods: PodSet, filter: NodeFilter | null): Count
     },
     byDomain: new Map(),
     byClaim: new Map(),
+    host: normalizeKey(key) === labelKey.hostname ? topology.hosts++ : -1,
+    total: 0,
   };
 }
 
@@ -136,39 +144,30 @@ export function recordOnNode(
     const domain = node.labels[counter.key];
     if (domain === undefined || !passesFilter(counter.filter, node)) continue;
     counter.byDomain.set(domain, (counter.byDomain.get(domain) ?? 0) + count);
-  }
-}
-
-/** Takes one pod of a shape off a claim again. */
-export function forgetOnClaim(
-  topology: Topology,
-  index: number,
-  claim: OpenClaim,
-  domainOf: (key: string) => string | null,
-): void {
-  for (const counter of countersFor(topology, index)) {
-    const onClaim = counter.key === labelKey.hostname || counter.filter !== null;
-    if (onClaim) counter.byClaim.set(claim, (counter.byClaim.get(claim) ?? 0) - 1);
-    const domain = onClaim ? null : domainOf(counter.key);
-    if (domain !== null) counter.byDomain.set(domain, (counter.byDomain.get(domain) ?? 0) - 1);
+    counter.total += count;
   }
 }
 
 /** Notes one pod of a shape on a claim; `domainOf` gives the settled value of a key, or null when it has no such label. */
-export function recordOnClaim(
-  topology: Topology,
-  index: number,
-  claim: OpenClaim,
-  domainOf: (key: string) => string | null,
-): void {
-  for (const counter of countersFor(topology, index)) {
-    if (counter.key === labelKey.hostname || counter.filter !== null) {
-      counter.byClaim.set(claim, (counter.byClaim.get(claim) ?? 0) + 1);
-      continue;
-    }
-    const domain = domainOf(counter.key);
-    if (domain !== null) counter.byDomain.set(domain, (counter.byDomain.get(domain) ?? 0) + 1);
-  }
+export function recordOnClaim(topology: Topology, index: number, claim: OpenClaim, domainOf: DomainOf): void {
+  for (const counter of countersFor(topology, index)) countOnClaim(counter, claim, domainOf, 1);
+}
+
+/** Takes one pod of a shape off a claim again. */
+export function forgetOnClaim(topology: Topology, index: number, claim: OpenClaim, domainOf: DomainOf): void {
+  for (const counter of countersFor(topology, index)) countOnClaim(counter, claim, domainOf, -1);
+}
+
+type DomainOf = (key: string) => string | null;
+
+function countOnClaim(counter: Counter, claim: OpenClaim, domainOf: DomainOf, pods: 1 | -1): void {
+  const isHost = counter.key === labelKey.hostname;
+  const domain = isHost || counter.filter !== null ? null : domainOf(counter.key);
+  if (isHost) claim.onHost[counter.host] = (claim.onHost[counter.host] ?? 0) + pods;
+  else if (counter.filter !== null) counter.byClaim.set(claim, (counter.byClaim.get(claim) ?? 0) + pods);
+  else if (domain !== null) counter.byDomain.set(domain, (counter.byDomain.get(domain) ?? 0) + pods);
+  else return;
+  counter.total += pods;
 }
 
 /** Does the filter look at a node with these labels and taints? */

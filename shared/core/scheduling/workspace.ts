@@ -1,12 +1,13 @@
 import type { Pod } from '../model/cluster.ts';
 import { addExclusions, toTerms } from './ask-terms.ts';
-import { wishesOf } from './asks.ts';
+import { wishesOf, type Wishes } from './asks.ts';
 import { binsOf, type Bin } from './bins.ts';
-import { compileShape, optionsOn, type Ask, type CompiledShape, type PoolOption } from './compile-shape.ts';
+import { compileShape, kindOf, optionsOn, type Ask, type CompiledShape, type PoolOption } from './compile-shape.ts';
 import { daemonsOf } from './daemons.ts';
 import { existingCapacity, machineLabels, type ExistingCapacity } from './existing-capacity.ts';
 import { domainsOn } from './key-source.ts';
 import type { OpenClaim } from './open-claim.ts';
+import type { GuardRules } from './topology-guard.ts';
 import { podRequests } from './pod-requests.ts';
 import { poolStates, type PoolState } from './pool-state.ts';
 import type { ProvisioningInput } from './provisioning-input.ts';
@@ -31,7 +32,9 @@ export interface Workspace {
   /** Bins that rules let an ask's pods onto and that may still have room: those found full are dropped for good. */
   readonly roomy: Map<Ask, Array<Bin>>;
   /** The answers of `optionsFor` so far. */
-  readonly options: Map<Ask, Map<PoolState, ReadonlyArray<PoolOption>>>;
+  readonly options: Map<string, Map<PoolState, ReadonlyArray<PoolOption>>>;
+  /** The topology rules of asks, sorted for guards, so far. */
+  readonly guards: Map<Ask, GuardRules>;
 }
 
 /** Reads `input` for placing `pods`. */
@@ -52,13 +55,25 @@ export function workspaceFor(input: ProvisioningInput, pods: ReadonlyArray<Pod>)
   const asks = asksOf(input, topology, shapes, { pools, existing });
   recordRunning(input, topology, pods);
   const bins = binsOf(existing, cluster, dimensions);
-  return { input, dimensions, pools, bins, topology, claims: [], shapes, asks, roomy: new Map(), options: new Map() };
+  return {
+    input,
+    dimensions,
+    pools,
+    bins,
+    topology,
+    claims: [],
+    shapes,
+    asks,
+    roomy: new Map(),
+    options: new Map(),
+    guards: new Map(),
+  };
 }
 
-/** How the ask can be met on new nodes of the pool, worked out once. */
+/** How the ask can be met on new nodes of the pool, worked out once per kind of ask. */
 export function optionsFor(workspace: Workspace, state: PoolState, ask: Ask): ReadonlyArray<PoolOption> {
-  const known = workspace.options.get(ask) ?? new Map<PoolState, ReadonlyArray<PoolOption>>();
-  workspace.options.set(ask, known);
+  const known = workspace.options.get(ask.kind) ?? new Map<PoolState, ReadonlyArray<PoolOption>>();
+  workspace.options.set(ask.kind, known);
   const options = known.get(state) ?? optionsOn(state, ask);
   known.set(state, options);
   return options;
@@ -91,9 +106,20 @@ function asksOf(
       const exclusions = exclusionsFor(topology, shape.index);
       const settled = settledKeys(topology, shape.index);
       const counted = countersFor(topology, shape.index).length > 0;
-      return [shape.index, levels.map(({ wishes, terms }) => ({ shape, wishes, terms, exclusions, settled, counted }))];
+      const common = { shape, exclusions, settled, counted };
+      const base = kindOf(shape);
+      return [
+        shape.index,
+        levels.map(({ wishes, terms }) => ({ ...common, wishes, terms, kind: `${base} ${wishesId(wishes)}` })),
+      ];
     }),
   );
+}
+
+/** What tells wishes about nodes apart. */
+function wishesId({ alternatives, avoidsSoftTaints }: Wishes): string {
+  const rules = alternatives.map((one) => [...one].map(([key, rule]) => [key, { ...rule, values: [...rule.values] }]));
+  return JSON.stringify([avoidsSoftTaints, rules]);
 }
 
 /** Where pods of a spread can be: what pools can offer, and what nodes have. A pool whose taints count must tolerate them. */
