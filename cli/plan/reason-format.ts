@@ -55,6 +55,10 @@ export const Reason = Type.Union([
   ofThePod('volume-claim-missing', 'A volume claim does not exist.', claim),
   ofThePod('volume-claim-lost', 'A volume claim is being deleted, or lost.', claim),
   ofThePod('volume-missing', 'The volume of a claim does not exist.', { ...claim, volume: Type.String() }),
+  ofThePod('volume-binding', 'A claim names a volume that it is not bound to yet.', {
+    ...claim,
+    volume: Type.String(),
+  }),
   ofThePod('storage-class-missing', 'A claim has no storage class that exists.', claim),
   ofThePod('volume-not-bound', 'A claim is not bound, and its class does not wait for the pod.', claim),
   ofThePod('no-node-pool', 'There is no NodePool.', {}),
@@ -63,6 +67,7 @@ export const Reason = Type.Union([
   ofAPool('no-instance-type', 'No available offering meets the requirements of the pool.', {}),
   ofAPool('requirement', 'No node of the pool has the label that the pod asks for.', {
     wanted: Type.Array(LabelRequirement),
+    meant: Type.Union([Type.String(), Type.Null()], { description: 'The label that is probably meant.' }),
   }),
   ofAPool('requirements-together', 'No node of the pool has all labels that the pod asks for.', {}),
   ofAPool('resource', 'No node of the pool has as much of a resource.', {

@@ -121,9 +121,13 @@ export type ReducedOwner = Of<typeof ownerReference>;
 
 const decisiveGroups = ['karpenter.sh', 'karpenter.azure.com', 'nodewright.dev'];
 
-/** Annotations outside of those groups that a decision reads: the cost of deleting a pod, the default storage class. */
+/**
+ * Annotations outside of those groups that a decision reads: the cost of deleting a pod, that a volume claim is bound, the
+ * default storage class.
+ */
 const decisiveKeys = new Set([
   'controller.kubernetes.io/pod-deletion-cost',
+  'pv.kubernetes.io/bind-completed',
   'storageclass.kubernetes.io/is-default-class',
 ]);
 

@@ -154,6 +154,8 @@ const persistentVolume = object({
   metadata: needed(metadata),
   spec: object({
     csi: object({ driver: text }),
+    azureDisk: presence,
+    azureFile: presence,
     local: presence,
     hostPath: presence,
     nodeAffinity: object({ required: object({ nodeSelectorTerms: needed(nodeSelectorTerms) }) }),

@@ -275,6 +275,8 @@ export interface PersistentVolume {
   readonly metadata: ObjectMeta;
   readonly spec?: {
     readonly csi?: { readonly driver?: string };
+    readonly azureDisk?: object;
+    readonly azureFile?: object;
     readonly local?: object;
     readonly hostPath?: object;
     readonly nodeAffinity?: { readonly required?: { readonly nodeSelectorTerms: ReadonlyArray<NodeSelectorTerm> } };

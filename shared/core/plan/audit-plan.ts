@@ -22,8 +22,8 @@ export function auditPlan(plan: Plan, given: ProvisioningInput): ReadonlyArray<F
   return [
     ...accounting,
     ...plan.nominations
-      .filter(({ target }) => !state.has(`${target.kind}/${target.name}`))
-      .map(({ target }) => fatal('target', `there is no ${target.kind} ${target.name}`)),
+      .filter(({ target }) => state.get(`${target.kind}/${target.name}`)?.leaving !== false)
+      .map(({ target }) => fatal('target', `there is no ${target.kind} ${target.name} that stays`)),
     ...checkPools(plan, input, nodes),
     ...nodes.flatMap((node) => checkNode(node, input.cluster, daemons)),
     ...checkTopology({ cluster: input.cluster, nodes, offered: offeredDomains(input) }),

@@ -17,6 +17,8 @@ export type VolumeRefusal =
   | { readonly kind: 'volume-claim-missing'; readonly nodePool: null; readonly claim: string }
   | { readonly kind: 'volume-claim-lost'; readonly nodePool: null; readonly claim: string }
   | { readonly kind: 'volume-missing'; readonly nodePool: null; readonly claim: string; readonly volume: string }
+  /** The claim names a volume, and the two are not bound to each other yet. */
+  | { readonly kind: 'volume-binding'; readonly nodePool: null; readonly claim: string; readonly volume: string }
   | { readonly kind: 'storage-class-missing'; readonly nodePool: null; readonly claim: string }
   | { readonly kind: 'volume-not-bound'; readonly nodePool: null; readonly claim: string };
 
@@ -33,8 +35,13 @@ export type PoolRefusal =
   | { readonly kind: 'taint'; readonly nodePool: string; readonly taint: Taint }
   /** No available offering meets the pool's own requirements. */
   | { readonly kind: 'no-instance-type'; readonly nodePool: string }
-  /** What the pod asks of one label; no node of the pool has it. */
-  | { readonly kind: 'requirement'; readonly nodePool: string; readonly wanted: ReadonlyArray<SelectorRequirement> }
+  /** What the pod asks of one label; no node of the pool has it. `meant`: the label that it is probably a mistyping of. */
+  | {
+      readonly kind: 'requirement';
+      readonly nodePool: string;
+      readonly wanted: ReadonlyArray<SelectorRequirement>;
+      readonly meant: string | null;
+    }
   /** Each label alone can be had, all together cannot. */
   | { readonly kind: 'requirements-together'; readonly nodePool: string }
   /** `most`: what the largest node of the pool has of it beside the daemonsets. */

@@ -38,6 +38,10 @@ const renderers: {
     detail: `the volume ${volume} of claim ${claim} does not exist or is being deleted`,
     fix: 'bind another volume',
   }),
+  'volume-binding': ({ claim, volume }) => ({
+    detail: `the volume claim ${claim} names the volume ${volume} and is not bound to it yet`,
+    fix: 'wait until the two are bound, or look at the events of the claim',
+  }),
   'storage-class-missing': ({ claim }) => ({
     detail: `the volume claim ${claim} has no storage class that exists`,
     fix: 'name an existing StorageClass',
@@ -56,9 +60,9 @@ const renderers: {
     detail: 'no available instance type meets the requirements of the NodePool',
     fix: 'widen the requirements of the NodePool',
   }),
-  requirement: ({ wanted }) => ({
+  requirement: ({ wanted, meant }) => ({
     detail: `the pod asks for ${renderWanted(wanted)}, which no node of the NodePool has`,
-    fix: `let the NodePool have ${renderWanted(wanted)}, or change the pod`,
+    fix: `let the NodePool have ${renderWanted(wanted)}, or change the pod${meant === null ? '' : `; did you mean ${meant}?`}`,
   }),
   'requirements-together': () => ({
     detail: 'no instance type meets all of the pod’s node requirements at once',

@@ -1,4 +1,6 @@
 import type { Cluster, Pod, PodShape } from '../model/cluster.ts';
+import type { PersistentVolume, PersistentVolumeClaimSpec } from '../model/manifest.ts';
+import { classOf } from './volumes.ts';
 
 /** A volume that a CSI driver attaches to the pod's node. */
 export interface Attachment {
@@ -19,7 +21,7 @@ export interface AttachedVolumes {
 export function attachmentsOf(cluster: Cluster, shape: PodShape): ReadonlyArray<Attachment> {
   return (shape.spec.volumes ?? []).flatMap((volume): ReadonlyArray<Attachment> => {
     if (volume.ephemeral !== undefined) {
-      const driver = driverOfClass(cluster, volume.ephemeral.volumeClaimTemplate?.spec?.storageClassName);
+      const driver = driverOfClass(cluster, volume.ephemeral.volumeClaimTemplate?.spec ?? {});
       return driver === null ? [] : [{ driver, claim: null, name: volume.name }];
     }
     const name = volume.persistentVolumeClaim?.claimName;
@@ -28,8 +30,8 @@ export function attachmentsOf(cluster: Cluster, shape: PodShape): ReadonlyArray<
     );
     if (name === undefined || claim === undefined) return [];
     const bound = cluster.persistentVolumes.find(({ metadata }) => metadata.name === claim.spec?.volumeName);
-    const driver = bound === undefined ? driverOfClass(cluster, claim.spec?.storageClassName) : bound.spec?.csi?.driver;
-    return driver === null || driver === undefined ? [] : [{ driver, claim: `${shape.namespace}/${name}`, name }];
+    const driver = bound === undefined ? driverOfClass(cluster, claim.spec ?? {}) : driverOfVolume(bound);
+    return driver === null ? [] : [{ driver, claim: `${shape.namespace}/${name}`, name }];
   });
 }
 
@@ -71,12 +73,19 @@ export function attach({ volumes }: AttachedVolumes, attachments: ReadonlyArray<
   }
 }
 
-function driverOfClass({ storageClasses }: Cluster, name: string | null | undefined): string | null {
-  const found =
-    typeof name === 'string'
-      ? storageClasses.find(({ metadata }) => metadata.name === name)
-      : storageClasses.find(
-          ({ metadata }) => metadata.annotations?.['storageclass.kubernetes.io/is-default-class'] === 'true',
-        );
-  return found?.provisioner ?? null;
+/** In-tree drivers of Azure, which Kubernetes has handed over to CSI drivers; attach limits count by the latter. */
+const MIGRATED: Readonly<Record<string, string>> = {
+  'kubernetes.io/azure-disk': 'disk.csi.azure.com',
+  'kubernetes.io/azure-file': 'file.csi.azure.com',
+};
+
+function driverOfClass(cluster: Cluster, spec: PersistentVolumeClaimSpec): string | null {
+  const provisioner = classOf(cluster, spec)?.provisioner ?? null;
+  return provisioner === null ? null : (MIGRATED[provisioner] ?? provisioner);
+}
+
+function driverOfVolume({ spec }: PersistentVolume): string | null {
+  if (spec?.azureDisk !== undefined) return 'disk.csi.azure.com';
+  if (spec?.azureFile !== undefined) return 'file.csi.azure.com';
+  return spec?.csi?.driver ?? null;
 }

@@ -3,6 +3,7 @@ import { renderAmount } from '../quantity/quantity.ts';
 import { at, offeringsMeeting } from './compile-pool.ts';
 import type { AskTerms } from './ask-terms.ts';
 import type { Ask, CompiledShape, PoolOption } from './compile-shape.ts';
+import { labelMeant } from './label-hint.ts';
 import { byCodeUnit, toExpressions, type LabelRules } from './label-rule.ts';
 import { emptyClaim, joiningOf } from './open-claim.ts';
 import { guardFor } from './place.ts';
@@ -113,7 +114,11 @@ function unmetRequirement(state: PoolState, alternatives: ReadonlyArray<LabelRul
   if (alternatives.some(meets)) return null;
   const unmet = [...(alternatives[0] ?? [])].find(([key, rule]) => !meets(new Map([[key, rule]])));
   if (unmet === undefined) return { kind: 'requirements-together', nodePool };
-  return { kind: 'requirement', nodePool, wanted: toExpressions(...unmet) };
+  return { kind: 'requirement', nodePool, wanted: toExpressions(...unmet), meant: meantBy(state, unmet[0]) };
+}
+
+function meantBy({ pool }: PoolState, key: string): string | null {
+  return labelMeant(key, [...pool.catalog.typeKeys, ...pool.catalog.comboKeys, ...pool.rules.keys()]);
 }
 
 function refuseSize(state: PoolState, shape: CompiledShape, { dimensions }: Workspace): PoolRefusal {

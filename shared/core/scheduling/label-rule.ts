@@ -52,7 +52,7 @@ function toBound(operator: string, text: string | undefined): LabelRule {
   if (bound === null) return NOTHING;
   switch (operator) {
     case 'Gt':
-      return { ...PRESENT, least: bound + 1 };
+      return Number.isSafeInteger(bound + 1) ? { ...PRESENT, least: bound + 1 } : NOTHING;
     case 'Gte':
       return { ...PRESENT, least: bound };
     case 'Lt':

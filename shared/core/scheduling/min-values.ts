@@ -47,21 +47,38 @@ export function takesNoMore({ pool }: PoolState, capacity: Amounts, booked: Amou
  * Karpenter, a type counts with all that it offers in the pool, whatever the pods left of its zones.
  */
 export function meetsMinValues(state: PoolState, offered: Int32Array, booked: Amounts): boolean {
-  const wanted = state.pool.manifest.spec.template.spec.requirements.filter(({ minValues }) => minValues !== undefined);
-  return wanted.every(
-    ({ key, minValues }) => valuesLeft(state, offered, normalizeKey(key), booked) >= (minValues ?? 0),
+  const wanted = minValuesOf(state);
+  if (wanted.size === 0) return true;
+  const { order, catalog } = state.pool;
+  const types = order.filter(
+    (type) => at(offered, type) !== 0 && takesNoMore(state, catalog.types[type]?.capacity ?? NOTHING, booked),
   );
+  return [...wanted].every(([key, least]) => valuesAmong(state, types, key).size >= least);
 }
 
-function valuesLeft(state: PoolState, offered: Int32Array, key: string, booked: Amounts): number {
-  const { pool } = state;
-  const { types, combos, comboKeys } = pool.catalog;
+const NOTHING: Amounts = new Map();
+
+/** The pool's minValues, the largest for each key. */
+export function minValuesOf({ pool }: PoolState): ReadonlyMap<string, number> {
+  const least = new Map<string, number>();
+  for (const { key, minValues } of pool.manifest.spec.template.spec.requirements) {
+    const name = normalizeKey(key);
+    if (minValues !== undefined) least.set(name, Math.max(minValues, least.get(name) ?? 0));
+  }
+  return least;
+}
+
+/** The values that nodes of these types can have for the key in the pool. */
+export function valuesAmong(
+  { pool }: PoolState,
+  types: ArrayLike<number> & Iterable<number>,
+  key: string,
+): ReadonlySet<string> {
+  const { types: compiled, combos, comboKeys } = pool.catalog;
   const values = new Set<string>();
-  for (const type of pool.order) {
-    const compiled = types[type];
-    if (compiled === undefined || at(offered, type) === 0 || !takesNoMore(state, compiled.capacity, booked)) continue;
+  for (const type of types) {
     if (!comboKeys.has(key)) {
-      for (const value of compiled.rules.get(key)?.values ?? []) values.add(value);
+      for (const value of compiled[type]?.rules.get(key)?.values ?? []) values.add(value);
       continue;
     }
     combos.forEach((combo, bit) => {
@@ -69,5 +86,24 @@ function valuesLeft(state: PoolState, offered: Int32Array, key: string, booked: 
       if ((at(pool.offered, type) >> bit) & 1 && value !== undefined) values.add(value);
     });
   }
-  return values.size;
+  return values;
+}
+
+/**
+ * At most `most` of `types`, which come best first: the best, but as many further down as minValues needs. Karpenter cuts
+ * the list first and then gives the claim up when the cheapest alone have too few values.
+ */
+export function cutTo(state: PoolState, types: ReadonlyArray<number>, most: number): ReadonlyArray<number> {
+  if (types.length <= most) return types;
+  const needed = new Set<number>();
+  for (const [key, least] of minValuesOf(state)) {
+    for (const type of types) {
+      const have = valuesAmong(state, [...needed], key).size;
+      if (have >= least || needed.size === most) break;
+      if (valuesAmong(state, [...needed, type], key).size > have) needed.add(type);
+    }
+  }
+  const free = most - needed.size;
+  const best = new Set(types.filter((type) => !needed.has(type)).slice(0, free));
+  return types.filter((type) => needed.has(type) || best.has(type));
 }

@@ -1,14 +1,17 @@
 import type { Cluster, Pod, PodShape } from '../model/cluster.ts';
+import type { PodSpec } from '../model/manifest.ts';
 import type { Instant } from '../quantity/units.ts';
+import { labelKey } from '../model/labels.ts';
 import { isLeaving, machinesOf } from './existing-capacity.ts';
-import { byCodeUnit } from './label-rule.ts';
+import { ABSENT, byCodeUnit, overlaps, PRESENT } from './label-rule.ts';
+import { requiredAlternatives } from './pod-rules.ts';
 import type { InFlightClaim } from './provisioning-input.ts';
 import { compileSelector, selects } from './selector.ts';
 
 /**
  * The pods a plan is for: those that kube-scheduler found no room for, those that an earlier plan promised a node, and
- * those on nodes that are going, as far as they may be moved. Pods of DaemonSets and static pods are never among them.
- * Sorted by uid.
+ * those on nodes that are going, as far as they may be moved. Pods of DaemonSets and static pods are never among them, nor
+ * those that ask for a node of no NodePool: as in Karpenter they are somebody else's. Sorted by uid.
  */
 export function pendingPods(
   cluster: Cluster,
@@ -19,14 +22,22 @@ export function pendingPods(
   const leaving = new Set(
     machinesOf(cluster).flatMap((machine) => (isLeaving(machine) ? [machine.node?.metadata.name ?? ''] : [])),
   );
+  const ours = cluster.shapes.map(({ spec }) => !asksForNoPool(spec));
   const waits = (pod: Pod): boolean =>
     !pod.deleting && (pod.unschedulable || pod.nominatedNodeName !== null || promised.has(pod.uid));
   return cluster.pods
     .filter((pod) =>
       pod.nodeName === null ? waits(pod) : leaving.has(pod.nodeName) && isReschedulable(cluster, pod, now),
     )
-    .filter((pod) => isPlaceable(cluster, pod))
+    .filter((pod) => ours[pod.shape] === true && isPlaceable(cluster, pod))
     .toSorted((a, b) => byCodeUnit(a.uid, b.uid));
+}
+
+function asksForNoPool(spec: PodSpec): boolean {
+  const rules = requiredAlternatives(spec).map((one) => one.get(labelKey.nodePool));
+  return (
+    rules.length > 0 && rules.every((rule) => rule !== undefined && overlaps(rule, ABSENT) && !overlaps(rule, PRESENT))
+  );
 }
 
 /** False for pods that belong to their node: daemons and static pods. */
@@ -43,7 +54,7 @@ export function isReschedulable(cluster: Cluster, pod: Pod, now: Instant): boole
   const shape = cluster.shapes[pod.shape];
   if (shape === undefined || !isPlaceable(cluster, pod)) return false;
   if (pod.deleting && shape.owner?.kind !== 'StatefulSet') return false;
-  return !isProtected(shape, pod, now) && !isBlocked(cluster, shape);
+  return !isProtected(shape, pod, now) && !isBlocked(cluster, shape, pod.ready);
 }
 
 const DO_NOT_DISRUPT = 'karpenter.sh/do-not-disrupt';
@@ -61,12 +72,16 @@ function isProtected({ annotations }: PodShape, pod: Pod, now: Instant): boolean
 }
 
 /** Does a budget forbid every eviction, or do two budgets cover the pod, which the eviction API refuses? */
-function isBlocked({ podDisruptionBudgets }: Cluster, { namespace, labels }: PodShape): boolean {
+function isBlocked({ podDisruptionBudgets }: Cluster, { namespace, labels }: PodShape, ready: boolean): boolean {
   const covering = podDisruptionBudgets.filter(
     ({ metadata, spec }) => metadata.namespace === namespace && selects(compileSelector(spec?.selector), labels),
   );
   return (
     covering.length > 1 ||
-    covering.some(({ spec }) => ['0', '0%'].includes(String(spec?.maxUnavailable)) || spec?.minAvailable === '100%')
+    covering.some(
+      ({ spec }) =>
+        (ready || spec?.unhealthyPodEvictionPolicy !== 'AlwaysAllow') &&
+        (['0', '0%'].includes(String(spec?.maxUnavailable)) || spec?.minAvailable === '100%'),
+    )
   );
 }

@@ -131,7 +131,8 @@ function isFree(joining: Joining | null): boolean {
 }
 
 function cheaperOpening(workspace: Workspace, applicant: Applicant, joining: Joining | null): Joining | null {
-  const opening = bestOpening(workspace, applicant, false) ?? openingAtLeast(workspace, applicant, joining);
+  const mayWaive = joining === null && workspace.input.policy.minValuesPolicy === 'BestEffort';
+  const opening = bestOpening(workspace, applicant, mayWaive);
   return joining === null || (opening !== null && addsLess(opening, joining)) ? opening : joining;
 }
 
@@ -177,24 +178,22 @@ function sameRequests(a: Float64Array, b: Float64Array): boolean {
   return a.every((amount, index) => amount === b[index]);
 }
 
-/** On the heaviest pools that can take the pod, the cheapest. */
-function bestOpening(workspace: Workspace, applicant: Applicant, minValuesRelaxed: boolean): Joining | null {
+/**
+ * On the heaviest pools that can take the pod, the cheapest. `mayWaive`: a pool waives its minValues before a lighter one
+ * is looked at, as in Karpenter.
+ */
+function bestOpening(workspace: Workspace, applicant: Applicant, mayWaive: boolean): Joining | null {
   let best: Joining | null = null;
   for (const state of workspace.pools) {
     if (best !== null && best.claim.state.pool.weight > state.pool.weight) break;
     const options = optionsFor(workspace, state, applicant.ask);
     if (options.length === 0) continue;
-    const claim = emptyClaim(state, workspace.dimensions.names.length, minValuesRelaxed);
-    const joining = joiningOf(claim, applicant, options);
+    const openWith = (waived: boolean): Joining | null =>
+      joiningOf(emptyClaim(state, workspace.dimensions.names.length, waived), applicant, options);
+    const joining = openWith(false) ?? (mayWaive ? openWith(true) : null);
     if (joining !== null && (best === null || isCheaper(joining.cell, best.cell))) best = joining;
   }
   return best;
-}
-
-/** With minValues waived, when the policy allows it and nothing else took the pod. */
-function openingAtLeast(workspace: Workspace, applicant: Applicant, joining: Joining | null): Joining | null {
-  if (joining !== null || workspace.input.policy.minValuesPolicy === 'Strict') return null;
-  return bestOpening(workspace, applicant, true);
 }
 
 function addsLess(a: Joining, b: Joining): boolean {

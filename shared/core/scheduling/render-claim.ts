@@ -4,8 +4,8 @@ import type { PlannedClaim, PlannedOffering } from '../plan/plan.ts';
 import { addAmounts, renderAmounts, type Amounts } from '../quantity/quantity.ts';
 import { microUsdPerHour } from '../quantity/units.ts';
 import { at, fixedLabels } from './compile-pool.ts';
-import { addRule, byCodeUnit, chooseValue, oneOf, toExpressions, toRules, type LabelRule } from './label-rule.ts';
-import { takesNoMore } from './min-values.ts';
+import { addRule, byCodeUnit, chooseValue, oneOf, toExpressions, toRules } from './label-rule.ts';
+import { cutTo, minValuesOf, takesNoMore, valuesAmong } from './min-values.ts';
 import { chooseFallbacks } from './fallbacks.ts';
 import { offeringsAt, type OpenClaim } from './open-claim.ts';
 import { COMBO_BITS } from './pool-state.ts';
@@ -42,7 +42,7 @@ export function renderClaim(workspace: Workspace, claim: OpenClaim): PlannedClai
     labels: { ...fixedLabels(pool.manifest), ...openLabels(claim) },
     annotations: {
       ...template.metadata?.annotations,
-      ...(claim.minValuesRelaxed ? { [MIN_VALUES_RELAXED]: 'true' } : {}),
+      ...(minValuesOf(claim.state).size === 0 ? {} : { [MIN_VALUES_RELAXED]: String(claim.minValuesRelaxed) }),
     },
     taints: template.spec.taints ?? [],
     startupTaints: template.spec.startupTaints ?? [],
@@ -88,33 +88,34 @@ function toPlanned({ instanceType, zone, capacityType, price }: RankedOffering):
 
 /** The pool's requirements with minValues kept, narrowed to the instance types, zones and capacity types still possible. */
 function requirementsOf(
-  { state: { pool }, open, minValuesRelaxed }: OpenClaim,
+  { state, open, minValuesRelaxed }: OpenClaim,
   ranked: ReadonlyArray<RankedOffering>,
 ): ReadonlyArray<Requirement> {
+  const { pool } = state;
+  const types = cutTo(state, [...new Set(ranked.map(({ type }) => type))], MAX_INSTANCE_TYPES);
+  const listed = new Set(types);
+  const kept = ranked.filter(({ type }) => listed.has(type));
   const rules = toRules(pool.manifest.spec.template.spec.requirements);
   for (const [key, rule] of open) addRule(rules, key, rule);
-  const distinct = (values: Iterable<string>): LabelRule => oneOf([...new Set(values)].slice(0, MAX_INSTANCE_TYPES));
-  rules.set(labelKey.instanceType, distinct(ranked.map(({ instanceType }) => instanceType)));
-  rules.set(labelKey.zone, distinct(ranked.map(({ zone }) => zone)));
-  rules.set(labelKey.capacityType, distinct(ranked.map(({ capacityType }) => capacityType)));
+  rules.set(labelKey.instanceType, oneOf(kept.map(({ instanceType }) => instanceType)));
+  rules.set(labelKey.zone, oneOf(kept.map(({ zone }) => zone)));
+  rules.set(labelKey.capacityType, oneOf(kept.map(({ capacityType }) => capacityType)));
   rules.set(labelKey.nodePool, oneOf([pool.name]));
-  const minValues = minValuesByKey(pool.manifest.spec.template.spec.requirements);
+  const minValues = minValuesOf(state);
+  // What was waived is written as what is left, so that the claim says what a launch may count on.
+  const leastOf = (key: string): number | undefined => {
+    const wanted = minValues.get(key);
+    if (wanted === undefined || !minValuesRelaxed) return wanted;
+    return Math.min(wanted, valuesAmong(state, types, key).size);
+  };
   return [...rules]
     .toSorted(([a], [b]) => byCodeUnit(a, b))
     .flatMap(([key, rule]) => {
-      const least = minValuesRelaxed ? undefined : minValues.get(key);
+      const least = leastOf(key);
       return toExpressions(key, rule).map((expression) =>
         least === undefined ? expression : { ...expression, minValues: least },
       );
     });
-}
-
-function minValuesByKey(requirements: ReadonlyArray<Requirement>): ReadonlyMap<string, number> {
-  const least = new Map<string, number>();
-  for (const { key, minValues } of requirements) {
-    if (minValues !== undefined) least.set(key, Math.max(minValues, least.get(key) ?? 0));
-  }
-  return least;
 }
 
 /** A value for every custom label that the pool requires and leaves open, as the pods narrowed it. */

@@ -1,5 +1,11 @@
 import type { Cluster, PodShape } from '../model/cluster.ts';
-import type { PersistentVolume, PersistentVolumeClaimSpec, StorageClass, Volume } from '../model/manifest.ts';
+import type {
+  PersistentVolume,
+  PersistentVolumeClaim,
+  PersistentVolumeClaimSpec,
+  StorageClass,
+  Volume,
+} from '../model/manifest.ts';
 import { labelKey, normalizeKey } from '../model/labels.ts';
 import type { VolumeRefusal } from '../plan/refusal.ts';
 import {
@@ -49,7 +55,16 @@ function rulesOfVolume(cluster: Cluster, namespace: string, volume: Volume): Vol
   if (claim.metadata.deletionTimestamp !== undefined || claim.status?.phase === 'Lost') {
     return problem({ kind: 'volume-claim-lost', nodePool: null, claim: title });
   }
+  const { volumeName } = claim.spec ?? {};
+  if (volumeName !== undefined && volumeName !== '' && !isBound(claim)) {
+    return problem({ kind: 'volume-binding', nodePool: null, claim: title, volume: volumeName });
+  }
   return rulesOfClaim(cluster, claim.spec ?? {}, title);
+}
+
+/** The annotation is what kube-scheduler looks for; the phase follows it at once. */
+function isBound({ metadata, status }: PersistentVolumeClaim): boolean {
+  return metadata.annotations?.['pv.kubernetes.io/bind-completed'] !== undefined || status?.phase === 'Bound';
 }
 
 /** `claim` names it where something is wrong. */
@@ -68,7 +83,8 @@ function rulesOfClaim(cluster: Cluster, spec: PersistentVolumeClaimSpec, claim: 
   return { kind: 'rules', alternatives: rulesOfUnbound(storageClass) };
 }
 
-function classOf(
+/** The class that a claim means: the one it names, else the default, of several the newest. `''` means none. */
+export function classOf(
   { storageClasses }: Cluster,
   { storageClassName }: PersistentVolumeClaimSpec,
 ): StorageClass | undefined {

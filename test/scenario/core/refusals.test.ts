@@ -49,7 +49,7 @@ const cases: ReadonlyArray<readonly [string, Parameters<typeof input>[0], string
     {
       nodePools: [pool('a')],
       shapes: [shape(spec('1', '1Gi', { volumes: [volume('data')] }))],
-      persistentVolumeClaims: [claimOf('data', { spec: { volumeName: 'disk-1' } })],
+      persistentVolumeClaims: [claimOf('data', { spec: { volumeName: 'disk-1' }, status: { phase: 'Bound' } })],
     },
     '-: the volume disk-1 of claim default/data does not exist or is being deleted -> bind another volume',
   ],

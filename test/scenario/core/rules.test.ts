@@ -293,6 +293,7 @@ describe('ports and volumes', () => {
   );
   const claim = (volumeName?: string, storageClassName?: string) => ({
     metadata: { name: 'data', namespace: 'default' },
+    status: { phase: volumeName === undefined ? 'Pending' : 'Bound' },
     spec: {
       ...(volumeName === undefined ? {} : { volumeName }),
       ...(storageClassName === undefined ? {} : { storageClassName }),

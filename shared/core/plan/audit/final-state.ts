@@ -29,6 +29,8 @@ export interface FinalNode {
   readonly allocatable: ReadonlyMap<string, number>;
   readonly capacity: ReadonlyMap<string, number>;
   readonly nodePool: string | null;
+  /** It is being deleted: limits no longer count it, and no pod may be planned onto it. */
+  readonly leaving: boolean;
   readonly claim: PlannedClaim | null;
   readonly pods: Map<number, PodsOnNode>;
 }
@@ -80,9 +82,17 @@ function existingNode(input: ProvisioningInput, node: Node | undefined, claim: N
     allocatable: resourcesOf(input, node, claim, { which: 'allocatable', ready }),
     capacity: resourcesOf(input, node, claim, { which: 'capacity', ready }),
     nodePool,
+    leaving: isGoing(node, claim),
     claim: null,
     pods: new Map(),
   };
+}
+
+function isGoing(node: Node | undefined, claim: NodeClaim | undefined): boolean {
+  const deleted = [node, claim].some((one) => one?.metadata.deletionTimestamp !== undefined);
+  const disrupted = node?.spec?.taints?.some(({ key }) => key === 'karpenter.sh/disrupted') ?? false;
+  const conditions = claim?.status?.conditions ?? [];
+  return deleted || disrupted || conditions.some((one) => one.type === 'InstanceTerminating' && one.status === 'True');
 }
 
 function labelOf(node: Node | undefined, key: string): string | undefined {
@@ -188,6 +198,23 @@ export function labelsOfOffering(
   return labels;
 }
 
+/** Is there a label of the pool's template that a node of this size, zone and capacity type would not have by itself? */
+export function contradictsTemplate(
+  input: ProvisioningInput,
+  pool: NodePool,
+  { instanceType, zone, capacityType }: Pick<PlannedClaim['offering'], 'instanceType' | 'zone' | 'capacityType'>,
+): boolean {
+  const type = input.catalog.get(pool.metadata.name)?.find(({ name }) => name === instanceType);
+  const offering = type?.offerings.find((one) => one.zone === zone && one.capacityType === capacityType);
+  const own = new Map<string, ReadonlyArray<string>>();
+  for (const [key, values] of Object.entries(type?.labels ?? {})) own.set(normalizeKey(key), values);
+  for (const [key, value] of Object.entries(offering?.labels ?? {})) own.set(normalizeKey(key), [value]);
+  own.set(labelKey.instanceType, [instanceType]).set(labelKey.zone, [zone]).set(labelKey.capacityType, [capacityType]);
+  return Object.entries(pool.spec.template.metadata?.labels ?? {}).some(
+    ([key, value]) => own.get(normalizeKey(key))?.includes(value) === false,
+  );
+}
+
 function plannedNode(input: ProvisioningInput, claim: PlannedClaim, index: number): FinalNode {
   const pool = input.cluster.nodePools.find(({ metadata }) => metadata.name === claim.nodePool);
   const type = input.catalog.get(claim.nodePool)?.find(({ name }) => name === claim.offering.instanceType);
@@ -204,6 +231,7 @@ function plannedNode(input: ProvisioningInput, claim: PlannedClaim, index: numbe
     allocatable: type === undefined ? new Map() : allocatableOf(type),
     capacity: amountsOf(type?.capacity, 'down'),
     nodePool: claim.nodePool,
+    leaving: false,
     claim,
     pods: new Map(),
   };

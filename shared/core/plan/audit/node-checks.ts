@@ -1,9 +1,10 @@
 import type { Cluster } from '../../model/cluster.ts';
-import type { Container, DaemonSet, PersistentVolume, PodSpec, ResourceList } from '../../model/manifest.ts';
+import type { Container, DaemonSet, PodSpec, ResourceList } from '../../model/manifest.ts';
 import { fatal, type Finding } from './finding.ts';
 import type { FinalNode } from './final-state.ts';
-import { blockingTaint, meets, meetsNodeRules, meetsTerm } from './matching.ts';
+import { blockingTaint, meetsNodeRules } from './matching.ts';
 import { requestedBy } from './requested.ts';
+import { checkAttachments, volumeProblem } from './volume-checks.ts';
 
 /** A DaemonSet as the audit sees it. */
 export interface AuditedDaemon {
@@ -69,7 +70,12 @@ export function checkNode(
     const volume = volumeProblem(node, cluster, spec);
     if (volume !== null) findings.push(fatal('volume', `${text}: ${volume}`));
   }
-  return [...findings, ...checkResources(node, daemons), ...checkPorts(node, daemons)];
+  return [
+    ...findings,
+    ...checkResources(node, daemons),
+    ...checkPorts(node, daemons),
+    ...checkAttachments(node, cluster),
+  ];
 }
 
 function missingDaemons(node: FinalNode, daemons: ReadonlyArray<AuditedDaemon>): ReadonlyArray<AuditedDaemon> {
@@ -138,35 +144,4 @@ function checkPorts(node: FinalNode, daemons: ReadonlyArray<AuditedDaemon>): Rea
 
 function sameAddress(a: string, b: string): boolean {
   return a === b || a === '0.0.0.0' || b === '0.0.0.0';
-}
-
-function volumeProblem(node: FinalNode, cluster: Cluster, shape: Cluster['shapes'][number]): string | null {
-  for (const { persistentVolumeClaim } of shape.spec.volumes ?? []) {
-    const name = persistentVolumeClaim?.claimName;
-    const problem = name === undefined ? null : claimProblem(node, cluster, shape.namespace, name);
-    if (problem !== null) return problem;
-  }
-  return null;
-}
-
-function claimProblem(node: FinalNode, cluster: Cluster, namespace: string, name: string): string | null {
-  const claim = cluster.persistentVolumeClaims.find(
-    ({ metadata }) => metadata.name === name && metadata.namespace === namespace,
-  );
-  if (claim === undefined) return `volume claim ${name} does not exist`;
-  const bound = cluster.persistentVolumes.find(({ metadata }) => metadata.name === claim.spec?.volumeName);
-  if (bound !== undefined) return reachesVolume(node, bound) ? null : `volume of ${name} is elsewhere`;
-  const storageClass = cluster.storageClasses.find(({ metadata }) => metadata.name === claim.spec?.storageClassName);
-  const topologies = storageClass?.allowedTopologies ?? [];
-  const allowed = topologies.some(({ matchLabelExpressions = [] }) =>
-    matchLabelExpressions.every(({ key, values }) => meets(node.labels, { key, operator: 'In', values })),
-  );
-  return topologies.length > 0 && !allowed ? `the class of ${name} does not allow this domain` : null;
-}
-
-/** A local volume's host does not bind a pod that has to move. */
-function reachesVolume(node: FinalNode, { spec }: PersistentVolume): boolean {
-  const terms = spec?.nodeAffinity?.required?.nodeSelectorTerms ?? [];
-  const local = spec?.local !== undefined || spec?.hostPath !== undefined;
-  return local || terms.length === 0 || terms.some((term) => meetsTerm(node.labels, term, node.name));
 }

@@ -3,7 +3,7 @@ import { labelKey, normalizeKey } from '../../model/labels.ts';
 import type { PodShape } from '../../model/cluster.ts';
 import type { ProvisioningInput } from '../../scheduling/provisioning-input.ts';
 import type { Plan, PlannedClaim } from '../plan.ts';
-import { labelsOfOffering, type FinalNode } from './final-state.ts';
+import { contradictsTemplate, labelsOfOffering, type FinalNode } from './final-state.ts';
 import { fatal, type Finding } from './finding.ts';
 import { blockingTaint, meets } from './matching.ts';
 import { amountsOf } from './requested.ts';
@@ -43,6 +43,8 @@ function checkClaim(claim: PlannedClaim, index: number, input: ProvisioningInput
     for (const [key, value] of Object.entries(claim.labels)) labels.set(normalizeKey(key), [value]);
     const unmet = pool.spec.template.spec.requirements.find((requirement) => !meets(labels, requirement));
     if (unmet !== undefined) findings.push(fatal('pool-requirements', `${text}: ${unmet.key} ${unmet.operator}`));
+    if (contradictsTemplate(input, pool, offering))
+      findings.push(fatal('pool-requirements', `${text}: template labels`));
     const broken = claim.requirements.find((requirement) => !meets(labels, requirement));
     if (broken !== undefined) findings.push(fatal('claim-requirements', `${text}: ${broken.key} ${broken.operator}`));
   }
@@ -55,7 +57,9 @@ function checkMinValues(
   name: string,
   input: ProvisioningInput,
 ): ReadonlyArray<Finding> {
-  if (input.policy.minValuesPolicy === 'BestEffort') return [];
+  const relaxed = claim.annotations['karpenter.sh/nodeclaim-min-values-relaxed'] === 'true';
+  if (relaxed && input.policy.minValuesPolicy === 'Strict')
+    return [fatal('min-values', `${name}: waived under Strict`)];
   const listed = claim.requirements.find(({ key }) => key === labelKey.instanceType)?.values ?? [];
   return pool.spec.template.spec.requirements.flatMap(({ key, minValues }) => {
     if (minValues === undefined) return [];
@@ -67,13 +71,16 @@ function checkMinValues(
         for (const value of labels.get(normalizeKey(key)) ?? []) values.add(value);
       }
     }
-    return values.size < minValues ? [fatal('min-values', `${name}: ${key} has ${values.size} of ${minValues}`)] : [];
+    const stated = claim.requirements.find((one) => one.key === normalizeKey(key))?.minValues ?? 0;
+    return values.size < (relaxed ? stated : minValues)
+      ? [fatal('min-values', `${name}: ${key} has ${values.size} of ${minValues}`)]
+      : [];
   });
 }
 
 /** Over a limit is wrong only where this plan adds to the resource. */
 function checkLimits(pool: NodePool, nodes: ReadonlyArray<FinalNode>): ReadonlyArray<Finding> {
-  const own = nodes.filter(({ nodePool }) => nodePool === pool.metadata.name);
+  const own = nodes.filter(({ nodePool, leaving }) => nodePool === pool.metadata.name && !leaving);
   const sum = (list: ReadonlyArray<FinalNode>, resource: string): number =>
     list.reduce((total, { capacity }) => total + (resource === 'nodes' ? 1 : (capacity.get(resource) ?? 0)), 0);
   return [...amountsOf(pool.spec.limits, 'down')].flatMap(([resource, limit]) => {
@@ -113,6 +120,7 @@ function domainsOfPool(input: ProvisioningInput, pool: NodePool, key: string): R
   const usable = pool.metadata.deletionTimestamp === undefined && pool.spec.replicas === undefined;
   for (const type of usable ? (input.catalog.get(pool.metadata.name) ?? []) : []) {
     for (const offering of type.offerings.filter(({ available }) => available)) {
+      if (contradictsTemplate(input, pool, { ...offering, instanceType: type.name })) continue;
       const labels = labelsOfOffering(input, pool, { ...offering, instanceType: type.name });
       const known = requirements.filter((one) => labels.has(normalizeKey(one.key)) || one.key.startsWith('karpenter.'));
       if (!known.every((requirement) => meets(labels, requirement))) continue;
