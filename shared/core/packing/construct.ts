@@ -1,20 +1,19 @@
 import { fillNode, type FillBuffers, type FillRule, type FlatProblem } from './fill.ts';
 import type { PackedNode, Packing, PackingItem } from './problem.ts';
+import type { Work } from './work.ts';
 
 /** Bins whose best imaginable worth per price is below this share of the best are not tried while many pods remain. */
 const PROMISING = 0.9;
 const MANY_PODS = 120;
-/** A fill looks at every item: with more items than this it counts as more than one. */
-const ITEMS_PER_FILL = 40;
 const RULES: ReadonlyArray<FillRule> = ['worth', 'shape'];
 
-/** What a construction is guided by, and how much of the budget of fills it has used. */
+/** What a construction is guided by, and the work it takes from. It is always finished. */
 export interface Guidance {
   /** What a pod of each item is worth, in micro-USD per hour. */
   readonly worth: Float64Array;
   /** Per bin: the most worth per price that it can hold, from the fluid prices. */
   readonly promise: ReadonlyArray<number>;
-  readonly budget: { fills: number };
+  readonly work: Work;
 }
 
 interface Construction {
@@ -30,7 +29,7 @@ interface Construction {
  */
 export function construct(flat: FlatProblem, items: ReadonlyArray<PackingItem>, guidance: Guidance): Packing {
   const left = Float64Array.from(items, ({ count }) => count);
-  const buffers = { free: new Float64Array(flat.width), counts: new Int32Array(flat.items) };
+  const buffers = { free: new Float64Array(flat.width), counts: new Int32Array(flat.items), work: guidance.work };
   const construction: Construction = { flat, guidance, left, buffers };
   const nodes: Array<PackedNode> = [];
   let cost = 0;
@@ -65,7 +64,6 @@ function bestNode(construction: Construction): PackedNode | null {
   for (let bin = 0; bin < flat.bins; bin++) {
     if (remaining > MANY_PODS && best !== null && at(guidance.promise, bin) < PROMISING * best.ratio) continue;
     for (const rule of RULES) {
-      guidance.budget.fills -= Math.max(1, flat.items / ITEMS_PER_FILL);
       const worth = fillNode(flat, { bin, rule }, { left, worth: guidance.worth }, buffers);
       const ratio = worth / Math.max(1, at(flat.prices, bin));
       if (worth > 0 && (best === null || ratio > best.ratio)) best = { bin, counts: buffers.counts.slice(), ratio };

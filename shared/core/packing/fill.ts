@@ -1,4 +1,5 @@
 import type { PackingProblem } from './problem.ts';
+import type { Work } from './work.ts';
 
 /** A packing problem laid out for the hot loops: vectors end to end, one array per kind of number. */
 export interface FlatProblem {
@@ -43,6 +44,8 @@ export type FillRule = 'worth' | 'shape';
 export interface FillBuffers {
   readonly free: Float64Array;
   readonly counts: Int32Array;
+  /** Every look at an item's resource is a step. */
+  readonly work: Work;
 }
 
 /**
@@ -53,7 +56,7 @@ export function fillNode(
   flat: FlatProblem,
   { bin, rule }: { readonly bin: number; readonly rule: FillRule },
   { left, worth }: { readonly left: Float64Array; readonly worth: Float64Array },
-  { free, counts }: FillBuffers,
+  { free, counts, work }: FillBuffers,
 ): number {
   const { width, items, usable } = flat;
   for (let at = 0; at < width; at++) free[at] = usable[bin * width + at] ?? 0;
@@ -61,9 +64,10 @@ export function fillNode(
   let total = 0;
   // Each round adds at least one pod of some item or ends the fill; a node holds at most what the resource `pods` allows.
   for (;;) {
+    work.left -= 2 * items * width;
     let [best, bestScore, bestRoom] = [-1, -1, 0];
     for (let item = 0; item < items; item++) {
-      const room = roomFor(flat, { bin, item }, left, { free, counts });
+      const room = roomFor(flat, { bin, item }, left, { free, counts, work });
       if (room === 0) continue;
       const score = scoreOf(flat, { bin, item }, free, rule === 'worth' ? (worth[item] ?? 0) : -1);
       if (score > bestScore) [best, bestScore, bestRoom] = [item, score, room];

@@ -1,80 +1,196 @@
 import { construct } from './construct.ts';
+import { correctValues } from './correct-values.ts';
+import { coverDemand } from './cover.ts';
+import { boundOf, cutOf, type Cut } from './cuts.ts';
+import { dive } from './dive.ts';
 import { flatten, type FlatProblem } from './fill.ts';
 import { resourcePrices } from './fluid.ts';
-import { undominated, type Packing, type PackingProblem } from './problem.ts';
+import { emptyPool, generateColumns, type PatternPool, type Relaxation } from './generate-columns.ts';
+import { packInto } from './pack-into.ts';
+import { partsOf } from './problem-parts.ts';
+import { undominated, type Packing, type PackingItem, type PackingProblem } from './problem.ts';
 import { tighten } from './tighten.ts';
+import { withShare, type Work } from './work.ts';
 
-/** How far a round moves what an item is worth towards what its nodes cost. */
-const STEP = 0.3;
+/** A packing and what is known about how good it is. */
+export interface Packed extends Packing {
+  /** No packing of the same pods costs less; micro-USD per hour. */
+  readonly bound: number;
+  /** Measures of pods, per item, by which the bound can be proved again. */
+  readonly measures: ReadonlyArray<Measured>;
+}
+
+/** `isPriced`: the values are micro-USD per hour. */
+export interface Measured {
+  readonly values: Float64Array;
+  readonly isPriced: boolean;
+}
+
 /** Of the cheapest bin's price: less than this no item is worth. */
 const LEAST_WORTH = 0.001;
-/** Rounds without a better packing after which value correction stops: later ones hardly ever find one. */
-const PATIENCE = 40;
+/** Up to so many nodes the optimum is looked for; beyond, a packing is good enough this close to the bound. */
+const FEW_NODES = 120;
+const CLOSE = 3e-4;
+const ROUNDS = 400;
+const DIVES = 3;
 
 /**
- * A cheap packing: a construction guided by the fluid prices, repeated with values corrected by what each item's nodes
- * came to cost, for as long as the budget of fills lasts. The best one found; deterministic. Column generation, which
- * gets the last percents, will stand beside this behind the same face.
+ * A cheap packing and a bound on what any costs. A construction guided by fluid prices comes first; column generation says
+ * what pods are worth and bounds the cost; dives turn its fractions into nodes; and for few nodes every set of nodes that
+ * could be cheaper is looked at. It stops when nothing can be gained or the work is used up. Deterministic.
  */
-export function pack(problem: PackingProblem, fills: number): Packing {
+export function pack(problem: PackingProblem, work: Work): Packed {
+  const parts = partsOf(problem);
+  const left = Int32Array.from(problem.items, ({ count }) => count);
+  const packed = parts.map((part, index) => {
+    const solved = withShare(work, 1 / (parts.length - index), (own) => packPart(part.problem, own));
+    part.items.forEach((item, at) => (left[item] = solved.left[at] ?? 0));
+    return { part, solved };
+  });
+  const spread = (values: ArrayLike<number>, items: ReadonlyArray<number>): Float64Array => {
+    const whole = new Float64Array(problem.items.length);
+    items.forEach((item, index) => (whole[item] = values[index] ?? 0));
+    return whole;
+  };
+  return {
+    nodes: packed.flatMap(({ part, solved }) =>
+      solved.nodes.map(({ bin, counts, times }) => ({
+        bin: part.bins[bin] ?? 0,
+        counts: Int32Array.from(spread(counts, part.items)),
+        times,
+      })),
+    ),
+    cost: packed.reduce((sum, { solved }) => sum + solved.cost, 0),
+    left,
+    bound: packed.reduce((sum, { solved }) => sum + solved.bound, 0),
+    measures: packed.flatMap(({ part, solved }) =>
+      solved.measures.map(({ values, isPriced }) => ({ values: spread(values, part.items), isPriced })),
+    ),
+  };
+}
+
+interface Part {
+  readonly flat: FlatProblem;
+  readonly items: ReadonlyArray<PackingItem>;
+  readonly demand: Float64Array;
+  readonly pool: PatternPool;
+  readonly work: Work;
+}
+
+function packPart(problem: PackingProblem, work: Work): Packed {
   const tightened = tighten(problem.items, problem.bins, problem.width);
   const kept = undominated(tightened);
-  const bins = kept.map((index) => tightened[index]).filter((bin) => bin !== undefined);
+  const bins = kept.flatMap((index) => tightened[index] ?? []);
   const flat = flatten({ ...problem, bins });
-  const prices = resourcePrices(problem.items, bins, problem.width);
+  const fluid = fluidWorth(problem.items, bins, problem.width);
+  const promise = bins.map(({ usable, price }) => worthOf(usable, fluid.prices) / Math.max(1, price));
+  const first = construct(flat, problem.items, { worth: fluid.worth, promise, work });
+  const demand = Float64Array.from(problem.items, ({ count }, item) => count - (first.left[item] ?? 0));
+  const part: Part = { flat, items: problem.items, demand, pool: emptyPool(), work };
+  const solved = work.left > 0 ? improve(part, first, fluid.worth) : withoutProof(first);
+  return { ...solved, nodes: solved.nodes.map((node) => ({ ...node, bin: kept[node.bin] ?? 0 })) };
+}
+
+function withoutProof(packing: Packing): Packed {
+  return { ...packing, bound: 0, measures: [] };
+}
+
+function fluidWorth(
+  items: ReadonlyArray<PackingItem>,
+  bins: PackingProblem['bins'],
+  width: number,
+): { readonly worth: Float64Array; readonly prices: Float64Array } {
+  const prices = resourcePrices(items, bins, width);
   // What takes only resources that are plentiful is worth nothing in the fluid sense, and must be packed all the same.
   const least = LEAST_WORTH * bins.reduce((low, { price }) => Math.min(low, Math.max(1, price)), Infinity);
-  const fluid = Float64Array.from(problem.items, ({ requests }) => Math.max(least, worthOf(requests, prices)));
-  const promise = bins.map(({ usable, price }) => worthOf(usable, prices) / Math.max(1, price));
-  const budget = { fills };
-  let worth: Float64Array = fluid;
-  let best = construct(flat, problem.items, { worth, promise, budget });
-  for (let round = 0, idle = 0; budget.fills > 0 && idle < PATIENCE; round++) {
-    worth = corrected(flat, { worth, fluid }, best, 1 + (round % 3));
-    const next = construct(flat, problem.items, { worth, promise: promise.map(() => Infinity), budget });
-    const better = isBetter(next, best);
-    idle = better ? 0 : idle + 1;
-    if (better) best = next;
-    else worth = corrected(flat, { worth, fluid }, next, 1 + (round % 3));
-  }
-  return { ...best, nodes: best.nodes.map((node) => ({ ...node, bin: kept[node.bin] ?? 0 })) };
-}
-
-function isBetter(a: Packing, b: Packing): boolean {
-  const [leftA, leftB] = [total(a.left), total(b.left)];
-  return leftA === leftB ? a.cost < b.cost : leftA < leftB;
-}
-
-function total(counts: Int32Array): number {
-  return counts.reduce((sum, count) => sum + count, 0);
-}
-
-/** Items on nodes that cost more than they hold are worth more, so that the next construction takes them first. */
-function corrected(
-  flat: FlatProblem,
-  { worth, fluid }: { readonly worth: Float64Array; readonly fluid: Float64Array },
-  { nodes }: Packing,
-  power: number,
-): Float64Array {
-  const weighted = new Float64Array(flat.items);
-  const pods = new Float64Array(flat.items);
-  for (const { bin, counts, times } of nodes) {
-    let held = 0;
-    counts.forEach((count, item) => (held += count * (fluid[item] ?? 0)));
-    const ratio = ((flat.prices[bin] ?? 0) / Math.max(held, 1e-9)) ** power;
-    counts.forEach((count, item) => {
-      weighted[item] = (weighted[item] ?? 0) + count * times * ratio;
-      pods[item] = (pods[item] ?? 0) + count * times;
-    });
-  }
-  return worth.map((old, item) => {
-    const mean = (pods[item] ?? 0) > 0 ? (weighted[item] ?? 0) / (pods[item] ?? 1) : 1;
-    return old * (1 - STEP) + STEP * (fluid[item] ?? 0) * mean;
-  });
+  return { worth: Float64Array.from(items, ({ requests }) => Math.max(least, worthOf(requests, prices))), prices };
 }
 
 function worthOf(amounts: Float64Array, prices: Float64Array): number {
   let worth = 0;
   amounts.forEach((amount, at) => (worth += amount * (prices[at] ?? 0)));
   return worth;
+}
+
+function improve(part: Part, first: Packing, fluid: Float64Array): Packed {
+  const { flat, items, work } = part;
+  let best = withShare(work, SHARE.correction, (own) => correctValues(flat, items, first, { fluid, work: own }));
+  let relaxation = withShare(work, SHARE.columns, (own) => relax(part, own, false));
+  let proof = withShare(work, SHARE.proof, (own) => proofOf(part, relaxation, own));
+  if (isDone(best, proof.bound)) return { ...best, ...proof };
+  best = withShare(work, SHARE.dive, (own) => diveFrom(part, relaxation, { incumbent: best, turn: 0 }, own));
+  if (isDone(best, proof.bound)) return { ...best, ...proof };
+  relaxation = withShare(work, SHARE.columns, (own) => relax(part, own, true));
+  const thorough = withShare(work, SHARE.proof, (own) => proofOf(part, relaxation, own));
+  if (thorough.bound > proof.bound) proof = thorough;
+  for (let turn = 0; turn < DIVES && !isDone(best, proof.bound); turn++) {
+    best = withShare(work, SHARE.dive, (own) => diveFrom(part, relaxation, { incumbent: best, turn }, own));
+  }
+  if (isDone(best, proof.bound) || !isFew(best)) return { ...best, ...proof };
+  return coverFew(part, best, proof, relaxation.values);
+}
+
+/** Shares of the work that is left, for each phase: none may starve those after it. */
+const SHARE = { correction: 0.04, columns: 0.25, proof: 0.15, dive: 0.15 };
+
+function relax({ flat, demand, pool }: Part, work: Work, thorough: boolean): Relaxation {
+  return generateColumns(flat, { pool, demand, maxRounds: ROUNDS, thorough, work });
+}
+
+function diveFrom(
+  { flat, items, pool }: Part,
+  relaxation: Relaxation,
+  { incumbent, turn }: { readonly incumbent: Packing; readonly turn: number },
+  work: Work,
+): Packing {
+  return dive({ flat, items, pool, incumbent, work, turn }, relaxation);
+}
+
+interface Proof {
+  readonly bound: number;
+  readonly cuts: ReadonlyArray<Cut>;
+  readonly measures: ReadonlyArray<Measured>;
+}
+
+function proofOf({ flat, demand }: Part, { values }: Relaxation, work: Work): Proof {
+  const cut = cutOf(flat, { values, demand, prices: flat.prices }, work);
+  if (cut === null) return { bound: 0, cuts: [], measures: [] };
+  return { bound: boundOf(cut, flat), cuts: [cut], measures: [{ values, isPriced: true }] };
+}
+
+function isFew({ nodes }: Packing): boolean {
+  return nodes.reduce((sum, { times }) => sum + times, 0) <= FEW_NODES;
+}
+
+function isDone(packing: Packing, bound: number): boolean {
+  return packing.cost - bound <= (isFew(packing) ? 0 : CLOSE * packing.cost);
+}
+
+/** Looks at every set of whole nodes that could hold the pods for less. */
+function coverFew({ flat, demand, work }: Part, best: Packing, proof: Proof, values: Float64Array): Packed {
+  const measures = [...resourceMeasures(flat), Float64Array.from(demand, () => 1)];
+  const cuts = [...proof.cuts];
+  for (const measure of measures) {
+    const cut = cutOf(flat, { values: measure, demand, prices: null }, work);
+    if (cut !== null) cuts.push(cut);
+  }
+  const covered = coverDemand({
+    flat,
+    demand,
+    cuts,
+    below: best.cost,
+    floor: proof.bound,
+    canPack: (nodes) => packInto({ flat, nodes, demand, values, work }),
+    work,
+  });
+  const { found, bound } = covered;
+  const packing = found === null ? best : { ...best, nodes: found.nodes, cost: found.cost };
+  const learned = cuts.slice(proof.cuts.length).map((cut) => ({ values: cut.values, isPriced: false }));
+  return { ...packing, bound: Math.max(bound, proof.bound), measures: [...proof.measures, ...learned] };
+}
+
+function resourceMeasures({ width, items, requests }: FlatProblem): ReadonlyArray<Float64Array> {
+  return Array.from({ length: width }, (_, k) =>
+    Float64Array.from({ length: items }, (_unused, item) => requests[item * width + k] ?? 0),
+  );
 }

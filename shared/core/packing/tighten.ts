@@ -33,8 +33,8 @@ function lower(amount: number, grid: number, reachable: Int32Array | null): numb
 }
 
 /** Per cell of the grid: the largest cell at or below it that pods can fill exactly. Null when there are too many cells. */
-function reachableSums(
-  items: ReadonlyArray<PackingItem>,
+export function reachableSums(
+  items: ReadonlyArray<Pick<PackingItem, 'count' | 'perNode'>>,
   sizes: ReadonlyArray<number>,
   grid: number,
   largest: number,
@@ -64,7 +64,7 @@ function addItem(reached: Uint8Array, step: number, count: number): void {
   }
 }
 
-function greatestCommonDivisor(a: number, b: number): number {
+export function greatestCommonDivisor(a: number, b: number): number {
   let [large, small] = [a, b];
   while (small !== 0) [large, small] = [small, large % small];
   return large;

@@ -183,7 +183,7 @@ export const inputs: fc.Arbitrary<ProvisioningInput> = fc
       shapes: [...draw.shapes, ...draw.running].map(([one]) => one),
       pods: [...waiting, ...running],
       daemonSets: draw.daemons,
-      fills: 300,
+      steps: 300_000,
     });
   });
 
@@ -211,6 +211,6 @@ export const plainInputs: fc.Arbitrary<ProvisioningInput> = fc
       nodes: draw.nodes.map((one, index) => renamed({ ...one, spec: { taints: [] } }, `node-${index}`)),
       shapes: draw.shapes.map(([cpu, memory]) => shape(spec(cpu, memory))),
       pods: draw.shapes.flatMap(([, , count], index) => pods(index, count)),
-      fills: 500,
+      steps: 500_000,
     }),
   );

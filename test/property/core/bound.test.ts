@@ -1,11 +1,13 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { certifiedBound, safePrices } from '../../../shared/core/packing/certify.ts';
-import { demandOf, resourcePrices } from '../../../shared/core/packing/fluid.ts';
-import { integerCover } from '../../../shared/core/packing/integer-cover.ts';
+import { boundWithGifts } from '../../../shared/core/packing/bound-with-gifts.ts';
+import { boundOf, cutOf } from '../../../shared/core/packing/cuts.ts';
+import { fillBest } from '../../../shared/core/packing/fill-best.ts';
+import { fillByGrid } from '../../../shared/core/packing/fill-by-grid.ts';
+import { flatten } from '../../../shared/core/packing/fill.ts';
+import { knapsackOf } from '../../../shared/core/packing/generate-columns.ts';
 import { pack } from '../../../shared/core/packing/pack.ts';
 import type { PackingBin, PackingItem, PackingProblem } from '../../../shared/core/packing/problem.ts';
-import { tighten } from '../../../shared/core/packing/tighten.ts';
 
 /** A law is a few hundred plans: a second here, more where the machine is busy. */
 const slow = { timeout: 120_000 };
@@ -39,60 +41,73 @@ const problems: fc.Arbitrary<PackingProblem> = items.chain((drawn) =>
     .map((bins) => ({ width: 2, items: drawn, bins })),
 );
 
-test('the certified bound is never above the cheapest way to hold all pods', slow, () => {
+const anyWork = fc.constantFrom(0, 1_000, 1_000_000);
+
+test('any worth of pods, however wrong, proves a bound that is never above the optimum', slow, () => {
+  const worth = fc.array(fc.double({ min: 0, max: 100, noNaN: true }), { minLength: 2, maxLength: 2 });
   fc.assert(
-    fc.property(problems, (problem) => {
+    fc.property(problems, worth, fc.boolean(), anyWork, (problem, drawn, isPriced, left) => {
       const cheapest = bruteForce(problem);
       fc.pre(cheapest !== null);
-      expect(boundOf(problem)).toBeLessThanOrEqual(cheapest ?? 0);
+      const flat = flatten(problem);
+      const demand = Float64Array.from(problem.items, ({ count }) => count);
+      const values = Float64Array.from(problem.items, (_, item) => drawn[item] ?? 0);
+      const cut = cutOf(flat, { values, demand, prices: isPriced ? flat.prices : null }, { left });
+      if (cut !== null) expect(boundOf(cut, flat)).toBeLessThanOrEqual(cheapest ?? 0);
     }),
     { numRuns: 1_000 },
   );
 });
 
-test(
-  'the bound of whole nodes is never above the cheapest way to hold all pods, and at least that of fractions',
-  slow,
-  () => {
-    fc.assert(
-      fc.property(problems, (problem) => {
-        const cheapest = bruteForce(problem);
-        fc.pre(cheapest !== null);
-        const { items: all, bins, width } = problem;
-        const tightened = tighten(all, bins, width);
-        const prices = resourcePrices(all, tightened, width);
-        const cover = integerCover(tightened, demandOf(all, width), safePrices(prices, tightened), 1_000);
-        expect(cover).not.toBe(null);
-        expect(cover).toBeLessThanOrEqual(cheapest ?? 0);
-        expect(cover).toBeGreaterThanOrEqual(boundOf(problem));
-      }),
-      { numRuns: 1_000 },
-    );
-  },
-);
-
-test('the bound holds for any prices, however wrong: they are lowered until they prove something', slow, () => {
-  const prices = fc.tuple(fc.double({ min: 0, max: 100, noNaN: true }), fc.double({ min: 0, max: 100, noNaN: true }));
+test('what a search says no filling exceeds is not exceeded by any, however short the search', slow, () => {
+  const worth = fc.array(fc.integer({ min: 0, max: 50 }), { minLength: 2, maxLength: 2 });
   fc.assert(
-    fc.property(problems, prices, (problem, drawn) => {
-      const cheapest = bruteForce(problem);
-      fc.pre(cheapest !== null);
-      const bound = certifiedBound(Float64Array.from(drawn), problem.items, problem.bins, new Float64Array(2));
-      expect(bound).toBeLessThanOrEqual(cheapest ?? 0);
+    fc.property(problems, worth, fc.integer({ min: 1, max: 40 }), (problem, drawn, maxNodes) => {
+      const flat = flatten(problem);
+      const demand = Float64Array.from(problem.items, ({ count }) => count);
+      const values = Float64Array.from(problem.items, (_, item) => drawn[item] ?? 0);
+      problem.bins.forEach((bin, index) => {
+        const best = bestFilling(problem, bin, values);
+        const knapsack = knapsackOf(flat, index, values, demand);
+        const found = fillBest(knapsack, { above: 0, step: 1, maxNodes }, { left: 0 });
+        const whole = fillBest(knapsack, { above: 0, step: 1, maxNodes: 10_000 }, { left: 1e6 });
+        expect(found.atMost).toBeGreaterThanOrEqual(best);
+        expect(found.value).toBeLessThanOrEqual(best);
+        expect(whole.value).toBe(best);
+        const grid = fillByGrid(knapsack, Float64Array.of(1, 1), { left: 1e6 });
+        if (grid !== null) expect(grid.atMost).toBeGreaterThanOrEqual(best);
+      });
     }),
     { numRuns: 500 },
   );
 });
 
+test('beside free capacity the bound is never above the cheapest way to hold the rest', slow, () => {
+  const gift = fc.tuple(fc.integer({ min: 0, max: 20 }), fc.integer({ min: 0, max: 20 }));
+  fc.assert(
+    fc.property(problems, fc.array(gift, { minLength: 1, maxLength: 2 }), anyWork, (problem, free, left) => {
+      const admits = Uint8Array.from(problem.items, () => 1);
+      const gifts = free.map((pair) => ({ usable: Float64Array.from(pair), admits }));
+      const cheapest = bruteForce(problem, gifts);
+      fc.pre(cheapest !== null);
+      const onNew = Float64Array.from(problem.items, ({ count }) => count);
+      const bound = boundWithGifts({ problem, gifts, onNew, cost: 1_000, isFew: left > 0 }, { left });
+      expect(bound).toBeLessThanOrEqual(cheapest ?? 0);
+    }),
+    { numRuns: 1_000 },
+  );
+});
+
 test('a packing holds every pod that some bin holds, within every bin, and costs at least the optimum', slow, () => {
   fc.assert(
-    fc.property(problems, (problem) => {
-      const { nodes, cost, left } = pack(problem, 200);
+    fc.property(problems, fc.constantFrom(0, 10_000, 1_000_000), (problem, steps) => {
+      const { nodes, cost, left } = pack(problem, { left: steps });
       const placed = problem.items.map((_, item) =>
         nodes.reduce((sum, { counts, times }) => sum + (counts[item] ?? 0) * times, 0),
       );
       problem.items.forEach(({ count }, item) => expect((placed[item] ?? 0) + (left[item] ?? 0)).toBe(count));
       for (const { bin, counts } of nodes) expect(holds(problem, problem.bins[bin], [...counts])).toBe(true);
+      expect(nodes.reduce((sum, { bin, times }) => sum + times * (problem.bins[bin]?.price ?? 0), 0)).toBe(cost);
       const cheapest = bruteForce(problem);
       if (cheapest === null) return;
       expect(left.every((count) => count === 0)).toBe(true);
@@ -102,10 +117,18 @@ test('a packing holds every pod that some bin holds, within every bin, and costs
   );
 });
 
-function boundOf({ items: all, bins, width }: PackingProblem): number {
-  const tightened = tighten(all, bins, width);
-  return certifiedBound(resourcePrices(all, tightened, width), all, tightened, new Float64Array(width));
-}
+test('the bound of a packing is never above the optimum, and with work enough both meet at it', slow, () => {
+  fc.assert(
+    fc.property(problems, fc.constantFrom(1_000, 50_000, 3_000_000), (problem, steps) => {
+      const cheapest = bruteForce(problem);
+      fc.pre(cheapest !== null);
+      const { cost, bound } = pack(problem, { left: steps });
+      expect(bound).toBeLessThanOrEqual(cheapest ?? 0);
+      if (steps === 3_000_000) expect([bound, cost]).toEqual([cheapest, cheapest]);
+    }),
+    { numRuns: 1_000 },
+  );
+});
 
 function holds({ items: all }: PackingProblem, bin: PackingBin | undefined, counts: ReadonlyArray<number>): boolean {
   if (bin === undefined) return false;
@@ -121,13 +144,18 @@ function requestOf(all: ReadonlyArray<PackingItem>, item: number, at: number): n
   return all[item]?.requests[at] ?? 0;
 }
 
-/** The cheapest cost over all ways to group the pods, or null when some pod fits nowhere. */
-function bruteForce(problem: PackingProblem): number | null {
+type Gift = Omit<PackingBin, 'price'>;
+
+/**
+ * The cheapest cost over all ways to group the pods, or null when some pod fits nowhere. A gift holds one group for
+ * nothing.
+ */
+function bruteForce(problem: PackingProblem, gifts: ReadonlyArray<Gift> = []): number | null {
   const pods = problem.items.flatMap(({ count }, item) => Array.from({ length: count }, () => item));
   let best: number | null = null;
   const place = (next: number, groups: ReadonlyArray<ReadonlyArray<number>>): void => {
     if (next === pods.length) {
-      const cost = groups.reduce((sum, group) => sum + cheapestFor(problem, group), 0);
+      const cost = cheapestWith(problem, groups, gifts);
       if (Number.isFinite(cost) && (best === null || cost < best)) best = cost;
       return;
     }
@@ -139,8 +167,43 @@ function bruteForce(problem: PackingProblem): number | null {
   return best;
 }
 
+/** Each gift takes any one group that it holds, or none; the rest is bought. */
+function cheapestWith(
+  problem: PackingProblem,
+  groups: ReadonlyArray<ReadonlyArray<number>>,
+  [gift, ...others]: ReadonlyArray<Gift>,
+): number {
+  if (gift === undefined) return groups.reduce((sum, group) => sum + cheapestFor(problem, group), 0);
+  const without = groups
+    .filter((group) => holds(problem, { ...gift, price: 0 }, countsOf(problem, group)))
+    .map((taken) =>
+      cheapestWith(
+        problem,
+        groups.filter((group) => group !== taken),
+        others,
+      ),
+    );
+  return Math.min(cheapestWith(problem, groups, others), ...without);
+}
+
+/** What the most valuable filling of one node is worth, by trying all. */
+function bestFilling(problem: PackingProblem, bin: PackingBin, values: Float64Array): number {
+  const fillings = problem.items.reduce<ReadonlyArray<ReadonlyArray<number>>>(
+    (all, { count }) => all.flatMap((counts) => Array.from({ length: count + 1 }, (_, more) => [...counts, more])),
+    [[]],
+  );
+  const worth = fillings
+    .filter((counts) => holds(problem, bin, counts))
+    .map((counts) => counts.reduce((sum, count, item) => sum + count * (values[item] ?? 0), 0));
+  return Math.max(0, ...worth);
+}
+
 function cheapestFor(problem: PackingProblem, group: ReadonlyArray<number>): number {
-  const counts = problem.items.map((_, item) => group.filter((one) => one === item).length);
+  const counts = countsOf(problem, group);
   const prices = problem.bins.filter((bin) => holds(problem, bin, counts)).map(({ price }) => price);
   return Math.min(...prices);
+}
+
+function countsOf(problem: PackingProblem, group: ReadonlyArray<number>): ReadonlyArray<number> {
+  return problem.items.map((_, item) => group.filter((one) => one === item).length);
 }

@@ -1,0 +1,231 @@
+import { cutOf, type Cut } from './cuts.ts';
+import type { FlatProblem } from './fill.ts';
+import { createMaster, optimize } from './master.ts';
+import type { PackedInto } from './pack-into.ts';
+import type { PackedNode } from './problem.ts';
+import type { Work } from './work.ts';
+
+export interface Cover {
+  readonly flat: FlatProblem;
+  readonly demand: Float64Array;
+  /** Grows: fillings that turn out not to exist teach new cuts. */
+  readonly cuts: Array<Cut>;
+  /** Sets of nodes that cost less than this are looked for. */
+  readonly below: number;
+  /** Nothing costs less than this: known from elsewhere. */
+  readonly floor: number;
+  /** Can these nodes, per size, hold all pods? */
+  readonly canPack: (nodes: Int32Array) => PackedInto;
+  readonly work: Work;
+}
+
+/** `bound`: no set of nodes that holds all pods costs less. `nodes`: the cheapest that was found below `below`. */
+export interface Covered {
+  readonly bound: number;
+  readonly found: { readonly cost: number; readonly nodes: ReadonlyArray<PackedNode> } | null;
+}
+
+/** The bound is raised in steps: a search that ends before the last has proved those before it. Shares of what is open. */
+const STEPS = [1 / 64, 1 / 16, 1 / 4, 1];
+const MAX_CUTS = 80;
+/** Far more than the rounding errors of a sum of a few products of doubles. */
+const MARGIN = 1e-9;
+
+/**
+ * The cheapest set of whole nodes that no cut forbids and that can be packed. Every packing fulfils every cut, so when
+ * the search below some cost ends without one, none costs less.
+ */
+export function coverDemand(cover: Cover): Covered {
+  // Whatever whole nodes cost is a multiple of this.
+  const unit = Math.max(1, cover.flat.prices.reduce(greatestCommonDivisor, 0));
+  const search = startSearch(cover, unit);
+  let bound = cover.floor;
+  for (const share of STEPS) {
+    const limit = Math.ceil((cover.floor + share * (cover.below - cover.floor)) / unit - MARGIN) * unit;
+    if (limit <= bound) continue;
+    search.best = limit;
+    search.unknown = Infinity;
+    if (!descend(search, 0, 0)) break;
+    bound = Math.min(search.best, search.unknown);
+    if (search.found !== null || bound < limit) break;
+  }
+  return { bound: Math.min(bound, cover.below), found: search.found };
+}
+
+interface Search {
+  readonly cover: Cover;
+  /** Sizes, dearest first. */
+  readonly order: ReadonlyArray<number>;
+  readonly unit: number;
+  readonly nodes: Int32Array;
+  /** Per cut: what the nodes chosen count. */
+  readonly loads: Array<number>;
+  /** Per cut, per place in the order: the least price per unit from there on. */
+  readonly ratios: Array<Float64Array>;
+  /** Combinations of cuts: per cut, what a unit is worth; no size is worth more than it costs. */
+  readonly mixes: Array<Float64Array>;
+  /** Sets proved not to hold all pods, although no cut says so. */
+  readonly impossible: Array<Int32Array>;
+  best: number;
+  unknown: number;
+  found: Covered['found'];
+}
+
+function startSearch(cover: Cover, unit: number): Search {
+  const { bins, prices } = cover.flat;
+  const order = Array.from({ length: bins }, (_, bin) => bin).toSorted(
+    (a, b) => at(prices, b) - at(prices, a) || a - b,
+  );
+  const search: Search = {
+    cover,
+    order,
+    unit,
+    nodes: new Int32Array(bins),
+    loads: [],
+    ratios: [],
+    mixes: [],
+    impossible: [],
+    best: cover.below,
+    unknown: Infinity,
+    found: null,
+  };
+  for (const cut of cover.cuts) enterCut(search, cut);
+  mixCuts(search);
+  return search;
+}
+
+function enterCut({ cover: { flat }, order, nodes, loads, ratios }: Search, { perBin }: Cut): void {
+  let load = 0;
+  nodes.forEach((count, bin) => (load += count * at(perBin, bin)));
+  loads.push(load);
+  const ratio = new Float64Array(order.length + 1).fill(Infinity);
+  for (let place = order.length - 1; place >= 0; place--) {
+    const bin = at(order, place);
+    const most = at(perBin, bin);
+    ratio[place] = Math.min(at(ratio, place + 1), most > 0 ? at(flat.prices, bin) / most : Infinity);
+  }
+  ratios.push(ratio);
+}
+
+/** What units of the cuts are worth together, for the whole demand and with each cut stressed in turn. */
+function mixCuts({ cover: { flat, cuts, work }, mixes }: Search): void {
+  mixes.length = 0;
+  const scales = cuts.map(({ need }) => 1 / Math.max(1, need));
+  for (let stressed = -1; stressed < Math.min(cuts.length, 6); stressed++) {
+    const needs = Float64Array.from(cuts, (_, index) => (index === stressed ? 1.5 : 1));
+    const dearest = flat.prices.reduce((most, price) => Math.max(most, price), 1);
+    const master = createMaster(
+      needs,
+      needs.length,
+      needs.map(() => dearest * 1e4),
+    );
+    for (let bin = 0; bin < flat.bins; bin++) {
+      master.columns.push({
+        cost: at(flat.prices, bin),
+        rows: Int32Array.from(cuts.keys()),
+        amounts: Float64Array.from(cuts, ({ perBin }, index) => at(perBin, bin) * at(scales, index)),
+      });
+    }
+    if (!optimize(master, work)) continue;
+    mixes.push(
+      safeMix(
+        flat,
+        cuts,
+        master.duals.map((dual, index) => Math.max(0, dual) * at(scales, index)),
+      ),
+    );
+  }
+}
+
+/** Lowered until no size is worth more than it costs, rounding errors included. */
+function safeMix({ bins, prices }: FlatProblem, cuts: ReadonlyArray<Cut>, mix: Float64Array): Float64Array {
+  let scale = 1 - MARGIN;
+  for (let bin = 0; bin < bins; bin++) {
+    let worth = 0;
+    cuts.forEach(({ perBin }, index) => (worth += at(mix, index) * at(perBin, bin)));
+    if (worth > 0) scale = Math.min(scale, (at(prices, bin) / worth) * (1 - MARGIN));
+  }
+  return mix.map((one) => one * scale);
+}
+
+/** Tries every set with more nodes, of sizes from `from` on; false when work ran out. */
+function descend(search: Search, from: number, cost: number): boolean {
+  const { cover, order, nodes, loads } = search;
+  cover.work.left -= cover.cuts.length * (search.mixes.length + 2);
+  if (cover.work.left <= 0) return false;
+  if (isCovered(search)) {
+    tryPacking(search, cost);
+    if (isCovered(search) && cost >= Math.min(search.best, search.unknown)) return true;
+  }
+  for (let place = from; place < order.length; place++) {
+    if (leastCost(search, place, cost) > search.best - search.unit + 0.5) return true;
+    const bin = at(order, place);
+    const price = at(cover.flat.prices, bin);
+    if (cost + price > search.best - search.unit) continue;
+    nodes[bin] = at(nodes, bin) + 1;
+    cover.cuts.forEach(({ perBin }, index) => (loads[index] = at(loads, index) + at(perBin, bin)));
+    const ended = descend(search, place, cost + price);
+    nodes[bin] = at(nodes, bin) - 1;
+    cover.cuts.forEach(({ perBin }, index) => (loads[index] = at(loads, index) - at(perBin, bin)));
+    if (!ended) return false;
+  }
+  return true;
+}
+
+function isCovered({ cover: { cuts }, loads }: Search): boolean {
+  return cuts.every(({ need }, index) => at(loads, index) >= need);
+}
+
+/** What any set that contains the chosen nodes and is covered costs at least. */
+function leastCost({ cover: { cuts }, loads, ratios, mixes }: Search, place: number, cost: number): number {
+  let most = 0;
+  for (let index = 0; index < cuts.length; index++) {
+    const short = (cuts[index]?.need ?? 0) - at(loads, index);
+    if (short > 0) most = Math.max(most, short * (ratios[index]?.[place] ?? 0));
+  }
+  for (const mix of mixes) {
+    let worth = 0;
+    for (let index = 0; index < mix.length; index++) {
+      const short = (cuts[index]?.need ?? 0) - at(loads, index);
+      if (short > 0) worth += short * at(mix, index);
+    }
+    most = Math.max(most, worth);
+  }
+  return cost + most * (1 - MARGIN);
+}
+
+function tryPacking(search: Search, cost: number): void {
+  const { cover, nodes, impossible } = search;
+  // Fewer nodes hold no more.
+  if (impossible.some((set) => nodes.every((count, bin) => count <= at(set, bin)))) return;
+  const packed = cover.canPack(nodes);
+  if (packed.kind === 'impossible') {
+    impossible.push(nodes.slice());
+    return;
+  }
+  if (packed.kind === 'packed') {
+    search.best = cost;
+    search.found = { cost, nodes: packed.nodes };
+    return;
+  }
+  if (packed.kind === 'refuted' && cover.cuts.length < MAX_CUTS) {
+    const cut = cutOf(cover.flat, { values: packed.values, demand: cover.demand, prices: null }, cover.work);
+    if (cut !== null) {
+      cover.cuts.push(cut);
+      enterCut(search, cut);
+      mixCuts(search);
+      if (!isCovered(search)) return;
+    }
+  }
+  search.unknown = Math.min(search.unknown, cost);
+}
+
+function greatestCommonDivisor(a: number, b: number): number {
+  let [large, small] = [a, b];
+  while (small !== 0) [large, small] = [small, large % small];
+  return large;
+}
+
+function at(numbers: ArrayLike<number>, index: number): number {
+  return numbers[index] ?? 0;
+}
