@@ -15,10 +15,10 @@ export interface Solved {
 const GROWTH = 4;
 
 /** Packing effort of the first attempt under a budget: little enough for a quick plan, and the fourth is production's. */
-const FIRST_FILLS = Math.floor(DEFAULT_WORK.fills / GROWTH ** 3);
+const FIRST_STEPS = Math.floor(DEFAULT_WORK.steps / GROWTH ** 3);
 
 /** More effort than this has never found anything. */
-const MOST_FILLS = DEFAULT_WORK.fills * GROWTH ** 4;
+const MOST_STEPS = DEFAULT_WORK.steps * GROWTH ** 4;
 
 /** Share of the time left that an attempt may be expected to take: it may take longer than those before it foretold. */
 const CAUTION = 0.8;
@@ -29,7 +29,7 @@ const LEAST_GROWTH = 1.25;
 /** One plan and what it took. */
 interface Attempt {
   readonly plan: Plan;
-  readonly fills: number;
+  readonly steps: number;
   readonly tookMs: number;
 }
 
@@ -39,41 +39,41 @@ interface Attempt {
  */
 export function solve(input: ProvisioningInput, nowMs: number, budgetMs: number | null): Solved {
   const startedMs = performance.now();
-  const attempt = (fills: number): Attempt => {
+  const attempt = (steps: number): Attempt => {
     const beforeMs = performance.now();
-    const plan = planProvisioning({ ...input, work: { ...input.work, fills } }, instant(nowMs));
-    return { plan, fills, tookMs: performance.now() - beforeMs };
+    const plan = planProvisioning({ ...input, work: { ...input.work, steps } }, instant(nowMs));
+    return { plan, steps, tookMs: performance.now() - beforeMs };
   };
   const best =
     budgetMs === null
-      ? attempt(DEFAULT_WORK.fills).plan
+      ? attempt(DEFAULT_WORK.steps).plan
       : search(attempt, () => budgetMs - (performance.now() - startedMs));
   const solveMs = performance.now() - startedMs;
   return { plan: best, solveMs, findings: auditPlan(best, input) };
 }
 
-function search(attempt: (fills: number) => Attempt, leftMs: () => number): Plan {
-  let last = attempt(FIRST_FILLS);
+function search(attempt: (steps: number) => Attempt, leftMs: () => number): Plan {
+  let last = attempt(FIRST_STEPS);
   let best = last.plan;
   let before: Attempt | null = null;
   // Effort grows with every turn and has an upper bound.
-  while (!isProved(best) && last.fills < MOST_FILLS) {
-    const fills = nextFills(last, before, leftMs() * CAUTION);
-    if (fills === null) break;
+  while (!isProved(best) && last.steps < MOST_STEPS) {
+    const steps = nextSteps(last, before, leftMs() * CAUTION);
+    if (steps === null) break;
     before = last;
-    last = attempt(fills);
+    last = attempt(steps);
     if (isBetter(last.plan, best)) best = last.plan;
   }
   return best;
 }
 
 /** The effort of the next attempt, by what the last two took; null where nothing worth it fits into the time. */
-function nextFills(last: Attempt, before: Attempt | null, usableMs: number): number | null {
+function nextSteps(last: Attempt, before: Attempt | null, usableMs: number): number | null {
   if (last.tookMs > usableMs) return null;
-  const perFillMs = before === null ? 0 : (last.tookMs - before.tookMs) / (last.fills - before.fills);
-  const affordable = perFillMs <= 0 ? Infinity : last.fills + (usableMs - last.tookMs) / perFillMs;
-  const fills = Math.floor(Math.min(last.fills * GROWTH, affordable));
-  return fills < last.fills * LEAST_GROWTH ? null : fills;
+  const perStepMs = before === null ? 0 : (last.tookMs - before.tookMs) / (last.steps - before.steps);
+  const affordable = perStepMs <= 0 ? Infinity : last.steps + (usableMs - last.tookMs) / perStepMs;
+  const steps = Math.floor(Math.min(last.steps * GROWTH, affordable));
+  return steps < last.steps * LEAST_GROWTH ? null : steps;
 }
 
 function isProved({ cost, lowerBound, left }: Plan): boolean {

@@ -38,7 +38,7 @@ const given = input({
   nodes,
   nodePools: [pool('default')],
   pods: [...running, ...pending],
-  fills: DEFAULT_WORK.fills,
+  steps: DEFAULT_WORK.steps,
 });
 for (let run = 0; run < 3; run++) {
   const started = performance.now();

@@ -110,7 +110,8 @@ function ownsAlone(counter: Counter & { readonly owners?: ReadonlySet<number> },
   return counter.owners?.size === 1 && counter.owners.has(shape);
 }
 
-function perNodeOf({ topology }: Workspace, { terms, shape }: Ask): number {
+/** At most so many pods of the ask on one node, by its own rules. */
+export function perNodeOf({ topology }: Workspace, { terms, shape }: Ask): number {
   const selfAverse = terms.antiAffinity.some((counter) => counts(topology, counter, shape.index));
   const skews = terms.spread
     .filter(({ counter, self }) => counter.key === labelKey.hostname && self === 1)

@@ -1,6 +1,7 @@
 import type { Pod } from '../model/cluster.ts';
 import { pack } from '../packing/pack.ts';
-import type { PackedNode, PackingBin, PackingItem } from '../packing/problem.ts';
+import type { PackedNode, PackingBin, PackingItem, PackingProblem } from '../packing/problem.ts';
+import { withShare, type Work } from '../packing/work.ts';
 import { at } from './compile-pool.ts';
 import { offeringsFor, type BulkGroup } from './bulk-groups.ts';
 import { fittingBits } from './compile-shape.ts';
@@ -17,13 +18,24 @@ interface Queued {
 }
 
 /** One size that nodes may be bought in: the cheapest of the offerings that serve the same groups alike. */
-interface BulkBin extends PackingBin {
+export interface BulkBin extends PackingBin {
   readonly state: PoolState;
   readonly cell: Cell;
 }
 
-/** Packs groups onto new claims of the heaviest pools that take them; answers the pods that found no place. */
-export function placeInBulk(workspace: Workspace, groups: ReadonlyArray<BulkGroup>, fills: number): ReadonlyArray<Pod> {
+/** The pods that found no place, and the problems that were solved for the others, with what is proved about each. */
+export interface PlacedInBulk {
+  readonly left: ReadonlyArray<Pod>;
+  readonly solved: ReadonlyArray<SolvedProblem>;
+}
+
+export interface SolvedProblem {
+  readonly problem: PackingProblem;
+  readonly bound: number;
+}
+
+/** Packs groups onto new claims of the heaviest pools that take them. */
+export function placeInBulk(workspace: Workspace, groups: ReadonlyArray<BulkGroup>, work: Work): PlacedInBulk {
   const byWeight = new Map<number, Array<BulkGroup>>();
   const left: Array<Pod> = [];
   for (const group of groups) {
@@ -32,32 +44,30 @@ export function placeInBulk(workspace: Workspace, groups: ReadonlyArray<BulkGrou
     else byWeight.set(state.pool.weight, [...(byWeight.get(state.pool.weight) ?? []), group]);
   }
   const tiers = [...byWeight].toSorted(([a], [b]) => b - a);
-  for (const [weight, tier] of tiers) left.push(...packTier(workspace, weight, tier, Math.floor(fills / tiers.length)));
-  return left;
+  const solved: Array<SolvedProblem> = [];
+  tiers.forEach(([weight, tier], index) => {
+    const packed = withShare(work, 1 / (tiers.length - index), (own) => packTier(workspace, weight, tier, own));
+    left.push(...packed.left);
+    solved.push(...packed.solved);
+  });
+  return { left, solved };
 }
 
-function packTier(
-  workspace: Workspace,
-  weight: number,
-  groups: ReadonlyArray<BulkGroup>,
-  fills: number,
-): ReadonlyArray<Pod> {
+function packTier(workspace: Workspace, weight: number, groups: ReadonlyArray<BulkGroup>, work: Work): PlacedInBulk {
   const width = workspace.dimensions.names.length;
   const states = workspace.pools.filter(({ pool }) => pool.weight === weight);
-  const bins = states.flatMap((state) =>
-    binsOf(
-      state,
-      groups.map((group) => offeringsFor(workspace, state, group)),
-      width,
-    ),
-  );
+  const bins = states.flatMap((state) => {
+    const options = groups.map((group) => offeringsFor(workspace, state, group));
+    return binsOf(state, options, { width, withinLimit: true });
+  });
   const admitted = withoutShunned(bins, groups.length);
   const { items, members } = mergeAlike(groups, admitted);
   const merged = admitted.map((bin) => ({
     ...bin,
     admits: Uint8Array.from(members, ([first = 0]) => at(bin.admits, first)),
   }));
-  const packing = pack({ width, items, bins: merged }, fills);
+  const problem = { width, items, bins: merged };
+  const packing = pack(problem, work);
   const queues = members.map((own) =>
     own.flatMap((index) => {
       const group = groups[index];
@@ -69,12 +79,12 @@ function packTier(
     const bin = merged[node.bin];
     if (bin !== undefined) left.push(...openAlike(workspace, bin, node, queues));
   }
-  return [...left, ...queues.flat().map(({ pod }) => pod)];
+  return { left: [...left, ...queues.flat().map(({ pod }) => pod)], solved: [{ problem, bound: packing.bound }] };
 }
 
 /** Groups that ask for the same and may be on the same bins are one item: the packer's time grows with items. */
-function mergeAlike(
-  groups: ReadonlyArray<BulkGroup>,
+export function mergeAlike(
+  groups: ReadonlyArray<Pick<BulkGroup, 'ask' | 'perNode' | 'pods'>>,
   bins: ReadonlyArray<BulkBin>,
 ): { readonly items: ReadonlyArray<PackingItem>; readonly members: ReadonlyArray<ReadonlyArray<number>> } {
   const alike = new Map<string, Array<number>>();
@@ -92,12 +102,18 @@ function mergeAlike(
   return { items, members };
 }
 
-function binsOf(state: PoolState, options: ReadonlyArray<Int32Array | null>, width: number): ReadonlyArray<BulkBin> {
+/** The pool's sizes for groups that may be on these offerings of it, each as often as offerings serve groups differently. */
+export function binsOf(
+  state: PoolState,
+  options: ReadonlyArray<Int32Array | null>,
+  { width, withinLimit }: { readonly width: number; readonly withinLimit: boolean },
+): ReadonlyArray<BulkBin> {
   const { pool, usable } = state;
   const bins: Array<BulkBin> = [];
   for (const type of pool.order) {
     const compiled = pool.catalog.types[type];
-    if (compiled === undefined || !withinLimits(state.remaining, compiled.capacity, null)) continue;
+    if (compiled === undefined) continue;
+    if (withinLimit && !withinLimits(state.remaining, compiled.capacity, null)) continue;
     const found = new Map<string, BulkBin>();
     for (let bit = 0; bit < COMBO_BITS; bit++) {
       if (((at(pool.offered, type) >> bit) & 1) === 0) continue;
@@ -115,7 +131,7 @@ function binsOf(state: PoolState, options: ReadonlyArray<Int32Array | null>, wid
 }
 
 /** Shunned sizes serve only the groups that nothing else can. */
-function withoutShunned(bins: ReadonlyArray<BulkBin>, groups: number): ReadonlyArray<BulkBin> {
+export function withoutShunned(bins: ReadonlyArray<BulkBin>, groups: number): ReadonlyArray<BulkBin> {
   const served = new Uint8Array(groups);
   for (const { admits, cell } of bins) {
     if (!cell.shunned) admits.forEach((admitted, group) => (served[group] = at(served, group) | admitted));

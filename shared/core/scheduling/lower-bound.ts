@@ -1,74 +1,138 @@
 import type { Pod } from '../model/cluster.ts';
-import { certifiedBound, safePrices } from '../packing/certify.ts';
-import { demandOf, resourcePrices } from '../packing/fluid.ts';
-import { integerCover } from '../packing/integer-cover.ts';
-import { undominated, type PackingBin, type PackingItem } from '../packing/problem.ts';
-import { tighten } from '../packing/tighten.ts';
+import { boundWithGifts } from '../packing/bound-with-gifts.ts';
+import { pack } from '../packing/pack.ts';
+import type { PackingBin, PackingProblem } from '../packing/problem.ts';
+import type { Work } from '../packing/work.ts';
+import { admitsAsk, type Bin } from './bins.ts';
+import { binsOf, mergeAlike, type SolvedProblem } from './bulk.ts';
+import { perNodeOf } from './bulk-groups.ts';
 import { at } from './compile-pool.ts';
-import { COMBO_BITS, type PoolState } from './pool-state.ts';
-import type { Workspace } from './workspace.ts';
+import type { Ask } from './compile-shape.ts';
+import { byCodeUnit } from './label-rule.ts';
+import type { PoolState } from './pool-state.ts';
+import { addVector, fits } from './resource-table.ts';
+import { optionsFor, type Workspace } from './workspace.ts';
+
+/** Whole nodes are counted up to this many claims beside existing capacity: beyond it, fractions are a small part. */
+const FEW_CLAIMS = 60;
 
 /**
- * What no plan for the pods on new claims can undercut, in micro-USD per hour: pods cut to fractions, for few claims of
- * whole nodes, each size
- * with the room that some choice of these pods can use, everything still free on existing capacity used for nothing. It
- * knows resources only, so it is low where other rules bind, and never too high. Sizes that are shunned count only when
- * the plan had to use one.
+ * What no plan for the pods placed can undercut, in micro-USD per hour. Any plan fulfils resources, node rules and limits
+ * per node, so what those cost at least is solved for, with everything free on existing capacity used for nothing. Rules
+ * that look at other pods, limits and weights are left out: the bound is low where those bind, and never too high. Sizes
+ * that are shunned count only when the plan had to use one.
  */
-export function lowerBound(workspace: Workspace): number {
-  const { claims, pools, dimensions, bins } = workspace;
+export function lowerBound(workspace: Workspace, solved: ReadonlyArray<SolvedProblem>, work: Work): number {
+  const { claims, bins } = workspace;
   if (claims.length === 0) return 0;
-  const width = dimensions.names.length;
-  const items = itemsOf(workspace, claims);
-  // Another plan may have on new nodes what this one nominates to existing ones, and fill other sums with it.
-  const everything = itemsOf(workspace, [...claims, ...bins]);
-  const shunned = claims.some(({ cell }) => cell?.shunned === true);
-  const sizes = pools.flatMap((state) => sizesOf(state, items.length, { width, shunned }));
-  const tightened = tighten(everything, sizes, width);
-  const kept = undominated(tightened).map((index) => tightened[index]);
-  const considered = kept.filter((bin) => bin !== undefined);
-  const given = new Float64Array(width);
-  for (const { free } of bins) {
-    for (let index = 0; index < width; index++) given[index] = at(given, index) + Math.max(0, at(free, index));
-  }
-  const prices = resourcePrices(items, considered, width);
-  const fluid = certifiedBound(prices, items, considered, given);
-  if (claims.length > MAX_COVERED) return fluid;
-  const demand = demandOf(items, width).map((amount, index) => amount - at(given, index));
-  const cost = claims.reduce((sum, { cell }) => sum + (cell?.price ?? 0), 0);
-  return Math.max(fluid, integerCover(considered, demand, safePrices(prices, considered), cost) ?? 0);
+  const groups = groupsOf(workspace);
+  const gifts = bins.map((bin) => giftOf(workspace, bin, groups)).filter((gift) => gift !== null);
+  const { problem, members } = relaxed(
+    workspace,
+    gifts.length === 0 ? groups.filter(({ onNew }) => onNew > 0) : groups,
+  );
+  if (gifts.length === 0) return solved.find((one) => isSame(one.problem, problem))?.bound ?? pack(problem, work).bound;
+  return boundWithGifts(
+    {
+      problem,
+      gifts: gifts.map(({ usable, admits }) => ({
+        usable,
+        admits: Uint8Array.from(members, (own) => (own.some((group) => admits[group] === 1) ? 1 : 0)),
+      })),
+      onNew: Float64Array.from(members, (own) => own.reduce((sum, group) => sum + (groups[group]?.onNew ?? 0), 0)),
+      cost: claims.reduce((sum, { cell }) => sum + (cell?.price ?? 0), 0),
+      isFew: claims.length <= FEW_CLAIMS,
+    },
+    work,
+  );
 }
 
-/** Whole nodes are counted up to this many claims: beyond it, fractions of nodes are a small part of the cost. */
-const MAX_COVERED = 40;
+/** Pods of one shape as the bound sees them: with all preferences given up. */
+interface BoundGroup {
+  readonly asks: ReadonlyArray<Ask>;
+  readonly ask: Ask;
+  readonly pods: ReadonlyArray<Pod>;
+  readonly perNode: number;
+  /** How many of the pods are on claims of this plan. */
+  readonly onNew: number;
+}
 
-function itemsOf(
-  { shapes, dimensions }: Workspace,
-  places: ReadonlyArray<{ readonly pods: ReadonlyArray<Pod> }>,
-): ReadonlyArray<PackingItem> {
-  const counts = new Map<number, number>();
-  for (const { pods } of places) for (const { shape } of pods) counts.set(shape, (counts.get(shape) ?? 0) + 1);
-  return [...counts].map(([shape, count]): PackingItem => {
-    const requests = shapes.get(shape)?.requests ?? new Float64Array(dimensions.names.length);
-    return { requests, count, perNode: Infinity };
+function groupsOf(workspace: Workspace): ReadonlyArray<BoundGroup> {
+  const onClaims = Map.groupBy(
+    workspace.claims.flatMap(({ pods }) => pods),
+    ({ shape }) => shape,
+  );
+  const onBins = Map.groupBy(
+    workspace.bins.flatMap(({ pods }) => pods),
+    ({ shape }) => shape,
+  );
+  return [...workspace.shapes.keys()].flatMap((shape) => {
+    const asks = workspace.asks.get(shape) ?? [];
+    const ask = asks.at(-1);
+    const own = onClaims.get(shape) ?? [];
+    const pods = [...own, ...(onBins.get(shape) ?? [])];
+    if (ask === undefined || pods.length === 0) return [];
+    return [{ asks, ask, pods, perNode: perNodeOf(workspace, ask), onNew: own.length }];
   });
 }
 
-/** Each type of the pool at its lowest price and with the most it has under any offering. */
-function sizesOf(
-  { pool, usable }: PoolState,
-  items: number,
-  { width, shunned }: { readonly width: number; readonly shunned: boolean },
-): ReadonlyArray<PackingBin> {
-  const admits = new Uint8Array(items).fill(1);
-  return [...pool.order]
-    .filter((type) => shunned || pool.shunned[type] === 0)
-    .map((type) => {
-      const most = new Float64Array(width);
-      for (let bit = 0; bit < COMBO_BITS; bit++) {
-        const row = (type * COMBO_BITS + bit) * width;
-        for (let index = 0; index < width; index++) most[index] = Math.max(at(most, index), at(usable, row + index));
-      }
-      return { usable: most, price: at(pool.lowestPrice, type), admits };
-    });
+/** The bin as it was before this plan, with the groups that it could take a pod of; null when there are none. */
+function giftOf(
+  { shapes }: Workspace,
+  bin: Bin,
+  groups: ReadonlyArray<BoundGroup>,
+): { readonly usable: Float64Array; readonly admits: Uint8Array } | null {
+  const usable = Float64Array.from(bin.free);
+  for (const { shape } of bin.pods) {
+    const compiled = shapes.get(shape);
+    if (compiled !== undefined) addVector(usable, compiled.requests, 1);
+  }
+  const admits = Uint8Array.from(groups, ({ asks, ask }) =>
+    fits(usable, ask.shape.requests) && asks.some((one) => admitsAsk(bin, one)) ? 1 : 0,
+  );
+  return admits.includes(1) ? { usable: usable.map((amount) => Math.max(0, amount)), admits } : null;
+}
+
+function relaxed(
+  workspace: Workspace,
+  groups: ReadonlyArray<BoundGroup>,
+): { readonly problem: PackingProblem; readonly members: ReadonlyArray<ReadonlyArray<number>> } {
+  const width = workspace.dimensions.names.length;
+  const isShunned = workspace.claims.some(({ cell }) => cell?.shunned === true);
+  const bins = workspace.pools
+    .flatMap((state) => {
+      const options = groups.map(({ asks }) => offeredTo(workspace, state, asks));
+      return binsOf(state, options, { width, withinLimit: false });
+    })
+    .filter(({ cell }) => isShunned || !cell.shunned);
+  const { items, members } = mergeAlike(groups, bins);
+  const merged = bins.map(({ usable, price, admits }): PackingBin => ({
+    usable,
+    price,
+    admits: Uint8Array.from(members, ([first = 0]) => at(admits, first)),
+  }));
+  return { problem: { width, items, bins: merged }, members };
+}
+
+/** The offerings of the pool that pods may be on by any of these asks. */
+function offeredTo(workspace: Workspace, state: PoolState, asks: ReadonlyArray<Ask>): Int32Array | null {
+  const offered = new Int32Array(state.pool.offered.length);
+  for (const option of asks.flatMap((ask) => optionsFor(workspace, state, ask))) {
+    option.offered.forEach((mask, type) => (offered[type] = at(offered, type) | mask));
+  }
+  return offered.some((mask) => mask !== 0) ? offered : null;
+}
+
+function isSame(one: PackingProblem, other: PackingProblem): boolean {
+  return keyOf(one) === keyOf(other);
+}
+
+/** The same for problems that differ in the order of their items and bins only. */
+function keyOf({ items, bins }: PackingProblem): string {
+  const ids = items.map(({ requests, count, perNode }) => `${requests.join(' ')} ${count} ${perNode}`);
+  const order = ids.map((_, index) => index).toSorted((a, b) => byCodeUnit(ids[a] ?? '', ids[b] ?? '') || a - b);
+  const sizes = bins.map(({ usable, price, admits }) => {
+    return `${usable.join(' ')} ${price} ${order.map((item) => at(admits, item)).join('')}`;
+  });
+  return `${order.map((item) => ids[item] ?? '').join(',')};${[...new Set(sizes)].toSorted(byCodeUnit).join(',')}`;
 }

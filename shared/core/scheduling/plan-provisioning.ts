@@ -2,7 +2,8 @@ import type { Pod } from '../model/cluster.ts';
 import type { LeftPod, Nomination, Plan, PodReference } from '../plan/plan.ts';
 import { microUsdPerHour, type Instant } from '../quantity/units.ts';
 import { balanceZones } from './balance-zones.ts';
-import { placeInBulk } from './bulk.ts';
+import { withShare, type Work } from '../packing/work.ts';
+import { placeInBulk, type SolvedProblem } from './bulk.ts';
 import { trimUneven } from './bulk-trim.ts';
 import { bulkRuleOf, dealOut, type BulkRule } from './bulk-groups.ts';
 import { explainLeft } from './explain.ts';
@@ -35,6 +36,9 @@ export function planProvisioning(given: ProvisioningInput, now: Instant): Plan {
  */
 type Order = 'one-by-one-first' | 'packed-first';
 
+/** However much work packing took, the proof may take this share of all that is allowed. */
+const PROOF_SHARE = 0.25;
+
 /** Two plans for more pods than this cost more time than the second is likely to save: 2,000 mixed ones take a second. */
 const BOTH_ORDERS_MAX = 2_000;
 
@@ -53,12 +57,18 @@ function planInOrder(
   const open = keepPromises(workspace, pods).toSorted(largestFirst(workspace));
   const rules = new Map([...workspace.shapes.keys()].map((shape) => [shape, bulkRuleOf(workspace, shape)]));
   const classes = priorityClasses(workspace, open);
-  const fills = Math.floor(input.work.fills / Math.max(1, classes.length));
-  const left = classes.flatMap((own) => placeClass(workspace, { rules, order, fills }, own));
+  const work = { left: input.work.steps };
+  const solved: Array<SolvedProblem> = [];
+  const left = classes.flatMap((own, index) =>
+    withShare(work, 1 / (classes.length - index), (share) =>
+      placeClass(workspace, { rules, order, work: share, solved }, own),
+    ),
+  );
   const still = placeAll(workspace, left);
   balanceZones(workspace);
   const isMixed = open.some((pod) => isBulk(rules, pod)) && open.some((pod) => !isBulk(rules, pod));
-  return { plan: toPlan(workspace, still), isMixed };
+  const bound = lowerBound(workspace, solved, { left: Math.max(work.left, input.work.steps * PROOF_SHARE) });
+  return { plan: toPlan(workspace, still, bound), isMixed };
 }
 
 /** Where a pool has limits, pods of higher priority are placed before any other is looked at; else all together. */
@@ -71,24 +81,23 @@ function priorityClasses({ pools, shapes }: Workspace, pods: ReadonlyArray<Pod>)
 interface Manner {
   readonly rules: BulkRules;
   readonly order: Order;
-  readonly fills: number;
+  readonly work: Work;
+  /** Grows by every problem that is solved. */
+  readonly solved: Array<SolvedProblem>;
 }
 
 /** Existing capacity first, then pods whose rules look at others one by one and the rest packed together, or the reverse. */
-function placeClass(
-  workspace: Workspace,
-  { rules, order, fills }: Manner,
-  pods: ReadonlyArray<Pod>,
-): ReadonlyArray<Pod> {
+function placeClass(workspace: Workspace, manner: Manner, pods: ReadonlyArray<Pod>): ReadonlyArray<Pod> {
+  const { rules, order } = manner;
   const waiting = pods.filter((pod) => !isBulk(rules, pod) || !placeOnAnyBin(workspace, pod));
   const oneByOne = waiting.filter((pod) => !isBulk(rules, pod));
   const packed = waiting.filter((pod) => isBulk(rules, pod));
   if (order === 'packed-first') {
-    const rest = placeBulk(workspace, rules, packed, fills);
+    const rest = placeBulk(workspace, manner, packed);
     return placeAll(workspace, [...oneByOne, ...rest].toSorted(largestFirst(workspace)));
   }
   const left = placeAll(workspace, oneByOne);
-  const rest = placeBulk(workspace, rules, packed, fills);
+  const rest = placeBulk(workspace, manner, packed);
   return [...left, ...placeAll(workspace, rest.toSorted(largestFirst(workspace)))];
 }
 
@@ -101,9 +110,8 @@ function isBulk(rules: BulkRules, { shape }: Pod): boolean {
 /** Packs pods by shape; answers those that found no place that way. */
 function placeBulk(
   workspace: Workspace,
-  rules: BulkRules,
+  { rules, work, solved }: Manner,
   pods: ReadonlyArray<Pod>,
-  fills: number,
 ): ReadonlyArray<Pod> {
   const loads = new Map<string, number>();
   const groups = [...Map.groupBy(pods, ({ shape }) => shape)].flatMap(([shape, own]) => {
@@ -113,7 +121,8 @@ function placeBulk(
   const dealt = new Set(groups.flatMap((group) => group.pods));
   const held = new Set(workspace.claims.flatMap((claim) => claim.pods));
   const undealt = pods.filter((pod) => !dealt.has(pod) && !held.has(pod));
-  const unplaced = placeInBulk(workspace, groups, fills);
+  const { left: unplaced, solved: own } = placeInBulk(workspace, groups, work);
+  solved.push(...own);
   return [...undealt, ...unplaced, ...(unplaced.length === 0 ? [] : trimUneven(workspace, rules.values()))];
 }
 
@@ -150,14 +159,14 @@ function largestFirst({ shapes }: Workspace): (a: Pod, b: Pod) => number {
     byCodeUnit(a.uid, b.uid);
 }
 
-function toPlan(workspace: Workspace, left: ReadonlyArray<Pod>): Plan {
+function toPlan(workspace: Workspace, left: ReadonlyArray<Pod>, bound: number): Plan {
   const claims = workspace.claims.map((claim) => renderClaim(workspace, claim));
   return {
     claims,
     nominations: nominationsOf(workspace),
     left: leftPods(workspace, left),
     cost: microUsdPerHour(claims.reduce((sum, { offering }) => sum + offering.price, 0)),
-    lowerBound: microUsdPerHour(lowerBound(workspace)),
+    lowerBound: microUsdPerHour(bound),
   };
 }
 

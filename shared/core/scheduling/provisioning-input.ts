@@ -19,12 +19,12 @@ export interface SchedulingPolicy {
 
 /** Bounds on effort, as counts of steps and never as time, so that the same input gives the same plan everywhere. */
 export interface WorkLimits {
-  /** Node fills that the packer may try in all, counted for 40 different items; 2 to 4 µs each. */
-  readonly fills: number;
+  /** Steps that packing and its proof may take in all, 5 to 10 ns each. A first plan is made whatever the number. */
+  readonly steps: number;
 }
 
-/** About 0.2 s on a slow core, whatever the number of pods; twice as much gains less than 0.1 % (test/bench/packing.ts). */
-export const DEFAULT_WORK: WorkLimits = { fills: 60_000 };
+/** Half a second on a slow core, if that much is needed: most plans are proved long before (test/bench/packing.ts). */
+export const DEFAULT_WORK: WorkLimits = { steps: 80_000_000 };
 
 /** Everything a provisioning decision depends on but the time. */
 export interface ProvisioningInput {

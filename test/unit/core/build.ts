@@ -133,12 +133,12 @@ interface InputParts extends Partial<Cluster> {
   readonly types?: ReadonlyArray<InstanceType>;
   readonly inFlight?: ProvisioningInput['inFlight'];
   readonly policy?: Partial<ProvisioningInput['policy']>;
-  readonly fills?: number;
+  readonly steps?: number;
 }
 
 /** The whole input; every pool may use all `types`. */
 export function input(parts: InputParts): ProvisioningInput {
-  const { types = [], inFlight = new Map(), policy = {}, fills = 2_000, ...cluster } = parts;
+  const { types = [], inFlight = new Map(), policy = {}, steps = 2_000_000, ...cluster } = parts;
   const whole: Cluster = {
     shapes: [],
     pods: [],
@@ -161,6 +161,6 @@ export function input(parts: InputParts): ProvisioningInput {
     catalog: new Map(whole.nodePools.map(({ metadata }) => [metadata.name, types])),
     inFlight,
     policy: { preferencePolicy: 'Respect', minValuesPolicy: 'Strict', ...policy },
-    work: { fills },
+    work: { steps },
   });
 }
