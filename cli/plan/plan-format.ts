@@ -1,5 +1,5 @@
 import { Type, type Static } from 'typebox';
-import { Reason } from './reason-format.ts';
+import { CheaperReason, Reason } from './reason-format.ts';
 
 /** The public format of plans, `nodewright.dev/v1alpha1`. `docs/schema` holds it as JSON Schema, written from here. */
 
@@ -27,6 +27,21 @@ const RunnerUp = Type.Object(
   strict,
 );
 
+const CheaperOfferings = Type.Object(
+  {
+    nodePool: Type.String(),
+    offerings: count('How many offerings, each a size in one zone with one capacity type.'),
+    instanceTypes: count('Of how many sizes.'),
+    example: Type.Object(offering, {
+      description: 'Of those too small the one that lacks least; else the cheapest.',
+      ...strict,
+    }),
+    reason: CheaperReason,
+    detail: Type.String({ description: 'The reason in words.' }),
+  },
+  strict,
+);
+
 const PlannedNodeClaim = Type.Object(
   {
     name: Type.String({ description: 'Names the claim within this plan.' }),
@@ -35,6 +50,9 @@ const PlannedNodeClaim = Type.Object(
     pods: podNames,
     runnerUp: Type.Union([RunnerUp, Type.Null()], {
       description: 'The next best offering that holds the same pods; null where there is none.',
+    }),
+    cheaper: Type.Array(CheaperOfferings, {
+      description: 'Why no cheaper offering was chosen: those refused for one reason together. Empty: none is cheaper.',
     }),
   },
   strict,

@@ -88,3 +88,39 @@ export const Reason = Type.Union([
   ofAPool('anti-affinity-of-others', 'The anti-affinity of other pods allows no node of the pool.', keys),
   ofAPool('topology-together', 'Each topology rule alone allows a node of the pool, all together none.', keys),
 ]);
+
+function cheaper<Kind extends string, Fields extends TProperties>(kind: Kind, description: string, fields: Fields) {
+  return Type.Object({ kind: Type.Literal(kind), ...fields }, { description, ...strict });
+}
+
+const pod = { pod: Type.String({ description: 'One of the claim’s pods whose rule it is, as namespace/name.' }) };
+
+/** Why offerings that cost less than a claim's were refused. */
+export const CheaperReason = Type.Union([
+  cheaper('taint', 'A pod does not tolerate a taint of the pool.', { ...pod, taint: Taint }),
+  cheaper('pod-requirement', 'A pod asks for a label that it does not have.', {
+    ...pod,
+    wanted: Type.Array(LabelRequirement),
+  }),
+  cheaper('pod-preference', 'A pod prefers others, and got one of them.', pod),
+  cheaper('volume', 'A volume of a pod is, or may only be, elsewhere.', pod),
+  cheaper('host-port', 'A daemonset takes a host port of a pod there.', pod),
+  cheaper('too-small', 'It has too little of a resource.', {
+    resource: Type.String(),
+    wanted: quantity('What the claim’s pods request together.'),
+    has: quantity('What the example has for them beside the daemonsets.'),
+  }),
+  cheaper('unavailable', 'Azure has refused it lately, or quota does not allow it.', {}),
+  cheaper('shunned', 'A burstable or retired size that the pool does not name.', {
+    why: Type.Union([Type.Literal('burstable'), Type.Literal('retired')]),
+  }),
+  cheaper('weight', 'The claim’s pool is heavier.', {}),
+  cheaper('topology', 'Rules about other pods allow no other domain of the key.', { key: Type.String() }),
+  cheaper('limit', 'It would break a limit of the pool.', {
+    resource: Type.String(),
+    wanted: quantity('What it would count more.'),
+    left: quantity('What the limit still allows.'),
+  }),
+  cheaper('min-values', 'Too few instance types would be left for the minValues of the pool.', keys),
+  cheaper('overlooked', 'It would hold the same pods: the search did not come to it.', {}),
+]);

@@ -1,4 +1,5 @@
 import type { Plan, PlannedClaim, PlannedOffering } from '../../shared/core/plan/plan.ts';
+import { renderCheaper } from '../../shared/core/plan/render-cheaper.ts';
 import { renderRefusal } from '../../shared/core/plan/render-refusal.ts';
 import { renderUsd } from '../catalog/micro-usd.ts';
 import type { PlanDocument } from './plan-format.ts';
@@ -58,7 +59,7 @@ function claimNames({ claims }: Plan, taken: ReadonlySet<string>): ReadonlyArray
 }
 
 function toNodeClaim(
-  { nodePool, offering, runnerUp, pods }: PlannedClaim,
+  { nodePool, offering, runnerUp, cheaper, pods }: PlannedClaim,
   name: string,
 ): PlanDocument['nodeClaims'][number] {
   return {
@@ -67,9 +68,13 @@ function toNodeClaim(
     ...toOffering(offering),
     pods: pods.map((pod) => pod.name),
     runnerUp:
-      runnerUp === null
-        ? null
-        : { ...toOffering(runnerUp), morePerHour: renderUsd(Math.max(0, runnerUp.price - offering.price)) },
+      runnerUp === null ? null : { ...toOffering(runnerUp), morePerHour: renderUsd(runnerUp.price - offering.price) },
+    cheaper: cheaper.map(({ example, reason, ...group }) => ({
+      ...group,
+      example: toOffering(example),
+      reason,
+      detail: renderCheaper(reason),
+    })),
   };
 }
 

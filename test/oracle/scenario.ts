@@ -144,6 +144,7 @@ export function karpenterPlan({ karpenter }: Scenario, { catalog }: Provisioning
       offering: { instanceType, zone, capacityType, price: found?.price ?? microUsdPerHour(0) },
       fallbacks: [],
       runnerUp: null,
+      cheaper: [],
       requirements: [
         {
           key: 'node.kubernetes.io/instance-type',

@@ -1,6 +1,7 @@
 import type { CapacityType } from '../model/catalog.ts';
 import type { Labels, Requirement, ResourceList, Taint } from '../model/manifest.ts';
 import type { MicroUsdPerHour } from '../quantity/units.ts';
+import type { CheaperOfferings } from './cheaper.ts';
 import type { Refusal } from './refusal.ts';
 
 /** A pod as plans name it: `namespace/name`, and the uid that tells it from a later pod of the same name. */
@@ -23,8 +24,10 @@ export interface PlannedClaim {
   readonly offering: PlannedOffering;
   /** What to launch when that one is refused, best first. Each holds the claim's pods and meets its requirements. */
   readonly fallbacks: ReadonlyArray<PlannedOffering>;
-  /** The next best choice and what it would cost more; null when there is none. */
+  /** The next best choice, which costs as much or more; null when there is none. */
   readonly runnerUp: PlannedOffering | null;
+  /** Why nothing cheaper was chosen, offerings refused for one reason together. Empty: nothing is cheaper. */
+  readonly cheaper: ReadonlyArray<CheaperOfferings>;
   /** The NodeClaim's `spec.requirements`: the pool's, narrowed by the pods, with the instance types still possible. */
   readonly requirements: ReadonlyArray<Requirement>;
   readonly labels: Labels;

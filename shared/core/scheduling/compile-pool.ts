@@ -44,7 +44,11 @@ export function compilePool(manifest: NodePool, catalog: CompiledCatalog): Compi
   const { template, limits, weight } = manifest.spec;
   const rules = toRules(template.spec.requirements);
   for (const [key, value] of Object.entries(fixedLabels(manifest))) addRule(rules, normalizeKey(key), oneOf([value]));
-  const offered = offeredUnder(rules, catalog);
+  const offered = allowedBy(
+    rules,
+    catalog,
+    catalog.types.map((type) => type.offered),
+  );
   const shunned = Uint8Array.from(catalog.types, (type) => Number(isShunned(type, rules)));
   const lowestPrice = Float64Array.from(catalog.types, (type, index) => lowestOf(type.prices, offered[index] ?? 0));
   const order = Int32Array.from(
@@ -129,8 +133,9 @@ function intersectPool(pool: CompiledPool, key: string, rule: LabelRule): LabelR
   return own === undefined ? rule : intersect(own, rule);
 }
 
-function offeredUnder(rules: LabelRules, catalog: CompiledCatalog): Int32Array {
-  const offered = Int32Array.from(catalog.types, (type) => type.offered);
+/** Per type: the offerings among `base` that a pool with these rules allows. */
+export function allowedBy(rules: LabelRules, catalog: CompiledCatalog, base: ArrayLike<number>): Int32Array {
+  const offered = Int32Array.from(base);
   for (const [key, rule] of rules) {
     if (catalog.comboKeys.has(key)) maskAll(offered, comboMask(catalog, key, rule));
     else if (isDecidedByType(catalog, key)) maskTypes(offered, catalog, key, rule);

@@ -20,6 +20,10 @@ export interface CompiledType {
   readonly offered: number;
   /** Price per combo, Infinity where not offered. */
   readonly prices: Float64Array;
+  /** Bit i set: combo i is offered in principle, and not available now. */
+  readonly unavailable: number;
+  /** As `prices`, with those of combos that are not available. */
+  readonly listPrices: Float64Array;
 }
 
 /** The instance types of a catalog list, sorted by name. Shared by all pools that share the list. */
@@ -77,18 +81,23 @@ function comboId({ zone, capacityType, labels }: Combo): string {
 
 function compileType(type: InstanceType, index: ReadonlyMap<string, number>): CompiledType {
   const prices = new Float64Array(MAX_COMBOS).fill(Infinity);
-  let offered = 0;
+  const listPrices = type.offerings.every(({ available }) => available) ? prices : Float64Array.from(prices);
+  let [offered, unavailable] = [0, 0];
   for (const { zone, capacityType, labels, price, available } of type.offerings) {
     const bit = index.get(comboId({ zone, capacityType, labels: normalizeKeys(labels) }));
-    if (bit === undefined || !available) continue;
-    offered |= 1 << bit;
-    prices[bit] = Math.min(prices[bit] ?? Infinity, price);
+    if (bit === undefined) continue;
+    listPrices[bit] = Math.min(listPrices[bit] ?? Infinity, price);
+    if (available) prices[bit] = Math.min(prices[bit] ?? Infinity, price);
+    if (available) offered |= 1 << bit;
+    else unavailable |= 1 << bit;
   }
+  unavailable &= ~offered;
   const rules = new Map<string, LabelRule>();
   for (const [key, values] of Object.entries(type.labels)) rules.set(normalizeKey(key), oneOf(values));
   rules.set(labelKey.instanceType, oneOf([type.name]));
   const capacity = parseAmounts(type.capacity, 'down');
-  return { name: type.name, rules, capacity, allocatable: subtractOverhead(capacity, type), offered, prices };
+  const allocatable = subtractOverhead(capacity, type);
+  return { name: type.name, rules, capacity, allocatable, offered, prices, unavailable, listPrices };
 }
 
 function subtractOverhead(capacity: Amounts, type: InstanceType): Amounts {

@@ -6,6 +6,7 @@ import { withShare, type Work } from '../packing/work.ts';
 import { placeInBulk, type SolvedProblem } from './bulk.ts';
 import { trimUneven } from './bulk-trim.ts';
 import { bulkRuleOf, dealOut, type BulkRule } from './bulk-groups.ts';
+import { cheaperExplainer } from './explain-cheaper.ts';
 import { explainLeft } from './explain.ts';
 import { byCodeUnit } from './label-rule.ts';
 import { lowerBound } from './lower-bound.ts';
@@ -14,7 +15,8 @@ import { pendingPods } from './pending-pods.ts';
 import { fillHoles, place, placeOnAnyBin, queueFor, type Queue } from './place.ts';
 import { keepPromises } from './promises.ts';
 import type { ProvisioningInput } from './provisioning-input.ts';
-import { podName, renderClaim } from './render-claim.ts';
+import { podName } from './pod-name.ts';
+import { renderClaim } from './render-claim.ts';
 import { unsupportedFeature } from './unsupported.ts';
 import { workspaceFor, type Workspace } from './workspace.ts';
 
@@ -25,9 +27,9 @@ import { workspaceFor, type Workspace } from './workspace.ts';
 export function planProvisioning(given: ProvisioningInput, now: Instant): Plan {
   const input = { ...given, catalog: overlaidCatalog(given) };
   const pods = pendingPods(input.cluster, input.inFlight, now);
-  const first = planInOrder(input, pods, 'one-by-one-first');
-  if (!first.isMixed || pods.length > BOTH_ORDERS_MAX) return first.plan;
-  return cheaper(first.plan, planInOrder(input, pods, 'packed-first').plan);
+  const first = placeInOrder(input, pods, 'one-by-one-first');
+  if (!first.isMixed || pods.length > BOTH_ORDERS_MAX) return toPlan(first);
+  return toPlan(cheaper(first, placeInOrder(input, pods, 'packed-first')));
 }
 
 /**
@@ -42,17 +44,27 @@ const PROOF_SHARE = 0.25;
 /** Two plans for more pods than this cost more time than the second is likely to save: 2,000 mixed ones take a second. */
 const BOTH_ORDERS_MAX = 2_000;
 
-/** The plan that leaves fewer pods; of two that leave as many, the cheaper; else the first. */
-function cheaper(first: Plan, second: Plan): Plan {
-  if (first.left.length !== second.left.length) return first.left.length < second.left.length ? first : second;
-  return second.cost < first.cost ? second : first;
+/** Where pods went, before it is told: only the better of two is worked out to a plan with its reasons. */
+interface Placed {
+  readonly workspace: Workspace;
+  readonly left: ReadonlyArray<Pod>;
+  readonly isMixed: boolean;
+  /** What the proof of the bound starts from, and the work that it may take. */
+  readonly solved: ReadonlyArray<SolvedProblem>;
+  readonly proof: Work;
 }
 
-function planInOrder(
-  input: ProvisioningInput,
-  pods: ReadonlyArray<Pod>,
-  order: Order,
-): { readonly plan: Plan; readonly isMixed: boolean } {
+/** The one that leaves fewer pods; of two that leave as many, the cheaper; else the first. */
+function cheaper(first: Placed, second: Placed): Placed {
+  if (first.left.length !== second.left.length) return first.left.length < second.left.length ? first : second;
+  return costOf(second.workspace) < costOf(first.workspace) ? second : first;
+}
+
+function costOf({ claims }: Workspace): number {
+  return claims.reduce((sum, { cell }) => sum + (cell?.price ?? 0), 0);
+}
+
+function placeInOrder(input: ProvisioningInput, pods: ReadonlyArray<Pod>, order: Order): Placed {
   const workspace = workspaceFor(input, pods);
   const open = keepPromises(workspace, pods).toSorted(largestFirst(workspace));
   const rules = new Map([...workspace.shapes.keys()].map((shape) => [shape, bulkRuleOf(workspace, shape)]));
@@ -67,8 +79,8 @@ function planInOrder(
   const still = placeAll(workspace, left);
   balanceZones(workspace);
   const isMixed = open.some((pod) => isBulk(rules, pod)) && open.some((pod) => !isBulk(rules, pod));
-  const bound = lowerBound(workspace, solved, { left: Math.max(work.left, input.work.steps * PROOF_SHARE) });
-  return { plan: toPlan(workspace, still, bound), isMixed };
+  const proof = { left: Math.max(work.left, input.work.steps * PROOF_SHARE) };
+  return { workspace, left: still, isMixed, solved, proof };
 }
 
 /** Where a pool has limits, pods of higher priority are placed before any other is looked at; else all together. */
@@ -159,14 +171,15 @@ function largestFirst({ shapes }: Workspace): (a: Pod, b: Pod) => number {
     byCodeUnit(a.uid, b.uid);
 }
 
-function toPlan(workspace: Workspace, left: ReadonlyArray<Pod>, bound: number): Plan {
-  const claims = workspace.claims.map((claim) => renderClaim(workspace, claim));
+function toPlan({ workspace, left, solved, proof }: Placed): Plan {
+  const explain = cheaperExplainer(workspace);
+  const claims = workspace.claims.map((claim) => renderClaim(workspace, claim, explain(claim)));
   return {
     claims,
     nominations: nominationsOf(workspace),
     left: leftPods(workspace, left),
-    cost: microUsdPerHour(claims.reduce((sum, { offering }) => sum + offering.price, 0)),
-    lowerBound: microUsdPerHour(bound),
+    cost: microUsdPerHour(costOf(workspace)),
+    lowerBound: microUsdPerHour(lowerBound(workspace, solved, proof)),
   };
 }
 

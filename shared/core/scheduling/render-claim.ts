@@ -8,6 +8,7 @@ import { addRule, byCodeUnit, chooseValue, oneOf, toExpressions, toRules } from 
 import { cutTo, minValuesOf, takesNoMore, valuesAmong } from './min-values.ts';
 import { chooseFallbacks } from './fallbacks.ts';
 import { offeringsAt, type OpenClaim } from './open-claim.ts';
+import { podName } from './pod-name.ts';
 import { COMBO_BITS } from './pool-state.ts';
 import type { Workspace } from './workspace.ts';
 
@@ -24,20 +25,22 @@ interface RankedOffering extends PlannedOffering {
 }
 
 /** The claim as a plan states it: the cheapest offering that holds its pods, with what else would. */
-export function renderClaim(workspace: Workspace, claim: OpenClaim): PlannedClaim {
+export function renderClaim(workspace: Workspace, claim: OpenClaim, cheaper: PlannedClaim['cheaper']): PlannedClaim {
   const { pool } = claim.state;
   const offerings = rankOfferings(claim);
   const chosen = offerings.find(({ type, bit }) => type === claim.cell?.type && bit === claim.cell.bit);
   if (chosen === undefined) throw new Error(`a claim of NodePool ${pool.name} was planned without an offering`);
   const { template } = pool.manifest.spec;
   const ranked = [chosen, ...offerings.filter((other) => other !== chosen && isBooked(claim, other))];
-  const [, second] = ranked;
+  // Shunned sizes come last in rank, at whatever price.
+  const second = ranked.find((other) => other !== chosen && other.price >= chosen.price);
   const fallbacks = chooseFallbacks(chosen, ranked.slice(1)).map(toPlanned);
   return {
     nodePool: pool.name,
     offering: toPlanned(chosen),
     fallbacks,
     runnerUp: second === undefined ? null : toPlanned(second),
+    cheaper,
     requirements: requirementsOf(claim, ranked),
     labels: { ...fixedLabels(pool.manifest), ...openLabels(claim) },
     annotations: {
@@ -51,11 +54,6 @@ export function renderClaim(workspace: Workspace, claim: OpenClaim): PlannedClai
       .map((pod) => ({ name: podName(workspace, pod), uid: pod.uid }))
       .toSorted((a, b) => byCodeUnit(a.name, b.name) || byCodeUnit(a.uid, b.uid)),
   };
-}
-
-/** `namespace/name`. */
-export function podName({ input }: Workspace, pod: { readonly name: string; readonly shape: number }): string {
-  return `${input.cluster.shapes[pod.shape]?.namespace ?? 'default'}/${pod.name}`;
 }
 
 function rankOfferings(claim: OpenClaim): ReadonlyArray<RankedOffering> {

@@ -32,6 +32,11 @@ export function isShunned(type: { readonly name: string; readonly rules: LabelRu
   return !keys.some((key) => isNamed(type.rules, pool, key));
 }
 
+/** What is wrong with a size that `isShunned` is true of. */
+export function shunnedKind(name: string): 'burstable' | 'retired' {
+  return BURSTABLE.test(name) ? 'burstable' : 'retired';
+}
+
 function isNamed(type: LabelRules, pool: LabelRules, key: string): boolean {
   const [rule, own] = [pool.get(key), type.get(key)];
   const value = own === undefined ? null : onlyValue(own);
