@@ -13,6 +13,7 @@ import { type Transport, createTransport } from './adapters/kubernetes/transport
 import type { Log, Ports } from './app/ports.ts';
 import type { Hints } from './ports/hints.ts';
 import { container } from './contract/names.ts';
+import { readPolicy } from './contract/scheduling-settings.ts';
 import { type Settings, readSettings } from './contract/settings.ts';
 
 /** The app as the functions see it: the use cases' ports, and where messages go that nobody can use. */
@@ -36,6 +37,7 @@ export function theApp(): App {
 
 function compose(settings: Settings): App {
   const cluster = settings.CLUSTER_NAME;
+  const policy = readPolicy(settings);
   const credential = once(() => createCredential(settings));
   const serviceBus = once(() => connectServiceBus(settings, credential));
   const hints = createHints(serviceBus);
@@ -55,6 +57,7 @@ function compose(settings: Settings): App {
     });
     return {
       cluster,
+      policy,
       now: Date.now,
       kubernetes,
       ...azure,

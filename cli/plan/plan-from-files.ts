@@ -6,6 +6,7 @@ import type { Plan } from '../../shared/core/plan/plan.ts';
 import { podRequests } from '../../shared/core/scheduling/pod-requests.ts';
 import {
   DEFAULT_WORK,
+  KARPENTER_POLICY,
   type InFlightClaim,
   type ProvisioningInput,
 } from '../../shared/core/scheduling/provisioning-input.ts';
@@ -45,7 +46,8 @@ export async function planFromFiles(options: PlanOptions, stdin: Readable): Prom
     cluster: given.snapshot,
     catalog,
     inFlight: inFlightOf(given.snapshot),
-    policy: { preferencePolicy: 'Respect', minValuesPolicy: 'Strict' },
+    // An overlay in the files is there to be tried.
+    policy: { ...KARPENTER_POLICY, gates: { ...KARPENTER_POLICY.gates, nodeOverlay: true } },
     work: DEFAULT_WORK,
   };
   const solved = solve(input, nowMs, options.budgetMs);

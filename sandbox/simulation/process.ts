@@ -6,6 +6,7 @@ import { createDecisions } from '../../shared/adapters/storage/decisions.ts';
 import { createSnapshots } from '../../shared/adapters/storage/snapshots.ts';
 import { type Snapshot, parseSnapshot } from '../../shared/contract/snapshot/parse.ts';
 import type { Ports } from '../../shared/app/ports.ts';
+import { KARPENTER_POLICY } from '../../shared/core/scheduling/provisioning-input.ts';
 import { sessionOf } from '../../shared/contract/messages.ts';
 import type { Blobs } from '../../shared/ports/blobs.ts';
 import { RetryableError } from '../../shared/ports/errors.ts';
@@ -106,6 +107,7 @@ export class Process {
     const nic = (claim: string) => this.#call(`nic ${claim}`, () => azure.ensureNic(claim));
     return {
       cluster,
+      policy: KARPENTER_POLICY,
       now: this.now,
       kubernetes,
       snapshots: {

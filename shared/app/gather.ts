@@ -34,11 +34,12 @@ export async function gather(ports: Ports, ledger: LedgerState, mayList: boolean
   const snapshot = judgeSiblings(await withNewestClaims(ports, published, ledger));
   const inFlight = await inFlightClaims(ports, snapshot);
   const catalog = await readCatalog(ports, snapshot);
-  return { snapshot, input: { cluster: snapshot, catalog, inFlight, policy: POLICY, work: DEFAULT_WORK }, ledger };
+  return {
+    snapshot,
+    input: { cluster: snapshot, catalog, inFlight, policy: ports.policy, work: DEFAULT_WORK },
+    ledger,
+  };
 }
-
-/** Karpenter's defaults. */
-const POLICY = { preferencePolicy: 'Respect', minValuesPolicy: 'Strict' } as const;
 
 /** The newest image of the cluster. With `mayList` from the API server itself when the relay is silent. */
 export async function readSnapshot(ports: Ports, mayList: boolean): Promise<Snapshot | null> {

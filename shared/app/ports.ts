@@ -1,3 +1,4 @@
+import type { SchedulingPolicy } from '../core/scheduling/provisioning-input.ts';
 import type { Cloud, Catalogs, NodeClassFacts } from '../ports/cloud.ts';
 import type { Hints } from '../ports/hints.ts';
 import type { Kubernetes } from '../ports/kubernetes.ts';
@@ -10,6 +11,8 @@ export type Log = (event: string, facts: Readonly<Record<string, string | number
 export interface Ports {
   /** The cluster these ports lead to: names the sessions and blobs. */
   readonly cluster: string;
+  /** How plans are made, as the settings say. */
+  readonly policy: SchedulingPolicy;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
   readonly kubernetes: Kubernetes;

@@ -47,6 +47,11 @@ const Settings = Type.Object({
   DNS_SERVICE_IP: optional,
   VM_MEMORY_OVERHEAD_PERCENT: optional,
   ADDITIONAL_TAGS: optional,
+  /** Karpenter's options of scheduling, with its names, forms and defaults: see `scheduling-settings.ts`. */
+  PREFERENCE_POLICY: optional,
+  MIN_VALUES_POLICY: optional,
+  FEATURE_GATES: optional,
+  SCHEDULER_CONFIG: optional,
 });
 export type Settings = Static<typeof Settings>;
 

@@ -2,7 +2,11 @@ import type { InstanceType } from '../../shared/core/model/catalog.ts';
 import type { Cluster, Pod, PodShape } from '../../shared/core/model/cluster.ts';
 import type { NodePool, PodSpec } from '../../shared/core/model/manifest.ts';
 import { microUsdPerHour } from '../../shared/core/quantity/units.ts';
-import { DEFAULT_WORK, type ProvisioningInput } from '../../shared/core/scheduling/provisioning-input.ts';
+import {
+  DEFAULT_WORK,
+  KARPENTER_POLICY,
+  type ProvisioningInput,
+} from '../../shared/core/scheduling/provisioning-input.ts';
 
 /**
  * The inputs of Karpenter's own scheduling benchmark, built from its description: 400 sizes, one pool, and pods in five
@@ -114,7 +118,7 @@ export function benchmarkInput(pods: ReadonlyArray<PodShape>, preferencePolicy: 
     cluster,
     catalog: new Map([[pool.metadata.name, Array.from({ length: TYPES }, (_, index) => sizeOf(index + 1))]]),
     inFlight: new Map(),
-    policy: { preferencePolicy, minValuesPolicy: 'Strict' },
+    policy: { ...KARPENTER_POLICY, preferencePolicy },
     work: DEFAULT_WORK,
   };
 }

@@ -4,7 +4,11 @@ import type { InstanceType } from '../../shared/core/model/catalog.ts';
 import type { Cluster, Pod, PodShape } from '../../shared/core/model/cluster.ts';
 import type { NodePool, Requirement } from '../../shared/core/model/manifest.ts';
 import { microUsdPerHour } from '../../shared/core/quantity/units.ts';
-import { DEFAULT_WORK, type ProvisioningInput } from '../../shared/core/scheduling/provisioning-input.ts';
+import {
+  DEFAULT_WORK,
+  KARPENTER_POLICY,
+  type ProvisioningInput,
+} from '../../shared/core/scheduling/provisioning-input.ts';
 
 /** The workloads and real prices beside this repository, and what Karpenter's scheduler made of them. */
 
@@ -163,7 +167,7 @@ function toInput(workload: Workload, requirements: ReadonlyArray<Requirement>): 
     cluster,
     catalog: new Map([['default', types]]),
     inFlight: new Map(),
-    policy: { preferencePolicy: 'Respect', minValuesPolicy: 'Strict' },
+    policy: KARPENTER_POLICY,
     work: DEFAULT_WORK,
   };
 }

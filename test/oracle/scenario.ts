@@ -3,7 +3,11 @@ import type { Cluster, Pod, PodShape } from '../../shared/core/model/cluster.ts'
 import type * as manifest from '../../shared/core/model/manifest.ts';
 import type { Plan } from '../../shared/core/plan/plan.ts';
 import { microUsdPerHour } from '../../shared/core/quantity/units.ts';
-import { DEFAULT_WORK, type ProvisioningInput } from '../../shared/core/scheduling/provisioning-input.ts';
+import {
+  DEFAULT_WORK,
+  KARPENTER_POLICY,
+  type ProvisioningInput,
+} from '../../shared/core/scheduling/provisioning-input.ts';
 
 /** A scenario of the oracle, as its README describes it. */
 export interface Scenario {
@@ -56,7 +60,7 @@ export function toInput(scenario: Scenario, oracle: OracleCatalog): Provisioning
     cluster,
     catalog,
     inFlight: new Map(),
-    policy: { preferencePolicy: 'Respect', minValuesPolicy: 'Strict' },
+    policy: KARPENTER_POLICY,
     work: DEFAULT_WORK,
   };
 }

@@ -2,6 +2,7 @@ import { isRecord, list, needed, object, record, text, type Of } from './field.t
 import {
   decisiveAnnotations,
   ownerReference,
+  part,
   podSpec,
   type ReducedOwner,
   type ReducedPodSpec,
@@ -38,6 +39,14 @@ export interface PodFacts {
   readonly deletionAtMs: number | null;
 }
 
+const containerStatuses = list(
+  object({
+    name: needed(text),
+    resources: object({ requests: part.resourceList }),
+    allocatedResources: part.resourceList,
+  }),
+);
+
 const rawPod = object({
   metadata: needed(
     object({
@@ -57,6 +66,8 @@ const rawPod = object({
     nominatedNodeName: text,
     startTime: text,
     conditions: list(object({ type: needed(text), status: needed(text), reason: text })),
+    containerStatuses,
+    initContainerStatuses: containerStatuses,
   }),
 });
 type RawPod = Of<typeof rawPod>;
@@ -89,8 +100,47 @@ function shapeOf(pod: RawPod): ReducedShape {
     labels: pod.metadata.labels ?? {},
     annotations: pod.metadata.annotations ?? {},
     owner,
-    spec: owner?.kind === 'DaemonSet' ? withoutNodeName(pod.spec) : pod.spec,
+    spec: withHeld(owner?.kind === 'DaemonSet' ? withoutNodeName(pod.spec) : pod.spec, pod.status ?? {}),
   };
+}
+
+type RawStatus = NonNullable<RawPod['status']>;
+type ReducedContainers = ReducedPodSpec['containers'];
+
+/**
+ * While a pod is resized in place, its node holds what was allocated and what is in use, and the scheduler counts the
+ * larger of these and the spec; the spec does not count where the resize cannot be granted. Pods whose status says what
+ * their spec says, nearly all, share a shape as before.
+ */
+function withHeld(spec: ReducedPodSpec, status: RawStatus): ReducedPodSpec {
+  const pending = status.conditions?.find(({ type }) => type === 'PodResizePending');
+  const infeasible = pending?.status === 'True' && pending.reason === 'Infeasible';
+  const containers = heldBy(spec.containers, status.containerStatuses ?? [], infeasible);
+  if (spec.initContainers === undefined) return containers === spec.containers ? spec : { ...spec, containers };
+  const initContainers = heldBy(spec.initContainers, status.initContainerStatuses ?? [], infeasible);
+  const same = containers === spec.containers && initContainers === spec.initContainers;
+  return same ? spec : { ...spec, containers, initContainers };
+}
+
+function heldBy(
+  containers: ReducedContainers,
+  statuses: NonNullable<RawStatus['containerStatuses']>,
+  infeasible: boolean,
+): ReducedContainers {
+  let changed = false;
+  const all = containers.map((container) => {
+    const own = statuses.find(({ name }) => name === container.name);
+    const requests = container.resources?.requests ?? {};
+    const held = [own?.resources?.requests, own?.allocatedResources]
+      .filter((amounts) => amounts !== undefined)
+      .filter((amounts) => Object.entries(amounts).some(([name, amount]) => requests[name] !== amount));
+    if (held.length === 0) return container;
+    changed = true;
+    return infeasible
+      ? { ...container, resources: { ...container.resources, requests: {}, limits: {} }, held }
+      : { ...container, held };
+  });
+  return changed ? all : containers;
 }
 
 /**

@@ -16,6 +16,8 @@ const containers = list(
   object({
     name: text,
     resources,
+    // Not of the API's spec: `reduced-pod.ts` puts it there.
+    held: list(resourceList),
     // A port without a host port takes nothing from a node.
     ports: only(
       list(object({ hostPort: number, hostIP: text, protocol: text })),

@@ -18,6 +18,8 @@ export interface ResourceRequirements {
 export interface Container {
   readonly name?: string;
   readonly resources?: ResourceRequirements;
+  /** What its node holds for it while an in-place resize is under way, from the container's status; the largest counts. */
+  readonly held?: ReadonlyArray<ResourceList>;
   readonly ports?: ReadonlyArray<{ readonly hostPort?: number; readonly hostIP?: string; readonly protocol?: string }>;
   /** On init containers only: `Always` makes it a sidecar. */
   readonly restartPolicy?: string;

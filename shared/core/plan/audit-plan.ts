@@ -4,6 +4,7 @@ import { fatal, type Finding } from './audit/finding.ts';
 import { finalState } from './audit/final-state.ts';
 import { auditedDaemons, checkNode } from './audit/node-checks.ts';
 import { checkPools, offeredDomains } from './audit/pool-checks.ts';
+import { auditedShapes } from './audit/spread-by-default.ts';
 import { checkTopology } from './audit/topology-checks.ts';
 import type { Plan } from './plan.ts';
 
@@ -14,7 +15,8 @@ export type { Finding } from './audit/finding.ts';
  * daemons, limits, volumes and topology, on the state that the plan leads to. Empty when nothing is wrong.
  */
 export function auditPlan(plan: Plan, given: ProvisioningInput): ReadonlyArray<Finding> {
-  const input = { ...given, catalog: overlaidCatalog(given) };
+  const cluster = { ...given.cluster, shapes: auditedShapes(given) };
+  const input = { ...given, cluster, catalog: overlaidCatalog(given) };
   const accounting = checkAccounting(plan, input);
   const state = finalState(plan, input);
   const nodes = [...state.values()];

@@ -16,8 +16,8 @@ interface CompiledOverlay {
  * its price, and per resource the type's capacity. Of two with one weight the later name wins, where Karpenter reports a
  * conflict and ignores the other.
  */
-export function overlaidCatalog({ cluster, catalog }: ProvisioningInput): Catalog {
-  if (cluster.nodeOverlays.length === 0) return catalog;
+export function overlaidCatalog({ cluster, catalog, policy }: ProvisioningInput): Catalog {
+  if (!policy.gates.nodeOverlay || cluster.nodeOverlays.length === 0) return catalog;
   const overlays = cluster.nodeOverlays
     .toSorted((a, b) => (b.spec.weight ?? 0) - (a.spec.weight ?? 0) || byCodeUnit(b.metadata.name, a.metadata.name))
     .map(({ spec }): CompiledOverlay => ({ rules: toRules(spec.requirements), spec }));

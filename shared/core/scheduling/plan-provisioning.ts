@@ -7,6 +7,7 @@ import { placeInBulk, type SolvedProblem } from './bulk.ts';
 import { trimUneven } from './bulk-trim.ts';
 import { bulkRuleOf, dealOut, type BulkRule } from './bulk-groups.ts';
 import { cheaperExplainer } from './explain-cheaper.ts';
+import { withDefaultSpread } from './default-spread.ts';
 import { explainLeft } from './explain.ts';
 import { byCodeUnit } from './label-rule.ts';
 import { lowerBound } from './lower-bound.ts';
@@ -25,7 +26,7 @@ import { workspaceFor, type Workspace } from './workspace.ts';
  * or nowhere, with reasons. Pure: the same input gives the same plan, whatever the order of its lists.
  */
 export function planProvisioning(given: ProvisioningInput, now: Instant): Plan {
-  const input = { ...given, catalog: overlaidCatalog(given) };
+  const input = withDefaultSpread({ ...given, catalog: overlaidCatalog(given) });
   const pods = pendingPods(input.cluster, input.inFlight, now);
   const first = placeInOrder(input, pods, 'one-by-one-first');
   if (!first.isMixed || pods.length > BOTH_ORDERS_MAX) return toPlan(first);

@@ -24,6 +24,7 @@ export function podRequests(spec: PodSpec): Amounts {
 function containerRequests(container: Container): Amounts {
   const amounts = parseAmounts(container.resources?.limits, 'up');
   for (const [name, amount] of parseAmounts(container.resources?.requests, 'up')) amounts.set(name, amount);
+  for (const held of container.held ?? []) raiseAmounts(amounts, parseAmounts(held, 'up'));
   return amounts;
 }
 

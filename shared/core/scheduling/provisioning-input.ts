@@ -1,5 +1,6 @@
 import type { CapacityType, Catalog } from '../model/catalog.ts';
 import type { Cluster } from '../model/cluster.ts';
+import type { TopologySpreadConstraint } from '../model/manifest.ts';
 
 /** A claim of an earlier plan whose node is not there yet, as its decision record has it. */
 export interface InFlightClaim {
@@ -15,7 +16,26 @@ export interface SchedulingPolicy {
   readonly preferencePolicy: 'Respect' | 'Ignore';
   /** `BestEffort`: a new claim may have fewer values than a NodePool's minValues asks for, when nothing else is possible. */
   readonly minValuesPolicy: 'Strict' | 'BestEffort';
+  /** The spread of pods that ask for none, over pods of their own controller. Karpenter's `defaultConstraints`. */
+  readonly defaultSpread: ReadonlyArray<Omit<TopologySpreadConstraint, 'labelSelector' | 'matchLabelKeys'>>;
+  readonly gates: SchedulingGates;
 }
+
+/** Karpenter's feature gates that a plan depends on. */
+export interface SchedulingGates {
+  /** NodeOverlays count. */
+  readonly nodeOverlay: boolean;
+  /** NodePools with `spec.replicas` are kept at that number of nodes. */
+  readonly staticCapacity: boolean;
+}
+
+/** What Karpenter does when nothing is set. */
+export const KARPENTER_POLICY: SchedulingPolicy = {
+  preferencePolicy: 'Respect',
+  minValuesPolicy: 'Strict',
+  defaultSpread: [],
+  gates: { nodeOverlay: false, staticCapacity: false },
+};
 
 /** Bounds on effort, as counts of steps and never as time, so that the same input gives the same plan everywhere. */
 export interface WorkLimits {

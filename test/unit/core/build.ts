@@ -2,7 +2,7 @@ import type { CapacityType, InstanceType, Offering } from '../../../shared/core/
 import type { Cluster, Pod, PodShape } from '../../../shared/core/model/cluster.ts';
 import type { DaemonSet, Node, NodePool, PodSpec, Requirement, Taint } from '../../../shared/core/model/manifest.ts';
 import { microUsdPerHour } from '../../../shared/core/quantity/units.ts';
-import type { ProvisioningInput } from '../../../shared/core/scheduling/provisioning-input.ts';
+import { KARPENTER_POLICY, type ProvisioningInput } from '../../../shared/core/scheduling/provisioning-input.ts';
 
 /** Fixtures for core tests. All are frozen to the bottom: code that changes its input fails the test that caught it. */
 function frozen<T>(value: T): T {
@@ -160,7 +160,7 @@ export function input(parts: InputParts): ProvisioningInput {
     cluster: whole,
     catalog: new Map(whole.nodePools.map(({ metadata }) => [metadata.name, types])),
     inFlight,
-    policy: { preferencePolicy: 'Respect', minValuesPolicy: 'Strict', ...policy },
+    policy: { ...KARPENTER_POLICY, gates: { nodeOverlay: true, staticCapacity: true }, ...policy },
     work: { steps },
   });
 }

@@ -17,7 +17,8 @@ export function requestedBy(spec: PodSpec): Map<string, number> {
   for (const name of resourceNames(spec)) {
     const of = (container: Container): number => {
       const { requests, limits } = container.resources ?? {};
-      return amountsOf({ [name]: requests?.[name] ?? limits?.[name] ?? 0 }, 'up').get(name) ?? 0;
+      const lists = [requests?.[name] ?? limits?.[name] ?? 0, ...(container.held ?? []).map((held) => held[name] ?? 0)];
+      return Math.max(...lists.map((text) => amountsOf({ [name]: text }, 'up').get(name) ?? 0));
     };
     let [sidecars, starting] = [0, 0];
     for (const container of spec.initContainers ?? []) {
@@ -46,5 +47,6 @@ function wholePod(spec: PodSpec, name: string): number | null {
 function resourceNames(spec: PodSpec): ReadonlySet<string> {
   const all = [...spec.containers, ...(spec.initContainers ?? []), { resources: spec.resources }];
   const lists = all.flatMap(({ resources }) => [resources?.requests, resources?.limits]);
-  return new Set([...lists, spec.overhead].flatMap((list) => Object.keys(list ?? {})));
+  const held = [...spec.containers, ...(spec.initContainers ?? [])].flatMap((container) => container.held ?? []);
+  return new Set([...lists, ...held, spec.overhead].flatMap((list) => Object.keys(list ?? {})));
 }
