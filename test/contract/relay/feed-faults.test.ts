@@ -28,7 +28,7 @@ describe('a feed', () => {
   });
 
   /** Runs a feed against a script and keeps what it says is there. */
-  async function run(script: ReadonlyArray<Answer>, resource = nodes) {
+  async function run(script: ReadonlyArray<Answer>, resource = nodes, watchIdleMs = feedTiming.watchIdleMs) {
     server = await startScriptedServer(script);
     stopping.controller = new AbortController();
     const there = new Set<string>();
@@ -59,7 +59,7 @@ describe('a feed', () => {
         malformed: () => void (counts.malformed += 1),
       },
       onState() {},
-      timing: { ...feedTiming, firstRetryMs: 5, longestRetryMs: 40, absentRetryMs: 20, watchIdleMs: 400 },
+      timing: { ...feedTiming, firstRetryMs: 5, longestRetryMs: 40, absentRetryMs: 20, watchIdleMs },
     });
     return { there, counts, asks: (count: number) => until(`${count} requests`, () => server.asked.length >= count) };
   }
@@ -161,7 +161,7 @@ describe('a feed', () => {
   });
 
   test('a watch that says nothing for too long is opened anew from where it was', async () => {
-    const { asks } = await run([page([], '10'), watchOf(), watchOf()]);
+    const { asks } = await run([page([], '10'), watchOf(), watchOf()], nodes, 400);
     await asks(3);
     expect(server.asked.slice(0, 3)).toEqual(['list', 'watch 10', 'watch 10']);
   });

@@ -13,6 +13,8 @@ export interface Namespace {
   fresh(prefix: string): string;
   /** Another client of the same namespace, closed with it. */
   connect(options?: { readonly timeoutMs: number }): ServiceBusClient;
+  /** The time by which the namespace schedules: on the double it stands still but for `pass`, while the machine's goes on. */
+  now(): number;
   /** Lets time pass for locks, schedules and windows: at once on the double, by waiting on the real thing. */
   pass(ms: number): Promise<void>;
   close(): Promise<void>;
@@ -60,6 +62,7 @@ export async function openNamespace(): Promise<Namespace> {
     broker,
     fresh: (prefix) => `${prefix}-${randomUUID().slice(0, 8)}`,
     connect,
+    now: () => (broker === null ? Date.now() : clock.now()),
     async pass(ms) {
       if (broker !== null) clock.advance(ms);
       else await new Promise((resolve) => setTimeout(resolve, ms));

@@ -192,7 +192,7 @@ describe('locks', () => {
 describe('many messages', () => {
   test('peeking shows messages, locked and scheduled ones too, and takes none', async () => {
     await sender.sendMessages([{ body: 'locked' }, { body: 'free' }]);
-    await sender.scheduleMessages({ body: 'scheduled' }, new Date(Date.now() + 3_600_000));
+    await sender.scheduleMessages({ body: 'scheduled' }, new Date(namespace.now() + 3_600_000));
     const locked = await receiveOne();
     const peeked = await receiver.peekMessages(10);
     expect(peeked.map(({ body, state }) => [body as unknown, state])).toEqual([
@@ -292,7 +292,7 @@ describe('deferring and scheduling', () => {
   });
 
   test('a scheduled message comes when its time has come and not before, by either way of scheduling', async () => {
-    const at = new Date(Date.now() + 10_000);
+    const at = new Date(namespace.now() + 10_000);
     await sender.sendMessages({ body: 'by property', scheduledEnqueueTimeUtc: at });
     await sender.scheduleMessages({ body: 'by request' }, at);
     expect(await receiver.receiveMessages(1, BRIEF)).toEqual([]);
@@ -303,7 +303,7 @@ describe('deferring and scheduling', () => {
   });
 
   test('a cancelled schedule delivers nothing and cannot be cancelled twice', async () => {
-    const numbers = await sender.scheduleMessages([{ body: 1 }, { body: 2 }], new Date(Date.now() + 5_000));
+    const numbers = await sender.scheduleMessages([{ body: 1 }, { body: 2 }], new Date(namespace.now() + 5_000));
     expect(numbers).toHaveLength(2);
     await sender.cancelScheduledMessages(numbers);
     await namespace.pass(5_001);

@@ -86,7 +86,9 @@ describe('accepting a session', () => {
 
   test('a message without a session id is refused, and so is a receiver without a session', async () => {
     await expect(sender.sendMessages({ body: 'lost' })).rejects.toThrow(/session/i);
-    await expect(sender.scheduleMessages({ body: 'lost' }, new Date(Date.now() + 60_000))).rejects.toThrow(/session/i);
+    await expect(sender.scheduleMessages({ body: 'lost' }, new Date(namespace.now() + 60_000))).rejects.toThrow(
+      /session/i,
+    );
     await expect(namespace.client.createReceiver(QUEUE).receiveMessages(1, BRIEF)).rejects.toThrow(/session/i);
   });
 
@@ -136,7 +138,7 @@ describe('accepting the next session', () => {
     const sessionId = namespace.fresh('hidden');
     await sender.sendMessages([
       { body: 'aside', sessionId },
-      { body: 'tomorrow', sessionId, scheduledEnqueueTimeUtc: new Date(Date.now() + 10_000) },
+      { body: 'tomorrow', sessionId, scheduledEnqueueTimeUtc: new Date(namespace.now() + 10_000) },
     ]);
     const receiver = await namespace.client.acceptNextSession(QUEUE);
     const [message] = await receiver.receiveMessages(1, PATIENT);
