@@ -1,11 +1,15 @@
 import { defineConfig } from 'vitest/config';
 
 /**
- * Four projects. `fast` is what `npm run check` runs: pure, in memory, seconds. `integration` starts the doubles on
- * loopback; `npm test` runs both. `slow` is end to end with things broken on purpose, some half a minute each. `real` needs
- * the binaries that KUBEBUILDER_ASSETS names.
+ * `fast` is what `npm run check` runs: pure, in memory, seconds. `integration` starts the doubles on loopback, and `app` does
+ * so where a process can load one app only; `npm test` runs these three. `slow` is end to end with things broken on purpose,
+ * some half a minute each, and more seeds. `real` needs the binaries that KUBEBUILDER_ASSETS names.
+ *
+ * Files share their worker's modules, but for `app`: to load them for each file anew took a third of the time of all tests.
  */
-const slow = ['test/e2e/{chaos,compatibility,failure,start}.test.ts'];
+const slow = ['test/e2e/{chaos,compatibility,failure,start}.test.ts', 'test/simulation/more-seeds.test.ts'];
+const app = ['test/contract/functions-host/*.test.ts'];
+const onLoopback = { testTimeout: 60_000, hookTimeout: 60_000 };
 
 export default defineConfig({
   test: {
@@ -14,17 +18,20 @@ export default defineConfig({
         test: {
           name: 'fast',
           include: ['test/{unit,scenario,property,simulation}/**/*.test.ts', 'test/*.test.ts'],
+          exclude: slow,
+          isolate: false,
         },
       },
       {
         test: {
           name: 'integration',
           include: ['test/{contract,e2e}/**/*.test.ts'],
-          exclude: ['test/**/*.real.test.ts', ...slow],
-          testTimeout: 60_000,
-          hookTimeout: 60_000,
+          exclude: ['test/**/*.real.test.ts', ...slow, ...app],
+          isolate: false,
+          ...onLoopback,
         },
       },
+      { test: { name: 'app', include: app, ...onLoopback } },
       {
         test: {
           name: 'slow',

@@ -3,7 +3,10 @@ import { runSteps } from './run.ts';
 /** What a run covers. Tests of the doubles wait more than they compute, so more files than cores run at once. */
 const scopes = {
   /** `npm test`: all that needs nothing but this checkout, and little time. */
-  doubles: { title: 'tests', args: ['--project', 'fast', '--project', 'integration', '--maxWorkers=3'] },
+  doubles: {
+    title: 'tests',
+    args: ['fast', 'integration', 'app'].flatMap((name) => ['--project', name]).concat('--maxWorkers=3'),
+  },
   /** `npm test -- --slow`: end to end on the doubles, with parts killed, clouds that fail and odd objects. */
   slow: { title: 'slow tests', args: ['--project', 'slow', '--maxWorkers=2'] },
   /** `npm test -- --real`: the suites that need a real control plane. */

@@ -1,44 +1,5 @@
-import { test } from 'vitest';
-import { Simulation } from '../../sandbox/simulation/simulation.ts';
+import { seedsFrom, simulationCases } from './simulation-cases.ts';
 
-/**
- * `SEED=w-17` replays one run and shows more of its trace; `SEEDS=2000` runs that many. A failure names its seed and ends
- * with what happened last, virtual seconds first.
- */
-const COUNT = Number(process.env['SEEDS'] ?? 150);
+/** `SEED=w-17` replays one run and shows more of its trace; `SEEDS=2000` runs that many. */
 const given = process.env['SEED'];
-const seeds = given === undefined ? Array.from({ length: COUNT }, (_, index) => `w-${index}`) : [given];
-const TRACE_LINES = given === undefined ? 40 : 400;
-
-/** Virtual minutes of trouble, and those in which everything must have come to rest after it. */
-const TROUBLE_MINUTES = 12;
-const REST_MINUTES = 40;
-
-/** A run takes some 60 ms. This is for machines that do much else at the same time. */
-const TIMEOUT_MS = 60_000;
-
-test.for(seeds)(
-  'whatever goes wrong, no law is broken and everything comes to rest: SEED=%s',
-  { timeout: TIMEOUT_MS },
-  async (seed) => {
-    const simulation = new Simulation(seed);
-    const problems = await problemsOf(simulation);
-    if (problems.length === 0) return;
-    const trace = simulation.trace.slice(-TRACE_LINES).join('\n');
-    throw new Error(`SEED=${seed}: ${problems.join('; ')}\n${trace}`);
-  },
-);
-
-async function problemsOf(simulation: Simulation): Promise<ReadonlyArray<string>> {
-  try {
-    // Safety: the laws hold at every step, whatever goes wrong.
-    await simulation.runWithFaults(TROUBLE_MINUTES);
-    // Liveness: once nothing goes wrong any more, all that was asked for comes, and soon.
-    simulation.heal();
-    if (!(await simulation.runUntilSettled(REST_MINUTES))) return simulation.unsettled();
-    // Fixpoint: a world that has what it asked for is left alone.
-    return await simulation.lookOnceMore();
-  } catch (error) {
-    return [error instanceof Error ? error.message : String(error)];
-  }
-}
+simulationCases(given === undefined ? seedsFrom(0, Number(process.env['SEEDS'] ?? 50)) : [given]);
