@@ -2,7 +2,9 @@ import { coverDemand } from './cover.ts';
 import { boundOf, cutOf, weigh, type Cut } from './cuts.ts';
 import { fillBest } from './fill-best.ts';
 import { flatten, type FlatProblem } from './fill.ts';
-import { emptyPool, generateColumns, knapsackOf } from './generate-columns.ts';
+import { fluidWorth } from './fluid.ts';
+import { emptyPool, generateColumns } from './generate-columns.ts';
+import { knapsackOf } from './knapsack-of.ts';
 import { undominated, type PackingBin, type PackingProblem } from './problem.ts';
 import { tighten } from './tighten.ts';
 import { withShare, type Work } from './work.ts';
@@ -27,15 +29,24 @@ const NODES_PER_GIFT = 200;
  * worth less the most that the gifts can hold. Two ways to value pods are tried: as in a plan, and as if nothing were there.
  */
 export function boundWithGifts({ problem, gifts, onNew, cost, isFew }: GiftedProblem, work: Work): number {
-  const bins = tighten(problem.items, problem.bins, problem.width);
-  const flat = flatten({ ...problem, bins: undominated(bins).flatMap((index) => bins[index] ?? []) });
+  const tightened = tighten(problem.items, problem.bins, problem.width);
+  const bins = undominated(tightened).flatMap((index) => tightened[index] ?? []);
+  const flat = flatten({ ...problem, bins });
   const free = flatten({ ...problem, bins: gifts.map((gift) => ({ ...gift, price: 0 })) });
   const demand = Float64Array.from(problem.items, ({ count }) => count);
   const reduced = (cut: Cut): Cut => ({ ...cut, need: Math.max(0, cut.need - heldBy(free, cut.values, demand, work)) });
   const cuts: Array<Cut> = [];
+  const guess = fluidWorth(problem.items, bins, problem.width);
   for (const wanted of [onNew, demand]) {
     const { values } = withShare(work, 0.3, (own) =>
-      generateColumns(flat, { pool: emptyPool(), demand: wanted, maxRounds: ROUNDS, thorough: false, work: own }),
+      generateColumns(flat, {
+        pool: emptyPool(),
+        demand: wanted,
+        guess,
+        maxRounds: ROUNDS,
+        thorough: false,
+        work: own,
+      }),
     );
     const cut = cutOf(flat, { values, demand, prices: flat.prices }, work);
     if (cut !== null) cuts.push(reduced(cut));

@@ -1,18 +1,17 @@
+import { knapsackOf } from './knapsack-of.ts';
+import { relaxedValue, relaxKnapsack } from './relax-knapsack.ts';
 import { fillNode, type FillBuffers, type FillRule, type FlatProblem } from './fill.ts';
 import type { PackedNode, Packing, PackingItem } from './problem.ts';
 import type { Work } from './work.ts';
 
-/** Bins whose best imaginable worth per price is below this share of the best are not tried while many pods remain. */
-const PROMISING = 0.9;
-const MANY_PODS = 120;
+/** A bin that could be so little better than the best found is not tried: this is a first packing. */
+const SLACK = 0.002;
 const RULES: ReadonlyArray<FillRule> = ['worth', 'shape'];
 
 /** What a construction is guided by, and the work it takes from. It is always finished. */
 export interface Guidance {
   /** What a pod of each item is worth, in micro-USD per hour. */
   readonly worth: Float64Array;
-  /** Per bin: the most worth per price that it can hold, from the fluid prices. */
-  readonly promise: ReadonlyArray<number>;
   readonly work: Work;
 }
 
@@ -59,10 +58,9 @@ const MAX_STEPS = 100_000;
 
 function bestNode(construction: Construction): PackedNode | null {
   const { flat, guidance, left, buffers } = construction;
-  const remaining = left.reduce((sum, count) => sum + count, 0);
   let best: { readonly bin: number; readonly counts: Int32Array; readonly ratio: number } | null = null;
-  for (let bin = 0; bin < flat.bins; bin++) {
-    if (remaining > MANY_PODS && best !== null && at(guidance.promise, bin) < PROMISING * best.ratio) continue;
+  for (const { bin, most } of candidates(construction)) {
+    if (best !== null && most <= best.ratio * (1 + SLACK)) break;
     for (const rule of RULES) {
       const worth = fillNode(flat, { bin, rule }, { left, worth: guidance.worth }, buffers);
       const ratio = worth / Math.max(1, at(flat.prices, bin));
@@ -73,6 +71,23 @@ function bestNode(construction: Construction): PackedNode | null {
   const { counts } = best;
   const bin = cheapestHolding(flat, counts);
   return { bin: bin === -1 ? best.bin : bin, counts, times: timesWithin(counts, left) };
+}
+
+interface Candidate {
+  readonly bin: number;
+  /** No filling is worth more per price. */
+  readonly most: number;
+}
+
+/** Bins by the most worth per price that they could hold of what is left, best first. */
+function candidates({ flat, guidance, left }: Construction): ReadonlyArray<Candidate> {
+  const { bins, items, width } = flat;
+  guidance.work.left -= bins * items * width * 10;
+  return Array.from({ length: bins }, (_, bin): Candidate => {
+    const knapsack = knapsackOf(flat, bin, guidance.worth, left);
+    const most = relaxedValue(knapsack, relaxKnapsack(knapsack)) / Math.max(1, at(flat.prices, bin));
+    return { bin, most };
+  }).toSorted((a, b) => b.most - a.most || a.bin - b.bin);
 }
 
 function timesWithin(counts: Int32Array, left: Float64Array): number {

@@ -12,6 +12,8 @@ const PATIENCE = 12;
 export interface Correction {
   readonly fluid: Float64Array;
   readonly work: Work;
+  /** Is given every packing on the way. */
+  readonly keep: (packing: Packing) => void;
 }
 
 /**
@@ -22,15 +24,16 @@ export function correctValues(
   flat: FlatProblem,
   items: ReadonlyArray<PackingItem>,
   first: Packing,
-  { fluid, work }: Correction,
+  { fluid, work, keep }: Correction,
 ): Packing {
-  const promise = Array.from({ length: flat.bins }, () => Infinity);
+  keep(first);
   let best = first;
   let last = first;
   let worth = fluid;
   for (let round = 0, idle = 0; work.left > 0 && idle < PATIENCE; round++) {
     worth = corrected(flat, { worth, fluid }, last, 1 + (round % 3));
-    last = construct(flat, items, { worth, promise, work });
+    last = construct(flat, items, { worth, work });
+    keep(last);
     idle = last.cost < best.cost ? 0 : idle + 1;
     if (last.cost < best.cost) best = last;
   }

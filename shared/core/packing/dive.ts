@@ -41,7 +41,14 @@ export function dive({ flat, items, pool, incumbent, work, turn }: Dive, root: R
       best = { nodes: [...nodes, ...completed.nodes], cost: cost + completed.cost, left: completed.left };
     }
     if (!taken || !left.some((count) => count > 0)) return best;
-    relaxation = generateColumns(flat, { pool, demand: left, maxRounds: ROUNDS_PER_STEP, thorough: false, work });
+    relaxation = generateColumns(flat, {
+      pool,
+      demand: left,
+      guess: relaxation.values,
+      maxRounds: ROUNDS_PER_STEP,
+      thorough: false,
+      work,
+    });
     if (cost + Math.ceil(relaxation.bound - WHOLE) >= best.cost) return best;
   }
   return best;
@@ -54,8 +61,7 @@ function complete(
   work: Work,
 ): Packing | null {
   const worth = values.map((value) => Math.max(value, 1e-3));
-  const promise = Array.from({ length: flat.bins }, () => Infinity);
-  const packing = construct(flat, rest, { worth, promise, work });
+  const packing = construct(flat, rest, { worth, work });
   return packing.left.some((count) => count > 0) ? null : packing;
 }
 

@@ -8,7 +8,7 @@ const EPSILON = 1e-9;
  * What a unit of each resource is worth when nodes and pods may be cut to any fraction: the prices y that make
  * demand · y largest while no bin holds more worth than it costs. Doubles: certify before relying on them.
  */
-export function resourcePrices(
+function resourcePrices(
   items: ReadonlyArray<PackingItem>,
   bins: ReadonlyArray<PackingBin>,
   width: number,
@@ -37,8 +37,29 @@ export function resourcePrices(
   return prices;
 }
 
+/** Of the cheapest bin's price: less than this no item is worth. */
+const LEAST_WORTH = 0.001;
+
+/** What a pod of each item is worth in the fluid sense; micro-USD per hour. */
+export function fluidWorth(
+  items: ReadonlyArray<PackingItem>,
+  bins: ReadonlyArray<PackingBin>,
+  width: number,
+): Float64Array {
+  const prices = resourcePrices(items, bins, width);
+  // What takes only resources that are plentiful is worth nothing in the fluid sense, and must be packed all the same.
+  const least = LEAST_WORTH * bins.reduce((low, { price }) => Math.min(low, Math.max(1, price)), Infinity);
+  return Float64Array.from(items, ({ requests }) => Math.max(least, worthOf(requests, prices)));
+}
+
+function worthOf(amounts: Float64Array, prices: Float64Array): number {
+  let worth = 0;
+  amounts.forEach((amount, at) => (worth += amount * (prices[at] ?? 0)));
+  return worth;
+}
+
 /** Total requests per resource. */
-export function demandOf(items: ReadonlyArray<PackingItem>, width: number): Float64Array {
+function demandOf(items: ReadonlyArray<PackingItem>, width: number): Float64Array {
   const demand = new Float64Array(width);
   for (const { requests, count } of items) {
     for (let at = 0; at < width; at++) demand[at] = (demand[at] ?? 0) + count * (requests[at] ?? 0);

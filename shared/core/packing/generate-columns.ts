@@ -1,7 +1,9 @@
 import { fillBest } from './fill-best.ts';
+import { knapsackOf, limitOf } from './knapsack-of.ts';
 import { fillByGrid } from './fill-by-grid.ts';
 import type { FlatProblem } from './fill.ts';
-import { costOf, createMaster, optimize, reducedCost, type Column, type Master } from './master.ts';
+import { costOf, createMaster, optimize, recalculateDuals, reducedCost, type Column, type Master } from './master.ts';
+import type { Packing } from './problem.ts';
 import { relaxKnapsack, type Knapsack } from './relax-knapsack.ts';
 import type { Work } from './work.ts';
 
@@ -26,6 +28,8 @@ export interface Generation {
   readonly pool: PatternPool;
   /** Pods per item still to be packed. */
   readonly demand: Float64Array;
+  /** What a pod of each item is worth, roughly; micro-USD per hour. */
+  readonly guess: Float64Array;
   readonly maxRounds: number;
   /** Whether to search long for what quick searches leave open: it gains little but a better bound. */
   readonly thorough: boolean;
@@ -59,46 +63,101 @@ export function emptyPool(): PatternPool {
 }
 
 /**
- * Fills sizes by what the relaxation's duals say pods are worth, and adds those fillings to it, until none is worth more
- * than its size costs. Every round bounds the cost from below: duals scaled until no size is worth more than it costs.
+ * Fills sizes by what pods are worth, and adds those fillings to the relaxation, until none is worth more than its size
+ * costs. Pods are valued between the duals and the values that gave the best bound so far, which keeps the duals from
+ * swinging; where that finds nothing new, by the duals themselves. Every round bounds the cost from below: values scaled
+ * until no size is worth more than it costs.
  */
-export function generateColumns(
-  flat: FlatProblem,
-  { pool, demand, maxRounds, thorough, work }: Generation,
-): Relaxation {
+export function generateColumns(flat: FlatProblem, generation: Generation): Relaxation {
+  const { pool, demand, maxRounds, thorough, work } = generation;
   addSingles(flat, demand, pool);
-  const master = createMaster(
-    demand,
-    demand.length,
-    demand.map((_, item) => dearest(flat, pool, item)),
-  );
+  const start = priceCeilings(flat, generation);
+  const master = createMaster(demand, demand.length, start);
   for (const pattern of pool.patterns) master.columns.push(pattern);
-  let best: Pick<Relaxation, 'bound' | 'values'> = { bound: 0, values: new Float64Array(flat.items) };
-  let nodes = FIRST_NODES;
+  const most = flat.items > MANY_ITEMS ? COLUMNS_PER_ROUND : Infinity;
+  let best = boundOfGuess(flat, generation, master);
+  let effort: Effort = { nodes: FIRST_NODES, smoothing: SMOOTHING };
   for (let round = 0; round < maxRounds; round++) {
     const solved = optimize(master, work);
-    const priced = priceSizes(flat, { demand, duals: master.duals, nodes, work });
-    const bound = priced.scale * worthOf(demand, master.duals);
-    if (bound > best.bound) best = { bound, values: valuesOf(master, priced.scale) };
+    const values = blend(best.values, master, effort.smoothing);
+    const priced = priceSizes(flat, { demand, values, nodes: effort.nodes, work });
+    best = better(best, demand, values, priced.scale);
     if (!solved || work.left <= 0 || costOf(master) - best.bound <= CLOSE * costOf(master)) break;
-    const added = addPatterns(pool, master, priced.patterns, flat.items > MANY_ITEMS ? COLUMNS_PER_ROUND : Infinity);
-    if (added > 0) continue;
-    if (!thorough) break;
-    if (nodes < MOST_NODES) {
-      nodes = MOST_NODES;
+    if (addPatterns(pool, master, priced.patterns, most) > 0) {
+      effort = { ...effort, smoothing: SMOOTHING };
       continue;
     }
-    const last = priceOpen(flat, { demand, duals: master.duals, open: priced.open, work });
-    const proved = last.scale * worthOf(demand, master.duals);
-    if (proved > best.bound) best = { bound: proved, values: valuesOf(master, last.scale) };
+    if (raiseCeilings(master)) continue;
+    const next = harder(effort, thorough);
+    if (next !== null) {
+      effort = next;
+      continue;
+    }
+    if (!thorough) break;
+    const last = priceOpen(flat, { demand, values, open: priced.open, work });
+    best = better(best, demand, values, last.scale);
     if (addPatterns(pool, master, last.patterns, Infinity) === 0) break;
   }
   return { master, patterns: pool.patterns, cost: costOf(master), ...best };
 }
 
+/** With more items than this, duals are kept near the guess at first: else the simplex turns in circles around a packing. */
+const CEILING = 1.25;
+
+/** What a pod left out of the relaxation costs: more than it could with few items, little more than the guess with many. */
+function priceCeilings(flat: FlatProblem, { pool, demand, guess }: Generation): Float64Array {
+  if (flat.items <= MANY_ITEMS) return demand.map((_, item) => dearest(flat, pool, item));
+  return demand.map((_, item) => Math.max(1, at(guess, item) * CEILING));
+}
+
+/** Doubles the ceilings that hold duals down; false when there are none. */
+function raiseCeilings(master: Master): boolean {
+  const { basis, amounts, ownCost, rows } = master;
+  let raised = false;
+  basis.forEach((variable, row) => {
+    if (variable >= 0 || variable < -rows || at(amounts, row) < 1e-4) return;
+    ownCost[-1 - variable] = at(ownCost, -1 - variable) * 2;
+    raised = true;
+  });
+  if (raised) recalculateDuals(master);
+  return raised;
+}
+
+/** The guess is a good start only if it comes with its bound: any other would take its place. */
+function boundOfGuess(flat: FlatProblem, { pool, demand, guess, work }: Generation, master: Master): Valued {
+  const values = guess.map((value, item) => (at(demand, item) > 0 ? value : 0));
+  const { scale, patterns } = priceSizes(flat, { demand, values, nodes: FIRST_NODES, work });
+  for (const pattern of patterns) if (addPattern(pool, pattern)) master.columns.push(pattern);
+  return better({ bound: 0, values }, demand, values, scale);
+}
+
+type Valued = Pick<Relaxation, 'bound' | 'values'>;
+
+interface Effort {
+  readonly nodes: number;
+  /** The share of the best values so far in those that sizes are filled by. */
+  readonly smoothing: number;
+}
+
+const SMOOTHING = 0.6;
+
+/** First without smoothing, then with longer searches; null when that was all. */
+function harder({ nodes, smoothing }: Effort, thorough: boolean): Effort | null {
+  if (smoothing > 0) return { nodes, smoothing: 0 };
+  return thorough && nodes < MOST_NODES ? { nodes: MOST_NODES, smoothing: 0 } : null;
+}
+
 /** Items without demand are worth nothing: their duals are arbitrary. */
-function valuesOf({ duals, demand }: Master, scale: number): Float64Array {
-  return duals.map((dual, item) => (at(demand, item) > 0 ? Math.max(0, dual) * scale : 0));
+function blend(best: Float64Array, { duals, demand }: Master, smoothing: number): Float64Array {
+  return best.map((value, item) => {
+    const dual = Math.max(0, at(duals, item));
+    return at(demand, item) > 0 ? smoothing * value + (1 - smoothing) * dual : 0;
+  });
+}
+
+function better(best: Valued, demand: Float64Array, values: Float64Array, scale: number): Valued {
+  const bound = scale * worthOf(demand, values);
+  return bound > best.bound ? { bound, values: values.map((value) => value * scale) } : best;
 }
 
 interface Priced {
@@ -116,14 +175,14 @@ interface Open {
 
 function priceSizes(
   flat: FlatProblem,
-  { demand, duals, nodes, work }: { demand: Float64Array; duals: Float64Array; nodes: number; work: Work },
+  { demand, values, nodes, work }: { demand: Float64Array; values: Float64Array; nodes: number; work: Work },
 ): Priced {
   const patterns: Array<Pattern> = [];
   const open: Array<Open> = [];
   let scale = 1;
   for (let bin = 0; bin < flat.bins; bin++) {
     const price = at(flat.prices, bin);
-    const knapsack = knapsackOf(flat, bin, duals, demand);
+    const knapsack = knapsackOf(flat, bin, values, demand);
     const search = { above: price * (1 + TOLERANCE), step: price * STEP, maxNodes: nodes };
     const { value, counts, atMost } = fillBest(knapsack, search, work);
     if (atMost > 0) scale = Math.min(scale, price / atMost);
@@ -136,13 +195,13 @@ function priceSizes(
 /** What the search left open: by grid, and where that proves nothing, by a longer search. */
 function priceOpen(
   flat: FlatProblem,
-  { demand, duals, open, work }: { demand: Float64Array; duals: Float64Array; open: ReadonlyArray<Open>; work: Work },
+  { demand, values, open, work }: { demand: Float64Array; values: Float64Array; open: ReadonlyArray<Open>; work: Work },
 ): Omit<Priced, 'open'> {
   const patterns: Array<Pattern> = [];
   let scale = 1 / ((1 + TOLERANCE) * MARGIN);
   for (const { bin, atMost } of open) {
     const price = at(flat.prices, bin);
-    const knapsack = knapsackOf(flat, bin, duals, demand);
+    const knapsack = knapsackOf(flat, bin, values, demand);
     const filling = fillByGrid(knapsack, relaxKnapsack(knapsack), work);
     let bound = Math.min(atMost, filling?.atMost ?? Infinity);
     if (bound > price * (1 + TOLERANCE) * MARGIN) {
@@ -168,30 +227,6 @@ function isWithin({ width, items, requests, free, limits }: Knapsack, counts: In
   return true;
 }
 
-/** The size as a knapsack for pods still to be packed, with `values` per pod. */
-export function knapsackOf(flat: FlatProblem, bin: number, values: Float64Array, demand: Float64Array): Knapsack {
-  const { width, items, requests, usable } = flat;
-  const free = usable.subarray(bin * width, (bin + 1) * width);
-  const limits = new Float64Array(items);
-  for (let item = 0; item < items; item++) limits[item] = limitOf(flat, bin, item, at(demand, item));
-  return { width, items, requests, values, limits, free };
-}
-
-function limitOf(
-  { width, items, requests, usable, admits, perNode }: FlatProblem,
-  bin: number,
-  item: number,
-  demand: number,
-): number {
-  if (admits[bin * items + item] !== 1) return 0;
-  let limit = Math.min(demand, at(perNode, item));
-  for (let k = 0; k < width; k++) {
-    const request = at(requests, item * width + k);
-    if (request > 0) limit = Math.min(limit, Math.floor(at(usable, bin * width + k) / request));
-  }
-  return Math.max(0, limit);
-}
-
 export function patternOf({ prices }: FlatProblem, bin: number, counts: Int32Array): Pattern {
   const rows: Array<number> = [];
   const amounts: Array<number> = [];
@@ -206,7 +241,8 @@ export function patternOf({ prices }: FlatProblem, bin: number, counts: Int32Arr
 /** Answers how many were new. */
 function addPatterns(pool: PatternPool, master: Master, patterns: ReadonlyArray<Pattern>, most: number): number {
   const promising = patterns
-    .map((pattern) => ({ pattern, reduced: reducedCost(master, pattern) / pattern.cost }))
+    .map((pattern) => ({ pattern, reduced: reducedCost(master, pattern) / Math.max(1, pattern.cost) }))
+    .filter(({ reduced }) => reduced < -STEP)
     .toSorted((a, b) => a.reduced - b.reduced || a.pattern.bin - b.pattern.bin)
     .slice(0, most === Infinity ? patterns.length : most);
   let added = 0;
@@ -226,17 +262,25 @@ export function addPattern({ patterns, known }: PatternPool, pattern: Pattern): 
   return true;
 }
 
-/** Every size full of one item: with them every row can be served. */
+/** The fillings of a packing, which is a good start for the relaxation. */
+export function addPacking(flat: FlatProblem, pool: PatternPool, { nodes }: Packing): void {
+  for (const { bin, counts } of nodes) addPattern(pool, patternOf(flat, bin, counts));
+}
+
+/** For every item, the size that holds it at the least price per pod: with them every row can be served. */
 function addSingles(flat: FlatProblem, demand: Float64Array, pool: PatternPool): void {
   for (let item = 0; item < flat.items; item++) {
     if (at(demand, item) === 0) continue;
+    let [best, most, least] = [-1, 0, Infinity];
     for (let bin = 0; bin < flat.bins; bin++) {
       const limit = limitOf(flat, bin, item, at(demand, item));
-      if (limit === 0) continue;
-      const counts = new Int32Array(flat.items);
-      counts[item] = limit;
-      addPattern(pool, patternOf(flat, bin, counts));
+      const price = at(flat.prices, bin) / limit;
+      if (limit > 0 && price < least) [best, most, least] = [bin, limit, price];
     }
+    if (best === -1) continue;
+    const counts = new Int32Array(flat.items);
+    counts[item] = most;
+    addPattern(pool, patternOf(flat, best, counts));
   }
 }
 

@@ -170,7 +170,7 @@ function pivot(master: Master, entering: number, leaving: number): void {
 /** Makes inverse, amounts and duals anew when rounding errors have grown. */
 function refresh(master: Master): void {
   if (drift(master) < DRIFT) return;
-  const { rows, columns, basis, inverse, amounts, duals, ownCost, shifted } = master;
+  const { rows, columns, basis, inverse, amounts, shifted } = master;
   const matrix = new Float64Array(rows * rows);
   for (let c = 0; c < rows; c++) {
     const variable = at(basis, c);
@@ -180,11 +180,19 @@ function refresh(master: Master): void {
     else matrix[(-1 - rows - variable) * rows + c] = -1;
   }
   inverse.set(inverted(matrix, rows));
-  duals.fill(0);
   for (let row = 0; row < rows; row++) {
     let sum = 0;
     for (let k = 0; k < rows; k++) sum += at(inverse, row * rows + k) * at(shifted, k);
     amounts[row] = sum;
+  }
+  recalculateDuals(master);
+}
+
+/** To be called when `ownCost` has changed. */
+export function recalculateDuals(master: Master): void {
+  const { rows, inverse, duals, ownCost } = master;
+  duals.fill(0);
+  for (let row = 0; row < rows; row++) {
     const cost = costOfBasic(master, row, ownCost);
     if (cost !== 0) for (let k = 0; k < rows; k++) duals[k] = at(duals, k) + cost * at(inverse, row * rows + k);
   }

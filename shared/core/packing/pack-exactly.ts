@@ -1,40 +1,32 @@
 import type { FlatProblem } from './fill.ts';
+import { limitOf } from './knapsack-of.ts';
 import type { PackedNode } from './problem.ts';
-import { greatestCommonDivisor, reachableSums } from './tighten.ts';
 import type { Work } from './work.ts';
 
-/** States of the search remembered and looked at, at most. */
-const MAX_STATES = 20_000;
-/** With more pods than this the search would not end. */
-export const MAX_PODS = 130;
+/** Fillings looked at, at most. */
+const MAX_STEPS = 3_000_000;
 
 interface Search {
   readonly flat: FlatProblem;
-  /** Per pod: its item, largest first, pods of an item together. */
-  readonly pods: ReadonlyArray<number>;
-  /** Per node: its size. */
+  /** Per node its size, in the order in which they are filled. */
   readonly bins: ReadonlyArray<number>;
-  /** Node × resource. */
-  readonly free: Float64Array;
-  /** Node × item. */
-  readonly counts: Int32Array;
-  /** Pod × resource: what it and the pods after it request together. */
-  readonly rest: Float64Array;
-  /** Pod × resource: the sums that it and the pods after it can make; null where there are too many. */
-  readonly sums: ReadonlyArray<ReadonlyArray<Sums | null>>;
-  readonly seen: Set<string>;
-  states: number;
-}
-
-/** Per step of the grid, the largest step at or below it that is a sum. */
-interface Sums {
-  readonly grid: number;
-  readonly reached: Int32Array;
+  /** Items, those that take the largest share of a node first. */
+  readonly order: ReadonlyArray<number>;
+  /** Per item: pods not packed yet. */
+  readonly left: Int32Array;
+  /** Per node, per item. */
+  readonly counts: ReadonlyArray<Int32Array>;
+  /** Per resource: what may stay free on the nodes still to be filled, all together. */
+  readonly slack: Float64Array;
+  /** States from which there is no way. */
+  readonly dead: Set<string>;
+  readonly work: Work;
+  steps: number;
 }
 
 /**
- * Can exactly these nodes hold all pods? Tries every way, pod by pod, largest first; nodes with the same room left count
- * as one. Null when that takes too long.
+ * Can exactly these nodes hold all pods? Fills one node after the other in every way that leaves no more free than all
+ * nodes together have over what the pods need. Null when that takes too long.
  */
 export function packExactly(
   flat: FlatProblem,
@@ -42,155 +34,140 @@ export function packExactly(
   demand: Float64Array,
   work: Work,
 ): ReadonlyArray<PackedNode> | 'impossible' | null {
-  const pods = podsOf(flat, bins, demand);
-  if (pods.length > MAX_PODS) return null;
-  const { width, items } = flat;
-  const free = new Float64Array(bins.length * width);
-  bins.forEach((bin, node) => free.set(flat.usable.subarray(bin * width, (bin + 1) * width), node * width));
-  const rest = new Float64Array((pods.length + 1) * width);
-  for (let index = pods.length - 1; index >= 0; index--) {
-    for (let k = 0; k < width; k++) {
-      rest[index * width + k] = at(rest, (index + 1) * width + k) + at(flat.requests, at(pods, index) * width + k);
-    }
+  const { width, items, requests, usable } = flat;
+  const slack = new Float64Array(width);
+  for (let k = 0; k < width; k++) {
+    for (const bin of bins) slack[k] = at(slack, k) + at(usable, bin * width + k);
+    for (let item = 0; item < items; item++)
+      slack[k] = at(slack, k) - at(demand, item) * at(requests, item * width + k);
   }
-  const search = {
+  if (slack.some((room) => room < 0)) return 'impossible';
+  const search: Search = {
     flat,
-    pods,
     bins,
-    free,
-    counts: new Int32Array(bins.length * items),
-    rest,
-    sums: sumsOf(flat, pods, bins),
-    seen: new Set<string>(),
-    states: 0,
+    order: largestFirst(flat, bins),
+    left: Int32Array.from(demand),
+    counts: bins.map(() => new Int32Array(items)),
+    slack,
+    dead: new Set(),
+    work,
+    steps: Math.min(MAX_STEPS, work.left / (width * 6)),
   };
-  const outcome = place(search, 0, 0);
-  work.left -= search.states * bins.length * width * 60;
+  const outcome = fillFrom(search, 0);
   if (outcome === null) return null;
   if (!outcome) return 'impossible';
   return bins
-    .map((bin, node) => ({ bin, counts: search.counts.slice(node * items, (node + 1) * items), times: 1 }))
+    .map((bin, node) => ({ bin, counts: search.counts[node] ?? new Int32Array(items), times: 1 }))
     .filter(({ counts }) => counts.some((count) => count > 0));
 }
 
-function podsOf(flat: FlatProblem, bins: ReadonlyArray<number>, demand: Float64Array): ReadonlyArray<number> {
-  const { width, items, requests, usable } = flat;
-  const most = new Float64Array(width);
-  for (const bin of bins) for (let k = 0; k < width; k++) most[k] = Math.max(at(most, k), at(usable, bin * width + k));
-  const size = (item: number): number => {
-    let share = 0;
-    for (let k = 0; k < width; k++) share = Math.max(share, at(requests, item * width + k) / Math.max(1, at(most, k)));
-    return share;
-  };
-  return Array.from({ length: items }, (_, item) => item)
-    .toSorted((a, b) => size(b) - size(a) || a - b)
-    .flatMap((item) => Array.from({ length: Math.min(at(demand, item), MAX_PODS + 1) }, () => item));
-}
-
-/** Places the pod and all after it; null when it takes too long. Pods of one item go to nodes in ascending order. */
-function place(search: Search, index: number, from: number): boolean | null {
-  const { pods, bins } = search;
-  const item = pods[index];
-  if (item === undefined) return true;
-  if (!hasRoomForRest(search, index)) return false;
-  search.states++;
-  if (search.states > MAX_STATES) return null;
-  const id = stateOf(search, index, from);
-  if (search.seen.has(id)) return false;
-  const isSame = pods[index + 1] === item;
-  for (let node = from; node < bins.length; node++) {
-    if (!fits(search, node, item) || isTwin(search, node, { from, item })) continue;
-    move(search, node, item, 1);
-    const outcome = place(search, index + 1, isSame ? node : 0);
-    if (outcome !== false) return outcome;
-    move(search, node, item, -1);
-  }
-  search.seen.add(id);
-  return false;
-}
-
-/** Room that the pods still to come cannot fill exactly does not count. */
-function hasRoomForRest({ flat: { width }, bins, free, rest, sums }: Search, index: number): boolean {
-  for (let k = 0; k < width; k++) {
-    const needed = at(rest, index * width + k);
-    const sum = sums[index]?.[k] ?? null;
-    let room = 0;
-    for (let node = 0; node < bins.length && room < needed; node++) {
-      const own = at(free, node * width + k);
-      room += sum === null ? own : at(sum.reached, Math.floor(own / sum.grid)) * sum.grid;
-    }
-    if (room < needed) return false;
-  }
-  return true;
-}
-
-/** A table per kind of pods still to come; pods of one item share theirs. */
-function sumsOf(
-  { width, requests, usable, perNode }: FlatProblem,
-  pods: ReadonlyArray<number>,
+function largestFirst(
+  { width, items, requests, usable }: FlatProblem,
   bins: ReadonlyArray<number>,
-): ReadonlyArray<ReadonlyArray<Sums | null>> {
-  const counts = new Map<number, number>();
-  const tables: Array<ReadonlyArray<Sums | null>> = [];
-  for (const item of pods.toReversed()) {
-    counts.set(item, (counts.get(item) ?? 0) + 1);
-    const kinds = [...counts].map(([kind, count]) => ({ kind, count, perNode: at(perNode, kind) }));
-    const table = Array.from({ length: width }, (_, k): Sums | null => {
-      const sizes = kinds.map(({ kind }) => at(requests, kind * width + k));
-      const grid = sizes.reduce(greatestCommonDivisor, 0);
-      const largest = bins.reduce((most, bin) => Math.max(most, at(usable, bin * width + k)), 0);
-      if (grid === 0 || largest / grid > MAX_CELLS) return null;
-      const reached = reachableSums(kinds, sizes, grid, largest);
-      return reached === null ? null : { grid, reached };
-    });
-    tables.push(table);
-  }
-  return tables.toReversed();
+): ReadonlyArray<number> {
+  const total = new Float64Array(width);
+  for (const bin of bins) for (let k = 0; k < width; k++) total[k] = at(total, k) + at(usable, bin * width + k);
+  const share = (item: number): number => {
+    let most = 0;
+    for (let k = 0; k < width; k++) most = Math.max(most, at(requests, item * width + k) / Math.max(1, at(total, k)));
+    return most;
+  };
+  return Array.from({ length: items }, (_, item) => item).toSorted((a, b) => share(b) - share(a) || a - b);
 }
 
-const MAX_CELLS = 4_000;
+/** Fills this node and all after it; null when it takes too long. */
+function fillFrom(search: Search, node: number): boolean | null {
+  const { flat, bins, left, counts, dead } = search;
+  const bin = bins[node];
+  if (!left.some((count) => count > 0)) return true;
+  const own = counts[node];
+  if (bin === undefined || own === undefined) return false;
+  const state = `${node} ${left.join(',')}`;
+  if (dead.has(state)) return false;
+  search.work.left -= flat.items * 10;
+  const free = flat.usable.slice(bin * flat.width, (bin + 1) * flat.width);
+  const outcome = choose(search, { node, bin, own, free }, 0);
+  if (outcome === false) dead.add(state);
+  return outcome;
+}
 
-function fits({ flat, bins, free, counts }: Search, node: number, item: number): boolean {
-  const { width, items, requests, admits, perNode } = flat;
-  if (admits[at(bins, node) * items + item] !== 1) return false;
-  if (at(counts, node * items + item) >= at(perNode, item)) return false;
-  for (let k = 0; k < width; k++) if (at(free, node * width + k) < at(requests, item * width + k)) return false;
+interface Filling {
+  readonly node: number;
+  readonly bin: number;
+  readonly own: Int32Array;
+  readonly free: Float64Array;
+}
+
+/** Decides how many of the item at this place go on the node, and of those after it; then the next node. */
+function choose(search: Search, filling: Filling, place: number): boolean | null {
+  const { order, left } = search;
+  const { node, own } = filling;
+  const item = order[place];
+  if (item === undefined) return isTwin(search, filling) ? false : nextNode(search, node, filling.free);
+  if (!canBeFull(search, filling, place)) return false;
+  let outcome: boolean | null = false;
+  for (let count = mostOf(search, filling, item); count >= 0 && outcome === false; count--) {
+    search.steps--;
+    search.work.left -= search.flat.width * 6;
+    if (search.steps <= 0) return null;
+    take(search, filling, item, count);
+    own[item] = count;
+    left[item] = at(left, item) - count;
+    outcome = choose(search, filling, place + 1);
+    if (outcome === true) return true;
+    take(search, filling, item, -count);
+    own[item] = 0;
+    left[item] = at(left, item) + count;
+  }
+  return outcome;
+}
+
+function nextNode(search: Search, node: number, free: Float64Array): boolean | null {
+  const { slack } = search;
+  if (free.some((room, k) => room > at(slack, k))) return false;
+  free.forEach((room, k) => (slack[k] = at(slack, k) - room));
+  const outcome = fillFrom(search, node + 1);
+  free.forEach((room, k) => (slack[k] = at(slack, k) + room));
+  return outcome;
+}
+
+function mostOf({ flat, left }: Search, { bin, free }: Filling, item: number): number {
+  const { width, requests } = flat;
+  let most = limitOf(flat, bin, item, at(left, item));
+  for (let k = 0; k < width; k++) {
+    const request = at(requests, item * width + k);
+    if (request > 0) most = Math.min(most, Math.floor(at(free, k) / request));
+  }
+  return most;
+}
+
+function take({ flat: { width, requests } }: Search, { free }: Filling, item: number, count: number): void {
+  for (let k = 0; k < width; k++) free[k] = at(free, k) - count * at(requests, item * width + k);
+}
+
+/** Can the items from this place on still use all of the node but what may stay free? */
+function canBeFull({ flat, order, left, slack }: Search, { bin, free }: Filling, place: number): boolean {
+  const { width, items, requests, admits } = flat;
+  for (let k = 0; k < width; k++) {
+    let missing = at(free, k) - at(slack, k);
+    for (let next = place; next < order.length && missing > 0; next++) {
+      const item = at(order, next);
+      if (admits[bin * items + item] === 1) missing -= at(left, item) * at(requests, item * width + k);
+    }
+    if (missing > 0) return false;
+  }
   return true;
 }
 
-/** Is there an earlier node of the same size with the same room and as many of this item? Then that one was tried. */
-function isTwin(
-  { flat, bins, free, counts }: Search,
-  node: number,
-  { from, item }: { readonly from: number; readonly item: number },
-): boolean {
-  const { width, items } = flat;
-  for (let other = from; other < node; other++) {
-    if (bins[other] !== bins[node] || at(counts, other * items + item) !== at(counts, node * items + item)) continue;
-    let same = true;
-    for (let k = 0; k < width; k++) same &&= at(free, other * width + k) === at(free, node * width + k);
-    if (same) return true;
+/** Nodes of one size are filled in one order only: this one holds no more, item by item, than the one before. */
+function isTwin({ bins, counts, order }: Search, { node, own }: Filling): boolean {
+  const before = counts[node - 1];
+  if (before === undefined || bins[node] !== bins[node - 1]) return false;
+  for (const item of order) {
+    const difference = at(own, item) - at(before, item);
+    if (difference !== 0) return difference > 0;
   }
   return false;
-}
-
-function move({ flat, free, counts }: Search, node: number, item: number, sign: 1 | -1): void {
-  const { width, items, requests } = flat;
-  for (let k = 0; k < width; k++) {
-    free[node * width + k] = at(free, node * width + k) - sign * at(requests, item * width + k);
-  }
-  counts[node * items + item] = at(counts, node * items + item) + sign;
-}
-
-/** What matters for the pods still to come: where identical ones may go, and what each node has left. */
-function stateOf({ flat, bins, free, counts, pods }: Search, index: number, from: number): string {
-  const { width, items, perNode } = flat;
-  const limited = [...new Set(pods.slice(index))].filter((item) => at(perNode, item) !== Infinity);
-  const rooms = bins.map((bin, node) => {
-    const held = limited.map((item) => at(counts, node * items + item));
-    return `${node < from ? '-' : ''}${bin}:${free.subarray(node * width, (node + 1) * width).join(',')}/${held.join(',')}`;
-  });
-  return `${index} ${rooms.toSorted().join(' ')}`;
 }
 
 function at(numbers: ArrayLike<number>, index: number): number {

@@ -1,6 +1,7 @@
 import { fillBest } from './fill-best.ts';
 import { fillNode, type FlatProblem } from './fill.ts';
-import { knapsackOf, patternOf, type Pattern } from './generate-columns.ts';
+import { patternOf, type Pattern } from './generate-columns.ts';
+import { knapsackOf } from './knapsack-of.ts';
 import { createMaster, optimize, type Master } from './master.ts';
 import { packExactly } from './pack-exactly.ts';
 import type { PackedNode } from './problem.ts';
@@ -43,7 +44,8 @@ export function packInto(given: Given): PackedInto {
 }
 
 function tryAll({ flat, nodes, demand, work }: Given): PackedInto {
-  const exact = packExactly(flat, binsOf(flat, nodes), demand, work);
+  // Small nodes have the fewest fillings: what cannot be is found soonest there.
+  const exact = packExactly(flat, binsOf(flat, nodes).toReversed(), demand, work);
   if (exact === null) return { kind: 'unknown' };
   return exact === 'impossible' ? { kind: 'impossible' } : { kind: 'packed', nodes: exact };
 }

@@ -4,8 +4,8 @@ import { coverDemand } from './cover.ts';
 import { boundOf, cutOf, type Cut } from './cuts.ts';
 import { dive } from './dive.ts';
 import { flatten, type FlatProblem } from './fill.ts';
-import { resourcePrices } from './fluid.ts';
-import { emptyPool, generateColumns, type PatternPool, type Relaxation } from './generate-columns.ts';
+import { fluidWorth } from './fluid.ts';
+import { addPacking, emptyPool, generateColumns, type PatternPool, type Relaxation } from './generate-columns.ts';
 import { packInto } from './pack-into.ts';
 import { partsOf } from './problem-parts.ts';
 import { undominated, type Packing, type PackingItem, type PackingProblem } from './problem.ts';
@@ -26,8 +26,6 @@ export interface Measured {
   readonly isPriced: boolean;
 }
 
-/** Of the cheapest bin's price: less than this no item is worth. */
-const LEAST_WORTH = 0.001;
 /** Up to so many nodes the optimum is looked for; beyond, a packing is good enough this close to the bound. */
 const FEW_NODES = 120;
 const CLOSE = 3e-4;
@@ -83,46 +81,26 @@ function packPart(problem: PackingProblem, work: Work): Packed {
   const bins = kept.flatMap((index) => tightened[index] ?? []);
   const flat = flatten({ ...problem, bins });
   const fluid = fluidWorth(problem.items, bins, problem.width);
-  const promise = bins.map(({ usable, price }) => worthOf(usable, fluid.prices) / Math.max(1, price));
-  const first = construct(flat, problem.items, { worth: fluid.worth, promise, work });
+  const first = construct(flat, problem.items, { worth: fluid, work });
   const demand = Float64Array.from(problem.items, ({ count }, item) => count - (first.left[item] ?? 0));
   const part: Part = { flat, items: problem.items, demand, pool: emptyPool(), work };
-  const solved = work.left > 0 ? improve(part, first, fluid.worth) : withoutProof(first);
+  const solved = work.left > 0 ? improve(part, first, fluid) : { ...first, ...proofOf(part, fluid, work) };
   return { ...solved, nodes: solved.nodes.map((node) => ({ ...node, bin: kept[node.bin] ?? 0 })) };
 }
 
-function withoutProof(packing: Packing): Packed {
-  return { ...packing, bound: 0, measures: [] };
-}
-
-function fluidWorth(
-  items: ReadonlyArray<PackingItem>,
-  bins: PackingProblem['bins'],
-  width: number,
-): { readonly worth: Float64Array; readonly prices: Float64Array } {
-  const prices = resourcePrices(items, bins, width);
-  // What takes only resources that are plentiful is worth nothing in the fluid sense, and must be packed all the same.
-  const least = LEAST_WORTH * bins.reduce((low, { price }) => Math.min(low, Math.max(1, price)), Infinity);
-  return { worth: Float64Array.from(items, ({ requests }) => Math.max(least, worthOf(requests, prices))), prices };
-}
-
-function worthOf(amounts: Float64Array, prices: Float64Array): number {
-  let worth = 0;
-  amounts.forEach((amount, at) => (worth += amount * (prices[at] ?? 0)));
-  return worth;
-}
-
 function improve(part: Part, first: Packing, fluid: Float64Array): Packed {
-  const { flat, items, work } = part;
-  let best = withShare(work, SHARE.correction, (own) => correctValues(flat, items, first, { fluid, work: own }));
-  let relaxation = withShare(work, SHARE.columns, (own) => relax(part, own, false));
-  let proof = withShare(work, SHARE.proof, (own) => proofOf(part, relaxation, own));
+  const { flat, items, pool, work } = part;
+  let proof = withShare(work, SHARE.proof, (own) => proofOf(part, fluid, own));
+  if (isDone(first, proof.bound)) return { ...first, ...proof };
+  const keep = (packing: Packing): void => addPacking(flat, pool, packing);
+  let best = withShare(work, SHARE.correction, (own) => correctValues(flat, items, first, { fluid, work: own, keep }));
+  let relaxation = withShare(work, SHARE.columns, (own) => relax(part, fluid, { work: own, thorough: false }));
+  proof = withShare(work, SHARE.proof, (own) => stronger(proof, proofOf(part, relaxation.values, own)));
   if (isDone(best, proof.bound)) return { ...best, ...proof };
   best = withShare(work, SHARE.dive, (own) => diveFrom(part, relaxation, { incumbent: best, turn: 0 }, own));
   if (isDone(best, proof.bound)) return { ...best, ...proof };
-  relaxation = withShare(work, SHARE.columns, (own) => relax(part, own, true));
-  const thorough = withShare(work, SHARE.proof, (own) => proofOf(part, relaxation, own));
-  if (thorough.bound > proof.bound) proof = thorough;
+  relaxation = withShare(work, SHARE.columns, (own) => relax(part, relaxation.values, { work: own, thorough: true }));
+  proof = withShare(work, SHARE.proof, (own) => stronger(proof, proofOf(part, relaxation.values, own)));
   for (let turn = 0; turn < DIVES && !isDone(best, proof.bound); turn++) {
     best = withShare(work, SHARE.dive, (own) => diveFrom(part, relaxation, { incumbent: best, turn }, own));
   }
@@ -133,8 +111,12 @@ function improve(part: Part, first: Packing, fluid: Float64Array): Packed {
 /** Shares of the work that is left, for each phase: none may starve those after it. */
 const SHARE = { correction: 0.04, columns: 0.25, proof: 0.15, dive: 0.15 };
 
-function relax({ flat, demand, pool }: Part, work: Work, thorough: boolean): Relaxation {
-  return generateColumns(flat, { pool, demand, maxRounds: ROUNDS, thorough, work });
+function relax(
+  { flat, demand, pool }: Part,
+  guess: Float64Array,
+  { work, thorough }: { readonly work: Work; readonly thorough: boolean },
+): Relaxation {
+  return generateColumns(flat, { pool, demand, guess, maxRounds: ROUNDS, thorough, work });
 }
 
 function diveFrom(
@@ -152,10 +134,14 @@ interface Proof {
   readonly measures: ReadonlyArray<Measured>;
 }
 
-function proofOf({ flat, demand }: Part, { values }: Relaxation, work: Work): Proof {
+function proofOf({ flat, demand }: Part, values: Float64Array, work: Work): Proof {
   const cut = cutOf(flat, { values, demand, prices: flat.prices }, work);
   if (cut === null) return { bound: 0, cuts: [], measures: [] };
   return { bound: boundOf(cut, flat), cuts: [cut], measures: [{ values, isPriced: true }] };
+}
+
+function stronger(proof: Proof, other: Proof): Proof {
+  return other.bound > proof.bound ? other : proof;
 }
 
 function isFew({ nodes }: Packing): boolean {

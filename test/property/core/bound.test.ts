@@ -5,7 +5,7 @@ import { boundOf, cutOf } from '../../../shared/core/packing/cuts.ts';
 import { fillBest } from '../../../shared/core/packing/fill-best.ts';
 import { fillByGrid } from '../../../shared/core/packing/fill-by-grid.ts';
 import { flatten } from '../../../shared/core/packing/fill.ts';
-import { knapsackOf } from '../../../shared/core/packing/generate-columns.ts';
+import { knapsackOf } from '../../../shared/core/packing/knapsack-of.ts';
 import { pack } from '../../../shared/core/packing/pack.ts';
 import type { PackingBin, PackingItem, PackingProblem } from '../../../shared/core/packing/problem.ts';
 
