@@ -84,7 +84,7 @@ export function generateColumns(flat: FlatProblem, generation: Generation): Rela
     best = better(best, demand, values, priced.scale);
     if (!solved || work.left <= 0 || costOf(master) - best.bound <= CLOSE * costOf(master)) break;
     if (addPatterns(pool, master, priced.patterns, most) > 0) {
-      effort = { ...effort, smoothing: SMOOTHING };
+      effort = { nodes: effort.nodes, smoothing: SMOOTHING };
       continue;
     }
     if (raiseCeilings(master)) continue;
