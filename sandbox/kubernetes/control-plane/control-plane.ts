@@ -2,7 +2,7 @@ import { generateKeyPairSync, randomBytes } from 'node:crypto';
 import { accessSync, constants, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { connect, type Connection } from '../client/connection.ts';
+import { connect } from '../client/connection.ts';
 import { renderKubeconfig } from '../client/kubeconfig.ts';
 import { openChildGroup, type ChildGroup } from './child-group.ts';
 import {
@@ -14,8 +14,8 @@ import {
 } from './flags.ts';
 import { findFreePorts } from './free-ports.ts';
 
-/** Ready is 2 s on an idle machine of two cores; thirty times that means that it never will be. */
-const READY_MS = 60_000;
+/** Ready is 2 s on an idle machine of two cores; sixty times that means that it never will be. */
+const READY_MS = 120_000;
 const POLL_MS = 25;
 /** A port found free can be taken before its owner binds it; three times in a row is not chance. */
 const MAX_STARTS = 3;
@@ -94,17 +94,13 @@ async function startPrograms(
   start('kube-apiserver', apiServerFlags(settings));
   const url = `https://127.0.0.1:${settings.apiPort}`;
   const certificate = join(options.folder, 'certs', 'apiserver.crt');
-  await waitUntil(group, 'kube-apiserver', () => Promise.resolve(existsSync(certificate)));
-  const caData = readFileSync(certificate).toString('base64');
+  // The server writes its certificate in more than one step: what is read too early is not the whole of it.
+  const readCa = (): string => (existsSync(certificate) ? readFileSync(certificate).toString('base64') : '');
+  await waitUntil(group, 'kube-apiserver', () => isReady(renderKubeconfig({ url, token, caData: readCa() })));
+  const caData = readCa();
   const kubeconfig = renderKubeconfig({ url, token, caData });
   const kubeconfigPath = join(options.folder, 'kubeconfig');
   writeFileSync(kubeconfigPath, kubeconfig, { mode: 0o600 });
-  const connection = connect(kubeconfig);
-  try {
-    await waitUntil(group, 'kube-apiserver', () => isReady(connection));
-  } finally {
-    connection.close();
-  }
   const beside = options.with ?? ['kube-controller-manager', 'kube-scheduler'];
   if (beside.includes('kube-controller-manager')) start('kube-controller-manager', controllerManagerFlags(settings));
   if (beside.includes('kube-scheduler')) start('kube-scheduler', schedulerFlags(settings));
@@ -112,7 +108,8 @@ async function startPrograms(
   return { url, kubeconfigPath, kubeconfig, token, caData, close: () => group.close() };
 }
 
-async function isReady(connection: Connection): Promise<boolean> {
+async function isReady(kubeconfig: string): Promise<boolean> {
+  const connection = connect(kubeconfig);
   try {
     const stream = await connection.stream('/readyz');
     stream.resume();
@@ -120,6 +117,8 @@ async function isReady(connection: Connection): Promise<boolean> {
     return true;
   } catch {
     return false;
+  } finally {
+    connection.close();
   }
 }
 
