@@ -63,6 +63,14 @@ const volumeResources: ReadonlySet<string> = new Set([
   'csinodes',
 ]);
 
+/** So does one that waits for devices, when a driver publishes some or a claim gives some back. */
+const deviceResources: ReadonlySet<string> = new Set([
+  'resourceslices',
+  'deviceclasses',
+  'resourceclaims',
+  'resourceclaimtemplates',
+]);
+
 function objectHints(change: ObjectChange, view: HintView): ReadonlyArray<Hint> {
   if (change.resource === 'nodes') return nodeHints(change.before, change.after, view);
   if (change.resource === 'nodeclaims') return claimHints(change.before, change.after, view);
@@ -72,6 +80,7 @@ function objectHints(change: ObjectChange, view: HintView): ReadonlyArray<Hint> 
   if (change.resource === 'nodeoverlays') {
     return differ(change.before?.spec, change.after?.spec) ? [podsHint('overlay-changed')] : [];
   }
+  if (deviceResources.has(change.resource)) return [podsHint('devices-changed', volumeDelayMs)];
   const isVolumeNews = volumeResources.has(change.resource) && change.after !== null;
   return isVolumeNews ? [podsHint('volume-changed', volumeDelayMs)] : [];
 }

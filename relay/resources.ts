@@ -7,7 +7,7 @@ export interface WatchedResource {
   readonly group: string;
   /** Further query parameters of list and watch. */
   readonly query: string;
-  /** True for custom resources, which may not be installed. All others are there in every cluster. */
+  /** True for custom resources and for groups of recent Kubernetes, which may be missing. All others are in every cluster. */
   readonly isCustom: boolean;
 }
 
@@ -39,6 +39,10 @@ export const watchedResources: ReadonlyArray<WatchedResource> = [
   builtIn('storageclasses', '/apis/storage.k8s.io/v1'),
   builtIn('csinodes', '/apis/storage.k8s.io/v1'),
   builtIn('limitranges', core),
+  custom('resourceslices', '/apis/resource.k8s.io/v1'),
+  custom('deviceclasses', '/apis/resource.k8s.io/v1'),
+  custom('resourceclaims', '/apis/resource.k8s.io/v1'),
+  custom('resourceclaimtemplates', '/apis/resource.k8s.io/v1'),
   builtIn('pods', core),
   // The node-problem-detector's notices. Other objects' events are many and none of ours.
   { resource: 'events', group: core, query: 'fieldSelector=involvedObject.kind%3DNode', isCustom: false },

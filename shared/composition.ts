@@ -13,7 +13,7 @@ import { type Transport, createTransport } from './adapters/kubernetes/transport
 import type { Log, Ports } from './app/ports.ts';
 import type { Hints } from './ports/hints.ts';
 import { container } from './contract/names.ts';
-import { readPolicy } from './contract/scheduling-settings.ts';
+import { ignoresDevices, readPolicy } from './contract/scheduling-settings.ts';
 import { type Settings, readSettings } from './contract/settings.ts';
 
 /** The app as the functions see it: the use cases' ports, and where messages go that nobody can use. */
@@ -38,6 +38,7 @@ export function theApp(): App {
 function compose(settings: Settings): App {
   const cluster = settings.CLUSTER_NAME;
   const policy = readPolicy(settings);
+  const ignored = ignoresDevices(settings);
   const credential = once(() => createCredential(settings));
   const serviceBus = once(() => connectServiceBus(settings, credential));
   const hints = createHints(serviceBus);
@@ -65,10 +66,17 @@ function compose(settings: Settings): App {
       decisions: createDecisions(blobs(container.decisions), cluster),
       ledger: createLedger(kubernetes, settings.NODEWRIGHT_NAMESPACE ?? 'nodewright-system'),
       hints,
+      deviceSelectors: ignored ? null : deviceSelectors,
     };
   });
   return { cluster, hints, ports: async (log) => ({ ...(await shared()), log }), poison: createPoison(serviceBus) };
 }
+
+/** A good part of a cold start is parsing code: the CEL library is loaded where a cluster has device classes. */
+const deviceSelectors = once(async () => {
+  const { createDeviceSelectors } = await import('./adapters/cel/device-selectors.ts');
+  return createDeviceSelectors();
+});
 
 async function createCredential(settings: Settings): Promise<TokenCredential> {
   const token = settings.AZURE_STATIC_TOKEN;

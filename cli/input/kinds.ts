@@ -14,6 +14,7 @@ import {
   wholeNumber,
   type Judge,
 } from './judge.ts';
+import { deviceClass, resourceClaim, resourceClaimTemplate, resourceSlice } from './device-judge.ts';
 import { labelSelector, nodeSelectorTerms, podSpec, podTemplate, volumeClaimSpec } from './pod-judge.ts';
 
 /** What an object of a kind is to a plan. */
@@ -135,8 +136,6 @@ const statefulSet = allOf(
   }),
 );
 
-const DRA = 'pods with resource claims are left';
-
 const inCluster = (resource: SnapshotResource): KindUse => ({ use: 'cluster', resource });
 const workload: KindUse = { use: 'workload' };
 
@@ -151,6 +150,10 @@ const rows: ReadonlyArray<Row> = [
   ['v1', 'PersistentVolumeClaim', 'ns', inCluster('persistentvolumeclaims'), fieldsOf({ spec: volumeClaimSpec })],
   ['storage.k8s.io/v1', 'StorageClass', 'all', inCluster('storageclasses'), storageClass],
   ['storage.k8s.io/v1', 'CSINode', 'all', inCluster('csinodes'), csiNode],
+  ['resource.k8s.io/v1', 'ResourceSlice', 'all', inCluster('resourceslices'), resourceSlice],
+  ['resource.k8s.io/v1', 'DeviceClass', 'all', inCluster('deviceclasses'), deviceClass],
+  ['resource.k8s.io/v1', 'ResourceClaim', 'ns', inCluster('resourceclaims'), resourceClaim],
+  ['resource.k8s.io/v1', 'ResourceClaimTemplate', 'ns', inCluster('resourceclaimtemplates'), resourceClaimTemplate],
   ['policy/v1', 'PodDisruptionBudget', 'ns', inCluster('poddisruptionbudgets'), disruptionBudget],
   ['apps/v1', 'DaemonSet', 'ns', inCluster('daemonsets'), replicated],
   ['apps/v1', 'Deployment', 'ns', workload, replicated],
@@ -185,10 +188,6 @@ const rows: ReadonlyArray<Row> = [
     { use: 'admission' },
     fieldsOf({ overhead: fieldsOf({ podFixed: quantities }), scheduling: fieldsOf({ nodeSelector: mapOf(text) }) }),
   ],
-  ['resource.k8s.io/v1', 'ResourceSlice', 'all', { use: 'not-yet', effect: DRA }, anything],
-  ['resource.k8s.io/v1', 'DeviceClass', 'all', { use: 'not-yet', effect: DRA }, anything],
-  ['resource.k8s.io/v1', 'ResourceClaim', 'ns', { use: 'not-yet', effect: DRA }, anything],
-  ['resource.k8s.io/v1', 'ResourceClaimTemplate', 'ns', { use: 'not-yet', effect: DRA }, anything],
 ];
 
 const byKind = new Map(

@@ -6,6 +6,7 @@ import type { Plan } from '../../shared/core/plan/plan.ts';
 import { podRequests } from '../../shared/core/scheduling/pod-requests.ts';
 import {
   DEFAULT_WORK,
+  type DeviceSupport,
   KARPENTER_POLICY,
   type InFlightClaim,
   type ProvisioningInput,
@@ -49,10 +50,19 @@ export async function planFromFiles(options: PlanOptions, stdin: Readable): Prom
     // An overlay in the files is there to be tried.
     policy: { ...KARPENTER_POLICY, gates: { ...KARPENTER_POLICY.gates, nodeOverlay: true } },
     work: DEFAULT_WORK,
+    devices: await deviceSupport(given.snapshot),
   };
   const solved = solve(input, nowMs, options.budgetMs);
   const allNotes = [...given.notes, ...notes, ...notesOnPods(solved.plan, given.snapshot)];
   return toOutcome(solved, allNotes, () => render(solved, input, options, prices));
+}
+
+/** Offline nothing is switched off: what a plan of pods with resource claims would be is what is asked. */
+async function deviceSupport({ deviceClasses }: Snapshot): Promise<DeviceSupport> {
+  const templates = new Map();
+  if (deviceClasses.length === 0) return { kind: 'planned', compile: () => ({ error: 'no class' }), templates };
+  const { createDeviceSelectors } = await import('../../shared/adapters/cel/device-selectors.ts');
+  return { kind: 'planned', compile: createDeviceSelectors(), templates };
 }
 
 /** A plan that breaks a rule of its audit is not shown: whoever acts on it would be misled. */

@@ -38,6 +38,22 @@ const PoolObstacle = Type.Union([
   Type.Object({ kind: Type.Literal('without-instance-types') }, strict),
 ]);
 
+const ClaimProblem = Type.Union([
+  Type.Object({ kind: Type.Literal('missing') }, strict),
+  Type.Object({ kind: Type.Literal('deleting') }, strict),
+  Type.Object({ kind: Type.Literal('not-listed') }, strict),
+  Type.Object({ kind: Type.Literal('class-missing'), request: Type.String(), deviceClass: Type.String() }, strict),
+  Type.Object(
+    { kind: Type.Literal('selector'), origin: Type.String(), expression: Type.String(), error: Type.String() },
+    strict,
+  ),
+  Type.Object({ kind: Type.Literal('unknown'), part: Type.String(), known: Type.String() }, strict),
+]);
+
+const deviceClaim = {
+  claim: Type.String({ description: 'As namespace/name; still to be made: namespace/pod/name in the pod.' }),
+};
+
 const Taint = Type.Object(
   { key: Type.String(), value: Type.Optional(Type.String()), effect: Type.String() },
   { description: 'The taint that is not tolerated.' },
@@ -51,7 +67,26 @@ const LabelRequirement = Type.Object(
 
 /** Why a pod was left. `nodePool` is null where the reason is the pod itself. */
 export const Reason = Type.Union([
-  ofThePod('unsupported', 'The pod asks for something that is not planned for.', { feature: Type.String() }),
+  ofThePod('claims-ignored', 'The pod has resource claims (DRA), and they are ignored.', {}),
+  ofThePod('resource-claim', 'A resource claim, or what it names, cannot be used.', {
+    object: Type.String({ description: 'ResourceClaim or ResourceClaimTemplate, and namespace/name.' }),
+    why: ClaimProblem,
+  }),
+  ofThePod('claim-elsewhere', 'A claim holds devices that the pod can reach from no node.', deviceClaim),
+  ofThePod('devices-elsewhere', 'Devices for its claims are on nodes that do not take the pod.', {
+    nodes: Type.Array(Type.String()),
+  }),
+  ofThePod('devices-short', 'There are not enough devices for one request of a claim.', {
+    ...deviceClaim,
+    request: Type.String(),
+    classes: texts,
+    wanted: Type.Integer(),
+    matching: Type.Integer({ description: 'Devices in the cluster that the request selects.' }),
+    free: Type.Integer({ description: 'Those of them that nobody holds whole.' }),
+  }),
+  ofThePod('devices-together', 'Each request can be met by itself, all of them together cannot.', {}),
+  ofThePod('device-selector', 'A selector cannot be evaluated for a device.', { error: Type.String() }),
+  ofThePod('devices-search', 'The search for devices was given up at its bound.', {}),
   ofThePod('volume-claim-missing', 'A volume claim does not exist.', claim),
   ofThePod('volume-claim-lost', 'A volume claim is being deleted, or lost.', claim),
   ofThePod('volume-missing', 'The volume of a claim does not exist.', { ...claim, volume: Type.String() }),

@@ -140,6 +140,7 @@ export class Process {
         refresh: () => Promise.resolve(),
         nextRetryMs: () => this.#call('next retry', () => outside.nextRetryMs()),
       },
+      deviceSelectors: null,
       log: (event, facts) => outside.log(this.name, event, facts),
     };
   }

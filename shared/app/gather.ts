@@ -4,7 +4,13 @@ import { judgeSiblings } from '../contract/snapshot/siblings.ts';
 import type { Catalog } from '../core/model/catalog.ts';
 import { namesRegional, zonalOnly } from '../core/launch/placement-scope.ts';
 import type { NodeClaim } from '../core/model/manifest.ts';
-import { DEFAULT_WORK, type InFlightClaim, type ProvisioningInput } from '../core/scheduling/provisioning-input.ts';
+import {
+  DEFAULT_WORK,
+  DEVICES_IGNORED,
+  type DeviceSupport,
+  type InFlightClaim,
+  type ProvisioningInput,
+} from '../core/scheduling/provisioning-input.ts';
 import type { NodeClass } from '../ports/kubernetes.ts';
 import type { Decision, LedgerState } from '../ports/store.ts';
 import { conditionOf, isTrue } from './conditions.ts';
@@ -34,11 +40,16 @@ export async function gather(ports: Ports, ledger: LedgerState, mayList: boolean
   const snapshot = judgeSiblings(await withNewestClaims(ports, published, ledger));
   const inFlight = await inFlightClaims(ports, snapshot);
   const catalog = await readCatalog(ports, snapshot);
-  return {
-    snapshot,
-    input: { cluster: snapshot, catalog, inFlight, policy: ports.policy, work: DEFAULT_WORK },
-    ledger,
-  };
+  const devices = await deviceSupport(ports, snapshot);
+  const input = { cluster: snapshot, catalog, inFlight, policy: ports.policy, work: DEFAULT_WORK, devices };
+  return { snapshot, input, ledger };
+}
+
+/** Without a device class no claim can be met, so that nothing need be loaded that reads selectors. */
+async function deviceSupport({ deviceSelectors }: Ports, { deviceClasses }: Snapshot): Promise<DeviceSupport> {
+  if (deviceSelectors === null) return DEVICES_IGNORED;
+  const compile = deviceClasses.length === 0 ? () => ({ error: 'there is no device class' }) : await deviceSelectors();
+  return { kind: 'planned', compile, templates: new Map() };
 }
 
 /** The newest image of the cluster. With `mayList` from the API server itself when the relay is silent. */

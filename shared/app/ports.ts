@@ -1,5 +1,6 @@
 import type { SchedulingPolicy } from '../core/scheduling/provisioning-input.ts';
 import type { Cloud, Catalogs, NodeClassFacts } from '../ports/cloud.ts';
+import type { DeviceSelectors } from '../ports/devices.ts';
 import type { Hints } from '../ports/hints.ts';
 import type { Kubernetes } from '../ports/kubernetes.ts';
 import type { Decisions, Ledger, Snapshots } from '../ports/store.ts';
@@ -19,6 +20,7 @@ export interface Ports {
   readonly cloud: Cloud;
   readonly nodeClassFacts: NodeClassFacts;
   readonly catalogs: Catalogs;
+  readonly deviceSelectors: DeviceSelectors;
   readonly snapshots: Snapshots;
   readonly decisions: Decisions;
   readonly ledger: Ledger;

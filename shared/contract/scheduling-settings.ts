@@ -59,6 +59,11 @@ export function readPolicy(
   };
 }
 
+/** Are pods with resource claims (DRA) left, as Karpenter does by default? Throws as `readPolicy` does. */
+export function ignoresDevices({ IGNORE_DRA_REQUESTS: text }: Pick<Settings, 'IGNORE_DRA_REQUESTS'>): boolean {
+  return oneOf('IGNORE_DRA_REQUESTS', text, ['true', 'false']) === 'true';
+}
+
 /** The first choice is the default. */
 function oneOf<const Choice extends string>(
   name: string,

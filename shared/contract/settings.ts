@@ -52,6 +52,7 @@ const Settings = Type.Object({
   MIN_VALUES_POLICY: optional,
   FEATURE_GATES: optional,
   SCHEDULER_CONFIG: optional,
+  IGNORE_DRA_REQUESTS: optional,
 });
 export type Settings = Static<typeof Settings>;
 

@@ -4,6 +4,7 @@ import type { NodePool, PodSpec } from '../../shared/core/model/manifest.ts';
 import { microUsdPerHour } from '../../shared/core/quantity/units.ts';
 import {
   DEFAULT_WORK,
+  DEVICES_IGNORED,
   KARPENTER_POLICY,
   type ProvisioningInput,
 } from '../../shared/core/scheduling/provisioning-input.ts';
@@ -113,6 +114,10 @@ export function benchmarkInput(pods: ReadonlyArray<PodShape>, preferencePolicy: 
     csiNodes: [],
     namespaces: [],
     limitRanges: [],
+    resourceSlices: [],
+    deviceClasses: [],
+    resourceClaims: [],
+    resourceClaimTemplates: [],
   };
   return {
     cluster,
@@ -120,6 +125,7 @@ export function benchmarkInput(pods: ReadonlyArray<PodShape>, preferencePolicy: 
     inFlight: new Map(),
     policy: { ...KARPENTER_POLICY, preferencePolicy },
     work: DEFAULT_WORK,
+    devices: DEVICES_IGNORED,
   };
 }
 

@@ -6,6 +6,7 @@ import type { NodePool, Requirement } from '../../shared/core/model/manifest.ts'
 import { microUsdPerHour } from '../../shared/core/quantity/units.ts';
 import {
   DEFAULT_WORK,
+  DEVICES_IGNORED,
   KARPENTER_POLICY,
   type ProvisioningInput,
 } from '../../shared/core/scheduling/provisioning-input.ts';
@@ -161,6 +162,10 @@ function toInput(workload: Workload, requirements: ReadonlyArray<Requirement>): 
     csiNodes: [],
     namespaces: [],
     limitRanges: [],
+    resourceSlices: [],
+    deviceClasses: [],
+    resourceClaims: [],
+    resourceClaimTemplates: [],
   };
   const types = catalog.types.filter(({ napExcluded }) => napExcluded.length === 0).map(toType);
   return {
@@ -169,6 +174,7 @@ function toInput(workload: Workload, requirements: ReadonlyArray<Requirement>): 
     inFlight: new Map(),
     policy: KARPENTER_POLICY,
     work: DEFAULT_WORK,
+    devices: DEVICES_IGNORED,
   };
 }
 

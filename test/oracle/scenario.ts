@@ -5,6 +5,7 @@ import type { Plan } from '../../shared/core/plan/plan.ts';
 import { microUsdPerHour } from '../../shared/core/quantity/units.ts';
 import {
   DEFAULT_WORK,
+  DEVICES_IGNORED,
   KARPENTER_POLICY,
   type ProvisioningInput,
 } from '../../shared/core/scheduling/provisioning-input.ts';
@@ -62,6 +63,7 @@ export function toInput(scenario: Scenario, oracle: OracleCatalog): Provisioning
     inFlight: new Map(),
     policy: KARPENTER_POLICY,
     work: DEFAULT_WORK,
+    devices: DEVICES_IGNORED,
   };
 }
 
@@ -86,6 +88,10 @@ function toCluster({ objects }: Scenario): Cluster {
     csiNodes: [],
     namespaces: ofKind('Namespace'),
     limitRanges: [],
+    resourceSlices: [],
+    deviceClasses: [],
+    resourceClaims: [],
+    resourceClaimTemplates: [],
   };
 }
 
@@ -170,6 +176,7 @@ export function karpenterPlan({ karpenter }: Scenario, { catalog }: Provisioning
       target: { kind: 'node', name: node },
       pods: pods.map(reference),
     })),
+    devices: [],
     left: karpenter.left.flatMap(({ pods }) => pods.map((pod) => ({ pod: reference(pod), refusals: [] }))),
     cost: microUsdPerHour(claims.reduce((sum, { offering }) => sum + offering.price, 0)),
     lowerBound: microUsdPerHour(0),

@@ -4,6 +4,7 @@ const core = '/api/v1';
 const karpenter = '/apis/karpenter.sh';
 const apps = '/apis/apps/v1';
 const storage = '/apis/storage.k8s.io/v1';
+const devices = '/apis/resource.k8s.io/v1';
 
 /** Where each resource of a snapshot is in the API: the group and version, as in a URL. The plural follows. */
 export const apiGroups: Readonly<Record<SnapshotResource, string>> = {
@@ -24,4 +25,8 @@ export const apiGroups: Readonly<Record<SnapshotResource, string>> = {
   poddisruptionbudgets: '/apis/policy/v1',
   storageclasses: storage,
   csinodes: storage,
+  resourceslices: devices,
+  deviceclasses: devices,
+  resourceclaims: devices,
+  resourceclaimtemplates: devices,
 };

@@ -78,8 +78,16 @@ function readOne<T>(raw: Readonly<Record<string, unknown>>, name: string, field:
   return read;
 }
 
+/** Lists that a relay of an earlier version does not send: during an update there are none of these to us. */
+const laterLists: ReadonlySet<string> = new Set([
+  listName.resourceslices,
+  listName.deviceclasses,
+  listName.resourceclaims,
+  listName.resourceclaimtemplates,
+]);
+
 function readAll<T>(raw: Readonly<Record<string, unknown>>, name: string, field: Field<T>): ReadonlyArray<T> {
-  const entries = raw[name];
+  const entries = raw[name] ?? (laterLists.has(name) ? [] : undefined);
   if (!Array.isArray(entries)) throw wrong(name, 'is not a list');
   return entries.map((entry, index) => {
     const read = field.read(entry);

@@ -125,12 +125,13 @@ const decisiveGroups = ['karpenter.sh', 'karpenter.azure.com', 'nodewright.dev']
 
 /**
  * Annotations outside of those groups that a decision reads: the cost of deleting a pod, that a volume claim is bound, the
- * default storage class.
+ * default storage class, for which of a pod's resource claims a claim was made.
  */
 const decisiveKeys = new Set([
   'controller.kubernetes.io/pod-deletion-cost',
   'pv.kubernetes.io/bind-completed',
   'storageclass.kubernetes.io/is-default-class',
+  'resource.kubernetes.io/pod-claim-name',
 ]);
 
 function isDecisive(key: string): boolean {

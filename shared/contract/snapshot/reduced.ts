@@ -12,6 +12,7 @@ import {
   type Field,
   type Of,
 } from './field.ts';
+import { deviceClass, resourceClaim, resourceClaimTemplate, resourceSlice } from './reduced-devices.ts';
 import { labelSelector, metadata, nodeSelectorTerms, part, podSpec, volumeClaimSpec } from './reduced-spec.ts';
 
 /** One table per kind: what a snapshot keeps of it. Names and forms are those of the API. */
@@ -203,6 +204,10 @@ export const objectTables = {
   csinodes: csiNode,
   namespaces: namespace,
   limitranges: limitRange,
+  resourceslices: resourceSlice,
+  deviceclasses: deviceClass,
+  resourceclaims: resourceClaim,
+  resourceclaimtemplates: resourceClaimTemplate,
 } as const;
 
 /** A resource whose objects a snapshot keeps one by one. */
@@ -226,6 +231,10 @@ export const listName = {
   csinodes: 'csiNodes',
   namespaces: 'namespaces',
   limitranges: 'limitRanges',
+  resourceslices: 'resourceSlices',
+  deviceclasses: 'deviceClasses',
+  resourceclaims: 'resourceClaims',
+  resourceclaimtemplates: 'resourceClaimTemplates',
 } as const satisfies Record<ObjectResource, string>;
 
 /** The resources kept one by one, in the order of the tables. */

@@ -1,3 +1,4 @@
+import type { DeviceClass, ResourceClaim, ResourceClaimTemplate, ResourceSlice } from './device-manifest.ts';
 import type {
   CsiNode,
   DaemonSet,
@@ -59,4 +60,8 @@ export interface Cluster {
   readonly csiNodes: ReadonlyArray<CsiNode>;
   readonly namespaces: ReadonlyArray<Namespace>;
   readonly limitRanges: ReadonlyArray<LimitRange>;
+  readonly resourceSlices: ReadonlyArray<ResourceSlice>;
+  readonly deviceClasses: ReadonlyArray<DeviceClass>;
+  readonly resourceClaims: ReadonlyArray<ResourceClaim>;
+  readonly resourceClaimTemplates: ReadonlyArray<ResourceClaimTemplate>;
 }

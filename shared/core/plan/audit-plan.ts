@@ -3,6 +3,7 @@ import type { ProvisioningInput } from '../scheduling/provisioning-input.ts';
 import { fatal, type Finding } from './audit/finding.ts';
 import { finalState } from './audit/final-state.ts';
 import { auditedDaemons, checkNode } from './audit/node-checks.ts';
+import { checkDevices } from './audit/device-checks.ts';
 import { checkPools, offeredDomains } from './audit/pool-checks.ts';
 import { auditedShapes } from './audit/spread-by-default.ts';
 import { checkTopology } from './audit/topology-checks.ts';
@@ -12,7 +13,7 @@ export type { Finding } from './audit/finding.ts';
 
 /**
  * Checks a plan against its input without knowing how it was made: its own reading of requests, requirements, taints,
- * daemons, limits, volumes and topology, on the state that the plan leads to. Empty when nothing is wrong.
+ * daemons, limits, volumes, devices and topology, on the state that the plan leads to. Empty when nothing is wrong.
  */
 export function auditPlan(plan: Plan, given: ProvisioningInput): ReadonlyArray<Finding> {
   const cluster = { ...given.cluster, shapes: auditedShapes(given) };
@@ -20,7 +21,7 @@ export function auditPlan(plan: Plan, given: ProvisioningInput): ReadonlyArray<F
   const accounting = checkAccounting(plan, input);
   const state = finalState(plan, input);
   const nodes = [...state.values()];
-  const daemons = auditedDaemons(input.cluster);
+  const daemons = auditedDaemons(input);
   return [
     ...accounting,
     ...plan.nominations
@@ -28,6 +29,7 @@ export function auditPlan(plan: Plan, given: ProvisioningInput): ReadonlyArray<F
       .map(({ target }) => fatal('target', `there is no ${target.kind} ${target.name} that stays`)),
     ...checkPools(plan, input, nodes),
     ...nodes.flatMap((node) => checkNode(node, input.cluster, daemons)),
+    ...checkDevices(plan, input, state),
     ...checkTopology({ cluster: input.cluster, nodes, offered: offeredDomains(input) }),
   ];
 }

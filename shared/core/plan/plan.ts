@@ -51,11 +51,29 @@ export interface LeftPod {
   readonly refusals: ReadonlyArray<Refusal>;
 }
 
+/** Devices that the plan counts on for one resource claim. kube-scheduler may choose others that do as well. */
+export interface DeviceAssignment {
+  /** `namespace/name`, or `namespace/pod/name in the pod` of a claim that is still to be made. */
+  readonly claim: string;
+  /** Uids of the pods that use it. */
+  readonly pods: ReadonlyArray<string>;
+  /** On planned claims, for which instance types; null where the pods go to existing capacity. */
+  readonly instanceTypes: ReadonlyArray<string> | null;
+  readonly devices: ReadonlyArray<{
+    /** `request`, or `request/alternative`. */
+    readonly request: string;
+    readonly driver: string;
+    readonly pool: string;
+    readonly device: string;
+  }>;
+}
+
 /** What to do, and why the rest was left undone. Complete: executing it needs no further choice. */
 export interface Plan {
   readonly claims: ReadonlyArray<PlannedClaim>;
   readonly nominations: ReadonlyArray<Nomination>;
   readonly left: ReadonlyArray<LeftPod>;
+  readonly devices: ReadonlyArray<DeviceAssignment>;
   /** Of the planned claims together. */
   readonly cost: MicroUsdPerHour;
   /** No plan for the same pods can cost less. Certified in integers; 0 when nothing better is known. */

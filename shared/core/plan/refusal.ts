@@ -1,3 +1,4 @@
+import type { ClaimProblem } from '../dra/claims.ts';
 import type { SelectorRequirement, Taint } from '../model/manifest.ts';
 
 /**
@@ -6,11 +7,39 @@ import type { SelectorRequirement, Taint } from '../model/manifest.ts';
  */
 
 /** Why a pod could not be planned for, whatever the pool. */
-export type PodRefusal =
-  /** It asks for something that the planner does not know how to grant. */
-  | { readonly kind: 'unsupported'; readonly nodePool: null; readonly feature: string }
-  | VolumeRefusal
-  | { readonly kind: 'no-node-pool'; readonly nodePool: null };
+export type PodRefusal = DeviceRefusal | VolumeRefusal | { readonly kind: 'no-node-pool'; readonly nodePool: null };
+
+/** Why a pod's resource claims (DRA) keep it from running. Claims are `namespace/name`. */
+export type DeviceRefusal =
+  /** IGNORE_DRA_REQUESTS is true. */
+  | { readonly kind: 'claims-ignored'; readonly nodePool: null }
+  | {
+      readonly kind: 'resource-claim';
+      readonly nodePool: null;
+      /** `ResourceClaim namespace/name`, or the same of a ResourceClaimTemplate. */
+      readonly object: string;
+      readonly why: ClaimProblem;
+    }
+  /** Its claim holds devices that it can reach from no node. */
+  | { readonly kind: 'claim-elsewhere'; readonly nodePool: null; readonly claim: string }
+  /** Nodes have what its claims ask for, and do not take the pod. */
+  | { readonly kind: 'devices-elsewhere'; readonly nodePool: null; readonly nodes: ReadonlyArray<string> }
+  /** Neither the cluster nor a size of a pool has enough for one request. `free`: of the devices that match. */
+  | {
+      readonly kind: 'devices-short';
+      readonly nodePool: null;
+      readonly claim: string;
+      readonly request: string;
+      readonly classes: ReadonlyArray<string>;
+      readonly wanted: number;
+      readonly matching: number;
+      readonly free: number;
+    }
+  /** Each request alone can be met, all together cannot. */
+  | { readonly kind: 'devices-together'; readonly nodePool: null }
+  | { readonly kind: 'device-selector'; readonly nodePool: null; readonly error: string }
+  /** The search for devices was given up at its bound. */
+  | { readonly kind: 'devices-search'; readonly nodePool: null };
 
 /** Why a pod's volume keeps it from running anywhere yet. `claim` is `namespace/name`, or the volume's name in the pod. */
 export type VolumeRefusal =

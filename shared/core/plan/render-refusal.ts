@@ -1,3 +1,4 @@
+import type { ClaimProblem } from '../dra/claims.ts';
 import type { SelectorRequirement } from '../model/manifest.ts';
 import { renderForPeople } from '../quantity/render-for-people.ts';
 import { renderTaint } from '../scheduling/taints.ts';
@@ -22,9 +23,34 @@ export function renderRefusal(refusal: Refusal): RenderedRefusal {
 const renderers: {
   readonly [Kind in Refusal['kind']]: (refusal: Extract<Refusal, { readonly kind: Kind }>) => RenderedRefusal;
 } = {
-  unsupported: ({ feature }) => ({
-    detail: `the pod uses ${feature}, which is not planned for`,
-    fix: 'remove it from the pod, or give the pod a node by other means',
+  'claims-ignored': () => ({
+    detail: 'the pod has resource claims (DRA), and IGNORE_DRA_REQUESTS is true',
+    fix: 'set IGNORE_DRA_REQUESTS to false, or remove the resource claims from the pod',
+  }),
+  'resource-claim': ({ object, why }) => renderClaimProblem(object, why),
+  'claim-elsewhere': ({ claim }) => ({
+    detail: `the ResourceClaim ${claim} holds devices that no node for the pod reaches`,
+    fix: 'let the pod onto the node of the devices, or free the claim',
+  }),
+  'devices-elsewhere': ({ nodes }) => ({
+    detail: `devices for its claims are on ${nodes.slice(0, NODES_SHOWN).join(', ')}${nodes.length > NODES_SHOWN ? ' and others' : ''} only, where the pod has no room or is not let in`,
+    fix: 'make room there, or let the pod onto these nodes',
+  }),
+  'devices-short': ({ claim, request, classes, wanted, matching, free }) => ({
+    detail: `request ${request} of ${claim} asks for ${wanted} of class ${classes.join(' or ')}: ${matching} in the cluster match, ${free} are free, and no size of the NodePools is known to bring enough`,
+    fix: 'free devices, or add nodes that have them',
+  }),
+  'devices-together': () => ({
+    detail: 'no node has free devices that meet all requests of its claims together',
+    fix: 'free devices, add nodes that have them, or ask for less',
+  }),
+  'device-selector': ({ error }) => ({
+    detail: error,
+    fix: 'correct the selector: test whether a device has an attribute before reading it',
+  }),
+  'devices-search': () => ({
+    detail: 'no devices for its claims were found within the bound on the search',
+    fix: 'simplify the constraints of the claims',
   }),
   'volume-claim-missing': ({ claim }) => ({
     detail: `the volume claim ${claim} does not exist`,
@@ -90,6 +116,37 @@ const renderers: {
   'anti-affinity-of-others': ({ keys }) => renderTopology('the anti-affinity of other pods allows', keys),
   'topology-together': ({ keys }) => renderTopology('its topology rules together allow', keys),
 };
+
+/** Nodes named in one reason. */
+const NODES_SHOWN = 5;
+
+function renderClaimProblem(object: string, why: ClaimProblem): RenderedRefusal {
+  switch (why.kind) {
+    case 'missing':
+      return { detail: `the ${object} does not exist`, fix: `create the ${object}` };
+    case 'deleting':
+      return { detail: `the ${object} is being deleted`, fix: 'wait for its successor, or name another' };
+    case 'not-listed':
+      return {
+        detail: 'a container names a resource claim that the pod does not list',
+        fix: 'list it in spec.resourceClaims',
+      };
+    case 'class-missing':
+      return {
+        detail: `the ${object}: request ${why.request} names the device class ${why.deviceClass}, which does not exist`,
+        fix: `create the DeviceClass ${why.deviceClass}, or name another`,
+      };
+    case 'selector':
+      return {
+        detail: `the ${object}: a selector of ${why.origin} is not valid CEL: ${why.error}`,
+        fix: `correct ${why.expression}`,
+      };
+    case 'unknown':
+      return { detail: `the ${object}: ${why.part} is of an unknown kind`, fix: `use ${why.known}` };
+    default:
+      return why satisfies never;
+  }
+}
 
 function renderTopology(rule: string, keys: ReadonlyArray<string>): RenderedRefusal {
   return {

@@ -3,11 +3,11 @@ import { labelKey } from '../model/labels.ts';
 import type { SpreadTerm } from './ask-terms.ts';
 import { at } from './compile-pool.ts';
 import type { Ask, PoolOption } from './compile-shape.ts';
+import { hasDeviceClaims } from './device-claims.ts';
 import { keySourceOf, restrictTo } from './key-source.ts';
 import { settledValue } from './open-claim.ts';
 import type { PoolState } from './pool-state.ts';
 import { byCodeUnit } from './label-rule.ts';
-import { unsupportedFeature } from './unsupported.ts';
 import { counts, countersFor, type Counter } from './topology.ts';
 import { optionsFor, type Workspace } from './workspace.ts';
 
@@ -34,7 +34,7 @@ export interface BulkRule {
  */
 export function bulkRuleOf(workspace: Workspace, shape: number): BulkRule | null {
   const ask = bulkAskOf(workspace, shape);
-  if (ask === null || unsupportedFeature(ask.shape.shape.spec) !== null) return null;
+  if (ask === null || hasDeviceClaims(ask.shape.shape.spec)) return null;
   if (ask.shape.ports.length > 0 || ask.terms.affinity.length > 0) return null;
   if (workspace.pools.some((state) => optionsFor(workspace, state, ask).some(({ open }) => open.size > 0))) return null;
   const { spread, antiAffinity } = ask.terms;

@@ -3,6 +3,7 @@ import { renderAmount } from '../quantity/quantity.ts';
 import { at, offeringsMeeting } from './compile-pool.ts';
 import type { AskTerms } from './ask-terms.ts';
 import type { Ask, CompiledShape, PoolOption } from './compile-shape.ts';
+import { deviceRefusal } from './device-refusal.ts';
 import { labelMeant } from './label-hint.ts';
 import { byCodeUnit, toExpressions, type LabelRules } from './label-rule.ts';
 import { emptyClaim, joiningOf } from './open-claim.ts';
@@ -10,13 +11,12 @@ import { guardFor } from './place.ts';
 import { overLimits, poolObstacle, type PoolState } from './pool-state.ts';
 import { untolerated } from './taints.ts';
 import type { Counter } from './topology.ts';
-import { unsupportedFeature } from './unsupported.ts';
 import { optionsFor, type Workspace } from './workspace.ts';
 
 /** For a pod that was left: per NodePool the first rule that ruled it out. */
 export function explainLeft(workspace: Workspace, shape: CompiledShape): ReadonlyArray<Refusal> {
-  const feature = unsupportedFeature(shape.shape.spec);
-  if (feature !== null) return [{ kind: 'unsupported', nodePool: null, feature }];
+  const devices = deviceRefusal(workspace, shape);
+  if (devices !== null) return [devices];
   if (shape.volumes.kind === 'problem') return [shape.volumes.refusal];
   const { nodePools } = workspace.input.cluster;
   if (nodePools.length === 0) return [{ kind: 'no-node-pool', nodePool: null }];

@@ -196,7 +196,8 @@ function bestOpening(workspace: Workspace, applicant: Applicant, mayWaive: boole
   return best;
 }
 
-function addsLess(a: Joining, b: Joining): boolean {
+/** Is the first way to join the better one? */
+export function addsLess(a: Joining, b: Joining): boolean {
   return a.cell.shunned === b.cell.shunned ? a.added < b.added : !a.cell.shunned;
 }
 

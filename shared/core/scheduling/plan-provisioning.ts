@@ -8,17 +8,19 @@ import { trimUneven } from './bulk-trim.ts';
 import { bulkRuleOf, dealOut, type BulkRule } from './bulk-groups.ts';
 import { cheaperExplainer } from './explain-cheaper.ts';
 import { withDefaultSpread } from './default-spread.ts';
+import { hasDeviceClaims } from './device-claims.ts';
+import { deviceAssignments } from './device-assignments.ts';
 import { explainLeft } from './explain.ts';
 import { byCodeUnit } from './label-rule.ts';
 import { lowerBound } from './lower-bound.ts';
 import { overlaidCatalog } from './overlays.ts';
 import { pendingPods } from './pending-pods.ts';
 import { fillHoles, place, placeOnAnyBin, queueFor, type Queue } from './place.ts';
+import { placeWithDevices } from './place-with-devices.ts';
 import { keepPromises } from './promises.ts';
 import type { ProvisioningInput } from './provisioning-input.ts';
 import { podName } from './pod-name.ts';
 import { renderClaim } from './render-claim.ts';
-import { unsupportedFeature } from './unsupported.ts';
 import { workspaceFor, type Workspace } from './workspace.ts';
 
 /**
@@ -158,7 +160,8 @@ function placeAll(workspace: Workspace, pods: ReadonlyArray<Pod>): ReadonlyArray
 
 function tryPlacing(queue: Queue, pod: Pod, mayStart: boolean): boolean {
   const shape = queue.workspace.shapes.get(pod.shape);
-  if (shape === undefined || unsupportedFeature(shape.shape.spec) !== null) return false;
+  if (shape === undefined) return false;
+  if (hasDeviceClaims(shape.shape.spec)) return placeWithDevices(queue, pod, mayStart);
   return place(queue, pod, mayStart);
 }
 
@@ -179,6 +182,7 @@ function toPlan({ workspace, left, solved, proof }: Placed): Plan {
     claims,
     nominations: nominationsOf(workspace),
     left: leftPods(workspace, left),
+    devices: deviceAssignments(workspace, claims),
     cost: microUsdPerHour(costOf(workspace)),
     lowerBound: microUsdPerHour(lowerBound(workspace, solved, proof)),
   };

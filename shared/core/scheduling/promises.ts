@@ -2,9 +2,10 @@ import type { Pod } from '../model/cluster.ts';
 import { admitsAsk, allowsBin, hasRoom, takeOff, type Bin } from './bins.ts';
 import type { SpreadTerm } from './ask-terms.ts';
 import type { Ask } from './compile-shape.ts';
+import { hasDeviceClaims } from './device-claims.ts';
+import { allotOnBin, holdOnBin, leaveHoldings } from './device-state.ts';
 import { guardFor, putOnBin } from './place.ts';
 import { recordOnNode, type Counter } from './topology.ts';
-import { unsupportedFeature } from './unsupported.ts';
 import type { Workspace } from './workspace.ts';
 
 interface Kept {
@@ -31,7 +32,7 @@ export function keepPromises(workspace: Workspace, pods: ReadonlyArray<Pod>): Re
   for (const pod of pods) {
     const bin = byPod.get(pod.uid) ?? byNode.get(pod.nominatedNodeName ?? '');
     const ask = workspace.asks.get(pod.shape)?.at(-1);
-    if (bin === undefined || ask === undefined || !hasPlace(bin, ask)) {
+    if (bin === undefined || ask === undefined || !hasPlace(bin, ask) || !getsDevices(workspace, bin, ask, pod)) {
       open.push(pod);
       continue;
     }
@@ -42,7 +43,16 @@ export function keepPromises(workspace: Workspace, pods: ReadonlyArray<Pod>): Re
 }
 
 function hasPlace(bin: Bin, ask: Ask): boolean {
-  return unsupportedFeature(ask.shape.shape.spec) === null && hasRoom(bin, ask.shape) && admitsAsk(bin, ask);
+  return hasRoom(bin, ask.shape) && admitsAsk(bin, ask);
+}
+
+/** Gives the pod's claims devices there; false when there are none for them. */
+function getsDevices({ devices }: Workspace, bin: Bin, ask: Ask, pod: Pod): boolean {
+  if (!hasDeviceClaims(ask.shape.shape.spec)) return true;
+  const allotment = devices === null ? null : allotOnBin(devices, bin, pod);
+  if (devices === null || allotment === null) return false;
+  holdOnBin(devices, bin, pod, allotment);
+  return true;
 }
 
 /**
@@ -57,6 +67,7 @@ function staysAllowed(workspace: Workspace, { pod, ask, bin }: Kept, settled: Se
   const others = { ...ask, terms: { ...ask.terms, spread: [] } };
   if (!even || !allowsBin(guardFor(workspace, others, true), bin)) {
     takeOff(bin, ask.shape, pod);
+    if (workspace.devices !== null) leaveHoldings(workspace.devices, pod);
     return false;
   }
   recordOnNode(topology, pod.shape, bin.capacity, 1);

@@ -1,6 +1,8 @@
 import type { CapacityType, Catalog } from '../model/catalog.ts';
+import type { CompileSelector } from '../dra/selectors.ts';
 import type { Cluster } from '../model/cluster.ts';
 import type { TopologySpreadConstraint } from '../model/manifest.ts';
+import type { ResourceSliceSpec } from '../model/device-manifest.ts';
 
 /** A claim of an earlier plan whose node is not there yet, as its decision record has it. */
 export interface InFlightClaim {
@@ -46,6 +48,19 @@ export interface WorkLimits {
 /** Half a second on a slow core, if that much is needed: most plans are proved long before (test/bench/packing.ts). */
 export const DEFAULT_WORK: WorkLimits = { steps: 80_000_000 };
 
+/** Pods with resource claims (DRA) are left, or planned with the means to read them. */
+export type DeviceSupport =
+  | { readonly kind: 'ignored' }
+  | {
+      readonly kind: 'planned';
+      readonly compile: CompileSelector;
+      /** By instance type: what a new node of it publishes, once it runs its drivers. */
+      readonly templates: ReadonlyMap<string, ReadonlyArray<ResourceSliceSpec>>;
+    };
+
+/** Karpenter's default. */
+export const DEVICES_IGNORED: DeviceSupport = { kind: 'ignored' };
+
 /** Everything a provisioning decision depends on but the time. */
 export interface ProvisioningInput {
   readonly cluster: Cluster;
@@ -54,4 +69,5 @@ export interface ProvisioningInput {
   readonly inFlight: ReadonlyMap<string, InFlightClaim>;
   readonly policy: SchedulingPolicy;
   readonly work: WorkLimits;
+  readonly devices: DeviceSupport;
 }

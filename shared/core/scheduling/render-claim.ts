@@ -6,6 +6,7 @@ import { microUsdPerHour } from '../quantity/units.ts';
 import { at, fixedLabels } from './compile-pool.ts';
 import { addRule, byCodeUnit, chooseValue, oneOf, toExpressions, toRules } from './label-rule.ts';
 import { cutTo, minValuesOf, takesNoMore, valuesAmong } from './min-values.ts';
+import { driversNeeded } from './device-assignments.ts';
 import { chooseFallbacks } from './fallbacks.ts';
 import { offeringsAt, type OpenClaim } from './open-claim.ts';
 import { podName } from './pod-name.ts';
@@ -17,6 +18,9 @@ const MIN_VALUES_RELAXED = 'karpenter.sh/nodeclaim-min-values-relaxed';
 
 /** Karpenter's bound on how many instance types a NodeClaim lists, kept so that objects stay small. */
 const MAX_INSTANCE_TYPES = 600;
+
+/** Karpenter's list of the DRA drivers whose devices the claim's pods count on: its node is not ready without them. */
+const REQUESTED_DRIVERS = 'karpenter.sh/requested-dra-drivers';
 
 interface RankedOffering extends PlannedOffering {
   readonly type: number;
@@ -45,6 +49,7 @@ export function renderClaim(workspace: Workspace, claim: OpenClaim, cheaper: Pla
     labels: { ...fixedLabels(pool.manifest), ...openLabels(claim) },
     annotations: {
       ...template.metadata?.annotations,
+      ...driversOf(workspace, claim),
       ...(minValuesOf(claim.state).size === 0 ? {} : { [MIN_VALUES_RELAXED]: String(claim.minValuesRelaxed) }),
     },
     taints: template.spec.taints ?? [],
@@ -54,6 +59,11 @@ export function renderClaim(workspace: Workspace, claim: OpenClaim, cheaper: Pla
       .map((pod) => ({ name: podName(workspace, pod), uid: pod.uid }))
       .toSorted((a, b) => byCodeUnit(a.name, b.name) || byCodeUnit(a.uid, b.uid)),
   };
+}
+
+function driversOf(workspace: Workspace, claim: OpenClaim): Readonly<Record<string, string>> {
+  const drivers = driversNeeded(workspace, claim);
+  return drivers.length === 0 ? {} : { [REQUESTED_DRIVERS]: drivers.join(',') };
 }
 
 function rankOfferings(claim: OpenClaim): ReadonlyArray<RankedOffering> {

@@ -4,6 +4,8 @@ import { wishesOf, type Wishes } from './asks.ts';
 import { binsOf, type Bin } from './bins.ts';
 import { compileShape, kindOf, optionsOn, type Ask, type CompiledShape, type PoolOption } from './compile-shape.ts';
 import { daemonsOf } from './daemons.ts';
+import { hasDeviceClaims } from './device-claims.ts';
+import { deviceStateFor, type DeviceState } from './device-state.ts';
 import { existingCapacity, machineLabels, type ExistingCapacity } from './existing-capacity.ts';
 import { domainsOn } from './key-source.ts';
 import type { OpenClaim } from './open-claim.ts';
@@ -35,6 +37,8 @@ export interface Workspace {
   readonly options: Map<string, Map<PoolState, ReadonlyArray<PoolOption>>>;
   /** The topology rules of asks, sorted for guards, so far. */
   readonly guards: Map<Ask, GuardRules>;
+  /** Null where no pod has resource claims that are planned for. */
+  readonly devices: DeviceState | null;
 }
 
 /** Reads `input` for placing `pods`. */
@@ -43,7 +47,9 @@ export function workspaceFor(input: ProvisioningInput, pods: ReadonlyArray<Pod>)
   const used = [...new Set(pods.map(({ shape }) => shape))].toSorted((a, b) => a - b);
   const specs = used.map((index) => cluster.shapes[index]).filter((shape) => shape !== undefined);
   const dimensions = dimensionsOf(specs.map(({ spec }) => podRequests(spec)));
-  const daemons = daemonsOf(cluster);
+  const plansDevices = input.devices.kind === 'planned';
+  // As in Karpenter, daemons that ask for devices do not count while those are ignored.
+  const daemons = daemonsOf(cluster).filter(({ spec }) => plansDevices || !hasDeviceClaims(spec));
   const existing = existingCapacity(input, daemons);
   const shapes = new Map<number, CompiledShape>();
   for (const index of used) {
@@ -67,6 +73,7 @@ export function workspaceFor(input: ProvisioningInput, pods: ReadonlyArray<Pod>)
     roomy: new Map(),
     options: new Map(),
     guards: new Map(),
+    devices: deviceStateFor(input, pods, existing),
   };
 }
 

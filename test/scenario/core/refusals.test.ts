@@ -26,9 +26,9 @@ function said(parts: Parameters<typeof input>[0]): ReadonlyArray<string> {
 const cases: ReadonlyArray<readonly [string, Parameters<typeof input>[0], string]> = [
   ['without any pool', { shapes: [small] }, '-: there is no NodePool -> create a NodePool'],
   [
-    'that uses what is not planned for',
+    'that has resource claims while these are ignored',
     { nodePools: [pool('a')], shapes: [shape(spec('1', '1Gi', { resourceClaims: [{ name: 'gpu' }] }))] },
-    '-: the pod uses resource claims (DRA), which is not planned for -> remove it from the pod, or give the pod a node by other means',
+    '-: the pod has resource claims (DRA), and IGNORE_DRA_REQUESTS is true -> set IGNORE_DRA_REQUESTS to false, or remove the resource claims from the pod',
   ],
   [
     'whose volume claim is missing',

@@ -103,7 +103,7 @@ describe('node rules', () => {
       shapes: [shape(spec('1', '1Gi', { resourceClaims: [{ name: 'gpu' }] }))],
       pods: pods(0, 1),
     });
-    expect(planned(given)).toEqual(['leave s0-0: unsupported']);
+    expect(planned(given)).toEqual(['leave s0-0: claims-ignored']);
   });
 });
 

@@ -72,16 +72,27 @@ describe('manifests that are read', () => {
     expect(notes).toContain('ignored, as no plan depends on it: 2 Service, 1 constructor');
   });
 
-  test('what is not considered yet is said', async () => {
-    const claim = '{ apiVersion: resource.k8s.io/v1, kind: ResourceClaim, metadata: { name: gpu } }';
-    const plan = await planDocument([
-      pool,
-      claim,
-      pod('a', 'resourceClaims: [{ name: gpu, resourceClaimName: gpu }],'),
-    ]);
-    expect(plan.notes).toContain('1 ResourceClaim not considered yet: pods with resource claims are left');
-    expect(plan.left).toMatchObject([{ pod: 'default/a', reasons: [{ kind: 'unsupported' }] }]);
-    expect(plan.exitCode).toBe(1);
+  test('pods with resource claims are planned with the devices that are given', async () => {
+    const claim = `{ apiVersion: resource.k8s.io/v1, kind: ResourceClaim, metadata: { name: gpu },
+      spec: { devices: { requests: [{ name: one, exactly: { deviceClassName: gpu } }] } } }`;
+    const deviceClass = `{ apiVersion: resource.k8s.io/v1, kind: DeviceClass, metadata: { name: gpu },
+      spec: { selectors: [{ cel: { expression: 'device.driver == "gpu.example.com"' } }] } }`;
+    const slice = `{ apiVersion: resource.k8s.io/v1, kind: ResourceSlice, metadata: { name: slice },
+      spec: { driver: gpu.example.com, allNodes: true, devices: [{ name: gpu-0 }],
+        pool: { name: network, generation: 1, resourceSliceCount: 1 } } }`;
+    const using = pod('a', 'resourceClaims: [{ name: gpu, resourceClaimName: gpu }],');
+    const plan = await planDocument([pool, claim, deviceClass, slice, using]);
+    expect(placedPods(plan)).toEqual(['default/a']);
+    const without = await planDocument([pool, claim, deviceClass, using]);
+    expect(without.left).toMatchObject([{ pod: 'default/a', reasons: [{ kind: 'devices-short', matching: 0 }] }]);
+    expect(without.exitCode).toBe(1);
+  });
+
+  test('a slice of devices that the API server would refuse is refused, with the place', async () => {
+    const slice = `{ apiVersion: resource.k8s.io/v1, kind: ResourceSlice, metadata: { name: slice },
+      spec: { driver: gpu.example.com, pool: { name: network, generation: 1, resourceSliceCount: 1 },
+        devices: [{ name: gpu-0, capacity: { memory: { value: lots } } }] } }`;
+    await expect(planDocument([pool, slice])).rejects.toThrow(/devices\[0\]\.capacity/);
   });
 
   test('of two objects of one name the later counts, which is said unless they are equal', async () => {

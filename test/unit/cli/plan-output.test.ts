@@ -108,7 +108,14 @@ test.each([...schemaFiles()])('docs/schema/%s is what the formats say', (name, w
 });
 
 test('a plan that breaks a rule of its audit is not shown, and ends with 3 and the finding', async () => {
-  const plan = { claims: [], nominations: [], left: [], cost: microUsdPerHour(0), lowerBound: microUsdPerHour(0) };
+  const plan = {
+    claims: [],
+    nominations: [],
+    left: [],
+    devices: [],
+    cost: microUsdPerHour(0),
+    lowerBound: microUsdPerHour(0),
+  };
   const findings = [{ severity: 'fatal', rule: 'limits', text: 'pool x is over its limit' }] as const;
   const outcome = await toOutcome({ plan, solveMs: 1, findings }, ['a note'], () => Promise.reject(new Error('shown')));
   expect(outcome).toEqual({

@@ -2,7 +2,11 @@ import type { CapacityType, InstanceType, Offering } from '../../../shared/core/
 import type { Cluster, Pod, PodShape } from '../../../shared/core/model/cluster.ts';
 import type { DaemonSet, Node, NodePool, PodSpec, Requirement, Taint } from '../../../shared/core/model/manifest.ts';
 import { microUsdPerHour } from '../../../shared/core/quantity/units.ts';
-import { KARPENTER_POLICY, type ProvisioningInput } from '../../../shared/core/scheduling/provisioning-input.ts';
+import {
+  DEVICES_IGNORED,
+  KARPENTER_POLICY,
+  type ProvisioningInput,
+} from '../../../shared/core/scheduling/provisioning-input.ts';
 
 /** Fixtures for core tests. All are frozen to the bottom: code that changes its input fails the test that caught it. */
 function frozen<T>(value: T): T {
@@ -134,11 +138,19 @@ interface InputParts extends Partial<Cluster> {
   readonly inFlight?: ProvisioningInput['inFlight'];
   readonly policy?: Partial<ProvisioningInput['policy']>;
   readonly steps?: number;
+  readonly devices?: ProvisioningInput['devices'];
 }
 
 /** The whole input; every pool may use all `types`. */
 export function input(parts: InputParts): ProvisioningInput {
-  const { types = [], inFlight = new Map(), policy = {}, steps = 2_000_000, ...cluster } = parts;
+  const {
+    types = [],
+    inFlight = new Map(),
+    policy = {},
+    steps = 2_000_000,
+    devices = DEVICES_IGNORED,
+    ...cluster
+  } = parts;
   const whole: Cluster = {
     shapes: [],
     pods: [],
@@ -154,6 +166,10 @@ export function input(parts: InputParts): ProvisioningInput {
     csiNodes: [],
     namespaces: [],
     limitRanges: [],
+    resourceSlices: [],
+    deviceClasses: [],
+    resourceClaims: [],
+    resourceClaimTemplates: [],
     ...cluster,
   };
   return frozen({
@@ -162,5 +178,6 @@ export function input(parts: InputParts): ProvisioningInput {
     inFlight,
     policy: { ...KARPENTER_POLICY, gates: { nodeOverlay: true, staticCapacity: true }, ...policy },
     work: { steps },
+    devices,
   });
 }

@@ -1,5 +1,7 @@
 import type { Cluster } from '../../model/cluster.ts';
 import type { Container, DaemonSet, PodSpec, ResourceList } from '../../model/manifest.ts';
+import type { ProvisioningInput } from '../../scheduling/provisioning-input.ts';
+import { claimNamesOf } from './device-checks.ts';
 import { fatal, type Finding } from './finding.ts';
 import type { FinalNode } from './final-state.ts';
 import { blockingTaint, meetsNodeRules } from './matching.ts';
@@ -14,8 +16,11 @@ export interface AuditedDaemon {
 }
 
 /** Requests of each DaemonSet: its newest pod's, else the template's with the namespace's defaults. */
-export function auditedDaemons(cluster: Cluster): ReadonlyArray<AuditedDaemon> {
-  return cluster.daemonSets.map((set) => {
+export function auditedDaemons({ cluster, devices }: ProvisioningInput): ReadonlyArray<AuditedDaemon> {
+  const counted = cluster.daemonSets.filter(
+    ({ spec }) => devices.kind === 'planned' || claimNamesOf(spec.template.spec).length === 0,
+  );
+  return counted.map((set) => {
     const namespace = set.metadata.namespace ?? 'default';
     const [newest] = cluster.pods
       .filter(({ shape }) => isDaemonOf(cluster.shapes[shape], namespace, set.metadata.name))

@@ -1,0 +1,249 @@
+import type { PodShape, Pod } from '../../model/cluster.ts';
+import { POD_CLAIM_NAME, type ResourceClaim, type ResourceClaimSpec } from '../../model/device-manifest.ts';
+import { labelKey } from '../../model/labels.ts';
+import type { PodSpec } from '../../model/manifest.ts';
+import type { ProvisioningInput } from '../../scheduling/provisioning-input.ts';
+import type { DeviceAssignment, Plan } from '../plan.ts';
+import { checkGiven, shareOf, type GivenDevice } from './device-claim-checks.ts';
+import { checkUses, type DeviceUses } from './device-uses.ts';
+import { fatal, type Finding } from './finding.ts';
+import { labelsOfOffering, type FinalNode } from './final-state.ts';
+import { certain, devicesInCluster, devicesToCome, isReachedFrom, selects, thousandths } from './published-devices.ts';
+import type { AuditedDevice } from './published-devices.ts';
+
+/** The names under which a pod lists or uses resource claims. */
+export function claimNamesOf(spec: PodSpec): ReadonlyArray<string> {
+  const used = [...spec.containers, ...(spec.initContainers ?? [])].flatMap(({ resources }) => resources?.claims ?? []);
+  return [...new Set([...(spec.resourceClaims ?? []), ...used].map(({ name }) => name))];
+}
+
+/** One machine that a pod may end up on: a node, or one offering of a planned claim. */
+interface Site {
+  readonly name: string;
+  readonly instanceType: string;
+  readonly node: FinalNode;
+  /** Are the devices that the node publishes itself those that it will have? */
+  readonly publishes: boolean;
+  readonly toCome: ReadonlyMap<string, AuditedDevice>;
+}
+
+/** Do all claims of the placed pods get, together, devices that they may have where the pods go? */
+export function checkDevices(
+  plan: Plan,
+  input: ProvisioningInput,
+  state: ReadonlyMap<string, FinalNode>,
+): ReadonlyArray<Finding> {
+  const placed = placesOf(plan);
+  const asking = input.cluster.pods.filter((pod) => {
+    const shape = input.cluster.shapes[pod.shape];
+    return placed.has(pod.uid) && shape !== undefined && claimNamesOf(shape.spec).length > 0;
+  });
+  if (asking.length === 0) return [];
+  const names = asking.map(({ name }) => name).join(', ');
+  if (input.devices.kind === 'ignored') return [fatal('devices', `claims are ignored, and ${names} have a place`)];
+  const inCluster = devicesInCluster(input);
+  const uses: DeviceUses = new Map();
+  const early = recordHeld({ plan, input, inCluster, uses }, stayingNodes(input, state));
+  const findings = asking.flatMap((pod) => {
+    const key = placed.get(pod.uid) ?? '';
+    const node = state.get(key);
+    if (node === undefined) return [];
+    return sitesOf(input, key, node).flatMap((site) => checkPod(pod, site, { plan, input, inCluster, uses }));
+  });
+  return [...early, ...findings, ...checkUses(uses)];
+}
+
+/** Without those that are going. */
+function stayingNodes({ cluster }: ProvisioningInput, state: ReadonlyMap<string, FinalNode>): ReadonlyArray<FinalNode> {
+  const going = cluster.nodeClaims
+    .filter(
+      ({ metadata, status }) =>
+        metadata.deletionTimestamp !== undefined ||
+        status?.conditions?.some((one) => one.type === 'InstanceTerminating' && one.status === 'True') === true,
+    )
+    .flatMap(({ metadata, status }) => [metadata.name, status?.nodeName]);
+  const deleted = cluster.nodes.filter(({ metadata }) => metadata.deletionTimestamp !== undefined);
+  const gone = new Set([...going, ...deleted.map(({ metadata }) => metadata.name)]);
+  return [...state.values()].filter(
+    ({ claim, name, presentTaints }) =>
+      claim === null && !gone.has(name) && presentTaints.every(({ key }) => key !== 'karpenter.sh/disrupted'),
+  );
+}
+
+function placesOf(plan: Plan): ReadonlyMap<string, string> {
+  const placed = new Map<string, string>();
+  plan.claims.forEach(({ pods }, index) => {
+    for (const { uid } of pods) placed.set(uid, `planned/${index}`);
+  });
+  for (const { target, pods } of plan.nominations) {
+    for (const { uid } of pods) placed.set(uid, `${target.kind}/${target.name}`);
+  }
+  return placed;
+}
+
+function sitesOf(input: ProvisioningInput, key: string, node: FinalNode): ReadonlyArray<Site> {
+  const { claim } = node;
+  if (claim === null) {
+    const instanceType = node.labels.get(labelKey.instanceType)?.[0] ?? '';
+    const publishes = isReady(input, key, node.name);
+    const toCome = publishes ? new Map() : devicesToCome(input, instanceType, key);
+    return [{ name: key, instanceType, node, publishes, toCome }];
+  }
+  const pool = input.cluster.nodePools.find(({ metadata }) => metadata.name === claim.nodePool);
+  return [claim.offering, ...claim.fallbacks].map((offering) => {
+    const { instanceType, zone, capacityType } = offering;
+    const labels = new Map([
+      ...(pool === undefined ? [] : labelsOfOffering(input, pool, offering)),
+      ...certain(claim.labels),
+    ]);
+    const name = `${key} as ${instanceType} ${zone} ${capacityType}`;
+    const toCome = devicesToCome(input, instanceType, name);
+    return { name, instanceType, node: { ...node, labels }, publishes: false, toCome };
+  });
+}
+
+/** A node that is not ours is as ready as it will ever be. */
+function isReady({ cluster }: ProvisioningInput, key: string, name: string): boolean {
+  const node = cluster.nodes.find(({ metadata }) => metadata.name === name);
+  if (node === undefined || !key.startsWith('node/')) return false;
+  const labels = node.metadata.labels ?? {};
+  const claimed = cluster.nodeClaims.some(({ metadata, status }) => {
+    const sameMachine = status?.providerID !== undefined && status.providerID === node.spec?.providerID;
+    return sameMachine || (status?.nodeName ?? metadata.name) === name;
+  });
+  const managed = claimed || labels[labelKey.nodePool] !== undefined;
+  return !managed || labels[labelKey.initialized] === 'true';
+}
+
+interface Context {
+  readonly plan: Plan;
+  readonly input: ProvisioningInput;
+  readonly inCluster: ReadonlyMap<string, AuditedDevice>;
+  readonly uses: DeviceUses;
+}
+
+function checkPod(pod: Pod, site: Site, context: Context): ReadonlyArray<Finding> {
+  const shape = context.input.cluster.shapes[pod.shape];
+  if (shape === undefined) return [];
+  return claimNamesOf(shape.spec).flatMap((name) => {
+    const claim = findClaim(pod, shape, name, context.input);
+    if (claim === null) return [fatal('devices', `the claim ${name} of pod ${pod.name} does not exist`)];
+    return checkClaim(claim, pod, site, context).map((text) =>
+      fatal('devices', `claim ${claim.key} of pod ${pod.name} on ${site.name}: ${text}`),
+    );
+  });
+}
+
+interface FoundClaim {
+  readonly key: string;
+  readonly spec: ResourceClaimSpec;
+  readonly manifest: ResourceClaim | null;
+}
+
+function findClaim(pod: Pod, shape: PodShape, name: string, { cluster }: ProvisioningInput): FoundClaim | null {
+  const { namespace } = shape;
+  const entry = (shape.spec.resourceClaims ?? []).find((one) => one.name === name);
+  const here = cluster.resourceClaims.filter(({ metadata }) => (metadata.namespace ?? 'default') === namespace);
+  const own = here.find(({ metadata }) =>
+    entry?.resourceClaimName === undefined
+      ? metadata.annotations?.[POD_CLAIM_NAME] === name &&
+        (metadata.ownerReferences ?? []).some(({ uid }) => uid === pod.uid)
+      : metadata.name === entry.resourceClaimName,
+  );
+  if (own !== undefined) return { key: `${namespace}/${own.metadata.name}`, spec: own.spec, manifest: own };
+  const template = cluster.resourceClaimTemplates.find(
+    ({ metadata }) =>
+      metadata.name === entry?.resourceClaimTemplateName && (metadata.namespace ?? 'default') === namespace,
+  );
+  if (template === undefined) return null;
+  return { key: `${namespace}/${pod.name}/${name}`, spec: template.spec.spec, manifest: null };
+}
+
+function checkClaim(claim: FoundClaim, pod: Pod, site: Site, context: Context): ReadonlyArray<string> {
+  const { plan, input, inCluster, uses } = context;
+  const assigned = plan.devices.filter(
+    (one) => one.claim === claim.key && (one.instanceTypes === null || one.instanceTypes.includes(site.instanceType)),
+  );
+  const allocation = claim.manifest?.status?.allocation;
+  if (assigned.length === 0 && allocation !== undefined) {
+    const { nodeSelector } = allocation;
+    const isThere = nodeSelector === undefined || selects(nodeSelector, site.node.labels, site.node.name);
+    return isThere ? [] : ['its devices are not reached from there'];
+  }
+  const [assignment] = assigned;
+  if (assignment === undefined || !assignment.pods.includes(pod.uid)) return ['it is given no devices'];
+  const given = assignment.devices.map((one) => findDevice(one, site, inCluster));
+  if (given.some((one) => one === null)) return ['it is given a device that is not reached from there'];
+  const found = given.filter((one) => one !== null);
+  for (const one of found) recordGiven(one, claim, uses);
+  const reached = [...inCluster.values()].filter((one) => isReachedFrom(one, site.node, site.publishes));
+  return checkGiven(claim.spec, found, [...reached, ...site.toCome.values()], input);
+}
+
+function findDevice(
+  { request, driver, pool, device }: DeviceAssignment['devices'][number],
+  { node, publishes, toCome }: Site,
+  inCluster: ReadonlyMap<string, AuditedDevice>,
+): GivenDevice | null {
+  const id = `${driver}/${pool}/${device}`;
+  const known = inCluster.get(id);
+  if (known !== undefined && isReachedFrom(known, node, publishes)) return { request, device: known };
+  const own = [...toCome.values()].find((one) => one.id.endsWith(`: ${id}`));
+  return own === undefined ? null : { request, device: own };
+}
+
+function recordGiven({ request, device }: GivenDevice, claim: FoundClaim, uses: DeviceUses): void {
+  const [name, alternative] = request.split('/');
+  const asked = (claim.spec.devices?.requests ?? []).find((one) => one.name === name);
+  const exact = asked?.exactly ?? asked?.firstAvailable?.find((one) => one.name === alternative);
+  if (exact === undefined || exact.adminAccess === true) return;
+  const share = device.published.allowMultipleAllocations === true ? shareOf(device, exact) : null;
+  const use = uses.get(device.id) ?? { device, isPlanned: true, holders: new Map() };
+  use.isPlanned = true;
+  use.holders.set(`${claim.key} ${request}`, share);
+  uses.set(device.id, use);
+}
+
+/** Notes what claims hold that Kubernetes does not take back; says which of them the plan gives devices all the same. */
+function recordHeld(
+  { plan, input, inCluster, uses }: Context,
+  existing: ReadonlyArray<FinalNode>,
+): ReadonlyArray<Finding> {
+  const given = new Set(plan.devices.map(({ claim }) => claim));
+  return input.cluster.resourceClaims
+    .filter((claim) => claim.status?.allocation !== undefined && isKept(claim, { plan, input, existing }))
+    .flatMap((claim) => {
+      const key = `${claim.metadata.namespace ?? 'default'}/${claim.metadata.name}`;
+      for (const { driver, pool, device, request, ...one } of claim.status?.allocation?.devices?.results ?? []) {
+        const found = inCluster.get(`${driver}/${pool}/${device}`);
+        if (found === undefined || one.adminAccess === true) continue;
+        const isShare = one.shareID !== undefined || one.consumedCapacity !== undefined;
+        const consumed = Object.entries(one.consumedCapacity ?? {}).map(
+          ([name, text]) => [name, thousandths(text, 'up')] as const,
+        );
+        const use = uses.get(found.id) ?? { device: found, isPlanned: false, holders: new Map() };
+        use.holders.set(`${key} ${request} held`, isShare ? new Map(consumed) : null);
+        uses.set(found.id, use);
+      }
+      return given.has(key) ? [fatal('devices', `claim ${key} holds devices already`)] : [];
+    });
+}
+
+/** An allocation ends when all users are gone or going, or when they wait and no node is left that it allows. */
+function isKept(
+  { status }: ResourceClaim,
+  { plan, input, existing }: Pick<Context, 'plan' | 'input'> & { readonly existing: ReadonlyArray<FinalNode> },
+): boolean {
+  const users = status?.reservedFor ?? [];
+  const nodeSelector = status?.allocation?.nodeSelector;
+  const known = new Set([...placesOf(plan).keys(), ...plan.left.map(({ pod }) => pod.uid)]);
+  const pods = users.map(({ uid, resource }) => {
+    const pod = input.cluster.pods.find((one) => one.uid === uid);
+    if (resource !== 'pods') return 'stays';
+    if (pod === undefined || pod.deleting || (known.has(uid) && pod.nodeName !== null)) return 'goes';
+    return known.has(uid) ? 'waits' : 'stays';
+  });
+  if (pods.includes('stays')) return true;
+  if (pods.length > 0 && pods.every((one) => one === 'goes')) return false;
+  return nodeSelector === undefined || existing.some(({ labels, name }) => selects(nodeSelector, labels, name));
+}
