@@ -1,4 +1,4 @@
-import { annotation, taint } from '../../shared/contract/names.ts';
+import { annotation, label, taint } from '../../shared/contract/names.ts';
 import type { Decision } from '../../shared/ports/store.ts';
 import { conditionStatus, keyOf, type ApiServer, type Change, type Fields, type Stored } from './api-server.ts';
 import type { Azure, Vm } from './azure.ts';
@@ -118,6 +118,17 @@ export class Laws {
       this.#break(`pod ${key} is evicted before ${awaited.metadata.name}, made for it, is ready`);
   }
 
+  /** Has a static pool more claims than it asks for? */
+  #isSurplus(pool: string): boolean {
+    const { server } = this.#parts;
+    const replicas = server.get('nodepools', pool)?.spec?.['replicas'];
+    const own = server.list('nodeclaims').filter(({ metadata }) => metadata.labels?.[label.nodePool] === pool);
+    return (
+      typeof replicas === 'number' &&
+      own.filter(({ metadata }) => metadata.deletionTimestamp === undefined).length > replicas
+    );
+  }
+
   /** Before we delete a claim. */
   #deletingClaim(name: string): void {
     const claim = this.#parts.server.get('nodeclaims', name);
@@ -125,7 +136,8 @@ export class Laws {
     const vm = this.#parts.azure().vms.get(name);
     const node = this.#parts.server.get('nodes', `aks-${name}`);
     if (vm?.state !== 'running' || node === null || node.metadata.deletionTimestamp !== undefined) return;
-    if (conditionStatus(node.status, 'Ready') === 'True') this.#break(`healthy claim ${name} is deleted`);
+    const surplus = this.#isSurplus(claim.metadata.labels?.[label.nodePool] ?? '');
+    if (conditionStatus(node.status, 'Ready') === 'True' && !surplus) this.#break(`healthy claim ${name} is deleted`);
   }
 
   /** Before we delete a pod outright, past its budget. */

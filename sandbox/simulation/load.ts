@@ -13,6 +13,8 @@ export function createInitialObjects(server: ApiServer, rng: Rng): void {
   const capacity = ['spot', 'on-demand'].filter(() => rng.chance(70));
   createPool(server, rng, 'general', capacity.length === 0 ? ['on-demand'] : capacity);
   if (rng.chance(40)) createPool(server, rng, 'spare', ['on-demand']);
+  const fixed = rng.split('static');
+  if (fixed.chance(25)) createStaticPool(server, fixed);
   const sets = 1 + rng.below(3);
   for (let index = 0; index < sets; index++) createSet(server, rng, `app${index}`);
 }
@@ -33,6 +35,20 @@ function createPool(server: ApiServer, rng: Rng, name: string, capacityTypes: Re
       ...(rng.chance(25) ? { limits: { cpu: String(16 + 4 * rng.below(12)) } } : {}),
       weight: name === 'spare' ? 1 : 10,
     },
+  });
+}
+
+/** Its taint keeps all pods off, so that nothing but its own number decides how many nodes it has. */
+function createStaticPool(server: ApiServer, rng: Rng): void {
+  const spec: Fields = {
+    nodeClassRef: { group: 'karpenter.azure.com', kind: 'AKSNodeClass', name: 'default' },
+    requirements: [{ key: 'karpenter.sh/capacity-type', operator: 'In', values: ['on-demand'] }],
+    taints: [{ key: 'dedicated', effect: 'NoSchedule' }],
+    expireAfter: 'Never',
+  };
+  server.create('nodepools', {
+    metadata: { name: 'static' },
+    spec: { template: { spec }, disruption: { consolidateAfter: 'Never' }, replicas: 1 + rng.below(3) },
   });
 }
 
@@ -64,8 +80,13 @@ function createSet(server: ApiServer, rng: Rng, name: string): void {
   }
 }
 
-/** A workload grows, shrinks or comes. At least one pod of each stays. */
+/** A workload or the static pool grows or shrinks, or a workload comes. At least one pod of each stays. */
 export function changeLoad(server: ApiServer, rng: Rng): void {
+  const fixed = server.get('nodepools', 'static');
+  if (fixed !== null && rng.chance(10)) {
+    server.patch('nodepools', 'static', { spec: { replicas: rng.below(4) } }, 'object');
+    return;
+  }
   const sets = server.list('replicasets').filter(({ metadata }) => metadata.namespace === NAMESPACE);
   if (sets.length < 4 && rng.chance(20)) {
     createSet(server, rng, `app${sets.length}`);

@@ -107,7 +107,7 @@ export class Process {
     const nic = (claim: string) => this.#call(`nic ${claim}`, () => azure.ensureNic(claim));
     return {
       cluster,
-      policy: KARPENTER_POLICY,
+      policy: { ...KARPENTER_POLICY, gates: { ...KARPENTER_POLICY.gates, staticCapacity: true } },
       now: this.now,
       kubernetes,
       snapshots: {

@@ -136,7 +136,11 @@ export class Simulation {
         ({ spec, status }) =>
           conditionStatus(status, 'Ready') !== 'True' || server.get('nodes', String(spec?.['nodeName'])) === null,
       );
+    const fixed = server.get('nodepools', 'static');
+    const ofFixed = claims.filter(({ metadata }) => metadata.labels?.['karpenter.sh/nodepool'] === 'static');
+    const missed = fixed !== null && ofFixed.length !== Number(fixed.spec?.['replicas']);
     return [
+      ...(missed ? [`the static pool has ${ofFixed.length} claims of ${Number(fixed.spec?.['replicas'])}`] : []),
       ...waiting.map(({ metadata }) => `pod ${keyOf(metadata)} does not run`),
       ...[...claims, ...nodes, ...server.list('pods')]
         .filter(({ metadata }) => metadata.deletionTimestamp !== undefined)

@@ -2,6 +2,7 @@ import { pendingWindow } from '../contract/snapshot/window.ts';
 import type { LeftPod, Plan } from '../core/plan/plan.ts';
 import { renderRefusal } from '../core/plan/render-refusal.ts';
 import { planProvisioning } from '../core/scheduling/plan-provisioning.ts';
+import { lacksStaticNodes } from '../core/scheduling/static-pools.ts';
 import { withoutNodes } from '../core/scheduling/without-nodes.ts';
 import { instant } from '../core/quantity/units.ts';
 import { commitPlan, resume } from './commit-plan.ts';
@@ -45,12 +46,12 @@ export async function provision(ports: Ports, mayList = false): Promise<Provisio
   if (gathered === null) return { kind: 'no-snapshot' };
   const window = pendingWindow(gathered.snapshot, ports.now() + CLOCK_SKEW_MS);
   const leaving = leavingNames(gathered.snapshot);
-  if (window.kind === 'empty' && leaving.length === 0) return { kind: 'idle' };
+  //    Pods on nodes that are being removed count as pending, so that they find capacity before they are evicted.
+  const input = withoutNodes(gathered.input, leaving);
+  if (window.kind === 'empty' && leaving.length === 0 && !lacksStaticNodes(input)) return { kind: 'idle' };
   if (window.kind === 'wait') return waitUntil(ports, window.untilMs);
 
   // 2. Plan: pure; the same view always gives the same plan.
-  //    Pods on nodes that are being removed count as pending, so that they find capacity before they are evicted.
-  const input = withoutNodes(gathered.input, leaving);
   const plan = planProvisioning(input, instant(ports.now()));
   await report(ports, plan.left);
   await lookAgainWhenCapacityMayBeBack(ports, plan);

@@ -2,6 +2,7 @@ import type { ObjectHint } from '../contract/messages.ts';
 import { annotation, finalizer } from '../contract/names.ts';
 import type { Snapshot } from '../contract/snapshot/parse.ts';
 import type { Condition, NodeClaim } from '../core/model/manifest.ts';
+import { surplusClaims } from '../core/scheduling/static-pools.ts';
 import type { InventoryItem } from '../ports/cloud.ts';
 import { CLASS_HASH_VERSION, POOL_HASH_VERSION } from './api-rules.ts';
 import { isTrue } from './conditions.ts';
@@ -35,6 +36,7 @@ export async function sweep(ports: Ports): Promise<SweepOutcome> {
   const snapshot = await readSnapshot(ports, true);
   const orphansDeleted = await deleteOrphans(ports, inventory, claims);
   const hinted = await hintStalled(ports, { claims, inventory, snapshot });
+  await deleteSurplus(ports, snapshot);
   const { kind } = await provision(ports, true);
   if (orphansDeleted > 0 || hinted > 0) ports.log('swept', { orphansDeleted, hinted, provision: kind });
   return { orphansDeleted, hinted, provision: kind };
@@ -62,6 +64,23 @@ async function deleteOrphans(
     return true;
   });
   return deleted.filter(Boolean).length;
+}
+
+/** A mistake in a pool's `replicas` then costs few nodes before people see it. */
+const SURPLUS_MAX = 20;
+
+/** Takes from static pools what they have too many of. Doing it twice deletes the same claims. */
+async function deleteSurplus(ports: Ports, snapshot: Snapshot | null): Promise<void> {
+  if (snapshot === null || !ports.policy.gates.staticCapacity) return;
+  if (surplusClaims(snapshot).length === 0) return;
+  // The snapshot may be old: what is deleted must be too much now.
+  const nodePools = await ports.kubernetes.list('NodePool');
+  const nodeClaims = await ports.kubernetes.list('NodeClaim');
+  const names = surplusClaims({ ...snapshot, nodePools, nodeClaims }).slice(0, SURPLUS_MAX);
+  await inParallel(names, DELETIONS_AT_ONCE, async (name) => {
+    const deleted = await ports.kubernetes.delete('NodeClaim', { name, namespace: null });
+    if (deleted === 'deleted') ports.log('surplus-deleted', { claim: name });
+  });
 }
 
 interface Seen {

@@ -24,7 +24,8 @@ export interface ExistingCapacity {
   readonly free: Amounts;
 }
 
-interface Machine {
+/** A node with the claim behind it; one of the two may not be there. */
+export interface Machine {
   readonly node: Node | null;
   readonly claim: NodeClaim | null;
 }

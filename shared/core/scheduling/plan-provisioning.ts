@@ -21,14 +21,31 @@ import { keepPromises } from './promises.ts';
 import type { ProvisioningInput } from './provisioning-input.ts';
 import { podName } from './pod-name.ts';
 import { renderClaim } from './render-claim.ts';
+import { planStaticPools } from './static-pools.ts';
 import { workspaceFor, type Workspace } from './workspace.ts';
 
 /**
  * Decides where every pending pod goes: capacity that exists or is on its way, or new claims at the lowest price found,
- * or nowhere, with reasons. Pure: the same input gives the same plan, whatever the order of its lists.
+ * or nowhere, with reasons; and which nodes static pools lack. Pure: the same input gives the same plan, whatever the order of its lists.
  */
 export function planProvisioning(given: ProvisioningInput, now: Instant): Plan {
   const input = withDefaultSpread({ ...given, catalog: overlaidCatalog(given) });
+  return withStaticPools(planPods(input, now), input);
+}
+
+/** What static pools lack costs what it costs, whatever the pods: it is part of the bound too. */
+function withStaticPools(plan: Plan, input: ProvisioningInput): Plan {
+  const more = planStaticPools(input);
+  const cost = more.reduce((sum, { offering }) => sum + offering.price, 0);
+  return {
+    ...plan,
+    claims: [...plan.claims, ...more],
+    cost: microUsdPerHour(plan.cost + cost),
+    lowerBound: microUsdPerHour(plan.lowerBound + cost),
+  };
+}
+
+function planPods(input: ProvisioningInput, now: Instant): Plan {
   const pods = pendingPods(input.cluster, input.inFlight, now);
   const first = placeInOrder(input, pods, 'one-by-one-first');
   if (!first.isMixed || pods.length > BOTH_ORDERS_MAX) return toPlan(first);

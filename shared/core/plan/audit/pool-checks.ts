@@ -15,7 +15,7 @@ export function checkPools(
   nodes: ReadonlyArray<FinalNode>,
 ): ReadonlyArray<Finding> {
   const findings = plan.claims.flatMap((claim, index) => checkClaim(claim, index, input));
-  for (const pool of input.cluster.nodePools) findings.push(...checkLimits(pool, nodes));
+  for (const pool of input.cluster.nodePools) findings.push(...checkLimits(pool, nodes), ...checkReplicas(pool, nodes));
   const cost = plan.claims.reduce((sum, { offering }) => sum + offering.price, 0);
   if (cost !== plan.cost) findings.push(fatal('cost', `the claims cost ${cost}, the plan says ${plan.cost}`));
   if (plan.lowerBound > plan.cost) findings.push(fatal('bound', `bound ${plan.lowerBound} above cost ${plan.cost}`));
@@ -26,29 +26,41 @@ function checkClaim(claim: PlannedClaim, index: number, input: ProvisioningInput
   const name = `planned-${index}`;
   const pool = input.cluster.nodePools.find(({ metadata }) => metadata.name === claim.nodePool);
   if (pool === undefined) return [fatal('pool', `${name}: NodePool ${claim.nodePool} does not exist`)];
-  if (pool.metadata.deletionTimestamp !== undefined || pool.spec.replicas !== undefined) {
+  const fixed = pool.spec.replicas !== undefined;
+  if (pool.metadata.deletionTimestamp !== undefined || (fixed && !input.policy.gates.staticCapacity)) {
     return [fatal('pool', `${name}: NodePool ${claim.nodePool} takes no new nodes`)];
   }
   const findings: Array<Finding> = [];
-  if (claim.pods.length === 0) findings.push(fatal('empty-claim', `${name} has no pods`));
+  if (!fixed && claim.pods.length === 0) findings.push(fatal('empty-claim', `${name} has no pods`));
+  if (fixed && claim.pods.length > 0) findings.push(fatal('static', `${name} is for pods, its pool is static`));
   for (const offering of [claim.offering, ...claim.fallbacks]) {
-    const { instanceType, zone, capacityType } = offering;
-    const type = input.catalog.get(claim.nodePool)?.find((one) => one.name === instanceType);
-    const found = type?.offerings.some(
-      (one) => one.zone === zone && one.capacityType === capacityType && one.available && one.price === offering.price,
-    );
-    const text = `${name}: ${instanceType} ${zone} ${capacityType}`;
-    if (found !== true) findings.push(fatal('offering', `${text} is not available at that price`));
-    const labels = labelsOfOffering(input, pool, offering);
-    for (const [key, value] of Object.entries(claim.labels)) labels.set(normalizeKey(key), [value]);
-    const unmet = pool.spec.template.spec.requirements.find((requirement) => !meets(labels, requirement));
-    if (unmet !== undefined) findings.push(fatal('pool-requirements', `${text}: ${unmet.key} ${unmet.operator}`));
-    if (contradictsTemplate(input, pool, offering))
-      findings.push(fatal('pool-requirements', `${text}: template labels`));
-    const broken = claim.requirements.find((requirement) => !meets(labels, requirement));
-    if (broken !== undefined) findings.push(fatal('claim-requirements', `${text}: ${broken.key} ${broken.operator}`));
+    findings.push(...checkOffering(offering, claim, { pool, name, input }));
   }
   return [...findings, ...checkMinValues(claim, pool, name, input)];
+}
+
+function checkOffering(
+  offering: PlannedClaim['offering'],
+  claim: PlannedClaim,
+  { pool, name, input }: { readonly pool: NodePool; readonly name: string; readonly input: ProvisioningInput },
+): ReadonlyArray<Finding> {
+  const findings: Array<Finding> = [];
+  const { instanceType, zone, capacityType } = offering;
+  const type = input.catalog.get(claim.nodePool)?.find((one) => one.name === instanceType);
+  const found = type?.offerings.some(
+    (one) => one.zone === zone && one.capacityType === capacityType && one.available && one.price === offering.price,
+  );
+  const text = `${name}: ${instanceType} ${zone} ${capacityType}`;
+  if (found !== true) findings.push(fatal('offering', `${text} is not available at that price`));
+  const labels = labelsOfOffering(input, pool, offering);
+  for (const [key, value] of Object.entries(claim.labels)) labels.set(normalizeKey(key), [value]);
+  const unmet = pool.spec.template.spec.requirements.find((requirement) => !meets(labels, requirement));
+  if (unmet !== undefined) findings.push(fatal('pool-requirements', `${text}: ${unmet.key} ${unmet.operator}`));
+  const contradicts = contradictsTemplate(input, pool, offering);
+  if (contradicts) findings.push(fatal('pool-requirements', `${text}: template labels`));
+  const broken = claim.requirements.find((requirement) => !meets(labels, requirement));
+  if (broken !== undefined) findings.push(fatal('claim-requirements', `${text}: ${broken.key} ${broken.operator}`));
+  return findings;
 }
 
 function checkMinValues(
@@ -76,6 +88,15 @@ function checkMinValues(
       ? [fatal('min-values', `${name}: ${key} has ${values.size} of ${minValues}`)]
       : [];
   });
+}
+
+/** A static pool never gets more nodes than it asks for. */
+function checkReplicas({ metadata, spec }: NodePool, nodes: ReadonlyArray<FinalNode>): ReadonlyArray<Finding> {
+  const own = nodes.filter(({ nodePool, leaving }) => nodePool === metadata.name && !leaving);
+  const { replicas = Infinity } = spec;
+  return own.length > replicas && own.some(({ claim }) => claim !== null)
+    ? [fatal('static', `NodePool ${metadata.name}: ${own.length} nodes of ${replicas}`)]
+    : [];
 }
 
 /** Over a limit is wrong only where this plan adds to the resource. */

@@ -1,0 +1,122 @@
+import type { Cluster, Pod } from '../model/cluster.ts';
+import type { NodePool } from '../model/manifest.ts';
+import { labelKey } from '../model/labels.ts';
+import type { PlannedClaim } from '../plan/plan.ts';
+import { parseAmounts } from '../quantity/quantity.ts';
+import { balanceZones } from './balance-zones.ts';
+import { at } from './compile-pool.ts';
+import { isLeaving, machinesOf, type Machine } from './existing-capacity.ts';
+import { cheaperExplainer } from './explain-cheaper.ts';
+import { byCodeUnit } from './label-rule.ts';
+import { emptyClaim, offeringsAt, type Cell, type OpenClaim } from './open-claim.ts';
+import { COMBO_BITS, type PoolState } from './pool-state.ts';
+import type { ProvisioningInput } from './provisioning-input.ts';
+import { renderClaim } from './render-claim.ts';
+import { workspaceFor } from './workspace.ts';
+
+/**
+ * The claims that static pools lack: as many as bring each to `spec.replicas`, within its limit of nodes. Each is the
+ * cheapest that the pool allows; zones are evened out. A machine that is leaving no longer counts, so its successor is made
+ * while it drains, and none that is not leaving is made twice.
+ */
+export function planStaticPools(input: ProvisioningInput): ReadonlyArray<PlannedClaim> {
+  const short = staticPools(input).filter((pool) => missingNodes(input, pool) > 0);
+  if (short.length === 0) return [];
+  const missing = new Map(short.map((pool) => [pool.metadata.name, missingNodes(input, pool)]));
+  // Without its replicas a pool is one like any other, and compiled as such.
+  const nodePools = short.map((pool) => ({ ...pool, spec: withoutReplicas(pool.spec) }));
+  const workspace = workspaceFor({ ...input, cluster: { ...input.cluster, nodePools } }, []);
+  const width = workspace.dimensions.names.length;
+  for (const state of workspace.pools) {
+    for (let node = 0; node < (missing.get(state.pool.name) ?? 0); node++) openPlain(workspace.claims, state, width);
+  }
+  balanceZones(workspace);
+  const explain = cheaperExplainer(workspace);
+  return workspace.claims.map((claim) => renderClaim(workspace, claim, explain(claim)));
+}
+
+/** Is there a static pool that wants more nodes than it has? Cheap enough to ask at every look. */
+export function lacksStaticNodes(input: ProvisioningInput): boolean {
+  return staticPools(input).some((pool) => missingNodes(input, pool) > 0);
+}
+
+function openPlain(claims: Array<OpenClaim>, state: PoolState, width: number): void {
+  const claim = emptyClaim(state, width, false);
+  claim.cell = cheapestOf(claim);
+  claim.booked = state.pool.catalog.types[claim.cell?.type ?? -1]?.capacity ?? null;
+  if (claim.cell !== null) claims.push(claim);
+}
+
+/** The first in order of all that have room for the daemons; null when none has. */
+function cheapestOf(claim: OpenClaim): Cell | null {
+  const { pool } = claim.state;
+  let best: Cell | null = null;
+  for (const type of pool.order) {
+    const shunned = pool.shunned[type] === 1;
+    if (best !== null && (best.shunned !== shunned || at(pool.lowestPrice, type) >= best.price)) break;
+    const mask = offeringsAt(claim, type);
+    const prices = pool.catalog.types[type]?.prices ?? new Float64Array();
+    for (let bit = 0; bit < COMBO_BITS; bit++) {
+      const price = at(prices, bit);
+      if (((mask >> bit) & 1) === 1 && price < (best?.price ?? Infinity)) best = { type, bit, price, shunned };
+    }
+  }
+  return best;
+}
+
+function withoutReplicas(spec: NodePool['spec']): NodePool['spec'] {
+  const { replicas: _, ...others } = spec;
+  return others;
+}
+
+function staticPools({ cluster, policy, catalog }: ProvisioningInput): ReadonlyArray<NodePool> {
+  if (!policy.gates.staticCapacity) return [];
+  return cluster.nodePools.filter(({ metadata, spec, status }) => {
+    const ready = status?.conditions?.find(({ type }) => type === 'Ready');
+    const usable = metadata.deletionTimestamp === undefined && (ready === undefined || ready.status === 'True');
+    return spec.replicas !== undefined && usable && catalog.has(metadata.name);
+  });
+}
+
+function missingNodes({ cluster }: ProvisioningInput, pool: NodePool): number {
+  const limit = parseAmounts(pool.spec.limits, 'down').get('nodes') ?? Infinity;
+  return Math.min(pool.spec.replicas ?? 0, limit) - activeMachines(cluster, pool.metadata.name).length;
+}
+
+function activeMachines(cluster: Cluster, pool: string): ReadonlyArray<Machine> {
+  return machinesOf(cluster).filter(
+    (machine) => (machine.claim ?? machine.node)?.metadata.labels?.[labelKey.nodePool] === pool && !isLeaving(machine),
+  );
+}
+
+/**
+ * Names of the claims that static pools have too many of, in the order in which they can best be spared: those that have
+ * no machine yet, empty nodes, nodes by the number of their pods, and last those with a pod that must not be disrupted.
+ */
+export function surplusClaims(cluster: Cluster): ReadonlyArray<string> {
+  const pods = Map.groupBy(cluster.pods, ({ nodeName }) => nodeName);
+  return cluster.nodePools.flatMap(({ metadata, spec }) => {
+    if (spec.replicas === undefined) return [];
+    const claims = activeMachines(cluster, metadata.name).filter(({ claim }) => claim !== null);
+    const ranked = claims
+      .map((machine) => ({ machine, cost: costOfLosing(cluster, machine, pods) }))
+      .toSorted((a, b) => a.cost - b.cost || byCodeUnit(nameOf(a.machine), nameOf(b.machine)));
+    return ranked.slice(0, Math.max(0, claims.length - spec.replicas)).map(({ machine }) => nameOf(machine));
+  });
+}
+
+function nameOf({ claim }: Machine): string {
+  return claim?.metadata.name ?? '';
+}
+
+/** Below 0: no machine yet. 0: empty. Else its pods that have to move; more than any number of them when one must not. */
+function costOfLosing(
+  { shapes }: Cluster,
+  { node, claim }: Machine,
+  pods: ReadonlyMap<string | null, ReadonlyArray<Pod>>,
+): number {
+  if (claim?.status?.providerID === undefined) return -1;
+  const there = (node === null ? [] : (pods.get(node.metadata.name) ?? [])).map(({ shape }) => shapes[shape]);
+  if (there.some((shape) => shape?.annotations['karpenter.sh/do-not-disrupt'] === 'true')) return Infinity;
+  return there.filter((shape) => shape?.owner?.kind !== 'DaemonSet' && shape?.owner?.kind !== 'Node').length;
+}
