@@ -212,7 +212,6 @@ function claimReason(before: NodeClaim | null, after: NodeClaim): string | null 
 const ownAnnotations: ReadonlySet<string> = new Set([
   annotation.decision,
   annotation.plannedOffering,
-  annotation.launchAttempt,
   annotation.interruption,
   annotation.replacedBy,
   annotation.nodeClassHash,

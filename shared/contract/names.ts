@@ -46,8 +46,6 @@ export const annotation = {
   decision: 'nodewright.dev/decision',
   /** The offering a NodeClaim was planned for, `size/zone/capacityType`; launch tries it first. */
   plannedOffering: 'nodewright.dev/planned-offering',
-  /** How often launching a NodeClaim was tried, so that names and back-off survive any process. */
-  launchAttempt: 'nodewright.dev/launch-attempt',
   /** Why a NodeClaim is being removed before its time: written once, so that a second notice changes nothing. */
   interruption: 'nodewright.dev/interruption',
   /** The NodeClaims launched for the pods of one that is being interrupted, separated by commas. */

@@ -97,7 +97,6 @@ function nodeAnnotations(claim: NodeClaim): Readonly<Record<string, string>> {
   const own: ReadonlySet<string> = new Set([
     annotation.decision,
     annotation.plannedOffering,
-    annotation.launchAttempt,
     annotation.interruption,
     annotation.replacedBy,
     'kubectl.kubernetes.io/last-applied-configuration',

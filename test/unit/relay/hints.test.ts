@@ -230,7 +230,7 @@ describe('hints about claims', () => {
 
   test.each([
     ['its status', { status: { providerID: 'x', conditions: [{ type: 'Launched', status: 'True' }] } }],
-    ['annotations of our own', { annotations: { 'nodewright.dev/launch-attempt': '2' } }],
+    ['annotations of our own', { annotations: { 'nodewright.dev/decision': '000000002-abc' } }],
     ['annotations that no decision reads', { annotations: { 'example.com/a': 'b' } }],
     ['labels that the launch chose', { labels: { 'topology.kubernetes.io/zone': '1' } }],
   ])('a change of %s is no news', (_, draft) => {
