@@ -1,5 +1,6 @@
 import type { ObjectHint, SignalHint } from '../shared/contract/messages.ts';
-import { annotation, label, taint } from '../shared/contract/names.ts';
+import { isDisrupted } from '../shared/contract/disrupted-taint.ts';
+import { annotation, label } from '../shared/contract/names.ts';
 import type { ObjectChange, SnapshotChange } from '../shared/contract/snapshot/builder.ts';
 import type { PodState } from '../shared/contract/snapshot/pod-table.ts';
 import type { ReducedObject } from '../shared/contract/snapshot/reduced.ts';
@@ -150,10 +151,6 @@ function nodeReason(before: Node | null, after: Node | null): string | null {
   if (differ(before.metadata.labels, after.metadata.labels)) return 'node-labels';
   if (differ(before.status?.allocatable, after.status?.allocatable)) return 'node-allocatable';
   return before.spec?.providerID !== after.spec?.providerID ? 'node-provider-id' : null;
-}
-
-function isDisrupted(node: Node | null): boolean {
-  return node?.spec?.taints?.some(({ key }) => key === taint.disrupted.key) === true;
 }
 
 function isInitialized(node: Node | null): boolean {

@@ -1,6 +1,7 @@
+import { isDisrupted } from '../contract/disrupted-taint.ts';
 import { annotation, label, taint } from '../contract/names.ts';
 import type { SignalHint } from '../contract/messages.ts';
-import type { Node, NodeClaim } from '../core/model/manifest.ts';
+import type { NodeClaim } from '../core/model/manifest.ts';
 import type { Plan } from '../core/plan/plan.ts';
 import { planProvisioning } from '../core/scheduling/plan-provisioning.ts';
 import { withoutNodes } from '../core/scheduling/without-nodes.ts';
@@ -123,18 +124,11 @@ async function avoidOffering(ports: Ports, claim: NodeClaim, signal: SignalHint)
 async function taintNode(ports: Ports, claim: NodeClaim): Promise<void> {
   const key = { name: nodeNameOf(claim), namespace: null };
   const node = await ports.kubernetes.get('Node', key);
-  if (node === null || isTainted(node)) return;
+  if (node === null || isDisrupted(node)) return;
   const taints = [...(node.spec?.taints ?? []), taint.disrupted];
   const { resourceVersion } = node.metadata;
   // A conflict is left to the drain, which taints again.
   await ports.kubernetes.patch('Node', key, { metadata: { resourceVersion }, spec: { taints } });
-}
-
-function isTainted(node: Node): boolean {
-  return (
-    node.spec?.taints?.some(({ key, effect }) => key === taint.disrupted.key && effect === taint.disrupted.effect) ===
-    true
-  );
 }
 
 /** Deletes the claim with the time by which its pods must have left. An earlier deadline stays. */

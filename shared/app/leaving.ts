@@ -1,4 +1,4 @@
-import { taint } from '../contract/names.ts';
+import { isDisrupted } from '../contract/disrupted-taint.ts';
 import type { Cluster } from '../core/model/cluster.ts';
 
 /**
@@ -7,9 +7,6 @@ import type { Cluster } from '../core/model/cluster.ts';
  */
 export function leavingNames({ nodes, nodeClaims }: Pick<Cluster, 'nodes' | 'nodeClaims'>): ReadonlyArray<string> {
   const claims = nodeClaims.filter(({ metadata }) => metadata.deletionTimestamp !== undefined);
-  const marked = nodes.filter(
-    ({ metadata, spec }) =>
-      metadata.deletionTimestamp !== undefined || spec?.taints?.some(({ key }) => key === taint.disrupted.key) === true,
-  );
+  const marked = nodes.filter((node) => node.metadata.deletionTimestamp !== undefined || isDisrupted(node));
   return [...claims, ...marked].map(({ metadata }) => metadata.name);
 }

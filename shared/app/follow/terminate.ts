@@ -1,3 +1,4 @@
+import { isDisrupted } from '../../contract/disrupted-taint.ts';
 import { parseGoDuration } from '../../contract/duration.ts';
 import { annotation, finalizer, label, taint } from '../../contract/names.ts';
 import type { Node, NodeClaim } from '../../core/model/manifest.ts';
@@ -75,11 +76,8 @@ async function announce(ports: Ports, claim: NodeClaim, node: Node): Promise<voi
   const { name, resourceVersion } = node.metadata;
   const key = { name, namespace: null };
   const taints = (node.spec?.taints ?? []).filter((one) => one.key !== taint.disrupted.key);
-  const tainted = node.spec?.taints?.some(
-    ({ key: k, effect }) => k === taint.disrupted.key && effect === taint.disrupted.effect,
-  );
   const held = node.metadata.finalizers?.includes(finalizer) === true;
-  if (tainted !== true || (!held && node.metadata.deletionTimestamp === undefined)) {
+  if (!isDisrupted(node) || (!held && node.metadata.deletionTimestamp === undefined)) {
     const patch = {
       metadata: {
         resourceVersion,

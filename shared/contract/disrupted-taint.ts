@@ -1,0 +1,15 @@
+import { taint } from './names.ts';
+
+/** A node as far as its taints go; null where there is none. */
+interface Tainted {
+  readonly spec?: { readonly taints?: ReadonlyArray<{ readonly key: string; readonly effect: string }> };
+}
+
+/**
+ * True when the node has the taint by which Karpenter marks one that is to go. Key and effect must both fit, as Karpenter
+ * compares them: with another effect the scheduler would still send pods there, and nothing of ours has put it there.
+ */
+export function isDisrupted(node: Tainted | null): boolean {
+  const { key, effect } = taint.disrupted;
+  return node?.spec?.taints?.some((one) => one.key === key && one.effect === effect) === true;
+}
