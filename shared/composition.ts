@@ -1,6 +1,7 @@
 import type { ServiceBusClient } from '@azure/service-bus';
 import type { TokenCredential } from '@azure/identity';
 import type { ContainerClient } from '@azure/storage-blob';
+import { once } from './adapters/once.ts';
 import { createHints } from './adapters/servicebus/hints.ts';
 import { createPoison } from './adapters/servicebus/poison.ts';
 import { createBlobs } from './adapters/storage/blobs.ts';
@@ -125,16 +126,4 @@ async function connectKubernetes(settings: Settings, credential: () => Promise<T
       return { authorization: `Bearer ${token?.token ?? ''}` };
     },
   });
-}
-
-/** Runs `make` at the first call and again only after it failed. */
-function once<T>(make: () => Promise<T>): () => Promise<T> {
-  let made: Promise<T> | undefined;
-  return () => {
-    made ??= make().catch((error: unknown) => {
-      made = undefined;
-      throw error;
-    });
-    return made;
-  };
 }

@@ -2,17 +2,21 @@ import { readFileSync, readdirSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { expect, test } from 'vitest';
 
+/** What every folder of adapters may import, beside itself. */
+const adapter = ['shared/core', 'shared/ports', 'shared/contract', 'shared/adapters/once.ts'];
+
 /** Who may import whom, by folder; a folder may always import itself. The longest prefix that fits a file decides. */
 const allowed: Readonly<Record<string, ReadonlyArray<string>>> = {
   'shared/core': [],
   'shared/contract': [],
   'shared/ports': ['shared/core', 'shared/contract'],
   'shared/app': ['shared/core', 'shared/ports', 'shared/contract'],
-  'shared/adapters/azure': ['shared/core', 'shared/ports', 'shared/contract'],
-  'shared/adapters/cel': ['shared/core', 'shared/ports', 'shared/contract'],
-  'shared/adapters/kubernetes': ['shared/core', 'shared/ports', 'shared/contract'],
-  'shared/adapters/servicebus': ['shared/core', 'shared/ports', 'shared/contract'],
-  'shared/adapters/storage': ['shared/core', 'shared/ports', 'shared/contract'],
+  'shared/adapters/azure': adapter,
+  'shared/adapters/cel': adapter,
+  'shared/adapters/kubernetes': adapter,
+  'shared/adapters/servicebus': adapter,
+  'shared/adapters/storage': adapter,
+  'shared/adapters/once.ts': [],
   'shared/composition.ts': ['shared'],
   functions: ['shared/composition.ts', 'shared/contract', 'shared/app', 'shared/ports/errors.ts'],
   relay: ['shared/contract'],
@@ -30,6 +34,7 @@ const packages: Readonly<Record<string, ReadonlyArray<string>>> = {
   'shared/contract': ['typebox'],
   'shared/ports': [],
   'shared/app': [],
+  'shared/adapters/once.ts': [],
   'shared/adapters/azure': ['@azure/arm-compute', '@azure/arm-network', '@azure/identity'],
   'shared/adapters/cel': ['@marcbachmann/cel-js'],
   'shared/adapters/kubernetes': ['@kubernetes/client-node'],

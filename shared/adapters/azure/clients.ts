@@ -2,6 +2,7 @@ import type { ComputeManagementClient } from '@azure/arm-compute';
 import type { NetworkManagementClient } from '@azure/arm-network';
 import type { TokenCredential } from '@azure/identity';
 import type { Settings } from '../../contract/settings.ts';
+import { once } from '../once.ts';
 
 /** The management clients, made when first used: loading one takes a good part of a cold start. */
 export interface Clients {
@@ -50,9 +51,4 @@ function adapt<Client extends WithPipeline>(client: Client, isPlain: boolean): C
     },
   });
   return client;
-}
-
-function once<T>(make: () => Promise<T>): () => Promise<T> {
-  let made: Promise<T> | undefined;
-  return () => (made ??= make());
 }

@@ -3,19 +3,18 @@ import { sessionIdOf, sessionOf } from '../../contract/messages.ts';
 import { claimsQueue, podsQueue, signalsQueue } from '../../contract/queues.ts';
 import { RetryableError } from '../../ports/errors.ts';
 import type { Hint, Hints } from '../../ports/hints.ts';
+import { once } from '../once.ts';
 
 /** Messages handed to the sender at once: a batch of this size stays far below the 256 KB that Standard allows. */
 const BATCH_MAX = 200;
 
 /** Sends hints to our own queues. The client is made on first use, and kept. */
 export function createHints(connect: () => Promise<ServiceBusClient>): Hints {
-  const senders = new Map<string, Promise<ServiceBusSender>>();
+  const senders = new Map<string, () => Promise<ServiceBusSender>>();
   const senderOf = (queue: string): Promise<ServiceBusSender> => {
-    const known = senders.get(queue);
-    if (known !== undefined) return known;
-    const made = connect().then((client) => client.createSender(queue));
-    senders.set(queue, made);
-    return made;
+    const known = senders.get(queue) ?? once(async () => (await connect()).createSender(queue));
+    senders.set(queue, known);
+    return known();
   };
   return {
     send: async (hints) => {

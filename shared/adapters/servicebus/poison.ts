@@ -1,5 +1,6 @@
-import type { ServiceBusClient, ServiceBusSender } from '@azure/service-bus';
+import type { ServiceBusClient } from '@azure/service-bus';
 import { poisonQueue } from '../../contract/queues.ts';
+import { once } from '../once.ts';
 
 /** Service Bus refuses property values above this; the body stays whole. */
 const REASON_MAX = 4_096;
@@ -8,11 +9,10 @@ const REASON_MAX = 4_096;
 export function createPoison(
   connect: () => Promise<ServiceBusClient>,
 ): (message: unknown, reason: string, from: string) => Promise<void> {
-  let sender: Promise<ServiceBusSender> | undefined;
+  const sender = once(async () => (await connect()).createSender(poisonQueue.name));
   return async (message, reason, from) => {
-    sender ??= connect().then((client) => client.createSender(poisonQueue.name));
     await (
-      await sender
+      await sender()
     ).sendMessages({
       body: message ?? null,
       subject: from,

@@ -1,20 +1,15 @@
 import type { ContainerClient } from '@azure/storage-blob';
 import type { Blobs } from '../../ports/blobs.ts';
 import { RetryableError } from '../../ports/errors.ts';
+import { once } from '../once.ts';
 
 /** Wraps a real container; makes it when it is not there, once. */
 export function createBlobs(connect: () => Promise<ContainerClient>): Blobs {
-  let ready: Promise<ContainerClient> | null = null;
-  const container = (): Promise<ContainerClient> => {
-    ready ??= connect().then(async (client) => {
-      await client.createIfNotExists();
-      return client;
-    });
-    ready.catch(() => {
-      ready = null;
-    });
-    return ready;
-  };
+  const container = once(async () => {
+    const client = await connect();
+    await client.createIfNotExists();
+    return client;
+  });
   return {
     read: async (name) => {
       try {
