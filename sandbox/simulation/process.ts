@@ -4,7 +4,6 @@ import { listSnapshot } from '../../shared/adapters/kubernetes/list-snapshot.ts'
 import type { ApiRequest } from '../../shared/adapters/kubernetes/transport.ts';
 import { createDecisions } from '../../shared/adapters/storage/decisions.ts';
 import { createSnapshots } from '../../shared/adapters/storage/snapshots.ts';
-import { type Snapshot, parseSnapshot } from '../../shared/contract/snapshot/parse.ts';
 import type { Ports } from '../../shared/app/ports.ts';
 import { KARPENTER_POLICY } from '../../shared/core/scheduling/provisioning-input.ts';
 import { sessionOf } from '../../shared/contract/messages.ts';
@@ -110,13 +109,7 @@ export class Process {
       policy: { ...KARPENTER_POLICY, gates: { ...KARPENTER_POLICY.gates, staticCapacity: true } },
       now: this.now,
       kubernetes,
-      snapshots: {
-        ...createSnapshots(blobs, cluster, () => listSnapshot(transport, cluster, this.now())),
-        latest: async () => {
-          const blob = await blobs.read(`${cluster}/latest`);
-          return blob === null ? null : parseOnce(blob.bytes);
-        },
-      },
+      snapshots: createSnapshots(blobs, cluster, () => listSnapshot(transport, cluster, this.now())),
       decisions: createDecisions(blobs, cluster),
       ledger: createLedger(kubernetes, 'nodewright-system'),
       hints: this.#hints(),
@@ -169,15 +162,6 @@ export class Process {
       },
     };
   }
-}
-
-const parsed = new WeakMap<Uint8Array, Snapshot>();
-
-/** Snapshots are read far more often than published, and unpacking one costs more than all the rest. */
-function parseOnce(bytes: Uint8Array): Snapshot {
-  const known = parsed.get(bytes) ?? parseSnapshot(bytes);
-  parsed.set(bytes, known);
-  return known;
 }
 
 function sessionIdOf(hint: Hint): string | null {

@@ -9,11 +9,13 @@ const hint = { hint: parsePodsHint(body), atMs: null, key: 'k' };
 
 test('a connection that fails once is tried again by the next hint', async () => {
   const sent: Array<unknown> = [];
-  const connects = [
-    () => Promise.reject(new Error('no token yet')),
-    () => Promise.resolve({ createSender: () => ({ sendMessages: (some: unknown) => void sent.push(some) }) }),
-  ];
-  const hints = createHints(() => connects.shift()?.() as Promise<ServiceBusClient>);
+  const sender = { sendMessages: (some: unknown) => Promise.resolve(void sent.push(some)) };
+  let connects = 0;
+  const hints = createHints(async () => {
+    connects += 1;
+    if (connects === 1) throw new Error('no token yet');
+    return { createSender: () => sender } as unknown as ServiceBusClient;
+  });
   await expect(hints.send([hint])).rejects.toBeInstanceOf(RetryableError);
   await hints.send([hint]);
   await hints.send([hint]);
