@@ -1,4 +1,5 @@
 import type { InstanceType } from '../../shared/core/model/catalog.ts';
+import { isRecord } from '../../shared/contract/api/object-meta.ts';
 import { label } from '../../shared/contract/names.ts';
 import { microUsdPerHour } from '../../shared/core/quantity/units.ts';
 import { allOf, choice, fieldsOf, flag, listOf, mapOf, needed, quantity, text, type Judge } from '../input/judge.ts';
@@ -22,6 +23,11 @@ export async function readCatalog(path: string): Promise<GivenCatalog> {
   if (problems.length > 0) throw new WrongInputError(problems);
   if (document === undefined || documents.length > 1) {
     throw new WrongInputError([fileProblem(path, `holds ${documents.length} documents`, 'give one Catalog')]);
+  }
+  const { kind = null } = isRecord(document.value) ? document.value : {};
+  if (kind !== 'Catalog') {
+    const message = kind === null ? 'is not a Catalog' : `is of kind ${JSON.stringify(kind)}, not a Catalog`;
+    throw new WrongInputError([fileProblem(path, message, 'see docs/schema/catalog.schema.json; manifests go to -f')]);
   }
   const found: Array<InputProblem> = [];
   catalog(document.value, '', (at, message, fix) =>

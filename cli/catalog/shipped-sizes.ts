@@ -24,11 +24,12 @@ export function knownRegions(): ReadonlyArray<string> {
     .toSorted();
 }
 
-/** Throws WrongInputError for a region that is not shipped. */
-export function readShippedSizes(region: string): ShippedSizes {
+/** `West Europe`, as the portal writes it, is `westeurope`. Throws WrongInputError for a region that is not shipped. */
+export function readShippedSizes(name: string): ShippedSizes {
+  const region = name.toLowerCase().replaceAll(' ', '');
   const known = knownRegions();
   if (!known.includes(region)) {
-    const message = `there are no prices of ${JSON.stringify(region)} here`;
+    const message = `there are no prices of ${JSON.stringify(name)} here`;
     const fix = `use ${known.join(' or ')}, or give your own sizes and prices with --catalog`;
     throw new WrongInputError([{ origin: null, object: '', path: '--region', message, fix }]);
   }

@@ -4,6 +4,7 @@ import { createAdmission, type Admission } from './admit-pods.ts';
 import { titleOf, type CheckedObject } from './check-objects.ts';
 import { listAt, mapAt, textAt } from './json-fields.ts';
 import type { JsonObject } from './objects.ts';
+import { renderCount } from '../render-count.ts';
 import { assumedStorageClasses } from './storage-classes.ts';
 
 /** The cluster that was given, as the relay would publish it. */
@@ -28,20 +29,29 @@ export function buildCluster(objects: ReadonlyArray<CheckedObject>, nowMs: numbe
     if (change.kind === 'malformed')
       notes.push(`${object.origin}: ${titleOf(object)} could not be read and is left aside`);
   }
-  const homeless = countHomeless(objects);
-  if (homeless > 0) notes.push(`${homeless} pods run on nodes that are not given: what they take is not known`);
+  notes.push(...notesOnHomeless(objects));
   if (assumed.length > 0) notes.push('no StorageClass is given: those of AKS are assumed');
-  if (gated > 0) notes.push(`${gated} pods have scheduling gates: nothing is planned for them`);
+  if (gated > 0) notes.push(`${renderCount(gated, 'pod')} with scheduling gates: nothing is planned for them`);
   const missing = admission.missing();
   if (missing.length > 0) notes.push(`not given, so nothing is known of them: ${missing.join(', ')}`);
   const header = { version: 'offline', takenAtMs: nowMs, source: 'sweep' } as const;
   return { snapshot: parseSnapshot(builder.encode(header)), notes };
 }
 
-function countHomeless(objects: ReadonlyArray<CheckedObject>): number {
-  const nodes = new Set(objects.flatMap(({ kind, name }) => (kind === 'Node' ? [name] : [])));
+/** Names of nodes that a note lists at most. */
+const NODES_NAMED = 3;
+
+/** Pods on nodes that nobody gave: the room that such a node has left is not known, so nothing is planned onto it. */
+function notesOnHomeless(objects: ReadonlyArray<CheckedObject>): ReadonlyArray<string> {
+  const given = new Set(objects.flatMap(({ kind, name }) => (kind === 'Node' ? [name] : [])));
   const homes = objects.map(({ kind, value }) => (kind === 'Pod' ? textAt(value, 'spec', 'nodeName') : ''));
-  return homes.filter((home) => home !== '' && !nodes.has(home)).length;
+  const unknown = homes.filter((home) => home !== '' && !given.has(home));
+  if (unknown.length === 0) return [];
+  const names = [...new Set(unknown)].toSorted();
+  const more = names.length - NODES_NAMED;
+  const listed = `${names.slice(0, NODES_NAMED).join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
+  const pods = unknown.length === 1 ? '1 pod runs' : `${unknown.length} pods run`;
+  return [`${pods} on nodes that are not given (${listed}): give the nodes too, or their free room is not used`];
 }
 
 function isGated({ kind, value }: Pick<CheckedObject, 'kind' | 'value'>): boolean {

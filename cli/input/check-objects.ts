@@ -5,6 +5,7 @@ import { objectResources, type ObjectResource } from '../../shared/contract/snap
 import { fileProblem, type InputProblem } from '../wrong-input.ts';
 import { mapOf, text, type Report } from './judge.ts';
 import { groupOf, knownKind, type KindUse, type KnownKind } from './kinds.ts';
+import { meantKind, type MeantKind } from './mistaken-kind.ts';
 import type { InputObject, JsonObject } from './objects.ts';
 import type { Origin } from './origin.ts';
 import { unknownFields } from './unknown-fields.ts';
@@ -90,7 +91,22 @@ function checkObject(
     return 'wrong';
   }
   const known = knownKind(input.apiVersion, input.kind);
-  return known === null ? null : checkKnown(input, known, problems, notes);
+  if (known !== null) return checkKnown(input, known, problems, notes);
+  const meant = meantKind(input.apiVersion, input.kind);
+  if (meant === null) return null;
+  problems.push(mistaken(input, meant));
+  return 'wrong';
+}
+
+function mistaken({ origin, apiVersion, kind }: InputObject, meant: MeantKind): InputProblem {
+  const isKind = kind === meant.kind;
+  return {
+    origin,
+    object: kind,
+    path: isKind ? 'apiVersion' : 'kind',
+    message: isKind ? `${apiVersion} has no such kind` : `${JSON.stringify(kind)} is not a kind of ${apiVersion}`,
+    fix: isKind ? `write ${meant.apiVersion}` : `write ${meant.kind}`,
+  };
 }
 
 function checkKnown(

@@ -197,6 +197,11 @@ const byKind = new Map(
   ]),
 );
 
+/** All kinds of Kubernetes itself that a plan knows. */
+export function knownKinds(): ReadonlyArray<KnownKind> {
+  return [...byKind.values()];
+}
+
 /** The kind of Kubernetes itself that `kind` in the group of `apiVersion` is; null where a plan does not know it. */
 export function knownKind(apiVersion: string, kind: string): KnownKind | null {
   const known = byKind.get(kind);

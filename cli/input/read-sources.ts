@@ -91,6 +91,8 @@ function namesIn(folder: string): ReadonlyArray<string> {
 
 function unreadable(path: string, error: unknown): WrongInputError {
   const code = error instanceof Error && 'code' in error ? String(error.code) : 'error';
+  if (code === 'ENOENT') return new WrongInputError([fileProblem(path, 'there is no such file', 'correct the path')]);
+  if (code === 'EISDIR') return new WrongInputError([fileProblem(path, 'is a folder', 'name a file')]);
   return new WrongInputError([
     fileProblem(path, `cannot be read: ${code}`, 'check that it is a file that you may read'),
   ]);

@@ -1,5 +1,6 @@
 import { isRecord } from '../../shared/contract/api/object-meta.ts';
 import { manifestParts, specPart } from './field-names.ts';
+import { lettersApart } from './letters-apart.ts';
 import type { JsonObject } from './objects.ts';
 
 /**
@@ -31,18 +32,4 @@ const MOST_APART = 2;
 function meant(name: string, names: ReadonlyArray<string>): string {
   const near = names.find((known) => lettersApart(known.toLowerCase(), name.toLowerCase()) <= MOST_APART);
   return near === undefined ? '' : ` (${near}?)`;
-}
-
-/** Letters to insert, remove or replace to make one of the other. */
-function lettersApart(one: string, other: string): number {
-  let row = Array.from({ length: other.length + 1 }, (_, index) => index);
-  for (const [at, letter] of one.split('').entries()) {
-    const next = [at + 1];
-    for (const [index, wanted] of other.split('').entries()) {
-      const replaced = (row[index] ?? 0) + (letter === wanted ? 0 : 1);
-      next.push(Math.min(replaced, (row[index + 1] ?? 0) + 1, (next[index] ?? 0) + 1));
-    }
-    row = next;
-  }
-  return row.at(-1) ?? 0;
 }

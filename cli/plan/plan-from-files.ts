@@ -21,7 +21,8 @@ import { implyPods } from '../input/imply-pods.ts';
 import { readObjects } from '../input/objects.ts';
 import { readDocuments } from '../input/read-documents.ts';
 import { readSources } from '../input/read-sources.ts';
-import { WrongInputError } from '../wrong-input.ts';
+import { renderCount } from '../render-count.ts';
+import { fileProblem, WrongInputError } from '../wrong-input.ts';
 import { renderTable } from './render-table.ts';
 import { solve, type Solved } from './solve.ts';
 import { toPlanDocument } from './to-plan-document.ts';
@@ -89,7 +90,9 @@ function notesOnPods(plan: Plan, snapshot: Snapshot): ReadonlyArray<string> {
   const askingNothing = countWithoutRequests(plan, snapshot);
   const fixed = snapshot.nodePools.filter(({ spec }) => spec.replicas !== undefined);
   return [
-    ...(askingNothing === 0 ? [] : [`${askingNothing} pods ask for neither CPU nor memory: they count as taking none`]),
+    ...(askingNothing === 0
+      ? []
+      : [`${renderCount(askingNothing, 'pod')} without requests for CPU and memory: counted as taking none`]),
     ...fixed.map(({ metadata }) => `NodePool ${metadata.name} is static: of its nodes only those that are given count`),
   ];
 }
@@ -112,14 +115,20 @@ interface Given {
 async function readCluster({ paths }: PlanOptions, stdin: Readable, nowMs: number): Promise<Given> {
   const { sources, problems: unreadable } = await readSources(paths, stdin);
   const read = await Promise.all(sources.map(readDocuments));
-  const { objects, problems } = readObjects(read.flatMap(({ documents }) => documents));
+  const documents = read.flatMap((one) => one.documents);
+  const { objects, problems } = readObjects(documents);
   const checked = checkObjects(objects);
   const implied = implyPods(checked.objects);
   const unparsed = read.flatMap((one) => one.problems);
   const all = [...unreadable, ...unparsed, ...problems, ...checked.problems, ...implied.problems];
   if (all.length > 0) throw new WrongInputError(all);
+  // An empty list is an answer of kubectl's; nothing at all is more often a command in front of a pipe that failed.
+  if (documents.length === 0) {
+    const fix = 'give manifests, or see whether the command that should write them has failed';
+    throw new WrongInputError([fileProblem(sources.map(({ origin }) => origin).join(', '), 'holds no object', fix)]);
+  }
   const { snapshot, notes } = buildCluster([...checked.objects, ...implied.objects], nowMs);
-  const nothing = objects.length === 0 ? [`nothing was given: ${paths.join(', ')} holds no object`] : [];
+  const nothing = objects.length === 0 ? [`nothing to plan: ${paths.join(', ')} holds an empty list`] : [];
   return { snapshot, notes: [...nothing, ...checked.notes, ...implied.notes, ...notes] };
 }
 

@@ -1,72 +1,34 @@
-import type { InstanceType } from '../../shared/core/model/catalog.ts';
-import { allocatableOf } from '../../shared/core/quantity/allocatable.ts';
-import { parseAmounts } from '../../shared/core/quantity/quantity.ts';
-import type { LeftPod, Plan, PlannedClaim } from '../../shared/core/plan/plan.ts';
+import type { LeftPod, Plan } from '../../shared/core/plan/plan.ts';
 import type { Refusal } from '../../shared/core/plan/refusal.ts';
 import { renderRefusal } from '../../shared/core/plan/render-refusal.ts';
-import { overlaidCatalog } from '../../shared/core/scheduling/overlays.ts';
 import type { ProvisioningInput } from '../../shared/core/scheduling/provisioning-input.ts';
+import { renderCount } from '../render-count.ts';
+import { PAGE_WIDTH } from './page-width.ts';
 import type { PlanDocument } from './plan-format.ts';
+import { renderCheaperOfferings } from './render-cheaper-offerings.ts';
+import { renderClaims } from './render-claims.ts';
 import type { Solved } from './solve.ts';
-import { textTable } from './text-table.ts';
+import { cutColumn, textTable, wrapText } from './text-table.ts';
 
-/** The plan for people. `prices` says where they are from. */
+/** The plan for people, within 80 columns. `prices` says where they are from. */
 export function renderTable(solved: Solved, document: PlanDocument, input: ProvisioningInput, prices: string): string {
   const { plan } = solved;
   const parts = [
-    claimsPart(plan, document, input),
+    renderClaims(plan, document, input),
     nominationsPart(document),
+    renderCheaperOfferings(plan),
     leftPart(plan.left),
     summaryPart(plan, document, prices),
   ];
   return `${parts.filter((part) => part !== '').join('\n\n')}\n`;
 }
 
-const TITLES = ['NODECLAIM', 'NODEPOOL', 'SIZE', 'ZONE', 'CAPACITY', '$/HOUR', 'PODS', 'CPU', 'MEMORY'];
-
-function claimsPart(plan: Plan, { nodeClaims }: PlanDocument, input: ProvisioningInput): string {
-  if (nodeClaims.length === 0) return '';
-  const types = typesByPool(input);
-  const rows = nodeClaims.map((claim, index) => {
-    const planned = plan.claims[index];
-    const type = types.get(claim.nodePool)?.get(claim.instanceType);
-    return [
-      claim.name,
-      claim.nodePool,
-      claim.instanceType,
-      claim.zone,
-      claim.capacityType,
-      claim.pricePerHour,
-      String(claim.pods.length),
-      usedShare(planned, type, 'cpu'),
-      usedShare(planned, type, 'memory'),
-    ];
-  });
-  return textTable(TITLES, rows, ['left', 'left', 'left', 'left', 'left', 'right', 'right', 'right', 'right']);
-}
-
-function typesByPool(input: ProvisioningInput): ReadonlyMap<string, ReadonlyMap<string, InstanceType>> {
-  const lists = new Map<ReadonlyArray<InstanceType>, ReadonlyMap<string, InstanceType>>();
-  const byName = (types: ReadonlyArray<InstanceType>): ReadonlyMap<string, InstanceType> => {
-    const known = lists.get(types) ?? new Map(types.map((type) => [type.name, type]));
-    lists.set(types, known);
-    return known;
-  };
-  return new Map([...overlaidCatalog(input)].map(([pool, types]) => [pool, byName(types)]));
-}
-
-/** What pods and daemons ask of what the node has for them, in whole percent. */
-function usedShare(claim: PlannedClaim | undefined, type: InstanceType | undefined, resource: string): string {
-  if (claim === undefined || type === undefined) return '';
-  const has = parseAmounts(allocatableOf(type), 'down').get(resource) ?? 0;
-  const used = parseAmounts(claim.requests, 'up').get(resource) ?? 0;
-  return has === 0 ? '' : `${Math.round((100 * used) / has)} %`;
-}
-
 function nominationsPart({ nominations }: PlanDocument): string {
   if (nominations.length === 0) return '';
+  const titles = ['EXISTING NODE', 'PODS', 'NAMES'];
   const rows = nominations.map(({ node, pods }) => [node, String(pods.length), namesOf(pods)]);
-  return textTable(['EXISTING NODE', 'PODS', 'NAMES'], rows, ['left', 'right', 'left']);
+  const cut = cutColumn(titles, rows, { column: 2, width: PAGE_WIDTH });
+  return textTable(titles, cutColumn(titles, cut, { column: 0, width: PAGE_WIDTH }), ['left', 'right', 'left']);
 }
 
 /** As many names as fit a line; `-o json` has them all. */
@@ -82,9 +44,9 @@ function leftPart(left: ReadonlyArray<LeftPod>): string {
   if (left.length === 0) return '';
   const groups = Map.groupBy(left, ({ refusals }) => JSON.stringify(refusals));
   const texts = [...groups.values()].map((pods) => {
-    const names = namesOf(pods.map(({ pod }) => pod.name));
-    const reasons = (pods[0]?.refusals ?? []).map(renderReason);
-    return [`  ${names}`, ...reasons.map((reason) => `    ${reason}`)].join('\n');
+    const names = wrapText(namesOf(pods.map(({ pod }) => pod.name)), PAGE_WIDTH, '  ');
+    const reasons = (pods[0]?.refusals ?? []).map((reason) => wrapText(renderReason(reason), PAGE_WIDTH, '    '));
+    return [names, ...reasons].join('\n');
   });
   return [`Without a place: ${renderCount(left.length, 'pod')}`, ...texts].join('\n');
 }
@@ -95,10 +57,6 @@ function renderReason(refusal: Refusal): string {
   return `${nodePool === null ? '' : `NodePool ${nodePool}: `}${detail}. To mend it: ${fix}.`;
 }
 
-function renderCount(count: number, noun: string): string {
-  return `${count} ${noun}${count === 1 ? '' : 's'}`;
-}
-
 /** The hours that Azure's own calculator takes for a month. */
 const HOURS_PER_MONTH = 730;
 
@@ -106,15 +64,15 @@ function summaryPart(plan: Plan, { summary, nodeClaims, nominations }: PlanDocum
   const { pods, costPerHour, solveMs } = summary;
   const placed = [
     `${renderCount(pods.placed, 'pod')} on ${renderCount(nodeClaims.length, 'new node')}`,
-    `${pods.nominated} on ${renderCount(nominations.length, 'existing node')}`,
-    `${pods.left} left`,
+    ...(nominations.length === 0 ? [] : [`${pods.nominated} on ${renderCount(nominations.length, 'existing node')}`]),
+    ...(pods.left === 0 ? [] : [`${pods.left} left`]),
   ];
   const month = ((plan.cost * HOURS_PER_MONTH) / 1e6).toFixed(2);
-  return [
-    `${placed.join(', ')}.`,
-    `New nodes cost $${costPerHour} per hour, $${month} per month (${HOURS_PER_MONTH} h). ${renderGap(plan, summary)}`,
-    `Planned in ${solveMs} ms. Prices: ${prices}.`,
-  ].join('\n');
+  const cost =
+    plan.cost === 0 ? [] : [`New nodes cost $${costPerHour} per hour, $${month} per month (${HOURS_PER_MONTH} h).`];
+  return [`${placed.join(', ')}.`, ...cost, renderGap(plan, summary), `Planned in ${solveMs} ms. Prices: ${prices}.`]
+    .map((line) => wrapText(line, PAGE_WIDTH))
+    .join('\n');
 }
 
 function renderGap({ cost, lowerBound }: Plan, { lowerBoundPerHour, gap }: PlanDocument['summary']): string {

@@ -97,9 +97,17 @@ describe('nodewright plan, as a process', () => {
     ]);
   });
 
-  test('an empty file is a plan of nothing', async () => {
-    const { code, stderr } = await run(['plan', '-f', write('empty.yaml', '')]);
-    expect({ code, stderr }).toEqual({ code: 0, stderr: 'note: nothing was given: empty.yaml holds no object\n' });
+  test('nothing at all is wrong input, and an empty list is a plan of nothing', async () => {
+    const fix = 'give manifests, or see whether the command that should write them has failed';
+    const [file, stdin, list] = await Promise.all([
+      run(['plan', '-f', write('empty.yaml', '')]),
+      run(['plan', '-f', '-']),
+      run(['plan', '-f', '-'], '{"apiVersion":"v1","kind":"List","items":[]}'),
+    ]);
+    expect([file.code, stdin.code, list.code]).toEqual([2, 2, 0]);
+    expect(file.stderr).toBe(`nodewright: empty.yaml: holds no object (${fix})\n`);
+    expect(stdin.stderr).toBe(`nodewright: standard input: holds no object (${fix})\n`);
+    expect(list.stderr).toBe('note: nothing to plan: - holds an empty list\n');
   });
 
   test('reads UTF-16, as Windows PowerShell writes it', async () => {

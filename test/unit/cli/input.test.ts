@@ -55,7 +55,7 @@ describe('manifests that are read', () => {
     const deleted = pod('going', '', ', deletionTimestamp: "2026-01-01T00:00:00Z"');
     const plan = await planDocument([pool, ended, deleted, pod('gated', 'schedulingGates: [{ name: wait }],')]);
     expect([...placedPods(plan), ...plan.left]).toEqual([]);
-    expect(plan.notes).toContain('1 pods have scheduling gates: nothing is planned for them');
+    expect(plan.notes).toContain('1 pod with scheduling gates: nothing is planned for them');
   });
 
   test('a pool counts as ready whatever its status says, and a class that is not given as one with defaults', async () => {
@@ -95,6 +95,23 @@ describe('manifests that are read', () => {
     await expect(planDocument([pool, slice])).rejects.toThrow(/devices\[0\]\.capacity/);
   });
 
+  test('a kind of somebody else may have the name of one of ours', async () => {
+    const job = '{ apiVersion: batch.volcano.sh/v1alpha1, kind: Job, metadata: { name: a }, spec: {} }';
+    const service = '{ apiVersion: serving.knative.dev/v1, kind: Service, metadata: { name: a }, spec: {} }';
+    const { exitCode, notes } = await planDocument([pool, job, service]);
+    expect({ exitCode, notes }).toEqual({
+      exitCode: 0,
+      notes: ['ignored, as no plan depends on it: 1 Job, 1 Service'],
+    });
+  });
+
+  test('pods on nodes that are not given are told with the nodes', async () => {
+    const { notes } = await planDocument([pool, pod('a', 'nodeName: n1,'), pod('b', 'nodeName: n2,')]);
+    expect(notes).toContain(
+      '2 pods run on nodes that are not given (n1, n2): give the nodes too, or their free room is not used',
+    );
+  });
+
   test('of two objects of one name the later counts, which is said unless they are equal', async () => {
     const twice = await planDocument([pool, workload('Deployment', 'web', 1), workload('Deployment', 'web', 2)]);
     expect(placedPods(twice)).toEqual(['default/web-0', 'default/web-1']);
@@ -109,7 +126,7 @@ describe('manifests that are read', () => {
       pool,
       '{ apiVersion: v1, kind: Pod, metadata: { name: a }, spec: { containers: [{ name: x }] } }',
     ]);
-    expect(notes).toContain('1 pods ask for neither CPU nor memory: they count as taking none');
+    expect(notes).toContain('1 pod without requests for CPU and memory: counted as taking none');
   });
 
   test('without a pool every pod is left and told why', async () => {
@@ -168,6 +185,36 @@ describe('wrong input names its place, its field and the fix', () => {
       'a node without capacity',
       '{ apiVersion: v1, kind: Node, metadata: { name: n }, status: {} }',
       'standard input: Node n: status.allocatable: is missing (say what the node has for pods: cpu, memory, pods)',
+    ],
+    [
+      'a kind that was misspelt',
+      workload('Deployement', 'web', 1),
+      'standard input: Deployement: kind: "Deployement" is not a kind of apps/v1 (write Deployment)',
+    ],
+    [
+      'a group that was misspelt',
+      workload('Deployment', 'web', 1).replace('apps/v1', 'app/v1'),
+      'standard input: Deployment: apiVersion: app/v1 has no such kind (write apps/v1)',
+    ],
+    [
+      'a workload of the core group',
+      workload('Deployment', 'web', 1).replace('apps/v1', 'v1'),
+      'standard input: Deployment: apiVersion: v1 has no such kind (write apps/v1)',
+    ],
+    [
+      'a kind of ours that was misspelt',
+      pool.replace('kind: NodePool', 'kind: Nodepools'),
+      'standard input, document 1: Nodepools: kind: "Nodepools" is not a kind of karpenter.sh/v1 (write NodePool)',
+    ],
+    [
+      'nothing',
+      '',
+      'standard input: holds no object (give manifests, or see whether the command that should write them has failed)',
+    ],
+    [
+      'nothing but comments',
+      '# to do\n---\n',
+      'standard input: holds no object (give manifests, or see whether the command that should write them has failed)',
     ],
     [
       'a thing without a kind',

@@ -1,0 +1,56 @@
+import type { CheaperOfferings } from '../../shared/core/plan/cheaper.ts';
+import type { Plan, PlannedClaim, PlannedOffering } from '../../shared/core/plan/plan.ts';
+import { renderCheaper } from '../../shared/core/plan/render-cheaper.ts';
+import { renderUsd } from '../catalog/micro-usd.ts';
+import { renderCount } from '../render-count.ts';
+import { sizeText, zoneText } from './offering-text.ts';
+import { PAGE_WIDTH } from './page-width.ts';
+import { wrapText } from './text-table.ts';
+
+/** Choices that are explained, and reasons told of each: the dearest, and those that ruled out most. `-o json` has all. */
+const CHOICES_TOLD = 3;
+const REASONS_TOLD = 4;
+
+/** Why nothing cheaper was chosen, for the sizes on which most is spent. Empty where the cheapest was chosen throughout. */
+export function renderCheaperOfferings({ claims }: Plan): string {
+  const choices = [...Map.groupBy(claims, ({ offering }) => `${offering.instanceType} ${offering.capacityType}`)]
+    .map(([, own]) => own)
+    .filter(([first]) => first !== undefined && first.cheaper.length > 0)
+    .toSorted((a, b) => spentOn(b) - spentOn(a));
+  const told = choices.slice(0, CHOICES_TOLD).flatMap(([first]) => (first === undefined ? [] : [renderChoice(first)]));
+  if (told.length === 0) return '';
+  const more = choices.length - told.length;
+  const rest = more > 0 ? [`  and ${renderCount(more, 'more size')}: -o json has the reasons of every node`] : [];
+  return ['Why nothing cheaper', ...told, ...rest].join('\n');
+}
+
+function spentOn(claims: ReadonlyArray<PlannedClaim>): number {
+  return claims.reduce((sum, { offering }) => sum + offering.price, 0);
+}
+
+function renderChoice({ offering, runnerUp, cheaper, pods }: PlannedClaim): string {
+  const next =
+    runnerUp === null
+      ? 'no other offering holds its pods'
+      : `next is ${nextTo(offering, runnerUp)}, ${runnerUp.price === offering.price ? 'at the same price' : `$${renderUsd(runnerUp.price - offering.price)} more`}`;
+  const title = `${nameOf(offering)} at $${renderUsd(offering.price)} for ${renderCount(pods.length, 'pod')}; ${next}`;
+  const more = cheaper.length - REASONS_TOLD;
+  return [
+    wrapText(title, PAGE_WIDTH, '  '),
+    ...cheaper.slice(0, REASONS_TOLD).map((group) => wrapText(renderGroup(group), PAGE_WIDTH, '    ')),
+    ...(more > 0 ? [`    and ${renderCount(more, 'more reason')}`] : []),
+  ].join('\n');
+}
+
+function renderGroup({ offerings, instanceTypes, example, reason }: CheaperOfferings): string {
+  const many = offerings === 1 ? 'the offering' : `${offerings} offerings of ${renderCount(instanceTypes, 'size')}, as`;
+  return `${many} ${nameOf(example)} at $${renderUsd(example.price)}: ${renderCheaper(reason)}`;
+}
+
+function nextTo(offering: PlannedOffering, runnerUp: PlannedOffering): string {
+  return nameOf(runnerUp) === nameOf(offering) ? `zone ${zoneText(runnerUp.zone)}` : nameOf(runnerUp);
+}
+
+function nameOf({ instanceType, capacityType }: PlannedOffering): string {
+  return `${sizeText(instanceType)}${capacityType === 'spot' ? ' spot' : ''}`;
+}
