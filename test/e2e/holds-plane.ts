@@ -1,0 +1,232 @@
+import { execFile } from 'node:child_process';
+import { join, resolve } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import { createDecisions } from '../../shared/adapters/storage/decisions.ts';
+import { fromKubeconfig } from '../../shared/adapters/kubernetes/kubeconfig.ts';
+import { createKubernetes } from '../../shared/adapters/kubernetes/kubernetes.ts';
+import { createLedger } from '../../shared/adapters/kubernetes/ledger.ts';
+import { listSnapshot } from '../../shared/adapters/kubernetes/list-snapshot.ts';
+import { createTransport } from '../../shared/adapters/kubernetes/transport.ts';
+import { register } from '../../shared/app/follow/register.ts';
+import { SETTLING_MS } from '../../shared/app/gather.ts';
+import { nodeNameOf } from '../../shared/app/node-name.ts';
+import type { Ports } from '../../shared/app/ports.ts';
+import { provision } from '../../shared/app/provision.ts';
+import { taint } from '../../shared/contract/names.ts';
+import type { NodeClaim } from '../../shared/core/model/manifest.ts';
+import { KARPENTER_POLICY } from '../../shared/core/scheduling/provisioning-input.ts';
+import type { Blob } from '../../shared/ports/blobs.ts';
+import type { Decision } from '../../shared/ports/store.ts';
+import { connect, type Connection } from '../../sandbox/kubernetes/client/connection.ts';
+import { startControlPlane } from '../../sandbox/kubernetes/control-plane/control-plane.ts';
+import type { Rng } from '../../sandbox/world/rng.ts';
+import { nodeFor, sizes } from './holds.ts';
+
+/** A real API server and scheduler, and our use cases on them. Machines are Nodes that appear, and there is no Azure. */
+export interface HoldsPlane {
+  /** Creates the pods and waits until the scheduler has refused each. */
+  create(pods: ReadonlyArray<object>): Promise<void>;
+  /** Plans for all pods that wait, as in production; null when none does. */
+  plan(): Promise<Decision | null>;
+  /** The decision's nodes join one after the other, in random order, and are registered by the product. */
+  join(decision: Decision, rng: Rng): Promise<void>;
+  /** By name of pod the node it is bound to, null while it waits; read when the scheduler has come to rest. */
+  bindings(): Promise<ReadonlyMap<string, string | null>>;
+  /** Everything gone. */
+  clear(): Promise<void>;
+  close(): Promise<void>;
+}
+
+const run = promisify(execFile);
+const root = resolve(import.meta.dirname, '../..');
+
+/** Between one node's arrival and the next. */
+const BETWEEN_NODES_MS = 50;
+const POLL_MS = 100;
+/** Polls without a binding after which the scheduler is at rest: its longest back-off for a pod just refused is shorter. */
+const QUIET_POLLS = 20;
+/** Two minutes of polls: a hundred times what an idle machine takes. */
+const POLLS_MAX = 1_200;
+
+const pods = '/api/v1/namespaces/default/pods';
+const nodes = '/api/v1/nodes';
+const nodeClaims = '/apis/karpenter.sh/v1/nodeclaims';
+
+interface Listed {
+  readonly items: ReadonlyArray<{
+    readonly metadata: { readonly name: string };
+    readonly spec: { readonly nodeName?: string };
+    readonly status?: { readonly conditions?: ReadonlyArray<{ readonly type: string; readonly reason?: string }> };
+  }>;
+}
+
+export async function startHoldsPlane(assets: string, folder: string): Promise<HoldsPlane> {
+  const controlPlane = await startControlPlane({ assets, folder, with: ['kube-scheduler'] });
+  const connection = connect(controlPlane.kubeconfig);
+  const kubectl = (...args: ReadonlyArray<string>) =>
+    run(join(assets, 'kubectl'), ['--kubeconfig', controlPlane.kubeconfigPath, ...args]);
+  await kubectl('apply', '--server-side', '-f', join(root, 'infra/crds'));
+  await kubectl('wait', '--for=condition=Established', 'crds', '--all', '--timeout=60s');
+  await createPool(connection);
+  // Planning again counts on nodes that have settled; this clock need not wait for that.
+  const clock = { aheadMs: 0 };
+  const ports = await createPorts(controlPlane.kubeconfigPath, () => Date.now() + clock.aheadMs);
+  return {
+    create: async (drawn) => {
+      await Promise.all(drawn.map((pod) => connection.create(pods, pod)));
+      await until('the scheduler has refused every pod', async () => {
+        const { items } = await connection.get<Listed>(pods);
+        return items.every(
+          ({ status }) => status?.conditions?.some(({ reason }) => reason === 'Unschedulable') === true,
+        );
+      });
+    },
+    plan: () => planOnce(ports, clock),
+    join: (decision, rng) => joinAll(ports, decision, rng),
+    bindings: () => settledBindings(connection),
+    clear: () => clear(connection),
+    close: async () => {
+      connection.close();
+      await controlPlane.close();
+    },
+  };
+}
+
+async function createPool(connection: Connection): Promise<void> {
+  const metadata = { name: 'default' };
+  const nodeClassRef = { group: 'karpenter.azure.com', kind: 'AKSNodeClass', name: 'default' };
+  await connection.create('/api/v1/namespaces', { metadata: { name: 'nodewright-system' } });
+  const classes = '/apis/karpenter.azure.com/v1beta1/aksnodeclasses';
+  await connection.create(classes, {
+    apiVersion: 'karpenter.azure.com/v1beta1',
+    kind: 'AKSNodeClass',
+    metadata,
+    spec: {},
+  });
+  const condition = { status: 'True', reason: 'Ready', message: '', lastTransitionTime: new Date().toISOString() };
+  await connection.patch(`${classes}/default/status`, 'merge', {
+    status: { conditions: [{ type: 'Ready', ...condition }] },
+  });
+  await connection.create('/apis/karpenter.sh/v1/nodepools', {
+    apiVersion: 'karpenter.sh/v1',
+    kind: 'NodePool',
+    metadata,
+    spec: { template: { spec: { nodeClassRef, requirements: [], expireAfter: 'Never' } } },
+  });
+}
+
+async function createPorts(kubeconfigPath: string, now: () => number): Promise<Ports> {
+  const transport = createTransport(await fromKubeconfig(kubeconfigPath));
+  const kubernetes = createKubernetes(transport);
+  const blobs = new Map<string, Blob>();
+  const nowhere = (): Promise<never> => Promise.reject(new Error('there is no Azure here'));
+  return {
+    cluster: 'holds',
+    now,
+    policy: KARPENTER_POLICY,
+    kubernetes,
+    cloud: { launch: nowhere, observe: nowhere, delete: nowhere, inventory: nowhere },
+    nodeClassFacts: { subnet: nowhere, images: nowhere },
+    catalogs: {
+      instanceTypes: () => Promise.resolve(sizes),
+      refuse: nowhere,
+      refresh: nowhere,
+      nextRetryMs: () => Promise.resolve(null),
+    },
+    // No relay publishes here, so the use case lists, as the sweep does for a relay that is silent.
+    snapshots: {
+      latest: () => Promise.resolve(null),
+      heartbeatMs: () => Promise.resolve(null),
+      list: () => listSnapshot(transport, 'holds', now()),
+    },
+    decisions: createDecisions(
+      {
+        read: (name) => Promise.resolve(blobs.get(name) ?? null),
+        write: (name, bytes) => {
+          blobs.set(name, { bytes, etag: '' });
+          return Promise.resolve(true);
+        },
+      },
+      'holds',
+    ),
+    ledger: createLedger(kubernetes, 'nodewright-system'),
+    hints: { send: () => Promise.resolve() },
+    log: () => undefined,
+  };
+}
+
+async function planOnce(ports: Ports, clock: { aheadMs: number }): Promise<Decision | null> {
+  clock.aheadMs += 2 * SETTLING_MS;
+  const outcome = await provision(ports, true);
+  if (outcome.kind === 'idle' || outcome.kind === 'nothing-to-launch') return null;
+  if (outcome.kind !== 'provisioned') throw new Error(`planning ended as ${outcome.kind}`);
+  return ports.decisions.get(outcome.decision);
+}
+
+async function joinAll(ports: Ports, decision: Decision, rng: Rng): Promise<void> {
+  const order = decision.claimNames
+    .map((name) => ({ name, at: rng.below(2 ** 31) }))
+    .toSorted((a, b) => a.at - b.at || (a.name < b.name ? -1 : 1));
+  await Promise.all(
+    order.map(async ({ name }, index) => {
+      await sleep(index * BETWEEN_NODES_MS);
+      const claim = await ports.kubernetes.get('NodeClaim', { name, namespace: null });
+      if (claim !== null) await joinOne(ports, claim);
+    }),
+  );
+}
+
+/** As a kubelet and the node lifecycle controller do it: the node comes, is ready, and loses the taint that says it is not. */
+async function joinOne(ports: Ports, claim: NodeClaim): Promise<void> {
+  const key = { name: nodeNameOf(claim), namespace: null };
+  const { node, status } = nodeFor(claim, key.name);
+  await ports.kubernetes.create('Node', node);
+  await ports.kubernetes.patchStatus('Node', key, { status });
+  const ready = await ports.kubernetes.patch('Node', key, { spec: { taints: [taint.unregistered] } });
+  if (ready.kind !== 'written') throw new Error(`${key.name}: ${ready.kind}`);
+  const step = await register(ports, claim, ready.object);
+  if (step.kind !== 'next') throw new Error(`${key.name} was not registered: ${step.kind}`);
+}
+
+async function settledBindings(connection: Connection): Promise<ReadonlyMap<string, string | null>> {
+  let [bound, quiet] = [-1, 0];
+  let found = new Map<string, string | null>();
+  await until('the scheduler is at rest', async () => {
+    const { items } = await connection.get<Listed>(pods);
+    found = new Map(items.map(({ metadata, spec }) => [metadata.name, spec.nodeName ?? null]));
+    const now = [...found.values()].filter((node) => node !== null).length;
+    quiet = now === bound ? quiet + 1 : 0;
+    bound = now;
+    return now === found.size || quiet >= QUIET_POLLS;
+  });
+  return found;
+}
+
+async function clear(connection: Connection): Promise<void> {
+  await connection.remove(pods, { kind: 'DeleteOptions', apiVersion: 'v1', gracePeriodSeconds: 0 });
+  for (const path of [nodes, nodeClaims]) {
+    const { items } = await connection.get<Listed>(path);
+    await Promise.all(
+      items.map(async ({ metadata }) => {
+        await connection.patch(`${path}/${metadata.name}`, 'merge', { metadata: { finalizers: null } });
+        await connection.remove(`${path}/${metadata.name}`);
+      }),
+    );
+  }
+  await until('all is gone', async () => {
+    const lists = await Promise.all([pods, nodes, nodeClaims].map((path) => connection.get<Listed>(path)));
+    return lists.every(({ items }) => items.length === 0);
+  });
+}
+
+async function until(what: string, done: () => Promise<boolean>): Promise<void> {
+  for (let poll = 0; poll < POLLS_MAX; poll++) {
+    // Each look depends on what happened since the last.
+    // oxlint-disable-next-line no-await-in-loop
+    if (await done()) return;
+    // oxlint-disable-next-line no-await-in-loop
+    await sleep(POLL_MS);
+  }
+  throw new Error(`waited in vain until ${what}`);
+}
