@@ -140,6 +140,7 @@ export const CheaperReason = Type.Union([
   cheaper('pod-preference', 'A pod prefers others, and got one of them.', pod),
   cheaper('volume', 'A volume of a pod is, or may only be, elsewhere.', pod),
   cheaper('host-port', 'A daemonset takes a host port of a pod there.', pod),
+  cheaper('devices', 'The devices that a pod claims (DRA) were not found there.', pod),
   cheaper('too-small', 'It has too little of a resource.', {
     resource: Type.String(),
     wanted: quantity('What the claim’s pods request together.'),

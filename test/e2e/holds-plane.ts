@@ -140,6 +140,7 @@ async function createPorts(kubeconfigPath: string, now: () => number): Promise<P
       heartbeatMs: () => Promise.resolve(null),
       list: () => listSnapshot(transport, 'holds', now()),
     },
+    deviceSelectors: null,
     decisions: createDecisions(
       {
         read: (name) => Promise.resolve(blobs.get(name) ?? null),

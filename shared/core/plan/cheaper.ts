@@ -14,6 +14,8 @@ export type CheaperReason =
   | { readonly kind: 'volume'; readonly pod: string }
   /** A daemonset takes a host port of the pod's there. */
   | { readonly kind: 'host-port'; readonly pod: string }
+  /** The devices that the pod claims (DRA) were not found there. */
+  | { readonly kind: 'devices'; readonly pod: string }
   /** `wanted` by the claim's pods; `has`: what such a node has for them beside the daemonsets. */
   | { readonly kind: 'too-small'; readonly resource: string; readonly wanted: string; readonly has: string }
   /** Azure has refused it lately, or quota does not allow it. */

@@ -4,11 +4,12 @@ import type { CheaperReason } from '../plan/cheaper.ts';
 import { renderAmount } from '../quantity/quantity.ts';
 import { at, offeringsMeeting } from './compile-pool.ts';
 import { fittingBits, type Ask } from './compile-shape.ts';
+import { hasDeviceClaims } from './device-claims.ts';
 import { keySourceOf, type KeySource } from './key-source.ts';
 import { byCodeUnit, toExpressions, type LabelRule } from './label-rule.ts';
 import type { Listing } from './listed-offerings.ts';
 import { bookingFor } from './min-values.ts';
-import { offeringsOf, settledValue, type OpenClaim } from './open-claim.ts';
+import { offeringsAt, offeringsOf, settledValue, type OpenClaim } from './open-claim.ts';
 import { COMBO_BITS, overLimits, type PoolState } from './pool-state.ts';
 import { shunnedKind } from './shunned-sizes.ts';
 import { untolerated } from './taints.ts';
@@ -50,6 +51,7 @@ export function cheaperRules(comparison: Comparison): ReadonlyArray<CheaperRule>
     ...marketRules(comparison),
     ...topologyKeys(tenants).map((key) => domainRule(comparison, key)),
     ...poolRules(comparison, tenants),
+    ...tenants.flatMap((tenant) => deviceRules(comparison, tenant)),
     plain({ kind: 'overlooked' }, (_, left) => left),
   ];
 }
@@ -184,6 +186,15 @@ function marketRules({ claim, state, listing }: Comparison): ReadonlyArray<Cheap
       },
     },
     plain({ kind: 'weight' }, (_, left) => (isLighter ? left : 0)),
+  ];
+}
+
+/** A claim with devices can be only what has them; they are not looked for on other pools once they are found. */
+function deviceRules({ claim, state }: Comparison, { shape, least }: Tenant): ReadonlyArray<CheaperRule> {
+  if (!hasDeviceClaims(least.shape.shape.spec)) return [];
+  const isOwn = state === claim.state;
+  return [
+    plain({ kind: 'devices', pod: '' }, (type, left) => (isOwn ? left & ~offeringsAt(claim, type) : left), shape),
   ];
 }
 

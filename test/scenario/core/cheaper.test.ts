@@ -17,6 +17,14 @@ import {
   spec,
   zones,
 } from '../../unit/core/build.ts';
+import {
+  deviceClass,
+  fromTemplates,
+  gpus,
+  planned as devicesPlanned,
+  sliceSpec,
+  template,
+} from '../../unit/core/build-devices.ts';
 
 const D2 = size('Standard_D2s_v5', 2, 8, 100_000);
 const D4 = size('Standard_D4s_v5', 4, 16, 200_000);
@@ -174,6 +182,17 @@ const cases: ReadonlyArray<readonly [string, Parameters<typeof input>[0], Readon
       nodes: [node('n', 1, 1, { [zoneKey]: zones[0] })],
     },
     [`1 of 1 in a, as Standard_D2s_v5 on-demand 100000: rules about other pods allow no other ${zoneKey}`],
+  ],
+  [
+    'without the devices that a pod claims',
+    {
+      types: [size('Standard_D4_v5', 4, 16, 200_000), size('Standard_N8_v5', 8, 32, 900_000)],
+      devices: devicesPlanned({ Standard_N8_v5: [sliceSpec('local', gpus(2))] }),
+      deviceClasses: [deviceClass()],
+      resourceClaimTemplates: [template('one')],
+      shapes: [shape(fromTemplates('one'))],
+    },
+    ['3 of 1 in a, as Standard_D4_v5 on-demand 200000: the devices that default/s0-0000 claims were not found there'],
   ],
   [
     'beyond the limits of the pool',
