@@ -1,7 +1,7 @@
 import { fillBest } from './fill-best.ts';
 import { fillByGrid } from './fill-by-grid.ts';
 import type { FlatProblem } from './fill.ts';
-import { TOLERANCE } from './generate-columns.ts';
+import { TOLERANCE } from './price-sizes.ts';
 import { knapsackOf } from './knapsack-of.ts';
 import { relaxKnapsack } from './relax-knapsack.ts';
 import type { Work } from './work.ts';

@@ -1,6 +1,7 @@
 import { cheapestHolding, construct } from './construct.ts';
 import type { FlatProblem } from './fill.ts';
-import { generateColumns, type Pattern, type PatternPool, type Relaxation } from './generate-columns.ts';
+import { generateColumns, type Relaxation } from './generate-columns.ts';
+import { type Pattern, type PatternPool } from './patterns.ts';
 import type { PackedNode, Packing, PackingItem } from './problem.ts';
 import type { Work } from './work.ts';
 
@@ -45,6 +46,7 @@ export function dive({ flat, items, pool, incumbent, work, turn }: Dive, root: R
       pool,
       demand: left,
       guess: relaxation.values,
+      gifts: null,
       maxRounds: ROUNDS_PER_STEP,
       thorough: false,
       work,

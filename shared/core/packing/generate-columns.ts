@@ -1,22 +1,15 @@
-import { fillBest } from './fill-best.ts';
-import { knapsackOf, limitOf } from './knapsack-of.ts';
-import { fillByGrid } from './fill-by-grid.ts';
 import type { FlatProblem } from './fill.ts';
-import { costOf, createMaster, optimize, recalculateDuals, reducedCost, type Column, type Master } from './master.ts';
-import type { Packing } from './problem.ts';
-import { relaxKnapsack, type Knapsack } from './relax-knapsack.ts';
+import { limitOf } from './knapsack-of.ts';
+import { costOf, createMaster, optimize, recalculateDuals, reducedCost, type Master } from './master.ts';
+import { addPattern, giftPattern, patternOf, type Pattern, type PatternPool } from './patterns.ts';
+import { priceOpen, priceSizes, type Priced } from './price-sizes.ts';
 import type { Work } from './work.ts';
-
-/** One way to fill one size. */
-export interface Pattern extends Column {
-  readonly bin: number;
-}
 
 /** The relaxation that may take fractions of filled nodes. */
 export interface Relaxation {
   readonly master: Master;
   readonly patterns: ReadonlyArray<Pattern>;
-  /** What it costs; at most what any packing costs, when `isComplete`. */
+  /** What it costs. */
   readonly cost: number;
   /** What a pod of each item is worth, such that no size is worth more than it costs; the best bound found. */
   readonly values: Float64Array;
@@ -30,37 +23,30 @@ export interface Generation {
   readonly demand: Float64Array;
   /** What a pod of each item is worth, roughly; micro-USD per hour. */
   readonly guess: Float64Array;
+  /** Capacity that costs nothing, filled as a whole; null for none. */
+  readonly gifts: Gifts | null;
   readonly maxRounds: number;
   /** Whether to search long for what quick searches leave open: it gains little but a better bound. */
   readonly thorough: boolean;
   readonly work: Work;
 }
 
-export interface PatternPool {
-  readonly patterns: Array<Pattern>;
-  readonly known: Set<string>;
+/** Capacity that is there already, once. */
+export interface Gifts {
+  /** The most valuable filling of all of it for these values per pod, each part for itself, and what none exceeds. */
+  readonly fill: (values: Float64Array) => { readonly counts: ArrayLike<number>; readonly atMost: number };
 }
 
-/**
- * A filling must promise this much more than its size costs: smaller gains are not worth the search that they take where
- * prices are nearly proportional to sizes. The bound loses as much.
- */
-export const TOLERANCE = 1e-4;
-const STEP = 1e-6;
-const MARGIN = 1 + 2 * STEP;
 /** The bound is close enough when fractions of nodes could cost so much less. */
 const CLOSE = 1.2e-4;
 /** Search nodes per size: few at first, more once the duals have settled. */
 const FIRST_NODES = 300;
 const MOST_NODES = 3_000;
-const DEEP_NODES = 100_000;
 /** With more items than this, rounds add few columns, since each costs the simplex more than it costs to find. */
 const MANY_ITEMS = 24;
 const COLUMNS_PER_ROUND = 12;
-
-export function emptyPool(): PatternPool {
-  return { patterns: [], known: new Set() };
-}
+/** Of what it costs: a pattern that would lower the cost by less is not added. */
+const LEAST_GAIN = 1e-6;
 
 /**
  * Fills sizes by what pods are worth, and adds those fillings to the relaxation, until none is worth more than its size
@@ -69,36 +55,35 @@ export function emptyPool(): PatternPool {
  * until no size is worth more than it costs.
  */
 export function generateColumns(flat: FlatProblem, generation: Generation): Relaxation {
-  const { pool, demand, maxRounds, thorough, work } = generation;
+  const { pool, demand, maxRounds, work } = generation;
   addSingles(flat, demand, pool);
-  const start = priceCeilings(flat, generation);
-  const master = createMaster(demand, demand.length, start);
+  const master = masterFor(flat, generation);
   for (const pattern of pool.patterns) master.columns.push(pattern);
-  const most = flat.items > MANY_ITEMS ? COLUMNS_PER_ROUND : Infinity;
   let best = boundOfGuess(flat, generation, master);
-  let effort: Effort = { nodes: FIRST_NODES, smoothing: SMOOTHING };
-  for (let round = 0; round < maxRounds; round++) {
+  let effort: Effort | null = { nodes: FIRST_NODES, smoothing: SMOOTHING };
+  for (let round = 0; round < maxRounds && effort !== null; round++) {
     const solved = optimize(master, work);
     const values = blend(best.values, master, effort.smoothing);
-    const priced = priceSizes(flat, { demand, values, nodes: effort.nodes, work });
-    best = better(best, demand, values, priced.scale);
+    const priced = priceAll(flat, generation, values, effort.nodes);
+    best = better(best, demand, values, priced);
     if (!solved || work.left <= 0 || costOf(master) - best.bound <= CLOSE * costOf(master)) break;
-    if (addPatterns(pool, master, priced.patterns, most) > 0) {
-      effort = { nodes: effort.nodes, smoothing: SMOOTHING };
-      continue;
+    if (addPatterns(pool, master, priced.patterns) > 0) effort = { nodes: effort.nodes, smoothing: SMOOTHING };
+    else if (!raiseCeilings(master)) effort = harder(effort, generation.thorough);
+    if (effort === null && generation.thorough) {
+      const last = priceOpen(flat, { demand, values, work }, priced);
+      best = better(best, demand, values, last);
+      if (addPatterns(pool, master, last.patterns) > 0) effort = { nodes: MOST_NODES, smoothing: 0 };
     }
-    if (raiseCeilings(master)) continue;
-    const next = harder(effort, thorough);
-    if (next !== null) {
-      effort = next;
-      continue;
-    }
-    if (!thorough) break;
-    const last = priceOpen(flat, { demand, values, open: priced.open, work });
-    best = better(best, demand, values, last.scale);
-    if (addPatterns(pool, master, last.patterns, Infinity) === 0) break;
   }
   return { master, patterns: pool.patterns, cost: costOf(master), ...best };
+}
+
+/** Sizes and gifts filled by these values. */
+function priceAll(flat: FlatProblem, { demand, gifts, work }: Generation, values: Float64Array, nodes: number): Priced {
+  const priced = priceSizes(flat, { demand, values, work }, nodes);
+  if (gifts === null) return priced;
+  const { counts, atMost } = gifts.fill(values);
+  return { ...priced, patterns: [giftPattern(flat, counts), ...priced.patterns], given: atMost };
 }
 
 /** With more items than this, duals are kept near the guess at first: else the simplex turns in circles around a packing. */
@@ -112,10 +97,10 @@ function priceCeilings(flat: FlatProblem, { pool, demand, guess }: Generation): 
 
 /** Doubles the ceilings that hold duals down; false when there are none. */
 function raiseCeilings(master: Master): boolean {
-  const { basis, amounts, ownCost, rows } = master;
+  const { basis, amounts, ownCost, covering } = master;
   let raised = false;
   basis.forEach((variable, row) => {
-    if (variable >= 0 || variable < -rows || at(amounts, row) < 1e-4) return;
+    if (variable >= 0 || variable < -covering || at(amounts, row) < 1e-4) return;
     ownCost[-1 - variable] = at(ownCost, -1 - variable) * 2;
     raised = true;
   });
@@ -124,11 +109,20 @@ function raiseCeilings(master: Master): boolean {
 }
 
 /** The guess is a good start only if it comes with its bound: any other would take its place. */
-function boundOfGuess(flat: FlatProblem, { pool, demand, guess, work }: Generation, master: Master): Valued {
+function boundOfGuess(flat: FlatProblem, generation: Generation, master: Master): Valued {
+  const { pool, demand, guess } = generation;
   const values = guess.map((value, item) => (at(demand, item) > 0 ? value : 0));
-  const { scale, patterns } = priceSizes(flat, { demand, values, nodes: FIRST_NODES, work });
-  for (const pattern of patterns) if (addPattern(pool, pattern)) master.columns.push(pattern);
-  return better({ bound: 0, values }, demand, values, scale);
+  const priced = priceAll(flat, generation, values, FIRST_NODES);
+  for (const pattern of priced.patterns) if (addPattern(pool, pattern)) master.columns.push(pattern);
+  return better({ bound: 0, values }, demand, values, priced);
+}
+
+/** A row per item, and one by which all gifts are filled at most once. */
+function masterFor(flat: FlatProblem, generation: Generation): Master {
+  const { demand, gifts } = generation;
+  const start = priceCeilings(flat, generation);
+  if (gifts === null) return createMaster(demand, demand.length, start);
+  return createMaster(Float64Array.of(...demand, 1), demand.length, Float64Array.of(...start, 0));
 }
 
 type Valued = Pick<Relaxation, 'bound' | 'values'>;
@@ -155,96 +149,24 @@ function blend(best: Float64Array, { duals, demand }: Master, smoothing: number)
   });
 }
 
-function better(best: Valued, demand: Float64Array, values: Float64Array, scale: number): Valued {
-  const bound = scale * worthOf(demand, values);
+function better(
+  best: Valued,
+  demand: Float64Array,
+  values: Float64Array,
+  { scale, given }: Pick<Priced, 'scale' | 'given'>,
+): Valued {
+  const bound = scale * (worthOf(demand, values) - given);
   return bound > best.bound ? { bound, values: values.map((value) => value * scale) } : best;
 }
 
-interface Priced {
-  readonly patterns: ReadonlyArray<Pattern>;
-  /** By this the duals have to be lowered so that no size is worth more than it costs. */
-  readonly scale: number;
-  /** Sizes that may be worth more than they cost: the search did not come to its end. */
-  readonly open: ReadonlyArray<Open>;
-}
-
-interface Open {
-  readonly bin: number;
-  readonly atMost: number;
-}
-
-function priceSizes(
-  flat: FlatProblem,
-  { demand, values, nodes, work }: { demand: Float64Array; values: Float64Array; nodes: number; work: Work },
-): Priced {
-  const patterns: Array<Pattern> = [];
-  const open: Array<Open> = [];
-  let scale = 1;
-  for (let bin = 0; bin < flat.bins; bin++) {
-    const price = at(flat.prices, bin);
-    const knapsack = knapsackOf(flat, bin, values, demand);
-    const search = { above: price * (1 + TOLERANCE), step: price * STEP, maxNodes: nodes };
-    const { value, counts, atMost } = fillBest(knapsack, search, work);
-    if (atMost > 0) scale = Math.min(scale, price / atMost);
-    if (value > 0) patterns.push(patternOf(flat, bin, counts));
-    else if (atMost > price * (1 + TOLERANCE) * MARGIN) open.push({ bin, atMost });
-  }
-  return { patterns, scale, open };
-}
-
-/** What the search left open: by grid, and where that proves nothing, by a longer search. */
-function priceOpen(
-  flat: FlatProblem,
-  { demand, values, open, work }: { demand: Float64Array; values: Float64Array; open: ReadonlyArray<Open>; work: Work },
-): Omit<Priced, 'open'> {
-  const patterns: Array<Pattern> = [];
-  let scale = 1 / ((1 + TOLERANCE) * MARGIN);
-  for (const { bin, atMost } of open) {
-    const price = at(flat.prices, bin);
-    const knapsack = knapsackOf(flat, bin, values, demand);
-    const filling = fillByGrid(knapsack, relaxKnapsack(knapsack), work);
-    let bound = Math.min(atMost, filling?.atMost ?? Infinity);
-    if (bound > price * (1 + TOLERANCE) * MARGIN) {
-      const search = { above: price * (1 + TOLERANCE), step: price * STEP, maxNodes: DEEP_NODES };
-      const deep = fillBest(knapsack, search, work);
-      bound = Math.min(bound, deep.atMost);
-      if (deep.value > 0) patterns.push(patternOf(flat, bin, deep.counts));
-      else if (filling !== null && isWithin(knapsack, filling.counts))
-        patterns.push(patternOf(flat, bin, filling.counts));
-    }
-    scale = Math.min(scale, price / bound);
-  }
-  return { patterns, scale };
-}
-
-function isWithin({ width, items, requests, free, limits }: Knapsack, counts: Int32Array): boolean {
-  if (counts.some((count, item) => count > at(limits, item))) return false;
-  for (let k = 0; k < width; k++) {
-    let load = 0;
-    for (let item = 0; item < items; item++) load += at(counts, item) * at(requests, item * width + k);
-    if (load > at(free, k)) return false;
-  }
-  return true;
-}
-
-export function patternOf({ prices }: FlatProblem, bin: number, counts: Int32Array): Pattern {
-  const rows: Array<number> = [];
-  const amounts: Array<number> = [];
-  counts.forEach((count, item) => {
-    if (count === 0) return;
-    rows.push(item);
-    amounts.push(count);
-  });
-  return { bin, cost: at(prices, bin), rows: Int32Array.from(rows), amounts: Float64Array.from(amounts) };
-}
-
 /** Answers how many were new. */
-function addPatterns(pool: PatternPool, master: Master, patterns: ReadonlyArray<Pattern>, most: number): number {
+function addPatterns(pool: PatternPool, master: Master, patterns: ReadonlyArray<Pattern>): number {
+  const most = master.covering > MANY_ITEMS ? COLUMNS_PER_ROUND : patterns.length;
   const promising = patterns
     .map((pattern) => ({ pattern, reduced: reducedCost(master, pattern) / Math.max(1, pattern.cost) }))
-    .filter(({ reduced }) => reduced < -STEP)
+    .filter(({ reduced }) => reduced < -LEAST_GAIN)
     .toSorted((a, b) => a.reduced - b.reduced || a.pattern.bin - b.pattern.bin)
-    .slice(0, most === Infinity ? patterns.length : most);
+    .slice(0, most);
   let added = 0;
   for (const { pattern } of promising) {
     if (!addPattern(pool, pattern)) continue;
@@ -252,19 +174,6 @@ function addPatterns(pool: PatternPool, master: Master, patterns: ReadonlyArray<
     added++;
   }
   return added;
-}
-
-export function addPattern({ patterns, known }: PatternPool, pattern: Pattern): boolean {
-  const id = `${pattern.bin} ${pattern.rows.join(',')} ${pattern.amounts.join(',')}`;
-  if (known.has(id)) return false;
-  known.add(id);
-  patterns.push(pattern);
-  return true;
-}
-
-/** The fillings of a packing, which is a good start for the relaxation. */
-export function addPacking(flat: FlatProblem, pool: PatternPool, { nodes }: Packing): void {
-  for (const { bin, counts } of nodes) addPattern(pool, patternOf(flat, bin, counts));
 }
 
 /** For every item, the size that holds it at the least price per pod: with them every row can be served. */

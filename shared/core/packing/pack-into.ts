@@ -1,6 +1,6 @@
 import { fillBest } from './fill-best.ts';
 import { fillNode, type FlatProblem } from './fill.ts';
-import { patternOf, type Pattern } from './generate-columns.ts';
+import { patternOf, type Pattern } from './patterns.ts';
 import { knapsackOf } from './knapsack-of.ts';
 import { createMaster, optimize, type Master } from './master.ts';
 import { packExactly } from './pack-exactly.ts';

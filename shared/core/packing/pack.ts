@@ -5,7 +5,8 @@ import { boundOf, cutOf, type Cut } from './cuts.ts';
 import { dive } from './dive.ts';
 import { flatten, type FlatProblem } from './fill.ts';
 import { fluidWorth } from './fluid.ts';
-import { addPacking, emptyPool, generateColumns, type PatternPool, type Relaxation } from './generate-columns.ts';
+import { generateColumns, type Relaxation } from './generate-columns.ts';
+import { addPacking, emptyPool, type PatternPool } from './patterns.ts';
 import { packInto } from './pack-into.ts';
 import { partsOf } from './problem-parts.ts';
 import { undominated, type Packing, type PackingItem, type PackingProblem } from './problem.ts';
@@ -116,7 +117,7 @@ function relax(
   guess: Float64Array,
   { work, thorough }: { readonly work: Work; readonly thorough: boolean },
 ): Relaxation {
-  return generateColumns(flat, { pool, demand, guess, maxRounds: ROUNDS, thorough, work });
+  return generateColumns(flat, { pool, demand, guess, gifts: null, maxRounds: ROUNDS, thorough, work });
 }
 
 function diveFrom(

@@ -39,7 +39,8 @@ export function lowerBound(workspace: Workspace, solved: ReadonlyArray<SolvedPro
         usable,
         admits: Uint8Array.from(members, (own) => (own.some((group) => admits[group] === 1) ? 1 : 0)),
       })),
-      onNew: Float64Array.from(members, (own) => own.reduce((sum, group) => sum + (groups[group]?.onNew ?? 0), 0)),
+    },
+    {
       cost: claims.reduce((sum, { cell }) => sum + (cell?.price ?? 0), 0),
       isFew: claims.length <= FEW_CLAIMS,
     },

@@ -48,7 +48,7 @@ export function guardFor({ topology, guards }: Workspace, ask: Ask, mayStart: bo
 }
 
 /** Does no topology rule, the pod's own or another's, look at such pods? Then where they are concerns nobody else. */
-function isUnruled({ terms, exclusions, settled, counted }: Ask): boolean {
+export function isUnruled({ terms, exclusions, settled, counted }: Ask): boolean {
   const own = terms.spread.length + terms.affinity.length + terms.antiAffinity.length;
   return own + exclusions.length + settled.length === 0 && !counted;
 }

@@ -5,17 +5,18 @@ import { balanceZones } from './balance-zones.ts';
 import { withShare, type Work } from '../packing/work.ts';
 import { placeInBulk, type SolvedProblem } from './bulk.ts';
 import { trimUneven } from './bulk-trim.ts';
-import { bulkRuleOf, dealOut, type BulkRule } from './bulk-groups.ts';
+import { bulkRuleOf, dealOut, type BulkGroup, type BulkRule } from './bulk-groups.ts';
 import { cheaperExplainer } from './explain-cheaper.ts';
 import { withDefaultSpread } from './default-spread.ts';
 import { hasDeviceClaims } from './device-claims.ts';
 import { deviceAssignments } from './device-assignments.ts';
+import { fillExisting } from './fill-existing.ts';
 import { explainLeft } from './explain.ts';
 import { byCodeUnit } from './label-rule.ts';
 import { lowerBound } from './lower-bound.ts';
 import { overlaidCatalog } from './overlays.ts';
 import { pendingPods } from './pending-pods.ts';
-import { fillHoles, place, placeOnAnyBin, queueFor, type Queue } from './place.ts';
+import { fillHoles, isUnruled, place, placeOnAnyBin, queueFor, type Queue } from './place.ts';
 import { placeWithDevices } from './place-with-devices.ts';
 import { keepPromises } from './promises.ts';
 import type { ProvisioningInput } from './provisioning-input.ts';
@@ -121,7 +122,11 @@ interface Manner {
 /** Existing capacity first, then pods whose rules look at others one by one and the rest packed together, or the reverse. */
 function placeClass(workspace: Workspace, manner: Manner, pods: ReadonlyArray<Pod>): ReadonlyArray<Pod> {
   const { rules, order } = manner;
-  const waiting = pods.filter((pod) => !isBulk(rules, pod) || !placeOnAnyBin(workspace, pod));
+  const [plain, others] = partition(pods, ({ shape }) => isPlain(workspace, rules.get(shape) ?? null));
+  const waiting = [
+    ...others.filter((pod) => !isBulk(rules, pod) || !placeOnAnyBin(workspace, pod)),
+    ...fillExisting(workspace, groupsOf(rules, plain), manner.work).filter((pod) => !givesUp(workspace, pod)),
+  ].toSorted(largestFirst(workspace));
   const oneByOne = waiting.filter((pod) => !isBulk(rules, pod));
   const packed = waiting.filter((pod) => isBulk(rules, pod));
   if (order === 'packed-first') {
@@ -137,6 +142,31 @@ type BulkRules = ReadonlyMap<number, BulkRule | null>;
 
 function isBulk(rules: BulkRules, { shape }: Pod): boolean {
   return (rules.get(shape) ?? null) !== null;
+}
+
+/** Puts a pod on existing capacity that it does not prefer; false when it has no preferences or there is none. */
+function givesUp(workspace: Workspace, pod: Pod): boolean {
+  return (workspace.asks.get(pod.shape) ?? []).length > 1 && placeOnAnyBin(workspace, pod);
+}
+
+/** May pods of the shape be on any node that has room, as far as rules about other pods, ports and volumes go? */
+function isPlain(workspace: Workspace, rule: BulkRule | null): boolean {
+  if (rule === null || rule.spread !== null || rule.perNode !== Infinity) return false;
+  return workspace.bins.length > 0 && isUnruled(rule.ask) && rule.ask.shape.attachments.length === 0;
+}
+
+function groupsOf(rules: BulkRules, pods: ReadonlyArray<Pod>): ReadonlyArray<BulkGroup> {
+  return [...Map.groupBy(pods, ({ shape }) => shape)].flatMap(([shape, own]) => {
+    const rule = rules.get(shape) ?? null;
+    return rule === null ? [] : [{ ask: rule.ask, pods: own, perNode: rule.perNode, within: null }];
+  });
+}
+
+function partition(
+  pods: ReadonlyArray<Pod>,
+  isFirst: (pod: Pod) => boolean,
+): readonly [ReadonlyArray<Pod>, ReadonlyArray<Pod>] {
+  return [pods.filter((pod) => isFirst(pod)), pods.filter((pod) => !isFirst(pod))];
 }
 
 /** Packs pods by shape; answers those that found no place that way. */

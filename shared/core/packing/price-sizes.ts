@@ -1,0 +1,95 @@
+import { fillBest } from './fill-best.ts';
+import { fillByGrid } from './fill-by-grid.ts';
+import type { FlatProblem } from './fill.ts';
+import { knapsackOf } from './knapsack-of.ts';
+import { patternOf, type Pattern } from './patterns.ts';
+import { relaxKnapsack, type Knapsack } from './relax-knapsack.ts';
+import type { Work } from './work.ts';
+
+/**
+ * A filling must promise this much more than its size costs: smaller gains are not worth the search that they take where
+ * prices are nearly proportional to sizes. The bound loses as much.
+ */
+export const TOLERANCE = 1e-4;
+const STEP = 1e-6;
+const MARGIN = 1 + 2 * STEP;
+const DEEP_NODES = 100_000;
+
+/** Fillings worth more than their sizes cost, and what is known of all sizes. */
+export interface Priced {
+  readonly patterns: ReadonlyArray<Pattern>;
+  /** By this the duals have to be lowered so that no size is worth more than it costs. */
+  readonly scale: number;
+  /** What all gifts together hold at most. */
+  readonly given: number;
+  /** Sizes that may be worth more than they cost: the search did not come to its end. */
+  readonly open: ReadonlyArray<Open>;
+}
+
+/** A size and what no filling of it is worth more than. */
+export interface Open {
+  readonly bin: number;
+  readonly atMost: number;
+}
+
+/** What the sizes are filled by. */
+export interface Pricing {
+  /** Pods per item still to be packed. */
+  readonly demand: Float64Array;
+  /** What a pod of each item is worth; micro-USD per hour. */
+  readonly values: Float64Array;
+  readonly work: Work;
+}
+
+/** The most valuable filling of every size, as far as that is worth more than it costs; `maxNodes` bounds each search. */
+export function priceSizes(flat: FlatProblem, { demand, values, work }: Pricing, maxNodes: number): Priced {
+  const patterns: Array<Pattern> = [];
+  const open: Array<Open> = [];
+  let scale = 1;
+  for (let bin = 0; bin < flat.bins; bin++) {
+    const price = at(flat.prices, bin);
+    const knapsack = knapsackOf(flat, bin, values, demand);
+    const search = { above: price * (1 + TOLERANCE), step: price * STEP, maxNodes };
+    const { value, counts, atMost } = fillBest(knapsack, search, work);
+    if (atMost > 0) scale = Math.min(scale, price / atMost);
+    if (value > 0) patterns.push(patternOf(flat, bin, counts));
+    if (atMost > price * (1 + TOLERANCE) * MARGIN) open.push({ bin, atMost });
+  }
+  return { patterns, scale, given: 0, open };
+}
+
+/** What the search left open: by grid, and where that proves nothing, by a longer search. */
+export function priceOpen(flat: FlatProblem, { demand, values, work }: Pricing, { open, given }: Priced): Priced {
+  const patterns: Array<Pattern> = [];
+  let scale = 1 / ((1 + TOLERANCE) * MARGIN);
+  for (const { bin, atMost } of open) {
+    const price = at(flat.prices, bin);
+    const knapsack = knapsackOf(flat, bin, values, demand);
+    const filling = fillByGrid(knapsack, relaxKnapsack(knapsack), work);
+    let bound = Math.min(atMost, filling?.atMost ?? Infinity);
+    if (bound > price * (1 + TOLERANCE) * MARGIN) {
+      const search = { above: price * (1 + TOLERANCE), step: price * STEP, maxNodes: DEEP_NODES };
+      const deep = fillBest(knapsack, search, work);
+      bound = Math.min(bound, deep.atMost);
+      if (deep.value > 0) patterns.push(patternOf(flat, bin, deep.counts));
+      else if (filling !== null && isWithin(knapsack, filling.counts))
+        patterns.push(patternOf(flat, bin, filling.counts));
+    }
+    scale = Math.min(scale, price / bound);
+  }
+  return { patterns, scale, given, open: [] };
+}
+
+function isWithin({ width, items, requests, free, limits }: Knapsack, counts: Int32Array): boolean {
+  if (counts.some((count, item) => count > at(limits, item))) return false;
+  for (let k = 0; k < width; k++) {
+    let load = 0;
+    for (let item = 0; item < items; item++) load += at(counts, item) * at(requests, item * width + k);
+    if (load > at(free, k)) return false;
+  }
+  return true;
+}
+
+function at(numbers: ArrayLike<number>, index: number): number {
+  return numbers[index] ?? 0;
+}
