@@ -58,7 +58,9 @@ function recordAt(value: unknown, name: string): Readonly<Record<string, unknown
 
 const replicated = allOf(
   fieldsOf({
-    spec: needed(fieldsOf({ replicas: wholeNumber(0), template: needed(podTemplate), selector: labelSelector })),
+    spec: needed(
+      fieldsOf({ replicas: wholeNumber(0), template: needed(podTemplate), selector: needed(labelSelector) }),
+    ),
   }),
   selectsItsPods,
 );

@@ -58,7 +58,7 @@ async function readYaml({ origin, text }: Source): Promise<ReadDocuments> {
   for (const [index, document] of all.entries()) {
     const place = all.length > 1 ? `${origin}, document ${index + 1}` : origin;
     const [error] = document.errors;
-    if (error !== undefined) problems.push(notYaml(place, error));
+    if (error !== undefined) problems.push(notYaml(place, error, text.includes('{{')));
     else addValue(document, place, documents, problems);
   }
   return { documents, problems };
@@ -79,8 +79,8 @@ function addValue(
   }
 }
 
-function notYaml(origin: Origin, error: YAMLParseError): InputProblem {
+function notYaml(origin: Origin, error: YAMLParseError, isTemplate: boolean): InputProblem {
   const [message = ''] = error.message.split('\n', 1);
-  const fix = message.includes('{') ? 'correct it there; a template must be rendered first' : 'correct it there';
+  const fix = isTemplate ? 'it holds {{ }}: render the template first, as with helm template' : 'correct it there';
   return fileProblem(origin, `is not YAML: ${message.replace(/:$/, '')}`, fix);
 }

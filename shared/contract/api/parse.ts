@@ -55,7 +55,8 @@ export function inspect(definition: KindDefinition, value: unknown, previous?: u
   }
   if (value['kind'] !== definition.kind) add('kind', 'is another kind', `set it to ${definition.kind}`);
   if (!isServed(definition, value['apiVersion'])) {
-    add('apiVersion', 'is not served', `set it to ${definition.group}/${definition.versions[0].name}`);
+    const given = typeof value['apiVersion'] === 'string' ? `${value['apiVersion']} ` : '';
+    add('apiVersion', `${given}is not served`, `set it to ${definition.group}/${definition.versions[0].name}`);
   }
   problems.push(...metadataProblems(value['metadata'], definition.scope === 'Namespaced'));
   const old = isRecord(previous) ? previous['spec'] : undefined;

@@ -36,7 +36,7 @@ export function parseSnapshot(bytes: Uint8Array): Snapshot {
   const raw = unpack(bytes);
   if (!isRecord(raw)) throw wrong('the whole', 'is not an object');
   if (raw['format'] !== snapshotFormat) {
-    throw wrong('format', `is ${String(raw['format'])}, this version reads ${snapshotFormat}`);
+    throw wrong('format', `is ${JSON.stringify(raw['format'])}, this version reads ${snapshotFormat}`);
   }
   const specs = readAll(raw, 'specs', podSpec);
   const shapes = readAll(raw, 'shapes', shape(specs));

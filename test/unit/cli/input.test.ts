@@ -187,6 +187,21 @@ describe('wrong input names its place, its field and the fix', () => {
       'standard input: Node n: status.allocatable: is missing (say what the node has for pods: cpu, memory, pods)',
     ],
     [
+      'a template that was not rendered',
+      '{{- if .Values.pod }}\nkind: Pod\n{{- end }}',
+      'standard input: is not YAML: Block collections are not allowed within flow collections at line 1, column 3 (it holds {{ }}: render the template first, as with helm template)',
+    ],
+    [
+      'a workload without a selector',
+      workload('Deployment', 'web', 1).replace('selector: { matchLabels: { app: web } }', 'paused: false'),
+      'standard input: Deployment default/web: spec.selector: is missing (set it)',
+    ],
+    [
+      'a version of ours that is past',
+      pool.replace('karpenter.sh/v1', 'karpenter.sh/v1beta1'),
+      'standard input, document 1: NodePool general: apiVersion: karpenter.sh/v1beta1 is not served (set it to karpenter.sh/v1)',
+    ],
+    [
       'a kind that was misspelt',
       workload('Deployement', 'web', 1),
       'standard input: Deployement: kind: "Deployement" is not a kind of apps/v1 (write Deployment)',

@@ -1,3 +1,4 @@
+import { zstdCompressSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import { createSnapshotBuilder } from '../../../../shared/contract/snapshot/builder.ts';
 import { parseSnapshot, type Snapshot } from '../../../../shared/contract/snapshot/parse.ts';
@@ -234,4 +235,9 @@ describe('objects', () => {
 
 test('a snapshot of another format is refused by name', () => {
   expect(() => parseSnapshot(Buffer.from('hello'))).toThrow(/not a snapshot: the whole cannot be unpacked/);
+  for (const format of [99, { toString: 1 }]) {
+    expect(() => parseSnapshot(zstdCompressSync(JSON.stringify({ format })))).toThrow(
+      `not a snapshot: format is ${JSON.stringify(format)}, this version reads`,
+    );
+  }
 });
