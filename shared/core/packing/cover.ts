@@ -151,17 +151,18 @@ function safeMix({ bins, prices }: FlatProblem, cuts: ReadonlyArray<Cut>, mix: F
 /** Tries every set with more nodes, of sizes from `from` on; false when work ran out. */
 function descend(search: Search, from: number, cost: number): boolean {
   const { cover, order, nodes, loads } = search;
-  cover.work.left -= cover.cuts.length * (search.mixes.length + 2);
   if (cover.work.left <= 0) return false;
   if (isCovered(search)) {
     tryPacking(search, cost);
     if (isCovered(search) && cost >= Math.min(search.best, search.unknown)) return true;
   }
   for (let place = from; place < order.length; place++) {
-    if (leastCost(search, place, cost) > search.best - search.unit + 0.5) return true;
     const bin = at(order, place);
     const price = at(cover.flat.prices, bin);
+    cover.work.left -= 1;
     if (cost + price > search.best - search.unit) continue;
+    cover.work.left -= cover.cuts.length * (search.mixes.length + 2);
+    if (leastCost(search, place, cost) > search.best - search.unit + 0.5) return true;
     nodes[bin] = at(nodes, bin) + 1;
     cover.cuts.forEach(({ perBin }, index) => (loads[index] = at(loads, index) + at(perBin, bin)));
     const ended = descend(search, place, cost + price);

@@ -19,6 +19,8 @@ export function parseQuantity(text: string | number, perUnit: number, rounding: 
   if (match === null) return null;
   const [, sign, digits = '', suffix = '', exponent] = match;
   if (sign === '-') return 0;
+  const simple = simpleQuantity(digits, suffix, exponent, perUnit);
+  if (simple !== null) return simple;
   const [whole = '', fraction = ''] = digits.split('.');
   const power = (exponent === undefined ? (DECIMAL[suffix] ?? 0) : Number(exponent)) - fraction.length;
   let numerator = BigInt(whole + fraction) * BigInt(perUnit);
@@ -28,6 +30,15 @@ export function parseQuantity(text: string | number, perUnit: number, rounding: 
   else denominator = 10n ** BigInt(-power);
   const rounded = rounding === 'up' ? (numerator + denominator - 1n) / denominator : numerator / denominator;
   return Number(rounded < LARGEST ? rounded : LARGEST);
+}
+
+/** Whole numbers with a suffix that leaves no fraction, as nearly all quantities are: null where doubles are not exact. */
+function simpleQuantity(digits: string, suffix: string, exponent: string | undefined, perUnit: number): number | null {
+  if (exponent !== undefined || digits.length > 15 || digits.includes('.')) return null;
+  if (suffix === 'm') return perUnit === 1000 ? Number(digits) : null;
+  const binary = suffix === '' ? 0 : BINARY[suffix];
+  const amount = binary === undefined ? Infinity : Number(digits) * perUnit * 2 ** binary;
+  return Number.isSafeInteger(amount) ? amount : null;
 }
 
 /** Thousandths for CPU, whole units for everything else. */

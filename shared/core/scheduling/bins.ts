@@ -7,7 +7,7 @@ import { admitsLabels } from './label-rule.ts';
 import { labelKey } from '../model/labels.ts';
 import { addVector, fits, toVector, type Dimensions } from './resource-table.ts';
 import { untolerated } from './taints.ts';
-import type { Guard } from './topology-guard.ts';
+import { allowsDomain, allowsHost, type Guard } from './topology-guard.ts';
 
 /** Existing capacity while a plan fills it. */
 export interface Bin {
@@ -45,7 +45,8 @@ export function admitsAsk({ capacity }: Bin, { shape, wishes }: Ask): boolean {
 
 /** Do the topology rules let the pod onto the bin? */
 export function allowsBin(guard: Guard, { capacity: { labels } }: Bin): boolean {
-  return guard.allowsHost(labels[labelKey.hostname] ?? '') && guard.keys.every((key) => guard.allows(key, labels[key]));
+  if (!allowsHost(guard, labels[labelKey.hostname] ?? '')) return false;
+  return guard.rules.keys.every((key) => allowsDomain(guard, key, labels[key]));
 }
 
 /** Is there room for one more pod of the shape? */

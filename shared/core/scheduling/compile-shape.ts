@@ -7,7 +7,6 @@ import type { Wishes } from './asks.ts';
 import { at, isOpenKey, offeringsMeeting } from './compile-pool.ts';
 import { hostPortsOf, portsConflict, type HostPort } from './host-ports.ts';
 import type { LabelRules } from './label-rule.ts';
-import { podRequests } from './pod-requests.ts';
 import { COMBO_BITS, sharedOfferings, type PoolState } from './pool-state.ts';
 import { fitsRow, toVector, type Dimensions } from './resource-table.ts';
 import { untolerated } from './taints.ts';
@@ -51,8 +50,13 @@ export interface PoolOption {
   readonly open: LabelRules;
 }
 
-export function compileShape(cluster: Cluster, index: number, shape: PodShape, dimensions: Dimensions): CompiledShape {
-  const amounts = podRequests(shape.spec);
+/** `amounts`: what a pod of the shape requests. */
+export function compileShape(
+  cluster: Cluster,
+  index: number,
+  { shape, amounts }: { readonly shape: PodShape; readonly amounts: Amounts },
+  dimensions: Dimensions,
+): CompiledShape {
   return {
     index,
     shape,
@@ -123,17 +127,30 @@ function holdingOne(state: PoolState, { requests }: CompiledShape, allowed: Int3
 
 /** The offerings of a type among `mask` that hold `load` and `more` together. */
 export function fittingBits(
-  { usable, uniform }: PoolState,
+  state: PoolState,
   type: number,
   mask: number,
   { load, more }: { readonly load: Float64Array; readonly more: Float64Array },
 ): number {
+  return holdingBits(state, type, mask, load, more);
+}
+
+/** The same for the hot loops, which make no object for it. */
+export function holdingBits(
+  { usable, uniform }: PoolState,
+  type: number,
+  mask: number,
+  load: Float64Array,
+  more: Float64Array,
+): number {
   if (mask === 0) return 0;
-  const row = (bit: number): number => (type * COMBO_BITS + bit) * load.length;
-  if (uniform[type] === 1) return fitsRow(load, more, usable, row(31 - Math.clz32(mask))) ? mask : 0;
+  const first = type * COMBO_BITS;
+  if (uniform[type] === 1) {
+    return fitsRow(load, more, usable, (first + 31 - Math.clz32(mask)) * load.length) ? mask : 0;
+  }
   let fitting = 0;
   for (let bit = 0; bit < COMBO_BITS; bit++) {
-    if ((mask >> bit) & 1 && fitsRow(load, more, usable, row(bit))) fitting |= 1 << bit;
+    if ((mask >> bit) & 1 && fitsRow(load, more, usable, (first + bit) * load.length)) fitting |= 1 << bit;
   }
   return fitting;
 }

@@ -30,6 +30,8 @@ function diverse<Offering extends PlannedOffering>(
   const early: Array<Offering> = [];
   const late: Array<Offering> = [];
   for (const offering of offerings) {
+    // What comes after the last place that it could fill changes nothing.
+    if (early.length === count) break;
     const family = /^[A-Za-z]+_[A-Za-z]+/.exec(offering.instanceType)?.[0] ?? offering.instanceType;
     const seen = perFamily.get(family) ?? 0;
     perFamily.set(family, seen + 1);

@@ -1,86 +1,94 @@
 import type { PoolOption } from './compile-shape.ts';
 import { leastAdded, type OpenClaim } from './open-claim.ts';
 import type { PoolState } from './pool-state.ts';
+import type { Counter } from './topology.ts';
+
+/** A kind of pod. */
+export interface Joiner {
+  readonly requests: Float64Array;
+  readonly optionsOn: (state: PoolState) => ReadonlyArray<PoolOption>;
+  /** Counters of hosts whose pods it must not meet: a claim that has one will never take it. */
+  readonly avoided: ReadonlyArray<Counter>;
+}
 
 /**
  * Open claims in the order of what one more pod of a kind would add to their price at least: those that cannot hold it
  * are not in it. Claims are known by their number, their place in the list of open claims, which only grows meanwhile.
  */
-export interface JoinIndex {
-  readonly requests: Float64Array;
-  readonly optionsOn: (state: PoolState) => ReadonlyArray<PoolOption>;
-  /** Numbers of claims, least added first, then in the order of opening. */
-  order: Int32Array;
-  /** What each of `order` adds. */
-  keys: Float64Array;
+export interface JoinIndex extends Joiner {
+  /** Sorted: what is added, times MOST_CLAIMS, plus the claim's number. One number, so that sorting is quick. */
+  entries: Float64Array;
   length: number;
-  /** By number of claim: its key; Infinity when it is not in the order. */
-  keyOf: Array<number>;
+  /** By number of claim: its entry; Infinity when it has none. */
+  entryOf: Array<number>;
 }
 
-export function emptyIndex(requests: Float64Array, optionsOn: JoinIndex['optionsOn']): JoinIndex {
-  return { requests, optionsOn, order: new Int32Array(64), keys: new Float64Array(64), length: 0, keyOf: [] };
+/** Numbers stay below this, far above the nodes that a cluster can have; what is added stays exact beside it. */
+const MOST_CLAIMS = 2 ** 17;
+
+/** An index of all `claims`. */
+export function indexOf(joiner: Joiner, claims: ReadonlyArray<OpenClaim>): JoinIndex {
+  const index: JoinIndex = { ...joiner, entries: new Float64Array(), length: 0, entryOf: [] };
+  const entries = new Float64Array(2 * claims.length + 64).fill(Infinity);
+  for (const claim of claims) {
+    const entry = entryFor(index, claim);
+    index.entryOf.push(entry);
+    if (entry !== Infinity) entries[index.length++] = entry;
+  }
+  index.entries = entries.toSorted();
+  return index;
 }
 
-/** The index of all `claims`. */
-export function indexAll(index: JoinIndex, claims: ReadonlyArray<OpenClaim>): void {
-  index.keyOf = claims.map((claim) => keyFor(index, claim));
-  const { keyOf } = index;
-  const joinable = claims.map(({ number }) => number).filter((number) => keyOf[number] !== Infinity);
-  const sorted = joinable.toSorted((a, b) => (keyOf[a] ?? 0) - (keyOf[b] ?? 0) || a - b);
-  index.order = Int32Array.from({ length: 2 * sorted.length + 64 }, (_, at) => sorted[at] ?? 0);
-  index.keys = Float64Array.from({ length: 2 * sorted.length + 64 }, (_, at) => keyOf[sorted[at] ?? 0] ?? 0);
-  index.length = sorted.length;
+/** The number of the claim at a place. */
+export function claimAt({ entries }: JoinIndex, place: number): number {
+  const entry = entries[place] ?? 0;
+  return entry - Math.floor(entry / MOST_CLAIMS) * MOST_CLAIMS;
+}
+
+/** What one more pod adds at least to the claim at a place. */
+export function addedAt({ entries }: JoinIndex, place: number): number {
+  return Math.floor((entries[place] ?? 0) / MOST_CLAIMS);
 }
 
 /** Notes that the claim is new or has changed. */
 export function reindex(index: JoinIndex, claim: OpenClaim): void {
-  const { number } = claim;
-  const before = index.keyOf[number] ?? Infinity;
-  const key = keyFor(index, claim);
-  if (key === before) return;
-  if (before !== Infinity) removeAt(index, placeOf(index, before, number));
-  if (key !== Infinity) insertAt(index, placeOf(index, key, number), key, number);
-  index.keyOf[number] = key;
+  const before = index.entryOf[claim.number] ?? Infinity;
+  const entry = entryFor(index, claim);
+  if (entry === before) return;
+  index.entryOf[claim.number] = entry;
+  const from = before === Infinity ? index.length : placeOf(index, before);
+  if (before === Infinity) growByOne(index);
+  const to = entry === Infinity ? index.length : placeOf(index, entry);
+  const { entries } = index;
+  if (to > from) entries.copyWithin(from, from + 1, to);
+  else entries.copyWithin(to + 1, to, from);
+  if (entry === Infinity) index.length--;
+  else entries[to > from ? to - 1 : to] = entry;
 }
 
-function keyFor({ requests, optionsOn }: JoinIndex, claim: OpenClaim): number {
-  return leastAdded(claim, requests, optionsOn(claim.state));
+function entryFor({ requests, optionsOn, avoided }: Joiner, claim: OpenClaim): number {
+  for (const { host } of avoided) if ((claim.onHost[host] ?? 0) > 0) return Infinity;
+  return leastAdded(claim, requests, optionsOn(claim.state)) * MOST_CLAIMS + claim.number;
 }
 
 /** The first place whose entry does not come before this one. */
-function placeOf({ keys, order, length }: JoinIndex, key: number, number: number): number {
+function placeOf({ entries, length }: JoinIndex, entry: number): number {
   let [low, high] = [0, length];
   while (low < high) {
     const middle = (low + high) >> 1;
-    const other = keys[middle] ?? 0;
-    const isBefore = other < key || (other === key && (order[middle] ?? 0) < number);
-    if (isBefore) low = middle + 1;
+    if ((entries[middle] ?? 0) < entry) low = middle + 1;
     else high = middle;
   }
   return low;
 }
 
-function removeAt(index: JoinIndex, place: number): void {
-  index.order.copyWithin(place, place + 1, index.length);
-  index.keys.copyWithin(place, place + 1, index.length);
-  index.length--;
-}
-
-function insertAt(index: JoinIndex, place: number, key: number, number: number): void {
-  if (index.length === index.order.length) grow(index);
-  index.order.copyWithin(place + 1, place, index.length);
-  index.keys.copyWithin(place + 1, place, index.length);
-  index.order[place] = number;
-  index.keys[place] = key;
+/** Room for one entry more, after all others. */
+function growByOne(index: JoinIndex): void {
+  if (index.length === index.entries.length) {
+    const entries = new Float64Array(2 * index.length);
+    entries.set(index.entries);
+    index.entries = entries;
+  }
+  index.entries[index.length] = Infinity;
   index.length++;
-}
-
-function grow(index: JoinIndex): void {
-  const order = new Int32Array(2 * index.length);
-  const keys = new Float64Array(2 * index.length);
-  order.set(index.order);
-  keys.set(index.keys);
-  index.order = order;
-  index.keys = keys;
 }

@@ -1,22 +1,51 @@
 import { at, isOpenKey, poolRule, type CompiledPool } from './compile-pool.ts';
 import { comboLabels, isDecidedByType } from './compile-types.ts';
 import { intersect, onlyValue } from './label-rule.ts';
+import type { PoolState } from './pool-state.ts';
 
 /** What decides the value of one label on a pool's nodes. `undefined` values: no such label. */
 export type KeySource =
-  | { readonly kind: 'offering'; readonly values: ReadonlyArray<string | undefined> }
+  | {
+      readonly kind: 'offering';
+      /** By bit of an offering mask. */
+      readonly values: ReadonlyArray<string | undefined>;
+      /** The same by value. */
+      readonly groups: OfferingGroups;
+    }
   | { readonly kind: 'type'; readonly values: ReadonlyArray<string | undefined> }
   | { readonly kind: 'pool'; readonly value: string | undefined }
   | { readonly kind: 'open' };
 
+/** The values that offerings have, each with the bits of those that have it. */
+export type OfferingGroups = ReadonlyArray<{ readonly value: string | undefined; readonly bits: number }>;
+
 export function keySourceOf(pool: CompiledPool, key: string): KeySource {
   const { catalog } = pool;
   if (catalog.comboKeys.has(key)) {
-    return { kind: 'offering', values: catalog.combos.map((combo) => comboLabels(combo)[key]) };
+    const values = catalog.combos.map((combo) => comboLabels(combo)[key]);
+    return {
+      kind: 'offering',
+      values,
+      groups: [...new Set(values)].map((value) => ({ value, bits: bitsWith(values, value) })),
+    };
   }
   if (isDecidedByType(catalog, key)) return { kind: 'type', values: typeValues(pool, key) };
   if (isOpenKey(pool, key)) return { kind: 'open' };
   return { kind: 'pool', value: onlyValue(poolRule(pool, key)) ?? undefined };
+}
+
+/** What decides the key's value on nodes of the pool, found once. */
+export function sourceFor(state: PoolState, key: string): KeySource {
+  const source = state.keySources.get(key) ?? keySourceOf(state.pool, key);
+  state.keySources.set(key, source);
+  return source;
+}
+
+/** The bits of the offerings that have the value. */
+export function bitsWith(values: ReadonlyArray<string | undefined>, wanted: string | undefined): number {
+  let bits = 0;
+  for (let bit = 0; bit < values.length; bit++) if (values[bit] === wanted) bits |= 1 << bit;
+  return bits;
 }
 
 /** A size that may get one of several values counts as without, since nobody knows which until it is there. */

@@ -1,5 +1,6 @@
 import type { Pod } from '../model/cluster.ts';
 import { boundWithGifts } from '../packing/bound-with-gifts.ts';
+import { fluidBound } from '../packing/fluid-bound.ts';
 import { pack } from '../packing/pack.ts';
 import type { PackingBin, PackingProblem } from '../packing/problem.ts';
 import type { Work } from '../packing/work.ts';
@@ -31,7 +32,12 @@ export function lowerBound(workspace: Workspace, solved: ReadonlyArray<SolvedPro
     workspace,
     gifts.length === 0 ? groups.filter(({ onNew }) => onNew > 0) : groups,
   );
-  if (gifts.length === 0) return solved.find((one) => isSame(one.problem, problem))?.bound ?? pack(problem, work).bound;
+  if (gifts.length === 0) {
+    const known = solved.find((one) => isSame(one.problem, problem));
+    if (known !== undefined) return known.bound;
+    // With many nodes the rules that the bound leaves out are most of the gap: a better proof would cost time for nothing.
+    return claims.length > FEW_CLAIMS ? fluidBound(problem, work) : pack(problem, work).bound;
+  }
   return boundWithGifts(
     {
       problem,
@@ -67,13 +73,31 @@ function groupsOf(workspace: Workspace): ReadonlyArray<BoundGroup> {
     workspace.bins.flatMap(({ pods }) => pods),
     ({ shape }) => shape,
   );
-  return [...workspace.shapes.keys()].flatMap((shape) => {
+  const groups = [...workspace.shapes.keys()].flatMap((shape): ReadonlyArray<BoundGroup> => {
     const asks = workspace.asks.get(shape) ?? [];
     const ask = asks.at(-1);
     const own = onClaims.get(shape) ?? [];
     const pods = [...own, ...(onBins.get(shape) ?? [])];
     if (ask === undefined || pods.length === 0) return [];
     return [{ asks, ask, pods, perNode: perNodeOf(workspace, ask), onNew: own.length }];
+  });
+  const limited = groups.filter(({ perNode }) => perNode !== Infinity).length;
+  return joinAlike(limited > MAX_LIMITED ? groups.map((group) => ({ ...group, perNode: Infinity })) : groups);
+}
+
+/** So many groups with a limit per node are told apart. With more the limits are left out: they cost time, and gain little. */
+const MAX_LIMITED = 60;
+
+/** Groups that no limit tells apart, and that may be in the same places, are one: thousands of shapes are few groups then. */
+function joinAlike(groups: ReadonlyArray<BoundGroup>): ReadonlyArray<BoundGroup> {
+  const alike = Map.groupBy(groups, ({ asks, perNode, ask }) =>
+    [...asks.map(({ kind }) => kind), perNode === Infinity ? '' : ask.shape.index].join('\n'),
+  );
+  return [...alike.values()].flatMap((own) => {
+    const [first] = own;
+    if (first === undefined || own.length === 1) return own;
+    const onNew = own.reduce((sum, group) => sum + group.onNew, 0);
+    return [{ ...first, pods: own.flatMap(({ pods }) => pods), onNew }];
   });
 }
 

@@ -2,14 +2,14 @@ import type { Pod } from '../model/cluster.ts';
 import type { Amounts } from '../quantity/quantity.ts';
 import { labelKey } from '../model/labels.ts';
 import { at } from './compile-pool.ts';
-import { fittingBits, type Ask, type CompiledShape, type PoolOption } from './compile-shape.ts';
+import { holdingBits, type Ask, type CompiledShape, type PoolOption } from './compile-shape.ts';
 import { portsConflict, type HostPort } from './host-ports.ts';
 import { intersect, isEmpty, oneOf, type LabelRule, type LabelRules } from './label-rule.ts';
-import { keySourceOf, restrictTo, type KeySource } from './key-source.ts';
+import { bitsWith, restrictTo, sourceFor, type KeySource } from './key-source.ts';
 import { bookingFor, wantsMinValues } from './min-values.ts';
 import { bookCapacity, COMBO_BITS, withinLimits, type PoolState } from './pool-state.ts';
 import { addVector } from './resource-table.ts';
-import type { Guard } from './topology-guard.ts';
+import { allowsDomain, allowsHost, crowdingAt, offeringsUnder, type Guard } from './topology-guard.ts';
 
 /** One offering of one size of a pool. */
 export interface Cell {
@@ -85,20 +85,24 @@ const NOTHING_OPEN: LabelRules = new Map();
 
 /** The offerings of the type that the claim can still be: they meet the rules of its pods and hold them. */
 export function offeringsAt({ state, offered, bits, load }: OpenClaim, type: number): number {
-  return fittingBits(state, type, at(offered, type) & bits, { load, more: state.nothing });
+  return holdingBits(state, type, at(offered, type) & bits, load, state.nothing);
 }
 
 /** Per type: the offerings that the claim can still be. */
 export function offeringsOf(claim: OpenClaim): Int32Array {
+  const { order } = claim.state.pool;
   const offerings = new Int32Array(claim.offered.length);
-  for (const type of claim.state.pool.order) offerings[type] = offeringsAt(claim, type);
+  for (let position = claim.from; position < order.length; position++) {
+    const type = at(order, position);
+    offerings[type] = offeringsAt(claim, type);
+  }
   return offerings;
 }
 
 /** The cheapest way for a pod to join the claim, or null. */
 export function joiningOf(claim: OpenClaim, applicant: Applicant, options: ReadonlyArray<PoolOption>): Joining | null {
   const { shape } = applicant.ask;
-  if (options.length === 0 || portsConflict(claim.ports, shape.ports) || !applicant.guard.allowsHost(claim))
+  if (options.length === 0 || portsConflict(claim.ports, shape.ports) || !allowsHost(applicant.guard, claim))
     return null;
   let best: Joining | null = null;
   for (const option of options) {
@@ -114,7 +118,7 @@ function joiningBy(claim: OpenClaim, { ask, guard }: Applicant, option: PoolOpti
   if (narrowed === null) return null;
   const open = settleOpen(claim, narrowed, guard, ask.settled);
   if (open === null) return null;
-  const allowed = guard.offeringsOn(state);
+  const allowed = offeringsUnder(guard, state);
   const bits = claim.bits & allowed.bits;
   if (bits === 0) return null;
   const met = bothOffered(state, claim.offered, option.allowed);
@@ -173,13 +177,6 @@ export function settledValue({ state, open, cell }: OpenClaim, key: string): str
   return valueAt(source, cell) ?? null;
 }
 
-/** What decides the key's value on nodes of the pool, found once. */
-export function sourceFor(state: PoolState, key: string): KeySource {
-  const source = state.keySources.get(key) ?? keySourceOf(state.pool, key);
-  state.keySources.set(key, source);
-  return source;
-}
-
 function valueAt(source: KeySource, { type, bit }: Cell): string | undefined {
   switch (source.kind) {
     case 'offering':
@@ -214,19 +211,13 @@ function settledOffers(state: PoolState, given: Offers, keys: ReadonlyArray<stri
   return { offered, bits };
 }
 
-function bitsWith(values: ReadonlyArray<string | undefined>, wanted: string | undefined): number {
-  let bits = 0;
-  for (let bit = 0; bit < values.length; bit++) if (values[bit] === wanted) bits |= 1 << bit;
-  return bits;
-}
-
 function bookedFor(claim: OpenClaim, search: Search, cell: Cell): Amounts | null {
   const { state } = claim;
   if (!wantsMinValues(state) || claim.minValuesRelaxed) return state.pool.catalog.types[cell.type]?.capacity ?? null;
   const { offered, bits, load, more } = search;
   const holding = new Int32Array(offered.length);
   for (const type of state.pool.order) {
-    holding[type] = fittingBits(state, type, at(offered, type) & bits, { load, more });
+    holding[type] = holdingBits(state, type, at(offered, type) & bits, load, more);
   }
   return bookingFor(state, holding, { chosen: cell.type, instead: claim.booked, relaxed: false });
 }
@@ -251,13 +242,13 @@ function settleOpen(
   settled: ReadonlyArray<string>,
 ): LabelRules | null {
   const isOpen = (key: string): boolean => sourceFor(state, key).kind === 'open';
-  if (!guard.keys.some(isOpen) && !settled.some(isOpen)) return open;
-  const keys = [...new Set([...guard.keys, ...settled])].filter(isOpen);
+  if (!guard.rules.keys.some(isOpen) && !settled.some(isOpen)) return open;
+  const keys = [...new Set([...guard.rules.keys, ...settled])].filter(isOpen);
   const narrowed = new Map(open);
   for (const key of keys) {
     const rule = open.get(key) ?? state.pool.rules.get(key);
     const values = rule === undefined || rule.complement ? [] : [...rule.values].toSorted();
-    const value = values.find((one) => guard.allows(key, one));
+    const value = values.find((one) => allowsDomain(guard, key, one));
     if (value === undefined) return null;
     narrowed.set(key, oneOf([value]));
   }
@@ -286,7 +277,7 @@ function cheapestCell(
     const type = at(pool.order, position);
     const shunned = pool.shunned[type] === 1;
     if (best !== null && (best.shunned !== shunned || at(pool.lowestPrice, type) >= best.price)) break;
-    const mask = fittingBits(state, type, at(offered, type) & bits, { load, more });
+    const mask = holdingBits(state, type, at(offered, type) & bits, load, more);
     if (mask === 0) continue;
     if (first === -1) first = position;
     const compiled = pool.catalog.types[type];
@@ -306,8 +297,8 @@ export function leastAdded(claim: OpenClaim, requests: Float64Array, options: Re
   return least;
 }
 
-/** More than any price: what is shunned comes after all that is not. */
-export const SHUNNED_ADDS = 1e15;
+/** More than any price, 34,000 dollars an hour: what is shunned comes after all that is not. */
+export const SHUNNED_ADDS = 2 ** 35;
 
 function leastAddedBy(
   { state, offered, bits, from, load, cell }: OpenClaim,
@@ -320,7 +311,7 @@ function leastAddedBy(
     const type = at(pool.order, position);
     const shunned = pool.shunned[type] === 1 ? SHUNNED_ADDS : 0;
     if (at(pool.lowestPrice, type) + shunned >= best) break;
-    const mask = fittingBits(state, type, at(offered, type) & at(allowed, type) & bits, { load, more });
+    const mask = holdingBits(state, type, at(offered, type) & at(allowed, type) & bits, load, more);
     if (mask !== 0) best = Math.min(best, shunned + lowestPrice(pool.catalog.types[type]?.prices ?? NO_PRICES, mask));
   }
   return best - (cell?.price ?? 0);
@@ -343,7 +334,7 @@ function cheapestBit(prices: Float64Array, mask: number, state: PoolState, guard
   for (let bit = 0; bit < COMBO_BITS && mask >> bit !== 0; bit++) {
     if (((mask >> bit) & 1) === 0) continue;
     if (best !== -1 && at(prices, bit) > at(prices, best)) continue;
-    const crowding = guard.crowdingOn(state, bit);
+    const crowding = crowdingAt(guard, state, bit);
     if (best !== -1 && at(prices, bit) === at(prices, best) && crowding >= crowd) continue;
     best = bit;
     crowd = crowding;

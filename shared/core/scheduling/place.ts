@@ -3,12 +3,21 @@ import { admitsAsk, allowsBin, fill, hasRoom, type Bin } from './bins.ts';
 import { at, isOpenKey, offeringsMeeting, openRule } from './compile-pool.ts';
 import type { Ask } from './compile-shape.ts';
 import { isWithin } from './label-rule.ts';
-import { emptyIndex, indexAll, reindex, type JoinIndex } from './join-index.ts';
+import { addedAt, claimAt, indexOf, reindex, type JoinIndex } from './join-index.ts';
 import { emptyClaim, isCheaper, join, joiningOf, offeringsOf, settledValue, SHUNNED_ADDS } from './open-claim.ts';
 import type { Applicant, Joining, OpenClaim } from './open-claim.ts';
 import { untolerated } from './taints.ts';
 import { countersFor, recordOnClaim, recordOnNode, type NodeFilter } from './topology.ts';
-import { guardOf, guardRules, UNGUARDED, type ClaimShare, type Guard } from './topology-guard.ts';
+import {
+  allowsHost,
+  guardOf,
+  guardRules,
+  NO_RULES,
+  offeringsUnder,
+  type ClaimShare,
+  type Guard,
+} from './topology-guard.ts';
+import type { PoolState } from './pool-state.ts';
 import { optionsFor, type Workspace } from './workspace.ts';
 
 /** What placing one pod after another keeps between pods: open claims by what one more pod adds to them. */
@@ -40,7 +49,7 @@ export function place(queue: Queue, pod: Pod, mayStart: boolean): boolean {
 
 /** The guard that the topology rules make for the ask as things stand. */
 export function guardFor({ topology, guards }: Workspace, ask: Ask, mayStart: boolean): Guard {
-  if (isUnruled(ask)) return UNGUARDED;
+  if (isUnruled(ask)) return guardOf(NO_RULES, claimShare, mayStart);
   const known = guards.get(ask);
   const rules = known ?? guardRules(ask.terms, ask.exclusions, countersFor(topology, ask.shape.index));
   if (known === undefined) guards.set(ask, rules);
@@ -138,32 +147,34 @@ function cheaperOpening(workspace: Workspace, applicant: Applicant, joining: Joi
 
 function bestJoining(queue: Queue, applicant: Applicant): Joining | null {
   const { claims } = queue.workspace;
-  const { order, keys, length } = indexFor(queue, applicant.ask);
-  const { guard } = applicant;
+  const { guard, ask } = applicant;
+  const index = indexFor(queue, applicant);
   let best: Joining | null = null;
-  let bestKey = Infinity;
-  // The keys are what joining adds at least, so that none after a worse key can be better.
-  for (let next = 0; next < length && (keys[next] ?? 0) < bestKey; next++) {
-    const claim = claims[order[next] ?? 0];
-    if (claim === undefined || !guard.allowsHost(claim)) continue;
-    if ((guard.offeringsOn(claim.state).bits & claim.bits) === 0) continue;
-    const joining = joiningOf(claim, applicant, optionsFor(queue.workspace, claim.state, applicant.ask));
+  let least = Infinity;
+  // Entries are what joining adds at least, so that none after a worse one can be better.
+  for (let next = 0; next < index.length && addedAt(index, next) < least; next++) {
+    const claim = claims[claimAt(index, next)];
+    if (claim === undefined || (offeringsUnder(guard, claim.state).bits & claim.bits) === 0) continue;
+    if (!allowsHost(guard, claim)) continue;
+    const joining = joiningOf(claim, applicant, optionsFor(queue.workspace, claim.state, ask));
     if (joining === null || (best !== null && !addsLess(joining, best))) continue;
     best = joining;
-    bestKey = joining.added + (joining.cell.shunned ? SHUNNED_ADDS : 0);
+    least = joining.added + (joining.cell.shunned ? SHUNNED_ADDS : 0);
   }
   return best;
 }
 
-/** The index for asks of this kind, with all that has changed since it was last used. */
-function indexFor({ workspace, indexes, changes }: Queue, ask: Ask): JoinIndex {
-  const known = indexes.get(ask.kind);
+/** The index for asks of this kind that avoid the same pods, with all that has changed since it was last used. */
+function indexFor({ workspace, indexes, changes }: Queue, { ask, guard }: Applicant): JoinIndex {
+  const avoided = guard.rules.hostAvoided;
+  const id = avoided.length === 0 ? ask.kind : `${ask.kind} ${avoided.map(({ host }) => host).join(' ')}`;
+  const known = indexes.get(id);
   if (known === undefined) {
     const [other] = indexes.values();
     if (other !== undefined && !sameRequests(other.index.requests, ask.shape.requests)) indexes.clear();
-    const index = emptyIndex(ask.shape.requests, (state) => optionsFor(workspace, state, ask));
-    indexAll(index, workspace.claims);
-    indexes.set(ask.kind, { index, seen: { changes: changes.length } });
+    const optionsOn = (state: PoolState) => optionsFor(workspace, state, ask);
+    const index = indexOf({ requests: ask.shape.requests, optionsOn, avoided }, workspace.claims);
+    indexes.set(id, { index, seen: { changes: changes.length } });
     return index;
   }
   const { index, seen } = known;

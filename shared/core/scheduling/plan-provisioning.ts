@@ -21,7 +21,7 @@ import { placeWithDevices } from './place-with-devices.ts';
 import { keepPromises } from './promises.ts';
 import type { ProvisioningInput } from './provisioning-input.ts';
 import { podName } from './pod-name.ts';
-import { renderClaim } from './render-claim.ts';
+import { renderClaims } from './render-claim.ts';
 import { planStaticPools } from './static-pools.ts';
 import { workspaceFor, type Workspace } from './workspace.ts';
 
@@ -87,7 +87,7 @@ function costOf({ claims }: Workspace): number {
 
 function placeInOrder(input: ProvisioningInput, pods: ReadonlyArray<Pod>, order: Order): Placed {
   const workspace = workspaceFor(input, pods);
-  const open = keepPromises(workspace, pods).toSorted(largestFirst(workspace));
+  const open = largestFirst(workspace, keepPromises(workspace, pods));
   const rules = new Map([...workspace.shapes.keys()].map((shape) => [shape, bulkRuleOf(workspace, shape)]));
   const classes = priorityClasses(workspace, open);
   const work = { left: input.work.steps };
@@ -123,19 +123,19 @@ interface Manner {
 function placeClass(workspace: Workspace, manner: Manner, pods: ReadonlyArray<Pod>): ReadonlyArray<Pod> {
   const { rules, order } = manner;
   const [plain, others] = partition(pods, ({ shape }) => isPlain(workspace, rules.get(shape) ?? null));
-  const waiting = [
+  const waiting = largestFirst(workspace, [
     ...others.filter((pod) => !isBulk(rules, pod) || !placeOnAnyBin(workspace, pod)),
     ...fillExisting(workspace, groupsOf(rules, plain), manner.work).filter((pod) => !givesUp(workspace, pod)),
-  ].toSorted(largestFirst(workspace));
+  ]);
   const oneByOne = waiting.filter((pod) => !isBulk(rules, pod));
   const packed = waiting.filter((pod) => isBulk(rules, pod));
   if (order === 'packed-first') {
     const rest = placeBulk(workspace, manner, packed);
-    return placeAll(workspace, [...oneByOne, ...rest].toSorted(largestFirst(workspace)));
+    return placeAll(workspace, largestFirst(workspace, [...oneByOne, ...rest]));
   }
   const left = placeAll(workspace, oneByOne);
   const rest = placeBulk(workspace, manner, packed);
-  return [...left, ...placeAll(workspace, rest.toSorted(largestFirst(workspace)))];
+  return [...left, ...placeAll(workspace, largestFirst(workspace, rest))];
 }
 
 type BulkRules = ReadonlyMap<number, BulkRule | null>;
@@ -213,18 +213,20 @@ function tryPlacing(queue: Queue, pod: Pod, mayStart: boolean): boolean {
 }
 
 /** CPU, then memory, then age, as in Karpenter; the uid makes the order total. */
-function largestFirst({ shapes }: Workspace): (a: Pod, b: Pod) => number {
-  const requests = (pod: Pod, index: number): number => shapes.get(pod.shape)?.requests[index] ?? 0;
-  return (a, b) =>
-    requests(b, 0) - requests(a, 0) ||
-    requests(b, 1) - requests(a, 1) ||
-    a.createdAtMs - b.createdAtMs ||
-    byCodeUnit(a.uid, b.uid);
+function largestFirst({ shapes }: Workspace, pods: ReadonlyArray<Pod>): ReadonlyArray<Pod> {
+  const sized = pods.map((pod) => {
+    const [cpu = 0, memory = 0] = shapes.get(pod.shape)?.requests ?? [];
+    return { pod, cpu, memory };
+  });
+  const sorted = sized.toSorted(
+    (a, b) =>
+      b.cpu - a.cpu || b.memory - a.memory || a.pod.createdAtMs - b.pod.createdAtMs || byCodeUnit(a.pod.uid, b.pod.uid),
+  );
+  return sorted.map(({ pod }) => pod);
 }
 
 function toPlan({ workspace, left, solved, proof }: Placed): Plan {
-  const explain = cheaperExplainer(workspace);
-  const claims = workspace.claims.map((claim) => renderClaim(workspace, claim, explain(claim)));
+  const claims = renderClaims(workspace, cheaperExplainer(workspace));
   return {
     claims,
     nominations: nominationsOf(workspace),
@@ -247,8 +249,9 @@ function nominationsOf(workspace: Workspace): ReadonlyArray<Nomination> {
 /** Pods of one shape are left for the same reasons, which are worked out once. */
 function leftPods(workspace: Workspace, left: ReadonlyArray<Pod>): ReadonlyArray<LeftPod> {
   const reasons = new Map<number, LeftPod['refusals']>();
-  for (const [index, shape] of workspace.shapes) {
-    if (left.some((pod) => pod.shape === index)) reasons.set(index, explainLeft(workspace, shape));
+  for (const index of new Set(left.map(({ shape }) => shape))) {
+    const shape = workspace.shapes.get(index);
+    if (shape !== undefined) reasons.set(index, explainLeft(workspace, shape));
   }
   return left
     .map((pod) => ({ pod: toReference(workspace, pod), refusals: reasons.get(pod.shape) ?? [] }))

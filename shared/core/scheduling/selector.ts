@@ -1,5 +1,5 @@
 import type { LabelSelector, Labels } from '../model/manifest.ts';
-import { admitsLabels, toRule, type LabelRule } from './label-rule.ts';
+import { admits, toRule, type LabelRule } from './label-rule.ts';
 
 /** A label selector read once: null selects nothing, an empty one everything. */
 export type CompiledSelector = ReadonlyArray<readonly [string, LabelRule]> | null;
@@ -16,5 +16,5 @@ export function compileSelector(selector: LabelSelector | undefined | null): Com
 }
 
 export function selects(selector: CompiledSelector, labels: Labels): boolean {
-  return selector !== null && selector.every((rule) => admitsLabels(new Map([rule]), labels));
+  return selector !== null && selector.every(([key, rule]) => admits(rule, labels[key]));
 }

@@ -11,7 +11,7 @@ import { byCodeUnit } from './label-rule.ts';
 import { emptyClaim, offeringsAt, type Cell, type OpenClaim } from './open-claim.ts';
 import { COMBO_BITS, type PoolState } from './pool-state.ts';
 import type { ProvisioningInput } from './provisioning-input.ts';
-import { renderClaim } from './render-claim.ts';
+import { renderClaims } from './render-claim.ts';
 import { workspaceFor } from './workspace.ts';
 
 /**
@@ -31,8 +31,7 @@ export function planStaticPools(input: ProvisioningInput): ReadonlyArray<Planned
     for (let node = 0; node < (missing.get(state.pool.name) ?? 0); node++) openPlain(workspace.claims, state, width);
   }
   balanceZones(workspace);
-  const explain = cheaperExplainer(workspace);
-  return workspace.claims.map((claim) => renderClaim(workspace, claim, explain(claim)));
+  return renderClaims(workspace, cheaperExplainer(workspace));
 }
 
 /** Is there a static pool that wants more nodes than it has? Cheap enough to ask at every look. */

@@ -1,6 +1,6 @@
 import { labelKey } from '../model/labels.ts';
-import { restrictTo } from './key-source.ts';
-import { sourceFor, type OpenClaim } from './open-claim.ts';
+import { restrictTo, sourceFor, type OfferingGroups } from './key-source.ts';
+import type { OpenClaim } from './open-claim.ts';
 import type { PoolState } from './pool-state.ts';
 import type { AskTerms, SpreadTerm } from './ask-terms.ts';
 import type { Counter, Exclusion, NodeFilter } from './topology.ts';
@@ -16,17 +16,18 @@ export type ClaimShare = (
   readonly possible: boolean;
 };
 
-/** What the topology rules allow for one pod at one moment. */
+/**
+ * What the topology rules allow for one pod at one moment: valid until the next pod is placed. Answers are kept, since
+ * many nodes are in one domain.
+ */
 export interface Guard {
-  /** The keys, hostname aside, on which a rule of the pod or of others depends. */
-  readonly keys: ReadonlyArray<string>;
-  readonly allows: (key: string, domain: string | undefined) => boolean;
-  /** May the pod share a node with what is on it? `host` is the node's hostname, or a claim of this plan. */
-  readonly allowsHost: (host: string | OpenClaim) => boolean;
-  /** What the rules leave of a pool's offerings: of all types alike, and per type (null: all). Open labels aside. */
-  readonly offeringsOn: (state: PoolState) => AllowedOfferings;
-  /** Pods in the domains of an offering that some rule counts together with this one: the fewer, the better at one price. */
-  readonly crowdingOn: (state: PoolState, bit: number) => number;
+  readonly rules: GuardRules;
+  readonly share: ClaimShare;
+  /** May the pod be the first of those that its affinity looks for? */
+  readonly isFirst: boolean;
+  answers: Map<string, Map<string | undefined, boolean>> | null;
+  /** The answer for one pool, usually the only one. */
+  offerings: { readonly state: PoolState; readonly allowed: AllowedOfferings } | null;
 }
 
 /** Bits of offering masks that topology allows; `types`: per type, when the type decides a key that matters. */
@@ -41,6 +42,8 @@ export interface GuardRules {
   readonly byKey: ReadonlyMap<string, KeyRules>;
   /** Counters of hosts with what may at most be there before the pod. */
   readonly hostMost: ReadonlyArray<{ readonly counter: Counter; readonly limit: number }>;
+  /** Those of them whose pods it must not meet at all, by its own anti-affinity or another's. */
+  readonly hostAvoided: ReadonlyArray<Counter>;
   /** Counters of hosts of which some pod must be there. */
   readonly hostNeeded: ReadonlyArray<Counter>;
   readonly affinity: ReadonlyArray<Counter>;
@@ -79,6 +82,7 @@ export function guardRules(
       ...hostSpread.map(({ counter, maxSkew, self }) => ({ counter, limit: maxSkew - self })),
       ...of(avoided, labelKey.hostname).map((counter) => ({ counter, limit: 0 })),
     ],
+    hostAvoided: of(avoided, labelKey.hostname),
     hostNeeded: of(terms.affinity, labelKey.hostname),
     affinity: terms.affinity,
     affinityToSelf: terms.affinityToSelf,
@@ -90,82 +94,96 @@ export function guardRules(
  * pods like itself may be the first where there are none.
  */
 export function guardOf(rules: GuardRules, share: ClaimShare, mayStart: boolean): Guard {
-  const { keys, byKey, hostMost } = rules;
-  const first = mayStart && rules.affinityToSelf && rules.affinity.every(({ total }) => total === 0);
-  const hostNeeded = first ? [] : rules.hostNeeded;
-  const known = new Map<string, Map<string | undefined, boolean>>();
-  const offerings = new Map<PoolState, AllowedOfferings>();
-  const allows = (key: string, domain: string | undefined): boolean => {
-    const ofKey = byKey.get(key);
-    if (ofKey === undefined) return true;
-    const answers = known.get(key) ?? new Map<string | undefined, boolean>();
-    known.set(key, answers);
-    const answer = answers.get(domain) ?? judge(ofKey, domain, share, first);
-    answers.set(domain, answer);
-    return answer;
-  };
-  return {
-    keys,
-    allows,
-    allowsHost: (host) => {
-      for (const { counter, limit } of hostMost) if (onHost(counter, host) > limit) return false;
-      for (const counter of hostNeeded) if (onHost(counter, host) === 0) return false;
-      return true;
-    },
-    offeringsOn: (state) => {
-      const allowed = offerings.get(state) ?? allowedOfferings(state, keys, allows);
-      offerings.set(state, allowed);
-      return allowed;
-    },
-    crowdingOn: (state, bit) => {
-      let crowding = 0;
-      for (const [key, { counting }] of byKey) {
-        const source = counting.length === 0 ? null : sourceFor(state, key);
-        const domain = source?.kind === 'offering' ? source.values[bit] : undefined;
-        if (domain !== undefined) for (const counter of counting) crowding += most(counter, domain, share);
-      }
-      return crowding;
-    },
-  };
+  const isFirst = mayStart && rules.affinityToSelf && rules.affinity.every(({ total }) => total === 0);
+  return { rules, share, isFirst, answers: null, offerings: null };
 }
 
-/** A pod that no topology rule concerns. */
-export const UNGUARDED: Guard = {
+/** The rules of pods that no topology rule concerns. */
+export const NO_RULES: GuardRules = {
   keys: [],
-  allows: () => true,
-  allowsHost: () => true,
-  offeringsOn: () => ({ bits: -1, types: null }),
-  crowdingOn: () => 0,
+  byKey: new Map(),
+  hostMost: [],
+  hostAvoided: [],
+  hostNeeded: [],
+  affinity: [],
+  affinityToSelf: false,
 };
 
-function judge(
-  { spread, avoided, affinity }: KeyRules,
-  domain: string | undefined,
-  share: ClaimShare,
-  isFirst: boolean,
-): boolean {
-  if (domain === undefined && affinity.length > 0) return false;
-  if (!spread.every((term) => staysEven(term, domain, share))) return false;
-  if (domain === undefined) return true;
-  if (avoided.some((counter) => most(counter, domain, share) > 0)) return false;
-  return isFirst || affinity.every((counter) => least(counter, domain, share) > 0);
+/** May the pod be in the domain of the key? Undefined: on a node without such a label. */
+export function allowsDomain(guard: Guard, key: string, domain: string | undefined): boolean {
+  guard.answers ??= new Map();
+  const answers = guard.answers.get(key) ?? new Map<string | undefined, boolean>();
+  guard.answers.set(key, answers);
+  const answer = answers.get(domain) ?? judge(guard, key, domain);
+  answers.set(domain, answer);
+  return answer;
 }
 
-function allowedOfferings(state: PoolState, keys: ReadonlyArray<string>, allows: Guard['allows']): AllowedOfferings {
+/** May the pod share a node with what is on it? `host` is the node's hostname, or a claim of this plan. */
+export function allowsHost({ rules, isFirst }: Guard, host: string | OpenClaim): boolean {
+  for (const { counter, limit } of rules.hostMost) if (onHost(counter, host) > limit) return false;
+  if (isFirst) return true;
+  for (const counter of rules.hostNeeded) if (onHost(counter, host) === 0) return false;
+  return true;
+}
+
+const EVERYTHING: AllowedOfferings = { bits: -1, types: null };
+
+/** What the rules leave of a pool's offerings: of all types alike, and per type (null: all). Open labels aside. */
+export function offeringsUnder(guard: Guard, state: PoolState): AllowedOfferings {
+  if (guard.rules.keys.length === 0) return EVERYTHING;
+  if (guard.offerings?.state === state) return guard.offerings.allowed;
+  const allowed = allowedOfferings(guard, state);
+  guard.offerings = { state, allowed };
+  return allowed;
+}
+
+/** Pods in the domains of an offering that some rule counts together with this one: the fewer, the better at one price. */
+export function crowdingAt({ rules, share }: Guard, state: PoolState, bit: number): number {
+  let crowding = 0;
+  for (const key of rules.keys) {
+    const counting = rules.byKey.get(key)?.counting ?? [];
+    const source = counting.length === 0 ? null : sourceFor(state, key);
+    const domain = source?.kind === 'offering' ? source.values[bit] : undefined;
+    if (domain !== undefined) for (const counter of counting) crowding += most(counter, domain, share);
+  }
+  return crowding;
+}
+
+function judge({ rules, share, isFirst }: Guard, key: string, domain: string | undefined): boolean {
+  const ofKey = rules.byKey.get(key);
+  if (ofKey === undefined) return true;
+  const { spread, avoided, affinity } = ofKey;
+  if (domain === undefined && affinity.length > 0) return false;
+  for (const term of spread) if (!staysEven(term, domain, share)) return false;
+  if (domain === undefined) return true;
+  for (const counter of avoided) if (most(counter, domain, share) > 0) return false;
+  if (isFirst) return true;
+  for (const counter of affinity) if (least(counter, domain, share) === 0) return false;
+  return true;
+}
+
+function allowedOfferings(guard: Guard, state: PoolState): AllowedOfferings {
   let bits = -1;
   let types: Int32Array | null = null;
-  for (const key of keys) {
+  for (const key of guard.rules.keys) {
     const source = sourceFor(state, key);
     if (source.kind === 'offering') {
-      source.values.forEach((value, bit) => (bits = allows(key, value) ? bits : bits & ~(1 << bit)));
-    } else if (source.kind === 'pool' && !allows(key, source.value)) {
+      bits &= bitsAllowed(guard, key, source.groups);
+    } else if (source.kind === 'pool' && !judge(guard, key, source.value)) {
       bits = 0;
     } else if (source.kind === 'type') {
       types ??= new Int32Array(source.values.length).fill(-1);
-      restrictTo(types, source, (value) => allows(key, value));
+      restrictTo(types, source, (value) => allowsDomain(guard, key, value));
     }
   }
   return { bits, types };
+}
+
+function bitsAllowed(guard: Guard, key: string, groups: OfferingGroups): number {
+  let bits = -1;
+  for (const { value, bits: withValue } of groups) if (!judge(guard, key, value)) bits &= ~withValue;
+  return bits;
 }
 
 function isHost({ key }: Counter): boolean {
@@ -183,7 +201,10 @@ function staysEven(term: SpreadTerm, domain: string | undefined, share: ClaimSha
   const limit = maxSkew - self;
   const here = most(counter, domain, share);
   if (domains.length < minDomains) return here <= limit;
-  return domains.every((other) => (other === domain ? limit >= 0 : here - least(counter, other, share) <= limit));
+  for (const other of domains) {
+    if (other === domain ? limit < 0 : here - least(counter, other, share) > limit) return false;
+  }
+  return true;
 }
 
 function least(counter: Counter, domain: string, share: ClaimShare): number {

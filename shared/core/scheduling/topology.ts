@@ -1,7 +1,7 @@
 import type { Cluster, PodShape } from '../model/cluster.ts';
 import type { Taint, Toleration } from '../model/manifest.ts';
 import { labelKey, normalizeKey } from '../model/labels.ts';
-import { admitsLabels, type LabelRules } from './label-rule.ts';
+import { admitsLabels, onlyValue, type LabelRules } from './label-rule.ts';
 import type { OpenClaim } from './open-claim.ts';
 import { compileSelector, selects, type CompiledSelector } from './selector.ts';
 import { untolerated } from './taints.ts';
@@ -26,6 +26,8 @@ export interface Counter {
   readonly byDomain: Map<string, number>;
   /** Pods on claims of this plan, where the filter must still be asked. */
   readonly byClaim: Map<OpenClaim, number>;
+  /** Its place in the order in which counters were made. */
+  readonly index: number;
   /** For hostnames: the place of its count in a claim's `onHost`; else −1. */
   readonly host: number;
   /** All the pods together. */
@@ -47,6 +49,8 @@ export interface Topology {
   readonly counting: Map<number, ReadonlyArray<Counter>>;
   /** How many counters count by hostname. */
   hosts: number;
+  /** Made when the first pod is asked about, when all counters are there. */
+  lookup: Lookup | null;
 }
 
 interface CompiledPodSet {
@@ -57,7 +61,15 @@ interface CompiledPodSet {
 
 export function emptyTopology(cluster: Cluster): Topology {
   const namespaceLabels = new Map(cluster.namespaces.map(({ metadata }) => [metadata.name, metadata.labels ?? {}]));
-  return { cluster, counters: new Map(), exclusions: new Map(), namespaceLabels, counting: new Map(), hosts: 0 };
+  return {
+    cluster,
+    counters: new Map(),
+    exclusions: new Map(),
+    namespaceLabels,
+    counting: new Map(),
+    hosts: 0,
+    lookup: null,
+  };
 }
 
 /** The counter of these pods by this key, made on first use. All must be made before the first pod is recorded. */
@@ -88,6 +100,7 @@ function newCounter(topology: Topology, key: string, pods: PodSet, filter: NodeF
     },
     byDomain: new Map(),
     byClaim: new Map(),
+    index: topology.counters.size + topology.exclusions.size,
     host: normalizeKey(key) === labelKey.hostname ? topology.hosts++ : -1,
     total: 0,
   };
@@ -114,9 +127,11 @@ function isInSet(topology: Topology, pods: CompiledPodSet, { namespace, labels }
 export function countersFor(topology: Topology, index: number): ReadonlyArray<Counter> {
   const known = topology.counting.get(index);
   if (known !== undefined) return known;
+  topology.lookup ??= lookupOf(topology);
+  const { counters, owned } = topology.lookup;
   const counting = [
-    ...[...topology.counters.values()].filter((counter) => counts(topology, counter, index)),
-    ...[...topology.exclusions.values()].filter(({ owners }) => owners.has(index)),
+    ...candidatesFor(topology, counters, index).filter((counter) => counts(topology, counter, index)),
+    ...(owned.get(index) ?? []),
   ];
   topology.counting.set(index, counting);
   return counting;
@@ -124,13 +139,73 @@ export function countersFor(topology: Topology, index: number): ReadonlyArray<Co
 
 /** The exclusions that a pod of this shape must heed. */
 export function exclusionsFor(topology: Topology, index: number): ReadonlyArray<Exclusion> {
-  return [...topology.exclusions.values()].filter((exclusion) => counts(topology, exclusion, index));
+  topology.lookup ??= lookupOf(topology);
+  const candidates = candidatesFor(topology, topology.lookup.exclusions, index);
+  return candidates.filter((exclusion) => counts(topology, exclusion, index));
 }
 
-/** Keys, the hostname aside, that must have one value on a claim before a pod of this shape is on it. */
-export function settledKeys(topology: Topology, index: number): ReadonlyArray<string> {
-  const all = [...countersFor(topology, index), ...exclusionsFor(topology, index)].map(({ key }) => key);
-  return [...new Set(all)].filter((key) => key !== labelKey.hostname).toSorted();
+/** Keys, the hostname aside, that must have one value on a claim before a pod that these concern is on it. */
+export function settledKeys(counters: ReadonlyArray<Counter>): ReadonlyArray<string> {
+  const keys = new Set<string>();
+  for (const { key } of counters) if (key !== labelKey.hostname) keys.add(key);
+  return keys.size < 2 ? [...keys] : [...keys].toSorted();
+}
+
+/** Counters by a label that a pod must have to be counted, so that a pod is not compared with every selector there is. */
+interface Lookup {
+  readonly counters: ByLabel<Counter>;
+  readonly exclusions: ByLabel<Exclusion>;
+  /** By index of shape: the exclusions that it owns. */
+  readonly owned: ReadonlyMap<number, ReadonlyArray<Exclusion>>;
+}
+
+interface ByLabel<T extends Counter> {
+  readonly labelled: ReadonlyMap<string, ReadonlyArray<T>>;
+  readonly others: ReadonlyArray<T>;
+}
+
+function lookupOf({ counters, exclusions }: Topology): Lookup {
+  const owned = new Map<number, Array<Exclusion>>();
+  for (const exclusion of exclusions.values()) {
+    for (const owner of exclusion.owners) owned.set(owner, [...(owned.get(owner) ?? []), exclusion]);
+  }
+  return { counters: byLabel([...counters.values()]), exclusions: byLabel([...exclusions.values()]), owned };
+}
+
+function byLabel<T extends Counter>(all: ReadonlyArray<T>): ByLabel<T> {
+  const labelled = new Map<string, Array<T>>();
+  const others: Array<T> = [];
+  for (const counter of all) {
+    const label = neededLabel(counter);
+    const alike = label === null ? others : (labelled.get(label) ?? []);
+    if (label !== null) labelled.set(label, alike);
+    alike.push(counter);
+  }
+  return { labelled, others };
+}
+
+/** A label with the one value that every pod the counter counts must have; null when there is none. */
+function neededLabel({ pods }: Counter): string | null {
+  for (const selector of pods.selectors) {
+    for (const [key, rule] of selector ?? []) {
+      const value = onlyValue(rule);
+      if (value !== null) return `${key}=${value}`;
+    }
+  }
+  return null;
+}
+
+function candidatesFor<T extends Counter>(
+  { cluster }: Topology,
+  { labelled, others }: ByLabel<T>,
+  index: number,
+): ReadonlyArray<T> {
+  const found = [...others];
+  for (const [key, value] of Object.entries(cluster.shapes[index]?.labels ?? {})) {
+    const alike = labelled.get(`${key}=${value}`);
+    if (alike !== undefined) found.push(...alike);
+  }
+  return found.toSorted((a, b) => a.index - b.index);
 }
 
 /** Notes `count` pods of a shape on a node. `taints`: as the node has them, for filters that look at taints. */
@@ -181,7 +256,8 @@ export function passesFilter(
   return alternatives === null || alternatives.some((rules) => admitsLabels(rules, labels));
 }
 
-function filterId({ alternatives, tolerations }: NodeFilter): unknown {
+/** What tells filters apart, once it is written as JSON. */
+export function filterId({ alternatives, tolerations }: NodeFilter): unknown {
   const rules = alternatives?.map((one) => [...one].map(([key, rule]) => [key, { ...rule, values: [...rule.values] }]));
   return [rules ?? null, tolerations];
 }

@@ -15,7 +15,15 @@ import { poolStates, type PoolState } from './pool-state.ts';
 import type { ProvisioningInput } from './provisioning-input.ts';
 import { dimensionsOf, type Dimensions } from './resource-table.ts';
 import { untolerated } from './taints.ts';
-import { countersFor, emptyTopology, exclusionsFor, passesFilter, recordOnNode, settledKeys } from './topology.ts';
+import {
+  countersFor,
+  emptyTopology,
+  exclusionsFor,
+  filterId,
+  passesFilter,
+  recordOnNode,
+  settledKeys,
+} from './topology.ts';
 import type { NodeFilter, Topology } from './topology.ts';
 
 /** One plan in the making: what was read once, and what placing changes. */
@@ -45,17 +53,16 @@ export interface Workspace {
 export function workspaceFor(input: ProvisioningInput, pods: ReadonlyArray<Pod>): Workspace {
   const { cluster } = input;
   const used = [...new Set(pods.map(({ shape }) => shape))].toSorted((a, b) => a - b);
-  const specs = used.map((index) => cluster.shapes[index]).filter((shape) => shape !== undefined);
-  const dimensions = dimensionsOf(specs.map(({ spec }) => podRequests(spec)));
+  const read = used.flatMap((index) => {
+    const shape = cluster.shapes[index];
+    return shape === undefined ? [] : [{ index, shape, amounts: podRequests(shape.spec) }];
+  });
+  const dimensions = dimensionsOf(read.map(({ amounts }) => amounts));
   const plansDevices = input.devices.kind === 'planned';
   // As in Karpenter, daemons that ask for devices do not count while those are ignored.
   const daemons = daemonsOf(cluster).filter(({ spec }) => plansDevices || !hasDeviceClaims(spec));
   const existing = existingCapacity(input, daemons);
-  const shapes = new Map<number, CompiledShape>();
-  for (const index of used) {
-    const shape = cluster.shapes[index];
-    if (shape !== undefined) shapes.set(index, compileShape(cluster, index, shape, dimensions));
-  }
+  const shapes = new Map(read.map((one) => [one.index, compileShape(cluster, one.index, one, dimensions)]));
   const pools = poolStates(input, dimensions, daemons, existing);
   const topology = emptyTopology(cluster);
   const asks = asksOf(input, topology, shapes, { pools, existing });
@@ -99,7 +106,13 @@ function asksOf(
   places: Places,
 ): ReadonlyMap<number, ReadonlyArray<Ask>> {
   const softTaints = places.pools.some(({ pool }) => pool.taints.some(({ effect }) => effect === 'PreferNoSchedule'));
-  const domains = (key: string, filter: NodeFilter | null): ReadonlyArray<string> => domainsOf(places, key, filter);
+  const known = new Map<string, ReadonlyArray<string>>();
+  const domains = (key: string, filter: NodeFilter | null): ReadonlyArray<string> => {
+    const id = filter === null ? key : `${key} ${JSON.stringify(filterId(filter))}`;
+    const found = known.get(id) ?? domainsOf(places, key, filter);
+    known.set(id, found);
+    return found;
+  };
   input.cluster.shapes.forEach((shape, index) => addExclusions(topology, shape, index));
   const drafts = [...shapes.values()].map((shape) => ({
     shape,
@@ -111,8 +124,9 @@ function asksOf(
   return new Map(
     drafts.map(({ shape, levels }) => {
       const exclusions = exclusionsFor(topology, shape.index);
-      const settled = settledKeys(topology, shape.index);
-      const counted = countersFor(topology, shape.index).length > 0;
+      const counters = countersFor(topology, shape.index);
+      const settled = settledKeys([...counters, ...exclusions]);
+      const counted = counters.length > 0;
       const common = { shape, exclusions, settled, counted };
       const base = kindOf(shape);
       return [
@@ -125,8 +139,7 @@ function asksOf(
 
 /** What tells wishes about nodes apart. */
 function wishesId({ alternatives, avoidsSoftTaints }: Wishes): string {
-  const rules = alternatives.map((one) => [...one].map(([key, rule]) => [key, { ...rule, values: [...rule.values] }]));
-  return JSON.stringify([avoidsSoftTaints, rules]);
+  return JSON.stringify(filterId({ alternatives, tolerations: null })) + String(avoidsSoftTaints);
 }
 
 /** Where pods of a spread can be: what pools can offer, and what nodes have. A pool whose taints count must tolerate them. */

@@ -1,0 +1,148 @@
+import type { Requirement } from '../model/manifest.ts';
+import { labelKey } from '../model/labels.ts';
+import type { PlannedOffering } from '../plan/plan.ts';
+import type { Amounts } from '../quantity/quantity.ts';
+import { microUsdPerHour } from '../quantity/units.ts';
+import { at } from './compile-pool.ts';
+import { chooseFallbacks } from './fallbacks.ts';
+import { addRule, byCodeUnit, oneOf, toExpressions, toRules, type LabelRules } from './label-rule.ts';
+import { cutTo, minValuesOf, takesNoMore, valuesAmong } from './min-values.ts';
+import { offeringsOf, type OpenClaim } from './open-claim.ts';
+import { COMBO_BITS, type PoolState } from './pool-state.ts';
+
+/** Karpenter's bound on how many instance types a NodeClaim lists, kept so that objects stay small. */
+const MAX_INSTANCE_TYPES = 600;
+
+/** What a claim is launched as, what else would do, and the requirements that say so. */
+export interface ClaimChoice {
+  readonly offering: PlannedOffering;
+  readonly fallbacks: ReadonlyArray<PlannedOffering>;
+  readonly runnerUp: PlannedOffering | null;
+  readonly requirements: ReadonlyArray<Requirement>;
+}
+
+/** The choices made so far: claims that can still be the same share one. */
+export interface ClaimChoices {
+  readonly ranked: Map<PoolState, ReadonlyArray<RankedOffering>>;
+  readonly made: Map<string, Array<MadeChoice>>;
+}
+
+interface MadeChoice {
+  readonly state: PoolState;
+  readonly offerings: Int32Array;
+  readonly booked: Amounts | null;
+  readonly open: LabelRules;
+  readonly choice: ClaimChoice;
+}
+
+interface RankedOffering {
+  readonly type: number;
+  readonly bit: number;
+  readonly planned: PlannedOffering;
+}
+
+export function noChoices(): ClaimChoices {
+  return { ranked: new Map(), made: new Map() };
+}
+
+/** The cheapest offering that holds the claim's pods, with what else would. */
+export function chooseFor(choices: ClaimChoices, claim: OpenClaim): ClaimChoice {
+  const { state, cell, booked, open, minValuesRelaxed } = claim;
+  const offerings = offeringsOf(claim);
+  const id = `${cell?.type} ${cell?.bit} ${minValuesRelaxed} ${digestOf(offerings)}`;
+  const alike = choices.made.get(id) ?? [];
+  choices.made.set(id, alike);
+  const known = alike.find(
+    (one) => one.state === state && one.booked === booked && one.open === open && isSame(one.offerings, offerings),
+  );
+  if (known !== undefined) return known.choice;
+  const ranked = choices.ranked.get(state) ?? rankOfferings(state);
+  choices.ranked.set(state, ranked);
+  const choice = choose(claim, offerings, ranked);
+  alike.push({ state, offerings, booked, open, choice });
+  return choice;
+}
+
+function digestOf(offerings: Int32Array): number {
+  let digest = 17;
+  for (let type = 0; type < offerings.length; type++) digest = (Math.imul(digest, 31) + at(offerings, type)) | 0;
+  return digest;
+}
+
+function isSame(a: Int32Array, b: Int32Array): boolean {
+  for (let type = 0; type < a.length; type++) if (a[type] !== b[type]) return false;
+  return true;
+}
+
+function choose(claim: OpenClaim, offerings: Int32Array, all: ReadonlyArray<RankedOffering>): ClaimChoice {
+  const { cell, state } = claim;
+  const chosen = all.find(({ type, bit }) => type === cell?.type && bit === cell.bit);
+  if (chosen === undefined || ((at(offerings, chosen.type) >> chosen.bit) & 1) === 0) {
+    throw new Error(`a claim of NodePool ${state.pool.name} was planned without an offering`);
+  }
+  const booked = offerings.map((mask, type) => (mask === 0 || isBooked(claim, type) ? mask : 0));
+  const others = all.filter((one) => one !== chosen && ((at(booked, one.type) >> one.bit) & 1) === 1);
+  const planned = others.map((one) => one.planned);
+  return {
+    offering: chosen.planned,
+    fallbacks: chooseFallbacks(chosen.planned, planned),
+    // Shunned sizes come last in rank, at whatever price.
+    runnerUp: planned.find(({ price }) => price >= chosen.planned.price) ?? null,
+    requirements: requirementsOf(claim, [chosen, ...others]),
+  };
+}
+
+/** All offerings of the pool: those not shunned first, then by price. */
+function rankOfferings({ pool }: PoolState): ReadonlyArray<RankedOffering> {
+  const ranked: Array<RankedOffering & { readonly shunned: number }> = [];
+  for (const type of pool.order) {
+    const { name, prices } = pool.catalog.types[type] ?? { name: '', prices: new Float64Array() };
+    for (let bit = 0; bit < COMBO_BITS; bit++) {
+      const combo = pool.catalog.combos[bit];
+      if (((at(pool.offered, type) >> bit) & 1) === 0 || combo === undefined) continue;
+      const { zone, capacityType } = combo;
+      const planned = { instanceType: name, zone, capacityType, price: microUsdPerHour(at(prices, bit)) };
+      ranked.push({ type, bit, shunned: at(pool.shunned, type), planned });
+    }
+  }
+  return ranked.toSorted(
+    (a, b) => a.shunned - b.shunned || a.planned.price - b.planned.price || a.type - b.type || a.bit - b.bit,
+  );
+}
+
+/** Nothing that is launched instead takes more of the pool's limits than was booked, so that no launch can break them. */
+function isBooked({ state, booked }: OpenClaim, type: number): boolean {
+  return booked !== null && takesNoMore(state, state.pool.catalog.types[type]?.capacity ?? new Map(), booked);
+}
+
+/** The pool's requirements with minValues kept, narrowed to the instance types, zones and capacity types still possible. */
+function requirementsOf(
+  { state, open, minValuesRelaxed }: OpenClaim,
+  ranked: ReadonlyArray<RankedOffering>,
+): ReadonlyArray<Requirement> {
+  const { pool } = state;
+  const types = cutTo(state, [...new Set(ranked.map(({ type }) => type))], MAX_INSTANCE_TYPES);
+  const listed = new Set(types);
+  const kept = ranked.filter(({ type }) => listed.has(type)).map(({ planned }) => planned);
+  const rules = toRules(pool.manifest.spec.template.spec.requirements);
+  for (const [key, rule] of open) addRule(rules, key, rule);
+  rules.set(labelKey.instanceType, oneOf(kept.map(({ instanceType }) => instanceType)));
+  rules.set(labelKey.zone, oneOf(kept.map(({ zone }) => zone)));
+  rules.set(labelKey.capacityType, oneOf(kept.map(({ capacityType }) => capacityType)));
+  rules.set(labelKey.nodePool, oneOf([pool.name]));
+  const minValues = minValuesOf(state);
+  // What was waived is written as what is left, so that the claim says what a launch may count on.
+  const leastOf = (key: string): number | undefined => {
+    const wanted = minValues.get(key);
+    if (wanted === undefined || !minValuesRelaxed) return wanted;
+    return Math.min(wanted, valuesAmong(state, types, key).size);
+  };
+  return [...rules]
+    .toSorted(([a], [b]) => byCodeUnit(a, b))
+    .flatMap(([key, rule]) => {
+      const least = leastOf(key);
+      return toExpressions(key, rule).map((expression) =>
+        least === undefined ? expression : { ...expression, minValues: least },
+      );
+    });
+}
