@@ -1,5 +1,5 @@
-import { overlaidCatalog } from '../scheduling/overlays.ts';
 import type { ProvisioningInput } from '../scheduling/provisioning-input.ts';
+import { auditedCatalog } from './audit/audited-catalog.ts';
 import { fatal, type Finding } from './audit/finding.ts';
 import { finalState } from './audit/final-state.ts';
 import { auditedDaemons, checkNode } from './audit/node-checks.ts';
@@ -17,7 +17,7 @@ export type { Finding } from './audit/finding.ts';
  */
 export function auditPlan(plan: Plan, given: ProvisioningInput): ReadonlyArray<Finding> {
   const cluster = { ...given.cluster, shapes: auditedShapes(given) };
-  const input = { ...given, cluster, catalog: overlaidCatalog(given) };
+  const input = { ...given, cluster, catalog: auditedCatalog(given) };
   const accounting = checkAccounting(plan, input);
   const state = finalState(plan, input);
   const nodes = [...state.values()];

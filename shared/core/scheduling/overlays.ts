@@ -1,6 +1,7 @@
 import type { Catalog, InstanceType, Offering } from '../model/catalog.ts';
 import type { NodeOverlay, NodePool, ResourceList } from '../model/manifest.ts';
 import { labelKey, normalizeKey } from '../model/labels.ts';
+import { parseQuantity } from '../quantity/quantity.ts';
 import { microUsdPerHour } from '../quantity/units.ts';
 import { fixedLabels } from './compile-pool.ts';
 import { ABSENT, byCodeUnit, oneOf, overlaps, toRules, type LabelRule, type LabelRules } from './label-rule.ts';
@@ -9,31 +10,67 @@ import type { ProvisioningInput } from './provisioning-input.ts';
 interface CompiledOverlay {
   readonly rules: LabelRules;
   readonly spec: NodeOverlay['spec'];
+  /** What it would change, each as a text that another of the same weight must not have: see `withoutConflicts`. */
+  readonly changes: Array<string>;
 }
+
+/** Per offering the overlays that match it, in the order of the type's offerings. */
+type Matches = ReadonlyArray<ReadonlyArray<CompiledOverlay>>;
 
 /**
  * The catalog with prices and capacities as NodeOverlays set them: the heaviest overlay that matches an offering decides
- * its price, and per resource the type's capacity. Of two with one weight the later name wins, where Karpenter reports a
- * conflict and ignores the other.
+ * its price, and per resource the type's capacity. Of two with one weight that would change the same, the one whose name
+ * comes later counts and the other changes nothing at all, as in Karpenter.
  */
 export function overlaidCatalog({ cluster, catalog, policy }: ProvisioningInput): Catalog {
   if (!policy.gates.nodeOverlay || cluster.nodeOverlays.length === 0) return catalog;
   const overlays = cluster.nodeOverlays
     .toSorted((a, b) => (b.spec.weight ?? 0) - (a.spec.weight ?? 0) || byCodeUnit(b.metadata.name, a.metadata.name))
-    .map(({ spec }): CompiledOverlay => ({ rules: toRules(spec.requirements), spec }));
+    .map(({ spec }): CompiledOverlay => ({ rules: toRules(spec.requirements), spec, changes: [] }));
+  const pools = new Map(cluster.nodePools.map((pool) => [pool.metadata.name, pool]));
+  const matched = [...catalog].map(([name, types]) => {
+    const pool = pools.get(name);
+    return { name, types: types.map((type) => ({ type, matching: matchesOf(type, pool, overlays) })) };
+  });
+  const counting = withoutConflicts(overlays);
   return new Map(
-    [...catalog].map(([name, types]) => {
-      const pool = cluster.nodePools.find(({ metadata }) => metadata.name === name);
-      return [name, pool === undefined ? types : types.map((type) => overlay(type, pool, overlays))];
-    }),
+    matched.map(({ name, types }) => [name, types.map(({ type, matching }) => overlay(type, matching, counting))]),
   );
 }
 
-function overlay(type: InstanceType, pool: NodePool, overlays: ReadonlyArray<CompiledOverlay>): InstanceType {
-  const matching = type.offerings.map((offering) =>
-    overlays.filter(({ rules }) => matches(rules, labelsOf(type, pool, offering))),
-  );
-  const applied = overlays.filter((one) => matching.some((own) => own.includes(one)));
+function matchesOf(type: InstanceType, pool: NodePool | undefined, overlays: ReadonlyArray<CompiledOverlay>): Matches {
+  if (pool === undefined) return [];
+  const where = `${pool.metadata.name} ${type.name}`;
+  return type.offerings.map((offering, index) => {
+    const labels = labelsOf(type, pool, offering);
+    const own = overlays.filter(({ rules }) => matches(rules, labels));
+    for (const { spec, changes } of own) {
+      const weight = spec.weight ?? 0;
+      if (isPricing(spec)) changes.push(`${weight} ${where} ${index}`);
+      for (const resource of Object.keys(spec.capacity ?? {})) changes.push(`${weight} ${where} ${resource}`);
+    }
+    return own;
+  });
+}
+
+/** Those that change nothing which one before them of the same weight changes. */
+function withoutConflicts(overlays: ReadonlyArray<CompiledOverlay>): ReadonlySet<CompiledOverlay> {
+  const taken = new Set<string>();
+  const counting = new Set<CompiledOverlay>();
+  for (const one of overlays) {
+    if (one.changes.some((change) => taken.has(change))) continue;
+    counting.add(one);
+    for (const change of one.changes) taken.add(change);
+  }
+  return counting;
+}
+
+function isPricing({ price, priceAdjustment }: NodeOverlay['spec']): boolean {
+  return price !== undefined || priceAdjustment !== undefined;
+}
+
+function overlay(type: InstanceType, matching: Matches, counting: ReadonlySet<CompiledOverlay>): InstanceType {
+  const applied = [...counting].filter((one) => matching.some((own) => own.includes(one)));
   if (applied.length === 0) return type;
   const capacity: ResourceList = Object.assign(
     {},
@@ -41,7 +78,7 @@ function overlay(type: InstanceType, pool: NodePool, overlays: ReadonlyArray<Com
     ...applied.toReversed().map(({ spec }) => spec.capacity ?? {}),
   );
   const offerings = type.offerings.map((offering, index) => {
-    const pricing = matching[index]?.find(({ spec }) => spec.price !== undefined || spec.priceAdjustment !== undefined);
+    const pricing = matching[index]?.find((one) => counting.has(one) && isPricing(one.spec));
     return pricing === undefined ? offering : { ...offering, price: adjusted(offering.price, pricing.spec) };
   });
   return { ...type, capacity, offerings };
@@ -63,20 +100,24 @@ function matches(rules: LabelRules, labels: ReadonlyMap<string, LabelRule>): boo
   return [...rules].every(([key, rule]) => overlaps(labels.get(key) ?? ABSENT, rule));
 }
 
-/** Dollars per hour as text, absolute or as a change in dollars or percent; never below 0, rounded up. */
+/** Dollars per hour as text, absolute or as a change in dollars or percent; exact, never below 0, rounded up. */
 function adjusted(
   price: Offering['price'],
   { price: absolute, priceAdjustment }: NodeOverlay['spec'],
 ): Offering['price'] {
-  if (absolute !== undefined) return toPrice(Number(absolute) * 1e6, price);
-  const change = /^([+-]\d+(?:\.\d+)?)(%?)$/.exec(priceAdjustment ?? '');
-  if (change === null) return price;
-  const amount = Number(change[1]);
-  return toPrice(change[2] === '%' ? price * (1 + amount / 100) : price + amount * 1e6, price);
+  if (absolute !== undefined) return toPrice(parseQuantity(absolute, MICRO, 'up') ?? price);
+  const [, sign, amount, percent] = /^([+-])(\d+(?:\.\d+)?)(%?)$/.exec(priceAdjustment ?? '') ?? [];
+  if (amount === undefined) return price;
+  // What is taken off is rounded down, so that what remains is rounded up.
+  const change = parseQuantity(amount, MICRO, sign === '-' ? 'down' : 'up') ?? 0;
+  if (percent !== '%') return toPrice(sign === '-' ? price - change : price + change);
+  const hundred = BigInt(100 * MICRO);
+  const share = sign === '-' ? hundred - BigInt(change) : hundred + BigInt(change);
+  return toPrice(Number((BigInt(price) * share + hundred - 1n) / hundred));
 }
 
-function toPrice(amount: number, otherwise: Offering['price']): Offering['price'] {
-  // A hair below the next integer is rounding noise of the decimal text, not a fraction of a millionth of a dollar.
-  const rounded = Math.max(0, Math.ceil(amount - 1e-6));
-  return Number.isSafeInteger(rounded) ? microUsdPerHour(rounded) : otherwise;
+const MICRO = 1_000_000;
+
+function toPrice(amount: number): Offering['price'] {
+  return microUsdPerHour(Math.max(0, amount));
 }
