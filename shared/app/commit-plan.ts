@@ -1,15 +1,14 @@
-import { KARPENTER_GROUP, annotation, finalizer, label } from '../contract/names.ts';
-import type { NodeClaim, NodePool } from '../core/model/manifest.ts';
+import type { NodePool } from '../core/model/manifest.ts';
 import { auditPlan } from '../core/plan/audit-plan.ts';
 import type { Plan, PlannedClaim } from '../core/plan/plan.ts';
 import { RetryableError, TerminalError } from '../ports/errors.ts';
 import { DECISION_VERSION, type Decision, type LedgerState } from '../ports/store.ts';
-import { POOL_HASH_VERSION, poolHash } from './api-rules.ts';
 import { digest } from '../contract/digest.ts';
 import { claimName } from './derived-name.ts';
 import type { Gathered } from './gather.ts';
 import { inParallel } from './in-parallel.ts';
 import type { Ports } from './ports.ts';
+import { toNodeClaim, withPoolHash } from './to-node-claim.ts';
 
 /** NodeClaims created at once. The API server takes about 5 ms each; more would crowd out other clients. */
 const CREATIONS_AT_ONCE = 16;
@@ -60,8 +59,12 @@ export async function resume(ports: Ports): Promise<LedgerState> {
 function toDecision(ports: Ports, gathered: Gathered, plan: Plan, cause: string): Decision {
   const generation = gathered.ledger.generation + 1;
   const { version } = gathered.snapshot;
+  const stamped = {
+    ...plan,
+    claims: plan.claims.map((claim) => withPoolHash(claim, gathered.input.cluster.nodePools)),
+  };
   // The content is part of the name, so that another instance planning at the same generation writes another record.
-  const name = `${String(generation).padStart(9, '0')}-${digest(version, JSON.stringify(plan))}`;
+  const name = `${String(generation).padStart(9, '0')}-${digest(version, JSON.stringify(stamped))}`;
   const claimNames = plan.claims.map(({ nodePool }, index) => claimName(nodePool, name, index));
   return {
     version: DECISION_VERSION,
@@ -71,7 +74,7 @@ function toDecision(ports: Ports, gathered: Gathered, plan: Plan, cause: string)
     snapshotVersion: version,
     atMs: ports.now(),
     claimNames,
-    plan,
+    plan: stamped,
   };
 }
 
@@ -106,7 +109,7 @@ async function createClaim(
   planned: PlannedClaim,
   target: { readonly name: string; readonly pool: NodePool },
 ): Promise<string | null> {
-  const outcome = await ports.kubernetes.create('NodeClaim', toNodeClaim(decision, planned, target));
+  const outcome = await ports.kubernetes.create('NodeClaim', toNodeClaim(decision.name, planned, target));
   if (outcome.kind === 'created') return outcome.object.metadata.resourceVersion ?? null;
   if (outcome.kind === 'exists') return (await versionOf(ports, target.name)) ?? null;
   // The API server's own rules refuse what we made: a bug, told where people look.
@@ -118,49 +121,6 @@ async function createClaim(
 async function versionOf(ports: Ports, name: string): Promise<string | undefined> {
   const claim = await ports.kubernetes.get('NodeClaim', { name, namespace: null });
   return claim?.metadata.resourceVersion;
-}
-
-function toNodeClaim(
-  decision: Decision,
-  planned: PlannedClaim,
-  { name, pool }: { readonly name: string; readonly pool: NodePool },
-): NodeClaim & { readonly apiVersion: string; readonly kind: string } {
-  const { expireAfter, terminationGracePeriod, nodeClassRef } = pool.spec.template.spec;
-  const { instanceType, zone, capacityType } = planned.offering;
-  return {
-    apiVersion: `${KARPENTER_GROUP}/v1`,
-    kind: 'NodeClaim',
-    metadata: {
-      name,
-      labels: { ...planned.labels, [label.nodePool]: planned.nodePool, [label.nodeClass]: nodeClassRef.name },
-      annotations: {
-        ...planned.annotations,
-        [annotation.nodePoolHash]: poolHash(pool),
-        [annotation.nodePoolHashVersion]: POOL_HASH_VERSION,
-        [annotation.decision]: decision.name,
-        [annotation.plannedOffering]: `${instanceType}/${zone}/${capacityType}`,
-      },
-      finalizers: [finalizer],
-      ownerReferences: [
-        {
-          apiVersion: `${KARPENTER_GROUP}/v1`,
-          kind: 'NodePool',
-          name: pool.metadata.name,
-          uid: pool.metadata.uid ?? '',
-          blockOwnerDeletion: true,
-        } as NonNullable<NodeClaim['metadata']['ownerReferences']>[number],
-      ],
-    },
-    spec: {
-      nodeClassRef,
-      requirements: planned.requirements,
-      ...(planned.taints.length > 0 ? { taints: planned.taints } : {}),
-      ...(planned.startupTaints.length > 0 ? { startupTaints: planned.startupTaints } : {}),
-      ...(expireAfter === undefined ? {} : { expireAfter }),
-      ...(terminationGracePeriod === undefined ? {} : { terminationGracePeriod }),
-      resources: { requests: planned.requests },
-    },
-  };
 }
 
 /** The highest of the resource versions; null when no claim is there. */

@@ -113,18 +113,18 @@ describe('the batching window', () => {
     );
   });
 
-  test('a second of silence after the newest pod ends the wait', () => {
+  test('a second of silence after the newest pod ends the wait [I01]', () => {
     expect(windowOf([{ atS: 0 }, { atS: 1 }], [], 1_500)).toBe('wait until 2000');
     expect(windowOf([{ atS: 0 }, { atS: 1 }], [], 2_000)).toBe('elapsed');
   });
 
-  test('a batch that never falls silent ends 10 s after its oldest pod', () => {
+  test('a batch that never falls silent ends 10 s after its oldest pod [I01]', () => {
     const steady = Array.from({ length: 11 }, (_, atS) => ({ atS }));
     expect(windowOf(steady, [], 9_900)).toBe('wait until 10000');
     expect(windowOf(steady, [], 10_000)).toBe('elapsed');
   });
 
-  test('pods that have waited for long do not close the window on those that come now', () => {
+  test('pods that have waited for long do not close the window on those that come now [I01]', () => {
     expect(windowOf([{ atS: -3_600 }, { atS: -3_599 }, { atS: 0 }], [], 100)).toBe('wait until 1000');
   });
 });

@@ -1,0 +1,60 @@
+import { KARPENTER_GROUP, annotation, finalizer, label } from '../contract/names.ts';
+import type { NodeClaim, NodePool } from '../core/model/manifest.ts';
+import type { PlannedClaim } from '../core/plan/plan.ts';
+import { POOL_HASH_VERSION, poolHash } from './api-rules.ts';
+
+/**
+ * The planned claim with the hash of the pool that it was planned from. A pool that changes before the claim is created
+ * must show as drift: the claim's labels and taints are of before.
+ */
+export function withPoolHash(planned: PlannedClaim, pools: ReadonlyArray<NodePool>): PlannedClaim {
+  const pool = pools.find(({ metadata }) => metadata.name === planned.nodePool);
+  if (pool === undefined) return planned;
+  const stamps = { [annotation.nodePoolHash]: poolHash(pool), [annotation.nodePoolHashVersion]: POOL_HASH_VERSION };
+  return { ...planned, annotations: { ...planned.annotations, ...stamps } };
+}
+
+/** The NodeClaim that a planned one becomes, under its name in the decision. `pool` is its pool as it is now. */
+export function toNodeClaim(
+  decision: string,
+  planned: PlannedClaim,
+  { name, pool }: { readonly name: string; readonly pool: NodePool },
+): NodeClaim & { readonly apiVersion: string; readonly kind: string } {
+  const { expireAfter, terminationGracePeriod, nodeClassRef } = pool.spec.template.spec;
+  const { instanceType, zone, capacityType } = planned.offering;
+  return {
+    apiVersion: `${KARPENTER_GROUP}/v1`,
+    kind: 'NodeClaim',
+    metadata: {
+      name,
+      labels: { ...planned.labels, [label.nodePool]: planned.nodePool, [label.nodeClass]: nodeClassRef.name },
+      annotations: {
+        // Records of decisions made before the hash was part of them have none.
+        [annotation.nodePoolHash]: poolHash(pool),
+        [annotation.nodePoolHashVersion]: POOL_HASH_VERSION,
+        ...planned.annotations,
+        [annotation.decision]: decision,
+        [annotation.plannedOffering]: `${instanceType}/${zone}/${capacityType}`,
+      },
+      finalizers: [finalizer],
+      ownerReferences: [
+        {
+          apiVersion: `${KARPENTER_GROUP}/v1`,
+          kind: 'NodePool',
+          name: pool.metadata.name,
+          uid: pool.metadata.uid ?? '',
+          blockOwnerDeletion: true,
+        } as NonNullable<NodeClaim['metadata']['ownerReferences']>[number],
+      ],
+    },
+    spec: {
+      nodeClassRef,
+      requirements: planned.requirements,
+      ...(planned.taints.length > 0 ? { taints: planned.taints } : {}),
+      ...(planned.startupTaints.length > 0 ? { startupTaints: planned.startupTaints } : {}),
+      ...(expireAfter === undefined ? {} : { expireAfter }),
+      ...(terminationGracePeriod === undefined ? {} : { terminationGracePeriod }),
+      resources: { requests: planned.requests },
+    },
+  };
+}

@@ -1,0 +1,71 @@
+import { describe, expect, test } from 'vitest';
+import { toNodeClaim, withPoolHash } from '../../../shared/app/to-node-claim.ts';
+import { poolHash } from '../../../shared/app/api-rules.ts';
+import type { NodePool } from '../../../shared/core/model/manifest.ts';
+import { instant } from '../../../shared/core/quantity/units.ts';
+import { planProvisioning } from '../../../shared/core/scheduling/plan-provisioning.ts';
+import { daemonSet, input, pods, pool, shape, size, spec } from '../core/build.ts';
+
+/** Karpenter's scenarios of section I on what a created NodeClaim says. */
+
+const plain = pool('general', { labels: { team: 'red' }, taints: [{ key: 'dedicated', effect: 'NoSchedule' }] });
+
+function poolWith(more: object, name = 'general'): NodePool {
+  const { template } = plain.spec;
+  return {
+    metadata: { name, uid: 'u-1' },
+    spec: { ...plain.spec, template: { ...template, spec: { ...template.spec, ...more } } },
+  };
+}
+
+function planFor(general: NodePool) {
+  const tolerant = spec('500m', '1Gi', { tolerations: [{ operator: 'Exists' }] });
+  const given = input({
+    types: [size('Standard_D2s_v5', 2, 8, 100_000)],
+    nodePools: [general],
+    shapes: [shape(tolerant)],
+    pods: pods(0, 2),
+    daemonSets: [daemonSet('agent', { ...spec('100m', '1Gi'), tolerations: [{ operator: 'Exists' }] })],
+  });
+  const [planned] = planProvisioning(given, instant(0)).claims;
+  if (planned === undefined) throw new Error('nothing was planned');
+  return withPoolHash(planned, [general]);
+}
+
+const create = (planned: ReturnType<typeof planFor>, now: NodePool) =>
+  toNodeClaim('000000001-abc', planned, { name: 'general-1', pool: now });
+
+describe('a created NodeClaim', () => {
+  test.each([
+    ['a pool that has one: its', { terminationGracePeriod: '5m' }, '5m'],
+    ['a pool without: none, since Azure’s provider has no default', {}, undefined],
+  ])('has the termination grace period of %s [I03]', (_, more, expected) => {
+    const general = poolWith(more);
+    expect(create(planFor(general), general).spec.terminationGracePeriod).toBe(expected);
+  });
+
+  test('has the hash of its pool as it was planned from, though the pool has changed since [I05]', () => {
+    const before = poolWith({});
+    const after = poolWith({ taints: [] });
+    const hash = create(planFor(before), after).metadata.annotations?.['karpenter.sh/nodepool-hash'];
+    expect(hash).toBe(poolHash(before));
+    expect(hash).not.toBe(poolHash(after));
+  });
+
+  test('belongs to its pool and names its node class [I09]', () => {
+    const general = poolWith({});
+    const { metadata, spec: own } = create(planFor(general), general);
+    expect(metadata.ownerReferences).toMatchObject([
+      { kind: 'NodePool', name: 'general', uid: 'u-1', blockOwnerDeletion: true },
+    ]);
+    expect(own.nodeClassRef).toEqual({ group: 'karpenter.azure.com', kind: 'AKSNodeClass', name: 'default' });
+    expect(metadata.labels).toMatchObject({ 'karpenter.sh/nodepool': 'general', team: 'red' });
+  });
+
+  test('requests what its pods and daemons request, and carries the pool’s taints [I09]', () => {
+    const general = poolWith({});
+    const { spec: own } = create(planFor(general), general);
+    expect(own.resources?.requests).toEqual({ cpu: '1100m', memory: String(3 * 2 ** 30), pods: '3' });
+    expect(own.taints).toEqual([{ key: 'dedicated', effect: 'NoSchedule' }]);
+  });
+});
