@@ -196,6 +196,13 @@ describe('[I16] nodes to come', () => {
     );
   });
 
+  test('a cheaper size that lacks the devices was not chosen for that', () => {
+    const [launched] = planOf(given({ devices: withGpus, shapes, pods: pods(0, 1) })).claims;
+    expect(launched?.cheaper.map(({ reason, example }) => [reason.kind, example.instanceType])).toEqual([
+      ['devices', 'Standard_D4_v5'],
+    ]);
+  });
+
   test('pods that share a claim for a device to come share the node', () => {
     const cluster = given({
       devices: withGpus,

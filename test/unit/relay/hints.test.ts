@@ -153,11 +153,16 @@ describe('hints about pods', () => {
 });
 
 describe('what may let waiting pods in', () => {
+  const slicePool = { name: 'n', generation: 1, resourceSliceCount: 1 };
+  const slice = object('slice', { spec: { driver: 'gpu.example.com', pool: slicePool } });
+
   test.each([
     ['a new pool', 'nodepools', pool(), 'pool-changed'],
     ['a new node class', 'aksnodeclasses', object('default', {}), 'class-changed'],
     ['a new overlay', 'nodeoverlays', object('cheap', { spec: { requirements: [] } }), 'overlay-changed'],
     ['a volume claim', 'persistentvolumeclaims', object('data', {}), 'volume-changed after 1000 ms'],
+    ['a device slice', 'resourceslices', slice, 'devices-changed after 1000 ms'],
+    ['a device class', 'deviceclasses', object('gpu', {}), 'devices-changed after 1000 ms'],
     ['a storage class', 'storageclasses', object('premium', {}), 'volume-changed after 1000 ms'],
   ] as const)('%s is worth a plan while pods wait, and only then', (_, resource, raw, reason) => {
     const cluster = openCluster();

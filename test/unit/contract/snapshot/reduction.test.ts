@@ -1,4 +1,4 @@
-import { zstdCompressSync } from 'node:zlib';
+import { zstdCompressSync, zstdDecompressSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import { createSnapshotBuilder } from '../../../../shared/contract/snapshot/builder.ts';
 import { parseSnapshot, type Snapshot } from '../../../../shared/contract/snapshot/parse.ts';
@@ -201,6 +201,88 @@ describe('objects', () => {
     };
     const snapshot = snapshotOf((builder) => void builder.upsert('aksnodeclasses', raw));
     expect(snapshot.nodeClasses).toEqual([raw]);
+  });
+
+  test('devices, their classes and the claims for them come back as they were', () => {
+    const selectors = [{ cel: { expression: 'device.driver == "gpu.example.com"' } }];
+    const terms = [{ matchFields: [{ key: 'metadata.name', operator: 'In', values: ['n'] }] }];
+    const device = {
+      name: 'gpu-0',
+      attributes: { index: { int: 0 }, 'other.com/links': { strings: ['a', 'b'] } },
+      capacity: {
+        memory: { value: '40Gi', requestPolicy: { default: '1Gi', validRange: { min: '1Gi', step: '1Gi' } } },
+      },
+      consumesCounters: [{ counterSet: 'card', counters: { memory: { value: '40Gi' } } }],
+      taints: [{ key: 'sick', effect: 'NoSchedule' }],
+      allowMultipleAllocations: true,
+    };
+    const slice = {
+      metadata: { name: 'slice' },
+      spec: {
+        driver: 'gpu.example.com',
+        pool: { name: 'n', generation: 3, resourceSliceCount: 2 },
+        nodeName: 'n',
+        devices: [device],
+        sharedCounters: [{ name: 'card', counters: { memory: { value: '40Gi' } } }],
+      },
+    };
+    const requests = [
+      { name: 'one', exactly: { deviceClassName: 'gpu', selectors, allocationMode: 'All', adminAccess: true } },
+      { name: 'two', firstAvailable: [{ name: 'a', deviceClassName: 'gpu', count: 2 }] },
+    ];
+    const spec = {
+      devices: { requests, constraints: [{ requests: ['one'], matchAttribute: 'gpu.example.com/index' }] },
+    };
+    const result = { request: 'one', driver: 'gpu.example.com', pool: 'n', device: 'gpu-0', shareID: 's' };
+    const claim = {
+      metadata: {
+        name: 'mine',
+        namespace: 'd',
+        annotations: { 'resource.kubernetes.io/pod-claim-name': 'gpu' },
+        ownerReferences: [{ apiVersion: 'v1', kind: 'Pod', name: 'p', uid: 'u', controller: true }],
+      },
+      spec,
+      status: {
+        allocation: { devices: { results: [result] }, nodeSelector: { nodeSelectorTerms: terms } },
+        reservedFor: [{ resource: 'pods', name: 'p', uid: 'u' }],
+      },
+    };
+    const deviceClass = { metadata: { name: 'gpu' }, spec: { selectors } };
+    const template = { metadata: { name: 'mine', namespace: 'd' }, spec: { spec } };
+    const snapshot = snapshotOf((builder) => {
+      builder.upsert('resourceslices', slice);
+      builder.upsert('deviceclasses', deviceClass);
+      builder.upsert('resourceclaims', claim);
+      builder.upsert('resourceclaimtemplates', template);
+    });
+    expect(snapshot.resourceSlices).toEqual([slice]);
+    expect(snapshot.deviceClasses).toEqual([deviceClass]);
+    expect(snapshot.resourceClaims).toEqual([claim]);
+    expect(snapshot.resourceClaimTemplates).toEqual([template]);
+  });
+
+  test('what a driver says for itself only is left out', () => {
+    const spec = { devices: { requests: [], config: [{ opaque: { driver: 'x', parameters: { large: true } } }] } };
+    const status = { devices: [{ driver: 'x', pool: 'p', device: 'd', data: { large: true } }] };
+    const snapshot = snapshotOf(
+      (builder) => void builder.upsert('resourceclaims', { metadata: { name: 'c', namespace: 'd' }, spec, status }),
+    );
+    expect(JSON.stringify(snapshot.resourceClaims)).not.toContain('large');
+  });
+
+  test('a snapshot of a relay that does not send devices yet is one without devices', () => {
+    const bytes = createSnapshotBuilder('cluster').encode(header);
+    const {
+      resourceSlices: _,
+      deviceClasses: __,
+      resourceClaims: ___,
+      resourceClaimTemplates: ____,
+      ...older
+    } = JSON.parse(zstdDecompressSync(bytes).toString()) as Record<string, unknown>;
+    const snapshot = parseSnapshot(zstdCompressSync(JSON.stringify(older)));
+    expect([snapshot.resourceSlices, snapshot.deviceClasses, snapshot.resourceClaims]).toEqual([[], [], []]);
+    const { pods: _____, ...broken } = older;
+    expect(() => parseSnapshot(zstdCompressSync(JSON.stringify(broken)))).toThrow('pods is missing');
   });
 
   test('owners that want nothing are left out', () => {
