@@ -92,6 +92,19 @@ describe('[I16] devices that nodes reach over the network', () => {
     expect(planned(cluster)).toEqual([`launch Standard_D4_v5 on-demand in ${zones[1]} of general: s0-0`]);
   });
 
+  test('a claim stays where its device is: other zones, where it would get another, are left to others', () => {
+    const cluster = given({
+      types: [size('Standard_D2_v5', 1, 8, 100_000)],
+      resourceSlices: [far(1, zones[0]), far(1, zones[1])],
+      shapes: [shape(fromTemplates('one'))],
+      pods: pods(0, 2),
+    });
+    expect(planned(cluster)).toEqual([
+      `launch Standard_D2_v5 on-demand in ${zones[0]} of general: s0-0`,
+      `launch Standard_D2_v5 on-demand in ${zones[1]} of general: s0-1`,
+    ]);
+  });
+
   test('a pod that must be in another zone than its device is left', () => {
     const podSpec = { ...fromTemplates('one'), nodeSelector: { 'topology.kubernetes.io/zone': zones[0] } };
     const cluster = given({ resourceSlices: [far(1, zones[1])], shapes: [shape(podSpec)], pods: pods(0, 1) });
@@ -249,6 +262,26 @@ describe('[I16] nodes to come', () => {
     expect(planned(cluster)).toEqual(['nominate to node n: s0-0 s0-1', 'leave s0-2: devices-together']);
   });
 
+  test('a pod that loses the place that it was promised gives its devices back', () => {
+    const labelSelector = { matchLabels: { app: 'noisy' } };
+    const antiAffinity = [{ topologyKey: 'kubernetes.io/hostname', labelSelector }];
+    const shy = {
+      ...fromTemplates('one'),
+      affinity: { podAntiAffinity: { requiredDuringSchedulingIgnoredDuringExecution: antiAffinity } },
+    };
+    const cluster = given({
+      nodes: [node('a', 8, 32)],
+      resourceSlices: [nodeSlice('a', gpus(1))],
+      shapes: [shape(shy), shape(fromTemplates('one')), shape(spec('1', '1Gi'), { app: 'noisy' })],
+      pods: [
+        ...pods(0, 1, { nominatedNodeName: 'a' }),
+        ...pods(1, 1, { createdAtMs: 2_000 }),
+        ...pods(2, 1, { nodeName: 'a' }),
+      ],
+    });
+    expect(planned(cluster)).toEqual(['nominate to node a: s1-0', 'leave s0-0: devices-short']);
+  });
+
   test('pods that were promised a node in flight keep it and its devices', () => {
     const inFlight = new Map([
       [
@@ -296,6 +329,23 @@ describe('[I16] the audit', () => {
   test('says when a claim gets nothing', () => {
     expect(findingsOn((plan) => ({ ...plan, devices: plan.devices.slice(1) }))).toEqual([
       expect.stringContaining('it is given no devices'),
+    ]);
+  });
+
+  test('says when a claim that holds devices is given others', () => {
+    const running = pods(1, 1, { nodeName: 'a' });
+    const bound = given({
+      nodes: [node('a', 8, 32)],
+      resourceSlices: [nodeSlice('a', gpus(2))],
+      resourceClaims: [claim('ours', {}, heldOn('a', ['gpu-0'], running))],
+      shapes: [shape(using('ours')), shape(using('ours'))],
+      pods: [...pods(0, 1), ...running],
+    });
+    const plan = planOf(bound);
+    const other = [{ request: 'gpu', driver, pool: 'a', device: 'gpu-1' }];
+    const devices = [{ claim: 'default/ours', pods: ['s0-0000'], instanceTypes: null, devices: other }];
+    expect(auditPlan({ ...plan, devices }, bound).map(({ text }) => text)).toEqual([
+      'claim default/ours holds devices already',
     ]);
   });
 

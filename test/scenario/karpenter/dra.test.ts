@@ -11,6 +11,7 @@ import {
   nodeSlice,
   planned as on,
   request,
+  sharedSlice,
   template,
   using,
 } from '../../unit/core/build-devices.ts';
@@ -154,6 +155,21 @@ describe('[I16] on nodes that publish devices', () => {
     const cluster = given({
       nodes: [node('a', 8, 32)],
       resourceSlices: [nodeSlice('a', gpus(2), half)],
+      resourceClaimTemplates: [template('one', { requests: [request('gpu', { allocationMode: 'All' })] })],
+      shapes: [shape(fromTemplates('one'))],
+      pods: pods(0, 1),
+    });
+    expect(planned(cluster)).toEqual(['leave s0-0: devices-together']);
+  });
+
+  test('a mode All request waits while any pool of the node is being updated', () => {
+    const half = sharedSlice('net', gpus(1), {
+      allNodes: true,
+      pool: { name: 'net', generation: 1, resourceSliceCount: 2 },
+    });
+    const cluster = given({
+      nodes: [node('a', 8, 32)],
+      resourceSlices: [nodeSlice('a', gpus(2)), half],
       resourceClaimTemplates: [template('one', { requests: [request('gpu', { allocationMode: 'All' })] })],
       shapes: [shape(fromTemplates('one'))],
       pods: pods(0, 1),
