@@ -42,6 +42,8 @@ export const annotation = {
   nodeClassHashVersion: 'karpenter.azure.com/aksnodeclass-hash-version',
   terminationTimestamp: 'karpenter.sh/nodeclaim-termination-timestamp',
   minValuesRelaxed: 'karpenter.sh/nodeclaim-min-values-relaxed',
+  /** DRA drivers whose devices a claim's pods count on, separated by commas: its node is not initialized without them. */
+  requestedDrivers: 'karpenter.sh/requested-dra-drivers',
   /** The decision that created a NodeClaim: the name of its record in the `decisions` container. */
   decision: 'nodewright.dev/decision',
   /** The offering a NodeClaim was planned for, `size/zone/capacityType`; launch tries it first. */

@@ -1,3 +1,4 @@
+import type { ResourceSlice } from '../core/model/device-manifest.ts';
 import type {
   Condition,
   LabelSelector,
@@ -72,6 +73,7 @@ export interface Kinds {
     readonly metadata: ObjectMeta;
     readonly spec?: { readonly selector?: LabelSelector };
   };
+  readonly ResourceSlice: ResourceSlice;
   readonly Secret: { readonly metadata: ObjectMeta; readonly type?: string; readonly stringData?: Labels };
 }
 

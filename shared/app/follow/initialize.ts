@@ -1,4 +1,5 @@
-import { label, taint } from '../../contract/names.ts';
+import { annotation, label, taint } from '../../contract/names.ts';
+import { awaitedDrivers } from '../../core/dra/awaited-drivers.ts';
 import type { Node, NodeClaim, Taint } from '../../core/model/manifest.ts';
 import { isPositive } from '../../core/quantity/allocatable.ts';
 import type { Ports } from '../ports.ts';
@@ -18,12 +19,19 @@ interface Obstacle {
   readonly message: string;
 }
 
+/** Drivers publish within seconds of their pod's start. */
+const DRIVER_PAUSE_MS = 5_000;
+
+const DEVICES_MISSING = 'DevicesNotPublished';
+
 /** Marks a registered node as ready for use once nothing that starts with it is missing. */
 export async function initialize(ports: Ports, claim: NodeClaim, node: Node): Promise<Step> {
-  const obstacle = firstObstacle(claim, node);
+  const obstacle = firstObstacle(claim, node) ?? (await missingDriver(ports, claim, node));
   if (obstacle !== null) {
     await writeStatus(ports, claim, { conditions: [{ type: 'Initialized', status: 'Unknown', ...obstacle }] });
-    return { kind: 'wait', for: obstacle.message, lookAgainMs: null };
+    // A driver's slices are no object that the relay sends hints about claims for.
+    const lookAgainMs = obstacle.reason === DEVICES_MISSING ? ports.now() + DRIVER_PAUSE_MS : null;
+    return { kind: 'wait', for: obstacle.message, lookAgainMs };
   }
   if (node.metadata.labels?.[label.initialized] !== 'true') {
     const { name } = node.metadata;
@@ -35,6 +43,16 @@ export async function initialize(ports: Ports, claim: NodeClaim, node: Node): Pr
   });
   ports.log('nodeclaim-initialized', { claim: claim.metadata.name, node: node.metadata.name });
   return { kind: 'next', claim: initialized };
+}
+
+/** Pods were planned for devices of the node: before their drivers have published them, nobody knows what there is. */
+async function missingDriver(ports: Ports, { metadata }: NodeClaim, node: Node): Promise<Obstacle | null> {
+  const drivers = metadata.annotations?.[annotation.requestedDrivers];
+  if (drivers === undefined || ports.deviceSelectors === null) return null;
+  const { name } = node.metadata;
+  const [driver] = awaitedDrivers(drivers, await ports.kubernetes.list('ResourceSlice'), name);
+  if (driver === undefined) return null;
+  return { reason: DEVICES_MISSING, message: `driver ${driver} has not published its devices of node ${name} yet` };
 }
 
 function firstObstacle(claim: NodeClaim, node: Node): Obstacle | null {
