@@ -98,6 +98,7 @@ function reachesVolume(node: FinalNode, { spec }: PersistentVolume): boolean {
 
 /** Do the volumes on an existing node stay within what its drivers attach, where the plan adds some? */
 export function checkAttachments(node: FinalNode, cluster: Cluster): ReadonlyArray<Finding> {
+  if (node.claim !== null) return [];
   const drivers = cluster.csiNodes.find(({ metadata }) => metadata.name === node.name)?.spec?.drivers ?? [];
   return drivers.flatMap(({ name: driver, allocatable }) => {
     const limit = allocatable?.count;
