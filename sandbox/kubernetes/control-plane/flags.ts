@@ -30,6 +30,8 @@ export function apiServerFlags({ folder, etcdPort, apiPort }: ControlPlaneSettin
   return [
     `--etcd-servers=http://127.0.0.1:${etcdPort}`,
     '--bind-address=127.0.0.1',
+    // Told, as a machine that is on no network has no default route by which to find it.
+    '--advertise-address=127.0.0.1',
     `--secure-port=${apiPort}`,
     `--cert-dir=${certs}`,
     `--token-auth-file=${join(certs, 'tokens.csv')}`,
