@@ -5,6 +5,7 @@ import type { CompiledShape } from './compile-shape.ts';
 import { hasDeviceClaims, type PodClaim } from './device-claims.ts';
 import { allocateFor, allotOnBin, type DeviceState } from './device-state.ts';
 import { offerOn } from './devices-on-claims.ts';
+import { byCodeUnit } from './label-rule.ts';
 import { emptyClaim } from './open-claim.ts';
 import type { Workspace } from './workspace.ts';
 
@@ -30,9 +31,12 @@ export function deviceRefusal(workspace: Workspace, shape: CompiledShape): Devic
   return shortage(devices, asked.claims);
 }
 
+/** Of the left pods of the shape the first by uid: one speaks for all. */
 function leftPod({ input, bins, claims }: Workspace, { index }: CompiledShape): Pod | undefined {
   const placed = new Set([...bins, ...claims].flatMap(({ pods }) => pods));
-  return input.cluster.pods.find((pod) => pod.shape === index && !placed.has(pod) && !pod.running && !pod.deleting);
+  return input.cluster.pods
+    .filter((pod) => pod.shape === index && !placed.has(pod) && !pod.running && !pod.deleting)
+    .toSorted((a, b) => byCodeUnit(a.uid, b.uid))[0];
 }
 
 /** The first request that the cluster's devices cannot meet even by itself; else they cannot all together. */
