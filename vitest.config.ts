@@ -7,7 +7,11 @@ import { defineConfig } from 'vitest/config';
  *
  * Files share their worker's modules, but for `app`: to load them for each file anew took a third of the time of all tests.
  */
-const slow = ['test/e2e/{chaos,compatibility,failure,start}.test.ts', 'test/simulation/more-seeds.test.ts'];
+const slow = [
+  'test/e2e/{chaos,compatibility,failure,start}.test.ts',
+  'test/simulation/more-seeds.test.ts',
+  'test/oracle/checker.test.ts',
+];
 const app = ['test/contract/functions-host/*.test.ts'];
 const onLoopback = { testTimeout: 60_000, hookTimeout: 60_000 };
 

@@ -25,6 +25,10 @@ export interface Scenario {
     }>;
     readonly nominations: ReadonlyArray<{ readonly node: string; readonly pods: ReadonlyArray<string> }>;
     readonly left: ReadonlyArray<{ readonly pods: ReadonlyArray<string> }>;
+    /** The same pods were left in every run, and no run broke a rule. */
+    readonly strict: boolean;
+    /** The fewest pods that any run placed. */
+    readonly minPlaced: number;
   };
 }
 

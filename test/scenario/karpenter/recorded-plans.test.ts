@@ -1,0 +1,38 @@
+import { expect, test } from 'vitest';
+import { auditPlan } from '../../../shared/core/plan/audit-plan.ts';
+import { KNOWN_FEWER } from '../../oracle/known-fewer.ts';
+import { planAll, readOracle } from '../../oracle/run.ts';
+import { toInput } from '../../oracle/scenario.ts';
+
+/** 250 scenarios with what Karpenter made of them: test/oracle/README.md. */
+const { catalog, scenarios } = readOracle();
+const plans = planAll();
+
+test('no plan for a recorded scenario has a finding of the audit', () => {
+  const findings = scenarios.flatMap((scenario) => {
+    const plan = plans.get(scenario.name);
+    return plan === undefined
+      ? [`${scenario.name} has no plan`]
+      : auditPlan(plan, toInput(scenario, catalog)).map(({ rule, text }) => `${scenario.name} ${rule} ${text}`);
+  });
+  expect(findings).toEqual([]);
+});
+
+test('where Karpenter always places as many pods, by the rules, ours places no fewer', () => {
+  const fewer = scenarios.filter(({ name, karpenter }) => {
+    const plan = plans.get(name);
+    const placed = [...(plan?.claims ?? []), ...(plan?.nominations ?? [])].reduce(
+      (sum, { pods }) => sum + pods.length,
+      0,
+    );
+    return karpenter.strict && placed < karpenter.minPlaced;
+  });
+  expect(fewer.map(({ name }) => name)).toEqual(KNOWN_FEWER);
+});
+
+test('every pod that is left in a recorded scenario has a reason', () => {
+  const silent = [...plans].flatMap(([name, { left }]) =>
+    left.filter(({ refusals }) => refusals.length === 0).map(({ pod }) => `${name} ${pod.name}`),
+  );
+  expect(silent).toEqual([]);
+});
