@@ -4,7 +4,7 @@ import { admitsDevice, attributeOf } from './constraints.ts';
 import { consumption } from './consume.ts';
 import type { Device, DevicePool } from './devices.ts';
 import type { Matcher, Verdict } from './selectors.ts';
-import { copyOf, giveBack, take, type DeviceUse, type HeldDevice } from './use.ts';
+import { giveBack, take, useAmong, type DeviceUse, type HeldDevice } from './use.ts';
 
 /** Kubernetes' bound on the devices of one claim (AllocationResultsMaxSize). */
 const DEVICES_PER_CLAIM_MAX = 32;
@@ -56,13 +56,15 @@ export function allocate(
   stepsMax = STEPS_MAX,
 ): Allocation {
   const usable = place.pools.filter(({ state }) => state === 'whole');
+  const devices = usable.flatMap((pool) => pool.devices);
+  const totals = new Map(usable.flatMap(({ counters }) => [...counters]));
   const attempt: Attempt = {
     place,
     matcher,
     claims,
-    devices: usable.flatMap(({ devices }) => devices),
-    totals: new Map(usable.flatMap(({ counters }) => [...counters])),
-    use: copyOf(place.use),
+    devices,
+    totals,
+    use: useAmong(place.use, devices, totals.keys()),
     held: claims.map(() => []),
     signatures: new Map(),
     steps: stepsMax,
@@ -121,17 +123,22 @@ function fillCount(attempt: Attempt, slot: Slot, count: number, from: number): b
   const failed = new Set<string>();
   for (let at = from; at < attempt.devices.length; at++) {
     const device = attempt.devices[at];
-    if (device === undefined || !matches(attempt, slot.asked, device)) continue;
+    if (device === undefined || !isCandidate(attempt, slot.asked, device)) continue;
     if (--attempt.steps < 0 || attempt.error !== null) return false;
-    const signature = isUntouched(attempt, device) ? signatureOf(attempt, device) : null;
-    if (signature !== null && failed.has(signature)) continue;
+    const isFresh = isUntouched(attempt, device);
+    if (failed.size > 0 && isFresh && failed.has(signatureOf(attempt, device))) continue;
     const one = hold(attempt, slot, device);
     if (one === null) continue;
     if (fillCount(attempt, slot, count - 1, at + 1)) return true;
     release(attempt, slot, one);
-    if (signature !== null) failed.add(signature);
+    if (isFresh) failed.add(signatureOf(attempt, device));
   }
   return false;
+}
+
+/** Whether somebody has the device is the cheaper question. */
+function isCandidate(attempt: Attempt, asked: Alternative, device: Device): boolean {
+  return (asked.admin || !attempt.use.whole.has(device.id)) && matches(attempt, asked, device);
 }
 
 function matches(attempt: Attempt, asked: Alternative, device: Device): boolean {

@@ -34,6 +34,25 @@ export function copyOf({ whole, shared, counters }: DeviceUse): DeviceUse {
   return { whole: new Set(whole), shared: new Map(shared), counters: new Map(counters) };
 }
 
+/** A copy of what is in use of these devices and counters: a node sees few of all that a cluster has. */
+export function useAmong(
+  { whole, shared, counters }: DeviceUse,
+  devices: ReadonlyArray<Device>,
+  names: Iterable<string>,
+): DeviceUse {
+  const among = unused();
+  for (const { id } of devices) {
+    if (whole.has(id)) among.whole.add(id);
+    const share = shared.get(id);
+    if (share !== undefined) among.shared.set(id, share);
+  }
+  for (const name of names) {
+    const amount = counters.get(name);
+    if (amount !== undefined) among.counters.set(name, amount);
+  }
+  return among;
+}
+
 /** Notes in place that a claim holds the device. */
 export function take(use: DeviceUse, { device, admin, consumed }: HeldDevice): void {
   if (admin) return;
