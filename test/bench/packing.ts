@@ -9,7 +9,7 @@ import { pricedWorkloads, type PricedWorkload } from './priced-workloads.ts';
  * Every workload is planned with growing amounts of work. Gaps are against the strongest bound that any of the plans
  * proved; times are CPU time of this process, so that a busy machine shows less.
  */
-const BUDGETS = [0, DEFAULT_WORK.steps / 4, DEFAULT_WORK.steps, DEFAULT_WORK.steps * 4];
+const BUDGETS = [0, DEFAULT_WORK.steps / 3, DEFAULT_WORK.steps, DEFAULT_WORK.steps * 4];
 
 interface Attempt {
   readonly cost: number;

@@ -60,7 +60,7 @@ function planPods(input: ProvisioningInput, now: Instant): Plan {
 type Order = 'one-by-one-first' | 'packed-first';
 
 /** However much work packing took, the proof may take this share of all that is allowed. */
-const PROOF_SHARE = 0.25;
+const PROOF_SHARE = 0.5;
 
 /** Two plans for more pods than this cost more time than the second is likely to save: 2,000 mixed ones take a second. */
 const BOTH_ORDERS_MAX = 2_000;
