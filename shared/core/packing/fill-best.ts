@@ -21,7 +21,7 @@ export interface FillSearch {
 /** Even without any work left, so much is looked at. */
 const LEAST_NODES = 50;
 /** Steps of work that one search node counts for, beside its relaxation. */
-const WORK_PER_ITEM = 4;
+const WORK_PER_ITEM = 8;
 
 /**
  * The most valuable filling of the knapsack, by depth-first search over the items in order of value per multiplier, each

@@ -5,6 +5,8 @@ import type { Work } from './work.ts';
 
 /** Fillings looked at, at most. */
 const MAX_STEPS = 3_000_000;
+/** The search is as deep as there are choices of node and item: more are beyond it anyway, and beyond the stack. */
+const MAX_DEPTH = 1_500;
 
 interface Search {
   readonly flat: FlatProblem;
@@ -35,6 +37,7 @@ export function packExactly(
   work: Work,
 ): ReadonlyArray<PackedNode> | 'impossible' | null {
   const { width, items, requests, usable } = flat;
+  if (items * bins.length > MAX_DEPTH) return null;
   const slack = new Float64Array(width);
   for (let k = 0; k < width; k++) {
     for (const bin of bins) slack[k] = at(slack, k) + at(usable, bin * width + k);

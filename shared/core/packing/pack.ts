@@ -17,14 +17,6 @@ import { withShare, type Work } from './work.ts';
 export interface Packed extends Packing {
   /** No packing of the same pods costs less; micro-USD per hour. */
   readonly bound: number;
-  /** Measures of pods, per item, by which the bound can be proved again. */
-  readonly measures: ReadonlyArray<Measured>;
-}
-
-/** `isPriced`: the values are micro-USD per hour. */
-export interface Measured {
-  readonly values: Float64Array;
-  readonly isPriced: boolean;
 }
 
 /** Up to so many nodes the optimum is looked for; beyond, a packing is good enough this close to the bound. */
@@ -46,26 +38,48 @@ export function pack(problem: PackingProblem, work: Work): Packed {
     part.items.forEach((item, at) => (left[item] = solved.left[at] ?? 0));
     return { part, solved };
   });
-  const spread = (values: ArrayLike<number>, items: ReadonlyArray<number>): Float64Array => {
-    const whole = new Float64Array(problem.items.length);
-    items.forEach((item, index) => (whole[item] = values[index] ?? 0));
+  const spread = (counts: Int32Array, items: ReadonlyArray<number>): Int32Array => {
+    const whole = new Int32Array(problem.items.length);
+    items.forEach((item, index) => (whole[item] = counts[index] ?? 0));
     return whole;
   };
   return {
     nodes: packed.flatMap(({ part, solved }) =>
       solved.nodes.map(({ bin, counts, times }) => ({
         bin: part.bins[bin] ?? 0,
-        counts: Int32Array.from(spread(counts, part.items)),
+        counts: spread(counts, part.items),
         times,
       })),
     ),
     cost: packed.reduce((sum, { solved }) => sum + solved.cost, 0),
     left,
     bound: packed.reduce((sum, { solved }) => sum + solved.bound, 0),
-    measures: packed.flatMap(({ part, solved }) =>
-      solved.measures.map(({ values, isPriced }) => ({ values: spread(values, part.items), isPriced })),
-    ),
   };
+}
+
+/**
+ * What any packing of the pods that fit some bin costs at least, in micro-USD per hour, when only that is asked: without
+ * looking for a packing, so it is lower than the bound of one where whole nodes matter. Where fluid prices alone prove less
+ * than `worthwhile`, it stays at that.
+ */
+export function packingBound(problem: PackingProblem, worthwhile: number, work: Work): number {
+  const parts = partsOf(problem).map((one) => prepared(one.problem, work));
+  const proofs = parts.map(({ part, fluid }) => proofOf(part, fluid, { left: work.left * SHARE.proof }));
+  const fluid = proofs.reduce((sum, { bound }) => sum + bound, 0);
+  if (fluid < worthwhile) return fluid;
+  return parts.reduce((sum, { part, fluid: values }, index) => {
+    const own = proofs[index] ?? { bound: 0, cuts: [] };
+    return sum + withShare(work, 1 / (parts.length - index), (share) => closerBound(part, values, own, share));
+  }, 0);
+}
+
+function closerBound(part: Part, fluid: Float64Array, first: Proof, work: Work): number {
+  let [values, proof] = [fluid, first];
+  for (const thorough of [false, true]) {
+    values = withShare(work, SHARE.columns, (own) => relax(part, values, { work: own, thorough })).values;
+    proof = withShare(work, SHARE.proof, (own) => stronger(proof, proofOf(part, values, own)));
+  }
+  return proof.bound;
 }
 
 interface Part {
@@ -76,16 +90,29 @@ interface Part {
   readonly work: Work;
 }
 
-function packPart(problem: PackingProblem, work: Work): Packed {
+interface Prepared {
+  readonly part: Part;
+  /** The bins of the problem that are not pointless. */
+  readonly kept: ReadonlyArray<number>;
+  /** What pods are worth when nodes may be cut. */
+  readonly fluid: Float64Array;
+}
+
+function prepared(problem: PackingProblem, work: Work): Prepared {
   const tightened = tighten(problem.items, problem.bins, problem.width);
   const kept = undominated(tightened);
   const bins = kept.flatMap((index) => tightened[index] ?? []);
-  const flat = flatten({ ...problem, bins });
-  const fluid = fluidWorth(problem.items, bins, problem.width);
-  const first = construct(flat, problem.items, { worth: fluid, work });
-  const demand = Float64Array.from(problem.items, ({ count }, item) => count - (first.left[item] ?? 0));
-  const part: Part = { flat, items: problem.items, demand, pool: emptyPool(), work };
-  const solved = work.left > 0 ? improve(part, first, fluid) : { ...first, ...proofOf(part, fluid, work) };
+  const demand = Float64Array.from(problem.items, ({ count }) => count);
+  const part = { flat: flatten({ ...problem, bins }), items: problem.items, demand, pool: emptyPool(), work };
+  return { part, kept, fluid: fluidWorth(problem.items, bins, problem.width) };
+}
+
+function packPart(problem: PackingProblem, work: Work): Packed {
+  const { part, kept, fluid } = prepared(problem, work);
+  const first = construct(part.flat, part.items, { worth: fluid, work });
+  const packed = part.demand.map((count, item) => count - (first.left[item] ?? 0));
+  const own = { ...part, demand: packed };
+  const solved = work.left > 0 ? improve(own, first, fluid) : { ...first, ...proofOf(own, fluid, work) };
   return { ...solved, nodes: solved.nodes.map((node) => ({ ...node, bin: kept[node.bin] ?? 0 })) };
 }
 
@@ -132,13 +159,12 @@ function diveFrom(
 interface Proof {
   readonly bound: number;
   readonly cuts: ReadonlyArray<Cut>;
-  readonly measures: ReadonlyArray<Measured>;
 }
 
 function proofOf({ flat, demand }: Part, values: Float64Array, work: Work): Proof {
   const cut = cutOf(flat, { values, demand, prices: flat.prices }, work);
-  if (cut === null) return { bound: 0, cuts: [], measures: [] };
-  return { bound: boundOf(cut, flat), cuts: [cut], measures: [{ values, isPriced: true }] };
+  if (cut === null) return { bound: 0, cuts: [] };
+  return { bound: boundOf(cut, flat), cuts: [cut] };
 }
 
 function stronger(proof: Proof, other: Proof): Proof {
@@ -172,8 +198,7 @@ function coverFew({ flat, demand, work }: Part, best: Packing, proof: Proof, val
   });
   const { found, bound } = covered;
   const packing = found === null ? best : { ...best, nodes: found.nodes, cost: found.cost };
-  const learned = cuts.slice(proof.cuts.length).map((cut) => ({ values: cut.values, isPriced: false }));
-  return { ...packing, bound: Math.max(bound, proof.bound), measures: [...proof.measures, ...learned] };
+  return { ...packing, bound: Math.max(bound, proof.bound) };
 }
 
 function resourceMeasures({ width, items, requests }: FlatProblem): ReadonlyArray<Float64Array> {

@@ -1,7 +1,6 @@
 import type { Pod } from '../model/cluster.ts';
 import { boundWithGifts } from '../packing/bound-with-gifts.ts';
-import { fluidBound } from '../packing/fluid-bound.ts';
-import { pack } from '../packing/pack.ts';
+import { pack, packingBound } from '../packing/pack.ts';
 import type { PackingBin, PackingProblem } from '../packing/problem.ts';
 import type { Work } from '../packing/work.ts';
 import { admitsAsk, type Bin } from './bins.ts';
@@ -14,8 +13,14 @@ import type { PoolState } from './pool-state.ts';
 import { addVector, fits } from './resource-table.ts';
 import { optionsFor, type Workspace } from './workspace.ts';
 
-/** Whole nodes are counted up to this many claims beside existing capacity: beyond it, fractions are a small part. */
-const FEW_CLAIMS = 60;
+/**
+ * Whole nodes are counted up to this many claims: beyond it, the rules that the bound leaves out are most of the gap, and a
+ * better proof would cost time for nothing. Beside existing capacity there is no other proof, and it is quicker.
+ */
+const FEW_CLAIMS = 12;
+const FEW_BESIDE_CAPACITY = 60;
+/** A plan that costs so much more than fluid prices prove is bound by rules that no better prices know of. */
+const WORTHWHILE = 0.93;
 
 /**
  * What no plan for the pods placed can undercut, in micro-USD per hour. Any plan fulfils resources, node rules and limits
@@ -35,8 +40,8 @@ export function lowerBound(workspace: Workspace, solved: ReadonlyArray<SolvedPro
   if (gifts.length === 0) {
     const known = solved.find((one) => isSame(one.problem, problem));
     if (known !== undefined) return known.bound;
-    // With many nodes the rules that the bound leaves out are most of the gap: a better proof would cost time for nothing.
-    return claims.length > FEW_CLAIMS ? fluidBound(problem, work) : pack(problem, work).bound;
+    if (claims.length <= FEW_CLAIMS) return pack(problem, work).bound;
+    return packingBound(problem, costOf(claims) * WORTHWHILE, work);
   }
   return boundWithGifts(
     {
@@ -47,11 +52,15 @@ export function lowerBound(workspace: Workspace, solved: ReadonlyArray<SolvedPro
       })),
     },
     {
-      cost: claims.reduce((sum, { cell }) => sum + (cell?.price ?? 0), 0),
-      isFew: claims.length <= FEW_CLAIMS,
+      cost: costOf(claims),
+      isFew: claims.length <= FEW_BESIDE_CAPACITY,
     },
     work,
   );
+}
+
+function costOf(claims: Workspace['claims']): number {
+  return claims.reduce((sum, { cell }) => sum + (cell?.price ?? 0), 0);
 }
 
 /** Pods of one shape as the bound sees them: with all preferences given up. */

@@ -45,8 +45,8 @@ export interface WorkLimits {
   readonly steps: number;
 }
 
-/** About 0.2 s of an idle core where that much is needed; most plans are proved before (test/bench/packing.ts). */
-export const DEFAULT_WORK: WorkLimits = { steps: 30_000_000 };
+/** About 0.4 s of an idle core where that much is needed; most plans are proved before (test/bench/packing.ts). */
+export const DEFAULT_WORK: WorkLimits = { steps: 60_000_000 };
 
 /** Pods with resource claims (DRA) are left, or planned with the means to read them. */
 export type DeviceSupport =
