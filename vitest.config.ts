@@ -8,7 +8,7 @@ import { defineConfig } from 'vitest/config';
  * Files share their worker's modules, but for `app`: to load them for each file anew took a third of the time of all tests.
  */
 const slow = [
-  'test/e2e/{chaos,compatibility,failure,start}.test.ts',
+  'test/e2e/{chaos,compatibility,failure,interruption,start}.test.ts',
   'test/simulation/more-seeds.test.ts',
   'test/oracle/checker.test.ts',
 ];

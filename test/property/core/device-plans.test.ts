@@ -125,7 +125,7 @@ test(
         };
         expect(planProvisioning(reversed, instant(0))).toEqual(plan);
       }),
-      { numRuns: 300 },
+      { numRuns: Number(process.env['PROPERTY_RUNS'] ?? 120) },
     );
     expect(placed).toBeGreaterThan(100);
   },

@@ -215,7 +215,7 @@ test(
           expect(existsChoice(one)).toBe(false);
         }
       }),
-      { numRuns: 400 },
+      { numRuns: Number(process.env['PROPERTY_RUNS'] ?? 120) },
     );
     // A law over cases of one outcome only would say little.
     expect(Math.min(found, none)).toBeGreaterThan(20);
