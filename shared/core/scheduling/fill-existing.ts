@@ -19,7 +19,7 @@ const MAX_CHOICES = 40_000;
 const NODES_PER_BIN = 300;
 /** Of the work given, for each of three trial packings of what is left, and for what pods are worth. */
 const TRIAL_SHARE = 0.08;
-const RELAX_SHARE = 0.3;
+const RELAX_SHARE = 0.12;
 
 /**
  * Puts pods that only resources and node rules bind on existing capacity; answers those that are left. Where not all fit,

@@ -63,7 +63,7 @@ type Order = 'one-by-one-first' | 'packed-first';
 const MIXED_SHARE = 0.3;
 
 /** However much work packing took, the proof may take this share of all that is allowed. */
-const PROOF_SHARE = 0.3;
+const PROOF_SHARE = 0.2;
 
 /** Two plans for more pods than this cost more time than the second is likely to save: 2,000 mixed ones take a second. */
 const BOTH_ORDERS_MAX = 2_000;
