@@ -68,6 +68,7 @@ export function relaySuite(start: () => Promise<ApiUnderTest>, crds: ReadonlyArr
       await storage?.close();
     });
     beforeEach(async () => {
+      await removeLeftBehind(kube);
       rig = await openRig(api.kubeconfig, storage);
     });
     afterEach(async () => {
@@ -82,6 +83,7 @@ export function relaySuite(start: () => Promise<ApiUnderTest>, crds: ReadonlyArr
       });
 
     test('without our custom resources a relay is ready, says which are missing, and sees them when they come', async () => {
+      await removeCrds(kube);
       const relay = await rig.start();
       await until('readiness', () => relay.notReady() === null);
       const health = await fetch(`http://127.0.0.1:${relay.healthPort}/readyz`);
@@ -254,6 +256,31 @@ export function relaySuite(start: () => Promise<ApiUnderTest>, crds: ReadonlyArr
       expect(text).toMatch(/^karpenter_cluster_state_synced 1$/m);
     });
   });
+}
+
+/** What a try of a test that failed may have left: the next starts where the first did. */
+async function removeLeftBehind(kube: Connection): Promise<void> {
+  const named = ['aks-general-abc12', 'aks-general-def34', 'aks-spot', 'aks-other'].map((name) => `${nodes}/${name}`);
+  for (const path of [...named, `${pods}/waits`, `${pods}/comes`]) {
+    await kube.remove(path, { gracePeriodSeconds: 0 }).catch(unlessGone);
+  }
+}
+
+async function removeCrds(kube: Connection): Promise<void> {
+  const path = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
+  const { items } = await kube.get<{ items: ReadonlyArray<{ metadata: { name: string } }> }>(path);
+  if (items.length === 0) return;
+  const held = `/apis/karpenter.sh/v1/nodeclaims/${claim.metadata.name}`;
+  await kube.patch(held, 'merge', { metadata: { finalizers: null } }).catch(unlessGone);
+  for (const { metadata } of items) await kube.remove(`${path}/${metadata.name}`).catch(unlessGone);
+  await until(
+    'the definitions gone',
+    async () => (await kube.get<{ items: ReadonlyArray<unknown> }>(path)).items.length === 0,
+  );
+}
+
+function unlessGone(error: unknown): void {
+  if (!isApiError(error, 404)) throw error;
 }
 
 async function createCrd(kube: Connection, crd: unknown): Promise<void> {
