@@ -1,5 +1,5 @@
 import { coverDemand } from './cover.ts';
-import { boundOf, cutOf, weigh, type Cut } from './cuts.ts';
+import { boundOf, cutOf, measuresOf, weigh, type Cut } from './cuts.ts';
 import { fillBest } from './fill-best.ts';
 import type { FlatProblem } from './fill.ts';
 import { knapsackOf } from './knapsack-of.ts';
@@ -27,7 +27,7 @@ export function boundWithGifts(gifted: GiftedProblem, { cost, isFew }: GiftedPla
   const cuts = cut === null ? [] : [reduced(cut)];
   const bound = cuts.reduce((most, one) => Math.max(most, boundOf(one, flat)), 0);
   if (!isFew || bound >= cost) return bound;
-  for (const measure of [...resourcesOf(flat), Float64Array.from(demand, () => 1)]) {
+  for (const measure of measuresOf(flat)) {
     const own = cutOf(flat, { values: measure, demand, prices: null }, work);
     if (own !== null) cuts.push(reduced(own));
   }
@@ -43,10 +43,4 @@ function heldBy(free: FlatProblem, values: Float64Array, demand: Float64Array, w
     most += Math.floor(fillBest(knapsackOf(free, gift, values, demand), search, work).atMost);
   }
   return Math.min(most, weigh(values, demand));
-}
-
-function resourcesOf({ width, items, requests }: FlatProblem): ReadonlyArray<Float64Array> {
-  return Array.from({ length: width }, (_, k) =>
-    Float64Array.from({ length: items }, (_unused, item) => requests[item * width + k] ?? 0),
-  );
 }

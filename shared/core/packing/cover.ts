@@ -3,6 +3,7 @@ import type { FlatProblem } from './fill.ts';
 import { createMaster, optimize } from './master.ts';
 import type { PackedInto } from './pack-into.ts';
 import type { PackedNode } from './problem.ts';
+import { greatestCommonDivisor } from './tighten.ts';
 import type { Work } from './work.ts';
 
 export interface Cover {
@@ -219,12 +220,6 @@ function tryPacking(search: Search, cost: number): void {
     }
   }
   search.unknown = Math.min(search.unknown, cost);
-}
-
-function greatestCommonDivisor(a: number, b: number): number {
-  let [large, small] = [a, b];
-  while (small !== 0) [large, small] = [small, large % small];
-  return large;
 }
 
 function at(numbers: ArrayLike<number>, index: number): number {

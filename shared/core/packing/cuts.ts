@@ -54,6 +54,14 @@ export interface Measure {
   readonly prices: Float64Array | null;
 }
 
+/** What pods are measured by besides their worth: each resource, and their number. */
+export function measuresOf({ width, items, requests }: FlatProblem): ReadonlyArray<Float64Array> {
+  const resources = Array.from({ length: width }, (_, k) =>
+    Float64Array.from({ length: items }, (_unused, item) => requests[item * width + k] ?? 0),
+  );
+  return [...resources, new Float64Array(items).fill(1)];
+}
+
 /** What all pods cost at least, by this cut alone: each unit of it costs at least what it costs on the best size. */
 export function boundOf({ need, perBin }: Cut, { prices }: FlatProblem): number {
   let bound: bigint | null = null;

@@ -1,4 +1,5 @@
 import type { Knapsack } from './relax-knapsack.ts';
+import { greatestCommonDivisor } from './tighten.ts';
 import type { Work } from './work.ts';
 
 /** More cells than this take longer than what they prove is worth: each is looked at once per item. */
@@ -102,12 +103,6 @@ function scarcest({ width, free }: Knapsack, multipliers: Float64Array): Readonl
   return Array.from({ length: width }, (_, k) => k)
     .toSorted((x, y) => at(multipliers, y) * at(free, y) - at(multipliers, x) * at(free, x) || x - y)
     .slice(0, 2);
-}
-
-function greatestCommonDivisor(a: number, b: number): number {
-  let [large, small] = [a, b];
-  while (small !== 0) [large, small] = [small, large % small];
-  return large;
 }
 
 function at(numbers: ArrayLike<number>, index: number): number {

@@ -1,7 +1,7 @@
 import { construct } from './construct.ts';
 import { correctValues } from './correct-values.ts';
 import { coverDemand } from './cover.ts';
-import { boundOf, cutOf, type Cut } from './cuts.ts';
+import { boundOf, cutOf, measuresOf, type Cut } from './cuts.ts';
 import { dive } from './dive.ts';
 import { flatten, type FlatProblem } from './fill.ts';
 import { fluidWorth } from './fluid.ts';
@@ -181,7 +181,7 @@ function isDone(packing: Packing, bound: number): boolean {
 
 /** Looks at every set of whole nodes that could hold the pods for less. */
 function coverFew({ flat, demand, work }: Part, best: Packing, proof: Proof, values: Float64Array): Packed {
-  const measures = [...resourceMeasures(flat), Float64Array.from(demand, () => 1)];
+  const measures = measuresOf(flat);
   const cuts = [...proof.cuts];
   for (const measure of measures) {
     const cut = cutOf(flat, { values: measure, demand, prices: null }, work);
@@ -199,10 +199,4 @@ function coverFew({ flat, demand, work }: Part, best: Packing, proof: Proof, val
   const { found, bound } = covered;
   const packing = found === null ? best : { ...best, nodes: found.nodes, cost: found.cost };
   return { ...packing, bound: Math.max(bound, proof.bound) };
-}
-
-function resourceMeasures({ width, items, requests }: FlatProblem): ReadonlyArray<Float64Array> {
-  return Array.from({ length: width }, (_, k) =>
-    Float64Array.from({ length: items }, (_unused, item) => requests[item * width + k] ?? 0),
-  );
 }

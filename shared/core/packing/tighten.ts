@@ -64,6 +64,7 @@ function addItem(reached: Uint8Array, step: number, count: number): void {
   }
 }
 
+/** Of two whole numbers; of nothing and a number, that number. */
 export function greatestCommonDivisor(a: number, b: number): number {
   let [large, small] = [a, b];
   while (small !== 0) [large, small] = [small, large % small];
