@@ -1,3 +1,4 @@
+import { at } from './at.ts';
 import { knapsackOf } from './knapsack-of.ts';
 import { relaxedValue, relaxKnapsack } from './relax-knapsack.ts';
 import { fillNode, type FillBuffers, type FillRule, type FlatProblem } from './fill.ts';
@@ -121,8 +122,4 @@ export function cheapestHolding(flat: FlatProblem, counts: ArrayLike<number>): n
 function admitsAll(counts: ArrayLike<number>, admits: Uint8Array, offset: number, items: number): boolean {
   for (let item = 0; item < items; item++) if (at(counts, item) > 0 && admits[offset + item] !== 1) return false;
   return true;
-}
-
-function at(numbers: ArrayLike<number>, index: number): number {
-  return numbers[index] ?? 0;
 }

@@ -1,3 +1,4 @@
+import { at } from './at.ts';
 import { cutOf, type Cut } from './cuts.ts';
 import type { FlatProblem } from './fill.ts';
 import { createMaster, optimize } from './master.ts';
@@ -220,8 +221,4 @@ function tryPacking(search: Search, cost: number): void {
     }
   }
   search.unknown = Math.min(search.unknown, cost);
-}
-
-function at(numbers: ArrayLike<number>, index: number): number {
-  return numbers[index] ?? 0;
 }

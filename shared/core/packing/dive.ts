@@ -1,3 +1,4 @@
+import { at } from './at.ts';
 import { cheapestHolding, construct } from './construct.ts';
 import type { FlatProblem } from './fill.ts';
 import { generateColumns, type Relaxation } from './generate-columns.ts';
@@ -128,8 +129,4 @@ function takePattern(
     still -= whole;
   }
   return still < times;
-}
-
-function at(numbers: ArrayLike<number>, index: number): number {
-  return numbers[index] ?? 0;
 }

@@ -1,3 +1,4 @@
+import { at } from './at.ts';
 import { relaxedValue, relaxKnapsack, type Knapsack } from './relax-knapsack.ts';
 import type { Work } from './work.ts';
 
@@ -212,8 +213,4 @@ function mostAt({ width, free, limits, requests }: Tree, d: number): number {
     if (request > 0) most = Math.min(most, Math.floor(at(free, d * width + k) / request));
   }
   return Math.max(0, most);
-}
-
-function at(numbers: ArrayLike<number>, index: number): number {
-  return numbers[index] ?? 0;
 }

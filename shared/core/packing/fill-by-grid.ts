@@ -1,3 +1,4 @@
+import { at } from './at.ts';
 import type { Knapsack } from './relax-knapsack.ts';
 import { greatestCommonDivisor } from './tighten.ts';
 import type { Work } from './work.ts';
@@ -103,8 +104,4 @@ function scarcest({ width, free }: Knapsack, multipliers: Float64Array): Readonl
   return Array.from({ length: width }, (_, k) => k)
     .toSorted((x, y) => at(multipliers, y) * at(free, y) - at(multipliers, x) * at(free, x) || x - y)
     .slice(0, 2);
-}
-
-function at(numbers: ArrayLike<number>, index: number): number {
-  return numbers[index] ?? 0;
 }

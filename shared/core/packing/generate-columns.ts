@@ -1,3 +1,5 @@
+import { at } from './at.ts';
+import { weigh } from './cuts.ts';
 import type { FlatProblem } from './fill.ts';
 import { limitOf } from './knapsack-of.ts';
 import { costOf, createMaster, optimize, recalculateDuals, reducedCost, type Master } from './master.ts';
@@ -155,7 +157,7 @@ function better(
   values: Float64Array,
   { scale, given }: Pick<Priced, 'scale' | 'given'>,
 ): Valued {
-  const bound = scale * (worthOf(demand, values) - given);
+  const bound = scale * (weigh(values, demand) - given);
   return bound > best.bound ? { bound, values: values.map((value) => value * scale) } : best;
 }
 
@@ -198,14 +200,4 @@ function dearest({ items }: FlatProblem, { patterns }: PatternPool, item: number
   let most = 1;
   for (const { rows, cost } of patterns) if (rows.includes(item)) most = Math.max(most, cost);
   return most * Math.max(2, items);
-}
-
-function worthOf(demand: Float64Array, duals: Float64Array): number {
-  let sum = 0;
-  for (let item = 0; item < demand.length; item++) sum += at(demand, item) * Math.max(0, at(duals, item));
-  return sum;
-}
-
-function at(numbers: ArrayLike<number>, index: number): number {
-  return numbers[index] ?? 0;
 }

@@ -1,3 +1,4 @@
+import { at } from './at.ts';
 import type { FlatProblem } from './fill.ts';
 import type { Knapsack } from './relax-knapsack.ts';
 
@@ -24,8 +25,4 @@ export function limitOf(
     if (request > 0) limit = Math.min(limit, Math.floor(at(usable, bin * width + k) / request));
   }
   return Math.max(0, limit);
-}
-
-function at(numbers: ArrayLike<number>, index: number): number {
-  return numbers[index] ?? 0;
 }

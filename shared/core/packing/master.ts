@@ -1,3 +1,4 @@
+import { at } from './at.ts';
 import type { Work } from './work.ts';
 
 /**
@@ -251,8 +252,4 @@ function swapRows(matrix: Float64Array, rows: number, a: number, b: number): voi
   const held = matrix.slice(a * rows, (a + 1) * rows);
   matrix.copyWithin(a * rows, b * rows, (b + 1) * rows);
   matrix.set(held, b * rows);
-}
-
-function at(numbers: ArrayLike<number>, index: number): number {
-  return numbers[index] ?? 0;
 }

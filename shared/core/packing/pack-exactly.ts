@@ -1,3 +1,4 @@
+import { at } from './at.ts';
 import type { FlatProblem } from './fill.ts';
 import { limitOf } from './knapsack-of.ts';
 import type { PackedNode } from './problem.ts';
@@ -171,8 +172,4 @@ function isTwin({ bins, counts, order }: Search, { node, own }: Filling): boolea
     if (difference !== 0) return difference > 0;
   }
   return false;
-}
-
-function at(numbers: ArrayLike<number>, index: number): number {
-  return numbers[index] ?? 0;
 }

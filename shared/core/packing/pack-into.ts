@@ -1,3 +1,4 @@
+import { at } from './at.ts';
 import { fillBest } from './fill-best.ts';
 import { fillNode, type FlatProblem } from './fill.ts';
 import { patternOf, type Pattern } from './patterns.ts';
@@ -179,8 +180,4 @@ function largest(
     if (pods > 0 && amount > most) [best, most] = [pattern, amount];
   });
   return best;
-}
-
-function at(numbers: ArrayLike<number>, index: number): number {
-  return numbers[index] ?? 0;
 }

@@ -1,3 +1,4 @@
+import { at } from './at.ts';
 import type { FlatProblem } from './fill.ts';
 import type { Column } from './master.ts';
 import type { Packing } from './problem.ts';
@@ -51,8 +52,4 @@ export function addPattern({ patterns, known }: PatternPool, pattern: Pattern): 
 /** The fillings of a packing, which is a good start for the relaxation. */
 export function addPacking(flat: FlatProblem, pool: PatternPool, { nodes }: Packing): void {
   for (const { bin, counts } of nodes) addPattern(pool, patternOf(flat, bin, counts));
-}
-
-function at(numbers: ArrayLike<number>, index: number): number {
-  return numbers[index] ?? 0;
 }

@@ -1,3 +1,4 @@
+import { at } from './at.ts';
 import { fillBest } from './fill-best.ts';
 import { fillByGrid } from './fill-by-grid.ts';
 import type { FlatProblem } from './fill.ts';
@@ -88,8 +89,4 @@ function isWithin({ width, items, requests, free, limits }: Knapsack, counts: In
     if (load > at(free, k)) return false;
   }
   return true;
-}
-
-function at(numbers: ArrayLike<number>, index: number): number {
-  return numbers[index] ?? 0;
 }

@@ -1,3 +1,5 @@
+import { at } from './at.ts';
+
 /**
  * One size to be filled with the most valuable pods: `items` kinds of them, `width` resources. Amounts, limits and free
  * capacity are integers held in doubles; values are any numbers.
@@ -169,8 +171,4 @@ function pivot({ knapsack: { width }, inverse, direction }: Simplex, leaving: nu
       inverse[row * width + k] = at(inverse, row * width + k) - factor * at(inverse, leaving * width + k);
     }
   }
-}
-
-function at(numbers: ArrayLike<number>, index: number): number {
-  return numbers[index] ?? 0;
 }

@@ -33,7 +33,7 @@ function lower(amount: number, grid: number, reachable: Int32Array | null): numb
 }
 
 /** Per cell of the grid: the largest cell at or below it that pods can fill exactly. Null when there are too many cells. */
-export function reachableSums(
+function reachableSums(
   items: ReadonlyArray<Pick<PackingItem, 'count' | 'perNode'>>,
   sizes: ReadonlyArray<number>,
   grid: number,
