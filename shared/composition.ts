@@ -63,7 +63,9 @@ function compose(settings: Settings): App {
       now: Date.now,
       kubernetes,
       ...azure,
-      snapshots: createSnapshots(blobs(container.snapshots), cluster, () => listSnapshot(call, cluster, Date.now())),
+      snapshots: createSnapshots(blobs(container.snapshots), cluster, () =>
+        listSnapshot(call, cluster, Date.now(), { buffers: policy.gates.capacityBuffer }),
+      ),
       decisions: createDecisions(blobs(container.decisions), cluster),
       ledger: createLedger(kubernetes, settings.NODEWRIGHT_NAMESPACE ?? 'nodewright-system'),
       hints,

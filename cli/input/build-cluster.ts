@@ -1,4 +1,5 @@
 import { createSnapshotBuilder } from '../../shared/contract/snapshot/builder.ts';
+import type { ReferredResource } from '../../shared/contract/snapshot/reduced.ts';
 import { parseSnapshot, type Snapshot } from '../../shared/contract/snapshot/parse.ts';
 import { createAdmission, type Admission } from './admit-pods.ts';
 import { titleOf, type CheckedObject } from './check-objects.ts';
@@ -17,10 +18,12 @@ export interface GivenCluster {
 export function buildCluster(objects: ReadonlyArray<CheckedObject>, nowMs: number): GivenCluster {
   const admission = createAdmission(objects);
   const assumed = assumedStorageClasses(objects);
-  const builder = createSnapshotBuilder('offline');
+  const builder = createSnapshotBuilder('offline', { buffers: true });
   const notes: Array<string> = [];
   let gated = 0;
   for (const object of [...objects, ...assumed]) {
+    const template = templateResources[object.kind];
+    if (object.use.use === 'workload' && template !== undefined) builder.upsert(template, object.value);
     if (object.use.use !== 'cluster') continue;
     const value = completed(object, admission);
     if (isGated(object)) gated++;
@@ -37,6 +40,13 @@ export function buildCluster(objects: ReadonlyArray<CheckedObject>, nowMs: numbe
   const header = { version: 'offline', takenAtMs: nowMs, source: 'sweep' } as const;
   return { snapshot: parseSnapshot(builder.encode(header)), notes };
 }
+
+/** Workloads that a CapacityBuffer may refer to, by kind: where a snapshot has their templates. */
+const templateResources: Readonly<Record<string, ReferredResource>> = {
+  Deployment: 'deployments',
+  ReplicaSet: 'replicasettemplates',
+  StatefulSet: 'statefulsettemplates',
+};
 
 /** Names of nodes that a note lists at most. */
 const NODES_NAMED = 3;

@@ -36,7 +36,6 @@ export function checkObjects(given: ReadonlyArray<InputObject>): CheckedInput {
   const objects = new Map<string, CheckedObject>();
   const problems: Array<InputProblem> = [];
   const ignored = new Map<string, number>();
-  const unfinished = new Map<string, { readonly effect: string; count: number }>();
   const notes: Array<string> = [];
   for (const input of given) {
     const checked = checkObject(input, problems, notes);
@@ -52,12 +51,6 @@ export function checkObjects(given: ReadonlyArray<InputObject>): CheckedInput {
       objects.set(key, checked);
     }
   }
-  for (const { kind, use } of objects.values()) {
-    if (use.use !== 'not-yet') continue;
-    const known = unfinished.get(kind) ?? { effect: use.effect, count: 0 };
-    unfinished.set(kind, { ...known, count: known.count + 1 });
-  }
-  for (const [kind, { effect, count }] of unfinished) notes.push(`${count} ${kind} not considered yet: ${effect}`);
   if (ignored.size > 0) notes.push(`ignored, as no plan depends on it: ${countsOf(ignored)}`);
   return { objects: [...objects.values()], problems, notes };
 }
@@ -118,7 +111,7 @@ function checkKnown(
   const before = problems.length;
   const head = readHead(input, known.namespaced);
   const report = reporter(input, head, problems);
-  if (known.use.use !== 'not-yet' && input.apiVersion !== known.apiVersion) {
+  if (input.apiVersion !== known.apiVersion) {
     report('apiVersion', `${input.apiVersion} is not served`, `write ${known.apiVersion}`);
   }
   judgeMetadata(input, head, report);
@@ -144,8 +137,14 @@ function checkOwn(
   const unknown = inspection.unknownFields.filter((path) => !path.startsWith('status'));
   tellUnknown(input, head, unknown, notes);
   const resource = objectResources.find((one) => one === definition.plural);
-  const use: KindUse = resource === undefined ? notPlanned(definition) : { use: 'cluster', resource };
-  return { ...head, origin: input.origin, kind: input.kind, use, value: offline(resource, inspection.object) };
+  if (resource === undefined) throw new Error(`${definition.plural} are no part of a snapshot`);
+  return {
+    ...head,
+    origin: input.origin,
+    kind: input.kind,
+    use: { use: 'cluster', resource },
+    value: offline(resource, inspection.object),
+  };
 }
 
 function tellUnknown(
@@ -158,12 +157,8 @@ function tellUnknown(
   notes.push(`${origin}: ${titleOf({ kind, ...head })}: unknown fields are left aside: ${fields.join(', ')}`);
 }
 
-function notPlanned({ plural }: KindDefinition): KindUse {
-  return { use: 'not-yet', effect: `${plural} reserve no capacity` };
-}
-
 /** What a pool's conditions say belongs to the cluster that it was read from; a plan from files takes it as ready. */
-function offline(resource: ObjectResource | undefined, value: JsonObject): JsonObject {
+function offline(resource: ObjectResource, value: JsonObject): JsonObject {
   if (resource !== 'nodepools') return value;
   const { status: _, ...rest } = value;
   return rest;

@@ -145,4 +145,5 @@ export const specPart: Readonly<Record<string, string>> = {
   ReplicationController: 'ReplicationControllerSpec',
   Job: 'JobSpec',
   CronJob: 'CronJobSpec',
+  PodTemplate: 'PodTemplateSpec',
 };

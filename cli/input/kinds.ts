@@ -24,9 +24,7 @@ export type KindUse =
   /** It makes pods, which are implied where they are not given. */
   | { readonly use: 'workload' }
   /** The API server reads it when it admits pods. */
-  | { readonly use: 'admission' }
-  /** It matters to where pods go, and the planner does not look at it yet: said, with this text. */
-  | { readonly use: 'not-yet'; readonly effect: string };
+  | { readonly use: 'admission' };
 
 /** A kind that a plan knows, of Kubernetes itself. Nodewright's own are in the contract. */
 export interface KnownKind {
@@ -156,6 +154,7 @@ const rows: ReadonlyArray<Row> = [
   ['resource.k8s.io/v1', 'DeviceClass', 'all', inCluster('deviceclasses'), deviceClass],
   ['resource.k8s.io/v1', 'ResourceClaim', 'ns', inCluster('resourceclaims'), resourceClaim],
   ['resource.k8s.io/v1', 'ResourceClaimTemplate', 'ns', inCluster('resourceclaimtemplates'), resourceClaimTemplate],
+  ['v1', 'PodTemplate', 'ns', inCluster('podtemplates'), fieldsOf({ template: needed(podTemplate) })],
   ['policy/v1', 'PodDisruptionBudget', 'ns', inCluster('poddisruptionbudgets'), disruptionBudget],
   ['apps/v1', 'DaemonSet', 'ns', inCluster('daemonsets'), replicated],
   ['apps/v1', 'Deployment', 'ns', workload, replicated],

@@ -7,9 +7,10 @@ import type { JsonObject } from './objects.ts';
  * Fields of a pod's or workload's spec that the API does not have, with the field that was probably meant. `kubectl apply`
  * refuses them; a newer API server may know them, so they are told and left aside. Empty for other kinds.
  */
-export function unknownFields(kind: string, { spec }: JsonObject): ReadonlyArray<string> {
+export function unknownFields(kind: string, value: JsonObject): ReadonlyArray<string> {
   const part = specPart[kind];
-  return part === undefined ? [] : fieldsUnknownTo(part, spec, 'spec');
+  const field = kind === 'PodTemplate' ? 'template' : 'spec';
+  return part === undefined ? [] : fieldsUnknownTo(part, value[field], field);
 }
 
 function fieldsUnknownTo(part: string, value: unknown, path: string): ReadonlyArray<string> {

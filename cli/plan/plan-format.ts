@@ -58,6 +58,35 @@ const PlannedNodeClaim = Type.Object(
   strict,
 );
 
+const Buffer = Type.Object(
+  {
+    buffer: Type.String({ description: 'The CapacityBuffer, as namespace/name.' }),
+    pods: count('For how many pods it asks for room.'),
+    nominations: Type.Array(Type.Object({ node: Type.String(), pods: count('Room for so many.') }, strict), {
+      description: 'Room on nodes that exist, or are on their way.',
+    }),
+    nodeClaims: Type.Array(Type.Object({ name: Type.String(), pods: count('Room for so many.') }, strict), {
+      description: 'Room on nodes to create.',
+    }),
+    left: count('Pods for which there is no room.'),
+    reasons: Type.Array(
+      Type.Object(
+        {
+          nodePool: Type.Union([Type.String(), Type.Null()], {
+            description: 'Null for what no pool is the reason of.',
+          }),
+          kind: Type.String({ description: 'As of reasons of pods.' }),
+          detail: Type.String({ description: 'The reason in words.' }),
+          fix: Type.String({ description: 'What would mend it.' }),
+        },
+        strict,
+      ),
+      { description: 'Why there is none: the first reason of each pool.' },
+    ),
+  },
+  strict,
+);
+
 /** What `-o json` and `-o yaml` print. */
 export const PlanDocument = Type.Object(
   {
@@ -94,6 +123,9 @@ export const PlanDocument = Type.Object(
     left: Type.Array(Type.Object({ pod: Type.String(), reasons: Type.Array(Reason) }, strict), {
       description: 'Pods for which there is no place, with the first reason of each pool.',
     }),
+    buffers: Type.Optional(
+      Type.Array(Buffer, { description: 'Where the room of CapacityBuffers is. Absent where none asks for any.' }),
+    ),
   },
   { description: 'Where pods go, which nodes to create for them, and why some have no place.', ...strict },
 );

@@ -3,6 +3,7 @@ import { annotation } from '../../shared/contract/names.ts';
 import type { Snapshot } from '../../shared/contract/snapshot/parse.ts';
 import type { CapacityType } from '../../shared/core/model/catalog.ts';
 import type { Plan } from '../../shared/core/plan/plan.ts';
+import { activeBuffers, bufferDemand, bufferName } from '../../shared/core/scheduling/buffer-demand.ts';
 import { podRequests } from '../../shared/core/scheduling/pod-requests.ts';
 import {
   DEFAULT_WORK,
@@ -48,13 +49,13 @@ export async function planFromFiles(options: PlanOptions, stdin: Readable): Prom
     cluster: given.snapshot,
     catalog,
     inFlight: inFlightOf(given.snapshot),
-    // An overlay in the files is there to be tried.
-    policy: { ...KARPENTER_POLICY, gates: { ...KARPENTER_POLICY.gates, nodeOverlay: true } },
+    // An overlay or a buffer in the files is there to be tried.
+    policy: { ...KARPENTER_POLICY, gates: { ...KARPENTER_POLICY.gates, nodeOverlay: true, capacityBuffer: true } },
     work: DEFAULT_WORK,
     devices: await deviceSupport(given.snapshot),
   };
   const solved = solve(input, nowMs, options.budgetMs);
-  const allNotes = [...given.notes, ...notes, ...notesOnPods(solved.plan, given.snapshot)];
+  const allNotes = [...given.notes, ...notes, ...notesOnPods(solved.plan, given.snapshot), ...notesOnBuffers(input)];
   return toOutcome(solved, allNotes, () => render(solved, input, options, prices));
 }
 
@@ -95,6 +96,16 @@ function notesOnPods(plan: Plan, snapshot: Snapshot): ReadonlyArray<string> {
       : [`${renderCount(askingNothing, 'pod')} without requests for CPU and memory: counted as taking none`]),
     ...fixed.map(({ metadata }) => `NodePool ${metadata.name} is static: of its nodes only those that are given count`),
   ];
+}
+
+/** Buffers for which no room is planned, and why. */
+function notesOnBuffers(input: ProvisioningInput): ReadonlyArray<string> {
+  return activeBuffers(input).flatMap((buffer) => {
+    const demand = bufferDemand(input.cluster, buffer);
+    const title = `CapacityBuffer ${bufferName(buffer)} holds no room`;
+    if (demand.kind === 'unresolved') return [`${title}: ${demand.message}`];
+    return demand.replicas > 0 ? [] : [`${title}: its replicas, percentage and limits come to 0 pods`];
+  });
 }
 
 /** Pods of the plan that ask for nothing, which is more often an oversight than meant. */

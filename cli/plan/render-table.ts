@@ -16,6 +16,7 @@ export function renderTable(solved: Solved, document: PlanDocument, input: Provi
   const parts = [
     renderClaims(plan, document, input),
     nominationsPart(document),
+    buffersPart(document),
     renderCheaperOfferings(plan),
     leftPart(plan.left),
     summaryPart(plan, document, prices),
@@ -37,6 +38,33 @@ const NAMES_SHOWN = 3;
 function namesOf(names: ReadonlyArray<string>): string {
   const more = names.length - NAMES_SHOWN;
   return more <= 0 ? names.join(', ') : `${names.slice(0, NAMES_SHOWN).join(', ')} and ${more} more`;
+}
+
+function buffersPart({ buffers = [] }: PlanDocument): string {
+  if (buffers.length === 0) return '';
+  const titles = ['BUFFER', 'PODS', 'ROOM FOR THEM'];
+  const rows = buffers.map(({ buffer, pods, nominations, nodeClaims, left }) => {
+    const places = [
+      ...nominations.map((one) => `${one.pods} on ${one.node}`),
+      ...nodeClaims.map((one) => `${one.pods} on ${one.name}`),
+    ];
+    return [buffer, String(pods), namesOf([...places, ...(left === 0 ? [] : [`${left} nowhere`])])];
+  });
+  const cut = cutColumn(titles, rows, { column: 2, width: PAGE_WIDTH });
+  const table = textTable(titles, cutColumn(titles, cut, { column: 0, width: PAGE_WIDTH }), ['left', 'right', 'left']);
+  return [table, ...buffers.flatMap(bufferReasons)].join('\n');
+}
+
+type Buffer = NonNullable<PlanDocument['buffers']>[number];
+
+function bufferReasons({ buffer, reasons }: Buffer): ReadonlyArray<string> {
+  return reasons.map(({ nodePool, detail, fix }) =>
+    wrapText(
+      `${buffer}: ${nodePool === null ? '' : `NodePool ${nodePool}: `}${detail}. To mend it: ${fix}.`,
+      PAGE_WIDTH,
+      '    ',
+    ),
+  );
 }
 
 /** Pods that are left for the same reasons are told together. */

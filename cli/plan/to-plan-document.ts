@@ -1,4 +1,4 @@
-import type { Plan, PlannedClaim, PlannedOffering } from '../../shared/core/plan/plan.ts';
+import type { Plan, PlannedBuffer, PlannedClaim, PlannedOffering } from '../../shared/core/plan/plan.ts';
 import { renderCheaper } from '../../shared/core/plan/render-cheaper.ts';
 import { renderRefusal } from '../../shared/core/plan/render-refusal.ts';
 import { renderUsd } from '../catalog/micro-usd.ts';
@@ -31,6 +31,22 @@ export function toPlanDocument({ plan, solveMs }: Solved, taken: ReadonlySet<str
       pod: pod.name,
       reasons: refusals.map((refusal) => ({ ...refusal, ...renderRefusal(refusal) })),
     })),
+    ...(plan.buffers.length === 0 ? {} : { buffers: plan.buffers.map((buffer) => toBuffer(buffer, names)) }),
+  };
+}
+
+/** Pods of a buffer are alike, so that they are counted and not named. */
+function toBuffer({ buffer, nominations, claims, left }: PlannedBuffer, names: ReadonlyArray<string>) {
+  return {
+    buffer,
+    pods: countPods(nominations) + countPods(claims) + left.length,
+    nominations: nominations.map(({ target, pods }) => ({ node: target.name, pods: pods.length })),
+    nodeClaims: claims.map(({ claim, pods }) => ({ name: names[claim] ?? '', pods: pods.length })),
+    left: left.length,
+    reasons: (left[0]?.refusals ?? []).map((refusal) => {
+      const { nodePool, kind } = refusal;
+      return { nodePool, kind, ...renderRefusal(refusal) };
+    }),
   };
 }
 

@@ -109,7 +109,7 @@ export class Process {
       policy: { ...KARPENTER_POLICY, gates: { ...KARPENTER_POLICY.gates, staticCapacity: true } },
       now: this.now,
       kubernetes,
-      snapshots: createSnapshots(blobs, cluster, () => listSnapshot(transport, cluster, this.now())),
+      snapshots: createSnapshots(blobs, cluster, () => listSnapshot(transport, cluster, this.now(), { buffers: false })),
       decisions: createDecisions(blobs, cluster),
       ledger: createLedger(kubernetes, 'nodewright-system'),
       hints: this.#hints(),

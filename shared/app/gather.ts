@@ -2,6 +2,7 @@ import { annotation } from '../contract/names.ts';
 import type { Snapshot } from '../contract/snapshot/parse.ts';
 import { judgeSiblings } from '../contract/snapshot/siblings.ts';
 import type { Catalog } from '../core/model/catalog.ts';
+import type { PodReference } from '../core/plan/plan.ts';
 import { namesRegional, zonalOnly } from '../core/launch/placement-scope.ts';
 import type { NodeClaim } from '../core/model/manifest.ts';
 import {
@@ -90,13 +91,20 @@ async function inFlightClaims(ports: Ports, snapshot: Snapshot): Promise<Readonl
   const decisions = await readDecisions(ports, unsettled);
   const found = unsettled.flatMap((claim) => {
     const decision = decisions.get(claim.metadata.annotations?.[annotation.decision] ?? '');
-    const planned = decision?.plan.claims[decision.claimNames.indexOf(claim.metadata.name)];
-    if (planned === undefined) return [];
+    const index = decision?.claimNames.indexOf(claim.metadata.name) ?? -1;
+    const planned = decision?.plan.claims[index];
+    if (decision === undefined || planned === undefined) return [];
     const { instanceType, zone, capacityType } = planned.offering;
-    const pods = planned.pods.map(({ uid }) => uid);
+    const pods = [...planned.pods, ...bufferPodsOn(decision, index)].map(({ uid }) => uid);
     return [[claim.metadata.name, { pods, instanceType, zone, capacityType }] as const];
   });
   return new Map(found);
+}
+
+/** What stands for the room of buffers on a claim of the decision. Records made before there were buffers have none. */
+function bufferPodsOn({ plan }: Decision, index: number): ReadonlyArray<PodReference> {
+  const buffers: Decision['plan']['buffers'] | undefined = plan.buffers;
+  return (buffers ?? []).flatMap(({ claims }) => claims.flatMap(({ claim, pods }) => (claim === index ? pods : [])));
 }
 
 function isSettled(claim: NodeClaim, nodes: ReadonlySet<string>, now: number): boolean {

@@ -43,7 +43,7 @@ export interface PolicySettings {
   readonly preferencePolicy: 'Respect' | 'Ignore';
   readonly minValuesPolicy: 'Strict' | 'BestEffort';
   readonly defaultSpread: ReadonlyArray<Constraint>;
-  readonly gates: { readonly nodeOverlay: boolean; readonly staticCapacity: boolean };
+  readonly gates: { readonly nodeOverlay: boolean; readonly staticCapacity: boolean; readonly capacityBuffer: boolean };
 }
 
 /** Reads the options of scheduling. Throws an Error that names the setting and what it may be. */
@@ -55,7 +55,11 @@ export function readPolicy(
     preferencePolicy: oneOf('PREFERENCE_POLICY', settings.PREFERENCE_POLICY, ['Respect', 'Ignore']),
     minValuesPolicy: oneOf('MIN_VALUES_POLICY', settings.MIN_VALUES_POLICY, ['Strict', 'BestEffort']),
     defaultSpread: readDefaultSpread(settings.SCHEDULER_CONFIG),
-    gates: { nodeOverlay: gates.NodeOverlay, staticCapacity: gates.StaticCapacity },
+    gates: {
+      nodeOverlay: gates.NodeOverlay,
+      staticCapacity: gates.StaticCapacity,
+      capacityBuffer: gates.CapacityBuffer,
+    },
   };
 }
 

@@ -118,6 +118,11 @@ export function benchmarkInput(pods: ReadonlyArray<PodShape>, preferencePolicy: 
     deviceClasses: [],
     resourceClaims: [],
     resourceClaimTemplates: [],
+    capacityBuffers: [],
+    podTemplates: [],
+    deployments: [],
+    replicaSets: [],
+    statefulSets: [],
   };
   return {
     cluster,

@@ -166,6 +166,11 @@ function toInput(workload: Workload, requirements: ReadonlyArray<Requirement>): 
     deviceClasses: [],
     resourceClaims: [],
     resourceClaimTemplates: [],
+    capacityBuffers: [],
+    podTemplates: [],
+    deployments: [],
+    replicaSets: [],
+    statefulSets: [],
   };
   const types = catalog.types.filter(({ napExcluded }) => napExcluded.length === 0).map(toType);
   return {

@@ -138,7 +138,7 @@ async function createPorts(kubeconfigPath: string, now: () => number): Promise<P
     snapshots: {
       latest: () => Promise.resolve(null),
       heartbeatMs: () => Promise.resolve(null),
-      list: () => listSnapshot(transport, 'holds', now()),
+      list: () => listSnapshot(transport, 'holds', now(), { buffers: false }),
     },
     deviceSelectors: null,
     decisions: createDecisions(

@@ -96,6 +96,11 @@ function toCluster({ objects }: Scenario): Cluster {
     deviceClasses: [],
     resourceClaims: [],
     resourceClaimTemplates: [],
+    capacityBuffers: [],
+    podTemplates: [],
+    deployments: [],
+    replicaSets: [],
+    statefulSets: [],
   };
 }
 
@@ -180,6 +185,7 @@ export function karpenterPlan({ karpenter }: Scenario, { catalog }: Provisioning
       target: { kind: 'node', name: node },
       pods: pods.map(reference),
     })),
+    buffers: [],
     devices: [],
     left: karpenter.left.flatMap(({ pods }) => pods.map((pod) => ({ pod: reference(pod), refusals: [] }))),
     cost: microUsdPerHour(claims.reduce((sum, { offering }) => sum + offering.price, 0)),

@@ -10,12 +10,17 @@ const PAGES_MAX = 1_000;
 
 /**
  * Reads the cluster from the API server itself and builds the image that the relay would publish, with the same code.
- * For when no relay can run: a cluster without nodes has none.
+ * For when no relay can run: a cluster without nodes has none. `buffers`: CapacityBuffers and what they refer to, too.
  */
-export async function listSnapshot(transport: Transport, cluster: string, nowMs: number): Promise<Snapshot> {
-  const builder = createSnapshotBuilder(cluster);
+export async function listSnapshot(
+  transport: Transport,
+  cluster: string,
+  nowMs: number,
+  reads: { readonly buffers: boolean },
+): Promise<Snapshot> {
+  const builder = createSnapshotBuilder(cluster, reads);
   await Promise.all(
-    snapshotResources.map(async (resource) => {
+    snapshotResources(reads).map(async (resource) => {
       let next = '';
       for (let page = 0; page < PAGES_MAX; page++) {
         const query = `limit=${PAGE}${next === '' ? '' : `&continue=${encodeURIComponent(next)}`}`;

@@ -1,4 +1,4 @@
-import type { SnapshotResource } from './builder.ts';
+import type { FedResource } from './builder.ts';
 
 const core = '/api/v1';
 const karpenter = '/apis/karpenter.sh';
@@ -7,7 +7,7 @@ const storage = '/apis/storage.k8s.io/v1';
 const devices = '/apis/resource.k8s.io/v1';
 
 /** Where each resource of a snapshot is in the API: the group and version, as in a URL. The plural follows. */
-export const apiGroups: Readonly<Record<SnapshotResource, string>> = {
+export const apiGroups: Readonly<Record<FedResource, string>> = {
   pods: core,
   nodes: core,
   namespaces: core,
@@ -29,4 +29,7 @@ export const apiGroups: Readonly<Record<SnapshotResource, string>> = {
   deviceclasses: devices,
   resourceclaims: devices,
   resourceclaimtemplates: devices,
+  capacitybuffers: '/apis/autoscaling.x-k8s.io/v1beta1',
+  podtemplates: core,
+  deployments: apps,
 };

@@ -1,15 +1,34 @@
 import { isRecord, text } from './field.ts';
 import { encodeSnapshot, type SnapshotHeader } from './encode.ts';
 import { PodTable, type PodState } from './pod-table.ts';
-import { objectResources, objectTables, type ObjectResource, type ReducedObject } from './reduced.ts';
+import {
+  bufferResources,
+  objectResources,
+  objectTables,
+  referredResources,
+  templatesOf,
+  type ObjectResource,
+  type ReducedObject,
+  type ReferredResource,
+} from './reduced.ts';
+import { referredKeys } from './referred.ts';
 import { ownerResources, readOwner, type OwnerResource } from './reduced-owner.ts';
 import { readPod } from './reduced-pod.ts';
 
-/** Everything a snapshot is made of: resources by their plural in the API. */
+/** Everything a snapshot is made of: resources by their plural in the API, and what is kept beside them. */
 export type SnapshotResource = 'pods' | OwnerResource | ObjectResource;
 
-/** All resources a snapshot is made of. */
-export const snapshotResources: ReadonlyArray<SnapshotResource> = ['pods', ...ownerResources, ...objectResources];
+/** What a builder is fed with. */
+export type FedResource = Exclude<SnapshotResource, (typeof templatesOf)[keyof typeof templatesOf]>;
+
+/** All resources that a snapshot is made from. `buffers`: CapacityBuffers and what they refer to are part of it. */
+export function snapshotResources({ buffers }: { readonly buffers: boolean }): ReadonlyArray<FedResource> {
+  return buffers ? fedResources : fedResources.filter((one) => !isOneOf(bufferResources, one));
+}
+
+function isOneOf<T extends string>(list: ReadonlyArray<T>, one: string): one is T {
+  return (list as ReadonlyArray<string>).includes(one);
+}
 
 /**
  * What an event changed of what decisions read. `same`: nothing of that. `malformed`: not an object of the resource, so
@@ -66,11 +85,28 @@ export function keyOf(raw: unknown): string | null {
   return namespace === undefined || namespace === '' ? name : `${namespace}/${name}`;
 }
 
+const beside: ReadonlyArray<ObjectResource> = Object.values(templatesOf);
+
+const fedResources: ReadonlyArray<FedResource> = [
+  'pods',
+  ...ownerResources,
+  ...objectResources.filter((one) => !isOneOf(beside, one)),
+] as ReadonlyArray<FedResource>;
+
 const same: SnapshotChange = { kind: 'same' };
 const malformed: SnapshotChange = { kind: 'malformed' };
 
 function isOwnerResource(resource: SnapshotResource): resource is OwnerResource {
-  return (ownerResources as ReadonlyArray<string>).includes(resource);
+  return isOneOf(ownerResources, resource);
+}
+
+function isReferred(resource: SnapshotResource): resource is ReferredResource {
+  return isOneOf(referredResources, resource);
+}
+
+/** Where the templates of an owner are kept; null for owners that no buffer can name. */
+function besideOf(resource: SnapshotResource): ReferredResource | null {
+  return resource === 'replicasets' || resource === 'statefulsets' ? templatesOf[resource] : null;
 }
 
 interface Entry {
@@ -79,9 +115,15 @@ interface Entry {
   readonly listing: number;
 }
 
-/** Makes a builder that knows nothing yet. `cluster` is the id that snapshots carry. */
-export function createSnapshotBuilder(cluster: string): SnapshotBuilder {
-  return new Builder(cluster);
+/**
+ * Makes a builder that knows nothing yet. `cluster` is the id that snapshots carry; `buffers`: templates of workloads are
+ * kept, as CapacityBuffers may refer to them.
+ */
+export function createSnapshotBuilder(
+  cluster: string,
+  { buffers }: { readonly buffers: boolean } = { buffers: false },
+): SnapshotBuilder {
+  return new Builder(cluster, buffers);
 }
 
 type EntryResource = OwnerResource | ObjectResource;
@@ -93,26 +135,51 @@ class Builder implements SnapshotBuilder {
   /** Which listing of a resource is the latest. */
   readonly #listings = new Map<SnapshotResource, number>();
   readonly #resourceVersions = new Map<string, string>();
+  readonly #keepsTemplates: boolean;
+  /** By resource, the keys that a CapacityBuffer names; null when it is to be worked out anew. */
+  #referred: ReadonlyMap<ReferredResource, ReadonlySet<string>> | null = null;
 
-  constructor(cluster: string) {
+  constructor(cluster: string, keepsTemplates: boolean) {
     this.#cluster = cluster;
+    this.#keepsTemplates = keepsTemplates;
   }
 
   upsert(resource: SnapshotResource, raw: unknown): SnapshotChange {
     const key = keyOf(raw);
     if (key === null) return malformed;
     if (resource === 'pods') return this.#upsertPod(key, raw);
-    if (isOwnerResource(resource)) return this.#upsertOwner(resource, key, raw);
+    if (isOwnerResource(resource)) {
+      const change = this.#upsertOwner(resource, key, raw);
+      return this.#newsOf(change, this.#upsertBeside(resource, key, raw));
+    }
     const reduced = objectTables[resource].read(raw);
     return reduced === undefined ? malformed : this.#upsertEntry(resource, key, reduced);
   }
 
   remove(resource: SnapshotResource, key: string): SnapshotChange {
     if (resource === 'pods') return this.#removePod(key);
+    const kept = besideOf(resource);
+    const change = this.#removeEntry(resource, key);
+    return kept === null ? change : this.#newsOf(change, this.#removeEntry(kept, key));
+  }
+
+  #removeEntry(resource: EntryResource, key: string): SnapshotChange {
     const known = this.#entriesOf(resource).get(key);
     if (known === undefined) return same;
     this.#entriesOf(resource).delete(key);
-    return changeOf(resource, key, known.json, null);
+    return this.#changeOf(resource, key, known.json, null);
+  }
+
+  /** What an event about an owner changed: of its template, which says more, or else of its number. */
+  #newsOf(ofOwner: SnapshotChange, ofTemplate: SnapshotChange): SnapshotChange {
+    return ofTemplate.kind === 'same' ? ofOwner : ofTemplate;
+  }
+
+  #upsertBeside(resource: OwnerResource, key: string, raw: unknown): SnapshotChange {
+    const kept = this.#keepsTemplates ? besideOf(resource) : null;
+    if (kept === null) return same;
+    const reduced = objectTables[kept].read(raw);
+    return reduced === undefined ? this.#removeEntry(kept, key) : this.#upsertEntry(kept, key, reduced);
   }
 
   setResourceVersion(resource: SnapshotResource, resourceVersion: string): void {
@@ -120,7 +187,9 @@ class Builder implements SnapshotBuilder {
   }
 
   beginListing(resource: SnapshotResource): void {
-    this.#listings.set(resource, this.#listing(resource) + 1);
+    for (const one of [resource, besideOf(resource)]) {
+      if (one !== null) this.#listings.set(one, this.#listing(one) + 1);
+    }
   }
 
   finishListing(resource: SnapshotResource): ReadonlyArray<SnapshotChange> {
@@ -128,8 +197,12 @@ class Builder implements SnapshotBuilder {
     if (resource === 'pods') {
       return this.#pods.removeUnseen(listing).map((before) => ({ kind: 'pod', before, after: null }));
     }
+    return [resource, besideOf(resource)].flatMap((one) => (one === null ? [] : this.#removeUnseen(one, listing)));
+  }
+
+  #removeUnseen(resource: EntryResource, listing: number): ReadonlyArray<SnapshotChange> {
     const unseen = [...this.#entriesOf(resource)].filter(([, entry]) => entry.listing !== listing);
-    return unseen.map(([key]) => this.remove(resource, key));
+    return unseen.map(([key]) => this.#removeEntry(resource, key));
   }
 
   encode(header: SnapshotHeader): Uint8Array {
@@ -139,8 +212,18 @@ class Builder implements SnapshotBuilder {
       resourceVersions: this.#resourceVersions,
       pods: this.#pods,
       jsonOf: (resource) =>
-        [...this.#entriesOf(resource)].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, { json }]) => json),
+        [...this.#entriesOf(resource)]
+          .filter(([key]) => this.#isPart(resource, key))
+          .toSorted(([a], [b]) => (a < b ? -1 : 1))
+          .map(([, { json }]) => json),
     });
+  }
+
+  /** Templates are many and long: those that no buffer names are no part of a snapshot. */
+  #isPart(resource: EntryResource, key: string): boolean {
+    if (!isReferred(resource)) return true;
+    this.#referred ??= referredKeys(this.objects('capacitybuffers'));
+    return this.#referred.get(resource)?.has(key) === true;
   }
 
   count(resource: SnapshotResource): number {
@@ -200,7 +283,12 @@ class Builder implements SnapshotBuilder {
     const json = JSON.stringify(reduced);
     const known = this.#entriesOf(resource).get(key);
     this.#entriesOf(resource).set(key, { json, listing: this.#listing(resource) });
-    return known?.json === json ? same : changeOf(resource, key, known?.json ?? null, json);
+    return known?.json === json ? same : this.#changeOf(resource, key, known?.json ?? null, json);
+  }
+
+  #changeOf(resource: EntryResource, key: string, before: string | null, after: string | null): SnapshotChange {
+    if (resource === 'capacitybuffers') this.#referred = null;
+    return this.#isPart(resource, key) ? changeOf(resource, key, before, after) : same;
   }
 }
 

@@ -84,6 +84,11 @@ const laterLists: ReadonlySet<string> = new Set([
   listName.deviceclasses,
   listName.resourceclaims,
   listName.resourceclaimtemplates,
+  listName.capacitybuffers,
+  listName.podtemplates,
+  listName.deployments,
+  listName.replicasettemplates,
+  listName.statefulsettemplates,
 ]);
 
 function readAll<T>(raw: Readonly<Record<string, unknown>>, name: string, field: Field<T>): ReadonlyArray<T> {

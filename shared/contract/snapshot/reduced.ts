@@ -12,6 +12,7 @@ import {
   type Field,
   type Of,
 } from './field.ts';
+import { capacityBuffer, podTemplate, scalable, scalableReplicaSet } from './reduced-buffers.ts';
 import { deviceClass, resourceClaim, resourceClaimTemplate, resourceSlice } from './reduced-devices.ts';
 import { labelSelector, metadata, nodeSelectorTerms, part, podSpec, volumeClaimSpec } from './reduced-spec.ts';
 
@@ -187,8 +188,8 @@ const limitRange = object({
 });
 
 /**
- * Resources kept one by one, with their tables. Each key is the resource's plural in the API and, through `listName`, a
- * list of the snapshot.
+ * Resources kept one by one, with their tables. Each key is the resource's plural in the API, but for those of
+ * `templatesOf`, and through `listName` a list of the snapshot.
  */
 export const objectTables = {
   nodes: node,
@@ -208,7 +209,22 @@ export const objectTables = {
   deviceclasses: deviceClass,
   resourceclaims: resourceClaim,
   resourceclaimtemplates: resourceClaimTemplate,
+  capacitybuffers: capacityBuffer,
+  podtemplates: podTemplate,
+  deployments: scalable,
+  replicasettemplates: scalableReplicaSet,
+  statefulsettemplates: scalable,
 } as const;
+
+/** Owners of pods of which more than their number is kept while CapacityBuffers may refer to them: under which resource. */
+export const templatesOf = { replicasets: 'replicasettemplates', statefulsets: 'statefulsettemplates' } as const;
+
+/** Resources that are read only where CapacityBuffers are filled. */
+export const bufferResources = ['capacitybuffers', 'podtemplates', 'deployments'] as const;
+
+/** What CapacityBuffers refer to: of these a snapshot has only those that one names. */
+export const referredResources = ['podtemplates', 'deployments', ...Object.values(templatesOf)] as const;
+export type ReferredResource = (typeof referredResources)[number];
 
 /** A resource whose objects a snapshot keeps one by one. */
 export type ObjectResource = keyof typeof objectTables;
@@ -235,6 +251,11 @@ export const listName = {
   deviceclasses: 'deviceClasses',
   resourceclaims: 'resourceClaims',
   resourceclaimtemplates: 'resourceClaimTemplates',
+  capacitybuffers: 'capacityBuffers',
+  podtemplates: 'podTemplates',
+  deployments: 'deployments',
+  replicasettemplates: 'replicaSets',
+  statefulsettemplates: 'statefulSets',
 } as const satisfies Record<ObjectResource, string>;
 
 /** The resources kept one by one, in the order of the tables. */

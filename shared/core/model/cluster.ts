@@ -1,3 +1,4 @@
+import type { CapacityBuffer, PodTemplate, ScalableWorkload } from './buffer-manifest.ts';
 import type { DeviceClass, ResourceClaim, ResourceClaimTemplate, ResourceSlice } from './device-manifest.ts';
 import type {
   CsiNode,
@@ -64,4 +65,10 @@ export interface Cluster {
   readonly deviceClasses: ReadonlyArray<DeviceClass>;
   readonly resourceClaims: ReadonlyArray<ResourceClaim>;
   readonly resourceClaimTemplates: ReadonlyArray<ResourceClaimTemplate>;
+  readonly capacityBuffers: ReadonlyArray<CapacityBuffer>;
+  /** These four only as far as a buffer refers to them. */
+  readonly podTemplates: ReadonlyArray<PodTemplate>;
+  readonly deployments: ReadonlyArray<ScalableWorkload>;
+  readonly replicaSets: ReadonlyArray<ScalableWorkload>;
+  readonly statefulSets: ReadonlyArray<ScalableWorkload>;
 }

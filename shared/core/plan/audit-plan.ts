@@ -1,9 +1,11 @@
 import type { ProvisioningInput } from '../scheduling/provisioning-input.ts';
+import { unfoldBuffers } from './audit/audited-buffers.ts';
 import { auditedCatalog } from './audit/audited-catalog.ts';
 import { fatal, type Finding } from './audit/finding.ts';
 import { finalState } from './audit/final-state.ts';
 import { auditedDaemons, checkNode } from './audit/node-checks.ts';
 import { checkDevices } from './audit/device-checks.ts';
+import { checkPrecedence } from './audit/precedence-checks.ts';
 import { checkPools, offeredDomains } from './audit/pool-checks.ts';
 import { auditedShapes } from './audit/spread-by-default.ts';
 import { checkTopology } from './audit/topology-checks.ts';
@@ -13,22 +15,25 @@ export type { Finding } from './audit/finding.ts';
 
 /**
  * Checks a plan against its input without knowing how it was made: its own reading of requests, requirements, taints,
- * daemons, limits, volumes, devices and topology, on the state that the plan leads to. Empty when nothing is wrong.
+ * daemons, limits, volumes, devices, buffers and topology, on the state that the plan leads to. Empty when nothing is wrong.
  */
-export function auditPlan(plan: Plan, given: ProvisioningInput): ReadonlyArray<Finding> {
-  const cluster = { ...given.cluster, shapes: auditedShapes(given) };
+export function auditPlan(stated: Plan, given: ProvisioningInput): ReadonlyArray<Finding> {
+  const { plan, cluster: unfolded, spare, findings } = unfoldBuffers(stated, given);
+  const cluster = { ...unfolded, shapes: auditedShapes({ ...given, cluster: unfolded }) };
   const input = { ...given, cluster, catalog: auditedCatalog(given) };
   const accounting = checkAccounting(plan, input);
   const state = finalState(plan, input);
   const nodes = [...state.values()];
   const daemons = auditedDaemons(input);
   return [
+    ...findings,
     ...accounting,
     ...plan.nominations
       .filter(({ target }) => state.get(`${target.kind}/${target.name}`)?.leaving !== false)
       .map(({ target }) => fatal('target', `there is no ${target.kind} ${target.name} that stays`)),
     ...checkPools(plan, input, nodes),
     ...nodes.flatMap((node) => checkNode(node, input.cluster, daemons)),
+    ...checkPrecedence(plan, input, { nodes, spare, daemons }),
     ...checkDevices(plan, input, state),
     ...checkTopology({ cluster: input.cluster, nodes, offered: offeredDomains(input) }),
   ];

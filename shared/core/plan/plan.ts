@@ -34,7 +34,7 @@ export interface PlannedClaim {
   readonly annotations: Readonly<Record<string, string>>;
   readonly taints: ReadonlyArray<Taint>;
   readonly startupTaints: ReadonlyArray<Taint>;
-  /** The pods' requests and the daemons' together: the NodeClaim's `spec.resources.requests`. */
+  /** The requests of its pods, of the room that buffers hold there and of daemons: `spec.resources.requests`. */
   readonly requests: ResourceList;
   readonly pods: ReadonlyArray<PodReference>;
 }
@@ -68,14 +68,30 @@ export interface DeviceAssignment {
   }>;
 }
 
+/**
+ * Where the room of one CapacityBuffer is, told as pods that do not exist: `capacity-buffer-<buffer>-<number>`, counted
+ * from 1. Nobody nominates, binds or evicts them.
+ */
+export interface PlannedBuffer {
+  /** `namespace/name`. */
+  readonly buffer: string;
+  /** Room on capacity which exists, or is on its way, that all pods of the plan leave free. */
+  readonly nominations: ReadonlyArray<Nomination>;
+  /** Room on planned claims, each by its place in `Plan.claims`. */
+  readonly claims: ReadonlyArray<{ readonly claim: number; readonly pods: ReadonlyArray<PodReference> }>;
+  readonly left: ReadonlyArray<LeftPod>;
+}
+
 /** What to do, and why the rest was left undone. Complete: executing it needs no further choice. */
 export interface Plan {
   readonly claims: ReadonlyArray<PlannedClaim>;
   readonly nominations: ReadonlyArray<Nomination>;
   readonly left: ReadonlyArray<LeftPod>;
+  /** By name. The pods above are real ones: what buffers hold is told here alone. */
+  readonly buffers: ReadonlyArray<PlannedBuffer>;
   readonly devices: ReadonlyArray<DeviceAssignment>;
   /** Of the planned claims together. */
   readonly cost: MicroUsdPerHour;
-  /** No plan for the same pods can cost less. Certified in integers; 0 when nothing better is known. */
+  /** No plan for the same pods and buffers can cost less. Certified in integers; 0 when nothing better is known. */
   readonly lowerBound: MicroUsdPerHour;
 }

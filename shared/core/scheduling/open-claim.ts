@@ -4,7 +4,7 @@ import { labelKey } from '../model/labels.ts';
 import { at } from './compile-pool.ts';
 import { holdingBits, type Ask, type CompiledShape, type PoolOption } from './compile-shape.ts';
 import { portsConflict, type HostPort } from './host-ports.ts';
-import { intersect, isEmpty, oneOf, type LabelRule, type LabelRules } from './label-rule.ts';
+import { chooseValue, intersect, isEmpty, oneOf, type LabelRule, type LabelRules } from './label-rule.ts';
 import { bitsWith, restrictTo, sourceFor, type KeySource } from './key-source.ts';
 import { bookingFor, wantsMinValues } from './min-values.ts';
 import { bookCapacity, COMBO_BITS, withinLimits, type PoolState } from './pool-state.ts';
@@ -190,6 +190,22 @@ function valueAt(source: KeySource, { type, bit }: Cell): string | undefined {
     default:
       return source satisfies never;
   }
+}
+
+/** Keeps, in place, the claim at the values that it has for the keys now: pods placed later look at them. */
+export function settleAsChosen(claim: OpenClaim, keys: ReadonlyArray<string>): void {
+  const { state, cell } = claim;
+  if (keys.length === 0 || cell === null) return;
+  const { offered, bits } = settledOffers(state, claim, keys, cell);
+  claim.offered = offered;
+  claim.bits = bits;
+  const open = new Map(claim.open);
+  for (const key of keys.filter((one) => sourceFor(state, one).kind === 'open')) {
+    const rule = open.get(key) ?? state.pool.rules.get(key);
+    const value = rule === undefined ? null : chooseValue(rule);
+    if (value !== null) open.set(key, oneOf([value]));
+  }
+  claim.open = open;
 }
 
 interface Offers {

@@ -1,7 +1,8 @@
-import type { Pod } from '../model/cluster.ts';
-import type { LeftPod, Nomination, Plan, PodReference } from '../plan/plan.ts';
+import type { Pod, PodShape } from '../model/cluster.ts';
+import type { LeftPod, Nomination, Plan, PlannedBuffer, PodReference } from '../plan/plan.ts';
 import { microUsdPerHour, type Instant } from '../quantity/units.ts';
 import { balanceZones } from './balance-zones.ts';
+import { isBufferPod, withBufferShapes, type BufferedInput, type BufferPods } from './buffer-pods.ts';
 import { withShare, type Work } from '../packing/work.ts';
 import { placeInBulk, type SolvedProblem } from './bulk.ts';
 import { trimUneven } from './bulk-trim.ts';
@@ -23,7 +24,7 @@ import type { ProvisioningInput } from './provisioning-input.ts';
 import { podName } from './pod-name.ts';
 import { renderClaims } from './render-claim.ts';
 import { planStaticPools } from './static-pools.ts';
-import { workspaceFor, type Workspace } from './workspace.ts';
+import { extendWorkspace, workspaceFor, type Workspace } from './workspace.ts';
 
 /**
  * Decides where every pending pod goes: capacity that exists or is on its way, or new claims at the lowest price found,
@@ -48,9 +49,12 @@ function withStaticPools(plan: Plan, input: ProvisioningInput): Plan {
 
 function planPods(input: ProvisioningInput, now: Instant): Plan {
   const pods = pendingPods(input.cluster, input.inFlight, now);
-  const first = placeInOrder(input, pods, 'one-by-one-first');
-  if (!first.isMixed || pods.length > BOTH_ORDERS_MAX) return toPlan(first);
-  return toPlan(cheaper(first, placeInOrder(input, pods, 'packed-first')));
+  const buffered = withBufferShapes(input);
+  const later = buffered.input.cluster.shapes.slice(input.cluster.shapes.length);
+  const first = placeInOrder(input, pods, later, 'one-by-one-first');
+  const isOne = !first.isMixed || pods.length > BOTH_ORDERS_MAX;
+  const best = isOne ? first : cheaper(first, placeInOrder(input, pods, later, 'packed-first'));
+  return buffered.buffers.length === 0 ? toPlan(best, NO_BUFFERS) : planWithBuffers(best, pods, buffered);
 }
 
 /**
@@ -88,23 +92,56 @@ function costOf({ claims }: Workspace): number {
   return claims.reduce((sum, { cell }) => sum + (cell?.price ?? 0), 0);
 }
 
-function placeInOrder(input: ProvisioningInput, pods: ReadonlyArray<Pod>, order: Order): Placed {
-  const workspace = workspaceFor(input, pods);
+function placeInOrder(
+  input: ProvisioningInput,
+  pods: ReadonlyArray<Pod>,
+  later: ReadonlyArray<PodShape>,
+  order: Order,
+): Placed {
+  const workspace = workspaceFor(input, pods, later);
   const open = largestFirst(workspace, keepPromises(workspace, pods));
-  const rules = new Map([...workspace.shapes.keys()].map((shape) => [shape, bulkRuleOf(workspace, shape)]));
-  const classes = priorityClasses(workspace, open);
+  const rules = rulesFor(workspace);
   const isMixed = open.some((pod) => isBulk(rules, pod)) && open.some((pod) => !isBulk(rules, pod));
-  const work = { left: input.work.steps * (isMixed ? MIXED_SHARE : 1) };
   const solved: Array<SolvedProblem> = [];
-  const left = classes.flatMap((own, index) =>
-    withShare(work, 1 / (classes.length - index), (share) =>
-      placeClass(workspace, { rules, order, work: share, solved }, own),
-    ),
-  );
-  const still = placeAll(workspace, left);
+  const work = { left: input.work.steps * (isMixed ? MIXED_SHARE : 1) };
+  const left = placeClasses(workspace, { rules, order, work, solved }, priorityClasses(workspace, open));
   balanceZones(workspace);
   const proof = { left: input.work.steps * PROOF_SHARE };
-  return { workspace, left: still, isMixed, solved, proof };
+  return { workspace, left, isMixed, solved, proof };
+}
+
+/** What buffers may take beside the work of placing pods. */
+const BUFFER_SHARE = 0.3;
+
+/** Buffers come after all pods, on what these leave free: where pods go, and why one is left, does not depend on them. */
+function planWithBuffers(placed: Placed, pods: ReadonlyArray<Pod>, { input, buffers }: BufferedInput): Plan {
+  const reasons = reasonsFor(placed.workspace, placed.left);
+  const spare = buffers.flatMap((buffer) => buffer.pods);
+  const workspace = extendWorkspace(placed.workspace, input, pods, spare);
+  const own = new Set(spare.map(({ shape }) => shape));
+  const rules = new Map([...rulesFor(workspace)].filter(([shape]) => own.has(shape)));
+  const solved = [...placed.solved];
+  const work = { left: input.work.steps * BUFFER_SHARE };
+  const manner = { rules, order: 'one-by-one-first', work, solved } as const;
+  const open = largestFirst(workspace, keepPromises(workspace, spare));
+  const left = placeClasses(workspace, manner, [open]);
+  balanceZones(workspace);
+  return toPlan({ ...placed, workspace, solved }, { reasons, buffers, left });
+}
+
+function rulesFor(workspace: Workspace): BulkRules {
+  return new Map([...workspace.shapes.keys()].map((shape) => [shape, bulkRuleOf(workspace, shape)]));
+}
+
+function placeClasses(
+  workspace: Workspace,
+  manner: Manner,
+  classes: ReadonlyArray<ReadonlyArray<Pod>>,
+): ReadonlyArray<Pod> {
+  const left = classes.flatMap((own, index) =>
+    withShare(manner.work, 1 / (classes.length - index), (work) => placeClass(workspace, { ...manner, work }, own)),
+  );
+  return placeAll(workspace, left);
 }
 
 /** Where a pool has limits, pods of higher priority are placed before any other is looked at; else all together. */
@@ -228,37 +265,80 @@ function largestFirst({ shapes }: Workspace, pods: ReadonlyArray<Pod>): Readonly
   return sorted.map(({ pod }) => pod);
 }
 
-function toPlan({ workspace, left, solved, proof }: Placed): Plan {
+interface PlacedBuffers {
+  /** Why pods were left, before buffers took what they did not want. */
+  readonly reasons: Reasons | null;
+  readonly buffers: ReadonlyArray<BufferPods>;
+  readonly left: ReadonlyArray<Pod>;
+}
+
+const NO_BUFFERS: PlacedBuffers = { reasons: null, buffers: [], left: [] };
+
+function toPlan({ workspace, left, solved, proof }: Placed, spare: PlacedBuffers): Plan {
   const claims = renderClaims(workspace, cheaperExplainer(workspace));
   return {
     claims,
-    nominations: nominationsOf(workspace),
-    left: leftPods(workspace, left),
+    nominations: nominationsOf(workspace, (pod) => !isBufferPod(pod)),
+    left: leftPods(workspace, left, spare.reasons ?? reasonsFor(workspace, left)),
+    buffers: plannedBuffers(workspace, spare),
     devices: deviceAssignments(workspace, claims),
     cost: microUsdPerHour(costOf(workspace)),
     lowerBound: microUsdPerHour(lowerBound(workspace, solved, proof)),
   };
 }
 
-function nominationsOf(workspace: Workspace): ReadonlyArray<Nomination> {
-  return workspace.bins
-    .filter(({ pods }) => pods.length > 0)
-    .map(({ capacity, pods }) => ({
-      target: { kind: capacity.kind, name: capacity.name },
-      pods: pods.map((pod) => toReference(workspace, pod)).toSorted(byReference),
+function plannedBuffers(workspace: Workspace, { buffers, left }: PlacedBuffers): ReadonlyArray<PlannedBuffer> {
+  const reasons = reasonsFor(workspace, left);
+  return buffers.map(({ buffer, pods }) => {
+    const own = new Set(pods);
+    const claims = workspace.claims.map((claim, index) => ({
+      claim: index,
+      pods: claim.pods.filter((pod) => own.has(pod)),
     }));
+    return {
+      buffer,
+      nominations: nominationsOf(workspace, (pod) => own.has(pod)),
+      claims: claims.flatMap((one) =>
+        one.pods.length === 0 ? [] : [{ ...one, pods: toReferences(workspace, one.pods) }],
+      ),
+      left: leftPods(
+        workspace,
+        left.filter((pod) => own.has(pod)),
+        reasons,
+      ),
+    };
+  });
 }
 
+function nominationsOf(workspace: Workspace, isWanted: (pod: Pod) => boolean): ReadonlyArray<Nomination> {
+  return workspace.bins.flatMap(({ capacity, pods }) => {
+    const own = pods.filter(isWanted);
+    if (own.length === 0) return [];
+    return [{ target: { kind: capacity.kind, name: capacity.name }, pods: toReferences(workspace, own) }];
+  });
+}
+
+/** By index of shape. */
+type Reasons = ReadonlyMap<number, LeftPod['refusals']>;
+
 /** Pods of one shape are left for the same reasons, which are worked out once. */
-function leftPods(workspace: Workspace, left: ReadonlyArray<Pod>): ReadonlyArray<LeftPod> {
+function reasonsFor(workspace: Workspace, left: ReadonlyArray<Pod>): Reasons {
   const reasons = new Map<number, LeftPod['refusals']>();
   for (const index of new Set(left.map(({ shape }) => shape))) {
     const shape = workspace.shapes.get(index);
     if (shape !== undefined) reasons.set(index, explainLeft(workspace, shape));
   }
+  return reasons;
+}
+
+function leftPods(workspace: Workspace, left: ReadonlyArray<Pod>, reasons: Reasons): ReadonlyArray<LeftPod> {
   return left
     .map((pod) => ({ pod: toReference(workspace, pod), refusals: reasons.get(pod.shape) ?? [] }))
     .toSorted((a, b) => byReference(a.pod, b.pod));
+}
+
+function toReferences(workspace: Workspace, pods: ReadonlyArray<Pod>): ReadonlyArray<PodReference> {
+  return pods.map((pod) => toReference(workspace, pod)).toSorted(byReference);
 }
 
 function toReference(workspace: Workspace, pod: Pod): PodReference {

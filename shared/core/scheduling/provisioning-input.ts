@@ -6,7 +6,7 @@ import type { ResourceSliceSpec } from '../model/device-manifest.ts';
 
 /** A claim of an earlier plan whose node is not there yet, as its decision record has it. */
 export interface InFlightClaim {
-  /** Uids of the pods planned onto it. */
+  /** Uids of the pods planned onto it, those that stand for the room of buffers included. */
   readonly pods: ReadonlyArray<string>;
   readonly instanceType: string;
   readonly zone: string;
@@ -29,6 +29,8 @@ export interface SchedulingGates {
   readonly nodeOverlay: boolean;
   /** NodePools with `spec.replicas` are kept at that number of nodes. */
   readonly staticCapacity: boolean;
+  /** CapacityBuffers are filled. */
+  readonly capacityBuffer: boolean;
 }
 
 /** What Karpenter does when nothing is set. */
@@ -36,7 +38,7 @@ export const KARPENTER_POLICY: SchedulingPolicy = {
   preferencePolicy: 'Respect',
   minValuesPolicy: 'Strict',
   defaultSpread: [],
-  gates: { nodeOverlay: false, staticCapacity: false },
+  gates: { nodeOverlay: false, staticCapacity: false, capacityBuffer: false },
 };
 
 /** Bounds on effort, as counts of steps and never as time, so that the same input gives the same plan everywhere. */

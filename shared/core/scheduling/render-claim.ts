@@ -1,5 +1,6 @@
 import type { PlannedClaim } from '../plan/plan.ts';
 import { addAmounts, renderAmounts, type Amounts } from '../quantity/quantity.ts';
+import { isBufferPod } from './buffer-pods.ts';
 import { chooseFor, noChoices, type ClaimChoice } from './claim-choice.ts';
 import { at, fixedLabels } from './compile-pool.ts';
 import { byCodeUnit, chooseValue } from './label-rule.ts';
@@ -44,6 +45,7 @@ function renderClaim(workspace: Workspace, claim: OpenClaim, choice: ClaimChoice
     startupTaints: template.spec.startupTaints ?? [],
     requests: renderAmounts(requestsOf(workspace, claim)),
     pods: claim.pods
+      .filter((pod) => !isBufferPod(pod))
       .map((pod) => ({ name: podName(workspace, pod), uid: pod.uid }))
       .toSorted((a, b) => byCodeUnit(a.name, b.name) || byCodeUnit(a.uid, b.uid)),
   };

@@ -1,4 +1,5 @@
-import type { Pod } from '../model/cluster.ts';
+import type { Cluster, Pod, PodShape } from '../model/cluster.ts';
+import type { Amounts } from '../quantity/quantity.ts';
 import { addExclusions, toTerms } from './ask-terms.ts';
 import { wishesOf, type Wishes } from './asks.ts';
 import { binsOf, type Bin } from './bins.ts';
@@ -8,7 +9,7 @@ import { hasDeviceClaims } from './device-claims.ts';
 import { deviceStateFor, type DeviceState } from './device-state.ts';
 import { existingCapacity, machineLabels, type ExistingCapacity } from './existing-capacity.ts';
 import { domainsOn } from './key-source.ts';
-import type { OpenClaim } from './open-claim.ts';
+import { settleAsChosen, settledValue, type OpenClaim } from './open-claim.ts';
 import type { GuardRules } from './topology-guard.ts';
 import { podRequests } from './pod-requests.ts';
 import { poolStates, type PoolState } from './pool-state.ts';
@@ -21,6 +22,7 @@ import {
   exclusionsFor,
   filterId,
   passesFilter,
+  recordOnClaim,
   recordOnNode,
   settledKeys,
 } from './topology.ts';
@@ -49,15 +51,18 @@ export interface Workspace {
   readonly devices: DeviceState | null;
 }
 
-/** Reads `input` for placing `pods`. */
-export function workspaceFor(input: ProvisioningInput, pods: ReadonlyArray<Pod>): Workspace {
+/** Reads `input` for placing `pods`. `later`: shapes of pods that are to be placed after them, by `extendWorkspace`. */
+export function workspaceFor(
+  input: ProvisioningInput,
+  pods: ReadonlyArray<Pod>,
+  later: ReadonlyArray<PodShape> = [],
+): Workspace {
   const { cluster } = input;
-  const used = [...new Set(pods.map(({ shape }) => shape))].toSorted((a, b) => a - b);
-  const read = used.flatMap((index) => {
-    const shape = cluster.shapes[index];
-    return shape === undefined ? [] : [{ index, shape, amounts: podRequests(shape.spec) }];
-  });
-  const dimensions = dimensionsOf(read.map(({ amounts }) => amounts));
+  const read = readShapes(cluster, pods);
+  const dimensions = dimensionsOf([
+    ...read.map(({ amounts }) => amounts),
+    ...later.map(({ spec }) => podRequests(spec)),
+  ]);
   const plansDevices = input.devices.kind === 'planned';
   // As in Karpenter, daemons that ask for devices do not count while those are ignored.
   const daemons = daemonsOf(cluster).filter(({ spec }) => plansDevices || !hasDeviceClaims(spec));
@@ -82,6 +87,47 @@ export function workspaceFor(input: ProvisioningInput, pods: ReadonlyArray<Pod>)
     guards: new Map(),
     devices: deviceStateFor(input, pods, existing),
   };
+}
+
+interface ReadShape {
+  readonly index: number;
+  readonly shape: PodShape;
+  readonly amounts: Amounts;
+}
+
+function readShapes({ shapes }: Cluster, pods: ReadonlyArray<Pod>): ReadonlyArray<ReadShape> {
+  const used = [...new Set(pods.map(({ shape }) => shape))].toSorted((a, b) => a - b);
+  return used.flatMap((index) => {
+    const shape = shapes[index];
+    return shape === undefined ? [] : [{ index, shape, amounts: podRequests(shape.spec) }];
+  });
+}
+
+/**
+ * The workspace for placing `more` after `pods`, which are where they are. Nothing that was placed knows of rules of
+ * these later pods: what they look at is fixed on open claims as it is chosen now. `before` is not used any more.
+ */
+export function extendWorkspace(
+  before: Workspace,
+  input: ProvisioningInput,
+  pods: ReadonlyArray<Pod>,
+  more: ReadonlyArray<Pod>,
+): Workspace {
+  const { dimensions, pools, bins, claims } = before;
+  const read = readShapes(input.cluster, [...pods, ...more]);
+  const shapes = new Map(read.map((one) => [one.index, compileShape(input.cluster, one.index, one, dimensions)]));
+  const topology = emptyTopology(input.cluster);
+  const asks = asksOf(input, topology, shapes, { pools, existing: bins.map(({ capacity }) => capacity) });
+  recordRunning(input, topology, pods);
+  for (const bin of bins) for (const { shape } of bin.pods) recordOnNode(topology, shape, bin.capacity, 1);
+  for (const claim of claims) {
+    claim.onHost.length = 0;
+    for (const { shape } of claim.pods) settleAsChosen(claim, asks.get(shape)?.at(-1)?.settled ?? []);
+    for (const { shape } of claim.pods) {
+      recordOnClaim(topology, shape, claim, (key) => settledValue(claim, key));
+    }
+  }
+  return { ...before, input, shapes, asks, topology, roomy: new Map(), guards: new Map() };
 }
 
 /** How the ask can be met on new nodes of the pool, worked out once per kind of ask. */

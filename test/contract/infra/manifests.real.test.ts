@@ -130,7 +130,7 @@ describe.skipIf(assets === undefined)('the manifests of infra/kubernetes on a re
   });
 
   test('let the code of the Functions app list a snapshot, order plans, and tell news', async () => {
-    const snapshot = await listSnapshot(asFunctions, 'test', 0);
+    const snapshot = await listSnapshot(asFunctions, 'test', 0, { buffers: true });
     expect(snapshot.cluster).toBe('test');
     const ledger = createLedger(kubernetes, 'nodewright-system');
     const first = await ledger.read();

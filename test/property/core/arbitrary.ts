@@ -187,6 +187,33 @@ export const inputs: fc.Arbitrary<ProvisioningInput> = fc
     });
   });
 
+/** How many copies of one of the shapes that are drawn a buffer asks for; a limit now and then. */
+const demands = fc.record({
+  shape: fc.nat(3),
+  replicas: fc.integer({ min: 0, max: 4 }),
+  limits: fc.constantFrom(undefined, undefined, { cpu: '4' }, { memory: '2Gi' }),
+});
+
+/** The same with buffers, whose templates are the shapes of pods, so that rules of one look at the others. */
+export const inputsWithBuffers: fc.Arbitrary<ProvisioningInput> = fc
+  .tuple(inputs, fc.array(demands, { minLength: 1, maxLength: 3 }))
+  .map(([given, drawn]) => {
+    const templates = given.cluster.shapes.slice(0, 4);
+    const podTemplates = templates.map(({ labels: own, spec: podSpec }, index) => ({
+      metadata: { name: `template-${index}`, namespace: 'default' },
+      template: { metadata: { labels: own }, spec: podSpec },
+    }));
+    const capacityBuffers = drawn.map(({ shape: at, replicas, limits }, index) => ({
+      metadata: { name: `buffer-${index}`, namespace: 'default' },
+      spec: {
+        podTemplateRef: { name: `template-${at % templates.length}` },
+        replicas,
+        ...(limits === undefined ? {} : { limits }),
+      },
+    }));
+    return { ...given, cluster: { ...given.cluster, podTemplates, capacityBuffers } };
+  });
+
 function renamed(one: Node, name: string): Node {
   return { ...one, metadata: { name, labels: { ...one.metadata.labels, 'kubernetes.io/hostname': name } } };
 }

@@ -1,12 +1,10 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { NodeClaim } from '../../../shared/core/model/manifest.ts';
 import { auditPlan } from '../../../shared/core/plan/audit-plan.ts';
-import type { Plan } from '../../../shared/core/plan/plan.ts';
 import { instant } from '../../../shared/core/quantity/units.ts';
 import { planProvisioning } from '../../../shared/core/scheduling/plan-provisioning.ts';
-import type { InFlightClaim, ProvisioningInput } from '../../../shared/core/scheduling/provisioning-input.ts';
 import { inputs } from './arbitrary.ts';
+import { committed } from './committed.ts';
 
 /** A law is a few hundred plans: a second here, more where the machine is busy. */
 const slow = { timeout: 120_000 };
@@ -31,28 +29,3 @@ test('planning again while the claims of a plan are on their way opens no claim 
     runs,
   );
 });
-
-/** The input once the plan's claims exist, none of their nodes does, and pods are nominated to the nodes there were. */
-function committed(given: ProvisioningInput, plan: Plan): ProvisioningInput {
-  const nodeClaims = plan.claims.map((claim, index): NodeClaim => ({
-    metadata: { name: nameOf(index), labels: claim.labels, annotations: claim.annotations },
-    spec: {
-      nodeClassRef: { group: 'karpenter.azure.com', kind: 'AKSNodeClass', name: 'default' },
-      requirements: claim.requirements,
-      taints: claim.taints,
-      startupTaints: claim.startupTaints,
-      resources: { requests: claim.requests },
-    },
-  }));
-  const inFlight = plan.claims.map(({ offering, pods }, index): [string, InFlightClaim] => {
-    const { instanceType, zone, capacityType } = offering;
-    return [nameOf(index), { pods: pods.map(({ uid }) => uid), instanceType, zone, capacityType }];
-  });
-  const nominated = new Map(plan.nominations.flatMap(({ target, pods }) => pods.map(({ uid }) => [uid, target.name])));
-  const pods = given.cluster.pods.map((pod) => ({ ...pod, nominatedNodeName: nominated.get(pod.uid) ?? null }));
-  return { ...given, cluster: { ...given.cluster, nodeClaims, pods }, inFlight: new Map(inFlight) };
-}
-
-function nameOf(index: number): string {
-  return `claim-${String(index).padStart(3, '0')}`;
-}

@@ -140,6 +140,7 @@ test('a plan that breaks a rule of its audit is not shown, and ends with 3 and t
     claims: [],
     nominations: [],
     left: [],
+    buffers: [],
     devices: [],
     cost: microUsdPerHour(0),
     lowerBound: microUsdPerHour(0),

@@ -170,13 +170,22 @@ export function input(parts: InputParts): ProvisioningInput {
     deviceClasses: [],
     resourceClaims: [],
     resourceClaimTemplates: [],
+    capacityBuffers: [],
+    podTemplates: [],
+    deployments: [],
+    replicaSets: [],
+    statefulSets: [],
     ...cluster,
   };
   return frozen({
     cluster: whole,
     catalog: new Map(whole.nodePools.map(({ metadata }) => [metadata.name, types])),
     inFlight,
-    policy: { ...KARPENTER_POLICY, gates: { nodeOverlay: true, staticCapacity: true }, ...policy },
+    policy: {
+      ...KARPENTER_POLICY,
+      gates: { nodeOverlay: true, staticCapacity: true, capacityBuffer: true },
+      ...policy,
+    },
     work: { steps },
     devices,
   });

@@ -117,7 +117,7 @@ export async function askedByFunctions(): Promise<ReadonlyArray<Access>> {
     const name = kind === 'Lease' && verb !== 'create' ? generationLease : null;
     return render(verb, `${resources.get(kind) ?? ''}${subresource}`, { namespace: places[kind] ?? null, name });
   });
-  const listed = snapshotResources.map((resource) =>
+  const listed = snapshotResources({ buffers: true }).map((resource) =>
     render('list', `${groupOf(apiGroups[resource])}/${resource}`, everywhere),
   );
   return [...new Set([...direct, ...listed])].toSorted();
