@@ -39,7 +39,7 @@ export function boundWithGifts(gifted: GiftedProblem, { cost, isFew }: GiftedPla
 function heldBy(free: FlatProblem, values: Float64Array, demand: Float64Array, work: Work): number {
   let most = 0;
   for (let gift = 0; gift < free.bins; gift++) {
-    const search = { above: 0, step: 1, maxNodes: NODES_PER_GIFT };
+    const search = { above: 0, step: 1, maxNodes: NODES_PER_GIFT, isDeep: false };
     most += Math.floor(fillBest(knapsackOf(free, gift, values, demand), search, work).atMost);
   }
   return Math.min(most, weigh(values, demand));

@@ -1,9 +1,7 @@
-import { fillBest } from './fill-best.ts';
-import { fillByGrid } from './fill-by-grid.ts';
+import { fillBest, type Filling } from './fill-best.ts';
 import type { FlatProblem } from './fill.ts';
 import { TOLERANCE } from './price-sizes.ts';
 import { knapsackOf } from './knapsack-of.ts';
-import { relaxKnapsack } from './relax-knapsack.ts';
 import type { Work } from './work.ts';
 
 /**
@@ -22,7 +20,7 @@ export interface Cut {
 const LARGEST_SUM = 2 ** 40;
 /** All pods together worth less than this are worth nothing; a scale for them would not be a number. */
 const WORTHLESS = 1e-9;
-/** Search nodes per size: a short look, and a long one where neither that nor a grid came to an end. */
+/** Search nodes per size: a short look, and a long and deep one where that did not come to its end. */
 const QUICK_NODES = 3_000;
 const DEEP_NODES = 60_000;
 
@@ -84,15 +82,15 @@ interface Asked {
 /** The most that pods on one node of the size can count together; proved, and if need be above the truth. */
 function mostIn(flat: FlatProblem, bin: number, { values, demand, enough }: Asked, work: Work): number {
   const knapsack = knapsackOf(flat, bin, values, demand);
-  const quick = fillBest(knapsack, { above: enough, step: 1, maxNodes: QUICK_NODES }, work);
+  const quick = fillBest(knapsack, { above: enough, step: 1, maxNodes: QUICK_NODES, isDeep: false }, work);
   const least = Math.max(enough, quick.value);
-  if (quick.atMost < least + 1.5) return Math.min(least, Math.floor(quick.atMost));
-  const grid = fillByGrid(knapsack, relaxKnapsack(knapsack), work);
-  const bound = Math.floor(Math.min(quick.atMost, grid?.atMost ?? Infinity));
-  if (bound <= least || work.left <= 0) return bound;
-  const deep = fillBest(knapsack, { above: least, step: 1, maxNodes: DEEP_NODES }, work);
-  const most = Math.max(least, deep.value);
-  return deep.atMost < most + 1.5 ? Math.min(bound, most) : Math.min(bound, Math.floor(deep.atMost));
+  if (quick.isEnded || work.left <= 0) return mostBy(quick, least);
+  const deep = fillBest(knapsack, { above: least, step: 1, maxNodes: DEEP_NODES, isDeep: true }, work);
+  return Math.min(Math.floor(quick.atMost), mostBy(deep, Math.max(least, deep.value)));
+}
+
+function mostBy({ atMost, isEnded }: Filling, least: number): number {
+  return isEnded ? Math.min(least, Math.floor(atMost)) : Math.floor(atMost);
 }
 
 export function weigh(values: Float64Array, counts: ArrayLike<number>): number {

@@ -1,12 +1,15 @@
 import { at } from './at.ts';
 import { relaxedValue, relaxKnapsack, type Knapsack } from './relax-knapsack.ts';
+import { suffixTable, tableWork, worthFrom, type SuffixTable } from './suffix-tables.ts';
 import type { Work } from './work.ts';
 
-/** The most valuable filling found, and what none can exceed: a step more, when the search came to its end. */
+/** The most valuable filling found, and what none can exceed. */
 export interface Filling {
   readonly value: number;
   readonly counts: Int32Array;
   readonly atMost: number;
+  /** The search came to its end: no filling is worth a step more than this one and than what is of interest. */
+  readonly isEnded: boolean;
 }
 
 /** How hard to look. */
@@ -17,6 +20,8 @@ export interface FillSearch {
   readonly step: number;
   /** Nodes of the search tree. */
   readonly maxNodes: number;
+  /** Whether to make tables of what whole pods can fill first: worth it where a search without does not end. */
+  readonly isDeep: boolean;
 }
 
 /** Even without any work left, so much is looked at. */
@@ -34,15 +39,20 @@ export function fillBest(knapsack: Knapsack, search: FillSearch, work: Work): Fi
   const root = relaxedValue(knapsack, multipliers);
   const { width } = knapsack;
   work.left -= knapsack.items * WORK_PER_ITEM * (width + 1);
-  if (root <= search.above) return { value: 0, counts: new Int32Array(knapsack.items), atMost: root };
+  if (root <= search.above) return { value: 0, counts: new Int32Array(knapsack.items), atMost: root, isEnded: true };
   const tree = treeOf(knapsack, multipliers);
-  const affordable = Math.max(LEAST_NODES, work.left / (width + 2));
+  if (search.isDeep) addTables(tree, knapsack, work);
+  const bound = Math.min(root, boundAt(tree, 0));
+  if (bound <= search.above) return { value: 0, counts: new Int32Array(knapsack.items), atMost: bound, isEnded: true };
+  const nodeWork = (width + 2) * (1 + tree.tables.length);
+  const affordable = Math.max(LEAST_NODES, work.left / nodeWork);
   const found = descend(tree, { ...search, maxNodes: Math.min(search.maxNodes, affordable) });
-  work.left -= tree.nodes * (width + 2);
+  work.left -= tree.nodes * nodeWork;
   const counts = new Int32Array(knapsack.items);
   tree.order.forEach((item, depth) => (counts[item] = at(tree.best, depth)));
   const closed = Math.max(found, search.above) + search.step;
-  return { value: found, counts, atMost: Math.min(root, Math.max(closed, tree.open)) };
+  const atMost = Math.min(bound, Math.max(closed, tree.open));
+  return { value: found, counts, atMost, isEnded: tree.open === 0 };
 }
 
 interface Tree {
@@ -64,8 +74,10 @@ interface Tree {
   readonly worth: Float64Array;
   readonly counts: Int32Array;
   readonly best: Int32Array;
+  /** For a deep search. */
+  readonly tables: Array<SuffixTable>;
   nodes: number;
-  /** When the search ends early: what the branches not looked at cannot exceed. */
+  /** When the search ends early: what the branches not looked at cannot exceed; else 0. */
   open: number;
 }
 
@@ -94,12 +106,25 @@ function treeOf({ width, items, requests, values, limits, free }: Knapsack, mult
     worth: new Float64Array(depth + 1),
     counts: new Int32Array(depth),
     best: new Int32Array(depth),
+    tables: [],
     nodes: 0,
     open: 0,
   };
   tree.free.set(free);
   for (let d = depth - 1; d >= 0; d--) summarize(tree, requests.subarray(at(order, d) * width), d);
   return tree;
+}
+
+/** For each of the two resources that the multipliers value most. */
+function addTables(tree: Tree, { width, free }: Knapsack, work: Work): void {
+  const worth = (k: number): number => at(tree.multipliers, k) * at(free, k);
+  const scarcest = Array.from({ length: width }, (_, k) => k).toSorted((a, b) => worth(b) - worth(a) || a - b);
+  for (const resource of scarcest.slice(0, 2)) {
+    const steps = tableWork(tree, free, resource);
+    if (steps > work.left) return;
+    work.left -= steps;
+    tree.tables.push(suffixTable(tree, free, resource));
+  }
 }
 
 function summarize(
@@ -187,7 +212,8 @@ function apply({ width, free, worth, requests, values, counts }: Tree, d: number
 }
 
 /** What no filling below depth `d` exceeds, given what is taken above it. */
-function boundAt({ width, free, multipliers, worth, gains, ratios }: Tree, d: number): number {
+function boundAt(tree: Tree, d: number): number {
+  const { width, free, multipliers, worth, gains, ratios, tables } = tree;
   let relaxed = at(gains, d);
   let single = Infinity;
   for (let k = 0; k < width; k++) {
@@ -196,7 +222,16 @@ function boundAt({ width, free, multipliers, worth, gains, ratios }: Tree, d: nu
     const ratio = at(ratios, d * width + k);
     if (ratio !== Infinity) single = Math.min(single, ratio * room);
   }
-  return (at(worth, d) + Math.min(relaxed, single)) * ROUNDING;
+  let least = Math.min(relaxed, single);
+  for (const table of tables) least = Math.min(least, boundByTable(tree, table, d));
+  return (at(worth, d) + least) * ROUNDING;
+}
+
+function boundByTable({ width, free, multipliers }: Tree, table: SuffixTable, d: number): number {
+  const { resource } = table;
+  let bound = worthFrom(table, d, at(free, d * width + resource));
+  for (let k = 0; k < width; k++) if (k !== resource) bound += at(multipliers, k) * at(free, d * width + k);
+  return bound;
 }
 
 /** Bounds every branch that an aborted search has left: at each depth above, the siblings still to come. */

@@ -117,7 +117,7 @@ function relaxInto({ flat, nodes, demand, work }: Given, known: ReadonlyArray<Pa
     for (const bin of used) {
       const above = Math.max(0, -at(master.duals, rowOf.get(bin) ?? 0)) + 1e-7;
       const knapsack = knapsackOf(flat, bin, values, demand);
-      const { value, counts, atMost } = fillBest(knapsack, { above, step: 1e-7, maxNodes: NODES }, work);
+      const { value, counts, atMost } = fillBest(knapsack, { above, step: 1e-7, maxNodes: NODES, isDeep: false }, work);
       missing -= at(nodes, bin) * Math.max(0, atMost);
       if (value === 0) continue;
       found = true;

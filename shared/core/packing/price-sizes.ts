@@ -1,10 +1,8 @@
 import { at } from './at.ts';
 import { fillBest } from './fill-best.ts';
-import { fillByGrid } from './fill-by-grid.ts';
 import type { FlatProblem } from './fill.ts';
 import { knapsackOf } from './knapsack-of.ts';
 import { patternOf, type Pattern } from './patterns.ts';
-import { relaxKnapsack, type Knapsack } from './relax-knapsack.ts';
 import type { Work } from './work.ts';
 
 /**
@@ -50,7 +48,7 @@ export function priceSizes(flat: FlatProblem, { demand, values, work }: Pricing,
   for (let bin = 0; bin < flat.bins; bin++) {
     const price = at(flat.prices, bin);
     const knapsack = knapsackOf(flat, bin, values, demand);
-    const search = { above: price * (1 + TOLERANCE), step: price * STEP, maxNodes };
+    const search = { above: price * (1 + TOLERANCE), step: price * STEP, maxNodes, isDeep: false };
     const { value, counts, atMost } = fillBest(knapsack, search, work);
     if (atMost > 0) scale = Math.min(scale, price / atMost);
     if (value > 0) patterns.push(patternOf(flat, bin, counts));
@@ -59,34 +57,17 @@ export function priceSizes(flat: FlatProblem, { demand, values, work }: Pricing,
   return { patterns, scale, given: 0, open };
 }
 
-/** What the search left open: by grid, and where that proves nothing, by a longer search. */
+/** What the search left open, by a longer and deeper one. */
 export function priceOpen(flat: FlatProblem, { demand, values, work }: Pricing, { open, given }: Priced): Priced {
   const patterns: Array<Pattern> = [];
   let scale = 1 / ((1 + TOLERANCE) * MARGIN);
   for (const { bin, atMost } of open) {
     const price = at(flat.prices, bin);
     const knapsack = knapsackOf(flat, bin, values, demand);
-    const filling = fillByGrid(knapsack, relaxKnapsack(knapsack), work);
-    let bound = Math.min(atMost, filling?.atMost ?? Infinity);
-    if (bound > price * (1 + TOLERANCE) * MARGIN) {
-      const search = { above: price * (1 + TOLERANCE), step: price * STEP, maxNodes: DEEP_NODES };
-      const deep = fillBest(knapsack, search, work);
-      bound = Math.min(bound, deep.atMost);
-      if (deep.value > 0) patterns.push(patternOf(flat, bin, deep.counts));
-      else if (filling !== null && isWithin(knapsack, filling.counts))
-        patterns.push(patternOf(flat, bin, filling.counts));
-    }
-    scale = Math.min(scale, price / bound);
+    const search = { above: price * (1 + TOLERANCE), step: price * STEP, maxNodes: DEEP_NODES, isDeep: true };
+    const { value, counts, atMost: found } = fillBest(knapsack, search, work);
+    if (value > 0) patterns.push(patternOf(flat, bin, counts));
+    scale = Math.min(scale, price / Math.min(atMost, found));
   }
   return { patterns, scale, given, open: [] };
-}
-
-function isWithin({ width, items, requests, free, limits }: Knapsack, counts: Int32Array): boolean {
-  if (counts.some((count, item) => count > at(limits, item))) return false;
-  for (let k = 0; k < width; k++) {
-    let load = 0;
-    for (let item = 0; item < items; item++) load += at(counts, item) * at(requests, item * width + k);
-    if (load > at(free, k)) return false;
-  }
-  return true;
 }

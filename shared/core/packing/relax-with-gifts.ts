@@ -79,7 +79,7 @@ function giftsOf(problem: PackingProblem, gifts: GiftedProblem['gifts'], demand:
       const counts = new Float64Array(free.items);
       let atMost = 0;
       alike.forEach(({ length: times }, gift) => {
-        const search = { above: 0, step: 1, maxNodes: NODES_PER_GIFT };
+        const search = { above: 0, step: 1, maxNodes: NODES_PER_GIFT, isDeep: false };
         const filling = fillBest(knapsackOf(free, gift, values, demand), search, work);
         filling.counts.forEach((count, item) => (counts[item] = (counts[item] ?? 0) + times * count));
         atMost += times * filling.atMost;

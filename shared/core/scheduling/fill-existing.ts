@@ -147,7 +147,7 @@ function fillByWorth({ free, demand, values }: GiftedRelaxation, allowed: Float6
   const worth = values.map((value) => Math.max(value, 1));
   const counts = Array.from({ length: free.bins }, (_, bin) => {
     const knapsack = knapsackOf(free, bin, worth, may);
-    const filled = fillBest(knapsack, { above: 0, step: 1e-3, maxNodes: NODES_PER_BIN }, work).counts;
+    const filled = fillBest(knapsack, { above: 0, step: 1e-3, maxNodes: NODES_PER_BIN, isDeep: false }, work).counts;
     filled.forEach((count, item) => {
       left[item] = at(left, item) - count;
       may[item] = at(may, item) - count;

@@ -9,6 +9,7 @@ import { perNodeOf } from './bulk-groups.ts';
 import { at } from './compile-pool.ts';
 import type { Ask } from './compile-shape.ts';
 import { byCodeUnit } from './label-rule.ts';
+import { mostInDomain } from './most-in-domain.ts';
 import type { PoolState } from './pool-state.ts';
 import { addVector, fits } from './resource-table.ts';
 import { optionsFor, type Workspace } from './workspace.ts';
@@ -90,8 +91,34 @@ function groupsOf(workspace: Workspace): ReadonlyArray<BoundGroup> {
     if (ask === undefined || pods.length === 0) return [];
     return [{ asks, ask, pods, perNode: perNodeOf(workspace, ask), onNew: own.length }];
   });
+  return joinAlike(withinMany(withinDomains(workspace, withinMany(groups))));
+}
+
+/** Limits by spread too, where they say more than resources do: a node is in one domain. */
+function withinDomains(workspace: Workspace, groups: ReadonlyArray<BoundGroup>): ReadonlyArray<BoundGroup> {
+  const spread = groups.filter(({ ask }) => ask.terms.spread.length > 0);
+  if (spread.length === 0 || spread.length > MAX_LIMITED) return groups;
+  const largest = largestNode(workspace);
+  return groups.map((group) => {
+    const most = mostInDomain(workspace, group.ask);
+    const holdsMore = group.ask.shape.requests.every((request, k) => request * (most + 1) <= at(largest, k));
+    return holdsMore ? { ...group, perNode: Math.min(group.perNode, most) } : group;
+  });
+}
+
+/** Of each resource, the most that a new node has. */
+function largestNode({ pools, dimensions }: Workspace): Float64Array {
+  const width = dimensions.names.length;
+  const largest = new Float64Array(width);
+  for (const { usable } of pools) {
+    usable.forEach((amount, index) => (largest[index % width] = Math.max(at(largest, index % width), amount)));
+  }
+  return largest;
+}
+
+function withinMany(groups: ReadonlyArray<BoundGroup>): ReadonlyArray<BoundGroup> {
   const limited = groups.filter(({ perNode }) => perNode !== Infinity).length;
-  return joinAlike(limited > MAX_LIMITED ? groups.map((group) => ({ ...group, perNode: Infinity })) : groups);
+  return limited > MAX_LIMITED ? groups.map((group) => ({ ...group, perNode: Infinity })) : groups;
 }
 
 /** So many groups with a limit per node are told apart. With more the limits are left out: they cost time, and gain little. */

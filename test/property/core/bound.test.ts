@@ -3,11 +3,11 @@ import { expect, test } from 'vitest';
 import { boundWithGifts } from '../../../shared/core/packing/bound-with-gifts.ts';
 import { boundOf, cutOf } from '../../../shared/core/packing/cuts.ts';
 import { fillBest } from '../../../shared/core/packing/fill-best.ts';
-import { fillByGrid } from '../../../shared/core/packing/fill-by-grid.ts';
 import { flatten } from '../../../shared/core/packing/fill.ts';
 import { knapsackOf } from '../../../shared/core/packing/knapsack-of.ts';
 import { pack } from '../../../shared/core/packing/pack.ts';
 import type { PackingBin, PackingItem, PackingProblem } from '../../../shared/core/packing/problem.ts';
+import { suffixTable, worthFrom } from '../../../shared/core/packing/suffix-tables.ts';
 
 /** A law is a few hundred plans: a second here, more where the machine is busy. */
 const slow = { timeout: 120_000 };
@@ -59,28 +59,80 @@ test('any worth of pods, however wrong, proves a bound that is never above the o
   );
 });
 
-test('what a search says no filling exceeds is not exceeded by any, however short the search', slow, () => {
+test('what a search says no filling exceeds is not exceeded by any, however short or deep the search', slow, () => {
   const worth = fc.array(fc.integer({ min: 0, max: 50 }), { minLength: 2, maxLength: 2 });
+  const searches = fc.record({
+    above: fc.integer({ min: 0, max: 60 }),
+    step: fc.constant(1),
+    maxNodes: fc.integer({ min: 1, max: 40 }),
+    isDeep: fc.boolean(),
+  });
   fc.assert(
-    fc.property(problems, worth, fc.integer({ min: 1, max: 40 }), (problem, drawn, maxNodes) => {
+    fc.property(problems, worth, searches, (problem, drawn, search) => {
       const flat = flatten(problem);
       const demand = Float64Array.from(problem.items, ({ count }) => count);
       const values = Float64Array.from(problem.items, (_, item) => drawn[item] ?? 0);
       problem.bins.forEach((bin, index) => {
         const best = bestFilling(problem, bin, values);
         const knapsack = knapsackOf(flat, index, values, demand);
-        const found = fillBest(knapsack, { above: 0, step: 1, maxNodes }, { left: 0 });
-        const whole = fillBest(knapsack, { above: 0, step: 1, maxNodes: 10_000 }, { left: 1e6 });
+        const found = fillBest(knapsack, search, { left: search.isDeep ? 1e6 : 0 });
         expect(found.atMost).toBeGreaterThanOrEqual(best);
         expect(found.value).toBeLessThanOrEqual(best);
+        if (found.isEnded) expect(Math.max(found.value, search.above)).toBeGreaterThanOrEqual(best);
+        const whole = fillBest(knapsack, { above: 0, step: 1, maxNodes: 10_000, isDeep: true }, { left: 1e6 });
         expect(whole.value).toBe(best);
-        const grid = fillByGrid(knapsack, Float64Array.of(1, 1), { left: 1e6 });
-        if (grid !== null) expect(grid.atMost).toBeGreaterThanOrEqual(best);
       });
     }),
     { numRuns: 500 },
   );
 });
+
+test(
+  'a table of what items fill says at least what they fill, whole or cut, and by its own resource no more',
+  slow,
+  () => {
+    const drawnItems = fc.array(
+      fc.record({
+        size: fc.integer({ min: 0, max: 9_000 }),
+        other: fc.integer({ min: 0, max: 9 }),
+        value: fc.integer({ min: 0, max: 50 }),
+        limit: fc.integer({ min: 0, max: 4 }),
+      }),
+      { minLength: 1, maxLength: 3 },
+    );
+    const multiplier = fc.constantFrom(0, 0.5, 3);
+    fc.assert(
+      fc.property(drawnItems, fc.integer({ min: 0, max: 30_000 }), multiplier, (drawn, free, price) => {
+        const ordered = {
+          width: 2,
+          depth: drawn.length,
+          values: Float64Array.from(drawn, ({ value }) => value),
+          limits: Float64Array.from(drawn, ({ limit }) => limit),
+          requests: Float64Array.from(drawn.flatMap(({ size, other }) => [size, other])),
+          multipliers: Float64Array.of(0, price),
+        };
+        const table = suffixTable(ordered, Float64Array.of(free, 0), 0);
+        const bestFrom = (depth: number, room: number): number => {
+          const item = drawn[depth];
+          if (item === undefined) return 0;
+          const counts = Array.from({ length: item.limit + 1 }, (_, count) => count);
+          const fitting = counts.filter((count) => count * item.size <= room);
+          const worth = item.value - price * item.other;
+          return Math.max(...fitting.map((count) => count * worth + bestFrom(depth + 1, room - count * item.size)));
+        };
+        const isExact = free <= 4_000;
+        drawn.forEach((_, depth) => {
+          for (const room of [free, Math.floor(free / 2), Math.floor(free / 3)]) {
+            const best = bestFrom(depth, room);
+            expect(worthFrom(table, depth, room)).toBeGreaterThanOrEqual(best - 1e-9);
+            if (isExact) expect(worthFrom(table, depth, room)).toBeCloseTo(best, 6);
+          }
+        });
+      }),
+      { numRuns: 500 },
+    );
+  },
+);
 
 test('beside free capacity the bound is never above the cheapest way to hold the rest', slow, () => {
   const gift = fc.tuple(fc.integer({ min: 0, max: 20 }), fc.integer({ min: 0, max: 20 }));
