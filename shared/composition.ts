@@ -14,7 +14,7 @@ import { type Transport, createTransport } from './adapters/kubernetes/transport
 import type { Log, Ports } from './app/ports.ts';
 import type { Hints } from './ports/hints.ts';
 import { container } from './contract/names.ts';
-import { ignoresDevices, readPolicy } from './contract/scheduling-settings.ts';
+import { ignoresDevices, readPolicy, reservesNodes } from './contract/scheduling-settings.ts';
 import { type Settings, readSettings } from './contract/settings.ts';
 
 /** The app as the functions see it: the use cases' ports, and where messages go that nobody can use. */
@@ -40,6 +40,7 @@ function compose(settings: Settings): App {
   const cluster = settings.CLUSTER_NAME;
   const policy = readPolicy(settings);
   const ignored = ignoresDevices(settings);
+  const reserves = reservesNodes(settings);
   const credential = once(() => createCredential(settings));
   const serviceBus = once(() => connectServiceBus(settings, credential));
   const hints = createHints(serviceBus);
@@ -60,6 +61,7 @@ function compose(settings: Settings): App {
     return {
       cluster,
       policy,
+      reservesNodes: reserves,
       now: Date.now,
       kubernetes,
       ...azure,

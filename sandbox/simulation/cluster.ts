@@ -49,7 +49,7 @@ export class Cluster {
   #react({ resource, before, after }: Change): void {
     if (resource === 'replicasets' || (resource === 'pods' && after === null)) this.#soonReplicas();
     if (resource === 'pods' && after !== null) this.#reactToPod(before, after);
-    if (resource === 'nodes' || (resource === 'pods' && (after === null || before === null))) this.#soonSchedule();
+    if (resource === 'nodes' || (resource === 'pods' && asksAnew(before, after))) this.#soonSchedule();
     if (resource === 'nodes' && before !== null && after === null) this.#nodeVanished(before.metadata.name);
   }
 
@@ -269,8 +269,15 @@ export function requestsOf(pod: Stored): Amounts {
   return podRequests(pod.spec as unknown as PodSpec);
 }
 
+/** Came or went, or tolerates more. */
+function asksAnew(before: Stored | null, after: Stored | null): boolean {
+  if (before === null || after === null) return true;
+  return JSON.stringify(before.spec?.['tolerations']) !== JSON.stringify(after.spec?.['tolerations']);
+}
+
 function tolerates(toleration: Toleration, taint: Taint): boolean {
   if (toleration.key !== undefined && toleration.key !== taint.key) return false;
+  if (toleration.operator !== 'Exists' && (toleration.value ?? '') !== (taint.value ?? '')) return false;
   return toleration.effect === undefined || toleration.effect === taint.effect;
 }
 

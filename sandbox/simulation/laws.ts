@@ -188,7 +188,7 @@ export class Laws {
   #letsPodsIn(claim: string): boolean {
     const node = this.#parts.server.get('nodes', `aks-${claim}`);
     const taints: ReadonlyArray<Fields> = node?.spec?.['taints'] ?? [];
-    return node !== null && !taints.some(({ key }) => key === taint.unregistered.key);
+    return node !== null && !taints.some(({ key }) => key === taint.unregistered.key || key === taint.reserved.key);
   }
 
   #plannedPods(claim: Stored): ReadonlyArray<string> {

@@ -107,6 +107,7 @@ export class Process {
     return {
       cluster,
       policy: { ...KARPENTER_POLICY, gates: { ...KARPENTER_POLICY.gates, staticCapacity: true } },
+      reservesNodes: true,
       now: this.now,
       kubernetes,
       snapshots: createSnapshots(blobs, cluster, () => listSnapshot(transport, cluster, this.now(), { buffers: false })),

@@ -4,7 +4,7 @@ import { judgeSiblings } from '../contract/snapshot/siblings.ts';
 import type { Catalog } from '../core/model/catalog.ts';
 import type { PodReference } from '../core/plan/plan.ts';
 import { namesRegional, zonalOnly } from '../core/launch/placement-scope.ts';
-import type { NodeClaim } from '../core/model/manifest.ts';
+import type { Node, NodeClaim } from '../core/model/manifest.ts';
 import {
   DEFAULT_WORK,
   DEVICES_IGNORED,
@@ -15,6 +15,7 @@ import {
 import type { NodeClass } from '../ports/kubernetes.ts';
 import type { Decision, LedgerState } from '../ports/store.ts';
 import { conditionOf, isTrue } from './conditions.ts';
+import { isReserved } from './is-reserved.ts';
 import { nodeNameOf } from './node-name.ts';
 import type { Ports } from './ports.ts';
 
@@ -86,7 +87,7 @@ function isAtLeast(version: string, other: string): boolean {
 
 /** Claims whose planned pods are still theirs, with those pods. */
 async function inFlightClaims(ports: Ports, snapshot: Snapshot): Promise<ReadonlyMap<string, InFlightClaim>> {
-  const nodes = new Set(snapshot.nodes.map(({ metadata }) => metadata.name));
+  const nodes = new Map(snapshot.nodes.map((node) => [node.metadata.name, node]));
   const unsettled = snapshot.nodeClaims.filter((claim) => !isSettled(claim, nodes, ports.now()));
   const decisions = await readDecisions(ports, unsettled);
   const found = unsettled.flatMap((claim) => {
@@ -107,10 +108,11 @@ function bufferPodsOn({ plan }: Decision, index: number): ReadonlyArray<PodRefer
   return (buffers ?? []).flatMap(({ claims }) => claims.flatMap(({ claim, pods }) => (claim === index ? pods : [])));
 }
 
-function isSettled(claim: NodeClaim, nodes: ReadonlySet<string>, now: number): boolean {
+function isSettled(claim: NodeClaim, nodes: ReadonlyMap<string, Node>, now: number): boolean {
   if (claim.metadata.deletionTimestamp !== undefined) return true;
   const registered = conditionOf(claim.status?.conditions, 'Registered');
-  if (registered?.status !== 'True' || !nodes.has(nodeNameOf(claim))) return false;
+  const node = nodes.get(nodeNameOf(claim));
+  if (registered?.status !== 'True' || node === undefined || isReserved(node)) return false;
   return now - (Date.parse(registered.lastTransitionTime ?? '') || 0) > SETTLING_MS;
 }
 

@@ -14,6 +14,8 @@ export interface Ports {
   readonly cluster: string;
   /** How plans are made, as the settings say. */
   readonly policy: SchedulingPolicy;
+  /** Is a new node kept for its planned pods until they have come? Else they are only nominated to it. */
+  readonly reservesNodes: boolean;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
   readonly kubernetes: Kubernetes;

@@ -59,6 +59,8 @@ export const finalizer = 'karpenter.sh/termination';
 export const taint = {
   unregistered: { key: 'karpenter.sh/unregistered', effect: 'NoExecute' },
   disrupted: { key: 'karpenter.sh/disrupted', effect: 'NoSchedule' },
+  /** Its value is the NodeClaim's name: until the planned pods have come, nobody else is let in. */
+  reserved: { key: 'nodewright.dev/reserved', effect: 'NoSchedule' },
 } as const;
 
 /** Tags on VMs and NICs. Azure refuses `/` in tag names, so Karpenter's keys carry `_` in its place. */

@@ -68,6 +68,11 @@ export function ignoresDevices({ IGNORE_DRA_REQUESTS: text }: Pick<Settings, 'IG
   return oneOf('IGNORE_DRA_REQUESTS', text, ['true', 'false']) === 'true';
 }
 
+/** Is a new node kept for its planned pods until they have come? Throws as `readPolicy` does. */
+export function reservesNodes({ RESERVE_NODES: text }: Pick<Settings, 'RESERVE_NODES'>): boolean {
+  return oneOf('RESERVE_NODES', text, ['true', 'false']) === 'true';
+}
+
 /** The first choice is the default. */
 function oneOf<const Choice extends string>(
   name: string,

@@ -53,6 +53,8 @@ const Settings = Type.Object({
   FEATURE_GATES: optional,
   SCHEDULER_CONFIG: optional,
   IGNORE_DRA_REQUESTS: optional,
+  /** `false`: planned pods are nominated to their node, but never changed, and the node is open to all from the start. */
+  RESERVE_NODES: optional,
 });
 export type Settings = Static<typeof Settings>;
 

@@ -8,14 +8,16 @@ import { createKubernetes } from '../../shared/adapters/kubernetes/kubernetes.ts
 import { createLedger } from '../../shared/adapters/kubernetes/ledger.ts';
 import { listSnapshot } from '../../shared/adapters/kubernetes/list-snapshot.ts';
 import { createTransport } from '../../shared/adapters/kubernetes/transport.ts';
-import { register } from '../../shared/app/follow/register.ts';
+import { follow } from '../../shared/app/follow/follow.ts';
 import { SETTLING_MS } from '../../shared/app/gather.ts';
 import { nodeNameOf } from '../../shared/app/node-name.ts';
 import type { Ports } from '../../shared/app/ports.ts';
 import { provision } from '../../shared/app/provision.ts';
 import { taint } from '../../shared/contract/names.ts';
-import type { NodeClaim } from '../../shared/core/model/manifest.ts';
+import type { Node, NodeClaim } from '../../shared/core/model/manifest.ts';
 import { KARPENTER_POLICY } from '../../shared/core/scheduling/provisioning-input.ts';
+import { parseAmounts } from '../../shared/core/quantity/quantity.ts';
+import { RetryableError } from '../../shared/ports/errors.ts';
 import type { Blob } from '../../shared/ports/blobs.ts';
 import type { Decision } from '../../shared/ports/store.ts';
 import { connect, type Connection } from '../../sandbox/kubernetes/client/connection.ts';
@@ -30,22 +32,27 @@ export interface HoldsPlane {
   /** Plans for all pods that wait, as in production; null when none does. */
   plan(): Promise<Decision | null>;
   /** The decision's nodes join one after the other, in random order, and are registered by the product. */
-  join(decision: Decision, rng: Rng): Promise<void>;
+  join(decision: Decision, rng: Rng, betweenMs: number): Promise<void>;
   /** By name of pod the node it is bound to, null while it waits; read when the scheduler has come to rest. */
   bindings(): Promise<ReadonlyMap<string, string | null>>;
+  /** How many nodes hold pods that request more CPU than the node has. */
+  overcommitted(): Promise<number>;
   /** Everything gone. */
   clear(): Promise<void>;
   close(): Promise<void>;
 }
 
+/** How the product lets planned pods onto new nodes: it keeps the nodes for them, or nominates them and no more. */
+export type Care = 'reserve' | 'nominate';
+
 const run = promisify(execFile);
 const root = resolve(import.meta.dirname, '../..');
 
-/** Between one node's arrival and the next. */
-const BETWEEN_NODES_MS = 50;
 const POLL_MS = 100;
 /** Polls without a binding after which the scheduler is at rest: its longest back-off for a pod just refused is shorter. */
 const QUIET_POLLS = 20;
+/** A node that is kept for its planned pods is looked at once a second for a quarter of a minute. */
+const LOOKS_MAX = 60;
 /** Two minutes of polls: a hundred times what an idle machine takes. */
 const POLLS_MAX = 1_200;
 
@@ -56,12 +63,15 @@ const nodeClaims = '/apis/karpenter.sh/v1/nodeclaims';
 interface Listed {
   readonly items: ReadonlyArray<{
     readonly metadata: { readonly name: string };
-    readonly spec: { readonly nodeName?: string };
+    readonly spec: {
+      readonly nodeName?: string;
+      readonly containers: ReadonlyArray<{ readonly resources: { readonly requests: { readonly cpu: string } } }>;
+    };
     readonly status?: { readonly conditions?: ReadonlyArray<{ readonly type: string; readonly reason?: string }> };
   }>;
 }
 
-export async function startHoldsPlane(assets: string, folder: string): Promise<HoldsPlane> {
+export async function startHoldsPlane(assets: string, folder: string, care: () => Care): Promise<HoldsPlane> {
   const controlPlane = await startControlPlane({ assets, folder, with: ['kube-scheduler'] });
   const connection = connect(controlPlane.kubeconfig);
   const kubectl = (...args: ReadonlyArray<string>) =>
@@ -71,7 +81,18 @@ export async function startHoldsPlane(assets: string, folder: string): Promise<H
   await createPool(connection);
   // Planning again counts on nodes that have settled; this clock need not wait for that.
   const clock = { aheadMs: 0 };
-  const ports = await createPorts(controlPlane.kubeconfigPath, () => Date.now() + clock.aheadMs);
+  const now = () => Date.now() + clock.aheadMs;
+  const shared = await createPorts(controlPlane.kubeconfigPath, now);
+  const ports = (): Ports => ({ ...shared, reservesNodes: care() === 'reserve' });
+  await until('the pool is ready', () =>
+    follow(shared, { kind: 'NodePool', name: 'default' }).then(
+      () => true,
+      (error: unknown) => {
+        if (error instanceof RetryableError) return false;
+        throw error;
+      },
+    ),
+  );
   return {
     create: async (drawn) => {
       await Promise.all(drawn.map((pod) => connection.create(pods, pod)));
@@ -82,9 +103,10 @@ export async function startHoldsPlane(assets: string, folder: string): Promise<H
         );
       });
     },
-    plan: () => planOnce(ports, clock),
-    join: (decision, rng) => joinAll(ports, decision, rng),
+    plan: () => planOnce(shared, clock),
+    join: (decision, rng, betweenMs) => joinAll(ports(), decision, { rng, betweenMs }),
     bindings: () => settledBindings(connection),
+    overcommitted: () => overcommitted(connection),
     clear: () => clear(connection),
     close: async () => {
       connection.close();
@@ -125,6 +147,7 @@ async function createPorts(kubeconfigPath: string, now: () => number): Promise<P
     cluster: 'holds',
     now,
     policy: KARPENTER_POLICY,
+    reservesNodes: true,
     kubernetes,
     cloud: { launch: nowhere, observe: nowhere, delete: nowhere, inventory: nowhere },
     nodeClassFacts: { subnet: nowhere, images: nowhere },
@@ -165,13 +188,18 @@ async function planOnce(ports: Ports, clock: { aheadMs: number }): Promise<Decis
   return ports.decisions.get(outcome.decision);
 }
 
-async function joinAll(ports: Ports, decision: Decision, rng: Rng): Promise<void> {
+interface Arrivals {
+  readonly rng: Rng;
+  readonly betweenMs: number;
+}
+
+async function joinAll(ports: Ports, decision: Decision, { rng, betweenMs }: Arrivals): Promise<void> {
   const order = decision.claimNames
     .map((name) => ({ name, at: rng.below(2 ** 31) }))
     .toSorted((a, b) => a.at - b.at || (a.name < b.name ? -1 : 1));
   await Promise.all(
     order.map(async ({ name }, index) => {
-      await sleep(index * BETWEEN_NODES_MS);
+      await sleep(index * betweenMs);
       const claim = await ports.kubernetes.get('NodeClaim', { name, namespace: null });
       if (claim !== null) await joinOne(ports, claim);
     }),
@@ -182,12 +210,31 @@ async function joinAll(ports: Ports, decision: Decision, rng: Rng): Promise<void
 async function joinOne(ports: Ports, claim: NodeClaim): Promise<void> {
   const key = { name: nodeNameOf(claim), namespace: null };
   const { node, status } = nodeFor(claim, key.name);
+  const launched = { type: 'Launched', status: 'True', reason: 'Launched', message: '' };
+  const conditions = [{ ...launched, lastTransitionTime: new Date().toISOString() }];
+  await ports.kubernetes.patchStatus(
+    'NodeClaim',
+    { name: claim.metadata.name, namespace: null },
+    { status: { providerID: `azure:///${key.name}`, conditions } },
+  );
   await ports.kubernetes.create('Node', node);
   await ports.kubernetes.patchStatus('Node', key, { status });
-  const ready = await ports.kubernetes.patch('Node', key, { spec: { taints: [taint.unregistered] } });
-  if (ready.kind !== 'written') throw new Error(`${key.name}: ${ready.kind}`);
-  const step = await register(ports, claim, ready.object);
-  if (step.kind !== 'next') throw new Error(`${key.name} was not registered: ${step.kind}`);
+  await ports.kubernetes.patch('Node', key, { spec: { taints: [taint.unregistered] } });
+  await followToItsEnd(ports, claim.metadata.name);
+}
+
+/** Looks as often as the product asks for, until it asks for no further look. */
+async function followToItsEnd(ports: Ports, name: string): Promise<void> {
+  for (let look = 0; look < LOOKS_MAX; look++) {
+    // Each look depends on the one before.
+    // oxlint-disable-next-line no-await-in-loop
+    const step = await follow(ports, { kind: 'NodeClaim', name });
+    if (step.kind === 'ended') throw new Error(`${name} has ended: ${step.why}`);
+    if (step.kind === 'next' || step.lookAgainMs === null) return;
+    // oxlint-disable-next-line no-await-in-loop
+    await sleep(Math.max(0, step.lookAgainMs - ports.now()));
+  }
+  throw new Error(`${name} was looked at ${LOOKS_MAX} times and is not at rest`);
 }
 
 async function settledBindings(connection: Connection): Promise<ReadonlyMap<string, string | null>> {
@@ -202,6 +249,23 @@ async function settledBindings(connection: Connection): Promise<ReadonlyMap<stri
     return now === found.size || quiet >= QUIET_POLLS;
   });
   return found;
+}
+
+async function overcommitted(connection: Connection): Promise<number> {
+  const { items } = await connection.get<Listed>(pods);
+  const used = new Map<string, number>();
+  for (const { spec } of items) {
+    const cpu = spec.containers.reduce(
+      (sum, one) => sum + (parseAmounts(one.resources.requests, 'up').get('cpu') ?? 0),
+      0,
+    );
+    if (spec.nodeName !== undefined) used.set(spec.nodeName, (used.get(spec.nodeName) ?? 0) + cpu);
+  }
+  const { items: all } = await connection.get<{ readonly items: ReadonlyArray<Node> }>(nodes);
+  return all.filter(
+    ({ metadata, status }) =>
+      (used.get(metadata.name) ?? 0) > (parseAmounts(status?.allocatable, 'down').get('cpu') ?? 0),
+  ).length;
 }
 
 async function clear(connection: Connection): Promise<void> {

@@ -91,12 +91,14 @@ function requiredTerms(terms: PodAffinity | undefined): ReadonlyArray<PodAffinit
 
 /**
  * A bare pod is of its own kind, and so is a daemon pod, which is for one node. Of other pods the controller and the
- * template tell the kind; a claim of its own sets a pod apart.
+ * template tell the kind; a claim of its own sets a pod apart, and so does what was made tolerable to it later.
  */
 function shapeOf({ metadata, spec }: Pod, controller: OwnerReference | undefined): string {
-  if (controller === undefined || controller.kind === 'DaemonSet') return metadata.uid;
+  const tolerations = JSON.stringify(spec.tolerations ?? []);
+  if (controller === undefined || controller.kind === 'DaemonSet') return `${metadata.uid}/${tolerations}`;
   const hash = metadata.labels?.['pod-template-hash'] ?? metadata.labels?.['controller-revision-hash'] ?? '';
-  return `${controller.uid}/${hash}/${(spec.volumes ?? []).some((volume) => volume.persistentVolumeClaim) ? metadata.uid : ''}`;
+  const apart = (spec.volumes ?? []).some((volume) => volume.persistentVolumeClaim) ? metadata.uid : '';
+  return `${controller.uid}/${hash}/${apart}/${tolerations}`;
 }
 
 /** An empty picture. */

@@ -3,10 +3,12 @@ import type { Node, NodeClaim } from '../../core/model/manifest.ts';
 import type { ObservedMachine } from '../../ports/cloud.ts';
 import { microUsdPerHour } from '../../core/quantity/units.ts';
 import { isTrue } from '../conditions.ts';
+import { isReserved } from '../is-reserved.ts';
 import { nodeNameOf } from '../node-name.ts';
 import type { Ports } from '../ports.ts';
 import { initialize } from './initialize.ts';
 import { launch } from './launch.ts';
+import { awaitPlanned, openNode } from './open-node.ts';
 import { releaseNode } from './release-node.ts';
 import { type Step, createdAtMs, deleteClaim, ensureFinalizer, eventAbout, isOurs, writeStatus } from './node-claim.ts';
 import { noteDisruptable } from './disruptable.ts';
@@ -86,12 +88,31 @@ async function followLaunched(ports: Ports, claim: NodeClaim, podEventMs: number
   const registered = isKnown ? ({ kind: 'next', claim } as const) : await register(ports, claim, node);
   if (registered.kind !== 'next') return registered;
   if (!isKnown) await noteRegistration(ports, claim, { kind: 'registered' });
-  if (isTrue(registered.claim.status?.conditions, 'Initialized')) {
-    return noteDisruptable(ports, registered.claim, node, podEventMs);
+  return followRegistered(ports, registered.claim, isKnown ? node : null, podEventMs);
+}
+
+/** `known` is the node as it was read; null when registration has just changed it. */
+async function followRegistered(
+  ports: Ports,
+  claim: NodeClaim,
+  known: Node | null,
+  podEventMs: number | null,
+): Promise<Step> {
+  const key = { name: nodeNameOf(claim), namespace: null };
+  let node = known ?? (await ports.kubernetes.get('Node', key));
+  if (node !== null && isReserved(node)) {
+    const opened = known === null ? awaitPlanned(ports, claim) : await openNode(ports, claim, node);
+    if (opened.kind !== 'next') {
+      // What it waits for is said where people look for it.
+      if (known !== null) await initialize(ports, claim, node);
+      return opened;
+    }
+    node = await ports.kubernetes.get('Node', key);
   }
-  const fresh = (await ports.kubernetes.get('Node', { name: node.metadata.name, namespace: null })) ?? node;
-  const initialized = await initialize(ports, registered.claim, fresh);
-  return initialized.kind === 'next' ? noteDisruptable(ports, initialized.claim, fresh, podEventMs) : initialized;
+  if (node === null) return { kind: 'wait', for: 'its node, which has just gone', lookAgainMs: ports.now() };
+  if (isTrue(claim.status?.conditions, 'Initialized')) return noteDisruptable(ports, claim, node, podEventMs);
+  const initialized = await initialize(ports, claim, node);
+  return initialized.kind === 'next' ? noteDisruptable(ports, initialized.claim, node, podEventMs) : initialized;
 }
 
 /** A launched claim without a Node: still booting, failed in Azure, or gone. */

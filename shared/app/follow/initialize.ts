@@ -12,6 +12,7 @@ const EPHEMERAL: ReadonlyArray<{ readonly key: string; readonly effect: string }
   { key: 'node.kubernetes.io/unreachable', effect: 'NoSchedule' },
   { key: 'node.cloudprovider.kubernetes.io/uninitialized', effect: 'NoSchedule' },
   taint.unregistered,
+  taint.reserved,
 ];
 
 interface Obstacle {

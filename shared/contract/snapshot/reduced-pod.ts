@@ -1,3 +1,4 @@
+import { taint } from '../names.ts';
 import { isRecord, list, needed, object, record, text, type Of } from './field.ts';
 import {
   decisiveAnnotations,
@@ -95,12 +96,13 @@ export function readPod(raw: unknown): ReadPod {
 function shapeOf(pod: RawPod): ReducedShape {
   const owners = pod.metadata.ownerReferences ?? [];
   const owner = owners.find((one) => one.controller === true) ?? owners[0] ?? null;
+  const spec = withoutPassage(pod.spec);
   return {
     namespace: pod.metadata.namespace,
     labels: pod.metadata.labels ?? {},
     annotations: pod.metadata.annotations ?? {},
     owner,
-    spec: withHeld(owner?.kind === 'DaemonSet' ? withoutNodeName(pod.spec) : pod.spec, pod.status ?? {}),
+    spec: withHeld(owner?.kind === 'DaemonSet' ? withoutNodeName(spec) : spec, pod.status ?? {}),
   };
 }
 
@@ -163,6 +165,14 @@ function withoutNodeName(spec: ReducedPodSpec): ReducedPodSpec {
   if (Object.keys(affinity).length > 0) return { ...spec, affinity };
   const { affinity: ___, ...bare } = spec;
   return bare;
+}
+
+/** The tolerations that we gave a pod say which node it was planned onto, and nothing that it asks for. */
+function withoutPassage(spec: ReducedPodSpec): ReducedPodSpec {
+  const { tolerations = [], ...rest } = spec;
+  const own = tolerations.filter(({ key }) => key !== taint.reserved.key);
+  if (own.length === tolerations.length) return spec;
+  return own.length === 0 ? rest : { ...rest, tolerations: own };
 }
 
 function factsOf({ metadata, status = {} }: RawPod, own: Of<typeof placement>): PodFacts {

@@ -22,12 +22,13 @@ export function untolerated(
   return null;
 }
 
-/** Taints of a node that is starting, which go by themselves. Source: Karpenter's known ephemeral taints. */
+/** Taints of a node that is starting, which go by themselves. Source: Karpenter's known ephemeral taints, and ours. */
 export const EPHEMERAL_TAINTS: ReadonlySet<string> = new Set([
   'node.kubernetes.io/not-ready',
   'node.kubernetes.io/unreachable',
   'node.cloudprovider.kubernetes.io/uninitialized',
   'karpenter.sh/unregistered',
+  'nodewright.dev/reserved',
 ]);
 
 export function renderTaint(taint: Taint): string {

@@ -116,7 +116,6 @@ describe.skipIf(assets === undefined)('the manifests of infra/kubernetes on a re
       'create /pods',
       'create /nodes',
       'create /pods/exec in default',
-      'patch /pods',
       'patch /nodes/status',
       'create /serviceaccounts/token in kube-system',
       'get coordination.k8s.io/leases in kube-system named kube-scheduler',
@@ -125,7 +124,13 @@ describe.skipIf(assets === undefined)('the manifests of infra/kubernetes on a re
       'create rbac.authorization.k8s.io/clusterrolebindings',
     ];
     expect(await refused(FUNCTIONS, forbidden)).toEqual(forbidden);
-    const ofRelay = [...forbidden, 'delete /nodes', 'create /pods/eviction', 'patch karpenter.sh/nodeclaims'];
+    const ofRelay = [
+      ...forbidden,
+      'patch /pods',
+      'delete /nodes',
+      'create /pods/eviction',
+      'patch karpenter.sh/nodeclaims',
+    ];
     expect(await refused(RELAY, ofRelay)).toEqual(ofRelay);
   });
 
@@ -141,7 +146,7 @@ describe.skipIf(assets === undefined)('the manifests of infra/kubernetes on a re
   });
 
   test('let it create tokens for nodes in kube-system, and no other Secret', async () => {
-    await untilPolicyIsEnforced();
+    await untilPolicyIsEnforced(() => createSecret('Opaque', {}));
     expect(await mintBootstrapToken(kubernetes, 'claim', Date.now())).toMatch(/^[0-9a-f]{6}\.[0-9a-f]{16}$/);
     const token = { 'token-id': 'abcdef', 'token-secret': '0123456789abcdef', expiration: '2030-01-01T00:00:00Z' };
     const group = { 'auth-extra-groups': 'system:bootstrappers:nodewright' };
@@ -160,6 +165,46 @@ describe.skipIf(assets === undefined)('the manifests of infra/kubernetes on a re
       expect.stringContaining('signs nothing'),
       expect.stringContaining('expires'),
       'created',
+    ]);
+  });
+
+  test('let it add the toleration of its own taint to a pod, and change nothing else about one', async () => {
+    const path = '/api/v1/namespaces/default/pods';
+    const toleration = { key: 'mine', operator: 'Exists' };
+    await connection.create(path, {
+      apiVersion: 'v1',
+      kind: 'Pod',
+      metadata: { name: 'planned', labels: { app: 'a' } },
+      spec: {
+        containers: [{ name: 'main', image: 'one' }],
+        tolerations: [toleration],
+        schedulingGates: [{ name: 'g' }],
+      },
+    });
+    const { spec } = await connection.get<{ readonly spec: { readonly tolerations: ReadonlyArray<object> } }>(
+      `${path}/planned`,
+    );
+    const passage = { key: 'nodewright.dev/reserved', operator: 'Equal', value: 'claim', effect: 'NoSchedule' };
+    const withMore = (one: object) => ({ spec: { tolerations: [...spec.tolerations, one] } });
+    await untilPolicyIsEnforced(() => patchPod({ metadata: { labels: { app: 'b' } } }));
+    const changes = [
+      { metadata: { labels: { app: 'b' } } },
+      { metadata: { annotations: { a: 'b' } } },
+      { spec: { containers: [{ name: 'main', image: 'two' }] } },
+      { spec: { activeDeadlineSeconds: 1 } },
+      { spec: { schedulingGates: [] } },
+      { spec: { nodeSelector: { a: 'b' } } },
+      withMore({ key: 'other', operator: 'Exists' }),
+      withMore({ operator: 'Exists' }),
+      withMore({ key: 'nodewright.dev/reserved', operator: 'Exists' }),
+      withMore(passage),
+    ];
+    expect(await Promise.all(changes.map(patchPod))).toEqual([
+      ...Array.from({ length: 2 }, () => expect.stringContaining('no metadata')),
+      ...Array.from({ length: 4 }, () => expect.stringContaining('nothing of a pod')),
+      ...Array.from({ length: 2 }, () => expect.stringContaining('no toleration but')),
+      expect.stringContaining("one node's"),
+      'patched',
     ]);
   });
 
@@ -200,9 +245,18 @@ async function createSecret(type: string, stringData: Readonly<Record<string, st
   return status < 300 ? 'created' : ((answer as { readonly message?: string }).message ?? String(status));
 }
 
-async function untilPolicyIsEnforced(): Promise<void> {
+/** `patched`, or the API server's reason. Nothing is kept. */
+async function patchPod(patch: object): Promise<string> {
+  const path = '/api/v1/namespaces/default/pods/planned?dryRun=All';
+  const contentType = 'application/merge-patch+json';
+  const { status, body: answer } = await asFunctions({ method: 'PATCH', path, body: patch, contentType });
+  return status < 300 ? 'patched' : ((answer as { readonly message?: string }).message ?? String(status));
+}
+
+/** `attempt` is forbidden, and nothing else is wrong with it. */
+async function untilPolicyIsEnforced(attempt: () => Promise<string>): Promise<void> {
   for (let look = 0; look < ENFORCED_LOOKS_MAX; look++) {
-    if ((await createSecret('Opaque', {})) !== 'created') return;
+    if (!/^(created|patched)$/.test(await attempt())) return;
     await sleep(ENFORCED_PAUSE_MS);
   }
   throw new Error('the admission policy is not enforced');

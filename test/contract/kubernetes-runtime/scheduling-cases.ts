@@ -120,6 +120,48 @@ export function describeScheduling(start: () => Promise<Runtime>): void {
       }));
   });
 
+  describe('a reserved node', () => {
+    const reservation = { key: 'nodewright.dev/reserved', value: 'a', effect: 'NoSchedule' } as const;
+    const toleration = { ...reservation, operator: 'Equal' };
+
+    /** Adds to what the pod tolerates, as the product does. */
+    async function letIn(stage: Stage, name: string): Promise<void> {
+      const { spec } = await stage.get<Pod>('pods', name);
+      const path = `/api/v1/namespaces/${stage.namespace}/pods/${name}`;
+      await stage.connection.patch(path, 'merge', {
+        spec: { tolerations: [...(spec.tolerations ?? []), toleration] },
+      });
+    }
+
+    it('takes a pod once it is given the toleration, and keeps others out until the taint goes', () =>
+      on('passage', async (stage) => {
+        const node = await stage.join('a', { taints: [reservation] });
+        await stage.untilReady(node);
+        await pod(stage, 'meant', asking('2'));
+        await pod(stage, 'other', asking('2'));
+        for (const name of ['meant', 'other']) {
+          await eventually(async () => {
+            must(unschedulableMessage(await stage.get<Pod>('pods', name)).startsWith('0/1 nodes'), true, name);
+          });
+        }
+        await letIn(stage, 'meant');
+        await untilBound(stage, 'meant', node);
+        expect(await nodeOf(stage, 'other')).toBeUndefined();
+        await stage.connection.patch(`/api/v1/nodes/${node}`, 'merge', { spec: { taints: null } });
+        await pod(stage, 'small', asking('1'));
+        await untilBound(stage, 'small', node);
+        expect(await nodeOf(stage, 'other')).toBeUndefined();
+      }));
+
+    it('loses no toleration: a list that lacks one of a pod’s is refused', () =>
+      on('additions', async (stage) => {
+        await pod(stage, 'meant', { tolerations: [{ key: 'mine', operator: 'Exists' }] });
+        const path = `/api/v1/namespaces/${stage.namespace}/pods/meant`;
+        const patch = stage.connection.patch(path, 'merge', { spec: { tolerations: [toleration] } });
+        await expect(patch).rejects.toMatchObject({ code: 422 });
+      }));
+  });
+
   describe('a nomination', () => {
     const nominate = (stage: Stage, name: string, node: string): Promise<unknown> =>
       stage.connection.patch(`/api/v1/namespaces/${stage.namespace}/pods/${name}/status`, 'merge', {

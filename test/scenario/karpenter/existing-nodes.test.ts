@@ -92,6 +92,7 @@ describe('capacity on its way', () => {
 
   const NOT_READY = { key: 'node.kubernetes.io/not-ready', effect: 'NoSchedule' };
   const DEDICATED = { key: 'dedicated', effect: 'NoSchedule' };
+  const RESERVED = { key: 'nodewright.dev/reserved', value: 'n', effect: 'NoSchedule' };
 
   test.each([
     [
@@ -100,6 +101,7 @@ describe('capacity on its way', () => {
       false,
     ],
     ['a taint that only nodes that start have is assumed away', { taints: [NOT_READY] }, true],
+    ['the taint that keeps it for its planned pods is assumed away', { taints: [RESERVED] }, true],
     ['a startup taint is assumed away', { startupTaints: [DEDICATED], taints: [DEDICATED] }, true],
     ['a taint of somebody else’s is respected', { taints: [{ key: 'mine', effect: 'NoSchedule' }] }, false],
   ])('on a node that is starting, %s [D04]', (_, parts, takes) => {

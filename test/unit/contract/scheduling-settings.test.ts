@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { readFeatureGates, readPolicy } from '../../../shared/contract/scheduling-settings.ts';
+import { readFeatureGates, readPolicy, reservesNodes } from '../../../shared/contract/scheduling-settings.ts';
 import { KARPENTER_POLICY } from '../../../shared/core/scheduling/provisioning-input.ts';
 
 const zonal = { maxSkew: 1, topologyKey: 'topology.kubernetes.io/zone', whenUnsatisfiable: 'ScheduleAnyway' };
@@ -59,4 +59,9 @@ describe('the options of scheduling', () => {
       NodeOverlay: false,
     });
   });
+});
+
+test('new nodes are kept for their planned pods unless that is turned off in so many words', () => {
+  expect([{}, { RESERVE_NODES: 'true' }, { RESERVE_NODES: 'false' }].map(reservesNodes)).toEqual([true, true, false]);
+  expect(() => reservesNodes({ RESERVE_NODES: 'no' })).toThrow('RESERVE_NODES is no; it may be true or false');
 });

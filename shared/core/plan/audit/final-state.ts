@@ -40,6 +40,7 @@ const STARTING: ReadonlySet<string> = new Set([
   'node.kubernetes.io/unreachable',
   'node.cloudprovider.kubernetes.io/uninitialized',
   'karpenter.sh/unregistered',
+  'nodewright.dev/reserved',
 ]);
 
 /** All nodes, the claims on their way and the planned ones, with every pod on them. */

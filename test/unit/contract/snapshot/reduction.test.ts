@@ -42,6 +42,23 @@ describe('shapes', () => {
     expect([snapshot.pods.length, snapshot.shapes.length]).toEqual([100, 1]);
   });
 
+  test('pods that differ in the node that we have planned them onto share one', () => {
+    const passage = (value: string) => ({
+      key: 'nodewright.dev/reserved',
+      operator: 'Equal',
+      value,
+      effect: 'NoSchedule',
+    });
+    const own = { key: 'a', operator: 'Exists' };
+    const shapesOf = (...tolerations: ReadonlyArray<ReadonlyArray<object>>) =>
+      snapshotOf((builder) => {
+        builder.upsert('pods', pod('plain', tolerations[0]?.length === 0 ? {} : { tolerations: tolerations[0] }));
+        tolerations.slice(1).forEach((list, index) => builder.upsert('pods', pod(`p-${index}`, { tolerations: list })));
+      }).shapes;
+    expect(shapesOf([], [passage('x')], [passage('y')])).toHaveLength(1);
+    expect(shapesOf([own], [own, passage('x')], [own, passage('x'), passage('y')])).toHaveLength(1);
+  });
+
   test.each([
     ['labels', {}, { labels: { a: 'b' } }],
     ['namespace', {}, { namespace: 'other' }],

@@ -1,0 +1,25 @@
+import type { Node } from '../../core/model/manifest.ts';
+import { RetryableError } from '../../ports/errors.ts';
+import type { Ports } from '../ports.ts';
+import { written } from './node-claim.ts';
+
+/** A node that starts is written by its kubelet about twice a second; losing five times in a row is not chance. */
+const ATTEMPTS_MAX = 5;
+
+/**
+ * Writes what `change` makes of a node, on condition that it is still the one that was read; a conflict is met with a
+ * fresh look. A node that is gone is left so. Throws RetryableError when it changes all the time.
+ */
+export async function patchNode(ports: Ports, read: Node, change: (node: Node) => object): Promise<void> {
+  const key = { name: read.metadata.name, namespace: null };
+  let node: Node | null = read;
+  for (let attempt = 0; attempt < ATTEMPTS_MAX && node !== null; attempt++) {
+    const outcome = await ports.kubernetes.patch('Node', key, change(node));
+    if (outcome.kind !== 'conflict') {
+      written(outcome, key.name);
+      return;
+    }
+    node = await ports.kubernetes.get('Node', key);
+  }
+  throw new RetryableError(`writing ${key.name}: it changed ${ATTEMPTS_MAX} times meanwhile`, { retryAfterMs: 200 });
+}

@@ -1,0 +1,107 @@
+import { annotation, taint } from '../../contract/names.ts';
+import type { NodeClaim, Taint, Toleration } from '../../core/model/manifest.ts';
+import { RetryableError, TerminalError } from '../../ports/errors.ts';
+import type { NodePod } from '../../ports/kubernetes.ts';
+import { inParallel } from '../in-parallel.ts';
+import type { Ports } from '../ports.ts';
+
+/** Pods let in at once: a read and a patch of about 5 ms each. */
+const PODS_AT_ONCE = 16;
+
+/** A pod that a node was made for, as the decision has it. */
+export interface PlannedPod {
+  /** `namespace/name`. */
+  readonly name: string;
+  readonly uid: string;
+}
+
+/** The pods that the claim was made for; none when no decision made it. */
+export async function plannedPods(ports: Ports, claim: NodeClaim): Promise<ReadonlyArray<PlannedPod>> {
+  const name = claim.metadata.annotations?.[annotation.decision];
+  const decision = name === undefined ? null : await ports.decisions.get(name);
+  return decision?.plan.claims[decision.claimNames.indexOf(claim.metadata.name)]?.pods ?? [];
+}
+
+/** The taint that keeps a claim's room for its planned pods. */
+export function reservationOf(claim: NodeClaim): Taint {
+  return { ...taint.reserved, value: claim.metadata.name };
+}
+
+/**
+ * Lets those planned pods that still wait pass the claim's reservation, by a toleration of exactly that taint, and
+ * returns them. A pod that must not be changed (a policy or our rights forbid it) is nominated and not returned: nothing
+ * is gained by keeping room that it cannot take. Doing it twice changes nothing.
+ */
+export async function letIn(
+  ports: Ports,
+  claim: NodeClaim,
+  nodeName: string,
+  planned: ReadonlyArray<PlannedPod>,
+): Promise<ReadonlyArray<PlannedPod>> {
+  const there = await ports.kubernetes.list('Pod', { fields: `spec.nodeName=${nodeName}` });
+  const placed = new Set(there.map(({ metadata }) => metadata.uid));
+  const missing = planned.filter(({ uid }) => !placed.has(uid));
+  const entries = await inParallel(missing, PODS_AT_ONCE, (pod) => letOneIn(ports, claim, pod));
+  const refused = missing.filter((_, index) => entries[index]?.kind === 'refused');
+  if (refused.length > 0) {
+    const why = entries.find(({ kind }) => kind === 'refused')?.why ?? '';
+    ports.log('pods-not-let-in', { claim: claim.metadata.name, node: nodeName, pods: refused.length, why });
+    await nominate(ports, nodeName, refused);
+  }
+  return missing.filter((_, index) => entries[index]?.kind === 'waits');
+}
+
+/** `waits`: it may come, and has not been bound; `placed`: it needs the room no more. */
+interface Entry {
+  readonly kind: 'waits' | 'placed' | 'refused';
+  readonly why: string;
+}
+
+async function letOneIn(ports: Ports, claim: NodeClaim, planned: PlannedPod): Promise<Entry> {
+  const key = keyOf(planned);
+  const passage = { ...reservationOf(claim), operator: 'Equal' };
+  const pod = await ports.kubernetes.get('Pod', key);
+  if (pod === null || !waits(pod, planned)) return { kind: 'placed', why: '' };
+  const tolerations = pod.spec.tolerations ?? [];
+  if (tolerations.some((one) => isSame(one, passage))) return { kind: 'waits', why: '' };
+  // A toleration that came meanwhile is not lost: the API server refuses a list that lacks one.
+  const patch = { metadata: { uid: planned.uid }, spec: { tolerations: [...tolerations, passage] } };
+  try {
+    const outcome = await ports.kubernetes.patch('Pod', key, patch);
+    if (outcome.kind === 'written') return { kind: 'waits', why: '' };
+    if (outcome.kind === 'not-found') return { kind: 'placed', why: '' };
+    return { kind: 'refused', why: outcome.kind === 'refused' ? outcome.reason : 'it has changed' };
+  } catch (error) {
+    // A right that is not ours, or, since the server has just answered, most likely a webhook that fails.
+    if (error instanceof RetryableError || error instanceof TerminalError)
+      return { kind: 'refused', why: error.message };
+    throw error;
+  }
+}
+
+function waits({ metadata, spec }: NodePod, { uid }: PlannedPod): boolean {
+  return metadata.uid === uid && metadata.deletionTimestamp === undefined && (spec.nodeName ?? '') === '';
+}
+
+function isSame(a: Toleration, b: Toleration): boolean {
+  return a.key === b.key && a.value === b.value && a.effect === b.effect;
+}
+
+/** Tells the scheduler which of its pending pods this node was made for. A pod that has found room elsewhere is left there. */
+export async function nominate(ports: Ports, nodeName: string, planned: ReadonlyArray<PlannedPod>): Promise<void> {
+  await inParallel(planned, PODS_AT_ONCE, (pod) => nominateOne(ports, nodeName, pod));
+}
+
+async function nominateOne(ports: Ports, nodeName: string, planned: PlannedPod): Promise<void> {
+  const patch: { readonly metadata: Partial<NodePod['metadata']>; readonly status: object } = {
+    metadata: { uid: planned.uid },
+    status: { nominatedNodeName: nodeName },
+  };
+  // Bound meanwhile (422), replaced (409) or gone (404): all fine.
+  await ports.kubernetes.patchStatus('Pod', keyOf(planned), patch);
+}
+
+function keyOf({ name }: PlannedPod): { readonly namespace: string; readonly name: string } {
+  const [namespace = 'default', own = ''] = name.split('/');
+  return { namespace, name: own };
+}
