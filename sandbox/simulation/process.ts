@@ -110,7 +110,9 @@ export class Process {
       reservesNodes: true,
       now: this.now,
       kubernetes,
-      snapshots: createSnapshots(blobs, cluster, () => listSnapshot(transport, cluster, this.now(), { buffers: false })),
+      snapshots: createSnapshots(blobs, cluster, () =>
+        listSnapshot(transport, cluster, this.now(), { buffers: false }),
+      ),
       decisions: createDecisions(blobs, cluster),
       ledger: createLedger(kubernetes, 'nodewright-system'),
       hints: this.#hints(),
