@@ -1,9 +1,6 @@
 import { coverDemand } from './cover.ts';
 import { boundOf, cutOf, measuresOf, weigh, type Cut } from './cuts.ts';
-import { fillBest } from './fill-best.ts';
-import type { FlatProblem } from './fill.ts';
-import { knapsackOf } from './knapsack-of.ts';
-import { relaxWithGifts, type GiftedProblem } from './relax-with-gifts.ts';
+import { fillKind, relaxWithGifts, type GiftedProblem, type GiftKind } from './relax-with-gifts.ts';
 import { withShare, type Work } from './work.ts';
 
 /** What a plan has made of the pods: the bound is only of interest below its cost. */
@@ -14,15 +11,16 @@ export interface GiftedPlan {
   readonly isFew: boolean;
 }
 
-const NODES_PER_GIFT = 1_000;
-
 /**
  * What new nodes cost at least, when capacity that is there may be filled in any way: by any worth of pods, what all are
  * worth less the most that the gifts can hold. For few new nodes, also by what whole ones can hold of the rest.
  */
 export function boundWithGifts(gifted: GiftedProblem, { cost, isFew }: GiftedPlan, work: Work): number {
-  const { flat, free, demand, values } = withShare(work, 0.6, (own) => relaxWithGifts(gifted, own));
-  const reduced = (cut: Cut): Cut => ({ ...cut, need: Math.max(0, cut.need - heldBy(free, cut.values, demand, work)) });
+  const { flat, kinds, demand, values } = withShare(work, 0.6, (own) => relaxWithGifts(gifted, own));
+  const reduced = (cut: Cut): Cut => ({
+    ...cut,
+    need: Math.max(0, cut.need - heldBy(kinds, cut.values, demand, work)),
+  });
   const cut = cutOf(flat, { values, demand, prices: flat.prices }, work);
   const cuts = cut === null ? [] : [reduced(cut)];
   const bound = cuts.reduce((most, one) => Math.max(most, boundOf(one, flat)), 0);
@@ -36,11 +34,8 @@ export function boundWithGifts(gifted: GiftedProblem, { cost, isFew }: GiftedPla
 }
 
 /** No filling of the gifts counts more than this. */
-function heldBy(free: FlatProblem, values: Float64Array, demand: Float64Array, work: Work): number {
+function heldBy(kinds: ReadonlyArray<GiftKind>, values: Float64Array, demand: Float64Array, work: Work): number {
   let most = 0;
-  for (let gift = 0; gift < free.bins; gift++) {
-    const search = { above: 0, step: 1, maxNodes: NODES_PER_GIFT, isDeep: false };
-    most += Math.floor(fillBest(knapsackOf(free, gift, values, demand), search, work).atMost);
-  }
+  for (const kind of kinds) most += kind.times * Math.floor(fillKind(kind, { values, demand }, work).atMost);
   return Math.min(most, weigh(values, demand));
 }

@@ -49,22 +49,27 @@ export function fillBest(knapsack: Knapsack, search: FillSearch, work: Work): Fi
   const found = descend(tree, { ...search, maxNodes: Math.min(search.maxNodes, affordable) });
   work.left -= tree.nodes * nodeWork;
   const counts = new Int32Array(knapsack.items);
-  tree.order.forEach((item, depth) => (counts[item] = at(tree.best, depth)));
+  for (let d = 0; d < tree.depth; d++) counts[at(tree.order, d)] = at(tree.best, d);
   const closed = Math.max(found, search.above) + search.step;
   const atMost = Math.min(bound, Math.max(closed, tree.open));
   return { value: found, counts, atMost, isEnded: tree.open === 0 };
 }
 
+/** Arrays are as long as the longest search so far needed; what is past `depth` is of that one. */
 interface Tree {
   readonly width: number;
-  readonly depth: number;
+  /** How many items there is room for. */
+  readonly items: number;
+  depth: number;
   /** Depth → item. */
   readonly order: Int32Array;
+  /** Item → value per multiplier. */
+  readonly scores: Float64Array;
   readonly values: Float64Array;
   readonly limits: Float64Array;
   /** Depth × resource. */
   readonly requests: Float64Array;
-  readonly multipliers: Float64Array;
+  multipliers: Float64Array;
   /** Depth: what items from there on can gain over the multipliers. */
   readonly gains: Float64Array;
   /** Depth × resource: the best value per unit among items from there on. */
@@ -75,44 +80,88 @@ interface Tree {
   readonly counts: Int32Array;
   readonly best: Int32Array;
   /** For a deep search. */
-  readonly tables: Array<SuffixTable>;
+  tables: Array<SuffixTable>;
   nodes: number;
   /** When the search ends early: what the branches not looked at cannot exceed; else 0. */
   open: number;
 }
 
-function treeOf({ width, items, requests, values, limits, free }: Knapsack, multipliers: Float64Array): Tree {
-  const scored: Array<{ readonly item: number; readonly score: number }> = [];
-  for (let item = 0; item < items; item++) {
-    if (at(limits, item) === 0 || at(values, item) <= 0) continue;
-    let cost = 0;
-    for (let k = 0; k < width; k++) cost += at(multipliers, k) * at(requests, item * width + k);
-    scored.push({ item, score: cost > 0 ? at(values, item) / cost : Infinity });
-  }
-  scored.sort((a, b) => (a.score === b.score ? a.item - b.item : b.score - a.score));
-  const depth = scored.length;
-  const order = Int32Array.from(scored, ({ item }) => item);
-  const tree: Tree = {
+/** Working memory, kept from one search to the next: most searches are shorter than it takes to allocate that. */
+let memory = emptyTree(0, 0);
+
+function emptyTree(items: number, width: number): Tree {
+  return {
     width,
-    depth,
-    order,
-    values: Float64Array.from(order, (item) => at(values, item)),
-    limits: Float64Array.from(order, (item) => at(limits, item)),
-    requests: new Float64Array(depth * width),
-    multipliers,
-    gains: new Float64Array(depth + 1),
-    ratios: new Float64Array((depth + 1) * width),
-    free: new Float64Array((depth + 1) * width),
-    worth: new Float64Array(depth + 1),
-    counts: new Int32Array(depth),
-    best: new Int32Array(depth),
+    items,
+    depth: 0,
+    order: new Int32Array(items),
+    scores: new Float64Array(items),
+    values: new Float64Array(items),
+    limits: new Float64Array(items),
+    requests: new Float64Array(items * width),
+    multipliers: new Float64Array(),
+    gains: new Float64Array(items + 1),
+    ratios: new Float64Array((items + 1) * width),
+    free: new Float64Array((items + 1) * width),
+    worth: new Float64Array(items + 1),
+    counts: new Int32Array(items),
+    best: new Int32Array(items),
     tables: [],
     nodes: 0,
     open: 0,
   };
-  tree.free.set(free);
-  for (let d = depth - 1; d >= 0; d--) summarize(tree, requests.subarray(at(order, d) * width), d);
+}
+
+function treeOf(knapsack: Knapsack, multipliers: Float64Array): Tree {
+  const { width, items, requests, values, limits, free } = knapsack;
+  if (memory.width !== width || memory.items < items) memory = emptyTree(items, width);
+  const tree = memory;
+  Object.assign(tree, { multipliers, tables: [], nodes: 0, open: 0 });
+  orderByScore(tree, knapsack);
+  const { depth } = tree;
+  tree.gains[depth] = 0;
+  tree.worth[0] = 0;
+  for (let k = 0; k < width; k++) {
+    tree.free[k] = at(free, k);
+    tree.ratios[depth * width + k] = 0;
+  }
+  for (let d = depth - 1; d >= 0; d--) {
+    const item = at(tree.order, d);
+    tree.values[d] = at(values, item);
+    tree.limits[d] = at(limits, item);
+    tree.best[d] = 0;
+    summarize(tree, { requests, from: item * width }, d);
+  }
   return tree;
+}
+
+/** The items that can be taken and are worth something, those of the most value per multiplier first. */
+function orderByScore(tree: Tree, { width, items, requests, values, limits }: Knapsack): void {
+  const { scores, order, multipliers } = tree;
+  tree.depth = 0;
+  for (let item = 0; item < items; item++) {
+    if (at(limits, item) === 0 || at(values, item) <= 0) continue;
+    let cost = 0;
+    for (let k = 0; k < width; k++) cost += at(multipliers, k) * at(requests, item * width + k);
+    scores[item] = cost > 0 ? at(values, item) / cost : Infinity;
+    order[tree.depth++] = item;
+  }
+  for (const gap of GAPS) {
+    for (let from = gap; from < tree.depth; from++) {
+      const item = at(order, from);
+      let to = from;
+      for (; to >= gap && isBefore(scores, item, at(order, to - gap)); to -= gap) order[to] = at(order, to - gap);
+      order[to] = item;
+    }
+  }
+}
+
+/** Of Shell's sort, as Ciura found them: in place, and quick for as many items as there are. */
+const GAPS = [1750, 701, 301, 132, 57, 23, 10, 4, 1];
+
+function isBefore(scores: Float64Array, item: number, other: number): boolean {
+  const [own, others] = [at(scores, item), at(scores, other)];
+  return own === others ? item < other : own > others;
 }
 
 /** For each of the two resources that the multipliers value most. */
@@ -129,12 +178,12 @@ function addTables(tree: Tree, { width, free }: Knapsack, work: Work): void {
 
 function summarize(
   { width, requests, values, limits, multipliers, gains, ratios }: Tree,
-  own: Float64Array,
+  own: { readonly requests: Float64Array; readonly from: number },
   d: number,
 ): void {
   let gain = at(values, d);
   for (let k = 0; k < width; k++) {
-    const request = at(own, k);
+    const request = at(own.requests, own.from + k);
     requests[d * width + k] = request;
     gain -= at(multipliers, k) * request;
     const ratio = request > 0 ? at(values, d) / request : Infinity;
@@ -166,8 +215,7 @@ function descend(tree: Tree, { above, step, maxNodes }: FillSearch): number {
     if (total >= best + step) {
       best = total;
       found = total;
-      tree.best.set(counts.subarray(0, d + 1));
-      tree.best.fill(0, d + 1);
+      for (let e = 0; e < depth; e++) tree.best[e] = e <= d ? at(counts, e) : 0;
     }
     while (d >= 0 && !fewer(tree, d, best + step)) d--;
     if (d < 0) return found;

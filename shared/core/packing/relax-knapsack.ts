@@ -68,23 +68,33 @@ interface Simplex {
   readonly direction: Float64Array;
 }
 
+/** Working memory, kept from one relaxation to the next. */
+let memory: Omit<Simplex, 'knapsack'> = emptySimplex(0, 0);
+
+function emptySimplex(width: number, items: number): Omit<Simplex, 'knapsack'> {
+  return {
+    basis: new Int32Array(width),
+    amounts: new Float64Array(width),
+    inverse: new Float64Array(width * width),
+    multipliers: new Float64Array(width),
+    place: new Uint8Array(items + width),
+    direction: new Float64Array(width),
+  };
+}
+
 function start(knapsack: Knapsack): Simplex {
   const { width, items, free } = knapsack;
-  const inverse = new Float64Array(width * width);
-  const place = new Uint8Array(items + width);
+  if (memory.basis.length !== width || memory.place.length < items + width) memory = emptySimplex(width, items);
+  const { basis, amounts, inverse, place } = memory;
+  inverse.fill(0);
+  place.fill(0);
   for (let row = 0; row < width; row++) {
     inverse[row * width + row] = 1;
     place[items + row] = 2;
+    basis[row] = items + row;
+    amounts[row] = at(free, row);
   }
-  return {
-    knapsack,
-    basis: Int32Array.from({ length: width }, (_, row) => items + row),
-    amounts: Float64Array.from(free),
-    inverse,
-    multipliers: new Float64Array(width),
-    place,
-    direction: new Float64Array(width),
-  };
+  return { knapsack, ...memory };
 }
 
 function price({ knapsack: { width, items, values }, basis, inverse, multipliers }: Simplex): void {

@@ -1,10 +1,11 @@
-import { fillBest } from './fill-best.ts';
+import { at } from './at.ts';
+import { fillBest, type Filling } from './fill-best.ts';
 import { flatten, type FlatProblem } from './fill.ts';
 import { fluidWorth } from './fluid.ts';
 import { generateColumns, type Gifts } from './generate-columns.ts';
 import { emptyPool, GIFT } from './patterns.ts';
 import { knapsackOf } from './knapsack-of.ts';
-import { undominated, type PackingBin, type PackingProblem } from './problem.ts';
+import { holdsOne, undominated, type PackingBin, type PackingProblem } from './problem.ts';
 import { tighten } from './tighten.ts';
 import type { Work } from './work.ts';
 
@@ -20,12 +21,23 @@ export interface GiftedRelaxation {
   /** Sizes of new nodes that matter. */
   readonly flat: FlatProblem;
   readonly free: FlatProblem;
+  readonly kinds: ReadonlyArray<GiftKind>;
   /** Pods per item. */
   readonly demand: Float64Array;
   /** What a pod of each item is worth; micro-USD per hour. */
   readonly values: Float64Array;
   /** How many pods of each item are on gifts. */
   readonly onGifts: Float64Array;
+}
+
+/** Gifts that can be filled alike. */
+export interface GiftKind {
+  /** How many there are. */
+  readonly times: number;
+  /** The items that fit: hardly any where little is free. */
+  readonly members: Int32Array;
+  /** One of these gifts as the only size, with the members as the only items. */
+  readonly flat: FlatProblem;
 }
 
 const ROUNDS = 200;
@@ -44,11 +56,12 @@ export function relaxWithGifts({ problem, gifts }: GiftedProblem, work: Work): G
   const demand = Float64Array.from(problem.items, ({ count }) => count);
   const wanted = demand.map((count, item) => (bins.some(({ admits }) => admits[item] === 1) ? count : 0));
   const pool = emptyPool();
+  const kinds = kindsOf(problem, gifts);
   const { master, values } = generateColumns(flat, {
     pool,
     demand: wanted,
     guess: fluidWorth(problem.items, bins, problem.width),
-    gifts: giftsOf(problem, gifts, wanted, work),
+    gifts: giftsOf(kinds, wanted, work),
     maxRounds: ROUNDS,
     thorough: true,
     work,
@@ -62,28 +75,57 @@ export function relaxWithGifts({ problem, gifts }: GiftedProblem, work: Work): G
       if (item < flat.items) onGifts[item] = (onGifts[item] ?? 0) + amount;
     });
   });
-  return { flat, free, demand, values, onGifts };
+  return { flat, free, kinds, demand, values, onGifts };
 }
 
-/** Gifts that can be filled alike are filled once. */
-function giftsOf(problem: PackingProblem, gifts: GiftedProblem['gifts'], demand: Float64Array, work: Work): Gifts {
+function kindsOf(problem: PackingProblem, gifts: GiftedProblem['gifts']): ReadonlyArray<GiftKind> {
   const tightened = tighten(
     problem.items,
     gifts.map((gift) => ({ ...gift, price: 0 })),
     problem.width,
   );
-  const alike = [...Map.groupBy(tightened, ({ usable, admits }) => `${usable.join(' ')} ${admits.join('')}`).values()];
-  const free = flatten({ ...problem, bins: alike.flatMap(([first]) => first ?? []) });
+  const alike = Map.groupBy(tightened, ({ usable, admits }) => `${usable.join(' ')} ${admits.join('')}`);
+  return [...alike.values()].flatMap((own) => {
+    const [gift] = own;
+    return gift === undefined ? [] : [kindOf(problem, gift, own.length)];
+  });
+}
+
+function kindOf({ width, items }: PackingProblem, gift: PackingBin, times: number): GiftKind {
+  const members = items.flatMap((item, index) => (holdsOne(gift, item, index) ? [index] : []));
+  const own = members.flatMap((index) => items[index] ?? []);
+  const bin = { ...gift, admits: new Uint8Array(own.length).fill(1) };
+  return { times, members: Int32Array.from(members), flat: flatten({ width, items: own, bins: [bin] }) };
+}
+
+/** The most valuable filling of a gift of the kind: pods per member. */
+export function fillKind(
+  { members, flat }: GiftKind,
+  { values, demand }: { readonly values: Float64Array; readonly demand: Float64Array },
+  work: Work,
+): Filling {
+  const own = (numbers: Float64Array): Float64Array => {
+    const picked = new Float64Array(members.length);
+    for (let member = 0; member < members.length; member++) picked[member] = at(numbers, at(members, member));
+    return picked;
+  };
+  const search = { above: 0, step: 1, maxNodes: NODES_PER_GIFT, isDeep: false };
+  return fillBest(knapsackOf(flat, 0, own(values), own(demand)), search, work);
+}
+
+function giftsOf(kinds: ReadonlyArray<GiftKind>, demand: Float64Array, work: Work): Gifts {
   return {
     fill: (values) => {
-      const counts = new Float64Array(free.items);
+      const counts = new Float64Array(demand.length);
       let atMost = 0;
-      alike.forEach(({ length: times }, gift) => {
-        const search = { above: 0, step: 1, maxNodes: NODES_PER_GIFT, isDeep: false };
-        const filling = fillBest(knapsackOf(free, gift, values, demand), search, work);
-        filling.counts.forEach((count, item) => (counts[item] = (counts[item] ?? 0) + times * count));
-        atMost += times * filling.atMost;
-      });
+      for (const kind of kinds) {
+        const filling = fillKind(kind, { values, demand }, work);
+        filling.counts.forEach((count, member) => {
+          const item = at(kind.members, member);
+          counts[item] = at(counts, item) + kind.times * count;
+        });
+        atMost += kind.times * filling.atMost;
+      }
       return { counts, atMost };
     },
   };
