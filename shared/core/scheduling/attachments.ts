@@ -48,8 +48,9 @@ export function attachedVolumes(cluster: Cluster): ReadonlyMap<string, AttachedV
   if (nodes.size === 0) return nodes;
   const byShape = cluster.shapes.map((shape) => attachmentsOf(cluster, shape));
   for (const pod of cluster.pods) {
-    const there = nodes.get(pod.nodeName ?? '');
-    if (there !== undefined) attach(there, byShape[pod.shape] ?? [], pod);
+    const attachments = byShape[pod.shape] ?? [];
+    const there = attachments.length === 0 ? undefined : nodes.get(pod.nodeName ?? '');
+    if (there !== undefined) attach(there, attachments, pod);
   }
   return nodes;
 }

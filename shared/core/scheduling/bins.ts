@@ -1,5 +1,6 @@
 import type { Cluster, Pod } from '../model/cluster.ts';
 import { attach, attachedVolumes, canAttach, type AttachedVolumes } from './attachments.ts';
+import { eachShapeOn, type PodCounts } from './bound-pods.ts';
 import type { Ask, CompiledShape } from './compile-shape.ts';
 import type { ExistingCapacity } from './existing-capacity.ts';
 import { hostPortsOf, portsConflict, type HostPort } from './host-ports.ts';
@@ -22,9 +23,10 @@ export interface Bin {
 export function binsOf(
   existing: ReadonlyArray<ExistingCapacity>,
   cluster: Cluster,
+  bound: PodCounts,
   dimensions: Dimensions,
 ): ReadonlyArray<Bin> {
-  const ports = portsByNode(cluster);
+  const ports = portsByNode(cluster, bound);
   const attached = attachedVolumes(cluster);
   return existing.map((capacity) => ({
     capacity,
@@ -70,15 +72,15 @@ export function takeOff(bin: Bin, shape: CompiledShape, pod: Pod): void {
   bin.pods.splice(bin.pods.indexOf(pod), 1);
 }
 
-function portsByNode({ pods, shapes }: Cluster): ReadonlyMap<string, ReadonlyArray<HostPort>> {
-  const taken = new Map<string, Array<HostPort>>();
+/** Host ports that pods take, by the node's name. */
+function portsByNode({ shapes }: Cluster, bound: PodCounts): ReadonlyMap<string, ReadonlyArray<HostPort>> {
   const byShape = shapes.map(({ spec }) => hostPortsOf(spec));
-  for (const { nodeName, shape } of pods) {
-    const ports = byShape[shape] ?? [];
-    if (nodeName === null || ports.length === 0) continue;
-    const there = taken.get(nodeName) ?? [];
-    taken.set(nodeName, there);
-    there.push(...ports);
+  const taken = new Map<string, Array<HostPort>>();
+  if (byShape.every((ports) => ports.length === 0)) return taken;
+  for (const node of bound.nodes.keys()) {
+    const there: Array<HostPort> = [];
+    eachShapeOn(bound, node, (shape) => there.push(...(byShape[shape] ?? [])));
+    taken.set(node, there);
   }
   return taken;
 }

@@ -40,11 +40,11 @@ function toDaemon(set: DaemonSet, newest: ReadonlyMap<string, PodSpec>, ranges: 
 }
 
 function newestDaemonPods({ pods, shapes }: Cluster): ReadonlyMap<string, PodSpec> {
+  const owners = shapes.map(daemonOwner);
   const newest = new Map<string, PodSpec>();
   const seen = new Map<string, readonly [number, string]>();
   for (const pod of pods) {
-    const shape = shapes[pod.shape];
-    const owner = shape === undefined ? null : daemonOwner(shape);
+    const [shape, owner] = [shapes[pod.shape], owners[pod.shape] ?? null];
     if (shape === undefined || owner === null) continue;
     const [createdAtMs, uid] = seen.get(owner) ?? [-Infinity, ''];
     if (pod.createdAtMs < createdAtMs || (pod.createdAtMs === createdAtMs && pod.uid < uid)) continue;

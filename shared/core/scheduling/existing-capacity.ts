@@ -1,11 +1,13 @@
 import type { Cluster } from '../model/cluster.ts';
 import type { Node, NodeClaim, Taint } from '../model/manifest.ts';
 import { labelKey, NODE_NAME_FIELD, normalizeKey } from '../model/labels.ts';
-import { addAmounts, parseAmounts, type Amounts } from '../quantity/quantity.ts';
+import { parseAmounts, type Amounts } from '../quantity/quantity.ts';
+import { eachShapeOn, type PodCounts } from './bound-pods.ts';
 import { admitsLabels, byCodeUnit, onlyValue, toRules } from './label-rule.ts';
 import { daemonOwner, type Daemon } from './daemons.ts';
 import { podRequests } from './pod-requests.ts';
 import type { ProvisioningInput } from './provisioning-input.ts';
+import { addVector, toVector } from './resource-table.ts';
 import { EPHEMERAL_TAINTS, untolerated } from './taints.ts';
 
 /** A node, or a claim whose node is not there yet, with what is free on it. */
@@ -34,11 +36,12 @@ export interface Machine {
 export function existingCapacity(
   input: ProvisioningInput,
   daemons: ReadonlyArray<Daemon>,
+  bound: PodCounts,
 ): ReadonlyArray<ExistingCapacity> {
-  const used = usageByNode(input.cluster);
+  const usage = usageOf(input.cluster, bound);
   return machinesOf(input.cluster)
     .filter((machine) => !isLeaving(machine))
-    .map((machine) => toCapacity(machine, input, daemons, used))
+    .map((machine) => toCapacity(machine, input, daemons, usage))
     .filter((capacity) => capacity !== null)
     .toSorted((a, b) => Number(b.initialized) - Number(a.initialized) || byCodeUnit(a.name, b.name));
 }
@@ -73,41 +76,61 @@ export function isLeaving({ node, claim }: Machine): boolean {
 /** Labels and present taints of every node, those that are leaving included, by the node's name. */
 export function machineLabels(
   input: ProvisioningInput,
+  existing: ReadonlyArray<ExistingCapacity>,
 ): ReadonlyMap<string, Pick<ExistingCapacity, 'labels' | 'taints'>> {
-  const machines = machinesOf(input.cluster).filter(({ node }) => node !== null);
-  return new Map(
-    machines.map((machine) => [
-      machine.node?.metadata.name ?? '',
-      { labels: labelsOf(machine, input), taints: presentTaintsOf(machine) },
-    ]),
-  );
-}
-
-interface Usage {
-  readonly requests: Map<string, number>;
-  readonly daemons: Set<string>;
-}
-
-function usageByNode({ pods, shapes }: Cluster): ReadonlyMap<string, Usage> {
-  const requests = shapes.map(({ spec }) => podRequests(spec));
-  const usage = new Map<string, Usage>();
-  for (const pod of pods) {
-    const shape = shapes[pod.shape];
-    if (pod.nodeName === null || shape === undefined) continue;
-    const there = usage.get(pod.nodeName) ?? { requests: new Map(), daemons: new Set() };
-    usage.set(pod.nodeName, there);
-    addAmounts(there.requests, requests[pod.shape] ?? new Map());
-    const daemon = daemonOwner(shape);
-    if (daemon !== null) there.daemons.add(daemon);
+  const known = existing.filter(({ kind }) => kind === 'node');
+  const labels = new Map(known.map((one) => [one.name, { labels: one.labels, taints: one.presentTaints }]));
+  for (const machine of machinesOf(input.cluster)) {
+    const name = machine.node?.metadata.name;
+    if (name === undefined || labels.has(name)) continue;
+    labels.set(name, { labels: labelsOf(machine, input), taints: presentTaintsOf(machine) });
   }
-  return usage;
+  return labels;
+}
+
+/** What pods take of nodes, and which daemons are among them. */
+interface Usage {
+  readonly bound: PodCounts;
+  /** Resources that some pod asks for. */
+  readonly names: ReadonlyArray<string>;
+  /** By shape, in the order of `names`. */
+  readonly requests: ReadonlyArray<Float64Array>;
+  /** By shape: the daemon that owns its pods, or null. */
+  readonly owners: ReadonlyArray<string | null>;
+}
+
+function usageOf({ shapes }: Cluster, bound: PodCounts): Usage {
+  const amounts = shapes.map(({ spec }) => podRequests(spec));
+  const names = [...new Set(amounts.flatMap((one) => [...one.keys()]))];
+  return {
+    bound,
+    names,
+    requests: amounts.map((one) => toVector({ names }, one)),
+    owners: shapes.map((shape) => daemonOwner(shape)),
+  };
+}
+
+/** What the pods on a node take, in the order of `names`, and the daemons among them. */
+function usedOn(
+  { bound, names, requests, owners }: Usage,
+  node: string,
+): { readonly taken: Float64Array; readonly daemons: ReadonlySet<string> } {
+  const taken = new Float64Array(names.length);
+  const daemons = new Set<string>();
+  eachShapeOn(bound, node, (shape, count) => {
+    const own = requests[shape];
+    const owner = owners[shape] ?? null;
+    if (own !== undefined) addVector(taken, own, count);
+    if (owner !== null) daemons.add(owner);
+  });
+  return { taken, daemons };
 }
 
 function toCapacity(
   machine: Machine,
   input: ProvisioningInput,
   daemons: ReadonlyArray<Daemon>,
-  used: ReadonlyMap<string, Usage>,
+  usage: Usage,
 ): ExistingCapacity | null {
   const { node, claim } = machine;
   const labels = labelsOf(machine, input);
@@ -117,11 +140,15 @@ function toCapacity(
   const name = nameOf(machine);
   const presentTaints = presentTaintsOf(machine);
   const taints = initialized ? presentTaints : withoutStarting(presentTaints, machine, input.cluster);
-  const usage = used.get(name) ?? { requests: new Map<string, number>(), daemons: new Set<string>() };
-  const expected = daemons.filter((one) => !usage.daemons.has(one.name) && runsThere(one, labels, taints));
+  const used = usedOn(usage, name);
   const free = new Map(allocatable);
-  for (const amounts of [usage.requests, ...expected.map(({ requests }) => requests)]) {
-    for (const [resource, amount] of amounts) free.set(resource, (free.get(resource) ?? 0) - amount);
+  const take = (resource: string, amount: number): void => {
+    if (amount > 0) free.set(resource, (free.get(resource) ?? 0) - amount);
+  };
+  usage.names.forEach((resource, index) => take(resource, used.taken[index] ?? 0));
+  for (const daemon of daemons) {
+    if (used.daemons.has(daemon.name) || !runsThere(daemon, labels, taints)) continue;
+    for (const [resource, amount] of daemon.requests) take(resource, amount);
   }
   return {
     kind: node === null ? 'claim' : 'node',

@@ -1,4 +1,4 @@
-import type { Pod, PodShape } from '../model/cluster.ts';
+import type { Pod } from '../model/cluster.ts';
 import type { LeftPod, Nomination, Plan, PlannedBuffer, PodReference } from '../plan/plan.ts';
 import { microUsdPerHour, type Instant } from '../quantity/units.ts';
 import { balanceZones } from './balance-zones.ts';
@@ -24,7 +24,7 @@ import type { ProvisioningInput } from './provisioning-input.ts';
 import { podName } from './pod-name.ts';
 import { renderClaims } from './render-claim.ts';
 import { planStaticPools } from './static-pools.ts';
-import { extendWorkspace, workspaceFor, type Workspace } from './workspace.ts';
+import { extendWorkspace, readInput, workspaceFor, type Reading, type Workspace } from './workspace.ts';
 
 /**
  * Decides where every pending pod goes: capacity that exists or is on its way, or new claims at the lowest price found,
@@ -48,13 +48,13 @@ function withStaticPools(plan: Plan, input: ProvisioningInput): Plan {
 }
 
 function planPods(input: ProvisioningInput, now: Instant): Plan {
-  const pods = pendingPods(input.cluster, input.inFlight, now);
   const buffered = withBufferShapes(input);
   const later = buffered.input.cluster.shapes.slice(input.cluster.shapes.length);
-  const first = placeInOrder(input, pods, later, 'one-by-one-first');
-  const isOne = !first.isMixed || pods.length > BOTH_ORDERS_MAX;
-  const best = isOne ? first : cheaper(first, placeInOrder(input, pods, later, 'packed-first'));
-  return buffered.buffers.length === 0 ? toPlan(best, NO_BUFFERS) : planWithBuffers(best, pods, buffered);
+  const reading = readInput(input, pendingPods(input.cluster, input.inFlight, now), later);
+  const first = placeInOrder(reading, 'one-by-one-first');
+  const isOne = !first.isMixed || reading.pods.length > BOTH_ORDERS_MAX;
+  const best = isOne ? first : cheaper(first, placeInOrder(reading, 'packed-first'));
+  return buffered.buffers.length === 0 ? toPlan(best, NO_BUFFERS) : planWithBuffers(best, reading, buffered);
 }
 
 /**
@@ -92,13 +92,9 @@ function costOf({ claims }: Workspace): number {
   return claims.reduce((sum, { cell }) => sum + (cell?.price ?? 0), 0);
 }
 
-function placeInOrder(
-  input: ProvisioningInput,
-  pods: ReadonlyArray<Pod>,
-  later: ReadonlyArray<PodShape>,
-  order: Order,
-): Placed {
-  const workspace = workspaceFor(input, pods, later);
+function placeInOrder(reading: Reading, order: Order): Placed {
+  const { input, pods } = reading;
+  const workspace = workspaceFor(reading);
   const open = largestFirst(workspace, keepPromises(workspace, pods));
   const rules = rulesFor(workspace);
   const isMixed = open.some((pod) => isBulk(rules, pod)) && open.some((pod) => !isBulk(rules, pod));
@@ -114,10 +110,10 @@ function placeInOrder(
 const BUFFER_SHARE = 0.3;
 
 /** Buffers come after all pods, on what these leave free: where pods go, and why one is left, does not depend on them. */
-function planWithBuffers(placed: Placed, pods: ReadonlyArray<Pod>, { input, buffers }: BufferedInput): Plan {
+function planWithBuffers(placed: Placed, before: Reading, { input, buffers }: BufferedInput): Plan {
   const reasons = reasonsFor(placed.workspace, placed.left);
   const spare = buffers.flatMap((buffer) => buffer.pods);
-  const workspace = extendWorkspace(placed.workspace, input, pods, spare);
+  const workspace = extendWorkspace(placed.workspace, { ...before, input }, spare);
   const own = new Set(spare.map(({ shape }) => shape));
   const rules = new Map([...rulesFor(workspace)].filter(([shape]) => own.has(shape)));
   const solved = [...placed.solved];

@@ -15,8 +15,8 @@ import { untolerated } from './taints.ts';
 /** Bits of an offering mask, and so rows per type in `PoolState.usable`. */
 export const COMBO_BITS = 31;
 
-/** A pool during one plan: what a node of it can hold beside its daemons, and what its limits still allow. */
-export interface PoolState {
+/** A pool as a plan finds it: what a node of it can hold beside its daemons, and what its limits allow. */
+export interface PoolReading {
   readonly pool: CompiledPool;
   /** Row (type × COMBO_BITS + bit): allocatable less the daemons that run there. */
   readonly usable: Float64Array;
@@ -26,7 +26,15 @@ export interface PoolState {
   readonly daemonPorts: ReadonlyArray<{ readonly ports: ReadonlyArray<HostPort>; readonly offered: Int32Array }>;
   /** The daemons that may run on nodes of the pool, with the offerings on which they do. */
   readonly daemons: ReadonlyArray<{ readonly daemon: Daemon; readonly offered: Int32Array }>;
-  /** Per limited resource, `nodes` included: limit less use; negative when over. Changed by placing. */
+  /** No load at all. */
+  readonly nothing: Float64Array;
+  /** Per limited resource, `nodes` included: limit less use; negative when over. */
+  readonly remaining: ReadonlyMap<string, number>;
+}
+
+/** A pool while pods are placed. */
+export interface PoolState extends PoolReading {
+  /** Changed by placing. */
   readonly remaining: Map<string, number>;
   /** What decides the labels that topology looks at, found on demand. */
   readonly keySources: Map<string, KeySource>;
@@ -34,8 +42,6 @@ export interface PoolState {
   readonly offerings: Array<Int32Array>;
   /** By two of these sets: what is in both. */
   readonly together: Map<Int32Array, Map<Int32Array, Int32Array>>;
-  /** No load at all. */
-  readonly nothing: Float64Array;
 }
 
 /** The one array of the pool with this content. */
@@ -57,12 +63,12 @@ export function poolObstacle(manifest: NodePool, input: ProvisioningInput): Pool
 }
 
 /** The usable pools, heaviest first. */
-export function poolStates(
+export function readPools(
   input: ProvisioningInput,
   dimensions: Dimensions,
   daemons: ReadonlyArray<Daemon>,
   existing: ReadonlyArray<ExistingCapacity>,
-): ReadonlyArray<PoolState> {
+): ReadonlyArray<PoolReading> {
   const catalogs = new Map<ReadonlyArray<InstanceType>, CompiledCatalog>();
   const compiled: Array<CompiledPool> = [];
   for (const manifest of input.cluster.nodePools) {
@@ -72,15 +78,26 @@ export function poolStates(
     catalogs.set(types, catalog);
     compiled.push(compilePool(manifest, catalog));
   }
-  return compiled.toSorted(byWeight).map((pool) => toState(pool, dimensions, daemons, existing));
+  return compiled.toSorted(byWeight).map((pool) => readPool(pool, dimensions, daemons, existing));
 }
 
-function toState(
+/** The pool for placing pods, nothing placed yet. */
+export function poolState(reading: PoolReading): PoolState {
+  return {
+    ...reading,
+    remaining: new Map(reading.remaining),
+    keySources: new Map(),
+    offerings: [reading.pool.offered],
+    together: new Map(),
+  };
+}
+
+function readPool(
   pool: CompiledPool,
   dimensions: Dimensions,
   daemons: ReadonlyArray<Daemon>,
   existing: ReadonlyArray<ExistingCapacity>,
-): PoolState {
+): PoolReading {
   const running = daemons
     .filter(({ tolerations }) => untolerated(tolerations, pool.taints, false) === null)
     .map((daemon) => ({ daemon, offered: anyAlternative(pool, daemon) }));
@@ -93,9 +110,6 @@ function toState(
     daemonPorts,
     daemons: running,
     remaining: remainingLimits(pool, existing),
-    keySources: new Map(),
-    offerings: [pool.offered],
-    together: new Map(),
     nothing: new Float64Array(dimensions.names.length),
   };
 }

@@ -38,7 +38,7 @@ export function fits(free: Float64Array, requests: Float64Array): boolean {
   return true;
 }
 
-/** In place. */
-export function addVector(total: Float64Array, more: Float64Array, sign: 1 | -1): void {
-  for (let index = 0; index < total.length; index++) total[index] = (total[index] ?? 0) + sign * (more[index] ?? 0);
+/** Adds `more` so many times, in place. */
+export function addVector(total: Float64Array, more: Float64Array, times: number): void {
+  for (let index = 0; index < total.length; index++) total[index] = (total[index] ?? 0) + times * (more[index] ?? 0);
 }

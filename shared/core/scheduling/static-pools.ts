@@ -12,7 +12,7 @@ import { emptyClaim, offeringsAt, type Cell, type OpenClaim } from './open-claim
 import { COMBO_BITS, type PoolState } from './pool-state.ts';
 import type { ProvisioningInput } from './provisioning-input.ts';
 import { renderClaims } from './render-claim.ts';
-import { workspaceFor } from './workspace.ts';
+import { readInput, workspaceFor } from './workspace.ts';
 
 /**
  * The claims that static pools lack: as many as bring each to `spec.replicas`, within its limit of nodes. Each is the
@@ -25,7 +25,7 @@ export function planStaticPools(input: ProvisioningInput): ReadonlyArray<Planned
   const missing = new Map(short.map((pool) => [pool.metadata.name, missingNodes(input, pool)]));
   // Without its replicas a pool is one like any other, and compiled as such.
   const nodePools = short.map((pool) => ({ ...pool, spec: withoutReplicas(pool.spec) }));
-  const workspace = workspaceFor({ ...input, cluster: { ...input.cluster, nodePools } }, []);
+  const workspace = workspaceFor(readInput({ ...input, cluster: { ...input.cluster, nodePools } }, []));
   const width = workspace.dimensions.names.length;
   for (const state of workspace.pools) {
     for (let node = 0; node < (missing.get(state.pool.name) ?? 0); node++) openPlain(workspace.claims, state, width);

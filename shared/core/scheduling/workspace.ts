@@ -3,6 +3,7 @@ import type { Amounts } from '../quantity/quantity.ts';
 import { addExclusions, toTerms } from './ask-terms.ts';
 import { wishesOf, type Wishes } from './asks.ts';
 import { binsOf, type Bin } from './bins.ts';
+import { countBound, eachShapeOn, type PodCounts } from './bound-pods.ts';
 import { compileShape, kindOf, optionsOn, type Ask, type CompiledShape, type PoolOption } from './compile-shape.ts';
 import { daemonsOf } from './daemons.ts';
 import { hasDeviceClaims } from './device-claims.ts';
@@ -12,7 +13,7 @@ import { domainsOn } from './key-source.ts';
 import { settleAsChosen, settledValue, type OpenClaim } from './open-claim.ts';
 import type { GuardRules } from './topology-guard.ts';
 import { podRequests } from './pod-requests.ts';
-import { poolStates, type PoolState } from './pool-state.ts';
+import { poolState, readPools, type PoolReading, type PoolState } from './pool-state.ts';
 import type { ProvisioningInput } from './provisioning-input.ts';
 import { dimensionsOf, type Dimensions } from './resource-table.ts';
 import { untolerated } from './taints.ts';
@@ -51,12 +52,26 @@ export interface Workspace {
   readonly devices: DeviceState | null;
 }
 
+/** What every way to place the same pods reads alike, worked out once. */
+export interface Reading {
+  readonly input: ProvisioningInput;
+  /** The pods to place. */
+  readonly pods: ReadonlyArray<Pod>;
+  /** All pods on nodes, those to place that are on one included. */
+  readonly bound: PodCounts;
+  readonly dimensions: Dimensions;
+  readonly existing: ReadonlyArray<ExistingCapacity>;
+  readonly pools: ReadonlyArray<PoolReading>;
+  /** By index into `Cluster.shapes`: the shapes of the pods to place. */
+  readonly shapes: ReadonlyMap<number, CompiledShape>;
+}
+
 /** Reads `input` for placing `pods`. `later`: shapes of pods that are to be placed after them, by `extendWorkspace`. */
-export function workspaceFor(
+export function readInput(
   input: ProvisioningInput,
   pods: ReadonlyArray<Pod>,
   later: ReadonlyArray<PodShape> = [],
-): Workspace {
+): Reading {
   const { cluster } = input;
   const read = readShapes(cluster, pods);
   const dimensions = dimensionsOf([
@@ -66,18 +81,30 @@ export function workspaceFor(
   const plansDevices = input.devices.kind === 'planned';
   // As in Karpenter, daemons that ask for devices do not count while those are ignored.
   const daemons = daemonsOf(cluster).filter(({ spec }) => plansDevices || !hasDeviceClaims(spec));
-  const existing = existingCapacity(input, daemons);
-  const shapes = new Map(read.map((one) => [one.index, compileShape(cluster, one.index, one, dimensions)]));
-  const pools = poolStates(input, dimensions, daemons, existing);
-  const topology = emptyTopology(cluster);
-  const asks = asksOf(input, topology, shapes, { pools, existing });
-  recordRunning(input, topology, pods);
-  const bins = binsOf(existing, cluster, dimensions);
+  const bound = countBound(cluster.pods);
+  const existing = existingCapacity(input, daemons, bound);
+  return {
+    input,
+    pods,
+    bound,
+    dimensions,
+    existing,
+    pools: readPools(input, dimensions, daemons, existing),
+    shapes: new Map(read.map((one) => [one.index, compileShape(cluster, one.index, one, dimensions)])),
+  };
+}
+
+/** A plan in which nothing is placed yet. */
+export function workspaceFor(reading: Reading): Workspace {
+  const { input, pods, bound, dimensions, existing, shapes } = reading;
+  const topology = emptyTopology(input.cluster);
+  const asks = asksOf(input, topology, shapes, reading);
+  recordRunning(reading, topology);
   return {
     input,
     dimensions,
-    pools,
-    bins,
+    pools: reading.pools.map(poolState),
+    bins: binsOf(existing, input.cluster, bound, dimensions),
     topology,
     claims: [],
     shapes,
@@ -104,21 +131,17 @@ function readShapes({ shapes }: Cluster, pods: ReadonlyArray<Pod>): ReadonlyArra
 }
 
 /**
- * The workspace for placing `more` after `pods`, which are where they are. Nothing that was placed knows of rules of
+ * The workspace for placing `more` after the pods of `reading`, which are where they are. Nothing that was placed knows of rules of
  * these later pods: what they look at is fixed on open claims as it is chosen now. `before` is not used any more.
  */
-export function extendWorkspace(
-  before: Workspace,
-  input: ProvisioningInput,
-  pods: ReadonlyArray<Pod>,
-  more: ReadonlyArray<Pod>,
-): Workspace {
+export function extendWorkspace(before: Workspace, reading: Reading, more: ReadonlyArray<Pod>): Workspace {
+  const { input, pods, existing } = reading;
   const { dimensions, pools, bins, claims } = before;
   const read = readShapes(input.cluster, [...pods, ...more]);
   const shapes = new Map(read.map((one) => [one.index, compileShape(input.cluster, one.index, one, dimensions)]));
   const topology = emptyTopology(input.cluster);
-  const asks = asksOf(input, topology, shapes, { pools, existing: bins.map(({ capacity }) => capacity) });
-  recordRunning(input, topology, pods);
+  const asks = asksOf(input, topology, shapes, { pools, existing });
+  recordRunning(reading, topology);
   for (const bin of bins) for (const { shape } of bin.pods) recordOnNode(topology, shape, bin.capacity, 1);
   for (const claim of claims) {
     claim.onHost.length = 0;
@@ -140,7 +163,7 @@ export function optionsFor(workspace: Workspace, state: PoolState, ask: Ask): Re
 }
 
 interface Places {
-  readonly pools: ReadonlyArray<PoolState>;
+  readonly pools: ReadonlyArray<PoolReading>;
   readonly existing: ReadonlyArray<ExistingCapacity>;
 }
 
@@ -204,20 +227,16 @@ function domainsOf({ pools, existing }: Places, key: string, filter: NodeFilter 
 }
 
 /** Pods that a plan places are not counted where they are now; neither are pods that are going. */
-function recordRunning(input: ProvisioningInput, topology: Topology, placed: ReadonlyArray<Pod>): void {
-  const nodes = machineLabels(input);
-  const moving = new Set(placed.map(({ uid }) => uid));
-  const tally = new Map<string, { readonly node: string; readonly shape: number; count: number }>();
-  for (const pod of input.cluster.pods) {
-    if (pod.nodeName === null || pod.deleting || moving.has(pod.uid)) continue;
-    if (countersFor(topology, pod.shape).length === 0) continue;
-    const id = `${pod.shape} ${pod.nodeName}`;
-    const entry = tally.get(id) ?? { node: pod.nodeName, shape: pod.shape, count: 0 };
-    tally.set(id, entry);
-    entry.count++;
-  }
-  for (const { node, shape, count } of tally.values()) {
-    const there = nodes.get(node);
-    if (there !== undefined) recordOnNode(topology, shape, there, count);
-  }
+function recordRunning({ input, existing, bound, pods: placed }: Reading, topology: Topology): void {
+  const nodes = machineLabels(input, existing);
+  const record = (pods: PodCounts, sign: 1 | -1): void => {
+    for (const name of pods.nodes.keys()) {
+      const node = nodes.get(name);
+      if (node !== undefined)
+        eachShapeOn(pods, name, (shape, count) => recordOnNode(topology, shape, node, sign * count));
+    }
+  };
+  record(bound, 1);
+  const going = [...input.cluster.pods.filter(({ deleting }) => deleting), ...placed.filter((pod) => !pod.deleting)];
+  record(countBound(going), -1);
 }
