@@ -9,6 +9,10 @@ type Node = ReducedObject<'nodes'>;
 export interface HintView {
   /** True while a pod waits for provisioning. */
   readonly podsWait: () => boolean;
+  /** True while there are CapacityBuffers. */
+  readonly hasBuffers: () => boolean;
+  /** Either: new capacity, or the loss of some, is of interest. */
+  readonly wantsRoom: () => boolean;
   readonly hasClaim: (name: string) => boolean;
   /** The claim of a node that is being emptied: it, or its claim, is being deleted. Null for other nodes. */
   readonly emptyingClaim: (nodeName: string) => string | null;
@@ -43,7 +47,9 @@ export interface ClusterIndex {
 }
 
 /** Makes an index that knows nothing yet; `builder` is asked for objects that a change does not carry. */
-export function createClusterIndex(builder: Pick<SnapshotBuilder, 'has' | 'object' | 'objects'>): ClusterIndex {
+export function createClusterIndex(
+  builder: Pick<SnapshotBuilder, 'has' | 'object' | 'objects' | 'count'>,
+): ClusterIndex {
   const waiting = new Set<string>();
   const deletingNodes = new Map<string, string>();
   const deletingClaims = new Set<string>();
@@ -70,11 +76,15 @@ export function createClusterIndex(builder: Pick<SnapshotBuilder, 'has' | 'objec
     }
   }
 
+  const podsWait = (): boolean => waiting.size > 0;
+  const hasBuffers = (): boolean => builder.count('capacitybuffers') > 0;
   return {
     apply,
     waitingPods: () => waiting.size,
     view: {
-      podsWait: () => waiting.size > 0,
+      podsWait,
+      hasBuffers,
+      wantsRoom: () => podsWait() || hasBuffers(),
       hasClaim: (name) => builder.has('nodeclaims', name),
       emptyingClaim(nodeName) {
         const claim = claimOfNode.get(nodeName);

@@ -3,7 +3,7 @@ import { isDisrupted } from '../shared/contract/disrupted-taint.ts';
 import { annotation, label } from '../shared/contract/names.ts';
 import type { ObjectChange, SnapshotChange } from '../shared/contract/snapshot/builder.ts';
 import type { PodState } from '../shared/contract/snapshot/pod-table.ts';
-import type { ReducedObject } from '../shared/contract/snapshot/reduced.ts';
+import { referredResources, type ReducedObject } from '../shared/contract/snapshot/reduced.ts';
 import { claimNameOf, poolNameOf, type HintView } from './cluster-index.ts';
 import { noticeConditions, parseNotice, type Notice } from './interruption.ts';
 
@@ -64,6 +64,12 @@ const volumeResources: ReadonlySet<string> = new Set([
   'csinodes',
 ]);
 
+/** What a CapacityBuffer refers to. Changes of what none refers to are not told. */
+const templateResources: ReadonlySet<string> = new Set(referredResources);
+
+/** Pods come in bursts, and templates change with their buffers; room that was taken is made anew once per burst. */
+const bufferDelayMs = 1_000;
+
 /** So does one that waits for devices, when a driver publishes some or a claim gives some back. */
 const deviceResources: ReadonlySet<string> = new Set([
   'resourceslices',
@@ -77,10 +83,17 @@ function objectHints(change: ObjectChange, view: HintView): ReadonlyArray<Hint> 
   if (change.resource === 'nodeclaims') return claimHints(change.before, change.after, view);
   if (change.resource === 'nodepools') return poolHints(change.before, change.after, view);
   if (change.resource === 'aksnodeclasses') return classHints(change.before, change.after, view);
-  if (!view.podsWait()) return [];
+  if (change.resource === 'capacitybuffers') return bufferHints(change.before, change.after);
   if (change.resource === 'nodeoverlays') {
-    return differ(change.before?.spec, change.after?.spec) ? [podsHint('overlay-changed')] : [];
+    return view.wantsRoom() && differ(change.before?.spec, change.after?.spec) ? [podsHint('overlay-changed')] : [];
   }
+  return partHints(change, view);
+}
+
+/** Of what pods and buffers refer to. */
+function partHints(change: ObjectChange, view: HintView): ReadonlyArray<Hint> {
+  if (templateResources.has(change.resource)) return [podsHint('buffer-template-changed', bufferDelayMs)];
+  if (!view.podsWait()) return [];
   if (deviceResources.has(change.resource)) return [podsHint('devices-changed', volumeDelayMs)];
   const isVolumeNews = volumeResources.has(change.resource) && change.after !== null;
   return isVolumeNews ? [podsHint('volume-changed', volumeDelayMs)] : [];
@@ -88,7 +101,25 @@ function objectHints(change: ObjectChange, view: HintView): ReadonlyArray<Hint> 
 
 function podHints(before: PodState | null, after: PodState | null, view: HintView): ReadonlyArray<Hint> {
   const isNews = isWaiting(after) && !isWaiting(before);
-  return [...(isNews ? [podsHint('pods-unschedulable')] : []), ...drainHints(before, after, view)];
+  return [
+    ...(isNews ? [podsHint('pods-unschedulable')] : []),
+    ...takenHints(before, after, view),
+    ...drainHints(before, after, view),
+  ];
+}
+
+/** A pod that comes to a node may have taken the room of a buffer. */
+function takenHints(before: PodState | null, after: PodState | null, view: HintView): ReadonlyArray<Hint> {
+  const hasCome = (after?.nodeName ?? null) !== null && (before?.nodeName ?? null) === null;
+  return hasCome && view.hasBuffers() ? [podsHint('room-taken', bufferDelayMs)] : [];
+}
+
+type Buffer = ReducedObject<'capacitybuffers'>;
+
+/** A buffer's status is ours. One that is gone wants nothing, and what it held is free. */
+function bufferHints(before: Buffer | null, after: Buffer | null): ReadonlyArray<Hint> {
+  if (after === null || after.metadata.deletionTimestamp !== undefined) return [];
+  return differ(before?.spec, after.spec) ? [podsHint('buffer-changed')] : [];
 }
 
 function isWaiting(pod: PodState | null): boolean {
@@ -134,7 +165,7 @@ function nodeCountHints(before: string | null, after: string | null): ReadonlyAr
 
 function nodePodsHints(before: Node | null, after: Node | null, view: HintView): ReadonlyArray<Hint> {
   if (isDisrupted(after) && !isDisrupted(before)) return [podsHint('node-disrupted')];
-  if (!view.podsWait()) return [];
+  if (!view.wantsRoom()) return [];
   if (after === null) return [podsHint('node-lost')];
   // Pods that were planned for this node and still wait did not fit: they need another.
   const isNews = before !== null && isInitialized(after) && !isInitialized(before);
@@ -190,7 +221,7 @@ function vmIdOf(providerId: string | null): string | null {
 function claimHints(before: NodeClaim | null, after: NodeClaim | null, view: HintView): ReadonlyArray<Hint> {
   if (after === null) {
     const pool = poolNameOf(before);
-    const isWanted = view.podsWait() || (pool !== null && view.isStatic(pool));
+    const isWanted = view.wantsRoom() || (pool !== null && view.isStatic(pool));
     return isWanted ? [podsHint('claim-lost')] : [];
   }
   const reason = claimReason(before, after);
@@ -258,7 +289,7 @@ function poolHints(
   const name = (after ?? before)?.metadata.name ?? '';
   const reason = definitionReason(before, after);
   const isReadyNow = conditionOf(before, 'Ready') !== conditionOf(after, 'Ready');
-  const isWanted = view.podsWait() || after?.spec.replicas !== undefined;
+  const isWanted = view.wantsRoom() || after?.spec.replicas !== undefined;
   return [
     ...(reason === null ? [] : [objectHint('NodePool', name, `pool-${reason}`)]),
     ...((reason !== null || isReadyNow) && after !== null && isWanted ? [podsHint('pool-changed')] : []),
@@ -278,7 +309,7 @@ function classHints(
   return [
     ...(reason === null ? [] : [objectHint('AKSNodeClass', name, `class-${reason}`)]),
     ...pools.map((pool) => objectHint('NodePool', pool, 'class-ready')),
-    ...((reason !== null || isReadyNow) && after !== null && view.podsWait() ? [podsHint('class-changed')] : []),
+    ...((reason !== null || isReadyNow) && after !== null && view.wantsRoom() ? [podsHint('class-changed')] : []),
   ];
 }
 
@@ -295,7 +326,7 @@ export function hintsOnStart(
   const of = (kind: ObjectHint['object']['kind'], objects: Iterable<{ readonly metadata: Node['metadata'] }>) =>
     [...objects].map(({ metadata }) => objectHint(kind, metadata.name, 'relay-started'));
   return [
-    ...(view.podsWait() ? [podsHint('relay-started')] : []),
+    ...(view.wantsRoom() ? [podsHint('relay-started')] : []),
     ...[...all.nodes].flatMap(signalsOf).map((signal): Hint => ({ kind: 'signal', signal })),
     ...of('AKSNodeClass', all.classes),
     ...of('NodePool', all.pools),
@@ -317,6 +348,7 @@ export function urgencyOf(change: SnapshotChange): Urgency {
 function isUrgentObject(change: ObjectChange): boolean {
   if (change.resource === 'nodes') return nodeReason(change.before, change.after) !== null;
   if (change.resource === 'nodeclaims') return differ(withoutPodEvents(change.before), withoutPodEvents(change.after));
+  if (change.resource === 'capacitybuffers') return bufferHints(change.before, change.after).length > 0;
   return ['nodepools', 'aksnodeclasses', 'nodeoverlays'].includes(change.resource);
 }
 

@@ -1,9 +1,9 @@
 import {
   createSnapshotBuilder,
   keyOf,
+  type FedResource,
   type SnapshotBuilder,
   type SnapshotChange,
-  type SnapshotResource,
 } from '../shared/contract/snapshot/builder.ts';
 import type { SnapshotHeader } from '../shared/contract/snapshot/encode.ts';
 import { createClusterIndex } from './cluster-index.ts';
@@ -15,7 +15,7 @@ import { createPodEvents, systemMoment, type Moment, type PodEventHint } from '.
 
 /** The cluster as the relay has seen it, fed by feeds. */
 export interface Image {
-  readonly sinkOf: (resource: SnapshotResource) => FeedSink;
+  readonly sinkOf: (resource: FedResource) => FeedSink;
   readonly eventSink: FeedSink;
   readonly encode: (header: SnapshotHeader) => Uint8Array;
   readonly hintsOnStart: () => ReadonlyArray<Hint>;
@@ -31,14 +31,14 @@ interface ImageListener {
   readonly hint: (hint: Hint | PodEventHint) => void;
 }
 
-/** Makes an image that has seen nothing yet. `moment` is the clock, for simulations. */
+/** Makes an image that has seen nothing yet. `buffers`: it has CapacityBuffers. `moment` is the clock, for simulations. */
 export function createImage(
-  cluster: string,
+  { cluster, buffers }: { readonly cluster: string; readonly buffers: boolean },
   metrics: Metrics,
   listener: ImageListener,
   moment: () => Moment = systemMoment,
 ): Image {
-  const builder = createSnapshotBuilder(cluster);
+  const builder = createSnapshotBuilder(cluster, { buffers });
   const index = createClusterIndex(builder);
   const podEvents = createPodEvents(index.view);
   const observers: Array<(change: SnapshotChange) => void> = [];

@@ -19,6 +19,8 @@ import { openSnapshotStore } from './snapshot-store.ts';
 export interface RelayConfig {
   /** The id of the cluster, as hints and snapshots carry it. */
   readonly cluster: string;
+  /** CapacityBuffers, and what they refer to, are watched too. */
+  readonly buffers: boolean;
   /** `<pod>_<id>`, different for every process. */
   readonly identity: string;
   /** The namespace of the Lease. */
@@ -61,7 +63,7 @@ const lastSendMs = 3_000;
 
 /** Starts a relay. Rejects when a port is taken or a setting is refused; everything else is retried for as long as it runs. */
 export async function startRelay(config: RelayConfig): Promise<Relay> {
-  const { cluster, log, timing } = config;
+  const { cluster, buffers, log, timing } = config;
   const metrics = createMetrics();
   const client = createKubeClient(config.kubernetes, 'nodewright-relay');
   const blobs = createBlobClient(config.storage);
@@ -70,7 +72,7 @@ export async function startRelay(config: RelayConfig): Promise<Relay> {
   const stopping = new AbortController();
   let feeds: Feeds | null = null;
   let election: Election | null = null;
-  const image = createImage(cluster, metrics, {
+  const image = createImage({ cluster, buffers }, metrics, {
     changed: (urgency) => publisher.changed(urgency),
     hint: (hint) => publisher.hint(hint),
   });
@@ -99,6 +101,7 @@ export async function startRelay(config: RelayConfig): Promise<Relay> {
   const servers = await serve(config, texts);
   const reconsider = (): void => publisher.reconsider();
   feeds = startFeeds({
+    buffers,
     client,
     image,
     signal: stopping.signal,
@@ -148,6 +151,7 @@ interface Feeds {
 }
 
 interface FeedsOptions {
+  readonly buffers: boolean;
   readonly client: KubeClient;
   readonly image: Image;
   readonly signal: AbortSignal;
@@ -157,7 +161,7 @@ interface FeedsOptions {
   readonly timing: FeedTiming;
 }
 
-function startFeeds({ image, metrics, ...options }: FeedsOptions): Feeds {
+function startFeeds({ buffers, image, metrics, ...options }: FeedsOptions): Feeds {
   const count = (name: string) => (resource: string) => metrics.add(name, { resource });
   const counters = {
     listed: count('lists_total'),
@@ -165,7 +169,7 @@ function startFeeds({ image, metrics, ...options }: FeedsOptions): Feeds {
     failed: count('feed_failures_total'),
     malformed: count('malformed_total'),
   };
-  const feeds = watchedResources.map((resource) => {
+  const feeds = watchedResources({ buffers }).map((resource) => {
     const sink = resource.resource === 'events' ? image.eventSink : image.sinkOf(resource.resource);
     return startFeed({ ...options, resource, sink, counters });
   });

@@ -1,8 +1,8 @@
-import type { SnapshotResource } from '../shared/contract/snapshot/builder.ts';
+import type { FedResource } from '../shared/contract/snapshot/builder.ts';
 
 /** Where a resource is in the API. */
 export interface WatchedResource {
-  readonly resource: SnapshotResource | 'events';
+  readonly resource: FedResource | 'events';
   /** The API group and version, as in a URL: `/api/v1`, `/apis/apps/v1`. */
   readonly group: string;
   /** Further query parameters of list and watch. */
@@ -13,16 +13,26 @@ export interface WatchedResource {
 
 const core = '/api/v1';
 
-function builtIn(resource: SnapshotResource, group: string): WatchedResource {
+function builtIn(resource: FedResource, group: string): WatchedResource {
   return { resource, group, query: '', isCustom: false };
 }
 
-function custom(resource: SnapshotResource, group: string): WatchedResource {
+function custom(resource: FedResource, group: string): WatchedResource {
   return { resource, group, query: '', isCustom: true };
 }
 
-/** Everything the relay watches. Its ClusterRole grants list and watch on exactly these. */
-export const watchedResources: ReadonlyArray<WatchedResource> = [
+/** Everything the relay watches. Its ClusterRoles grant list and watch on exactly these. `buffers`: CapacityBuffers too. */
+export function watchedResources({ buffers }: { readonly buffers: boolean }): ReadonlyArray<WatchedResource> {
+  return buffers ? [...always, ...forBuffers] : always;
+}
+
+const forBuffers: ReadonlyArray<WatchedResource> = [
+  custom('capacitybuffers', '/apis/autoscaling.x-k8s.io/v1beta1'),
+  builtIn('podtemplates', core),
+  builtIn('deployments', '/apis/apps/v1'),
+];
+
+const always: ReadonlyArray<WatchedResource> = [
   builtIn('namespaces', core),
   builtIn('nodes', core),
   custom('nodepools', '/apis/karpenter.sh/v1'),

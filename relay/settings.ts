@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { readFeatureGates } from '../shared/contract/feature-gates.ts';
 import { inClusterConnection, kubeconfigConnection } from './kube-config.ts';
 import type { RelayConfig } from './relay.ts';
 import { createWorkloadIdentity, type WorkloadIdentity } from './workload-identity.ts';
@@ -18,6 +19,8 @@ Settings are environment variables:
   SnapshotStorage           connection string of the storage account, or
   SnapshotStorage__blobServiceUri
                             its blob URI; the pod's workload identity writes
+  FEATURE_GATES             as the functions have it; of its gates only CapacityBuffer
+                            changes what is watched
   KUBECONFIG                a kubeconfig; without it, the pod's service account
   POD_NAMESPACE             namespace of the Lease (default kube-system)
   POD_NAME                  first part of the Lease's holder (default the host's name)
@@ -28,10 +31,11 @@ Settings are environment variables:
 It needs list and watch on what it watches, and its own Lease; nothing else.
 `;
 
-/** The settings in `env`. Throws TypeError naming the variable that is wrong, and what it should be. */
+/** The settings in `env`. Throws an Error naming the variable that is wrong, and what it should be. */
 export function parseSettings(env: Environment, hostName: string): Omit<RelayConfig, 'log' | 'timing'> {
   return {
     cluster: clusterOf(env),
+    buffers: readFeatureGates(env['FEATURE_GATES'] ?? '').CapacityBuffer,
     identity: `${env['POD_NAME'] || hostName}_${randomUUID()}`,
     namespace: namespaceOf(env),
     kubernetes: env['KUBECONFIG'] ? kubeconfigConnection(env['KUBECONFIG']) : inClusterConnection(env),

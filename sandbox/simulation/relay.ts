@@ -2,7 +2,7 @@ import { createImage, type Image } from '../../relay/image.ts';
 import { signalMessage, type Hint, type Urgency } from '../../relay/hints.ts';
 import { createMetrics } from '../../relay/metrics.ts';
 import type { Moment, PodEventHint } from '../../relay/pod-events.ts';
-import type { SnapshotResource } from '../../shared/contract/snapshot/builder.ts';
+import type { FedResource } from '../../shared/contract/snapshot/builder.ts';
 import { sessionOf } from '../../shared/contract/messages.ts';
 import type { Blobs } from '../../shared/ports/blobs.ts';
 import type { Rng } from '../world/rng.ts';
@@ -11,7 +11,7 @@ import type { Queue } from './queue.ts';
 import type { Timeline } from './timeline.ts';
 
 /** Resources of the simulated cluster that a snapshot is made of. */
-const watched: ReadonlyArray<SnapshotResource> = [
+const watched: ReadonlyArray<FedResource> = [
   'nodes',
   'nodepools',
   'nodeclaims',
@@ -67,7 +67,7 @@ export class SimulatedRelay {
       hint: (hint: Hint | PodEventHint): void => this.#hint(hint),
     };
     const moment = (): Moment => ({ nowMs: parts.timeline.now(), atMs: parts.timeline.now() });
-    this.#image = createImage(parts.cluster, createMetrics(), listener, moment);
+    this.#image = createImage({ cluster: parts.cluster, buffers: false }, createMetrics(), listener, moment);
     for (const resource of watched) this.#list(resource);
     parts.timeline.after(500 + parts.rng.below(2_000), () => {
       if (!this.#alive) return;
@@ -102,7 +102,7 @@ export class SimulatedRelay {
     });
   }
 
-  #list(resource: SnapshotResource): void {
+  #list(resource: FedResource): void {
     const { server } = this.#parts;
     const sink = this.#image.sinkOf(resource);
     sink.beginListing();

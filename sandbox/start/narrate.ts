@@ -104,6 +104,7 @@ function decisionTellers({ claims, say }: NarratorOptions): Readonly<Record<stri
       const wanted = numberFact(event, 'claims');
       const amounts = {
         pods: numberFact(event, 'pods'),
+        bufferPods: numberFact(event, 'bufferPods'),
         left: numberFact(event, 'left'),
         cost: numberFact(event, 'costMicroUsdPerHour'),
         lowerBound: numberFact(event, 'lowerBoundMicroUsdPerHour'),

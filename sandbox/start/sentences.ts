@@ -28,17 +28,21 @@ export function renderNodes(names: ReadonlyArray<string>): string {
 export interface Provisioned {
   readonly machines: ReadonlyArray<Offering>;
   readonly pods: number;
+  /** Pods that the room of buffers on the machines is for. */
+  readonly bufferPods?: number;
   readonly left: number;
   readonly cost: number;
   readonly lowerBound: number;
 }
 
 /** `Provisioned 2 nodes (D8ls_v5 + D4als_v6) for 10 pods: $0.582/h, at most 5.0 % above the cheapest possible.` */
-export function provisionedSentence({ machines, pods, left, cost, lowerBound }: Provisioned): string {
+export function provisionedSentence({ machines, pods, bufferPods = 0, left, cost, lowerBound }: Provisioned): string {
   const gap = renderGap(cost, lowerBound);
   const nodes = `${counted(machines.length, 'node')} (${renderMachines(machines)})`;
   const rest = left === 0 ? '' : ` For ${counted(left, 'pod')} more there is no place.`;
-  return `Provisioned ${nodes} for ${counted(pods, 'pod')}: ${renderHourly(cost)}${gap === null ? '' : `, ${gap}`}.${rest}`;
+  const room = bufferPods === 0 ? [] : [`room for ${counted(bufferPods, 'pod')}`];
+  const goal = [...(pods === 0 && bufferPods > 0 ? [] : [counted(pods, 'pod')]), ...room].join(' and ');
+  return `Provisioned ${nodes} for ${goal}: ${renderHourly(cost)}${gap === null ? '' : `, ${gap}`}.${rest}`;
 }
 
 /** Azure announces that a machine goes. */

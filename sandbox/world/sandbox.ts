@@ -141,7 +141,7 @@ async function startParts(options: SandboxOptions, ports: Ports): Promise<Sandbo
     const relays = await openRelays({
       ...options,
       cluster,
-      environment: { ...connections(ports), CLUSTER_NAME: CLUSTER },
+      environment: { ...connections(ports), CLUSTER_NAME: CLUSTER, ...gatesOf(options.settings) },
       ports: ports.relays,
     });
     hides.push(() => relays.close());
@@ -304,6 +304,11 @@ function connections(ports: Ports): Readonly<Record<string, string>> {
     ServiceBus: `Endpoint=sb://127.0.0.1:${ports.broker};SharedAccessKeyName=sandbox;SharedAccessKey=sandbox;UseDevelopmentEmulator=true`,
     SnapshotStorage: `DefaultEndpointsProtocol=http;AccountName=${ACCOUNT};AccountKey=${ACCOUNT_KEY};BlobEndpoint=http://127.0.0.1:${ports.blob}/${ACCOUNT};`,
   };
+}
+
+/** The relays have the gates that the Functions app has. */
+function gatesOf({ FEATURE_GATES: gates }: SandboxOptions['settings']): Readonly<Record<string, string>> {
+  return gates === undefined ? {} : { FEATURE_GATES: gates };
 }
 
 interface Kubeconfig {

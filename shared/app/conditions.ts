@@ -46,6 +46,17 @@ export function setConditions(
   return [...byType.values()];
 }
 
+/** `conditions` with `changes` set, and no root. A transition time moves only when the status does. */
+export function putConditions(
+  current: ReadonlyArray<Condition> | undefined,
+  changes: ReadonlyArray<ConditionChange>,
+  at: { readonly generation: number; readonly nowMs: number },
+): ReadonlyArray<Condition> {
+  const byType = new Map((current ?? []).map((condition) => [condition.type, condition]));
+  for (const change of changes) byType.set(change.type, stamp(byType.get(change.type), change, at));
+  return [...byType.values()];
+}
+
 /** `conditions` without those of `types`. */
 export function clearConditions(
   conditions: ReadonlyArray<Condition>,

@@ -4,6 +4,7 @@ import type { SignalHint } from '../contract/messages.ts';
 import type { NodeClaim } from '../core/model/manifest.ts';
 import type { Plan } from '../core/plan/plan.ts';
 import { planProvisioning } from '../core/scheduling/plan-provisioning.ts';
+import { withoutBuffers } from '../core/scheduling/buffer-pods.ts';
 import { withoutNodes } from '../core/scheduling/without-nodes.ts';
 import { instant, microUsdPerHour } from '../core/quantity/units.ts';
 import { RetryableError } from '../ports/errors.ts';
@@ -80,7 +81,9 @@ async function replace(ports: Ports, claim: NodeClaim): Promise<ReadonlyArray<st
   const gathered = await gather(ports, ledger, true);
   if (gathered === null) return [];
   // All that leave go together: the plan counts on none of them, and neither may its audit.
-  const input = withoutNodes(gathered.input, [...leavingNames(gathered.snapshot), claim.metadata.name]);
+  // Buffers are filled again by the next provisioning: pods that have to move wait for nobody's room.
+  const left = withoutNodes(gathered.input, [...leavingNames(gathered.snapshot), claim.metadata.name]);
+  const input = withoutBuffers(left);
   const plan = planProvisioning(input, instant(ports.now()));
   const moving = podsOf(gathered, claim);
   const onTheirWay = claimsOnTheirWay(plan, gathered, moving);

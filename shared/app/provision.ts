@@ -2,9 +2,11 @@ import { pendingWindow } from '../contract/snapshot/window.ts';
 import type { LeftPod, Plan } from '../core/plan/plan.ts';
 import { renderRefusal } from '../core/plan/render-refusal.ts';
 import { planProvisioning } from '../core/scheduling/plan-provisioning.ts';
+import { activeBuffers } from '../core/scheduling/buffer-demand.ts';
 import { lacksStaticNodes } from '../core/scheduling/static-pools.ts';
 import { withoutNodes } from '../core/scheduling/without-nodes.ts';
 import { instant } from '../core/quantity/units.ts';
+import { writeBufferStatuses } from './buffer-status.ts';
 import { commitPlan, resume } from './commit-plan.ts';
 import { publish } from './events.ts';
 import { type Gathered, gather } from './gather.ts';
@@ -48,14 +50,18 @@ export async function provision(ports: Ports, mayList = false): Promise<Provisio
   const leaving = leavingNames(gathered.snapshot);
   //    Pods on nodes that are being removed count as pending, so that they find capacity before they are evicted.
   const input = withoutNodes(gathered.input, leaving);
-  if (window.kind === 'empty' && leaving.length === 0 && !lacksStaticNodes(input)) return { kind: 'idle' };
+  const isWanted = leaving.length > 0 || lacksStaticNodes(input) || activeBuffers(input).length > 0;
+  if (window.kind === 'empty' && !isWanted) return { kind: 'idle' };
   if (window.kind === 'wait') return waitUntil(ports, window.untilMs);
 
   // 2. Plan: pure; the same view always gives the same plan.
   const plan = planProvisioning(input, instant(ports.now()));
   await report(ports, plan.left);
   await lookAgainWhenCapacityMayBeBack(ports, plan);
-  if (plan.claims.length === 0) return { kind: 'nothing-to-launch', left: plan.left.length };
+  if (plan.claims.length === 0) {
+    await writeBufferStatuses(ports, input, plan);
+    return { kind: 'nothing-to-launch', left: plan.left.length };
+  }
 
   // 3–5. Audit, commit, execute.
   const outcome = await commitPlan(ports, { ...gathered, input }, plan, 'provisioned');
@@ -63,6 +69,7 @@ export async function provision(ports: Ports, mayList = false): Promise<Provisio
     await wake(ports, ports.now() + LOST_PAUSE_MS, 'lost');
     return { kind: 'lost' };
   }
+  await writeBufferStatuses(ports, input, plan);
   logDecision(ports, gathered, plan, outcome.decision.name);
   return {
     kind: 'provisioned',
@@ -82,9 +89,9 @@ async function wake(ports: Ports, atMs: number, reason: string): Promise<void> {
   await ports.hints.send([{ hint, atMs, key: `${reason}/${atMs}` }]);
 }
 
-/** Pods that found no place may find one when the first refusal of Azure's ends. */
+/** Pods and buffers that found no place may find one when the first refusal of Azure's ends. */
 async function lookAgainWhenCapacityMayBeBack(ports: Ports, plan: Plan): Promise<void> {
-  if (plan.left.length === 0) return;
+  if (plan.left.length === 0 && plan.buffers.every(({ left }) => left.length === 0)) return;
   const atMs = await ports.catalogs.nextRetryMs();
   // A hint that came before the refusal ends would find it in force, and asking again for the same time is a duplicate.
   if (atMs !== null) await wake(ports, atMs + CLOCK_SKEW_MS, 'capacity-may-be-back');
@@ -110,6 +117,7 @@ function logDecision(ports: Ports, { snapshot }: Gathered, plan: Plan, decision:
     snapshot: snapshot.version,
     claims: plan.claims.length,
     pods: plan.claims.reduce((count, { pods }) => count + pods.length, 0),
+    bufferPods: plan.buffers.flatMap(({ claims }) => claims).reduce((count, { pods }) => count + pods.length, 0),
     left: plan.left.length,
     costMicroUsdPerHour: plan.cost,
     lowerBoundMicroUsdPerHour: plan.lowerBound,

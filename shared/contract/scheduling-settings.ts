@@ -1,5 +1,6 @@
 import { Type, type Static } from 'typebox';
 import { Value } from 'typebox/value';
+import { readFeatureGates } from './feature-gates.ts';
 import type { Settings } from './settings.ts';
 
 /** A default spread: a topology spread constraint without selectors, which follow from each pod's controller. */
@@ -26,17 +27,6 @@ const SchedulerConfig = Type.Object(
   },
   { additionalProperties: false },
 );
-
-/** Karpenter's feature gates and their defaults. Source: its option table, v1.14. */
-const GATE_DEFAULTS = {
-  NodeRepair: false,
-  ReservedCapacity: true,
-  SpotToSpotConsolidation: false,
-  NodeOverlay: false,
-  StaticCapacity: false,
-  CapacityBuffer: false,
-} as const;
-type Gate = keyof typeof GATE_DEFAULTS;
 
 /** How plans are made, in the form that the core takes. */
 export interface PolicySettings {
@@ -82,27 +72,6 @@ function oneOf<const Choice extends string>(
   const found = text === undefined ? choices[0] : choices.find((choice) => choice === text);
   if (found === undefined) throw new Error(`app setting ${name} is ${text}; it may be ${choices.join(' or ')}`);
   return found;
-}
-
-/** Reads `A=true,B=false`; gates that are not named have Karpenter's defaults. Throws as `readPolicy` does. */
-export function readFeatureGates(text: string): Readonly<Record<Gate, boolean>> {
-  const gates: Record<Gate, boolean> = { ...GATE_DEFAULTS };
-  for (const part of text.split(',').map((one) => one.trim())) {
-    if (part === '') continue;
-    const [name = '', value] = part.split('=').map((one) => one.trim());
-    if (!isGate(name) || (value !== 'true' && value !== 'false')) {
-      const known = Object.keys(GATE_DEFAULTS).join(', ');
-      throw new Error(
-        `app setting FEATURE_GATES has ${part}; write NAME=true or NAME=false, with NAME one of ${known}`,
-      );
-    }
-    gates[name] = value === 'true';
-  }
-  return gates;
-}
-
-function isGate(name: string): name is Gate {
-  return Object.hasOwn(GATE_DEFAULTS, name);
 }
 
 function readDefaultSpread(text: string | undefined): ReadonlyArray<Constraint> {

@@ -1,3 +1,4 @@
+import type { CapacityBuffer } from '../core/model/buffer-manifest.ts';
 import type { ResourceSlice } from '../core/model/device-manifest.ts';
 import type {
   Condition,
@@ -62,6 +63,7 @@ export interface Kinds {
   readonly NodeClaim: NodeClaim;
   readonly NodePool: NodePool;
   readonly AKSNodeClass: NodeClass;
+  readonly CapacityBuffer: CapacityBuffer;
   readonly Pod: NodePod;
   readonly Lease: Lease;
   readonly Event: { readonly metadata: ObjectMeta };

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { expectConsistent } from './consistent.ts';
+import { readExecutions } from './executions.ts';
 import { deployment, nodeClass, nodePool } from './manifests.ts';
 import { type Mode, type World, readQueues, startWorld, tell } from './world.ts';
 
@@ -28,22 +29,13 @@ export function idleCases(mode: Mode, restMs: number): void {
           (pods?.scheduled ?? 0) + (claims?.scheduled ?? 0) <= 1
         );
       });
-      const before = await executions(world);
+      const before = await readExecutions(world);
       const startedMs = Date.now();
       await sleep(restMs);
-      const after = await executions(world);
+      const after = await readExecutions(world);
       const ran = Object.keys(after).map((name) => `${name} ${(after[name] ?? 0) - (before[name] ?? 0)}`);
       tell(`executions in ${((Date.now() - startedMs) / 1000).toFixed(0)} s at rest: ${ran.join(', ')}`);
       for (const name of ['provision', 'follow', 'interrupt']) expect(after[name] ?? 0, name).toBe(before[name] ?? 0);
     });
   });
-}
-
-/** Executions by function. */
-async function executions({ sandbox }: World): Promise<Readonly<Record<string, number>>> {
-  const answer = await fetch(`${sandbox.functionsUrl}/admin/host/executions`);
-  const counts = (await answer.json()) as Readonly<Record<string, Readonly<Record<string, number>>>>;
-  return Object.fromEntries(
-    Object.entries(counts).map(([name, count]) => [name, Object.values(count).reduce((sum, one) => sum + one, 0)]),
-  );
 }

@@ -19,6 +19,7 @@ const places: Readonly<Record<Kind, { readonly root: string; readonly plural: st
     Event: { root: '/api/v1', plural: 'events', namespaced: true },
     NodeClaim: { root: '/apis/karpenter.sh/v1', plural: 'nodeclaims', namespaced: false },
     NodePool: { root: '/apis/karpenter.sh/v1', plural: 'nodepools', namespaced: false },
+    CapacityBuffer: { root: '/apis/autoscaling.x-k8s.io/v1beta1', plural: 'capacitybuffers', namespaced: true },
     AKSNodeClass: { root: '/apis/karpenter.azure.com/v1beta1', plural: 'aksnodeclasses', namespaced: false },
     Lease: { root: '/apis/coordination.k8s.io/v1', plural: 'leases', namespaced: true },
     VolumeAttachment: { root: '/apis/storage.k8s.io/v1', plural: 'volumeattachments', namespaced: false },

@@ -71,6 +71,7 @@ export async function openRig(kubeconfig: string, storage: StorageAccount): Prom
     async start(changes = {}) {
       const relay = await startRelay({
         cluster,
+        buffers: false,
         identity: `relay_${relays.length}`,
         namespace: 'kube-system',
         kubernetes: kubeconfigConnection(kubeconfigPath),

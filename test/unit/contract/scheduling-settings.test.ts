@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { readFeatureGates, readPolicy, reservesNodes } from '../../../shared/contract/scheduling-settings.ts';
+import { readFeatureGates } from '../../../shared/contract/feature-gates.ts';
+import { readPolicy, reservesNodes } from '../../../shared/contract/scheduling-settings.ts';
 import { KARPENTER_POLICY } from '../../../shared/core/scheduling/provisioning-input.ts';
 
 const zonal = { maxSkew: 1, topologyKey: 'topology.kubernetes.io/zone', whenUnsatisfiable: 'ScheduleAnyway' };

@@ -125,7 +125,7 @@ export async function askedByFunctions(): Promise<ReadonlyArray<Access>> {
 
 /** What the relay asks: lists and watches, and its Lease. */
 export function askedByRelay(): ReadonlyArray<Access> {
-  const watched = watchedResources.flatMap(({ resource, group }) =>
+  const watched = watchedResources({ buffers: true }).flatMap(({ resource, group }) =>
     ['list', 'watch'].map((verb) => render(verb, `${groupOf(group)}/${resource}`, everywhere)),
   );
   const namespace = 'nodewright-system';

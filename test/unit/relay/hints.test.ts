@@ -9,7 +9,7 @@ import {
 
 /** A cluster that is changed step by step, each step answered with its hints, one line each. */
 function openCluster() {
-  const builder = createSnapshotBuilder('test');
+  const builder = createSnapshotBuilder('test', { buffers: true });
   const index = createClusterIndex(builder);
   const take = (change: SnapshotChange): ReadonlyArray<string> => {
     index.apply(change);

@@ -1,0 +1,3 @@
+import { bufferCases } from './buffer-cases.ts';
+
+bufferCases('embedded', 0);

@@ -1,0 +1,119 @@
+import { describe, expect, test } from 'vitest';
+import { bufferStatus, writeBufferStatuses } from '../../../shared/app/buffer-status.ts';
+import type { Ports } from '../../../shared/app/ports.ts';
+import type { CapacityBuffer } from '../../../shared/core/model/buffer-manifest.ts';
+import { instant } from '../../../shared/core/quantity/units.ts';
+import { planProvisioning } from '../../../shared/core/scheduling/plan-provisioning.ts';
+import type { ProvisioningInput } from '../../../shared/core/scheduling/provisioning-input.ts';
+import { input, node, pool, size, spec } from '../core/build.ts';
+
+const NOW = Date.UTC(2026, 0, 1);
+
+const template = {
+  metadata: { name: 'room', namespace: 'default', generation: 4 },
+  template: { spec: spec('1', '1Gi') },
+};
+
+const spare = (replicas: number, status?: CapacityBuffer['status']): CapacityBuffer => ({
+  metadata: { name: 'spare', namespace: 'default', generation: 2, resourceVersion: '7' },
+  spec: { podTemplateRef: { name: 'room' }, replicas },
+  ...(status === undefined ? {} : { status }),
+});
+
+function situation(buffer: CapacityBuffer, parts: Parameters<typeof input>[0] = {}): ProvisioningInput {
+  const types = [size('Standard_D2s_v5', 2, 8, 100_000)];
+  return input({ types, nodePools: [pool('general')], capacityBuffers: [buffer], podTemplates: [template], ...parts });
+}
+
+function statusAfterPlan(buffer: CapacityBuffer, parts: Parameters<typeof input>[0] = {}) {
+  const given = situation(buffer, parts);
+  return bufferStatus(given.cluster, buffer, planProvisioning(given, instant(NOW)), NOW);
+}
+
+const conditions = (status: ReturnType<typeof statusAfterPlan>) =>
+  (status.conditions ?? []).map(({ type, status: is, reason }) => `${type}=${is} ${reason ?? ''}`);
+
+describe('the status of a buffer', () => {
+  test('says where its template is from, for how many pods it is, and how room is kept', () => {
+    expect(statusAfterPlan(spare(2))).toMatchObject({
+      podTemplateRef: { name: 'room' },
+      podTemplateGeneration: 4,
+      replicas: 2,
+      provisioningStrategy: 'buffer.x-k8s.io/active-capacity',
+    });
+  });
+
+  test.each<[string, CapacityBuffer, Parameters<typeof input>[0], ReadonlyArray<string>]>([
+    ['room that is there', spare(2), { nodes: [node('n', 4, 16)] }, ['True Resolved', 'True FitsExistingCapacity']],
+    ['room that is being made', spare(2), {}, ['True Resolved', 'False RequiresNewCapacity']],
+    ['room that nothing can give', spare(2), { nodePools: [] }, ['True Resolved', 'False RequiresNewCapacity']],
+    ['no room at all', spare(0), {}, ['True Resolved', 'False BufferEmpty']],
+    [
+      'a missing template',
+      spare(2),
+      { podTemplates: [] },
+      ['False PodTemplateNotFound', 'False NotReadyForProvisioning'],
+    ],
+  ])('is by Karpenter’s reasons: %s', (_, buffer, parts, [ready = '', provisioned = '']) => {
+    expect(conditions(statusAfterPlan(buffer, parts))).toEqual([
+      `ReadyForProvisioning=${ready}`,
+      `Provisioning=${provisioned}`,
+    ]);
+  });
+
+  test('tells people how much is missing, and why', () => {
+    const [, provisioned] = statusAfterPlan(spare(3), { nodes: [node('n', 1, 8)], nodePools: [] }).conditions ?? [];
+    expect(provisioned?.message).toBe(
+      'there is room for 1 of 3 pods; none for 2: all pools: there is no NodePool; create a NodePool',
+    );
+  });
+
+  test('keeps its transition times while nothing moves', () => {
+    const before = statusAfterPlan(spare(2));
+    const given = situation(spare(2, before));
+    const later = bufferStatus(given.cluster, spare(2, before), planProvisioning(given, instant(NOW)), NOW + 60_000);
+    expect(later).toEqual(before);
+  });
+});
+
+describe('writing the status of a buffer', () => {
+  /** The part of the API server that holds one buffer. */
+  function apiWith(stored: CapacityBuffer | null) {
+    const patches: Array<object> = [];
+    const kubernetes: Pick<Ports['kubernetes'], 'get' | 'patchStatus'> = {
+      get: () => Promise.resolve(stored as never),
+      patchStatus: (_, __, patch) => {
+        patches.push(patch);
+        return Promise.resolve({ kind: 'conflict' });
+      },
+    };
+    const ports = { kubernetes, now: () => NOW } as unknown as Ports;
+    const write = async (given: ProvisioningInput): Promise<ReadonlyArray<object>> => {
+      await writeBufferStatuses(ports, given, planProvisioning(given, instant(NOW)));
+      return patches;
+    };
+    return { write };
+  }
+
+  test('is conditional on what was read, and a conflict is left to the next look', async () => {
+    const [patch] = await apiWith(spare(2)).write(situation(spare(2)));
+    expect(patch).toMatchObject({ metadata: { resourceVersion: '7' }, status: { replicas: 2 } });
+  });
+
+  test('is left undone where it says the same, though the snapshot is older', async () => {
+    const written = statusAfterPlan(spare(2));
+    expect(await apiWith(null).write(situation(spare(2, written)))).toEqual([]);
+    expect(await apiWith(spare(2, written)).write(situation(spare(2)))).toEqual([]);
+  });
+
+  test('is left undone for a buffer that has changed or gone meanwhile', async () => {
+    const changed = { ...spare(5), metadata: { ...spare(5).metadata, generation: 3 } };
+    expect(await apiWith(changed).write(situation(spare(2)))).toEqual([]);
+    expect(await apiWith(null).write(situation(spare(2)))).toEqual([]);
+  });
+
+  test('is left undone while the gate is closed', async () => {
+    const closed = { nodeOverlay: false, staticCapacity: false, capacityBuffer: false };
+    expect(await apiWith(spare(2)).write(situation(spare(2), { policy: { gates: closed } }))).toEqual([]);
+  });
+});
