@@ -1,13 +1,10 @@
 import type {
   LabelSelector,
-  Node,
   NodeSelectorTerm,
-  Pod,
   SelectorRequirement,
-  StringMap,
-  Taint,
   Toleration,
-} from './client/objects.ts';
+} from '../../shared/core/model/manifest.ts';
+import type { Node, Pod, StringMap, Taint } from './client/objects.ts';
 
 /** True when the labels satisfy one requirement of a label or node selector; an unknown operator matches nothing. */
 export function matchesRequirement({ key, operator, values }: SelectorRequirement, labels: StringMap): boolean {

@@ -8,6 +8,7 @@ import {
   KARPENTER_POLICY,
   type ProvisioningInput,
 } from '../../shared/core/scheduling/provisioning-input.ts';
+import { EMPTY_CLUSTER } from '../unit/core/build.ts';
 
 /**
  * The inputs of Karpenter's own scheduling benchmark, built from its description: 400 sizes, one pool, and pods in five
@@ -100,29 +101,10 @@ export function benchmarkInput(pods: ReadonlyArray<PodShape>, preferencePolicy: 
     return waitingPod(at, known.index);
   });
   const cluster: Cluster = {
+    ...EMPTY_CLUSTER,
     shapes: [...shapes.values()].map(({ shape }) => shape),
     pods: waiting,
-    nodes: [],
-    nodeClaims: [],
     nodePools: [pool],
-    nodeOverlays: [],
-    daemonSets: [],
-    podDisruptionBudgets: [],
-    persistentVolumeClaims: [],
-    persistentVolumes: [],
-    storageClasses: [],
-    csiNodes: [],
-    namespaces: [],
-    limitRanges: [],
-    resourceSlices: [],
-    deviceClasses: [],
-    resourceClaims: [],
-    resourceClaimTemplates: [],
-    capacityBuffers: [],
-    podTemplates: [],
-    deployments: [],
-    replicaSets: [],
-    statefulSets: [],
   };
   return {
     cluster,

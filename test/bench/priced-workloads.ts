@@ -10,6 +10,7 @@ import {
   KARPENTER_POLICY,
   type ProvisioningInput,
 } from '../../shared/core/scheduling/provisioning-input.ts';
+import { EMPTY_CLUSTER } from '../unit/core/build.ts';
 
 /** The workloads and real prices beside this repository, and what Karpenter's scheduler made of them. */
 
@@ -148,29 +149,10 @@ function toInput(workload: Workload, requirements: ReadonlyArray<Requirement>): 
     })),
   );
   const cluster: Cluster = {
+    ...EMPTY_CLUSTER,
     shapes: workload.deployments.map(toShape),
     pods,
-    nodes: [],
-    nodeClaims: [],
     nodePools: [pool],
-    nodeOverlays: [],
-    daemonSets: [],
-    podDisruptionBudgets: [],
-    persistentVolumeClaims: [],
-    persistentVolumes: [],
-    storageClasses: [],
-    csiNodes: [],
-    namespaces: [],
-    limitRanges: [],
-    resourceSlices: [],
-    deviceClasses: [],
-    resourceClaims: [],
-    resourceClaimTemplates: [],
-    capacityBuffers: [],
-    podTemplates: [],
-    deployments: [],
-    replicaSets: [],
-    statefulSets: [],
   };
   const types = catalog.types.filter(({ napExcluded }) => napExcluded.length === 0).map(toType);
   return {

@@ -9,6 +9,7 @@ import {
   KARPENTER_POLICY,
   type ProvisioningInput,
 } from '../../shared/core/scheduling/provisioning-input.ts';
+import { EMPTY_CLUSTER } from '../unit/core/build.ts';
 
 /** A scenario of the oracle, as its README describes it. */
 export interface Scenario {
@@ -78,29 +79,16 @@ function toCluster({ objects }: Scenario): Cluster {
     objects.filter((object) => object.kind === kind) as unknown as ReadonlyArray<T>;
   const pods = ofKind<PodManifest>('Pod');
   return {
+    ...EMPTY_CLUSTER,
     shapes: pods.map(toShape),
     pods: pods.map(toPod),
     nodes: ofKind<manifest.Node>('Node').map((node) => ({ ...node, status: { ...node.status } })),
-    nodeClaims: [],
     nodePools: ofKind('NodePool'),
-    nodeOverlays: [],
     daemonSets: ofKind('DaemonSet'),
-    podDisruptionBudgets: [],
     persistentVolumeClaims: ofKind<manifest.PersistentVolumeClaim>('PersistentVolumeClaim'),
     persistentVolumes: ofKind('PersistentVolume'),
     storageClasses: ofKind('StorageClass'),
-    csiNodes: [],
     namespaces: ofKind('Namespace'),
-    limitRanges: [],
-    resourceSlices: [],
-    deviceClasses: [],
-    resourceClaims: [],
-    resourceClaimTemplates: [],
-    capacityBuffers: [],
-    podTemplates: [],
-    deployments: [],
-    replicaSets: [],
-    statefulSets: [],
   };
 }
 

@@ -1,3 +1,5 @@
+import type { Affinity, Condition, Toleration, TopologySpreadConstraint } from '../../../shared/core/model/manifest.ts';
+
 /**
  * The parts of the Kubernetes wire types that the sandbox's kubelets, controllers and scheduler read and write. Optional
  * fields are the wire's: absent means the API's default.
@@ -35,90 +37,11 @@ export interface KubernetesObject {
   readonly metadata: ObjectMeta;
 }
 
-export interface Condition {
-  readonly type: string;
-  readonly status: string;
-  readonly reason?: string;
-  readonly message?: string;
-  readonly lastTransitionTime?: string;
-  readonly observedGeneration?: number;
-}
-
 export interface Taint {
   readonly key: string;
   readonly value?: string;
   readonly effect: string;
   readonly timeAdded?: string;
-}
-
-export interface Toleration {
-  readonly key?: string;
-  readonly operator?: string;
-  readonly value?: string;
-  readonly effect?: string;
-  readonly tolerationSeconds?: number;
-}
-
-export interface SelectorRequirement {
-  readonly key: string;
-  readonly operator: string;
-  readonly values?: ReadonlyArray<string>;
-}
-
-export interface LabelSelector {
-  readonly matchLabels?: StringMap;
-  readonly matchExpressions?: ReadonlyArray<SelectorRequirement>;
-}
-
-export interface NodeSelectorTerm {
-  readonly matchExpressions?: ReadonlyArray<SelectorRequirement>;
-  readonly matchFields?: ReadonlyArray<SelectorRequirement>;
-}
-
-export interface PodAffinityTerm {
-  readonly labelSelector?: LabelSelector;
-  readonly namespaces?: ReadonlyArray<string>;
-  readonly namespaceSelector?: LabelSelector;
-  readonly topologyKey: string;
-  readonly matchLabelKeys?: ReadonlyArray<string>;
-  readonly mismatchLabelKeys?: ReadonlyArray<string>;
-}
-
-export interface WeightedPodAffinityTerm {
-  readonly weight: number;
-  readonly podAffinityTerm: PodAffinityTerm;
-}
-
-export interface PodAffinity {
-  readonly requiredDuringSchedulingIgnoredDuringExecution?: ReadonlyArray<PodAffinityTerm>;
-  readonly preferredDuringSchedulingIgnoredDuringExecution?: ReadonlyArray<WeightedPodAffinityTerm>;
-}
-
-export interface NodeAffinity {
-  readonly requiredDuringSchedulingIgnoredDuringExecution?: {
-    readonly nodeSelectorTerms: ReadonlyArray<NodeSelectorTerm>;
-  };
-  readonly preferredDuringSchedulingIgnoredDuringExecution?: ReadonlyArray<{
-    readonly weight: number;
-    readonly preference: NodeSelectorTerm;
-  }>;
-}
-
-export interface Affinity {
-  readonly nodeAffinity?: NodeAffinity;
-  readonly podAffinity?: PodAffinity;
-  readonly podAntiAffinity?: PodAffinity;
-}
-
-export interface TopologySpreadConstraint {
-  readonly maxSkew: number;
-  readonly topologyKey: string;
-  readonly whenUnsatisfiable: string;
-  readonly labelSelector?: LabelSelector;
-  readonly minDomains?: number;
-  readonly nodeAffinityPolicy?: string;
-  readonly nodeTaintsPolicy?: string;
-  readonly matchLabelKeys?: ReadonlyArray<string>;
 }
 
 export interface ContainerPort {

@@ -1,4 +1,5 @@
-import { controllerOf, isFinished, keyOf, type Node, type Pod, type Toleration } from '../client/objects.ts';
+import type { Toleration } from '../../../shared/core/model/manifest.ts';
+import { controllerOf, isFinished, keyOf, type Node, type Pod } from '../client/objects.ts';
 import { matchesNodeAffinity, untolerated } from '../matching.ts';
 import { isSameJson, shortHash, type ControllerContext } from './controller-context.ts';
 import { availableInMs, isActive, isReady, openPodControl, type PodControl, type PodTemplate } from './pod-control.ts';

@@ -1,5 +1,6 @@
 import { isApiError } from '../client/connection.ts';
-import { controllerOf, keyOf, type Condition } from '../client/objects.ts';
+import type { Condition } from '../../../shared/core/model/manifest.ts';
+import { controllerOf, keyOf } from '../client/objects.ts';
 import { toTime } from '../timestamp.ts';
 import { isSameJson, shortHash, type ControllerContext, type Shared } from './controller-context.ts';
 import { planRollout, type RolloutSet } from './plan-rollout.ts';

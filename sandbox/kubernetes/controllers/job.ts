@@ -1,5 +1,6 @@
 import { isApiError } from '../client/connection.ts';
-import { controllerOf, keyOf, podPath, type Condition, type Pod } from '../client/objects.ts';
+import type { Condition } from '../../../shared/core/model/manifest.ts';
+import { controllerOf, keyOf, podPath, type Pod } from '../client/objects.ts';
 import { toTime } from '../timestamp.ts';
 import type { ControllerContext } from './controller-context.ts';
 import { inParallel, isActive, isReady, openPodControl, type PodControl } from './pod-control.ts';

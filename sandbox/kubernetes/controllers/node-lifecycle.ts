@@ -1,13 +1,6 @@
 import { isApiError } from '../client/connection.ts';
-import {
-  hasCondition,
-  podPath,
-  type Condition,
-  type Lease,
-  type Node,
-  type Pod,
-  type Taint,
-} from '../client/objects.ts';
+import type { Condition } from '../../../shared/core/model/manifest.ts';
+import { hasCondition, podPath, type Lease, type Node, type Pod, type Taint } from '../client/objects.ts';
 import { toTime } from '../timestamp.ts';
 import { isSameJson, type ControllerContext, type Shared } from './controller-context.ts';
 import { inParallel } from './pod-control.ts';

@@ -1,4 +1,5 @@
-import type { Condition, KubernetesObject, LabelSelector } from '../client/objects.ts';
+import type { Condition, LabelSelector } from '../../../shared/core/model/manifest.ts';
+import type { KubernetesObject } from '../client/objects.ts';
 import type { PodTemplate } from './pod-control.ts';
 
 /** A number or a percentage, as rolling updates and budgets use it. */

@@ -1,4 +1,5 @@
-import type { Condition, StringMap, Taint } from '../client/objects.ts';
+import type { Condition } from '../../../shared/core/model/manifest.ts';
+import type { StringMap, Taint } from '../client/objects.ts';
 import { toTime } from '../timestamp.ts';
 import type { Machine } from './machine.ts';
 

@@ -1,4 +1,5 @@
-import type { Node, OwnerReference, Pod, PodAffinity, PodAffinityTerm } from '../client/objects.ts';
+import type { PodAffinityRules, PodAffinityTerm } from '../../../shared/core/model/manifest.ts';
+import type { Node, OwnerReference, Pod } from '../client/objects.ts';
 import { controllerOf, isFinished } from '../client/objects.ts';
 import { hostPorts, podRequests, type HostPort } from '../pod-requests.ts';
 import { toAmounts, type Amounts } from '../quantity.ts';
@@ -85,7 +86,7 @@ export function toPodInfo(pod: Pod): PodInfo {
   };
 }
 
-function requiredTerms(terms: PodAffinity | undefined): ReadonlyArray<PodAffinityTerm> {
+function requiredTerms(terms: PodAffinityRules | undefined): ReadonlyArray<PodAffinityTerm> {
   return terms?.requiredDuringSchedulingIgnoredDuringExecution ?? [];
 }
 

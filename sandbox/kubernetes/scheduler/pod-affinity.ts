@@ -1,4 +1,5 @@
-import type { PodAffinityTerm, StringMap, WeightedPodAffinityTerm } from '../client/objects.ts';
+import type { PodAffinityTerm, WeightedPodAffinityTerm } from '../../../shared/core/model/manifest.ts';
+import type { StringMap } from '../client/objects.ts';
 import { matchesSelector } from '../matching.ts';
 import type { NodeInfo, PodInfo } from './cluster-state.ts';
 

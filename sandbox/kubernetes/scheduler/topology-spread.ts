@@ -1,4 +1,5 @@
-import type { LabelSelector, Node, TopologySpreadConstraint } from '../client/objects.ts';
+import type { LabelSelector, TopologySpreadConstraint } from '../../../shared/core/model/manifest.ts';
+import type { Node } from '../client/objects.ts';
 import { matchesNodeAffinity, matchesSelector, untolerated } from '../matching.ts';
 import type { NodeInfo, PodInfo } from './cluster-state.ts';
 

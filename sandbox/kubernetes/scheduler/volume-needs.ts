@@ -1,4 +1,5 @@
-import type { KubernetesObject, NodeSelectorTerm, Pod } from '../client/objects.ts';
+import type { NodeSelectorTerm } from '../../../shared/core/model/manifest.ts';
+import type { KubernetesObject, Pod } from '../client/objects.ts';
 import { matchesTerm } from '../matching.ts';
 import type { NodeInfo } from './cluster-state.ts';
 

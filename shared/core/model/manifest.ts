@@ -50,12 +50,14 @@ export interface PodAffinityTerm {
   readonly mismatchLabelKeys?: ReadonlyArray<string>;
 }
 
+export interface WeightedPodAffinityTerm {
+  readonly weight: number;
+  readonly podAffinityTerm: PodAffinityTerm;
+}
+
 export interface PodAffinityRules {
   readonly requiredDuringSchedulingIgnoredDuringExecution?: ReadonlyArray<PodAffinityTerm>;
-  readonly preferredDuringSchedulingIgnoredDuringExecution?: ReadonlyArray<{
-    readonly weight: number;
-    readonly podAffinityTerm: PodAffinityTerm;
-  }>;
+  readonly preferredDuringSchedulingIgnoredDuringExecution?: ReadonlyArray<WeightedPodAffinityTerm>;
 }
 
 export interface Affinity {

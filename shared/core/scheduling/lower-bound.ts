@@ -12,7 +12,7 @@ import { byCodeUnit } from './label-rule.ts';
 import { mostInDomain } from './most-in-domain.ts';
 import type { PoolState } from './pool-state.ts';
 import { addVector, fits } from './resource-table.ts';
-import { optionsFor, type Workspace } from './workspace.ts';
+import { costOf, optionsFor, type Workspace } from './workspace.ts';
 
 /**
  * Whole nodes are counted up to this many claims: beyond it, the rules that the bound leaves out are most of the gap, and a
@@ -58,10 +58,6 @@ export function lowerBound(workspace: Workspace, solved: ReadonlyArray<SolvedPro
     },
     work,
   );
-}
-
-function costOf(claims: Workspace['claims']): number {
-  return claims.reduce((sum, { cell }) => sum + (cell?.price ?? 0), 0);
 }
 
 /** Pods of one shape as the bound sees them: with all preferences given up. */

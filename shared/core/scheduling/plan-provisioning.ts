@@ -24,7 +24,7 @@ import type { ProvisioningInput } from './provisioning-input.ts';
 import { podName } from './pod-name.ts';
 import { renderClaims } from './render-claim.ts';
 import { planStaticPools } from './static-pools.ts';
-import { extendWorkspace, readInput, workspaceFor, type Reading, type Workspace } from './workspace.ts';
+import { costOf, extendWorkspace, readInput, workspaceFor, type Reading, type Workspace } from './workspace.ts';
 
 /**
  * Decides where every pending pod goes: capacity that exists or is on its way, or new claims at the lowest price found,
@@ -85,11 +85,7 @@ interface Placed {
 /** The one that leaves fewer pods; of two that leave as many, the cheaper; else the first. */
 function cheaper(first: Placed, second: Placed): Placed {
   if (first.left.length !== second.left.length) return first.left.length < second.left.length ? first : second;
-  return costOf(second.workspace) < costOf(first.workspace) ? second : first;
-}
-
-function costOf({ claims }: Workspace): number {
-  return claims.reduce((sum, { cell }) => sum + (cell?.price ?? 0), 0);
+  return costOf(second.workspace.claims) < costOf(first.workspace.claims) ? second : first;
 }
 
 function placeInOrder(reading: Reading, order: Order): Placed {
@@ -278,7 +274,7 @@ function toPlan({ workspace, left, solved, proof }: Placed, spare: PlacedBuffers
     left: leftPods(workspace, left, spare.reasons ?? reasonsFor(workspace, left)),
     buffers: plannedBuffers(workspace, spare),
     devices: deviceAssignments(workspace, claims),
-    cost: microUsdPerHour(costOf(workspace)),
+    cost: microUsdPerHour(costOf(workspace.claims)),
     lowerBound: microUsdPerHour(lowerBound(workspace, solved, proof)),
   };
 }

@@ -240,3 +240,8 @@ function recordRunning({ input, existing, bound, pods: placed }: Reading, topolo
   const going = [...input.cluster.pods.filter(({ deleting }) => deleting), ...placed.filter((pod) => !pod.deleting)];
   record(countBound(going), -1);
 }
+
+/** What the claims cost together, in micro-USD per hour, each as its cheapest cell. */
+export function costOf(claims: Workspace['claims']): number {
+  return claims.reduce((sum, { cell }) => sum + (cell?.price ?? 0), 0);
+}

@@ -1,34 +1,11 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { Pod } from '../../../sandbox/kubernetes/client/objects.ts';
-import {
-  asking,
-  eventually,
-  isReady,
-  must,
-  openStage,
-  unschedulableMessage,
-  type Runtime,
-  type Stage,
-} from './runtime.ts';
+import { asking, eventually, isReady, must, unschedulableMessage, type Runtime, type Stage } from './runtime.ts';
+import { stagesOn } from './stages-on.ts';
 
 /** The cases about placement: what a kube-scheduler with its default profile does. */
 export function describeScheduling(start: () => Promise<Runtime>): void {
-  let runtime: Runtime;
-  beforeAll(async () => {
-    runtime = await start();
-  });
-  afterAll(async () => {
-    await runtime.close();
-  });
-
-  const on = async (name: string, play: (stage: Stage) => Promise<void>): Promise<void> => {
-    const stage = await openStage(runtime, name);
-    try {
-      await play(stage);
-    } finally {
-      await stage.close();
-    }
-  };
+  const on = stagesOn(start);
   const pod = (
     stage: Stage,
     name: string,

@@ -1,8 +1,10 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { ApiError } from '../../../sandbox/kubernetes/client/connection.ts';
-import type { Condition, KubernetesObject, Pod } from '../../../sandbox/kubernetes/client/objects.ts';
+import type { Condition } from '../../../shared/core/model/manifest.ts';
+import type { KubernetesObject, Pod } from '../../../sandbox/kubernetes/client/objects.ts';
 import { podBehaviour } from '../../../sandbox/kubernetes/kubelet/pod-lives.ts';
-import { eventually, isReady, must, openStage, type Runtime, type Stage } from './runtime.ts';
+import { eventually, isReady, must, type Runtime, type Stage } from './runtime.ts';
+import { stagesOn } from './stages-on.ts';
 
 interface WithStatus extends KubernetesObject {
   readonly spec: { readonly replicas?: number };
@@ -11,22 +13,7 @@ interface WithStatus extends KubernetesObject {
 
 /** The cases about controllers and kubelets: what any cluster does with workloads. */
 export function describeWorkloads(start: () => Promise<Runtime>): void {
-  let runtime: Runtime;
-  beforeAll(async () => {
-    runtime = await start();
-  });
-  afterAll(async () => {
-    await runtime.close();
-  });
-
-  const on = async (name: string, play: (stage: Stage) => Promise<void>): Promise<void> => {
-    const stage = await openStage(runtime, name);
-    try {
-      await play(stage);
-    } finally {
-      await stage.close();
-    }
-  };
+  const on = stagesOn(start);
   const deployment = (stage: Stage, replicas: number, more: object = {}): object => ({
     apiVersion: 'apps/v1',
     kind: 'Deployment',

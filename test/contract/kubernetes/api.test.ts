@@ -1,5 +1,5 @@
-import { afterAll, beforeAll, describe } from 'vitest';
-import { type ApiUnderTest, startDouble } from './api-under-test.ts';
+import { describe } from 'vitest';
+import { startDouble } from './api-under-test.ts';
 import { applyCases } from './apply-cases.ts';
 import { customResourceCases } from './custom-resource-cases.ts';
 import { lifecycleCases } from './lifecycle-cases.ts';
@@ -9,19 +9,10 @@ import { objectCases } from './object-cases.ts';
 import { podCases } from './pod-cases.ts';
 import { proxyCases } from './proxy-cases.ts';
 import { versionCases } from './version-cases.ts';
+import { startedApi } from './started-api.ts';
 
 describe('the double of the Kubernetes API server', () => {
-  let started: ApiUnderTest | null = null;
-  const api = (): ApiUnderTest => {
-    if (started === null) throw new Error('not started');
-    return started;
-  };
-  beforeAll(async () => {
-    started = await startDouble();
-  });
-  afterAll(async () => {
-    await started?.close();
-  });
+  const api = startedApi(startDouble);
   objectCases(api);
   listWatchCases(api);
   podCases(api);

@@ -1,19 +1,10 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type ApiUnderTest, startDouble } from './api-under-test.ts';
+import { describe, expect, test } from 'vitest';
+import { startDouble } from './api-under-test.ts';
+import { startedApi } from './started-api.ts';
 
 /** What tests may do to the double and to no real cluster: forget its history, and end its watches. */
 describe('the double’s handles for tests', () => {
-  let started: ApiUnderTest | null = null;
-  const api = (): ApiUnderTest => {
-    if (started === null) throw new Error('not started');
-    return started;
-  };
-  beforeAll(async () => {
-    started = await startDouble();
-  });
-  afterAll(async () => {
-    await started?.close();
-  });
+  const api = startedApi(startDouble);
 
   test('after a compaction an old version ends a watch with 410 as an ERROR event, and a page with 410', async () => {
     const path = `/api/v1/namespaces/${await api().namespace()}/configmaps`;

@@ -8,9 +8,14 @@ import {
   type ProvisioningInput,
 } from '../../../shared/core/scheduling/provisioning-input.ts';
 
+/** What is frozen to the bottom already: fixtures share parts, and drawn inputs share nearly all. */
+const done = new WeakSet<object>();
+
 /** Fixtures for core tests. All are frozen to the bottom: code that changes its input fails the test that caught it. */
 function frozen<T>(value: T): T {
-  if (typeof value === 'object' && value !== null && !(value instanceof Map)) Object.values(value).forEach(frozen);
+  if (typeof value !== 'object' || value === null || done.has(value)) return value;
+  if (!(value instanceof Map)) Object.values(value).forEach(frozen);
+  done.add(value);
   return Object.freeze(value);
 }
 
@@ -133,6 +138,33 @@ export function pods(index: number, count: number, parts: Partial<Pod> = {}): Re
   );
 }
 
+/** A cluster in which there is nothing. */
+export const EMPTY_CLUSTER: Cluster = frozen({
+  shapes: [],
+  pods: [],
+  nodes: [],
+  nodeClaims: [],
+  nodePools: [],
+  nodeOverlays: [],
+  daemonSets: [],
+  podDisruptionBudgets: [],
+  persistentVolumeClaims: [],
+  persistentVolumes: [],
+  storageClasses: [],
+  csiNodes: [],
+  namespaces: [],
+  limitRanges: [],
+  resourceSlices: [],
+  deviceClasses: [],
+  resourceClaims: [],
+  resourceClaimTemplates: [],
+  capacityBuffers: [],
+  podTemplates: [],
+  deployments: [],
+  replicaSets: [],
+  statefulSets: [],
+});
+
 interface InputParts extends Partial<Cluster> {
   readonly types?: ReadonlyArray<InstanceType>;
   readonly inFlight?: ProvisioningInput['inFlight'];
@@ -151,32 +183,7 @@ export function input(parts: InputParts): ProvisioningInput {
     devices = DEVICES_IGNORED,
     ...cluster
   } = parts;
-  const whole: Cluster = {
-    shapes: [],
-    pods: [],
-    nodes: [],
-    nodeClaims: [],
-    nodePools: [],
-    nodeOverlays: [],
-    daemonSets: [],
-    podDisruptionBudgets: [],
-    persistentVolumeClaims: [],
-    persistentVolumes: [],
-    storageClasses: [],
-    csiNodes: [],
-    namespaces: [],
-    limitRanges: [],
-    resourceSlices: [],
-    deviceClasses: [],
-    resourceClaims: [],
-    resourceClaimTemplates: [],
-    capacityBuffers: [],
-    podTemplates: [],
-    deployments: [],
-    replicaSets: [],
-    statefulSets: [],
-    ...cluster,
-  };
+  const whole: Cluster = { ...EMPTY_CLUSTER, ...cluster };
   return frozen({
     cluster: whole,
     catalog: new Map(whole.nodePools.map(({ metadata }) => [metadata.name, types])),

@@ -1,25 +1,24 @@
 import { describe, expect, it } from 'vitest';
 import { parseDurationMs } from '../../../../sandbox/kubernetes/duration.ts';
-import { parseQuantity, toAmounts } from '../../../../sandbox/kubernetes/quantity.ts';
+import { toAmounts } from '../../../../sandbox/kubernetes/quantity.ts';
 
 describe('a quantity', () => {
   it.each([
-    ['100m', 1_000, 100],
-    ['0.1', 1_000, 100],
-    ['1.5', 1_000, 1_500],
-    ['2', 1, 2],
-    ['1Gi', 1, 1_073_741_824],
-    ['1.5Gi', 1, 1_610_612_736],
-    ['1e3', 1, 1_000],
-    ['12E', 1, 12e18],
-    ['100u', 1_000, 1],
-    ['0', 1, 0],
-  ])('%s at scale %d is %d', (text, scale, value) => {
-    expect(parseQuantity(text, scale)).toBe(value);
+    ['cpu', '100m', 100],
+    ['cpu', '0.1', 100],
+    ['cpu', '1.5', 1_500],
+    ['memory', '2', 2],
+    ['memory', '1Gi', 1_073_741_824],
+    ['memory', '1.5Gi', 1_610_612_736],
+    ['memory', '1e3', 1_000],
+    ['memory', '100u', 1],
+    ['memory', '0', 0],
+  ])('of %s, %s is %d', (name, text, value) => {
+    expect(toAmounts({ [name]: text })).toStrictEqual({ [name]: value });
   });
 
   it.each(['', 'm', 'many', '1 Gi', '0x10'])('that is none, as %j, counts as nothing', (text) => {
-    expect(parseQuantity(text)).toBe(0);
+    expect(toAmounts({ memory: text })).toStrictEqual({ memory: 0 });
   });
 
   it('of CPU is in millicores, of all else in units', () => {
