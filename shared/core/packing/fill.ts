@@ -65,12 +65,17 @@ export function fillNode(
   // Each round adds at least one pod of some item or ends the fill; a node holds at most what the resource `pods` allows.
   for (;;) {
     work.left -= 2 * items * width;
-    let [best, bestScore, bestRoom] = [-1, -1, 0];
+    let best = -1;
+    let bestScore = -1;
+    let bestRoom = 0;
     for (let item = 0; item < items; item++) {
       const room = roomFor(flat, { bin, item }, left, { free, counts, work });
       if (room === 0) continue;
       const score = scoreOf(flat, { bin, item }, free, rule === 'worth' ? (worth[item] ?? 0) : -1);
-      if (score > bestScore) [best, bestScore, bestRoom] = [item, score, room];
+      if (score <= bestScore) continue;
+      best = item;
+      bestScore = score;
+      bestRoom = room;
     }
     if (best === -1) return total;
     const added = Math.ceil(bestRoom / 2);

@@ -1,3 +1,4 @@
+import { flagsOf } from './flags.ts';
 import { holdsOne, type PackingProblem } from './problem.ts';
 
 /** A part of a problem that shares no size with the rest, and where its items and bins stand in the whole. */
@@ -10,7 +11,13 @@ export interface ProblemPart {
 /** The problem cut where no bin holds items of both sides, so that each part can be solved alone. Items that fit no bin are in none. */
 export function partsOf({ width, items, bins }: PackingProblem): ReadonlyArray<ProblemPart> {
   const parent = Int32Array.from(items, (_, item) => item);
-  const held = bins.map((bin) => items.flatMap((item, index) => (holdsOne(bin, item, index) ? [index] : [])));
+  const held = bins.map((bin) => {
+    const own: Array<number> = [];
+    items.forEach((item, index) => {
+      if (holdsOne(bin, item, index)) own.push(index);
+    });
+    return own;
+  });
   for (const [first = 0, ...others] of held)
     for (const other of others) parent[rootOf(parent, other)] = rootOf(parent, first);
   const parts = Map.groupBy(
@@ -26,7 +33,7 @@ export function partsOf({ width, items, bins }: PackingProblem): ReadonlyArray<P
       items: kept.flatMap((item) => items[item] ?? []),
       bins: own.flatMap((index) => {
         const bin = bins[index];
-        return bin === undefined ? [] : { ...bin, admits: Uint8Array.from(kept, (item) => bin.admits[item] ?? 0) };
+        return bin === undefined ? [] : { ...bin, admits: flagsOf(kept, (item) => bin.admits[item] === 1) };
       }),
     };
     return { problem, items: kept, bins: own };

@@ -1,3 +1,5 @@
+import { at } from './at.ts';
+
 /**
  * Variable-sized vector bin packing as the packer sees it: pods that are alike are one item with a count, an offering is
  * one bin size that can be bought any number of times. Amounts and prices are integers held in doubles.
@@ -41,7 +43,10 @@ export interface Packing {
 
 /** Does the bin hold one pod of the item, alone? */
 export function holdsOne(bin: PackingBin, item: PackingItem, index: number): boolean {
-  return bin.admits[index] === 1 && item.requests.every((amount, at) => amount <= (bin.usable[at] ?? 0));
+  if (bin.admits[index] !== 1) return false;
+  const { requests } = item;
+  for (let k = 0; k < requests.length; k++) if (at(requests, k) > at(bin.usable, k)) return false;
+  return true;
 }
 
 /** Indexes of the bins that no other bin makes pointless: one that holds as much of all and admits as much, for no more. */
@@ -61,6 +66,7 @@ function priceOf(bins: ReadonlyArray<PackingBin>, index: number): number {
 
 function dominates(other: PackingBin | undefined, bin: PackingBin): boolean {
   if (other === undefined || other.price > bin.price) return false;
-  if (!bin.usable.every((amount, at) => (other.usable[at] ?? 0) >= amount)) return false;
-  return bin.admits.every((admitted, item) => admitted <= (other.admits[item] ?? 0));
+  for (let k = 0; k < bin.usable.length; k++) if (at(other.usable, k) < at(bin.usable, k)) return false;
+  for (let item = 0; item < bin.admits.length; item++) if (at(bin.admits, item) > at(other.admits, item)) return false;
+  return true;
 }

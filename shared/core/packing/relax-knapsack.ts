@@ -110,7 +110,8 @@ function price({ knapsack: { width, items, values }, basis, inverse, multipliers
 /** The variable whose move gains most per unit times what it could move; −1 at the optimum. */
 function mostGaining({ knapsack, multipliers, place }: Simplex): number {
   const { width, items, values, requests, limits } = knapsack;
-  let [best, most] = [-1, 0];
+  let best = -1;
+  let most = 0;
   for (let item = 0; item < items; item++) {
     const where = at(place, item);
     if (where === 2 || at(limits, item) === 0) continue;
@@ -119,7 +120,9 @@ function mostGaining({ knapsack, multipliers, place }: Simplex): number {
     const way = where === 0 ? gain : -gain;
     if (way <= EPSILON * Math.max(1, at(values, item))) continue;
     const score = way * at(limits, item);
-    if (score > most) [best, most] = [item, score];
+    if (score <= most) continue;
+    best = item;
+    most = score;
   }
   if (best !== -1) return best;
   for (let k = 0; k < width; k++) {

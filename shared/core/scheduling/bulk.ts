@@ -1,8 +1,9 @@
 import type { Pod } from '../model/cluster.ts';
+import { flagsOf } from '../packing/flags.ts';
 import { pack } from '../packing/pack.ts';
 import type { PackedNode, PackingBin, PackingItem, PackingProblem } from '../packing/problem.ts';
 import { withShare, type Work } from '../packing/work.ts';
-import { at } from './compile-pool.ts';
+import { at, lowestBit } from './compile-pool.ts';
 import { offeringsFor, type BulkGroup } from './bulk-groups.ts';
 import { fittingBits } from './compile-shape.ts';
 import { meetsMinValues } from './min-values.ts';
@@ -64,7 +65,7 @@ function packTier(workspace: Workspace, weight: number, groups: ReadonlyArray<Bu
   const { items, members } = mergeAlike(groups, admitted);
   const merged = admitted.map((bin) => ({
     ...bin,
-    admits: Uint8Array.from(members, ([first = 0]) => at(bin.admits, first)),
+    admits: flagsOf(members, ([first = 0]) => bin.admits[first] === 1),
   }));
   const problem = { width, items, bins: merged };
   const packing = pack(problem, work);
@@ -89,7 +90,8 @@ export function mergeAlike(
 ): { readonly items: ReadonlyArray<PackingItem>; readonly members: ReadonlyArray<ReadonlyArray<number>> } {
   const alike = new Map<string, Array<number>>();
   groups.forEach(({ ask, perNode }, index) => {
-    const admits = bins.map((bin) => bin.admits[index]).join('');
+    let admits = '';
+    for (const bin of bins) admits += at(bin.admits, index);
     const id = `${ask.shape.requests.join(' ')} ${perNode === Infinity ? '' : index} ${admits}`;
     alike.set(id, [...(alike.get(id) ?? []), index]);
   });
@@ -108,26 +110,69 @@ export function binsOf(
   options: ReadonlyArray<Int32Array | null>,
   { width, withinLimit }: { readonly width: number; readonly withinLimit: boolean },
 ): ReadonlyArray<BulkBin> {
-  const { pool, usable } = state;
+  const { pool } = state;
   const bins: Array<BulkBin> = [];
   for (const type of pool.order) {
     const compiled = pool.catalog.types[type];
     if (compiled === undefined) continue;
     if (withinLimit && !withinLimits(state.remaining, compiled.capacity, null)) continue;
-    const found = new Map<string, BulkBin>();
-    for (let bit = 0; bit < COMBO_BITS; bit++) {
-      if (((at(pool.offered, type) >> bit) & 1) === 0) continue;
-      const admits = Uint8Array.from(options, (option) => (at(option ?? [], type) >> bit) & 1);
-      const row = (type * COMBO_BITS + bit) * width;
-      const capacity = usable.slice(row, row + width);
-      const price = at(compiled.prices, bit);
-      const id = `${admits.join('')} ${capacity.join(' ')}`;
-      const cell = { type, bit, price, shunned: pool.shunned[type] === 1 };
-      if (price < (found.get(id)?.price ?? Infinity)) found.set(id, { usable: capacity, price, admits, state, cell });
+    for (const alike of alikeOfferings(state, type, options)) {
+      const bit = cheapestOf(compiled.prices, alike);
+      const admits = new Uint8Array(options.length);
+      options.forEach((option, index) => (admits[index] = (at(option ?? NO_OFFERINGS, type) >> bit) & 1));
+      if (!admits.includes(1)) continue;
+      const cell = { type, bit, price: at(compiled.prices, bit), shunned: pool.shunned[type] === 1 };
+      bins.push({ usable: usableOn(state, type, bit, width), price: cell.price, admits, state, cell });
     }
-    bins.push(...[...found.values()].filter(({ admits }) => admits.includes(1)));
   }
   return bins;
+}
+
+const NO_OFFERINGS = new Int32Array();
+
+function usableOn({ usable }: PoolState, type: number, bit: number, width: number): Float64Array {
+  return usable.slice((type * COMBO_BITS + bit) * width, (type * COMBO_BITS + bit + 1) * width);
+}
+
+/** The type's offerings in sets that serve the same groups and leave pods the same room, by the lowest bit of each. */
+function alikeOfferings(
+  state: PoolState,
+  type: number,
+  options: ReadonlyArray<Int32Array | null>,
+): ReadonlyArray<number> {
+  const { pool, uniform, nothing } = state;
+  let sets = [at(pool.offered, type)];
+  const divide = (mask: number): void => {
+    if (sets.every((set) => (set & mask) === 0 || (set & mask) === set)) return;
+    sets = sets.flatMap((set) => [set & mask, set & ~mask]).filter((set) => set !== 0);
+  };
+  for (const option of options) divide(at(option ?? NO_OFFERINGS, type));
+  if (uniform[type] !== 1) {
+    for (let left = at(pool.offered, type); left !== 0; left &= left - 1) {
+      const room = usableOn(state, type, lowestBit(left), nothing.length);
+      divide(bitsWithRoom(state, type, room));
+    }
+  }
+  return sets.length === 1 ? sets : sets.toSorted((a, b) => lowestBit(a) - lowestBit(b));
+}
+
+/** The type's offerings that leave pods exactly this room. */
+function bitsWithRoom(state: PoolState, type: number, room: Float64Array): number {
+  let bits = 0;
+  for (let left = at(state.pool.offered, type); left !== 0; left &= left - 1) {
+    const own = usableOn(state, type, lowestBit(left), room.length);
+    if (own.every((amount, index) => amount === room[index])) bits |= left & -left;
+  }
+  return bits;
+}
+
+/** The lowest bit wins a tie. */
+function cheapestOf(prices: Float64Array, mask: number): number {
+  let best = lowestBit(mask);
+  for (let left = mask; left !== 0; left &= left - 1) {
+    if (at(prices, lowestBit(left)) < at(prices, best)) best = lowestBit(left);
+  }
+  return best;
 }
 
 /** Shunned sizes serve only the groups that nothing else can. */

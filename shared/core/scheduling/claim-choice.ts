@@ -123,12 +123,18 @@ function requirementsOf(
   const { pool } = state;
   const types = cutTo(state, [...new Set(ranked.map(({ type }) => type))], MAX_INSTANCE_TYPES);
   const listed = new Set(types);
-  const kept = ranked.filter(({ type }) => listed.has(type)).map(({ planned }) => planned);
+  const [names, zones, capacityTypes] = [new Set<string>(), new Set<string>(), new Set<string>()];
+  for (const { type, planned } of ranked) {
+    if (!listed.has(type)) continue;
+    names.add(planned.instanceType);
+    zones.add(planned.zone);
+    capacityTypes.add(planned.capacityType);
+  }
   const rules = toRules(pool.manifest.spec.template.spec.requirements);
   for (const [key, rule] of open) addRule(rules, key, rule);
-  rules.set(labelKey.instanceType, oneOf(kept.map(({ instanceType }) => instanceType)));
-  rules.set(labelKey.zone, oneOf(kept.map(({ zone }) => zone)));
-  rules.set(labelKey.capacityType, oneOf(kept.map(({ capacityType }) => capacityType)));
+  rules.set(labelKey.instanceType, oneOf(names));
+  rules.set(labelKey.zone, oneOf(zones));
+  rules.set(labelKey.capacityType, oneOf(capacityTypes));
   rules.set(labelKey.nodePool, oneOf([pool.name]));
   const minValues = minValuesOf(state);
   // What was waived is written as what is left, so that the claim says what a launch may count on.

@@ -156,10 +156,13 @@ function maskTypes(offered: Int32Array, catalog: CompiledCatalog, key: string, r
 
 function lowestOf(prices: Float64Array, mask: number): number {
   let lowest = Infinity;
-  for (let bit = 0; bit < prices.length; bit++) {
-    if ((mask >> bit) & 1) lowest = Math.min(lowest, at(prices, bit));
-  }
+  for (let left = mask; left !== 0; left &= left - 1) lowest = Math.min(lowest, at(prices, lowestBit(left)));
   return lowest;
+}
+
+/** The place of the lowest bit that is set. */
+export function lowestBit(mask: number): number {
+  return 31 - Math.clz32(mask & -mask);
 }
 
 /** Higher weight first; pools of one weight are equals, told apart by name only. */

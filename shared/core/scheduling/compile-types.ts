@@ -41,7 +41,7 @@ const MAX_COMBOS = 31;
 
 export function compileCatalog(instanceTypes: ReadonlyArray<InstanceType>): CompiledCatalog {
   const combos = listCombos(instanceTypes);
-  const index = new Map(combos.map((combo, at) => [comboId(combo), at]));
+  const index = new Map(combos.map((combo, at) => [comboKey(combo), at]));
   const comboKeys = new Set<string>([labelKey.zone, labelKey.capacityType]);
   for (const { labels } of combos) for (const key of Object.keys(labels)) comboKeys.add(key);
   const types = instanceTypes.map((type) => compileType(type, index)).toSorted((a, b) => byCodeUnit(a.name, b.name));
@@ -66,13 +66,19 @@ function listCombos(instanceTypes: ReadonlyArray<InstanceType>): ReadonlyArray<C
   for (const { offerings } of instanceTypes) {
     for (const { zone, capacityType, labels } of offerings) {
       const combo = { zone, capacityType, labels: normalizeKeys(labels) };
-      found.set(comboId(combo), combo);
+      const key = comboKey(combo);
+      if (!found.has(key)) found.set(key, combo);
     }
   }
   const regional = ({ zone }: Combo): number => Number(zone === REGIONAL_ZONE);
   return [...found.values()]
     .toSorted((a, b) => regional(a) - regional(b) || byCodeUnit(comboId(a), comboId(b)))
     .slice(0, MAX_COMBOS);
+}
+
+/** Tells combos apart. Nearly all have no labels, and there are thousands of offerings. */
+function comboKey(combo: Combo): string {
+  return Object.keys(combo.labels).length === 0 ? `${combo.zone} ${combo.capacityType}` : comboId(combo);
 }
 
 function comboId({ zone, capacityType, labels }: Combo): string {
@@ -84,7 +90,7 @@ function compileType(type: InstanceType, index: ReadonlyMap<string, number>): Co
   const listPrices = type.offerings.every(({ available }) => available) ? prices : Float64Array.from(prices);
   let [offered, unavailable] = [0, 0];
   for (const { zone, capacityType, labels, price, available } of type.offerings) {
-    const bit = index.get(comboId({ zone, capacityType, labels: normalizeKeys(labels) }));
+    const bit = index.get(comboKey({ zone, capacityType, labels: normalizeKeys(labels) }));
     if (bit === undefined) continue;
     listPrices[bit] = Math.min(listPrices[bit] ?? Infinity, price);
     if (available) prices[bit] = Math.min(prices[bit] ?? Infinity, price);
@@ -109,5 +115,6 @@ function subtractOverhead(capacity: Amounts, type: InstanceType): Amounts {
 }
 
 function normalizeKeys(labels: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
-  return Object.fromEntries(Object.entries(labels).map(([key, value]) => [normalizeKey(key), value]));
+  const keys = Object.keys(labels);
+  return keys.length === 0 ? labels : Object.fromEntries(keys.map((key) => [normalizeKey(key), labels[key] ?? '']));
 }

@@ -1,7 +1,7 @@
 import type { CheaperOfferings } from '../plan/cheaper.ts';
 import { microUsdPerHour } from '../quantity/units.ts';
 import { cheaperRules, type CheaperRule, type Told } from './cheaper-rules.ts';
-import { at } from './compile-pool.ts';
+import { at, lowestBit } from './compile-pool.ts';
 import { byCodeUnit } from './label-rule.ts';
 import { cheaperBits, listingOf, type Listing } from './listed-offerings.ts';
 import type { OpenClaim } from './open-claim.ts';
@@ -97,10 +97,6 @@ function lowestOf({ state, type, mask }: Pick<Group, 'state' | 'type' | 'mask'>)
   let lowest = Infinity;
   for (let left = mask; left !== 0; left &= left - 1) lowest = Math.min(lowest, at(prices, lowestBit(left)));
   return lowest;
-}
-
-function lowestBit(mask: number): number {
-  return 31 - Math.clz32(mask & -mask);
 }
 
 function bitCount(mask: number): number {

@@ -14,8 +14,9 @@ export function chooseFallbacks<Offering extends PlannedOffering>(
   chosen: Offering,
   others: ReadonlyArray<Offering>,
 ): ReadonlyArray<Offering> {
-  const alike = others.filter(({ capacityType }) => capacityType === chosen.capacityType);
-  const unlike = others.filter(({ capacityType }) => capacityType !== chosen.capacityType);
+  const alike: Array<Offering> = [];
+  const unlike: Array<Offering> = [];
+  for (const other of others) (other.capacityType === chosen.capacityType ? alike : unlike).push(other);
   const kept = Math.min(OTHER_CAPACITY_TYPE, unlike.length);
   const first = diverse(alike, MAX_FALLBACKS - kept);
   const picked = new Set([...first, ...diverse(unlike, MAX_FALLBACKS - first.length)]);

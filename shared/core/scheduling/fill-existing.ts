@@ -1,5 +1,6 @@
 import type { Pod } from '../model/cluster.ts';
 import { fillBest } from '../packing/fill-best.ts';
+import { flagsOf } from '../packing/flags.ts';
 import { flatten, type FlatProblem } from '../packing/fill.ts';
 import { knapsackOf } from '../packing/knapsack-of.ts';
 import { pack, type Packed } from '../packing/pack.ts';
@@ -34,7 +35,7 @@ export function fillExisting(workspace: Workspace, groups: ReadonlyArray<BulkGro
   const problem = onNewNodes(workspace, groups);
   const existing = bins.map((bin): Gift => ({
     usable: bin.free.map((room) => Math.max(0, room)),
-    admits: Uint8Array.from(groups, ({ ask }) => (admitsAsk(bin, ask) ? 1 : 0)),
+    admits: flagsOf(groups, ({ ask }) => admitsAsk(bin, ask)),
   }));
   const first = firstFit(flatten({ ...problem, bins: existing.map((gift) => ({ ...gift, price: 0 })) }), problem.items);
   const isSimple = !first.left.some((count) => count > 0) || bins.length * groups.length > MAX_CHOICES;

@@ -109,8 +109,14 @@ export function isEmpty(rule: LabelRule): boolean {
   return true;
 }
 
+/** Is there a state that both accept? */
 export function overlaps(a: LabelRule, b: LabelRule): boolean {
-  return !isEmpty(intersect(a, b));
+  if (a.absent && b.absent) return true;
+  if (a.complement && b.complement) return !isEmpty(intersect(a, b));
+  const concrete = a.complement ? b : a;
+  const other = a.complement ? a : b;
+  for (const value of concrete.values) if (admits(concrete, value) && admits(other, value)) return true;
+  return false;
 }
 
 /** Does `outer` accept all that `inner` accepts? May say no where the answer needs more than looking at listed values. */

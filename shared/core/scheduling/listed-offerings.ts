@@ -1,6 +1,5 @@
-import { allowedBy, at, offeringsMeeting } from './compile-pool.ts';
+import { allowedBy, at, lowestBit, offeringsMeeting } from './compile-pool.ts';
 import type { Ask } from './compile-shape.ts';
-import type { CompiledType } from './compile-types.ts';
 import { portsConflict } from './host-ports.ts';
 import type { LabelRules } from './label-rule.ts';
 import { COMBO_BITS, type PoolState } from './pool-state.ts';
@@ -58,10 +57,15 @@ function listedOfferings({ dimensions }: Workspace, { pool }: PoolState): Listed
   const refused = catalog.types.map((type) => type.unavailable);
   const unavailable = allowedBy(rules, catalog, refused);
   const listed = Int32Array.from(offered, (mask, type) => mask | at(unavailable, type));
-  const pricesOf = ({ listPrices }: CompiledType, type: number): ReadonlyArray<number> =>
-    Array.from(listPrices).filter((_, bit) => ((at(listed, type) >> bit) & 1) === 1);
-  const lowestPrice = Float64Array.from(catalog.types, (type, index) => Math.min(Infinity, ...pricesOf(type, index)));
-  const highestPrice = Float64Array.from(catalog.types, (type, index) => Math.max(0, ...pricesOf(type, index)));
+  const lowestPrice = new Float64Array(listed.length).fill(Infinity);
+  const highestPrice = new Float64Array(listed.length);
+  catalog.types.forEach(({ listPrices }, type) => {
+    for (let left = at(listed, type); left !== 0; left &= left - 1) {
+      const price = at(listPrices, lowestBit(left));
+      lowestPrice[type] = Math.min(at(lowestPrice, type), price);
+      highestPrice[type] = Math.max(at(highestPrice, type), price);
+    }
+  });
   const vectors = new Map<number, Float64Array>();
   const allocatable = (type: number): Float64Array => {
     const vector = vectors.get(type) ?? toVector(dimensions, catalog.types[type]?.allocatable ?? new Map());

@@ -1,5 +1,6 @@
 import type { Pod } from '../model/cluster.ts';
 import { boundWithGifts } from '../packing/bound-with-gifts.ts';
+import { flagsOf } from '../packing/flags.ts';
 import { pack, packingBound } from '../packing/pack.ts';
 import type { PackingBin, PackingProblem } from '../packing/problem.ts';
 import type { Work } from '../packing/work.ts';
@@ -49,7 +50,7 @@ export function lowerBound(workspace: Workspace, solved: ReadonlyArray<SolvedPro
       problem,
       gifts: gifts.map(({ usable, admits }) => ({
         usable,
-        admits: Uint8Array.from(members, (own) => (own.some((group) => admits[group] === 1) ? 1 : 0)),
+        admits: flagsOf(members, (own) => own.some((group) => admits[group] === 1)),
       })),
     },
     {
@@ -139,13 +140,14 @@ function giftOf(
   bin: Bin,
   groups: ReadonlyArray<BoundGroup>,
 ): { readonly usable: Float64Array; readonly admits: Uint8Array } | null {
-  const usable = Float64Array.from(bin.free);
+  const usable = bin.free.slice();
   for (const { shape } of bin.pods) {
     const compiled = shapes.get(shape);
     if (compiled !== undefined) addVector(usable, compiled.requests, 1);
   }
-  const admits = Uint8Array.from(groups, ({ asks, ask }) =>
-    fits(usable, ask.shape.requests) && asks.some((one) => admitsAsk(bin, one)) ? 1 : 0,
+  const admits = flagsOf(
+    groups,
+    ({ asks, ask }) => fits(usable, ask.shape.requests) && asks.some((one) => admitsAsk(bin, one)),
   );
   return admits.includes(1) ? { usable: usable.map((amount) => Math.max(0, amount)), admits } : null;
 }
@@ -166,7 +168,7 @@ function relaxed(
   const merged = bins.map(({ usable, price, admits }): PackingBin => ({
     usable,
     price,
-    admits: Uint8Array.from(members, ([first = 0]) => at(admits, first)),
+    admits: flagsOf(members, ([first = 0]) => admits[first] === 1),
   }));
   return { problem: { width, items, bins: merged }, members };
 }

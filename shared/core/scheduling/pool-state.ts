@@ -3,7 +3,7 @@ import type { InstanceType } from '../model/catalog.ts';
 import type { NodePool } from '../model/manifest.ts';
 import type { PoolObstacle } from '../plan/refusal.ts';
 import { compileCatalog, type CompiledCatalog } from './compile-types.ts';
-import { at, byWeight, compilePool, offeringsMeeting, type CompiledPool } from './compile-pool.ts';
+import { at, byWeight, compilePool, lowestBit, offeringsMeeting, type CompiledPool } from './compile-pool.ts';
 import type { Daemon } from './daemons.ts';
 import type { ExistingCapacity } from './existing-capacity.ts';
 import type { KeySource } from './key-source.ts';
@@ -135,12 +135,11 @@ function usableRows(
     const allocatable = toVector(dimensions, pool.catalog.types[type]?.allocatable ?? new Map());
     const mask = at(pool.offered, type);
     uniform[type] = Number(vectors.every(({ offered }) => at(offered, type) === 0 || at(offered, type) === mask));
-    for (let bit = 0; bit < COMBO_BITS; bit++) {
-      if (((mask >> bit) & 1) === 0) continue;
-      const row = Float64Array.from(allocatable);
-      const here = vectors.filter(({ offered }) => ((at(offered, type) >> bit) & 1) === 1);
-      here.forEach(({ vector }) => addVector(row, vector, -1));
-      usable.set(row, (type * COMBO_BITS + bit) * width);
+    for (let left = mask; left !== 0; left &= left - 1) {
+      const bit = lowestBit(left);
+      const row = usable.subarray((type * COMBO_BITS + bit) * width, (type * COMBO_BITS + bit + 1) * width);
+      row.set(allocatable);
+      for (const { vector, offered } of vectors) addVector(row, vector, -((at(offered, type) >> bit) & 1));
     }
   }
   return { usable, uniform };

@@ -18,7 +18,9 @@ export function dimensionsOf(requests: Iterable<Amounts>): Dimensions {
 
 /** A resource that is not listed counts as 0. */
 export function toVector({ names }: Dimensions, amounts: Amounts): Float64Array {
-  return Float64Array.from(names, (name) => amounts.get(name) ?? 0);
+  const vector = new Float64Array(names.length);
+  for (let index = 0; index < names.length; index++) vector[index] = amounts.get(names[index] ?? '') ?? 0;
+  return vector;
 }
 
 /** Does `load` plus `more` stay within the row of `table` that starts at `offset`? A negative row never fits anything. */

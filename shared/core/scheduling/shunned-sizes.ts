@@ -38,7 +38,9 @@ export function shunnedKind(name: string): 'burstable' | 'retired' {
 }
 
 function isNamed(type: LabelRules, pool: LabelRules, key: string): boolean {
-  const [rule, own] = [pool.get(key), type.get(key)];
+  const rule = pool.get(key);
+  if (rule === undefined || rule.complement) return false;
+  const own = type.get(key);
   const value = own === undefined ? null : onlyValue(own);
-  return rule !== undefined && !rule.complement && value !== null && rule.values.has(value);
+  return value !== null && rule.values.has(value);
 }
