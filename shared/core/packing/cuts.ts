@@ -22,7 +22,7 @@ const LARGEST_SUM = 2 ** 40;
 const WORTHLESS = 1e-9;
 /** Search nodes per size: a short look, and a long and deep one where that did not come to its end. */
 const QUICK_NODES = 3_000;
-const DEEP_NODES = 60_000;
+const DEEP_NODES = 10_000;
 
 /**
  * The cut that measures pods by these values, rounded down to whole numbers on a scale that keeps what matters; null for

@@ -1,15 +1,16 @@
 import { construct } from './construct.ts';
 import { correctValues } from './correct-values.ts';
-import { coverDemand } from './cover.ts';
+import { coverDemand, type Covered } from './cover.ts';
 import { boundOf, cutOf, measuresOf, type Cut } from './cuts.ts';
 import { dive } from './dive.ts';
 import { flatten, type FlatProblem } from './fill.ts';
 import { fluidWorth } from './fluid.ts';
 import { generateColumns, type Relaxation } from './generate-columns.ts';
 import { addPacking, emptyPool, type PatternPool } from './patterns.ts';
-import { packInto } from './pack-into.ts';
+import { packInto, type PackedInto } from './pack-into.ts';
 import { partsOf } from './problem-parts.ts';
 import { undominated, type Packing, type PackingItem, type PackingProblem } from './problem.ts';
+import { repack } from './repack.ts';
 import { tighten } from './tighten.ts';
 import { withShare, type Work } from './work.ts';
 
@@ -22,6 +23,8 @@ export interface Packed extends Packing {
 /** Up to so many nodes the optimum is looked for; beyond, a packing is good enough this close to the bound. */
 const FEW_NODES = 120;
 const CLOSE = 3e-4;
+const FAR_NODES = 12;
+const FAR = 6e-3;
 const ROUNDS = 400;
 const DIVES = 3;
 
@@ -34,7 +37,7 @@ export function pack(problem: PackingProblem, work: Work): Packed {
   const parts = partsOf(problem);
   const left = Int32Array.from(problem.items, ({ count }) => count);
   const packed = parts.map((part, index) => {
-    const solved = withShare(work, 1 / (parts.length - index), (own) => packPart(part.problem, own));
+    const solved = withShare(work, 1 / (parts.length - index), (own) => packPart(part.problem, own, true));
     part.items.forEach((item, at) => (left[item] = solved.left[at] ?? 0));
     return { part, solved };
   });
@@ -57,29 +60,39 @@ export function pack(problem: PackingProblem, work: Work): Packed {
   };
 }
 
+/** What a bound is asked for. */
+export interface Asked {
+  /** Where fluid prices alone prove less than this, it stays at that. */
+  readonly worthwhile: number;
+  /** Whole nodes are counted where the bound may be this high at most; null where there are too many of them. */
+  readonly below: number | null;
+}
+
 /**
  * What any packing of the pods that fit some bin costs at least, in micro-USD per hour, when only that is asked: without
- * looking for a packing, so it is lower than the bound of one where whole nodes matter. Where fluid prices alone prove less
- * than `worthwhile`, it stays at that.
+ * looking for a packing.
  */
-export function packingBound(problem: PackingProblem, worthwhile: number, work: Work): number {
+export function packingBound(problem: PackingProblem, { worthwhile, below }: Asked, work: Work): number {
   const parts = partsOf(problem).map((one) => prepared(one.problem, work));
   const proofs = parts.map(({ part, fluid }) => proofOf(part, fluid, { left: work.left * SHARE.proof }));
   const fluid = proofs.reduce((sum, { bound }) => sum + bound, 0);
   if (fluid < worthwhile) return fluid;
   return parts.reduce((sum, { part, fluid: values }, index) => {
-    const own = proofs[index] ?? { bound: 0, cuts: [] };
-    return sum + withShare(work, 1 / (parts.length - index), (share) => closerBound(part, values, own, share));
+    const first = proofs[index] ?? { bound: 0, cuts: [] };
+    return (
+      sum +
+      withShare(work, 1 / (parts.length - index), (own) => closerBound({ ...part, work: own }, values, first, below))
+    );
   }, 0);
 }
 
-function closerBound(part: Part, fluid: Float64Array, first: Proof, work: Work): number {
-  let [values, proof] = [fluid, first];
-  for (const thorough of [false, true]) {
-    values = withShare(work, SHARE.columns, (own) => relax(part, values, { work: own, thorough })).values;
-    proof = withShare(work, SHARE.proof, (own) => stronger(proof, proofOf(part, values, own)));
-  }
-  return proof.bound;
+function closerBound(part: Part, fluid: Float64Array, first: Proof, below: number | null): number {
+  const { work } = part;
+  const quick = withShare(work, SHARE.columns, (own) => relax(part, fluid, { work: own, thorough: false })).values;
+  const { values } = withShare(work, SHARE.proofColumns, (own) => relax(part, quick, { work: own, thorough: true }));
+  const share = below === null ? 1 : SHARE.proofOnly;
+  const proof = withShare(work, share, (own) => stronger(first, proofOf(part, values, own)));
+  return below === null || below <= proof.bound ? proof.bound : coverWhole(part, below, proof, values).bound;
 }
 
 interface Part {
@@ -107,16 +120,16 @@ function prepared(problem: PackingProblem, work: Work): Prepared {
   return { part, kept, fluid: fluidWorth(problem.items, bins, problem.width) };
 }
 
-function packPart(problem: PackingProblem, work: Work): Packed {
+function packPart(problem: PackingProblem, work: Work, isAlone: boolean): Packed {
   const { part, kept, fluid } = prepared(problem, work);
   const first = construct(part.flat, part.items, { worth: fluid, work });
   const packed = part.demand.map((count, item) => count - (first.left[item] ?? 0));
   const own = { ...part, demand: packed };
-  const solved = work.left > 0 ? improve(own, first, fluid) : { ...first, ...proofOf(own, fluid, work) };
+  const solved = work.left > 0 ? improve(own, first, fluid, isAlone) : { ...first, ...proofOf(own, fluid, work) };
   return { ...solved, nodes: solved.nodes.map((node) => ({ ...node, bin: kept[node.bin] ?? 0 })) };
 }
 
-function improve(part: Part, first: Packing, fluid: Float64Array): Packed {
+function improve(part: Part, first: Packing, fluid: Float64Array, isAlone: boolean): Packed {
   const { flat, items, pool, work } = part;
   let proof = withShare(work, SHARE.proof, (own) => proofOf(part, fluid, own));
   if (isDone(first, proof.bound)) return { ...first, ...proof };
@@ -132,12 +145,34 @@ function improve(part: Part, first: Packing, fluid: Float64Array): Packed {
   for (let turn = 0; turn < DIVES && !isDone(best, proof.bound); turn++) {
     best = withShare(work, SHARE.dive, (own) => diveFrom(part, relaxation, { incumbent: best, turn }, own));
   }
-  if (isDone(best, proof.bound) || !isFew(best)) return { ...best, ...proof };
-  return coverFew(part, best, proof, relaxation.values);
+  if (isDone(best, proof.bound)) return { ...best, ...proof };
+  if (isAlone && isFar(best, proof.bound)) {
+    best = withShare(work, SHARE.repack, (own) => repackFew(part, best, { proof, values: relaxation.values }, own));
+    if (isDone(best, proof.bound)) return { ...best, ...proof };
+  }
+  return isFew(best) ? coverFew(part, best, proof, relaxation.values) : { ...best, ...proof };
+}
+
+function repackFew(
+  { flat, items }: Part,
+  packing: Packing,
+  { proof, values }: { readonly proof: Proof; readonly values: Float64Array },
+  work: Work,
+): Packing {
+  const packAlone = (problem: PackingProblem, own: Work): Packed => packPart(problem, own, false);
+  return repack(packing, { flat, items, values, enough: proof.bound, pack: packAlone, work });
 }
 
 /** Shares of the work that is left, for each phase: none may starve those after it. */
-const SHARE = { correction: 0.04, columns: 0.25, proof: 0.15, dive: 0.15 };
+const SHARE = {
+  correction: 0.04,
+  columns: 0.25,
+  proof: 0.15,
+  dive: 0.15,
+  repack: 0.8,
+  proofColumns: 0.5,
+  proofOnly: 0.5,
+};
 
 function relax(
   { flat, demand, pool }: Part,
@@ -171,8 +206,18 @@ function stronger(proof: Proof, other: Proof): Proof {
   return other.bound > proof.bound ? other : proof;
 }
 
-function isFew({ nodes }: Packing): boolean {
-  return nodes.reduce((sum, { times }) => sum + times, 0) <= FEW_NODES;
+function isFew(packing: Packing): boolean {
+  return countOf(packing) <= FEW_NODES;
+}
+
+/** So many nodes so far from the bound are more than looking at sets of nodes will bring together. */
+function isFar(packing: Packing, bound: number): boolean {
+  const nodes = countOf(packing);
+  return nodes >= FAR_NODES && nodes <= FEW_NODES && packing.cost - bound > FAR * packing.cost;
+}
+
+function countOf({ nodes }: Packing): number {
+  return nodes.reduce((sum, { times }) => sum + times, 0);
 }
 
 function isDone(packing: Packing, bound: number): boolean {
@@ -180,23 +225,19 @@ function isDone(packing: Packing, bound: number): boolean {
 }
 
 /** Looks at every set of whole nodes that could hold the pods for less. */
-function coverFew({ flat, demand, work }: Part, best: Packing, proof: Proof, values: Float64Array): Packed {
-  const measures = measuresOf(flat);
+function coverFew(part: Part, best: Packing, proof: Proof, values: Float64Array): Packed {
+  const { found, bound } = coverWhole(part, best.cost, proof, values);
+  const packing = found === null ? best : { ...best, nodes: found.nodes, cost: found.cost };
+  return { ...packing, bound };
+}
+
+function coverWhole({ flat, demand, work }: Part, below: number, proof: Proof, values: Float64Array): Covered {
   const cuts = [...proof.cuts];
-  for (const measure of measures) {
+  for (const measure of measuresOf(flat)) {
     const cut = cutOf(flat, { values: measure, demand, prices: null }, work);
     if (cut !== null) cuts.push(cut);
   }
-  const covered = coverDemand({
-    flat,
-    demand,
-    cuts,
-    below: best.cost,
-    floor: proof.bound,
-    canPack: (nodes) => packInto({ flat, nodes, demand, values, work }),
-    work,
-  });
-  const { found, bound } = covered;
-  const packing = found === null ? best : { ...best, nodes: found.nodes, cost: found.cost };
-  return { ...packing, bound: Math.max(bound, proof.bound) };
+  const canPack = (nodes: Int32Array): PackedInto => packInto({ flat, nodes, demand, values, work });
+  const { found, bound } = coverDemand({ flat, demand, cuts, below, floor: proof.bound, canPack, work });
+  return { found, bound: Math.max(bound, proof.bound) };
 }

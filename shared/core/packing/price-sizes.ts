@@ -13,6 +13,8 @@ export const TOLERANCE = 1e-4;
 const STEP = 1e-6;
 const MARGIN = 1 + 2 * STEP;
 const DEEP_NODES = 100_000;
+/** With so many fillings found, the values are about to change: a proof for the other sizes would be of no use. */
+const DEEP_PATTERNS = 2;
 
 /** Fillings worth more than their sizes cost, and what is known of all sizes. */
 export interface Priced {
@@ -63,6 +65,10 @@ export function priceOpen(flat: FlatProblem, { demand, values, work }: Pricing, 
   let scale = 1 / ((1 + TOLERANCE) * MARGIN);
   for (const { bin, atMost } of open) {
     const price = at(flat.prices, bin);
+    if (patterns.length >= DEEP_PATTERNS) {
+      scale = Math.min(scale, price / atMost);
+      continue;
+    }
     const knapsack = knapsackOf(flat, bin, values, demand);
     const search = { above: price * (1 + TOLERANCE), step: price * STEP, maxNodes: DEEP_NODES, isDeep: true };
     const { value, counts, atMost: found } = fillBest(knapsack, search, work);

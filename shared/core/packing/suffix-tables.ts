@@ -2,7 +2,7 @@ import { at } from './at.ts';
 import { greatestCommonDivisor } from './tighten.ts';
 
 /** Cells of a table's axis at most: finer ones are joined, which only makes the bound higher. */
-const MAX_CELLS = 4_000;
+const MAX_CELLS = 2_000;
 
 /**
  * What items from some depth on are worth at most with so much free of one resource, all others priced at multipliers. Whole

@@ -1,7 +1,7 @@
 import type { Pod } from '../model/cluster.ts';
 import { boundWithGifts } from '../packing/bound-with-gifts.ts';
 import { flagsOf } from '../packing/flags.ts';
-import { pack, packingBound } from '../packing/pack.ts';
+import { packingBound } from '../packing/pack.ts';
 import type { PackingBin, PackingProblem } from '../packing/problem.ts';
 import type { Work } from '../packing/work.ts';
 import { admitsAsk, type Bin } from './bins.ts';
@@ -42,8 +42,9 @@ export function lowerBound(workspace: Workspace, solved: ReadonlyArray<SolvedPro
   if (gifts.length === 0) {
     const known = solved.find((one) => isSame(one.problem, problem));
     if (known !== undefined) return known.bound;
-    if (claims.length <= FEW_CLAIMS) return pack(problem, work).bound;
-    return packingBound(problem, costOf(claims) * WORTHWHILE, work);
+    const cost = costOf(claims);
+    const isFew = claims.length <= FEW_CLAIMS;
+    return packingBound(problem, { worthwhile: isFew ? 0 : cost * WORTHWHILE, below: isFew ? cost : null }, work);
   }
   return boundWithGifts(
     {

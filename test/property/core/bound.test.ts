@@ -5,8 +5,14 @@ import { boundOf, cutOf } from '../../../shared/core/packing/cuts.ts';
 import { fillBest } from '../../../shared/core/packing/fill-best.ts';
 import { flatten } from '../../../shared/core/packing/fill.ts';
 import { knapsackOf } from '../../../shared/core/packing/knapsack-of.ts';
-import { pack } from '../../../shared/core/packing/pack.ts';
-import type { PackingBin, PackingItem, PackingProblem } from '../../../shared/core/packing/problem.ts';
+import { pack, packingBound } from '../../../shared/core/packing/pack.ts';
+import {
+  holdsOne,
+  type PackingBin,
+  type PackingItem,
+  type PackingProblem,
+} from '../../../shared/core/packing/problem.ts';
+import { repack } from '../../../shared/core/packing/repack.ts';
 import { suffixTable, worthFrom } from '../../../shared/core/packing/suffix-tables.ts';
 
 /** A law is a few hundred plans: a second here, more where the machine is busy. */
@@ -93,7 +99,7 @@ test(
   () => {
     const drawnItems = fc.array(
       fc.record({
-        size: fc.integer({ min: 0, max: 9_000 }),
+        size: fc.integer({ min: 0, max: 5_000 }),
         other: fc.integer({ min: 0, max: 9 }),
         value: fc.integer({ min: 0, max: 50 }),
         limit: fc.integer({ min: 0, max: 4 }),
@@ -102,33 +108,38 @@ test(
     );
     const multiplier = fc.constantFrom(0, 0.5, 3);
     fc.assert(
-      fc.property(drawnItems, fc.integer({ min: 0, max: 30_000 }), multiplier, (drawn, free, price) => {
-        const ordered = {
-          width: 2,
-          depth: drawn.length,
-          values: Float64Array.from(drawn, ({ value }) => value),
-          limits: Float64Array.from(drawn, ({ limit }) => limit),
-          requests: Float64Array.from(drawn.flatMap(({ size, other }) => [size, other])),
-          multipliers: Float64Array.of(0, price),
-        };
-        const table = suffixTable(ordered, Float64Array.of(free, 0), 0);
-        const bestFrom = (depth: number, room: number): number => {
-          const item = drawn[depth];
-          if (item === undefined) return 0;
-          const counts = Array.from({ length: item.limit + 1 }, (_, count) => count);
-          const fitting = counts.filter((count) => count * item.size <= room);
-          const worth = item.value - price * item.other;
-          return Math.max(...fitting.map((count) => count * worth + bestFrom(depth + 1, room - count * item.size)));
-        };
-        const isExact = free <= 4_000;
-        drawn.forEach((_, depth) => {
-          for (const room of [free, Math.floor(free / 2), Math.floor(free / 3)]) {
-            const best = bestFrom(depth, room);
-            expect(worthFrom(table, depth, room)).toBeGreaterThanOrEqual(best - 1e-9);
-            if (isExact) expect(worthFrom(table, depth, room)).toBeCloseTo(best, 6);
-          }
-        });
-      }),
+      fc.property(
+        drawnItems,
+        fc.oneof(fc.integer({ min: 0, max: 2_000 }), fc.integer({ min: 0, max: 15_000 })),
+        multiplier,
+        (drawn, free, price) => {
+          const ordered = {
+            width: 2,
+            depth: drawn.length,
+            values: Float64Array.from(drawn, ({ value }) => value),
+            limits: Float64Array.from(drawn, ({ limit }) => limit),
+            requests: Float64Array.from(drawn.flatMap(({ size, other }) => [size, other])),
+            multipliers: Float64Array.of(0, price),
+          };
+          const table = suffixTable(ordered, Float64Array.of(free, 0), 0);
+          const bestFrom = (depth: number, room: number): number => {
+            const item = drawn[depth];
+            if (item === undefined) return 0;
+            const counts = Array.from({ length: item.limit + 1 }, (_, count) => count);
+            const fitting = counts.filter((count) => count * item.size <= room);
+            const worth = item.value - price * item.other;
+            return Math.max(...fitting.map((count) => count * worth + bestFrom(depth + 1, room - count * item.size)));
+          };
+          const isExact = free <= 2_000;
+          drawn.forEach((_, depth) => {
+            for (const room of [free, Math.floor(free / 2), Math.floor(free / 3)]) {
+              const best = bestFrom(depth, room);
+              expect(worthFrom(table, depth, room)).toBeGreaterThanOrEqual(best - 1e-9);
+              if (isExact) expect(worthFrom(table, depth, room)).toBeCloseTo(best, 6);
+            }
+          });
+        },
+      ),
       { numRuns: 500 },
     );
   },
@@ -168,6 +179,39 @@ test('a packing holds every pod that some bin holds, within every bin, and costs
   );
 });
 
+test(
+  'a packing whose nodes are packed anew a few at a time holds the same pods, within every bin, and costs no more',
+  slow,
+  () => {
+    fc.assert(
+      fc.property(problems, fc.integer({ min: 3, max: 6 }), fc.constantFrom(0, 2_000_000), (drawn, times, left) => {
+        const problem = { ...drawn, items: drawn.items.map((item) => ({ ...item, count: item.count * times })) };
+        const flat = flatten(problem);
+        const alone = problem.items.flatMap((item, index) => {
+          const bin = problem.bins.findIndex((one) => holdsOne(one, item, index));
+          const counts = Int32Array.from(problem.items, (_, other) => (other === index ? 1 : 0));
+          return bin === -1 ? [] : [{ bin, counts, times: item.count }];
+        });
+        fc.pre(alone.length === problem.items.length);
+        const cost = alone.reduce((sum, node) => sum + node.times * (problem.bins[node.bin]?.price ?? 0), 0);
+        const start = { nodes: alone, cost, left: new Int32Array(problem.items.length) };
+        const values = Float64Array.from(problem.items, () => 1);
+        const after = repack(start, { flat, items: problem.items, values, enough: 0, pack, work: { left } });
+        const placed = problem.items.map((_, item) =>
+          after.nodes.reduce((sum, { counts, times: nodes }) => sum + (counts[item] ?? 0) * nodes, 0),
+        );
+        expect(placed).toEqual(problem.items.map(({ count }) => count));
+        for (const { bin, counts } of after.nodes) expect(holds(problem, problem.bins[bin], [...counts])).toBe(true);
+        expect(after.nodes.reduce((sum, one) => sum + one.times * (problem.bins[one.bin]?.price ?? 0), 0)).toBe(
+          after.cost,
+        );
+        expect(after.cost).toBeLessThanOrEqual(cost);
+      }),
+      { numRuns: 200 },
+    );
+  },
+);
+
 test('the bound of a packing is never above the optimum, and with work enough both meet at it', slow, () => {
   fc.assert(
     fc.property(problems, fc.constantFrom(1_000, 50_000, 3_000_000), (problem, steps) => {
@@ -175,6 +219,11 @@ test('the bound of a packing is never above the optimum, and with work enough bo
       fc.pre(cheapest !== null);
       const { cost, bound } = pack(problem, { left: steps });
       expect(bound).toBeLessThanOrEqual(cheapest ?? 0);
+      for (const below of [null, cheapest ?? 0, (cheapest ?? 0) + 7]) {
+        const alone = packingBound(problem, { worthwhile: 0, below }, { left: steps });
+        expect(alone).toBeLessThanOrEqual(cheapest ?? 0);
+        if (steps === 3_000_000 && below !== null) expect(alone).toBe(cheapest);
+      }
       if (steps === 3_000_000) expect([bound, cost]).toEqual([cheapest, cheapest]);
     }),
     { numRuns: 1_000 },
