@@ -85,7 +85,8 @@ function objectHints(change: ObjectChange, view: HintView): ReadonlyArray<Hint> 
   if (change.resource === 'aksnodeclasses') return classHints(change.before, change.after, view);
   if (change.resource === 'capacitybuffers') return bufferHints(change.before, change.after);
   if (change.resource === 'nodeoverlays') {
-    return view.wantsRoom() && differ(change.before?.spec, change.after?.spec) ? [podsHint('overlay-changed')] : [];
+    // Also where no pod waits: whether overlays are well and agree is told in their status.
+    return differ(change.before?.spec, change.after?.spec) ? [podsHint('overlay-changed')] : [];
   }
   return partHints(change, view);
 }

@@ -1,9 +1,10 @@
 import type { AksNodeClass } from '../contract/api/aks-node-class.ts';
 import * as hash from '../contract/api/hash.ts';
 import type { NodePool as ApiNodePool } from '../contract/api/node-pool.ts';
-import { nodePoolRuntimeProblems } from '../contract/api/runtime-rules.ts';
+import type { NodeOverlay as ApiNodeOverlay } from '../contract/api/node-overlay.ts';
+import { nodeOverlayRuntimeProblems, nodePoolRuntimeProblems } from '../contract/api/runtime-rules.ts';
 import { renderProblem } from '../contract/api/validation-error.ts';
-import type { NodePool } from '../core/model/manifest.ts';
+import type { NodeOverlay, NodePool } from '../core/model/manifest.ts';
 import type { NodeClass } from '../ports/kubernetes.ts';
 
 /**
@@ -24,6 +25,16 @@ export function classHash(nodeClass: NodeClass): string {
 /** What is wrong with a pool that the API server cannot see, each with its field and its mend; empty when all is well. */
 export function poolProblems(pool: NodePool): ReadonlyArray<string> {
   return nodePoolRuntimeProblems(pool as ApiNodePool).map(renderProblem);
+}
+
+/** The overlays that may change something: those without problems. */
+export function usableOverlays(overlays: ReadonlyArray<NodeOverlay>): ReadonlyArray<NodeOverlay> {
+  return overlays.filter((one) => overlayProblems(one).length === 0);
+}
+
+/** As `poolProblems`, of an overlay. */
+export function overlayProblems(overlay: NodeOverlay): ReadonlyArray<string> {
+  return nodeOverlayRuntimeProblems(overlay as ApiNodeOverlay).map(renderProblem);
 }
 
 export const POOL_HASH_VERSION: string = hash.NODE_POOL_HASH_VERSION;

@@ -14,6 +14,7 @@ import {
 } from '../core/scheduling/provisioning-input.ts';
 import type { NodeClass } from '../ports/kubernetes.ts';
 import type { Decision, LedgerState } from '../ports/store.ts';
+import { usableOverlays } from './api-rules.ts';
 import { conditionOf, isTrue } from './conditions.ts';
 import { isReserved } from './is-reserved.ts';
 import { nodeNameOf } from './node-name.ts';
@@ -43,7 +44,8 @@ export async function gather(ports: Ports, ledger: LedgerState, mayList: boolean
   const inFlight = await inFlightClaims(ports, snapshot);
   const catalog = await readCatalog(ports, snapshot);
   const devices = await deviceSupport(ports, snapshot);
-  const input = { cluster: snapshot, catalog, inFlight, policy: ports.policy, work: DEFAULT_WORK, devices };
+  const cluster = { ...snapshot, nodeOverlays: usableOverlays(snapshot.nodeOverlays) };
+  const input = { cluster, catalog, inFlight, policy: ports.policy, work: DEFAULT_WORK, devices };
   return { snapshot, input, ledger };
 }
 

@@ -12,6 +12,7 @@ import { publish } from './events.ts';
 import { type Gathered, gather } from './gather.ts';
 import { leavingNames } from './leaving.ts';
 import { inParallel } from './in-parallel.ts';
+import { writeOverlayStatuses } from './overlay-status.ts';
 import type { Ports } from './ports.ts';
 
 export type ProvisionOutcome =
@@ -46,6 +47,13 @@ export async function provision(ports: Ports, mayList = false): Promise<Provisio
   // 1. Gather: one consistent view of pods, nodes, claims and offerings.
   const gathered = await gather(ports, ledger, mayList);
   if (gathered === null) return { kind: 'no-snapshot' };
+  const outcome = await decide(ports, gathered);
+  // Nobody waits for these, so they come last.
+  await writeOverlayStatuses(ports, gathered);
+  return outcome;
+}
+
+async function decide(ports: Ports, gathered: Gathered): Promise<ProvisionOutcome> {
   const window = pendingWindow(gathered.snapshot, ports.now() + CLOCK_SKEW_MS);
   const leaving = leavingNames(gathered.snapshot);
   //    Pods on nodes that are being removed count as pending, so that they find capacity before they are evicted.

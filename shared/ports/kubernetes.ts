@@ -6,6 +6,7 @@ import type {
   Labels,
   Node,
   NodeClaim,
+  NodeOverlay,
   NodePool,
   ObjectMeta,
   PodSpec,
@@ -64,6 +65,7 @@ export interface Kinds {
   readonly NodePool: NodePool;
   readonly AKSNodeClass: NodeClass;
   readonly CapacityBuffer: CapacityBuffer;
+  readonly NodeOverlay: NodeOverlay;
   readonly Pod: NodePod;
   readonly Lease: Lease;
   readonly Event: { readonly metadata: ObjectMeta };

@@ -20,6 +20,7 @@ const places: Readonly<Record<Kind, { readonly root: string; readonly plural: st
     NodeClaim: { root: '/apis/karpenter.sh/v1', plural: 'nodeclaims', namespaced: false },
     NodePool: { root: '/apis/karpenter.sh/v1', plural: 'nodepools', namespaced: false },
     CapacityBuffer: { root: '/apis/autoscaling.x-k8s.io/v1beta1', plural: 'capacitybuffers', namespaced: true },
+    NodeOverlay: { root: '/apis/karpenter.sh/v1alpha1', plural: 'nodeoverlays', namespaced: false },
     AKSNodeClass: { root: '/apis/karpenter.azure.com/v1beta1', plural: 'aksnodeclasses', namespaced: false },
     Lease: { root: '/apis/coordination.k8s.io/v1', plural: 'leases', namespaced: true },
     VolumeAttachment: { root: '/apis/storage.k8s.io/v1', plural: 'volumeattachments', namespaced: false },

@@ -126,6 +126,7 @@ const nodeOverlay = object({
       weight: number,
     }),
   ),
+  status: object({ conditions }),
 });
 
 const daemonSet = object({

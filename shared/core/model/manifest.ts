@@ -249,6 +249,7 @@ export interface NodeOverlay {
     readonly capacity?: ResourceList;
     readonly weight?: number;
   };
+  readonly status?: { readonly conditions?: ReadonlyArray<Condition> };
 }
 
 export interface DaemonSet {

@@ -9,8 +9,9 @@ import type { ProvisioningInput } from './provisioning-input.ts';
 
 interface CompiledOverlay {
   readonly rules: LabelRules;
+  readonly name: string;
   readonly spec: NodeOverlay['spec'];
-  /** What it would change, each as a text that another of the same weight must not have: see `withoutConflicts`. */
+  /** What it would change, each as a text that another of the same weight must not have: see `conflictsOf`. */
   readonly changes: Array<string>;
 }
 
@@ -24,18 +25,48 @@ type Matches = ReadonlyArray<ReadonlyArray<CompiledOverlay>>;
  */
 export function overlaidCatalog({ cluster, catalog, policy }: ProvisioningInput): Catalog {
   if (!policy.gates.nodeOverlay || cluster.nodeOverlays.length === 0) return catalog;
-  const overlays = cluster.nodeOverlays
-    .toSorted((a, b) => (b.spec.weight ?? 0) - (a.spec.weight ?? 0) || byCodeUnit(b.metadata.name, a.metadata.name))
-    .map(({ spec }): CompiledOverlay => ({ rules: toRules(spec.requirements), spec, changes: [] }));
-  const pools = new Map(cluster.nodePools.map((pool) => [pool.metadata.name, pool]));
-  const matched = [...catalog].map(([name, types]) => {
-    const pool = pools.get(name);
-    return { name, types: types.map((type) => ({ type, matching: matchesOf(type, pool, overlays) })) };
-  });
-  const counting = withoutConflicts(overlays);
+  const overlays = compiledOverlays(cluster);
+  const matched = matchedTypes({ cluster, catalog }, overlays);
+  const beaten = conflictsOf(overlays);
+  const counting = new Set(overlays.filter((one) => !beaten.has(one)));
   return new Map(
     matched.map(({ name, types }) => [name, types.map(({ type, matching }) => overlay(type, matching, counting))]),
   );
+}
+
+/**
+ * The overlays that change nothing because another of the same weight changes the same, each by its name with the name of
+ * that other. Empty while the gate is closed.
+ */
+export function overlayConflicts({ cluster, catalog, policy }: ProvisioningInput): ReadonlyMap<string, string> {
+  if (!policy.gates.nodeOverlay) return new Map();
+  const overlays = compiledOverlays(cluster);
+  matchedTypes({ cluster, catalog }, overlays);
+  return new Map([...conflictsOf(overlays)].map(([one, other]) => [one.name, other.name]));
+}
+
+/** The heaviest first, as they count. */
+function compiledOverlays({ nodeOverlays }: ProvisioningInput['cluster']): ReadonlyArray<CompiledOverlay> {
+  return nodeOverlays
+    .toSorted((a, b) => (b.spec.weight ?? 0) - (a.spec.weight ?? 0) || byCodeUnit(b.metadata.name, a.metadata.name))
+    .map(({ metadata: { name }, spec }) => ({ rules: toRules(spec.requirements), name, spec, changes: [] }));
+}
+
+interface MatchedType {
+  readonly type: InstanceType;
+  readonly matching: Matches;
+}
+
+/** The types of each pool with the overlays that match them; the overlays get their changes. */
+function matchedTypes(
+  { cluster, catalog }: Pick<ProvisioningInput, 'cluster' | 'catalog'>,
+  overlays: ReadonlyArray<CompiledOverlay>,
+): ReadonlyArray<{ readonly name: string; readonly types: ReadonlyArray<MatchedType> }> {
+  const pools = new Map(cluster.nodePools.map((pool) => [pool.metadata.name, pool]));
+  return [...catalog].map(([name, types]) => {
+    const pool = pools.get(name);
+    return { name, types: types.map((type) => ({ type, matching: matchesOf(type, pool, overlays) })) };
+  });
 }
 
 function matchesOf(type: InstanceType, pool: NodePool | undefined, overlays: ReadonlyArray<CompiledOverlay>): Matches {
@@ -53,16 +84,16 @@ function matchesOf(type: InstanceType, pool: NodePool | undefined, overlays: Rea
   });
 }
 
-/** Those that change nothing which one before them of the same weight changes. */
-function withoutConflicts(overlays: ReadonlyArray<CompiledOverlay>): ReadonlySet<CompiledOverlay> {
-  const taken = new Set<string>();
-  const counting = new Set<CompiledOverlay>();
+/** Those that change what one before them of the same weight changes, with that one. */
+function conflictsOf(overlays: ReadonlyArray<CompiledOverlay>): ReadonlyMap<CompiledOverlay, CompiledOverlay> {
+  const taken = new Map<string, CompiledOverlay>();
+  const beaten = new Map<CompiledOverlay, CompiledOverlay>();
   for (const one of overlays) {
-    if (one.changes.some((change) => taken.has(change))) continue;
-    counting.add(one);
-    for (const change of one.changes) taken.add(change);
+    const other = one.changes.map((change) => taken.get(change)).find((found) => found !== undefined);
+    if (other === undefined) for (const change of one.changes) taken.set(change, one);
+    else beaten.set(one, other);
   }
-  return counting;
+  return beaten;
 }
 
 function isPricing({ price, priceAdjustment }: NodeOverlay['spec']): boolean {

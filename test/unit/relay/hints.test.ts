@@ -159,7 +159,6 @@ describe('what may let waiting pods in', () => {
   test.each([
     ['a new pool', 'nodepools', pool(), 'pool-changed'],
     ['a new node class', 'aksnodeclasses', object('default', {}), 'class-changed'],
-    ['a new overlay', 'nodeoverlays', object('cheap', { spec: { requirements: [] } }), 'overlay-changed'],
     ['a volume claim', 'persistentvolumeclaims', object('data', {}), 'volume-changed after 1000 ms'],
     ['a device slice', 'resourceslices', slice, 'devices-changed after 1000 ms'],
     ['a device class', 'deviceclasses', object('gpu', {}), 'devices-changed after 1000 ms'],
@@ -170,6 +169,15 @@ describe('what may let waiting pods in', () => {
     cluster.remove(resource, (raw as { metadata: { name: string } }).metadata.name);
     cluster.put('pods', waiting);
     expect(cluster.put(resource, raw)).toContain(`pods ${reason}`);
+  });
+
+  test('an overlay whose spec changes always is, for its status tells whether it agrees with others', () => {
+    const cluster = openCluster();
+    const cheap = (status: object) => object('cheap', { spec: { requirements: [] }, status });
+    expect(cluster.put('nodeoverlays', cheap({}))).toEqual(['pods overlay-changed']);
+    const conditions = [{ type: 'Ready', status: 'True' }];
+    expect(cluster.put('nodeoverlays', cheap({ conditions }))).toEqual([]);
+    expect(cluster.remove('nodeoverlays', 'cheap')).toEqual(['pods overlay-changed']);
   });
 
   test('a pool that becomes ready is, one whose other conditions change is not', () => {

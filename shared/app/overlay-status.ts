@@ -1,0 +1,59 @@
+import type { Condition, NodeOverlay } from '../core/model/manifest.ts';
+import { overlayConflicts } from '../core/scheduling/overlays.ts';
+import { overlayProblems } from './api-rules.ts';
+import { type ConditionChange, sameConditions, setConditions } from './conditions.ts';
+import type { Gathered } from './gather.ts';
+import { inParallel } from './in-parallel.ts';
+import type { Ports } from './ports.ts';
+
+/** Status patches in flight at once: about 5 ms each. */
+const WRITES_AT_ONCE = 8;
+
+const TYPE = 'ValidationSucceeded';
+
+/**
+ * Says on every NodeOverlay whether it is valid and at odds with no other, by the pools and catalogs of one view. As
+ * Karpenter (karpenter-core.md §1.4, §2.19). What already says so is not written; an overlay that has changed meanwhile has
+ * its next look.
+ */
+export async function writeOverlayStatuses(ports: Ports, { snapshot, input }: Gathered): Promise<void> {
+  if (!input.policy.gates.nodeOverlay || snapshot.nodeOverlays.length === 0) return;
+  const conflicts = overlayConflicts(input);
+  const nextOf = (overlay: NodeOverlay): ReadonlyArray<Condition> =>
+    overlayConditions(overlay, conflicts.get(overlay.metadata.name) ?? null, ports.now());
+  const isOutdated = (overlay: NodeOverlay): boolean => !sameConditions(overlay.status?.conditions, nextOf(overlay));
+  const outdated = snapshot.nodeOverlays.filter(isOutdated);
+  await inParallel(outdated, WRITES_AT_ONCE, async ({ metadata: { name, generation } }) => {
+    const key = { name, namespace: null };
+    // The snapshot may be older than our own last write: what is there now decides, or transition times would move.
+    const fresh = await ports.kubernetes.get('NodeOverlay', key);
+    if (fresh === null || fresh.metadata.generation !== generation || !isOutdated(fresh)) return;
+    const { resourceVersion } = fresh.metadata;
+    const patch = { metadata: { resourceVersion }, status: { conditions: nextOf(fresh) } };
+    await ports.kubernetes.patchStatus('NodeOverlay', key, patch);
+  });
+}
+
+/** The conditions of an overlay that another, if not null, of the same weight beats. */
+export function overlayConditions(
+  overlay: NodeOverlay,
+  beatenBy: string | null,
+  nowMs: number,
+): ReadonlyArray<Condition> {
+  return setConditions(overlay.status?.conditions, [validation(overlay, beatenBy)], {
+    dependents: [TYPE],
+    generation: overlay.metadata.generation ?? 1,
+    nowMs,
+    createdAt: overlay.metadata.creationTimestamp ?? '',
+  });
+}
+
+function validation(overlay: NodeOverlay, beatenBy: string | null): ConditionChange {
+  const problems = overlayProblems(overlay);
+  if (problems.length > 0) {
+    return { type: TYPE, status: 'False', reason: 'RuntimeValidation', message: problems.join('; ') };
+  }
+  if (beatenBy === null) return { type: TYPE, status: 'True', reason: TYPE, message: '' };
+  const message = `conflict with another overlay: ${beatenBy} changes the same with the same weight; give one of them more`;
+  return { type: TYPE, status: 'False', reason: 'Conflict', message };
+}
