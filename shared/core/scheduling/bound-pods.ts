@@ -43,7 +43,7 @@ function countAlike(nodes: ReadonlyMap<string, number>, shapes: number, keys: Fl
     counted.from[node + 1] = entries;
     last = key;
   }
-  return counted;
+  return { ...counted, shapes: counted.shapes.slice(0, entries), counts: counted.counts.slice(0, entries) };
 }
 
 /** Calls `visit` with each shape on the node and how many pods of it are there. */

@@ -100,7 +100,8 @@ interface Usage {
 }
 
 function usageOf({ shapes }: Cluster, bound: PodCounts): Usage {
-  const amounts = shapes.map(({ spec }) => podRequests(spec));
+  const running = new Set(bound.shapes);
+  const amounts = shapes.map(({ spec }, index) => (running.has(index) ? podRequests(spec) : NO_AMOUNTS));
   const names = [...new Set(amounts.flatMap((one) => [...one.keys()]))];
   return {
     bound,
@@ -109,6 +110,8 @@ function usageOf({ shapes }: Cluster, bound: PodCounts): Usage {
     owners: shapes.map((shape) => daemonOwner(shape)),
   };
 }
+
+const NO_AMOUNTS: Amounts = new Map();
 
 /** What the pods on a node take, in the order of `names`, and the daemons among them. */
 function usedOn(

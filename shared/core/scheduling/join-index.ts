@@ -39,6 +39,27 @@ export function indexOf(joiner: Joiner, claims: ReadonlyArray<OpenClaim>): JoinI
   return index;
 }
 
+/** The index of the same kind of pod that must not meet these counters' pods either, from one that is up to date. */
+export function indexAvoiding(
+  base: JoinIndex,
+  avoided: ReadonlyArray<Counter>,
+  claims: ReadonlyArray<OpenClaim>,
+): JoinIndex {
+  const index: JoinIndex = { ...base, avoided, entries: new Float64Array(2 * base.length + 64), length: 0 };
+  index.entryOf = claims.map((claim) => (meets(avoided, claim) ? Infinity : (base.entryOf[claim.number] ?? Infinity)));
+  for (let place = 0; place < base.length; place++) {
+    const claim = claims[claimAt(base, place)];
+    if (claim !== undefined && !meets(avoided, claim)) index.entries[index.length++] = base.entries[place] ?? Infinity;
+  }
+  index.entries.fill(Infinity, index.length);
+  return index;
+}
+
+function meets(avoided: ReadonlyArray<Counter>, { onHost }: OpenClaim): boolean {
+  for (const { host } of avoided) if ((onHost[host] ?? 0) > 0) return true;
+  return false;
+}
+
 /** The number of the claim at a place. */
 export function claimAt({ entries }: JoinIndex, place: number): number {
   const entry = entries[place] ?? 0;
@@ -67,7 +88,7 @@ export function reindex(index: JoinIndex, claim: OpenClaim): void {
 }
 
 function entryFor({ requests, optionsOn, avoided }: Joiner, claim: OpenClaim): number {
-  for (const { host } of avoided) if ((claim.onHost[host] ?? 0) > 0) return Infinity;
+  if (meets(avoided, claim)) return Infinity;
   return leastAdded(claim, requests, optionsOn(claim.state)) * MOST_CLAIMS + claim.number;
 }
 

@@ -3,11 +3,11 @@ import { admitsAsk, allowsBin, fill, hasRoom, type Bin } from './bins.ts';
 import { at, isOpenKey, offeringsMeeting, openRule } from './compile-pool.ts';
 import type { Ask } from './compile-shape.ts';
 import { isWithin } from './label-rule.ts';
-import { addedAt, claimAt, indexOf, reindex, type JoinIndex } from './join-index.ts';
+import { addedAt, claimAt, indexAvoiding, indexOf, reindex, type JoinIndex } from './join-index.ts';
 import { emptyClaim, isCheaper, join, joiningOf, offeringsOf, settledValue, SHUNNED_ADDS } from './open-claim.ts';
 import type { Applicant, Joining, OpenClaim } from './open-claim.ts';
 import { untolerated } from './taints.ts';
-import { countersFor, recordOnClaim, recordOnNode, type NodeFilter } from './topology.ts';
+import { countersFor, recordOnClaim, recordOnNode, type Counter, type NodeFilter } from './topology.ts';
 import {
   allowsHost,
   guardOf,
@@ -148,7 +148,7 @@ function cheaperOpening(workspace: Workspace, applicant: Applicant, joining: Joi
 function bestJoining(queue: Queue, applicant: Applicant): Joining | null {
   const { claims } = queue.workspace;
   const { guard, ask } = applicant;
-  const index = indexFor(queue, applicant);
+  const index = indexFor(queue, ask, guard.rules.hostAvoided);
   let best: Joining | null = null;
   let least = Infinity;
   // Entries are what joining adds at least, so that none after a worse one can be better.
@@ -165,15 +165,18 @@ function bestJoining(queue: Queue, applicant: Applicant): Joining | null {
 }
 
 /** The index for asks of this kind that avoid the same pods, with all that has changed since it was last used. */
-function indexFor({ workspace, indexes, changes }: Queue, { ask, guard }: Applicant): JoinIndex {
-  const avoided = guard.rules.hostAvoided;
+function indexFor(queue: Queue, ask: Ask, avoided: ReadonlyArray<Counter>): JoinIndex {
+  const { workspace, indexes, changes } = queue;
   const id = avoided.length === 0 ? ask.kind : `${ask.kind} ${avoided.map(({ host }) => host).join(' ')}`;
   const known = indexes.get(id);
   if (known === undefined) {
     const [other] = indexes.values();
     if (other !== undefined && !sameRequests(other.index.requests, ask.shape.requests)) indexes.clear();
     const optionsOn = (state: PoolState) => optionsFor(workspace, state, ask);
-    const index = indexOf({ requests: ask.shape.requests, optionsOn, avoided }, workspace.claims);
+    const index =
+      avoided.length === 0
+        ? indexOf({ requests: ask.shape.requests, optionsOn, avoided }, workspace.claims)
+        : indexAvoiding(indexFor(queue, ask, []), avoided, workspace.claims);
     indexes.set(id, { index, seen: { changes: changes.length } });
     return index;
   }
