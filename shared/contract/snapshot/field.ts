@@ -68,13 +68,16 @@ export function list<T>(element: Field<T>): Field<ReadonlyArray<T>> {
   return {
     read(value) {
       if (!Array.isArray(value)) return undefined;
-      const read: Array<T> = [];
-      for (const entry of value) {
-        const kept = element.read(entry);
+      const entries: ReadonlyArray<unknown> = value;
+      // Made when the first element is read as something else: columns of a snapshot have hundreds of thousands.
+      let read: Array<T> | null = null;
+      for (let index = 0; index < entries.length; index++) {
+        const kept = element.read(entries[index]);
         if (kept === undefined) return undefined;
-        read.push(kept);
+        if (read === null && kept !== entries[index]) read = entries.slice(0, index) as Array<T>;
+        read?.push(kept);
       }
-      return read;
+      return read ?? (entries as ReadonlyArray<T>);
     },
   };
 }

@@ -167,7 +167,7 @@ const podColumns = object({
 type Columns = NonNullable<ReturnType<(typeof podColumns)['read']>>;
 
 function readPods(columns: Columns, shapeCount: number): ReadonlyArray<SnapshotPod> {
-  const uids = Buffer.from(columns.uids, 'base64').toString('hex');
+  const uids = uidTexts(columns.uids);
   const otherUids = new Map(columns.otherUids);
   const nominated = new Map(columns.nominatedNodes);
   const deletion = new Map(columns.deletionAtMs);
@@ -188,7 +188,7 @@ function readPods(columns: Columns, shapeCount: number): ReadonlyArray<SnapshotP
       throw wrong(`pods[${row}].node`, `is ${String(node)}, of ${columns.nodeNames.length} names`);
     return {
       name,
-      uid: otherUids.get(row) ?? dashed(uids.slice(row * 32, row * 32 + 32)),
+      uid: otherUids.get(row) ?? uids.slice(row * UID_LENGTH, (row + 1) * UID_LENGTH),
       shape: podShape,
       createdAtMs,
       nodeName,
@@ -204,6 +204,22 @@ function readPods(columns: Columns, shapeCount: number): ReadonlyArray<SnapshotP
   });
 }
 
-function dashed(hex: string): string {
-  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
+const UID_BYTES = 16;
+const UID_LENGTH = 36;
+const DASH = 0x2d;
+
+/** All uids as one text, UID_LENGTH characters each: slices of one text are made sooner than texts of five pieces. */
+function uidTexts(base64: string): string {
+  const bytes = Buffer.from(base64, 'base64');
+  const hex = Buffer.from(bytes.toString('hex'), 'latin1');
+  const count = Math.floor(bytes.length / UID_BYTES);
+  const dashed = Buffer.alloc(count * UID_LENGTH);
+  for (let row = 0, to = 0; row < count; row++) {
+    for (let byte = 0; byte < UID_BYTES; byte++) {
+      if (byte >= 4 && byte <= 10 && byte % 2 === 0) dashed[to++] = DASH;
+      dashed[to++] = hex[2 * (row * UID_BYTES + byte)] ?? 0;
+      dashed[to++] = hex[2 * (row * UID_BYTES + byte) + 1] ?? 0;
+    }
+  }
+  return dashed.toString('latin1');
 }
