@@ -1,7 +1,7 @@
 import { parseAmounts, type Amounts } from '../../shared/core/quantity/quantity.ts';
 import { allocatableOf } from '../../shared/core/quantity/allocatable.ts';
 import { podRequests } from '../../shared/core/scheduling/pod-requests.ts';
-import type { PodSpec, Taint, Toleration } from '../../shared/core/model/manifest.ts';
+import type { PodSpec, ResourceList, Taint, Toleration } from '../../shared/core/model/manifest.ts';
 import type { Rng } from '../world/rng.ts';
 import {
   conditionStatus,
@@ -111,7 +111,7 @@ export class Cluster {
     if (created.status !== 201) return;
     const status = {
       capacity: instanceType.capacity,
-      allocatable: allocatableOf(instanceType),
+      allocatable: rng.chance(5) ? smaller(allocatableOf(instanceType)) : allocatableOf(instanceType),
       conditions: [{ type: 'Ready', status: 'False', reason: 'KubeletNotReady' }],
     };
     server.patch('nodes', name, { status }, 'status');
@@ -267,6 +267,12 @@ export class Cluster {
 
 export function requestsOf(pod: Stored): Amounts {
   return podRequests(pod.spec as unknown as PodSpec);
+}
+
+/** The kubelet keeps more for itself than the catalog has it. */
+function smaller(allocatable: ResourceList): ResourceList {
+  const cpu = (parseAmounts(allocatable, 'down').get('cpu') ?? 0) / 2;
+  return { ...allocatable, cpu: `${Math.floor(cpu)}m` };
 }
 
 /** Came or went, or tolerates more. */

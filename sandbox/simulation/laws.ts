@@ -1,4 +1,6 @@
 import { annotation, label, taint } from '../../shared/contract/names.ts';
+import { allocatableOf } from '../../shared/core/quantity/allocatable.ts';
+import { parseAmounts } from '../../shared/core/quantity/quantity.ts';
 import type { Decision } from '../../shared/ports/store.ts';
 import { conditionStatus, keyOf, type ApiServer, type Change, type Fields, type Stored } from './api-server.ts';
 import type { Azure, Vm } from './azure.ts';
@@ -176,7 +178,7 @@ export class Laws {
     for (const other of this.#parts.server.list('nodeclaims')) {
       const { name, deletionTimestamp } = other.metadata;
       if (name === claim.metadata.name || deletionTimestamp !== undefined || this.#doomed.has(name)) continue;
-      if (this.#letsPodsIn(name)) continue;
+      if (this.#letsPodsIn(name) || this.#isSmaller(name)) continue;
       const twice = this.#plannedPods(other).filter((uid) => pods.has(uid));
       if (twice.length > 0) {
         this.#break(`claims ${other.metadata.name} and ${claim.metadata.name} are both made for pod ${twice[0] ?? ''}`);
@@ -189,6 +191,14 @@ export class Laws {
     const node = this.#parts.server.get('nodes', `aks-${claim}`);
     const taints: ReadonlyArray<Fields> = node?.spec?.['taints'] ?? [];
     return node !== null && !taints.some(({ key }) => key === taint.unregistered.key || key === taint.reserved.key);
+  }
+
+  /** Has the claim's machine turned out smaller than it was planned? What does not fit any more is planned again. */
+  #isSmaller(claim: string): boolean {
+    const order = this.#parts.azure().vms.get(claim)?.order;
+    const node = this.#parts.server.get('nodes', `aks-${claim}`);
+    const cpu = (amounts: Fields): number => parseAmounts(amounts, 'down').get('cpu') ?? 0;
+    return order !== undefined && cpu(node?.status?.['allocatable'] ?? {}) < cpu(allocatableOf(order.instanceType));
   }
 
   #plannedPods(claim: Stored): ReadonlyArray<string> {

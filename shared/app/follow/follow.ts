@@ -101,7 +101,7 @@ async function followRegistered(
   const key = { name: nodeNameOf(claim), namespace: null };
   let node = known ?? (await ports.kubernetes.get('Node', key));
   if (node !== null && isReserved(node)) {
-    const opened = known === null ? awaitPlanned(ports, claim) : await openNode(ports, claim, node);
+    const opened = known === null ? awaitPlanned(ports, claim, node) : await openNode(ports, claim, node);
     if (opened.kind !== 'next') {
       // What it waits for is said where people look for it.
       if (known !== null) await initialize(ports, claim, node);

@@ -16,14 +16,19 @@ const RESERVED_MS = 30_000;
 /** ... and with a startup taint on it, under which they cannot come: a driver's installation takes minutes. */
 const STARTING_MS = 10 * 60_000;
 
-/** Between looks at a reserved node: half as long as it has been one, within these bounds. */
+/**
+ * Between looks at a reserved node: half as long as it has been one, within these bounds. That a startup taint goes is
+ * told by the relay.
+ */
 const LOOK_MIN_MS = 1_000;
 const LOOK_MAX_MS = 5_000;
+const STARTING_LOOK_MAX_MS = 60_000;
 
 /** Puts off the look at whether the planned pods have come. */
-export function awaitPlanned(ports: Ports, claim: NodeClaim): Step {
+export function awaitPlanned(ports: Ports, claim: NodeClaim, node: Node): Step {
   const sinceMs = ports.now() - transitionMs(claim, 'Registered');
-  const pauseMs = Math.min(Math.max(LOOK_MIN_MS, sinceMs / 2), LOOK_MAX_MS);
+  const longestMs = isStarting(claim, node) ? STARTING_LOOK_MAX_MS : LOOK_MAX_MS;
+  const pauseMs = Math.min(Math.max(LOOK_MIN_MS, sinceMs / 2), longestMs);
   return { kind: 'wait', for: 'the pods that its node was made for', lookAgainMs: ports.now() + pauseMs };
 }
 
@@ -39,7 +44,7 @@ export async function openNode(ports: Ports, claim: NodeClaim, node: Node): Prom
   const planned = await plannedPods(ports, claim);
   const waiting = await letIn(ports, claim, node.metadata.name, planned);
   const late = ports.now() >= transitionMs(claim, 'Registered') + (isStarting(claim, node) ? STARTING_MS : RESERVED_MS);
-  if (waiting.length > 0 && !late) return awaitPlanned(ports, claim);
+  if (waiting.length > 0 && !late) return awaitPlanned(ports, claim, node);
   await nominate(ports, node.metadata.name, waiting);
   await patchNode(ports, node, ({ spec, metadata: { resourceVersion } }) => ({
     metadata: { resourceVersion },

@@ -42,34 +42,37 @@ export async function letIn(
   const placed = new Set(there.map(({ metadata }) => metadata.uid));
   const missing = planned.filter(({ uid }) => !placed.has(uid));
   const entries = await inParallel(missing, PODS_AT_ONCE, (pod) => letOneIn(ports, claim, pod));
-  const refused = missing.filter((_, index) => entries[index]?.kind === 'refused');
-  if (refused.length > 0) {
-    const why = entries.find(({ kind }) => kind === 'refused')?.why ?? '';
-    ports.log('pods-not-let-in', { claim: claim.metadata.name, node: nodeName, pods: refused.length, why });
+  const refusal = entries.find(({ kind }) => kind === 'refused');
+  if (refusal?.kind === 'refused') {
+    const refused = missing.filter((_, index) => entries[index]?.kind === 'refused');
+    ports.log('pods-not-let-in', {
+      claim: claim.metadata.name,
+      node: nodeName,
+      pods: refused.length,
+      why: refusal.why,
+    });
     await nominate(ports, nodeName, refused);
   }
   return missing.filter((_, index) => entries[index]?.kind === 'waits');
 }
 
-/** `waits`: it may come, and has not been bound; `placed`: it needs the room no more. */
-interface Entry {
-  readonly kind: 'waits' | 'placed' | 'refused';
-  readonly why: string;
-}
+/** `waits`: it may come, and has not been bound; `placed`: it needs the room no more; `refused`: it may not be changed. */
+type Entry =
+  { readonly kind: 'waits' } | { readonly kind: 'placed' } | { readonly kind: 'refused'; readonly why: string };
 
 async function letOneIn(ports: Ports, claim: NodeClaim, planned: PlannedPod): Promise<Entry> {
   const key = keyOf(planned);
   const passage = { ...reservationOf(claim), operator: 'Equal' };
   const pod = await ports.kubernetes.get('Pod', key);
-  if (pod === null || !waits(pod, planned)) return { kind: 'placed', why: '' };
+  if (pod === null || !waits(pod, planned)) return { kind: 'placed' };
   const tolerations = pod.spec.tolerations ?? [];
-  if (tolerations.some((one) => isSame(one, passage))) return { kind: 'waits', why: '' };
+  if (tolerations.some((one) => isSame(one, passage))) return { kind: 'waits' };
   // A toleration that came meanwhile is not lost: the API server refuses a list that lacks one.
   const patch = { metadata: { uid: planned.uid }, spec: { tolerations: [...tolerations, passage] } };
   try {
     const outcome = await ports.kubernetes.patch('Pod', key, patch);
-    if (outcome.kind === 'written') return { kind: 'waits', why: '' };
-    if (outcome.kind === 'not-found') return { kind: 'placed', why: '' };
+    if (outcome.kind === 'written') return { kind: 'waits' };
+    if (outcome.kind === 'not-found') return { kind: 'placed' };
     return { kind: 'refused', why: outcome.kind === 'refused' ? outcome.reason : 'it has changed' };
   } catch (error) {
     // A right that is not ours, or, since the server has just answered, most likely a webhook that fails.
@@ -79,8 +82,9 @@ async function letOneIn(ports: Ports, claim: NodeClaim, planned: PlannedPod): Pr
   }
 }
 
-function waits({ metadata, spec }: NodePod, { uid }: PlannedPod): boolean {
-  return metadata.uid === uid && metadata.deletionTimestamp === undefined && (spec.nodeName ?? '') === '';
+function waits({ metadata, spec, status }: NodePod, { uid }: PlannedPod): boolean {
+  const isSameAndStays = metadata.uid === uid && metadata.deletionTimestamp === undefined;
+  return isSameAndStays && (spec.nodeName ?? '') === '' && (status?.phase ?? 'Pending') === 'Pending';
 }
 
 function isSame(a: Toleration, b: Toleration): boolean {

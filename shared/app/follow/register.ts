@@ -7,9 +7,9 @@ import { patchNode } from './patch-node.ts';
 import { letIn, nominate, plannedPods, reservationOf } from './planned-pods.ts';
 
 /**
- * How long a node that has joined may stay not ready before it is registered all the same. Pods are nominated to their
- * node just before the unregistered taint goes; on a node that is not ready the scheduler would drop the nomination.
- * Measured in real-scheduler.md; 30 s covers a CNI that starts slowly.
+ * How long a node that has joined may stay not ready before it is registered all the same. Its planned pods are let in
+ * with its registration, and each attempt to bind them to a node that is not ready puts off the next, and drops the
+ * nomination of a pod that has one. 30 s cover a CNI that starts slowly.
  */
 const READY_PATIENCE_MS = 30_000;
 

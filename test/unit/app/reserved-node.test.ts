@@ -78,11 +78,12 @@ test('a new node is kept for its planned pods, which alone may come', async () =
 });
 
 test('a node is open to all once each planned pod is bound, wherever, or gone', async () => {
-  const { server, look, taints, bind } = joined(['a', 'b', 'c', 'd']);
+  const { server, look, taints, bind } = joined(['a', 'b', 'c', 'd', 'e']);
   await look();
   bind('a');
   bind('b', 'other');
   server.remove('pods', 'default/c');
+  server.patch('pods', 'default/e', { status: { phase: 'Failed' } }, 'status');
   expect((await look()).kind).toBe('wait');
   expect(taints()).toEqual([reserved]);
   bind('d');
@@ -114,7 +115,7 @@ test('while a startup taint keeps the planned pods out, the node stays theirs fo
   const { clock, look, taints } = joined(['a'], { startupTaints: [starting] });
   await look();
   clock.advance(599_000);
-  await look();
+  expect(await look()).toMatchObject({ kind: 'wait', lookAgainMs: START + 659_000 });
   expect(taints()).toEqual([starting, reserved]);
   clock.advance(1_000);
   await look();
