@@ -6,19 +6,40 @@ const quantities = Type.Record(Type.String(), Type.Union([Type.String(), Type.Nu
   description: 'Resource name to quantity, such as 4, 140m or 16Gi.',
 });
 
-const CatalogOffering = Type.Object(
+const place = {
+  zone: Type.String({ description: 'Becomes the label topology.kubernetes.io/zone.', minLength: 1 }),
+  available: Type.Optional(Type.Boolean({ description: 'False: never launched. Absent: true.', default: true })),
+};
+
+const price = (description: string) =>
+  Type.String({
+    description: `${description}, US dollars per hour as decimal text. Beyond a millionth of a dollar it is rounded up.`,
+    pattern: '^[0-9]{1,9}(\\.[0-9]{1,18})?$',
+  });
+
+const MarketOffering = Type.Object(
   {
-    zone: Type.String({ description: 'Becomes the label topology.kubernetes.io/zone.', minLength: 1 }),
+    ...place,
     capacityType: Type.Union([Type.Literal('on-demand'), Type.Literal('spot')], {
       description: 'Becomes the label karpenter.sh/capacity-type.',
     }),
-    pricePerHour: Type.String({
-      description: 'US dollars per hour as decimal text. Beyond a millionth of a dollar it is rounded up.',
-      pattern: '^[0-9]{1,9}(\\.[0-9]{1,18})?$',
-    }),
-    available: Type.Optional(Type.Boolean({ description: 'False: never launched. Absent: true.', default: true })),
+    pricePerHour: price('What a node costs'),
   },
   { description: 'An instance type in one zone with one capacity type.' },
+);
+
+const ReservedOffering = Type.Object(
+  {
+    ...place,
+    capacityType: Type.Literal('reserved', { description: 'Becomes the label karpenter.sh/capacity-type.' }),
+    pricePerHour: price('What a node adds to what the reservation costs anyway, mostly 0'),
+    reservationId: Type.String({
+      description: 'Becomes the label karpenter.azure.com/capacity-reservation-id.',
+      minLength: 1,
+    }),
+    reservationCapacity: Type.Integer({ description: 'How many more nodes the reservation holds.', minimum: 0 }),
+  },
+  { description: 'An instance type in one zone, of a capacity reservation.' },
 );
 
 const CatalogInstanceType = Type.Object(
@@ -29,7 +50,7 @@ const CatalogInstanceType = Type.Object(
     ),
     capacity: quantities,
     overhead: Type.Optional(quantities),
-    offerings: Type.Array(CatalogOffering),
+    offerings: Type.Array(Type.Union([MarketOffering, ReservedOffering])),
   },
   { description: 'A machine size. What pods and daemons may use is capacity less overhead, per resource.' },
 );

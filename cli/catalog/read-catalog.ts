@@ -2,7 +2,19 @@ import type { InstanceType } from '../../shared/core/model/catalog.ts';
 import { isRecord } from '../../shared/contract/api/object-meta.ts';
 import { label } from '../../shared/contract/names.ts';
 import { microUsdPerHour } from '../../shared/core/quantity/units.ts';
-import { allOf, choice, fieldsOf, flag, listOf, mapOf, needed, quantity, text, type Judge } from '../input/judge.ts';
+import {
+  allOf,
+  choice,
+  fieldsOf,
+  flag,
+  listOf,
+  mapOf,
+  needed,
+  quantity,
+  text,
+  wholeNumber,
+  type Judge,
+} from '../input/judge.ts';
 import { readDocuments } from '../input/read-documents.ts';
 import { readSource } from '../input/read-sources.ts';
 import { fileProblem, WrongInputError, type InputProblem } from '../wrong-input.ts';
@@ -45,12 +57,30 @@ const price: Judge = (value, path, report) => {
   }
 };
 
-const offering = fieldsOf({
+const plainOffering = fieldsOf({
   zone: needed(text),
-  capacityType: needed(choice('on-demand', 'spot')),
+  capacityType: needed(choice('on-demand', 'spot', 'reserved')),
   pricePerHour: needed(price),
   available: flag,
+  reservationId: text,
+  reservationCapacity: wholeNumber(0),
 });
+
+const RESERVED_FIELDS = ['reservationId', 'reservationCapacity'];
+
+/** A reserved offering says of which reservation it is, and how many nodes that holds; no other does. */
+const reservedInFull: Judge = (value, path, report) => {
+  if (!isRecord(value)) return;
+  const isReserved = value['capacityType'] === 'reserved';
+  for (const field of RESERVED_FIELDS) {
+    const isThere = value[field] !== undefined && value[field] !== null && value[field] !== '';
+    if (isReserved && !isThere) report(`${path}.${field}`, 'is missing', 'set it, or use another capacityType');
+    if (!isReserved && isThere)
+      report(`${path}.${field}`, 'is for reserved offerings', 'remove it, or use capacityType reserved');
+  }
+};
+
+const offering = allOf(plainOffering, reservedInFull);
 
 const noneTwice: Judge = (value, path, report) => {
   const seen = new Set<unknown>();
@@ -85,9 +115,12 @@ function toInstanceType(type: Catalog['instanceTypes'][number], region: string):
     labels: Object.fromEntries(Object.entries(labels).map(([key, value]) => [key, [value]])),
     capacity: type.capacity,
     overhead: type.overhead ?? {},
-    offerings: type.offerings.map(({ zone, capacityType, pricePerHour, available }) => ({
+    offerings: type.offerings.map(({ zone, capacityType, pricePerHour, available, ...rest }) => ({
       zone,
       capacityType,
+      ...('reservationId' in rest
+        ? { reservation: { id: rest.reservationId, remaining: rest.reservationCapacity } }
+        : {}),
       price: parseUsd(pricePerHour) ?? microUsdPerHour(0),
       available: available ?? true,
       labels: {},

@@ -16,7 +16,8 @@ const podNames = Type.Array(Type.String(), { description: 'Pods as namespace/nam
 const offering = {
   instanceType: Type.String(),
   zone: Type.String({ description: 'Such as westeurope-1; 0 for a machine without a zone.' }),
-  capacityType: Type.Union([Type.Literal('on-demand'), Type.Literal('spot')]),
+  capacityType: Type.Union([Type.Literal('on-demand'), Type.Literal('spot'), Type.Literal('reserved')]),
+  reservationId: Type.Optional(Type.String({ description: 'The reservation that a reserved node is taken from.' })),
   pricePerHour: usdPerHour('Of the offering.'),
 };
 

@@ -171,7 +171,7 @@ function inFlightOf({ nodeClaims }: Snapshot): ReadonlyMap<string, InFlightClaim
 }
 
 function isCapacityType(text: string | undefined): text is CapacityType {
-  return text === 'spot' || text === 'on-demand';
+  return text === 'spot' || text === 'on-demand' || text === 'reserved';
 }
 
 async function render(

@@ -52,5 +52,5 @@ function nextTo(offering: PlannedOffering, runnerUp: PlannedOffering): string {
 }
 
 function nameOf({ instanceType, capacityType }: PlannedOffering): string {
-  return `${sizeText(instanceType)}${capacityType === 'spot' ? ' spot' : ''}`;
+  return `${sizeText(instanceType)}${capacityType === 'on-demand' ? '' : ` ${capacityType}`}`;
 }

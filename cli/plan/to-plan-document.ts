@@ -94,6 +94,7 @@ function toNodeClaim(
   };
 }
 
-function toOffering({ instanceType, zone, capacityType, price }: PlannedOffering) {
-  return { instanceType, zone, capacityType, pricePerHour: renderUsd(price) };
+function toOffering({ instanceType, zone, capacityType, reservationId, price }: PlannedOffering) {
+  const place = { instanceType, zone, capacityType, ...(reservationId === undefined ? {} : { reservationId }) };
+  return { ...place, pricePerHour: renderUsd(price) };
 }

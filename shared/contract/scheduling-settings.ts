@@ -33,7 +33,12 @@ export interface PolicySettings {
   readonly preferencePolicy: 'Respect' | 'Ignore';
   readonly minValuesPolicy: 'Strict' | 'BestEffort';
   readonly defaultSpread: ReadonlyArray<Constraint>;
-  readonly gates: { readonly nodeOverlay: boolean; readonly staticCapacity: boolean; readonly capacityBuffer: boolean };
+  readonly gates: {
+    readonly nodeOverlay: boolean;
+    readonly staticCapacity: boolean;
+    readonly capacityBuffer: boolean;
+    readonly reservedCapacity: boolean;
+  };
 }
 
 /** Reads the options of scheduling. Throws an Error that names the setting and what it may be. */
@@ -49,6 +54,7 @@ export function readPolicy(
       nodeOverlay: gates.NodeOverlay,
       staticCapacity: gates.StaticCapacity,
       capacityBuffer: gates.CapacityBuffer,
+      reservedCapacity: gates.ReservedCapacity,
     },
   };
 }

@@ -1,18 +1,21 @@
 import type { MicroUsdPerHour } from '../quantity/units.ts';
 import type { ResourceList } from './manifest.ts';
 
-export type CapacityType = 'spot' | 'on-demand';
+export type CapacityType = 'spot' | 'on-demand' | 'reserved';
 
 /** An instance type in one zone with one capacity type. */
 export interface Offering {
   /** `westeurope-1`, or `0` for a VM without a zone, as AKS labels it. */
   readonly zone: string;
   readonly capacityType: CapacityType;
+  /** Of a reserved one: what a node adds to what the reservation costs anyway. */
   readonly price: MicroUsdPerHour;
   /** False while Azure has refused it lately, or quota does not allow it. Such an offering is never launched. */
   readonly available: boolean;
   /** Further labels that hold for this offering only, such as `karpenter.azure.com/placement-scope`. */
   readonly labels: Readonly<Record<string, string>>;
+  /** Of an offering of type `reserved`, and of no other: which reservation it is of, and how many more nodes that holds. */
+  readonly reservation?: { readonly id: string; readonly remaining: number };
 }
 
 /** A VM size as one NodePool's node class would run it. Allocatable = capacity − overhead, per resource, floored at 0. */

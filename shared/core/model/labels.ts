@@ -12,6 +12,7 @@ export const labelKey = {
   skuFamily: 'karpenter.azure.com/sku-family',
   skuSeries: 'karpenter.azure.com/sku-series',
   skuVersion: 'karpenter.azure.com/sku-version',
+  reservation: 'karpenter.azure.com/capacity-reservation-id',
 } as const;
 
 /** How a node's own name is written among its labels, for `matchFields: metadata.name`. No label can have this key. */

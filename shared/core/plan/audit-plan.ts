@@ -9,6 +9,7 @@ import { checkPrecedence } from './audit/precedence-checks.ts';
 import { checkPools, offeredDomains } from './audit/pool-checks.ts';
 import { auditedShapes } from './audit/spread-by-default.ts';
 import { checkTopology } from './audit/topology-checks.ts';
+import { auditedReservations, checkReservations } from './audit/reservation-checks.ts';
 import type { Plan } from './plan.ts';
 
 export type { Finding } from './audit/finding.ts';
@@ -20,7 +21,8 @@ export type { Finding } from './audit/finding.ts';
 export function auditPlan(stated: Plan, given: ProvisioningInput): ReadonlyArray<Finding> {
   const { plan, cluster: unfolded, spare, findings } = unfoldBuffers(stated, given);
   const cluster = { ...unfolded, shapes: auditedShapes({ ...given, cluster: unfolded }) };
-  const input = { ...given, cluster, catalog: auditedCatalog(given) };
+  const priced = { ...given, cluster, catalog: auditedCatalog(given) };
+  const input = { ...priced, catalog: auditedReservations(priced) };
   const accounting = checkAccounting(plan, input);
   const state = finalState(plan, input);
   const nodes = [...state.values()];
@@ -33,6 +35,7 @@ export function auditPlan(stated: Plan, given: ProvisioningInput): ReadonlyArray
       .map(({ target }) => fatal('target', `there is no ${target.kind} ${target.name} that stays`)),
     ...checkPools(plan, input, nodes),
     ...nodes.flatMap((node) => checkNode(node, input.cluster, daemons)),
+    ...checkReservations(plan, priced),
     ...checkPrecedence(plan, input, { nodes, spare, daemons }),
     ...checkDevices(plan, input, state),
     ...checkTopology({ cluster: input.cluster, nodes, offered: offeredDomains(input) }),

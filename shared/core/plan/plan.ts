@@ -15,6 +15,8 @@ export interface PlannedOffering {
   readonly instanceType: string;
   readonly zone: string;
   readonly capacityType: CapacityType;
+  /** Which reservation a node of type `reserved` is taken from; absent for all others. */
+  readonly reservationId?: string;
   readonly price: MicroUsdPerHour;
 }
 

@@ -45,6 +45,7 @@ function equalBits(claim: OpenClaim): Array<number> {
     const combo = combos[bit];
     if (((offered >> bit) & 1) === 0 || at(prices, bit) !== cell.price || combo === undefined) return false;
     const sameKind = combo.capacityType === chosen?.capacityType;
+    if (combo.reservation !== chosen?.reservation) return false;
     return sameKind && (combo.zone === REGIONAL_ZONE) === (chosen?.zone === REGIONAL_ZONE);
   });
 }

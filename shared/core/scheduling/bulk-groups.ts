@@ -1,7 +1,7 @@
 import type { Pod } from '../model/cluster.ts';
 import { labelKey } from '../model/labels.ts';
 import type { SpreadTerm } from './ask-terms.ts';
-import { at } from './compile-pool.ts';
+import { at, takesReserved } from './compile-pool.ts';
 import type { Ask, PoolOption } from './compile-shape.ts';
 import { hasDeviceClaims } from './device-claims.ts';
 import { keySourceOf, restrictTo } from './key-source.ts';
@@ -33,6 +33,8 @@ export interface BulkRule {
  * at pods of other shapes that wait too, or they take host ports or labels that pools leave open.
  */
 export function bulkRuleOf(workspace: Workspace, shape: number): BulkRule | null {
+  // A reservation holds a number of nodes, which packing does not count.
+  if (workspace.pools.some(({ pool }) => takesReserved(pool))) return null;
   const ask = bulkAskOf(workspace, shape);
   if (ask === null || hasDeviceClaims(ask.shape.shape.spec)) return null;
   if (ask.shape.ports.length > 0 || ask.terms.affinity.length > 0) return null;

@@ -81,7 +81,12 @@ function choose(claim: OpenClaim, offerings: Int32Array, all: ReadonlyArray<Rank
     throw new Error(`a claim of NodePool ${state.pool.name} was planned without an offering`);
   }
   const booked = offerings.map((mask, type) => (mask === 0 || isBooked(claim, type) ? mask : 0));
-  const others = all.filter((one) => one !== chosen && ((at(booked, one.type) >> one.bit) & 1) === 1);
+  // What is held is one node of one reservation: a launch may not take another, nor one where none is held.
+  const { reservationId } = chosen.planned;
+  const others = all.filter(
+    (one) =>
+      one !== chosen && ((at(booked, one.type) >> one.bit) & 1) === 1 && one.planned.reservationId === reservationId,
+  );
   const planned = others.map((one) => one.planned);
   return {
     offering: chosen.planned,
@@ -101,7 +106,8 @@ function rankOfferings({ pool }: PoolState): ReadonlyArray<RankedOffering> {
       const combo = pool.catalog.combos[bit];
       if (((at(pool.offered, type) >> bit) & 1) === 0 || combo === undefined) continue;
       const { zone, capacityType } = combo;
-      const planned = { instanceType: name, zone, capacityType, price: microUsdPerHour(at(prices, bit)) };
+      const place = { instanceType: name, zone, capacityType, price: microUsdPerHour(at(prices, bit)) };
+      const planned = combo.reservation === null ? place : { ...place, reservationId: combo.reservation };
       ranked.push({ type, bit, shunned: at(pool.shunned, type), planned });
     }
   }
@@ -136,6 +142,9 @@ function requirementsOf(
   rules.set(labelKey.zone, oneOf(zones));
   rules.set(labelKey.capacityType, oneOf(capacityTypes));
   rules.set(labelKey.nodePool, oneOf([pool.name]));
+  // All are of one reservation, or none is of any.
+  const reservationId = ranked[0]?.planned.reservationId;
+  if (reservationId !== undefined) rules.set(labelKey.reservation, oneOf([reservationId]));
   const minValues = minValuesOf(state);
   // What was waived is written as what is left, so that the claim says what a launch may count on.
   const leastOf = (key: string): number | undefined => {

@@ -47,7 +47,8 @@ export function compilePool(manifest: NodePool, catalog: CompiledCatalog): Compi
   const offered = allowedBy(
     rules,
     catalog,
-    catalog.types.map((type) => type.offered),
+    // One node of a reservation is of one size, so that a choice of several, which minValues asks for, is none of them.
+    catalog.types.map((type) => type.offered & (hasMinValues(manifest) ? ~catalog.reservedBits : -1)),
   );
   const shunned = Uint8Array.from(catalog.types, (type) => Number(isShunned(type, rules)));
   const lowestPrice = Float64Array.from(catalog.types, (type, index) => lowestOf(type.prices, offered[index] ?? 0));
@@ -70,6 +71,15 @@ export function compilePool(manifest: NodePool, catalog: CompiledCatalog): Compi
     shunned,
     lowestPrice,
   };
+}
+
+function hasMinValues({ spec }: NodePool): boolean {
+  return spec.template.spec.requirements.some(({ minValues }) => minValues !== undefined);
+}
+
+/** Can nodes of the pool be taken from a reservation? */
+export function takesReserved({ catalog, offered }: CompiledPool): boolean {
+  return catalog.reservedBits !== 0 && offered.some((mask) => (mask & catalog.reservedBits) !== 0);
 }
 
 /** Labels of the NodeClaim and Node of every claim of the pool. */

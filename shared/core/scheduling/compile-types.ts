@@ -8,6 +8,8 @@ export interface Combo {
   readonly zone: string;
   readonly capacityType: Offering['capacityType'];
   readonly labels: Readonly<Record<string, string>>;
+  /** The reservation that it is of; its id is among the labels too. */
+  readonly reservation: string | null;
 }
 
 /** One InstanceType with its numbers read. */
@@ -34,6 +36,10 @@ export interface CompiledCatalog {
   readonly typeKeys: ReadonlySet<string>;
   /** Keys that offerings decide. */
   readonly comboKeys: ReadonlySet<string>;
+  /** Bit i set: combo i is of a reservation. */
+  readonly reservedBits: number;
+  /** By id: how many more nodes each reservation holds. */
+  readonly reservations: ReadonlyMap<string, number>;
 }
 
 /** A bit mask holds 31 combos. A region has at most 4 zones (none included) × 2 capacity types × few labels: 16 today. */
@@ -47,7 +53,17 @@ export function compileCatalog(instanceTypes: ReadonlyArray<InstanceType>): Comp
   const types = instanceTypes.map((type) => compileType(type, index)).toSorted((a, b) => byCodeUnit(a.name, b.name));
   const typeKeys = new Set<string>();
   for (const { rules } of types) for (const key of rules.keys()) if (!comboKeys.has(key)) typeKeys.add(key);
-  return { types, combos, typeKeys, comboKeys };
+  const reservations = new Map<string, number>();
+  for (const { offerings } of instanceTypes) {
+    for (const { reservation } of offerings) {
+      if (reservation !== undefined) reservations.set(reservation.id, reservation.remaining);
+    }
+  }
+  const reservedBits = combos.reduce(
+    (bits, { reservation }, bit) => (reservation === null ? bits : bits | (1 << bit)),
+    0,
+  );
+  return { types, combos, typeKeys, comboKeys, reservedBits, reservations };
 }
 
 /** Does an instance type of this catalog decide the key? */
@@ -64,16 +80,30 @@ export function comboLabels(combo: Combo): Readonly<Record<string, string>> {
 function listCombos(instanceTypes: ReadonlyArray<InstanceType>): ReadonlyArray<Combo> {
   const found = new Map<string, Combo>();
   for (const { offerings } of instanceTypes) {
-    for (const { zone, capacityType, labels } of offerings) {
-      const combo = { zone, capacityType, labels: normalizeKeys(labels) };
+    for (const offering of offerings) {
+      const combo = comboOf(offering);
       const key = comboKey(combo);
       if (!found.has(key)) found.set(key, combo);
     }
   }
   const regional = ({ zone }: Combo): number => Number(zone === REGIONAL_ZONE);
-  return [...found.values()]
-    .toSorted((a, b) => regional(a) - regional(b) || byCodeUnit(comboId(a), comboId(b)))
-    .slice(0, MAX_COMBOS);
+  const inOrder = (a: Combo, b: Combo): number => regional(a) - regional(b) || byCodeUnit(comboId(a), comboId(b));
+  const all = [...found.values()].toSorted(inOrder);
+  // Where there are more than a mask holds, reservations are left out first.
+  const reserved = all.filter(({ reservation }) => reservation !== null);
+  const others = all.filter(({ reservation }) => reservation === null);
+  return [...others, ...reserved].slice(0, MAX_COMBOS).toSorted(inOrder);
+}
+
+function comboOf({ zone, capacityType, labels, reservation }: Offering): Combo {
+  const own = normalizeKeys(labels);
+  if (reservation === undefined) return { zone, capacityType, labels: own, reservation: null };
+  return {
+    zone,
+    capacityType,
+    labels: { ...own, [labelKey.reservation]: reservation.id },
+    reservation: reservation.id,
+  };
 }
 
 /** Tells combos apart. Nearly all have no labels, and there are thousands of offerings. */
@@ -89,8 +119,9 @@ function compileType(type: InstanceType, index: ReadonlyMap<string, number>): Co
   const prices = new Float64Array(MAX_COMBOS).fill(Infinity);
   const listPrices = type.offerings.every(({ available }) => available) ? prices : Float64Array.from(prices);
   let [offered, unavailable] = [0, 0];
-  for (const { zone, capacityType, labels, price, available } of type.offerings) {
-    const bit = index.get(comboKey({ zone, capacityType, labels: normalizeKeys(labels) }));
+  for (const offering of type.offerings) {
+    const { price, available } = offering;
+    const bit = index.get(comboKey(comboOf(offering)));
     if (bit === undefined) continue;
     listPrices[bit] = Math.min(listPrices[bit] ?? Infinity, price);
     if (available) prices[bit] = Math.min(prices[bit] ?? Infinity, price);

@@ -3,6 +3,7 @@ import type { Ask } from './compile-shape.ts';
 import { portsConflict } from './host-ports.ts';
 import type { LabelRules } from './label-rule.ts';
 import { COMBO_BITS, type PoolState } from './pool-state.ts';
+import { bitsWithRoom } from './reservations.ts';
 import { toVector } from './resource-table.ts';
 import type { Workspace } from './workspace.ts';
 
@@ -52,10 +53,11 @@ export function listingOf(workspace: Workspace): Listing {
   };
 }
 
-function listedOfferings({ dimensions }: Workspace, { pool }: PoolState): ListedOfferings {
+function listedOfferings({ dimensions }: Workspace, { pool, reservationsLeft }: PoolState): ListedOfferings {
   const { catalog, rules, offered } = pool;
   const refused = catalog.types.map((type) => type.unavailable);
-  const unavailable = allowedBy(rules, catalog, refused);
+  const full = ~bitsWithRoom(catalog, reservationsLeft, null);
+  const unavailable = allowedBy(rules, catalog, refused).map((mask, type) => mask | (at(offered, type) & full));
   const listed = Int32Array.from(offered, (mask, type) => mask | at(unavailable, type));
   const lowestPrice = new Float64Array(listed.length).fill(Infinity);
   const highestPrice = new Float64Array(listed.length);

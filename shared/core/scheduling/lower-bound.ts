@@ -11,7 +11,8 @@ import { at } from './compile-pool.ts';
 import type { Ask } from './compile-shape.ts';
 import { byCodeUnit } from './label-rule.ts';
 import { mostInDomain } from './most-in-domain.ts';
-import type { PoolState } from './pool-state.ts';
+import { reservationOf } from './open-claim.ts';
+import { COMBO_BITS, type PoolState } from './pool-state.ts';
 import { addVector, fits } from './resource-table.ts';
 import { costOf, optionsFor, type Workspace } from './workspace.ts';
 
@@ -32,9 +33,10 @@ const WORTHWHILE = 0.93;
  */
 export function lowerBound(workspace: Workspace, solved: ReadonlyArray<SolvedProblem>, work: Work): number {
   const { claims, bins } = workspace;
-  if (claims.length === 0) return 0;
+  if (costOf(claims) === 0) return 0;
   const groups = groupsOf(workspace);
-  const gifts = bins.map((bin) => giftOf(workspace, bin, groups)).filter((gift) => gift !== null);
+  const free = bins.map((bin) => giftOf(workspace, bin, groups)).filter((gift) => gift !== null);
+  const gifts = [...free, ...reservedGifts(workspace, groups)];
   const { problem, members } = relaxed(
     workspace,
     gifts.length === 0 ? groups.filter(({ onNew }) => onNew > 0) : groups,
@@ -153,6 +155,54 @@ function giftOf(
   return admits.includes(1) ? { usable: usable.map((amount) => Math.max(0, amount)), admits } : null;
 }
 
+/**
+ * Nodes of reservations, used for nothing: each as large as any of its reservation can be, for all pods that one of them
+ * admits. No more of them than there are pods.
+ */
+function reservedGifts(
+  workspace: Workspace,
+  groups: ReadonlyArray<BoundGroup>,
+): ReadonlyArray<{ readonly usable: Float64Array; readonly admits: Uint8Array }> {
+  const pods = groups.reduce((sum, group) => sum + group.pods.length, 0);
+  return [...reservedNodes(workspace)].flatMap(([id, count]) => {
+    const gift = { usable: new Float64Array(workspace.dimensions.names.length), admits: new Uint8Array(groups.length) };
+    for (const state of workspace.pools) addReserved(workspace, state, groups, { id, ...gift });
+    return gift.admits.includes(1) ? Array.from({ length: Math.min(count, pods) }, () => gift) : [];
+  });
+}
+
+/** By reservation: the nodes that it held before this plan. */
+function reservedNodes({ pools, claims }: Workspace): ReadonlyMap<string, number> {
+  const nodes = new Map(pools.flatMap(({ reservationsLeft }) => [...reservationsLeft]));
+  for (const claim of claims) {
+    const id = reservationOf(claim, claim.cell);
+    if (id !== null) nodes.set(id, (nodes.get(id) ?? 0) + 1);
+  }
+  return nodes;
+}
+
+function addReserved(
+  workspace: Workspace,
+  state: PoolState,
+  groups: ReadonlyArray<BoundGroup>,
+  gift: { readonly id: string; readonly usable: Float64Array; readonly admits: Uint8Array },
+): void {
+  const { pool, usable } = state;
+  const width = gift.usable.length;
+  const options = groups.map(({ asks }) => offeredTo(workspace, state, asks));
+  pool.catalog.combos.forEach(({ reservation }, bit) => {
+    if (reservation !== gift.id) return;
+    for (const type of pool.order) {
+      if (((at(pool.offered, type) >> bit) & 1) === 0) continue;
+      const row = (type * COMBO_BITS + bit) * width;
+      for (let k = 0; k < width; k++) gift.usable[k] = Math.max(at(gift.usable, k), at(usable, row + k));
+      options.forEach((option, group) => {
+        if (option !== null && (at(option, type) >> bit) & 1) gift.admits[group] = 1;
+      });
+    }
+  });
+}
+
 function relaxed(
   workspace: Workspace,
   groups: ReadonlyArray<BoundGroup>,
@@ -161,7 +211,11 @@ function relaxed(
   const isShunned = workspace.claims.some(({ cell }) => cell?.shunned === true);
   const bins = workspace.pools
     .flatMap((state) => {
-      const options = groups.map(({ asks }) => offeredTo(workspace, state, asks));
+      const { reservedBits } = state.pool.catalog;
+      const options = groups.map(({ asks }) => {
+        const offered = offeredTo(workspace, state, asks);
+        return reservedBits === 0 || offered === null ? offered : offered.map((mask) => mask & ~reservedBits);
+      });
       return binsOf(state, options, { width, withinLimit: false });
     })
     .filter(({ cell }) => isShunned || !cell.shunned);

@@ -8,6 +8,7 @@ import { chooseValue, intersect, isEmpty, oneOf, type LabelRule, type LabelRules
 import { bitsWith, restrictTo, sourceFor, type KeySource } from './key-source.ts';
 import { bookingFor, wantsMinValues } from './min-values.ts';
 import { bookCapacity, COMBO_BITS, withinLimits, type PoolState } from './pool-state.ts';
+import { bitsWithRoom, moveReservation } from './reservations.ts';
 import { addVector } from './resource-table.ts';
 import { allowsDomain, allowsHost, crowdingAt, offeringsUnder, type Guard } from './topology-guard.ts';
 
@@ -158,10 +159,16 @@ export function join(joining: Joining, shape: CompiledShape, pod: Pod): void {
   claim.bits = joining.bits;
   claim.from = joining.from;
   claim.open = joining.open;
+  moveReservation(claim.state.reservationsLeft, reservationOf(claim, claim.cell), reservationOf(claim, joining.cell));
   claim.cell = joining.cell;
   claim.pods.push(pod);
   claim.ports.push(...shape.ports);
   addVector(claim.load, shape.requests, 1);
+}
+
+/** The reservation that a node of the claim's pool takes as this offering; null for none. */
+export function reservationOf({ state }: Pick<OpenClaim, 'state'>, cell: Pick<Cell, 'bit'> | null): string | null {
+  return cell === null ? null : (state.pool.catalog.combos[cell.bit]?.reservation ?? null);
 }
 
 /** Offerings not shunned come first, then the price decides; the types' order breaks ties. */
@@ -282,20 +289,23 @@ interface Search extends Offers {
  * `from`: the first type in order that holds the pods at all.
  */
 function cheapestCell(
-  { state, booked }: OpenClaim,
+  claim: OpenClaim,
   { offered, bits, from, load, more }: Search,
   guard: Guard,
 ): { readonly cell: Cell; readonly from: number } | null {
+  const { state, booked } = claim;
   const { pool, remaining } = state;
+  const roomy = bitsWithRoom(pool.catalog, state.reservationsLeft, reservationOf(claim, claim.cell));
   let best: Cell | null = null;
   let first = -1;
   for (let position = from; position < pool.order.length; position++) {
     const type = at(pool.order, position);
     const shunned = pool.shunned[type] === 1;
     if (best !== null && (best.shunned !== shunned || at(pool.lowestPrice, type) >= best.price)) break;
-    const mask = holdingBits(state, type, at(offered, type) & bits, load, more);
+    const held = holdingBits(state, type, at(offered, type) & bits, load, more);
+    if (held !== 0 && first === -1) first = position;
+    const mask = held & roomy;
     if (mask === 0) continue;
-    if (first === -1) first = position;
     const compiled = pool.catalog.types[type];
     if (compiled === undefined) continue;
     if (remaining.size > 0 && !withinLimits(remaining, compiled.capacity, booked)) continue;

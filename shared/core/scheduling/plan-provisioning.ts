@@ -23,6 +23,7 @@ import { keepPromises } from './promises.ts';
 import type { ProvisioningInput } from './provisioning-input.ts';
 import { podName } from './pod-name.ts';
 import { renderClaims } from './render-claim.ts';
+import { reservedCatalog } from './reservations.ts';
 import { planStaticPools } from './static-pools.ts';
 import { costOf, extendWorkspace, readInput, workspaceFor, type Reading, type Workspace } from './workspace.ts';
 
@@ -31,7 +32,8 @@ import { costOf, extendWorkspace, readInput, workspaceFor, type Reading, type Wo
  * or nowhere, with reasons; and which nodes static pools lack. Pure: the same input gives the same plan, whatever the order of its lists.
  */
 export function planProvisioning(given: ProvisioningInput, now: Instant): Plan {
-  const input = withDefaultSpread({ ...given, catalog: overlaidCatalog(given) });
+  const overlaid = { ...given, catalog: overlaidCatalog(given) };
+  const input = withDefaultSpread({ ...overlaid, catalog: reservedCatalog(overlaid) });
   return withStaticPools(planPods(input, now), input);
 }
 

@@ -9,6 +9,7 @@ import type { ExistingCapacity } from './existing-capacity.ts';
 import type { KeySource } from './key-source.ts';
 import { hostPortsOf, type HostPort } from './host-ports.ts';
 import type { ProvisioningInput } from './provisioning-input.ts';
+import { reservationsLeft, type ReservationsLeft } from './reservations.ts';
 import { addVector, toVector, type Dimensions } from './resource-table.ts';
 import { untolerated } from './taints.ts';
 
@@ -36,6 +37,8 @@ export interface PoolReading {
 export interface PoolState extends PoolReading {
   /** Changed by placing. */
   readonly remaining: Map<string, number>;
+  /** Of all pools of the plan. Changed by placing. */
+  readonly reservationsLeft: ReservationsLeft;
   /** What decides the labels that topology looks at, found on demand. */
   readonly keySources: Map<string, KeySource>;
   /** Sets of offerings, each array the only one with its content, so that claims can share them and tell them apart. */
@@ -81,10 +84,16 @@ export function readPools(
   return compiled.toSorted(byWeight).map((pool) => readPool(pool, dimensions, daemons, existing));
 }
 
-/** The pool for placing pods, nothing placed yet. */
-export function poolState(reading: PoolReading): PoolState {
+/** The pools for placing pods, nothing placed yet. */
+export function poolStates(readings: ReadonlyArray<PoolReading>): ReadonlyArray<PoolState> {
+  const left = reservationsLeft(readings.map(({ pool }) => pool.catalog));
+  return readings.map((reading) => poolState(reading, left));
+}
+
+function poolState(reading: PoolReading, left: ReservationsLeft): PoolState {
   return {
     ...reading,
+    reservationsLeft: left,
     remaining: new Map(reading.remaining),
     keySources: new Map(),
     offerings: [reading.pool.offered],

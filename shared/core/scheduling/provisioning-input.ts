@@ -31,6 +31,8 @@ export interface SchedulingGates {
   readonly staticCapacity: boolean;
   /** CapacityBuffers are filled. */
   readonly capacityBuffer: boolean;
+  /** Nodes are taken from capacity reservations. */
+  readonly reservedCapacity: boolean;
 }
 
 /** What Karpenter does when nothing is set. */
@@ -38,7 +40,7 @@ export const KARPENTER_POLICY: SchedulingPolicy = {
   preferencePolicy: 'Respect',
   minValuesPolicy: 'Strict',
   defaultSpread: [],
-  gates: { nodeOverlay: false, staticCapacity: false, capacityBuffer: false },
+  gates: { nodeOverlay: false, staticCapacity: false, capacityBuffer: false, reservedCapacity: true },
 };
 
 /** Bounds on effort, as counts of steps and never as time, so that the same input gives the same plan everywhere. */

@@ -53,7 +53,8 @@ function cheapestOf(claim: OpenClaim): Cell | null {
   for (const type of pool.order) {
     const shunned = pool.shunned[type] === 1;
     if (best !== null && (best.shunned !== shunned || at(pool.lowestPrice, type) >= best.price)) break;
-    const mask = offeringsAt(claim, type);
+    // Reservations are for pods: which of a fixed number of nodes took them would be chance.
+    const mask = offeringsAt(claim, type) & ~pool.catalog.reservedBits;
     const prices = pool.catalog.types[type]?.prices ?? new Float64Array();
     for (let bit = 0; bit < COMBO_BITS; bit++) {
       const price = at(prices, bit);

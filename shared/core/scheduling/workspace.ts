@@ -13,7 +13,7 @@ import { domainsOn } from './key-source.ts';
 import { settleAsChosen, settledValue, type OpenClaim } from './open-claim.ts';
 import type { GuardRules } from './topology-guard.ts';
 import { podRequests } from './pod-requests.ts';
-import { poolState, readPools, type PoolReading, type PoolState } from './pool-state.ts';
+import { poolStates, readPools, type PoolReading, type PoolState } from './pool-state.ts';
 import type { ProvisioningInput } from './provisioning-input.ts';
 import { dimensionsOf, type Dimensions } from './resource-table.ts';
 import { untolerated } from './taints.ts';
@@ -103,7 +103,7 @@ export function workspaceFor(reading: Reading): Workspace {
   return {
     input,
     dimensions,
-    pools: reading.pools.map(poolState),
+    pools: poolStates(reading.pools),
     bins: binsOf(existing, input.cluster, bound, dimensions),
     topology,
     claims: [],

@@ -1,6 +1,8 @@
 import * as fc from 'fast-check';
+import type { InstanceType, Offering } from '../../../shared/core/model/catalog.ts';
 import type { Node, NodePool, PodSpec, Taint } from '../../../shared/core/model/manifest.ts';
 import type { PodShape } from '../../../shared/core/model/cluster.ts';
+import { microUsdPerHour } from '../../../shared/core/quantity/units.ts';
 import type { ProvisioningInput } from '../../../shared/core/scheduling/provisioning-input.ts';
 import { daemonSet, input, node, pods, pool, requirement, shape, size, spec, zones } from '../../unit/core/build.ts';
 
@@ -212,6 +214,70 @@ export const inputsWithBuffers: fc.Arbitrary<ProvisioningInput> = fc
       },
     }));
     return { ...given, cluster: { ...given.cluster, podTemplates, capacityBuffers } };
+  });
+
+/** A reservation of one of the sizes: where, how many nodes it holds, and what one adds to the bill. */
+const reservations = fc.record({
+  type: fc.nat(types.length - 1),
+  zone: fc.constantFrom(...zones),
+  remaining: fc.integer({ min: 0, max: 3 }),
+  price: fc.constantFrom(0, 0, 50_000, 250_000),
+});
+
+/** The same types with offerings of reservations, `r0` and so on. */
+function withReservations(
+  given: ProvisioningInput,
+  drawn: ReadonlyArray<{
+    readonly type: number;
+    readonly zone: string;
+    readonly remaining: number;
+    readonly price: number;
+  }>,
+): ProvisioningInput {
+  const reserved = types.map((type, at): InstanceType => {
+    const own = drawn.flatMap((one, index): ReadonlyArray<Offering> => {
+      if (one.type !== at) return [];
+      const reservation = { id: `r${index}`, remaining: one.remaining };
+      const place = { zone: one.zone, capacityType: 'reserved', available: true, labels: {} } as const;
+      return [{ ...place, price: microUsdPerHour(one.price), reservation }];
+    });
+    return { ...type, offerings: [...type.offerings, ...own] };
+  });
+  return { ...given, catalog: new Map([...given.catalog.keys()].map((name) => [name, reserved])) };
+}
+
+const CAPACITY_TYPE = 'karpenter.sh/capacity-type';
+
+/** Everything at once with reservations, which the pools allow. */
+export const inputsWithReservations: fc.Arbitrary<ProvisioningInput> = fc
+  .tuple(inputsWithBuffers, fc.array(reservations, { minLength: 1, maxLength: 3 }))
+  .map(([given, drawn]) => {
+    const nodePools = given.cluster.nodePools.map((one) => {
+      const { template } = one.spec;
+      const requirements = template.spec.requirements.map((requirement_) =>
+        requirement_.key === CAPACITY_TYPE
+          ? { ...requirement_, values: [...(requirement_.values ?? []), 'reserved'] }
+          : requirement_,
+      );
+      return { ...one, spec: { ...one.spec, template: { ...template, spec: { ...template.spec, requirements } } } };
+    });
+    return withReservations({ ...given, cluster: { ...given.cluster, nodePools } }, drawn);
+  });
+
+/** At most five pods that only resources bind, one pool, no node, and reservations: few enough to try every plan. */
+export const tinyInputsWithReservations: fc.Arbitrary<ProvisioningInput> = fc
+  .tuple(
+    fc.array(fc.tuple(fc.constantFrom('500m', '1', '1900m', '3', '7'), fc.constantFrom('1Gi', '7Gi')), {
+      minLength: 1,
+      maxLength: 5,
+    }),
+    fc.array(reservations, { minLength: 1, maxLength: 2 }),
+  )
+  .map(([drawn, reserved]) => {
+    const nodePools = [pool('pool-0', { requirements: [requirement(CAPACITY_TYPE, 'In', 'on-demand', 'reserved')] })];
+    const ownShapes = drawn.map(([cpu, memory]) => shape(spec(cpu, memory)));
+    const ownPods = drawn.flatMap((_, index) => pods(index, 1));
+    return withReservations(input({ types, nodePools, shapes: ownShapes, pods: ownPods, steps: 500_000 }), reserved);
   });
 
 function renamed(one: Node, name: string): Node {

@@ -267,7 +267,11 @@ describe('the room of a buffer', () => {
   test.each<[string, Partial<Situation>]>([
     [
       'the gate is closed, as it is by default',
-      { policy: { gates: { nodeOverlay: false, staticCapacity: false, capacityBuffer: false } } },
+      {
+        policy: {
+          gates: { nodeOverlay: false, staticCapacity: false, capacityBuffer: false, reservedCapacity: false },
+        },
+      },
     ],
     [
       'the buffer is being deleted',

@@ -80,7 +80,7 @@ describe('an overlay’s price', () => {
   });
 
   test('counts only behind Karpenter’s gate', () => {
-    const gates = { nodeOverlay: false, staticCapacity: false, capacityBuffer: false };
+    const gates = { nodeOverlay: false, staticCapacity: false, capacityBuffer: false, reservedCapacity: false };
     const nodeOverlays = [overlay('o', { price: '0.000001' }, is(D4.name))];
     expect(schedule({ nodeOverlays, policy: { gates }, pods: [pod('a')] }).claimOf('a').offering.instanceType).toBe(
       D2.name,

@@ -49,7 +49,7 @@ describe('a static pool', () => {
   });
 
   test('gets nothing while the gate is closed, as it is by default', () => {
-    const gates = { nodeOverlay: false, staticCapacity: false, capacityBuffer: false };
+    const gates = { nodeOverlay: false, staticCapacity: false, capacityBuffer: false, reservedCapacity: false };
     expect(schedule({ policy: { gates }, pools: [fixed('static', 3)], pods: [] }).claims).toEqual([]);
   });
 

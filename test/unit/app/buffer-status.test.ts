@@ -113,7 +113,7 @@ describe('writing the status of a buffer', () => {
   });
 
   test('is left undone while the gate is closed', async () => {
-    const closed = { nodeOverlay: false, staticCapacity: false, capacityBuffer: false };
+    const closed = { nodeOverlay: false, staticCapacity: false, capacityBuffer: false, reservedCapacity: false };
     expect(await apiWith(spare(2)).write(situation(spare(2), { policy: { gates: closed } }))).toEqual([]);
   });
 });

@@ -4,6 +4,7 @@ import type { Gathered } from '../../../shared/app/gather.ts';
 import { writeOverlayStatuses } from '../../../shared/app/overlay-status.ts';
 import type { Ports } from '../../../shared/app/ports.ts';
 import type { Condition, NodeOverlay, Requirement, ResourceList } from '../../../shared/core/model/manifest.ts';
+import { KARPENTER_POLICY } from '../../../shared/core/scheduling/provisioning-input.ts';
 import { input, pool, requirement, size } from '../core/build.ts';
 
 const NOW = Date.UTC(2026, 0, 1);
@@ -49,7 +50,7 @@ async function written(
     types,
     nodePools: [pool('general')],
     nodeOverlays: valid,
-    policy: { gates: { nodeOverlay, staticCapacity: false, capacityBuffer: false } },
+    policy: { gates: { ...KARPENTER_POLICY.gates, nodeOverlay } },
   });
   const gathered = { snapshot: { ...given.cluster, nodeOverlays }, input: given } as unknown as Gathered;
   await writeOverlayStatuses({ kubernetes, now: () => NOW } as unknown as Ports, gathered);

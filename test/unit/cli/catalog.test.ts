@@ -79,6 +79,20 @@ describe('a catalog of the user', () => {
     expect(await readCatalog(write('c.yaml', text))).toEqual({ region: 'moon', instanceTypes: [] });
   });
 
+  test('may have offerings of reservations', async () => {
+    const reserved = { zone: 'moon-1', capacityType: 'reserved', pricePerHour: '0' };
+    const given = { ...reserved, reservationId: 'r', reservationCapacity: 2 };
+    const text = JSON.stringify(changed(['instanceTypes', 0, 'offerings', 0], given));
+    const schema = JSON.parse(readFileSync('docs/schema/catalog.schema.json', 'utf8')) as object;
+    expect(Check(schema as never, JSON.parse(text))).toBe(true);
+    const { instanceTypes } = await readCatalog(write('reserved.json', text));
+    expect(instanceTypes[0]?.offerings[0]).toMatchObject({
+      capacityType: 'reserved',
+      price: 0,
+      reservation: { id: 'r', remaining: 2 },
+    });
+  });
+
   test.each<readonly [string, ReadonlyArray<string | number>, unknown, string]>([
     [
       'a price that is a number',
@@ -89,8 +103,20 @@ describe('a catalog of the user', () => {
     [
       'another capacity type',
       ['instanceTypes', 0, 'offerings', 0, 'capacityType'],
-      'reserved',
-      'instanceTypes[0].offerings[0].capacityType: "reserved" is not a choice here (use one of on-demand, spot)',
+      'dedicated',
+      'instanceTypes[0].offerings[0].capacityType: "dedicated" is not a choice here (use one of on-demand, spot, reserved)',
+    ],
+    [
+      'a reserved offering that is of no reservation',
+      ['instanceTypes', 0, 'offerings', 0],
+      { zone: 'moon-1', capacityType: 'reserved', pricePerHour: '0', reservationCapacity: 2 },
+      'instanceTypes[0].offerings[0].reservationId: is missing (set it, or use another capacityType)',
+    ],
+    [
+      'a reservation of another capacity type',
+      ['instanceTypes', 0, 'offerings', 0, 'reservationId'],
+      'r',
+      'instanceTypes[0].offerings[0].reservationId: is for reserved offerings (remove it, or use capacityType reserved)',
     ],
     [
       'a missing zone',

@@ -190,7 +190,7 @@ export function input(parts: InputParts): ProvisioningInput {
     inFlight,
     policy: {
       ...KARPENTER_POLICY,
-      gates: { nodeOverlay: true, staticCapacity: true, capacityBuffer: true },
+      gates: { nodeOverlay: true, staticCapacity: true, capacityBuffer: true, reservedCapacity: true },
       ...policy,
     },
     work: { steps },

@@ -2,7 +2,7 @@ import type { Catalog, InstanceType } from '../../model/catalog.ts';
 import type { NodeOverlay, NodePool } from '../../model/manifest.ts';
 import { microUsdPerHour } from '../../quantity/units.ts';
 import type { ProvisioningInput } from '../../scheduling/provisioning-input.ts';
-import { labelsOfOffering } from './final-state.ts';
+import { labelsOfOffering, placeOf } from './final-state.ts';
 import { meets } from './matching.ts';
 
 /** What one overlay would change: prices by index of offering, capacities by resource, of one size in one pool. */
@@ -74,7 +74,7 @@ function changesTo(
   { spec }: NodeOverlay,
 ): ReadonlyArray<Change> {
   const reached = type.offerings.flatMap((offering, index) => {
-    const labels = labelsOfOffering(input, pool, { ...offering, instanceType: type.name });
+    const labels = labelsOfOffering(input, pool, placeOf(type.name, offering));
     return spec.requirements.every((requirement) => meets(labels, requirement)) ? [index] : [];
   });
   if (reached.length === 0) return [];

@@ -1,3 +1,4 @@
+import type { Offering } from '../../model/catalog.ts';
 import type { PodShape } from '../../model/cluster.ts';
 import type { Node, NodeClaim, NodePool, Taint } from '../../model/manifest.ts';
 import { labelKey, normalizeKey } from '../../model/labels.ts';
@@ -173,17 +174,33 @@ function allocatableOf(type: {
   return new Map([...capacity].map(([name, amount]) => [name, Math.max(0, amount - (overhead.get(name) ?? 0))]));
 }
 
+/** What tells an offering from the others of a pool. */
+export type OfferingPlace = Pick<PlannedClaim['offering'], 'instanceType' | 'zone' | 'capacityType' | 'reservationId'>;
+
+/** Is the size's offering the one that is meant? */
+export function isPlace({ zone, capacityType, reservation }: Offering, place: OfferingPlace): boolean {
+  return zone === place.zone && capacityType === place.capacityType && reservation?.id === place.reservationId;
+}
+
+/** Where the size's offering is. */
+export function placeOf(instanceType: string, { zone, capacityType, reservation }: Offering): OfferingPlace {
+  const place = { instanceType, zone, capacityType };
+  return reservation === undefined ? place : { ...place, reservationId: reservation.id };
+}
+
 /** The labels that a node of this size, zone and capacity type gets in the pool, before what the plan itself says. */
 export function labelsOfOffering(
   input: ProvisioningInput,
   pool: NodePool,
-  { instanceType, zone, capacityType }: PlannedClaim['offering'],
+  place: OfferingPlace,
 ): Map<string, ReadonlyArray<string>> {
+  const { instanceType, zone, capacityType, reservationId } = place;
   const type = input.catalog.get(pool.metadata.name)?.find(({ name }) => name === instanceType);
-  const offering = type?.offerings.find((one) => one.zone === zone && one.capacityType === capacityType);
+  const offering = type?.offerings.find((one) => isPlace(one, place));
   const { group, kind, name } = pool.spec.template.spec.nodeClassRef;
   const fixed = {
     ...offering?.labels,
+    ...(reservationId === undefined ? {} : { [labelKey.reservation]: reservationId }),
     ...pool.spec.template.metadata?.labels,
     [labelKey.instanceType]: instanceType,
     [labelKey.zone]: zone,
@@ -200,13 +217,10 @@ export function labelsOfOffering(
 }
 
 /** Is there a label of the pool's template that a node of this size, zone and capacity type would not have by itself? */
-export function contradictsTemplate(
-  input: ProvisioningInput,
-  pool: NodePool,
-  { instanceType, zone, capacityType }: Pick<PlannedClaim['offering'], 'instanceType' | 'zone' | 'capacityType'>,
-): boolean {
+export function contradictsTemplate(input: ProvisioningInput, pool: NodePool, place: OfferingPlace): boolean {
+  const { instanceType, zone, capacityType } = place;
   const type = input.catalog.get(pool.metadata.name)?.find(({ name }) => name === instanceType);
-  const offering = type?.offerings.find((one) => one.zone === zone && one.capacityType === capacityType);
+  const offering = type?.offerings.find((one) => isPlace(one, place));
   const own = new Map<string, ReadonlyArray<string>>();
   for (const [key, values] of Object.entries(type?.labels ?? {})) own.set(normalizeKey(key), values);
   for (const [key, value] of Object.entries(offering?.labels ?? {})) own.set(normalizeKey(key), [value]);

@@ -3,7 +3,7 @@ import { labelKey, normalizeKey } from '../../model/labels.ts';
 import type { PodShape } from '../../model/cluster.ts';
 import type { ProvisioningInput } from '../../scheduling/provisioning-input.ts';
 import type { Plan, PlannedClaim } from '../plan.ts';
-import { contradictsTemplate, labelsOfOffering, type FinalNode } from './final-state.ts';
+import { contradictsTemplate, isPlace, labelsOfOffering, placeOf, type FinalNode } from './final-state.ts';
 import { fatal, type Finding } from './finding.ts';
 import { blockingTaint, meets } from './matching.ts';
 import { amountsOf } from './requested.ts';
@@ -47,9 +47,7 @@ function checkOffering(
   const findings: Array<Finding> = [];
   const { instanceType, zone, capacityType } = offering;
   const type = input.catalog.get(claim.nodePool)?.find((one) => one.name === instanceType);
-  const found = type?.offerings.some(
-    (one) => one.zone === zone && one.capacityType === capacityType && one.available && one.price === offering.price,
-  );
+  const found = type?.offerings.some((one) => isPlace(one, offering) && one.available && one.price === offering.price);
   const text = `${name}: ${instanceType} ${zone} ${capacityType}`;
   if (found !== true) findings.push(fatal('offering', `${text} is not available at that price`));
   const labels = labelsOfOffering(input, pool, offering);
@@ -79,7 +77,7 @@ function checkMinValues(
     for (const type of input.catalog.get(pool.metadata.name) ?? []) {
       if (!listed.includes(type.name)) continue;
       for (const offering of type.offerings.filter(({ available }) => available)) {
-        const labels = labelsOfOffering(input, pool, { ...offering, instanceType: type.name });
+        const labels = labelsOfOffering(input, pool, placeOf(type.name, offering));
         for (const value of labels.get(normalizeKey(key)) ?? []) values.add(value);
       }
     }
@@ -141,8 +139,8 @@ function domainsOfPool(input: ProvisioningInput, pool: NodePool, key: string): R
   const usable = pool.metadata.deletionTimestamp === undefined && pool.spec.replicas === undefined;
   for (const type of usable ? (input.catalog.get(pool.metadata.name) ?? []) : []) {
     for (const offering of type.offerings.filter(({ available }) => available)) {
-      if (contradictsTemplate(input, pool, { ...offering, instanceType: type.name })) continue;
-      const labels = labelsOfOffering(input, pool, { ...offering, instanceType: type.name });
+      if (contradictsTemplate(input, pool, placeOf(type.name, offering))) continue;
+      const labels = labelsOfOffering(input, pool, placeOf(type.name, offering));
       const known = requirements.filter((one) => labels.has(normalizeKey(one.key)) || one.key.startsWith('karpenter.'));
       if (!known.every((requirement) => meets(labels, requirement))) continue;
       for (const domain of labels.get(key) ?? []) domains.add(domain);
