@@ -14,7 +14,7 @@ import { nodeNameOf } from '../../shared/app/node-name.ts';
 import type { Ports } from '../../shared/app/ports.ts';
 import { provision } from '../../shared/app/provision.ts';
 import { taint } from '../../shared/contract/names.ts';
-import type { Node, NodeClaim } from '../../shared/core/model/manifest.ts';
+import type { Condition, Node, NodeClaim } from '../../shared/core/model/manifest.ts';
 import { KARPENTER_POLICY } from '../../shared/core/scheduling/provisioning-input.ts';
 import { parseAmounts } from '../../shared/core/quantity/quantity.ts';
 import { RetryableError } from '../../shared/ports/errors.ts';
@@ -35,6 +35,8 @@ export interface HoldsPlane {
   join(decision: Decision, rng: Rng, betweenMs: number): Promise<void>;
   /** By name of pod the node it is bound to, null while it waits; read when the scheduler has come to rest. */
   bindings(): Promise<ReadonlyMap<string, string | null>>;
+  /** When the last pod was bound, milliseconds since the epoch; the API tells whole seconds. */
+  lastBoundMs(): Promise<number>;
   /** How many nodes hold pods that request more CPU than the node has. */
   overcommitted(): Promise<number>;
   /** Everything gone. */
@@ -67,7 +69,7 @@ interface Listed {
       readonly nodeName?: string;
       readonly containers: ReadonlyArray<{ readonly resources: { readonly requests: { readonly cpu: string } } }>;
     };
-    readonly status?: { readonly conditions?: ReadonlyArray<{ readonly type: string; readonly reason?: string }> };
+    readonly status?: { readonly conditions?: ReadonlyArray<Condition> };
   }>;
 }
 
@@ -106,6 +108,7 @@ export async function startHoldsPlane(assets: string, folder: string, care: () =
     plan: () => planOnce(shared, clock),
     join: (decision, rng, betweenMs) => joinAll(ports(), decision, { rng, betweenMs }),
     bindings: () => settledBindings(connection),
+    lastBoundMs: () => lastBoundMs(connection),
     overcommitted: () => overcommitted(connection),
     clear: () => clear(connection),
     close: async () => {
@@ -249,6 +252,14 @@ async function settledBindings(connection: Connection): Promise<ReadonlyMap<stri
     return now === found.size || quiet >= QUIET_POLLS;
   });
   return found;
+}
+
+async function lastBoundMs(connection: Connection): Promise<number> {
+  const { items } = await connection.get<Listed>(pods);
+  const bound = items
+    .flatMap(({ status }) => status?.conditions ?? [])
+    .filter(({ type, status }) => type === 'PodScheduled' && status === 'True');
+  return Math.max(0, ...bound.map(({ lastTransitionTime }) => Date.parse(lastTransitionTime ?? '')));
 }
 
 async function overcommitted(connection: Connection): Promise<number> {
