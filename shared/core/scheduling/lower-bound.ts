@@ -91,7 +91,19 @@ function groupsOf(workspace: Workspace): ReadonlyArray<BoundGroup> {
     if (ask === undefined || pods.length === 0) return [];
     return [{ asks, ask, pods, perNode: perNodeOf(workspace, ask), onNew: own.length }];
   });
-  return joinAlike(withinMany(withinDomains(workspace, withinMany(groups))));
+  return inOrder(joinAlike(withinMany(withinDomains(workspace, withinMany(groups)))));
+}
+
+/** Where work ends early, the bound depends on the order of items: it must not be the order in which shapes are listed. */
+function inOrder(groups: ReadonlyArray<BoundGroup>): ReadonlyArray<BoundGroup> {
+  const keyed = groups.map((group) => {
+    const { asks, ask, pods, perNode, onNew } = group;
+    return {
+      group,
+      key: [ask.shape.requests.join(' '), pods.length, perNode, onNew, ...asks.map(({ kind }) => kind)].join('\n'),
+    };
+  });
+  return keyed.toSorted((a, b) => byCodeUnit(a.key, b.key)).map(({ group }) => group);
 }
 
 /** Limits by spread too, where they say more than resources do: a node is in one domain. */
