@@ -84,11 +84,34 @@ function kindsOf(problem: PackingProblem, gifts: GiftedProblem['gifts']): Readon
     gifts.map((gift) => ({ ...gift, price: 0 })),
     problem.width,
   );
-  const alike = Map.groupBy(tightened, ({ usable, admits }) => `${usable.join(' ')} ${admits.join('')}`);
+  const lowered = tightened.map((gift) => lowerToFew(problem, gift));
+  const alike = Map.groupBy(lowered, ({ usable, admits }) => `${usable.join(' ')} ${admits.join('')}`);
   return [...alike.values()].flatMap((own) => {
     const [gift] = own;
     return gift === undefined ? [] : [kindOf(problem, gift, own.length)];
   });
+}
+
+/**
+ * The gift with what as many pods as fit can use at most of each resource: where one pod fits, it does not matter how much
+ * more than the largest is free.
+ */
+function lowerToFew({ width, items }: PackingProblem, gift: PackingBin): PackingBin {
+  const admits = gift.admits.map((_, index) =>
+    items[index] !== undefined && holdsOne(gift, items[index], index) ? 1 : 0,
+  );
+  const fitting = items.filter((_, index) => admits[index] === 1);
+  const requestsOf = (k: number): ReadonlyArray<number> => fitting.map(({ requests }) => at(requests, k));
+  let pods = Infinity;
+  for (let k = 0; k < width; k++) {
+    const least = requestsOf(k).reduce((low, request) => Math.min(low, request), Infinity);
+    if (least > 0) pods = Math.min(pods, Math.floor(at(gift.usable, k) / least));
+  }
+  const usable = gift.usable.map((amount, k) => {
+    const largest = requestsOf(k).reduce((high, request) => Math.max(high, request), 0);
+    return largest === 0 ? 0 : Math.min(amount, pods * largest);
+  });
+  return { ...gift, usable, admits };
 }
 
 function kindOf({ width, items }: PackingProblem, gift: PackingBin, times: number): GiftKind {
