@@ -11,16 +11,19 @@ import { input, size, zones } from '../unit/core/build.ts';
 
 /**
  * From the bytes of a snapshot to a plan, in a process of its own: `node test/bench/from-snapshot.ts [nodes] [running pods a
- * node] [waiting pods] [applications]`. Every node is nearly full; a third of the applications spread over zones. Prints the
+ * node] [waiting pods] [applications] [mixed]`. Every node is nearly full; a third of the applications spread over zones. `mixed`:
+ * pods of any application on each node, so that no two nodes are alike; else of few. Prints the
  * time of unpacking and planning, cold, and the peak of resident memory.
  */
-const [nodes = 5_000, each = 30, waiting = 10_000, apps = 60] = process.argv.slice(2).map(Number);
+const [nodes = 5_000, each = 30, waiting = 10_000, apps = 60] = process.argv.slice(2, 6).map(Number);
+const isMixed = process.argv[6] === 'mixed';
 
 const uidOf = (kind: number, index: number): string =>
   `${kind.toString(16).padStart(8, '0')}-0000-4000-8000-${index.toString(16).padStart(12, '0')}`;
 
 function podOf(index: number, nodeName: string | null): object {
-  const app = index % apps;
+  const app =
+    isMixed && nodeName !== null ? Math.floor(((index * 2_654_435_761) % 2 ** 32) / 2 ** 16) % apps : index % apps;
   const labels = { app: `app-${app}` };
   const spread = {
     maxSkew: 1,
