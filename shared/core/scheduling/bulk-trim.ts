@@ -3,16 +3,18 @@ import { bookCapacity } from './pool-state.ts';
 import { countIn, type BulkRule } from './bulk-groups.ts';
 import { settledValue } from './open-claim.ts';
 import { addVector } from './resource-table.ts';
+import { shrinkClaim } from './bulk-shrink.ts';
 import { forgetOnClaim } from './topology.ts';
 import type { Workspace } from './workspace.ts';
 
 /**
  * Takes pods off claims again where a spread that was dealt out evenly did not come out even, because limits stopped the
- * nodes of one domain. Answers the pods taken off; claims left without pods are gone.
+ * nodes of one domain. Answers the pods taken off; claims left without pods are gone, the others as small as their pods allow.
  */
-export function trimUneven(workspace: Workspace, rules: Iterable<BulkRule | null>): ReadonlyArray<Pod> {
+export function trimUneven(workspace: Workspace, rules: ReadonlyMap<number, BulkRule | null>): ReadonlyArray<Pod> {
+  const before = new Map(workspace.claims.map((claim) => [claim, claim.pods.length]));
   const taken: Array<Pod> = [];
-  for (const rule of rules) {
+  for (const rule of rules.values()) {
     const { spread } = rule ?? { spread: null };
     if (rule === null || spread === null || spread.self === 0) continue;
     for (let pod = surplusPod(workspace, rule); pod !== null; pod = surplusPod(workspace, rule)) taken.push(pod);
@@ -21,6 +23,9 @@ export function trimUneven(workspace: Workspace, rules: Iterable<BulkRule | null
   for (const claim of empty) {
     if (claim.booked !== null) bookCapacity(claim.state.remaining, claim.booked, -1);
     workspace.claims.splice(workspace.claims.indexOf(claim), 1);
+  }
+  for (const claim of workspace.claims) {
+    if (claim.pods.length !== before.get(claim)) shrinkClaim(workspace, claim, rules);
   }
   return taken;
 }

@@ -219,7 +219,7 @@ function placeBulk(
   const undealt = pods.filter((pod) => !dealt.has(pod) && !held.has(pod));
   const { left: unplaced, solved: own } = placeInBulk(workspace, groups, work);
   solved.push(...own);
-  return [...undealt, ...unplaced, ...(unplaced.length === 0 ? [] : trimUneven(workspace, rules.values()))];
+  return [...undealt, ...unplaced, ...(unplaced.length === 0 ? [] : trimUneven(workspace, rules))];
 }
 
 /** Pods whose rules look at other pods may have to wait for these: a chain of affinities longer than this is not followed. */

@@ -133,6 +133,32 @@ describe('claims on their way', () => {
     expect(planned(given)).toEqual(['launch Standard_D2s_v5 on-demand of a: s0-0']);
   });
 
+  test('where a limit stops the nodes of a zone, those of the others shrink to the pods that the spread leaves them', () => {
+    const web = spec('1', '1Gi', {
+      topologySpreadConstraints: [
+        {
+          maxSkew: 1,
+          topologyKey: 'topology.kubernetes.io/zone',
+          whenUnsatisfiable: 'DoNotSchedule',
+          labelSelector: { matchLabels: { app: 'web' } },
+        },
+      ],
+    });
+    const given = input({
+      types: [D2, size('Standard_D4s_v5', 4, 16, 150_000)],
+      nodePools: [pool('a', { limits: { cpu: '8' } })],
+      shapes: [shape(web, { app: 'web' })],
+      pods: pods(0, 12),
+    });
+    const plan = planProvisioning(given, instant(0));
+    expect(auditPlan(plan, given)).toEqual([]);
+    expect(plan.claims.map((one) => `${one.offering.instanceType} ${one.pods.length}`).toSorted(byText)).toEqual([
+      'Standard_D2s_v5 2',
+      'Standard_D2s_v5 2',
+      'Standard_D4s_v5 3',
+    ]);
+  });
+
   test('a claim counts against the limits of its pool', () => {
     const limited = pool('a', { limits: { cpu: '3' } });
     const given = input({
