@@ -2,6 +2,7 @@ import type { InstanceType } from '../../shared/core/model/catalog.ts';
 import { isRecord } from '../../shared/contract/api/object-meta.ts';
 import { label } from '../../shared/contract/names.ts';
 import { microUsdPerHour } from '../../shared/core/quantity/units.ts';
+import { MAX_COMBOS } from '../../shared/core/scheduling/compile-types.ts';
 import {
   allOf,
   choice,
@@ -93,6 +94,47 @@ const noneTwice: Judge = (value, path, report) => {
   }
 };
 
+interface Seen {
+  readonly path: string;
+  readonly offering: Readonly<Record<string, unknown>>;
+}
+
+/** Every offering that is an object, with its path below `path`. */
+function offeringsIn(types: unknown, path: string): ReadonlyArray<Seen> {
+  return (Array.isArray(types) ? types : []).flatMap((type, index) => {
+    const offerings: unknown = isRecord(type) ? type['offerings'] : [];
+    return (Array.isArray(offerings) ? offerings : []).flatMap((offering: unknown, at) =>
+      isRecord(offering) ? [{ path: `${path}[${index}].offerings[${at}]`, offering }] : [],
+    );
+  });
+}
+
+/** A reservation holds one number of nodes, whatever the sizes and zones it is offered for. */
+const oneCapacityEach: Judge = (value, path, report) => {
+  const known = new Map<unknown, unknown>();
+  for (const { path: at, offering } of offeringsIn(value, path)) {
+    const { reservationId: id, reservationCapacity: capacity } = offering;
+    if (id === undefined) continue;
+    if (known.has(id) && known.get(id) !== capacity) {
+      const message = `is ${JSON.stringify(capacity)}, and ${JSON.stringify(known.get(id))} elsewhere for ${JSON.stringify(id)}`;
+      report(`${at}.reservationCapacity`, message, 'give one number per reservation');
+    }
+    if (!known.has(id)) known.set(id, capacity);
+  }
+};
+
+/** More would be left out of plans without a word. */
+const fewEnough: Judge = (value, path, report) => {
+  const found = new Set(
+    offeringsIn(value, path).map(({ offering: { zone, capacityType, reservationId } }) =>
+      JSON.stringify([zone, capacityType, reservationId]),
+    ),
+  );
+  if (found.size <= MAX_COMBOS) return;
+  const message = `${found.size} combinations of zone, capacity type and reservation, and at most ${MAX_COMBOS} are planned with`;
+  report(path, message, 'leave out zones or reservations that no pool here may use');
+};
+
 const instanceType = fieldsOf({
   name: needed(text),
   labels: mapOf(text),
@@ -105,7 +147,7 @@ const catalog = fieldsOf({
   apiVersion: needed(choice('nodewright.dev/v1alpha1')),
   kind: needed(choice('Catalog')),
   region: needed(text),
-  instanceTypes: needed(allOf(listOf(instanceType), noneTwice)),
+  instanceTypes: needed(allOf(listOf(instanceType), noneTwice, oneCapacityEach, fewEnough)),
 });
 
 function toInstanceType(type: Catalog['instanceTypes'][number], region: string): InstanceType {

@@ -42,8 +42,11 @@ export interface CompiledCatalog {
   readonly reservations: ReadonlyMap<string, number>;
 }
 
-/** A bit mask holds 31 combos. A region has at most 4 zones (none included) × 2 capacity types × few labels: 16 today. */
-const MAX_COMBOS = 31;
+/**
+ * A bit mask holds so many combinations of zone, capacity type and reservation. A region has at most 4 zones (none included)
+ * × 2 capacity types × few labels: 16 today. Of a catalog with more, reservations are left out first.
+ */
+export const MAX_COMBOS = 31;
 
 export function compileCatalog(instanceTypes: ReadonlyArray<InstanceType>): CompiledCatalog {
   const combos = listCombos(instanceTypes);
@@ -89,7 +92,6 @@ function listCombos(instanceTypes: ReadonlyArray<InstanceType>): ReadonlyArray<C
   const regional = ({ zone }: Combo): number => Number(zone === REGIONAL_ZONE);
   const inOrder = (a: Combo, b: Combo): number => regional(a) - regional(b) || byCodeUnit(comboId(a), comboId(b));
   const all = [...found.values()].toSorted(inOrder);
-  // Where there are more than a mask holds, reservations are left out first.
   const reserved = all.filter(({ reservation }) => reservation !== null);
   const others = all.filter(({ reservation }) => reservation === null);
   return [...others, ...reserved].slice(0, MAX_COMBOS).toSorted(inOrder);

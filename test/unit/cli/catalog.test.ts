@@ -45,6 +45,10 @@ function changed(path: ReadonlyArray<string | number>, value: unknown): unknown 
   return copy;
 }
 
+function reserved(reservationId: string, reservationCapacity: number) {
+  return { zone: 'moon-1', capacityType: 'reserved', pricePerHour: '0', reservationId, reservationCapacity };
+}
+
 describe('a catalog of the user', () => {
   test('gives instance types with zone, capacity type, region and exact price', async () => {
     const { region, instanceTypes } = await readCatalog(write('small.json', small));
@@ -117,6 +121,18 @@ describe('a catalog of the user', () => {
       ['instanceTypes', 0, 'offerings', 0, 'reservationId'],
       'r',
       'instanceTypes[0].offerings[0].reservationId: is for reserved offerings (remove it, or use capacityType reserved)',
+    ],
+    [
+      'a reservation of two capacities',
+      ['instanceTypes', 0, 'offerings'],
+      [1, 2].map((capacity) => reserved('r', capacity)),
+      'instanceTypes[0].offerings[1].reservationCapacity: is 2, and 1 elsewhere for "r" (give one number per reservation)',
+    ],
+    [
+      'a number of reservations that plans cannot tell apart',
+      ['instanceTypes', 0, 'offerings'],
+      Array.from({ length: 32 }, (_, index) => reserved(`r-${index}`, 1)),
+      'instanceTypes: 32 combinations of zone, capacity type and reservation, and at most 31 are planned with (leave out zones or reservations that no pool here may use)',
     ],
     [
       'a missing zone',
