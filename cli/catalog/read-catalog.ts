@@ -94,17 +94,18 @@ const noneTwice: Judge = (value, path, report) => {
   }
 };
 
-interface Seen {
+/** An offering as it was given, and where. */
+interface Given {
   readonly path: string;
-  readonly offering: Readonly<Record<string, unknown>>;
+  readonly fields: Readonly<Record<string, unknown>>;
 }
 
-/** Every offering that is an object, with its path below `path`. */
-function offeringsIn(types: unknown, path: string): ReadonlyArray<Seen> {
+/** Every offering that is an object, with its path; the list is at `at`. */
+function offeringsIn(types: unknown, at: string): ReadonlyArray<Given> {
   return (Array.isArray(types) ? types : []).flatMap((type, index) => {
-    const offerings: unknown = isRecord(type) ? type['offerings'] : [];
-    return (Array.isArray(offerings) ? offerings : []).flatMap((offering: unknown, at) =>
-      isRecord(offering) ? [{ path: `${path}[${index}].offerings[${at}]`, offering }] : [],
+    const listed: unknown = isRecord(type) ? type['offerings'] : [];
+    return (Array.isArray(listed) ? listed : []).flatMap((one: unknown, place) =>
+      isRecord(one) ? [{ path: `${at}[${index}].offerings[${place}]`, fields: one }] : [],
     );
   });
 }
@@ -112,8 +113,8 @@ function offeringsIn(types: unknown, path: string): ReadonlyArray<Seen> {
 /** A reservation holds one number of nodes, whatever the sizes and zones it is offered for. */
 const oneCapacityEach: Judge = (value, path, report) => {
   const known = new Map<unknown, unknown>();
-  for (const { path: at, offering } of offeringsIn(value, path)) {
-    const { reservationId: id, reservationCapacity: capacity } = offering;
+  for (const { path: at, fields } of offeringsIn(value, path)) {
+    const { reservationId: id, reservationCapacity: capacity } = fields;
     if (id === undefined) continue;
     if (known.has(id) && known.get(id) !== capacity) {
       const message = `is ${JSON.stringify(capacity)}, and ${JSON.stringify(known.get(id))} elsewhere for ${JSON.stringify(id)}`;
@@ -126,7 +127,7 @@ const oneCapacityEach: Judge = (value, path, report) => {
 /** More would be left out of plans without a word. */
 const fewEnough: Judge = (value, path, report) => {
   const found = new Set(
-    offeringsIn(value, path).map(({ offering: { zone, capacityType, reservationId } }) =>
+    offeringsIn(value, path).map(({ fields: { zone, capacityType, reservationId } }) =>
       JSON.stringify([zone, capacityType, reservationId]),
     ),
   );

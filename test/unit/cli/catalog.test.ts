@@ -45,7 +45,7 @@ function changed(path: ReadonlyArray<string | number>, value: unknown): unknown 
   return copy;
 }
 
-function reserved(reservationId: string, reservationCapacity: number) {
+function reservedOffering(reservationId: string, reservationCapacity: number) {
   return { zone: 'moon-1', capacityType: 'reserved', pricePerHour: '0', reservationId, reservationCapacity };
 }
 
@@ -125,13 +125,13 @@ describe('a catalog of the user', () => {
     [
       'a reservation of two capacities',
       ['instanceTypes', 0, 'offerings'],
-      [1, 2].map((capacity) => reserved('r', capacity)),
+      [1, 2].map((capacity) => reservedOffering('r', capacity)),
       'instanceTypes[0].offerings[1].reservationCapacity: is 2, and 1 elsewhere for "r" (give one number per reservation)',
     ],
     [
       'a number of reservations that plans cannot tell apart',
       ['instanceTypes', 0, 'offerings'],
-      Array.from({ length: 32 }, (_, index) => reserved(`r-${index}`, 1)),
+      Array.from({ length: 32 }, (_, index) => reservedOffering(`r-${index}`, 1)),
       'instanceTypes: 32 combinations of zone, capacity type and reservation, and at most 31 are planned with (leave out zones or reservations that no pool here may use)',
     ],
     [
