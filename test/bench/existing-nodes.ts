@@ -46,10 +46,11 @@ for (const { name, variant, input } of pricedWorkloads(wantedWorkload, wantedVar
   const cpuMs = process.cpuUsage(before).user / 1e3;
   const nominated = plan.nominations.reduce((sum, { pods }) => sum + pods.length, 0);
   const [cost, bound] = [plan.cost / 1e6, plan.lowerBound / 1e6];
+  const gap = cost === bound ? 0 : cost / bound - 1;
   process.stdout.write(
     `${name.padEnd(18)} ${variant.padEnd(16)} ${nominated} pods on ${plan.nominations.length} of ${nodeCount} nodes, ` +
       `${plan.claims.length} claims at ${cost.toFixed(3)} $/h, bound ${bound.toFixed(3)}, ` +
-      `${(100 * (cost / bound - 1)).toFixed(2)} % over it, ${cpuMs.toFixed(0)} ms of CPU, ` +
+      `${(100 * gap).toFixed(2)} % over it, ${cpuMs.toFixed(0)} ms of CPU, ` +
       `${auditPlan(plan, given).length} findings\n`,
   );
 }
