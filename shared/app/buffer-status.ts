@@ -7,6 +7,7 @@ import {
   activeBuffers,
   bufferDemand,
   bufferName,
+  namespaceOf,
   type BufferDemand,
 } from '../core/scheduling/buffer-demand.ts';
 import type { ProvisioningInput } from '../core/scheduling/provisioning-input.ts';
@@ -26,8 +27,9 @@ type Status = NonNullable<CapacityBuffer['status']>;
 export async function writeBufferStatuses(ports: Ports, input: ProvisioningInput, plan: Plan): Promise<void> {
   const nextOf = (buffer: CapacityBuffer): Status => bufferStatus(input.cluster, buffer, plan, ports.now());
   const outdated = activeBuffers(input).filter((buffer) => !isSame(buffer.status ?? {}, nextOf(buffer)));
-  await inParallel(outdated, WRITES_AT_ONCE, async ({ metadata: { name, namespace = 'default', generation } }) => {
-    const key = { name, namespace };
+  await inParallel(outdated, WRITES_AT_ONCE, async (buffer) => {
+    const { name, generation } = buffer.metadata;
+    const key = { name, namespace: namespaceOf(buffer) };
     // The snapshot may be older than our own last write: what is there now decides, or transition times would move.
     const fresh = await ports.kubernetes.get('CapacityBuffer', key);
     if (fresh === null || fresh.metadata.generation !== generation) return;

@@ -1,5 +1,5 @@
 import { list, needed, number, object, text, type Field, type Of } from './field.ts';
-import { decisiveAnnotations, metadata, ownerReference, part, podSpec } from './reduced-spec.ts';
+import { conditions, decisiveAnnotations, metadata, ownerReference, part, podSpec } from './reduced-spec.ts';
 
 /** What a snapshot keeps of CapacityBuffers and of what they refer to. Sources: autoscaling.x-k8s.io/v1beta1; Kubernetes API 1.36. */
 
@@ -23,16 +23,7 @@ export const capacityBuffer = object({
     replicas: number,
     podTemplateGeneration: number,
     provisioningStrategy: text,
-    conditions: list(
-      object({
-        type: needed(text),
-        status: needed(text),
-        reason: text,
-        message: text,
-        lastTransitionTime: text,
-        observedGeneration: number,
-      }),
-    ),
+    conditions,
   }),
 });
 

@@ -29,6 +29,21 @@ const containers = list(
 
 const selectorRequirements = list(object({ key: needed(text), operator: needed(text), values: list(text) }));
 
+const condition = object({
+  type: needed(text),
+  status: needed(text),
+  reason: text,
+  message: text,
+  lastTransitionTime: text,
+  observedGeneration: number,
+});
+
+/** One of a status's conditions. */
+export type ReducedCondition = Of<typeof condition>;
+
+/** The conditions of a status. */
+export const conditions = list(condition);
+
 /** A term of node selection, as in required node affinity and in volumes. */
 export const nodeSelectorTerms = list(
   object({ matchExpressions: selectorRequirements, matchFields: selectorRequirements }),

@@ -14,24 +14,21 @@ import {
 } from './field.ts';
 import { capacityBuffer, podTemplate, scalable, scalableReplicaSet } from './reduced-buffers.ts';
 import { deviceClass, resourceClaim, resourceClaimTemplate, resourceSlice } from './reduced-devices.ts';
-import { labelSelector, metadata, nodeSelectorTerms, part, podSpec, volumeClaimSpec } from './reduced-spec.ts';
+import {
+  conditions,
+  labelSelector,
+  metadata,
+  nodeSelectorTerms,
+  part,
+  podSpec,
+  volumeClaimSpec,
+  type ReducedCondition,
+} from './reduced-spec.ts';
 
 /** One table per kind: what a snapshot keeps of it. Names and forms are those of the API. */
 
 /** Conditions whose message a decision reads: Azure's notices say what will happen, and when, nowhere else. */
 const conditionsWithMessage = new Set(['PreemptionScheduled', 'VMEventScheduled']);
-
-const condition = object({
-  type: needed(text),
-  status: needed(text),
-  reason: text,
-  message: text,
-  lastTransitionTime: text,
-  observedGeneration: number,
-});
-type ReducedCondition = Of<typeof condition>;
-
-const conditions = list(condition);
 
 /** A node's conditions without the messages that nobody decides on, which kubelets rewrite at will. */
 const nodeConditions: Field<ReadonlyArray<ReducedCondition>> = {

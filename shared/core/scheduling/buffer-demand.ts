@@ -37,8 +37,8 @@ export function activeBuffers({ cluster, policy }: ProvisioningInput): ReadonlyA
 }
 
 /** `namespace/name`. */
-export function bufferName({ metadata }: CapacityBuffer): string {
-  return `${metadata.namespace ?? 'default'}/${metadata.name}`;
+export function bufferName(buffer: CapacityBuffer): string {
+  return `${namespaceOf(buffer)}/${buffer.metadata.name}`;
 }
 
 /**
@@ -95,12 +95,12 @@ function demandOfWorkload(cluster: Cluster, buffer: CapacityBuffer, ref: Scalabl
   return counted({ template: found.spec.template, podTemplate: null }, buffer, found.spec.replicas ?? 1);
 }
 
-function isNamed({ metadata }: Pick<ScalableWorkload, 'metadata'>, buffer: CapacityBuffer, name: string): boolean {
-  return metadata.name === name && (metadata.namespace ?? 'default') === namespaceOf(buffer);
+function isNamed(one: Pick<ScalableWorkload, 'metadata'>, buffer: CapacityBuffer, name: string): boolean {
+  return one.metadata.name === name && namespaceOf(one) === namespaceOf(buffer);
 }
 
-/** Everything that a buffer names is in its namespace. */
-export function namespaceOf({ metadata }: CapacityBuffer): string {
+/** The namespace of a buffer, or of what it names, which is in the same one. */
+export function namespaceOf({ metadata }: Pick<CapacityBuffer, 'metadata'>): string {
   return metadata.namespace ?? 'default';
 }
 

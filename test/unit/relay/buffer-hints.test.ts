@@ -1,28 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { createClusterIndex } from '../../../relay/cluster-index.ts';
-import { hintsOf, hintsOnStart, urgencyOf, type Hint } from '../../../relay/hints.ts';
+import type { Hint } from '../../../relay/hints.ts';
 import { watchedResources } from '../../../relay/resources.ts';
-import {
-  createSnapshotBuilder,
-  snapshotResources,
-  type SnapshotChange,
-  type SnapshotResource,
-} from '../../../shared/contract/snapshot/builder.ts';
-
-function openCluster() {
-  const builder = createSnapshotBuilder('test', { buffers: true });
-  const index = createClusterIndex(builder);
-  const take = (change: SnapshotChange): ReadonlyArray<string> => {
-    index.apply(change);
-    return hintsOf(change, index.view).map(render);
-  };
-  return {
-    put: (resource: SnapshotResource, raw: unknown) => take(builder.upsert(resource, raw)),
-    remove: (resource: SnapshotResource, key: string) => take(builder.remove(resource, key)),
-    urgency: (resource: SnapshotResource, raw: unknown) => urgencyOf(builder.upsert(resource, raw)),
-    onStart: () => hintsOnStart({ nodes: [], claims: [], pools: [], classes: [] }, index.view).map(render),
-  };
-}
+import { snapshotResources } from '../../../shared/contract/snapshot/builder.ts';
+import { openCluster } from './open-cluster.ts';
 
 function render(hint: Hint): string {
   if (hint.kind !== 'pods') return hint.kind;
@@ -47,7 +27,7 @@ const node = { metadata: { name: 'n' }, spec: {} };
 
 describe('a buffer', () => {
   test('is worth a plan when it is new or changed, not when its status is, and not when it goes', () => {
-    const cluster = openCluster();
+    const cluster = openCluster(render);
     expect(cluster.put('capacitybuffers', buffer())).toEqual(['buffer-changed']);
     expect(cluster.put('capacitybuffers', buffer({}, { replicas: 3 }))).toEqual([]);
     expect(cluster.put('capacitybuffers', buffer({ percentage: 5 }, { replicas: 3 }))).toEqual(['buffer-changed']);
@@ -55,13 +35,13 @@ describe('a buffer', () => {
   });
 
   test('is published at once when it is changed, its status in a while', () => {
-    const cluster = openCluster();
+    const cluster = openCluster(render);
     expect(cluster.urgency('capacitybuffers', buffer())).toBe('urgent');
     expect(cluster.urgency('capacitybuffers', buffer({}, { replicas: 3 }))).toBe('lazy');
   });
 
   test('is worth a plan when what it refers to changes, and nothing else of that kind is', () => {
-    const cluster = openCluster();
+    const cluster = openCluster(render);
     cluster.put('capacitybuffers', buffer());
     expect(cluster.put('deployments', deployment('web', 1))).toEqual(['buffer-template-changed after 1000 ms']);
     expect(cluster.put('deployments', deployment('web', 2))).toEqual(['buffer-template-changed after 1000 ms']);
@@ -70,7 +50,7 @@ describe('a buffer', () => {
   });
 
   test('wants its room back when a pod has come to a node, and when a node is gone', () => {
-    const cluster = openCluster();
+    const cluster = openCluster(render);
     cluster.put('capacitybuffers', buffer());
     expect(cluster.put('pods', pod())).toEqual([]);
     expect(cluster.put('pods', pod('n'))).toEqual(['room-taken after 1000 ms']);
@@ -81,7 +61,7 @@ describe('a buffer', () => {
   });
 
   test('is told of by a relay that begins to publish', () => {
-    const cluster = openCluster();
+    const cluster = openCluster(render);
     expect(cluster.onStart()).toEqual([]);
     cluster.put('capacitybuffers', buffer());
     expect(cluster.onStart()).toEqual(['relay-started']);
@@ -89,7 +69,7 @@ describe('a buffer', () => {
 });
 
 test('without buffers pods that come to a node, and nodes that go, are no news to them', () => {
-  const cluster = openCluster();
+  const cluster = openCluster(render);
   cluster.put('nodes', node);
   expect(cluster.put('pods', pod('n'))).toEqual([]);
   expect(cluster.remove('nodes', 'n')).toEqual([]);

@@ -1,36 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { createClusterIndex } from '../../../relay/cluster-index.ts';
-import { hintsOf, hintsOnStart, urgencyOf, type Hint } from '../../../relay/hints.ts';
-import {
-  createSnapshotBuilder,
-  type SnapshotChange,
-  type SnapshotResource,
-} from '../../../shared/contract/snapshot/builder.ts';
-
-/** A cluster that is changed step by step, each step answered with its hints, one line each. */
-function openCluster() {
-  const builder = createSnapshotBuilder('test', { buffers: true });
-  const index = createClusterIndex(builder);
-  const take = (change: SnapshotChange): ReadonlyArray<string> => {
-    index.apply(change);
-    return hintsOf(change, index.view).map(render);
-  };
-  return {
-    put: (resource: SnapshotResource, raw: unknown) => take(builder.upsert(resource, raw)),
-    remove: (resource: SnapshotResource, key: string) => take(builder.remove(resource, key)),
-    urgency: (resource: SnapshotResource, raw: unknown) => urgencyOf(builder.upsert(resource, raw)),
-    onStart: () =>
-      hintsOnStart(
-        {
-          nodes: builder.objects('nodes'),
-          claims: builder.objects('nodeclaims'),
-          pools: builder.objects('nodepools'),
-          classes: builder.objects('aksnodeclasses'),
-        },
-        index.view,
-      ).map(render),
-  };
-}
+import type { Hint } from '../../../relay/hints.ts';
+import { openCluster } from './open-cluster.ts';
 
 function render(hint: Hint): string {
   const delay = hint.kind !== 'signal' && hint.delayMs > 0 ? ` after ${hint.delayMs} ms` : '';
@@ -113,11 +83,11 @@ const readyIs = (status: string): object => ({ conditions: [{ type: 'Ready', sta
 
 describe('hints about pods', () => {
   test('a pod that the scheduler found no room for is worth a plan', () => {
-    expect(openCluster().put('pods', waiting)).toEqual(['pods pods-unschedulable']);
+    expect(openCluster(render).put('pods', waiting)).toEqual(['pods pods-unschedulable']);
   });
 
   test('a pod that the scheduler has not looked at yet is not', () => {
-    expect(openCluster().put('pods', pod())).toEqual([]);
+    expect(openCluster(render).put('pods', pod())).toEqual([]);
   });
 
   test.each([
@@ -127,25 +97,25 @@ describe('hints about pods', () => {
     ['owned by a node', { owner: 'Node', ownerVersion: 'v1' }],
     ['at its end', { phase: 'Failed' }],
   ])('an unschedulable pod that is %s is not', (_, draft) => {
-    expect(openCluster().put('pods', pod({ ...draft, unschedulable: true }))).toEqual([]);
+    expect(openCluster(render).put('pods', pod({ ...draft, unschedulable: true }))).toEqual([]);
   });
 
   test('a pod that waits on is told once', () => {
-    const cluster = openCluster();
+    const cluster = openCluster(render);
     cluster.put('pods', waiting);
     expect(cluster.put('pods', waiting)).toEqual([]);
     expect(cluster.put('pods', pod({ unschedulable: true, labels: { a: 'b' } }))).toEqual([]);
   });
 
   test('a pod that was bound and lost its place counts anew', () => {
-    const cluster = openCluster();
+    const cluster = openCluster(render);
     cluster.put('pods', waiting);
     cluster.put('pods', pod({ node: 'n' }));
     expect(cluster.put('pods', waiting)).toEqual(['pods pods-unschedulable']);
   });
 
   test('a pod that leaves, or is bound, is no reason to plan', () => {
-    const cluster = openCluster();
+    const cluster = openCluster(render);
     cluster.put('pods', waiting);
     expect(cluster.put('pods', pod({ node: 'n' }))).toEqual([]);
     expect(cluster.remove('pods', 'default/a')).toEqual([]);
@@ -164,7 +134,7 @@ describe('what may let waiting pods in', () => {
     ['a device class', 'deviceclasses', object('gpu', {}), 'devices-changed after 1000 ms'],
     ['a storage class', 'storageclasses', object('premium', {}), 'volume-changed after 1000 ms'],
   ] as const)('%s is worth a plan while pods wait, and only then', (_, resource, raw, reason) => {
-    const cluster = openCluster();
+    const cluster = openCluster(render);
     expect(cluster.put(resource, raw).filter((hint) => hint.startsWith('pods'))).toEqual([]);
     cluster.remove(resource, (raw as { metadata: { name: string } }).metadata.name);
     cluster.put('pods', waiting);
@@ -172,7 +142,7 @@ describe('what may let waiting pods in', () => {
   });
 
   test('an overlay whose spec changes always is, for its status tells whether it agrees with others', () => {
-    const cluster = openCluster();
+    const cluster = openCluster(render);
     const cheap = (status: object) => object('cheap', { spec: { requirements: [] }, status });
     expect(cluster.put('nodeoverlays', cheap({}))).toEqual(['pods overlay-changed']);
     const conditions = [{ type: 'Ready', status: 'True' }];
@@ -181,7 +151,7 @@ describe('what may let waiting pods in', () => {
   });
 
   test('a pool that becomes ready is, one whose other conditions change is not', () => {
-    const cluster = openCluster();
+    const cluster = openCluster(render);
     cluster.put('pods', waiting);
     cluster.put('nodepools', pool({ generation: 1 }));
     expect(
@@ -191,7 +161,7 @@ describe('what may let waiting pods in', () => {
   });
 
   test('a node that is lost is, and a claim that is lost is', () => {
-    const cluster = openCluster();
+    const cluster = openCluster(render);
     cluster.put('nodes', node());
     cluster.put('nodeclaims', claim());
     cluster.put('pods', waiting);
@@ -200,7 +170,7 @@ describe('what may let waiting pods in', () => {
   });
 
   test('a node that becomes initialized is: what was planned for it and did not fit needs another', () => {
-    const cluster = openCluster();
+    const cluster = openCluster(render);
     cluster.put('nodes', node());
     cluster.put('pods', waiting);
     expect(cluster.put('nodes', node({ labels: { 'karpenter.sh/initialized': 'true' } }))).toEqual([
@@ -209,7 +179,7 @@ describe('what may let waiting pods in', () => {
   });
 
   test('a node that is tainted for disruption is, whether or not pods wait', () => {
-    const cluster = openCluster();
+    const cluster = openCluster(render);
     cluster.put('nodes', node());
     const taints = [{ key: 'karpenter.sh/disrupted', effect: 'NoSchedule' }];
     expect(cluster.put('nodes', node({ spec: { providerID: vm('aks-c1'), taints } }))).toEqual(['pods node-disrupted']);
@@ -217,7 +187,7 @@ describe('what may let waiting pods in', () => {
   });
 
   test('a static pool wants nodes without pods: it, and the loss of one of its claims, are worth a plan', () => {
-    const cluster = openCluster();
+    const cluster = openCluster(render);
     expect(cluster.put('nodepools', pool({ spec: { replicas: 3 } }))).toEqual([
       'NodePool/general pool-created',
       'pods pool-changed',
@@ -229,7 +199,7 @@ describe('what may let waiting pods in', () => {
 
 describe('hints about claims', () => {
   test('a claim is told when it is created, when others change it, and when it is to go', () => {
-    const cluster = openCluster();
+    const cluster = openCluster(render);
     expect(cluster.put('nodeclaims', claim())).toEqual(['NodeClaim/c1 claim-created']);
     expect(cluster.put('nodeclaims', claim({ spec: { expireAfter: '1h' } }))).toEqual(['NodeClaim/c1 claim-changed']);
     const annotations = { 'karpenter.sh/do-not-disrupt': 'true' };
@@ -247,13 +217,13 @@ describe('hints about claims', () => {
     ['annotations that no decision reads', { annotations: { 'example.com/a': 'b' } }],
     ['labels that the launch chose', { labels: { 'topology.kubernetes.io/zone': '1' } }],
   ])('a change of %s is no news', (_, draft) => {
-    const cluster = openCluster();
+    const cluster = openCluster(render);
     cluster.put('nodeclaims', claim());
     expect(cluster.put('nodeclaims', claim(draft))).toEqual([]);
   });
 
   test('once a claim is registered its labels are synced, so a change of them is news', () => {
-    const cluster = openCluster();
+    const cluster = openCluster(render);
     const status = { conditions: [{ type: 'Registered', status: 'True' }] };
     cluster.put('nodeclaims', claim({ status }));
     expect(cluster.put('nodeclaims', claim({ status, labels: { team: 'a' } }))).toEqual(['NodeClaim/c1 claim-changed']);
@@ -267,21 +237,21 @@ describe('hints about claims', () => {
     ['changes what can be allocated', node(), node({ status: { allocatable: { cpu: '4' } } }), 'node-allocatable'],
     ['is being deleted', node(), node({ deletionTimestamp: gone }), 'node-deleted'],
   ])('a claim is told when its node %s', (_, before, after, reason) => {
-    const cluster = openCluster();
+    const cluster = openCluster(render);
     cluster.put('nodeclaims', claim());
     if (before !== null) cluster.put('nodes', before);
     expect(cluster.put('nodes', after)).toEqual([`NodeClaim/c1 ${reason}`]);
   });
 
   test('a claim is told when its node is gone', () => {
-    const cluster = openCluster();
+    const cluster = openCluster(render);
     cluster.put('nodeclaims', claim());
     cluster.put('nodes', node());
     expect(cluster.remove('nodes', 'aks-c1')).toEqual(['NodeClaim/c1 node-gone']);
   });
 
   test("a node's heartbeat is no news", () => {
-    const cluster = openCluster();
+    const cluster = openCluster(render);
     cluster.put('nodeclaims', claim());
     const at = (time: string): unknown =>
       node({
@@ -299,13 +269,13 @@ describe('hints about claims', () => {
     ['its VM', node({ spec: { providerID: vm('AKS-c1') } }, 'other')],
     ['its name, before it has a VM', node({ spec: {} })],
   ])('a node finds its claim by %s', (_, raw) => {
-    const cluster = openCluster();
+    const cluster = openCluster(render);
     cluster.put('nodeclaims', claim());
     expect(cluster.put('nodes', raw)).toEqual(['NodeClaim/c1 node-appeared']);
   });
 
   test('nodes of AKS itself have no claim', () => {
-    const cluster = openCluster();
+    const cluster = openCluster(render);
     cluster.put('nodeclaims', claim());
     const instance = vm('x').replace('virtualMachines/x', 'virtualMachineScaleSets/aks-system-vmss/virtualMachines/0');
     expect(cluster.put('nodes', node({ spec: { providerID: instance } }, 'aks-system-vmss000000'))).toEqual([]);
@@ -321,7 +291,7 @@ describe('hints about claims', () => {
       (cluster: ReturnType<typeof openCluster>) => void cluster.put('nodeclaims', claim({ deletionTimestamp: gone })),
     ],
   ])('while %s is being deleted, each pod that leaves brings the drain on', (_, remove) => {
-    const cluster = openCluster();
+    const cluster = openCluster(render);
     cluster.put('nodeclaims', claim());
     cluster.put('nodes', node());
     cluster.put('pods', pod({ node: 'aks-c1', phase: 'Running' }));
@@ -332,7 +302,7 @@ describe('hints about claims', () => {
   });
 
   test('pods that leave a node that stays are no news to its claim', () => {
-    const cluster = openCluster();
+    const cluster = openCluster(render);
     cluster.put('nodeclaims', claim());
     cluster.put('nodes', node());
     cluster.put('pods', pod({ node: 'aks-c1' }));
@@ -342,7 +312,7 @@ describe('hints about claims', () => {
 
 describe('hints about pools and node classes', () => {
   test('a pool is told when it is created, changed, to go, and gone; not of its own status', () => {
-    const cluster = openCluster();
+    const cluster = openCluster(render);
     expect(cluster.put('nodepools', pool({ generation: 1 }))).toEqual(['NodePool/general pool-created']);
     expect(cluster.put('nodepools', pool({ generation: 1, status: readyIs('True') }))).toEqual([]);
     expect(cluster.put('nodepools', pool({ generation: 2 }))).toEqual(['NodePool/general pool-changed']);
@@ -353,7 +323,7 @@ describe('hints about pools and node classes', () => {
   });
 
   test('a pool or class whose hash somebody else wrote is told, one that is stamped for the first time is not', () => {
-    const cluster = openCluster();
+    const cluster = openCluster(render);
     const stamped = (hash: string): Draft => ({ annotations: { 'karpenter.sh/nodepool-hash': hash } });
     cluster.put('nodepools', pool());
     expect(cluster.put('nodepools', pool(stamped('1')))).toEqual([]);
@@ -367,7 +337,7 @@ describe('hints about pools and node classes', () => {
   });
 
   test('a pool is told in a while when the number of its nodes changed', () => {
-    const cluster = openCluster();
+    const cluster = openCluster(render);
     const labels = { 'karpenter.sh/nodepool': 'general' };
     expect(cluster.put('nodes', node({ labels }))).toEqual(['NodePool/general node-count after 5000 ms']);
     expect(cluster.put('nodes', node({ labels: { ...labels, a: 'b' } }))).toEqual([]);
@@ -375,7 +345,7 @@ describe('hints about pools and node classes', () => {
   });
 
   test('a node class tells itself of its changes, and its pools of its readiness', () => {
-    const cluster = openCluster();
+    const cluster = openCluster(render);
     cluster.put('nodepools', pool());
     expect(cluster.put('aksnodeclasses', object('default', { generation: 1 }))).toEqual([
       'AKSNodeClass/default class-created',
@@ -396,26 +366,26 @@ describe('signals', () => {
   const preempt = 'Preempt Scheduled: Sat, 21 Nov 2026 05:41:02 GMT. EventId: 0D5A3F0A-1111-4222-8333-444455556666';
 
   test('a notice is told once, however its condition is rewritten', () => {
-    const cluster = openCluster();
+    const cluster = openCluster(render);
     expect(cluster.put('nodes', notice(preempt))).toEqual(['signal preempt aks-c1']);
     expect(cluster.put('nodes', notice(`${preempt} `))).toEqual([]);
   });
 
   test('advice that turns into a notice changes only the message, and counts', () => {
-    const cluster = openCluster();
+    const cluster = openCluster(render);
     expect(cluster.put('nodes', notice('SpotRebalanceRecommendation Advisory: the risk is high.'))).toEqual([]);
     expect(cluster.put('nodes', notice(preempt))).toEqual(['signal preempt aks-c1']);
   });
 
   test('a condition that is not True announces nothing, nor does one of another type', () => {
-    const cluster = openCluster();
+    const cluster = openCluster(render);
     expect(cluster.put('nodes', notice(preempt, 'PreemptionScheduled', 'False'))).toEqual([]);
     expect(cluster.put('nodes', notice(preempt, 'KubeletProblem'))).toEqual([]);
   });
 });
 
 test('a relay that begins to publish tells of everything once: waiting pods, notices, classes, pools, claims', () => {
-  const cluster = openCluster();
+  const cluster = openCluster(render);
   cluster.put('nodepools', pool());
   cluster.put('nodeclaims', claim());
   cluster.put('aksnodeclasses', object('default', {}));
@@ -435,7 +405,7 @@ test('a relay that begins to publish tells of everything once: waiting pods, not
 
 describe('urgency', () => {
   test('what provisioning or a claim waits for is published at once, the rest in a while', () => {
-    const cluster = openCluster();
+    const cluster = openCluster(render);
     expect(cluster.urgency('pods', waiting)).toBe('urgent');
     expect(cluster.urgency('pods', pod({ node: 'n' }))).toBe('lazy');
     expect(cluster.urgency('nodes', node())).toBe('urgent');
