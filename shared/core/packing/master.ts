@@ -104,13 +104,20 @@ function mostReducing({ columns, covering, duals, ownCost, rows }: Master): numb
     let reduced = column.cost;
     const own = column.rows;
     for (let i = 0; i < own.length; i++) reduced -= at(duals, at(own, i)) * at(column.amounts, i);
-    const relative = reduced / Math.max(1, column.cost);
+    const relative = reduced / (column.cost > 0 ? Math.max(1, column.cost) : weightOf(duals, column));
     if (relative < least) [best, least] = [index, relative];
   }
   if (best !== null) return best;
   for (let row = 0; row < covering; row++) if (at(duals, row) < -EPSILON) return -1 - rows - row;
   for (let row = 0; row < rows; row++) if (at(duals, row) > at(ownCost, row) * (1 + EPSILON) + EPSILON) return -1 - row;
   return null;
+}
+
+/** What goes into the reduced cost of a column that costs nothing, so that its rounding errors can be told from a gain. */
+function weightOf(duals: Float64Array, { rows, amounts }: Column): number {
+  let weight = 1;
+  for (let i = 0; i < rows.length; i++) weight += Math.abs(at(duals, at(rows, i)) * at(amounts, i));
+  return weight;
 }
 
 function directionOf({ rows, columns, inverse, direction }: Master, entering: number): void {
