@@ -11,7 +11,18 @@ export function schemaFiles(): ReadonlyMap<string, object> {
 }
 
 function schemaOf(title: string, schema: object): object {
-  return { $schema: 'https://json-schema.org/draft/2020-12/schema', title, ...schema };
+  return { $schema: 'https://json-schema.org/draft/2020-12/schema', title, ...plain(schema) };
+}
+
+/**
+ * Parts that the formats share with our custom resources have keywords of the API server's, and one of our own, whose value
+ * is text; that of a field of the name is a schema.
+ */
+function plain(schema: object): object {
+  const content = JSON.stringify(schema, (key, value: unknown) =>
+    (key === 'fix' && typeof value === 'string') || key.startsWith('x-kubernetes-') ? undefined : value,
+  );
+  return JSON.parse(content) as object;
 }
 
 /** Writes them: `node cli/write-schemas.ts`. */

@@ -6,6 +6,7 @@ import { createHints } from './adapters/servicebus/hints.ts';
 import { createPoison } from './adapters/servicebus/poison.ts';
 import { createBlobs } from './adapters/storage/blobs.ts';
 import { createDecisions } from './adapters/storage/decisions.ts';
+import { createDeviceMemory } from './adapters/storage/device-memory.ts';
 import { createSnapshots } from './adapters/storage/snapshots.ts';
 import { createKubernetes } from './adapters/kubernetes/kubernetes.ts';
 import { createLedger } from './adapters/kubernetes/ledger.ts';
@@ -69,6 +70,7 @@ function compose(settings: Settings): App {
         listSnapshot(call, cluster, Date.now(), { buffers: policy.gates.capacityBuffer }),
       ),
       decisions: createDecisions(blobs(container.decisions), cluster),
+      deviceMemory: createDeviceMemory(blobs(container.catalog), cluster),
       ledger: createLedger(kubernetes, settings.NODEWRIGHT_NAMESPACE ?? 'nodewright-system'),
       hints,
       deviceSelectors: ignored ? null : deviceSelectors,

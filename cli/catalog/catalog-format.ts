@@ -1,4 +1,5 @@
 import { Type, type Static } from 'typebox';
+import { statedSlice } from '../../shared/contract/api/stated-devices.ts';
 
 /** The public format of catalogs, `nodewright.dev/v1alpha1`. `docs/schema` holds it as JSON Schema, written from here. */
 
@@ -50,6 +51,11 @@ const CatalogInstanceType = Type.Object(
     ),
     capacity: quantities,
     overhead: Type.Optional(quantities),
+    resourceSlices: Type.Optional(
+      Type.Array(statedSlice, {
+        description: 'Devices (DRA) that every node of this type publishes, once it has started.',
+      }),
+    ),
     offerings: Type.Array(Type.Union([MarketOffering, ReservedOffering])),
   },
   { description: 'A machine size. What pods and daemons may use is capacity less overhead, per resource.' },

@@ -3,6 +3,7 @@ import { toInstanceTypes } from '../../shared/adapters/azure/instance-types.ts';
 import { inspect } from '../../shared/contract/api/parse.ts';
 import { aksNodeClassKind } from '../../shared/contract/api/aks-node-class.ts';
 import type { Snapshot } from '../../shared/contract/snapshot/parse.ts';
+import { NO_TEMPLATES, type DeviceTemplates } from '../../shared/core/dra/device-templates.ts';
 import type { Catalog, InstanceType } from '../../shared/core/model/catalog.ts';
 import type { NodeClass } from '../../shared/ports/kubernetes.ts';
 import type { GivenCatalog } from './read-catalog.ts';
@@ -11,6 +12,8 @@ import type { ShippedSizes } from './shipped-sizes.ts';
 /** The instance types of each pool, and what had to be assumed. */
 export interface PoolCatalogs {
   readonly catalog: Catalog;
+  /** What is stated there of the devices of nodes. */
+  readonly templates: DeviceTemplates;
   readonly notes: ReadonlyArray<string>;
 }
 
@@ -23,8 +26,12 @@ const SETTINGS = {
 };
 
 /** Every pool may use all types of a catalog: what its node class would make of a size is in the catalog already. */
-export function catalogsFrom({ instanceTypes }: GivenCatalog, { nodePools }: Snapshot): PoolCatalogs {
-  return { catalog: new Map(nodePools.map(({ metadata }) => [metadata.name, instanceTypes])), notes: [] };
+export function catalogsFrom({ instanceTypes, resourceSlices }: GivenCatalog, { nodePools }: Snapshot): PoolCatalogs {
+  return {
+    catalog: new Map(nodePools.map(({ metadata }) => [metadata.name, instanceTypes])),
+    templates: new Map(nodePools.map(({ metadata }) => [metadata.name, resourceSlices])),
+    notes: [],
+  };
 }
 
 /** What each pool's node class makes of the shipped sizes. A class that was not given is taken to have its defaults. */
@@ -55,7 +62,7 @@ export function catalogsOf({ skus, region }: ShippedSizes, { nodePools, nodeClas
     }),
   );
   const notes = [...assumed].map((name) => `AKSNodeClass ${name} is not given: one with default settings is assumed`);
-  return { catalog, notes };
+  return { catalog, templates: NO_TEMPLATES, notes };
 }
 
 function defaultClass(name: string): NodeClass {

@@ -1,6 +1,9 @@
 import type { InstanceType } from '../../shared/core/model/catalog.ts';
 import { isRecord } from '../../shared/contract/api/object-meta.ts';
+import { readStatedSlices } from '../../shared/contract/api/stated-devices.ts';
 import { label } from '../../shared/contract/names.ts';
+import { toTemplateSlices } from '../../shared/core/dra/device-templates.ts';
+import type { ResourceSliceSpec } from '../../shared/core/model/device-manifest.ts';
 import { microUsdPerHour } from '../../shared/core/quantity/units.ts';
 import { MAX_COMBOS } from '../../shared/core/scheduling/compile-types.ts';
 import {
@@ -26,6 +29,8 @@ import { parseUsd } from './micro-usd.ts';
 export interface GivenCatalog {
   readonly region: string;
   readonly instanceTypes: ReadonlyArray<InstanceType>;
+  /** What nodes publish of devices, by instance type. */
+  readonly resourceSlices: ReadonlyMap<string, ReadonlyArray<ResourceSliceSpec>>;
 }
 
 /** Reads the Catalog in `path`. Throws WrongInputError with everything that is wrong with it. */
@@ -49,7 +54,14 @@ export async function readCatalog(path: string): Promise<GivenCatalog> {
   if (found.length > 0) throw new WrongInputError(found);
   // The judge has just checked that it is one.
   const { region, instanceTypes } = document.value as Catalog;
-  return { region, instanceTypes: instanceTypes.map((type) => toInstanceType(type, region)) };
+  const stated = instanceTypes.map(
+    ({ name, resourceSlices = [] }) => [name, toTemplateSlices(resourceSlices)] as const,
+  );
+  return {
+    region,
+    instanceTypes: instanceTypes.map((type) => toInstanceType(type, region)),
+    resourceSlices: new Map(stated),
+  };
 }
 
 const price: Judge = (value, path, report) => {
@@ -136,11 +148,16 @@ const fewEnough: Judge = (value, path, report) => {
   report(path, message, 'leave out zones or reservations that no pool here may use');
 };
 
+const slices: Judge = (value, path, report) => {
+  for (const { path: at, message, fix } of readStatedSlices(value, path).problems) report(at, message, fix);
+};
+
 const instanceType = fieldsOf({
   name: needed(text),
   labels: mapOf(text),
   capacity: needed(mapOf(quantity)),
   overhead: mapOf(quantity),
+  resourceSlices: slices,
   offerings: needed(listOf(offering)),
 });
 

@@ -1,6 +1,8 @@
 import type { Readable } from 'node:stream';
+import { knownDevices } from '../../shared/app/known-devices.ts';
 import { annotation } from '../../shared/contract/names.ts';
 import type { Snapshot } from '../../shared/contract/snapshot/parse.ts';
+import type { DeviceTemplates } from '../../shared/core/dra/device-templates.ts';
 import type { CapacityType } from '../../shared/core/model/catalog.ts';
 import type { Plan } from '../../shared/core/plan/plan.ts';
 import { activeBuffers, bufferDemand, bufferName } from '../../shared/core/scheduling/buffer-demand.ts';
@@ -44,7 +46,7 @@ export interface PlanOutcome {
 export async function planFromFiles(options: PlanOptions, stdin: Readable): Promise<PlanOutcome> {
   const nowMs = Date.now();
   const given = await readCluster(options, stdin, nowMs);
-  const { catalog, notes, prices } = await readCatalogs(options, given.snapshot);
+  const { catalog, templates, notes, prices } = await readCatalogs(options, given.snapshot);
   const input: ProvisioningInput = {
     cluster: given.snapshot,
     catalog,
@@ -52,17 +54,21 @@ export async function planFromFiles(options: PlanOptions, stdin: Readable): Prom
     // An overlay or a buffer in the files is there to be tried.
     policy: { ...KARPENTER_POLICY, gates: { ...KARPENTER_POLICY.gates, nodeOverlay: true, capacityBuffer: true } },
     work: DEFAULT_WORK,
-    devices: await deviceSupport(given.snapshot),
+    devices: await deviceSupport(given.snapshot, templates),
   };
   const solved = solve(input, nowMs, options.budgetMs);
   const allNotes = [...given.notes, ...notes, ...notesOnPods(solved.plan, given.snapshot), ...notesOnBuffers(input)];
   return toOutcome(solved, allNotes, () => render(solved, input, options, prices));
 }
 
-/** Offline nothing is switched off: what a plan of pods with resource claims would be is what is asked. */
-async function deviceSupport({ deviceClasses }: Snapshot): Promise<DeviceSupport> {
-  const templates = new Map();
-  if (deviceClasses.length === 0) return { kind: 'planned', compile: () => ({ error: 'no class' }), templates };
+/**
+ * Offline nothing is switched off: what a plan of pods with resource claims would be is what is asked. What `inCatalog`
+ * states is believed least: slices of nodes and annotations of pools are of this cluster.
+ */
+async function deviceSupport(snapshot: Snapshot, inCatalog: DeviceTemplates): Promise<DeviceSupport> {
+  const { templates } = knownDevices(snapshot, inCatalog);
+  if (snapshot.deviceClasses.length === 0)
+    return { kind: 'planned', compile: () => ({ error: 'no class' }), templates };
   const { createDeviceSelectors } = await import('../../shared/adapters/cel/device-selectors.ts');
   return { kind: 'planned', compile: createDeviceSelectors(), templates };
 }

@@ -3,6 +3,7 @@ import { createLedger } from '../../shared/adapters/kubernetes/ledger.ts';
 import { listSnapshot } from '../../shared/adapters/kubernetes/list-snapshot.ts';
 import type { ApiRequest } from '../../shared/adapters/kubernetes/transport.ts';
 import { createDecisions } from '../../shared/adapters/storage/decisions.ts';
+import { createDeviceMemory } from '../../shared/adapters/storage/device-memory.ts';
 import { createSnapshots } from '../../shared/adapters/storage/snapshots.ts';
 import type { Ports } from '../../shared/app/ports.ts';
 import { KARPENTER_POLICY } from '../../shared/core/scheduling/provisioning-input.ts';
@@ -114,6 +115,7 @@ export class Process {
         listSnapshot(transport, cluster, this.now(), { buffers: false }),
       ),
       decisions: createDecisions(blobs, cluster),
+      deviceMemory: createDeviceMemory(blobs, cluster),
       ledger: createLedger(kubernetes, 'nodewright-system'),
       hints: this.#hints(),
       cloud: {

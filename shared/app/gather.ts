@@ -1,6 +1,7 @@
 import { annotation } from '../contract/names.ts';
 import type { Snapshot } from '../contract/snapshot/parse.ts';
 import { judgeSiblings } from '../contract/snapshot/siblings.ts';
+import { NO_TEMPLATES, type DeviceTemplates } from '../core/dra/device-templates.ts';
 import type { Catalog } from '../core/model/catalog.ts';
 import type { PodReference } from '../core/plan/plan.ts';
 import { namesRegional, zonalOnly } from '../core/launch/placement-scope.ts';
@@ -17,6 +18,7 @@ import type { Decision, LedgerState } from '../ports/store.ts';
 import { usableOverlays } from './api-rules.ts';
 import { conditionOf, isTrue } from './conditions.ts';
 import { isReserved } from './is-reserved.ts';
+import { knownDevices } from './known-devices.ts';
 import { nodeNameOf } from './node-name.ts';
 import type { Ports } from './ports.ts';
 
@@ -34,6 +36,8 @@ export interface Gathered {
   readonly snapshot: Snapshot;
   readonly input: ProvisioningInput;
   readonly ledger: LedgerState;
+  /** What nodes publish, where that is not what was last remembered of them; null where it is. */
+  readonly newDevices: DeviceTemplates | null;
 }
 
 /** Null when there is nothing to look at yet: no relay has published and `mayList` forbids listing. */
@@ -43,17 +47,25 @@ export async function gather(ports: Ports, ledger: LedgerState, mayList: boolean
   const snapshot = judgeSiblings(await withNewestClaims(ports, published, ledger));
   const inFlight = await inFlightClaims(ports, snapshot);
   const catalog = await readCatalog(ports, snapshot);
-  const devices = await deviceSupport(ports, snapshot);
+  const { devices, newDevices } = await deviceSupport(ports, snapshot);
   const cluster = { ...snapshot, nodeOverlays: usableOverlays(snapshot.nodeOverlays) };
   const input = { cluster, catalog, inFlight, policy: ports.policy, work: DEFAULT_WORK, devices };
-  return { snapshot, input, ledger };
+  return { snapshot, input, ledger, newDevices };
 }
 
-/** Without a device class no claim can be met, so that nothing need be loaded that reads selectors. */
-async function deviceSupport({ deviceSelectors }: Ports, { deviceClasses }: Snapshot): Promise<DeviceSupport> {
-  if (deviceSelectors === null) return DEVICES_IGNORED;
-  const compile = deviceClasses.length === 0 ? () => ({ error: 'there is no device class' }) : await deviceSelectors();
-  return { kind: 'planned', compile, templates: new Map() };
+/** Without a device class no claim can be met, so that nothing need be loaded that reads selectors, or remembers. */
+async function deviceSupport(
+  ports: Ports,
+  snapshot: Snapshot,
+): Promise<{ readonly devices: DeviceSupport } & Pick<Gathered, 'newDevices'>> {
+  const { deviceSelectors, deviceMemory } = ports;
+  if (deviceSelectors === null) return { devices: DEVICES_IGNORED, newDevices: null };
+  if (snapshot.deviceClasses.length === 0) {
+    const compile = (): { readonly error: string } => ({ error: 'there is no device class' });
+    return { devices: { kind: 'planned', compile, templates: NO_TEMPLATES }, newDevices: null };
+  }
+  const { templates, learned } = knownDevices(snapshot, await deviceMemory.read());
+  return { devices: { kind: 'planned', compile: await deviceSelectors(), templates }, newDevices: learned };
 }
 
 /** The newest image of the cluster. With `mayList` from the API server itself when the relay is silent. */

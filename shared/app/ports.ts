@@ -3,7 +3,7 @@ import type { Cloud, Catalogs, NodeClassFacts } from '../ports/cloud.ts';
 import type { DeviceSelectors } from '../ports/devices.ts';
 import type { Hints } from '../ports/hints.ts';
 import type { Kubernetes } from '../ports/kubernetes.ts';
-import type { Decisions, Ledger, Snapshots } from '../ports/store.ts';
+import type { Decisions, DeviceMemory, Ledger, Snapshots } from '../ports/store.ts';
 
 /** What a person reading the portal should know about one step. One line each, structured. */
 export type Log = (event: string, facts: Readonly<Record<string, string | number | boolean | null>>) => void;
@@ -25,6 +25,7 @@ export interface Ports {
   readonly deviceSelectors: DeviceSelectors;
   readonly snapshots: Snapshots;
   readonly decisions: Decisions;
+  readonly deviceMemory: DeviceMemory;
   readonly ledger: Ledger;
   readonly hints: Hints;
   readonly log: Log;

@@ -50,6 +50,7 @@ export async function provision(ports: Ports, mayList = false): Promise<Provisio
   const outcome = await decide(ports, gathered);
   // Nobody waits for these, so they come last.
   await writeOverlayStatuses(ports, gathered);
+  if (gathered.newDevices !== null) await ports.deviceMemory.write(gathered.newDevices);
   return outcome;
 }
 

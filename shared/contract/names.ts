@@ -48,6 +48,8 @@ export const annotation = {
   decision: 'nodewright.dev/decision',
   /** The offering a NodeClaim was planned for, `size/zone/capacityType`; launch tries it first. */
   plannedOffering: 'nodewright.dev/planned-offering',
+  /** On a NodePool: which devices new nodes of its instance types publish (DRA), as JSON. */
+  resourceSlices: 'nodewright.dev/resource-slices',
   /** Why a NodeClaim is being removed before its time: written once, so that a second notice changes nothing. */
   interruption: 'nodewright.dev/interruption',
   /** The NodeClaims launched for the pods of one that is being interrupted, separated by commas. */

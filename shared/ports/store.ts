@@ -1,3 +1,4 @@
+import type { DeviceTemplates } from '../core/dra/device-templates.ts';
 import type { Plan } from '../core/plan/plan.ts';
 import type { Snapshot } from '../contract/snapshot/parse.ts';
 
@@ -22,6 +23,13 @@ export interface Decisions {
   /** Idempotent: the same name always carries the same content. */
   put(decision: Decision): Promise<void>;
   get(name: string): Promise<Decision | null>;
+}
+
+/** What nodes published that may be gone by now: a pool that has scaled to zero is still known. */
+export interface DeviceMemory {
+  read(): Promise<DeviceTemplates>;
+  /** Replaces what was read last. Lost without a word when another instance wrote since: it saw the same nodes. */
+  write(templates: DeviceTemplates): Promise<void>;
 }
 
 /** The compare-and-set counter that orders plans. */

@@ -167,6 +167,7 @@ async function createPorts(kubeconfigPath: string, now: () => number): Promise<P
       list: () => listSnapshot(transport, 'holds', now(), { buffers: false }),
     },
     deviceSelectors: null,
+    deviceMemory: { read: () => Promise.resolve(new Map()), write: () => Promise.resolve() },
     decisions: createDecisions(
       {
         read: (name) => Promise.resolve(blobs.get(name) ?? null),

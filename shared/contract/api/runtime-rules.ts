@@ -3,6 +3,7 @@ import { normalizedLabels, restrictionOf, wellKnownLabels, wellKnownValues } fro
 import type { NodePool } from './node-pool.ts';
 import { isLabelValue, isQualifiedName } from './object-meta.ts';
 import { comparisons, isNonNegativeInteger, type Requirement, type Taint } from './parts.ts';
+import { readStatedDevices } from './stated-devices.ts';
 import type { Problem } from './validation-error.ts';
 
 /**
@@ -18,10 +19,10 @@ function collect(judge: (report: Report) => void): ReadonlyArray<Problem> {
   return problems;
 }
 
-/** Why Karpenter would not use this pool; empty where it would. */
-export function nodePoolRuntimeProblems(pool: Pick<NodePool, 'spec'>): ReadonlyArray<Problem> {
+/** Why Karpenter would not use this pool, and what is wrong with an annotation of ours; empty where nothing is. */
+export function nodePoolRuntimeProblems(pool: Pick<NodePool, 'metadata' | 'spec'>): ReadonlyArray<Problem> {
   const { metadata, spec } = pool.spec.template;
-  return collect((report) => {
+  const problems = collect((report) => {
     judgeLabels(metadata?.labels ?? {}, report);
     judgeTaints(spec, report);
     for (const [index, requirement] of (spec.requirements ?? []).entries()) {
@@ -32,6 +33,7 @@ export function nodePoolRuntimeProblems(pool: Pick<NodePool, 'spec'>): ReadonlyA
       }
     }
   });
+  return [...problems, ...readStatedDevices(pool.metadata).problems];
 }
 
 /** Why Karpenter would not apply this overlay; empty where it would. */

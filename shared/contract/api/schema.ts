@@ -6,6 +6,7 @@ import {
   Optional,
   String as Text,
   Unsafe,
+  type Static,
   type TObject,
   type TProperties,
   type TSchema,
@@ -134,17 +135,27 @@ export function stringMap(
 const QUANTITY =
   '^(\\+|-)?(([0-9]+(\\.[0-9]*)?)|(\\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\\+|-)?(([0-9]+(\\.[0-9]*)?)|(\\.[0-9]+))))?$';
 
+const oneQuantity = {
+  anyOf: [{ type: 'integer' }, { type: 'string' }],
+  pattern: QUANTITY,
+  'x-kubernetes-int-or-string': true,
+  fix: 'write a quantity such as 100m, 4, 1.5 or 16Gi',
+};
+
+/** A quantity, a string or an integer. */
+export function quantity(description: string): TUnsafe<string | number> {
+  return Unsafe({ ...oneQuantity, description });
+}
+
 /** A map from resource name to quantity, each a string or an integer. */
 export function quantityMap(description: string, keywords: Keywords = {}): TUnsafe<Record<string, string | number>> {
-  return Unsafe({
-    type: 'object',
-    additionalProperties: {
-      anyOf: [{ type: 'integer' }, { type: 'string' }],
-      pattern: QUANTITY,
-      'x-kubernetes-int-or-string': true,
-      fix: 'write a quantity such as 100m, 4, 1.5 or 16Gi',
-    },
-    description,
-    ...keywords,
-  });
+  return Unsafe({ type: 'object', additionalProperties: oneQuantity, description, ...keywords });
+}
+
+/** A map from any string to values of one schema. */
+export function mapOf<Value extends TSchema>(
+  description: string,
+  value: Value,
+): TUnsafe<Record<string, Static<Value>>> {
+  return Unsafe({ type: 'object', additionalProperties: value, description });
 }

@@ -1,4 +1,5 @@
 import { allocate, type Allocation } from '../dra/allocate.ts';
+import { templateSlices } from '../dra/device-templates.ts';
 import { poolsOf, reachable, reachableFrom, reaches, reachOfSelector, templatePools } from '../dra/devices.ts';
 import type { Device, DevicePool, Reach } from '../dra/devices.ts';
 import { createMatcher, type Matcher } from '../dra/selectors.ts';
@@ -50,7 +51,7 @@ export interface DeviceState {
   readonly binPools: Map<Bin, ReadonlyArray<DevicePool>>;
   /** On claims of this plan: per variant of its node, what pods there hold. */
   readonly variants: Map<OpenClaim, ReadonlyMap<string, Allotment>>;
-  /** What nodes of an instance type will publish, found on demand. */
+  /** What new nodes will publish, by `NodePool/instance type`; found on demand. */
   readonly templates: Map<string, ReadonlyArray<DevicePool>>;
   readonly views: Map<PoolState, DeviceViews>;
   /** Offerings by type that pods with devices were narrowed to, by their text. */
@@ -135,11 +136,12 @@ function heldBefore({ status }: ResourceClaim, devices: ReadonlyMap<string, Devi
   });
 }
 
-/** What nodes of the instance type publish; nothing when that is not known. */
-export function templatesOf(state: DeviceState, instanceType: string): ReadonlyArray<DevicePool> {
+/** What new nodes of the instance type publish in the NodePool; nothing when that is not known. */
+export function templatesOf(state: DeviceState, nodePool: string, instanceType: string): ReadonlyArray<DevicePool> {
+  const key = `${nodePool}/${instanceType}`;
   const known =
-    state.templates.get(instanceType) ?? templatePools(state.support.templates.get(instanceType) ?? [], 'new');
-  state.templates.set(instanceType, known);
+    state.templates.get(key) ?? templatePools(templateSlices(state.support.templates, nodePool, instanceType), 'new');
+  state.templates.set(key, known);
   return known;
 }
 
@@ -181,12 +183,13 @@ function isUsableOn({ place, reach, devices }: Holding, bin: Bin): boolean {
   return reaches(reach, labels) && devices.every(({ device }) => reaches(device.reach, labels));
 }
 
-/** A node that is not initialized has what its size publishes: what its drivers have published so far may not be all. */
+/** A node that is not initialized has what its kind publishes: what its drivers have published so far may not be all. */
 function poolsOn(state: DeviceState, bin: Bin): ReadonlyArray<DevicePool> {
   const known = state.binPools.get(bin);
   if (known !== undefined) return known;
   const { labels, initialized, name } = bin.capacity;
-  const expected = state.support.templates.get(labels[labelKey.instanceType] ?? '') ?? [];
+  const instanceType = labels[labelKey.instanceType] ?? '';
+  const expected = templateSlices(state.support.templates, bin.capacity.nodePool ?? '', instanceType);
   const pools = initialized
     ? reachableFrom(state.pools, labels)
     : [

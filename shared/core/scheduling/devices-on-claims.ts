@@ -197,10 +197,10 @@ function toViews(state: DeviceState, pool: PoolState): DeviceViews {
     return pools;
   };
   const nameOf = (type: number): string => pool.pool.catalog.types[type]?.name ?? '';
+  const toCome = (type: number): ReadonlyArray<DevicePool> => templatesOf(state, pool.pool.name, nameOf(type));
   return {
-    variantOf: (type, bit) =>
-      `${templatesOf(state, nameOf(type)).length === 0 ? '' : nameOf(type)}/${seenFrom(type, bit)}`,
-    poolsOf: (type, bit) => [...clusterPools(type, bit), ...templatesOf(state, nameOf(type))],
+    variantOf: (type, bit) => `${toCome(type).length === 0 ? '' : nameOf(type)}/${seenFrom(type, bit)}`,
+    poolsOf: (type, bit) => [...clusterPools(type, bit), ...toCome(type)],
   };
 }
 

@@ -1,8 +1,8 @@
 import type { CapacityType, Catalog } from '../model/catalog.ts';
+import type { DeviceTemplates } from '../dra/device-templates.ts';
 import type { CompileSelector } from '../dra/selectors.ts';
 import type { Cluster } from '../model/cluster.ts';
 import type { TopologySpreadConstraint } from '../model/manifest.ts';
-import type { ResourceSliceSpec } from '../model/device-manifest.ts';
 
 /** A claim of an earlier plan whose node is not there yet, as its decision record has it. */
 export interface InFlightClaim {
@@ -58,8 +58,7 @@ export type DeviceSupport =
   | {
       readonly kind: 'planned';
       readonly compile: CompileSelector;
-      /** By instance type: what a new node of it publishes, once it runs its drivers. */
-      readonly templates: ReadonlyMap<string, ReadonlyArray<ResourceSliceSpec>>;
+      readonly templates: DeviceTemplates;
     };
 
 /** Karpenter's default. */

@@ -95,7 +95,9 @@ const inputs: fc.Arbitrary<ProvisioningInput> = fc
       devices: {
         kind: 'planned',
         compile,
-        templates: new Map([['Standard_N8_v5', [sliceSpec('local', gpus(toCome, device), { sharedCounters })]]]),
+        templates: new Map([
+          ['general', new Map([['Standard_N8_v5', [sliceSpec('local', gpus(toCome, device), { sharedCounters })]]])],
+        ]),
       },
       shapes: [...podSpecs.map((one) => shape(one)), shape(using('bound'))],
       pods: [...podSpecs.flatMap((_, at) => pods(at, counts[at] ?? 1)), ...running],

@@ -187,7 +187,7 @@ const cases: ReadonlyArray<readonly [string, Parameters<typeof input>[0], Readon
     'without the devices that a pod claims',
     {
       types: [size('Standard_D4_v5', 4, 16, 200_000), size('Standard_N8_v5', 8, 32, 900_000)],
-      devices: devicesPlanned({ Standard_N8_v5: [sliceSpec('local', gpus(2))] }),
+      devices: devicesPlanned({ Standard_N8_v5: [sliceSpec('local', gpus(2))] }, 'a'),
       deviceClasses: [deviceClass()],
       resourceClaimTemplates: [template('one')],
       shapes: [shape(fromTemplates('one'))],

@@ -45,6 +45,37 @@ function changed(path: ReadonlyArray<string | number>, value: unknown): unknown 
   return copy;
 }
 
+function slices(count: number) {
+  const devices = Array.from({ length: count }, (_, index) => ({
+    name: `gpu-${index}`,
+    attributes: { model: { string: 'a100' } },
+  }));
+  return [{ driver: 'gpu.example.com', devices }];
+}
+
+const deviceManifests = `
+apiVersion: resource.k8s.io/v1
+kind: DeviceClass
+metadata: { name: gpu }
+spec: { selectors: [{ cel: { expression: 'device.driver == "gpu.example.com"' } }] }
+---
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaimTemplate
+metadata: { name: one, namespace: default }
+spec: { spec: { devices: { requests: [{ name: gpu, exactly: { deviceClassName: gpu } }] } } }
+`;
+
+function askingPod(number: number): string {
+  return `
+apiVersion: v1
+kind: Pod
+metadata: { name: asking-${number}, namespace: default }
+spec:
+  resourceClaims: [{ name: gpu, resourceClaimTemplateName: one }]
+  containers: [{ name: main, image: x, resources: { requests: { cpu: 500m, memory: 512Mi } } }]
+`;
+}
+
 function reservedOffering(reservationId: string, reservationCapacity: number) {
   return { zone: 'moon-1', capacityType: 'reserved', pricePerHour: '0', reservationId, reservationCapacity };
 }
@@ -80,7 +111,11 @@ describe('a catalog of the user', () => {
 
   test('may be YAML', async () => {
     const text = 'apiVersion: nodewright.dev/v1alpha1\nkind: Catalog\nregion: moon\ninstanceTypes: []\n';
-    expect(await readCatalog(write('c.yaml', text))).toEqual({ region: 'moon', instanceTypes: [] });
+    expect(await readCatalog(write('c.yaml', text))).toEqual({
+      region: 'moon',
+      instanceTypes: [],
+      resourceSlices: new Map(),
+    });
   });
 
   test('may have offerings of reservations', async () => {
@@ -97,7 +132,37 @@ describe('a catalog of the user', () => {
     });
   });
 
+  test('may say which devices nodes publish, and a pod that asks for one is planned onto such a node', async () => {
+    const file = changed(['instanceTypes', 0, 'resourceSlices'], slices(2));
+    const schema = JSON.parse(readFileSync('docs/schema/catalog.schema.json', 'utf8')) as object;
+    expect(Check(schema as never, file)).toBe(true);
+    const catalog = write('devices.json', file);
+    const asking = [pool, deviceManifests, [1, 2, 3].map(askingPod).join('\n---\n')];
+    const plan = await planDocument(asking, { catalog });
+    expect(plan.summary.pods.left).toBe(0);
+    expect(plan.nodeClaims).toHaveLength(2);
+    const without = await planDocument(asking, { catalog: write('none.json', small) });
+    expect(without.summary.pods.left).toBe(3);
+  });
+
+  test('counts less than what a NodePool states of its own nodes', async () => {
+    const catalog = write('two.json', changed(['instanceTypes', 0, 'resourceSlices'], slices(2)));
+    const stated = JSON.stringify({ Crater_4: slices(1) });
+    const stating = pool.replace(
+      'metadata: { name: general }',
+      `metadata: { name: general, annotations: { nodewright.dev/resource-slices: '${stated}' } }`,
+    );
+    const plan = await planDocument([stating, deviceManifests, askingPod(1), askingPod(2)], { catalog });
+    expect(plan.nodeClaims).toHaveLength(2);
+  });
+
   test.each<readonly [string, ReadonlyArray<string | number>, unknown, string]>([
+    [
+      'a slice that says where it is',
+      ['instanceTypes', 0, 'resourceSlices'],
+      [{ driver: 'd', nodeName: 'x', devices: [] }],
+      'instanceTypes[0].resourceSlices[0].nodeName: says where a device is, which a node to come cannot (remove it)',
+    ],
     [
       'a price that is a number',
       ['instanceTypes', 0, 'offerings', 0, 'pricePerHour'],

@@ -17,9 +17,13 @@ import { spec } from './build.ts';
 
 export const driver = 'gpu.example.com';
 
-/** With the CEL of the product. `templates`: by instance type. */
-export function planned(templates: Readonly<Record<string, ReadonlyArray<ResourceSliceSpec>>> = {}): DeviceSupport {
-  return { kind: 'planned', compile: createDeviceSelectors(), templates: new Map(Object.entries(templates)) };
+/** With the CEL of the product. `templates`: of the pool, by instance type. */
+export function planned(
+  templates: Readonly<Record<string, ReadonlyArray<ResourceSliceSpec>>> = {},
+  nodePool = 'general',
+): DeviceSupport {
+  const ofPool = new Map(Object.entries(templates));
+  return { kind: 'planned', compile: createDeviceSelectors(), templates: new Map([[nodePool, ofPool]]) };
 }
 
 /** All devices of the driver, or those that the expression takes as well. */

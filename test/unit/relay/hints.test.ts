@@ -322,6 +322,13 @@ describe('hints about pools and node classes', () => {
     expect(cluster.remove('nodepools', 'general')).toEqual(['NodePool/general pool-gone']);
   });
 
+  test('a pool that states other devices of its nodes has changed', () => {
+    const cluster = openCluster(render);
+    const stating = (content: string): Draft => ({ annotations: { 'nodewright.dev/resource-slices': content } });
+    cluster.put('nodepools', pool(stating('{}')));
+    expect(cluster.put('nodepools', pool(stating('{"N8":[]}')))).toEqual(['NodePool/general pool-changed']);
+  });
+
   test('a pool or class whose hash somebody else wrote is told, one that is stamped for the first time is not', () => {
     const cluster = openCluster(render);
     const stamped = (hash: string): Draft => ({ annotations: { 'karpenter.sh/nodepool-hash': hash } });

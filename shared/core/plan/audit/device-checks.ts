@@ -86,7 +86,7 @@ function sitesOf(input: ProvisioningInput, key: string, node: FinalNode): Readon
   if (claim === null) {
     const instanceType = node.labels.get(labelKey.instanceType)?.[0] ?? '';
     const publishes = isReady(input, key, node.name);
-    const toCome = publishes ? new Map() : devicesToCome(input, instanceType, key);
+    const toCome = publishes ? new Map() : devicesToCome(input, { nodePool: node.nodePool, instanceType }, key);
     return [{ name: key, instanceType, node, publishes, toCome }];
   }
   const pool = input.cluster.nodePools.find(({ metadata }) => metadata.name === claim.nodePool);
@@ -97,7 +97,7 @@ function sitesOf(input: ProvisioningInput, key: string, node: FinalNode): Readon
       ...certain(claim.labels),
     ]);
     const name = `${key} as ${instanceType} ${zone} ${capacityType}`;
-    const toCome = devicesToCome(input, instanceType, name);
+    const toCome = devicesToCome(input, { nodePool: claim.nodePool, instanceType }, name);
     return { name, instanceType, node: { ...node, labels }, publishes: false, toCome };
   });
 }

@@ -29,13 +29,13 @@ export function devicesInCluster({ cluster }: ProvisioningInput): ReadonlyMap<st
   );
 }
 
-/** What a node of the instance type will publish, by id. */
+/** What a node of the instance type will publish in the pool, by id. */
 export function devicesToCome(
   { devices }: ProvisioningInput,
-  instanceType: string,
+  { nodePool, instanceType }: { readonly nodePool: string | null; readonly instanceType: string },
   node: string,
 ): ReadonlyMap<string, AuditedDevice> {
-  const slices = devices.kind === 'planned' ? (devices.templates.get(instanceType) ?? []) : [];
+  const slices = devices.kind === 'planned' ? (devices.templates.get(nodePool ?? '')?.get(instanceType) ?? []) : [];
   return devicesOf(slices, `${node} to come: `);
 }
 
