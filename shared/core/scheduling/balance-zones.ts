@@ -1,7 +1,6 @@
 import { labelKey, REGIONAL_ZONE } from '../model/labels.ts';
 import { at } from './compile-pool.ts';
 import { offeringsAt, type OpenClaim } from './open-claim.ts';
-import { COMBO_BITS } from './pool-state.ts';
 import type { Workspace } from './workspace.ts';
 
 /**
@@ -40,12 +39,9 @@ function equalBits(claim: OpenClaim): Array<number> {
   const offered = offeringsAt(claim, cell.type);
   const chosen = combos[cell.bit];
   const prices = types[cell.type]?.prices ?? new Float64Array();
-  const bits = Array.from({ length: COMBO_BITS }, (_, bit) => bit);
-  return bits.filter((bit) => {
-    const combo = combos[bit];
-    if (((offered >> bit) & 1) === 0 || at(prices, bit) !== cell.price || combo === undefined) return false;
-    const sameKind = combo.capacityType === chosen?.capacityType;
-    if (combo.reservation !== chosen?.reservation) return false;
-    return sameKind && (combo.zone === REGIONAL_ZONE) === (chosen?.zone === REGIONAL_ZONE);
+  return combos.flatMap((combo, bit) => {
+    if (((offered >> bit) & 1) === 0 || at(prices, bit) !== cell.price) return [];
+    const sameKind = combo.capacityType === chosen?.capacityType && combo.reservation === chosen.reservation;
+    return sameKind && (combo.zone === REGIONAL_ZONE) === (chosen.zone === REGIONAL_ZONE) ? [bit] : [];
   });
 }

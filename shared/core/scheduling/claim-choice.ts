@@ -1,11 +1,10 @@
 import type { Requirement } from '../model/manifest.ts';
 import { labelKey } from '../model/labels.ts';
 import type { PlannedOffering } from '../plan/plan.ts';
-import type { Amounts } from '../quantity/quantity.ts';
 import { microUsdPerHour } from '../quantity/units.ts';
 import { at } from './compile-pool.ts';
 import { chooseFallbacks } from './fallbacks.ts';
-import { addRule, byCodeUnit, oneOf, toExpressions, toRules, type LabelRules } from './label-rule.ts';
+import { addRule, byCodeUnit, oneOf, toExpressions, toRules } from './label-rule.ts';
 import { cutTo, minValuesOf, takesNoMore, valuesAmong } from './min-values.ts';
 import { offeringsOf, type OpenClaim } from './open-claim.ts';
 import { COMBO_BITS, type PoolState } from './pool-state.ts';
@@ -24,14 +23,13 @@ export interface ClaimChoice {
 /** The choices made so far: claims that can still be the same share one. */
 export interface ClaimChoices {
   readonly ranked: Map<PoolState, ReadonlyArray<RankedOffering>>;
-  readonly made: Map<string, Array<MadeChoice>>;
+  /** By a digest of what claims can still be. */
+  readonly made: Map<number, Array<MadeChoice>>;
 }
 
 interface MadeChoice {
-  readonly state: PoolState;
+  readonly claim: OpenClaim;
   readonly offerings: Int32Array;
-  readonly booked: Amounts | null;
-  readonly open: LabelRules;
   readonly choice: ClaimChoice;
 }
 
@@ -47,20 +45,23 @@ export function noChoices(): ClaimChoices {
 
 /** The cheapest offering that holds the claim's pods, with what else would. */
 export function chooseFor(choices: ClaimChoices, claim: OpenClaim): ClaimChoice {
-  const { state, cell, booked, open, minValuesRelaxed } = claim;
+  const { state } = claim;
   const offerings = offeringsOf(claim);
-  const id = `${cell?.type} ${cell?.bit} ${minValuesRelaxed} ${digestOf(offerings)}`;
-  const alike = choices.made.get(id) ?? [];
-  choices.made.set(id, alike);
-  const known = alike.find(
-    (one) => one.state === state && one.booked === booked && one.open === open && isSame(one.offerings, offerings),
-  );
+  const digest = digestOf(offerings);
+  const alike = choices.made.get(digest) ?? [];
+  const known = alike.find((one) => isChosenAlike(one.claim, claim) && isSame(one.offerings, offerings));
   if (known !== undefined) return known.choice;
   const ranked = choices.ranked.get(state) ?? rankOfferings(state);
   choices.ranked.set(state, ranked);
   const choice = choose(claim, offerings, ranked);
-  alike.push({ state, offerings, booked, open, choice });
+  choices.made.set(digest, [...alike, { claim, offerings, choice }]);
   return choice;
+}
+
+/** Do both come to the same choice where they can still be the same? */
+function isChosenAlike(a: OpenClaim, b: OpenClaim): boolean {
+  if (a.state !== b.state || a.cell?.type !== b.cell?.type || a.cell?.bit !== b.cell?.bit) return false;
+  return a.booked === b.booked && a.open === b.open && a.minValuesRelaxed === b.minValuesRelaxed;
 }
 
 function digestOf(offerings: Int32Array): number {

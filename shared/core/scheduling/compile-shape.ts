@@ -137,17 +137,15 @@ export function fittingBits(
 
 /** The same for the hot loops, which make no object for it. */
 export function holdingBits(
-  { usable, uniform }: PoolState,
+  { usable, uniform, usableOnAll }: PoolState,
   type: number,
   mask: number,
   load: Float64Array,
   more: Float64Array,
 ): number {
   if (mask === 0) return 0;
+  if (uniform[type] === 1) return fitsRow(load, more, usableOnAll, type * load.length) ? mask : 0;
   const first = type * COMBO_BITS;
-  if (uniform[type] === 1) {
-    return fitsRow(load, more, usable, (first + 31 - Math.clz32(mask)) * load.length) ? mask : 0;
-  }
   let fitting = 0;
   for (let bit = 0; bit < COMBO_BITS; bit++) {
     if ((mask >> bit) & 1 && fitsRow(load, more, usable, (first + bit) * load.length)) fitting |= 1 << bit;

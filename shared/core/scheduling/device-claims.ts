@@ -7,13 +7,16 @@ import {
   type ResourceClaim,
   type ResourceClaimTemplate,
 } from '../model/device-manifest.ts';
-import type { PodSpec } from '../model/manifest.ts';
+import type { Container, PodSpec } from '../model/manifest.ts';
 
 /** Does the pod ask for devices by resource claims (DRA), for itself or for one of its containers? */
 export function hasDeviceClaims(spec: PodSpec): boolean {
   if ((spec.resourceClaims ?? []).length > 0) return true;
-  const containers = [...spec.containers, ...(spec.initContainers ?? [])];
-  return containers.some(({ resources }) => (resources?.claims ?? []).length > 0);
+  return spec.containers.some(claimsDevices) || (spec.initContainers ?? []).some(claimsDevices);
+}
+
+function claimsDevices({ resources }: Container): boolean {
+  return resources?.claims !== undefined && resources.claims.length > 0;
 }
 
 /** One claim of a pod. Pods that name the same claim have the same `key`. */

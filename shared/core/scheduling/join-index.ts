@@ -12,30 +12,37 @@ export interface Joiner {
 }
 
 /**
- * Open claims in the order of what one more pod of a kind would add to their price at least: those that cannot hold it
- * are not in it. Claims are known by their number, their place in the list of open claims, which only grows meanwhile.
+ * Open claims by what one more pod of a kind would add to their price at least: those that cannot hold it are not in it.
+ * Claims are known by their number, their place in the list of open claims, which only grows meanwhile.
  */
 export interface JoinIndex extends Joiner {
+  /** What a new claim for such a pod costs at least. */
+  readonly opensFor: number;
+  readonly lanes: Array<Lane>;
+  /** By number of claim: its entry; Infinity when it has none. */
+  entryOf: Array<number>;
+  /** By number of claim: the lane of its entry. */
+  laneOf: Array<Lane>;
+}
+
+/** The claims of one pool that topology has left the same offerings, so that a rule keeps a pod from all of them or from none. */
+export interface Lane {
+  readonly state: PoolState;
+  readonly bits: number;
   /** Sorted: what is added, times MOST_CLAIMS, plus the claim's number. One number, so that sorting is quick. */
   entries: Float64Array;
   length: number;
-  /** By number of claim: its entry; Infinity when it has none. */
-  entryOf: Array<number>;
 }
 
 /** Numbers stay below this, far above the nodes that a cluster can have; what is added stays exact beside it. */
 const MOST_CLAIMS = 2 ** 17;
 
-/** An index of all `claims`. */
-export function indexOf(joiner: Joiner, claims: ReadonlyArray<OpenClaim>): JoinIndex {
-  const index: JoinIndex = { ...joiner, entries: new Float64Array(), length: 0, entryOf: [] };
-  const entries = new Float64Array(2 * claims.length + 64).fill(Infinity);
-  for (const claim of claims) {
-    const entry = entryFor(index, claim);
-    index.entryOf.push(entry);
-    if (entry !== Infinity) entries[index.length++] = entry;
-  }
-  index.entries = entries.toSorted();
+/** An index of all `claims`. `empty`: a new claim of each pool. */
+export function indexOf(joiner: Joiner, claims: ReadonlyArray<OpenClaim>, empty: ReadonlyArray<OpenClaim>): JoinIndex {
+  const opensFor = empty.reduce((least, claim) => Math.min(least, addedTo(joiner, claim)), Infinity);
+  const index: JoinIndex = { ...joiner, opensFor, lanes: [], entryOf: [], laneOf: [] };
+  for (const claim of claims) enter(index, claim, entryFor(index, claim));
+  for (const { entries, length } of index.lanes) entries.subarray(0, length).sort();
   return index;
 }
 
@@ -45,14 +52,36 @@ export function indexAvoiding(
   avoided: ReadonlyArray<Counter>,
   claims: ReadonlyArray<OpenClaim>,
 ): JoinIndex {
-  const index: JoinIndex = { ...base, avoided, entries: new Float64Array(2 * base.length + 64), length: 0 };
-  index.entryOf = claims.map((claim) => (meets(avoided, claim) ? Infinity : (base.entryOf[claim.number] ?? Infinity)));
-  for (let place = 0; place < base.length; place++) {
-    const claim = claims[claimAt(base, place)];
-    if (claim !== undefined && !meets(avoided, claim)) index.entries[index.length++] = base.entries[place] ?? Infinity;
+  const index: JoinIndex = { ...base, avoided, lanes: [], entryOf: [], laneOf: [] };
+  for (const claim of claims) {
+    enter(index, claim, meets(avoided, claim) ? Infinity : (base.entryOf[claim.number] ?? Infinity));
   }
-  index.entries.fill(Infinity, index.length);
+  for (const { entries, length } of index.lanes) entries.subarray(0, length).sort();
   return index;
+}
+
+/** Notes a claim that is not in the index yet, after all others of its lane. */
+function enter(index: JoinIndex, claim: OpenClaim, entry: number): void {
+  const lane = laneFor(index, claim);
+  index.entryOf[claim.number] = entry;
+  index.laneOf[claim.number] = lane;
+  if (entry === Infinity) return;
+  makeRoom(lane);
+  lane.entries[lane.length++] = entry;
+}
+
+function laneFor({ lanes }: JoinIndex, { state, bits }: OpenClaim): Lane {
+  for (const lane of lanes) if (lane.bits === bits && lane.state === state) return lane;
+  const lane = { state, bits, entries: new Float64Array(64), length: 0 };
+  lanes.push(lane);
+  return lane;
+}
+
+function makeRoom(lane: Lane): void {
+  if (lane.length < lane.entries.length) return;
+  const entries = new Float64Array(2 * lane.length);
+  entries.set(lane.entries);
+  lane.entries = entries;
 }
 
 function meets(avoided: ReadonlyArray<Counter>, { onHost }: OpenClaim): boolean {
@@ -60,40 +89,53 @@ function meets(avoided: ReadonlyArray<Counter>, { onHost }: OpenClaim): boolean 
   return false;
 }
 
-/** The number of the claim at a place. */
-export function claimAt({ entries }: JoinIndex, place: number): number {
-  const entry = entries[place] ?? 0;
-  return entry - Math.floor(entry / MOST_CLAIMS) * MOST_CLAIMS;
+/** The entry for a claim to which so much is added. */
+export function entryOf(added: number, number: number): number {
+  return added * MOST_CLAIMS + number;
 }
 
-/** What one more pod adds at least to the claim at a place. */
-export function addedAt({ entries }: JoinIndex, place: number): number {
-  return Math.floor((entries[place] ?? 0) / MOST_CLAIMS);
+/** The number of the entry's claim. */
+export function claimOf(entry: number): number {
+  return entry - Math.floor(entry / MOST_CLAIMS) * MOST_CLAIMS;
 }
 
 /** Notes that the claim is new or has changed. */
 export function reindex(index: JoinIndex, claim: OpenClaim): void {
-  const before = index.entryOf[claim.number] ?? Infinity;
   const entry = entryFor(index, claim);
-  if (entry === before) return;
+  const before = index.entryOf[claim.number] ?? Infinity;
+  const lane = index.laneOf[claim.number];
+  if (entry === before && lane?.bits === claim.bits) return;
+  if (lane !== undefined && before !== Infinity) remove(lane, before);
+  const next = laneFor(index, claim);
   index.entryOf[claim.number] = entry;
-  const from = before === Infinity ? index.length : placeOf(index, before);
-  if (before === Infinity) growByOne(index);
-  const to = entry === Infinity ? index.length : placeOf(index, entry);
-  const { entries } = index;
-  if (to > from) entries.copyWithin(from, from + 1, to);
-  else entries.copyWithin(to + 1, to, from);
-  if (entry === Infinity) index.length--;
-  else entries[to > from ? to - 1 : to] = entry;
+  index.laneOf[claim.number] = next;
+  if (entry !== Infinity) insert(next, entry);
 }
 
-function entryFor({ requests, optionsOn, avoided }: Joiner, claim: OpenClaim): number {
-  if (meets(avoided, claim)) return Infinity;
-  return leastAdded(claim, requests, optionsOn(claim.state)) * MOST_CLAIMS + claim.number;
+function entryFor(joiner: Joiner, claim: OpenClaim): number {
+  return meets(joiner.avoided, claim) ? Infinity : entryOf(addedTo(joiner, claim), claim.number);
+}
+
+function addedTo({ requests, optionsOn }: Joiner, claim: OpenClaim): number {
+  return leastAdded(claim, requests, optionsOn(claim.state));
+}
+
+function remove(lane: Lane, entry: number): void {
+  const place = placeOf(lane, entry);
+  lane.entries.copyWithin(place, place + 1, lane.length);
+  lane.length--;
+}
+
+function insert(lane: Lane, entry: number): void {
+  makeRoom(lane);
+  const place = placeOf(lane, entry);
+  lane.entries.copyWithin(place + 1, place, lane.length);
+  lane.entries[place] = entry;
+  lane.length++;
 }
 
 /** The first place whose entry does not come before this one. */
-function placeOf({ entries, length }: JoinIndex, entry: number): number {
+function placeOf({ entries, length }: Lane, entry: number): number {
   let [low, high] = [0, length];
   while (low < high) {
     const middle = (low + high) >> 1;
@@ -101,15 +143,4 @@ function placeOf({ entries, length }: JoinIndex, entry: number): number {
     else high = middle;
   }
   return low;
-}
-
-/** Room for one entry more, after all others. */
-function growByOne(index: JoinIndex): void {
-  if (index.length === index.entries.length) {
-    const entries = new Float64Array(2 * index.length);
-    entries.set(index.entries);
-    index.entries = entries;
-  }
-  index.entries[index.length] = Infinity;
-  index.length++;
 }

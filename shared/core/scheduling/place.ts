@@ -3,21 +3,21 @@ import { admitsAsk, allowsBin, fill, hasRoom, type Bin } from './bins.ts';
 import { at, isOpenKey, offeringsMeeting, openRule } from './compile-pool.ts';
 import type { Ask } from './compile-shape.ts';
 import { isWithin } from './label-rule.ts';
-import { addedAt, claimAt, indexAvoiding, indexOf, reindex, type JoinIndex } from './join-index.ts';
+import {
+  claimOf,
+  entryOf,
+  indexAvoiding,
+  indexOf,
+  reindex,
+  type Joiner,
+  type JoinIndex,
+  type Lane,
+} from './join-index.ts';
 import { emptyClaim, isCheaper, join, joiningOf, offeringsOf, settledValue, SHUNNED_ADDS } from './open-claim.ts';
 import type { Applicant, Joining, OpenClaim } from './open-claim.ts';
 import { untolerated } from './taints.ts';
 import { countersFor, recordOnClaim, recordOnNode, type Counter, type NodeFilter } from './topology.ts';
-import {
-  allowsHost,
-  guardOf,
-  guardRules,
-  NO_RULES,
-  offeringsUnder,
-  type ClaimShare,
-  type Guard,
-} from './topology-guard.ts';
-import type { PoolState } from './pool-state.ts';
+import { guardOf, guardRules, NO_RULES, offeringsUnder, type ClaimShare, type Guard } from './topology-guard.ts';
 import { optionsFor, type Workspace } from './workspace.ts';
 
 /** What placing one pod after another keeps between pods: open claims by what one more pod adds to them. */
@@ -120,8 +120,12 @@ export function fillHoles(workspace: Workspace, ask: Ask, pods: ReadonlyArray<Po
 /** What adds least to the price; a claim that is open wins over a new one of the same added price. */
 function placeOnClaim(queue: Queue, applicant: Applicant, pod: Pod): boolean {
   const { workspace } = queue;
-  const joining = bestJoining(queue, applicant);
-  const chosen = isFree(joining) ? joining : cheaperOpening(workspace, applicant, joining);
+  const index = indexFor(queue, applicant.ask, applicant.guard.rules.hostAvoided);
+  const found = bestJoining(workspace, applicant, index);
+  const joining = found?.joining ?? null;
+  // A new claim can hardly add less than nothing: mostly none need be looked for.
+  const isLeast = found !== null && found.adds <= index.opensFor;
+  const chosen = isLeast ? joining : cheaperOpening(workspace, applicant, joining);
   if (chosen === null) return false;
   const { claim } = chosen;
   if (chosen !== joining) {
@@ -134,34 +138,47 @@ function placeOnClaim(queue: Queue, applicant: Applicant, pod: Pod): boolean {
   return true;
 }
 
-/** Nothing adds less than nothing. */
-function isFree(joining: Joining | null): boolean {
-  return joining !== null && joining.added === 0 && !joining.cell.shunned;
-}
-
 function cheaperOpening(workspace: Workspace, applicant: Applicant, joining: Joining | null): Joining | null {
   const mayWaive = joining === null && workspace.input.policy.minValuesPolicy === 'BestEffort';
   const opening = bestOpening(workspace, applicant, mayWaive);
   return joining === null || (opening !== null && addsLess(opening, joining)) ? opening : joining;
 }
 
-function bestJoining(queue: Queue, applicant: Applicant): Joining | null {
-  const { claims } = queue.workspace;
-  const { guard, ask } = applicant;
-  const index = indexFor(queue, ask, guard.rules.hostAvoided);
-  let best: Joining | null = null;
-  let least = Infinity;
-  // Entries are what joining adds at least, so that none after a worse one can be better.
-  for (let next = 0; next < index.length && addedAt(index, next) < least; next++) {
-    const claim = claims[claimAt(index, next)];
-    if (claim === undefined || (offeringsUnder(guard, claim.state).bits & claim.bits) === 0) continue;
-    if (!allowsHost(guard, claim)) continue;
-    const joining = joiningOf(claim, applicant, optionsFor(queue.workspace, claim.state, ask));
-    if (joining === null || (best !== null && !addsLess(joining, best))) continue;
-    best = joining;
-    least = joining.added + (joining.cell.shunned ? SHUNNED_ADDS : 0);
+/** What adds least; of equals, the first in the order of the index. */
+function bestJoining(workspace: Workspace, applicant: Applicant, { lanes }: JoinIndex): Found | null {
+  let best: Found | null = null;
+  for (const lane of lanes) {
+    const { bits } = offeringsUnder(applicant.guard, lane.state);
+    if ((bits & lane.bits) !== 0) best = bestIn(workspace, applicant, lane, best);
   }
   return best;
+}
+
+interface Found {
+  readonly joining: Joining;
+  /** What it adds to the price; of shunned sizes, more than any other. */
+  readonly adds: number;
+  readonly entry: number;
+}
+
+/** The better of `best` and what the lane has. */
+function bestIn(workspace: Workspace, applicant: Applicant, lane: Lane, best: Found | null): Found | null {
+  const { entries, length, state } = lane;
+  const options = optionsFor(workspace, state, applicant.ask);
+  let found = best;
+  // Entries are what joining adds at least, so that none after this one can be better.
+  let last = found === null ? Infinity : entryOf(found.adds, claimOf(found.entry));
+  for (let next = 0; next < length && at(entries, next) < last; next++) {
+    const entry = at(entries, next);
+    const claim = workspace.claims[claimOf(entry)];
+    const joining = claim === undefined ? null : joiningOf(claim, applicant, options);
+    if (joining === null) continue;
+    const adds = joining.added + (joining.cell.shunned ? SHUNNED_ADDS : 0);
+    if (found !== null && (adds > found.adds || (adds === found.adds && entry > found.entry))) continue;
+    found = { joining, adds, entry };
+    last = entryOf(adds, claimOf(entry));
+  }
+  return found;
 }
 
 /** The index for asks of this kind that avoid the same pods, with all that has changed since it was last used. */
@@ -172,10 +189,9 @@ function indexFor(queue: Queue, ask: Ask, avoided: ReadonlyArray<Counter>): Join
   if (known === undefined) {
     const [other] = indexes.values();
     if (other !== undefined && !sameRequests(other.index.requests, ask.shape.requests)) indexes.clear();
-    const optionsOn = (state: PoolState) => optionsFor(workspace, state, ask);
     const index =
       avoided.length === 0
-        ? indexOf({ requests: ask.shape.requests, optionsOn, avoided }, workspace.claims)
+        ? indexOf(joinerOf(workspace, ask), workspace.claims, emptyClaims(workspace))
         : indexAvoiding(indexFor(queue, ask, []), avoided, workspace.claims);
     indexes.set(id, { index, seen: { changes: changes.length } });
     return index;
@@ -186,6 +202,18 @@ function indexFor(queue: Queue, ask: Ask, avoided: ReadonlyArray<Counter>): Join
     if (claim !== undefined) reindex(index, claim);
   }
   return index;
+}
+
+function joinerOf(workspace: Workspace, ask: Ask): Joiner {
+  return {
+    requests: ask.shape.requests,
+    optionsOn: (state) => optionsFor(workspace, state, ask),
+    avoided: [],
+  };
+}
+
+function emptyClaims({ pools, dimensions }: Workspace): ReadonlyArray<OpenClaim> {
+  return pools.map((state) => emptyClaim(state, dimensions.names.length, false));
 }
 
 function sameRequests(a: Float64Array, b: Float64Array): boolean {

@@ -157,10 +157,12 @@ interface Manner {
 function placeClass(workspace: Workspace, manner: Manner, pods: ReadonlyArray<Pod>): ReadonlyArray<Pod> {
   const { rules, order } = manner;
   const [plain, others] = partition(pods, ({ shape }) => isPlain(workspace, rules.get(shape) ?? null));
-  const waiting = largestFirst(workspace, [
-    ...others.filter((pod) => !isBulk(rules, pod) || !placeOnAnyBin(workspace, pod)),
-    ...fillExisting(workspace, groupsOf(rules, plain), manner.work).filter((pod) => !givesUp(workspace, pod)),
-  ]);
+  const open = others.filter((pod) => !isBulk(rules, pod) || !placeOnAnyBin(workspace, pod));
+  const unplaced = fillExisting(workspace, groupsOf(rules, plain), manner.work).filter(
+    (pod) => !givesUp(workspace, pod),
+  );
+  // What is given is in order.
+  const waiting = unplaced.length === 0 ? open : largestFirst(workspace, [...open, ...unplaced]);
   const oneByOne = waiting.filter((pod) => !isBulk(rules, pod));
   const packed = waiting.filter((pod) => isBulk(rules, pod));
   if (order === 'packed-first') {
@@ -209,6 +211,7 @@ function placeBulk(
   { rules, work, solved }: Manner,
   pods: ReadonlyArray<Pod>,
 ): ReadonlyArray<Pod> {
+  if (pods.length === 0) return [];
   const loads = new Map<string, number>();
   const groups = [...Map.groupBy(pods, ({ shape }) => shape)].flatMap(([shape, own]) => {
     const rule = rules.get(shape) ?? null;

@@ -23,6 +23,8 @@ export interface PoolReading {
   readonly usable: Float64Array;
   /** Per type: 1 when all its offerings carry the same daemons, so that one row speaks for all. */
   readonly uniform: Uint8Array;
+  /** Row `type`: the same of each of its offerings, where it is uniform. Small, since it is read more than anything else. */
+  readonly usableOnAll: Float64Array;
   /** Host ports that daemons take, with the offerings on which they do. */
   readonly daemonPorts: ReadonlyArray<{ readonly ports: ReadonlyArray<HostPort>; readonly offered: Int32Array }>;
   /** The daemons that may run on nodes of the pool, with the offerings on which they do. */
@@ -135,10 +137,11 @@ function usableRows(
   pool: CompiledPool,
   dimensions: Dimensions,
   running: PoolState['daemons'],
-): Pick<PoolState, 'usable' | 'uniform'> {
+): Pick<PoolState, 'usable' | 'uniform' | 'usableOnAll'> {
   const width = dimensions.names.length;
   const usable = new Float64Array(pool.offered.length * COMBO_BITS * width);
   const uniform = new Uint8Array(pool.offered.length);
+  const usableOnAll = new Float64Array(pool.offered.length * width);
   const vectors = running.map(({ daemon, offered }) => ({ vector: toVector(dimensions, daemon.requests), offered }));
   for (const type of pool.order) {
     const allocatable = toVector(dimensions, pool.catalog.types[type]?.allocatable ?? new Map());
@@ -149,9 +152,10 @@ function usableRows(
       const row = usable.subarray((type * COMBO_BITS + bit) * width, (type * COMBO_BITS + bit + 1) * width);
       row.set(allocatable);
       for (const { vector, offered } of vectors) addVector(row, vector, -((at(offered, type) >> bit) & 1));
+      if (uniform[type] === 1) usableOnAll.set(row, type * width);
     }
   }
-  return { usable, uniform };
+  return { usable, uniform, usableOnAll };
 }
 
 /** Limits count whole nodes by capacity, those of claims on their way included, as Karpenter does. */

@@ -20,6 +20,7 @@ interface Kept {
  * with all others in theirs some rule no longer lets it in. Answers the pods that are not placed.
  */
 export function keepPromises(workspace: Workspace, pods: ReadonlyArray<Pod>): ReadonlyArray<Pod> {
+  if (workspace.bins.length === 0) return pods;
   const byNode = new Map(workspace.bins.map((bin) => [bin.capacity.name, bin]));
   const byPod = new Map<string, Bin>();
   for (const bin of workspace.bins) {

@@ -155,10 +155,11 @@ export function extendWorkspace(before: Workspace, reading: Reading, more: Reado
 
 /** How the ask can be met on new nodes of the pool, worked out once per kind of ask. */
 export function optionsFor(workspace: Workspace, state: PoolState, ask: Ask): ReadonlyArray<PoolOption> {
-  const known = workspace.options.get(ask.kind) ?? new Map<PoolState, ReadonlyArray<PoolOption>>();
-  workspace.options.set(ask.kind, known);
-  const options = known.get(state) ?? optionsOn(state, ask);
-  known.set(state, options);
+  const known = workspace.options.get(ask.kind)?.get(state);
+  if (known !== undefined) return known;
+  const options = optionsOn(state, ask);
+  const ofKind = workspace.options.get(ask.kind) ?? new Map<PoolState, ReadonlyArray<PoolOption>>();
+  workspace.options.set(ask.kind, ofKind.set(state, options));
   return options;
 }
 
@@ -183,6 +184,8 @@ function asksOf(
     return found;
   };
   input.cluster.shapes.forEach((shape, index) => addExclusions(topology, shape, index));
+  // Equal texts are one string, so that looking one up compares no characters.
+  const kinds = new Map<string, string>();
   const drafts = [...shapes.values()].map((shape) => ({
     shape,
     levels: wishesOf(shape.shape.spec, input.policy, softTaints).map((wishes) => ({
@@ -198,10 +201,13 @@ function asksOf(
       const counted = counters.length > 0;
       const common = { shape, exclusions, settled, counted };
       const base = kindOf(shape);
-      return [
-        shape.index,
-        levels.map(({ wishes, terms }) => ({ ...common, wishes, terms, kind: `${base} ${wishesId(wishes)}` })),
-      ];
+      const kindWith = (wishes: Wishes): string => {
+        const text = `${base} ${wishesId(wishes)}`;
+        const kind = kinds.get(text) ?? text;
+        kinds.set(kind, kind);
+        return kind;
+      };
+      return [shape.index, levels.map(({ wishes, terms }) => ({ ...common, wishes, terms, kind: kindWith(wishes) }))];
     }),
   );
 }
