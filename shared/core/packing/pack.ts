@@ -8,6 +8,7 @@ import { fluidWorth } from './fluid.ts';
 import { generateColumns, type Relaxation } from './generate-columns.ts';
 import { addPacking, emptyPool, type PatternPool } from './patterns.ts';
 import { packInto, type PackedInto } from './pack-into.ts';
+import { packOneKind } from './pack-one-kind.ts';
 import { partsOf } from './problem-parts.ts';
 import { undominated, type Packing, type PackingItem, type PackingProblem } from './problem.ts';
 import { repack } from './repack.ts';
@@ -122,11 +123,17 @@ function prepared(problem: PackingProblem, work: Work): Prepared {
 
 function packPart(problem: PackingProblem, work: Work, isAlone: boolean): Packed {
   const { part, kept, fluid } = prepared(problem, work);
+  const only = part.flat.items === 1 ? packOneKind(part.flat, part.demand[0] ?? 0, work) : null;
+  const solved = only === null ? packKinds(part, fluid, isAlone) : { ...only, bound: only.cost };
+  return { ...solved, nodes: solved.nodes.map((node) => ({ ...node, bin: kept[node.bin] ?? 0 })) };
+}
+
+function packKinds(part: Part, fluid: Float64Array, isAlone: boolean): Packed {
+  const { work } = part;
   const first = construct(part.flat, part.items, { worth: fluid, work });
   const packed = part.demand.map((count, item) => count - (first.left[item] ?? 0));
   const own = { ...part, demand: packed };
-  const solved = work.left > 0 ? improve(own, first, fluid, isAlone) : { ...first, ...proofOf(own, fluid, work) };
-  return { ...solved, nodes: solved.nodes.map((node) => ({ ...node, bin: kept[node.bin] ?? 0 })) };
+  return work.left > 0 ? improve(own, first, fluid, isAlone) : { ...first, ...proofOf(own, fluid, work) };
 }
 
 function improve(part: Part, first: Packing, fluid: Float64Array, isAlone: boolean): Packed {
