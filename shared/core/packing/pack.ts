@@ -65,6 +65,8 @@ export function pack(problem: PackingProblem, work: Work): Packed {
 export interface Asked {
   /** Where fluid prices alone prove less than this, it stays at that. */
   readonly worthwhile: number;
+  /** Where fractions of nodes cost less than this, no better prices and no whole nodes are looked for. */
+  readonly fractions: number;
   /** Whole nodes are counted where the bound may be this high at most; null where there are too many of them. */
   readonly below: number | null;
 }
@@ -73,24 +75,29 @@ export interface Asked {
  * What any packing of the pods that fit some bin costs at least, in micro-USD per hour, when only that is asked: without
  * looking for a packing.
  */
-export function packingBound(problem: PackingProblem, { worthwhile, below }: Asked, work: Work): number {
+export function packingBound(problem: PackingProblem, asked: Asked, work: Work): number {
   const parts = partsOf(problem).map((one) => prepared(one.problem, work));
   const proofs = parts.map(({ part, fluid }) => proofOf(part, fluid, { left: work.left * SHARE.proof }));
   const fluid = proofs.reduce((sum, { bound }) => sum + bound, 0);
-  if (fluid < worthwhile) return fluid;
+  if (fluid < asked.worthwhile) return fluid;
+  // Of several parts none costs what all do.
+  const own = parts.length === 1 ? asked : { ...asked, fractions: 0 };
   return parts.reduce((sum, { part, fluid: values }, index) => {
     const first = proofs[index] ?? { bound: 0, cuts: [] };
     return (
       sum +
-      withShare(work, 1 / (parts.length - index), (own) => closerBound({ ...part, work: own }, values, first, below))
+      withShare(work, 1 / (parts.length - index), (share) => closerBound({ ...part, work: share }, values, first, own))
     );
   }, 0);
 }
 
-function closerBound(part: Part, fluid: Float64Array, first: Proof, below: number | null): number {
+function closerBound(part: Part, fluid: Float64Array, first: Proof, { below, fractions }: Asked): number {
   const { work } = part;
-  const quick = withShare(work, SHARE.columns, (own) => relax(part, fluid, { work: own, thorough: false })).values;
-  const { values } = withShare(work, SHARE.proofColumns, (own) => relax(part, quick, { work: own, thorough: true }));
+  const quick = withShare(work, SHARE.columns, (own) => relax(part, fluid, { work: own, thorough: false }));
+  if (quick.cost < fractions) return stronger(first, proofOf(part, quick.values, work)).bound;
+  const { values } = withShare(work, SHARE.proofColumns, (own) =>
+    relax(part, quick.values, { work: own, thorough: true }),
+  );
   const share = below === null ? 1 : SHARE.proofOnly;
   const proof = withShare(work, share, (own) => stronger(first, proofOf(part, values, own)));
   return below === null || below <= proof.bound ? proof.bound : coverWhole(part, below, proof, values).bound;

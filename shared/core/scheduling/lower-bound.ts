@@ -22,6 +22,8 @@ import { costOf, optionsFor, type Workspace } from './workspace.ts';
  */
 const FEW_CLAIMS = 12;
 const FEW_BESIDE_CAPACITY = 60;
+/** Of so few claims whole ones are worth counting, however far the bound is. */
+const ALWAYS_COUNTED = 6;
 /** A plan that costs so much more than fluid prices prove is bound by rules that no better prices know of. */
 const WORTHWHILE = 0.93;
 
@@ -46,7 +48,12 @@ export function lowerBound(workspace: Workspace, solved: ReadonlyArray<SolvedPro
     if (known !== undefined) return known.bound;
     const cost = costOf(claims);
     const isFew = claims.length <= FEW_CLAIMS;
-    return packingBound(problem, { worthwhile: isFew ? 0 : cost * WORTHWHILE, below: isFew ? cost : null }, work);
+    const asked = {
+      worthwhile: isFew ? 0 : cost * WORTHWHILE,
+      fractions: claims.length <= ALWAYS_COUNTED ? 0 : cost * WORTHWHILE,
+      below: isFew ? cost : null,
+    };
+    return packingBound(problem, asked, work);
   }
   return boundWithGifts(
     {

@@ -220,7 +220,7 @@ test('the bound of a packing is never above the optimum, and with work enough bo
       const { cost, bound } = pack(problem, { left: steps });
       expect(bound).toBeLessThanOrEqual(cheapest ?? 0);
       for (const below of [null, cheapest ?? 0, (cheapest ?? 0) + 7]) {
-        const alone = packingBound(problem, { worthwhile: 0, below }, { left: steps });
+        const alone = packingBound(problem, { worthwhile: 0, fractions: 0, below }, { left: steps });
         expect(alone).toBeLessThanOrEqual(cheapest ?? 0);
         if (steps === 3_000_000 && below !== null) expect(alone).toBe(cheapest);
       }
