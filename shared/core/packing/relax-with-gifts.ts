@@ -97,22 +97,24 @@ function kindsOf(problem: PackingProblem, gifts: GiftedProblem['gifts']): Readon
  * more than the largest is free.
  */
 function lowerToFew({ width, items }: PackingProblem, gift: PackingBin): PackingBin {
-  const admits = gift.admits.map((_, index) =>
-    items[index] !== undefined && holdsOne(gift, items[index], index) ? 1 : 0,
-  );
-  const fitting = items.filter((_, index) => admits[index] === 1);
-  const requestsOf = (k: number): ReadonlyArray<number> => fitting.map(({ requests }) => at(requests, k));
+  const admits = new Uint8Array(items.length);
+  items.forEach((item, index) => (admits[index] = Number(holdsOne(gift, item, index))));
   let pods = Infinity;
+  const largest = new Float64Array(width);
   for (let k = 0; k < width; k++) {
-    const least = requestsOf(k).reduce((low, request) => Math.min(low, request), Infinity);
+    let least = Infinity;
+    for (let index = 0; index < items.length; index++) {
+      const request = admits[index] === 1 ? at(items[index]?.requests ?? NOTHING, k) : 0;
+      if (admits[index] === 1) least = Math.min(least, request);
+      largest[k] = Math.max(at(largest, k), request);
+    }
     if (least > 0) pods = Math.min(pods, Math.floor(at(gift.usable, k) / least));
   }
-  const usable = gift.usable.map((amount, k) => {
-    const largest = requestsOf(k).reduce((high, request) => Math.max(high, request), 0);
-    return largest === 0 ? 0 : Math.min(amount, pods * largest);
-  });
+  const usable = gift.usable.map((amount, k) => (largest[k] === 0 ? 0 : Math.min(amount, pods * at(largest, k))));
   return { ...gift, usable, admits };
 }
+
+const NOTHING = new Float64Array();
 
 function kindOf({ width, items }: PackingProblem, gift: PackingBin, times: number): GiftKind {
   const members = items.flatMap((item, index) => (holdsOne(gift, item, index) ? [index] : []));

@@ -155,18 +155,23 @@ function fillByWorth({ free, demand, values }: GiftedRelaxation, allowed: Float6
     });
     return filled;
   });
-  counts.forEach((own, bin) => topUp(free, bin, own, left));
+  const order = largestFirst(free);
+  counts.forEach((own, bin) => topUp(free, { bin, own, order }, left));
   return { counts, left };
 }
 
-/** Adds pods that still fit, the largest first. */
-function topUp(free: FlatProblem, bin: number, own: Int32Array, left: Float64Array): void {
+/** Adds pods that still fit, in the order given. */
+function topUp(
+  free: FlatProblem,
+  { bin, own, order }: Pick<Addition, 'bin' | 'own'> & { readonly order: ReadonlyArray<number> },
+  left: Float64Array,
+): void {
   const { width, requests } = free;
   const room = roomOf(free, bin);
   own.forEach((count, item) => {
     for (let k = 0; k < width; k++) room[k] = at(room, k) - count * at(requests, item * width + k);
   });
-  for (const item of largestFirst(free)) addTo(free, { bin, item, room, own }, left);
+  for (const item of order) addTo(free, { bin, item, room, own }, left);
 }
 
 function apply(

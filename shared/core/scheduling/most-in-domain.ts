@@ -62,7 +62,9 @@ function placedBy(
   const byDomain = new Map<string, number>();
   let total = 0;
   const add = (domain: string | null | undefined, pods: ReadonlyArray<{ readonly shape: number }>): void => {
-    const own = pods.filter(({ shape }) => counts(topology, counter, shape)).length;
+    let own = 0;
+    for (const { shape } of pods) if (counts(topology, counter, shape)) own++;
+    if (own === 0) return;
     total += own;
     if (typeof domain === 'string') byDomain.set(domain, (byDomain.get(domain) ?? 0) + own);
   };

@@ -1,5 +1,5 @@
 import type { Pod } from '../model/cluster.ts';
-import { admitsAsk, allowsBin, fill, hasRoom, type Bin } from './bins.ts';
+import { fill, type Bin } from './bins.ts';
 import { at, isOpenKey, offeringsMeeting, openRule } from './compile-pool.ts';
 import type { Ask } from './compile-shape.ts';
 import { isWithin } from './label-rule.ts';
@@ -15,6 +15,7 @@ import {
 } from './join-index.ts';
 import { emptyClaim, isCheaper, join, joiningOf, offeringsOf, settledValue, SHUNNED_ADDS } from './open-claim.ts';
 import type { Applicant, Joining, OpenClaim } from './open-claim.ts';
+import { firstRoomyBin } from './roomy-bins.ts';
 import { untolerated } from './taints.ts';
 import { countersFor, recordOnClaim, recordOnNode, type Counter, type NodeFilter } from './topology.ts';
 import { guardOf, guardRules, NO_RULES, offeringsUnder, type ClaimShare, type Guard } from './topology-guard.ts';
@@ -71,26 +72,11 @@ export function placeOnAnyBin(workspace: Workspace, pod: Pod): boolean {
 }
 
 /** The first bin in order that takes the pod. */
-function placeOnExisting(workspace: Workspace, { ask, guard }: Applicant, pod: Pod): boolean {
-  const roomy = workspace.roomy.get(ask) ?? workspace.bins.filter((bin) => admitsAsk(bin, ask));
-  workspace.roomy.set(ask, roomy);
-  let [kept, bin]: [number, Bin | undefined] = [0, undefined];
-  for (let index = 0; index < roomy.length && bin === undefined; index++) {
-    const candidate = roomy[index];
-    if (candidate === undefined || !hasRoom(candidate, ask.shape)) continue;
-    if (allowsBin(guard, candidate)) bin = candidate;
-    else kept = keepAt(roomy, candidate, kept);
-    if (bin !== undefined) roomy.splice(kept, index - kept);
-  }
-  if (bin === undefined) roomy.length = kept;
-  if (bin === undefined) return false;
-  putOnBin(workspace, bin, ask, pod);
+function placeOnExisting(workspace: Workspace, applicant: Applicant, pod: Pod): boolean {
+  const bin = firstRoomyBin(workspace, applicant);
+  if (bin === null) return false;
+  putOnBin(workspace, bin, applicant.ask, pod);
   return true;
-}
-
-function keepAt(roomy: Array<Bin>, bin: Bin, index: number): number {
-  roomy[index] = bin;
-  return index + 1;
 }
 
 /** Puts the pod there, whatever the rules say. */

@@ -16,6 +16,7 @@ import { podRequests } from './pod-requests.ts';
 import { poolStates, readPools, type PoolReading, type PoolState } from './pool-state.ts';
 import type { ProvisioningInput } from './provisioning-input.ts';
 import { dimensionsOf, type Dimensions } from './resource-table.ts';
+import type { RoomyLane } from './roomy-bins.ts';
 import { untolerated } from './taints.ts';
 import {
   countersFor,
@@ -42,8 +43,8 @@ export interface Workspace {
   readonly shapes: ReadonlyMap<number, CompiledShape>;
   /** By index of shape: what its pods ask, from all preferences to none. */
   readonly asks: ReadonlyMap<number, ReadonlyArray<Ask>>;
-  /** Bins that rules let an ask's pods onto and that may still have room: those found full are dropped for good. */
-  readonly roomy: Map<Ask, Array<Bin>>;
+  /** Bins that may have room for an ask, found on demand. */
+  readonly roomy: Map<Ask, ReadonlyArray<RoomyLane>>;
   /** The answers of `optionsFor` so far. */
   readonly options: Map<string, Map<PoolState, ReadonlyArray<PoolOption>>>;
   /** The topology rules of asks, sorted for guards, so far. */
