@@ -67,14 +67,21 @@ export const noFaults: Faults = {
   relayComesAfterMs: 0,
 };
 
+function offeringsOf(size: string): ReadonlyArray<string> {
+  return zones.flatMap((zone) => capacityTypes.map((capacityType) => `${size}/${zone}/${capacityType}`));
+}
+
 /** Which faults exist in a run, and how often they happen: each is there in about one run of three. */
 export function drawFaults(rng: Rng): Faults {
   const some = (most: number): number => (rng.chance(35) ? 1 + rng.below(most) : 0);
   const few = (most: number): number => some(most * 10) / 10;
-  const offerings = ['Standard_D2s_v5', 'Standard_D4s_v5', 'Standard_E2s_v5'].flatMap((size) =>
-    zones.flatMap((zone) => capacityTypes.map((capacityType) => `${size}/${zone}/${capacityType}`)),
-  );
-  const soldOut = rng.chance(30) ? new Set(offerings.filter(() => rng.chance(40))) : new Set<string>();
+  const offerings = ['Standard_D2s_v5', 'Standard_D4s_v5', 'Standard_E2s_v5'].flatMap(offeringsOf);
+  const scattered = rng.chance(30) ? offerings.filter(() => rng.chance(40)) : [];
+  // Whole sizes, all but the largest, so that many launches fall back to a larger one at the same time.
+  const short = rng.split('short');
+  const sizes = ['Standard_D2s_v5', 'Standard_E2s_v5', 'Standard_D4s_v5', 'Standard_E4s_v5'];
+  const whole = short.chance(25) ? sizes.filter(() => short.chance(75)).flatMap(offeringsOf) : [];
+  const soldOut = new Set([...scattered, ...whole]);
   return {
     azure: { refusal: some(40), asyncFailure: some(40), soldOut },
     queues: { lose: some(20), delay: some(40), duplicate: some(40), loseLock: some(15), aheadMs: some(200) },

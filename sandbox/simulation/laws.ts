@@ -58,7 +58,7 @@ export class Laws {
     const before = this.#launched.get(claim);
     if (before === 'living') this.#break(`a second VM was created for claim ${claim}`);
     this.#launched.set(claim, 'living');
-    this.#checkLimits(vm);
+    this.#checkLimits(vm.order.nodePool ?? '');
   }
 
   vmGone(vm: Vm, by: 'us' | 'azure'): void {
@@ -172,8 +172,9 @@ export class Laws {
       this.#break(`claim ${name} is gone before its VM`);
   }
 
-  /** No pod is promised to two nodes on their way. */
+  /** No pod is promised to two nodes on their way, and no pool to more than it may have. */
   #claimCreated(claim: Stored): void {
+    this.#checkLimits(claim.metadata.labels?.[label.nodePool] ?? '');
     const pods = new Set(this.#plannedPods(claim));
     for (const other of this.#parts.server.list('nodeclaims')) {
       const { name, deletionTimestamp } = other.metadata;
@@ -208,16 +209,23 @@ export class Laws {
     return decision?.plan.claims[index]?.pods.map(({ uid }) => uid) ?? [];
   }
 
-  #checkLimits(vm: Vm): void {
-    const pool = this.#parts.server.get('nodepools', vm.order.nodePool ?? '');
-    const limit = Number(pool?.spec?.['limits']?.cpu ?? Number.POSITIVE_INFINITY);
-    const living = [...this.#parts.azure().vms.values()].filter(({ order, state, machine }) => {
-      const claim = this.#parts.server.get('nodeclaims', machine.claim);
-      const leaving = claim === null || claim.metadata.deletionTimestamp !== undefined;
-      return order.nodePool === vm.order.nodePool && state !== 'deleting' && !leaving;
-    });
-    const cpu = living.reduce((sum, { machine }) => sum + vCpusOf(machine.instanceType), 0);
-    if (cpu > limit) this.#break(`pool ${vm.order.nodePool ?? ''} has ${cpu} CPUs, its limit is ${limit}`);
+  /**
+   * What we have asked for stays within the pool's limit: each claim counts as what it was launched as, before that as what it
+   * was planned as. Claims that are to be replaced are leaving, as for Karpenter.
+   */
+  #checkLimits(pool: string): void {
+    const limit = Number(this.#parts.server.get('nodepools', pool)?.spec?.['limits']?.cpu ?? Number.POSITIVE_INFINITY);
+    const living = this.#parts.server
+      .list('nodeclaims')
+      .filter(({ metadata }) => metadata.labels?.[label.nodePool] === pool && !metadata.deletionTimestamp)
+      .filter(({ metadata }) => !this.#doomed.has(metadata.name));
+    const cpu = living.reduce((sum, claim) => sum + vCpusOf(this.#sizeOf(claim)), 0);
+    if (cpu > limit) this.#break(`pool ${pool} has ${cpu} CPUs, its limit is ${limit}`);
+  }
+
+  #sizeOf({ metadata }: Stored): string {
+    const launched = this.#parts.azure().vms.get(metadata.name)?.machine.instanceType;
+    return launched ?? metadata.annotations?.[annotation.plannedOffering]?.split('/')[0] ?? '';
   }
 
   /** Called now and then. */

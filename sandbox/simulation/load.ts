@@ -13,6 +13,8 @@ export function createInitialObjects(server: ApiServer, rng: Rng): void {
   const capacity = ['spot', 'on-demand'].filter(() => rng.chance(70));
   createPool(server, rng, 'general', capacity.length === 0 ? ['on-demand'] : capacity);
   if (rng.chance(40)) createPool(server, rng, 'spare', ['on-demand']);
+  const tight = rng.split('limits');
+  if (tight.chance(30)) tightenPool(server, tight, 'general');
   const fixed = rng.split('static');
   if (fixed.chance(25)) createStaticPool(server, fixed);
   const sets = 1 + rng.below(3);
@@ -36,6 +38,23 @@ function createPool(server: ApiServer, rng: Rng, name: string, capacityTypes: Re
       weight: name === 'spare' ? 1 : 10,
     },
   });
+}
+
+/**
+ * So little that a size larger than planned may be too much at once, and at times a choice of sizes to be kept, for which a
+ * plan sets more aside than it takes.
+ */
+function tightenPool(server: ApiServer, rng: Rng, name: string): void {
+  const template = server.get('nodepools', name)?.spec?.['template'] ?? {};
+  const choice = { key: 'node.kubernetes.io/instance-type', operator: 'Exists', minValues: 3 };
+  const requirements = [...template.spec.requirements, ...(rng.chance(50) ? [choice] : [])];
+  const limits = { cpu: String(6 + 2 * rng.below(6)) };
+  server.patch(
+    'nodepools',
+    name,
+    { spec: { limits, template: { ...template, spec: { ...template.spec, requirements } } } },
+    'object',
+  );
 }
 
 /** Its taint keeps all pods off, so that nothing but its own number decides how many nodes it has. */

@@ -4,7 +4,7 @@ import type { NodeClaim } from '../../core/model/manifest.ts';
 import { launchCandidates } from '../../core/launch/launch-candidates.ts';
 import { nodeLabels } from '../../core/launch/node-labels.ts';
 import { allocatableOf } from '../../core/quantity/allocatable.ts';
-import { type Amounts, addAmounts, parseAmounts } from '../../core/quantity/quantity.ts';
+import { type Amounts, parseAmounts } from '../../core/quantity/quantity.ts';
 import type { PlannedOffering } from '../../core/plan/plan.ts';
 import { microUsdPerHour } from '../../core/quantity/units.ts';
 import type { LaunchOutcome, Machine, RefusedOffering } from '../../ports/cloud.ts';
@@ -115,8 +115,9 @@ async function launchOne(
 }
 
 /**
- * The candidates that keep the claim's pool within its limits. The plan saw to that for the size it chose; a larger one,
- * tried because that is sold out, has to fit beside the pool's other claims.
+ * The candidates that keep the claim's pool within its limits: those that take no more of what it limits than the plan took
+ * for the claim. Plans take from limits one after the other; launches run side by side, and none knows what others are about
+ * to take. When all that is left to try is larger, the pods are planned again.
  */
 async function withinLimits(
   ports: Ports,
@@ -125,24 +126,18 @@ async function withinLimits(
   candidates: ReadonlyArray<PlannedOffering>,
 ): Promise<ReadonlyArray<PlannedOffering>> {
   const poolName = claim.metadata.labels?.[label.nodePool];
-  const own = capacityOf(plannedSize(claim), types);
+  const size = plannedSize(claim);
+  // Limits are for those who provision. Who makes a claim by hand has seen to that, as for Karpenter.
+  if (poolName === undefined || size === null) return candidates;
+  const planned = capacityOf(size, types);
   const sizes = new Map(types.map((type) => [type.name, parseAmounts(type.capacity, 'up')]));
-  const isLarger = ({ instanceType }: PlannedOffering): boolean =>
-    [...(sizes.get(instanceType) ?? [])].some(([name, amount]) => amount > (own.get(name) ?? 0));
-  if (poolName === undefined || !candidates.some(isLarger)) return candidates;
+  const takesMore = ({ instanceType }: PlannedOffering, resources: Iterable<string>): boolean =>
+    [...resources].some((name) => (sizes.get(instanceType)?.get(name) ?? 0) > (planned.get(name) ?? 0));
+  const isLarger = (one: PlannedOffering): boolean => takesMore(one, sizes.get(one.instanceType)?.keys() ?? []);
+  if (!candidates.some(isLarger)) return candidates;
   const pool = await ports.kubernetes.get('NodePool', { name: poolName, namespace: null });
-  const limits = parseAmounts(pool?.spec.limits, 'down');
-  if (limits.size === 0) return candidates;
-  const claims = await ports.kubernetes.list('NodeClaim', { labels: `${label.nodePool}=${poolName}` });
-  const used = new Map<string, number>();
-  for (const { metadata, spec, status } of claims) {
-    if (metadata.name === claim.metadata.name || metadata.deletionTimestamp !== undefined) continue;
-    const known = status?.capacity === undefined ? capacityOf(plannedSize({ metadata, spec }), types) : null;
-    addAmounts(used, known ?? parseAmounts(status?.capacity, 'up'));
-  }
-  const fits = ({ instanceType }: PlannedOffering): boolean =>
-    [...limits].every(([name, limit]) => (used.get(name) ?? 0) + (sizes.get(instanceType)?.get(name) ?? 0) <= limit);
-  return candidates.filter((offering) => !isLarger(offering) || fits(offering));
+  const limited = parseAmounts(pool?.spec.limits, 'down');
+  return candidates.filter((one) => !takesMore(one, limited.keys()));
 }
 
 /** The size that a claim was planned as; null when it was made by somebody else. */
@@ -150,7 +145,7 @@ function plannedSize({ metadata }: NodeClaim): string | null {
   return metadata.annotations?.[annotation.plannedOffering]?.split('/')[0] ?? null;
 }
 
-function capacityOf(size: string | null, types: ReadonlyArray<InstanceType>): Amounts {
+function capacityOf(size: string, types: ReadonlyArray<InstanceType>): Amounts {
   return parseAmounts(types.find(({ name }) => name === size)?.capacity, 'up');
 }
 
