@@ -49,24 +49,37 @@ export interface CompiledCatalog {
 export const MAX_COMBOS = 31;
 
 export function compileCatalog(instanceTypes: ReadonlyArray<InstanceType>): CompiledCatalog {
-  const combos = listCombos(instanceTypes);
-  const index = new Map(combos.map((combo, at) => [comboKey(combo), at]));
+  const { found, places } = findCombos(instanceTypes);
+  const combos = listCombos(found);
+  const bitOf = found.map((combo) => combos.indexOf(combo));
+  const bits = places.map((place) => bitOf[place] ?? -1);
   const comboKeys = new Set<string>([labelKey.zone, labelKey.capacityType]);
   for (const { labels } of combos) for (const key of Object.keys(labels)) comboKeys.add(key);
-  const types = instanceTypes.map((type) => compileType(type, index)).toSorted((a, b) => byCodeUnit(a.name, b.name));
+  const ruleFor = sharingRules();
+  let read = 0;
+  const compiled = instanceTypes.map((type) => {
+    read += type.offerings.length;
+    return compileType(type, bits.subarray(read - type.offerings.length, read), ruleFor);
+  });
+  const types = compiled.toSorted((a, b) => byCodeUnit(a.name, b.name));
   const typeKeys = new Set<string>();
   for (const { rules } of types) for (const key of rules.keys()) if (!comboKeys.has(key)) typeKeys.add(key);
+  const reservedBits = combos.reduce((sum, { reservation }, bit) => (reservation === null ? sum : sum | (1 << bit)), 0);
+  return { types, combos, typeKeys, comboKeys, reservedBits, reservations: reservationsOf(instanceTypes, found) };
+}
+
+function reservationsOf(
+  instanceTypes: ReadonlyArray<InstanceType>,
+  found: ReadonlyArray<Combo>,
+): ReadonlyMap<string, number> {
   const reservations = new Map<string, number>();
+  if (found.every(({ reservation }) => reservation === null)) return reservations;
   for (const { offerings } of instanceTypes) {
     for (const { reservation } of offerings) {
       if (reservation !== undefined) reservations.set(reservation.id, reservation.remaining);
     }
   }
-  const reservedBits = combos.reduce(
-    (bits, { reservation }, bit) => (reservation === null ? bits : bits | (1 << bit)),
-    0,
-  );
-  return { types, combos, typeKeys, comboKeys, reservedBits, reservations };
+  return reservations;
 }
 
 /** Does an instance type of this catalog decide the key? */
@@ -79,19 +92,39 @@ export function comboLabels(combo: Combo): Readonly<Record<string, string>> {
   return { ...combo.labels, [labelKey.zone]: combo.zone, [labelKey.capacityType]: combo.capacityType };
 }
 
-/** Order of offerings of equal price: with a zone before without, then by zone, capacity type and labels. */
-function listCombos(instanceTypes: ReadonlyArray<InstanceType>): ReadonlyArray<Combo> {
-  const found = new Map<string, Combo>();
+/** All combos, in the order in which they come up, and the place of each offering's among them, type after type. */
+interface FoundCombos {
+  readonly found: ReadonlyArray<Combo>;
+  readonly places: Int32Array;
+}
+
+function findCombos(instanceTypes: ReadonlyArray<InstanceType>): FoundCombos {
+  const found: Array<Combo> = [];
+  const places = new Int32Array(instanceTypes.reduce((sum, { offerings }) => sum + offerings.length, 0));
+  const plain = new Map<string, Map<string, number>>();
+  const others = new Map<string, number>();
+  // Nearly all have no labels, and there are thousands: for those no text is made.
+  const known = (offering: Offering, combo: () => Combo): number => {
+    const isPlain = offering.reservation === undefined && Object.keys(offering.labels).length === 0;
+    const alike = isPlain ? (plain.get(offering.zone) ?? new Map<string, number>()) : others;
+    if (isPlain) plain.set(offering.zone, alike);
+    const id = isPlain ? offering.capacityType : comboId(combo());
+    const place = alike.get(id) ?? found.push(combo()) - 1;
+    alike.set(id, place);
+    return place;
+  };
+  let next = 0;
   for (const { offerings } of instanceTypes) {
-    for (const offering of offerings) {
-      const combo = comboOf(offering);
-      const key = comboKey(combo);
-      if (!found.has(key)) found.set(key, combo);
-    }
+    for (const offering of offerings) places[next++] = known(offering, () => comboOf(offering));
   }
+  return { found, places };
+}
+
+/** Order of offerings of equal price: with a zone before without, then by zone, capacity type and labels. */
+function listCombos(found: ReadonlyArray<Combo>): ReadonlyArray<Combo> {
   const regional = ({ zone }: Combo): number => Number(zone === REGIONAL_ZONE);
   const inOrder = (a: Combo, b: Combo): number => regional(a) - regional(b) || byCodeUnit(comboId(a), comboId(b));
-  const all = [...found.values()].toSorted(inOrder);
+  const all = found.toSorted(inOrder);
   const reserved = all.filter(({ reservation }) => reservation !== null);
   const others = all.filter(({ reservation }) => reservation === null);
   return [...others, ...reserved].slice(0, MAX_COMBOS).toSorted(inOrder);
@@ -108,23 +141,34 @@ function comboOf({ zone, capacityType, labels, reservation }: Offering): Combo {
   };
 }
 
-/** Tells combos apart. Nearly all have no labels, and there are thousands of offerings. */
-function comboKey(combo: Combo): string {
-  return Object.keys(combo.labels).length === 0 ? `${combo.zone} ${combo.capacityType}` : comboId(combo);
-}
-
+/** Tells combos apart. */
 function comboId({ zone, capacityType, labels }: Combo): string {
   return JSON.stringify([zone, capacityType, Object.entries(labels).toSorted((a, b) => byCodeUnit(a[0], b[0]))]);
 }
 
-function compileType(type: InstanceType, index: ReadonlyMap<string, number>): CompiledType {
+type RuleFor = (values: ReadonlyArray<string>) => LabelRule;
+
+/** Sizes have the same few values for most labels: what is equal is one rule. */
+function sharingRules(): RuleFor {
+  const known = new Map<string, LabelRule>();
+  return (values) => {
+    const [only = ''] = values;
+    if (values.length !== 1) return oneOf(values);
+    const rule = known.get(only) ?? oneOf(values);
+    known.set(only, rule);
+    return rule;
+  };
+}
+
+/** `bits`: by place of an offering, its combo; −1 for one that is left out. */
+function compileType(type: InstanceType, bits: Int32Array, ruleFor: RuleFor): CompiledType {
   const prices = new Float64Array(MAX_COMBOS).fill(Infinity);
   const listPrices = type.offerings.every(({ available }) => available) ? prices : Float64Array.from(prices);
   let [offered, unavailable] = [0, 0];
-  for (const offering of type.offerings) {
-    const { price, available } = offering;
-    const bit = index.get(comboKey(comboOf(offering)));
-    if (bit === undefined) continue;
+  for (let place = 0; place < bits.length; place++) {
+    const { price = Infinity, available = false } = type.offerings[place] ?? {};
+    const bit = bits[place] ?? -1;
+    if (bit === -1) continue;
     listPrices[bit] = Math.min(listPrices[bit] ?? Infinity, price);
     if (available) prices[bit] = Math.min(prices[bit] ?? Infinity, price);
     if (available) offered |= 1 << bit;
@@ -132,7 +176,7 @@ function compileType(type: InstanceType, index: ReadonlyMap<string, number>): Co
   }
   unavailable &= ~offered;
   const rules = new Map<string, LabelRule>();
-  for (const [key, values] of Object.entries(type.labels)) rules.set(normalizeKey(key), oneOf(values));
+  for (const key of Object.keys(type.labels)) rules.set(normalizeKey(key), ruleFor(type.labels[key] ?? []));
   rules.set(labelKey.instanceType, oneOf([type.name]));
   const capacity = parseAmounts(type.capacity, 'down');
   const allocatable = subtractOverhead(capacity, type);

@@ -28,12 +28,15 @@ function diverse<Offering extends PlannedOffering>(
   count: number,
 ): ReadonlyArray<Offering> {
   const perFamily = new Map<string, number>();
+  const families = new Map<string, string>();
   const early: Array<Offering> = [];
   const late: Array<Offering> = [];
   for (const offering of offerings) {
     // What comes after the last place that it could fill changes nothing.
     if (early.length === count) break;
-    const family = /^[A-Za-z]+_[A-Za-z]+/.exec(offering.instanceType)?.[0] ?? offering.instanceType;
+    const { instanceType } = offering;
+    const family = families.get(instanceType) ?? /^[A-Za-z]+_[A-Za-z]+/.exec(instanceType)?.[0] ?? instanceType;
+    families.set(instanceType, family);
     const seen = perFamily.get(family) ?? 0;
     perFamily.set(family, seen + 1);
     (seen < PER_FAMILY ? early : late).push(offering);
