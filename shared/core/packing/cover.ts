@@ -60,10 +60,16 @@ interface Search {
   readonly order: ReadonlyArray<number>;
   readonly unit: number;
   readonly nodes: Int32Array;
-  /** Per cut: what the nodes chosen count. */
-  readonly loads: Array<number>;
-  /** Per cut, per place in the order: the least price per unit from there on. */
-  readonly ratios: Array<Float64Array>;
+  /** Rows of the tables below are so long: there is room for cuts to come. */
+  readonly stride: number;
+  /** Per cut: what is missing, with the nodes chosen; negative where there is more than needed. */
+  readonly short: Float64Array;
+  /** Per cut: the same, or 0. */
+  readonly missing: Float64Array;
+  /** Size × cut: what one node counts. */
+  readonly amounts: Float64Array;
+  /** Place in the order × cut: the least price per unit from there on. */
+  readonly ratios: Float64Array;
   /** Combinations of cuts: per cut, what a unit is worth; no size is worth more than it costs. */
   readonly mixes: Array<Float64Array>;
   /** Sets proved not to hold all pods, although no cut says so. */
@@ -78,35 +84,45 @@ function startSearch(cover: Cover, unit: number): Search {
   const order = Array.from({ length: bins }, (_, bin) => bin).toSorted(
     (a, b) => at(prices, b) - at(prices, a) || a - b,
   );
+  const stride = Math.max(MAX_CUTS, cover.cuts.length);
   const search: Search = {
     cover,
     order,
     unit,
     nodes: new Int32Array(bins),
-    loads: [],
-    ratios: [],
+    stride,
+    short: new Float64Array(stride),
+    missing: new Float64Array(stride),
+    amounts: new Float64Array(bins * stride),
+    ratios: new Float64Array((bins + 1) * stride).fill(Infinity),
     mixes: [],
     impossible: [],
     best: cover.below,
     unknown: Infinity,
     found: null,
   };
-  for (const cut of cover.cuts) enterCut(search, cut);
+  cover.cuts.forEach((cut, index) => enterCut(search, cut, index));
   mixCuts(search);
   return search;
 }
 
-function enterCut({ cover: { flat }, order, nodes, loads, ratios }: Search, { perBin }: Cut): void {
-  let load = 0;
-  nodes.forEach((count, bin) => (load += count * at(perBin, bin)));
-  loads.push(load);
-  const ratio = new Float64Array(order.length + 1).fill(Infinity);
+function enterCut(
+  { cover: { flat }, order, nodes, stride, short, amounts, ratios }: Search,
+  cut: Cut,
+  index: number,
+): void {
+  short[index] = cut.need;
+  nodes.forEach((count, bin) => {
+    const most = at(cut.perBin, bin);
+    amounts[bin * stride + index] = most;
+    short[index] = at(short, index) - count * most;
+  });
   for (let place = order.length - 1; place >= 0; place--) {
     const bin = at(order, place);
-    const most = at(perBin, bin);
-    ratio[place] = Math.min(at(ratio, place + 1), most > 0 ? at(flat.prices, bin) / most : Infinity);
+    const most = at(cut.perBin, bin);
+    const ratio = most > 0 ? at(flat.prices, bin) / most : Infinity;
+    ratios[place * stride + index] = Math.min(at(ratios, (place + 1) * stride + index), ratio);
   }
-  ratios.push(ratio);
 }
 
 /** What units of the cuts are worth together, for the whole demand and with each cut stressed in turn. */
@@ -152,7 +168,7 @@ function safeMix({ bins, prices }: FlatProblem, cuts: ReadonlyArray<Cut>, mix: F
 
 /** Tries every set with more nodes, of sizes from `from` on; false when work ran out. */
 function descend(search: Search, from: number, cost: number): boolean {
-  const { cover, order, nodes, loads } = search;
+  const { cover, order } = search;
   if (cover.work.left <= 0) return false;
   if (isCovered(search)) {
     tryPacking(search, cost);
@@ -165,33 +181,41 @@ function descend(search: Search, from: number, cost: number): boolean {
     if (cost + price > search.best - search.unit) continue;
     cover.work.left -= cover.cuts.length * (search.mixes.length + 2);
     if (leastCost(search, place, cost) > search.best - search.unit + 0.5) return true;
-    nodes[bin] = at(nodes, bin) + 1;
-    cover.cuts.forEach(({ perBin }, index) => (loads[index] = at(loads, index) + at(perBin, bin)));
+    choose(search, bin, 1);
     const ended = descend(search, place, cost + price);
-    nodes[bin] = at(nodes, bin) - 1;
-    cover.cuts.forEach(({ perBin }, index) => (loads[index] = at(loads, index) - at(perBin, bin)));
+    choose(search, bin, -1);
     if (!ended) return false;
   }
   return true;
 }
 
-function isCovered({ cover: { cuts }, loads }: Search): boolean {
-  return cuts.every(({ need }, index) => at(loads, index) >= need);
+/** One node of the size more (1), or less (−1). */
+function choose({ cover, nodes, stride, short, amounts }: Search, bin: number, more: 1 | -1): void {
+  nodes[bin] = at(nodes, bin) + more;
+  for (let index = 0; index < cover.cuts.length; index++) {
+    short[index] = at(short, index) - more * at(amounts, bin * stride + index);
+  }
+}
+
+function isCovered({ cover: { cuts }, short }: Search): boolean {
+  for (let index = 0; index < cuts.length; index++) if (at(short, index) > 0) return false;
+  return true;
 }
 
 /** What any set that contains the chosen nodes and is covered costs at least. */
-function leastCost({ cover: { cuts }, loads, ratios, mixes }: Search, place: number, cost: number): number {
+function leastCost(
+  { cover: { cuts }, stride, short, missing, ratios, mixes }: Search,
+  place: number,
+  cost: number,
+): number {
   let most = 0;
   for (let index = 0; index < cuts.length; index++) {
-    const short = (cuts[index]?.need ?? 0) - at(loads, index);
-    if (short > 0) most = Math.max(most, short * (ratios[index]?.[place] ?? 0));
+    missing[index] = Math.max(0, at(short, index));
+    if (at(short, index) > 0) most = Math.max(most, at(short, index) * at(ratios, place * stride + index));
   }
   for (const mix of mixes) {
     let worth = 0;
-    for (let index = 0; index < mix.length; index++) {
-      const short = (cuts[index]?.need ?? 0) - at(loads, index);
-      if (short > 0) worth += short * at(mix, index);
-    }
+    for (let index = 0; index < mix.length; index++) worth += at(missing, index) * at(mix, index);
     most = Math.max(most, worth);
   }
   return cost + most * (1 - MARGIN);
@@ -214,8 +238,7 @@ function tryPacking(search: Search, cost: number): void {
   if (packed.kind === 'refuted' && cover.cuts.length < MAX_CUTS) {
     const cut = cutOf(cover.flat, { values: packed.values, demand: cover.demand, prices: null }, cover.work);
     if (cut !== null) {
-      cover.cuts.push(cut);
-      enterCut(search, cut);
+      enterCut(search, cut, cover.cuts.push(cut) - 1);
       mixCuts(search);
       if (!isCovered(search)) return;
     }
