@@ -30,7 +30,8 @@ interface Size {
   readonly napExcluded: ReadonlyArray<string>;
 }
 
-interface Workload {
+/** Deployments to be planned for. */
+export interface Workload {
   readonly name: string;
   readonly deployments: ReadonlyArray<{
     readonly name: string;
@@ -53,7 +54,8 @@ const amd64 = on('kubernetes.io/arch', 'In', 'amd64');
 const atMost64 = on('karpenter.azure.com/sku-cpu', 'Lt', '65');
 const general = [family('D', 'E', 'F'), on('karpenter.azure.com/sku-cpu', 'Lt', '33')];
 
-const variants: Readonly<Record<string, ReadonlyArray<Requirement>>> = {
+/** Pools of sizes, by name: what their nodes must be. */
+export const variants: Readonly<Record<string, ReadonlyArray<Requirement>>> = {
   'D+nap': [family('D'), onDemand, amd64],
   'D+nap+max64': [family('D'), onDemand, amd64, atMost64],
   'general+nap': [...general, onDemand, amd64],
@@ -125,7 +127,8 @@ function toShape({ name, cpuM, memMiB, zoneSpread, hostAntiAffinity }: Workload[
   };
 }
 
-function toInput(workload: Workload, requirements: ReadonlyArray<Requirement>): ProvisioningInput {
+/** The workload with all of its pods waiting, on one pool of priced sizes. */
+export function toInput(workload: Workload, requirements: ReadonlyArray<Requirement>): ProvisioningInput {
   const pool: NodePool = {
     metadata: { name: 'default' },
     spec: {

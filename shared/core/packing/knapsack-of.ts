@@ -26,3 +26,13 @@ export function limitOf(
   }
   return Math.max(0, limit);
 }
+
+/** How much of a node one pod takes of what it takes most of; for items that fit the size. */
+export function largestShare({ width, requests, usable }: FlatProblem, bin: number, item: number): number {
+  let share = 0;
+  for (let k = 0; k < width; k++) {
+    const request = at(requests, item * width + k);
+    if (request > 0) share = Math.max(share, request / at(usable, bin * width + k));
+  }
+  return share;
+}

@@ -2,11 +2,13 @@ import { construct } from './construct.ts';
 import { correctValues } from './correct-values.ts';
 import { coverDemand, type Covered } from './cover.ts';
 import { boundOf, cutOf, measuresOf, type Cut } from './cuts.ts';
+import { dealDemand } from './deal-demand.ts';
 import { dive } from './dive.ts';
 import { flatten, type FlatProblem } from './fill.ts';
 import { fluidWorth } from './fluid.ts';
 import { generateColumns, type Relaxation } from './generate-columns.ts';
 import { addPacking, emptyPool, type PatternPool } from './patterns.ts';
+import { packDealt } from './pack-dealt.ts';
 import { packInto, type PackedInto } from './pack-into.ts';
 import { packOneKind } from './pack-one-kind.ts';
 import { partsOf } from './problem-parts.ts';
@@ -28,6 +30,13 @@ const FAR_NODES = 12;
 const FAR = 6e-3;
 const ROUNDS = 400;
 const DIVES = 3;
+/** From so many items on, pods are dealt to sizes first: columns take long to say what each size values. */
+const MANY_ITEMS = 25;
+/** With more items, constructing takes longer than dealing and comes out dearer. */
+const MOST_ITEMS = 100;
+/** The first is the best on average of those tried, 10 to 160; the others in the order of what they add. */
+const FIRST_STEEPNESS = 40;
+const STEEPNESSES = [80, 20, 160, 10];
 
 /**
  * A cheap packing and a bound on what any costs. A construction guided by fluid prices comes first; column generation says
@@ -125,7 +134,12 @@ function prepared(problem: PackingProblem, work: Work): Prepared {
   const bins = kept.flatMap((index) => tightened[index] ?? []);
   const demand = Float64Array.from(problem.items, ({ count }) => count);
   const part = { flat: flatten({ ...problem, bins }), items: problem.items, demand, pool: emptyPool(), work };
-  return { part, kept, fluid: fluidWorth(problem.items, bins, problem.width) };
+  return { part, kept, fluid: dealtWorth(part) ?? fluidWorth(problem.items, bins, problem.width) };
+}
+
+/** What pods are worth where they are dealt to sizes; null with few items, of which columns soon say it. */
+function dealtWorth({ flat, demand, work }: Part): Float64Array | null {
+  return flat.items < MANY_ITEMS ? null : (dealDemand(flat, { demand, dearest: Infinity, work })?.worth ?? null);
 }
 
 function packPart(problem: PackingProblem, work: Work, isAlone: boolean): Packed {
@@ -137,18 +151,45 @@ function packPart(problem: PackingProblem, work: Work, isAlone: boolean): Packed
 
 function packKinds(part: Part, fluid: Float64Array, isAlone: boolean): Packed {
   const { work } = part;
-  const first = construct(part.flat, part.items, { worth: fluid, work });
+  const first = firstPacking(part, fluid);
   const packed = part.demand.map((count, item) => count - (first.left[item] ?? 0));
   const own = { ...part, demand: packed };
   return work.left > 0 ? improve(own, first, fluid, isAlone) : { ...first, ...proofOf(own, fluid, work) };
+}
+
+/** Many kinds are dealt; where constructing does not take long, the cheaper of both. */
+function firstPacking(part: Part, fluid: Float64Array): Packing {
+  const { flat, items, work } = part;
+  const first = dealt(part, FIRST_STEEPNESS);
+  if (first !== null && flat.items > MOST_ITEMS) return first;
+  const constructed = construct(flat, items, { worth: fluid, work });
+  const isWhole = !constructed.left.some((count) => count > 0);
+  return first === null || (isWhole && constructed.cost < first.cost) ? constructed : first;
+}
+
+function dealt({ flat, demand, work }: Part, steepness: number): Packing | null {
+  return flat.items < MANY_ITEMS ? null : packDealt(flat, { demand, steepness, work });
+}
+
+/** Other steepnesses fill nodes otherwise: which of them is best is not known before. */
+function dealtAgain(part: Part, first: Packing): Packing {
+  let best = first;
+  for (const steepness of part.flat.items < MANY_ITEMS ? [] : STEEPNESSES) {
+    if (part.work.left <= 0) break;
+    const other = dealt(part, steepness);
+    if (other !== null && other.cost < best.cost) best = other;
+  }
+  return best;
 }
 
 function improve(part: Part, first: Packing, fluid: Float64Array, isAlone: boolean): Packed {
   const { flat, items, pool, work } = part;
   let proof = withShare(work, SHARE.proof, (own) => proofOf(part, fluid, own));
   if (isDone(first, proof.bound)) return { ...first, ...proof };
+  let best = withShare(work, SHARE.dealt, (own) => dealtAgain({ ...part, work: own }, first));
+  if (isDone(best, proof.bound)) return { ...best, ...proof };
   const keep = (packing: Packing): void => addPacking(flat, pool, packing);
-  let best = withShare(work, SHARE.correction, (own) => correctValues(flat, items, first, { fluid, work: own, keep }));
+  best = withShare(work, SHARE.correction, (own) => correctValues(flat, items, best, { fluid, work: own, keep }));
   let relaxation = withShare(work, SHARE.columns, (own) => relax(part, fluid, { work: own, thorough: false }));
   proof = withShare(work, SHARE.proof, (own) => stronger(proof, proofOf(part, relaxation.values, own)));
   if (isDone(best, proof.bound)) return { ...best, ...proof };
@@ -179,6 +220,7 @@ function repackFew(
 
 /** Shares of the work that is left, for each phase: none may starve those after it. */
 const SHARE = {
+  dealt: 0.5,
   correction: 0.04,
   columns: 0.25,
   proof: 0.15,
