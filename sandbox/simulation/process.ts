@@ -135,6 +135,7 @@ export class Process {
       catalogs: {
         instanceTypes: () => this.#call('catalog', () => instanceTypesAt(outside.refusals(), this.now())),
         refuse: (refusals) => this.#call('refuse', () => outside.refuse(refusals)),
+        refreshQuotas: () => Promise.resolve({ kind: 'unknown', why: 'the simulation has no quota' }),
         refresh: () => Promise.resolve(),
         nextRetryMs: () => this.#call('next retry', () => outside.nextRetryMs()),
       },

@@ -37,6 +37,9 @@ export async function sweep(ports: Ports): Promise<SweepOutcome> {
   const orphansDeleted = await deleteOrphans(ports, inventory, claims);
   const hinted = await hintStalled(ports, { claims, inventory, snapshot });
   await deleteSurplus(ports, snapshot);
+  const quotas = await ports.catalogs.refreshQuotas();
+  // Without them Azure refuses what is too much: one more request for a claim, and no harm.
+  if (quotas.kind === 'unknown') ports.log('quotas-unknown', { why: quotas.why });
   const { kind } = await provision(ports, true);
   if (orphansDeleted > 0 || hinted > 0) ports.log('swept', { orphansDeleted, hinted, provision: kind });
   return { orphansDeleted, hinted, provision: kind };

@@ -117,6 +117,8 @@ export interface Catalogs {
   refuse(refusals: ReadonlyArray<RefusedOffering>): Promise<void>;
   /** Reads sizes and prices from Azure again, for all instances. */
   refresh(): Promise<void>;
+  /** Reads from Azure what quotas there are and how much of them is used, for all instances. Never throws. */
+  refreshQuotas(): Promise<{ readonly kind: 'read' } | { readonly kind: 'unknown'; readonly why: string }>;
   /** When the first refusal now in force ends, milliseconds since the epoch; null when there is none. */
   nextRetryMs(): Promise<number | null>;
 }

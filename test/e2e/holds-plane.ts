@@ -158,6 +158,7 @@ async function createPorts(kubeconfigPath: string, now: () => number): Promise<P
       instanceTypes: () => Promise.resolve(sizes),
       refuse: nowhere,
       refresh: nowhere,
+      refreshQuotas: nowhere,
       nextRetryMs: () => Promise.resolve(null),
     },
     // No relay publishes here, so the use case lists, as the sweep does for a relay that is silent.

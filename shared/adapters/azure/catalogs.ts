@@ -4,9 +4,10 @@ import type { Catalogs, RefusedOffering } from '../../ports/cloud.ts';
 import { RetryableError } from '../../ports/errors.ts';
 import type { NodeClass } from '../../ports/kubernetes.ts';
 import type { Blobs } from '../../ports/blobs.ts';
-import { toRetryable } from './azure-error.ts';
+import { readAzureError, toRetryable } from './azure-error.ts';
 import type { Clients } from './clients.ts';
 import { type InstanceTypeSettings, toInstanceTypes } from './instance-types.ts';
+import { NO_QUOTAS, type Quota, type Quotas, isBeyondQuota, quotaUse, readQuotas } from './quotas.ts';
 import { type Refusal, isCovered, mergeRefusals, toRefusal } from './refusals.ts';
 import { readRetailPrices } from './retail-prices.ts';
 import { type Sku, toSku } from './sku.ts';
@@ -34,7 +35,7 @@ interface SkuCatalog {
 /** Sizes and prices change within days; Karpenter asks twice a day. */
 const STALE_MS = 12 * 60 * 60_000;
 
-/** Between reads of the shared refusals by one instance. A refusal of its own counts at once. */
+/** Between reads of the shared refusals and quotas by one instance. A refusal of its own counts at once. */
 const REFUSALS_KEPT_MS = 1_000;
 
 /** Writers race for the refusals blob only when Azure refuses several at the same time. */
@@ -44,8 +45,10 @@ export function createCatalogs(parts: CatalogParts): AzureCatalogs {
   const { cluster, blobs, settings, now } = parts;
   const catalogBlob = `${settings.location}.json.gz`;
   const refusalsBlob = `${cluster}/refused.json`;
+  const quotasBlob = `${cluster}/quotas.json`;
   let catalog: Promise<SkuCatalog> | null = null;
   let refusals: { readonly atMs: number; readonly list: ReadonlyArray<Refusal> } = { atMs: -Infinity, list: [] };
+  let quotas: { readonly atMs: number; readonly rows: Quotas } = { atMs: -Infinity, rows: NO_QUOTAS };
   const built = new Map<string, ReadonlyArray<InstanceType>>();
 
   const refresh = async (): Promise<SkuCatalog> => {
@@ -79,6 +82,12 @@ export function createCatalogs(parts: CatalogParts): AzureCatalogs {
     refusals = { atMs: now(), list: mergeRefusals(blob === null ? [] : parseRefusals(blob.bytes), [], now()) };
     return refusals.list;
   };
+  const knownQuotas = async (): Promise<Quotas> => {
+    if (now() - quotas.atMs < REFUSALS_KEPT_MS) return quotas.rows;
+    const blob = await blobs.read(quotasBlob);
+    quotas = { atMs: now(), rows: blob === null ? NO_QUOTAS : parseQuotas(blob.bytes, now()) };
+    return quotas.rows;
+  };
   const sku = async (name: string): Promise<Sku | null> =>
     (await current()).skus.find((one) => one.name === name) ?? null;
 
@@ -89,16 +98,17 @@ export function createCatalogs(parts: CatalogParts): AzureCatalogs {
       catalog = Promise.resolve(fresh);
     },
     instanceTypes: async (nodeClass) => {
-      const [known, refused] = [await current(), await readRefusals()];
-      const key = JSON.stringify([known.builtAtMs, nodeClass.spec, refused]);
+      const [known, refused, rows] = await Promise.all([current(), readRefusals(), knownQuotas()]);
+      const key = JSON.stringify([known.builtAtMs, nodeClass.spec, refused, [...rows]]);
       const cached = built.get(key);
       if (cached !== undefined) return cached;
-      const types = build(known, nodeClass, refused, parts);
+      const types = build(known, nodeClass, { refused, quotas: rows }, parts);
       // One entry per class is enough: a new state of refusals replaces the old.
       if (built.size >= BUILT_MAX) built.clear();
       built.set(key, types);
       return types;
     },
+    refreshQuotas: () => storeQuotas(parts, quotasBlob),
     refuse: async (added) => {
       const rows = await Promise.all(added.map(async (one) => toRefusal(one, await sku(one.offering.instanceType))));
       refusals = { atMs: now(), list: await store(blobs, refusalsBlob, rows, now()) };
@@ -116,13 +126,50 @@ const BUILT_MAX = 16;
 function build(
   { skus }: SkuCatalog,
   nodeClass: NodeClass,
-  refused: ReadonlyArray<Refusal>,
+  { refused, quotas }: { readonly refused: ReadonlyArray<Refusal>; readonly quotas: Quotas },
   { settings, now }: CatalogParts,
 ): ReadonlyArray<InstanceType> {
   const nowMs = now();
-  return toInstanceTypes(skus, nodeClass, settings, (sku, zone, capacityType) =>
-    isCovered(refused, sku, zone, capacityType, nowMs),
+  return toInstanceTypes(
+    skus,
+    nodeClass,
+    settings,
+    (sku, zone, capacityType) =>
+      isBeyondQuota(quotas, sku, capacityType) || isCovered(refused, sku, zone, capacityType, nowMs),
+    (sku, capacityType) => quotaUse(quotas, sku, capacityType),
   );
+}
+
+async function storeQuotas(
+  { clients, settings, blobs, now }: CatalogParts,
+  name: string,
+): ReturnType<Catalogs['refreshQuotas']> {
+  try {
+    const stored: StoredQuotas = { version: 1, atMs: now(), rows: [...(await readQuotas(clients, settings.location))] };
+    await blobs.write(name, new TextEncoder().encode(JSON.stringify(stored)), 'any');
+    return { kind: 'read' };
+  } catch (error) {
+    return { kind: 'unknown', why: readAzureError(error).message };
+  }
+}
+
+interface StoredQuotas {
+  readonly version: 1;
+  readonly atMs: number;
+  readonly rows: ReadonlyArray<readonly [string, Quota]>;
+}
+
+/** The sweep reads them every minute. What is older was not read for a while, and what is left may be anything by now. */
+const QUOTAS_STALE_MS = 10 * 60_000;
+
+/** Nothing for a blob that cannot be read, or is old: without it Azure refuses what is too much. */
+function parseQuotas(bytes: Uint8Array, nowMs: number): Quotas {
+  try {
+    const { version, atMs, rows } = JSON.parse(new TextDecoder().decode(bytes)) as StoredQuotas;
+    return version === 1 && nowMs - atMs < QUOTAS_STALE_MS ? new Map(rows) : NO_QUOTAS;
+  } catch {
+    return NO_QUOTAS;
+  }
 }
 
 /** Adds rows to what all instances share; retries when another instance wrote in between. */

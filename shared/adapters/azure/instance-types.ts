@@ -1,4 +1,4 @@
-import type { CapacityType, InstanceType, Offering } from '../../core/model/catalog.ts';
+import type { CapacityType, InstanceType, Offering, QuotaUse } from '../../core/model/catalog.ts';
 import { microUsdPerHour } from '../../core/quantity/units.ts';
 import type { NodeClass } from '../../ports/kubernetes.ts';
 import { label } from '../../contract/names.ts';
@@ -19,6 +19,9 @@ export interface InstanceTypeSettings {
 /** Whether Azure has refused an offering lately. */
 export type IsRefused = (sku: Sku, zone: string, capacityType: CapacityType) => boolean;
 
+/** What a VM takes of quota; null where that is not known. */
+export type UseOfQuota = (sku: Sku, capacityType: CapacityType) => QuotaUse | null;
+
 /** A size whose price is unknown is taken only when a pool names it: Karpenter's figure. */
 const UNKNOWN_PRICE = 999_000_000;
 
@@ -31,11 +34,12 @@ export function toInstanceTypes(
   nodeClass: NodeClass,
   settings: InstanceTypeSettings,
   isRefused: IsRefused,
+  useOfQuota: UseOfQuota = () => null,
 ): ReadonlyArray<InstanceType> {
   return skus.flatMap((sku) => {
     const size = parseSizeName(sku.name);
     if (size === null || size.constrainedCores || size.confidential || !suits(sku, nodeClass)) return [];
-    const offerings = toOfferings(sku, settings.location, isRefused);
+    const offerings = toOfferings(sku, settings.location, isRefused, useOfQuota);
     return [
       {
         name: sku.name,
@@ -130,13 +134,19 @@ export function clusterLabel(resourceGroup: string): string {
   return /[-_.]$/.test(cut) ? `${cut.slice(0, 62)}z` : cut;
 }
 
-function toOfferings(sku: Sku, location: string, isRefused: IsRefused): ReadonlyArray<Offering> {
+function toOfferings(
+  sku: Sku,
+  location: string,
+  isRefused: IsRefused,
+  useOfQuota: UseOfQuota,
+): ReadonlyArray<Offering> {
   const zones = [...sku.zones.map((zone) => `${location.toLowerCase()}-${zone}`), REGIONAL];
   return zones.flatMap((zone) =>
     (['on-demand', 'spot'] as const).flatMap((capacityType) => {
       const price = capacityType === 'spot' ? sku.spotMicroUsd : sku.onDemandMicroUsd;
       if (capacityType === 'spot' && (!sku.spot || price === null)) return [];
       const priority = capacityType === 'spot' ? 'spot' : 'regular';
+      const quota = useOfQuota(sku, capacityType);
       return [
         {
           zone,
@@ -148,6 +158,7 @@ function toOfferings(sku: Sku, location: string, isRefused: IsRefused): Readonly
             [label.scaleSetPriority]: priority,
             [label.priority]: priority,
           },
+          ...(quota === null ? {} : { quota }),
         },
       ];
     }),

@@ -3,6 +3,12 @@ import type { ResourceList } from './manifest.ts';
 
 export type CapacityType = 'spot' | 'on-demand' | 'reserved';
 
+/** What a node takes of the quotas that hold for it, and what was left of each when the cloud was asked. */
+export interface QuotaUse {
+  readonly cores: number;
+  readonly of: ReadonlyArray<{ readonly name: string; readonly left: number }>;
+}
+
 /** An instance type in one zone with one capacity type. */
 export interface Offering {
   /** `westeurope-1`, or `0` for a VM without a zone, as AKS labels it. */
@@ -16,6 +22,8 @@ export interface Offering {
   readonly labels: Readonly<Record<string, string>>;
   /** Of an offering of type `reserved`, and of no other: which reservation it is of, and how many more nodes that holds. */
   readonly reservation?: { readonly id: string; readonly remaining: number };
+  /** Absent where quota is not known. */
+  readonly quota?: QuotaUse;
 }
 
 /** A VM size as one NodePool's node class would run it. Allocatable = capacity − overhead, per resource, floored at 0. */

@@ -25,6 +25,7 @@ import { podName } from './pod-name.ts';
 import { renderClaims } from './render-claim.ts';
 import { reservedCatalog } from './reservations.ts';
 import { planStaticPools } from './static-pools.ts';
+import { withinQuota } from './within-quota.ts';
 import { costOf, extendWorkspace, readInput, workspaceFor, type Reading, type Workspace } from './workspace.ts';
 
 /**
@@ -34,7 +35,7 @@ import { costOf, extendWorkspace, readInput, workspaceFor, type Reading, type Wo
 export function planProvisioning(given: ProvisioningInput, now: Instant): Plan {
   const overlaid = { ...given, catalog: overlaidCatalog(given) };
   const input = withDefaultSpread({ ...overlaid, catalog: reservedCatalog(overlaid) });
-  return withStaticPools(planPods(input, now), input);
+  return withinQuota(withStaticPools(planPods(input, now), input), input);
 }
 
 /** What static pools lack costs what it costs, whatever the pods: it is part of the bound too. */
