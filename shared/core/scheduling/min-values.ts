@@ -39,7 +39,8 @@ export function wantsMinValues({ pool }: PoolState): boolean {
 
 /** Of the resources that the pool limits, does a node of `capacity` take no more than `booked`? */
 export function takesNoMore({ pool }: PoolState, capacity: Amounts, booked: Amounts): boolean {
-  return [...pool.limits.keys()].every((name) => (capacity.get(name) ?? 0) <= (booked.get(name) ?? 0));
+  for (const name of pool.limits.keys()) if ((capacity.get(name) ?? 0) > (booked.get(name) ?? 0)) return false;
+  return true;
 }
 
 /**

@@ -21,10 +21,28 @@ type Explain = (claim: OpenClaim) => PlannedClaim['cheaper'];
 /** The claims as a plan states them. Why nothing cheaper was chosen is worked out when it is first asked for. */
 export function renderClaims(workspace: Workspace, explain: Explain): ReadonlyArray<PlannedClaim> {
   const choices = noChoices();
-  return workspace.claims.map((claim) => renderClaim(workspace, claim, chooseFor(choices, claim), explain));
+  const labels = new Map<ClaimChoice, Labels>();
+  return workspace.claims.map((claim) => {
+    const choice = chooseFor(choices, claim);
+    // Claims that share a choice are of one pool, with the same labels open.
+    const own = labels.get(choice) ?? labelsOf(claim);
+    labels.set(choice, own);
+    return renderClaim(workspace, claim, { ...choice, labels: own }, explain);
+  });
 }
 
-function renderClaim(workspace: Workspace, claim: OpenClaim, choice: ClaimChoice, explain: Explain): PlannedClaim {
+type Labels = Readonly<Record<string, string>>;
+
+function labelsOf(claim: OpenClaim): Labels {
+  return { ...fixedLabels(claim.state.pool.manifest), ...openLabels(claim) };
+}
+
+function renderClaim(
+  workspace: Workspace,
+  claim: OpenClaim,
+  choice: ClaimChoice & Pick<PlannedClaim, 'labels'>,
+  explain: Explain,
+): PlannedClaim {
   const { pool } = claim.state;
   const { template } = pool.manifest.spec;
   let reasons: PlannedClaim['cheaper'] | null = null;
@@ -35,7 +53,6 @@ function renderClaim(workspace: Workspace, claim: OpenClaim, choice: ClaimChoice
       reasons ??= explain(claim);
       return reasons;
     },
-    labels: { ...fixedLabels(pool.manifest), ...openLabels(claim) },
     annotations: {
       ...template.metadata?.annotations,
       ...driversOf(workspace, claim),
@@ -57,7 +74,7 @@ function driversOf(workspace: Workspace, claim: OpenClaim): Readonly<Record<stri
 }
 
 /** A value for every custom label that the pool requires and leaves open, as the pods narrowed it. */
-function openLabels({ state: { pool }, open }: OpenClaim): Readonly<Record<string, string>> {
+function openLabels({ state: { pool }, open }: OpenClaim): Labels {
   const labels: Record<string, string> = {};
   for (const [key, rule] of [...pool.rules, ...open]) {
     const decidedElsewhere = pool.catalog.comboKeys.has(key) || pool.catalog.typeKeys.has(key);
