@@ -14,6 +14,7 @@ import {
   machines,
   ours,
   pod,
+  poolWith,
   replicas,
   requires,
   schedule,
@@ -49,6 +50,11 @@ const room = (count: number, podSpec?: PodSpec): Pick<Situation, 'capacityBuffer
   capacityBuffers: [buffer({ replicas: count })],
   podTemplates: [template(podSpec)],
 });
+
+/** A pool of the smallest nodes only. */
+const ofTwoCpus: Pick<Situation, 'pools'> = {
+  pools: [poolWith('default', requirement('karpenter.azure.com/sku-cpu', 'In', '2'))],
+};
 
 /** Where the room of the first buffer is: `node n` or `new 0` with the number of its pods, and how many have none. */
 const roomIn = ({ buffers: [first] }: Plan): ReadonlyArray<string> => [
@@ -241,8 +247,10 @@ describe('the room of a buffer', () => {
     const daemonSets = [
       { metadata: { name: 'agent', namespace: 'kube-system' }, spec: { template: { spec: spec('1', '1Gi') } } },
     ];
-    const { plan } = schedule({ ...room(2), daemonSets, pods: [] });
+    // On larger nodes the room costs as much, and any of them would do.
+    const { plan } = schedule({ ...room(2), ...ofTwoCpus, daemonSets, pods: [] });
     expect(roomIn(plan)).toEqual(['new 0: 1', 'new 1: 1']);
+    expect(roomIn(schedule({ ...room(2), ...ofTwoCpus, pods: [] }).plan)).toEqual(['new 0: 2']);
   });
 
   test('is told with a reason where there can be none', () => {
@@ -301,7 +309,8 @@ describe('a pod comes before any buffer', () => {
 
   test('on a node that an earlier plan made for the buffer', () => {
     const there = ours('n', { initialized: false });
-    const outcome = schedule({ ...room(2, spec('2', '2Gi')), ...machines(there), pods: [pod('real', { cpu: '4' })] });
+    const buffered = { ...room(2, spec('2', '2Gi')), ...ofTwoCpus, ...machines(there) };
+    const outcome = schedule({ ...buffered, pods: [pod('real', { cpu: '4' })] });
     expect(outcome.placeOf('real')).toBe('node n');
     expect(roomIn(outcome.plan)).toEqual(['new 0: 1', 'new 1: 1']);
   });
