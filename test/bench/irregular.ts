@@ -9,7 +9,7 @@ import { toInput, variants, type Workload } from './priced-workloads.ts';
  * [draws] [variant]`. Each draw is planned with growing amounts of work. Gaps are against the strongest bound that any of
  * the plans proved; times are CPU time of this process.
  */
-const BUDGETS = [0, DEFAULT_WORK.steps / 3, DEFAULT_WORK.steps, DEFAULT_WORK.steps * 4, DEFAULT_WORK.steps * 12];
+const BUDGETS = [0, DEFAULT_WORK.steps, DEFAULT_WORK.steps * 5];
 
 interface Attempt {
   readonly cost: number;

@@ -10,7 +10,7 @@ import {
 } from './deal-to-sizes.ts';
 import type { FlatProblem } from './fill.ts';
 import { knapsackOf, largestShare, limitOf } from './knapsack-of.ts';
-import { relaxedValue, relaxKnapsack } from './relax-knapsack.ts';
+import { relaxedValue, relaxKnapsack, type Knapsack } from './relax-knapsack.ts';
 import type { Work } from './work.ts';
 
 /** Pods dealt to sizes at the least cost where both may be cut. */
@@ -37,13 +37,15 @@ const CLOSE = 1e-4;
 const ROUNDS = 40;
 const SIZES_PER_ROUND = 3;
 const PIVOTS_PER_ITEM = 10;
+/** Items that a pivot looks at, about. */
+const LOOKED_AT = 60;
 
 /**
  * The cheapest deal of pods to sizes. Each size values resources in its own way there: one price per resource for all sizes
  * says too little where some have much memory and others little. Null where an item fits none of the sizes.
  */
 export function dealDemand(flat: FlatProblem, dealing: Dealing): Dealt | null {
-  const { demand, dearest, work } = dealing;
+  const { demand, work } = dealing;
   const homes = cheapestHomes(flat, dealing);
   if (homes.some((bin, item) => bin === -1 && at(demand, item) > 0)) return null;
   const bins = [...new Set(homes)].filter((bin) => bin !== -1);
@@ -53,13 +55,13 @@ export function dealDemand(flat: FlatProblem, dealing: Dealing): Dealt | null {
     sizes: bins.map((bin) => dealtSize(flat, bin)),
     home: homes.map((bin) => bins.indexOf(bin)),
   });
+  const others = sizesToWatch(flat, dealing);
   let worth: Float64Array = new Float64Array();
   for (let round = 0; round < ROUNDS; round++) {
     const pivots = improveDeal(deal, PIVOTS_PER_ITEM * flat.items);
-    work.left -= (pivots + 1) * deal.sizes.length * flat.width * (flat.items + deal.sizes.length * flat.width * 2);
+    work.left -= (pivots + 1) * deal.sizes.length * flat.width * (LOOKED_AT + deal.sizes.length * flat.width * 2);
     worth = worthOf(deal, demand);
-    work.left -= flat.bins * flat.items * flat.width * 10;
-    const missing = sizesMissing(flat, worth, { demand, dearest, known: bins });
+    const missing = sizesMissing(flat, others, { worth, known: bins, work });
     if (missing.length === 0) break;
     for (const { bin, worthOfFull } of missing) {
       bins.push(bin);
@@ -133,21 +135,49 @@ interface Missing {
   readonly ratio: number;
 }
 
+/** A size that may be missing, and the multipliers that showed last that it is not. */
+interface Watched {
+  readonly bin: number;
+  readonly knapsack: Knapsack;
+  multipliers: Float64Array;
+}
+
+function sizesToWatch(flat: FlatProblem, { demand, dearest, work }: Dealing): ReadonlyArray<Watched> {
+  const none = new Float64Array(flat.items);
+  const bins = [...flat.prices.keys()].filter((bin) => at(flat.prices, bin) <= dearest);
+  work.left -= bins.length * flat.items * flat.width * 4;
+  return bins.map((bin) => ({
+    bin,
+    knapsack: knapsackOf(flat, bin, none, demand),
+    multipliers: new Float64Array(flat.width),
+  }));
+}
+
+interface Wanted {
+  readonly worth: Float64Array;
+  readonly known: ReadonlyArray<number>;
+  readonly work: Work;
+}
+
 /** The sizes worth most per price, of those that are not known and are worth more than they cost. */
 function sizesMissing(
   flat: FlatProblem,
-  worth: Float64Array,
-  given: { readonly demand: Float64Array; readonly dearest: number; readonly known: ReadonlyArray<number> },
+  watched: ReadonlyArray<Watched>,
+  { worth, known, work }: Wanted,
 ): ReadonlyArray<Missing> {
   const missing: Array<Missing> = [];
-  for (let bin = 0; bin < flat.bins; bin++) {
-    const price = at(flat.prices, bin);
-    if (price > given.dearest || given.known.includes(bin)) continue;
-    const knapsack = knapsackOf(flat, bin, worth, given.demand);
-    const multipliers = relaxKnapsack(knapsack);
-    const ratio = relaxedValue(knapsack, multipliers) / price;
-    const worthOfFull = multipliers.map((one, k) => one * at(knapsack.free, k));
-    if (ratio > 1 + CLOSE) missing.push({ bin, worthOfFull, ratio });
+  for (const one of watched) {
+    if (known.includes(one.bin)) continue;
+    const enough = at(flat.prices, one.bin) * (1 + CLOSE);
+    const knapsack = { ...one.knapsack, values: worth };
+    work.left -= flat.items * flat.width;
+    if (relaxedValue(knapsack, one.multipliers) <= enough) continue;
+    one.multipliers = relaxKnapsack(knapsack);
+    work.left -= flat.items * flat.width * 10;
+    const value = relaxedValue(knapsack, one.multipliers);
+    if (value <= enough) continue;
+    const worthOfFull = one.multipliers.map((multiplier, k) => multiplier * at(knapsack.free, k));
+    missing.push({ bin: one.bin, worthOfFull, ratio: value / at(flat.prices, one.bin) });
   }
   return missing.toSorted((a, b) => b.ratio - a.ratio || a.bin - b.bin).slice(0, SIZES_PER_ROUND);
 }

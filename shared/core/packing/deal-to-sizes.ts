@@ -23,6 +23,8 @@ export interface Deal {
   /** Per row, negated: what the whole of a resource on one node of the size is worth. */
   prices: Float64Array;
   direction: Float64Array;
+  /** The item to look at next for a cheaper place. */
+  next: number;
 }
 
 /** A size that pods are dealt to. */
@@ -40,6 +42,8 @@ type Basic =
 
 const EPSILON = 1e-9;
 const PIVOT = 1e-9;
+/** Items that are looked at for one pivot, where any of them gains. */
+const AT_ONCE = 32;
 
 /** Every item is dealt to its home at first; −1 where it has no pods. */
 export interface FirstDeal {
@@ -63,6 +67,7 @@ export function startDeal({ width, demand, sizes, home }: FirstDeal): Deal {
     inverse: new Float64Array(),
     prices: new Float64Array(),
     direction: new Float64Array(),
+    next: 0,
   };
   sizes.forEach((size, index) => {
     const load = new Float64Array(width);
@@ -158,7 +163,10 @@ function mostGaining(deal: Deal): Basic | null {
       [best, most] = [{ kind: 'nodes', size }, worth - price];
   });
   if (best !== null) return best;
-  for (let item = 0; item < items; item++) {
+  // Some items at a time: looking at all of them would be most of the time.
+  for (let looked = 0; looked < items && (best === null || looked % AT_ONCE !== 0); looked++) {
+    const item = deal.next;
+    deal.next = item + 1 < items ? item + 1 : 0;
     if (at(demand, item) === 0) continue;
     const own = at(home, item);
     const now = costInDeal(deal, item, own);
