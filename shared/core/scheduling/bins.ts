@@ -31,7 +31,7 @@ export function binsOf(
   return existing.map((capacity) => ({
     capacity,
     free: toVector(dimensions, capacity.free),
-    ports: [...(ports.get(capacity.name) ?? [])],
+    ports: [...(ports.get(capacity.name) ?? []), ...capacity.daemonPorts],
     pods: [],
     attached: attached.get(capacity.name) ?? { limits: new Map(), volumes: new Map() },
   }));

@@ -5,6 +5,7 @@ import { parseAmounts, type Amounts } from '../quantity/quantity.ts';
 import { eachShapeOn, type PodCounts } from './bound-pods.ts';
 import { admitsLabels, byCodeUnit, onlyValue, toRules } from './label-rule.ts';
 import { daemonOwner, type Daemon } from './daemons.ts';
+import { hostPortsOf, type HostPort } from './host-ports.ts';
 import { podRequests } from './pod-requests.ts';
 import type { ProvisioningInput } from './provisioning-input.ts';
 import { addVector, toVector } from './resource-table.ts';
@@ -24,6 +25,8 @@ export interface ExistingCapacity {
   readonly presentTaints: ReadonlyArray<Taint>;
   readonly capacity: Amounts;
   readonly free: Amounts;
+  /** Host ports of daemons that will run there and do not yet. */
+  readonly daemonPorts: ReadonlyArray<HostPort>;
 }
 
 /** A node with the claim behind it; one of the two may not be there. */
@@ -149,10 +152,8 @@ function toCapacity(
     if (amount > 0) free.set(resource, (free.get(resource) ?? 0) - amount);
   };
   usage.names.forEach((resource, index) => take(resource, used.taken[index] ?? 0));
-  for (const daemon of daemons) {
-    if (used.daemons.has(daemon.name) || !runsThere(daemon, labels, taints)) continue;
-    for (const [resource, amount] of daemon.requests) take(resource, amount);
-  }
+  const coming = daemons.filter((daemon) => !used.daemons.has(daemon.name) && runsThere(daemon, labels, taints));
+  for (const { requests } of coming) for (const [resource, amount] of requests) take(resource, amount);
   return {
     kind: node === null ? 'claim' : 'node',
     name,
@@ -164,6 +165,7 @@ function toCapacity(
     presentTaints,
     capacity: amountsOf(machine, input, 'capacity', initialized) ?? new Map(),
     free,
+    daemonPorts: coming.flatMap(({ spec }) => hostPortsOf(spec)),
   };
 }
 
