@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
 import { auditPlan } from '../../shared/core/plan/audit-plan.ts';
-import { KNOWN_FEWER } from './known-fewer.ts';
 import { check, checkKarpenter, planAll, readOracle } from './run.ts';
 import { karpenterPlan, toInput } from './scenario.ts';
 
@@ -9,8 +8,7 @@ test('no plan for a recorded scenario breaks a rule that the recorder’s checke
   context.skip(answer === null, 'python3 is needed to run check.py');
   const wrong = (answer?.text ?? '')
     .split('\n')
-    .filter((line) => /^s\d+ /.test(line) && !/^\S+ (more|\S+\?)( |$)/.test(line))
-    .filter((line) => !KNOWN_FEWER.some((name) => line.startsWith(`${name} FEWER`)));
+    .filter((line) => /^s\d+ /.test(line) && !/^\S+ (more|\S+\?)( |$)/.test(line));
   expect(wrong).toEqual([]);
 });
 

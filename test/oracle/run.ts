@@ -8,8 +8,8 @@ import type { Plan } from '../../shared/core/plan/plan.ts';
 import { planProvisioning } from '../../shared/core/scheduling/plan-provisioning.ts';
 import { toInput, toOraclePlan, type OracleCatalog, type Scenario } from './scenario.ts';
 
-/** Packing looks for a lower price with what work is left, which no rule here asks about: little will do. */
-const STEPS = 300_000;
+/** Enough to look for places for pods that are left; a lower price, which packing looks for with the rest, no rule asks about. */
+const STEPS = 6_000_000;
 
 /** The oracle's scenarios and its catalog. */
 export function readOracle(): { readonly catalog: OracleCatalog; readonly scenarios: ReadonlyArray<Scenario> } {

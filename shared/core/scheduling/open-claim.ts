@@ -10,7 +10,15 @@ import { bookingFor, wantsMinValues } from './min-values.ts';
 import { bookCapacity, COMBO_BITS, withinLimits, type PoolState } from './pool-state.ts';
 import { bitsWithRoom, moveReservation } from './reservations.ts';
 import { addVector } from './resource-table.ts';
-import { allowsDomain, allowsHost, crowdingAt, offeringsUnder, type Guard } from './topology-guard.ts';
+import {
+  allowsDomain,
+  allowsHost,
+  crowdingAt,
+  guardOf,
+  NO_RULES,
+  offeringsUnder,
+  type Guard,
+} from './topology-guard.ts';
 
 /** One offering of one size of a pool. */
 export interface Cell {
@@ -315,6 +323,17 @@ function cheapestCell(
   }
   return best === null ? null : { cell: best, from: first };
 }
+
+/** The cheapest that the claim can be with the pods that it has, as limits and reservations are now; null when it has none. */
+export function cheapestNow(claim: OpenClaim): { readonly cell: Cell; readonly booked: Amounts } | null {
+  const { state, offered, bits, load } = claim;
+  const search = { offered, bits, from: 0, load, more: state.nothing };
+  const found = cheapestCell(claim, search, UNGUARDED);
+  const booked = found === null ? null : bookedFor(claim, search, found.cell);
+  return found === null || booked === null ? null : { cell: found.cell, booked };
+}
+
+const UNGUARDED: Guard = guardOf(NO_RULES, () => ({ domain: null, certain: true, possible: true }), false);
 
 /** What one more pod adds to the claim's price at least, rules about other pods and limits aside; Infinity: no room. */
 export function leastAdded(claim: OpenClaim, requests: Float64Array, options: ReadonlyArray<PoolOption>): number {

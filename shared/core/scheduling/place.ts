@@ -36,6 +36,36 @@ export function queueFor(workspace: Workspace): Queue {
   return { workspace, indexes: new Map(), changes: [] };
 }
 
+/** Pods whose rules look at other pods may have to wait for these: a chain of affinities longer than this is not followed. */
+const MAX_ROUNDS = 50;
+
+/**
+ * Places pods in order, again and again while that gets any further; answers what is left. `areAlike`: where one pod found
+ * no place, the next of its shape finds none while nothing else is placed.
+ */
+export function placeInRounds(
+  pods: ReadonlyArray<Pod>,
+  areAlike: boolean,
+  tryPlacing: (pod: Pod, mayStart: boolean) => boolean,
+): ReadonlyArray<Pod> {
+  let left = pods;
+  for (let round = 0; round < MAX_ROUNDS; round++) {
+    const stuck = new Set<number>();
+    // Pods that want to be near pods like themselves wait for a round: kube-scheduler lets one be the first only where
+    // there are none, and it may look at the others before.
+    const still = left.filter((pod) => {
+      if (stuck.has(pod.shape)) return true;
+      const isPlaced = tryPlacing(pod, round > 0);
+      if (isPlaced) stuck.clear();
+      else if (areAlike) stuck.add(pod.shape);
+      return !isPlaced;
+    });
+    if (still.length === left.length && round > 0) break;
+    left = still;
+  }
+  return left;
+}
+
 /**
  * Puts the pod on existing capacity, on a claim of this plan or on a new one; false when nothing can hold it. Preferences
  * are given up one by one, as far as needed.

@@ -17,7 +17,11 @@ import { byCodeUnit } from './label-rule.ts';
 import { lowerBound } from './lower-bound.ts';
 import { overlaidCatalog } from './overlays.ts';
 import { pendingPods } from './pending-pods.ts';
-import { fillHoles, isUnruled, place, placeOnAnyBin, queueFor, type Queue } from './place.ts';
+import { fillHoles, isUnruled, place, placeInRounds, placeOnAnyBin, queueFor, type Queue } from './place.ts';
+import { atRealPrices } from './at-real-prices.ts';
+import { findFewestLeft } from './fewest-left.ts';
+import { lastComers, needsNoOrder } from './needs-no-order.ts';
+import { compareLeft, leftByPriority, type LeftByPriority } from './left-pods.ts';
 import { placeWithDevices } from './place-with-devices.ts';
 import { keepPromises } from './promises.ts';
 import type { ProvisioningInput } from './provisioning-input.ts';
@@ -56,7 +60,8 @@ function planPods(input: ProvisioningInput, now: Instant): Plan {
   const reading = readInput(input, pendingPods(input.cluster, input.inFlight, now), later);
   const first = placeInOrder(reading, 'one-by-one-first');
   const isOne = !first.isMixed || reading.pods.length > BOTH_ORDERS_MAX;
-  const best = isOne ? first : cheaper(first, placeInOrder(reading, 'packed-first'));
+  const cheapest = isOne ? first : cheaper(first, placeInOrder(reading, 'packed-first'));
+  const best = cheapest.left.length === 0 ? cheapest : withFewestLeft(reading, cheapest);
   return buffered.buffers.length === 0 ? toPlan(best, NO_BUFFERS) : planWithBuffers(best, reading, buffered);
 }
 
@@ -64,7 +69,9 @@ function planPods(input: ProvisioningInput, now: Instant): Plan {
  * Pods whose rules look at other pods are placed one by one, all others packed together. Whoever comes first opens
  * nodes that suit it and leaves the other what is over, so where both are there both orders are tried.
  */
-type Order = 'one-by-one-first' | 'packed-first';
+type Order = (typeof ORDERS)[number];
+
+const ORDERS = ['one-by-one-first', 'packed-first'] as const;
 
 /** Of all the work that is allowed, what packing may take where pods are placed one by one too: there are two orders then. */
 const MIXED_SHARE = 0.3;
@@ -85,21 +92,63 @@ interface Placed {
   readonly proof: Work;
 }
 
-/** The one that leaves fewer pods; of two that leave as many, the cheaper; else the first. */
+/** The one that leaves less; of two that leave as much, the cheaper; else the first. */
 function cheaper(first: Placed, second: Placed): Placed {
-  if (first.left.length !== second.left.length) return first.left.length < second.left.length ? first : second;
+  const difference = compareLeft(leftOf(second), leftOf(first));
+  if (difference !== 0) return difference < 0 ? second : first;
   return costOf(second.workspace.claims) < costOf(first.workspace.claims) ? second : first;
 }
 
-function placeInOrder(reading: Reading, order: Order): Placed {
+function leftOf({ workspace, left }: Placed): LeftByPriority {
+  return leftByPriority(workspace, left);
+}
+
+/** What looking for places for pods that the cheapest plan left may take of all the work that is allowed. */
+const FEWEST_SHARE = 0.1;
+
+/** And what packing may take then, each time. */
+const AGAIN_SHARE = 0.2;
+
+/**
+ * Where the cheapest plan left pods that others' room would hold: the least that can be left, whatever it costs; and that
+ * planned once more, so that it costs no more than it must and heeds preferences.
+ */
+function withFewestLeft(reading: Reading, cheapest: Placed): Placed {
+  if (cheapest.workspace.devices !== null) return cheapest;
+  const work = { left: reading.input.work.steps * FEWEST_SHARE };
+  const found = findFewestLeft(reading, leftOf(cheapest), work);
+  if (found === null) return cheapest;
+  const workspace = atRealPrices(reading, found);
+  const left = placeAll(workspace, found.left);
+  balanceZones(workspace);
+  const fewest = { ...cheapest, workspace, left, solved: [] };
+  const orders: ReadonlyArray<Order> = cheapest.isMixed ? ORDERS : [ORDERS[0]];
+  const again = orders
+    .map((order) => placeInOrder(reading, order, { pods: new Set(left), share: AGAIN_SHARE }))
+    .reduce((a, b) => cheaper(a, b));
+  const difference = compareLeft(leftOf(again), leftOf(fewest));
+  if (difference !== 0) return difference < 0 ? again : fewest;
+  return !found.needsNoOrder || needsNoOrder(again.workspace, lastComers(again.workspace)) ? again : fewest;
+}
+
+/** Pods that come after all others, and what packing the others may take of all the work that is allowed. */
+interface Later {
+  readonly pods: ReadonlySet<Pod>;
+  readonly share: number;
+}
+
+const NONE_LATER: Later = { pods: new Set(), share: 1 };
+
+function placeInOrder(reading: Reading, order: Order, later = NONE_LATER): Placed {
   const { input, pods } = reading;
   const workspace = workspaceFor(reading);
-  const open = largestFirst(workspace, keepPromises(workspace, pods));
+  const [after, open] = partition(largestFirst(workspace, keepPromises(workspace, pods)), (pod) => later.pods.has(pod));
   const rules = rulesFor(workspace);
   const isMixed = open.some((pod) => isBulk(rules, pod)) && open.some((pod) => !isBulk(rules, pod));
   const solved: Array<SolvedProblem> = [];
-  const work = { left: input.work.steps * (isMixed ? MIXED_SHARE : 1) };
-  const left = placeClasses(workspace, { rules, order, work, solved }, priorityClasses(workspace, open));
+  const work = { left: input.work.steps * later.share * (isMixed ? MIXED_SHARE : 1) };
+  const placed = placeClasses(workspace, { rules, order, work, solved }, priorityClasses(workspace, open));
+  const left = after.length === 0 ? placed : placeAll(workspace, [...placed, ...after]);
   balanceZones(workspace);
   const proof = { left: input.work.steps * PROOF_SHARE };
   return { workspace, left, isMixed, solved, proof };
@@ -226,21 +275,11 @@ function placeBulk(
   return [...undealt, ...unplaced, ...(unplaced.length === 0 ? [] : trimUneven(workspace, rules))];
 }
 
-/** Pods whose rules look at other pods may have to wait for these: a chain of affinities longer than this is not followed. */
-const MAX_ROUNDS = 50;
-
 /** Places pods in order, again and again while that gets any further; answers what is left. */
 function placeAll(workspace: Workspace, pods: ReadonlyArray<Pod>): ReadonlyArray<Pod> {
-  let left = pods;
   const queue = queueFor(workspace);
-  for (let round = 0; round < MAX_ROUNDS; round++) {
-    // Pods that want to be near pods like themselves wait for a round: kube-scheduler lets one be the first only where
-    // there are none, and it may look at the others before.
-    const still = left.filter((pod) => !tryPlacing(queue, pod, round > 0));
-    if (still.length === left.length && round > 0) break;
-    left = still;
-  }
-  return left;
+  // Resource claims are each pod's own.
+  return placeInRounds(pods, workspace.devices === null, (pod, mayStart) => tryPlacing(queue, pod, mayStart));
 }
 
 function tryPlacing(queue: Queue, pod: Pod, mayStart: boolean): boolean {

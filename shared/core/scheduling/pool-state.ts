@@ -197,6 +197,7 @@ export function bookCapacity(remaining: Map<string, number>, capacity: Amounts, 
   for (const [name, left] of remaining) remaining.set(name, left - sign * amountOf(capacity, name));
 }
 
-function amountOf(capacity: Amounts, name: string): number {
+/** What a node of this capacity takes of a resource that is limited, `nodes` included. */
+export function amountOf(capacity: Amounts, name: string): number {
   return name === 'nodes' ? 1 : (capacity.get(name) ?? 0);
 }

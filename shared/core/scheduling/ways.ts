@@ -1,0 +1,72 @@
+import type { Pod } from '../model/cluster.ts';
+import { admitsAsk, allowsBin, hasRoom, type Bin } from './bins.ts';
+import type { Ask } from './compile-shape.ts';
+import { sourceFor } from './key-source.ts';
+import { emptyClaim, join, joiningOf, settledValue } from './open-claim.ts';
+import type { Applicant, Joining, OpenClaim } from './open-claim.ts';
+import { guardFor, putOnBin } from './place.ts';
+import type { PoolState } from './pool-state.ts';
+import { recordOnClaim } from './topology.ts';
+import { optionsFor, type Workspace } from './workspace.ts';
+
+/** One place that a pod can have: a bin, a claim of this plan, or a new one. */
+export type Way = { readonly kind: 'bin'; readonly bin: Bin } | { readonly kind: 'claim'; readonly joining: Joining };
+
+/**
+ * Every way to place a pod of the ask as things are: bins first, then claims, then new ones. A claim whose domain this pod
+ * settles is there once for each. `mayWaive`: a new claim may do without minValues where there is no other way.
+ */
+export function waysFor(workspace: Workspace, ask: Ask, mayStart: boolean): ReadonlyArray<Way> {
+  const { bins, claims, pools, dimensions } = workspace;
+  const applicant = { ask, guard: guardFor(workspace, ask, mayStart) };
+  const ways: Array<Way> = [];
+  for (const bin of bins) {
+    if (hasRoom(bin, ask.shape) && admitsAsk(bin, ask) && allowsBin(applicant.guard, bin))
+      ways.push({ kind: 'bin', bin });
+  }
+  for (const claim of claims) addJoinings(ways, workspace, applicant, claim);
+  const width = dimensions.names.length;
+  for (const state of pools) addJoinings(ways, workspace, applicant, emptyClaim(state, width, false));
+  if (ways.length > 0 || workspace.input.policy.minValuesPolicy !== 'BestEffort') return ways;
+  for (const state of pools) addJoinings(ways, workspace, applicant, emptyClaim(state, width, true));
+  return ways;
+}
+
+function addJoinings(ways: Array<Way>, workspace: Workspace, applicant: Applicant, claim: OpenClaim): void {
+  const options = optionsFor(workspace, claim.state, applicant.ask);
+  if (options.length === 0) return;
+  for (const domain of domainsWithin(claim.state, applicant.ask)) {
+    const bits = claim.bits & domain;
+    if (bits === 0) continue;
+    for (const option of options) {
+      const joining = joiningOf({ ...claim, bits }, applicant, [option]);
+      if (joining !== null) ways.push({ kind: 'claim', joining: { ...joining, claim } });
+    }
+  }
+}
+
+const ANY_DOMAIN: ReadonlyArray<number> = [-1];
+
+/** The bits of offerings that are alike in all that the ask settles. */
+function domainsWithin(state: PoolState, { settled }: Ask): ReadonlyArray<number> {
+  if (settled.length === 0) return ANY_DOMAIN;
+  let sets = ANY_DOMAIN;
+  for (const key of settled) {
+    const source = sourceFor(state, key);
+    if (source.kind !== 'offering') continue;
+    sets = sets.flatMap((set) => source.groups.map(({ bits }) => set & bits)).filter((set) => set !== 0);
+  }
+  return sets;
+}
+
+/** Puts the pod there. */
+export function take(workspace: Workspace, way: Way, ask: Ask, pod: Pod): void {
+  if (way.kind === 'bin') {
+    putOnBin(workspace, way.bin, ask, pod);
+    return;
+  }
+  const { claim } = way.joining;
+  if (claim.pods.length === 0) workspace.claims.push(claim);
+  join(way.joining, ask.shape, pod);
+  recordOnClaim(workspace.topology, pod.shape, claim, (key) => settledValue(claim, key));
+}
