@@ -5,8 +5,8 @@ import type { PackedNode, Packing } from './problem.ts';
 import type { Work } from './work.ts';
 
 /**
- * The cheapest packing there is of pods that are all alike, on the fewest nodes: what so many pods cost at least follows
- * from what fewer cost and one node more. Null where no size holds one, or where that is more work than is left.
+ * The cheapest packing there is of pods that are all alike, of equals with small nodes: what so many pods cost at least
+ * follows from what fewer cost and one node more. Null where no size holds one, or where that is more work than is left.
  */
 export function packOneKind(flat: FlatProblem, count: number, work: Work): Packing | null {
   const sizes = usefulSizes(flat, count);
@@ -48,24 +48,19 @@ function countUp(
   count: number,
 ): { readonly cost: Float64Array; readonly last: Int32Array } {
   const cost = new Float64Array(count + 1);
-  const nodes = new Int32Array(count + 1);
   const last = new Int32Array(count + 1);
   const holds = Int32Array.from(sizes, (size) => size.holds);
   const prices = Float64Array.from(sizes, (size) => size.price);
   for (let pods = 1; pods <= count; pods++) {
     let least = Infinity;
-    let fewest = Infinity;
     for (let place = 0; place < holds.length; place++) {
       const rest = Math.max(0, pods - at(holds, place));
       const total = at(cost, rest) + at(prices, place);
-      const used = at(nodes, rest) + 1;
-      if (total > least || (total === least && used >= fewest)) continue;
+      if (total > least) continue;
       least = total;
-      fewest = used;
       last[pods] = place;
     }
     cost[pods] = least;
-    nodes[pods] = fewest;
   }
   return { cost, last };
 }
