@@ -8,6 +8,7 @@ import { flatten, type FlatProblem } from './fill.ts';
 import { fluidWorth } from './fluid.ts';
 import { generateColumns, type Relaxation } from './generate-columns.ts';
 import { addPacking, emptyPool, type PatternPool } from './patterns.ts';
+import { learnFrom, type Learned } from './learn-from.ts';
 import { packDealt } from './pack-dealt.ts';
 import { packInto, type PackedInto } from './pack-into.ts';
 import { packOneKind } from './pack-one-kind.ts';
@@ -32,6 +33,8 @@ const ROUNDS = 400;
 const DIVES = 3;
 /** From so many items on, pods are dealt to sizes first: columns take long to say what each size values. */
 const MANY_ITEMS = 25;
+/** So few pods, however many kinds they are, fit few nodes: the work is better spent on sets of those. */
+const FEW_PODS = 60;
 /** With more items, constructing takes longer than dealing and comes out dearer. */
 const MOST_ITEMS = 100;
 /** The first is the best on average of those tried, 10 to 160; the others in the order of what they add. */
@@ -46,8 +49,11 @@ const STEEPNESSES = [80, 20, 160, 10];
 export function pack(problem: PackingProblem, work: Work): Packed {
   const parts = partsOf(problem);
   const left = Int32Array.from(problem.items, ({ count }) => count);
+  let learned: Learned | null = null;
   const packed = parts.map((part, index) => {
-    const solved = withShare(work, 1 / (parts.length - index), (own) => packPart(part.problem, own, true));
+    const share = 1 / (parts.length - index);
+    const solved = withShare(work, share, (own) => packPart(part.problem, { isAlone: true, learned }, own));
+    learned = solved.learned;
     part.items.forEach((item, at) => (left[item] = solved.left[at] ?? 0));
     return { part, solved };
   });
@@ -139,22 +145,51 @@ function prepared(problem: PackingProblem, work: Work): Prepared {
 
 /** What pods are worth where they are dealt to sizes; null with few items, of which columns soon say it. */
 function dealtWorth({ flat, demand, work }: Part): Float64Array | null {
-  return flat.items < MANY_ITEMS ? null : (dealDemand(flat, { demand, dearest: Infinity, work })?.worth ?? null);
+  return isMany(flat, demand) ? (dealDemand(flat, { demand, dearest: Infinity, work })?.worth ?? null) : null;
 }
 
-function packPart(problem: PackingProblem, work: Work, isAlone: boolean): Packed {
+function isMany({ items }: FlatProblem, demand: Float64Array): boolean {
+  return items >= MANY_ITEMS && demand.reduce((sum, count) => sum + count, 0) > FEW_PODS;
+}
+
+interface PackedPart extends Packed {
+  readonly learned: Learned;
+}
+
+/** How a part is packed. */
+interface Manner {
+  /** Whether it is all there is to pack, and not a few nodes of a packing. */
+  readonly isAlone: boolean;
+  /** What the part before it has taught. */
+  readonly learned: Learned | null;
+}
+
+function packPart(problem: PackingProblem, { isAlone, learned }: Manner, work: Work): PackedPart {
   const { part, kept, fluid } = prepared(problem, work);
-  const only = part.flat.items === 1 ? packOneKind(part.flat, part.demand[0] ?? 0, work) : null;
-  const solved = only === null ? packKinds(part, fluid, isAlone) : { ...only, bound: only.cost };
-  return { ...solved, nodes: solved.nodes.map((node) => ({ ...node, bin: kept[node.bin] ?? 0 })) };
+  const { flat, items, pool } = part;
+  const guess = learned === null ? fluid : learnFrom(learned, { flat, items, pool, values: fluid });
+  const only = flat.items === 1 ? packOneKind(flat, part.demand[0] ?? 0, work) : null;
+  const solved = only === null ? packKinds(part, guess, isAlone) : { ...only, bound: only.cost, values: guess };
+  return {
+    ...solved,
+    nodes: solved.nodes.map((node) => ({ ...node, bin: kept[node.bin] ?? 0 })),
+    learned: { flat, items, pool, values: solved.values },
+  };
 }
 
-function packKinds(part: Part, fluid: Float64Array, isAlone: boolean): Packed {
+interface Improved extends Packed {
+  /** What pods are worth by the last relaxation. */
+  readonly values: Float64Array;
+}
+
+/** `guess`: what pods are worth as far as it is known before the first relaxation. */
+function packKinds(part: Part, guess: Float64Array, isAlone: boolean): Improved {
   const { work } = part;
-  const first = firstPacking(part, fluid);
+  const first = firstPacking(part, guess);
   const packed = part.demand.map((count, item) => count - (first.left[item] ?? 0));
   const own = { ...part, demand: packed };
-  return work.left > 0 ? improve(own, first, fluid, isAlone) : { ...first, ...proofOf(own, fluid, work) };
+  if (work.left <= 0) return { ...first, ...proofOf(own, guess, work), values: guess };
+  return improve(own, first, guess, isAlone);
 }
 
 /** Many kinds are dealt; where constructing does not take long, the cheaper of both. */
@@ -168,13 +203,13 @@ function firstPacking(part: Part, fluid: Float64Array): Packing {
 }
 
 function dealt({ flat, demand, work }: Part, steepness: number): Packing | null {
-  return flat.items < MANY_ITEMS ? null : packDealt(flat, { demand, steepness, work });
+  return isMany(flat, demand) ? packDealt(flat, { demand, steepness, work }) : null;
 }
 
 /** Other steepnesses fill nodes otherwise: which of them is best is not known before. */
 function dealtAgain(part: Part, first: Packing): Packing {
   let best = first;
-  for (const steepness of part.flat.items < MANY_ITEMS ? [] : STEEPNESSES) {
+  for (const steepness of isMany(part.flat, part.demand) ? STEEPNESSES : []) {
     if (part.work.left <= 0) break;
     const other = dealt(part, steepness);
     if (other !== null && other.cost < best.cost) best = other;
@@ -182,30 +217,36 @@ function dealtAgain(part: Part, first: Packing): Packing {
   return best;
 }
 
-function improve(part: Part, first: Packing, fluid: Float64Array, isAlone: boolean): Packed {
+function improve(part: Part, first: Packing, guess: Float64Array, isAlone: boolean): Improved {
   const { flat, items, pool, work } = part;
-  let proof = withShare(work, SHARE.proof, (own) => proofOf(part, fluid, own));
-  if (isDone(first, proof.bound)) return { ...first, ...proof };
-  let best = withShare(work, SHARE.dealt, (own) => dealtAgain({ ...part, work: own }, first));
-  if (isDone(best, proof.bound)) return { ...best, ...proof };
+  let [best, values] = [first, guess];
+  let proof = withShare(work, SHARE.proof, (own) => proofOf(part, guess, own));
+  const known = (): Improved => ({ ...best, ...proof, values });
+  if (isDone(best, proof.bound)) return known();
+  best = withShare(work, SHARE.dealt, (own) => dealtAgain({ ...part, work: own }, first));
+  if (isDone(best, proof.bound)) return known();
   const keep = (packing: Packing): void => addPacking(flat, pool, packing);
-  best = withShare(work, SHARE.correction, (own) => correctValues(flat, items, best, { fluid, work: own, keep }));
-  let relaxation = withShare(work, SHARE.columns, (own) => relax(part, fluid, { work: own, thorough: false }));
-  proof = withShare(work, SHARE.proof, (own) => stronger(proof, proofOf(part, relaxation.values, own)));
-  if (isDone(best, proof.bound)) return { ...best, ...proof };
+  best = withShare(work, SHARE.correction, (own) =>
+    correctValues(flat, items, best, { fluid: guess, work: own, keep }),
+  );
+  let relaxation = withShare(work, SHARE.columns, (own) => relax(part, guess, { work: own, thorough: false }));
+  values = relaxation.values;
+  proof = withShare(work, SHARE.proof, (own) => stronger(proof, proofOf(part, values, own)));
+  if (isDone(best, proof.bound)) return known();
   best = withShare(work, SHARE.dive, (own) => diveFrom(part, relaxation, { incumbent: best, turn: 0 }, own));
-  if (isDone(best, proof.bound)) return { ...best, ...proof };
-  relaxation = withShare(work, SHARE.columns, (own) => relax(part, relaxation.values, { work: own, thorough: true }));
-  proof = withShare(work, SHARE.proof, (own) => stronger(proof, proofOf(part, relaxation.values, own)));
+  if (isDone(best, proof.bound)) return known();
+  relaxation = withShare(work, SHARE.columns, (own) => relax(part, values, { work: own, thorough: true }));
+  values = relaxation.values;
+  proof = withShare(work, SHARE.proof, (own) => stronger(proof, proofOf(part, values, own)));
   for (let turn = 0; turn < DIVES && !isDone(best, proof.bound); turn++) {
     best = withShare(work, SHARE.dive, (own) => diveFrom(part, relaxation, { incumbent: best, turn }, own));
   }
-  if (isDone(best, proof.bound)) return { ...best, ...proof };
+  if (isDone(best, proof.bound)) return known();
   if (isAlone && isFar(best, proof.bound)) {
-    best = withShare(work, SHARE.repack, (own) => repackFew(part, best, { proof, values: relaxation.values }, own));
-    if (isDone(best, proof.bound)) return { ...best, ...proof };
+    best = withShare(work, SHARE.repack, (own) => repackFew(part, best, { proof, values }, own));
+    if (isDone(best, proof.bound)) return known();
   }
-  return isFew(best) ? coverFew(part, best, proof, relaxation.values) : { ...best, ...proof };
+  return isFew(best) ? { ...coverFew(part, best, proof, values), values } : known();
 }
 
 function repackFew(
@@ -214,7 +255,8 @@ function repackFew(
   { proof, values }: { readonly proof: Proof; readonly values: Float64Array },
   work: Work,
 ): Packing {
-  const packAlone = (problem: PackingProblem, own: Work): Packed => packPart(problem, own, false);
+  const packAlone = (problem: PackingProblem, own: Work): Packed =>
+    packPart(problem, { isAlone: false, learned: null }, own);
   return repack(packing, { flat, items, values, enough: proof.bound, pack: packAlone, work });
 }
 

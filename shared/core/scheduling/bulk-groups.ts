@@ -19,6 +19,19 @@ export interface BulkGroup {
   readonly perNode: number;
   /** The domain these pods were dealt to; null when none of their rules names one. */
   readonly within: { readonly key: string; readonly domain: string } | null;
+  /** How all pods of the spread were dealt; null when that cannot be changed. */
+  readonly deal: Deal | null;
+}
+
+/** What one spread has in each of its domains. */
+export interface Deal {
+  /** By domain: pods that the rule counts there, those dealt included. */
+  readonly counts: ReadonlyMap<string, number>;
+  /** By domain: pods dealt to it. */
+  readonly dealt: ReadonlyMap<string, number>;
+  readonly maxSkew: number;
+  /** False where fewer domains than minDomains make the emptiest count as nothing. */
+  readonly isEmptiestKnown: boolean;
 }
 
 /** How a shape can be packed in bulk: with a spread over domains to be dealt out first, or with none. */
@@ -59,12 +72,12 @@ export function dealOut(
   pods: ReadonlyArray<Pod>,
   loads: Map<string, number>,
 ): ReadonlyArray<BulkGroup> {
-  if (spread === null) return [{ ask, pods, perNode, within: null }];
+  if (spread === null) return [{ ask, pods, perNode, within: null, deal: null }];
   const { counter, domains, maxSkew, minDomains, self } = spread;
   const { key } = counter;
   const present = new Map(domains.map((domain) => [domain, countIn(counter, domain)]));
   const reachable = domains.filter((domain) => canHost(workspace, ask, { key, domain }));
-  const dealt = new Map<string, Array<Pod>>();
+  const dealt = new Map(reachable.map((domain): [string, Array<Pod>] => [domain, []]));
   for (const pod of pods) {
     const emptiest = domains.length < minDomains ? 0 : Math.min(...present.values());
     const allowed = reachable.filter((domain) => (present.get(domain) ?? 0) + self - emptiest <= maxSkew);
@@ -75,9 +88,20 @@ export function dealOut(
     if (domain === undefined) break;
     present.set(domain, (present.get(domain) ?? 0) + self);
     loads.set(domain, load(domain) + at(ask.shape.requests, 0));
-    dealt.set(domain, [...(dealt.get(domain) ?? []), pod]);
+    dealt.get(domain)?.push(pod);
   }
-  return [...dealt].map(([domain, own]) => ({ ask, pods: own, perNode, within: { key, domain } }));
+  const isFree = self === 1 && reachable.length > 1;
+  const deal = isFree
+    ? {
+        counts: present,
+        dealt: new Map([...dealt].map(([domain, own]) => [domain, own.length])),
+        maxSkew,
+        isEmptiestKnown: domains.length >= minDomains,
+      }
+    : null;
+  return [...dealt].flatMap(([domain, own]) =>
+    own.length === 0 && !isFree ? [] : [{ ask, pods: own, perNode, within: { key, domain }, deal }],
+  );
 }
 
 /** The offerings of a pool on which pods of the group can be; null when there are none. */

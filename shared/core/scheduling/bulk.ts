@@ -1,9 +1,9 @@
 import type { Pod } from '../model/cluster.ts';
 import { flagsOf } from '../packing/flags.ts';
-import { pack } from '../packing/pack.ts';
 import type { PackedNode, PackingBin, PackingItem, PackingProblem } from '../packing/problem.ts';
 import { withShare, type Work } from '../packing/work.ts';
 import { at, lowestBit } from './compile-pool.ts';
+import { packGroups } from './pack-groups.ts';
 import { offeringsFor, type BulkGroup } from './bulk-groups.ts';
 import { fittingBits } from './compile-shape.ts';
 import { meetsMinValues } from './min-values.ts';
@@ -68,11 +68,11 @@ function packTier(workspace: Workspace, weight: number, groups: ReadonlyArray<Bu
     admits: flagsOf(members, ([first = 0]) => bin.admits[first] === 1),
   }));
   const problem = { width, items, bins: merged };
-  const packing = pack(problem, work);
+  const packing = packGroups({ problem, groups, members }, work);
   const queues = members.map((own) =>
     own.flatMap((index) => {
       const group = groups[index];
-      return group === undefined ? [] : group.pods.map((pod) => ({ pod, group }));
+      return group === undefined ? [] : (packing.pods[index] ?? []).map((pod) => ({ pod, group }));
     }),
   );
   const left: Array<Pod> = [];
@@ -80,7 +80,7 @@ function packTier(workspace: Workspace, weight: number, groups: ReadonlyArray<Bu
     const bin = merged[node.bin];
     if (bin !== undefined) left.push(...openAlike(workspace, bin, node, queues));
   }
-  return { left: [...left, ...queues.flat().map(({ pod }) => pod)], solved: [{ problem, bound: packing.bound }] };
+  return { left: [...left, ...queues.flat().map(({ pod }) => pod)], solved: [packing.solved] };
 }
 
 /** Groups that ask for the same and may be on the same bins are one item: the packer's time grows with items. */

@@ -197,6 +197,53 @@ test('the bound of a packing is never above the optimum, and with work enough bo
   );
 });
 
+test(
+  'parts that are packed one after the other, each with what the one before has taught, hold all pods and are bounded',
+  slow,
+  () => {
+    const difference = fc.record({
+      pods: fc.array(fc.integer({ min: -1, max: 1 }), { minLength: 2, maxLength: 2 }),
+      /** An item that the second part's first size does not admit. */
+      closedTo: fc.constantFrom(-1, 0, 1),
+    });
+    fc.assert(
+      fc.property(problems, difference, fc.constantFrom(0, 10_000, 3_000_000), (drawn, { pods, closedTo }, steps) => {
+        const items = drawn.items.map((item, index) => {
+          return { ...item, count: Math.max(0, item.count + (pods[index] ?? 0)) };
+        });
+        fc.pre([...drawn.items, ...items].reduce((sum, { count }) => sum + count, 0) <= 9);
+        const bins = drawn.bins.map((bin, index) => ({
+          ...bin,
+          admits: bin.admits.map((admitted, item) => (index === 0 && item === closedTo ? 0 : admitted)),
+        }));
+        const other = { ...drawn, items, bins };
+        const none = Uint8Array.from(items, () => 0);
+        const both: PackingProblem = {
+          width: drawn.width,
+          items: [...drawn.items, ...items],
+          bins: [
+            ...drawn.bins.map((bin) => ({ ...bin, admits: Uint8Array.of(...bin.admits, ...none) })),
+            ...bins.map((bin) => ({ ...bin, admits: Uint8Array.of(...none, ...bin.admits) })),
+          ],
+        };
+        const [first, second] = [bruteForce(drawn), bruteForce(other)];
+        fc.pre(first !== null && second !== null);
+        const cheapest = (first ?? 0) + (second ?? 0);
+        const { nodes, cost, bound } = pack(both, { left: steps });
+        const placed = both.items.map((_, item) =>
+          nodes.reduce((sum, { counts, times }) => sum + (counts[item] ?? 0) * times, 0),
+        );
+        expect(placed).toEqual(both.items.map(({ count }) => count));
+        for (const { bin, counts } of nodes) expect(holds(both, both.bins[bin], [...counts])).toBe(true);
+        expect(cost).toBeGreaterThanOrEqual(cheapest);
+        expect(bound).toBeLessThanOrEqual(cheapest);
+        if (steps === 3_000_000) expect([bound, cost]).toEqual([cheapest, cheapest]);
+      }),
+      { numRuns: 500 },
+    );
+  },
+);
+
 /** What the most valuable filling of one node is worth, by trying all. */
 function bestFilling(problem: PackingProblem, bin: PackingBin, values: Float64Array): number {
   const fillings = problem.items.reduce<ReadonlyArray<ReadonlyArray<number>>>(

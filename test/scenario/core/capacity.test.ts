@@ -400,3 +400,32 @@ describe('replacement', () => {
     expect(renderPlan(planProvisioning(withoutNodes(running, ['unknown']), instant(0)))).toEqual([]);
   });
 });
+
+test('odd pods of spreads go to the zones where nodes that are paid for anyway have room for them', () => {
+  const spread = (app: string, cpu: number, gib: number) =>
+    shape(
+      spec(`${cpu}00m`, `${gib}00Mi`, {
+        topologySpreadConstraints: [
+          {
+            maxSkew: 1,
+            topologyKey: 'topology.kubernetes.io/zone',
+            whenUnsatisfiable: 'DoNotSchedule',
+            labelSelector: { matchLabels: { app } },
+          },
+        ],
+      }),
+      { app },
+    );
+  // By CPU the last of them belongs in a zone whose memory is taken.
+  const shapes = [spread('base', 1, 1), spread('busy', 3, 1), spread('a', 2, 6), spread('b', 2, 6), spread('c', 1, 6)];
+  const given = input({
+    types: [size('Standard_D1s_v5', 0.8, 800 / 1_024, 100_000)],
+    nodePools: [pool('a')],
+    shapes,
+    pods: shapes.flatMap((_, index) => pods(index, index === 0 ? 3 : 1)),
+    steps: 60_000_000,
+  });
+  const plan = planProvisioning(given, instant(0));
+  expect(auditPlan(plan, given)).toEqual([]);
+  expect([plan.left, plan.cost, plan.lowerBound]).toEqual([[], 300_000, 300_000]);
+});

@@ -1,0 +1,142 @@
+import * as fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { pack } from '../../../shared/core/packing/pack.ts';
+import type { PackingProblem } from '../../../shared/core/packing/problem.ts';
+import { redeal, type SpreadItems } from '../../../shared/core/packing/redeal.ts';
+
+const slow = { timeout: 120_000 };
+
+interface Draw {
+  readonly zones: number;
+  /** Each with its pods before and those dealt, per zone. */
+  readonly apps: ReadonlyArray<{
+    readonly cpu: number;
+    readonly memory: number;
+    readonly perNode: number;
+    readonly maxSkew: number;
+    readonly isEmptiestKnown: boolean;
+    readonly before: ReadonlyArray<number>;
+    readonly pods: number;
+  }>;
+  readonly sizes: ReadonlyArray<{ readonly cpu: number; readonly memory: number; readonly price: number }>;
+}
+
+const amount = fc.integer({ min: 1, max: 9 });
+const draws: fc.Arbitrary<Draw> = fc.record({
+  zones: fc.constantFrom(2, 3, 3),
+  apps: fc.array(
+    fc.record({
+      cpu: amount,
+      memory: amount,
+      perNode: fc.constantFrom(1, 2, Infinity, Infinity),
+      maxSkew: fc.constantFrom(1, 1, 2),
+      isEmptiestKnown: fc.constantFrom(true, true, false),
+      before: fc.array(fc.constantFrom(0, 0, 1), { minLength: 3, maxLength: 3 }),
+      pods: fc.integer({ min: 0, max: 4 }),
+    }),
+    { minLength: 1, maxLength: 4 },
+  ),
+  sizes: fc.array(
+    fc.record({
+      cpu: fc.integer({ min: 9, max: 30 }),
+      memory: fc.integer({ min: 9, max: 30 }),
+      price: fc.integer({ min: 1, max: 40 }),
+    }),
+    { minLength: 1, maxLength: 3 },
+  ),
+});
+
+test(
+  'pods dealt again are the same pods, as even as their spread asks, on nodes that hold them, for no more',
+  slow,
+  () => {
+    fc.assert(
+      fc.property(draws, fc.constantFrom(0, 20_000, 3_000_000), (draw, steps) => {
+        const { problem, spreads } = dealtEvenly(draw);
+        const start = pack(problem, { left: 20_000 });
+        const { packing, dealt } = redeal(problem, start, spreads, { left: steps });
+        expect(packing.cost).toBeLessThanOrEqual(start.cost);
+        expect(packing.nodes.reduce((sum, { bin, times }) => sum + times * (problem.bins[bin]?.price ?? 0), 0)).toBe(
+          packing.cost,
+        );
+        spreads.forEach((spread, index) => {
+          const own = dealt[index] ?? [];
+          expect(sumOf(own)).toBe(sumOf(spread.dealt));
+          expect(isEven(spread, own)).toBe(true);
+          spread.items.forEach((item, zone) => {
+            const placed = packing.nodes.reduce((sum, { counts, times }) => sum + (counts[item] ?? 0) * times, 0);
+            expect(placed).toBe(own[zone]);
+          });
+        });
+        for (const { bin, counts } of packing.nodes) expect(isHeld(problem, bin, counts)).toBe(true);
+      }),
+      { numRuns: 400 },
+    );
+  },
+);
+
+test('odd pods are dealt to the zones in which they fill nodes that are paid for anyway', () => {
+  // In each zone a node of 8 holds one pod of 5: what is free holds a pod of 3, or one of 2 and one of 1.
+  const sizes = [{ cpu: 8, memory: 9, price: 8 }];
+  const app = { memory: 1, perNode: Infinity, maxSkew: 1, isEmptiestKnown: true, before: [0, 0, 0] };
+  const single = (cpu: number) => ({ ...app, cpu, pods: 1 });
+  const apps = [{ ...app, cpu: 5, pods: 3 }, single(3), single(2), single(1), single(2), single(1)];
+  const { problem, spreads } = dealtEvenly({ zones: 3, apps, sizes });
+  const start = pack(problem, { left: 3_000_000 });
+  expect(start.cost).toBe(32);
+  expect(redeal(problem, start, spreads, { left: 3_000_000 }).packing.cost).toBe(24);
+});
+
+/** An item per app and zone, and each size in every zone; odd pods are all dealt to the first zones that may have them. */
+function dealtEvenly({ zones, apps, sizes }: Draw): {
+  readonly problem: PackingProblem;
+  readonly spreads: ReadonlyArray<SpreadItems>;
+} {
+  const spreads = apps.map(({ before, pods, maxSkew, isEmptiestKnown }, app): SpreadItems => {
+    const counts = before.slice(0, zones);
+    const dealt = counts.map(() => 0);
+    for (let pod = 0; pod < pods; pod++) {
+      const zone = counts.indexOf(Math.min(...counts));
+      if (!isEmptiestKnown && (counts[zone] ?? 0) >= maxSkew) break;
+      counts[zone] = (counts[zone] ?? 0) + 1;
+      dealt[zone] = (dealt[zone] ?? 0) + 1;
+    }
+    return { items: counts.map((_, zone) => app * zones + zone), dealt, counts, maxSkew, isEmptiestKnown };
+  });
+  const items = apps.flatMap(({ cpu, memory, perNode }, app) =>
+    Array.from({ length: zones }, (_, zone) => {
+      return { requests: Float64Array.of(cpu, memory), count: spreads[app]?.dealt[zone] ?? 0, perNode };
+    }),
+  );
+  const bins = sizes.flatMap(({ cpu, memory, price }) =>
+    Array.from({ length: zones }, (_, zone) => {
+      const admits = Uint8Array.from(items, (_item, index) => (index % zones === zone ? 1 : 0));
+      return { usable: Float64Array.of(cpu, memory), price, admits };
+    }),
+  );
+  return { problem: { width: 2, items, bins }, spreads };
+}
+
+/** Where pods came, no more of them than maxSkew above the emptiest zone; where none came, what was there may stay. */
+function isEven(
+  { counts, dealt: before, maxSkew, isEmptiestKnown }: SpreadItems,
+  dealt: ReadonlyArray<number>,
+): boolean {
+  const after = counts.map((count, zone) => count - (before[zone] ?? 0) + (dealt[zone] ?? 0));
+  const least = isEmptiestKnown ? Math.min(...after) : 0;
+  return after.every((count, zone) => dealt[zone] === 0 || count - least <= maxSkew);
+}
+
+function isHeld({ items, bins }: PackingProblem, bin: number, counts: Int32Array): boolean {
+  const size = bins[bin];
+  if (size === undefined) return false;
+  const load = [0, 1].map((k) => sumOf(items.map(({ requests }, item) => (counts[item] ?? 0) * (requests[k] ?? 0))));
+  return (
+    load.every((used, k) => used <= (size.usable[k] ?? 0)) &&
+    items.every(({ perNode }, item) => (counts[item] ?? 0) <= (size.admits[item] === 1 ? perNode : 0))
+  );
+}
+
+function sumOf(numbers: ReadonlyArray<number>): number {
+  return numbers.reduce((sum, one) => sum + one, 0);
+}
