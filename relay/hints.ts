@@ -1,7 +1,7 @@
 import type { ObjectHint, SignalHint } from '../shared/contract/messages.ts';
 import { isDisrupted } from '../shared/contract/disrupted-taint.ts';
 import { annotation, label } from '../shared/contract/names.ts';
-import type { ObjectChange, SnapshotChange } from '../shared/contract/snapshot/builder.ts';
+import type { ObjectChange, SnapshotBuilder, SnapshotChange } from '../shared/contract/snapshot/builder.ts';
 import type { PodState } from '../shared/contract/snapshot/pod-table.ts';
 import { referredResources, type ReducedObject } from '../shared/contract/snapshot/reduced.ts';
 import { claimNameOf, poolNameOf, type HintView } from './cluster-index.ts';
@@ -321,23 +321,15 @@ function classHints(
 }
 
 /** The hints about everything there is, for a relay that begins to publish: its predecessor may not have sent its last. */
-export function hintsOnStart(
-  all: {
-    readonly nodes: Iterable<Node>;
-    readonly claims: Iterable<{ readonly metadata: Node['metadata'] }>;
-    readonly pools: Iterable<{ readonly metadata: Node['metadata'] }>;
-    readonly classes: Iterable<{ readonly metadata: Node['metadata'] }>;
-  },
-  view: HintView,
-): ReadonlyArray<Hint> {
-  const of = (kind: ObjectHint['object']['kind'], objects: Iterable<{ readonly metadata: Node['metadata'] }>) =>
-    [...objects].map(({ metadata }) => objectHint(kind, metadata.name, 'relay-started'));
+export function hintsOnStart(objects: SnapshotBuilder['objects'], view: HintView): ReadonlyArray<Hint> {
+  const of = (kind: ObjectHint['object']['kind'], all: Iterable<{ readonly metadata: Node['metadata'] }>) =>
+    [...all].map(({ metadata }) => objectHint(kind, metadata.name, 'relay-started'));
   return [
     ...(view.wantsRoom() ? [podsHint('relay-started')] : []),
-    ...[...all.nodes].flatMap(signalsOf).map((signal): Hint => ({ kind: 'signal', signal })),
-    ...of('AKSNodeClass', all.classes),
-    ...of('NodePool', all.pools),
-    ...of('NodeClaim', all.claims),
+    ...[...objects('nodes')].flatMap(signalsOf).map((signal): Hint => ({ kind: 'signal', signal })),
+    ...of('AKSNodeClass', objects('aksnodeclasses')),
+    ...of('NodePool', objects('nodepools')),
+    ...of('NodeClaim', objects('nodeclaims')),
   ];
 }
 

@@ -80,16 +80,7 @@ export function createImage(
       setResourceVersion() {},
     },
     encode: (header) => builder.encode(header),
-    hintsOnStart: () =>
-      hintsOnStart(
-        {
-          nodes: builder.objects('nodes'),
-          claims: builder.objects('nodeclaims'),
-          pools: builder.objects('nodepools'),
-          classes: builder.objects('aksnodeclasses'),
-        },
-        index.view,
-      ),
+    hintsOnStart: () => hintsOnStart((resource) => builder.objects(resource), index.view),
     objects: (resource) => builder.objects(resource),
     observe: (observer) => void observers.push(observer),
     gauges: {

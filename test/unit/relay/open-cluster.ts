@@ -18,15 +18,6 @@ export function openCluster(render: (hint: Hint) => string) {
     put: (resource: SnapshotResource, raw: unknown) => take(builder.upsert(resource, raw)),
     remove: (resource: SnapshotResource, key: string) => take(builder.remove(resource, key)),
     urgency: (resource: SnapshotResource, raw: unknown) => urgencyOf(builder.upsert(resource, raw)),
-    onStart: () =>
-      hintsOnStart(
-        {
-          nodes: builder.objects('nodes'),
-          claims: builder.objects('nodeclaims'),
-          pools: builder.objects('nodepools'),
-          classes: builder.objects('aksnodeclasses'),
-        },
-        index.view,
-      ).map(render),
+    onStart: () => hintsOnStart((resource) => builder.objects(resource), index.view).map(render),
   };
 }
