@@ -1,11 +1,11 @@
 import type { Pod } from '../model/cluster.ts';
 import type { Work } from '../packing/work.ts';
 import { chanceFrom, nextOf, type Chance } from './chance.ts';
-import { byCodeUnit } from './label-rule.ts';
 import { compareLeft, holdableShapes, leftByPriority, type LeftByPriority } from './left-pods.ts';
 import type { OpenClaim } from './open-claim.ts';
 import { placeInRounds } from './place.ts';
 import { lastComers, needsNoOrder } from './needs-no-order.ts';
+import { smallestFirst } from './pod-order.ts';
 import { pricedByLimits } from './price-by-limits.ts';
 import { keepPromises } from './promises.ts';
 import { markOf, rewind } from './rewind.ts';
@@ -40,7 +40,7 @@ export function findFewestLeft(reading: Reading, atMost: LeftByPriority, work: W
   const workspace = workspaceFor(pricedByLimits(reading));
   const holdable = holdableShapes(workspace);
   const kept = keepPromises(workspace, reading.pods);
-  const pods = inOrder(
+  const pods = smallestFirst(
     workspace,
     kept.filter(({ shape }) => holdable.has(shape)),
   );
@@ -92,22 +92,6 @@ function startersAmong({ asks, topology }: Workspace): ReadonlySet<number> {
       shapes.every((other) => other === shape || !counts(topology, counter, other)),
     );
   return new Set(shapes.filter(isStarter));
-}
-
-function inOrder({ shapes }: Workspace, pods: ReadonlyArray<Pod>): ReadonlyArray<Pod> {
-  const sized = pods.map((pod) => {
-    const [cpu = 0, memory = 0] = shapes.get(pod.shape)?.requests ?? [];
-    return { pod, cpu, memory };
-  });
-  return sized
-    .toSorted(
-      (a, b) =>
-        a.cpu - b.cpu ||
-        a.memory - b.memory ||
-        a.pod.createdAtMs - b.pod.createdAtMs ||
-        byCodeUnit(a.pod.uid, b.pod.uid),
-    )
-    .map(({ pod }) => pod);
 }
 
 /** By attempt, again and again: how often a place is any that there is, and not the one that takes least of limits. */

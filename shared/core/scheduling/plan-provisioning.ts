@@ -26,6 +26,7 @@ import { placeWithDevices } from './place-with-devices.ts';
 import { keepPromises } from './promises.ts';
 import type { ProvisioningInput } from './provisioning-input.ts';
 import { podName } from './pod-name.ts';
+import { largestFirst } from './pod-order.ts';
 import { renderClaims } from './render-claim.ts';
 import { reservedCatalog } from './reservations.ts';
 import { planStaticPools } from './static-pools.ts';
@@ -287,19 +288,6 @@ function tryPlacing(queue: Queue, pod: Pod, mayStart: boolean): boolean {
   if (shape === undefined) return false;
   if (hasDeviceClaims(shape.shape.spec)) return placeWithDevices(queue, pod, mayStart);
   return place(queue, pod, mayStart);
-}
-
-/** CPU, then memory, then age, as in Karpenter; the uid makes the order total. */
-function largestFirst({ shapes }: Workspace, pods: ReadonlyArray<Pod>): ReadonlyArray<Pod> {
-  const sized = pods.map((pod) => {
-    const [cpu = 0, memory = 0] = shapes.get(pod.shape)?.requests ?? [];
-    return { pod, cpu, memory };
-  });
-  const sorted = sized.toSorted(
-    (a, b) =>
-      b.cpu - a.cpu || b.memory - a.memory || a.pod.createdAtMs - b.pod.createdAtMs || byCodeUnit(a.pod.uid, b.pod.uid),
-  );
-  return sorted.map(({ pod }) => pod);
 }
 
 interface PlacedBuffers {
