@@ -35,8 +35,8 @@ interface SkuCatalog {
 /** Sizes and prices change within days; Karpenter asks twice a day. */
 const STALE_MS = 12 * 60 * 60_000;
 
-/** Between reads of the shared refusals and quotas by one instance. A refusal of its own counts at once. */
-const REFUSALS_KEPT_MS = 1_000;
+/** Between reads of the shared refusals and quotas by one instance. What it put there itself counts at once. */
+const SHARED_KEPT_MS = 1_000;
 
 /** Writers race for the refusals blob only when Azure refuses several at the same time. */
 const WRITES_MAX = 8;
@@ -47,8 +47,10 @@ export function createCatalogs(parts: CatalogParts): AzureCatalogs {
   const refusalsBlob = `${cluster}/refused.json`;
   const quotasBlob = `${cluster}/quotas.json`;
   let catalog: Promise<SkuCatalog> | null = null;
-  let refusals: { readonly atMs: number; readonly list: ReadonlyArray<Refusal> } = { atMs: -Infinity, list: [] };
-  let quotas: { readonly atMs: number; readonly rows: Quotas } = { atMs: -Infinity, rows: NO_QUOTAS };
+  const refusals = keepShared(parts, refusalsBlob, (bytes): ReadonlyArray<Refusal> =>
+    mergeRefusals(bytes === null ? [] : parseRefusals(bytes), [], now()),
+  );
+  const quotas = keepShared(parts, quotasBlob, (bytes) => (bytes === null ? NO_QUOTAS : parseQuotas(bytes, now())));
   const built = new Map<string, ReadonlyArray<InstanceType>>();
 
   const refresh = async (): Promise<SkuCatalog> => {
@@ -76,18 +78,6 @@ export function createCatalogs(parts: CatalogParts): AzureCatalogs {
     catalog = load();
     return catalog;
   };
-  const readRefusals = async (): Promise<ReadonlyArray<Refusal>> => {
-    if (now() - refusals.atMs < REFUSALS_KEPT_MS) return refusals.list;
-    const blob = await blobs.read(refusalsBlob);
-    refusals = { atMs: now(), list: mergeRefusals(blob === null ? [] : parseRefusals(blob.bytes), [], now()) };
-    return refusals.list;
-  };
-  const knownQuotas = async (): Promise<Quotas> => {
-    if (now() - quotas.atMs < REFUSALS_KEPT_MS) return quotas.rows;
-    const blob = await blobs.read(quotasBlob);
-    quotas = { atMs: now(), rows: blob === null ? NO_QUOTAS : parseQuotas(blob.bytes, now()) };
-    return quotas.rows;
-  };
   const sku = async (name: string): Promise<Sku | null> =>
     (await current()).skus.find((one) => one.name === name) ?? null;
 
@@ -98,7 +88,7 @@ export function createCatalogs(parts: CatalogParts): AzureCatalogs {
       catalog = Promise.resolve(fresh);
     },
     instanceTypes: async (nodeClass) => {
-      const [known, refused, rows] = await Promise.all([current(), readRefusals(), knownQuotas()]);
+      const [known, refused, rows] = await Promise.all([current(), refusals.read(), quotas.read()]);
       const key = JSON.stringify([known.builtAtMs, nodeClass.spec, refused, [...rows]]);
       const cached = built.get(key);
       if (cached !== undefined) return cached;
@@ -111,11 +101,37 @@ export function createCatalogs(parts: CatalogParts): AzureCatalogs {
     refreshQuotas: () => storeQuotas(parts, quotasBlob),
     refuse: async (added) => {
       const rows = await Promise.all(added.map(async (one) => toRefusal(one, await sku(one.offering.instanceType))));
-      refusals = { atMs: now(), list: await store(blobs, refusalsBlob, rows, now()) };
+      refusals.put(await store(blobs, refusalsBlob, rows, now()));
     },
     nextRetryMs: async () => {
-      const ends = (await readRefusals()).map(({ untilMs }) => untilMs);
+      const ends = (await refusals.read()).map(({ untilMs }) => untilMs);
       return ends.length === 0 ? null : Math.min(...ends);
+    },
+  };
+}
+
+/** A blob that all instances share, as this one knows it. */
+interface Shared<Value> {
+  readonly read: () => Promise<Value>;
+  /** What this instance has just written. */
+  readonly put: (value: Value) => void;
+}
+
+/** `parse` is given null where there is no blob. */
+function keepShared<Value>(
+  { blobs, now }: CatalogParts,
+  name: string,
+  parse: (bytes: Uint8Array | null) => Value,
+): Shared<Value> {
+  let known: { readonly atMs: number; readonly value: Value } | null = null;
+  const put = (value: Value): void => void (known = { atMs: now(), value });
+  return {
+    put,
+    read: async () => {
+      if (known !== null && now() - known.atMs < SHARED_KEPT_MS) return known.value;
+      const value = parse((await blobs.read(name))?.bytes ?? null);
+      put(value);
+      return value;
     },
   };
 }
