@@ -22,6 +22,8 @@ export interface Offering {
   readonly labels: Readonly<Record<string, string>>;
   /** Of an offering of type `reserved`, and of no other: which reservation it is of, and how many more nodes that holds. */
   readonly reservation?: { readonly id: string; readonly remaining: number };
+  /** Of a spot VM: the chance that Azure evicts it within an hour, 0 to 1. Absent where it is not known. */
+  readonly evictionsPerHour?: number;
   /** Absent where quota is not known. */
   readonly quota?: QuotaUse;
 }
