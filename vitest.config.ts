@@ -50,7 +50,6 @@ export default defineConfig({
           include: ['test/**/*.real.test.ts'],
           testTimeout: 180_000,
           hookTimeout: 180_000,
-          fileParallelism: false,
         },
       },
     ],

@@ -10,8 +10,8 @@ const scopes = {
   },
   /** `npm test -- --slow`: end to end on the doubles, with parts killed, clouds that fail and odd objects. */
   slow: { title: 'slow tests', args: ['--project', 'slow', '--maxWorkers=2'] },
-  /** `npm test -- --real`: the suites that need a real control plane. */
-  real: { title: 'tests on a real control plane', args: ['--project', 'real'] },
+  /** `npm test -- --real`: the suites that need a real control plane, each file with one of its own. */
+  real: { title: 'tests on a real control plane', args: ['--project', 'real', '--maxWorkers=2'] },
 } as const;
 
 const given = process.argv.slice(2);
