@@ -35,7 +35,7 @@ const packages: Readonly<Record<string, ReadonlyArray<string>>> = {
   'shared/ports': [],
   'shared/app': [],
   'shared/adapters/once.ts': [],
-  'shared/adapters/azure': ['@azure/arm-compute', '@azure/arm-network', '@azure/identity'],
+  'shared/adapters/azure': ['@azure/arm-compute', '@azure/arm-network', '@azure/arm-resourcegraph', '@azure/identity'],
   'shared/adapters/cel': ['@marcbachmann/cel-js'],
   'shared/adapters/kubernetes': ['@kubernetes/client-node'],
   'shared/adapters/servicebus': ['@azure/service-bus'],

@@ -56,6 +56,8 @@ export interface Azure {
   orderFault(fault: OrderedFault): void;
   /** Micro-USD per hour, in the retail feed from now on. Throws for an unknown size. */
   setPrice(size: string, capacityType: 'spot' | 'on-demand', microUsdPerHour: number): void;
+  /** What Resource Graph says of a size's spot VMs from now on, such as `20+` percent in an hour. Throws for an unknown size. */
+  setEvictionRate(size: string, rate: string): void;
   /** Renames the load balancer's backend pools: references to others are refused from now on. */
   setBackendPools(names: ReadonlyArray<string>): void;
   /** Adds a version (`202611.20.0`) to every node image. */
@@ -75,7 +77,7 @@ export interface Azure {
 /**
  * Starts a double of the parts of Azure that Nodewright calls: Azure Resource Manager for VMs, network interfaces and
  * disks, quota, sizes and images, Resource Graph, the retail price feed, and Event Grid's webhooks; on loopback, in
- * memory. It is a verified fake: test/contract/azure drives it through `@azure/arm-compute` and `@azure/arm-network`,
+ * memory. It is a verified fake: test/contract/azure drives it through Azure's own clients,
  * and the cases that do not steer it run against a real subscription where the environment names one.
  */
 export async function startAzure(options: AzureOptions): Promise<Azure> {
@@ -166,6 +168,11 @@ function faceOf({ cloud, faults, prices, images, grid }: Parts, server: ArmServe
     },
     setPrice: (size, capacityType, microUsdPerHour) => {
       prices.set(size, capacityType, microUsdPerHour);
+    },
+    setEvictionRate: (size, rate) => {
+      if (!cloud.sizes.has(size.toLowerCase()))
+        throw new Error(`There is no size '${size}' in ${cloud.options.region}.`);
+      cloud.evictionRates.set(size, rate);
     },
     setBackendPools: (names) => {
       cloud.backendPools = names;

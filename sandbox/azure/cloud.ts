@@ -1,6 +1,7 @@
 import type { Clock } from '../world/clock.ts';
 import type { Rng } from '../world/rng.ts';
 import { Capacity } from './capacity.ts';
+import { EvictionRates } from './eviction-rates.ts';
 import { GraphReplica } from './graph-replica.ts';
 import { Ledger } from './ledger.ts';
 import { Operations } from './operations.ts';
@@ -22,6 +23,7 @@ export class Cloud {
   readonly capacity = new Capacity();
   readonly restrictions = new Restrictions();
   readonly graph: GraphReplica;
+  readonly evictionRates: EvictionRates;
   /** Keyed by `groupAndName`. */
   readonly vms = new Map<string, Vm>();
   readonly nics = new Map<string, Nic>();
@@ -44,6 +46,7 @@ export class Cloud {
     this.operations = new Operations(options.clock, options.rng.split('operations'));
     this.ledger = new Ledger(options.clock);
     this.graph = new GraphReplica(options.clock, options.graphLagMs);
+    this.evictionRates = new EvictionRates(options.rng.split('eviction-rates'), options.region, options.evictionRates);
   }
 
   /** The source of draws for one purpose; the same one every time. */

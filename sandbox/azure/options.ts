@@ -91,6 +91,10 @@ export interface AzureOptions {
   readonly nicReservedSeconds: number;
   /** Resource Graph shows a change this much later. */
   readonly graphLagMs: number;
+  /** Which queries see the spot tables: those that name no subscription, as reported of Azure, or all. */
+  readonly spotTables: 'tenant' | 'everywhere';
+  /** `{ Standard_D4s_v5: '20+' }`: how many percent of a size's spot VMs are evicted in an hour; of others it is drawn. */
+  readonly evictionRates: { readonly [size: string]: string };
   /** Elements on a page of a list. */
   readonly pageSize: number;
   /** Rows on a page of retail prices. */
@@ -168,6 +172,8 @@ export const azureDefaults = {
   throttle: false,
   nicReservedSeconds: 180,
   graphLagMs: 0,
+  spotTables: 'tenant',
+  evictionRates: {},
   pageSize: 100,
   pricePageSize: 1_000,
   spotMeanLifeMinutes: null,

@@ -136,6 +136,7 @@ export class Process {
         instanceTypes: () => this.#call('catalog', () => instanceTypesAt(outside.refusals(), this.now())),
         refuse: (refusals) => this.#call('refuse', () => outside.refuse(refusals)),
         refreshQuotas: () => Promise.resolve({ kind: 'unknown', why: 'the simulation has no quota' }),
+        refreshEvictionRates: () => Promise.resolve({ kind: 'recent' }),
         refresh: () => Promise.resolve(),
         nextRetryMs: () => this.#call('next retry', () => outside.nextRetryMs()),
       },

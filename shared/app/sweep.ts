@@ -37,13 +37,25 @@ export async function sweep(ports: Ports): Promise<SweepOutcome> {
   const orphansDeleted = await deleteOrphans(ports, inventory, claims);
   const hinted = await hintStalled(ports, { claims, inventory, snapshot });
   await deleteSurplus(ports, snapshot);
-  const quotas = await ports.catalogs.refreshQuotas();
-  // Without them Azure refuses what is too much: one more request for a claim, and no harm.
-  if (quotas.kind === 'unknown') ports.log('quotas-unknown', { why: quotas.why });
+  await refreshFacts(ports);
   const { kind } = await provision(ports, true);
   if (orphansDeleted > 0 || hinted > 0) ports.log('swept', { orphansDeleted, hinted, provision: kind });
   return { orphansDeleted, hinted, provision: kind };
 }
+
+/** What plans take into account and can do without. */
+async function refreshFacts(ports: Ports): Promise<void> {
+  const [quotas, rates] = await Promise.all([ports.catalogs.refreshQuotas(), ports.catalogs.refreshEvictionRates()]);
+  // Without them Azure refuses what is too much: one more request for a claim, and no harm.
+  if (quotas.kind === 'unknown') ports.log('quotas-unknown', { why: quotas.why });
+  // Without them the cheapest spot size is taken, however soon Azure takes it back.
+  if (rates.kind === 'unknown') ports.log('eviction-rates-unknown', { why: rates.why, fix: rates.fix });
+  if (rates.kind === 'read' && rates.unreadable.length > 0)
+    ports.log('eviction-rates-unreadable', { said: rates.unreadable.slice(0, WORDS_MAX).join(', ') });
+}
+
+/** Azure has five bands: more words that are none of them than this say no more. */
+const WORDS_MAX = 10;
 
 async function deleteOrphans(
   ports: Ports,

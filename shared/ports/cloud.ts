@@ -109,6 +109,15 @@ export interface RefusedOffering {
   readonly reason: string;
 }
 
+/** What came of asking Azure how often it evicts spot VMs. */
+export type EvictionRatesOutcome =
+  /** Asked a short while ago, with whatever success. */
+  | { readonly kind: 'recent' }
+  /** `unreadable`: what Azure says of some sizes and nobody here understands. These have no rate. */
+  | { readonly kind: 'read'; readonly unreadable: ReadonlyArray<string> }
+  /** `fix`: what a person has to do; null where it may pass, or nobody here can tell. */
+  | { readonly kind: 'unknown'; readonly why: string; readonly fix: string | null };
+
 /** Sizes and prices, with what Azure has refused lately taken into account. Shared by all instances of the app. */
 export interface Catalogs {
   /** All instance types that a node of `nodeClass` could have, with offerings that are not available marked so. */
@@ -119,6 +128,8 @@ export interface Catalogs {
   refresh(): Promise<void>;
   /** Reads from Azure what quotas there are and how much of them is used, for all instances. Never throws. */
   refreshQuotas(): Promise<{ readonly kind: 'read' } | { readonly kind: 'unknown'; readonly why: string }>;
+  /** Reads from Azure how often it evicts spot VMs of each size, for all instances, if that is due. Never throws. */
+  refreshEvictionRates(): Promise<EvictionRatesOutcome>;
   /** When the first refusal now in force ends, milliseconds since the epoch; null when there is none. */
   nextRetryMs(): Promise<number | null>;
 }

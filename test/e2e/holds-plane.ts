@@ -159,6 +159,7 @@ async function createPorts(kubeconfigPath: string, now: () => number): Promise<P
       refuse: nowhere,
       refresh: nowhere,
       refreshQuotas: nowhere,
+      refreshEvictionRates: nowhere,
       nextRetryMs: () => Promise.resolve(null),
     },
     // No relay publishes here, so the use case lists, as the sweep does for a relay that is silent.

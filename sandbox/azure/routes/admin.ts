@@ -98,6 +98,9 @@ function steeringRoutes(azure: () => Azure): ReadonlyArray<Route> {
       const capacityType = textAt(body, 'capacityType') === 'spot' ? 'spot' : 'on-demand';
       azure().setPrice(text(body, 'size'), capacityType, numberOr(body, 'microUsdPerHour', 0));
     }),
+    post('eviction-rate', (body) => {
+      azure().setEvictionRate(text(body, 'size'), text(body, 'rate'));
+    }),
     post('publish-image', (body) => {
       azure().publishImage(text(body, 'version'));
     }),

@@ -1,14 +1,12 @@
 import { ArmError } from '../arm-error.ts';
 import type { Cloud } from '../cloud.ts';
-import { textAt, valueAt, type JsonObject } from '../json.ts';
+import { listAt, textAt, valueAt, type JsonObject } from '../json.ts';
 import { parseCondition, parsePath } from '../query-expression.ts';
 import { ok, type Route } from '../router.ts';
 import type { Size } from '../sizes.ts';
 
 /** Resource Graph answers with at most this many rows at once. */
 const TOP_LIMIT = 1_000;
-
-const EVICTION_RATES = ['0-5', '5-10', '10-15', '15-20', '20+'] as const;
 
 /**
  * Resource Graph, as far as lists of VMs and network interfaces and the spot tables need it: `where`, `project`,
@@ -20,33 +18,46 @@ export function graphRoutes(cloud: Cloud): ReadonlyArray<Route> {
       method: 'POST',
       pattern: '/providers/Microsoft.ResourceGraph/resources',
       answer: (request) => {
-        const rows = runQuery(cloud, textAt(request.body, 'query') ?? '');
+        const query = textAt(request.body, 'query') ?? '';
+        const rows = runQuery(cloud, query, listAt(request.body, 'subscriptions').map(String));
         const top = Math.min(TOP_LIMIT, numberAt(request.body, 'options.$top') ?? TOP_LIMIT);
         const start = Number(textAt(request.body, 'options.$skipToken') ?? '0');
         if (!Number.isInteger(start) || start < 0) throw badQuery('the skip token is not one that a query gave');
         const data = rows.slice(start, start + top);
-        const more = start + top < rows.length ? { $skipToken: String(start + top) } : {};
+        const isMore = start + top < rows.length;
+        const goesOn = isMore && hasPages(query, rows);
         return ok({
           totalRecords: rows.length,
           count: data.length,
           data,
           facets: [],
-          resultTruncated: 'false',
-          ...more,
+          resultTruncated: String(isMore && !goesOn),
+          ...(goesOn ? { $skipToken: String(start + top) } : {}),
         });
       },
     },
   ];
 }
 
-function runQuery(cloud: Cloud, query: string): ReadonlyArray<JsonObject> {
-  const [table, ...stages] = splitStages(query);
-  return stages.reduce(runStage, tableOf(cloud, table?.toLowerCase() ?? ''));
+/** Azure gives no way to the rest of an answer that was limited, or whose columns all are objects (learn, 2026-02). */
+function hasPages(query: string, rows: ReadonlyArray<JsonObject>): boolean {
+  if (splitStages(query).some((stage) => /^(take|limit|sample)\b/i.test(stage))) return false;
+  return rows.some((row) => Object.values(row).some((value) => value !== null && typeof value !== 'object'));
 }
 
-function tableOf(cloud: Cloud, table: string): ReadonlyArray<JsonObject> {
+function runQuery(cloud: Cloud, query: string, subscriptions: ReadonlyArray<string>): ReadonlyArray<JsonObject> {
+  const [table, ...stages] = splitStages(query);
+  const own = cloud.options.subscriptionId.toLowerCase();
+  if (subscriptions.length > 0 && !subscriptions.some((one) => one.toLowerCase() === own)) throw denied();
+  return stages.reduce(runStage, tableOf(cloud, table?.toLowerCase() ?? '', subscriptions.length === 0));
+}
+
+function tableOf(cloud: Cloud, table: string, isTenant: boolean): ReadonlyArray<JsonObject> {
   if (table === 'resources') return cloud.graph.rows();
-  if (table === 'spotresources') return [...cloud.sizes.values()].flatMap((size) => spotRows(cloud, size));
+  if (table === 'spotresources') {
+    if (!isTenant && cloud.options.spotTables === 'tenant') return [];
+    return [...cloud.sizes.values()].flatMap((size) => spotRows(cloud, size));
+  }
   if (table === 'healthresources' || table === 'maintenanceresources') return [];
   throw badQuery(`the table '${table}' is not one that the double has`);
 }
@@ -87,16 +98,16 @@ function ordered(rows: ReadonlyArray<JsonObject>, text: string): ReadonlyArray<J
   return rows.toSorted((a, b) => sign * String(read(a)).localeCompare(String(read(b)), 'en'));
 }
 
-/** The trailing eviction rate is not a fact of the sandbox's world: it is drawn from the seed, once per size. */
+/** Sizes of the region, as no subscription's. Nothing in the double is evicted by its rate. */
 function spotRows(cloud: Cloud, size: Size): ReadonlyArray<JsonObject> {
   if (!size.lowPriorityCapable) return [];
   const { region } = cloud.options;
-  const rng = cloud.options.rng.split(`eviction-rate/${size.name}`);
   const common = { location: region, sku: { name: size.name.toLowerCase() } };
   const rate = {
     ...common,
+    id: `/providers/Microsoft.Compute/skuSpotEvictionRate/${size.name}/location/${region}`,
     type: 'microsoft.compute/skuspotevictionrate/location',
-    properties: { evictionRate: EVICTION_RATES[rng.below(EVICTION_RATES.length)] ?? '20+' },
+    properties: { skuName: size.name, evictionRate: cloud.evictionRates.of(size) },
   };
   if (size.spotMicroUsd === null) return [rate];
   const effectiveDate = new Date(cloud.clock.now() - 86_400_000).toISOString();
@@ -104,6 +115,7 @@ function spotRows(cloud: Cloud, size: Size): ReadonlyArray<JsonObject> {
     rate,
     {
       ...common,
+      id: `/providers/Microsoft.Compute/skuSpotPriceHistory/${size.name}/osType/linux/location/${region}`,
       type: 'microsoft.compute/skuspotpricehistory/ostype/location',
       kind: 'linux',
       properties: { osType: 'linux', spotPrices: [{ effectiveDate, priceUSD: size.spotMicroUsd / 1e6 }] },
@@ -121,6 +133,13 @@ function numberAt(value: unknown, path: string): number | null {
   const [section = '', key = ''] = path.split('.');
   const found = valueAt(valueAt(value, section), key);
   return typeof found === 'number' ? found : null;
+}
+
+function denied(): ArmError {
+  return new ArmError(403, {
+    code: 'AccessDenied',
+    message: 'Access is denied to the requested resource. The user might not have enough permission.',
+  });
 }
 
 function badQuery(reason: string): ArmError {

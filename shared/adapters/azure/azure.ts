@@ -30,6 +30,7 @@ export function createAzure(parts: AzureParts): {
   const clients = createClients(settings, credential);
   const catalogs = createCatalogs({
     cluster: settings.CLUSTER_NAME,
+    subscription: settings.AZURE_SUBSCRIPTION_ID,
     clients,
     blobs,
     pricesEndpoint: settings.RETAIL_PRICES_ENDPOINT,

@@ -6,7 +6,9 @@ import type { NodeClass } from '../../ports/kubernetes.ts';
 import type { Blobs } from '../../ports/blobs.ts';
 import { readAzureError, toRetryable } from './azure-error.ts';
 import type { Clients } from './clients.ts';
+import { evictionsPerHour, readEvictionRates } from './eviction-rates.ts';
 import { type InstanceTypeSettings, toInstanceTypes } from './instance-types.ts';
+import { type KeptRates, parseKeptRates, refreshKeptRates } from './kept-eviction-rates.ts';
 import { NO_QUOTAS, type Quota, type Quotas, isBeyondQuota, quotaUse, readQuotas } from './quotas.ts';
 import { type Refusal, isCovered, mergeRefusals, toRefusal } from './refusals.ts';
 import { readRetailPrices } from './retail-prices.ts';
@@ -14,6 +16,7 @@ import { type Sku, toSku } from './sku.ts';
 
 export interface CatalogParts {
   readonly cluster: string;
+  readonly subscription: string;
   readonly clients: Clients;
   readonly blobs: Blobs;
   readonly settings: InstanceTypeSettings;
@@ -35,22 +38,25 @@ interface SkuCatalog {
 /** Sizes and prices change within days; Karpenter asks twice a day. */
 const STALE_MS = 12 * 60 * 60_000;
 
-/** Between reads of the shared refusals and quotas by one instance. What it put there itself counts at once. */
+/** Between reads of the shared refusals, quotas and rates by one instance. What it put there itself counts at once. */
 const SHARED_KEPT_MS = 1_000;
 
 /** Writers race for the refusals blob only when Azure refuses several at the same time. */
 const WRITES_MAX = 8;
 
 export function createCatalogs(parts: CatalogParts): AzureCatalogs {
-  const { cluster, blobs, settings, now } = parts;
+  const { cluster, subscription, clients, blobs, settings, now } = parts;
   const catalogBlob = `${settings.location}.json.gz`;
   const refusalsBlob = `${cluster}/refused.json`;
   const quotasBlob = `${cluster}/quotas.json`;
+  // The region's, not the cluster's.
+  const ratesBlob = `${settings.location}.eviction-rates.json`;
   let catalog: Promise<SkuCatalog> | null = null;
   const refusals = keepShared(parts, refusalsBlob, (bytes): ReadonlyArray<Refusal> =>
     mergeRefusals(bytes === null ? [] : parseRefusals(bytes), [], now()),
   );
   const quotas = keepShared(parts, quotasBlob, (bytes) => (bytes === null ? NO_QUOTAS : parseQuotas(bytes, now())));
+  const rates = keepShared(parts, ratesBlob, (bytes) => parseKeptRates(bytes, now()));
   const built = new Map<string, ReadonlyArray<InstanceType>>();
 
   const refresh = async (): Promise<SkuCatalog> => {
@@ -88,17 +94,21 @@ export function createCatalogs(parts: CatalogParts): AzureCatalogs {
       catalog = Promise.resolve(fresh);
     },
     instanceTypes: async (nodeClass) => {
-      const [known, refused, rows] = await Promise.all([current(), refusals.read(), quotas.read()]);
-      const key = JSON.stringify([known.builtAtMs, nodeClass.spec, refused, [...rows]]);
+      const [known, refused, rows, kept] = await Promise.all([current(), refusals.read(), quotas.read(), rates.read()]);
+      const key = JSON.stringify([known.builtAtMs, nodeClass.spec, refused, [...rows], kept.atMs]);
       const cached = built.get(key);
       if (cached !== undefined) return cached;
-      const types = build(known, nodeClass, { refused, quotas: rows }, parts);
+      const types = build(known, nodeClass, { refused, quotas: rows, kept }, parts);
       // One entry per class is enough: a new state of refusals replaces the old.
       if (built.size >= BUILT_MAX) built.clear();
       built.set(key, types);
       return types;
     },
     refreshQuotas: () => storeQuotas(parts, quotasBlob),
+    refreshEvictionRates: () =>
+      refreshKeptRates(blobs, ratesBlob, now(), () =>
+        readEvictionRates(clients, { subscription, location: settings.location }),
+      ),
     refuse: async (added) => {
       const rows = await Promise.all(added.map(async (one) => toRefusal(one, await sku(one.offering.instanceType))));
       refusals.put(await store(blobs, refusalsBlob, rows, now()));
@@ -139,10 +149,17 @@ function keepShared<Value>(
 /** Classes times recent states of refusals. */
 const BUILT_MAX = 16;
 
+/** What all instances share about offerings. */
+interface Known {
+  readonly refused: ReadonlyArray<Refusal>;
+  readonly quotas: Quotas;
+  readonly kept: KeptRates;
+}
+
 function build(
   { skus }: SkuCatalog,
   nodeClass: NodeClass,
-  { refused, quotas }: { readonly refused: ReadonlyArray<Refusal>; readonly quotas: Quotas },
+  { refused, quotas, kept }: Known,
   { settings, now }: CatalogParts,
 ): ReadonlyArray<InstanceType> {
   const nowMs = now();
@@ -152,7 +169,10 @@ function build(
     settings,
     (sku, zone, capacityType) =>
       isBeyondQuota(quotas, sku, capacityType) || isCovered(refused, sku, zone, capacityType, nowMs),
-    (sku, capacityType) => quotaUse(quotas, sku, capacityType),
+    {
+      useOfQuota: (sku, capacityType) => quotaUse(quotas, sku, capacityType),
+      evictionsPerHour: (sku) => evictionsPerHour(kept.rates, sku),
+    },
   );
 }
 

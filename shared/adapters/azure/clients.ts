@@ -1,5 +1,6 @@
 import type { ComputeManagementClient } from '@azure/arm-compute';
 import type { NetworkManagementClient } from '@azure/arm-network';
+import type { ResourceGraphClient } from '@azure/arm-resourcegraph';
 import type { TokenCredential } from '@azure/identity';
 import type { Settings } from '../../contract/settings.ts';
 import { once } from '../once.ts';
@@ -8,6 +9,7 @@ import { once } from '../once.ts';
 export interface Clients {
   readonly compute: () => Promise<ComputeManagementClient>;
   readonly network: () => Promise<NetworkManagementClient>;
+  readonly graph: () => Promise<ResourceGraphClient>;
 }
 
 /** The SDK's own retries of 429 and 5xx. Few: the queue delivers again, and one execution must not wait for minutes. */
@@ -31,6 +33,10 @@ export function createClients(settings: Settings, credential: TokenCredential): 
     network: once(async () => {
       const { NetworkManagementClient } = await import('@azure/arm-network');
       return adapt(new NetworkManagementClient(credential, subscription, options), isPlain);
+    }),
+    graph: once(async () => {
+      const { ResourceGraphClient } = await import('@azure/arm-resourcegraph');
+      return adapt(new ResourceGraphClient(credential, options), isPlain);
     }),
   };
 }

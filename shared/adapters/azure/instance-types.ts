@@ -19,8 +19,15 @@ export interface InstanceTypeSettings {
 /** Whether Azure has refused an offering lately. */
 export type IsRefused = (sku: Sku, zone: string, capacityType: CapacityType) => boolean;
 
-/** What a VM takes of quota; null where that is not known. */
-export type UseOfQuota = (sku: Sku, capacityType: CapacityType) => QuotaUse | null;
+/** What Azure says of offerings beside their price. */
+export interface OfferingFacts {
+  /** What a VM takes of quota; null where that is not known. */
+  readonly useOfQuota: (sku: Sku, capacityType: CapacityType) => QuotaUse | null;
+  /** The chance that a spot VM is evicted within an hour, 0 to 1; null where that is not known. */
+  readonly evictionsPerHour: (sku: Sku) => number | null;
+}
+
+const NOTHING_KNOWN: OfferingFacts = { useOfQuota: () => null, evictionsPerHour: () => null };
 
 /** A size whose price is unknown is taken only when a pool names it: Karpenter's figure. */
 const UNKNOWN_PRICE = 999_000_000;
@@ -34,12 +41,12 @@ export function toInstanceTypes(
   nodeClass: NodeClass,
   settings: InstanceTypeSettings,
   isRefused: IsRefused,
-  useOfQuota: UseOfQuota = () => null,
+  facts: OfferingFacts = NOTHING_KNOWN,
 ): ReadonlyArray<InstanceType> {
   return skus.flatMap((sku) => {
     const size = parseSizeName(sku.name);
     if (size === null || size.constrainedCores || size.confidential || !suits(sku, nodeClass)) return [];
-    const offerings = toOfferings(sku, settings.location, isRefused, useOfQuota);
+    const offerings = toOfferings(sku, settings.location, isRefused, facts);
     return [
       {
         name: sku.name,
@@ -138,7 +145,7 @@ function toOfferings(
   sku: Sku,
   location: string,
   isRefused: IsRefused,
-  useOfQuota: UseOfQuota,
+  { useOfQuota, evictionsPerHour }: OfferingFacts,
 ): ReadonlyArray<Offering> {
   const zones = [...sku.zones.map((zone) => `${location.toLowerCase()}-${zone}`), REGIONAL];
   return zones.flatMap((zone) =>
@@ -147,6 +154,7 @@ function toOfferings(
       if (capacityType === 'spot' && (!sku.spot || price === null)) return [];
       const priority = capacityType === 'spot' ? 'spot' : 'regular';
       const quota = useOfQuota(sku, capacityType);
+      const evictions = capacityType === 'spot' ? evictionsPerHour(sku) : null;
       return [
         {
           zone,
@@ -158,6 +166,7 @@ function toOfferings(
             [label.scaleSetPriority]: priority,
             [label.priority]: priority,
           },
+          ...(evictions === null ? {} : { evictionsPerHour: evictions }),
           ...(quota === null ? {} : { quota }),
         },
       ];

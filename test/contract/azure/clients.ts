@@ -1,5 +1,7 @@
 import { ComputeManagementClient } from '@azure/arm-compute';
 import { NetworkManagementClient } from '@azure/arm-network';
+import { ResourceGraphClient } from '@azure/arm-resourcegraph';
+import type { Clients } from '../../../shared/adapters/azure/clients.ts';
 import { azureDefaults, type AzureOptions } from '../../../sandbox/azure/options.ts';
 import { startAzure, type Azure } from '../../../sandbox/azure/azure.ts';
 import { useLoopback } from '../../../sandbox/azure/loopback.ts';
@@ -44,4 +46,13 @@ export function computeClient(endpoint: string): ComputeManagementClient {
 
 export function networkClient(endpoint: string): NetworkManagementClient {
   return useLoopback(new NetworkManagementClient(credential, subscriptionId, { endpoint, ...quickly }));
+}
+
+/** What the product's adapters take. */
+export function clientsOf(endpoint: string): Clients {
+  return {
+    compute: () => Promise.resolve(computeClient(endpoint)),
+    network: () => Promise.resolve(networkClient(endpoint)),
+    graph: () => Promise.resolve(useLoopback(new ResourceGraphClient(credential, { endpoint, ...quickly }))),
+  };
 }

@@ -5,7 +5,7 @@ import type { NodeClass } from '../../../shared/ports/kubernetes.ts';
 import type { Azure } from '../../../sandbox/azure/azure.ts';
 import { azureDefaults } from '../../../sandbox/azure/options.ts';
 import { MemoryBlobs } from '../../../sandbox/simulation/memory-blobs.ts';
-import { computeClient, networkClient, startWithClients } from './clients.ts';
+import { clientsOf, startWithClients, subscriptionId } from './clients.ts';
 
 const families = { standardDSv5Family: 0, standardESv5Family: 40 };
 const settings = {
@@ -31,10 +31,8 @@ afterAll(async () => {
 function catalogsAt(endpoint: string, blobs: MemoryBlobs): ReturnType<typeof createCatalogs> {
   return createCatalogs({
     cluster: 'c',
-    clients: {
-      compute: () => Promise.resolve(computeClient(endpoint)),
-      network: () => Promise.resolve(networkClient(endpoint)),
-    },
+    subscription: subscriptionId,
+    clients: clientsOf(endpoint),
     blobs,
     settings,
     pricesEndpoint: azure.endpoint,

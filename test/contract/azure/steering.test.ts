@@ -3,11 +3,21 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { readEvictionRates } from '../../../shared/adapters/azure/eviction-rates.ts';
 import { listAt, textAt } from '../../../sandbox/azure/json.ts';
 import { noFaults } from '../../../sandbox/azure/options.ts';
 import { systemClock } from '../../../sandbox/world/clock.ts';
 import { nicBody, vmBody } from './bodies.ts';
-import { computeClient, group, networkClient, patient, promptly, startWithClients } from './clients.ts';
+import {
+  clientsOf,
+  computeClient,
+  group,
+  networkClient,
+  patient,
+  promptly,
+  startWithClients,
+  subscriptionId,
+} from './clients.ts';
 
 let running: Awaited<ReturnType<typeof startWithClients>>;
 
@@ -62,12 +72,23 @@ test('exhaustion, faults and quota are steered and end when healed', async () =>
   await launch('aks-f', false);
 });
 
+test('what is said of evictions is steered too', async () => {
+  const { endpoint } = running.azure;
+  expect(await steer(endpoint, 'eviction-rate', { size: 'Standard_D2s_v5', rate: '15-20' })).toBe(204);
+  const reading = await readEvictionRates(clientsOf(endpoint), {
+    subscription: subscriptionId,
+    location: 'westeurope',
+  });
+  expect(reading.kind === 'read' && reading.rates.get('standard_d2s_v5')).toBe(0.175);
+});
+
 test.for([
   ['evict', { name: 'nobody' }, "There is no VM 'nobody' in"],
   ['evict', {}, "'name' must be a text"],
   ['exhaust', { code: 'Odd' }, 'Choose one of'],
   ['order-fault', { fault: { kind: 'odd' } }, 'Choose one of'],
   ['price', { size: 'none' }, "no size 'none'"],
+  ['eviction-rate', { size: 'none', rate: '0-5' }, "no size 'none'"],
   ['subscribe', { name: 'x', url: 'http://127.0.0.1:1/' }, 'fetch failed'],
 ] as const)('wrong steering of %s says what is wrong', async ([path, body, words]) => {
   const answer = await fetch(`${running.azure.endpoint}/sandbox/${path}`, {
