@@ -35,11 +35,12 @@ export interface Fault {
 /** Decides, request by request, what goes wrong: ordered faults first, then ARM's budget, then those drawn from the seed. */
 export class FaultPlan {
   readonly #cloud: Cloud;
-  #ordered: ReadonlyArray<OrderedFault> = [];
+  #ordered: ReadonlyArray<OrderedFault>;
   readonly #buckets = new Map<string, { tokens: number; at: number }>();
 
   constructor(cloud: Cloud) {
     this.#cloud = cloud;
+    this.#ordered = cloud.options.orderedFaults;
   }
 
   order(fault: OrderedFault): void {

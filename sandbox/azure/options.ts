@@ -1,5 +1,6 @@
 import type { Clock } from '../world/clock.ts';
 import type { Rng } from '../world/rng.ts';
+import type { OrderedFault } from './faults.ts';
 
 /** A duration to draw uniformly from, both ends included, in milliseconds. */
 export interface Span {
@@ -85,6 +86,8 @@ export interface AzureOptions {
   readonly latency: Latency;
   readonly quota: Quota;
   readonly faults: FaultRates;
+  /** Due from the first request on, as those that are ordered while the double runs. */
+  readonly orderedFaults: ReadonlyArray<OrderedFault>;
   /** Enforces ARM's request budget: reads 250 at 25/s, writes and deletes 200 at 10/s each. */
   readonly throttle: boolean;
   /** A network interface left behind by a deleted VM cannot be used by another VM or deleted for this long. */
@@ -169,6 +172,7 @@ export const azureDefaults = {
     families: {},
   },
   faults: noFaults,
+  orderedFaults: [],
   throttle: false,
   nicReservedSeconds: 180,
   graphLagMs: 0,

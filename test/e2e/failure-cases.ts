@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import type { OrderedFault } from '../../sandbox/azure/faults.ts';
 import { noFaults } from '../../sandbox/azure/options.ts';
 import { expectConsistent } from './consistent.ts';
 import { deployment, nodeClass, nodePool } from './manifests.ts';
@@ -27,6 +28,14 @@ const SOLD_OUT = [
   'D8als_v7',
 ].map((name) => `Standard_${name}`);
 
+/** The app's identity may not query Resource Graph: neither for the tenant nor for the subscription. */
+const NO_RATES: OrderedFault = {
+  method: 'POST',
+  pathContains: 'Microsoft.ResourceGraph',
+  times: 2,
+  fault: { kind: 'refuse', status: 403, code: 'AccessDenied', message: 'No role.', retryAfterSeconds: null },
+};
+
 /** What people, old clients and Azure do wrong, and that the rest goes on. */
 export function failureCases(mode: Mode): void {
   describe(`failures (${mode})`, () => {
@@ -35,7 +44,7 @@ export function failureCases(mode: Mode): void {
     let queues: Queues;
 
     beforeAll(async () => {
-      world = await startWorld(mode);
+      world = await startWorld(mode, { azure: { orderedFaults: [NO_RATES] } });
       queues = openQueues(world);
       await world.apply(nodeClass);
     });
@@ -70,6 +79,16 @@ export function failureCases(mode: Mode): void {
         expect(String(applicationProperties['reason'])).toMatch(/TypeError|SyntaxError/);
         expect(['provision', 'follow', 'interrupt']).toContain(applicationProperties['function']);
       }
+    });
+
+    it('without the right to read eviction rates spot nodes come all the same, and the log says which role is missing', async () => {
+      await world.apply(nodePool('spot', { capacityTypes: ['spot'] }), deployment('inflate', 2));
+      const { vms } = await expectConsistent(world, { pods: 2 });
+      expect(new Set(vms.map(({ capacityType }) => capacityType))).toEqual(new Set(['spot']));
+      await world.until('the sweep says so', () => world.lines.some((line) => line.includes('eviction-rates-unknown')));
+      const said = world.lines.filter((line) => line.includes('eviction-rates-unknown'));
+      expect(said).toHaveLength(1);
+      expect(said[0]).toContain('Microsoft.ResourceGraph/resources/read');
     });
 
     rarely('an event that is none of ours, or no event at all, harms nobody', async () => {
