@@ -264,14 +264,14 @@ function definitionReason(before: Definition | null, after: Definition | null): 
   if (after === null) return 'gone';
   if (before.metadata.deletionTimestamp !== after.metadata.deletionTimestamp) return 'deleted';
   if (before.metadata.generation !== after.metadata.generation || differ(before.spec, after.spec)) return 'changed';
-  if (devicesOf(before) !== devicesOf(after)) return 'changed';
+  if (differ(statedBy(before), statedBy(after))) return 'changed';
   // The hashes are ours; whoever else writes them, such as an older version of us, has them put right.
   return differ(hashesOf(before), hashesOf(after)) && hasHashes(before) ? 'restamped' : null;
 }
 
-/** What a pool states of its nodes' devices: an annotation, so that no generation tells of a change. */
-function devicesOf({ metadata }: Definition): string | undefined {
-  return metadata.annotations?.[annotation.resourceSlices];
+/** What a pool states of its nodes by annotations, so that no generation tells of a change. */
+function statedBy({ metadata: { annotations = {} } }: Definition): ReadonlyArray<string | undefined> {
+  return [annotations[annotation.resourceSlices], annotations[annotation.evictionCost]];
 }
 
 function hashesOf({ metadata: { annotations = {} } }: Definition): ReadonlyArray<string | undefined> {

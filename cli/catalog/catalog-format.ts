@@ -25,6 +25,13 @@ const MarketOffering = Type.Object(
       description: 'Becomes the label karpenter.sh/capacity-type.',
     }),
     pricePerHour: price('What a node costs'),
+    evictionsPerHour: Type.Optional(
+      Type.String({
+        description:
+          'Of spot only: the chance that Azure evicts a node within an hour, 0 to 1 as decimal text. Absent: not known, and counted as 0.',
+        pattern: '^(0(\\.[0-9]{1,18})?|1(\\.0{1,18})?)$',
+      }),
+    ),
   },
   { description: 'An instance type in one zone with one capacity type.' },
 );

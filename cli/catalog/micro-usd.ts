@@ -9,12 +9,3 @@ export function parseUsd(text: string): MicroUsdPerHour | null {
   const micro = Number(whole) * 1_000_000 + Number(fraction.slice(0, 6).padEnd(6, '0'));
   return microUsdPerHour(micro + (/[1-9]/.test(fraction.slice(6)) ? 1 : 0));
 }
-
-/** Millionths of a dollar as decimal text without trailing zeros: `0.23`, `3`. Exact. */
-export function renderUsd(micro: number): string {
-  const whole = Math.floor(micro / 1_000_000);
-  const fraction = String(micro % 1_000_000)
-    .padStart(6, '0')
-    .replace(/0+$/, '');
-  return fraction === '' ? String(whole) : `${whole}.${fraction}`;
-}

@@ -70,11 +70,23 @@ const price: Judge = (value, path, report) => {
   }
 };
 
+const CHANCE = /^(0(\.\d{1,18})?|1(\.0{1,18})?)$/;
+
+const chance: Judge = (value, path, report) => {
+  const fix = 'write a chance from 0 to 1 in quotes, such as "0.075"';
+  if (typeof value === 'string' && CHANCE.test(value)) return;
+  const number = typeof value === 'string' && value.trim() !== '' ? Number(value) : NaN;
+  if (number < 0) report(path, `${JSON.stringify(value)} is below 0`, fix);
+  else if (number > 1) report(path, `${JSON.stringify(value)} is above 1`, fix);
+  else report(path, `${JSON.stringify(value)} is not a chance`, fix);
+};
+
 const plainOffering = fieldsOf({
   zone: needed(text),
   capacityType: needed(choice('on-demand', 'spot', 'reserved')),
   pricePerHour: needed(price),
   available: flag,
+  evictionsPerHour: chance,
   reservationId: text,
   reservationCapacity: wholeNumber(0),
 });
@@ -93,7 +105,15 @@ const reservedInFull: Judge = (value, path, report) => {
   }
 };
 
-const offering = allOf(plainOffering, reservedInFull);
+/** Nobody evicts what is not spot. */
+const evictedIfSpot: Judge = (value, path, report) => {
+  if (!isRecord(value) || value['capacityType'] === 'spot') return;
+  const { evictionsPerHour = null } = value;
+  if (evictionsPerHour !== null)
+    report(`${path}.evictionsPerHour`, 'is for spot offerings', 'remove it, or use capacityType spot');
+};
+
+const offering = allOf(plainOffering, reservedInFull, evictedIfSpot);
 
 const noneTwice: Judge = (value, path, report) => {
   const seen = new Set<unknown>();
@@ -168,6 +188,10 @@ const catalog = fieldsOf({
   instanceTypes: needed(allOf(listOf(instanceType), noneTwice, oneCapacityEach, fewEnough)),
 });
 
+function evictionsOf({ evictionsPerHour = null }: { readonly evictionsPerHour?: string | null }) {
+  return evictionsPerHour === null ? {} : { evictionsPerHour: Number(evictionsPerHour) };
+}
+
 function toInstanceType(type: Catalog['instanceTypes'][number], region: string): InstanceType {
   const labels = { [label.region]: region, ...type.labels, [label.instanceType]: type.name };
   return {
@@ -180,7 +204,7 @@ function toInstanceType(type: Catalog['instanceTypes'][number], region: string):
       capacityType,
       ...('reservationId' in rest
         ? { reservation: { id: rest.reservationId, remaining: rest.reservationCapacity } }
-        : {}),
+        : evictionsOf(rest)),
       price: parseUsd(pricePerHour) ?? microUsdPerHour(0),
       available: available ?? true,
       labels: {},

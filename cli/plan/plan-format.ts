@@ -19,12 +19,24 @@ const offering = {
   capacityType: Type.Union([Type.Literal('on-demand'), Type.Literal('spot'), Type.Literal('reserved')]),
   reservationId: Type.Optional(Type.String({ description: 'The reservation that a reserved node is taken from.' })),
   pricePerHour: usdPerHour('Of the offering.'),
+  evictionsPerHour: Type.Optional(
+    Type.String({
+      description: 'The chance that Azure evicts it within an hour, as decimal text. Absent where that adds nothing.',
+    }),
+  ),
+  weighedPricePerHour: Type.Optional(
+    usdPerHour('What it counts as where choices are made: the price, and what evictions cost. Absent: the price.'),
+  ),
 };
 
 const strict = { additionalProperties: false };
 
+const gap = Type.Union([Type.Number({ minimum: 0 }), Type.Null()], {
+  description: 'Cost over bound, less one: 0.0118 is 1.18 %. Null where nothing better than 0 is known of the bound.',
+});
+
 const RunnerUp = Type.Object(
-  { ...offering, morePerHour: usdPerHour('What it would cost more than the choice.') },
+  { ...offering, morePerHour: usdPerHour('What it counts as more than the choice, by weighed prices.') },
   strict,
 );
 
@@ -97,10 +109,17 @@ export const PlanDocument = Type.Object(
       {
         costPerHour: usdPerHour('Of all new nodes together.'),
         lowerBoundPerHour: usdPerHour('No plan that places the same pods costs less.'),
-        gap: Type.Union([Type.Number({ minimum: 0 }), Type.Null()], {
-          description:
-            'Cost over bound, less one: 0.0118 is 1.18 %. Null where nothing better than 0 is known of the bound.',
-        }),
+        gap,
+        weighed: Type.Optional(
+          Type.Object(
+            {
+              costPerHour: usdPerHour('What all new nodes count as together: what the plan was chosen by.'),
+              lowerBoundPerHour: usdPerHour('No plan that places the same pods counts as less.'),
+              gap,
+            },
+            { description: 'The same with what evictions cost. Absent where that is nothing.', ...strict },
+          ),
+        ),
         pods: Type.Object(
           {
             placed: count('Pods on new nodes.'),

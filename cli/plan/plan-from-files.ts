@@ -1,4 +1,5 @@
 import type { Readable } from 'node:stream';
+import { evictionCosts } from '../../shared/app/eviction-costs.ts';
 import { knownDevices } from '../../shared/app/known-devices.ts';
 import { annotation } from '../../shared/contract/names.ts';
 import type { Snapshot } from '../../shared/contract/snapshot/parse.ts';
@@ -55,6 +56,7 @@ export async function planFromFiles(options: PlanOptions, stdin: Readable): Prom
     policy: { ...KARPENTER_POLICY, gates: { ...KARPENTER_POLICY.gates, nodeOverlay: true, capacityBuffer: true } },
     work: DEFAULT_WORK,
     devices: await deviceSupport(given.snapshot, templates),
+    evictionCostMs: evictionCosts(given.snapshot.nodePools),
   };
   const solved = solve(input, nowMs, options.budgetMs);
   const allNotes = [...given.notes, ...notes, ...notesOnPods(solved.plan, given.snapshot), ...notesOnBuffers(input)];

@@ -150,6 +150,11 @@ export const CheaperReason = Type.Union([
   cheaper('shunned', 'A burstable or retired size that the pool does not name.', {
     why: Type.Union([Type.Literal('burstable'), Type.Literal('retired')]),
   }),
+  cheaper('eviction-risk', 'It is evicted so often that it counts as no less than the choice.', {
+    evictionsPerHour: Type.String({ description: 'The chance of an eviction within an hour, as decimal text.' }),
+    weighedPricePerHour: Type.String({ description: 'What the example counts as, in US dollars per hour.' }),
+    chosenWeighedPricePerHour: Type.String({ description: 'What the choice counts as, in US dollars per hour.' }),
+  }),
   cheaper('weight', 'The claim’s pool is heavier.', {}),
   cheaper('topology', 'Rules about other pods allow no other domain of the key.', { key: Type.String() }),
   cheaper('limit', 'It would break a limit of the pool.', {

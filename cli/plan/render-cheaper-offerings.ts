@@ -1,7 +1,8 @@
 import type { CheaperOfferings } from '../../shared/core/plan/cheaper.ts';
 import type { Plan, PlannedClaim, PlannedOffering } from '../../shared/core/plan/plan.ts';
 import { renderCheaper } from '../../shared/core/plan/render-cheaper.ts';
-import { renderUsd } from '../catalog/micro-usd.ts';
+import { weighedPriceOf } from '../../shared/core/plan/weighed-cost.ts';
+import { renderUsd } from '../../shared/core/quantity/render-usd.ts';
 import { renderCount } from '../render-count.ts';
 import { sizeText, zoneText } from './offering-text.ts';
 import { PAGE_WIDTH } from './page-width.ts';
@@ -32,8 +33,8 @@ function renderChoice({ offering, runnerUp, cheaper, pods }: PlannedClaim): stri
   const next =
     runnerUp === null
       ? 'no other offering holds its pods'
-      : `next is ${nextTo(offering, runnerUp)}, ${runnerUp.price === offering.price ? 'at the same price' : `$${renderUsd(runnerUp.price - offering.price)} more`}`;
-  const title = `${nameOf(offering)} at $${renderUsd(offering.price)} for ${renderCount(pods.length, 'pod')}; ${next}`;
+      : `next is ${nextTo(offering, runnerUp)}, ${renderMore(offering, runnerUp)}`;
+  const title = `${nameOf(offering)} at ${renderPrice(offering)} for ${renderCount(pods.length, 'pod')}; ${next}`;
   const more = cheaper.length - REASONS_TOLD;
   return [
     wrapText(title, PAGE_WIDTH, '  '),
@@ -45,6 +46,20 @@ function renderChoice({ offering, runnerUp, cheaper, pods }: PlannedClaim): stri
 function renderGroup({ offerings, instanceTypes, example, reason }: CheaperOfferings): string {
   const many = offerings === 1 ? 'the offering' : `${offerings} offerings of ${renderCount(instanceTypes, 'size')}, as`;
   return `${many} ${nameOf(example)} at $${renderUsd(example.price)}: ${renderCheaper(reason)}`;
+}
+
+/** By what the choice was made: where risk counts, prices alone may say the opposite. */
+function renderMore(offering: PlannedOffering, runnerUp: PlannedOffering): string {
+  const more = weighedPriceOf(runnerUp) - weighedPriceOf(offering);
+  if (offering.risk === undefined && runnerUp.risk === undefined) {
+    return more === 0 ? 'at the same price' : `$${renderUsd(more)} more`;
+  }
+  const counts = more === 0 ? 'counts as much' : `counts as $${renderUsd(more)} more`;
+  return `which at ${renderPrice(runnerUp)} ${counts}`;
+}
+
+function renderPrice({ price, risk }: PlannedOffering): string {
+  return `$${renderUsd(price)}${risk === undefined ? '' : ` ($${renderUsd(risk.weighedPrice)} with risk)`}`;
 }
 
 function nextTo(offering: PlannedOffering, runnerUp: PlannedOffering): string {

@@ -4,7 +4,7 @@ import { parseAmounts } from '../../shared/core/quantity/quantity.ts';
 import type { Plan, PlannedClaim } from '../../shared/core/plan/plan.ts';
 import { overlaidCatalog } from '../../shared/core/scheduling/overlays.ts';
 import type { ProvisioningInput } from '../../shared/core/scheduling/provisioning-input.ts';
-import { renderUsd } from '../catalog/micro-usd.ts';
+import { renderUsd } from '../../shared/core/quantity/render-usd.ts';
 import { PAGE_WIDTH } from './page-width.ts';
 import type { PlanDocument } from './plan-format.ts';
 import { sizeText, zoneText } from './offering-text.ts';

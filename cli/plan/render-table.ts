@@ -98,7 +98,14 @@ function summaryPart(plan: Plan, { summary, nodeClaims, nominations }: PlanDocum
   const month = ((plan.cost * HOURS_PER_MONTH) / 1e6).toFixed(2);
   const cost =
     plan.cost === 0 ? [] : [`New nodes cost $${costPerHour} per hour, $${month} per month (${HOURS_PER_MONTH} h).`];
-  return [`${placed.join(', ')}.`, ...cost, renderGap(plan, summary), `Planned in ${solveMs} ms. Prices: ${prices}.`]
+  const risk = renderRisk(plan, summary);
+  return [
+    `${placed.join(', ')}.`,
+    ...cost,
+    renderGap(plan, summary),
+    ...risk,
+    `Planned in ${solveMs} ms. Prices: ${prices}.`,
+  ]
     .map((line) => wrapText(line, PAGE_WIDTH))
     .join('\n');
 }
@@ -108,6 +115,22 @@ function renderGap({ cost, lowerBound }: Plan, { lowerBoundPerHour, gap }: PlanD
   if (cost === lowerBound) return 'No plan for these pods costs less: this is proved.';
   if (gap === null) return 'How little it could cost is not known.';
   return `No plan for these pods costs less than $${lowerBoundPerHour}: this one is at most ${percent(gap)} above the cheapest.`;
+}
+
+/** What the plan was chosen by, where evictions make that more than what it costs. */
+function renderRisk(
+  { weighed: { cost, lowerBound } }: Plan,
+  { weighed }: PlanDocument['summary'],
+): ReadonlyArray<string> {
+  if (weighed === undefined || cost === 0) return [];
+  const { costPerHour, lowerBoundPerHour, gap } = weighed;
+  const proof =
+    cost === lowerBound
+      ? 'no plan counts as less: this is proved'
+      : gap === null
+        ? 'how little one could count as is not known'
+        : `no plan counts as less than $${lowerBoundPerHour}, so that it is at most ${percent(gap)} above the least`;
+  return [`It was chosen by price and risk: with what evictions cost it counts as $${costPerHour} per hour; ${proof}.`];
 }
 
 /** Rounded up, so that the promise holds. */

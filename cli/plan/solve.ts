@@ -35,7 +35,7 @@ interface Attempt {
 
 /**
  * Without a budget the plan is the one that production would make. With one, better plans are looked for while the time
- * lasts; the best is kept: fewest pods left, then lowest cost. At least one plan is made, however small the budget.
+ * lasts; the best is kept: fewest pods left, then lowest cost with risk. At least one plan is made, however small the budget.
  */
 export function solve(input: ProvisioningInput, nowMs: number, budgetMs: number | null): Solved {
   const startedMs = performance.now();
@@ -76,10 +76,13 @@ function nextSteps(last: Attempt, before: Attempt | null, usableMs: number): num
   return steps < last.steps * LEAST_GROWTH ? null : steps;
 }
 
-function isProved({ cost, lowerBound, left }: Plan): boolean {
+function isProved({ weighed: { cost, lowerBound }, left }: Plan): boolean {
   return left.length === 0 && cost === lowerBound;
 }
 
 function isBetter(plan: Plan, than: Plan): boolean {
-  return plan.left.length < than.left.length || (plan.left.length === than.left.length && plan.cost < than.cost);
+  return (
+    plan.left.length < than.left.length ||
+    (plan.left.length === than.left.length && plan.weighed.cost < than.weighed.cost)
+  );
 }

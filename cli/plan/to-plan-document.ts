@@ -1,7 +1,16 @@
-import type { Plan, PlannedBuffer, PlannedClaim, PlannedOffering } from '../../shared/core/plan/plan.ts';
+import type { CheaperReason } from '../../shared/core/plan/cheaper.ts';
+import type {
+  OfferingRisk,
+  Plan,
+  PlannedBuffer,
+  PlannedClaim,
+  PlannedOffering,
+  WeighedCost,
+} from '../../shared/core/plan/plan.ts';
 import { renderCheaper } from '../../shared/core/plan/render-cheaper.ts';
 import { renderRefusal } from '../../shared/core/plan/render-refusal.ts';
-import { renderUsd } from '../catalog/micro-usd.ts';
+import { weighedPriceOf } from '../../shared/core/plan/weighed-cost.ts';
+import { renderUsd } from '../../shared/core/quantity/render-usd.ts';
 import type { PlanDocument } from './plan-format.ts';
 import type { Solved } from './solve.ts';
 
@@ -15,6 +24,7 @@ export function toPlanDocument({ plan, solveMs }: Solved, taken: ReadonlySet<str
       costPerHour: renderUsd(plan.cost),
       lowerBoundPerHour: renderUsd(plan.lowerBound),
       gap: gapOf(plan),
+      ...weighedPart(plan),
       pods: {
         placed: countPods(plan.claims),
         nominated: countPods(plan.nominations),
@@ -32,6 +42,17 @@ export function toPlanDocument({ plan, solveMs }: Solved, taken: ReadonlySet<str
       reasons: refusals.map((refusal) => ({ ...refusal, ...renderRefusal(refusal) })),
     })),
     ...(plan.buffers.length === 0 ? {} : { buffers: plan.buffers.map((buffer) => toBuffer(buffer, names)) }),
+  };
+}
+
+function weighedPart({ cost, lowerBound, weighed }: Plan): Pick<PlanDocument['summary'], 'weighed'> {
+  if (weighed.cost === cost && weighed.lowerBound === lowerBound) return {};
+  return {
+    weighed: {
+      costPerHour: renderUsd(weighed.cost),
+      lowerBoundPerHour: renderUsd(weighed.lowerBound),
+      gap: gapOf(weighed),
+    },
   };
 }
 
@@ -55,7 +76,7 @@ function countPods(places: ReadonlyArray<{ readonly pods: ReadonlyArray<unknown>
 }
 
 /** Rounded to millionths; null where the bound is 0 and the cost is not. */
-function gapOf({ cost, lowerBound }: Plan): number | null {
+function gapOf({ cost, lowerBound }: WeighedCost): number | null {
   if (cost === lowerBound) return 0;
   return lowerBound === 0 ? null : Math.round((cost / lowerBound - 1) * 1e6) / 1e6;
 }
@@ -84,17 +105,34 @@ function toNodeClaim(
     ...toOffering(offering),
     pods: pods.map((pod) => pod.name),
     runnerUp:
-      runnerUp === null ? null : { ...toOffering(runnerUp), morePerHour: renderUsd(runnerUp.price - offering.price) },
+      runnerUp === null
+        ? null
+        : { ...toOffering(runnerUp), morePerHour: renderUsd(weighedPriceOf(runnerUp) - weighedPriceOf(offering)) },
     cheaper: cheaper.map(({ example, reason, ...group }) => ({
       ...group,
       example: toOffering(example),
-      reason,
+      reason: toReason(reason),
       detail: renderCheaper(reason),
     })),
   };
 }
 
-function toOffering({ instanceType, zone, capacityType, reservationId, price }: PlannedOffering) {
+function toOffering({ instanceType, zone, capacityType, reservationId, price, risk }: PlannedOffering) {
   const place = { instanceType, zone, capacityType, ...(reservationId === undefined ? {} : { reservationId }) };
-  return { ...place, pricePerHour: renderUsd(price) };
+  return { ...place, pricePerHour: renderUsd(price), ...(risk === undefined ? {} : toRisk(risk)) };
+}
+
+function toRisk({ evictionsPerHour, weighedPrice }: OfferingRisk) {
+  return { evictionsPerHour: renderChance(evictionsPerHour), weighedPricePerHour: renderUsd(weighedPrice) };
+}
+
+function toReason(reason: CheaperReason) {
+  if (reason.kind !== 'eviction-risk') return reason;
+  const { kind, chosenWeighedPrice } = reason;
+  return { kind, ...toRisk(reason), chosenWeighedPricePerHour: renderUsd(chosenWeighedPrice) };
+}
+
+/** Decimal text, to a millionth, which is as much as counts. */
+function renderChance(chance: number): string {
+  return renderUsd(Math.round(chance * 1e6));
 }

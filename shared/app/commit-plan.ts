@@ -8,7 +8,7 @@ import { claimName } from './derived-name.ts';
 import type { Gathered } from './gather.ts';
 import { inParallel } from './in-parallel.ts';
 import type { Ports } from './ports.ts';
-import { toNodeClaim, withPoolHash } from './to-node-claim.ts';
+import { toNodeClaim, withPoolStamps } from './to-node-claim.ts';
 
 /** NodeClaims created at once. The API server takes about 5 ms each; more would crowd out other clients. */
 const CREATIONS_AT_ONCE = 16;
@@ -61,7 +61,7 @@ function toDecision(ports: Ports, gathered: Gathered, plan: Plan, cause: string)
   const { version } = gathered.snapshot;
   const stamped = {
     ...plan,
-    claims: plan.claims.map((claim) => withPoolHash(claim, gathered.input.cluster.nodePools)),
+    claims: plan.claims.map((claim) => withPoolStamps(claim, gathered.input.cluster.nodePools)),
   };
   // The content is part of the name, so that another instance planning at the same generation writes another record.
   const name = `${String(generation).padStart(9, '0')}-${digest(version, JSON.stringify(stamped))}`;

@@ -18,6 +18,7 @@ import type { Decision, LedgerState } from '../ports/store.ts';
 import { usableOverlays } from './api-rules.ts';
 import { conditionOf, isTrue } from './conditions.ts';
 import { isReserved } from './is-reserved.ts';
+import { evictionCosts } from './eviction-costs.ts';
 import { knownDevices } from './known-devices.ts';
 import { nodeNameOf } from './node-name.ts';
 import type { Ports } from './ports.ts';
@@ -49,7 +50,8 @@ export async function gather(ports: Ports, ledger: LedgerState, mayList: boolean
   const catalog = await readCatalog(ports, snapshot);
   const { devices, newDevices } = await deviceSupport(ports, snapshot);
   const cluster = { ...snapshot, nodeOverlays: usableOverlays(snapshot.nodeOverlays) };
-  const input = { cluster, catalog, inFlight, policy: ports.policy, work: DEFAULT_WORK, devices };
+  const evictionCostMs = evictionCosts(snapshot.nodePools);
+  const input = { cluster, catalog, inFlight, policy: ports.policy, work: DEFAULT_WORK, devices, evictionCostMs };
   return { snapshot, input, ledger, newDevices };
 }
 

@@ -130,5 +130,7 @@ function logDecision(ports: Ports, { snapshot }: Gathered, plan: Plan, decision:
     left: plan.left.length,
     costMicroUsdPerHour: plan.cost,
     lowerBoundMicroUsdPerHour: plan.lowerBound,
+    weighedCostMicroUsdPerHour: plan.weighed.cost,
+    weighedLowerBoundMicroUsdPerHour: plan.weighed.lowerBound,
   });
 }

@@ -4,14 +4,17 @@ import type { PlannedClaim } from '../core/plan/plan.ts';
 import { POOL_HASH_VERSION, poolHash } from './api-rules.ts';
 
 /**
- * The planned claim with the hash of the pool that it was planned from. A pool that changes before the claim is created
- * must show as drift: the claim's labels and taints are of before.
+ * The planned claim with the hash of the pool that it was planned from, and what the pool said of evictions: a launch that
+ * is refused ranks what is left by it. A pool that changes before the claim is created must show as drift: the claim's labels
+ * and taints are of before.
  */
-export function withPoolHash(planned: PlannedClaim, pools: ReadonlyArray<NodePool>): PlannedClaim {
+export function withPoolStamps(planned: PlannedClaim, pools: ReadonlyArray<NodePool>): PlannedClaim {
   const pool = pools.find(({ metadata }) => metadata.name === planned.nodePool);
   if (pool === undefined) return planned;
   const stamps = { [annotation.nodePoolHash]: poolHash(pool), [annotation.nodePoolHashVersion]: POOL_HASH_VERSION };
-  return { ...planned, annotations: { ...planned.annotations, ...stamps } };
+  const evictionCost = pool.metadata.annotations?.[annotation.evictionCost];
+  const said = evictionCost === undefined ? {} : { [annotation.evictionCost]: evictionCost };
+  return { ...planned, annotations: { ...planned.annotations, ...said, ...stamps } };
 }
 
 /** The NodeClaim that a planned one becomes, under its name in the decision. `pool` is its pool as it is now. */

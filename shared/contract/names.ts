@@ -50,6 +50,8 @@ export const annotation = {
   plannedOffering: 'nodewright.dev/planned-offering',
   /** On a NodePool: which devices new nodes of its instance types publish (DRA), as JSON. */
   resourceSlices: 'nodewright.dev/resource-slices',
+  /** On a NodePool, and on its claims: what the eviction of a spot node costs, as a duration for which such a node is paid. */
+  evictionCost: 'nodewright.dev/eviction-cost',
   /** Why a NodeClaim is being removed before its time: written once, so that a second notice changes nothing. */
   interruption: 'nodewright.dev/interruption',
   /** The NodeClaims launched for the pods of one that is being interrupted, separated by commas. */

@@ -2,6 +2,7 @@ import type { Catalog, InstanceType } from '../../shared/core/model/catalog.ts';
 import type { Cluster, Pod, PodShape } from '../../shared/core/model/cluster.ts';
 import type * as manifest from '../../shared/core/model/manifest.ts';
 import type { Plan } from '../../shared/core/plan/plan.ts';
+import { plainCostOf } from '../../shared/core/plan/weighed-cost.ts';
 import { microUsdPerHour } from '../../shared/core/quantity/units.ts';
 import {
   DEFAULT_WORK,
@@ -69,6 +70,7 @@ export function toInput(scenario: Scenario, oracle: OracleCatalog): Provisioning
     policy: KARPENTER_POLICY,
     work: DEFAULT_WORK,
     devices: DEVICES_IGNORED,
+    evictionCostMs: new Map(),
   };
 }
 
@@ -176,8 +178,9 @@ export function karpenterPlan({ karpenter }: Scenario, { catalog }: Provisioning
     buffers: [],
     devices: [],
     left: karpenter.left.flatMap(({ pods }) => pods.map((pod) => ({ pod: reference(pod), refusals: [] }))),
-    cost: microUsdPerHour(claims.reduce((sum, { offering }) => sum + offering.price, 0)),
+    cost: plainCostOf(claims),
     lowerBound: microUsdPerHour(0),
+    weighed: { cost: plainCostOf(claims), lowerBound: microUsdPerHour(0) },
   };
 }
 

@@ -1,3 +1,4 @@
+import { readEvictionCost } from '../../contract/api/eviction-cost.ts';
 import { annotation, label } from '../../contract/names.ts';
 import type { InstanceType } from '../../core/model/catalog.ts';
 import type { NodeClaim } from '../../core/model/manifest.ts';
@@ -7,6 +8,7 @@ import { allocatableOf } from '../../core/quantity/allocatable.ts';
 import { type Amounts, parseAmounts } from '../../core/quantity/quantity.ts';
 import type { PlannedOffering } from '../../core/plan/plan.ts';
 import { microUsdPerHour } from '../../core/quantity/units.ts';
+import { DEFAULT_EVICTION_COST_MS } from '../../core/scheduling/weighed-price.ts';
 import type { LaunchOutcome, Machine, RefusedOffering } from '../../ports/cloud.ts';
 import type { NodeClass } from '../../ports/kubernetes.ts';
 import { conditionOf, isTrue } from '../conditions.ts';
@@ -35,7 +37,8 @@ export async function launch(ports: Ports, claim: NodeClaim): Promise<Step> {
   }
   const types = await ports.catalogs.instanceTypes(nodeClass);
   const planned = await plannedOfferings(ports, claim);
-  const candidates = await withinLimits(ports, claim, types, launchCandidates(claim, types, planned));
+  const evictionCostMs = readEvictionCost(claim.metadata).costMs ?? DEFAULT_EVICTION_COST_MS;
+  const candidates = await withinLimits(ports, claim, types, launchCandidates(claim, types, planned, evictionCostMs));
   const attempt = await tryInTurn(ports, claim, nodeClass, types, candidates);
   switch (attempt.kind) {
     case 'launched':
@@ -82,7 +85,8 @@ async function tryInTurn(
       const { scope, retryAfterMs, reason, message } = outcome;
       refused.push({ scope, offering, untilMs: ports.now() + retryAfterMs, reason });
       messages.push(`${offering.instanceType} ${offering.zone} ${offering.capacityType}: ${reason}`);
-      ports.log('offering-refused', { claim: claim.metadata.name, ...offering, reason, message });
+      const { risk: _, ...place } = offering;
+      ports.log('offering-refused', { claim: claim.metadata.name, ...place, reason, message });
     }
   } finally {
     if (refused.length > 0) await ports.catalogs.refuse(refused);

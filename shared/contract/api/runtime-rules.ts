@@ -1,6 +1,7 @@
 import type { NodeOverlay } from './node-overlay.ts';
 import { normalizedLabels, restrictionOf, wellKnownLabels, wellKnownValues } from './labels.ts';
 import type { NodePool } from './node-pool.ts';
+import { readEvictionCost } from './eviction-cost.ts';
 import { isLabelValue, isQualifiedName } from './object-meta.ts';
 import { comparisons, isNonNegativeInteger, type Requirement, type Taint } from './parts.ts';
 import { readStatedDevices } from './stated-devices.ts';
@@ -33,7 +34,7 @@ export function nodePoolRuntimeProblems(pool: Pick<NodePool, 'metadata' | 'spec'
       }
     }
   });
-  return [...problems, ...readStatedDevices(pool.metadata).problems];
+  return [...problems, ...readStatedDevices(pool.metadata).problems, ...readEvictionCost(pool.metadata).problems];
 }
 
 /** Why Karpenter would not apply this overlay; empty where it would. */

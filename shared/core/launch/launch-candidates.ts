@@ -2,26 +2,31 @@ import type { InstanceType, Offering } from '../model/catalog.ts';
 import { labelKey } from '../model/labels.ts';
 import type { NodeClaim } from '../model/manifest.ts';
 import type { PlannedOffering } from '../plan/plan.ts';
+import { weighedPriceOf } from '../plan/weighed-cost.ts';
 import { allocatableOf } from '../quantity/allocatable.ts';
 import { parseAmounts } from '../quantity/quantity.ts';
+import { riskFields, riskOf, withRisk } from '../scheduling/weighed-price.ts';
 import { type LabelRules, admits, byCodeUnit, oneOf, overlaps, toRules } from '../scheduling/label-rule.ts';
 
 /**
  * The offerings a NodeClaim may be launched as, in the order to try them: those its plan chose, as far as they are still
- * available, then all others that meet its requirements and hold what it requests, cheapest first; spot before on-demand
- * and zonal before regional at one price, as Karpenter's Azure provider ranks them.
+ * available, then all others that meet its requirements and hold what it requests, by weighed price; spot before on-demand
+ * and zonal before regional at one price, as Karpenter's Azure provider ranks them. `evictionCostMs`: as its pool says.
  */
 export function launchCandidates(
   claim: NodeClaim,
   types: ReadonlyArray<InstanceType>,
   planned: ReadonlyArray<PlannedOffering>,
+  evictionCostMs: number,
 ): ReadonlyArray<PlannedOffering> {
   const rules = toRules(claim.spec.requirements);
   const requests = parseAmounts(claim.spec.resources?.requests, 'up');
   const possible = types
     .filter((type) => holds(type, requests))
     .flatMap((type) =>
-      type.offerings.filter((offering) => isAllowed(type, offering, rules)).map((one) => toPlanned(type, one)),
+      type.offerings
+        .filter((offering) => isAllowed(type, offering, rules))
+        .map((one) => toPlanned(type, one, evictionCostMs)),
     )
     .toSorted(byPreference);
   const ids = new Map(possible.map((offering) => [idOf(offering), offering]));
@@ -63,8 +68,13 @@ function isOfferingKey(key: string): boolean {
   return key.startsWith('karpenter.azure.com/sku-');
 }
 
-function toPlanned({ name }: InstanceType, { zone, capacityType, price }: Offering): PlannedOffering {
-  return { instanceType: name, zone, capacityType, price };
+function toPlanned(
+  { name }: InstanceType,
+  { zone, capacityType, price, evictionsPerHour = 0 }: Offering,
+  evictionCostMs: number,
+): PlannedOffering {
+  const weighed = withRisk(price, riskOf(evictionsPerHour, evictionCostMs));
+  return { instanceType: name, zone, capacityType, price, ...riskFields(price, evictionsPerHour, weighed) };
 }
 
 function idOf({ instanceType, zone, capacityType }: PlannedOffering): string {
@@ -73,7 +83,7 @@ function idOf({ instanceType, zone, capacityType }: PlannedOffering): string {
 
 function byPreference(a: PlannedOffering, b: PlannedOffering): number {
   return (
-    a.price - b.price ||
+    weighedPriceOf(a) - weighedPriceOf(b) ||
     Number(b.capacityType === 'spot') - Number(a.capacityType === 'spot') ||
     Number(a.zone === '0') - Number(b.zone === '0') ||
     byCodeUnit(idOf(a), idOf(b))

@@ -9,6 +9,7 @@ import { checkPrecedence } from './audit/precedence-checks.ts';
 import { checkPools, offeredDomains } from './audit/pool-checks.ts';
 import { auditedShapes } from './audit/spread-by-default.ts';
 import { checkTopology } from './audit/topology-checks.ts';
+import { checkRisk } from './audit/risk-checks.ts';
 import { auditedReservations, checkReservations } from './audit/reservation-checks.ts';
 import type { Plan } from './plan.ts';
 
@@ -35,6 +36,7 @@ export function auditPlan(stated: Plan, given: ProvisioningInput): ReadonlyArray
       .map(({ target }) => fatal('target', `there is no ${target.kind} ${target.name} that stays`)),
     ...checkPools(plan, input, nodes),
     ...nodes.flatMap((node) => checkNode(node, input.cluster, daemons)),
+    ...checkRisk(plan, input),
     ...checkReservations(plan, priced),
     ...checkPrecedence(plan, input, { nodes, spare, daemons }),
     ...checkDevices(plan, input, state),

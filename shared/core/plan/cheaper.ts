@@ -1,4 +1,5 @@
 import type { SelectorRequirement, Taint } from '../model/manifest.ts';
+import type { MicroUsdPerHour } from '../quantity/units.ts';
 import type { PlannedOffering } from './plan.ts';
 
 /**
@@ -22,6 +23,13 @@ export type CheaperReason =
   | { readonly kind: 'unavailable' }
   /** A burstable or retired size that the pool does not name. */
   | { readonly kind: 'shunned'; readonly why: 'burstable' | 'retired' }
+  /** It is evicted so often that it counts as no less than what was chosen: both as weighed prices. */
+  | {
+      readonly kind: 'eviction-risk';
+      readonly evictionsPerHour: number;
+      readonly weighedPrice: MicroUsdPerHour;
+      readonly chosenWeighedPrice: MicroUsdPerHour;
+    }
   /** The claim's pool is heavier, and can take the pods. */
   | { readonly kind: 'weight' }
   /** With the claim's pods in another domain of the key, some rule about other pods would not hold. */

@@ -17,7 +17,18 @@ export interface PlannedOffering {
   readonly capacityType: CapacityType;
   /** Which reservation a node of type `reserved` is taken from; absent for all others. */
   readonly reservationId?: string;
+  /** What Azure asks. */
   readonly price: MicroUsdPerHour;
+  /** Absent where evictions add nothing to what it counts as. */
+  readonly risk?: OfferingRisk;
+}
+
+/** How often Azure evicts such a VM, and what it counts as for that, where choices are made. */
+export interface OfferingRisk {
+  /** The chance within an hour, above 0 and up to 1. */
+  readonly evictionsPerHour: number;
+  /** The price, and what evictions cost on average. */
+  readonly weighedPrice: MicroUsdPerHour;
 }
 
 /** A node to be created, with every choice made. Its order in the plan gives it its name when the plan is committed. */
@@ -26,7 +37,7 @@ export interface PlannedClaim {
   readonly offering: PlannedOffering;
   /** What to launch when that one is refused, best first. Each holds the claim's pods and meets its requirements. */
   readonly fallbacks: ReadonlyArray<PlannedOffering>;
-  /** The next best choice, which costs as much or more; null when there is none. */
+  /** The next best choice, which counts as much or more; null when there is none. */
   readonly runnerUp: PlannedOffering | null;
   /** Why nothing cheaper was chosen, offerings refused for one reason together. Empty: nothing is cheaper. */
   readonly cheaper: ReadonlyArray<CheaperOfferings>;
@@ -92,8 +103,16 @@ export interface Plan {
   /** By name. The pods above are real ones: what buffers hold is told here alone. */
   readonly buffers: ReadonlyArray<PlannedBuffer>;
   readonly devices: ReadonlyArray<DeviceAssignment>;
-  /** Of the planned claims together. */
+  /** Of the planned claims together, at plain prices. */
   readonly cost: MicroUsdPerHour;
   /** No plan for the same pods and buffers can cost less. Certified in integers; 0 when nothing better is known. */
+  readonly lowerBound: MicroUsdPerHour;
+  /** The same two with risk: what the plan was chosen by. Equal to them where no offering has any. */
+  readonly weighed: WeighedCost;
+}
+
+/** What claims count as, risk included, and what no plan for the same pods can count as less than. */
+export interface WeighedCost {
+  readonly cost: MicroUsdPerHour;
   readonly lowerBound: MicroUsdPerHour;
 }

@@ -1,4 +1,5 @@
 import { renderForPeople } from '../quantity/render-for-people.ts';
+import { renderPercent, renderUsd } from '../quantity/render-usd.ts';
 import { renderTaint } from '../scheduling/taints.ts';
 import type { CheaperReason } from './cheaper.ts';
 import { renderWanted } from './render-refusal.ts';
@@ -25,6 +26,8 @@ const renderers: {
   unavailable: () => 'not available now',
   shunned: ({ why }) =>
     `${why === 'burstable' ? 'burstable' : 'of a retired generation'}, and the NodePool does not name it`,
+  'eviction-risk': ({ evictionsPerHour, weighedPrice, chosenWeighedPrice }) =>
+    `evicted with a chance of ${renderPercent(evictionsPerHour)} an hour, so that it counts as $${renderUsd(weighedPrice)}, and the choice as $${renderUsd(chosenWeighedPrice)}`,
   weight: () => 'its NodePool has less weight than one that can take the pods',
   topology: ({ key }) => `rules about other pods allow no other ${key}`,
   limit: ({ resource, wanted, left }) =>

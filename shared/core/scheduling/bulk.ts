@@ -59,7 +59,7 @@ function packTier(workspace: Workspace, weight: number, groups: ReadonlyArray<Bu
   const states = workspace.pools.filter(({ pool }) => pool.weight === weight);
   const bins = states.flatMap((state) => {
     const options = groups.map((group) => offeringsFor(workspace, state, group));
-    return binsOf(state, options, { width, withinLimit: true });
+    return binsOf(state, options, { width, withinLimit: true, counts: 'weighed' });
   });
   const admitted = withoutShunned(bins, groups.length);
   const { items, members } = mergeAlike(groups, admitted);
@@ -104,11 +104,20 @@ export function mergeAlike(
   return { items, members };
 }
 
+/** Whether what offerings count as includes risk. */
+export type PriceKind = 'weighed' | 'plain';
+
+interface BinsAsked {
+  readonly width: number;
+  readonly withinLimit: boolean;
+  readonly counts: PriceKind;
+}
+
 /** The pool's sizes for groups that may be on these offerings of it, each as often as offerings serve groups differently. */
 export function binsOf(
   state: PoolState,
   options: ReadonlyArray<Int32Array | null>,
-  { width, withinLimit }: { readonly width: number; readonly withinLimit: boolean },
+  { width, withinLimit, counts }: BinsAsked,
 ): ReadonlyArray<BulkBin> {
   const { pool } = state;
   const bins: Array<BulkBin> = [];
@@ -116,12 +125,13 @@ export function binsOf(
     const compiled = pool.catalog.types[type];
     if (compiled === undefined) continue;
     if (withinLimit && !withinLimits(state.remaining, compiled.capacity, null)) continue;
+    const prices = counts === 'weighed' ? compiled.prices : compiled.plainPrices;
     for (const alike of alikeOfferings(state, type, options)) {
-      const bit = cheapestOf(compiled.prices, alike);
+      const bit = cheapestOf(prices, alike);
       const admits = new Uint8Array(options.length);
       options.forEach((option, index) => (admits[index] = (at(option ?? NO_OFFERINGS, type) >> bit) & 1));
       if (!admits.includes(1)) continue;
-      const cell = { type, bit, price: at(compiled.prices, bit), shunned: pool.shunned[type] === 1 };
+      const cell = { type, bit, price: at(prices, bit), shunned: pool.shunned[type] === 1 };
       bins.push({ usable: usableOn(state, type, bit, width), price: cell.price, admits, state, cell });
     }
   }

@@ -2,12 +2,13 @@ import { labelKey } from '../model/labels.ts';
 import type { SelectorRequirement } from '../model/manifest.ts';
 import type { CheaperReason } from '../plan/cheaper.ts';
 import { renderAmount } from '../quantity/quantity.ts';
-import { at, offeringsMeeting } from './compile-pool.ts';
+import { microUsdPerHour } from '../quantity/units.ts';
+import { at, lowestBit, offeringsMeeting, type CompiledPool } from './compile-pool.ts';
 import { fittingBits, type Ask } from './compile-shape.ts';
 import { hasDeviceClaims } from './device-claims.ts';
 import { keySourceOf, type KeySource } from './key-source.ts';
 import { byCodeUnit, toExpressions, type LabelRule } from './label-rule.ts';
-import type { Listing } from './listed-offerings.ts';
+import { cheapestListed, type Listing } from './listed-offerings.ts';
 import { bookingFor } from './min-values.ts';
 import { offeringsAt, offeringsOf, settledValue, type OpenClaim } from './open-claim.ts';
 import { COMBO_BITS, overLimits, type PoolState } from './pool-state.ts';
@@ -185,8 +186,40 @@ function marketRules({ claim, state, listing }: Comparison): ReadonlyArray<Cheap
         return { about: why, shortage: 0, reason: () => ({ kind: 'shunned', why }), shape: null };
       },
     },
+    riskRule(claim, pool),
     plain({ kind: 'weight' }, (_, left) => (isLighter ? left : 0)),
   ];
+}
+
+/** Rules out what costs less, and counts as no less for its evictions. */
+function riskRule({ state, cell }: OpenClaim, pool: CompiledPool): CheaperRule {
+  const chosen = state.pool.catalog.types[cell?.type ?? -1]?.prices[cell?.bit ?? 0] ?? 0;
+  return {
+    rulesOut: (type, left) => {
+      const { listPrices, plainListPrices } = pool.catalog.types[type] ?? NOTHING_LISTED;
+      if (listPrices === plainListPrices) return 0;
+      let out = 0;
+      for (let more = left; more !== 0; more &= more - 1) {
+        if (at(listPrices, lowestBit(more)) >= chosen) out |= more & -more;
+      }
+      return out;
+    },
+    tell: (type, mask) => ({ about: '', shortage: 0, reason: () => riskReason(pool, type, mask, chosen), shape: null }),
+  };
+}
+
+const NOTHING_LISTED = { listPrices: new Float64Array(), plainListPrices: new Float64Array() };
+
+/** Of the offering that costs least of those that risk rules out. */
+function riskReason({ catalog }: CompiledPool, type: number, mask: number, chosen: number): CheaperReason {
+  const compiled = catalog.types[type];
+  const bit = compiled === undefined ? 0 : cheapestListed(compiled, mask);
+  return {
+    kind: 'eviction-risk',
+    evictionsPerHour: at(compiled?.evictions ?? [], bit),
+    weighedPrice: microUsdPerHour(at(compiled?.listPrices ?? [], bit)),
+    chosenWeighedPrice: microUsdPerHour(chosen),
+  };
 }
 
 /** A claim with devices can be only what has them; they are not looked for on other pools once they are found. */

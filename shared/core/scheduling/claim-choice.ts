@@ -8,6 +8,7 @@ import { addRule, byCodeUnit, oneOf, toExpressions, toRules } from './label-rule
 import { cutTo, minValuesOf, takesNoMore, valuesAmong } from './min-values.ts';
 import { offeringsOf, type OpenClaim } from './open-claim.ts';
 import { COMBO_BITS, type PoolState } from './pool-state.ts';
+import { riskFields } from './weighed-price.ts';
 
 /** Karpenter's bound on how many instance types a NodeClaim lists, kept so that objects stay small. */
 const MAX_INSTANCE_TYPES = 600;
@@ -36,6 +37,8 @@ interface MadeChoice {
 interface RankedOffering {
   readonly type: number;
   readonly bit: number;
+  /** Its weighed price. */
+  readonly counts: number;
   readonly planned: PlannedOffering;
 }
 
@@ -93,29 +96,33 @@ function choose(claim: OpenClaim, offerings: Int32Array, all: ReadonlyArray<Rank
     offering: chosen.planned,
     fallbacks: chooseFallbacks(chosen.planned, planned),
     // Shunned sizes come last in rank, at whatever price.
-    runnerUp: planned.find(({ price }) => price >= chosen.planned.price) ?? null,
+    runnerUp: others.find(({ counts }) => counts >= chosen.counts)?.planned ?? null,
     requirements: requirementsOf(claim, [chosen, ...others]),
   };
 }
 
-/** All offerings of the pool: those not shunned first, then by price. */
+/** All offerings of the pool: those not shunned first, then by weighed price. */
 function rankOfferings({ pool }: PoolState): ReadonlyArray<RankedOffering> {
   const ranked: Array<RankedOffering & { readonly shunned: number }> = [];
   for (const type of pool.order) {
-    const { name, prices } = pool.catalog.types[type] ?? { name: '', prices: new Float64Array() };
+    const compiled = pool.catalog.types[type];
+    if (compiled === undefined) continue;
+    const { name: instanceType, prices, plainPrices, evictions } = compiled;
     for (let bit = 0; bit < COMBO_BITS; bit++) {
       const combo = pool.catalog.combos[bit];
       if (((at(pool.offered, type) >> bit) & 1) === 0 || combo === undefined) continue;
       const { zone, capacityType } = combo;
-      const place = { instanceType: name, zone, capacityType, price: microUsdPerHour(at(prices, bit)) };
+      const [counts, price] = [at(prices, bit), microUsdPerHour(at(plainPrices, bit))];
+      const risk = riskFields(price, at(evictions ?? NO_RATES, bit), counts);
+      const place = { instanceType, zone, capacityType, price, ...risk };
       const planned = combo.reservation === null ? place : { ...place, reservationId: combo.reservation };
-      ranked.push({ type, bit, shunned: at(pool.shunned, type), planned });
+      ranked.push({ type, bit, counts, shunned: at(pool.shunned, type), planned });
     }
   }
-  return ranked.toSorted(
-    (a, b) => a.shunned - b.shunned || a.planned.price - b.planned.price || a.type - b.type || a.bit - b.bit,
-  );
+  return ranked.toSorted((a, b) => a.shunned - b.shunned || a.counts - b.counts || a.type - b.type || a.bit - b.bit);
 }
+
+const NO_RATES = new Float64Array();
 
 /** Nothing that is launched instead takes more of the pool's limits than was booked, so that no launch can break them. */
 function isBooked({ state, booked }: OpenClaim, type: number): boolean {

@@ -31,11 +31,11 @@ export interface CompiledPool {
   readonly catalog: CompiledCatalog;
   /** Per type of the catalog: the offerings that the pool allows and that are available. 0: not a type of this pool. */
   readonly offered: Int32Array;
-  /** Types of the pool in the order in which they are tried: those not shunned first, then by price, then by name. */
+  /** Types of the pool in the order in which they are tried: those not shunned first, then by weighed price, then by name. */
   readonly order: Int32Array;
   /** Per type: 1 for burstable sizes and retired generations that the pool does not name. */
   readonly shunned: Uint8Array;
-  /** Per type: the lowest price among `offered`. */
+  /** Per type: the lowest weighed price among `offered`. */
   readonly lowestPrice: Float64Array;
 }
 
@@ -80,6 +80,18 @@ function hasMinValues({ spec }: NodePool): boolean {
 /** Can nodes of the pool be taken from a reservation? */
 export function takesReserved({ catalog, offered }: CompiledPool): boolean {
   return catalog.reservedBits !== 0 && offered.some((mask) => (mask & catalog.reservedBits) !== 0);
+}
+
+/** Does risk make any offering of the pool count as more than its price? */
+export function weighsRisk({ catalog, offered }: CompiledPool): boolean {
+  return catalog.types.some(({ prices, plainPrices }, type) => {
+    if (prices === plainPrices) return false;
+    for (let left = at(offered, type); left !== 0; left &= left - 1) {
+      const bit = lowestBit(left);
+      if (at(prices, bit) !== at(plainPrices, bit)) return true;
+    }
+    return false;
+  });
 }
 
 /** Labels of the NodeClaim and Node of every claim of the pool. */

@@ -20,12 +20,17 @@ export interface CompiledType {
   readonly allocatable: Amounts;
   /** Bit i set: combo i is offered and available. */
   readonly offered: number;
-  /** Price per combo, Infinity where not offered. */
+  /** What each combo counts as in every choice, risk included; Infinity where not offered. */
   readonly prices: Float64Array;
   /** Bit i set: combo i is offered in principle, and not available now. */
   readonly unavailable: number;
   /** As `prices`, with those of combos that are not available. */
   readonly listPrices: Float64Array;
+  /** The same two without risk, as people see them. The same arrays where no risk counts. */
+  readonly plainPrices: Float64Array;
+  readonly plainListPrices: Float64Array;
+  /** Chance of an eviction within an hour, per combo; null where nothing is known of any. */
+  readonly evictions: Float64Array | null;
 }
 
 /** The instance types of a catalog list, sorted by name. Shared by all pools that share the list. */
@@ -180,7 +185,33 @@ function compileType(type: InstanceType, bits: Int32Array, ruleFor: RuleFor): Co
   rules.set(labelKey.instanceType, oneOf([type.name]));
   const capacity = parseAmounts(type.capacity, 'down');
   const allocatable = subtractOverhead(capacity, type);
-  return { name: type.name, rules, capacity, allocatable, offered, prices, unavailable, listPrices };
+  const evictions = evictionsOf(type, bits);
+  const plain = { plainPrices: prices, plainListPrices: listPrices };
+  return {
+    name: type.name,
+    rules,
+    capacity,
+    allocatable,
+    offered,
+    prices,
+    unavailable,
+    listPrices,
+    ...plain,
+    evictions,
+  };
+}
+
+/** Per combo; of two statements about one place the worse counts. */
+function evictionsOf({ offerings }: InstanceType, bits: Int32Array): Float64Array | null {
+  let evictions: Float64Array | null = null;
+  for (let place = 0; place < bits.length; place++) {
+    const rate = offerings[place]?.evictionsPerHour;
+    const bit = bits[place] ?? -1;
+    if (rate === undefined || bit === -1) continue;
+    evictions ??= new Float64Array(MAX_COMBOS);
+    evictions[bit] = Math.max(evictions[bit] ?? 0, rate);
+  }
+  return evictions;
 }
 
 function subtractOverhead(capacity: Amounts, type: InstanceType): Amounts {

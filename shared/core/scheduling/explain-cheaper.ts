@@ -1,12 +1,15 @@
 import type { CheaperOfferings } from '../plan/cheaper.ts';
+import type { PlannedOffering } from '../plan/plan.ts';
 import { microUsdPerHour } from '../quantity/units.ts';
 import { cheaperRules, type CheaperRule, type Told } from './cheaper-rules.ts';
-import { at, lowestBit } from './compile-pool.ts';
+import { at } from './compile-pool.ts';
+import type { CompiledType } from './compile-types.ts';
 import { byCodeUnit } from './label-rule.ts';
-import { cheaperBits, listingOf, type Listing } from './listed-offerings.ts';
-import type { OpenClaim } from './open-claim.ts';
+import { cheaperBits, cheapestListed, listingOf, type Listing } from './listed-offerings.ts';
+import { plainPriceOf, type OpenClaim } from './open-claim.ts';
 import { podName } from './pod-name.ts';
 import type { PoolState } from './pool-state.ts';
+import { riskFields } from './weighed-price.ts';
 import type { Workspace } from './workspace.ts';
 
 /** Answers why nothing cheaper than its offering was chosen for a claim, most offerings first. */
@@ -47,7 +50,7 @@ interface Group {
 
 function groupsFor(workspace: Workspace, claim: OpenClaim, listing: Listing): ReadonlyArray<Group> {
   const groups = new Map<string, Group>();
-  const price = claim.cell?.price ?? 0;
+  const price = plainPriceOf(claim);
   for (const state of workspace.pools) {
     const rules = cheaperRules({ workspace, claim, state, listing });
     const listed = listing.of(state);
@@ -93,10 +96,8 @@ function counted(group: Group | undefined, found: Pick<Group, 'state' | 'told' |
 }
 
 function lowestOf({ state, type, mask }: Pick<Group, 'state' | 'type' | 'mask'>): number {
-  const prices = state.pool.catalog.types[type]?.listPrices ?? new Float64Array();
-  let lowest = Infinity;
-  for (let left = mask; left !== 0; left &= left - 1) lowest = Math.min(lowest, at(prices, lowestBit(left)));
-  return lowest;
+  const compiled = state.pool.catalog.types[type];
+  return compiled === undefined ? Infinity : at(compiled.plainListPrices, cheapestListed(compiled, mask));
 }
 
 function bitCount(mask: number): number {
@@ -106,9 +107,9 @@ function bitCount(mask: number): number {
 }
 
 function toCheaper(workspace: Workspace, claim: OpenClaim, group: Group): CheaperOfferings {
-  const { state, told, type, mask, price, offerings, types } = group;
-  const { name = '', listPrices = new Float64Array() } = state.pool.catalog.types[type] ?? {};
-  const bit = listPrices.findIndex((one, index) => one === price && ((mask >> index) & 1) === 1);
+  const { state, told, type, mask, offerings, types } = group;
+  const compiled = state.pool.catalog.types[type];
+  const bit = compiled === undefined ? 0 : cheapestListed(compiled, mask);
   const { zone = '', capacityType = 'on-demand' } = state.pool.catalog.combos[bit] ?? {};
   const [pod] = claim.pods.filter(({ shape }) => shape === told.shape).toSorted((a, b) => byCodeUnit(a.uid, b.uid));
   const reason = told.reason();
@@ -117,6 +118,11 @@ function toCheaper(workspace: Workspace, claim: OpenClaim, group: Group): Cheape
     reason: 'pod' in reason && pod !== undefined ? { ...reason, pod: podName(workspace, pod) } : reason,
     offerings,
     instanceTypes: types,
-    example: { instanceType: name, zone, capacityType, price: microUsdPerHour(price) },
+    example: { instanceType: compiled?.name ?? '', zone, capacityType, ...pricesOf(compiled, bit) },
   };
+}
+
+function pricesOf(type: CompiledType | undefined, bit: number): Pick<PlannedOffering, 'price' | 'risk'> {
+  const price = microUsdPerHour(at(type?.plainListPrices ?? [], bit));
+  return { price, ...riskFields(price, at(type?.evictions ?? [], bit), at(type?.listPrices ?? [], bit)) };
 }

@@ -55,7 +55,7 @@ function onNewNodes(workspace: Workspace, groups: ReadonlyArray<BulkGroup>): Pac
   const width = workspace.dimensions.names.length;
   const bins = workspace.pools.flatMap((state) => {
     const options = groups.map((group) => offeringsFor(workspace, state, group));
-    return binsOf(state, options, { width, withinLimit: true });
+    return binsOf(state, options, { width, withinLimit: true, counts: 'weighed' });
   });
   const items = groups.map(({ ask, pods, perNode }): PackingItem => ({
     requests: ask.shape.requests,

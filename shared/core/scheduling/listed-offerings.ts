@@ -1,5 +1,6 @@
 import { allowedBy, at, lowestBit, offeringsMeeting } from './compile-pool.ts';
 import type { Ask } from './compile-shape.ts';
+import type { CompiledType } from './compile-types.ts';
 import { portsConflict } from './host-ports.ts';
 import type { LabelRules } from './label-rule.ts';
 import { COMBO_BITS, type PoolState } from './pool-state.ts';
@@ -13,7 +14,7 @@ export interface ListedOfferings {
   readonly listed: Int32Array;
   /** Per type: those of them that are not available. */
   readonly unavailable: Int32Array;
-  /** Per type: the lowest and the highest price of any. */
+  /** Per type: the lowest and the highest price of any, without risk. */
   readonly lowestPrice: Float64Array;
   readonly highestPrice: Float64Array;
   /** Per type, read on demand: what it has for pods and daemons. */
@@ -61,9 +62,9 @@ function listedOfferings({ dimensions }: Workspace, { pool, reservationsLeft }: 
   const listed = Int32Array.from(offered, (mask, type) => mask | at(unavailable, type));
   const lowestPrice = new Float64Array(listed.length).fill(Infinity);
   const highestPrice = new Float64Array(listed.length);
-  catalog.types.forEach(({ listPrices }, type) => {
+  catalog.types.forEach(({ plainListPrices }, type) => {
     for (let left = at(listed, type); left !== 0; left &= left - 1) {
-      const price = at(listPrices, lowestBit(left));
+      const price = at(plainListPrices, lowestBit(left));
       lowestPrice[type] = Math.min(at(lowestPrice, type), price);
       highestPrice[type] = Math.max(at(highestPrice, type), price);
     }
@@ -105,13 +106,22 @@ function withoutDaemonPorts(state: PoolState, ports: Ask['shape']['ports'], list
   return free;
 }
 
-/** The bits of the type's listed offerings that cost less than `price`. */
+/** The bits of the type's listed offerings that cost less than `price`, without risk. */
 export function cheaperBits({ pool }: PoolState, offerings: ListedOfferings, type: number, price: number): number {
   if (at(offerings.lowestPrice, type) >= price) return 0;
   const listed = at(offerings.listed, type);
   if (at(offerings.highestPrice, type) < price) return listed;
-  const prices = pool.catalog.types[type]?.listPrices ?? new Float64Array();
+  const prices = pool.catalog.types[type]?.plainListPrices ?? new Float64Array();
   let mask = 0;
   for (let bit = 0; bit < COMBO_BITS; bit++) if ((listed >> bit) & 1 && at(prices, bit) < price) mask |= 1 << bit;
   return mask;
+}
+
+/** The offering of `mask` that costs least, without risk; the lowest bit of equals. */
+export function cheapestListed({ plainListPrices }: CompiledType, mask: number): number {
+  let best = lowestBit(mask);
+  for (let left = mask; left !== 0; left &= left - 1) {
+    if (at(plainListPrices, lowestBit(left)) < at(plainListPrices, best)) best = lowestBit(left);
+  }
+  return best;
 }

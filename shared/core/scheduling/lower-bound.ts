@@ -5,13 +5,13 @@ import { packingBound } from '../packing/pack.ts';
 import type { PackingBin, PackingProblem } from '../packing/problem.ts';
 import type { Work } from '../packing/work.ts';
 import { admitsAsk, type Bin } from './bins.ts';
-import { binsOf, mergeAlike, type SolvedProblem } from './bulk.ts';
+import { binsOf, mergeAlike, type PriceKind, type SolvedProblem } from './bulk.ts';
 import { perNodeOf } from './bulk-groups.ts';
-import { at } from './compile-pool.ts';
+import { at, weighsRisk } from './compile-pool.ts';
 import type { Ask } from './compile-shape.ts';
 import { byCodeUnit } from './label-rule.ts';
 import { mostInDomain } from './most-in-domain.ts';
-import { reservationOf } from './open-claim.ts';
+import { plainPriceOf, reservationOf } from './open-claim.ts';
 import { COMBO_BITS, type PoolState } from './pool-state.ts';
 import { addVector, fits } from './resource-table.ts';
 import { costOf, optionsFor, type Workspace } from './workspace.ts';
@@ -27,26 +27,56 @@ const ALWAYS_COUNTED = 6;
 /** A plan that costs so much more than fluid prices prove is bound by rules that no better prices know of. */
 const WORTHWHILE = 0.93;
 
+/** What no plan for the same pods can undercut, in micro-USD per hour. */
+export interface LowerBounds {
+  readonly plain: number;
+  readonly weighed: number;
+}
+
+/**
+ * The bounds on what any plan for the pods placed costs, and on what it counts as with risk. What is proved of weighed prices
+ * says nothing of plain ones, which are lower: where risk counts at all, each is proved for itself, with as much work. No plan
+ * counts as less than it costs.
+ */
+export function lowerBounds(workspace: Workspace, solved: ReadonlyArray<SolvedProblem>, work: Work): LowerBounds {
+  const weighed = lowerBound(workspace, { counts: 'weighed', cost: costOf(workspace.claims) }, solved, { ...work });
+  if (!workspace.pools.some(({ pool }) => weighsRisk(pool))) return { plain: weighed, weighed };
+  const cost = workspace.claims.reduce((sum, claim) => sum + plainPriceOf(claim), 0);
+  const plain = lowerBound(workspace, { counts: 'plain', cost }, solved, { ...work });
+  return { plain, weighed: Math.max(plain, weighed) };
+}
+
+interface Bounded {
+  readonly counts: PriceKind;
+  /** What the plan costs at these prices. */
+  readonly cost: number;
+}
+
 /**
  * What no plan for the pods placed can undercut, in micro-USD per hour. Any plan fulfils resources, node rules and limits
  * per node, so what those cost at least is solved for, with everything free on existing capacity used for nothing. Rules
  * that look at other pods, limits and weights are left out: the bound is low where those bind, and never too high. Sizes
  * that are shunned count only when the plan had to use one.
  */
-export function lowerBound(workspace: Workspace, solved: ReadonlyArray<SolvedProblem>, work: Work): number {
+function lowerBound(
+  workspace: Workspace,
+  { counts, cost }: Bounded,
+  solved: ReadonlyArray<SolvedProblem>,
+  work: Work,
+): number {
   const { claims, bins } = workspace;
-  if (costOf(claims) === 0) return 0;
+  if (cost === 0) return 0;
   const groups = groupsOf(workspace);
   const free = bins.map((bin) => giftOf(workspace, bin, groups)).filter((gift) => gift !== null);
   const gifts = [...free, ...reservedGifts(workspace, groups)];
   const { problem, members } = relaxed(
     workspace,
     gifts.length === 0 ? groups.filter(({ onNew }) => onNew > 0) : groups,
+    counts,
   );
   if (gifts.length === 0) {
     const known = solved.find((one) => isSame(one.problem, problem));
     if (known !== undefined) return known.bound;
-    const cost = costOf(claims);
     const isFew = claims.length <= FEW_CLAIMS;
     const asked = {
       worthwhile: isFew ? 0 : cost * WORTHWHILE,
@@ -64,7 +94,7 @@ export function lowerBound(workspace: Workspace, solved: ReadonlyArray<SolvedPro
       })),
     },
     {
-      cost: costOf(claims),
+      cost,
       isFew: claims.length <= FEW_BESIDE_CAPACITY,
     },
     work,
@@ -225,6 +255,7 @@ function addReserved(
 function relaxed(
   workspace: Workspace,
   groups: ReadonlyArray<BoundGroup>,
+  counts: PriceKind,
 ): { readonly problem: PackingProblem; readonly members: ReadonlyArray<ReadonlyArray<number>> } {
   const width = workspace.dimensions.names.length;
   const isShunned = workspace.claims.some(({ cell }) => cell?.shunned === true);
@@ -235,7 +266,7 @@ function relaxed(
         const offered = offeredTo(workspace, state, asks);
         return reservedBits === 0 || offered === null ? offered : offered.map((mask) => mask & ~reservedBits);
       });
-      return binsOf(state, options, { width, withinLimit: false });
+      return binsOf(state, options, { width, withinLimit: false, counts });
     })
     .filter(({ cell }) => isShunned || !cell.shunned);
   const { items, members } = mergeAlike(groups, bins);

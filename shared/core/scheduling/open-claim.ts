@@ -24,6 +24,7 @@ import {
 export interface Cell {
   readonly type: number;
   readonly bit: number;
+  /** What it counts as, risk included. */
   readonly price: number;
   readonly shunned: boolean;
 }
@@ -177,6 +178,11 @@ export function join(joining: Joining, shape: CompiledShape, pod: Pod): void {
 /** The reservation that a node of the claim's pool takes as this offering; null for none. */
 export function reservationOf({ state }: Pick<OpenClaim, 'state'>, cell: Pick<Cell, 'bit'> | null): string | null {
   return cell === null ? null : (state.pool.catalog.combos[cell.bit]?.reservation ?? null);
+}
+
+/** What the claim costs as the offering that it is now, without risk, in micro-USD per hour. */
+export function plainPriceOf({ state, cell }: Pick<OpenClaim, 'state' | 'cell'>): number {
+  return cell === null ? 0 : at(state.pool.catalog.types[cell.type]?.plainPrices ?? NO_PRICES, cell.bit);
 }
 
 /** Offerings not shunned come first, then the price decides; the types' order breaks ties. */

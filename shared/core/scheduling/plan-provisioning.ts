@@ -1,5 +1,6 @@
 import type { Pod } from '../model/cluster.ts';
 import type { LeftPod, Nomination, Plan, PlannedBuffer, PodReference } from '../plan/plan.ts';
+import { plainCostOf, weighedCostOf } from '../plan/weighed-cost.ts';
 import { microUsdPerHour, type Instant } from '../quantity/units.ts';
 import { balanceZones } from './balance-zones.ts';
 import { isBufferPod, withBufferShapes, type BufferedInput, type BufferPods } from './buffer-pods.ts';
@@ -14,7 +15,7 @@ import { deviceAssignments } from './device-assignments.ts';
 import { fillExisting } from './fill-existing.ts';
 import { explainLeft } from './explain.ts';
 import { byCodeUnit } from './label-rule.ts';
-import { lowerBound } from './lower-bound.ts';
+import { lowerBounds } from './lower-bound.ts';
 import { overlaidCatalog } from './overlays.ts';
 import { pendingPods } from './pending-pods.ts';
 import { fillHoles, isUnruled, place, placeInRounds, placeOnAnyBin, queueFor, type Queue } from './place.ts';
@@ -34,7 +35,7 @@ import { withinQuota } from './within-quota.ts';
 import { costOf, extendWorkspace, readInput, workspaceFor, type Reading, type Workspace } from './workspace.ts';
 
 /**
- * Decides where every pending pod goes: capacity that exists or is on its way, or new claims at the lowest price found,
+ * Decides where every pending pod goes: capacity that exists or is on its way, or new claims at the lowest weighed price found,
  * or nowhere, with reasons; and which nodes static pools lack. Pure: the same input gives the same plan, whatever the order of its lists.
  */
 export function planProvisioning(given: ProvisioningInput, now: Instant): Plan {
@@ -45,13 +46,17 @@ export function planProvisioning(given: ProvisioningInput, now: Instant): Plan {
 
 /** What static pools lack costs what it costs, whatever the pods: it is part of the bound too. */
 function withStaticPools(plan: Plan, input: ProvisioningInput): Plan {
-  const more = planStaticPools(input);
-  const cost = more.reduce((sum, { offering }) => sum + offering.price, 0);
+  const { claims, leastCost } = planStaticPools(input);
+  const weighed = weighedCostOf(claims);
   return {
     ...plan,
-    claims: [...plan.claims, ...more],
-    cost: microUsdPerHour(plan.cost + cost),
-    lowerBound: microUsdPerHour(plan.lowerBound + cost),
+    claims: [...plan.claims, ...claims],
+    cost: microUsdPerHour(plan.cost + plainCostOf(claims)),
+    lowerBound: microUsdPerHour(plan.lowerBound + leastCost),
+    weighed: {
+      cost: microUsdPerHour(plan.weighed.cost + weighed),
+      lowerBound: microUsdPerHour(plan.weighed.lowerBound + weighed),
+    },
   };
 }
 
@@ -301,14 +306,16 @@ const NO_BUFFERS: PlacedBuffers = { reasons: null, buffers: [], left: [] };
 
 function toPlan({ workspace, left, solved, proof }: Placed, spare: PlacedBuffers): Plan {
   const claims = renderClaims(workspace, cheaperExplainer(workspace));
+  const bounds = lowerBounds(workspace, solved, proof);
   return {
     claims,
     nominations: nominationsOf(workspace, (pod) => !isBufferPod(pod)),
     left: leftPods(workspace, left, spare.reasons ?? reasonsFor(workspace, left)),
     buffers: plannedBuffers(workspace, spare),
     devices: deviceAssignments(workspace, claims),
-    cost: microUsdPerHour(costOf(workspace.claims)),
-    lowerBound: microUsdPerHour(lowerBound(workspace, solved, proof)),
+    cost: plainCostOf(claims),
+    lowerBound: microUsdPerHour(bounds.plain),
+    weighed: { cost: weighedCostOf(claims), lowerBound: microUsdPerHour(bounds.weighed) },
   };
 }
 

@@ -5,6 +5,8 @@ import type { PoolObstacle } from '../plan/refusal.ts';
 import { compileCatalog, type CompiledCatalog } from './compile-types.ts';
 import { at, byWeight, compilePool, lowestBit, offeringsMeeting, type CompiledPool } from './compile-pool.ts';
 import type { Daemon } from './daemons.ts';
+import { weighCatalog } from './weigh-catalog.ts';
+import { DEFAULT_EVICTION_COST_MS } from './weighed-price.ts';
 import type { ExistingCapacity } from './existing-capacity.ts';
 import type { KeySource } from './key-source.ts';
 import { hostPortsOf, type HostPort } from './host-ports.ts';
@@ -74,16 +76,30 @@ export function readPools(
   daemons: ReadonlyArray<Daemon>,
   existing: ReadonlyArray<ExistingCapacity>,
 ): ReadonlyArray<PoolReading> {
-  const catalogs = new Map<ReadonlyArray<InstanceType>, CompiledCatalog>();
+  const catalogFor = catalogCompiler(input);
   const compiled: Array<CompiledPool> = [];
   for (const manifest of input.cluster.nodePools) {
-    const types = input.catalog.get(manifest.metadata.name);
+    const { name } = manifest.metadata;
+    const types = input.catalog.get(name);
     if (types === undefined || poolObstacle(manifest, input) !== null) continue;
-    const catalog = catalogs.get(types) ?? compileCatalog(types);
-    catalogs.set(types, catalog);
-    compiled.push(compilePool(manifest, catalog));
+    compiled.push(compilePool(manifest, catalogFor(name, types)));
   }
   return compiled.toSorted(byWeight).map((pool) => readPool(pool, dimensions, daemons, existing));
+}
+
+/** Compiles each list of types once, and weighs it once for all pools in which evictions cost the same. */
+function catalogCompiler({ evictionCostMs }: ProvisioningInput) {
+  const catalogs = new Map<ReadonlyArray<InstanceType>, Map<number | null, CompiledCatalog>>();
+  return (pool: string, types: ReadonlyArray<InstanceType>): CompiledCatalog => {
+    const known = catalogs.get(types) ?? new Map<number | null, CompiledCatalog>();
+    catalogs.set(types, known);
+    const plain = known.get(null) ?? compileCatalog(types);
+    known.set(null, plain);
+    const costMs = evictionCostMs.get(pool) ?? DEFAULT_EVICTION_COST_MS;
+    const weighed = known.get(costMs) ?? weighCatalog(plain, costMs);
+    known.set(costMs, weighed);
+    return weighed;
+  };
 }
 
 /** The pools for placing pods, nothing placed yet. */

@@ -73,4 +73,9 @@ export interface ProvisioningInput {
   readonly policy: SchedulingPolicy;
   readonly work: WorkLimits;
   readonly devices: DeviceSupport;
+  /**
+   * By NodePool that says so: what the eviction of a node costs, in whole milliseconds for which the node is paid. 0: price
+   * alone decides. In all others it is DEFAULT_EVICTION_COST_MS.
+   */
+  readonly evictionCostMs: ReadonlyMap<string, number>;
 }

@@ -4,24 +4,30 @@ import { labelKey } from '../model/labels.ts';
 import type { PlannedClaim } from '../plan/plan.ts';
 import { parseAmounts } from '../quantity/quantity.ts';
 import { balanceZones } from './balance-zones.ts';
-import { at } from './compile-pool.ts';
+import { at, lowestBit, weighsRisk } from './compile-pool.ts';
 import { isLeaving, machinesOf, type Machine } from './existing-capacity.ts';
 import { cheaperExplainer } from './explain-cheaper.ts';
 import { byCodeUnit } from './label-rule.ts';
-import { emptyClaim, offeringsAt, type Cell, type OpenClaim } from './open-claim.ts';
+import { emptyClaim, offeringsAt, plainPriceOf, type Cell, type OpenClaim } from './open-claim.ts';
 import { COMBO_BITS, type PoolState } from './pool-state.ts';
 import type { ProvisioningInput } from './provisioning-input.ts';
 import { renderClaims } from './render-claim.ts';
 import { readInput, workspaceFor } from './workspace.ts';
 
+/** Claims, and what no others in their place could cost less than, without risk, in micro-USD per hour. */
+export interface StaticClaims {
+  readonly claims: ReadonlyArray<PlannedClaim>;
+  readonly leastCost: number;
+}
+
 /**
- * The claims that static pools lack: as many as bring each to `spec.replicas`, within its limit of nodes. Each is the
- * cheapest that the pool allows; zones are evened out. A machine that is leaving no longer counts, so its successor is made
+ * The claims that static pools lack: as many as bring each to `spec.replicas`, within its limit of nodes. Each counts
+ * as the least that the pool allows; zones are evened out. A machine that is leaving no longer counts, so its successor is made
  * while it drains, and none that is not leaving is made twice.
  */
-export function planStaticPools(input: ProvisioningInput): ReadonlyArray<PlannedClaim> {
+export function planStaticPools(input: ProvisioningInput): StaticClaims {
   const short = staticPools(input).filter((pool) => missingNodes(input, pool) > 0);
-  if (short.length === 0) return [];
+  if (short.length === 0) return { claims: [], leastCost: 0 };
   const missing = new Map(short.map((pool) => [pool.metadata.name, missingNodes(input, pool)]));
   // Without its replicas a pool is one like any other, and compiled as such.
   const nodePools = short.map((pool) => ({ ...pool, spec: withoutReplicas(pool.spec) }));
@@ -31,7 +37,8 @@ export function planStaticPools(input: ProvisioningInput): ReadonlyArray<Planned
     for (let node = 0; node < (missing.get(state.pool.name) ?? 0); node++) openPlain(workspace.claims, state, width);
   }
   balanceZones(workspace);
-  return renderClaims(workspace, cheaperExplainer(workspace));
+  const leastCost = workspace.claims.reduce((sum, claim) => sum + leastPlainPrice(claim), 0);
+  return { claims: renderClaims(workspace, cheaperExplainer(workspace)), leastCost };
 }
 
 /** Is there a static pool that wants more nodes than it has? Cheap enough to ask at every look. */
@@ -53,8 +60,7 @@ function cheapestOf(claim: OpenClaim): Cell | null {
   for (const type of pool.order) {
     const shunned = pool.shunned[type] === 1;
     if (best !== null && (best.shunned !== shunned || at(pool.lowestPrice, type) >= best.price)) break;
-    // Reservations are for pods: which of a fixed number of nodes took them would be chance.
-    const mask = offeringsAt(claim, type) & ~pool.catalog.reservedBits;
+    const mask = usableBits(claim, type);
     const prices = pool.catalog.types[type]?.prices ?? new Float64Array();
     for (let bit = 0; bit < COMBO_BITS; bit++) {
       const price = at(prices, bit);
@@ -62,6 +68,26 @@ function cheapestOf(claim: OpenClaim): Cell | null {
     }
   }
   return best;
+}
+
+/** Reservations are for pods: which of a fixed number of nodes took them would be chance. */
+function usableBits(claim: OpenClaim, type: number): number {
+  return offeringsAt(claim, type) & ~claim.state.pool.catalog.reservedBits;
+}
+
+/** The lowest price, without risk, of what the claim could be; of shunned sizes only where it is of one. */
+function leastPlainPrice(claim: OpenClaim): number {
+  const { pool } = claim.state;
+  if (!weighsRisk(pool)) return plainPriceOf(claim);
+  let least = plainPriceOf(claim);
+  for (const type of pool.order) {
+    if (pool.shunned[type] === 1 && claim.cell?.shunned === false) continue;
+    const prices = pool.catalog.types[type]?.plainPrices ?? new Float64Array();
+    for (let left = usableBits(claim, type); left !== 0; left &= left - 1) {
+      least = Math.min(least, at(prices, lowestBit(left)));
+    }
+  }
+  return least;
 }
 
 function withoutReplicas(spec: NodePool['spec']): NodePool['spec'] {

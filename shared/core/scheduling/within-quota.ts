@@ -2,7 +2,7 @@ import type { QuotaUse } from '../model/catalog.ts';
 import { labelKey } from '../model/labels.ts';
 import type { CheaperOfferings } from '../plan/cheaper.ts';
 import type { Plan, PlannedClaim, PlannedOffering } from '../plan/plan.ts';
-import { microUsdPerHour } from '../quantity/units.ts';
+import { plainCostOf, weighedCostOf, weighedPriceOf } from '../plan/weighed-cost.ts';
 import type { ProvisioningInput } from './provisioning-input.ts';
 
 /**
@@ -15,7 +15,8 @@ export function withinQuota(plan: Plan, input: ProvisioningInput): Plan {
   for (const use of inFlightUses(input, tally)) take(tally, use);
   const claims = plan.claims.map((claim) => settle(claim, tally));
   if (claims.every((claim, index) => claim === plan.claims[index])) return plan;
-  return { ...plan, claims, cost: microUsdPerHour(claims.reduce((sum, { offering }) => sum + offering.price, 0)) };
+  const weighed = { ...plan.weighed, cost: weighedCostOf(claims) };
+  return { ...plan, claims, cost: plainCostOf(claims), weighed };
 }
 
 type Place = Pick<PlannedOffering, 'instanceType' | 'zone' | 'capacityType'>;
@@ -74,9 +75,20 @@ function settle(claim: PlannedClaim, tally: Tally): PlannedClaim {
     ...claim,
     offering: chosen,
     fallbacks: [...later, ...skipped],
-    runnerUp: later.find(({ price }) => price >= chosen.price) ?? null,
-    cheaper: [...claim.cheaper, ...withoutRoom(nodePool, chosen, skipped)],
+    runnerUp: later.find((one) => weighedPriceOf(one) >= weighedPriceOf(chosen)) ?? null,
+    cheaper: [...stillCheaper(claim.cheaper, chosen), ...withoutRoom(nodePool, chosen, skipped)],
   };
+}
+
+/** What counts as more than the first choice may cost less than it: what it was compared with is the new choice now. */
+function stillCheaper(cheaper: PlannedClaim['cheaper'], chosen: PlannedOffering): ReadonlyArray<CheaperOfferings> {
+  const chosenWeighedPrice = weighedPriceOf(chosen);
+  return cheaper.flatMap((group) => {
+    const { reason, example } = group;
+    if (example.price >= chosen.price) return [];
+    if (reason.kind !== 'eviction-risk') return [group];
+    return reason.weighedPrice < chosenWeighedPrice ? [] : [{ ...group, reason: { ...reason, chosenWeighedPrice } }];
+  });
 }
 
 /** Of the offerings that were passed over those that cost less, as a reason. */

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { toNodeClaim, withPoolHash } from '../../../shared/app/to-node-claim.ts';
+import { toNodeClaim, withPoolStamps } from '../../../shared/app/to-node-claim.ts';
 import { poolHash } from '../../../shared/app/api-rules.ts';
 import type { NodePool } from '../../../shared/core/model/manifest.ts';
 import { instant } from '../../../shared/core/quantity/units.ts';
@@ -29,7 +29,7 @@ function planFor(general: NodePool) {
   });
   const [planned] = planProvisioning(given, instant(0)).claims;
   if (planned === undefined) throw new Error('nothing was planned');
-  return withPoolHash(planned, [general]);
+  return withPoolStamps(planned, [general]);
 }
 
 const create = (planned: ReturnType<typeof planFor>, now: NodePool) =>
@@ -50,6 +50,15 @@ describe('a created NodeClaim', () => {
     const hash = create(planFor(before), after).metadata.annotations?.['karpenter.sh/nodepool-hash'];
     expect(hash).toBe(poolHash(before));
     expect(hash).not.toBe(poolHash(after));
+  });
+
+  test('says what its pool said that an eviction costs, and nothing where the pool says nothing', () => {
+    const evictionCost = (general: NodePool) =>
+      create(planFor(general), general).metadata.annotations?.['nodewright.dev/eviction-cost'];
+    const general = poolWith({});
+    expect(evictionCost(general)).toBeUndefined();
+    const annotations = { 'nodewright.dev/eviction-cost': '2h' };
+    expect(evictionCost({ ...general, metadata: { ...general.metadata, annotations } })).toBe('2h');
   });
 
   test('belongs to its pool and names its node class [I09]', () => {

@@ -5,7 +5,7 @@ import { Check } from 'typebox/schema';
 import { afterAll, describe, expect, test } from 'vitest';
 import { Catalog } from '../../../cli/catalog/catalog-format.ts';
 import { readCatalog } from '../../../cli/catalog/read-catalog.ts';
-import { planDocument, pool, workload } from './plan-manifests.ts';
+import { planDocument, planManifests, pool, workload } from './plan-manifests.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'nodewright-catalog-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -199,6 +199,30 @@ describe('a catalog of the user', () => {
       Array.from({ length: 32 }, (_, index) => reservedOffering(`r-${index}`, 1)),
       'instanceTypes: 32 combinations of zone, capacity type and reservation, and at most 31 are planned with (leave out zones or reservations that no pool here may use)',
     ],
+    ...['0,5', '', 0.5, 'often'].map((value): readonly [string, ReadonlyArray<string | number>, unknown, string] => [
+      `a chance of evictions that is ${JSON.stringify(value)}`,
+      ['instanceTypes', 0, 'offerings', 1, 'evictionsPerHour'],
+      value,
+      `instanceTypes[0].offerings[1].evictionsPerHour: ${JSON.stringify(value)} is not a chance (write a chance from 0 to 1 in quotes, such as "0.075")`,
+    ]),
+    [
+      'a chance of evictions below 0',
+      ['instanceTypes', 0, 'offerings', 1, 'evictionsPerHour'],
+      '-0.1',
+      'instanceTypes[0].offerings[1].evictionsPerHour: "-0.1" is below 0 (write a chance from 0 to 1 in quotes, such as "0.075")',
+    ],
+    [
+      'a chance of evictions above 1',
+      ['instanceTypes', 0, 'offerings', 1, 'evictionsPerHour'],
+      '7.5',
+      'instanceTypes[0].offerings[1].evictionsPerHour: "7.5" is above 1 (write a chance from 0 to 1 in quotes, such as "0.075")',
+    ],
+    [
+      'evictions of what is not spot',
+      ['instanceTypes', 0, 'offerings', 0, 'evictionsPerHour'],
+      '0.075',
+      'instanceTypes[0].offerings[0].evictionsPerHour: is for spot offerings (remove it, or use capacityType spot)',
+    ],
     [
       'a missing zone',
       ['instanceTypes', 0, 'offerings', 1, 'zone'],
@@ -239,6 +263,8 @@ describe('a catalog of the user', () => {
       changed(['instanceTypes', 0, 'offerings', 0, 'pricePerHour'], '-1'),
       changed(['instanceTypes', 0, 'offerings', 0, 'capacityType'], 'reserved'),
       changed(['instanceTypes', 0, 'offerings', 0, 'available'], 'yes'),
+      changed(['instanceTypes', 0, 'offerings', 1, 'evictionsPerHour'], 0.5),
+      changed(['instanceTypes', 0, 'offerings', 1, 'evictionsPerHour'], '1.5'),
     ].map((wrong) => JSON.parse(JSON.stringify(wrong)) as unknown);
     for (const wrong of wrongs) {
       expect(Check(schema as never, wrong)).toBe(false);
@@ -249,5 +275,86 @@ describe('a catalog of the user', () => {
   test('a region beside it must be its own', async () => {
     const plan = planDocument(pool, { catalog: write('region.json', small), region: 'eastus' });
     await expect(plan).rejects.toThrow('--region: is eastus, and the catalog');
+  });
+});
+
+describe('a catalog that says how often spot machines are evicted', () => {
+  const offering = (pricePerHour: string, evictionsPerHour: string) => [
+    { zone: 'moon-1', capacityType: 'spot', pricePerHour, evictionsPerHour },
+  ];
+  const [crater] = small.instanceTypes;
+  const file = {
+    ...small,
+    instanceTypes: [
+      { ...crater, name: 'Crater_4', offerings: offering('0.05', '0.225') },
+      { ...crater, name: 'Dome_4', offerings: offering('0.052', '0.025') },
+    ],
+  };
+  const spot = (annotations: string): string =>
+    pool
+      .replace('values: [on-demand]', 'values: [spot]')
+      .replace('{ name: general }', `{ name: general, annotations: { ${annotations} } }`);
+  const given = (annotations = ''): ReadonlyArray<string> => [spot(annotations), workload('Deployment', 'web', 1)];
+
+  test('obeys its schema, and plans say what their offerings count as', async () => {
+    const schema = JSON.parse(readFileSync('docs/schema/catalog.schema.json', 'utf8')) as object;
+    expect(Check(schema as never, file)).toBe(true);
+    const document = await planDocument(given(), { catalog: write('rates.json', file) });
+    const { nodeClaims, summary } = document;
+    const planSchema = JSON.parse(readFileSync('docs/schema/plan.schema.json', 'utf8')) as object;
+    const { notes: _, exitCode: __, ...plan } = document;
+    expect(Check(planSchema as never, plan)).toBe(true);
+    expect(nodeClaims).toMatchObject([
+      {
+        instanceType: 'Dome_4',
+        pricePerHour: '0.052',
+        evictionsPerHour: '0.025',
+        weighedPricePerHour: '0.05265',
+        runnerUp: { instanceType: 'Crater_4', pricePerHour: '0.05', morePerHour: '0.002975' },
+        cheaper: [
+          {
+            reason: {
+              kind: 'eviction-risk',
+              evictionsPerHour: '0.225',
+              weighedPricePerHour: '0.055625',
+              chosenWeighedPricePerHour: '0.05265',
+            },
+          },
+        ],
+      },
+    ]);
+    expect(summary).toMatchObject({
+      costPerHour: '0.052',
+      lowerBoundPerHour: '0.05',
+      gap: 0.04,
+      weighed: { costPerHour: '0.05265', lowerBoundPerHour: '0.05265', gap: 0 },
+    });
+  });
+
+  test('is told in plain words', async () => {
+    const { text } = await planManifests(given(), { catalog: write('rates.json', file), output: 'table' });
+    const words = text.replaceAll(/\s+/g, ' ');
+    expect(words).toContain(
+      'Dome_4 spot at $0.052 ($0.05265 with risk) for 1 pod; next is Crater_4 spot, which at $0.05 ($0.055625 with risk) counts as $0.002975 more',
+    );
+    expect(words).toContain('this one is at most 4.00 % above the cheapest.');
+    expect(words).toContain(
+      'It was chosen by price and risk: with what evictions cost it counts as $0.05265 per hour; no plan counts as less: this is proved.',
+    );
+  });
+
+  test('gives way to a NodePool that lets price alone decide', async () => {
+    const free = given("nodewright.dev/eviction-cost: '0s'");
+    const { nodeClaims, summary } = await planDocument(free, { catalog: write('rates.json', file) });
+    expect(nodeClaims).toMatchObject([{ instanceType: 'Crater_4', pricePerHour: '0.05' }]);
+    expect(nodeClaims[0]).not.toHaveProperty('weighedPricePerHour');
+    expect(summary).not.toHaveProperty('weighed');
+  });
+
+  test('does not help a NodePool whose cost of evictions cannot be read: it is refused with its field and the fix', async () => {
+    const wrong = planDocument(given('nodewright.dev/eviction-cost: soon'), { catalog: write('rates.json', file) });
+    await expect(wrong).rejects.toThrow(
+      'NodePool general: metadata.annotations[nodewright.dev/eviction-cost]: "soon" is not a duration (write a duration of up to 24h',
+    );
   });
 });

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { parseUsd, renderUsd } from '../../../cli/catalog/micro-usd.ts';
+import { parseUsd } from '../../../cli/catalog/micro-usd.ts';
+import { renderUsd } from '../../../shared/core/quantity/render-usd.ts';
 
 describe('prices', () => {
   test.each([

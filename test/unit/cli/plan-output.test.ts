@@ -144,6 +144,7 @@ test('a plan that breaks a rule of its audit is not shown, and ends with 3 and t
     devices: [],
     cost: microUsdPerHour(0),
     lowerBound: microUsdPerHour(0),
+    weighed: { cost: microUsdPerHour(0), lowerBound: microUsdPerHour(0) },
   };
   const findings = [{ severity: 'fatal', rule: 'limits', text: 'pool x is over its limit' }] as const;
   const outcome = await toOutcome({ plan, solveMs: 1, findings }, ['a note'], () => Promise.reject(new Error('shown')));

@@ -171,6 +171,7 @@ interface InputParts extends Partial<Cluster> {
   readonly policy?: Partial<ProvisioningInput['policy']>;
   readonly steps?: number;
   readonly devices?: ProvisioningInput['devices'];
+  readonly evictionCostMs?: ProvisioningInput['evictionCostMs'];
 }
 
 /** The whole input; every pool may use all `types`. */
@@ -181,6 +182,7 @@ export function input(parts: InputParts): ProvisioningInput {
     policy = {},
     steps = 2_000_000,
     devices = DEVICES_IGNORED,
+    evictionCostMs = new Map(),
     ...cluster
   } = parts;
   const whole: Cluster = { ...EMPTY_CLUSTER, ...cluster };
@@ -195,5 +197,6 @@ export function input(parts: InputParts): ProvisioningInput {
     },
     work: { steps },
     devices,
+    evictionCostMs,
   });
 }

@@ -329,6 +329,14 @@ describe('hints about pools and node classes', () => {
     expect(cluster.put('nodepools', pool(stating('{"N8":[]}')))).toEqual(['NodePool/general pool-changed']);
   });
 
+  test('a pool that says another cost of evictions has changed', () => {
+    const cluster = openCluster(render);
+    const stating = (cost: string): Draft => ({ annotations: { 'nodewright.dev/eviction-cost': cost } });
+    cluster.put('nodepools', pool());
+    expect(cluster.put('nodepools', pool(stating('2h')))).toEqual(['NodePool/general pool-changed']);
+    expect(cluster.put('nodepools', pool(stating('2h')))).toEqual([]);
+  });
+
   test('a pool or class whose hash somebody else wrote is told, one that is stamped for the first time is not', () => {
     const cluster = openCluster(render);
     const stamped = (hash: string): Draft => ({ annotations: { 'karpenter.sh/nodepool-hash': hash } });

@@ -1,0 +1,20 @@
+import type { CompiledCatalog, CompiledType } from './compile-types.ts';
+import { riskOf, withRisk } from './weighed-price.ts';
+
+/**
+ * The catalog with prices weighed by how often Azure evicts, where an eviction costs so many milliseconds of the node. The
+ * catalog itself where nothing is known of evictions, or none costs anything: then nothing is copied.
+ */
+export function weighCatalog(catalog: CompiledCatalog, evictionCostMs: number): CompiledCatalog {
+  if (evictionCostMs === 0 || catalog.types.every(({ evictions }) => evictions === null)) return catalog;
+  return { ...catalog, types: catalog.types.map((type) => weighType(type, evictionCostMs)) };
+}
+
+function weighType(type: CompiledType, evictionCostMs: number): CompiledType {
+  const { evictions, plainPrices, plainListPrices } = type;
+  if (evictions === null) return type;
+  const risks = evictions.map((rate) => riskOf(rate, evictionCostMs));
+  const weighed = (plain: Float64Array): Float64Array => plain.map((price, bit) => withRisk(price, risks[bit] ?? 0));
+  const prices = weighed(plainPrices);
+  return { ...type, prices, listPrices: plainListPrices === plainPrices ? prices : weighed(plainListPrices) };
+}
