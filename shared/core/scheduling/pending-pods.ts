@@ -18,19 +18,32 @@ export function pendingPods(
   inFlight: ReadonlyMap<string, InFlightClaim>,
   now: Instant,
 ): ReadonlyArray<Pod> {
-  const promised = new Set([...inFlight.values()].flatMap(({ pods }) => pods));
+  const waits = waitsIn(inFlight);
   const leaving = new Set(
     machinesOf(cluster).flatMap((machine) => (isLeaving(machine) ? [machine.node?.metadata.name ?? ''] : [])),
   );
   const ours = cluster.shapes.map(({ spec }) => !asksForNoPool(spec));
-  const waits = (pod: Pod): boolean =>
-    !pod.deleting && (pod.unschedulable || pod.nominatedNodeName !== null || promised.has(pod.uid));
   return cluster.pods
     .filter((pod) =>
       pod.nodeName === null ? waits(pod) : leaving.has(pod.nodeName) && isReschedulable(cluster, pod, now),
     )
     .filter((pod) => ours[pod.shape] === true && isPlaceable(cluster, pod))
     .toSorted((a, b) => byCodeUnit(a.uid, b.uid));
+}
+
+/** The pods without a node that a plan would be for, did they not ask for a node of no NodePool. */
+export function ignoredPods(cluster: Cluster, inFlight: ReadonlyMap<string, InFlightClaim>): ReadonlyArray<Pod> {
+  const waits = waitsIn(inFlight);
+  const ignored = cluster.shapes.map(({ spec }) => asksForNoPool(spec));
+  if (!ignored.includes(true)) return [];
+  return cluster.pods.filter(
+    (pod) => pod.nodeName === null && ignored[pod.shape] === true && waits(pod) && isPlaceable(cluster, pod),
+  );
+}
+
+function waitsIn(inFlight: ReadonlyMap<string, InFlightClaim>): (pod: Pod) => boolean {
+  const promised = new Set([...inFlight.values()].flatMap(({ pods }) => pods));
+  return (pod) => !pod.deleting && (pod.unschedulable || pod.nominatedNodeName !== null || promised.has(pod.uid));
 }
 
 function asksForNoPool(spec: PodSpec): boolean {
