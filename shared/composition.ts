@@ -7,6 +7,7 @@ import { createPoison } from './adapters/servicebus/poison.ts';
 import { createBlobs } from './adapters/storage/blobs.ts';
 import { createDecisions } from './adapters/storage/decisions.ts';
 import { createDeviceMemory } from './adapters/storage/device-memory.ts';
+import { createFiguresLog } from './adapters/storage/figures-log.ts';
 import { createSnapshots } from './adapters/storage/snapshots.ts';
 import { createKubernetes } from './adapters/kubernetes/kubernetes.ts';
 import { createLedger } from './adapters/kubernetes/ledger.ts';
@@ -71,6 +72,7 @@ function compose(settings: Settings): App {
       ),
       decisions: createDecisions(blobs(container.decisions), cluster),
       deviceMemory: createDeviceMemory(blobs(container.catalog), cluster),
+      figuresLog: createFiguresLog(blobs(container.snapshots), cluster),
       ledger: createLedger(kubernetes, settings.NODEWRIGHT_NAMESPACE ?? 'nodewright-system'),
       hints,
       deviceSelectors: ignored ? null : deviceSelectors,

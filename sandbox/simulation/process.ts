@@ -4,6 +4,7 @@ import { listSnapshot } from '../../shared/adapters/kubernetes/list-snapshot.ts'
 import type { ApiRequest } from '../../shared/adapters/kubernetes/transport.ts';
 import { createDecisions } from '../../shared/adapters/storage/decisions.ts';
 import { createDeviceMemory } from '../../shared/adapters/storage/device-memory.ts';
+import { createFiguresLog } from '../../shared/adapters/storage/figures-log.ts';
 import { createSnapshots } from '../../shared/adapters/storage/snapshots.ts';
 import type { Ports } from '../../shared/app/ports.ts';
 import { KARPENTER_POLICY } from '../../shared/core/scheduling/provisioning-input.ts';
@@ -116,6 +117,7 @@ export class Process {
       ),
       decisions: createDecisions(blobs, cluster),
       deviceMemory: createDeviceMemory(blobs, cluster),
+      figuresLog: createFiguresLog(blobs, cluster),
       ledger: createLedger(kubernetes, 'nodewright-system'),
       hints: this.#hints(),
       cloud: {

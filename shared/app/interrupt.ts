@@ -3,10 +3,9 @@ import { annotation, label, taint } from '../contract/names.ts';
 import type { SignalHint } from '../contract/messages.ts';
 import type { NodeClaim } from '../core/model/manifest.ts';
 import type { Plan } from '../core/plan/plan.ts';
-import { planProvisioning } from '../core/scheduling/plan-provisioning.ts';
 import { withoutBuffers } from '../core/scheduling/buffer-pods.ts';
 import { withoutNodes } from '../core/scheduling/without-nodes.ts';
-import { instant, microUsdPerHour } from '../core/quantity/units.ts';
+import { microUsdPerHour } from '../core/quantity/units.ts';
 import { RetryableError } from '../ports/errors.ts';
 import { commitPlan, resume } from './commit-plan.ts';
 import { toTimestamp } from './conditions.ts';
@@ -15,6 +14,7 @@ import { type Gathered, gather } from './gather.ts';
 import { leavingNames } from './leaving.ts';
 import { claimOfVm, nodeNameOf } from './node-name.ts';
 import type { Ports } from './ports.ts';
+import { type MadePlan, makePlan, recordPlan } from './record-plan.ts';
 
 export type InterruptOutcome =
   /** Not a machine of ours, one that has gone already, or an event that takes nothing away. */
@@ -50,11 +50,12 @@ export async function interrupt(ports: Ports, signal: SignalHint): Promise<Inter
 
   // Before the replacement is planned, or it would be the very offering that is being taken back.
   await avoidOffering(ports, claim, signal);
-  const replacements = await replace(ports, claim);
+  const { replacements, made } = await replace(ports, claim);
   await taintNode(ports, claim);
   await removeInTime(ports, claim, signal, replacements);
   const { event: notice, source } = signal;
   ports.log('interrupted', { claim: claim.metadata.name, notice, source, replacements: replacements.join(',') });
+  if (made !== null) await recordPlan(ports, made, 'holds');
   return { kind: 'replaced', claim: claim.metadata.name, replacements: replacements.length };
 }
 
@@ -72,27 +73,35 @@ async function findClaim(ports: Ports, signal: SignalHint): Promise<NodeClaim | 
   return null;
 }
 
+interface Replaced {
+  /** The claims that the node's pods have to wait for. */
+  readonly replacements: ReadonlyArray<string>;
+  /** Null when there was nothing to plan from. */
+  readonly made: MadePlan | null;
+}
+
 /**
  * Launches what the node's pods will need, and names the claims that they have to wait for. Capacity already on its way
  * for them counts, so a second notice adds nothing.
  */
-async function replace(ports: Ports, claim: NodeClaim): Promise<ReadonlyArray<string>> {
+async function replace(ports: Ports, claim: NodeClaim): Promise<Replaced> {
   const ledger = await resume(ports);
   const gathered = await gather(ports, ledger, true);
-  if (gathered === null) return [];
+  if (gathered === null) return { replacements: [], made: null };
   // All that leave go together: the plan counts on none of them, and neither may its audit.
   // Buffers are filled again by the next provisioning: pods that have to move wait for nobody's room.
   const left = withoutNodes(gathered.input, [...leavingNames(gathered.snapshot), claim.metadata.name]);
   const input = withoutBuffers(left);
-  const plan = planProvisioning(input, instant(ports.now()));
+  const made = makePlan(ports, gathered, input);
+  const { plan } = made;
   const moving = podsOf(gathered, claim);
   const onTheirWay = claimsOnTheirWay(plan, gathered, moving);
-  if (plan.claims.length === 0) return onTheirWay;
+  if (plan.claims.length === 0) return { replacements: onTheirWay, made };
   const outcome = await commitPlan(ports, { ...gathered, input }, plan, `interruption of ${claim.metadata.name}`);
   if (outcome.kind === 'lost') throw new RetryableError('another plan was committed first', { retryAfterMs: 100 });
   const { claimNames } = outcome.decision;
-  const made = claimNames.filter((_, index) => plan.claims[index]?.pods.some(({ uid }) => moving.has(uid)) === true);
-  return [...made, ...onTheirWay];
+  const own = claimNames.filter((_, index) => plan.claims[index]?.pods.some(({ uid }) => moving.has(uid)) === true);
+  return { replacements: [...own, ...onTheirWay], made };
 }
 
 /** The pods on the claim's node, and those promised to it, which may be there before a snapshot shows it. */

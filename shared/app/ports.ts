@@ -3,7 +3,7 @@ import type { Cloud, Catalogs, NodeClassFacts } from '../ports/cloud.ts';
 import type { DeviceSelectors } from '../ports/devices.ts';
 import type { Hints } from '../ports/hints.ts';
 import type { Kubernetes } from '../ports/kubernetes.ts';
-import type { Decisions, DeviceMemory, Ledger, Snapshots } from '../ports/store.ts';
+import type { Decisions, DeviceMemory, FiguresLog, Ledger, Snapshots } from '../ports/store.ts';
 
 /** What a person reading the portal should know about one step. One line each, structured. */
 export type Log = (event: string, facts: Readonly<Record<string, string | number | boolean | null>>) => void;
@@ -26,6 +26,7 @@ export interface Ports {
   readonly snapshots: Snapshots;
   readonly decisions: Decisions;
   readonly deviceMemory: DeviceMemory;
+  readonly figuresLog: FiguresLog;
   readonly ledger: Ledger;
   readonly hints: Hints;
   readonly log: Log;

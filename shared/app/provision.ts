@@ -1,11 +1,9 @@
 import { pendingWindow } from '../contract/snapshot/window.ts';
 import type { LeftPod, Plan } from '../core/plan/plan.ts';
 import { renderRefusal } from '../core/plan/render-refusal.ts';
-import { planProvisioning } from '../core/scheduling/plan-provisioning.ts';
 import { activeBuffers } from '../core/scheduling/buffer-demand.ts';
 import { lacksStaticNodes } from '../core/scheduling/static-pools.ts';
 import { withoutNodes } from '../core/scheduling/without-nodes.ts';
-import { instant } from '../core/quantity/units.ts';
 import { writeBufferStatuses } from './buffer-status.ts';
 import { commitPlan, resume } from './commit-plan.ts';
 import { publish } from './events.ts';
@@ -14,6 +12,7 @@ import { leavingNames } from './leaving.ts';
 import { inParallel } from './in-parallel.ts';
 import { writeOverlayStatuses } from './overlay-status.ts';
 import type { Ports } from './ports.ts';
+import { type MadePlan, makePlan, recordPlan } from './record-plan.ts';
 
 export type ProvisionOutcome =
   /** No relay has published yet; its first snapshot brings a hint. */
@@ -47,24 +46,37 @@ export async function provision(ports: Ports, mayList = false): Promise<Provisio
   // 1. Gather: one consistent view of pods, nodes, claims and offerings.
   const gathered = await gather(ports, ledger, mayList);
   if (gathered === null) return { kind: 'no-snapshot' };
-  const outcome = await decide(ports, gathered);
+  const { outcome, made } = await decide(ports, gathered);
   // Nobody waits for these, so they come last.
-  await writeOverlayStatuses(ports, gathered);
-  if (gathered.newDevices !== null) await ports.deviceMemory.write(gathered.newDevices);
+  await Promise.all([
+    writeOverlayStatuses(ports, gathered),
+    gathered.newDevices === null ? null : ports.deviceMemory.write(gathered.newDevices),
+    made === null ? null : recordPlan(ports, made, outcome.kind === 'lost' ? 'lost' : 'holds'),
+  ]);
   return outcome;
 }
 
-async function decide(ports: Ports, gathered: Gathered): Promise<ProvisionOutcome> {
+/** What came of a look, and the plan that it made; null when it made none. */
+interface Decided {
+  readonly outcome: ProvisionOutcome;
+  readonly made: MadePlan | null;
+}
+
+async function decide(ports: Ports, gathered: Gathered): Promise<Decided> {
   const window = pendingWindow(gathered.snapshot, ports.now() + CLOCK_SKEW_MS);
   const leaving = leavingNames(gathered.snapshot);
   //    Pods on nodes that are being removed count as pending, so that they find capacity before they are evicted.
   const input = withoutNodes(gathered.input, leaving);
   const isWanted = leaving.length > 0 || lacksStaticNodes(input) || activeBuffers(input).length > 0;
-  if (window.kind === 'empty' && !isWanted) return { kind: 'idle' };
-  if (window.kind === 'wait') return waitUntil(ports, window.untilMs);
+  if (window.kind === 'empty' && !isWanted) return { outcome: { kind: 'idle' }, made: null };
+  if (window.kind === 'wait') return { outcome: await waitUntil(ports, window.untilMs), made: null };
 
   // 2. Plan: pure; the same view always gives the same plan.
-  const plan = planProvisioning(input, instant(ports.now()));
+  const made = makePlan(ports, gathered, input);
+  return { outcome: await carryOut(ports, made), made };
+}
+
+async function carryOut(ports: Ports, { gathered, input, plan }: MadePlan): Promise<ProvisionOutcome> {
   await report(ports, plan.left);
   await lookAgainWhenCapacityMayBeBack(ports, plan);
   if (plan.claims.length === 0) {

@@ -1,5 +1,6 @@
 import type { DeviceTemplates } from '../core/dra/device-templates.ts';
 import type { Plan } from '../core/plan/plan.ts';
+import type { PlanFate, PlanFigures } from '../contract/plan-figures.ts';
 import type { Snapshot } from '../contract/snapshot/parse.ts';
 
 /** 2: reasons are of closed kinds, and claims say which cheaper offerings were refused. */
@@ -30,6 +31,12 @@ export interface DeviceMemory {
   read(): Promise<DeviceTemplates>;
   /** Replaces what was read last. Lost without a word when another instance wrote since: it saw the same nodes. */
   write(templates: DeviceTemplates): Promise<void>;
+}
+
+/** The figures of plans, for whoever scrapes the relay. Nothing here decides by them. */
+export interface FiguresLog {
+  /** Counts a plan, once however often it is said. `crowded`: others wrote all the time, and it was not counted. */
+  add(plan: PlanFigures, fate: PlanFate): Promise<'added' | 'crowded'>;
 }
 
 /** The compare-and-set counter that orders plans. */

@@ -180,6 +180,7 @@ async function createPorts(kubeconfigPath: string, now: () => number): Promise<P
       },
       'holds',
     ),
+    figuresLog: { add: () => Promise.resolve('added') },
     ledger: createLedger(kubernetes, 'nodewright-system'),
     hints: { send: () => Promise.resolve() },
     log: () => undefined,
