@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto';
-import { Agent as HttpAgent, request as httpRequest } from 'node:http';
+import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import type { WorkloadIdentity } from './workload-identity.ts';
 
@@ -12,16 +12,18 @@ export type StorageSettings =
 export interface BlobAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | Array<string> | undefined>>;
+  /** Of an answer to GET; empty for others. */
+  readonly body: Uint8Array;
 }
 
 /**
- * The three requests of the blob service that the relay makes. The general client costs 28 MiB of memory, a fifth of
+ * The four requests of the blob service that the relay makes. The general client costs 28 MiB of memory, a fifth of
  * what the relay may use. test/contract/relay keeps it honest, on Azurite.
  */
 export interface BlobClient {
-  /** One request for `/container/blob`. Rejects only when no answer came. */
+  /** One request for `/container/blob`. Rejects only when no answer came, or one that is too large. */
   readonly request: (
-    method: 'PUT' | 'HEAD',
+    method: 'GET' | 'PUT' | 'HEAD',
     path: string,
     headers: Readonly<Record<string, string>>,
     body: Uint8Array,
@@ -35,6 +37,9 @@ const serviceVersion = '2023-11-03';
 /** Longest that a request may be silent. A snapshot is some MB. */
 const timeoutMs = 15_000;
 
+/** The relay reads figures of plans, some KiB, and nothing else. */
+const largestBody = 65_536;
+
 interface Account {
   readonly base: URL;
   readonly authorize: (method: string, url: URL, headers: Readonly<Record<string, string>>) => Promise<string>;
@@ -47,7 +52,7 @@ export function createBlobClient(settings: StorageSettings): BlobClient {
   const agent = isHttps ? new HttpsAgent({ keepAlive: true }) : new HttpAgent({ keepAlive: true });
 
   async function request(
-    method: 'PUT' | 'HEAD',
+    method: 'GET' | 'PUT' | 'HEAD',
     path: string,
     given: Readonly<Record<string, string>>,
     body: Uint8Array,
@@ -70,15 +75,29 @@ export function createBlobClient(settings: StorageSettings): BlobClient {
       sent.on('timeout', () => sent.destroy(new Error(`no byte from the storage account for ${timeoutMs} ms`)));
       sent.on('error', reject);
       sent.on('response', (answer) => {
-        answer.resume();
-        answer.on('error', reject);
-        answer.on('end', () => resolve({ status: answer.statusCode ?? 0, headers: answer.headers }));
+        collect(answer, method === 'GET').then(
+          (kept) => resolve({ status: answer.statusCode ?? 0, headers: answer.headers, body: kept }),
+          reject,
+        );
       });
       sent.end(body);
     });
   }
 
   return { request, close: () => agent.destroy() };
+}
+
+/** Reads an answer to its end; what is not asked for is let go. */
+async function collect(answer: IncomingMessage, isWanted: boolean): Promise<Uint8Array> {
+  const chunks: Array<Buffer> = [];
+  let bytes = 0;
+  for await (const chunk of answer as AsyncIterable<Buffer>) {
+    if (!isWanted) continue;
+    chunks.push(chunk);
+    bytes += chunk.byteLength;
+    if (bytes > largestBody) throw new Error(`the blob is larger than ${largestBody} bytes`);
+  }
+  return Buffer.concat(chunks);
 }
 
 function identityAccount({ blobServiceUri, identity }: Extract<StorageSettings, { kind: 'identity' }>): Account {

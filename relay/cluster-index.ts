@@ -2,6 +2,7 @@ import { parseGoDuration } from '../shared/contract/duration.ts';
 import { label } from '../shared/contract/names.ts';
 import type { SnapshotBuilder, SnapshotChange } from '../shared/contract/snapshot/builder.ts';
 import type { ReducedObject } from '../shared/contract/snapshot/reduced.ts';
+import { createWaitingPods, type WaitingPods } from './waiting-pods.ts';
 
 type Node = ReducedObject<'nodes'>;
 
@@ -40,17 +41,17 @@ export function claimNameOf(node: Node): string | null {
 
 /** Follows changes to answer a view's questions without reading all objects each time. */
 export interface ClusterIndex {
-  /** Takes in a change. Do it before hints are derived from it. */
-  readonly apply: (change: SnapshotChange) => void;
+  /** Takes in a change, seen at `atMs` since the epoch. Do it before hints are derived from it. */
+  readonly apply: (change: SnapshotChange, atMs: number) => void;
   readonly view: HintView;
-  readonly waitingPods: () => number;
+  readonly waiting: Omit<WaitingPods, 'apply'>;
 }
 
 /** Makes an index that knows nothing yet; `builder` is asked for objects that a change does not carry. */
 export function createClusterIndex(
   builder: Pick<SnapshotBuilder, 'has' | 'object' | 'objects' | 'count'>,
 ): ClusterIndex {
-  const waiting = new Set<string>();
+  const waiting = createWaitingPods();
   const deletingNodes = new Map<string, string>();
   const deletingClaims = new Set<string>();
   const claimOfNode = new Map<string, string>();
@@ -63,11 +64,8 @@ export function createClusterIndex(
     else deletingNodes.delete(key);
   }
 
-  function apply(change: SnapshotChange): void {
-    if (change.kind === 'pod') {
-      if (change.after?.provisionable === true) waiting.add(change.after.key);
-      else waiting.delete(change.after?.key ?? change.before?.key ?? '');
-    }
+  function apply(change: SnapshotChange, atMs: number): void {
+    waiting.apply(change, atMs);
     if (change.kind !== 'object') return;
     if (change.resource === 'nodes') applyNode(change.key, change.after);
     if (change.resource === 'nodeclaims') {
@@ -76,11 +74,11 @@ export function createClusterIndex(
     }
   }
 
-  const podsWait = (): boolean => waiting.size > 0;
+  const podsWait = (): boolean => waiting.size() > 0;
   const hasBuffers = (): boolean => builder.count('capacitybuffers') > 0;
   return {
     apply,
-    waitingPods: () => waiting.size,
+    waiting,
     view: {
       podsWait,
       hasBuffers,

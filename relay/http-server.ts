@@ -8,24 +8,29 @@ export interface PageAnswer {
   readonly body: string;
 }
 
+const notFound: PageAnswer = { status: 404, contentType: 'text/plain', body: 'not found\n' };
+const failed: PageAnswer = { status: 500, contentType: 'text/plain', body: 'failed\n' };
+
 /** A listening server and the port it listens on. */
 export interface PageServer {
   readonly port: number;
   readonly close: () => Promise<void>;
 }
 
-/** Serves GET requests for fixed paths. Port 0 lets the system choose. */
+/** Serves GET requests for fixed paths. Port 0 lets the system choose. A page that fails is answered with 500. */
 export async function servePages(
   host: string,
   port: number,
-  pages: Readonly<Record<string, () => PageAnswer>>,
+  pages: Readonly<Record<string, () => PageAnswer | Promise<PageAnswer>>>,
 ): Promise<PageServer> {
   const server = createServer((request, response) => {
     const path = (request.url ?? '/').split('?')[0] ?? '/';
     const page = Object.hasOwn(pages, path) ? pages[path] : undefined;
-    const answer = page?.() ?? { status: 404, contentType: 'text/plain', body: 'not found\n' };
-    response.writeHead(answer.status, { 'content-type': answer.contentType });
-    response.end(answer.body);
+    const send = (answer: PageAnswer): void => {
+      response.writeHead(answer.status, { 'content-type': answer.contentType });
+      response.end(answer.body);
+    };
+    Promise.resolve(page?.() ?? notFound).then(send, () => send(failed));
   });
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);

@@ -6,7 +6,7 @@ import {
   type SnapshotChange,
 } from '../shared/contract/snapshot/builder.ts';
 import type { SnapshotHeader } from '../shared/contract/snapshot/encode.ts';
-import { createClusterIndex } from './cluster-index.ts';
+import { createClusterIndex, type ClusterIndex } from './cluster-index.ts';
 import type { FeedSink } from './feed.ts';
 import { hintsOf, hintsOnStart, urgencyOf, type Hint, type Urgency } from './hints.ts';
 import type { Metrics } from './metrics.ts';
@@ -21,6 +21,7 @@ export interface Image {
   readonly hintsOnStart: () => ReadonlyArray<Hint>;
   readonly gauges: Readonly<Record<string, () => number>>;
   readonly objects: SnapshotBuilder['objects'];
+  readonly waiting: ClusterIndex['waiting'];
   /** Has `observer` told of every change from now on. */
   readonly observe: (observer: (change: SnapshotChange) => void) => void;
 }
@@ -46,11 +47,12 @@ export function createImage(
   function take(change: SnapshotChange, resource: string): void {
     if (change.kind === 'malformed') metrics.add('malformed_total', { resource });
     if (change.kind === 'same' || change.kind === 'malformed') return;
-    index.apply(change);
+    const at = moment();
+    index.apply(change, at.atMs);
     for (const observer of observers) observer(change);
     listener.changed(urgencyOf(change));
     for (const hint of hintsOf(change, index.view)) listener.hint(hint);
-    const podEvent = podEvents.hintOf(change, moment());
+    const podEvent = podEvents.hintOf(change, at);
     if (podEvent !== null) listener.hint(podEvent);
   }
 
@@ -82,11 +84,12 @@ export function createImage(
     encode: (header) => builder.encode(header),
     hintsOnStart: () => hintsOnStart((resource) => builder.objects(resource), index.view),
     objects: (resource) => builder.objects(resource),
+    waiting: index.waiting,
     observe: (observer) => void observers.push(observer),
     gauges: {
       pods: () => builder.count('pods'),
       pod_shapes: () => builder.shapeCount(),
-      waiting_pods: () => index.waitingPods(),
+      waiting_pods: () => index.waiting.size(),
       nodes: () => builder.count('nodes'),
     },
   };

@@ -1,3 +1,5 @@
+import { durationBucketsSeconds, type DurationHistogram } from '../shared/contract/duration-histogram.ts';
+
 type Labels = Readonly<Record<string, string>>;
 
 /** One value of a metric, under its labels. */
@@ -8,6 +10,21 @@ export function renderLabels(labels: Labels): string {
   return Object.entries(labels)
     .map(([name, text]) => `${name}="${text.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('\n', '\\n')}"`)
     .join(',');
+}
+
+/** Histograms over Karpenter's buckets, as Prometheus text that ends in a newline: every bucket holds those before it too. */
+export function renderHistogram(name: string, help: string, labels: Labels, histogram: DurationHistogram): string {
+  let total = 0;
+  const buckets = histogram.counts.map((count, index) => {
+    total += count;
+    return [{ ...labels, le: String(durationBucketsSeconds[index] ?? '+Inf') }, total] as const;
+  });
+  const lines = [
+    ...buckets.map(([own, value]) => renderSample(`${name}_bucket`, renderLabels(own), value)),
+    renderSample(`${name}_sum`, renderLabels(labels), histogram.sumMs / 1_000),
+    renderSample(`${name}_count`, renderLabels(labels), total),
+  ];
+  return [`# HELP ${name} ${help}`, `# TYPE ${name} histogram`, ...lines].map((line) => `${line}\n`).join('');
 }
 
 /** A metric with its help, type and values, as Prometheus text that ends in a newline. */

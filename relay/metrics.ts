@@ -20,6 +20,7 @@ const help: Readonly<Record<string, string>> = {
   hints_sent_total: 'Hints that a queue has taken, by queue.',
   hint_failures_total: 'Attempts to send hints that failed, by queue.',
   heartbeats_total: 'Heartbeats written, by outcome.',
+  figure_reads_total: 'Reads of the figures of plans, by outcome.',
 };
 
 /** Makes an empty set of metrics. */

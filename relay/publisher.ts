@@ -66,6 +66,7 @@ export class Publisher {
   #earliestMs = 0;
   /** The term that `#sequence` counts in; null while we do not publish. */
   #term: number | null = null;
+  #sinceMs: number | null = null;
   #sequence = 0;
   #stamps = 0;
   #version: string | null = null;
@@ -113,6 +114,7 @@ export class Publisher {
     if (current !== this.#term) this.#endTerm();
     if (this.#term === null && current !== null && this.#options.isComplete() && !this.#isStopped) {
       this.#term = current;
+      this.#sinceMs = Date.now();
       this.#sequence = 0;
       this.#beatDueMs = now();
       this.changed('urgent');
@@ -124,6 +126,11 @@ export class Publisher {
   /** True from when we lead and have seen everything until we do not lead any more. */
   isPublishing(): boolean {
     return this.#term !== null;
+  }
+
+  /** When that was, in milliseconds since the epoch; null while we do not publish. */
+  publishingSinceMs(): number | null {
+    return this.#term === null ? null : this.#sinceMs;
   }
 
   /** Resolves when what was being published is. Nothing is published after. */

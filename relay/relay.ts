@@ -1,6 +1,7 @@
 import { relayLease } from '../shared/contract/names.ts';
-import { createBlobClient, type StorageSettings } from './blob-client.ts';
+import { createBlobClient, type BlobClient, type StorageSettings } from './blob-client.ts';
 import { feedTiming, startFeed, type Feed, type FeedTiming } from './feed.ts';
+import { createFiguresReader } from './figures-reader.ts';
 import { servePages, type PageAnswer } from './http-server.ts';
 import { createImage, type Image } from './image.ts';
 import { createKarpenterMetrics, type KarpenterMetrics } from './karpenter-metrics.ts';
@@ -13,6 +14,7 @@ import { createOutbox, type Outbox } from './outbox.ts';
 import { Publisher, publishTiming, type PublishTiming } from './publisher.ts';
 import { openQueueSender, type QueueSender, type ServiceBusSettings } from './queue-sender.ts';
 import { watchedResources } from './resources.ts';
+import { createSchedulerMetrics } from './scheduler-metrics.ts';
 import { openSnapshotStore } from './snapshot-store.ts';
 
 /** Everything a relay needs to know to start. */
@@ -97,7 +99,9 @@ export async function startRelay(config: RelayConfig): Promise<Relay> {
   const isLeading = (): boolean => election !== null && election.term() !== null;
   const notReady = (): string | null => (feeds === null ? 'starting' : feeds.notReady());
   const karpenter = showKarpenter(image, publisher, () => notReady() === null);
-  const texts = { metrics: () => metrics.render() + karpenter.render(), notReady, absent: () => feeds?.absent() ?? '' };
+  const scheduling = showScheduling(config, { blobs, image, publisher, metrics });
+  const showMetrics = async (): Promise<string> => metrics.render() + karpenter.render() + (await scheduling());
+  const texts = { metrics: showMetrics, notReady, absent: () => feeds?.absent() ?? '' };
   const servers = await serve(config, texts);
   const reconsider = (): void => publisher.reconsider();
   feeds = startFeeds({
@@ -206,9 +210,32 @@ function showKarpenter(image: Image, publisher: Publisher, isSynced: () => boole
   return karpenter;
 }
 
+interface SchedulingParts {
+  readonly blobs: BlobClient;
+  readonly image: Image;
+  readonly publisher: Publisher;
+  readonly metrics: Metrics;
+}
+
+/** Reads the figures of plans when somebody scrapes, and only then. */
+function showScheduling({ cluster }: RelayConfig, parts: SchedulingParts): () => Promise<string> {
+  const { blobs, image, publisher, metrics } = parts;
+  const reader = createFiguresReader(blobs, cluster, (outcome) => metrics.add('figure_reads_total', { outcome }));
+  const scheduling = createSchedulerMetrics({
+    waiting: image.waiting,
+    figures: reader.known,
+    publishingSinceMs: () => publisher.publishingSinceMs(),
+    now: Date.now,
+  });
+  return async () => {
+    if (publisher.isPublishing()) await reader.refresh();
+    return scheduling.render();
+  };
+}
+
 /** What the relay has to say when it is asked. */
 interface Texts {
-  readonly metrics: () => string;
+  readonly metrics: () => Promise<string>;
   readonly notReady: () => string | null;
   readonly absent: () => string;
 }
@@ -224,7 +251,7 @@ async function serve(
   { metrics, notReady, absent }: Texts,
 ): Promise<Servers> {
   const forMetrics = await servePages(host, metricsPort, {
-    '/metrics': () => ({ status: 200, contentType: 'text/plain; version=0.0.4', body: metrics() }),
+    '/metrics': async () => ({ status: 200, contentType: 'text/plain; version=0.0.4', body: await metrics() }),
   });
   const ready = (): PageAnswer => {
     const why = notReady();

@@ -11,7 +11,7 @@ export function openCluster(render: (hint: Hint) => string) {
   const builder = createSnapshotBuilder('test', { buffers: true });
   const index = createClusterIndex(builder);
   const take = (change: SnapshotChange): ReadonlyArray<string> => {
-    index.apply(change);
+    index.apply(change, 0);
     return hintsOf(change, index.view).map(render);
   };
   return {

@@ -1,0 +1,66 @@
+import { container } from '../shared/contract/names.ts';
+import { FIGURES_BLOB, parseFigures, type FiguresRecord } from '../shared/contract/plan-figures.ts';
+import type { BlobClient } from './blob-client.ts';
+
+/** The figures of plans that the functions left. */
+export interface FiguresReader {
+  /** What was read last; null when nothing was found yet. */
+  readonly known: () => FiguresRecord | null;
+  /** Reads them again, unless that was done a moment ago. Takes 2 s at most and never rejects: what was known stays. */
+  readonly refresh: () => Promise<void>;
+}
+
+/** Several may scrape; a second of age is nothing to a graph. */
+const freshMs = 1_000;
+
+/** Prometheus gives up on a scrape after 10 s, and all other metrics wait for this one. */
+const longestMs = 2_000;
+
+/** How a read went: there is nothing before the first plan. */
+export type ReadOutcome = 'read' | 'absent' | 'malformed' | 'failed';
+
+/** Makes a reader of one cluster's figures. Nothing is sent before the first `refresh`. */
+export function createFiguresReader(
+  blobs: BlobClient,
+  cluster: string,
+  onRead: (outcome: ReadOutcome) => void,
+): FiguresReader {
+  const path = `/${container.snapshots}/${cluster.split('/').map(encodeURIComponent).join('/')}/${FIGURES_BLOB}`;
+  let known: FiguresRecord | null = null;
+  let readAtMs = Number.NEGATIVE_INFINITY;
+  let reading: Promise<void> | null = null;
+
+  async function read(): Promise<ReadOutcome> {
+    const answer = await blobs.request('GET', path, {}, new Uint8Array());
+    if (answer.status === 404) {
+      known = null;
+      return 'absent';
+    }
+    if (answer.status !== 200) return 'failed';
+    const parsed = parseFigures(new TextDecoder().decode(answer.body));
+    if (parsed === null) return 'malformed';
+    known = parsed;
+    return 'read';
+  }
+
+  async function readOnce(): Promise<void> {
+    const outcome = await read().catch((): ReadOutcome => 'failed');
+    onRead(outcome);
+    if (outcome !== 'failed') readAtMs = performance.now();
+    reading = null;
+  }
+
+  return {
+    known: () => known,
+    async refresh() {
+      if (performance.now() - readAtMs < freshMs) return;
+      reading ??= readOnce();
+      let timer: NodeJS.Timeout | undefined;
+      const tooLong = new Promise<void>((resolve) => {
+        timer = setTimeout(resolve, longestMs);
+      });
+      await Promise.race([reading, tooLong]);
+      clearTimeout(timer);
+    },
+  };
+}
