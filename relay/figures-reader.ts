@@ -6,24 +6,30 @@ import type { BlobClient } from './blob-client.ts';
 export interface FiguresReader {
   /** What was read last; null when nothing was found yet. */
   readonly known: () => FiguresRecord | null;
-  /** Reads them again, unless that was done a moment ago. Takes 2 s at most and never rejects: what was known stays. */
+  /** Reads them again, unless that was done a moment ago. Never rejects, nor waits for long: what was known stays. */
   readonly refresh: () => Promise<void>;
 }
 
 /** Several may scrape; a second of age is nothing to a graph. */
 const freshMs = 1_000;
 
-/** Prometheus gives up on a scrape after 10 s, and all other metrics wait for this one. */
-const longestMs = 2_000;
+/** How long a scrape waits. Prometheus gives up after 10 s, and all other metrics wait for these. */
+export const scrapeWaitMs = 2_000;
 
 /** How a read went: there is nothing before the first plan. */
 export type ReadOutcome = 'read' | 'absent' | 'malformed' | 'failed';
+
+interface FiguresReaderOptions {
+  readonly onRead: (outcome: ReadOutcome) => void;
+  /** How long `refresh` may take. */
+  readonly longestMs: number;
+}
 
 /** Makes a reader of one cluster's figures. Nothing is sent before the first `refresh`. */
 export function createFiguresReader(
   blobs: BlobClient,
   cluster: string,
-  onRead: (outcome: ReadOutcome) => void,
+  { onRead, longestMs }: FiguresReaderOptions,
 ): FiguresReader {
   const path = `/${container.snapshots}/${cluster.split('/').map(encodeURIComponent).join('/')}/${FIGURES_BLOB}`;
   let known: FiguresRecord | null = null;

@@ -1,7 +1,7 @@
 import { relayLease } from '../shared/contract/names.ts';
 import { createBlobClient, type BlobClient, type StorageSettings } from './blob-client.ts';
 import { feedTiming, startFeed, type Feed, type FeedTiming } from './feed.ts';
-import { createFiguresReader } from './figures-reader.ts';
+import { createFiguresReader, scrapeWaitMs } from './figures-reader.ts';
 import { servePages, type PageAnswer } from './http-server.ts';
 import { createImage, type Image } from './image.ts';
 import { createKarpenterMetrics, type KarpenterMetrics } from './karpenter-metrics.ts';
@@ -220,7 +220,10 @@ interface SchedulingParts {
 /** Reads the figures of plans when somebody scrapes, and only then. */
 function showScheduling({ cluster }: RelayConfig, parts: SchedulingParts): () => Promise<string> {
   const { blobs, image, publisher, metrics } = parts;
-  const reader = createFiguresReader(blobs, cluster, (outcome) => metrics.add('figure_reads_total', { outcome }));
+  const reader = createFiguresReader(blobs, cluster, {
+    onRead: (outcome) => metrics.add('figure_reads_total', { outcome }),
+    longestMs: scrapeWaitMs,
+  });
   const scheduling = createSchedulerMetrics({
     waiting: image.waiting,
     figures: reader.known,

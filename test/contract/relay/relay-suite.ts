@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import type { Relay } from '../../../relay/relay.ts';
 import { connect, isApiError, type Connection } from '../../../sandbox/kubernetes/client/connection.ts';
 import type { ObjectHint, PodsHint, SignalHint } from '../../../shared/contract/messages.ts';
 import { pendingWindow } from '../../../shared/contract/snapshot/window.ts';
@@ -242,6 +243,59 @@ export function relaySuite(start: () => Promise<ApiUnderTest>, crds: ReadonlyArr
       expect(Number(after.metadata['term'])).toBeGreaterThan(1_000);
       expect(relay.isLeading()).toBe(true);
       await kube.remove(`${nodes}/aks-other`);
+    });
+
+    const metricsOf = async (relay: Relay): Promise<string> =>
+      (await fetch(`http://127.0.0.1:${relay.metricsPort}/metrics`)).text();
+    const depth = 'karpenter_scheduler_queue_depth{controller="provisioner"}';
+    const plansMade = 'karpenter_scheduler_scheduling_duration_seconds_count{controller="provisioner"}';
+    const decided = 'karpenter_pods_scheduling_decision_duration_seconds_count';
+
+    test('figures that plans leave are shown by the relay that publishes, and by its successor in its place [I15]', async () => {
+      const first = await rig.start({ identity: 'first' });
+      await until('a first snapshot', () => rig.latest());
+      const second = await rig.start({ identity: 'second' });
+      await until('readiness', () => second.notReady() === null);
+      expect(await metricsOf(first)).not.toContain('karpenter_scheduler_');
+      const none = { pending: 0, unschedulable: 0, ignored: 0, zones: {} };
+      await rig.functions().add({ id: '1', atMs: 1, tookMs: 30, decidedUpToMs: 0, waiting: none }, 'holds');
+
+      await kube.create(pods, pod('waits'));
+      await kube.patch(`${pods}/waits/status`, 'merge', unschedulable);
+      await until('an undecided pod', async () => (await metricsOf(first)).includes(`${depth} 1`));
+      const undecided = 'karpenter_pods_provisioning_scheduling_undecided_time_seconds{name="waits"';
+      expect(await metricsOf(first)).toContain(undecided);
+      const waiting = { pending: 1, unschedulable: 1, ignored: 0, zones: { none: 1 } };
+      const plan = { id: '2', atMs: Date.now() + 50, tookMs: 30, decidedUpToMs: Date.now(), waiting };
+      // Another instance of the functions, which knows nothing of the first; and told twice.
+      for (const instance of [rig.functions(), rig.functions()]) await instance.add(plan, 'holds');
+      const text = await until('its figures', async () => {
+        const seen = await metricsOf(first);
+        return seen.includes(`${plansMade} 2`) ? seen : null;
+      });
+      for (const line of [
+        `${depth} 0`,
+        `${decided} 1`,
+        'karpenter_scheduler_unschedulable_pods_count{controller="provisioner"} 1',
+        'karpenter_scheduler_pending_pods_by_effective_zone_count{controller="provisioner",zone="none"} 1',
+      ]) {
+        expect(text).toContain(`${line}\n`);
+      }
+      expect(text).not.toContain(undecided);
+      expect(await metricsOf(second)).not.toContain('karpenter_scheduler_');
+
+      await first.stop();
+      const after = await until('the successor to show them', async () => {
+        const seen = await metricsOf(second);
+        return seen.includes(`${plansMade} 2`) ? seen : null;
+      });
+      expect(after).toContain(`${decided} 0\n`);
+      await kube.remove(`${pods}/waits`, { gracePeriodSeconds: 0 });
+      await until('no pod to be unschedulable', async () =>
+        (await metricsOf(second)).includes(
+          'karpenter_scheduler_unschedulable_pods_count{controller="provisioner"} 0\n',
+        ),
+      );
     });
 
     test('metrics have the names that dashboards look for', async () => {

@@ -9,8 +9,11 @@ import { kubeconfigConnection } from '../../../relay/kube-config.ts';
 import { silentLog } from '../../../relay/log.ts';
 import { startBroker, type Broker } from '../../../sandbox/servicebus/broker.ts';
 import { systemClock } from '../../../sandbox/world/clock.ts';
+import { createBlobs } from '../../../shared/adapters/storage/blobs.ts';
+import { createFiguresLog } from '../../../shared/adapters/storage/figures-log.ts';
 import { queues } from '../../../shared/contract/queues.ts';
 import { parseSnapshot, type Snapshot } from '../../../shared/contract/snapshot/parse.ts';
+import type { FiguresLog } from '../../../shared/ports/store.ts';
 import type { StorageAccount } from './azurite.ts';
 
 /** All that relays need around them, and eyes to see what they do. */
@@ -22,6 +25,8 @@ export interface Rig {
     readonly metadata: Readonly<Record<string, string>>;
   } | null>;
   readonly heartbeat: () => Promise<{ readonly term: number; readonly version: string; readonly atMs: number } | null>;
+  /** A further instance of the functions, which has told no plan yet. */
+  readonly functions: () => FiguresLog;
   readonly overwrite: (metadata: Record<string, string>) => Promise<void>;
   /** All messages taken from the queues so far, oldest first. They are completed as they come. */
   readonly messages: ReadonlyArray<Received>;
@@ -95,6 +100,11 @@ export async function openRig(kubeconfig: string, storage: StorageAccount): Prom
       const blob = await read('heartbeat');
       return blob === null ? null : JSON.parse(blob.bytes.toString('utf8'));
     },
+    functions: () =>
+      createFiguresLog(
+        createBlobs(() => Promise.resolve(blobs)),
+        cluster,
+      ),
     async overwrite(metadata) {
       await blobs.getBlockBlobClient(`${cluster}/latest`).setMetadata(metadata);
     },

@@ -1,0 +1,3 @@
+import { metricsCases } from './metrics-cases.ts';
+
+metricsCases('embedded');

@@ -1,0 +1,62 @@
+import { expect, test } from 'vitest';
+import type { BlobAnswer } from '../../../relay/blob-client.ts';
+import { createFiguresReader } from '../../../relay/figures-reader.ts';
+import { NO_FIGURES } from '../../../shared/contract/plan-figures.ts';
+
+const nothing = new Uint8Array();
+const read: BlobAnswer = { status: 200, headers: {}, body: new TextEncoder().encode(JSON.stringify(NO_FIGURES)) };
+
+/** A reader over answers in this order; the last is given again and again. */
+function openReader(...answers: ReadonlyArray<() => Promise<BlobAnswer>>) {
+  const asked: Array<string> = [];
+  const outcomes: Array<string> = [];
+  const request = (method: string, path: string): Promise<BlobAnswer> => {
+    const answer = answers[Math.min(asked.length, answers.length - 1)];
+    asked.push(`${method} ${path}`);
+    return answer?.() ?? Promise.reject(new Error('no answer'));
+  };
+  const reader = createFiguresReader({ request, close: () => {} }, 'group/my cluster', {
+    onRead: (outcome) => outcomes.push(outcome),
+    longestMs: 20,
+  });
+  return { reader, asked, outcomes };
+}
+
+test('who scrapes twice in a moment costs one read', async () => {
+  const { reader, asked } = openReader(() => Promise.resolve(read));
+  await Promise.all([reader.refresh(), reader.refresh()]);
+  await reader.refresh();
+  expect(asked).toEqual(['GET /snapshots/group/my%20cluster/figures']);
+  expect(reader.known()).toEqual(NO_FIGURES);
+});
+
+test('before the first plan there are none', async () => {
+  const { reader, outcomes } = openReader(() => Promise.resolve({ status: 404, headers: {}, body: nothing }));
+  await reader.refresh();
+  expect([reader.known(), outcomes]).toEqual([null, ['absent']]);
+});
+
+test.each([
+  ['storage cannot be reached', () => Promise.reject(new Error('no route'))],
+  ['storage refuses', () => Promise.resolve({ ...read, status: 403 })],
+])('while %s nothing is lost but time: the next scrape tries again', async (_, fail) => {
+  const { reader, outcomes } = openReader(fail, () => Promise.resolve(read));
+  await reader.refresh();
+  expect(reader.known()).toBeNull();
+  await reader.refresh();
+  expect(reader.known()).toEqual(NO_FIGURES);
+  expect(outcomes).toEqual(['failed', 'read']);
+});
+
+test('a record that cannot be read is told, and what was known stays', async () => {
+  const { reader, outcomes } = openReader(() => Promise.resolve({ ...read, body: new Uint8Array([123]) }));
+  await reader.refresh();
+  expect([reader.known(), outcomes]).toEqual([null, ['malformed']]);
+});
+
+test('a scrape does not wait for storage that never answers', async () => {
+  const { reader, asked } = openReader(() => new Promise(() => {}));
+  await reader.refresh();
+  await reader.refresh();
+  expect([reader.known(), asked.length]).toEqual([null, 1]);
+});
