@@ -6,11 +6,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { build } from 'esbuild';
+import { NO_FIGURES, withPlan, type FiguresRecord } from '../../shared/contract/plan-figures.ts';
 
 /**
  * Measures what the relay, bundled as it ships, needs for a cluster of generated pods:
  *
- *     node test/bench/relay-memory.ts [pods, default 15000] [nodes, default pods / 30]
+ *     node test/bench/relay-memory.ts [pods, default 15000] [nodes, default pods / 30] [of them waiting, default 0]
  *
  * The API server, storage and Service Bus are played by another process; the storage takes everything, the queue refuses
  * all, so the figures hold with hints that wait. Prints peak and steady resident memory, the time to the first snapshot
@@ -18,10 +19,11 @@ import { build } from 'esbuild';
  */
 const pods = Number(process.argv[2] ?? 15_000);
 const nodes = Number(process.argv[3] ?? Math.ceil(pods / 30));
+const waiting = Number(process.argv[4] ?? 0);
 
 async function measure(): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'relay-bench-'));
-  const server = fork(import.meta.filename, [String(pods), String(nodes)], {
+  const server = fork(import.meta.filename, [String(pods), String(nodes), String(waiting)], {
     env: { ...process.env, RELAY_BENCH_SERVER: '1' },
   });
   const port = await new Promise<number>((resolve) => server.once('message', (message) => resolve(Number(message))));
@@ -97,7 +99,7 @@ async function report(relay: ChildProcessByStdio<null, Readable, null>, startedM
   const mebibytes = (bytes: number): string => `${(bytes / 1_048_576).toFixed(0)} MiB`;
   const idleShare = (last.cpu - from.cpu) / ((last.atMs - from.atMs) / 1_000);
   process.stdout.write(
-    `${pods} pods, ${nodes} nodes: peak ${mebibytes(peak)}, steady ${mebibytes(last.rss)}, ` +
+    `${pods} pods (${waiting} waiting), ${nodes} nodes: peak ${mebibytes(peak)}, steady ${mebibytes(last.rss)}, ` +
       `first snapshot after ${(firstMs / 1_000).toFixed(1)} s, idle CPU ${(idleShare * 100).toFixed(2)} %\n`,
   );
 }
@@ -140,10 +142,23 @@ function answerBlob(request: IncomingMessage, response: ServerResponse): void {
   request.resume();
   request.on('end', () => {
     response.setHeader('x-ms-request-id', '1');
-    if (request.method === 'HEAD') response.writeHead(404, { 'x-ms-error-code': 'BlobNotFound' }).end();
+    if (request.method === 'GET') response.writeHead(200).end(JSON.stringify(figures));
+    else if (request.method === 'HEAD') response.writeHead(404, { 'x-ms-error-code': 'BlobNotFound' }).end();
     else response.writeHead(201, { etag: '"1"', 'last-modified': new Date().toUTCString() }).end();
   });
 }
+
+/** A full record, of a time when none of the pods was seen yet: all are shown as undecided. */
+const figures = Array.from({ length: 100 }).reduce<FiguresRecord>((record, _, index) => {
+  const zones = { flexible: 1, none: 1 };
+  const figuresOfPods = { pending: 2, unschedulable: 0, ignored: 0, zones };
+  const id = uidOf(8, index).slice(0, 16);
+  return withPlan(
+    record,
+    { id, atMs: 1.7e12 + index, tookMs: 100, decidedUpToMs: 1.7e12, waiting: figuresOfPods },
+    'holds',
+  );
+}, NO_FIGURES);
 
 let lease: Record<string, unknown> | null = null;
 
@@ -200,7 +215,7 @@ function podOf(index: number): object {
       ],
     },
     spec: {
-      nodeName: `aks-general-${index % nodes}`,
+      ...(index < waiting ? {} : { nodeName: `aks-general-${index % nodes}` }),
       schedulerName: 'default-scheduler',
       serviceAccountName: 'default',
       terminationGracePeriodSeconds: 30,
@@ -230,12 +245,12 @@ function podOf(index: number): object {
       volumes: [{ name: 'kube-api-access', projected: { sources: [{ serviceAccountToken: { path: 'token' } }] } }],
     },
     status: {
-      phase: 'Running',
+      phase: index < waiting ? 'Pending' : 'Running',
       startTime: time(index + 2),
       podIP: `10.${index % 250}.${(index >> 8) % 250}.${index % 249}`,
       conditions: ['PodScheduled', 'Initialized', 'ContainersReady', 'Ready'].map((type) => ({
         type,
-        status: 'True',
+        ...(index < waiting ? { status: 'False', reason: 'Unschedulable' } : { status: 'True' }),
         lastTransitionTime: time(index + 3),
       })),
       containerStatuses: ['main', 'proxy'].map((container) => ({

@@ -10,7 +10,7 @@ import { admits, ANYTHING, intersect, isEmpty, toRules, type LabelRule, type Lab
 import { ignoredPods, pendingPods } from './pending-pods.ts';
 import { requiredAlternatives } from './pod-rules.ts';
 import type { ProvisioningInput } from './provisioning-input.ts';
-import { counts, emptyTopology, filterId, passesFilter, recordOnNode } from './topology.ts';
+import { counts, countersFor, emptyTopology, filterId, passesFilter, recordOnNode } from './topology.ts';
 import type { Counter, NodeFilter, Topology } from './topology.ts';
 import { volumeRules } from './volumes.ts';
 
@@ -175,7 +175,8 @@ function zonesOfNodes(nodes: ReadonlyArray<Node>, filter: NodeFilter | null): Re
 }
 
 function recordRunning({ cluster }: ProvisioningInput, topology: Topology): void {
-  const bound = countBound(cluster.pods.filter(({ deleting }) => !deleting));
+  const matters = (shape: number): boolean => countersFor(topology, shape).length > 0;
+  const bound = countBound(cluster.pods.filter(({ deleting, shape }) => !deleting && matters(shape)));
   for (const node of cluster.nodes) {
     const place = toPlace(node);
     eachShapeOn(bound, node.metadata.name, (shape, count) => recordOnNode(topology, shape, place, count));
