@@ -35,6 +35,11 @@ export function normalizeKey(key: string): string {
   return ALIASES[key] ?? key;
 }
 
+/** The deprecated and driver-specific keys that mean the current one. */
+export function spellingsOf(key: string): ReadonlyArray<string> {
+  return Object.keys(ALIASES).filter((alias) => ALIASES[alias] === key);
+}
+
 /** Azure's disk driver writes an empty zone for what AKS labels `0`. */
 export function normalizeValue(key: string, value: string): string {
   return value === '' && key === 'topology.disk.csi.azure.com/zone' ? REGIONAL_ZONE : value;

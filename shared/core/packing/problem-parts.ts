@@ -18,8 +18,7 @@ export function partsOf({ width, items, bins }: PackingProblem): ReadonlyArray<P
     });
     return own;
   });
-  for (const [first = 0, ...others] of held)
-    for (const other of others) parent[rootOf(parent, other)] = rootOf(parent, first);
+  for (const own of held) join(parent, own);
   const parts = Map.groupBy(
     held.flatMap((own, bin) => (own[0] === undefined ? [] : [{ bin, root: rootOf(parent, own[0]) }])),
     ({ root }) => root,
@@ -38,6 +37,15 @@ export function partsOf({ width, items, bins }: PackingProblem): ReadonlyArray<P
     };
     return { problem, items: kept, bins: own };
   });
+}
+
+/** Notes, in place, that the items are in one part. */
+function join(parent: Int32Array, items: ReadonlyArray<number>): void {
+  const [first = 0] = items;
+  for (let index = 1; index < items.length; index++) {
+    const other = items[index] ?? 0;
+    if (parent[other] !== parent[first]) parent[rootOf(parent, other)] = rootOf(parent, first);
+  }
 }
 
 function rootOf(parent: Int32Array, item: number): number {

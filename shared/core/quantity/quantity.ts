@@ -17,7 +17,8 @@ const LARGEST = BigInt(Number.MAX_SAFE_INTEGER);
 export function parseQuantity(text: string | number, perUnit: number, rounding: Rounding): number | null {
   const match = QUANTITY.exec(String(text).trim());
   if (match === null) return null;
-  const [, sign, digits = '', suffix = '', exponent] = match;
+  // Not taken apart as a list is: that takes longer than all else here.
+  const { 1: sign, 2: digits = '', 3: suffix = '', 4: exponent } = match;
   if (sign === '-') return 0;
   const simple = simpleQuantity(digits, suffix, exponent, perUnit);
   if (simple !== null) return simple;
@@ -52,10 +53,8 @@ export function unitsOf(resource: string): number {
  */
 export function parseAmounts(list: ResourceList | undefined, rounding: Rounding): Map<string, number> {
   const amounts = new Map<string, number>();
-  for (const [name, text] of Object.entries(list ?? {})) {
-    const unreadable = rounding === 'up' ? Number.MAX_SAFE_INTEGER : 0;
-    amounts.set(name, parseQuantity(text, unitsOf(name), rounding) ?? unreadable);
-  }
+  const unreadable = rounding === 'up' ? Number.MAX_SAFE_INTEGER : 0;
+  for (const name in list) amounts.set(name, parseQuantity(list[name] ?? '', unitsOf(name), rounding) ?? unreadable);
   return amounts;
 }
 

@@ -1,4 +1,4 @@
-import { at } from './compile-pool.ts';
+import { at, capacityOf } from './compile-pool.ts';
 import { fittingBits } from './compile-shape.ts';
 import { offeringsFor, type BulkGroup, type BulkRule } from './bulk-groups.ts';
 import { sourceFor } from './key-source.ts';
@@ -18,8 +18,8 @@ export function shrinkClaim(workspace: Workspace, claim: OpenClaim, rules: Reado
   const isFixed = [...workspace.topology.counters.values()].some(({ key }) => sourceFor(state, key).kind === 'type');
   if (cell === null || offered === null || isFixed) return;
   const smaller = cheapestWith(claim, offered, cell);
-  const capacity = state.pool.catalog.types[smaller?.type ?? -1]?.capacity;
-  if (smaller === null || capacity === undefined || !meetsMinValues(state, offered, capacity)) return;
+  const capacity = smaller === null ? null : capacityOf(state.pool, smaller.type);
+  if (smaller === null || capacity === null || !meetsMinValues(state, offered, capacity)) return;
   if (claim.booked !== null) bookCapacity(state.remaining, claim.booked, -1);
   bookCapacity(state.remaining, capacity, 1);
   claim.booked = capacity;
@@ -60,7 +60,7 @@ function cheapestWith({ state, booked }: OpenClaim, offered: Int32Array, cell: C
     const shunned = state.pool.shunned[type] === 1;
     if (compiled === undefined || ((at(offered, type) >> cell.bit) & 1) === 0 || (shunned && !cell.shunned)) continue;
     const price = at(compiled.prices, cell.bit);
-    if (price >= best.price || !withinLimits(state.remaining, compiled.capacity, booked)) continue;
+    if (price >= best.price || !withinLimits(state.remaining, compiled.amounts().capacity, booked)) continue;
     best = { type, bit: cell.bit, price, shunned };
   }
   return best === cell ? null : best;

@@ -2,7 +2,7 @@ import type { Pod } from '../model/cluster.ts';
 import { flagsOf } from '../packing/flags.ts';
 import type { PackedNode, PackingBin, PackingItem, PackingProblem } from '../packing/problem.ts';
 import { withShare, type Work } from '../packing/work.ts';
-import { at, lowestBit } from './compile-pool.ts';
+import { at, capacityOf, lowestBit } from './compile-pool.ts';
 import { packGroups } from './pack-groups.ts';
 import { offeringsFor, type BulkGroup } from './bulk-groups.ts';
 import { fittingBits } from './compile-shape.ts';
@@ -90,18 +90,26 @@ export function mergeAlike(
 ): { readonly items: ReadonlyArray<PackingItem>; readonly members: ReadonlyArray<ReadonlyArray<number>> } {
   const alike = new Map<string, Array<number>>();
   groups.forEach(({ ask, perNode }, index) => {
-    let admits = '';
-    for (const bin of bins) admits += at(bin.admits, index);
-    const id = `${ask.shape.requests.join(' ')} ${perNode === Infinity ? '' : index} ${admits}`;
+    const id = `${ask.shape.requests.join(' ')} ${perNode === Infinity ? '' : index}`;
     alike.set(id, [...(alike.get(id) ?? []), index]);
   });
-  const members = [...alike.values()];
+  const members = [...alike.values()]
+    .flatMap((own) => (own.length === 1 ? [own] : admittedAlike(own, bins)))
+    .toSorted((a, b) => at(a, 0) - at(b, 0));
   const items = members.map((own): PackingItem => {
     const first = groups[own[0] ?? 0];
     const count = own.reduce((sum, index) => sum + (groups[index]?.pods.length ?? 0), 0);
     return { requests: first?.ask.shape.requests ?? new Float64Array(), count, perNode: first?.perNode ?? Infinity };
   });
   return { items, members };
+}
+
+/** The groups in sets that the same bins admit. */
+function admittedAlike(
+  groups: ReadonlyArray<number>,
+  bins: ReadonlyArray<BulkBin>,
+): ReadonlyArray<ReadonlyArray<number>> {
+  return [...Map.groupBy(groups, (group) => bins.map(({ admits }) => at(admits, group)).join('')).values()];
 }
 
 /** Whether what offerings count as includes risk. */
@@ -124,7 +132,7 @@ export function binsOf(
   for (const type of pool.order) {
     const compiled = pool.catalog.types[type];
     if (compiled === undefined) continue;
-    if (withinLimit && !withinLimits(state.remaining, compiled.capacity, null)) continue;
+    if (withinLimit && !withinLimits(state.remaining, compiled.amounts().capacity, null)) continue;
     const prices = counts === 'weighed' ? compiled.prices : compiled.plainPrices;
     for (const alike of alikeOfferings(state, type, options)) {
       const bit = cheapestOf(prices, alike);
@@ -151,6 +159,7 @@ function alikeOfferings(
   options: ReadonlyArray<Int32Array | null>,
 ): ReadonlyArray<number> {
   const { pool, uniform, nothing } = state;
+  if (uniform[type] === 1 && serveAllAlike(at(pool.offered, type), type, options)) return [at(pool.offered, type)];
   let sets = [at(pool.offered, type)];
   const divide = (mask: number): void => {
     if (sets.every((set) => (set & mask) === 0 || (set & mask) === set)) return;
@@ -164,6 +173,15 @@ function alikeOfferings(
     }
   }
   return sets.length === 1 ? sets : sets.toSorted((a, b) => lowestBit(a) - lowestBit(b));
+}
+
+/** Does each group get all of these offerings of the type, or none? */
+function serveAllAlike(offered: number, type: number, options: ReadonlyArray<Int32Array | null>): boolean {
+  for (let index = 0; index < options.length; index++) {
+    const served = at(options[index] ?? NO_OFFERINGS, type) & offered;
+    if (served !== 0 && served !== offered) return false;
+  }
+  return true;
 }
 
 /** The type's offerings that leave pods exactly this room. */
@@ -205,7 +223,7 @@ function openAlike(
   node: PackedNode,
   queues: ReadonlyArray<Array<Queued>>,
 ): ReadonlyArray<Pod> {
-  const capacity = state.pool.catalog.types[cell.type]?.capacity ?? new Map<string, number>();
+  const capacity = capacityOf(state.pool, cell.type);
   const left: Array<Pod> = [];
   const shared = new Map<string, Int32Array>();
   for (let time = 0; time < node.times; time++) {

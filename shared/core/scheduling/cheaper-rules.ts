@@ -3,7 +3,7 @@ import type { SelectorRequirement } from '../model/manifest.ts';
 import type { CheaperReason } from '../plan/cheaper.ts';
 import { renderAmount } from '../quantity/quantity.ts';
 import { microUsdPerHour } from '../quantity/units.ts';
-import { at, lowestBit, offeringsMeeting, type CompiledPool } from './compile-pool.ts';
+import { at, capacityOf, lowestBit, offeringsMeeting, type CompiledPool } from './compile-pool.ts';
 import { fittingBits, type Ask } from './compile-shape.ts';
 import { hasDeviceClaims } from './device-claims.ts';
 import { keySourceOf, type KeySource } from './key-source.ts';
@@ -268,7 +268,7 @@ function poolRules(comparison: Comparison, tenants: ReadonlyArray<Tenant>): Read
   const keys = requirements.filter(({ minValues }) => minValues !== undefined).map(({ key }) => key);
   const offered = isOwn ? offeringsOf(claim) : keys.length === 0 ? state.pool.offered : offeredTo(comparison, tenants);
   const overOf = (type: number): ReturnType<typeof overLimits> =>
-    overLimits(state.remaining, state.pool.catalog.types[type]?.capacity ?? new Map(), instead);
+    overLimits(state.remaining, capacityOf(state.pool, type), instead);
   const minValues = plain({ kind: 'min-values', keys }, (type, left) => {
     const limits = { chosen: type, instead, relaxed: claim.minValuesRelaxed };
     return keys.length > 0 && bookingFor(state, offered, limits) === null ? left : 0;

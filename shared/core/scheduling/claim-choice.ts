@@ -2,12 +2,12 @@ import type { Requirement } from '../model/manifest.ts';
 import { labelKey } from '../model/labels.ts';
 import type { PlannedOffering } from '../plan/plan.ts';
 import { microUsdPerHour } from '../quantity/units.ts';
-import { at } from './compile-pool.ts';
+import { at, capacityOf, lowestBit } from './compile-pool.ts';
 import { chooseFallbacks } from './fallbacks.ts';
 import { addRule, byCodeUnit, oneOf, toExpressions, toRules } from './label-rule.ts';
 import { cutTo, minValuesOf, takesNoMore, valuesAmong } from './min-values.ts';
 import { offeringsOf, type OpenClaim } from './open-claim.ts';
-import { COMBO_BITS, type PoolState } from './pool-state.ts';
+import type { PoolState } from './pool-state.ts';
 import { riskFields } from './weighed-price.ts';
 
 /** Karpenter's bound on how many instance types a NodeClaim lists, kept so that objects stay small. */
@@ -85,12 +85,7 @@ function choose(claim: OpenClaim, offerings: Int32Array, all: ReadonlyArray<Rank
     throw new Error(`a claim of NodePool ${state.pool.name} was planned without an offering`);
   }
   const booked = offerings.map((mask, type) => (mask === 0 || isBooked(claim, type) ? mask : 0));
-  // What is held is one node of one reservation: a launch may not take another, nor one where none is held.
-  const { reservationId } = chosen.planned;
-  const others = all.filter(
-    (one) =>
-      one !== chosen && ((at(booked, one.type) >> one.bit) & 1) === 1 && one.planned.reservationId === reservationId,
-  );
+  const others = othersAmong(all, booked, chosen);
   const planned = others.map((one) => one.planned);
   return {
     offering: chosen.planned,
@@ -101,6 +96,22 @@ function choose(claim: OpenClaim, offerings: Int32Array, all: ReadonlyArray<Rank
   };
 }
 
+/** What is held is one node of one reservation: a launch may not take another, nor one where none is held. */
+function othersAmong(
+  all: ReadonlyArray<RankedOffering>,
+  booked: Int32Array,
+  chosen: RankedOffering,
+): ReadonlyArray<RankedOffering> {
+  const { reservationId } = chosen.planned;
+  const others: Array<RankedOffering> = [];
+  for (let index = 0; index < all.length; index++) {
+    const one = all[index] ?? chosen;
+    if (one === chosen || ((at(booked, one.type) >> one.bit) & 1) === 0) continue;
+    if (one.planned.reservationId === reservationId) others.push(one);
+  }
+  return others;
+}
+
 /** All offerings of the pool: those not shunned first, then by weighed price. */
 function rankOfferings({ pool }: PoolState): ReadonlyArray<RankedOffering> {
   const ranked: Array<RankedOffering & { readonly shunned: number }> = [];
@@ -108,9 +119,10 @@ function rankOfferings({ pool }: PoolState): ReadonlyArray<RankedOffering> {
     const compiled = pool.catalog.types[type];
     if (compiled === undefined) continue;
     const { name: instanceType, prices, plainPrices, evictions } = compiled;
-    for (let bit = 0; bit < COMBO_BITS; bit++) {
+    for (let left = at(pool.offered, type); left !== 0; left &= left - 1) {
+      const bit = lowestBit(left);
       const combo = pool.catalog.combos[bit];
-      if (((at(pool.offered, type) >> bit) & 1) === 0 || combo === undefined) continue;
+      if (combo === undefined) continue;
       const { zone, capacityType } = combo;
       const [counts, price] = [at(prices, bit), microUsdPerHour(at(plainPrices, bit))];
       const risk = riskFields(price, at(evictions ?? NO_RATES, bit), counts);
@@ -126,7 +138,17 @@ const NO_RATES = new Float64Array();
 
 /** Nothing that is launched instead takes more of the pool's limits than was booked, so that no launch can break them. */
 function isBooked({ state, booked }: OpenClaim, type: number): boolean {
-  return booked !== null && takesNoMore(state, state.pool.catalog.types[type]?.capacity ?? new Map(), booked);
+  return booked !== null && takesNoMore(state, capacityOf(state.pool, type), booked);
+}
+
+/** The offerings that are ranked, by type, the types as they come. */
+function bitsByType(ranked: ReadonlyArray<RankedOffering>): ReadonlyMap<number, number> {
+  const bits = new Map<number, number>();
+  for (let index = 0; index < ranked.length; index++) {
+    const { type = 0, bit = 0 } = ranked[index] ?? {};
+    bits.set(type, (bits.get(type) ?? 0) | (1 << bit));
+  }
+  return bits;
 }
 
 /** The pool's requirements with minValues kept, narrowed to the instance types, zones and capacity types still possible. */
@@ -135,20 +157,15 @@ function requirementsOf(
   ranked: ReadonlyArray<RankedOffering>,
 ): ReadonlyArray<Requirement> {
   const { pool } = state;
-  const types = cutTo(state, [...new Set(ranked.map(({ type }) => type))], MAX_INSTANCE_TYPES);
-  const listed = new Set(types);
-  const [names, zones, capacityTypes] = [new Set<string>(), new Set<string>(), new Set<string>()];
-  for (const { type, planned } of ranked) {
-    if (!listed.has(type)) continue;
-    names.add(planned.instanceType);
-    zones.add(planned.zone);
-    capacityTypes.add(planned.capacityType);
-  }
+  const bits = bitsByType(ranked);
+  const types = cutTo(state, [...bits.keys()], MAX_INSTANCE_TYPES);
+  const listed = types.reduce((sum, type) => sum | (bits.get(type) ?? 0), 0);
+  const combos = pool.catalog.combos.filter((_, bit) => ((listed >> bit) & 1) === 1);
   const rules = toRules(pool.manifest.spec.template.spec.requirements);
   for (const [key, rule] of open) addRule(rules, key, rule);
-  rules.set(labelKey.instanceType, oneOf(names));
-  rules.set(labelKey.zone, oneOf(zones));
-  rules.set(labelKey.capacityType, oneOf(capacityTypes));
+  rules.set(labelKey.instanceType, oneOf(types.map((type) => pool.catalog.types[type]?.name ?? '')));
+  rules.set(labelKey.zone, oneOf(combos.map(({ zone }) => zone)));
+  rules.set(labelKey.capacityType, oneOf(combos.map(({ capacityType }) => capacityType)));
   rules.set(labelKey.nodePool, oneOf([pool.name]));
   // All are of one reservation, or none is of any.
   const reservationId = ranked[0]?.planned.reservationId;

@@ -33,7 +33,7 @@ export interface CompiledPool {
   readonly offered: Int32Array;
   /** Types of the pool in the order in which they are tried: those not shunned first, then by weighed price, then by name. */
   readonly order: Int32Array;
-  /** Per type: 1 for burstable sizes and retired generations that the pool does not name. */
+  /** Per type that the pool allows, available or not: 1 for burstable sizes and retired generations that it does not name. */
   readonly shunned: Uint8Array;
   /** Per type: the lowest weighed price among `offered`. */
   readonly lowestPrice: Float64Array;
@@ -44,13 +44,17 @@ export function compilePool(manifest: NodePool, catalog: CompiledCatalog): Compi
   const { template, limits, weight } = manifest.spec;
   const rules = toRules(template.spec.requirements);
   for (const [key, value] of Object.entries(fixedLabels(manifest))) addRule(rules, normalizeKey(key), oneOf([value]));
-  const offered = allowedBy(
+  const listed = allowedBy(
     rules,
     catalog,
-    // One node of a reservation is of one size, so that a choice of several, which minValues asks for, is none of them.
-    catalog.types.map((type) => type.offered & (hasMinValues(manifest) ? ~catalog.reservedBits : -1)),
+    Int32Array.from(catalog.types, (type) => type.offered | type.unavailable),
   );
-  const shunned = Uint8Array.from(catalog.types, (type) => Number(isShunned(type, rules)));
+  // One node of a reservation is of one size, so that a choice of several, which minValues asks for, is none of them.
+  const usable = hasMinValues(manifest) ? ~catalog.reservedBits : -1;
+  const offered = listed.map((mask, index) => mask & (catalog.types[index]?.offered ?? 0) & usable);
+  const shunned = Uint8Array.from(listed, (mask, type) =>
+    Number(mask !== 0 && isShunned(catalog.types[type]?.name ?? '', (key) => catalog.labels.ruleOf(type, key), rules)),
+  );
   const lowestPrice = Float64Array.from(catalog.types, (type, index) => lowestOf(type.prices, offered[index] ?? 0));
   const order = Int32Array.from(
     catalog.types
@@ -171,9 +175,8 @@ function maskAll(offered: Int32Array, mask: number): void {
 }
 
 function maskTypes(offered: Int32Array, catalog: CompiledCatalog, key: string, rule: LabelRule): void {
-  catalog.types.forEach((type, index) => {
-    if (offered[index] !== 0 && !overlaps(type.rules.get(key) ?? ABSENT, rule)) offered[index] = 0;
-  });
+  const isMet = catalog.labels.test(key, (own = ABSENT) => overlaps(own, rule));
+  for (let type = 0; type < offered.length; type++) if (offered[type] !== 0 && !isMet(type)) offered[type] = 0;
 }
 
 function lowestOf(prices: Float64Array, mask: number): number {
@@ -181,6 +184,18 @@ function lowestOf(prices: Float64Array, mask: number): number {
   for (let left = mask; left !== 0; left &= left - 1) lowest = Math.min(lowest, at(prices, lowestBit(left)));
   return lowest;
 }
+
+/** What a size has; nothing for one that is not there. */
+export function capacityOf({ catalog }: CompiledPool, type: number): Amounts {
+  return catalog.types[type]?.amounts().capacity ?? NOTHING;
+}
+
+/** What of it is for pods and daemons. */
+export function allocatableOf({ catalog }: CompiledPool, type: number): Amounts {
+  return catalog.types[type]?.amounts().allocatable ?? NOTHING;
+}
+
+const NOTHING: Amounts = new Map();
 
 /** The place of the lowest bit that is set. */
 export function lowestBit(mask: number): number {

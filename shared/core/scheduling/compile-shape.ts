@@ -119,8 +119,10 @@ function addMasks(total: Int32Array, more: Int32Array): void {
 
 function holdingOne(state: PoolState, { requests }: CompiledShape, allowed: Int32Array): Int32Array {
   const offered = new Int32Array(allowed.length);
-  for (const type of state.pool.order) {
-    offered[type] = fittingBits(state, type, at(allowed, type), { load: state.nothing, more: requests });
+  const { pool, nothing } = state;
+  for (let position = 0; position < pool.order.length; position++) {
+    const type = at(pool.order, position);
+    offered[type] = holdingBits(state, type, at(allowed, type), nothing, requests);
   }
   return offered;
 }

@@ -1,7 +1,8 @@
 import type { InstanceType, Offering } from '../model/catalog.ts';
 import { isTypeLevelKey, labelKey, normalizeKey, REGIONAL_ZONE } from '../model/labels.ts';
-import { addAmounts, parseAmounts, type Amounts } from '../quantity/quantity.ts';
-import { byCodeUnit, oneOf, type LabelRule, type LabelRules } from './label-rule.ts';
+import { parseAmounts, type Amounts } from '../quantity/quantity.ts';
+import { byCodeUnit } from './label-rule.ts';
+import { typeLabels, type TypeLabels } from './type-labels.ts';
 
 /** A zone with a capacity type and whatever else an offering says about itself: one bit of a type's offering mask. */
 export interface Combo {
@@ -12,12 +13,11 @@ export interface Combo {
   readonly reservation: string | null;
 }
 
-/** One InstanceType with its numbers read. */
+/** One InstanceType with its offerings read. */
 export interface CompiledType {
   readonly name: string;
-  readonly rules: LabelRules;
-  readonly capacity: Amounts;
-  readonly allocatable: Amounts;
+  /** Read when first asked for: most sizes of a catalog are of no pool. */
+  readonly amounts: () => TypeAmounts;
   /** Bit i set: combo i is offered and available. */
   readonly offered: number;
   /** What each combo counts as in every choice, risk included; Infinity where not offered. */
@@ -33,12 +33,18 @@ export interface CompiledType {
   readonly evictions: Float64Array | null;
 }
 
+/** What a size has, and what of it is for pods and daemons. */
+export interface TypeAmounts {
+  readonly capacity: Amounts;
+  readonly allocatable: Amounts;
+}
+
 /** The instance types of a catalog list, sorted by name. Shared by all pools that share the list. */
 export interface CompiledCatalog {
   readonly types: ReadonlyArray<CompiledType>;
   readonly combos: ReadonlyArray<Combo>;
-  /** Keys that instance types decide: a type that lacks one has no such label. */
-  readonly typeKeys: ReadonlySet<string>;
+  /** The labels that instance types decide: a type that lacks one has no such label. */
+  readonly labels: TypeLabels;
   /** Keys that offerings decide. */
   readonly comboKeys: ReadonlySet<string>;
   /** Bit i set: combo i is of a reservation. */
@@ -60,17 +66,36 @@ export function compileCatalog(instanceTypes: ReadonlyArray<InstanceType>): Comp
   const bits = places.map((place) => bitOf[place] ?? -1);
   const comboKeys = new Set<string>([labelKey.zone, labelKey.capacityType]);
   for (const { labels } of combos) for (const key of Object.keys(labels)) comboKeys.add(key);
-  const ruleFor = sharingRules();
-  let read = 0;
-  const compiled = instanceTypes.map((type) => {
-    read += type.offerings.length;
-    return compileType(type, bits.subarray(read - type.offerings.length, read), ruleFor);
+  const starts = startsOf(instanceTypes);
+  const order = [...instanceTypes.keys()].toSorted((a, b) =>
+    byCodeUnit(instanceTypes[a]?.name ?? '', instanceTypes[b]?.name ?? ''),
+  );
+  const sorted = order.flatMap((index) => instanceTypes[index] ?? []);
+  const prices = priceRows(sorted.length);
+  const types = sorted.map((type, index) => {
+    const start = starts[order[index] ?? 0] ?? 0;
+    return compileType(type, bits.subarray(start, start + type.offerings.length), prices(index));
   });
-  const types = compiled.toSorted((a, b) => byCodeUnit(a.name, b.name));
-  const typeKeys = new Set<string>();
-  for (const { rules } of types) for (const key of rules.keys()) if (!comboKeys.has(key)) typeKeys.add(key);
   const reservedBits = combos.reduce((sum, { reservation }, bit) => (reservation === null ? sum : sum | (1 << bit)), 0);
-  return { types, combos, typeKeys, comboKeys, reservedBits, reservations: reservationsOf(instanceTypes, found) };
+  const labels = typeLabels(sorted, comboKeys);
+  return { types, combos, labels, comboKeys, reservedBits, reservations: reservationsOf(instanceTypes, found) };
+}
+
+/** Per type: the place of its first offering among those of all types. */
+function startsOf(instanceTypes: ReadonlyArray<InstanceType>): Int32Array {
+  const starts = new Int32Array(instanceTypes.length);
+  let next = 0;
+  instanceTypes.forEach(({ offerings }, index) => {
+    starts[index] = next;
+    next += offerings.length;
+  });
+  return starts;
+}
+
+/** A row of prices for each type, Infinity all over, in one piece of memory. */
+function priceRows(types: number): (type: number) => Float64Array {
+  const all = new Float64Array(types * MAX_COMBOS).fill(Infinity);
+  return (type) => all.subarray(type * MAX_COMBOS, (type + 1) * MAX_COMBOS);
 }
 
 function reservationsOf(
@@ -89,7 +114,7 @@ function reservationsOf(
 
 /** Does an instance type of this catalog decide the key? */
 export function isDecidedByType(catalog: CompiledCatalog, key: string): boolean {
-  return catalog.typeKeys.has(key) || (isTypeLevelKey(key) && !catalog.comboKeys.has(key));
+  return !catalog.comboKeys.has(key) && (isTypeLevelKey(key) || catalog.labels.has(key));
 }
 
 /** The labels that an offering gives a node. */
@@ -104,25 +129,49 @@ interface FoundCombos {
 }
 
 function findCombos(instanceTypes: ReadonlyArray<InstanceType>): FoundCombos {
-  const found: Array<Combo> = [];
   const places = new Int32Array(instanceTypes.reduce((sum, { offerings }) => sum + offerings.length, 0));
-  const plain = new Map<string, Map<string, number>>();
-  const others = new Map<string, number>();
-  // Nearly all have no labels, and there are thousands: for those no text is made.
-  const known = (offering: Offering, combo: () => Combo): number => {
-    const isPlain = offering.reservation === undefined && Object.keys(offering.labels).length === 0;
-    const alike = isPlain ? (plain.get(offering.zone) ?? new Map<string, number>()) : others;
-    if (isPlain) plain.set(offering.zone, alike);
-    const id = isPlain ? offering.capacityType : comboId(combo());
-    const place = alike.get(id) ?? found.push(combo()) - 1;
-    alike.set(id, place);
-    return place;
-  };
-  let next = 0;
+  const kinds: Array<Offering> = [];
+  let [next, kind] = [0, 0];
+  // There are thousands, of a few kinds that follow each other in a few ways: no text is made of each.
   for (const { offerings } of instanceTypes) {
-    for (const offering of offerings) places[next++] = known(offering, () => comboOf(offering));
+    for (let index = 0; index < offerings.length; index++) {
+      const offering = offerings[index];
+      if (offering !== undefined) kind = kindOf(kinds, offering, kind + 1);
+      places[next++] = kind;
+    }
   }
-  return { found, places };
+  // Kinds may differ in the spelling of a label only.
+  const found: Array<Combo> = [];
+  const byId = new Map<string, number>();
+  const comboOfKind = kinds.map((one) => {
+    const combo = comboOf(one);
+    const id = comboId(combo);
+    const place = byId.get(id) ?? found.push(combo) - 1;
+    byId.set(id, place);
+    return place;
+  });
+  return { found, places: places.map((place) => comboOfKind[place] ?? 0) };
+}
+
+/** Looks at the kinds from `guess` on, all around. A kind that is not there yet is added. */
+function kindOf(kinds: Array<Offering>, offering: Offering, guess: number): number {
+  for (let step = 0; step < kinds.length; step++) {
+    const place = (guess + step) % kinds.length;
+    if (isSameKind(kinds[place] ?? offering, offering)) return place;
+  }
+  return kinds.push(offering) - 1;
+}
+
+function isSameKind(a: Offering, b: Offering): boolean {
+  if (a.capacityType !== b.capacityType || a.zone !== b.zone || a.reservation?.id !== b.reservation?.id) return false;
+  if (a.labels === b.labels) return true;
+  let labels = 0;
+  for (const key in a.labels) {
+    if (a.labels[key] !== b.labels[key]) return false;
+    labels++;
+  }
+  for (const _ in b.labels) labels--;
+  return labels === 0;
 }
 
 /** Order of offerings of equal price: with a zone before without, then by zone, capacity type and labels. */
@@ -151,71 +200,47 @@ function comboId({ zone, capacityType, labels }: Combo): string {
   return JSON.stringify([zone, capacityType, Object.entries(labels).toSorted((a, b) => byCodeUnit(a[0], b[0]))]);
 }
 
-type RuleFor = (values: ReadonlyArray<string>) => LabelRule;
-
-/** Sizes have the same few values for most labels: what is equal is one rule. */
-function sharingRules(): RuleFor {
-  const known = new Map<string, LabelRule>();
-  return (values) => {
-    const [only = ''] = values;
-    if (values.length !== 1) return oneOf(values);
-    const rule = known.get(only) ?? oneOf(values);
-    known.set(only, rule);
-    return rule;
-  };
-}
-
-/** `bits`: by place of an offering, its combo; −1 for one that is left out. */
-function compileType(type: InstanceType, bits: Int32Array, ruleFor: RuleFor): CompiledType {
-  const prices = new Float64Array(MAX_COMBOS).fill(Infinity);
+/** `bits`: by place of an offering, its combo; −1 for one that is left out. `prices`: a row of Infinity to write to. */
+function compileType(type: InstanceType, bits: Int32Array, prices: Float64Array): CompiledType {
   const listPrices = type.offerings.every(({ available }) => available) ? prices : Float64Array.from(prices);
   let [offered, unavailable] = [0, 0];
+  let isRated = false;
   for (let place = 0; place < bits.length; place++) {
-    const { price = Infinity, available = false } = type.offerings[place] ?? {};
+    const { price = Infinity, available = false, evictionsPerHour } = type.offerings[place] ?? {};
     const bit = bits[place] ?? -1;
     if (bit === -1) continue;
+    isRated ||= evictionsPerHour !== undefined;
     listPrices[bit] = Math.min(listPrices[bit] ?? Infinity, price);
     if (available) prices[bit] = Math.min(prices[bit] ?? Infinity, price);
     if (available) offered |= 1 << bit;
     else unavailable |= 1 << bit;
   }
   unavailable &= ~offered;
-  const rules = new Map<string, LabelRule>();
-  for (const key of Object.keys(type.labels)) rules.set(normalizeKey(key), ruleFor(type.labels[key] ?? []));
-  rules.set(labelKey.instanceType, oneOf([type.name]));
-  const capacity = parseAmounts(type.capacity, 'down');
-  const allocatable = subtractOverhead(capacity, type);
-  const evictions = evictionsOf(type, bits);
+  let read: TypeAmounts | null = null;
+  const amounts = (): TypeAmounts => (read ??= readAmounts(type));
+  const evictions = isRated ? evictionsOf(type, bits) : null;
   const plain = { plainPrices: prices, plainListPrices: listPrices };
-  return {
-    name: type.name,
-    rules,
-    capacity,
-    allocatable,
-    offered,
-    prices,
-    unavailable,
-    listPrices,
-    ...plain,
-    evictions,
-  };
+  return { name: type.name, amounts, offered, prices, unavailable, listPrices, ...plain, evictions };
 }
 
 /** Per combo; of two statements about one place the worse counts. */
-function evictionsOf({ offerings }: InstanceType, bits: Int32Array): Float64Array | null {
-  let evictions: Float64Array | null = null;
+function evictionsOf({ offerings }: InstanceType, bits: Int32Array): Float64Array {
+  const evictions = new Float64Array(MAX_COMBOS);
   for (let place = 0; place < bits.length; place++) {
-    const rate = offerings[place]?.evictionsPerHour;
+    const rate = offerings[place]?.evictionsPerHour ?? 0;
     const bit = bits[place] ?? -1;
-    if (rate === undefined || bit === -1) continue;
-    evictions ??= new Float64Array(MAX_COMBOS);
-    evictions[bit] = Math.max(evictions[bit] ?? 0, rate);
+    if (bit !== -1) evictions[bit] = Math.max(evictions[bit] ?? 0, rate);
   }
   return evictions;
 }
 
+function readAmounts(type: InstanceType): TypeAmounts {
+  const capacity = parseAmounts(type.capacity, 'down');
+  return { capacity, allocatable: subtractOverhead(capacity, type) };
+}
+
 function subtractOverhead(capacity: Amounts, type: InstanceType): Amounts {
-  const allocatable = addAmounts(new Map(), capacity);
+  const allocatable = new Map(capacity);
   for (const [name, amount] of parseAmounts(type.overhead, 'up')) {
     allocatable.set(name, Math.max(0, (allocatable.get(name) ?? 0) - amount));
   }

@@ -1,6 +1,6 @@
 import type { PoolRefusal, Refusal, TopologyRule } from '../plan/refusal.ts';
 import { renderAmount } from '../quantity/quantity.ts';
-import { at, offeringsMeeting } from './compile-pool.ts';
+import { at, capacityOf, offeringsMeeting } from './compile-pool.ts';
 import type { AskTerms } from './ask-terms.ts';
 import type { Ask, CompiledShape, PoolOption } from './compile-shape.ts';
 import { deviceRefusal } from './device-refusal.ts';
@@ -50,7 +50,7 @@ function limitRefusal({ pool, remaining }: PoolState, options: ReadonlyArray<Poo
   let first: PoolRefusal | null = null;
   for (const type of pool.order) {
     if (options.every(({ offered }) => at(offered, type) === 0)) continue;
-    const over = overLimits(remaining, pool.catalog.types[type]?.capacity ?? new Map(), null);
+    const over = overLimits(remaining, capacityOf(pool, type), null);
     if (over === null) return null;
     const { resource, more, left } = over;
     first ??= {
@@ -118,7 +118,7 @@ function unmetRequirement(state: PoolState, alternatives: ReadonlyArray<LabelRul
 }
 
 function meantBy({ pool }: PoolState, key: string): string | null {
-  return labelMeant(key, [...pool.catalog.typeKeys, ...pool.catalog.comboKeys, ...pool.rules.keys()]);
+  return labelMeant(key, [...pool.catalog.labels.keys(), ...pool.catalog.comboKeys, ...pool.rules.keys()]);
 }
 
 function refuseSize(state: PoolState, shape: CompiledShape, { dimensions }: Workspace): PoolRefusal {

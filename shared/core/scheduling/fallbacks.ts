@@ -14,32 +14,38 @@ export function chooseFallbacks<Offering extends PlannedOffering>(
   chosen: Offering,
   others: ReadonlyArray<Offering>,
 ): ReadonlyArray<Offering> {
-  const alike: Array<Offering> = [];
-  const unlike: Array<Offering> = [];
-  for (const other of others) (other.capacityType === chosen.capacityType ? alike : unlike).push(other);
+  const alike: Array<number> = [];
+  const unlike: Array<number> = [];
+  for (let place = 0; place < others.length; place++) {
+    (others[place]?.capacityType === chosen.capacityType ? alike : unlike).push(place);
+  }
   const kept = Math.min(OTHER_CAPACITY_TYPE, unlike.length);
-  const first = diverse(alike, MAX_FALLBACKS - kept);
-  const picked = new Set([...first, ...diverse(unlike, MAX_FALLBACKS - first.length)]);
-  return others.filter((offering) => picked.has(offering));
+  const first = diverse(others, alike, MAX_FALLBACKS - kept);
+  const picked = [...first, ...diverse(others, unlike, MAX_FALLBACKS - first.length)];
+  return picked.toSorted((a, b) => a - b).flatMap((place) => others[place] ?? []);
 }
 
-function diverse<Offering extends PlannedOffering>(
-  offerings: ReadonlyArray<Offering>,
+/** The first `count` of these places, no family with too many as long as others are there. */
+function diverse(
+  offerings: ReadonlyArray<PlannedOffering>,
+  places: ReadonlyArray<number>,
   count: number,
-): ReadonlyArray<Offering> {
+): ReadonlyArray<number> {
   const perFamily = new Map<string, number>();
-  const families = new Map<string, string>();
-  const early: Array<Offering> = [];
-  const late: Array<Offering> = [];
-  for (const offering of offerings) {
-    // What comes after the last place that it could fill changes nothing.
-    if (early.length === count) break;
-    const { instanceType } = offering;
-    const family = families.get(instanceType) ?? /^[A-Za-z]+_[A-Za-z]+/.exec(instanceType)?.[0] ?? instanceType;
-    families.set(instanceType, family);
+  const early: Array<number> = [];
+  const late: Array<number> = [];
+  let [before, family] = ['', ''];
+  // What comes after the last place that it could fill changes nothing.
+  for (let index = 0; index < places.length && early.length < count; index++) {
+    const place = places[index] ?? 0;
+    const { instanceType = '' } = offerings[place] ?? {};
+    // Offerings of one size mostly follow each other.
+    if (instanceType !== before) family = /^[A-Za-z]+_[A-Za-z]+/.exec(instanceType)?.[0] ?? instanceType;
+    before = instanceType;
     const seen = perFamily.get(family) ?? 0;
+    if (seen < PER_FAMILY) early.push(place);
+    else if (late.length < count) late.push(place);
     perFamily.set(family, seen + 1);
-    (seen < PER_FAMILY ? early : late).push(offering);
   }
   return [...early, ...late].slice(0, count);
 }

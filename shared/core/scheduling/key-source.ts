@@ -51,8 +51,8 @@ export function bitsWith(values: ReadonlyArray<string | undefined>, wanted: stri
 /** A size that may get one of several values counts as without, since nobody knows which until it is there. */
 function typeValues(pool: CompiledPool, key: string): ReadonlyArray<string | undefined> {
   const own = pool.rules.get(key);
-  return pool.catalog.types.map(({ rules }) => {
-    const rule = rules.get(key);
+  return pool.catalog.types.map((_, type) => {
+    const rule = pool.catalog.labels.ruleOf(type, key);
     if (rule === undefined) return undefined;
     return onlyValue(own === undefined ? rule : intersect(rule, own)) ?? undefined;
   });

@@ -1,6 +1,6 @@
 import type { Pod } from '../model/cluster.ts';
 import { admitsAsk, hasRoom } from './bins.ts';
-import { at } from './compile-pool.ts';
+import { at, capacityOf } from './compile-pool.ts';
 import { hasDeviceClaims } from './device-claims.ts';
 import { withinLimits } from './pool-state.ts';
 import { optionsFor, type Workspace } from './workspace.ts';
@@ -47,8 +47,9 @@ function isHoldable(workspace: Workspace, shape: number): boolean {
   return workspace.pools.some((state) => {
     const options = optionsFor(workspace, state, ask);
     return state.pool.catalog.types.some(
-      ({ capacity }, type) =>
-        options.some(({ offered }) => at(offered, type) !== 0) && withinLimits(state.remaining, capacity, null),
+      (_, type) =>
+        options.some(({ offered }) => at(offered, type) !== 0) &&
+        withinLimits(state.remaining, capacityOf(state.pool, type), null),
     );
   });
 }

@@ -1,4 +1,4 @@
-import { allowedBy, at, lowestBit, offeringsMeeting } from './compile-pool.ts';
+import { allocatableOf, allowedBy, at, lowestBit, offeringsMeeting } from './compile-pool.ts';
 import type { Ask } from './compile-shape.ts';
 import type { CompiledType } from './compile-types.ts';
 import { portsConflict } from './host-ports.ts';
@@ -71,7 +71,7 @@ function listedOfferings({ dimensions }: Workspace, { pool, reservationsLeft }: 
   });
   const vectors = new Map<number, Float64Array>();
   const allocatable = (type: number): Float64Array => {
-    const vector = vectors.get(type) ?? toVector(dimensions, catalog.types[type]?.allocatable ?? new Map());
+    const vector = vectors.get(type) ?? toVector(dimensions, allocatableOf(pool, type));
     vectors.set(type, vector);
     return vector;
   };

@@ -1,6 +1,6 @@
 import { normalizeKey } from '../model/labels.ts';
 import type { Amounts } from '../quantity/quantity.ts';
-import { at } from './compile-pool.ts';
+import { at, capacityOf } from './compile-pool.ts';
 import { comboLabels } from './compile-types.ts';
 import { withinLimits, type PoolState } from './pool-state.ts';
 
@@ -17,19 +17,17 @@ export function bookingFor(
     relaxed,
   }: { readonly chosen: number; readonly instead: Amounts | null; readonly relaxed: boolean },
 ): Amounts | null {
-  const { order, catalog } = state.pool;
-  const capacityOf = (type: number): Amounts => catalog.types[type]?.capacity ?? new Map();
-  if (!wantsMinValues(state) || relaxed || meetsMinValues(state, offered, capacityOf(chosen)))
-    return capacityOf(chosen);
+  if (!wantsMinValues(state) || relaxed || meetsMinValues(state, offered, capacityOf(state.pool, chosen)))
+    return capacityOf(state.pool, chosen);
   if (state.pool.limits.size === 0) return null;
-  const larger = order.find(
+  const larger = state.pool.order.find(
     (type) =>
       at(offered, type) !== 0 &&
-      withinLimits(state.remaining, capacityOf(type), instead) &&
-      takesNoMore(state, capacityOf(chosen), capacityOf(type)) &&
-      meetsMinValues(state, offered, capacityOf(type)),
+      withinLimits(state.remaining, capacityOf(state.pool, type), instead) &&
+      takesNoMore(state, capacityOf(state.pool, chosen), capacityOf(state.pool, type)) &&
+      meetsMinValues(state, offered, capacityOf(state.pool, type)),
   );
-  return larger === undefined ? null : capacityOf(larger);
+  return larger === undefined ? null : capacityOf(state.pool, larger);
 }
 
 /** Does the pool ask for minValues at all? */
@@ -50,14 +48,11 @@ export function takesNoMore({ pool }: PoolState, capacity: Amounts, booked: Amou
 export function meetsMinValues(state: PoolState, offered: Int32Array, booked: Amounts): boolean {
   const wanted = minValuesOf(state);
   if (wanted.size === 0) return true;
-  const { order, catalog } = state.pool;
-  const types = order.filter(
-    (type) => at(offered, type) !== 0 && takesNoMore(state, catalog.types[type]?.capacity ?? NOTHING, booked),
+  const types = state.pool.order.filter(
+    (type) => at(offered, type) !== 0 && takesNoMore(state, capacityOf(state.pool, type), booked),
   );
   return [...wanted].every(([key, least]) => valuesAmong(state, types, key).size >= least);
 }
-
-const NOTHING: Amounts = new Map();
 
 /** The pool's minValues, the largest for each key. */
 export function minValuesOf({ pool }: PoolState): ReadonlyMap<string, number> {
@@ -75,11 +70,11 @@ export function valuesAmong(
   types: ArrayLike<number> & Iterable<number>,
   key: string,
 ): ReadonlySet<string> {
-  const { types: compiled, combos, comboKeys } = pool.catalog;
+  const { labels, combos, comboKeys } = pool.catalog;
   const values = new Set<string>();
   for (const type of types) {
     if (!comboKeys.has(key)) {
-      for (const value of compiled[type]?.rules.get(key)?.values ?? []) values.add(value);
+      for (const value of labels.ruleOf(type, key)?.values ?? []) values.add(value);
       continue;
     }
     combos.forEach((combo, bit) => {

@@ -1,7 +1,7 @@
 import type { Pod } from '../model/cluster.ts';
 import type { Amounts } from '../quantity/quantity.ts';
 import { labelKey } from '../model/labels.ts';
-import { at } from './compile-pool.ts';
+import { at, capacityOf } from './compile-pool.ts';
 import { holdingBits, type Ask, type CompiledShape, type PoolOption } from './compile-shape.ts';
 import { portsConflict, type HostPort } from './host-ports.ts';
 import { chooseValue, intersect, isEmpty, oneOf, type LabelRule, type LabelRules } from './label-rule.ts';
@@ -250,7 +250,7 @@ function settledOffers(state: PoolState, given: Offers, keys: ReadonlyArray<stri
 
 function bookedFor(claim: OpenClaim, search: Search, cell: Cell): Amounts | null {
   const { state } = claim;
-  if (!wantsMinValues(state) || claim.minValuesRelaxed) return state.pool.catalog.types[cell.type]?.capacity ?? null;
+  if (!wantsMinValues(state) || claim.minValuesRelaxed) return capacityOf(state.pool, cell.type);
   const { offered, bits, load, more } = search;
   const holding = new Int32Array(offered.length);
   for (const type of state.pool.order) {
@@ -322,7 +322,7 @@ function cheapestCell(
     if (mask === 0) continue;
     const compiled = pool.catalog.types[type];
     if (compiled === undefined) continue;
-    if (remaining.size > 0 && !withinLimits(remaining, compiled.capacity, booked)) continue;
+    if (remaining.size > 0 && !withinLimits(remaining, compiled.amounts().capacity, booked)) continue;
     const bit = cheapestBit(compiled.prices, mask, state, guard);
     const price = at(compiled.prices, bit);
     if (best === null || price < best.price) best = { type, bit, price, shunned };

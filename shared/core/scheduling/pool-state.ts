@@ -3,7 +3,15 @@ import type { InstanceType } from '../model/catalog.ts';
 import type { NodePool } from '../model/manifest.ts';
 import type { PoolObstacle } from '../plan/refusal.ts';
 import { compileCatalog, type CompiledCatalog } from './compile-types.ts';
-import { at, byWeight, compilePool, lowestBit, offeringsMeeting, type CompiledPool } from './compile-pool.ts';
+import {
+  allocatableOf,
+  at,
+  byWeight,
+  compilePool,
+  lowestBit,
+  offeringsMeeting,
+  type CompiledPool,
+} from './compile-pool.ts';
 import type { Daemon } from './daemons.ts';
 import { weighCatalog } from './weigh-catalog.ts';
 import { DEFAULT_EVICTION_COST_MS } from './weighed-price.ts';
@@ -160,7 +168,7 @@ function usableRows(
   const usableOnAll = new Float64Array(pool.offered.length * width);
   const vectors = running.map(({ daemon, offered }) => ({ vector: toVector(dimensions, daemon.requests), offered }));
   for (const type of pool.order) {
-    const allocatable = toVector(dimensions, pool.catalog.types[type]?.allocatable ?? new Map());
+    const allocatable = toVector(dimensions, allocatableOf(pool, type));
     const mask = at(pool.offered, type);
     uniform[type] = Number(vectors.every(({ offered }) => at(offered, type) === 0 || at(offered, type) === mask));
     for (let left = mask; left !== 0; left &= left - 1) {

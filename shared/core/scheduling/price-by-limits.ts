@@ -19,7 +19,7 @@ export function pricedByLimits(reading: Reading): Reading {
 function pricedPool(reading: PoolReading): PoolReading {
   const { pool, remaining } = reading;
   const types = pool.catalog.types.map((type) => {
-    const price = shareTaken(remaining, type.capacity);
+    const price = shareTaken(remaining, type.amounts().capacity);
     return { ...type, prices: type.prices.map((one) => (one === Infinity ? Infinity : price)) };
   });
   const lowestPrice = Float64Array.from(types, ({ prices }, type) => priceOf(prices, at(pool.offered, type)));

@@ -77,7 +77,7 @@ function driversOf(workspace: Workspace, claim: OpenClaim): Readonly<Record<stri
 function openLabels({ state: { pool }, open }: OpenClaim): Labels {
   const labels: Record<string, string> = {};
   for (const [key, rule] of [...pool.rules, ...open]) {
-    const decidedElsewhere = pool.catalog.comboKeys.has(key) || pool.catalog.typeKeys.has(key);
+    const decidedElsewhere = pool.catalog.comboKeys.has(key) || pool.catalog.labels.has(key);
     const value = decidedElsewhere || key.startsWith('karpenter.') ? null : chooseValue(open.get(key) ?? rule);
     if (value !== null) labels[key] = value;
   }

@@ -1,5 +1,5 @@
 import { labelKey } from '../model/labels.ts';
-import { onlyValue, type LabelRules } from './label-rule.ts';
+import { onlyValue, type LabelRule, type LabelRules } from './label-rule.ts';
 
 /**
  * Generations that Azure has retired or announced to retire, by size name: A and Av2; D, DS and their v2; F, Fs and Fsv2
@@ -18,29 +18,33 @@ const RETIRED: ReadonlyArray<RegExp> = [
   /^Standard_NV\d+as_v4$/i,
 ];
 
+const IS_RETIRED = new RegExp(RETIRED.map(({ source }) => source).join('|'), 'i');
+
 const BURSTABLE = /^Standard_B\d/i;
 
 /**
  * True for a size that price alone must not choose: burstable ones cannot sustain their vCPUs, retired generations are
  * slow. A pool that names the size, its series or its version (for burstable ones also the family) means it.
  */
-export function isShunned(type: { readonly name: string; readonly rules: LabelRules }, pool: LabelRules): boolean {
-  const burstable = BURSTABLE.test(type.name);
-  if (!burstable && !RETIRED.some((pattern) => pattern.test(type.name))) return false;
+export function isShunned(name: string, labelOf: LabelOf, pool: LabelRules): boolean {
+  const burstable = BURSTABLE.test(name);
+  if (!burstable && !IS_RETIRED.test(name)) return false;
   const naming = [labelKey.instanceType, labelKey.skuName, labelKey.skuSeries, labelKey.skuVersion];
   const keys = burstable ? [...naming, labelKey.skuFamily] : naming;
-  return !keys.some((key) => isNamed(type.rules, pool, key));
+  return !keys.some((key) => isNamed(labelOf, pool.get(key), key));
 }
+
+/** What a size may have for a label; undefined: no such label. */
+type LabelOf = (key: string) => LabelRule | undefined;
 
 /** What is wrong with a size that `isShunned` is true of. */
 export function shunnedKind(name: string): 'burstable' | 'retired' {
   return BURSTABLE.test(name) ? 'burstable' : 'retired';
 }
 
-function isNamed(type: LabelRules, pool: LabelRules, key: string): boolean {
-  const rule = pool.get(key);
+function isNamed(labelOf: LabelOf, rule: LabelRule | undefined, key: string): boolean {
   if (rule === undefined || rule.complement) return false;
-  const own = type.get(key);
+  const own = labelOf(key);
   const value = own === undefined ? null : onlyValue(own);
   return value !== null && rule.values.has(value);
 }

@@ -4,7 +4,7 @@ import { labelKey } from '../model/labels.ts';
 import type { PlannedClaim } from '../plan/plan.ts';
 import { parseAmounts } from '../quantity/quantity.ts';
 import { balanceZones } from './balance-zones.ts';
-import { at, lowestBit, weighsRisk } from './compile-pool.ts';
+import { at, capacityOf, lowestBit, weighsRisk } from './compile-pool.ts';
 import { isLeaving, machinesOf, type Machine } from './existing-capacity.ts';
 import { cheaperExplainer } from './explain-cheaper.ts';
 import { byCodeUnit } from './label-rule.ts';
@@ -49,7 +49,7 @@ export function lacksStaticNodes(input: ProvisioningInput): boolean {
 function openPlain(claims: Array<OpenClaim>, state: PoolState, width: number): void {
   const claim = emptyClaim(state, width, false);
   claim.cell = cheapestOf(claim);
-  claim.booked = state.pool.catalog.types[claim.cell?.type ?? -1]?.capacity ?? null;
+  claim.booked = claim.cell === null ? null : capacityOf(state.pool, claim.cell.type);
   if (claim.cell !== null) claims.push(claim);
 }
 

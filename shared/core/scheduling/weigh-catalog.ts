@@ -13,8 +13,14 @@ export function weighCatalog(catalog: CompiledCatalog, evictionCostMs: number): 
 function weighType(type: CompiledType, evictionCostMs: number): CompiledType {
   const { evictions, plainPrices, plainListPrices } = type;
   if (evictions === null) return type;
-  const risks = evictions.map((rate) => riskOf(rate, evictionCostMs));
-  const weighed = (plain: Float64Array): Float64Array => plain.map((price, bit) => withRisk(price, risks[bit] ?? 0));
+  const weighed = (plain: Float64Array): Float64Array => {
+    const prices = plain.slice();
+    for (let bit = 0; bit < prices.length; bit++) {
+      const rate = evictions[bit] ?? 0;
+      if (rate !== 0) prices[bit] = withRisk(plain[bit] ?? Infinity, riskOf(rate, evictionCostMs));
+    }
+    return prices;
+  };
   const prices = weighed(plainPrices);
   return { ...type, prices, listPrices: plainListPrices === plainPrices ? prices : weighed(plainListPrices) };
 }
