@@ -30,7 +30,7 @@ export function boundWithGifts(gifted: GiftedProblem, { cost, isFew }: GiftedPla
     if (own !== null) cuts.push(reduced(own));
   }
   const canPack = () => ({ kind: 'unknown' }) as const;
-  return coverDemand({ flat, demand, cuts, below: cost, floor: bound, canPack, work }).bound;
+  return coverDemand({ flat, demand, cuts, below: cost, floor: bound, canPack, goesOn: false, work }).bound;
 }
 
 /** No filling of the gifts counts more than this. */

@@ -18,6 +18,8 @@ export interface Cover {
   readonly floor: number;
   /** Can these nodes, per size, hold all pods? */
   readonly canPack: (nodes: Int32Array) => PackedInto;
+  /** Whether to look on for a set that can be packed above the first of which that is not known: the bound gains nothing. */
+  readonly goesOn: boolean;
   readonly work: Work;
 }
 
@@ -46,10 +48,9 @@ export function coverDemand(cover: Cover): Covered {
     const limit = Math.ceil((cover.floor + share * (cover.below - cover.floor)) / unit - MARGIN) * unit;
     if (limit <= bound) continue;
     search.best = limit;
-    search.unknown = Infinity;
     if (!descend(search, 0, 0)) break;
     bound = Math.min(search.best, search.unknown);
-    if (search.found !== null || bound < limit) break;
+    if (search.found !== null || (bound < limit && !cover.goesOn)) break;
   }
   return { bound: Math.min(bound, cover.below), found: search.found };
 }
@@ -172,7 +173,8 @@ function descend(search: Search, from: number, cost: number): boolean {
   if (cover.work.left <= 0) return false;
   if (isCovered(search)) {
     tryPacking(search, cost);
-    if (isCovered(search) && cost >= Math.min(search.best, search.unknown)) return true;
+    const enough = cover.goesOn ? search.best : Math.min(search.best, search.unknown);
+    if (isCovered(search) && cost >= enough) return true;
   }
   for (let place = from; place < order.length; place++) {
     const bin = at(order, place);

@@ -1,6 +1,6 @@
 import { construct } from './construct.ts';
 import { correctValues } from './correct-values.ts';
-import { coverDemand, type Covered } from './cover.ts';
+import { coverDemand, type Cover, type Covered } from './cover.ts';
 import { boundOf, cutOf, measuresOf, type Cut } from './cuts.ts';
 import { dealDemand } from './deal-demand.ts';
 import { dive } from './dive.ts';
@@ -10,10 +10,10 @@ import { generateColumns, type Relaxation } from './generate-columns.ts';
 import { addPacking, emptyPool, type PatternPool } from './patterns.ts';
 import { learnFrom, type Learned } from './learn-from.ts';
 import { packDealt } from './pack-dealt.ts';
-import { packInto, type PackedInto } from './pack-into.ts';
+import { packInto, packQuickly, tryAll, type Given, type PackedInto } from './pack-into.ts';
 import { packOneKind } from './pack-one-kind.ts';
 import { partsOf } from './problem-parts.ts';
-import { undominated, type Packing, type PackingItem, type PackingProblem } from './problem.ts';
+import { undominated, type PackedNode, type Packing, type PackingItem, type PackingProblem } from './problem.ts';
 import { repack } from './repack.ts';
 import { tighten } from './tighten.ts';
 import { withShare, type Work } from './work.ts';
@@ -329,13 +329,68 @@ function coverFew(part: Part, best: Packing, proof: Proof, values: Float64Array)
   return { ...packing, bound };
 }
 
-function coverWhole({ flat, demand, work }: Part, below: number, proof: Proof, values: Float64Array): Covered {
+function coverWhole(part: Part, below: number, proof: Proof, values: Float64Array): Covered {
+  const canPack = (nodes: Int32Array): PackedInto => packInto(givenTo(part, nodes, values));
+  return coverBy(part, proof, { below, canPack, goesOn: false });
+}
+
+function givenTo({ flat, demand, work }: Part, nodes: Int32Array, values: Float64Array): Given {
+  return { flat, kinds: Int32Array.from(nodes.keys()), nodes, demand, values, work };
+}
+
+function coverBy(
+  { flat, demand, work }: Part,
+  proof: Proof,
+  manner: Pick<Cover, 'below' | 'canPack' | 'goesOn'>,
+): Covered {
   const cuts = [...proof.cuts];
   for (const measure of measuresOf(flat)) {
     const cut = cutOf(flat, { values: measure, demand, prices: null }, work);
     if (cut !== null) cuts.push(cut);
   }
-  const canPack = (nodes: Int32Array): PackedInto => packInto({ flat, nodes, demand, values, work });
-  const { found, bound } = coverDemand({ flat, demand, cuts, below, floor: proof.bound, canPack, work });
+  const { found, bound } = coverDemand({ ...manner, flat, demand, cuts, floor: proof.bound, work });
   return { found, bound: Math.max(bound, proof.bound) };
+}
+
+/** A search for the cheapest set of nodes that holds all pods by rules that the problem does not know. */
+export interface Stricter {
+  /** Sets that cost less than this are looked for. */
+  readonly below: number;
+  /** Puts the pods on these nodes, per bin of the problem, by all rules; null where it finds no way. `worth`: of a pod per item. */
+  readonly place: (nodes: Int32Array, worth: Float64Array) => ReadonlyArray<PackedNode> | null;
+}
+
+/** What any packing costs at least, and the cheapest that was found under stricter rules; its bins are what `place` answers. */
+export function coverUnder(problem: PackingProblem, { below, place }: Stricter, work: Work): Covered {
+  const { part, kept, fluid } = prepared(problem, work);
+  const first = withShare(work, SHARE.proof, (own) => proofOf(part, fluid, own));
+  const relaxation = withShare(work, SHARE.columns, (own) => relax(part, fluid, { work: own, thorough: false }));
+  const { values } = relaxation;
+  const proof = stronger(
+    first,
+    withShare(work, SHARE.proof, (own) => proofOf(part, values, own)),
+  );
+  const known = new Map<string, PackedInto>();
+  const canPack = (nodes: Int32Array): PackedInto => {
+    const id = nodes.join(' ');
+    const packed = known.get(id) ?? packUnder(nodes);
+    known.set(id, packed);
+    return packed;
+  };
+  return below <= proof.bound
+    ? { bound: proof.bound, found: null }
+    : coverBy(part, proof, { below, canPack, goesOn: true });
+
+  function packUnder(nodes: Int32Array): PackedInto {
+    const given = givenTo(part, nodes, values);
+    const packed = packQuickly(given);
+    if (packed.kind === 'refuted') return packed;
+    const whole = new Int32Array(problem.bins.length);
+    kept.forEach((bin, index) => (whole[bin] = nodes[index] ?? 0));
+    const placed = place(whole, values);
+    if (placed !== null) return { kind: 'packed', nodes: placed };
+    // What can be packed without the stricter rules says nothing about the bound.
+    const exact = packed.kind === 'packed' ? packed : tryAll(given);
+    return exact.kind === 'impossible' ? exact : { kind: 'unknown' };
+  }
 }

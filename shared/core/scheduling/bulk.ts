@@ -80,7 +80,7 @@ function packTier(workspace: Workspace, weight: number, groups: ReadonlyArray<Bu
     const bin = merged[node.bin];
     if (bin !== undefined) left.push(...openAlike(workspace, bin, node, queues));
   }
-  return { left: [...left, ...queues.flat().map(({ pod }) => pod)], solved: [packing.solved] };
+  return { left: [...left, ...queues.flat().map(({ pod }) => pod)], solved: packing.solved };
 }
 
 /** Groups that ask for the same and may be on the same bins are one item: the packer's time grows with items. */

@@ -2,10 +2,13 @@ import type { Pod } from '../model/cluster.ts';
 import { flagsOf } from '../packing/flags.ts';
 import { pack } from '../packing/pack.ts';
 import type { PackedNode, Packing, PackingBin, PackingProblem } from '../packing/problem.ts';
-import { redeal, type SpreadItems } from '../packing/redeal.ts';
+import type { SpreadItems } from '../packing/loose-pods.ts';
+import { packJoined } from '../packing/pack-joined.ts';
+import { redeal } from '../packing/redeal.ts';
 import { withShare, type Work } from '../packing/work.ts';
 import type { BulkGroup, Deal } from './bulk-groups.ts';
 import { at } from './compile-pool.ts';
+import { joinDomains } from './join-domains.ts';
 
 /** Groups of pods, and the problem that they are: each item is the groups of its members, by index. */
 export interface GroupsToPack {
@@ -18,17 +21,20 @@ export interface PackedGroups {
   readonly nodes: ReadonlyArray<PackedNode>;
   /** Per group: the pods dealt to it, which need not be those that it had. */
   readonly pods: ReadonlyArray<ReadonlyArray<Pod>>;
-  /** What was solved first, and what is proved about it. */
-  readonly solved: { readonly problem: PackingProblem; readonly bound: number };
+  /** What was solved on the way, and what is proved about it. */
+  readonly solved: ReadonlyArray<{ readonly problem: PackingProblem; readonly bound: number }>;
 }
 
 /** Up to so many pods it matters where odd ones are dealt, and all of them can be packed together in the work that there is. */
 const FEW_PODS = 60;
 /** Of the work given, for packing few pods as they were dealt first. */
 const FIRST_SHARE = 0.3;
+/** Of what is left then, for sets of nodes: where they are few, this finds and proves the optimum. */
+const JOINED_SHARE = 0.5;
 
 /** Packs the groups, each domain of a spread for itself; where pods are few, they are dealt and packed once more together. */
-export function packGroups({ problem, groups, members }: GroupsToPack, work: Work): PackedGroups {
+export function packGroups(given: GroupsToPack, work: Work): PackedGroups {
+  const { problem, groups, members } = given;
   const { dealt, items, bins } = withoutEmpty(problem);
   const spreads = spreadsOf(groups, members);
   const pods = groups.reduce((sum, group) => sum + group.pods.length, 0);
@@ -36,9 +42,17 @@ export function packGroups({ problem, groups, members }: GroupsToPack, work: Wor
   const packed = withShare(work, isFew ? FIRST_SHARE : 1, (own) => pack(dealt, own));
   const first = { cost: packed.cost, ...inWhole(packed, { items, bins, width: problem.items.length }) };
   const solved = { problem: dealt, bound: packed.bound };
-  if (!isFew) return { nodes: first.nodes, pods: groups.map((group) => group.pods), solved };
-  const anew = redeal(problem, first, spreads, work);
-  return { nodes: anew.packing.nodes, pods: dealAgain(groups, spreads, anew.dealt), solved };
+  if (!isFew) return { nodes: first.nodes, pods: groups.map((group) => group.pods), solved: [solved] };
+  const start = { packing: first, dealt: spreads.map((spread) => spread.dealt) };
+  const joined = joinDomains(given);
+  const covered = withShare(work, JOINED_SHARE, (own) => packJoined(problem, spreads, { joined, start }, own));
+  const anew = redeal(problem, spreads, { start: covered, enough: covered.bound }, work);
+  return {
+    nodes: anew.packing.nodes,
+    pods: dealAgain(groups, spreads, anew.dealt),
+    // A bound that is not met may still be raised.
+    solved: anew.packing.cost > covered.bound ? [solved] : [solved, { problem: joined.problem, bound: covered.bound }],
+  };
 }
 
 interface GroupSpread extends SpreadItems {

@@ -2,7 +2,9 @@ import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { pack } from '../../../shared/core/packing/pack.ts';
 import type { PackingProblem } from '../../../shared/core/packing/problem.ts';
-import { redeal, type SpreadItems } from '../../../shared/core/packing/redeal.ts';
+import type { Redealt, SpreadItems } from '../../../shared/core/packing/loose-pods.ts';
+import { packJoined, type JoinedProblem } from '../../../shared/core/packing/pack-joined.ts';
+import { redeal } from '../../../shared/core/packing/redeal.ts';
 
 const slow = { timeout: 120_000 };
 
@@ -46,16 +48,27 @@ const draws: fc.Arbitrary<Draw> = fc.record({
   ),
 });
 
-test(
-  'pods dealt again are the same pods, as even as their spread asks, on nodes that hold them, for no more',
+/** Both ways to deal pods again, from the same packing. */
+const ways = {
+  'packed with pods let loose': ({ problem, spreads, start }: Dealt, steps: number): Redealt =>
+    redeal(problem, spreads, { start, enough: 0 }, { left: steps }),
+  'by sets of nodes': ({ problem, spreads, joined, start }: Dealt, steps: number): Redealt => {
+    const packed = packJoined(problem, spreads, { joined, start }, { left: steps });
+    expect(packed.bound).toBeLessThanOrEqual(packed.packing.cost);
+    return packed;
+  },
+};
+
+test.for(Object.entries(ways))(
+  'pods dealt again %s are the same pods, as even as their spread asks, on nodes that hold them, for no more',
   slow,
-  () => {
+  ([, dealAgain]) => {
     fc.assert(
       fc.property(draws, fc.constantFrom(0, 20_000, 3_000_000), (draw, steps) => {
-        const { problem, spreads } = dealtEvenly(draw);
-        const start = pack(problem, { left: 20_000 });
-        const { packing, dealt } = redeal(problem, start, spreads, { left: steps });
-        expect(packing.cost).toBeLessThanOrEqual(start.cost);
+        const given = dealtEvenly(draw);
+        const { problem, spreads, start } = given;
+        const { packing, dealt } = dealAgain(given, steps);
+        expect(packing.cost).toBeLessThanOrEqual(start.packing.cost);
         expect(packing.nodes.reduce((sum, { bin, times }) => sum + times * (problem.bins[bin]?.price ?? 0), 0)).toBe(
           packing.cost,
         );
@@ -75,23 +88,29 @@ test(
   },
 );
 
-test('odd pods are dealt to the zones in which they fill nodes that are paid for anyway', () => {
-  // In each zone a node of 8 holds one pod of 5: what is free holds a pod of 3, or one of 2 and one of 1.
-  const sizes = [{ cpu: 8, memory: 9, price: 8 }];
-  const app = { memory: 1, perNode: Infinity, maxSkew: 1, isEmptiestKnown: true, before: [0, 0, 0] };
-  const single = (cpu: number) => ({ ...app, cpu, pods: 1 });
-  const apps = [{ ...app, cpu: 5, pods: 3 }, single(3), single(2), single(1), single(2), single(1)];
-  const { problem, spreads } = dealtEvenly({ zones: 3, apps, sizes });
-  const start = pack(problem, { left: 3_000_000 });
-  expect(start.cost).toBe(32);
-  expect(redeal(problem, start, spreads, { left: 3_000_000 }).packing.cost).toBe(24);
-});
+test.for(Object.entries(ways))(
+  'odd pods are dealt %s to the zones in which they fill nodes that are paid for anyway',
+  ([, dealAgain]) => {
+    // In each zone a node of 8 holds one pod of 5: what is free holds a pod of 3, or one of 2 and one of 1.
+    const sizes = [{ cpu: 8, memory: 9, price: 8 }];
+    const app = { memory: 1, perNode: Infinity, maxSkew: 1, isEmptiestKnown: true, before: [0, 0, 0] };
+    const single = (cpu: number) => ({ ...app, cpu, pods: 1 });
+    const apps = [{ ...app, cpu: 5, pods: 3 }, single(3), single(2), single(1), single(2), single(1)];
+    const given = dealtEvenly({ zones: 3, apps, sizes });
+    expect(given.start.packing.cost).toBe(32);
+    expect(dealAgain(given, 3_000_000).packing.cost).toBe(24);
+  },
+);
 
-/** An item per app and zone, and each size in every zone; odd pods are all dealt to the first zones that may have them. */
-function dealtEvenly({ zones, apps, sizes }: Draw): {
+interface Dealt {
   readonly problem: PackingProblem;
   readonly spreads: ReadonlyArray<SpreadItems>;
-} {
+  readonly joined: JoinedProblem;
+  readonly start: Redealt;
+}
+
+/** An item per app and zone, and each size in every zone; odd pods are all dealt to the first zones that may have them. */
+function dealtEvenly({ zones, apps, sizes }: Draw): Dealt {
   const spreads = apps.map(({ before, pods, maxSkew, isEmptiestKnown }, app): SpreadItems => {
     const counts = before.slice(0, zones);
     const dealt = counts.map(() => 0);
@@ -114,7 +133,22 @@ function dealtEvenly({ zones, apps, sizes }: Draw): {
       return { usable: Float64Array.of(cpu, memory), price, admits };
     }),
   );
-  return { problem: { width: 2, items, bins }, spreads };
+  const problem = { width: 2, items, bins };
+  const start = { packing: pack(problem, { left: 20_000 }), dealt: spreads.map(({ dealt }) => dealt) };
+  return { problem, spreads, joined: joinedOf({ zones, apps, sizes }, spreads), start };
+}
+
+/** An item per app, each size once. */
+function joinedOf({ zones, apps, sizes }: Draw, spreads: ReadonlyArray<SpreadItems>): JoinedProblem {
+  const items = apps.map(({ cpu, memory, perNode }, app) => {
+    return { requests: Float64Array.of(cpu, memory), count: sumOf(spreads[app]?.dealt ?? []), perNode };
+  });
+  const bins = sizes.map(({ cpu, memory, price }) => {
+    return { usable: Float64Array.of(cpu, memory), price, admits: new Uint8Array(apps.length).fill(1) };
+  });
+  const inZones = ({ length }: ReadonlyArray<unknown>): ReadonlyArray<number> =>
+    Array.from({ length: length * zones }, (_, place) => Math.floor(place / zones));
+  return { problem: { width: 2, items, bins }, items: inZones(apps), bins: Int32Array.from(inZones(sizes)) };
 }
 
 /** Where pods came, no more of them than maxSkew above the emptiest zone; where none came, what was there may stay. */
