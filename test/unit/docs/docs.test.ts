@@ -79,3 +79,11 @@ test('every decision is in the list of decisions, under its own title', () => {
   });
   expect(missing.map(({ name }) => name)).toEqual([]);
 });
+
+test('every metric under a name of Karpenter that the relay shows has its row', () => {
+  const sources = readdirSync(join(root, 'relay')).map((name) => readFileSync(join(root, 'relay', name), 'utf8'));
+  const shown = new Set(sources.flatMap((text) => text.match(/\bkarpenter_[a-z]+(?:_[a-z]+)+/g) ?? []));
+  const text = readFileSync(join(root, 'docs/metrics.md'), 'utf8');
+  expect(shown.size).toBeGreaterThan(15);
+  expect([...shown].filter((name) => !text.includes(`\`${name}\``))).toEqual([]);
+});
