@@ -36,6 +36,7 @@ const CLAIMS_LOOK_MS = 50;
 const SILENT: ReadonlySet<string> = new Set([
   'followed',
   'looked',
+  'planned',
   'signal',
   'swept',
   'nodeclaim-launched',

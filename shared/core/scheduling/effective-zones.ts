@@ -6,7 +6,7 @@ import { toTerms, type AskTerms, type SpreadTerm } from './ask-terms.ts';
 import { wishesOf } from './asks.ts';
 import { countBound, eachShapeOn } from './bound-pods.ts';
 import { withDefaultSpread } from './default-spread.ts';
-import { admits, ANYTHING, intersect, isEmpty, toRules, type LabelRule, type LabelRules } from './label-rule.ts';
+import { admits, ANYTHING, intersect, toRules, type LabelRule, type LabelRules } from './label-rule.ts';
 import { ignoredPods, pendingPods } from './pending-pods.ts';
 import { requiredAlternatives } from './pod-rules.ts';
 import type { ProvisioningInput } from './provisioning-input.ts';
@@ -60,7 +60,6 @@ function zonesOf(input: ProvisioningInput, waiting: ReadonlyArray<number>): Read
 
 /** The one zone that is within one of `rules` and, unless it is null, in `domains`. */
 function effectiveZone(rules: ReadonlyArray<LabelRule>, domains: ReadonlyArray<string> | null): string {
-  if (rules.length === 0) return NO_ZONE;
   if (domains === null && rules.some(({ complement }) => complement)) return FLEXIBLE;
   const named = domains ?? rules.flatMap(({ values }) => [...values]);
   const possible = new Set(named.filter((zone) => rules.some((rule) => admits(rule, zone))));
@@ -72,9 +71,9 @@ function effectiveZone(rules: ReadonlyArray<LabelRule>, domains: ReadonlyArray<s
 function ownRules({ cluster }: ProvisioningInput, shape: PodShape): ReadonlyArray<LabelRule> {
   const volumes = volumeRules(cluster, shape);
   const alternatives = volumes.kind === 'problem' ? [ANYTHING] : volumes.alternatives.map(zoneRule);
-  return requiredAlternatives(shape.spec)
-    .flatMap((rules) => alternatives.map((volume) => intersect(zoneRule(rules), volume)))
-    .filter((rule) => !isEmpty(rule));
+  return requiredAlternatives(shape.spec).flatMap((rules) =>
+    alternatives.map((volume) => intersect(zoneRule(rules), volume)),
+  );
 }
 
 function zoneRule(rules: LabelRules): LabelRule {
@@ -97,8 +96,9 @@ function surroundings(input: ProvisioningInput, waiting: ReadonlyArray<number>):
   const terms = new Map<number, AskTerms>();
   for (const index of waiting) {
     const shape = cluster.shapes[index];
-    const wishes = shape === undefined ? undefined : wishesOf(shape.spec, required, false).at(-1);
-    if (shape === undefined || wishes === undefined || !looksAtZones(shape)) continue;
+    if (shape === undefined || !looksAtZones(shape)) continue;
+    const [wishes] = wishesOf(shape.spec, required, false);
+    if (wishes === undefined) continue;
     terms.set(index, toTerms(topology, shape, index, { wishes, domains }));
   }
   if (terms.size === 0) return ANYWHERE;

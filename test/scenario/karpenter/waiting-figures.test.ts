@@ -142,6 +142,11 @@ describe('the effective zone of a pod that waits [I15]', () => {
     expect(zonesOf(parts, { ...THREE, pods: running(...counts) })).toEqual({ [zone]: 1 });
   });
 
+  test('pods that are being deleted do not count for spreads', () => {
+    const leaving = pod('leaves', { labels: web, on: 'n2', facts: { deleting: true } });
+    expect(zonesOf(spread(), { ...THREE, pods: [...running(1, 1, 0), leaving] })).toEqual({ [z3]: 1 });
+  });
+
   test('who must be near pods that wait as well can go wherever these go', () => {
     const seen = counted({ pods: [pod('first', { labels: web }), pod('follows', near(term(key.zone, web)))] });
     expect(seen).toMatchObject({ pending: 2, zones: { flexible: 2 } });

@@ -218,7 +218,9 @@ describe('durations [I15]', () => {
     const functions = empty();
     const relay = openRelay(functions);
     relay.see(1_000, 'old', { waits: true });
+    relay.see(1_000, 'older', { waits: true });
     planned(functions, { decidedUpToMs: 2_000, atMs: 2_100 });
+    relay.bind(3_000, 'older');
     expect([relay.one(`${DECISIONS}_count`), relay.one(QUEUE)]).toEqual([0, 0]);
   });
 });
