@@ -6,8 +6,8 @@ import { at, capacityOf, lowestBit } from './compile-pool.ts';
 import { chooseFallbacks } from './fallbacks.ts';
 import { addRule, byCodeUnit, oneOf, toExpressions, toRules } from './label-rule.ts';
 import { cutTo, minValuesOf, takesNoMore, valuesAmong } from './min-values.ts';
-import { offeringsOf, type OpenClaim } from './open-claim.ts';
-import type { PoolState } from './pool-state.ts';
+import { offeringsAt, offeringsOf, type OpenClaim } from './open-claim.ts';
+import { COMBO_BITS, type PoolState } from './pool-state.ts';
 import { riskFields } from './weighed-price.ts';
 
 /** Karpenter's bound on how many instance types a NodeClaim lists, kept so that objects stay small. */
@@ -24,7 +24,7 @@ export interface ClaimChoice {
 /** The choices made so far: claims that can still be the same share one. */
 export interface ClaimChoices {
   readonly ranked: Map<PoolState, ReadonlyArray<RankedOffering>>;
-  /** By a digest of what claims can still be. */
+  /** By what claims are launched as first. */
   readonly made: Map<number, Array<MadeChoice>>;
 }
 
@@ -48,16 +48,16 @@ export function noChoices(): ClaimChoices {
 
 /** The cheapest offering that holds the claim's pods, with what else would. */
 export function chooseFor(choices: ClaimChoices, claim: OpenClaim): ClaimChoice {
-  const { state } = claim;
-  const offerings = offeringsOf(claim);
-  const digest = digestOf(offerings);
-  const alike = choices.made.get(digest) ?? [];
-  const known = alike.find((one) => isChosenAlike(one.claim, claim) && isSame(one.offerings, offerings));
+  const { state, cell } = claim;
+  const first = cell === null ? -1 : cell.type * COMBO_BITS + cell.bit;
+  const alike = choices.made.get(first) ?? [];
+  const known = alike.find((one) => isChosenAlike(one.claim, claim) && canBeAll(claim, one.offerings));
   if (known !== undefined) return known.choice;
+  const offerings = offeringsOf(claim);
   const ranked = choices.ranked.get(state) ?? rankOfferings(state);
   choices.ranked.set(state, ranked);
   const choice = choose(claim, offerings, ranked);
-  choices.made.set(digest, [...alike, { claim, offerings, choice }]);
+  choices.made.set(first, [...alike, { claim, offerings, choice }]);
   return choice;
 }
 
@@ -67,14 +67,14 @@ function isChosenAlike(a: OpenClaim, b: OpenClaim): boolean {
   return a.booked === b.booked && a.open === b.open && a.minValuesRelaxed === b.minValuesRelaxed;
 }
 
-function digestOf(offerings: Int32Array): number {
-  let digest = 17;
-  for (let type = 0; type < offerings.length; type++) digest = (Math.imul(digest, 31) + at(offerings, type)) | 0;
-  return digest;
-}
-
-function isSame(a: Int32Array, b: Int32Array): boolean {
-  for (let type = 0; type < a.length; type++) if (a[type] !== b[type]) return false;
+/** Is that what the claim can still be? Most that differ do so early, among the cheapest. */
+function canBeAll(claim: OpenClaim, offerings: Int32Array): boolean {
+  const { order } = claim.state.pool;
+  for (let position = 0; position < order.length; position++) {
+    const type = at(order, position);
+    const own = position < claim.from ? 0 : offeringsAt(claim, type);
+    if (own !== offerings[type]) return false;
+  }
   return true;
 }
 

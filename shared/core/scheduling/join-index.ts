@@ -40,10 +40,8 @@ const MOST_CLAIMS = 2 ** 17;
 /** An index of all `claims`. `empty`: a new claim of each pool. */
 export function indexOf(joiner: Joiner, claims: ReadonlyArray<OpenClaim>, empty: ReadonlyArray<OpenClaim>): JoinIndex {
   const opensFor = empty.reduce((least, claim) => Math.min(least, addedTo(joiner, claim)), Infinity);
-  const index: JoinIndex = { ...joiner, opensFor, lanes: [], entryOf: [], laneOf: [] };
-  for (const claim of claims) enter(index, claim, entryFor(index, claim));
-  for (const { entries, length } of index.lanes) entries.subarray(0, length).sort();
-  return index;
+  const entries = claims.map((claim) => entryFor(joiner, claim));
+  return withEntries({ ...joiner, opensFor }, claims, entries);
 }
 
 /** The index of the same kind of pod that must not meet these counters' pods either, from one that is up to date. */
@@ -52,25 +50,31 @@ export function indexAvoiding(
   avoided: ReadonlyArray<Counter>,
   claims: ReadonlyArray<OpenClaim>,
 ): JoinIndex {
-  const index: JoinIndex = { ...base, avoided, lanes: [], entryOf: [], laneOf: [] };
-  for (const claim of claims) {
-    enter(index, claim, meets(avoided, claim) ? Infinity : (base.entryOf[claim.number] ?? Infinity));
+  const entries = claims.map((claim, number) =>
+    meets(avoided, claim) ? Infinity : (base.entryOf[number] ?? Infinity),
+  );
+  return withEntries({ ...base, avoided }, claims, entries);
+}
+
+/** `entries`: of each claim, by its number. */
+function withEntries(
+  given: Omit<JoinIndex, 'lanes' | 'entryOf' | 'laneOf'>,
+  claims: ReadonlyArray<OpenClaim>,
+  entries: Array<number>,
+): JoinIndex {
+  const lanes: Array<Lane> = [];
+  const laneOf = claims.map((claim) => laneFor(lanes, claim));
+  for (let number = 0; number < entries.length; number++) {
+    const [lane, entry = Infinity] = [laneOf[number], entries[number]];
+    if (lane === undefined || entry === Infinity) continue;
+    makeRoom(lane);
+    lane.entries[lane.length++] = entry;
   }
-  for (const { entries, length } of index.lanes) entries.subarray(0, length).sort();
-  return index;
+  for (const lane of lanes) lane.entries.subarray(0, lane.length).sort();
+  return { ...given, lanes, entryOf: entries, laneOf };
 }
 
-/** Notes a claim that is not in the index yet, after all others of its lane. */
-function enter(index: JoinIndex, claim: OpenClaim, entry: number): void {
-  const lane = laneFor(index, claim);
-  index.entryOf[claim.number] = entry;
-  index.laneOf[claim.number] = lane;
-  if (entry === Infinity) return;
-  makeRoom(lane);
-  lane.entries[lane.length++] = entry;
-}
-
-function laneFor({ lanes }: JoinIndex, { state, bits }: OpenClaim): Lane {
+function laneFor(lanes: Array<Lane>, { state, bits }: OpenClaim): Lane {
   for (const lane of lanes) if (lane.bits === bits && lane.state === state) return lane;
   const lane = { state, bits, entries: new Float64Array(64), length: 0 };
   lanes.push(lane);
@@ -106,7 +110,7 @@ export function reindex(index: JoinIndex, claim: OpenClaim): void {
   const lane = index.laneOf[claim.number];
   if (entry === before && lane?.bits === claim.bits) return;
   if (lane !== undefined && before !== Infinity) remove(lane, before);
-  const next = laneFor(index, claim);
+  const next = laneFor(index.lanes, claim);
   index.entryOf[claim.number] = entry;
   index.laneOf[claim.number] = next;
   if (entry !== Infinity) insert(next, entry);
