@@ -36,13 +36,14 @@ export interface LowerBounds {
 /**
  * The bounds on what any plan for the pods placed costs, and on what it counts as with risk. What is proved of weighed prices
  * says nothing of plain ones, which are lower: where risk counts at all, each is proved for itself, with as much work. No plan
- * counts as less than it costs.
+ * counts as less than it costs. Where packing has proved the one, resources alone bind, and the other is worth its proof.
  */
 export function lowerBounds(workspace: Workspace, solved: ReadonlyArray<SolvedProblem>, work: Work): LowerBounds {
-  const weighed = lowerBound(workspace, { counts: 'weighed', cost: costOf(workspace.claims) }, solved, { ...work });
+  const asked = { counts: 'weighed', cost: costOf(workspace.claims), isPacked: false } as const;
+  const { bound: weighed, isPacked } = lowerBound(workspace, asked, solved, { ...work });
   if (!workspace.pools.some(({ pool }) => weighsRisk(pool))) return { plain: weighed, weighed };
   const cost = workspace.claims.reduce((sum, claim) => sum + plainPriceOf(claim), 0);
-  const plain = lowerBound(workspace, { counts: 'plain', cost }, solved, { ...work });
+  const { bound: plain } = lowerBound(workspace, { counts: 'plain', cost, isPacked }, solved, { ...work });
   return { plain, weighed: Math.max(plain, weighed) };
 }
 
@@ -50,6 +51,14 @@ interface Bounded {
   readonly counts: PriceKind;
   /** What the plan costs at these prices. */
   readonly cost: number;
+  /** Is it known that resources alone bind the plan? Then all work goes to the proof. */
+  readonly isPacked: boolean;
+}
+
+interface Proved {
+  readonly bound: number;
+  /** Did packing prove it? */
+  readonly isPacked: boolean;
 }
 
 /**
@@ -60,12 +69,12 @@ interface Bounded {
  */
 function lowerBound(
   workspace: Workspace,
-  { counts, cost }: Bounded,
+  { counts, cost, isPacked }: Bounded,
   solved: ReadonlyArray<SolvedProblem>,
   work: Work,
-): number {
+): Proved {
   const { claims, bins } = workspace;
-  if (cost === 0) return 0;
+  if (cost === 0) return { bound: 0, isPacked };
   const groups = groupsOf(workspace);
   const free = bins.map((bin) => giftOf(workspace, bin, groups)).filter((gift) => gift !== null);
   const gifts = [...free, ...reservedGifts(workspace, groups)];
@@ -76,16 +85,16 @@ function lowerBound(
   );
   if (gifts.length === 0) {
     const known = solved.find((one) => isSame(one.problem, problem));
-    if (known !== undefined) return known.bound;
+    if (known !== undefined) return { bound: known.bound, isPacked: true };
     const isFew = claims.length <= FEW_CLAIMS;
     const asked = {
-      worthwhile: isFew ? 0 : cost * WORTHWHILE,
-      fractions: claims.length <= ALWAYS_COUNTED ? 0 : cost * WORTHWHILE,
+      worthwhile: isFew || isPacked ? 0 : cost * WORTHWHILE,
+      fractions: claims.length <= ALWAYS_COUNTED || isPacked ? 0 : cost * WORTHWHILE,
       below: isFew ? cost : null,
     };
-    return packingBound(problem, asked, work);
+    return { bound: packingBound(problem, asked, work), isPacked };
   }
-  return boundWithGifts(
+  const bound = boundWithGifts(
     {
       problem,
       gifts: gifts.map(({ usable, admits }) => ({
@@ -99,6 +108,7 @@ function lowerBound(
     },
     work,
   );
+  return { bound, isPacked: false };
 }
 
 /** Pods of one shape as the bound sees them: with all preferences given up. */
