@@ -1,12 +1,10 @@
 import { addAmounts, type Amounts } from '../quantity/quantity.ts';
-import { at, lowestBit } from './compile-pool.ts';
-import { holdingBits } from './compile-shape.ts';
 import { portsConflict } from './host-ports.ts';
 import { byCodeUnit } from './label-rule.ts';
 import { wantsMinValues } from './min-values.ts';
-import { isCheaper, plainPriceOf, reservationOf, type Cell, type OpenClaim } from './open-claim.ts';
+import { bothOffered, cheapestNow, plainPriceOf, reservationOf, type Cell, type OpenClaim } from './open-claim.ts';
 import { isUnruled } from './place.ts';
-import { bookCapacity, withinLimits, type PoolState } from './pool-state.ts';
+import { bookCapacity, type PoolState } from './pool-state.ts';
 import { addVector } from './resource-table.ts';
 import type { Workspace } from './workspace.ts';
 
@@ -45,28 +43,35 @@ function mergeInPool(workspace: Workspace, state: PoolState): void {
   const gone = new Set<OpenClaim>();
   let pairs = 0;
   // Ends: every turn finishes a kind, and every new kind has one claim less than there were.
-  for (let kind = nextOf(kinds); kind !== null; kind = nextOf(kinds)) {
+  for (let kind = nextOf(kinds); kind !== null && pairs < MOST_PAIRS; kind = nextOf(kinds)) {
     kind.isDone = true;
-    for (const other of [...kinds.values()].toSorted(byPrice)) {
-      if (pairs++ >= MOST_PAIRS) return drop(workspace, gone);
-      for (let pair = pairOf(kind, other); pair !== null; pair = pairOf(kind, other)) {
-        const found = cellForBoth(pair[0], pair[1]);
-        if (found === null) break;
-        kind.claims.pop();
-        other.claims.pop();
-        absorb(workspace, pair, found);
-        gone.add(pair[1]);
-        add(pair[0]);
+    for (const other of [...kinds.values()].toSorted(byPrice).slice(0, MOST_PAIRS - pairs)) {
+      pairs++;
+      for (const [joined, absorbed] of joinAll(workspace, kind, other)) {
+        gone.add(absorbed);
+        add(joined);
       }
     }
   }
-  drop(workspace, gone);
+  if (gone.size === 0) return;
+  const kept = workspace.claims.filter((claim) => !gone.has(claim));
+  workspace.claims.splice(0, workspace.claims.length, ...kept);
 }
 
-function drop({ claims }: Workspace, gone: ReadonlySet<OpenClaim>): void {
-  if (gone.size === 0) return;
-  const kept = claims.filter((claim) => !gone.has(claim));
-  claims.splice(0, claims.length, ...kept);
+type Pair = readonly [OpenClaim, OpenClaim];
+
+/** Joins claims of the one kind with those of the other as long as that can be: takes them from both, and answers them. */
+function joinAll(workspace: Workspace, kind: Kind, other: Kind): ReadonlyArray<Pair> {
+  const joined: Array<Pair> = [];
+  for (let pair = pairOf(kind, other); pair !== null; pair = pairOf(kind, other)) {
+    const found = nodeForBoth(workspace, pair[0], pair[1]);
+    if (found === null) break;
+    kind.claims.pop();
+    other.claims.pop();
+    absorb(workspace, pair, found);
+    joined.push(pair);
+  }
+  return joined;
 }
 
 /** Tells kinds apart; sets of offerings by being the same array. */
@@ -98,73 +103,55 @@ function byPrice(a: Kind, b: Kind): number {
 }
 
 /** The last claims of both kinds; null when there are not two. */
-function pairOf(kind: Kind, other: Kind): readonly [OpenClaim, OpenClaim] | null {
+function pairOf(kind: Kind, other: Kind): Pair | null {
   const one = kind.claims.at(-1);
   const two = other.claims.at(kind === other ? -2 : -1);
   return one === undefined || two === undefined ? null : [one, two];
 }
 
-interface CellForBoth {
-  readonly cell: Cell;
-  readonly booked: Amounts;
+/** One node for the pods of both, as if it were a claim. */
+function jointOf(workspace: Workspace, one: OpenClaim, two: OpenClaim): OpenClaim {
+  const { reservedBits } = one.state.pool.catalog;
+  const load = one.load.slice();
+  for (const { shape } of two.pods) addVector(load, workspace.shapes.get(shape)?.requests ?? NOTHING, 1);
+  return {
+    ...one,
+    offered: bothOffered(one.state, one.offered, two.offered),
+    bits: one.bits & two.bits & ~reservedBits,
+    from: Math.max(one.from, two.from),
+    load,
+    booked: addAmounts(addAmounts(new Map(), one.booked ?? new Map()), two.booked ?? new Map()),
+  };
 }
 
-/** The cheapest that a node for the pods of both can be, within limits; null where that is more than the two. */
-function cellForBoth(one: OpenClaim, two: OpenClaim): CellForBoth | null {
-  const { state } = one;
-  const { pool } = state;
-  const [first, second] = [one.cell, two.cell];
-  if (first === null || second === null || portsConflict(one.ports, two.ports)) return null;
-  const most = { ...first, price: first.price + second.price, shunned: first.shunned && second.shunned };
-  const instead = addAmounts(addAmounts(new Map(), one.booked ?? new Map()), two.booked ?? new Map());
-  const bits = one.bits & two.bits & ~pool.catalog.reservedBits;
-  let best: CellForBoth | null = null;
-  for (let position = Math.max(one.from, two.from); position < pool.order.length; position++) {
-    const type = at(pool.order, position);
-    const compiled = pool.catalog.types[type];
-    const shunned = pool.shunned[type] === 1;
-    if (compiled === undefined || (shunned && !most.shunned)) break;
-    if (at(pool.lowestPrice, type) > (best?.cell.price ?? most.price)) break;
-    const mask = holdingBits(state, type, at(one.offered, type) & at(two.offered, type) & bits, one.load, two.load);
-    if (mask === 0 || !withinLimits(state.remaining, compiled.capacity, instead)) continue;
-    const bit = cheapestBit(compiled.prices, mask);
-    const cell = { type, bit, price: at(compiled.prices, bit), shunned };
-    if (cell.price <= most.price && (best === null || isCheaper(cell, best.cell))) {
-      best = { cell, booked: compiled.capacity };
-    }
-  }
-  return best !== null && isWorthIt(state, best.cell, [one, two], most.price) ? best : null;
+const NOTHING = new Float64Array();
+
+/** What the node for both would be; null where there is none that counts as no more than the two. */
+function nodeForBoth(workspace: Workspace, one: OpenClaim, two: OpenClaim): NodeForBoth | null {
+  if (portsConflict(one.ports, two.ports)) return null;
+  const joint = jointOf(workspace, one, two);
+  const found = cheapestNow(joint);
+  if (found === null || !isNoWorse(found.cell, one, two)) return null;
+  return { offered: joint.offered, bits: joint.bits, from: joint.from, ...found };
 }
+
+type NodeForBoth = Pick<OpenClaim, 'offered' | 'bits' | 'from'> & { readonly cell: Cell; readonly booked: Amounts };
 
 /** Where both count as much, prices without risk decide. */
-function isWorthIt(state: PoolState, cell: Cell, both: ReadonlyArray<OpenClaim>, counts: number): boolean {
-  if (cell.price < counts) return true;
-  return plainPriceOf({ state, cell }) <= both.reduce((sum, claim) => sum + plainPriceOf(claim), 0);
-}
-
-function cheapestBit(prices: Float64Array, mask: number): number {
-  let best = lowestBit(mask);
-  for (let left = mask; left !== 0; left &= left - 1) {
-    if (at(prices, lowestBit(left)) < at(prices, best)) best = lowestBit(left);
-  }
-  return best;
+function isNoWorse(cell: Cell, one: OpenClaim, two: OpenClaim): boolean {
+  if (cell.shunned && !(one.cell?.shunned === true && two.cell?.shunned === true)) return false;
+  const before = (one.cell?.price ?? 0) + (two.cell?.price ?? 0);
+  if (cell.price !== before) return cell.price < before;
+  return plainPriceOf({ state: one.state, cell }) <= plainPriceOf(one) + plainPriceOf(two);
 }
 
 /** Makes the first claim the node for the pods of both. */
-function absorb(
-  { shapes }: Workspace,
-  [one, two]: readonly [OpenClaim, OpenClaim],
-  { cell, booked }: CellForBoth,
-): void {
+function absorb({ shapes }: Workspace, [one, two]: Pair, { offered, bits, from, cell, booked }: NodeForBoth): void {
   const { remaining } = one.state;
   for (const given of [one.booked, two.booked]) if (given !== null) bookCapacity(remaining, given, -1);
   bookCapacity(remaining, booked, 1);
-  one.booked = booked;
-  one.cell = cell;
-  one.from = 0;
-  one.bits &= two.bits;
-  if (one.offered !== two.offered) one.offered = one.offered.map((mask, type) => mask & at(two.offered, type));
+  Object.assign(one, { offered, bits, from, cell, booked });
   one.pods.push(...two.pods);
   one.ports.push(...two.ports);
-  for (const { shape } of two.pods) addVector(one.load, shapes.get(shape)?.requests ?? new Float64Array(), 1);
+  for (const { shape } of two.pods) addVector(one.load, shapes.get(shape)?.requests ?? NOTHING, 1);
 }

@@ -144,7 +144,7 @@ function joiningBy(claim: OpenClaim, { ask, guard }: Applicant, option: PoolOpti
 }
 
 /** What both allow, per type. Answers one of the two where it can, and the same array for the same two. */
-function bothOffered(state: PoolState, a: Int32Array, b: Int32Array): Int32Array {
+export function bothOffered(state: PoolState, a: Int32Array, b: Int32Array): Int32Array {
   if (a === b || b === state.pool.offered) return a;
   if (a === state.pool.offered) return b;
   const known = state.together.get(a)?.get(b);

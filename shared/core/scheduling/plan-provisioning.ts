@@ -16,6 +16,7 @@ import { fillExisting } from './fill-existing.ts';
 import { explainLeft } from './explain.ts';
 import { byCodeUnit } from './label-rule.ts';
 import { lowerBounds } from './lower-bound.ts';
+import { mergeClaims } from './merge-claims.ts';
 import { overlaidCatalog } from './overlays.ts';
 import { pendingPods } from './pending-pods.ts';
 import { fillHoles, isUnruled, place, placeInRounds, placeOnAnyBin, queueFor, type Queue } from './place.ts';
@@ -98,11 +99,13 @@ interface Placed {
   readonly proof: Work;
 }
 
-/** The one that leaves less; of two that leave as much, the cheaper; else the first. */
+/** The one that leaves less; of two that leave as much, the cheaper; then the one with fewer nodes; else the first. */
 function cheaper(first: Placed, second: Placed): Placed {
   const difference = compareLeft(leftOf(second), leftOf(first));
   if (difference !== 0) return difference < 0 ? second : first;
-  return costOf(second.workspace.claims) < costOf(first.workspace.claims) ? second : first;
+  const [one, other] = [first.workspace.claims, second.workspace.claims];
+  const more = costOf(other) - costOf(one) || other.length - one.length;
+  return more < 0 ? second : first;
 }
 
 function leftOf({ workspace, left }: Placed): LeftByPriority {
@@ -155,6 +158,7 @@ function placeInOrder(reading: Reading, order: Order, later = NONE_LATER): Place
   const work = { left: input.work.steps * later.share * (isMixed ? MIXED_SHARE : 1) };
   const placed = placeClasses(workspace, { rules, order, work, solved }, priorityClasses(workspace, open));
   const left = after.length === 0 ? placed : placeAll(workspace, [...placed, ...after]);
+  if (left.length === 0) mergeClaims(workspace);
   balanceZones(workspace);
   const proof = { left: input.work.steps * PROOF_SHARE };
   return { workspace, left, isMixed, solved, proof };
