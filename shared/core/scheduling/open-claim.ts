@@ -111,25 +111,34 @@ export function offeringsOf(claim: OpenClaim): Int32Array {
 
 /** The cheapest way for a pod to join the claim, or null. */
 export function joiningOf(claim: OpenClaim, applicant: Applicant, options: ReadonlyArray<PoolOption>): Joining | null {
-  const { shape } = applicant.ask;
-  if (options.length === 0 || portsConflict(claim.ports, shape.ports) || !allowsHost(applicant.guard, claim))
-    return null;
+  if (options.length === 0 || !mayMeet(claim, applicant)) return null;
   let best: Joining | null = null;
   for (const option of options) {
-    const joining = joiningBy(claim, applicant, option);
+    const joining = joiningBy(claim, applicant, option, claim.bits);
     if (joining !== null && (best === null || isCheaper(joining.cell, best.cell))) best = joining;
   }
   return best;
 }
 
-function joiningBy(claim: OpenClaim, { ask, guard }: Applicant, option: PoolOption): Joining | null {
+/** Do host ports and rules about hosts let the pod onto the claim's node? */
+export function mayMeet(claim: OpenClaim, { ask, guard }: Applicant): boolean {
+  return !portsConflict(claim.ports, ask.shape.ports) && allowsHost(guard, claim);
+}
+
+/** The way by one option, where the claim were of these offerings only; null for none. That `mayMeet` is true is taken for granted. */
+export function joiningBy(
+  claim: OpenClaim,
+  { ask, guard }: Applicant,
+  option: PoolOption,
+  within: number,
+): Joining | null {
   const { state } = claim;
   const narrowed = narrowOpen(claim, option.open);
   if (narrowed === null) return null;
   const open = settleOpen(claim, narrowed, guard, ask.settled);
   if (open === null) return null;
   const allowed = offeringsUnder(guard, state);
-  const bits = claim.bits & allowed.bits;
+  const bits = within & allowed.bits;
   if (bits === 0) return null;
   const met = bothOffered(state, claim.offered, option.allowed);
   const offered = allowed.types === null ? met : met.map((mask, type) => mask & at(allowed.types ?? [], type));

@@ -1,12 +1,13 @@
 import type { Pod } from '../model/cluster.ts';
 import { admitsAsk, allowsBin, hasRoom, type Bin } from './bins.ts';
-import type { Ask } from './compile-shape.ts';
+import type { Ask, PoolOption } from './compile-shape.ts';
 import { sourceFor } from './key-source.ts';
-import { emptyClaim, join, joiningOf, settledValue } from './open-claim.ts';
+import { emptyClaim, join, joiningBy, mayMeet, settledValue } from './open-claim.ts';
 import type { Applicant, Joining, OpenClaim } from './open-claim.ts';
 import { guardFor, putOnBin } from './place.ts';
 import type { PoolState } from './pool-state.ts';
 import { recordOnClaim } from './topology.ts';
+import { offeringsUnder } from './topology-guard.ts';
 import { optionsFor, type Workspace } from './workspace.ts';
 
 /** One place that a pod can have: a bin, a claim of this plan, or a new one. */
@@ -24,23 +25,40 @@ export function waysFor(workspace: Workspace, ask: Ask, mayStart: boolean): Read
     if (hasRoom(bin, ask.shape) && admitsAsk(bin, ask) && allowsBin(applicant.guard, bin))
       ways.push({ kind: 'bin', bin });
   }
-  for (const claim of claims) addJoinings(ways, workspace, applicant, claim);
+  const openings = new Map(pools.map((state) => [state, openingOf(workspace, state, applicant)]));
+  const add = (claim: OpenClaim): void => {
+    const opening = openings.get(claim.state);
+    if (opening !== undefined) addJoinings(ways, applicant, claim, opening);
+  };
+  for (const claim of claims) add(claim);
   const width = dimensions.names.length;
-  for (const state of pools) addJoinings(ways, workspace, applicant, emptyClaim(state, width, false));
+  for (const state of pools) add(emptyClaim(state, width, false));
   if (ways.length > 0 || workspace.input.policy.minValuesPolicy !== 'BestEffort') return ways;
-  for (const state of pools) addJoinings(ways, workspace, applicant, emptyClaim(state, width, true));
+  for (const state of pools) add(emptyClaim(state, width, true));
   return ways;
 }
 
-function addJoinings(ways: Array<Way>, workspace: Workspace, applicant: Applicant, claim: OpenClaim): void {
-  const options = optionsFor(workspace, claim.state, applicant.ask);
-  if (options.length === 0) return;
-  for (const domain of domainsWithin(claim.state, applicant.ask)) {
+/** How a pod can be on nodes of a pool at all: by these options, in these domains that topology allows it now. */
+interface Opening {
+  readonly options: ReadonlyArray<PoolOption>;
+  readonly domains: ReadonlyArray<number>;
+}
+
+function openingOf(workspace: Workspace, state: PoolState, { ask, guard }: Applicant): Opening {
+  const options = optionsFor(workspace, state, ask);
+  if (options.length === 0) return { options, domains: [] };
+  const { bits } = offeringsUnder(guard, state);
+  return { options, domains: domainsWithin(state, ask).filter((domain) => (domain & bits) !== 0) };
+}
+
+function addJoinings(ways: Array<Way>, applicant: Applicant, claim: OpenClaim, { options, domains }: Opening): void {
+  if (domains.length === 0 || !mayMeet(claim, applicant)) return;
+  for (const domain of domains) {
     const bits = claim.bits & domain;
     if (bits === 0) continue;
     for (const option of options) {
-      const joining = joiningOf({ ...claim, bits }, applicant, [option]);
-      if (joining !== null) ways.push({ kind: 'claim', joining: { ...joining, claim } });
+      const joining = joiningBy(claim, applicant, option, bits);
+      if (joining !== null) ways.push({ kind: 'claim', joining });
     }
   }
 }
