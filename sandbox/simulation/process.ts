@@ -136,6 +136,8 @@ export class Process {
       },
       catalogs: {
         instanceTypes: () => this.#call('catalog', () => instanceTypesAt(outside.refusals(), this.now())),
+        instanceTypeNames: () =>
+          this.#call('catalog', () => new Set(instanceTypesAt(outside.refusals(), this.now()).map(({ name }) => name))),
         refuse: (refusals) => this.#call('refuse', () => outside.refuse(refusals)),
         refreshQuotas: () => Promise.resolve({ kind: 'unknown', why: 'the simulation has no quota' }),
         refreshEvictionRates: () => Promise.resolve({ kind: 'recent' }),

@@ -122,6 +122,8 @@ export type EvictionRatesOutcome =
 export interface Catalogs {
   /** All instance types that a node of `nodeClass` could have, with offerings that are not available marked so. */
   instanceTypes(nodeClass: NodeClass): Promise<ReadonlyArray<InstanceType>>;
+  /** The names of these. Reads no more than sizes: what is refused, left of quota or evicted is no matter of it. */
+  instanceTypeNames(nodeClass: NodeClass): Promise<ReadonlySet<string>>;
   /** Remembers refusals for all instances. A longer time wins over a shorter one for the same scope and offering. */
   refuse(refusals: ReadonlyArray<RefusedOffering>): Promise<void>;
   /** Reads sizes and prices from Azure again, for all instances. */

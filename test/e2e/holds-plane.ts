@@ -156,6 +156,7 @@ async function createPorts(kubeconfigPath: string, now: () => number): Promise<P
     nodeClassFacts: { subnet: nowhere, images: nowhere },
     catalogs: {
       instanceTypes: () => Promise.resolve(sizes),
+      instanceTypeNames: () => Promise.resolve(new Set(sizes.map(({ name }) => name))),
       refuse: nowhere,
       refresh: nowhere,
       refreshQuotas: nowhere,

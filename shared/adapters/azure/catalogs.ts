@@ -7,7 +7,7 @@ import type { Blobs } from '../../ports/blobs.ts';
 import { readAzureError, toRetryable } from './azure-error.ts';
 import type { Clients } from './clients.ts';
 import { evictionsPerHour, readEvictionRates } from './eviction-rates.ts';
-import { type InstanceTypeSettings, toInstanceTypes } from './instance-types.ts';
+import { type InstanceTypeSettings, toInstanceTypeNames, toInstanceTypes } from './instance-types.ts';
 import { type KeptRates, parseKeptRates, refreshKeptRates } from './kept-eviction-rates.ts';
 import { NO_QUOTAS, type Quota, type Quotas, isBeyondQuota, quotaUse, readQuotas } from './quotas.ts';
 import { type Refusal, isCovered, mergeRefusals, toRefusal } from './refusals.ts';
@@ -104,6 +104,7 @@ export function createCatalogs(parts: CatalogParts): AzureCatalogs {
       built.set(key, types);
       return types;
     },
+    instanceTypeNames: async (nodeClass) => toInstanceTypeNames((await current()).skus, nodeClass),
     refreshQuotas: () => storeQuotas(parts, quotasBlob),
     refreshEvictionRates: () =>
       refreshKeptRates(blobs, ratesBlob, now(), () =>

@@ -44,8 +44,8 @@ export function toInstanceTypes(
   facts: OfferingFacts = NOTHING_KNOWN,
 ): ReadonlyArray<InstanceType> {
   return skus.flatMap((sku) => {
-    const size = parseSizeName(sku.name);
-    if (size === null || size.constrainedCores || size.confidential || !suits(sku, nodeClass)) return [];
+    const size = sizeFor(sku, nodeClass);
+    if (size === null) return [];
     const offerings = toOfferings(sku, settings.location, isRefused, facts);
     return [
       {
@@ -56,6 +56,17 @@ export function toInstanceTypes(
       },
     ];
   });
+}
+
+/** The names of the instance types that a node of `nodeClass` can be. */
+export function toInstanceTypeNames(skus: ReadonlyArray<Sku>, nodeClass: NodeClass): ReadonlySet<string> {
+  return new Set(skus.filter((sku) => sizeFor(sku, nodeClass) !== null).map(({ name }) => name));
+}
+
+/** Null for a size that no node of the class can have. */
+function sizeFor(sku: Sku, nodeClass: NodeClass): SizeName | null {
+  const size = parseSizeName(sku.name);
+  return size === null || size.constrainedCores || size.confidential || !suits(sku, nodeClass) ? null : size;
 }
 
 interface ClassChoices {

@@ -21,8 +21,7 @@ export async function noteDisruptable(
     pool === undefined ? null : ports.kubernetes.get('NodePool', { name: pool, namespace: null }),
     ports.kubernetes.get('AKSNodeClass', { name: claim.spec.nodeClassRef.name, namespace: null }),
   ]);
-  const types = nodeClass === null ? [] : await ports.catalogs.instanceTypes(nodeClass);
-  const instanceTypes = new Set(types.map(({ name }) => name));
+  const instanceTypes = nodeClass === null ? new Set<string>() : await ports.catalogs.instanceTypeNames(nodeClass);
   const drift = findDrift(claim, { pool: nodePool, nodeClass, node, instanceTypes });
   const eventMs = lastPodEvent(claim, podEventMs, ports.now());
   const consolidatable = judgeConsolidatable(claim, nodePool, eventMs, ports.now());

@@ -3,6 +3,7 @@ import {
   clusterLabel,
   kubeReservedCpu,
   kubeReservedMemory,
+  toInstanceTypeNames,
   toInstanceTypes,
   type InstanceTypeSettings,
 } from '../../../../shared/adapters/azure/instance-types.ts';
@@ -121,6 +122,28 @@ test('a GPU size is a node where the image knows it, and says how many GPUs of w
 test('local DNS that is required wants four vCPUs', () => {
   const two = sku('Standard_D2s_v5', { vCpus: 2 });
   expect(names(types([two, sku('Standard_D4s_v5')], { localDNS: { mode: 'Required' } }))).toEqual(['Standard_D4s_v5']);
+});
+
+test.for([
+  {},
+  { localDNS: { mode: 'Required' } },
+  { security: { encryptionAtHost: true } },
+  { imageFamily: 'AzureLinux', artifactStreaming: { enabled: true } },
+  { gpu: { mode: 'None' } },
+])('the names of what the class %j can be are those of its instance types', (spec) => {
+  const skus = [
+    sku('Standard_D2s_v5', { vCpus: 2 }),
+    sku('Standard_D4s_v5', { encryptionAtHost: false }),
+    sku('Standard_D4ps_v5', { arch: 'arm64' }),
+    sku('Standard_DC4as_v5'),
+    sku('Standard_E8-4s_v5'),
+    sku('Standard_NC24ads_A100_v4', { gpus: 1 }),
+    sku('Standard_NV4as_v4', { gpus: 1 }),
+    sku('Special'),
+  ];
+  const found = toInstanceTypeNames(skus, { metadata: { name: 'default' }, spec });
+  expect([...found]).toEqual(names(types(skus, spec)));
+  expect(found.size).toBeGreaterThan(0);
 });
 
 test('a resource group is a label value: short, without parentheses, ending in a letter or digit', () => {
