@@ -57,6 +57,8 @@ const spread = (whenUnsatisfiable: string) => ({
 });
 const inZone = (zone: string | undefined) => shape({ ...full, nodeSelector: { [zoneKey]: zone ?? '' } });
 
+const disk = { name: 'data', ephemeral: { volumeClaimTemplate: { spec: { storageClassName: 'disk' } } } };
+
 const kept: ReadonlyArray<readonly [string, Parts]> = [
   ['they keep apart', { shapes: [shape({ ...full, affinity: apart('kubernetes.io/hostname') }, { app: 'x' })] }],
   ['they are spread over zones', { shapes: [shape({ ...full, ...spread('DoNotSchedule') }, { app: 'x' })] }],
@@ -75,6 +77,19 @@ const kept: ReadonlyArray<readonly [string, Parts]> = [
         shape({
           containers: [{ resources: { requests: { cpu: '2', memory: '8Gi' } }, ports: [{ hostPort: 80 }] }],
         }),
+      ],
+    },
+  ],
+  [
+    'each has a disk, of which a node takes so many',
+    {
+      shapes: [shape({ ...full, volumes: [disk] })],
+      storageClasses: [
+        {
+          metadata: { name: 'disk' },
+          provisioner: 'disk.csi.azure.com',
+          volumeBindingMode: 'WaitForFirstConsumer',
+        },
       ],
     },
   ],
