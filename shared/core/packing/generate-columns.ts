@@ -37,6 +37,8 @@ export interface Generation {
 export interface Gifts {
   /** The most valuable filling of all of it for these values per pod, each part for itself, and what none exceeds. */
   readonly fill: (values: Float64Array) => { readonly counts: ArrayLike<number>; readonly atMost: number };
+  /** Per item: 1 where any part holds a pod of it. */
+  readonly holds: Uint8Array;
 }
 
 /** The bound is close enough when fractions of nodes could cost so much less. */
@@ -110,13 +112,22 @@ function raiseCeilings(master: Master): boolean {
   return raised;
 }
 
-/** The guess is a good start only if it comes with its bound: any other would take its place. */
+/**
+ * The guess is a good start only if it comes with its bound: any other would take its place. Beside gifts it says too much
+ * of pods that these hold, so that counting the others alone may bound more.
+ */
 function boundOfGuess(flat: FlatProblem, generation: Generation, master: Master): Valued {
-  const { pool, demand, guess } = generation;
-  const values = guess.map((value, item) => (at(demand, item) > 0 ? value : 0));
-  const priced = priceAll(flat, generation, values, FIRST_NODES);
-  for (const pattern of priced.patterns) if (addPattern(pool, pattern)) master.columns.push(pattern);
-  return better({ bound: 0, values }, demand, values, priced);
+  const { pool, demand, guess, gifts } = generation;
+  const wanted = guess.map((value, item) => (at(demand, item) > 0 ? value : 0));
+  const guesses =
+    gifts === null ? [wanted] : [wanted, wanted.map((value, item) => value * (1 - at(gifts.holds, item)))];
+  let best: Valued = { bound: 0, values: wanted };
+  for (const values of guesses) {
+    const priced = priceAll(flat, generation, values, FIRST_NODES);
+    for (const pattern of priced.patterns) if (addPattern(pool, pattern)) master.columns.push(pattern);
+    best = better(best, demand, values, priced);
+  }
+  return best;
 }
 
 /** A row per item, and one by which all gifts are filled at most once. */

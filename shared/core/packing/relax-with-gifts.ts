@@ -139,7 +139,10 @@ export function fillKind(
 }
 
 function giftsOf(kinds: ReadonlyArray<GiftKind>, demand: Float64Array, work: Work): Gifts {
+  const holds = new Uint8Array(demand.length);
+  for (const { members } of kinds) for (const item of members) holds[item] = 1;
   return {
+    holds,
     fill: (values) => {
       const counts = new Float64Array(demand.length);
       let atMost = 0;

@@ -127,6 +127,21 @@ test('beside free capacity the bound is never above the cheapest way to hold the
   );
 });
 
+test('pods that free capacity cannot hold are counted in full, however little work there is for the others', () => {
+  const requests = [8, 9, 10, 1, 2, 3].map((cpu) => Float64Array.of(cpu, cpu));
+  const admits = new Uint8Array(requests.length).fill(1);
+  const problem = {
+    width: 2,
+    items: requests.map((own) => ({ requests: own, count: 10, perNode: Infinity })),
+    bins: [{ usable: Float64Array.of(40, 40), price: 4_000, admits }],
+  };
+  const gifts = Array.from({ length: 20 }, () => ({ usable: Float64Array.of(6, 6), admits }));
+  // 270 of the 330 are of pods that need 8 and more, and every node holds 40.
+  expect(boundWithGifts({ problem, gifts }, { cost: 40_000, isFew: false }, { left: 0 })).toBeGreaterThanOrEqual(
+    27_000,
+  );
+});
+
 test('a packing holds every pod that some bin holds, within every bin, and costs at least the optimum', slow, () => {
   fc.assert(
     fc.property(problems, fc.constantFrom(0, 10_000, 1_000_000), (problem, steps) => {
