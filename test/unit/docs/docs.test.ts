@@ -80,6 +80,11 @@ test('every decision is in the list of decisions, under its own title', () => {
   expect(missing.map(({ name }) => name)).toEqual([]);
 });
 
+test('the decisions are numbered without a gap, and no number stands for two', () => {
+  const names = pages.flatMap(({ name }) => /decisions\/(\d{4})-/.exec(name)?.[1] ?? []).toSorted();
+  expect(names).toEqual(names.map((_, index) => String(index + 1).padStart(4, '0')));
+});
+
 test('every metric under a name of Karpenter that the relay shows has its row', () => {
   const sources = readdirSync(join(root, 'relay')).map((name) => readFileSync(join(root, 'relay', name), 'utf8'));
   const shown = new Set(sources.flatMap((text) => text.match(/\bkarpenter_[a-z]+(?:_[a-z]+)+/g) ?? []));
