@@ -4,7 +4,7 @@ import { eachShapeOn, type PodCounts } from './bound-pods.ts';
 import type { Ask, CompiledShape } from './compile-shape.ts';
 import type { ExistingCapacity } from './existing-capacity.ts';
 import { hostPortsOf, portsConflict, type HostPort } from './host-ports.ts';
-import { admitsLabels } from './label-rule.ts';
+import { isMetByAny } from './label-rule.ts';
 import { labelKey } from '../model/labels.ts';
 import { addVector, fits, toVector, type Dimensions } from './resource-table.ts';
 import { untolerated } from './taints.ts';
@@ -40,9 +40,9 @@ export function binsOf(
 /** Do taints, labels and volumes let the pods onto the bin? */
 export function admitsAsk({ capacity }: Bin, { shape, wishes }: Ask): boolean {
   if (untolerated(shape.tolerations, capacity.taints, wishes.avoidsSoftTaints) !== null) return false;
-  if (!wishes.alternatives.some((rules) => admitsLabels(rules, capacity.labels))) return false;
+  if (!isMetByAny(wishes.alternatives, capacity.labels)) return false;
   const { volumes } = shape;
-  return volumes.kind === 'rules' && volumes.alternatives.some((rules) => admitsLabels(rules, capacity.labels));
+  return volumes.kind === 'rules' && isMetByAny(volumes.alternatives, capacity.labels);
 }
 
 /** Do the topology rules let the pod onto the bin? */

@@ -36,7 +36,8 @@ function countAlike(nodes: ReadonlyMap<string, number>, shapes: number, keys: Fl
   };
   let entries = 0;
   let last = -1;
-  for (const key of keys) {
+  for (let index = 0; index < keys.length; index++) {
+    const key = keys[index] ?? 0;
     const node = Math.floor(key / shapes);
     if (key !== last) counted.shapes[entries++] = key - node * shapes;
     counted.counts[entries - 1] = (counted.counts[entries - 1] ?? 0) + 1;

@@ -43,8 +43,10 @@ function newestDaemonPods({ pods, shapes }: Cluster): ReadonlyMap<string, PodSpe
   const owners = shapes.map(daemonOwner);
   const newest = new Map<string, PodSpec>();
   const seen = new Map<string, readonly [number, string]>();
+  if (owners.every((owner) => owner === null)) return newest;
   for (const pod of pods) {
-    const [shape, owner] = [shapes[pod.shape], owners[pod.shape] ?? null];
+    const owner = owners[pod.shape] ?? null;
+    const shape = owner === null ? undefined : shapes[pod.shape];
     if (shape === undefined || owner === null) continue;
     const [createdAtMs, uid] = seen.get(owner) ?? [-Infinity, ''];
     if (pod.createdAtMs < createdAtMs || (pod.createdAtMs === createdAtMs && pod.uid < uid)) continue;

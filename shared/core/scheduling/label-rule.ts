@@ -162,6 +162,15 @@ export function admitsLabels(rules: LabelRules, labels: Readonly<Record<string, 
   return true;
 }
 
+/** Do labels that are known satisfy all rules of some alternative? Asked for every node and kind of pod. */
+export function isMetByAny(alternatives: ReadonlyArray<LabelRules>, labels: Readonly<Record<string, string>>): boolean {
+  for (let index = 0; index < alternatives.length; index++) {
+    const rules = alternatives[index];
+    if (rules !== undefined && (rules.size === 0 || admitsLabels(rules, labels))) return true;
+  }
+  return false;
+}
+
 /** Code-unit order. Never `localeCompare`: its answer depends on the host's locale. */
 export function byCodeUnit(a: string, b: string): number {
   return a < b ? -1 : Number(a > b);

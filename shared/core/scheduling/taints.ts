@@ -15,6 +15,7 @@ export function untolerated(
   taints: ReadonlyArray<Taint>,
   soft: boolean,
 ): Taint | null {
+  if (taints.length === 0) return null;
   for (const taint of taints) {
     if (taint.effect === 'PreferNoSchedule' && !soft) continue;
     if (!tolerations.some((toleration) => tolerates(toleration, taint))) return taint;
