@@ -32,6 +32,8 @@ export interface Covered {
 /** The bound is raised in steps: a search that ends before the last has proved those before it. Shares of what is open. */
 const STEPS = [1 / 64, 1 / 16, 1 / 4, 1];
 const MAX_CUTS = 80;
+/** Sets of more nodes are not looked at: what is asked for is small, and the search is as deep as a set is large. */
+const MAX_NODES = 1_000;
 /** Far more than the rounding errors of a sum of a few products of doubles. */
 const MARGIN = 1e-9;
 
@@ -49,7 +51,7 @@ export function coverDemand(cover: Cover): Covered {
     if (limit <= bound) continue;
     search.best = limit;
     if (!descend(search, 0, 0)) break;
-    bound = Math.min(search.best, search.unknown);
+    bound = Math.max(bound, Math.min(search.best, search.unknown));
     if (search.found !== null || (bound < limit && !cover.goesOn)) break;
   }
   return { bound: Math.min(bound, cover.below), found: search.found };
@@ -75,6 +77,8 @@ interface Search {
   readonly mixes: Array<Float64Array>;
   /** Sets proved not to hold all pods, although no cut says so. */
   readonly impossible: Array<Int32Array>;
+  /** How many nodes are chosen. */
+  size: number;
   best: number;
   unknown: number;
   found: Covered['found'];
@@ -98,6 +102,7 @@ function startSearch(cover: Cover, unit: number): Search {
     ratios: new Float64Array((bins + 1) * stride).fill(Infinity),
     mixes: [],
     impossible: [],
+    size: 0,
     best: cover.below,
     unknown: Infinity,
     found: null,
@@ -176,6 +181,10 @@ function descend(search: Search, from: number, cost: number): boolean {
     const enough = cover.goesOn ? search.best : Math.min(search.best, search.unknown);
     if (isCovered(search) && cost >= enough) return true;
   }
+  if (search.size >= MAX_NODES) {
+    search.unknown = Math.min(search.unknown, cost);
+    return true;
+  }
   for (let place = from; place < order.length; place++) {
     const bin = at(order, place);
     const price = at(cover.flat.prices, bin);
@@ -192,8 +201,10 @@ function descend(search: Search, from: number, cost: number): boolean {
 }
 
 /** One node of the size more (1), or less (−1). */
-function choose({ cover, nodes, stride, short, amounts }: Search, bin: number, more: 1 | -1): void {
+function choose(search: Search, bin: number, more: 1 | -1): void {
+  const { cover, nodes, stride, short, amounts } = search;
   nodes[bin] = at(nodes, bin) + more;
+  search.size += more;
   for (let index = 0; index < cover.cuts.length; index++) {
     short[index] = at(short, index) - more * at(amounts, bin * stride + index);
   }

@@ -352,6 +352,12 @@ function coverBy(
   return { found, bound: Math.max(bound, proof.bound) };
 }
 
+/** What a pod of each item is worth, by fractions of filled nodes; micro-USD per hour. */
+export function worthOf(problem: PackingProblem, work: Work): Float64Array {
+  const { part, fluid } = prepared(problem, work);
+  return relax(part, fluid, { work, thorough: false }).values;
+}
+
 /** A search for the cheapest set of nodes that holds all pods by rules that the problem does not know. */
 export interface Stricter {
   /** Sets that cost less than this are looked for. */

@@ -1,20 +1,18 @@
-import type { Pod } from '../model/cluster.ts';
 import { boundWithGifts } from '../packing/bound-with-gifts.ts';
 import { flagsOf } from '../packing/flags.ts';
 import { packingBound } from '../packing/pack.ts';
-import type { PackingBin, PackingProblem } from '../packing/problem.ts';
 import type { Work } from '../packing/work.ts';
 import { admitsAsk, type Bin } from './bins.ts';
-import { binsOf, mergeAlike, type PriceKind, type SolvedProblem } from './bulk.ts';
-import { perNodeOf } from './bulk-groups.ts';
+import { boundByZones, type Costing } from './bound-by-zones.ts';
+import { boundProblem, groupsPlaced, isSame, offeredTo, type BoundGroup } from './bound-problem.ts';
+import type { SolvedProblem } from './bulk.ts';
 import { at, weighsRisk } from './compile-pool.ts';
-import type { Ask } from './compile-shape.ts';
 import { byCodeUnit } from './label-rule.ts';
 import { mostInDomain } from './most-in-domain.ts';
 import { plainPriceOf, reservationOf } from './open-claim.ts';
 import { COMBO_BITS, type PoolState } from './pool-state.ts';
 import { addVector, fits } from './resource-table.ts';
-import { costOf, optionsFor, type Workspace } from './workspace.ts';
+import { costOf, type Workspace } from './workspace.ts';
 
 /**
  * Whole nodes are counted up to this many claims: beyond it, the rules that the bound leaves out are most of the gap, and a
@@ -47,10 +45,7 @@ export function lowerBounds(workspace: Workspace, solved: ReadonlyArray<SolvedPr
   return { plain, weighed: Math.max(plain, weighed) };
 }
 
-interface Bounded {
-  readonly counts: PriceKind;
-  /** What the plan costs at these prices. */
-  readonly cost: number;
+interface Bounded extends Costing {
   /** Is it known that resources alone bind the plan? Then all work goes to the proof. */
   readonly isPacked: boolean;
 }
@@ -64,8 +59,8 @@ interface Proved {
 /**
  * What no plan for the pods placed can undercut, in micro-USD per hour. Any plan fulfils resources, node rules and limits
  * per node, so what those cost at least is solved for, with everything free on existing capacity used for nothing. Rules
- * that look at other pods, limits and weights are left out: the bound is low where those bind, and never too high. Sizes
- * that are shunned count only when the plan had to use one.
+ * that look at other pods, limits and weights are left out, but for few pods that spread over zones: the bound is low where
+ * those bind, and never too high. Sizes that are shunned count only when the plan had to use one.
  */
 function lowerBound(
   workspace: Workspace,
@@ -78,21 +73,23 @@ function lowerBound(
   const groups = groupsOf(workspace);
   const free = bins.map((bin) => giftOf(workspace, bin, groups)).filter((gift) => gift !== null);
   const gifts = [...free, ...reservedGifts(workspace, groups)];
-  const { problem, members } = relaxed(
+  const { problem, members } = boundProblem(
     workspace,
     gifts.length === 0 ? groups.filter(({ onNew }) => onNew > 0) : groups,
-    counts,
+    { counts, zone: null },
   );
   if (gifts.length === 0) {
     const known = solved.find((one) => isSame(one.problem, problem));
-    if (known !== undefined) return { bound: known.bound, isPacked: true };
+    const isProved = isPacked || known !== undefined;
     const isFew = claims.length <= FEW_CLAIMS;
     const asked = {
       worthwhile: isFew || isPacked ? 0 : cost * WORTHWHILE,
       fractions: claims.length <= ALWAYS_COUNTED || isPacked ? 0 : cost * WORTHWHILE,
       below: isFew ? cost : null,
     };
-    return { bound: packingBound(problem, asked, work), isPacked };
+    const bound = known?.bound ?? packingBound(problem, asked, work);
+    const byZones = bound < cost ? boundByZones(workspace, { counts, cost, known: bound }, work) : 0;
+    return { bound: Math.max(bound, byZones), isPacked: isProved };
   }
   const bound = boundWithGifts(
     {
@@ -111,33 +108,8 @@ function lowerBound(
   return { bound, isPacked: false };
 }
 
-/** Pods of one shape as the bound sees them: with all preferences given up. */
-interface BoundGroup {
-  readonly asks: ReadonlyArray<Ask>;
-  readonly ask: Ask;
-  readonly pods: ReadonlyArray<Pod>;
-  readonly perNode: number;
-  /** How many of the pods are on claims of this plan. */
-  readonly onNew: number;
-}
-
 function groupsOf(workspace: Workspace): ReadonlyArray<BoundGroup> {
-  const onClaims = Map.groupBy(
-    workspace.claims.flatMap(({ pods }) => pods),
-    ({ shape }) => shape,
-  );
-  const onBins = Map.groupBy(
-    workspace.bins.flatMap(({ pods }) => pods),
-    ({ shape }) => shape,
-  );
-  const groups = [...workspace.shapes.keys()].flatMap((shape): ReadonlyArray<BoundGroup> => {
-    const asks = workspace.asks.get(shape) ?? [];
-    const ask = asks.at(-1);
-    const own = onClaims.get(shape) ?? [];
-    const pods = [...own, ...(onBins.get(shape) ?? [])];
-    if (ask === undefined || pods.length === 0) return [];
-    return [{ asks, ask, pods, perNode: perNodeOf(workspace, ask), onNew: own.length }];
-  });
+  const groups = groupsPlaced(workspace);
   return inOrder(joinAlike(withinMany(withinDomains(workspace, withinMany(groups)))));
 }
 
@@ -260,53 +232,4 @@ function addReserved(
       });
     }
   });
-}
-
-function relaxed(
-  workspace: Workspace,
-  groups: ReadonlyArray<BoundGroup>,
-  counts: PriceKind,
-): { readonly problem: PackingProblem; readonly members: ReadonlyArray<ReadonlyArray<number>> } {
-  const width = workspace.dimensions.names.length;
-  const isShunned = workspace.claims.some(({ cell }) => cell?.shunned === true);
-  const bins = workspace.pools
-    .flatMap((state) => {
-      const { reservedBits } = state.pool.catalog;
-      const options = groups.map(({ asks }) => {
-        const offered = offeredTo(workspace, state, asks);
-        return reservedBits === 0 || offered === null ? offered : offered.map((mask) => mask & ~reservedBits);
-      });
-      return binsOf(state, options, { width, withinLimit: false, counts });
-    })
-    .filter(({ cell }) => isShunned || !cell.shunned);
-  const { items, members } = mergeAlike(groups, bins);
-  const merged = bins.map(({ usable, price, admits }): PackingBin => ({
-    usable,
-    price,
-    admits: flagsOf(members, ([first = 0]) => admits[first] === 1),
-  }));
-  return { problem: { width, items, bins: merged }, members };
-}
-
-/** The offerings of the pool that pods may be on by any of these asks. */
-function offeredTo(workspace: Workspace, state: PoolState, asks: ReadonlyArray<Ask>): Int32Array | null {
-  const offered = new Int32Array(state.pool.offered.length);
-  for (const option of asks.flatMap((ask) => optionsFor(workspace, state, ask))) {
-    option.offered.forEach((mask, type) => (offered[type] = at(offered, type) | mask));
-  }
-  return offered.some((mask) => mask !== 0) ? offered : null;
-}
-
-function isSame(one: PackingProblem, other: PackingProblem): boolean {
-  return keyOf(one) === keyOf(other);
-}
-
-/** The same for problems that differ in the order of their items and bins only. */
-function keyOf({ items, bins }: PackingProblem): string {
-  const ids = items.map(({ requests, count, perNode }) => `${requests.join(' ')} ${count} ${perNode}`);
-  const order = ids.map((_, index) => index).toSorted((a, b) => byCodeUnit(ids[a] ?? '', ids[b] ?? '') || a - b);
-  const sizes = bins.map(({ usable, price, admits }) => {
-    return `${usable.join(' ')} ${price} ${order.map((item) => at(admits, item)).join('')}`;
-  });
-  return `${order.map((item) => ids[item] ?? '').join(',')};${[...new Set(sizes)].toSorted(byCodeUnit).join(',')}`;
 }

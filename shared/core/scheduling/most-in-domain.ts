@@ -55,7 +55,7 @@ function mostIn(domain: number, { running, pods, maxSkew }: Omit<DomainCounts, '
 }
 
 /** The pods of this plan that the counter counts. */
-function placedBy(
+export function placedBy(
   { topology, claims, bins }: Workspace,
   counter: Counter,
 ): { readonly total: number; readonly byDomain: ReadonlyMap<string, number> } {

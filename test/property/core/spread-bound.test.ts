@@ -72,6 +72,17 @@ test('with pods spread over zones the bound is never above the cheapest of all w
   );
 });
 
+const web = { cpu: 1, app: 'web', maxSkew: 1, minDomains: 1 };
+
+test('where every zone needs a node of its own, the bound says so', () => {
+  // But for zones two nodes would do: of each app a zone has two pods at most, and one at least.
+  const shapes = ['web', 'db'].map((app) => ({ ...web, app, cpu: 2, count: 4 }));
+  const draw = { shapes, sizes: [{ cpu: 8, price: 10 }], zoneCount: 3, nodes: [] };
+  const plan = planProvisioning(inputOf(draw, 3_000_000), instant(0));
+  expect(plan.cost).toBe(30);
+  expect(plan.lowerBound).toBe(30);
+});
+
 function inputOf({ shapes, sizes, zoneCount, nodes }: Draw, steps: number) {
   const placed = nodes.map(({ zone, free, running }, index) => {
     const used = running.reduce((sum, one) => sum + (shapes[one]?.cpu ?? 0), 0);
