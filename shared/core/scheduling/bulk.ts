@@ -169,7 +169,7 @@ function alikeOfferings(
   if (uniform[type] !== 1) {
     for (let left = at(pool.offered, type); left !== 0; left &= left - 1) {
       const room = usableOn(state, type, lowestBit(left), nothing.length);
-      divide(bitsWithRoom(state, type, room));
+      divide(bitsLeaving(state, type, room));
     }
   }
   return sets.length === 1 ? sets : sets.toSorted((a, b) => lowestBit(a) - lowestBit(b));
@@ -185,7 +185,7 @@ function serveAllAlike(offered: number, type: number, options: ReadonlyArray<Int
 }
 
 /** The type's offerings that leave pods exactly this room. */
-function bitsWithRoom(state: PoolState, type: number, room: Float64Array): number {
+function bitsLeaving(state: PoolState, type: number, room: Float64Array): number {
   let bits = 0;
   for (let left = at(state.pool.offered, type); left !== 0; left &= left - 1) {
     const own = usableOn(state, type, lowestBit(left), room.length);
