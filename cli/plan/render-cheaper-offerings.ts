@@ -1,7 +1,7 @@
 import type { CheaperOfferings } from '../../shared/core/plan/cheaper.ts';
 import type { Plan, PlannedClaim, PlannedOffering } from '../../shared/core/plan/plan.ts';
 import { renderCheaper } from '../../shared/core/plan/render-cheaper.ts';
-import { weighedPriceOf } from '../../shared/core/plan/weighed-cost.ts';
+import { plainCostOf, weighedPriceOf } from '../../shared/core/plan/weighed-cost.ts';
 import { renderUsd } from '../../shared/core/quantity/render-usd.ts';
 import { renderCount } from '../render-count.ts';
 import { sizeText, zoneText } from './offering-text.ts';
@@ -17,16 +17,12 @@ export function renderCheaperOfferings({ claims }: Plan): string {
   const choices = [...Map.groupBy(claims, ({ offering }) => `${offering.instanceType} ${offering.capacityType}`)]
     .map(([, own]) => own)
     .filter(([first]) => first !== undefined && first.cheaper.length > 0)
-    .toSorted((a, b) => spentOn(b) - spentOn(a));
+    .toSorted((a, b) => plainCostOf(b) - plainCostOf(a));
   const told = choices.slice(0, CHOICES_TOLD).flatMap(([first]) => (first === undefined ? [] : [renderChoice(first)]));
   if (told.length === 0) return '';
   const more = choices.length - told.length;
   const rest = more > 0 ? [`  and ${renderCount(more, 'more size')}: -o json has the reasons of every node`] : [];
   return ['Why nothing cheaper', ...told, ...rest].join('\n');
-}
-
-function spentOn(claims: ReadonlyArray<PlannedClaim>): number {
-  return claims.reduce((sum, { offering }) => sum + offering.price, 0);
 }
 
 function renderChoice({ offering, runnerUp, cheaper, pods }: PlannedClaim): string {

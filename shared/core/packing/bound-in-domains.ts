@@ -2,7 +2,7 @@ import { at } from './at.ts';
 import { costOf, createMaster, optimize, type Master } from './master.ts';
 import { pack, worthOf } from './pack.ts';
 import { undominated, type PackedNode, type PackingBin, type PackingItem, type PackingProblem } from './problem.ts';
-import { greatestCommonDivisor, tighten } from './tighten.ts';
+import { tighten, unitOf } from './tighten.ts';
 import { withShare, type Work } from './work.ts';
 
 /** Pods to be dealt to domains, `count` in all: each domain gets at least and at most so many. */
@@ -46,11 +46,7 @@ export interface Interest {
  */
 export function boundInDomains(given: EqualDomains, { above, below }: Interest, work: Work): number {
   const problem = { ...given, bins: usefulBins(joined(given)) };
-  // Whatever whole nodes cost is a multiple of this.
-  const unit = Math.max(
-    1,
-    problem.bins.reduce((divisor, { price }) => greatestCommonDivisor(divisor, price), 0),
-  );
+  const unit = unitOf(problem.bins.map(({ price }) => price));
   const inUnits = (cost: number): number => Math.ceil(cost / unit - MARGIN) * unit;
   const dearest = problem.bins.reduce((most, { price }) => Math.max(most, price), 1);
   const priceOf = (worth: number): number => (worth < dearest * WORTHLESS ? 0 : Math.round(worth));

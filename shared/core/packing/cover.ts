@@ -4,7 +4,7 @@ import type { FlatProblem } from './fill.ts';
 import { createMaster, optimize } from './master.ts';
 import type { PackedInto } from './pack-into.ts';
 import type { PackedNode } from './problem.ts';
-import { greatestCommonDivisor } from './tighten.ts';
+import { unitOf } from './tighten.ts';
 import type { Work } from './work.ts';
 
 export interface Cover {
@@ -42,8 +42,7 @@ const MARGIN = 1e-9;
  * the search below some cost ends without one, none costs less.
  */
 export function coverDemand(cover: Cover): Covered {
-  // Whatever whole nodes cost is a multiple of this.
-  const unit = Math.max(1, cover.flat.prices.reduce(greatestCommonDivisor, 0));
+  const unit = unitOf(cover.flat.prices);
   const search = startSearch(cover, unit);
   let bound = cover.floor;
   for (const share of STEPS) {

@@ -64,6 +64,11 @@ function addItem(reached: Uint8Array, step: number, count: number): void {
   }
 }
 
+/** Whatever whole nodes at these prices cost is a multiple of this. */
+export function unitOf(prices: ArrayLike<number>): number {
+  return Math.max(1, Array.from(prices).reduce(greatestCommonDivisor, 0));
+}
+
 /** Of two whole numbers; of nothing and a number, that number. */
 export function greatestCommonDivisor(a: number, b: number): number {
   let [large, small] = [a, b];

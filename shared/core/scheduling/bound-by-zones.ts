@@ -2,7 +2,7 @@ import { labelKey } from '../model/labels.ts';
 import { boundInDomains, type SharedItem } from '../packing/bound-in-domains.ts';
 import type { Work } from '../packing/work.ts';
 import type { SpreadTerm } from './ask-terms.ts';
-import { boundProblem, groupsPlaced, isSame, type BoundGroup } from './bound-problem.ts';
+import { boundProblem, isSame, type BoundGroup } from './bound-problem.ts';
 import type { PriceKind } from './bulk.ts';
 import { keySourceOf } from './key-source.ts';
 import { mostWith, placedBy } from './most-in-domain.ts';
@@ -24,10 +24,14 @@ export interface KnownCosting extends Costing {
 
 /**
  * What no plan can undercut where zones are alike and few pods, all on new nodes, spread over them: every zone needs whole
- * nodes for its own. 0 where that does not apply.
+ * nodes for its own. 0 where that does not apply. `groups`: all pods placed, by shape.
  */
-export function boundByZones(workspace: Workspace, { counts, cost, known }: KnownCosting, work: Work): number {
-  const groups = groupsPlaced(workspace);
+export function boundByZones(
+  workspace: Workspace,
+  groups: ReadonlyArray<BoundGroup>,
+  { counts, cost, known }: KnownCosting,
+  work: Work,
+): number {
   const pods = groups.reduce((sum, group) => sum + group.pods.length, 0);
   const [zone, ...others] = zonesOf(workspace);
   if (zone === undefined || others.length === 0 || pods > FEW_PODS) return 0;

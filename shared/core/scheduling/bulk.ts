@@ -2,7 +2,7 @@ import type { Pod } from '../model/cluster.ts';
 import { flagsOf } from '../packing/flags.ts';
 import type { PackedNode, PackingBin, PackingItem, PackingProblem } from '../packing/problem.ts';
 import { withShare, type Work } from '../packing/work.ts';
-import { at, capacityOf, lowestBit } from './compile-pool.ts';
+import { at, capacityOf, cheapestBit, lowestBit } from './compile-pool.ts';
 import { packGroups } from './pack-groups.ts';
 import { offeringsFor, type BulkGroup } from './bulk-groups.ts';
 import { fittingBits } from './compile-shape.ts';
@@ -135,7 +135,7 @@ export function binsOf(
     if (withinLimit && !withinLimits(state.remaining, compiled.amounts().capacity, null)) continue;
     const prices = counts === 'weighed' ? compiled.prices : compiled.plainPrices;
     for (const alike of alikeOfferings(state, type, options)) {
-      const bit = cheapestOf(prices, alike);
+      const bit = cheapestBit(prices, alike);
       const admits = new Uint8Array(options.length);
       options.forEach((option, index) => (admits[index] = (at(option ?? NO_OFFERINGS, type) >> bit) & 1));
       if (!admits.includes(1)) continue;
@@ -192,15 +192,6 @@ function bitsLeaving(state: PoolState, type: number, room: Float64Array): number
     if (own.every((amount, index) => amount === room[index])) bits |= left & -left;
   }
   return bits;
-}
-
-/** The lowest bit wins a tie. */
-function cheapestOf(prices: Float64Array, mask: number): number {
-  let best = lowestBit(mask);
-  for (let left = mask; left !== 0; left &= left - 1) {
-    if (at(prices, lowestBit(left)) < at(prices, best)) best = lowestBit(left);
-  }
-  return best;
 }
 
 /** Shunned sizes serve only the groups that nothing else can. */

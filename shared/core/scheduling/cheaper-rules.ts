@@ -3,12 +3,12 @@ import type { SelectorRequirement } from '../model/manifest.ts';
 import type { CheaperReason } from '../plan/cheaper.ts';
 import { renderAmount } from '../quantity/quantity.ts';
 import { microUsdPerHour } from '../quantity/units.ts';
-import { at, capacityOf, lowestBit, offeringsMeeting, type CompiledPool } from './compile-pool.ts';
+import { at, capacityOf, cheapestBit, lowestBit, offeringsMeeting, type CompiledPool } from './compile-pool.ts';
 import { fittingBits, type Ask } from './compile-shape.ts';
 import { hasDeviceClaims } from './device-claims.ts';
 import { keySourceOf, type KeySource } from './key-source.ts';
 import { byCodeUnit, toExpressions, type LabelRule } from './label-rule.ts';
-import { cheapestListed, type Listing } from './listed-offerings.ts';
+import type { Listing } from './listed-offerings.ts';
 import { bookingFor } from './min-values.ts';
 import { offeringsAt, offeringsOf, settledValue, type OpenClaim } from './open-claim.ts';
 import { COMBO_BITS, overLimits, type PoolState } from './pool-state.ts';
@@ -213,7 +213,7 @@ const NOTHING_LISTED = { listPrices: new Float64Array(), plainListPrices: new Fl
 /** Of the offering that costs least of those that risk rules out. */
 function riskReason({ catalog }: CompiledPool, type: number, mask: number, chosen: number): CheaperReason {
   const compiled = catalog.types[type];
-  const bit = compiled === undefined ? 0 : cheapestListed(compiled, mask);
+  const bit = compiled === undefined ? 0 : cheapestBit(compiled.plainListPrices, mask);
   return {
     kind: 'eviction-risk',
     evictionsPerHour: at(compiled?.evictions ?? [], bit),

@@ -185,6 +185,15 @@ function lowestOf(prices: Float64Array, mask: number): number {
   return lowest;
 }
 
+/** The offering of `mask` with the lowest of these prices; the lowest bit of equals. */
+export function cheapestBit(prices: Float64Array, mask: number): number {
+  let best = lowestBit(mask);
+  for (let left = mask; left !== 0; left &= left - 1) {
+    if (at(prices, lowestBit(left)) < at(prices, best)) best = lowestBit(left);
+  }
+  return best;
+}
+
 /** What a size has; nothing for one that is not there. */
 export function capacityOf({ catalog }: CompiledPool, type: number): Amounts {
   return catalog.types[type]?.amounts().capacity ?? NOTHING;

@@ -2,10 +2,10 @@ import type { CheaperOfferings } from '../plan/cheaper.ts';
 import type { PlannedOffering } from '../plan/plan.ts';
 import { microUsdPerHour } from '../quantity/units.ts';
 import { cheaperRules, type CheaperRule, type Told } from './cheaper-rules.ts';
-import { at } from './compile-pool.ts';
+import { at, cheapestBit } from './compile-pool.ts';
 import type { CompiledType } from './compile-types.ts';
 import { byCodeUnit } from './label-rule.ts';
-import { cheaperBits, cheapestListed, listingOf, type Listing } from './listed-offerings.ts';
+import { cheaperBits, listingOf, type Listing } from './listed-offerings.ts';
 import { plainPriceOf, type OpenClaim } from './open-claim.ts';
 import { podName } from './pod-name.ts';
 import type { PoolState } from './pool-state.ts';
@@ -97,7 +97,7 @@ function counted(group: Group | undefined, found: Pick<Group, 'state' | 'told' |
 
 function lowestOf({ state, type, mask }: Pick<Group, 'state' | 'type' | 'mask'>): number {
   const compiled = state.pool.catalog.types[type];
-  return compiled === undefined ? Infinity : at(compiled.plainListPrices, cheapestListed(compiled, mask));
+  return compiled === undefined ? Infinity : at(compiled.plainListPrices, cheapestBit(compiled.plainListPrices, mask));
 }
 
 function bitCount(mask: number): number {
@@ -109,7 +109,7 @@ function bitCount(mask: number): number {
 function toCheaper(workspace: Workspace, claim: OpenClaim, group: Group): CheaperOfferings {
   const { state, told, type, mask, offerings, types } = group;
   const compiled = state.pool.catalog.types[type];
-  const bit = compiled === undefined ? 0 : cheapestListed(compiled, mask);
+  const bit = compiled === undefined ? 0 : cheapestBit(compiled.plainListPrices, mask);
   const { zone = '', capacityType = 'on-demand' } = state.pool.catalog.combos[bit] ?? {};
   const [pod] = claim.pods.filter(({ shape }) => shape === told.shape).toSorted((a, b) => byCodeUnit(a.uid, b.uid));
   const reason = told.reason();

@@ -2,7 +2,7 @@ import { flagsOf } from '../packing/flags.ts';
 import type { JoinedProblem } from '../packing/pack-joined.ts';
 import type { PackingBin, PackingItem, PackingProblem } from '../packing/problem.ts';
 import { at } from './compile-pool.ts';
-import { mostWith } from './most-in-domain.ts';
+import { canHoldMore, mostWith } from './most-in-domain.ts';
 import type { GroupsToPack } from './pack-groups.ts';
 
 /**
@@ -57,9 +57,7 @@ function joinedSpreads({ problem, groups, members }: GroupsToPack): ReadonlyArra
     if (item === undefined) return [];
     const count = own.reduce((sum, group) => sum + (groups[group]?.pods.length ?? 0), 0);
     const most = mostOnNode(groups[first], count);
-    // A limit that no node comes near tells pods apart for nothing.
-    const isNear = item.requests.every((request, k) => request * (most + 1) <= at(largest, k));
-    const perNode = isNear ? Math.min(item.perNode, most) : item.perNode;
+    const perNode = canHoldMore(largest, item.requests, most) ? Math.min(item.perNode, most) : item.perNode;
     const parts = own.flatMap((group) => itemOf.get(group) ?? []);
     const admits = flagsOf(problem.bins, (bin) => parts.some((part) => bin.admits[part] === 1));
     const id = `${item.requests.join(' ')} ${perNode === Infinity ? '' : first} ${admits.join('')}`;

@@ -1,6 +1,5 @@
 import { allocatableOf, allowedBy, at, lowestBit, offeringsMeeting } from './compile-pool.ts';
 import type { Ask } from './compile-shape.ts';
-import type { CompiledType } from './compile-types.ts';
 import { portsConflict } from './host-ports.ts';
 import type { LabelRules } from './label-rule.ts';
 import { COMBO_BITS, type PoolState } from './pool-state.ts';
@@ -115,13 +114,4 @@ export function cheaperBits({ pool }: PoolState, offerings: ListedOfferings, typ
   let mask = 0;
   for (let bit = 0; bit < COMBO_BITS; bit++) if ((listed >> bit) & 1 && at(prices, bit) < price) mask |= 1 << bit;
   return mask;
-}
-
-/** The offering of `mask` that costs least, without risk; the lowest bit of equals. */
-export function cheapestListed({ plainListPrices }: CompiledType, mask: number): number {
-  let best = lowestBit(mask);
-  for (let left = mask; left !== 0; left &= left - 1) {
-    if (at(plainListPrices, lowestBit(left)) < at(plainListPrices, best)) best = lowestBit(left);
-  }
-  return best;
 }

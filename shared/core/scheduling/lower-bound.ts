@@ -8,7 +8,7 @@ import { boundProblem, groupsPlaced, isSame, offeredTo, type BoundGroup } from '
 import type { SolvedProblem } from './bulk.ts';
 import { at, weighsRisk } from './compile-pool.ts';
 import { byCodeUnit } from './label-rule.ts';
-import { mostInDomain } from './most-in-domain.ts';
+import { canHoldMore, mostInDomain } from './most-in-domain.ts';
 import { plainPriceOf, reservationOf } from './open-claim.ts';
 import { COMBO_BITS, type PoolState } from './pool-state.ts';
 import { addVector, fits } from './resource-table.ts';
@@ -70,7 +70,8 @@ function lowerBound(
 ): Proved {
   const { claims, bins } = workspace;
   if (cost === 0) return { bound: 0, isPacked };
-  const groups = groupsOf(workspace);
+  const placed = groupsPlaced(workspace);
+  const groups = limitedGroups(workspace, placed);
   const free = bins.map((bin) => giftOf(workspace, bin, groups)).filter((gift) => gift !== null);
   const gifts = [...free, ...reservedGifts(workspace, groups)];
   const { problem, members } = boundProblem(
@@ -88,7 +89,7 @@ function lowerBound(
       below: isFew ? cost : null,
     };
     const bound = known?.bound ?? packingBound(problem, asked, work);
-    const byZones = bound < cost ? boundByZones(workspace, { counts, cost, known: bound }, work) : 0;
+    const byZones = bound < cost ? boundByZones(workspace, placed, { counts, cost, known: bound }, work) : 0;
     return { bound: Math.max(bound, byZones), isPacked: isProved };
   }
   const bound = boundWithGifts(
@@ -108,9 +109,9 @@ function lowerBound(
   return { bound, isPacked: false };
 }
 
-function groupsOf(workspace: Workspace): ReadonlyArray<BoundGroup> {
-  const groups = groupsPlaced(workspace);
-  return inOrder(joinAlike(withinMany(withinDomains(workspace, withinMany(groups)))));
+/** The groups as the bound counts them: with limits per node where few have one, alike ones joined. */
+function limitedGroups(workspace: Workspace, placed: ReadonlyArray<BoundGroup>): ReadonlyArray<BoundGroup> {
+  return inOrder(joinAlike(withinMany(withinDomains(workspace, withinMany(placed)))));
 }
 
 /** Where work ends early, the bound depends on the order of items: it must not be the order in which shapes are listed. */
@@ -132,8 +133,9 @@ function withinDomains(workspace: Workspace, groups: ReadonlyArray<BoundGroup>):
   const largest = largestNode(workspace);
   return groups.map((group) => {
     const most = mostInDomain(workspace, group.ask);
-    const holdsMore = group.ask.shape.requests.every((request, k) => request * (most + 1) <= at(largest, k));
-    return holdsMore ? { ...group, perNode: Math.min(group.perNode, most) } : group;
+    return canHoldMore(largest, group.ask.shape.requests, most)
+      ? { ...group, perNode: Math.min(group.perNode, most) }
+      : group;
   });
 }
 

@@ -1,5 +1,6 @@
 import { labelKey } from '../model/labels.ts';
 import type { SpreadTerm } from './ask-terms.ts';
+import { at } from './compile-pool.ts';
 import type { Ask } from './compile-shape.ts';
 import { settledValue } from './open-claim.ts';
 import { counts, type Counter } from './topology.ts';
@@ -20,6 +21,14 @@ function mostBySpread(workspace: Workspace, { counter, domains, maxSkew, minDoma
   const placed = placedBy(workspace, counter);
   const running = domains.map((domain) => (counter.byDomain.get(domain) ?? 0) - (placed.byDomain.get(domain) ?? 0));
   return mostWith({ running, pods: placed.total, maxSkew, isEmptiestKnown: domains.length >= minDomains });
+}
+
+/**
+ * Could a node with so much of each resource hold more than `most` pods? Else a limit of so many tells pods apart for nothing.
+ * The problem that is packed and the one that the bound is about limit the same pods by it.
+ */
+export function canHoldMore(largest: Float64Array, requests: Float64Array, most: number): boolean {
+  return requests.every((request, k) => request * (most + 1) <= at(largest, k));
 }
 
 /** Pods per domain before, pods that come, and the rule. */
