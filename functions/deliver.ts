@@ -1,13 +1,13 @@
 import type { InvocationContext } from '@azure/functions';
 import type { Ports } from '../shared/app/ports.ts';
 import { type App, theApp } from '../shared/composition.ts';
-import type { ObjectHint, PodsHint, SignalHint } from '../shared/contract/messages.ts';
+import type { ObjectsHint, PodsHint, SignalHint } from '../shared/contract/messages.ts';
 import { RetryableError, TerminalError } from '../shared/ports/errors.ts';
 
-type Hint = PodsHint | ObjectHint | SignalHint;
+type Hint = PodsHint | ObjectsHint | SignalHint;
 
 /** What a delivery reads of its invocation. */
-type Invocation = Pick<InvocationContext, 'functionName' | 'invocationId' | 'info' | 'error'>;
+export type Invocation = Pick<InvocationContext, 'functionName' | 'invocationId' | 'info' | 'error'>;
 
 /** Between tries while something outside is down: what Azure or Kubernetes says, else this, doubling. */
 const RETRY_MS = 1_000;
@@ -49,19 +49,33 @@ export async function deliverTo<Message extends Hint>(
     message = parse(raw);
     if (message !== null) await use(await app.ports(logTo(context)), message);
   } catch (error) {
-    if (error instanceof RetryableError && message !== null) await putOff({ app, now }, context, message, error);
-    else await keep(app, context, raw, error);
+    await failed({ app, now }, context, { raw, message, error });
   }
+}
+
+/** Puts a hint off whose use may work later, and keeps what no retry can help. `message`: null when it cannot be read. */
+export async function failed(
+  worker: Worker,
+  context: Invocation,
+  { raw, message, error }: { readonly raw: unknown; readonly message: Hint | null; readonly error: unknown },
+): Promise<void> {
+  if (error instanceof RetryableError && message !== null) await putOff(worker, context, message, error);
+  else await keep(worker.app, context, raw, error);
 }
 
 /** When even this cannot be sent, the throw leaves the message with the queue. */
 async function putOff({ app, now }: Worker, context: Invocation, hint: Hint, error: RetryableError): Promise<void> {
   const tried = hint.attempt ?? 0;
-  const pauseMs = Math.min(error.retryAfterMs ?? RETRY_MS * 2 ** Math.min(tried, DOUBLINGS_MAX), RETRY_MAX_MS);
+  const pauseMs = pauseAfter(error, tried);
   const atMs = now() + pauseMs;
   logTo(context)('retry-later', { kind: hint.kind, tried, pauseMs, error: render(error) });
   const key = `retry/${context.functionName}/${context.invocationId}`;
   await app.hints.send([{ hint: { ...hint, attempt: tried + 1 }, atMs, key }]);
+}
+
+/** How long to wait before the next try, in milliseconds, after so many. */
+export function pauseAfter({ retryAfterMs }: RetryableError, tried: number): number {
+  return Math.min(retryAfterMs ?? RETRY_MS * 2 ** Math.min(tried, DOUBLINGS_MAX), RETRY_MAX_MS);
 }
 
 async function keep(app: App, context: Invocation, raw: unknown, error: unknown): Promise<void> {

@@ -1,5 +1,5 @@
 import { parseGoDuration } from '../shared/contract/duration.ts';
-import { label } from '../shared/contract/names.ts';
+import { label, taint } from '../shared/contract/names.ts';
 import type { SnapshotBuilder, SnapshotChange } from '../shared/contract/snapshot/builder.ts';
 import type { ReducedObject } from '../shared/contract/snapshot/reduced.ts';
 import { createWaitingPods, type WaitingPods } from './waiting-pods.ts';
@@ -17,6 +17,8 @@ export interface HintView {
   readonly hasClaim: (name: string) => boolean;
   /** The claim of a node that is being emptied: it, or its claim, is being deleted. Null for other nodes. */
   readonly emptyingClaim: (nodeName: string) => string | null;
+  /** The claim of a node that is kept for the pods it was made for. Null for other nodes. */
+  readonly reservedClaim: (nodeName: string) => string | null;
   /** The claim of any node of ours. Null for foreign nodes. */
   readonly claimOf: (nodeName: string) => string | null;
   /** What the pool of a claim says of `consolidateAfter`; null when it has none, or its nodes are never consolidated. */
@@ -88,6 +90,10 @@ export function createClusterIndex(
         const claim = claimOfNode.get(nodeName);
         if (claim === undefined) return null;
         return deletingNodes.has(nodeName) || deletingClaims.has(claim) ? claim : null;
+      },
+      reservedClaim(nodeName) {
+        const taints = builder.object('nodes', nodeName)?.spec?.taints ?? [];
+        return taints.some(({ key }) => key === taint.reserved.key) ? (claimOfNode.get(nodeName) ?? null) : null;
       },
       claimOf: (nodeName) => claimOfNode.get(nodeName) ?? null,
       consolidateAfterMs(claim) {

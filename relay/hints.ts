@@ -1,32 +1,28 @@
-import type { ObjectHint, SignalHint } from '../shared/contract/messages.ts';
+import type { FollowedObject } from '../shared/contract/messages.ts';
 import { isDisrupted } from '../shared/contract/disrupted-taint.ts';
-import { annotation, label } from '../shared/contract/names.ts';
+import { annotation, label, taint } from '../shared/contract/names.ts';
 import type { ObjectChange, SnapshotBuilder, SnapshotChange } from '../shared/contract/snapshot/builder.ts';
 import type { PodState } from '../shared/contract/snapshot/pod-table.ts';
 import { referredResources, type ReducedObject } from '../shared/contract/snapshot/reduced.ts';
 import { claimNameOf, poolNameOf, type HintView } from './cluster-index.ts';
-import { noticeConditions, parseNotice, type Notice } from './interruption.ts';
+import { signalsOf, type Signal } from './signals.ts';
 
 /** What to tell the functions. All are hints: doubled, late or lost they do no harm. */
 export type Hint =
   | { readonly kind: 'pods'; readonly reason: string; readonly delayMs: number }
   | {
       readonly kind: 'object';
-      readonly object: ObjectHint['object'];
+      readonly object: FollowedObject;
       readonly reason: string;
       readonly delayMs: number;
     }
   | { readonly kind: 'signal'; readonly signal: Signal };
 
-/** A notice about one machine. `key` is equal for the same notice however often, and by whichever path, it is seen. */
-export interface Signal extends Notice {
-  readonly vmId: string | null;
-  readonly nodeName: string;
-  readonly key: string;
-}
-
 type Node = ReducedObject<'nodes'>;
 type NodeClaim = ReducedObject<'nodeclaims'>;
+
+/** The scheduler binds the pods of a node one after the other, some milliseconds each. */
+const arrivalDelayMs = 150;
 
 /** Pods leave a node in bursts; the drain looks once per burst. */
 const drainDelayMs = 250;
@@ -41,7 +37,7 @@ function podsHint(reason: string, delayMs = 0): Hint {
   return { kind: 'pods', reason, delayMs };
 }
 
-function objectHint(kind: ObjectHint['object']['kind'], name: string, reason: string, delayMs = 0): Hint {
+function objectHint(kind: FollowedObject['kind'], name: string, reason: string, delayMs = 0): Hint {
   return { kind: 'object', object: { kind, name }, reason, delayMs };
 }
 
@@ -105,6 +101,7 @@ function podHints(before: PodState | null, after: PodState | null, view: HintVie
   return [
     ...(isNews ? [podsHint('pods-unschedulable')] : []),
     ...takenHints(before, after, view),
+    ...arrivalHints(before, after, view),
     ...drainHints(before, after, view),
   ];
 }
@@ -113,6 +110,14 @@ function podHints(before: PodState | null, after: PodState | null, view: HintVie
 function takenHints(before: PodState | null, after: PodState | null, view: HintView): ReadonlyArray<Hint> {
   const hasCome = (after?.nodeName ?? null) !== null && (before?.nodeName ?? null) === null;
   return hasCome && view.hasBuffers() ? [podsHint('room-taken', bufferDelayMs)] : [];
+}
+
+/** The node is opened to everybody when the pods have come that it is kept for. */
+function arrivalHints(before: PodState | null, after: PodState | null, view: HintView): ReadonlyArray<Hint> {
+  const nodeName = after?.nodeName ?? null;
+  if (nodeName === null || before?.nodeName === nodeName) return [];
+  const claim = view.reservedClaim(nodeName);
+  return claim === null ? [] : [objectHint('NodeClaim', claim, 'pods-came', arrivalDelayMs)];
 }
 
 type Buffer = ReducedObject<'capacitybuffers'>;
@@ -148,7 +153,7 @@ function conditionOf(object: WithConditions | null, type: string): string {
 function nodeHints(before: Node | null, after: Node | null, view: HintView): ReadonlyArray<Hint> {
   const node = after ?? before;
   const claim = node === null ? null : claimNameOf(node);
-  const reason = nodeReason(before, after);
+  const reason = stepReason(before, after);
   const isOurs = claim !== null && reason !== null && view.hasClaim(claim);
   return [
     ...newSignals(before, after),
@@ -173,16 +178,47 @@ function nodePodsHints(before: Node | null, after: Node | null, view: HintView):
   return isNews ? [podsHint('node-initialized')] : [];
 }
 
-/** Why a node's claim should be looked at; null when nothing of what its life depends on changed. */
-function nodeReason(before: Node | null, after: Node | null): string | null {
-  if (before === null) return 'node-appeared';
+/** Did anything of a node change that plans read? */
+function isNodeNews(before: Node | null, after: Node | null): boolean {
+  if (before === null || after === null) return true;
+  if (before.metadata.deletionTimestamp !== after.metadata.deletionTimestamp) return true;
+  if (conditionOf(before, 'Ready') !== conditionOf(after, 'Ready')) return true;
+  if (differ(before.spec?.taints, after.spec?.taints)) return true;
+  if (differ(before.metadata.labels, after.metadata.labels)) return true;
+  if (differ(before.status?.allocatable, after.status?.allocatable)) return true;
+  return before.spec?.providerID !== after.spec?.providerID;
+}
+
+/**
+ * Why a node's claim should be looked at; null when its next step does not depend on what changed, or it is our own doing
+ * that comes back. A node is registered once it is ready; what else it must have, to be initialized, counts until it is.
+ */
+function stepReason(before: Node | null, after: Node | null): string | null {
   if (after === null) return 'node-gone';
+  if (before === null) return conditionOf(after, 'Ready') === 'True' || isLeaving(after) ? 'node-appeared' : null;
   if (before.metadata.deletionTimestamp !== after.metadata.deletionTimestamp) return 'node-deleted';
   if (conditionOf(before, 'Ready') !== conditionOf(after, 'Ready')) return 'node-ready';
-  if (differ(before.spec?.taints, after.spec?.taints)) return 'node-taints';
-  if (differ(before.metadata.labels, after.metadata.labels)) return 'node-labels';
-  if (differ(before.status?.allocatable, after.status?.allocatable)) return 'node-allocatable';
-  return before.spec?.providerID !== after.spec?.providerID ? 'node-provider-id' : null;
+  if (before.spec?.providerID !== after.spec?.providerID) return 'node-provider-id';
+  return isRegistered(after) && !isInitialized(after) ? startReason(before, after) : null;
+}
+
+/** Of a node that has still to show that it can be used. */
+function startReason(before: Node, after: Node): string | null {
+  if (differ(foreignTaints(before), foreignTaints(after))) return 'node-taints';
+  return differ(before.status?.allocatable, after.status?.allocatable) ? 'node-allocatable' : null;
+}
+
+function isLeaving({ metadata }: Node): boolean {
+  return metadata.deletionTimestamp !== undefined;
+}
+
+/** Those that our own steps put on a node and take off again are no news. */
+function foreignTaints(node: Node): unknown {
+  return (node.spec?.taints ?? []).filter(({ key }) => key !== taint.unregistered.key && key !== taint.reserved.key);
+}
+
+function isRegistered(node: Node): boolean {
+  return node.metadata.labels?.[label.registered] === 'true';
 }
 
 function isInitialized(node: Node | null): boolean {
@@ -197,28 +233,6 @@ function newSignals(before: Node | null, after: Node | null): ReadonlyArray<Hint
     .map((signal) => ({ kind: 'signal', signal }));
 }
 
-/** The notices that a node's conditions hold now. */
-export function signalsOf(node: Node | null): ReadonlyArray<Signal> {
-  if (node === null) return [];
-  const conditions = node.status?.conditions ?? [];
-  return conditions
-    .filter(({ type, status }) => noticeConditions.has(type) && status === 'True')
-    .map(({ message }) => parseNotice(message ?? ''))
-    .filter((notice) => notice !== null)
-    .map((notice) => signalOf(notice, node.metadata.name, node.spec?.providerID ?? null));
-}
-
-/** A notice as a signal about one machine. */
-export function signalOf(notice: Notice, nodeName: string, providerId: string | null): Signal {
-  const which = notice.eventId ?? String(notice.notBeforeMs ?? 'now');
-  return { ...notice, nodeName, vmId: vmIdOf(providerId), key: `${nodeName} ${notice.event} ${which}` };
-}
-
-/** The Azure resource id in a node's providerID, `azure:///subscriptions/…`. */
-function vmIdOf(providerId: string | null): string | null {
-  return providerId?.startsWith('azure://') === true ? providerId.slice('azure://'.length) : null;
-}
-
 function claimHints(before: NodeClaim | null, after: NodeClaim | null, view: HintView): ReadonlyArray<Hint> {
   if (after === null) {
     const pool = poolNameOf(before);
@@ -231,10 +245,13 @@ function claimHints(before: NodeClaim | null, after: NodeClaim | null, view: Hin
 
 /** Why a claim should be looked at. Its status is written by us, so that alone is no reason. */
 function claimReason(before: NodeClaim | null, after: NodeClaim): string | null {
-  if (before === null) return 'claim-created';
+  // One that a decision made was hinted at by whoever carried the decision out.
+  if (before === null) return annotation.decision in (after.metadata.annotations ?? {}) ? null : 'claim-created';
   if (before.metadata.deletionTimestamp !== after.metadata.deletionTimestamp) return 'claim-deleted';
   if (differ(before.spec, after.spec)) return 'claim-changed';
-  return differ(foreignMetadata(before), foreignMetadata(after)) ? 'claim-changed' : null;
+  // Until it is registered, labels on a claim are ours: what the launch chose. Then they are synced to the node.
+  const withLabels = conditionOf(before, 'Registered') === 'True' && conditionOf(after, 'Registered') === 'True';
+  return differ(foreignMetadata(before, withLabels), foreignMetadata(after, withLabels)) ? 'claim-changed' : null;
 }
 
 /** Annotations that our own steps write on claims; seeing them come back is no news. */
@@ -249,11 +266,9 @@ const ownAnnotations: ReadonlySet<string> = new Set([
   annotation.minValuesRelaxed,
 ]);
 
-function foreignMetadata({ metadata, status }: NodeClaim): unknown {
+function foreignMetadata({ metadata }: NodeClaim, withLabels: boolean): unknown {
   const annotations = Object.entries(metadata.annotations ?? {}).filter(([key]) => !ownAnnotations.has(key));
-  // Until it is registered, labels on a claim are ours: what the launch chose. Then they are synced to the node.
-  const isRegistered = status?.conditions?.some((one) => one.type === 'Registered' && one.status === 'True') === true;
-  return [annotations, metadata.finalizers, isRegistered ? metadata.labels : null];
+  return [annotations, metadata.finalizers, withLabels ? metadata.labels : null];
 }
 
 type Definition = ReducedObject<'nodepools'> | ReducedObject<'aksnodeclasses'>;
@@ -322,7 +337,7 @@ function classHints(
 
 /** The hints about everything there is, for a relay that begins to publish: its predecessor may not have sent its last. */
 export function hintsOnStart(objects: SnapshotBuilder['objects'], view: HintView): ReadonlyArray<Hint> {
-  const of = (kind: ObjectHint['object']['kind'], all: Iterable<{ readonly metadata: Node['metadata'] }>) =>
+  const of = (kind: FollowedObject['kind'], all: Iterable<{ readonly metadata: Node['metadata'] }>) =>
     [...all].map(({ metadata }) => objectHint(kind, metadata.name, 'relay-started'));
   return [
     ...(view.wantsRoom() ? [podsHint('relay-started')] : []),
@@ -345,7 +360,7 @@ export function urgencyOf(change: SnapshotChange): Urgency {
 }
 
 function isUrgentObject(change: ObjectChange): boolean {
-  if (change.resource === 'nodes') return nodeReason(change.before, change.after) !== null;
+  if (change.resource === 'nodes') return isNodeNews(change.before, change.after);
   if (change.resource === 'nodeclaims') return differ(withoutPodEvents(change.before), withoutPodEvents(change.after));
   if (change.resource === 'capacitybuffers') return bufferHints(change.before, change.after).length > 0;
   return ['nodepools', 'aksnodeclasses', 'nodeoverlays'].includes(change.resource);
@@ -353,9 +368,4 @@ function isUrgentObject(change: ObjectChange): boolean {
 
 function withoutPodEvents(claim: NodeClaim | null): unknown {
   return claim === null ? null : { ...claim, status: { ...claim.status, lastPodEventTime: null } };
-}
-
-/** A signal as the message on the queue. */
-export function signalMessage(cluster: string, { vmId, nodeName, event, notBeforeMs, eventId }: Signal): SignalHint {
-  return { kind: 'signal', version: 1, cluster, vmId, nodeName, event, notBeforeMs, eventId, source: 'node-condition' };
 }

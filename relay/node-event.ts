@@ -1,5 +1,5 @@
 import { needed, object, text } from '../shared/contract/snapshot/field.ts';
-import { signalOf, type Signal } from './hints.ts';
+import { signalOf, type Signal } from './signals.ts';
 import { noticeReasons, parseNotice } from './interruption.ts';
 
 const event = object({

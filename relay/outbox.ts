@@ -1,14 +1,9 @@
 import { createHash, randomUUID } from 'node:crypto';
-import {
-  sessionIdOf,
-  sessionOf,
-  type ObjectHint,
-  type PodsHint,
-  type SignalHint,
-} from '../shared/contract/messages.ts';
+import { sessionIdOf, type FollowedObject, type ObjectsHint, type PodsHint } from '../shared/contract/messages.ts';
+import { bySession } from '../shared/contract/queue-messages.ts';
 import { claimsQueue, podsQueue, signalsQueue } from '../shared/contract/queues.ts';
 import { createBackoff, pause } from './backoff.ts';
-import { signalMessage, type Signal } from './hints.ts';
+import { signalMessage, type Signal } from './signals.ts';
 import { reasonOf, type Log } from './log.ts';
 import type { OutgoingMessage, QueueSender } from './queue-sender.ts';
 
@@ -18,7 +13,7 @@ import type { OutgoingMessage, QueueSender } from './queue-sender.ts';
  */
 export interface Outbox {
   readonly addPods: (reason: string, snapshot: string | null, stamp: string) => void;
-  readonly addObject: (object: ObjectHint['object'], reason: string, stamp: string) => void;
+  readonly addObject: (object: FollowedObject, reason: string, stamp: string) => void;
   readonly addPodEvent: (claim: string, atMs: number, stamp: string) => void;
   readonly addSignal: (signal: Signal) => void;
   /** Forgets what was not sent: another relay leads now, and begins with hints about everything. */
@@ -28,6 +23,16 @@ export interface Outbox {
   readonly settled: (limitMs: number) => Promise<void>;
   readonly stop: () => void;
 }
+
+/** An object to be looked at: a message once it is sent. `stamp` tells it from earlier ones about the same. */
+interface NamedObject {
+  readonly object: FollowedObject;
+  readonly reason: string;
+  readonly stamp: string;
+}
+
+/** What the contract allows. */
+const REASON_MAX = 256;
 
 interface OutboxOptions {
   readonly cluster: string;
@@ -52,7 +57,7 @@ export function createOutbox({ cluster, sender, log, onSent, onFailed }: OutboxO
   const run = randomUUID().slice(0, 8);
   const queues = [podsQueue.name, claimsQueue.name, signalsQueue.name].map((name) => ({
     name,
-    waiting: new Map<string, OutgoingMessage>(),
+    waiting: new Map<string, OutgoingMessage | NamedObject>(),
     isSending: false,
   }));
 
@@ -61,10 +66,10 @@ export function createOutbox({ cluster, sender, log, onSent, onFailed }: OutboxO
     while (queue.waiting.size > 0 && !stopping.signal.aborted) {
       const batch = [...queue.waiting];
       try {
-        const messages = batch.map(([, message]) => message);
+        const messages = toMessages(batch.map(([, one]) => one));
         await sender.send(queue.name, messages);
         retry.reset();
-        onSent(queue.name, batch.length);
+        onSent(queue.name, messages.length);
         // What was replaced meanwhile is newer than what was sent, and stays.
         const sent = batch.filter(([key, message]) => queue.waiting.get(key) === message);
         for (const [key] of sent) queue.waiting.delete(key);
@@ -77,7 +82,22 @@ export function createOutbox({ cluster, sender, log, onSent, onFailed }: OutboxO
     queue.isSending = false;
   }
 
-  function add(queueName: string, key: string, message: OutgoingMessage): void {
+  /** What waits for the queue, as messages: objects of one session travel together. */
+  function toMessages(waiting: ReadonlyArray<OutgoingMessage | NamedObject>): ReadonlyArray<OutgoingMessage> {
+    const named = waiting.filter((one) => 'object' in one);
+    const byName = Map.groupBy(named, ({ object: { kind, name } }) => `${kind}/${name}`);
+    const groups = bySession(named.map(({ object }) => object)).map(({ sessionId, objects }): OutgoingMessage => {
+      const of = objects.flatMap(({ kind, name }) => byName.get(`${kind}/${name}`) ?? []);
+      const reason = [...new Set(of.map((one) => one.reason))].join(', ').slice(0, REASON_MAX);
+      const body: ObjectsHint = { kind: 'objects', version: 1, cluster, objects, reason };
+      // The same when it is sent again because no answer came, and another once any of it is newer.
+      const what = of.map((one) => `${one.object.kind}/${one.object.name} ${one.stamp}`).join(' ');
+      return { messageId: `${digest(`${cluster} ${what}`)}-${run}`, sessionId, body };
+    });
+    return [...waiting.flatMap((one) => ('object' in one ? [] : [one])), ...groups];
+  }
+
+  function add(queueName: string, key: string, message: OutgoingMessage | NamedObject): void {
     const queue = queues.find(({ name }) => name === queueName);
     if (queue === undefined || stopping.signal.aborted) return;
     queue.waiting.set(key, message);
@@ -94,21 +114,15 @@ export function createOutbox({ cluster, sender, log, onSent, onFailed }: OutboxO
       add(podsQueue.name, cluster, { messageId, sessionId: sessionIdOf(cluster), body });
     },
     addObject(object, reason, stamp) {
-      const session = sessionOf(object);
-      const body: ObjectHint = { kind: 'object', version: 1, cluster, object, reason };
-      const messageId = `${digest(`${cluster} ${session}`)}-${run}-${stamp}`;
-      add(claimsQueue.name, session, { messageId, sessionId: session, body });
+      add(claimsQueue.name, `${object.kind}/${object.name}`, { object, reason, stamp });
     },
     addPodEvent(name, atMs, stamp) {
-      const object = { kind: 'NodeClaim', name } as const;
-      const session = sessionOf(object);
-      const body: ObjectHint = { kind: 'object', version: 1, cluster, object, reason: 'pod-event', podEventMs: atMs };
+      const object = { kind: 'NodeClaim', name, podEventMs: atMs } as const;
       // Beside a hint about the claim itself, which would lose the time if it took this one's place.
-      const messageId = `${digest(`${cluster} ${session} pods`)}-${run}-${stamp}`;
-      add(claimsQueue.name, `${session} pods`, { messageId, sessionId: session, body });
+      add(claimsQueue.name, `NodeClaim/${name} pods`, { object, reason: 'pod-event', stamp });
     },
     addSignal(signal) {
-      const body: SignalHint = signalMessage(cluster, signal);
+      const body = signalMessage(cluster, signal);
       add(signalsQueue.name, signal.key, { messageId: digest(`${cluster} ${signal.key}`), sessionId: null, body });
     },
     clear() {

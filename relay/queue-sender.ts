@@ -1,4 +1,5 @@
 import { ServiceBusClient, type ServiceBusSender } from '@azure/service-bus';
+import { sendInBatches } from '../shared/contract/send-in-batches.ts';
 import type { WorkloadIdentity } from './workload-identity.ts';
 
 /** A message on its way to a queue. */
@@ -22,9 +23,6 @@ export type ServiceBusSettings =
   | { readonly kind: 'connectionString'; readonly connectionString: string }
   | { readonly kind: 'identity'; readonly fullyQualifiedNamespace: string; readonly identity: WorkloadIdentity };
 
-/** Messages per request: some 250 bytes each, of the 256 KB that a batch may have on the Standard tier. */
-const mostPerRequest = 400;
-
 /** Opens a sender. Nothing is connected before the first message. */
 export function openQueueSender(settings: ServiceBusSettings): QueueSender {
   const client = openClient(settings);
@@ -40,17 +38,15 @@ export function openQueueSender(settings: ServiceBusSettings): QueueSender {
 
   return {
     async send(queue, messages) {
-      for (let start = 0; start < messages.length; start += mostPerRequest) {
-        const batch = messages.slice(start, start + mostPerRequest);
-        await senderOf(queue).sendMessages(
-          batch.map(({ messageId, sessionId, body }) => ({
-            messageId,
-            body,
-            contentType: 'application/json',
-            ...(sessionId === null ? {} : { sessionId }),
-          })),
-        );
-      }
+      await sendInBatches(
+        senderOf(queue),
+        messages.map(({ messageId, sessionId, body }) => ({
+          messageId,
+          body,
+          contentType: 'application/json',
+          ...(sessionId === null ? {} : { sessionId }),
+        })),
+      );
     },
     close: () => client.close(),
   };

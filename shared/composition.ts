@@ -9,6 +9,7 @@ import { createDecisions } from './adapters/storage/decisions.ts';
 import { createDeviceMemory } from './adapters/storage/device-memory.ts';
 import { createFiguresLog } from './adapters/storage/figures-log.ts';
 import { createSnapshots } from './adapters/storage/snapshots.ts';
+import { createDefinitions } from './adapters/kubernetes/definitions.ts';
 import { createKubernetes } from './adapters/kubernetes/kubernetes.ts';
 import { createLedger } from './adapters/kubernetes/ledger.ts';
 import { listSnapshot } from './adapters/kubernetes/list-snapshot.ts';
@@ -66,6 +67,7 @@ function compose(settings: Settings): App {
       reservesNodes: reserves,
       now: Date.now,
       kubernetes,
+      definitions: createDefinitions(kubernetes, Date.now),
       ...azure,
       snapshots: createSnapshots(blobs(container.snapshots), cluster, () =>
         listSnapshot(call, cluster, Date.now(), { buffers: policy.gates.capacityBuffer }),
@@ -73,7 +75,7 @@ function compose(settings: Settings): App {
       decisions: createDecisions(blobs(container.decisions), cluster),
       deviceMemory: createDeviceMemory(blobs(container.catalog), cluster),
       figuresLog: createFiguresLog(blobs(container.snapshots), cluster),
-      ledger: createLedger(kubernetes, settings.NODEWRIGHT_NAMESPACE ?? 'nodewright-system'),
+      ledger: createLedger(kubernetes, settings.NODEWRIGHT_NAMESPACE ?? 'nodewright-system', Date.now),
       hints,
       deviceSelectors: ignored ? null : deviceSelectors,
     };

@@ -1,17 +1,10 @@
+import { deliverObjectsTo } from '../../functions/deliver-objects.ts';
 import { deliverTo } from '../../functions/deliver.ts';
-import { follow } from '../../shared/app/follow/follow.ts';
 import { interrupt } from '../../shared/app/interrupt.ts';
 import { provision } from '../../shared/app/provision.ts';
 import { sweep } from '../../shared/app/sweep.ts';
 import { toSignal } from '../../shared/contract/event-grid.ts';
-import {
-  parseObjectHint,
-  parsePodsHint,
-  parseSignalHint,
-  type ObjectHint,
-  type PodsHint,
-  type SignalHint,
-} from '../../shared/contract/messages.ts';
+import { parsePodsHint, parseSignalHint, type PodsHint, type SignalHint } from '../../shared/contract/messages.ts';
 import type { Ports } from '../../shared/app/ports.ts';
 import type { Rng } from '../world/rng.ts';
 import type { CallFaults } from './faults.ts';
@@ -97,16 +90,8 @@ export class Host {
   pump(): void {
     const { pods, claims, signals } = this.#parts.queues;
     this.#drain(pods, BATCH_MAX, (process, delivery) => this.#provision(process, delivery));
-    this.#drain(claims, 1, (process, delivery) =>
-      this.#one<ObjectHint>(process, 'follow', delivery, parseObjectHint, async (ports, { object, podEventMs }) => {
-        await follow(ports, object, podEventMs ?? null);
-      }),
-    );
-    this.#drain(signals, 1, (process, delivery) =>
-      this.#one<SignalHint>(process, 'interrupt', delivery, parseSignalHint, async (ports, signal) => {
-        await interrupt(ports, signal);
-      }),
-    );
+    this.#drain(claims, 1, (process, delivery) => this.#follow(process, delivery));
+    this.#drain(signals, 1, (process, delivery) => this.#interrupt(process, delivery));
   }
 
   /** An event that Event Grid pushes, again when it was not taken. */
@@ -164,14 +149,16 @@ export class Host {
     }
   }
 
-  async #one<Hint extends ObjectHint | SignalHint>(
-    process: Process,
-    name: string,
-    delivery: Delivery,
-    parse: (raw: unknown) => Hint,
-    use: (ports: Ports, message: Hint) => Promise<void>,
-  ): Promise<void> {
-    for (const { body } of delivery.messages) await deliverTo<Hint>(process, this.#context(name), body, parse, use);
+  async #follow(process: Process, { messages }: Delivery): Promise<void> {
+    for (const { body } of messages) await deliverObjectsTo(process, this.#context('follow'), body);
+  }
+
+  async #interrupt(process: Process, { messages }: Delivery): Promise<void> {
+    for (const { body } of messages) {
+      await deliverTo<SignalHint>(process, this.#context('interrupt'), body, parseSignalHint, async (ports, signal) => {
+        await interrupt(ports, signal);
+      });
+    }
   }
 
   #context(functionName: string) {

@@ -1,3 +1,4 @@
+import { createDefinitions } from '../../shared/adapters/kubernetes/definitions.ts';
 import { createKubernetes } from '../../shared/adapters/kubernetes/kubernetes.ts';
 import { createLedger } from '../../shared/adapters/kubernetes/ledger.ts';
 import { listSnapshot } from '../../shared/adapters/kubernetes/list-snapshot.ts';
@@ -8,10 +9,10 @@ import { createFiguresLog } from '../../shared/adapters/storage/figures-log.ts';
 import { createSnapshots } from '../../shared/adapters/storage/snapshots.ts';
 import type { Ports } from '../../shared/app/ports.ts';
 import { KARPENTER_POLICY } from '../../shared/core/scheduling/provisioning-input.ts';
-import { sessionOf } from '../../shared/contract/messages.ts';
+import { toQueueMessages } from '../../shared/contract/queue-messages.ts';
 import type { Blobs } from '../../shared/ports/blobs.ts';
 import { RetryableError } from '../../shared/ports/errors.ts';
-import type { Hint, Hints } from '../../shared/ports/hints.ts';
+import type { Hints } from '../../shared/ports/hints.ts';
 import type { App } from '../../shared/composition.ts';
 import type { Rng } from '../world/rng.ts';
 import { answer } from './api-transport.ts';
@@ -112,13 +113,14 @@ export class Process {
       reservesNodes: true,
       now: this.now,
       kubernetes,
+      definitions: createDefinitions(kubernetes, this.now),
       snapshots: createSnapshots(blobs, cluster, () =>
         listSnapshot(transport, cluster, this.now(), { buffers: false }),
       ),
       decisions: createDecisions(blobs, cluster),
       deviceMemory: createDeviceMemory(blobs, cluster),
       figuresLog: createFiguresLog(blobs, cluster),
-      ledger: createLedger(kubernetes, 'nodewright-system'),
+      ledger: createLedger(kubernetes, 'nodewright-system', this.now),
       hints: this.#hints(),
       cloud: {
         launch: async (order) => {
@@ -165,19 +167,14 @@ export class Process {
         if (hints.length === 0) return;
         await this.#call(`send ${text}`, () => {
           for (const { hint, atMs, key } of hints) {
-            outside
-              .queueOf(hint)
-              .send({ id: `${outside.cluster}/${key}`, sessionId: sessionIdOf(hint), body: hint, atMs });
+            for (const { id, sessionId, body } of toQueueMessages(hint, key)) {
+              outside.queueOf(hint).send({ id, sessionId, body, atMs });
+            }
           }
         });
       },
     };
   }
-}
-
-function sessionIdOf(hint: Hint): string | null {
-  if (hint.kind === 'pods') return hint.cluster;
-  return hint.kind === 'object' ? sessionOf(hint.object) : null;
 }
 
 function retryAfter(rng: Rng): { readonly retryAfterMs?: number } {

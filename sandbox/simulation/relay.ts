@@ -1,5 +1,6 @@
 import { createImage, type Image } from '../../relay/image.ts';
-import { signalMessage, type Hint, type Urgency } from '../../relay/hints.ts';
+import type { Hint, Urgency } from '../../relay/hints.ts';
+import { signalMessage } from '../../relay/signals.ts';
 import { createMetrics } from '../../relay/metrics.ts';
 import type { Moment, PodEventHint } from '../../relay/pod-events.ts';
 import type { FedResource } from '../../shared/contract/snapshot/builder.ts';
@@ -161,11 +162,12 @@ export class SimulatedRelay {
         queues.pods.send({ id: `relay-pods-${snapshot}`, sessionId: cluster, body, atMs: null });
       } else if (hint.kind === 'pod-event') {
         const object = { kind: 'NodeClaim', name: hint.claim } as const;
-        const body = { kind: 'object', version: 1, cluster, object, reason: 'pod-event', podEventMs: hint.atMs };
+        const objects = [{ ...object, podEventMs: hint.atMs }];
+        const body = { kind: 'objects', version: 1, cluster, objects, reason: 'pod-event' };
         queues.claims.send({ id: `${key}-${stamp}`, sessionId: sessionOf(object), body, atMs: null });
       } else if (hint.kind === 'object') {
         const { object, reason } = hint;
-        const body = { kind: 'object', version: 1, cluster, object, reason };
+        const body = { kind: 'objects', version: 1, cluster, objects: [object], reason };
         queues.claims.send({ id: `${key}-${stamp}`, sessionId: sessionOf(object), body, atMs: null });
       }
     }

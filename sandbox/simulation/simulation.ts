@@ -216,7 +216,7 @@ export class Simulation {
       server,
       azure,
       blobs: this.#blobs,
-      queueOf: (hint) => queues[hint.kind === 'pods' ? 'pods' : hint.kind === 'object' ? 'claims' : 'signals'],
+      queueOf: (hint) => queues[hint.kind === 'pods' ? 'pods' : hint.kind === 'objects' ? 'claims' : 'signals'],
       isHealed: () => this.#healed,
       refusals: () => this.#refusals,
       refuse: (refusals) => {

@@ -6,12 +6,16 @@ import { DECISION_VERSION, type Decision, type LedgerState } from '../ports/stor
 import { digest } from '../contract/digest.ts';
 import { claimName } from './derived-name.ts';
 import type { Gathered } from './gather.ts';
+import { claimsNamed, hintObjects } from './hint-objects.ts';
 import { inParallel } from './in-parallel.ts';
 import type { Ports } from './ports.ts';
 import { toNodeClaim, withPoolStamps } from './to-node-claim.ts';
 
 /** NodeClaims created at once. The API server takes about 5 ms each; more would crowd out other clients. */
 const CREATIONS_AT_ONCE = 16;
+
+/** Claims that are hinted at together, as soon as they are there: the first are launched while the last are being created. */
+const HINTED_TOGETHER = 64;
 
 export type CommitOutcome =
   | { readonly kind: 'committed'; readonly decision: Decision }
@@ -36,11 +40,28 @@ export async function commitPlan(ports: Ports, gathered: Gathered, plan: Plan, c
 /** Decisions of others finished in a row. More means that they commit faster than we read. */
 const RESUMES_MAX = 3;
 
+/** For as long as a decision's executor is left alone: so long, and more with each claim. Some 100 are made in a second. */
+const EXECUTING_MS = 10_000;
+const EXECUTING_MS_PER_CLAIM = 25;
+
+/** The ledger as a plan may be based on, or the time until which somebody is still executing its latest decision. */
+export type Resumed =
+  { readonly kind: 'ready'; readonly ledger: LedgerState } | { readonly kind: 'executing'; readonly untilMs: number };
+
 /**
- * The ledger as a plan may be based on: with its latest decision executed. One whose executor did not get to the end, or
- * is not there yet, is finished first: planned beside its claims while they are being created, its pods would get others.
+ * The ledger with its latest decision executed, or the news that this is being done. A decision whose executor has had its
+ * time is finished first: planned beside its claims while they are being created, its pods would get others.
  */
-export async function resume(ports: Ports): Promise<LedgerState> {
+export async function resume(ports: Ports): Promise<Resumed> {
+  const ledger = await ports.ledger.read();
+  if (ledger.executed || ledger.decision === null) return { kind: 'ready', ledger };
+  const claims = (await ports.decisions.get(ledger.decision))?.claimNames.length ?? 0;
+  const untilMs = (ledger.committedAtMs ?? 0) + EXECUTING_MS + claims * EXECUTING_MS_PER_CLAIM;
+  return ports.now() < untilMs ? { kind: 'executing', untilMs } : { kind: 'ready', ledger: await resumeNow(ports) };
+}
+
+/** As `resume`, for who cannot wait: what two execute is executed once, with some requests for nothing. */
+export async function resumeNow(ports: Ports): Promise<LedgerState> {
   for (let attempt = 0; attempt < RESUMES_MAX; attempt++) {
     // Each look depends on what the last one finished.
     // oxlint-disable-next-line no-await-in-loop
@@ -81,25 +102,26 @@ function toDecision(ports: Ports, gathered: Gathered, plan: Plan, cause: string)
 async function execute(ports: Ports, state: LedgerState, decision: Decision): Promise<void> {
   const pools = new Map((await ports.kubernetes.list('NodePool')).map((pool) => [pool.metadata.name, pool]));
   const numbered = decision.plan.claims.map((planned, index) => ({ planned, name: decision.claimNames[index] ?? '' }));
-  const versions = await inParallel(numbered, CREATIONS_AT_ONCE, async ({ planned, name }) => {
-    const pool = pools.get(planned.nodePool);
-    // A pool deleted since then wants no more nodes; its pods are planned again elsewhere.
-    if (pool === undefined || pool.metadata.deletionTimestamp !== undefined) return null;
-    return createClaim(ports, decision, planned, { name, pool });
-  });
-  await ports.hints.send(
-    decision.claimNames.map((name) => ({
-      hint: {
-        kind: 'object',
-        version: 1,
-        cluster: ports.cluster,
-        object: { kind: 'NodeClaim', name },
-        reason: 'created',
-      },
-      atMs: null,
-      key: `NodeClaim/${name}/created`,
-    })),
-  );
+  const versions: Array<string | null> = [];
+  let hinted = Promise.resolve();
+  for (let start = 0; start < numbered.length; start += HINTED_TOGETHER) {
+    const together = numbered.slice(start, start + HINTED_TOGETHER);
+    const creating = inParallel(together, CREATIONS_AT_ONCE, async ({ planned, name }) => {
+      const pool = pools.get(planned.nodePool);
+      // A pool deleted since then wants no more nodes; its pods are planned again elsewhere.
+      if (pool === undefined || pool.metadata.deletionTimestamp !== undefined) return null;
+      return createClaim(ports, decision, planned, { name, pool });
+    });
+    // The hints of the claims before travel while these are created.
+    // oxlint-disable-next-line no-await-in-loop
+    const [created] = await Promise.all([creating, hinted]);
+    versions.push(...created);
+    hinted = hintObjects(ports, claimsNamed(together.map(({ name }) => name)), {
+      reason: 'created',
+      occasion: 'created',
+    });
+  }
+  await hinted;
   await ports.ledger.markExecuted(state, newest(versions));
 }
 

@@ -1,3 +1,4 @@
+import { claimsNamed, hintObjects } from './hint-objects.ts';
 import { isDisrupted } from '../contract/disrupted-taint.ts';
 import { annotation, label, taint } from '../contract/names.ts';
 import type { SignalHint } from '../contract/messages.ts';
@@ -7,7 +8,7 @@ import { withoutBuffers } from '../core/scheduling/buffer-pods.ts';
 import { withoutNodes } from '../core/scheduling/without-nodes.ts';
 import { microUsdPerHour } from '../core/quantity/units.ts';
 import { RetryableError } from '../ports/errors.ts';
-import { commitPlan, resume } from './commit-plan.ts';
+import { commitPlan, resumeNow } from './commit-plan.ts';
 import { toTimestamp } from './conditions.ts';
 import { publish } from './events.ts';
 import { type Gathered, gather } from './gather.ts';
@@ -85,7 +86,7 @@ interface Replaced {
  * for them counts, so a second notice adds nothing.
  */
 async function replace(ports: Ports, claim: NodeClaim): Promise<Replaced> {
-  const ledger = await resume(ports);
+  const ledger = await resumeNow(ports);
   const gathered = await gather(ports, ledger, true);
   if (gathered === null) return { replacements: [], made: null };
   // All that leave go together: the plan counts on none of them, and neither may its audit.
@@ -169,17 +170,5 @@ async function removeInTime(
   const message = `Azure takes this machine back (${signal.event}) at ${deadline}; replacing it`;
   await publish(ports.kubernetes, { regarding, type: 'Warning', reason: 'Interrupted', message }, ports.now());
   await ports.kubernetes.delete('NodeClaim', key, uid === '' ? undefined : { uid });
-  await ports.hints.send([
-    {
-      hint: {
-        kind: 'object',
-        version: 1,
-        cluster: ports.cluster,
-        object: { kind: 'NodeClaim', name },
-        reason: 'interrupted',
-      },
-      atMs: null,
-      key: `NodeClaim/${name}/interrupted/${uid}`,
-    },
-  ]);
+  await hintObjects(ports, claimsNamed([name]), { reason: 'interrupted', occasion: `interrupted/${uid}` });
 }

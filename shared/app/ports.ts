@@ -2,7 +2,7 @@ import type { SchedulingPolicy } from '../core/scheduling/provisioning-input.ts'
 import type { Cloud, Catalogs, NodeClassFacts } from '../ports/cloud.ts';
 import type { DeviceSelectors } from '../ports/devices.ts';
 import type { Hints } from '../ports/hints.ts';
-import type { Kubernetes } from '../ports/kubernetes.ts';
+import type { Definitions, Kubernetes } from '../ports/kubernetes.ts';
 import type { Decisions, DeviceMemory, FiguresLog, Ledger, Snapshots } from '../ports/store.ts';
 
 /** What a person reading the portal should know about one step. One line each, structured. */
@@ -19,6 +19,7 @@ export interface Ports {
   /** Milliseconds since the epoch. */
   readonly now: () => number;
   readonly kubernetes: Kubernetes;
+  readonly definitions: Definitions;
   readonly cloud: Cloud;
   readonly nodeClassFacts: NodeClassFacts;
   readonly catalogs: Catalogs;

@@ -2,6 +2,9 @@ import { pendingWindow } from '../contract/snapshot/window.ts';
 import type { LeftPod, Plan } from '../core/plan/plan.ts';
 import { renderRefusal } from '../core/plan/render-refusal.ts';
 import { activeBuffers } from '../core/scheduling/buffer-demand.ts';
+import { pendingPods } from '../core/scheduling/pending-pods.ts';
+import type { ProvisioningInput } from '../core/scheduling/provisioning-input.ts';
+import { instant } from '../core/quantity/units.ts';
 import { lacksStaticNodes } from '../core/scheduling/static-pools.ts';
 import { withoutNodes } from '../core/scheduling/without-nodes.ts';
 import { writeBufferStatuses } from './buffer-status.ts';
@@ -10,6 +13,7 @@ import { publish } from './events.ts';
 import { type Gathered, gather } from './gather.ts';
 import { leavingNames } from './leaving.ts';
 import { inParallel } from './in-parallel.ts';
+import { unjudgedPools } from './readiness.ts';
 import { writeOverlayStatuses } from './overlay-status.ts';
 import type { Ports } from './ports.ts';
 import { type MadePlan, makePlan, recordPlan } from './record-plan.ts';
@@ -18,6 +22,10 @@ export type ProvisionOutcome =
   /** No relay has published yet; its first snapshot brings a hint. */
   | { readonly kind: 'no-snapshot' }
   | { readonly kind: 'idle' }
+  /** All pods that wait are promised room on nodes that are on their way. */
+  | { readonly kind: 'expected' }
+  /** The last decision's claims are being created; a hint to look again then is on its way. */
+  | { readonly kind: 'executing'; readonly untilMs: number }
   /** More pods are about to come; a hint for `untilMs` is on its way. */
   | { readonly kind: 'waiting'; readonly untilMs: number }
   /** Nothing to launch: the pods have a place, or none can be made. */
@@ -41,10 +49,14 @@ const REPORTS_AT_ONCE = 8;
  * the API server itself when the relay is silent, which only the sweep does.
  */
 export async function provision(ports: Ports, mayList = false): Promise<ProvisionOutcome> {
-  const ledger = await resume(ports);
+  const resumed = await resume(ports);
+  if (resumed.kind === 'executing') {
+    await wake(ports, resumed.untilMs, 'executing');
+    return resumed;
+  }
 
   // 1. Gather: one consistent view of pods, nodes, claims and offerings.
-  const gathered = await gather(ports, ledger, mayList);
+  const gathered = await gather(ports, resumed.ledger, mayList);
   if (gathered === null) return { kind: 'no-snapshot' };
   const { outcome, made } = await decide(ports, gathered);
   // Nobody waits for these, so they come last.
@@ -69,6 +81,7 @@ async function decide(ports: Ports, gathered: Gathered): Promise<Decided> {
   const input = withoutNodes(gathered.input, leaving);
   const isWanted = leaving.length > 0 || lacksStaticNodes(input) || activeBuffers(input).length > 0;
   if (window.kind === 'empty' && !isWanted) return { outcome: { kind: 'idle' }, made: null };
+  if (!isWanted && allArePromised(ports, input)) return { outcome: { kind: 'expected' }, made: null };
   if (window.kind === 'wait') return { outcome: await waitUntil(ports, window.untilMs), made: null };
 
   // 2. Plan: pure; the same view always gives the same plan.
@@ -76,8 +89,17 @@ async function decide(ports: Ports, gathered: Gathered): Promise<Decided> {
   return { outcome: await carryOut(ports, made), made };
 }
 
+/**
+ * Does every pod that waits have its place on a claim of an earlier decision? Then a plan would say so, and nothing else.
+ * Whoever does not come to use the place is planned for again once the node has settled.
+ */
+function allArePromised(ports: Ports, { cluster, inFlight }: ProvisioningInput): boolean {
+  const promised = new Set([...inFlight.values()].flatMap(({ pods }) => pods));
+  return pendingPods(cluster, inFlight, instant(ports.now())).every(({ uid }) => promised.has(uid));
+}
+
 async function carryOut(ports: Ports, { gathered, input, plan }: MadePlan): Promise<ProvisionOutcome> {
-  await report(ports, plan.left);
+  await report(ports, plan.left, unjudgedPools(gathered.snapshot, ports.now()));
   await lookAgainWhenCapacityMayBeBack(ports, plan);
   if (plan.claims.length === 0) {
     await writeBufferStatuses(ports, input, plan);
@@ -118,9 +140,13 @@ async function lookAgainWhenCapacityMayBeBack(ports: Ports, plan: Plan): Promise
   if (atMs !== null) await wake(ports, atMs + CLOCK_SKEW_MS, 'capacity-may-be-back');
 }
 
-/** Tells each pod's owner, where `kubectl describe pod` shows it, which rule keeps the pod out and what would let it in. */
-async function report(ports: Ports, left: ReadonlyArray<LeftPod>): Promise<void> {
-  await inParallel(left.slice(0, REPORTED_MAX), REPORTS_AT_ONCE, async ({ pod, refusals }) => {
+/**
+ * Tells each pod's owner, where `kubectl describe pod` shows it, which rule keeps the pod out and what would let it in. Not
+ * while it may turn out that one of the pools takes it: that is looked at again when the pool has been judged.
+ */
+async function report(ports: Ports, left: ReadonlyArray<LeftPod>, unjudged: ReadonlySet<string>): Promise<void> {
+  const told = left.filter(({ refusals }) => !refusals.some(({ nodePool }) => unjudged.has(nodePool ?? '')));
+  await inParallel(told.slice(0, REPORTED_MAX), REPORTS_AT_ONCE, async ({ pod, refusals }) => {
     const [namespace = 'default', name = ''] = pod.name.split('/');
     const reasons = refusals.map((refusal) => {
       const { detail, fix } = renderRefusal(refusal);

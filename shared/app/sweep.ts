@@ -1,4 +1,4 @@
-import type { ObjectHint } from '../contract/messages.ts';
+import type { FollowedObject } from '../contract/messages.ts';
 import { annotation, finalizer } from '../contract/names.ts';
 import type { Snapshot } from '../contract/snapshot/parse.ts';
 import type { Condition, NodeClaim } from '../core/model/manifest.ts';
@@ -7,6 +7,7 @@ import type { InventoryItem } from '../ports/cloud.ts';
 import { CLASS_HASH_VERSION, POOL_HASH_VERSION } from './api-rules.ts';
 import { isTrue } from './conditions.ts';
 import { readSnapshot } from './gather.ts';
+import { hintObjects } from './hint-objects.ts';
 import { inParallel } from './in-parallel.ts';
 import { claimOfVm, nodeNameOf } from './node-name.ts';
 import type { Ports } from './ports.ts';
@@ -107,36 +108,33 @@ interface Seen {
 /** Claims, pools and classes that are not at rest, in case what would have moved them got lost. Those at rest cost nothing. */
 async function hintStalled(ports: Ports, seen: Seen): Promise<number> {
   const { nodePools = [], nodeClasses = [] } = seen.snapshot ?? {};
-  const stalled: ReadonlyArray<ObjectHint['object']> = [
-    ...stalledClaims(seen).map(({ metadata: { name } }) => ({ kind: 'NodeClaim' as const, name })),
+  const stalled: ReadonlyArray<FollowedObject> = [
+    ...stalledClaims(seen, ports.now()).map(({ metadata: { name } }) => ({ kind: 'NodeClaim' as const, name })),
     ...leftNodes(seen).map((name) => ({ kind: 'NodeClaim' as const, name })),
     ...nodePools
-      .filter((pool) => isStalled(pool) || isOutdated(pool, annotation.nodePoolHashVersion, POOL_HASH_VERSION))
+      .filter(
+        (pool) => isStalled(pool, ports.now()) || isOutdated(pool, annotation.nodePoolHashVersion, POOL_HASH_VERSION),
+      )
       .map(({ metadata: { name } }) => ({ kind: 'NodePool' as const, name })),
     ...nodeClasses
-      .filter((one) => isStalled(one) || isOutdated(one, annotation.nodeClassHashVersion, CLASS_HASH_VERSION))
+      .filter(
+        (one) => isStalled(one, ports.now()) || isOutdated(one, annotation.nodeClassHashVersion, CLASS_HASH_VERSION),
+      )
       .map(({ metadata: { name } }) => ({ kind: 'AKSNodeClass' as const, name })),
   ];
   const minute = Math.floor(ports.now() / 60_000);
-  await ports.hints.send(
-    stalled.map((object) => ({
-      hint: toHint(ports.cluster, object),
-      atMs: null,
-      key: `${object.kind}/${object.name}/sweep/${minute}`,
-    })),
-  );
+  await hintObjects(ports, stalled, { reason: 'sweep', occasion: `sweep/${minute}` });
   return stalled.length;
 }
 
-/** Those that are not ready, or have lost their machine or their node. */
-function stalledClaims({ claims, inventory, snapshot }: Seen): ReadonlyArray<NodeClaim> {
+/** Those that stand still on their way, or have lost their machine or their node at rest. */
+function stalledClaims({ claims, inventory, snapshot }: Seen, nowMs: number): ReadonlyArray<NodeClaim> {
   const machines = new Set(inventory.filter(({ kind }) => kind === 'vm').map(({ claim }) => claim.toLowerCase()));
   const living = snapshot?.nodes.filter(({ metadata }) => metadata.deletionTimestamp === undefined);
   const nodes = living === undefined ? null : new Set(living.map(({ metadata }) => metadata.name));
-  return claims.filter(
-    (claim) =>
-      isStalled(claim) || !machines.has(claim.metadata.name.toLowerCase()) || nodes?.has(nodeNameOf(claim)) === false,
-  );
+  const isBereft = (claim: NodeClaim): boolean =>
+    !machines.has(claim.metadata.name.toLowerCase()) || nodes?.has(nodeNameOf(claim)) === false;
+  return claims.filter((claim) => isStalled(claim, nowMs) || (isAtRest(claim) && isBereft(claim)));
 }
 
 /** The claims that were, of nodes that still carry our finalizer. */
@@ -148,8 +146,25 @@ function leftNodes({ claims, snapshot }: Seen): ReadonlyArray<string> {
     .flatMap(({ name }) => (known.has(name) ? [] : (claimOfVm(name) ?? [])));
 }
 
-function isStalled({ metadata, status }: Pick<NodeClaim, 'metadata'> & { readonly status?: Conditioned }): boolean {
-  return metadata.deletionTimestamp !== undefined || !isTrue(status?.conditions, 'Ready');
+/**
+ * Something that has just moved will move again by itself. Each step is followed by the next within seconds, or by a look at
+ * a known time.
+ */
+const STILL_MS = 20_000;
+
+/** Not at rest, and nothing about it has changed for a while. */
+function isStalled(object: Pick<NodeClaim, 'metadata'> & { readonly status?: Conditioned }, nowMs: number): boolean {
+  return !isAtRest(object) && nowMs >= lastChangeMs(object) + STILL_MS;
+}
+
+function lastChangeMs({ metadata, status }: Pick<NodeClaim, 'metadata'> & { readonly status?: Conditioned }): number {
+  const transitions = (status?.conditions ?? []).map(({ lastTransitionTime }) => lastTransitionTime);
+  const times = [metadata.creationTimestamp, metadata.deletionTimestamp, ...transitions];
+  return Math.max(0, ...times.map((time) => Date.parse(time ?? '') || 0));
+}
+
+function isAtRest({ metadata, status }: Pick<NodeClaim, 'metadata'> & { readonly status?: Conditioned }): boolean {
+  return metadata.deletionTimestamp === undefined && isTrue(status?.conditions, 'Ready');
 }
 
 /**
@@ -163,8 +178,4 @@ function isOutdated({ metadata }: Pick<NodeClaim, 'metadata'>, key: string, ours
 
 interface Conditioned {
   readonly conditions?: ReadonlyArray<Condition>;
-}
-
-function toHint(cluster: string, object: ObjectHint['object']): ObjectHint {
-  return { kind: 'object', version: 1, cluster, object, reason: 'sweep' };
 }

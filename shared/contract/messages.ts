@@ -1,5 +1,5 @@
 import { Type, type Static } from 'typebox';
-import { digest } from './digest.ts';
+import { digest, digestNumber } from './digest.ts';
 import { parseWith } from './parse.ts';
 
 /**
@@ -23,24 +23,35 @@ export const PodsHint = Type.Object({
 });
 export type PodsHint = Static<typeof PodsHint>;
 
-/** One object may be able to move on. Session: `<kind>/<name>` in lower case. */
-export const ObjectHint = Type.Object({
-  kind: Type.Literal('object'),
-  version: Type.Literal(1),
-  cluster: Type.String({ minLength: 1, maxLength: 260 }),
-  object: Type.Object({
-    kind: Type.Union([Type.Literal('NodeClaim'), Type.Literal('NodePool'), Type.Literal('AKSNodeClass')]),
-    name: Type.String({ minLength: 1, maxLength: 253 }),
-  }),
-  reason: Type.String({ maxLength: 256 }),
+/** An object that may be able to move on. */
+const FollowedObject = Type.Object({
+  kind: Type.Union([Type.Literal('NodeClaim'), Type.Literal('NodePool'), Type.Literal('AKSNodeClass')]),
+  name: Type.String({ minLength: 1, maxLength: 253 }),
   /**
    * Of a NodeClaim: when a pod last came to its node or left it, milliseconds since the epoch; absent when the hint is
    * not about that. The one fact that a hint carries, for nothing in the cluster tells it afterwards. Later ones win.
    */
   podEventMs: Type.Optional(Type.Integer({ minimum: 0 })),
+});
+export type FollowedObject = Static<typeof FollowedObject>;
+
+/** Objects named by one message at most: its execution looks at all of them at once. */
+export const OBJECTS_MAX = 100;
+
+/** Objects may be able to move on. Session: see `sessionOf`; all objects of a message have the same. */
+export const ObjectsHint = Type.Object({
+  kind: Type.Literal('objects'),
+  version: Type.Literal(1),
+  cluster: Type.String({ minLength: 1, maxLength: 260 }),
+  objects: Type.Array(FollowedObject, { minItems: 1, maxItems: OBJECTS_MAX }),
+  /** For people who read logs: `created`, `node-ready`, `look-again`. */
+  reason: Type.String({ maxLength: 256 }),
   attempt,
 });
-export type ObjectHint = Static<typeof ObjectHint>;
+export type ObjectsHint = Omit<Static<typeof ObjectsHint>, 'objects'> & {
+  /** Of any number until they are split into messages: see `toQueueMessages`. */
+  readonly objects: ReadonlyArray<FollowedObject>;
+};
 
 /** A machine is about to go, or has gone. `interrupt` acts on it; unknown machines are ignored. */
 export const SignalHint = Type.Object({
@@ -73,17 +84,25 @@ export function parsePodsHint(message: unknown): PodsHint {
   return parseWith(PodsHint, message, 'PodsHint');
 }
 
-export function parseObjectHint(message: unknown): ObjectHint {
-  return parseWith(ObjectHint, message, 'ObjectHint');
+export function parseObjectsHint(message: unknown): ObjectsHint {
+  return parseWith(ObjectsHint, message, 'ObjectsHint');
 }
 
 export function parseSignalHint(message: unknown): SignalHint {
   return parseWith(SignalHint, message, 'SignalHint');
 }
 
-/** The session that keeps the hints about one object in order. */
-export function sessionOf(object: ObjectHint['object']): string {
-  return sessionIdOf(`${object.kind}/${object.name}`.toLowerCase());
+/**
+ * NodeClaims share so many sessions. A session for each would be let in one after the other, a few tens a second, however
+ * little there is to do; with few, one message moves many claims along. Fewer than sessions that an instance has at once
+ * (`maxConcurrentSessions` in host.json), so that none waits for another to fall silent.
+ */
+export const CLAIM_SESSIONS = 16;
+
+/** The session that keeps looks at one object apart: a NodeClaim's is shared, a pool or class has its own. */
+export function sessionOf({ kind, name }: Pick<FollowedObject, 'kind' | 'name'>): string {
+  if (kind === 'NodeClaim') return `nodeclaims/${digestNumber(name.toLowerCase()) % CLAIM_SESSIONS}`;
+  return sessionIdOf(`${kind}/${name}`.toLowerCase());
 }
 
 /** Service Bus refuses longer session ids; names of clusters and objects may be longer. */

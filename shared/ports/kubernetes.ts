@@ -133,4 +133,16 @@ export interface Kubernetes {
   serverVersion(): Promise<string>;
 }
 
+/**
+ * NodePools and AKSNodeClasses as they are or were a moment ago (`DEFINITIONS_AGE_MS`): for what many claims ask of the few
+ * there are. What is written back, or decides by a change that has just been hinted at, is read by `Kubernetes`.
+ */
+export interface Definitions {
+  nodePool(name: string): Promise<NodePool | null>;
+  nodeClass(name: string): Promise<NodeClass | null>;
+}
+
+/** How old a definition may be. Claims that follow a change of theirs are looked at when this has passed. */
+export const DEFINITIONS_AGE_MS = 1_000;
+
 export type { Condition, Labels, Node, NodeClaim, NodePool, ResourceList };

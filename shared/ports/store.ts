@@ -46,6 +46,8 @@ export interface LedgerState {
   readonly decision: string | null;
   /** True when every claim of the latest decision has been created. */
   readonly executed: boolean;
+  /** When the latest decision was committed, milliseconds since the epoch; null before the first. */
+  readonly committedAtMs: number | null;
   /** A snapshot whose NodeClaims are at least this fresh knows the claims of all decisions. Null before the first. */
   readonly claimsResourceVersion: string | null;
   /** What makes the next write conditional. */

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { watchObjects } from '../../sandbox/kubernetes/client/watch-objects.ts';
 import { deployment, nodeClass, nodePool, oneToANode } from '../e2e/manifests.ts';
 import { readExecutions } from '../e2e/executions.ts';
-import type { Claim, Node, Pod } from '../e2e/state.ts';
+import type { KubernetesObject, Node, Pod } from '../../sandbox/kubernetes/client/objects.ts';
 import { type Mode, type World, startWorld } from '../e2e/world.ts';
 
 /**
@@ -47,7 +47,7 @@ function note(moments: Moments, name: string): void {
 function watchBurst({ api: connection }: World): Times {
   const times: Times = { claimSeen: new Map(), nodeSeen: new Map(), nodeOpen: new Map(), podRunning: new Map() };
   const common = { connection, query: '', onDelete: () => undefined };
-  watchObjects<Claim>({
+  watchObjects<KubernetesObject>({
     ...common,
     path: '/apis/karpenter.sh/v1/nodeclaims',
     onChange: ({ metadata }) => note(times.claimSeen, metadata.name),
@@ -57,7 +57,7 @@ function watchBurst({ api: connection }: World): Times {
     path: '/api/v1/nodes',
     onChange: ({ metadata, spec }) => {
       note(times.nodeSeen, metadata.name);
-      const held = (spec.taints ?? []).some(
+      const held = (spec?.taints ?? []).some(
         ({ key }) => key === 'karpenter.sh/unregistered' || key === 'nodewright.dev/reserved',
       );
       if (!held) note(times.nodeOpen, metadata.name);
@@ -67,7 +67,7 @@ function watchBurst({ api: connection }: World): Times {
     ...common,
     path: '/api/v1/namespaces/default/pods',
     onChange: ({ metadata, status }) => {
-      if (status.phase === 'Running') note(times.podRunning, metadata.uid);
+      if (status?.phase === 'Running') note(times.podRunning, metadata.uid);
     },
   });
   return times;

@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { createDecisions } from '../../shared/adapters/storage/decisions.ts';
 import { fromKubeconfig } from '../../shared/adapters/kubernetes/kubeconfig.ts';
+import { createDefinitions } from '../../shared/adapters/kubernetes/definitions.ts';
 import { createKubernetes } from '../../shared/adapters/kubernetes/kubernetes.ts';
 import { createLedger } from '../../shared/adapters/kubernetes/ledger.ts';
 import { listSnapshot } from '../../shared/adapters/kubernetes/list-snapshot.ts';
@@ -152,6 +153,7 @@ async function createPorts(kubeconfigPath: string, now: () => number): Promise<P
     policy: KARPENTER_POLICY,
     reservesNodes: true,
     kubernetes,
+    definitions: createDefinitions(kubernetes, now),
     cloud: { launch: nowhere, observe: nowhere, delete: nowhere, inventory: nowhere },
     nodeClassFacts: { subnet: nowhere, images: nowhere },
     catalogs: {
@@ -182,7 +184,7 @@ async function createPorts(kubeconfigPath: string, now: () => number): Promise<P
       'holds',
     ),
     figuresLog: { add: () => Promise.resolve('added') },
-    ledger: createLedger(kubernetes, 'nodewright-system'),
+    ledger: createLedger(kubernetes, 'nodewright-system', now),
     hints: { send: () => Promise.resolve() },
     log: () => undefined,
   };

@@ -202,12 +202,14 @@ function isGone(machine: Machine): boolean {
 
 /** Addresses as Azure CNI overlay gives them: nodes from 10.224.0.0/12, a /24 of 10.128.0.0/9 for each node's pods. */
 function newMachine(fleet: Fleet, spec: MachineSpec): Machine {
-  const index = fleet.joined++ % 32_000;
+  const index = fleet.joined++ % 16_000;
   const high = index >> 8;
+  // The first address of a network is nobody's.
+  const host = index + 1;
   return {
     spec,
     allocatable: toAmounts(spec.allocatable),
-    hostIp: `10.224.${high}.${(index & 255) + 1}`,
+    hostIp: `10.224.${host >> 8}.${host & 255}`,
     podNetwork: `10.${128 + (high & 63)}.${index & 255}`,
     phase: 'joining',
     uid: '',

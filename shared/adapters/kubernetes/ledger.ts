@@ -13,7 +13,7 @@ const key = {
  * The generation in a Lease: `spec.leaseTransitions` counts the plans, annotations name the latest decision and how far
  * it got. The Lease's resource version makes each write conditional, so of two plans based on one generation one wins.
  */
-export function createLedger(kubernetes: Kubernetes, namespace: string): Ledger {
+export function createLedger(kubernetes: Kubernetes, namespace: string, now: () => number): Ledger {
   const where = { name: generationLease, namespace };
   return {
     read: async () => {
@@ -28,7 +28,7 @@ export function createLedger(kubernetes: Kubernetes, namespace: string): Ledger 
     commit: async (base, decision) => {
       const outcome = await kubernetes.patch('Lease', where, {
         metadata: { resourceVersion: base.token, annotations: { [key.decision]: decision } },
-        spec: { leaseTransitions: base.generation + 1, renewTime: microTime() },
+        spec: { leaseTransitions: base.generation + 1, renewTime: microTime(now()) },
       });
       if (outcome.kind === 'refused') throw new RetryableError(`committing ${decision}: ${outcome.reason}`);
       return outcome.kind === 'written' ? { kind: 'committed', state: toState(outcome.object) } : { kind: 'lost' };
@@ -56,6 +56,7 @@ function toState(lease: Lease): LedgerState {
     generation,
     decision,
     executed: decision === null || annotations[key.executed] === String(generation),
+    committedAtMs: Date.parse(lease.spec?.renewTime ?? '') || null,
     claimsResourceVersion: annotations[key.claims] ?? null,
     token: resourceVersion ?? null,
   };
@@ -70,7 +71,7 @@ function emptyLease(namespace: string): Lease & { readonly apiVersion: string; r
   };
 }
 
-/** For people only: when the last plan was committed. Kubernetes' MicroTime wants six decimals. */
-function microTime(): string {
-  return new Date().toISOString().replace('Z', '000Z');
+/** Kubernetes' MicroTime wants six decimals. */
+function microTime(nowMs: number): string {
+  return new Date(nowMs).toISOString().replace('Z', '000Z');
 }

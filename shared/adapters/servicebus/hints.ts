@@ -1,12 +1,9 @@
 import type { ServiceBusClient, ServiceBusMessage, ServiceBusSender } from '@azure/service-bus';
-import { sessionIdOf, sessionOf } from '../../contract/messages.ts';
-import { claimsQueue, podsQueue, signalsQueue } from '../../contract/queues.ts';
+import { type QueueMessage, toQueueMessages } from '../../contract/queue-messages.ts';
+import { sendInBatches } from '../../contract/send-in-batches.ts';
 import { RetryableError } from '../../ports/errors.ts';
-import type { Hint, Hints } from '../../ports/hints.ts';
+import type { Hints } from '../../ports/hints.ts';
 import { once } from '../once.ts';
-
-/** Messages handed to the sender at once: a batch of this size stays far below the 256 KB that Standard allows. */
-const BATCH_MAX = 200;
 
 /** Sends hints to our own queues. The client is made on first use, and kept. */
 export function createHints(connect: () => Promise<ServiceBusClient>): Hints {
@@ -18,16 +15,17 @@ export function createHints(connect: () => Promise<ServiceBusClient>): Hints {
   };
   return {
     send: async (hints) => {
-      const byQueue = Map.groupBy(hints, ({ hint }) => queueOf(hint));
+      const messages = hints.flatMap(({ hint, atMs, key }) =>
+        toQueueMessages(hint, key).map((message) => ({ queue: message.queue, message: toMessage(message, atMs) })),
+      );
+      const byQueue = Map.groupBy(messages, ({ queue }) => queue);
       await Promise.all(
         [...byQueue].map(async ([queue, group]) => {
           try {
-            const sender = await senderOf(queue);
-            for (let start = 0; start < group.length; start += BATCH_MAX) {
-              // In order: a batch is one message on the wire.
-              // oxlint-disable-next-line no-await-in-loop
-              await sender.sendMessages(group.slice(start, start + BATCH_MAX).map(toMessage));
-            }
+            await sendInBatches(
+              await senderOf(queue),
+              group.map(({ message }) => message),
+            );
           } catch (cause) {
             throw new RetryableError(`sending to queue ${queue}`, { cause });
           }
@@ -37,35 +35,13 @@ export function createHints(connect: () => Promise<ServiceBusClient>): Hints {
   };
 }
 
-function queueOf(hint: Hint): string {
-  switch (hint.kind) {
-    case 'pods':
-      return podsQueue.name;
-    case 'object':
-      return claimsQueue.name;
-    case 'signal':
-      return signalsQueue.name;
-    default:
-      return hint satisfies never;
-  }
-}
-
-function toMessage({
-  hint,
-  atMs,
-  key,
-}: {
-  readonly hint: Hint;
-  readonly atMs: number | null;
-  readonly key: string;
-}): ServiceBusMessage {
+function toMessage({ id, sessionId, body }: QueueMessage, atMs: number | null): ServiceBusMessage {
   return {
-    body: hint,
+    body,
     contentType: 'application/json',
-    subject: hint.kind,
-    messageId: sessionIdOf(`${hint.cluster}/${key}`),
-    ...(hint.kind === 'pods' ? { sessionId: sessionIdOf(hint.cluster) } : {}),
-    ...(hint.kind === 'object' ? { sessionId: sessionOf(hint.object) } : {}),
+    subject: body.kind,
+    messageId: id,
+    ...(sessionId === null ? {} : { sessionId }),
     ...(atMs === null ? {} : { scheduledEnqueueTimeUtc: new Date(atMs) }),
   };
 }

@@ -1,6 +1,7 @@
 import { label } from '../../contract/names.ts';
 import type { Node, NodeClaim } from '../../core/model/manifest.ts';
 import { type ConditionChange, isTrue, toTimestamp } from '../conditions.ts';
+import { claimsNamed, hintObjects } from '../hint-objects.ts';
 import type { Ports } from '../ports.ts';
 import { judgeConsolidatable, lastPodEvent } from './consolidatable.ts';
 import { findDrift } from './drift.ts';
@@ -18,8 +19,8 @@ export async function noteDisruptable(
 ): Promise<Step> {
   const pool = claim.metadata.labels?.[label.nodePool];
   const [nodePool, nodeClass] = await Promise.all([
-    pool === undefined ? null : ports.kubernetes.get('NodePool', { name: pool, namespace: null }),
-    ports.kubernetes.get('AKSNodeClass', { name: claim.spec.nodeClassRef.name, namespace: null }),
+    pool === undefined ? null : ports.definitions.nodePool(pool),
+    ports.definitions.nodeClass(claim.spec.nodeClassRef.name),
   ]);
   const instanceTypes = nodeClass === null ? new Set<string>() : await ports.catalogs.instanceTypeNames(nodeClass);
   const drift = findDrift(claim, { pool: nodePool, nodeClass, node, instanceTypes });
@@ -55,10 +56,12 @@ const CLOCK_SKEW_MS = 250;
 
 /** To the second, not on the coarse grid of other looks: how long a node stays unused is what `consolidateAfter` is about. */
 async function lookThen(ports: Ports, claim: NodeClaim, atMs: number): Promise<void> {
-  const object = { kind: 'NodeClaim', name: claim.metadata.name } as const;
-  const hint = { kind: 'object', version: 1, cluster: ports.cluster, object, reason: 'consolidate-after' } as const;
   // Whole seconds, as the time it is counted from: executions that wait for the same end ask for one look together. Not
   // the second of a look that came early by our clock: its key has been used, and the queue would drop the message.
   const second = Math.max(Math.ceil(atMs / 1000), Math.floor((ports.now() + CLOCK_SKEW_MS) / 1000) + 1);
-  await ports.hints.send([{ hint, atMs: second * 1000, key: `NodeClaim/${object.name}/consolidatable/${second}` }]);
+  await hintObjects(ports, claimsNamed([claim.metadata.name]), {
+    reason: 'consolidate-after',
+    occasion: `consolidatable/${second}`,
+    atMs: second * 1000,
+  });
 }

@@ -1,4 +1,4 @@
-import type { ObjectHint } from '../../contract/messages.ts';
+import type { FollowedObject } from '../../contract/messages.ts';
 import type { Node, NodeClaim } from '../../core/model/manifest.ts';
 import type { ObservedMachine } from '../../ports/cloud.ts';
 import { microUsdPerHour } from '../../core/quantity/units.ts';
@@ -10,7 +10,16 @@ import { initialize } from './initialize.ts';
 import { launch } from './launch.ts';
 import { awaitPlanned, openNode } from './open-node.ts';
 import { releaseNode } from './release-node.ts';
-import { type Step, createdAtMs, deleteClaim, ensureFinalizer, eventAbout, isOurs, writeStatus } from './node-claim.ts';
+import {
+  NODE_NOT_FOUND,
+  type Step,
+  createdAtMs,
+  deleteClaim,
+  ensureFinalizer,
+  eventAbout,
+  isOurs,
+  writeStatus,
+} from './node-claim.ts';
 import { noteDisruptable } from './disruptable.ts';
 import { followNodeClass } from './node-class.ts';
 import { followNodePool } from './node-pool.ts';
@@ -27,29 +36,19 @@ const LOOK_MAX_MS = 60_000;
 
 /**
  * Moves one object along as far as it can go now. The hint only says where to look; whatever it finds done already it
- * leaves alone, so the same hint may come twice or late. When something must be looked at again at a known time, it sends
- * itself a hint for then. `podEventMs` is when a pod last came to or left the claim's node, for hints that are about that.
+ * leaves alone, so the same hint may come twice or late. When something must be looked at again at a known time, the step
+ * says so: see `followAll`. `podEventMs` is when a pod last came to or left the claim's node, for hints that are about that.
  */
-export async function follow(
-  ports: Ports,
-  object: ObjectHint['object'],
-  podEventMs: number | null = null,
-): Promise<Step> {
-  const step = await followOne(ports, object, podEventMs);
-  if (step.kind === 'wait' && step.lookAgainMs !== null) await lookAgain(ports, object, step.lookAgainMs);
-  return step;
-}
-
-async function followOne(ports: Ports, object: ObjectHint['object'], podEventMs: number | null): Promise<Step> {
-  switch (object.kind) {
+export async function follow(ports: Ports, { kind, name, podEventMs }: FollowedObject): Promise<Step> {
+  switch (kind) {
     case 'NodeClaim':
-      return followNodeClaim(ports, object.name, podEventMs);
+      return followNodeClaim(ports, name, podEventMs ?? null);
     case 'NodePool':
-      return followNodePool(ports, object.name);
+      return followNodePool(ports, name);
     case 'AKSNodeClass':
-      return followNodeClass(ports, object.name);
+      return followNodeClass(ports, name);
     default:
-      return object.kind satisfies never;
+      return kind satisfies never;
   }
 }
 
@@ -84,31 +83,27 @@ async function followLaunched(ports: Ports, claim: NodeClaim, podEventMs: number
       eventAbout(claim, 'Normal', 'NodeDeleted', `Node ${node.metadata.name} was deleted`),
     );
   }
-  const isKnown = isTrue(claim.status?.conditions, 'Registered');
-  const registered = isKnown ? ({ kind: 'next', claim } as const) : await register(ports, claim, node);
-  if (registered.kind !== 'next') return registered;
-  if (!isKnown) await noteRegistration(ports, claim, { kind: 'registered' });
-  return followRegistered(ports, registered.claim, isKnown ? node : null, podEventMs);
+  if (isTrue(claim.status?.conditions, 'Registered')) return followRegistered(ports, claim, node, podEventMs);
+  const registered = await register(ports, claim, node);
+  if (registered.kind !== 'registered') return registered;
+  await noteRegistration(ports, claim, { kind: 'registered' });
+  if (registered.node !== null && isReserved(registered.node)) {
+    return awaitPlanned(ports, registered.claim, registered.node);
+  }
+  return useNode(ports, registered.claim, registered.node, podEventMs);
 }
 
-/** `known` is the node as it was read; null when registration has just changed it. */
-async function followRegistered(
-  ports: Ports,
-  claim: NodeClaim,
-  known: Node | null,
-  podEventMs: number | null,
-): Promise<Step> {
-  const key = { name: nodeNameOf(claim), namespace: null };
-  let node = known ?? (await ports.kubernetes.get('Node', key));
-  if (node !== null && isReserved(node)) {
-    const opened = known === null ? awaitPlanned(ports, claim, node) : await openNode(ports, claim, node);
-    if (opened.kind !== 'next') {
-      // What it waits for is said where people look for it.
-      if (known !== null) await initialize(ports, claim, node);
-      return opened;
-    }
-    node = await ports.kubernetes.get('Node', key);
-  }
+async function followRegistered(ports: Ports, claim: NodeClaim, node: Node, podEventMs: number | null): Promise<Step> {
+  if (!isReserved(node)) return useNode(ports, claim, node, podEventMs);
+  const opened = await openNode(ports, claim, node);
+  if (opened.kind === 'opened') return useNode(ports, claim, opened.node, podEventMs);
+  // What it waits for is said where people look for it.
+  await initialize(ports, claim, node);
+  return opened;
+}
+
+/** Of a node that is open to all; null when it has just gone. */
+async function useNode(ports: Ports, claim: NodeClaim, node: Node | null, podEventMs: number | null): Promise<Step> {
   if (node === null) return { kind: 'wait', for: 'its node, which has just gone', lookAgainMs: ports.now() };
   if (isTrue(claim.status?.conditions, 'Initialized')) return noteDisruptable(ports, claim, node, podEventMs);
   const initialized = await initialize(ports, claim, node);
@@ -165,11 +160,7 @@ async function awaitRegistration(ports: Ports, claim: NodeClaim): Promise<Step> 
   if (age > REGISTRATION_TIMEOUT_MS) {
     return fail(ports, claim, 'RegistrationTimeout', 'no node within 15 minutes');
   }
-  await writeStatus(ports, claim, {
-    conditions: [
-      { type: 'Registered', status: 'Unknown', reason: 'NodeNotFound', message: 'Node not registered with cluster' },
-    ],
-  });
+  await writeStatus(ports, claim, { conditions: [NODE_NOT_FOUND] });
   const pause = Math.min(Math.max(age, MINIMUM_PAUSE_MS), LOOK_MAX_MS);
   return { kind: 'wait', for: 'the node to join', lookAgainMs: ports.now() + pause };
 }
@@ -192,28 +183,4 @@ async function foreignNode(ports: Ports, claim: NodeClaim, node: Node): Promise<
 function isSameMachine(node: Node, claim: NodeClaim): boolean {
   const [have, want] = [node.spec?.providerID, claim.status?.providerID];
   return have !== undefined && want !== undefined && have.toLowerCase() === want.toLowerCase();
-}
-
-async function lookAgain(ports: Ports, object: ObjectHint['object'], atMs: number): Promise<void> {
-  const hint = { kind: 'object', version: 1, cluster: ports.cluster, object, reason: 'look-again' } as const;
-  const second = lookSecond(ports.now(), atMs);
-  await ports.hints.send([{ hint, atMs: second * 1000, key: `${object.kind}/${object.name}/look/${second}` }]);
-}
-
-/** Our clock and the queue's agree to within this. */
-const CLOCK_SKEW_MS = 250;
-
-/** Seconds between the moments at which looks happen; a look that is due in between is put off to the next. */
-const LOOK_GRID_S = [900, 60, 30, 10, 5, 1] as const;
-
-/**
- * The second of the epoch to look at. Every hint about an object ends in a look, and every look in the next: on a grid as
- * coarse as the pause they meet, and the queue drops all but one. Else each hint would begin a chain of its own.
- */
-function lookSecond(nowMs: number, atMs: number): number {
-  const stepMs = 1000 * (LOOK_GRID_S.find((step) => step * 1000 <= atMs - nowMs) ?? 1);
-  // A quarter of a step early is near enough, so that a look that takes its time does not skip every second one.
-  const next = Math.ceil((atMs - stepMs / 4) / stepMs);
-  // This look may have come a little early by our clock: its own second is over all the same.
-  return (Math.max(next, Math.floor((nowMs + CLOCK_SKEW_MS) / stepMs) + 1) * stepMs) / 1000;
 }

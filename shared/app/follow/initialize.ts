@@ -27,7 +27,7 @@ const DEVICES_MISSING = 'DevicesNotPublished';
 
 /** Marks a registered node as ready for use once nothing that starts with it is missing. */
 export async function initialize(ports: Ports, claim: NodeClaim, node: Node): Promise<Step> {
-  const obstacle = firstObstacle(claim, node) ?? (await missingDriver(ports, claim, node));
+  const obstacle = await obstacleOf(ports, claim, node);
   if (obstacle !== null) {
     await writeStatus(ports, claim, { conditions: [{ type: 'Initialized', status: 'Unknown', ...obstacle }] });
     // A driver's slices are no object that the relay sends hints about claims for.
@@ -44,6 +44,11 @@ export async function initialize(ports: Ports, claim: NodeClaim, node: Node): Pr
   });
   ports.log('nodeclaim-initialized', { claim: claim.metadata.name, node: node.metadata.name });
   return { kind: 'next', claim: initialized };
+}
+
+/** What is still missing for a node to be used; null when nothing is. */
+export async function obstacleOf(ports: Ports, claim: NodeClaim, node: Node): Promise<Obstacle | null> {
+  return firstObstacle(claim, node) ?? (await missingDriver(ports, claim, node));
 }
 
 /** Pods were planned for devices of the node: before their drivers have published them, nobody knows what there is. */

@@ -11,15 +11,21 @@ import { microUsdPerHour } from '../../core/quantity/units.ts';
 import { DEFAULT_EVICTION_COST_MS } from '../../core/scheduling/weighed-price.ts';
 import type { LaunchOutcome, Machine, RefusedOffering } from '../../ports/cloud.ts';
 import type { NodeClass } from '../../ports/kubernetes.ts';
-import { conditionOf, isTrue } from '../conditions.ts';
 import type { Ports } from '../ports.ts';
-import { type Step, deleteClaim, eventAbout, writeStatus, written } from './node-claim.ts';
+import { readinessOf } from '../readiness.ts';
+import { NODE_NOT_FOUND, type Step, createdAtMs, deleteClaim, eventAbout, writeStatus, written } from './node-claim.ts';
 
 /**
  * Offerings tried within one attempt. Each refusal costs a round trip of some 100 ms; twenty cover all zones of several
  * sizes, and the refusals are remembered for the next plan.
  */
 const CANDIDATES_MAX = 20;
+
+/**
+ * For how long offerings are tried at one go. The refusals are remembered, so the next go begins where this one ended; until
+ * then claims that share the session have their turn.
+ */
+const TRYING_MS = 4_000;
 
 /** First look at a VM that Azure has accepted: allocation failures are reported within seconds. Then see `follow`. */
 const FIRST_LOOK_MS = 5_000;
@@ -30,11 +36,14 @@ const MESSAGE_MAX = 300;
 /** Gets a VM for a claim whose `Launched` is not True, trying the next offering when Azure refuses one. */
 export async function launch(ports: Ports, claim: NodeClaim): Promise<Step> {
   const { name: className } = claim.spec.nodeClassRef;
-  const nodeClass = await ports.kubernetes.get('AKSNodeClass', { name: className, namespace: null });
-  const unready = readinessProblem(nodeClass, className);
-  if (nodeClass === null || unready !== null) {
-    return deleteClaim(ports, claim, eventAbout(claim, 'Warning', 'NodeClassNotReady', unready ?? 'not found'));
+  const nodeClass = await ports.definitions.nodeClass(className);
+  // One that is applied together with its claim may come a moment after it.
+  if (nodeClass === null && ports.now() < createdAtMs(claim) + TOGETHER_MS) return awaitClass(ports, claim);
+  const refusal = classRefusal(nodeClass, className);
+  if (nodeClass === null || refusal !== null) {
+    return deleteClaim(ports, claim, eventAbout(claim, 'Warning', 'NodeClassNotReady', refusal ?? 'not found'));
   }
+  if (readinessOf(nodeClass.status?.conditions).kind === 'unjudged') return awaitClass(ports, claim);
   const types = await ports.catalogs.instanceTypes(nodeClass);
   const planned = await plannedOfferings(ports, claim);
   const evictionCostMs = readEvictionCost(claim.metadata).costMs ?? DEFAULT_EVICTION_COST_MS;
@@ -45,6 +54,8 @@ export async function launch(ports: Ports, claim: NodeClaim): Promise<Step> {
       return recordLaunch(ports, claim, nodeClass, types, attempt.machine);
     case 'exhausted':
       return deleteClaim(ports, claim, eventAbout(claim, 'Warning', 'InsufficientCapacityError', attempt.message));
+    case 'unfinished':
+      return { kind: 'wait', for: 'the next offering to try', lookAgainMs: ports.now() };
     case 'rejected': {
       const message = attempt.message.slice(0, MESSAGE_MAX);
       await writeStatus(ports, claim, {
@@ -60,9 +71,26 @@ export async function launch(ports: Ports, claim: NodeClaim): Promise<Step> {
 /** A policy or a permission that somebody has to change: looked at again until the launch time-out removes the claim. */
 const REJECTED_RETRY_MS = 60_000;
 
+/** What a class is made of is judged within a second or two of its creation, and its claims are hinted at then. */
+const CLASS_LOOK_MS = 5_000;
+
+/** A claim that is older than this was not made together with what is not there yet. */
+const TOGETHER_MS = 5_000;
+
+/** The class is new: whether it is in order is being found out. */
+async function awaitClass(ports: Ports, claim: NodeClaim): Promise<Step> {
+  const message = `AKSNodeClass ${claim.spec.nodeClassRef.name} has not been judged yet`;
+  await writeStatus(ports, claim, {
+    conditions: [{ type: 'Launched', status: 'Unknown', reason: 'NodeClassReadinessUnknown', message }],
+  });
+  return { kind: 'wait', for: message, lookAgainMs: ports.now() + CLASS_LOOK_MS };
+}
+
 type Attempt =
   | { readonly kind: 'launched'; readonly machine: Machine }
   | { readonly kind: 'exhausted'; readonly message: string }
+  /** There are more to try, and others wait for their turn. */
+  | { readonly kind: 'unfinished' }
   | { readonly kind: 'rejected'; readonly reason: string; readonly message: string };
 
 async function tryInTurn(
@@ -74,10 +102,12 @@ async function tryInTurn(
 ): Promise<Attempt> {
   const refused: Array<RefusedOffering> = [];
   const messages: Array<string> = [];
+  const endMs = ports.now() + TRYING_MS;
   try {
     for (const offering of candidates) {
       if (refused.length >= CANDIDATES_MAX) break;
       if (refused.some((refusal) => covers(refusal, offering))) continue;
+      if (refused.length > 0 && ports.now() >= endMs) return { kind: 'unfinished' };
       const outcome = await launchOne(ports, claim, nodeClass, types, offering);
       if (outcome.kind === 'accepted' || outcome.kind === 'exists')
         return { kind: 'launched', machine: outcome.machine };
@@ -139,7 +169,7 @@ async function withinLimits(
     [...resources].some((name) => (sizes.get(instanceType)?.get(name) ?? 0) > (planned.get(name) ?? 0));
   const isLarger = (one: PlannedOffering): boolean => takesMore(one, sizes.get(one.instanceType)?.keys() ?? []);
   if (!candidates.some(isLarger)) return candidates;
-  const pool = await ports.kubernetes.get('NodePool', { name: poolName, namespace: null });
+  const pool = await ports.definitions.nodePool(poolName);
   const limited = parseAmounts(pool?.spec.limits, 'down');
   return candidates.filter((one) => !takesMore(one, limited.keys()));
 }
@@ -210,7 +240,7 @@ async function recordLaunch(
     name,
   );
   await writeStatus(ports, labelled, {
-    conditions: [{ type: 'Launched', status: 'True', reason: 'Launched', message: '' }],
+    conditions: [{ type: 'Launched', status: 'True', reason: 'Launched', message: '' }, NODE_NOT_FOUND],
     fields: {
       providerID: machine.providerId,
       imageID: machine.imageId,
@@ -236,11 +266,10 @@ function pickHashes(nodeClass: NodeClass, claim: NodeClaim): Readonly<Record<str
   return { ...claim.metadata.annotations, ...Object.fromEntries(hashes) };
 }
 
-/** Why nothing can be launched with this class; null when it can. */
-function readinessProblem(nodeClass: NodeClass | null, name: string): string | null {
+/** Why nothing can be launched with this class; null when it can, or when that has not been found out. */
+function classRefusal(nodeClass: NodeClass | null, name: string): string | null {
   if (nodeClass === null) return `AKSNodeClass ${name} does not exist: create it, or correct nodeClassRef.name`;
   if (nodeClass.metadata.deletionTimestamp !== undefined) return `AKSNodeClass ${name} is being deleted`;
-  if (isTrue(nodeClass.status?.conditions, 'Ready')) return null;
-  const ready = conditionOf(nodeClass.status?.conditions, 'Ready');
-  return `AKSNodeClass ${name} is not ready: ${ready?.message ?? 'its conditions have not been set yet'}`;
+  const readiness = readinessOf(nodeClass.status?.conditions);
+  return readiness.kind === 'refused' ? `AKSNodeClass ${name} is not ready: ${readiness.message}` : null;
 }

@@ -2,11 +2,21 @@ import { AZURE_GROUP, finalizer } from '../../contract/names.ts';
 import type { Condition, NodeClaim } from '../../core/model/manifest.ts';
 import { type EventNote, publish } from '../events.ts';
 import { RetryableError } from '../../ports/errors.ts';
+import { DEFINITIONS_AGE_MS } from '../../ports/kubernetes.ts';
 import { type ConditionChange, clearConditions, isTrue, sameConditions, setConditions } from '../conditions.ts';
+import { claimsNamed, hintObjects } from '../hint-objects.ts';
 import type { Ports } from '../ports.ts';
 
 /** The conditions whose conjunction is a NodeClaim's `Ready`. */
 const DEPENDENTS = ['Launched', 'Registered', 'Initialized'] as const;
+
+/** What a claim shows from its launch until its node joins. */
+export const NODE_NOT_FOUND: ConditionChange = {
+  type: 'Registered',
+  status: 'Unknown',
+  reason: 'NodeNotFound',
+  message: 'Node not registered with cluster',
+};
 
 /** Where a step leaves its NodeClaim. */
 export type Step =
@@ -90,21 +100,11 @@ export async function deleteClaim(ports: Ports, claim: NodeClaim, why: EventNote
   return { kind: 'ended', why: why?.reason ?? 'deleted' };
 }
 
-/** Asks for a look at each of `claims` because something they depend on has changed. */
+/** Asks for a look at each of `claims` because a definition they depend on has changed, once nobody has the old one any more. */
 export async function hintClaims(ports: Ports, claims: ReadonlyArray<NodeClaim>, occasion: string): Promise<void> {
-  await ports.hints.send(
-    claims.map(({ metadata: { name } }) => ({
-      hint: {
-        kind: 'object',
-        version: 1,
-        cluster: ports.cluster,
-        object: { kind: 'NodeClaim', name },
-        reason: 'depends-on',
-      },
-      atMs: null,
-      key: `NodeClaim/${name}/${occasion}`,
-    })),
-  );
+  const names = claims.map(({ metadata }) => metadata.name);
+  const atMs = ports.now() + DEFINITIONS_AGE_MS;
+  await hintObjects(ports, claimsNamed(names), { reason: 'depends-on', occasion, atMs });
 }
 
 export function eventAbout(claim: NodeClaim, type: EventNote['type'], reason: string, message: string): EventNote {

@@ -5,6 +5,7 @@ import type { NodeClass } from '../../ports/kubernetes.ts';
 import { CLASS_HASH_VERSION, classHash } from '../api-rules.ts';
 import { type ConditionChange, isTrue, sameConditions, setConditions } from '../conditions.ts';
 import { publish } from '../events.ts';
+import { hintObjects } from '../hint-objects.ts';
 import type { Ports } from '../ports.ts';
 import { type Step, hintClaims, written } from './node-claim.ts';
 import { restampClaims } from './restamp.ts';
@@ -146,17 +147,6 @@ async function tellPools(ports: Ports, nodeClass: string): Promise<void> {
   const pools = (await ports.kubernetes.list('NodePool')).filter(
     ({ spec }) => spec.template.spec.nodeClassRef.name === nodeClass,
   );
-  await ports.hints.send(
-    pools.map(({ metadata }) => ({
-      hint: {
-        kind: 'object',
-        version: 1,
-        cluster: ports.cluster,
-        object: { kind: 'NodePool', name: metadata.name },
-        reason: 'node-class-changed',
-      },
-      atMs: null,
-      key: `NodePool/${metadata.name}/class/${ports.now()}`,
-    })),
-  );
+  const objects = pools.map(({ metadata: { name } }) => ({ kind: 'NodePool', name }) as const);
+  await hintObjects(ports, objects, { reason: 'node-class-changed', occasion: `class/${ports.now()}` });
 }

@@ -1,10 +1,11 @@
-import { taint } from '../../contract/names.ts';
+import { label, taint } from '../../contract/names.ts';
 import type { Node, NodeClaim } from '../../core/model/manifest.ts';
 import type { Ports } from '../ports.ts';
 import { type Step, transitionMs } from './node-claim.ts';
 import { patchNode } from './patch-node.ts';
 import { lookOnceSettled } from './look-once-settled.ts';
-import { letIn, nominate, plannedPods } from './planned-pods.ts';
+import { obstacleOf } from './initialize.ts';
+import { letMissingIn, nominate, plannedPods } from './planned-pods.ts';
 
 /**
  * How long after its registration a node is kept for its planned pods at most. The scheduler binds them within a second;
@@ -17,19 +18,25 @@ const RESERVED_MS = 30_000;
 const STARTING_MS = 10 * 60_000;
 
 /**
- * Between looks at a reserved node: half as long as it has been one, within these bounds. That a startup taint goes is
- * told by the relay.
+ * Between looks at a reserved node: as long as it has been one, within these bounds. That its pods come, or a startup taint
+ * goes, is told by the relay; that one has found room elsewhere is not.
  */
-const LOOK_MIN_MS = 1_000;
-const LOOK_MAX_MS = 5_000;
+const LOOK_MIN_MS = 5_000;
+const LOOK_MAX_MS = 10_000;
 const STARTING_LOOK_MAX_MS = 60_000;
 
 /** Puts off the look at whether the planned pods have come. */
 export function awaitPlanned(ports: Ports, claim: NodeClaim, node: Node): Step {
-  const sinceMs = ports.now() - transitionMs(claim, 'Registered');
+  const registeredMs = transitionMs(claim, 'Registered');
   const longestMs = isStarting(claim, node) ? STARTING_LOOK_MAX_MS : LOOK_MAX_MS;
-  const pauseMs = Math.min(Math.max(LOOK_MIN_MS, sinceMs / 2), longestMs);
-  return { kind: 'wait', for: 'the pods that its node was made for', lookAgainMs: ports.now() + pauseMs };
+  const pauseMs = Math.min(Math.max(LOOK_MIN_MS, ports.now() - registeredMs), longestMs);
+  const lookAgainMs = Math.min(ports.now() + pauseMs, endOfReservation(claim, node));
+  return { kind: 'wait', for: 'the pods that its node was made for', lookAgainMs };
+}
+
+/** When everybody is let in, whoever has not come. */
+function endOfReservation(claim: NodeClaim, node: Node): number {
+  return transitionMs(claim, 'Registered') + (isStarting(claim, node) ? STARTING_MS : RESERVED_MS);
 }
 
 function isStarting(claim: NodeClaim, node: Node): boolean {
@@ -39,16 +46,29 @@ function isStarting(claim: NodeClaim, node: Node): boolean {
   );
 }
 
-/** Lets everybody onto a reserved node once its planned pods have come, or found room elsewhere, or have had their time. */
-export async function openNode(ports: Ports, claim: NodeClaim, node: Node): Promise<Step> {
+/** A node that everybody may use from now on; null when it has gone meanwhile. */
+export interface Opened {
+  readonly kind: 'opened';
+  readonly node: Node | null;
+}
+
+/**
+ * Lets everybody onto a reserved node once its planned pods have come, or found room elsewhere, or have had their time. When
+ * nothing else is missing, the same write marks it as initialized.
+ */
+export async function openNode(ports: Ports, claim: NodeClaim, node: Node): Promise<Step | Opened> {
   const planned = await plannedPods(ports, claim);
-  const waiting = await letIn(ports, claim, node.metadata.name, planned);
-  const late = ports.now() >= transitionMs(claim, 'Registered') + (isStarting(claim, node) ? STARTING_MS : RESERVED_MS);
+  const waiting = await letMissingIn(ports, claim, node.metadata.name, planned);
+  const late = ports.now() >= endOfReservation(claim, node);
   if (waiting.length > 0 && !late) return awaitPlanned(ports, claim, node);
   await nominate(ports, node.metadata.name, waiting);
-  await patchNode(ports, node, ({ spec, metadata: { resourceVersion } }) => ({
-    metadata: { resourceVersion },
-    spec: { taints: (spec?.taints ?? []).filter(({ key }) => key !== taint.reserved.key) },
+  const isUsable = (await obstacleOf(ports, claim, withoutReservation(node))) === null;
+  const opened = await patchNode(ports, node, (current) => ({
+    metadata: {
+      resourceVersion: current.metadata.resourceVersion,
+      ...(isUsable ? { labels: { [label.initialized]: 'true' } } : {}),
+    },
+    spec: { taints: withoutReservation(current).spec?.taints ?? [] },
   }));
   await lookOnceSettled(ports, claim);
   ports.log('node-opened', {
@@ -57,5 +77,10 @@ export async function openNode(ports: Ports, claim: NodeClaim, node: Node): Prom
     planned: planned.length,
     stillWaiting: waiting.length,
   });
-  return { kind: 'next', claim };
+  return { kind: 'opened', node: opened };
+}
+
+function withoutReservation(node: Node): Node {
+  const taints = (node.spec?.taints ?? []).filter(({ key }) => key !== taint.reserved.key);
+  return { ...node, spec: { ...node.spec, taints } };
 }

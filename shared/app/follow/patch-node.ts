@@ -8,18 +8,16 @@ const ATTEMPTS_MAX = 5;
 
 /**
  * Writes what `change` makes of a node, on condition that it is still the one that was read; a conflict is met with a
- * fresh look. A node that is gone is left so. Throws RetryableError when it changes all the time.
+ * fresh look. Returns the node as it is then, null when it is gone. Throws RetryableError when it changes all the time.
  */
-export async function patchNode(ports: Ports, read: Node, change: (node: Node) => object): Promise<void> {
+export async function patchNode(ports: Ports, read: Node, change: (node: Node) => object): Promise<Node | null> {
   const key = { name: read.metadata.name, namespace: null };
   let node: Node | null = read;
   for (let attempt = 0; attempt < ATTEMPTS_MAX && node !== null; attempt++) {
     const outcome = await ports.kubernetes.patch('Node', key, change(node));
-    if (outcome.kind !== 'conflict') {
-      written(outcome, key.name);
-      return;
-    }
+    if (outcome.kind !== 'conflict') return written(outcome, key.name);
     node = await ports.kubernetes.get('Node', key);
+    if (node === null) return null;
   }
   throw new RetryableError(`writing ${key.name}: it changed ${ATTEMPTS_MAX} times meanwhile`, { retryAfterMs: 200 });
 }

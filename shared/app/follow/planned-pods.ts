@@ -27,6 +27,23 @@ export function reservationOf(claim: NodeClaim): Taint {
   return { ...taint.reserved, value: claim.metadata.name };
 }
 
+/** As `letIn`, of those that have not come to the node yet. */
+export async function letMissingIn(
+  ports: Ports,
+  claim: NodeClaim,
+  nodeName: string,
+  planned: ReadonlyArray<PlannedPod>,
+): Promise<ReadonlyArray<PlannedPod>> {
+  const there = await ports.kubernetes.list('Pod', { fields: `spec.nodeName=${nodeName}` });
+  const placed = new Set(there.map(({ metadata }) => metadata.uid));
+  return letIn(
+    ports,
+    claim,
+    nodeName,
+    planned.filter(({ uid }) => !placed.has(uid)),
+  );
+}
+
 /**
  * Lets those planned pods that still wait pass the claim's reservation, by a toleration of exactly that taint, and
  * returns them. A pod that must not be changed (a policy or our rights forbid it) is nominated and not returned: nothing
@@ -38,13 +55,10 @@ export async function letIn(
   nodeName: string,
   planned: ReadonlyArray<PlannedPod>,
 ): Promise<ReadonlyArray<PlannedPod>> {
-  const there = await ports.kubernetes.list('Pod', { fields: `spec.nodeName=${nodeName}` });
-  const placed = new Set(there.map(({ metadata }) => metadata.uid));
-  const missing = planned.filter(({ uid }) => !placed.has(uid));
-  const entries = await inParallel(missing, PODS_AT_ONCE, (pod) => letOneIn(ports, claim, pod));
+  const entries = await inParallel(planned, PODS_AT_ONCE, (pod) => letOneIn(ports, claim, pod));
   const refusal = entries.find(({ kind }) => kind === 'refused');
   if (refusal?.kind === 'refused') {
-    const refused = missing.filter((_, index) => entries[index]?.kind === 'refused');
+    const refused = planned.filter((_, index) => entries[index]?.kind === 'refused');
     ports.log('pods-not-let-in', {
       claim: claim.metadata.name,
       node: nodeName,
@@ -53,7 +67,7 @@ export async function letIn(
     });
     await nominate(ports, nodeName, refused);
   }
-  return missing.filter((_, index) => entries[index]?.kind === 'waits');
+  return planned.filter((_, index) => entries[index]?.kind === 'waits');
 }
 
 /** `waits`: it may come, and has not been bound; `placed`: it needs the room no more; `refused`: it may not be changed. */

@@ -13,13 +13,20 @@ import { letIn, nominate, plannedPods, reservationOf } from './planned-pods.ts';
  */
 const READY_PATIENCE_MS = 30_000;
 
+/** A claim and its node once they are tied together; the node is null when it has gone meanwhile. */
+export interface Registered {
+  readonly kind: 'registered';
+  readonly claim: NodeClaim;
+  readonly node: Node | null;
+}
+
 /** Ties a node that has joined to its claim, and lets its pods in. */
-export async function register(ports: Ports, claim: NodeClaim, node: Node): Promise<Step> {
+export async function register(ports: Ports, claim: NodeClaim, node: Node): Promise<Step | Registered> {
   const joinedMs = Date.parse(node.metadata.creationTimestamp ?? '') || ports.now();
   if (!isReadyNode(node.status?.conditions) && ports.now() < joinedMs + READY_PATIENCE_MS) {
     return { kind: 'wait', for: 'the node to become ready', lookAgainMs: joinedMs + READY_PATIENCE_MS };
   }
-  await admit(ports, claim, node);
+  const admitted = await admit(ports, claim, node);
   const registered = await writeStatus(ports, claim, {
     conditions: [{ type: 'Registered', status: 'True', reason: 'Registered', message: '' }],
     fields: { nodeName: node.metadata.name },
@@ -29,25 +36,26 @@ export async function register(ports: Ports, claim: NodeClaim, node: Node): Prom
     node: node.metadata.name,
     sinceLaunchMs: ports.now() - transitionMs(claim, 'Launched'),
   });
-  return { kind: 'next', claim: registered };
+  return { kind: 'registered', claim: registered, node: admitted };
 }
 
 /**
  * Labels, annotations, taints, finalizer and owner from the claim in one write: nobody sees the node half registered. With
  * it the unregistered taint makes way for our reservation, which the planned pods alone may pass.
  */
-async function admit(ports: Ports, claim: NodeClaim, joined: Node): Promise<void> {
+async function admit(ports: Ports, claim: NodeClaim, joined: Node): Promise<Node | null> {
   const { name } = joined.metadata;
   const planned = await plannedPods(ports, claim);
   if (!ports.reservesNodes || planned.length === 0) {
     // As late as possible, and the write in the same breath: a failed attempt in between would take the nominations away.
     await nominate(ports, name, planned);
-    await patchNode(ports, joined, (node) => registration(claim, node, []));
+    const admitted = await patchNode(ports, joined, (node) => registration(claim, node, []));
     await lookOnceSettled(ports, claim);
-    return;
+    return admitted;
   }
-  await patchNode(ports, joined, (node) => registration(claim, node, [reservationOf(claim)]));
+  const admitted = await patchNode(ports, joined, (node) => registration(claim, node, [reservationOf(claim)]));
   await letIn(ports, claim, name, planned);
+  return admitted;
 }
 
 function registration(claim: NodeClaim, node: Node, reservation: ReadonlyArray<Taint>): object {

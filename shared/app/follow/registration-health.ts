@@ -21,7 +21,7 @@ export const POOL_DEPENDENTS = ['ValidationSucceeded', 'NodeClassReady'] as cons
  */
 export async function noteRegistration(ports: Ports, claim: NodeClaim, result: Registration): Promise<void> {
   const name = claim.metadata.labels?.[label.nodePool];
-  const pool = name === undefined ? null : await ports.kubernetes.get('NodePool', { name, namespace: null });
+  const pool = name === undefined ? null : await ports.definitions.nodePool(name);
   if (pool === null) return;
   const conditions = setConditions(pool.status?.conditions, [judgeHealth(pool, result)], {
     dependents: POOL_DEPENDENTS,

@@ -137,7 +137,7 @@ describe.skipIf(assets === undefined)('the manifests of infra/kubernetes on a re
   test('let the code of the Functions app list a snapshot, order plans, and tell news', async () => {
     const snapshot = await listSnapshot(asFunctions, 'test', 0, { buffers: true });
     expect(snapshot.cluster).toBe('test');
-    const ledger = createLedger(kubernetes, 'nodewright-system');
+    const ledger = createLedger(kubernetes, 'nodewright-system', Date.now);
     const first = await ledger.read();
     expect((await ledger.commit(first, '000000001-test')).kind).toBe('committed');
     const regarding = { apiVersion: 'v1', kind: 'Pod', name: 'pod', namespace: 'default', uid: 'uid' };

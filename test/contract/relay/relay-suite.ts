@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { Relay } from '../../../relay/relay.ts';
 import { connect, isApiError, type Connection } from '../../../sandbox/kubernetes/client/connection.ts';
-import type { ObjectHint, PodsHint, SignalHint } from '../../../shared/contract/messages.ts';
+import { sessionOf, type ObjectsHint, type PodsHint, type SignalHint } from '../../../shared/contract/messages.ts';
 import { pendingWindow } from '../../../shared/contract/snapshot/window.ts';
 import { startAzurite, type StorageAccount } from './azurite.ts';
 import { openRig, until, type Rig } from './rig.ts';
@@ -79,8 +79,8 @@ export function relaySuite(start: () => Promise<ApiUnderTest>, crds: ReadonlyArr
     const hints = (queue: string) => rig.messages.filter((one) => one.queue === queue);
     const objectHint = (name: string, reason: string) =>
       hints('claims').find(({ message }) => {
-        const body = message.body as ObjectHint;
-        return body.object.name === name && body.reason === reason;
+        const body = message.body as ObjectsHint;
+        return body.objects.some((one) => one.name === name) && body.reason.split(', ').includes(reason);
       });
 
     test('without our custom resources a relay is ready, says which are missing, and sees them when they come', async () => {
@@ -97,7 +97,7 @@ export function relaySuite(start: () => Promise<ApiUnderTest>, crds: ReadonlyArr
       });
       expect(seen.spec.requirements).toEqual(claim.spec.requirements);
       const hint = await until('a hint', () => objectHint('general-abc12', 'claim-created'));
-      expect(hint.message.sessionId).toBe('nodeclaim/general-abc12');
+      expect(hint.message.sessionId).toBe(sessionOf({ kind: 'NodeClaim', name: 'general-abc12' }));
     });
 
     test('a pod that the scheduler found no room for is in a snapshot before the hint that speaks of it', async () => {
@@ -163,10 +163,11 @@ export function relaySuite(start: () => Promise<ApiUnderTest>, crds: ReadonlyArr
         target: { apiVersion: 'v1', kind: 'Node', name: 'aks-general-def34' },
       });
       const hint = await until('a hint', () => objectHint('general-def34', 'pod-event'));
-      const { podEventMs = 0 } = hint.message.body as ObjectHint;
+      const { objects } = hint.message.body as ObjectsHint;
+      const { podEventMs = 0 } = objects.find(({ name }) => name === 'general-def34') ?? {};
       expect(podEventMs).toBeGreaterThanOrEqual(sinceMs);
       expect(podEventMs).toBeLessThanOrEqual(Date.now());
-      expect(hint.message.sessionId).toBe('nodeclaim/general-def34');
+      expect(hint.message.sessionId).toBe(sessionOf({ kind: 'NodeClaim', name: 'general-def34' }));
       const text = await (await fetch(`http://127.0.0.1:${relay.metricsPort}/metrics`)).text();
       expect(text).toMatch(/^karpenter_nodeclaims_created_total\{[^}]*nodepool="general"[^}]*\} 1$/m);
       await kube.remove(`${pods}/comes`, { gracePeriodSeconds: 0 });

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { createDefinitions } from '../../../shared/adapters/kubernetes/definitions.ts';
 import { createKubernetes } from '../../../shared/adapters/kubernetes/kubernetes.ts';
 import { launch } from '../../../shared/app/follow/launch.ts';
 import type { Ports } from '../../../shared/app/ports.ts';
@@ -37,6 +38,7 @@ async function sizesTried(given: NodeClaim, limits: Readonly<Record<string, stri
   };
   const ports = {
     kubernetes,
+    definitions: createDefinitions(kubernetes, () => 0),
     cloud: { launch: refuse },
     catalogs: { instanceTypes: () => Promise.resolve(types), refuse: () => Promise.resolve() },
     decisions: { get: () => Promise.resolve(null) },

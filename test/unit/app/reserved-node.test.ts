@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import { ApiServer, type Fields } from '../../../sandbox/simulation/api-server.ts';
 import { answer } from '../../../sandbox/simulation/api-transport.ts';
 import { VirtualClock } from '../../../sandbox/world/clock.ts';
+import { createDefinitions } from '../../../shared/adapters/kubernetes/definitions.ts';
 import { createKubernetes } from '../../../shared/adapters/kubernetes/kubernetes.ts';
 import type { ApiRequest } from '../../../shared/adapters/kubernetes/transport.ts';
 import { follow } from '../../../shared/app/follow/follow.ts';
@@ -44,11 +45,13 @@ function joined(
     name: `default/${name}`,
     uid: server.get('pods', `default/${name}`)?.metadata.uid ?? '',
   }));
+  const kubernetes = createKubernetes((request) => {
+    given.onRequest?.(request);
+    return Promise.resolve(answer(server, request));
+  });
   const ports = {
-    kubernetes: createKubernetes((request) => {
-      given.onRequest?.(request);
-      return Promise.resolve(answer(server, request));
-    }),
+    kubernetes,
+    definitions: createDefinitions(kubernetes, () => clock.now()),
     decisions: { get: () => Promise.resolve({ claimNames: ['c'], plan: { claims: [{ pods }] } }) },
     hints: { send: () => Promise.resolve() },
     reservesNodes: given.reservesNodes ?? true,
@@ -71,7 +74,7 @@ const passage = { ...reserved, operator: 'Equal' };
 
 test('a new node is kept for its planned pods, which alone may come', async () => {
   const { look, taints, tolerations, nominated } = joined(['a', 'b']);
-  expect(await look()).toMatchObject({ kind: 'wait', lookAgainMs: START + 1_000 });
+  expect(await look()).toMatchObject({ kind: 'wait', lookAgainMs: START + 5_000 });
   expect(taints()).toEqual([reserved]);
   expect([tolerations('a'), tolerations('b')]).toEqual([[passage], [passage]]);
   expect([nominated('a'), nominated('b')]).toEqual([undefined, undefined]);
@@ -104,7 +107,7 @@ test('a planned pod that does not come within half a minute is nominated, and ev
   const { clock, look, taints, nominated } = joined(['a']);
   await look();
   clock.advance(29_000);
-  expect(await look()).toMatchObject({ kind: 'wait', lookAgainMs: START + 34_000 });
+  expect(await look()).toMatchObject({ kind: 'wait', lookAgainMs: START + 30_000 });
   expect(taints()).toEqual([reserved]);
   clock.advance(1_000);
   await look();
@@ -115,7 +118,7 @@ test('while a startup taint keeps the planned pods out, the node stays theirs fo
   const { clock, look, taints } = joined(['a'], { startupTaints: [starting] });
   await look();
   clock.advance(599_000);
-  expect(await look()).toMatchObject({ kind: 'wait', lookAgainMs: START + 659_000 });
+  expect(await look()).toMatchObject({ kind: 'wait', lookAgainMs: START + 600_000 });
   expect(taints()).toEqual([starting, reserved]);
   clock.advance(1_000);
   await look();

@@ -197,6 +197,11 @@ describe('what may let waiting pods in', () => {
   });
 });
 
+const registered = { 'karpenter.sh/registered': 'true' };
+const startup = { key: 'example.com/starting', effect: 'NoSchedule' };
+const machine = { providerID: vm('aks-c1') };
+const isReady = { status: readyIs('True') };
+
 describe('hints about claims', () => {
   test('a claim is told when it is created, when others change it, and when it is to go', () => {
     const cluster = openCluster(render);
@@ -230,17 +235,81 @@ describe('hints about claims', () => {
   });
 
   test.each([
-    ['appears', null, node(), 'node-appeared'],
+    ['appears and is ready', null, node({ status: readyIs('True') }), 'node-appeared'],
     ['becomes ready', node({ status: readyIs('False') }), node({ status: readyIs('True') }), 'node-ready'],
     ['stops being ready', node({ status: readyIs('True') }), node({ status: readyIs('Unknown') }), 'node-ready'],
-    ['changes its labels', node(), node({ labels: { a: 'b' } }), 'node-labels'],
-    ['changes what can be allocated', node(), node({ status: { allocatable: { cpu: '4' } } }), 'node-allocatable'],
+    [
+      'shows, on its way to being initialized, what can be allocated',
+      node({ labels: registered }),
+      node({ labels: registered, status: { allocatable: { cpu: '4' } } }),
+      'node-allocatable',
+    ],
+    [
+      'loses a startup taint',
+      node({ labels: registered, spec: { ...machine, taints: [startup] } }),
+      node({ labels: registered }),
+      'node-taints',
+    ],
     ['is being deleted', node(), node({ deletionTimestamp: gone }), 'node-deleted'],
   ])('a claim is told when its node %s', (_, before, after, reason) => {
     const cluster = openCluster(render);
     cluster.put('nodeclaims', claim());
     if (before !== null) cluster.put('nodes', before);
     expect(cluster.put('nodes', after)).toEqual([`NodeClaim/c1 ${reason}`]);
+  });
+
+  const initialized = { ...registered, 'karpenter.sh/initialized': 'true' };
+  const ours = { key: 'karpenter.sh/unregistered', effect: 'NoExecute' };
+  const reserved = { key: 'nodewright.dev/reserved', value: 'c1', effect: 'NoSchedule' };
+  test.each([
+    ['that appears before it is ready', null, node({ spec: { ...machine, taints: [ours] } })],
+    ['that is registered by us', node({ spec: { ...machine, taints: [ours] } }), node({ labels: registered })],
+    [
+      'that we open to all',
+      node({ labels: registered, spec: { ...machine, taints: [reserved] } }),
+      node({ labels: initialized }),
+    ],
+    ['whose labels change', node({ labels: registered }), node({ labels: { ...registered, a: 'b' } })],
+    [
+      'at rest that somebody taints',
+      node({ labels: initialized }),
+      node({ labels: initialized, spec: { ...machine, taints: [startup] } }),
+    ],
+    [
+      'that is not registered and changes what can be allocated',
+      node(),
+      node({ status: { allocatable: { cpu: '4' } } }),
+    ],
+  ])('of a node %s its claim is not told: nothing follows from it', (_, before, after) => {
+    const cluster = openCluster(render);
+    cluster.put('nodeclaims', claim());
+    if (before !== null) cluster.put('nodes', before);
+    expect(cluster.put('nodes', after)).toEqual([]);
+  });
+
+  test('a claim is told of pods that come to its node while that is kept for them, and not once it is open', () => {
+    const cluster = openCluster(render);
+    cluster.put('nodeclaims', claim());
+    cluster.put('nodes', node({ labels: registered, spec: { ...machine, taints: [reserved] } }));
+    cluster.put('pods', pod({}));
+    expect(cluster.put('pods', pod({ node: 'aks-c1' }))).toEqual(['NodeClaim/c1 pods-came after 150 ms']);
+    cluster.put('nodes', node({ labels: initialized }));
+    cluster.put('pods', pod({}));
+    expect(cluster.put('pods', pod({ node: 'aks-c1' }))).toEqual([]);
+  });
+
+  test('a claim that a decision made is hinted at by whoever carried that out, and by nobody else', () => {
+    const cluster = openCluster(render);
+    const annotations = { 'nodewright.dev/decision': '000000002-abc' };
+    expect(cluster.put('nodeclaims', claim({ annotations }))).toEqual([]);
+  });
+
+  test('that a claim is registered is our doing, and no news of its labels', () => {
+    const cluster = openCluster(render);
+    const labels = { 'topology.kubernetes.io/zone': '1' };
+    cluster.put('nodeclaims', claim({ labels }));
+    const status = { conditions: [{ type: 'Registered', status: 'True' }] };
+    expect(cluster.put('nodeclaims', claim({ labels, status }))).toEqual([]);
   });
 
   test('a claim is told when its node is gone', () => {
@@ -265,9 +334,12 @@ describe('hints about claims', () => {
   });
 
   test.each([
-    ['its owner', node({ ownerReferences: [{ apiVersion: 'v1', kind: 'NodeClaim', name: 'c1', uid: 'u' }] }, 'other')],
-    ['its VM', node({ spec: { providerID: vm('AKS-c1') } }, 'other')],
-    ['its name, before it has a VM', node({ spec: {} })],
+    [
+      'its owner',
+      node({ ...isReady, ownerReferences: [{ apiVersion: 'v1', kind: 'NodeClaim', name: 'c1', uid: 'u' }] }, 'other'),
+    ],
+    ['its VM', node({ ...isReady, spec: { providerID: vm('AKS-c1') } }, 'other')],
+    ['its name, before it has a VM', node({ ...isReady, spec: {} })],
   ])('a node finds its claim by %s', (_, raw) => {
     const cluster = openCluster(render);
     cluster.put('nodeclaims', claim());

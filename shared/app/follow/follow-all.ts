@@ -1,0 +1,71 @@
+import type { FollowedObject } from '../../contract/messages.ts';
+import { hintObjects } from '../hint-objects.ts';
+import { inParallel } from '../in-parallel.ts';
+import type { Ports } from '../ports.ts';
+import { follow } from './follow.ts';
+import type { Step } from './node-claim.ts';
+
+/** What became of one of the objects: where it stands now, or what kept it from being moved. */
+export interface Followed {
+  readonly object: FollowedObject;
+  readonly outcome: Step | { readonly kind: 'failed'; readonly error: unknown };
+}
+
+/** Objects moved at once: all of a message, so that one whose answer takes its time keeps none of them waiting. */
+const AT_ONCE = 100;
+
+/**
+ * Moves objects along beside each other; none is kept from it by the failure of another. Those that must be looked at again
+ * at one time are asked for together. Throws RetryableError when that cannot be asked.
+ */
+export async function followAll(
+  ports: Ports,
+  objects: ReadonlyArray<FollowedObject>,
+): Promise<ReadonlyArray<Followed>> {
+  const followed = await inParallel(objects, AT_ONCE, async (object): Promise<Followed> => {
+    try {
+      return { object, outcome: await follow(ports, object) };
+    } catch (error) {
+      return { object, outcome: { kind: 'failed', error } };
+    }
+  });
+  await lookAgain(ports, followed);
+  return followed;
+}
+
+async function lookAgain(ports: Ports, followed: ReadonlyArray<Followed>): Promise<void> {
+  const now = ports.now();
+  const due = followed.flatMap(({ object: { kind, name }, outcome }) => {
+    if (outcome.kind !== 'wait' || outcome.lookAgainMs === null) return [];
+    return [{ object: { kind, name }, second: lookSecond(now, outcome.lookAgainMs) }];
+  });
+  const bySecond = Map.groupBy(due, ({ second }) => second);
+  await Promise.all(
+    [...bySecond].map(([second, group]) =>
+      hintObjects(
+        ports,
+        group.map(({ object }) => object),
+        { reason: 'look-again', occasion: `look/${second}`, atMs: second * 1000 },
+      ),
+    ),
+  );
+}
+
+/** Our clock and the queue's agree to within this. */
+const CLOCK_SKEW_MS = 250;
+
+/** Seconds between the moments at which looks happen; a look that is due in between is put off to the next. */
+const LOOK_GRID_S = [900, 60, 30, 10, 5, 1] as const;
+
+/**
+ * The second of the epoch to look at. Every hint about an object ends in a look, and every look in the next: on a grid as
+ * coarse as the pause they meet, and the queue drops all but one that name the same. Else each hint would begin a chain of
+ * its own.
+ */
+function lookSecond(nowMs: number, atMs: number): number {
+  const stepMs = 1000 * (LOOK_GRID_S.find((step) => step * 1000 <= atMs - nowMs) ?? 1);
+  // A quarter of a step early is near enough, so that a look that takes its time does not skip every second one.
+  const next = Math.ceil((atMs - stepMs / 4) / stepMs);
+  // This look may have come a little early by our clock: its own second is over all the same.
+  return (Math.max(next, Math.floor((nowMs + CLOCK_SKEW_MS) / stepMs) + 1) * stepMs) / 1000;
+}

@@ -1,0 +1,25 @@
+import type { FollowedObject } from '../contract/messages.ts';
+import type { Ports } from './ports.ts';
+
+/**
+ * Asks for a look at `objects`, at once or at `atMs` (since the epoch). `reason` is for people who read logs; a second
+ * request for the same objects with the same `occasion` within ten minutes is dropped.
+ */
+export async function hintObjects(
+  ports: Pick<Ports, 'cluster' | 'hints'>,
+  objects: ReadonlyArray<FollowedObject>,
+  {
+    reason,
+    occasion,
+    atMs = null,
+  }: { readonly reason: string; readonly occasion: string; readonly atMs?: number | null },
+): Promise<void> {
+  if (objects.length === 0) return;
+  const hint = { kind: 'objects', version: 1, cluster: ports.cluster, objects, reason } as const;
+  await ports.hints.send([{ hint, atMs, key: occasion }]);
+}
+
+/** The NodeClaims of these names, as hints name them. */
+export function claimsNamed(names: ReadonlyArray<string>): ReadonlyArray<FollowedObject> {
+  return names.map((name) => ({ kind: 'NodeClaim', name }));
+}

@@ -1,0 +1,79 @@
+import { describe, expect, test } from 'vitest';
+import {
+  CLAIM_SESSIONS,
+  OBJECTS_MAX,
+  parseObjectsHint,
+  sessionOf,
+  type FollowedObject,
+  type ObjectsHint,
+} from '../../../shared/contract/messages.ts';
+import { toQueueMessages } from '../../../shared/contract/queue-messages.ts';
+
+const claims = (count: number): ReadonlyArray<FollowedObject> =>
+  Array.from({ length: count }, (_, index) => ({ kind: 'NodeClaim', name: `general-${index.toString(36)}` }));
+const hint = (objects: ReadonlyArray<FollowedObject>): ObjectsHint => ({
+  kind: 'objects',
+  version: 1,
+  cluster: 'c',
+  objects,
+  reason: 'test',
+});
+const bodiesOf = (messages: ReturnType<typeof toQueueMessages>): ReadonlyArray<ObjectsHint> =>
+  messages.map(({ body }) => parseObjectsHint(body));
+
+describe('hints about many objects', () => {
+  test('each object is in one message, of its own session', () => {
+    const messages = toQueueMessages(hint(claims(500)), 'k');
+    const named = messages.flatMap(({ sessionId, body }) =>
+      (body as ObjectsHint).objects.map((object) => {
+        expect(sessionId).toBe(sessionOf(object));
+        return object.name;
+      }),
+    );
+    expect(named.toSorted()).toEqual(
+      claims(500)
+        .map(({ name }) => name)
+        .toSorted(),
+    );
+    expect(messages).toHaveLength(CLAIM_SESSIONS);
+  });
+
+  test('a message names no more objects than its receiver takes', () => {
+    const messages = bodiesOf(toQueueMessages(hint(claims(5_000)), 'k'));
+    expect(Math.max(...messages.map(({ objects }) => objects.length))).toBe(OBJECTS_MAX);
+  });
+
+  test('a pool and a class have sessions of their own, whatever claims do', () => {
+    const objects = [
+      { kind: 'NodePool', name: 'general' },
+      { kind: 'AKSNodeClass', name: 'general' },
+    ] as const;
+    expect(toQueueMessages(hint(objects), 'k').map(({ sessionId }) => sessionId)).toEqual([
+      'nodepool/general',
+      'aksnodeclass/general',
+    ]);
+  });
+
+  test('one occasion is one message, and another or other objects are another', () => {
+    const idsOf = (objects: ReadonlyArray<FollowedObject>, key: string): ReadonlyArray<string> =>
+      toQueueMessages(hint(objects), key).map(({ id }) => id);
+    const [a, b] = [{ kind: 'NodeClaim', name: 'a' } as const, { kind: 'NodeClaim', name: 'b' } as const];
+    expect(idsOf([a], 'look/1')).toEqual(idsOf([a], 'look/1'));
+    expect(idsOf([a], 'look/1')).not.toEqual(idsOf([a], 'look/2'));
+    expect(idsOf([a], 'look/1')).not.toEqual(idsOf([b], 'look/1'));
+  });
+
+  test('of an object that is named twice the later pod event counts, and a hint without one takes none away', () => {
+    const at = (podEventMs?: number): FollowedObject => ({
+      kind: 'NodeClaim',
+      name: 'a',
+      ...(podEventMs === undefined ? {} : { podEventMs }),
+    });
+    for (const objects of [
+      [at(5), at(9), at()],
+      [at(), at(9), at(5)],
+    ]) {
+      expect(bodiesOf(toQueueMessages(hint(objects), 'k')).map((body) => body.objects)).toEqual([[at(9)]]);
+    }
+  });
+});
