@@ -1,6 +1,6 @@
 import { isRecord } from '../../shared/contract/api/object-meta.ts';
 import { manifestParts, specPart } from './field-names.ts';
-import { lettersApart } from './letters-apart.ts';
+import { lettersApart } from '../../shared/contract/letters-apart.ts';
 import type { JsonObject } from './objects.ts';
 
 /**
