@@ -88,7 +88,7 @@ try {
   process.exitCode = await main();
 } catch (error) {
   const message = error instanceof Error ? error.message : String(error);
-  process.stderr.write(`${message.replace(/[.:]?$/, '.')}\n`);
+  process.stderr.write(`${message.replace(/(?<![?])[.:]?$/, '.')}\n`);
   if (error instanceof UsageError) process.stderr.write('npm start -- --help tells what can be given.\n');
   process.exitCode = error instanceof UsageError || error instanceof RefusedError ? WRONG_USE : 1;
 }

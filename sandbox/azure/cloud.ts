@@ -47,6 +47,8 @@ export class Cloud {
     this.ledger = new Ledger(options.clock);
     this.graph = new GraphReplica(options.clock, options.graphLagMs);
     this.evictionRates = new EvictionRates(options.rng.split('eviction-rates'), options.region, options.evictionRates);
+    for (const exhaustion of options.exhaustions) this.capacity.exhaust(exhaustion);
+    for (const restriction of options.restrictions) this.restrictions.restrict(restriction);
   }
 
   /** The source of draws for one purpose; the same one every time. */

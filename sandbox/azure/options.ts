@@ -1,6 +1,8 @@
 import type { Clock } from '../world/clock.ts';
 import type { Rng } from '../world/rng.ts';
+import type { Exhaustion } from './capacity.ts';
 import type { OrderedFault } from './faults.ts';
+import type { Restriction } from './restrictions.ts';
 
 /** A duration to draw uniformly from, both ends included, in milliseconds. */
 export interface Span {
@@ -88,6 +90,10 @@ export interface AzureOptions {
   readonly faults: FaultRates;
   /** Due from the first request on, as those that are ordered while the double runs. */
   readonly orderedFaults: ReadonlyArray<OrderedFault>;
+  /** Where there is no room from the start. */
+  readonly exhaustions: ReadonlyArray<Exhaustion>;
+  /** Sizes withheld from the start. */
+  readonly restrictions: ReadonlyArray<Restriction>;
   /** Enforces ARM's request budget: reads 250 at 25/s, writes and deletes 200 at 10/s each. */
   readonly throttle: boolean;
   /** A network interface left behind by a deleted VM cannot be used by another VM or deleted for this long. */
@@ -173,6 +179,8 @@ export const azureDefaults = {
   },
   faults: noFaults,
   orderedFaults: [],
+  exhaustions: [],
+  restrictions: [],
   throttle: false,
   nicReservedSeconds: 180,
   graphLagMs: 0,

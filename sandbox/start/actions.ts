@@ -16,19 +16,22 @@ export class RefusedError extends Error {
 
 /** Azure's shortest notice of maintenance is minutes; a minute is long enough to replace a node here. */
 const MAINTENANCE_SECONDS = 60;
-/** Azure's notice before it takes a spot machine. */
-const SPOT_SECONDS = 30;
 
 /**
- * Lets Azure take a node back: a spot machine with Azure's notice of 30 s, any other by announced maintenance. `wanted`
- * is a node's name or its end; null picks one, spot first. Answers what was done. Throws RefusedError.
+ * Lets Azure take a node back: a spot machine after `noticeSeconds`, any other by announced maintenance. `wanted` is a
+ * node's name or its end; null picks one, spot first. Answers what was done. Throws RefusedError.
  */
-export function evictNode(azure: Azure, nodes: ReadonlyMap<string, Node>, wanted: string | null): string {
+export function evictNode(
+  azure: Azure,
+  nodes: ReadonlyMap<string, Node>,
+  wanted: string | null,
+  noticeSeconds: number,
+): string {
   const vms = azure.vms().filter(({ computerName }) => isStaying(nodes.get(computerName)));
   const vm = wanted === null ? pickVm(vms) : findVm(vms, wanted);
   if (vm.capacityType === 'spot') {
-    azure.evict(vm.name, { noticeSeconds: SPOT_SECONDS });
-    return `Azure takes ${vm.computerName} back in ${SPOT_SECONDS} s.`;
+    azure.evict(vm.name, { noticeSeconds });
+    return `Azure takes ${vm.computerName} back in ${noticeSeconds} s.`;
   }
   azure.schedule(vm.name, 'Redeploy', { noticeSeconds: MAINTENANCE_SECONDS });
   return `${vm.computerName} is no spot machine, so Azure announces that it will redeploy it in ${MAINTENANCE_SECONDS} s.`;

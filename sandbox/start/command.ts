@@ -1,3 +1,9 @@
+import { type Assignment, parseAssignment } from '../orders/assignment.ts';
+import { behaviourHelp } from '../orders/azure-behaviour.ts';
+import { givableSettings } from '../orders/app-settings.ts';
+import { nearNames } from '../orders/near-names.ts';
+import type { GivenOrders } from '../orders/read-orders.ts';
+
 /** What was asked for on the command line. */
 export type Command =
   | { readonly kind: 'help' }
@@ -17,6 +23,7 @@ export interface RunOptions {
   /** Null: 7071 when it is free, else another. */
   readonly functionsPort: number | null;
   readonly log: 'text' | 'json';
+  readonly orders: GivenOrders;
 }
 
 /** The command line is wrong; the message says which part and how to put it right. */
@@ -33,6 +40,12 @@ const BOOT_SECONDS_MAX = 600;
 /** The sandbox is one machine; the API server's own limit is far beyond what it can hold. */
 const REPLICAS_MAX = 100_000;
 const PORT_MAX = 65_535;
+const HELP_COLUMNS = 100;
+/** Long names, for those that are mistyped. */
+const OPTIONS =
+  '--file --empty --once --kubeconfig --seed --boot-seconds --functions-port --log --help --setting --quota --azure --config'.split(
+    ' ',
+  );
 
 /** What `--help` prints. */
 export const usage = `Usage: npm start [-- OPTIONS]               a cluster, Azure and Nodewright on this machine, until Ctrl-C
@@ -50,17 +63,48 @@ export const usage = `Usage: npm start [-- OPTIONS]               a cluster, Azu
   --log json            one JSON object per event, for programs
   -h, --help            this text
 
+What follows can be given any number of times, each name once:
+  --setting NAME=VALUE  a setting of the Functions app and the relay, as FEATURE_GATES=StaticCapacity=true
+  --quota NAME=N        a limit of Azure: cores (of all on-demand VMs, 2000), lowPriorityCores (of all spot
+                        VMs, 1000), virtualMachines (25000), a family such as standardDSv5Family, in cores,
+                        or familyCores for every family that is not named (500)
+  --azure NAME=VALUE    how Azure behaves, see below
+  --config FILE         all of these from a YAML or JSON file: settings, azure and quota, each a map of names
+                        and values; what is given on the command line wins
+
+Settings: ${wrapNames(givableSettings)}
+
+Azure (in parentheses what holds unless given; MS milliseconds, S seconds, MIN minutes):
+${behaviourHelp.join('\n')}
+
 With KUBEBUILDER_ASSETS set to a folder with etcd, kube-apiserver, kube-controller-manager and kube-scheduler,
 these run in place of the embedded control plane. NO_COLOR=1 turns colours off.`;
 
+/** Names in lines as wide as the rest of the help. */
+function wrapNames(names: ReadonlyArray<string>): string {
+  const lines: Array<string> = [''];
+  for (const name of names) {
+    const line = lines.at(-1) ?? '';
+    if (line.length + name.length > HELP_COLUMNS) lines.push(name);
+    else lines[lines.length - 1] = line === '' ? name : `${line}, ${name}`;
+  }
+  return lines.join(',\n  ');
+}
+
 /** Options without a value, which npm takes for its own when the two dashes are left out. */
 const FLAGS = ['once', 'empty'] as const;
+/** Options with one, of which npm swallows `--setting=X` whole. */
+const VALUED = ['setting', 'quota', 'azure', 'config'] as const;
 
 /** Throws UsageError when npm has kept an option to itself, which its environment variables show. */
 export function refuseSwallowedOptions(environment: Readonly<Record<string, string | undefined>>): void {
   const flag = FLAGS.find((name) => environment[`npm_config_${name}`] === 'true');
   if (flag !== undefined) {
     throw new UsageError(`npm has kept --${flag} to itself: put two dashes before it, npm start -- --${flag}`);
+  }
+  const valued = VALUED.find((name) => (environment[`npm_config_${name}`] ?? '') !== '');
+  if (valued !== undefined) {
+    throw new UsageError(`npm has kept --${valued} to itself: put two dashes before it, npm start -- --${valued} …`);
   }
 }
 
@@ -100,6 +144,10 @@ interface Draft {
   bootSeconds: number;
   functionsPort: number | null;
   log: 'text' | 'json';
+  settings: ReadonlyArray<Assignment>;
+  quota: ReadonlyArray<Assignment>;
+  azure: ReadonlyArray<Assignment>;
+  config: string | null;
 }
 
 function parseRun(args: ReadonlyArray<string>): Command {
@@ -112,13 +160,18 @@ function parseRun(args: ReadonlyArray<string>): Command {
     bootSeconds: BOOT_SECONDS,
     functionsPort: null,
     log: 'text',
+    settings: [],
+    quota: [],
+    azure: [],
+    config: null,
   };
   let left: ReadonlyArray<string> = args.flatMap(splitEquals);
   while (left.length > 0) left = takeOption(draft, left);
-  const { empty, files, ...options } = draft;
+  const { empty, files, settings, quota, azure, config, ...options } = draft;
   if (empty && files.length > 0) throw new UsageError('--empty and -f exclude each other');
   if (empty && options.once) throw new UsageError('--once waits for pods, and --empty applies none: leave one out');
-  return { kind: 'run', ...options, files: empty ? [] : files.length > 0 ? files : null };
+  const orders = { settings, quota, azure, config };
+  return { kind: 'run', ...options, files: empty ? [] : files.length > 0 ? files : null, orders };
 }
 
 /** `--seed=x` as `--seed x`. */
@@ -159,11 +212,43 @@ function takeOption(draft: Draft, args: ReadonlyArray<string>): ReadonlyArray<st
     case '--log':
       draft.log = logFormat(valueOf(name, value, 'text or json'));
       return rest;
+    case '--config':
+      if (draft.config !== null) throw new UsageError('--config is given more than once: keep one');
+      draft.config = valueOf(name, value, 'a file');
+      return rest;
     default:
-      throw new UsageError(
-        name.startsWith('-') ? `There is no option ${name}` : `${name} is not understood: files are given with -f`,
-      );
+      return takeOrder(draft, args);
   }
+}
+
+/** The options that can be given any number of times. */
+function takeOrder(draft: Draft, [name = '', value, ...rest]: ReadonlyArray<string>): ReadonlyArray<string> {
+  const assignment = (example: string): Assignment => {
+    try {
+      return parseAssignment(name, valueOf(name, value, `NAME=VALUE, as in ${name} ${example}`), example);
+    } catch (error) {
+      throw new UsageError((error as Error).message);
+    }
+  };
+  switch (name) {
+    case '--setting':
+      draft.settings = [...draft.settings, assignment('FEATURE_GATES=StaticCapacity=true')];
+      return rest;
+    case '--quota':
+      draft.quota = [...draft.quota, assignment('cores=100000')];
+      return rest;
+    case '--azure':
+      draft.azure = [...draft.azure, assignment('requestMs=60..250')];
+      return rest;
+    default:
+      throw new UsageError(unknownOption(name));
+  }
+}
+
+function unknownOption(name: string): string {
+  if (!name.startsWith('-')) return `${name} is not understood: files are given with -f`;
+  const [near] = nearNames(name, OPTIONS);
+  return `There is no option ${name}${near === undefined ? '' : `; did you mean ${near}?`}`;
 }
 
 function untilOption(args: ReadonlyArray<string>): ReadonlyArray<string> {

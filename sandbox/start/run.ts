@@ -1,6 +1,6 @@
 import { copyFileSync, createWriteStream, existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { azureDefaults } from '../azure/options.ts';
+import { type Orders, readOrders } from '../orders/read-orders.ts';
 import { isPortFree } from '../world/port-free.ts';
 import { PortTakenError, type Sandbox, startSandbox } from '../world/sandbox.ts';
 import { applyManifests } from '../world/apply-manifests.ts';
@@ -15,7 +15,7 @@ import { renderHints } from './hints.ts';
 import { readWorkload, type Workload } from './manifests.ts';
 import { observeCluster, type Observed } from './observe-cluster.ts';
 import { prepareApp } from './prepare-app.ts';
-import { paceFor } from './pace.ts';
+import { type Pace, paceFor } from './pace.ts';
 import { readPrices } from './price-list.ts';
 import { renderSummary, type Summary } from './render-summary.ts';
 import { createRunFolder, type RunFolder } from './run-folder.ts';
@@ -50,6 +50,8 @@ const LOG_FILE = 'sandbox.log';
 /** Runs the sandbox until it is stopped or, with `once`, until all pods run. Answers the exit code. */
 export async function runSandbox(options: RunOptions, context: RunContext): Promise<number> {
   const workload = checked(() => readWorkload(context.root, options.files));
+  const pace = paceFor(options.bootSeconds);
+  const orders = checked(() => readOrders(context.root, options.orders, pace.latency));
   if (options.once && workload.pods === 0) throw new UsageError('--once waits for pods, and the manifests have none');
   const { functionsPort } = options;
   if (functionsPort !== null && !(await isPortFree(functionsPort))) throw portUsage(functionsPort);
@@ -60,7 +62,7 @@ export async function runSandbox(options: RunOptions, context: RunContext): Prom
   const closers: Array<() => unknown> = [() => folder.remove()];
   try {
     if (await prepareApp(context.root, join(folder.path, 'app'))) context.display.started('Build', elapsedMs());
-    return await runIn(folder, { options, context, workload, elapsedMs, closers });
+    return await runIn(folder, { options, context, workload, pace, orders, elapsedMs, closers });
   } finally {
     for (const close of closers.toReversed()) await close();
   }
@@ -70,6 +72,8 @@ interface Run {
   readonly options: RunOptions;
   readonly context: RunContext;
   readonly workload: Workload;
+  readonly pace: Pace;
+  readonly orders: Orders;
   readonly elapsedMs: () => number;
   /** What is to be closed at the end, last first. */
   readonly closers: Array<() => unknown>;
@@ -126,9 +130,8 @@ async function started(
   run: Run,
   onLine: (from: string, line: string) => void,
 ): Promise<{ readonly sandbox: Sandbox; readonly portInUse: number | null } | null> {
-  const { options, context } = run;
+  const { options, context, pace, orders } = run;
   const { assets, root, stop } = context;
-  const pace = paceFor(options.bootSeconds);
   const start = (functionsPort: number | null): Promise<Sandbox> =>
     startSandbox({
       mode: assets === null ? 'embedded' : 'real',
@@ -138,13 +141,13 @@ async function started(
       appFolder: join(folder.path, 'app'),
       seed: options.seed,
       pace: pace.machines,
-      azure: { latency: pace.latency },
+      azure: orders.azure,
       functionsPort,
       sweepSchedule: '0 * * * * *',
       duplicatePercent: 0,
       systemNode: false,
       relays: 1,
-      settings: {},
+      settings: orders.settings,
       onLine,
     });
   const wished = options.functionsPort ?? FUNCTIONS_PORT;
@@ -170,8 +173,8 @@ interface Seen {
   readonly progress: () => Progress;
 }
 
-async function observe(sandbox: Sandbox, { context, elapsedMs, closers }: Run, timer: PodTimer): Promise<Seen> {
-  const priceOf = readPrices(context.root, azureDefaults.region);
+async function observe(sandbox: Sandbox, { context, orders, elapsedMs, closers }: Run, timer: PodTimer): Promise<Seen> {
+  const priceOf = readPrices(context.root, orders.azure.region);
   const live: { show: () => void } = { show: () => undefined };
   const observed = await observeCluster(sandbox.cluster.kubeconfig, {
     onPod: (pod) => timer.observe(pod),
@@ -215,14 +218,15 @@ function calmly(show: () => void): () => void {
 }
 
 /** Lets keys and other terminals scale and evict. */
-async function steer(sandbox: Sandbox, { context, closers }: Run, { observed, log }: Seen): Promise<void> {
+async function steer(sandbox: Sandbox, { context, orders, closers }: Run, { observed, log }: Seen): Promise<void> {
   const controls = {
     scale: async (replicas: number, deployment: string | null) => {
       const done = await scaleDeployment(observed.connection, deployment, replicas);
       log.say('plain', done);
       return done;
     },
-    evict: (node: string | null) => Promise.resolve().then(() => evictNode(sandbox.azure, observed.nodes, node)),
+    evict: (node: string | null) =>
+      Promise.resolve().then(() => evictNode(sandbox.azure, observed.nodes, node, orders.azure.evictionNoticeSeconds)),
   };
   const server = await startControlServer(controls);
   closers.push(() => server.close());
@@ -241,7 +245,7 @@ async function steer(sandbox: Sandbox, { context, closers }: Run, { observed, lo
 
 async function untilPodsRun(
   sandbox: Sandbox,
-  { context, workload, elapsedMs }: Run,
+  { context, workload, orders, elapsedMs }: Run,
   { progress, timer, log }: Seen & { readonly timer: PodTimer },
 ): Promise<number> {
   const judge = createPodsWait(workload.pods);
@@ -258,17 +262,17 @@ async function untilPodsRun(
   const { view, plans } = progress();
   const puts = new Map(sandbox.azure.counters().vms.map(({ name, firstPutAt }) => [name, firstPutAt]));
   const times = timer.read((vm) => puts.get(vm));
-  const priceSource = readPriceSource(context.root);
+  const priceSource = readPriceSource(context.root, orders.azure.region);
   const summary: Summary = { view, plans, times, wantedPods: workload.pods, outcome, priceSource };
   context.display.event('summary', { ...summary, exitCode: outcome === 'all-run' ? 0 : 1 });
   context.display.last(renderSummary(summary));
   return outcome === 'all-run' ? 0 : 1;
 }
 
-function readPriceSource(root: string): string {
-  const file = `${root}/sandbox/azure/data/${azureDefaults.region}.json`;
+function readPriceSource(root: string, region: string): string {
+  const file = `${root}/sandbox/azure/data/${region}.json`;
   const { meta } = JSON.parse(readFileSync(file, 'utf8')) as { readonly meta: { readonly source: string } };
-  return `${meta.source}, ${azureDefaults.region}`;
+  return `${meta.source}, ${region}`;
 }
 
 function tellLine(log: RunLog | null, line: string): void {

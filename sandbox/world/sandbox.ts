@@ -40,7 +40,7 @@ export interface SandboxOptions {
   readonly systemNode: boolean;
   /** How many relays; at least one. */
   readonly relays: number;
-  /** Further settings of the Functions app. */
+  /** Further settings of the Functions app; the relays have them too, and take what they know. */
   readonly settings: Readonly<Record<string, string>>;
   /** Lines of every part, with its name; `sandbox` says `NAME is ready` of each part that is. */
   readonly onLine: (from: string, line: string) => void;
@@ -141,7 +141,7 @@ async function startParts(options: SandboxOptions, ports: Ports): Promise<Sandbo
     const relays = await openRelays({
       ...options,
       cluster,
-      environment: { ...connections(ports), CLUSTER_NAME: CLUSTER, ...gatesOf(options.settings) },
+      environment: { ...options.settings, ...connections(ports), CLUSTER_NAME: CLUSTER },
       ports: ports.relays,
     });
     hides.push(() => relays.close());
@@ -304,11 +304,6 @@ function connections(ports: Ports): Readonly<Record<string, string>> {
     ServiceBus: `Endpoint=sb://127.0.0.1:${ports.broker};SharedAccessKeyName=sandbox;SharedAccessKey=sandbox;UseDevelopmentEmulator=true`,
     SnapshotStorage: `DefaultEndpointsProtocol=http;AccountName=${ACCOUNT};AccountKey=${ACCOUNT_KEY};BlobEndpoint=http://127.0.0.1:${ports.blob}/${ACCOUNT};`,
   };
-}
-
-/** The relays have the gates that the Functions app has. */
-function gatesOf({ FEATURE_GATES: gates }: SandboxOptions['settings']): Readonly<Record<string, string>> {
-  return gates === undefined ? {} : { FEATURE_GATES: gates };
 }
 
 interface Kubeconfig {

@@ -170,6 +170,26 @@ export function startCases(mode: 'embedded' | 'real'): void {
   });
 }
 
+/** What orders do; they are the same with either control plane. */
+export function orderCases(): void {
+  describe('npm start takes orders', { timeout: 2 * UP_WITHIN_MS }, () => {
+    test('what is wrong with them is told all at once, before anything is started', async () => {
+      const folder = makeFolder();
+      const place = { mode: 'embedded', folder } as const;
+      const config = join(folder, 'lab.yaml');
+      writeFileSync(config, 'quota: { core: 8 }\n');
+      const args = ['--setting', 'CLUSTER_ENDPOINT=https://x', '--azure', 'throttlePercent=500', '--config', config];
+      const { code, stdout, stderr } = await start(place, args).ended;
+      expect(stdout).toBe('');
+      expect(stderr).toContain('--setting CLUSTER_ENDPOINT cannot be given: ');
+      expect(stderr).toContain('--azure throttlePercent must be a number from 0 to 100, not 500');
+      expect(stderr).toContain(`${config}: quota.core: there is no such quota; did you mean cores`);
+      expect(code).toBe(2);
+      expect(leftFolders(place)).toEqual([]);
+    });
+  });
+}
+
 /** What is refused before anything is started. */
 export function wrongUseCases(): void {
   describe('npm start refuses, with a sentence and exit code 2', () => {
@@ -195,7 +215,7 @@ export function wrongUseCases(): void {
       const folder = makeFolder();
       const place = { mode: 'embedded', folder } as const;
       const { code, stderr } = await start(place, ['--onec']).ended;
-      expect(stderr).toContain('There is no option --onec.');
+      expect(stderr).toContain('There is no option --onec; did you mean --once?');
       expect(code).toBe(2);
     });
 

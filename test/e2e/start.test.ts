@@ -1,4 +1,5 @@
-import { startCases, wrongUseCases } from './start-cases.ts';
+import { orderCases, startCases, wrongUseCases } from './start-cases.ts';
 
 wrongUseCases();
+orderCases();
 startCases('embedded');

@@ -10,6 +10,7 @@ const defaults = {
   bootSeconds: 8,
   functionsPort: null,
   log: 'text',
+  orders: { settings: [], quota: [], azure: [], config: null },
 } as const;
 
 describe('npm start', () => {
@@ -37,8 +38,25 @@ describe('npm start', () => {
     });
   });
 
+  test('takes orders any number of times, and splits each at its first equals sign', () => {
+    const args = ['--setting', 'FEATURE_GATES=A=true,B=false', '--setting=RESERVE_NODES=false', '--quota', 'cores=8'];
+    expect(parseCommand([...args, '--azure=slowMs=5', '--config', 'lab.yaml'])).toEqual({
+      ...defaults,
+      orders: {
+        settings: [
+          { field: '--setting FEATURE_GATES', name: 'FEATURE_GATES', value: 'A=true,B=false' },
+          { field: '--setting RESERVE_NODES', name: 'RESERVE_NODES', value: 'false' },
+        ],
+        quota: [{ field: '--quota cores', name: 'cores', value: '8' }],
+        azure: [{ field: '--azure slowMs', name: 'slowMs', value: '5' }],
+        config: 'lab.yaml',
+      },
+    });
+  });
+
   test('notices an option that npm has kept to itself', () => {
     expect(() => refuseSwallowedOptions({ npm_config_once: 'true' })).toThrow('npm start -- --once');
+    expect(() => refuseSwallowedOptions({ npm_config_setting: 'A=B' })).toThrow('npm start -- --setting');
     expect(() => refuseSwallowedOptions({ npm_config_loglevel: 'warn' })).not.toThrow();
   });
 
@@ -60,6 +78,13 @@ describe('npm start', () => {
 
   test.each([
     [['--bogus'], 'There is no option --bogus'],
+    [['--setings', 'A=B'], 'There is no option --setings; did you mean --setting?'],
+    [['--setting', 'FOO'], '--setting FOO: write NAME=VALUE, as in --setting FEATURE_GATES=StaticCapacity=true'],
+    [['--setting', '=FOO'], '--setting =FOO: write NAME=VALUE'],
+    [['--quota'], '--quota needs NAME=VALUE, as in --quota cores=100000'],
+    [['--azure', '--once'], '--azure needs NAME=VALUE, as in --azure requestMs=60..250'],
+    [['--config'], '--config needs a file'],
+    [['--config', 'a', '--config', 'b'], '--config is given more than once: keep one'],
     [['a.yaml'], 'files are given with -f'],
     [['-f'], '-f needs at least one file'],
     [['-f', '--once'], '-f needs at least one file'],
