@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import type { Capacity, Exhaustion } from './capacity.ts';
+import type { Capacity, Exhaustion, Placement } from './capacity.ts';
 import { Cloud, groupAndName } from './cloud.ts';
 import { EventGrid, type Delivery } from './event-grid.ts';
 import type { GridEvent } from './event-grid-events.ts';
@@ -10,10 +10,11 @@ import { ImageShelf } from './images.ts';
 import type { Counters } from './ledger.ts';
 import type { AzureOptions, EventSubscription, FaultRates, Quota } from './options.ts';
 import { publishEvents } from './publish-events.ts';
+import type { Usage } from './quota.ts';
 import type { AzureEvent, Vm, VmView } from './resources.ts';
 import type { Restriction } from './restrictions.ts';
 import { adminRoutes } from './routes/admin.ts';
-import { catalogRoutes } from './routes/catalog.ts';
+import { catalogRoutes, listSkus, usagesOf } from './routes/catalog.ts';
 import { clusterRoutes } from './routes/cluster.ts';
 import { computeRoutes } from './routes/compute.ts';
 import { graphRoutes } from './routes/graph.ts';
@@ -34,6 +35,12 @@ export interface Azure {
   counters(): Counters;
   capacity(): ReturnType<Capacity['read']>;
   quota(): Quota;
+  /** Every row of the region's usage list, as of now. */
+  usages(): ReadonlyArray<Usage>;
+  /** The list of VM sizes as the API has it. */
+  skus(): ReadonlyArray<object>;
+  /** Whether a VM would be refused for lack of capacity now. */
+  isFull(placement: Placement): boolean;
   /** What became of every event for every subscription. */
   deliveries(): ReadonlyArray<Delivery>;
   /** Evicts a spot VM of the node resource group after a notice. Throws for a name that is no spot VM. */
@@ -132,6 +139,9 @@ function faceOf({ cloud, faults, prices, images, grid }: Parts, server: ArmServe
     counters: () => cloud.ledger.read(),
     capacity: () => cloud.capacity.read(),
     quota: () => cloud.quota,
+    usages: () => usagesOf(cloud),
+    skus: () => listSkus(cloud),
+    isFull: (placement) => cloud.capacity.isFull(placement),
     deliveries: () => grid.deliveries(),
     evict: (name, { noticeSeconds }) => {
       evictVm(cloud, nodeOf(cloud, name), noticeSeconds);

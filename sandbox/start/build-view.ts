@@ -12,9 +12,10 @@ import type { NodeRow, NodeState, PodCounts, View, Waiting } from './view.ts';
 export interface Sources extends Pick<Observed, 'pods' | 'nodes' | 'claims' | 'events' | 'claimSeenAt'> {
   /** When each pod was last planned for a node, by uid, milliseconds since the Unix epoch: older reasons have passed. */
   readonly plannedAt: ReadonlyMap<string, number>;
+  readonly shortages: (waiting: ReadonlyArray<Waiting>) => View['shortages'];
 }
 
-/** The state of the cluster as the display shows it. Pure: the same sources at the same time give the same view. */
+/** The state of the cluster as the display shows it. Pure where `shortages` is: the same sources at the same time give the same view. */
 export function buildView(sources: Sources, priceOf: PriceOf, nowMs: number): View {
   const loads = loadsOf(sources.pods.values());
   const claimed = new Set<string>();
@@ -32,10 +33,12 @@ export function buildView(sources: Sources, priceOf: PriceOf, nowMs: number): Vi
     const ageMs = nowMs - Date.parse(creationTimestamp);
     rows.push(toRow({ name, claim: undefined, node, load: loads.get(name) ?? NO_LOAD, ageMs }, priceOf));
   }
+  const waiting = waitingOf(sources, nowMs);
   return {
     nodes: rows.toSorted((a, b) => b.ageMs - a.ageMs || (a.name < b.name ? -1 : 1)),
     pods: countPods(sources.pods.values()),
-    waiting: waitingOf(sources, nowMs),
+    waiting,
+    shortages: sources.shortages(waiting),
     microUsdPerHour: rows.reduce((sum, { microUsdPerHour }) => sum + (microUsdPerHour ?? 0), 0),
   };
 }

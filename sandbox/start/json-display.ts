@@ -1,3 +1,4 @@
+import { shortageSentence } from './sentences.ts';
 import type { Display, Progress } from './display.ts';
 
 /** One JSON object per line and event, each with `time` (RFC 3339) and `event`. */
@@ -27,7 +28,8 @@ export function createJsonDisplay(write: (text: string) => void, now: () => numb
         state: state.kind,
         pods,
       }));
-      const state = { pods: view.pods, waiting: view.waiting, microUsdPerHour: view.microUsdPerHour, nodes };
+      const quota = view.shortages.map((shortage) => ({ ...shortage, text: shortageSentence(shortage) }));
+      const state = { pods: view.pods, waiting: view.waiting, quota, microUsdPerHour: view.microUsdPerHour, nodes };
       const text = JSON.stringify(state);
       if (text === lastState) return;
       lastState = text;

@@ -1,5 +1,7 @@
 import { connect, type Connection } from '../kubernetes/client/connection.ts';
-import type { Node, Pod } from '../kubernetes/client/objects.ts';
+import type { NodePool } from '../../shared/core/model/manifest.ts';
+import type { NodeClass } from '../../shared/ports/kubernetes.ts';
+import type { KubernetesObject, Node, Pod } from '../kubernetes/client/objects.ts';
 import { watchObjects, type Watched } from '../kubernetes/client/watch-objects.ts';
 import type { ClusterEvent, NodeClaim } from './cluster-objects.ts';
 
@@ -9,6 +11,8 @@ export interface Observed {
   readonly pods: ReadonlyMap<string, Pod>;
   readonly nodes: ReadonlyMap<string, Node>;
   readonly claims: ReadonlyMap<string, NodeClaim>;
+  readonly pools: ReadonlyMap<string, NodePool & KubernetesObject>;
+  readonly classes: ReadonlyMap<string, NodeClass & KubernetesObject>;
   /** Nodewright's own events, which say why a pod waits. */
   readonly events: ReadonlyMap<string, ClusterEvent>;
   /** When each claim was first seen, milliseconds since the Unix epoch, by name. */
@@ -46,19 +50,33 @@ export async function observeCluster(kubeconfig: string, { onPod, onChange }: Ob
       onChange();
     },
   });
+  const pools = watchObjects<NodePool & KubernetesObject>({
+    ...common,
+    path: '/apis/karpenter.sh/v1/nodepools',
+    query: '',
+    onChange,
+  });
+  const classes = watchObjects<NodeClass & KubernetesObject>({
+    ...common,
+    path: '/apis/karpenter.azure.com/v1beta1/aksnodeclasses',
+    query: '',
+    onChange,
+  });
   const events = watchObjects<ClusterEvent>({
     ...common,
     path: '/api/v1/events',
     query: 'fieldSelector=reportingComponent%3Dkarpenter',
     onChange,
   });
-  const watched: ReadonlyArray<Pick<Watched<Pod>, 'synced' | 'close'>> = [pods, nodes, claims, events];
+  const watched: ReadonlyArray<Pick<Watched<Pod>, 'synced' | 'close'>> = [pods, nodes, claims, pools, classes, events];
   await Promise.all(watched.map(({ synced }) => synced));
   return {
     connection,
     pods: pods.objects,
     nodes: nodes.objects,
     claims: claims.objects,
+    pools: pools.objects,
+    classes: classes.objects,
     events: events.objects,
     claimSeenAt,
     close: () => {

@@ -1,4 +1,5 @@
 import { counted, renderClock, renderHourly } from './amounts.ts';
+import { shortageSentence } from './sentences.ts';
 import type { Display, Progress } from './display.ts';
 
 /** Between two lines about pods, so that a thousand of them fill no log. */
@@ -8,7 +9,13 @@ const PROGRESS_MS = 1_000;
 export function createPlainDisplay(write: (text: string) => void, now: () => number): Display {
   let lastLine = '';
   let lastAt = 0;
+  let lastShortages = '';
   const tell = (progress: Progress): void => {
+    const shortages = progress.view.shortages.map(shortageSentence);
+    if (shortages.join('\n') !== lastShortages) {
+      lastShortages = shortages.join('\n');
+      for (const sentence of shortages) write(`${stamp(progress.elapsedMs)}${sentence}\n`);
+    }
     const line = renderProgress(progress);
     if (line === lastLine || now() - lastAt < PROGRESS_MS) return;
     lastLine = line;

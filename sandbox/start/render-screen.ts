@@ -1,5 +1,6 @@
 import { counted, renderClock, renderGap, renderHourly, renderUsd } from './amounts.ts';
 import { fit, type Line, padEnd, padStart, type Span, span, type Style, wrap } from './ansi.ts';
+import { shortageSentence } from './sentences.ts';
 import type { NodeRow, Sentence, Share, View } from './view.ts';
 
 /** Everything that the live screen shows. */
@@ -168,14 +169,19 @@ function barSpans({ used, of }: Share, width: number): ReadonlyArray<Span> {
   ];
 }
 
-function waitingLines({ waiting }: View, columns: number): ReadonlyArray<Line> {
+/** Quota first: it is what the other reasons come from where it is short. */
+function waitingLines({ waiting, shortages }: View, columns: number): ReadonlyArray<Line> {
   if (waiting.length === 0) return [];
-  const shown = waiting.slice(0, WAITING_SHOWN).flatMap(({ reason, pods }) => {
+  const told = waiting.map(({ reason, pods }) => {
     const verb = pods.length === 1 ? 'waits' : 'wait';
-    const [first = '', ...rest] = wrap(`${counted(pods.length, 'pod')} ${verb}: ${reason}`, columns - 2).slice(0, 3);
+    return `${counted(pods.length, 'pod')} ${verb}: ${reason}`;
+  });
+  const reasons = [...shortages.map(shortageSentence), ...told];
+  const shown = reasons.slice(0, WAITING_SHOWN).flatMap((text) => {
+    const [first = '', ...rest] = wrap(text, columns - 2).slice(0, 3);
     return [[span('! ', 'bad'), span(first, 'warn')], ...rest.map((line): Line => [span(`  ${line}`, 'warn')])];
   });
-  const more = waiting.length - WAITING_SHOWN;
+  const more = reasons.length - WAITING_SHOWN;
   return [[], ...shown, ...(more > 0 ? [[span(`  and ${counted(more, 'other reason')}`, 'dim')]] : [])];
 }
 

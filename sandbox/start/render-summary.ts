@@ -1,6 +1,7 @@
 import { counted, renderDuration, renderGap, renderHourly, renderUsd } from './amounts.ts';
 import { padEnd, padStart } from './ansi.ts';
 import type { Percentiles } from './percentiles.ts';
+import { shortageSentence } from './sentences.ts';
 import type { PodTimes } from './time-pods.ts';
 import type { NodeRow, View } from './view.ts';
 
@@ -48,13 +49,14 @@ function headline({ view, outcome, wantedPods }: Summary): string {
 
 const REASONS_SHOWN = 5;
 
-function reasons({ waiting }: View): ReadonlyArray<string> {
+function reasons({ waiting, shortages }: View): ReadonlyArray<string> {
+  const quota = shortages.length === 0 ? [] : ['', ...shortages.map((one) => `  ${shortageSentence(one)}`)];
   const shown = waiting.slice(0, REASONS_SHOWN).map(({ reason, pods }) => {
     const names = pods.length === 1 ? (pods[0] ?? '') : `${pods[0] ?? ''} and ${pods.length - 1} more`;
     return `  ${names}: ${reason}`;
   });
   const more = waiting.length - REASONS_SHOWN;
-  return ['', ...shown, ...(more > 0 ? [`  and ${counted(more, 'other reason')}`] : [])];
+  return [...quota, '', ...shown, ...(more > 0 ? [`  and ${counted(more, 'other reason')}`] : [])];
 }
 
 interface Group {

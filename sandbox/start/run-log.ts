@@ -16,6 +16,8 @@ export interface RunLog {
   say(tone: Sentence['tone'], text: string): void;
   /** Calls the listener for every decision that has a place for all pods. */
   onPlanned(listener: () => void): void;
+  /** Calls the listener for everything that the app logs. */
+  onApp(listener: (event: AppEvent) => void): void;
   tellApp(event: AppEvent): void;
   tellAzure(event: AzureEvent): void;
   close(): void;
@@ -30,6 +32,7 @@ export function createRunLog(
   let news: ReadonlyArray<Sentence> = [];
   let plans = { cost: 0, lowerBound: 0 };
   let onPlanned = (): void => undefined;
+  let onApp = (_event: AppEvent): void => undefined;
   const say = (tone: Sentence['tone'], text: string): void => {
     const sentence = { atMs: elapsedMs(), tone, text };
     news = [...news, sentence].slice(-NEWS_MAX);
@@ -43,7 +46,11 @@ export function createRunLog(
     onPlanned: (listener) => {
       onPlanned = listener;
     },
+    onApp: (listener) => {
+      onApp = listener;
+    },
     tellApp: (event) => {
+      onApp(event);
       display.event(event.event, event.facts);
       if (event.event === 'provisioned') {
         plans = {

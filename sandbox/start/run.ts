@@ -14,6 +14,7 @@ import type { Display, Progress } from './display.ts';
 import { renderHints } from './hints.ts';
 import { readWorkload, type Workload } from './manifests.ts';
 import { observeCluster, type Observed } from './observe-cluster.ts';
+import { observeQuota } from './observe-quota.ts';
 import { prepareApp } from './prepare-app.ts';
 import { type Pace, paceFor } from './pace.ts';
 import { readPrices } from './price-list.ts';
@@ -182,10 +183,12 @@ async function observe(sandbox: Sandbox, { context, orders, elapsedMs, closers }
   });
   closers.push(() => observed.close());
   const log = createRunLog(context.display, elapsedMs, () => observed.claims);
+  const quota = observeQuota(sandbox.azure, observed, orders, context.root);
+  log.onApp(quota.tellApp);
   const plannedAt = new Map<string, number>();
   log.onPlanned(() => notePlanned(plannedAt, observed));
   const progress = (): Progress => ({
-    view: buildView({ ...observed, plannedAt }, priceOf, Date.now()),
+    view: buildView({ ...observed, plannedAt, shortages: quota.shortages }, priceOf, Date.now()),
     elapsedMs: elapsedMs(),
     plans: log.plans(),
     news: log.news(),

@@ -1,4 +1,5 @@
 import { counted, renderDuration, renderGap, renderHourly, shortSize, shortZone } from './amounts.ts';
+import type { QuotaShortage } from '../quota/find-shortages.ts';
 import type { Offering } from './cluster-objects.ts';
 
 /** Kinds of sizes that a sentence names before it counts the rest. */
@@ -74,6 +75,27 @@ export function joinedSentence(
 /** Nodes are gone, machine and all. */
 export function removedSentence(nodes: ReadonlyArray<string>): string {
   return `${renderNodes(nodes)} ${nodes.length === 1 ? 'is' : 'are'} gone: emptied, and the VM deleted.`;
+}
+
+const QUOTA_OF: Readonly<Record<string, string>> = {
+  cores: 'cores of all on-demand VMs together',
+  lowPriorityCores: 'cores of all spot VMs together',
+  virtualMachines: 'VMs',
+};
+
+/** Pods wait for quota: which, how much of it is used, and how to raise it here. */
+export function shortageSentence({ name, used, limit, pods, suggested, others }: QuotaShortage): string {
+  const what = QUOTA_OF[name] ?? `cores of the family ${name}`;
+  const who = `${counted(pods, 'pod')} ${pods === 1 ? 'waits' : 'wait'} for quota`;
+  const use = `${used.toLocaleString('en-US')} of ${limit.toLocaleString('en-US')} ${what} ${used === 1 ? 'is' : 'are'} used`;
+  const also =
+    others === 0 ? '' : `, and ${counted(others, 'other quota')} ${others === 1 ? 'is' : 'are'} too low as well`;
+  return `${who}: ${use}${also}. To raise it, start with --quota ${shellWord(`${name}=${suggested}`)} or more.`;
+}
+
+/** Azure has families with spaces in their names. */
+function shellWord(text: string): string {
+  return text.includes(' ') ? `'${text}'` : text;
 }
 
 /** Azure did not give what was asked for. */

@@ -1,3 +1,5 @@
+import type { QuotaShortage } from '../quota/find-shortages.ts';
+
 /** Where a node is in its life, as one word and its reason. */
 export type NodeState =
   /** Azure has been asked, or is about to be. */
@@ -57,6 +59,8 @@ export interface View {
   readonly nodes: ReadonlyArray<NodeRow>;
   readonly pods: PodCounts;
   readonly waiting: ReadonlyArray<Waiting>;
+  /** Quotas that keep pods of these waiting. */
+  readonly shortages: ReadonlyArray<QuotaShortage>;
   /** Of all machines that Azure has been asked for and has not deleted. */
   readonly microUsdPerHour: number;
 }

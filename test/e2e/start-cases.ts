@@ -170,9 +170,49 @@ export function startCases(mode: 'embedded' | 'real'): void {
   });
 }
 
+/** Spot, so that it takes nothing of the quota that the pods wait for. */
+const STATIC_POOL = `
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata: { name: fixed }
+spec:
+  replicas: 1
+  template:
+    spec:
+      nodeClassRef: { group: karpenter.azure.com, kind: AKSNodeClass, name: default }
+      requirements:
+        - { key: node.kubernetes.io/instance-type, operator: In, values: [Standard_D2s_v5] }
+        - { key: karpenter.sh/capacity-type, operator: In, values: [spot] }
+`;
+
 /** What orders do; they are the same with either control plane. */
 export function orderCases(): void {
   describe('npm start takes orders', { timeout: 2 * UP_WITHIN_MS }, () => {
+    test('a feature gate reaches the app, and pods that quota leaves over wait for it in so many words', async () => {
+      const folder = makeFolder();
+      const place = { mode: 'embedded', folder } as const;
+      const [pool, config] = [join(folder, 'fixed.yaml'), join(folder, 'lab.yaml')];
+      writeFileSync(pool, STATIC_POOL);
+      writeFileSync(config, 'settings:\n  FEATURE_GATES: StaticCapacity=true\nquota:\n  cores: 2000\n');
+      const files = [pool, join(root, 'examples/general-purpose.yaml'), join(root, 'examples/inflate.yaml')];
+      const args = ['--once', '--boot-seconds', '1', '--log', 'json', '--config', config, '--quota', 'cores=4'];
+      const { code, stdout, stderr } = await start(place, [...args, '-f', ...files]).ended;
+      expect(stderr).toBe('');
+      const events = stdout
+        .trimEnd()
+        .split('\n')
+        .map((line) => JSON.parse(line) as StateEvent);
+      const state = events.findLast(({ event }) => event === 'state');
+      expect(state?.nodes.map(({ name }) => name)).toContainEqual(expect.stringMatching(/^aks-fixed-/));
+      const pending = state?.pods.pending ?? 0;
+      expect(pending).toBeGreaterThanOrEqual(4);
+      expect(state?.quota).toMatchObject([{ name: 'cores', limit: 4, pods: pending }]);
+      const last = events.findLast(({ event }) => event === 'last');
+      expect(last?.text).toMatch(/\d pods wait for quota: \d of 4 cores of all on-demand VMs together are used\./);
+      expect(last?.text).toMatch(/start with --quota cores=\d+ or more\./);
+      expect(code).toBe(1);
+    });
+
     test('what is wrong with them is told all at once, before anything is started', async () => {
       const folder = makeFolder();
       const place = { mode: 'embedded', folder } as const;
@@ -188,6 +228,14 @@ export function orderCases(): void {
       expect(leftFolders(place)).toEqual([]);
     });
   });
+}
+
+interface StateEvent {
+  readonly event: string;
+  readonly text: string;
+  readonly pods: { readonly pending: number };
+  readonly nodes: ReadonlyArray<{ readonly name: string }>;
+  readonly quota: ReadonlyArray<object>;
 }
 
 /** What is refused before anything is started. */

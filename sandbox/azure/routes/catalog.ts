@@ -4,7 +4,7 @@ import type { ImageShelf } from '../images.ts';
 import { isObject, listAt, textAt, valueAt } from '../json.ts';
 import { page } from '../pages.ts';
 import { parseCondition } from '../query-expression.ts';
-import { usages } from '../quota.ts';
+import { type Usage, usages } from '../quota.ts';
 import { ok, type ArmRequest, type ArmResponse, type Route } from '../router.ts';
 import { readJson, type Size } from '../sizes.ts';
 import type { Restrictions } from '../restrictions.ts';
@@ -28,7 +28,7 @@ export function catalogRoutes(
     {
       method: 'GET',
       pattern: `${COMPUTE}/skus`,
-      answer: (request) => listSkus(cloud, request),
+      answer: (request) => answerSkus(cloud, request),
     },
     {
       method: 'GET',
@@ -64,12 +64,16 @@ export function catalogRoutes(
   ];
 }
 
-function listSkus(cloud: Cloud, request: ArmRequest): ArmResponse {
+function answerSkus(cloud: Cloud, request: ArmRequest): ArmResponse {
   const filter = request.query.get('$filter');
   const { region } = cloud.options;
   if (filter !== null && !parseCondition(filter)({ location: region })) return ok({ value: [] });
-  const rows = [...cloud.sizes.values()].map((size) => renderSku(region, size, cloud.restrictions));
-  return page(request, [...rows, ...otherSkus(region)], SKU_PAGE);
+  return page(request, [...listSkus(cloud), ...otherSkus(region)], SKU_PAGE);
+}
+
+/** The VM sizes of the region as the list has them, those that are withheld with the reason. */
+export function listSkus(cloud: Cloud): ReadonlyArray<object> {
+  return [...cloud.sizes.values()].map((size) => renderSku(cloud.options.region, size, cloud.restrictions));
 }
 
 function renderSku(region: string, size: Size, restrictions: Restrictions): object {
@@ -108,9 +112,14 @@ function otherSkus(region: string): ReadonlyArray<object> {
   }));
 }
 
-function renderUsages(cloud: Cloud): ReadonlyArray<object> {
+/** Every quota of the region and its use now, with the families of all sizes. */
+export function usagesOf(cloud: Cloud): ReadonlyArray<Usage> {
   const families = [...cloud.sizes.values()].map(({ family }) => family);
-  return usages(cloud.counted(), cloud.quota, families).map(({ name, localizedName, current, limit }) => ({
+  return usages(cloud.counted(), cloud.quota, families);
+}
+
+function renderUsages(cloud: Cloud): ReadonlyArray<object> {
+  return usagesOf(cloud).map(({ name, localizedName, current, limit }) => ({
     unit: 'Count',
     currentValue: current,
     limit,

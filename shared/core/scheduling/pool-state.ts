@@ -67,7 +67,7 @@ export function sharedOfferings({ offerings }: PoolState, given: Int32Array): In
 }
 
 /** Why a pool is not looked at, or null. */
-export function poolObstacle(manifest: NodePool, input: ProvisioningInput): PoolObstacle | null {
+export function poolObstacle(manifest: NodePool, input: Pick<ProvisioningInput, 'catalog'>): PoolObstacle | null {
   if (manifest.metadata.deletionTimestamp !== undefined) return { kind: 'deleting' };
   if (manifest.spec.replicas !== undefined) return { kind: 'static' };
   const ready = manifest.status?.conditions?.find(({ type }) => type === 'Ready');

@@ -46,6 +46,7 @@ function sources(parts: Partial<Record<'pods' | 'nodes' | 'claims' | 'events', R
     events: byName<ClusterEvent>(parts.events),
     claimSeenAt: new Map([['a', NOW - 5_000]]),
     plannedAt: new Map(),
+    shortages: () => [],
   };
 }
 
@@ -103,6 +104,7 @@ describe('the wait for all pods', () => {
     nodes: [],
     pods: { running: 0, starting: 0, pending: 0 },
     waiting: [],
+    shortages: [],
     microUsdPerHour: 0,
     ...changes,
   });

@@ -27,6 +27,7 @@ const view: View = {
   ],
   pods: { running: 16, starting: 0, pending: 0 },
   waiting: [],
+  shortages: [],
   microUsdPerHour: 970_000,
 };
 
@@ -61,6 +62,33 @@ describe('plain output', () => {
     expect(told.at(-1)).toBe('done');
     display.show(progress({ running: 11, starting: 0, pending: 0 }, now + 9_000));
     expect(lines().at(-1)).toBe('done');
+  });
+});
+
+const shortage = { name: 'cores', used: 4, limit: 4, pods: 7, suggested: 12, others: 0 };
+const inWords =
+  '7 pods wait for quota: 4 of 4 cores of all on-demand VMs together are used. To raise it, start with --quota cores=12 or more.';
+
+describe('quota that pods wait for', () => {
+  const short: Progress = {
+    ...progress({ running: 3, starting: 0, pending: 7 }, 12_000),
+    view: { ...view, shortages: [shortage] },
+  };
+
+  test('is told in plain output when it begins and when it changes, and not over and over', () => {
+    const { lines, write } = recorder();
+    const display = createPlainDisplay(write, () => 0);
+    display.show(short);
+    display.show(short);
+    display.show({ ...short, view: { ...short.view, shortages: [{ ...shortage, pods: 8 }] } });
+    const told = lines().filter((line) => line.includes('quota'));
+    expect(told).toEqual([`  0:12  ${inWords}`, `  0:12  ${inWords.replace('7 pods', '8 pods')}`]);
+  });
+
+  test('is in the JSON state, as figures and in words', () => {
+    const { lines, write } = recorder();
+    createJsonDisplay(write, () => 0).show(short);
+    expect(JSON.parse(lines()[0] ?? '')).toMatchObject({ event: 'state', quota: [{ ...shortage, text: inWords }] });
   });
 });
 
@@ -116,6 +144,25 @@ describe('the summary', () => {
     expect(text).toContain('14 pods run, 2 pods wait, and nothing more can come.');
     expect(text).toContain('  default/a and 1 more: all pools: too big; ask for less');
     expect(text).toContain('no pod got that far');
+  });
+});
+
+describe('the summary of pods that wait for quota', () => {
+  test('says so before the reasons of the plan', () => {
+    const text = renderSummary({
+      view: {
+        ...view,
+        waiting: [{ reason: 'general-purpose: nothing is available', pods: ['default/a'] }],
+        shortages: [shortage],
+        pods: { running: 3, starting: 0, pending: 7 },
+      },
+      plans: { cost: 0, lowerBound: 0 },
+      times: { toVmPut: null, toRunning: null },
+      wantedPods: 10,
+      outcome: 'stuck',
+      priceSource: 'somewhere',
+    });
+    expect(text).toContain(`\n\n  ${inWords}\n\n  default/a: general-purpose: nothing is available`);
   });
 });
 

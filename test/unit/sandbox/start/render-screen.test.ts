@@ -31,7 +31,7 @@ const news: ReadonlyArray<Sentence> = [
 function screenful(nodes: ReadonlyArray<NodeRow>, changes: Partial<Screenful> = {}): Screenful {
   const microUsdPerHour = nodes.reduce((sum, row) => sum + (row.microUsdPerHour ?? 0), 0);
   return {
-    view: { nodes, pods: { running: 7, starting: 0, pending: 3 }, waiting: [], microUsdPerHour },
+    view: { nodes, pods: { running: 7, starting: 0, pending: 3 }, waiting: [], shortages: [], microUsdPerHour },
     elapsedMs: 83_000,
     plans: { cost: microUsdPerHour, lowerBound: microUsdPerHour - 10_000 },
     news,
@@ -101,6 +101,23 @@ describe('the live screen', () => {
     const waiting = [{ reason: 'no NodePool is there', pods: ['default/a', 'default/b'] }];
     const lines = text({ ...screenful([]), view: { ...view, waiting } }, 80, 24);
     expect(lines).toContain('! 2 pods wait: no NodePool is there');
+  });
+
+  test('tells first of all that quota is why they wait', () => {
+    const { view } = screenful([]);
+    const waiting = [{ reason: 'nothing is available', pods: ['default/a'] }];
+    const shortages = [{ name: 'cores', used: 4, limit: 4, pods: 1, suggested: 12, others: 0 }];
+    const lines = text({ ...screenful([]), view: { ...view, waiting, shortages } }, 80, 24);
+    const first = lines.findIndex((line) => line.startsWith('! '));
+    expect(
+      lines
+        .slice(first, first + 2)
+        .join(' ')
+        .replaceAll(/\s+/g, ' '),
+    ).toBe(
+      '! 1 pod waits for quota: 4 of 4 cores of all on-demand VMs together are used. To raise it, start with --quota cores=12 or more.',
+    );
+    expect(lines[first + 2]).toBe('! 1 pod waits: nothing is available');
   });
 
   test('lets no control character of a message through', () => {

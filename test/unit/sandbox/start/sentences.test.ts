@@ -11,6 +11,7 @@ import {
   refusedSentence,
   removedSentence,
   renderMachines,
+  shortageSentence,
 } from '../../../../sandbox/start/sentences.ts';
 
 function machine(size: string, capacityType: Offering['capacityType'] = 'on-demand'): Offering {
@@ -18,6 +19,16 @@ function machine(size: string, capacityType: Offering['capacityType'] = 'on-dema
 }
 
 describe('a sentence', () => {
+  test('about quota names it as it is given, and how many others are too low', () => {
+    const shortage = { name: 'standardDSv5Family', used: 1, limit: 2, pods: 1, suggested: 4, others: 1 };
+    expect(shortageSentence(shortage)).toBe(
+      '1 pod waits for quota: 1 of 2 cores of the family standardDSv5Family is used, and 1 other quota is too low as well. To raise it, start with --quota standardDSv5Family=4 or more.',
+    );
+    const spaced = { ...shortage, name: 'Standard NCASv3_T4 Family', others: 0 };
+    expect(shortageSentence(spaced)).toContain("--quota 'Standard NCASv3_T4 Family=4' or more.");
+    expect(shortageSentence({ ...shortage, name: 'virtualMachines', used: 2 })).toContain('2 of 2 VMs are used');
+  });
+
   test('about a decision names the machines, the pods, the cost and how good it is', () => {
     const decision = { machines: [machine('D8ls_v5'), machine('D4als_v6')], pods: 10, left: 0 };
     expect(provisionedSentence({ ...decision, cost: 582_000, lowerBound: 554_286 })).toBe(
