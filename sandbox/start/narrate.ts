@@ -41,6 +41,7 @@ const SILENT: ReadonlySet<string> = new Set([
   'swept',
   'nodeclaim-launched',
   'nodeclaim-initialized',
+  'node-opened',
   'node-draining',
   'decision-resumed',
 ]);
