@@ -25,6 +25,8 @@ export interface HintView {
   readonly consolidateAfterMs: (claim: string) => number | null;
   /** The pools that use a node class. */
   readonly poolsOf: (nodeClass: string) => ReadonlyArray<string>;
+  /** True for a node class that is being deleted. */
+  readonly isLeavingClass: (name: string) => boolean;
   /** True for pools with a fixed number of nodes, which want nodes without pods. */
   readonly isStatic: (pool: string) => boolean;
 }
@@ -106,6 +108,7 @@ export function createClusterIndex(
         [...builder.objects('nodepools')]
           .filter((pool) => pool.spec.template.spec.nodeClassRef.name === nodeClass)
           .map((pool) => pool.metadata.name),
+      isLeavingClass: (name) => builder.object('aksnodeclasses', name)?.metadata.deletionTimestamp !== undefined,
       isStatic: (pool) => builder.object('nodepools', pool)?.spec.replicas !== undefined,
     },
   };

@@ -178,17 +178,6 @@ function nodePodsHints(before: Node | null, after: Node | null, view: HintView):
   return isNews ? [podsHint('node-initialized')] : [];
 }
 
-/** Did anything of a node change that plans read? */
-function isNodeNews(before: Node | null, after: Node | null): boolean {
-  if (before === null || after === null) return true;
-  if (before.metadata.deletionTimestamp !== after.metadata.deletionTimestamp) return true;
-  if (conditionOf(before, 'Ready') !== conditionOf(after, 'Ready')) return true;
-  if (differ(before.spec?.taints, after.spec?.taints)) return true;
-  if (differ(before.metadata.labels, after.metadata.labels)) return true;
-  if (differ(before.status?.allocatable, after.status?.allocatable)) return true;
-  return before.spec?.providerID !== after.spec?.providerID;
-}
-
 /**
  * Why a node's claim should be looked at; null when its next step does not depend on what changed, or it is our own doing
  * that comes back. A node is registered once it is ready; what else it must have, to be initialized, counts until it is.
@@ -234,20 +223,30 @@ function newSignals(before: Node | null, after: Node | null): ReadonlyArray<Hint
 }
 
 function claimHints(before: NodeClaim | null, after: NodeClaim | null, view: HintView): ReadonlyArray<Hint> {
-  if (after === null) {
-    const pool = poolNameOf(before);
-    const isWanted = view.wantsRoom() || (pool !== null && view.isStatic(pool));
-    return isWanted ? [podsHint('claim-lost')] : [];
-  }
+  if (after === null) return goneClaimHints(before, view);
   const reason = claimReason(before, after);
   return reason === null ? [] : [objectHint('NodeClaim', after.metadata.name, reason)];
 }
 
-/** Why a claim should be looked at. Its status is written by us, so that alone is no reason. */
+function goneClaimHints(before: NodeClaim | null, view: HintView): ReadonlyArray<Hint> {
+  const pool = poolNameOf(before);
+  const isWanted = view.wantsRoom() || (pool !== null && view.isStatic(pool));
+  const nodeClass = before?.spec.nodeClassRef.name ?? '';
+  return [
+    ...(isWanted ? [podsHint('claim-lost')] : []),
+    // A class that is to go does so after the last of its claims.
+    ...(view.isLeavingClass(nodeClass) ? [objectHint('AKSNodeClass', nodeClass, 'claim-gone')] : []),
+  ];
+}
+
+/** Why a claim should be looked at. Its status is written by us, so that alone is no reason but for what we never change. */
 function claimReason(before: NodeClaim | null, after: NodeClaim): string | null {
   // One that a decision made was hinted at by whoever carried the decision out.
   if (before === null) return annotation.decision in (after.metadata.annotations ?? {}) ? null : 'claim-created';
   if (before.metadata.deletionTimestamp !== after.metadata.deletionTimestamp) return 'claim-deleted';
+  if (before.status?.providerID !== undefined && before.status.providerID !== after.status?.providerID) {
+    return 'claim-provider-id';
+  }
   if (differ(before.spec, after.spec)) return 'claim-changed';
   // Until it is registered, labels on a claim are ours: what the launch chose. Then they are synced to the node.
   const withLabels = conditionOf(before, 'Registered') === 'True' && conditionOf(after, 'Registered') === 'True';
@@ -359,13 +358,8 @@ export function urgencyOf(change: SnapshotChange): Urgency {
   return change.kind === 'object' && isUrgentObject(change) ? 'urgent' : 'lazy';
 }
 
+/** Nodes and claims change at every step of their lives: a hint to provision that they bring publishes them with it. */
 function isUrgentObject(change: ObjectChange): boolean {
-  if (change.resource === 'nodes') return isNodeNews(change.before, change.after);
-  if (change.resource === 'nodeclaims') return differ(withoutPodEvents(change.before), withoutPodEvents(change.after));
   if (change.resource === 'capacitybuffers') return bufferHints(change.before, change.after).length > 0;
   return ['nodepools', 'aksnodeclasses', 'nodeoverlays'].includes(change.resource);
-}
-
-function withoutPodEvents(claim: NodeClaim | null): unknown {
-  return claim === null ? null : { ...claim, status: { ...claim.status, lastPodEventTime: null } };
 }

@@ -160,11 +160,14 @@ export class Publisher {
     return Math.max(lazySinceMs + this.#options.timing.lazyMs, this.#earliestMs);
   }
 
-  /** A hint waits for the snapshot that holds what it speaks of; unless snapshots cannot be written now. */
+  /**
+   * A hint to provision waits for the snapshot that holds what it speaks of; unless snapshots cannot be written now. Who
+   * looks at an object reads that itself.
+   */
   #isHeld({ hint }: Waiting): boolean {
-    if (this.#isFailing) return false;
+    if (this.#isFailing || hint.kind !== 'pods') return false;
     const { urgentSinceMs, lazySinceMs } = this.#unpublished;
-    return urgentSinceMs !== null || (hint.kind === 'pods' && lazySinceMs !== null);
+    return urgentSinceMs !== null || lazySinceMs !== null;
   }
 
   #nextDueMs(): number {

@@ -112,7 +112,7 @@ async function useNode(ports: Ports, claim: NodeClaim, node: Node | null, podEve
 
 /** A launched claim without a Node: still booting, failed in Azure, or gone. */
 async function awaitNode(ports: Ports, claim: NodeClaim): Promise<Step> {
-  const machine = await ports.cloud.observe(claim.metadata.name);
+  const machine = await observeOwn(ports, claim);
   if (isTrue(claim.status?.conditions, 'Registered')) {
     if (machine.kind === 'present' && machine.state !== 'deleting') {
       return { kind: 'wait', for: 'its node to come back', lookAgainMs: null };
@@ -170,8 +170,20 @@ const MINIMUM_PAUSE_MS = 5_000;
 /** A refusal concerns a place, whatever it costs. */
 const UNPRICED = microUsdPerHour(0);
 
-/** A Node of our claim's name on another machine: not touched, and reported. */
+/** The machine that the claim says it has. One of another identity under its name is not it. */
+async function observeOwn(ports: Ports, claim: NodeClaim): Promise<ObservedMachine> {
+  const machine = await ports.cloud.observe(claim.metadata.name);
+  const said = claim.status?.providerID;
+  if (machine.kind === 'gone' || said === undefined || isSameId(machine.machine.providerId, said)) return machine;
+  return { kind: 'gone' };
+}
+
+/** A Node of our claim's name on another machine: not touched, and reported. A claim without a machine of its own goes. */
 async function foreignNode(ports: Ports, claim: NodeClaim, node: Node): Promise<Step> {
+  if ((await observeOwn(ports, claim)).kind === 'gone') {
+    const message = `no machine has the providerID ${claim.status?.providerID ?? '(none)'}`;
+    return deleteClaim(ports, claim, eventAbout(claim, 'Warning', 'InstanceGone', message));
+  }
   const message = `Node ${node.metadata.name} has providerID ${node.spec?.providerID ?? '(none)'}`;
   await writeStatus(ports, claim, {
     conditions: [{ type: 'Registered', status: 'Unknown', reason: 'NodeNotFound', message }],
@@ -181,6 +193,10 @@ async function foreignNode(ports: Ports, claim: NodeClaim, node: Node): Promise<
 }
 
 function isSameMachine(node: Node, claim: NodeClaim): boolean {
-  const [have, want] = [node.spec?.providerID, claim.status?.providerID];
+  return isSameId(node.spec?.providerID, claim.status?.providerID);
+}
+
+/** Azure changes the case of resource ids as it likes. */
+function isSameId(have: string | undefined, want: string | undefined): boolean {
   return have !== undefined && want !== undefined && have.toLowerCase() === want.toLowerCase();
 }

@@ -16,16 +16,26 @@ export type PendingWindow =
 export const batchIdleMs = 1_000;
 export const batchLongestMs = 10_000;
 
+/** Whoever creates several pods creates the second of them within milliseconds. */
+export const aloneIdleMs = 300;
+
+/** Creation times are whole seconds, rounded down. */
+const creationStepMs = 1_000;
+
 /**
  * Says whether to wait. A batch is the newest run of pending pods with no silence between them, so that pods that have
- * waited for an hour because nothing fits them do not close the window on those that come now. Creation times are
- * whole seconds, rounded down, so a silence may be up to a second shorter than it reads.
+ * waited for an hour because nothing fits them do not close the window on those that come now. Silence is counted from the
+ * latest moment at which the last pod can have come: the end of the second that its creation time names, or when the
+ * snapshot was taken that has it. So a window never closes in the middle of a burst; a pod that came alone waits less.
  */
-export function pendingWindow(snapshot: Pick<Snapshot, 'pods' | 'shapes' | 'owners'>, nowMs: number): PendingWindow {
+export function pendingWindow(
+  snapshot: Pick<Snapshot, 'pods' | 'shapes' | 'owners' | 'takenAtMs'>,
+  nowMs: number,
+): PendingWindow {
   const pending = snapshot.pods.filter((pod) => isPending(snapshot, pod));
   if (pending.length === 0) return { kind: 'empty' };
   if (isSettled(snapshot, pending)) return { kind: 'settled' };
-  const untilMs = endOfBatch(pending.map(({ createdAtMs }) => createdAtMs));
+  const untilMs = endOfBatch(snapshot, pending);
   return nowMs < untilMs ? { kind: 'wait', untilMs } : { kind: 'elapsed' };
 }
 
@@ -34,15 +44,30 @@ function isPending(snapshot: Pick<Snapshot, 'shapes'>, pod: SnapshotPod): boolea
   return shape !== undefined && !pod.deleting && isProvisionable(pod, shape);
 }
 
-function endOfBatch(createdAtMs: ReadonlyArray<number>): number {
-  const newestFirst = createdAtMs.toSorted((a, b) => b - a);
-  const newest = newestFirst[0] ?? 0;
+function endOfBatch(
+  snapshot: Pick<Snapshot, 'shapes' | 'owners' | 'takenAtMs'>,
+  pending: ReadonlyArray<SnapshotPod>,
+): number {
+  const newestFirst = pending.toSorted((a, b) => b.createdAtMs - a.createdAtMs);
+  const [last] = newestFirst;
+  const newest = last?.createdAtMs ?? 0;
   let oldest = newest;
-  for (const time of newestFirst) {
-    if (oldest - time > batchIdleMs) break;
-    oldest = time;
+  let pods = 0;
+  for (const { createdAtMs } of newestFirst) {
+    if (oldest - createdAtMs > batchIdleMs) break;
+    oldest = createdAtMs;
+    pods += 1;
   }
-  return Math.min(newest + batchIdleMs, oldest + batchLongestMs);
+  // The API server's clock and the relay's may differ: then the creation time is all there is.
+  const lastCameMs = Math.max(newest, Math.min(newest + creationStepMs - 1, snapshot.takenAtMs));
+  const isAlone = pods === 1 && last !== undefined && !hasKnownOwner(snapshot, last);
+  return Math.min(lastCameMs + (isAlone ? aloneIdleMs : batchIdleMs), oldest + batchLongestMs);
+}
+
+/** Is it known how many pods its owner wants? Here, that is more than there are. */
+function hasKnownOwner({ shapes, owners }: Pick<Snapshot, 'shapes' | 'owners'>, { shape }: SnapshotPod): boolean {
+  const uid = shapes[shape]?.owner?.uid;
+  return uid !== undefined && owners.some((owner) => owner.uid === uid);
 }
 
 /** True when each pending pod has an owner that we know, and all the pods it wants are there and were looked at. */

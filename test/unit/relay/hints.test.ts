@@ -312,6 +312,25 @@ describe('hints about claims', () => {
     expect(cluster.put('nodeclaims', claim({ labels, status }))).toEqual([]);
   });
 
+  test('a claim whose providerID somebody changes is told, and not when it gets one', () => {
+    const cluster = openCluster(render);
+    cluster.put('nodeclaims', claim());
+    expect(cluster.put('nodeclaims', claim({ status: { providerID: 'azure://a' } }))).toEqual([]);
+    expect(cluster.put('nodeclaims', claim({ status: { providerID: 'azure://b' } }))).toEqual([
+      'NodeClaim/c1 claim-provider-id',
+    ]);
+  });
+
+  test('a class that is to go is told of each of its claims that has gone', () => {
+    const cluster = openCluster(render);
+    cluster.put('aksnodeclasses', object('default', {}));
+    cluster.put('nodeclaims', claim());
+    expect(cluster.remove('nodeclaims', 'c1')).toEqual([]);
+    cluster.put('nodeclaims', claim());
+    cluster.put('aksnodeclasses', object('default', { deletionTimestamp: gone }));
+    expect(cluster.remove('nodeclaims', 'c1')).toEqual(['AKSNodeClass/default claim-gone']);
+  });
+
   test('a claim is told when its node is gone', () => {
     const cluster = openCluster(render);
     cluster.put('nodeclaims', claim());
@@ -491,14 +510,12 @@ test('a relay that begins to publish tells of everything once: waiting pods, not
 });
 
 describe('urgency', () => {
-  test('what provisioning or a claim waits for is published at once, the rest in a while', () => {
+  test('what provisioning waits for is published at once, steps of nodes and claims in a while', () => {
     const cluster = openCluster(render);
     expect(cluster.urgency('pods', waiting)).toBe('urgent');
     expect(cluster.urgency('pods', pod({ node: 'n' }))).toBe('lazy');
-    expect(cluster.urgency('nodes', node())).toBe('urgent');
-    expect(cluster.urgency('nodes', node({ annotations: { 'karpenter.sh/do-not-disrupt': 'true' } }))).toBe('lazy');
-    expect(cluster.urgency('nodeclaims', claim())).toBe('urgent');
-    expect(cluster.urgency('nodeclaims', claim({ status: { lastPodEventTime: gone } }))).toBe('lazy');
+    expect(cluster.urgency('nodes', node())).toBe('lazy');
+    expect(cluster.urgency('nodeclaims', claim())).toBe('lazy');
     expect(cluster.urgency('nodepools', pool())).toBe('urgent');
     expect(cluster.urgency('poddisruptionbudgets', object('p', {}))).toBe('lazy');
   });

@@ -41,14 +41,21 @@ function pod(index: number, { owner, atS = 0, state = 'unschedulable' }: PodDraf
   };
 }
 
-function windowOf(pods: ReadonlyArray<PodDraft>, owners: ReadonlyArray<readonly [string, object]>, atMs = 0) {
+function windowOf(
+  pods: ReadonlyArray<PodDraft>,
+  owners: ReadonlyArray<readonly [string, object]>,
+  atMs = 0,
+  takenMs = Number.NEGATIVE_INFINITY,
+) {
   const builder = createSnapshotBuilder('c');
   for (const [index, draft] of pods.entries()) builder.upsert('pods', pod(index, draft));
   for (const [index, [uid, raw]] of owners.entries()) {
     const { resource = 'replicasets', ...rest } = raw as { resource?: 'replicasets' | 'statefulsets' | 'jobs' };
     builder.upsert(resource, { metadata: { name: `owner-${index}`, namespace: 'default', uid }, ...rest });
   }
-  const snapshot = parseSnapshot(builder.encode({ version: '1', takenAtMs: 0, source: 'relay' }));
+  const snapshot = parseSnapshot(
+    builder.encode({ version: '1', takenAtMs: Math.max(0, start + takenMs), source: 'relay' }),
+  );
   const window = pendingWindow(snapshot, start + atMs);
   return window.kind === 'wait' ? `wait until ${window.untilMs - start}` : window.kind;
 }
@@ -91,8 +98,9 @@ describe('the batching window', () => {
   });
 
   test('pods without an owner, or with one whose wishes are unknown, are waited with', () => {
-    expect(windowOf([{}], [])).toBe('wait until 1000');
-    expect(windowOf([{ owner: { kind: 'Workflow', uid: 'w' } }], [])).toBe('wait until 1000');
+    expect(windowOf([{}, {}], [])).toBe('wait until 1000');
+    const owner = { kind: 'Workflow', uid: 'w' };
+    expect(windowOf([{ owner }, { owner }], [])).toBe('wait until 1000');
   });
 
   test('a StatefulSet that makes its pods one by one makes no more before this one is ready', () => {
@@ -113,6 +121,25 @@ describe('the batching window', () => {
     );
   });
 
+  test('one pod that came alone, and of which nobody knows a sibling, waits for 300 ms', () => {
+    expect(windowOf([{}], [], 100)).toBe('wait until 300');
+    expect(windowOf([{}], [], 300)).toBe('elapsed');
+    expect(windowOf([{ owner: { kind: 'Workflow', uid: 'w' } }], [])).toBe('wait until 300');
+    expect(windowOf([{ atS: -3_600 }, {}], [])).toBe('wait until 300');
+  });
+
+  test('silence is counted from the last moment at which the newest pod can have come, so that no burst is cut in two', () => {
+    // Created in one second, the last of them perhaps at its end: three snapshots of one burst.
+    expect(windowOf([{}, {}], [], 400, 350)).toBe('wait until 1350');
+    expect(windowOf([{}, {}, {}], [], 950, 900)).toBe('wait until 1900');
+    expect(windowOf([{}, {}, {}], [], 1_950, 1_900)).toBe('wait until 1999');
+    expect(windowOf([{}, {}, {}], [], 1_999, 1_900)).toBe('elapsed');
+  });
+
+  test('a clock that is ahead of the one who took the snapshot shortens no wait', () => {
+    expect(windowOf([{}, {}], [], 0, -5_000)).toBe('wait until 1000');
+  });
+
   test('a second of silence after the newest pod ends the wait [I01]', () => {
     expect(windowOf([{ atS: 0 }, { atS: 1 }], [], 1_500)).toBe('wait until 2000');
     expect(windowOf([{ atS: 0 }, { atS: 1 }], [], 2_000)).toBe('elapsed');
@@ -125,6 +152,6 @@ describe('the batching window', () => {
   });
 
   test('pods that have waited for long do not close the window on those that come now [I01]', () => {
-    expect(windowOf([{ atS: -3_600 }, { atS: -3_599 }, { atS: 0 }], [], 100)).toBe('wait until 1000');
+    expect(windowOf([{ atS: -3_600 }, { atS: -3_599 }, { atS: 0 }, { atS: 0 }], [], 100)).toBe('wait until 1000');
   });
 });
