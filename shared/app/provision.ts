@@ -16,7 +16,7 @@ import { inParallel } from './in-parallel.ts';
 import { unjudgedPools } from './readiness.ts';
 import { writeOverlayStatuses } from './overlay-status.ts';
 import type { Ports } from './ports.ts';
-import { type MadePlan, makePlan, recordPlan } from './record-plan.ts';
+import { type Look, type MadePlan, makePlan, recordPlan } from './record-plan.ts';
 
 export type ProvisionOutcome =
   /** No relay has published yet; its first snapshot brings a hint. */
@@ -68,10 +68,10 @@ export async function provision(ports: Ports, mayList = false): Promise<Provisio
   return outcome;
 }
 
-/** What came of a look, and the plan that it made; null when it made none. */
+/** What came of a look, and what it knew then; null when it did not get as far as to judge the pods that wait. */
 interface Decided {
   readonly outcome: ProvisionOutcome;
-  readonly made: MadePlan | null;
+  readonly made: Look | null;
 }
 
 async function decide(ports: Ports, gathered: Gathered): Promise<Decided> {
@@ -81,7 +81,10 @@ async function decide(ports: Ports, gathered: Gathered): Promise<Decided> {
   const input = withoutNodes(gathered.input, leaving);
   const isWanted = leaving.length > 0 || lacksStaticNodes(input) || activeBuffers(input).length > 0;
   if (window.kind === 'empty' && !isWanted) return { outcome: { kind: 'idle' }, made: null };
-  if (!isWanted && allArePromised(ports, input)) return { outcome: { kind: 'expected' }, made: null };
+  if (!isWanted && allArePromised(ports, input)) {
+    const made = { gathered, input, plan: { left: [] }, madeAtMs: ports.now(), tookMs: 0 };
+    return { outcome: { kind: 'expected' }, made };
+  }
   if (window.kind === 'wait') return { outcome: await waitUntil(ports, window.untilMs), made: null };
 
   // 2. Plan: pure; the same view always gives the same plan.

@@ -19,6 +19,9 @@ export interface MadePlan {
   readonly tookMs: number;
 }
 
+/** What a look came to know, whether by a plan or without one. */
+export type Look = Omit<MadePlan, 'plan'> & { readonly plan: Pick<Plan, 'left'> };
+
 /** Plans `input`, with an eye on the clock. */
 export function makePlan(ports: Ports, gathered: Gathered, input: ProvisioningInput): MadePlan {
   const startedMs = ports.now();
@@ -28,10 +31,10 @@ export function makePlan(ports: Ports, gathered: Gathered, input: ProvisioningIn
 }
 
 /**
- * Tells a plan's figures: one line for the portal, and the record that the relay shows to whoever scrapes it. Call it when
+ * Tells a plan's figures, or those of a look that needed none: one line for the portal, and the record that the relay shows to whoever scrapes it. Call it when
  * nobody waits any more for what the plan does. Figures that cannot be written are lost, and nothing else is.
  */
-export async function recordPlan(ports: Ports, made: MadePlan, fate: PlanFate): Promise<void> {
+export async function recordPlan(ports: Ports, made: Look, fate: PlanFate): Promise<void> {
   const figures = toFigures(made);
   const { pending, unschedulable, ignored, zones } = figures.waiting;
   ports.log('planned', {
@@ -52,7 +55,7 @@ export async function recordPlan(ports: Ports, made: MadePlan, fate: PlanFate): 
   }
 }
 
-function toFigures({ gathered, input, plan, madeAtMs, tookMs }: MadePlan): PlanFigures {
+function toFigures({ gathered, input, plan, madeAtMs, tookMs }: Look): PlanFigures {
   const { snapshot, ledger } = gathered;
   const { pending, ignored, byZone } = countWaiting(input, instant(madeAtMs));
   const zones = Object.fromEntries([...byZone].toSorted(([a], [b]) => (a < b ? -1 : 1)));
