@@ -4,7 +4,6 @@ import { deliverObjects } from './deliver-objects.ts';
 app.serviceBusQueue('follow', {
   connection: 'ServiceBus',
   queueName: 'claims',
-  isSessionsEnabled: true,
   cardinality: 'one',
   handler: (message, context) => deliverObjects(context, message),
 });

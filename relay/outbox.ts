@@ -1,6 +1,6 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { sessionIdOf, type FollowedObject, type ObjectsHint, type PodsHint } from '../shared/contract/messages.ts';
-import { bySession } from '../shared/contract/queue-messages.ts';
+import { inMessages, nameOf } from '../shared/contract/queue-messages.ts';
 import { claimsQueue, podsQueue, signalsQueue } from '../shared/contract/queues.ts';
 import { createBackoff, pause } from './backoff.ts';
 import { signalMessage, type Signal } from './signals.ts';
@@ -82,17 +82,17 @@ export function createOutbox({ cluster, sender, log, onSent, onFailed }: OutboxO
     queue.isSending = false;
   }
 
-  /** What waits for the queue, as messages: objects of one session travel together. */
+  /** What waits for the queue, as messages: objects travel together. */
   function toMessages(waiting: ReadonlyArray<OutgoingMessage | NamedObject>): ReadonlyArray<OutgoingMessage> {
     const named = waiting.filter((one) => 'object' in one);
-    const byName = Map.groupBy(named, ({ object: { kind, name } }) => `${kind}/${name}`);
-    const groups = bySession(named.map(({ object }) => object)).map(({ sessionId, objects }): OutgoingMessage => {
-      const of = objects.flatMap(({ kind, name }) => byName.get(`${kind}/${name}`) ?? []);
+    const byName = Map.groupBy(named, ({ object }) => nameOf(object));
+    const groups = inMessages(named.map(({ object }) => object)).map((objects): OutgoingMessage => {
+      const of = objects.flatMap((object) => byName.get(nameOf(object)) ?? []);
       const reason = [...new Set(of.map((one) => one.reason))].join(', ').slice(0, REASON_MAX);
       const body: ObjectsHint = { kind: 'objects', version: 1, cluster, objects, reason };
       // The same when it is sent again because no answer came, and another once any of it is newer.
-      const what = of.map((one) => `${one.object.kind}/${one.object.name} ${one.stamp}`).join(' ');
-      return { messageId: `${digest(`${cluster} ${what}`)}-${run}`, sessionId, body };
+      const what = of.map(({ object, stamp }) => `${nameOf(object)} ${stamp}`).join(' ');
+      return { messageId: `${digest(`${cluster} ${what}`)}-${run}`, sessionId: null, body };
     });
     return [...waiting.flatMap((one) => ('object' in one ? [] : [one])), ...groups];
   }
@@ -114,7 +114,7 @@ export function createOutbox({ cluster, sender, log, onSent, onFailed }: OutboxO
       add(podsQueue.name, cluster, { messageId, sessionId: sessionIdOf(cluster), body });
     },
     addObject(object, reason, stamp) {
-      add(claimsQueue.name, `${object.kind}/${object.name}`, { object, reason, stamp });
+      add(claimsQueue.name, nameOf(object), { object, reason, stamp });
     },
     addPodEvent(name, atMs, stamp) {
       const object = { kind: 'NodeClaim', name, podEventMs: atMs } as const;

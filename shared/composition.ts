@@ -15,6 +15,7 @@ import { createLedger } from './adapters/kubernetes/ledger.ts';
 import { listSnapshot } from './adapters/kubernetes/list-snapshot.ts';
 import { type Transport, createTransport } from './adapters/kubernetes/transport.ts';
 import type { Log, Ports } from './app/ports.ts';
+import { createTurns } from './app/follow/turns.ts';
 import type { Hints } from './ports/hints.ts';
 import { container } from './contract/names.ts';
 import { ignoresDevices, readPolicy, reservesNodes } from './contract/scheduling-settings.ts';
@@ -77,6 +78,7 @@ function compose(settings: Settings): App {
       figuresLog: createFiguresLog(blobs(container.snapshots), cluster),
       ledger: createLedger(kubernetes, settings.NODEWRIGHT_NAMESPACE ?? 'nodewright-system', Date.now),
       hints,
+      turns: createTurns(),
       deviceSelectors: ignored ? null : deviceSelectors,
     };
   });

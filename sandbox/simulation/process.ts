@@ -9,6 +9,7 @@ import { createFiguresLog } from '../../shared/adapters/storage/figures-log.ts';
 import { createSnapshots } from '../../shared/adapters/storage/snapshots.ts';
 import type { Ports } from '../../shared/app/ports.ts';
 import { KARPENTER_POLICY } from '../../shared/core/scheduling/provisioning-input.ts';
+import { createTurns } from '../../shared/app/follow/turns.ts';
 import { toQueueMessages } from '../../shared/contract/queue-messages.ts';
 import type { Blobs } from '../../shared/ports/blobs.ts';
 import { RetryableError } from '../../shared/ports/errors.ts';
@@ -122,6 +123,7 @@ export class Process {
       figuresLog: createFiguresLog(blobs, cluster),
       ledger: createLedger(kubernetes, 'nodewright-system', this.now),
       hints: this.#hints(),
+      turns: createTurns(),
       cloud: {
         launch: async (order) => {
           await nic(order.claim);

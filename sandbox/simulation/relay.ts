@@ -4,7 +4,6 @@ import { signalMessage } from '../../relay/signals.ts';
 import { createMetrics } from '../../relay/metrics.ts';
 import type { Moment, PodEventHint } from '../../relay/pod-events.ts';
 import type { FedResource } from '../../shared/contract/snapshot/builder.ts';
-import { sessionOf } from '../../shared/contract/messages.ts';
 import type { Blobs } from '../../shared/ports/blobs.ts';
 import type { Rng } from '../world/rng.ts';
 import type { ApiServer, Change } from './api-server.ts';
@@ -164,11 +163,11 @@ export class SimulatedRelay {
         const object = { kind: 'NodeClaim', name: hint.claim } as const;
         const objects = [{ ...object, podEventMs: hint.atMs }];
         const body = { kind: 'objects', version: 1, cluster, objects, reason: 'pod-event' };
-        queues.claims.send({ id: `${key}-${stamp}`, sessionId: sessionOf(object), body, atMs: null });
+        queues.claims.send({ id: `${key}-${stamp}`, sessionId: null, body, atMs: null });
       } else if (hint.kind === 'object') {
         const { object, reason } = hint;
         const body = { kind: 'objects', version: 1, cluster, objects: [object], reason };
-        queues.claims.send({ id: `${key}-${stamp}`, sessionId: sessionOf(object), body, atMs: null });
+        queues.claims.send({ id: `${key}-${stamp}`, sessionId: null, body, atMs: null });
       }
     }
   }

@@ -40,9 +40,11 @@ export async function commitPlan(ports: Ports, gathered: Gathered, plan: Plan, c
 /** Decisions of others finished in a row. More means that they commit faster than we read. */
 const RESUMES_MAX = 3;
 
-/** For as long as a decision's executor is left alone: so long, and more with each claim. Some 100 are made in a second. */
-const EXECUTING_MS = 10_000;
-const EXECUTING_MS_PER_CLAIM = 25;
+/**
+ * A decision is left to its executor until that has not been heard of for so long. It is heard of with every
+ * `HINTED_TOGETHER` claims, which an API server that is near its limits takes some seconds for.
+ */
+const SILENT_MS = 15_000;
 
 /** The ledger as a plan may be based on, or the time until which somebody is still executing its latest decision. */
 export type Resumed =
@@ -55,8 +57,7 @@ export type Resumed =
 export async function resume(ports: Ports): Promise<Resumed> {
   const ledger = await ports.ledger.read();
   if (ledger.executed || ledger.decision === null) return { kind: 'ready', ledger };
-  const claims = (await ports.decisions.get(ledger.decision))?.claimNames.length ?? 0;
-  const untilMs = (ledger.committedAtMs ?? 0) + EXECUTING_MS + claims * EXECUTING_MS_PER_CLAIM;
+  const untilMs = (ledger.heardAtMs ?? 0) + SILENT_MS;
   return ports.now() < untilMs ? { kind: 'executing', untilMs } : { kind: 'ready', ledger: await resumeNow(ports) };
 }
 
@@ -99,7 +100,8 @@ function toDecision(ports: Ports, gathered: Gathered, plan: Plan, cause: string)
   };
 }
 
-async function execute(ports: Ports, state: LedgerState, decision: Decision): Promise<void> {
+async function execute(ports: Ports, committed: LedgerState, decision: Decision): Promise<void> {
+  let state = committed;
   const pools = new Map((await ports.kubernetes.list('NodePool')).map((pool) => [pool.metadata.name, pool]));
   const numbered = decision.plan.claims.map((planned, index) => ({ planned, name: decision.claimNames[index] ?? '' }));
   const versions: Array<string | null> = [];
@@ -113,9 +115,11 @@ async function execute(ports: Ports, state: LedgerState, decision: Decision): Pr
       return createClaim(ports, decision, planned, { name, pool });
     });
     // The hints of the claims before travel while these are created.
+    const goingOn = start === 0 ? state : ports.ledger.goOn(state);
     // oxlint-disable-next-line no-await-in-loop
-    const [created] = await Promise.all([creating, hinted]);
+    const [created, , heard] = await Promise.all([creating, hinted, goingOn]);
     versions.push(...created);
+    state = heard;
     hinted = hintObjects(ports, claimsNamed(together.map(({ name }) => name)), {
       reason: 'created',
       occasion: 'created',

@@ -3,6 +3,7 @@ import type { Cloud, Catalogs, NodeClassFacts } from '../ports/cloud.ts';
 import type { DeviceSelectors } from '../ports/devices.ts';
 import type { Hints } from '../ports/hints.ts';
 import type { Definitions, Kubernetes } from '../ports/kubernetes.ts';
+import type { Turns } from './follow/turns.ts';
 import type { Decisions, DeviceMemory, FiguresLog, Ledger, Snapshots } from '../ports/store.ts';
 
 /** What a person reading the portal should know about one step. One line each, structured. */
@@ -30,5 +31,6 @@ export interface Ports {
   readonly figuresLog: FiguresLog;
   readonly ledger: Ledger;
   readonly hints: Hints;
+  readonly turns: Turns;
   readonly log: Log;
 }

@@ -1,16 +1,5 @@
 /** FNV-1a over UTF-16 code units, 64 bits, as 13 characters of base 36: short, safe in names, the same everywhere. */
 export function digest(...parts: ReadonlyArray<string>): string {
-  return valueOf(parts).toString(36).padStart(13, '0');
-}
-
-/** A whole number below 2³², for sharing things out evenly: also names that are digests themselves, hence the mixing. */
-export function digestNumber(...parts: ReadonlyArray<string>): number {
-  const value = valueOf(parts);
-  const mixed = BigInt.asUintN(64, (value ^ (value >> 33n)) * 0xff51afd7ed558ccdn);
-  return Number(mixed >> 32n);
-}
-
-function valueOf(parts: ReadonlyArray<string>): bigint {
   let value = 0xcbf29ce484222325n;
   for (const part of parts) {
     for (let index = 0; index <= part.length; index++) {
@@ -19,5 +8,5 @@ function valueOf(parts: ReadonlyArray<string>): bigint {
       value = BigInt.asUintN(64, (value ^ unit) * 0x100000001b3n);
     }
   }
-  return value;
+  return value.toString(36).padStart(13, '0');
 }

@@ -1,5 +1,5 @@
 import { Type, type Static } from 'typebox';
-import { digest, digestNumber } from './digest.ts';
+import { digest } from './digest.ts';
 import { parseWith } from './parse.ts';
 
 /**
@@ -35,10 +35,13 @@ const FollowedObject = Type.Object({
 });
 export type FollowedObject = Static<typeof FollowedObject>;
 
-/** Objects named by one message at most: its execution looks at all of them at once. */
-export const OBJECTS_MAX = 100;
+/**
+ * Objects named by one message at most. Its execution looks at all of them at once and ends with the last; more messages
+ * can be shared among more instances.
+ */
+export const OBJECTS_MAX = 20;
 
-/** Objects may be able to move on. Session: see `sessionOf`; all objects of a message have the same. */
+/** Objects may be able to move on. */
 export const ObjectsHint = Type.Object({
   kind: Type.Literal('objects'),
   version: Type.Literal(1),
@@ -90,19 +93,6 @@ export function parseObjectsHint(message: unknown): ObjectsHint {
 
 export function parseSignalHint(message: unknown): SignalHint {
   return parseWith(SignalHint, message, 'SignalHint');
-}
-
-/**
- * NodeClaims share so many sessions. A session for each would be let in one after the other, a few tens a second, however
- * little there is to do; with few, one message moves many claims along. Fewer than sessions that an instance has at once
- * (`maxConcurrentSessions` in host.json), so that none waits for another to fall silent.
- */
-export const CLAIM_SESSIONS = 16;
-
-/** The session that keeps looks at one object apart: a NodeClaim's is shared, a pool or class has its own. */
-export function sessionOf({ kind, name }: Pick<FollowedObject, 'kind' | 'name'>): string {
-  if (kind === 'NodeClaim') return `nodeclaims/${digestNumber(name.toLowerCase()) % CLAIM_SESSIONS}`;
-  return sessionIdOf(`${kind}/${name}`.toLowerCase());
 }
 
 /** Service Bus refuses longer session ids; names of clusters and objects may be longer. */

@@ -2,7 +2,6 @@ import { digest } from './digest.ts';
 import {
   OBJECTS_MAX,
   sessionIdOf,
-  sessionOf,
   type FollowedObject,
   type ObjectsHint,
   type PodsHint,
@@ -21,8 +20,8 @@ export interface QueueMessage {
 }
 
 /**
- * The messages that a hint takes: one, or for objects one for each session and each `OBJECTS_MAX` of them. `key` names the
- * occasion; objects are part of the id, so that one occasion may concern others the next time.
+ * The messages that a hint takes: one, or for objects one for each `OBJECTS_MAX` of them. `key` names the occasion; objects
+ * are part of the id, so that one occasion may concern others the next time.
  */
 export function toQueueMessages(hint: PodsHint | ObjectsHint | SignalHint, key: string): ReadonlyArray<QueueMessage> {
   switch (hint.kind) {
@@ -37,34 +36,29 @@ export function toQueueMessages(hint: PodsHint | ObjectsHint | SignalHint, key: 
   }
 }
 
-/** `objects`, each once, by their sessions and at most `OBJECTS_MAX` together. Of one named twice the later pod event counts. */
-export function bySession(
-  objects: ReadonlyArray<FollowedObject>,
-): ReadonlyArray<{ readonly sessionId: string; readonly objects: ReadonlyArray<FollowedObject> }> {
-  const sessions = new Map<string, Map<string, FollowedObject>>();
+/** `objects`, each once, in lists of at most `OBJECTS_MAX`. Of one named twice the later pod event counts. */
+export function inMessages(objects: ReadonlyArray<FollowedObject>): ReadonlyArray<ReadonlyArray<FollowedObject>> {
+  const byName = new Map<string, FollowedObject>();
   for (const object of objects) {
-    const sessionId = sessionOf(object);
-    const session = sessions.get(sessionId) ?? new Map<string, FollowedObject>();
-    sessions.set(sessionId, session);
-    const name = `${object.kind}/${object.name}`;
-    const known = session.get(name);
-    if ((known?.podEventMs ?? -1) <= (object.podEventMs ?? -1)) session.set(name, object);
+    const known = byName.get(nameOf(object));
+    if ((known?.podEventMs ?? -1) <= (object.podEventMs ?? -1)) byName.set(nameOf(object), object);
   }
-  return [...sessions].flatMap(([sessionId, session]) => {
-    const all = [...session.values()];
-    const parts = Math.ceil(all.length / OBJECTS_MAX);
-    return Array.from({ length: parts }, (_, part) => ({
-      sessionId,
-      objects: all.slice(part * OBJECTS_MAX, (part + 1) * OBJECTS_MAX),
-    }));
-  });
+  const all = [...byName.values()];
+  const parts = Math.ceil(all.length / OBJECTS_MAX);
+  return Array.from({ length: parts }, (_, part) => all.slice(part * OBJECTS_MAX, (part + 1) * OBJECTS_MAX));
+}
+
+/** An object's name among all kinds. */
+export function nameOf({ kind, name }: Pick<FollowedObject, 'kind' | 'name'>): string {
+  return `${kind}/${name}`;
 }
 
 function objectMessages(hint: ObjectsHint, key: string): ReadonlyArray<QueueMessage> {
-  return bySession(hint.objects).map(({ sessionId, objects }) => {
-    const names = objects.map(({ kind, name }) => `${kind}/${name}`);
-    const id = sessionIdOf(`${hint.cluster}/${key}/${names.length === 1 ? (names[0] ?? '') : digest(...names)}`);
-    return { queue: claimsQueue.name, id, sessionId, body: { ...hint, objects } };
+  return inMessages(hint.objects).map((objects) => {
+    const [first = '', ...others] = objects.map(nameOf);
+    const which = others.length === 0 ? first : digest(first, ...others);
+    const id = sessionIdOf(`${hint.cluster}/${key}/${which}`);
+    return { queue: claimsQueue.name, id, sessionId: null, body: { ...hint, objects } };
   });
 }
 

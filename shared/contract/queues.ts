@@ -22,10 +22,13 @@ export const podsQueue: QueueSettings = {
   duplicateDetectionWindowMs: 10 * MINUTE,
 };
 
-/** Hints that one NodeClaim, NodePool or AKSNodeClass may be able to move on. Session: the object. Read by `follow`. */
+/**
+ * Hints that NodeClaims, NodePools or AKSNodeClasses may be able to move on. Read by `follow`. Without sessions: one for each
+ * object is let in after the other, a few tens a second, and the busy ones keep their place (decision 6).
+ */
 export const claimsQueue: QueueSettings = {
   name: 'claims',
-  requiresSession: true,
+  requiresSession: false,
   lockDurationMs: 5 * MINUTE,
   maxDeliveryCount: 10,
   duplicateDetectionWindowMs: 10 * MINUTE,

@@ -46,8 +46,8 @@ export interface LedgerState {
   readonly decision: string | null;
   /** True when every claim of the latest decision has been created. */
   readonly executed: boolean;
-  /** When the latest decision was committed, milliseconds since the epoch; null before the first. */
-  readonly committedAtMs: number | null;
+  /** When the latest decision was committed or its executor was last heard of, milliseconds since the epoch; null before. */
+  readonly heardAtMs: number | null;
   /** A snapshot whose NodeClaims are at least this fresh knows the claims of all decisions. Null before the first. */
   readonly claimsResourceVersion: string | null;
   /** What makes the next write conditional. */
@@ -61,6 +61,8 @@ export interface Ledger {
     base: LedgerState,
     decision: string,
   ): Promise<{ readonly kind: 'committed'; readonly state: LedgerState } | { readonly kind: 'lost' }>;
+  /** Tells that the latest decision is still being executed. Losing the race to another executor is harmless. */
+  goOn(state: LedgerState): Promise<LedgerState>;
   /** Notes that the latest decision's claims exist. Losing the race is harmless: the winner noted the same or later. */
   markExecuted(state: LedgerState, claimsResourceVersion: string | null): Promise<void>;
 }

@@ -85,9 +85,9 @@ const PARTS: ReadonlyArray<readonly [part: string, command: RegExp]> = [
   ['service bus', /servicebus/],
   ['storage', /azurite/],
   ['kube-apiserver', /kube-apiserver/],
-  ['etcd', /etcd/],
-  ['kube-scheduler', /kube-scheduler/],
-  ['kube-controller-manager', /kube-controller-manager/],
+  ['kube-scheduler', /kube-scheduler /],
+  ['kube-controller-manager', /kube-controller-manager /],
+  ['etcd', /etcd /],
 ];
 
 const TICKS_PER_S = 100;

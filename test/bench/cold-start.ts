@@ -48,8 +48,8 @@ async function oneStart(world: World, round: number): Promise<ReadonlyArray<numb
   const claim = (await world.state()).claims[0]?.metadata.name ?? '';
   const queues = openQueues(world);
   const object = { kind: 'NodeClaim', name: claim };
-  const body = { kind: 'object', version: 1, cluster: 'sandbox', object, reason: `cold start ${round}` };
-  await queues.send('claims', body, { sessionId: `nodeclaim/${claim}` });
+  const body = { kind: 'objects', version: 1, cluster: 'sandbox', objects: [object], reason: `cold start ${round}` };
+  await queues.send('claims', body, {});
   await queues.close();
   const from = world.lines.length;
   const spawnedMs = performance.now();

@@ -58,18 +58,18 @@ export function failureCases(mode: Mode): void {
     });
 
     it('a malformed message is kept with its reason, and the messages behind it are served', async () => {
-      const object = { kind: 'object', version: 1, cluster: 'sandbox', reason: 'test' };
+      const objects = { kind: 'objects', version: 1, cluster: 'sandbox', reason: 'test' };
       const garbage: ReadonlyArray<readonly [string, unknown]> = [
         ['pods', 'no JSON object'],
         ['pods', { kind: 'pods', version: 99, cluster: 'sandbox', snapshot: null, reason: 'from the future' }],
         ['pods', null],
-        ['claims', { ...object, object: { kind: 'Secret', name: 'x' } }],
+        ['claims', { ...objects, objects: [{ kind: 'Secret', name: 'x' }] }],
         ['claims', [1, 2, 3]],
         ['signals', { kind: 'signal', version: 1, cluster: 'sandbox', event: 'explode' }],
         ['signals', Buffer.from([0xff, 0xfe, 0x00])],
       ];
       for (const [queue, body] of garbage) {
-        await queues.send(queue, body, queue === 'signals' ? {} : { sessionId: 'sandbox' });
+        await queues.send(queue, body, queue === 'pods' ? { sessionId: 'sandbox' } : {});
       }
       await world.apply(nodePool('general'), deployment('inflate', 4));
       await expectConsistent(world, { pods: 4, poison: garbage.length });

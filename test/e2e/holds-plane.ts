@@ -12,6 +12,7 @@ import { createTransport } from '../../shared/adapters/kubernetes/transport.ts';
 import { follow } from '../../shared/app/follow/follow.ts';
 import { SETTLING_MS } from '../../shared/app/gather.ts';
 import { nodeNameOf } from '../../shared/app/node-name.ts';
+import { createTurns } from '../../shared/app/follow/turns.ts';
 import type { Ports } from '../../shared/app/ports.ts';
 import { provision } from '../../shared/app/provision.ts';
 import { taint } from '../../shared/contract/names.ts';
@@ -154,6 +155,7 @@ async function createPorts(kubeconfigPath: string, now: () => number): Promise<P
     reservesNodes: true,
     kubernetes,
     definitions: createDefinitions(kubernetes, now),
+    turns: createTurns(),
     cloud: { launch: nowhere, observe: nowhere, delete: nowhere, inventory: nowhere },
     nodeClassFacts: { subnet: nowhere, images: nowhere },
     catalogs: {

@@ -33,6 +33,13 @@ export function createLedger(kubernetes: Kubernetes, namespace: string, now: () 
       if (outcome.kind === 'refused') throw new RetryableError(`committing ${decision}: ${outcome.reason}`);
       return outcome.kind === 'written' ? { kind: 'committed', state: toState(outcome.object) } : { kind: 'lost' };
     },
+    goOn: async (state) => {
+      const outcome = await kubernetes.patch('Lease', where, {
+        metadata: { resourceVersion: state.token },
+        spec: { renewTime: microTime(now()) },
+      });
+      return outcome.kind === 'written' ? toState(outcome.object) : state;
+    },
     markExecuted: async (state, claimsResourceVersion) => {
       const claims = claimsResourceVersion ?? state.claimsResourceVersion;
       await kubernetes.patch('Lease', where, {
@@ -56,7 +63,7 @@ function toState(lease: Lease): LedgerState {
     generation,
     decision,
     executed: decision === null || annotations[key.executed] === String(generation),
-    committedAtMs: Date.parse(lease.spec?.renewTime ?? '') || null,
+    heardAtMs: Date.parse(lease.spec?.renewTime ?? '') || null,
     claimsResourceVersion: annotations[key.claims] ?? null,
     token: resourceVersion ?? null,
   };

@@ -1,6 +1,5 @@
 import type { FollowedObject } from '../../contract/messages.ts';
 import { hintObjects } from '../hint-objects.ts';
-import { inParallel } from '../in-parallel.ts';
 import type { Ports } from '../ports.ts';
 import { follow } from './follow.ts';
 import type { Step } from './node-claim.ts';
@@ -11,24 +10,24 @@ export interface Followed {
   readonly outcome: Step | { readonly kind: 'failed'; readonly error: unknown };
 }
 
-/** Objects moved at once: all of a message, so that one whose answer takes its time keeps none of them waiting. */
-const AT_ONCE = 100;
-
 /**
- * Moves objects along beside each other; none is kept from it by the failure of another. Those that must be looked at again
- * at one time are asked for together. Throws RetryableError when that cannot be asked.
+ * Moves objects along beside each other; none is kept from it by the failure of another, and in one process nobody else moves
+ * the same one meanwhile. In another that may happen: each write depends on what was read, so that one of them looks again.
+ * Objects that must be looked at again at one time are asked for together. Throws RetryableError when that cannot be asked.
  */
 export async function followAll(
   ports: Ports,
   objects: ReadonlyArray<FollowedObject>,
 ): Promise<ReadonlyArray<Followed>> {
-  const followed = await inParallel(objects, AT_ONCE, async (object): Promise<Followed> => {
-    try {
-      return { object, outcome: await follow(ports, object) };
-    } catch (error) {
-      return { object, outcome: { kind: 'failed', error } };
-    }
-  });
+  const followed = await Promise.all(
+    objects.map(async (object): Promise<Followed> => {
+      try {
+        return { object, outcome: await ports.turns.take(object, (one) => follow(ports, one)) };
+      } catch (error) {
+        return { object, outcome: { kind: 'failed', error } };
+      }
+    }),
+  );
   await lookAgain(ports, followed);
   return followed;
 }

@@ -231,14 +231,13 @@ async function recordLaunch(
   };
   const annotations = pickHashes(nodeClass, claim);
   const { name, resourceVersion } = claim.metadata;
-  const labelled = written(
-    await ports.kubernetes.patch(
-      'NodeClaim',
-      { name, namespace: null },
-      { metadata: { resourceVersion, labels, annotations } },
-    ),
-    name,
+  const outcome = await ports.kubernetes.patch(
+    'NodeClaim',
+    { name, namespace: null },
+    { metadata: { resourceVersion, labels, annotations } },
   );
+  if (outcome.kind === 'not-found') return takeBack(ports, name);
+  const labelled = written(outcome, name);
   await writeStatus(ports, labelled, {
     conditions: [{ type: 'Launched', status: 'True', reason: 'Launched', message: '' }, NODE_NOT_FOUND],
     fields: {
@@ -256,6 +255,13 @@ async function recordLaunch(
     capacityType: machine.capacityType,
   });
   return { kind: 'wait', for: 'the node to join', lookAgainMs: ports.now() + FIRST_LOOK_MS };
+}
+
+/** The claim was deleted and let go by another process before there was a machine: nobody else would remove it soon. */
+async function takeBack(ports: Ports, name: string): Promise<Step> {
+  await ports.cloud.delete(name);
+  ports.log('machine-taken-back', { claim: name });
+  return { kind: 'ended', why: 'its claim has gone meanwhile' };
 }
 
 function pickHashes(nodeClass: NodeClass, claim: NodeClaim): Readonly<Record<string, string>> {

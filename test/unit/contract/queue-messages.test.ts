@@ -1,9 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import {
-  CLAIM_SESSIONS,
   OBJECTS_MAX,
   parseObjectsHint,
-  sessionOf,
   type FollowedObject,
   type ObjectsHint,
 } from '../../../shared/contract/messages.ts';
@@ -22,36 +20,10 @@ const bodiesOf = (messages: ReturnType<typeof toQueueMessages>): ReadonlyArray<O
   messages.map(({ body }) => parseObjectsHint(body));
 
 describe('hints about many objects', () => {
-  test('each object is in one message, of its own session', () => {
-    const messages = toQueueMessages(hint(claims(500)), 'k');
-    const named = messages.flatMap(({ sessionId, body }) =>
-      (body as ObjectsHint).objects.map((object) => {
-        expect(sessionId).toBe(sessionOf(object));
-        return object.name;
-      }),
-    );
-    expect(named.toSorted()).toEqual(
-      claims(500)
-        .map(({ name }) => name)
-        .toSorted(),
-    );
-    expect(messages).toHaveLength(CLAIM_SESSIONS);
-  });
-
-  test('a message names no more objects than its receiver takes', () => {
-    const messages = bodiesOf(toQueueMessages(hint(claims(5_000)), 'k'));
-    expect(Math.max(...messages.map(({ objects }) => objects.length))).toBe(OBJECTS_MAX);
-  });
-
-  test('a pool and a class have sessions of their own, whatever claims do', () => {
-    const objects = [
-      { kind: 'NodePool', name: 'general' },
-      { kind: 'AKSNodeClass', name: 'general' },
-    ] as const;
-    expect(toQueueMessages(hint(objects), 'k').map(({ sessionId }) => sessionId)).toEqual([
-      'nodepool/general',
-      'aksnodeclass/general',
-    ]);
+  test('each object is in one message, and a message names no more than its receiver takes', () => {
+    const bodies = bodiesOf(toQueueMessages(hint(claims(501)), 'k'));
+    expect(bodies.flatMap(({ objects }) => objects)).toEqual(claims(501));
+    expect(bodies.map(({ objects }) => objects.length)).toEqual([...Array<number>(25).fill(OBJECTS_MAX), 1]);
   });
 
   test('one occasion is one message, and another or other objects are another', () => {
