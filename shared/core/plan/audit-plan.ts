@@ -8,7 +8,7 @@ import { checkDevices } from './audit/device-checks.ts';
 import { checkPrecedence } from './audit/precedence-checks.ts';
 import { checkPools, offeredDomains } from './audit/pool-checks.ts';
 import { auditedShapes } from './audit/spread-by-default.ts';
-import { checkTopology } from './audit/topology-checks.ts';
+import { checkTopology } from './audit/topology/topology-checks.ts';
 import { checkRisk } from './audit/risk-checks.ts';
 import { auditedReservations, checkReservations } from './audit/reservation-checks.ts';
 import type { Plan } from './plan.ts';
