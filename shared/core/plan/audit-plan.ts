@@ -1,9 +1,10 @@
 import type { ProvisioningInput } from '../scheduling/provisioning-input.ts';
 import { unfoldBuffers } from './audit/audited-buffers.ts';
 import { auditedCatalog } from './audit/audited-catalog.ts';
+import { sizesOf, type AuditedInput } from './audit/audited-sizes.ts';
 import { fatal, type Finding } from './audit/finding.ts';
 import { finalState } from './audit/final-state.ts';
-import { auditedDaemons, checkNode } from './audit/node-checks.ts';
+import { auditedDaemons, nodeCheck } from './audit/node-checks.ts';
 import { checkDevices } from './audit/device-checks.ts';
 import { checkPrecedence } from './audit/precedence-checks.ts';
 import { checkPools, offeredDomains } from './audit/pool-checks.ts';
@@ -23,11 +24,12 @@ export function auditPlan(stated: Plan, given: ProvisioningInput): ReadonlyArray
   const { plan, cluster: unfolded, spare, findings } = unfoldBuffers(stated, given);
   const cluster = { ...unfolded, shapes: auditedShapes({ ...given, cluster: unfolded }) };
   const priced = { ...given, cluster, catalog: auditedCatalog(given) };
-  const input = { ...priced, catalog: auditedReservations(priced) };
+  const catalog = auditedReservations(priced);
+  const input: AuditedInput = { ...priced, catalog, sizes: sizesOf(catalog) };
   const accounting = checkAccounting(plan, input);
   const state = finalState(plan, input);
   const nodes = [...state.values()];
-  const daemons = auditedDaemons(input);
+  const check = nodeCheck(input.cluster, auditedDaemons(input));
   return [
     ...findings,
     ...accounting,
@@ -35,20 +37,23 @@ export function auditPlan(stated: Plan, given: ProvisioningInput): ReadonlyArray
       .filter(({ target }) => state.get(`${target.kind}/${target.name}`)?.leaving !== false)
       .map(({ target }) => fatal('target', `there is no ${target.kind} ${target.name} that stays`)),
     ...checkPools(plan, input, nodes),
-    ...nodes.flatMap((node) => checkNode(node, input.cluster, daemons)),
+    ...nodes.flatMap(check),
     ...checkRisk(plan, input),
     ...checkReservations(plan, priced),
-    ...checkPrecedence(plan, input, { nodes, spare, daemons }),
+    ...checkPrecedence(plan, input, { nodes, spare, check }),
     ...checkDevices(plan, input, state),
     ...checkTopology({ cluster: input.cluster, nodes, offered: offeredDomains(input) }),
   ];
 }
 
 function checkAccounting(plan: Plan, { cluster }: ProvisioningInput): ReadonlyArray<Finding> {
-  const known = new Set(cluster.pods.map(({ uid }) => uid));
-  const seen = new Set<string>();
   const placed = [...plan.claims, ...plan.nominations].flatMap(({ pods }) => pods);
-  return [...placed, ...plan.left.map(({ pod }) => pod)].flatMap(({ name, uid }) => {
+  const told = [...placed, ...plan.left.map(({ pod }) => pod)];
+  const named = new Set(told.map(({ uid }) => uid));
+  const known = new Set<string>();
+  for (const { uid } of cluster.pods) if (named.has(uid)) known.add(uid);
+  const seen = new Set<string>();
+  return told.flatMap(({ name, uid }) => {
     const repeated = seen.has(uid);
     seen.add(uid);
     if (!known.has(uid)) return [fatal('accounting', `pod ${name} is not known`)];

@@ -2,8 +2,8 @@ import type { Catalog, InstanceType } from '../../model/catalog.ts';
 import type { NodeOverlay, NodePool } from '../../model/manifest.ts';
 import { microUsdPerHour } from '../../quantity/units.ts';
 import type { ProvisioningInput } from '../../scheduling/provisioning-input.ts';
-import { labelsOfOffering, placeOf } from './final-state.ts';
-import { meets } from './matching.ts';
+import { placeOf, sizesOf } from './audited-sizes.ts';
+import { meets, type PossibleLabels } from './matching.ts';
 
 /** What one overlay would change: prices by index of offering, capacities by resource, of one size in one pool. */
 interface Change {
@@ -59,24 +59,26 @@ function byPrecedence(a: NodeOverlay, b: NodeOverlay): number {
 function changesOf(input: ProvisioningInput): ReadonlyMap<NodeOverlay, ReadonlyArray<Change>> {
   const { nodePools, nodeOverlays } = input.cluster;
   const changes = new Map(nodeOverlays.map((overlay): [NodeOverlay, Array<Change>] => [overlay, []]));
+  const sizes = sizesOf(input.catalog);
   for (const pool of nodePools) {
     for (const type of input.catalog.get(pool.metadata.name) ?? []) {
-      for (const [overlay, own] of changes) own.push(...changesTo(input, pool, type, overlay));
+      const labels = type.offerings.map((offering) => sizes.nodeOf(pool, placeOf(type.name, offering)).labels);
+      for (const [overlay, own] of changes) own.push(...changesTo(pool, type, overlay, labels));
     }
   }
   return changes;
 }
 
+/** `labels`: of each of the size's offerings, in their order. */
 function changesTo(
-  input: ProvisioningInput,
   pool: NodePool,
   type: InstanceType,
   { spec }: NodeOverlay,
+  labels: ReadonlyArray<PossibleLabels>,
 ): ReadonlyArray<Change> {
-  const reached = type.offerings.flatMap((offering, index) => {
-    const labels = labelsOfOffering(input, pool, placeOf(type.name, offering));
-    return spec.requirements.every((requirement) => meets(labels, requirement)) ? [index] : [];
-  });
+  const reached = labels.flatMap((own, index) =>
+    spec.requirements.every((requirement) => meets(own, requirement)) ? [index] : [],
+  );
   if (reached.length === 0) return [];
   const prices = spec.price === undefined && spec.priceAdjustment === undefined ? [] : reached.map(String);
   const whats = [...prices, ...Object.keys(spec.capacity ?? {}).map((resource) => `capacity ${resource}`)];

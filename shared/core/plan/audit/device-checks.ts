@@ -2,12 +2,12 @@ import type { PodShape, Pod } from '../../model/cluster.ts';
 import { POD_CLAIM_NAME, type ResourceClaim, type ResourceClaimSpec } from '../../model/device-manifest.ts';
 import { labelKey } from '../../model/labels.ts';
 import type { PodSpec } from '../../model/manifest.ts';
-import type { ProvisioningInput } from '../../scheduling/provisioning-input.ts';
 import type { DeviceAssignment, Plan } from '../plan.ts';
 import { checkGiven, shareOf, type GivenDevice } from './device-claim-checks.ts';
 import { checkUses, type DeviceUses } from './device-uses.ts';
 import { fatal, type Finding } from './finding.ts';
-import { labelsOfOffering, type FinalNode } from './final-state.ts';
+import type { AuditedInput } from './audited-sizes.ts';
+import type { FinalNode } from './final-state.ts';
 import { certain, devicesInCluster, devicesToCome, isReachedFrom, selects, thousandths } from './published-devices.ts';
 import type { AuditedDevice } from './published-devices.ts';
 
@@ -30,7 +30,7 @@ interface Site {
 /** Do all claims of the placed pods get, together, devices that they may have where the pods go? */
 export function checkDevices(
   plan: Plan,
-  input: ProvisioningInput,
+  input: AuditedInput,
   state: ReadonlyMap<string, FinalNode>,
 ): ReadonlyArray<Finding> {
   const placed = placesOf(plan);
@@ -54,7 +54,7 @@ export function checkDevices(
 }
 
 /** Without those that are going. */
-function stayingNodes({ cluster }: ProvisioningInput, state: ReadonlyMap<string, FinalNode>): ReadonlyArray<FinalNode> {
+function stayingNodes({ cluster }: AuditedInput, state: ReadonlyMap<string, FinalNode>): ReadonlyArray<FinalNode> {
   const going = cluster.nodeClaims
     .filter(
       ({ metadata, status }) =>
@@ -81,7 +81,7 @@ function placesOf(plan: Plan): ReadonlyMap<string, string> {
   return placed;
 }
 
-function sitesOf(input: ProvisioningInput, key: string, node: FinalNode): ReadonlyArray<Site> {
+function sitesOf(input: AuditedInput, key: string, node: FinalNode): ReadonlyArray<Site> {
   const { claim } = node;
   if (claim === null) {
     const instanceType = node.labels.get(labelKey.instanceType)?.[0] ?? '';
@@ -93,7 +93,7 @@ function sitesOf(input: ProvisioningInput, key: string, node: FinalNode): Readon
   return [claim.offering, ...claim.fallbacks].map((offering) => {
     const { instanceType, zone, capacityType } = offering;
     const labels = new Map([
-      ...(pool === undefined ? [] : labelsOfOffering(input, pool, offering)),
+      ...(pool === undefined ? [] : input.sizes.nodeOf(pool, offering).labels),
       ...certain(claim.labels),
     ]);
     const name = `${key} as ${instanceType} ${zone} ${capacityType}`;
@@ -103,7 +103,7 @@ function sitesOf(input: ProvisioningInput, key: string, node: FinalNode): Readon
 }
 
 /** A node that is not ours is as ready as it will ever be. */
-function isReady({ cluster }: ProvisioningInput, key: string, name: string): boolean {
+function isReady({ cluster }: AuditedInput, key: string, name: string): boolean {
   const node = cluster.nodes.find(({ metadata }) => metadata.name === name);
   if (node === undefined || !key.startsWith('node/')) return false;
   const labels = node.metadata.labels ?? {};
@@ -117,7 +117,7 @@ function isReady({ cluster }: ProvisioningInput, key: string, name: string): boo
 
 interface Context {
   readonly plan: Plan;
-  readonly input: ProvisioningInput;
+  readonly input: AuditedInput;
   readonly inCluster: ReadonlyMap<string, AuditedDevice>;
   readonly uses: DeviceUses;
 }
@@ -140,7 +140,7 @@ interface FoundClaim {
   readonly manifest: ResourceClaim | null;
 }
 
-function findClaim(pod: Pod, shape: PodShape, name: string, { cluster }: ProvisioningInput): FoundClaim | null {
+function findClaim(pod: Pod, shape: PodShape, name: string, { cluster }: AuditedInput): FoundClaim | null {
   const { namespace } = shape;
   const entry = (shape.spec.resourceClaims ?? []).find((one) => one.name === name);
   const here = cluster.resourceClaims.filter(({ metadata }) => (metadata.namespace ?? 'default') === namespace);

@@ -1,9 +1,9 @@
-import type { Offering } from '../../model/catalog.ts';
-import type { PodShape } from '../../model/cluster.ts';
-import type { Node, NodeClaim, NodePool, Taint } from '../../model/manifest.ts';
+import type { InstanceType } from '../../model/catalog.ts';
+import type { Pod, PodShape } from '../../model/cluster.ts';
+import type { Node, NodeClaim, Taint } from '../../model/manifest.ts';
 import { labelKey, normalizeKey } from '../../model/labels.ts';
-import type { ProvisioningInput } from '../../scheduling/provisioning-input.ts';
 import type { Plan, PlannedClaim } from '../plan.ts';
+import type { AuditedInput } from './audited-sizes.ts';
 import { amountsOf } from './requested.ts';
 import type { PossibleLabels } from './matching.ts';
 
@@ -45,7 +45,7 @@ const STARTING: ReadonlySet<string> = new Set([
 ]);
 
 /** All nodes, the claims on their way and the planned ones, with every pod on them. */
-export function finalState(plan: Plan, input: ProvisioningInput): ReadonlyMap<string, FinalNode> {
+export function finalState(plan: Plan, input: AuditedInput): ReadonlyMap<string, FinalNode> {
   const { cluster } = input;
   const state = new Map<string, FinalNode>();
   const byProvider = new Map(cluster.nodeClaims.map((claim) => [claim.status?.providerID ?? '', claim]));
@@ -66,7 +66,7 @@ export function finalState(plan: Plan, input: ProvisioningInput): ReadonlyMap<st
   return state;
 }
 
-function existingNode(input: ProvisioningInput, node: Node | undefined, claim: NodeClaim | undefined): FinalNode {
+function existingNode(input: AuditedInput, node: Node | undefined, claim: NodeClaim | undefined): FinalNode {
   const labels = existingLabels(input, node, claim);
   const managed = claim !== undefined || labels.has(labelKey.nodePool);
   const ready = node !== undefined && (!managed || labelOf(node, labelKey.initialized) === 'true');
@@ -103,7 +103,7 @@ function labelOf(node: Node | undefined, key: string): string | undefined {
 
 /** The node's own labels, before registration on top of the claim's. */
 function existingLabels(
-  input: ProvisioningInput,
+  input: AuditedInput,
   node: Node | undefined,
   claim: NodeClaim | undefined,
 ): ReadonlyMap<string, ReadonlyArray<string>> {
@@ -128,7 +128,7 @@ function existingTaints(node: Node | undefined, claim: NodeClaim | undefined): R
 }
 
 /** Labels that a claim's node is certain to get: from its requirements and from what it was planned to be. */
-function addPromised(input: ProvisioningInput, claim: NodeClaim, labels: Map<string, ReadonlyArray<string>>): void {
+function addPromised(input: AuditedInput, claim: NodeClaim, labels: Map<string, ReadonlyArray<string>>): void {
   const planned = input.inFlight.get(claim.metadata.name);
   const type = planned === undefined ? undefined : typeOf(input, claim);
   for (const [key, values] of Object.entries(type?.labels ?? {})) labels.set(normalizeKey(key), values);
@@ -143,13 +143,13 @@ function addPromised(input: ProvisioningInput, claim: NodeClaim, labels: Map<str
   labels.set(labelKey.registered, ['true']).set(labelKey.initialized, ['true']);
 }
 
-function typeOf(input: ProvisioningInput, { metadata }: NodeClaim) {
-  const name = input.inFlight.get(metadata.name)?.instanceType ?? metadata.labels?.[labelKey.instanceType];
-  return input.catalog.get(metadata.labels?.[labelKey.nodePool] ?? '')?.find((type) => type.name === name);
+function typeOf({ inFlight, sizes }: AuditedInput, { metadata }: NodeClaim): InstanceType | undefined {
+  const name = inFlight.get(metadata.name)?.instanceType ?? metadata.labels?.[labelKey.instanceType];
+  return name === undefined ? undefined : sizes.typeOf(metadata.labels?.[labelKey.nodePool] ?? '', name);
 }
 
 function resourcesOf(
-  input: ProvisioningInput,
+  input: AuditedInput,
   node: Node | undefined,
   claim: NodeClaim | undefined,
   { which, ready }: { readonly which: 'allocatable' | 'capacity'; readonly ready: boolean },
@@ -174,68 +174,11 @@ function allocatableOf(type: {
   return new Map([...capacity].map(([name, amount]) => [name, Math.max(0, amount - (overhead.get(name) ?? 0))]));
 }
 
-/** What tells an offering from the others of a pool. */
-export type OfferingPlace = Pick<PlannedClaim['offering'], 'instanceType' | 'zone' | 'capacityType' | 'reservationId'>;
-
-/** Is the size's offering the one that is meant? */
-export function isPlace({ zone, capacityType, reservation }: Offering, place: OfferingPlace): boolean {
-  return zone === place.zone && capacityType === place.capacityType && reservation?.id === place.reservationId;
-}
-
-/** Where the size's offering is. */
-export function placeOf(instanceType: string, { zone, capacityType, reservation }: Offering): OfferingPlace {
-  const place = { instanceType, zone, capacityType };
-  return reservation === undefined ? place : { ...place, reservationId: reservation.id };
-}
-
-/** The labels that a node of this size, zone and capacity type gets in the pool, before what the plan itself says. */
-export function labelsOfOffering(
-  input: ProvisioningInput,
-  pool: NodePool,
-  place: OfferingPlace,
-): Map<string, ReadonlyArray<string>> {
-  const { instanceType, zone, capacityType, reservationId } = place;
-  const type = input.catalog.get(pool.metadata.name)?.find(({ name }) => name === instanceType);
-  const offering = type?.offerings.find((one) => isPlace(one, place));
-  const { group, kind, name } = pool.spec.template.spec.nodeClassRef;
-  const fixed = {
-    ...offering?.labels,
-    ...(reservationId === undefined ? {} : { [labelKey.reservation]: reservationId }),
-    ...pool.spec.template.metadata?.labels,
-    [labelKey.instanceType]: instanceType,
-    [labelKey.zone]: zone,
-    [labelKey.capacityType]: capacityType,
-    [labelKey.nodePool]: pool.metadata.name,
-    [labelKey.registered]: 'true',
-    [labelKey.initialized]: 'true',
-    [`${group}/${kind.toLowerCase()}`]: name,
-  };
-  const labels = new Map<string, ReadonlyArray<string>>();
-  for (const [key, values] of Object.entries(type?.labels ?? {})) labels.set(normalizeKey(key), values);
-  for (const [key, value] of Object.entries(fixed)) labels.set(normalizeKey(key), [value]);
-  return labels;
-}
-
-/** Is there a label of the pool's template that a node of this size, zone and capacity type would not have by itself? */
-export function contradictsTemplate(input: ProvisioningInput, pool: NodePool, place: OfferingPlace): boolean {
-  const { instanceType, zone, capacityType } = place;
-  const type = input.catalog.get(pool.metadata.name)?.find(({ name }) => name === instanceType);
-  const offering = type?.offerings.find((one) => isPlace(one, place));
-  const own = new Map<string, ReadonlyArray<string>>();
-  for (const [key, values] of Object.entries(type?.labels ?? {})) own.set(normalizeKey(key), values);
-  for (const [key, value] of Object.entries(offering?.labels ?? {})) own.set(normalizeKey(key), [value]);
-  own.set(labelKey.instanceType, [instanceType]).set(labelKey.zone, [zone]).set(labelKey.capacityType, [capacityType]);
-  return Object.entries(pool.spec.template.metadata?.labels ?? {}).some(
-    ([key, value]) => own.get(normalizeKey(key))?.includes(value) === false,
-  );
-}
-
-function plannedNode(input: ProvisioningInput, claim: PlannedClaim, index: number): FinalNode {
+function plannedNode(input: AuditedInput, claim: PlannedClaim, index: number): FinalNode {
   const pool = input.cluster.nodePools.find(({ metadata }) => metadata.name === claim.nodePool);
-  const type = input.catalog.get(claim.nodePool)?.find(({ name }) => name === claim.offering.instanceType);
+  const type = input.sizes.typeOf(claim.nodePool, claim.offering.instanceType);
   const name = `planned-${index}`;
-  const labels =
-    pool === undefined ? new Map<string, ReadonlyArray<string>>() : labelsOfOffering(input, pool, claim.offering);
+  const labels = new Map(pool === undefined ? [] : input.sizes.nodeOf(pool, claim.offering).labels);
   for (const [key, value] of Object.entries(claim.labels)) labels.set(normalizeKey(key), [value]);
   labels.set(labelKey.hostname, [name]);
   return {
@@ -252,28 +195,33 @@ function plannedNode(input: ProvisioningInput, claim: PlannedClaim, index: numbe
   };
 }
 
-function addPods(plan: Plan, { cluster }: ProvisioningInput, state: ReadonlyMap<string, FinalNode>): void {
-  const planned = new Map<string, string>();
+/** Puts each pod where it is and, beside that, where the plan wants it. */
+function addPods(plan: Plan, { cluster }: AuditedInput, state: ReadonlyMap<string, FinalNode>): void {
+  const goals = new Map<string, FinalNode | undefined>();
   plan.claims.forEach(({ pods }, index) => {
-    for (const { uid } of pods) planned.set(uid, `planned/${index}`);
+    for (const { uid } of pods) goals.set(uid, state.get(`planned/${index}`));
   });
   for (const { target, pods } of plan.nominations) {
-    for (const { uid } of pods) planned.set(uid, `${target.kind}/${target.name}`);
+    for (const { uid } of pods) goals.set(uid, state.get(`${target.kind}/${target.name}`));
   }
+  const byName = new Map(cluster.nodes.map(({ metadata: { name } }) => [name, state.get(`node/${name}`)]));
   for (const pod of cluster.pods) {
     const spec = cluster.shapes[pod.shape];
     if (spec === undefined) continue;
-    const goal = planned.get(pod.uid);
-    const now = pod.nodeName === null ? undefined : `node/${pod.nodeName}`;
-    const entry = (id: string | undefined): PodsOnNode | undefined => {
-      const node = state.get(id ?? '');
-      const known = node?.pods.get(pod.shape) ?? { shape: pod.shape, spec, running: 0, leaving: 0, planned: 0 };
-      node?.pods.set(pod.shape, known);
-      return known;
-    };
-    if (goal !== undefined) (entry(goal) ?? { planned: 0 }).planned++;
-    const there = now === undefined ? undefined : entry(now);
-    if (there !== undefined && (pod.deleting || goal !== undefined)) there.leaving++;
-    else if (there !== undefined) there.running++;
+    const goal = goals.get(pod.uid);
+    if (goal !== undefined) podsOn(goal, pod, spec).planned++;
+    const node = pod.nodeName === null ? undefined : byName.get(pod.nodeName);
+    if (node === undefined) continue;
+    const there = podsOn(node, pod, spec);
+    if (pod.deleting || goals.has(pod.uid)) there.leaving++;
+    else there.running++;
   }
+}
+
+function podsOn({ pods }: FinalNode, { shape }: Pod, spec: PodShape): PodsOnNode {
+  const known = pods.get(shape);
+  if (known !== undefined) return known;
+  const first = { shape, spec, running: 0, leaving: 0, planned: 0 };
+  pods.set(shape, first);
+  return first;
 }

@@ -35,8 +35,8 @@ function compares(value: string, operator: string, bound: string | undefined): b
 export function meetsTerm(labels: PossibleLabels, term: NodeSelectorTerm, name: string): boolean {
   const { matchExpressions = [], matchFields = [] } = term;
   if (matchExpressions.length + matchFields.length === 0) return false;
-  const field: PossibleLabels = new Map([['metadata.name', [name]]]);
-  return matchExpressions.every((one) => meets(labels, one)) && matchFields.every((one) => meets(field, one));
+  if (!matchExpressions.every((one) => meets(labels, one))) return false;
+  return matchFields.every((one) => meets(new Map([['metadata.name', [name]]]), one));
 }
 
 /** The pod's node selector and required node affinity. */
@@ -66,8 +66,9 @@ export function blockingTaint(
   taints: ReadonlyArray<Taint>,
   tolerations: ReadonlyArray<Toleration> | undefined,
 ): Taint | null {
-  const hard = taints.filter(({ effect }) => effect !== 'PreferNoSchedule');
-  return hard.find((taint) => !(tolerations ?? []).some((one) => covers(one, taint))) ?? null;
+  const blocks = (taint: Taint): boolean =>
+    taint.effect !== 'PreferNoSchedule' && tolerations?.some((one) => covers(one, taint)) !== true;
+  return taints.find(blocks) ?? null;
 }
 
 function covers({ key, operator, value, effect }: Toleration, taint: Taint): boolean {

@@ -1,4 +1,4 @@
-import type { Cluster } from '../../model/cluster.ts';
+import type { Cluster, Pod, PodShape } from '../../model/cluster.ts';
 import type { Container, DaemonSet, PodSpec, ResourceList } from '../../model/manifest.ts';
 import type { ProvisioningInput } from '../../scheduling/provisioning-input.ts';
 import { claimNamesOf } from './device-checks.ts';
@@ -6,7 +6,7 @@ import { fatal, type Finding } from './finding.ts';
 import type { FinalNode } from './final-state.ts';
 import { blockingTaint, meetsNodeRules } from './matching.ts';
 import { requestedBy } from './requested.ts';
-import { checkAttachments, volumeProblem } from './volume-checks.ts';
+import { checkAttachments, volumeFacts, volumeProblem, type VolumeFacts } from './volume-checks.ts';
 
 /** A DaemonSet as the audit sees it. */
 export interface AuditedDaemon {
@@ -20,22 +20,34 @@ export function auditedDaemons({ cluster, devices }: ProvisioningInput): Readonl
   const counted = cluster.daemonSets.filter(
     ({ spec }) => devices.kind === 'planned' || claimNamesOf(spec.template.spec).length === 0,
   );
+  if (counted.length === 0) return [];
+  const newest = newestPods(cluster);
   return counted.map((set) => {
     const namespace = set.metadata.namespace ?? 'default';
-    const [newest] = cluster.pods
-      .filter(({ shape }) => isDaemonOf(cluster.shapes[shape], namespace, set.metadata.name))
-      .toSorted((a, b) => b.createdAtMs - a.createdAtMs || (a.uid < b.uid ? 1 : -1));
-    const running = newest === undefined ? undefined : cluster.shapes[newest.shape]?.spec;
-    return {
-      name: `${namespace}/${set.metadata.name}`,
-      spec: set.spec.template.spec,
-      requests: requestedBy(running ?? defaulted(cluster, namespace, set)),
-    };
+    const name = `${namespace}/${set.metadata.name}`;
+    const running = cluster.shapes[newest.get(name)?.shape ?? -1]?.spec;
+    const requests = requestedBy(running ?? defaulted(cluster, namespace, set));
+    return { name, spec: set.spec.template.spec, requests };
   });
 }
 
-function isDaemonOf(shape: Cluster['shapes'][number] | undefined, namespace: string, name: string): boolean {
-  return shape?.namespace === namespace && shape.owner?.kind === 'DaemonSet' && shape.owner.name === name;
+/** Of each DaemonSet that has pods, the newest one; of those equally new that with the last uid. */
+function newestPods({ pods, shapes }: Cluster): ReadonlyMap<string, Pod> {
+  const makers = shapes.map(daemonOf);
+  const newest = new Map<string, Pod>();
+  for (const pod of pods) {
+    const maker = makers[pod.shape] ?? null;
+    if (maker === null) continue;
+    const known = newest.get(maker);
+    const age = known === undefined ? -1 : known.createdAtMs - pod.createdAtMs;
+    if (known === undefined || age < 0 || (age === 0 && pod.uid > known.uid)) newest.set(maker, pod);
+  }
+  return newest;
+}
+
+/** The DaemonSet that pods of the shape are of; null when none made them. */
+function daemonOf({ namespace, owner }: PodShape): string | null {
+  return owner?.kind === 'DaemonSet' ? `${namespace}/${owner.name}` : null;
 }
 
 function defaulted(cluster: Cluster, namespace: string, { spec: { template } }: DaemonSet): PodSpec {
@@ -58,37 +70,57 @@ function defaulted(cluster: Cluster, namespace: string, { spec: { template } }: 
   };
 }
 
-/** Taints, node rules, volumes, resources and host ports of one node. */
-export function checkNode(
-  node: FinalNode,
-  cluster: Cluster,
-  daemons: ReadonlyArray<AuditedDaemon>,
-): ReadonlyArray<Finding> {
-  const planned = [...node.pods.values()].filter((pods) => pods.planned > 0);
-  if (planned.length === 0) return [];
+/** Judges one node by itself: taints, node rules, volumes, resources and host ports. */
+export type NodeCheck = (node: FinalNode) => ReadonlyArray<Finding>;
+
+/** What a pod of some spec takes of its node. */
+interface PodNeeds {
+  readonly requests: ReadonlyMap<string, number>;
+  readonly ports: ReadonlyArray<readonly [string, string]>;
+}
+
+type NeedsOf = (spec: PodSpec) => PodNeeds;
+
+/** Judges nodes of the cluster. What a pod needs is read once for all pods with that spec. */
+export function nodeCheck(cluster: Cluster, daemons: ReadonlyArray<AuditedDaemon>): NodeCheck {
+  const volumes = volumeFacts(cluster);
+  const known = new Map<PodSpec, PodNeeds>();
+  const needsOf = (spec: PodSpec): PodNeeds => {
+    const needs = known.get(spec) ?? { requests: requestedBy(spec), ports: portsOf(spec) };
+    known.set(spec, needs);
+    return needs;
+  };
+  return (node) => {
+    const planned = [...node.pods.values()].filter((pods) => pods.planned > 0);
+    if (planned.length === 0) return [];
+    const missing = missingDaemons(node, daemons);
+    return [
+      ...planned.flatMap(({ spec }) => checkAdmission(node, spec, volumes)),
+      ...checkResources(node, missing, needsOf),
+      ...checkPorts(node, missing, needsOf),
+      ...checkAttachments(node, volumes),
+    ];
+  };
+}
+
+/** May pods of the shape be on the node at all? */
+function checkAdmission(node: FinalNode, shape: PodShape, volumes: VolumeFacts): ReadonlyArray<Finding> {
   const findings: Array<Finding> = [];
-  for (const { spec } of planned) {
-    const text = `pods of ${spec.namespace}/${spec.owner?.name ?? 'no owner'} on ${node.name}`;
-    const taint = blockingTaint(node.taints, spec.spec.tolerations);
-    if (taint !== null) findings.push(fatal('taint', `${text}: ${taint.key}:${taint.effect} is not tolerated`));
-    if (!meetsNodeRules(node.labels, spec.spec, node.name)) findings.push(fatal('node-affinity', `${text}: not met`));
-    const volume = volumeProblem(node, cluster, spec);
-    if (volume !== null) findings.push(fatal('volume', `${text}: ${volume}`));
-  }
-  return [
-    ...findings,
-    ...checkResources(node, daemons),
-    ...checkPorts(node, daemons),
-    ...checkAttachments(node, cluster),
-  ];
+  const say = (rule: string, problem: string): void => {
+    const text = `pods of ${shape.namespace}/${shape.owner?.name ?? 'no owner'} on ${node.name}`;
+    findings.push(fatal(rule, `${text}: ${problem}`));
+  };
+  const taint = blockingTaint(node.taints, shape.spec.tolerations);
+  if (taint !== null) say('taint', `${taint.key}:${taint.effect} is not tolerated`);
+  if (!meetsNodeRules(node.labels, shape.spec, node.name)) say('node-affinity', 'not met');
+  const volume = volumeProblem(node, volumes, shape);
+  if (volume !== null) say('volume', volume);
+  return findings;
 }
 
 function missingDaemons(node: FinalNode, daemons: ReadonlyArray<AuditedDaemon>): ReadonlyArray<AuditedDaemon> {
-  const there = new Set(
-    [...node.pods.values()]
-      .filter(({ spec }) => spec.owner?.kind === 'DaemonSet')
-      .map(({ spec }) => `${spec.namespace}/${spec.owner?.name ?? ''}`),
-  );
+  if (daemons.length === 0) return [];
+  const there = new Set([...node.pods.values()].map(({ spec }) => daemonOf(spec)));
   return daemons.filter(
     ({ name, spec }) =>
       !there.has(name) &&
@@ -97,19 +129,23 @@ function missingDaemons(node: FinalNode, daemons: ReadonlyArray<AuditedDaemon>):
   );
 }
 
-function checkResources(node: FinalNode, daemons: ReadonlyArray<AuditedDaemon>): ReadonlyArray<Finding> {
+function checkResources(
+  node: FinalNode,
+  missing: ReadonlyArray<AuditedDaemon>,
+  needsOf: NeedsOf,
+): ReadonlyArray<Finding> {
   const used = new Map<string, number>();
   const add = (requests: ReadonlyMap<string, number>, times: number): void => {
     for (const [name, amount] of requests) used.set(name, (used.get(name) ?? 0) + times * amount);
   };
   const wanted = new Set<string>();
   for (const { spec, running, leaving, planned } of node.pods.values()) {
-    const requests = requestedBy(spec.spec);
+    const { requests } = needsOf(spec.spec);
     add(requests, running + leaving + planned);
-    const asked = planned > 0 ? [...requests].filter(([, amount]) => amount > 0) : [];
-    asked.forEach(([name]) => wanted.add(name));
+    if (planned === 0) continue;
+    for (const [name, amount] of requests) if (amount > 0) wanted.add(name);
   }
-  for (const { requests } of missingDaemons(node, daemons)) add(requests, 1);
+  for (const { requests } of missing) add(requests, 1);
   return [...wanted]
     .filter((name) => (used.get(name) ?? 0) > (node.allocatable.get(name) ?? 0))
     .map((name) =>
@@ -128,16 +164,16 @@ function portsOf(spec: PodSpec): ReadonlyArray<readonly [string, string]> {
     ]);
 }
 
-function checkPorts(node: FinalNode, daemons: ReadonlyArray<AuditedDaemon>): ReadonlyArray<Finding> {
+function checkPorts(node: FinalNode, missing: ReadonlyArray<AuditedDaemon>, needsOf: NeedsOf): ReadonlyArray<Finding> {
   const taken: Array<{ readonly port: string; readonly ip: string; readonly planned: boolean }> = [];
   for (const { spec, running, leaving, planned } of node.pods.values()) {
-    for (const [port, ip] of portsOf(spec.spec)) {
+    for (const [port, ip] of needsOf(spec.spec).ports) {
       for (let pod = 0; pod < Math.min(2, running + leaving); pod++) taken.push({ port, ip, planned: false });
       for (let pod = 0; pod < Math.min(2, planned); pod++) taken.push({ port, ip, planned: true });
     }
   }
   if (node.claim !== null) {
-    for (const { spec } of missingDaemons(node, daemons)) {
+    for (const { spec } of missing) {
       for (const [port, ip] of portsOf(spec)) taken.push({ port, ip, planned: false });
     }
   }

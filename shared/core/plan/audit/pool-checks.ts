@@ -1,19 +1,15 @@
 import type { NodePool } from '../../model/manifest.ts';
 import { labelKey, normalizeKey } from '../../model/labels.ts';
 import type { PodShape } from '../../model/cluster.ts';
-import type { ProvisioningInput } from '../../scheduling/provisioning-input.ts';
 import type { Plan, PlannedClaim } from '../plan.ts';
-import { contradictsTemplate, isPlace, labelsOfOffering, placeOf, type FinalNode } from './final-state.ts';
+import { isPlace, placeOf, type AuditedInput } from './audited-sizes.ts';
+import type { FinalNode } from './final-state.ts';
 import { fatal, type Finding } from './finding.ts';
 import { blockingTaint, meets } from './matching.ts';
 import { amountsOf } from './requested.ts';
 
 /** Offerings, pool requirements, limits, minValues and the stated costs. */
-export function checkPools(
-  plan: Plan,
-  input: ProvisioningInput,
-  nodes: ReadonlyArray<FinalNode>,
-): ReadonlyArray<Finding> {
+export function checkPools(plan: Plan, input: AuditedInput, nodes: ReadonlyArray<FinalNode>): ReadonlyArray<Finding> {
   const findings = plan.claims.flatMap((claim, index) => checkClaim(claim, index, input));
   for (const pool of input.cluster.nodePools) findings.push(...checkLimits(pool, nodes), ...checkReplicas(pool, nodes));
   const cost = plan.claims.reduce((sum, { offering }) => sum + offering.price, 0);
@@ -22,7 +18,7 @@ export function checkPools(
   return findings;
 }
 
-function checkClaim(claim: PlannedClaim, index: number, input: ProvisioningInput): ReadonlyArray<Finding> {
+function checkClaim(claim: PlannedClaim, index: number, input: AuditedInput): ReadonlyArray<Finding> {
   const name = `planned-${index}`;
   const pool = input.cluster.nodePools.find(({ metadata }) => metadata.name === claim.nodePool);
   if (pool === undefined) return [fatal('pool', `${name}: NodePool ${claim.nodePool} does not exist`)];
@@ -42,20 +38,20 @@ function checkClaim(claim: PlannedClaim, index: number, input: ProvisioningInput
 function checkOffering(
   offering: PlannedClaim['offering'],
   claim: PlannedClaim,
-  { pool, name, input }: { readonly pool: NodePool; readonly name: string; readonly input: ProvisioningInput },
+  { pool, name, input }: { readonly pool: NodePool; readonly name: string; readonly input: AuditedInput },
 ): ReadonlyArray<Finding> {
   const findings: Array<Finding> = [];
   const { instanceType, zone, capacityType } = offering;
-  const type = input.catalog.get(claim.nodePool)?.find((one) => one.name === instanceType);
+  const type = input.sizes.typeOf(claim.nodePool, instanceType);
   const found = type?.offerings.some((one) => isPlace(one, offering) && one.available && one.price === offering.price);
   const text = `${name}: ${instanceType} ${zone} ${capacityType}`;
   if (found !== true) findings.push(fatal('offering', `${text} is not available at that price`));
-  const labels = labelsOfOffering(input, pool, offering);
+  const node = input.sizes.nodeOf(pool, offering);
+  const labels = new Map(node.labels);
   for (const [key, value] of Object.entries(claim.labels)) labels.set(normalizeKey(key), [value]);
   const unmet = pool.spec.template.spec.requirements.find((requirement) => !meets(labels, requirement));
   if (unmet !== undefined) findings.push(fatal('pool-requirements', `${text}: ${unmet.key} ${unmet.operator}`));
-  const contradicts = contradictsTemplate(input, pool, offering);
-  if (contradicts) findings.push(fatal('pool-requirements', `${text}: template labels`));
+  if (node.contradictsTemplate) findings.push(fatal('pool-requirements', `${text}: template labels`));
   const broken = claim.requirements.find((requirement) => !meets(labels, requirement));
   if (broken !== undefined) findings.push(fatal('claim-requirements', `${text}: ${broken.key} ${broken.operator}`));
   return findings;
@@ -65,7 +61,7 @@ function checkMinValues(
   claim: PlannedClaim,
   pool: NodePool,
   name: string,
-  input: ProvisioningInput,
+  input: AuditedInput,
 ): ReadonlyArray<Finding> {
   const relaxed = claim.annotations['karpenter.sh/nodeclaim-min-values-relaxed'] === 'true';
   if (relaxed && input.policy.minValuesPolicy === 'Strict')
@@ -77,7 +73,7 @@ function checkMinValues(
     for (const type of input.catalog.get(pool.metadata.name) ?? []) {
       if (!listed.includes(type.name)) continue;
       for (const offering of type.offerings.filter(({ available }) => available)) {
-        const labels = labelsOfOffering(input, pool, placeOf(type.name, offering));
+        const { labels } = input.sizes.nodeOf(pool, placeOf(type.name, offering));
         for (const value of labels.get(normalizeKey(key)) ?? []) values.add(value);
       }
     }
@@ -116,7 +112,7 @@ function checkLimits(pool: NodePool, nodes: ReadonlyArray<FinalNode>): ReadonlyA
 
 /** Domains of a key that pools can offer now; worked out once per pool and key. */
 export function offeredDomains(
-  input: ProvisioningInput,
+  input: AuditedInput,
 ): (key: string, shape: PodShape, honorTaints: boolean) => ReadonlyArray<string> {
   const known = new Map<string, ReadonlyArray<string>>();
   const ofPool = (pool: NodePool, key: string): ReadonlyArray<string> => {
@@ -133,14 +129,14 @@ export function offeredDomains(
       .flatMap((pool) => ofPool(pool, key));
 }
 
-function domainsOfPool(input: ProvisioningInput, pool: NodePool, key: string): ReadonlyArray<string> {
+function domainsOfPool(input: AuditedInput, pool: NodePool, key: string): ReadonlyArray<string> {
   const domains = new Set<string>();
   const { requirements } = pool.spec.template.spec;
   const usable = pool.metadata.deletionTimestamp === undefined && pool.spec.replicas === undefined;
   for (const type of usable ? (input.catalog.get(pool.metadata.name) ?? []) : []) {
     for (const offering of type.offerings.filter(({ available }) => available)) {
-      if (contradictsTemplate(input, pool, placeOf(type.name, offering))) continue;
-      const labels = labelsOfOffering(input, pool, placeOf(type.name, offering));
+      const { labels, contradictsTemplate } = input.sizes.nodeOf(pool, placeOf(type.name, offering));
+      if (contradictsTemplate) continue;
       const known = requirements.filter((one) => labels.has(normalizeKey(one.key)) || one.key.startsWith('karpenter.'));
       if (!known.every((requirement) => meets(labels, requirement))) continue;
       for (const domain of labels.get(key) ?? []) domains.add(domain);

@@ -1,10 +1,10 @@
-import type { Cluster, PodShape } from '../../model/cluster.ts';
+import type { PodShape } from '../../model/cluster.ts';
 import type { PodAffinityRules } from '../../model/manifest.ts';
 import type { ProvisioningInput } from '../../scheduling/provisioning-input.ts';
 import type { Plan } from '../plan.ts';
 import type { FinalNode } from './final-state.ts';
 import { fatal, type Finding } from './finding.ts';
-import { checkNode, type AuditedDaemon } from './node-checks.ts';
+import type { NodeCheck } from './node-checks.ts';
 
 /**
  * No buffer has the room that a pod could have had: a pod that is left would fit on no node with room of buffers, had they
@@ -17,11 +17,11 @@ export function checkPrecedence(
   {
     nodes,
     spare,
-    daemons,
+    check,
   }: {
     readonly nodes: ReadonlyArray<FinalNode>;
     readonly spare: ReadonlySet<number>;
-    readonly daemons: ReadonlyArray<AuditedDaemon>;
+    readonly check: NodeCheck;
   },
 ): ReadonlyArray<Finding> {
   if (spare.size === 0) return [];
@@ -36,28 +36,36 @@ export function checkPrecedence(
     const isChoosy = node.claim !== null && choosy.has(node.claim.nodePool);
     return !isChoosy && [...node.pods.values()].some(({ shape, planned }) => spare.has(shape) && planned > 0);
   });
+  // Where pods may be kept away by others, none is free.
+  if (cluster.shapes.some(({ spec }) => looks(spec.affinity?.podAntiAffinity))) return [];
+  const cleared = held.map((node) => without(node, spare));
   return [...shapes].flatMap((index) => {
     const shape = cluster.shapes[index];
-    if (shape === undefined || !isFree(cluster, shape)) return [];
-    const taken = held.find((node) => checkNode(instead(node, index, shape, spare), cluster, daemons).length === 0);
+    if (shape === undefined || !isFree(shape)) return [];
+    const taken = cleared.find((node) => check(withOne(node, index, shape)).length === 0);
     const text = `a buffer has room on ${taken?.name ?? ''} that a pod of ${shape.namespace} is left without`;
     return taken === undefined ? [] : [fatal('buffer-precedence', text)];
   });
 }
 
-/** Does no rule about other pods concern pods of the shape, and do they claim no devices? */
-function isFree({ shapes }: Cluster, { spec }: PodShape): boolean {
+/** Has the shape no rule about other pods, and does it claim no devices? */
+function isFree({ spec }: PodShape): boolean {
   const { affinity, topologySpreadConstraints = [], resourceClaims = [] } = spec;
-  const looks = (rules: PodAffinityRules | undefined): boolean =>
-    (rules?.requiredDuringSchedulingIgnoredDuringExecution ?? []).length > 0;
-  const isAvoided = shapes.some((other) => looks(other.spec.affinity?.podAntiAffinity));
-  if (isAvoided || looks(affinity?.podAffinity) || looks(affinity?.podAntiAffinity)) return false;
+  if (looks(affinity?.podAffinity) || looks(affinity?.podAntiAffinity)) return false;
   return topologySpreadConstraints.length + resourceClaims.length === 0;
 }
 
-/** The node with one pod of the shape in the place of all room of buffers. */
-function instead(node: FinalNode, index: number, spec: PodShape, spare: ReadonlySet<number>): FinalNode {
-  const pods = new Map([...node.pods].filter(([shape]) => !spare.has(shape)));
-  const there = pods.get(index) ?? { shape: index, spec, running: 0, leaving: 0, planned: 0 };
-  return { ...node, pods: new Map(pods).set(index, { ...there, planned: there.planned + 1 }) };
+function looks(rules: PodAffinityRules | undefined): boolean {
+  return (rules?.requiredDuringSchedulingIgnoredDuringExecution ?? []).length > 0;
+}
+
+/** The node without any room of buffers. */
+function without(node: FinalNode, spare: ReadonlySet<number>): FinalNode {
+  return { ...node, pods: new Map([...node.pods].filter(([shape]) => !spare.has(shape))) };
+}
+
+/** The node with one pod of the shape more. */
+function withOne(node: FinalNode, index: number, spec: PodShape): FinalNode {
+  const there = node.pods.get(index) ?? { shape: index, spec, running: 0, leaving: 0, planned: 0 };
+  return { ...node, pods: new Map(node.pods).set(index, { ...there, planned: there.planned + 1 }) };
 }

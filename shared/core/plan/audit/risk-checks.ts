@@ -1,19 +1,17 @@
 import type { InstanceType } from '../../model/catalog.ts';
-import type { ProvisioningInput } from '../../scheduling/provisioning-input.ts';
 import { DEFAULT_EVICTION_COST_MS } from '../../scheduling/weighed-price.ts';
 import type { Plan, PlannedOffering } from '../plan.ts';
-import { isPlace } from './final-state.ts';
+import { isPlace, type AuditedInput } from './audited-sizes.ts';
 import { fatal, type Finding } from './finding.ts';
 
 /** What every offering of the plan counts as with its risk, the sums, and that no bound is above what it bounds. */
-export function checkRisk(plan: Plan, input: ProvisioningInput): ReadonlyArray<Finding> {
+export function checkRisk(plan: Plan, input: AuditedInput): ReadonlyArray<Finding> {
   const findings: Array<Finding> = [];
   let cost = 0;
   plan.claims.forEach(({ nodePool, offering, fallbacks, runnerUp }, index) => {
-    const types = input.catalog.get(nodePool) ?? [];
     const costMs = input.evictionCostMs.get(nodePool) ?? DEFAULT_EVICTION_COST_MS;
     for (const one of [offering, ...fallbacks, ...(runnerUp === null ? [] : [runnerUp])]) {
-      const wanted = weighedPrice(one, types, costMs);
+      const wanted = weighedPrice(one, input.sizes.typeOf(nodePool, one.instanceType), costMs);
       const stated = one.risk?.weighedPrice ?? one.price;
       const text = `planned-${index}: ${one.instanceType} ${one.zone} ${one.capacityType}`;
       if (stated !== wanted) findings.push(fatal('risk', `${text} counts as ${wanted}, the plan says ${stated}`));
@@ -34,8 +32,7 @@ export function checkRisk(plan: Plan, input: ProvisioningInput): ReadonlyArray<F
 const MILLION = 1_000_000n;
 
 /** Price and, on top, the chance of an eviction times what it costs: in millionths of the price, rounded up, then in all. */
-function weighedPrice(offering: PlannedOffering, types: ReadonlyArray<InstanceType>, costMs: number): number {
-  const type = types.find(({ name }) => name === offering.instanceType);
+function weighedPrice(offering: PlannedOffering, type: InstanceType | undefined, costMs: number): number {
   const same = (type?.offerings ?? []).filter((one) => isPlace(one, offering));
   const rate = same.reduce((most, { evictionsPerHour = 0 }) => Math.max(most, evictionsPerHour), 0);
   if (rate === 0) return offering.price;
