@@ -12,9 +12,14 @@ import type { NodeClass } from '../ports/kubernetes.ts';
  * what the schema says, and only that is asserted here.
  */
 
+/** Hashes of pools already asked for: a plan asks twice per claim, and an object that was read never changes. */
+const poolHashes = new WeakMap<NodePool, string>();
+
 /** Karpenter's static drift hash of a pool, decimal. */
 export function poolHash(pool: NodePool): string {
-  return hash.nodePoolHash(pool as ApiNodePool);
+  const known = poolHashes.get(pool) ?? hash.nodePoolHash(pool as ApiNodePool);
+  poolHashes.set(pool, known);
+  return known;
 }
 
 /** The Azure provider's static drift hash of a node class, decimal. */
