@@ -78,7 +78,8 @@ export async function resumeNow(ports: Ports): Promise<LedgerState> {
   throw new RetryableError(`${RESUMES_MAX} decisions were committed meanwhile`, { retryAfterMs: 500 });
 }
 
-function toDecision(ports: Ports, gathered: Gathered, plan: Plan, cause: string): Decision {
+/** The plan as the record that is committed: stamped, and named by its content, so that nothing else has that name. */
+export function toDecision(ports: Ports, gathered: Gathered, plan: Plan, cause: string): Decision {
   const generation = gathered.ledger.generation + 1;
   const { version } = gathered.snapshot;
   const stamped = {

@@ -1,0 +1,65 @@
+import { MemoryBlobs } from '../../sandbox/simulation/memory-blobs.ts';
+import { createDecisions } from '../../shared/adapters/storage/decisions.ts';
+import { createFiguresLog } from '../../shared/adapters/storage/figures-log.ts';
+import { createSnapshots } from '../../shared/adapters/storage/snapshots.ts';
+import type { Ports } from '../../shared/app/ports.ts';
+import type { InstanceType } from '../../shared/core/model/catalog.ts';
+import type { NodePool } from '../../shared/core/model/manifest.ts';
+import { KARPENTER_POLICY } from '../../shared/core/scheduling/provisioning-input.ts';
+import type { LedgerState } from '../../shared/ports/store.ts';
+
+const CLUSTER = 'bench';
+
+/** Later than every pod was created, so that nothing waits for more of them. */
+const STARTED_MS = Date.parse('2027-01-01T00:00:00Z');
+
+const FIRST: LedgerState = {
+  generation: 0,
+  decision: null,
+  executed: true,
+  claimsResourceVersion: null,
+  token: null,
+};
+
+/**
+ * The ports of one look at a cluster, in memory: the snapshot is there, all sizes may be had, and whatever is written is
+ * taken. Storage is the product's own over a container in memory; what is created is put into the form that is sent.
+ * Only what provisioning asks for is there.
+ */
+export function portsInMemory(snapshot: Uint8Array, types: ReadonlyArray<InstanceType>, pool: NodePool): Ports {
+  const blobs = new MemoryBlobs();
+  blobs.writeNow(`${CLUSTER}/latest`, snapshot, 'any');
+  let created = 0;
+  const kubernetes = {
+    list: (kind: string) => Promise.resolve(kind === 'NodePool' ? [pool] : []),
+    create: (_: string, object: object) => {
+      const resourceVersion = String((created += 1));
+      const sent = JSON.parse(JSON.stringify(object)) as { readonly metadata: object };
+      return Promise.resolve({ kind: 'created', object: { ...sent, metadata: { ...sent.metadata, resourceVersion } } });
+    },
+  };
+  const ports = {
+    cluster: CLUSTER,
+    policy: KARPENTER_POLICY,
+    reservesNodes: true,
+    now: () => STARTED_MS + Math.round(performance.now()),
+    kubernetes,
+    catalogs: { instanceTypes: () => Promise.resolve(types), nextRetryMs: () => Promise.resolve(null) },
+    deviceSelectors: null,
+    snapshots: createSnapshots(blobs, CLUSTER, () => Promise.reject(new Error('the relay is not silent'))),
+    decisions: createDecisions(blobs, CLUSTER),
+    figuresLog: createFiguresLog(blobs, CLUSTER),
+    ledger: {
+      read: () => Promise.resolve(FIRST),
+      commit: (base: LedgerState, decision: string) =>
+        Promise.resolve({
+          kind: 'committed',
+          state: { ...base, generation: base.generation + 1, decision, executed: false },
+        }),
+      markExecuted: () => Promise.resolve(),
+    },
+    hints: { send: () => Promise.resolve() },
+    log: () => undefined,
+  };
+  return ports as unknown as Ports;
+}
