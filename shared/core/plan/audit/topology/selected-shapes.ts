@@ -116,7 +116,7 @@ function shapesSelected(
 ): ReadonlyArray<number> {
   if (group === undefined) return [];
   const having = (key: string, values: Iterable<string>): ReadonlyArray<number> =>
-    [...new Set(values)].flatMap((value) => group.byLabel.get(key)?.get(value) ?? []);
+    [...values].flatMap((value) => group.byLabel.get(key)?.get(value) ?? []);
   let candidates: ReadonlyArray<number> = group.all;
   const narrow = (those: ReadonlyArray<number>): void => {
     if (those.length < candidates.length) candidates = those;
