@@ -1,14 +1,23 @@
-import type { PodShape, Pod } from '../../model/cluster.ts';
-import { POD_CLAIM_NAME, type ResourceClaim, type ResourceClaimSpec } from '../../model/device-manifest.ts';
+import type { Pod } from '../../model/cluster.ts';
+import type { ResourceClaim } from '../../model/device-manifest.ts';
 import { labelKey } from '../../model/labels.ts';
 import type { PodSpec } from '../../model/manifest.ts';
 import type { DeviceAssignment, Plan } from '../plan.ts';
 import { checkGiven, shareOf, type GivenDevice } from './device-claim-checks.ts';
 import { checkUses, type DeviceUses } from './device-uses.ts';
+import { claimFinder, type ClaimFinder, type FoundClaim } from './found-claims.ts';
 import { fatal, type Finding } from './finding.ts';
 import type { AuditedInput } from './audited-sizes.ts';
 import type { FinalNode } from './final-state.ts';
-import { certain, devicesInCluster, devicesToCome, isReachedFrom, selects, thousandths } from './published-devices.ts';
+import {
+  certain,
+  devicesInCluster,
+  devicesToCome,
+  isReachedFrom,
+  onlyNodeOf,
+  selects,
+  thousandths,
+} from './published-devices.ts';
 import type { AuditedDevice } from './published-devices.ts';
 
 /** The names under which a pod lists or uses resource claims. */
@@ -25,6 +34,8 @@ interface Site {
   /** Are the devices that the node publishes itself those that it will have? */
   readonly publishes: boolean;
   readonly toCome: ReadonlyMap<string, AuditedDevice>;
+  /** All devices that pods there can use. */
+  readonly reached: ReadonlyArray<AuditedDevice>;
 }
 
 /** Do all claims of the placed pods get, together, devices that they may have where the pods go? */
@@ -33,24 +44,51 @@ export function checkDevices(
   input: AuditedInput,
   state: ReadonlyMap<string, FinalNode>,
 ): ReadonlyArray<Finding> {
+  const asks = input.cluster.shapes.map(({ spec }) => claimNamesOf(spec).length > 0);
+  if (!asks.includes(true)) return [];
   const placed = placesOf(plan);
-  const asking = input.cluster.pods.filter((pod) => {
-    const shape = input.cluster.shapes[pod.shape];
-    return placed.has(pod.uid) && shape !== undefined && claimNamesOf(shape.spec).length > 0;
-  });
+  const asking = input.cluster.pods.filter(({ uid, shape }) => asks[shape] === true && placed.has(uid));
   if (asking.length === 0) return [];
   const names = asking.map(({ name }) => name).join(', ');
   if (input.devices.kind === 'ignored') return [fatal('devices', `claims are ignored, and ${names} have a place`)];
-  const inCluster = devicesInCluster(input);
-  const uses: DeviceUses = new Map();
-  const early = recordHeld({ plan, input, inCluster, uses }, stayingNodes(input, state));
+  const context = contextOf(plan, input);
+  const { uses } = context;
+  const early = recordHeld(context, stayingNodes(input, state), placed);
+  const sites = new Map<string, ReadonlyArray<Site>>();
   const findings = asking.flatMap((pod) => {
     const key = placed.get(pod.uid) ?? '';
     const node = state.get(key);
     if (node === undefined) return [];
-    return sitesOf(input, key, node).flatMap((site) => checkPod(pod, site, { plan, input, inCluster, uses }));
+    const own = sites.get(key) ?? sitesOf(context, key, node);
+    sites.set(key, own);
+    return own.flatMap((site) => checkPod(pod, site, context));
   });
   return [...early, ...findings, ...checkUses(uses)];
+}
+
+/** Plan and input as they are asked, and what is noted on the way. */
+interface Context {
+  readonly input: AuditedInput;
+  readonly inCluster: ReadonlyMap<string, AuditedDevice>;
+  /** The same by the node that alone reaches them; null: what other nodes may reach. */
+  readonly byNode: ReadonlyMap<string | null, ReadonlyArray<AuditedDevice>>;
+  readonly uses: DeviceUses;
+  readonly assignments: ReadonlyMap<string, ReadonlyArray<DeviceAssignment>>;
+  readonly left: ReadonlySet<string>;
+  readonly findClaim: ClaimFinder;
+}
+
+function contextOf(plan: Plan, input: AuditedInput): Context {
+  const inCluster = devicesInCluster(input);
+  return {
+    input,
+    inCluster,
+    byNode: Map.groupBy(inCluster.values(), onlyNodeOf),
+    uses: new Map(),
+    assignments: Map.groupBy(plan.devices, ({ claim }) => claim),
+    left: new Set(plan.left.map(({ pod }) => pod.uid)),
+    findClaim: claimFinder(input.cluster),
+  };
 }
 
 /** Without those that are going. */
@@ -81,13 +119,15 @@ function placesOf(plan: Plan): ReadonlyMap<string, string> {
   return placed;
 }
 
-function sitesOf(input: AuditedInput, key: string, node: FinalNode): ReadonlyArray<Site> {
+function sitesOf(context: Context, key: string, node: FinalNode): ReadonlyArray<Site> {
+  const { input } = context;
   const { claim } = node;
+  const toSite = (site: Omit<Site, 'reached'>): Site => ({ ...site, reached: reachedFrom(context, site) });
   if (claim === null) {
     const instanceType = node.labels.get(labelKey.instanceType)?.[0] ?? '';
     const publishes = isReady(input, key, node.name);
     const toCome = publishes ? new Map() : devicesToCome(input, { nodePool: node.nodePool, instanceType }, key);
-    return [{ name: key, instanceType, node, publishes, toCome }];
+    return [toSite({ name: key, instanceType, node, publishes, toCome })];
   }
   const pool = input.cluster.nodePools.find(({ metadata }) => metadata.name === claim.nodePool);
   return [claim.offering, ...claim.fallbacks].map((offering) => {
@@ -98,7 +138,7 @@ function sitesOf(input: AuditedInput, key: string, node: FinalNode): ReadonlyArr
     ]);
     const name = `${key} as ${instanceType} ${zone} ${capacityType}`;
     const toCome = devicesToCome(input, { nodePool: claim.nodePool, instanceType }, name);
-    return { name, instanceType, node: { ...node, labels }, publishes: false, toCome };
+    return toSite({ name, instanceType, node: { ...node, labels }, publishes: false, toCome });
   });
 }
 
@@ -115,18 +155,19 @@ function isReady({ cluster }: AuditedInput, key: string, name: string): boolean 
   return !managed || labels[labelKey.initialized] === 'true';
 }
 
-interface Context {
-  readonly plan: Plan;
-  readonly input: AuditedInput;
-  readonly inCluster: ReadonlyMap<string, AuditedDevice>;
-  readonly uses: DeviceUses;
+function reachedFrom(
+  { byNode }: Context,
+  { node, publishes, toCome }: Omit<Site, 'reached'>,
+): ReadonlyArray<AuditedDevice> {
+  const possible = [...(byNode.get(null) ?? []), ...(byNode.get(node.name) ?? [])];
+  return [...possible.filter((one) => isReachedFrom(one, node, publishes)), ...toCome.values()];
 }
 
 function checkPod(pod: Pod, site: Site, context: Context): ReadonlyArray<Finding> {
   const shape = context.input.cluster.shapes[pod.shape];
   if (shape === undefined) return [];
   return claimNamesOf(shape.spec).flatMap((name) => {
-    const claim = findClaim(pod, shape, name, context.input);
+    const claim = context.findClaim(pod, shape, name);
     if (claim === null) return [fatal('devices', `the claim ${name} of pod ${pod.name} does not exist`)];
     return checkClaim(claim, pod, site, context).map((text) =>
       fatal('devices', `claim ${claim.key} of pod ${pod.name} on ${site.name}: ${text}`),
@@ -134,35 +175,10 @@ function checkPod(pod: Pod, site: Site, context: Context): ReadonlyArray<Finding
   });
 }
 
-interface FoundClaim {
-  readonly key: string;
-  readonly spec: ResourceClaimSpec;
-  readonly manifest: ResourceClaim | null;
-}
-
-function findClaim(pod: Pod, shape: PodShape, name: string, { cluster }: AuditedInput): FoundClaim | null {
-  const { namespace } = shape;
-  const entry = (shape.spec.resourceClaims ?? []).find((one) => one.name === name);
-  const here = cluster.resourceClaims.filter(({ metadata }) => (metadata.namespace ?? 'default') === namespace);
-  const own = here.find(({ metadata }) =>
-    entry?.resourceClaimName === undefined
-      ? metadata.annotations?.[POD_CLAIM_NAME] === name &&
-        (metadata.ownerReferences ?? []).some(({ uid }) => uid === pod.uid)
-      : metadata.name === entry.resourceClaimName,
-  );
-  if (own !== undefined) return { key: `${namespace}/${own.metadata.name}`, spec: own.spec, manifest: own };
-  const template = cluster.resourceClaimTemplates.find(
-    ({ metadata }) =>
-      metadata.name === entry?.resourceClaimTemplateName && (metadata.namespace ?? 'default') === namespace,
-  );
-  if (template === undefined) return null;
-  return { key: `${namespace}/${pod.name}/${name}`, spec: template.spec.spec, manifest: null };
-}
-
 function checkClaim(claim: FoundClaim, pod: Pod, site: Site, context: Context): ReadonlyArray<string> {
-  const { plan, input, inCluster, uses } = context;
-  const assigned = plan.devices.filter(
-    (one) => one.claim === claim.key && (one.instanceTypes === null || one.instanceTypes.includes(site.instanceType)),
+  const { input, inCluster, uses } = context;
+  const assigned = (context.assignments.get(claim.key) ?? []).filter(
+    ({ instanceTypes }) => instanceTypes === null || instanceTypes.includes(site.instanceType),
   );
   const allocation = claim.manifest?.status?.allocation;
   if (assigned.length === 0 && allocation !== undefined) {
@@ -176,8 +192,7 @@ function checkClaim(claim: FoundClaim, pod: Pod, site: Site, context: Context): 
   if (given.some((one) => one === null)) return ['it is given a device that is not reached from there'];
   const found = given.filter((one) => one !== null);
   for (const one of found) recordGiven(one, claim, uses);
-  const reached = [...inCluster.values()].filter((one) => isReachedFrom(one, site.node, site.publishes));
-  return checkGiven(claim.spec, found, [...reached, ...site.toCome.values()], input);
+  return checkGiven(claim.spec, found, site.reached, input);
 }
 
 function findDevice(
@@ -206,12 +221,21 @@ function recordGiven({ request, device }: GivenDevice, claim: FoundClaim, uses: 
 
 /** Notes what claims hold that Kubernetes does not take back; says which of them the plan gives devices all the same. */
 function recordHeld(
-  { plan, input, inCluster, uses }: Context,
+  { input, inCluster, uses, assignments, left }: Context,
   existing: ReadonlyArray<FinalNode>,
+  placed: ReadonlyMap<string, string>,
 ): ReadonlyArray<Finding> {
-  const given = new Set(plan.devices.map(({ claim }) => claim));
+  const users = new Set(input.cluster.resourceClaims.flatMap(({ status }) => status?.reservedFor ?? []).map(uidOf));
+  const pods = new Map(input.cluster.pods.filter(({ uid }) => users.has(uid)).map((pod) => [pod.uid, pod]));
+  const fateOf = ({ uid, resource }: ClaimUser): UserFate => {
+    const pod = pods.get(uid);
+    const isPlanned = placed.has(uid) || left.has(uid);
+    if (resource !== 'pods') return 'stays';
+    if (pod === undefined || pod.deleting || (isPlanned && pod.nodeName !== null)) return 'goes';
+    return isPlanned ? 'waits' : 'stays';
+  };
   return input.cluster.resourceClaims
-    .filter((claim) => claim.status?.allocation !== undefined && isKept(claim, { plan, input, existing }))
+    .filter((claim) => claim.status?.allocation !== undefined && isKept(claim, fateOf, existing))
     .flatMap((claim) => {
       const key = `${claim.metadata.namespace ?? 'default'}/${claim.metadata.name}`;
       for (const { driver, pool, device, request, ...one } of claim.status?.allocation?.devices?.results ?? []) {
@@ -225,25 +249,27 @@ function recordHeld(
         use.holders.set(`${key} ${request} held`, isShare ? new Map(consumed) : null);
         uses.set(found.id, use);
       }
-      return given.has(key) ? [fatal('devices', `claim ${key} holds devices already`)] : [];
+      return assignments.has(key) ? [fatal('devices', `claim ${key} holds devices already`)] : [];
     });
+}
+
+type ClaimUser = NonNullable<NonNullable<ResourceClaim['status']>['reservedFor']>[number];
+
+type UserFate = 'stays' | 'goes' | 'waits';
+
+function uidOf({ uid }: ClaimUser): string {
+  return uid;
 }
 
 /** An allocation ends when all users are gone or going, or when they wait and no node is left that it allows. */
 function isKept(
   { status }: ResourceClaim,
-  { plan, input, existing }: Pick<Context, 'plan' | 'input'> & { readonly existing: ReadonlyArray<FinalNode> },
+  fateOf: (user: ClaimUser) => UserFate,
+  existing: ReadonlyArray<FinalNode>,
 ): boolean {
-  const users = status?.reservedFor ?? [];
+  const fates = (status?.reservedFor ?? []).map(fateOf);
   const nodeSelector = status?.allocation?.nodeSelector;
-  const known = new Set([...placesOf(plan).keys(), ...plan.left.map(({ pod }) => pod.uid)]);
-  const pods = users.map(({ uid, resource }) => {
-    const pod = input.cluster.pods.find((one) => one.uid === uid);
-    if (resource !== 'pods') return 'stays';
-    if (pod === undefined || pod.deleting || (known.has(uid) && pod.nodeName !== null)) return 'goes';
-    return known.has(uid) ? 'waits' : 'stays';
-  });
-  if (pods.includes('stays')) return true;
-  if (pods.length > 0 && pods.every((one) => one === 'goes')) return false;
+  if (fates.includes('stays')) return true;
+  if (fates.length > 0 && fates.every((one) => one === 'goes')) return false;
   return nodeSelector === undefined || existing.some(({ labels, name }) => selects(nodeSelector, labels, name));
 }

@@ -68,7 +68,9 @@ function checkRequest(name: string, asked: ExactDeviceRequest, { own, reached, i
   const matching = (device: AuditedDevice): boolean => selectors.every((one) => isSelected(one, device, input));
   const problems = checkCount(name, asked, {
     own,
-    candidates: reached.filter((one) => matching(one) && shareOf(one, asked) !== null),
+    // Only a request for all asks what else there is.
+    candidates:
+      asked.allocationMode === 'All' ? reached.filter((one) => matching(one) && shareOf(one, asked) !== null) : [],
   });
   for (const { device } of own) {
     if (!matching(device)) problems.push(`request ${name} does not select ${device.id}`);

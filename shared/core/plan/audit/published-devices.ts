@@ -60,10 +60,17 @@ function devicesOf(slices: ReadonlyArray<ResourceSliceSpec>, prefix: string): Re
   return found;
 }
 
+/** The one node whose pods alone can use the device; null where its slice does not name one. */
+export function onlyNodeOf({ slice, published }: AuditedDevice): string | null {
+  const { nodeName = '' } = slice.perDeviceNodeSelection === true ? published : slice;
+  return nodeName === '' ? null : nodeName;
+}
+
 /** Can pods on the node use the device of the cluster? `publishes`: what the node publishes itself counts. */
-export function isReachedFrom({ slice, published }: AuditedDevice, node: FinalNode, publishes: boolean): boolean {
-  const { nodeName, allNodes, nodeSelector } = slice.perDeviceNodeSelection === true ? published : slice;
-  if (nodeName !== undefined && nodeName !== '') return publishes && nodeName === node.name;
+export function isReachedFrom(device: AuditedDevice, node: FinalNode, publishes: boolean): boolean {
+  const only = onlyNodeOf(device);
+  if (only !== null) return publishes && only === node.name;
+  const { allNodes, nodeSelector } = device.slice.perDeviceNodeSelection === true ? device.published : device.slice;
   return allNodes === true || selects(nodeSelector, node.labels, node.name);
 }
 
