@@ -14,8 +14,12 @@ import { toNodeClaim, withPoolStamps } from './to-node-claim.ts';
 /** NodeClaims created at once. The API server takes about 5 ms each; more would crowd out other clients. */
 const CREATIONS_AT_ONCE = 16;
 
-/** Claims that are hinted at together, as soon as they are there: the first are launched while the last are being created. */
-const HINTED_TOGETHER = 64;
+/**
+ * Claims that are hinted at together, as soon as they are there: of a large decision the first are launched while the last
+ * are being created. Of a small one they are created first, which takes a second or two, as launches ask more of the API
+ * server than creations.
+ */
+const HINTED_TOGETHER = 250;
 
 export type CommitOutcome =
   | { readonly kind: 'committed'; readonly decision: Decision }

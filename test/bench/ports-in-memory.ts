@@ -18,6 +18,7 @@ const FIRST: LedgerState = {
   decision: null,
   executed: true,
   claimsResourceVersion: null,
+  heardAtMs: null,
   token: null,
 };
 
@@ -56,6 +57,7 @@ export function portsInMemory(snapshot: Uint8Array, types: ReadonlyArray<Instanc
           kind: 'committed',
           state: { ...base, generation: base.generation + 1, decision, executed: false },
         }),
+      goOn: (state: LedgerState) => Promise.resolve(state),
       markExecuted: () => Promise.resolve(),
     },
     hints: { send: () => Promise.resolve() },

@@ -12,6 +12,7 @@ import type {
   RefusalScope,
 } from '../../ports/cloud.ts';
 import { RetryableError } from '../../ports/errors.ts';
+import { atMost } from './at-most.ts';
 import { isNotFound, orNull, readAzureError, toRetryable } from './azure-error.ts';
 import { customData, nodeConfig } from './bootstrap.ts';
 import { ON_DEMAND_SKU_PAUSE_MS, classifyLaunchError } from './classify-launch-error.ts';
@@ -32,12 +33,19 @@ export interface CloudParts {
 const NIC_LOOKS_MAX = 60;
 const NIC_LOOK_PAUSE_MS = 150;
 
+/**
+ * Launches under way in one process: each is some ten requests within two or three seconds. ARM takes 200 writes at once from
+ * a principal, and then ten a second; more only queue there, or are refused.
+ */
+const LAUNCHES_AT_ONCE = 64;
+
 const PREFIX = 'aks-';
 
 /** Machines as VMs of the node resource group, named `aks-<claim>`. */
 export function createCloud(parts: CloudParts): Cloud {
+  const inTurn = atMost(LAUNCHES_AT_ONCE);
   return {
-    launch: (order) => launch(parts, order),
+    launch: (order) => inTurn(() => launch(parts, order)),
     observe: (claim) => observe(parts, claim),
     delete: (claim) => remove(parts, claim),
     inventory: () => inventory(parts),
