@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Cluster } from '../kubernetes/cluster.ts';
 import { type Child, createChild } from './child.ts';
@@ -94,6 +95,14 @@ function noteOf({ name, port }: Relay): ReadonlyArray<string> {
   return [`Port ${METRICS_PORT} is taken by another program: ${metrics} at ${path}.`];
 }
 
+/** What the relay's image sets: here it needs as much memory as there. */
+export function imageEnvironment(root: string): Readonly<Record<string, string>> {
+  const [, stated = ''] = /^ENV (.*)$/m.exec(readFileSync(join(root, 'relay/Containerfile'), 'utf8')) ?? [];
+  return Object.fromEntries(
+    [...stated.matchAll(/(\w+)=("[^"]*"|\S+)/g)].map(([, name = '', value = '']) => [name, value.replaceAll('"', '')]),
+  );
+}
+
 function relayChild(
   { root, appFolder, environment, cluster, onLine }: RelaysOptions,
   name: string,
@@ -104,6 +113,7 @@ function relayChild(
     name: 'relay',
     args: [join(appFolder ?? root, 'dist/relay/relay.js')],
     environment: {
+      ...imageEnvironment(root),
       ...environment,
       KUBECONFIG: cluster.kubeconfigPath,
       POD_NAME: name,
