@@ -1,5 +1,6 @@
 /** The entry file that package.json names: importing a trigger's file registers it with the host. */
 import './provision.ts';
+import './launch.ts';
 import './follow.ts';
 import './interrupt.ts';
 import './interrupt-event-grid.ts';

@@ -10,13 +10,13 @@ import type { Rng } from '../world/rng.ts';
 import type { CallFaults } from './faults.ts';
 import type { Outside } from './outside.ts';
 import { Process } from './process.ts';
-import type { Delivery, Queue } from './queue.ts';
+import type { Delivery, Queue, Queues } from './queue.ts';
 
 interface HostParts {
   readonly outside: Outside;
   readonly rng: Rng;
   readonly faults: CallFaults;
-  readonly queues: { readonly pods: Queue; readonly claims: Queue; readonly signals: Queue };
+  readonly queues: Queues;
 }
 
 const PROCESSES = 3;
@@ -88,9 +88,11 @@ export class Host {
 
   /** Takes what can be taken from the queues. */
   pump(): void {
-    const { pods, claims, signals } = this.#parts.queues;
+    const { pods, claims, launches, signals } = this.#parts.queues;
     this.#drain(pods, BATCH_MAX, (process, delivery) => this.#provision(process, delivery));
-    this.#drain(claims, 1, (process, delivery) => this.#follow(process, delivery));
+    for (const queue of [claims, launches]) {
+      this.#drain(queue, 1, (process, delivery) => this.#follow(process, delivery));
+    }
     this.#drain(signals, 1, (process, delivery) => this.#interrupt(process, delivery));
   }
 

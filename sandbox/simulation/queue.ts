@@ -136,3 +136,11 @@ export class Queue {
 function sessionOf(message: Message): string {
   return message.sessionId ?? `message ${message.sequence}`;
 }
+
+/** The queues of the app. */
+export interface Queues {
+  readonly pods: Queue;
+  readonly claims: Queue;
+  readonly launches: Queue;
+  readonly signals: Queue;
+}

@@ -7,7 +7,7 @@ import type { FedResource } from '../../shared/contract/snapshot/builder.ts';
 import type { Blobs } from '../../shared/ports/blobs.ts';
 import type { Rng } from '../world/rng.ts';
 import type { ApiServer, Change } from './api-server.ts';
-import type { Queue } from './queue.ts';
+import type { Queues } from './queue.ts';
 import type { Timeline } from './timeline.ts';
 
 /** Resources of the simulated cluster that a snapshot is made of. */
@@ -32,7 +32,7 @@ interface RelayParts {
   readonly rng: Rng;
   readonly server: ApiServer;
   readonly blobs: Blobs;
-  readonly queues: { readonly pods: Queue; readonly claims: Queue; readonly signals: Queue };
+  readonly queues: Queues;
 }
 
 /**

@@ -2,7 +2,7 @@ import { gunzipSync } from 'node:zlib';
 import type { Refusal } from '../../shared/adapters/azure/refusals.ts';
 import { provision } from '../../shared/app/provision.ts';
 import { sweep } from '../../shared/app/sweep.ts';
-import { claimsQueue, podsQueue, signalsQueue } from '../../shared/contract/queues.ts';
+import { claimsQueue, launchesQueue, podsQueue, signalsQueue } from '../../shared/contract/queues.ts';
 import type { Decision } from '../../shared/ports/store.ts';
 import { rngFrom, type Rng } from '../world/rng.ts';
 import { ApiServer, conditionStatus, keyOf, type Change } from './api-server.ts';
@@ -16,7 +16,7 @@ import { changeLoad, createInitialObjects } from './load.ts';
 import { MemoryBlobs } from './memory-blobs.ts';
 import type { Outside } from './outside.ts';
 import type { Process } from './process.ts';
-import { Queue } from './queue.ts';
+import { Queue, type Queues } from './queue.ts';
 import { SimulatedRelay } from './relay.ts';
 import { Timeline } from './timeline.ts';
 
@@ -27,6 +27,9 @@ const NOTICE_MS = 30_000;
 /** Lines of the trace that a failure shows. */
 const TRACE_MAX = 400;
 
+/** By the kind of hint that they carry. */
+const QUEUE_OF = { pods: 'pods', objects: 'claims', launches: 'launches', signal: 'signals' } as const;
+
 /** One cluster with its cloud, its queues and the app, on one clock and one seed. */
 export class Simulation {
   readonly faults: Faults;
@@ -35,7 +38,7 @@ export class Simulation {
   readonly azure: Azure;
   readonly laws: Laws;
   readonly host: Host;
-  readonly queues: { readonly pods: Queue; readonly claims: Queue; readonly signals: Queue };
+  readonly queues: Queues;
   readonly trace: Array<string> = [];
   readonly outside: Outside;
   readonly #rng: Rng;
@@ -67,7 +70,12 @@ export class Simulation {
         faults: this.faults.queues,
         onAvailable: () => this.host.pump(),
       });
-    this.queues = { pods: queue(podsQueue), claims: queue(claimsQueue), signals: queue(signalsQueue) };
+    this.queues = {
+      pods: queue(podsQueue),
+      claims: queue(claimsQueue),
+      launches: queue(launchesQueue),
+      signals: queue(signalsQueue),
+    };
     this.outside = this.#createOutside();
     this.host = new Host({
       outside: this.outside,
@@ -153,7 +161,7 @@ export class Simulation {
       ...(names(nodes.map(({ metadata }) => metadata.name.replace(/^aks-/, ''))) === claimNames
         ? []
         : ['claims and nodes differ']),
-      ...Object.entries(queues).flatMap(([name, queue]) => [
+      ...Object.entries<Queue>({ ...queues }).flatMap(([name, queue]) => [
         ...(queue.active > 0 ? [`${queue.active} messages circulate in ${name}`] : []),
         ...queue
           .scheduled()
@@ -216,7 +224,7 @@ export class Simulation {
       server,
       azure,
       blobs: this.#blobs,
-      queueOf: (hint) => queues[hint.kind === 'pods' ? 'pods' : hint.kind === 'objects' ? 'claims' : 'signals'],
+      queueOf: (hint) => queues[QUEUE_OF[hint.kind]],
       isHealed: () => this.#healed,
       refusals: () => this.#refusals,
       refuse: (refusals) => {

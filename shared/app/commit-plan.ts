@@ -6,7 +6,7 @@ import { DECISION_VERSION, type Decision, type LedgerState } from '../ports/stor
 import { digest } from '../contract/digest.ts';
 import { claimName } from './derived-name.ts';
 import type { Gathered } from './gather.ts';
-import { claimsNamed, hintObjects } from './hint-objects.ts';
+import { hintLaunches } from './hint-objects.ts';
 import { inParallel } from './in-parallel.ts';
 import type { Ports } from './ports.ts';
 import { toNodeClaim, withPoolStamps } from './to-node-claim.ts';
@@ -125,10 +125,10 @@ async function execute(ports: Ports, committed: LedgerState, decision: Decision)
     const [created, , heard] = await Promise.all([creating, hinted, goingOn]);
     versions.push(...created);
     state = heard;
-    hinted = hintObjects(ports, claimsNamed(together.map(({ name }) => name)), {
-      reason: 'created',
-      occasion: 'created',
-    });
+    hinted = hintLaunches(
+      ports,
+      together.map(({ name }) => name),
+    );
   }
   await hinted;
   await ports.ledger.markExecuted(state, newest(versions));

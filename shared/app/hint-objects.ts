@@ -19,6 +19,16 @@ export async function hintObjects(
   await ports.hints.send([{ hint, atMs, key: occasion }]);
 }
 
+/** Asks for machines for NodeClaims that have just been created. Doing it twice within ten minutes is doing it once. */
+export async function hintLaunches(
+  ports: Pick<Ports, 'cluster' | 'hints'>,
+  names: ReadonlyArray<string>,
+): Promise<void> {
+  const objects = claimsNamed(names);
+  const hint = { kind: 'launches', version: 1, cluster: ports.cluster, objects, reason: 'created' } as const;
+  if (names.length > 0) await ports.hints.send([{ hint, atMs: null, key: 'created' }]);
+}
+
 /** The NodeClaims of these names, as hints name them. */
 export function claimsNamed(names: ReadonlyArray<string>): ReadonlyArray<FollowedObject> {
   return names.map((name) => ({ kind: 'NodeClaim', name }));

@@ -41,9 +41,9 @@ export type FollowedObject = Static<typeof FollowedObject>;
  */
 export const OBJECTS_MAX = 20;
 
-/** Objects may be able to move on. */
+/** Objects may be able to move on. `launches`: NodeClaims that want machines, which has a queue of its own. */
 export const ObjectsHint = Type.Object({
-  kind: Type.Literal('objects'),
+  kind: Type.Union([Type.Literal('objects'), Type.Literal('launches')]),
   version: Type.Literal(1),
   cluster: Type.String({ minLength: 1, maxLength: 260 }),
   objects: Type.Array(FollowedObject, { minItems: 1, maxItems: OBJECTS_MAX }),

@@ -7,7 +7,7 @@ import {
   type PodsHint,
   type SignalHint,
 } from './messages.ts';
-import { claimsQueue, podsQueue, signalsQueue } from './queues.ts';
+import { claimsQueue, launchesQueue, podsQueue, signalsQueue } from './queues.ts';
 
 /** A hint as a queue takes it. */
 export interface QueueMessage {
@@ -30,7 +30,9 @@ export function toQueueMessages(hint: PodsHint | ObjectsHint | SignalHint, key: 
     case 'signal':
       return [{ queue: signalsQueue.name, id: idOf(hint, key), sessionId: null, body: hint }];
     case 'objects':
-      return objectMessages(hint, key);
+      return objectMessages(claimsQueue.name, hint, key);
+    case 'launches':
+      return objectMessages(launchesQueue.name, hint, key);
     default:
       return hint satisfies never;
   }
@@ -53,12 +55,12 @@ export function nameOf({ kind, name }: Pick<FollowedObject, 'kind' | 'name'>): s
   return `${kind}/${name}`;
 }
 
-function objectMessages(hint: ObjectsHint, key: string): ReadonlyArray<QueueMessage> {
+function objectMessages(queue: string, hint: ObjectsHint, key: string): ReadonlyArray<QueueMessage> {
   return inMessages(hint.objects).map((objects) => {
     const [first = '', ...others] = objects.map(nameOf);
     const which = others.length === 0 ? first : digest(first, ...others);
     const id = sessionIdOf(`${hint.cluster}/${key}/${which}`);
-    return { queue: claimsQueue.name, id, sessionId: null, body: { ...hint, objects } };
+    return { queue, id, sessionId: null, body: { ...hint, objects } };
   });
 }
 

@@ -34,6 +34,18 @@ export const claimsQueue: QueueSettings = {
   duplicateDetectionWindowMs: 10 * MINUTE,
 };
 
+/**
+ * Hints that NodeClaims have been created and want machines. Read by `launch`. A launch takes seconds and Azure lets in a few a
+ * second, so thousands wait here, and nothing that is under way waits behind them.
+ */
+export const launchesQueue: QueueSettings = {
+  name: 'launches',
+  requiresSession: false,
+  lockDurationMs: 5 * MINUTE,
+  maxDeliveryCount: 10,
+  duplicateDetectionWindowMs: 10 * MINUTE,
+};
+
 /** Interruption notices: from the relay's node conditions, and from Event Grid where it is routed here. Read by `interrupt`. */
 export const signalsQueue: QueueSettings = {
   name: 'signals',
@@ -53,4 +65,4 @@ export const poisonQueue: QueueSettings = {
 };
 
 /** Every queue of a deployment. */
-export const queues: ReadonlyArray<QueueSettings> = [podsQueue, claimsQueue, signalsQueue, poisonQueue];
+export const queues: ReadonlyArray<QueueSettings> = [podsQueue, claimsQueue, launchesQueue, signalsQueue, poisonQueue];

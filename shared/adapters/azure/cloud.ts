@@ -34,10 +34,11 @@ const NIC_LOOKS_MAX = 60;
 const NIC_LOOK_PAUSE_MS = 150;
 
 /**
- * Launches under way in one process: each is some ten requests within two or three seconds. ARM takes 200 writes at once from
- * a principal, and then ten a second; more only queue there, or are refused.
+ * Launches under way in one process: each is some ten requests within two or three seconds, so that these are six machines a
+ * second. ARM takes 200 writes at once from a principal, and then ten a second: more would only queue there, or be refused,
+ * and be in the way of nodes that are already there.
  */
-const LAUNCHES_AT_ONCE = 64;
+const LAUNCHES_AT_ONCE = 16;
 
 const PREFIX = 'aks-';
 
