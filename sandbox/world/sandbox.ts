@@ -131,7 +131,9 @@ async function startParts(options: SandboxOptions, ports: Ports): Promise<Sandbo
       ready('Service Bus', broker.start()),
     );
     // The host before Azure, whose Event Grid asks a new webhook to prove itself; the relay last, whose hints want both.
-    const host = hostChild(options, ports, cluster);
+    // Read once, and not before there is a cluster: a setting may be an identity that has to be made in it.
+    const settings = { ...options.settings };
+    const host = hostChild({ ...options, settings }, ports, cluster);
     talkers.push(host);
     await settled(installKinds(options, cluster), ready('Functions', host.start()));
     const azure = await ready('Azure', startAzureDouble(options, ports, rng));
@@ -141,7 +143,7 @@ async function startParts(options: SandboxOptions, ports: Ports): Promise<Sandbo
     const relays = await openRelays({
       ...options,
       cluster,
-      environment: { ...options.settings, ...connections(ports), CLUSTER_NAME: CLUSTER },
+      environment: { ...settings, ...connections(ports), CLUSTER_NAME: CLUSTER },
       ports: ports.relays,
     });
     hides.push(() => relays.close());

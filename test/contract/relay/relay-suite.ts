@@ -97,7 +97,7 @@ export function relaySuite(start: () => Promise<ApiUnderTest>, crds: ReadonlyArr
       });
       expect(seen.spec.requirements).toEqual(claim.spec.requirements);
       const hint = await until('a hint', () => objectHint('general-abc12', 'claim-created'));
-      expect(hint.message.sessionId).toBe(null);
+      expect(hint.message.sessionId).toBeUndefined();
     });
 
     test('a pod that the scheduler found no room for is in a snapshot before the hint that speaks of it', async () => {
@@ -168,7 +168,7 @@ export function relaySuite(start: () => Promise<ApiUnderTest>, crds: ReadonlyArr
       const { podEventMs = 0 } = objects.find(({ name }) => name === 'general-def34') ?? {};
       expect(podEventMs).toBeGreaterThanOrEqual(sinceMs);
       expect(podEventMs).toBeLessThanOrEqual(Date.now());
-      expect(hint.message.sessionId).toBe(null);
+      expect(hint.message.sessionId).toBeUndefined();
       const text = await (await fetch(`http://127.0.0.1:${relay.metricsPort}/metrics`)).text();
       expect(text).toMatch(/^karpenter_nodeclaims_created_total\{[^}]*nodepool="general"[^}]*\} 1$/m);
       await kube.remove(`${pods}/comes`, { gracePeriodSeconds: 0 });

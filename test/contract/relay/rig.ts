@@ -152,11 +152,11 @@ async function receiveAll(broker: Broker) {
     while (!closing.signal.aborted) await once().catch(() => {});
   }
 
+  const claims = client.createReceiver('claims');
   const signals = client.createReceiver('signals');
   const loops = [
     takeForever(() => takeSession('pods')),
-    takeForever(() => takeSession('claims')),
-    takeForever(() => takeSession('claims')),
+    takeForever(() => take('claims', claims, 200)),
     takeForever(() => take('signals', signals, 200)),
   ];
   return {
