@@ -1,0 +1,3 @@
+import { togetherCases } from './together-cases.ts';
+
+togetherCases('embedded');
