@@ -121,8 +121,10 @@ export function overlaps(a: LabelRule, b: LabelRule): boolean {
 
 /** Does `outer` accept all that `inner` accepts? May say no where the answer needs more than looking at listed values. */
 export function isWithin(inner: LabelRule, outer: LabelRule): boolean {
-  if (inner.complement || (inner.absent && !outer.absent)) return false;
-  return [...inner.values].every((value) => admits(outer, value));
+  if (inner.absent && !outer.absent) return false;
+  if (!inner.complement) return [...inner.values].every((value) => admits(outer, value));
+  if (!outer.complement || outer.least > inner.least || outer.most < inner.most) return false;
+  return [...outer.values].every((value) => !admits(inner, value));
 }
 
 /** The one value the rule leaves, or null when it leaves none, several, or absence. */

@@ -1,8 +1,8 @@
 import type { Pod } from '../model/cluster.ts';
 import { fill, type Bin } from './bins.ts';
-import { at, isOpenKey, offeringsMeeting, openRule } from './compile-pool.ts';
+import { claimShare } from './claim-share.ts';
+import { at } from './compile-pool.ts';
 import type { Ask } from './compile-shape.ts';
-import { isWithin } from './label-rule.ts';
 import {
   claimOf,
   entryOf,
@@ -13,12 +13,11 @@ import {
   type JoinIndex,
   type Lane,
 } from './join-index.ts';
-import { emptyClaim, isCheaper, join, joiningOf, offeringsOf, settledValue, SHUNNED_ADDS } from './open-claim.ts';
+import { emptyClaim, isCheaper, join, joiningOf, settledValue, SHUNNED_ADDS } from './open-claim.ts';
 import type { Applicant, Joining, OpenClaim } from './open-claim.ts';
 import { firstRoomyBin } from './roomy-bins.ts';
-import { untolerated } from './taints.ts';
-import { countersFor, recordOnClaim, recordOnNode, type Counter, type NodeFilter } from './topology.ts';
-import { guardOf, guardRules, NO_RULES, offeringsUnder, type ClaimShare, type Guard } from './topology-guard.ts';
+import { countersFor, recordOnClaim, recordOnNode, type Counter } from './topology.ts';
+import { guardOf, guardRules, NO_RULES, offeringsUnder, type Guard } from './topology-guard.ts';
 import { optionsFor, type Workspace } from './workspace.ts';
 
 /** What placing one pod after another keeps between pods: open claims by what one more pod adds to them. */
@@ -71,8 +70,13 @@ export function placeInRounds(
  * are given up one by one, as far as needed.
  */
 export function place(queue: Queue, pod: Pod, mayStart: boolean): boolean {
+  return placeAs(queue, queue.workspace.asks.get(pod.shape) ?? [], pod, mayStart);
+}
+
+/** The same by the first of these asks that something can hold. */
+export function placeAs(queue: Queue, asks: ReadonlyArray<Ask>, pod: Pod, mayStart: boolean): boolean {
   const { workspace } = queue;
-  return (workspace.asks.get(pod.shape) ?? []).some((ask) => {
+  return asks.some((ask) => {
     const applicant = { ask, guard: guardFor(workspace, ask, mayStart) };
     return placeOnExisting(workspace, applicant, pod) || placeOnClaim(queue, applicant, pod);
   });
@@ -257,33 +261,4 @@ function bestOpening(workspace: Workspace, applicant: Applicant, mayWaive: boole
 /** Is the first way to join the better one? */
 export function addsLess(a: Joining, b: Joining): boolean {
   return a.cell.shunned === b.cell.shunned ? a.added < b.added : !a.cell.shunned;
-}
-
-const claimShare: ClaimShare = (claim, key, filter) => ({
-  domain: settledValue(claim, key),
-  ...passing(claim, filter),
-});
-
-/** Would the filter look at the node that the claim becomes: for certain, or with some of its offerings? */
-function passing(
-  claim: OpenClaim,
-  { alternatives, tolerations }: NodeFilter,
-): { readonly certain: boolean; readonly possible: boolean } {
-  const { open } = claim;
-  const { pool } = claim.state;
-  if (tolerations !== null && untolerated(tolerations, pool.taints, false) !== null) {
-    return { certain: false, possible: false };
-  }
-  if (alternatives === null) return { certain: true, possible: true };
-  const offered = offeringsOf(claim);
-  const met = new Int32Array(offered.length);
-  let certain = true;
-  for (const rules of alternatives) {
-    offeringsMeeting(pool, rules, offered).forEach((mask, type) => (met[type] = at(met, type) | mask));
-    for (const [key, rule] of rules) {
-      if (isOpenKey(pool, key) && !isWithin(open.get(key) ?? openRule(pool, key), rule)) certain = false;
-    }
-  }
-  certain &&= met.every((mask, type) => mask === offered[type]);
-  return { certain, possible: met.some((mask) => mask !== 0) };
 }
