@@ -16,6 +16,13 @@ export interface SpreadTerm {
   readonly self: 0 | 1;
   /** Domains that can hold pods and that the pod's own rules on the key allow; empty for hostnames, whose least is 0. */
   readonly domains: ReadonlyArray<string>;
+  /** The same for each of the pod's required terms by itself; all of them where a term says nothing of the key. */
+  readonly byTerm: ReadonlyArray<ReadonlyArray<string>>;
+}
+
+/** Does some required term of the pod leave fewer domains than all its terms together? */
+export function isNarrowedByTerm({ domains, byTerm }: SpreadTerm): boolean {
+  return byTerm.some((own) => own.length < domains.length);
 }
 
 /** The topology rules of an ask. */
@@ -78,17 +85,18 @@ function toSpread(
   const alternatives = requiredAlternatives(shape.spec);
   const filter = filterOf(constraint, shape, alternatives);
   const counter = counterOf(topology, key, spreadPods(shape, constraint), filter);
-  const isAllowed = (domain: string): boolean =>
-    alternatives.some((rules) => {
-      const rule = rules.get(key);
-      return rule === undefined || admits(rule, domain);
-    });
+  const all = key === labelKey.hostname ? [] : domains(key, filter);
+  const byTerm = alternatives.map((rules) => {
+    const rule = rules.get(key);
+    return rule === undefined ? all : all.filter((domain) => admits(rule, domain));
+  });
   return {
     counter,
     maxSkew: constraint.maxSkew,
     minDomains: constraint.minDomains ?? 1,
     self: counts(topology, counter, index) ? 1 : 0,
-    domains: key === labelKey.hostname ? [] : domains(key, filter).filter(isAllowed),
+    domains: all.filter((domain) => byTerm.some((own) => own.includes(domain))),
+    byTerm,
   };
 }
 

@@ -1,7 +1,7 @@
 import { labelKey } from '../model/labels.ts';
 import { boundInDomains, type SharedItem } from '../packing/bound-in-domains.ts';
 import type { Work } from '../packing/work.ts';
-import type { SpreadTerm } from './ask-terms.ts';
+import { isNarrowedByTerm, type SpreadTerm } from './ask-terms.ts';
 import { boundProblem, isSame, type BoundGroup } from './bound-problem.ts';
 import type { PriceKind } from './bulk.ts';
 import { keySourceOf } from './key-source.ts';
@@ -92,6 +92,7 @@ function shareBy(workspace: Workspace, term: SpreadTerm, pods: number, zones: Re
   if (counter.key !== labelKey.zone || counter.filter !== null || self !== 1 || domains.length < minDomains) {
     return nothing;
   }
+  if (isNarrowedByTerm(term)) return nothing;
   if (domains.length !== zones.length || !zones.every((zone) => domains.includes(zone))) return nothing;
   const placed = placedBy(workspace, counter);
   const running = domains.map((domain) => (counter.byDomain.get(domain) ?? 0) - (placed.byDomain.get(domain) ?? 0));

@@ -1,5 +1,5 @@
 import { labelKey } from '../model/labels.ts';
-import type { SpreadTerm } from './ask-terms.ts';
+import { isNarrowedByTerm, type SpreadTerm } from './ask-terms.ts';
 import { at } from './compile-pool.ts';
 import type { Ask } from './compile-shape.ts';
 import { settledValue } from './open-claim.ts';
@@ -12,7 +12,11 @@ import type { Workspace } from './workspace.ts';
  */
 export function mostInDomain(workspace: Workspace, { terms }: Ask): number {
   const limiting = terms.spread.filter(
-    ({ counter, self }) => self === 1 && counter.filter === null && counter.key !== labelKey.hostname,
+    (term) =>
+      term.self === 1 &&
+      term.counter.filter === null &&
+      term.counter.key !== labelKey.hostname &&
+      !isNarrowedByTerm(term),
   );
   return limiting.reduce((least, term) => Math.min(least, mostBySpread(workspace, term)), Infinity);
 }

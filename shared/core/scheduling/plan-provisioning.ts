@@ -24,6 +24,7 @@ import { atRealPrices } from './at-real-prices.ts';
 import { findFewestLeft } from './fewest-left.ts';
 import { lastComers, needsNoOrder } from './needs-no-order.ts';
 import { compareLeft, leftByPriority, type LeftByPriority } from './left-pods.ts';
+import { placeByTerm } from './place-by-term.ts';
 import { placeWithDevices } from './place-with-devices.ts';
 import { keepPromises } from './promises.ts';
 import type { ProvisioningInput } from './provisioning-input.ts';
@@ -128,7 +129,7 @@ function withFewestLeft(reading: Reading, cheapest: Placed): Placed {
   const found = findFewestLeft(reading, leftOf(cheapest), work);
   if (found === null) return cheapest;
   const workspace = atRealPrices(reading, found);
-  const left = placeAll(workspace, found.left);
+  const left = placeByTerm(workspace, placeAll(workspace, found.left));
   balanceZones(workspace);
   const fewest = { ...cheapest, workspace, left, solved: [] };
   const orders: ReadonlyArray<Order> = cheapest.isMixed ? ORDERS : [ORDERS[0]];
@@ -157,7 +158,7 @@ function placeInOrder(reading: Reading, order: Order, later = NONE_LATER): Place
   const solved: Array<SolvedProblem> = [];
   const work = { left: input.work.steps * later.share * (isMixed ? MIXED_SHARE : 1) };
   const placed = placeClasses(workspace, { rules, order, work, solved }, priorityClasses(workspace, open));
-  const left = after.length === 0 ? placed : placeAll(workspace, [...placed, ...after]);
+  const left = placeByTerm(workspace, after.length === 0 ? placed : placeAll(workspace, [...placed, ...after]));
   if (left.length === 0) mergeClaims(workspace);
   balanceZones(workspace);
   const proof = { left: input.work.steps * PROOF_SHARE };
@@ -178,7 +179,7 @@ function planWithBuffers(placed: Placed, before: Reading, { input, buffers }: Bu
   const work = { left: input.work.steps * BUFFER_SHARE };
   const manner = { rules, order: 'one-by-one-first', work, solved } as const;
   const open = largestFirst(workspace, keepPromises(workspace, spare));
-  const left = placeClasses(workspace, manner, [open]);
+  const left = placeByTerm(workspace, placeClasses(workspace, manner, [open]));
   balanceZones(workspace);
   return toPlan({ ...placed, workspace, solved }, { reasons, buffers, left });
 }

@@ -5,6 +5,7 @@ import type { Ask } from './compile-shape.ts';
 import { hasDeviceClaims } from './device-claims.ts';
 import { allotOnBin, holdOnBin, leaveHoldings } from './device-state.ts';
 import { guardFor, putOnBin } from './place.ts';
+import { asksByTerm } from './place-by-term.ts';
 import { recordOnNode, type Counter } from './topology.ts';
 import type { Workspace } from './workspace.ts';
 
@@ -63,7 +64,10 @@ function getsDevices({ devices }: Workspace, bin: Bin, ask: Ask, pod: Pod): bool
 function staysAllowed(workspace: Workspace, { pod, ask, bin }: Kept, settled: Settled): boolean {
   const { topology } = workspace;
   const { spread } = ask.terms;
-  const even = spread.every((term) => isEven(term, domainFor(bin, term), settled));
+  const isEvenFor = ({ terms }: Ask): boolean =>
+    terms.spread.every((term) => isEven(term, domainFor(bin, term), settled));
+  const even =
+    isEvenFor(ask) || asksByTerm(workspace, ask).some((byTerm) => admitsAsk(bin, byTerm) && isEvenFor(byTerm));
   recordOnNode(topology, pod.shape, bin.capacity, -1);
   const others = { ...ask, terms: { ...ask.terms, spread: [] } };
   if (!even || !allowsBin(guardFor(workspace, others, true), bin)) {

@@ -5,6 +5,7 @@ import { sourceFor } from './key-source.ts';
 import { emptyClaim, join, joiningBy, mayMeet, settledValue } from './open-claim.ts';
 import type { Applicant, Joining, OpenClaim } from './open-claim.ts';
 import { guardFor, putOnBin } from './place.ts';
+import { asksByTerm } from './place-by-term.ts';
 import type { PoolState } from './pool-state.ts';
 import { recordOnClaim } from './topology.ts';
 import { offeringsUnder } from './topology-guard.ts';
@@ -15,9 +16,16 @@ export type Way = { readonly kind: 'bin'; readonly bin: Bin } | { readonly kind:
 
 /**
  * Every way to place a pod of the ask as things are: bins first, then claims, then new ones. A claim whose domain this pod
- * settles is there once for each. `mayWaive`: a new claim may do without minValues where there is no other way.
+ * settles is there once for each. Where there is none, those by one of its required terms alone.
  */
 export function waysFor(workspace: Workspace, ask: Ask, mayStart: boolean): ReadonlyArray<Way> {
+  const ways = waysBy(workspace, ask, mayStart);
+  if (ways.length > 0) return ways;
+  return asksByTerm(workspace, ask).flatMap((one) => waysBy(workspace, one, mayStart));
+}
+
+/** A new claim does without minValues, where that is allowed, when there is no other way. */
+function waysBy(workspace: Workspace, ask: Ask, mayStart: boolean): ReadonlyArray<Way> {
   const { bins, claims, pools, dimensions } = workspace;
   const applicant = { ask, guard: guardFor(workspace, ask, mayStart) };
   const ways: Array<Way> = [];

@@ -3,11 +3,11 @@ import { auditPlan } from '../../../shared/core/plan/audit-plan.ts';
 import { planAll, readOracle } from '../../oracle/run.ts';
 import { toInput } from '../../oracle/scenario.ts';
 
-/** 250 scenarios with what Karpenter made of them: test/oracle/README.md. */
+/** 252 scenarios with what Karpenter made of them: test/oracle/README.md. */
 const { catalog, scenarios } = readOracle();
 const plans = planAll();
 
-/** 250 audits take a second, and several where the machine is busy. */
+/** 252 audits take a second, and several where the machine is busy. */
 const slow = { timeout: 60_000 };
 
 test('no plan for a recorded scenario has a finding of the audit', slow, () => {

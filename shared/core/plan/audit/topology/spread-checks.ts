@@ -34,7 +34,7 @@ export function checkSpread({ nodes, offered, pods, finder }: SpreadContext): Re
     const [first] = group;
     if (first === undefined) return [];
     const sought = finder.byLabels(first.spec.namespace, first.selector);
-    return checkSpreadGroup(first, group, { pods, sought, viewOf });
+    return checkSpreadGroup(first, group, { nodes, pods, sought, viewOf });
   });
 }
 
@@ -55,7 +55,12 @@ function ownersOf({ planned, shapes }: PodsByShape): ReadonlyArray<SpreadOwner> 
 function checkSpreadGroup(
   { spec: { namespace }, constraint: { topologyKey } }: SpreadOwner,
   group: ReadonlyArray<SpreadOwner>,
-  { pods, sought, viewOf }: { readonly pods: PodsByShape; readonly sought: Sought; readonly viewOf: ViewOf },
+  {
+    nodes,
+    pods,
+    sought,
+    viewOf,
+  }: Pick<SpreadContext, 'nodes' | 'pods'> & { readonly sought: Sought; readonly viewOf: ViewOf },
 ): ReadonlyArray<Finding> {
   const members = new Set(group.map(({ shape }) => shape));
   const domains = pods.domainsOf(topologyKey);
@@ -66,10 +71,11 @@ function checkSpreadGroup(
   const unclear = new Set(nodesGetting(pods, outsiders).map((at) => domains[at]));
   const even = new Set<string>();
   for (const { shape, spec, constraint } of group) {
-    const { counts, least } = viewOf(spec, constraint, sought);
+    const { counts, least, leastFrom } = viewOf(spec, constraint, sought);
     for (const at of nodesGetting(pods, [shape])) {
-      const domain = domains[at] ?? '';
-      if ((counts.get(domain) ?? 0) - least <= constraint.maxSkew) even.add(domain);
+      const [domain, node] = [domains[at] ?? '', nodes[at]];
+      const most = (counts.get(domain) ?? 0) - constraint.maxSkew;
+      if (most <= least || (node !== undefined && most <= leastFrom(node))) even.add(domain);
     }
   }
   const judged = new Set(taken.map((at) => domains[at] ?? '').filter((domain) => !unclear.has(domain)));

@@ -1,8 +1,8 @@
 import type { PodShape } from '../../../model/cluster.ts';
-import type { TopologySpreadConstraint } from '../../../model/manifest.ts';
+import type { NodeSelectorTerm, TopologySpreadConstraint } from '../../../model/manifest.ts';
 import { labelKey, normalizeKey } from '../../../model/labels.ts';
 import type { FinalNode } from '../final-state.ts';
-import { blockingTaint, meets, meetsNodeRules } from '../matching.ts';
+import { blockingTaint, meets, meetsNodeRules, meetsTerm } from '../matching.ts';
 import type { PodsByShape } from './pods-by-shape.ts';
 import type { Sought } from './selected-shapes.ts';
 
@@ -12,7 +12,13 @@ export type OfferedDomains = (key: string, shape: PodShape, honorTaints: boolean
 /** What a pod sees of a spread constraint: the pods that it counts per domain, and the fewest in a domain open to it. */
 export interface SpreadView {
   readonly counts: ReadonlyMap<string, number>;
+  /** In the emptiest domain that any required term of the pod allows. */
   readonly least: number;
+  /**
+   * The same for the term that allows fewest of those that the node meets: what pools could offer to another term does not
+   * count then, nodes that are there do. A node planned elsewhere may have come later.
+   */
+  readonly leastFrom: (node: FinalNode) => number;
 }
 
 /** What pods of the shape see when their constraint counts those that it looks for. */
@@ -43,6 +49,8 @@ interface SpreadField {
   readonly seesRunning: ReadonlyArray<boolean>;
   /** The domains that a pod with the constraint could be in; null where that many domains are always open to it. */
   readonly open: ReadonlyArray<string> | null;
+  /** What each of several required terms leaves of them, and the domains of nodes that are there. */
+  readonly byTerm: ReadonlyArray<{ readonly term: NodeSelectorTerm; readonly open: ReadonlyArray<string> }>;
 }
 
 /** All of shape and constraint that makes the field what it is. */
@@ -76,10 +84,23 @@ function readField(
   const all = pods.domainsOf(key);
   const domains = nodes.map((node, at) => (looksAt(node, shape, constraint) ? (all[at] ?? null) : null));
   const seesRunning = nodes.map(({ presentTaints }) => !byTaints || blockingTaint(presentTaints, tolerations) === null);
-  if (key === labelKey.hostname) return { domains, seesRunning, open: null };
+  if (key === labelKey.hostname) return { domains, seesRunning, open: null, byTerm: [] };
   const possible = new Set(offered(key, shape, byTaints));
   for (const domain of domains) if (domain !== null) possible.add(domain);
-  return { domains, seesRunning, open: [...possible].filter((domain) => isOpenTo(shape, key, domain)) };
+  const terms = termsOf(shape);
+  const open = [...possible].filter((domain) => isOpenTo(shape, key, domain, terms));
+  const isThere = new Set(
+    nodes.flatMap((node, at) => (node.claim === null && !node.leaving ? (domains[at] ?? []) : [])),
+  );
+  const byTerm = (terms ?? []).map((term) => ({
+    term,
+    open: open.filter((domain) => isThere.has(domain) || isOpenTo(shape, key, domain, [term])),
+  }));
+  return { domains, seesRunning, open, byTerm };
+}
+
+function termsOf({ spec }: PodShape): ReadonlyArray<NodeSelectorTerm> | undefined {
+  return spec.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms;
 }
 
 /** Does the constraint count on this node at all? */
@@ -88,20 +109,24 @@ function looksAt(node: FinalNode, { spec }: PodShape, constraint: TopologySpread
   return !honorsTaints(constraint) || blockingTaint(node.taints, spec.tolerations) === null;
 }
 
-/** Could a node in the domain meet the pod's own node rules on that key? */
-function isOpenTo({ spec }: PodShape, key: string, domain: string): boolean {
+/** Could a node in the domain meet the pod's node selector and one of these terms, as far as they are about that key? */
+function isOpenTo(
+  { spec }: PodShape,
+  key: string,
+  domain: string,
+  terms: ReadonlyArray<NodeSelectorTerm> | undefined,
+): boolean {
   const labels = new Map([[key, [domain]]]);
   const selector = Object.entries(spec.nodeSelector ?? {}).filter(([name]) => normalizeKey(name) === key);
   if (selector.some(([, value]) => value !== domain)) return false;
-  const required = spec.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution;
-  if (required === undefined) return true;
-  return required.nodeSelectorTerms.some(({ matchExpressions = [] }) =>
+  if (terms === undefined) return true;
+  return terms.some(({ matchExpressions = [] }) =>
     matchExpressions.filter((one) => normalizeKey(one.key) === key).every((one) => meets(labels, one)),
   );
 }
 
 function toView(
-  { domains, seesRunning, open }: SpreadField,
+  { domains, seesRunning, open, byTerm }: SpreadField,
   pods: PodsByShape,
   { minDomains = 1 }: TopologySpreadConstraint,
   { shapes }: Sought,
@@ -115,7 +140,12 @@ function toView(
       counts.set(domain, (counts.get(domain) ?? 0) + seen);
     }
   }
-  if (open === null || open.length < minDomains) return { counts, least: 0 };
-  const least = open.reduce((low, domain) => Math.min(low, counts.get(domain) ?? 0), Infinity);
-  return { counts, least: least === Infinity ? 0 : least };
+  if (open === null) return { counts, least: 0, leastFrom: () => 0 };
+  const leastOf = (among: ReadonlyArray<string>): number => {
+    const least = among.reduce((low, domain) => Math.min(low, counts.get(domain) ?? 0), Infinity);
+    return among.length < minDomains || least === Infinity ? 0 : least;
+  };
+  const leastFrom = ({ labels, name }: FinalNode): number =>
+    Math.max(0, ...byTerm.filter(({ term }) => meetsTerm(labels, term, name)).map((one) => leastOf(one.open)));
+  return { counts, least: leastOf(open), leastFrom };
 }
