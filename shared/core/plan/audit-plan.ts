@@ -29,7 +29,8 @@ export function auditPlan(stated: Plan, given: ProvisioningInput): ReadonlyArray
   const accounting = checkAccounting(plan, input);
   const state = finalState(plan, input);
   const nodes = [...state.values()];
-  const check = nodeCheck(input.cluster, auditedDaemons(input));
+  const daemons = auditedDaemons(input);
+  const check = nodeCheck(input.cluster, daemons);
   return [
     ...findings,
     ...accounting,
@@ -40,7 +41,7 @@ export function auditPlan(stated: Plan, given: ProvisioningInput): ReadonlyArray
     ...nodes.flatMap(check),
     ...checkRisk(plan, input),
     ...checkReservations(plan, priced),
-    ...checkPrecedence(plan, input, { nodes, spare, check }),
+    ...checkPrecedence(plan, input, { nodes, spare, daemons, check }),
     ...checkDevices(plan, input, state),
     ...checkTopology({ cluster: input.cluster, nodes, offered: offeredDomains(input) }),
   ];

@@ -4,7 +4,7 @@ import type { SpreadTerm } from './ask-terms.ts';
 import { at, takesReserved } from './compile-pool.ts';
 import type { Ask, PoolOption } from './compile-shape.ts';
 import { hasDeviceClaims } from './device-claims.ts';
-import { keySourceOf, restrictTo } from './key-source.ts';
+import { isOnAllNodes, keySourceOf, restrictTo, sourceFor } from './key-source.ts';
 import { settledValue } from './open-claim.ts';
 import type { PoolState } from './pool-state.ts';
 import { byCodeUnit } from './label-rule.ts';
@@ -62,6 +62,9 @@ export function bulkRuleOf(workspace: Workspace, shape: number): BulkRule | null
   if ([...antiAffinity, ...ask.exclusions].some(({ key }) => key !== labelKey.hostname)) return null;
   const dealt = spread.filter(({ counter }) => counter.key !== labelKey.hostname);
   if (dealt.length > 1) return null;
+  // Packing knows domains by their offerings and sizes; an open label is settled claim by claim.
+  if (dealt.some(({ counter }) => workspace.pools.some((state) => sourceFor(state, counter.key).kind === 'open')))
+    return null;
   return { ask, perNode: perNodeOf(workspace, ask), spread: dealt[0] ?? null };
 }
 
@@ -137,12 +140,21 @@ function ownsAlone(counter: Counter & { readonly owners?: ReadonlySet<number> },
 }
 
 /** At most so many pods of the ask on one node, by its own rules. */
-export function perNodeOf({ topology }: Workspace, { terms, shape }: Ask): number {
-  const selfAverse = terms.antiAffinity.some((counter) => counts(topology, counter, shape.index));
+export function perNodeOf(workspace: Workspace, { terms, shape }: Ask): number {
+  const { topology } = workspace;
+  const selfAverse = terms.antiAffinity.some(
+    (counter) => counts(topology, counter, shape.index) && isEverywhere(workspace, counter.key),
+  );
   const skews = terms.spread
     .filter(({ counter, self }) => counter.key === labelKey.hostname && self === 1)
     .map(({ maxSkew }) => maxSkew);
   return Math.min(selfAverse ? 1 : Infinity, ...skews);
+}
+
+/** Does every node, new or not, have the label? Anti-affinity says nothing of nodes that lack it. */
+function isEverywhere({ pools, bins }: Workspace, key: string): boolean {
+  if (key === labelKey.hostname) return true;
+  return pools.every((state) => isOnAllNodes(state, key)) && bins.every(({ capacity }) => key in capacity.labels);
 }
 
 /** Pods of the spread in the domain: on nodes, and on the claims of this plan. */

@@ -34,6 +34,8 @@ export interface Ask {
   readonly exclusions: ReadonlyArray<Exclusion>;
   /** Topology keys that a claim must have settled once such a pod is on it, hostname aside. */
   readonly settled: ReadonlyArray<string>;
+  /** Labels that spreads which count such pods ask of nodes: settled then too where the pool leaves them open. */
+  readonly filtered: ReadonlyArray<string>;
   /** Does some rule count such pods? */
   readonly counted: boolean;
   /** Asks of one kind have the same requests and node rules, and so the same options everywhere. */

@@ -1,6 +1,6 @@
-import { at, isOpenKey, poolRule, type CompiledPool } from './compile-pool.ts';
+import { at, isOpenKey, openRule, poolRule, type CompiledPool } from './compile-pool.ts';
 import { comboLabels, isDecidedByType } from './compile-types.ts';
-import { intersect, onlyValue } from './label-rule.ts';
+import { admits, chooseValue, intersect, onlyValue } from './label-rule.ts';
 import type { PoolState } from './pool-state.ts';
 
 /** What decides the value of one label on a pool's nodes. `undefined` values: no such label. */
@@ -58,8 +58,11 @@ function typeValues(pool: CompiledPool, key: string): ReadonlyArray<string | und
   });
 }
 
-/** The values that nodes of the pool can have for the key. */
-export function domainsOn(pool: CompiledPool, key: string): ReadonlyArray<string> {
+/**
+ * The values that nodes of the pool can have for the key. Of a label that it leaves open without listing values: those that it
+ * allows of `named`, and the one that its nodes get where pods need the label and name no value.
+ */
+export function domainsOn(pool: CompiledPool, key: string, named: Iterable<string>): ReadonlyArray<string> {
   const source = keySourceOf(pool, key);
   switch (source.kind) {
     case 'offering': {
@@ -71,9 +74,29 @@ export function domainsOn(pool: CompiledPool, key: string): ReadonlyArray<string
     case 'pool':
       return source.value === undefined || pool.order.length === 0 ? [] : [source.value];
     case 'open': {
-      const rule = pool.rules.get(key);
-      return rule === undefined || rule.complement || pool.order.length === 0 ? [] : [...rule.values].toSorted();
+      const rule = openRule(pool, key);
+      if (pool.order.length === 0) return [];
+      if (!rule.complement) return [...rule.values].toSorted();
+      return [...new Set([chooseValue({ ...rule, absent: false }), ...named])].filter(
+        (value): value is string => value !== null && admits(rule, value),
+      );
     }
+    default:
+      return source satisfies never;
+  }
+}
+
+/** Does every node of the pool have such a label? */
+export function isOnAllNodes(state: PoolState, key: string): boolean {
+  const source = sourceFor(state, key);
+  switch (source.kind) {
+    case 'offering':
+    case 'type':
+      return source.values.every(isPresent);
+    case 'pool':
+      return source.value !== undefined;
+    case 'open':
+      return !openRule(state.pool, key).absent;
     default:
       return source satisfies never;
   }

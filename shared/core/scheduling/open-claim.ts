@@ -1,10 +1,21 @@
 import type { Pod } from '../model/cluster.ts';
 import type { Amounts } from '../quantity/quantity.ts';
 import { labelKey } from '../model/labels.ts';
-import { at, capacityOf } from './compile-pool.ts';
+import { at, capacityOf, openRule } from './compile-pool.ts';
 import { holdingBits, type Ask, type CompiledShape, type PoolOption } from './compile-shape.ts';
 import { portsConflict, type HostPort } from './host-ports.ts';
-import { chooseValue, intersect, isEmpty, oneOf, type LabelRule, type LabelRules } from './label-rule.ts';
+import {
+  ABSENT,
+  admits,
+  ANYTHING,
+  chooseValue,
+  intersect,
+  isEmpty,
+  oneOf,
+  onlyValue,
+  type LabelRule,
+  type LabelRules,
+} from './label-rule.ts';
 import { bitsWith, restrictTo, sourceFor, type KeySource } from './key-source.ts';
 import { bookingFor, wantsMinValues } from './min-values.ts';
 import { bookCapacity, COMBO_BITS, withinLimits, type PoolState } from './pool-state.ts';
@@ -135,7 +146,7 @@ export function joiningBy(
   const { state } = claim;
   const narrowed = narrowOpen(claim, option.open);
   if (narrowed === null) return null;
-  const open = settleOpen(claim, narrowed, guard, ask.settled);
+  const open = settleOpen(claim, narrowed, guard, ask);
   if (open === null) return null;
   const allowed = offeringsUnder(guard, state);
   const bits = within & allowed.bits;
@@ -203,7 +214,7 @@ export function isCheaper(a: Cell, b: Cell): boolean {
 export function settledValue({ state, open, cell }: OpenClaim, key: string): string | null {
   if (cell === null || key === labelKey.hostname) return null;
   const source = sourceFor(state, key);
-  if (source.kind === 'open') return [...(open.get(key)?.values ?? [])][0] ?? null;
+  if (source.kind === 'open') return onlyValue(open.get(key) ?? ANYTHING);
   return valueAt(source, cell) ?? null;
 }
 
@@ -222,18 +233,18 @@ function valueAt(source: KeySource, { type, bit }: Cell): string | undefined {
   }
 }
 
-/** Keeps, in place, the claim at the values that it has for the keys now: pods placed later look at them. */
-export function settleAsChosen(claim: OpenClaim, keys: ReadonlyArray<string>): void {
+/** Keeps, in place, the claim at the values that it has now for what a pod of the ask settles: pods placed later look at them. */
+export function settleAsChosen(claim: OpenClaim, { settled, filtered }: Ask): void {
   const { state, cell } = claim;
+  const keys = [...settled, ...filtered];
   if (keys.length === 0 || cell === null) return;
-  const { offered, bits } = settledOffers(state, claim, keys, cell);
+  const { offered, bits } = settledOffers(state, claim, settled, cell);
   claim.offered = offered;
   claim.bits = bits;
   const open = new Map(claim.open);
   for (const key of keys.filter((one) => sourceFor(state, one).kind === 'open')) {
-    const rule = open.get(key) ?? state.pool.rules.get(key);
-    const value = rule === undefined ? null : chooseValue(rule);
-    if (value !== null) open.set(key, oneOf([value]));
+    const value = chooseValue(open.get(key) ?? openRule(state.pool, key));
+    open.set(key, value === null ? ABSENT : oneOf([value]));
   }
   claim.open = open;
 }
@@ -285,20 +296,33 @@ function settleOpen(
   { state }: OpenClaim,
   open: LabelRules,
   guard: Guard,
-  settled: ReadonlyArray<string>,
+  { settled, filtered }: Ask,
 ): LabelRules | null {
   const isOpen = (key: string): boolean => sourceFor(state, key).kind === 'open';
-  if (!guard.rules.keys.some(isOpen) && !settled.some(isOpen)) return open;
-  const keys = [...new Set([...guard.rules.keys, ...settled])].filter(isOpen);
+  if (![guard.rules.keys, settled, filtered].some((own) => own.some(isOpen))) return open;
+  const keys = [...new Set([...guard.rules.keys, ...settled, ...filtered])].filter(isOpen);
   const narrowed = new Map(open);
   for (const key of keys) {
-    const rule = open.get(key) ?? state.pool.rules.get(key);
-    const values = rule === undefined || rule.complement ? [] : [...rule.values].toSorted();
-    const value = values.find((one) => allowsDomain(guard, key, one));
-    if (value === undefined) return null;
-    narrowed.set(key, oneOf([value]));
+    const rule = open.get(key) ?? openRule(state.pool, key);
+    const settledTo = statesOf(rule, guard.rules.byKey.get(key)?.known ?? []).find(({ value }) =>
+      allowsDomain(guard, key, value),
+    );
+    if (settledTo === undefined) return null;
+    narrowed.set(key, settledTo.value === undefined ? ABSENT : oneOf([settledTo.value]));
   }
   return narrowed;
+}
+
+/** What an open label may come to be, first what it would be if nothing looked at it: nothing, or the smallest value. */
+function statesOf(
+  rule: LabelRule,
+  known: ReadonlyArray<string>,
+): ReadonlyArray<{ readonly value: string | undefined }> {
+  const values = rule.complement
+    ? new Set([chooseValue({ ...rule, absent: false }), ...known.filter((value) => admits(rule, value))])
+    : [...rule.values].toSorted();
+  const states = [...values].filter((value) => value !== null).map((value) => ({ value }));
+  return rule.absent ? [{ value: undefined }, ...states] : states;
 }
 
 interface Search extends Offers {

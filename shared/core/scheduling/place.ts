@@ -86,7 +86,7 @@ export function placeAs(queue: Queue, asks: ReadonlyArray<Ask>, pod: Pod, maySta
 export function guardFor({ topology, guards }: Workspace, ask: Ask, mayStart: boolean): Guard {
   if (isUnruled(ask)) return guardOf(NO_RULES, claimShare, mayStart);
   const known = guards.get(ask);
-  const rules = known ?? guardRules(ask.terms, ask.exclusions, countersFor(topology, ask.shape.index));
+  const rules = known ?? guardRules(ask.terms, ask.exclusions, countersFor(topology, ask.shape.index), topology.known);
   if (known === undefined) guards.set(ask, rules);
   return guardOf(rules, claimShare, mayStart);
 }

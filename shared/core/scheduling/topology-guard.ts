@@ -51,6 +51,8 @@ export interface GuardRules {
 }
 
 interface KeyRules {
+  /** The values that nodes can have for a key that some pool leaves open. */
+  readonly known: ReadonlyArray<string>;
   readonly spread: ReadonlyArray<SpreadTerm>;
   readonly avoided: ReadonlyArray<Counter>;
   readonly affinity: ReadonlyArray<Counter>;
@@ -58,17 +60,19 @@ interface KeyRules {
   readonly counting: ReadonlyArray<Counter>;
 }
 
-/** `counters`: those that count the pod, its own or others'. */
+/** `counters`: those that count the pod, its own or others'. `known`: values of keys that some pool leaves open. */
 export function guardRules(
   terms: AskTerms,
   exclusions: ReadonlyArray<Exclusion>,
   counters: ReadonlyArray<Counter>,
+  known: ReadonlyMap<string, ReadonlyArray<string>>,
 ): GuardRules {
   const avoided: ReadonlyArray<Counter> = [...terms.antiAffinity, ...exclusions];
   const all = [...terms.spread.map(({ counter }) => counter), ...avoided, ...terms.affinity, ...counters];
   const keys = [...new Set(all.map(({ key }) => key))].filter((key) => key !== labelKey.hostname);
   const of = <T extends Counter>(list: ReadonlyArray<T>, key: string) => list.filter((counter) => counter.key === key);
   const rulesOf = (key: string): KeyRules => ({
+    known: known.get(key) ?? [],
     spread: terms.spread.filter(({ counter }) => counter.key === key),
     avoided: of(avoided, key),
     affinity: of(terms.affinity, key),

@@ -47,6 +47,8 @@ export interface Topology {
   readonly exclusions: Map<string, Exclusion>;
   readonly namespaceLabels: ReadonlyMap<string, LabelMap>;
   readonly counting: Map<number, ReadonlyArray<Counter>>;
+  /** By key that some pool leaves open: the values that nodes can have. Filled once all counters are there. */
+  readonly known: Map<string, ReadonlyArray<string>>;
   /** How many counters count by hostname. */
   hosts: number;
   /** Made when the first pod is asked about, when all counters are there. */
@@ -67,6 +69,7 @@ export function emptyTopology(cluster: Cluster): Topology {
     exclusions: new Map(),
     namespaceLabels,
     counting: new Map(),
+    known: new Map(),
     hosts: 0,
     lookup: null,
   };
@@ -149,6 +152,16 @@ export function settledKeys(counters: ReadonlyArray<Counter>): ReadonlyArray<str
   const keys = new Set<string>();
   for (const { key } of counters) if (key !== labelKey.hostname) keys.add(key);
   return keys.size < 2 ? [...keys] : [...keys].toSorted();
+}
+
+/** Labels by which spreads choose the nodes that they look at. Of hosts each is looked at by itself. */
+export function filteredKeys(counters: ReadonlyArray<Counter>): ReadonlyArray<string> {
+  const keys = new Set<string>();
+  for (const { key, filter } of counters) {
+    if (key === labelKey.hostname) continue;
+    for (const rules of filter?.alternatives ?? []) for (const name of rules.keys()) keys.add(name);
+  }
+  return [...keys].toSorted();
 }
 
 /** Counters by a label that a pod must have to be counted, so that a pod is not compared with every selector there is. */

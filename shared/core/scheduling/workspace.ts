@@ -4,6 +4,7 @@ import { addExclusions, toTerms } from './ask-terms.ts';
 import { wishesOf, type Wishes } from './asks.ts';
 import { binsOf, type Bin } from './bins.ts';
 import { countBound, eachShapeOn, type PodCounts } from './bound-pods.ts';
+import { isOpenKey } from './compile-pool.ts';
 import { compileShape, kindOf, optionsOn, type Ask, type CompiledShape, type PoolOption } from './compile-shape.ts';
 import { daemonsOf } from './daemons.ts';
 import { hasDeviceClaims } from './device-claims.ts';
@@ -22,6 +23,7 @@ import {
   countersFor,
   emptyTopology,
   exclusionsFor,
+  filteredKeys,
   filterId,
   passesFilter,
   recordOnClaim,
@@ -146,7 +148,10 @@ export function extendWorkspace(before: Workspace, reading: Reading, more: Reado
   for (const bin of bins) for (const { shape } of bin.pods) recordOnNode(topology, shape, bin.capacity, 1);
   for (const claim of claims) {
     claim.onHost.length = 0;
-    for (const { shape } of claim.pods) settleAsChosen(claim, asks.get(shape)?.at(-1)?.settled ?? []);
+    for (const { shape } of claim.pods) {
+      const ask = asks.get(shape)?.at(-1);
+      if (ask !== undefined) settleAsChosen(claim, ask);
+    }
     for (const { shape } of claim.pods) {
       recordOnClaim(topology, shape, claim, (key) => settledValue(claim, key));
     }
@@ -177,30 +182,38 @@ function asksOf(
   places: Places,
 ): ReadonlyMap<number, ReadonlyArray<Ask>> {
   const softTaints = places.pools.some(({ pool }) => pool.taints.some(({ effect }) => effect === 'PreferNoSchedule'));
+  const wished = [...shapes.values()].map((shape) => ({
+    shape,
+    levels: wishesOf(shape.shape.spec, input.policy, softTaints),
+  }));
+  const named = valuesNamed(wished.flatMap(({ levels }) => levels));
   const known = new Map<string, ReadonlyArray<string>>();
   const domains = (key: string, filter: NodeFilter | null): ReadonlyArray<string> => {
     const id = filter === null ? key : `${key} ${JSON.stringify(filterId(filter))}`;
-    const found = known.get(id) ?? domainsOf(places, key, filter);
+    const found = known.get(id) ?? domainsOf(places, key, filter, named.get(key) ?? []);
     known.set(id, found);
     return found;
   };
   input.cluster.shapes.forEach((shape, index) => addExclusions(topology, shape, index));
   // Equal texts are one string, so that looking one up compares no characters.
   const kinds = new Map<string, string>();
-  const drafts = [...shapes.values()].map((shape) => ({
+  const drafts = wished.map(({ shape, levels }) => ({
     shape,
-    levels: wishesOf(shape.shape.spec, input.policy, softTaints).map((wishes) => ({
+    levels: levels.map((wishes) => ({
       wishes,
       terms: toTerms(topology, shape.shape, shape.index, { wishes, domains }),
     })),
   }));
+  for (const { key } of [...topology.counters.values(), ...topology.exclusions.values()]) {
+    if (places.pools.some(({ pool }) => isOpenKey(pool, key))) topology.known.set(key, domains(key, null));
+  }
   return new Map(
     drafts.map(({ shape, levels }) => {
       const exclusions = exclusionsFor(topology, shape.index);
       const counters = countersFor(topology, shape.index);
       const settled = settledKeys([...counters, ...exclusions]);
       const counted = counters.length > 0;
-      const common = { shape, exclusions, settled, counted };
+      const common = { shape, exclusions, settled, filtered: filteredKeys(counters), counted };
       const base = kindOf(shape);
       const kindWith = (wishes: Wishes): string => {
         const text = `${base} ${wishesId(wishes)}`;
@@ -213,18 +226,37 @@ function asksOf(
   );
 }
 
+/** By key: the values of labels that pods ask for by name. */
+function valuesNamed(levels: ReadonlyArray<Wishes>): ReadonlyMap<string, ReadonlySet<string>> {
+  const named = new Map<string, Set<string>>();
+  for (const rules of levels.flatMap(({ alternatives }) => alternatives)) {
+    for (const [key, rule] of rules) {
+      if (rule.complement) continue;
+      const values = named.get(key) ?? new Set<string>();
+      named.set(key, values);
+      for (const value of rule.values) values.add(value);
+    }
+  }
+  return named;
+}
+
 /** What tells wishes about nodes apart. */
 function wishesId({ alternatives, avoidsSoftTaints }: Wishes): string {
   return JSON.stringify(filterId({ alternatives, tolerations: null })) + String(avoidsSoftTaints);
 }
 
 /** Where pods of a spread can be: what pools can offer, and what nodes have. A pool whose taints count must tolerate them. */
-function domainsOf({ pools, existing }: Places, key: string, filter: NodeFilter | null): ReadonlyArray<string> {
+function domainsOf(
+  { pools, existing }: Places,
+  key: string,
+  filter: NodeFilter | null,
+  named: Iterable<string>,
+): ReadonlyArray<string> {
   const tolerations = filter?.tolerations ?? null;
   const domains = new Set<string>();
   for (const { pool } of pools) {
     if (tolerations !== null && untolerated(tolerations, pool.taints, false) !== null) continue;
-    for (const domain of domainsOn(pool, key)) domains.add(domain);
+    for (const domain of domainsOn(pool, key, named)) domains.add(domain);
   }
   for (const capacity of existing) {
     const domain = capacity.labels[key];

@@ -132,6 +132,11 @@ export function offeredDomains(
 function domainsOfPool(input: AuditedInput, pool: NodePool, key: string): ReadonlyArray<string> {
   const domains = new Set<string>();
   const { requirements } = pool.spec.template.spec;
+  const about = requirements.filter((one) => normalizeKey(one.key) === key);
+  // A label that nothing else decides, and that the pool lists values for: its pods choose among them.
+  const listed = about
+    .flatMap(({ operator, values = [] }) => (operator === 'In' ? values : []))
+    .filter((value) => about.every((one) => meets(new Map([[key, [value]]]), one)));
   const usable = pool.metadata.deletionTimestamp === undefined && pool.spec.replicas === undefined;
   for (const type of usable ? (input.catalog.get(pool.metadata.name) ?? []) : []) {
     for (const offering of type.offerings.filter(({ available }) => available)) {
@@ -139,7 +144,7 @@ function domainsOfPool(input: AuditedInput, pool: NodePool, key: string): Readon
       if (contradictsTemplate) continue;
       const known = requirements.filter((one) => labels.has(normalizeKey(one.key)) || one.key.startsWith('karpenter.'));
       if (!known.every((requirement) => meets(labels, requirement))) continue;
-      for (const domain of labels.get(key) ?? []) domains.add(domain);
+      for (const domain of labels.get(key) ?? listed) domains.add(domain);
     }
   }
   return [...domains];

@@ -1,15 +1,16 @@
-import type { PodShape } from '../../model/cluster.ts';
+import type { Cluster, PodShape } from '../../model/cluster.ts';
 import type { PodAffinityRules } from '../../model/manifest.ts';
 import type { ProvisioningInput } from '../../scheduling/provisioning-input.ts';
 import type { Plan } from '../plan.ts';
 import type { FinalNode } from './final-state.ts';
 import { fatal, type Finding } from './finding.ts';
-import type { NodeCheck } from './node-checks.ts';
+import type { AuditedDaemon, NodeCheck } from './node-checks.ts';
 
 /**
  * No buffer has the room that a pod could have had: a pod that is left would fit on no node with room of buffers, had they
- * none there. Pods with rules about other pods are not judged, nor nodes of pools with minValues: there, room for one is
- * not room for another.
+ * none there. Pods with rules about other pods are not judged, nor nodes of pools with minValues, or with a label
+ * left open that a daemon asks for, which planning reserves for whatever the label becomes: there, room for one is not room
+ * for another.
  */
 export function checkPrecedence(
   plan: Plan,
@@ -17,10 +18,12 @@ export function checkPrecedence(
   {
     nodes,
     spare,
+    daemons,
     check,
   }: {
     readonly nodes: ReadonlyArray<FinalNode>;
     readonly spare: ReadonlySet<number>;
+    readonly daemons: ReadonlyArray<AuditedDaemon>;
     readonly check: NodeCheck;
   },
 ): ReadonlyArray<Finding> {
@@ -33,7 +36,7 @@ export function checkPrecedence(
     ),
   );
   const held = nodes.filter((node) => {
-    const isChoosy = node.claim !== null && choosy.has(node.claim.nodePool);
+    const isChoosy = node.claim !== null && (choosy.has(node.claim.nodePool) || mayLoseDaemons(node, cluster, daemons));
     return !isChoosy && [...node.pods.values()].some(({ shape, planned }) => spare.has(shape) && planned > 0);
   });
   // Where pods may be kept away by others, none is free.
@@ -45,6 +48,19 @@ export function checkPrecedence(
     const taken = cleared.find((node) => check(withOne(node, index, shape)).length === 0);
     const text = `a buffer has room on ${taken?.name ?? ''} that a pod of ${shape.namespace} is left without`;
     return taken === undefined ? [] : [fatal('buffer-precedence', text)];
+  });
+}
+
+/** Does a daemon ask for a label that the node has because pods chose it? */
+function mayLoseDaemons({ claim }: FinalNode, cluster: Cluster, daemons: ReadonlyArray<AuditedDaemon>): boolean {
+  const pool = cluster.nodePools.find(({ metadata }) => metadata.name === claim?.nodePool);
+  const open = new Set(
+    (pool?.spec.template.spec.requirements ?? []).map(({ key }) => key).filter((key) => key in (claim?.labels ?? {})),
+  );
+  return daemons.some(({ spec: { nodeSelector = {}, affinity } }) => {
+    const required = affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms ?? [];
+    const asked = required.flatMap(({ matchExpressions = [] }) => matchExpressions.map(({ key }) => key));
+    return [...Object.keys(nodeSelector), ...asked].some((key) => open.has(key));
   });
 }
 
