@@ -20,7 +20,12 @@ const taint: Taint = { key: 'dedicated', value: 'x', effect: 'NoSchedule' };
 const starting: Taint = { key: 'agent-not-ready', effect: 'NoExecute' };
 const soft: Taint = { key: 'soft', effect: 'PreferNoSchedule' };
 const labelsOfPods = [{ app: 'web' }, { app: 'db' }, { app: 'web', tier: 'back' }] as const;
-const keys = ['topology.kubernetes.io/zone', 'kubernetes.io/hostname', 'karpenter.sh/capacity-type'] as const;
+const keys = [
+  'topology.kubernetes.io/zone',
+  'kubernetes.io/hostname',
+  'karpenter.sh/capacity-type',
+  'example.com/tier',
+] as const;
 
 const labels = fc.constantFrom(...labelsOfPods);
 const labelSelector = labels.map((matchLabels) => ({ matchLabels }));
@@ -39,26 +44,40 @@ const spread = fc.record({
   nodeTaintsPolicy: fc.constantFrom('Ignore', 'Honor'),
 });
 
+const expression = fc.constantFrom(
+  requirement('topology.kubernetes.io/zone', 'In', zones[0], zones[1]),
+  requirement('topology.kubernetes.io/zone', 'In', zones[0]),
+  requirement('topology.kubernetes.io/zone', 'NotIn', zones[0]),
+  requirement('karpenter.azure.com/sku-cpu', 'Gt', '2'),
+  requirement('karpenter.azure.com/sku-cpu', 'Lt', '3'),
+  requirement('example.com/team', 'DoesNotExist'),
+  requirement('example.com/team', 'In', 'red'),
+  requirement('karpenter.sh/capacity-type', 'In', 'spot'),
+  requirement('example.com/tier', 'In', 'gold'),
+  requirement('example.com/tier', 'Exists'),
+  requirement('example.com/tier', 'NotIn', 'gold'),
+  requirement('example.com/rank', 'Gt', '2'),
+  requirement('example.com/rank', 'Lt', '5'),
+);
+
 const nodeTerm = fc
-  .constantFrom(
-    requirement('topology.kubernetes.io/zone', 'In', zones[0], zones[1]),
-    requirement('topology.kubernetes.io/zone', 'NotIn', zones[0]),
-    requirement('karpenter.azure.com/sku-cpu', 'Gt', '2'),
-    requirement('example.com/team', 'DoesNotExist'),
-    requirement('example.com/team', 'In', 'red'),
-    requirement('karpenter.sh/capacity-type', 'In', 'spot'),
-    requirement('example.com/tier', 'In', 'gold'),
-    requirement('example.com/tier', 'Exists'),
-    requirement('example.com/tier', 'NotIn', 'gold'),
-  )
-  .map((expression) => ({ matchExpressions: [expression] }));
+  .tuple(expression, maybe(expression, 4))
+  .map(([one, others]) => ({ matchExpressions: [one, ...others] }));
+
+/** Required terms, of which one must be met: mostly none, now and then several. */
+const nodeTerms = fc.oneof(
+  { weight: 4, arbitrary: fc.constant([]) },
+  { weight: 2, arbitrary: nodeTerm.map((one) => [one]) },
+  { weight: 1, arbitrary: fc.array(nodeTerm, { minLength: 2, maxLength: 3 }) },
+);
 
 const podSpecs: fc.Arbitrary<PodSpec> = fc
   .record({
     cpu: fc.constantFrom('100m', '500m', '1', '1900m', '3', '7', '20'),
     memory: fc.constantFrom('128Mi', '1Gi', '7Gi', '20Gi'),
     spreads: maybe(spread),
-    required: maybe(nodeTerm, 4),
+    required: nodeTerms,
+    tier: maybe(fc.constantFrom('gold', 'bronze'), 6),
     preferred: maybe(nodeTerm, 4),
     affinity: maybe(term, 6),
     antiAffinity: maybe(term, 4),
@@ -74,6 +93,7 @@ const podSpecs: fc.Arbitrary<PodSpec> = fc
           ports: draw.hostPort.map((hostPort) => ({ hostPort })),
         },
       ],
+      nodeSelector: Object.fromEntries(draw.tier.map((value) => ['example.com/tier', value])),
       topologySpreadConstraints: draw.spreads,
       tolerations: draw.tolerates ? [{ key: 'dedicated', operator: 'Exists' }] : [],
       affinity: {
@@ -106,8 +126,29 @@ const pools: fc.Arbitrary<NodePool> = fc
     labels: fc.constantFrom({}, { 'example.com/team': 'red' }),
     limits: fc.constantFrom(undefined, undefined, { cpu: '8' }, { nodes: '2' }, { memory: '40Gi' }),
     weight: fc.constantFrom(undefined, 10),
-    tier: maybe(fc.constant(requirement('example.com/tier', 'In', 'gold', 'silver'))),
-    choice: maybe(fc.constant({ key: 'node.kubernetes.io/instance-type', operator: 'Exists', minValues: 2 }), 5),
+    tier: maybe(
+      fc.constantFrom(
+        requirement('example.com/tier', 'In', 'gold', 'silver'),
+        requirement('example.com/tier', 'Exists'),
+        requirement('example.com/tier', 'NotIn', 'gold'),
+      ),
+      1,
+    ),
+    rank: maybe(
+      fc.constantFrom(
+        requirement('example.com/rank', 'Exists'),
+        requirement('example.com/rank', 'Gt', '3'),
+        requirement('example.com/rank', 'Lt', '4'),
+      ),
+    ),
+    choice: maybe(
+      fc.constantFrom(
+        { key: 'node.kubernetes.io/instance-type', operator: 'Exists', minValues: 2 },
+        { key: 'node.kubernetes.io/instance-type', operator: 'Exists', minValues: 4 },
+        { key: 'karpenter.azure.com/sku-family', operator: 'Exists', minValues: 2 },
+      ),
+      4,
+    ),
   })
   .map((draw) =>
     pool('drawn', {
@@ -117,6 +158,7 @@ const pools: fc.Arbitrary<NodePool> = fc
         requirement('karpenter.sh/capacity-type', 'In', ...draw.capacityTypes),
         requirement('topology.kubernetes.io/zone', 'In', ...draw.zones),
         ...draw.tier,
+        ...draw.rank,
         ...draw.choice,
       ],
       startupTaints: [starting],
@@ -130,14 +172,16 @@ const nodes: fc.Arbitrary<Node> = fc
     cpu: fc.constantFrom(2, 4),
     zone: fc.constantFrom(...zones),
     taints: fc.constantFrom([], [], [taint], [starting]),
-    tier: fc.constantFrom({}, { 'example.com/tier': 'gold' }),
+    tier: fc.constantFrom({}, { 'example.com/tier': 'gold' }, { 'example.com/tier': 'bronze' }),
+    rank: fc.constantFrom({}, {}, { 'example.com/rank': '4' }),
     pool: fc.constantFrom({}, { 'karpenter.sh/nodepool': 'pool-0', 'karpenter.sh/registered': 'true' }),
   })
-  .map(({ cpu, zone, taints, tier, pool: own }) => {
+  .map(({ cpu, zone, taints, tier, rank, pool: own }) => {
     const made = node('drawn', cpu, cpu * 4, {
       'topology.kubernetes.io/zone': zone,
       'karpenter.sh/capacity-type': 'on-demand',
       ...tier,
+      ...rank,
       ...own,
     });
     return { ...made, spec: { taints } };
@@ -170,6 +214,7 @@ export const inputs: fc.Arbitrary<ProvisioningInput> = fc
     shapes: fc.array(fc.tuple(shapes, fc.integer({ min: 1, max: 5 })), { minLength: 1, maxLength: 4 }),
     running: fc.array(fc.tuple(shapes, fc.nat(2)), { maxLength: 2 }),
     daemons: fc.subarray(daemons),
+    minValuesPolicy: fc.constantFrom('Strict' as const, 'BestEffort' as const),
   })
   .map((draw) => {
     const named = draw.nodes.map((one, index) => renamed(one, `node-${index}`));
@@ -178,7 +223,7 @@ export const inputs: fc.Arbitrary<ProvisioningInput> = fc
       const there = named[at];
       return there === undefined ? [] : pods(draw.shapes.length + index, 1, { nodeName: there.metadata.name });
     });
-    return input({
+    const given = input({
       types,
       nodePools: draw.nodePools.map((one, index) => ({ ...one, metadata: { name: `pool-${index}` } })),
       nodes: named,
@@ -187,6 +232,7 @@ export const inputs: fc.Arbitrary<ProvisioningInput> = fc
       daemonSets: draw.daemons,
       steps: 300_000,
     });
+    return { ...given, policy: { ...given.policy, minValuesPolicy: draw.minValuesPolicy } };
   });
 
 /** How many copies of one of the shapes that are drawn a buffer asks for; a limit now and then. */
