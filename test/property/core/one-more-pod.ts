@@ -1,5 +1,6 @@
 import type { Labels, NodePool, TopologySpreadConstraint } from '../../../shared/core/model/manifest.ts';
 import { auditPlan } from '../../../shared/core/plan/audit-plan.ts';
+import { sizesOf } from '../../../shared/core/plan/audit/audited-sizes.ts';
 import { finalState, type FinalNode } from '../../../shared/core/plan/audit/final-state.ts';
 import { meets, meetsNodeRules, meetsTerm, selected } from '../../../shared/core/plan/audit/matching.ts';
 import { offeredDomains } from '../../../shared/core/plan/audit/pool-checks.ts';
@@ -134,7 +135,7 @@ function labelsIn(given: ProvisioningInput, { metadata, spec }: NodePool): Reado
 
 /** Do the pod's own spreads let it in where it is, with all others there? */
 function isEvenWith(plan: Plan, given: ProvisioningInput, { uid }: PodReference): boolean {
-  const nodes = [...finalState(plan, given).values()];
+  const nodes = [...finalState(plan, { ...given, sizes: sizesOf(given.catalog) }).values()];
   const index = given.cluster.pods.find((pod) => pod.uid === uid)?.shape ?? -1;
   const { spec, namespace } = given.cluster.shapes[index] ?? { spec: { containers: [] }, namespace: '' };
   const at = nodes.find(({ name }) => name === nodeOf(plan, uid));
@@ -183,7 +184,11 @@ function leastOf(
 ): number {
   const pod = given.cluster.shapes[shape];
   if (pod === undefined) return 0;
-  const offered = new Set([...offeredDomains(given)(key, pod, false), ...openDomains(given, key), ...counts.keys()]);
+  const offered = new Set([
+    ...offeredDomains({ ...given, sizes: sizesOf(given.catalog) })(key, pod, false),
+    ...openDomains(given, key),
+    ...counts.keys(),
+  ]);
   const selects = pod.spec.nodeSelector?.[key];
   const terms = pod.spec.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms ?? [
     {},
