@@ -125,9 +125,10 @@ async function execute(ports: Ports, committed: LedgerState, decision: Decision)
     const [created, , heard] = await Promise.all([creating, hinted, goingOn]);
     versions.push(...created);
     state = heard;
+    const there = together.filter((_, index) => created[index] !== null);
     hinted = hintLaunches(
       ports,
-      together.map(({ name }) => name),
+      there.map(({ name }) => name),
     );
   }
   await hinted;

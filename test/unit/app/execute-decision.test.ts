@@ -1,0 +1,148 @@
+import { describe, expect, test } from 'vitest';
+import { resume, resumeNow } from '../../../shared/app/commit-plan.ts';
+import { provision } from '../../../shared/app/provision.ts';
+import { toQueueMessages } from '../../../shared/contract/queue-messages.ts';
+import { START, type Sent, decisionOf, namesIn, smallCluster } from './small-cluster.ts';
+
+const names = Array.from({ length: 600 }, (_, index) => `general-${String(index).padStart(3, '0')}`);
+const SILENCE_MS = 15_000;
+
+/** A cluster whose latest decision is committed, and that is all that has happened to it. */
+async function committed(claimNames: ReadonlyArray<string>, poolOf?: (claim: string) => string) {
+  const cluster = smallCluster();
+  cluster.addClass('True');
+  cluster.addPool();
+  const decision = decisionOf(claimNames, [], poolOf);
+  await cluster.ports.decisions.put(decision);
+  await cluster.ports.ledger.commit(await cluster.ports.ledger.read(), decision.name);
+  cluster.trace.length = 0;
+  return { ...cluster, claims: () => cluster.server.list('nodeclaims').map(({ metadata }) => metadata.name) };
+}
+
+const isCreation = (step: string): boolean => step.startsWith('POST') && step.endsWith('/nodeclaims');
+const idsOf = (sent: ReadonlyArray<Sent>): ReadonlyArray<string> =>
+  sent.flatMap(({ hint, key }) => toQueueMessages(hint, key).map(({ id }) => id));
+
+describe('a decision that is committed and not executed', () => {
+  test('is left to its executor for 15 s after that was last heard of, and executed then', async () => {
+    const { ports, clock, claims } = await committed(['general-1']);
+    clock.advance(SILENCE_MS - 1);
+    expect(await resume(ports)).toEqual({ kind: 'executing', untilMs: START + SILENCE_MS });
+    expect(claims()).toEqual([]);
+    clock.advance(1);
+    expect(await resume(ports)).toMatchObject({ kind: 'ready', ledger: { executed: true, generation: 1 } });
+    expect(claims()).toEqual(['general-1']);
+  });
+
+  test('is left to it longer when it has been heard of since', async () => {
+    const { ports, clock, claims } = await committed(['general-1']);
+    clock.advance(14_000);
+    await ports.ledger.goOn(await ports.ledger.read());
+    clock.advance(SILENCE_MS - 1);
+    expect(await resume(ports)).toEqual({ kind: 'executing', untilMs: START + 14_000 + SILENCE_MS });
+    expect(claims()).toEqual([]);
+  });
+
+  test('is executed at once for who cannot wait', async () => {
+    const { ports, claims } = await committed(['general-1']);
+    expect(await resumeNow(ports)).toMatchObject({ executed: true });
+    expect(claims()).toEqual(['general-1']);
+  });
+
+  test('keeps others from planning until its executor has had its time, when they look again', async () => {
+    const { ports, clock, sent, claims, addPod } = await committed(['general-1']);
+    addPod('a', '2');
+    addPod('b', '2');
+    clock.advance(12_000);
+    expect(await provision(ports)).toEqual({ kind: 'executing', untilMs: START + SILENCE_MS });
+    expect(sent).toMatchObject([{ hint: { kind: 'pods', reason: 'executing' }, atMs: START + SILENCE_MS }]);
+    expect([claims(), (await ports.ledger.read()).generation]).toEqual([[], 1]);
+    clock.advance(3_000);
+    // One pod fits the claim that the decision left, the other needs one more.
+    expect(await provision(ports)).toMatchObject({ kind: 'provisioned', claims: 1 });
+    expect(claims()).toHaveLength(2);
+  });
+});
+
+describe('the execution of a decision of 600 claims', () => {
+  test('asks for machines in groups of 250, each when all of its claims are there', async () => {
+    const { outside, ports, sent, claims } = await committed(names);
+    const missing: Array<string> = [];
+    outside.onSend = ({ hint }) => {
+      const there = new Set(claims());
+      missing.push(...namesIn(hint).filter((name) => !there.has(name)));
+    };
+    await resumeNow(ports);
+    expect(sent.map(({ hint }) => namesIn(hint))).toEqual([
+      names.slice(0, 250),
+      names.slice(250, 500),
+      names.slice(500),
+    ]);
+    expect(sent.map(({ hint, atMs }) => [hint.kind, atMs])).toEqual(
+      Array.from({ length: 3 }, () => ['launches', null]),
+    );
+    expect(missing).toEqual([]);
+    expect(claims()).toHaveLength(600);
+  });
+
+  test('asks for the first machines before the last claims are there', async () => {
+    const { ports, trace } = await committed(names);
+    await resumeNow(ports);
+    const first = trace.findIndex((step) => step.startsWith('send launches'));
+    expect(first).toBeGreaterThan(0);
+    expect(trace.slice(first).filter(isCreation).length).toBeGreaterThan(300);
+  });
+
+  test('tells between the groups that its executor is at work', async () => {
+    const { outside, ports, clock, server } = await committed(names);
+    const heard = new Set<unknown>();
+    server.watch(({ resource, after }) => {
+      if (resource === 'leases') heard.add(after?.spec?.['renewTime']);
+    });
+    outside.onRequest = ({ method, path }) => {
+      if (isCreation(`${method} ${path}`)) clock.advance(100);
+    };
+    await resumeNow(ports);
+    const told = [...heard].map((time) => (Date.parse(String(time)) - START) / 100);
+    expect(told).toEqual([250, 500]);
+  });
+
+  test('is noted with the newest version of any of its claims', async () => {
+    const { ports, server } = await committed(names);
+    // Versions are numbers: 1000 is newer than 999.
+    for (let at = 0; at < 700; at++) server.create('pods', { metadata: { name: `p-${at}`, namespace: 'default' } });
+    await resumeNow(ports);
+    const versions = server.list('nodeclaims').map(({ metadata }) => Number(metadata.resourceVersion));
+    expect(Math.min(...versions)).toBeLessThan(1_000);
+    expect(await ports.ledger.read()).toMatchObject({
+      executed: true,
+      claimsResourceVersion: String(Math.max(...versions)),
+    });
+  });
+
+  test('makes each claim once and sends the same messages, when it is done again by who comes after a crash', async () => {
+    const { outside, ports, sent, claims, server } = await committed(names);
+    outside.onRequest = ({ body }) => {
+      if (JSON.stringify(body ?? {}).includes('executed-generation')) throw new Error('the worker has died');
+    };
+    await expect(resumeNow(ports)).rejects.toThrow('died');
+    const first = sent.splice(0);
+    const uids = server.list('nodeclaims').map(({ metadata }) => metadata.uid);
+    expect(claims()).toHaveLength(600);
+
+    outside.onRequest = () => undefined;
+    expect(await resumeNow(ports)).toMatchObject({ executed: true });
+    expect(server.list('nodeclaims').map(({ metadata }) => metadata.uid)).toEqual(uids);
+    expect(idsOf(sent)).toEqual(idsOf(first));
+    expect(new Set(idsOf(sent)).size).toBe(13 + 13 + 5);
+  });
+});
+
+test('no machine is asked for in the name of a claim that could not be made', async () => {
+  const { ports, sent, claims } = await committed(['general-1', 'removed-1', 'general-2'], (name) =>
+    name.startsWith('removed') ? 'removed' : 'general',
+  );
+  await resumeNow(ports);
+  expect(claims()).toEqual(['general-1', 'general-2']);
+  expect(sent.map(({ hint }) => namesIn(hint))).toEqual([['general-1', 'general-2']]);
+});

@@ -1,0 +1,293 @@
+import { ApiServer, type Fields } from '../../../sandbox/simulation/api-server.ts';
+import { answer } from '../../../sandbox/simulation/api-transport.ts';
+import { MemoryBlobs } from '../../../sandbox/simulation/memory-blobs.ts';
+import { VirtualClock } from '../../../sandbox/world/clock.ts';
+import { createDefinitions } from '../../../shared/adapters/kubernetes/definitions.ts';
+import { createKubernetes } from '../../../shared/adapters/kubernetes/kubernetes.ts';
+import { createLedger } from '../../../shared/adapters/kubernetes/ledger.ts';
+import { listSnapshot } from '../../../shared/adapters/kubernetes/list-snapshot.ts';
+import type { ApiRequest, Transport } from '../../../shared/adapters/kubernetes/transport.ts';
+import { createDecisions } from '../../../shared/adapters/storage/decisions.ts';
+import { createFiguresLog } from '../../../shared/adapters/storage/figures-log.ts';
+import { createTurns } from '../../../shared/app/follow/turns.ts';
+import type { Ports } from '../../../shared/app/ports.ts';
+import type { InstanceType } from '../../../shared/core/model/catalog.ts';
+import type { PlannedClaim, PodReference } from '../../../shared/core/plan/plan.ts';
+import { microUsdPerHour } from '../../../shared/core/quantity/units.ts';
+import { KARPENTER_POLICY } from '../../../shared/core/scheduling/provisioning-input.ts';
+import type {
+  InventoryItem,
+  LaunchOrder,
+  LaunchOutcome,
+  Machine,
+  RefusedOffering,
+} from '../../../shared/ports/cloud.ts';
+import type { Hint, Hints } from '../../../shared/ports/hints.ts';
+import { DECISION_VERSION, type Decision } from '../../../shared/ports/store.ts';
+import { onDemand, size, zones } from '../core/build.ts';
+
+/** When the clock of a small cluster begins: later than everything that fixtures are from. */
+export const START = Date.UTC(2026, 11, 1);
+
+const CLUSTER = 'small';
+const nodeClassRef = { group: 'karpenter.azure.com', kind: 'AKSNodeClass', name: 'default' };
+
+/** A hint as the use cases sent it. */
+export type Sent = Parameters<Hints['send']>[0][number];
+
+/** What a test decides about the outside, whenever it likes. */
+export interface Outside {
+  types: ReadonlyArray<InstanceType>;
+  /** Before a request is answered; may throw, and may change the cluster. */
+  onRequest: (request: ApiRequest) => void;
+  /** Before a hint counts as sent; may throw. */
+  onSend: (sent: Sent) => void;
+  /** What Azure says. */
+  launch: (order: LaunchOrder) => LaunchOutcome;
+}
+
+/** A ready machine of this claim; its providerID is `azure://` and `id`. */
+export function machine(claim: string, id = claim): Machine {
+  const [zone] = zones;
+  return {
+    claim,
+    providerId: `azure://${id}`,
+    instanceType: 'Standard_D2_v5',
+    zone,
+    capacityType: 'on-demand',
+    imageId: 'image',
+  };
+}
+
+/**
+ * A cluster in memory with its ports: the product's adapters over the simulated API server, an Azure that does as it is
+ * told, and a relay that has always just published. `trace` has requests and hints in the order in which they came.
+ */
+export function smallCluster() {
+  const outside: Outside = {
+    types: [size('Standard_D2_v5', 2, 8, 100_000)],
+    onRequest: () => undefined,
+    onSend: () => undefined,
+    launch: ({ claim }) => ({ kind: 'accepted', machine: machine(claim) }),
+  };
+  const clock = new VirtualClock(START);
+  const server = new ApiServer(clock);
+  const trace: Array<string> = [];
+  const sent: Array<Sent> = [];
+  const now = (): number => clock.now();
+  const transport: Transport = (request) => {
+    trace.push(`${request.method} ${request.path}`);
+    // As the real one: what goes wrong is a promise that is rejected.
+    return Promise.resolve().then(() => {
+      outside.onRequest(request);
+      return answer(server, request);
+    });
+  };
+  const hints: Hints = {
+    send: async (all) => {
+      await Promise.resolve();
+      for (const one of all) {
+        outside.onSend(one);
+        trace.push(`send ${one.hint.kind} ${namesIn(one.hint).length}`);
+        sent.push(one);
+      }
+    },
+  };
+  const blobs = new MemoryBlobs();
+  const kubernetes = createKubernetes(transport);
+  const image = (): ReturnType<Ports['snapshots']['list']> =>
+    listSnapshot((request) => Promise.resolve(answer(server, request)), CLUSTER, now(), { buffers: false });
+  const azure = smallAzure(outside);
+  const ports = {
+    cluster: CLUSTER,
+    policy: KARPENTER_POLICY,
+    reservesNodes: true,
+    now,
+    kubernetes,
+    definitions: createDefinitions(kubernetes, now),
+    ...azure.ports,
+    deviceSelectors: null,
+    snapshots: { latest: image, list: image, heartbeatMs: () => Promise.resolve(now()) },
+    decisions: createDecisions(blobs, CLUSTER),
+    figuresLog: createFiguresLog(blobs, CLUSTER),
+    ledger: createLedger(kubernetes, 'nodewright-system', now),
+    hints,
+    turns: createTurns(),
+    log: () => undefined,
+  } as unknown as Ports;
+  return { outside, clock, server, trace, sent, azure, ports, ...creating(server) };
+}
+
+/** An Azure of machines by claim. What it was asked for, in order, is there to be read. */
+function smallAzure(outside: Outside) {
+  const orders: Array<LaunchOrder> = [];
+  const deleted: Array<string> = [];
+  const refused: Array<RefusedOffering> = [];
+  const machines = new Map<string, Machine>();
+  return {
+    orders,
+    deleted,
+    refused,
+    machines,
+    ports: {
+      cloud: {
+        launch: async (order: LaunchOrder) => {
+          await Promise.resolve();
+          orders.push(order);
+          const outcome = outside.launch(order);
+          if (outcome.kind === 'accepted') machines.set(order.claim, outcome.machine);
+          return outcome;
+        },
+        observe: (claim: string) => {
+          const found = machines.get(claim);
+          const state = 'running' as const;
+          return Promise.resolve(found === undefined ? { kind: 'gone' } : { kind: 'present', state, machine: found });
+        },
+        delete: (claim: string) => {
+          deleted.push(claim);
+          machines.delete(claim);
+          return Promise.resolve('gone');
+        },
+        inventory: () =>
+          Promise.resolve(
+            [...machines.keys()].map((claim): InventoryItem => ({ kind: 'vm', claim, createdAtMs: START })),
+          ),
+      },
+      catalogs: {
+        instanceTypes: () => Promise.resolve(outside.types),
+        instanceTypeNames: () => Promise.resolve(new Set(outside.types.map(({ name }) => name))),
+        refuse: (all: ReadonlyArray<RefusedOffering>) => Promise.resolve(void refused.push(...all)),
+        nextRetryMs: () => Promise.resolve(null),
+        refreshQuotas: () => Promise.resolve({ kind: 'read' }),
+        refreshEvictionRates: () => Promise.resolve({ kind: 'recent' }),
+      },
+    },
+  };
+}
+
+/** Puts objects into the cluster, each with its status in a second write, as an API server wants it. */
+function creating(server: ApiServer) {
+  const create = (resource: string, body: Fields, status: Fields): void => {
+    server.create(resource, body);
+    const { namespace, name } = body['metadata'] as { readonly namespace?: string; readonly name: string };
+    server.patch(resource, namespace === undefined ? name : `${namespace}/${name}`, { status }, 'status');
+  };
+  return {
+    /** `ready`: what its condition Ready says; null for none. */
+    addClass: (ready: string | null, name = 'default') =>
+      create('aksnodeclasses', { metadata: { name }, spec: {} }, readiness(ready)),
+    addPool: (name = 'general', nodeClass = 'default', ready: string | null = 'True') =>
+      create(
+        'nodepools',
+        {
+          metadata: { name },
+          spec: {
+            template: { spec: { nodeClassRef: { ...nodeClassRef, name: nodeClass }, requirements: [onDemand] } },
+          },
+        },
+        readiness(ready),
+      ),
+    /** A pod that waits; what a plan or a decision calls it. */
+    addPod: (name: string, cpu = '1'): PodReference => {
+      const resources = { requests: { cpu, memory: '1Gi' } };
+      const unschedulable = { type: 'PodScheduled', status: 'False', reason: 'Unschedulable' };
+      create(
+        'pods',
+        { metadata: { name, namespace: 'default' }, spec: { containers: [{ resources }] } },
+        { phase: 'Pending', conditions: [unschedulable] },
+      );
+      return { name: `default/${name}`, uid: server.get('pods', `default/${name}`)?.metadata.uid ?? '' };
+    },
+    addClaim: (
+      name: string,
+      given: { readonly annotations?: Fields; readonly spec?: Fields; readonly status?: Fields } = {},
+    ) =>
+      create(
+        'nodeclaims',
+        {
+          metadata: { name, finalizers: ['karpenter.sh/termination'], annotations: given.annotations ?? {} },
+          spec: { nodeClassRef, requirements: [], ...given.spec },
+        },
+        given.status ?? {},
+      ),
+    /** The Node of a claim; `id` as in `machine`. */
+    addNode: (claim: string, given: { readonly id?: string; readonly taints?: ReadonlyArray<Fields> } = {}) =>
+      create(
+        'nodes',
+        {
+          metadata: { name: `aks-${claim}` },
+          spec: { providerID: `azure://${given.id ?? claim}`, taints: given.taints ?? [] },
+        },
+        { conditions: [{ type: 'Ready', status: 'True' }] },
+      ),
+    /** The condition of a claim; undefined when it has none. */
+    conditionOf: (claim: string, type: string): Fields | undefined => {
+      const conditions = (server.get('nodeclaims', claim)?.status?.['conditions'] ?? []) as ReadonlyArray<Fields>;
+      return conditions.find((one) => one['type'] === type);
+    },
+    /** Is it there, on its way out, or gone? */
+    stateOf: (claim: string): 'there' | 'leaving' | 'gone' => {
+      const found = server.get('nodeclaims', claim);
+      if (found === null) return 'gone';
+      return found.metadata.deletionTimestamp === undefined ? 'there' : 'leaving';
+    },
+  };
+}
+
+function readiness(ready: string | null): Fields {
+  return ready === null ? {} : { conditions: [{ type: 'Ready', status: ready, message: 'as the test says' }] };
+}
+
+/** A condition that has held since `atMs`. */
+export function since(atMs: number, type: string, status = 'True'): Fields {
+  return { type, status, reason: type, message: '', lastTransitionTime: new Date(atMs).toISOString() };
+}
+
+/** The names of the objects that a hint is about. */
+export function namesIn(hint: Hint): ReadonlyArray<string> {
+  return 'objects' in hint ? hint.objects.map(({ name }) => name) : [];
+}
+
+/** A decision of so many claims of pool `general`; the first is for `pods`. */
+export function decisionOf(
+  claimNames: ReadonlyArray<string>,
+  pods: ReadonlyArray<PodReference> = [],
+  poolOf: (claim: string) => string = () => 'general',
+): Decision {
+  const none = microUsdPerHour(0);
+  const [zone] = zones;
+  const offering = { instanceType: 'Standard_D2_v5', zone, capacityType: 'on-demand', price: none } as const;
+  const claims = claimNames.map((name, index): PlannedClaim => ({
+    nodePool: poolOf(name),
+    offering,
+    fallbacks: [],
+    runnerUp: null,
+    cheaper: [],
+    requirements: [],
+    labels: {},
+    annotations: {},
+    taints: [],
+    startupTaints: [],
+    requests: {},
+    pods: index === 0 ? pods : [],
+  }));
+  return {
+    version: DECISION_VERSION,
+    name: '000000001-d',
+    generation: 1,
+    cause: 'test',
+    snapshotVersion: '1',
+    atMs: START,
+    claimNames,
+    plan: {
+      claims,
+      nominations: [],
+      left: [],
+      buffers: [],
+      devices: [],
+      cost: none,
+      lowerBound: none,
+      weighed: { cost: none, lowerBound: none },
+    },
+  };
+}
