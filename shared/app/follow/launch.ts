@@ -22,8 +22,8 @@ import { NODE_NOT_FOUND, type Step, createdAtMs, deleteClaim, eventAbout, writeS
 const CANDIDATES_MAX = 20;
 
 /**
- * For how long offerings are tried at one go. The refusals are remembered, so the next go begins where this one ended; until
- * then claims that share the session have their turn.
+ * For how long offerings are tried at one go. The refusals are remembered, so the next go begins where this one ended; what
+ * the execution did for other claims of its message ends with it.
  */
 const TRYING_MS = 4_000;
 
@@ -236,7 +236,7 @@ async function recordLaunch(
     { name, namespace: null },
     { metadata: { resourceVersion, labels, annotations } },
   );
-  if (outcome.kind === 'not-found') return takeBack(ports, name);
+  if (outcome.kind !== 'written' && (await isLeaving(ports, name))) return takeBack(ports, name);
   const labelled = written(outcome, name);
   await writeStatus(ports, labelled, {
     conditions: [{ type: 'Launched', status: 'True', reason: 'Launched', message: '' }, NODE_NOT_FOUND],
@@ -257,7 +257,12 @@ async function recordLaunch(
   return { kind: 'wait', for: 'the node to join', lookAgainMs: ports.now() + FIRST_LOOK_MS };
 }
 
-/** The claim was deleted and let go by another process before there was a machine: nobody else would remove it soon. */
+async function isLeaving(ports: Ports, name: string): Promise<boolean> {
+  const claim = await ports.kubernetes.get('NodeClaim', { name, namespace: null });
+  return claim === null || claim.metadata.deletionTimestamp !== undefined;
+}
+
+/** Another process removes the claim, and may have asked for its machine before there was one: nobody else would soon. */
 async function takeBack(ports: Ports, name: string): Promise<Step> {
   await ports.cloud.delete(name);
   ports.log('machine-taken-back', { claim: name });

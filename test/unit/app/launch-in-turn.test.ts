@@ -93,6 +93,16 @@ describe('a machine that was launched', () => {
     expect([azure.deleted, [...azure.machines.keys()]]).toEqual([['c'], []]);
   });
 
+  test('is removed when its claim is on its way out by then, whose end may have asked for it before there was one', async () => {
+    const { outside, server, look, azure } = wanting();
+    outside.launch = ({ claim }) => {
+      server.delete('nodeclaims', 'c');
+      return { kind: 'accepted', machine: machine(claim) };
+    };
+    expect((await look()).kind).toBe('ended');
+    expect([azure.deleted, [...azure.machines.keys()]]).toEqual([['c'], []]);
+  });
+
   test('stays when its claim has only changed meanwhile, and is found by the next look', async () => {
     const { outside, server, look, azure, conditionOf } = wanting();
     outside.launch = ({ claim }) => {
