@@ -18,6 +18,12 @@ const pods = Number(process.argv[2] ?? 100);
 const podsPerNode = Number(process.argv[3] ?? 1);
 const mode: Mode = process.argv[4] === 'real' ? 'real' : 'embedded';
 
+/** So that it is known how many pods a node holds. */
+const EIGHT_CORES = [
+  { key: 'karpenter.azure.com/sku-family', operator: 'In', values: ['D'] },
+  { key: 'karpenter.azure.com/sku-cpu', operator: 'In', values: ['8'] },
+];
+
 /** A burst that is not over by then has found something. */
 const LONGEST_MS = 20 * 60_000;
 
@@ -181,7 +187,7 @@ function decisionLines(world: World): ReadonlyArray<string> {
 async function run(): Promise<void> {
   const world = await startWorld(mode, { azure: { quota: QUOTA } });
   try {
-    await world.apply(nodeClass, nodePool('general'));
+    await world.apply(nodeClass, nodePool('general', { requirements: EIGHT_CORES }));
     await world.until('the pool is ready', async () => {
       const pool = await world.api.get<{
         readonly status?: { readonly conditions?: ReadonlyArray<{ readonly type: string; readonly status: string }> };
@@ -221,7 +227,7 @@ async function run(): Promise<void> {
 /** Pods that fill a node in so many, or shun each other. */
 function burst(): object {
   if (podsPerNode === 1) return deployment('burst', pods, { cpu: '100m', memory: '64Mi', pod: oneToANode('burst') });
-  return deployment('burst', pods, { cpu: '1', memory: '1Gi' });
+  return deployment('burst', pods, { cpu: `${Math.floor(7_600 / podsPerNode)}m`, memory: '64Mi' });
 }
 
 function report(
