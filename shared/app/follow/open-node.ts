@@ -18,18 +18,17 @@ const RESERVED_MS = 30_000;
 const STARTING_MS = 10 * 60_000;
 
 /**
- * Between looks at a reserved node: as long as it has been one, within these bounds. That its pods come, or a startup taint
- * goes, is told by the relay; that one has found room elsewhere is not.
+ * Between looks at a reserved node. That its pods come, or a startup taint goes, is told by the relay; that one has found room
+ * elsewhere is not.
  */
-const LOOK_MIN_MS = 5_000;
-const LOOK_MAX_MS = 10_000;
+const LOOK_MS = 10_000;
 const STARTING_LOOK_MAX_MS = 60_000;
 
 /** Puts off the look at whether the planned pods have come. */
 export function awaitPlanned(ports: Ports, claim: NodeClaim, node: Node): Step {
   const registeredMs = transitionMs(claim, 'Registered');
-  const longestMs = isStarting(claim, node) ? STARTING_LOOK_MAX_MS : LOOK_MAX_MS;
-  const pauseMs = Math.min(Math.max(LOOK_MIN_MS, ports.now() - registeredMs), longestMs);
+  const longestMs = isStarting(claim, node) ? STARTING_LOOK_MAX_MS : LOOK_MS;
+  const pauseMs = Math.min(Math.max(LOOK_MS, ports.now() - registeredMs), longestMs);
   const lookAgainMs = Math.min(ports.now() + pauseMs, endOfReservation(claim, node));
   return { kind: 'wait', for: 'the pods that its node was made for', lookAgainMs };
 }
