@@ -1,6 +1,6 @@
 import { parseGoDuration } from '../../contract/duration.ts';
 import type { NodeClaim, NodePool } from '../../core/model/manifest.ts';
-import { isTrue } from '../conditions.ts';
+import { isTrue, toTimestamp } from '../conditions.ts';
 import { transitionMs } from './node-claim.ts';
 
 /** Whether a node may be considered for consolidation now. `since`: it may from then on, milliseconds since the epoch. */
@@ -28,6 +28,16 @@ export function judgeConsolidatable(
   if (afterMs === null) return { kind: 'never' };
   const atMs = (lastPodEventMs ?? transitionMs(claim, 'Initialized')) + afterMs;
   return { kind: atMs <= nowMs ? 'since' : 'from', atMs };
+}
+
+/** What a claim's status says of the last pod event; nothing when none is known. */
+export function podEventFields(
+  claim: NodeClaim,
+  toldMs: number | null,
+  nowMs: number,
+): { readonly lastPodEventTime?: string } {
+  const eventMs = lastPodEvent(claim, toldMs, nowMs);
+  return eventMs === null ? {} : { lastPodEventTime: toTimestamp(eventMs) };
 }
 
 /** When a pod last came or went: what the claim says already, or what was just told if that is later. Null: never. */

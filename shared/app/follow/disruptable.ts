@@ -1,9 +1,9 @@
 import { label } from '../../contract/names.ts';
 import type { Node, NodeClaim } from '../../core/model/manifest.ts';
-import { type ConditionChange, isTrue, toTimestamp } from '../conditions.ts';
+import { type ConditionChange, isTrue } from '../conditions.ts';
 import { claimsNamed, hintObjects } from '../hint-objects.ts';
 import type { Ports } from '../ports.ts';
-import { judgeConsolidatable, lastPodEvent } from './consolidatable.ts';
+import { judgeConsolidatable, lastPodEvent, podEventFields } from './consolidatable.ts';
 import { findDrift } from './drift.ts';
 import { type Step, writeStatus } from './node-claim.ts';
 
@@ -34,7 +34,7 @@ export async function noteDisruptable(
   await writeStatus(ports, claim, {
     conditions,
     clear: ['Drifted', 'Consolidatable'].filter((type) => !said.has(type) && isShown(claim, type)),
-    fields: eventMs === null ? {} : { lastPodEventTime: toTimestamp(eventMs) },
+    fields: podEventFields(claim, podEventMs, ports.now()),
   });
   if (consolidatable.kind === 'from') await lookThen(ports, claim, consolidatable.atMs);
   return { kind: 'wait', for: 'nothing: it is ready', lookAgainMs: null };

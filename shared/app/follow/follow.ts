@@ -98,7 +98,7 @@ async function followRegistered(ports: Ports, claim: NodeClaim, node: Node, podE
   const opened = await openNode(ports, claim, node);
   if (opened.kind === 'opened') return useNode(ports, claim, opened.node, podEventMs);
   // What it waits for is said where people look for it.
-  await initialize(ports, claim, node);
+  await initialize(ports, claim, node, podEventMs);
   return opened;
 }
 
@@ -106,7 +106,7 @@ async function followRegistered(ports: Ports, claim: NodeClaim, node: Node, podE
 async function useNode(ports: Ports, claim: NodeClaim, node: Node | null, podEventMs: number | null): Promise<Step> {
   if (node === null) return { kind: 'wait', for: 'its node, which has just gone', lookAgainMs: ports.now() };
   if (isTrue(claim.status?.conditions, 'Initialized')) return noteDisruptable(ports, claim, node, podEventMs);
-  const initialized = await initialize(ports, claim, node);
+  const initialized = await initialize(ports, claim, node, podEventMs);
   return initialized.kind === 'next' ? noteDisruptable(ports, initialized.claim, node, podEventMs) : initialized;
 }
 

@@ -3,6 +3,7 @@ import { awaitedDrivers } from '../../core/dra/awaited-drivers.ts';
 import type { Node, NodeClaim, Taint } from '../../core/model/manifest.ts';
 import { isPositive } from '../../core/quantity/allocatable.ts';
 import type { Ports } from '../ports.ts';
+import { podEventFields } from './consolidatable.ts';
 import { type Step, isReadyNode, writeStatus, written } from './node-claim.ts';
 
 /** Taints that go by themselves while a node starts. Source: Karpenter `pkg/scheduling/taints.go`, 2026-08. */
@@ -25,11 +26,22 @@ const DRIVER_PAUSE_MS = 5_000;
 
 const DEVICES_MISSING = 'DevicesNotPublished';
 
-/** Marks a registered node as ready for use once nothing that starts with it is missing. */
-export async function initialize(ports: Ports, claim: NodeClaim, node: Node): Promise<Step> {
+/**
+ * Marks a registered node as ready for use once nothing that starts with it is missing. `podEventMs` is noted until then: who
+ * tells it tells it once.
+ */
+export async function initialize(
+  ports: Ports,
+  claim: NodeClaim,
+  node: Node,
+  podEventMs: number | null = null,
+): Promise<Step> {
   const obstacle = await obstacleOf(ports, claim, node);
   if (obstacle !== null) {
-    await writeStatus(ports, claim, { conditions: [{ type: 'Initialized', status: 'Unknown', ...obstacle }] });
+    await writeStatus(ports, claim, {
+      conditions: [{ type: 'Initialized', status: 'Unknown', ...obstacle }],
+      fields: podEventFields(claim, podEventMs, ports.now()),
+    });
     // A driver's slices are no object that the relay sends hints about claims for.
     const lookAgainMs = obstacle.reason === DEVICES_MISSING ? ports.now() + DRIVER_PAUSE_MS : null;
     return { kind: 'wait', for: obstacle.message, lookAgainMs };

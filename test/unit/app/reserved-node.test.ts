@@ -61,7 +61,8 @@ function joined(
   return {
     clock,
     server,
-    look: () => follow(ports, { kind: 'NodeClaim', name: 'c' }),
+    look: (podEventMs?: number) =>
+      follow(ports, { kind: 'NodeClaim', name: 'c', ...(podEventMs === undefined ? {} : { podEventMs }) }),
     taints: () => (server.get('nodes', 'aks-c')?.spec?.['taints'] ?? []) as ReadonlyArray<Fields>,
     tolerations: (name: string) => server.get('pods', `default/${name}`)?.spec?.['tolerations'] as unknown,
     nominated: (name: string) => server.get('pods', `default/${name}`)?.status?.['nominatedNodeName'] as unknown,
@@ -92,6 +93,20 @@ test('a node is open to all once each planned pod is bound, wherever, or gone', 
   bind('d');
   await look();
   expect(taints()).toEqual([]);
+});
+
+test('when a pod came is noted while its node is still kept for others, since nobody tells it again', async () => {
+  const { server, look, bind } = joined(['a', 'b']);
+  await look();
+  bind('a');
+  await look(START + 1_000);
+  expect((await look()).kind).toBe('wait');
+  const noted = (): unknown => server.get('nodeclaims', 'c')?.status?.['lastPodEventTime'];
+  // A sender's clock that is ahead counts as now.
+  expect(noted()).toBe('2026-01-01T00:00:00Z');
+  bind('b');
+  await look();
+  expect(noted()).toBe('2026-01-01T00:00:00Z');
 });
 
 test('a pod that was replaced by another of its name keeps nobody out', async () => {
