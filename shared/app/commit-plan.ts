@@ -48,7 +48,7 @@ const RESUMES_MAX = 3;
  * A decision is left to its executor until that has not been heard of for so long. It is heard of with every
  * `HINTED_TOGETHER` claims, which an API server that is near its limits takes some seconds for.
  */
-const SILENT_MS = 15_000;
+const SILENT_MS = 8_000;
 
 /** The ledger as a plan may be based on, or the time until which somebody is still executing its latest decision. */
 export type Resumed =

@@ -5,7 +5,7 @@ import { toQueueMessages } from '../../../shared/contract/queue-messages.ts';
 import { START, type Sent, decisionOf, namesIn, smallCluster } from './small-cluster.ts';
 
 const names = Array.from({ length: 600 }, (_, index) => `general-${String(index).padStart(3, '0')}`);
-const SILENCE_MS = 15_000;
+const SILENCE_MS = 8_000;
 
 /** A cluster whose latest decision is committed, and that is all that has happened to it. */
 async function committed(claimNames: ReadonlyArray<string>, poolOf?: (claim: string) => string) {
@@ -24,7 +24,7 @@ const idsOf = (sent: ReadonlyArray<Sent>): ReadonlyArray<string> =>
   sent.flatMap(({ hint, key }) => toQueueMessages(hint, key).map(({ id }) => id));
 
 describe('a decision that is committed and not executed', () => {
-  test('is left to its executor for 15 s after that was last heard of, and executed then', async () => {
+  test('is left to its executor for 8 s after that was last heard of, and executed then', async () => {
     const { ports, clock, claims } = await committed(['general-1']);
     clock.advance(SILENCE_MS - 1);
     expect(await resume(ports)).toEqual({ kind: 'executing', untilMs: START + SILENCE_MS });
@@ -53,7 +53,7 @@ describe('a decision that is committed and not executed', () => {
     const { ports, clock, sent, claims, addPod } = await committed(['general-1']);
     addPod('a', '2');
     addPod('b', '2');
-    clock.advance(12_000);
+    clock.advance(SILENCE_MS - 3_000);
     expect(await provision(ports)).toEqual({ kind: 'executing', untilMs: START + SILENCE_MS });
     expect(sent).toMatchObject([{ hint: { kind: 'pods', reason: 'executing' }, atMs: START + SILENCE_MS }]);
     expect([claims(), (await ports.ledger.read()).generation]).toEqual([[], 1]);
