@@ -1,6 +1,7 @@
 import { type Followed, followAll } from '../shared/app/follow/follow-all.ts';
 import { theApp } from '../shared/composition.ts';
 import { type ObjectsHint, parseObjectsHint } from '../shared/contract/messages.ts';
+import { nameOf } from '../shared/contract/queue-messages.ts';
 import { RetryableError } from '../shared/ports/errors.ts';
 import { type Invocation, type Worker, failed, logTo, pauseAfter } from './deliver.ts';
 
@@ -37,7 +38,7 @@ async function putRestOff(
     outcome.kind === 'failed' ? [{ object, error: outcome.error }] : [],
   );
   const alike = Map.groupBy(failures, ({ object, error }) =>
-    error instanceof RetryableError ? String(pauseAfter(error, message.attempt ?? 0)) : `${object.kind}/${object.name}`,
+    error instanceof RetryableError ? String(pauseAfter(error, message.attempt ?? 0)) : nameOf(object),
   );
   for (const group of alike.values()) {
     const rest = { ...message, objects: group.map(({ object }) => object) };
@@ -48,7 +49,8 @@ async function putRestOff(
 }
 
 function tell(context: Invocation, { reason }: ObjectsHint, followed: ReadonlyArray<Followed>): void {
+  const log = logTo(context);
   for (const { object, outcome } of followed) {
-    logTo(context)('followed', { kind: object.kind, name: object.name, step: outcome.kind, because: reason });
+    log('followed', { kind: object.kind, name: object.name, step: outcome.kind, because: reason });
   }
 }

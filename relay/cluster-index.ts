@@ -1,5 +1,6 @@
 import { parseGoDuration } from '../shared/contract/duration.ts';
-import { label, taint } from '../shared/contract/names.ts';
+import { label } from '../shared/contract/names.ts';
+import { isReserved } from '../shared/contract/reserved-taint.ts';
 import type { SnapshotBuilder, SnapshotChange } from '../shared/contract/snapshot/builder.ts';
 import type { ReducedObject } from '../shared/contract/snapshot/reduced.ts';
 import { createWaitingPods, type WaitingPods } from './waiting-pods.ts';
@@ -94,8 +95,7 @@ export function createClusterIndex(
         return deletingNodes.has(nodeName) || deletingClaims.has(claim) ? claim : null;
       },
       reservedClaim(nodeName) {
-        const taints = builder.object('nodes', nodeName)?.spec?.taints ?? [];
-        return taints.some(({ key }) => key === taint.reserved.key) ? (claimOfNode.get(nodeName) ?? null) : null;
+        return isReserved(builder.object('nodes', nodeName)) ? (claimOfNode.get(nodeName) ?? null) : null;
       },
       claimOf: (nodeName) => claimOfNode.get(nodeName) ?? null,
       consolidateAfterMs(claim) {

@@ -1,5 +1,11 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { sessionIdOf, type FollowedObject, type ObjectsHint, type PodsHint } from '../shared/contract/messages.ts';
+import {
+  REASON_MAX,
+  sessionIdOf,
+  type FollowedObject,
+  type ObjectsHint,
+  type PodsHint,
+} from '../shared/contract/messages.ts';
 import { inMessages, nameOf } from '../shared/contract/queue-messages.ts';
 import { claimsQueue, podsQueue, signalsQueue } from '../shared/contract/queues.ts';
 import { createBackoff, pause } from './backoff.ts';
@@ -30,9 +36,6 @@ interface NamedObject {
   readonly reason: string;
   readonly stamp: string;
 }
-
-/** What the contract allows. */
-const REASON_MAX = 256;
 
 interface OutboxOptions {
   readonly cluster: string;
@@ -119,7 +122,7 @@ export function createOutbox({ cluster, sender, log, onSent, onFailed }: OutboxO
     addPodEvent(name, atMs, stamp) {
       const object = { kind: 'NodeClaim', name, podEventMs: atMs } as const;
       // Beside a hint about the claim itself, which would lose the time if it took this one's place.
-      add(claimsQueue.name, `NodeClaim/${name} pods`, { object, reason: 'pod-event', stamp });
+      add(claimsQueue.name, `${nameOf(object)} pods`, { object, reason: 'pod-event', stamp });
     },
     addSignal(signal) {
       const body = signalMessage(cluster, signal);

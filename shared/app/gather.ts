@@ -1,4 +1,5 @@
 import { annotation } from '../contract/names.ts';
+import { isReserved } from '../contract/reserved-taint.ts';
 import type { Snapshot } from '../contract/snapshot/parse.ts';
 import { judgeSiblings } from '../contract/snapshot/siblings.ts';
 import { NO_TEMPLATES, type DeviceTemplates } from '../core/dra/device-templates.ts';
@@ -17,7 +18,6 @@ import type { NodeClass } from '../ports/kubernetes.ts';
 import type { Decision, LedgerState } from '../ports/store.ts';
 import { usableOverlays } from './api-rules.ts';
 import { conditionOf, isTrue } from './conditions.ts';
-import { isReserved } from './is-reserved.ts';
 import { evictionCosts } from './eviction-costs.ts';
 import { knownDevices } from './known-devices.ts';
 import { nodeNameOf } from './node-name.ts';

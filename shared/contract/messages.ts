@@ -10,6 +10,9 @@ import { parseWith } from './parse.ts';
 /** How often we have put this hint off ourselves because something outside was down; absent: never. */
 const attempt = Type.Optional(Type.Integer({ minimum: 0 }));
 
+/** A reason's length at most: enough for a handful of them. */
+export const REASON_MAX = 256;
+
 /** Something that provisioning depends on changed. Session and partition: the cluster. */
 export const PodsHint = Type.Object({
   kind: Type.Literal('pods'),
@@ -18,7 +21,7 @@ export const PodsHint = Type.Object({
   /** The snapshot that holds the change, if the sender publishes snapshots. Receivers read the newest all the same. */
   snapshot: Type.Union([Type.String({ maxLength: 64 }), Type.Null()]),
   /** For people who read logs: `pods-unschedulable`, `node-lost`, `pool-changed`, `window-closed`, `sweep`. */
-  reason: Type.String({ maxLength: 256 }),
+  reason: Type.String({ maxLength: REASON_MAX }),
   attempt,
 });
 export type PodsHint = Static<typeof PodsHint>;
@@ -48,7 +51,7 @@ export const ObjectsHint = Type.Object({
   cluster: Type.String({ minLength: 1, maxLength: 260 }),
   objects: Type.Array(FollowedObject, { minItems: 1, maxItems: OBJECTS_MAX }),
   /** For people who read logs: `created`, `node-ready`, `look-again`. */
-  reason: Type.String({ maxLength: 256 }),
+  reason: Type.String({ maxLength: REASON_MAX }),
   attempt,
 });
 export type ObjectsHint = Omit<Static<typeof ObjectsHint>, 'objects'> & {

@@ -1,9 +1,9 @@
 import type { FollowedObject } from '../../contract/messages.ts';
+import { isReserved } from '../../contract/reserved-taint.ts';
 import type { Node, NodeClaim } from '../../core/model/manifest.ts';
 import type { ObservedMachine } from '../../ports/cloud.ts';
 import { microUsdPerHour } from '../../core/quantity/units.ts';
 import { isTrue } from '../conditions.ts';
-import { isReserved } from '../is-reserved.ts';
 import { nodeNameOf } from '../node-name.ts';
 import type { Ports } from '../ports.ts';
 import { initialize } from './initialize.ts';

@@ -22,8 +22,8 @@ import { NODE_NOT_FOUND, type Step, createdAtMs, deleteClaim, eventAbout, writeS
 const CANDIDATES_MAX = 20;
 
 /**
- * For how long offerings are tried at one go. The refusals are remembered, so the next go begins where this one ended; what
- * the execution did for other claims of its message ends with it.
+ * For how long offerings are tried at one go. The refusals are remembered, so the next go begins where this one ended; an
+ * execution ends with the slowest of the claims that it moves.
  */
 const TRYING_MS = 4_000;
 

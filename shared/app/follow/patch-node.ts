@@ -12,12 +12,13 @@ const ATTEMPTS_MAX = 5;
  */
 export async function patchNode(ports: Ports, read: Node, change: (node: Node) => object): Promise<Node | null> {
   const key = { name: read.metadata.name, namespace: null };
-  let node: Node | null = read;
-  for (let attempt = 0; attempt < ATTEMPTS_MAX && node !== null; attempt++) {
+  let node = read;
+  for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt++) {
     const outcome = await ports.kubernetes.patch('Node', key, change(node));
     if (outcome.kind !== 'conflict') return written(outcome, key.name);
-    node = await ports.kubernetes.get('Node', key);
-    if (node === null) return null;
+    const fresh = await ports.kubernetes.get('Node', key);
+    if (fresh === null) return null;
+    node = fresh;
   }
   throw new RetryableError(`writing ${key.name}: it changed ${ATTEMPTS_MAX} times meanwhile`, { retryAfterMs: 200 });
 }
