@@ -1,6 +1,7 @@
 import type { FollowedObject } from '../shared/contract/messages.ts';
 import { isDisrupted } from '../shared/contract/disrupted-taint.ts';
 import { annotation, label, taint } from '../shared/contract/names.ts';
+import { isReserved } from '../shared/contract/reserved-taint.ts';
 import type { ObjectChange, SnapshotBuilder, SnapshotChange } from '../shared/contract/snapshot/builder.ts';
 import type { PodState } from '../shared/contract/snapshot/pod-table.ts';
 import { referredResources, type ReducedObject } from '../shared/contract/snapshot/reduced.ts';
@@ -21,8 +22,8 @@ export type Hint =
 type Node = ReducedObject<'nodes'>;
 type NodeClaim = ReducedObject<'nodeclaims'>;
 
-/** The scheduler binds the pods of a node one after the other, some milliseconds each. */
-const arrivalDelayMs = 150;
+/** The scheduler binds the pods of a node one after the other, in a burst of many nodes within a second; they run meanwhile. */
+const arrivalDelayMs = 500;
 
 /** Pods leave a node in bursts; the drain looks once per burst. */
 const drainDelayMs = 250;
@@ -193,7 +194,8 @@ function stepReason(before: Node | null, after: Node | null): string | null {
 
 /** Of a node that has still to show that it can be used. */
 function startReason(before: Node, after: Node): string | null {
-  if (differ(foreignTaints(before), foreignTaints(after))) return 'node-taints';
+  const isKept = isReserved(after);
+  if (differ(taintsThatMatter(before, isKept), taintsThatMatter(after, isKept))) return 'node-taints';
   return differ(before.status?.allocatable, after.status?.allocatable) ? 'node-allocatable' : null;
 }
 
@@ -201,9 +203,19 @@ function isLeaving({ metadata }: Node): boolean {
   return metadata.deletionTimestamp !== undefined;
 }
 
-/** Those that our own steps put on a node and take off again are no news. */
-function foreignTaints(node: Node): unknown {
-  return (node.spec?.taints ?? []).filter(({ key }) => key !== taint.unregistered.key && key !== taint.reserved.key);
+/**
+ * Those that our own steps put on a node and take off again are no news, nor, while it is kept for its planned pods, are those
+ * that Kubernetes takes off when it becomes ready: the pods come then, and that is told.
+ */
+function taintsThatMatter(node: Node, isKept: boolean): unknown {
+  return (node.spec?.taints ?? []).filter(
+    ({ key }) => key !== taint.unregistered.key && key !== taint.reserved.key && !(isKept && isConditionTaint(key)),
+  );
+}
+
+/** Set and taken away by the node controllers as the node's conditions are. */
+function isConditionTaint(key: string): boolean {
+  return key.startsWith('node.kubernetes.io/') || key.startsWith('node.cloudprovider.kubernetes.io/');
 }
 
 function isRegistered(node: Node): boolean {

@@ -12,6 +12,7 @@ import { type KeptRates, parseKeptRates, refreshKeptRates } from './kept-evictio
 import { NO_QUOTAS, type Quota, type Quotas, isBeyondQuota, quotaUse, readQuotas } from './quotas.ts';
 import { type Refusal, isCovered, mergeRefusals, toRefusal } from './refusals.ts';
 import { readRetailPrices } from './retail-prices.ts';
+import { sharedBlob } from './shared-blob.ts';
 import { type Sku, toSku } from './sku.ts';
 
 export interface CatalogParts {
@@ -38,9 +39,6 @@ interface SkuCatalog {
 /** Sizes and prices change within days; Karpenter asks twice a day. */
 const STALE_MS = 12 * 60 * 60_000;
 
-/** Between reads of the shared refusals, quotas and rates by one instance. What it put there itself counts at once. */
-const SHARED_KEPT_MS = 1_000;
-
 /** Writers race for the refusals blob only when Azure refuses several at the same time. */
 const WRITES_MAX = 8;
 
@@ -52,11 +50,11 @@ export function createCatalogs(parts: CatalogParts): AzureCatalogs {
   // The region's, not the cluster's.
   const ratesBlob = `${settings.location}.eviction-rates.json`;
   let catalog: Promise<SkuCatalog> | null = null;
-  const refusals = keepShared(parts, refusalsBlob, (bytes): ReadonlyArray<Refusal> =>
+  const refusals = sharedBlob(parts, refusalsBlob, (bytes): ReadonlyArray<Refusal> =>
     mergeRefusals(bytes === null ? [] : parseRefusals(bytes), [], now()),
   );
-  const quotas = keepShared(parts, quotasBlob, (bytes) => (bytes === null ? NO_QUOTAS : parseQuotas(bytes, now())));
-  const rates = keepShared(parts, ratesBlob, (bytes) => parseKeptRates(bytes, now()));
+  const quotas = sharedBlob(parts, quotasBlob, (bytes) => (bytes === null ? NO_QUOTAS : parseQuotas(bytes, now())));
+  const rates = sharedBlob(parts, ratesBlob, (bytes) => parseKeptRates(bytes, now()));
   const built = new Map<string, ReadonlyArray<InstanceType>>();
 
   const refresh = async (): Promise<SkuCatalog> => {
@@ -117,32 +115,6 @@ export function createCatalogs(parts: CatalogParts): AzureCatalogs {
     nextRetryMs: async () => {
       const ends = (await refusals.read()).map(({ untilMs }) => untilMs);
       return ends.length === 0 ? null : Math.min(...ends);
-    },
-  };
-}
-
-/** A blob that all instances share, as this one knows it. */
-interface Shared<Value> {
-  readonly read: () => Promise<Value>;
-  /** What this instance has just written. */
-  readonly put: (value: Value) => void;
-}
-
-/** `parse` is given null where there is no blob. */
-function keepShared<Value>(
-  { blobs, now }: CatalogParts,
-  name: string,
-  parse: (bytes: Uint8Array | null) => Value,
-): Shared<Value> {
-  let known: { readonly atMs: number; readonly value: Value } | null = null;
-  const put = (value: Value): void => void (known = { atMs: now(), value });
-  return {
-    put,
-    read: async () => {
-      if (known !== null && now() - known.atMs < SHARED_KEPT_MS) return known.value;
-      const value = parse((await blobs.read(name))?.bytes ?? null);
-      put(value);
-      return value;
     },
   };
 }

@@ -31,7 +31,10 @@ import { terminate } from './terminate.ts';
 const LAUNCH_TIMEOUT_MS = 5 * 60_000;
 const REGISTRATION_TIMEOUT_MS = 15 * 60_000;
 
-/** Between looks at a VM whose node has not joined: doubling from the first look, so that a boot costs few executions. */
+/**
+ * Between looks at a VM whose node has not joined, at most. Each comes at three times the claim's age at the last one: Azure's
+ * failures show early, a node that joins is told by the relay, and a boot costs three executions.
+ */
 const LOOK_MAX_MS = 60_000;
 
 /**
@@ -161,7 +164,7 @@ async function awaitRegistration(ports: Ports, claim: NodeClaim): Promise<Step> 
     return fail(ports, claim, 'RegistrationTimeout', 'no node within 15 minutes');
   }
   await writeStatus(ports, claim, { conditions: [NODE_NOT_FOUND] });
-  const pause = Math.min(Math.max(age, MINIMUM_PAUSE_MS), LOOK_MAX_MS);
+  const pause = Math.min(Math.max(2 * age, MINIMUM_PAUSE_MS), LOOK_MAX_MS);
   return { kind: 'wait', for: 'the node to join', lookAgainMs: ports.now() + pause };
 }
 

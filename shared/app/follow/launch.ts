@@ -4,7 +4,7 @@ import type { InstanceType } from '../../core/model/catalog.ts';
 import type { NodeClaim } from '../../core/model/manifest.ts';
 import { launchCandidates } from '../../core/launch/launch-candidates.ts';
 import { nodeLabels } from '../../core/launch/node-labels.ts';
-import { allocatableOf } from '../../core/quantity/allocatable.ts';
+import { allocatableOf, capacityAmounts } from '../../core/quantity/allocatable.ts';
 import { type Amounts, parseAmounts } from '../../core/quantity/quantity.ts';
 import type { PlannedOffering } from '../../core/plan/plan.ts';
 import { microUsdPerHour } from '../../core/quantity/units.ts';
@@ -164,7 +164,8 @@ async function withinLimits(
   // Limits are for those who provision. Who makes a claim by hand has seen to that, as for Karpenter.
   if (poolName === undefined || size === null) return candidates;
   const planned = capacityOf(size, types);
-  const sizes = new Map(types.map((type) => [type.name, parseAmounts(type.capacity, 'up')]));
+  const tried = new Set(candidates.map(({ instanceType }) => instanceType));
+  const sizes = new Map(types.filter(({ name }) => tried.has(name)).map((type) => [type.name, capacityAmounts(type)]));
   const takesMore = ({ instanceType }: PlannedOffering, resources: Iterable<string>): boolean =>
     [...resources].some((name) => (sizes.get(instanceType)?.get(name) ?? 0) > (planned.get(name) ?? 0));
   const isLarger = (one: PlannedOffering): boolean => takesMore(one, sizes.get(one.instanceType)?.keys() ?? []);
@@ -180,7 +181,8 @@ function plannedSize({ metadata }: NodeClaim): string | null {
 }
 
 function capacityOf(size: string, types: ReadonlyArray<InstanceType>): Amounts {
-  return parseAmounts(types.find(({ name }) => name === size)?.capacity, 'up');
+  const type = types.find(({ name }) => name === size);
+  return type === undefined ? new Map() : capacityAmounts(type);
 }
 
 /** Whether a refusal just received makes another candidate of this attempt pointless. */

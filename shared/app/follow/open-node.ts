@@ -22,13 +22,14 @@ const STARTING_MS = 10 * 60_000;
  * elsewhere is not.
  */
 const LOOK_MS = 10_000;
+const LOOK_MAX_MS = 20_000;
 const STARTING_LOOK_MAX_MS = 60_000;
 
 /** Puts off the look at whether the planned pods have come. */
 export function awaitPlanned(ports: Ports, claim: NodeClaim, node: Node): Step {
   const registeredMs = transitionMs(claim, 'Registered');
-  const longestMs = isStarting(claim, node) ? STARTING_LOOK_MAX_MS : LOOK_MS;
-  const pauseMs = Math.min(Math.max(LOOK_MS, ports.now() - registeredMs), longestMs);
+  const longestMs = isStarting(claim, node) ? STARTING_LOOK_MAX_MS : LOOK_MAX_MS;
+  const pauseMs = Math.min(Math.max(LOOK_MS, 2 * (ports.now() - registeredMs)), longestMs);
   const lookAgainMs = Math.min(ports.now() + pauseMs, endOfReservation(claim, node));
   return { kind: 'wait', for: 'the pods that its node was made for', lookAgainMs };
 }

@@ -3,7 +3,7 @@ import { labelKey } from '../model/labels.ts';
 import type { NodeClaim } from '../model/manifest.ts';
 import type { PlannedOffering } from '../plan/plan.ts';
 import { weighedPriceOf } from '../plan/weighed-cost.ts';
-import { allocatableOf } from '../quantity/allocatable.ts';
+import { allocatableAmounts } from '../quantity/allocatable.ts';
 import { parseAmounts } from '../quantity/quantity.ts';
 import { riskFields, riskOf, withRisk } from '../scheduling/weighed-price.ts';
 import { type LabelRules, admits, byCodeUnit, oneOf, overlaps, toRules } from '../scheduling/label-rule.ts';
@@ -22,12 +22,12 @@ export function launchCandidates(
   const rules = toRules(claim.spec.requirements);
   const requests = parseAmounts(claim.spec.resources?.requests, 'up');
   const possible = types
-    .filter((type) => holds(type, requests))
-    .flatMap((type) =>
-      type.offerings
-        .filter((offering) => isAllowed(type, offering, rules))
-        .map((one) => toPlanned(type, one, evictionCostMs)),
-    )
+    .flatMap((type) => {
+      const allowed = type.offerings.filter((offering) => isAllowed(type, offering, rules));
+      return allowed.length > 0 && holds(type, requests)
+        ? allowed.map((one) => toPlanned(type, one, evictionCostMs))
+        : [];
+    })
     .toSorted(byPreference);
   const ids = new Map(possible.map((offering) => [idOf(offering), offering]));
   const first = planned.flatMap((offering) => ids.get(idOf(offering)) ?? []);
@@ -35,7 +35,7 @@ export function launchCandidates(
 }
 
 function holds(type: InstanceType, requests: ReadonlyMap<string, number>): boolean {
-  const allocatable = parseAmounts(allocatableOf(type), 'down');
+  const allocatable = allocatableAmounts(type);
   return [...requests].every(([name, amount]) => amount <= (allocatable.get(name) ?? 0));
 }
 

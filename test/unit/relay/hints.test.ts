@@ -199,6 +199,8 @@ describe('what may let waiting pods in', () => {
 
 const registered = { 'karpenter.sh/registered': 'true' };
 const startup = { key: 'example.com/starting', effect: 'NoSchedule' };
+const kept = { key: 'nodewright.dev/reserved', value: 'c1', effect: 'NoSchedule' };
+const notReady = { key: 'node.kubernetes.io/not-ready', effect: 'NoSchedule' };
 const machine = { providerID: vm('aks-c1') };
 const isReady = { status: readyIs('True') };
 
@@ -250,6 +252,18 @@ describe('hints about claims', () => {
       node({ labels: registered }),
       'node-taints',
     ],
+    [
+      'loses a startup taint while it is kept for its pods',
+      node({ labels: registered, spec: { ...machine, taints: [startup, kept] } }),
+      node({ labels: registered, spec: { ...machine, taints: [kept] } }),
+      'node-taints',
+    ],
+    [
+      'loses the taint of its condition after it was opened',
+      node({ labels: registered, spec: { ...machine, taints: [notReady] } }),
+      node({ labels: registered }),
+      'node-taints',
+    ],
     ['is being deleted', node(), node({ deletionTimestamp: gone }), 'node-deleted'],
   ])('a claim is told when its node %s', (_, before, after, reason) => {
     const cluster = openCluster(render);
@@ -260,14 +274,18 @@ describe('hints about claims', () => {
 
   const initialized = { ...registered, 'karpenter.sh/initialized': 'true' };
   const ours = { key: 'karpenter.sh/unregistered', effect: 'NoExecute' };
-  const reserved = { key: 'nodewright.dev/reserved', value: 'c1', effect: 'NoSchedule' };
   test.each([
     ['that appears before it is ready', null, node({ spec: { ...machine, taints: [ours] } })],
     ['that is registered by us', node({ spec: { ...machine, taints: [ours] } }), node({ labels: registered })],
     [
       'that we open to all',
-      node({ labels: registered, spec: { ...machine, taints: [reserved] } }),
+      node({ labels: registered, spec: { ...machine, taints: [kept] } }),
       node({ labels: initialized }),
+    ],
+    [
+      'that is kept for its pods and loses the taint of its condition',
+      node({ labels: registered, spec: { ...machine, taints: [notReady, kept] } }),
+      node({ labels: registered, spec: { ...machine, taints: [kept] } }),
     ],
     ['whose labels change', node({ labels: registered }), node({ labels: { ...registered, a: 'b' } })],
     [
@@ -290,9 +308,9 @@ describe('hints about claims', () => {
   test('a claim is told of pods that come to its node while that is kept for them, and not once it is open', () => {
     const cluster = openCluster(render);
     cluster.put('nodeclaims', claim());
-    cluster.put('nodes', node({ labels: registered, spec: { ...machine, taints: [reserved] } }));
+    cluster.put('nodes', node({ labels: registered, spec: { ...machine, taints: [kept] } }));
     cluster.put('pods', pod({}));
-    expect(cluster.put('pods', pod({ node: 'aks-c1' }))).toEqual(['NodeClaim/c1 pods-came after 150 ms']);
+    expect(cluster.put('pods', pod({ node: 'aks-c1' }))).toEqual(['NodeClaim/c1 pods-came after 500 ms']);
     cluster.put('nodes', node({ labels: initialized }));
     cluster.put('pods', pod({}));
     expect(cluster.put('pods', pod({ node: 'aks-c1' }))).toEqual([]);
