@@ -26,6 +26,9 @@ export interface Observers {
   readonly onChange: () => void;
 }
 
+/** The nodes of the system pool come with the cluster; what is shown is what is provisioned. */
+const NOT_SYSTEM = `labelSelector=${encodeURIComponent('kubernetes.azure.com/mode!=system')}`;
+
 /** Watches pods, nodes, claims and Nodewright's events through the API; resolves once the first lists are in. */
 export async function observeCluster(kubeconfig: string, { onPod, onChange }: Observers): Promise<Observed> {
   const connection = connect(kubeconfig);
@@ -40,7 +43,7 @@ export async function observeCluster(kubeconfig: string, { onPod, onChange }: Ob
       onChange();
     },
   });
-  const nodes = watchObjects<Node>({ ...common, path: '/api/v1/nodes', query: '', onChange });
+  const nodes = watchObjects<Node>({ ...common, path: '/api/v1/nodes', query: NOT_SYSTEM, onChange });
   const claims = watchObjects<NodeClaim>({
     ...common,
     path: '/apis/karpenter.sh/v1/nodeclaims',

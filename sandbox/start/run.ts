@@ -146,7 +146,8 @@ async function started(
       functionsPort,
       sweepSchedule: '0 * * * * *',
       duplicatePercent: 0,
-      systemNode: false,
+      // As every AKS cluster has one. Without any node, the real scheduler puts waiting pods off ever longer.
+      systemNode: true,
       relays: 1,
       settings: orders.settings,
       onLine,
