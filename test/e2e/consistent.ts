@@ -2,16 +2,22 @@ import { expect } from 'vitest';
 import { type State, isRunning } from './state.ts';
 import { type World, readQueues } from './world.ts';
 
+/** What a test knows of the end. */
+interface End {
+  readonly pods: number;
+  readonly poison?: number;
+  /** True where pods have gone, or moved, since their nodes were made. Else each node has a pod. */
+  readonly mayBeEmpty?: boolean;
+  readonly withinMs?: number;
+}
+
 /**
  * Waits until nothing is under way any more, and asserts what must then be true whatever has happened: every pod of the
- * `default` namespace runs, claims, nodes and VMs are in one-to-one correspondence, no VM was made twice under one name,
- * no network interface is left without its VM, and no message is left, dead or poisoned.
+ * `default` namespace runs, claims, nodes, VMs, network interfaces and disks are in one-to-one correspondence, no VM was made
+ * twice under one name, no node is there for nothing, and no message is left, dead or poisoned.
  */
-export async function expectConsistent(
-  world: World,
-  options: { readonly pods: number; readonly poison?: number; readonly withinMs?: number },
-): Promise<State> {
-  const { pods, poison = 0, withinMs = 90_000 } = options;
+export async function expectConsistent(world: World, options: End): Promise<State> {
+  const { pods, poison = 0, mayBeEmpty = false, withinMs = 90_000 } = options;
   const state = await world.until(
     `${pods} pods run, and claims, nodes and VMs are one to one`,
     (seen) => isSettled(seen, pods),
@@ -20,6 +26,8 @@ export async function expectConsistent(
   const creations = world.sandbox.azure.counters().creations;
   const twice = Object.entries(creations).filter(([, count]) => count > 1);
   expect(twice, 'VMs that were made more than once').toEqual([]);
+  await expectNothingLeft(world);
+  if (!mayBeEmpty) expect(emptyNodes(state), 'nodes without a pod').toEqual([]);
   await world.until('the queues are empty', async () => {
     const counts = Object.entries(await readQueues(world.sandbox));
     return counts.every(([name, { active, locked }]) => name === 'poison' || active + locked === 0);
@@ -29,6 +37,22 @@ export async function expectConsistent(
   expect(dead, 'queues with dead messages').toEqual([]);
   expect(queues['poison']?.active, `poison; last lines:\n${lastPoison(world)}`).toBe(poison);
   return state;
+}
+
+/** Azure keeps a network interface and an OS disk for each VM, and none without one. */
+async function expectNothingLeft(world: World): Promise<void> {
+  const vms = world.sandbox.azure.vms().map(({ name }) => name);
+  const interfaces = await readAzureNames(world, 'networkInterfaces');
+  expect(interfaces.toSorted(), 'network interfaces').toEqual(vms.toSorted());
+  const disks = await readAzureNames(world, 'disks');
+  const vmOf = (disk: string): string => vms.find((vm) => disk.startsWith(`${vm}_`)) ?? disk;
+  const lost = disks.map(vmOf).filter((name) => !vms.includes(name));
+  expect(lost, 'disks of no VM').toEqual([]);
+}
+
+/** Nodes that no pod of the `default` namespace is on. */
+export function emptyNodes({ nodes, pods }: State): ReadonlyArray<string> {
+  return nodes.map(({ metadata }) => metadata.name).filter((name) => !pods.some(({ spec }) => spec.nodeName === name));
 }
 
 /** Our part of it: what the state alone can tell. */
@@ -69,10 +93,26 @@ export async function readAzureNames(
   const group = id === undefined ? GROUP : id.slice(0, id.indexOf('/providers/'));
   const version = type === 'disks' ? '2024-03-02' : '2024-05-01';
   const url = `${world.sandbox.azure.endpoint}${group}/providers/${provider}/${type}?api-version=${version}`;
-  const answer = await fetch(url, { headers: { authorization: 'Bearer test' } });
-  const body = (await answer.json()) as { readonly value?: ReadonlyArray<{ readonly name: string }> };
-  if (body.value === undefined) throw new Error(`${type}: ${answer.status} ${JSON.stringify(body)}`);
-  return body.value.map(({ name }) => name);
+  // A test may have told Azure to fail now and then.
+  for (let attempt = 1; ; attempt++) {
+    const answer = await fetch(url, { headers: { authorization: 'Bearer test' } });
+    const text = await answer.text();
+    const names = namesIn(text);
+    if (names !== null) return names;
+    if (attempt === READS_MAX) throw new Error(`${type}: ${answer.status} ${text}`);
+  }
+}
+
+const READS_MAX = 20;
+
+/** Null for an answer that is no list. */
+function namesIn(text: string): ReadonlyArray<string> | null {
+  try {
+    const { value } = JSON.parse(text) as { readonly value?: ReadonlyArray<{ readonly name: string }> };
+    return value?.map(({ name }) => name) ?? null;
+  } catch {
+    return null;
+  }
 }
 
 const GROUP = '/subscriptions/00000000-0000-0000-0000-000000000000/resourceGroups/MC_nodewright_sandbox_westeurope';

@@ -1,0 +1,3 @@
+import { idleCases } from './idle-cases.ts';
+
+idleCases('embedded', 20_000);
