@@ -236,8 +236,10 @@ function toItem(
   cluster: string,
   createdAt: Date | null,
 ): ReadonlyArray<InventoryItem> {
-  if (!name.toLowerCase().startsWith(PREFIX) || tags?.[tag.cluster] !== cluster) return [];
-  return [{ kind, claim: name.slice(PREFIX.length), createdAtMs: createdAt?.getTime() ?? null }];
+  // Azure's names are the same in any case, and its lists do not keep the one they were given in; a claim's is lower.
+  const lower = name.toLowerCase();
+  if (!lower.startsWith(PREFIX) || tags?.[tag.cluster] !== cluster) return [];
+  return [{ kind, claim: lower.slice(PREFIX.length), createdAtMs: createdAt?.getTime() ?? null }];
 }
 
 /** What a VM is, from the body we sent or the one Azure holds. */

@@ -216,6 +216,14 @@ describe('the inventory', () => {
     expect(await claimsIn({ vms: [], nics: [nic, { name: 'aks-z', tags: ours }] })).toEqual(['nic z']);
   });
 
+  test('knows a machine by its claim’s name, in whatever case Azure lists it', async () => {
+    const nics = [{ name: 'AKS-General-0ABC', tags: ours }];
+    expect(await claimsIn({ vms: [row('AKS-GENERAL-0ABC', ours)], nics })).toEqual([
+      'vm general-0abc',
+      'nic general-0abc',
+    ]);
+  });
+
   test('is all or nothing: when one list fails there is none', async () => {
     const some = [row('aks-a', ours)];
     await expect(claimsIn({ vms: throttled, nics: [] })).rejects.toMatchObject({ retryAfterMs: 7_000 });
