@@ -234,10 +234,12 @@ async function drain(chunks: AsyncIterable<Buffer>): Promise<void> {
 
 /**
  * Asks the API's own table of contents. A server that is just starting may answer 404 for a custom resource that is
- * installed; to take that for "there are none" would be to lose all of them.
+ * installed; to take that for "there are none" would be to lose all of them. One that does not answer says nothing.
  */
 async function isInstalled({ client, resource }: FeedOptions): Promise<boolean> {
-  const { status, body } = await client.request('GET', resource.group);
+  const answer = await client.request('GET', resource.group).catch(() => null);
+  if (answer === null) return true;
+  const { status, body } = answer;
   if (status === 404) return false;
   if (status !== 200) return true;
   const resources: unknown = typeof body === 'object' && body !== null && 'resources' in body ? body.resources : [];

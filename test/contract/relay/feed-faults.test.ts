@@ -191,6 +191,17 @@ describe('a feed', () => {
     expect(feed.state()).toBe('live');
   });
 
+  test('a server that goes away between a 404 and its table of contents ends no feed', async () => {
+    const { there, asks } = await run(
+      [page(['a'], '10'), status(410), status(404), (response) => response.destroy(), page(['a', 'b'], '20')],
+      claims,
+    );
+    await asks(6);
+    expect(server.asked).toEqual(['list', 'watch 10', 'list', claims.group, 'list', 'watch 20']);
+    expect([...there]).toEqual(['a', 'b']);
+    expect(feed.state()).toBe('live');
+  });
+
   test('a built-in resource that is refused is a problem that is told, not an absence', async () => {
     await run([status(403), status(403), status(404)]);
     await until('three tries', () => server.asked.length >= 3);
