@@ -1,0 +1,85 @@
+import { describe, expect, test } from 'vitest';
+import { isNotFound, orNull, readAzureError, toRetryable } from '../../../../shared/adapters/azure/azure-error.ts';
+import { RetryableError } from '../../../../shared/ports/errors.ts';
+import { armError } from './fake-azure.ts';
+
+const withParts = (parts: object): Error =>
+  Object.assign(new Error('of the SDK'), { statusCode: 409, code: 'SDK' }, parts);
+
+describe('an error of Azure’s', () => {
+  test('is told by its status, code and words, and its pause in seconds', () => {
+    expect(readAzureError(armError(429, 'TooManyRequests', 'slow down', { 'retry-after': '7' }))).toEqual({
+      status: 429,
+      code: 'TooManyRequests',
+      message: 'slow down',
+      retryAfterMs: 7_000,
+    });
+  });
+
+  test.for([['0'], ['-3'], ['Sat, 21 Nov 2026 05:41:02 GMT'], ['']])('names no pause with %j', ([header = '']) => {
+    expect(readAzureError(armError(429, 'X', 'x', { 'retry-after': header })).retryAfterMs).toBeNull();
+  });
+
+  test.for([
+    ['its details', { details: { error: { code: 'Exact', message: 'exactly' } } }],
+    ['its body', { response: { bodyAsText: '{"error":{"code":"Exact","message":"exactly"}}' } }],
+    [
+      'its details before its body',
+      {
+        details: { error: { code: 'Exact', message: 'exactly' } },
+        response: { bodyAsText: '{"error":{"code":"Other","message":"other"}}' },
+      },
+    ],
+  ] as const)('is told by %s, which is more exact than the SDK', ([, parts]) => {
+    expect(readAzureError(withParts(parts))).toMatchObject({ code: 'Exact', message: 'exactly' });
+  });
+
+  test.for([
+    ['that is no JSON', { response: { bodyAsText: '<html>' } }],
+    ['that is empty', { response: { bodyAsText: '' } }],
+    ['that is none', { response: { bodyAsText: null } }],
+    ['that says nothing of an error', { response: { bodyAsText: '{}' } }],
+    ['whose error says nothing', { details: { error: {} } }],
+    ['that is not there', {}],
+  ] as const)('is told by the SDK where it has a body %s', ([, parts]) => {
+    expect(readAzureError(withParts(parts))).toEqual({
+      status: 409,
+      code: 'SDK',
+      message: 'of the SDK',
+      retryAfterMs: null,
+    });
+  });
+
+  test('without an answer has no status, and what is no error at all is told by its text', () => {
+    expect(readAzureError(new Error('ECONNRESET'))).toEqual({
+      status: 0,
+      code: '',
+      message: 'ECONNRESET',
+      retryAfterMs: null,
+    });
+    expect(readAzureError('odd')).toEqual({ status: 0, code: '', message: 'odd', retryAfterMs: null });
+  });
+});
+
+describe('what nobody here can decide', () => {
+  test('may work next time, after Azure’s pause, and says what was tried and why it did not work', () => {
+    const cause = armError(429, 'TooManyRequests', 'slow down', { 'retry-after': '7' });
+    const error = toRetryable('reading VM a', cause);
+    expect(error).toBeInstanceOf(RetryableError);
+    expect(error).toMatchObject({ message: 'reading VM a: 429 TooManyRequests slow down', retryAfterMs: 7_000, cause });
+    expect(toRetryable('x', armError(500, 'Y')).retryAfterMs).toBeNull();
+  });
+
+  test('is told in at most 500 letters', () => {
+    expect(toRetryable('x', armError(500, 'Y', 'z'.repeat(1_000))).message).toHaveLength(500);
+  });
+});
+
+test('only 404 is "not found", and a read gives null for it alone', async () => {
+  expect([404, 403, 410].map((status) => isNotFound(armError(status, 'NotFound')))).toEqual([true, false, false]);
+  expect(await orNull('x', Promise.resolve(5))).toBe(5);
+  expect(await orNull('x', Promise.reject(armError(404, 'ResourceNotFound')))).toBeNull();
+  const failure = await orNull('reading x', Promise.reject(armError(403, 'NotFound'))).catch((error: unknown) => error);
+  expect(failure).toBeInstanceOf(RetryableError);
+  expect(failure).toMatchObject({ message: 'reading x: 403 NotFound NotFound' });
+});
