@@ -80,4 +80,14 @@ describe('a definition', () => {
     void definitions.nodeClass('a');
     expect(reads.map(({ of }) => of)).toEqual(['NodePool a', 'NodePool b', 'AKSNodeClass a']);
   });
+
+  test('makes room for others once a thousand are known: names that do not exist do not pile up', () => {
+    const { reads, definitions } = reading();
+    for (let index = 0; index < 1_000; index++) void definitions.nodePool(`p-${index}`);
+    void definitions.nodePool('p-0');
+    expect(reads).toHaveLength(1_000);
+    void definitions.nodePool('p-1000');
+    void definitions.nodePool('p-0');
+    expect(reads).toHaveLength(1_002);
+  });
 });

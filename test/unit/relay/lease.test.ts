@@ -21,7 +21,7 @@ const path = '/apis/coordination.k8s.io/v1/namespaces/n/leases';
 /** An API server that keeps one Lease and holds its writers to its resource version. */
 class LeaseServer {
   lease: Lease | null = null;
-  readonly asked: Array<{ readonly what: string; readonly by: string; readonly atMs: number }> = [];
+  readonly asked: Array<{ readonly what: string; readonly body: unknown; readonly atMs: number }> = [];
   #version = 0;
 
   put(spec: Spec): void {
@@ -42,7 +42,10 @@ class LeaseServer {
 interface Candidate {
   readonly election: Election;
   readonly changes: Array<number | null>;
+  /** What it logged as warnings, and the reasons; all else it logged is in `said`. */
   readonly warnings: Array<string>;
+  readonly reasons: Array<unknown>;
+  readonly said: Array<string>;
   /** Before a request of this candidate's is answered; may throw, answer otherwise, or take its time. */
   interfere: (method: string) => unknown;
 }
@@ -52,16 +55,22 @@ const elections: Array<Election> = [];
 function join(server: LeaseServer, identity: string, interfere: Candidate['interfere'] = () => null): Candidate {
   const client = {
     async request(method: string, asked: string, body: unknown) {
-      server.asked.push({ what: `${method} ${asked}`, by: identity, atMs: performance.now() });
+      server.asked.push({ what: `${method} ${asked}`, body, atMs: performance.now() });
       const other = (await candidate.interfere(method)) as { readonly status: number } | null;
       return { retryAfterMs: null, ...(other ?? server.answer(method, body)) };
     },
   } as unknown as KubeClient;
   const warnings: Array<string> = [];
+  const reasons: Array<unknown> = [];
+  const said: Array<string> = [];
   const changes: Array<number | null> = [];
-  const log = { info() {}, warn: (what: string) => void warnings.push(what), error() {} } as unknown as Log;
+  const log: Log = {
+    info: (what, fields) => void said.push(`${what} ${JSON.stringify(fields)}`),
+    warn: (what, fields) => void (warnings.push(what) && reasons.push(fields?.['reason'])),
+    error: () => expect.fail('nothing here is an error of ours'),
+  };
   const onChange = (): void => void changes.push(election.term());
-  const candidate = { changes, warnings, interfere } as Candidate & { election: Election };
+  const candidate = { changes, warnings, reasons, said, interfere } as Candidate & { election: Election };
   const election = new Election({
     client,
     namespace: 'n',
@@ -93,10 +102,16 @@ afterEach(async () => {
 describe('a relay that is alone', () => {
   test('makes the lease and leads in its first term', async () => {
     const server = new LeaseServer();
-    const { election, changes } = join(server, 'a');
+    const { election, changes, said } = join(server, 'a');
     expect(election.term()).toBeNull();
     await pass(0);
     expect([election.term(), changes]).toEqual([1, [1]]);
+    expect(said).toEqual(['leading {"term":1,"identity":"a"}']);
+    expect(server.asked[1]?.body).toMatchObject({
+      apiVersion: 'coordination.k8s.io/v1',
+      kind: 'Lease',
+      metadata: { name: 'relay', namespace: 'n' },
+    });
     expect(server.asked.map(({ what }) => what)).toEqual([`GET ${path}/relay`, `POST ${path}`]);
     expect(server.lease?.spec).toEqual({
       holderIdentity: 'a',
@@ -115,6 +130,8 @@ describe('a relay that is alone', () => {
     const pauses = times.slice(1).map((at, index) => at - (times[index] ?? 0));
     expect(Math.min(...pauses)).toBeGreaterThanOrEqual(2_000);
     expect(Math.max(...pauses)).toBeLessThanOrEqual(2_400);
+    // Replicas that started together do not meet at every attempt.
+    expect(new Set(pauses.map(Math.round)).size).toBeGreaterThan(1);
     expect(new Set(server.asked.slice(2).map(({ what }) => what))).toEqual(new Set([`PUT ${path}/relay`]));
     expect(server.lease?.spec).toMatchObject({ acquireTime: '2026-11-22T00:00:00.000000Z', leaseTransitions: 1 });
     expect(Date.parse(server.lease?.spec.renewTime ?? '')).toBeGreaterThan(START + 57_000);
@@ -141,6 +158,18 @@ describe('a relay that is alone', () => {
     leader.interfere = away;
     await leader.election.stop();
     expect([leader.election.term(), leader.warnings]).toEqual([null, ['lease not released']]);
+    expect(leader.reasons).toEqual(['the API server is away']);
+    expect(leader.said.at(-1)).toBe('no longer leading {"term":null,"identity":"a"}');
+  });
+
+  test('asks for nothing when it stops without leading', async () => {
+    const server = new LeaseServer();
+    server.put({ holderIdentity: 'b', leaseDurationSeconds: 15 });
+    const { election } = join(server, 'a');
+    await pass(0);
+    const before = server.asked.length;
+    await election.stop();
+    expect(server.asked).toHaveLength(before);
   });
 
   test('does not let go of a lease that another holds', async () => {
@@ -197,6 +226,30 @@ describe('a relay that cannot renew', () => {
     leader.interfere = () => answer;
     await pass(12_500);
     expect([leader.election.term(), leader.warnings.length > 0]).toEqual([null, true]);
+  });
+
+  test.for([
+    ['5xx, whatever comes with it', { status: 500, body: { metadata: {}, spec: { holderIdentity: '' } } }, 500],
+    ['a spec that is none', { status: 200, body: { metadata: {}, spec: null } }, 200],
+    ['a spec in words', { status: 200, body: { metadata: {}, spec: 'x' } }, 200],
+    ['metadata that are none', { status: 200, body: { metadata: null, spec: {} } }, 200],
+    ['metadata in words', { status: 200, body: { metadata: 'x', spec: {} } }, 200],
+    ['words', { status: 200, body: 'x' }, 200],
+    ['nothing', { status: 200, body: null }, 200],
+  ] as const)('takes no lease of a server that answers with %s', async ([, answer, status]) => {
+    const server = new LeaseServer();
+    const { election, reasons } = join(server, 'a', () => answer);
+    await pass(20_000);
+    expect([election.term(), new Set(reasons)]).toEqual([null, new Set([`lease: answered ${status}`])]);
+    expect(new Set(server.asked.map(({ what }) => what))).toEqual(new Set([`GET ${path}/relay`]));
+  });
+
+  test.for([300, 403, 500])('leads not by a write that is answered with %s', async (status) => {
+    const server = new LeaseServer();
+    const body = { metadata: {}, spec: {} };
+    const { election, reasons } = join(server, 'a', (method) => (method === 'POST' ? { status, body } : null));
+    await pass(0);
+    expect([election.term(), reasons]).toEqual([null, [`lease: answered ${status}`]]);
   });
 
   test('is not one whose writes are refused but leads on by reads', async () => {
@@ -332,6 +385,16 @@ describe('another’s lease', () => {
     }
   });
 
+  test('that was let go of behind our back is taken in the next term, not renewed', async () => {
+    const server = new LeaseServer();
+    const { election, changes } = join(server, 'a');
+    await pass(0);
+    server.put({ holderIdentity: '', leaseTransitions: 5, acquireTime: 'x' });
+    await pass(5_000);
+    expect([election.term(), changes]).toEqual([6, [1, 6]]);
+    expect(server.lease?.spec.acquireTime).not.toBe('x');
+  });
+
   test('of our own name is taken at once, but in the next term: who wrote it may not have been us', async () => {
     const server = new LeaseServer();
     server.put({ holderIdentity: 'a', leaseDurationSeconds: 15, leaseTransitions: 7 });
@@ -371,6 +434,35 @@ describe('a leader that finds a later term published', () => {
     expect([election.term(), changes, server.lease?.spec.leaseTransitions]).toEqual([1, [1], 1]);
     await election.raiseAbove(1);
     expect(election.term()).toBe(2);
+  });
+
+  test('never moves back', async () => {
+    const server = new LeaseServer();
+    const { election } = join(server, 'a');
+    await pass(0);
+    await election.raiseAbove(9);
+    await election.raiseAbove(3);
+    expect([election.term(), server.lease?.spec.leaseTransitions]).toEqual([10, 10]);
+  });
+
+  test('does nothing when it has not renewed for too long, though the lease still has its name', async () => {
+    const server = new LeaseServer();
+    const leader = join(server, 'a');
+    await pass(0);
+    leader.interfere = away;
+    await pass(12_500);
+    leader.interfere = () => null;
+    await leader.election.raiseAbove(9);
+    expect(server.lease?.spec).toMatchObject({ holderIdentity: 'a', leaseTransitions: 1 });
+  });
+
+  test('does nothing when the lease is gone', async () => {
+    const server = new LeaseServer();
+    const leader = join(server, 'a');
+    await pass(0);
+    server.lease = null;
+    await leader.election.raiseAbove(9);
+    expect([leader.election.term(), server.lease]).toEqual([1, null]);
   });
 
   test('does nothing when it leads no more, or the lease is another’s', async () => {

@@ -49,3 +49,24 @@ test('without an ETag nothing says that a snapshot is the same, so it is read ea
   put({ bytes: bytesOf('1-2'), etag: '' });
   expect((await snapshots.latest())?.version).toBe('1-2');
 });
+
+test('a heartbeat is a time, or none: what cannot be read says nothing', async () => {
+  const asked: Array<string> = [];
+  const beatOf = async (text: string | null): Promise<number | null> => {
+    const blob = text === null ? null : { bytes: new TextEncoder().encode(text), etag: 'a' };
+    const read = (name: string): Promise<Blob | null> => Promise.resolve(void asked.push(name)).then(() => blob);
+    return openSnapshots({ read, write: () => Promise.resolve(false) }).heartbeatMs();
+  };
+  expect(await beatOf('{"term":1,"atMs":5}')).toBe(5);
+  for (const text of [null, '{"atMs":"5"}', '{}', 'null', '{', '']) expect(await beatOf(text)).toBeNull();
+  expect(new Set(asked)).toEqual(new Set(['c/heartbeat']));
+});
+
+test('the newest snapshot is the cluster’s own, and a list is made when it is asked for', async () => {
+  const asked: Array<string> = [];
+  const read = (name: string): Promise<Blob | null> => Promise.resolve(void asked.push(name)).then(() => null);
+  const snapshots = openSnapshots({ read, write: () => Promise.resolve(false) });
+  expect(await snapshots.latest()).toBeNull();
+  expect(asked).toEqual(['c/latest']);
+  await expect(snapshots.list()).rejects.toThrow('nobody asked for a list');
+});
