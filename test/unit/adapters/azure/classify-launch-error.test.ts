@@ -3,21 +3,44 @@ import { classifyLaunchError } from '../../../../shared/adapters/azure/classify-
 
 const quota = 'Operation could not be completed as it results in exceeding approved';
 
+const DAY = 23 * 60;
+
 test.for([
-  ['OperationNotAllowed', `${quota} LowPriorityCores quota.`, 'spot', 60],
-  ['OperationNotAllowed', `${quota} standardDSv5Family Cores quota. Current Limit: 0`, 'family', 60],
-  ['OperationNotAllowed', `${quota} standardDSv5Family Cores quota. Current Limit: 10`, 'family', 10],
-  ['OperationNotAllowed', `${quota} Total Regional Cores quota.`, 'region', 3],
-  ['SkuNotAvailable', 'The requested VM size is currently not available.', 'size', 60],
-  ['ZonalAllocationFailed', 'Allocation failed.', 'zone', 60],
-  ['AllocationFailed', 'Allocation failed.', 'zone', 60],
-  ['OverconstrainedZonalAllocationRequest', '', 'offering', 60],
-  ['OverconstrainedAllocationRequest', '', 'size', 60],
-] as const)('%s (%s) rules out the %s for %s minutes', ([code, message, scope, minutes]) => {
-  expect(classifyLaunchError(code, message)).toMatchObject({
+  ['OperationNotAllowed', `${quota} LowPriorityCores quota.`, 'spot', 60, 'SubscriptionQuotaReached'],
+  [
+    'OperationNotAllowed',
+    `${quota} standardDSv5Family Cores quota. Current Limit: 0`,
+    'family',
+    60,
+    'SubscriptionQuotaReached',
+  ],
+  [
+    'OperationNotAllowed',
+    `${quota} standardDSv5Family Cores quota. Current Limit: 10`,
+    'family',
+    10,
+    'SubscriptionQuotaReached',
+  ],
+  ['OperationNotAllowed', `${quota} Total Regional Cores quota.`, 'region', 3, 'RegionalQuotaReached'],
+  ['OperationNotAllowed', 'Some other quota is used up.', 'family', 10, 'SubscriptionQuotaReached'],
+  ['SkuNotAvailable', 'The requested VM size is currently not available.', 'size', 60, 'SKUNotAvailable'],
+  ['ZonalAllocationFailed', 'Allocation failed.', 'zone', 60, 'ZonalAllocationFailure'],
+  ['AllocationFailed', 'Allocation failed.', 'zone', 60, 'AllocationFailure'],
+  ['OverconstrainedZonalAllocationRequest', '', 'offering', 60, 'OverconstrainedZonalAllocationFailure'],
+  ['OverconstrainedAllocationRequest', '', 'size', 60, 'OverconstrainedAllocationFailure'],
+  ['VMSizeNotSupported', '', 'size', DAY, 'SKUNotAvailable'],
+  ['BadRequest', 'The size is not supported for subscription s', 'size', DAY, 'SKUNotAvailable'],
+  ['NotAvailableForSubscription', '', 'size', DAY, 'SKUNotAvailable'],
+  ['SpotNotSupported', '', 'size', DAY, 'SpotNotSupported'],
+  ['QuotaExceeded', '', 'family', 10, 'SubscriptionQuotaReached'],
+  ['OSProvisioningTimedOut', '', 'offering', 3, 'OSProvisioningTimedOut'],
+  ['OSProvisioningInternalError', '', 'offering', 3, 'OSProvisioningInternalError'],
+] as const)('%s (%s) rules out the %s for %s minutes: %s', ([code, message, scope, minutes, reason]) => {
+  expect(classifyLaunchError(code, message)).toEqual({
     kind: 'unavailable',
     scope,
     retryAfterMs: minutes * 60_000,
+    reason,
   });
 });
 
@@ -25,14 +48,21 @@ test('the words of a message count in any case', () => {
   expect(classifyLaunchError('OperationNotAllowed', 'TOTAL REGIONAL cores')).toMatchObject({ scope: 'region' });
 });
 
-test.for(['SubnetIsFull', 'RequestDisallowedByPolicy', 'AuthorizationFailed', 'ReadOnlyDisabledSubscription'])(
-  '%s is for a person to mend: no other offering is tried',
-  (code) => {
-    expect(classifyLaunchError(code, 'any')?.kind).toBe('rejected');
-  },
-);
+test.for([
+  ['SubnetIsFull', 'SubnetIsFull'],
+  ['InsufficientSubnetSize', 'SubnetIsFull'],
+  ['RequestDisallowedByPolicy', 'RequestDisallowedByPolicy'],
+  ['InvalidTemplateDeployment', 'InvalidTemplateDeployment'],
+  ['ReadOnlyDisabledSubscription', 'SubscriptionDisabled'],
+  ['AuthorizationFailed', 'AuthorizationFailed'],
+  ['LinkedAuthorizationFailed', 'AuthorizationFailed'],
+] as const)('%s is for a person to mend, as %s: no other offering is tried', ([code, reason]) => {
+  expect(classifyLaunchError(code, 'any')).toEqual({ kind: 'rejected', reason });
+});
 
 test('an error that says nothing about the offering is left to its HTTP status', () => {
   expect(classifyLaunchError('OperationNotAllowed', 'The VM is being deleted.')).toBeNull();
   expect(classifyLaunchError('TooManyRequests', '')).toBeNull();
+  expect(classifyLaunchError('BadRequest', 'The name is too long.')).toBeNull();
+  expect(classifyLaunchError('Conflict', `${quota} Total Regional Cores quota.`)).toBeNull();
 });

@@ -58,3 +58,41 @@ test('a size that the catalog does not know has no family to spread to', () => {
   const refusal = toRefusal({ scope: 'family', offering, untilMs: 9, reason: 'X' }, null);
   expect(isCovered([refusal], d4, 'we-1', 'spot', 0)).toBe(false);
 });
+
+test('a refusal of a family is one of its sizes as large or larger, in any case of its name', () => {
+  const refusal = refused('family');
+  const spelled = sku('Standard_D4s_v5', { quotaFamily: 'STANDARDDSV5FAMILY' });
+  expect(isCovered([refusal], spelled, 'we-1', 'on-demand', 0)).toBe(true);
+  expect(isCovered([refusal], d4, 'we-1', 'spot', 0)).toBe(false);
+});
+
+test('a refusal of a region covers the capacity type that was refused', () => {
+  expect(isCovered([refused('region', 1_000, 'spot')], other, 'we-2', 'on-demand', 0)).toBe(false);
+  expect(isCovered([refused('region', 1_000, 'spot')], other, 'we-2', 'spot', 0)).toBe(true);
+});
+
+test('what is remembered of a refusal is what it covers', () => {
+  expect(refused('zone')).toEqual({
+    scope: 'zone',
+    size: 'Standard_D4s_v5',
+    zone: 'we-1',
+    capacityType: 'on-demand',
+    family: 'standarddsv5family',
+    vCpus: 4,
+    untilMs: 1_000,
+    reason: 'X',
+  });
+});
+
+test('refusals of other things stay beside each other', () => {
+  const all = [
+    refused('size'),
+    refused('zone'),
+    refused('size', 1_000, 'spot'),
+    { ...refused('size'), zone: 'we-2' },
+    { ...refused('size'), size: 'Standard_D8s_v5' },
+  ];
+  expect(mergeRefusals(all.slice(0, 2), all.slice(2), 0)).toEqual(all);
+  expect(mergeRefusals([], all, 1_000)).toEqual([]);
+  expect(mergeRefusals([refused('size', 5)], [refused('size', 9)], 0)).toEqual([refused('size', 9)]);
+});

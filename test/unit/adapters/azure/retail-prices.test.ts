@@ -1,7 +1,8 @@
 import http from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { afterEach, expect, test } from 'vitest';
+import { afterEach, expect, test, vi } from 'vitest';
 import { readRetailPrices } from '../../../../shared/adapters/azure/retail-prices.ts';
+import { RetryableError } from '../../../../shared/ports/errors.ts';
 
 const servers: Array<http.Server> = [];
 afterEach(() => servers.splice(0).forEach((server) => server.close()));
@@ -69,4 +70,78 @@ test('of two prices for one size the lower counts', async () => {
 test('a feed that fails on its way gives no half of a price list', async () => {
   const { url } = await feed([row(0.2)], null);
   await expect(readRetailPrices('westeurope', url)).rejects.toThrow('HTTP 503');
+});
+
+test('what is asked for is the consumption of VMs in the region', async () => {
+  const { url, asked } = await feed([row(0.2)]);
+  await readRetailPrices('westeurope', url);
+  expect(asked[0]?.pathname).toBe('/api/retail/prices');
+  expect(asked[0]?.searchParams.get('api-version')).toBe('2023-01-01-preview');
+  expect(asked[0]?.searchParams.get('$filter')).toBe(
+    "serviceName eq 'Virtual Machines' and armRegionName eq 'westeurope' and priceType eq 'Consumption'",
+  );
+});
+
+test.for([
+  [{ skuName: 'D2s v5 Spot' }, 'spot'],
+  [{ meterName: 'D2s v5 Spot' }, 'spot'],
+  [{ skuName: 'Spot D2s v5', meterName: 'D2s v5/Spot' }, 'on-demand'],
+] as const)('%j is a price of %s', async ([parts, type]) => {
+  const { url } = await feed([row(0.2, parts)]);
+  const price = (await readRetailPrices('westeurope', url)).get('Standard_D2s_v5');
+  expect(price).toEqual({
+    onDemandMicroUsd: type === 'on-demand' ? 200_000 : null,
+    spotMicroUsd: type === 'spot' ? 200_000 : null,
+  });
+});
+
+test.for([{ skuName: 'D2s v5 Low Priority' }, { meterName: 'D2s v5 Low Priority' }, { retailPrice: -1 }])(
+  'a row with %j is no price',
+  async (parts) => {
+    const { url } = await feed([row(0.2, parts)]);
+    expect((await readRetailPrices('westeurope', url)).size).toBe(0);
+  },
+);
+
+test('rows of other sizes are other prices, and of those double the lowest counts, on spot, too', async () => {
+  const { url } = await feed([row(0.03, spot), row(0.02, spot), row(0.4, { armSkuName: 'Standard_D4s_v5' })]);
+  const prices = await readRetailPrices('westeurope', url);
+  expect(prices.get('Standard_D2s_v5')).toEqual({ onDemandMicroUsd: null, spotMicroUsd: 20_000 });
+  expect(prices.get('Standard_D4s_v5')).toEqual({ onDemandMicroUsd: 400_000, spotMicroUsd: null });
+});
+
+test('rows that say nothing are no prices', async () => {
+  const { url } = await feed([{}]);
+  expect((await readRetailPrices('westeurope', url)).size).toBe(0);
+});
+
+/** A feed that answers every request with this text. */
+async function saying(text: () => string): Promise<string> {
+  const server = http.createServer((_, response) => response.end(text()));
+  servers.push(server);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+test.for([
+  ['{}', 0],
+  ['{"Items":[],"NextPageLink":""}', 0],
+] as const)('a page that is %s is the last', async ([text, count]) => {
+  expect((await readRetailPrices('westeurope', await saying(() => text))).size).toBe(count);
+});
+
+test('an answer that is no JSON, or none, may be better next time', async () => {
+  for (const url of [await saying(() => '<html>'), 'http://127.0.0.1:1']) {
+    const failure = await readRetailPrices('westeurope', url).catch((error: unknown) => error);
+    expect(failure).toBeInstanceOf(RetryableError);
+    expect(failure).toMatchObject({ message: 'retail prices cannot be read', cause: expect.any(Error) });
+  }
+});
+
+test('a feed whose pages never end is given up after two thousand', async () => {
+  const page = { ok: true, json: () => Promise.resolve({ Items: [], NextPageLink: 'http://feed/again' }) };
+  const asked = vi.spyOn(globalThis, 'fetch').mockResolvedValue(page as Response);
+  await expect(readRetailPrices('westeurope', 'http://feed')).rejects.toThrow('retail prices: more than 2000 pages');
+  expect(asked).toHaveBeenCalledTimes(2_000);
+  asked.mockRestore();
 });
