@@ -23,7 +23,11 @@ function open(onStart: ReadonlyArray<Hint> = []) {
     isComplete: true,
     outcome: (() => ({ kind: 'published' })) as (publication: Publication) => PublishOutcome,
     queueFails: false,
+    /** How long the store takes for a snapshot. */
+    storeTakesMs: 0,
+    beatFails: false,
   };
+  const outcomes: Array<string> = [];
   const messages: Array<OutgoingMessage & { readonly queue: string }> = [];
   const outbox = createOutbox({
     cluster: 'c',
@@ -43,11 +47,14 @@ function open(onStart: ReadonlyArray<Hint> = []) {
     encode: () => new Uint8Array(3),
     store: {
       async publish(_, publication) {
+        if (state.storeTakesMs > 0) await new Promise((resolve) => void setTimeout(resolve, state.storeTakesMs));
         const outcome = state.outcome(publication);
         seen.push(`${outcome.kind} ${publication.version}`);
         return outcome;
       },
-      async beat({ version }) {
+      async beat({ version, term, atMs }) {
+        if (state.beatFails) throw new Error('the storage account is away');
+        expect([term, atMs]).toEqual([state.term, Date.now()]);
         seen.push(`beat ${version}`);
       },
     },
@@ -60,13 +67,14 @@ function open(onStart: ReadonlyArray<Hint> = []) {
     async onSuperseded(term) {
       seen.push(`superseded by ${term}`);
     },
-    onPublished() {},
-    onBeat() {},
+    onPublished: (outcome) => void outcomes.push(outcome),
+    onBeat: (outcome) => void outcomes.push(`beat ${outcome}`),
   });
   return {
     publisher,
     state,
     messages,
+    outcomes,
     /** What happened since the last call, heartbeats left out. */
     take: () => seen.splice(0).filter((line) => !line.startsWith('beat')),
     beats: () => seen.filter((line) => line.startsWith('beat')).length,
@@ -270,5 +278,157 @@ describe('the publisher', () => {
     publisher.reconsider();
     await pass(5_000);
     expect(take()).toEqual([]);
+  });
+
+  test('whose term ends while a snapshot is on its way sends no hint about it and no heartbeat', async () => {
+    const { publisher, state, take, beats, change } = open();
+    publisher.reconsider();
+    await pass(1_000);
+    take();
+    state.storeTakesMs = 9_500;
+    change('urgent', pods);
+    await pass(9_000);
+    state.term = null;
+    await pass(60_000);
+    expect([take(), beats()]).toEqual([['published 1-2'], 0]);
+    expect(publisher.isPublishing()).toBe(false);
+  });
+
+  test('what changes while a snapshot is on its way is in the next, and its hint waits for that', async () => {
+    const { publisher, state, take, messages, change } = open();
+    publisher.reconsider();
+    await pass(1_000);
+    take();
+    state.storeTakesMs = 100;
+    change('urgent');
+    await pass(50);
+    change('urgent', pods);
+    await pass(5_000);
+    expect(take()).toEqual(['published 1-2', 'published 1-3', 'send pods c']);
+    expect(messages[0]?.body).toMatchObject({ snapshot: '1-3' });
+  });
+
+  test('publishes a fifth of the time at most, however much changes', async () => {
+    const { publisher, state, take, change } = open();
+    publisher.reconsider();
+    await pass(1_000);
+    take();
+    state.storeTakesMs = 1_000;
+    for (let ms = 0; ms < 30_000; ms += 100) {
+      change('urgent');
+      await pass(100);
+    }
+    expect(take()).toHaveLength(6);
+  });
+
+  test('that does not see everything any more goes on in its term once it does, with the hints that waited', async () => {
+    const { publisher, state, take, beats, change } = open([claim('all')]);
+    publisher.reconsider();
+    await pass(1_000);
+    take();
+    state.isComplete = false;
+    change('urgent', pods);
+    change('lazy', claim('a'));
+    await pass(30_000);
+    expect([take(), beats()]).toEqual([[], 0]);
+    state.isComplete = true;
+    publisher.reconsider();
+    await pass(5);
+    expect(take()).toEqual(['published 1-2', 'send pods c', 'send claims -']);
+  });
+
+  test('in a new term begins anew: its count, the hints about everything, and since when it publishes', async () => {
+    const { publisher, state, take } = open([claim('all')]);
+    expect([publisher.isPublishing(), publisher.publishingSinceMs()]).toEqual([false, null]);
+    publisher.reconsider();
+    const sinceMs = Date.now();
+    await pass(5_000);
+    expect([publisher.isPublishing(), publisher.publishingSinceMs()]).toEqual([true, sinceMs]);
+    take();
+    state.term = 2;
+    publisher.reconsider();
+    await pass(5);
+    expect(take()).toEqual(['published 2-1', 'send claims -']);
+    expect(publisher.publishingSinceMs()).toBe(sinceMs + 5_000);
+    state.term = null;
+    publisher.reconsider();
+    expect([publisher.isPublishing(), publisher.publishingSinceMs()]).toEqual([false, null]);
+  });
+
+  test('that is stopped publishes nothing more, once what was on its way is there', async () => {
+    const { publisher, state, take, beats, change } = open();
+    publisher.reconsider();
+    await pass(1_000);
+    take();
+    state.storeTakesMs = 500;
+    change('urgent');
+    await pass(100);
+    let stopped = false;
+    void publisher.stop().then(() => (stopped = true));
+    await pass(300);
+    expect(stopped).toBe(false);
+    await pass(200);
+    expect([stopped, take()]).toEqual([true, ['published 1-2']]);
+    change('urgent', pods);
+    publisher.reconsider();
+    await pass(60_000);
+    expect([take(), beats()]).toEqual([[], 0]);
+  });
+
+  test('a heartbeat that could not be written is written ten seconds later, and told', async () => {
+    const { publisher, state, outcomes, beats } = open();
+    state.beatFails = true;
+    publisher.reconsider();
+    await pass(9_000);
+    expect([outcomes, beats()]).toEqual([['published', 'beat failed'], 0]);
+    state.beatFails = false;
+    await pass(1_100);
+    expect([outcomes.slice(2), beats()]).toEqual([['beat written'], 1]);
+  });
+
+  test('there is no heartbeat while there is no snapshot of the term that it could be of', async () => {
+    const { publisher, state, outcomes } = open();
+    state.outcome = () => {
+      throw new Error('the storage account is away');
+    };
+    publisher.reconsider();
+    await pass(60_000);
+    expect(new Set(outcomes)).toEqual(new Set(['failed']));
+    expect(outcomes.length).toBeGreaterThan(6);
+    expect(outcomes.length).toBeLessThan(40);
+  });
+
+  test('a notice of an interruption leaves at once, whatever becomes of snapshots', async () => {
+    const { publisher, state, messages } = open();
+    publisher.reconsider();
+    await pass(1_000);
+    state.outcome = () => {
+      throw new Error('the storage account is away');
+    };
+    const signal = {
+      event: 'preempt',
+      notBeforeMs: null,
+      eventId: null,
+      vmId: null,
+      nodeName: 'aks-a',
+      key: 'k',
+    } as const;
+    publisher.changed('urgent');
+    publisher.hint({ kind: 'signal', signal });
+    await pass(1);
+    expect(messages.map(({ queue }) => queue)).toEqual(['signals']);
+  });
+
+  test('a hint about pods makes a lazy change urgent, and one that may wait does not', async () => {
+    const { publisher, take, change } = open();
+    publisher.reconsider();
+    await pass(1_000);
+    take();
+    change('lazy', { ...pods, delayMs: 100 });
+    await pass(1_400);
+    expect(take()).toEqual([]);
+    change('lazy', pods);
+    await pass(5);
+    expect(take()).toEqual(['published 1-2', 'send pods c']);
   });
 });
