@@ -76,3 +76,36 @@ test.each([
 ])('an event %s is no signal', (_, changes) => {
   expect(readNodeEvent(rawEvent(changes), now, () => null)).toBeNull();
 });
+
+test.each([
+  ['when it happened last', {}, true],
+  ['when it happened, where it has no last time', { lastTimestamp: null, eventTime: '2026-11-21T05:40:59Z' }, true],
+  ['when it was made, where it has neither', { lastTimestamp: null }, true],
+  ['its last time before all others', { eventTime: '2026-11-21T01:00:00Z' }, true],
+  [
+    'its last time, though it is old',
+    { lastTimestamp: '2026-11-21T01:00:00Z', eventTime: '2026-11-21T05:40:59Z' },
+    false,
+  ],
+  ['twenty minutes ago', { lastTimestamp: '2026-11-21T05:21:00Z' }, true],
+  ['longer ago', { lastTimestamp: '2026-11-21T05:20:59Z' }, false],
+])('an event is judged by %s', (_, changes, isSignal) => {
+  expect(readNodeEvent(rawEvent(changes), now, () => null) !== null).toBe(isSignal);
+});
+
+test('the provider id is that of the node the event is about', () => {
+  const asked: Array<string> = [];
+  readNodeEvent(rawEvent({}), now, (name) => {
+    asked.push(name);
+    return null;
+  });
+  expect(asked).toEqual(['aks-c1']);
+});
+
+test.each([
+  ['Preempt Scheduled: Thu, 01 Jan 1970 00:00:00 GMT. EventId: short', 0, null],
+  ['Preempt Scheduled: Wed, 31 Dec 1969 23:59:59 GMT. EventId:12345678', null, '12345678'],
+  [`Preempt Scheduled: soon. EventId: ${'a'.repeat(70)}`, null, 'a'.repeat(64)],
+])('of %s no more is believed than can be', (message, notBeforeMs, id) => {
+  expect(parseNotice(message)).toEqual({ event: 'preempt', notBeforeMs, eventId: id });
+});

@@ -89,6 +89,24 @@ test.for<readonly [string, ResourceSku]>([
   expect(read(raw)).toBeNull();
 });
 
+test.for([
+  'Standard_A0',
+  'Standard_A1',
+  'Standard_A1_v2',
+  'Standard_B1s',
+  'Standard_B1ms',
+  'Standard_F1',
+  'Standard_F1s',
+  'Standard_E64i_v3',
+  'Standard_E64is_v3',
+])('%s is no size for nodes, whatever it can: AKS refuses it', (name) => {
+  expect(read(size({}, { name }))).toBeNull();
+});
+
+test('the region is the same in any case', () => {
+  expect(toSku(size(), 'WESTeurope')?.zones).toEqual(['1', '2', '3']);
+});
+
 describe('the zones of a size', () => {
   const restricted = (...zones: ReadonlyArray<string>): Partial<ResourceSku> => ({
     restrictions: [{ type: 'Zone', restrictionInfo: { zones: [...zones] } }, { type: 'Zone' }],

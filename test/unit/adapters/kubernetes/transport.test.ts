@@ -161,6 +161,11 @@ describe('an answer', () => {
     expect(failure).toMatchObject({ retryAfterMs: 3_000, message: `GET /api/v1/nodes/a: ${status} busy` });
   });
 
+  test('that is long is told in part', async () => {
+    const failure = (await failureOf(json(500, 'x'.repeat(1_000)))) as Error;
+    expect(failure.message).toBe(`GET /api/v1/nodes/a: 500 ${'x'.repeat(200)}`);
+  });
+
   test.for([{}, { 'retry-after': '0' }, { 'retry-after': '-1' }, { 'retry-after': 'Sat, 21 Nov 2026 05:41:02 GMT' }])(
     'with %j names no pause',
     async (headers) => {
@@ -180,7 +185,10 @@ describe('an answer', () => {
   test('that is no JSON may be another next time', async () => {
     const failure = await failureOf(json(200, '{"kind":'));
     expect(failure).toBeInstanceOf(RetryableError);
-    expect(failure).toMatchObject({ message: 'GET /api/v1/nodes/a: 200: the answer is not JSON' });
+    expect(failure).toMatchObject({
+      message: 'GET /api/v1/nodes/a: 200: the answer is not JSON',
+      cause: expect.any(SyntaxError),
+    });
   });
 
   test('of many pieces is read to its end, with letters cut in two', async () => {
@@ -213,5 +221,17 @@ describe('a server that cannot be reached', () => {
 
   test('is also one that ends before it answers', async () => {
     expect(await failureOf((response) => response.destroy())).toBeInstanceOf(RetryableError);
+  });
+
+  test('is also one that says nothing for thirty seconds', async () => {
+    const request = vi.spyOn(http, 'request');
+    const { transport, asked } = await serving(() => {});
+    const failure = transport(get).catch((error: unknown) => error);
+    await vi.waitUntil(() => asked.length === 1);
+    expect(request.mock.calls[0]?.[0]).toMatchObject({ timeout: 30_000 });
+    // What the socket says when that time is over.
+    (request.mock.results[0]?.value as http.ClientRequest).emit('timeout');
+    expect(await failure).toBeInstanceOf(RetryableError);
+    expect(await failure).toMatchObject({ cause: new Error('no answer within 30000 ms') });
   });
 });
