@@ -30,7 +30,8 @@ export async function servePages(
       response.writeHead(answer.status, { 'content-type': answer.contentType });
       response.end(answer.body);
     };
-    Promise.resolve(page?.() ?? notFound).then(send, () => send(failed));
+    const answered = async (): Promise<PageAnswer> => page?.() ?? notFound;
+    answered().then(send, () => send(failed));
   });
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
