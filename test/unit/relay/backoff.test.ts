@@ -1,4 +1,5 @@
-import { expect, test } from 'vitest';
+import { getEventListeners } from 'node:events';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { createBackoff, pause } from '../../../relay/backoff.ts';
 
 test('delays double up to the longest, and begin anew after a success', () => {
@@ -20,22 +21,35 @@ test('what the other side asks for counts where it is longer, with a little more
   expect(createBackoff(100, 1_000, () => 1).next(10)).toBe(100);
 });
 
-test('a pause ends at once when it is called off, before or within', async () => {
-  const off = new AbortController();
-  const paused = pause(60_000, off.signal);
-  off.abort();
-  await paused;
-  await pause(60_000, off.signal);
-});
+describe('a pause', () => {
+  beforeEach(() => void vi.useFakeTimers());
+  afterEach(() => void vi.useRealTimers());
 
-test('a pause that is over leaves nothing behind', async () => {
-  const { signal } = new AbortController();
-  let listeners = 0;
-  const counting = Object.assign(Object.create(signal) as AbortSignal, {
-    addEventListener: () => (listeners += 1),
-    removeEventListener: () => (listeners -= 1),
+  test('is as long as it is said to be', async () => {
+    let isOver = false;
+    void pause(1_000, new AbortController().signal).then(() => (isOver = true));
+    await vi.advanceTimersByTimeAsync(999);
+    expect(isOver).toBe(false);
+    await vi.advanceTimersByTimeAsync(1);
+    expect(isOver).toBe(true);
   });
-  Object.defineProperty(counting, 'aborted', { value: false });
-  await pause(1, counting);
-  expect(listeners).toBe(0);
+
+  test('ends at once when it is called off, before or within, and leaves no timer', async () => {
+    const off = new AbortController();
+    const paused = pause(60_000, off.signal);
+    expect(vi.getTimerCount()).toBe(1);
+    off.abort();
+    await paused;
+    await pause(60_000, off.signal);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  test('leaves no listener: a signal outlives thousands of them', async () => {
+    const { signal } = new AbortController();
+    const paused = pause(1_000, signal);
+    expect(getEventListeners(signal, 'abort')).toHaveLength(1);
+    await vi.advanceTimersByTimeAsync(1_000);
+    await paused;
+    expect(getEventListeners(signal, 'abort')).toHaveLength(0);
+  });
 });

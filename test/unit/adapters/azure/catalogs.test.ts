@@ -1,0 +1,311 @@
+import { gunzipSync, gzipSync } from 'node:zlib';
+import type { ResourceSku } from '@azure/arm-compute';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { MemoryBlobs } from '../../../../sandbox/simulation/memory-blobs.ts';
+import { createCatalogs, type AzureCatalogs } from '../../../../shared/adapters/azure/catalogs.ts';
+import type { Clients } from '../../../../shared/adapters/azure/clients.ts';
+import { microUsdPerHour } from '../../../../shared/core/quantity/units.ts';
+import type { RefusedOffering } from '../../../../shared/ports/cloud.ts';
+import type { Blobs } from '../../../../shared/ports/blobs.ts';
+import { RetryableError } from '../../../../shared/ports/errors.ts';
+import { armError } from './fake-azure.ts';
+
+const HOUR = 3_600_000;
+const START = 1_000_000_000;
+const nodeClass = { metadata: { name: 'd' }, spec: {} };
+
+function size(name: string, vCPUs = '4'): ResourceSku {
+  const capabilities = Object.entries({
+    vCPUs,
+    MemoryGB: '16',
+    HyperVGenerations: 'V2',
+    LowPriorityCapable: 'True',
+    CpuArchitectureType: 'x64',
+  }).map(([key, value]) => ({ name: key, value }));
+  return {
+    resourceType: 'virtualMachines',
+    name,
+    family: 'standardDSv5Family',
+    locationInfo: [{ location: 'westeurope', zones: ['1', '2'] }],
+    capabilities,
+  };
+}
+
+const d4 = 'Standard_D4s_v5';
+const d8 = 'Standard_D8s_v5';
+
+/** Azure as the instances of one deployment see it: what it lists, and how often it was asked. */
+function openRegion() {
+  const blobs = new MemoryBlobs();
+  const state = {
+    nowMs: START,
+    sizes: [size(d4), size(d8, '8')] as ReadonlyArray<ResourceSku> | Error,
+    quotas: [] as ReadonlyArray<object> | Error,
+    asked: [] as Array<string>,
+  };
+  async function* rows<T>(all: ReadonlyArray<T> | Error): AsyncIterable<T> {
+    if (all instanceof Error) throw all;
+    yield* all;
+  }
+  const compute = {
+    resourceSkus: {
+      list: ({ filter }: { readonly filter: string }) => rows((state.asked.push(filter), state.sizes)),
+    },
+    usage: { list: (location: string) => rows((state.asked.push(`usage ${location}`), state.quotas)) },
+  };
+  const clients = { compute: () => Promise.resolve(compute) } as unknown as Clients;
+  const instance = (shared: Blobs = blobs): AzureCatalogs =>
+    createCatalogs({
+      cluster: 'c',
+      subscription: 's',
+      clients,
+      blobs: shared,
+      pricesEndpoint: 'http://prices',
+      now: () => state.nowMs,
+      settings: {
+        location: 'westeurope',
+        nodeResourceGroup: 'MC_g_c_we',
+        networkPlugin: 'azure',
+        networkPluginMode: 'overlay',
+        memoryOverhead: 0.075,
+      },
+    });
+  return { blobs, state, instance };
+}
+
+beforeEach(() => {
+  const price = (skuName: string, retailPrice: number): object => ({
+    armSkuName: d4,
+    skuName,
+    meterName: skuName,
+    productName: 'Virtual Machines Dsv5 Series',
+    unitOfMeasure: '1 Hour',
+    type: 'Consumption',
+    retailPrice,
+  });
+  const page = { ok: true, json: () => Promise.resolve({ Items: [price('D4s v5', 0.2), price('D4s v5 Spot', 0.04)] }) };
+  vi.spyOn(globalThis, 'fetch').mockResolvedValue(page as Response);
+});
+afterEach(() => void vi.restoreAllMocks());
+
+const refused = (parts: Partial<RefusedOffering> = {}, instanceType = d4, zone = 'westeurope-1'): RefusedOffering => ({
+  scope: 'offering',
+  offering: { instanceType, zone, capacityType: 'on-demand', price: microUsdPerHour(1) },
+  untilMs: START + HOUR,
+  reason: 'X',
+  ...parts,
+});
+
+/** The zones in which a size can be had on demand. */
+async function available(catalogs: AzureCatalogs, name = d4): Promise<ReadonlyArray<string>> {
+  const found = (await catalogs.instanceTypes(nodeClass)).find((one) => one.name === name)?.offerings ?? [];
+  const open = found.filter((one) => one.available && one.capacityType === 'on-demand' && one.zone !== '0');
+  return open.map(({ zone }) => zone.slice(zone.lastIndexOf('-') + 1));
+}
+
+describe('the sizes of a region', () => {
+  test('are listed and priced once, and kept for all instances and restarts', async () => {
+    const { state, instance, blobs } = openRegion();
+    const first = instance();
+    expect(await first.sku(d4)).toMatchObject({ vCpus: 4, onDemandMicroUsd: 200_000, spotMicroUsd: 40_000 });
+    expect(await first.sku(d8)).toMatchObject({ onDemandMicroUsd: null, spotMicroUsd: null });
+    expect(await first.sku('Standard_X')).toBeNull();
+    expect(await instance().sku(d4)).toEqual(await first.sku(d4));
+    expect(state.asked).toEqual(["location eq 'westeurope'"]);
+    expect(blobs.readNow('westeurope.json.gz')).not.toBeNull();
+  });
+
+  test('are what a class can have of them, by name alone, too', async () => {
+    const { instance } = openRegion();
+    expect([...(await instance().instanceTypeNames(nodeClass))]).toContain(d4);
+  });
+
+  test('are listed anew after a day, by whichever instance first needs them', async () => {
+    const { state, instance } = openRegion();
+    const [first, second] = [instance(), instance()];
+    await first.sku(d4);
+    await second.sku(d4);
+    state.nowMs += 24 * HOUR - 1;
+    await first.sku(d4);
+    await instance().sku(d4);
+    expect(state.asked).toHaveLength(1);
+    state.nowMs += 1;
+    await first.sku(d4);
+    await second.sku(d4);
+    await instance().sku(d4);
+    expect(state.asked).toHaveLength(2);
+  });
+
+  test('are listed anew when they are refreshed, and count at once', async () => {
+    const { state, instance } = openRegion();
+    const catalogs = instance();
+    expect(await catalogs.sku('Standard_D16s_v5')).toBeNull();
+    await available(catalogs);
+    state.sizes = [size(d4), size('Standard_D16s_v5', '16')];
+    await catalogs.refresh();
+    expect(await catalogs.sku('Standard_D16s_v5')).toMatchObject({ vCpus: 16 });
+    expect((await catalogs.instanceTypes(nodeClass)).map(({ name }) => name)).toContain('Standard_D16s_v5');
+  });
+
+  test('are never written over by a list of nothing', async () => {
+    const { state, instance, blobs } = openRegion();
+    const catalogs = instance();
+    await catalogs.sku(d4);
+    const before = blobs.readNow('westeurope.json.gz');
+    state.sizes = [{ resourceType: 'disks', name: 'P10' }];
+    const failure = await catalogs.refresh().catch((error: unknown) => error);
+    expect(failure).toBeInstanceOf(RetryableError);
+    expect(failure).toMatchObject({ message: 'Azure lists no VM sizes for westeurope' });
+    expect(blobs.readNow('westeurope.json.gz')).toBe(before);
+    expect(await catalogs.sku(d4)).not.toBeNull();
+  });
+
+  test('that cannot be listed are listed by the next who asks', async () => {
+    const { state, instance } = openRegion();
+    const { sizes } = state;
+    state.sizes = armError(429, 'TooManyRequests', 'slow down', { 'retry-after': '7' });
+    const catalogs = instance();
+    const failure = await catalogs.sku(d4).catch((error: unknown) => error);
+    expect(failure).toMatchObject({ name: 'RetryableError', retryAfterMs: 7_000 });
+    expect((failure as Error).message).toBe('listing VM sizes of westeurope: 429 TooManyRequests slow down');
+    state.sizes = sizes;
+    expect(await catalogs.sku(d4)).not.toBeNull();
+  });
+
+  test.for([
+    ['is of another version', gzipSync(JSON.stringify({ version: 2, builtAtMs: START, skus: [] }))],
+    ['has no sizes', gzipSync(JSON.stringify({ version: 1, builtAtMs: START }))],
+    ['is not packed', new TextEncoder().encode('{}')],
+  ] as const)('are listed anew where the record %s', async ([, bytes]) => {
+    const { blobs, instance } = openRegion();
+    blobs.writeNow('westeurope.json.gz', bytes, 'any');
+    expect(await instance().sku(d4)).not.toBeNull();
+    const stored = JSON.parse(gunzipSync(blobs.readNow('westeurope.json.gz')?.bytes ?? '').toString()) as object;
+    expect(stored).toMatchObject({ version: 1, builtAtMs: START });
+  });
+});
+
+describe('what Azure refused', () => {
+  const all = ['1', '2'];
+
+  test('is not available until its time, to the instance that was refused at once and to others a second later', async () => {
+    const { state, instance } = openRegion();
+    const [first, second] = [instance(), instance()];
+    expect([await available(first), await available(second)]).toEqual([all, all]);
+    await first.refuse([refused()]);
+    expect([await available(first), await available(second)]).toEqual([['2'], all]);
+    state.nowMs += 999;
+    expect(await available(second)).toEqual(all);
+    state.nowMs += 1;
+    expect(await available(second)).toEqual(['2']);
+    state.nowMs = START + HOUR;
+    expect([await available(first), await available(second)]).toEqual([all, all]);
+  });
+
+  test('adds to what others were refused, the longer time over the shorter', async () => {
+    const { instance, state } = openRegion();
+    await instance().refuse([refused()]);
+    await instance().refuse([refused({ untilMs: START + 5 }), refused({}, d4, 'westeurope-2')]);
+    state.nowMs += 10;
+    expect(await available(instance())).toEqual([]);
+  });
+
+  test('covers a family by the sizes of the catalog', async () => {
+    const { instance } = openRegion();
+    const catalogs = instance();
+    await catalogs.refuse([refused({ scope: 'family' }, d8)]);
+    expect([await available(catalogs), await available(catalogs, d8)]).toEqual([all, []]);
+  });
+
+  test('is looked at again when the first of it ends', async () => {
+    const { instance, state } = openRegion();
+    const catalogs = instance();
+    expect(await catalogs.nextRetryMs()).toBeNull();
+    await catalogs.refuse([refused({ untilMs: START + 50_000 }), refused({ untilMs: START + 20_000 }, d8)]);
+    expect(await catalogs.nextRetryMs()).toBe(START + 20_000);
+    state.nowMs += 20_000;
+    expect(await catalogs.nextRetryMs()).toBe(START + 50_000);
+    state.nowMs += 30_000;
+    expect(await catalogs.nextRetryMs()).toBeNull();
+  });
+
+  test('is not lost to another who writes at the same time', async () => {
+    const { blobs, instance, state } = openRegion();
+    let others = 7;
+    const crowded: Blobs = {
+      read: (name) => blobs.read(name),
+      write: async (name, bytes, condition) => {
+        if (name === 'c/refused.json' && others > 0) {
+          others -= 1;
+          await instance().refuse([refused({}, d4, `westeurope-${others + 2}`)]);
+        }
+        return blobs.write(name, bytes, condition);
+      },
+    };
+    await instance(crowded).refuse([refused()]);
+    state.nowMs += 1_000;
+    expect(await available(instance())).toEqual([]);
+    others = 8;
+    const failure = await instance(crowded)
+      .refuse([refused({ scope: 'size' }, d8)])
+      .catch((error: unknown) => error);
+    expect(failure).toBeInstanceOf(RetryableError);
+    expect(failure).toMatchObject({ message: 'c/refused.json: lost 8 races to other writers' });
+  });
+
+  test.for(['{', '{}', 'null'])('is learned again where the record says %s', async (text) => {
+    const { blobs, instance } = openRegion();
+    blobs.writeNow('c/refused.json', new TextEncoder().encode(text), 'any');
+    const catalogs = instance();
+    expect(await available(catalogs)).toEqual(all);
+    await catalogs.refuse([refused()]);
+    expect(await available(catalogs)).toEqual(['2']);
+  });
+});
+
+describe('quotas', () => {
+  const none = [{ name: { value: 'cores' }, currentValue: 0, limit: 0 }];
+
+  test('that allow no machine are seen by all instances, until they were not read for ten minutes', async () => {
+    const { state, instance } = openRegion();
+    const catalogs = instance();
+    state.quotas = none;
+    expect(await catalogs.refreshQuotas()).toEqual({ kind: 'read' });
+    expect(await available(instance())).toEqual([]);
+    state.nowMs += 600_000 - 1;
+    expect(await available(instance())).toEqual([]);
+    state.nowMs += 1;
+    expect(await available(instance())).toHaveLength(2);
+  });
+
+  test('that cannot be read are told, and what was known stays', async () => {
+    const { state, instance } = openRegion();
+    state.quotas = none;
+    await instance().refreshQuotas();
+    state.quotas = armError(403, 'AuthorizationFailed', 'you may not');
+    expect(await instance().refreshQuotas()).toEqual({ kind: 'unknown', why: 'you may not' });
+    expect(await available(instance())).toEqual([]);
+  });
+
+  test.for(['{', '{"version":2,"atMs":1000000000,"rows":[["cores",{"limit":0,"used":0}]]}'])(
+    'are not known where the record says %s',
+    async (text) => {
+      const { blobs, instance } = openRegion();
+      blobs.writeNow('c/quotas.json', new TextEncoder().encode(text), 'any');
+      expect(await available(instance())).toHaveLength(2);
+    },
+  );
+});
+
+test('instance types are built once for each class and state of what is refused', async () => {
+  const { instance, state } = openRegion();
+  const catalogs = instance();
+  const first = await catalogs.instanceTypes(nodeClass);
+  expect(await catalogs.instanceTypes(nodeClass)).toBe(first);
+  expect(await catalogs.instanceTypes({ ...nodeClass, spec: { maxPods: 30 } })).not.toBe(first);
+  expect(await catalogs.instanceTypes(nodeClass)).toBe(first);
+  await catalogs.refuse([refused()]);
+  expect(await catalogs.instanceTypes(nodeClass)).not.toBe(first);
+  state.nowMs += HOUR;
+  expect(await catalogs.instanceTypes(nodeClass)).toBe(first);
+});
