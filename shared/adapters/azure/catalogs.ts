@@ -70,17 +70,20 @@ export function createCatalogs(parts: CatalogParts): AzureCatalogs {
     const stored = blob === null ? null : parseCatalog(blob.bytes);
     return stored !== null && now() - stored.builtAtMs < 2 * STALE_MS ? stored : refresh();
   };
-  const current = async (): Promise<SkuCatalog> => {
-    catalog ??= load();
-    try {
-      const known = await catalog;
-      if (now() - known.builtAtMs < 2 * STALE_MS) return known;
-    } catch (error) {
-      catalog = null;
+  const loadForAll = (): Promise<SkuCatalog> => {
+    const loading: Promise<SkuCatalog> = load().catch((error: unknown) => {
+      if (catalog === loading) catalog = null;
       throw error;
-    }
-    catalog = load();
-    return catalog;
+    });
+    return loading;
+  };
+  const current = async (): Promise<SkuCatalog> => {
+    const asked = (catalog ??= loadForAll());
+    const known = await asked;
+    if (now() - known.builtAtMs < 2 * STALE_MS) return known;
+    // All who find it old share what is loaded next.
+    if (catalog === asked) catalog = null;
+    return (catalog ??= loadForAll());
   };
   const sku = async (name: string): Promise<Sku | null> =>
     (await current()).skus.find((one) => one.name === name) ?? null;

@@ -136,6 +136,23 @@ describe('the sizes of a region', () => {
     expect(state.asked).toHaveLength(2);
   });
 
+  test('are listed anew once for all who ask at the same time, and after a failure by the next who asks', async () => {
+    const { state, instance } = openRegion();
+    const { sizes } = state;
+    const catalogs = instance();
+    await catalogs.sku(d4);
+    state.nowMs += 24 * HOUR;
+    state.sizes = armError(503, 'Busy');
+    await expect(catalogs.sku(d4)).rejects.toBeInstanceOf(RetryableError);
+    state.sizes = sizes;
+    state.asked.length = 0;
+    expect(await Promise.all([catalogs.sku(d4), catalogs.sku(d4), catalogs.sku(d8)])).not.toContain(null);
+    expect(state.asked).toHaveLength(1);
+    state.nowMs += 24 * HOUR;
+    await Promise.all([catalogs.sku(d4), catalogs.sku(d4), catalogs.sku(d8)]);
+    expect(state.asked).toHaveLength(2);
+  });
+
   test('are listed anew when they are refreshed, and count at once', async () => {
     const { state, instance } = openRegion();
     const catalogs = instance();
