@@ -13,6 +13,7 @@ import { toTimestamp } from './conditions.ts';
 import { publish } from './events.ts';
 import { type Gathered, gather } from './gather.ts';
 import { leavingNames } from './leaving.ts';
+import { isSameId } from './same-id.ts';
 import { claimOfVm, nodeNameOf } from './node-name.ts';
 import type { Ports } from './ports.ts';
 import { type MadePlan, makePlan, recordPlan } from './record-plan.ts';
@@ -69,9 +70,15 @@ async function findClaim(ports: Ports, signal: SignalHint): Promise<NodeClaim | 
     // At most two names, and the first nearly always decides.
     // oxlint-disable-next-line no-await-in-loop
     const claim = await ports.kubernetes.get('NodeClaim', { name, namespace: null });
-    if (claim !== null) return claim;
+    if (claim !== null) return isAbout(signal, claim) ? claim : null;
   }
   return null;
+}
+
+/** Azure tells of all machines of a subscription: one of another cluster may have the name of ours. */
+function isAbout({ vmId }: SignalHint, claim: NodeClaim): boolean {
+  const { providerID } = claim.status ?? {};
+  return vmId === null || providerID === undefined || isSameId(`azure://${vmId}`, providerID);
 }
 
 interface Replaced {

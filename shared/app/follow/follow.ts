@@ -6,6 +6,7 @@ import { microUsdPerHour } from '../../core/quantity/units.ts';
 import { isTrue } from '../conditions.ts';
 import { nodeNameOf } from '../node-name.ts';
 import type { Ports } from '../ports.ts';
+import { isSameId } from '../same-id.ts';
 import { initialize } from './initialize.ts';
 import { launch } from './launch.ts';
 import { awaitPlanned, openNode } from './open-node.ts';
@@ -197,9 +198,4 @@ async function foreignNode(ports: Ports, claim: NodeClaim, node: Node): Promise<
 
 function isSameMachine(node: Node, claim: NodeClaim): boolean {
   return isSameId(node.spec?.providerID, claim.status?.providerID);
-}
-
-/** Azure changes the case of resource ids as it likes. */
-function isSameId(have: string | undefined, want: string | undefined): boolean {
-  return have !== undefined && want !== undefined && have.toLowerCase() === want.toLowerCase();
 }

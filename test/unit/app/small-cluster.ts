@@ -20,7 +20,10 @@ import type {
   LaunchOrder,
   LaunchOutcome,
   Machine,
+  NodeImage,
+  ObservedMachine,
   RefusedOffering,
+  SubnetState,
 } from '../../../shared/ports/cloud.ts';
 import type { Hint, Hints } from '../../../shared/ports/hints.ts';
 import { DECISION_VERSION, type Decision } from '../../../shared/ports/store.ts';
@@ -44,6 +47,14 @@ export interface Outside {
   onSend: (sent: Sent) => void;
   /** What Azure says. */
   launch: (order: LaunchOrder) => LaunchOutcome;
+  /** What Azure says of a machine that is there. */
+  observe: (machine: Machine) => ObservedMachine;
+  /** What Azure says when a machine is to be removed; may throw. `gone`: it is away from then on. */
+  remove: (claim: string) => 'gone' | 'deleting';
+  /** What Azure lists, given the machines that are there; may throw. */
+  inventory: (machines: ReadonlyArray<InventoryItem>) => ReadonlyArray<InventoryItem>;
+  subnet: SubnetState;
+  images: ReadonlyArray<NodeImage>;
 }
 
 /** A ready machine of this claim; its providerID is `azure://` and `id`. */
@@ -69,6 +80,11 @@ export function smallCluster() {
     onRequest: () => undefined,
     onSend: () => undefined,
     launch: ({ claim }) => ({ kind: 'accepted', machine: machine(claim) }),
+    observe: (found) => ({ kind: 'present', state: 'running', machine: found }),
+    remove: () => 'gone',
+    inventory: (machines) => machines,
+    subnet: { kind: 'ready' },
+    images: [{ id: 'image', requirements: [] }],
   };
   const clock = new VirtualClock(START);
   const server = new ApiServer(clock);
@@ -140,18 +156,23 @@ function smallAzure(outside: Outside) {
         },
         observe: (claim: string) => {
           const found = machines.get(claim);
-          const state = 'running' as const;
-          return Promise.resolve(found === undefined ? { kind: 'gone' } : { kind: 'present', state, machine: found });
+          return Promise.resolve(found === undefined ? { kind: 'gone' } : outside.observe(found));
         },
-        delete: (claim: string) => {
+        delete: async (claim: string) => {
+          await Promise.resolve();
           deleted.push(claim);
-          machines.delete(claim);
-          return Promise.resolve('gone');
+          const state = outside.remove(claim);
+          if (state === 'gone') machines.delete(claim);
+          return state;
         },
-        inventory: () =>
-          Promise.resolve(
-            [...machines.keys()].map((claim): InventoryItem => ({ kind: 'vm', claim, createdAtMs: START })),
-          ),
+        inventory: async () => {
+          await Promise.resolve();
+          return outside.inventory([...machines.keys()].map((claim) => ({ kind: 'vm', claim, createdAtMs: START })));
+        },
+      },
+      nodeClassFacts: {
+        subnet: () => Promise.resolve(outside.subnet),
+        images: () => Promise.resolve(outside.images),
       },
       catalogs: {
         instanceTypes: () => Promise.resolve(outside.types),
@@ -200,26 +221,64 @@ function creating(server: ApiServer) {
     },
     addClaim: (
       name: string,
-      given: { readonly annotations?: Fields; readonly spec?: Fields; readonly status?: Fields } = {},
+      given: {
+        readonly annotations?: Fields;
+        readonly labels?: Fields;
+        readonly finalizers?: ReadonlyArray<string>;
+        readonly spec?: Fields;
+        readonly status?: Fields;
+      } = {},
     ) =>
       create(
         'nodeclaims',
         {
-          metadata: { name, finalizers: ['karpenter.sh/termination'], annotations: given.annotations ?? {} },
+          metadata: {
+            name,
+            finalizers: given.finalizers ?? ['karpenter.sh/termination'],
+            labels: given.labels ?? {},
+            annotations: given.annotations ?? {},
+          },
           spec: { nodeClassRef, requirements: [], ...given.spec },
         },
         given.status ?? {},
       ),
-    /** The Node of a claim; `id` as in `machine`. */
-    addNode: (claim: string, given: { readonly id?: string; readonly taints?: ReadonlyArray<Fields> } = {}) =>
+    /** The Node of a claim; `id` as in `machine`, `ready` as its kubelet says. */
+    addNode: (
+      claim: string,
+      given: {
+        readonly id?: string;
+        readonly taints?: ReadonlyArray<Fields>;
+        readonly labels?: Fields;
+        readonly finalizers?: ReadonlyArray<string>;
+        readonly ready?: string;
+        readonly status?: Fields;
+      } = {},
+    ) =>
       create(
         'nodes',
         {
-          metadata: { name: `aks-${claim}` },
+          metadata: { name: `aks-${claim}`, labels: given.labels ?? {}, finalizers: given.finalizers ?? [] },
           spec: { providerID: `azure://${given.id ?? claim}`, taints: given.taints ?? [] },
         },
-        { conditions: [{ type: 'Ready', status: 'True' }] },
+        { conditions: [{ type: 'Ready', status: given.ready ?? 'True' }], ...given.status },
       ),
+    /** A pod that runs on the node of a claim. */
+    addRunning: (
+      name: string,
+      claim: string,
+      given: { readonly metadata?: Fields; readonly spec?: Fields } = {},
+    ): PodReference => {
+      const resources = { requests: { cpu: '1', memory: '1Gi' } };
+      create(
+        'pods',
+        {
+          metadata: { name, namespace: 'default', ...given.metadata },
+          spec: { nodeName: `aks-${claim}`, containers: [{ resources }], ...given.spec },
+        },
+        { phase: 'Running', conditions: [{ type: 'Ready', status: 'True' }] },
+      );
+      return { name: `default/${name}`, uid: server.get('pods', `default/${name}`)?.metadata.uid ?? '' };
+    },
     /** The condition of a claim; undefined when it has none. */
     conditionOf: (claim: string, type: string): Fields | undefined => {
       const conditions = (server.get('nodeclaims', claim)?.status?.['conditions'] ?? []) as ReadonlyArray<Fields>;
