@@ -4,6 +4,7 @@ import type { Snapshot } from '../contract/snapshot/parse.ts';
 import type { Condition, NodeClaim } from '../core/model/manifest.ts';
 import { surplusClaims } from '../core/scheduling/static-pools.ts';
 import type { InventoryItem } from '../ports/cloud.ts';
+import { RetryableError, TerminalError } from '../ports/errors.ts';
 import { CLASS_HASH_VERSION, POOL_HASH_VERSION } from './api-rules.ts';
 import { isTrue } from './conditions.ts';
 import { readSnapshot } from './gather.ts';
@@ -72,14 +73,23 @@ async function deleteOrphans(
     return kind === 'vm' ? createdAtMs !== null && createdAtMs < old : !machines.has(claim);
   });
   const names = [...new Set(suspects.map(({ claim }) => claim))].slice(0, ORPHANS_MAX);
-  const deleted = await inParallel(names, DELETIONS_AT_ONCE, async (name) => {
+  const deleted = await inParallel(names, DELETIONS_AT_ONCE, (name) => deleteOrphan(ports, name));
+  return deleted.filter(Boolean).length;
+}
+
+/** True when the removal has begun. One that cannot be removed now is the next sweep's, and keeps nothing else waiting. */
+async function deleteOrphan(ports: Ports, name: string): Promise<boolean> {
+  try {
     // The list may be old, and the claim new: ask for this one before anything is removed.
     if ((await ports.kubernetes.get('NodeClaim', { name, namespace: null })) !== null) return false;
     await ports.cloud.delete(name);
-    ports.log('orphan-deleted', { claim: name });
-    return true;
-  });
-  return deleted.filter(Boolean).length;
+  } catch (error) {
+    if (!(error instanceof RetryableError || error instanceof TerminalError)) throw error;
+    ports.log('orphan-kept', { claim: name, why: error.message });
+    return false;
+  }
+  ports.log('orphan-deleted', { claim: name });
+  return true;
 }
 
 /** A mistake in a pool's `replicas` then costs few nodes before people see it. */
