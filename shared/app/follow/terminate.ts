@@ -2,9 +2,11 @@ import { isDisrupted } from '../../contract/disrupted-taint.ts';
 import { parseGoDuration } from '../../contract/duration.ts';
 import { annotation, finalizer, label, taint } from '../../contract/names.ts';
 import type { Node, NodeClaim } from '../../core/model/manifest.ts';
+import type { ObservedMachine } from '../../ports/cloud.ts';
 import { publish } from '../events.ts';
 import { nodeNameOf } from '../node-name.ts';
 import type { Ports } from '../ports.ts';
+import { isSameId } from '../same-id.ts';
 import { conditionOf, isTrue, toTimestamp } from '../conditions.ts';
 import { drain } from './drain.ts';
 import { type Step, isReadyNode, writeStatus, written } from './node-claim.ts';
@@ -22,14 +24,23 @@ const MACHINE_LOOK_MS = 5_000;
 export async function terminate(ports: Ports, deleted: NodeClaim): Promise<Step> {
   if (deleted.metadata.finalizers?.includes(finalizer) !== true) return { kind: 'ended', why: 'not ours to hold' };
   const claim = await stampDeadline(ports, deleted);
-  const node = await ports.kubernetes.get('Node', { name: nodeNameOf(claim), namespace: null });
+  const named = await ports.kubernetes.get('Node', { name: nodeNameOf(claim), namespace: null });
   const machine = await ports.cloud.observe(claim.metadata.name);
+  const node = named === null || isForeign(named, claim, machine) ? null : named;
   const machineIsGone = machine.kind === 'gone' && !isReadyNode(node?.status?.conditions);
   if (node !== null && !machineIsGone) {
     const waiting = await empty(ports, claim, node);
     if (waiting !== null) return waiting;
   }
   return removeMachine(ports, claim, node);
+}
+
+/** A Node that has our claim's name and is on another machine than any that the claim has or had: it is left alone. */
+function isForeign(node: Node, claim: NodeClaim, machine: ObservedMachine): boolean {
+  const own = [claim.status?.providerID, machine.kind === 'gone' ? undefined : machine.machine.providerId];
+  const known = own.filter((id) => id !== undefined);
+  const id = node.spec?.providerID;
+  return id !== undefined && known.length > 0 && !known.some((one) => isSameId(id, one));
 }
 
 /** The claim's own limit on its drain, counted from its deletion; an earlier one stays. */
@@ -76,13 +87,14 @@ async function announce(ports: Ports, claim: NodeClaim, node: Node): Promise<voi
   const { name, resourceVersion } = node.metadata;
   const key = { name, namespace: null };
   const taints = (node.spec?.taints ?? []).filter((one) => one.key !== taint.disrupted.key);
-  const held = node.metadata.finalizers?.includes(finalizer) === true;
-  if (!isDisrupted(node) || (!held && node.metadata.deletionTimestamp === undefined)) {
+  // The API server takes no finalizer for what is being deleted already.
+  const holds = node.metadata.finalizers?.includes(finalizer) !== true && node.metadata.deletionTimestamp === undefined;
+  if (!isDisrupted(node) || holds) {
     const patch = {
       metadata: {
         resourceVersion,
         labels: { [label.excludeFromLoadBalancers]: 'karpenter' },
-        ...(held ? {} : { finalizers: [...(node.metadata.finalizers ?? []), finalizer] }),
+        ...(holds ? { finalizers: [...(node.metadata.finalizers ?? []), finalizer] } : {}),
       },
       spec: { taints: [...taints, taint.disrupted] },
     };

@@ -1,0 +1,414 @@
+import { describe, expect, test } from 'vitest';
+import type { Fields } from '../../../sandbox/simulation/api-server.ts';
+import { follow } from '../../../shared/app/follow/follow.ts';
+import { RetryableError } from '../../../shared/ports/errors.ts';
+import { START, machine, since, smallCluster } from './small-cluster.ts';
+
+const finalizer = 'karpenter.sh/termination';
+const deadlineKey = 'karpenter.sh/nodeclaim-termination-timestamp';
+const replacedBy = 'nodewright.dev/replaced-by';
+const protectedPod = { metadata: { annotations: { 'karpenter.sh/do-not-disrupt': 'true' } } };
+const conditions = ['Launched', 'Registered', 'Initialized'].map((type) => since(START, type));
+const at = (ms: number): string => new Date(ms).toISOString().replace('.000Z', 'Z');
+
+/** A claim `c` that is being deleted since the start, with its machine and its node. A look is one run of `follow`. */
+function leaving(
+  given: {
+    readonly annotations?: Fields;
+    readonly spec?: Fields;
+    readonly finalizers?: ReadonlyArray<string>;
+    readonly withNode?: boolean;
+    readonly withMachine?: boolean;
+    readonly nodeId?: string;
+    readonly nodeReady?: string;
+    readonly status?: Fields;
+  } = {},
+) {
+  const cluster = smallCluster();
+  const { server, azure, ports } = cluster;
+  cluster.addClaim('c', {
+    annotations: given.annotations ?? {},
+    spec: given.spec ?? {},
+    finalizers: given.finalizers ?? [finalizer],
+    status: given.status ?? { providerID: 'azure://c', conditions },
+  });
+  if (given.withMachine ?? true) azure.machines.set('c', machine('c'));
+  if (given.withNode ?? true) {
+    cluster.addNode('c', {
+      id: given.nodeId ?? 'c',
+      ready: given.nodeReady ?? 'True',
+      finalizers: [finalizer],
+      labels: { mine: 'too' },
+    });
+  }
+  server.delete('nodeclaims', 'c');
+  return {
+    ...cluster,
+    deleted: azure.deleted,
+    look: () => follow(ports, { kind: 'NodeClaim', name: 'c' }),
+    node: () => server.get('nodes', 'aks-c'),
+    evicted: () => server.list('pods').filter(({ metadata }) => metadata.deletionTimestamp !== undefined).length,
+    attach: (name: string, nodeName: string, source: Fields) =>
+      server.create('volumeattachments', { metadata: { name }, spec: { nodeName, source } }),
+  };
+}
+
+describe('a machine that is to go', () => {
+  test('stays until the last pod has left it, and goes then with its node and its claim', async () => {
+    const { look, addRunning, server, deleted, node, stateOf, conditionOf, clock } = leaving();
+    addRunning('web', 'c');
+    expect(await look()).toMatchObject({ kind: 'wait', lookAgainMs: clock.now() + 10_000 });
+    expect([deleted, stateOf('c'), conditionOf('c', 'Drained')?.['status']]).toEqual([[], 'leaving', 'Unknown']);
+    server.remove('pods', 'default/web');
+    expect((await look()).kind).toBe('ended');
+    expect([deleted, stateOf('c'), node()]).toEqual([['c'], 'gone', null]);
+  });
+
+  test('is announced on its node before the first pod is asked to leave', async () => {
+    const { look, addRunning, node, trace } = leaving();
+    addRunning('web', 'c');
+    await look();
+    expect(node()).toMatchObject({
+      metadata: {
+        labels: { 'node.kubernetes.io/exclude-from-external-load-balancers': 'karpenter' },
+        finalizers: [finalizer],
+      },
+      spec: { taints: [{ key: 'karpenter.sh/disrupted', effect: 'NoSchedule' }] },
+    });
+    expect(node()?.metadata.deletionTimestamp).toBeDefined();
+    const [patch, removal, eviction] = ['PATCH /api/v1/nodes/', 'DELETE /api/v1/nodes/', 'POST /api/v1/namespaces'].map(
+      (start) => trace.findIndex((step) => step.startsWith(start)),
+    );
+    expect(patch).toBeGreaterThan(-1);
+    expect(removal).toBeGreaterThan(patch ?? 0);
+    expect(eviction).toBeGreaterThan(removal ?? 0);
+  });
+
+  test('is announced once', async () => {
+    const { look, addRunning, trace } = leaving();
+    addRunning('web', 'c');
+    await look();
+    trace.length = 0;
+    await look();
+    expect(trace.filter((step) => /^(PATCH|DELETE) .*\/nodes\//.test(step))).toEqual([]);
+  });
+
+  test('keeps the other taints of its node, and has the one of the disruption once', async () => {
+    const { look, addRunning, server, node } = leaving();
+    const taints = [
+      { key: 'own', effect: 'NoSchedule' },
+      { key: 'karpenter.sh/disrupted', effect: 'NoExecute' },
+    ];
+    server.patch('nodes', 'aks-c', { spec: { taints } }, 'object');
+    addRunning('web', 'c');
+    await look();
+    expect(node()?.spec?.['taints']).toEqual([taints[0], { key: 'karpenter.sh/disrupted', effect: 'NoSchedule' }]);
+  });
+
+  test('whose node has not got our finalizer yet is held before it is deleted', async () => {
+    const { look, addRunning, server, node } = leaving();
+    server.patch('nodes', 'aks-c', { metadata: { finalizers: ['other'] } }, 'object');
+    addRunning('web', 'c');
+    await look();
+    expect(node()?.metadata.finalizers).toEqual(['other', finalizer]);
+    expect(node()?.metadata.deletionTimestamp).toBeDefined();
+  });
+
+  test('is emptied though its node is on its way out already and takes no finalizer any more', async () => {
+    const { look, addRunning, server, evicted, node } = leaving();
+    server.patch('nodes', 'aks-c', { metadata: { finalizers: ['other'] } }, 'object');
+    server.delete('nodes', 'aks-c');
+    addRunning('web', 'c');
+    expect((await look()).kind).toBe('wait');
+    expect(evicted()).toBe(1);
+    expect(node()?.metadata.finalizers).toEqual(['other']);
+  });
+
+  test('goes at once when it has no node', async () => {
+    const { look, deleted, stateOf } = leaving({ withNode: false });
+    expect((await look()).kind).toBe('ended');
+    expect([deleted, stateOf('c')]).toEqual([['c'], 'gone']);
+  });
+
+  test('of a claim that we do not hold is not touched', async () => {
+    const { look, addRunning, trace, deleted, evicted } = leaving({ finalizers: ['other'] });
+    addRunning('web', 'c');
+    trace.length = 0;
+    expect(await look()).toEqual({ kind: 'ended', why: 'not ours to hold' });
+    expect(trace.filter((step) => !step.startsWith('GET'))).toEqual([]);
+    expect([deleted, evicted()]).toEqual([[], 0]);
+  });
+});
+
+describe('what holds a drain', () => {
+  test('a protected pod does: it is not moved, its machine stays, and people are told', async () => {
+    const { look, addRunning, deleted, evicted, server, clock } = leaving();
+    addRunning('web', 'c', protectedPod);
+    expect(await look()).toMatchObject({ kind: 'wait', lookAgainMs: clock.now() + 5_000 });
+    clock.advance(24 * 3_600_000);
+    await look();
+    expect([deleted, evicted()]).toEqual([[], 0]);
+    expect(server.list('events')).toMatchObject([{ reason: 'FailedDraining', involvedObject: { name: 'aks-c' } }]);
+  });
+
+  test('a disruption budget does, and the eviction is asked for again and never forced', async () => {
+    const { look, addRunning, deleted, evicted, server, trace } = leaving();
+    addRunning('web', 'c', { metadata: { labels: { app: 'web' } } });
+    server.create('poddisruptionbudgets', {
+      metadata: { name: 'web', namespace: 'default' },
+      spec: { minAvailable: 1, selector: { matchLabels: { app: 'web' } } },
+    });
+    await look();
+    await look();
+    expect(trace.filter((step) => step.endsWith('/eviction'))).toHaveLength(2);
+    expect(trace.filter((step) => step.startsWith('DELETE') && step.includes('/pods/'))).toEqual([]);
+    expect([deleted, evicted()]).toEqual([[], 0]);
+    server.remove('poddisruptionbudgets', 'default/web');
+    await look();
+    expect(evicted()).toBe(1);
+  });
+
+  test('nothing is said to hold it while all pods are on their way', async () => {
+    const { look, addRunning, server } = leaving();
+    addRunning('web', 'c');
+    await look();
+    await look();
+    expect(server.list('events').map((event) => (event as unknown as Fields)['reason'])).toEqual(['Evicted']);
+  });
+});
+
+describe('a claim with a termination grace period', () => {
+  const spec = { terminationGracePeriod: '10m' };
+
+  test('has a deadline so long after its deletion, on the claim, before anything else is written', async () => {
+    const { look, addRunning, server, clock, trace } = leaving({ spec });
+    addRunning('web', 'c');
+    clock.advance(60_000);
+    trace.length = 0;
+    await look();
+    expect(server.get('nodeclaims', 'c')?.metadata.annotations?.[deadlineKey]).toBe(at(START + 600_000));
+    expect(trace.find((step) => !step.startsWith('GET'))).toMatch(/^PATCH .*\/nodeclaims\/c$/);
+  });
+
+  test('keeps the deadline that it has', async () => {
+    const { look, addRunning, server } = leaving({ spec, annotations: { [deadlineKey]: at(START + 30_000) } });
+    addRunning('web', 'c');
+    await look();
+    expect(server.get('nodeclaims', 'c')?.metadata.annotations?.[deadlineKey]).toBe(at(START + 30_000));
+  });
+
+  test('has protected pods deleted when the deadline leaves them their own grace, and not before', async () => {
+    const { look, addRunning, evicted, deleted, clock } = leaving({ spec });
+    addRunning('web', 'c', protectedPod);
+    clock.advance(600_000 - 30_000);
+    await look();
+    expect(evicted()).toBe(0);
+    clock.advance(1);
+    await look();
+    expect([evicted(), deleted]).toEqual([1, []]);
+  });
+
+  test('is not written to when it has none', async () => {
+    const { look, addRunning, server } = leaving();
+    addRunning('web', 'c');
+    await look();
+    expect(server.get('nodeclaims', 'c')?.metadata.annotations).toEqual({});
+  });
+});
+
+describe('volumes', () => {
+  const volume = { persistentVolumeName: 'pv' };
+
+  test('that are attached keep the machine, and are looked at again', async () => {
+    const { look, attach, server, deleted, conditionOf, clock, stateOf } = leaving();
+    attach('a', 'aks-c', volume);
+    clock.advance(24 * 3_600_000);
+    expect(await look()).toMatchObject({ kind: 'wait', lookAgainMs: clock.now() + 5_000 });
+    expect([deleted, stateOf('c')]).toEqual([[], 'leaving']);
+    expect(conditionOf('c', 'Drained')).toMatchObject({ status: 'True' });
+    expect(conditionOf('c', 'VolumesDetached')).toMatchObject({
+      status: 'Unknown',
+      reason: 'AwaitingVolumeDetachment',
+      message: '1 volumes are still attached',
+    });
+    server.remove('volumeattachments', 'a');
+    await look();
+    expect(deleted).toEqual(['c']);
+  });
+
+  test('of other nodes, and those that no persistent volume stands for, keep nothing', async () => {
+    const { look, attach, deleted } = leaving();
+    attach('a', 'aks-other', volume);
+    attach('b', 'aks-c', { inlineVolumeSpec: {} });
+    await look();
+    expect(deleted).toEqual(['c']);
+  });
+
+  test('keep the machine up to the deadline and no longer', async () => {
+    const { look, attach, deleted, conditionOf, clock, outside } = leaving({ spec: { terminationGracePeriod: '1m' } });
+    attach('a', 'aks-c', volume);
+    outside.remove = () => 'deleting';
+    clock.advance(60_000);
+    await look();
+    expect(deleted).toEqual([]);
+    clock.advance(1);
+    await look();
+    expect(deleted).toEqual(['c']);
+    expect(conditionOf('c', 'VolumesDetached')).toMatchObject({
+      status: 'False',
+      reason: 'TerminationGracePeriodElapsed',
+    });
+  });
+
+  test('that have been detached are said to be', async () => {
+    const { look, conditionOf, outside } = leaving();
+    outside.remove = () => 'deleting';
+    await look();
+    expect(conditionOf('c', 'VolumesDetached')).toMatchObject({ status: 'True', reason: 'VolumesDetached' });
+    expect(conditionOf('c', 'Drained')).toMatchObject({ status: 'True', reason: 'Drained' });
+  });
+});
+
+describe('while Azure removes the machine', () => {
+  test('node and claim stay, until it says that nothing is left', async () => {
+    const { look, outside, node, stateOf, conditionOf, clock } = leaving();
+    outside.remove = () => 'deleting';
+    expect(await look()).toMatchObject({ kind: 'wait', lookAgainMs: clock.now() + 5_000 });
+    expect(conditionOf('c', 'InstanceTerminating')).toMatchObject({ status: 'True' });
+    expect([node()?.metadata.finalizers, stateOf('c')]).toEqual([[finalizer], 'leaving']);
+    outside.remove = () => 'gone';
+    await look();
+    expect([node(), stateOf('c')]).toEqual([null, 'gone']);
+  });
+
+  test('nothing is written that is written already', async () => {
+    const { look, outside, trace } = leaving();
+    outside.remove = () => 'deleting';
+    await look();
+    trace.length = 0;
+    await look();
+    expect(trace.filter((step) => !step.startsWith('GET'))).toEqual([]);
+  });
+
+  test('an error of Azure’s keeps node and claim', async () => {
+    const { look, outside, node, stateOf } = leaving();
+    outside.remove = () => {
+      throw new RetryableError('Azure is down');
+    };
+    await expect(look()).rejects.toThrow('Azure is down');
+    expect([node()?.metadata.finalizers, stateOf('c')]).toEqual([[finalizer], 'leaving']);
+  });
+
+  test('an error of Azure’s when it is asked for the machine moves no pod', async () => {
+    const { look, outside, addRunning, deleted, evicted, stateOf } = leaving();
+    outside.observe = () => {
+      throw new RetryableError('Azure is down');
+    };
+    addRunning('web', 'c');
+    await expect(look()).rejects.toThrow('Azure is down');
+    expect([deleted, evicted(), stateOf('c')]).toEqual([[], 0, 'leaving']);
+  });
+
+  test('finalizers of others stay on the claim and on the node', async () => {
+    const { look, server, stateOf, node } = leaving({ finalizers: [finalizer, 'other'] });
+    server.patch('nodes', 'aks-c', { metadata: { finalizers: ['other', finalizer] } }, 'object');
+    await look();
+    expect([stateOf('c'), server.get('nodeclaims', 'c')?.metadata.finalizers]).toEqual(['leaving', ['other']]);
+    expect(node()?.metadata.finalizers).toEqual(['other']);
+  });
+
+  test('a claim that has changed in the meantime keeps its finalizer until the next look', async () => {
+    const { look, server, outside, stateOf } = leaving({ withNode: false });
+    outside.onRequest = ({ method, path }) => {
+      if (method !== 'PATCH' || !path.endsWith('/nodeclaims/c')) return;
+      outside.onRequest = () => undefined;
+      server.patch('nodeclaims', 'c', { metadata: { annotations: { somebody: 'else' } } }, 'object');
+    };
+    await expect(look()).rejects.toThrow('writing c');
+    expect(stateOf('c')).toBe('leaving');
+    await look();
+    expect(stateOf('c')).toBe('gone');
+  });
+
+  test('a claim that somebody has let go meanwhile is no error', async () => {
+    const { look, server, outside } = leaving({ withNode: false });
+    outside.onRequest = ({ method, path }) => {
+      if (method === 'PATCH' && path.endsWith('/nodeclaims/c')) server.remove('nodeclaims', 'c');
+    };
+    expect((await look()).kind).toBe('ended');
+  });
+});
+
+describe('a machine that is gone before its claim', () => {
+  test('leaves pods that nobody waits for: its node goes with the claim', async () => {
+    const { look, addRunning, evicted, node, stateOf } = leaving({ withMachine: false, nodeReady: 'Unknown' });
+    addRunning('web', 'c', protectedPod);
+    expect((await look()).kind).toBe('ended');
+    expect([evicted(), node(), stateOf('c')]).toEqual([0, null, 'gone']);
+  });
+
+  test('is not believed to be gone while its node is ready', async () => {
+    const { look, addRunning, evicted, deleted, stateOf } = leaving({ withMachine: false });
+    addRunning('web', 'c');
+    expect((await look()).kind).toBe('wait');
+    expect([evicted(), deleted, stateOf('c')]).toEqual([1, [], 'leaving']);
+  });
+});
+
+describe('a node that has the name of the claim’s', () => {
+  test('and is on a machine that the claim never had is left alone with its pods', async () => {
+    const { look, addRunning, evicted, node, stateOf } = leaving({ nodeId: 'somebody-else' });
+    addRunning('web', 'c');
+    expect((await look()).kind).toBe('ended');
+    expect([evicted(), node()?.metadata.deletionTimestamp, node()?.spec?.['taints']]).toEqual([0, undefined, []]);
+    expect(stateOf('c')).toBe('gone');
+  });
+
+  test.each([
+    ['the claim says another id in another case', { status: { providerID: 'AZURE://C', conditions } }],
+    ['the claim was never told what it got', { status: { conditions: [] } }],
+    ['the machine of the claim’s name is the node’s', { status: { providerID: 'azure://before', conditions } }],
+    ['nobody knows of any machine', { status: { conditions: [] }, withMachine: false }],
+  ])('is emptied when %s', async (_, given) => {
+    const { look, addRunning, evicted } = leaving(given);
+    addRunning('web', 'c');
+    await look();
+    expect(evicted()).toBe(1);
+  });
+});
+
+describe('a claim that has been replaced', () => {
+  const annotations = { [replacedBy]: 'r1,r2', [deadlineKey]: at(START + 3_600_000) };
+  const addReplacements = ({ addClaim }: ReturnType<typeof leaving>, ...initialized: ReadonlyArray<string>): void => {
+    for (const name of ['r1', 'r2']) {
+      addClaim(name, {
+        status: { conditions: [since(START, 'Initialized', initialized.includes(name) ? 'True' : 'Unknown')] },
+      });
+    }
+  };
+
+  test('keeps its pods until all that replace it are ready for them, and is looked at every 1.5 s', async () => {
+    const cluster = leaving({ annotations });
+    addReplacements(cluster, 'r1');
+    cluster.addRunning('web', 'c');
+    expect(await cluster.look()).toMatchObject({ kind: 'wait', lookAgainMs: cluster.clock.now() + 1_500 });
+    expect([cluster.evicted(), cluster.deleted]).toEqual([0, []]);
+  });
+
+  test('moves its pods once they are', async () => {
+    const cluster = leaving({ annotations });
+    addReplacements(cluster, 'r1', 'r2');
+    cluster.addRunning('web', 'c');
+    await cluster.look();
+    expect(cluster.evicted()).toBe(1);
+  });
+
+  test('does not wait for one that has gone', async () => {
+    const cluster = leaving({ annotations });
+    addReplacements(cluster, 'r1');
+    cluster.server.remove('nodeclaims', 'r2');
+    cluster.addRunning('web', 'c');
+    await cluster.look();
+    expect(cluster.evicted()).toBe(1);
+  });
+});
