@@ -1,8 +1,9 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { ApiServer, type Fields } from '../../../sandbox/simulation/api-server.ts';
 import { answer } from '../../../sandbox/simulation/api-transport.ts';
 import { VirtualClock } from '../../../sandbox/world/clock.ts';
 import { createKubernetes } from '../../../shared/adapters/kubernetes/kubernetes.ts';
+import type { ApiRequest } from '../../../shared/adapters/kubernetes/transport.ts';
 import { drain } from '../../../shared/app/follow/drain.ts';
 import type { Ports } from '../../../shared/app/ports.ts';
 
@@ -21,11 +22,29 @@ function nodeWith(pods: Readonly<Record<string, Fields>>) {
     const ready = { phase: 'Running', conditions: [{ type: 'Ready', status: 'True' }] };
     server.patch('pods', `default/${name}`, { status: { ...ready, ...status } }, 'status');
   }
-  const kubernetes = createKubernetes((request) => Promise.resolve(answer(server, request)));
+  const onRequest: { current: (request: ApiRequest) => void } = { current: () => undefined };
+  const kubernetes = createKubernetes((request) => {
+    onRequest.current(request);
+    return Promise.resolve(answer(server, request));
+  });
   const ports = { kubernetes, now: () => clock.now() } as unknown as Ports;
   return {
     clock,
     server,
+    /** Before a request is answered. */
+    onRequest,
+    mostEvictionsAtOnce: async () => {
+      let [now, most] = [0, 0];
+      const evict: Ports['kubernetes']['evict'] = async () => {
+        now += 1;
+        most = Math.max(most, now);
+        await new Promise((done) => setImmediate(done));
+        now -= 1;
+        return { kind: 'gone' };
+      };
+      await drain({ ...ports, kubernetes: { ...kubernetes, evict } }, 'n', null, true);
+      return most;
+    },
     drain: (deadlineMs: number | null = null, mayEvict = true) => drain(ports, 'n', deadlineMs, mayEvict),
     leaving: () =>
       server
@@ -139,4 +158,127 @@ test('while replacements are on their way nothing is evicted, but what the deadl
   const node = nodeWith({ slow: { spec: { terminationGracePeriodSeconds: 120 } }, quick: {} });
   expect((await node.drain(START + 60_000, false)).remaining).toBe(2);
   expect(node.leaving()).toEqual(['slow']);
+});
+
+describe('what tolerates the disruption', () => {
+  const key = 'karpenter.sh/disrupted';
+
+  test.each<readonly [string, Fields]>([
+    ['everything', { operator: 'Exists' }],
+    ['everything, with an empty key', { key: '', operator: 'Exists' }],
+    ['everything that keeps pods from being scheduled', { operator: 'Exists', effect: 'NoSchedule' }],
+    ['everything, with an empty effect', { operator: 'Exists', effect: '' }],
+    ['its taint, with whatever value', { key, operator: 'Exists' }],
+    ['its taint, which has no value', { key, operator: 'Equal', effect: 'NoSchedule' }],
+    ['its taint, without an operator', { key }],
+  ])('is not waited for: %s', async (_, toleration) => {
+    const node = nodeWith({ web: { spec: { tolerations: [toleration] } } });
+    expect([await node.drain(), node.leaving()]).toEqual([{ remaining: 0, blocked: null }, []]);
+  });
+
+  test.each<readonly [string, Fields]>([
+    ['another taint', { key: 'other', operator: 'Exists' }],
+    ['another effect', { key, operator: 'Exists', effect: 'NoExecute' }],
+    ['another effect of everything', { operator: 'Exists', effect: 'NoExecute' }],
+    ['an empty key with no operator', { key: '', operator: 'Equal' }],
+  ])('is not %s', async (_, toleration) => {
+    const node = nodeWith({ web: { spec: { tolerations: [toleration] } } });
+    await node.drain();
+    expect(node.leaving()).toEqual(['web']);
+  });
+});
+
+describe('a pod is asked to leave', () => {
+  test.each(['0s', '-1h', 'often', ''])('when its protection says nothing that counts: %j', async (value) => {
+    const node = nodeWith({ web: { metadata: { annotations: { 'karpenter.sh/do-not-disrupt': value } } } });
+    await node.drain();
+    expect(node.leaving()).toEqual(['web']);
+  });
+
+  test('not while its protection for a time has not begun', async () => {
+    const node = nodeWith({ web: { metadata: { annotations: { 'karpenter.sh/do-not-disrupt': '1h' } } } });
+    node.clock.advance(24 * 3_600_000);
+    await node.drain();
+    expect(node.leaving()).toEqual([]);
+  });
+
+  test('as the one that was meant: another that has taken its name stays', async () => {
+    const node = nodeWith({ web: {} });
+    node.onRequest.current = ({ method }) => {
+      if (method !== 'POST') return;
+      node.server.remove('pods', 'default/web');
+      node.server.create('pods', { metadata: { name: 'web', namespace: 'default' }, spec: { nodeName: 'other' } });
+    };
+    expect(await node.drain()).toEqual({ remaining: 1, blocked: null });
+    expect([node.leaving(), node.server.list('events')]).toEqual([[], []]);
+  });
+
+  test('and people are told', async () => {
+    const node = nodeWith({ web: {} });
+    await node.drain();
+    expect(node.server.list('events')).toMatchObject([
+      { type: 'Normal', reason: 'Evicted', message: 'Evicted from n', involvedObject: { name: 'web' } },
+    ]);
+  });
+
+  test('of many sixteen at once', async () => {
+    const node = nodeWith(Object.fromEntries(Array.from({ length: 40 }, (_, index) => [`p-${index}`, {}])));
+    expect(await node.mostEvictionsAtOnce()).toBe(16);
+  });
+
+  test('only where it is on this node', async () => {
+    const node = nodeWith({ web: {}, other: { spec: { nodeName: 'other' } } });
+    expect(await node.drain()).toEqual({ remaining: 1, blocked: null });
+    expect(node.leaving()).toEqual(['web']);
+  });
+
+  test('not when it has failed already, and what has ended is not waited for', async () => {
+    const node = nodeWith({ web: { status: { phase: 'Failed' } } });
+    expect([await node.drain(), node.leaving()]).toEqual([{ remaining: 0, blocked: null }, []]);
+  });
+});
+
+describe('what the deadline forces', () => {
+  test('has at least a second, and people are told', async () => {
+    const node = nodeWith({ web: {} });
+    node.clock.advance(120_000);
+    await node.drain(START + 60_000);
+    expect([node.leaving(), node.graceOf('web')]).toEqual([['web'], 1]);
+    expect(node.server.list('events')).toMatchObject([{ reason: 'Disrupted', involvedObject: { name: 'web' } }]);
+  });
+
+  test('is not forced again when it is leaving in time', async () => {
+    const node = nodeWith({ web: { spec: { terminationGracePeriodSeconds: 60 } } });
+    await node.drain();
+    await node.drain(START + 60_000);
+    expect(node.server.list('events')).toMatchObject([{ reason: 'Evicted' }]);
+  });
+
+  test('is of all tiers at once', async () => {
+    const node = nodeWith({ web: {}, daemon: { metadata: ownedBy('DaemonSet') }, dns: { spec: critical } });
+    node.clock.advance(50_000);
+    await node.drain(START + 60_000);
+    expect(node.leaving()).toEqual(['web', 'daemon', 'dns']);
+  });
+
+  test('is not asked for as well', async () => {
+    const node = nodeWith({ web: {} });
+    node.clock.advance(50_000);
+    await node.drain(START + 60_000);
+    expect(node.graceOf('web')).toBe(10);
+    expect(node.server.list('events')).toHaveLength(1);
+  });
+});
+
+test('critical for the node counts as critical for the cluster does', async () => {
+  const node = nodeWith({ web: {}, net: { spec: { priorityClassName: 'system-node-critical' } } });
+  await node.drain();
+  expect(node.leaving()).toEqual(['web']);
+});
+
+test('the first pod that holds the drain is named, and the others of its tier go', async () => {
+  const held = { metadata: { annotations: { 'karpenter.sh/do-not-disrupt': 'true' } } };
+  const node = nodeWith({ a: {}, b: held, c: held });
+  expect(await node.drain()).toEqual({ remaining: 3, blocked: 'pod default/b has karpenter.sh/do-not-disrupt' });
+  expect(node.leaving()).toEqual(['a']);
 });

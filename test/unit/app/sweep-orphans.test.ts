@@ -182,6 +182,16 @@ describe('of many machines without a claim', () => {
   });
 });
 
+test.each([
+  ['machines', [vm('a')], [], { orphansDeleted: 1, hinted: 0 }],
+  ['claims', [], ['a'], { orphansDeleted: 0, hinted: 1 }],
+])('a sweep that finds %s says how many', async (_, items, claims, found) => {
+  const { ports } = listing(items, claims);
+  const said: Array<unknown> = [];
+  await sweep({ ...ports, log: (event, facts) => void (event === 'swept' && said.push(facts)) });
+  expect(said).toEqual([{ ...found, provision: 'idle' }]);
+});
+
 test('a sweep that finds nothing says nothing', async () => {
   const { ports, logged } = listing([]);
   expect(await sweep(ports)).toEqual({ orphansDeleted: 0, hinted: 0, provision: 'idle' });

@@ -1,0 +1,498 @@
+import { describe, expect, test } from 'vitest';
+import type { Fields } from '../../../sandbox/simulation/api-server.ts';
+import { follow } from '../../../shared/app/follow/follow.ts';
+import type { ObservedMachine } from '../../../shared/ports/cloud.ts';
+import { RetryableError } from '../../../shared/ports/errors.ts';
+import { START, machine, since, smallCluster } from './small-cluster.ts';
+
+const finalizer = 'karpenter.sh/termination';
+const MINUTE_MS = 60_000;
+const unregistered = { key: 'karpenter.sh/unregistered', effect: 'NoExecute' };
+
+interface Given {
+  readonly conditions?: ReadonlyArray<Fields>;
+  readonly providerID?: string | null;
+  readonly spec?: Fields;
+  readonly labels?: Fields;
+  readonly finalizers?: ReadonlyArray<string>;
+  readonly withMachine?: boolean;
+}
+
+/** A claim `c` of a class that is ready, made at the start. A look is one run of `follow`, so long after that. */
+function following(given: Given = {}) {
+  const cluster = smallCluster();
+  const { server, azure, ports, clock } = cluster;
+  cluster.addClass('True');
+  cluster.addPool();
+  const { providerID = 'azure://c', conditions = [] } = given;
+  cluster.addClaim('c', {
+    labels: { 'karpenter.sh/nodepool': 'general', ...given.labels },
+    ...(given.finalizers === undefined ? {} : { finalizers: given.finalizers }),
+    spec: given.spec ?? {},
+    status: { ...(providerID === null ? {} : { providerID }), conditions },
+  });
+  if (given.withMachine ?? false) azure.machines.set('c', machine('c'));
+  return {
+    ...cluster,
+    look: (afterMs = 0) => {
+      clock.advance(START + afterMs - clock.now());
+      return follow(ports, { kind: 'NodeClaim', name: 'c' });
+    },
+    launches: () => azure.orders.map(({ claim }) => claim),
+    writes: () => cluster.trace.filter((step) => !step.startsWith('GET')),
+    reasons: () => server.list('events').map((event) => (event as unknown as Fields)['reason'] as string),
+    health: (): Fields | undefined => {
+      const conditions: ReadonlyArray<Fields> = server.get('nodepools', 'general')?.status?.['conditions'] ?? [];
+      return conditions.find(({ type }) => type === 'NodeRegistrationHealthy');
+    },
+  };
+}
+
+const launched = (more: Given = {}): Given => ({ conditions: [since(START, 'Launched')], withMachine: true, ...more });
+const registered = (more: Given = {}): Given => ({
+  conditions: [since(START, 'Launched'), since(START, 'Registered')],
+  withMachine: true,
+  ...more,
+});
+
+describe('a claim that has no machine yet', () => {
+  test('gets one, under our finalizer, which was put on before', async () => {
+    const { look, launches, server, outside, stateOf, conditionOf } = following({ providerID: null, finalizers: [] });
+    const { launch } = outside;
+    let held: ReadonlyArray<string> | undefined;
+    outside.launch = (order) => {
+      held = server.get('nodeclaims', 'c')?.metadata.finalizers;
+      return launch(order);
+    };
+    expect(await look()).toMatchObject({ kind: 'wait', lookAgainMs: START + 5_000 });
+    expect([launches(), held, stateOf('c')]).toEqual([['c'], [finalizer], 'there']);
+    expect(conditionOf('c', 'Launched')).toMatchObject({ status: 'True' });
+    expect(server.get('nodeclaims', 'c')?.status).toMatchObject({ providerID: 'azure://c', imageID: 'image' });
+  });
+
+  test('keeps the finalizers of others', async () => {
+    const { look, server } = following({ providerID: null, finalizers: ['other'] });
+    await look();
+    expect(server.get('nodeclaims', 'c')?.metadata.finalizers).toEqual(['other', finalizer]);
+  });
+
+  test('gets none while the finalizer cannot be put on', async () => {
+    const { look, launches, outside, server } = following({ providerID: null, finalizers: [] });
+    outside.onRequest = ({ method }) => {
+      if (method === 'PATCH') server.patch('nodeclaims', 'c', { metadata: { labels: { a: 'b' } } }, 'object');
+    };
+    await expect(look()).rejects.toThrow(RetryableError);
+    expect(launches()).toEqual([]);
+  });
+
+  test('is given up when it was not launched within five minutes, and not before', async () => {
+    const { look, launches, stateOf, outside, reasons, azure } = following({ providerID: null });
+    outside.launch = () => ({ kind: 'rejected', reason: 'Policy', message: 'no' });
+    await look(5 * MINUTE_MS);
+    expect([stateOf('c'), launches().length]).toEqual(['there', 1]);
+    expect((await look(5 * MINUTE_MS + 1)).kind).toBe('ended');
+    expect([stateOf('c'), launches().length, reasons(), azure.deleted]).toEqual(['leaving', 1, ['LaunchTimeout'], []]);
+  });
+
+  test('is not given up for its time when its machine is there: that is noted', async () => {
+    const { look, stateOf, outside, conditionOf } = following({ providerID: null, withMachine: true });
+    outside.launch = ({ claim }) => ({ kind: 'exists', machine: machine(claim) });
+    await look(60 * MINUTE_MS);
+    expect(stateOf('c')).toBe('there');
+    expect(conditionOf('c', 'Launched')).toMatchObject({ status: 'True' });
+  });
+
+  test('is told when Azure refuses it for good, cut to 300 characters, and is tried again a minute later', async () => {
+    const { look, outside, conditionOf, stateOf } = following({ providerID: null });
+    outside.launch = () => ({ kind: 'rejected', reason: 'Policy', message: 'x'.repeat(400) });
+    expect(await look()).toMatchObject({ kind: 'wait', lookAgainMs: START + MINUTE_MS });
+    expect(conditionOf('c', 'Launched')).toMatchObject({
+      status: 'Unknown',
+      reason: 'Policy',
+      message: 'x'.repeat(300),
+    });
+    expect(stateOf('c')).toBe('there');
+  });
+
+  test('is given up when its class is being deleted', async () => {
+    const { look, server, stateOf, launches, reasons } = following({ providerID: null });
+    server.patch('aksnodeclasses', 'default', { metadata: { finalizers: ['other'] } }, 'object');
+    server.delete('aksnodeclasses', 'default');
+    await look(10_000);
+    expect([stateOf('c'), launches(), reasons()]).toEqual(['leaving', [], ['NodeClassNotReady']]);
+  });
+});
+
+describe('a claim is launched for once', () => {
+  test('however often it is looked at', async () => {
+    const { look, launches } = following({ providerID: null });
+    await look();
+    await look(5_000);
+    await look(10_000);
+    expect(launches()).toEqual(['c']);
+  });
+
+  test('when it says that it was, whatever has become of its machine', async () => {
+    const { look, launches } = following(launched({ withMachine: false }));
+    await look();
+    expect(launches()).toEqual([]);
+  });
+});
+
+describe('nothing is done for a claim', () => {
+  test('of a class that is not ours', async () => {
+    for (const nodeClassRef of [
+      { group: 'karpenter.k8s.aws', kind: 'EC2NodeClass', name: 'default' },
+      { group: 'karpenter.azure.com', kind: 'Other', name: 'default' },
+      { group: 'other', kind: 'AKSNodeClass', name: 'default' },
+    ]) {
+      const { look, server, writes, launches } = following({ spec: { nodeClassRef } });
+      expect((await look()).kind).toBe('ended');
+      server.delete('nodeclaims', 'c');
+      await look();
+      expect([writes(), launches()]).toEqual([[], []]);
+    }
+  });
+
+  test('that is not there', async () => {
+    const { ports, trace } = smallCluster();
+    expect((await follow(ports, { kind: 'NodeClaim', name: 'nobody' })).kind).toBe('ended');
+    expect(trace.filter((step) => !step.startsWith('GET'))).toEqual([]);
+  });
+});
+
+describe('a claim whose node has not joined', () => {
+  test.each([
+    [0, 5_000],
+    [20_000, 20_000],
+    [10 * MINUTE_MS, MINUTE_MS],
+  ])('is looked at again ever later: at %d ms after %d ms', async (afterMs, pauseMs) => {
+    const { look, conditionOf } = following(launched());
+    expect(await look(afterMs)).toMatchObject({ kind: 'wait', lookAgainMs: START + afterMs + pauseMs });
+    expect(conditionOf('c', 'Registered')).toMatchObject({ status: 'Unknown', reason: 'NodeNotFound' });
+  });
+
+  test('is given up after 15 minutes, and not before, and its pool shows it', async () => {
+    const { look, stateOf, reasons, health, azure } = following(launched());
+    await look(15 * MINUTE_MS);
+    expect(stateOf('c')).toBe('there');
+    expect((await look(15 * MINUTE_MS + 1)).kind).toBe('ended');
+    expect([stateOf('c'), reasons(), azure.deleted]).toEqual(['leaving', ['RegistrationTimeout'], []]);
+    expect(health()).toMatchObject({ message: 'last nodes: failed' });
+  });
+
+  test('is given up when its machine is gone, and its pool shows it', async () => {
+    const { look, stateOf, reasons, health } = following(launched({ withMachine: false }));
+    await look(1_000);
+    expect([stateOf('c'), reasons()]).toEqual(['leaving', ['AsyncProvisioningError']]);
+    expect(health()).toMatchObject({ message: 'last nodes: failed' });
+  });
+
+  test.each([
+    ['and the offering is remembered as refused', { scope: 'zone', retryAfterMs: 180_000 } as const],
+    ['and nothing is remembered when the failure says nothing of it', null],
+  ])('is given up when Azure could not make its machine, %s', async (_, refusal) => {
+    const { look, stateOf, outside, azure, server } = following(launched());
+    outside.observe = (found): ObservedMachine => ({
+      kind: 'failed',
+      machine: found,
+      refusal,
+      reason: 'ZonalAllocationFailed',
+      message: 'sold out',
+    });
+    await look(1_000);
+    expect(stateOf('c')).toBe('leaving');
+    expect(server.list('events')).toMatchObject([
+      { reason: 'AsyncProvisioningError', message: 'ZonalAllocationFailed: sold out' },
+    ]);
+    const offering = { instanceType: 'Standard_D2_v5', zone: 'westeurope-1', capacityType: 'on-demand' };
+    expect(azure.refused).toMatchObject(
+      refusal === null ? [] : [{ scope: 'zone', offering, untilMs: START + 181_000, reason: 'ZonalAllocationFailed' }],
+    );
+  });
+
+  test('is kept while Azure cannot be asked', async () => {
+    const { look, stateOf, outside } = following(launched());
+    outside.observe = () => {
+      throw new RetryableError('Azure is down');
+    };
+    await expect(look(60 * MINUTE_MS)).rejects.toThrow('Azure is down');
+    expect(stateOf('c')).toBe('there');
+  });
+});
+
+describe('a claim whose node has joined before and is not there', () => {
+  test.each(['creating', 'running'] as const)('is kept while its machine is %s, however old it is', async (state) => {
+    const { look, outside, stateOf, writes } = following(registered());
+    outside.observe = (found) => ({ kind: 'present', state, machine: found });
+    expect(await look(60 * MINUTE_MS)).toMatchObject({ kind: 'wait', lookAgainMs: null });
+    expect([stateOf('c'), writes()]).toEqual(['there', []]);
+  });
+
+  test.each([
+    [
+      'is being removed',
+      (found: ReturnType<typeof machine>): ObservedMachine => ({ kind: 'present', state: 'deleting', machine: found }),
+    ],
+    [
+      'has failed',
+      (found: ReturnType<typeof machine>): ObservedMachine => ({
+        kind: 'failed',
+        machine: found,
+        refusal: null,
+        reason: 'r',
+        message: 'm',
+      }),
+    ],
+    ['is gone', (): ObservedMachine => ({ kind: 'gone' })],
+  ])('is deleted when its machine %s, and its pool is not blamed', async (_, observe) => {
+    const { look, outside, stateOf, reasons, health } = following(registered());
+    outside.observe = observe;
+    await look();
+    expect([stateOf('c'), reasons(), health()]).toEqual(['leaving', ['InstanceGone'], undefined]);
+  });
+});
+
+describe('a claim whose node is there', () => {
+  test('is deleted when somebody has deleted the node', async () => {
+    const { look, addNode, server, stateOf, reasons, azure } = following(registered());
+    addNode('c', { finalizers: [finalizer] });
+    server.delete('nodes', 'aks-c');
+    expect((await look()).kind).toBe('ended');
+    expect([stateOf('c'), reasons(), azure.deleted]).toEqual(['leaving', ['NodeDeleted'], []]);
+  });
+
+  test('is kept when somebody has deleted a node of its name on another machine', async () => {
+    const { look, addNode, server, stateOf } = following(registered());
+    addNode('c', { id: 'another', finalizers: [finalizer] });
+    server.delete('nodes', 'aks-c');
+    await look();
+    expect(stateOf('c')).toBe('there');
+  });
+
+  test('does not touch a node of its name on another machine, and looks no more after 15 minutes', async () => {
+    const { look, addNode, server, writes } = following(launched());
+    addNode('c', { id: 'another', taints: [unregistered] });
+    const node = server.get('nodes', 'aks-c');
+    expect(await look(15 * MINUTE_MS)).toMatchObject({ lookAgainMs: START + 16 * MINUTE_MS });
+    expect(await look(15 * MINUTE_MS + 1)).toMatchObject({ lookAgainMs: null });
+    expect(server.get('nodes', 'aks-c')).toEqual(node);
+    expect(writes().filter((step) => step.includes('/nodes/'))).toEqual([]);
+  });
+
+  test('waits for the node to become ready for 30 s after it has joined, and registers it then all the same', async () => {
+    const { look, addNode, conditionOf, server, clock } = following(launched());
+    clock.advance(1_000);
+    addNode('c', { ready: 'False', taints: [unregistered] });
+    expect(await look(30_999)).toMatchObject({ kind: 'wait', lookAgainMs: START + 31_000 });
+    expect([conditionOf('c', 'Registered'), server.get('nodes', 'aks-c')?.spec?.['taints']]).toEqual([
+      undefined,
+      [unregistered],
+    ]);
+    await look(31_000);
+    expect(conditionOf('c', 'Registered')).toMatchObject({ status: 'True' });
+  });
+
+  test('gives a ready node all that its claim says, and takes the unregistered taint away', async () => {
+    const team = { key: 'team', value: 'red', effect: 'NoSchedule' };
+    const kubelet = { key: 'node.kubernetes.io/not-ready', effect: 'NoSchedule' };
+    const { look, addNode, server, health } = following(launched({ spec: { taints: [team] } }));
+    server.patch(
+      'nodeclaims',
+      'c',
+      { metadata: { annotations: { 'nodewright.dev/decision': 'd', mine: 'too' } } },
+      'object',
+    );
+    addNode('c', { taints: [unregistered, kubelet], labels: { own: 'kept' }, finalizers: ['other'] });
+    await look();
+    const { uid } = server.get('nodeclaims', 'c')?.metadata ?? {};
+    expect(server.get('nodes', 'aks-c')).toMatchObject({
+      metadata: {
+        labels: { own: 'kept', 'karpenter.sh/nodepool': 'general', 'karpenter.sh/registered': 'true' },
+        annotations: { mine: 'too' },
+        finalizers: ['other', finalizer],
+        ownerReferences: [{ kind: 'NodeClaim', name: 'c', uid }],
+      },
+      spec: { taints: [kubelet, team] },
+    });
+    expect(server.get('nodes', 'aks-c')?.metadata.annotations).not.toHaveProperty(['nodewright.dev/decision']);
+    expect(health()).toMatchObject({ status: 'True' });
+  });
+
+  test('adds no taint that the node has, and none at all where the node says that they are not to be synced', async () => {
+    const team = { key: 'team', value: 'red', effect: 'NoSchedule' };
+    const has = following(launched({ spec: { taints: [team] } }));
+    has.addNode('c', {
+      taints: [
+        { ...team, value: 'blue' },
+        { ...team, effect: 'NoExecute' },
+      ],
+    });
+    await has.look();
+    expect(has.server.get('nodes', 'aks-c')?.spec?.['taints']).toEqual([
+      { ...team, value: 'blue' },
+      { ...team, effect: 'NoExecute' },
+    ]);
+    const unsynced = following(launched({ spec: { taints: [team] } }));
+    unsynced.addNode('c', { taints: [unregistered], labels: { 'karpenter.sh/do-not-sync-taints': 'true' } });
+    await unsynced.look();
+    expect(unsynced.server.get('nodes', 'aks-c')?.spec?.['taints']).toEqual([]);
+  });
+
+  test('is not registered when the node goes while that is written, and nothing is lost', async () => {
+    const { look, addNode, server, outside, stateOf } = following(launched());
+    addNode('c', { taints: [unregistered] });
+    outside.onRequest = ({ method, path }) => {
+      if (method !== 'PATCH' || !path.endsWith('/nodes/aks-c')) return;
+      outside.onRequest = ({ method: next }) => {
+        if (next === 'GET') server.remove('nodes', 'aks-c');
+      };
+      server.patch('nodes', 'aks-c', { metadata: { labels: { a: 'b' } } }, 'object');
+    };
+    expect(await look()).toMatchObject({ kind: 'wait', lookAgainMs: START });
+    expect(stateOf('c')).toBe('there');
+  });
+
+  test('tries five times to write to a node that changes all the time, and then lets others have their turn', async () => {
+    const { look, addNode, server, outside, trace } = following(launched());
+    addNode('c', { taints: [unregistered] });
+    let changes = 0;
+    outside.onRequest = ({ method, path }) => {
+      if (method !== 'PATCH' || !path.endsWith('/nodes/aks-c')) return;
+      changes += 1;
+      server.patch('nodes', 'aks-c', { metadata: { labels: { changes: String(changes) } } }, 'object');
+    };
+    await expect(look()).rejects.toMatchObject({ name: 'RetryableError', retryAfterMs: 200 });
+    expect(trace.filter((step) => step === 'PATCH /api/v1/nodes/aks-c')).toHaveLength(5);
+  });
+
+  test('tries again when the node has changed once meanwhile', async () => {
+    const { look, addNode, server, outside, conditionOf } = following(launched());
+    addNode('c', { taints: [unregistered] });
+    outside.onRequest = ({ method, path }) => {
+      if (method !== 'PATCH' || !path.endsWith('/nodes/aks-c')) return;
+      outside.onRequest = () => undefined;
+      server.patch('nodes', 'aks-c', { metadata: { labels: { kubelet: 'new' } } }, 'object');
+    };
+    await look();
+    expect(conditionOf('c', 'Registered')).toMatchObject({ status: 'True' });
+    expect(server.get('nodes', 'aks-c')?.metadata.labels).toMatchObject({ kubelet: 'new' });
+  });
+});
+
+describe('what keeps a registered node from being initialized', () => {
+  const allocatable = { cpu: '2', memory: '8Gi' };
+  const startup = { key: 'driver', effect: 'NoSchedule' };
+  const one = (key: string, effect: string): Fields => ({ taints: [{ key, effect }] });
+
+  test.each<readonly [string, string, Fields]>([
+    ['it is not ready', 'NodeNotReady', { ready: 'False' }],
+    ['its readiness is not known', 'NodeNotReady', { ready: 'Unknown' }],
+    ['a startup taint of its claim', 'StartupTaintsExist', { taints: [startup] }],
+    ['a taint of its start', 'KnownEphemeralTaintsExist', one('node.kubernetes.io/not-ready', 'NoSchedule')],
+    ['another', 'KnownEphemeralTaintsExist', one('node.kubernetes.io/not-ready', 'NoExecute')],
+    ['one of what it cannot reach', 'KnownEphemeralTaintsExist', one('node.kubernetes.io/unreachable', 'NoSchedule')],
+    ['one of Azure', 'KnownEphemeralTaintsExist', one('node.cloudprovider.kubernetes.io/uninitialized', 'NoSchedule')],
+    ['one before its registration', 'KnownEphemeralTaintsExist', { taints: [unregistered] }],
+    ['one of a readiness rule', 'KnownEphemeralTaintsExist', one('readiness.k8s.io/network', 'NoSchedule')],
+    [
+      'a resource that is asked for and not there',
+      'ResourceNotRegistered',
+      { status: { allocatable: { cpu: '2', memory: '0' } } },
+    ],
+    ['a resource that is not named at all', 'ResourceNotRegistered', { status: { allocatable: { cpu: '2' } } }],
+  ])('%s', async (_, reason, node) => {
+    const spec = {
+      startupTaints: [startup],
+      resources: { requests: { cpu: '1', memory: '1Gi', 'nvidia.com/gpu': '0' } },
+    };
+    const { look, addNode, conditionOf, server } = following(registered({ spec }));
+    addNode('c', { status: { allocatable }, ...node });
+    expect((await look()).kind).toBe('wait');
+    expect(conditionOf('c', 'Initialized')).toMatchObject({ status: 'Unknown', reason });
+    expect(server.get('nodes', 'aks-c')?.metadata.labels).not.toHaveProperty(['karpenter.sh/initialized']);
+  });
+
+  test.each<readonly [string, Fields]>([
+    ['a startup taint with another effect', { taints: [{ ...startup, effect: 'NoExecute' }] }],
+    ['a taint that stays', one('team', 'NoSchedule')],
+    [
+      'a taint of its start with an effect that it never has',
+      one('node.kubernetes.io/unreachable', 'PreferNoSchedule'),
+    ],
+    ['nothing', {}],
+  ])('not %s', async (_, node) => {
+    const spec = {
+      startupTaints: [startup],
+      resources: { requests: { cpu: '1', memory: '1Gi', 'nvidia.com/gpu': '0' } },
+    };
+    const { look, addNode, conditionOf, server } = following(registered({ spec }));
+    addNode('c', { status: { allocatable }, ...node });
+    await look();
+    expect(conditionOf('c', 'Initialized')).toMatchObject({ status: 'True' });
+    expect(server.get('nodes', 'aks-c')?.metadata.labels).toMatchObject({ 'karpenter.sh/initialized': 'true' });
+  });
+
+  test('is over once: a node that is marked is not marked again', async () => {
+    const { look, addNode, writes } = following(registered());
+    addNode('c', { labels: { 'karpenter.sh/initialized': 'true' } });
+    await look();
+    expect(writes().filter((step) => step.includes('/nodes/'))).toEqual([]);
+  });
+});
+
+describe('a node whose claim has gone before it', () => {
+  const bereft = (given: {
+    readonly finalizers?: ReadonlyArray<string>;
+    readonly withMachine?: boolean;
+    readonly leaves?: boolean;
+  }) => {
+    const cluster = smallCluster();
+    cluster.addNode('c', { finalizers: given.finalizers ?? [finalizer, 'other'] });
+    if (given.withMachine ?? false) cluster.azure.machines.set('c', machine('c'));
+    if (given.leaves ?? true) cluster.server.delete('nodes', 'aks-c');
+    cluster.trace.length = 0;
+    return {
+      ...cluster,
+      look: () => follow(cluster.ports, { kind: 'NodeClaim', name: 'c' }),
+      held: () => cluster.server.get('nodes', 'aks-c')?.metadata.finalizers,
+    };
+  };
+
+  test('is let go when its machine is gone, as far as we hold it', async () => {
+    const { look, held } = bereft({});
+    expect(await look()).toEqual({ kind: 'ended', why: 'its claim has gone before it' });
+    expect(held()).toEqual(['other']);
+  });
+
+  test('is held while its machine is there', async () => {
+    const { look, held, azure, clock } = bereft({ withMachine: true });
+    expect(await look()).toMatchObject({ kind: 'wait', lookAgainMs: clock.now() + 30_000 });
+    expect([held(), azure.deleted]).toEqual([[finalizer, 'other'], []]);
+  });
+
+  test.each([
+    ['is not on its way out', { leaves: false }],
+    ['is held by others only', { finalizers: ['other'] }],
+  ])('is left alone when it %s', async (_, given) => {
+    const { look, trace } = bereft(given);
+    await look();
+    expect(trace).toEqual([expect.stringContaining('/nodeclaims/c'), expect.stringContaining('/nodes/aks-c')]);
+  });
+
+  test('is looked at again when it changes while it is let go', async () => {
+    const { look, outside, server } = bereft({});
+    outside.onRequest = ({ method }) => {
+      if (method === 'PATCH') server.patch('nodes', 'aks-c', { metadata: { labels: { a: 'b' } } }, 'object');
+    };
+    await expect(look()).rejects.toThrow(RetryableError);
+  });
+
+  test('is no error when it has gone while it is let go', async () => {
+    const { look, outside, server } = bereft({});
+    outside.onRequest = ({ method }) => {
+      if (method === 'PATCH') server.remove('nodes', 'aks-c');
+    };
+    expect((await look()).kind).toBe('ended');
+  });
+});

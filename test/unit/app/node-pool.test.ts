@@ -1,0 +1,234 @@
+import { describe, expect, test } from 'vitest';
+import type { Fields } from '../../../sandbox/simulation/api-server.ts';
+import { POOL_HASH_VERSION, poolHash } from '../../../shared/app/api-rules.ts';
+import { follow } from '../../../shared/app/follow/follow.ts';
+import { RetryableError } from '../../../shared/ports/errors.ts';
+import type { NodePool } from '../../../shared/core/model/manifest.ts';
+import { START, smallCluster } from './small-cluster.ts';
+
+const hashKey = 'karpenter.sh/nodepool-hash';
+const versionKey = 'karpenter.sh/nodepool-hash-version';
+const ofPool = { 'karpenter.sh/nodepool': 'general' };
+
+/** The pool `general`, which nobody has judged, of a class of which Ready is as said. */
+function judging(ready: string | null = 'True') {
+  const cluster = smallCluster();
+  const { server } = cluster;
+  cluster.addClass(ready);
+  cluster.addPool('general', 'default', null);
+  const read = () => server.get('nodepools', 'general');
+  return {
+    ...cluster,
+    read,
+    look: () => follow(cluster.ports, { kind: 'NodePool', name: 'general' }),
+    says: (type: string): Fields | undefined => {
+      const conditions: ReadonlyArray<Fields> = read()?.status?.['conditions'] ?? [];
+      return conditions.find((one) => one['type'] === type);
+    },
+    writes: () => cluster.trace.filter((step) => !step.startsWith('GET')),
+    change: (spec: Fields) => server.patch('nodepools', 'general', { spec }, 'object'),
+  };
+}
+
+describe('a pool', () => {
+  test('is stamped with its hash, and ready when its class is', async () => {
+    const { look, read, says } = judging();
+    expect(await look()).toEqual({ kind: 'wait', for: 'a change', lookAgainMs: null });
+    const pool = read() as unknown as NodePool;
+    expect(pool.metadata.annotations).toMatchObject({ [hashKey]: poolHash(pool), [versionKey]: POOL_HASH_VERSION });
+    expect(says('Ready')).toMatchObject({ status: 'True' });
+    expect(says('NodeRegistrationHealthy')).toMatchObject({ status: 'Unknown' });
+  });
+
+  test.each([
+    ['False', 'False', 'NodeClassNotReady', 'as the test says'],
+    ['Unknown', 'Unknown', 'NodeClassReadinessUnknown', 'AKSNodeClass default is not ready yet'],
+    [null, 'Unknown', 'NodeClassReadinessUnknown', 'AKSNodeClass default is not ready yet'],
+  ])('of a class whose Ready is %s is %s', async (ready, status, reason, message) => {
+    const { look, says } = judging(ready);
+    await look();
+    expect(says('NodeClassReady')).toMatchObject({ status, reason, message });
+    expect(says('Ready')).toMatchObject({ status });
+  });
+
+  test('is not ready while its class does not exist or is being deleted', async () => {
+    const gone = judging();
+    gone.server.remove('aksnodeclasses', 'default');
+    await gone.look();
+    expect(gone.says('NodeClassReady')).toMatchObject({ status: 'False', reason: 'NodeClassNotFound' });
+    const going = judging();
+    going.server.patch('aksnodeclasses', 'default', { metadata: { finalizers: ['other'] } }, 'object');
+    going.server.delete('aksnodeclasses', 'default');
+    await going.look();
+    expect(going.says('NodeClassReady')).toMatchObject({ status: 'False', reason: 'NodeClassTerminating' });
+  });
+
+  test('with a mistake that the API server cannot see is not ready, and says what it is', async () => {
+    const { look, says, change } = judging();
+    change({ template: { metadata: { labels: { 'karpenter.sh/nodepool': 'mine' } } } });
+    await look();
+    expect(says('ValidationSucceeded')).toMatchObject({ status: 'False', reason: 'NodePoolValidationFailed' });
+    expect(says('ValidationSucceeded')?.['message']).not.toBe('');
+    expect(says('Ready')).toMatchObject({ status: 'False' });
+  });
+
+  test('of another provider’s class is left alone', async () => {
+    const { look, change, writes } = judging();
+    change({
+      template: { spec: { nodeClassRef: { group: 'karpenter.k8s.aws', kind: 'EC2NodeClass', name: 'default' } } },
+    });
+    expect(await look()).toMatchObject({ kind: 'ended', why: 'its node class is a EC2NodeClass.karpenter.k8s.aws' });
+    expect(writes()).toEqual([]);
+  });
+
+  test('that is not there is no error', async () => {
+    const { ports } = smallCluster();
+    expect(await follow(ports, { kind: 'NodePool', name: 'nobody' })).toMatchObject({ kind: 'ended' });
+  });
+
+  test('that is as it was is not written', async () => {
+    const { look, writes, trace, addClaim } = judging();
+    addClaim('a', { labels: ofPool, status: { providerID: 'azure://a', capacity: { cpu: '2' } } });
+    await look();
+    trace.length = 0;
+    await look();
+    expect(writes()).toEqual([]);
+  });
+
+  test('that somebody else writes meanwhile is looked at again', async () => {
+    const { look, outside, server } = judging();
+    outside.onRequest = ({ method }) => {
+      if (method === 'PATCH') server.patch('nodepools', 'general', { metadata: { labels: { a: 'b' } } }, 'object');
+    };
+    await expect(look()).rejects.toThrow(RetryableError);
+  });
+});
+
+describe('what a pool holds', () => {
+  test('is what its nodes have, else what their claims expect, of those that stay', async () => {
+    const { look, read, addClaim, addNode, server } = judging();
+    const holds = (name: string, cpu: string) =>
+      addClaim(name, { labels: ofPool, status: { providerID: `azure://${name}`, capacity: { cpu } } });
+    holds('joined', '2');
+    addNode('joined', { id: 'JOINED', labels: ofPool, status: { capacity: { cpu: '3' } } });
+    holds('booting', '4');
+    holds('leaving', '8');
+    server.delete('nodeclaims', 'leaving');
+    addClaim('wanted', { labels: ofPool });
+    addClaim('other', {
+      labels: { 'karpenter.sh/nodepool': 'other' },
+      status: { providerID: 'o', capacity: { cpu: '16' } },
+    });
+    await look();
+    expect(read()?.status).toMatchObject({ resources: { cpu: '7', nodes: '2' }, nodes: 2 });
+  });
+
+  test('is forgotten when it holds it no more', async () => {
+    const { look, read, addClaim, server } = judging();
+    addClaim('a', {
+      labels: ofPool,
+      status: { providerID: 'azure://a', capacity: { cpu: '2', 'nvidia.com/gpu': '1' } },
+    });
+    await look();
+    expect(read()?.status?.['resources']).toEqual({ cpu: '2', 'nvidia.com/gpu': '1', nodes: '1' });
+    server.remove('nodeclaims', 'a');
+    await look();
+    expect(read()?.status?.['resources']).toEqual({ nodes: '0' });
+  });
+});
+
+describe('a pool whose spec has changed', () => {
+  test('has its claims looked at for drift, when nobody has the old one any more, and once', async () => {
+    const { look, change, addClaim, sent, says, read } = judging();
+    await look();
+    addClaim('a', { labels: ofPool });
+    change({ weight: 5 });
+    expect(sent).toEqual([]);
+    await look();
+    expect(sent).toMatchObject([{ hint: { objects: [{ kind: 'NodeClaim', name: 'a' }] }, atMs: START + 1_000 }]);
+    expect(says('ValidationSucceeded')?.['observedGeneration']).toBe(read()?.metadata.generation);
+    await look();
+    expect(sent).toHaveLength(1);
+  });
+
+  test('has them looked at by the next attempt when the write of its status fails', async () => {
+    const { look, change, addClaim, sent, outside } = judging();
+    await look();
+    addClaim('a', { labels: ofPool });
+    change({ weight: 5 });
+    outside.onRequest = ({ path }) => {
+      if (path.endsWith('/status')) throw new RetryableError('busy');
+    };
+    await expect(look()).rejects.toThrow('busy');
+    outside.onRequest = () => undefined;
+    await look();
+    expect(sent).toHaveLength(2);
+  });
+
+  test('knows nothing of how its nodes register any more', async () => {
+    const { look, change, server, says } = judging();
+    await look();
+    const healthy = {
+      type: 'NodeRegistrationHealthy',
+      status: 'True',
+      reason: 'r',
+      message: '',
+      observedGeneration: 1,
+    };
+    const conditions: ReadonlyArray<Fields> = server.get('nodepools', 'general')?.status?.['conditions'] ?? [];
+    const others = conditions.filter(({ type }) => type !== healthy.type);
+    server.patch('nodepools', 'general', { status: { conditions: [...others, healthy] } }, 'status');
+    await look();
+    expect(says('NodeRegistrationHealthy')).toMatchObject({ status: 'True' });
+    change({ weight: 5 });
+    await look();
+    expect(says('NodeRegistrationHealthy')).toMatchObject({ status: 'Unknown' });
+  });
+
+  test('is stamped anew, and its claims keep the hash that they were made with', async () => {
+    const { look, read, change, addClaim, server } = judging();
+    await look();
+    addClaim('a', { labels: ofPool, annotations: { [hashKey]: 'old', [versionKey]: POOL_HASH_VERSION } });
+    const before = read()?.metadata.annotations?.[hashKey];
+    change({ template: { metadata: { labels: { team: 'red' } } } });
+    await look();
+    expect(read()?.metadata.annotations?.[hashKey]).not.toBe(before);
+    expect(server.get('nodeclaims', 'a')?.metadata.annotations?.[hashKey]).toBe('old');
+  });
+});
+
+describe('a pool that another version of us has stamped', () => {
+  const annotations = { [hashKey]: 'old', [versionKey]: 'v0' };
+
+  test('has its claims stamped first and with it; what has drifted stays so', async () => {
+    const { look, read, server, addClaim } = judging();
+    server.patch('nodepools', 'general', { metadata: { annotations } }, 'object');
+    addClaim('same', { labels: ofPool, annotations });
+    addClaim('drifted', { labels: ofPool, annotations, status: { conditions: [{ type: 'Drifted', status: 'True' }] } });
+    addClaim('other', { labels: { 'karpenter.sh/nodepool': 'other' }, annotations });
+    await look();
+    const hash = read()?.metadata.annotations?.[hashKey];
+    const stampsOf = (name: string): unknown => server.get('nodeclaims', name)?.metadata.annotations;
+    expect(stampsOf('same')).toEqual({ [hashKey]: hash, [versionKey]: POOL_HASH_VERSION });
+    expect(stampsOf('drifted')).toEqual({ [hashKey]: 'old', [versionKey]: POOL_HASH_VERSION });
+    expect(stampsOf('other')).toEqual(annotations);
+  });
+
+  test('is not stamped while one of its claims could not be', async () => {
+    const { look, read, server, addClaim, outside } = judging();
+    server.patch('nodepools', 'general', { metadata: { annotations } }, 'object');
+    addClaim('same', { labels: ofPool, annotations });
+    outside.onRequest = ({ method, path }) => {
+      if (method === 'PATCH' && path.includes('/nodeclaims/')) throw new RetryableError('busy');
+    };
+    await expect(look()).rejects.toThrow('busy');
+    expect(read()?.metadata.annotations).toEqual(annotations);
+  });
+
+  test('stamps no claim when it was never stamped', async () => {
+    const { look, server, addClaim } = judging();
+    addClaim('a', { labels: ofPool, annotations });
+    await look();
+    expect(server.get('nodeclaims', 'a')?.metadata.annotations).toEqual(annotations);
+  });
+});
