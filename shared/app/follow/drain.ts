@@ -57,7 +57,7 @@ function toleratesDisruption(pod: NodePod): boolean {
   return (pod.spec.tolerations ?? []).some(
     ({ key, operator, effect }) =>
       (key === undefined || key === '' || key === taint.disrupted.key) &&
-      (operator === 'Exists' || (key === taint.disrupted.key && operator !== 'Exists')) &&
+      (operator === 'Exists' || key === taint.disrupted.key) &&
       (effect === undefined || effect === '' || effect === taint.disrupted.effect),
   );
 }

@@ -7,7 +7,7 @@ import { publish } from '../events.ts';
 import { nodeNameOf } from '../node-name.ts';
 import type { Ports } from '../ports.ts';
 import { isSameId } from '../same-id.ts';
-import { conditionOf, isTrue, toTimestamp } from '../conditions.ts';
+import { isTrue, toTimestamp } from '../conditions.ts';
 import { drain } from './drain.ts';
 import { type Step, isReadyNode, writeStatus, written } from './node-claim.ts';
 
@@ -142,11 +142,9 @@ async function removeMachine(ports: Ports, claim: NodeClaim, node: Node | null):
   const key = { name: claim.metadata.name, namespace: null };
   if (state === 'deleting') {
     const fresh = (await ports.kubernetes.get('NodeClaim', key)) ?? claim;
-    if (conditionOf(fresh.status?.conditions, 'InstanceTerminating')?.status !== 'True') {
-      await writeStatus(ports, fresh, {
-        conditions: [{ type: 'InstanceTerminating', status: 'True', reason: 'InstanceTerminating', message: '' }],
-      });
-    }
+    await writeStatus(ports, fresh, {
+      conditions: [{ type: 'InstanceTerminating', status: 'True', reason: 'InstanceTerminating', message: '' }],
+    });
     return { kind: 'wait', for: 'the machine to go', lookAgainMs: ports.now() + MACHINE_LOOK_MS };
   }
   if (node !== null) await removeNode(ports, node);
