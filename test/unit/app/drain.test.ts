@@ -75,11 +75,15 @@ test('pods go before daemons, and all of those before critical pods, one tier at
   expect(await node.drain()).toEqual({ remaining: 0, blocked: null });
 });
 
-test('a tier that is still leaving holds the next one back', async () => {
-  const node = nodeWith({ web: {}, daemon: { metadata: ownedBy('DaemonSet') } });
+test('a tier that is still leaving holds the next one back, and is not asked again', async () => {
+  const node = nodeWith({ web: { metadata: ownedBy('ReplicaSet') }, daemon: { metadata: ownedBy('DaemonSet') } });
   await node.drain();
+  let evictions = 0;
+  node.onRequest.current = ({ path }) => {
+    if (path.endsWith('/eviction')) evictions += 1;
+  };
   expect(await node.drain()).toEqual({ remaining: 2, blocked: null });
-  expect(node.leaving()).toEqual(['web']);
+  expect([node.leaving(), evictions]).toEqual([['web'], 0]);
 });
 
 test('pods that have ended, static pods and pods that tolerate the disruption are not waited for', async () => {
@@ -250,6 +254,7 @@ describe('what the deadline forces', () => {
   test('is not forced again when it is leaving in time', async () => {
     const node = nodeWith({ web: { spec: { terminationGracePeriodSeconds: 60 } } });
     await node.drain();
+    node.clock.advance(1_000);
     await node.drain(START + 60_000);
     expect(node.server.list('events')).toMatchObject([{ reason: 'Evicted' }]);
   });

@@ -41,10 +41,7 @@ function following(given: Given = {}) {
     launches: () => azure.orders.map(({ claim }) => claim),
     writes: () => cluster.trace.filter((step) => !step.startsWith('GET')),
     reasons: () => server.list('events').map((event) => (event as unknown as Fields)['reason'] as string),
-    health: (): Fields | undefined => {
-      const conditions: ReadonlyArray<Fields> = server.get('nodepools', 'general')?.status?.['conditions'] ?? [];
-      return conditions.find(({ type }) => type === 'NodeRegistrationHealthy');
-    },
+    health: () => cluster.conditionOf('general', 'NodeRegistrationHealthy', 'nodepools'),
   };
 }
 

@@ -182,6 +182,7 @@ describe('a machine that Azure takes back', () => {
   test('is not replaced when no pod needs another, and is given up all the same', async () => {
     const { ports, others, stateOf, annotations, sent } = running({ pods: 0 });
     expect(await interrupt(ports, notice())).toMatchObject({ kind: 'replaced', replacements: 0 });
+    expect((await ports.ledger.read()).generation).toBe(0);
     expect([others(), stateOf('c'), annotations()[replacedBy]]).toEqual([[], 'leaving', undefined]);
     expect(sent.map(({ hint }) => hint.kind)).toEqual(['objects']);
   });
@@ -193,6 +194,28 @@ describe('a machine that Azure takes back', () => {
     expect(await interrupt(blind, notice())).toMatchObject({ kind: 'replaced', replacements: 0 });
     expect([stateOf('c'), others()]).toEqual(['leaving', []]);
   });
+});
+
+test('a machine is replaced from what the API server says when the relay is silent', async () => {
+  const { ports, others } = running();
+  const snapshots = {
+    ...ports.snapshots,
+    latest: () => Promise.resolve(null),
+    heartbeatMs: () => Promise.resolve(null),
+  };
+  await interrupt({ ...ports, snapshots }, notice());
+  expect(others()).toHaveLength(1);
+});
+
+test('an interruption is told with the figures of its plan, once all is done', async () => {
+  const { ports, others, stateOf } = running();
+  const told: Array<unknown> = [];
+  await interrupt({ ...ports, log: (event, facts) => void told.push([event, facts, stateOf('c')]) }, notice());
+  const interrupted = { claim: 'c', notice: 'preempt', source: 'event-grid', replacements: others().join(',') };
+  expect(told).toMatchObject([
+    ['interrupted', interrupted, 'leaving'],
+    ['planned', { fate: 'holds' }, 'leaving'],
+  ]);
 });
 
 describe('the same notice again', () => {
@@ -327,8 +350,8 @@ describe('a spot offering that was just taken back', () => {
 });
 
 describe('what is waited for in place of an interrupted machine', () => {
-  /** An interrupted `c` whose pod an earlier decision has promised the claim `r`, which has a node in use or not. */
-  async function promised(inUse: boolean, to: 'its pod' | 'another pod') {
+  /** An interrupted `c` whose pod an earlier decision has promised the claim `r`, and how far the node of that is. */
+  async function promised(node: 'in use' | 'starting' | 'not there', to: 'its pod' | 'another pod') {
     const cluster = running();
     const uid = cluster.server.get('pods', 'default/p-0')?.metadata.uid ?? '';
     const pod = to === 'its pod' ? { name: 'default/p-0', uid } : cluster.addPod('waits', '2');
@@ -336,7 +359,7 @@ describe('what is waited for in place of an interrupted machine', () => {
     await cluster.ports.decisions.put(decision);
     await cluster.ports.ledger.commit(await cluster.ports.ledger.read(), decision.name);
     await resumeNow(cluster.ports);
-    if (inUse) {
+    if (node !== 'not there') {
       const status = { providerID: 'azure://r', nodeName: 'aks-r', conditions };
       cluster.server.patch('nodeclaims', 'r', { status }, 'status');
       cluster.addNode('r', {
@@ -345,7 +368,7 @@ describe('what is waited for in place of an interrupted machine', () => {
           'karpenter.sh/capacity-type': 'on-demand',
           'node.kubernetes.io/instance-type': 'Standard_D2_v5',
           'topology.kubernetes.io/zone': 'westeurope-1',
-          'karpenter.sh/initialized': 'true',
+          ...(node === 'in use' ? { 'karpenter.sh/initialized': 'true' } : {}),
         },
         status: { allocatable: { cpu: '2', memory: '8Gi', pods: '30' } },
       });
@@ -354,18 +377,21 @@ describe('what is waited for in place of an interrupted machine', () => {
     return cluster;
   }
 
-  test('is the claim on its way that its pods fit, and no other is launched', async () => {
-    const { annotations, others } = await promised(false, 'its pod');
-    expect([annotations()[replacedBy], others()]).toEqual(['r', ['r']]);
-  });
+  test.each(['not there', 'starting'] as const)(
+    'is the claim on its way that its pods fit, with its node %s',
+    async (node) => {
+      const { annotations, others } = await promised(node, 'its pod');
+      expect([annotations()[replacedBy], others()]).toEqual(['r', ['r']]);
+    },
+  );
 
   test('is nothing where a node in use has the room', async () => {
-    const { annotations, others } = await promised(true, 'its pod');
+    const { annotations, others } = await promised('in use', 'its pod');
     expect([annotations()[replacedBy], others()]).toEqual([undefined, ['r']]);
   });
 
   test('is not a claim that was launched for others', async () => {
-    const { annotations, others } = await promised(false, 'another pod');
+    const { annotations, others } = await promised('not there', 'another pod');
     const [, own] = others();
     expect([others().length, annotations()[replacedBy]]).toEqual([2, own]);
   });

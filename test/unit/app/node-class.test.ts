@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest';
-import type { Fields } from '../../../sandbox/simulation/api-server.ts';
 import { CLASS_HASH_VERSION, classHash } from '../../../shared/app/api-rules.ts';
 import { follow } from '../../../shared/app/follow/follow.ts';
 import { RetryableError } from '../../../shared/ports/errors.ts';
@@ -20,10 +19,7 @@ function judging() {
     ...cluster,
     read,
     look: () => follow(cluster.ports, { kind: 'AKSNodeClass', name: 'default' }),
-    says: (type: string): Fields | undefined => {
-      const conditions: ReadonlyArray<Fields> = read()?.status?.['conditions'] ?? [];
-      return conditions.find((one) => one['type'] === type);
-    },
+    says: (type: string) => cluster.conditionOf('default', type, 'aksnodeclasses'),
     writes: () => cluster.trace.filter((step) => !step.startsWith('GET')),
     asked: () =>
       cluster.sent.map(({ hint, atMs }) => [
@@ -184,6 +180,14 @@ describe('a class that another version of us has stamped', () => {
     await expect(look()).rejects.toThrow('busy');
     expect(read()?.metadata.annotations?.[versionKey]).toBe('v0');
   });
+});
+
+test('a class that was never stamped stamps no claim', async () => {
+  const { look, server, addClaim } = judging();
+  const annotations = { [hashKey]: 'old', [versionKey]: 'v0' };
+  addClaim('a', { annotations });
+  await look();
+  expect(server.get('nodeclaims', 'a')?.metadata.annotations).toEqual(annotations);
 });
 
 describe('a class that is being deleted', () => {

@@ -21,10 +21,7 @@ function judging(ready: string | null = 'True') {
     ...cluster,
     read,
     look: () => follow(cluster.ports, { kind: 'NodePool', name: 'general' }),
-    says: (type: string): Fields | undefined => {
-      const conditions: ReadonlyArray<Fields> = read()?.status?.['conditions'] ?? [];
-      return conditions.find((one) => one['type'] === type);
-    },
+    says: (type: string) => cluster.conditionOf('general', type, 'nodepools'),
     writes: () => cluster.trace.filter((step) => !step.startsWith('GET')),
     change: (spec: Fields) => server.patch('nodepools', 'general', { spec }, 'object'),
   };

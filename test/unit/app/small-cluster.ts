@@ -279,9 +279,9 @@ function creating(server: ApiServer) {
       );
       return { name: `default/${name}`, uid: server.get('pods', `default/${name}`)?.metadata.uid ?? '' };
     },
-    /** The condition of a claim; undefined when it has none. */
-    conditionOf: (claim: string, type: string): Fields | undefined => {
-      const conditions = (server.get('nodeclaims', claim)?.status?.['conditions'] ?? []) as ReadonlyArray<Fields>;
+    /** The condition of a claim, or of an object of another resource; undefined when it has none. */
+    conditionOf: (name: string, type: string, resource = 'nodeclaims'): Fields | undefined => {
+      const conditions = (server.get(resource, name)?.status?.['conditions'] ?? []) as ReadonlyArray<Fields>;
       return conditions.find((one) => one['type'] === type);
     },
     /** Is it there, on its way out, or gone? */

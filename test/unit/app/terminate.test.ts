@@ -45,7 +45,7 @@ function leaving(
   return {
     ...cluster,
     deleted: azure.deleted,
-    look: () => follow(ports, { kind: 'NodeClaim', name: 'c' }),
+    look: (given = ports) => follow(given, { kind: 'NodeClaim', name: 'c' }),
     node: () => server.get('nodes', 'aks-c'),
     evicted: () => server.list('pods').filter(({ metadata }) => metadata.deletionTimestamp !== undefined).length,
     attach: (name: string, nodeName: string, source: Fields) =>
@@ -55,13 +55,18 @@ function leaving(
 
 describe('a machine that is to go', () => {
   test('stays until the last pod has left it, and goes then with its node and its claim', async () => {
-    const { look, addRunning, server, deleted, node, stateOf, conditionOf, clock } = leaving();
+    const { look, addRunning, server, deleted, node, stateOf, conditionOf, clock, trace } = leaving();
     addRunning('web', 'c');
-    expect(await look()).toMatchObject({ kind: 'wait', lookAgainMs: clock.now() + 10_000 });
+    expect(await look()).toEqual({
+      kind: 'wait',
+      for: '1 pods are left on aks-c',
+      lookAgainMs: clock.now() + 10_000,
+    });
     expect([deleted, stateOf('c'), conditionOf('c', 'Drained')?.['status']]).toEqual([[], 'leaving', 'Unknown']);
     server.remove('pods', 'default/web');
     expect((await look()).kind).toBe('ended');
     expect([deleted, stateOf('c'), node()]).toEqual([['c'], 'gone', null]);
+    expect(trace.filter((step) => step.startsWith('DELETE') && step.includes('/nodes/'))).toHaveLength(1);
   });
 
   test('is announced on its node before the first pod is asked to leave', async () => {
@@ -124,6 +129,36 @@ describe('a machine that is to go', () => {
     expect(node()?.metadata.finalizers).toEqual(['other']);
   });
 
+  test('is emptied though its node is not ready, as long as Azure has it', async () => {
+    const { look, addRunning, evicted, deleted } = leaving({ nodeReady: 'Unknown' });
+    addRunning('web', 'c');
+    expect((await look()).kind).toBe('wait');
+    expect([evicted(), deleted]).toEqual([1, []]);
+  });
+
+  test('takes no other node with it that has got the name of its node meanwhile', async () => {
+    const { look, addNode, server, outside, node } = leaving();
+    outside.onRequest = ({ method, path }) => {
+      if (method !== 'DELETE' || !path.endsWith('/nodes/aks-c')) return;
+      server.remove('nodes', 'aks-c');
+      addNode('c', { id: 'new' });
+    };
+    outside.remove = () => 'deleting';
+    await look();
+    expect(node()?.metadata.deletionTimestamp).toBeUndefined();
+  });
+
+  test('is told of when its node is emptied, and when it is gone', async () => {
+    const { look, ports, clock } = leaving();
+    const told: Array<unknown> = [];
+    clock.advance(7_000);
+    await look({ ...ports, log: (...line) => void told.push(line) });
+    expect(told).toEqual([
+      ['node-draining', { claim: 'c', node: 'aks-c' }],
+      ['nodeclaim-terminated', { claim: 'c', afterMs: 7_000 }],
+    ]);
+  });
+
   test('goes at once when it has no node', async () => {
     const { look, deleted, stateOf } = leaving({ withNode: false });
     expect((await look()).kind).toBe('ended');
@@ -144,7 +179,11 @@ describe('what holds a drain', () => {
   test('a protected pod does: it is not moved, its machine stays, and people are told', async () => {
     const { look, addRunning, deleted, evicted, server, clock } = leaving();
     addRunning('web', 'c', protectedPod);
-    expect(await look()).toMatchObject({ kind: 'wait', lookAgainMs: clock.now() + 5_000 });
+    expect(await look()).toEqual({
+      kind: 'wait',
+      for: 'pod default/web has karpenter.sh/do-not-disrupt',
+      lookAgainMs: clock.now() + 5_000,
+    });
     clock.advance(24 * 3_600_000);
     await look();
     expect([deleted, evicted()]).toEqual([[], 0]);
@@ -260,6 +299,17 @@ describe('volumes', () => {
     });
   });
 
+  test('that go once the machine is being removed change nothing of what was said of them', async () => {
+    const { look, attach, conditionOf, clock, outside, server } = leaving({ spec: { terminationGracePeriod: '1m' } });
+    attach('a', 'aks-c', volume);
+    outside.remove = () => 'deleting';
+    clock.advance(61_000);
+    await look();
+    server.remove('volumeattachments', 'a');
+    await look();
+    expect(conditionOf('c', 'VolumesDetached')).toMatchObject({ status: 'False' });
+  });
+
   test('that have been detached are said to be', async () => {
     const { look, conditionOf, outside } = leaving();
     outside.remove = () => 'deleting';
@@ -339,6 +389,28 @@ describe('while Azure removes the machine', () => {
   });
 });
 
+describe('a claim that somebody', () => {
+  test('has let go while its machine was removed is no error', async () => {
+    const { look, server, outside } = leaving({ withNode: false });
+    outside.remove = () => {
+      server.remove('nodeclaims', 'c');
+      return 'gone';
+    };
+    expect((await look()).kind).toBe('ended');
+  });
+
+  test('has taken our finalizer from meanwhile is not written to', async () => {
+    const { look, server, outside, trace } = leaving({ withNode: false, finalizers: [finalizer, 'other'] });
+    outside.remove = () => {
+      server.patch('nodeclaims', 'c', { metadata: { finalizers: ['other'] } }, 'object');
+      return 'gone';
+    };
+    trace.length = 0;
+    await look();
+    expect(trace.filter((step) => !step.startsWith('GET'))).toEqual([]);
+  });
+});
+
 describe('a machine that is gone before its claim', () => {
   test('leaves pods that nobody waits for: its node goes with the claim', async () => {
     const { look, addRunning, evicted, node, stateOf } = leaving({ withMachine: false, nodeReady: 'Unknown' });
@@ -362,6 +434,14 @@ describe('a node that has the name of the claim’s', () => {
     expect((await look()).kind).toBe('ended');
     expect([evicted(), node()?.metadata.deletionTimestamp, node()?.spec?.['taints']]).toEqual([0, undefined, []]);
     expect(stateOf('c')).toBe('gone');
+  });
+
+  test('is emptied when it does not say on which machine it is', async () => {
+    const { look, addRunning, server, evicted } = leaving();
+    server.patch('nodes', 'aks-c', { spec: { providerID: null } }, 'object');
+    addRunning('web', 'c');
+    await look();
+    expect(evicted()).toBe(1);
   });
 
   test.each([

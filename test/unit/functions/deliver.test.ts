@@ -40,12 +40,7 @@ function worker() {
   };
 }
 
-function failing(error: Error): () => Promise<never> {
-  return async () => {
-    await Promise.resolve();
-    throw error;
-  };
-}
+const failing = (why: Error) => () => Promise.reject(why);
 
 describe('a message', () => {
   test('that is used needs nothing more', async () => {
