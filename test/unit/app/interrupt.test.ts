@@ -351,11 +351,12 @@ describe('a spot offering that was just taken back', () => {
 
 describe('what is waited for in place of an interrupted machine', () => {
   /** An interrupted `c` whose pod an earlier decision has promised the claim `r`, and how far the node of that is. */
-  async function promised(node: 'in use' | 'starting' | 'not there', to: 'its pod' | 'another pod') {
+  async function promised(node: 'in use' | 'starting' | 'not there', to: 'its pod' | 'another pod' | 'both') {
     const cluster = running();
     const uid = cluster.server.get('pods', 'default/p-0')?.metadata.uid ?? '';
-    const pod = to === 'its pod' ? { name: 'default/p-0', uid } : cluster.addPod('waits', '2');
-    const decision = decisionOf(['r'], [pod]);
+    const own = to === 'another pod' ? [] : [{ name: 'default/p-0', uid }];
+    const other = to === 'its pod' ? [] : [cluster.addPod('waits', to === 'both' ? '500m' : '2')];
+    const decision = decisionOf(['r'], [...own, ...other]);
     await cluster.ports.decisions.put(decision);
     await cluster.ports.ledger.commit(await cluster.ports.ledger.read(), decision.name);
     await resumeNow(cluster.ports);
@@ -385,6 +386,11 @@ describe('what is waited for in place of an interrupted machine', () => {
     },
   );
 
+  test('is a claim that others share with its pods', async () => {
+    const { annotations, others } = await promised('not there', 'both');
+    expect([annotations()[replacedBy], others()]).toEqual(['r', ['r']]);
+  });
+
   test('is nothing where a node in use has the room', async () => {
     const { annotations, others } = await promised('in use', 'its pod');
     expect([annotations()[replacedBy], others()]).toEqual([undefined, ['r']]);
@@ -395,6 +401,34 @@ describe('what is waited for in place of an interrupted machine', () => {
     const [, own] = others();
     expect([others().length, annotations()[replacedBy]]).toEqual([2, own]);
   });
+});
+
+test('a claim that others share with the node’s pods is waited for', async () => {
+  const { ports, addPod, others, annotations } = running();
+  addPod('waits', '500m');
+  expect(await interrupt(ports, notice())).toMatchObject({ replacements: 1 });
+  expect(others()).toEqual([annotations()[replacedBy]]);
+});
+
+test.each([
+  ['whose claim is on its way out', 'nodeclaims', 'd'],
+  ['that is on its way out itself', 'nodes', 'aks-d'],
+])('the room of a node %s is not counted on', async (_, resource, name) => {
+  const { ports, addClaim, addNode, server, others } = running();
+  const labels = {
+    'karpenter.sh/nodepool': 'general',
+    'karpenter.sh/capacity-type': 'on-demand',
+    'karpenter.sh/initialized': 'true',
+  };
+  addClaim('d', { labels, status: { providerID: 'azure://d', nodeName: 'aks-d', conditions } });
+  addNode('d', {
+    labels,
+    finalizers: ['karpenter.sh/termination'],
+    status: { allocatable: { cpu: '2', memory: '8Gi', pods: '30' } },
+  });
+  server.delete(resource, name);
+  await interrupt(ports, notice());
+  expect(others()).toHaveLength(2);
 });
 
 test('of the claims launched with a replacement only those for the node’s own pods are waited for', async () => {

@@ -45,7 +45,7 @@ function leaving(
   return {
     ...cluster,
     deleted: azure.deleted,
-    look: (given = ports) => follow(given, { kind: 'NodeClaim', name: 'c' }),
+    look: (through = ports) => follow(through, { kind: 'NodeClaim', name: 'c' }),
     node: () => server.get('nodes', 'aks-c'),
     evicted: () => server.list('pods').filter(({ metadata }) => metadata.deletionTimestamp !== undefined).length,
     attach: (name: string, nodeName: string, source: Fields) =>
