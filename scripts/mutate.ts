@@ -1,0 +1,111 @@
+import { spawnSync } from 'node:child_process';
+import { globSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { changedFiles, type ChangedFile } from './changed-files.ts';
+import { readReport, renderScores, renderSurvivor, scoreOf, type Mutant } from './mutation-report.ts';
+
+/** What is mutated: the parts that refuse, decide over money or speak to the outside. */
+const AREAS = ['shared/core/plan/audit', 'shared/app', 'shared/adapters', 'relay', 'functions'];
+
+/** Of what can be told from the original, tests have to tell so many in a hundred. */
+const LEAST_SCORE = 85;
+
+const usage = `npm run mutate -- [FILE|FOLDER]...          mutates these, or all that is covered
+npm run mutate -- --changed [BASE]          only lines that changed since BASE
+  --minutes N   stops after so long, and says what it left out
+  --fresh       takes no result from an earlier run`;
+
+/** Files that Stryker gets in one run, and how the run is called. */
+interface Part {
+  readonly name: string;
+  readonly files: ReadonlyArray<ChangedFile>;
+}
+
+interface Wanted {
+  readonly files: ReadonlyArray<ChangedFile>;
+  readonly minutes: number;
+  readonly fresh: boolean;
+}
+
+function parse(given: ReadonlyArray<string>): Wanted {
+  const rest = [...given];
+  const take = (flag: string): boolean => {
+    const at = rest.indexOf(flag);
+    if (at >= 0) rest.splice(at, 1);
+    return at >= 0;
+  };
+  const at = rest.indexOf('--minutes');
+  const minutes = at < 0 ? Infinity : Number(rest.splice(at, 2)[1]);
+  const fresh = take('--fresh');
+  const changed = take('--changed');
+  if (!(minutes > 0) || rest.some((one) => one.startsWith('-')) || (changed && rest.length > 1)) {
+    console.error(usage);
+    process.exit(2);
+  }
+  return { files: changed ? changedFiles(rest[0]).filter(isCovered) : named(rest), minutes, fresh };
+}
+
+function isCovered({ path }: ChangedFile): boolean {
+  return path.endsWith('.ts') && areaOf(path) !== undefined;
+}
+
+function areaOf(path: string): string | undefined {
+  return AREAS.find((area) => path.startsWith(`${area}/`));
+}
+
+function named(paths: ReadonlyArray<string>): ReadonlyArray<ChangedFile> {
+  const all = (paths.length === 0 ? AREAS : paths).flatMap((path) =>
+    statSync(path).isDirectory() ? globSync(join(path, '**/*.ts')) : [join(path)],
+  );
+  return all.toSorted().map((path) => ({ path, lines: null }));
+}
+
+/** File by file where time is short, so that what is done by then counts; else an area at once. */
+function partsOf({ files, minutes }: Wanted): ReadonlyArray<Part> {
+  const groups = Map.groupBy(files, ({ path }) => (minutes < Infinity ? path : (areaOf(path) ?? 'others')));
+  return [...groups].map(([name, own]) => ({ name: name.replace(/\.ts$/, '').replaceAll('/', '-'), files: own }));
+}
+
+/** The mutants of the part and what became of each; null when the time was over before. */
+function mutate({ name, files }: Part, fresh: boolean, timeoutMs: number): ReadonlyArray<Mutant> | null {
+  const patterns = files.flatMap(({ path, lines }) =>
+    lines === null ? [path] : lines.map(([from, to]) => `${path}:${from}-${to}`),
+  );
+  const report = `.mutation/${name}.json`;
+  rmSync(report, { force: true });
+  const args = ['run', 'stryker.config.mjs', '--mutate', patterns.join(','), ...(fresh ? ['--force'] : [])];
+  const { status, signal, error } = spawnSync('stryker', args, {
+    stdio: 'inherit',
+    env: { ...process.env, MUTATION_REPORT: name },
+    ...(timeoutMs < Infinity ? { timeout: timeoutMs } : {}),
+  });
+  if (signal !== null || (error !== undefined && 'code' in error && error.code === 'ETIMEDOUT')) return null;
+  if (status !== 0) {
+    console.error(`✗ Stryker failed on ${name}${error === undefined ? '' : `: ${error.message}`}`);
+    process.exit(status ?? 1);
+  }
+  return readReport(readFileSync(report, 'utf8'));
+}
+
+const wanted = parse(process.argv.slice(2));
+const endMs = Date.now() + wanted.minutes * 60_000;
+const mutants: Array<Mutant> = [];
+const leftOut: Array<string> = [];
+for (const part of partsOf(wanted)) {
+  const leftMs = endMs - Date.now();
+  const found = leftMs > 0 ? mutate(part, wanted.fresh, leftMs) : null;
+  if (found === null) leftOut.push(...part.files.map(({ path }) => path));
+  else mutants.push(...found);
+}
+
+for (const mutant of mutants) {
+  const text = renderSurvivor(mutant);
+  if (text !== null) console.log(text);
+}
+console.log(`\n${renderScores(mutants, areaOf)}`);
+for (const path of leftOut) console.log(`left out, the time was over: ${path}`);
+const score = scoreOf(mutants);
+if (score < LEAST_SCORE) {
+  console.error(`✗ ${score.toFixed(1)} % of the mutants were found; ${LEAST_SCORE} % must be`);
+  process.exit(1);
+}
