@@ -310,9 +310,8 @@ describe('[I16] the audit', () => {
     shapes: [shape(fromTemplates('one'))],
     pods: pods(0, 2),
   });
-  const right = planOf(cluster);
   const findingsOn = (change: (plan: Plan) => Plan): ReadonlyArray<string> =>
-    auditPlan(change(right), cluster).map(({ text }) => text);
+    auditPlan(change(planOf(cluster)), cluster).map(({ text }) => text);
   const changed = (device: Partial<Plan['devices'][number]['devices'][number]>) => (plan: Plan) => ({
     ...plan,
     devices: plan.devices.map((one) => ({ ...one, devices: one.devices.map((held) => ({ ...held, ...device })) })),
@@ -351,7 +350,7 @@ describe('[I16] the audit', () => {
 
   test('says when a plan was made although claims are ignored', () => {
     const ignored = { ...cluster, devices: { kind: 'ignored' } as const };
-    expect(auditPlan(right, ignored).map(({ rule }) => rule)).toEqual(['devices']);
+    expect(auditPlan(planOf(cluster), ignored).map(({ rule }) => rule)).toEqual(['devices']);
   });
 
   test('renders plans as before where nobody asks for devices', () => {
