@@ -1,5 +1,6 @@
 import { parseGoDuration } from '../shared/contract/duration.ts';
 import { label } from '../shared/contract/names.ts';
+import { isOwnClassNamed, isOwnPool } from '../shared/contract/own-class.ts';
 import { isReserved } from '../shared/contract/reserved-taint.ts';
 import type { SnapshotBuilder, SnapshotChange } from '../shared/contract/snapshot/builder.ts';
 import type { ReducedObject } from '../shared/contract/snapshot/reduced.ts';
@@ -106,10 +107,13 @@ export function createClusterIndex(
       },
       poolsOf: (nodeClass) =>
         [...builder.objects('nodepools')]
-          .filter((pool) => pool.spec.template.spec.nodeClassRef.name === nodeClass)
+          .filter((pool) => isOwnClassNamed(pool.spec.template.spec.nodeClassRef, nodeClass))
           .map((pool) => pool.metadata.name),
       isLeavingClass: (name) => builder.object('aksnodeclasses', name)?.metadata.deletionTimestamp !== undefined,
-      isStatic: (pool) => builder.object('nodepools', pool)?.spec.replicas !== undefined,
+      isStatic(name) {
+        const pool = builder.object('nodepools', name);
+        return pool !== null && isOwnPool(pool) && pool.spec.replicas !== undefined;
+      },
     },
   };
 }

@@ -1,6 +1,7 @@
 import type { FollowedObject } from '../shared/contract/messages.ts';
 import { isDisrupted } from '../shared/contract/disrupted-taint.ts';
 import { annotation, label, taint } from '../shared/contract/names.ts';
+import { isOwnClass, isOwnPool } from '../shared/contract/own-class.ts';
 import { isReserved } from '../shared/contract/reserved-taint.ts';
 import type { ObjectChange, SnapshotBuilder, SnapshotChange } from '../shared/contract/snapshot/builder.ts';
 import type { PodState } from '../shared/contract/snapshot/pod-table.ts';
@@ -243,7 +244,8 @@ function claimHints(before: NodeClaim | null, after: NodeClaim | null, view: Hin
 function goneClaimHints(before: NodeClaim | null, view: HintView): ReadonlyArray<Hint> {
   const pool = poolNameOf(before);
   const isWanted = view.wantsRoom() || (pool !== null && view.isStatic(pool));
-  const nodeClass = before?.spec.nodeClassRef.name ?? '';
+  const reference = before?.spec.nodeClassRef;
+  const nodeClass = reference !== undefined && isOwnClass(reference) ? reference.name : '';
   return [
     ...(isWanted ? [podsHint('claim-lost')] : []),
     // A class that is to go does so after the last of its claims.
@@ -319,7 +321,9 @@ function poolHints(
   after: ReducedObject<'nodepools'> | null,
   view: HintView,
 ): ReadonlyArray<Hint> {
-  const name = (after ?? before)?.metadata.name ?? '';
+  const pool = after ?? before;
+  if (pool === null || !isOwnPool(pool)) return [];
+  const { name } = pool.metadata;
   const reason = definitionReason(before, after);
   const isReadyNow = conditionOf(before, 'Ready') !== conditionOf(after, 'Ready');
   const isWanted = view.wantsRoom() || after?.spec.replicas !== undefined;
@@ -354,7 +358,7 @@ export function hintsOnStart(objects: SnapshotBuilder['objects'], view: HintView
     ...(view.wantsRoom() ? [podsHint('relay-started')] : []),
     ...[...objects('nodes')].flatMap(signalsOf).map((signal): Hint => ({ kind: 'signal', signal })),
     ...of('AKSNodeClass', objects('aksnodeclasses')),
-    ...of('NodePool', objects('nodepools')),
+    ...of('NodePool', [...objects('nodepools')].filter(isOwnPool)),
     ...of('NodeClaim', objects('nodeclaims')),
   ];
 }

@@ -2,6 +2,7 @@ import type { Readable } from 'node:stream';
 import { evictionCosts } from '../../shared/app/eviction-costs.ts';
 import { knownDevices } from '../../shared/app/known-devices.ts';
 import { annotation } from '../../shared/contract/names.ts';
+import { poolsByProvider } from '../../shared/contract/own-class.ts';
 import type { Snapshot } from '../../shared/contract/snapshot/parse.ts';
 import type { DeviceTemplates } from '../../shared/core/dra/device-templates.ts';
 import type { CapacityType } from '../../shared/core/model/catalog.ts';
@@ -22,6 +23,7 @@ import type { PlanOptions } from '../command.ts';
 import { buildCluster } from '../input/build-cluster.ts';
 import { checkObjects } from '../input/check-objects.ts';
 import { implyPods } from '../input/imply-pods.ts';
+import { isUsable, refuseMissingClasses } from '../input/missing-classes.ts';
 import { readObjects } from '../input/objects.ts';
 import { readDocuments } from '../input/read-documents.ts';
 import { readSources } from '../input/read-sources.ts';
@@ -47,19 +49,24 @@ export interface PlanOutcome {
 export async function planFromFiles(options: PlanOptions, stdin: Readable): Promise<PlanOutcome> {
   const nowMs = Date.now();
   const given = await readCluster(options, stdin, nowMs);
-  const { catalog, templates, notes, prices } = await readCatalogs(options, given.snapshot);
+  const { own, foreign: foreignPools } = poolsByProvider(given.snapshot.nodePools);
+  const nodePools = refuseMissingClasses(own, given.snapshot);
+  const cluster = { ...given.snapshot, nodePools };
+  const usable = { ...cluster, nodePools: nodePools.filter(isUsable) };
+  const { catalog, templates, notes, prices } = await readCatalogs(options, usable);
   const input: ProvisioningInput = {
-    cluster: given.snapshot,
+    cluster,
+    foreignPools,
     catalog,
-    inFlight: inFlightOf(given.snapshot),
+    inFlight: inFlightOf(cluster),
     // An overlay or a buffer in the files is there to be tried.
     policy: { ...KARPENTER_POLICY, gates: { ...KARPENTER_POLICY.gates, nodeOverlay: true, capacityBuffer: true } },
     work: DEFAULT_WORK,
-    devices: await deviceSupport(given.snapshot, templates),
-    evictionCostMs: evictionCosts(given.snapshot.nodePools),
+    devices: await deviceSupport(cluster, templates),
+    evictionCostMs: evictionCosts(nodePools),
   };
   const solved = solve(input, nowMs, options.budgetMs);
-  const allNotes = [...given.notes, ...notes, ...notesOnPods(solved.plan, given.snapshot), ...notesOnBuffers(input)];
+  const allNotes = [...given.notes, ...notes, ...notesOnPods(solved.plan, cluster), ...notesOnBuffers(input)];
   return toOutcome(solved, allNotes, () => render(solved, input, options, prices));
 }
 

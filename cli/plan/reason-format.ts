@@ -32,6 +32,7 @@ const quantity = (description: string) =>
   Type.String({ description: `${description} An exact quantity: 250m of CPU, bytes of memory.` });
 
 const PoolObstacle = Type.Union([
+  Type.Object({ kind: Type.Literal('foreign-class'), classKind: Type.String(), group: Type.String() }, strict),
   Type.Object({ kind: Type.Literal('deleting') }, strict),
   Type.Object({ kind: Type.Literal('static') }, strict),
   Type.Object({ kind: Type.Literal('not-ready'), message: Type.String() }, strict),

@@ -16,6 +16,7 @@ import {
   toRules,
 } from '../../shared/core/scheduling/label-rule.ts';
 import { podRequests } from '../../shared/core/scheduling/pod-requests.ts';
+import { isOwnPool } from '../../shared/contract/own-class.ts';
 import { poolObstacle } from '../../shared/core/scheduling/pool-state.ts';
 import { requiredAlternatives } from '../../shared/core/scheduling/pod-rules.ts';
 import { untolerated } from '../../shared/core/scheduling/taints.ts';
@@ -67,7 +68,7 @@ export function possibleMachines(
   skus: ReadonlyMap<string, Sku>,
   typesOf: (nodeClass: NodeClass) => ReadonlyArray<InstanceType>,
 ): ReadonlyArray<PossibleMachine> {
-  return [...pools].flatMap((pool) => {
+  return [...pools].filter(isOwnPool).flatMap((pool) => {
     const nodeClass = classes.get(pool.spec.template.spec.nodeClassRef.name);
     if (nodeClass === undefined || !isTolerated(spec, pool)) return [];
     const types = typesOf(nodeClass);

@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { isOwnClassNamed } from '../../shared/contract/own-class.ts';
 import { readManifests, type Manifest, type ManifestObject } from '../world/apply-manifests.ts';
 
 /** What to apply, and how many pods that asks for. */
@@ -27,12 +28,13 @@ export function readWorkload(root: string, files: ReadonlyArray<string> | null):
 }
 
 interface PoolSpec {
-  readonly template?: { readonly spec?: { readonly nodeClassRef?: { readonly name?: string } } };
+  readonly template?: { readonly spec?: { readonly nodeClassRef?: Parameters<typeof isOwnClassNamed>[0] } };
 }
 
 function wantsDefaultClass({ object }: Manifest): boolean {
   const spec = object.spec as PoolSpec | undefined;
-  return object.kind === 'NodePool' && spec?.template?.spec?.nodeClassRef?.name === 'default';
+  const reference = spec?.template?.spec?.nodeClassRef;
+  return object.kind === 'NodePool' && reference !== undefined && isOwnClassNamed(reference, 'default');
 }
 
 function isDefaultClass({ object }: Manifest): boolean {

@@ -1,4 +1,5 @@
 import { annotation } from '../contract/names.ts';
+import { poolsByProvider } from '../contract/own-class.ts';
 import { isReserved } from '../contract/reserved-taint.ts';
 import type { Snapshot } from '../contract/snapshot/parse.ts';
 import { judgeSiblings } from '../contract/snapshot/siblings.ts';
@@ -47,12 +48,13 @@ export async function gather(ports: Ports, ledger: LedgerState, mayList: boolean
   if (published === null) return null;
   const snapshot = judgeSiblings(await withNewestClaims(ports, published, ledger));
   const inFlight = await inFlightClaims(ports, snapshot);
-  const catalog = await readCatalog(ports, snapshot);
+  const { own: nodePools, foreign: foreignPools } = poolsByProvider(snapshot.nodePools);
+  const cluster = { ...snapshot, nodePools, nodeOverlays: usableOverlays(snapshot.nodeOverlays) };
+  const catalog = await readCatalog(ports, cluster);
   const { devices, newDevices } = await deviceSupport(ports, snapshot);
-  const cluster = { ...snapshot, nodeOverlays: usableOverlays(snapshot.nodeOverlays) };
-  const evictionCostMs = evictionCosts(snapshot.nodePools);
-  const input = { cluster, catalog, inFlight, policy: ports.policy, work: DEFAULT_WORK, devices, evictionCostMs };
-  return { snapshot, input, ledger, newDevices };
+  const evictionCostMs = evictionCosts(nodePools);
+  const rules = { policy: ports.policy, work: DEFAULT_WORK, devices, evictionCostMs };
+  return { snapshot, input: { cluster, foreignPools, catalog, inFlight, ...rules }, ledger, newDevices };
 }
 
 /** Without a device class no claim can be met, so that nothing need be loaded that reads selectors, or remembers. */
@@ -145,13 +147,16 @@ function toNodeClass(reduced: Snapshot['nodeClasses'][number]): NodeClass {
 }
 
 /** Instance types per pool. Pools that share a node class share the list; a pool whose class is not ready is left out. */
-async function readCatalog(ports: Ports, snapshot: Snapshot): Promise<Catalog> {
+async function readCatalog(
+  ports: Ports,
+  { nodePools, nodeClasses }: Pick<Snapshot, 'nodePools' | 'nodeClasses'>,
+): Promise<Catalog> {
   // A claim of any other class would be removed before it is launched.
-  const ready = snapshot.nodeClasses.filter(
+  const ready = nodeClasses.filter(
     ({ metadata, status }) => metadata.deletionTimestamp === undefined && isTrue(status?.conditions, 'Ready'),
   );
   const classes = new Map(ready.map((nodeClass) => [nodeClass.metadata.name, toNodeClass(nodeClass)]));
-  const wanted = new Set(snapshot.nodePools.map(({ spec }) => spec.template.spec.nodeClassRef.name));
+  const wanted = new Set(nodePools.map(({ spec }) => spec.template.spec.nodeClassRef.name));
   const lists = new Map(
     await Promise.all(
       [...wanted].map(async (name) => {
@@ -162,7 +167,7 @@ async function readCatalog(ports: Ports, snapshot: Snapshot): Promise<Catalog> {
   );
   const zonal = new Map([...lists].map(([name, types]) => [name, types === null ? null : zonalOnly(types)]));
   return new Map(
-    snapshot.nodePools.flatMap((pool) => {
+    nodePools.flatMap((pool) => {
       const { name } = pool.spec.template.spec.nodeClassRef;
       const types = (namesRegional(pool) ? lists : zonal).get(name) ?? null;
       return types === null ? [] : [[pool.metadata.name, types] as const];

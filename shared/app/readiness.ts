@@ -1,3 +1,4 @@
+import { isOwnPool } from '../contract/own-class.ts';
 import type { Snapshot } from '../contract/snapshot/parse.ts';
 import type { Condition } from '../core/model/manifest.ts';
 import { conditionOf } from './conditions.ts';
@@ -26,7 +27,9 @@ export function unjudgedPools(
     readinessOf(status?.conditions).kind === 'unjudged' &&
     nowMs < (Date.parse(metadata.creationTimestamp ?? '') || 0) + JUDGED_WITHIN_MS;
   const classes = new Set(nodeClasses.filter(isUnjudged).map(({ metadata }) => metadata.name));
-  const pools = nodePools.filter((pool) => isUnjudged(pool) || classes.has(pool.spec.template.spec.nodeClassRef.name));
+  const pools = nodePools
+    .filter(isOwnPool)
+    .filter((pool) => isUnjudged(pool) || classes.has(pool.spec.template.spec.nodeClassRef.name));
   return new Set(pools.map(({ metadata }) => metadata.name));
 }
 

@@ -1,5 +1,6 @@
 import type { FollowedObject } from '../contract/messages.ts';
 import { annotation, finalizer } from '../contract/names.ts';
+import { isOwnClass, isOwnPool } from '../contract/own-class.ts';
 import type { Snapshot } from '../contract/snapshot/parse.ts';
 import type { Condition, NodeClaim } from '../core/model/manifest.ts';
 import { surplusClaims } from '../core/scheduling/static-pools.ts';
@@ -98,15 +99,19 @@ const SURPLUS_MAX = 20;
 /** Takes from static pools what they have too many of. Doing it twice deletes the same claims. */
 async function deleteSurplus(ports: Ports, snapshot: Snapshot | null): Promise<void> {
   if (snapshot === null || !ports.policy.gates.staticCapacity) return;
-  if (surplusClaims(snapshot).length === 0) return;
+  if (ownSurplus(snapshot).length === 0) return;
   // The snapshot may be old: what is deleted must be too much now.
   const nodePools = await ports.kubernetes.list('NodePool');
   const nodeClaims = await ports.kubernetes.list('NodeClaim');
-  const names = surplusClaims({ ...snapshot, nodePools, nodeClaims }).slice(0, SURPLUS_MAX);
+  const names = ownSurplus({ ...snapshot, nodePools, nodeClaims }).slice(0, SURPLUS_MAX);
   await inParallel(names, DELETIONS_AT_ONCE, async (name) => {
     const deleted = await ports.kubernetes.delete('NodeClaim', { name, namespace: null });
     if (deleted === 'deleted') ports.log('surplus-deleted', { claim: name });
   });
+}
+
+function ownSurplus(snapshot: Snapshot): ReadonlyArray<string> {
+  return surplusClaims({ ...snapshot, nodePools: snapshot.nodePools.filter(isOwnPool) });
 }
 
 interface Seen {
@@ -122,6 +127,7 @@ async function hintStalled(ports: Ports, seen: Seen): Promise<number> {
     ...stalledClaims(seen, ports.now()).map(({ metadata: { name } }) => ({ kind: 'NodeClaim' as const, name })),
     ...leftNodes(seen).map((name) => ({ kind: 'NodeClaim' as const, name })),
     ...nodePools
+      .filter(isOwnPool)
       .filter(
         (pool) => isStalled(pool, ports.now()) || isOutdated(pool, annotation.nodePoolHashVersion, POOL_HASH_VERSION),
       )
@@ -144,7 +150,9 @@ function stalledClaims({ claims, inventory, snapshot }: Seen, nowMs: number): Re
   const nodes = living === undefined ? null : new Set(living.map(({ metadata }) => metadata.name));
   const isBereft = (claim: NodeClaim): boolean =>
     !machines.has(claim.metadata.name.toLowerCase()) || nodes?.has(nodeNameOf(claim)) === false;
-  return claims.filter((claim) => isStalled(claim, nowMs) || (isAtRest(claim) && isBereft(claim)));
+  return claims
+    .filter(({ spec }) => isOwnClass(spec.nodeClassRef))
+    .filter((claim) => isStalled(claim, nowMs) || (isAtRest(claim) && isBereft(claim)));
 }
 
 /** The claims that were, of nodes that still carry our finalizer. */

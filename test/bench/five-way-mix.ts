@@ -113,6 +113,7 @@ export function benchmarkInput(pods: ReadonlyArray<PodShape>, preferencePolicy: 
     policy: { ...KARPENTER_POLICY, preferencePolicy },
     work: DEFAULT_WORK,
     devices: DEVICES_IGNORED,
+    foreignPools: [],
     evictionCostMs: new Map(),
   };
 }

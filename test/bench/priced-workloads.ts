@@ -165,6 +165,7 @@ export function toInput(workload: Workload, requirements: ReadonlyArray<Requirem
     policy: KARPENTER_POLICY,
     work: DEFAULT_WORK,
     devices: DEVICES_IGNORED,
+    foreignPools: [],
     evictionCostMs: new Map(),
   };
 }

@@ -70,6 +70,7 @@ export function toInput(scenario: Scenario, oracle: OracleCatalog): Provisioning
     policy: KARPENTER_POLICY,
     work: DEFAULT_WORK,
     devices: DEVICES_IGNORED,
+    foreignPools: [],
     evictionCostMs: new Map(),
   };
 }

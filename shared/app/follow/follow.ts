@@ -1,4 +1,5 @@
 import type { FollowedObject } from '../../contract/messages.ts';
+import { isOwnClass } from '../../contract/own-class.ts';
 import { isReserved } from '../../contract/reserved-taint.ts';
 import type { Node, NodeClaim } from '../../core/model/manifest.ts';
 import type { ObservedMachine } from '../../ports/cloud.ts';
@@ -18,7 +19,6 @@ import {
   deleteClaim,
   ensureFinalizer,
   eventAbout,
-  isOurs,
   writeStatus,
 } from './node-claim.ts';
 import { noteDisruptable } from './disruptable.ts';
@@ -59,7 +59,7 @@ export async function follow(ports: Ports, { kind, name, podEventMs }: FollowedO
 async function followNodeClaim(ports: Ports, name: string, podEventMs: number | null): Promise<Step> {
   const claim = await ports.kubernetes.get('NodeClaim', { name, namespace: null });
   if (claim === null) return releaseNode(ports, name);
-  if (!isOurs(claim)) return { kind: 'ended', why: 'its node class is not an AKSNodeClass' };
+  if (!isOwnClass(claim.spec.nodeClassRef)) return { kind: 'ended', why: 'its node class is not an AKSNodeClass' };
   if (claim.metadata.deletionTimestamp !== undefined) return terminate(ports, claim);
   const held = await ensureFinalizer(ports, claim);
   return isTrue(held.status?.conditions, 'Launched')

@@ -1,4 +1,4 @@
-import { AZURE_GROUP, finalizer } from '../../contract/names.ts';
+import { finalizer } from '../../contract/names.ts';
 import type { Condition, NodeClaim } from '../../core/model/manifest.ts';
 import { type EventNote, publish } from '../events.ts';
 import { RetryableError } from '../../ports/errors.ts';
@@ -26,11 +26,6 @@ export type Step =
   | { readonly kind: 'wait'; readonly for: string; readonly lookAgainMs: number | null }
   /** The claim is gone, or on its way out. */
   | { readonly kind: 'ended'; readonly why: string };
-
-export function isOurs(claim: NodeClaim): boolean {
-  const { group, kind } = claim.spec.nodeClassRef;
-  return group === AZURE_GROUP && kind === 'AKSNodeClass';
-}
 
 export function createdAtMs(claim: NodeClaim): number {
   return Date.parse(claim.metadata.creationTimestamp ?? '') || 0;

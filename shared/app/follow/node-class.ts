@@ -1,4 +1,5 @@
 import { annotation } from '../../contract/names.ts';
+import { isOwnClassNamed } from '../../contract/own-class.ts';
 import type { Condition, NodeClaim } from '../../core/model/manifest.ts';
 import type { NodeImage } from '../../ports/cloud.ts';
 import type { NodeClass } from '../../ports/kubernetes.ts';
@@ -46,7 +47,7 @@ export async function followNodeClass(ports: Ports, name: string): Promise<Step>
 }
 
 async function claimsOf(ports: Ports, nodeClass: string): Promise<ReadonlyArray<NodeClaim>> {
-  return (await ports.kubernetes.list('NodeClaim')).filter(({ spec }) => spec.nodeClassRef.name === nodeClass);
+  return (await ports.kubernetes.list('NodeClaim')).filter(({ spec }) => isOwnClassNamed(spec.nodeClassRef, nodeClass));
 }
 
 interface ClassStatus {
@@ -144,8 +145,8 @@ async function letGo(ports: Ports, nodeClass: NodeClass): Promise<Step> {
 
 /** Pools show whether their class is ready, and pods wait for pools. */
 async function tellPools(ports: Ports, nodeClass: string): Promise<void> {
-  const pools = (await ports.kubernetes.list('NodePool')).filter(
-    ({ spec }) => spec.template.spec.nodeClassRef.name === nodeClass,
+  const pools = (await ports.kubernetes.list('NodePool')).filter(({ spec }) =>
+    isOwnClassNamed(spec.template.spec.nodeClassRef, nodeClass),
   );
   const objects = pools.map(({ metadata: { name } }) => ({ kind: 'NodePool', name }) as const);
   await hintObjects(ports, objects, { reason: 'node-class-changed', occasion: `class/${ports.now()}` });

@@ -1,11 +1,13 @@
 import { annotation, label } from '../../contract/names.ts';
+import { isOwnPool } from '../../contract/own-class.ts';
 import type { Node, NodeClaim, NodePool } from '../../core/model/manifest.ts';
 import { addResources } from '../../core/quantity/allocatable.ts';
 import type { NodeClass } from '../../ports/kubernetes.ts';
 import { POOL_HASH_VERSION, poolHash, poolProblems } from '../api-rules.ts';
 import { type ConditionChange, conditionOf, sameConditions, setConditions } from '../conditions.ts';
+import { missingClass } from '../missing-class.ts';
 import type { Ports } from '../ports.ts';
-import { type Step, hintClaims, isOurs, written } from './node-claim.ts';
+import { type Step, hintClaims, written } from './node-claim.ts';
 import { POOL_DEPENDENTS, resetHealth } from './registration-health.ts';
 import { restampClaims } from './restamp.ts';
 
@@ -15,15 +17,15 @@ export async function followNodePool(ports: Ports, name: string): Promise<Step> 
   const found = await ports.kubernetes.get('NodePool', key);
   if (found === null) return { kind: 'ended', why: 'there is no such NodePool' };
   const ref = found.spec.template.spec.nodeClassRef;
-  if (!isOurs({ metadata: found.metadata, spec: found.spec.template.spec })) {
-    return { kind: 'ended', why: `its node class is a ${ref.kind}.${ref.group}` };
-  }
+  if (!isOwnPool(found)) return { kind: 'ended', why: `its node class is a ${ref.kind}.${ref.group}` };
   const pool = await stamp(ports, found);
   const nodeClass = await ports.kubernetes.get('AKSNodeClass', { name: ref.name, namespace: null });
   const selector = { labels: `${label.nodePool}=${name}` };
   const claims = await ports.kubernetes.list('NodeClaim', selector);
   const nodes = await ports.kubernetes.list('Node', selector);
-  const status = judge(ports, pool, nodeClass, usage(claims, nodes));
+  const readiness = await classReadiness(ports, pool, nodeClass);
+  const judged = { readiness, generation: nodeClass?.metadata.generation ?? 0 };
+  const status = judge(ports, pool, judged, usage(claims, nodes));
   if (!sameConditions(pool.status?.conditions, status.conditions) || !sameUsage(pool, status)) {
     const { resourceVersion } = pool.metadata;
     const patch = {
@@ -76,7 +78,7 @@ interface PoolStatus {
 function judge(
   ports: Ports,
   pool: NodePool,
-  nodeClass: NodeClass | null,
+  nodeClass: { readonly readiness: ConditionChange; readonly generation: number },
   used: Pick<PoolStatus, 'resources' | 'nodes'>,
 ): PoolStatus {
   const problems = poolProblems(pool);
@@ -89,24 +91,23 @@ function judge(
           reason: 'NodePoolValidationFailed',
           message: problems.join('; '),
         };
-  const classGeneration = nodeClass?.metadata.generation ?? 0;
-  const health = resetHealth(pool, classGeneration);
-  const changes = [validation, classReadiness(pool, nodeClass), ...(health === null ? [] : [health])];
+  const health = resetHealth(pool, nodeClass.generation);
+  const changes = [validation, nodeClass.readiness, ...(health === null ? [] : [health])];
   const conditions = setConditions(pool.status?.conditions, changes, {
     dependents: POOL_DEPENDENTS,
     generation: pool.metadata.generation ?? 1,
     nowMs: ports.now(),
     createdAt: pool.metadata.creationTimestamp ?? '',
   });
-  return { conditions, ...used, nodeClassObservedGeneration: classGeneration };
+  return { conditions, ...used, nodeClassObservedGeneration: nodeClass.generation };
 }
 
-function classReadiness(pool: NodePool, nodeClass: NodeClass | null): ConditionChange {
+async function classReadiness(ports: Ports, pool: NodePool, nodeClass: NodeClass | null): Promise<ConditionChange> {
   const type = 'NodeClassReady';
   const { name } = pool.spec.template.spec.nodeClassRef;
   if (nodeClass === null) {
-    const message = `AKSNodeClass ${name} does not exist: create it, or correct spec.template.spec.nodeClassRef.name`;
-    return { type, status: 'False', reason: 'NodeClassNotFound', message };
+    const given = (await ports.kubernetes.list('AKSNodeClass')).map(({ metadata }) => metadata.name);
+    return { type, status: 'False', reason: 'NodeClassNotFound', message: missingClass(name, given) };
   }
   if (nodeClass.metadata.deletionTimestamp !== undefined) {
     return { type, status: 'False', reason: 'NodeClassTerminating', message: `AKSNodeClass ${name} is being deleted` };

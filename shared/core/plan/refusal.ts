@@ -53,6 +53,8 @@ export type VolumeRefusal =
 
 /** Why a NodePool is not looked at. */
 export type PoolObstacle =
+  /** It is another provider's: its class is of this kind and group. */
+  | { readonly kind: 'foreign-class'; readonly classKind: string; readonly group: string }
   | { readonly kind: 'deleting' }
   | { readonly kind: 'static' }
   | { readonly kind: 'not-ready'; readonly message: string }

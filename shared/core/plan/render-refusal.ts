@@ -157,6 +157,11 @@ function renderTopology(rule: string, keys: ReadonlyArray<string>): RenderedRefu
 
 function renderObstacle(why: PoolObstacle): RenderedRefusal {
   switch (why.kind) {
+    case 'foreign-class':
+      return {
+        detail: `the NodePool uses ${why.classKind} of ${why.group}, which is not ours`,
+        fix: 'create a NodePool whose nodeClassRef names an AKSNodeClass of karpenter.azure.com',
+      };
     case 'deleting':
       return { detail: 'the NodePool is being deleted', fix: 'create it again, or another' };
     case 'static':

@@ -1,3 +1,4 @@
+import type { NodePool } from '../model/manifest.ts';
 import type { PoolRefusal, Refusal, TopologyRule } from '../plan/refusal.ts';
 import { renderAmount } from '../quantity/quantity.ts';
 import { at, capacityOf, offeringsMeeting } from './compile-pool.ts';
@@ -18,17 +19,26 @@ export function explainLeft(workspace: Workspace, shape: CompiledShape): Readonl
   const devices = deviceRefusal(workspace, shape);
   if (devices !== null) return [devices];
   if (shape.volumes.kind === 'problem') return [shape.volumes.refusal];
-  const { nodePools } = workspace.input.cluster;
-  if (nodePools.length === 0) return [{ kind: 'no-node-pool', nodePool: null }];
-  return nodePools
-    .toSorted((a, b) => byCodeUnit(a.metadata.name, b.metadata.name))
-    .map((manifest): Refusal => {
-      const nodePool = manifest.metadata.name;
-      const why = poolObstacle(manifest, workspace.input);
-      if (why !== null) return { kind: 'pool-not-usable', nodePool, why };
-      const state = workspace.pools.find(({ pool }) => pool.name === nodePool);
-      return state === undefined ? { kind: 'no-instance-type', nodePool } : refusalOf(state, shape, workspace);
-    });
+  const { cluster, foreignPools } = workspace.input;
+  const refusals = [
+    ...cluster.nodePools.map((pool) => refusalBy(pool, shape, workspace)),
+    ...foreignPools.map(foreignRefusal),
+  ];
+  if (refusals.length === 0) return [{ kind: 'no-node-pool', nodePool: null }];
+  return refusals.toSorted((a, b) => byCodeUnit(a.nodePool, b.nodePool));
+}
+
+function refusalBy(manifest: NodePool, shape: CompiledShape, workspace: Workspace): PoolRefusal {
+  const nodePool = manifest.metadata.name;
+  const why = poolObstacle(manifest, workspace.input);
+  if (why !== null) return { kind: 'pool-not-usable', nodePool, why };
+  const state = workspace.pools.find(({ pool }) => pool.name === nodePool);
+  return state === undefined ? { kind: 'no-instance-type', nodePool } : refusalOf(state, shape, workspace);
+}
+
+function foreignRefusal({ metadata, spec }: NodePool): PoolRefusal {
+  const { group, kind } = spec.template.spec.nodeClassRef;
+  return { kind: 'pool-not-usable', nodePool: metadata.name, why: { kind: 'foreign-class', classKind: kind, group } };
 }
 
 function refusalOf(state: PoolState, shape: CompiledShape, workspace: Workspace): PoolRefusal {

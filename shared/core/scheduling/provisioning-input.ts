@@ -2,7 +2,7 @@ import type { CapacityType, Catalog } from '../model/catalog.ts';
 import type { DeviceTemplates } from '../dra/device-templates.ts';
 import type { CompileSelector } from '../dra/selectors.ts';
 import type { Cluster } from '../model/cluster.ts';
-import type { TopologySpreadConstraint } from '../model/manifest.ts';
+import type { NodePool, TopologySpreadConstraint } from '../model/manifest.ts';
 
 /** A claim of an earlier plan whose node is not there yet, as its decision record has it. */
 export interface InFlightClaim {
@@ -66,7 +66,10 @@ export const DEVICES_IGNORED: DeviceSupport = { kind: 'ignored' };
 
 /** Everything a provisioning decision depends on but the time. */
 export interface ProvisioningInput {
+  /** Its pools are those whose nodes are ours to make. */
   readonly cluster: Cluster;
+  /** The pools of other providers: nothing is planned for them, and pods that find no place are told so. */
+  readonly foreignPools: ReadonlyArray<NodePool>;
   readonly catalog: Catalog;
   /** By claim name. */
   readonly inFlight: ReadonlyMap<string, InFlightClaim>;

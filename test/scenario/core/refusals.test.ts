@@ -23,8 +23,22 @@ function said(parts: Parameters<typeof input>[0]): ReadonlyArray<string> {
   });
 }
 
+const foreign = {
+  metadata: { name: 'theirs' },
+  spec: {
+    template: {
+      spec: { nodeClassRef: { group: 'karpenter.k8s.aws', kind: 'EC2NodeClass', name: 'default' }, requirements: [] },
+    },
+  },
+};
+
 const cases: ReadonlyArray<readonly [string, Parameters<typeof input>[0], string]> = [
   ['without any pool', { shapes: [small] }, '-: there is no NodePool -> create a NodePool'],
+  [
+    'where the only pool is another provider’s',
+    { foreignPools: [foreign], shapes: [small] },
+    'theirs: the NodePool uses EC2NodeClass of karpenter.k8s.aws, which is not ours -> create a NodePool whose nodeClassRef names an AKSNodeClass of karpenter.azure.com',
+  ],
   [
     'that has resource claims while these are ignored',
     { nodePools: [pool('a')], shapes: [shape(spec('1', '1Gi', { resourceClaims: [{ name: 'gpu' }] }))] },

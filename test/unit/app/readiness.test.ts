@@ -69,7 +69,8 @@ describe('the pools that have not been judged', () => {
   });
   const named = (name: string) => ({ name, creationTimestamp: new Date(START).toISOString() });
   const at = (ms: number, pool: string | null, nodeClass: string | null): ReadonlyArray<string> => {
-    const spec = { template: { spec: { nodeClassRef: { name: 'default' } } } };
+    const nodeClassRef = { group: 'karpenter.azure.com', kind: 'AKSNodeClass', name: 'default' };
+    const spec = { template: { spec: { nodeClassRef } } };
     const snapshot = {
       nodePools: [{ metadata: named('general'), spec, ...judged(pool) }],
       nodeClasses: [{ metadata: named('default'), spec: {}, ...judged(nodeClass) }],

@@ -172,6 +172,7 @@ interface InputParts extends Partial<Cluster> {
   readonly steps?: number;
   readonly devices?: ProvisioningInput['devices'];
   readonly evictionCostMs?: ProvisioningInput['evictionCostMs'];
+  readonly foreignPools?: ProvisioningInput['foreignPools'];
 }
 
 /** The whole input; every pool may use all `types`. */
@@ -183,11 +184,13 @@ export function input(parts: InputParts): ProvisioningInput {
     steps = 2_000_000,
     devices = DEVICES_IGNORED,
     evictionCostMs = new Map(),
+    foreignPools = [],
     ...cluster
   } = parts;
   const whole: Cluster = { ...EMPTY_CLUSTER, ...cluster };
   return frozen({
     cluster: whole,
+    foreignPools,
     catalog: new Map(whole.nodePools.map(({ metadata }) => [metadata.name, types])),
     inFlight,
     policy: {

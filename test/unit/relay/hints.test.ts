@@ -484,6 +484,33 @@ describe('hints about pools and node classes', () => {
   });
 });
 
+describe('hints about pools of other providers', () => {
+  const theirs = { group: 'karpenter.k8s.aws', kind: 'EC2NodeClass', name: 'default' };
+  const spec = { replicas: 3, template: { spec: { nodeClassRef: theirs, requirements: [] } } };
+
+  test('there are none: neither when they change, nor when a class of ours with that name does', () => {
+    const cluster = openCluster(render);
+    cluster.put('pods', waiting);
+    expect(cluster.put('nodepools', pool({ spec }))).toEqual([]);
+    expect(cluster.put('nodepools', pool({ spec, generation: 2 }))).toEqual([]);
+    expect(cluster.put('aksnodeclasses', object('default', { status: readyIs('True') }))).toEqual([
+      'AKSNodeClass/default class-created',
+      'pods class-changed',
+    ]);
+    expect(cluster.onStart()).toEqual(['pods relay-started', 'AKSNodeClass/default relay-started']);
+    expect(cluster.remove('nodepools', 'general')).toEqual([]);
+  });
+
+  test('their static pools want no nodes of ours, and their claims hold no class of ours', () => {
+    const cluster = openCluster(render);
+    cluster.put('nodepools', pool({ spec }));
+    cluster.put('aksnodeclasses', object('default', { deletionTimestamp: gone }));
+    const labels = { 'karpenter.sh/nodepool': 'general' };
+    cluster.put('nodeclaims', claim({ labels, spec: { nodeClassRef: theirs } }));
+    expect(cluster.remove('nodeclaims', 'c1')).toEqual([]);
+  });
+});
+
 describe('signals', () => {
   const notice = (message: string, type = 'PreemptionScheduled', status = 'True'): unknown =>
     node({ status: { conditions: [{ type, status, reason: 'SpotEvictionIncoming', message }] } });
