@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { parseCommand, type PlanOptions } from './command.ts';
+import { harmless, harmlessLines } from '../shared/contract/harmless.ts';
 import { renderInputProblem, WrongInputError } from './wrong-input.ts';
 
 /** Exit codes that `nodewright plan --help` documents. */
@@ -17,7 +18,8 @@ export async function main(args: ReadonlyArray<string>): Promise<number> {
     return await run(args);
   } catch (error) {
     if (error instanceof WrongInputError) return tellProblems(error);
-    process.stderr.write(`nodewright: internal error: ${error instanceof Error ? error.stack : String(error)}\n`);
+    const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
+    process.stderr.write(`nodewright: internal error: ${harmlessLines(text)}\n`);
     return INTERNAL_ERROR;
   }
 }
@@ -33,15 +35,15 @@ async function plan(options: PlanOptions): Promise<number> {
   // Loaded only now, so that help is there at once.
   const { planFromFiles } = await import('./plan/plan-from-files.ts');
   const { text, notes, errors, exitCode } = await planFromFiles(options, process.stdin);
-  for (const note of notes) process.stderr.write(`note: ${note}\n`);
-  for (const error of errors) process.stderr.write(`nodewright: ${error}\n`);
+  for (const note of notes) process.stderr.write(`note: ${harmless(note)}\n`);
+  for (const error of errors) process.stderr.write(`nodewright: ${harmless(error)}\n`);
   process.stdout.write(text);
   return exitCode;
 }
 
 function tellProblems({ problems }: WrongInputError): number {
   for (const problem of problems.slice(0, PROBLEMS_SHOWN)) {
-    process.stderr.write(`nodewright: ${renderInputProblem(problem)}\n`);
+    process.stderr.write(`nodewright: ${harmless(renderInputProblem(problem))}\n`);
   }
   const more = problems.length - PROBLEMS_SHOWN;
   if (more > 0) process.stderr.write(`nodewright: and ${more} more\n`);

@@ -1,6 +1,7 @@
 import type { InvocationContext } from '@azure/functions';
 import type { Ports } from '../shared/app/ports.ts';
 import { type App, theApp } from '../shared/composition.ts';
+import { harmlessJson, harmlessLines } from '../shared/contract/harmless.ts';
 import type { ObjectsHint, PodsHint, SignalHint } from '../shared/contract/messages.ts';
 import { RetryableError, TerminalError } from '../shared/ports/errors.ts';
 
@@ -89,12 +90,13 @@ async function keep(app: App, context: Invocation, raw: unknown, error: unknown)
 /** The use cases' log as one structured line in the host's. */
 export function logTo(context: Pick<InvocationContext, 'info'>): Ports['log'] {
   return (event, facts) => {
-    context.info(JSON.stringify({ event, ...facts }));
+    context.info(harmlessJson(JSON.stringify({ event, ...facts })));
   };
 }
 
 function render(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
+  if (!(error instanceof Error)) return harmlessLines(String(error));
   const cause = error.cause instanceof Error ? ` (${error.cause.message})` : '';
-  return `${error.name}: ${error.message}${cause}${error instanceof RetryableError ? '' : `\n${error.stack ?? ''}`}`;
+  const stack = error instanceof RetryableError ? '' : `\n${error.stack ?? ''}`;
+  return harmlessLines(`${error.name}: ${error.message}${cause}${stack}`);
 }

@@ -1,3 +1,5 @@
+import { harmlessJson } from '../shared/contract/harmless.ts';
+
 /** Structured logs: one JSON object per line, as AKS's log collection reads them. */
 export interface Log {
   readonly info: (message: string, fields?: LogFields) => void;
@@ -12,7 +14,7 @@ export function createLog(write: (line: string) => void, now: () => number = Dat
   const at =
     (level: string) =>
     (message: string, fields: LogFields = {}): void =>
-      write(JSON.stringify({ time: new Date(now()).toISOString(), level, message, ...fields }));
+      write(harmlessJson(JSON.stringify({ time: new Date(now()).toISOString(), level, message, ...fields })));
   return { info: at('info'), warn: at('warn'), error: at('error') };
 }
 

@@ -1,4 +1,5 @@
 import { hostname } from 'node:os';
+import { harmless } from '../shared/contract/harmless.ts';
 import { createLog, reasonOf } from './log.ts';
 import { relayTiming, startRelay } from './relay.ts';
 import { helpText, parseSettings } from './settings.ts';
@@ -25,6 +26,6 @@ async function main(): Promise<void> {
 }
 
 main().catch((error: unknown) => {
-  process.stderr.write(`relay: ${reasonOf(error)}\n`);
+  process.stderr.write(`relay: ${harmless(reasonOf(error))}\n`);
   process.exitCode = 1;
 });

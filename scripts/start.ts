@@ -16,6 +16,7 @@ import { createPlainDisplay } from '../sandbox/start/plain-display.ts';
 import { runSandbox } from '../sandbox/start/run.ts';
 import { createScreenDisplay } from '../sandbox/start/screen-display.ts';
 import { listenForStop } from '../sandbox/start/stop-signals.ts';
+import { harmlessLines } from '../shared/contract/harmless.ts';
 
 /** Wrong use, as shells and getopt have it. */
 const WRONG_USE = 2;
@@ -88,7 +89,7 @@ try {
   process.exitCode = await main();
 } catch (error) {
   const message = error instanceof Error ? error.message : String(error);
-  process.stderr.write(`${message.replace(/(?<![?])[.:]?$/, '.')}\n`);
+  process.stderr.write(`${harmlessLines(message).replace(/(?<![?])[.:]?$/, '.')}\n`);
   if (error instanceof UsageError) process.stderr.write('npm start -- --help tells what can be given.\n');
   process.exitCode = error instanceof UsageError || error instanceof RefusedError ? WRONG_USE : 1;
 }

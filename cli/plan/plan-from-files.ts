@@ -29,6 +29,7 @@ import { readDocuments } from '../input/read-documents.ts';
 import { readSources } from '../input/read-sources.ts';
 import { renderCount } from '../render-count.ts';
 import { fileProblem, WrongInputError } from '../wrong-input.ts';
+import { renderJson, renderYaml } from './render-document.ts';
 import { renderTable } from './render-table.ts';
 import { solve, type Solved } from './solve.ts';
 import { toPlanDocument } from './to-plan-document.ts';
@@ -197,7 +198,5 @@ async function render(
 ): Promise<string> {
   const document = toPlanDocument(solved, new Set(input.cluster.nodeClaims.map(({ metadata }) => metadata.name)));
   if (output === 'table') return renderTable(solved, document, input, prices);
-  if (output === 'json') return `${JSON.stringify(document, null, 2)}\n`;
-  const { stringify } = await import('yaml');
-  return stringify(document, { aliasDuplicateObjects: false, lineWidth: 0 });
+  return output === 'json' ? renderJson(document) : renderYaml(document);
 }

@@ -1,14 +1,17 @@
+import { harmless } from '../../shared/contract/harmless.ts';
+
 export type Align = 'left' | 'right';
 
 /** Between columns. */
 const GAP = '  ';
 
-/** Columns with one title each; numbers go right. Ends of lines are not padded. */
+/** Columns with one title each; numbers go right. Ends of lines are not padded. What a terminal obeys is made harmless. */
 export function textTable(
   titles: ReadonlyArray<string>,
-  rows: ReadonlyArray<ReadonlyArray<string>>,
+  given: ReadonlyArray<ReadonlyArray<string>>,
   aligns: ReadonlyArray<Align>,
 ): string {
+  const rows = given.map((row) => row.map(harmless));
   const widths = widthsOf([titles, ...rows]);
   const line = (cells: ReadonlyArray<string>): string =>
     cells
@@ -23,9 +26,10 @@ export function textTable(
 /** The rows with cells of one column cut in their middle, as far as the table needs it to be no wider than `width`. */
 export function cutColumn(
   titles: ReadonlyArray<string>,
-  rows: ReadonlyArray<ReadonlyArray<string>>,
+  given: ReadonlyArray<ReadonlyArray<string>>,
   { column, width }: { readonly column: number; readonly width: number },
 ): ReadonlyArray<ReadonlyArray<string>> {
+  const rows = given.map((row) => row.map(harmless));
   const widths = widthsOf([titles, ...rows]);
   const total = widths.reduce((sum, one) => sum + one, 0) + GAP.length * (titles.length - 1);
   const most = Math.max(titles[column]?.length ?? 0, (widths[column] ?? 0) - Math.max(0, total - width));
@@ -44,12 +48,12 @@ function cutMiddle(text: string, most: number): string {
   return `${text.slice(0, head)}…${text.slice(text.length - (most - 1 - head))}`;
 }
 
-/** Lines of at most `width`, broken at blanks; the first begins with `lead` and the others are indented as deep as it. */
+/** Lines of at most `width`, broken at blanks; the first begins with `lead` and the others are indented as deep as it. Harmless. */
 export function wrapText(text: string, width: number, lead = ''): string {
   const indent = ' '.repeat(lead.length);
   const lines: Array<string> = [];
   let line = lead;
-  for (const word of text.split(' ')) {
+  for (const word of harmless(text).split(' ')) {
     const isFirst = line === lead || line === indent;
     if (!isFirst && line.length + 1 + word.length > width) {
       lines.push(line);

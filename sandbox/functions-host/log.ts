@@ -1,3 +1,5 @@
+import { harmlessJson, harmlessLines } from '../../shared/contract/harmless.ts';
+
 /** The levels of the Functions worker's wire, least important first. */
 export const logLevels = ['trace', 'debug', 'information', 'warning', 'error', 'critical'] as const;
 
@@ -54,11 +56,11 @@ export function isAtLeast(level: LogLevel, least: LogLevel): boolean {
 
 /** One entry as `func start` prints it: the time in brackets, then the message. The list of functions carries no time, as there. */
 export function renderTextLine(entry: LogEntry): string {
-  return `[${new Date(entry.timeMs).toISOString()}] ${entry.message}`;
+  return `[${new Date(entry.timeMs).toISOString()}] ${harmlessLines(entry.message)}`;
 }
 
 /** One entry as one line of JSON, for tools. */
 export function renderJsonLine(entry: LogEntry): string {
   const { timeMs, ...rest } = entry;
-  return JSON.stringify({ time: new Date(timeMs).toISOString(), ...rest });
+  return harmlessJson(JSON.stringify({ time: new Date(timeMs).toISOString(), ...rest }));
 }

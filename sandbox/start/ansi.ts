@@ -1,3 +1,5 @@
+import { harmless } from '../../shared/contract/harmless.ts';
+
 /** How a piece of text looks. Few on purpose: most of the screen is plain. */
 export type Style = 'plain' | 'bold' | 'dim' | 'good' | 'warn' | 'bad' | 'accent';
 
@@ -20,10 +22,9 @@ const codes: Readonly<Record<Style, string>> = {
   accent: '36',
 };
 
-/** A span. Control characters, which a message from the cluster may carry, become spaces. */
+/** A span. What a message from the cluster may carry and a terminal obeys is made harmless. */
 export function span(text: string, style: Style = 'plain'): Span {
-  // oxlint-disable-next-line no-control-regex
-  return { text: text.replaceAll(/[\u0000-\u001f\u007f-\u009f]+/g, ' '), style };
+  return { text: harmless(text), style };
 }
 
 /** Width of a line in columns; every character that the sandbox prints is one column wide. */

@@ -1,3 +1,4 @@
+import { harmlessJson } from '../../shared/contract/harmless.ts';
 import { shortageSentence } from './sentences.ts';
 import type { Display, Progress } from './display.ts';
 
@@ -5,7 +6,7 @@ import type { Display, Progress } from './display.ts';
 export function createJsonDisplay(write: (text: string) => void, now: () => number): Display {
   let lastState = '';
   const emit = (event: string, facts: Readonly<Record<string, unknown>>): void => {
-    write(`${JSON.stringify({ time: new Date(now()).toISOString(), event, ...facts })}\n`);
+    write(`${harmlessJson(JSON.stringify({ time: new Date(now()).toISOString(), event, ...facts }))}\n`);
   };
   return {
     started: (part, elapsedMs) => {

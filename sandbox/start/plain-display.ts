@@ -1,4 +1,5 @@
 import { counted, renderClock, renderHourly } from './amounts.ts';
+import { harmless, harmlessLines } from '../../shared/contract/harmless.ts';
 import { shortageSentence } from './sentences.ts';
 import type { Display, Progress } from './display.ts';
 
@@ -6,7 +7,8 @@ import type { Display, Progress } from './display.ts';
 const PROGRESS_MS = 1_000;
 
 /** One line for each thing that happens, without control codes: for pipes, logs and terminals that cannot do more. */
-export function createPlainDisplay(write: (text: string) => void, now: () => number): Display {
+export function createPlainDisplay(print: (text: string) => void, now: () => number): Display {
+  const write = (text: string): void => print(harmlessLines(text));
   let lastLine = '';
   let lastAt = 0;
   let lastShortages = '';
@@ -32,7 +34,7 @@ export function createPlainDisplay(write: (text: string) => void, now: () => num
       write(`\n${hints.join('\n')}\n\n`);
     },
     said: ({ atMs, text }) => {
-      write(`${stamp(atMs)}${text}\n`);
+      write(`${stamp(atMs)}${harmless(text)}\n`);
     },
     event: () => undefined,
     show: (progress) => {

@@ -1,6 +1,7 @@
 import { paint, widthOf } from './ansi.ts';
 import type { Display, Progress } from './display.ts';
 import { renderClock } from './amounts.ts';
+import { harmlessLines } from '../../shared/contract/harmless.ts';
 import { renderScreen } from './render-screen.ts';
 
 /** The terminal that the screen is drawn on. */
@@ -69,7 +70,7 @@ export function createScreenDisplay(terminal: Terminal): Display & { resized(): 
     },
     last: (text) => {
       close();
-      terminal.write(`${text}\n`);
+      terminal.write(`${harmlessLines(text)}\n`);
     },
     close,
     resized: () => {

@@ -1,6 +1,7 @@
 import type { Kubernetes } from '../ports/kubernetes.ts';
 import { toTimestamp } from './conditions.ts';
 import { digest } from '../contract/digest.ts';
+import { harmless } from '../contract/harmless.ts';
 
 /** What an Event is about. */
 export interface Regarding {
@@ -29,7 +30,7 @@ const MESSAGE_MAX = 1024;
  */
 export async function publish(kubernetes: Kubernetes, note: EventNote, nowMs: number): Promise<void> {
   const { regarding, type, reason } = note;
-  const message = note.message.slice(0, MESSAGE_MAX);
+  const message = harmless(note.message).slice(0, MESSAGE_MAX);
   const namespace = regarding.namespace ?? 'default';
   const at = toTimestamp(nowMs);
   const event = {

@@ -52,6 +52,17 @@ describe('nodewright plan, as a process', () => {
     expect(stdout).toContain('10 pods on');
   });
 
+  test('shows as its number what a terminal would obey, in problems and in notes', async () => {
+    const evil = 'a\u001B[2J\u202Eb';
+    const named = JSON.stringify({ apiVersion: 'v1', kind: 'Pod', metadata: { name: evil }, spec: { containers: [] } });
+    const wrong = await run(['plan', '-f', '-'], named);
+    expect(wrong.code).toBe(2);
+    expect(wrong.stderr).toContain('Pod default/a\\u{1b}[2J\\u{202e}b: ');
+    expect(wrong.stderr).not.toContain('\u202E');
+    const noted = await run(['plan', '-f', '-'], JSON.stringify({ apiVersion: 'example.com/v1', kind: evil }));
+    expect(noted.stderr).toBe('note: ignored, as no plan depends on it: 1 a\\u{1b}[2J\\u{202e}b\n');
+  });
+
   test('reads a folder, and kubectl’s list from standard input beside it', async () => {
     mkdirSync(join(folder, 'pools'), { recursive: true });
     write('pools/pool.yml', pool);

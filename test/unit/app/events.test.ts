@@ -60,4 +60,10 @@ describe('an event', () => {
     };
     await expect(publish(ports.kubernetes, note, START)).resolves.toBeUndefined();
   });
+
+  test('has a message of one line that no terminal obeys, whatever a name or Azure says', async () => {
+    const { ports, server } = smallCluster();
+    await publish(ports.kubernetes, { ...note, message: 'no \u001B[2J\u202Ezone\nis left' }, START);
+    expect(server.list('events')).toMatchObject([{ message: 'no \\u{1b}[2J\\u{202e}zone is left' }]);
+  });
 });

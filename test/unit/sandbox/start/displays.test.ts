@@ -1,3 +1,4 @@
+import { isHarmless } from '../../../../shared/contract/harmless.ts';
 import { describe, expect, test } from 'vitest';
 import type { Progress } from '../../../../sandbox/start/display.ts';
 import { renderHints } from '../../../../sandbox/start/hints.ts';
@@ -105,6 +106,22 @@ describe('JSON output', () => {
     expect(events.map(({ event }) => event)).toEqual(['part-ready', 'said', 'state', 'provisioned']);
     expect(events.every(({ time }) => time === '1970-01-01T00:00:00.000Z')).toBe(true);
   });
+});
+
+test('what a terminal would obey in a sentence is shown as its number, and escaped in JSON, which says the same', () => {
+  const text = 'a\u001B[2J\u202Eb\nc';
+  const [plain, json] = [recorder(), recorder()];
+  for (const display of [createPlainDisplay(plain.write, () => 0), createJsonDisplay(json.write, () => 0)]) {
+    display.said({ atMs: 0, tone: 'bad', text });
+    display.last(text);
+  }
+  const [said = '', ...last] = plain.lines();
+  expect(said).toContain('a\\u{1b}[2J\\u{202e}b c');
+  expect(last).toEqual(['a\\u{1b}[2J\\u{202e}b', 'c']);
+  for (const line of json.lines()) {
+    expect(isHarmless(line)).toBe(true);
+    expect(JSON.parse(line)).toMatchObject({ text });
+  }
 });
 
 describe('the summary', () => {
