@@ -1,6 +1,7 @@
 import type { Document as YamlDocument, YAMLParseError } from 'yaml';
 import { fileProblem, type InputProblem } from '../wrong-input.ts';
 import type { Origin } from './origin.ts';
+import { readQuickly } from './read-quickly.ts';
 import type { Source } from './read-sources.ts';
 
 /** One value that a file holds. */
@@ -48,15 +49,26 @@ function notJson(origin: Origin, message: string): InputProblem {
   return fileProblem(origin, `is not JSON: ${message}`, 'correct it there');
 }
 
-/** YAML is loaded only where it is needed: lists that kubectl writes are JSON, and a tenth of a second counts. */
+/** Parsers are loaded only where they are needed: lists that kubectl writes are JSON, and a tenth of a second counts. */
 async function readYaml({ origin, text }: Source): Promise<ReadDocuments> {
+  const values = await readQuickly(text);
+  if (values === null) return readThoroughly({ origin, text });
+  const documents = values.map((value, index) => ({ origin: placeOf(origin, index, values.length), value }));
+  return { documents: documents.filter(({ value }) => value !== null), problems: [] };
+}
+
+function placeOf(origin: Origin, index: number, count: number): Origin {
+  return count > 1 ? `${origin}, document ${index + 1}` : origin;
+}
+
+async function readThoroughly({ origin, text }: Source): Promise<ReadDocuments> {
   const { parseAllDocuments } = await import('yaml');
   const parsed = parseAllDocuments(text, { merge: true, logLevel: 'silent' });
   const all: ReadonlyArray<YamlDocument> = Array.isArray(parsed) ? parsed : [];
   const documents: Array<SourceDocument> = [];
   const problems: Array<InputProblem> = [];
   for (const [index, document] of all.entries()) {
-    const place = all.length > 1 ? `${origin}, document ${index + 1}` : origin;
+    const place = placeOf(origin, index, all.length);
     const [error] = document.errors;
     if (error !== undefined) problems.push(notYaml(place, error, text.includes('{{')));
     else addValue(document, place, documents, problems);

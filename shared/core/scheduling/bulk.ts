@@ -37,16 +37,15 @@ export interface SolvedProblem {
 
 /** Packs groups onto new claims of the heaviest pools that take them. */
 export function placeInBulk(workspace: Workspace, groups: ReadonlyArray<BulkGroup>, work: Work): PlacedInBulk {
-  const byWeight = new Map<number, Array<BulkGroup>>();
-  const left: Array<Pod> = [];
-  for (const group of groups) {
-    const state = workspace.pools.find((one) => offeringsFor(workspace, one, group) !== null);
-    if (state === undefined) left.push(...group.pods);
-    else byWeight.set(state.pool.weight, [...(byWeight.get(state.pool.weight) ?? []), group]);
-  }
-  const tiers = [...byWeight].toSorted(([a], [b]) => b - a);
+  const byWeight = Map.groupBy(
+    groups,
+    (group) => workspace.pools.find((one) => offeringsFor(workspace, one, group) !== null)?.pool.weight ?? null,
+  );
+  const left = (byWeight.get(null) ?? []).flatMap(({ pods }) => pods);
+  const tiers = [...byWeight].flatMap(([weight, tier]) => (weight === null ? [] : [{ weight, tier }]));
+  tiers.sort((a, b) => b.weight - a.weight);
   const solved: Array<SolvedProblem> = [];
-  tiers.forEach(([weight, tier], index) => {
+  tiers.forEach(({ weight, tier }, index) => {
     const packed = withShare(work, 1 / (tiers.length - index), (own) => packTier(workspace, weight, tier, own));
     left.push(...packed.left);
     solved.push(...packed.solved);
@@ -88,11 +87,11 @@ export function mergeAlike(
   groups: ReadonlyArray<Pick<BulkGroup, 'ask' | 'perNode' | 'pods'>>,
   bins: ReadonlyArray<BulkBin>,
 ): { readonly items: ReadonlyArray<PackingItem>; readonly members: ReadonlyArray<ReadonlyArray<number>> } {
-  const alike = new Map<string, Array<number>>();
-  groups.forEach(({ ask, perNode }, index) => {
-    const id = `${ask.shape.requests.join(' ')} ${perNode === Infinity ? '' : index}`;
-    alike.set(id, [...(alike.get(id) ?? []), index]);
-  });
+  const alike = Map.groupBy(
+    groups.keys(),
+    (index) =>
+      `${groups[index]?.ask.shape.requests.join(' ') ?? ''} ${groups[index]?.perNode === Infinity ? '' : index}`,
+  );
   const members = [...alike.values()]
     .flatMap((own) => (own.length === 1 ? [own] : admittedAlike(own, bins)))
     .toSorted((a, b) => at(a, 0) - at(b, 0));

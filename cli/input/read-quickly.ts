@@ -1,0 +1,47 @@
+/**
+ * Reads plain YAML by js-yaml, in a tenth of the time of `yaml`: one value for each document, null for an empty one. Null
+ * where js-yaml refuses something, or documents are not merely parted by `---`: `yaml` says then what is wrong, and where.
+ * The two differ in keys that are null and in numbers larger than doubles are, neither of which Kubernetes takes.
+ */
+export async function readQuickly(text: string): Promise<ReadonlyArray<unknown> | null> {
+  const { loadAll } = await import('js-yaml');
+  const parts = partsOf(text);
+  // Aliases of aliases fill the memory, and merge keys are no part of YAML: `yaml` bounds the ones and knows the others.
+  const values = await Promise.all(
+    parts.map((part) => {
+      if (NEEDS_CARE.test(part)) return readWithCare(part);
+      try {
+        return loadAll(part);
+      } catch {
+        return null;
+      }
+    }),
+  );
+  const isOne = (found: ReadonlyArray<unknown> | null): found is ReadonlyArray<unknown> =>
+    found !== null && found.length <= 1;
+  return values.every(isOne) ? values.map(([value]) => value ?? null) : null;
+}
+
+/** What looks like an alias or a tag, and merge keys. It may be found where none is, which costs time and nothing else. */
+const NEEDS_CARE = /(?:^|[\s[{,:-])[*!]\S|<</m;
+
+/** Begins a document, also in the middle of a text in quotes or of a block. */
+const DOCUMENT = /^(?=---(?:\s|$))/m;
+
+/** Documents as text. What comes before the first mark is none where it is empty but for comments. */
+function partsOf(text: string): ReadonlyArray<string> {
+  const [first = '', ...rest] = text.split(DOCUMENT);
+  return first.startsWith('---') || /^\s*[^\s#]/m.test(first) ? [first, ...rest] : rest;
+}
+
+/** Null where anything is wrong. */
+async function readWithCare(part: string): Promise<ReadonlyArray<unknown> | null> {
+  const { parseAllDocuments } = await import('yaml');
+  const parsed = parseAllDocuments(part, { merge: true, logLevel: 'silent' });
+  if (!Array.isArray(parsed) || parsed.some(({ errors }) => errors.length > 0)) return null;
+  try {
+    return parsed.map((document): unknown => document.toJS());
+  } catch {
+    return null;
+  }
+}
