@@ -6,8 +6,11 @@ import { poolsByProvider } from '../../shared/contract/own-class.ts';
 import type { Snapshot } from '../../shared/contract/snapshot/parse.ts';
 import type { DeviceTemplates } from '../../shared/core/dra/device-templates.ts';
 import type { CapacityType } from '../../shared/core/model/catalog.ts';
+import type { NodePool } from '../../shared/core/model/manifest.ts';
 import type { Plan } from '../../shared/core/plan/plan.ts';
+import { renderWanted } from '../../shared/core/plan/render-refusal.ts';
 import { activeBuffers, bufferDemand, bufferName } from '../../shared/core/scheduling/buffer-demand.ts';
+import { contradictionOfPool } from '../../shared/core/scheduling/contradiction.ts';
 import { podRequests } from '../../shared/core/scheduling/pod-requests.ts';
 import {
   DEFAULT_WORK,
@@ -110,7 +113,17 @@ function notesOnPods(plan: Plan, snapshot: Snapshot): ReadonlyArray<string> {
     ...(askingNothing === 0
       ? []
       : [`${renderCount(askingNothing, 'pod')} without requests for CPU and memory: counted as taking none`]),
+    ...snapshot.nodePools.flatMap((pool) => noteOnContradiction(pool)),
     ...fixed.map(({ metadata }) => `NodePool ${metadata.name} is static: of its nodes only those that are given count`),
+  ];
+}
+
+/** Also where other pools take the pods: whoever wrote it means it to have nodes. */
+function noteOnContradiction(pool: NodePool): ReadonlyArray<string> {
+  const wanted = contradictionOfPool(pool);
+  if (wanted === null) return [];
+  return [
+    `NodePool ${pool.metadata.name} gets no nodes: it asks for ${renderWanted(wanted)}, which no node has at once`,
   ];
 }
 

@@ -97,12 +97,21 @@ export const Reason = Type.Union([
   }),
   ofThePod('storage-class-missing', 'A claim has no storage class that exists.', claim),
   ofThePod('volume-not-bound', 'A claim is not bound, and its class does not wait for the pod.', claim),
+  ofThePod('contradiction', 'What the pod requires of one label cannot be had together.', {
+    wanted: Type.Array(LabelRequirement),
+  }),
   ofThePod('no-node-pool', 'There is no NodePool.', {}),
   ofAPool('pool-not-usable', 'The pool is not looked at.', { why: PoolObstacle }),
   ofAPool('taint', 'The pod does not tolerate a taint of the pool.', { taint: Taint }),
+  ofAPool('pool-contradiction', 'What the pool requires of one label cannot be had together.', {
+    wanted: Type.Array(LabelRequirement),
+  }),
   ofAPool('no-instance-type', 'No available offering meets the requirements of the pool.', {}),
   ofAPool('requirement', 'No node of the pool has the label that the pod asks for.', {
     wanted: Type.Array(LabelRequirement),
+    pool: Type.Array(LabelRequirement, {
+      description: 'What the pool says of the same label, where the two contradict each other.',
+    }),
     meant: Type.Union([Type.String(), Type.Null()], { description: 'The label that is probably meant.' }),
   }),
   ofAPool('requirements-together', 'No node of the pool has all labels that the pod asks for.', {}),

@@ -7,7 +7,12 @@ import type { SelectorRequirement, Taint } from '../model/manifest.ts';
  */
 
 /** Why a pod could not be planned for, whatever the pool. */
-export type PodRefusal = DeviceRefusal | VolumeRefusal | { readonly kind: 'no-node-pool'; readonly nodePool: null };
+export type PodRefusal =
+  | DeviceRefusal
+  | VolumeRefusal
+  /** What it requires of one label in every term cannot be had together; those of the first term. */
+  | { readonly kind: 'contradiction'; readonly nodePool: null; readonly wanted: ReadonlyArray<SelectorRequirement> }
+  | { readonly kind: 'no-node-pool'; readonly nodePool: null };
 
 /** Why a pod's resource claims (DRA) keep it from running. Claims are `namespace/name`. */
 export type DeviceRefusal =
@@ -64,13 +69,23 @@ export type PoolObstacle =
 export type PoolRefusal =
   | { readonly kind: 'pool-not-usable'; readonly nodePool: string; readonly why: PoolObstacle }
   | { readonly kind: 'taint'; readonly nodePool: string; readonly taint: Taint }
+  /** What the pool requires of one label cannot be had together. */
+  | {
+      readonly kind: 'pool-contradiction';
+      readonly nodePool: string;
+      readonly wanted: ReadonlyArray<SelectorRequirement>;
+    }
   /** No available offering meets the pool's own requirements. */
   | { readonly kind: 'no-instance-type'; readonly nodePool: string }
-  /** What the pod asks of one label; no node of the pool has it. `meant`: the label that it is probably a mistyping of. */
+  /**
+   * What the pod asks of one label; no node of the pool has it. `pool`: what the pool says of the same label, where the two
+   * contradict each other, else empty. `meant`: the label that it is probably a mistyping of.
+   */
   | {
       readonly kind: 'requirement';
       readonly nodePool: string;
       readonly wanted: ReadonlyArray<SelectorRequirement>;
+      readonly pool: ReadonlyArray<SelectorRequirement>;
       readonly meant: string | null;
     }
   /** Each label alone can be had, all together cannot. */

@@ -76,18 +76,26 @@ const renderers: {
     detail: `the volume claim ${claim} is not bound, and its class binds at once`,
     fix: 'wait for the volume to be bound, or use a class with WaitForFirstConsumer',
   }),
+  contradiction: ({ wanted }) => ({
+    detail: `the pod asks for ${renderWanted(wanted)}, which no node has at once`,
+    fix: 'correct the node selector or the node affinity of the pod',
+  }),
   'no-node-pool': () => ({ detail: 'there is no NodePool', fix: 'create a NodePool' }),
   'pool-not-usable': ({ why }) => renderObstacle(why),
   taint: ({ taint }) => ({
     detail: `taint ${renderTaint(taint)} is not tolerated`,
     fix: `add a toleration for ${renderTaint(taint)}`,
   }),
+  'pool-contradiction': ({ wanted }) => ({
+    detail: `the NodePool asks for ${renderWanted(wanted)}, which no node has at once`,
+    fix: 'correct the requirements or the labels of the NodePool',
+  }),
   'no-instance-type': () => ({
     detail: 'no available instance type meets the requirements of the NodePool',
     fix: 'widen the requirements of the NodePool',
   }),
-  requirement: ({ wanted, meant }) => ({
-    detail: `the pod asks for ${renderWanted(wanted)}, which no node of the NodePool has`,
+  requirement: ({ wanted, pool, meant }) => ({
+    detail: `the pod asks for ${renderWanted(wanted)}, ${pool.length === 0 ? 'which no node of the NodePool has' : `and the NodePool for ${renderWanted(pool)}`}`,
     fix: `let the NodePool have ${renderWanted(wanted)}, or change the pod${meant === null ? '' : `; did you mean ${meant}?`}`,
   }),
   'requirements-together': () => ({

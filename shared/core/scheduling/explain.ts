@@ -1,12 +1,13 @@
-import type { NodePool } from '../model/manifest.ts';
+import type { NodePool, SelectorRequirement } from '../model/manifest.ts';
 import type { PoolRefusal, Refusal, TopologyRule } from '../plan/refusal.ts';
 import { renderAmount } from '../quantity/quantity.ts';
 import { at, capacityOf, offeringsMeeting } from './compile-pool.ts';
 import type { AskTerms } from './ask-terms.ts';
 import type { Ask, CompiledShape, PoolOption } from './compile-shape.ts';
+import { contradictionOfPod, contradictionOfPool, saidBy } from './contradiction.ts';
 import { deviceRefusal } from './device-refusal.ts';
 import { labelMeant } from './label-hint.ts';
-import { byCodeUnit, toExpressions, type LabelRules } from './label-rule.ts';
+import { byCodeUnit, overlaps, toExpressions, type LabelRule, type LabelRules } from './label-rule.ts';
 import { emptyClaim, joiningOf } from './open-claim.ts';
 import { guardFor } from './place.ts';
 import { overLimits, poolObstacle, type PoolState } from './pool-state.ts';
@@ -19,6 +20,8 @@ export function explainLeft(workspace: Workspace, shape: CompiledShape): Readonl
   const devices = deviceRefusal(workspace, shape);
   if (devices !== null) return [devices];
   if (shape.volumes.kind === 'problem') return [shape.volumes.refusal];
+  const wanted = contradictionOfPod(shape.shape.spec);
+  if (wanted !== null) return [{ kind: 'contradiction', nodePool: null, wanted }];
   const { cluster, foreignPools } = workspace.input;
   const refusals = [
     ...cluster.nodePools.map((pool) => refusalBy(pool, shape, workspace)),
@@ -45,13 +48,18 @@ function refusalOf(state: PoolState, shape: CompiledShape, workspace: Workspace)
   const nodePool = state.pool.name;
   const taint = untolerated(shape.tolerations, state.pool.taints, false);
   if (taint !== null) return { kind: 'taint', nodePool, taint };
-  if (state.pool.order.length === 0) return { kind: 'no-instance-type', nodePool };
+  if (state.pool.order.length === 0) return emptyPoolRefusal(state);
   const ask = workspace.asks.get(shape.index)?.at(-1);
   const unmet = unmetRequirement(state, ask?.wishes.alternatives ?? []);
   if (unmet !== null) return unmet;
   const options = ask === undefined ? [] : optionsFor(workspace, state, ask);
   if (ask === undefined || options.length === 0) return refuseSize(state, shape, workspace);
   return limitRefusal(state, options) ?? ruleRefusal(workspace, state, ask);
+}
+
+function emptyPoolRefusal({ pool: { name: nodePool, manifest } }: PoolState): PoolRefusal {
+  const wanted = contradictionOfPool(manifest);
+  return wanted === null ? { kind: 'no-instance-type', nodePool } : { kind: 'pool-contradiction', nodePool, wanted };
 }
 
 /** Where no size that holds the pod is within the limits: what the first of them, by price, takes too much of. */
@@ -124,7 +132,14 @@ function unmetRequirement(state: PoolState, alternatives: ReadonlyArray<LabelRul
   if (alternatives.some(meets)) return null;
   const unmet = [...(alternatives[0] ?? [])].find(([key, rule]) => !meets(new Map([[key, rule]])));
   if (unmet === undefined) return { kind: 'requirements-together', nodePool };
-  return { kind: 'requirement', nodePool, wanted: toExpressions(...unmet), meant: meantBy(state, unmet[0]) };
+  const [key, rule] = unmet;
+  const wanted = toExpressions(key, rule);
+  return { kind: 'requirement', nodePool, wanted, pool: contradictedBy(state, key, rule), meant: meantBy(state, key) };
+}
+
+function contradictedBy({ pool }: PoolState, key: string, rule: LabelRule): ReadonlyArray<SelectorRequirement> {
+  const own = pool.rules.get(key);
+  return own === undefined || overlaps(own, rule) ? [] : saidBy(pool.manifest, key);
 }
 
 function meantBy({ pool }: PoolState, key: string): string | null {

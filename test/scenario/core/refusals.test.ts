@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { auditPlan } from '../../../shared/core/plan/audit-plan.ts';
+import type { Requirement } from '../../../shared/core/model/manifest.ts';
 import { renderRefusal } from '../../../shared/core/plan/render-refusal.ts';
 import { instant } from '../../../shared/core/quantity/units.ts';
 import { planProvisioning } from '../../../shared/core/scheduling/plan-provisioning.ts';
@@ -23,6 +24,12 @@ function said(parts: Parameters<typeof input>[0]): ReadonlyArray<string> {
   });
 }
 
+const familyKey = 'karpenter.azure.com/sku-family';
+const cpuKey = 'karpenter.azure.com/sku-cpu';
+const required = (...matchExpressions: ReadonlyArray<Requirement>) => ({
+  nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: [{ matchExpressions }] } },
+});
+
 const foreign = {
   metadata: { name: 'theirs' },
   spec: {
@@ -34,6 +41,60 @@ const foreign = {
 
 const cases: ReadonlyArray<readonly [string, Parameters<typeof input>[0], string]> = [
   ['without any pool', { shapes: [small] }, '-: there is no NodePool -> create a NodePool'],
+  [
+    'whose node selector and node affinity contradict each other, whatever pools there are',
+    {
+      shapes: [
+        shape(
+          spec('1', '1Gi', { nodeSelector: { [zoneKey]: 'a' }, affinity: required(requirement(zoneKey, 'In', 'b')) }),
+        ),
+      ],
+    },
+    '-: the pod asks for topology.kubernetes.io/zone In [a] and topology.kubernetes.io/zone In [b], which no node has at once -> correct the node selector or the node affinity of the pod',
+  ],
+  [
+    'where the requirements of the pool contradict each other',
+    {
+      nodePools: [
+        pool('a', {
+          requirements: [requirement(cpuKey, 'Gt', '5'), { ...requirement(cpuKey, 'Lt', '3'), minValues: 2 }],
+        }),
+      ],
+      shapes: [small],
+    },
+    'a: the NodePool asks for karpenter.azure.com/sku-cpu Gt [5] and karpenter.azure.com/sku-cpu Lt [3], which no node has at once -> correct the requirements or the labels of the NodePool',
+  ],
+  [
+    'where a label of the pool contradicts its requirement',
+    {
+      nodePools: [
+        pool('a', {
+          requirements: [requirement('example.com/team', 'In', 'red')],
+          labels: { 'example.com/team': 'blue' },
+        }),
+      ],
+      shapes: [small],
+    },
+    'a: the NodePool asks for example.com/team In [red] and example.com/team In [blue], which no node has at once -> correct the requirements or the labels of the NodePool',
+  ],
+  [
+    'that asks for what contradicts the pool, with both',
+    {
+      nodePools: [
+        pool('a', { requirements: [onDemand, { ...requirement(zoneKey, 'In', 'westeurope-1'), minValues: 1 }] }),
+      ],
+      shapes: [shape(spec('1', '1Gi', { nodeSelector: { [zoneKey]: 'westeurope-2' } }))],
+    },
+    'a: the pod asks for topology.kubernetes.io/zone In [westeurope-2], and the NodePool for topology.kubernetes.io/zone In [westeurope-1] -> let the NodePool have topology.kubernetes.io/zone In [westeurope-2], or change the pod',
+  ],
+  [
+    'that asks for what the pool allows and no size has',
+    {
+      nodePools: [pool('a', { requirements: [onDemand, requirement(familyKey, 'In', 'D', 'E')] })],
+      shapes: [shape(spec('1', '1Gi', { nodeSelector: { [familyKey]: 'E' } }))],
+    },
+    'a: the pod asks for karpenter.azure.com/sku-family In [E], which no node of the NodePool has -> let the NodePool have karpenter.azure.com/sku-family In [E], or change the pod',
+  ],
   [
     'where the only pool is another provider’s',
     { foreignPools: [foreign], shapes: [small] },

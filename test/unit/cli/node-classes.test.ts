@@ -52,3 +52,17 @@ test.each([
     expect(plan.left[0]?.reasons[0]?.detail).toBe(`the NodePool uses ${said}, which is not ours`);
   },
 );
+
+test('a pool whose requirements contradict each other is told of, also where another takes the pods', async () => {
+  const torn = poolAlone
+    .replace('name: general', 'name: torn')
+    .replace(
+      'values: [D] }',
+      'values: [D] }\n        - { key: karpenter.azure.com/sku-family, operator: In, values: [E] }',
+    );
+  const plan = await planDocument([pool, torn, pod]);
+  expect(plan.nodeClaims.map(({ nodePool }) => nodePool)).toEqual(['general']);
+  expect(plan.notes).toEqual([
+    'NodePool torn gets no nodes: it asks for karpenter.azure.com/sku-family In [D] and karpenter.azure.com/sku-family In [E], which no node has at once',
+  ]);
+});
