@@ -1,6 +1,6 @@
 import { isRecord } from '../../shared/contract/api/object-meta.ts';
 import { manifestParts, specPart } from './field-names.ts';
-import { lettersApart } from '../../shared/contract/letters-apart.ts';
+import { didYouMean } from '../../shared/contract/word-meant.ts';
 import type { JsonObject } from './objects.ts';
 
 /**
@@ -21,16 +21,8 @@ function fieldsUnknownTo(part: string, value: unknown, path: string): ReadonlyAr
   const names = known.names.split(' ');
   return Object.entries(value).flatMap(([name, field]) => {
     const at = `${path}.${name}`;
-    if (!names.includes(name)) return [`${at}${meant(name, names)}`];
+    if (!names.includes(name)) return [`${at}${didYouMean(name, names)}`];
     const inside = Object.hasOwn(known.inside, name) ? known.inside[name] : undefined;
     return inside === undefined ? [] : fieldsUnknownTo(inside, field, at);
   });
-}
-
-/** More letters apart than this, and it is another word. */
-const MOST_APART = 2;
-
-function meant(name: string, names: ReadonlyArray<string>): string {
-  const near = names.find((known) => lettersApart(known.toLowerCase(), name.toLowerCase()) <= MOST_APART);
-  return near === undefined ? '' : ` (${near}?)`;
 }

@@ -1,4 +1,4 @@
-import { closedLabelDomains, isAllowedInDomain, refusedLabels } from './labels.ts';
+import { closedLabelDomains, isAllowedInDomain, labelKeyMeant, refusedLabels, type LabelDomain } from './labels.ts';
 import { rule, type Rule } from './schema.ts';
 
 const NODE_POOL_KEY = 'karpenter.sh/nodepool';
@@ -19,7 +19,7 @@ export function requirementKeyRules(isPool: boolean): ReadonlyArray<Rule> {
       rule<string>(
         domainCel('self', each.domain, each.allowed),
         `label domain "${each.domain}" is restricted`,
-        CHOOSE_KEY,
+        (key) => `${CHOOSE_KEY}${labelKeyMeant(key)}`,
         (key) => isAllowedInDomain(key, each),
       ),
     ),
@@ -34,13 +34,18 @@ export function requirementKeyRules(isPool: boolean): ReadonlyArray<Rule> {
 
 type Labels = Readonly<Record<string, string>>;
 
+function keysMeant(labels: Labels, domain: LabelDomain): string {
+  const wrong = Object.keys(labels).filter((key) => !isAllowedInDomain(key, domain));
+  return labelKeyMeant(wrong[0] ?? '');
+}
+
 /** Rules on the labels that a pool gives to its nodes. */
 export const templateLabelRules: ReadonlyArray<Rule> = [
   ...closedLabelDomains.map((each) =>
     rule<Labels>(
       `self.all(x, ${domainCel('x', each.domain, each.allowed)})`,
       `label domain "${each.domain}" is restricted`,
-      CHOOSE_KEY,
+      (labels) => `${CHOOSE_KEY}${keysMeant(labels, each)}`,
       (labels) => Object.keys(labels).every((key) => isAllowedInDomain(key, each)),
     ),
   ),

@@ -1,3 +1,5 @@
+import { didYouMean } from '../word-meant.ts';
+
 /**
  * Which label keys and values a NodePool may name. Sources: Karpenter 1.14 and karpenter-provider-azure 2026-08; the
  * lists are theirs, so that a manifest which passes there passes here.
@@ -128,6 +130,11 @@ function leadingPart(key: string): string {
 /** Whether the CRDs' rules let this key into a closed domain. As in CEL, a domain is closed for all that end like it. */
 export function isAllowedInDomain(key: string, { domain, allowed }: LabelDomain): boolean {
   return allowed.includes(key) || !leadingPart(key).endsWith(domain);
+}
+
+/** ` (did you mean …?)` with the well-known key that is near this one; empty where it is one itself, or none is. */
+export function labelKeyMeant(key: string): string {
+  return wellKnownLabels.has(key) || normalizedLabels.has(key) ? '' : didYouMean(key, wellKnownLabels);
 }
 
 /** Why Karpenter refuses this key when it reads a pool, or null where it does not. */

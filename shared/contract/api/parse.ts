@@ -7,6 +7,7 @@ import { nodePoolKind, type NodePool } from './node-pool.ts';
 import { isRecord, metadataProblems } from './object-meta.ts';
 import { nodeOverlayRuntimeProblems, nodePoolRuntimeProblems } from './runtime-rules.ts';
 import { readBySchema } from './structural.ts';
+import { didYouMean } from '../word-meant.ts';
 import { ApiValidationError, type Problem } from './validation-error.ts';
 
 /** Every kind that Nodewright defines or reads, in the order in which their CRDs are applied. */
@@ -24,7 +25,7 @@ export interface Inspection {
   readonly object: Readonly<Record<string, unknown>>;
   /** Empty where the object is valid, and where Karpenter would use it. */
   readonly problems: ReadonlyArray<Problem>;
-  /** Paths of fields that the API does not know. The API server drops them; `kubectl apply` refuses them. */
+  /** Paths of fields that the API does not know, each with the one that was probably meant. The API server drops them; `kubectl apply` refuses them. */
   readonly unknownFields: ReadonlyArray<string>;
 }
 
@@ -66,7 +67,9 @@ export function inspect(definition: KindDefinition, value: unknown, previous?: u
   const { apiVersion, kind, metadata } = value;
   // The API server ignores the status of what is created, and has itself checked that of what it stores.
   const object = { apiVersion, kind, metadata, ...spec.part, ...(status.problems.length === 0 ? status.part : {}) };
-  const unknownFields = Object.keys(value).filter((key) => !topLevelFields.has(key));
+  const unknownFields = Object.keys(value)
+    .filter((key) => !topLevelFields.has(key))
+    .map((key) => `${key}${didYouMean(key, topLevelFields)}`);
   if (problems.length === 0) problems.push(...runtimeProblems(object));
   return { object, problems, unknownFields: [...unknownFields, ...spec.unknown, ...status.unknown] };
 }

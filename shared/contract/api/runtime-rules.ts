@@ -1,5 +1,5 @@
 import type { NodeOverlay } from './node-overlay.ts';
-import { normalizedLabels, restrictionOf, wellKnownLabels, wellKnownValues } from './labels.ts';
+import { labelKeyMeant, normalizedLabels, restrictionOf, wellKnownLabels, wellKnownValues } from './labels.ts';
 import type { NodePool } from './node-pool.ts';
 import { readEvictionCost } from './eviction-cost.ts';
 import { isLabelValue, isQualifiedName } from './object-meta.ts';
@@ -50,7 +50,7 @@ function judgeLabels(labels: Readonly<Record<string, string>>, report: Report): 
   for (const [key, value] of Object.entries(labels)) {
     const path = `spec.template.metadata.labels[${key}]`;
     const restriction = key === 'karpenter.sh/nodepool' ? 'the pool sets this label itself' : restrictionOf(key);
-    if (restriction !== null) report(path, restriction, 'remove it, or use a domain of your own');
+    if (restriction !== null) report(path, restriction, `remove it, or use a domain of your own${labelKeyMeant(key)}`);
     if (!isQualifiedName(key)) {
       report(path, 'the key is not a label key', 'use prefix/name, a name of at most 63 characters');
     }
@@ -85,7 +85,9 @@ function judgeTaints(
 function judgeRequirement(requirement: Requirement, path: string, report: Report): void {
   const key = normalizedLabels.get(requirement.key) ?? requirement.key;
   const restriction = restrictionOf(key);
-  if (restriction !== null) report(`${path}.key`, restriction, 'use a well-known key, or a domain of your own');
+  if (restriction !== null) {
+    report(`${path}.key`, restriction, `use a well-known key, or a domain of your own${labelKeyMeant(key)}`);
+  }
   if (!isQualifiedName(key)) {
     report(`${path}.key`, 'is not a label key', 'use prefix/name, a name of at most 63 characters');
   }

@@ -29,8 +29,8 @@ export interface Rule {
   /** CEL with `self` (and, for transitions, `oldSelf`). */
   readonly rule: string;
   readonly message: string;
-  /** What the author of the manifest should do. */
-  readonly fix: string;
+  /** What the author of the manifest should do, of a value that does not obey. */
+  readonly fix: (self: unknown) => string;
   /** Whether `self` obeys. Called only with values whose own types are right. */
   readonly holds: (self: unknown) => boolean;
   /** Whether a change from `oldSelf` to `self` is allowed. Transition rules only. */
@@ -39,8 +39,14 @@ export interface Rule {
 
 /** A rule on a value by itself. `T` is the type of `self`: rules are asked only of values that their schema has passed. */
 // oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- it types the rule's argument
-export function rule<T>(cel: string, message: string, fix: string, holds: (self: T) => boolean): Rule {
-  return { rule: cel, message, fix, holds: (self) => holds(self as T), keeps: null };
+export function rule<T>(
+  cel: string,
+  message: string,
+  fix: string | ((self: T) => string),
+  holds: (self: T) => boolean,
+): Rule {
+  const fixOf = (self: unknown): string => (typeof fix === 'string' ? fix : fix(self as T));
+  return { rule: cel, message, fix: fixOf, holds: (self) => holds(self as T), keeps: null };
 }
 
 /** A rule on a change of a value; creation always obeys. `T` is the type of `self` and `oldSelf`. */
@@ -50,7 +56,7 @@ export function transition<T>(
   fix: string,
   keeps: (self: T, oldSelf: T) => boolean,
 ): Rule {
-  return { rule: cel, message, fix, holds: () => true, keeps: (self, old) => keeps(self as T, old as T) };
+  return { rule: cel, message, fix: () => fix, holds: () => true, keeps: (self, old) => keeps(self as T, old as T) };
 }
 
 /** Schema keywords beyond the type, under their CRD names, plus `fix`, which stays with us. */

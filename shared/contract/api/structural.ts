@@ -1,5 +1,6 @@
 import { isRecord } from './object-meta.ts';
 import type { Keywords } from './schema.ts';
+import { didYouMean } from '../word-meant.ts';
 import type { Problem } from './validation-error.ts';
 
 /**
@@ -23,7 +24,7 @@ export interface Reading {
   /** The value with defaults filled in and unknown fields left out; a copy. Of use only when there are no problems. */
   readonly value: unknown;
   readonly problems: ReadonlyArray<Problem>;
-  /** Paths of fields that the schema does not know: dropped by the API server, refused by a strict client. */
+  /** Paths of fields that the schema does not know, with the one that was probably meant: dropped by the API server, refused by a strict client. */
   readonly unknown: ReadonlyArray<string>;
 }
 
@@ -101,7 +102,7 @@ function readField({ schema, path, result }: Target, key: string, field: unknown
   const known = schema.properties ?? {};
   const fieldSchema = Object.hasOwn(known, key) ? known[key] : schema.additionalProperties;
   const fieldPath = schema.additionalProperties === undefined ? join(path, key) : `${path}[${key}]`;
-  if (fieldSchema === undefined) sink.unknown.push(fieldPath);
+  if (fieldSchema === undefined) sink.unknown.push(`${fieldPath}${didYouMean(key, Object.keys(known))}`);
   // The API server drops a null where the field may not be null, and a default then fills the gap.
   else if (field !== null && field !== undefined) put(result, key, readNode(fieldSchema, field, fieldPath, sink));
 }
@@ -236,7 +237,7 @@ function obeyRules(schema: StructuralSchema, change: Change, sink: Sink): void {
   const { self, old, path } = change;
   for (const each of schema['x-kubernetes-validations'] ?? []) {
     const obeys = each.keeps === null || old === undefined ? each.holds(self) : each.keeps(self, old);
-    if (!obeys) report(sink, path, each.message, each.fix);
+    if (!obeys) report(sink, path, each.message, each.fix(self));
   }
   if (Array.isArray(self)) {
     // Only items of list-maps are correlated with older ones, and no rule below one here looks back.

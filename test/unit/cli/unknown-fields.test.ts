@@ -29,8 +29,8 @@ test('a field that the API does not have is told with the one that was meant', (
     zzz: 1,
   };
   expect(unknownFields('Pod', { spec })).toEqual([
-    'spec.nodeSelectors (nodeSelector?)',
-    'spec.containers[0].resource (resources?)',
+    'spec.nodeSelectors (did you mean nodeSelector?)',
+    'spec.containers[0].resource (did you mean resources?)',
     'spec.affinity.nodeAffinities',
     'spec.zzz',
   ]);
@@ -44,6 +44,6 @@ test('a field that was misspelt is said beside the plan, once', async () => {
     workload('Deployment', 'web', 2).replace('containers:', 'tolerration: [], containers:'),
   ]);
   expect(notes).toEqual([
-    'standard input, document 3: Deployment default/web: unknown fields are left aside: spec.template.spec.tolerration (tolerations?)',
+    'standard input, document 3: Deployment default/web: unknown fields are left aside: spec.template.spec.tolerration (did you mean tolerations?)',
   ]);
 });

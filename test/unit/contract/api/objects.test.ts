@@ -136,7 +136,10 @@ describe('judging', () => {
   it('lists the fields that a strict client would refuse', () => {
     const [nodePool] = kinds;
     const given = { ...pool({ weigth: 5 }), extra: 1 };
-    expect(nodePool === undefined ? [] : inspect(nodePool, given).unknownFields).toEqual(['extra', 'spec.weigth']);
+    expect(nodePool === undefined ? [] : inspect(nodePool, given).unknownFields).toEqual([
+      'extra',
+      'spec.weigth (did you mean weight?)',
+    ]);
   });
 });
 
