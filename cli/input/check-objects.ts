@@ -3,11 +3,13 @@ import { isDnsSubdomain, isRecord } from '../../shared/contract/api/object-meta.
 import type { KindDefinition } from '../../shared/contract/api/kind.ts';
 import { objectResources, type ObjectResource } from '../../shared/contract/snapshot/reduced.ts';
 import { fileProblem, type InputProblem } from '../wrong-input.ts';
+import { formerKind } from './former-kind.ts';
 import { mapOf, text, type Report } from './judge.ts';
 import { groupOf, knownKind, type KindUse, type KnownKind } from './kinds.ts';
 import { meantKind, type MeantKind } from './mistaken-kind.ts';
 import type { InputObject, JsonObject } from './objects.ts';
 import type { Origin } from './origin.ts';
+import { suspicionsOf } from './suspicions.ts';
 import { unknownFields } from './unknown-fields.ts';
 
 /** An object that a plan may read: judged, with its namespace filled in. */
@@ -77,6 +79,16 @@ function checkObject(
   problems: Array<InputProblem>,
   notes: Array<string>,
 ): CheckedObject | 'wrong' | null {
+  const former = formerKind(input.apiVersion, input.kind);
+  if (former !== null) {
+    problems.push({
+      origin: input.origin,
+      object: titleOf({ ...input, ...readHead(input, false) }),
+      path: 'apiVersion',
+      ...former,
+    });
+    return 'wrong';
+  }
   const own = kinds.find(({ kind, group }) => kind === input.kind && group === groupOf(input.apiVersion));
   if (own !== undefined) return checkOwn(input, own, problems, notes);
   if (input.kind === 'Catalog' && groupOf(input.apiVersion) === 'nodewright.dev') {
@@ -118,7 +130,7 @@ function checkKnown(
   known.judge(input.value, '', report);
   if (problems.length > before) return 'wrong';
   // What was read from a cluster has passed an API server, perhaps a newer one.
-  if (!head.isLive) tellUnknown(input, head, unknownFields(input.kind, input.value), notes);
+  if (!head.isLive) tellDoubts(input, head, unknownFields(input.kind, input.value), notes);
   return { ...head, origin: input.origin, kind: input.kind, use: known.use, value: withHead(input.value, head) };
 }
 
@@ -135,7 +147,7 @@ function checkOwn(
   for (const { path, message, fix } of inspection.problems) report(path, message, fix);
   if (problems.length > before) return 'wrong';
   const unknown = inspection.unknownFields.filter((path) => !path.startsWith('status'));
-  tellUnknown(input, head, unknown, notes);
+  tellDoubts(input, head, unknown, notes);
   const resource = objectResources.find((one) => one === definition.plural);
   if (resource === undefined) throw new Error(`${definition.plural} are no part of a snapshot`);
   return {
@@ -147,14 +159,15 @@ function checkOwn(
   };
 }
 
-function tellUnknown(
-  { origin, kind }: InputObject,
+function tellDoubts(
+  { origin, kind, value }: InputObject,
   head: Head,
   fields: ReadonlyArray<string>,
   notes: Array<string>,
 ): void {
-  if (fields.length === 0) return;
-  notes.push(`${origin}: ${titleOf({ kind, ...head })}: unknown fields are left aside: ${fields.join(', ')}`);
+  const title = `${origin}: ${titleOf({ kind, ...head })}`;
+  if (fields.length > 0) notes.push(`${title}: unknown fields are left aside: ${fields.join(', ')}`);
+  for (const doubt of suspicionsOf(kind, value)) notes.push(`${title}: ${doubt}`);
 }
 
 /** What a pool's conditions say belongs to the cluster that it was read from; a plan from files takes it as ready. */

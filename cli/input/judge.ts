@@ -1,5 +1,5 @@
 import { isRecord } from '../../shared/contract/api/object-meta.ts';
-import { parseQuantity } from '../../shared/core/quantity/quantity.ts';
+import { parseQuantity, unitsOf } from '../../shared/core/quantity/quantity.ts';
 
 /** Takes note of one thing wrong: the field, what is wrong with it, what to do. */
 export type Report = (path: string, message: string, fix: string) => void;
@@ -51,6 +51,26 @@ export const quantity: Judge = (value, path, report) => {
   else if (parseQuantity(value, 1, 'up') === null) report(path, `${JSON.stringify(value)} is not a quantity`, fix);
   else if (String(value).trim().startsWith('-')) report(path, `${JSON.stringify(value)} is negative`, fix);
 };
+
+/** Quantities by resource. None is more than is counted: thousandths of CPUs, and whole units of all else. */
+export const quantities: Judge = (value, path, report) => {
+  mapOf(quantity)(value, path, report);
+  if (!isRecord(value)) return;
+  for (const [resource, amount] of Object.entries(value)) {
+    if (typeof amount !== 'string' && typeof amount !== 'number') continue;
+    const counted = parseQuantity(amount, unitsOf(resource), 'up');
+    if (counted !== MOST_COUNTED) continue;
+    const most = resource === 'cpu' ? '9e12' : '8Pi';
+    report(
+      `${path}[${resource}]`,
+      `${JSON.stringify(amount)} is more than any node has`,
+      `lower it to less than ${most}`,
+    );
+  }
+};
+
+/** Amounts beyond are counted as this. */
+const MOST_COUNTED = Number.MAX_SAFE_INTEGER;
 
 /** A whole number or text, such as a count or a percentage. */
 export const numberOrText: Judge = (value, path, report) => {

@@ -9,7 +9,7 @@ import {
   mapOf,
   needed,
   numberOrText,
-  quantity,
+  quantities,
   text,
   wholeNumber,
   type Judge,
@@ -70,7 +70,6 @@ const jobSpec = fieldsOf({
   template: needed(podTemplate),
 });
 
-const quantities = mapOf(quantity);
 const anything: Judge = () => {};
 
 const taints = listOf(

@@ -9,7 +9,7 @@ import {
   listOf,
   mapOf,
   needed,
-  quantity,
+  quantities,
   text,
   wholeNumber,
   type Judge,
@@ -19,8 +19,6 @@ import {
  * What the API server would refuse in the parts of a pod's spec that a decision reads. A part that cannot be read must
  * be told: left out, it would place the pod where it may not be. Source: Kubernetes API 1.36.
  */
-
-const quantities = mapOf(quantity);
 
 const withinLimits: Judge = (value, path, report) => {
   if (!isRecord(value) || !isRecord(value['requests']) || !isRecord(value['limits'])) return;

@@ -199,7 +199,7 @@ describe('wrong input names its place, its field and the fix', () => {
     [
       'a version of ours that is past',
       pool.replace('karpenter.sh/v1', 'karpenter.sh/v1beta1'),
-      'standard input, document 1: NodePool general: apiVersion: karpenter.sh/v1beta1 is not served (set it to karpenter.sh/v1)',
+      'standard input, document 1: NodePool general: apiVersion: NodePool of karpenter.sh/v1beta1 is no longer read (write a NodePool of karpenter.sh/v1, with a nodeClassRef to an AKSNodeClass of karpenter.azure.com/v1beta1)',
     ],
     [
       'a kind that was misspelt',
