@@ -1,10 +1,10 @@
 import { deliverObjectsTo } from '../../functions/deliver-objects.ts';
+import { deliverPodsTo } from '../../functions/deliver-pods.ts';
 import { deliverTo } from '../../functions/deliver.ts';
 import { interrupt } from '../../shared/app/interrupt.ts';
-import { provision } from '../../shared/app/provision.ts';
 import { sweep } from '../../shared/app/sweep.ts';
 import { toSignal } from '../../shared/contract/event-grid.ts';
-import { parsePodsHint, parseSignalHint, type PodsHint, type SignalHint } from '../../shared/contract/messages.ts';
+import { parseSignalHint, type SignalHint } from '../../shared/contract/messages.ts';
 import type { Ports } from '../../shared/app/ports.ts';
 import type { Rng } from '../world/rng.ts';
 import type { CallFaults } from './faults.ts';
@@ -138,17 +138,9 @@ export class Host {
     return this.#processes[this.#parts.rng.below(Math.max(1, this.#processes.length))] ?? null;
   }
 
-  /** As functions/provision.ts. */
   async #provision(process: Process, { messages }: Delivery): Promise<void> {
-    let looked = false;
-    const context = this.#context('provision');
-    for (const { body } of messages) {
-      await deliverTo<PodsHint>(process, context, body, parsePodsHint, async (ports) => {
-        if (looked) return;
-        await provision(ports);
-        looked = true;
-      });
-    }
+    const bodies = messages.map(({ body }) => body);
+    await deliverPodsTo(process, this.#context('provision'), bodies);
   }
 
   async #follow(process: Process, { messages }: Delivery): Promise<void> {

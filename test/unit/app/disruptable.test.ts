@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Fields } from '../../../sandbox/simulation/api-server.ts';
 import { follow } from '../../../shared/app/follow/follow.ts';
-import { START, machine, since, smallCluster } from './small-cluster.ts';
+import { START, machine, namesIn, since, smallCluster } from './small-cluster.ts';
 
 const hashes = (hash: string): Fields => ({
   'karpenter.sh/nodepool-hash': hash,
@@ -38,7 +38,7 @@ function atRest(
       return follow(ports, { kind: 'NodeClaim', name: 'c', ...(podEventMs === undefined ? {} : { podEventMs }) });
     },
     shown: (type: string) => cluster.conditionOf('c', type)?.['status'] as string | undefined,
-    asked: () => cluster.sent.map(({ hint, atMs, key }) => [hint.reason, (atMs ?? 0) - START, key] as const),
+    asked: () => cluster.sent.map(({ hint, atMs, key }) => [namesIn(hint), (atMs ?? 0) - START, key] as const),
     writes: () => cluster.trace.filter((step) => !step.startsWith('GET')),
   };
 }
@@ -49,7 +49,7 @@ describe('a node at rest', () => {
     expect(await look(1_000)).toMatchObject({ kind: 'wait', lookAgainMs: null });
     expect([shown('Consolidatable'), asked()]).toEqual([
       undefined,
-      [['consolidate-after', 30_000, `consolidatable/${(START + 30_000) / 1_000}`]],
+      [[['c'], 30_000, `consolidatable/${(START + 30_000) / 1_000}`]],
     ]);
     await look(30_000);
     expect([shown('Consolidatable'), asked().length]).toEqual(['True', 1]);

@@ -1,0 +1,66 @@
+import { describe, expect, test } from 'vitest';
+import { deliverPodsTo } from '../../../functions/deliver-pods.ts';
+import type { PodsHint } from '../../../shared/contract/messages.ts';
+import { RetryableError } from '../../../shared/ports/errors.ts';
+import { START, smallCluster } from '../app/small-cluster.ts';
+
+const hint: PodsHint = { kind: 'pods', version: 1, cluster: 'small', snapshot: null, reason: 'test' };
+
+/** A worker that provisions; how often it has looked is counted by what it reads, and `fails` are the looks that fail. */
+function worker(...fails: ReadonlyArray<number>) {
+  const { ports, sent } = smallCluster();
+  const poisoned: Array<unknown> = [];
+  const lines: Array<object> = [];
+  let looks = 0;
+  const latest = (): ReturnType<typeof ports.snapshots.latest> => {
+    looks += 1;
+    return fails.includes(looks) ? Promise.reject(new RetryableError('busy')) : ports.snapshots.latest();
+  };
+  const log = (event: string, facts: object): void => void lines.push({ event, ...facts });
+  const app = {
+    cluster: ports.cluster,
+    hints: ports.hints,
+    ports: () => Promise.resolve({ ...ports, log, snapshots: { ...ports.snapshots, latest } }),
+    poison: (raw: unknown) => Promise.resolve(void poisoned.push(raw)),
+  };
+  const context = { functionName: 'provision', invocationId: 'i', info: () => undefined, error: () => undefined };
+  return {
+    sent,
+    poisoned,
+    lines,
+    looks: () => looks,
+    deliver: (messages: unknown) => deliverPodsTo({ app, now: () => START }, context, messages),
+  };
+}
+
+describe('of the hints that arrive together', () => {
+  test('all ask for one look', async () => {
+    const { deliver, looks, sent, poisoned, lines } = worker();
+    await deliver([hint, hint, hint]);
+    expect([looks(), sent, poisoned, lines]).toEqual([1, [], [], [{ event: 'looked', messages: 3, outcome: 'idle' }]]);
+  });
+
+  test('one that cannot be read keeps the others from nothing, and is kept', async () => {
+    const { deliver, looks, poisoned } = worker();
+    await deliver(['text', hint, { kind: 'other' }, hint]);
+    expect([looks(), poisoned]).toEqual([1, ['text', { kind: 'other' }]]);
+  });
+
+  test('the next tries again when a look fails, and what failed is put off', async () => {
+    const { deliver, looks, sent } = worker(1);
+    await deliver([hint, hint, hint]);
+    expect([looks(), sent]).toMatchObject([2, [{ hint: { attempt: 1 }, atMs: START + 1_000 }]]);
+  });
+
+  test('nothing is looked at when none can be read', async () => {
+    const { deliver, looks } = worker();
+    await deliver([{ kind: 'other' }]);
+    expect(looks()).toBe(0);
+  });
+});
+
+test('a hint that arrives alone is one of a batch', async () => {
+  const { deliver, looks, lines } = worker();
+  await deliver(hint);
+  expect([looks(), lines]).toMatchObject([1, [{ messages: 1 }]]);
+});
