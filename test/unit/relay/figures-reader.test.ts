@@ -1,7 +1,9 @@
-import { expect, test } from 'vitest';
+import { afterEach, expect, test, vi } from 'vitest';
 import type { BlobAnswer } from '../../../relay/blob-client.ts';
 import { createFiguresReader } from '../../../relay/figures-reader.ts';
 import { NO_FIGURES } from '../../../shared/contract/plan-figures.ts';
+
+afterEach(() => void vi.restoreAllMocks());
 
 const nothing = new Uint8Array();
 const read: BlobAnswer = { status: 200, headers: {}, body: new TextEncoder().encode(JSON.stringify(NO_FIGURES)) };
@@ -59,4 +61,57 @@ test('a scrape does not wait for storage that never answers', async () => {
   await reader.refresh();
   await reader.refresh();
   expect([reader.known(), asked.length]).toEqual([null, 1]);
+});
+
+/** Moves the clock that readers go by. */
+function clock(): { nowMs: number } {
+  const state = { nowMs: 10_000 };
+  vi.spyOn(performance, 'now').mockImplementation(() => state.nowMs);
+  return state;
+}
+
+test('figures are read again a second later, and not before', async () => {
+  const time = clock();
+  const { reader, asked } = openReader(() => Promise.resolve(read));
+  await reader.refresh();
+  time.nowMs += 999;
+  await reader.refresh();
+  expect(asked).toHaveLength(1);
+  time.nowMs += 1;
+  await reader.refresh();
+  expect(asked).toHaveLength(2);
+});
+
+test.each([
+  ['cannot be read', { ...read, body: new Uint8Array([123]) }, NO_FIGURES, 'malformed'],
+  ['is refused', { ...read, status: 403 }, NO_FIGURES, 'failed'],
+  ['is gone', { status: 404, headers: {}, body: nothing }, null, 'absent'],
+])('of a record that was known and %s: what stays', async (_, next, known, outcome) => {
+  const time = clock();
+  const { reader, outcomes } = openReader(
+    () => Promise.resolve(read),
+    () => Promise.resolve(next),
+  );
+  await reader.refresh();
+  time.nowMs += 1_000;
+  await reader.refresh();
+  expect([reader.known(), outcomes]).toEqual([known, ['read', outcome]]);
+});
+
+test('a scrape that storage answers quickly waits no longer, and leaves no timer', async () => {
+  vi.useFakeTimers();
+  const { reader } = openReader(() => Promise.resolve(read));
+  await reader.refresh();
+  expect(vi.getTimerCount()).toBe(0);
+  vi.useRealTimers();
+});
+
+test('an answer that came too late for its scrape is there for the next', async () => {
+  const late = Promise.withResolvers<BlobAnswer>();
+  const { reader, asked } = openReader(() => late.promise);
+  await reader.refresh();
+  expect(reader.known()).toBeNull();
+  late.resolve(read);
+  await reader.refresh();
+  expect([reader.known(), asked.length]).toEqual([NO_FIGURES, 1]);
 });

@@ -87,4 +87,30 @@ describe('how often a claim hears of its pods', () => {
     events.hintOf({ kind: 'object', resource: 'nodeclaims', key: 'c1', before, after: null }, { nowMs: 1, atMs: at });
     expect(tell(events, 1_000, unbound, bound)).toBe(500);
   });
+
+  it('however long consolidateAfter is, ten minutes lie between two hints at most', () => {
+    const events = open(10 * 3_600_000);
+    tell(events, 0, unbound, bound);
+    expect(tell(events, 1_000, bound, leaving)).toBe(600_000 - 500);
+  });
+
+  it('the pods of one claim are told beside those of another', () => {
+    const events = open();
+    const other = pod({ nodeName: 'aks-c2' });
+    expect(tell(events, 0, unbound, bound)).toBe(500);
+    expect(tell(events, 200, unbound, other)).toBe(500);
+  });
+
+  it('a claim that changes, or another that is gone, is not forgotten', () => {
+    const events = open();
+    tell(events, 0, unbound, bound);
+    const claim = { metadata: { name: 'c1' } } as never;
+    const changes = [
+      { resource: 'nodeclaims', key: 'c1', before: claim, after: claim },
+      { resource: 'nodeclaims', key: 'c2', before: claim, after: null },
+      { resource: 'nodes', key: 'c1', before: claim, after: null },
+    ] as const;
+    for (const change of changes) events.hintOf({ kind: 'object', ...change } as never, { nowMs: 1, atMs: at });
+    expect(tell(events, 1_000, unbound, bound)).toBe(14_500);
+  });
 });
