@@ -1,0 +1,111 @@
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import type { Azure } from '../../../sandbox/azure/azure.ts';
+import { createCloud } from '../../../shared/adapters/azure/cloud.ts';
+import { createNetworkPlaces } from '../../../shared/adapters/azure/network-place.ts';
+import type { Settings } from '../../../shared/contract/settings.ts';
+import { microUsdPerHour } from '../../../shared/core/quantity/units.ts';
+import type { Cloud, LaunchOrder } from '../../../shared/ports/cloud.ts';
+import { subnetId, theDouble } from './bodies.ts';
+import { clientsOf, group, patient, startWithClients, subscriptionId } from './clients.ts';
+
+let azure: Azure;
+
+beforeAll(async () => {
+  // Pages of two: lists of machines take several.
+  ({ azure } = await startWithClients({ pageSize: 2 }));
+});
+afterAll(async () => {
+  await azure.close();
+});
+
+/** The machines of a cluster, all of which are in one resource group here. */
+function machinesOf(cluster: string): Cloud {
+  const settings: Settings = {
+    CLUSTER_NAME: cluster,
+    AZURE_SUBSCRIPTION_ID: subscriptionId,
+    AZURE_NODE_RESOURCE_GROUP: group,
+    LOCATION: 'westeurope',
+    VNET_SUBNET_ID: subnetId,
+    CLUSTER_ENDPOINT: 'https://c.example.com',
+    SSH_PUBLIC_KEY: `ssh-rsa AAAAB3NzaC1yc2EAAAADAQABAAABAQ${'D'.repeat(342)} contract`,
+  };
+  const clients = clientsOf(azure.endpoint);
+  return createCloud({
+    settings,
+    clients,
+    place: createNetworkPlaces(() => clients.network(), settings, Date.now),
+    sku: () => Promise.resolve(null),
+    bootstrapToken: () => Promise.resolve('abcdef.0123456789abcdef'),
+  });
+}
+
+function orderOf(claim: string, instanceType = 'Standard_D2s_v5', zone = 'westeurope-1'): LaunchOrder {
+  const id = theDouble.image?.communityGalleryImageId ?? '';
+  return {
+    claim,
+    nodePool: 'general',
+    nodeClass: {
+      metadata: { name: 'default' },
+      spec: {},
+      status: { images: [{ id, requirements: [] }], kubernetesVersion: '1.36.3' },
+    },
+    offering: { instanceType, zone, capacityType: 'on-demand', price: microUsdPerHour(1) },
+    instanceType: { name: instanceType, labels: {}, capacity: { cpu: '2', pods: '250' }, overhead: {}, offerings: [] },
+    labels: {},
+    taints: [],
+    startupTaints: [],
+  };
+}
+
+const inventoryOf = async (cloud: Cloud): Promise<ReadonlyArray<string>> =>
+  (await cloud.inventory()).map(({ kind, claim }) => `${kind} ${claim}`).toSorted();
+
+test('an inventory has all machines of its cluster, page after page, and none of another’s', async () => {
+  const [one, other] = [machinesOf('one'), machinesOf('other')];
+  const claims = ['a', 'b', 'c', 'd', 'e'];
+  await Promise.all(claims.map((claim) => one.launch(orderOf(`one-${claim}`))));
+  await other.launch(orderOf('other-a'));
+  expect(await inventoryOf(one)).toEqual([
+    ...claims.map((claim) => `nic one-${claim}`),
+    ...claims.map((claim) => `vm one-${claim}`),
+  ]);
+  expect(await inventoryOf(other)).toEqual(['nic other-a', 'vm other-a']);
+});
+
+test('a launch that is told twice is one machine, the first, though the second asks for another', async () => {
+  const cloud = machinesOf('twice');
+  expect(await cloud.launch(orderOf('twice'))).toMatchObject({ kind: 'accepted' });
+  const again = await cloud.launch(orderOf('twice', 'Standard_D4s_v5', 'westeurope-2'));
+  expect(again).toMatchObject({
+    kind: 'exists',
+    machine: { instanceType: 'Standard_D2s_v5', zone: 'westeurope-1' },
+  });
+  expect(azure.counters().creations['aks-twice']).toBe(1);
+});
+
+test('a machine is observed until it runs, and removed with its NIC until nothing of it is left', async () => {
+  const cloud = machinesOf('life');
+  expect(await cloud.observe('life')).toEqual({ kind: 'gone' });
+  await cloud.launch(orderOf('life'));
+  await vi.waitFor(async () => expect(await cloud.observe('life')).toMatchObject({ state: 'running' }), patient);
+  expect(await cloud.delete('life')).toBe('deleting');
+  await vi.waitFor(async () => expect(await cloud.delete('life')).toBe('gone'), patient);
+  expect(await cloud.observe('life')).toEqual({ kind: 'gone' });
+  expect(await inventoryOf(cloud)).toEqual([]);
+});
+
+test('a machine that its zone has no room for is observed as failed, with what that rules out', async () => {
+  const cloud = machinesOf('full');
+  azure.failZone('3');
+  expect(await cloud.launch(orderOf('full', 'Standard_D2s_v5', 'westeurope-3'))).toMatchObject({ kind: 'accepted' });
+  await vi.waitFor(
+    async () =>
+      expect(await cloud.observe('full')).toMatchObject({
+        kind: 'failed',
+        refusal: { scope: 'zone', retryAfterMs: 3_600_000 },
+        reason: 'ZonalAllocationFailed',
+      }),
+    patient,
+  );
+  azure.heal();
+});
