@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { globSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { existsSync, globSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { changedFiles, type ChangedFile } from './changed-files.ts';
 import { readReport, renderScores, renderSurvivor, scoreOf, type Mutant } from './mutation-report.ts';
@@ -54,6 +54,11 @@ function areaOf(path: string): string | undefined {
 }
 
 function named(paths: ReadonlyArray<string>): ReadonlyArray<ChangedFile> {
+  const missing = paths.find((path) => !existsSync(path));
+  if (missing !== undefined) {
+    console.error(`there is no ${missing}`);
+    process.exit(2);
+  }
   const all = (paths.length === 0 ? AREAS : paths).flatMap((path) =>
     statSync(path).isDirectory() ? globSync(join(path, '**/*.ts')) : [join(path)],
   );
@@ -84,7 +89,14 @@ function mutate({ name, files }: Part, fresh: boolean, timeoutMs: number): Reado
     console.error(`✗ Stryker failed on ${name}${error === undefined ? '' : `: ${error.message}`}`);
     process.exit(status ?? 1);
   }
-  return readReport(readFileSync(report, 'utf8'));
+  // What Stryker knows of other lines from before stands in its report too.
+  return readReport(readFileSync(report, 'utf8')).filter((mutant) => files.some((file) => isMeant(file, mutant)));
+}
+
+function isMeant({ path, lines }: ChangedFile, mutant: Mutant): boolean {
+  return (
+    path === mutant.path && (lines === null || lines.some(([from, to]) => from <= mutant.line && mutant.line <= to))
+  );
 }
 
 const wanted = parse(process.argv.slice(2));
@@ -96,12 +108,9 @@ for (const part of partsOf(wanted)) {
   const found = leftMs > 0 ? mutate(part, wanted.fresh, leftMs) : null;
   if (found === null) leftOut.push(...part.files.map(({ path }) => path));
   else mutants.push(...found);
+  for (const text of (found ?? []).map(renderSurvivor)) if (text !== null) console.log(text);
 }
 
-for (const mutant of mutants) {
-  const text = renderSurvivor(mutant);
-  if (text !== null) console.log(text);
-}
 console.log(`\n${renderScores(mutants, areaOf)}`);
 for (const path of leftOut) console.log(`left out, the time was over: ${path}`);
 const score = scoreOf(mutants);

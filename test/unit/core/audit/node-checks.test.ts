@@ -22,6 +22,9 @@ describe('what a DaemonSet requests', () => {
   });
 
   test('is, of pods of one age, what that with the last uid requests', () => {
+    // A uid says nothing where one is newer.
+    const [early, late] = [pods(0, 1, { createdAtMs: 1, uid: 'z' }), pods(1, 1, { createdAtMs: 2, uid: 'a' })];
+    expect([cpuOf(shapes, [...early, ...late]), cpuOf(shapes, [...late, ...early])]).toEqual([[300], [300]]);
     const [one, other] = [pods(0, 1, { uid: 'b' }), pods(1, 1, { uid: 'a' })];
     expect([cpuOf(shapes, [...one, ...other]), cpuOf(shapes, [...other, ...one])]).toEqual([[200], [200]]);
   });

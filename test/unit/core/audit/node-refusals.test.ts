@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type {
   Container,
   Node,
@@ -9,6 +9,7 @@ import type {
 } from '../../../../shared/core/model/manifest.ts';
 import { labelKey } from '../../../../shared/core/model/labels.ts';
 import { daemonSet, node, pods, pool, requirement, shape, spec, zones } from '../build.ts';
+import { planned as planning } from '../build-devices.ts';
 import { changed, claimFor, judge, onto, waiting, type Case, type Judged } from './judge.ts';
 
 /** Each plan here is right, and breaks one rule of one node when one thing is changed: the audit says that and nothing else. */
@@ -414,6 +415,60 @@ test('a DaemonSet’s pod that is there already is counted once', () => {
   expect(judge(given)).toEqual([]);
 });
 
+test('two DaemonSets that want one port are not the plan’s fault', () => {
+  const twice = { daemonSets: [daemonSet('agent', port(80)), daemonSet('other', port(80))] };
+  expect(judge(alone(small, twice))).toEqual([]);
+});
+
+test('a port of the container alone is nobody else’s', () => {
+  const inside: PodSpec = { containers: [{ ports: [{}, { hostPort: 0 }] }] };
+  expect(judge(beside(inside, inside))).toEqual([]);
+});
+
+test('what runs on a node that would not take it today is not the plan’s fault', () => {
+  const given = beside(tolerating({ operator: 'Exists' }), small, { nodes: [tainted(dedicated)] });
+  expect(judge(given)).toEqual([]);
+});
+
+describe('a DaemonSet’s pod that states no requests', () => {
+  const unstated: PodSpec = { containers: [{}], initContainers: [{}] };
+  const range = (name: string, cpu: string, type = 'Container', namespace = 'kube-system') => ({
+    metadata: { name, namespace },
+    spec: { limits: [{ type, defaultRequest: { cpu } }] },
+  });
+  const found = (...limitRanges: ReadonlyArray<object>): ReadonlyArray<string> =>
+    judge(alone(spec('4', '1Gi'), { ...agent(unstated), limitRanges: limitRanges as never }));
+
+  test('requests what its namespace’s ranges say for containers', () => {
+    expect(found()).toEqual([]);
+    expect(found(range('a', '1'))).toEqual(['resources planned-0: cpu 5000 of 4000']);
+    expect(found(range('a', '1', 'Container', 'default'))).toEqual([]);
+    expect(found(range('a', '1', 'Pod'))).toEqual([]);
+    expect(found({ metadata: { name: 'a', namespace: 'kube-system' } })).toEqual([]);
+  });
+
+  test('requests, of several ranges, what the last by name says', () => {
+    expect(found(range('a', '1'), range('b', '2'))).toEqual(['resources planned-0: cpu 6000 of 4000']);
+    expect(found(range('b', '2'), range('a', '1'))).toEqual(['resources planned-0: cpu 6000 of 4000']);
+  });
+
+  test('requests its own where it states them', () => {
+    const given = {
+      ...agent({ containers: [{ resources: { limits: { cpu: '1' } } }] }),
+      limitRanges: [range('a', '2')],
+    };
+    expect(judge(alone(spec('4', '1Gi'), given as never))).toEqual(['resources planned-0: cpu 5000 of 4000']);
+  });
+});
+
+test('a DaemonSet whose pods claim devices takes room where claims are planned for, and none where they are ignored', () => {
+  const its = agent(spec('1', '1Gi', { resourceClaims: [{ name: 'gpu' }] }));
+  expect(judge(alone(spec('4', '1Gi'), its))).toEqual([]);
+  expect(judge(alone(spec('4', '1Gi'), { ...its, devices: planning() }))).toEqual([
+    'resources planned-0: cpu 5000 of 4000',
+  ]);
+});
+
 test('a node that gets no pod is not judged, however full it is', () => {
   const { cluster = {} } = beside(small, spec('9', '1Gi'));
   expect(judge({ cluster, left: [a, b] })).toEqual([]);
@@ -421,7 +476,9 @@ test('a node that gets no pod is not judged, however full it is', () => {
 
 test('what a node lacks that pods of the plan do not ask for is not their fault', () => {
   const gpu: PodSpec = { containers: [{ resources: { requests: { 'nvidia.com/gpu': 1, cpu: 0 } } }] };
+  const none: PodSpec = { containers: [{ resources: { requests: { 'nvidia.com/gpu': 0 } } }] };
   expect(judge(beside(small, gpu))).toEqual([]);
+  expect(judge(beside(none, gpu))).toEqual([]);
 });
 
 const disk = (parts: Partial<StorageClass> = {}): StorageClass => ({
