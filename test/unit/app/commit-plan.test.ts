@@ -153,13 +153,13 @@ describe('a decision that is executed', () => {
 
   test('leaves a claim alone that is there already, and asks for its machine all the same', async () => {
     const { ports, server, addClaim, sent } = await committed('a', 'b');
-    addClaim('a');
-    const before = server.get('nodeclaims', 'a');
+    addClaim('b');
+    const before = server.get('nodeclaims', 'b');
     await resumeNow(ports);
-    expect(server.get('nodeclaims', 'a')).toEqual(before);
+    expect(server.get('nodeclaims', 'b')).toEqual(before);
     expect(sent.map(({ hint }) => namesIn(hint))).toEqual([['a', 'b']]);
     expect((await ports.ledger.read()).claimsResourceVersion).toBe(
-      server.get('nodeclaims', 'b')?.metadata.resourceVersion,
+      server.get('nodeclaims', 'a')?.metadata.resourceVersion,
     );
   });
 

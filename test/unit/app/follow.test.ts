@@ -178,6 +178,17 @@ describe('a claim whose node has not joined', () => {
     expect(health()).toMatchObject({ message: 'last nodes: failed' });
   });
 
+  test('is given up as itself: another that has taken its name stays', async () => {
+    const { look, outside, server, addClaim, stateOf } = following(launched({ withMachine: false }));
+    outside.onRequest = ({ method }) => {
+      if (method !== 'DELETE') return;
+      server.remove('nodeclaims', 'c');
+      addClaim('c');
+    };
+    await look();
+    expect(stateOf('c')).toBe('there');
+  });
+
   test('is given up when its machine is gone, and its pool shows it', async () => {
     const { look, stateOf, reasons, health } = following(launched({ withMachine: false }));
     await look(1_000);
@@ -206,6 +217,16 @@ describe('a claim whose node has not joined', () => {
     expect(azure.refused).toMatchObject(
       refusal === null ? [] : [{ scope: 'zone', offering, untilMs: START + 181_000, reason: 'ZonalAllocationFailed' }],
     );
+  });
+
+  test('shows nothing that was found out before somebody else wrote to it', async () => {
+    const { look, outside, server, conditionOf } = following(launched());
+    outside.onRequest = ({ method, path }) => {
+      if (method !== 'PATCH' || !path.endsWith('/nodeclaims/c/status')) return;
+      server.patch('nodeclaims', 'c', { status: { conditions: [since(START, 'Registered')] } }, 'status');
+    };
+    await expect(look()).rejects.toMatchObject({ name: 'RetryableError', retryAfterMs: 200 });
+    expect(conditionOf('c', 'Registered')).toMatchObject({ status: 'True' });
   });
 
   test('is kept while Azure cannot be asked', async () => {

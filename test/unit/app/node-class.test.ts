@@ -226,6 +226,16 @@ describe('a class that is being deleted', () => {
     expect(read()).toBeNull();
   });
 
+  test('stays held by whoever begins to hold it while it is let go', async () => {
+    const { look, outside, server, read } = deleted([]);
+    outside.onRequest = ({ method }) => {
+      if (method !== 'PATCH') return;
+      server.patch('aksnodeclasses', 'default', { metadata: { annotations: { somebody: 'else' } } }, 'object');
+    };
+    await look();
+    expect(read()?.metadata.finalizers).toEqual([finalizer]);
+  });
+
   test('is let go as far as we hold it, and not touched where we do not', async () => {
     const ours = deleted([], ['other', finalizer]);
     await ours.look();

@@ -110,6 +110,20 @@ describe('a machine that is to go', () => {
     expect(node()?.spec?.['taints']).toEqual([taints[0], { key: 'karpenter.sh/disrupted', effect: 'NoSchedule' }]);
   });
 
+  test('is announced again when its node changes meanwhile, and what was put on that stays', async () => {
+    const { look, addRunning, server, outside, node } = leaving();
+    addRunning('web', 'c');
+    const own = { key: 'own', effect: 'NoSchedule' };
+    outside.onRequest = ({ method, path }) => {
+      if (method !== 'PATCH' || !path.endsWith('/nodes/aks-c')) return;
+      outside.onRequest = () => undefined;
+      server.patch('nodes', 'aks-c', { spec: { taints: [own] } }, 'object');
+    };
+    await expect(look()).rejects.toThrow(RetryableError);
+    await look();
+    expect(node()?.spec?.['taints']).toEqual([own, { key: 'karpenter.sh/disrupted', effect: 'NoSchedule' }]);
+  });
+
   test('whose node has not got our finalizer yet is held before it is deleted', async () => {
     const { look, addRunning, server, node } = leaving();
     server.patch('nodes', 'aks-c', { metadata: { finalizers: ['other'] } }, 'object');
@@ -234,6 +248,19 @@ describe('a claim with a termination grace period', () => {
     addRunning('web', 'c');
     await look();
     expect(server.get('nodeclaims', 'c')?.metadata.annotations?.[deadlineKey]).toBe(at(START + 30_000));
+  });
+
+  test('keeps the one that it gets from somebody else at the same time', async () => {
+    const { look, addRunning, server, outside } = leaving({ spec });
+    addRunning('web', 'c');
+    const annotations = { [deadlineKey]: at(START + 30_000) };
+    outside.onRequest = ({ method, path }) => {
+      if (method === 'PATCH' && path.endsWith('/nodeclaims/c'))
+        server.patch('nodeclaims', 'c', { metadata: { annotations } }, 'object');
+    };
+    await expect(look()).rejects.toThrow(RetryableError);
+    await look();
+    expect(server.get('nodeclaims', 'c')?.metadata.annotations).toEqual(annotations);
   });
 
   test('has protected pods deleted when the deadline leaves them their own grace, and not before', async () => {
