@@ -23,11 +23,10 @@ function open() {
 }
 
 type NodeLike = Parameters<typeof claimNameOf>[0];
-const nodeOf = (metadata: object, providerID?: string): NodeLike =>
-  ({
-    metadata: { name: 'aks-name', ...metadata },
-    spec: providerID === undefined ? {} : { providerID },
-  }) as unknown as NodeLike;
+const nodeOf = (metadata: object, providerID?: string): NodeLike => ({
+  metadata: { name: 'aks-name', ...metadata },
+  spec: providerID === undefined ? {} : { providerID },
+});
 
 describe('a node is of the claim', () => {
   const owner = (kind: string) => ({ ownerReferences: [{ kind, name: 'owner' }] });
@@ -42,7 +41,7 @@ describe('a node is of the claim', () => {
 
   test('that its own name is after, where it has no VM yet', () => {
     expect(claimNameOf(nodeOf({}))).toBe('name');
-    expect(claimNameOf({ metadata: { name: 'aks-x' } } as unknown as NodeLike)).toBe('x');
+    expect(claimNameOf({ metadata: { name: 'aks-x' } })).toBe('x');
   });
 
   test('of nobody, where neither is ours', () => {

@@ -133,7 +133,7 @@ describe('what is read as it comes', () => {
   });
 
   test('ends when nothing comes for too long', async () => {
-    const { client } = await serving((response) => void response.writeHead(200).flushHeaders());
+    const { client } = await serving((response) => response.writeHead(200).flushHeaders());
     const { chunks } = await client.open('/api', AbortSignal.timeout(5_000), 30);
     const reading = (async () => {
       for await (const _ of chunks);

@@ -212,7 +212,7 @@ test('has() is rewritten where it looks at an index, and text within quotes is l
   expect(withoutIndexedHas('has(a["(\\""].b)')).toBe('("b" in (a["(\\""]))');
   expect(withoutIndexedHas('has(a["x"].b')).toBe('has(a["x"].b');
   expect(withoutIndexedHas("a == 'has(b[0].c)'")).toBe("a == 'has(b[0].c)'");
-  expect(withoutIndexedHas('a == \"\"\"has(b[0].c) " \"\"\"')).toBe('a == \"\"\"has(b[0].c) " \"\"\"');
+  expect(withoutIndexedHas('a == """has(b[0].c) " """')).toBe('a == """has(b[0].c) " """');
   expect(withoutIndexedHas("a == '''has(b[0].c) ' '''")).toBe("a == '''has(b[0].c) ' '''");
   expect(withoutIndexedHas('b.has(a["x"].c)')).toBe('b.has(a["x"].c)');
   expect(withoutIndexedHas('has (a["x"] . b )')).toBe('("b" in (a["x"]))');

@@ -230,7 +230,8 @@ describe('a server that cannot be reached', () => {
     await vi.waitUntil(() => asked.length === 1);
     expect(request.mock.calls[0]?.[0]).toMatchObject({ timeout: 30_000 });
     // What the socket says when that time is over.
-    (request.mock.results[0]?.value as http.ClientRequest).emit('timeout');
+    const outgoing = request.mock.results[0]?.value as http.ClientRequest | undefined;
+    outgoing?.emit('timeout');
     expect(await failure).toBeInstanceOf(RetryableError);
     expect(await failure).toMatchObject({ cause: new Error('no answer within 30000 ms') });
   });
