@@ -27,8 +27,8 @@ export async function listSnapshot(
         // Each page names the next.
         // oxlint-disable-next-line no-await-in-loop
         const answer = await transport({ method: 'GET', path: `${apiGroups[resource]}/${resource}?${query}` });
-        // The kind is not installed, which is an empty list to us.
-        if (answer.status === 404) return;
+        // The kind is not installed, which is an empty list to us; unless it was a page ago.
+        if (answer.status === 404 && page === 0) return;
         if (answer.status >= 400) throw new RetryableError(`listing ${resource}: ${answer.status}`);
         const body = answer.body as ListPage;
         for (const item of body.items ?? []) builder.upsert(resource, item);

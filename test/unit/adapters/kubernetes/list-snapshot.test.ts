@@ -61,7 +61,7 @@ describe('a snapshot that is listed', () => {
     expect((await snapshot()).nodes).toEqual([]);
   });
 
-  test.for([400, 410, 422])(
+  test.for([400, 404, 410, 422])(
     'is none when a list is refused halfway (%s): plans would count on half of it',
     async (status) => {
       const { snapshot } = holding((resource, from) => {
