@@ -5,21 +5,22 @@
  */
 export async function readQuickly(text: string): Promise<ReadonlyArray<unknown> | null> {
   const { loadAll } = await import('js-yaml');
-  const parts = partsOf(text);
-  // Aliases of aliases fill the memory, and merge keys are no part of YAML: `yaml` bounds the ones and knows the others.
-  const values = await Promise.all(
-    parts.map((part) => {
-      if (NEEDS_CARE.test(part)) return readWithCare(part);
-      try {
-        return loadAll(part);
-      } catch {
-        return null;
-      }
-    }),
-  );
-  const isOne = (found: ReadonlyArray<unknown> | null): found is ReadonlyArray<unknown> =>
-    found !== null && found.length <= 1;
-  return values.every(isOne) ? values.map(([value]) => value ?? null) : null;
+  const values: Array<unknown> = [];
+  for (const part of partsOf(text)) {
+    // Aliases of aliases fill the memory, and merge keys are no part of YAML: `yaml` bounds the ones and knows the others.
+    const found = NEEDS_CARE.test(part) ? await readWithCare(part) : readPlain(loadAll, part);
+    if (found === null || found.length > 1) return null;
+    values.push(found[0] ?? null);
+  }
+  return values;
+}
+
+function readPlain(loadAll: (text: string) => ReadonlyArray<unknown>, part: string): ReadonlyArray<unknown> | null {
+  try {
+    return loadAll(part);
+  } catch {
+    return null;
+  }
 }
 
 /** What looks like an alias or a tag, and merge keys. It may be found where none is, which costs time and nothing else. */

@@ -35,8 +35,7 @@ export function requirementKeyRules(isPool: boolean): ReadonlyArray<Rule> {
 type Labels = Readonly<Record<string, string>>;
 
 function keysMeant(labels: Labels, domain: LabelDomain): string {
-  const wrong = Object.keys(labels).filter((key) => !isAllowedInDomain(key, domain));
-  return labelKeyMeant(wrong[0] ?? '');
+  return labelKeyMeant(Object.keys(labels).find((key) => !isAllowedInDomain(key, domain)) ?? '');
 }
 
 /** Rules on the labels that a pool gives to its nodes. */

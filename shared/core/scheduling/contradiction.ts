@@ -47,7 +47,7 @@ export function saidBy(pool: NodePool, key: string): ReadonlyArray<SelectorRequi
 }
 
 function requirementsOf(pool: NodePool): ReadonlyArray<SelectorRequirement> {
-  const own = pool.spec.template.spec.requirements.map(({ minValues: _, ...requirement }) => requirement);
+  const own = pool.spec.template.spec.requirements.map(({ key, operator, values = [] }) => ({ key, operator, values }));
   return [...own, ...asRequirements(fixedLabels(pool))];
 }
 

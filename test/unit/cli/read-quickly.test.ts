@@ -15,38 +15,14 @@ function thoroughly(text: string): ReadonlyArray<unknown> | null {
 
 /** Scalars that YAML 1.1 and 1.2, or two readers of one, may take for different things. */
 const SCALARS = [
-  ...[
-    '0777',
-    '0o17',
-    '0x1F',
-    '0b11',
-    '1_000',
-    '+12',
-    '-0',
-    '08',
-    '1e3',
-    '1.',
-    '.5',
-    '.inf',
-    '-.Inf',
-    '.nan',
-    '1:20:30',
-  ],
-  ...['True', 'yes', 'on', 'y', '~', 'null', 'NULL', 'nULL', '2001-01-01', '12345678901234567890', '500m', '1Gi', ''],
-  ...[
-    '"a"',
-    "'a'",
-    '"\\u00e9\\n"',
-    'a:b',
-    'a#b',
-    'a #b',
-    '?a',
-    '-a',
-    '!!str 1',
-    '&x a',
-    '|\n   a\n\n   b',
-    '>-\n   a\n   b',
-  ],
+  ...'0777 0o17 0x1F 0b11 1_000 +12 -0 08 1e3 1. .5 .inf -.Inf .nan 1:20:30 12345678901234567890 500m 1Gi'.split(' '),
+  ...'True yes on y ~ null NULL nULL 2001-01-01 "a" \'a\' "\\u00e9\\n" a:b a#b ?a -a'.split(' '),
+  '',
+  'a #b',
+  '!!str 1',
+  '&x a',
+  '|\n   a\n\n   b',
+  '>-\n   a\n   b',
 ];
 
 const TEXTS: ReadonlyArray<readonly [string, string]> = [

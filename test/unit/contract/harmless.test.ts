@@ -8,8 +8,9 @@ const chars = (...codes: ReadonlyArray<number>): string => String.fromCodePoint(
 const HARMFUL: ReadonlyArray<number> = [
   ...Array.from({ length: 0x20 }, (_, code) => code).filter((code) => ![0x09, 0x0a, 0x0d].includes(code)),
   ...Array.from({ length: 0x21 }, (_, code) => 0x7f + code),
-  ...[0x61c, 0x200b, 0x200c, 0x200d, 0x200e, 0x200f, 0x2028, 0x2029, 0x2060, 0xfeff],
-  ...[0x202a, 0x202b, 0x202c, 0x202d, 0x202e, 0x2066, 0x2067, 0x2068, 0x2069, 0xe0041],
+  ...'61c 200b 200c 200d 200e 200f 2028 2029 202a 202b 202c 202d 202e 2060 2066 2067 2068 2069 feff e0041'
+    .split(' ')
+    .map((hex) => Number.parseInt(hex, 16)),
 ];
 
 describe('text is made harmless', () => {
