@@ -161,7 +161,7 @@ describe('nothing is done for a claim', () => {
 describe('a claim whose node has not joined', () => {
   test.each([
     [0, 5_000],
-    [20_000, 20_000],
+    [20_000, 40_000],
     [10 * MINUTE_MS, MINUTE_MS],
   ])('is looked at again ever later: at %d ms after %d ms', async (afterMs, pauseMs) => {
     const { look, conditionOf } = following(launched());
