@@ -361,3 +361,64 @@ test('a pool whose requirements nobody meets makes no claim', async () => {
   expect(await provision(ports)).toMatchObject({ kind: 'nothing-to-launch' });
   expect(claims()).toEqual([]);
 });
+
+describe('the claims of a snapshot', () => {
+  /** How often claims are read from the API server when the snapshot has seen them up to `seen`, and must up to 99. */
+  async function readsAt(seen: string | undefined, wanted: string | null = '99') {
+    const { ports, trace } = cluster();
+    const snapshot = await ports.snapshots.list();
+    const resourceVersions = seen === undefined ? {} : { nodeclaims: seen };
+    const read: Ports['ledger']['read'] = async () => ({
+      ...(await ports.ledger.read()),
+      claimsResourceVersion: wanted,
+    });
+    trace.length = 0;
+    await provision({ ...withSnapshot(ports, { ...snapshot, resourceVersions }), ledger: { ...ports.ledger, read } });
+    return trace.filter((step) => step.includes('/nodeclaims?')).length;
+  }
+
+  test.each([
+    ['99', 0],
+    ['100', 0],
+    ['98', 1],
+    ['9', 1],
+    ['no number', 1],
+    [undefined, 1],
+  ])('count when they are as new as those of the last decision: seen up to %s of 99', async (seen, reads) => {
+    expect(await readsAt(seen)).toBe(reads);
+  });
+
+  test('count before the first decision', async () => {
+    expect(await readsAt(undefined, null)).toBe(0);
+  });
+});
+
+test('a static pool gets the nodes that it lacks, though no pod waits', async () => {
+  const { ports, server, claims } = cluster();
+  server.patch('nodepools', 'general', { spec: { replicas: 2 } }, 'object');
+  const { policy } = ports;
+  const gates = { ...policy.gates, staticCapacity: true };
+  expect((await provision({ ...ports, policy: { ...policy, gates } })).kind).toBe('provisioned');
+  expect(claims()).toHaveLength(2);
+});
+
+test('a protected pod on a node that is going gets another place, as nobody asks it', async () => {
+  const { ports, server, claims, addClaim, addNode, addRunning } = cluster();
+  const labels = { 'karpenter.sh/nodepool': 'general', 'karpenter.sh/initialized': 'true' };
+  addClaim('c', { labels, status: { providerID: 'azure://c', nodeName: 'aks-c' } });
+  addNode('c', { labels, status: { allocatable: { cpu: '2', memory: '8Gi', pods: '30' } } });
+  addRunning('web', 'c', { metadata: { annotations: { 'karpenter.sh/do-not-disrupt': 'true' } } });
+  server.delete('nodeclaims', 'c');
+  expect(await provision(ports)).toMatchObject({ kind: 'provisioned', claims: 1 });
+  expect(claims()).toHaveLength(2);
+});
+
+test('a claim that its decision does not name has nobody’s promise', async () => {
+  const { ports, addClaim, server } = cluster('a');
+  await provision(ports);
+  const { decision } = await ports.ledger.read();
+  addClaim('stray', { annotations: { 'nodewright.dev/decision': decision } });
+  addClaim('lost', { annotations: { 'nodewright.dev/decision': 'no-such-decision' } });
+  expect(await provision(ports)).toEqual({ kind: 'expected' });
+  expect(server.list('nodeclaims')).toHaveLength(3);
+});
