@@ -1,89 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import type { Hint, Urgency } from '../../../relay/hints.ts';
-import { silentLog } from '../../../relay/log.ts';
-import { createOutbox } from '../../../relay/outbox.ts';
-import { Publisher, publishTiming } from '../../../relay/publisher.ts';
 import type { ObjectsHint } from '../../../shared/contract/messages.ts';
-import type { OutgoingMessage } from '../../../relay/queue-sender.ts';
-import type { Publication, PublishOutcome } from '../../../relay/snapshot-store.ts';
-
-const pods: Hint = { kind: 'pods', reason: 'pods-unschedulable', delayMs: 0 };
-const claim = (name: string, delayMs = 0): Hint => ({
-  kind: 'object',
-  object: { kind: 'NodeClaim', name },
-  reason: 'node-ready',
-  delayMs,
-});
-
-/** A publisher with a store and a queue in memory, in a time that the test moves. */
-function open(onStart: ReadonlyArray<Hint> = []) {
-  const seen: Array<string> = [];
-  const state = {
-    term: 1 as number | null,
-    isComplete: true,
-    outcome: (() => ({ kind: 'published' })) as (publication: Publication) => PublishOutcome,
-    queueFails: false,
-    /** How long the store takes for a snapshot. */
-    storeTakesMs: 0,
-    beatFails: false,
-  };
-  const outcomes: Array<string> = [];
-  const messages: Array<OutgoingMessage & { readonly queue: string }> = [];
-  const outbox = createOutbox({
-    cluster: 'c',
-    log: silentLog,
-    onSent() {},
-    onFailed() {},
-    sender: {
-      async send(queue, batch) {
-        if (state.queueFails) throw new Error('the queue is away');
-        messages.push(...batch.map((message) => ({ queue, ...message })));
-        seen.push(...batch.map(({ sessionId }) => `send ${queue} ${sessionId ?? '-'}`));
-      },
-      async close() {},
-    },
-  });
-  const publisher = new Publisher({
-    encode: () => new Uint8Array(3),
-    store: {
-      async publish(_, publication) {
-        if (state.storeTakesMs > 0) await new Promise((resolve) => void setTimeout(resolve, state.storeTakesMs));
-        const outcome = state.outcome(publication);
-        seen.push(`${outcome.kind} ${publication.version}`);
-        return outcome;
-      },
-      async beat({ version, term, atMs }) {
-        if (state.beatFails) throw new Error('the storage account is away');
-        expect([term, atMs]).toEqual([state.term, Date.now()]);
-        seen.push(`beat ${version}`);
-      },
-    },
-    outbox,
-    timing: publishTiming,
-    log: silentLog,
-    term: () => state.term,
-    isComplete: () => state.isComplete,
-    hintsOnStart: () => onStart,
-    async onSuperseded(term) {
-      seen.push(`superseded by ${term}`);
-    },
-    onPublished: (outcome) => void outcomes.push(outcome),
-    onBeat: (outcome) => void outcomes.push(`beat ${outcome}`),
-  });
-  return {
-    publisher,
-    state,
-    messages,
-    outcomes,
-    /** What happened since the last call, heartbeats left out. */
-    take: () => seen.splice(0).filter((line) => !line.startsWith('beat')),
-    beats: () => seen.filter((line) => line.startsWith('beat')).length,
-    change(urgency: Urgency, hint?: Hint) {
-      publisher.changed(urgency);
-      if (hint !== undefined) publisher.hint(hint);
-    },
-  };
-}
+import { claim, openPublisher as open, pods } from './open-publisher.ts';
 
 describe('the publisher', () => {
   beforeEach(() => void vi.useFakeTimers());
@@ -430,5 +347,63 @@ describe('the publisher', () => {
     change('lazy', pods);
     await pass(5);
     expect(take()).toEqual(['published 1-2', 'send pods c']);
+  });
+
+  test('that leads no more publishes nothing, before anybody has told it so', async () => {
+    const { publisher, state, take, beats, change } = open();
+    publisher.reconsider();
+    await pass(1_000);
+    take();
+    state.term = null;
+    change('urgent', pods);
+    await pass(60_000);
+    expect([take(), beats()]).toEqual([[], 0]);
+  });
+
+  test('forgets with its term what waits for its time and what waits for the queue', async () => {
+    const { publisher, state, messages } = open();
+    publisher.reconsider();
+    await pass(1_000);
+    state.queueFails = true;
+    publisher.hint(claim('in-the-outbox'));
+    publisher.hint(claim('not-due', 5_000));
+    await pass(100);
+    state.term = 2;
+    publisher.reconsider();
+    state.queueFails = false;
+    await pass(60_000);
+    expect(messages).toEqual([]);
+  });
+
+  test('sends a hint when the first of its kind is due, and not before', async () => {
+    const { publisher, take } = open();
+    publisher.reconsider();
+    await pass(1_000);
+    take();
+    publisher.hint(claim('a', 5_000));
+    publisher.hint(claim('b', 3_000));
+    publisher.hint(claim('a', 100));
+    await pass(99);
+    expect(take()).toEqual([]);
+    await pass(5);
+    expect(take()).toEqual(['send claims -']);
+    await pass(2_800);
+    expect(take()).toEqual([]);
+    await pass(10_000);
+    expect(take()).toEqual(['send claims -']);
+  });
+
+  test('says why a snapshot or a heartbeat was not written', async () => {
+    const { publisher, state, warnings, change } = open();
+    publisher.reconsider();
+    await pass(1_000);
+    state.beatFails = true;
+    await pass(9_500);
+    state.outcome = () => {
+      throw new Error('no room');
+    };
+    change('urgent');
+    await pass(10);
+    expect(warnings).toEqual(['heartbeat not written: the storage account is away', 'snapshot not published: no room']);
   });
 });
