@@ -30,8 +30,11 @@ export type CommitOutcome =
 export async function commitPlan(ports: Ports, gathered: Gathered, plan: Plan, cause: string): Promise<CommitOutcome> {
   const fatal = auditPlan(plan, gathered.input).filter(({ severity }) => severity === 'fatal');
   // A plan that breaks its own rules is a bug and must not reach Azure.
-  if (fatal.length > 0)
-    throw new TerminalError(`plan refused by its audit: ${fatal.map(({ text }) => text).join('; ')}`);
+  if (fatal.length > 0) {
+    const findings = fatal.map(({ text }) => text).join('; ');
+    ports.log('plan-refused', { cause, snapshot: gathered.snapshot.version, claims: plan.claims.length, findings });
+    throw new TerminalError(`plan refused by its audit: ${findings}`);
+  }
 
   const decision = toDecision(ports, gathered, plan, cause);
   await ports.decisions.put(decision);

@@ -98,6 +98,7 @@ test('a plan that its audit refuses is kept as poison with what is wrong, and th
   const { hint, poisoned, errors } = await deliver(refused);
   expect(poisoned).toEqual([[hint, expect.stringContaining(REFUSAL), 'provision']]);
   expect(errors).toEqual([['poison', expect.stringContaining(REFUSAL)]]);
+  expect(refused.logged).toContain('plan-refused');
   // Nothing that would have it planned again at once: it would be refused again.
   expect(refused.sent.filter(({ hint: next }) => 'attempt' in next)).toEqual([]);
 });
