@@ -13,9 +13,12 @@ export function harmless(text: string): string {
   return text.replaceAll(BREAKS, ' ').replaceAll(HARMFUL, (one) => `\\u{${(one.codePointAt(0) ?? 0).toString(16)}}`);
 }
 
-/** The same line by line. */
+/** The same of text of several lines, which may be indented by tabs. */
 export function harmlessLines(text: string): string {
-  return text.split('\n').map(harmless).join('\n');
+  return text
+    .split(/([\t\n])/)
+    .map((part) => (part === '\t' || part === '\n' ? part : harmless(part)))
+    .join('');
 }
 
 /** Is there anything in the text that `harmless` would change? */

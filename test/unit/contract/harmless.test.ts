@@ -21,7 +21,7 @@ describe('text is made harmless', () => {
 
   test('and breaks of lines as a blank, so that it stays one line', () => {
     expect(harmless('a\r\n\tb\nc')).toBe('a b c');
-    expect(harmlessLines(`a${chars(7)}\nb`)).toBe('a\\u{7}\nb');
+    expect(harmlessLines(`a${chars(7)}\n\tb\rc`)).toBe('a\\u{7}\n\tb c');
   });
 
   test('and letters, signs and emoji of any language are left as they are', () => {
