@@ -93,14 +93,16 @@ export async function readAzureNames(
   const group = id === undefined ? GROUP : id.slice(0, id.indexOf('/providers/'));
   const version = type === 'disks' ? '2024-03-02' : '2024-05-01';
   const url = `${world.sandbox.azure.endpoint}${group}/providers/${provider}/${type}?api-version=${version}`;
-  // A test may have told Azure to fail now and then.
-  for (let attempt = 1; ; attempt++) {
-    const answer = await fetch(url, { headers: { authorization: 'Bearer test' } });
-    const text = await answer.text();
-    const names = namesIn(text);
+  // A test may have told Azure to fail now and then, or not to answer.
+  let said = '';
+  for (let attempt = 1; attempt <= READS_MAX; attempt++) {
+    said = await fetch(url, { headers: { authorization: 'Bearer test' } })
+      .then((answer) => answer.text())
+      .catch(String);
+    const names = namesIn(said);
     if (names !== null) return names;
-    if (attempt === READS_MAX) throw new Error(`${type}: ${answer.status} ${text}`);
   }
+  throw new Error(`${type}: ${said}`);
 }
 
 const READS_MAX = 20;
