@@ -1,4 +1,4 @@
-import { appendFileSync, writeFileSync } from 'node:fs';
+import { appendFileSync } from 'node:fs';
 import type { Reporter, TestCase } from 'vitest/node';
 
 /**
@@ -7,11 +7,6 @@ import type { Reporter, TestCase } from 'vitest/node';
  */
 export default class FlakyReporter implements Reporter {
   readonly #names: Array<string> = [];
-
-  onInit(): void {
-    const file = process.env['FLAKY_TESTS'];
-    if (file !== undefined) writeFileSync(file, '', { flag: 'a' });
-  }
 
   onTestCaseResult(test: TestCase): void {
     if (test.diagnostic()?.flaky === true) this.#names.push(`${test.module.relativeModuleId} > ${test.fullName}`);

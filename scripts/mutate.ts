@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync, globSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { parseArgs } from 'node:util';
 import { changedFiles, type ChangedFile } from './changed-files.ts';
 import { readReport, renderScores, renderSurvivor, scoreOf, type Mutant } from './mutation-report.ts';
 
@@ -28,21 +29,27 @@ interface Wanted {
 }
 
 function parse(given: ReadonlyArray<string>): Wanted {
-  const rest = [...given];
-  const take = (flag: string): boolean => {
-    const at = rest.indexOf(flag);
-    if (at >= 0) rest.splice(at, 1);
-    return at >= 0;
-  };
-  const at = rest.indexOf('--minutes');
-  const minutes = at < 0 ? Infinity : Number(rest.splice(at, 2)[1]);
-  const fresh = take('--fresh');
-  const changed = take('--changed');
-  if (!(minutes > 0) || rest.some((one) => one.startsWith('-')) || (changed && rest.length > 1)) {
-    console.error(usage);
-    process.exit(2);
+  const { changed = false, fresh = false, minutes: limit = 'Infinity', paths } = readArguments(given);
+  const minutes = Number(limit);
+  if (!(minutes > 0)) refuse('--minutes takes a number above 0');
+  if (changed && paths.length > 1) refuse('--changed takes one BASE');
+  return { files: changed ? changedFiles(paths[0]).filter(isCovered) : named(paths), minutes, fresh };
+}
+
+const options = { changed: { type: 'boolean' }, fresh: { type: 'boolean' }, minutes: { type: 'string' } } as const;
+
+function readArguments(given: ReadonlyArray<string>) {
+  try {
+    const { values, positionals } = parseArgs({ args: [...given], options, allowPositionals: true });
+    return { ...values, paths: positionals };
+  } catch (error) {
+    return refuse(error instanceof Error ? error.message : String(error));
   }
-  return { files: changed ? changedFiles(rest[0]).filter(isCovered) : named(rest), minutes, fresh };
+}
+
+function refuse(why: string): never {
+  console.error(`${why}\n${usage}`);
+  process.exit(2);
 }
 
 function isCovered({ path }: ChangedFile): boolean {

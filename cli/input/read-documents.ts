@@ -1,7 +1,7 @@
 import type { Document as YamlDocument, YAMLParseError } from 'yaml';
 import { fileProblem, type InputProblem } from '../wrong-input.ts';
 import type { Origin } from './origin.ts';
-import { readQuickly } from './read-quickly.ts';
+import { parseWithCare, readQuickly } from './read-quickly.ts';
 import type { Source } from './read-sources.ts';
 
 /** One value that a file holds. */
@@ -62,9 +62,7 @@ function placeOf(origin: Origin, index: number, count: number): Origin {
 }
 
 async function readThoroughly({ origin, text }: Source): Promise<ReadDocuments> {
-  const { parseAllDocuments } = await import('yaml');
-  const parsed = parseAllDocuments(text, { merge: true, logLevel: 'silent' });
-  const all: ReadonlyArray<YamlDocument> = Array.isArray(parsed) ? parsed : [];
+  const all = await parseWithCare(text);
   const documents: Array<SourceDocument> = [];
   const problems: Array<InputProblem> = [];
   for (const [index, document] of all.entries()) {

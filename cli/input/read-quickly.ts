@@ -1,3 +1,5 @@
+import type { Document as YamlDocument } from 'yaml';
+
 /**
  * Reads plain YAML by js-yaml, in a tenth of the time of `yaml`: one value for each document, null for an empty one. Null
  * where js-yaml refuses something, or documents are not merely parted by `---`: `yaml` says then what is wrong, and where.
@@ -37,12 +39,18 @@ function partsOf(text: string): ReadonlyArray<string> {
 
 /** Null where anything is wrong. */
 async function readWithCare(part: string): Promise<ReadonlyArray<unknown> | null> {
-  const { parseAllDocuments } = await import('yaml');
-  const parsed = parseAllDocuments(part, { merge: true, logLevel: 'silent' });
-  if (!Array.isArray(parsed) || parsed.some(({ errors }) => errors.length > 0)) return null;
+  const parsed = await parseWithCare(part);
+  if (parsed.length === 0 || parsed.some(({ errors }) => errors.length > 0)) return null;
   try {
     return parsed.map((document): unknown => document.toJS());
   } catch {
     return null;
   }
+}
+
+/** By `yaml`: documents with what is wrong in them, and where. None for text without any. */
+export async function parseWithCare(text: string): Promise<ReadonlyArray<YamlDocument>> {
+  const { parseAllDocuments } = await import('yaml');
+  const parsed = parseAllDocuments(text, { merge: true, logLevel: 'silent' });
+  return Array.isArray(parsed) ? parsed : [];
 }

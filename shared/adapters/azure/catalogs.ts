@@ -4,6 +4,7 @@ import type { Catalogs, RefusedOffering } from '../../ports/cloud.ts';
 import { RetryableError } from '../../ports/errors.ts';
 import type { NodeClass } from '../../ports/kubernetes.ts';
 import type { Blobs } from '../../ports/blobs.ts';
+import { once } from '../once.ts';
 import { readAzureError, toRetryable } from './azure-error.ts';
 import type { Clients } from './clients.ts';
 import { evictionsPerHour, readEvictionRates } from './eviction-rates.ts';
@@ -49,7 +50,6 @@ export function createCatalogs(parts: CatalogParts): AzureCatalogs {
   const quotasBlob = `${cluster}/quotas.json`;
   // The region's, not the cluster's.
   const ratesBlob = `${settings.location}.eviction-rates.json`;
-  let catalog: Promise<SkuCatalog> | null = null;
   const refusals = sharedBlob(parts, refusalsBlob, (bytes): ReadonlyArray<Refusal> =>
     mergeRefusals(bytes === null ? [] : parseRefusals(bytes), [], now()),
   );
@@ -70,20 +70,14 @@ export function createCatalogs(parts: CatalogParts): AzureCatalogs {
     const stored = blob === null ? null : parseCatalog(blob.bytes);
     return stored !== null && now() - stored.builtAtMs < 2 * STALE_MS ? stored : refresh();
   };
-  const loadForAll = (): Promise<SkuCatalog> => {
-    const loading: Promise<SkuCatalog> = load().catch((error: unknown) => {
-      if (catalog === loading) catalog = null;
-      throw error;
-    });
-    return loading;
-  };
+  let catalog = once(load);
   const current = async (): Promise<SkuCatalog> => {
-    const asked = (catalog ??= loadForAll());
-    const known = await asked;
+    const asked = catalog;
+    const known = await asked();
     if (now() - known.builtAtMs < 2 * STALE_MS) return known;
     // All who find it old share what is loaded next.
-    if (catalog === asked) catalog = null;
-    return (catalog ??= loadForAll());
+    if (catalog === asked) catalog = once(load);
+    return catalog();
   };
   const sku = async (name: string): Promise<Sku | null> =>
     (await current()).skus.find((one) => one.name === name) ?? null;
@@ -92,7 +86,7 @@ export function createCatalogs(parts: CatalogParts): AzureCatalogs {
     sku,
     refresh: async () => {
       const fresh = await refresh();
-      catalog = Promise.resolve(fresh);
+      catalog = () => Promise.resolve(fresh);
     },
     instanceTypes: async (nodeClass) => {
       const [known, refused, rows, kept] = await Promise.all([current(), refusals.read(), quotas.read(), rates.read()]);

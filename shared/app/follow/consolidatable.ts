@@ -31,12 +31,7 @@ export function judgeConsolidatable(
 }
 
 /** What a claim's status says of the last pod event; nothing when none is known. */
-export function podEventFields(
-  claim: NodeClaim,
-  toldMs: number | null,
-  nowMs: number,
-): { readonly lastPodEventTime?: string } {
-  const eventMs = lastPodEvent(claim, toldMs, nowMs);
+export function podEventFields(eventMs: number | null): { readonly lastPodEventTime?: string } {
   return eventMs === null ? {} : { lastPodEventTime: toTimestamp(eventMs) };
 }
 

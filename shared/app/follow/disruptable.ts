@@ -34,7 +34,7 @@ export async function noteDisruptable(
   await writeStatus(ports, claim, {
     conditions,
     clear: ['Drifted', 'Consolidatable'].filter((type) => !said.has(type) && isShown(claim, type)),
-    fields: podEventFields(claim, podEventMs, ports.now()),
+    fields: podEventFields(eventMs),
   });
   if (consolidatable.kind === 'from') await lookThen(ports, claim, consolidatable.atMs);
   return { kind: 'wait', for: 'nothing: it is ready', lookAgainMs: null };

@@ -3,7 +3,7 @@ import { awaitedDrivers } from '../../core/dra/awaited-drivers.ts';
 import type { Node, NodeClaim, Taint } from '../../core/model/manifest.ts';
 import { isPositive } from '../../core/quantity/allocatable.ts';
 import type { Ports } from '../ports.ts';
-import { podEventFields } from './consolidatable.ts';
+import { lastPodEvent, podEventFields } from './consolidatable.ts';
 import { type Step, isReadyNode, writeStatus, written } from './node-claim.ts';
 
 /** Taints that go by themselves while a node starts. Source: Karpenter `pkg/scheduling/taints.go`, 2026-08. */
@@ -40,7 +40,7 @@ export async function initialize(
   if (obstacle !== null) {
     await writeStatus(ports, claim, {
       conditions: [{ type: 'Initialized', status: 'Unknown', ...obstacle }],
-      fields: podEventFields(claim, podEventMs, ports.now()),
+      fields: podEventFields(lastPodEvent(claim, podEventMs, ports.now())),
     });
     // A driver's slices are no object that the relay sends hints about claims for.
     const lookAgainMs = obstacle.reason === DEVICES_MISSING ? ports.now() + DRIVER_PAUSE_MS : null;

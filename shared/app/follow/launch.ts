@@ -5,7 +5,7 @@ import type { NodeClaim } from '../../core/model/manifest.ts';
 import { launchCandidates } from '../../core/launch/launch-candidates.ts';
 import { nodeLabels } from '../../core/launch/node-labels.ts';
 import { allocatableOf, capacityAmounts } from '../../core/quantity/allocatable.ts';
-import { type Amounts, parseAmounts } from '../../core/quantity/quantity.ts';
+import { parseAmounts } from '../../core/quantity/quantity.ts';
 import type { PlannedOffering } from '../../core/plan/plan.ts';
 import { microUsdPerHour } from '../../core/quantity/units.ts';
 import { DEFAULT_EVICTION_COST_MS } from '../../core/scheduling/weighed-price.ts';
@@ -163,11 +163,10 @@ async function withinLimits(
   const size = plannedSize(claim);
   // Limits are for those who provision. Who makes a claim by hand has seen to that, as for Karpenter.
   if (poolName === undefined || size === null) return candidates;
-  const planned = capacityOf(size, types);
-  const tried = new Set(candidates.map(({ instanceType }) => instanceType));
-  const sizes = new Map(types.filter(({ name }) => tried.has(name)).map((type) => [type.name, capacityAmounts(type)]));
+  const sizes = new Map(types.map((type) => [type.name, capacityAmounts(type)]));
+  const planned = sizes.get(size);
   const takesMore = ({ instanceType }: PlannedOffering, resources: Iterable<string>): boolean =>
-    [...resources].some((name) => (sizes.get(instanceType)?.get(name) ?? 0) > (planned.get(name) ?? 0));
+    [...resources].some((name) => (sizes.get(instanceType)?.get(name) ?? 0) > (planned?.get(name) ?? 0));
   const isLarger = (one: PlannedOffering): boolean => takesMore(one, sizes.get(one.instanceType)?.keys() ?? []);
   if (!candidates.some(isLarger)) return candidates;
   const pool = await ports.definitions.nodePool(poolName);
@@ -178,11 +177,6 @@ async function withinLimits(
 /** The size that a claim was planned as; null when it was made by somebody else. */
 function plannedSize({ metadata }: NodeClaim): string | null {
   return metadata.annotations?.[annotation.plannedOffering]?.split('/')[0] ?? null;
-}
-
-function capacityOf(size: string, types: ReadonlyArray<InstanceType>): Amounts {
-  const type = types.find(({ name }) => name === size);
-  return type === undefined ? new Map() : capacityAmounts(type);
 }
 
 /** Whether a refusal just received makes another candidate of this attempt pointless. */

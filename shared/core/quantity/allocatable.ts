@@ -7,29 +7,30 @@ export function allocatableOf(type: Pick<InstanceType, 'capacity' | 'overhead'>)
   return renderAmounts(allocatableAmounts(type));
 }
 
-const allocatable = new WeakMap<object, Amounts>();
+/** `allocatableOf` as amounts. */
+export const allocatableAmounts = oncePerSize(
+  ({ capacity, overhead }: Pick<InstanceType, 'capacity' | 'overhead'>): Amounts => {
+    const left = parseAmounts(capacity, 'down');
+    for (const [name, amount] of parseAmounts(overhead, 'up')) {
+      left.set(name, Math.max(0, (left.get(name) ?? 0) - amount));
+    }
+    return left;
+  },
+);
 
-/** `allocatableOf` as amounts. Worked out once for each object of a catalog: every launch asks for most of them. */
-export function allocatableAmounts(type: Pick<InstanceType, 'capacity' | 'overhead'>): Amounts {
-  const known = allocatable.get(type);
-  if (known !== undefined) return known;
-  const left = parseAmounts(type.capacity, 'down');
-  for (const [name, amount] of parseAmounts(type.overhead, 'up')) {
-    left.set(name, Math.max(0, (left.get(name) ?? 0) - amount));
-  }
-  allocatable.set(type, left);
-  return left;
-}
+/** What a size has, rounded up. */
+export const capacityAmounts = oncePerSize(({ capacity }: Pick<InstanceType, 'capacity'>): Amounts =>
+  parseAmounts(capacity, 'up'),
+);
 
-const capacities = new WeakMap<object, Amounts>();
-
-/** What a size has, rounded up. Worked out once for each object of a catalog. */
-export function capacityAmounts(type: Pick<InstanceType, 'capacity'>): Amounts {
-  const known = capacities.get(type);
-  if (known !== undefined) return known;
-  const amounts = parseAmounts(type.capacity, 'up');
-  capacities.set(type, amounts);
-  return amounts;
+/** Works it out once for each object of a catalog, which never changes: every launch asks for most of them. */
+function oncePerSize<Size extends object>(amountsOf: (size: Size) => Amounts): (size: Size) => Amounts {
+  const known = new WeakMap<Size, Amounts>();
+  return (size) => {
+    const amounts = known.get(size) ?? amountsOf(size);
+    known.set(size, amounts);
+    return amounts;
+  };
 }
 
 /** Whether there is any of it. An unreadable quantity is none. */

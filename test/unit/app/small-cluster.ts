@@ -12,7 +12,7 @@ import { createFiguresLog } from '../../../shared/adapters/storage/figures-log.t
 import { createTurns } from '../../../shared/app/follow/turns.ts';
 import type { Ports } from '../../../shared/app/ports.ts';
 import type { InstanceType } from '../../../shared/core/model/catalog.ts';
-import type { PlannedClaim, PodReference } from '../../../shared/core/plan/plan.ts';
+import type { PodReference } from '../../../shared/core/plan/plan.ts';
 import { microUsdPerHour } from '../../../shared/core/quantity/units.ts';
 import { KARPENTER_POLICY } from '../../../shared/core/scheduling/provisioning-input.ts';
 import type {
@@ -27,7 +27,7 @@ import type {
 } from '../../../shared/ports/cloud.ts';
 import type { Hint, Hints } from '../../../shared/ports/hints.ts';
 import { DECISION_VERSION, type Decision } from '../../../shared/ports/store.ts';
-import { onDemand, size, zones } from '../core/build.ts';
+import { onDemand, plannedClaim, size, zones } from '../core/build.ts';
 
 /** When the clock of a small cluster begins: later than everything that fixtures are from. */
 export const START = Date.UTC(2026, 11, 1);
@@ -316,20 +316,9 @@ export function decisionOf(
   const none = microUsdPerHour(0);
   const [zone] = zones;
   const offering = { instanceType: 'Standard_D2_v5', zone, capacityType: 'on-demand', price: none } as const;
-  const claims = claimNames.map((name, index): PlannedClaim => ({
-    nodePool: poolOf(name),
-    offering,
-    fallbacks: [],
-    runnerUp: null,
-    cheaper: [],
-    requirements: [],
-    labels: {},
-    annotations: {},
-    taints: [],
-    startupTaints: [],
-    requests: {},
-    pods: index === 0 ? pods : [],
-  }));
+  const claims = claimNames.map((name, index) =>
+    plannedClaim(offering, { nodePool: poolOf(name), pods: index === 0 ? pods : [] }),
+  );
   return {
     version: DECISION_VERSION,
     name: '000000001-d',

@@ -1,6 +1,7 @@
 import type { CapacityType, InstanceType, Offering } from '../../../shared/core/model/catalog.ts';
 import type { Cluster, Pod, PodShape } from '../../../shared/core/model/cluster.ts';
 import type { DaemonSet, Node, NodePool, PodSpec, Requirement, Taint } from '../../../shared/core/model/manifest.ts';
+import type { PlannedClaim, PlannedOffering } from '../../../shared/core/plan/plan.ts';
 import { microUsdPerHour } from '../../../shared/core/quantity/units.ts';
 import {
   DEVICES_IGNORED,
@@ -85,6 +86,25 @@ export function pool(name: string, parts: PoolParts = {}): NodePool {
       ...(weight === undefined ? {} : { weight }),
     },
   });
+}
+
+/** A claim of pool `general` as a plan has it: any node of that offering, for no pod unless `parts` say so. */
+export function plannedClaim(planned: PlannedOffering, parts: Partial<PlannedClaim> = {}): PlannedClaim {
+  return {
+    nodePool: 'general',
+    offering: planned,
+    fallbacks: [],
+    runnerUp: null,
+    cheaper: [],
+    requirements: [],
+    labels: {},
+    annotations: {},
+    taints: [],
+    startupTaints: [],
+    requests: {},
+    pods: [],
+    ...parts,
+  };
 }
 
 /** A pod spec that requests `cpu` (a quantity) and `memory`. */

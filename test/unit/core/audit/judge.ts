@@ -2,7 +2,7 @@ import type { Pod } from '../../../../shared/core/model/cluster.ts';
 import { auditPlan } from '../../../../shared/core/plan/audit-plan.ts';
 import type { Nomination, Plan, PlannedClaim, PlannedOffering } from '../../../../shared/core/plan/plan.ts';
 import { microUsdPerHour } from '../../../../shared/core/quantity/units.ts';
-import { input, pods as waitingPods, pool, size, zones } from '../build.ts';
+import { input, plannedClaim, pods as waitingPods, pool, size, zones } from '../build.ts';
 
 /** A size of four cores and one of eight, on demand in three zones and as spot. */
 export const D4 = size('Standard_D4_v5', 4, 16, 200_000);
@@ -36,21 +36,7 @@ export function offered(instanceType = D4.name, parts: Partial<PlannedOffering> 
 
 /** A claim of pool `general` for these pods. */
 export function claimFor(pods: ReadonlyArray<Pod>, parts: Partial<PlannedClaim> = {}): PlannedClaim {
-  return {
-    nodePool: 'general',
-    offering: offered(),
-    fallbacks: [],
-    runnerUp: null,
-    cheaper: [],
-    requirements: [],
-    labels: {},
-    annotations: {},
-    taints: [],
-    startupTaints: [],
-    requests: {},
-    pods: referencesTo(pods),
-    ...parts,
-  };
+  return plannedClaim(offered(), { pods: referencesTo(pods), ...parts });
 }
 
 /** These pods go to the node, or to the claim on its way. */
