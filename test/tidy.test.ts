@@ -3,14 +3,15 @@ import { dirname, join, relative, resolve } from 'node:path';
 import { expect, test } from 'vitest';
 
 /** What every folder of adapters may import, beside itself. */
-const adapter = ['shared/core', 'shared/ports', 'shared/contract', 'shared/adapters/once.ts'];
+const adapter = ['shared/kubernetes', 'shared/core', 'shared/ports', 'shared/contract', 'shared/adapters/once.ts'];
 
 /** Who may import whom, by folder; a folder may always import itself. The longest prefix that fits a file decides. */
 const allowed: Readonly<Record<string, ReadonlyArray<string>>> = {
-  'shared/core': [],
-  'shared/contract': [],
-  'shared/ports': ['shared/core', 'shared/contract'],
-  'shared/app': ['shared/core', 'shared/ports', 'shared/contract'],
+  'shared/kubernetes': [],
+  'shared/core': ['shared/kubernetes'],
+  'shared/contract': ['shared/kubernetes'],
+  'shared/ports': ['shared/kubernetes', 'shared/core', 'shared/contract'],
+  'shared/app': ['shared/kubernetes', 'shared/core', 'shared/ports', 'shared/contract'],
   'shared/adapters/azure': adapter,
   'shared/adapters/cel': adapter,
   'shared/adapters/kubernetes': adapter,
@@ -18,8 +19,8 @@ const allowed: Readonly<Record<string, ReadonlyArray<string>>> = {
   'shared/adapters/storage': adapter,
   'shared/adapters/once.ts': [],
   'shared/composition.ts': ['shared'],
-  functions: ['shared/composition.ts', 'shared/contract', 'shared/app', 'shared/ports/errors.ts'],
-  relay: ['shared/contract'],
+  functions: ['shared/kubernetes', 'shared/composition.ts', 'shared/contract', 'shared/app', 'shared/ports/errors.ts'],
+  relay: ['shared/kubernetes', 'shared/contract'],
   cli: ['shared'],
   scripts: ['shared', 'sandbox'],
   sandbox: ['shared'],
@@ -30,6 +31,7 @@ const allowed: Readonly<Record<string, ReadonlyArray<string>>> = {
 
 /** Which folder may name which package, beside Node's own modules. Packages not listed here may be named nowhere else. */
 const packages: Readonly<Record<string, ReadonlyArray<string>>> = {
+  'shared/kubernetes': [],
   'shared/core': [],
   'shared/contract': ['typebox'],
   'shared/ports': [],
@@ -44,11 +46,64 @@ const packages: Readonly<Record<string, ReadonlyArray<string>>> = {
   functions: ['@azure/functions'],
 };
 
+/** The folders of the core in the order in which a decision passes through them: each may import only what stands before it. */
+const coreFolders = [
+  'quantity',
+  'model',
+  'rules',
+  'devices',
+  'present',
+  'offerings',
+  'packing/problem',
+  'packing/lp',
+  'packing/knapsack',
+  'packing/columns',
+  'packing/first',
+  'packing/whole',
+  'packing/relaxed',
+  'packing',
+  'packing/zones',
+  'placing/state',
+  'placing/one-by-one',
+  'placing/together',
+  'placing/fewest',
+  'placing',
+  'bound',
+  'telling/claims',
+  'telling/reasons',
+  'telling/cheaper',
+  'telling',
+  'finishing',
+  '.',
+  'audit/seen',
+  'audit/devices',
+  'audit/topology',
+  'audit/rules',
+  'audit',
+  'launch',
+];
+
+/** More files than this in one folder of the core, and nobody sees at a glance what it holds. */
+const FILES_MAX = 13;
+
 const folders = ['functions', 'shared', 'relay', 'cli', 'sandbox', 'scripts', 'test'];
 const files = folders.flatMap(listTypeScript);
 
 test('every import points the way the architecture says', () => {
   expect(files.flatMap(strayImports)).toEqual([]);
+});
+
+test('arrows between the folders of the core run one way', () => {
+  expect(files.filter((file) => file.startsWith('shared/core/')).flatMap(climbingImports)).toEqual([]);
+});
+
+test('a folder of the core can be taken in at a glance', () => {
+  const perFolder = Object.groupBy(
+    files.filter((file) => file.startsWith('shared/core/')),
+    (file) => dirname(file),
+  );
+  const crowded = Object.entries(perFolder).filter(([, own = []]) => own.length > FILES_MAX);
+  expect(crowded.map(([folder]) => folder)).toEqual([]);
 });
 
 test('a package is named in one folder only, and the core names none', () => {
@@ -86,6 +141,20 @@ function strayImports(file: string): ReadonlyArray<string> {
     .map((specifier) => relative('.', resolve(dirname(file), specifier)))
     .filter((target) => !reachable.some((prefix) => target === prefix || target.startsWith(`${prefix}/`)))
     .map((target) => `${file} imports ${target}`);
+}
+
+function climbingImports(file: string): ReadonlyArray<string> {
+  const own = rankOf(file);
+  if (own === -1) return [`${file} is in a folder without a place in the order`];
+  return specifiersOf(file)
+    .filter((specifier) => specifier.startsWith('.'))
+    .map((specifier) => relative('.', resolve(dirname(file), specifier)))
+    .filter((target) => target.startsWith('shared/core/') && rankOf(target) > own)
+    .map((target) => `${file} imports ${target}`);
+}
+
+function rankOf(file: string): number {
+  return coreFolders.indexOf(relative('shared/core', dirname(file)) || '.');
 }
 
 function strayPackages(file: string): ReadonlyArray<string> {

@@ -3,7 +3,7 @@ import { toInstanceTypes } from '../../shared/adapters/azure/instance-types.ts';
 import { inspect } from '../../shared/contract/api/parse.ts';
 import { aksNodeClassKind } from '../../shared/contract/api/aks-node-class.ts';
 import type { Snapshot } from '../../shared/contract/snapshot/parse.ts';
-import { NO_TEMPLATES, type DeviceTemplates } from '../../shared/core/dra/device-templates.ts';
+import { NO_TEMPLATES, type DeviceTemplates } from '../../shared/core/model/device-templates.ts';
 import type { Catalog, InstanceType } from '../../shared/core/model/catalog.ts';
 import type { NodeClass } from '../../shared/ports/kubernetes.ts';
 import type { GivenCatalog } from './read-catalog.ts';

@@ -2,10 +2,10 @@ import type { InstanceType } from '../../shared/core/model/catalog.ts';
 import { isRecord } from '../../shared/contract/api/object-meta.ts';
 import { readStatedSlices } from '../../shared/contract/api/stated-devices.ts';
 import { label } from '../../shared/contract/names.ts';
-import { toTemplateSlices } from '../../shared/core/dra/device-templates.ts';
-import type { ResourceSliceSpec } from '../../shared/core/model/device-manifest.ts';
+import { toTemplateSlices } from '../../shared/core/model/device-templates.ts';
+import type { ResourceSliceSpec } from '../../shared/kubernetes/device-manifest.ts';
 import { microUsdPerHour } from '../../shared/core/quantity/units.ts';
-import { MAX_COMBOS } from '../../shared/core/scheduling/compile-types.ts';
+import { MAX_COMBOS } from '../../shared/core/offerings/compile-types.ts';
 import {
   allOf,
   choice,

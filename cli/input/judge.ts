@@ -1,5 +1,5 @@
 import { isRecord } from '../../shared/contract/api/object-meta.ts';
-import { parseQuantity, unitsOf } from '../../shared/core/quantity/quantity.ts';
+import { parseQuantity, unitsOf } from '../../shared/kubernetes/quantity.ts';
 
 /** Takes note of one thing wrong: the field, what is wrong with it, what to do. */
 export type Report = (path: string, message: string, fix: string) => void;

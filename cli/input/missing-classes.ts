@@ -1,6 +1,6 @@
 import { missingClass } from '../../shared/app/missing-class.ts';
 import type { Snapshot } from '../../shared/contract/snapshot/parse.ts';
-import type { NodePool } from '../../shared/core/model/manifest.ts';
+import type { NodePool } from '../../shared/kubernetes/manifest.ts';
 
 /**
  * The pools, those not ready whose class is not among the classes that are given, as the product would find them. Where no

@@ -1,5 +1,5 @@
 import { isRecord } from '../../shared/contract/api/object-meta.ts';
-import { parseQuantity } from '../../shared/core/quantity/quantity.ts';
+import { parseQuantity } from '../../shared/kubernetes/quantity.ts';
 import {
   allOf,
   choice,

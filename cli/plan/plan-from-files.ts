@@ -4,21 +4,21 @@ import { knownDevices } from '../../shared/app/known-devices.ts';
 import { annotation } from '../../shared/contract/names.ts';
 import { poolsByProvider } from '../../shared/contract/own-class.ts';
 import type { Snapshot } from '../../shared/contract/snapshot/parse.ts';
-import type { DeviceTemplates } from '../../shared/core/dra/device-templates.ts';
+import type { DeviceTemplates } from '../../shared/core/model/device-templates.ts';
 import type { CapacityType } from '../../shared/core/model/catalog.ts';
-import type { NodePool } from '../../shared/core/model/manifest.ts';
-import type { Plan } from '../../shared/core/plan/plan.ts';
-import { renderWanted } from '../../shared/core/plan/render-refusal.ts';
-import { activeBuffers, bufferDemand, bufferName } from '../../shared/core/scheduling/buffer-demand.ts';
-import { contradictionOfPool } from '../../shared/core/scheduling/contradiction.ts';
-import { podRequests } from '../../shared/core/scheduling/pod-requests.ts';
+import type { NodePool } from '../../shared/kubernetes/manifest.ts';
+import type { Plan } from '../../shared/core/model/plan.ts';
+import { renderWanted } from '../../shared/core/telling/reasons/render-refusal.ts';
+import { activeBuffers, bufferDemand, bufferName } from '../../shared/core/present/buffer-demand.ts';
+import { contradictionOfPool } from '../../shared/core/telling/reasons/contradiction.ts';
+import { podRequests } from '../../shared/core/rules/pod-requests.ts';
 import {
   DEFAULT_WORK,
   type DeviceSupport,
   KARPENTER_POLICY,
   type InFlightClaim,
   type ProvisioningInput,
-} from '../../shared/core/scheduling/provisioning-input.ts';
+} from '../../shared/core/model/provisioning-input.ts';
 import { catalogsFrom, catalogsOf, type PoolCatalogs } from '../catalog/pool-catalogs.ts';
 import { readCatalog } from '../catalog/read-catalog.ts';
 import { DEFAULT_REGION, readShippedSizes } from '../catalog/shipped-sizes.ts';

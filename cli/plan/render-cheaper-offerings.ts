@@ -1,7 +1,7 @@
-import type { CheaperOfferings } from '../../shared/core/plan/cheaper.ts';
-import type { Plan, PlannedClaim, PlannedOffering } from '../../shared/core/plan/plan.ts';
-import { renderCheaper } from '../../shared/core/plan/render-cheaper.ts';
-import { plainCostOf, weighedPriceOf } from '../../shared/core/plan/weighed-cost.ts';
+import type { CheaperOfferings } from '../../shared/core/model/cheaper.ts';
+import type { Plan, PlannedClaim, PlannedOffering } from '../../shared/core/model/plan.ts';
+import { renderCheaper } from '../../shared/core/telling/cheaper/render-cheaper.ts';
+import { plainCostOf, weighedPriceOf } from '../../shared/core/model/weighed-cost.ts';
 import { renderUsd } from '../../shared/core/quantity/render-usd.ts';
 import { renderCount } from '../render-count.ts';
 import { sizeText, zoneText } from './offering-text.ts';

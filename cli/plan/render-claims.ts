@@ -1,9 +1,9 @@
 import type { InstanceType } from '../../shared/core/model/catalog.ts';
-import { allocatableOf } from '../../shared/core/quantity/allocatable.ts';
-import { parseAmounts } from '../../shared/core/quantity/quantity.ts';
-import type { Plan, PlannedClaim } from '../../shared/core/plan/plan.ts';
-import { overlaidCatalog } from '../../shared/core/scheduling/overlays.ts';
-import type { ProvisioningInput } from '../../shared/core/scheduling/provisioning-input.ts';
+import { allocatableOf } from '../../shared/core/model/allocatable.ts';
+import { parseAmounts } from '../../shared/kubernetes/quantity.ts';
+import type { Plan, PlannedClaim } from '../../shared/core/model/plan.ts';
+import { overlaidCatalog } from '../../shared/core/offerings/overlays.ts';
+import type { ProvisioningInput } from '../../shared/core/model/provisioning-input.ts';
 import { renderUsd } from '../../shared/core/quantity/render-usd.ts';
 import { PAGE_WIDTH } from './page-width.ts';
 import type { PlanDocument } from './plan-format.ts';

@@ -1,7 +1,7 @@
-import type { LeftPod, Plan } from '../../shared/core/plan/plan.ts';
-import type { Refusal } from '../../shared/core/plan/refusal.ts';
-import { renderRefusal } from '../../shared/core/plan/render-refusal.ts';
-import type { ProvisioningInput } from '../../shared/core/scheduling/provisioning-input.ts';
+import type { LeftPod, Plan } from '../../shared/core/model/plan.ts';
+import type { Refusal } from '../../shared/core/model/refusal.ts';
+import { renderRefusal } from '../../shared/core/telling/reasons/render-refusal.ts';
+import type { ProvisioningInput } from '../../shared/core/model/provisioning-input.ts';
 import { renderCount } from '../render-count.ts';
 import { PAGE_WIDTH } from './page-width.ts';
 import type { PlanDocument } from './plan-format.ts';

@@ -1,8 +1,8 @@
-import { auditPlan, type Finding } from '../../shared/core/plan/audit-plan.ts';
-import type { Plan } from '../../shared/core/plan/plan.ts';
+import { auditPlan, type Finding } from '../../shared/core/audit/audit-plan.ts';
+import type { Plan } from '../../shared/core/model/plan.ts';
 import { instant } from '../../shared/core/quantity/units.ts';
-import { planProvisioning } from '../../shared/core/scheduling/plan-provisioning.ts';
-import { DEFAULT_WORK, type ProvisioningInput } from '../../shared/core/scheduling/provisioning-input.ts';
+import { planProvisioning } from '../../shared/core/plan-provisioning.ts';
+import { DEFAULT_WORK, type ProvisioningInput } from '../../shared/core/model/provisioning-input.ts';
 
 /** A plan, how long it took to find, and what its audit says. */
 export interface Solved {

@@ -1,4 +1,4 @@
-import type { CheaperReason } from '../../shared/core/plan/cheaper.ts';
+import type { CheaperReason } from '../../shared/core/model/cheaper.ts';
 import type {
   OfferingRisk,
   Plan,
@@ -6,10 +6,10 @@ import type {
   PlannedClaim,
   PlannedOffering,
   WeighedCost,
-} from '../../shared/core/plan/plan.ts';
-import { renderCheaper } from '../../shared/core/plan/render-cheaper.ts';
-import { renderRefusal } from '../../shared/core/plan/render-refusal.ts';
-import { weighedPriceOf } from '../../shared/core/plan/weighed-cost.ts';
+} from '../../shared/core/model/plan.ts';
+import { renderCheaper } from '../../shared/core/telling/cheaper/render-cheaper.ts';
+import { renderRefusal } from '../../shared/core/telling/reasons/render-refusal.ts';
+import { weighedPriceOf } from '../../shared/core/model/weighed-cost.ts';
 import { renderUsd } from '../../shared/core/quantity/render-usd.ts';
 import type { PlanDocument } from './plan-format.ts';
 import type { Solved } from './solve.ts';

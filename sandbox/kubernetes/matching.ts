@@ -3,7 +3,7 @@ import type {
   NodeSelectorTerm,
   SelectorRequirement,
   Toleration,
-} from '../../shared/core/model/manifest.ts';
+} from '../../shared/kubernetes/manifest.ts';
 import type { Node, Pod, StringMap, Taint } from './client/objects.ts';
 
 /** True when the labels satisfy one requirement of a label or node selector; an unknown operator matches nothing. */

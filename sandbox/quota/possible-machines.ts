@@ -1,10 +1,10 @@
 import { type Sku, toSku } from '../../shared/adapters/azure/sku.ts';
 import { launchCandidates } from '../../shared/core/launch/launch-candidates.ts';
 import type { InstanceType } from '../../shared/core/model/catalog.ts';
-import { isTypeLevelKey, labelKey, normalizeKey } from '../../shared/core/model/labels.ts';
-import type { NodeClaim, NodePool, PodSpec } from '../../shared/core/model/manifest.ts';
-import { allocatableOf } from '../../shared/core/quantity/allocatable.ts';
-import { type Amounts, parseAmounts, renderAmounts } from '../../shared/core/quantity/quantity.ts';
+import { isTypeLevelKey, labelKey, normalizeKey } from '../../shared/kubernetes/labels.ts';
+import type { NodeClaim, NodePool, PodSpec } from '../../shared/kubernetes/manifest.ts';
+import { allocatableOf } from '../../shared/core/model/allocatable.ts';
+import { type Amounts, parseAmounts, renderAmounts } from '../../shared/kubernetes/quantity.ts';
 import {
   addRule,
   admits,
@@ -14,13 +14,13 @@ import {
   oneOf,
   toExpressions,
   toRules,
-} from '../../shared/core/scheduling/label-rule.ts';
-import { podRequests } from '../../shared/core/scheduling/pod-requests.ts';
+} from '../../shared/core/rules/label-rule.ts';
+import { podRequests } from '../../shared/core/rules/pod-requests.ts';
 import { isOwnPool } from '../../shared/contract/own-class.ts';
-import { poolObstacle } from '../../shared/core/scheduling/pool-state.ts';
-import { requiredAlternatives } from '../../shared/core/scheduling/pod-rules.ts';
-import { untolerated } from '../../shared/core/scheduling/taints.ts';
-import { DEFAULT_EVICTION_COST_MS } from '../../shared/core/scheduling/weighed-price.ts';
+import { poolObstacle } from '../../shared/core/offerings/pool-state.ts';
+import { requiredAlternatives } from '../../shared/core/rules/pod-rules.ts';
+import { untolerated } from '../../shared/core/rules/taints.ts';
+import { DEFAULT_EVICTION_COST_MS } from '../../shared/core/offerings/weighed-price.ts';
 import type { NodeClass } from '../../shared/ports/kubernetes.ts';
 import type { Size } from '../azure/sizes.ts';
 

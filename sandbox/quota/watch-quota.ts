@@ -1,7 +1,7 @@
 import { type InstanceTypeSettings, toInstanceTypes } from '../../shared/adapters/azure/instance-types.ts';
 import type { InstanceType } from '../../shared/core/model/catalog.ts';
-import type { NodePool, PodSpec } from '../../shared/core/model/manifest.ts';
-import { podRequests } from '../../shared/core/scheduling/pod-requests.ts';
+import type { NodePool, PodSpec } from '../../shared/kubernetes/manifest.ts';
+import { podRequests } from '../../shared/core/rules/pod-requests.ts';
 import type { NodeClass } from '../../shared/ports/kubernetes.ts';
 import type { Azure } from '../azure/azure.ts';
 import type { Size } from '../azure/sizes.ts';

@@ -1,7 +1,7 @@
-import { parseAmounts, type Amounts } from '../../shared/core/quantity/quantity.ts';
-import { allocatableOf } from '../../shared/core/quantity/allocatable.ts';
-import { podRequests } from '../../shared/core/scheduling/pod-requests.ts';
-import type { PodSpec, ResourceList, Taint, Toleration } from '../../shared/core/model/manifest.ts';
+import { parseAmounts, type Amounts } from '../../shared/kubernetes/quantity.ts';
+import { allocatableOf } from '../../shared/core/model/allocatable.ts';
+import { podRequests } from '../../shared/core/rules/pod-requests.ts';
+import type { PodSpec, ResourceList, Taint, Toleration } from '../../shared/kubernetes/manifest.ts';
 import type { Rng } from '../world/rng.ts';
 import {
   conditionStatus,

@@ -8,7 +8,7 @@ import { createDeviceMemory } from '../../shared/adapters/storage/device-memory.
 import { createFiguresLog } from '../../shared/adapters/storage/figures-log.ts';
 import { createSnapshots } from '../../shared/adapters/storage/snapshots.ts';
 import type { Ports } from '../../shared/app/ports.ts';
-import { KARPENTER_POLICY } from '../../shared/core/scheduling/provisioning-input.ts';
+import { KARPENTER_POLICY } from '../../shared/core/model/provisioning-input.ts';
 import { createTurns } from '../../shared/app/follow/turns.ts';
 import { toQueueMessages } from '../../shared/contract/queue-messages.ts';
 import type { Blobs } from '../../shared/ports/blobs.ts';

@@ -1,5 +1,5 @@
 import { annotation, label } from '../../shared/contract/names.ts';
-import type { Condition } from '../../shared/core/model/manifest.ts';
+import type { Condition } from '../../shared/kubernetes/manifest.ts';
 import type { KubernetesObject, Pod } from '../kubernetes/client/objects.ts';
 
 /** The parts of a NodeClaim that the display reads. */

@@ -1,5 +1,5 @@
 import { connect, type Connection } from '../kubernetes/client/connection.ts';
-import type { NodePool } from '../../shared/core/model/manifest.ts';
+import type { NodePool } from '../../shared/kubernetes/manifest.ts';
 import type { NodeClass } from '../../shared/ports/kubernetes.ts';
 import type { KubernetesObject, Node, Pod } from '../kubernetes/client/objects.ts';
 import { watchObjects, type Watched } from '../kubernetes/client/watch-objects.ts';

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import type { PodSpec } from '../../shared/core/model/manifest.ts';
+import type { PodSpec } from '../../shared/kubernetes/manifest.ts';
 import type { Azure } from '../azure/azure.ts';
 import { readSizes } from '../azure/sizes.ts';
 import type { Orders } from '../orders/read-orders.ts';

@@ -4,7 +4,7 @@ import type { NodePool as ApiNodePool } from '../contract/api/node-pool.ts';
 import type { NodeOverlay as ApiNodeOverlay } from '../contract/api/node-overlay.ts';
 import { nodeOverlayRuntimeProblems, nodePoolRuntimeProblems } from '../contract/api/runtime-rules.ts';
 import { renderProblem } from '../contract/api/validation-error.ts';
-import type { NodeOverlay, NodePool } from '../core/model/manifest.ts';
+import type { NodeOverlay, NodePool } from '../kubernetes/manifest.ts';
 import type { NodeClass } from '../ports/kubernetes.ts';
 
 /**

@@ -1,7 +1,7 @@
-import type { CapacityBuffer } from '../core/model/buffer-manifest.ts';
+import type { CapacityBuffer } from '../kubernetes/buffer-manifest.ts';
 import type { Cluster } from '../core/model/cluster.ts';
-import type { Plan, PlannedBuffer } from '../core/plan/plan.ts';
-import { renderRefusal } from '../core/plan/render-refusal.ts';
+import type { Plan, PlannedBuffer } from '../core/model/plan.ts';
+import { renderRefusal } from '../core/telling/reasons/render-refusal.ts';
 import {
   ACTIVE_CAPACITY,
   activeBuffers,
@@ -9,8 +9,8 @@ import {
   bufferName,
   namespaceOf,
   type BufferDemand,
-} from '../core/scheduling/buffer-demand.ts';
-import type { ProvisioningInput } from '../core/scheduling/provisioning-input.ts';
+} from '../core/present/buffer-demand.ts';
+import type { ProvisioningInput } from '../core/model/provisioning-input.ts';
 import { type ConditionChange, putConditions, sameConditions } from './conditions.ts';
 import { inParallel } from './in-parallel.ts';
 import type { Ports } from './ports.ts';

@@ -1,6 +1,6 @@
-import type { NodePool } from '../core/model/manifest.ts';
-import { auditPlan } from '../core/plan/audit-plan.ts';
-import type { Plan, PlannedClaim } from '../core/plan/plan.ts';
+import type { NodePool } from '../kubernetes/manifest.ts';
+import { auditPlan } from '../core/audit/audit-plan.ts';
+import type { Plan, PlannedClaim } from '../core/model/plan.ts';
 import { RetryableError, TerminalError } from '../ports/errors.ts';
 import { DECISION_VERSION, type Decision, type LedgerState } from '../ports/store.ts';
 import { digest } from '../contract/digest.ts';

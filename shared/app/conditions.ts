@@ -1,4 +1,4 @@
-import type { Condition } from '../core/model/manifest.ts';
+import type { Condition } from '../kubernetes/manifest.ts';
 
 /** A condition as a use case states it; times and generation are added when it is set. */
 export interface ConditionChange {

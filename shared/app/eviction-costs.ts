@@ -1,6 +1,6 @@
 import { readEvictionCost } from '../contract/api/eviction-cost.ts';
-import type { NodePool } from '../core/model/manifest.ts';
-import type { ProvisioningInput } from '../core/scheduling/provisioning-input.ts';
+import type { NodePool } from '../kubernetes/manifest.ts';
+import type { ProvisioningInput } from '../core/model/provisioning-input.ts';
 
 /**
  * What NodePools say by annotation that an eviction costs, by name, in milliseconds. A pool that says nothing is not in it;

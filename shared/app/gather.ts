@@ -3,18 +3,18 @@ import { poolsByProvider } from '../contract/own-class.ts';
 import { isReserved } from '../contract/reserved-taint.ts';
 import type { Snapshot } from '../contract/snapshot/parse.ts';
 import { judgeSiblings } from '../contract/snapshot/siblings.ts';
-import { NO_TEMPLATES, type DeviceTemplates } from '../core/dra/device-templates.ts';
+import { NO_TEMPLATES, type DeviceTemplates } from '../core/model/device-templates.ts';
 import type { Catalog } from '../core/model/catalog.ts';
-import type { PodReference } from '../core/plan/plan.ts';
+import type { PodReference } from '../core/model/plan.ts';
 import { namesRegional, zonalOnly } from '../core/launch/placement-scope.ts';
-import type { Node, NodeClaim } from '../core/model/manifest.ts';
+import type { Node, NodeClaim } from '../kubernetes/manifest.ts';
 import {
   DEFAULT_WORK,
   DEVICES_IGNORED,
   type DeviceSupport,
   type InFlightClaim,
   type ProvisioningInput,
-} from '../core/scheduling/provisioning-input.ts';
+} from '../core/model/provisioning-input.ts';
 import type { NodeClass } from '../ports/kubernetes.ts';
 import type { Decision, LedgerState } from '../ports/store.ts';
 import { usableOverlays } from './api-rules.ts';

@@ -1,9 +1,9 @@
 import { readStatedDevices } from '../contract/api/stated-devices.ts';
-import { mergeTemplates, toTemplateSlices, type DeviceTemplates } from '../core/dra/device-templates.ts';
-import { observedTemplates } from '../core/dra/observed-templates.ts';
+import { mergeTemplates, toTemplateSlices, type DeviceTemplates } from '../core/model/device-templates.ts';
+import { observedTemplates } from '../core/devices/observed-templates.ts';
 import type { Cluster } from '../core/model/cluster.ts';
-import type { NodePool } from '../core/model/manifest.ts';
-import { byCodeUnit } from '../core/scheduling/label-rule.ts';
+import type { NodePool } from '../kubernetes/manifest.ts';
+import { byCodeUnit } from '../core/rules/label-rule.ts';
 
 /** What is known of the devices of nodes to come. */
 export interface KnownDevices {

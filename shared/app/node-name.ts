@@ -1,4 +1,4 @@
-import type { NodeClaim } from '../core/model/manifest.ts';
+import type { NodeClaim } from '../kubernetes/manifest.ts';
 
 /** VM, NIC, disk and computer share one name, and the kubelet registers the computer's: so the claim names its Node. */
 const PREFIX = 'aks-';

@@ -1,5 +1,5 @@
-import type { Condition, NodeOverlay } from '../core/model/manifest.ts';
-import { overlayConflicts } from '../core/scheduling/overlays.ts';
+import type { Condition, NodeOverlay } from '../kubernetes/manifest.ts';
+import { overlayConflicts } from '../core/offerings/overlays.ts';
 import { overlayProblems } from './api-rules.ts';
 import { type ConditionChange, sameConditions, setConditions } from './conditions.ts';
 import type { Gathered } from './gather.ts';

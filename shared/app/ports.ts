@@ -1,4 +1,4 @@
-import type { SchedulingPolicy } from '../core/scheduling/provisioning-input.ts';
+import type { SchedulingPolicy } from '../core/model/provisioning-input.ts';
 import type { Cloud, Catalogs, NodeClassFacts } from '../ports/cloud.ts';
 import type { DeviceSelectors } from '../ports/devices.ts';
 import type { Hints } from '../ports/hints.ts';

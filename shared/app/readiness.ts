@@ -1,6 +1,6 @@
 import { isOwnPool } from '../contract/own-class.ts';
 import type { Snapshot } from '../contract/snapshot/parse.ts';
-import type { Condition } from '../core/model/manifest.ts';
+import type { Condition } from '../kubernetes/manifest.ts';
 import { conditionOf } from './conditions.ts';
 
 /** What the condition `Ready` of a pool or class says. `unjudged`: nobody has looked yet, which is no reason to refuse. */

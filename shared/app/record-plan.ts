@@ -1,10 +1,10 @@
 import { digest } from '../contract/digest.ts';
 import type { PlanFate, PlanFigures } from '../contract/plan-figures.ts';
-import type { Plan } from '../core/plan/plan.ts';
+import type { Plan } from '../core/model/plan.ts';
 import { instant } from '../core/quantity/units.ts';
-import { countWaiting } from '../core/scheduling/effective-zones.ts';
-import { planProvisioning } from '../core/scheduling/plan-provisioning.ts';
-import type { ProvisioningInput } from '../core/scheduling/provisioning-input.ts';
+import { countWaiting } from '../core/telling/effective-zones.ts';
+import { planProvisioning } from '../core/plan-provisioning.ts';
+import type { ProvisioningInput } from '../core/model/provisioning-input.ts';
 import { RetryableError } from '../ports/errors.ts';
 import type { Gathered } from './gather.ts';
 import type { Ports } from './ports.ts';

@@ -1,6 +1,6 @@
 import { KARPENTER_GROUP, annotation, finalizer, label } from '../contract/names.ts';
-import type { NodeClaim, NodePool } from '../core/model/manifest.ts';
-import type { PlannedClaim } from '../core/plan/plan.ts';
+import type { NodeClaim, NodePool } from '../kubernetes/manifest.ts';
+import type { PlannedClaim } from '../core/model/plan.ts';
 import { POOL_HASH_VERSION, poolHash } from './api-rules.ts';
 
 /**

@@ -1,6 +1,6 @@
 import type { CapacityType, InstanceType } from '../core/model/catalog.ts';
-import type { Labels, ResourceList, Taint } from '../core/model/manifest.ts';
-import type { PlannedOffering } from '../core/plan/plan.ts';
+import type { Labels, ResourceList, Taint } from '../kubernetes/manifest.ts';
+import type { PlannedOffering } from '../core/model/plan.ts';
 import type { NodeClass } from './kubernetes.ts';
 
 /** Everything a VM for one NodeClaim is made from. The VM is named after the claim, so asking twice makes one VM. */

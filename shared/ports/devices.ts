@@ -1,4 +1,4 @@
-import type { CompileSelector } from '../core/dra/selectors.ts';
+import type { CompileSelector } from '../core/model/device-selector.ts';
 
 /** Gets what reads selectors of devices; it is loaded at the first call. Null while resource claims (DRA) are ignored. */
 export type DeviceSelectors = (() => Promise<CompileSelector>) | null;

@@ -1,5 +1,5 @@
-import type { CapacityBuffer } from '../core/model/buffer-manifest.ts';
-import type { ResourceSlice } from '../core/model/device-manifest.ts';
+import type { CapacityBuffer } from '../kubernetes/buffer-manifest.ts';
+import type { ResourceSlice } from '../kubernetes/device-manifest.ts';
 import type {
   Condition,
   LabelSelector,
@@ -11,7 +11,7 @@ import type {
   ObjectMeta,
   PodSpec,
   ResourceList,
-} from '../core/model/manifest.ts';
+} from '../kubernetes/manifest.ts';
 
 /** A pod as a drain needs it, read from the API server when the drain happens. */
 export interface NodePod {

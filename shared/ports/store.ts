@@ -1,5 +1,5 @@
-import type { DeviceTemplates } from '../core/dra/device-templates.ts';
-import type { Plan } from '../core/plan/plan.ts';
+import type { DeviceTemplates } from '../core/model/device-templates.ts';
+import type { Plan } from '../core/model/plan.ts';
 import type { PlanFate, PlanFigures } from '../contract/plan-figures.ts';
 import type { Snapshot } from '../contract/snapshot/parse.ts';
 

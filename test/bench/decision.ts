@@ -10,8 +10,8 @@ import { makePlan, recordPlan } from '../../shared/app/record-plan.ts';
 import { toNodeClaim } from '../../shared/app/to-node-claim.ts';
 import { createSnapshotBuilder } from '../../shared/contract/snapshot/builder.ts';
 import type { InstanceType } from '../../shared/core/model/catalog.ts';
-import type { NodePool } from '../../shared/core/model/manifest.ts';
-import { auditPlan } from '../../shared/core/plan/audit-plan.ts';
+import type { NodePool } from '../../shared/kubernetes/manifest.ts';
+import { auditPlan } from '../../shared/core/audit/audit-plan.ts';
 import { benchmarkInput, diversePods } from './five-way-mix.ts';
 import {
   largeClusterPool,

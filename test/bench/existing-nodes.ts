@@ -1,7 +1,7 @@
-import type { Node } from '../../shared/core/model/manifest.ts';
-import { auditPlan } from '../../shared/core/plan/audit-plan.ts';
+import type { Node } from '../../shared/kubernetes/manifest.ts';
+import { auditPlan } from '../../shared/core/audit/audit-plan.ts';
 import { instant } from '../../shared/core/quantity/units.ts';
-import { planProvisioning } from '../../shared/core/scheduling/plan-provisioning.ts';
+import { planProvisioning } from '../../shared/core/plan-provisioning.ts';
 import { pricedWorkloads } from './priced-workloads.ts';
 
 /**

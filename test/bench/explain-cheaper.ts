@@ -1,10 +1,10 @@
 import { catalogsOf } from '../../cli/catalog/pool-catalogs.ts';
 import { readShippedSizes } from '../../cli/catalog/shipped-sizes.ts';
 import type { Snapshot } from '../../shared/contract/snapshot/parse.ts';
-import { placeInBulk } from '../../shared/core/scheduling/bulk.ts';
-import { dealOut, bulkRuleOf } from '../../shared/core/scheduling/bulk-groups.ts';
-import { cheaperExplainer } from '../../shared/core/scheduling/explain-cheaper.ts';
-import { readInput, workspaceFor } from '../../shared/core/scheduling/workspace.ts';
+import { placeInBulk } from '../../shared/core/placing/together/bulk.ts';
+import { dealOut, bulkRuleOf } from '../../shared/core/placing/together/bulk-groups.ts';
+import { cheaperExplainer } from '../../shared/core/telling/cheaper/explain-cheaper.ts';
+import { readInput, workspaceFor } from '../../shared/core/placing/state/workspace.ts';
 import { input, onDemand, pods, pool, requirement, shape, spec } from '../unit/core/build.ts';
 
 /**

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { instant } from '../../shared/core/quantity/units.ts';
-import { planProvisioning } from '../../shared/core/scheduling/plan-provisioning.ts';
-import { DEFAULT_WORK } from '../../shared/core/scheduling/provisioning-input.ts';
+import { planProvisioning } from '../../shared/core/plan-provisioning.ts';
+import { DEFAULT_WORK } from '../../shared/core/model/provisioning-input.ts';
 import { pricedWorkloads } from './priced-workloads.ts';
 
 /**

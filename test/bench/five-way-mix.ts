@@ -1,13 +1,13 @@
 import type { InstanceType } from '../../shared/core/model/catalog.ts';
 import type { Cluster, Pod, PodShape } from '../../shared/core/model/cluster.ts';
-import type { NodePool, PodSpec } from '../../shared/core/model/manifest.ts';
+import type { NodePool, PodSpec } from '../../shared/kubernetes/manifest.ts';
 import { microUsdPerHour } from '../../shared/core/quantity/units.ts';
 import {
   DEFAULT_WORK,
   DEVICES_IGNORED,
   KARPENTER_POLICY,
   type ProvisioningInput,
-} from '../../shared/core/scheduling/provisioning-input.ts';
+} from '../../shared/core/model/provisioning-input.ts';
 import { EMPTY_CLUSTER } from '../unit/core/build.ts';
 
 /**

@@ -1,7 +1,7 @@
-import { auditPlan } from '../../shared/core/plan/audit-plan.ts';
+import { auditPlan } from '../../shared/core/audit/audit-plan.ts';
 import { instant } from '../../shared/core/quantity/units.ts';
-import { planProvisioning } from '../../shared/core/scheduling/plan-provisioning.ts';
-import type { ProvisioningInput } from '../../shared/core/scheduling/provisioning-input.ts';
+import { planProvisioning } from '../../shared/core/plan-provisioning.ts';
+import type { ProvisioningInput } from '../../shared/core/model/provisioning-input.ts';
 import { planFirstFit } from './first-fit-decreasing/plan-first-fit.ts';
 import { benchmarkInput, diversePods, preferringPods } from './five-way-mix.ts';
 

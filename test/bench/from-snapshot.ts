@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseSnapshot } from '../../shared/contract/snapshot/parse.ts';
 import { instant } from '../../shared/core/quantity/units.ts';
-import { planProvisioning } from '../../shared/core/scheduling/plan-provisioning.ts';
-import { DEFAULT_WORK } from '../../shared/core/scheduling/provisioning-input.ts';
+import { planProvisioning } from '../../shared/core/plan-provisioning.ts';
+import { DEFAULT_WORK } from '../../shared/core/model/provisioning-input.ts';
 import { input } from '../unit/core/build.ts';
 import { largeClusterSnapshot, largeClusterTypes } from './large-cluster-snapshot.ts';
 

@@ -1,6 +1,6 @@
 import { createSnapshotBuilder } from '../../shared/contract/snapshot/builder.ts';
 import type { InstanceType } from '../../shared/core/model/catalog.ts';
-import type { NodePool } from '../../shared/core/model/manifest.ts';
+import type { NodePool } from '../../shared/kubernetes/manifest.ts';
 import { size, zones } from '../unit/core/build.ts';
 
 /** A cluster of nodes that are nearly full, as manifests. A third of the applications spread over zones. */

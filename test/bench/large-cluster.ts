@@ -1,7 +1,7 @@
-import { auditPlan } from '../../shared/core/plan/audit-plan.ts';
+import { auditPlan } from '../../shared/core/audit/audit-plan.ts';
 import { instant } from '../../shared/core/quantity/units.ts';
-import { planProvisioning } from '../../shared/core/scheduling/plan-provisioning.ts';
-import { DEFAULT_WORK } from '../../shared/core/scheduling/provisioning-input.ts';
+import { planProvisioning } from '../../shared/core/plan-provisioning.ts';
+import { DEFAULT_WORK } from '../../shared/core/model/provisioning-input.ts';
 import { input, node, pods, pool, shape, size, spec, zones } from '../unit/core/build.ts';
 
 /**

@@ -1,6 +1,6 @@
 import { instant } from '../../shared/core/quantity/units.ts';
-import { planProvisioning } from '../../shared/core/scheduling/plan-provisioning.ts';
-import { DEFAULT_WORK } from '../../shared/core/scheduling/provisioning-input.ts';
+import { planProvisioning } from '../../shared/core/plan-provisioning.ts';
+import { DEFAULT_WORK } from '../../shared/core/model/provisioning-input.ts';
 import { daemonSet, input, pods, pool, shape, size, spec } from '../unit/core/build.ts';
 
 /** Pods that are left, and the time it takes, where a limit on CPUs stops most nodes: node test/bench/limits.ts */

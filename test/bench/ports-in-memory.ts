@@ -4,8 +4,8 @@ import { createFiguresLog } from '../../shared/adapters/storage/figures-log.ts';
 import { createSnapshots } from '../../shared/adapters/storage/snapshots.ts';
 import type { Ports } from '../../shared/app/ports.ts';
 import type { InstanceType } from '../../shared/core/model/catalog.ts';
-import type { NodePool } from '../../shared/core/model/manifest.ts';
-import { KARPENTER_POLICY } from '../../shared/core/scheduling/provisioning-input.ts';
+import type { NodePool } from '../../shared/kubernetes/manifest.ts';
+import { KARPENTER_POLICY } from '../../shared/core/model/provisioning-input.ts';
 import type { LedgerState } from '../../shared/ports/store.ts';
 
 const CLUSTER = 'bench';

@@ -2,14 +2,14 @@ import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { InstanceType } from '../../shared/core/model/catalog.ts';
 import type { Cluster, Pod, PodShape } from '../../shared/core/model/cluster.ts';
-import type { NodePool, Requirement } from '../../shared/core/model/manifest.ts';
+import type { NodePool, Requirement } from '../../shared/kubernetes/manifest.ts';
 import { microUsdPerHour } from '../../shared/core/quantity/units.ts';
 import {
   DEFAULT_WORK,
   DEVICES_IGNORED,
   KARPENTER_POLICY,
   type ProvisioningInput,
-} from '../../shared/core/scheduling/provisioning-input.ts';
+} from '../../shared/core/model/provisioning-input.ts';
 import { EMPTY_CLUSTER } from '../unit/core/build.ts';
 
 /** The workloads and real prices beside this repository, and what Karpenter's scheduler made of them. */

@@ -1,7 +1,7 @@
 import { instant } from '../../shared/core/quantity/units.ts';
-import { countWaiting } from '../../shared/core/scheduling/effective-zones.ts';
-import { planProvisioning } from '../../shared/core/scheduling/plan-provisioning.ts';
-import { DEFAULT_WORK } from '../../shared/core/scheduling/provisioning-input.ts';
+import { countWaiting } from '../../shared/core/telling/effective-zones.ts';
+import { planProvisioning } from '../../shared/core/plan-provisioning.ts';
+import { DEFAULT_WORK } from '../../shared/core/model/provisioning-input.ts';
 import { input, node, pods, pool, shape, size, spec, zones } from '../unit/core/build.ts';
 
 /**

@@ -1,7 +1,7 @@
 import { nodeLabels } from '../../shared/core/launch/node-labels.ts';
 import type { CapacityType, InstanceType } from '../../shared/core/model/catalog.ts';
-import type { NodeClaim } from '../../shared/core/model/manifest.ts';
-import { allocatableOf } from '../../shared/core/quantity/allocatable.ts';
+import type { NodeClaim } from '../../shared/kubernetes/manifest.ts';
+import { allocatableOf } from '../../shared/core/model/allocatable.ts';
 import { microUsdPerHour } from '../../shared/core/quantity/units.ts';
 import type { Rng } from '../../sandbox/world/rng.ts';
 import { annotation, taint } from '../../shared/contract/names.ts';

@@ -1,4 +1,4 @@
-import { auditPlan } from '../../shared/core/plan/audit-plan.ts';
+import { auditPlan } from '../../shared/core/audit/audit-plan.ts';
 import { planAll, readOracle } from './run.ts';
 import { toInput } from './scenario.ts';
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { auditPlan } from '../../shared/core/plan/audit-plan.ts';
+import { auditPlan } from '../../shared/core/audit/audit-plan.ts';
 import { check, checkKarpenter, planAll, readOracle } from './run.ts';
 import { karpenterPlan, toInput } from './scenario.ts';
 

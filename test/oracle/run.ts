@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { instant } from '../../shared/core/quantity/units.ts';
-import type { Plan } from '../../shared/core/plan/plan.ts';
-import { planProvisioning } from '../../shared/core/scheduling/plan-provisioning.ts';
+import type { Plan } from '../../shared/core/model/plan.ts';
+import { planProvisioning } from '../../shared/core/plan-provisioning.ts';
 import { toInput, toOraclePlan, type OracleCatalog, type Scenario } from './scenario.ts';
 
 /** Enough to look for places for pods that are left; a lower price, which packing looks for with the rest, no rule asks about. */

@@ -1,15 +1,15 @@
 import type { Catalog, InstanceType } from '../../shared/core/model/catalog.ts';
 import type { Cluster, Pod, PodShape } from '../../shared/core/model/cluster.ts';
-import type * as manifest from '../../shared/core/model/manifest.ts';
-import type { Plan } from '../../shared/core/plan/plan.ts';
-import { plainCostOf } from '../../shared/core/plan/weighed-cost.ts';
+import type * as manifest from '../../shared/kubernetes/manifest.ts';
+import type { Plan } from '../../shared/core/model/plan.ts';
+import { plainCostOf } from '../../shared/core/model/weighed-cost.ts';
 import { microUsdPerHour } from '../../shared/core/quantity/units.ts';
 import {
   DEFAULT_WORK,
   DEVICES_IGNORED,
   KARPENTER_POLICY,
   type ProvisioningInput,
-} from '../../shared/core/scheduling/provisioning-input.ts';
+} from '../../shared/core/model/provisioning-input.ts';
 import { EMPTY_CLUSTER } from '../unit/core/build.ts';
 
 /** A scenario of the oracle, as its README describes it. */

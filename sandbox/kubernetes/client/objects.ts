@@ -1,4 +1,4 @@
-import type { Affinity, Condition, Toleration, TopologySpreadConstraint } from '../../../shared/core/model/manifest.ts';
+import type { Affinity, Condition, Toleration, TopologySpreadConstraint } from '../../../shared/kubernetes/manifest.ts';
 
 /**
  * The parts of the Kubernetes wire types that the sandbox's kubelets, controllers and scheduler read and write. Optional

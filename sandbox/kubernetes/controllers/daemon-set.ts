@@ -1,4 +1,4 @@
-import type { Toleration } from '../../../shared/core/model/manifest.ts';
+import type { Toleration } from '../../../shared/kubernetes/manifest.ts';
 import { controllerOf, isFinished, keyOf, type Node, type Pod } from '../client/objects.ts';
 import { matchesNodeAffinity, untolerated } from '../matching.ts';
 import { isSameJson, shortHash, type ControllerContext } from './controller-context.ts';

@@ -1,5 +1,5 @@
 import { isApiError } from '../client/connection.ts';
-import type { Condition } from '../../../shared/core/model/manifest.ts';
+import type { Condition } from '../../../shared/kubernetes/manifest.ts';
 import { controllerOf, keyOf } from '../client/objects.ts';
 import { toTime } from '../timestamp.ts';
 import { isSameJson, shortHash, type ControllerContext, type Shared } from './controller-context.ts';

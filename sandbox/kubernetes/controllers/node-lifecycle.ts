@@ -1,5 +1,5 @@
 import { isApiError } from '../client/connection.ts';
-import type { Condition } from '../../../shared/core/model/manifest.ts';
+import type { Condition } from '../../../shared/kubernetes/manifest.ts';
 import { hasCondition, podPath, type Lease, type Node, type Pod, type Taint } from '../client/objects.ts';
 import { toTime } from '../timestamp.ts';
 import { isSameJson, type ControllerContext, type Shared } from './controller-context.ts';

@@ -1,4 +1,4 @@
-import type { Condition, LabelSelector } from '../../../shared/core/model/manifest.ts';
+import type { Condition, LabelSelector } from '../../../shared/kubernetes/manifest.ts';
 import type { KubernetesObject } from '../client/objects.ts';
 import type { PodTemplate } from './pod-control.ts';
 

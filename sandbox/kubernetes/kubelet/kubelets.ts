@@ -1,7 +1,7 @@
 import type { Clock } from '../../world/clock.ts';
 import type { Rng } from '../../world/rng.ts';
 import { connect, isApiError, type Connection } from '../client/connection.ts';
-import type { Condition } from '../../../shared/core/model/manifest.ts';
+import type { Condition } from '../../../shared/kubernetes/manifest.ts';
 import { hasCondition, isFinished, type Node, type Pod } from '../client/objects.ts';
 import { watchObjects } from '../client/watch-objects.ts';
 import { openWriteQueue, retryWrite, type WriteQueue } from '../client/write-queue.ts';

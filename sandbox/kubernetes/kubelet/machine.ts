@@ -1,4 +1,4 @@
-import type { Condition } from '../../../shared/core/model/manifest.ts';
+import type { Condition } from '../../../shared/kubernetes/manifest.ts';
 import type { StringMap, Taint } from '../client/objects.ts';
 import type { HostPort } from '../pod-requests.ts';
 import type { Amounts } from '../quantity.ts';

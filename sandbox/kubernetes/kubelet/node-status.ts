@@ -1,4 +1,4 @@
-import type { Condition } from '../../../shared/core/model/manifest.ts';
+import type { Condition } from '../../../shared/kubernetes/manifest.ts';
 import type { StringMap, Taint } from '../client/objects.ts';
 import { toTime } from '../timestamp.ts';
 import type { Machine } from './machine.ts';

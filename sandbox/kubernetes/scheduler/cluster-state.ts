@@ -1,4 +1,4 @@
-import type { PodAffinityRules, PodAffinityTerm } from '../../../shared/core/model/manifest.ts';
+import type { PodAffinityRules, PodAffinityTerm } from '../../../shared/kubernetes/manifest.ts';
 import type { Node, OwnerReference, Pod } from '../client/objects.ts';
 import { controllerOf, isFinished } from '../client/objects.ts';
 import { hostPorts, podRequests, type HostPort } from '../pod-requests.ts';

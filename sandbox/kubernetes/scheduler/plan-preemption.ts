@@ -1,5 +1,5 @@
 import { matchesSelector } from '../matching.ts';
-import type { LabelSelector } from '../../../shared/core/model/manifest.ts';
+import type { LabelSelector } from '../../../shared/kubernetes/manifest.ts';
 import type { KubernetesObject } from '../client/objects.ts';
 import { withoutPods, withPods, type NodeInfo, type PodInfo } from './cluster-state.ts';
 import type { FilterContext, Verdict } from './filter-node.ts';

@@ -1,4 +1,4 @@
-import type { PodAffinityTerm, WeightedPodAffinityTerm } from '../../../shared/core/model/manifest.ts';
+import type { PodAffinityTerm, WeightedPodAffinityTerm } from '../../../shared/kubernetes/manifest.ts';
 import type { StringMap } from '../client/objects.ts';
 import { matchesSelector } from '../matching.ts';
 import type { NodeInfo, PodInfo } from './cluster-state.ts';

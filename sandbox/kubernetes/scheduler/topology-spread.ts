@@ -1,4 +1,4 @@
-import type { LabelSelector, TopologySpreadConstraint } from '../../../shared/core/model/manifest.ts';
+import type { LabelSelector, TopologySpreadConstraint } from '../../../shared/kubernetes/manifest.ts';
 import type { Node } from '../client/objects.ts';
 import { matchesNodeAffinity, matchesSelector, untolerated } from '../matching.ts';
 import type { NodeInfo, PodInfo } from './cluster-state.ts';

@@ -1,4 +1,4 @@
-import type { NodeSelectorTerm } from '../../../shared/core/model/manifest.ts';
+import type { NodeSelectorTerm } from '../../../shared/kubernetes/manifest.ts';
 import type { KubernetesObject, Pod } from '../client/objects.ts';
 import { matchesTerm } from '../matching.ts';
 import type { NodeInfo } from './cluster-state.ts';

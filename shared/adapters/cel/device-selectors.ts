@@ -1,6 +1,6 @@
 import { Environment } from '@marcbachmann/cel-js';
-import type { CompileSelector, SelectedDevice, Verdict } from '../../core/dra/selectors.ts';
-import type { DeviceAttribute } from '../../core/model/device-manifest.ts';
+import type { CompileSelector, SelectedDevice, Verdict } from '../../core/model/device-selector.ts';
+import type { DeviceAttribute } from '../../kubernetes/device-manifest.ts';
 import { withoutIndexedHas } from './presence.ts';
 import { Quantity, toQuantity } from './quantity.ts';
 import { compareVersions, Semver, toSemver } from './semver.ts';

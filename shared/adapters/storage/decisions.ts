@@ -1,7 +1,7 @@
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { RetryableError } from '../../ports/errors.ts';
 import { DECISION_VERSION, type Decision, type Decisions } from '../../ports/store.ts';
-import type { Plan, PlannedClaim, PodReference } from '../../core/plan/plan.ts';
+import type { Plan, PlannedClaim, PodReference } from '../../core/model/plan.ts';
 import type { Blobs } from '../../ports/blobs.ts';
 
 /** Decisions kept in memory: those in flight are read at every step of their claims, and never change. */

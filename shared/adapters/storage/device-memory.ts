@@ -1,6 +1,6 @@
 import { gunzipSync, gzipSync } from 'node:zlib';
-import { NO_TEMPLATES, type DeviceTemplates } from '../../core/dra/device-templates.ts';
-import type { ResourceSliceSpec } from '../../core/model/device-manifest.ts';
+import { NO_TEMPLATES, type DeviceTemplates } from '../../core/model/device-templates.ts';
+import type { ResourceSliceSpec } from '../../kubernetes/device-manifest.ts';
 import type { DeviceMemory } from '../../ports/store.ts';
 import type { Blobs } from '../../ports/blobs.ts';
 

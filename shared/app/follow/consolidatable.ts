@@ -1,5 +1,5 @@
 import { parseGoDuration } from '../../contract/duration.ts';
-import type { NodeClaim, NodePool } from '../../core/model/manifest.ts';
+import type { NodeClaim, NodePool } from '../../kubernetes/manifest.ts';
 import { isTrue, toTimestamp } from '../conditions.ts';
 import { transitionMs } from './node-claim.ts';
 

@@ -1,5 +1,5 @@
 import { label } from '../../contract/names.ts';
-import type { Node, NodeClaim } from '../../core/model/manifest.ts';
+import type { Node, NodeClaim } from '../../kubernetes/manifest.ts';
 import { type ConditionChange, isTrue } from '../conditions.ts';
 import { claimsNamed, hintObjects } from '../hint-objects.ts';
 import type { Ports } from '../ports.ts';

@@ -1,6 +1,6 @@
 import { annotation, label } from '../../contract/names.ts';
-import type { Node, NodeClaim, NodePool } from '../../core/model/manifest.ts';
-import { admitsLabels, toRules } from '../../core/scheduling/label-rule.ts';
+import type { Node, NodeClaim, NodePool } from '../../kubernetes/manifest.ts';
+import { admitsLabels, toRules } from '../../core/rules/label-rule.ts';
 import type { NodeClass } from '../../ports/kubernetes.ts';
 import { isTrue } from '../conditions.ts';
 

@@ -1,7 +1,7 @@
 import type { FollowedObject } from '../../contract/messages.ts';
 import { isOwnClass } from '../../contract/own-class.ts';
 import { isReserved } from '../../contract/reserved-taint.ts';
-import type { Node, NodeClaim } from '../../core/model/manifest.ts';
+import type { Node, NodeClaim } from '../../kubernetes/manifest.ts';
 import type { ObservedMachine } from '../../ports/cloud.ts';
 import { microUsdPerHour } from '../../core/quantity/units.ts';
 import { isTrue } from '../conditions.ts';

@@ -1,7 +1,7 @@
 import { annotation, label, taint } from '../../contract/names.ts';
-import { awaitedDrivers } from '../../core/dra/awaited-drivers.ts';
-import type { Node, NodeClaim, Taint } from '../../core/model/manifest.ts';
-import { isPositive } from '../../core/quantity/allocatable.ts';
+import { awaitedDrivers } from '../../core/devices/awaited-drivers.ts';
+import type { Node, NodeClaim, Taint } from '../../kubernetes/manifest.ts';
+import { isPositive } from '../../core/model/allocatable.ts';
 import type { Ports } from '../ports.ts';
 import { lastPodEvent, podEventFields } from './consolidatable.ts';
 import { type Step, isReadyNode, writeStatus, written } from './node-claim.ts';

@@ -1,5 +1,5 @@
 import { annotation } from '../../contract/names.ts';
-import type { NodeClaim } from '../../core/model/manifest.ts';
+import type { NodeClaim } from '../../kubernetes/manifest.ts';
 import { SETTLING_MS } from '../gather.ts';
 import type { Ports } from '../ports.ts';
 

@@ -1,5 +1,5 @@
 import { finalizer } from '../../contract/names.ts';
-import type { Condition, NodeClaim } from '../../core/model/manifest.ts';
+import type { Condition, NodeClaim } from '../../kubernetes/manifest.ts';
 import { type EventNote, publish } from '../events.ts';
 import { RetryableError } from '../../ports/errors.ts';
 import { DEFINITIONS_AGE_MS } from '../../ports/kubernetes.ts';

@@ -1,6 +1,6 @@
 import { annotation } from '../../contract/names.ts';
 import { isOwnClassNamed } from '../../contract/own-class.ts';
-import type { Condition, NodeClaim } from '../../core/model/manifest.ts';
+import type { Condition, NodeClaim } from '../../kubernetes/manifest.ts';
 import type { NodeImage } from '../../ports/cloud.ts';
 import type { NodeClass } from '../../ports/kubernetes.ts';
 import { CLASS_HASH_VERSION, classHash } from '../api-rules.ts';

@@ -1,7 +1,7 @@
 import { annotation, label } from '../../contract/names.ts';
 import { isOwnPool } from '../../contract/own-class.ts';
-import type { Node, NodeClaim, NodePool } from '../../core/model/manifest.ts';
-import { addResources } from '../../core/quantity/allocatable.ts';
+import type { Node, NodeClaim, NodePool } from '../../kubernetes/manifest.ts';
+import { addResources } from '../../core/model/allocatable.ts';
 import type { NodeClass } from '../../ports/kubernetes.ts';
 import { POOL_HASH_VERSION, poolHash, poolProblems } from '../api-rules.ts';
 import { type ConditionChange, conditionOf, sameConditions, setConditions } from '../conditions.ts';

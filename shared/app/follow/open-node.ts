@@ -1,5 +1,5 @@
 import { label, taint } from '../../contract/names.ts';
-import type { Node, NodeClaim } from '../../core/model/manifest.ts';
+import type { Node, NodeClaim } from '../../kubernetes/manifest.ts';
 import type { Ports } from '../ports.ts';
 import { type Step, transitionMs } from './node-claim.ts';
 import { patchNode } from './patch-node.ts';

@@ -1,4 +1,4 @@
-import type { Node } from '../../core/model/manifest.ts';
+import type { Node } from '../../kubernetes/manifest.ts';
 import { RetryableError } from '../../ports/errors.ts';
 import type { Ports } from '../ports.ts';
 import { written } from './node-claim.ts';

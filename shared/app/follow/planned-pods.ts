@@ -1,5 +1,5 @@
 import { annotation, taint } from '../../contract/names.ts';
-import type { NodeClaim, Taint, Toleration } from '../../core/model/manifest.ts';
+import type { NodeClaim, Taint, Toleration } from '../../kubernetes/manifest.ts';
 import { RetryableError, TerminalError } from '../../ports/errors.ts';
 import type { NodePod } from '../../ports/kubernetes.ts';
 import { inParallel } from '../in-parallel.ts';

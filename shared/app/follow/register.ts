@@ -1,5 +1,5 @@
 import { annotation, finalizer, label, taint } from '../../contract/names.ts';
-import type { Node, NodeClaim, Taint } from '../../core/model/manifest.ts';
+import type { Node, NodeClaim, Taint } from '../../kubernetes/manifest.ts';
 import type { Ports } from '../ports.ts';
 import { type Step, isReadyNode, transitionMs, writeStatus } from './node-claim.ts';
 import { lookOnceSettled } from './look-once-settled.ts';

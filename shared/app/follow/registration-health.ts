@@ -1,5 +1,5 @@
 import { label } from '../../contract/names.ts';
-import type { NodeClaim, NodePool } from '../../core/model/manifest.ts';
+import type { NodeClaim, NodePool } from '../../kubernetes/manifest.ts';
 import { type ConditionChange, conditionOf, sameConditions, setConditions } from '../conditions.ts';
 import type { Ports } from '../ports.ts';
 

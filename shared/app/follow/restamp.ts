@@ -1,4 +1,4 @@
-import type { NodeClaim } from '../../core/model/manifest.ts';
+import type { NodeClaim } from '../../kubernetes/manifest.ts';
 import { isTrue } from '../conditions.ts';
 import { inParallel } from '../in-parallel.ts';
 import type { Ports } from '../ports.ts';

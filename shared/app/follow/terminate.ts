@@ -1,7 +1,7 @@
 import { isDisrupted } from '../../contract/disrupted-taint.ts';
 import { parseGoDuration } from '../../contract/duration.ts';
 import { annotation, finalizer, label, taint } from '../../contract/names.ts';
-import type { Node, NodeClaim } from '../../core/model/manifest.ts';
+import type { Node, NodeClaim } from '../../kubernetes/manifest.ts';
 import type { ObservedMachine } from '../../ports/cloud.ts';
 import { publish } from '../events.ts';
 import { nodeNameOf } from '../node-name.ts';

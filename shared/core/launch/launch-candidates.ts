@@ -1,12 +1,12 @@
 import type { InstanceType, Offering } from '../model/catalog.ts';
-import { labelKey } from '../model/labels.ts';
-import type { NodeClaim } from '../model/manifest.ts';
-import type { PlannedOffering } from '../plan/plan.ts';
-import { weighedPriceOf } from '../plan/weighed-cost.ts';
-import { allocatableAmounts } from '../quantity/allocatable.ts';
-import { parseAmounts } from '../quantity/quantity.ts';
-import { riskFields, riskOf, withRisk } from '../scheduling/weighed-price.ts';
-import { type LabelRules, admits, byCodeUnit, oneOf, overlaps, toRules } from '../scheduling/label-rule.ts';
+import { labelKey } from '../../kubernetes/labels.ts';
+import type { NodeClaim } from '../../kubernetes/manifest.ts';
+import type { PlannedOffering } from '../model/plan.ts';
+import { weighedPriceOf } from '../model/weighed-cost.ts';
+import { allocatableAmounts } from '../model/allocatable.ts';
+import { parseAmounts } from '../../kubernetes/quantity.ts';
+import { riskFields, riskOf, withRisk } from '../offerings/weighed-price.ts';
+import { type LabelRules, admits, byCodeUnit, oneOf, overlaps, toRules } from '../rules/label-rule.ts';
 
 /**
  * The offerings a NodeClaim may be launched as, in the order to try them: those its plan chose, as far as they are still

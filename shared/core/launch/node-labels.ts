@@ -1,5 +1,5 @@
 import type { InstanceType, Offering } from '../model/catalog.ts';
-import { labelKey } from '../model/labels.ts';
+import { labelKey } from '../../kubernetes/labels.ts';
 
 /**
  * The labels a node will have because of its size and offering: those with one possible value, and the offering's own.

@@ -1,6 +1,6 @@
 import type { InstanceType } from '../model/catalog.ts';
-import { REGIONAL_ZONE, labelKey } from '../model/labels.ts';
-import type { NodePool } from '../model/manifest.ts';
+import { REGIONAL_ZONE, labelKey } from '../../kubernetes/labels.ts';
+import type { NodePool } from '../../kubernetes/manifest.ts';
 
 const PLACEMENT_SCOPE = 'karpenter.azure.com/placement-scope';
 

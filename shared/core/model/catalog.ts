@@ -1,5 +1,5 @@
 import type { MicroUsdPerHour } from '../quantity/units.ts';
-import type { ResourceList } from './manifest.ts';
+import type { ResourceList } from '../../kubernetes/manifest.ts';
 
 export type CapacityType = 'spot' | 'on-demand' | 'reserved';
 

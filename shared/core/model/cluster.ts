@@ -1,5 +1,10 @@
-import type { CapacityBuffer, PodTemplate, ScalableWorkload } from './buffer-manifest.ts';
-import type { DeviceClass, ResourceClaim, ResourceClaimTemplate, ResourceSlice } from './device-manifest.ts';
+import type { CapacityBuffer, PodTemplate, ScalableWorkload } from '../../kubernetes/buffer-manifest.ts';
+import type {
+  DeviceClass,
+  ResourceClaim,
+  ResourceClaimTemplate,
+  ResourceSlice,
+} from '../../kubernetes/device-manifest.ts';
 import type {
   CsiNode,
   DaemonSet,
@@ -16,7 +21,7 @@ import type {
   PodDisruptionBudget,
   PodSpec,
   StorageClass,
-} from './manifest.ts';
+} from '../../kubernetes/manifest.ts';
 
 /** What pods that are alike share: namespace, labels, controller, annotations a decision reads, and the reduced spec. */
 export interface PodShape {

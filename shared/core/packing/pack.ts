@@ -1,22 +1,28 @@
-import { construct } from './construct.ts';
-import { correctValues } from './correct-values.ts';
-import { coverDemand, type Cover, type Covered } from './cover.ts';
-import { boundOf, cutOf, measuresOf, type Cut } from './cuts.ts';
-import { dealDemand } from './deal-demand.ts';
-import { dive } from './dive.ts';
-import { flatten, type FlatProblem } from './fill.ts';
-import { fluidWorth } from './fluid.ts';
-import { generateColumns, type Relaxation } from './generate-columns.ts';
-import { addPacking, emptyPool, type PatternPool } from './patterns.ts';
-import { learnFrom, type Learned } from './learn-from.ts';
-import { packDealt } from './pack-dealt.ts';
-import { packInto, packQuickly, tryAll, type Given, type PackedInto } from './pack-into.ts';
-import { packOneKind } from './pack-one-kind.ts';
-import { partsOf } from './problem-parts.ts';
-import { undominated, type PackedNode, type Packing, type PackingItem, type PackingProblem } from './problem.ts';
-import { repack } from './repack.ts';
-import { tighten } from './tighten.ts';
-import { withShare, type Work } from './work.ts';
+import { construct } from './first/construct.ts';
+import { correctValues } from './first/correct-values.ts';
+import { coverDemand, type Cover, type Covered } from './whole/cover.ts';
+import { boundOf, cutOf, measuresOf, type Cut } from './columns/cuts.ts';
+import { dealDemand } from './first/deal-demand.ts';
+import { dive } from './whole/dive.ts';
+import { flatten, type FlatProblem } from './problem/fill.ts';
+import { fluidWorth } from './lp/fluid.ts';
+import { generateColumns, type Relaxation } from './columns/generate-columns.ts';
+import { addPacking, emptyPool, type PatternPool } from './columns/patterns.ts';
+import { learnFrom, type Learned } from './first/learn-from.ts';
+import { packDealt } from './first/pack-dealt.ts';
+import { packInto, packQuickly, tryAll, type Given, type PackedInto } from './whole/pack-into.ts';
+import { packOneKind } from './first/pack-one-kind.ts';
+import { partsOf } from './problem/problem-parts.ts';
+import {
+  undominated,
+  type PackedNode,
+  type Packing,
+  type PackingItem,
+  type PackingProblem,
+} from './problem/problem.ts';
+import { repack } from './first/repack.ts';
+import { tighten } from './problem/tighten.ts';
+import { withShare, type Work } from './problem/work.ts';
 
 /** A packing and what is known about how good it is. */
 export interface Packed extends Packing {

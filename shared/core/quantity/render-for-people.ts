@@ -1,4 +1,4 @@
-import { parseQuantity, unitsOf, type Rounding } from './quantity.ts';
+import { parseQuantity, unitsOf, type Rounding } from '../../kubernetes/quantity.ts';
 
 const BINARY = ['', 'Ki', 'Mi', 'Gi', 'Ti', 'Pi'];
 

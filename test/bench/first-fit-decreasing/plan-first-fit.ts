@@ -1,4 +1,4 @@
-import type { ProvisioningInput } from '../../../shared/core/scheduling/provisioning-input.ts';
+import type { ProvisioningInput } from '../../../shared/core/model/provisioning-input.ts';
 import {
   allowedZones,
   groupsOf,

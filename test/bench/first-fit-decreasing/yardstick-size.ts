@@ -1,6 +1,6 @@
 import type { InstanceType } from '../../../shared/core/model/catalog.ts';
-import type { Requirement } from '../../../shared/core/model/manifest.ts';
-import { parseQuantity } from '../../../shared/core/quantity/quantity.ts';
+import type { Requirement } from '../../../shared/kubernetes/manifest.ts';
+import { parseQuantity } from '../../../shared/kubernetes/quantity.ts';
 
 /** A size that the pool may use: what pods can have of it, and its lowest price per zone. */
 export interface YardstickSize {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { ApiError } from '../../../sandbox/kubernetes/client/connection.ts';
-import type { Condition } from '../../../shared/core/model/manifest.ts';
+import type { Condition } from '../../../shared/kubernetes/manifest.ts';
 import type { KubernetesObject, Pod } from '../../../sandbox/kubernetes/client/objects.ts';
 import { podBehaviour } from '../../../sandbox/kubernetes/kubelet/pod-lives.ts';
 import { eventually, isReady, must, type Runtime, type Stage } from './runtime.ts';

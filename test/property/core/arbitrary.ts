@@ -1,9 +1,9 @@
 import * as fc from 'fast-check';
 import type { InstanceType, Offering } from '../../../shared/core/model/catalog.ts';
-import type { Node, NodePool, PodSpec, Taint } from '../../../shared/core/model/manifest.ts';
+import type { Node, NodePool, PodSpec, Taint } from '../../../shared/kubernetes/manifest.ts';
 import type { PodShape } from '../../../shared/core/model/cluster.ts';
 import { microUsdPerHour } from '../../../shared/core/quantity/units.ts';
-import type { ProvisioningInput } from '../../../shared/core/scheduling/provisioning-input.ts';
+import type { ProvisioningInput } from '../../../shared/core/model/provisioning-input.ts';
 import { daemonSet, input, node, pods, pool, requirement, shape, size, spec, zones } from '../../unit/core/build.ts';
 
 /** Small random problems, drawn from small pools of values so that ties and conflicts happen. */

@@ -1,14 +1,14 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { boundWithGifts } from '../../../shared/core/packing/bound-with-gifts.ts';
-import { boundOf, cutOf } from '../../../shared/core/packing/cuts.ts';
-import { fillBest } from '../../../shared/core/packing/fill-best.ts';
-import { flatten } from '../../../shared/core/packing/fill.ts';
-import { knapsackOf } from '../../../shared/core/packing/knapsack-of.ts';
+import { boundWithGifts } from '../../../shared/core/packing/relaxed/bound-with-gifts.ts';
+import { boundOf, cutOf } from '../../../shared/core/packing/columns/cuts.ts';
+import { fillBest } from '../../../shared/core/packing/knapsack/fill-best.ts';
+import { flatten } from '../../../shared/core/packing/problem/fill.ts';
+import { knapsackOf } from '../../../shared/core/packing/knapsack/knapsack-of.ts';
 import { pack, packingBound } from '../../../shared/core/packing/pack.ts';
-import { holdsOne, type PackingBin, type PackingProblem } from '../../../shared/core/packing/problem.ts';
-import { repack } from '../../../shared/core/packing/repack.ts';
-import { suffixTable, worthFrom } from '../../../shared/core/packing/suffix-tables.ts';
+import { holdsOne, type PackingBin, type PackingProblem } from '../../../shared/core/packing/problem/problem.ts';
+import { repack } from '../../../shared/core/packing/first/repack.ts';
+import { suffixTable, worthFrom } from '../../../shared/core/packing/knapsack/suffix-tables.ts';
 import { bruteForce, holds, problems } from './tiny-packings.ts';
 
 /** A law is a few hundred plans: a second here, more where the machine is busy. */

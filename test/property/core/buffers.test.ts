@@ -1,12 +1,12 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { PodTemplate } from '../../../shared/core/model/buffer-manifest.ts';
-import { auditPlan } from '../../../shared/core/plan/audit-plan.ts';
-import type { Plan } from '../../../shared/core/plan/plan.ts';
+import type { PodTemplate } from '../../../shared/kubernetes/buffer-manifest.ts';
+import { auditPlan } from '../../../shared/core/audit/audit-plan.ts';
+import type { Plan } from '../../../shared/core/model/plan.ts';
 import { instant } from '../../../shared/core/quantity/units.ts';
-import { withoutBuffers } from '../../../shared/core/scheduling/buffer-pods.ts';
-import { planProvisioning } from '../../../shared/core/scheduling/plan-provisioning.ts';
-import type { ProvisioningInput } from '../../../shared/core/scheduling/provisioning-input.ts';
+import { withoutBuffers } from '../../../shared/core/present/buffer-pods.ts';
+import { planProvisioning } from '../../../shared/core/plan-provisioning.ts';
+import type { ProvisioningInput } from '../../../shared/core/model/provisioning-input.ts';
 import { inputsWithBuffers } from './arbitrary.ts';
 import { committed } from './committed.ts';
 

@@ -1,10 +1,10 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { auditPlan } from '../../../shared/core/plan/audit-plan.ts';
-import type { CheaperReason } from '../../../shared/core/plan/cheaper.ts';
-import type { Plan, PlannedClaim, PlannedOffering } from '../../../shared/core/plan/plan.ts';
+import { auditPlan } from '../../../shared/core/audit/audit-plan.ts';
+import type { CheaperReason } from '../../../shared/core/model/cheaper.ts';
+import type { Plan, PlannedClaim, PlannedOffering } from '../../../shared/core/model/plan.ts';
 import { instant } from '../../../shared/core/quantity/units.ts';
-import { planProvisioning } from '../../../shared/core/scheduling/plan-provisioning.ts';
+import { planProvisioning } from '../../../shared/core/plan-provisioning.ts';
 import { inputs } from './arbitrary.ts';
 
 /** A law is a few hundred plans: a second here, more where the machine is busy. */

@@ -1,6 +1,6 @@
-import type { NodeClaim } from '../../../shared/core/model/manifest.ts';
-import type { Plan } from '../../../shared/core/plan/plan.ts';
-import type { InFlightClaim, ProvisioningInput } from '../../../shared/core/scheduling/provisioning-input.ts';
+import type { NodeClaim } from '../../../shared/kubernetes/manifest.ts';
+import type { Plan } from '../../../shared/core/model/plan.ts';
+import type { InFlightClaim, ProvisioningInput } from '../../../shared/core/model/provisioning-input.ts';
 
 /** The input once the plan's claims exist, none of their nodes does, and pods are nominated to the nodes there were. */
 export function committed(given: ProvisioningInput, plan: Plan): ProvisioningInput {

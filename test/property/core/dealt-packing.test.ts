@@ -1,13 +1,13 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { dealDemand } from '../../../shared/core/packing/deal-demand.ts';
-import { fillEvenly } from '../../../shared/core/packing/fill-evenly.ts';
-import { flatten, type FlatProblem } from '../../../shared/core/packing/fill.ts';
-import { limitOf } from '../../../shared/core/packing/knapsack-of.ts';
-import { createMaster, optimize } from '../../../shared/core/packing/master.ts';
-import { packDealt } from '../../../shared/core/packing/pack-dealt.ts';
+import { dealDemand } from '../../../shared/core/packing/first/deal-demand.ts';
+import { fillEvenly } from '../../../shared/core/packing/first/fill-evenly.ts';
+import { flatten, type FlatProblem } from '../../../shared/core/packing/problem/fill.ts';
+import { limitOf } from '../../../shared/core/packing/knapsack/knapsack-of.ts';
+import { createMaster, optimize } from '../../../shared/core/packing/lp/master.ts';
+import { packDealt } from '../../../shared/core/packing/first/pack-dealt.ts';
 import { pack, packingBound } from '../../../shared/core/packing/pack.ts';
-import { holdsOne, type PackedNode, type PackingProblem } from '../../../shared/core/packing/problem.ts';
+import { holdsOne, type PackedNode, type PackingProblem } from '../../../shared/core/packing/problem/problem.ts';
 import { bruteForce, holds, problems } from './tiny-packings.ts';
 
 /** A law is a few hundred packings: a second here, more where the machine is busy. */

@@ -1,11 +1,11 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { CompileSelector } from '../../../shared/core/dra/selectors.ts';
-import type { PublishedDevice } from '../../../shared/core/model/device-manifest.ts';
-import { auditPlan } from '../../../shared/core/plan/audit-plan.ts';
+import type { CompileSelector } from '../../../shared/core/model/device-selector.ts';
+import type { PublishedDevice } from '../../../shared/kubernetes/device-manifest.ts';
+import { auditPlan } from '../../../shared/core/audit/audit-plan.ts';
 import { instant } from '../../../shared/core/quantity/units.ts';
-import { planProvisioning } from '../../../shared/core/scheduling/plan-provisioning.ts';
-import type { ProvisioningInput } from '../../../shared/core/scheduling/provisioning-input.ts';
+import { planProvisioning } from '../../../shared/core/plan-provisioning.ts';
+import type { ProvisioningInput } from '../../../shared/core/model/provisioning-input.ts';
 import { input, node, pods, pool, shape, size, spec, zones } from '../../unit/core/build.ts';
 import {
   claim,

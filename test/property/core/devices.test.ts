@@ -1,19 +1,20 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { allocate } from '../../../shared/core/dra/allocate.ts';
-import { compileClaim, type ClaimTerms } from '../../../shared/core/dra/claims.ts';
-import { poolsOf, type DevicePool } from '../../../shared/core/dra/devices.ts';
-import { createMatcher, type CompileSelector } from '../../../shared/core/dra/selectors.ts';
-import { unused } from '../../../shared/core/dra/use.ts';
+import { allocate } from '../../../shared/core/devices/allocate.ts';
+import { compileClaim, type ClaimTerms } from '../../../shared/core/devices/claims.ts';
+import { poolsOf, type DevicePool } from '../../../shared/core/devices/devices.ts';
+import { createMatcher } from '../../../shared/core/devices/selectors.ts';
+import type { CompileSelector } from '../../../shared/core/model/device-selector.ts';
+import { unused } from '../../../shared/core/devices/use.ts';
 import type {
   ExactDeviceRequest,
   PublishedDevice,
   ResourceClaimSpec,
-} from '../../../shared/core/model/device-manifest.ts';
-import { checkGiven, shareOf } from '../../../shared/core/plan/audit/device-claim-checks.ts';
-import { checkUses, type DeviceUses } from '../../../shared/core/plan/audit/device-uses.ts';
-import { devicesInCluster, type AuditedDevice } from '../../../shared/core/plan/audit/published-devices.ts';
-import type { ProvisioningInput } from '../../../shared/core/scheduling/provisioning-input.ts';
+} from '../../../shared/kubernetes/device-manifest.ts';
+import { checkGiven, shareOf } from '../../../shared/core/audit/devices/device-claim-checks.ts';
+import { checkUses, type DeviceUses } from '../../../shared/core/audit/devices/device-uses.ts';
+import { devicesInCluster, type AuditedDevice } from '../../../shared/core/audit/devices/published-devices.ts';
+import type { ProvisioningInput } from '../../../shared/core/model/provisioning-input.ts';
 import { input } from '../../unit/core/build.ts';
 import { driver, sharedSlice } from '../../unit/core/build-devices.ts';
 

@@ -1,10 +1,10 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { DaemonSet, Requirement } from '../../../shared/core/model/manifest.ts';
-import { auditPlan } from '../../../shared/core/plan/audit-plan.ts';
+import type { DaemonSet, Requirement } from '../../../shared/kubernetes/manifest.ts';
+import { auditPlan } from '../../../shared/core/audit/audit-plan.ts';
 import { instant } from '../../../shared/core/quantity/units.ts';
-import { planProvisioning } from '../../../shared/core/scheduling/plan-provisioning.ts';
-import type { ProvisioningInput } from '../../../shared/core/scheduling/provisioning-input.ts';
+import { planProvisioning } from '../../../shared/core/plan-provisioning.ts';
+import type { ProvisioningInput } from '../../../shared/core/model/provisioning-input.ts';
 import { inputs } from './arbitrary.ts';
 import { committed } from './committed.ts';
 

@@ -1,8 +1,8 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { auditPlan } from '../../../shared/core/plan/audit-plan.ts';
+import { auditPlan } from '../../../shared/core/audit/audit-plan.ts';
 import { instant } from '../../../shared/core/quantity/units.ts';
-import { planProvisioning } from '../../../shared/core/scheduling/plan-provisioning.ts';
+import { planProvisioning } from '../../../shared/core/plan-provisioning.ts';
 import { placeForOneMore } from './one-more-pod.ts';
 import { openLabelInputs } from './open-labels.ts';
 

@@ -1,30 +1,30 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { InstanceType, Offering } from '../../../shared/core/model/catalog.ts';
-import { auditPlan } from '../../../shared/core/plan/audit-plan.ts';
-import { parseAmounts } from '../../../shared/core/quantity/quantity.ts';
+import { auditPlan } from '../../../shared/core/audit/audit-plan.ts';
+import { parseAmounts } from '../../../shared/kubernetes/quantity.ts';
 import { instant, microUsdPerHour } from '../../../shared/core/quantity/units.ts';
-import { mergeClaims } from '../../../shared/core/scheduling/merge-claims.ts';
+import { mergeClaims } from '../../../shared/core/placing/together/merge-claims.ts';
 import {
   joiningOf,
   join,
   emptyClaim,
   offeringsAt,
   type OpenClaim,
-} from '../../../shared/core/scheduling/open-claim.ts';
-import { pendingPods } from '../../../shared/core/scheduling/pending-pods.ts';
-import { guardFor, isUnruled } from '../../../shared/core/scheduling/place.ts';
-import { planProvisioning } from '../../../shared/core/scheduling/plan-provisioning.ts';
-import { amountOf } from '../../../shared/core/scheduling/pool-state.ts';
-import type { ProvisioningInput } from '../../../shared/core/scheduling/provisioning-input.ts';
-import { recordOnClaim } from '../../../shared/core/scheduling/topology.ts';
+} from '../../../shared/core/placing/state/open-claim.ts';
+import { pendingPods } from '../../../shared/core/present/pending-pods.ts';
+import { guardFor, isUnruled } from '../../../shared/core/placing/one-by-one/place.ts';
+import { planProvisioning } from '../../../shared/core/plan-provisioning.ts';
+import { amountOf } from '../../../shared/core/offerings/pool-state.ts';
+import type { ProvisioningInput } from '../../../shared/core/model/provisioning-input.ts';
+import { recordOnClaim } from '../../../shared/core/placing/state/topology.ts';
 import {
   costOf,
   optionsFor,
   readInput,
   workspaceFor,
   type Workspace,
-} from '../../../shared/core/scheduling/workspace.ts';
+} from '../../../shared/core/placing/state/workspace.ts';
 import { input, pods, pool, shape, spec } from '../../unit/core/build.ts';
 import { inputs, inputsWithReservations, plainInputs } from './arbitrary.ts';
 

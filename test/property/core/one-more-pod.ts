@@ -1,12 +1,12 @@
-import type { Labels, NodePool, TopologySpreadConstraint } from '../../../shared/core/model/manifest.ts';
-import { auditPlan } from '../../../shared/core/plan/audit-plan.ts';
-import { sizesOf } from '../../../shared/core/plan/audit/audited-sizes.ts';
-import { finalState, type FinalNode } from '../../../shared/core/plan/audit/final-state.ts';
-import { meets, meetsNodeRules, meetsTerm, selected } from '../../../shared/core/plan/audit/matching.ts';
-import { offeredDomains } from '../../../shared/core/plan/audit/pool-checks.ts';
-import type { Plan, PlannedClaim, PlannedOffering, PodReference } from '../../../shared/core/plan/plan.ts';
+import type { Labels, NodePool, TopologySpreadConstraint } from '../../../shared/kubernetes/manifest.ts';
+import { auditPlan } from '../../../shared/core/audit/audit-plan.ts';
+import { sizesOf } from '../../../shared/core/audit/seen/audited-sizes.ts';
+import { finalState, type FinalNode } from '../../../shared/core/audit/seen/final-state.ts';
+import { meets, meetsNodeRules, meetsTerm, selected } from '../../../shared/core/audit/seen/matching.ts';
+import { offeredDomains } from '../../../shared/core/audit/rules/pool-checks.ts';
+import type { Plan, PlannedClaim, PlannedOffering, PodReference } from '../../../shared/core/model/plan.ts';
 import { microUsdPerHour } from '../../../shared/core/quantity/units.ts';
-import type { ProvisioningInput } from '../../../shared/core/scheduling/provisioning-input.ts';
+import type { ProvisioningInput } from '../../../shared/core/model/provisioning-input.ts';
 import { RANK, TIER } from './open-labels.ts';
 
 /** What a node gets for a label that its pool leaves open where nobody names a value: the smallest number that is allowed. */

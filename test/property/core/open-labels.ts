@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
-import type { Node, NodePool, NodeSelectorTerm, PodSpec, Requirement } from '../../../shared/core/model/manifest.ts';
-import type { ProvisioningInput } from '../../../shared/core/scheduling/provisioning-input.ts';
+import type { Node, NodePool, NodeSelectorTerm, PodSpec, Requirement } from '../../../shared/kubernetes/manifest.ts';
+import type { ProvisioningInput } from '../../../shared/core/model/provisioning-input.ts';
 import { input, node, pods, pool, requirement, shape, size, spec, zones } from '../../unit/core/build.ts';
 
 /** Labels that pools may leave to pods, and the values that pods and nodes name. */

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { pack } from '../../../shared/core/packing/pack.ts';
-import type { PackingProblem } from '../../../shared/core/packing/problem.ts';
+import type { PackingProblem } from '../../../shared/core/packing/problem/problem.ts';
 
 /** So few pods and sizes that every number of nodes of every size can be tried. */
 const MOST_PODS = 6;

@@ -1,10 +1,10 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { pack } from '../../../shared/core/packing/pack.ts';
-import type { PackingProblem } from '../../../shared/core/packing/problem.ts';
-import type { Redealt, SpreadItems } from '../../../shared/core/packing/loose-pods.ts';
-import { packJoined, type JoinedProblem } from '../../../shared/core/packing/pack-joined.ts';
-import { redeal } from '../../../shared/core/packing/redeal.ts';
+import type { PackingProblem } from '../../../shared/core/packing/problem/problem.ts';
+import type { Redealt, SpreadItems } from '../../../shared/core/packing/problem/loose-pods.ts';
+import { packJoined, type JoinedProblem } from '../../../shared/core/packing/zones/pack-joined.ts';
+import { redeal } from '../../../shared/core/packing/zones/redeal.ts';
 
 const slow = { timeout: 120_000 };
 

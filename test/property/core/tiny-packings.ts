@@ -1,5 +1,5 @@
 import * as fc from 'fast-check';
-import type { PackingBin, PackingItem, PackingProblem } from '../../../shared/core/packing/problem.ts';
+import type { PackingBin, PackingItem, PackingProblem } from '../../../shared/core/packing/problem/problem.ts';
 
 /** At most 6 pods, so that every way to group them can be tried: 203 groupings. */
 const items = fc.array(

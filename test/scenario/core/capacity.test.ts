@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import type { NodeClaim } from '../../../shared/core/model/manifest.ts';
+import type { NodeClaim } from '../../../shared/kubernetes/manifest.ts';
 import { instant } from '../../../shared/core/quantity/units.ts';
-import { auditPlan } from '../../../shared/core/plan/audit-plan.ts';
-import { planProvisioning } from '../../../shared/core/scheduling/plan-provisioning.ts';
-import { withoutNodes } from '../../../shared/core/scheduling/without-nodes.ts';
+import { auditPlan } from '../../../shared/core/audit/audit-plan.ts';
+import { planProvisioning } from '../../../shared/core/plan-provisioning.ts';
+import { withoutNodes } from '../../../shared/core/present/without-nodes.ts';
 import {
   daemonSet,
   input,

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { auditPlan } from '../../../shared/core/plan/audit-plan.ts';
-import { renderCheaper } from '../../../shared/core/plan/render-cheaper.ts';
+import { auditPlan } from '../../../shared/core/audit/audit-plan.ts';
+import { renderCheaper } from '../../../shared/core/telling/cheaper/render-cheaper.ts';
 import { instant } from '../../../shared/core/quantity/units.ts';
-import { planProvisioning } from '../../../shared/core/scheduling/plan-provisioning.ts';
+import { planProvisioning } from '../../../shared/core/plan-provisioning.ts';
 import {
   daemonSet,
   input,

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import type { InstanceType, Offering } from '../../../shared/core/model/catalog.ts';
-import { auditPlan } from '../../../shared/core/plan/audit-plan.ts';
-import type { Plan } from '../../../shared/core/plan/plan.ts';
-import { renderCheaper } from '../../../shared/core/plan/render-cheaper.ts';
+import { auditPlan } from '../../../shared/core/audit/audit-plan.ts';
+import type { Plan } from '../../../shared/core/model/plan.ts';
+import { renderCheaper } from '../../../shared/core/telling/cheaper/render-cheaper.ts';
 import { instant, microUsdPerHour } from '../../../shared/core/quantity/units.ts';
-import { planProvisioning } from '../../../shared/core/scheduling/plan-provisioning.ts';
+import { planProvisioning } from '../../../shared/core/plan-provisioning.ts';
 import { input, node, pods, pool, requirement, shape, size, spec, zones } from '../../unit/core/build.ts';
 
 const capacityType = 'karpenter.sh/capacity-type';

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { auditPlan } from '../../../shared/core/plan/audit-plan.ts';
+import { auditPlan } from '../../../shared/core/audit/audit-plan.ts';
 import { instant } from '../../../shared/core/quantity/units.ts';
-import { planProvisioning } from '../../../shared/core/scheduling/plan-provisioning.ts';
-import type { ProvisioningInput } from '../../../shared/core/scheduling/provisioning-input.ts';
+import { planProvisioning } from '../../../shared/core/plan-provisioning.ts';
+import type { ProvisioningInput } from '../../../shared/core/model/provisioning-input.ts';
 import { input, node, onDemand, pods, pool, requirement, shape, size, spec, zones } from '../../unit/core/build.ts';
 import { planned } from './render.ts';
 

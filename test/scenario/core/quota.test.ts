@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import type { CapacityType, InstanceType } from '../../../shared/core/model/catalog.ts';
-import type { NodeClaim } from '../../../shared/core/model/manifest.ts';
-import { auditPlan } from '../../../shared/core/plan/audit-plan.ts';
-import type { Plan } from '../../../shared/core/plan/plan.ts';
+import type { NodeClaim } from '../../../shared/kubernetes/manifest.ts';
+import { auditPlan } from '../../../shared/core/audit/audit-plan.ts';
+import type { Plan } from '../../../shared/core/model/plan.ts';
 import { instant } from '../../../shared/core/quantity/units.ts';
-import { planProvisioning } from '../../../shared/core/scheduling/plan-provisioning.ts';
+import { planProvisioning } from '../../../shared/core/plan-provisioning.ts';
 import { input, pods, pool, requirement, shape, size, spec } from '../../unit/core/build.ts';
 
 type Left = Readonly<Record<string, number>>;

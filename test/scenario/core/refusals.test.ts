@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
-import { auditPlan } from '../../../shared/core/plan/audit-plan.ts';
-import type { Requirement } from '../../../shared/core/model/manifest.ts';
-import { renderRefusal } from '../../../shared/core/plan/render-refusal.ts';
+import { auditPlan } from '../../../shared/core/audit/audit-plan.ts';
+import type { Requirement } from '../../../shared/kubernetes/manifest.ts';
+import { renderRefusal } from '../../../shared/core/telling/reasons/render-refusal.ts';
 import { instant } from '../../../shared/core/quantity/units.ts';
-import { planProvisioning } from '../../../shared/core/scheduling/plan-provisioning.ts';
+import { planProvisioning } from '../../../shared/core/plan-provisioning.ts';
 import { daemonSet, input, node, onDemand, pods, pool, requirement, shape, size, spec } from '../../unit/core/build.ts';
 
 const types = [size('Standard_D2s_v5', 2, 8, 100_000), size('Standard_D8s_v5', 8, 32, 390_000)];

@@ -1,9 +1,9 @@
 import { expect } from 'vitest';
-import { auditPlan } from '../../../shared/core/plan/audit-plan.ts';
-import type { Plan, PodReference } from '../../../shared/core/plan/plan.ts';
+import { auditPlan } from '../../../shared/core/audit/audit-plan.ts';
+import type { Plan, PodReference } from '../../../shared/core/model/plan.ts';
 import { instant } from '../../../shared/core/quantity/units.ts';
-import { planProvisioning } from '../../../shared/core/scheduling/plan-provisioning.ts';
-import type { ProvisioningInput } from '../../../shared/core/scheduling/provisioning-input.ts';
+import { planProvisioning } from '../../../shared/core/plan-provisioning.ts';
+import type { ProvisioningInput } from '../../../shared/core/model/provisioning-input.ts';
 
 /** The plan for the input, audited, as lines of text. */
 export function planned(input: ProvisioningInput): ReadonlyArray<string> {

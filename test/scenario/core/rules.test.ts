@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { instant } from '../../../shared/core/quantity/units.ts';
-import { planProvisioning } from '../../../shared/core/scheduling/plan-provisioning.ts';
+import { planProvisioning } from '../../../shared/core/plan-provisioning.ts';
 import { input, node, pods, pool, requirement, shape, size, spec, zones } from '../../unit/core/build.ts';
 import { planned } from './render.ts';
 

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import type { NodePool, PersistentVolumeClaim } from '../../../shared/core/model/manifest.ts';
-import { auditPlan } from '../../../shared/core/plan/audit-plan.ts';
+import type { NodePool, PersistentVolumeClaim } from '../../../shared/kubernetes/manifest.ts';
+import { auditPlan } from '../../../shared/core/audit/audit-plan.ts';
 import { instant } from '../../../shared/core/quantity/units.ts';
-import { planProvisioning } from '../../../shared/core/scheduling/plan-provisioning.ts';
+import { planProvisioning } from '../../../shared/core/plan-provisioning.ts';
 import { pool, requirement } from '../../unit/core/build.ts';
 import {
   D2,

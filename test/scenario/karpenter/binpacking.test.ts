@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import type { PodSpec, ResourceList } from '../../../shared/core/model/manifest.ts';
-import { podRequests } from '../../../shared/core/scheduling/pod-requests.ts';
-import { requestedBy } from '../../../shared/core/plan/audit/requested.ts';
+import type { PodSpec, ResourceList } from '../../../shared/kubernetes/manifest.ts';
+import { podRequests } from '../../../shared/core/rules/pod-requests.ts';
+import { requestedBy } from '../../../shared/core/audit/seen/requested.ts';
 import { pool, size } from '../../unit/core/build.ts';
 import { D2, D4, D8, key, pod, replicas, schedule, valuesOf } from './kit.ts';
 

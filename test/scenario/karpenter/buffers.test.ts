@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest';
-import type { CapacityBuffer, PodTemplate, ScalableWorkload } from '../../../shared/core/model/buffer-manifest.ts';
-import type { PodSpec } from '../../../shared/core/model/manifest.ts';
-import { auditPlan } from '../../../shared/core/plan/audit-plan.ts';
-import type { Plan } from '../../../shared/core/plan/plan.ts';
+import type { CapacityBuffer, PodTemplate, ScalableWorkload } from '../../../shared/kubernetes/buffer-manifest.ts';
+import type { PodSpec } from '../../../shared/kubernetes/manifest.ts';
+import { auditPlan } from '../../../shared/core/audit/audit-plan.ts';
+import type { Plan } from '../../../shared/core/model/plan.ts';
 import { instant } from '../../../shared/core/quantity/units.ts';
-import { bufferDemand } from '../../../shared/core/scheduling/buffer-demand.ts';
-import { planProvisioning } from '../../../shared/core/scheduling/plan-provisioning.ts';
-import type { InFlightClaim } from '../../../shared/core/scheduling/provisioning-input.ts';
+import { bufferDemand } from '../../../shared/core/present/buffer-demand.ts';
+import { planProvisioning } from '../../../shared/core/plan-provisioning.ts';
+import type { InFlightClaim } from '../../../shared/core/model/provisioning-input.ts';
 import { pool, requirement, spec } from '../../unit/core/build.ts';
 import {
   apart,

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { SchedulingPolicy } from '../../../shared/core/scheduling/provisioning-input.ts';
+import type { SchedulingPolicy } from '../../../shared/core/model/provisioning-input.ts';
 import { requirement } from '../../unit/core/build.ts';
 import {
   key,

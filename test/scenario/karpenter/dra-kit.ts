@@ -1,9 +1,9 @@
 import { expect } from 'vitest';
-import { auditPlan } from '../../../shared/core/plan/audit-plan.ts';
-import { renderRefusal } from '../../../shared/core/plan/render-refusal.ts';
-import type { Plan } from '../../../shared/core/plan/plan.ts';
+import { auditPlan } from '../../../shared/core/audit/audit-plan.ts';
+import { renderRefusal } from '../../../shared/core/telling/reasons/render-refusal.ts';
+import type { Plan } from '../../../shared/core/model/plan.ts';
 import { instant } from '../../../shared/core/quantity/units.ts';
-import { planProvisioning } from '../../../shared/core/scheduling/plan-provisioning.ts';
+import { planProvisioning } from '../../../shared/core/plan-provisioning.ts';
 import { input, pool, size } from '../../unit/core/build.ts';
 import { deviceClass, planned as on, template } from '../../unit/core/build-devices.ts';
 

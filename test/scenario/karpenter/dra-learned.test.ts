@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { knownDevices } from '../../../shared/app/known-devices.ts';
-import type { NodePool } from '../../../shared/core/model/manifest.ts';
+import type { NodePool } from '../../../shared/kubernetes/manifest.ts';
 import { node, pods, pool, requirement, shape } from '../../unit/core/build.ts';
 import {
   claim,

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { auditPlan } from '../../../shared/core/plan/audit-plan.ts';
-import type { Plan } from '../../../shared/core/plan/plan.ts';
-import type { NodeClaim } from '../../../shared/core/model/manifest.ts';
+import { auditPlan } from '../../../shared/core/audit/audit-plan.ts';
+import type { Plan } from '../../../shared/core/model/plan.ts';
+import type { NodeClaim } from '../../../shared/kubernetes/manifest.ts';
 import { node, pods, pool, requirement, shape, size, spec, zones } from '../../unit/core/build.ts';
 import {
   claim,

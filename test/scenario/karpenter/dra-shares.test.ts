@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { PublishedDevice } from '../../../shared/core/model/device-manifest.ts';
+import type { PublishedDevice } from '../../../shared/kubernetes/device-manifest.ts';
 import { node, pods, shape } from '../../unit/core/build.ts';
 import {
   claim,

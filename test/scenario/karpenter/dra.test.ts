@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { PublishedDevice } from '../../../shared/core/model/device-manifest.ts';
+import type { PublishedDevice } from '../../../shared/kubernetes/device-manifest.ts';
 import { daemonSet, input, node, pods, shape, spec } from '../../unit/core/build.ts';
 import {
   claim,

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import type { PodDisruptionBudget } from '../../../shared/core/model/manifest.ts';
-import type { ProvisioningInput } from '../../../shared/core/scheduling/provisioning-input.ts';
+import type { PodDisruptionBudget } from '../../../shared/kubernetes/manifest.ts';
+import type { ProvisioningInput } from '../../../shared/core/model/provisioning-input.ts';
 import { daemonSet, node, pool, requirement, spec } from '../../unit/core/build.ts';
 import {
   D4,

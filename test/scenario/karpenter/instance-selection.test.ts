@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { InstanceType } from '../../../shared/core/model/catalog.ts';
-import type { Requirement } from '../../../shared/core/model/manifest.ts';
+import type { Requirement } from '../../../shared/kubernetes/manifest.ts';
 import { pool, requirement, size } from '../../unit/core/build.ts';
 import {
   ARM,

@@ -12,14 +12,14 @@ import type {
   ResourceList,
   Taint,
   TopologySpreadConstraint,
-} from '../../../shared/core/model/manifest.ts';
-import { auditPlan } from '../../../shared/core/plan/audit-plan.ts';
-import type { Plan, PlannedClaim } from '../../../shared/core/plan/plan.ts';
-import type { Refusal } from '../../../shared/core/plan/refusal.ts';
-import { renderRefusal } from '../../../shared/core/plan/render-refusal.ts';
+} from '../../../shared/kubernetes/manifest.ts';
+import { auditPlan } from '../../../shared/core/audit/audit-plan.ts';
+import type { Plan, PlannedClaim } from '../../../shared/core/model/plan.ts';
+import type { Refusal } from '../../../shared/core/model/refusal.ts';
+import { renderRefusal } from '../../../shared/core/telling/reasons/render-refusal.ts';
 import { instant } from '../../../shared/core/quantity/units.ts';
-import { planProvisioning } from '../../../shared/core/scheduling/plan-provisioning.ts';
-import type { ProvisioningInput } from '../../../shared/core/scheduling/provisioning-input.ts';
+import { planProvisioning } from '../../../shared/core/plan-provisioning.ts';
+import type { ProvisioningInput } from '../../../shared/core/model/provisioning-input.ts';
 import { input, node, pool, requirement, size, zones } from '../../unit/core/build.ts';
 
 export { offering, onDemand, requirement, zones } from '../../unit/core/build.ts';

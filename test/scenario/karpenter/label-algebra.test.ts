@@ -8,7 +8,7 @@ import {
   toExpressions,
   toRule,
   toRules,
-} from '../../../shared/core/scheduling/label-rule.ts';
+} from '../../../shared/core/rules/label-rule.ts';
 
 /** Karpenter's truth tables of requirements (A15), as one law per operation, over every pair of these. */
 

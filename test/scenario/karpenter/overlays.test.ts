@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { NodeOverlay, Requirement } from '../../../shared/core/model/manifest.ts';
+import type { NodeOverlay, Requirement } from '../../../shared/kubernetes/manifest.ts';
 import { pool, requirement } from '../../unit/core/build.ts';
 import { D2, D4, key, onDemand, pod, schedule } from './kit.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { Container, PodSpec } from '../../../shared/core/model/manifest.ts';
+import type { Container, PodSpec } from '../../../shared/kubernetes/manifest.ts';
 import { daemonSet, node, pool, requirement, size, spec } from '../../unit/core/build.ts';
 import {
   apart,

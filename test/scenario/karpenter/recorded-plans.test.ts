@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { auditPlan } from '../../../shared/core/plan/audit-plan.ts';
+import { auditPlan } from '../../../shared/core/audit/audit-plan.ts';
 import { planAll, readOracle } from '../../oracle/run.ts';
 import { toInput } from '../../oracle/scenario.ts';
 

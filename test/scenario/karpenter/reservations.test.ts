@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import type { InstanceType } from '../../../shared/core/model/catalog.ts';
-import { auditPlan } from '../../../shared/core/plan/audit-plan.ts';
-import type { Plan } from '../../../shared/core/plan/plan.ts';
+import { auditPlan } from '../../../shared/core/audit/audit-plan.ts';
+import type { Plan } from '../../../shared/core/model/plan.ts';
 import { instant, microUsdPerHour } from '../../../shared/core/quantity/units.ts';
-import { planProvisioning } from '../../../shared/core/scheduling/plan-provisioning.ts';
+import { planProvisioning } from '../../../shared/core/plan-provisioning.ts';
 import { pool, requirement, spec } from '../../unit/core/build.ts';
 import {
   D2,

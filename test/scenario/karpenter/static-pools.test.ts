@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import type { NodePool } from '../../../shared/core/model/manifest.ts';
-import { auditPlan } from '../../../shared/core/plan/audit-plan.ts';
-import { surplusClaims } from '../../../shared/core/scheduling/static-pools.ts';
+import type { NodePool } from '../../../shared/kubernetes/manifest.ts';
+import { auditPlan } from '../../../shared/core/audit/audit-plan.ts';
+import { surplusClaims } from '../../../shared/core/finishing/static-pools.ts';
 import { daemonSet, pool, spec } from '../../unit/core/build.ts';
 import { key, machines, ours, pod, schedule, toInput, z1, z2, z3 } from './kit.ts';
 

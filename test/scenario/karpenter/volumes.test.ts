@@ -4,7 +4,7 @@ import type {
   PersistentVolumeClaim,
   StorageClass,
   Volume,
-} from '../../../shared/core/model/manifest.ts';
+} from '../../../shared/kubernetes/manifest.ts';
 import { requirement } from '../../unit/core/build.ts';
 import { key, machines, ours, pod, poolWith, replicas, schedule, spreadOver, web, z1, z2, z3 } from './kit.ts';
 

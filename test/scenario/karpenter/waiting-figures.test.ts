@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { instant } from '../../../shared/core/quantity/units.ts';
-import { countWaiting } from '../../../shared/core/scheduling/effective-zones.ts';
+import { countWaiting } from '../../../shared/core/telling/effective-zones.ts';
 import { requirement } from '../../unit/core/build.ts';
 import {
   apart,

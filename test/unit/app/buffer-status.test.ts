@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { bufferStatus, writeBufferStatuses } from '../../../shared/app/buffer-status.ts';
 import type { Ports } from '../../../shared/app/ports.ts';
-import type { CapacityBuffer } from '../../../shared/core/model/buffer-manifest.ts';
+import type { CapacityBuffer } from '../../../shared/kubernetes/buffer-manifest.ts';
 import { instant } from '../../../shared/core/quantity/units.ts';
-import { planProvisioning } from '../../../shared/core/scheduling/plan-provisioning.ts';
-import type { ProvisioningInput } from '../../../shared/core/scheduling/provisioning-input.ts';
+import { planProvisioning } from '../../../shared/core/plan-provisioning.ts';
+import type { ProvisioningInput } from '../../../shared/core/model/provisioning-input.ts';
 import { input, node, pool, size, spec } from '../core/build.ts';
 
 const NOW = Date.UTC(2026, 0, 1);

@@ -1,4 +1,4 @@
-import type { Condition, Node, NodeClaim, NodePool } from '../../../shared/core/model/manifest.ts';
+import type { Condition, Node, NodeClaim, NodePool } from '../../../shared/kubernetes/manifest.ts';
 import type { NodeClass } from '../../../shared/ports/kubernetes.ts';
 
 const nodeClassRef = { group: 'karpenter.azure.com', kind: 'AKSNodeClass', name: 'default' };

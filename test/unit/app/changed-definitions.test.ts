@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { hintClaims } from '../../../shared/app/follow/node-claim.ts';
 import { follow } from '../../../shared/app/follow/follow.ts';
-import type { NodeClaim } from '../../../shared/core/model/manifest.ts';
+import type { NodeClaim } from '../../../shared/kubernetes/manifest.ts';
 import { DEFINITIONS_AGE_MS } from '../../../shared/ports/kubernetes.ts';
 import { namesIn, smallCluster } from './small-cluster.ts';
 

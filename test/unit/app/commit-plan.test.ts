@@ -2,9 +2,9 @@ import { describe, expect, test } from 'vitest';
 import { commitPlan, resume, resumeNow, toDecision } from '../../../shared/app/commit-plan.ts';
 import { type Gathered, gather } from '../../../shared/app/gather.ts';
 import type { Ports } from '../../../shared/app/ports.ts';
-import type { Plan } from '../../../shared/core/plan/plan.ts';
+import type { Plan } from '../../../shared/core/model/plan.ts';
 import { instant } from '../../../shared/core/quantity/units.ts';
-import { planProvisioning } from '../../../shared/core/scheduling/plan-provisioning.ts';
+import { planProvisioning } from '../../../shared/core/plan-provisioning.ts';
 import { RetryableError, TerminalError } from '../../../shared/ports/errors.ts';
 import { START, decisionOf, namesIn, smallCluster } from './small-cluster.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { type DriftFacts, findDrift } from '../../../shared/app/follow/drift.ts';
-import type { NodeClaim } from '../../../shared/core/model/manifest.ts';
+import type { NodeClaim } from '../../../shared/kubernetes/manifest.ts';
 import { claim, condition, node, nodeClass, nodePool } from './build-claim.ts';
 
 const types = new Set(['Standard_D2s_v5']);

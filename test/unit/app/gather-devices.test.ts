@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { createDeviceSelectors } from '../../../shared/adapters/cel/device-selectors.ts';
 import type { Ports } from '../../../shared/app/ports.ts';
 import { provision } from '../../../shared/app/provision.ts';
-import { NO_TEMPLATES, type DeviceTemplates } from '../../../shared/core/dra/device-templates.ts';
+import { NO_TEMPLATES, type DeviceTemplates } from '../../../shared/core/model/device-templates.ts';
 import { gpus, nodeSlice } from '../core/build-devices.ts';
 import { smallCluster } from './small-cluster.ts';
 

@@ -3,8 +3,8 @@ import { createDeviceSelectors } from '../../../shared/adapters/cel/device-selec
 import { createKubernetes } from '../../../shared/adapters/kubernetes/kubernetes.ts';
 import { initialize } from '../../../shared/app/follow/initialize.ts';
 import type { Ports } from '../../../shared/app/ports.ts';
-import type { ResourceSlice } from '../../../shared/core/model/device-manifest.ts';
-import type { Node } from '../../../shared/core/model/manifest.ts';
+import type { ResourceSlice } from '../../../shared/kubernetes/device-manifest.ts';
+import type { Node } from '../../../shared/kubernetes/manifest.ts';
 import { driver, gpus, nodeSlice } from '../core/build-devices.ts';
 import { claim, condition } from './build-claim.ts';
 

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { MemoryBlobs } from '../../../sandbox/simulation/memory-blobs.ts';
 import { createDeviceMemory } from '../../../shared/adapters/storage/device-memory.ts';
 import { knownDevices } from '../../../shared/app/known-devices.ts';
-import type { NodePool } from '../../../shared/core/model/manifest.ts';
+import type { NodePool } from '../../../shared/kubernetes/manifest.ts';
 import { pool } from '../core/build.ts';
 import { driver, gpus, nodeSlice, sliceSpec } from '../core/build-devices.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { follow } from '../../../shared/app/follow/follow.ts';
-import type { PlannedOffering } from '../../../shared/core/plan/plan.ts';
+import type { PlannedOffering } from '../../../shared/core/model/plan.ts';
 import { microUsdPerHour } from '../../../shared/core/quantity/units.ts';
 import type { LaunchOrder, LaunchOutcome, RefusalScope } from '../../../shared/ports/cloud.ts';
 import { size, zones } from '../core/build.ts';

@@ -3,7 +3,7 @@ import { createDefinitions } from '../../../shared/adapters/kubernetes/definitio
 import { createKubernetes } from '../../../shared/adapters/kubernetes/kubernetes.ts';
 import { launch } from '../../../shared/app/follow/launch.ts';
 import type { Ports } from '../../../shared/app/ports.ts';
-import type { NodeClaim } from '../../../shared/core/model/manifest.ts';
+import type { NodeClaim } from '../../../shared/kubernetes/manifest.ts';
 import type { LaunchOrder, LaunchOutcome } from '../../../shared/ports/cloud.ts';
 import { size } from '../core/build.ts';
 import { claim, condition, nodeClass, nodePool } from './build-claim.ts';

@@ -3,7 +3,7 @@ import type { Fields } from '../../../sandbox/simulation/api-server.ts';
 import { POOL_HASH_VERSION, poolHash } from '../../../shared/app/api-rules.ts';
 import { follow } from '../../../shared/app/follow/follow.ts';
 import { RetryableError } from '../../../shared/ports/errors.ts';
-import type { NodePool } from '../../../shared/core/model/manifest.ts';
+import type { NodePool } from '../../../shared/kubernetes/manifest.ts';
 import { START, smallCluster } from './small-cluster.ts';
 
 const hashKey = 'karpenter.sh/nodepool-hash';

@@ -3,8 +3,8 @@ import { usableOverlays } from '../../../shared/app/api-rules.ts';
 import type { Gathered } from '../../../shared/app/gather.ts';
 import { writeOverlayStatuses } from '../../../shared/app/overlay-status.ts';
 import type { Ports } from '../../../shared/app/ports.ts';
-import type { Condition, NodeOverlay, Requirement, ResourceList } from '../../../shared/core/model/manifest.ts';
-import { KARPENTER_POLICY } from '../../../shared/core/scheduling/provisioning-input.ts';
+import type { Condition, NodeOverlay, Requirement, ResourceList } from '../../../shared/kubernetes/manifest.ts';
+import { KARPENTER_POLICY } from '../../../shared/core/model/provisioning-input.ts';
 import { input, pool, requirement, size } from '../core/build.ts';
 
 const NOW = Date.UTC(2026, 0, 1);

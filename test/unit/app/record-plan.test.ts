@@ -5,7 +5,7 @@ import type { Gathered } from '../../../shared/app/gather.ts';
 import type { Ports } from '../../../shared/app/ports.ts';
 import { makePlan, recordPlan } from '../../../shared/app/record-plan.ts';
 import { NO_FIGURES, parseFigures } from '../../../shared/contract/plan-figures.ts';
-import { auditPlan } from '../../../shared/core/plan/audit-plan.ts';
+import { auditPlan } from '../../../shared/core/audit/audit-plan.ts';
 import type { Blobs } from '../../../shared/ports/blobs.ts';
 import { RetryableError } from '../../../shared/ports/errors.ts';
 import { input, pods, pool, shape, size, spec } from '../core/build.ts';

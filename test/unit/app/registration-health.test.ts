@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { type Registration, judgeHealth, resetHealth } from '../../../shared/app/follow/registration-health.ts';
-import type { NodePool } from '../../../shared/core/model/manifest.ts';
+import type { NodePool } from '../../../shared/kubernetes/manifest.ts';
 import { nodePool } from './build-claim.ts';
 
 const TYPE = 'NodeRegistrationHealthy';

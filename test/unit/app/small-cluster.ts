@@ -12,9 +12,9 @@ import { createFiguresLog } from '../../../shared/adapters/storage/figures-log.t
 import { createTurns } from '../../../shared/app/follow/turns.ts';
 import type { Ports } from '../../../shared/app/ports.ts';
 import type { InstanceType } from '../../../shared/core/model/catalog.ts';
-import type { PodReference } from '../../../shared/core/plan/plan.ts';
+import type { PodReference } from '../../../shared/core/model/plan.ts';
 import { microUsdPerHour } from '../../../shared/core/quantity/units.ts';
-import { KARPENTER_POLICY } from '../../../shared/core/scheduling/provisioning-input.ts';
+import { KARPENTER_POLICY } from '../../../shared/core/model/provisioning-input.ts';
 import type {
   InventoryItem,
   LaunchOrder,

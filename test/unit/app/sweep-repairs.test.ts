@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { POOL_HASH_VERSION } from '../../../shared/app/api-rules.ts';
 import type { Ports } from '../../../shared/app/ports.ts';
 import { sweep } from '../../../shared/app/sweep.ts';
-import { KARPENTER_POLICY } from '../../../shared/core/scheduling/provisioning-input.ts';
+import { KARPENTER_POLICY } from '../../../shared/core/model/provisioning-input.ts';
 import { START, machine, namesIn, since, smallCluster } from './small-cluster.ts';
 
 const finalizer = 'karpenter.sh/termination';

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { toNodeClaim, withPoolStamps } from '../../../shared/app/to-node-claim.ts';
 import { poolHash } from '../../../shared/app/api-rules.ts';
-import type { NodePool } from '../../../shared/core/model/manifest.ts';
+import type { NodePool } from '../../../shared/kubernetes/manifest.ts';
 import { instant } from '../../../shared/core/quantity/units.ts';
-import { planProvisioning } from '../../../shared/core/scheduling/plan-provisioning.ts';
+import { planProvisioning } from '../../../shared/core/plan-provisioning.ts';
 import { daemonSet, input, pods, pool, shape, size, spec } from '../core/build.ts';
 
 /** Karpenter's scenarios of section I on what a created NodeClaim says. */

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { readFeatureGates } from '../../../shared/contract/feature-gates.ts';
 import { readPolicy, reservesNodes } from '../../../shared/contract/scheduling-settings.ts';
-import { KARPENTER_POLICY } from '../../../shared/core/scheduling/provisioning-input.ts';
+import { KARPENTER_POLICY } from '../../../shared/core/model/provisioning-input.ts';
 
 const zonal = { maxSkew: 1, topologyKey: 'topology.kubernetes.io/zone', whenUnsatisfiable: 'ScheduleAnyway' };
 const config = (...defaultConstraints: ReadonlyArray<object>) => ({

@@ -10,9 +10,9 @@ import type {
   ResourceClaimTemplate,
   ResourceSlice,
   ResourceSliceSpec,
-} from '../../../shared/core/model/device-manifest.ts';
-import type { PodSpec } from '../../../shared/core/model/manifest.ts';
-import type { DeviceSupport } from '../../../shared/core/scheduling/provisioning-input.ts';
+} from '../../../shared/kubernetes/device-manifest.ts';
+import type { PodSpec } from '../../../shared/kubernetes/manifest.ts';
+import type { DeviceSupport } from '../../../shared/core/model/provisioning-input.ts';
 import { spec } from './build.ts';
 
 export const driver = 'gpu.example.com';

@@ -1,13 +1,13 @@
 import type { CapacityType, InstanceType, Offering } from '../../../shared/core/model/catalog.ts';
 import type { Cluster, Pod, PodShape } from '../../../shared/core/model/cluster.ts';
-import type { DaemonSet, Node, NodePool, PodSpec, Requirement, Taint } from '../../../shared/core/model/manifest.ts';
-import type { PlannedClaim, PlannedOffering } from '../../../shared/core/plan/plan.ts';
+import type { DaemonSet, Node, NodePool, PodSpec, Requirement, Taint } from '../../../shared/kubernetes/manifest.ts';
+import type { PlannedClaim, PlannedOffering } from '../../../shared/core/model/plan.ts';
 import { microUsdPerHour } from '../../../shared/core/quantity/units.ts';
 import {
   DEVICES_IGNORED,
   KARPENTER_POLICY,
   type ProvisioningInput,
-} from '../../../shared/core/scheduling/provisioning-input.ts';
+} from '../../../shared/core/model/provisioning-input.ts';
 
 /** What is frozen to the bottom already: fixtures share parts, and drawn inputs share nearly all. */
 const done = new WeakSet<object>();

@@ -3,7 +3,7 @@ import { createDeviceSelectors } from '../../../../shared/adapters/cel/device-se
 import { withoutIndexedHas } from '../../../../shared/adapters/cel/presence.ts';
 import { toQuantity } from '../../../../shared/adapters/cel/quantity.ts';
 import { compareVersions, toSemver } from '../../../../shared/adapters/cel/semver.ts';
-import type { Verdict } from '../../../../shared/core/dra/selectors.ts';
+import type { Verdict } from '../../../../shared/core/model/device-selector.ts';
 
 const device = {
   driver: 'gpu.example.com',

@@ -2,7 +2,7 @@ import { gzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
 import { MemoryBlobs } from '../../../../sandbox/simulation/memory-blobs.ts';
 import { createDeviceMemory } from '../../../../shared/adapters/storage/device-memory.ts';
-import type { ResourceSliceSpec } from '../../../../shared/core/model/device-manifest.ts';
+import type { ResourceSliceSpec } from '../../../../shared/kubernetes/device-manifest.ts';
 
 const slices = [{ driver: 'gpu.example.com' }] as unknown as ReadonlyArray<ResourceSliceSpec>;
 const templates = new Map([['general', new Map([['Standard_D4', slices]])]]);

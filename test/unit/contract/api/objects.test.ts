@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type * as Core from '../../../../shared/core/model/manifest.ts';
+import type * as Core from '../../../../shared/kubernetes/manifest.ts';
 import {
   closedLabelDomains,
   refusedLabels,

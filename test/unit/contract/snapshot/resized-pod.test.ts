@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { readPod } from '../../../../shared/contract/snapshot/reduced-pod.ts';
-import { requestedBy } from '../../../../shared/core/plan/audit/requested.ts';
-import { podRequests } from '../../../../shared/core/scheduling/pod-requests.ts';
+import { requestedBy } from '../../../../shared/core/audit/seen/requested.ts';
+import { podRequests } from '../../../../shared/core/rules/pod-requests.ts';
 
 /** Karpenter's scenarios C06 on pods that are resized in place: what counts of spec and status. */
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import type { NodeOverlay } from '../../../../shared/core/model/manifest.ts';
-import { labelKey } from '../../../../shared/core/model/labels.ts';
-import { auditedCatalog } from '../../../../shared/core/plan/audit/audited-catalog.ts';
+import type { NodeOverlay } from '../../../../shared/kubernetes/manifest.ts';
+import { labelKey } from '../../../../shared/kubernetes/labels.ts';
+import { auditedCatalog } from '../../../../shared/core/audit/seen/audited-catalog.ts';
 import { input, pool, requirement, size, zones } from '../build.ts';
 
 const [z1] = zones;

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { placeOf, sizesOf } from '../../../../shared/core/plan/audit/audited-sizes.ts';
+import { placeOf, sizesOf } from '../../../../shared/core/audit/seen/audited-sizes.ts';
 import { offering, pool, size, zones } from '../build.ts';
 
 const [z1, z2] = zones;

@@ -4,9 +4,9 @@ import type {
   DeviceConstraint,
   DeviceRequest,
   PublishedDevice,
-} from '../../../../shared/core/model/device-manifest.ts';
-import { checkGiven, shareOf } from '../../../../shared/core/plan/audit/device-claim-checks.ts';
-import type { AuditedDevice } from '../../../../shared/core/plan/audit/published-devices.ts';
+} from '../../../../shared/kubernetes/device-manifest.ts';
+import { checkGiven, shareOf } from '../../../../shared/core/audit/devices/device-claim-checks.ts';
+import type { AuditedDevice } from '../../../../shared/core/audit/devices/published-devices.ts';
 import { input } from '../build.ts';
 import { deviceClass, driver, planned, request, sliceSpec } from '../build-devices.ts';
 

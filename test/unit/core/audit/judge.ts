@@ -1,6 +1,6 @@
 import type { Pod } from '../../../../shared/core/model/cluster.ts';
-import { auditPlan } from '../../../../shared/core/plan/audit-plan.ts';
-import type { Nomination, Plan, PlannedClaim, PlannedOffering } from '../../../../shared/core/plan/plan.ts';
+import { auditPlan } from '../../../../shared/core/audit/audit-plan.ts';
+import type { Nomination, Plan, PlannedClaim, PlannedOffering } from '../../../../shared/core/model/plan.ts';
 import { microUsdPerHour } from '../../../../shared/core/quantity/units.ts';
 import { input, plannedClaim, pods as waitingPods, pool, size, zones } from '../build.ts';
 

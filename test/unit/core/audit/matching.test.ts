@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import type { LabelSelector, Toleration } from '../../../../shared/core/model/manifest.ts';
-import { blockingTaint, meets, meetsTerm, selected } from '../../../../shared/core/plan/audit/matching.ts';
+import type { LabelSelector, Toleration } from '../../../../shared/kubernetes/manifest.ts';
+import { blockingTaint, meets, meetsTerm, selected } from '../../../../shared/core/audit/seen/matching.ts';
 import { requirement } from '../build.ts';
 
 describe('a label that may have several values', () => {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { PodShape } from '../../../../shared/core/model/cluster.ts';
-import { auditedDaemons } from '../../../../shared/core/plan/audit/node-checks.ts';
-import { volumeFacts } from '../../../../shared/core/plan/audit/volume-checks.ts';
+import { auditedDaemons } from '../../../../shared/core/audit/rules/node-checks.ts';
+import { volumeFacts } from '../../../../shared/core/audit/rules/volume-checks.ts';
 import { daemonSet, EMPTY_CLUSTER, input, pods, shape, spec } from '../build.ts';
 
 describe('what a DaemonSet requests', () => {

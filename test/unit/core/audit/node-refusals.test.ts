@@ -6,8 +6,8 @@ import type {
   PersistentVolumeClaim,
   PodSpec,
   StorageClass,
-} from '../../../../shared/core/model/manifest.ts';
-import { labelKey } from '../../../../shared/core/model/labels.ts';
+} from '../../../../shared/kubernetes/manifest.ts';
+import { labelKey } from '../../../../shared/kubernetes/labels.ts';
 import { daemonSet, node, pods, pool, requirement, shape, spec, zones } from '../build.ts';
 import { planned as planning } from '../build-devices.ts';
 import { changed, claimFor, judge, onto, waiting, type Case, type Judged } from './judge.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import type { NodeClaim, NodePool, NodeOverlay } from '../../../../shared/core/model/manifest.ts';
-import { labelKey } from '../../../../shared/core/model/labels.ts';
+import type { NodeClaim, NodePool, NodeOverlay } from '../../../../shared/kubernetes/manifest.ts';
+import { labelKey } from '../../../../shared/kubernetes/labels.ts';
 import { microUsdPerHour } from '../../../../shared/core/quantity/units.ts';
 import { node, offering, onDemand, pool, requirement, shape, size, spec, zones } from '../build.ts';
 import { changed, claimFor, D4, D8, judge, offered, onto, waiting, type Case, type Judged } from './judge.ts';

@@ -1,14 +1,14 @@
 import { describe, expect, test } from 'vitest';
-import type { ResourceSlice } from '../../../../shared/core/model/device-manifest.ts';
+import type { ResourceSlice } from '../../../../shared/kubernetes/device-manifest.ts';
 import {
   devicesInCluster,
   devicesToCome,
   isReachedFrom,
   onlyNodeOf,
   thousandths,
-} from '../../../../shared/core/plan/audit/published-devices.ts';
-import type { FinalNode } from '../../../../shared/core/plan/audit/final-state.ts';
-import { labelKey } from '../../../../shared/core/model/labels.ts';
+} from '../../../../shared/core/audit/devices/published-devices.ts';
+import type { FinalNode } from '../../../../shared/core/audit/seen/final-state.ts';
+import { labelKey } from '../../../../shared/kubernetes/labels.ts';
 import { input, zones } from '../build.ts';
 import { driver, gpus, inZone, nodeSlice, planned, sharedSlice, sliceSpec } from '../build-devices.ts';
 

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import type { CapacityBuffer, ScalableWorkload } from '../../../../shared/core/model/buffer-manifest.ts';
-import type { ExactDeviceRequest, ResourceSlice } from '../../../../shared/core/model/device-manifest.ts';
-import type { NodeClaim, PodSpec, Taint } from '../../../../shared/core/model/manifest.ts';
-import { labelKey } from '../../../../shared/core/model/labels.ts';
-import type { DeviceAssignment, Nomination, PlannedBuffer } from '../../../../shared/core/plan/plan.ts';
-import { DEVICES_IGNORED } from '../../../../shared/core/scheduling/provisioning-input.ts';
+import type { CapacityBuffer, ScalableWorkload } from '../../../../shared/kubernetes/buffer-manifest.ts';
+import type { ExactDeviceRequest, ResourceSlice } from '../../../../shared/kubernetes/device-manifest.ts';
+import type { NodeClaim, PodSpec, Taint } from '../../../../shared/kubernetes/manifest.ts';
+import { labelKey } from '../../../../shared/kubernetes/labels.ts';
+import type { DeviceAssignment, Nomination, PlannedBuffer } from '../../../../shared/core/model/plan.ts';
+import { DEVICES_IGNORED } from '../../../../shared/core/model/provisioning-input.ts';
 import { daemonSet, node, onDemand, pods, pool, requirement, shape, spec, zones } from '../build.ts';
 import {
   deviceClass,

@@ -5,11 +5,11 @@ import type {
   PodAffinityTerm,
   PodSpec,
   TopologySpreadConstraint,
-} from '../../../../shared/core/model/manifest.ts';
-import { auditPlan } from '../../../../shared/core/plan/audit-plan.ts';
-import type { Nomination, Plan } from '../../../../shared/core/plan/plan.ts';
+} from '../../../../shared/kubernetes/manifest.ts';
+import { auditPlan } from '../../../../shared/core/audit/audit-plan.ts';
+import type { Nomination, Plan } from '../../../../shared/core/model/plan.ts';
 import { microUsdPerHour } from '../../../../shared/core/quantity/units.ts';
-import type { ProvisioningInput } from '../../../../shared/core/scheduling/provisioning-input.ts';
+import type { ProvisioningInput } from '../../../../shared/core/model/provisioning-input.ts';
 import { input, node, shape, spec, zones } from '../build.ts';
 
 /**

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { coverDemand } from '../../../../shared/core/packing/cover.ts';
-import { flatten } from '../../../../shared/core/packing/fill.ts';
+import { coverDemand } from '../../../../shared/core/packing/whole/cover.ts';
+import { flatten } from '../../../../shared/core/packing/problem/fill.ts';
 
 test('a search for sets of nodes ends where a size costs next to nothing, and keeps what it has proved', () => {
   const pods = 20_000;

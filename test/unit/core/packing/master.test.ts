@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createMaster, optimize } from '../../../../shared/core/packing/master.ts';
+import { createMaster, optimize } from '../../../../shared/core/packing/lp/master.ts';
 
 const ITEMS = 12;
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { possibleMachines } from '../../../../sandbox/quota/possible-machines.ts';
 import type { Sku } from '../../../../shared/adapters/azure/sku.ts';
-import type { NodePool } from '../../../../shared/core/model/manifest.ts';
+import type { NodePool } from '../../../../shared/kubernetes/manifest.ts';
 import type { NodeClass } from '../../../../shared/ports/kubernetes.ts';
 import { pool, size, spec } from '../../core/build.ts';
 

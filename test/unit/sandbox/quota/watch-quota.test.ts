@@ -8,7 +8,7 @@ import type { LoggedRefusal } from '../../../../sandbox/quota/quota-refusals.ts'
 import { type QuotaWatch, watchQuota } from '../../../../sandbox/quota/watch-quota.ts';
 import { systemClock } from '../../../../sandbox/world/clock.ts';
 import { rngFrom } from '../../../../sandbox/world/rng.ts';
-import type { NodePool, PodSpec } from '../../../../shared/core/model/manifest.ts';
+import type { NodePool, PodSpec } from '../../../../shared/kubernetes/manifest.ts';
 
 const sizes = readSizes(join(import.meta.dirname, '../../../../sandbox/azure/data'), 'westeurope');
 const NOW = 1_000_000;

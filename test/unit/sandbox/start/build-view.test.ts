@@ -4,7 +4,7 @@ import { buildView, type Sources } from '../../../../sandbox/start/build-view.ts
 import type { ClusterEvent, NodeClaim } from '../../../../sandbox/start/cluster-objects.ts';
 import { createPodTimer } from '../../../../sandbox/start/time-pods.ts';
 import type { NodeState, View } from '../../../../sandbox/start/view.ts';
-import type { Condition } from '../../../../shared/core/model/manifest.ts';
+import type { Condition } from '../../../../shared/kubernetes/manifest.ts';
 import type { Node, Pod } from '../../../../sandbox/kubernetes/client/objects.ts';
 
 const NOW = Date.parse('2026-11-21T12:00:00Z');

@@ -1,0 +1,151 @@
+import type { NodePool } from '../../../kubernetes/manifest.ts';
+import { labelKey, normalizeKey } from '../../../kubernetes/labels.ts';
+import type { PodShape } from '../../model/cluster.ts';
+import type { Plan, PlannedClaim } from '../../model/plan.ts';
+import { isPlace, placeOf, type AuditedInput } from '../seen/audited-sizes.ts';
+import type { FinalNode } from '../seen/final-state.ts';
+import { fatal, type Finding } from '../seen/finding.ts';
+import { blockingTaint, meets } from '../seen/matching.ts';
+import { amountsOf } from '../seen/requested.ts';
+
+/** Offerings, pool requirements, limits, minValues and the stated costs. */
+export function checkPools(plan: Plan, input: AuditedInput, nodes: ReadonlyArray<FinalNode>): ReadonlyArray<Finding> {
+  const findings = plan.claims.flatMap((claim, index) => checkClaim(claim, index, input));
+  for (const pool of input.cluster.nodePools) findings.push(...checkLimits(pool, nodes), ...checkReplicas(pool, nodes));
+  const cost = plan.claims.reduce((sum, { offering }) => sum + offering.price, 0);
+  if (cost !== plan.cost) findings.push(fatal('cost', `the claims cost ${cost}, the plan says ${plan.cost}`));
+  if (plan.lowerBound > plan.cost) findings.push(fatal('bound', `bound ${plan.lowerBound} above cost ${plan.cost}`));
+  return findings;
+}
+
+function checkClaim(claim: PlannedClaim, index: number, input: AuditedInput): ReadonlyArray<Finding> {
+  const name = `planned-${index}`;
+  const pool = input.cluster.nodePools.find(({ metadata }) => metadata.name === claim.nodePool);
+  if (pool === undefined) return [fatal('pool', `${name}: NodePool ${claim.nodePool} does not exist`)];
+  const fixed = pool.spec.replicas !== undefined;
+  if (pool.metadata.deletionTimestamp !== undefined || (fixed && !input.policy.gates.staticCapacity)) {
+    return [fatal('pool', `${name}: NodePool ${claim.nodePool} takes no new nodes`)];
+  }
+  const findings: Array<Finding> = [];
+  if (!fixed && claim.pods.length === 0) findings.push(fatal('empty-claim', `${name} has no pods`));
+  if (fixed && claim.pods.length > 0) findings.push(fatal('static', `${name} is for pods, its pool is static`));
+  for (const offering of [claim.offering, ...claim.fallbacks]) {
+    findings.push(...checkOffering(offering, claim, { pool, name, input }));
+  }
+  return [...findings, ...checkMinValues(claim, pool, name, input)];
+}
+
+function checkOffering(
+  offering: PlannedClaim['offering'],
+  claim: PlannedClaim,
+  { pool, name, input }: { readonly pool: NodePool; readonly name: string; readonly input: AuditedInput },
+): ReadonlyArray<Finding> {
+  const findings: Array<Finding> = [];
+  const { instanceType, zone, capacityType } = offering;
+  const type = input.sizes.typeOf(claim.nodePool, instanceType);
+  const found = type?.offerings.some((one) => isPlace(one, offering) && one.available && one.price === offering.price);
+  const text = `${name}: ${instanceType} ${zone} ${capacityType}`;
+  if (found !== true) findings.push(fatal('offering', `${text} is not available at that price`));
+  const node = input.sizes.nodeOf(pool, offering);
+  const labels = new Map(node.labels);
+  for (const [key, value] of Object.entries(claim.labels)) labels.set(normalizeKey(key), [value]);
+  const unmet = pool.spec.template.spec.requirements.find((requirement) => !meets(labels, requirement));
+  if (unmet !== undefined) findings.push(fatal('pool-requirements', `${text}: ${unmet.key} ${unmet.operator}`));
+  if (node.contradictsTemplate) findings.push(fatal('pool-requirements', `${text}: template labels`));
+  const broken = claim.requirements.find((requirement) => !meets(labels, requirement));
+  if (broken !== undefined) findings.push(fatal('claim-requirements', `${text}: ${broken.key} ${broken.operator}`));
+  return findings;
+}
+
+function checkMinValues(
+  claim: PlannedClaim,
+  pool: NodePool,
+  name: string,
+  input: AuditedInput,
+): ReadonlyArray<Finding> {
+  const relaxed = claim.annotations['karpenter.sh/nodeclaim-min-values-relaxed'] === 'true';
+  if (relaxed && input.policy.minValuesPolicy === 'Strict')
+    return [fatal('min-values', `${name}: waived under Strict`)];
+  const listed = claim.requirements.find(({ key }) => key === labelKey.instanceType)?.values ?? [];
+  return pool.spec.template.spec.requirements.flatMap(({ key, minValues }) => {
+    if (minValues === undefined) return [];
+    const values = new Set<string>();
+    for (const type of input.catalog.get(pool.metadata.name) ?? []) {
+      if (!listed.includes(type.name)) continue;
+      for (const offering of type.offerings.filter(({ available }) => available)) {
+        const { labels } = input.sizes.nodeOf(pool, placeOf(type.name, offering));
+        for (const value of labels.get(normalizeKey(key)) ?? []) values.add(value);
+      }
+    }
+    const stated = claim.requirements.find((one) => one.key === normalizeKey(key))?.minValues ?? 0;
+    return values.size < (relaxed ? stated : minValues)
+      ? [fatal('min-values', `${name}: ${key} has ${values.size} of ${minValues}`)]
+      : [];
+  });
+}
+
+/** A static pool never gets more nodes than it asks for. */
+function checkReplicas({ metadata, spec }: NodePool, nodes: ReadonlyArray<FinalNode>): ReadonlyArray<Finding> {
+  const own = nodes.filter(({ nodePool, leaving }) => nodePool === metadata.name && !leaving);
+  const { replicas = Infinity } = spec;
+  return own.length > replicas && own.some(({ claim }) => claim !== null)
+    ? [fatal('static', `NodePool ${metadata.name}: ${own.length} nodes of ${replicas}`)]
+    : [];
+}
+
+/** Over a limit is wrong only where this plan adds to the resource. */
+function checkLimits(pool: NodePool, nodes: ReadonlyArray<FinalNode>): ReadonlyArray<Finding> {
+  const own = nodes.filter(({ nodePool, leaving }) => nodePool === pool.metadata.name && !leaving);
+  const sum = (list: ReadonlyArray<FinalNode>, resource: string): number =>
+    list.reduce((total, { capacity }) => total + (resource === 'nodes' ? 1 : (capacity.get(resource) ?? 0)), 0);
+  return [...amountsOf(pool.spec.limits, 'down')].flatMap(([resource, limit]) => {
+    const added = sum(
+      own.filter(({ claim }) => claim !== null),
+      resource,
+    );
+    const total = sum(own, resource);
+    return added > 0 && total > limit
+      ? [fatal('limits', `NodePool ${pool.metadata.name}: ${resource} ${total} of ${limit}`)]
+      : [];
+  });
+}
+
+/** Domains of a key that pools can offer now; worked out once per pool and key. */
+export function offeredDomains(
+  input: AuditedInput,
+): (key: string, shape: PodShape, honorTaints: boolean) => ReadonlyArray<string> {
+  const known = new Map<string, ReadonlyArray<string>>();
+  const ofPool = (pool: NodePool, key: string): ReadonlyArray<string> => {
+    const id = `${pool.metadata.name} ${key}`;
+    const domains = known.get(id) ?? domainsOfPool(input, pool, key);
+    known.set(id, domains);
+    return domains;
+  };
+  return (key, shape, honorTaints) =>
+    input.cluster.nodePools
+      .filter(
+        ({ spec }) => !honorTaints || blockingTaint(spec.template.spec.taints ?? [], shape.spec.tolerations) === null,
+      )
+      .flatMap((pool) => ofPool(pool, key));
+}
+
+function domainsOfPool(input: AuditedInput, pool: NodePool, key: string): ReadonlyArray<string> {
+  const domains = new Set<string>();
+  const { requirements } = pool.spec.template.spec;
+  const about = requirements.filter((one) => normalizeKey(one.key) === key);
+  // A label that nothing else decides, and that the pool lists values for: its pods choose among them.
+  const listed = about
+    .flatMap(({ operator, values = [] }) => (operator === 'In' ? values : []))
+    .filter((value) => about.every((one) => meets(new Map([[key, [value]]]), one)));
+  const usable = pool.metadata.deletionTimestamp === undefined && pool.spec.replicas === undefined;
+  for (const type of usable ? (input.catalog.get(pool.metadata.name) ?? []) : []) {
+    for (const offering of type.offerings.filter(({ available }) => available)) {
+      const { labels, contradictsTemplate } = input.sizes.nodeOf(pool, placeOf(type.name, offering));
+      if (contradictsTemplate) continue;
+      const known = requirements.filter((one) => labels.has(normalizeKey(one.key)) || one.key.startsWith('karpenter.'));
+      if (!known.every((requirement) => meets(labels, requirement))) continue;
+      for (const domain of labels.get(key) ?? listed) domains.add(domain);
+    }
+  }
+  return [...domains];
+}

@@ -1,0 +1,151 @@
+import type { PodShape } from '../../model/cluster.ts';
+import type { NodeSelectorTerm, TopologySpreadConstraint } from '../../../kubernetes/manifest.ts';
+import { labelKey, normalizeKey } from '../../../kubernetes/labels.ts';
+import type { FinalNode } from '../seen/final-state.ts';
+import { blockingTaint, meets, meetsNodeRules, meetsTerm } from '../seen/matching.ts';
+import type { PodsByShape } from './pods-by-shape.ts';
+import type { Sought } from './selected-shapes.ts';
+
+/** Domains of a key that the pools can offer to a pod; `honorTaints`: only pools whose taints it tolerates. */
+export type OfferedDomains = (key: string, shape: PodShape, honorTaints: boolean) => ReadonlyArray<string>;
+
+/** What a pod sees of a spread constraint: the pods that it counts per domain, and the fewest in a domain open to it. */
+export interface SpreadView {
+  readonly counts: ReadonlyMap<string, number>;
+  /** In the emptiest domain that any required term of the pod allows. */
+  readonly least: number;
+  /**
+   * The same for the term that allows fewest of those that the node meets: what pools could offer to another term does not
+   * count then, nodes that are there do. A node planned elsewhere may have come later.
+   */
+  readonly leastFrom: (node: FinalNode) => number;
+}
+
+/** What pods of the shape see when their constraint counts those that it looks for. */
+export type ViewOf = (shape: PodShape, constraint: TopologySpreadConstraint, sought: Sought) => SpreadView;
+
+/** Answers from what is known of the nodes. Pods whose node rules and tolerations are alike see the same. */
+export function spreadViews(nodes: ReadonlyArray<FinalNode>, pods: PodsByShape, offered: OfferedDomains): ViewOf {
+  const fields = new Map<string, SpreadField>();
+  const views = new Map<Sought, Map<string, SpreadView>>();
+  return (shape, constraint, sought) => {
+    const id = fieldId(shape, constraint);
+    const field = fields.get(id) ?? readField({ nodes, pods, offered }, shape, constraint);
+    fields.set(id, field);
+    const ofSought = views.get(sought) ?? new Map<string, SpreadView>();
+    views.set(sought, ofSought);
+    const viewId = `${constraint.minDomains ?? 1} ${id}`;
+    const view = ofSought.get(viewId) ?? toView(field, pods, constraint, sought);
+    ofSought.set(viewId, view);
+    return view;
+  };
+}
+
+/** How a constraint looks at the nodes, before it is known whom it counts. */
+interface SpreadField {
+  /** The domain of each node that the constraint counts on; null for all others. */
+  readonly domains: ReadonlyArray<string | null>;
+  /** Does it count the pods that are on the node already? */
+  readonly seesRunning: ReadonlyArray<boolean>;
+  /** The domains that a pod with the constraint could be in; null where that many domains are always open to it. */
+  readonly open: ReadonlyArray<string> | null;
+  /** What each of several required terms leaves of them, and the domains of nodes that are there. */
+  readonly byTerm: ReadonlyArray<{ readonly term: NodeSelectorTerm; readonly open: ReadonlyArray<string> }>;
+}
+
+/** All of shape and constraint that makes the field what it is. */
+function fieldId({ spec }: PodShape, constraint: TopologySpreadConstraint): string {
+  const key = normalizeKey(constraint.topologyKey);
+  const required = spec.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution;
+  const tolerations = honorsTaints(constraint) ? (spec.tolerations ?? []) : null;
+  return JSON.stringify([key, honorsNodeRules(constraint), spec.nodeSelector, required, tolerations]);
+}
+
+function honorsNodeRules({ nodeAffinityPolicy }: TopologySpreadConstraint): boolean {
+  return (nodeAffinityPolicy ?? 'Honor') === 'Honor';
+}
+
+function honorsTaints({ nodeTaintsPolicy }: TopologySpreadConstraint): boolean {
+  return nodeTaintsPolicy === 'Honor';
+}
+
+function readField(
+  {
+    nodes,
+    pods,
+    offered,
+  }: { readonly nodes: ReadonlyArray<FinalNode>; readonly pods: PodsByShape; readonly offered: OfferedDomains },
+  shape: PodShape,
+  constraint: TopologySpreadConstraint,
+): SpreadField {
+  const key = normalizeKey(constraint.topologyKey);
+  const byTaints = honorsTaints(constraint);
+  const { tolerations } = shape.spec;
+  const all = pods.domainsOf(key);
+  const domains = nodes.map((node, at) => (looksAt(node, shape, constraint) ? (all[at] ?? null) : null));
+  const seesRunning = nodes.map(({ presentTaints }) => !byTaints || blockingTaint(presentTaints, tolerations) === null);
+  if (key === labelKey.hostname) return { domains, seesRunning, open: null, byTerm: [] };
+  const possible = new Set(offered(key, shape, byTaints));
+  for (const domain of domains) if (domain !== null) possible.add(domain);
+  const terms = termsOf(shape);
+  const open = [...possible].filter((domain) => isOpenTo(shape, key, domain, terms));
+  const isThere = new Set(
+    nodes.flatMap((node, at) => (node.claim === null && !node.leaving ? (domains[at] ?? []) : [])),
+  );
+  const byTerm = (terms ?? []).map((term) => ({
+    term,
+    open: open.filter((domain) => isThere.has(domain) || isOpenTo(shape, key, domain, [term])),
+  }));
+  return { domains, seesRunning, open, byTerm };
+}
+
+function termsOf({ spec }: PodShape): ReadonlyArray<NodeSelectorTerm> | undefined {
+  return spec.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms;
+}
+
+/** Does the constraint count on this node at all? */
+function looksAt(node: FinalNode, { spec }: PodShape, constraint: TopologySpreadConstraint): boolean {
+  if (honorsNodeRules(constraint) && !meetsNodeRules(node.labels, spec, node.name)) return false;
+  return !honorsTaints(constraint) || blockingTaint(node.taints, spec.tolerations) === null;
+}
+
+/** Could a node in the domain meet the pod's node selector and one of these terms, as far as they are about that key? */
+function isOpenTo(
+  { spec }: PodShape,
+  key: string,
+  domain: string,
+  terms: ReadonlyArray<NodeSelectorTerm> | undefined,
+): boolean {
+  const labels = new Map([[key, [domain]]]);
+  const selector = Object.entries(spec.nodeSelector ?? {}).filter(([name]) => normalizeKey(name) === key);
+  if (selector.some(([, value]) => value !== domain)) return false;
+  if (terms === undefined) return true;
+  return terms.some(({ matchExpressions = [] }) =>
+    matchExpressions.filter((one) => normalizeKey(one.key) === key).every((one) => meets(labels, one)),
+  );
+}
+
+function toView(
+  { domains, seesRunning, open, byTerm }: SpreadField,
+  pods: PodsByShape,
+  { minDomains = 1 }: TopologySpreadConstraint,
+  { shapes }: Sought,
+): SpreadView {
+  const counts = new Map<string, number>();
+  for (const shape of shapes) {
+    for (const { at, pods: there } of pods.placesOf(shape)) {
+      const domain = domains[at] ?? null;
+      if (domain === null) continue;
+      const seen = there.planned + (seesRunning[at] === true ? there.running : 0);
+      counts.set(domain, (counts.get(domain) ?? 0) + seen);
+    }
+  }
+  if (open === null) return { counts, least: 0, leastFrom: () => 0 };
+  const leastOf = (among: ReadonlyArray<string>): number => {
+    const least = among.reduce((low, domain) => Math.min(low, counts.get(domain) ?? 0), Infinity);
+    return among.length < minDomains || least === Infinity ? 0 : least;
+  };
+  const leastFrom = ({ labels, name }: FinalNode): number =>
+    Math.max(0, ...byTerm.filter(({ term }) => meetsTerm(labels, term, name)).map((one) => leastOf(one.open)));
+  return { counts, least: leastOf(open), leastFrom };
+}

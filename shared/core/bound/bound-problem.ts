@@ -1,0 +1,101 @@
+import type { Pod } from '../model/cluster.ts';
+import { labelKey } from '../../kubernetes/labels.ts';
+import { flagsOf } from '../packing/problem/flags.ts';
+import type { PackingBin, PackingProblem } from '../packing/problem/problem.ts';
+import { binsOf, mergeAlike, type PriceKind } from '../placing/together/bulk.ts';
+import { perNodeOf } from '../placing/together/bulk-groups.ts';
+import { at } from '../offerings/compile-pool.ts';
+import type { Ask } from '../placing/state/compile-shape.ts';
+import { restrictTo, sourceFor } from '../offerings/key-source.ts';
+import { byCodeUnit } from '../rules/label-rule.ts';
+import type { PoolState } from '../offerings/pool-state.ts';
+import { optionsFor, type Workspace } from '../placing/state/workspace.ts';
+
+/** Pods of one shape as the bound sees them: with all preferences given up. */
+export interface BoundGroup {
+  readonly asks: ReadonlyArray<Ask>;
+  readonly ask: Ask;
+  readonly pods: ReadonlyArray<Pod>;
+  readonly perNode: number;
+  /** How many of the pods are on claims of this plan. */
+  readonly onNew: number;
+}
+
+/** The pods that were placed, by shape. */
+export function groupsPlaced(workspace: Workspace): ReadonlyArray<BoundGroup> {
+  const onClaims = Map.groupBy(
+    workspace.claims.flatMap(({ pods }) => pods),
+    ({ shape }) => shape,
+  );
+  const onBins = Map.groupBy(
+    workspace.bins.flatMap(({ pods }) => pods),
+    ({ shape }) => shape,
+  );
+  return [...workspace.shapes.keys()].flatMap((shape): ReadonlyArray<BoundGroup> => {
+    const asks = workspace.asks.get(shape) ?? [];
+    const ask = asks.at(-1);
+    const own = onClaims.get(shape) ?? [];
+    const pods = [...own, ...(onBins.get(shape) ?? [])];
+    if (ask === undefined || pods.length === 0) return [];
+    return [{ asks, ask, pods, perNode: perNodeOf(workspace, ask), onNew: own.length }];
+  });
+}
+
+/** What the bound is asked for: prices of which kind, and the zone that nodes must be in; null for any. */
+export interface BoundAsked {
+  readonly counts: PriceKind;
+  readonly zone: string | null;
+}
+
+/** The groups as a packing problem by resources and node rules alone, and the groups that each of its items is. */
+export function boundProblem(
+  workspace: Workspace,
+  groups: ReadonlyArray<BoundGroup>,
+  { counts, zone }: BoundAsked,
+): { readonly problem: PackingProblem; readonly members: ReadonlyArray<ReadonlyArray<number>> } {
+  const width = workspace.dimensions.names.length;
+  const isShunned = workspace.claims.some(({ cell }) => cell?.shunned === true);
+  const bins = workspace.pools
+    .flatMap((state) => {
+      const { reservedBits } = state.pool.catalog;
+      const options = groups.map(({ asks }) => {
+        const offered = offeredTo(workspace, state, asks);
+        if (offered !== null && zone !== null) {
+          restrictTo(offered, sourceFor(state, labelKey.zone), (value) => value === zone);
+        }
+        return reservedBits === 0 || offered === null ? offered : offered.map((mask) => mask & ~reservedBits);
+      });
+      return binsOf(state, options, { width, withinLimit: false, counts });
+    })
+    .filter(({ cell }) => isShunned || !cell.shunned);
+  const { items, members } = mergeAlike(groups, bins);
+  const merged = bins.map(({ usable, price, admits }): PackingBin => ({
+    usable,
+    price,
+    admits: flagsOf(members, ([first = 0]) => admits[first] === 1),
+  }));
+  return { problem: { width, items, bins: merged }, members };
+}
+
+/** The offerings of the pool that pods may be on by any of these asks. */
+export function offeredTo(workspace: Workspace, state: PoolState, asks: ReadonlyArray<Ask>): Int32Array | null {
+  const offered = new Int32Array(state.pool.offered.length);
+  for (const option of asks.flatMap((ask) => optionsFor(workspace, state, ask))) {
+    option.offered.forEach((mask, type) => (offered[type] = at(offered, type) | mask));
+  }
+  return offered.some((mask) => mask !== 0) ? offered : null;
+}
+
+/** Are they the same, but for the order of items and bins? */
+export function isSame(one: PackingProblem, other: PackingProblem): boolean {
+  return keyOf(one) === keyOf(other);
+}
+
+function keyOf({ items, bins }: PackingProblem): string {
+  const ids = items.map(({ requests, count, perNode }) => `${requests.join(' ')} ${count} ${perNode}`);
+  const order = ids.map((_, index) => index).toSorted((a, b) => byCodeUnit(ids[a] ?? '', ids[b] ?? '') || a - b);
+  const sizes = bins.map(({ usable, price, admits }) => {
+    return `${usable.join(' ')} ${price} ${order.map((item) => at(admits, item)).join('')}`;
+  });
+  return `${order.map((item) => ids[item] ?? '').join(',')};${[...new Set(sizes)].toSorted(byCodeUnit).join(',')}`;
+}

@@ -1,0 +1,227 @@
+import { addAmounts, type Amounts } from '../../kubernetes/quantity.ts';
+import type { InstanceType } from '../model/catalog.ts';
+import type { NodePool } from '../../kubernetes/manifest.ts';
+import type { PoolObstacle } from '../model/refusal.ts';
+import { compileCatalog, type CompiledCatalog } from './compile-types.ts';
+import {
+  allocatableOf,
+  at,
+  byWeight,
+  compilePool,
+  lowestBit,
+  offeringsMeeting,
+  type CompiledPool,
+} from './compile-pool.ts';
+import type { Daemon } from '../rules/daemons.ts';
+import { weighCatalog } from './weigh-catalog.ts';
+import { DEFAULT_EVICTION_COST_MS } from './weighed-price.ts';
+import type { ExistingCapacity } from '../present/existing-capacity.ts';
+import type { KeySource } from './key-source.ts';
+import { hostPortsOf, type HostPort } from '../rules/host-ports.ts';
+import type { ProvisioningInput } from '../model/provisioning-input.ts';
+import { reservationsLeft, type ReservationsLeft } from './reservations.ts';
+import { addVector, toVector, type Dimensions } from '../quantity/resource-table.ts';
+import { untolerated } from '../rules/taints.ts';
+
+/** Bits of an offering mask, and so rows per type in `PoolState.usable`. */
+export const COMBO_BITS = 31;
+
+/** A pool as a plan finds it: what a node of it can hold beside its daemons, and what its limits allow. */
+export interface PoolReading {
+  readonly pool: CompiledPool;
+  /** Row (type × COMBO_BITS + bit): allocatable less the daemons that run there. */
+  readonly usable: Float64Array;
+  /** Per type: 1 when all its offerings carry the same daemons, so that one row speaks for all. */
+  readonly uniform: Uint8Array;
+  /** Row `type`: the same of each of its offerings, where it is uniform. Small, since it is read more than anything else. */
+  readonly usableOnAll: Float64Array;
+  /** Host ports that daemons take, with the offerings on which they do. */
+  readonly daemonPorts: ReadonlyArray<{ readonly ports: ReadonlyArray<HostPort>; readonly offered: Int32Array }>;
+  /** The daemons that may run on nodes of the pool, with the offerings on which they do. */
+  readonly daemons: ReadonlyArray<{ readonly daemon: Daemon; readonly offered: Int32Array }>;
+  /** No load at all. */
+  readonly nothing: Float64Array;
+  /** Per limited resource, `nodes` included: limit less use; negative when over. */
+  readonly remaining: ReadonlyMap<string, number>;
+}
+
+/** A pool while pods are placed. */
+export interface PoolState extends PoolReading {
+  /** Changed by placing. */
+  readonly remaining: Map<string, number>;
+  /** Of all pools of the plan. Changed by placing. */
+  readonly reservationsLeft: ReservationsLeft;
+  /** What decides the labels that topology looks at, found on demand. */
+  readonly keySources: Map<string, KeySource>;
+  /** Sets of offerings, each array the only one with its content, so that claims can share them and tell them apart. */
+  readonly offerings: Array<Int32Array>;
+  /** By two of these sets: what is in both. */
+  readonly together: Map<Int32Array, Map<Int32Array, Int32Array>>;
+}
+
+/** The one array of the pool with this content. */
+export function sharedOfferings({ offerings }: PoolState, given: Int32Array): Int32Array {
+  const known = offerings.find((one) => one.every((mask, type) => mask === given[type]));
+  if (known === undefined) offerings.push(given);
+  return known ?? given;
+}
+
+/** Why a pool is not looked at, or null. */
+export function poolObstacle(manifest: NodePool, input: Pick<ProvisioningInput, 'catalog'>): PoolObstacle | null {
+  if (manifest.metadata.deletionTimestamp !== undefined) return { kind: 'deleting' };
+  if (manifest.spec.replicas !== undefined) return { kind: 'static' };
+  const ready = manifest.status?.conditions?.find(({ type }) => type === 'Ready');
+  if (ready !== undefined && ready.status !== 'True') {
+    return { kind: 'not-ready', message: ready.message ?? ready.reason ?? '' };
+  }
+  return input.catalog.has(manifest.metadata.name) ? null : { kind: 'without-instance-types' };
+}
+
+/** The usable pools, heaviest first. */
+export function readPools(
+  input: ProvisioningInput,
+  dimensions: Dimensions,
+  daemons: ReadonlyArray<Daemon>,
+  existing: ReadonlyArray<ExistingCapacity>,
+): ReadonlyArray<PoolReading> {
+  const catalogFor = catalogCompiler(input);
+  const compiled: Array<CompiledPool> = [];
+  for (const manifest of input.cluster.nodePools) {
+    const { name } = manifest.metadata;
+    const types = input.catalog.get(name);
+    if (types === undefined || poolObstacle(manifest, input) !== null) continue;
+    compiled.push(compilePool(manifest, catalogFor(name, types)));
+  }
+  return compiled.toSorted(byWeight).map((pool) => readPool(pool, dimensions, daemons, existing));
+}
+
+/** Compiles each list of types once, and weighs it once for all pools in which evictions cost the same. */
+function catalogCompiler({ evictionCostMs }: ProvisioningInput) {
+  const catalogs = new Map<ReadonlyArray<InstanceType>, Map<number | null, CompiledCatalog>>();
+  return (pool: string, types: ReadonlyArray<InstanceType>): CompiledCatalog => {
+    const known = catalogs.get(types) ?? new Map<number | null, CompiledCatalog>();
+    catalogs.set(types, known);
+    const plain = known.get(null) ?? compileCatalog(types);
+    known.set(null, plain);
+    const costMs = evictionCostMs.get(pool) ?? DEFAULT_EVICTION_COST_MS;
+    const weighed = known.get(costMs) ?? weighCatalog(plain, costMs);
+    known.set(costMs, weighed);
+    return weighed;
+  };
+}
+
+/** The pools for placing pods, nothing placed yet. */
+export function poolStates(readings: ReadonlyArray<PoolReading>): ReadonlyArray<PoolState> {
+  const left = reservationsLeft(readings.map(({ pool }) => pool.catalog));
+  return readings.map((reading) => poolState(reading, left));
+}
+
+function poolState(reading: PoolReading, left: ReservationsLeft): PoolState {
+  return {
+    ...reading,
+    reservationsLeft: left,
+    remaining: new Map(reading.remaining),
+    keySources: new Map(),
+    offerings: [reading.pool.offered],
+    together: new Map(),
+  };
+}
+
+function readPool(
+  pool: CompiledPool,
+  dimensions: Dimensions,
+  daemons: ReadonlyArray<Daemon>,
+  existing: ReadonlyArray<ExistingCapacity>,
+): PoolReading {
+  const running = daemons
+    .filter(({ tolerations }) => untolerated(tolerations, pool.taints, false) === null)
+    .map((daemon) => ({ daemon, offered: anyAlternative(pool, daemon) }));
+  const daemonPorts = running
+    .map(({ daemon, offered }) => ({ ports: hostPortsOf(daemon.spec), offered }))
+    .filter(({ ports }) => ports.length > 0);
+  return {
+    pool,
+    ...usableRows(pool, dimensions, running),
+    daemonPorts,
+    daemons: running,
+    remaining: remainingLimits(pool, existing),
+    nothing: new Float64Array(dimensions.names.length),
+  };
+}
+
+function anyAlternative(pool: CompiledPool, { alternatives }: Daemon): Int32Array {
+  const any = new Int32Array(pool.offered.length);
+  for (const rules of alternatives) {
+    offeringsMeeting(pool, rules, pool.offered).forEach((mask, type) => (any[type] = at(any, type) | mask));
+  }
+  return any;
+}
+
+function usableRows(
+  pool: CompiledPool,
+  dimensions: Dimensions,
+  running: PoolState['daemons'],
+): Pick<PoolState, 'usable' | 'uniform' | 'usableOnAll'> {
+  const width = dimensions.names.length;
+  const usable = new Float64Array(pool.offered.length * COMBO_BITS * width);
+  const uniform = new Uint8Array(pool.offered.length);
+  const usableOnAll = new Float64Array(pool.offered.length * width);
+  const vectors = running.map(({ daemon, offered }) => ({ vector: toVector(dimensions, daemon.requests), offered }));
+  for (const type of pool.order) {
+    const allocatable = toVector(dimensions, allocatableOf(pool, type));
+    const mask = at(pool.offered, type);
+    uniform[type] = Number(vectors.every(({ offered }) => at(offered, type) === 0 || at(offered, type) === mask));
+    for (let left = mask; left !== 0; left &= left - 1) {
+      const bit = lowestBit(left);
+      const row = usable.subarray((type * COMBO_BITS + bit) * width, (type * COMBO_BITS + bit + 1) * width);
+      row.set(allocatable);
+      for (const { vector, offered } of vectors) addVector(row, vector, -((at(offered, type) >> bit) & 1));
+      if (uniform[type] === 1) usableOnAll.set(row, type * width);
+    }
+  }
+  return { usable, uniform, usableOnAll };
+}
+
+/** Limits count whole nodes by capacity, those of claims on their way included, as Karpenter does. */
+function remainingLimits(pool: CompiledPool, existing: ReadonlyArray<ExistingCapacity>): Map<string, number> {
+  const used = new Map<string, number>();
+  for (const { nodePool, capacity } of existing) {
+    if (nodePool === pool.name) addAmounts(addAmounts(used, capacity), ONE_NODE);
+  }
+  return new Map([...pool.limits].map(([name, limit]) => [name, limit - (used.get(name) ?? 0)]));
+}
+
+/** The pseudo-resource by which a pool limits how many nodes it has. */
+export const ONE_NODE: Amounts = new Map([['nodes', 1]]);
+
+/** Would a node of this capacity, in place of one of `instead`, stay within the pool's limits? */
+export function withinLimits(
+  remaining: ReadonlyMap<string, number>,
+  capacity: Amounts,
+  instead: Amounts | null,
+): boolean {
+  return overLimits(remaining, capacity, instead) === null;
+}
+
+/** The first limit that such a node would break: how much more it takes of the resource, and what is left; null for none. */
+export function overLimits(
+  remaining: ReadonlyMap<string, number>,
+  capacity: Amounts,
+  instead: Amounts | null,
+): { readonly resource: string; readonly more: number; readonly left: number } | null {
+  for (const [resource, left] of remaining) {
+    const more = amountOf(capacity, resource) - (instead === null ? 0 : amountOf(instead, resource));
+    if (more > 0 && more > left) return { resource, more, left };
+  }
+  return null;
+}
+
+/** Books `capacity` (sign 1) or gives it back (sign −1). */
+export function bookCapacity(remaining: Map<string, number>, capacity: Amounts, sign: 1 | -1): void {
+  for (const [name, left] of remaining) remaining.set(name, left - sign * amountOf(capacity, name));
+}
+
+/** What a node of this capacity takes of a resource that is limited, `nodes` included. */
+export function amountOf(capacity: Amounts, name: string): number {
+  return name === 'nodes' ? 1 : (capacity.get(name) ?? 0);
+}

@@ -1,0 +1,305 @@
+import { at } from '../problem/at.ts';
+
+/**
+ * A linear program that deals pods to sizes where pods and nodes may be cut: the cheapest numbers of nodes such that each
+ * size has as much of every resource as what is dealt to it. A row per size and resource, solved by a simplex that keeps no
+ * row per item: of each item, the size that most is dealt to stands outside the basis ("home").
+ */
+export interface Deal {
+  readonly width: number;
+  readonly items: number;
+  /** Pods per item. */
+  readonly demand: Float64Array;
+  readonly sizes: Array<DealtSize>;
+  /** Per item: the place in `sizes` of its home. */
+  readonly home: Int32Array;
+  /** Per item: what is dealt to its home. */
+  readonly atHome: Float64Array;
+  /** Per row: the variable that is basic there. */
+  basis: ReadonlyArray<Basic>;
+  amounts: Float64Array;
+  /** Row × row. */
+  inverse: Float64Array;
+  /** Per row, negated: what the whole of a resource on one node of the size is worth. */
+  prices: Float64Array;
+  direction: Float64Array;
+  /** The item to look at next for a cheaper place. */
+  next: number;
+}
+
+/** A size that pods are dealt to. */
+export interface DealtSize {
+  readonly price: number;
+  /** Item × resource: what a pod takes of a node, at most 1; Infinity where it may not be there. */
+  readonly shares: Float64Array;
+}
+
+/** Nodes of a size, what is free of a resource on them, or pods of an item away from home. */
+type Basic =
+  | { readonly kind: 'nodes'; readonly size: number }
+  | { readonly kind: 'free'; readonly row: number }
+  | { readonly kind: 'pods'; readonly item: number; readonly size: number };
+
+const EPSILON = 1e-9;
+const PIVOT = 1e-9;
+/** Items that are looked at for one pivot, where any of them gains. */
+const AT_ONCE = 32;
+
+/** Every item is dealt to its home at first; −1 where it has no pods. */
+export interface FirstDeal {
+  readonly width: number;
+  readonly demand: Float64Array;
+  readonly sizes: ReadonlyArray<DealtSize>;
+  readonly home: Int32Array;
+}
+
+/** Pods of each item dealt to its home, and as many nodes as the scarcest resource of each size asks for. */
+export function startDeal({ width, demand, sizes, home }: FirstDeal): Deal {
+  const deal: Deal = {
+    width,
+    items: demand.length,
+    demand,
+    sizes: [],
+    home: home.slice(),
+    atHome: demand.slice(),
+    basis: [],
+    amounts: new Float64Array(),
+    inverse: new Float64Array(),
+    prices: new Float64Array(),
+    direction: new Float64Array(),
+    next: 0,
+  };
+  sizes.forEach((size, index) => {
+    const load = new Float64Array(width);
+    home.forEach((own, item) => {
+      if (own !== index) return;
+      for (let k = 0; k < width; k++) load[k] = at(load, k) + at(demand, item) * at(size.shares, item * width + k);
+    });
+    addSize(deal, size, load);
+    const from = index * width;
+    const nodes = load.reduce((most, one) => Math.max(most, one), 0);
+    deal.basis.forEach((basic, row) => {
+      if (row >= from) deal.amounts[row] = basic.kind === 'nodes' ? nodes : nodes - at(load, row - from);
+    });
+  });
+  return deal;
+}
+
+/** Another size, to which nothing is dealt yet; the resource with the most `scarcity` is the one that it is short of at first. */
+export function addSize(deal: Deal, size: DealtSize, scarcity: Float64Array): void {
+  const { width, basis, amounts, inverse } = deal;
+  const rows = basis.length;
+  const grown = rows + width;
+  let scarcest = 0;
+  for (let k = 1; k < width; k++) if (at(scarcity, k) > at(scarcity, scarcest)) scarcest = k;
+  const larger = new Float64Array(grown * grown);
+  for (let row = 0; row < rows; row++) larger.set(inverse.subarray(row * rows, (row + 1) * rows), row * grown);
+  const more: Array<Basic> = [];
+  for (let k = 0; k < width; k++) {
+    const row = rows + k;
+    larger[row * grown + rows + scarcest] = -1;
+    if (k !== scarcest) larger[row * grown + row] = 1;
+    more.push(k === scarcest ? { kind: 'nodes', size: deal.sizes.length } : { kind: 'free', row });
+  }
+  deal.sizes.push(size);
+  deal.basis = [...basis, ...more];
+  deal.amounts = Float64Array.of(...amounts, ...new Float64Array(width));
+  deal.inverse = larger;
+  deal.prices = new Float64Array(grown);
+  deal.direction = new Float64Array(grown);
+}
+
+/** Pivots until no other deal is cheaper, or `maxPivots` are done; answers how many were. */
+export function improveDeal(deal: Deal, maxPivots: number): number {
+  for (let pivots = 0; pivots < maxPivots; pivots++) {
+    priceRows(deal);
+    const entering = mostGaining(deal);
+    if (entering === null || !enter(deal, entering)) return pivots;
+  }
+  priceRows(deal);
+  return maxPivots;
+}
+
+/** Nodes per size. */
+export function nodesInDeal({ basis, amounts, sizes }: Deal): Float64Array {
+  const nodes = new Float64Array(sizes.length);
+  basis.forEach((basic, row) => {
+    if (basic.kind === 'nodes') nodes[basic.size] = Math.max(0, at(amounts, row));
+  });
+  return nodes;
+}
+
+/** What a pod of the item costs on the size; Infinity where it may not be there. */
+export function costInDeal({ sizes, prices, width }: Deal, item: number, size: number): number {
+  const shares = sizes[size]?.shares ?? NONE;
+  if (at(shares, item * width) === Infinity) return Infinity;
+  let cost = 0;
+  for (let k = 0; k < width; k++) cost += at(shares, item * width + k) * Math.max(0, at(prices, size * width + k));
+  return cost;
+}
+
+const NONE = new Float64Array();
+
+function priceRows({ basis, sizes, inverse, prices }: Deal): void {
+  const rows = basis.length;
+  prices.fill(0);
+  basis.forEach((basic, row) => {
+    if (basic.kind !== 'nodes') return;
+    const price = sizes[basic.size]?.price ?? 0;
+    for (let k = 0; k < rows; k++) prices[k] = at(prices, k) - price * at(inverse, row * rows + k);
+  });
+}
+
+function mostGaining(deal: Deal): Basic | null {
+  const { basis, sizes, prices, width, items, demand, home } = deal;
+  let [best, most]: [Basic | null, number] = [null, 0];
+  for (let row = 0; row < basis.length; row++) {
+    if (at(prices, row) < -EPSILON * priceOf(deal, Math.floor(row / width))) return { kind: 'free', row };
+  }
+  sizes.forEach(({ price }, size) => {
+    let worth = 0;
+    for (let k = 0; k < width; k++) worth += at(prices, size * width + k);
+    if (worth - price > EPSILON * price && worth - price > most)
+      [best, most] = [{ kind: 'nodes', size }, worth - price];
+  });
+  if (best !== null) return best;
+  // Some items at a time: looking at all of them would be most of the time.
+  for (let looked = 0; looked < items && (best === null || looked % AT_ONCE !== 0); looked++) {
+    const item = deal.next;
+    deal.next = item + 1 < items ? item + 1 : 0;
+    if (at(demand, item) === 0) continue;
+    const own = at(home, item);
+    const now = costInDeal(deal, item, own);
+    for (let size = 0; size < sizes.length; size++) {
+      if (size === own) continue;
+      const gain = (now - costInDeal(deal, item, size)) * at(demand, item);
+      if (gain > most && gain > EPSILON * priceOf(deal, size)) [best, most] = [{ kind: 'pods', item, size }, gain];
+    }
+  }
+  return best;
+}
+
+function priceOf({ sizes }: Deal, size: number): number {
+  return sizes[size]?.price ?? 0;
+}
+
+/** The change of basic variables per unit of the entering one, into `direction`. */
+function directionOf(deal: Deal, entering: Basic): void {
+  const { basis, inverse, direction, width, sizes, home } = deal;
+  const rows = basis.length;
+  direction.fill(0);
+  const add = (row: number, amount: number): void => {
+    if (amount === 0) return;
+    for (let r = 0; r < rows; r++) direction[r] = at(direction, r) + amount * at(inverse, r * rows + row);
+  };
+  const addShares = (item: number, size: number, sign: number): void => {
+    const shares = sizes[size]?.shares ?? NONE;
+    for (let k = 0; k < width; k++) add(size * width + k, sign * at(shares, item * width + k));
+  };
+  if (entering.kind === 'free') add(entering.row, 1);
+  else if (entering.kind === 'nodes') for (let k = 0; k < width; k++) add(entering.size * width + k, -1);
+  else {
+    addShares(entering.item, entering.size, 1);
+    addShares(entering.item, at(home, entering.item), -1);
+  }
+}
+
+/** What ends the move of the entering variable: a basic variable that comes to nothing, or what is at an item's home. */
+type End =
+  | { readonly kind: 'basic'; readonly row: number; readonly move: number }
+  | { readonly kind: 'home'; readonly item: number; readonly move: number };
+
+function enter(deal: Deal, entering: Basic): boolean {
+  directionOf(deal, entering);
+  const end = endOf(deal, entering);
+  if (end === null) return false;
+  if (end.kind === 'basic') {
+    move(deal, entering, end.move);
+    pivot(deal, entering, end.row);
+    deal.amounts[end.row] = end.move;
+    return true;
+  }
+  const row = deal.basis.findIndex((basic) => basic.kind === 'pods' && basic.item === end.item);
+  if (row === -1) {
+    if (entering.kind !== 'pods') return false;
+    move(deal, entering, end.move);
+    deal.home[end.item] = entering.size;
+    deal.atHome[end.item] = at(deal.demand, end.item);
+    return true;
+  }
+  moveHome(deal, end.item, row);
+  directionOf(deal, entering);
+  if (Math.abs(at(deal.direction, row)) < PIVOT) return false;
+  move(deal, entering, end.move);
+  pivot(deal, entering, row);
+  deal.amounts[row] = end.move;
+  return true;
+}
+
+function endOf(deal: Deal, entering: Basic): End | null {
+  const { basis, amounts, direction, atHome } = deal;
+  let end: End | null = null;
+  let [least, largest] = [Infinity, 0];
+  const rates = new Map<number, number>();
+  if (entering.kind === 'pods') rates.set(entering.item, -1);
+  basis.forEach((basic, row) => {
+    const slope = at(direction, row);
+    if (basic.kind === 'pods') rates.set(basic.item, (rates.get(basic.item) ?? 0) + slope);
+    if (slope <= PIVOT) return;
+    const ratio = Math.max(0, at(amounts, row)) / slope;
+    if (ratio < least - 1e-12 || (ratio <= least && slope > largest)) {
+      [least, largest] = [ratio, slope];
+      end = { kind: 'basic', row, move: ratio };
+    }
+  });
+  for (const [item, rate] of rates) {
+    if (rate >= -PIVOT) continue;
+    const ratio = Math.max(0, at(atHome, item)) / -rate;
+    if (ratio < least - 1e-12) {
+      least = ratio;
+      end = { kind: 'home', item, move: ratio };
+    }
+  }
+  return end;
+}
+
+function move({ basis, amounts, direction, atHome }: Deal, entering: Basic, by: number): void {
+  basis.forEach((basic, row) => {
+    const change = by * at(direction, row);
+    amounts[row] = at(amounts, row) - change;
+    if (basic.kind === 'pods') atHome[basic.item] = at(atHome, basic.item) + change;
+  });
+  if (entering.kind === 'pods') atHome[entering.item] = at(atHome, entering.item) - by;
+}
+
+/** The size that some pods of the item are dealt to in `row` becomes its home, and its home takes that row. */
+function moveHome(deal: Deal, item: number, row: number): void {
+  const { basis, inverse, amounts, home, atHome } = deal;
+  const rows = basis.length;
+  const basic = basis[row];
+  if (basic?.kind !== 'pods') return;
+  basis.forEach((other, r) => {
+    if (r === row || other.kind !== 'pods' || other.item !== item) return;
+    for (let k = 0; k < rows; k++) inverse[row * rows + k] = at(inverse, row * rows + k) + at(inverse, r * rows + k);
+  });
+  for (let k = 0; k < rows; k++) inverse[row * rows + k] = -at(inverse, row * rows + k);
+  const old = at(home, item);
+  [amounts[row], atHome[item]] = [at(atHome, item), at(amounts, row)];
+  home[item] = basic.size;
+  deal.basis = basis.with(row, { kind: 'pods', item, size: old });
+}
+
+function pivot(deal: Deal, entering: Basic, leaving: number): void {
+  const { basis, inverse, direction } = deal;
+  const rows = basis.length;
+  const divisor = at(direction, leaving);
+  for (let k = 0; k < rows; k++) inverse[leaving * rows + k] = at(inverse, leaving * rows + k) / divisor;
+  for (let row = 0; row < rows; row++) {
+    const factor = at(direction, row);
+    if (row === leaving || factor === 0) continue;
+    for (let k = 0; k < rows; k++) {
+      inverse[row * rows + k] = at(inverse, row * rows + k) - factor * at(inverse, leaving * rows + k);
+    }
+  }
+  deal.basis = basis.with(leaving, entering);
+}

@@ -1,0 +1,262 @@
+import { at } from '../problem/at.ts';
+import type { Work } from '../problem/work.ts';
+
+/**
+ * A linear program that grows by columns: pay as little as possible so that every row has at least its demand. The first
+ * `covering` rows may get more than they ask for, the others must come out exactly, their own variable taking the rest.
+ */
+export interface Master {
+  readonly rows: number;
+  readonly covering: number;
+  readonly demand: Float64Array;
+  /** As the simplex sees it: moved a little, so that ties do not make it turn in circles. */
+  readonly shifted: Float64Array;
+  readonly columns: Array<Column>;
+  /** Per row: the column that is basic there; −1 − row for the row's own variable, −1 − rows − row for its surplus. */
+  readonly basis: Int32Array;
+  /** Row × row. */
+  readonly inverse: Float64Array;
+  readonly amounts: Float64Array;
+  readonly duals: Float64Array;
+  /** What a unit of each row's own variable costs. */
+  readonly ownCost: Float64Array;
+  readonly direction: Float64Array;
+  pivots: number;
+}
+
+/** What one unit of the column adds to some rows, and costs. */
+export interface Column {
+  readonly cost: number;
+  readonly rows: Int32Array;
+  readonly amounts: Float64Array;
+}
+
+const EPSILON = 1e-9;
+const PIVOT = 1e-9;
+const SHIFT = 1e-7;
+/** Rounding errors are looked for, and the inverse made anew where there are any, after so many pivots. */
+const CHECK_EVERY = 100;
+const DRIFT = 1e-6;
+
+/** A master without columns: every row served by its own variable, at `ownCost`. */
+export function createMaster(demand: Float64Array, covering: number, ownCost: Float64Array): Master {
+  const rows = demand.length;
+  const shifted = demand.map((amount, row) => amount + (amount + 0.1) * SHIFT * (1 + ((row * 61) % 97) / 97));
+  const inverse = new Float64Array(rows * rows);
+  for (let row = 0; row < rows; row++) inverse[row * rows + row] = 1;
+  return {
+    rows,
+    covering,
+    demand,
+    shifted,
+    columns: [],
+    basis: Int32Array.from({ length: rows }, (_, row) => -1 - row),
+    inverse,
+    amounts: Float64Array.from(shifted),
+    duals: Float64Array.from(ownCost),
+    ownCost,
+    direction: new Float64Array(rows),
+    pivots: 0,
+  };
+}
+
+/** Pivots until no column lowers the cost, or work runs out; false then. The duals and amounts are valid either way. */
+export function optimize(master: Master, work: Work): boolean {
+  const { rows, columns } = master;
+  // Work bounds the loop: every turn takes some.
+  while (work.left > 0) {
+    const entering = mostReducing(master);
+    work.left -= columns.length * 4 + rows * rows;
+    if (entering === null) return true;
+    const leaving = leavingRow(master, entering);
+    if (leaving === -1) return true;
+    pivot(master, entering, leaving);
+    master.pivots++;
+    if (master.pivots % CHECK_EVERY === 0) refresh(master);
+  }
+  return false;
+}
+
+/** The cost of the solution at hand, for the demand as given. */
+export function costOf({ rows, demand, duals }: Master): number {
+  let cost = 0;
+  for (let row = 0; row < rows; row++) cost += at(duals, row) * at(demand, row);
+  return cost;
+}
+
+/** What a unit of the column would add to the cost; negative: it would lower it. */
+export function reducedCost({ duals }: Master, { cost, rows, amounts }: Column): number {
+  let reduced = cost;
+  for (let i = 0; i < rows.length; i++) reduced -= at(duals, at(rows, i)) * at(amounts, i);
+  return reduced;
+}
+
+function reducedOfRow({ rows, duals, ownCost }: Master, variable: number): number {
+  if (variable >= -rows) return at(ownCost, -1 - variable) - at(duals, -1 - variable);
+  return at(duals, -1 - rows - variable);
+}
+
+function mostReducing({ columns, covering, duals, ownCost, rows }: Master): number | null {
+  let [best, least]: [number | null, number] = [null, -EPSILON];
+  for (let index = 0; index < columns.length; index++) {
+    const column = columns[index];
+    if (column === undefined) continue;
+    let reduced = column.cost;
+    const own = column.rows;
+    for (let i = 0; i < own.length; i++) reduced -= at(duals, at(own, i)) * at(column.amounts, i);
+    const relative = reduced / (column.cost > 0 ? Math.max(1, column.cost) : weightOf(duals, column));
+    if (relative < least) [best, least] = [index, relative];
+  }
+  if (best !== null) return best;
+  for (let row = 0; row < covering; row++) if (at(duals, row) < -EPSILON) return -1 - rows - row;
+  for (let row = 0; row < rows; row++) if (at(duals, row) > at(ownCost, row) * (1 + EPSILON) + EPSILON) return -1 - row;
+  return null;
+}
+
+/** What goes into the reduced cost of a column that costs nothing, so that its rounding errors can be told from a gain. */
+function weightOf(duals: Float64Array, { rows, amounts }: Column): number {
+  let weight = 1;
+  for (let i = 0; i < rows.length; i++) weight += Math.abs(at(duals, at(rows, i)) * at(amounts, i));
+  return weight;
+}
+
+function directionOf({ rows, columns, inverse, direction }: Master, entering: number): void {
+  direction.fill(0);
+  if (entering < 0) {
+    const isOwn = entering >= -rows;
+    const row = isOwn ? -1 - entering : -1 - rows - entering;
+    for (let r = 0; r < rows; r++) direction[r] = (isOwn ? 1 : -1) * at(inverse, r * rows + row);
+    return;
+  }
+  const column = columns[entering];
+  if (column === undefined) return;
+  for (let r = 0; r < rows; r++) {
+    let sum = 0;
+    for (let i = 0; i < column.rows.length; i++)
+      sum += at(inverse, r * rows + at(column.rows, i)) * at(column.amounts, i);
+    direction[r] = sum;
+  }
+}
+
+/** The row whose basic variable comes to nothing first; of several, the one with the largest pivot. */
+function leavingRow(master: Master, entering: number): number {
+  directionOf(master, entering);
+  const { rows, amounts, direction } = master;
+  let [leaving, least, largest] = [-1, Infinity, 0];
+  for (let row = 0; row < rows; row++) {
+    const slope = at(direction, row);
+    if (slope <= PIVOT) continue;
+    const ratio = Math.max(0, at(amounts, row)) / slope;
+    if (ratio < least - 1e-12 || (ratio <= least && slope > largest)) [leaving, least, largest] = [row, ratio, slope];
+  }
+  return leaving;
+}
+
+function pivot(master: Master, entering: number, leaving: number): void {
+  const { rows, columns, inverse, amounts, duals, direction, basis } = master;
+  const column = columns[entering];
+  const reduced = column === undefined ? reducedOfRow(master, entering) : reducedCost(master, column);
+  const divisor = at(direction, leaving);
+  const moved = Math.max(0, at(amounts, leaving)) / divisor;
+  const from = leaving * rows;
+  for (let k = 0; k < rows; k++) {
+    const value = at(inverse, from + k) / divisor;
+    inverse[from + k] = value;
+    duals[k] = at(duals, k) + reduced * value;
+  }
+  for (let row = 0; row < rows; row++) {
+    const factor = at(direction, row);
+    if (row === leaving || factor === 0) continue;
+    amounts[row] = at(amounts, row) - factor * moved;
+    const to = row * rows;
+    for (let k = 0; k < rows; k++) inverse[to + k] = at(inverse, to + k) - factor * at(inverse, from + k);
+  }
+  amounts[leaving] = moved;
+  basis[leaving] = entering;
+}
+
+/** Makes inverse, amounts and duals anew when rounding errors have grown. */
+function refresh(master: Master): void {
+  if (drift(master) < DRIFT) return;
+  const { rows, columns, basis, inverse, amounts, shifted } = master;
+  const matrix = new Float64Array(rows * rows);
+  for (let c = 0; c < rows; c++) {
+    const variable = at(basis, c);
+    const column = columns[variable];
+    if (column !== undefined) column.rows.forEach((row, i) => (matrix[row * rows + c] = at(column.amounts, i)));
+    else if (variable >= -rows) matrix[(-1 - variable) * rows + c] = 1;
+    else matrix[(-1 - rows - variable) * rows + c] = -1;
+  }
+  inverse.set(inverted(matrix, rows));
+  for (let row = 0; row < rows; row++) {
+    let sum = 0;
+    for (let k = 0; k < rows; k++) sum += at(inverse, row * rows + k) * at(shifted, k);
+    amounts[row] = sum;
+  }
+  recalculateDuals(master);
+}
+
+/** To be called when `ownCost` has changed. */
+export function recalculateDuals(master: Master): void {
+  const { rows, inverse, duals, ownCost } = master;
+  duals.fill(0);
+  for (let row = 0; row < rows; row++) {
+    const cost = costOfBasic(master, row, ownCost);
+    if (cost !== 0) for (let k = 0; k < rows; k++) duals[k] = at(duals, k) + cost * at(inverse, row * rows + k);
+  }
+}
+
+function costOfBasic({ basis, columns, rows }: Master, row: number, ownCost: Float64Array): number {
+  const variable = at(basis, row);
+  if (variable >= 0) return columns[variable]?.cost ?? 0;
+  return variable >= -rows ? at(ownCost, -1 - variable) : 0;
+}
+
+/** The largest share by which a row misses its demand. */
+function drift({ rows, columns, basis, amounts, shifted }: Master): number {
+  const rest = Float64Array.from(shifted);
+  for (let row = 0; row < rows; row++) {
+    const variable = at(basis, row);
+    const column = columns[variable];
+    const amount = at(amounts, row);
+    if (column !== undefined) column.rows.forEach((r, i) => (rest[r] = at(rest, r) - amount * at(column.amounts, i)));
+    else if (variable >= -rows) rest[-1 - variable] = at(rest, -1 - variable) - amount;
+    else rest[-1 - rows - variable] = at(rest, -1 - rows - variable) + amount;
+  }
+  return rest.reduce((most, one, row) => Math.max(most, Math.abs(one) / Math.max(1, at(shifted, row))), 0);
+}
+
+/** Gauss and Jordan, with the largest pivot of each column. */
+function inverted(matrix: Float64Array, rows: number): Float64Array {
+  const result = new Float64Array(rows * rows);
+  for (let row = 0; row < rows; row++) result[row * rows + row] = 1;
+  for (let c = 0; c < rows; c++) {
+    let pivotRow = c;
+    for (let r = c; r < rows; r++) {
+      if (Math.abs(at(matrix, r * rows + c)) > Math.abs(at(matrix, pivotRow * rows + c))) pivotRow = r;
+    }
+    swapRows(matrix, rows, c, pivotRow);
+    swapRows(result, rows, c, pivotRow);
+    const divisor = at(matrix, c * rows + c) || 1;
+    for (let k = 0; k < rows; k++) {
+      matrix[c * rows + k] = at(matrix, c * rows + k) / divisor;
+      result[c * rows + k] = at(result, c * rows + k) / divisor;
+    }
+    for (let r = 0; r < rows; r++) {
+      const factor = at(matrix, r * rows + c);
+      if (r === c || factor === 0) continue;
+      for (let k = 0; k < rows; k++) {
+        matrix[r * rows + k] = at(matrix, r * rows + k) - factor * at(matrix, c * rows + k);
+        result[r * rows + k] = at(result, r * rows + k) - factor * at(result, c * rows + k);
+      }
+    }
+  }
+  return result;
+}
+
+function swapRows(matrix: Float64Array, rows: number, a: number, b: number): void {
+  if (a === b) return;
+  const held = matrix.slice(a * rows, (a + 1) * rows);
+  matrix.copyWithin(a * rows, b * rows, (b + 1) * rows);
+  matrix.set(held, b * rows);
+}

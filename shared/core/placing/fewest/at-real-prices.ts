@@ -1,0 +1,66 @@
+import { cheapestNow, reservationOf, settledValue, type OpenClaim } from '../state/open-claim.ts';
+import type { Found } from './fewest-left.ts';
+import { at } from '../../offerings/compile-pool.ts';
+import { putOnBin } from '../one-by-one/place.ts';
+import { bookCapacity, type PoolState } from '../../offerings/pool-state.ts';
+import { moveReservation } from '../../offerings/reservations.ts';
+import { recordOnClaim } from '../state/topology.ts';
+import { workspaceFor, type Reading, type Workspace } from '../state/workspace.ts';
+
+/** The same places at the prices of the reading: each claim as cheap as limits let it be. */
+export function atRealPrices(reading: Reading, { onBins, claims }: Found): Workspace {
+  const workspace = workspaceFor(reading);
+  onBins.forEach((pods, index) => {
+    const bin = workspace.bins[index];
+    for (const pod of pods) {
+      const ask = workspace.asks.get(pod.shape)?.at(-1);
+      if (bin !== undefined && ask !== undefined) putOnBin(workspace, bin, ask, pod);
+    }
+  });
+  for (const claim of claims) reopen(workspace, claim);
+  cheapen(workspace);
+  return workspace;
+}
+
+function reopen(workspace: Workspace, claim: OpenClaim): void {
+  const state = workspace.pools.find(({ pool }) => pool.name === claim.state.pool.name);
+  const { cell, booked } = claim;
+  if (state === undefined || cell === null || booked === null) throw new Error('a claim was placed without a size');
+  const opened: OpenClaim = { ...claim, state, onHost: [], from: 0, cell: { ...cell, ...priceOf(state, cell) } };
+  bookCapacity(state.remaining, booked, 1);
+  moveReservation(state.reservationsLeft, null, reservationOf(opened, cell));
+  workspace.claims.push(opened);
+  for (const { shape } of opened.pods) {
+    recordOnClaim(workspace.topology, shape, opened, (key) => settledValue(opened, key));
+  }
+}
+
+function priceOf({ pool }: PoolState, { type, bit }: { readonly type: number; readonly bit: number }) {
+  const { prices } = pool.catalog.types[type] ?? { prices: [] };
+  return { price: at(prices, bit), shunned: pool.shunned[type] === 1 };
+}
+
+/** A claim that becomes cheaper may leave a limit more for the next: so often all are looked at again. */
+const MOST_PASSES = 10;
+
+/** Makes every claim, in place, as cheap as what limits leave allows; no pod moves. */
+export function cheapen({ claims }: Workspace): void {
+  for (let pass = 0; pass < MOST_PASSES; pass++) {
+    const changed = claims.filter((claim) => makeCheaper(claim));
+    if (changed.length === 0) return;
+  }
+}
+
+function makeCheaper(claim: OpenClaim): boolean {
+  const { state, booked, cell } = claim;
+  const now = cheapestNow(claim);
+  if (now === null || cell === null || booked === null) return false;
+  const isSame = now.cell.type === cell.type && now.cell.bit === cell.bit;
+  if (isSame || (now.cell.price === cell.price && now.cell.shunned === cell.shunned)) return false;
+  bookCapacity(state.remaining, booked, -1);
+  bookCapacity(state.remaining, now.booked, 1);
+  moveReservation(state.reservationsLeft, reservationOf(claim, cell), reservationOf(claim, now.cell));
+  claim.cell = now.cell;
+  claim.booked = now.booked;
+  return true;
+}

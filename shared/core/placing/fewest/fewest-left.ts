@@ -1,0 +1,151 @@
+import type { Pod } from '../../model/cluster.ts';
+import type { Work } from '../../packing/problem/work.ts';
+import { chanceFrom, nextOf, type Chance } from './chance.ts';
+import { compareLeft, holdableShapes, leftByPriority, type LeftByPriority } from '../one-by-one/left-pods.ts';
+import type { OpenClaim } from '../state/open-claim.ts';
+import { placeInRounds } from '../one-by-one/place.ts';
+import { lastComers, needsNoOrder } from '../one-by-one/needs-no-order.ts';
+import { smallestFirst } from '../state/pod-order.ts';
+import { pricedByLimits } from './price-by-limits.ts';
+import { keepPromises } from '../one-by-one/promises.ts';
+import { markOf, rewind } from '../state/rewind.ts';
+import { counts } from '../state/topology.ts';
+import { take, waysFor, type Way } from './ways.ts';
+import { workspaceFor, type Reading, type Workspace } from '../state/workspace.ts';
+
+/** Where pods are when as few are left as were found: by bin in order, and on claims of pools priced by their limits. */
+export interface Found {
+  readonly onBins: ReadonlyArray<ReadonlyArray<Pod>>;
+  readonly claims: ReadonlyArray<OpenClaim>;
+  readonly left: ReadonlyArray<Pod>;
+  /** Is every pod right where it is, whichever is bound first? */
+  readonly needsNoOrder: boolean;
+}
+
+/** Places are tried so often at most: where more help, few inputs in thousands still gain. */
+const MOST_ATTEMPTS = 256;
+
+/** What it takes to look at all ways to place one pod beside so many bins, claims and pools, in steps of work. */
+const STEPS_PER_WAY = 60;
+
+/** And for each pod to be put in order. */
+const STEPS_PER_POD = 100;
+
+/**
+ * Looks for places that leave less than `atMost`, whatever they cost; null when none were found. Pods are placed again and
+ * again, in other orders and in other places, those that were left before ahead of others of their priority. Nothing in it
+ * depends on prices: a cheaper offering finds the same.
+ */
+export function findFewestLeft(reading: Reading, atMost: LeftByPriority, work: Work): Found | null {
+  const workspace = workspaceFor(pricedByLimits(reading));
+  const holdable = holdableShapes(workspace);
+  const kept = keepPromises(workspace, reading.pods);
+  const pods = smallestFirst(
+    workspace,
+    kept.filter(({ shape }) => holdable.has(shape)),
+  );
+  const never = kept.filter(({ shape }) => !holdable.has(shape));
+  const least = leftByPriority(workspace, never);
+  if (compareLeft(least, atMost) >= 0) return null;
+  const mark = markOf(workspace);
+  const starters = startersAmong(workspace);
+  const search: Search = { workspace, pods, starters, blame: new Map(), chance: chanceFrom(pods.length), work };
+  const comers = lastComers(workspace);
+  let best = atMost;
+  let found: Found | null = null;
+  const isDone = (): boolean => work.left <= 0 || (compareLeft(least, best) >= 0 && found?.needsNoOrder === true);
+  for (let attempt = 0; attempt < MOST_ATTEMPTS && !isDone(); attempt++) {
+    rewind(workspace, mark);
+    const left = [...placeOnce(search, attempt), ...never];
+    const own = leftByPriority(workspace, left);
+    const difference = compareLeft(own, best);
+    if (difference > 0 || (difference === 0 && found?.needsNoOrder !== false)) continue;
+    const orderless = needsNoOrder(workspace, comers);
+    if (difference === 0 && !orderless) continue;
+    best = own;
+    found = { left, claims: [...workspace.claims], onBins: podsOnBins(workspace), needsNoOrder: orderless };
+  }
+  return found;
+}
+
+function podsOnBins({ bins }: Workspace): Found['onBins'] {
+  return bins.map(({ pods }) => [...pods]);
+}
+
+interface Search {
+  readonly workspace: Workspace;
+  /** The smallest first: of these most have room. */
+  readonly pods: ReadonlyArray<Pod>;
+  /** Shapes whose pods need not wait to be the first of their kind. */
+  readonly starters: ReadonlySet<number>;
+  /** How often a pod was left so far. */
+  readonly blame: Map<Pod, number>;
+  readonly chance: Chance;
+  readonly work: Work;
+}
+
+/** No pod of another shape is what these want to be near, so that none can be there before them. */
+function startersAmong({ asks, topology }: Workspace): ReadonlySet<number> {
+  const shapes = [...asks.keys()];
+  const isStarter = (shape: number): boolean =>
+    (asks.get(shape)?.at(-1)?.terms.affinity ?? []).every((counter) =>
+      shapes.every((other) => other === shape || !counts(topology, counter, other)),
+    );
+  return new Set(shapes.filter(isStarter));
+}
+
+/** By attempt, again and again: how often a place is any that there is, and not the one that takes least of limits. */
+const WANDERING = [0, 1, 0.5, 1, 0.2] as const;
+
+function placeOnce(search: Search, attempt: number): ReadonlyArray<Pod> {
+  const { workspace, starters, blame, chance, work } = search;
+  const wandering = WANDERING[attempt % WANDERING.length] ?? 1;
+  work.left -= STEPS_PER_POD * search.pods.length;
+  const left = placeInRounds(orderFor(search, attempt), true, (pod, mayStart) => {
+    const ask = workspace.asks.get(pod.shape)?.at(-1);
+    if (ask === undefined || work.left <= 0) return false;
+    const ways = waysFor(workspace, ask, mayStart || starters.has(pod.shape));
+    work.left -= STEPS_PER_WAY * (ways.length + workspace.claims.length + workspace.pools.length);
+    const way = nextOf(chance) < wandering ? ways[Math.floor(nextOf(chance) * ways.length)] : leastTaken(ways);
+    if (way !== undefined) take(workspace, way, ask, pod);
+    return way !== undefined;
+  });
+  for (const pod of left) blame.set(pod, (blame.get(pod) ?? 0) + 1);
+  return left;
+}
+
+/** The first of those that take least of limits. */
+function leastTaken(ways: ReadonlyArray<Way>): Way | undefined {
+  const taken = (way: Way): number => (way.kind === 'bin' ? 0 : way.joining.added);
+  let best = ways[0];
+  for (const way of ways) if (best !== undefined && taken(way) < taken(best)) best = way;
+  return best;
+}
+
+/** Of every eight attempts, the ones that heed what was left before. */
+const HEEDS_BLAME = [false, true, true, false, true, true, true, false] as const;
+
+function orderFor({ workspace, pods, blame, chance }: Search, attempt: number): ReadonlyArray<Pod> {
+  const heeds = HEEDS_BLAME[attempt % HEEDS_BLAME.length] ?? false;
+  const keyed = pods.map((pod, index) => ({
+    pod,
+    priority: workspace.shapes.get(pod.shape)?.shape.spec.priority ?? 0,
+    blame: heeds ? (blame.get(pod) ?? 0) + 2 * nextOf(chance) : 0,
+    place: placeIn(attempt, index, chance),
+  }));
+  return keyed
+    .toSorted((a, b) => b.priority - a.priority || b.blame - a.blame || a.place - b.place)
+    .map(({ pod }) => pod);
+}
+
+/** Of four attempts two with the smallest first, one with the largest, one in no order. */
+function placeIn(attempt: number, index: number, chance: Chance): number {
+  switch (attempt % 4) {
+    case 2:
+      return -index;
+    case 3:
+      return nextOf(chance);
+    default:
+      return index;
+  }
+}

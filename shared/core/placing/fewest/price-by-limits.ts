@@ -1,0 +1,45 @@
+import { at, lowestBit, type CompiledPool } from '../../offerings/compile-pool.ts';
+import { amountOf, type PoolReading } from '../../offerings/pool-state.ts';
+import type { Reading } from '../state/workspace.ts';
+
+/** Prices are whole numbers: a node that takes all that is left of a limit costs so much. */
+const WHOLE_LIMIT = 1_000_000;
+
+/** More than a node of any size that its pool's limits allow. */
+const TOO_MUCH = 1_000 * WHOLE_LIMIT;
+
+/**
+ * The same reading with other prices: an offering costs what its size takes of what the pool's limits leave, and nothing
+ * where the pool has none. So what is found with it does not depend on what offerings cost. Shunned sizes count as others.
+ */
+export function pricedByLimits(reading: Reading): Reading {
+  return { ...reading, pools: reading.pools.map((pool) => pricedPool(pool)) };
+}
+
+function pricedPool(reading: PoolReading): PoolReading {
+  const { pool, remaining } = reading;
+  const types = pool.catalog.types.map((type) => {
+    const price = shareTaken(remaining, type.amounts().capacity);
+    return { ...type, prices: type.prices.map((one) => (one === Infinity ? Infinity : price)) };
+  });
+  const lowestPrice = Float64Array.from(types, ({ prices }, type) => priceOf(prices, at(pool.offered, type)));
+  const order = pool.order.toSorted((a, b) => at(lowestPrice, a) - at(lowestPrice, b) || a - b);
+  const shunned = new Uint8Array(types.length);
+  const priced: CompiledPool = { ...pool, catalog: { ...pool.catalog, types }, lowestPrice, order, shunned };
+  return { ...reading, pool: priced };
+}
+
+/** What a node of this capacity takes of each limit, in parts of what is left of it, all together. */
+function shareTaken(remaining: PoolReading['remaining'], capacity: ReadonlyMap<string, number>): number {
+  let share = 0;
+  for (const [resource, left] of remaining) {
+    const amount = amountOf(capacity, resource);
+    if (amount > 0) share += left < amount ? TOO_MUCH : Math.round((amount / left) * WHOLE_LIMIT);
+  }
+  return share;
+}
+
+/** All offerings of a type have one price here. */
+function priceOf(prices: Float64Array, offered: number): number {
+  return offered === 0 ? Infinity : at(prices, lowestBit(offered));
+}

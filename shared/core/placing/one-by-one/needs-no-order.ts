@@ -1,0 +1,34 @@
+import { allowsBin } from '../state/bins.ts';
+import type { Ask } from '../state/compile-shape.ts';
+import { settledValue } from '../state/open-claim.ts';
+import { guardFor } from './place.ts';
+import { allowsDomain, allowsHost } from '../state/topology-guard.ts';
+import type { Workspace } from '../state/workspace.ts';
+
+/** What pods of a spread must find where they are when all others are there: themselves included, no more than maxSkew. */
+export function lastComers({ asks }: Workspace): ReadonlyArray<Ask> {
+  return [...asks.values()].flatMap((levels): ReadonlyArray<Ask> => {
+    const ask = levels.at(-1);
+    if (ask === undefined || ask.terms.spread.length === 0) return [];
+    const spread = ask.terms.spread.map((term) => ({ ...term, self: 0 as const }));
+    return [{ ...ask, terms: { spread, affinity: [], affinityToSelf: false, antiAffinity: [] }, exclusions: [] }];
+  });
+}
+
+/**
+ * Would every pod with a spread be let in where it is, were it the last to come? kube-scheduler binds in an order of its
+ * own: a place that is only right while others are not there yet is one that the pod may never get.
+ */
+export function needsNoOrder(workspace: Workspace, asks: ReadonlyArray<Ask>): boolean {
+  const { bins, claims } = workspace;
+  return asks.every((ask) => {
+    const guard = guardFor(workspace, ask, false);
+    const has = ({ pods }: { readonly pods: ReadonlyArray<{ readonly shape: number }> }): boolean =>
+      pods.some(({ shape }) => shape === ask.shape.index);
+    if (!bins.every((bin) => !has(bin) || allowsBin(guard, bin))) return false;
+    return claims.filter(has).every((claim) => {
+      if (!allowsHost(guard, claim)) return false;
+      return guard.rules.keys.every((key) => allowsDomain(guard, key, settledValue(claim, key) ?? undefined));
+    });
+  });
+}

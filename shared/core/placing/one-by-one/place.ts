@@ -1,0 +1,264 @@
+import type { Pod } from '../../model/cluster.ts';
+import { fill, type Bin } from '../state/bins.ts';
+import { claimShare } from './claim-share.ts';
+import { at } from '../../offerings/compile-pool.ts';
+import type { Ask } from '../state/compile-shape.ts';
+import {
+  claimOf,
+  entryOf,
+  indexAvoiding,
+  indexOf,
+  reindex,
+  type Joiner,
+  type JoinIndex,
+  type Lane,
+} from './join-index.ts';
+import { emptyClaim, isCheaper, join, joiningOf, settledValue, SHUNNED_ADDS } from '../state/open-claim.ts';
+import type { Applicant, Joining, OpenClaim } from '../state/open-claim.ts';
+import { firstRoomyBin } from '../state/roomy-bins.ts';
+import { countersFor, recordOnClaim, recordOnNode, type Counter } from '../state/topology.ts';
+import { guardOf, guardRules, NO_RULES, offeringsUnder, type Guard } from '../state/topology-guard.ts';
+import { optionsFor, type Workspace } from '../state/workspace.ts';
+
+/** What placing one pod after another keeps between pods: open claims by what one more pod adds to them. */
+export interface Queue {
+  readonly workspace: Workspace;
+  /** By kind of ask, all with the same requests. */
+  readonly indexes: Map<string, { readonly index: JoinIndex; readonly seen: { changes: number } }>;
+  /** Claims in the order in which they changed, each as often as it did. */
+  readonly changes: Array<OpenClaim>;
+}
+
+/** A queue for the claims as they are. Nothing else may open, fill or drop claims while it is in use. */
+export function queueFor(workspace: Workspace): Queue {
+  workspace.claims.forEach((claim, number) => (claim.number = number));
+  return { workspace, indexes: new Map(), changes: [] };
+}
+
+/** Pods whose rules look at other pods may have to wait for these: a chain of affinities longer than this is not followed. */
+const MAX_ROUNDS = 50;
+
+/**
+ * Places pods in order, again and again while that gets any further; answers what is left. `areAlike`: where one pod found
+ * no place, the next of its shape finds none while nothing else is placed.
+ */
+export function placeInRounds(
+  pods: ReadonlyArray<Pod>,
+  areAlike: boolean,
+  tryPlacing: (pod: Pod, mayStart: boolean) => boolean,
+): ReadonlyArray<Pod> {
+  let left = pods;
+  for (let round = 0; round < MAX_ROUNDS; round++) {
+    const stuck = new Set<number>();
+    // Pods that want to be near pods like themselves wait for a round: kube-scheduler lets one be the first only where
+    // there are none, and it may look at the others before.
+    const still = left.filter((pod) => {
+      if (stuck.has(pod.shape)) return true;
+      const isPlaced = tryPlacing(pod, round > 0);
+      if (isPlaced) stuck.clear();
+      else if (areAlike) stuck.add(pod.shape);
+      return !isPlaced;
+    });
+    if (still.length === left.length && round > 0) break;
+    left = still;
+  }
+  return left;
+}
+
+/**
+ * Puts the pod on existing capacity, on a claim of this plan or on a new one; false when nothing can hold it. Preferences
+ * are given up one by one, as far as needed.
+ */
+export function place(queue: Queue, pod: Pod, mayStart: boolean): boolean {
+  return placeAs(queue, queue.workspace.asks.get(pod.shape) ?? [], pod, mayStart);
+}
+
+/** The same by the first of these asks that something can hold. */
+export function placeAs(queue: Queue, asks: ReadonlyArray<Ask>, pod: Pod, mayStart: boolean): boolean {
+  const { workspace } = queue;
+  return asks.some((ask) => {
+    const applicant = { ask, guard: guardFor(workspace, ask, mayStart) };
+    return placeOnExisting(workspace, applicant, pod) || placeOnClaim(queue, applicant, pod);
+  });
+}
+
+/** The guard that the topology rules make for the ask as things stand. */
+export function guardFor({ topology, guards }: Workspace, ask: Ask, mayStart: boolean): Guard {
+  if (isUnruled(ask)) return guardOf(NO_RULES, claimShare, mayStart);
+  const known = guards.get(ask);
+  const rules = known ?? guardRules(ask.terms, ask.exclusions, countersFor(topology, ask.shape.index), topology.known);
+  if (known === undefined) guards.set(ask, rules);
+  return guardOf(rules, claimShare, mayStart);
+}
+
+/** Does no topology rule, the pod's own or another's, look at such pods? Then where they are concerns nobody else. */
+export function isUnruled({ terms, exclusions, settled, counted }: Ask): boolean {
+  const own = terms.spread.length + terms.affinity.length + terms.antiAffinity.length;
+  return own + exclusions.length + settled.length === 0 && !counted;
+}
+
+/** Puts a pod on existing capacity, giving up preferences for it; false when none is free. */
+export function placeOnAnyBin(workspace: Workspace, pod: Pod): boolean {
+  if (workspace.bins.length === 0) return false;
+  return (workspace.asks.get(pod.shape) ?? []).some((ask) =>
+    placeOnExisting(workspace, { ask, guard: guardFor(workspace, ask, true) }, pod),
+  );
+}
+
+/** The first bin in order that takes the pod. */
+function placeOnExisting(workspace: Workspace, applicant: Applicant, pod: Pod): boolean {
+  const bin = firstRoomyBin(workspace, applicant);
+  if (bin === null) return false;
+  putOnBin(workspace, bin, applicant.ask, pod);
+  return true;
+}
+
+/** Puts the pod there, whatever the rules say. */
+export function putOnBin(workspace: Workspace, bin: Bin, { shape }: Ask, pod: Pod): void {
+  fill(bin, shape, pod);
+  recordOnNode(workspace.topology, shape.index, bin.capacity, 1);
+}
+
+/** Fills what is free on open claims with pods for which nothing need be added to the price; answers the others. */
+export function fillHoles(workspace: Workspace, ask: Ask, pods: ReadonlyArray<Pod>): ReadonlyArray<Pod> {
+  let left = pods;
+  for (const claim of workspace.claims) {
+    while (left.length > 0) {
+      const [pod, ...others] = left;
+      const applicant = { ask, guard: guardFor(workspace, ask, true) };
+      const joining = joiningOf(claim, applicant, optionsFor(workspace, claim.state, ask));
+      if (pod === undefined || joining === null || joining.added > 0 || joining.cell.shunned !== claim.cell?.shunned)
+        break;
+      join(joining, ask.shape, pod);
+      recordOnClaim(workspace.topology, pod.shape, claim, (key) => settledValue(claim, key));
+      left = others;
+    }
+  }
+  return left;
+}
+
+/** What adds least to the price; a claim that is open wins over a new one of the same added price. */
+function placeOnClaim(queue: Queue, applicant: Applicant, pod: Pod): boolean {
+  const { workspace } = queue;
+  const index = indexFor(queue, applicant.ask, applicant.guard.rules.hostAvoided);
+  const found = bestJoining(workspace, applicant, index);
+  const joining = found?.joining ?? null;
+  // A new claim can hardly add less than nothing: mostly none need be looked for.
+  const isLeast = found !== null && found.adds <= index.opensFor;
+  const chosen = isLeast ? joining : cheaperOpening(workspace, applicant, joining);
+  if (chosen === null) return false;
+  const { claim } = chosen;
+  if (chosen !== joining) {
+    claim.number = workspace.claims.length;
+    workspace.claims.push(claim);
+  }
+  join(chosen, applicant.ask.shape, pod);
+  queue.changes.push(claim);
+  recordOnClaim(workspace.topology, pod.shape, claim, (key) => settledValue(claim, key));
+  return true;
+}
+
+function cheaperOpening(workspace: Workspace, applicant: Applicant, joining: Joining | null): Joining | null {
+  const mayWaive = joining === null && workspace.input.policy.minValuesPolicy === 'BestEffort';
+  const opening = bestOpening(workspace, applicant, mayWaive);
+  return joining === null || (opening !== null && addsLess(opening, joining)) ? opening : joining;
+}
+
+/** What adds least; of equals, the first in the order of the index. */
+function bestJoining(workspace: Workspace, applicant: Applicant, { lanes }: JoinIndex): Found | null {
+  let best: Found | null = null;
+  for (const lane of lanes) {
+    const { bits } = offeringsUnder(applicant.guard, lane.state);
+    if ((bits & lane.bits) !== 0) best = bestIn(workspace, applicant, lane, best);
+  }
+  return best;
+}
+
+interface Found {
+  readonly joining: Joining;
+  /** What it adds to the price; of shunned sizes, more than any other. */
+  readonly adds: number;
+  readonly entry: number;
+}
+
+/** The better of `best` and what the lane has. */
+function bestIn(workspace: Workspace, applicant: Applicant, lane: Lane, best: Found | null): Found | null {
+  const { entries, length, state } = lane;
+  const options = optionsFor(workspace, state, applicant.ask);
+  let found = best;
+  // Entries are what joining adds at least, so that none after this one can be better.
+  let last = found === null ? Infinity : entryOf(found.adds, claimOf(found.entry));
+  for (let next = 0; next < length && at(entries, next) < last; next++) {
+    const entry = at(entries, next);
+    const claim = workspace.claims[claimOf(entry)];
+    const joining = claim === undefined ? null : joiningOf(claim, applicant, options);
+    if (joining === null) continue;
+    const adds = joining.added + (joining.cell.shunned ? SHUNNED_ADDS : 0);
+    if (found !== null && (adds > found.adds || (adds === found.adds && entry > found.entry))) continue;
+    found = { joining, adds, entry };
+    last = entryOf(adds, claimOf(entry));
+  }
+  return found;
+}
+
+/** The index for asks of this kind that avoid the same pods, with all that has changed since it was last used. */
+function indexFor(queue: Queue, ask: Ask, avoided: ReadonlyArray<Counter>): JoinIndex {
+  const { workspace, indexes, changes } = queue;
+  const id = avoided.length === 0 ? ask.kind : `${ask.kind} ${avoided.map(({ host }) => host).join(' ')}`;
+  const known = indexes.get(id);
+  if (known === undefined) {
+    const [other] = indexes.values();
+    if (other !== undefined && !sameRequests(other.index.requests, ask.shape.requests)) indexes.clear();
+    const index =
+      avoided.length === 0
+        ? indexOf(joinerOf(workspace, ask), workspace.claims, emptyClaims(workspace))
+        : indexAvoiding(indexFor(queue, ask, []), avoided, workspace.claims);
+    indexes.set(id, { index, seen: { changes: changes.length } });
+    return index;
+  }
+  const { index, seen } = known;
+  for (; seen.changes < changes.length; seen.changes++) {
+    const claim = changes[seen.changes];
+    if (claim !== undefined) reindex(index, claim);
+  }
+  return index;
+}
+
+function joinerOf(workspace: Workspace, ask: Ask): Joiner {
+  return {
+    requests: ask.shape.requests,
+    optionsOn: (state) => optionsFor(workspace, state, ask),
+    avoided: [],
+  };
+}
+
+function emptyClaims({ pools, dimensions }: Workspace): ReadonlyArray<OpenClaim> {
+  return pools.map((state) => emptyClaim(state, dimensions.names.length, false));
+}
+
+function sameRequests(a: Float64Array, b: Float64Array): boolean {
+  return a.every((amount, index) => amount === b[index]);
+}
+
+/**
+ * On the heaviest pools that can take the pod, the cheapest. `mayWaive`: a pool waives its minValues before a lighter one
+ * is looked at, as in Karpenter.
+ */
+function bestOpening(workspace: Workspace, applicant: Applicant, mayWaive: boolean): Joining | null {
+  let best: Joining | null = null;
+  for (const state of workspace.pools) {
+    if (best !== null && best.claim.state.pool.weight > state.pool.weight) break;
+    const options = optionsFor(workspace, state, applicant.ask);
+    if (options.length === 0) continue;
+    const openWith = (waived: boolean): Joining | null =>
+      joiningOf(emptyClaim(state, workspace.dimensions.names.length, waived), applicant, options);
+    const joining = openWith(false) ?? (mayWaive ? openWith(true) : null);
+    if (joining !== null && (best === null || isCheaper(joining.cell, best.cell))) best = joining;
+  }
+  return best;
+}
+
+/** Is the first way to join the better one? */
+export function addsLess(a: Joining, b: Joining): boolean {
+  return a.cell.shunned === b.cell.shunned ? a.added < b.added : !a.cell.shunned;
+}

@@ -1,0 +1,286 @@
+import type { Cluster, Pod, PodShape } from '../../model/cluster.ts';
+import type { Amounts } from '../../../kubernetes/quantity.ts';
+import { addExclusions, toTerms } from './ask-terms.ts';
+import { wishesOf, type Wishes } from '../../rules/asks.ts';
+import { binsOf, type Bin } from './bins.ts';
+import { countBound, eachShapeOn, type PodCounts } from '../../present/bound-pods.ts';
+import { isOpenKey } from '../../offerings/compile-pool.ts';
+import { compileShape, kindOf, optionsOn, type Ask, type CompiledShape, type PoolOption } from './compile-shape.ts';
+import { daemonsOf } from '../../rules/daemons.ts';
+import { hasDeviceClaims } from '../../devices/device-claims.ts';
+import { deviceStateFor, type DeviceState } from './device-state.ts';
+import { existingCapacity, machineLabels, type ExistingCapacity } from '../../present/existing-capacity.ts';
+import { domainsOn } from '../../offerings/key-source.ts';
+import { settleAsChosen, settledValue, type OpenClaim } from './open-claim.ts';
+import type { GuardRules } from './topology-guard.ts';
+import { podRequests } from '../../rules/pod-requests.ts';
+import { poolStates, readPools, type PoolReading, type PoolState } from '../../offerings/pool-state.ts';
+import type { ProvisioningInput } from '../../model/provisioning-input.ts';
+import { dimensionsOf, type Dimensions } from '../../quantity/resource-table.ts';
+import type { RoomyLane } from './roomy-bins.ts';
+import { untolerated } from '../../rules/taints.ts';
+import {
+  countersFor,
+  emptyTopology,
+  exclusionsFor,
+  filteredKeys,
+  filterId,
+  passesFilter,
+  recordOnClaim,
+  recordOnNode,
+  settledKeys,
+} from './topology.ts';
+import type { NodeFilter, Topology } from './topology.ts';
+
+/** One plan in the making: what was read once, and what placing changes. */
+export interface Workspace {
+  readonly input: ProvisioningInput;
+  readonly dimensions: Dimensions;
+  readonly pools: ReadonlyArray<PoolState>;
+  readonly bins: ReadonlyArray<Bin>;
+  readonly topology: Topology;
+  /** In the order in which they were opened. */
+  readonly claims: Array<OpenClaim>;
+  /** By index into `Cluster.shapes`: the shapes of the pods to place. */
+  readonly shapes: ReadonlyMap<number, CompiledShape>;
+  /** By index of shape: what its pods ask, from all preferences to none. */
+  readonly asks: ReadonlyMap<number, ReadonlyArray<Ask>>;
+  /** Bins that may have room for an ask, found on demand. */
+  readonly roomy: Map<Ask, ReadonlyArray<RoomyLane>>;
+  /** The answers of `optionsFor` so far. */
+  readonly options: Map<string, Map<PoolState, ReadonlyArray<PoolOption>>>;
+  /** The topology rules of asks, sorted for guards, so far. */
+  readonly guards: Map<Ask, GuardRules>;
+  /** Null where no pod has resource claims that are planned for. */
+  readonly devices: DeviceState | null;
+}
+
+/** What every way to place the same pods reads alike, worked out once. */
+export interface Reading {
+  readonly input: ProvisioningInput;
+  /** The pods to place. */
+  readonly pods: ReadonlyArray<Pod>;
+  /** All pods on nodes, those to place that are on one included. */
+  readonly bound: PodCounts;
+  readonly dimensions: Dimensions;
+  readonly existing: ReadonlyArray<ExistingCapacity>;
+  readonly pools: ReadonlyArray<PoolReading>;
+  /** By index into `Cluster.shapes`: the shapes of the pods to place. */
+  readonly shapes: ReadonlyMap<number, CompiledShape>;
+}
+
+/** Reads `input` for placing `pods`. `later`: shapes of pods that are to be placed after them, by `extendWorkspace`. */
+export function readInput(
+  input: ProvisioningInput,
+  pods: ReadonlyArray<Pod>,
+  later: ReadonlyArray<PodShape> = [],
+): Reading {
+  const { cluster } = input;
+  const read = readShapes(cluster, pods);
+  const dimensions = dimensionsOf([
+    ...read.map(({ amounts }) => amounts),
+    ...later.map(({ spec }) => podRequests(spec)),
+  ]);
+  const plansDevices = input.devices.kind === 'planned';
+  // As in Karpenter, daemons that ask for devices do not count while those are ignored.
+  const daemons = daemonsOf(cluster).filter(({ spec }) => plansDevices || !hasDeviceClaims(spec));
+  const bound = countBound(cluster.pods);
+  const existing = existingCapacity(input, daemons, bound);
+  return {
+    input,
+    pods,
+    bound,
+    dimensions,
+    existing,
+    pools: readPools(input, dimensions, daemons, existing),
+    shapes: new Map(read.map((one) => [one.index, compileShape(cluster, one.index, one, dimensions)])),
+  };
+}
+
+/** A plan in which nothing is placed yet. */
+export function workspaceFor(reading: Reading): Workspace {
+  const { input, pods, bound, dimensions, existing, shapes } = reading;
+  const topology = emptyTopology(input.cluster);
+  const asks = asksOf(input, topology, shapes, reading);
+  recordRunning(reading, topology);
+  return {
+    input,
+    dimensions,
+    pools: poolStates(reading.pools),
+    bins: binsOf(existing, input.cluster, bound, dimensions),
+    topology,
+    claims: [],
+    shapes,
+    asks,
+    roomy: new Map(),
+    options: new Map(),
+    guards: new Map(),
+    devices: deviceStateFor(input, pods, existing),
+  };
+}
+
+interface ReadShape {
+  readonly index: number;
+  readonly shape: PodShape;
+  readonly amounts: Amounts;
+}
+
+function readShapes({ shapes }: Cluster, pods: ReadonlyArray<Pod>): ReadonlyArray<ReadShape> {
+  const used = [...new Set(pods.map(({ shape }) => shape))].toSorted((a, b) => a - b);
+  return used.flatMap((index) => {
+    const shape = shapes[index];
+    return shape === undefined ? [] : [{ index, shape, amounts: podRequests(shape.spec) }];
+  });
+}
+
+/**
+ * The workspace for placing `more` after the pods of `reading`, which are where they are. Nothing that was placed knows of rules of
+ * these later pods: what they look at is fixed on open claims as it is chosen now. `before` is not used any more.
+ */
+export function extendWorkspace(before: Workspace, reading: Reading, more: ReadonlyArray<Pod>): Workspace {
+  const { input, pods, existing } = reading;
+  const { dimensions, pools, bins, claims } = before;
+  const read = readShapes(input.cluster, [...pods, ...more]);
+  const shapes = new Map(read.map((one) => [one.index, compileShape(input.cluster, one.index, one, dimensions)]));
+  const topology = emptyTopology(input.cluster);
+  const asks = asksOf(input, topology, shapes, { pools, existing });
+  recordRunning(reading, topology);
+  for (const bin of bins) for (const { shape } of bin.pods) recordOnNode(topology, shape, bin.capacity, 1);
+  for (const claim of claims) {
+    claim.onHost.length = 0;
+    for (const { shape } of claim.pods) {
+      const ask = asks.get(shape)?.at(-1);
+      if (ask !== undefined) settleAsChosen(claim, ask);
+    }
+    for (const { shape } of claim.pods) {
+      recordOnClaim(topology, shape, claim, (key) => settledValue(claim, key));
+    }
+  }
+  return { ...before, input, shapes, asks, topology, roomy: new Map(), guards: new Map() };
+}
+
+/** How the ask can be met on new nodes of the pool, worked out once per kind of ask. */
+export function optionsFor(workspace: Workspace, state: PoolState, ask: Ask): ReadonlyArray<PoolOption> {
+  const known = workspace.options.get(ask.kind)?.get(state);
+  if (known !== undefined) return known;
+  const options = optionsOn(state, ask);
+  const ofKind = workspace.options.get(ask.kind) ?? new Map<PoolState, ReadonlyArray<PoolOption>>();
+  workspace.options.set(ask.kind, ofKind.set(state, options));
+  return options;
+}
+
+interface Places {
+  readonly pools: ReadonlyArray<PoolReading>;
+  readonly existing: ReadonlyArray<ExistingCapacity>;
+}
+
+/** All counters are made before any ask is finished, since a pod must know every rule that looks at it. */
+function asksOf(
+  input: ProvisioningInput,
+  topology: Topology,
+  shapes: ReadonlyMap<number, CompiledShape>,
+  places: Places,
+): ReadonlyMap<number, ReadonlyArray<Ask>> {
+  const softTaints = places.pools.some(({ pool }) => pool.taints.some(({ effect }) => effect === 'PreferNoSchedule'));
+  const wished = [...shapes.values()].map((shape) => ({
+    shape,
+    levels: wishesOf(shape.shape.spec, input.policy, softTaints),
+  }));
+  const named = valuesNamed(wished.flatMap(({ levels }) => levels));
+  const known = new Map<string, ReadonlyArray<string>>();
+  const domains = (key: string, filter: NodeFilter | null): ReadonlyArray<string> => {
+    const id = filter === null ? key : `${key} ${JSON.stringify(filterId(filter))}`;
+    const found = known.get(id) ?? domainsOf(places, key, filter, named.get(key) ?? []);
+    known.set(id, found);
+    return found;
+  };
+  input.cluster.shapes.forEach((shape, index) => addExclusions(topology, shape, index));
+  // Equal texts are one string, so that looking one up compares no characters.
+  const kinds = new Map<string, string>();
+  const drafts = wished.map(({ shape, levels }) => ({
+    shape,
+    levels: levels.map((wishes) => ({
+      wishes,
+      terms: toTerms(topology, shape.shape, shape.index, { wishes, domains }),
+    })),
+  }));
+  for (const { key } of [...topology.counters.values(), ...topology.exclusions.values()]) {
+    if (places.pools.some(({ pool }) => isOpenKey(pool, key))) topology.known.set(key, domains(key, null));
+  }
+  return new Map(
+    drafts.map(({ shape, levels }) => {
+      const exclusions = exclusionsFor(topology, shape.index);
+      const counters = countersFor(topology, shape.index);
+      const settled = settledKeys([...counters, ...exclusions]);
+      const counted = counters.length > 0;
+      const common = { shape, exclusions, settled, filtered: filteredKeys(counters), counted };
+      const base = kindOf(shape);
+      const kindWith = (wishes: Wishes): string => {
+        const text = `${base} ${wishesId(wishes)}`;
+        const kind = kinds.get(text) ?? text;
+        kinds.set(kind, kind);
+        return kind;
+      };
+      return [shape.index, levels.map(({ wishes, terms }) => ({ ...common, wishes, terms, kind: kindWith(wishes) }))];
+    }),
+  );
+}
+
+/** By key: the values of labels that pods ask for by name. */
+function valuesNamed(levels: ReadonlyArray<Wishes>): ReadonlyMap<string, ReadonlySet<string>> {
+  const named = new Map<string, Set<string>>();
+  for (const rules of levels.flatMap(({ alternatives }) => alternatives)) {
+    for (const [key, rule] of rules) {
+      if (rule.complement) continue;
+      const values = named.get(key) ?? new Set<string>();
+      named.set(key, values);
+      for (const value of rule.values) values.add(value);
+    }
+  }
+  return named;
+}
+
+/** What tells wishes about nodes apart. */
+function wishesId({ alternatives, avoidsSoftTaints }: Wishes): string {
+  return JSON.stringify(filterId({ alternatives, tolerations: null })) + String(avoidsSoftTaints);
+}
+
+/** Where pods of a spread can be: what pools can offer, and what nodes have. A pool whose taints count must tolerate them. */
+function domainsOf(
+  { pools, existing }: Places,
+  key: string,
+  filter: NodeFilter | null,
+  named: Iterable<string>,
+): ReadonlyArray<string> {
+  const tolerations = filter?.tolerations ?? null;
+  const domains = new Set<string>();
+  for (const { pool } of pools) {
+    if (tolerations !== null && untolerated(tolerations, pool.taints, false) !== null) continue;
+    for (const domain of domainsOn(pool, key, named)) domains.add(domain);
+  }
+  for (const capacity of existing) {
+    const domain = capacity.labels[key];
+    if (domain !== undefined && passesFilter(filter, capacity)) domains.add(domain);
+  }
+  return [...domains].toSorted();
+}
+
+/** Pods that a plan places are not counted where they are now; neither are pods that are going. */
+function recordRunning({ input, existing, bound, pods: placed }: Reading, topology: Topology): void {
+  const nodes = machineLabels(input, existing);
+  const record = (pods: PodCounts, sign: 1 | -1): void => {
+    for (const name of pods.nodes.keys()) {
+      const node = nodes.get(name);
+      if (node !== undefined)
+        eachShapeOn(pods, name, (shape, count) => recordOnNode(topology, shape, node, sign * count));
+    }
+  };
+  record(bound, 1);
+  const going = [...input.cluster.pods.filter(({ deleting }) => deleting), ...placed.filter((pod) => !pod.deleting)];
+  record(countBound(going), -1);
+}
+
+/** What the claims count as together, risk included, in micro-USD per hour, each as its cheapest cell. */
+export function costOf(claims: Workspace['claims']): number {
+  return claims.reduce((sum, { cell }) => sum + (cell?.price ?? 0), 0);
+}

@@ -1,0 +1,47 @@
+import { labelKey, REGIONAL_ZONE } from '../../../kubernetes/labels.ts';
+import { at } from '../../offerings/compile-pool.ts';
+import { offeringsAt, type OpenClaim } from '../state/open-claim.ts';
+import type { Workspace } from '../state/workspace.ts';
+
+/**
+ * Where a claim may be in several zones at one price, the one with the fewest nodes of its pool: price does not care, the
+ * next zone outage does. Changes no size, no price and nothing that a pod looks at.
+ */
+export function balanceZones({ bins, claims }: Workspace): void {
+  const nodes = new Map<string, number>();
+  const count = (pool: string, zone: string, more: number): number => {
+    const id = `${pool} ${zone}`;
+    const total = (nodes.get(id) ?? 0) + more;
+    nodes.set(id, total);
+    return total;
+  };
+  for (const { capacity } of bins) {
+    if (capacity.nodePool !== null) count(capacity.nodePool, capacity.labels[labelKey.zone] ?? '', 1);
+  }
+  for (const claim of claims) {
+    const { cell, state } = claim;
+    if (cell === null) continue;
+    const zoneOf = (bit: number): string => state.pool.catalog.combos[bit]?.zone ?? '';
+    const equals = equalBits(claim).toSorted(
+      (a, b) => count(state.pool.name, zoneOf(a), 0) - count(state.pool.name, zoneOf(b), 0) || a - b,
+    );
+    const bit = equals[0] ?? cell.bit;
+    count(state.pool.name, zoneOf(bit), 1);
+    claim.cell = { ...cell, bit };
+  }
+}
+
+/** Offerings of the chosen size with the same price, capacity type and other labels; a zone is not traded for none. */
+function equalBits(claim: OpenClaim): Array<number> {
+  const { cell, state } = claim;
+  const { combos, types } = state.pool.catalog;
+  if (cell === null) return [];
+  const offered = offeringsAt(claim, cell.type);
+  const chosen = combos[cell.bit];
+  const prices = types[cell.type]?.prices ?? new Float64Array();
+  return combos.flatMap((combo, bit) => {
+    if (((offered >> bit) & 1) === 0 || at(prices, bit) !== cell.price) return [];
+    const sameKind = combo.capacityType === chosen?.capacityType && combo.reservation === chosen.reservation;
+    return sameKind && (combo.zone === REGIONAL_ZONE) === (chosen.zone === REGIONAL_ZONE) ? [bit] : [];
+  });
+}

@@ -1,0 +1,164 @@
+import { addAmounts, type Amounts } from '../../../kubernetes/quantity.ts';
+import { portsConflict } from '../../rules/host-ports.ts';
+import { byCodeUnit } from '../../rules/label-rule.ts';
+import { wantsMinValues } from '../../offerings/min-values.ts';
+import {
+  bothOffered,
+  cheapestNow,
+  plainPriceOf,
+  reservationOf,
+  type Cell,
+  type OpenClaim,
+} from '../state/open-claim.ts';
+import { isUnruled } from '../one-by-one/place.ts';
+import { bookCapacity, type PoolState } from '../../offerings/pool-state.ts';
+import { addVector } from '../../quantity/resource-table.ts';
+import type { Workspace } from '../state/workspace.ts';
+
+/** Pairs of kinds of claims that are looked at: all pairs of thirty kinds, a few hundredths of a second. */
+const MOST_PAIRS = 465;
+
+/**
+ * Joins claims, in place, two by two where one node holds the pods of both and counts as no more: each node has daemons of
+ * its own, an address, and its time to start. Only claims whose pods no rule about other pods looks at, so that it is nobody
+ * else's concern where they are. With all pods placed: what is given back of limits is for nobody.
+ */
+export function mergeClaims(workspace: Workspace): void {
+  if (workspace.devices !== null || workspace.claims.length < 2) return;
+  for (const state of workspace.pools) {
+    if (!wantsMinValues(state)) mergeInPool(workspace, state);
+  }
+}
+
+/** Claims that are alike in all that decides whether they can be joined. */
+interface Kind {
+  readonly id: string;
+  readonly claims: Array<OpenClaim>;
+  isDone: boolean;
+}
+
+function mergeInPool(workspace: Workspace, state: PoolState): void {
+  const kinds = new Map<string, Kind>();
+  const idOf = idsFor();
+  const add = (claim: OpenClaim): void => {
+    const id = idOf(claim);
+    const kind = kinds.get(id) ?? { id, claims: [], isDone: false };
+    kind.claims.push(claim);
+    kinds.set(id, kind);
+  };
+  for (const claim of workspace.claims) if (claim.state === state && isMovable(workspace, claim)) add(claim);
+  const gone = new Set<OpenClaim>();
+  let pairs = 0;
+  // Ends: every turn finishes a kind, and every new kind has one claim less than there were.
+  for (let kind = nextOf(kinds); kind !== null && pairs < MOST_PAIRS; kind = nextOf(kinds)) {
+    kind.isDone = true;
+    for (const other of [...kinds.values()].toSorted(byPrice).slice(0, MOST_PAIRS - pairs)) {
+      pairs++;
+      for (const [joined, absorbed] of joinAll(workspace, kind, other)) {
+        gone.add(absorbed);
+        add(joined);
+      }
+    }
+  }
+  if (gone.size === 0) return;
+  const kept = workspace.claims.filter((claim) => !gone.has(claim));
+  workspace.claims.splice(0, workspace.claims.length, ...kept);
+}
+
+type Pair = readonly [OpenClaim, OpenClaim];
+
+/** Joins claims of the one kind with those of the other as long as that can be: takes them from both, and answers them. */
+function joinAll(workspace: Workspace, kind: Kind, other: Kind): ReadonlyArray<Pair> {
+  const joined: Array<Pair> = [];
+  for (let pair = pairOf(kind, other); pair !== null; pair = pairOf(kind, other)) {
+    const found = nodeForBoth(workspace, pair[0], pair[1]);
+    if (found === null) break;
+    kind.claims.pop();
+    other.claims.pop();
+    absorb(workspace, pair, found);
+    joined.push(pair);
+  }
+  return joined;
+}
+
+/** Tells kinds apart; sets of offerings by being the same array. */
+function idsFor(): (claim: OpenClaim) => string {
+  const numbers = new Map<Int32Array, number>();
+  return ({ cell, offered, bits, load, ports }) => {
+    const number = numbers.get(offered) ?? numbers.size;
+    numbers.set(offered, number);
+    const taken = ports.map(({ ip, port, protocol }) => `${ip}:${port}/${protocol}`);
+    return [cell?.type, cell?.bit, number, bits, load.join(' '), ...taken].join(' | ');
+  };
+}
+
+function isMovable({ asks }: Workspace, claim: OpenClaim): boolean {
+  if (claim.cell === null || claim.booked === null || claim.open.size > 0) return false;
+  if (reservationOf(claim, claim.cell) !== null) return false;
+  return claim.pods.every(({ shape }) =>
+    (asks.get(shape) ?? []).every((ask) => isUnruled(ask) && ask.shape.attachments.length === 0),
+  );
+}
+
+/** Small nodes first: of their price most goes to what every node needs. */
+function nextOf(kinds: ReadonlyMap<string, Kind>): Kind | null {
+  return [...kinds.values()].filter(({ isDone, claims }) => !isDone && claims.length > 0).toSorted(byPrice)[0] ?? null;
+}
+
+function byPrice(a: Kind, b: Kind): number {
+  return (a.claims[0]?.cell?.price ?? 0) - (b.claims[0]?.cell?.price ?? 0) || byCodeUnit(a.id, b.id);
+}
+
+/** The last claims of both kinds; null when there are not two. */
+function pairOf(kind: Kind, other: Kind): Pair | null {
+  const one = kind.claims.at(-1);
+  const two = other.claims.at(kind === other ? -2 : -1);
+  return one === undefined || two === undefined ? null : [one, two];
+}
+
+/** One node for the pods of both, as if it were a claim. */
+function jointOf(workspace: Workspace, one: OpenClaim, two: OpenClaim): OpenClaim {
+  const { reservedBits } = one.state.pool.catalog;
+  const load = one.load.slice();
+  for (const { shape } of two.pods) addVector(load, workspace.shapes.get(shape)?.requests ?? NOTHING, 1);
+  return {
+    ...one,
+    offered: bothOffered(one.state, one.offered, two.offered),
+    bits: one.bits & two.bits & ~reservedBits,
+    from: Math.max(one.from, two.from),
+    load,
+    booked: addAmounts(addAmounts(new Map(), one.booked ?? new Map()), two.booked ?? new Map()),
+  };
+}
+
+const NOTHING = new Float64Array();
+
+/** What the node for both would be; null where there is none that counts as no more than the two. */
+function nodeForBoth(workspace: Workspace, one: OpenClaim, two: OpenClaim): NodeForBoth | null {
+  if (portsConflict(one.ports, two.ports)) return null;
+  const joint = jointOf(workspace, one, two);
+  const found = cheapestNow(joint);
+  if (found === null || !isNoWorse(found.cell, one, two)) return null;
+  return { offered: joint.offered, bits: joint.bits, from: joint.from, ...found };
+}
+
+type NodeForBoth = Pick<OpenClaim, 'offered' | 'bits' | 'from'> & { readonly cell: Cell; readonly booked: Amounts };
+
+/** Where both count as much, prices without risk decide. */
+function isNoWorse(cell: Cell, one: OpenClaim, two: OpenClaim): boolean {
+  if (cell.shunned && !(one.cell?.shunned === true && two.cell?.shunned === true)) return false;
+  const before = (one.cell?.price ?? 0) + (two.cell?.price ?? 0);
+  if (cell.price !== before) return cell.price < before;
+  return plainPriceOf({ state: one.state, cell }) <= plainPriceOf(one) + plainPriceOf(two);
+}
+
+/** Makes the first claim the node for the pods of both. */
+function absorb({ shapes }: Workspace, [one, two]: Pair, { offered, bits, from, cell, booked }: NodeForBoth): void {
+  const { remaining } = one.state;
+  for (const given of [one.booked, two.booked]) if (given !== null) bookCapacity(remaining, given, -1);
+  bookCapacity(remaining, booked, 1);
+  Object.assign(one, { offered, bits, from, cell, booked });
+  one.pods.push(...two.pods);
+  one.ports.push(...two.ports);
+  for (const { shape } of two.pods) addVector(one.load, shapes.get(shape)?.requests ?? NOTHING, 1);
+}

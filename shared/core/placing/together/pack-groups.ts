@@ -1,0 +1,136 @@
+import type { Pod } from '../../model/cluster.ts';
+import { flagsOf } from '../../packing/problem/flags.ts';
+import { pack } from '../../packing/pack.ts';
+import type { PackedNode, Packing, PackingBin, PackingProblem } from '../../packing/problem/problem.ts';
+import type { SpreadItems } from '../../packing/problem/loose-pods.ts';
+import { packJoined } from '../../packing/zones/pack-joined.ts';
+import { redeal } from '../../packing/zones/redeal.ts';
+import { withShare, type Work } from '../../packing/problem/work.ts';
+import type { BulkGroup, Deal } from './bulk-groups.ts';
+import { at } from '../../offerings/compile-pool.ts';
+import { joinDomains } from './join-domains.ts';
+
+/** Groups of pods, and the problem that they are: each item is the groups of its members, by index. */
+export interface GroupsToPack {
+  readonly problem: PackingProblem;
+  readonly groups: ReadonlyArray<BulkGroup>;
+  readonly members: ReadonlyArray<ReadonlyArray<number>>;
+}
+
+export interface PackedGroups {
+  readonly nodes: ReadonlyArray<PackedNode>;
+  /** Per group: the pods dealt to it, which need not be those that it had. */
+  readonly pods: ReadonlyArray<ReadonlyArray<Pod>>;
+  /** What was solved on the way, and what is proved about it. */
+  readonly solved: ReadonlyArray<{ readonly problem: PackingProblem; readonly bound: number }>;
+}
+
+/** Up to so many pods it matters where odd ones are dealt, and all of them can be packed together in the work that there is. */
+const FEW_PODS = 60;
+/** Of the work given, for packing few pods as they were dealt first. */
+const FIRST_SHARE = 0.3;
+/** Of what is left then, for sets of nodes: where they are few, this finds and proves the optimum. */
+const JOINED_SHARE = 0.5;
+
+/** Packs the groups, each domain of a spread for itself; where pods are few, they are dealt and packed once more together. */
+export function packGroups(given: GroupsToPack, work: Work): PackedGroups {
+  const { problem, groups, members } = given;
+  const { dealt, items, bins } = withoutEmpty(problem);
+  const spreads = spreadsOf(groups, members);
+  const pods = groups.reduce((sum, group) => sum + group.pods.length, 0);
+  const isFew = spreads.length > 0 && pods <= FEW_PODS;
+  const packed = withShare(work, isFew ? FIRST_SHARE : 1, (own) => pack(dealt, own));
+  const first = { cost: packed.cost, ...inWhole(packed, { items, bins, width: problem.items.length }) };
+  const solved = { problem: dealt, bound: packed.bound };
+  if (!isFew) return { nodes: first.nodes, pods: groups.map((group) => group.pods), solved: [solved] };
+  const start = { packing: first, dealt: spreads.map((spread) => spread.dealt) };
+  const joined = joinDomains(given);
+  const covered = withShare(work, JOINED_SHARE, (own) => packJoined(problem, spreads, { joined, start }, own));
+  const anew = redeal(problem, spreads, { start: covered, enough: covered.bound }, work);
+  return {
+    nodes: anew.packing.nodes,
+    pods: dealAgain(groups, spreads, anew.dealt),
+    // A bound that is not met may still be raised.
+    solved: anew.packing.cost > covered.bound ? [solved] : [solved, { problem: joined.problem, bound: covered.bound }],
+  };
+}
+
+interface GroupSpread extends SpreadItems {
+  /** Per domain: the group of the pods dealt to it; −1 where there is none. */
+  readonly groups: ReadonlyArray<number>;
+}
+
+function spreadsOf(
+  groups: ReadonlyArray<BulkGroup>,
+  members: ReadonlyArray<ReadonlyArray<number>>,
+): ReadonlyArray<GroupSpread> {
+  const itemOf = new Map(members.flatMap((own, item) => own.map((group) => [group, item])));
+  const byDeal = Map.groupBy(groups.keys(), (group) => groups[group]?.deal ?? null);
+  return [...byDeal].flatMap(([deal, own]) => (deal === null || own.length < 2 ? [] : [spreadOf(deal, own)]));
+
+  function spreadOf(deal: Deal, own: ReadonlyArray<number>): GroupSpread {
+    const groupIn = (domain: string): number => own.find((group) => groups[group]?.within?.domain === domain) ?? -1;
+    const inDomains = [...deal.counts.keys()].map((domain) => groupIn(domain));
+    return {
+      groups: inDomains,
+      items: inDomains.map((group) => itemOf.get(group) ?? -1),
+      dealt: [...deal.counts.keys()].map((domain) => deal.dealt.get(domain) ?? 0),
+      counts: [...deal.counts.values()],
+      maxSkew: deal.maxSkew,
+      isEmptiestKnown: deal.isEmptiestKnown,
+    };
+  }
+}
+
+/** Per group the pods that it has after its spread was dealt again. */
+function dealAgain(
+  groups: ReadonlyArray<BulkGroup>,
+  spreads: ReadonlyArray<GroupSpread>,
+  dealt: ReadonlyArray<ReadonlyArray<number>>,
+): ReadonlyArray<ReadonlyArray<Pod>> {
+  const pods = groups.map((group) => group.pods);
+  spreads.forEach((spread, index) => {
+    const all = spread.groups.flatMap((group) => groups[group]?.pods ?? []);
+    spread.groups.forEach((group, domain) => {
+      if (group !== -1) pods[group] = all.splice(0, at(dealt[index] ?? [], domain));
+    });
+  });
+  return pods;
+}
+
+interface Dealt {
+  /** The problem without items that have no pods. */
+  readonly dealt: PackingProblem;
+  /** Where its items and bins stand in the whole. */
+  readonly items: ReadonlyArray<number>;
+  readonly bins: ReadonlyArray<number>;
+}
+
+function withoutEmpty(problem: PackingProblem): Dealt {
+  const items = problem.items.flatMap(({ count }, item) => (count > 0 ? [item] : []));
+  const isUsed = ({ admits }: PackingBin): boolean => items.some((item) => admits[item] === 1);
+  const bins = problem.bins.flatMap((bin, index) => (isUsed(bin) ? [index] : []));
+  const dealt = {
+    width: problem.width,
+    items: problem.items.filter(({ count }) => count > 0),
+    bins: problem.bins
+      .filter((bin) => isUsed(bin))
+      .map((bin) => ({ ...bin, admits: flagsOf(items, (item) => bin.admits[item] === 1) })),
+  };
+  return { dealt, items, bins };
+}
+
+function inWhole(
+  { nodes, left }: Packing,
+  { items, bins, width }: Pick<Dealt, 'items' | 'bins'> & { readonly width: number },
+): Pick<Packing, 'nodes' | 'left'> {
+  const spread = (counts: Int32Array): Int32Array => {
+    const whole = new Int32Array(width);
+    items.forEach((item, index) => (whole[item] = at(counts, index)));
+    return whole;
+  };
+  return {
+    nodes: nodes.map((node) => ({ ...node, bin: at(bins, node.bin), counts: spread(node.counts) })),
+    left: spread(left),
+  };
+}

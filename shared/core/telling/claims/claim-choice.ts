@@ -1,0 +1,188 @@
+import type { Requirement } from '../../../kubernetes/manifest.ts';
+import { labelKey } from '../../../kubernetes/labels.ts';
+import type { PlannedOffering } from '../../model/plan.ts';
+import { microUsdPerHour } from '../../quantity/units.ts';
+import { at, capacityOf, lowestBit } from '../../offerings/compile-pool.ts';
+import { chooseFallbacks } from './fallbacks.ts';
+import { addRule, byCodeUnit, oneOf, toExpressions, toRules } from '../../rules/label-rule.ts';
+import { cutTo, minValuesOf, takesNoMore, valuesAmong } from '../../offerings/min-values.ts';
+import { offeringsAt, offeringsOf, type OpenClaim } from '../../placing/state/open-claim.ts';
+import { COMBO_BITS, type PoolState } from '../../offerings/pool-state.ts';
+import { riskFields } from '../../offerings/weighed-price.ts';
+
+/** Karpenter's bound on how many instance types a NodeClaim lists, kept so that objects stay small. */
+const MAX_INSTANCE_TYPES = 600;
+
+/** What a claim is launched as, what else would do, and the requirements that say so. */
+export interface ClaimChoice {
+  readonly offering: PlannedOffering;
+  readonly fallbacks: ReadonlyArray<PlannedOffering>;
+  readonly runnerUp: PlannedOffering | null;
+  readonly requirements: ReadonlyArray<Requirement>;
+}
+
+/** The choices made so far: claims that can still be the same share one. */
+export interface ClaimChoices {
+  readonly ranked: Map<PoolState, ReadonlyArray<RankedOffering>>;
+  /** By what claims are launched as first. */
+  readonly made: Map<number, Array<MadeChoice>>;
+}
+
+interface MadeChoice {
+  readonly claim: OpenClaim;
+  readonly offerings: Int32Array;
+  readonly choice: ClaimChoice;
+}
+
+interface RankedOffering {
+  readonly type: number;
+  readonly bit: number;
+  /** Its weighed price. */
+  readonly counts: number;
+  readonly planned: PlannedOffering;
+}
+
+export function noChoices(): ClaimChoices {
+  return { ranked: new Map(), made: new Map() };
+}
+
+/** The cheapest offering that holds the claim's pods, with what else would. */
+export function chooseFor(choices: ClaimChoices, claim: OpenClaim): ClaimChoice {
+  const { state, cell } = claim;
+  const first = cell === null ? -1 : cell.type * COMBO_BITS + cell.bit;
+  const alike = choices.made.get(first) ?? [];
+  const known = alike.find((one) => isChosenAlike(one.claim, claim) && canBeAll(claim, one.offerings));
+  if (known !== undefined) return known.choice;
+  const offerings = offeringsOf(claim);
+  const ranked = choices.ranked.get(state) ?? rankOfferings(state);
+  choices.ranked.set(state, ranked);
+  const choice = choose(claim, offerings, ranked);
+  choices.made.set(first, [...alike, { claim, offerings, choice }]);
+  return choice;
+}
+
+/** Do both come to the same choice where they can still be the same? */
+function isChosenAlike(a: OpenClaim, b: OpenClaim): boolean {
+  if (a.state !== b.state || a.cell?.type !== b.cell?.type || a.cell?.bit !== b.cell?.bit) return false;
+  return a.booked === b.booked && a.open === b.open && a.minValuesRelaxed === b.minValuesRelaxed;
+}
+
+/** Is that what the claim can still be? Most that differ do so early, among the cheapest. */
+function canBeAll(claim: OpenClaim, offerings: Int32Array): boolean {
+  const { order } = claim.state.pool;
+  for (let position = 0; position < order.length; position++) {
+    const type = at(order, position);
+    const own = position < claim.from ? 0 : offeringsAt(claim, type);
+    if (own !== offerings[type]) return false;
+  }
+  return true;
+}
+
+function choose(claim: OpenClaim, offerings: Int32Array, all: ReadonlyArray<RankedOffering>): ClaimChoice {
+  const { cell, state } = claim;
+  const chosen = all.find(({ type, bit }) => type === cell?.type && bit === cell.bit);
+  if (chosen === undefined || ((at(offerings, chosen.type) >> chosen.bit) & 1) === 0) {
+    throw new Error(`a claim of NodePool ${state.pool.name} was planned without an offering`);
+  }
+  const booked = offerings.map((mask, type) => (mask === 0 || isBooked(claim, type) ? mask : 0));
+  const others = othersAmong(all, booked, chosen);
+  const planned = others.map((one) => one.planned);
+  return {
+    offering: chosen.planned,
+    fallbacks: chooseFallbacks(chosen.planned, planned),
+    // Shunned sizes come last in rank, at whatever price.
+    runnerUp: others.find(({ counts }) => counts >= chosen.counts)?.planned ?? null,
+    requirements: requirementsOf(claim, [chosen, ...others]),
+  };
+}
+
+/** What is held is one node of one reservation: a launch may not take another, nor one where none is held. */
+function othersAmong(
+  all: ReadonlyArray<RankedOffering>,
+  booked: Int32Array,
+  chosen: RankedOffering,
+): ReadonlyArray<RankedOffering> {
+  const { reservationId } = chosen.planned;
+  const others: Array<RankedOffering> = [];
+  for (let index = 0; index < all.length; index++) {
+    const one = all[index] ?? chosen;
+    if (one === chosen || ((at(booked, one.type) >> one.bit) & 1) === 0) continue;
+    if (one.planned.reservationId === reservationId) others.push(one);
+  }
+  return others;
+}
+
+/** All offerings of the pool: those not shunned first, then by weighed price. */
+function rankOfferings({ pool }: PoolState): ReadonlyArray<RankedOffering> {
+  const ranked: Array<RankedOffering & { readonly shunned: number }> = [];
+  for (const type of pool.order) {
+    const compiled = pool.catalog.types[type];
+    if (compiled === undefined) continue;
+    const { name: instanceType, prices, plainPrices, evictions } = compiled;
+    for (let left = at(pool.offered, type); left !== 0; left &= left - 1) {
+      const bit = lowestBit(left);
+      const combo = pool.catalog.combos[bit];
+      if (combo === undefined) continue;
+      const { zone, capacityType } = combo;
+      const [counts, price] = [at(prices, bit), microUsdPerHour(at(plainPrices, bit))];
+      const risk = riskFields(price, at(evictions ?? NO_RATES, bit), counts);
+      const place = { instanceType, zone, capacityType, price, ...risk };
+      const planned = combo.reservation === null ? place : { ...place, reservationId: combo.reservation };
+      ranked.push({ type, bit, counts, shunned: at(pool.shunned, type), planned });
+    }
+  }
+  return ranked.toSorted((a, b) => a.shunned - b.shunned || a.counts - b.counts || a.type - b.type || a.bit - b.bit);
+}
+
+const NO_RATES = new Float64Array();
+
+/** Nothing that is launched instead takes more of the pool's limits than was booked, so that no launch can break them. */
+function isBooked({ state, booked }: OpenClaim, type: number): boolean {
+  return booked !== null && takesNoMore(state, capacityOf(state.pool, type), booked);
+}
+
+/** The offerings that are ranked, by type, the types as they come. */
+function bitsByType(ranked: ReadonlyArray<RankedOffering>): ReadonlyMap<number, number> {
+  const bits = new Map<number, number>();
+  for (let index = 0; index < ranked.length; index++) {
+    const { type = 0, bit = 0 } = ranked[index] ?? {};
+    bits.set(type, (bits.get(type) ?? 0) | (1 << bit));
+  }
+  return bits;
+}
+
+/** The pool's requirements with minValues kept, narrowed to the instance types, zones and capacity types still possible. */
+function requirementsOf(
+  { state, open, minValuesRelaxed }: OpenClaim,
+  ranked: ReadonlyArray<RankedOffering>,
+): ReadonlyArray<Requirement> {
+  const { pool } = state;
+  const bits = bitsByType(ranked);
+  const types = cutTo(state, [...bits.keys()], MAX_INSTANCE_TYPES);
+  const listed = types.reduce((sum, type) => sum | (bits.get(type) ?? 0), 0);
+  const combos = pool.catalog.combos.filter((_, bit) => ((listed >> bit) & 1) === 1);
+  const rules = toRules(pool.manifest.spec.template.spec.requirements);
+  for (const [key, rule] of open) addRule(rules, key, rule);
+  rules.set(labelKey.instanceType, oneOf(types.map((type) => pool.catalog.types[type]?.name ?? '')));
+  rules.set(labelKey.zone, oneOf(combos.map(({ zone }) => zone)));
+  rules.set(labelKey.capacityType, oneOf(combos.map(({ capacityType }) => capacityType)));
+  rules.set(labelKey.nodePool, oneOf([pool.name]));
+  // All are of one reservation, or none is of any.
+  const reservationId = ranked[0]?.planned.reservationId;
+  if (reservationId !== undefined) rules.set(labelKey.reservation, oneOf([reservationId]));
+  const minValues = minValuesOf(state);
+  // What was waived is written as what is left, so that the claim says what a launch may count on.
+  const leastOf = (key: string): number | undefined => {
+    const wanted = minValues.get(key);
+    if (wanted === undefined || !minValuesRelaxed) return wanted;
+    return Math.min(wanted, valuesAmong(state, types, key).size);
+  };
+  return [...rules]
+    .toSorted(([a], [b]) => byCodeUnit(a, b))
+    .flatMap(([key, rule]) => {
+      const least = leastOf(key);
+      return toExpressions(key, rule).map((expression) =>
+        least === undefined ? expression : { ...expression, minValues: least },
+      );
+    });
+}

@@ -1,0 +1,164 @@
+import type { NodePool, SelectorRequirement } from '../../../kubernetes/manifest.ts';
+import type { PoolRefusal, Refusal, TopologyRule } from '../../model/refusal.ts';
+import { renderAmount } from '../../../kubernetes/quantity.ts';
+import { at, capacityOf, offeringsMeeting } from '../../offerings/compile-pool.ts';
+import type { AskTerms } from '../../placing/state/ask-terms.ts';
+import type { Ask, CompiledShape, PoolOption } from '../../placing/state/compile-shape.ts';
+import { contradictionOfPod, contradictionOfPool, saidBy } from './contradiction.ts';
+import { deviceRefusal } from './device-refusal.ts';
+import { labelMeant } from './label-hint.ts';
+import { byCodeUnit, overlaps, toExpressions, type LabelRule, type LabelRules } from '../../rules/label-rule.ts';
+import { emptyClaim, joiningOf } from '../../placing/state/open-claim.ts';
+import { guardFor } from '../../placing/one-by-one/place.ts';
+import { overLimits, poolObstacle, type PoolState } from '../../offerings/pool-state.ts';
+import { untolerated } from '../../rules/taints.ts';
+import type { Counter } from '../../placing/state/topology.ts';
+import { optionsFor, type Workspace } from '../../placing/state/workspace.ts';
+
+/** For a pod that was left: per NodePool the first rule that ruled it out. */
+export function explainLeft(workspace: Workspace, shape: CompiledShape): ReadonlyArray<Refusal> {
+  const devices = deviceRefusal(workspace, shape);
+  if (devices !== null) return [devices];
+  if (shape.volumes.kind === 'problem') return [shape.volumes.refusal];
+  const wanted = contradictionOfPod(shape.shape.spec);
+  if (wanted !== null) return [{ kind: 'contradiction', nodePool: null, wanted }];
+  const { cluster, foreignPools } = workspace.input;
+  const refusals = [
+    ...cluster.nodePools.map((pool) => refusalBy(pool, shape, workspace)),
+    ...foreignPools.map(foreignRefusal),
+  ];
+  if (refusals.length === 0) return [{ kind: 'no-node-pool', nodePool: null }];
+  return refusals.toSorted((a, b) => byCodeUnit(a.nodePool, b.nodePool));
+}
+
+function refusalBy(manifest: NodePool, shape: CompiledShape, workspace: Workspace): PoolRefusal {
+  const nodePool = manifest.metadata.name;
+  const why = poolObstacle(manifest, workspace.input);
+  if (why !== null) return { kind: 'pool-not-usable', nodePool, why };
+  const state = workspace.pools.find(({ pool }) => pool.name === nodePool);
+  return state === undefined ? { kind: 'no-instance-type', nodePool } : refusalOf(state, shape, workspace);
+}
+
+function foreignRefusal({ metadata, spec }: NodePool): PoolRefusal {
+  const { group, kind } = spec.template.spec.nodeClassRef;
+  return { kind: 'pool-not-usable', nodePool: metadata.name, why: { kind: 'foreign-class', classKind: kind, group } };
+}
+
+function refusalOf(state: PoolState, shape: CompiledShape, workspace: Workspace): PoolRefusal {
+  const nodePool = state.pool.name;
+  const taint = untolerated(shape.tolerations, state.pool.taints, false);
+  if (taint !== null) return { kind: 'taint', nodePool, taint };
+  if (state.pool.order.length === 0) return emptyPoolRefusal(state);
+  const ask = workspace.asks.get(shape.index)?.at(-1);
+  const unmet = unmetRequirement(state, ask?.wishes.alternatives ?? []);
+  if (unmet !== null) return unmet;
+  const options = ask === undefined ? [] : optionsFor(workspace, state, ask);
+  if (ask === undefined || options.length === 0) return refuseSize(state, shape, workspace);
+  return limitRefusal(state, options) ?? ruleRefusal(workspace, state, ask);
+}
+
+function emptyPoolRefusal({ pool: { name: nodePool, manifest } }: PoolState): PoolRefusal {
+  const wanted = contradictionOfPool(manifest);
+  return wanted === null ? { kind: 'no-instance-type', nodePool } : { kind: 'pool-contradiction', nodePool, wanted };
+}
+
+/** Where no size that holds the pod is within the limits: what the first of them, by price, takes too much of. */
+function limitRefusal({ pool, remaining }: PoolState, options: ReadonlyArray<PoolOption>): PoolRefusal | null {
+  const { name: nodePool } = pool;
+  let first: PoolRefusal | null = null;
+  for (const type of pool.order) {
+    if (options.every(({ offered }) => at(offered, type) === 0)) continue;
+    const over = overLimits(remaining, capacityOf(pool, type), null);
+    if (over === null) return null;
+    const { resource, more, left } = over;
+    first ??= {
+      kind: 'limit',
+      nodePool,
+      resource,
+      wanted: renderAmount(resource, more),
+      left: renderAmount(resource, left),
+    };
+  }
+  return first;
+}
+
+const NO_TERMS: AskTerms = { spread: [], affinity: [], affinityToSelf: false, antiAffinity: [] };
+
+/** The first kind of rule that by itself keeps the pod off a new node of the pool. */
+function ruleRefusal(workspace: Workspace, state: PoolState, ask: Ask): PoolRefusal {
+  const nodePool = state.pool.name;
+  const options = optionsFor(workspace, state, ask);
+  const opens = (one: Ask): boolean => {
+    const claim = emptyClaim(state, workspace.dimensions.names.length, false);
+    return joiningOf(claim, { ask: one, guard: guardFor(workspace, one, true) }, options) !== null;
+  };
+  if (!opens({ ...ask, terms: NO_TERMS, exclusions: [] })) {
+    const { requirements } = state.pool.manifest.spec.template.spec;
+    const keys = requirements.filter(({ minValues }) => minValues !== undefined).map(({ key }) => key);
+    return { kind: 'min-values', nodePool, keys: distinct(keys) };
+  }
+  const rules = topologyRules(ask);
+  const alone = rules.find(({ only }) => !opens(only));
+  const counters = alone?.counters ?? rules.flatMap((rule) => rule.counters);
+  return { kind: alone?.kind ?? 'topology-together', nodePool, keys: distinct(counters.map(({ key }) => key)) };
+}
+
+interface RuleAlone {
+  readonly kind: TopologyRule;
+  readonly counters: ReadonlyArray<Counter>;
+  /** The ask with this rule and no other. */
+  readonly only: Ask;
+}
+
+function topologyRules(ask: Ask): ReadonlyArray<RuleAlone> {
+  const { spread, affinity, affinityToSelf, antiAffinity } = ask.terms;
+  const only = (terms: Partial<AskTerms>): Ask => ({ ...ask, terms: { ...NO_TERMS, ...terms }, exclusions: [] });
+  return [
+    { kind: 'topology-spread', counters: spread.map(({ counter }) => counter), only: only({ spread }) },
+    { kind: 'pod-affinity', counters: affinity, only: only({ affinity, affinityToSelf }) },
+    { kind: 'pod-anti-affinity', counters: antiAffinity, only: only({ antiAffinity }) },
+    { kind: 'anti-affinity-of-others', counters: ask.exclusions, only: { ...ask, terms: NO_TERMS } },
+  ];
+}
+
+function distinct(keys: ReadonlyArray<string>): ReadonlyArray<string> {
+  return [...new Set(keys)].toSorted(byCodeUnit);
+}
+
+function unmetRequirement(state: PoolState, alternatives: ReadonlyArray<LabelRules>): PoolRefusal | null {
+  const nodePool = state.pool.name;
+  const meets = (rules: LabelRules): boolean =>
+    offeringsMeeting(state.pool, rules, state.pool.offered).some((mask) => mask !== 0);
+  if (alternatives.some(meets)) return null;
+  const unmet = [...(alternatives[0] ?? [])].find(([key, rule]) => !meets(new Map([[key, rule]])));
+  if (unmet === undefined) return { kind: 'requirements-together', nodePool };
+  const [key, rule] = unmet;
+  const wanted = toExpressions(key, rule);
+  return { kind: 'requirement', nodePool, wanted, pool: contradictedBy(state, key, rule), meant: meantBy(state, key) };
+}
+
+function contradictedBy({ pool }: PoolState, key: string, rule: LabelRule): ReadonlyArray<SelectorRequirement> {
+  const own = pool.rules.get(key);
+  return own === undefined || overlaps(own, rule) ? [] : saidBy(pool.manifest, key);
+}
+
+function meantBy({ pool }: PoolState, key: string): string | null {
+  return labelMeant(key, [...pool.catalog.labels.keys(), ...pool.catalog.comboKeys, ...pool.rules.keys()]);
+}
+
+function refuseSize(state: PoolState, shape: CompiledShape, { dimensions }: Workspace): PoolRefusal {
+  const nodePool = state.pool.name;
+  for (const [dimension, resource] of dimensions.names.entries()) {
+    const [wanted, most] = [at(shape.requests, dimension), largestUsable(state, dimension, dimensions.names.length)];
+    if (wanted <= most) continue;
+    const amounts = { wanted: renderAmount(resource, wanted), most: renderAmount(resource, most) };
+    return { kind: 'resource', nodePool, resource, ...amounts };
+  }
+  return { kind: 'resources-together', nodePool };
+}
+
+function largestUsable({ usable }: PoolState, dimension: number, width: number): number {
+  let largest = 0;
+  for (let offset = dimension; offset < usable.length; offset += width) largest = Math.max(largest, at(usable, offset));
+  return largest;
+}
