@@ -1,7 +1,9 @@
 import type { Cluster, Pod } from '../model/cluster.ts';
 import type { NodePool } from '../../kubernetes/manifest.ts';
 import { labelKey } from '../../kubernetes/labels.ts';
-import type { PlannedClaim } from '../model/plan.ts';
+import type { Plan, PlannedClaim } from '../model/plan.ts';
+import { plainCostOf, weighedCostOf } from '../model/weighed-cost.ts';
+import { microUsdPerHour } from '../quantity/units.ts';
 import { parseAmounts } from '../../kubernetes/quantity.ts';
 import { balanceZones } from '../placing/together/balance-zones.ts';
 import { at, capacityOf, lowestBit, weighsRisk } from '../offerings/compile-pool.ts';
@@ -13,6 +15,22 @@ import { COMBO_BITS, type PoolState } from '../offerings/pool-state.ts';
 import type { ProvisioningInput } from '../model/provisioning-input.ts';
 import { renderClaims } from '../telling/claims/render-claim.ts';
 import { readInput, workspaceFor } from '../placing/state/workspace.ts';
+
+/** The plan with the claims that static pools lack. They cost what they cost, whatever the pods: they are part of the bound too. */
+export function withStaticPools(plan: Plan, input: ProvisioningInput): Plan {
+  const { claims, leastCost } = planStaticPools(input);
+  const weighed = weighedCostOf(claims);
+  return {
+    ...plan,
+    claims: [...plan.claims, ...claims],
+    cost: microUsdPerHour(plan.cost + plainCostOf(claims)),
+    lowerBound: microUsdPerHour(plan.lowerBound + leastCost),
+    weighed: {
+      cost: microUsdPerHour(plan.weighed.cost + weighed),
+      lowerBound: microUsdPerHour(plan.weighed.lowerBound + weighed),
+    },
+  };
+}
 
 /** Claims, and what no others in their place could cost less than, without risk, in micro-USD per hour. */
 export interface StaticClaims {
