@@ -5,7 +5,7 @@ import { label } from '../../shared/contract/names.ts';
 import { toTemplateSlices } from '../../shared/core/model/device-templates.ts';
 import type { ResourceSliceSpec } from '../../shared/kubernetes/device-manifest.ts';
 import { microUsdPerHour } from '../../shared/core/quantity/units.ts';
-import { MAX_COMBOS } from '../../shared/core/offerings/compile-types.ts';
+import { MARKETS_MAX } from '../../shared/core/offerings/compile-types.ts';
 import {
   allOf,
   choice,
@@ -163,8 +163,8 @@ const fewEnough: Judge = (value, path, report) => {
       JSON.stringify([zone, capacityType, reservationId]),
     ),
   );
-  if (found.size <= MAX_COMBOS) return;
-  const message = `${found.size} combinations of zone, capacity type and reservation, and at most ${MAX_COMBOS} are planned with`;
+  if (found.size <= MARKETS_MAX) return;
+  const message = `${found.size} combinations of zone, capacity type and reservation, and at most ${MARKETS_MAX} are planned with`;
   report(path, message, 'leave out zones or reservations that no pool here may use');
 };
 

@@ -54,7 +54,7 @@ export function boundProblem(
   { counts, zone }: BoundAsked,
 ): { readonly problem: PackingProblem; readonly members: ReadonlyArray<ReadonlyArray<number>> } {
   const width = workspace.dimensions.names.length;
-  const isShunned = workspace.claims.some(({ cell }) => cell?.shunned === true);
+  const isShunned = workspace.claims.some(({ chosen }) => chosen?.shunned === true);
   const bins = workspace.pools
     .flatMap((state) => {
       const { reservedBits } = state.pool.catalog;
@@ -67,7 +67,7 @@ export function boundProblem(
       });
       return binsOf(state, options, { width, withinLimit: false, counts });
     })
-    .filter(({ cell }) => isShunned || !cell.shunned);
+    .filter(({ chosen }) => isShunned || !chosen.shunned);
   const { items, members } = mergeAlike(groups, bins);
   const merged = bins.map(({ usable, price, admits }): PackingBin => ({
     usable,

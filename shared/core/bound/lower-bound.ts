@@ -10,7 +10,7 @@ import { at, weighsRisk } from '../offerings/compile-pool.ts';
 import { byCodeUnit } from '../rules/label-rule.ts';
 import { canHoldMore, mostInDomain } from '../placing/together/most-in-domain.ts';
 import { plainPriceOf, reservationOf } from '../placing/state/open-claim.ts';
-import { COMBO_BITS, type PoolState } from '../offerings/pool-state.ts';
+import { MARKETS_MAX, type PoolState } from '../offerings/pool-state.ts';
 import { addVector, fits } from '../quantity/resource-table.ts';
 import { costOf, type Workspace } from '../placing/state/workspace.ts';
 
@@ -208,7 +208,7 @@ function reservedGifts(
 function reservedNodes({ pools, claims }: Workspace): ReadonlyMap<string, number> {
   const nodes = new Map(pools.flatMap(({ reservationsLeft }) => [...reservationsLeft]));
   for (const claim of claims) {
-    const id = reservationOf(claim, claim.cell);
+    const id = reservationOf(claim, claim.chosen);
     if (id !== null) nodes.set(id, (nodes.get(id) ?? 0) + 1);
   }
   return nodes;
@@ -223,11 +223,11 @@ function addReserved(
   const { pool, usable } = state;
   const width = gift.usable.length;
   const options = groups.map(({ asks }) => offeredTo(workspace, state, asks));
-  pool.catalog.combos.forEach(({ reservation }, bit) => {
+  pool.catalog.markets.forEach(({ reservation }, bit) => {
     if (reservation !== gift.id) return;
     for (const type of pool.order) {
       if (((at(pool.offered, type) >> bit) & 1) === 0) continue;
-      const row = (type * COMBO_BITS + bit) * width;
+      const row = (type * MARKETS_MAX + bit) * width;
       for (let k = 0; k < width; k++) gift.usable[k] = Math.max(at(gift.usable, k), at(usable, row + k));
       options.forEach((option, group) => {
         if (option !== null && (at(option, type) >> bit) & 1) gift.admits[group] = 1;

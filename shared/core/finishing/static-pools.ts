@@ -10,8 +10,14 @@ import { at, capacityOf, lowestBit, weighsRisk } from '../offerings/compile-pool
 import { isLeaving, machinesOf, type Machine } from '../present/existing-capacity.ts';
 import { cheaperExplainer } from '../telling/cheaper/explain-cheaper.ts';
 import { byCodeUnit } from '../rules/label-rule.ts';
-import { emptyClaim, offeringsAt, plainPriceOf, type Cell, type OpenClaim } from '../placing/state/open-claim.ts';
-import { COMBO_BITS, type PoolState } from '../offerings/pool-state.ts';
+import {
+  emptyClaim,
+  offeringsAt,
+  plainPriceOf,
+  type ChosenOffering,
+  type OpenClaim,
+} from '../placing/state/open-claim.ts';
+import { MARKETS_MAX, type PoolState } from '../offerings/pool-state.ts';
 import type { ProvisioningInput } from '../model/provisioning-input.ts';
 import { renderClaims } from '../telling/claims/render-claim.ts';
 import { readInput, workspaceFor } from '../placing/state/workspace.ts';
@@ -66,21 +72,21 @@ export function lacksStaticNodes(input: ProvisioningInput): boolean {
 
 function openPlain(claims: Array<OpenClaim>, state: PoolState, width: number): void {
   const claim = emptyClaim(state, width, false);
-  claim.cell = cheapestOf(claim);
-  claim.booked = claim.cell === null ? null : capacityOf(state.pool, claim.cell.type);
-  if (claim.cell !== null) claims.push(claim);
+  claim.chosen = cheapestOf(claim);
+  claim.booked = claim.chosen === null ? null : capacityOf(state.pool, claim.chosen.type);
+  if (claim.chosen !== null) claims.push(claim);
 }
 
 /** The first in order of all that have room for the daemons; null when none has. */
-function cheapestOf(claim: OpenClaim): Cell | null {
+function cheapestOf(claim: OpenClaim): ChosenOffering | null {
   const { pool } = claim.state;
-  let best: Cell | null = null;
+  let best: ChosenOffering | null = null;
   for (const type of pool.order) {
     const shunned = pool.shunned[type] === 1;
-    if (best !== null && (best.shunned !== shunned || at(pool.lowestPrice, type) >= best.price)) break;
+    if (best !== null && (best.shunned !== shunned || at(pool.lowestWeighed, type) >= best.price)) break;
     const mask = usableBits(claim, type);
-    const prices = pool.catalog.types[type]?.prices ?? new Float64Array();
-    for (let bit = 0; bit < COMBO_BITS; bit++) {
+    const prices = pool.catalog.types[type]?.weighedPrices ?? new Float64Array();
+    for (let bit = 0; bit < MARKETS_MAX; bit++) {
       const price = at(prices, bit);
       if (((mask >> bit) & 1) === 1 && price < (best?.price ?? Infinity)) best = { type, bit, price, shunned };
     }
@@ -99,7 +105,7 @@ function leastPlainPrice(claim: OpenClaim): number {
   if (!weighsRisk(pool)) return plainPriceOf(claim);
   let least = plainPriceOf(claim);
   for (const type of pool.order) {
-    if (pool.shunned[type] === 1 && claim.cell?.shunned === false) continue;
+    if (pool.shunned[type] === 1 && claim.chosen?.shunned === false) continue;
     const prices = pool.catalog.types[type]?.plainPrices ?? new Float64Array();
     for (let left = usableBits(claim, type); left !== 0; left &= left - 1) {
       least = Math.min(least, at(prices, lowestBit(left)));

@@ -1,7 +1,7 @@
 import type { NodePool, Taint } from '../../kubernetes/manifest.ts';
 import { labelKey, normalizeKey } from '../../kubernetes/labels.ts';
 import { parseAmounts, type Amounts } from '../../kubernetes/quantity.ts';
-import { comboLabels, isDecidedByType, type CompiledCatalog } from './compile-types.ts';
+import { marketLabels, isDecidedByType, type CompiledCatalog } from './compile-types.ts';
 import {
   ABSENT,
   addRule,
@@ -36,7 +36,7 @@ export interface CompiledPool {
   /** Per type that the pool allows, available or not: 1 for burstable sizes and retired generations that it does not name. */
   readonly shunned: Uint8Array;
   /** Per type: the lowest weighed price among `offered`. */
-  readonly lowestPrice: Float64Array;
+  readonly lowestWeighed: Float64Array;
 }
 
 /** A pool whose requirements no available offering meets has an empty `order`. */
@@ -55,12 +55,14 @@ export function compilePool(manifest: NodePool, catalog: CompiledCatalog): Compi
   const shunned = Uint8Array.from(listed, (mask, type) =>
     Number(mask !== 0 && isShunned(catalog.types[type]?.name ?? '', (key) => catalog.labels.ruleOf(type, key), rules)),
   );
-  const lowestPrice = Float64Array.from(catalog.types, (type, index) => lowestOf(type.prices, offered[index] ?? 0));
+  const lowestWeighed = Float64Array.from(catalog.types, (type, index) =>
+    lowestOf(type.weighedPrices, offered[index] ?? 0),
+  );
   const order = Int32Array.from(
     catalog.types
       .map((_, index) => index)
       .filter((index) => offered[index] !== 0)
-      .toSorted((a, b) => at(shunned, a) - at(shunned, b) || at(lowestPrice, a) - at(lowestPrice, b) || a - b),
+      .toSorted((a, b) => at(shunned, a) - at(shunned, b) || at(lowestWeighed, a) - at(lowestWeighed, b) || a - b),
   );
   return {
     name: manifest.metadata.name,
@@ -73,7 +75,7 @@ export function compilePool(manifest: NodePool, catalog: CompiledCatalog): Compi
     offered,
     order,
     shunned,
-    lowestPrice,
+    lowestWeighed,
   };
 }
 
@@ -88,11 +90,11 @@ export function takesReserved({ catalog, offered }: CompiledPool): boolean {
 
 /** Does risk make any offering of the pool count as more than its price? */
 export function weighsRisk({ catalog, offered }: CompiledPool): boolean {
-  return catalog.types.some(({ prices, plainPrices }, type) => {
-    if (prices === plainPrices) return false;
+  return catalog.types.some(({ weighedPrices, plainPrices }, type) => {
+    if (weighedPrices === plainPrices) return false;
     for (let left = at(offered, type); left !== 0; left &= left - 1) {
       const bit = lowestBit(left);
-      if (at(prices, bit) !== at(plainPrices, bit)) return true;
+      if (at(weighedPrices, bit) !== at(plainPrices, bit)) return true;
     }
     return false;
   });
@@ -116,7 +118,7 @@ const LIFECYCLE_LABELS: ReadonlyMap<string, LabelRule> = new Map([
 
 /** A rule of a pool on a label that neither type nor offering decides, and that is not settled: the claim's pods choose. */
 export function isOpenKey(pool: CompiledPool, key: string): boolean {
-  if (pool.catalog.comboKeys.has(key) || isDecidedByType(pool.catalog, key)) return false;
+  if (pool.catalog.marketKeys.has(key) || isDecidedByType(pool.catalog, key)) return false;
   const rule = pool.rules.get(key);
   return rule !== undefined && onlyValue(rule) === null;
 }
@@ -132,18 +134,18 @@ export function offeringsMeeting(pool: CompiledPool, rules: LabelRules, base: In
   const { catalog } = pool;
   const met = Int32Array.from(base);
   for (const [key, rule] of rules) {
-    if (catalog.comboKeys.has(key)) maskAll(met, comboMask(catalog, key, rule));
+    if (catalog.marketKeys.has(key)) maskAll(met, marketMask(catalog, key, rule));
     else if (isDecidedByType(catalog, key)) maskTypes(met, catalog, key, intersectPool(pool, key, rule));
     else if (!meetsPool(pool, key, rule)) return met.fill(0);
   }
   return met;
 }
 
-/** Which combos accept the rule: the offering's own label, by bit. */
-export function comboMask(catalog: CompiledCatalog, key: string, rule: LabelRule): number {
+/** Which markets accept the rule: the offering's own label, by bit. */
+export function marketMask(catalog: CompiledCatalog, key: string, rule: LabelRule): number {
   let mask = 0;
-  catalog.combos.forEach((combo, bit) => {
-    if (admits(rule, comboLabels(combo)[key])) mask |= 1 << bit;
+  catalog.markets.forEach((market, bit) => {
+    if (admits(rule, marketLabels(market)[key])) mask |= 1 << bit;
   });
   return mask;
 }
@@ -163,7 +165,7 @@ function intersectPool(pool: CompiledPool, key: string, rule: LabelRule): LabelR
 export function allowedBy(rules: LabelRules, catalog: CompiledCatalog, base: ArrayLike<number>): Int32Array {
   const offered = Int32Array.from(base);
   for (const [key, rule] of rules) {
-    if (catalog.comboKeys.has(key)) maskAll(offered, comboMask(catalog, key, rule));
+    if (catalog.marketKeys.has(key)) maskAll(offered, marketMask(catalog, key, rule));
     else if (isDecidedByType(catalog, key)) maskTypes(offered, catalog, key, rule);
     else if (isEmpty(rule)) offered.fill(0);
   }

@@ -5,7 +5,7 @@ import { byCodeUnit } from '../rules/label-rule.ts';
 import { typeLabels, type TypeLabels } from './type-labels.ts';
 
 /** A zone with a capacity type and whatever else an offering says about itself: one bit of a type's offering mask. */
-export interface Combo {
+export interface Market {
   readonly zone: string;
   readonly capacityType: Offering['capacityType'];
   readonly labels: Readonly<Record<string, string>>;
@@ -18,18 +18,18 @@ export interface CompiledType {
   readonly name: string;
   /** Read when first asked for: most sizes of a catalog are of no pool. */
   readonly amounts: () => TypeAmounts;
-  /** Bit i set: combo i is offered and available. */
+  /** Bit i set: market i is offered and available. */
   readonly offered: number;
-  /** What each combo counts as in every choice, risk included; Infinity where not offered. */
-  readonly prices: Float64Array;
-  /** Bit i set: combo i is offered in principle, and not available now. */
+  /** What each market counts as in every choice, risk included; Infinity where not offered. */
+  readonly weighedPrices: Float64Array;
+  /** Bit i set: market i is offered in principle, and not available now. */
   readonly unavailable: number;
-  /** As `prices`, with those of combos that are not available. */
-  readonly listPrices: Float64Array;
+  /** As `prices`, with those of markets that are not available. */
+  readonly weighedListPrices: Float64Array;
   /** The same two without risk, as people see them. The same arrays where no risk counts. */
   readonly plainPrices: Float64Array;
   readonly plainListPrices: Float64Array;
-  /** Chance of an eviction within an hour, per combo; null where nothing is known of any. */
+  /** Chance of an eviction within an hour, per market; null where nothing is known of any. */
   readonly evictions: Float64Array | null;
 }
 
@@ -42,12 +42,12 @@ export interface TypeAmounts {
 /** The instance types of a catalog list, sorted by name. Shared by all pools that share the list. */
 export interface CompiledCatalog {
   readonly types: ReadonlyArray<CompiledType>;
-  readonly combos: ReadonlyArray<Combo>;
+  readonly markets: ReadonlyArray<Market>;
   /** The labels that instance types decide: a type that lacks one has no such label. */
   readonly labels: TypeLabels;
   /** Keys that offerings decide. */
-  readonly comboKeys: ReadonlySet<string>;
-  /** Bit i set: combo i is of a reservation. */
+  readonly marketKeys: ReadonlySet<string>;
+  /** Bit i set: market i is of a reservation. */
   readonly reservedBits: number;
   /** By id: how many more nodes each reservation holds. */
   readonly reservations: ReadonlyMap<string, number>;
@@ -57,15 +57,15 @@ export interface CompiledCatalog {
  * A bit mask holds so many combinations of zone, capacity type and reservation. A region has at most 4 zones (none included)
  * × 2 capacity types × few labels: 16 today. Of a catalog with more, reservations are left out first.
  */
-export const MAX_COMBOS = 31;
+export const MARKETS_MAX = 31;
 
 export function compileCatalog(instanceTypes: ReadonlyArray<InstanceType>): CompiledCatalog {
-  const { found, places } = findCombos(instanceTypes);
-  const combos = listCombos(found);
-  const bitOf = found.map((combo) => combos.indexOf(combo));
+  const { found, places } = findMarkets(instanceTypes);
+  const markets = listMarkets(found);
+  const bitOf = found.map((market) => markets.indexOf(market));
   const bits = places.map((place) => bitOf[place] ?? -1);
-  const comboKeys = new Set<string>([labelKey.zone, labelKey.capacityType]);
-  for (const { labels } of combos) for (const key of Object.keys(labels)) comboKeys.add(key);
+  const marketKeys = new Set<string>([labelKey.zone, labelKey.capacityType]);
+  for (const { labels } of markets) for (const key of Object.keys(labels)) marketKeys.add(key);
   const starts = startsOf(instanceTypes);
   const order = [...instanceTypes.keys()].toSorted((a, b) =>
     byCodeUnit(instanceTypes[a]?.name ?? '', instanceTypes[b]?.name ?? ''),
@@ -76,9 +76,12 @@ export function compileCatalog(instanceTypes: ReadonlyArray<InstanceType>): Comp
     const start = starts[order[index] ?? 0] ?? 0;
     return compileType(type, bits.subarray(start, start + type.offerings.length), prices(index));
   });
-  const reservedBits = combos.reduce((sum, { reservation }, bit) => (reservation === null ? sum : sum | (1 << bit)), 0);
-  const labels = typeLabels(sorted, comboKeys);
-  return { types, combos, labels, comboKeys, reservedBits, reservations: reservationsOf(instanceTypes, found) };
+  const reservedBits = markets.reduce(
+    (sum, { reservation }, bit) => (reservation === null ? sum : sum | (1 << bit)),
+    0,
+  );
+  const labels = typeLabels(sorted, marketKeys);
+  return { types, markets, labels, marketKeys, reservedBits, reservations: reservationsOf(instanceTypes, found) };
 }
 
 /** Per type: the place of its first offering among those of all types. */
@@ -94,13 +97,13 @@ function startsOf(instanceTypes: ReadonlyArray<InstanceType>): Int32Array {
 
 /** A row of prices for each type, Infinity all over, in one piece of memory. */
 function priceRows(types: number): (type: number) => Float64Array {
-  const all = new Float64Array(types * MAX_COMBOS).fill(Infinity);
-  return (type) => all.subarray(type * MAX_COMBOS, (type + 1) * MAX_COMBOS);
+  const all = new Float64Array(types * MARKETS_MAX).fill(Infinity);
+  return (type) => all.subarray(type * MARKETS_MAX, (type + 1) * MARKETS_MAX);
 }
 
 function reservationsOf(
   instanceTypes: ReadonlyArray<InstanceType>,
-  found: ReadonlyArray<Combo>,
+  found: ReadonlyArray<Market>,
 ): ReadonlyMap<string, number> {
   const reservations = new Map<string, number>();
   if (found.every(({ reservation }) => reservation === null)) return reservations;
@@ -114,21 +117,21 @@ function reservationsOf(
 
 /** Does an instance type of this catalog decide the key? */
 export function isDecidedByType(catalog: CompiledCatalog, key: string): boolean {
-  return !catalog.comboKeys.has(key) && (isTypeLevelKey(key) || catalog.labels.has(key));
+  return !catalog.marketKeys.has(key) && (isTypeLevelKey(key) || catalog.labels.has(key));
 }
 
 /** The labels that an offering gives a node. */
-export function comboLabels(combo: Combo): Readonly<Record<string, string>> {
-  return { ...combo.labels, [labelKey.zone]: combo.zone, [labelKey.capacityType]: combo.capacityType };
+export function marketLabels(market: Market): Readonly<Record<string, string>> {
+  return { ...market.labels, [labelKey.zone]: market.zone, [labelKey.capacityType]: market.capacityType };
 }
 
-/** All combos, in the order in which they come up, and the place of each offering's among them, type after type. */
-interface FoundCombos {
-  readonly found: ReadonlyArray<Combo>;
+/** All markets, in the order in which they come up, and the place of each offering's among them, type after type. */
+interface FoundMarkets {
+  readonly found: ReadonlyArray<Market>;
   readonly places: Int32Array;
 }
 
-function findCombos(instanceTypes: ReadonlyArray<InstanceType>): FoundCombos {
+function findMarkets(instanceTypes: ReadonlyArray<InstanceType>): FoundMarkets {
   const places = new Int32Array(instanceTypes.reduce((sum, { offerings }) => sum + offerings.length, 0));
   const kinds: Array<Offering> = [];
   let [next, kind] = [0, 0];
@@ -141,16 +144,16 @@ function findCombos(instanceTypes: ReadonlyArray<InstanceType>): FoundCombos {
     }
   }
   // Kinds may differ in the spelling of a label only.
-  const found: Array<Combo> = [];
+  const found: Array<Market> = [];
   const byId = new Map<string, number>();
-  const comboOfKind = kinds.map((one) => {
-    const combo = comboOf(one);
-    const id = comboId(combo);
-    const place = byId.get(id) ?? found.push(combo) - 1;
+  const marketOfKind = kinds.map((one) => {
+    const market = marketOf(one);
+    const id = marketId(market);
+    const place = byId.get(id) ?? found.push(market) - 1;
     byId.set(id, place);
     return place;
   });
-  return { found, places: places.map((place) => comboOfKind[place] ?? 0) };
+  return { found, places: places.map((place) => marketOfKind[place] ?? 0) };
 }
 
 /** Looks at the kinds from `guess` on, all around. A kind that is not there yet is added. */
@@ -175,16 +178,16 @@ function isSameKind(a: Offering, b: Offering): boolean {
 }
 
 /** Order of offerings of equal price: with a zone before without, then by zone, capacity type and labels. */
-function listCombos(found: ReadonlyArray<Combo>): ReadonlyArray<Combo> {
-  const regional = ({ zone }: Combo): number => Number(zone === REGIONAL_ZONE);
-  const inOrder = (a: Combo, b: Combo): number => regional(a) - regional(b) || byCodeUnit(comboId(a), comboId(b));
+function listMarkets(found: ReadonlyArray<Market>): ReadonlyArray<Market> {
+  const regional = ({ zone }: Market): number => Number(zone === REGIONAL_ZONE);
+  const inOrder = (a: Market, b: Market): number => regional(a) - regional(b) || byCodeUnit(marketId(a), marketId(b));
   const all = found.toSorted(inOrder);
   const reserved = all.filter(({ reservation }) => reservation !== null);
   const others = all.filter(({ reservation }) => reservation === null);
-  return [...others, ...reserved].slice(0, MAX_COMBOS).toSorted(inOrder);
+  return [...others, ...reserved].slice(0, MARKETS_MAX).toSorted(inOrder);
 }
 
-function comboOf({ zone, capacityType, labels, reservation }: Offering): Combo {
+function marketOf({ zone, capacityType, labels, reservation }: Offering): Market {
   const own = normalizeKeys(labels);
   if (reservation === undefined) return { zone, capacityType, labels: own, reservation: null };
   return {
@@ -195,14 +198,16 @@ function comboOf({ zone, capacityType, labels, reservation }: Offering): Combo {
   };
 }
 
-/** Tells combos apart. */
-function comboId({ zone, capacityType, labels }: Combo): string {
+/** Tells markets apart. */
+function marketId({ zone, capacityType, labels }: Market): string {
   return JSON.stringify([zone, capacityType, Object.entries(labels).toSorted((a, b) => byCodeUnit(a[0], b[0]))]);
 }
 
-/** `bits`: by place of an offering, its combo; −1 for one that is left out. `prices`: a row of Infinity to write to. */
-function compileType(type: InstanceType, bits: Int32Array, prices: Float64Array): CompiledType {
-  const listPrices = type.offerings.every(({ available }) => available) ? prices : Float64Array.from(prices);
+/** `bits`: by place of an offering, its market; −1 for one that is left out. `prices`: a row of Infinity to write to. */
+function compileType(type: InstanceType, bits: Int32Array, weighedPrices: Float64Array): CompiledType {
+  const weighedListPrices = type.offerings.every(({ available }) => available)
+    ? weighedPrices
+    : Float64Array.from(weighedPrices);
   let [offered, unavailable] = [0, 0];
   let isRated = false;
   for (let place = 0; place < bits.length; place++) {
@@ -210,8 +215,8 @@ function compileType(type: InstanceType, bits: Int32Array, prices: Float64Array)
     const bit = bits[place] ?? -1;
     if (bit === -1) continue;
     isRated ||= evictionsPerHour !== undefined;
-    listPrices[bit] = Math.min(listPrices[bit] ?? Infinity, price);
-    if (available) prices[bit] = Math.min(prices[bit] ?? Infinity, price);
+    weighedListPrices[bit] = Math.min(weighedListPrices[bit] ?? Infinity, price);
+    if (available) weighedPrices[bit] = Math.min(weighedPrices[bit] ?? Infinity, price);
     if (available) offered |= 1 << bit;
     else unavailable |= 1 << bit;
   }
@@ -219,13 +224,13 @@ function compileType(type: InstanceType, bits: Int32Array, prices: Float64Array)
   let read: TypeAmounts | null = null;
   const amounts = (): TypeAmounts => (read ??= readAmounts(type));
   const evictions = isRated ? evictionsOf(type, bits) : null;
-  const plain = { plainPrices: prices, plainListPrices: listPrices };
-  return { name: type.name, amounts, offered, prices, unavailable, listPrices, ...plain, evictions };
+  const plain = { plainPrices: weighedPrices, plainListPrices: weighedListPrices };
+  return { name: type.name, amounts, offered, weighedPrices, unavailable, weighedListPrices, ...plain, evictions };
 }
 
-/** Per combo; of two statements about one place the worse counts. */
+/** Per market; of two statements about one place the worse counts. */
 function evictionsOf({ offerings }: InstanceType, bits: Int32Array): Float64Array {
-  const evictions = new Float64Array(MAX_COMBOS);
+  const evictions = new Float64Array(MARKETS_MAX);
   for (let place = 0; place < bits.length; place++) {
     const rate = offerings[place]?.evictionsPerHour ?? 0;
     const bit = bits[place] ?? -1;

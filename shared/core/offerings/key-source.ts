@@ -1,5 +1,5 @@
 import { at, isOpenKey, openRule, poolRule, type CompiledPool } from './compile-pool.ts';
-import { comboLabels, isDecidedByType } from './compile-types.ts';
+import { marketLabels, isDecidedByType } from './compile-types.ts';
 import { admits, chooseValue, intersect, onlyValue } from '../rules/label-rule.ts';
 import type { PoolState } from './pool-state.ts';
 
@@ -21,8 +21,8 @@ export type OfferingGroups = ReadonlyArray<{ readonly value: string | undefined;
 
 export function keySourceOf(pool: CompiledPool, key: string): KeySource {
   const { catalog } = pool;
-  if (catalog.comboKeys.has(key)) {
-    const values = catalog.combos.map((combo) => comboLabels(combo)[key]);
+  if (catalog.marketKeys.has(key)) {
+    const values = catalog.markets.map((market) => marketLabels(market)[key]);
     return {
       kind: 'offering',
       values,

@@ -1,7 +1,7 @@
 import { normalizeKey } from '../../kubernetes/labels.ts';
 import type { Amounts } from '../../kubernetes/quantity.ts';
 import { at, capacityOf } from './compile-pool.ts';
-import { comboLabels } from './compile-types.ts';
+import { marketLabels } from './compile-types.ts';
 import { withinLimits, type PoolState } from './pool-state.ts';
 
 /**
@@ -70,15 +70,15 @@ export function valuesAmong(
   types: ArrayLike<number> & Iterable<number>,
   key: string,
 ): ReadonlySet<string> {
-  const { labels, combos, comboKeys } = pool.catalog;
+  const { labels, markets, marketKeys } = pool.catalog;
   const values = new Set<string>();
   for (const type of types) {
-    if (!comboKeys.has(key)) {
+    if (!marketKeys.has(key)) {
       for (const value of labels.ruleOf(type, key)?.values ?? []) values.add(value);
       continue;
     }
-    combos.forEach((combo, bit) => {
-      const value = comboLabels(combo)[key];
+    markets.forEach((market, bit) => {
+      const value = marketLabels(market)[key];
       if ((at(pool.offered, type) >> bit) & 1 && value !== undefined) values.add(value);
     });
   }

@@ -24,12 +24,12 @@ import { addVector, toVector, type Dimensions } from '../quantity/resource-table
 import { untolerated } from '../rules/taints.ts';
 
 /** Bits of an offering mask, and so rows per type in `PoolState.usable`. */
-export const COMBO_BITS = 31;
+export const MARKETS_MAX = 31;
 
 /** A pool as a plan finds it: what a node of it can hold beside its daemons, and what its limits allow. */
 export interface PoolReading {
   readonly pool: CompiledPool;
-  /** Row (type × COMBO_BITS + bit): allocatable less the daemons that run there. */
+  /** Row (type × MARKETS_MAX + bit): allocatable less the daemons that run there. */
   readonly usable: Float64Array;
   /** Per type: 1 when all its offerings carry the same daemons, so that one row speaks for all. */
   readonly uniform: Uint8Array;
@@ -163,7 +163,7 @@ function usableRows(
   running: PoolState['daemons'],
 ): Pick<PoolState, 'usable' | 'uniform' | 'usableOnAll'> {
   const width = dimensions.names.length;
-  const usable = new Float64Array(pool.offered.length * COMBO_BITS * width);
+  const usable = new Float64Array(pool.offered.length * MARKETS_MAX * width);
   const uniform = new Uint8Array(pool.offered.length);
   const usableOnAll = new Float64Array(pool.offered.length * width);
   const vectors = running.map(({ daemon, offered }) => ({ vector: toVector(dimensions, daemon.requests), offered }));
@@ -173,7 +173,7 @@ function usableRows(
     uniform[type] = Number(vectors.every(({ offered }) => at(offered, type) === 0 || at(offered, type) === mask));
     for (let left = mask; left !== 0; left &= left - 1) {
       const bit = lowestBit(left);
-      const row = usable.subarray((type * COMBO_BITS + bit) * width, (type * COMBO_BITS + bit + 1) * width);
+      const row = usable.subarray((type * MARKETS_MAX + bit) * width, (type * MARKETS_MAX + bit + 1) * width);
       row.set(allocatable);
       for (const { vector, offered } of vectors) addVector(row, vector, -((at(offered, type) >> bit) & 1));
       if (uniform[type] === 1) usableOnAll.set(row, type * width);

@@ -67,7 +67,7 @@ export function reservationsLeft(catalogs: Iterable<CompiledCatalog>): Reservati
 export function bitsWithRoom(catalog: CompiledCatalog, left: ReservationsLeft, own: string | null): number {
   if (catalog.reservedBits === 0) return -1;
   let bits = ~catalog.reservedBits;
-  catalog.combos.forEach(({ reservation }, bit) => {
+  catalog.markets.forEach(({ reservation }, bit) => {
     if (reservation !== null && (reservation === own || (left.get(reservation) ?? 0) > 0)) bits |= 1 << bit;
   });
   return bits;

@@ -8,7 +8,6 @@ import { flatten, type FlatProblem } from './problem/fill.ts';
 import { fluidWorth } from './lp/fluid.ts';
 import { generateColumns, type Relaxation } from './columns/generate-columns.ts';
 import { addPacking, emptyPool, type PatternPool } from './columns/patterns.ts';
-import { learnFrom, type Learned } from './first/learn-from.ts';
 import { packDealt } from './first/pack-dealt.ts';
 import { packInto, packQuickly, tryAll, type Given, type PackedInto } from './whole/pack-into.ts';
 import { packOneKind } from './first/pack-one-kind.ts';
@@ -20,7 +19,6 @@ import {
   type PackingItem,
   type PackingProblem,
 } from './problem/problem.ts';
-import { repack } from './first/repack.ts';
 import { tighten } from './problem/tighten.ts';
 import { withShare, type Work } from './problem/work.ts';
 
@@ -33,8 +31,6 @@ export interface Packed extends Packing {
 /** Up to so many nodes the optimum is looked for; beyond, a packing is good enough this close to the bound. */
 const FEW_NODES = 120;
 const CLOSE = 3e-4;
-const FAR_NODES = 12;
-const FAR = 6e-3;
 const ROUNDS = 400;
 const DIVES = 3;
 /** From so many items on, pods are dealt to sizes first: columns take long to say what each size values. */
@@ -43,9 +39,8 @@ const MANY_ITEMS = 25;
 const FEW_PODS = 60;
 /** With more items, constructing takes longer than dealing and comes out dearer. */
 const MOST_ITEMS = 100;
-/** The first is the best on average of those tried, 10 to 160; the others in the order of what they add. */
-const FIRST_STEEPNESS = 40;
-const STEEPNESSES = [80, 20, 160, 10];
+/** The best on average of those tried, 10 to 160. */
+const STEEPNESS = 40;
 
 /**
  * A cheap packing and a bound on what any costs. A construction guided by fluid prices comes first; column generation says
@@ -55,11 +50,9 @@ const STEEPNESSES = [80, 20, 160, 10];
 export function pack(problem: PackingProblem, work: Work): Packed {
   const parts = partsOf(problem);
   const left = Int32Array.from(problem.items, ({ count }) => count);
-  let learned: Learned | null = null;
   const packed = parts.map((part, index) => {
     const share = 1 / (parts.length - index);
-    const solved = withShare(work, share, (own) => packPart(part.problem, { isAlone: true, learned }, own));
-    learned = solved.learned;
+    const solved = withShare(work, share, (own) => packPart(part.problem, own));
     part.items.forEach((item, at) => (left[item] = solved.left[at] ?? 0));
     return { part, solved };
   });
@@ -158,122 +151,66 @@ function isMany({ items }: FlatProblem, demand: Float64Array): boolean {
   return items >= MANY_ITEMS && demand.reduce((sum, count) => sum + count, 0) > FEW_PODS;
 }
 
-interface PackedPart extends Packed {
-  readonly learned: Learned;
-}
-
-/** How a part is packed. */
-interface Manner {
-  /** Whether it is all there is to pack, and not a few nodes of a packing. */
-  readonly isAlone: boolean;
-  /** What the part before it has taught. */
-  readonly learned: Learned | null;
-}
-
-function packPart(problem: PackingProblem, { isAlone, learned }: Manner, work: Work): PackedPart {
+function packPart(problem: PackingProblem, work: Work): Packed {
   const { part, kept, fluid } = prepared(problem, work);
-  const { flat, items, pool } = part;
-  const guess = learned === null ? fluid : learnFrom(learned, { flat, items, pool, values: fluid });
+  const { flat } = part;
   const only = flat.items === 1 ? packOneKind(flat, part.demand[0] ?? 0, work) : null;
-  const solved = only === null ? packKinds(part, guess, isAlone) : { ...only, bound: only.cost, values: guess };
-  return {
-    ...solved,
-    nodes: solved.nodes.map((node) => ({ ...node, bin: kept[node.bin] ?? 0 })),
-    learned: { flat, items, pool, values: solved.values },
-  };
+  const solved = only === null ? packKinds(part, fluid) : { ...only, bound: only.cost };
+  return { ...solved, nodes: solved.nodes.map((node) => ({ ...node, bin: kept[node.bin] ?? 0 })) };
 }
 
-interface Improved extends Packed {
-  /** What pods are worth by the last relaxation. */
-  readonly values: Float64Array;
-}
-
-/** `guess`: what pods are worth as far as it is known before the first relaxation. */
-function packKinds(part: Part, guess: Float64Array, isAlone: boolean): Improved {
+/** `fluid`: what pods are worth as far as it is known before the first relaxation. */
+function packKinds(part: Part, fluid: Float64Array): Packed {
   const { work } = part;
-  const first = firstPacking(part, guess);
+  const first = firstPacking(part, fluid);
   const packed = part.demand.map((count, item) => count - (first.left[item] ?? 0));
   const own = { ...part, demand: packed };
-  if (work.left <= 0) return { ...first, ...proofOf(own, guess, work), values: guess };
-  return improve(own, first, guess, isAlone);
+  if (work.left <= 0) return { ...first, ...proofOf(own, fluid, work) };
+  return improve(own, first, fluid);
 }
 
 /** Many kinds are dealt; where constructing does not take long, the cheaper of both. */
 function firstPacking(part: Part, fluid: Float64Array): Packing {
   const { flat, items, work } = part;
-  const first = dealt(part, FIRST_STEEPNESS);
+  const first = dealt(part);
   if (first !== null && flat.items > MOST_ITEMS) return first;
   const constructed = construct(flat, items, { worth: fluid, work });
   const isWhole = !constructed.left.some((count) => count > 0);
   return first === null || (isWhole && constructed.cost < first.cost) ? constructed : first;
 }
 
-function dealt({ flat, demand, work }: Part, steepness: number): Packing | null {
-  return isMany(flat, demand) ? packDealt(flat, { demand, steepness, work }) : null;
+function dealt({ flat, demand, work }: Part): Packing | null {
+  return isMany(flat, demand) ? packDealt(flat, { demand, steepness: STEEPNESS, work }) : null;
 }
 
-/** Other steepnesses fill nodes otherwise: which of them is best is not known before. */
-function dealtAgain(part: Part, first: Packing): Packing {
-  let best = first;
-  for (const steepness of isMany(part.flat, part.demand) ? STEEPNESSES : []) {
-    if (part.work.left <= 0) break;
-    const other = dealt(part, steepness);
-    if (other !== null && other.cost < best.cost) best = other;
-  }
-  return best;
-}
-
-function improve(part: Part, first: Packing, guess: Float64Array, isAlone: boolean): Improved {
+function improve(part: Part, first: Packing, fluid: Float64Array): Packed {
   const { flat, items, pool, work } = part;
-  let [best, values] = [first, guess];
-  let proof = withShare(work, SHARE.proof, (own) => proofOf(part, guess, own));
-  const known = (): Improved => ({ ...best, ...proof, values });
-  if (isDone(best, proof.bound)) return known();
-  best = withShare(work, SHARE.dealt, (own) => dealtAgain({ ...part, work: own }, first));
-  if (isDone(best, proof.bound)) return known();
+  let [best, values] = [first, fluid];
+  let proof = withShare(work, SHARE.proof, (own) => proofOf(part, fluid, own));
+  if (isDone(best, proof.bound)) return { ...best, ...proof };
   const keep = (packing: Packing): void => addPacking(flat, pool, packing);
-  best = withShare(work, SHARE.correction, (own) =>
-    correctValues(flat, items, best, { fluid: guess, work: own, keep }),
-  );
-  let relaxation = withShare(work, SHARE.columns, (own) => relax(part, guess, { work: own, thorough: false }));
+  best = withShare(work, SHARE.correction, (own) => correctValues(flat, items, best, { fluid, work: own, keep }));
+  let relaxation = withShare(work, SHARE.columns, (own) => relax(part, fluid, { work: own, thorough: false }));
   values = relaxation.values;
   proof = withShare(work, SHARE.proof, (own) => stronger(proof, proofOf(part, values, own)));
-  if (isDone(best, proof.bound)) return known();
+  if (isDone(best, proof.bound)) return { ...best, ...proof };
   best = withShare(work, SHARE.dive, (own) => diveFrom(part, relaxation, { incumbent: best, turn: 0 }, own));
-  if (isDone(best, proof.bound)) return known();
+  if (isDone(best, proof.bound)) return { ...best, ...proof };
   relaxation = withShare(work, SHARE.columns, (own) => relax(part, values, { work: own, thorough: true }));
   values = relaxation.values;
   proof = withShare(work, SHARE.proof, (own) => stronger(proof, proofOf(part, values, own)));
   for (let turn = 0; turn < DIVES && !isDone(best, proof.bound); turn++) {
     best = withShare(work, SHARE.dive, (own) => diveFrom(part, relaxation, { incumbent: best, turn }, own));
   }
-  if (isDone(best, proof.bound)) return known();
-  if (isAlone && isFar(best, proof.bound)) {
-    best = withShare(work, SHARE.repack, (own) => repackFew(part, best, { proof, values }, own));
-    if (isDone(best, proof.bound)) return known();
-  }
-  return isFew(best) ? { ...coverFew(part, best, proof, values), values } : known();
-}
-
-function repackFew(
-  { flat, items }: Part,
-  packing: Packing,
-  { proof, values }: { readonly proof: Proof; readonly values: Float64Array },
-  work: Work,
-): Packing {
-  const packAlone = (problem: PackingProblem, own: Work): Packed =>
-    packPart(problem, { isAlone: false, learned: null }, own);
-  return repack(packing, { flat, items, values, enough: proof.bound, pack: packAlone, work });
+  return isFew(best) && !isDone(best, proof.bound) ? coverFew(part, best, proof, values) : { ...best, ...proof };
 }
 
 /** Shares of the work that is left, for each phase: none may starve those after it. */
 const SHARE = {
-  dealt: 0.5,
   correction: 0.04,
   columns: 0.25,
   proof: 0.15,
   dive: 0.15,
-  repack: 0.8,
   proofColumns: 0.5,
   proofOnly: 0.5,
 };
@@ -312,12 +249,6 @@ function stronger(proof: Proof, other: Proof): Proof {
 
 function isFew(packing: Packing): boolean {
   return countOf(packing) <= FEW_NODES;
-}
-
-/** So many nodes so far from the bound are more than looking at sets of nodes will bring together. */
-function isFar(packing: Packing, bound: number): boolean {
-  const nodes = countOf(packing);
-  return nodes >= FAR_NODES && nodes <= FEW_NODES && packing.cost - bound > FAR * packing.cost;
 }
 
 function countOf({ nodes }: Packing): number {

@@ -6,8 +6,7 @@ import { fillBest } from '../../../shared/core/packing/knapsack/fill-best.ts';
 import { flatten } from '../../../shared/core/packing/problem/fill.ts';
 import { knapsackOf } from '../../../shared/core/packing/knapsack/knapsack-of.ts';
 import { pack, packingBound } from '../../../shared/core/packing/pack.ts';
-import { holdsOne, type PackingBin, type PackingProblem } from '../../../shared/core/packing/problem/problem.ts';
-import { repack } from '../../../shared/core/packing/first/repack.ts';
+import type { PackingBin, PackingProblem } from '../../../shared/core/packing/problem/problem.ts';
 import { suffixTable, worthFrom } from '../../../shared/core/packing/knapsack/suffix-tables.ts';
 import { bruteForce, holds, problems } from './tiny-packings.ts';
 
@@ -160,39 +159,6 @@ test('a packing holds every pod that some bin holds, within every bin, and costs
     { numRuns: 1_000 },
   );
 });
-
-test(
-  'a packing whose nodes are packed anew a few at a time holds the same pods, within every bin, and costs no more',
-  slow,
-  () => {
-    fc.assert(
-      fc.property(problems, fc.integer({ min: 3, max: 6 }), fc.constantFrom(0, 2_000_000), (drawn, times, left) => {
-        const problem = { ...drawn, items: drawn.items.map((item) => ({ ...item, count: item.count * times })) };
-        const flat = flatten(problem);
-        const alone = problem.items.flatMap((item, index) => {
-          const bin = problem.bins.findIndex((one) => holdsOne(one, item, index));
-          const counts = Int32Array.from(problem.items, (_, other) => (other === index ? 1 : 0));
-          return bin === -1 ? [] : [{ bin, counts, times: item.count }];
-        });
-        fc.pre(alone.length === problem.items.length);
-        const cost = alone.reduce((sum, node) => sum + node.times * (problem.bins[node.bin]?.price ?? 0), 0);
-        const start = { nodes: alone, cost, left: new Int32Array(problem.items.length) };
-        const values = Float64Array.from(problem.items, () => 1);
-        const after = repack(start, { flat, items: problem.items, values, enough: 0, pack, work: { left } });
-        const placed = problem.items.map((_, item) =>
-          after.nodes.reduce((sum, { counts, times: nodes }) => sum + (counts[item] ?? 0) * nodes, 0),
-        );
-        expect(placed).toEqual(problem.items.map(({ count }) => count));
-        for (const { bin, counts } of after.nodes) expect(holds(problem, problem.bins[bin], [...counts])).toBe(true);
-        expect(after.nodes.reduce((sum, one) => sum + one.times * (problem.bins[one.bin]?.price ?? 0), 0)).toBe(
-          after.cost,
-        );
-        expect(after.cost).toBeLessThanOrEqual(cost);
-      }),
-      { numRuns: 200 },
-    );
-  },
-);
 
 test('the bound of a packing is never above the optimum, and with work enough both meet at it', slow, () => {
   fc.assert(

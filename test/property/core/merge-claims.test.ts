@@ -92,8 +92,8 @@ test('joined claims hold the same pods, cost no more, and each is an offering th
       expect(podsOf(claims)).toEqual(podsOf(before));
       expect(costOf(claims)).toBeLessThanOrEqual(costOf(before));
       for (const claim of claims) {
-        const { cell, load, bits } = claim;
-        expect((offeringsAt(claim, cell?.type ?? 0) >> (cell?.bit ?? 0)) & 1).toBe(1);
+        const { chosen, load, bits } = claim;
+        expect((offeringsAt(claim, chosen?.type ?? 0) >> (chosen?.bit ?? 0)) & 1).toBe(1);
         const parts = before.filter((one) => one.pods.some((pod) => claim.pods.includes(pod)));
         if (parts.length > 1) expect(isRuled(workspace, claim)).toBe(false);
         expect([...load]).toEqual([...load].map((_, k) => parts.reduce((sum, part) => sum + (part.load[k] ?? 0), 0)));

@@ -1,40 +1,41 @@
+import { at } from '../problem/at.ts';
 import type { PackingBin, PackingItem } from '../problem/problem.ts';
+import { createMaster, optimize, type Column } from './master.ts';
 
-/** Simplex steps at most: a dual of few resources needs a handful; the bound only guards against cycling. */
+/** Simplex steps at most: of few resources a handful is enough. */
 const MAX_PIVOTS = 400;
-const EPSILON = 1e-9;
+/** A resource by itself costs so many times what the dearest way to get it from bins would. */
+const MISSING = 10;
 
 /**
- * What a unit of each resource is worth when nodes and pods may be cut to any fraction: the prices y that make
- * demand · y largest while no bin holds more worth than it costs. Doubles: certify before relying on them.
+ * What a unit of each resource is worth when nodes and pods may be cut to any fraction: a master with a row per resource and
+ * a column per bin. Doubles: certify before relying on them.
  */
 function resourcePrices(
   items: ReadonlyArray<PackingItem>,
   bins: ReadonlyArray<PackingBin>,
   width: number,
 ): Float64Array {
-  const demand = demandOf(items, width);
-  const scale = demand.map((amount) => (amount > 0 ? 1 / amount : 0));
-  const rows = bins.length;
-  const tableau = bins.map(({ usable }) => Float64Array.from(usable, (amount, at) => amount * (scale[at] ?? 0)));
-  const rest = Float64Array.from(bins, ({ price }) => price);
-  const gain = Float64Array.from(demand, (amount) => (amount > 0 ? 1 : 0));
-  const basis = Int32Array.from({ length: rows }, (_, row) => width + row);
-  const free = Int32Array.from({ length: width }, (_, column) => column);
-  for (let pivot = 0; pivot < MAX_PIVOTS; pivot++) {
-    const column = largestGain(gain);
-    const row = column === -1 ? -1 : tightestRow(tableau, rest, column);
-    if (row === -1) break;
-    pivotOn({ tableau, rest, gain }, row, column);
-    const entering = free[column] ?? 0;
-    free[column] = basis[row] ?? 0;
-    basis[row] = entering;
-  }
+  const total = demandOf(items, width);
+  const asked = Int32Array.from(total.keys()).filter((resource) => at(total, resource) > 0);
+  const rows = Int32Array.from(asked.keys());
+  const columns = bins.map(({ price, usable }) => ({
+    cost: price,
+    rows,
+    amounts: Float64Array.from(asked, (resource) => at(usable, resource) / at(total, resource)),
+  }));
+  const own = new Float64Array(asked.length).fill(MISSING * Math.max(1, ...columns.map(dearestWay)));
+  const master = createMaster(new Float64Array(asked.length).fill(1), asked.length, own);
+  master.columns.push(...columns);
+  optimize(master, { left: MAX_PIVOTS * (4 * bins.length + asked.length ** 2) });
   const prices = new Float64Array(width);
-  basis.forEach((variable, row) => {
-    if (variable < width) prices[variable] = Math.max(0, rest[row] ?? 0) * (scale[variable] ?? 0);
-  });
+  asked.forEach((resource, row) => (prices[resource] = Math.max(0, at(master.duals, row)) / at(total, resource)));
   return prices;
+}
+
+/** What all of the resource costs that the bin has least of. */
+function dearestWay({ cost, amounts }: Column): number {
+  return cost / amounts.reduce((low, amount) => (amount > 0 ? Math.min(low, amount) : low), Infinity);
 }
 
 /** Of the cheapest bin's price: less than this no item is worth. */
@@ -65,48 +66,4 @@ function demandOf(items: ReadonlyArray<PackingItem>, width: number): Float64Arra
     for (let at = 0; at < width; at++) demand[at] = (demand[at] ?? 0) + count * (requests[at] ?? 0);
   }
   return demand;
-}
-
-function largestGain(gain: Float64Array): number {
-  let best = -1;
-  for (let column = 0; column < gain.length; column++) {
-    if ((gain[column] ?? 0) > EPSILON && (best === -1 || (gain[column] ?? 0) > (gain[best] ?? 0))) best = column;
-  }
-  return best;
-}
-
-function tightestRow(tableau: ReadonlyArray<Float64Array>, rest: Float64Array, column: number): number {
-  let [best, least] = [-1, Infinity];
-  tableau.forEach((row, index) => {
-    const slope = row[column] ?? 0;
-    const ratio = slope > EPSILON ? (rest[index] ?? 0) / slope : Infinity;
-    if (ratio < least) [best, least] = [index, ratio];
-  });
-  return best;
-}
-
-interface Dictionary {
-  readonly tableau: ReadonlyArray<Float64Array>;
-  readonly rest: Float64Array;
-  readonly gain: Float64Array;
-}
-
-/** Solves the row for the column's variable and substitutes it everywhere else, in place. */
-function pivotOn({ tableau, rest, gain }: Dictionary, row: number, column: number): void {
-  const pivotRow = tableau[row];
-  if (pivotRow === undefined) return;
-  const pivot = pivotRow[column] ?? 1;
-  for (let at = 0; at < pivotRow.length; at++) pivotRow[at] = (at === column ? 1 : (pivotRow[at] ?? 0)) / pivot;
-  rest[row] = (rest[row] ?? 0) / pivot;
-  const substitute = (target: Float64Array): number => {
-    const factor = target[column] ?? 0;
-    target[column] = 0;
-    for (let at = 0; at < target.length; at++) target[at] = (target[at] ?? 0) - factor * (pivotRow[at] ?? 0);
-    return factor;
-  };
-  tableau.forEach((other, index) => {
-    if (index === row || (other[column] ?? 0) === 0) return;
-    rest[index] = (rest[index] ?? 0) - substitute(other) * (rest[row] ?? 0);
-  });
-  substitute(gain);
 }

@@ -7,7 +7,7 @@ import { moveReservation } from '../../offerings/reservations.ts';
 import { recordOnClaim } from '../state/topology.ts';
 import { workspaceFor, type Reading, type Workspace } from '../state/workspace.ts';
 
-/** The same places at the prices of the reading: each claim as cheap as limits let it be. */
+/** The same places at the weighedPrices of the reading: each claim as cheap as limits let it be. */
 export function atRealPrices(reading: Reading, { onBins, claims }: Found): Workspace {
   const workspace = workspaceFor(reading);
   onBins.forEach((pods, index) => {
@@ -24,11 +24,11 @@ export function atRealPrices(reading: Reading, { onBins, claims }: Found): Works
 
 function reopen(workspace: Workspace, claim: OpenClaim): void {
   const state = workspace.pools.find(({ pool }) => pool.name === claim.state.pool.name);
-  const { cell, booked } = claim;
-  if (state === undefined || cell === null || booked === null) throw new Error('a claim was placed without a size');
-  const opened: OpenClaim = { ...claim, state, onHost: [], from: 0, cell: { ...cell, ...priceOf(state, cell) } };
+  const { chosen, booked } = claim;
+  if (state === undefined || chosen === null || booked === null) throw new Error('a claim was placed without a size');
+  const opened: OpenClaim = { ...claim, state, onHost: [], from: 0, chosen: { ...chosen, ...priceOf(state, chosen) } };
   bookCapacity(state.remaining, booked, 1);
-  moveReservation(state.reservationsLeft, null, reservationOf(opened, cell));
+  moveReservation(state.reservationsLeft, null, reservationOf(opened, chosen));
   workspace.claims.push(opened);
   for (const { shape } of opened.pods) {
     recordOnClaim(workspace.topology, shape, opened, (key) => settledValue(opened, key));
@@ -36,8 +36,8 @@ function reopen(workspace: Workspace, claim: OpenClaim): void {
 }
 
 function priceOf({ pool }: PoolState, { type, bit }: { readonly type: number; readonly bit: number }) {
-  const { prices } = pool.catalog.types[type] ?? { prices: [] };
-  return { price: at(prices, bit), shunned: pool.shunned[type] === 1 };
+  const { weighedPrices } = pool.catalog.types[type] ?? { weighedPrices: [] };
+  return { price: at(weighedPrices, bit), shunned: pool.shunned[type] === 1 };
 }
 
 /** A claim that becomes cheaper may leave a limit more for the next: so often all are looked at again. */
@@ -52,15 +52,15 @@ export function cheapen({ claims }: Workspace): void {
 }
 
 function makeCheaper(claim: OpenClaim): boolean {
-  const { state, booked, cell } = claim;
+  const { state, booked, chosen } = claim;
   const now = cheapestNow(claim);
-  if (now === null || cell === null || booked === null) return false;
-  const isSame = now.cell.type === cell.type && now.cell.bit === cell.bit;
-  if (isSame || (now.cell.price === cell.price && now.cell.shunned === cell.shunned)) return false;
+  if (now === null || chosen === null || booked === null) return false;
+  const isSame = now.chosen.type === chosen.type && now.chosen.bit === chosen.bit;
+  if (isSame || (now.chosen.price === chosen.price && now.chosen.shunned === chosen.shunned)) return false;
   bookCapacity(state.remaining, booked, -1);
   bookCapacity(state.remaining, now.booked, 1);
-  moveReservation(state.reservationsLeft, reservationOf(claim, cell), reservationOf(claim, now.cell));
-  claim.cell = now.cell;
+  moveReservation(state.reservationsLeft, reservationOf(claim, chosen), reservationOf(claim, now.chosen));
+  claim.chosen = now.chosen;
   claim.booked = now.booked;
   return true;
 }

@@ -9,7 +9,7 @@ const WHOLE_LIMIT = 1_000_000;
 const TOO_MUCH = 1_000 * WHOLE_LIMIT;
 
 /**
- * The same reading with other prices: an offering costs what its size takes of what the pool's limits leave, and nothing
+ * The same reading with other weighedPrices: an offering costs what its size takes of what the pool's limits leave, and nothing
  * where the pool has none. So what is found with it does not depend on what offerings cost. Shunned sizes count as others.
  */
 export function pricedByLimits(reading: Reading): Reading {
@@ -20,12 +20,14 @@ function pricedPool(reading: PoolReading): PoolReading {
   const { pool, remaining } = reading;
   const types = pool.catalog.types.map((type) => {
     const price = shareTaken(remaining, type.amounts().capacity);
-    return { ...type, prices: type.prices.map((one) => (one === Infinity ? Infinity : price)) };
+    return { ...type, weighedPrices: type.weighedPrices.map((one) => (one === Infinity ? Infinity : price)) };
   });
-  const lowestPrice = Float64Array.from(types, ({ prices }, type) => priceOf(prices, at(pool.offered, type)));
-  const order = pool.order.toSorted((a, b) => at(lowestPrice, a) - at(lowestPrice, b) || a - b);
+  const lowestWeighed = Float64Array.from(types, ({ weighedPrices }, type) =>
+    priceOf(weighedPrices, at(pool.offered, type)),
+  );
+  const order = pool.order.toSorted((a, b) => at(lowestWeighed, a) - at(lowestWeighed, b) || a - b);
   const shunned = new Uint8Array(types.length);
-  const priced: CompiledPool = { ...pool, catalog: { ...pool.catalog, types }, lowestPrice, order, shunned };
+  const priced: CompiledPool = { ...pool, catalog: { ...pool.catalog, types }, lowestWeighed, order, shunned };
   return { ...reading, pool: priced };
 }
 
@@ -40,6 +42,6 @@ function shareTaken(remaining: PoolReading['remaining'], capacity: ReadonlyMap<s
 }
 
 /** All offerings of a type have one price here. */
-function priceOf(prices: Float64Array, offered: number): number {
-  return offered === 0 ? Infinity : at(prices, lowestBit(offered));
+function priceOf(weighedPrices: Float64Array, offered: number): number {
+  return offered === 0 ? Infinity : at(weighedPrices, lowestBit(offered));
 }

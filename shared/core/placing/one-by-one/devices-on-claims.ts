@@ -14,8 +14,8 @@ import {
   type DeviceViews,
   type Holding,
 } from '../state/device-state.ts';
-import { offeringsAt, offeringsOf, type Cell, type OpenClaim } from '../state/open-claim.ts';
-import { COMBO_BITS, type PoolState } from '../../offerings/pool-state.ts';
+import { offeringsAt, offeringsOf, type ChosenOffering, type OpenClaim } from '../state/open-claim.ts';
+import { MARKETS_MAX, type PoolState } from '../../offerings/pool-state.ts';
 
 /**
  * The offerings of a claim on which the pod's claims get devices. Offerings that see the same devices are one variant:
@@ -71,7 +71,7 @@ function among(
     return found;
   };
   for (const type of claim.state.pool.order) {
-    for (let bit = 0; bit < COMBO_BITS; bit++) {
+    for (let bit = 0; bit < MARKETS_MAX; bit++) {
       const isIn = ((at(base, type) >> bit) & 1) === 1;
       if (isIn && allotmentOn(type, bit) !== null) offered[type] = at(offered, type) | (1 << bit);
     }
@@ -117,16 +117,21 @@ function maskOf({ masks }: DeviceState, mask: Int32Array): Int32Array {
 }
 
 /**
- * The offer as far as it takes the same devices of the cluster as it does on `cell`: whichever offering is launched in the
+ * The offer as far as it takes the same devices of the cluster as it does on `chosen`: whichever offering is launched in the
  * end, others can count on the rest.
  */
-export function sameOutside(state: DeviceState, claim: OpenClaim, offer: DeviceOffer, cell: Cell): DeviceOffer {
+export function sameOutside(
+  state: DeviceState,
+  claim: OpenClaim,
+  offer: DeviceOffer,
+  chosen: ChosenOffering,
+): DeviceOffer {
   const views = viewsOf(state, claim.state);
-  const chosen = outside(offer.allotments.get(views.variantOf(cell.type, cell.bit)));
-  const allotments = new Map([...offer.allotments].filter(([, one]) => outside(one) === chosen));
+  const wanted = outside(offer.allotments.get(views.variantOf(chosen.type, chosen.bit)));
+  const allotments = new Map([...offer.allotments].filter(([, one]) => outside(one) === wanted));
   const offered = Int32Array.from(offer.offered, (mask, type) => {
     let kept = 0;
-    for (let bit = 0; bit < COMBO_BITS; bit++) {
+    for (let bit = 0; bit < MARKETS_MAX; bit++) {
       if ((mask >> bit) & 1 && allotments.has(views.variantOf(type, bit))) kept |= 1 << bit;
     }
     return kept;
@@ -165,7 +170,7 @@ export function holdOnClaim(state: DeviceState, claim: OpenClaim, pod: Pod, offe
 /** What pods hold on the claim when it becomes a node of this type. */
 export function allotmentFor(state: DeviceState, claim: OpenClaim, type: number): Allotment {
   const views = viewsOf(state, claim.state);
-  for (let bit = 0; bit < COMBO_BITS; bit++) {
+  for (let bit = 0; bit < MARKETS_MAX; bit++) {
     if (((offeringsAt(claim, type) >> bit) & 1) === 0) continue;
     const held = state.variants.get(claim)?.get(views.variantOf(type, bit));
     if (held !== undefined) return held;

@@ -73,7 +73,7 @@ function opening(
   for (const state of workspace.pools) {
     if (best !== null && best.joining.claim.state.pool.weight > state.pool.weight) break;
     const found = equip(emptyClaim(state, workspace.dimensions.names.length, minValuesRelaxed));
-    if (found !== null && (best === null || isCheaper(found.joining.cell, best.joining.cell))) best = found;
+    if (found !== null && (best === null || isCheaper(found.joining.chosen, best.joining.chosen))) best = found;
   }
   return best;
 }
@@ -89,7 +89,7 @@ function equipped(
   const offer = offerOn(devices, claim, pod);
   const first = offer === null ? null : joiningOf(claim, applicant, optionsWithin(devices, options, offer));
   if (offer === null || first === null) return null;
-  const settled = sameOutside(devices, claim, offer, first.cell);
+  const settled = sameOutside(devices, claim, offer, first.chosen);
   const joining = joiningOf(claim, applicant, optionsWithin(devices, options, settled));
   return joining === null ? null : { joining, offer: settled };
 }

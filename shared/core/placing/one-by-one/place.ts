@@ -127,7 +127,12 @@ export function fillHoles(workspace: Workspace, ask: Ask, pods: ReadonlyArray<Po
       const [pod, ...others] = left;
       const applicant = { ask, guard: guardFor(workspace, ask, true) };
       const joining = joiningOf(claim, applicant, optionsFor(workspace, claim.state, ask));
-      if (pod === undefined || joining === null || joining.added > 0 || joining.cell.shunned !== claim.cell?.shunned)
+      if (
+        pod === undefined ||
+        joining === null ||
+        joining.added > 0 ||
+        joining.chosen.shunned !== claim.chosen?.shunned
+      )
         break;
       join(joining, ask.shape, pod);
       recordOnClaim(workspace.topology, pod.shape, claim, (key) => settledValue(claim, key));
@@ -193,7 +198,7 @@ function bestIn(workspace: Workspace, applicant: Applicant, lane: Lane, best: Fo
     const claim = workspace.claims[claimOf(entry)];
     const joining = claim === undefined ? null : joiningOf(claim, applicant, options);
     if (joining === null) continue;
-    const adds = joining.added + (joining.cell.shunned ? SHUNNED_ADDS : 0);
+    const adds = joining.added + (joining.chosen.shunned ? SHUNNED_ADDS : 0);
     if (found !== null && (adds > found.adds || (adds === found.adds && entry > found.entry))) continue;
     found = { joining, adds, entry };
     last = entryOf(adds, claimOf(entry));
@@ -253,12 +258,12 @@ function bestOpening(workspace: Workspace, applicant: Applicant, mayWaive: boole
     const openWith = (waived: boolean): Joining | null =>
       joiningOf(emptyClaim(state, workspace.dimensions.names.length, waived), applicant, options);
     const joining = openWith(false) ?? (mayWaive ? openWith(true) : null);
-    if (joining !== null && (best === null || isCheaper(joining.cell, best.cell))) best = joining;
+    if (joining !== null && (best === null || isCheaper(joining.chosen, best.chosen))) best = joining;
   }
   return best;
 }
 
 /** Is the first way to join the better one? */
 export function addsLess(a: Joining, b: Joining): boolean {
-  return a.cell.shunned === b.cell.shunned ? a.added < b.added : !a.cell.shunned;
+  return a.chosen.shunned === b.chosen.shunned ? a.added < b.added : !a.chosen.shunned;
 }

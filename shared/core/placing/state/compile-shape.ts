@@ -7,7 +7,7 @@ import type { Wishes } from '../../rules/asks.ts';
 import { at, isOpenKey, offeringsMeeting } from '../../offerings/compile-pool.ts';
 import { hostPortsOf, portsConflict, type HostPort } from '../../rules/host-ports.ts';
 import type { LabelRules } from '../../rules/label-rule.ts';
-import { COMBO_BITS, sharedOfferings, type PoolState } from '../../offerings/pool-state.ts';
+import { MARKETS_MAX, sharedOfferings, type PoolState } from '../../offerings/pool-state.ts';
 import { fitsRow, toVector, type Dimensions } from '../../quantity/resource-table.ts';
 import { untolerated } from '../../rules/taints.ts';
 import type { Exclusion } from './topology.ts';
@@ -149,9 +149,9 @@ export function holdingBits(
 ): number {
   if (mask === 0) return 0;
   if (uniform[type] === 1) return fitsRow(load, more, usableOnAll, type * load.length) ? mask : 0;
-  const first = type * COMBO_BITS;
+  const first = type * MARKETS_MAX;
   let fitting = 0;
-  for (let bit = 0; bit < COMBO_BITS; bit++) {
+  for (let bit = 0; bit < MARKETS_MAX; bit++) {
     if ((mask >> bit) & 1 && fitsRow(load, more, usable, (first + bit) * load.length)) fitting |= 1 << bit;
   }
   return fitting;

@@ -18,7 +18,7 @@ import {
 } from '../../rules/label-rule.ts';
 import { bitsWith, restrictTo, sourceFor, type KeySource } from '../../offerings/key-source.ts';
 import { bookingFor, wantsMinValues } from '../../offerings/min-values.ts';
-import { bookCapacity, COMBO_BITS, withinLimits, type PoolState } from '../../offerings/pool-state.ts';
+import { bookCapacity, MARKETS_MAX, withinLimits, type PoolState } from '../../offerings/pool-state.ts';
 import { bitsWithRoom, moveReservation } from '../../offerings/reservations.ts';
 import { addVector } from '../../quantity/resource-table.ts';
 import {
@@ -32,7 +32,7 @@ import {
 } from './topology-guard.ts';
 
 /** One offering of one size of a pool. */
-export interface Cell {
+export interface ChosenOffering {
   readonly type: number;
   readonly bit: number;
   /** What it counts as, risk included. */
@@ -58,7 +58,7 @@ export interface OpenClaim {
   /** By index of a counter of hosts: pods here that it counts. */
   readonly onHost: Array<number>;
   /** The cheapest it can be. Null while it has no pod. */
-  cell: Cell | null;
+  chosen: ChosenOffering | null;
   /** What limits count for it; null while it has no pod. */
   booked: Amounts | null;
   /** True once minValues of the pool were waived for it. */
@@ -72,7 +72,7 @@ export interface Joining {
   readonly bits: number;
   readonly from: number;
   readonly open: LabelRules;
-  readonly cell: Cell;
+  readonly chosen: ChosenOffering;
   readonly booked: Amounts;
   readonly added: number;
 }
@@ -89,14 +89,14 @@ export function emptyClaim(state: PoolState, width: number, minValuesRelaxed: bo
     state,
     number: -1,
     offered: state.pool.offered,
-    bits: 2 ** state.pool.catalog.combos.length - 1,
+    bits: 2 ** state.pool.catalog.markets.length - 1,
     from: 0,
     open: NOTHING_OPEN,
     load: new Float64Array(width),
     pods: [],
     ports: [],
     onHost: [],
-    cell: null,
+    chosen: null,
     booked: null,
     minValuesRelaxed,
   };
@@ -126,7 +126,7 @@ export function joiningOf(claim: OpenClaim, applicant: Applicant, options: Reado
   let best: Joining | null = null;
   for (const option of options) {
     const joining = joiningBy(claim, applicant, option, claim.bits);
-    if (joining !== null && (best === null || isCheaper(joining.cell, best.cell))) best = joining;
+    if (joining !== null && (best === null || isCheaper(joining.chosen, best.chosen))) best = joining;
   }
   return best;
 }
@@ -154,13 +154,13 @@ export function joiningBy(
   const met = bothOffered(state, claim.offered, option.allowed);
   const offered = allowed.types === null ? met : met.map((mask, type) => mask & at(allowed.types ?? [], type));
   const search = { offered, bits, from: claim.from, load: claim.load, more: ask.shape.requests };
-  const found = cheapestCell(claim, search, guard);
+  const found = cheapestOffering(claim, search, guard);
   if (found === null) return null;
-  const settled = settledOffers(state, { offered, bits }, ask.settled, found.cell);
-  const booked = bookedFor(claim, { ...search, ...settled }, found.cell);
+  const settled = settledOffers(state, { offered, bits }, ask.settled, found.chosen);
+  const booked = bookedFor(claim, { ...search, ...settled }, found.chosen);
   if (booked === null) return null;
-  const { cell, from } = found;
-  return { claim, ...settled, from, open, cell, booked, added: cell.price - (claim.cell?.price ?? 0) };
+  const { chosen, from } = found;
+  return { claim, ...settled, from, open, chosen, booked, added: chosen.price - (claim.chosen?.price ?? 0) };
 }
 
 /** What both allow, per type. Answers one of the two where it can, and the same array for the same two. */
@@ -188,37 +188,44 @@ export function join(joining: Joining, shape: CompiledShape, pod: Pod): void {
   claim.bits = joining.bits;
   claim.from = joining.from;
   claim.open = joining.open;
-  moveReservation(claim.state.reservationsLeft, reservationOf(claim, claim.cell), reservationOf(claim, joining.cell));
-  claim.cell = joining.cell;
+  moveReservation(
+    claim.state.reservationsLeft,
+    reservationOf(claim, claim.chosen),
+    reservationOf(claim, joining.chosen),
+  );
+  claim.chosen = joining.chosen;
   claim.pods.push(pod);
   claim.ports.push(...shape.ports);
   addVector(claim.load, shape.requests, 1);
 }
 
 /** The reservation that a node of the claim's pool takes as this offering; null for none. */
-export function reservationOf({ state }: Pick<OpenClaim, 'state'>, cell: Pick<Cell, 'bit'> | null): string | null {
-  return cell === null ? null : (state.pool.catalog.combos[cell.bit]?.reservation ?? null);
+export function reservationOf(
+  { state }: Pick<OpenClaim, 'state'>,
+  chosen: Pick<ChosenOffering, 'bit'> | null,
+): string | null {
+  return chosen === null ? null : (state.pool.catalog.markets[chosen.bit]?.reservation ?? null);
 }
 
 /** What the claim costs as the offering that it is now, without risk, in micro-USD per hour. */
-export function plainPriceOf({ state, cell }: Pick<OpenClaim, 'state' | 'cell'>): number {
-  return cell === null ? 0 : at(state.pool.catalog.types[cell.type]?.plainPrices ?? NO_PRICES, cell.bit);
+export function plainPriceOf({ state, chosen }: Pick<OpenClaim, 'state' | 'chosen'>): number {
+  return chosen === null ? 0 : at(state.pool.catalog.types[chosen.type]?.plainPrices ?? NO_PRICES, chosen.bit);
 }
 
 /** Offerings not shunned come first, then the price decides; the types' order breaks ties. */
-export function isCheaper(a: Cell, b: Cell): boolean {
+export function isCheaper(a: ChosenOffering, b: ChosenOffering): boolean {
   return a.shunned === b.shunned ? a.price < b.price : !a.shunned;
 }
 
 /** The value that a claim has for a key once it is settled; null when its node will have no such label. */
-export function settledValue({ state, open, cell }: OpenClaim, key: string): string | null {
-  if (cell === null || key === labelKey.hostname) return null;
+export function settledValue({ state, open, chosen }: OpenClaim, key: string): string | null {
+  if (chosen === null || key === labelKey.hostname) return null;
   const source = sourceFor(state, key);
   if (source.kind === 'open') return onlyValue(open.get(key) ?? ANYTHING);
-  return valueAt(source, cell) ?? null;
+  return valueAt(source, chosen) ?? null;
 }
 
-function valueAt(source: KeySource, { type, bit }: Cell): string | undefined {
+function valueAt(source: KeySource, { type, bit }: ChosenOffering): string | undefined {
   switch (source.kind) {
     case 'offering':
       return source.values[bit];
@@ -235,10 +242,10 @@ function valueAt(source: KeySource, { type, bit }: Cell): string | undefined {
 
 /** Keeps, in place, the claim at the values that it has now for what a pod of the ask settles: pods placed later look at them. */
 export function settleAsChosen(claim: OpenClaim, { settled, filtered }: Ask): void {
-  const { state, cell } = claim;
+  const { state, chosen } = claim;
   const keys = [...settled, ...filtered];
-  if (keys.length === 0 || cell === null) return;
-  const { offered, bits } = settledOffers(state, claim, settled, cell);
+  if (keys.length === 0 || chosen === null) return;
+  const { offered, bits } = settledOffers(state, claim, settled, chosen);
   claim.offered = offered;
   claim.bits = bits;
   const open = new Map(claim.open);
@@ -254,12 +261,12 @@ interface Offers {
   readonly bits: number;
 }
 
-/** Only what has the cell's value for every key that must have one value now. */
-function settledOffers(state: PoolState, given: Offers, keys: ReadonlyArray<string>, cell: Cell): Offers {
+/** Only what has the chosen's value for every key that must have one value now. */
+function settledOffers(state: PoolState, given: Offers, keys: ReadonlyArray<string>, chosen: ChosenOffering): Offers {
   let { offered, bits } = given;
   for (const key of keys) {
     const source = sourceFor(state, key);
-    const wanted = valueAt(source, cell);
+    const wanted = valueAt(source, chosen);
     if (source.kind === 'offering') bits &= bitsWith(source.values, wanted);
     if (source.kind !== 'type') continue;
     offered = Int32Array.from(offered);
@@ -268,15 +275,15 @@ function settledOffers(state: PoolState, given: Offers, keys: ReadonlyArray<stri
   return { offered, bits };
 }
 
-function bookedFor(claim: OpenClaim, search: Search, cell: Cell): Amounts | null {
+function bookedFor(claim: OpenClaim, search: Search, chosen: ChosenOffering): Amounts | null {
   const { state } = claim;
-  if (!wantsMinValues(state) || claim.minValuesRelaxed) return capacityOf(state.pool, cell.type);
+  if (!wantsMinValues(state) || claim.minValuesRelaxed) return capacityOf(state.pool, chosen.type);
   const { offered, bits, load, more } = search;
   const holding = new Int32Array(offered.length);
   for (const type of state.pool.order) {
     holding[type] = holdingBits(state, type, at(offered, type) & bits, load, more);
   }
-  return bookingFor(state, holding, { chosen: cell.type, instead: claim.booked, relaxed: false });
+  return bookingFor(state, holding, { chosen: chosen.type, instead: claim.booked, relaxed: false });
 }
 
 function narrowOpen(claim: OpenClaim, more: LabelRules): LabelRules | null {
@@ -335,20 +342,20 @@ interface Search extends Offers {
  * Among offerings the pool's limits allow; where prices are equal, in the least crowded domain. Null: there is none.
  * `from`: the first type in order that holds the pods at all.
  */
-function cheapestCell(
+function cheapestOffering(
   claim: OpenClaim,
   { offered, bits, from, load, more }: Search,
   guard: Guard,
-): { readonly cell: Cell; readonly from: number } | null {
+): { readonly chosen: ChosenOffering; readonly from: number } | null {
   const { state, booked } = claim;
   const { pool, remaining } = state;
-  const roomy = bitsWithRoom(pool.catalog, state.reservationsLeft, reservationOf(claim, claim.cell));
-  let best: Cell | null = null;
+  const roomy = bitsWithRoom(pool.catalog, state.reservationsLeft, reservationOf(claim, claim.chosen));
+  let best: ChosenOffering | null = null;
   let first = -1;
   for (let position = from; position < pool.order.length; position++) {
     const type = at(pool.order, position);
     const shunned = pool.shunned[type] === 1;
-    if (best !== null && (best.shunned !== shunned || at(pool.lowestPrice, type) >= best.price)) break;
+    if (best !== null && (best.shunned !== shunned || at(pool.lowestWeighed, type) >= best.price)) break;
     const held = holdingBits(state, type, at(offered, type) & bits, load, more);
     if (held !== 0 && first === -1) first = position;
     const mask = held & roomy;
@@ -356,20 +363,20 @@ function cheapestCell(
     const compiled = pool.catalog.types[type];
     if (compiled === undefined) continue;
     if (remaining.size > 0 && !withinLimits(remaining, compiled.amounts().capacity, booked)) continue;
-    const bit = cheapestBit(compiled.prices, mask, state, guard);
-    const price = at(compiled.prices, bit);
+    const bit = cheapestBit(compiled.weighedPrices, mask, state, guard);
+    const price = at(compiled.weighedPrices, bit);
     if (best === null || price < best.price) best = { type, bit, price, shunned };
   }
-  return best === null ? null : { cell: best, from: first };
+  return best === null ? null : { chosen: best, from: first };
 }
 
 /** The cheapest that the claim can be with the pods that it has, as limits and reservations are now; null when it has none. */
-export function cheapestNow(claim: OpenClaim): { readonly cell: Cell; readonly booked: Amounts } | null {
+export function cheapestNow(claim: OpenClaim): { readonly chosen: ChosenOffering; readonly booked: Amounts } | null {
   const { state, offered, bits, load } = claim;
   const search = { offered, bits, from: 0, load, more: state.nothing };
-  const found = cheapestCell(claim, search, UNGUARDED);
-  const booked = found === null ? null : bookedFor(claim, search, found.cell);
-  return found === null || booked === null ? null : { cell: found.cell, booked };
+  const found = cheapestOffering(claim, search, UNGUARDED);
+  const booked = found === null ? null : bookedFor(claim, search, found.chosen);
+  return found === null || booked === null ? null : { chosen: found.chosen, booked };
 }
 
 const UNGUARDED: Guard = guardOf(NO_RULES, () => ({ domain: null, certain: true, possible: true }), false);
@@ -385,7 +392,7 @@ export function leastAdded(claim: OpenClaim, requests: Float64Array, options: Re
 export const SHUNNED_ADDS = 2 ** 35;
 
 function leastAddedBy(
-  { state, offered, bits, from, load, cell }: OpenClaim,
+  { state, offered, bits, from, load, chosen }: OpenClaim,
   more: Float64Array,
   allowed: Int32Array,
 ): number {
@@ -394,28 +401,29 @@ function leastAddedBy(
   for (let position = from; position < pool.order.length; position++) {
     const type = at(pool.order, position);
     const shunned = pool.shunned[type] === 1 ? SHUNNED_ADDS : 0;
-    if (at(pool.lowestPrice, type) + shunned >= best) break;
+    if (at(pool.lowestWeighed, type) + shunned >= best) break;
     const mask = holdingBits(state, type, at(offered, type) & at(allowed, type) & bits, load, more);
-    if (mask !== 0) best = Math.min(best, shunned + lowestPrice(pool.catalog.types[type]?.prices ?? NO_PRICES, mask));
+    if (mask !== 0)
+      best = Math.min(best, shunned + lowestWeighed(pool.catalog.types[type]?.weighedPrices ?? NO_PRICES, mask));
   }
-  return best - (cell?.price ?? 0);
+  return best - (chosen?.price ?? 0);
 }
 
 const NO_PRICES = new Float64Array();
 
-function lowestPrice(prices: Float64Array, mask: number): number {
+function lowestWeighed(prices: Float64Array, mask: number): number {
   let lowest = Infinity;
-  for (let bit = 0; bit < COMBO_BITS && mask >> bit !== 0; bit++) {
+  for (let bit = 0; bit < MARKETS_MAX && mask >> bit !== 0; bit++) {
     if ((mask >> bit) & 1) lowest = Math.min(lowest, at(prices, bit));
   }
   return lowest;
 }
 
-/** The lowest bit wins what is still a tie: combos are in order of preference. */
+/** The lowest bit wins what is still a tie: markets are in order of preference. */
 function cheapestBit(prices: Float64Array, mask: number, state: PoolState, guard: Guard): number {
   let best = -1;
   let crowd = 0;
-  for (let bit = 0; bit < COMBO_BITS && mask >> bit !== 0; bit++) {
+  for (let bit = 0; bit < MARKETS_MAX && mask >> bit !== 0; bit++) {
     if (((mask >> bit) & 1) === 0) continue;
     if (best !== -1 && at(prices, bit) > at(prices, best)) continue;
     const crowding = crowdingAt(guard, state, bit);

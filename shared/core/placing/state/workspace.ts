@@ -280,7 +280,7 @@ function recordRunning({ input, existing, bound, pods: placed }: Reading, topolo
   record(countBound(going), -1);
 }
 
-/** What the claims count as together, risk included, in micro-USD per hour, each as its cheapest cell. */
+/** What the claims count as together, risk included, in micro-USD per hour, each as its cheapest chosen. */
 export function costOf(claims: Workspace['claims']): number {
-  return claims.reduce((sum, { cell }) => sum + (cell?.price ?? 0), 0);
+  return claims.reduce((sum, { chosen }) => sum + (chosen?.price ?? 0), 0);
 }

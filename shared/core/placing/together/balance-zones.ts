@@ -19,29 +19,29 @@ export function balanceZones({ bins, claims }: Workspace): void {
     if (capacity.nodePool !== null) count(capacity.nodePool, capacity.labels[labelKey.zone] ?? '', 1);
   }
   for (const claim of claims) {
-    const { cell, state } = claim;
-    if (cell === null) continue;
-    const zoneOf = (bit: number): string => state.pool.catalog.combos[bit]?.zone ?? '';
+    const { chosen, state } = claim;
+    if (chosen === null) continue;
+    const zoneOf = (bit: number): string => state.pool.catalog.markets[bit]?.zone ?? '';
     const equals = equalBits(claim).toSorted(
       (a, b) => count(state.pool.name, zoneOf(a), 0) - count(state.pool.name, zoneOf(b), 0) || a - b,
     );
-    const bit = equals[0] ?? cell.bit;
+    const bit = equals[0] ?? chosen.bit;
     count(state.pool.name, zoneOf(bit), 1);
-    claim.cell = { ...cell, bit };
+    claim.chosen = { ...chosen, bit };
   }
 }
 
 /** Offerings of the chosen size with the same price, capacity type and other labels; a zone is not traded for none. */
 function equalBits(claim: OpenClaim): Array<number> {
-  const { cell, state } = claim;
-  const { combos, types } = state.pool.catalog;
-  if (cell === null) return [];
-  const offered = offeringsAt(claim, cell.type);
-  const chosen = combos[cell.bit];
-  const prices = types[cell.type]?.prices ?? new Float64Array();
-  return combos.flatMap((combo, bit) => {
-    if (((offered >> bit) & 1) === 0 || at(prices, bit) !== cell.price) return [];
-    const sameKind = combo.capacityType === chosen?.capacityType && combo.reservation === chosen.reservation;
-    return sameKind && (combo.zone === REGIONAL_ZONE) === (chosen.zone === REGIONAL_ZONE) ? [bit] : [];
+  const { chosen, state } = claim;
+  const { markets, types } = state.pool.catalog;
+  if (chosen === null) return [];
+  const offered = offeringsAt(claim, chosen.type);
+  const own = markets[chosen.bit];
+  const prices = types[chosen.type]?.weighedPrices ?? new Float64Array();
+  return markets.flatMap((market, bit) => {
+    if (((offered >> bit) & 1) === 0 || at(prices, bit) !== chosen.price) return [];
+    const sameKind = market.capacityType === own?.capacityType && market.reservation === own.reservation;
+    return sameKind && (market.zone === REGIONAL_ZONE) === (own.zone === REGIONAL_ZONE) ? [bit] : [];
   });
 }

@@ -3,7 +3,7 @@ import { fittingBits } from '../state/compile-shape.ts';
 import { offeringsFor, type BulkGroup, type BulkRule } from './bulk-groups.ts';
 import { sourceFor } from '../../offerings/key-source.ts';
 import { meetsMinValues } from '../../offerings/min-values.ts';
-import { settledValue, type Cell, type OpenClaim } from '../state/open-claim.ts';
+import { settledValue, type ChosenOffering, type OpenClaim } from '../state/open-claim.ts';
 import { bookCapacity, withinLimits } from '../../offerings/pool-state.ts';
 import type { Workspace } from '../state/workspace.ts';
 
@@ -12,12 +12,12 @@ import type { Workspace } from '../state/workspace.ts';
  * capacity type. What it needs no more goes back to the limits of its pool, where other pods may want it.
  */
 export function shrinkClaim(workspace: Workspace, claim: OpenClaim, rules: ReadonlyMap<number, BulkRule | null>): void {
-  const { state, cell } = claim;
+  const { state, chosen } = claim;
   const offered = offeredNow(workspace, claim, rules);
   // Pods counted by a label of the size itself would be counted elsewhere on another size.
   const isFixed = [...workspace.topology.counters.values()].some(({ key }) => sourceFor(state, key).kind === 'type');
-  if (cell === null || offered === null || isFixed) return;
-  const smaller = cheapestWith(claim, offered, cell);
+  if (chosen === null || offered === null || isFixed) return;
+  const smaller = cheapestWith(claim, offered, chosen);
   const capacity = smaller === null ? null : capacityOf(state.pool, smaller.type);
   if (smaller === null || capacity === null || !meetsMinValues(state, offered, capacity)) return;
   if (claim.booked !== null) bookCapacity(state.remaining, claim.booked, -1);
@@ -25,7 +25,7 @@ export function shrinkClaim(workspace: Workspace, claim: OpenClaim, rules: Reado
   claim.booked = capacity;
   claim.offered = offered;
   claim.from = 0;
-  claim.cell = smaller;
+  claim.chosen = smaller;
 }
 
 /** Per type the offerings that meet the rules of the pods that are left and hold them; null when some pod is not packed. */
@@ -52,16 +52,21 @@ function domainOf(claim: OpenClaim, { spread }: BulkRule): BulkGroup['within'] {
   return domain === null ? null : { key, domain };
 }
 
-/** The cheapest size with the offering of `cell`; null when that is the one it has. */
-function cheapestWith({ state, booked }: OpenClaim, offered: Int32Array, cell: Cell): Cell | null {
-  let best = cell;
+/** The cheapest size with the offering of `chosen`; null when that is the one it has. */
+function cheapestWith(
+  { state, booked }: OpenClaim,
+  offered: Int32Array,
+  chosen: ChosenOffering,
+): ChosenOffering | null {
+  let best = chosen;
   for (const type of state.pool.order) {
     const compiled = state.pool.catalog.types[type];
     const shunned = state.pool.shunned[type] === 1;
-    if (compiled === undefined || ((at(offered, type) >> cell.bit) & 1) === 0 || (shunned && !cell.shunned)) continue;
-    const price = at(compiled.prices, cell.bit);
+    if (compiled === undefined || ((at(offered, type) >> chosen.bit) & 1) === 0 || (shunned && !chosen.shunned))
+      continue;
+    const price = at(compiled.weighedPrices, chosen.bit);
     if (price >= best.price || !withinLimits(state.remaining, compiled.amounts().capacity, booked)) continue;
-    best = { type, bit: cell.bit, price, shunned };
+    best = { type, bit: chosen.bit, price, shunned };
   }
-  return best === cell ? null : best;
+  return best === chosen ? null : best;
 }

@@ -7,8 +7,8 @@ import { packGroups } from './pack-groups.ts';
 import { offeringsFor, type BulkGroup } from './bulk-groups.ts';
 import { fittingBits } from '../state/compile-shape.ts';
 import { meetsMinValues } from '../../offerings/min-values.ts';
-import { emptyClaim, settledValue, type Cell } from '../state/open-claim.ts';
-import { bookCapacity, COMBO_BITS, withinLimits, type PoolState } from '../../offerings/pool-state.ts';
+import { emptyClaim, settledValue, type ChosenOffering } from '../state/open-claim.ts';
+import { bookCapacity, MARKETS_MAX, withinLimits, type PoolState } from '../../offerings/pool-state.ts';
 import { addVector } from '../../quantity/resource-table.ts';
 import { recordOnClaim } from '../state/topology.ts';
 import type { Workspace } from '../state/workspace.ts';
@@ -21,7 +21,7 @@ interface Queued {
 /** One size that nodes may be bought in: the cheapest of the offerings that serve the same groups alike. */
 export interface BulkBin extends PackingBin {
   readonly state: PoolState;
-  readonly cell: Cell;
+  readonly chosen: ChosenOffering;
 }
 
 /** The pods that found no place, and the problems that were solved for the others, with what is proved about each. */
@@ -132,14 +132,14 @@ export function binsOf(
     const compiled = pool.catalog.types[type];
     if (compiled === undefined) continue;
     if (withinLimit && !withinLimits(state.remaining, compiled.amounts().capacity, null)) continue;
-    const prices = counts === 'weighed' ? compiled.prices : compiled.plainPrices;
+    const prices = counts === 'weighed' ? compiled.weighedPrices : compiled.plainPrices;
     for (const alike of alikeOfferings(state, type, options)) {
       const bit = cheapestBit(prices, alike);
       const admits = new Uint8Array(options.length);
       options.forEach((option, index) => (admits[index] = (at(option ?? NO_OFFERINGS, type) >> bit) & 1));
       if (!admits.includes(1)) continue;
-      const cell = { type, bit, price: at(prices, bit), shunned: pool.shunned[type] === 1 };
-      bins.push({ usable: usableOn(state, type, bit, width), price: cell.price, admits, state, cell });
+      const chosen = { type, bit, price: at(prices, bit), shunned: pool.shunned[type] === 1 };
+      bins.push({ usable: usableOn(state, type, bit, width), price: chosen.price, admits, state, chosen });
     }
   }
   return bins;
@@ -148,7 +148,7 @@ export function binsOf(
 const NO_OFFERINGS = new Int32Array();
 
 function usableOn({ usable }: PoolState, type: number, bit: number, width: number): Float64Array {
-  return usable.slice((type * COMBO_BITS + bit) * width, (type * COMBO_BITS + bit + 1) * width);
+  return usable.slice((type * MARKETS_MAX + bit) * width, (type * MARKETS_MAX + bit + 1) * width);
 }
 
 /** The type's offerings in sets that serve the same groups and leave pods the same room, by the lowest bit of each. */
@@ -196,12 +196,12 @@ function bitsLeaving(state: PoolState, type: number, room: Float64Array): number
 /** Shunned sizes serve only the groups that nothing else can. */
 export function withoutShunned(bins: ReadonlyArray<BulkBin>, groups: number): ReadonlyArray<BulkBin> {
   const served = new Uint8Array(groups);
-  for (const { admits, cell } of bins) {
-    if (!cell.shunned) admits.forEach((admitted, group) => (served[group] = at(served, group) | admitted));
+  for (const { admits, chosen } of bins) {
+    if (!chosen.shunned) admits.forEach((admitted, group) => (served[group] = at(served, group) | admitted));
   }
   return bins
     .map((bin) =>
-      bin.cell.shunned ? { ...bin, admits: bin.admits.map((one, group) => one & ~at(served, group)) } : bin,
+      bin.chosen.shunned ? { ...bin, admits: bin.admits.map((one, group) => one & ~at(served, group)) } : bin,
     )
     .filter(({ admits }) => admits.includes(1));
 }
@@ -209,11 +209,11 @@ export function withoutShunned(bins: ReadonlyArray<BulkBin>, groups: number): Re
 /** Opens the node's claims with pods from the front of the queues; answers the pods of those that limits or minValues forbid. */
 function openAlike(
   workspace: Workspace,
-  { state, cell }: BulkBin,
+  { state, chosen }: BulkBin,
   node: PackedNode,
   queues: ReadonlyArray<Array<Queued>>,
 ): ReadonlyArray<Pod> {
-  const capacity = capacityOf(state.pool, cell.type);
+  const capacity = capacityOf(state.pool, chosen.type);
   const left: Array<Pod> = [];
   const shared = new Map<string, Int32Array>();
   for (let time = 0; time < node.times; time++) {
@@ -225,11 +225,11 @@ function openAlike(
     claim.offered = shared.get(id) ?? offeredTo(workspace, state, claim.load, groups);
     shared.set(id, claim.offered);
     const held = withinLimits(state.remaining, capacity, null) && meetsMinValues(state, claim.offered, capacity);
-    if (!held || ((at(claim.offered, cell.type) >> cell.bit) & 1) === 0) {
+    if (!held || ((at(claim.offered, chosen.type) >> chosen.bit) & 1) === 0) {
       left.push(...queued.map(({ pod }) => pod));
       continue;
     }
-    claim.cell = cell;
+    claim.chosen = chosen;
     claim.booked = capacity;
     bookCapacity(state.remaining, capacity, 1);
     workspace.claims.push(claim);

@@ -7,7 +7,7 @@ import {
   cheapestNow,
   plainPriceOf,
   reservationOf,
-  type Cell,
+  type ChosenOffering,
   type OpenClaim,
 } from '../state/open-claim.ts';
 import { isUnruled } from '../one-by-one/place.ts';
@@ -84,17 +84,17 @@ function joinAll(workspace: Workspace, kind: Kind, other: Kind): ReadonlyArray<P
 /** Tells kinds apart; sets of offerings by being the same array. */
 function idsFor(): (claim: OpenClaim) => string {
   const numbers = new Map<Int32Array, number>();
-  return ({ cell, offered, bits, load, ports }) => {
+  return ({ chosen, offered, bits, load, ports }) => {
     const number = numbers.get(offered) ?? numbers.size;
     numbers.set(offered, number);
     const taken = ports.map(({ ip, port, protocol }) => `${ip}:${port}/${protocol}`);
-    return [cell?.type, cell?.bit, number, bits, load.join(' '), ...taken].join(' | ');
+    return [chosen?.type, chosen?.bit, number, bits, load.join(' '), ...taken].join(' | ');
   };
 }
 
 function isMovable({ asks }: Workspace, claim: OpenClaim): boolean {
-  if (claim.cell === null || claim.booked === null || claim.open.size > 0) return false;
-  if (reservationOf(claim, claim.cell) !== null) return false;
+  if (claim.chosen === null || claim.booked === null || claim.open.size > 0) return false;
+  if (reservationOf(claim, claim.chosen) !== null) return false;
   return claim.pods.every(({ shape }) =>
     (asks.get(shape) ?? []).every((ask) => isUnruled(ask) && ask.shape.attachments.length === 0),
   );
@@ -106,7 +106,7 @@ function nextOf(kinds: ReadonlyMap<string, Kind>): Kind | null {
 }
 
 function byPrice(a: Kind, b: Kind): number {
-  return (a.claims[0]?.cell?.price ?? 0) - (b.claims[0]?.cell?.price ?? 0) || byCodeUnit(a.id, b.id);
+  return (a.claims[0]?.chosen?.price ?? 0) - (b.claims[0]?.chosen?.price ?? 0) || byCodeUnit(a.id, b.id);
 }
 
 /** The last claims of both kinds; null when there are not two. */
@@ -138,26 +138,29 @@ function nodeForBoth(workspace: Workspace, one: OpenClaim, two: OpenClaim): Node
   if (portsConflict(one.ports, two.ports)) return null;
   const joint = jointOf(workspace, one, two);
   const found = cheapestNow(joint);
-  if (found === null || !isNoWorse(found.cell, one, two)) return null;
+  if (found === null || !isNoWorse(found.chosen, one, two)) return null;
   return { offered: joint.offered, bits: joint.bits, from: joint.from, ...found };
 }
 
-type NodeForBoth = Pick<OpenClaim, 'offered' | 'bits' | 'from'> & { readonly cell: Cell; readonly booked: Amounts };
+type NodeForBoth = Pick<OpenClaim, 'offered' | 'bits' | 'from'> & {
+  readonly chosen: ChosenOffering;
+  readonly booked: Amounts;
+};
 
 /** Where both count as much, prices without risk decide. */
-function isNoWorse(cell: Cell, one: OpenClaim, two: OpenClaim): boolean {
-  if (cell.shunned && !(one.cell?.shunned === true && two.cell?.shunned === true)) return false;
-  const before = (one.cell?.price ?? 0) + (two.cell?.price ?? 0);
-  if (cell.price !== before) return cell.price < before;
-  return plainPriceOf({ state: one.state, cell }) <= plainPriceOf(one) + plainPriceOf(two);
+function isNoWorse(chosen: ChosenOffering, one: OpenClaim, two: OpenClaim): boolean {
+  if (chosen.shunned && !(one.chosen?.shunned === true && two.chosen?.shunned === true)) return false;
+  const before = (one.chosen?.price ?? 0) + (two.chosen?.price ?? 0);
+  if (chosen.price !== before) return chosen.price < before;
+  return plainPriceOf({ state: one.state, chosen }) <= plainPriceOf(one) + plainPriceOf(two);
 }
 
 /** Makes the first claim the node for the pods of both. */
-function absorb({ shapes }: Workspace, [one, two]: Pair, { offered, bits, from, cell, booked }: NodeForBoth): void {
+function absorb({ shapes }: Workspace, [one, two]: Pair, { offered, bits, from, chosen, booked }: NodeForBoth): void {
   const { remaining } = one.state;
   for (const given of [one.booked, two.booked]) if (given !== null) bookCapacity(remaining, given, -1);
   bookCapacity(remaining, booked, 1);
-  Object.assign(one, { offered, bits, from, cell, booked });
+  Object.assign(one, { offered, bits, from, chosen, booked });
   one.pods.push(...two.pods);
   one.ports.push(...two.ports);
   for (const { shape } of two.pods) addVector(one.load, shapes.get(shape)?.requests ?? NOTHING, 1);

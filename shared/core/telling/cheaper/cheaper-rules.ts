@@ -18,7 +18,7 @@ import { byCodeUnit, toExpressions, type LabelRule } from '../../rules/label-rul
 import type { Listing } from './listed-offerings.ts';
 import { bookingFor } from '../../offerings/min-values.ts';
 import { offeringsAt, offeringsOf, settledValue, type OpenClaim } from '../../placing/state/open-claim.ts';
-import { COMBO_BITS, overLimits, type PoolState } from '../../offerings/pool-state.ts';
+import { MARKETS_MAX, overLimits, type PoolState } from '../../offerings/pool-state.ts';
 import { shunnedKind } from '../../offerings/shunned-sizes.ts';
 import { untolerated } from '../../rules/taints.ts';
 import type { Workspace } from '../../placing/state/workspace.ts';
@@ -78,11 +78,11 @@ interface Tenant {
 }
 
 function tenantsOf({ workspace, claim, listing }: Comparison): ReadonlyArray<Tenant> {
-  const { pods, state, cell } = claim;
+  const { pods, state, chosen } = claim;
   // Placing takes the first level that works, so the first that the chosen offering meets is the one.
   const isMet = (ask: Ask): boolean =>
-    cell !== null &&
-    ((at(listing.masksOf(state, ask).required, cell.type) >> cell.bit) & 1) === 1 &&
+    chosen !== null &&
+    ((at(listing.masksOf(state, ask).required, chosen.type) >> chosen.bit) & 1) === 1 &&
     untolerated(ask.shape.tolerations, state.pool.taints, ask.wishes.avoidsSoftTaints) === null;
   // By the pods' uids: the numbers of shapes depend on the order of the input's lists.
   const shapes = pods.toSorted((a, b) => byCodeUnit(a.uid, b.uid)).map(({ shape }) => shape);
@@ -144,7 +144,7 @@ function roomRule({ workspace, claim, state, listing }: Comparison): CheaperRule
   const roomOf = (type: number, mask: number): Float64Array => {
     const here = mask & ~at(unavailable, type);
     if (here === 0) return allocatable(type);
-    const row = (type * COMBO_BITS + 31 - Math.clz32(here & -here)) * load.length;
+    const row = (type * MARKETS_MAX + 31 - Math.clz32(here & -here)) * load.length;
     return state.usable.subarray(row, row + load.length);
   };
   return {
@@ -187,7 +187,7 @@ function marketRules({ claim, state, listing }: Comparison): ReadonlyArray<Cheap
   return [
     plain({ kind: 'unavailable' }, (type, left) => left & at(unavailable, type)),
     {
-      rulesOut: (type, left) => (pool.shunned[type] === 1 && claim.cell?.shunned === false ? left : 0),
+      rulesOut: (type, left) => (pool.shunned[type] === 1 && claim.chosen?.shunned === false ? left : 0),
       tell: (type) => {
         const why = shunnedKind(pool.catalog.types[type]?.name ?? '');
         return { about: why, shortage: 0, reason: () => ({ kind: 'shunned', why }), shape: null };
@@ -199,23 +199,23 @@ function marketRules({ claim, state, listing }: Comparison): ReadonlyArray<Cheap
 }
 
 /** Rules out what costs less, and counts as no less for its evictions. */
-function riskRule({ state, cell }: OpenClaim, pool: CompiledPool): CheaperRule {
-  const chosen = state.pool.catalog.types[cell?.type ?? -1]?.prices[cell?.bit ?? 0] ?? 0;
+function riskRule({ state, chosen }: OpenClaim, pool: CompiledPool): CheaperRule {
+  const counts = state.pool.catalog.types[chosen?.type ?? -1]?.weighedPrices[chosen?.bit ?? 0] ?? 0;
   return {
     rulesOut: (type, left) => {
-      const { listPrices, plainListPrices } = pool.catalog.types[type] ?? NOTHING_LISTED;
-      if (listPrices === plainListPrices) return 0;
+      const { weighedListPrices, plainListPrices } = pool.catalog.types[type] ?? NOTHING_LISTED;
+      if (weighedListPrices === plainListPrices) return 0;
       let out = 0;
       for (let more = left; more !== 0; more &= more - 1) {
-        if (at(listPrices, lowestBit(more)) >= chosen) out |= more & -more;
+        if (at(weighedListPrices, lowestBit(more)) >= counts) out |= more & -more;
       }
       return out;
     },
-    tell: (type, mask) => ({ about: '', shortage: 0, reason: () => riskReason(pool, type, mask, chosen), shape: null }),
+    tell: (type, mask) => ({ about: '', shortage: 0, reason: () => riskReason(pool, type, mask, counts), shape: null }),
   };
 }
 
-const NOTHING_LISTED = { listPrices: new Float64Array(), plainListPrices: new Float64Array() };
+const NOTHING_LISTED = { weighedListPrices: new Float64Array(), plainListPrices: new Float64Array() };
 
 /** Of the offering that costs least of those that risk rules out. */
 function riskReason({ catalog }: CompiledPool, type: number, mask: number, chosen: number): CheaperReason {
@@ -224,7 +224,7 @@ function riskReason({ catalog }: CompiledPool, type: number, mask: number, chose
   return {
     kind: 'eviction-risk',
     evictionsPerHour: at(compiled?.evictions ?? [], bit),
-    weighedPrice: microUsdPerHour(at(compiled?.listPrices ?? [], bit)),
+    weighedPrice: microUsdPerHour(at(compiled?.weighedListPrices ?? [], bit)),
     chosenWeighedPrice: microUsdPerHour(chosen),
   };
 }
@@ -254,7 +254,7 @@ function domainRule({ claim, state }: Comparison, key: string): CheaperRule {
   const source = keySourceOf(state.pool, key);
   return plain({ kind: 'topology', key }, (type, left) => {
     let elsewhere = 0;
-    for (let bit = 0; bit < COMBO_BITS && source.kind !== 'open'; bit++) {
+    for (let bit = 0; bit < MARKETS_MAX && source.kind !== 'open'; bit++) {
       if ((left >> bit) & 1 && valueAt(source, type, bit) !== planned) elsewhere |= 1 << bit;
     }
     return elsewhere;

@@ -31,10 +31,10 @@ export function cheaperExplainer(workspace: Workspace): CheaperExplainer {
 }
 
 /** Equal for claims of one pool and offering with pods of the same kinds and sum, and with the same other choices. */
-function likeness({ state, cell, load, pods, offered, bits }: OpenClaim): string {
+function likeness({ state, chosen, load, pods, offered, bits }: OpenClaim): string {
   const shapes = [...new Set(pods.map(({ shape }) => shape))].toSorted((a, b) => a - b);
   const choices = offered.reduce((hash, mask) => (Math.imul(hash, 31) + mask) | 0, 0);
-  return [state.pool.name, cell?.type, cell?.bit, choices, bits, shapes.join(' '), load.join(' ')].join('/');
+  return [state.pool.name, chosen?.type, chosen?.bit, choices, bits, shapes.join(' '), load.join(' ')].join('/');
 }
 
 /** Offerings refused for one reason, while they are counted; `told`, `type` and `mask` are of the example. */
@@ -110,7 +110,7 @@ function toCheaper(workspace: Workspace, claim: OpenClaim, group: Group): Cheape
   const { state, told, type, mask, offerings, types } = group;
   const compiled = state.pool.catalog.types[type];
   const bit = compiled === undefined ? 0 : cheapestBit(compiled.plainListPrices, mask);
-  const { zone = '', capacityType = 'on-demand' } = state.pool.catalog.combos[bit] ?? {};
+  const { zone = '', capacityType = 'on-demand' } = state.pool.catalog.markets[bit] ?? {};
   const [pod] = claim.pods.filter(({ shape }) => shape === told.shape).toSorted((a, b) => byCodeUnit(a.uid, b.uid));
   const reason = told.reason();
   return {
@@ -124,5 +124,5 @@ function toCheaper(workspace: Workspace, claim: OpenClaim, group: Group): Cheape
 
 function pricesOf(type: CompiledType | undefined, bit: number): Pick<PlannedOffering, 'price' | 'risk'> {
   const price = microUsdPerHour(at(type?.plainListPrices ?? [], bit));
-  return { price, ...riskFields(price, at(type?.evictions ?? [], bit), at(type?.listPrices ?? [], bit)) };
+  return { price, ...riskFields(price, at(type?.evictions ?? [], bit), at(type?.weighedListPrices ?? [], bit)) };
 }

@@ -2,7 +2,7 @@ import { allocatableOf, allowedBy, at, lowestBit, offeringsMeeting } from '../..
 import type { Ask } from '../../placing/state/compile-shape.ts';
 import { portsConflict } from '../../rules/host-ports.ts';
 import type { LabelRules } from '../../rules/label-rule.ts';
-import { COMBO_BITS, type PoolState } from '../../offerings/pool-state.ts';
+import { MARKETS_MAX, type PoolState } from '../../offerings/pool-state.ts';
 import { bitsWithRoom } from '../../offerings/reservations.ts';
 import { toVector } from '../../quantity/resource-table.ts';
 import type { Workspace } from '../../placing/state/workspace.ts';
@@ -14,7 +14,7 @@ export interface ListedOfferings {
   /** Per type: those of them that are not available. */
   readonly unavailable: Int32Array;
   /** Per type: the lowest and the highest price of any, without risk. */
-  readonly lowestPrice: Float64Array;
+  readonly lowestWeighed: Float64Array;
   readonly highestPrice: Float64Array;
   /** Per type, read on demand: what it has for pods and daemons. */
   readonly allocatable: (type: number) => Float64Array;
@@ -59,12 +59,12 @@ function listedOfferings({ dimensions }: Workspace, { pool, reservationsLeft }: 
   const full = ~bitsWithRoom(catalog, reservationsLeft, null);
   const unavailable = allowedBy(rules, catalog, refused).map((mask, type) => mask | (at(offered, type) & full));
   const listed = Int32Array.from(offered, (mask, type) => mask | at(unavailable, type));
-  const lowestPrice = new Float64Array(listed.length).fill(Infinity);
+  const lowestWeighed = new Float64Array(listed.length).fill(Infinity);
   const highestPrice = new Float64Array(listed.length);
   catalog.types.forEach(({ plainListPrices }, type) => {
     for (let left = at(listed, type); left !== 0; left &= left - 1) {
       const price = at(plainListPrices, lowestBit(left));
-      lowestPrice[type] = Math.min(at(lowestPrice, type), price);
+      lowestWeighed[type] = Math.min(at(lowestWeighed, type), price);
       highestPrice[type] = Math.max(at(highestPrice, type), price);
     }
   });
@@ -74,7 +74,7 @@ function listedOfferings({ dimensions }: Workspace, { pool, reservationsLeft }: 
     vectors.set(type, vector);
     return vector;
   };
-  return { listed, unavailable, lowestPrice, highestPrice, allocatable };
+  return { listed, unavailable, lowestWeighed, highestPrice, allocatable };
 }
 
 function masksFor(state: PoolState, listed: Int32Array, { wishes, shape }: Ask): AskMasks {
@@ -107,11 +107,11 @@ function withoutDaemonPorts(state: PoolState, ports: Ask['shape']['ports'], list
 
 /** The bits of the type's listed offerings that cost less than `price`, without risk. */
 export function cheaperBits({ pool }: PoolState, offerings: ListedOfferings, type: number, price: number): number {
-  if (at(offerings.lowestPrice, type) >= price) return 0;
+  if (at(offerings.lowestWeighed, type) >= price) return 0;
   const listed = at(offerings.listed, type);
   if (at(offerings.highestPrice, type) < price) return listed;
   const prices = pool.catalog.types[type]?.plainListPrices ?? new Float64Array();
   let mask = 0;
-  for (let bit = 0; bit < COMBO_BITS; bit++) if ((listed >> bit) & 1 && at(prices, bit) < price) mask |= 1 << bit;
+  for (let bit = 0; bit < MARKETS_MAX; bit++) if ((listed >> bit) & 1 && at(prices, bit) < price) mask |= 1 << bit;
   return mask;
 }

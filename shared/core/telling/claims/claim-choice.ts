@@ -7,7 +7,7 @@ import { chooseFallbacks } from './fallbacks.ts';
 import { addRule, byCodeUnit, oneOf, toExpressions, toRules } from '../../rules/label-rule.ts';
 import { cutTo, minValuesOf, takesNoMore, valuesAmong } from '../../offerings/min-values.ts';
 import { offeringsAt, offeringsOf, type OpenClaim } from '../../placing/state/open-claim.ts';
-import { COMBO_BITS, type PoolState } from '../../offerings/pool-state.ts';
+import { MARKETS_MAX, type PoolState } from '../../offerings/pool-state.ts';
 import { riskFields } from '../../offerings/weighed-price.ts';
 
 /** Karpenter's bound on how many instance types a NodeClaim lists, kept so that objects stay small. */
@@ -48,8 +48,8 @@ export function noChoices(): ClaimChoices {
 
 /** The cheapest offering that holds the claim's pods, with what else would. */
 export function chooseFor(choices: ClaimChoices, claim: OpenClaim): ClaimChoice {
-  const { state, cell } = claim;
-  const first = cell === null ? -1 : cell.type * COMBO_BITS + cell.bit;
+  const { state, chosen } = claim;
+  const first = chosen === null ? -1 : chosen.type * MARKETS_MAX + chosen.bit;
   const alike = choices.made.get(first) ?? [];
   const known = alike.find((one) => isChosenAlike(one.claim, claim) && canBeAll(claim, one.offerings));
   if (known !== undefined) return known.choice;
@@ -63,7 +63,7 @@ export function chooseFor(choices: ClaimChoices, claim: OpenClaim): ClaimChoice 
 
 /** Do both come to the same choice where they can still be the same? */
 function isChosenAlike(a: OpenClaim, b: OpenClaim): boolean {
-  if (a.state !== b.state || a.cell?.type !== b.cell?.type || a.cell?.bit !== b.cell?.bit) return false;
+  if (a.state !== b.state || a.chosen?.type !== b.chosen?.type || a.chosen?.bit !== b.chosen?.bit) return false;
   return a.booked === b.booked && a.open === b.open && a.minValuesRelaxed === b.minValuesRelaxed;
 }
 
@@ -79,20 +79,20 @@ function canBeAll(claim: OpenClaim, offerings: Int32Array): boolean {
 }
 
 function choose(claim: OpenClaim, offerings: Int32Array, all: ReadonlyArray<RankedOffering>): ClaimChoice {
-  const { cell, state } = claim;
-  const chosen = all.find(({ type, bit }) => type === cell?.type && bit === cell.bit);
-  if (chosen === undefined || ((at(offerings, chosen.type) >> chosen.bit) & 1) === 0) {
+  const { chosen, state } = claim;
+  const own = all.find(({ type, bit }) => type === chosen?.type && bit === chosen.bit);
+  if (own === undefined || ((at(offerings, own.type) >> own.bit) & 1) === 0) {
     throw new Error(`a claim of NodePool ${state.pool.name} was planned without an offering`);
   }
   const booked = offerings.map((mask, type) => (mask === 0 || isBooked(claim, type) ? mask : 0));
-  const others = othersAmong(all, booked, chosen);
+  const others = othersAmong(all, booked, own);
   const planned = others.map((one) => one.planned);
   return {
-    offering: chosen.planned,
-    fallbacks: chooseFallbacks(chosen.planned, planned),
+    offering: own.planned,
+    fallbacks: chooseFallbacks(own.planned, planned),
     // Shunned sizes come last in rank, at whatever price.
-    runnerUp: others.find(({ counts }) => counts >= chosen.counts)?.planned ?? null,
-    requirements: requirementsOf(claim, [chosen, ...others]),
+    runnerUp: others.find(({ counts }) => counts >= own.counts)?.planned ?? null,
+    requirements: requirementsOf(claim, [own, ...others]),
   };
 }
 
@@ -100,13 +100,13 @@ function choose(claim: OpenClaim, offerings: Int32Array, all: ReadonlyArray<Rank
 function othersAmong(
   all: ReadonlyArray<RankedOffering>,
   booked: Int32Array,
-  chosen: RankedOffering,
+  own: RankedOffering,
 ): ReadonlyArray<RankedOffering> {
-  const { reservationId } = chosen.planned;
+  const { reservationId } = own.planned;
   const others: Array<RankedOffering> = [];
   for (let index = 0; index < all.length; index++) {
-    const one = all[index] ?? chosen;
-    if (one === chosen || ((at(booked, one.type) >> one.bit) & 1) === 0) continue;
+    const one = all[index] ?? own;
+    if (one === own || ((at(booked, one.type) >> one.bit) & 1) === 0) continue;
     if (one.planned.reservationId === reservationId) others.push(one);
   }
   return others;
@@ -118,16 +118,16 @@ function rankOfferings({ pool }: PoolState): ReadonlyArray<RankedOffering> {
   for (const type of pool.order) {
     const compiled = pool.catalog.types[type];
     if (compiled === undefined) continue;
-    const { name: instanceType, prices, plainPrices, evictions } = compiled;
+    const { name: instanceType, weighedPrices, plainPrices, evictions } = compiled;
     for (let left = at(pool.offered, type); left !== 0; left &= left - 1) {
       const bit = lowestBit(left);
-      const combo = pool.catalog.combos[bit];
-      if (combo === undefined) continue;
-      const { zone, capacityType } = combo;
-      const [counts, price] = [at(prices, bit), microUsdPerHour(at(plainPrices, bit))];
+      const market = pool.catalog.markets[bit];
+      if (market === undefined) continue;
+      const { zone, capacityType } = market;
+      const [counts, price] = [at(weighedPrices, bit), microUsdPerHour(at(plainPrices, bit))];
       const risk = riskFields(price, at(evictions ?? NO_RATES, bit), counts);
       const place = { instanceType, zone, capacityType, price, ...risk };
-      const planned = combo.reservation === null ? place : { ...place, reservationId: combo.reservation };
+      const planned = market.reservation === null ? place : { ...place, reservationId: market.reservation };
       ranked.push({ type, bit, counts, shunned: at(pool.shunned, type), planned });
     }
   }
@@ -160,12 +160,12 @@ function requirementsOf(
   const bits = bitsByType(ranked);
   const types = cutTo(state, [...bits.keys()], MAX_INSTANCE_TYPES);
   const listed = types.reduce((sum, type) => sum | (bits.get(type) ?? 0), 0);
-  const combos = pool.catalog.combos.filter((_, bit) => ((listed >> bit) & 1) === 1);
+  const markets = pool.catalog.markets.filter((_, bit) => ((listed >> bit) & 1) === 1);
   const rules = toRules(pool.manifest.spec.template.spec.requirements);
   for (const [key, rule] of open) addRule(rules, key, rule);
   rules.set(labelKey.instanceType, oneOf(types.map((type) => pool.catalog.types[type]?.name ?? '')));
-  rules.set(labelKey.zone, oneOf(combos.map(({ zone }) => zone)));
-  rules.set(labelKey.capacityType, oneOf(combos.map(({ capacityType }) => capacityType)));
+  rules.set(labelKey.zone, oneOf(markets.map(({ zone }) => zone)));
+  rules.set(labelKey.capacityType, oneOf(markets.map(({ capacityType }) => capacityType)));
   rules.set(labelKey.nodePool, oneOf([pool.name]));
   // All are of one reservation, or none is of any.
   const reservationId = ranked[0]?.planned.reservationId;

@@ -35,14 +35,14 @@ export function deviceAssignments(
 
 /** The drivers whose devices a claim's own node must publish for its pods, by name. */
 export function driversNeeded({ devices }: Workspace, claim: OpenClaim): ReadonlyArray<string> {
-  if (devices === null || claim.cell === null) return [];
-  const held = [...allotmentFor(devices, claim, claim.cell.type).values()].flat();
+  if (devices === null || claim.chosen === null) return [];
+  const held = [...allotmentFor(devices, claim, claim.chosen.type).values()].flat();
   const own = held.filter(({ device }) => device.reach.kind === 'itself').map(({ device }) => device.driver);
   return [...new Set(own)].toSorted(byCodeUnit);
 }
 
 function isOpenClaim(place: Holding['place']): place is OpenClaim {
-  return place !== null && 'cell' in place;
+  return place !== null && 'chosen' in place;
 }
 
 function indexOfType({ state }: OpenClaim, name: string): number {

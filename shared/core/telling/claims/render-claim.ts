@@ -77,7 +77,7 @@ function driversOf(workspace: Workspace, claim: OpenClaim): Readonly<Record<stri
 function openLabels({ state: { pool }, open }: OpenClaim): Labels {
   const labels: Record<string, string> = {};
   for (const [key, rule] of [...pool.rules, ...open]) {
-    const decidedElsewhere = pool.catalog.comboKeys.has(key) || pool.catalog.labels.has(key);
+    const decidedElsewhere = pool.catalog.marketKeys.has(key) || pool.catalog.labels.has(key);
     const value = decidedElsewhere || key.startsWith('karpenter.') ? null : chooseValue(open.get(key) ?? rule);
     if (value !== null) labels[key] = value;
   }
@@ -85,7 +85,7 @@ function openLabels({ state: { pool }, open }: OpenClaim): Labels {
 }
 
 function requestsOf(workspace: Workspace, claim: OpenClaim): Amounts {
-  const { type = 0, bit = 0 } = claim.cell ?? {};
+  const { type = 0, bit = 0 } = claim.chosen ?? {};
   const total = new Map<string, number>();
   for (const { shape } of claim.pods) addAmounts(total, workspace.shapes.get(shape)?.amounts ?? new Map());
   for (const { daemon, offered } of claim.state.daemons) {

@@ -143,7 +143,7 @@ function contradictedBy({ pool }: PoolState, key: string, rule: LabelRule): Read
 }
 
 function meantBy({ pool }: PoolState, key: string): string | null {
-  return labelMeant(key, [...pool.catalog.labels.keys(), ...pool.catalog.comboKeys, ...pool.rules.keys()]);
+  return labelMeant(key, [...pool.catalog.labels.keys(), ...pool.catalog.marketKeys, ...pool.rules.keys()]);
 }
 
 function refuseSize(state: PoolState, shape: CompiledShape, { dimensions }: Workspace): PoolRefusal {
