@@ -11,6 +11,7 @@ import { isLeaving, machinesOf, type Machine } from '../present/existing-capacit
 import { cheaperExplainer } from '../telling/cheaper/explain-cheaper.ts';
 import { byCodeUnit } from '../rules/label-rule.ts';
 import {
+  settleOn,
   emptyClaim,
   offeringsAt,
   plainPriceOf,
@@ -72,9 +73,10 @@ export function lacksStaticNodes(input: ProvisioningInput): boolean {
 
 function openPlain(claims: Array<OpenClaim>, state: PoolState, width: number): void {
   const claim = emptyClaim(state, width, false);
-  claim.chosen = cheapestOf(claim);
-  claim.booked = claim.chosen === null ? null : capacityOf(state.pool, claim.chosen.type);
-  if (claim.chosen !== null) claims.push(claim);
+  const chosen = cheapestOf(claim);
+  if (chosen === null) return;
+  settleOn(claim, { chosen, booked: capacityOf(state.pool, chosen.type) });
+  claims.push(claim);
 }
 
 /** The first in order of all that have room for the daemons; null when none has. */

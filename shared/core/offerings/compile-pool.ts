@@ -56,7 +56,7 @@ export function compilePool(manifest: NodePool, catalog: CompiledCatalog): Compi
     Number(mask !== 0 && isShunned(catalog.types[type]?.name ?? '', (key) => catalog.labels.ruleOf(type, key), rules)),
   );
   const lowestWeighed = Float64Array.from(catalog.types, (type, index) =>
-    lowestOf(type.weighedPrices, offered[index] ?? 0),
+    lowestWeighedOf(type.weighedPrices, offered[index] ?? 0),
   );
   const order = Int32Array.from(
     catalog.types
@@ -181,7 +181,8 @@ function maskTypes(offered: Int32Array, catalog: CompiledCatalog, key: string, r
   for (let type = 0; type < offered.length; type++) if (offered[type] !== 0 && !isMet(type)) offered[type] = 0;
 }
 
-function lowestOf(prices: Float64Array, mask: number): number {
+/** The lowest price of the offerings of `mask`; Infinity for none. */
+export function lowestWeighedOf(prices: Float64Array, mask: number): number {
   let lowest = Infinity;
   for (let left = mask; left !== 0; left &= left - 1) lowest = Math.min(lowest, at(prices, lowestBit(left)));
   return lowest;

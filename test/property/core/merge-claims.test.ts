@@ -5,13 +5,8 @@ import { auditPlan } from '../../../shared/core/audit/audit-plan.ts';
 import { parseAmounts } from '../../../shared/kubernetes/quantity.ts';
 import { instant, microUsdPerHour } from '../../../shared/core/quantity/units.ts';
 import { mergeClaims } from '../../../shared/core/placing/together/merge-claims.ts';
-import {
-  joiningOf,
-  join,
-  emptyClaim,
-  offeringsAt,
-  type OpenClaim,
-} from '../../../shared/core/placing/state/open-claim.ts';
+import { join, emptyClaim, offeringsAt, type OpenClaim } from '../../../shared/core/placing/state/open-claim.ts';
+import { joiningOf } from '../../../shared/core/placing/state/joining.ts';
 import { pendingPods } from '../../../shared/core/present/pending-pods.ts';
 import { guardFor, isUnruled } from '../../../shared/core/placing/one-by-one/place.ts';
 import { planProvisioning } from '../../../shared/core/plan-provisioning.ts';

@@ -55,7 +55,7 @@ export function fluidWorth(
 
 function worthOf(amounts: Float64Array, prices: Float64Array): number {
   let worth = 0;
-  amounts.forEach((amount, at) => (worth += amount * (prices[at] ?? 0)));
+  amounts.forEach((amount, k) => (worth += amount * (prices[k] ?? 0)));
   return worth;
 }
 
@@ -63,7 +63,7 @@ function worthOf(amounts: Float64Array, prices: Float64Array): number {
 function demandOf(items: ReadonlyArray<PackingItem>, width: number): Float64Array {
   const demand = new Float64Array(width);
   for (const { requests, count } of items) {
-    for (let at = 0; at < width; at++) demand[at] = (demand[at] ?? 0) + count * (requests[at] ?? 0);
+    for (let k = 0; k < width; k++) demand[k] = (demand[k] ?? 0) + count * (requests[k] ?? 0);
   }
   return demand;
 }

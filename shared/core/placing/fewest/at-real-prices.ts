@@ -1,9 +1,9 @@
-import { cheapestNow, reservationOf, settledValue, type OpenClaim } from '../state/open-claim.ts';
+import { movedTo, settleOn, settledValue, type OpenClaim } from '../state/open-claim.ts';
+import { cheapestNow } from '../state/joining.ts';
 import type { Found } from './fewest-left.ts';
 import { at } from '../../offerings/compile-pool.ts';
 import { putOnBin } from '../one-by-one/place.ts';
-import { bookCapacity, type PoolState } from '../../offerings/pool-state.ts';
-import { moveReservation } from '../../offerings/reservations.ts';
+import { type PoolState } from '../../offerings/pool-state.ts';
 import { recordOnClaim } from '../state/topology.ts';
 import { workspaceFor, type Reading, type Workspace } from '../state/workspace.ts';
 
@@ -24,11 +24,9 @@ export function atRealPrices(reading: Reading, { onBins, claims }: Found): Works
 
 function reopen(workspace: Workspace, claim: OpenClaim): void {
   const state = workspace.pools.find(({ pool }) => pool.name === claim.state.pool.name);
-  const { chosen, booked } = claim;
-  if (state === undefined || chosen === null || booked === null) throw new Error('a claim was placed without a size');
-  const opened: OpenClaim = { ...claim, state, onHost: [], from: 0, chosen: { ...chosen, ...priceOf(state, chosen) } };
-  bookCapacity(state.remaining, booked, 1);
-  moveReservation(state.reservationsLeft, null, reservationOf(opened, chosen));
+  const { chosen } = claim;
+  const opened = state === undefined || chosen === null ? null : movedTo(state, claim, priceOf(state, chosen));
+  if (opened === null) throw new Error('a claim was placed without a size');
   workspace.claims.push(opened);
   for (const { shape } of opened.pods) {
     recordOnClaim(workspace.topology, shape, opened, (key) => settledValue(opened, key));
@@ -52,15 +50,11 @@ export function cheapen({ claims }: Workspace): void {
 }
 
 function makeCheaper(claim: OpenClaim): boolean {
-  const { state, booked, chosen } = claim;
+  const { booked, chosen } = claim;
   const now = cheapestNow(claim);
   if (now === null || chosen === null || booked === null) return false;
   const isSame = now.chosen.type === chosen.type && now.chosen.bit === chosen.bit;
   if (isSame || (now.chosen.price === chosen.price && now.chosen.shunned === chosen.shunned)) return false;
-  bookCapacity(state.remaining, booked, -1);
-  bookCapacity(state.remaining, now.booked, 1);
-  moveReservation(state.reservationsLeft, reservationOf(claim, chosen), reservationOf(claim, now.chosen));
-  claim.chosen = now.chosen;
-  claim.booked = now.booked;
+  settleOn(claim, now);
   return true;
 }

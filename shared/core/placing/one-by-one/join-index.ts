@@ -1,5 +1,6 @@
 import type { PoolOption } from '../state/compile-shape.ts';
-import { leastAdded, type OpenClaim } from '../state/open-claim.ts';
+import { type OpenClaim } from '../state/open-claim.ts';
+import { leastAdded } from '../state/joining.ts';
 import type { PoolState } from '../../offerings/pool-state.ts';
 import type { Counter } from '../state/topology.ts';
 

@@ -13,8 +13,10 @@ import {
   type JoinIndex,
   type Lane,
 } from './join-index.ts';
-import { emptyClaim, isCheaper, join, joiningOf, settledValue, SHUNNED_ADDS } from '../state/open-claim.ts';
-import type { Applicant, Joining, OpenClaim } from '../state/open-claim.ts';
+import { emptyClaim, join, settledValue } from '../state/open-claim.ts';
+import { isCheaper, joiningOf, SHUNNED_ADDS } from '../state/joining.ts';
+import type { Joining, OpenClaim } from '../state/open-claim.ts';
+import type { Applicant } from '../state/joining.ts';
 import { firstRoomyBin } from '../state/roomy-bins.ts';
 import { countersFor, recordOnClaim, recordOnNode, type Counter } from '../state/topology.ts';
 import { guardOf, guardRules, NO_RULES, offeringsUnder, type Guard } from '../state/topology-guard.ts';

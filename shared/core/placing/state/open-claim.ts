@@ -1,35 +1,14 @@
 import type { Pod } from '../../model/cluster.ts';
 import type { Amounts } from '../../../kubernetes/quantity.ts';
 import { labelKey } from '../../../kubernetes/labels.ts';
-import { at, capacityOf, openRule } from '../../offerings/compile-pool.ts';
-import { holdingBits, type Ask, type CompiledShape, type PoolOption } from './compile-shape.ts';
-import { portsConflict, type HostPort } from '../../rules/host-ports.ts';
-import {
-  ABSENT,
-  admits,
-  ANYTHING,
-  chooseValue,
-  intersect,
-  isEmpty,
-  oneOf,
-  onlyValue,
-  type LabelRule,
-  type LabelRules,
-} from '../../rules/label-rule.ts';
+import { at, openRule } from '../../offerings/compile-pool.ts';
 import { bitsWith, restrictTo, sourceFor, type KeySource } from '../../offerings/key-source.ts';
-import { bookingFor, wantsMinValues } from '../../offerings/min-values.ts';
-import { bookCapacity, MARKETS_MAX, withinLimits, type PoolState } from '../../offerings/pool-state.ts';
-import { bitsWithRoom, moveReservation } from '../../offerings/reservations.ts';
+import { bookCapacity, type PoolState } from '../../offerings/pool-state.ts';
+import { moveReservation } from '../../offerings/reservations.ts';
 import { addVector } from '../../quantity/resource-table.ts';
-import {
-  allowsDomain,
-  allowsHost,
-  crowdingAt,
-  guardOf,
-  NO_RULES,
-  offeringsUnder,
-  type Guard,
-} from './topology-guard.ts';
+import type { HostPort } from '../../rules/host-ports.ts';
+import { ABSENT, ANYTHING, chooseValue, oneOf, onlyValue, type LabelRules } from '../../rules/label-rule.ts';
+import { holdingBits, type Ask, type CompiledShape } from './compile-shape.ts';
 
 /** One offering of one size of a pool. */
 export interface ChosenOffering {
@@ -40,29 +19,84 @@ export interface ChosenOffering {
   readonly shunned: boolean;
 }
 
-/** A node this plan will create. What it can still become shrinks with every pod. */
+/**
+ * A node this plan will create. What it can still become shrinks with every pod. This file alone changes what it is and keeps
+ * the books of that, so that the limits and reservations of its pool always say what is left.
+ */
 export interface OpenClaim {
   readonly state: PoolState;
   /** Its place among the open claims while pods are placed one by one. */
   number: number;
   /** Per type: the offerings that meet the rules of all its pods, whether they hold them or not. Shared: never changed. */
-  offered: Int32Array;
+  readonly offered: Int32Array;
   /** The offerings that topology has left of all types. */
-  bits: number;
+  readonly bits: number;
   /** Types before this one in the pool's order hold the pods no more. */
-  from: number;
-  open: LabelRules;
+  readonly from: number;
+  readonly open: LabelRules;
   readonly load: Float64Array;
   readonly pods: Array<Pod>;
   readonly ports: Array<HostPort>;
   /** By index of a counter of hosts: pods here that it counts. */
   readonly onHost: Array<number>;
   /** The cheapest it can be. Null while it has no pod. */
-  chosen: ChosenOffering | null;
+  readonly chosen: ChosenOffering | null;
   /** What limits count for it; null while it has no pod. */
-  booked: Amounts | null;
+  readonly booked: Amounts | null;
   /** True once minValues of the pool were waived for it. */
-  minValuesRelaxed: boolean;
+  readonly minValuesRelaxed: boolean;
+}
+
+/** An offering for a claim, and what the node takes of its pool's limits then. */
+export interface Settled {
+  readonly chosen: ChosenOffering;
+  readonly booked: Amounts;
+}
+
+/** What is left of what a claim can become. */
+export type Narrowing = Partial<Pick<OpenClaim, 'offered' | 'bits' | 'from' | 'open'>>;
+
+type Changing = { -readonly [Field in keyof OpenClaim]: OpenClaim[Field] };
+
+/** Narrows, in place, what the claim can still become. */
+export function narrow(claim: OpenClaim, narrowing: Narrowing): void {
+  Object.assign(claim, narrowing);
+}
+
+/** Makes the claim, in place, a node of this offering: what it took of limits and reservations is given back, and taken anew. */
+export function settleOn(claim: OpenClaim, { chosen, booked }: Settled): void {
+  const { remaining, reservationsLeft } = claim.state;
+  if (remaining.size > 0) {
+    if (claim.booked !== null) bookCapacity(remaining, claim.booked, -1);
+    bookCapacity(remaining, booked, 1);
+  }
+  moveReservation(reservationsLeft, reservationOf(claim, claim.chosen), reservationOf(claim, chosen));
+  const own: Changing = claim;
+  own.chosen = chosen;
+  own.booked = booked;
+}
+
+/** Gives back, in place, all that the claim took of limits and reservations: it is no node any more. */
+export function giveUp(claim: OpenClaim): void {
+  const { remaining, reservationsLeft } = claim.state;
+  if (claim.booked !== null) bookCapacity(remaining, claim.booked, -1);
+  moveReservation(reservationsLeft, reservationOf(claim, claim.chosen), null);
+  const own: Changing = claim;
+  own.chosen = null;
+  own.booked = null;
+}
+
+/** The claim in another state of its pool, with the books of that one; null where it has no offering. */
+export function movedTo(
+  state: PoolState,
+  claim: OpenClaim,
+  price: Pick<ChosenOffering, 'price' | 'shunned'>,
+): OpenClaim | null {
+  const { chosen, booked } = claim;
+  if (chosen === null || booked === null) return null;
+  const moved: OpenClaim = { ...claim, state, onHost: [], from: 0, chosen: null, booked: null };
+  settleOn(moved, { chosen: { ...chosen, ...price }, booked });
+  return moved;
 }
 
 /** How one more pod would join a claim. */
@@ -75,12 +109,6 @@ export interface Joining {
   readonly chosen: ChosenOffering;
   readonly booked: Amounts;
   readonly added: number;
-}
-
-/** A pod that wants to join, and what the topology allows it. */
-export interface Applicant {
-  readonly ask: Ask;
-  readonly guard: Guard;
 }
 
 /** A claim of the pool that holds nothing yet. */
@@ -120,49 +148,6 @@ export function offeringsOf(claim: OpenClaim): Int32Array {
   return offerings;
 }
 
-/** The cheapest way for a pod to join the claim, or null. */
-export function joiningOf(claim: OpenClaim, applicant: Applicant, options: ReadonlyArray<PoolOption>): Joining | null {
-  if (options.length === 0 || !mayMeet(claim, applicant)) return null;
-  let best: Joining | null = null;
-  for (const option of options) {
-    const joining = joiningBy(claim, applicant, option, claim.bits);
-    if (joining !== null && (best === null || isCheaper(joining.chosen, best.chosen))) best = joining;
-  }
-  return best;
-}
-
-/** Do host ports and rules about hosts let the pod onto the claim's node? */
-export function mayMeet(claim: OpenClaim, { ask, guard }: Applicant): boolean {
-  return !portsConflict(claim.ports, ask.shape.ports) && allowsHost(guard, claim);
-}
-
-/** The way by one option, where the claim were of these offerings only; null for none. That `mayMeet` is true is taken for granted. */
-export function joiningBy(
-  claim: OpenClaim,
-  { ask, guard }: Applicant,
-  option: PoolOption,
-  within: number,
-): Joining | null {
-  const { state } = claim;
-  const narrowed = narrowOpen(claim, option.open);
-  if (narrowed === null) return null;
-  const open = settleOpen(claim, narrowed, guard, ask);
-  if (open === null) return null;
-  const allowed = offeringsUnder(guard, state);
-  const bits = within & allowed.bits;
-  if (bits === 0) return null;
-  const met = bothOffered(state, claim.offered, option.allowed);
-  const offered = allowed.types === null ? met : met.map((mask, type) => mask & at(allowed.types ?? [], type));
-  const search = { offered, bits, from: claim.from, load: claim.load, more: ask.shape.requests };
-  const found = cheapestOffering(claim, search, guard);
-  if (found === null) return null;
-  const settled = settledOffers(state, { offered, bits }, ask.settled, found.chosen);
-  const booked = bookedFor(claim, { ...search, ...settled }, found.chosen);
-  if (booked === null) return null;
-  const { chosen, from } = found;
-  return { claim, ...settled, from, open, chosen, booked, added: chosen.price - (claim.chosen?.price ?? 0) };
-}
-
 /** What both allow, per type. Answers one of the two where it can, and the same array for the same two. */
 export function bothOffered(state: PoolState, a: Int32Array, b: Int32Array): Int32Array {
   if (a === b || b === state.pool.offered) return a;
@@ -177,23 +162,13 @@ export function bothOffered(state: PoolState, a: Int32Array, b: Int32Array): Int
 
 /** Puts the pod there. */
 export function join(joining: Joining, shape: CompiledShape, pod: Pod): void {
-  const { claim, booked } = joining;
-  const { remaining } = claim.state;
-  if (remaining.size > 0) {
-    if (claim.booked !== null) bookCapacity(remaining, claim.booked, -1);
-    bookCapacity(remaining, booked, 1);
-  }
-  claim.booked = booked;
-  claim.offered = joining.offered;
-  claim.bits = joining.bits;
-  claim.from = joining.from;
-  claim.open = joining.open;
-  moveReservation(
-    claim.state.reservationsLeft,
-    reservationOf(claim, claim.chosen),
-    reservationOf(claim, joining.chosen),
-  );
-  claim.chosen = joining.chosen;
+  const { claim, offered, bits, from, open } = joining;
+  const own: Changing = claim;
+  own.offered = offered;
+  own.bits = bits;
+  own.from = from;
+  own.open = open;
+  settleOn(claim, joining);
   claim.pods.push(pod);
   claim.ports.push(...shape.ports);
   addVector(claim.load, shape.requests, 1);
@@ -210,11 +185,6 @@ export function reservationOf(
 /** What the claim costs as the offering that it is now, without risk, in micro-USD per hour. */
 export function plainPriceOf({ state, chosen }: Pick<OpenClaim, 'state' | 'chosen'>): number {
   return chosen === null ? 0 : at(state.pool.catalog.types[chosen.type]?.plainPrices ?? NO_PRICES, chosen.bit);
-}
-
-/** Offerings not shunned come first, then the price decides; the types' order breaks ties. */
-export function isCheaper(a: ChosenOffering, b: ChosenOffering): boolean {
-  return a.shunned === b.shunned ? a.price < b.price : !a.shunned;
 }
 
 /** The value that a claim has for a key once it is settled; null when its node will have no such label. */
@@ -246,23 +216,27 @@ export function settleAsChosen(claim: OpenClaim, { settled, filtered }: Ask): vo
   const keys = [...settled, ...filtered];
   if (keys.length === 0 || chosen === null) return;
   const { offered, bits } = settledOffers(state, claim, settled, chosen);
-  claim.offered = offered;
-  claim.bits = bits;
   const open = new Map(claim.open);
   for (const key of keys.filter((one) => sourceFor(state, one).kind === 'open')) {
     const value = chooseValue(open.get(key) ?? openRule(state.pool, key));
     open.set(key, value === null ? ABSENT : oneOf([value]));
   }
-  claim.open = open;
+  narrow(claim, { offered, bits, open });
 }
 
-interface Offers {
+/** Offerings, per type and of all types. */
+export interface Offers {
   readonly offered: Int32Array;
   readonly bits: number;
 }
 
 /** Only what has the chosen's value for every key that must have one value now. */
-function settledOffers(state: PoolState, given: Offers, keys: ReadonlyArray<string>, chosen: ChosenOffering): Offers {
+export function settledOffers(
+  state: PoolState,
+  given: Offers,
+  keys: ReadonlyArray<string>,
+  chosen: ChosenOffering,
+): Offers {
   let { offered, bits } = given;
   for (const key of keys) {
     const source = sourceFor(state, key);
@@ -275,161 +249,5 @@ function settledOffers(state: PoolState, given: Offers, keys: ReadonlyArray<stri
   return { offered, bits };
 }
 
-function bookedFor(claim: OpenClaim, search: Search, chosen: ChosenOffering): Amounts | null {
-  const { state } = claim;
-  if (!wantsMinValues(state) || claim.minValuesRelaxed) return capacityOf(state.pool, chosen.type);
-  const { offered, bits, load, more } = search;
-  const holding = new Int32Array(offered.length);
-  for (const type of state.pool.order) {
-    holding[type] = holdingBits(state, type, at(offered, type) & bits, load, more);
-  }
-  return bookingFor(state, holding, { chosen: chosen.type, instead: claim.booked, relaxed: false });
-}
-
-function narrowOpen(claim: OpenClaim, more: LabelRules): LabelRules | null {
-  if (more.size === 0) return claim.open;
-  const open = new Map<string, LabelRule>(claim.open);
-  for (const [key, rule] of more) {
-    const present = open.get(key) ?? claim.state.pool.rules.get(key);
-    const narrowed = present === undefined ? rule : intersect(present, rule);
-    if (isEmpty(narrowed)) return null;
-    open.set(key, narrowed);
-  }
-  return open;
-}
-
-/** Open labels that topology looks at get one value now: the first that is allowed. */
-function settleOpen(
-  { state }: OpenClaim,
-  open: LabelRules,
-  guard: Guard,
-  { settled, filtered }: Ask,
-): LabelRules | null {
-  const isOpen = (key: string): boolean => sourceFor(state, key).kind === 'open';
-  if (![guard.rules.keys, settled, filtered].some((own) => own.some(isOpen))) return open;
-  const keys = [...new Set([...guard.rules.keys, ...settled, ...filtered])].filter(isOpen);
-  const narrowed = new Map(open);
-  for (const key of keys) {
-    const rule = open.get(key) ?? openRule(state.pool, key);
-    const settledTo = statesOf(rule, guard.rules.byKey.get(key)?.known ?? []).find(({ value }) =>
-      allowsDomain(guard, key, value),
-    );
-    if (settledTo === undefined) return null;
-    narrowed.set(key, settledTo.value === undefined ? ABSENT : oneOf([settledTo.value]));
-  }
-  return narrowed;
-}
-
-/** What an open label may come to be, first what it would be if nothing looked at it: nothing, or the smallest value. */
-function statesOf(
-  rule: LabelRule,
-  known: ReadonlyArray<string>,
-): ReadonlyArray<{ readonly value: string | undefined }> {
-  const values = rule.complement
-    ? new Set([chooseValue({ ...rule, absent: false }), ...known.filter((value) => admits(rule, value))])
-    : [...rule.values].toSorted();
-  const states = [...values].filter((value) => value !== null).map((value) => ({ value }));
-  return rule.absent ? [{ value: undefined }, ...states] : states;
-}
-
-interface Search extends Offers {
-  readonly from: number;
-  readonly load: Float64Array;
-  readonly more: Float64Array;
-}
-
-/**
- * Among offerings the pool's limits allow; where prices are equal, in the least crowded domain. Null: there is none.
- * `from`: the first type in order that holds the pods at all.
- */
-function cheapestOffering(
-  claim: OpenClaim,
-  { offered, bits, from, load, more }: Search,
-  guard: Guard,
-): { readonly chosen: ChosenOffering; readonly from: number } | null {
-  const { state, booked } = claim;
-  const { pool, remaining } = state;
-  const roomy = bitsWithRoom(pool.catalog, state.reservationsLeft, reservationOf(claim, claim.chosen));
-  let best: ChosenOffering | null = null;
-  let first = -1;
-  for (let position = from; position < pool.order.length; position++) {
-    const type = at(pool.order, position);
-    const shunned = pool.shunned[type] === 1;
-    if (best !== null && (best.shunned !== shunned || at(pool.lowestWeighed, type) >= best.price)) break;
-    const held = holdingBits(state, type, at(offered, type) & bits, load, more);
-    if (held !== 0 && first === -1) first = position;
-    const mask = held & roomy;
-    if (mask === 0) continue;
-    const compiled = pool.catalog.types[type];
-    if (compiled === undefined) continue;
-    if (remaining.size > 0 && !withinLimits(remaining, compiled.amounts().capacity, booked)) continue;
-    const bit = cheapestBit(compiled.weighedPrices, mask, state, guard);
-    const price = at(compiled.weighedPrices, bit);
-    if (best === null || price < best.price) best = { type, bit, price, shunned };
-  }
-  return best === null ? null : { chosen: best, from: first };
-}
-
-/** The cheapest that the claim can be with the pods that it has, as limits and reservations are now; null when it has none. */
-export function cheapestNow(claim: OpenClaim): { readonly chosen: ChosenOffering; readonly booked: Amounts } | null {
-  const { state, offered, bits, load } = claim;
-  const search = { offered, bits, from: 0, load, more: state.nothing };
-  const found = cheapestOffering(claim, search, UNGUARDED);
-  const booked = found === null ? null : bookedFor(claim, search, found.chosen);
-  return found === null || booked === null ? null : { chosen: found.chosen, booked };
-}
-
-const UNGUARDED: Guard = guardOf(NO_RULES, () => ({ domain: null, certain: true, possible: true }), false);
-
-/** What one more pod adds to the claim's price at least, rules about other pods and limits aside; Infinity: no room. */
-export function leastAdded(claim: OpenClaim, requests: Float64Array, options: ReadonlyArray<PoolOption>): number {
-  let least = Infinity;
-  for (const { allowed } of options) least = Math.min(least, leastAddedBy(claim, requests, allowed));
-  return least;
-}
-
-/** More than any price, 34,000 dollars an hour: what is shunned comes after all that is not. */
-export const SHUNNED_ADDS = 2 ** 35;
-
-function leastAddedBy(
-  { state, offered, bits, from, load, chosen }: OpenClaim,
-  more: Float64Array,
-  allowed: Int32Array,
-): number {
-  const { pool } = state;
-  let best = Infinity;
-  for (let position = from; position < pool.order.length; position++) {
-    const type = at(pool.order, position);
-    const shunned = pool.shunned[type] === 1 ? SHUNNED_ADDS : 0;
-    if (at(pool.lowestWeighed, type) + shunned >= best) break;
-    const mask = holdingBits(state, type, at(offered, type) & at(allowed, type) & bits, load, more);
-    if (mask !== 0)
-      best = Math.min(best, shunned + lowestWeighed(pool.catalog.types[type]?.weighedPrices ?? NO_PRICES, mask));
-  }
-  return best - (chosen?.price ?? 0);
-}
-
-const NO_PRICES = new Float64Array();
-
-function lowestWeighed(prices: Float64Array, mask: number): number {
-  let lowest = Infinity;
-  for (let bit = 0; bit < MARKETS_MAX && mask >> bit !== 0; bit++) {
-    if ((mask >> bit) & 1) lowest = Math.min(lowest, at(prices, bit));
-  }
-  return lowest;
-}
-
-/** The lowest bit wins what is still a tie: markets are in order of preference. */
-function cheapestBit(prices: Float64Array, mask: number, state: PoolState, guard: Guard): number {
-  let best = -1;
-  let crowd = 0;
-  for (let bit = 0; bit < MARKETS_MAX && mask >> bit !== 0; bit++) {
-    if (((mask >> bit) & 1) === 0) continue;
-    if (best !== -1 && at(prices, bit) > at(prices, best)) continue;
-    const crowding = crowdingAt(guard, state, bit);
-    if (best !== -1 && at(prices, bit) === at(prices, best) && crowding >= crowd) continue;
-    best = bit;
-    crowd = crowding;
-  }
-  return best;
-}
+/** Of a type that is not there. */
+export const NO_PRICES = new Float64Array();

@@ -1,7 +1,7 @@
 import { admitsAsk, hasRoom, type Bin } from './bins.ts';
 import type { Ask } from './compile-shape.ts';
 import { labelKey } from '../../../kubernetes/labels.ts';
-import type { Applicant } from './open-claim.ts';
+import type { Applicant } from './joining.ts';
 import { allowsDomain, allowsHost, type Guard } from './topology-guard.ts';
 import type { Workspace } from './workspace.ts';
 

@@ -1,6 +1,6 @@
 import { labelKey, REGIONAL_ZONE } from '../../../kubernetes/labels.ts';
 import { at } from '../../offerings/compile-pool.ts';
-import { offeringsAt, type OpenClaim } from '../state/open-claim.ts';
+import { settleOn, offeringsAt, type OpenClaim } from '../state/open-claim.ts';
 import type { Workspace } from '../state/workspace.ts';
 
 /**
@@ -19,15 +19,15 @@ export function balanceZones({ bins, claims }: Workspace): void {
     if (capacity.nodePool !== null) count(capacity.nodePool, capacity.labels[labelKey.zone] ?? '', 1);
   }
   for (const claim of claims) {
-    const { chosen, state } = claim;
-    if (chosen === null) continue;
+    const { chosen, booked, state } = claim;
+    if (chosen === null || booked === null) continue;
     const zoneOf = (bit: number): string => state.pool.catalog.markets[bit]?.zone ?? '';
     const equals = equalBits(claim).toSorted(
       (a, b) => count(state.pool.name, zoneOf(a), 0) - count(state.pool.name, zoneOf(b), 0) || a - b,
     );
     const bit = equals[0] ?? chosen.bit;
     count(state.pool.name, zoneOf(bit), 1);
-    claim.chosen = { ...chosen, bit };
+    settleOn(claim, { chosen: { ...chosen, bit }, booked });
   }
 }
 

@@ -3,8 +3,8 @@ import { fittingBits } from '../state/compile-shape.ts';
 import { offeringsFor, type BulkGroup, type BulkRule } from './bulk-groups.ts';
 import { sourceFor } from '../../offerings/key-source.ts';
 import { meetsMinValues } from '../../offerings/min-values.ts';
-import { settledValue, type ChosenOffering, type OpenClaim } from '../state/open-claim.ts';
-import { bookCapacity, withinLimits } from '../../offerings/pool-state.ts';
+import { narrow, settleOn, settledValue, type ChosenOffering, type OpenClaim } from '../state/open-claim.ts';
+import { withinLimits } from '../../offerings/pool-state.ts';
 import type { Workspace } from '../state/workspace.ts';
 
 /**
@@ -20,12 +20,8 @@ export function shrinkClaim(workspace: Workspace, claim: OpenClaim, rules: Reado
   const smaller = cheapestWith(claim, offered, chosen);
   const capacity = smaller === null ? null : capacityOf(state.pool, smaller.type);
   if (smaller === null || capacity === null || !meetsMinValues(state, offered, capacity)) return;
-  if (claim.booked !== null) bookCapacity(state.remaining, claim.booked, -1);
-  bookCapacity(state.remaining, capacity, 1);
-  claim.booked = capacity;
-  claim.offered = offered;
-  claim.from = 0;
-  claim.chosen = smaller;
+  narrow(claim, { offered, from: 0 });
+  settleOn(claim, { chosen: smaller, booked: capacity });
 }
 
 /** Per type the offerings that meet the rules of the pods that are left and hold them; null when some pod is not packed. */

@@ -7,8 +7,8 @@ import { packGroups } from './pack-groups.ts';
 import { offeringsFor, type BulkGroup } from './bulk-groups.ts';
 import { fittingBits } from '../state/compile-shape.ts';
 import { meetsMinValues } from '../../offerings/min-values.ts';
-import { emptyClaim, settledValue, type ChosenOffering } from '../state/open-claim.ts';
-import { bookCapacity, MARKETS_MAX, withinLimits, type PoolState } from '../../offerings/pool-state.ts';
+import { narrow, settleOn, emptyClaim, settledValue, type ChosenOffering } from '../state/open-claim.ts';
+import { MARKETS_MAX, withinLimits, type PoolState } from '../../offerings/pool-state.ts';
 import { addVector } from '../../quantity/resource-table.ts';
 import { recordOnClaim } from '../state/topology.ts';
 import type { Workspace } from '../state/workspace.ts';
@@ -222,16 +222,15 @@ function openAlike(
     for (const { group } of queued) addVector(claim.load, group.ask.shape.requests, 1);
     const groups = new Set(queued.map(({ group }) => group));
     const id = [...groups].map(({ ask, within }) => `${ask.shape.index} ${within?.domain ?? ''}`).join('\n');
-    claim.offered = shared.get(id) ?? offeredTo(workspace, state, claim.load, groups);
-    shared.set(id, claim.offered);
-    const held = withinLimits(state.remaining, capacity, null) && meetsMinValues(state, claim.offered, capacity);
-    if (!held || ((at(claim.offered, chosen.type) >> chosen.bit) & 1) === 0) {
+    const offered = shared.get(id) ?? offeredTo(workspace, state, claim.load, groups);
+    shared.set(id, offered);
+    const held = withinLimits(state.remaining, capacity, null) && meetsMinValues(state, offered, capacity);
+    if (!held || ((at(offered, chosen.type) >> chosen.bit) & 1) === 0) {
       left.push(...queued.map(({ pod }) => pod));
       continue;
     }
-    claim.chosen = chosen;
-    claim.booked = capacity;
-    bookCapacity(state.remaining, capacity, 1);
+    narrow(claim, { offered });
+    settleOn(claim, { chosen, booked: capacity });
     workspace.claims.push(claim);
     for (const { pod } of queued) {
       claim.pods.push(pod);

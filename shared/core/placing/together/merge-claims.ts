@@ -3,15 +3,18 @@ import { portsConflict } from '../../rules/host-ports.ts';
 import { byCodeUnit } from '../../rules/label-rule.ts';
 import { wantsMinValues } from '../../offerings/min-values.ts';
 import {
+  giveUp,
+  narrow,
+  settleOn,
   bothOffered,
-  cheapestNow,
   plainPriceOf,
   reservationOf,
   type ChosenOffering,
   type OpenClaim,
 } from '../state/open-claim.ts';
+import { cheapestNow } from '../state/joining.ts';
 import { isUnruled } from '../one-by-one/place.ts';
-import { bookCapacity, type PoolState } from '../../offerings/pool-state.ts';
+import { type PoolState } from '../../offerings/pool-state.ts';
 import { addVector } from '../../quantity/resource-table.ts';
 import type { Workspace } from '../state/workspace.ts';
 
@@ -157,10 +160,9 @@ function isNoWorse(chosen: ChosenOffering, one: OpenClaim, two: OpenClaim): bool
 
 /** Makes the first claim the node for the pods of both. */
 function absorb({ shapes }: Workspace, [one, two]: Pair, { offered, bits, from, chosen, booked }: NodeForBoth): void {
-  const { remaining } = one.state;
-  for (const given of [one.booked, two.booked]) if (given !== null) bookCapacity(remaining, given, -1);
-  bookCapacity(remaining, booked, 1);
-  Object.assign(one, { offered, bits, from, chosen, booked });
+  giveUp(two);
+  narrow(one, { offered, bits, from });
+  settleOn(one, { chosen, booked });
   one.pods.push(...two.pods);
   one.ports.push(...two.ports);
   for (const { shape } of two.pods) addVector(one.load, shapes.get(shape)?.requests ?? NOTHING, 1);

@@ -8,7 +8,8 @@ import { contradictionOfPod, contradictionOfPool, saidBy } from './contradiction
 import { deviceRefusal } from './device-refusal.ts';
 import { labelMeant } from './label-hint.ts';
 import { byCodeUnit, overlaps, toExpressions, type LabelRule, type LabelRules } from '../../rules/label-rule.ts';
-import { emptyClaim, joiningOf } from '../../placing/state/open-claim.ts';
+import { emptyClaim } from '../../placing/state/open-claim.ts';
+import { joiningOf } from '../../placing/state/joining.ts';
 import { guardFor } from '../../placing/one-by-one/place.ts';
 import { overLimits, poolObstacle, type PoolState } from '../../offerings/pool-state.ts';
 import { untolerated } from '../../rules/taints.ts';
