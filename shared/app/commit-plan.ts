@@ -1,6 +1,6 @@
 import type { NodePool } from '../kubernetes/manifest.ts';
-import { auditPlan } from '../core/audit/audit-plan.ts';
 import type { Plan, PlannedClaim } from '../core/model/plan.ts';
+import type { AuditedPlan } from './make-plan.ts';
 import { RetryableError, TerminalError } from '../ports/errors.ts';
 import { DECISION_VERSION, type Decision, type LedgerState } from '../ports/store.ts';
 import { digest } from '../contract/digest.ts';
@@ -22,26 +22,21 @@ const CREATIONS_AT_ONCE = 16;
 const HINTED_TOGETHER = 250;
 
 export type CommitOutcome =
-  | { readonly kind: 'committed'; readonly decision: Decision }
+  | { readonly kind: 'committed'; readonly state: LedgerState; readonly decision: Decision }
   /** Another plan was committed since the gathering. What it left, the next look finds. */
   | { readonly kind: 'lost' };
 
-/** Judges a plan, makes it the latest decision, and creates its NodeClaims. Safe to repeat from any point of failure. */
-export async function commitPlan(ports: Ports, gathered: Gathered, plan: Plan, cause: string): Promise<CommitOutcome> {
-  const fatal = auditPlan(plan, gathered.input).filter(({ severity }) => severity === 'fatal');
-  // A plan that breaks its own rules is a bug and must not reach Azure.
-  if (fatal.length > 0) {
-    const findings = fatal.map(({ text }) => text).join('; ');
-    ports.log('plan-refused', { cause, snapshot: gathered.snapshot.version, claims: plan.claims.length, findings });
-    throw new TerminalError(`plan refused by its audit: ${findings}`);
-  }
-
+/** Makes an audited plan the latest decision. Safe to repeat from any point of failure. */
+export async function commitPlan(
+  ports: Ports,
+  gathered: Gathered,
+  plan: AuditedPlan,
+  cause: string,
+): Promise<CommitOutcome> {
   const decision = toDecision(ports, gathered, plan, cause);
   await ports.decisions.put(decision);
   const committed = await ports.ledger.commit(gathered.ledger, decision.name);
-  if (committed.kind === 'lost') return { kind: 'lost' };
-  await execute(ports, committed.state, decision);
-  return { kind: 'committed', decision };
+  return committed.kind === 'lost' ? { kind: 'lost' } : { kind: 'committed', state: committed.state, decision };
 }
 
 /** Decisions of others finished in a row. More means that they commit faster than we read. */
@@ -108,7 +103,8 @@ export function toDecision(ports: Ports, gathered: Gathered, plan: Plan, cause: 
   };
 }
 
-async function execute(ports: Ports, committed: LedgerState, decision: Decision): Promise<void> {
+/** Creates the NodeClaims of a committed decision, and sends hints to launch them. What is there already is not made again. */
+export async function execute(ports: Ports, committed: LedgerState, decision: Decision): Promise<void> {
   let state = committed;
   const pools = new Map((await ports.kubernetes.list('NodePool')).map((pool) => [pool.metadata.name, pool]));
   const numbered = decision.plan.claims.map((planned, index) => ({ planned, name: decision.claimNames[index] ?? '' }));

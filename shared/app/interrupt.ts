@@ -8,7 +8,7 @@ import { withoutBuffers } from '../core/present/buffer-pods.ts';
 import { withoutNodes } from '../core/present/without-nodes.ts';
 import { microUsdPerHour } from '../core/quantity/units.ts';
 import { RetryableError } from '../ports/errors.ts';
-import { commitPlan, resumeNow } from './commit-plan.ts';
+import { commitPlan, execute, resumeNow } from './commit-plan.ts';
 import { toTimestamp } from './conditions.ts';
 import { publish } from './events.ts';
 import { type Gathered, gather } from './gather.ts';
@@ -16,7 +16,8 @@ import { leavingNames } from './leaving.ts';
 import { isSameId } from './same-id.ts';
 import { claimOfVm, nodeNameOf } from './node-name.ts';
 import type { Ports } from './ports.ts';
-import { type MadePlan, makePlan, recordPlan } from './record-plan.ts';
+import { makePlan, requireSound, type MadePlan } from './make-plan.ts';
+import { recordPlan } from './record-plan.ts';
 
 export type InterruptOutcome =
   /** Not a machine of ours, one that has gone already, or an event that takes nothing away. */
@@ -105,8 +106,10 @@ async function replace(ports: Ports, claim: NodeClaim): Promise<Replaced> {
   const moving = podsOf(gathered, claim);
   const onTheirWay = claimsOnTheirWay(plan, gathered, moving);
   if (plan.claims.length === 0) return { replacements: onTheirWay, made };
-  const outcome = await commitPlan(ports, { ...gathered, input }, plan, `interruption of ${claim.metadata.name}`);
+  const cause = `interruption of ${claim.metadata.name}`;
+  const outcome = await commitPlan(ports, { ...gathered, input }, requireSound(ports, made, cause), cause);
   if (outcome.kind === 'lost') throw new RetryableError('another plan was committed first', { retryAfterMs: 100 });
+  await execute(ports, outcome.state, outcome.decision);
   const { claimNames } = outcome.decision;
   const own = claimNames.filter((_, index) => plan.claims[index]?.pods.some(({ uid }) => moving.has(uid)) === true);
   return { replacements: [...own, ...onTheirWay], made };

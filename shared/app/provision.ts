@@ -1,6 +1,5 @@
 import { pendingWindow } from '../contract/snapshot/window.ts';
-import type { LeftPod, Plan } from '../core/model/plan.ts';
-import { renderRefusal } from '../core/telling/reasons/render-refusal.ts';
+import type { Plan } from '../core/model/plan.ts';
 import { activeBuffers } from '../core/present/buffer-demand.ts';
 import { pendingPods } from '../core/present/pending-pods.ts';
 import type { ProvisioningInput } from '../core/model/provisioning-input.ts';
@@ -8,15 +7,16 @@ import { instant } from '../core/quantity/units.ts';
 import { lacksStaticNodes } from '../core/finishing/static-pools.ts';
 import { withoutNodes } from '../core/present/without-nodes.ts';
 import { writeBufferStatuses } from './buffer-status.ts';
-import { commitPlan, resume } from './commit-plan.ts';
-import { publish } from './events.ts';
+import { commitPlan, execute, resume } from './commit-plan.ts';
 import { type Gathered, gather } from './gather.ts';
 import { leavingNames } from './leaving.ts';
-import { inParallel } from './in-parallel.ts';
+import { makePlan, requireSound, type Look, type MadePlan } from './make-plan.ts';
 import { unjudgedPools } from './readiness.ts';
 import { writeOverlayStatuses } from './overlay-status.ts';
 import type { Ports } from './ports.ts';
-import { type Look, type MadePlan, makePlan, recordPlan } from './record-plan.ts';
+import { recordPlan } from './record-plan.ts';
+import { reportLeft } from './report-left.ts';
+import { wake } from './wake.ts';
 
 export type ProvisionOutcome =
   /** No relay has published yet; its first snapshot brings a hint. */
@@ -39,10 +39,6 @@ const LOST_PAUSE_MS = 250;
 
 /** A scheduled hint may arrive a little early by our clock; the window counts as closed then, or nobody would wake us again. */
 const CLOCK_SKEW_MS = 250;
-
-/** Events about pods that cannot be placed, at most so many per plan; the decision record has them all. */
-const REPORTED_MAX = 100;
-const REPORTS_AT_ONCE = 8;
 
 /**
  * Brings capacity for the pods that wait now. What woke us is a hint; the snapshot is the truth. `mayList` allows reading
@@ -101,38 +97,35 @@ function allArePromised(ports: Ports, { cluster, inFlight }: ProvisioningInput):
   return pendingPods(cluster, inFlight, instant(ports.now())).every(({ uid }) => promised.has(uid));
 }
 
-async function carryOut(ports: Ports, { gathered, input, plan }: MadePlan): Promise<ProvisionOutcome> {
-  await report(ports, plan.left, unjudgedPools(gathered.snapshot, ports.now()));
+async function carryOut(ports: Ports, made: MadePlan): Promise<ProvisionOutcome> {
+  const { gathered, input, plan } = made;
+  await reportLeft(ports, plan.left, unjudgedPools(gathered.snapshot, ports.now()));
   await lookAgainWhenCapacityMayBeBack(ports, plan);
   if (plan.claims.length === 0) {
     await writeBufferStatuses(ports, input, plan);
     return { kind: 'nothing-to-launch', left: plan.left.length };
   }
 
-  // 3–5. Audit, commit, execute.
-  const outcome = await commitPlan(ports, { ...gathered, input }, plan, 'provisioned');
-  if (outcome.kind === 'lost') {
+  // 3. Audit: by rules that do not know how the plan was made. One that fails is a bug, and ends here.
+  const sound = requireSound(ports, made, 'provisioned');
+
+  // 4. Commit: on condition that nobody has decided since the gathering.
+  const committed = await commitPlan(ports, { ...gathered, input }, sound, 'provisioned');
+  if (committed.kind === 'lost') {
     await wake(ports, ports.now() + LOST_PAUSE_MS, 'lost');
     return { kind: 'lost' };
   }
+
+  // 5. Execute: create the NodeClaims; whoever comes after a crash here finishes it.
+  await execute(ports, committed.state, committed.decision);
   await writeBufferStatuses(ports, input, plan);
-  logDecision(ports, gathered, plan, outcome.decision.name);
-  return {
-    kind: 'provisioned',
-    decision: outcome.decision.name,
-    claims: plan.claims.length,
-    left: plan.left.length,
-  };
+  logDecision(ports, gathered, plan, committed.decision.name);
+  return { kind: 'provisioned', decision: committed.decision.name, claims: plan.claims.length, left: plan.left.length };
 }
 
 async function waitUntil(ports: Ports, untilMs: number): Promise<ProvisionOutcome> {
   await wake(ports, untilMs, 'window-closed');
   return { kind: 'waiting', untilMs };
-}
-
-async function wake(ports: Ports, atMs: number, reason: string): Promise<void> {
-  const hint = { kind: 'pods', version: 1, cluster: ports.cluster, snapshot: null, reason } as const;
-  await ports.hints.send([{ hint, atMs, key: `${reason}/${atMs}` }]);
 }
 
 /** Pods and buffers that found no place may find one when the first refusal of Azure's ends. */
@@ -141,24 +134,6 @@ async function lookAgainWhenCapacityMayBeBack(ports: Ports, plan: Plan): Promise
   const atMs = await ports.catalogs.nextRetryMs();
   // A hint that came before the refusal ends would find it in force, and asking again for the same time is a duplicate.
   if (atMs !== null) await wake(ports, atMs + CLOCK_SKEW_MS, 'capacity-may-be-back');
-}
-
-/**
- * Tells each pod's owner, where `kubectl describe pod` shows it, which rule keeps the pod out and what would let it in. Not
- * while it may turn out that one of the pools takes it: that is looked at again when the pool has been judged.
- */
-async function report(ports: Ports, left: ReadonlyArray<LeftPod>, unjudged: ReadonlySet<string>): Promise<void> {
-  const told = left.filter(({ refusals }) => !refusals.some(({ nodePool }) => unjudged.has(nodePool ?? '')));
-  await inParallel(told.slice(0, REPORTED_MAX), REPORTS_AT_ONCE, async ({ pod, refusals }) => {
-    const [namespace = 'default', name = ''] = pod.name.split('/');
-    const reasons = refusals.map((refusal) => {
-      const { detail, fix } = renderRefusal(refusal);
-      return `${refusal.nodePool ?? 'all pools'}: ${detail}; ${fix}`;
-    });
-    const regarding = { apiVersion: 'v1', kind: 'Pod', name, namespace, uid: pod.uid };
-    const message = `Failed to schedule pod, ${reasons.join(' | ')}`;
-    await publish(ports.kubernetes, { regarding, type: 'Warning', reason: 'FailedScheduling', message }, ports.now());
-  });
 }
 
 function logDecision(ports: Ports, { snapshot }: Gathered, plan: Plan, decision: string): void {

@@ -1,34 +1,10 @@
 import { digest } from '../contract/digest.ts';
 import type { PlanFate, PlanFigures } from '../contract/plan-figures.ts';
-import type { Plan } from '../core/model/plan.ts';
 import { instant } from '../core/quantity/units.ts';
 import { countWaiting } from '../core/telling/effective-zones.ts';
-import { planProvisioning } from '../core/plan-provisioning.ts';
-import type { ProvisioningInput } from '../core/model/provisioning-input.ts';
 import { RetryableError } from '../ports/errors.ts';
-import type { Gathered } from './gather.ts';
+import type { Look } from './make-plan.ts';
 import type { Ports } from './ports.ts';
-
-/** A plan with what it was made of, and how long that took. */
-export interface MadePlan {
-  readonly gathered: Gathered;
-  /** What was planned: the gathered input, or part of it. */
-  readonly input: ProvisioningInput;
-  readonly plan: Plan;
-  readonly madeAtMs: number;
-  readonly tookMs: number;
-}
-
-/** What a look came to know, whether by a plan or without one. */
-export type Look = Omit<MadePlan, 'plan'> & { readonly plan: Pick<Plan, 'left'> };
-
-/** Plans `input`, with an eye on the clock. */
-export function makePlan(ports: Ports, gathered: Gathered, input: ProvisioningInput): MadePlan {
-  const startedMs = ports.now();
-  const plan = planProvisioning(input, instant(startedMs));
-  const madeAtMs = ports.now();
-  return { gathered, input, plan, madeAtMs, tookMs: madeAtMs - startedMs };
-}
 
 /**
  * Tells a plan's figures, or those of a look that needed none: one line for the portal, and the record that the relay shows to whoever scrapes it. Call it when

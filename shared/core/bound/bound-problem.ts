@@ -4,7 +4,7 @@ import { flagsOf } from '../packing/problem/flags.ts';
 import type { PackingBin, PackingProblem } from '../packing/problem/problem.ts';
 import { binsOf, mergeAlike, type PriceKind } from '../placing/together/bulk.ts';
 import { perNodeOf } from '../placing/together/bulk-groups.ts';
-import { at } from '../offerings/compile-pool.ts';
+import { at } from '../quantity/at.ts';
 import type { Ask } from '../placing/state/compile-shape.ts';
 import { restrictTo, sourceFor } from '../offerings/key-source.ts';
 import { byCodeUnit } from '../rules/label-rule.ts';

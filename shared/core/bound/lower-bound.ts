@@ -6,11 +6,13 @@ import { admitsAsk, type Bin } from '../placing/state/bins.ts';
 import { boundByZones, type Costing } from './bound-by-zones.ts';
 import { boundProblem, groupsPlaced, isSame, offeredTo, type BoundGroup } from './bound-problem.ts';
 import type { SolvedProblem } from '../placing/together/bulk.ts';
-import { at, weighsRisk } from '../offerings/compile-pool.ts';
+import { at } from '../quantity/at.ts';
+import { weighsRisk } from '../offerings/compile-pool.ts';
 import { byCodeUnit } from '../rules/label-rule.ts';
 import { canHoldMore, mostInDomain } from '../placing/together/most-in-domain.ts';
 import { plainPriceOf, reservationOf } from '../placing/state/open-claim.ts';
-import { MARKETS_MAX, type PoolState } from '../offerings/pool-state.ts';
+import { MARKETS_MAX } from '../offerings/compile-types.ts';
+import type { PoolState } from '../offerings/pool-state.ts';
 import { addVector, fits } from '../quantity/resource-table.ts';
 import { costOf, type Workspace } from '../placing/state/workspace.ts';
 

@@ -6,7 +6,8 @@ import { plainCostOf, weighedCostOf } from '../model/weighed-cost.ts';
 import { microUsdPerHour } from '../quantity/units.ts';
 import { parseAmounts } from '../../kubernetes/quantity.ts';
 import { balanceZones } from '../placing/together/balance-zones.ts';
-import { at, capacityOf, lowestBit, weighsRisk } from '../offerings/compile-pool.ts';
+import { at } from '../quantity/at.ts';
+import { capacityOf, lowestBit, weighsRisk } from '../offerings/compile-pool.ts';
 import { isLeaving, machinesOf, type Machine } from '../present/existing-capacity.ts';
 import { cheaperExplainer } from '../telling/cheaper/explain-cheaper.ts';
 import { byCodeUnit } from '../rules/label-rule.ts';
@@ -18,7 +19,8 @@ import {
   type ChosenOffering,
   type OpenClaim,
 } from '../placing/state/open-claim.ts';
-import { MARKETS_MAX, type PoolState } from '../offerings/pool-state.ts';
+import { MARKETS_MAX } from '../offerings/compile-types.ts';
+import type { PoolState } from '../offerings/pool-state.ts';
 import type { ProvisioningInput } from '../model/provisioning-input.ts';
 import { renderClaims } from '../telling/claims/render-claim.ts';
 import { readInput, workspaceFor } from '../placing/state/workspace.ts';

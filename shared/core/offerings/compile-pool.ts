@@ -1,3 +1,4 @@
+import { at } from '../quantity/at.ts';
 import type { NodePool, Taint } from '../../kubernetes/manifest.ts';
 import { labelKey, normalizeKey } from '../../kubernetes/labels.ts';
 import { parseAmounts, type Amounts } from '../../kubernetes/quantity.ts';
@@ -217,11 +218,6 @@ export function lowestBit(mask: number): number {
 /** Higher weight first; pools of one weight are equals, told apart by name only. */
 export function byWeight(a: CompiledPool, b: CompiledPool): number {
   return b.weight - a.weight || byCodeUnit(a.name, b.name);
-}
-
-/** An index that is known to be in range. */
-export function at(numbers: ArrayLike<number>, index: number): number {
-  return numbers[index] ?? 0;
 }
 
 /** The rule of an open key before any pod narrowed it. */

@@ -1,4 +1,5 @@
-import { at, isOpenKey, openRule, poolRule, type CompiledPool } from './compile-pool.ts';
+import { at } from '../quantity/at.ts';
+import { isOpenKey, openRule, poolRule, type CompiledPool } from './compile-pool.ts';
 import { marketLabels, isDecidedByType } from './compile-types.ts';
 import { admits, chooseValue, intersect, onlyValue } from '../rules/label-rule.ts';
 import type { PoolState } from './pool-state.ts';

@@ -1,6 +1,7 @@
 import { normalizeKey } from '../../kubernetes/labels.ts';
 import type { Amounts } from '../../kubernetes/quantity.ts';
-import { at, capacityOf } from './compile-pool.ts';
+import { at } from '../quantity/at.ts';
+import { capacityOf } from './compile-pool.ts';
 import { marketLabels } from './compile-types.ts';
 import { withinLimits, type PoolState } from './pool-state.ts';
 

@@ -2,10 +2,10 @@ import { addAmounts, type Amounts } from '../../kubernetes/quantity.ts';
 import type { InstanceType } from '../model/catalog.ts';
 import type { NodePool } from '../../kubernetes/manifest.ts';
 import type { PoolObstacle } from '../model/refusal.ts';
-import { compileCatalog, type CompiledCatalog } from './compile-types.ts';
+import { compileCatalog, type CompiledCatalog, MARKETS_MAX } from './compile-types.ts';
+import { at } from '../quantity/at.ts';
 import {
   allocatableOf,
-  at,
   byWeight,
   compilePool,
   lowestBit,
@@ -22,9 +22,6 @@ import type { ProvisioningInput } from '../model/provisioning-input.ts';
 import { reservationsLeft, type ReservationsLeft } from './reservations.ts';
 import { addVector, toVector, type Dimensions } from '../quantity/resource-table.ts';
 import { untolerated } from '../rules/taints.ts';
-
-/** Bits of an offering mask, and so rows per type in `PoolState.usable`. */
-export const MARKETS_MAX = 31;
 
 /** A pool as a plan finds it: what a node of it can hold beside its daemons, and what its limits allow. */
 export interface PoolReading {

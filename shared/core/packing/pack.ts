@@ -9,7 +9,7 @@ import { fluidWorth } from './lp/fluid.ts';
 import { generateColumns, type Relaxation } from './columns/generate-columns.ts';
 import { addPacking, emptyPool, type PatternPool } from './columns/patterns.ts';
 import { packDealt } from './first/pack-dealt.ts';
-import { packInto, packQuickly, tryAll, type Given, type PackedInto } from './whole/pack-into.ts';
+import { packInto, packQuickly, tryAll, type NodesToFill, type PackedInto } from './whole/pack-into.ts';
 import { packOneKind } from './first/pack-one-kind.ts';
 import { partsOf } from './problem/problem-parts.ts';
 import {
@@ -76,7 +76,7 @@ export function pack(problem: PackingProblem, work: Work): Packed {
 }
 
 /** What a bound is asked for. */
-export interface Asked {
+export interface BoundGoal {
   /** Where fluid prices alone prove less than this, it stays at that. */
   readonly worthwhile: number;
   /** Where fractions of nodes cost less than this, no better prices and no whole nodes are looked for. */
@@ -89,7 +89,7 @@ export interface Asked {
  * What any packing of the pods that fit some bin costs at least, in micro-USD per hour, when only that is asked: without
  * looking for a packing.
  */
-export function packingBound(problem: PackingProblem, asked: Asked, work: Work): number {
+export function packingBound(problem: PackingProblem, asked: BoundGoal, work: Work): number {
   const parts = partsOf(problem).map((one) => prepared(one.problem, work));
   const proofs = parts.map(({ part, fluid }) => proofOf(part, fluid, { left: work.left * SHARE.proof }));
   const fluid = proofs.reduce((sum, { bound }) => sum + bound, 0);
@@ -105,7 +105,7 @@ export function packingBound(problem: PackingProblem, asked: Asked, work: Work):
   }, 0);
 }
 
-function closerBound(part: Part, fluid: Float64Array, first: Proof, { below, fractions }: Asked): number {
+function closerBound(part: Part, fluid: Float64Array, first: Proof, { below, fractions }: BoundGoal): number {
   const { work } = part;
   const quick = withShare(work, SHARE.columns, (own) => relax(part, fluid, { work: own, thorough: false }));
   if (quick.cost < fractions) return stronger(first, proofOf(part, quick.values, work)).bound;
@@ -271,7 +271,7 @@ function coverWhole(part: Part, below: number, proof: Proof, values: Float64Arra
   return coverBy(part, proof, { below, canPack, goesOn: false });
 }
 
-function givenTo({ flat, demand, work }: Part, nodes: Int32Array, values: Float64Array): Given {
+function givenTo({ flat, demand, work }: Part, nodes: Int32Array, values: Float64Array): NodesToFill {
   return { flat, kinds: Int32Array.from(nodes.keys()), nodes, demand, values, work };
 }
 
@@ -296,7 +296,7 @@ export function worthOf(problem: PackingProblem, work: Work): Float64Array {
 }
 
 /** A search for the cheapest set of nodes that holds all pods by rules that the problem does not know. */
-export interface Stricter {
+export interface RuledNodes {
   /** Sets that cost less than this are looked for. */
   readonly below: number;
   /** Puts the pods on these nodes, per bin of the problem, by all rules; null where it finds no way. `worth`: of a pod per item. */
@@ -304,7 +304,7 @@ export interface Stricter {
 }
 
 /** What any packing costs at least, and the cheapest that was found under stricter rules; its bins are what `place` answers. */
-export function coverUnder(problem: PackingProblem, { below, place }: Stricter, work: Work): Covered {
+export function coverUnder(problem: PackingProblem, { below, place }: RuledNodes, work: Work): Covered {
   const { part, kept, fluid } = prepared(problem, work);
   const first = withShare(work, SHARE.proof, (own) => proofOf(part, fluid, own));
   const relaxation = withShare(work, SHARE.columns, (own) => relax(part, fluid, { work: own, thorough: false }));

@@ -97,7 +97,7 @@ function isPlain(workspace: Workspace, rule: BulkRule | null): boolean {
 function groupsOf(rules: BulkRules, pods: ReadonlyArray<Pod>): ReadonlyArray<BulkGroup> {
   return [...Map.groupBy(pods, ({ shape }) => shape)].flatMap(([shape, own]) => {
     const rule = rules.get(shape) ?? null;
-    return rule === null ? [] : [{ ask: rule.ask, pods: own, perNode: rule.perNode, within: null, deal: null }];
+    return rule === null ? [] : [{ ask: rule.ask, pods: own, perNode: rule.perNode, within: null, split: null }];
   });
 }
 

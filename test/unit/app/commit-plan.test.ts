@@ -1,11 +1,12 @@
 import { describe, expect, test } from 'vitest';
-import { commitPlan, resume, resumeNow, toDecision } from '../../../shared/app/commit-plan.ts';
+import { resume, resumeNow, toDecision } from '../../../shared/app/commit-plan.ts';
 import { type Gathered, gather } from '../../../shared/app/gather.ts';
 import type { Ports } from '../../../shared/app/ports.ts';
 import type { Plan } from '../../../shared/core/model/plan.ts';
 import { instant } from '../../../shared/core/quantity/units.ts';
 import { planProvisioning } from '../../../shared/core/plan-provisioning.ts';
 import { RetryableError, TerminalError } from '../../../shared/ports/errors.ts';
+import { carryOut } from './carry-out.ts';
 import { START, decisionOf, namesIn, smallCluster } from './small-cluster.ts';
 
 /** A pod that waits, what was gathered of its cluster, and the plan for it. */
@@ -41,7 +42,7 @@ describe('a plan that its audit refuses', () => {
     const { ports, gathered, plan, writes, sent, claims } = await planned();
     const stored: Array<string> = [];
     const watched = withDecisions(ports, { put: ({ name }) => Promise.resolve(void stored.push(name)) });
-    const committing = commitPlan(watched, gathered, broken(plan), 'test');
+    const committing = carryOut(watched, gathered, broken(plan), 'test');
     await expect(committing).rejects.toThrow(TerminalError);
     await expect(committing).rejects.toThrow('plan refused by its audit');
     expect([writes(), stored, sent, claims()]).toEqual([[], [], [], []]);
@@ -55,7 +56,7 @@ describe('a plan that is committed', () => {
       trace.push('stored');
       return ports.decisions.put(decision);
     };
-    const outcome = await commitPlan(withDecisions(ports, { put }), gathered, plan, 'test');
+    const outcome = await carryOut(withDecisions(ports, { put }), gathered, plan, 'test');
     expect(outcome).toMatchObject({
       kind: 'committed',
       decision: { cause: 'test', generation: 1, claimNames: claims() },
@@ -70,7 +71,7 @@ describe('a plan that is committed', () => {
 
   test('makes claims whose names, decision and finalizer say whose they are', async () => {
     const { ports, gathered, plan, server } = await planned();
-    const outcome = await commitPlan(ports, gathered, plan, 'test');
+    const outcome = await carryOut(ports, gathered, plan, 'test');
     const name = outcome.kind === 'committed' ? outcome.decision.name : '';
     expect(server.list('nodeclaims')).toMatchObject([
       { metadata: { annotations: { 'nodewright.dev/decision': name }, finalizers: ['karpenter.sh/termination'] } },
@@ -79,17 +80,17 @@ describe('a plan that is committed', () => {
 
   test('is executed once: who commits another on the same ground has lost, and makes nothing', async () => {
     const { ports, gathered, plan, claims, sent } = await planned();
-    await commitPlan(ports, gathered, plan, 'test');
+    await carryOut(ports, gathered, plan, 'test');
     const first = claims();
     sent.length = 0;
-    expect(await commitPlan(ports, gathered, plan, 'test')).toEqual({ kind: 'lost' });
+    expect(await carryOut(ports, gathered, plan, 'test')).toEqual({ kind: 'lost' });
     expect([claims(), sent]).toEqual([first, []]);
   });
 
   test('is not the latest when it cannot be stored', async () => {
     const { ports, gathered, plan, claims, generation } = await planned();
     const put = (): Promise<never> => Promise.reject(new RetryableError('storage is down'));
-    await expect(commitPlan(withDecisions(ports, { put }), gathered, plan, 'test')).rejects.toThrow('storage is down');
+    await expect(carryOut(withDecisions(ports, { put }), gathered, plan, 'test')).rejects.toThrow('storage is down');
     expect([claims(), await generation()]).toEqual([[], 0]);
   });
 
@@ -98,7 +99,7 @@ describe('a plan that is committed', () => {
     outside.onRequest = ({ method }) => {
       if (method === 'PATCH') throw new RetryableError('busy');
     };
-    await expect(commitPlan(ports, gathered, plan, 'test')).rejects.toThrow('busy');
+    await expect(carryOut(ports, gathered, plan, 'test')).rejects.toThrow('busy');
     expect(claims()).toEqual([]);
   });
 });

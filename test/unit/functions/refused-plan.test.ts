@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
 import { deliverTo } from '../../../functions/deliver.ts';
-import { commitPlan } from '../../../shared/app/commit-plan.ts';
 import { gather } from '../../../shared/app/gather.ts';
 import { provision } from '../../../shared/app/provision.ts';
-import { makePlan } from '../../../shared/app/record-plan.ts';
+import { makePlan } from '../../../shared/app/make-plan.ts';
+import { carryOut } from '../app/carry-out.ts';
 import { parsePodsHint } from '../../../shared/contract/messages.ts';
 import type { InstanceType } from '../../../shared/core/model/catalog.ts';
 import { microUsdPerHour } from '../../../shared/core/quantity/units.ts';
@@ -118,7 +118,7 @@ test('whatever asks for a commit, a plan with a fatal finding is not recorded, a
   if (gathered === null) throw new Error('there is a snapshot');
   const { plan } = makePlan(ports, gathered, gathered.input);
   const wrong = { ...plan, cost: microUsdPerHour(1), lowerBound: microUsdPerHour(2) };
-  const refusal = commitPlan(ports, gathered, wrong, 'test');
+  const refusal = carryOut(ports, gathered, wrong, 'test');
   await expect(refusal).rejects.toThrow(TerminalError);
   await expect(refusal).rejects.toThrow('the claims cost 100000, the plan says 1; bound 2 above cost 1');
   expect([records, await generation(), claims()]).toEqual([[], 0, 0]);

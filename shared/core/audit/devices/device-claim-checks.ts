@@ -55,13 +55,17 @@ function checkConstraint(
   return holds ? [] : [`the constraint on ${name} does not hold`];
 }
 
-interface Given {
+interface AnswerGiven {
   readonly own: ReadonlyArray<GivenDevice>;
   readonly reached: ReadonlyArray<AuditedDevice>;
   readonly input: ProvisioningInput;
 }
 
-function checkRequest(name: string, asked: ExactDeviceRequest, { own, reached, input }: Given): ReadonlyArray<string> {
+function checkRequest(
+  name: string,
+  asked: ExactDeviceRequest,
+  { own, reached, input }: AnswerGiven,
+): ReadonlyArray<string> {
   const deviceClass = input.cluster.deviceClasses.find(({ metadata }) => metadata.name === asked.deviceClassName);
   if (deviceClass === undefined) return [`the class of request ${name} does not exist`];
   const selectors = [...(deviceClass.spec?.selectors ?? []), ...(asked.selectors ?? [])];
@@ -84,7 +88,7 @@ function checkRequest(name: string, asked: ExactDeviceRequest, { own, reached, i
 function checkCount(
   name: string,
   { allocationMode, count = 1 }: ExactDeviceRequest,
-  { own, candidates }: { readonly own: Given['own']; readonly candidates: ReadonlyArray<AuditedDevice> },
+  { own, candidates }: { readonly own: AnswerGiven['own']; readonly candidates: ReadonlyArray<AuditedDevice> },
 ): Array<string> {
   const distinct = new Set(own.map(({ device }) => device.id));
   const needed = candidates.filter(({ published }) => published.allowMultipleAllocations !== true);

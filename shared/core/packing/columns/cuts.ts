@@ -72,7 +72,7 @@ export function boundOf({ need, perBin }: Cut, { prices }: FlatProblem): number 
   return bound === null ? 0 : Number(bound);
 }
 
-interface Asked {
+interface Measuring {
   readonly values: Float64Array;
   readonly demand: Float64Array;
   /** Amounts up to this need not be told apart. */
@@ -80,7 +80,7 @@ interface Asked {
 }
 
 /** The most that pods on one node of the size can count together; proved, and if need be above the truth. */
-function mostIn(flat: FlatProblem, bin: number, { values, demand, enough }: Asked, work: Work): number {
+function mostIn(flat: FlatProblem, bin: number, { values, demand, enough }: Measuring, work: Work): number {
   const knapsack = knapsackOf(flat, bin, values, demand);
   const quick = fillBest(knapsack, { above: enough, step: 1, maxNodes: QUICK_NODES, isDeep: false }, work);
   const least = Math.max(enough, quick.value);

@@ -1,4 +1,4 @@
-import { at } from '../problem/at.ts';
+import { at } from '../../quantity/at.ts';
 import { fillBest } from '../knapsack/fill-best.ts';
 import type { FlatProblem } from '../problem/fill.ts';
 import { knapsackOf } from '../knapsack/knapsack-of.ts';

@@ -1,4 +1,4 @@
-import { at } from '../problem/at.ts';
+import { at } from '../../quantity/at.ts';
 import { knapsackOf } from '../knapsack/knapsack-of.ts';
 import { relaxedValue, relaxKnapsack } from '../knapsack/relax-knapsack.ts';
 import { fillNode, type FillBuffers, type FillRule, type FlatProblem } from '../problem/fill.ts';

@@ -1,4 +1,4 @@
-import { at } from '../problem/at.ts';
+import { at } from '../../quantity/at.ts';
 import {
   addSize,
   costInDeal,
@@ -153,7 +153,7 @@ function sizesToWatch(flat: FlatProblem, { demand, dearest, work }: Dealing): Re
   }));
 }
 
-interface Wanted {
+interface SizesWanted {
   readonly worth: Float64Array;
   readonly known: ReadonlyArray<number>;
   readonly work: Work;
@@ -163,7 +163,7 @@ interface Wanted {
 function sizesMissing(
   flat: FlatProblem,
   watched: ReadonlyArray<Watched>,
-  { worth, known, work }: Wanted,
+  { worth, known, work }: SizesWanted,
 ): ReadonlyArray<Missing> {
   const missing: Array<Missing> = [];
   for (const one of watched) {

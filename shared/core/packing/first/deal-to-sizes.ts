@@ -1,4 +1,4 @@
-import { at } from '../problem/at.ts';
+import { at } from '../../quantity/at.ts';
 
 /**
  * A linear program that deals pods to sizes where pods and nodes may be cut: the cheapest numbers of nodes such that each

@@ -1,4 +1,4 @@
-import { at } from '../problem/at.ts';
+import { at } from '../../quantity/at.ts';
 import { cheapestHolding } from './construct.ts';
 import { dealDemand, type Dealt } from './deal-demand.ts';
 import { fillEvenly, type NodeLot } from './fill-evenly.ts';

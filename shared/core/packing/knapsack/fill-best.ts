@@ -1,4 +1,4 @@
-import { at } from '../problem/at.ts';
+import { at } from '../../quantity/at.ts';
 import { relaxedValue, relaxKnapsack, type Knapsack } from './relax-knapsack.ts';
 import { suffixTable, tableWork, worthFrom, type SuffixTable } from './suffix-tables.ts';
 import type { Work } from '../problem/work.ts';

@@ -1,4 +1,4 @@
-import { at } from '../problem/at.ts';
+import { at } from '../../quantity/at.ts';
 import type { FlatProblem } from '../problem/fill.ts';
 import type { Knapsack } from './relax-knapsack.ts';
 

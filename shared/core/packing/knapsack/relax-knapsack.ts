@@ -1,4 +1,4 @@
-import { at } from '../problem/at.ts';
+import { at } from '../../quantity/at.ts';
 
 /**
  * One size to be filled with the most valuable pods: `items` kinds of them, `width` resources. Amounts, limits and free

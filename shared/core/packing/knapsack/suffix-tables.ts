@@ -1,4 +1,4 @@
-import { at } from '../problem/at.ts';
+import { at } from '../../quantity/at.ts';
 import { greatestCommonDivisor } from '../problem/tighten.ts';
 
 /** Cells of a table's axis at most: finer ones are joined, which only makes the bound higher. */

@@ -1,4 +1,4 @@
-import { at } from '../problem/at.ts';
+import { at } from '../../quantity/at.ts';
 import type { PackingBin, PackingItem } from '../problem/problem.ts';
 import { createMaster, optimize, type Column } from './master.ts';
 

@@ -1,4 +1,4 @@
-import { at } from './at.ts';
+import { at } from '../../quantity/at.ts';
 import type { PackedNode, Packing, PackingBin, PackingItem, PackingProblem } from './problem.ts';
 
 /** Pods that a rule spreads over domains: one may be dealt to another domain as long as all stays even. */

@@ -1,4 +1,4 @@
-import { at } from './at.ts';
+import { at } from '../../quantity/at.ts';
 
 /**
  * Variable-sized vector bin packing as the packer sees it: pods that are alike are one item with a count, an offering is

@@ -1,4 +1,4 @@
-import { at } from '../problem/at.ts';
+import { at } from '../../quantity/at.ts';
 import { fillBest, type Filling } from '../knapsack/fill-best.ts';
 import { flatten, type FlatProblem } from '../problem/fill.ts';
 import { fluidWorth } from '../lp/fluid.ts';

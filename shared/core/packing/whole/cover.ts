@@ -1,4 +1,4 @@
-import { at } from '../problem/at.ts';
+import { at } from '../../quantity/at.ts';
 import { cutOf, type Cut } from '../columns/cuts.ts';
 import type { FlatProblem } from '../problem/fill.ts';
 import { createMaster, optimize } from '../lp/master.ts';
@@ -56,7 +56,7 @@ export function coverDemand(cover: Cover): Covered {
   return { bound: Math.min(bound, cover.below), found: search.found };
 }
 
-interface Search {
+interface CoverSearch {
   readonly cover: Cover;
   /** Sizes, dearest first. */
   readonly order: ReadonlyArray<number>;
@@ -83,13 +83,13 @@ interface Search {
   found: Covered['found'];
 }
 
-function startSearch(cover: Cover, unit: number): Search {
+function startSearch(cover: Cover, unit: number): CoverSearch {
   const { bins, prices } = cover.flat;
   const order = Array.from({ length: bins }, (_, bin) => bin).toSorted(
     (a, b) => at(prices, b) - at(prices, a) || a - b,
   );
   const stride = Math.max(MAX_CUTS, cover.cuts.length);
-  const search: Search = {
+  const search: CoverSearch = {
     cover,
     order,
     unit,
@@ -112,7 +112,7 @@ function startSearch(cover: Cover, unit: number): Search {
 }
 
 function enterCut(
-  { cover: { flat }, order, nodes, stride, short, amounts, ratios }: Search,
+  { cover: { flat }, order, nodes, stride, short, amounts, ratios }: CoverSearch,
   cut: Cut,
   index: number,
 ): void {
@@ -131,7 +131,7 @@ function enterCut(
 }
 
 /** What units of the cuts are worth together, for the whole demand and with each cut stressed in turn. */
-function mixCuts({ cover: { flat, cuts, work }, mixes }: Search): void {
+function mixCuts({ cover: { flat, cuts, work }, mixes }: CoverSearch): void {
   mixes.length = 0;
   const scales = cuts.map(({ need }) => 1 / Math.max(1, need));
   for (let stressed = -1; stressed < Math.min(cuts.length, 6); stressed++) {
@@ -172,7 +172,7 @@ function safeMix({ bins, prices }: FlatProblem, cuts: ReadonlyArray<Cut>, mix: F
 }
 
 /** Tries every set with more nodes, of sizes from `from` on; false when work ran out. */
-function descend(search: Search, from: number, cost: number): boolean {
+function descend(search: CoverSearch, from: number, cost: number): boolean {
   const { cover, order } = search;
   if (cover.work.left <= 0) return false;
   if (isCovered(search)) {
@@ -200,7 +200,7 @@ function descend(search: Search, from: number, cost: number): boolean {
 }
 
 /** One node of the size more (1), or less (−1). */
-function choose(search: Search, bin: number, more: 1 | -1): void {
+function choose(search: CoverSearch, bin: number, more: 1 | -1): void {
   const { cover, nodes, stride, short, amounts } = search;
   nodes[bin] = at(nodes, bin) + more;
   search.size += more;
@@ -209,14 +209,14 @@ function choose(search: Search, bin: number, more: 1 | -1): void {
   }
 }
 
-function isCovered({ cover: { cuts }, short }: Search): boolean {
+function isCovered({ cover: { cuts }, short }: CoverSearch): boolean {
   for (let index = 0; index < cuts.length; index++) if (at(short, index) > 0) return false;
   return true;
 }
 
 /** What any set that contains the chosen nodes and is covered costs at least. */
 function leastCost(
-  { cover: { cuts }, stride, short, missing, ratios, mixes }: Search,
+  { cover: { cuts }, stride, short, missing, ratios, mixes }: CoverSearch,
   place: number,
   cost: number,
 ): number {
@@ -233,7 +233,7 @@ function leastCost(
   return cost + most * (1 - MARGIN);
 }
 
-function tryPacking(search: Search, cost: number): void {
+function tryPacking(search: CoverSearch, cost: number): void {
   const { cover, nodes, impossible } = search;
   // Fewer nodes hold no more.
   if (impossible.some((set) => nodes.every((count, bin) => count <= at(set, bin)))) return;

@@ -1,4 +1,4 @@
-import { at } from '../problem/at.ts';
+import { at } from '../../quantity/at.ts';
 import { cheapestHolding, construct } from '../first/construct.ts';
 import type { FlatProblem } from '../problem/fill.ts';
 import { generateColumns, type Relaxation } from '../columns/generate-columns.ts';

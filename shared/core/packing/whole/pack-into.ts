@@ -1,4 +1,4 @@
-import { at } from '../problem/at.ts';
+import { at } from '../../quantity/at.ts';
 import { fillBest } from '../knapsack/fill-best.ts';
 import { fillNode, type FlatProblem } from '../problem/fill.ts';
 import { patternOf, type Pattern } from '../columns/patterns.ts';
@@ -9,7 +9,7 @@ import type { PackedNode } from '../problem/problem.ts';
 import type { Work } from '../problem/work.ts';
 
 /** Nodes given: how many of each kind. */
-export interface Given {
+export interface NodesToFill {
   readonly flat: FlatProblem;
   /** Per size, its kind: nodes of one kind may be of any of its sizes. */
   readonly kinds: Int32Array;
@@ -37,13 +37,13 @@ const NODES = 4_000;
 const SHORT = 1e-6;
 
 /** First a quick try, then the relaxation, then rounding that up node by node, then every way there is. */
-export function packInto(given: Given): PackedInto {
+export function packInto(given: NodesToFill): PackedInto {
   const quick = packQuickly(given);
   return quick.kind === 'unknown' ? tryAll(given) : quick;
 }
 
 /** The same without trying every way: never `impossible`. */
-export function packQuickly(given: Given): PackedInto {
+export function packQuickly(given: NodesToFill): PackedInto {
   const quick = fillInTurn(given, given.demand, given.values);
   if (quick !== null) return { kind: 'packed', nodes: quick };
   const relaxed = relaxInto(given, []);
@@ -52,7 +52,7 @@ export function packQuickly(given: Given): PackedInto {
 }
 
 /** Every way to fill the nodes, smallest first; unknown where that takes too long or nodes may be of several sizes. */
-export function tryAll(given: Given): PackedInto {
+export function tryAll(given: NodesToFill): PackedInto {
   const { flat, demand, work } = given;
   const choices = choicesOf(given);
   const bins = choices.flatMap(([bin = 0, ...others]) => (others.length === 0 ? [bin] : []));
@@ -64,7 +64,7 @@ export function tryAll(given: Given): PackedInto {
 }
 
 /** Fills the nodes one after the other, dearest first, by two rules; null when pods are left over both times. */
-function fillInTurn(given: Given, demand: Float64Array, values: Float64Array): ReadonlyArray<PackedNode> | null {
+function fillInTurn(given: NodesToFill, demand: Float64Array, values: Float64Array): ReadonlyArray<PackedNode> | null {
   const { flat, work } = given;
   const worth = values.map((value) => Math.max(value, 1e-3));
   const choices = choicesOf(given);
@@ -89,7 +89,7 @@ function fillInTurn(given: Given, demand: Float64Array, values: Float64Array): R
 }
 
 /** Per node the sizes that it may be of, the dearest node first. */
-function choicesOf({ flat: { prices }, kinds, nodes }: Given): ReadonlyArray<ReadonlyArray<number>> {
+function choicesOf({ flat: { prices }, kinds, nodes }: NodesToFill): ReadonlyArray<ReadonlyArray<number>> {
   const sizes = [...Map.groupBy(kinds.keys(), (bin) => at(kinds, bin))];
   const sorted = sizes.toSorted(([, a], [, b]) => at(prices, at(b, 0)) - at(prices, at(a, 0)) || at(a, 0) - at(b, 0));
   return sorted.flatMap(([kind, bins]) => Array.from({ length: kind < 0 ? 0 : at(nodes, kind) }, () => bins));
@@ -104,7 +104,7 @@ type Relaxed =
  * Can fractions of filled nodes hold the pods? Pays one for each pod left over; a row per item, and one per size used,
  * which allows as many fillings of it as there are nodes.
  */
-function relaxInto({ flat, kinds, nodes, demand, work }: Given, known: ReadonlyArray<Pattern>): Relaxed {
+function relaxInto({ flat, kinds, nodes, demand, work }: NodesToFill, known: ReadonlyArray<Pattern>): Relaxed {
   const used = [...nodes.keys()].filter((kind) => at(nodes, kind) > 0);
   const sizesOf = Map.groupBy(kinds.keys(), (bin) => at(kinds, bin));
   const rowOf = new Map(used.map((kind, index) => [kind, flat.items + index]));
@@ -159,7 +159,7 @@ function shortage({ basis, amounts, covering, rows }: Master): number {
 }
 
 /** Takes the filling with the largest share, packs it, and relaxes the rest again; null when that does not come out. */
-function roundUp(given: Given, first: Relaxed & { readonly kind: 'fits' }): PackedInto | null {
+function roundUp(given: NodesToFill, first: Relaxed & { readonly kind: 'fits' }): PackedInto | null {
   const { flat, work } = given;
   const left = Float64Array.from(given.demand);
   const nodes = Int32Array.from(given.nodes);
@@ -187,7 +187,7 @@ function roundUp(given: Given, first: Relaxed & { readonly kind: 'fits' }): Pack
 
 function largest(
   { master, patterns }: Relaxed & { readonly kind: 'fits' },
-  { kinds, nodes }: Given,
+  { kinds, nodes }: NodesToFill,
   left: Float64Array,
 ): Pattern | null {
   let [best, most]: [Pattern | null, number] = [null, 0];

@@ -1,4 +1,4 @@
-import { at } from '../problem/at.ts';
+import { at } from '../../quantity/at.ts';
 import { costOf, createMaster, optimize, type Master } from '../lp/master.ts';
 import { pack, worthOf } from '../pack.ts';
 import {

@@ -1,4 +1,4 @@
-import { at } from '../problem/at.ts';
+import { at } from '../../quantity/at.ts';
 import { flatten, type FlatProblem } from '../problem/fill.ts';
 import { letLoose, settle, type Freed, type Redealt, type SpreadItems } from '../problem/loose-pods.ts';
 import { coverUnder } from '../pack.ts';

@@ -1,4 +1,4 @@
-import { at } from '../problem/at.ts';
+import { at } from '../../quantity/at.ts';
 import { letLoose, settle, type Redealt, type SpreadItems } from '../problem/loose-pods.ts';
 import { pack } from '../pack.ts';
 import type { PackingItem, PackingProblem } from '../problem/problem.ts';

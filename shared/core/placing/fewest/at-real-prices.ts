@@ -1,14 +1,14 @@
 import { movedTo, settleOn, settledValue, type OpenClaim } from '../state/open-claim.ts';
 import { cheapestNow } from '../state/joining.ts';
-import type { Found } from './fewest-left.ts';
-import { at } from '../../offerings/compile-pool.ts';
+import type { FewestLeft } from './fewest-left.ts';
+import { at } from '../../quantity/at.ts';
 import { putOnBin } from '../one-by-one/place.ts';
 import { type PoolState } from '../../offerings/pool-state.ts';
 import { recordOnClaim } from '../state/topology.ts';
 import { workspaceFor, type Reading, type Workspace } from '../state/workspace.ts';
 
 /** The same places at the weighedPrices of the reading: each claim as cheap as limits let it be. */
-export function atRealPrices(reading: Reading, { onBins, claims }: Found): Workspace {
+export function atRealPrices(reading: Reading, { onBins, claims }: FewestLeft): Workspace {
   const workspace = workspaceFor(reading);
   onBins.forEach((pods, index) => {
     const bin = workspace.bins[index];

@@ -14,7 +14,7 @@ import { take, waysFor, type Way } from './ways.ts';
 import { workspaceFor, type Reading, type Workspace } from '../state/workspace.ts';
 
 /** Where pods are when as few are left as were found: by bin in order, and on claims of pools priced by their limits. */
-export interface Found {
+export interface FewestLeft {
   readonly onBins: ReadonlyArray<ReadonlyArray<Pod>>;
   readonly claims: ReadonlyArray<OpenClaim>;
   readonly left: ReadonlyArray<Pod>;
@@ -36,7 +36,7 @@ const STEPS_PER_POD = 100;
  * again, in other orders and in other places, those that were left before ahead of others of their priority. Nothing in it
  * depends on prices: a cheaper offering finds the same.
  */
-export function findFewestLeft(reading: Reading, atMost: LeftByPriority, work: Work): Found | null {
+export function findFewestLeft(reading: Reading, atMost: LeftByPriority, work: Work): FewestLeft | null {
   const workspace = workspaceFor(pricedByLimits(reading));
   const holdable = holdableShapes(workspace);
   const kept = keepPromises(workspace, reading.pods);
@@ -49,10 +49,10 @@ export function findFewestLeft(reading: Reading, atMost: LeftByPriority, work: W
   if (compareLeft(least, atMost) >= 0) return null;
   const mark = markOf(workspace);
   const starters = startersAmong(workspace);
-  const search: Search = { workspace, pods, starters, blame: new Map(), chance: chanceFrom(pods.length), work };
+  const search: FewestSearch = { workspace, pods, starters, blame: new Map(), chance: chanceFrom(pods.length), work };
   const comers = lastComers(workspace);
   let best = atMost;
-  let found: Found | null = null;
+  let found: FewestLeft | null = null;
   const isDone = (): boolean => work.left <= 0 || (compareLeft(least, best) >= 0 && found?.needsNoOrder === true);
   for (let attempt = 0; attempt < MOST_ATTEMPTS && !isDone(); attempt++) {
     rewind(workspace, mark);
@@ -68,11 +68,11 @@ export function findFewestLeft(reading: Reading, atMost: LeftByPriority, work: W
   return found;
 }
 
-function podsOnBins({ bins }: Workspace): Found['onBins'] {
+function podsOnBins({ bins }: Workspace): FewestLeft['onBins'] {
   return bins.map(({ pods }) => [...pods]);
 }
 
-interface Search {
+interface FewestSearch {
   readonly workspace: Workspace;
   /** The smallest first: of these most have room. */
   readonly pods: ReadonlyArray<Pod>;
@@ -97,7 +97,7 @@ function startersAmong({ asks, topology }: Workspace): ReadonlySet<number> {
 /** By attempt, again and again: how often a place is any that there is, and not the one that takes least of limits. */
 const WANDERING = [0, 1, 0.5, 1, 0.2] as const;
 
-function placeOnce(search: Search, attempt: number): ReadonlyArray<Pod> {
+function placeOnce(search: FewestSearch, attempt: number): ReadonlyArray<Pod> {
   const { workspace, starters, blame, chance, work } = search;
   const wandering = WANDERING[attempt % WANDERING.length] ?? 1;
   work.left -= STEPS_PER_POD * search.pods.length;
@@ -125,7 +125,7 @@ function leastTaken(ways: ReadonlyArray<Way>): Way | undefined {
 /** Of every eight attempts, the ones that heed what was left before. */
 const HEEDS_BLAME = [false, true, true, false, true, true, true, false] as const;
 
-function orderFor({ workspace, pods, blame, chance }: Search, attempt: number): ReadonlyArray<Pod> {
+function orderFor({ workspace, pods, blame, chance }: FewestSearch, attempt: number): ReadonlyArray<Pod> {
   const heeds = HEEDS_BLAME[attempt % HEEDS_BLAME.length] ?? false;
   const keyed = pods.map((pod, index) => ({
     pod,

@@ -1,4 +1,5 @@
-import { at, lowestBit, type CompiledPool } from '../../offerings/compile-pool.ts';
+import { at } from '../../quantity/at.ts';
+import { lowestBit, type CompiledPool } from '../../offerings/compile-pool.ts';
 import { amountOf, type PoolReading } from '../../offerings/pool-state.ts';
 import type { Reading } from '../state/workspace.ts';
 

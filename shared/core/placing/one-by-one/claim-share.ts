@@ -1,4 +1,5 @@
-import { at, isOpenKey, offeringsMeeting, openRule } from '../../offerings/compile-pool.ts';
+import { at } from '../../quantity/at.ts';
+import { isOpenKey, offeringsMeeting, openRule } from '../../offerings/compile-pool.ts';
 import { isWithin, overlaps, type LabelRules } from '../../rules/label-rule.ts';
 import { offeringsOf, settledValue, type OpenClaim } from '../state/open-claim.ts';
 import { untolerated } from '../../rules/taints.ts';

@@ -1,7 +1,8 @@
 import { reachable, type DevicePool, type Reach } from '../../devices/devices.ts';
 import { copyOf, take, type DeviceUse, type HeldDevice } from '../../devices/use.ts';
 import type { Pod } from '../../model/cluster.ts';
-import { at, isOpenKey, offeringsMeeting } from '../../offerings/compile-pool.ts';
+import { at } from '../../quantity/at.ts';
+import { isOpenKey, offeringsMeeting } from '../../offerings/compile-pool.ts';
 import type { PoolOption } from '../state/compile-shape.ts';
 import type { PodClaim } from '../../devices/device-claims.ts';
 import {
@@ -15,7 +16,8 @@ import {
   type Holding,
 } from '../state/device-state.ts';
 import { offeringsAt, offeringsOf, type ChosenOffering, type OpenClaim } from '../state/open-claim.ts';
-import { MARKETS_MAX, type PoolState } from '../../offerings/pool-state.ts';
+import { MARKETS_MAX } from '../../offerings/compile-types.ts';
+import type { PoolState } from '../../offerings/pool-state.ts';
 
 /**
  * The offerings of a claim on which the pod's claims get devices. Offerings that see the same devices are one variant:

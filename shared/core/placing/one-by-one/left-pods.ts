@@ -1,6 +1,7 @@
 import type { Pod } from '../../model/cluster.ts';
 import { admitsAsk, hasRoom } from '../state/bins.ts';
-import { at, capacityOf } from '../../offerings/compile-pool.ts';
+import { at } from '../../quantity/at.ts';
+import { capacityOf } from '../../offerings/compile-pool.ts';
 import { hasDeviceClaims } from '../../devices/device-claims.ts';
 import { withinLimits } from '../../offerings/pool-state.ts';
 import { optionsFor, type Workspace } from '../state/workspace.ts';

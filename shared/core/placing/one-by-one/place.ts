@@ -1,7 +1,7 @@
 import type { Pod } from '../../model/cluster.ts';
 import { fill, type Bin } from '../state/bins.ts';
 import { claimShare } from './claim-share.ts';
-import { at } from '../../offerings/compile-pool.ts';
+import { at } from '../../quantity/at.ts';
 import type { Ask } from '../state/compile-shape.ts';
 import {
   claimOf,
@@ -172,8 +172,8 @@ function cheaperOpening(workspace: Workspace, applicant: Applicant, joining: Joi
 }
 
 /** What adds least; of equals, the first in the order of the index. */
-function bestJoining(workspace: Workspace, applicant: Applicant, { lanes }: JoinIndex): Found | null {
-  let best: Found | null = null;
+function bestJoining(workspace: Workspace, applicant: Applicant, { lanes }: JoinIndex): BestJoining | null {
+  let best: BestJoining | null = null;
   for (const lane of lanes) {
     const { bits } = offeringsUnder(applicant.guard, lane.state);
     if ((bits & lane.bits) !== 0) best = bestIn(workspace, applicant, lane, best);
@@ -181,7 +181,7 @@ function bestJoining(workspace: Workspace, applicant: Applicant, { lanes }: Join
   return best;
 }
 
-interface Found {
+interface BestJoining {
   readonly joining: Joining;
   /** What it adds to the price; of shunned sizes, more than any other. */
   readonly adds: number;
@@ -189,7 +189,7 @@ interface Found {
 }
 
 /** The better of `best` and what the lane has. */
-function bestIn(workspace: Workspace, applicant: Applicant, lane: Lane, best: Found | null): Found | null {
+function bestIn(workspace: Workspace, applicant: Applicant, lane: Lane, best: BestJoining | null): BestJoining | null {
   const { entries, length, state } = lane;
   const options = optionsFor(workspace, state, applicant.ask);
   let found = best;

@@ -4,10 +4,12 @@ import type { Amounts } from '../../../kubernetes/quantity.ts';
 import { attachmentsOf, type Attachment } from '../../rules/attachments.ts';
 import type { AskTerms } from './ask-terms.ts';
 import type { Wishes } from '../../rules/asks.ts';
-import { at, isOpenKey, offeringsMeeting } from '../../offerings/compile-pool.ts';
+import { at } from '../../quantity/at.ts';
+import { isOpenKey, offeringsMeeting } from '../../offerings/compile-pool.ts';
 import { hostPortsOf, portsConflict, type HostPort } from '../../rules/host-ports.ts';
 import type { LabelRules } from '../../rules/label-rule.ts';
-import { MARKETS_MAX, sharedOfferings, type PoolState } from '../../offerings/pool-state.ts';
+import { MARKETS_MAX } from '../../offerings/compile-types.ts';
+import { sharedOfferings, type PoolState } from '../../offerings/pool-state.ts';
 import { fitsRow, toVector, type Dimensions } from '../../quantity/resource-table.ts';
 import { untolerated } from '../../rules/taints.ts';
 import type { Exclusion } from './topology.ts';
@@ -130,16 +132,6 @@ function holdingOne(state: PoolState, { requests }: CompiledShape, allowed: Int3
 }
 
 /** The offerings of a type among `mask` that hold `load` and `more` together. */
-export function fittingBits(
-  state: PoolState,
-  type: number,
-  mask: number,
-  { load, more }: { readonly load: Float64Array; readonly more: Float64Array },
-): number {
-  return holdingBits(state, type, mask, load, more);
-}
-
-/** The same for the hot loops, which make no object for it. */
 export function holdingBits(
   { usable, uniform, usableOnAll }: PoolState,
   type: number,

@@ -1,8 +1,10 @@
 import type { Amounts } from '../../../kubernetes/quantity.ts';
-import { at, capacityOf, lowestWeighedOf, openRule } from '../../offerings/compile-pool.ts';
+import { at } from '../../quantity/at.ts';
+import { capacityOf, lowestWeighedOf, openRule } from '../../offerings/compile-pool.ts';
 import { sourceFor } from '../../offerings/key-source.ts';
 import { bookingFor, wantsMinValues } from '../../offerings/min-values.ts';
-import { MARKETS_MAX, withinLimits, type PoolState } from '../../offerings/pool-state.ts';
+import { MARKETS_MAX } from '../../offerings/compile-types.ts';
+import { withinLimits, type PoolState } from '../../offerings/pool-state.ts';
 import { bitsWithRoom } from '../../offerings/reservations.ts';
 import { portsConflict } from '../../rules/host-ports.ts';
 import {
@@ -91,7 +93,7 @@ export function isCheaper(a: ChosenOffering, b: ChosenOffering): boolean {
   return a.shunned === b.shunned ? a.price < b.price : !a.shunned;
 }
 
-function bookedFor(claim: OpenClaim, search: Looked, chosen: ChosenOffering): Amounts | null {
+function bookedFor(claim: OpenClaim, search: OfferingSearch, chosen: ChosenOffering): Amounts | null {
   const { state } = claim;
   if (!wantsMinValues(state) || claim.minValuesRelaxed) return capacityOf(state.pool, chosen.type);
   const { offered, bits, load, more } = search;
@@ -148,7 +150,7 @@ function statesOf(
   return rule.absent ? [{ value: undefined }, ...states] : states;
 }
 
-interface Looked extends Offers {
+interface OfferingSearch extends Offers {
   readonly from: number;
   readonly load: Float64Array;
   readonly more: Float64Array;
@@ -160,7 +162,7 @@ interface Looked extends Offers {
  */
 function cheapestOffering(
   claim: OpenClaim,
-  { offered, bits, from, load, more }: Looked,
+  { offered, bits, from, load, more }: OfferingSearch,
   guard: Guard,
 ): { readonly chosen: ChosenOffering; readonly from: number } | null {
   const { state, booked } = claim;

@@ -1,7 +1,8 @@
 import type { Pod } from '../../model/cluster.ts';
 import type { Amounts } from '../../../kubernetes/quantity.ts';
 import { labelKey } from '../../../kubernetes/labels.ts';
-import { at, openRule } from '../../offerings/compile-pool.ts';
+import { at } from '../../quantity/at.ts';
+import { openRule } from '../../offerings/compile-pool.ts';
 import { bitsWith, restrictTo, sourceFor, type KeySource } from '../../offerings/key-source.ts';
 import { bookCapacity, type PoolState } from '../../offerings/pool-state.ts';
 import { moveReservation } from '../../offerings/reservations.ts';

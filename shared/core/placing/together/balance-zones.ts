@@ -1,5 +1,5 @@
 import { labelKey, REGIONAL_ZONE } from '../../../kubernetes/labels.ts';
-import { at } from '../../offerings/compile-pool.ts';
+import { at } from '../../quantity/at.ts';
 import { settleOn, offeringsAt, type OpenClaim } from '../state/open-claim.ts';
 import type { Workspace } from '../state/workspace.ts';
 

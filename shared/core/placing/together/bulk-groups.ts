@@ -1,7 +1,8 @@
 import type { Pod } from '../../model/cluster.ts';
 import { labelKey } from '../../../kubernetes/labels.ts';
 import type { SpreadTerm } from '../state/ask-terms.ts';
-import { at, takesReserved } from '../../offerings/compile-pool.ts';
+import { at } from '../../quantity/at.ts';
+import { takesReserved } from '../../offerings/compile-pool.ts';
 import type { Ask, PoolOption } from '../state/compile-shape.ts';
 import { hasDeviceClaims } from '../../devices/device-claims.ts';
 import { isOnAllNodes, keySourceOf, restrictTo, sourceFor } from '../../offerings/key-source.ts';
@@ -20,11 +21,11 @@ export interface BulkGroup {
   /** The domain these pods were dealt to; null when none of their rules names one. */
   readonly within: { readonly key: string; readonly domain: string } | null;
   /** How all pods of the spread were dealt; null when that cannot be changed. */
-  readonly deal: Deal | null;
+  readonly split: DomainSplit | null;
 }
 
 /** What one spread has in each of its domains. */
-export interface Deal {
+export interface DomainSplit {
   /** By domain: pods that the rule counts there, those dealt included. */
   readonly counts: ReadonlyMap<string, number>;
   /** By domain: pods dealt to it. */
@@ -75,7 +76,7 @@ export function dealOut(
   pods: ReadonlyArray<Pod>,
   loads: Map<string, number>,
 ): ReadonlyArray<BulkGroup> {
-  if (spread === null) return [{ ask, pods, perNode, within: null, deal: null }];
+  if (spread === null) return [{ ask, pods, perNode, within: null, split: null }];
   const { counter, domains, maxSkew, minDomains, self } = spread;
   const { key } = counter;
   const present = new Map(domains.map((domain) => [domain, countIn(counter, domain)]));
@@ -94,7 +95,7 @@ export function dealOut(
     dealt.get(domain)?.push(pod);
   }
   const isFree = self === 1 && reachable.length > 1;
-  const deal = isFree
+  const split = isFree
     ? {
         counts: present,
         dealt: new Map([...dealt].map(([domain, own]) => [domain, own.length])),
@@ -103,7 +104,7 @@ export function dealOut(
       }
     : null;
   return [...dealt].flatMap(([domain, own]) =>
-    own.length === 0 && !isFree ? [] : [{ ask, pods: own, perNode, within: { key, domain }, deal }],
+    own.length === 0 && !isFree ? [] : [{ ask, pods: own, perNode, within: { key, domain }, split }],
   );
 }
 

@@ -1,5 +1,6 @@
-import { at, capacityOf } from '../../offerings/compile-pool.ts';
-import { fittingBits } from '../state/compile-shape.ts';
+import { at } from '../../quantity/at.ts';
+import { capacityOf } from '../../offerings/compile-pool.ts';
+import { holdingBits } from '../state/compile-shape.ts';
 import { offeringsFor, type BulkGroup, type BulkRule } from './bulk-groups.ts';
 import { sourceFor } from '../../offerings/key-source.ts';
 import { meetsMinValues } from '../../offerings/min-values.ts';
@@ -38,7 +39,7 @@ function offeredNow(
     if (own === null) return null;
     offered.forEach((mask, type) => (offered[type] = mask & at(own, type)));
   }
-  return offered.map((mask, type) => fittingBits(state, type, mask, { load: state.nothing, more: load }));
+  return offered.map((mask, type) => holdingBits(state, type, mask, state.nothing, load));
 }
 
 function domainOf(claim: OpenClaim, { spread }: BulkRule): BulkGroup['within'] {

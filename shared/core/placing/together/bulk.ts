@@ -2,13 +2,15 @@ import type { Pod } from '../../model/cluster.ts';
 import { flagsOf } from '../../packing/problem/flags.ts';
 import type { PackedNode, PackingBin, PackingItem, PackingProblem } from '../../packing/problem/problem.ts';
 import { withShare, type Work } from '../../packing/problem/work.ts';
-import { at, capacityOf, cheapestBit, lowestBit } from '../../offerings/compile-pool.ts';
+import { at } from '../../quantity/at.ts';
+import { capacityOf, cheapestBit, lowestBit } from '../../offerings/compile-pool.ts';
 import { packGroups } from './pack-groups.ts';
 import { offeringsFor, type BulkGroup } from './bulk-groups.ts';
-import { fittingBits } from '../state/compile-shape.ts';
+import { holdingBits } from '../state/compile-shape.ts';
 import { meetsMinValues } from '../../offerings/min-values.ts';
 import { narrow, settleOn, emptyClaim, settledValue, type ChosenOffering } from '../state/open-claim.ts';
-import { MARKETS_MAX, withinLimits, type PoolState } from '../../offerings/pool-state.ts';
+import { MARKETS_MAX } from '../../offerings/compile-types.ts';
+import { withinLimits, type PoolState } from '../../offerings/pool-state.ts';
 import { addVector } from '../../quantity/resource-table.ts';
 import { recordOnClaim } from '../state/topology.ts';
 import type { Workspace } from '../state/workspace.ts';
@@ -254,7 +256,7 @@ function offeredTo(
   }
   const nothing = new Float64Array(load.length);
   for (const type of state.pool.order) {
-    offered[type] = fittingBits(state, type, at(offered, type), { load: nothing, more: load });
+    offered[type] = holdingBits(state, type, at(offered, type), nothing, load);
   }
   return offered;
 }

@@ -10,7 +10,7 @@ import { withShare, type Work } from '../../packing/problem/work.ts';
 import { admitsAsk, type Bin } from '../state/bins.ts';
 import { offeringsFor, type BulkGroup } from './bulk-groups.ts';
 import { binsOf, withoutShunned } from './bulk.ts';
-import { at } from '../../offerings/compile-pool.ts';
+import { at } from '../../quantity/at.ts';
 import { putOnBin } from '../one-by-one/place.ts';
 import { fits } from '../../quantity/resource-table.ts';
 import type { Workspace } from '../state/workspace.ts';

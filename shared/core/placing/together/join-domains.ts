@@ -1,7 +1,7 @@
 import { flagsOf } from '../../packing/problem/flags.ts';
 import type { JoinedProblem } from '../../packing/zones/pack-joined.ts';
 import type { PackingBin, PackingItem, PackingProblem } from '../../packing/problem/problem.ts';
-import { at } from '../../offerings/compile-pool.ts';
+import { at } from '../../quantity/at.ts';
 import { canHoldMore, mostWith } from './most-in-domain.ts';
 import type { GroupsToPack } from './pack-groups.ts';
 
@@ -50,8 +50,8 @@ interface JoinedSpread {
 function joinedSpreads({ problem, groups, members }: GroupsToPack): ReadonlyArray<JoinedSpread> {
   const itemOf = new Map(members.flatMap((own, item) => own.map((group) => [group, item])));
   const largest = largestBin(problem);
-  const byDeal = Map.groupBy(groups.keys(), (group) => groups[group]?.deal ?? groups[group] ?? null);
-  return [...byDeal.values()].flatMap((own) => {
+  const bySplit = Map.groupBy(groups.keys(), (group) => groups[group]?.split ?? groups[group] ?? null);
+  return [...bySplit.values()].flatMap((own) => {
     const [first = 0] = own;
     const item = problem.items[itemOf.get(first) ?? -1];
     if (item === undefined) return [];
@@ -74,9 +74,9 @@ function largestBin({ width, bins }: PackingProblem): Float64Array {
 
 /** A node is in one domain. */
 function mostOnNode(group: GroupsToPack['groups'][number] | undefined, pods: number): number {
-  const deal = group?.deal ?? null;
-  if (deal === null) return Infinity;
-  const { counts, dealt, maxSkew, isEmptiestKnown } = deal;
+  const split = group?.split ?? null;
+  if (split === null) return Infinity;
+  const { counts, dealt, maxSkew, isEmptiestKnown } = split;
   const running = [...counts].map(([domain, count]) => count - (dealt.get(domain) ?? 0));
   return mostWith({ running, pods, maxSkew, isEmptiestKnown });
 }

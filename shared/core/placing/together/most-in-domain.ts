@@ -1,6 +1,6 @@
 import { labelKey } from '../../../kubernetes/labels.ts';
 import { isNarrowedByTerm, type SpreadTerm } from '../state/ask-terms.ts';
-import { at } from '../../offerings/compile-pool.ts';
+import { at } from '../../quantity/at.ts';
 import type { Ask } from '../state/compile-shape.ts';
 import { settledValue } from '../state/open-claim.ts';
 import { counts, type Counter } from '../state/topology.ts';

@@ -6,8 +6,8 @@ import type { SpreadItems } from '../../packing/problem/loose-pods.ts';
 import { packJoined } from '../../packing/zones/pack-joined.ts';
 import { redeal } from '../../packing/zones/redeal.ts';
 import { withShare, type Work } from '../../packing/problem/work.ts';
-import type { BulkGroup, Deal } from './bulk-groups.ts';
-import { at } from '../../offerings/compile-pool.ts';
+import type { BulkGroup, DomainSplit } from './bulk-groups.ts';
+import { at } from '../../quantity/at.ts';
 import { joinDomains } from './join-domains.ts';
 
 /** Groups of pods, and the problem that they are: each item is the groups of its members, by index. */
@@ -65,19 +65,19 @@ function spreadsOf(
   members: ReadonlyArray<ReadonlyArray<number>>,
 ): ReadonlyArray<GroupSpread> {
   const itemOf = new Map(members.flatMap((own, item) => own.map((group) => [group, item])));
-  const byDeal = Map.groupBy(groups.keys(), (group) => groups[group]?.deal ?? null);
-  return [...byDeal].flatMap(([deal, own]) => (deal === null || own.length < 2 ? [] : [spreadOf(deal, own)]));
+  const bySplit = Map.groupBy(groups.keys(), (group) => groups[group]?.split ?? null);
+  return [...bySplit].flatMap(([split, own]) => (split === null || own.length < 2 ? [] : [spreadOf(split, own)]));
 
-  function spreadOf(deal: Deal, own: ReadonlyArray<number>): GroupSpread {
+  function spreadOf(split: DomainSplit, own: ReadonlyArray<number>): GroupSpread {
     const groupIn = (domain: string): number => own.find((group) => groups[group]?.within?.domain === domain) ?? -1;
-    const inDomains = [...deal.counts.keys()].map((domain) => groupIn(domain));
+    const inDomains = [...split.counts.keys()].map((domain) => groupIn(domain));
     return {
       groups: inDomains,
       items: inDomains.map((group) => itemOf.get(group) ?? -1),
-      dealt: [...deal.counts.keys()].map((domain) => deal.dealt.get(domain) ?? 0),
-      counts: [...deal.counts.values()],
-      maxSkew: deal.maxSkew,
-      isEmptiestKnown: deal.isEmptiestKnown,
+      dealt: [...split.counts.keys()].map((domain) => split.dealt.get(domain) ?? 0),
+      counts: [...split.counts.values()],
+      maxSkew: split.maxSkew,
+      isEmptiestKnown: split.isEmptiestKnown,
     };
   }
 }
@@ -98,7 +98,7 @@ function dealAgain(
   return pods;
 }
 
-interface Dealt {
+interface Trimmed {
   /** The problem without items that have no pods. */
   readonly dealt: PackingProblem;
   /** Where its items and bins stand in the whole. */
@@ -106,7 +106,7 @@ interface Dealt {
   readonly bins: ReadonlyArray<number>;
 }
 
-function withoutEmpty(problem: PackingProblem): Dealt {
+function withoutEmpty(problem: PackingProblem): Trimmed {
   const items = problem.items.flatMap(({ count }, item) => (count > 0 ? [item] : []));
   const isUsed = ({ admits }: PackingBin): boolean => items.some((item) => admits[item] === 1);
   const bins = problem.bins.flatMap((bin, index) => (isUsed(bin) ? [index] : []));
@@ -122,7 +122,7 @@ function withoutEmpty(problem: PackingProblem): Dealt {
 
 function inWhole(
   { nodes, left }: Packing,
-  { items, bins, width }: Pick<Dealt, 'items' | 'bins'> & { readonly width: number },
+  { items, bins, width }: Pick<Trimmed, 'items' | 'bins'> & { readonly width: number },
 ): Pick<Packing, 'nodes' | 'left'> {
   const spread = (counts: Int32Array): Int32Array => {
     const whole = new Int32Array(width);

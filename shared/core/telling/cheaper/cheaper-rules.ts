@@ -3,22 +3,23 @@ import type { SelectorRequirement } from '../../../kubernetes/manifest.ts';
 import type { CheaperReason } from '../../model/cheaper.ts';
 import { renderAmount } from '../../../kubernetes/quantity.ts';
 import { microUsdPerHour } from '../../quantity/units.ts';
+import { at } from '../../quantity/at.ts';
 import {
-  at,
   capacityOf,
   cheapestBit,
   lowestBit,
   offeringsMeeting,
   type CompiledPool,
 } from '../../offerings/compile-pool.ts';
-import { fittingBits, type Ask } from '../../placing/state/compile-shape.ts';
+import { holdingBits, type Ask } from '../../placing/state/compile-shape.ts';
 import { hasDeviceClaims } from '../../devices/device-claims.ts';
 import { keySourceOf, type KeySource } from '../../offerings/key-source.ts';
 import { byCodeUnit, toExpressions, type LabelRule } from '../../rules/label-rule.ts';
 import type { Listing } from './listed-offerings.ts';
 import { bookingFor } from '../../offerings/min-values.ts';
 import { offeringsAt, offeringsOf, settledValue, type OpenClaim } from '../../placing/state/open-claim.ts';
-import { MARKETS_MAX, overLimits, type PoolState } from '../../offerings/pool-state.ts';
+import { MARKETS_MAX } from '../../offerings/compile-types.ts';
+import { overLimits, type PoolState } from '../../offerings/pool-state.ts';
 import { shunnedKind } from '../../offerings/shunned-sizes.ts';
 import { untolerated } from '../../rules/taints.ts';
 import type { Workspace } from '../../placing/state/workspace.ts';
@@ -28,10 +29,10 @@ export interface CheaperRule {
   /** Which of `left` it rules out. Called for every type of every claim, so it makes no objects. */
   readonly rulesOut: (type: number, left: number) => number;
   /** What there is to say of those that it ruled out. */
-  readonly tell: (type: number, mask: number) => Told;
+  readonly tell: (type: number, mask: number) => RuleStory;
 }
 
-export interface Told {
+export interface RuleStory {
   /** Offerings that one rule refuses are told together where this is equal. */
   readonly about: string;
   /** What the pods want over what there is, where that is the reason: the example is that which lacks least. Else 0. */
@@ -66,7 +67,7 @@ export function cheaperRules(comparison: Comparison): ReadonlyArray<CheaperRule>
 
 /** A rule with one thing to say. */
 function plain(reason: CheaperReason, rulesOut: CheaperRule['rulesOut'], shape: number | null = null): CheaperRule {
-  const told: Told = { about: '', shortage: 0, reason: () => reason, shape };
+  const told: RuleStory = { about: '', shortage: 0, reason: () => reason, shape };
   return { rulesOut, tell: () => told };
 }
 
@@ -116,14 +117,14 @@ function ownRules(comparison: Comparison, { shape, least, met }: Tenant): Readon
   ];
 }
 
-interface Wanted {
+interface RequirementMet {
   /** Per type: the offerings that meet it. */
   readonly met: Int32Array;
   readonly expressions: ReadonlyArray<SelectorRequirement>;
 }
 
 /** A single alternative is told key by key; of several, all of which an offering fails, the first speaks for all. */
-function wantedBy({ state, listing }: Comparison, ask: Ask): ReadonlyArray<Wanted> {
+function wantedBy({ state, listing }: Comparison, ask: Ask): ReadonlyArray<RequirementMet> {
   const [first = new Map<string, LabelRule>(), ...others] = ask.wishes.alternatives;
   if (others.length > 0) {
     const expressions = [...first].flatMap(([key, rule]) => toExpressions(key, rule));
@@ -151,7 +152,7 @@ function roomRule({ workspace, claim, state, listing }: Comparison): CheaperRule
     rulesOut: (type, left) => {
       const away = left & at(unavailable, type);
       const here = left & ~away;
-      const small = here & ~fittingBits(state, type, here, { load: nothing, more: load });
+      const small = here & ~holdingBits(state, type, here, nothing, load);
       return away !== 0 && shortest(load, allocatable(type)).shortage > 0 ? small | away : small;
     },
     tell: (type, mask) => {
@@ -302,6 +303,6 @@ function offeredTo({ claim, state, listing }: Comparison, tenants: ReadonlyArray
       (left, { required, volumes, ports }) => left & at(required, type) & at(volumes, type) & at(ports, type),
       mask,
     );
-    return fittingBits(state, type, met, { load: nothing, more: claim.load });
+    return holdingBits(state, type, met, nothing, claim.load);
   });
 }

@@ -1,8 +1,9 @@
 import type { CheaperOfferings } from '../../model/cheaper.ts';
 import type { PlannedOffering } from '../../model/plan.ts';
 import { microUsdPerHour } from '../../quantity/units.ts';
-import { cheaperRules, type CheaperRule, type Told } from './cheaper-rules.ts';
-import { at, cheapestBit } from '../../offerings/compile-pool.ts';
+import { cheaperRules, type CheaperRule, type RuleStory } from './cheaper-rules.ts';
+import { at } from '../../quantity/at.ts';
+import { cheapestBit } from '../../offerings/compile-pool.ts';
 import type { CompiledType } from '../../offerings/compile-types.ts';
 import { byCodeUnit } from '../../rules/label-rule.ts';
 import { cheaperBits, listingOf, type Listing } from './listed-offerings.ts';
@@ -40,7 +41,7 @@ function likeness({ state, chosen, load, pods, offered, bits }: OpenClaim): stri
 /** Offerings refused for one reason, while they are counted; `told`, `type` and `mask` are of the example. */
 interface Group {
   readonly state: PoolState;
-  told: Told;
+  told: RuleStory;
   type: number;
   mask: number;
   price: number;

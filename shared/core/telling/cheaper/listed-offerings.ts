@@ -1,8 +1,10 @@
-import { allocatableOf, allowedBy, at, lowestBit, offeringsMeeting } from '../../offerings/compile-pool.ts';
+import { at } from '../../quantity/at.ts';
+import { allocatableOf, allowedBy, lowestBit, offeringsMeeting } from '../../offerings/compile-pool.ts';
 import type { Ask } from '../../placing/state/compile-shape.ts';
 import { portsConflict } from '../../rules/host-ports.ts';
 import type { LabelRules } from '../../rules/label-rule.ts';
-import { MARKETS_MAX, type PoolState } from '../../offerings/pool-state.ts';
+import { MARKETS_MAX } from '../../offerings/compile-types.ts';
+import type { PoolState } from '../../offerings/pool-state.ts';
 import { bitsWithRoom } from '../../offerings/reservations.ts';
 import { toVector } from '../../quantity/resource-table.ts';
 import type { Workspace } from '../../placing/state/workspace.ts';

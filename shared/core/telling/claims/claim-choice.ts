@@ -2,12 +2,14 @@ import type { Requirement } from '../../../kubernetes/manifest.ts';
 import { labelKey } from '../../../kubernetes/labels.ts';
 import type { PlannedOffering } from '../../model/plan.ts';
 import { microUsdPerHour } from '../../quantity/units.ts';
-import { at, capacityOf, lowestBit } from '../../offerings/compile-pool.ts';
+import { at } from '../../quantity/at.ts';
+import { capacityOf, lowestBit } from '../../offerings/compile-pool.ts';
 import { chooseFallbacks } from './fallbacks.ts';
 import { addRule, byCodeUnit, oneOf, toExpressions, toRules } from '../../rules/label-rule.ts';
 import { cutTo, minValuesOf, takesNoMore, valuesAmong } from '../../offerings/min-values.ts';
 import { offeringsAt, offeringsOf, type OpenClaim } from '../../placing/state/open-claim.ts';
-import { MARKETS_MAX, type PoolState } from '../../offerings/pool-state.ts';
+import { MARKETS_MAX } from '../../offerings/compile-types.ts';
+import type { PoolState } from '../../offerings/pool-state.ts';
 import { riskFields } from '../../offerings/weighed-price.ts';
 
 /** Karpenter's bound on how many instance types a NodeClaim lists, kept so that objects stay small. */

@@ -1,7 +1,8 @@
 import type { NodePool, SelectorRequirement } from '../../../kubernetes/manifest.ts';
 import type { PoolRefusal, Refusal, TopologyRule } from '../../model/refusal.ts';
 import { renderAmount } from '../../../kubernetes/quantity.ts';
-import { at, capacityOf, offeringsMeeting } from '../../offerings/compile-pool.ts';
+import { at } from '../../quantity/at.ts';
+import { capacityOf, offeringsMeeting } from '../../offerings/compile-pool.ts';
 import type { AskTerms } from '../../placing/state/ask-terms.ts';
 import type { Ask, CompiledShape, PoolOption } from '../../placing/state/compile-shape.ts';
 import { contradictionOfPod, contradictionOfPool, saidBy } from './contradiction.ts';

@@ -1,0 +1,31 @@
+import type { LeftPod } from '../core/model/plan.ts';
+import { renderRefusal } from '../core/telling/reasons/render-refusal.ts';
+import { publish } from './events.ts';
+import { inParallel } from './in-parallel.ts';
+import type { Ports } from './ports.ts';
+
+/** Events about pods that cannot be placed, at most so many per plan; the decision record has them all. */
+const REPORTED_MAX = 100;
+const REPORTS_AT_ONCE = 8;
+
+/**
+ * Tells each pod's owner, where `kubectl describe pod` shows it, which rule keeps the pod out and what would let it in. Not
+ * while it may turn out that one of the pools takes it: that is looked at again when the pool has been judged.
+ */
+export async function reportLeft(
+  ports: Ports,
+  left: ReadonlyArray<LeftPod>,
+  unjudged: ReadonlySet<string>,
+): Promise<void> {
+  const told = left.filter(({ refusals }) => !refusals.some(({ nodePool }) => unjudged.has(nodePool ?? '')));
+  await inParallel(told.slice(0, REPORTED_MAX), REPORTS_AT_ONCE, async ({ pod, refusals }) => {
+    const [namespace = 'default', name = ''] = pod.name.split('/');
+    const reasons = refusals.map((refusal) => {
+      const { detail, fix } = renderRefusal(refusal);
+      return `${refusal.nodePool ?? 'all pools'}: ${detail}; ${fix}`;
+    });
+    const regarding = { apiVersion: 'v1', kind: 'Pod', name, namespace, uid: pod.uid };
+    const message = `Failed to schedule pod, ${reasons.join(' | ')}`;
+    await publish(ports.kubernetes, { regarding, type: 'Warning', reason: 'FailedScheduling', message }, ports.now());
+  });
+}
