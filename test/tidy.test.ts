@@ -24,8 +24,6 @@ const allowed: Readonly<Record<string, ReadonlyArray<string>>> = {
   cli: ['shared'],
   scripts: ['shared', 'sandbox'],
   sandbox: ['shared'],
-  // It runs the app itself, trigger and relay included, on a virtual clock.
-  'sandbox/simulation': ['shared', 'sandbox', 'functions', 'relay'],
   test: ['shared', 'functions', 'relay', 'cli', 'sandbox', 'scripts'],
 };
 

@@ -2,7 +2,7 @@ import { auditPlan } from '../../shared/core/audit/audit-plan.ts';
 import { instant } from '../../shared/core/quantity/units.ts';
 import { planProvisioning } from '../../shared/core/plan-provisioning.ts';
 import { DEFAULT_WORK } from '../../shared/core/model/provisioning-input.ts';
-import { toInput, variants, type Workload } from './priced-workloads.ts';
+import { toInput, variants, type Deployment } from './priced-workloads.ts';
 
 /**
  * Pods of hundreds of kinds, each with its own ratio of memory to CPU: `node test/bench/irregular.ts [kinds] [pods of each]
@@ -26,28 +26,20 @@ function drawing(seed: number): () => number {
 }
 
 /** 0.1 to 8 CPU and 0.5 to 16 GiB per CPU, small and large ones equally often by orders of magnitude. */
-function drawWorkload(seed: number): Workload {
+function drawDeployments(seed: number): ReadonlyArray<Deployment> {
   const draw = drawing(seed);
   const between = (least: number, most: number): number => least * (most / least) ** draw();
-  const deployments = Array.from({ length: Number(kinds) }, (_, index) => {
+  return Array.from({ length: Number(kinds) }, (_, index): Deployment => {
     const cpuM = Math.round(between(100, 8_000));
     const memMiB = Math.round((cpuM / 1_000) * 1_024 * between(0.5, 16));
-    return {
-      name: `kind-${index}`,
-      replicas: Number(replicas),
-      cpuM,
-      memMiB,
-      zoneSpread: false,
-      hostAntiAffinity: false,
-    };
+    return [`kind-${index}`, Number(replicas), cpuM, memMiB, 0, 0];
   });
-  return { name: `irregular-${seed}`, deployments };
 }
 
 const percent = (value: number): string => `${(100 * value).toFixed(2)} %`;
 
 function measure(seed: number, variant: string): ReadonlyArray<Attempt> {
-  const input = toInput(drawWorkload(seed), variants[variant] ?? []);
+  const input = toInput(drawDeployments(seed), variants[variant] ?? []);
   let findings = 0;
   const attempts = BUDGETS.map((steps): Attempt => {
     const given = { ...input, work: { steps } };

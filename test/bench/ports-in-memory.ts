@@ -1,4 +1,4 @@
-import { MemoryBlobs } from '../../sandbox/simulation/memory-blobs.ts';
+import { MemoryBlobs } from '../simulation/world/memory-blobs.ts';
 import { createDecisions } from '../../shared/adapters/storage/decisions.ts';
 import { createFiguresLog } from '../../shared/adapters/storage/figures-log.ts';
 import { createSnapshots } from '../../shared/adapters/storage/snapshots.ts';

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import type { InstanceType } from '../../shared/core/model/catalog.ts';
 import type { Cluster, Pod, PodShape } from '../../shared/core/model/cluster.ts';
 import type { NodePool, Requirement } from '../../shared/kubernetes/manifest.ts';
@@ -12,40 +12,36 @@ import {
 } from '../../shared/core/model/provisioning-input.ts';
 import { EMPTY_CLUSTER } from '../unit/core/build.ts';
 
-/** The workloads and real prices beside this repository, and what Karpenter's scheduler made of them. */
+/** Workloads, real prices, and what Karpenter's scheduler made of them: see data/README.md. */
 
-const folder = resolve(import.meta.dirname, '../..', process.env['NODEWRIGHT_BENCH'] ?? '../shared/bench');
+type Size = readonly [
+  name: string,
+  family: string,
+  arch: string,
+  vcpu: number,
+  cpuM: number,
+  memMiB: number,
+  pods: number,
+  onDemand: number | null,
+  spot: number | null,
+];
 
-interface Size {
-  readonly name: string;
-  readonly family: string;
-  readonly arch: string;
-  readonly vcpu: number;
-  readonly memMiB: number;
-  readonly pods: number;
-  readonly allocCpuM: number;
-  readonly allocMemMiB: number;
-  readonly onDemand: number | null;
-  readonly spot: number | null;
-  readonly napExcluded: ReadonlyArray<string>;
-}
+/** Pods to be planned for. */
+export type Deployment = readonly [
+  name: string,
+  replicas: number,
+  cpuM: number,
+  memMiB: number,
+  zoneSpread: 0 | 1,
+  hostAntiAffinity: 0 | 1,
+];
 
-/** Deployments to be planned for. */
-export interface Workload {
-  readonly name: string;
-  readonly deployments: ReadonlyArray<{
-    readonly name: string;
-    readonly replicas: number;
-    readonly cpuM: number;
-    readonly memMiB: number;
-    readonly zoneSpread: boolean;
-    readonly hostAntiAffinity: boolean;
-  }>;
-}
-
-const read = (file: string): string => readFileSync(join(folder, file), 'utf8');
-const catalog = JSON.parse(read('catalog.json')) as { zones: ReadonlyArray<string>; types: ReadonlyArray<Size> };
-const workloads = JSON.parse(read('workloads.json')) as ReadonlyArray<Workload>;
+const read = (file: string): string => readFileSync(join(import.meta.dirname, 'data', file), 'utf8');
+const { zones, sizes } = JSON.parse(read('sizes.json')) as {
+  zones: ReadonlyArray<string>;
+  sizes: ReadonlyArray<Size>;
+};
+const workloads = JSON.parse(read('workloads.json')) as Readonly<Record<string, ReadonlyArray<Deployment>>>;
 
 const on = (key: string, operator: string, ...values: Array<string>): Requirement => ({ key, operator, values });
 const family = (...values: Array<string>): Requirement => on('karpenter.azure.com/sku-family', 'In', ...values);
@@ -64,23 +60,23 @@ export const variants: Readonly<Record<string, ReadonlyArray<Requirement>>> = {
   'open+nap+max64': [onDemand, amd64, atMost64],
 };
 
-function toType(size: Size): InstanceType {
-  const version = /_v(\d+)$/.exec(size.name)?.[1] ?? '1';
+function toType([name, family, arch, vcpu, cpuM, memMiB, pods, onDemand, spot]: Size): InstanceType {
+  const version = /_v(\d+)$/.exec(name)?.[1] ?? '1';
   return {
-    name: process.env['ALLOW_RETIRED'] === undefined ? size.name : size.name.replace(/^Standard_/, 'Any_'),
+    name: process.env['ALLOW_RETIRED'] === undefined ? name : name.replace(/^Standard_/, 'Any_'),
     labels: {
-      'karpenter.azure.com/sku-family': [size.family],
+      'karpenter.azure.com/sku-family': [family],
       'karpenter.azure.com/sku-version': [version],
-      'karpenter.azure.com/sku-cpu': [String(size.vcpu)],
-      'kubernetes.io/arch': [size.arch],
+      'karpenter.azure.com/sku-cpu': [String(vcpu)],
+      'kubernetes.io/arch': [arch],
     },
-    capacity: { cpu: `${size.allocCpuM}m`, memory: `${size.allocMemMiB}Mi`, pods: size.pods },
+    capacity: { cpu: `${cpuM}m`, memory: `${memMiB}Mi`, pods },
     overhead: {},
-    offerings: catalog.zones.flatMap((zone) =>
+    offerings: zones.flatMap((zone) =>
       (
         [
-          ['on-demand', size.onDemand],
-          ['spot', size.spot],
+          ['on-demand', onDemand],
+          ['spot', spot],
         ] as const
       ).flatMap(([capacityType, price]) =>
         price === null
@@ -91,8 +87,14 @@ function toType(size: Size): InstanceType {
   };
 }
 
-function toShape({ name, cpuM, memMiB, zoneSpread, hostAntiAffinity }: Workload['deployments'][number]): PodShape {
+function toShape([name, , cpuM, memMiB, zoneSpread, hostAntiAffinity]: Deployment): PodShape {
   const labelSelector = { matchLabels: { app: name } };
+  const spread = {
+    maxSkew: 1,
+    topologyKey: 'topology.kubernetes.io/zone',
+    whenUnsatisfiable: 'DoNotSchedule',
+  } as const;
+  const shunned = { topologyKey: 'kubernetes.io/hostname', labelSelector };
   return {
     namespace: 'default',
     labels: { app: name },
@@ -100,35 +102,19 @@ function toShape({ name, cpuM, memMiB, zoneSpread, hostAntiAffinity }: Workload[
     owner: null,
     spec: {
       containers: [{ resources: { requests: { cpu: `${cpuM}m`, memory: `${memMiB}Mi` } } }],
-      ...(zoneSpread
-        ? {
-            topologySpreadConstraints: [
-              {
-                maxSkew: 1,
-                topologyKey: 'topology.kubernetes.io/zone',
-                whenUnsatisfiable: 'DoNotSchedule',
-                labelSelector,
-              },
-            ],
-          }
-        : {}),
-      ...(hostAntiAffinity
-        ? {
-            affinity: {
-              podAntiAffinity: {
-                requiredDuringSchedulingIgnoredDuringExecution: [
-                  { topologyKey: 'kubernetes.io/hostname', labelSelector },
-                ],
-              },
-            },
-          }
+      ...(zoneSpread === 1 ? { topologySpreadConstraints: [{ ...spread, labelSelector }] } : {}),
+      ...(hostAntiAffinity === 1
+        ? { affinity: { podAntiAffinity: { requiredDuringSchedulingIgnoredDuringExecution: [shunned] } } }
         : {}),
     },
   };
 }
 
-/** The workload with all of its pods waiting, on one pool of priced sizes. */
-export function toInput(workload: Workload, requirements: ReadonlyArray<Requirement>): ProvisioningInput {
+/** The Deployments with all of their pods waiting, on one pool of priced sizes. */
+export function toInput(
+  deployments: ReadonlyArray<Deployment>,
+  requirements: ReadonlyArray<Requirement>,
+): ProvisioningInput {
   const pool: NodePool = {
     metadata: { name: 'default' },
     spec: {
@@ -137,7 +123,7 @@ export function toInput(workload: Workload, requirements: ReadonlyArray<Requirem
       },
     },
   };
-  const pods = workload.deployments.flatMap(({ name, replicas }, shape) =>
+  const pods = deployments.flatMap(([name, replicas], shape) =>
     Array.from({ length: replicas }, (_, index): Pod => ({
       name: `${name}-${index}`,
       uid: `${name}-${index}`,
@@ -151,16 +137,10 @@ export function toInput(workload: Workload, requirements: ReadonlyArray<Requirem
       ready: false,
     })),
   );
-  const cluster: Cluster = {
-    ...EMPTY_CLUSTER,
-    shapes: workload.deployments.map(toShape),
-    pods,
-    nodePools: [pool],
-  };
-  const types = catalog.types.filter(({ napExcluded }) => napExcluded.length === 0).map(toType);
+  const cluster: Cluster = { ...EMPTY_CLUSTER, shapes: deployments.map(toShape), pods, nodePools: [pool] };
   return {
     cluster,
-    catalog: new Map([['default', types]]),
+    catalog: new Map([['default', sizes.map(toType)]]),
     inFlight: new Map(),
     policy: KARPENTER_POLICY,
     work: DEFAULT_WORK,
@@ -184,14 +164,11 @@ export interface PricedWorkload {
 
 /** All workloads whose name has `workload` in it, on the variants called `variant`, or on all when it is empty. */
 export function* pricedWorkloads(workload: string, variant: string): Generator<PricedWorkload> {
-  const seen = new Set<string>();
   for (const row of read('karpenter-costs.csv').trim().split('\n').slice(1)) {
-    const [name = '', of = '', pods = '', nodes = '', cost = '', , , , fluidBound = ''] = row.split(',');
-    const found = workloads.find((one) => one.name === name);
-    const requirements = variants[of];
+    const [name = '', of = '', pods = '', nodes = '', cost = '', fluidBound = ''] = row.split(',');
+    const [found, requirements] = [workloads[name], variants[of]];
     const wanted = name.includes(workload) && (variant === '' || of === variant);
-    if (found === undefined || requirements === undefined || !wanted || seen.has(name + of)) continue;
-    seen.add(name + of);
+    if (found === undefined || requirements === undefined || !wanted) continue;
     const karpenter = { karpenterCost: Number(cost), karpenterNodes: Number(nodes) };
     yield { name, variant: of, pods, ...karpenter, fluidBound, input: toInput(found, requirements) };
   }

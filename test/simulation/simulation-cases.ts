@@ -1,5 +1,5 @@
 import { test } from 'vitest';
-import { Simulation } from '../../sandbox/simulation/simulation.ts';
+import { Simulation } from './world/simulation.ts';
 
 const isReplay = process.env['SEED'] !== undefined;
 const TRACE_LINES = isReplay ? 400 : 40;

@@ -1,14 +1,14 @@
-import { aksNodeClassKind, type AksNodeClass } from './aks-node-class.ts';
-import { capacityBufferKind, type CapacityBuffer } from './capacity-buffer.ts';
+import { aksNodeClassKind } from './aks-node-class.ts';
+import { capacityBufferKind } from './capacity-buffer.ts';
 import type { KindDefinition } from './kind.ts';
-import { nodeClaimKind, type NodeClaim } from './node-claim.ts';
+import { nodeClaimKind } from './node-claim.ts';
 import { nodeOverlayKind, type NodeOverlay } from './node-overlay.ts';
 import { nodePoolKind, type NodePool } from './node-pool.ts';
 import { isRecord, metadataProblems } from './object-meta.ts';
 import { nodeOverlayRuntimeProblems, nodePoolRuntimeProblems } from './runtime-rules.ts';
 import { readBySchema } from './structural.ts';
 import { didYouMean } from '../word-meant.ts';
-import { ApiValidationError, type Problem } from './validation-error.ts';
+import type { Problem } from './validation-error.ts';
 
 /** Every kind that Nodewright defines or reads, in the order in which their CRDs are applied. */
 export const kinds: ReadonlyArray<KindDefinition> = [
@@ -104,38 +104,4 @@ function runtimeProblems(object: Readonly<Record<string, unknown>>): ReadonlyArr
   if (object['kind'] === 'NodePool') return nodePoolRuntimeProblems(object as unknown as NodePool);
   if (object['kind'] === 'NodeOverlay') return nodeOverlayRuntimeProblems(object as unknown as NodeOverlay);
   return [];
-}
-
-// oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- the border between JSON and types
-function parse<Kind>(definition: KindDefinition, value: unknown, previous: unknown): Kind {
-  const { object, problems } = inspect(definition, value, previous);
-  if (problems.length === 0) return object as unknown as Kind;
-  const metadata = object['metadata'];
-  const name = isRecord(metadata) && typeof metadata['name'] === 'string' ? metadata['name'] : '';
-  throw new ApiValidationError(definition.kind, name, problems);
-}
-
-/** A valid NodePool with its defaults. Throws ApiValidationError; with `previous`, also for changes that are not allowed. */
-export function parseNodePool(value: unknown, previous?: NodePool): NodePool {
-  return parse(nodePoolKind, value, previous);
-}
-
-/** A valid NodeClaim with its defaults. Throws ApiValidationError. See `readNodeClaim` for objects from the API server. */
-export function parseNodeClaim(value: unknown, previous?: NodeClaim): NodeClaim {
-  return parse(nodeClaimKind, value, previous);
-}
-
-/** A valid NodeOverlay. Throws ApiValidationError. */
-export function parseNodeOverlay(value: unknown): NodeOverlay {
-  return parse(nodeOverlayKind, value, undefined);
-}
-
-/** A valid CapacityBuffer with its defaults. Throws ApiValidationError. */
-export function parseCapacityBuffer(value: unknown): CapacityBuffer {
-  return parse(capacityBufferKind, value, undefined);
-}
-
-/** A valid AKSNodeClass of any served version, with its defaults. Throws ApiValidationError. */
-export function parseAksNodeClass(value: unknown): AksNodeClass {
-  return parse(aksNodeClassKind, value, undefined);
 }

@@ -4,7 +4,7 @@ import { ResourceGraphClient } from '@azure/arm-resourcegraph';
 import type { Clients } from '../../../shared/adapters/azure/clients.ts';
 import { azureDefaults, type AzureOptions } from '../../../sandbox/azure/options.ts';
 import { startAzure, type Azure } from '../../../sandbox/azure/azure.ts';
-import { useLoopback } from '../../../sandbox/azure/loopback.ts';
+import { useLoopback } from './loopback.ts';
 import { systemClock } from '../../../sandbox/world/clock.ts';
 import { rngFrom } from '../../../sandbox/world/rng.ts';
 

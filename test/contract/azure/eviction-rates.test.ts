@@ -3,7 +3,7 @@ import { type AzureCatalogs, createCatalogs } from '../../../shared/adapters/azu
 import { readEvictionRates } from '../../../shared/adapters/azure/eviction-rates.ts';
 import type { NodeClass } from '../../../shared/ports/kubernetes.ts';
 import type { Azure } from '../../../sandbox/azure/azure.ts';
-import { MemoryBlobs } from '../../../sandbox/simulation/memory-blobs.ts';
+import { MemoryBlobs } from '../../simulation/world/memory-blobs.ts';
 import { clientsOf, startWithClients, subscriptionId } from './clients.ts';
 import { holdEvictionRatesContract } from './eviction-rates-contract.ts';
 

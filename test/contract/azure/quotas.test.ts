@@ -4,7 +4,7 @@ import type { Offering } from '../../../shared/core/model/catalog.ts';
 import type { NodeClass } from '../../../shared/ports/kubernetes.ts';
 import type { Azure } from '../../../sandbox/azure/azure.ts';
 import { azureDefaults } from '../../../sandbox/azure/options.ts';
-import { MemoryBlobs } from '../../../sandbox/simulation/memory-blobs.ts';
+import { MemoryBlobs } from '../../simulation/world/memory-blobs.ts';
 import { clientsOf, startWithClients, subscriptionId } from './clients.ts';
 
 const families = { standardDSv5Family: 0, standardESv5Family: 40 };

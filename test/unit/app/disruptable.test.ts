@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { Fields } from '../../../sandbox/simulation/api-server.ts';
+import type { Fields } from '../../simulation/world/api-server.ts';
 import { follow } from '../../../shared/app/follow/follow.ts';
 import { START, machine, namesIn, since, smallCluster } from './small-cluster.ts';
 

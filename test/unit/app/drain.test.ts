@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { ApiServer, type Fields } from '../../../sandbox/simulation/api-server.ts';
-import { answer } from '../../../sandbox/simulation/api-transport.ts';
+import { ApiServer, type Fields } from '../../simulation/world/api-server.ts';
+import { answer } from '../../simulation/world/api-transport.ts';
 import { VirtualClock } from '../../../sandbox/world/clock.ts';
 import { createKubernetes } from '../../../shared/adapters/kubernetes/kubernetes.ts';
 import type { ApiRequest } from '../../../shared/adapters/kubernetes/transport.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { Fields } from '../../../sandbox/simulation/api-server.ts';
+import type { Fields } from '../../simulation/world/api-server.ts';
 import { resumeNow } from '../../../shared/app/commit-plan.ts';
 import { interrupt } from '../../../shared/app/interrupt.ts';
 import type { Ports } from '../../../shared/app/ports.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { MemoryBlobs } from '../../../sandbox/simulation/memory-blobs.ts';
+import { MemoryBlobs } from '../../simulation/world/memory-blobs.ts';
 import { createDeviceMemory } from '../../../shared/adapters/storage/device-memory.ts';
 import { knownDevices } from '../../../shared/app/known-devices.ts';
 import type { NodePool } from '../../../shared/kubernetes/manifest.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { Fields } from '../../../sandbox/simulation/api-server.ts';
+import type { Fields } from '../../simulation/world/api-server.ts';
 import { POOL_HASH_VERSION, poolHash } from '../../../shared/app/api-rules.ts';
 import { follow } from '../../../shared/app/follow/follow.ts';
 import { RetryableError } from '../../../shared/ports/errors.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { Fields } from '../../../sandbox/simulation/api-server.ts';
+import type { Fields } from '../../simulation/world/api-server.ts';
 import type { Ports } from '../../../shared/app/ports.ts';
 import { provision } from '../../../shared/app/provision.ts';
 import type { Snapshot } from '../../../shared/contract/snapshot/parse.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { MemoryBlobs } from '../../../sandbox/simulation/memory-blobs.ts';
+import { MemoryBlobs } from '../../simulation/world/memory-blobs.ts';
 import { createFiguresLog } from '../../../shared/adapters/storage/figures-log.ts';
 import type { Gathered } from '../../../shared/app/gather.ts';
 import type { Ports } from '../../../shared/app/ports.ts';

@@ -1,6 +1,6 @@
-import { ApiServer, type Fields } from '../../../sandbox/simulation/api-server.ts';
-import { answer } from '../../../sandbox/simulation/api-transport.ts';
-import { MemoryBlobs } from '../../../sandbox/simulation/memory-blobs.ts';
+import { ApiServer, type Fields } from '../../simulation/world/api-server.ts';
+import { answer } from '../../simulation/world/api-transport.ts';
+import { MemoryBlobs } from '../../simulation/world/memory-blobs.ts';
 import { VirtualClock } from '../../../sandbox/world/clock.ts';
 import { createDefinitions } from '../../../shared/adapters/kubernetes/definitions.ts';
 import { createKubernetes } from '../../../shared/adapters/kubernetes/kubernetes.ts';

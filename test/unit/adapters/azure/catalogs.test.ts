@@ -1,7 +1,7 @@
 import { gunzipSync, gzipSync } from 'node:zlib';
 import type { ResourceSku } from '@azure/arm-compute';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { MemoryBlobs } from '../../../../sandbox/simulation/memory-blobs.ts';
+import { MemoryBlobs } from '../../../simulation/world/memory-blobs.ts';
 import { createCatalogs, type AzureCatalogs } from '../../../../shared/adapters/azure/catalogs.ts';
 import type { Clients } from '../../../../shared/adapters/azure/clients.ts';
 import { microUsdPerHour } from '../../../../shared/core/quantity/units.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { MemoryBlobs } from '../../../../sandbox/simulation/memory-blobs.ts';
+import { MemoryBlobs } from '../../../simulation/world/memory-blobs.ts';
 import type { RatesReading } from '../../../../shared/adapters/azure/eviction-rates.ts';
 import { parseKeptRates, refreshKeptRates } from '../../../../shared/adapters/azure/kept-eviction-rates.ts';
 

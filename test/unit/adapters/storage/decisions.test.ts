@@ -1,6 +1,6 @@
 import { gzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
-import { MemoryBlobs } from '../../../../sandbox/simulation/memory-blobs.ts';
+import { MemoryBlobs } from '../../../simulation/world/memory-blobs.ts';
 import { createDecisions } from '../../../../shared/adapters/storage/decisions.ts';
 import type { Blobs } from '../../../../shared/ports/blobs.ts';
 import { RetryableError } from '../../../../shared/ports/errors.ts';

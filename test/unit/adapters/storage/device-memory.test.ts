@@ -1,6 +1,6 @@
 import { gzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
-import { MemoryBlobs } from '../../../../sandbox/simulation/memory-blobs.ts';
+import { MemoryBlobs } from '../../../simulation/world/memory-blobs.ts';
 import { createDeviceMemory } from '../../../../shared/adapters/storage/device-memory.ts';
 import type { ResourceSliceSpec } from '../../../../shared/kubernetes/device-manifest.ts';
 

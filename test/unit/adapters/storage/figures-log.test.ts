@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { MemoryBlobs } from '../../../../sandbox/simulation/memory-blobs.ts';
+import { MemoryBlobs } from '../../../simulation/world/memory-blobs.ts';
 import { createFiguresLog } from '../../../../shared/adapters/storage/figures-log.ts';
 import { parseFigures, type FiguresRecord, type PlanFigures } from '../../../../shared/contract/plan-figures.ts';
 import type { Blobs } from '../../../../shared/ports/blobs.ts';

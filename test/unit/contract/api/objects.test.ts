@@ -8,19 +8,16 @@ import {
   wellKnownLabels,
   wellKnownValues,
 } from '../../../../shared/contract/api/labels.ts';
+import { inspect, kindOf, kinds } from '../../../../shared/contract/api/parse.ts';
+import { buffer, claim, nodeClass, overlay, pool, poolOf } from '../../../contract/crds/cases/case.ts';
 import {
-  inspect,
-  kindOf,
-  kinds,
+  ApiValidationError,
   parseAksNodeClass,
   parseCapacityBuffer,
   parseNodeClaim,
   parseNodeOverlay,
   parseNodePool,
-} from '../../../../shared/contract/api/parse.ts';
-import { readNodeClaim } from '../../../../shared/contract/api/read-node-claim.ts';
-import { ApiValidationError } from '../../../../shared/contract/api/validation-error.ts';
-import { buffer, claim, nodeClass, overlay, pool, poolOf } from '../../../contract/crds/cases/case.ts';
+} from './parse-objects.ts';
 
 function problemsOf(parse: () => unknown): ApiValidationError {
   try {
@@ -140,33 +137,6 @@ describe('judging', () => {
       'extra',
       'spec.weigth (did you mean weight?)',
     ]);
-  });
-});
-
-describe('reading a claim that the API server has validated', () => {
-  it('gives back the object itself', () => {
-    const whole = { ...claim(), status: { conditions: [] } };
-    expect(readNodeClaim(whole)).toBe(whole);
-  });
-
-  it('fills in what is missing', () => {
-    for (const spec of [undefined, null, {}, { requirements: null, taints: null }, 'x', []]) {
-      const read = readNodeClaim({ metadata: { name: 'a' }, spec, status: null });
-      expect(read?.spec).toEqual({ nodeClassRef: { group: '', kind: '', name: '' }, requirements: [] });
-      expect(read).not.toHaveProperty('status');
-    }
-  });
-
-  it('drops requirements that are none', () => {
-    const exists = { key: 'a', operator: 'Exists' };
-    const read = readNodeClaim(claim({ requirements: [exists, null, {}, 'x'] }));
-    expect(read?.spec.requirements).toEqual([exists]);
-  });
-
-  it('is null for what has no name', () => {
-    for (const value of [null, undefined, 1, [], {}, { metadata: null }, { metadata: { name: 1 } }]) {
-      expect(readNodeClaim(value)).toBeNull();
-    }
   });
 });
 

@@ -1,4 +1,4 @@
-import type { Rng } from '../world/rng.ts';
+import type { Rng } from '../../../sandbox/world/rng.ts';
 import { keyOf, type ApiServer, type Fields } from './api-server.ts';
 import { zones } from './catalog.ts';
 

@@ -1,8 +1,8 @@
-import { parseAmounts, type Amounts } from '../../shared/kubernetes/quantity.ts';
-import { allocatableOf } from '../../shared/core/model/allocatable.ts';
-import { podRequests } from '../../shared/core/rules/pod-requests.ts';
-import type { PodSpec, ResourceList, Taint, Toleration } from '../../shared/kubernetes/manifest.ts';
-import type { Rng } from '../world/rng.ts';
+import { parseAmounts, type Amounts } from '../../../shared/kubernetes/quantity.ts';
+import { allocatableOf } from '../../../shared/core/model/allocatable.ts';
+import { podRequests } from '../../../shared/core/rules/pod-requests.ts';
+import type { PodSpec, ResourceList, Taint, Toleration } from '../../../shared/kubernetes/manifest.ts';
+import type { Rng } from '../../../sandbox/world/rng.ts';
 import {
   conditionStatus,
   isReady,

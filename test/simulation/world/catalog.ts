@@ -1,8 +1,8 @@
-import { isCovered, mergeRefusals, toRefusal, type Refusal } from '../../shared/adapters/azure/refusals.ts';
-import type { Sku } from '../../shared/adapters/azure/sku.ts';
-import type { CapacityType, InstanceType } from '../../shared/core/model/catalog.ts';
-import { microUsdPerHour } from '../../shared/core/quantity/units.ts';
-import type { RefusedOffering } from '../../shared/ports/cloud.ts';
+import { isCovered, mergeRefusals, toRefusal, type Refusal } from '../../../shared/adapters/azure/refusals.ts';
+import type { Sku } from '../../../shared/adapters/azure/sku.ts';
+import type { CapacityType, InstanceType } from '../../../shared/core/model/catalog.ts';
+import { microUsdPerHour } from '../../../shared/core/quantity/units.ts';
+import type { RefusedOffering } from '../../../shared/ports/cloud.ts';
 
 /** Two zones and six sizes of two families: few enough that pods, sizes and refusals meet all the time. */
 export const zones = ['sim-1', 'sim-2'] as const;

@@ -1,10 +1,10 @@
 import { gunzipSync } from 'node:zlib';
-import type { Refusal } from '../../shared/adapters/azure/refusals.ts';
-import { provision } from '../../shared/app/provision.ts';
-import { sweep } from '../../shared/app/sweep.ts';
-import { claimsQueue, launchesQueue, podsQueue, signalsQueue } from '../../shared/contract/queues.ts';
-import type { Decision } from '../../shared/ports/store.ts';
-import { rngFrom, type Rng } from '../world/rng.ts';
+import type { Refusal } from '../../../shared/adapters/azure/refusals.ts';
+import { provision } from '../../../shared/app/provision.ts';
+import { sweep } from '../../../shared/app/sweep.ts';
+import { claimsQueue, launchesQueue, podsQueue, signalsQueue } from '../../../shared/contract/queues.ts';
+import type { Decision } from '../../../shared/ports/store.ts';
+import { rngFrom, type Rng } from '../../../sandbox/world/rng.ts';
 import { ApiServer, conditionStatus, keyOf, type Change } from './api-server.ts';
 import { Azure, type Vm } from './azure.ts';
 import { addRefusals } from './catalog.ts';

@@ -1,4 +1,4 @@
-import type { Blob, Blobs } from '../../shared/ports/blobs.ts';
+import type { Blob, Blobs } from '../../../shared/ports/blobs.ts';
 
 /** A container in memory. The `Now` forms are for callers that add their own waiting. */
 export class MemoryBlobs implements Blobs {

@@ -1,4 +1,4 @@
-import type { Rng } from '../world/rng.ts';
+import type { Rng } from '../../../sandbox/world/rng.ts';
 import { capacityTypes, zones } from './catalog.ts';
 
 /** Chances in percent, per launch. */

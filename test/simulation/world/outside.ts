@@ -1,6 +1,6 @@
-import type { Refusal } from '../../shared/adapters/azure/refusals.ts';
-import type { RefusedOffering } from '../../shared/ports/cloud.ts';
-import type { Hint } from '../../shared/ports/hints.ts';
+import type { Refusal } from '../../../shared/adapters/azure/refusals.ts';
+import type { RefusedOffering } from '../../../shared/ports/cloud.ts';
+import type { Hint } from '../../../shared/ports/hints.ts';
 import type { ApiServer } from './api-server.ts';
 import type { Azure } from './azure.ts';
 import type { MemoryBlobs } from './memory-blobs.ts';

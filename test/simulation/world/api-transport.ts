@@ -1,4 +1,4 @@
-import type { ApiRequest } from '../../shared/adapters/kubernetes/transport.ts';
+import type { ApiRequest } from '../../../shared/adapters/kubernetes/transport.ts';
 import type { ApiServer, Fields, Reply } from './api-server.ts';
 
 const place =

@@ -1,7 +1,7 @@
-import { annotation, label, taint } from '../../shared/contract/names.ts';
-import { allocatableOf } from '../../shared/core/model/allocatable.ts';
-import { parseAmounts } from '../../shared/kubernetes/quantity.ts';
-import type { Decision } from '../../shared/ports/store.ts';
+import { annotation, label, taint } from '../../../shared/contract/names.ts';
+import { allocatableOf } from '../../../shared/core/model/allocatable.ts';
+import { parseAmounts } from '../../../shared/kubernetes/quantity.ts';
+import type { Decision } from '../../../shared/ports/store.ts';
 import { conditionStatus, keyOf, type ApiServer, type Change, type Fields, type Stored } from './api-server.ts';
 import type { Azure, Vm } from './azure.ts';
 import { vCpusOf } from './catalog.ts';
