@@ -1,3 +1,4 @@
+import { parseTimestamp } from '../shared/core/disruption/candidates/utc-time.ts';
 import { DEFAULT_REGION } from './catalog/shipped-sizes.ts';
 import { WrongInputError } from './wrong-input.ts';
 
@@ -14,17 +15,30 @@ export interface PlanOptions {
   readonly output: Output;
 }
 
+/** What `nodewright disrupt` was asked for. */
+export interface DisruptOptions {
+  readonly kind: 'disrupt';
+  readonly paths: ReadonlyArray<string>;
+  readonly catalog: string | null;
+  readonly region: string | null;
+  /** The moment to plan for, in milliseconds since the epoch; null: now. */
+  readonly nowMs: number | null;
+  readonly output: Output;
+}
+
 const outputs = ['table', 'json', 'yaml'] as const;
 type Output = (typeof outputs)[number];
 
-export type Command = PlanOptions | { readonly kind: 'help'; readonly text: string } | { readonly kind: 'version' };
+export type Command =
+  PlanOptions | DisruptOptions | { readonly kind: 'help'; readonly text: string } | { readonly kind: 'version' };
 
 export const usage = `nodewright: node provisioning for AKS, offline
 
 Usage:
-  nodewright plan -f FILE   Plan nodes for the pods in manifests
-  nodewright version        Print the version
-  nodewright --help         Print this; nodewright plan --help says more about plan
+  nodewright plan -f FILE      Plan nodes for the pods in manifests
+  nodewright disrupt -f FILE   Plan which nodes of a cluster can go
+  nodewright version           Print the version
+  nodewright --help            Print this; nodewright plan --help says more about plan, and so on
 `;
 
 export const planUsage = `Plan the nodes that pods need, from files, without a cluster and without Azure.
@@ -55,61 +69,110 @@ Examples:
   kubectl get nodepools,aksnodeclasses,nodeclaims,nodes,pods,daemonsets -A -o json | nodewright plan -f -
 `;
 
+export const disruptUsage = `Plan which nodes of a cluster can go, what comes in their place and where their pods move, from files,
+without touching the cluster.
+
+Usage:
+  nodewright disrupt -f FILE|DIR|- [-f ...] [options]
+
+  -f, --filename FILE   The cluster: what kubectl get -o json prints, YAML or JSON, a folder, or - for
+                        standard input. Any number of times.
+      --catalog FILE    Sizes and prices of your own (docs/schema/catalog.schema.json)
+      --region REGION   Sizes and prices of this region, out of those that come along. Default: ${DEFAULT_REGION}
+      --now TIME        The moment to plan for, as 2026-11-22T09:30:00Z: schedules of budgets, ages. Default: now
+  -o, --output FORMAT   table, json or yaml. Default: table. json and yaml follow docs/schema/disruption.schema.json
+  -h, --help            Print this
+
+Nodes go for the reasons and under the rules of their NodePool's spec.disruption, as in Karpenter: its policy,
+consolidateAfter, budgets, PodDisruptionBudgets, karpenter.sh/do-not-disrupt. A NodeClaim is consolidated when
+its condition Consolidatable says so, and replaced when Drifted does.
+
+Exit codes:
+  0   there is a plan, perhaps to do nothing
+  2   the input or the command is wrong: nothing was planned
+  3   an internal error: the plan broke a rule of its own audit. Please report it
+
+Examples:
+  nodewright disrupt -f cluster.json
+  kubectl get nodepools,aksnodeclasses,nodeclaims,nodes,pods,daemonsets,pdb,ns -A -o json | nodewright disrupt -f -
+`;
+
 /** Reads a command line. Throws WrongInputError that names the argument and the fix. */
 export function parseCommand(args: ReadonlyArray<string>): Command {
   const [name, ...rest] = args;
   if (name === undefined || name === '--help' || name === '-h') return { kind: 'help', text: usage };
-  if (name === 'help') return { kind: 'help', text: rest[0] === 'plan' ? planUsage : usage };
+  if (name === 'help') return { kind: 'help', text: usageOf(rest[0]) };
   if (name === 'version' || name === '--version') return { kind: 'version' };
-  if (name === 'plan') return parsePlan(rest);
-  throw wrong(name, 'is not a command', 'use plan, version or --help');
+  if (name === 'plan' || name === 'disrupt') return parseOptions(name, rest);
+  throw wrong(name, 'is not a command', 'use plan, disrupt, version or --help');
+}
+
+function usageOf(command: string | undefined): string {
+  if (command === 'disrupt') return disruptUsage;
+  return command === 'plan' ? planUsage : usage;
 }
 
 function wrong(path: string, message: string, fix: string): WrongInputError {
   return new WrongInputError([{ origin: null, object: '', path, message, fix }]);
 }
 
-/** Every option that takes a value, by all its names. */
-const optionNames: Readonly<Record<string, string>> = {
+/** Every option that takes a value, by all its names; some are of one command. */
+const sharedOptions: Readonly<Record<string, string>> = {
   '-f': '--filename',
   '--filename': '--filename',
   '--catalog': '--catalog',
   '--region': '--region',
-  '--budget-ms': '--budget-ms',
   '-o': '--output',
   '--output': '--output',
 };
 
-function parsePlan(args: ReadonlyArray<string>): Command {
+type Planning = 'plan' | 'disrupt';
+
+const optionNames: Readonly<Record<Planning, Readonly<Record<string, string>>>> = {
+  plan: { ...sharedOptions, '--budget-ms': '--budget-ms' },
+  disrupt: { ...sharedOptions, '--now': '--now' },
+};
+
+function parseOptions(command: Planning, args: ReadonlyArray<string>): Command {
   const given = new Map<string, Array<string>>();
   for (let index = 0; index < args.length; index++) {
     const argument = args[index] ?? '';
-    if (argument === '--help' || argument === '-h') return { kind: 'help', text: planUsage };
-    const { option, inline } = splitArgument(argument);
+    if (argument === '--help' || argument === '-h') return { kind: 'help', text: usageOf(command) };
+    const { option, inline } = splitArgument(command, argument);
     const value = inline ?? args[++index];
     if (value === undefined || value === '') throw wrong(argument, 'has no value', `write a value after it`);
     given.set(option, [...(given.get(option) ?? []), value]);
   }
   const paths = given.get('--filename') ?? [];
   if (paths.length === 0) throw wrong('-f', 'is missing', 'name a file, a folder, or - for standard input');
-  return {
-    kind: 'plan',
+  const shared = {
     paths,
     catalog: onlyOf(given, '--catalog'),
     region: onlyOf(given, '--region'),
-    budgetMs: budgetOf(onlyOf(given, '--budget-ms')),
     output: outputOf(onlyOf(given, '--output') ?? 'table'),
   };
+  if (command === 'disrupt') return { kind: 'disrupt', ...shared, nowMs: momentOf(onlyOf(given, '--now')) };
+  return { kind: 'plan', ...shared, budgetMs: budgetOf(onlyOf(given, '--budget-ms')) };
+}
+
+function momentOf(text: string | null): number | null {
+  if (text === null) return null;
+  const ms = parseTimestamp(text);
+  if (ms !== null && ms >= 0) return ms;
+  throw wrong('--now', `${JSON.stringify(text)} is not a time`, 'write it as 2026-11-22T09:30:00Z');
 }
 
 /** `--output json`, `--output=json`, `-o json` and `-ojson` say the same. */
-function splitArgument(argument: string): { readonly option: string; readonly inline: string | null } {
+function splitArgument(
+  command: Planning,
+  argument: string,
+): { readonly option: string; readonly inline: string | null } {
   const equals = argument.startsWith('--') ? argument.indexOf('=') : -1;
   const isGlued = /^-[fo]./.test(argument);
   const name = isGlued ? argument.slice(0, 2) : equals < 0 ? argument : argument.slice(0, equals);
-  const option = optionNames[name];
+  const option = optionNames[command][name];
   if (option === undefined) {
-    const fix = argument.startsWith('-') ? 'see nodewright plan --help' : `write -f ${argument} if it is a file`;
+    const fix = argument.startsWith('-') ? `see nodewright ${command} --help` : `write -f ${argument} if it is a file`;
     throw wrong(argument, 'is not an option', fix);
   }
   if (isGlued) return { option, inline: argument.slice(argument[2] === '=' ? 3 : 2) };

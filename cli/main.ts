@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
-import { parseCommand, type PlanOptions } from './command.ts';
+import { parseCommand, type DisruptOptions, type PlanOptions } from './command.ts';
+import type { PlanOutcome } from './plan/plan-from-files.ts';
 import { harmless, harmlessLines } from '../shared/contract/harmless.ts';
 import { renderInputProblem, WrongInputError } from './wrong-input.ts';
 
@@ -27,6 +28,7 @@ export async function main(args: ReadonlyArray<string>): Promise<number> {
 async function run(args: ReadonlyArray<string>): Promise<number> {
   const command = parseCommand(args);
   if (command.kind === 'plan') return plan(command);
+  if (command.kind === 'disrupt') return disrupt(command);
   process.stdout.write(command.kind === 'help' ? command.text : `nodewright ${version()}\n`);
   return 0;
 }
@@ -34,7 +36,15 @@ async function run(args: ReadonlyArray<string>): Promise<number> {
 async function plan(options: PlanOptions): Promise<number> {
   // Loaded only now, so that help is there at once.
   const { planFromFiles } = await import('./plan/plan-from-files.ts');
-  const { text, notes, errors, exitCode } = await planFromFiles(options, process.stdin);
+  return tell(await planFromFiles(options, process.stdin));
+}
+
+async function disrupt(options: DisruptOptions): Promise<number> {
+  const { disruptFromFiles } = await import('./disrupt/disrupt-from-files.ts');
+  return tell(await disruptFromFiles(options, process.stdin));
+}
+
+function tell({ text, notes, errors, exitCode }: PlanOutcome): number {
   for (const note of notes) process.stderr.write(`note: ${harmless(note)}\n`);
   for (const error of errors) process.stderr.write(`nodewright: ${harmless(error)}\n`);
   process.stdout.write(text);

@@ -4,5 +4,6 @@ import './launch.ts';
 import './follow.ts';
 import './interrupt.ts';
 import './interrupt-event-grid.ts';
+import './disrupt.ts';
 import './sweep.ts';
 import './catalog.ts';

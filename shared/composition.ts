@@ -1,3 +1,5 @@
+import { DEFAULT_DISRUPTION } from './core/model/disruption-input.ts';
+import { readDisruption } from './contract/disruption-settings.ts';
 import type { ServiceBusClient } from '@azure/service-bus';
 import type { TokenCredential } from '@azure/identity';
 import type { ContainerClient } from '@azure/storage-blob';
@@ -45,6 +47,7 @@ function compose(settings: Settings): App {
   const policy = readPolicy(settings);
   const ignored = ignoresDevices(settings);
   const reserves = reservesNodes(settings);
+  const { isOn, spotToSpot } = readDisruption(settings);
   const credential = once(() => createCredential(settings));
   const serviceBus = once(() => connectServiceBus(settings, credential));
   const hints = createHints(serviceBus);
@@ -65,6 +68,7 @@ function compose(settings: Settings): App {
     return {
       cluster,
       policy,
+      disruption: { isOn, policy: { ...DEFAULT_DISRUPTION, spotToSpot } },
       reservesNodes: reserves,
       now: Date.now,
       kubernetes,

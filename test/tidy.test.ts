@@ -79,6 +79,13 @@ const coreFolders = [
   'audit/rules',
   'audit',
   'launch',
+  'disruption/plan',
+  'disruption/candidates',
+  'disruption/search',
+  'disruption/bound',
+  'disruption/steps',
+  'disruption/audit',
+  'disruption',
 ];
 
 /** More files than this in one folder of the core, and nobody sees at a glance what it holds. */

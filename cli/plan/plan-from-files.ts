@@ -78,7 +78,7 @@ export async function planFromFiles(options: PlanOptions, stdin: Readable): Prom
  * Offline nothing is switched off: what a plan of pods with resource claims would be is what is asked. What `inCatalog`
  * states is believed least: slices of nodes and annotations of pools are of this cluster.
  */
-async function deviceSupport(snapshot: Snapshot, inCatalog: DeviceTemplates): Promise<DeviceSupport> {
+export async function deviceSupport(snapshot: Snapshot, inCatalog: DeviceTemplates): Promise<DeviceSupport> {
   const { templates } = knownDevices(snapshot, inCatalog);
   if (snapshot.deviceClasses.length === 0)
     return { kind: 'planned', compile: () => ({ error: 'no class' }), templates };
@@ -147,12 +147,18 @@ function countWithoutRequests(plan: Plan, { pods, shapes }: Snapshot): number {
   return pods.filter(({ uid, shape }) => asksNothing[shape] === true && planned.has(uid)).length;
 }
 
-interface Given {
+/** What was read, and what there is to say about it. */
+export interface Given {
   readonly snapshot: Snapshot;
   readonly notes: ReadonlyArray<string>;
 }
 
-async function readCluster({ paths }: PlanOptions, stdin: Readable, nowMs: number): Promise<Given> {
+/** Reads manifests as the cluster that they describe. Throws WrongInputError with all that is wrong with them. */
+export async function readCluster(
+  { paths }: Pick<PlanOptions, 'paths'>,
+  stdin: Readable,
+  nowMs: number,
+): Promise<Given> {
   const { sources, problems: unreadable } = await readSources(paths, stdin);
   const read = await Promise.all(sources.map(readDocuments));
   const documents = read.flatMap((one) => one.documents);
@@ -172,8 +178,9 @@ async function readCluster({ paths }: PlanOptions, stdin: Readable, nowMs: numbe
   return { snapshot, notes: [...nothing, ...checked.notes, ...implied.notes, ...notes] };
 }
 
-async function readCatalogs(
-  { catalog: path, region }: PlanOptions,
+/** The sizes that pools can have, and where their prices are from. */
+export async function readCatalogs(
+  { catalog: path, region }: Pick<PlanOptions, 'catalog' | 'region'>,
   snapshot: Snapshot,
 ): Promise<PoolCatalogs & { readonly prices: string }> {
   if (path === null) {
@@ -189,7 +196,7 @@ async function readCatalogs(
 }
 
 /** What claims on their way were planned as. Which pods they are for, only their decision's record knows. */
-function inFlightOf({ nodeClaims }: Snapshot): ReadonlyMap<string, InFlightClaim> {
+export function inFlightOf({ nodeClaims }: Snapshot): ReadonlyMap<string, InFlightClaim> {
   return new Map(
     nodeClaims.flatMap(({ metadata }) => {
       const [instanceType, zone, capacityType] = metadata.annotations?.[annotation.plannedOffering]?.split('/') ?? [];

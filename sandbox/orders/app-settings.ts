@@ -1,9 +1,10 @@
+import { readDisruption } from '../../shared/contract/disruption-settings.ts';
 import { ignoresDevices, readPolicy, reservesNodes } from '../../shared/contract/scheduling-settings.ts';
 import type { Settings } from '../../shared/contract/settings.ts';
 import { nextOccurrence, parseNcrontab } from '../functions-host/timers/ncrontab.ts';
 import { type Assignment, repeatedNames, unknownName } from './assignment.ts';
 
-type Name = keyof Settings | 'SWEEP_SCHEDULE';
+type Name = keyof Settings | 'SWEEP_SCHEDULE' | 'DISRUPT_SCHEDULE';
 
 type Rule =
   /** The sandbox sets it: why, and what to do instead where there is something. */
@@ -63,6 +64,8 @@ const rules: Readonly<Record<Name, Rule>> = {
   SCHEDULER_CONFIG: checkedBy((SCHEDULER_CONFIG) => readPolicy({ SCHEDULER_CONFIG })),
   IGNORE_DRA_REQUESTS: checkedBy((IGNORE_DRA_REQUESTS) => ignoresDevices({ IGNORE_DRA_REQUESTS })),
   RESERVE_NODES: checkedBy((RESERVE_NODES) => reservesNodes({ RESERVE_NODES })),
+  DISRUPTION: checkedBy((DISRUPTION) => readDisruption({ DISRUPTION })),
+  DISRUPT_SCHEDULE: checkedBy(checkSchedule),
   SWEEP_SCHEDULE: checkedBy(checkSchedule),
 };
 

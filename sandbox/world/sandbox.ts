@@ -340,6 +340,7 @@ function hostChild(options: SandboxOptions, ports: Ports, cluster: Cluster): Chi
       AZURE_RESOURCE_MANAGER_ENDPOINT: azureUrl,
       RETAIL_PRICES_ENDPOINT: azureUrl,
       SWEEP_SCHEDULE: options.sweepSchedule,
+      DISRUPT_SCHEDULE: options.sweepSchedule,
       ...options.settings,
     },
     ready: /Host started/,

@@ -2,9 +2,10 @@ import type { NodePool } from '../kubernetes/manifest.ts';
 import type { Plan, PlannedClaim } from '../core/model/plan.ts';
 import type { AuditedPlan } from './make-plan.ts';
 import { RetryableError, TerminalError } from '../ports/errors.ts';
-import { DECISION_VERSION, type Decision, type LedgerState } from '../ports/store.ts';
+import { DECISION_VERSION, type Decision, type LedgerState, type Removal } from '../ports/store.ts';
 import { digest } from '../contract/digest.ts';
 import { claimName } from './derived-name.ts';
+import { markForRemoval } from './disrupt/mark.ts';
 import type { Gathered } from './gather.ts';
 import { hintLaunches } from './hint-objects.ts';
 import { inParallel } from './in-parallel.ts';
@@ -32,8 +33,9 @@ export async function commitPlan(
   gathered: Gathered,
   plan: AuditedPlan,
   cause: string,
+  removal?: Removal,
 ): Promise<CommitOutcome> {
-  const decision = toDecision(ports, gathered, plan, cause);
+  const decision = toDecision(ports, gathered, plan, cause, removal);
   await ports.decisions.put(decision);
   const committed = await ports.ledger.commit(gathered.ledger, decision.name);
   return committed.kind === 'lost' ? { kind: 'lost' } : { kind: 'committed', state: committed.state, decision };
@@ -81,7 +83,7 @@ export async function resumeNow(ports: Ports): Promise<LedgerState> {
 }
 
 /** The plan as the record that is committed: stamped, and named by its content, so that nothing else has that name. */
-export function toDecision(ports: Ports, gathered: Gathered, plan: Plan, cause: string): Decision {
+export function toDecision(ports: Ports, gathered: Gathered, plan: Plan, cause: string, removal?: Removal): Decision {
   const generation = gathered.ledger.generation + 1;
   const { version } = gathered.snapshot;
   const stamped = {
@@ -89,7 +91,7 @@ export function toDecision(ports: Ports, gathered: Gathered, plan: Plan, cause: 
     claims: plan.claims.map((claim) => withPoolStamps(claim, gathered.input.cluster.nodePools)),
   };
   // The content is part of the name, so that another instance planning at the same generation writes another record.
-  const name = `${String(generation).padStart(9, '0')}-${digest(version, JSON.stringify(stamped))}`;
+  const name = `${String(generation).padStart(9, '0')}-${digest(version, JSON.stringify(stamped), ...(removal === undefined ? [] : [JSON.stringify(removal)]))}`;
   const claimNames = plan.claims.map(({ nodePool }, index) => claimName(nodePool, name, index));
   return {
     version: DECISION_VERSION,
@@ -100,10 +102,11 @@ export function toDecision(ports: Ports, gathered: Gathered, plan: Plan, cause: 
     atMs: ports.now(),
     claimNames,
     plan: stamped,
+    ...(removal === undefined ? {} : { removal }),
   };
 }
 
-/** Creates the NodeClaims of a committed decision, and sends hints to launch them. What is there already is not made again. */
+/** Creates the NodeClaims of a committed decision, sends hints to launch them, and marks what is to go. Twice is as once. */
 export async function execute(ports: Ports, committed: LedgerState, decision: Decision): Promise<void> {
   let state = committed;
   const pools = new Map((await ports.kubernetes.list('NodePool')).map((pool) => [pool.metadata.name, pool]));
@@ -131,7 +134,9 @@ export async function execute(ports: Ports, committed: LedgerState, decision: De
     );
   }
   await hinted;
-  await ports.ledger.markExecuted(state, newest(versions));
+  // Whoever decides next must see the marks: they count as what the decision has written.
+  const marked = await markForRemoval(ports, decision);
+  await ports.ledger.markExecuted(state, newest([...versions, ...marked]));
 }
 
 async function createClaim(

@@ -1,3 +1,4 @@
+import type { DisruptionPolicy } from '../core/model/disruption-input.ts';
 import type { SchedulingPolicy } from '../core/model/provisioning-input.ts';
 import type { Cloud, Catalogs, NodeClassFacts } from '../ports/cloud.ts';
 import type { DeviceSelectors } from '../ports/devices.ts';
@@ -9,12 +10,21 @@ import type { Decisions, DeviceMemory, FiguresLog, Ledger, Snapshots } from '../
 /** What a person reading the portal should know about one step. One line each, structured. */
 export type Log = (event: string, facts: Readonly<Record<string, string | number | boolean | null>>) => void;
 
+/** Whether and how nodes are disrupted. */
+export interface DisruptionSettings {
+  /** False: nothing is begun, and what has begun and can be taken back is. */
+  readonly isOn: boolean;
+  readonly policy: DisruptionPolicy;
+}
+
 /** The outside world as the use cases see it, for one cluster. */
 export interface Ports {
   /** The cluster these ports lead to: names the sessions and blobs. */
   readonly cluster: string;
   /** How plans are made, as the settings say. */
   readonly policy: SchedulingPolicy;
+  /** Which nodes go of our own accord, as the settings say. */
+  readonly disruption: DisruptionSettings;
   /** Is a new node kept for its planned pods until they have come? Else they are only nominated to it. */
   readonly reservesNodes: boolean;
   /** Milliseconds since the epoch. */

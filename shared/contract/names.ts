@@ -54,7 +54,9 @@ export const annotation = {
   evictionCost: 'nodewright.dev/eviction-cost',
   /** Why a NodeClaim is being removed before its time: written once, so that a second notice changes nothing. */
   interruption: 'nodewright.dev/interruption',
-  /** The NodeClaims launched for the pods of one that is being interrupted, separated by commas. */
+  /** The decision by which a NodeClaim is to go, while it still can be taken back: all with the same go together. */
+  disruption: 'nodewright.dev/disruption',
+  /** The NodeClaims launched for the pods of one that goes, separated by commas. */
   replacedBy: 'nodewright.dev/replaced-by',
 } as const;
 

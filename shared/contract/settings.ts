@@ -55,6 +55,8 @@ const Settings = Type.Object({
   IGNORE_DRA_REQUESTS: optional,
   /** `false`: planned pods are nominated to their node, but never changed, and the node is open to all from the start. */
   RESERVE_NODES: optional,
+  /** `on`: nodes that are empty, underutilized, drifted, expired or sick are removed, and replaced before: see `disruption-settings.ts`. */
+  DISRUPTION: optional,
 });
 export type Settings = Static<typeof Settings>;
 

@@ -1,3 +1,4 @@
+import type { DisruptionReason } from '../core/disruption/plan/disruption-plan.ts';
 import type { DeviceTemplates } from '../core/model/device-templates.ts';
 import type { Plan } from '../core/model/plan.ts';
 import type { PlanFate, PlanFigures } from '../contract/plan-figures.ts';
@@ -18,6 +19,14 @@ export interface Decision {
   /** In the order of `plan.claims`. */
   readonly claimNames: ReadonlyArray<string>;
   readonly plan: Plan;
+  /** The nodes that are to go, where the decision is about any. */
+  readonly removal?: Removal;
+}
+
+/** Nodes that go together: they are marked when the decision is executed, and judged once more before they go. */
+export interface Removal {
+  readonly reason: DisruptionReason;
+  readonly claims: ReadonlyArray<{ readonly name: string; readonly uid: string; readonly node: string }>;
 }
 
 export interface Decisions {

@@ -1,3 +1,4 @@
+import { DEFAULT_DISRUPTION } from '../../shared/core/model/disruption-input.ts';
 import { MemoryBlobs } from '../simulation/world/memory-blobs.ts';
 import { createDecisions } from '../../shared/adapters/storage/decisions.ts';
 import { createFiguresLog } from '../../shared/adapters/storage/figures-log.ts';
@@ -42,6 +43,7 @@ export function portsInMemory(snapshot: Uint8Array, types: ReadonlyArray<Instanc
   const ports = {
     cluster: CLUSTER,
     policy: KARPENTER_POLICY,
+    disruption: { isOn: true, policy: DEFAULT_DISRUPTION },
     reservesNodes: true,
     now: () => STARTED_MS + Math.round(performance.now()),
     kubernetes,

@@ -1,3 +1,4 @@
+import { DEFAULT_DISRUPTION } from '../../shared/core/model/disruption-input.ts';
 import { execFile } from 'node:child_process';
 import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -152,6 +153,7 @@ async function createPorts(kubeconfigPath: string, now: () => number): Promise<P
     cluster: 'holds',
     now,
     policy: KARPENTER_POLICY,
+    disruption: { isOn: true, policy: DEFAULT_DISRUPTION },
     reservesNodes: true,
     kubernetes,
     definitions: createDefinitions(kubernetes, now),

@@ -12,12 +12,14 @@ const REST_MINUTES = 40;
 const TIMEOUT_MS = 60_000;
 
 /** One run for each seed. A failure names its seed and ends with what happened last, virtual seconds first. */
-export function simulationCases(seeds: ReadonlyArray<string>): void {
+export function simulationCases(seeds: ReadonlyArray<string>, disrupts = false): void {
   test.for(seeds)(
-    'whatever goes wrong, no law is broken and everything comes to rest: SEED=%s',
+    disrupts
+      ? 'nodes that are not needed go, and whatever goes wrong no law is broken and everything comes to rest: SEED=%s'
+      : 'whatever goes wrong, no law is broken and everything comes to rest: SEED=%s',
     { timeout: TIMEOUT_MS },
     async (seed) => {
-      const simulation = new Simulation(seed);
+      const simulation = new Simulation(seed, undefined, disrupts);
       const problems = await problemsOf(simulation);
       if (problems.length === 0) return;
       const trace = simulation.trace.slice(-TRACE_LINES).join('\n');

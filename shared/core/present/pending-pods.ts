@@ -74,7 +74,7 @@ const DO_NOT_DISRUPT = 'karpenter.sh/do-not-disrupt';
 const UNIT_MS: Readonly<Record<string, number>> = { h: 3_600_000, m: 60_000, s: 1_000, ms: 1 };
 
 /** `true` protects for ever, a Go duration from the pod's start. The snapshot knows creation, a little earlier. */
-function isProtected({ annotations }: PodShape, pod: Pod, now: Instant): boolean {
+export function isProtected({ annotations }: PodShape, pod: Pod, now: Instant): boolean {
   const text = annotations[DO_NOT_DISRUPT];
   if (text === undefined) return false;
   if (text === 'true') return true;

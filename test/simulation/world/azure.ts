@@ -1,4 +1,10 @@
-import type { InventoryItem, LaunchOrder, LaunchOutcome, Machine, ObservedMachine } from '../../../shared/ports/cloud.ts';
+import type {
+  InventoryItem,
+  LaunchOrder,
+  LaunchOutcome,
+  Machine,
+  ObservedMachine,
+} from '../../../shared/ports/cloud.ts';
 import type { Rng } from '../../../sandbox/world/rng.ts';
 import type { AzureFaults } from './faults.ts';
 import type { Timeline } from './timeline.ts';

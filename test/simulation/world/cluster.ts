@@ -39,6 +39,7 @@ interface ClusterParts {
 export class Cluster {
   readonly #parts: ClusterParts;
   #schedulerDue = false;
+  #budgetsDue = false;
   #pods = 0;
 
   constructor(parts: ClusterParts) {
@@ -47,10 +48,29 @@ export class Cluster {
   }
 
   #react({ resource, before, after }: Change): void {
+    if (resource === 'pods' || resource === 'poddisruptionbudgets') this.#soonBudgets(before, after);
     if (resource === 'replicasets' || (resource === 'pods' && after === null)) this.#soonReplicas();
     if (resource === 'pods' && after !== null) this.#reactToPod(before, after);
     if (resource === 'nodes' || (resource === 'pods' && asksAnew(before, after))) this.#soonSchedule();
     if (resource === 'nodes' && before !== null && after === null) this.#nodeVanished(before.metadata.name);
+  }
+
+  /** The disruption controller: what a budget allows is written a moment after its pods have changed. */
+  #soonBudgets(before: Stored | null, after: Stored | null): void {
+    const counts = (pod: Stored | null): boolean =>
+      pod !== null && isReady(pod) && pod.metadata.deletionTimestamp === undefined;
+    if (this.#budgetsDue || (before !== null && after !== null && counts(before) === counts(after))) return;
+    this.#budgetsDue = true;
+    this.#parts.timeline.after(100, () => {
+      this.#budgetsDue = false;
+      const { server } = this.#parts;
+      for (const budget of server.list('poddisruptionbudgets')) {
+        const healthy = server.healthyPods(budget);
+        const disruptionsAllowed = Math.max(0, healthy - Number(budget.spec?.['minAvailable'] ?? 0));
+        if (budget.status?.['disruptionsAllowed'] === disruptionsAllowed) continue;
+        server.patch('poddisruptionbudgets', keyOf(budget.metadata), { status: { disruptionsAllowed } }, 'status');
+      }
+    });
   }
 
   #reactToPod(before: Stored | null, after: Stored): void {

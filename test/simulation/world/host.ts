@@ -2,6 +2,7 @@ import { deliverObjectsTo } from '../../../functions/deliver-objects.ts';
 import { deliverPodsTo } from '../../../functions/deliver-pods.ts';
 import { deliverTo } from '../../../functions/deliver.ts';
 import { interrupt } from '../../../shared/app/interrupt.ts';
+import { disrupt } from '../../../shared/app/disrupt/disrupt.ts';
 import { sweep } from '../../../shared/app/sweep.ts';
 import { toSignal } from '../../../shared/contract/event-grid.ts';
 import { parseSignalHint, type SignalHint } from '../../../shared/contract/messages.ts';
@@ -23,6 +24,8 @@ const PROCESSES = 3;
 /** Messages of one invocation of `provision`. */
 const BATCH_MAX = 8;
 const SWEEP_EVERY_MS = 60_000;
+/** As often as the product's timer. */
+const DISRUPT_EVERY_MS = 10_000;
 const RESTART_MS = 3_000;
 /** Event Grid tries again after 10 s, 30 s, 1 min and so on; four tries are enough here. */
 const PUSH_PAUSES_MS = [0, 10_000, 30_000, 60_000];
@@ -48,6 +51,7 @@ export class Host {
     this.#processes = [];
     for (let index = 0; index < PROCESSES; index++) this.#start();
     this.#scheduleSweep();
+    if (parts.outside.disrupts) this.#scheduleDisruption();
   }
 
   /** A worker that lives. Throws when none does. */
@@ -165,6 +169,27 @@ export class Host {
       info: (line: string) => outside.log(functionName, line, {}),
       error: (...words: ReadonlyArray<unknown>) => outside.note(`ERROR ${functionName} ${words.map(String).join(' ')}`),
     };
+  }
+
+  #scheduleDisruption(): void {
+    const { outside } = this.#parts;
+    outside.timeline.after(DISRUPT_EVERY_MS, () => {
+      this.#scheduleDisruption();
+      void this.#disrupt();
+    });
+  }
+
+  /** Two may run at once, as on two instances after a deployment. */
+  async #disrupt(): Promise<void> {
+    const process = this.#pick();
+    if (process === null) return;
+    const { outside } = this.#parts;
+    try {
+      const outcome = await disrupt(process.ports);
+      outside.note(`disrupt: ${JSON.stringify(outcome)}`);
+    } catch (error) {
+      outside.note(`disrupt failed: ${String(error)}`);
+    }
   }
 
   #scheduleSweep(): void {

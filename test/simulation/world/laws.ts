@@ -139,7 +139,40 @@ export class Laws {
     const node = this.#parts.server.get('nodes', `aks-${name}`);
     if (vm?.state !== 'running' || node === null || node.metadata.deletionTimestamp !== undefined) return;
     const surplus = this.#isSurplus(claim.metadata.labels?.[label.nodePool] ?? '');
-    if (conditionStatus(node.status, 'Ready') === 'True' && !surplus) this.#break(`healthy claim ${name} is deleted`);
+    if (conditionStatus(node.status, 'Ready') !== 'True' || surplus) return;
+    const why = this.#disruptionMistake(claim, node);
+    if (why !== null) this.#break(`healthy claim ${name} is deleted: ${why}`);
+  }
+
+  /** What is wrong with deleting a healthy claim of our own accord; null when it was begun, and is, by the rules. */
+  #disruptionMistake(claim: Stored, node: Stored): string | null {
+    const { server } = this.#parts;
+    const conditions: ReadonlyArray<Fields> = claim.status?.['conditions'] ?? [];
+    const marked = conditions.find((one) => one['type'] === 'DisruptionReason' && one['status'] === 'True');
+    if (marked === undefined) return 'it is not marked';
+    const taints: ReadonlyArray<Fields> = node.spec?.['taints'] ?? [];
+    if (!taints.some((one) => one['key'] === taint.disrupted.key)) return 'its node takes pods';
+    const pods = server.list('pods').filter(({ spec }) => spec?.['nodeName'] === node.metadata.name);
+    if (marked['reason'] === 'Empty' && pods.length > 0) return `pod ${pods[0]?.metadata.name ?? ''} is on it`;
+    if ([node, ...pods].some(({ metadata }) => metadata.annotations?.[annotation.doNotDisrupt] === 'true')) {
+      return 'it may not be disrupted';
+    }
+    const replacements = (claim.metadata.annotations?.[annotation.replacedBy] ?? '').split(',').filter(Boolean);
+    const late = replacements.find(
+      (one) => conditionStatus(server.get('nodeclaims', one)?.status, 'Initialized') !== 'True',
+    );
+    if (late !== undefined) return `its replacement ${late} is not initialized`;
+    const pool = claim.metadata.labels?.[label.nodePool] ?? '';
+    // As in Karpenter, a node whose machine is being taken down is past what a budget is about.
+    const own = server
+      .list('nodeclaims')
+      .filter(({ metadata }) => metadata.labels?.[label.nodePool] === pool)
+      .filter(({ status }) => conditionStatus(status, 'InstanceTerminating') !== 'True');
+    const going = own.filter(
+      ({ metadata }) => metadata.deletionTimestamp !== undefined && !this.#doomed.has(metadata.name),
+    );
+    const allowed = Math.ceil(own.length / 10);
+    return going.length + 1 > allowed ? `${going.length + 1} of ${own.length} go, and ${allowed} may` : null;
   }
 
   /** Before we delete a pod outright, past its budget. */

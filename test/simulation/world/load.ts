@@ -17,6 +17,8 @@ export function createInitialObjects(server: ApiServer, rng: Rng): void {
   if (tight.chance(30)) tightenPool(server, tight, 'general');
   const fixed = rng.split('static');
   if (fixed.chance(25)) createStaticPool(server, fixed);
+  const consolidated = rng.split('consolidation');
+  for (const name of ['general', 'spare']) if (consolidated.chance(80)) consolidate(server, name);
   const sets = 1 + rng.below(3);
   for (let index = 0; index < sets; index++) createSet(server, rng, `app${index}`);
 }
@@ -38,6 +40,14 @@ function createPool(server: ApiServer, rng: Rng, name: string, capacityTypes: Re
       weight: name === 'spare' ? 1 : 10,
     },
   });
+}
+
+/** Nodes that hold too little go too. Nothing is done about it where nodes are not disrupted. */
+function consolidate(server: ApiServer, name: string): void {
+  const pool = server.get('nodepools', name);
+  if (pool === null) return;
+  const disruption = { ...pool.spec?.['disruption'], consolidationPolicy: 'WhenEmptyOrUnderutilized' };
+  server.patch('nodepools', name, { spec: { disruption } }, 'object');
 }
 
 /**

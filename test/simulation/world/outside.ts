@@ -11,6 +11,8 @@ import type { Timeline } from './timeline.ts';
 /** The world as a process of the app reaches it. */
 export interface Outside {
   readonly cluster: string;
+  /** Whether nodes are disrupted of the app's own accord. */
+  readonly disrupts: boolean;
   readonly timeline: Timeline;
   readonly server: ApiServer;
   readonly azure: Azure;

@@ -1,3 +1,4 @@
+import { DEFAULT_DISRUPTION } from '../../../shared/core/model/disruption-input.ts';
 import { createDefinitions } from '../../../shared/adapters/kubernetes/definitions.ts';
 import { createKubernetes } from '../../../shared/adapters/kubernetes/kubernetes.ts';
 import { createLedger } from '../../../shared/adapters/kubernetes/ledger.ts';
@@ -111,6 +112,7 @@ export class Process {
     return {
       cluster,
       policy: { ...KARPENTER_POLICY, gates: { ...KARPENTER_POLICY.gates, staticCapacity: true } },
+      disruption: { isOn: outside.disrupts, policy: DEFAULT_DISRUPTION },
       reservesNodes: true,
       now: this.now,
       kubernetes,

@@ -1,5 +1,6 @@
 import { gunzipSync } from 'node:zlib';
 import type { Refusal } from '../../../shared/adapters/azure/refusals.ts';
+import { disrupt } from '../../../shared/app/disrupt/disrupt.ts';
 import { provision } from '../../../shared/app/provision.ts';
 import { sweep } from '../../../shared/app/sweep.ts';
 import { claimsQueue, launchesQueue, podsQueue, signalsQueue } from '../../../shared/contract/queues.ts';
@@ -50,7 +51,10 @@ export class Simulation {
   #terms = 0;
   #healed = false;
 
-  constructor(seed: string, faults?: Faults) {
+  readonly #disrupts: boolean;
+
+  constructor(seed: string, faults?: Faults, disrupts = false) {
+    this.#disrupts = disrupts;
     this.#rng = rngFrom(seed);
     this.faults = faults ?? drawFaults(this.#rng.split('faults'));
     const { timeline, server } = this;
@@ -148,6 +152,7 @@ export class Simulation {
     const ofFixed = claims.filter(({ metadata }) => metadata.labels?.['karpenter.sh/nodepool'] === 'static');
     const missed = fixed !== null && ofFixed.length !== Number(fixed.spec?.['replicas']);
     return [
+      ...(this.#disrupts ? this.#idleNodes() : []),
       ...(missed ? [`the static pool has ${ofFixed.length} claims of ${Number(fixed.spec?.['replicas'])}`] : []),
       ...waiting.map(({ metadata }) => `pod ${keyOf(metadata)} does not run`),
       ...[...claims, ...nodes, ...server.list('pods')]
@@ -171,6 +176,18 @@ export class Simulation {
     ];
   }
 
+  /** Nodes that nobody needs, or that are marked to go: where nodes are disrupted there are none at rest. */
+  #idleNodes(): ReadonlyArray<string> {
+    const used = new Set(this.server.list('pods').map(({ spec }) => spec?.['nodeName']));
+    return this.server
+      .list('nodeclaims')
+      .filter(({ metadata, status }) => {
+        if (conditionStatus(status, 'DisruptionReason') === 'True') return true;
+        return metadata.labels?.['karpenter.sh/nodepool'] !== 'static' && !used.has(`aks-${metadata.name}`);
+      })
+      .map(({ metadata }) => `the node of ${metadata.name} is not needed`);
+  }
+
   /** Looks once more at everything: what it changes, it should have changed before. Names what differs. */
   async lookOnceMore(): Promise<ReadonlyArray<string>> {
     const before = this.#image();
@@ -179,6 +196,7 @@ export class Simulation {
     const looks = async (): Promise<void> => {
       await provision(process.ports);
       await sweep(process.ports);
+      await disrupt(process.ports);
       ended = true;
     };
     void looks();
@@ -220,6 +238,7 @@ export class Simulation {
     const { timeline, server, azure, queues } = this;
     return {
       cluster: CLUSTER,
+      disrupts: this.#disrupts,
       timeline,
       server,
       azure,

@@ -1,3 +1,4 @@
+import { DEFAULT_DISRUPTION } from '../../../shared/core/model/disruption-input.ts';
 import { expect, test } from 'vitest';
 import { ApiServer, type Fields } from '../../simulation/world/api-server.ts';
 import { answer } from '../../simulation/world/api-transport.ts';
@@ -54,6 +55,7 @@ function joined(
     definitions: createDefinitions(kubernetes, () => clock.now()),
     decisions: { get: () => Promise.resolve({ claimNames: ['c'], plan: { claims: [{ pods }] } }) },
     hints: { send: () => Promise.resolve() },
+    disruption: { isOn: true, policy: DEFAULT_DISRUPTION },
     reservesNodes: given.reservesNodes ?? true,
     now: () => clock.now(),
     log: () => undefined,

@@ -1,3 +1,4 @@
+import { DEFAULT_DISRUPTION } from '../../../shared/core/model/disruption-input.ts';
 import { ApiServer, type Fields } from '../../simulation/world/api-server.ts';
 import { answer } from '../../simulation/world/api-transport.ts';
 import { MemoryBlobs } from '../../simulation/world/memory-blobs.ts';
@@ -117,6 +118,7 @@ export function smallCluster() {
   const ports = {
     cluster: CLUSTER,
     policy: KARPENTER_POLICY,
+    disruption: { isOn: true, policy: DEFAULT_DISRUPTION },
     reservesNodes: true,
     now,
     kubernetes,

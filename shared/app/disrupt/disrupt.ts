@@ -1,0 +1,141 @@
+import { planDisruption } from '../../core/disruption/plan-disruption.ts';
+import type { DisruptionStep, DisruptionPlan } from '../../core/disruption/plan/disruption-plan.ts';
+import type { Plan } from '../../core/model/plan.ts';
+import { planProvisioning } from '../../core/plan-provisioning.ts';
+import { withoutNodes } from '../../core/present/without-nodes.ts';
+import { instant } from '../../core/quantity/units.ts';
+import { commitPlan, execute, resume } from '../commit-plan.ts';
+import { type Gathered, gather } from '../gather.ts';
+import { inParallel } from '../in-parallel.ts';
+import { leavingNames } from '../leaving.ts';
+import { makePlan, requireSound } from '../make-plan.ts';
+import { nodeNameOf } from '../node-name.ts';
+import type { Ports } from '../ports.ts';
+import { wake } from '../wake.ts';
+import { begunIn, type Candidate } from './begun.ts';
+import { goOn } from './go-on.ts';
+import { unmark } from './mark.ts';
+
+export type DisruptOutcome =
+  | { readonly kind: 'no-snapshot' }
+  /** The claims of the last decision are being created: whatever is decided now would not know them. */
+  | { readonly kind: 'executing' }
+  /** Switched off. `takenBack`: nodes that had been marked to go, and stay. */
+  | { readonly kind: 'off'; readonly takenBack: number }
+  /** Every node has a reason to stay. */
+  | { readonly kind: 'idle' }
+  /** What has begun is not ready, or pods get nodes first. */
+  | { readonly kind: 'waiting'; readonly for: string }
+  | { readonly kind: 'begun'; readonly decision: string; readonly nodes: number; readonly replacements: number }
+  | { readonly kind: 'finished'; readonly removed: number; readonly takenBack: number }
+  /** The nodes may go, and what would come in their place does not hold up. */
+  | { readonly kind: 'refused'; readonly why: string }
+  /** Another plan came first. */
+  | { readonly kind: 'lost' };
+
+/** Nodes that are marked, unmarked or deleted at once: each takes three or four calls. */
+const NODES_AT_ONCE = 8;
+
+/**
+ * Removes nodes that are not needed, or not as they should be, and what replaces them comes first. In two looks: the first
+ * commits a decision, creates replacements and marks the nodes; a later one finds the marks, waits until replacements are
+ * initialized, judges everything anew, and then deletes the claims or takes the marks off. What stands between the two is
+ * written on the objects, so that any instance can go on, whenever the last one ended.
+ */
+export async function disrupt(ports: Ports): Promise<DisruptOutcome> {
+  const resumed = await resume(ports);
+  if (resumed.kind === 'executing') return { kind: 'executing' };
+
+  // 1. Gather.
+  const gathered = await gather(ports, resumed.ledger, true);
+  if (gathered === null) return { kind: 'no-snapshot' };
+  const begun = begunIn(gathered.snapshot);
+  if (!ports.disruption.isOn) {
+    const candidates = begun.flatMap((one) => one.candidates);
+    await inParallel(candidates, NODES_AT_ONCE, (candidate) => unmark(ports, candidate, 'disruption is switched off'));
+    return { kind: 'off', takenBack: candidates.length };
+  }
+  if (begun.length > 0) return goOn(ports, gathered, begun);
+
+  // 2. Plan: which nodes go first, and then, by the planner of provisioning, where their pods go.
+  const now = instant(ports.now());
+  const plan = planDisruption({ provisioning: gathered.input, policy: ports.disruption.policy }, now);
+  const [step] = plan.steps;
+  return step === undefined ? { kind: 'idle' } : begin(ports, gathered, { plan, step });
+}
+
+interface Beginning {
+  readonly plan: DisruptionPlan;
+  readonly step: DisruptionStep;
+}
+
+async function begin(ports: Ports, gathered: Gathered, { plan, step }: Beginning): Promise<DisruptOutcome> {
+  const leaving = leavingNames(gathered.snapshot);
+  const as = withoutNodes(gathered.input, leaving);
+  const before = planProvisioning(as, instant(ports.now()));
+  // Whoever waits may need the very room that looks too much.
+  if (before.claims.length > 0) {
+    await wake(ports, ports.now(), 'pods-before-disruption');
+    return { kind: 'waiting', for: 'nodes for pods that wait' };
+  }
+  const candidates = candidatesOf(gathered, step);
+  if (candidates.length < step.remove.length) return { kind: 'refused', why: 'a node of the plan has no claim' };
+  const input = withoutNodes(gathered.input, [...leaving, ...step.remove]);
+  const made = makePlan(ports, gathered, input);
+  const why = objection(made.plan, before, { plan, step });
+  if (why !== null) {
+    ports.log('disruption-refused', { reason: step.reason, nodes: step.remove.join(','), why });
+    return { kind: 'refused', why };
+  }
+
+  // 3. Audit, 4. commit, 5. execute: replacements are created, and the nodes marked.
+  const cause = `${step.reason}: ${step.remove.join(', ')}`;
+  const sound = requireSound(ports, made, cause);
+  const claims = candidates.map(({ claim: { metadata }, node }) => {
+    return { name: metadata.name, uid: metadata.uid ?? '', node: node.metadata.name };
+  });
+  const removal = { reason: step.reason, claims };
+  const committed = await commitPlan(ports, { ...gathered, input }, sound, cause, removal);
+  if (committed.kind === 'lost') return { kind: 'lost' };
+  const { name: decision, claimNames: replacements } = committed.decision;
+  await execute(ports, committed.state, committed.decision);
+  ports.log('disruption-begun', {
+    decision,
+    reason: step.reason,
+    nodes: step.remove.join(','),
+    replacements: replacements.join(','),
+    pods: step.moves.length,
+    savedMicroUsdPerHour: step.saved,
+  });
+  return { kind: 'begun', decision, nodes: candidates.length, replacements: replacements.length };
+}
+
+function candidatesOf({ snapshot }: Gathered, { remove }: DisruptionStep): ReadonlyArray<Candidate> {
+  const nodes = new Map(snapshot.nodes.map((node) => [node.metadata.name, node]));
+  const claims = new Map(snapshot.nodeClaims.map((claim) => [nodeNameOf(claim), claim]));
+  return remove.flatMap((name): ReadonlyArray<Candidate> => {
+    const [node, claim] = [nodes.get(name), claims.get(name)];
+    return node === undefined || claim === undefined ? [] : [{ node, claim }];
+  });
+}
+
+/** Reasons for which nodes go whatever their replacements cost. */
+const WHATEVER_IT_COSTS: ReadonlySet<string> = new Set(['Drifted', 'Expired', 'Unhealthy', 'StaticSurplus']);
+
+/** What speaks against the step now that the pods of its nodes have been planned for; null when nothing does. */
+function objection(plan: Plan, before: Plan, { plan: { replacements }, step }: Beginning): string | null {
+  const waited = new Set(before.left.map(({ pod }) => pod.uid));
+  const stranded = plan.left.filter(({ pod }) => !waited.has(pod.uid));
+  if (stranded.length > 0)
+    return `${stranded.length} pods would find no place, ${stranded[0]?.pod.name ?? ''} among them`;
+  if (WHATEVER_IT_COSTS.has(step.reason)) return null;
+  if (step.reason === 'Empty' && plan.claims.length > 0) return 'what is empty needs no replacement';
+  const prices = new Map(replacements.map(({ name, price }) => [name, price]));
+  const expected = step.create.reduce((sum, name) => sum + (prices.get(name) ?? 0), 0);
+  if (plan.cost > 0 && plan.cost >= step.saved + expected) return 'the replacements would cost as much';
+  // A plan may buy otherwise than the search thought, but it may not slide from spot to spot.
+  const bought = new Set(plan.claims.map(({ offering }) => offering.capacityType));
+  const meant = new Set(replacements.filter(({ name }) => step.create.includes(name)).map((one) => one.capacityType));
+  const unmeant = [...bought].filter((type) => !meant.has(type));
+  return unmeant.length > 0 ? `the replacement would be ${unmeant.join(', ')}` : null;
+}

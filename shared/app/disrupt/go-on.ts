@@ -1,0 +1,144 @@
+import { poolsFor, type Pools } from '../../core/disruption/candidates/pools.ts';
+import { judgeNodes, type JudgedNode } from '../../core/disruption/candidates/judge-nodes.ts';
+import { renderKept } from '../../core/disruption/plan/render-kept.ts';
+import { isDisrupted } from '../../contract/disrupted-taint.ts';
+import { label } from '../../contract/names.ts';
+import { planProvisioning } from '../../core/plan-provisioning.ts';
+import { withoutNodes } from '../../core/present/without-nodes.ts';
+import { instant } from '../../core/quantity/units.ts';
+import { conditionOf, isTrue } from '../conditions.ts';
+import { eventAbout } from '../follow/node-claim.ts';
+import { publish } from '../events.ts';
+import type { Gathered } from '../gather.ts';
+import { claimsNamed, hintObjects } from '../hint-objects.ts';
+import { inParallel } from '../in-parallel.ts';
+import { leavingNames } from '../leaving.ts';
+import type { Ports } from '../ports.ts';
+import { homesOf, withoutMarks, type Begun, type Candidate } from './begun.ts';
+import type { DisruptOutcome } from './disrupt.ts';
+import { unmark } from './mark.ts';
+
+/**
+ * From the mark to the deletion: the scheduler, which knows the taint within a second, has sent nobody there for so long, and
+ * what it had decided before is in the snapshot. Karpenter waits 15 s before it marks; here the mark is what is waited on.
+ */
+const QUIET_MS = 5_000;
+
+/** Replacements that are not initialized by then are not waited for: as in Karpenter, ten minutes. */
+const REPLACED_MS = 10 * 60_000;
+
+/** A decision whose executor has died is executed by another after some seconds. */
+const MARKED_MS = 60_000;
+
+const NODES_AT_ONCE = 8;
+
+/** What becomes of nodes that were marked to go. */
+type Verdict =
+  | { readonly kind: 'remove' }
+  | { readonly kind: 'wait'; readonly for: string }
+  | { readonly kind: 'take-back'; readonly why: string };
+
+/** Decides about every set of nodes that was begun, on the newest view: all of a set go, or none. */
+export async function goOn(ports: Ports, gathered: Gathered, begun: ReadonlyArray<Begun>): Promise<DisruptOutcome> {
+  const judged = begun.map((one) => ({ one, verdict: judge(ports, gathered, one) }));
+  const going = judged.flatMap(({ one, verdict }) => (verdict.kind === 'remove' ? one.candidates : []));
+  const staying = judged.flatMap(({ one, verdict }) =>
+    verdict.kind === 'take-back' ? one.candidates.map((candidate) => ({ candidate, why: verdict.why })) : [],
+  );
+  await inParallel(staying, NODES_AT_ONCE, async ({ candidate, why }) => {
+    await unmark(ports, candidate, why);
+    ports.log('disruption-taken-back', { claim: candidate.claim.metadata.name, why });
+  });
+  await inParallel(going, NODES_AT_ONCE, (candidate) => remove(ports, candidate));
+  const waiting = judged.flatMap(({ verdict }) => (verdict.kind === 'wait' ? [verdict.for] : []));
+  if (going.length + staying.length === 0) return { kind: 'waiting', for: waiting.join('; ') };
+  return { kind: 'finished', removed: going.length, takenBack: staying.length };
+}
+
+function judge(ports: Ports, gathered: Gathered, one: Begun): Verdict {
+  if (one.decision === null) return { kind: 'take-back', why: 'no decision says so' };
+  const replaced = judgeReplacements(ports, gathered, one);
+  if (replaced !== null) return replaced;
+  const quietMs = one.sinceMs + QUIET_MS;
+  // The snapshot must be from after the wait: what came to the node in it is on it then.
+  if (gathered.snapshot.takenAtMs < quietMs && ports.now() < quietMs)
+    return { kind: 'wait', for: 'the scheduler to know' };
+  if (!one.candidates.every(({ node }) => isDisrupted(node))) {
+    // Somebody may be about to: marking takes a moment, and is taken up again after a crash.
+    if (ports.now() < one.sinceMs + MARKED_MS) return { kind: 'wait', for: 'all to be marked' };
+    return { kind: 'take-back', why: 'it was not marked to its end' };
+  }
+  return judgeAnew(ports, gathered, one);
+}
+
+function judgeReplacements(ports: Ports, { snapshot }: Gathered, { replacements, sinceMs }: Begun): Verdict | null {
+  const claims = new Map(snapshot.nodeClaims.map((claim) => [claim.metadata.name, claim]));
+  const own = replacements.map((name) => claims.get(name));
+  if (own.some((claim) => claim === undefined || claim.metadata.deletionTimestamp !== undefined)) {
+    return { kind: 'take-back', why: 'a replacement has failed' };
+  }
+  if (own.every((claim) => isTrue(claim?.status?.conditions, 'Initialized'))) return null;
+  if (ports.now() >= sinceMs + REPLACED_MS) return { kind: 'take-back', why: 'its replacement takes too long' };
+  return { kind: 'wait', for: 'replacements' };
+}
+
+/** As if nothing had been decided: may each of the nodes go, and has each of their pods a place that is ready? */
+function judgeAnew(ports: Ports, { snapshot, input }: Gathered, one: Begun): Verdict {
+  const now = instant(ports.now());
+  const names = new Set(one.candidates.map(({ node }) => node.metadata.name));
+  const unmarked = { ...input.cluster, nodes: withoutMarks(input.cluster.nodes, one) };
+  const provisioning = { ...input, cluster: unmarked };
+  const all = judgeNodes({ provisioning, policy: ports.disruption.policy }, now);
+  const nodes = all.filter(({ name }) => names.has(name));
+  const reasons = new Map(one.candidates.map(({ claim, node }) => [node.metadata.name, reasonOf(claim)]));
+  for (const { name, verdict, moving } of nodes) {
+    if (verdict.kind === 'stays') return { kind: 'take-back', why: renderKept(verdict.reason) };
+    if (reasons.get(name) === 'Empty' && moving.length > 0) return { kind: 'take-back', why: 'pods have come to it' };
+  }
+  const overdrawn = poolOverBudget(all, nodes, poolsFor(unmarked, now));
+  if (overdrawn !== null) {
+    const why = `budgets of NodePool ${overdrawn} let fewer go now`;
+    return ports.now() < one.sinceMs + REPLACED_MS ? { kind: 'wait', for: why } : { kind: 'take-back', why };
+  }
+  const uids = new Set(nodes.flatMap(({ moving }) => moving.map(({ uid }) => uid)));
+  const plan = planProvisioning(withoutNodes(input, leavingNames(snapshot)), now);
+  const { left, claims, targets } = homesOf(plan, uids);
+  const [first] = left;
+  if (first !== undefined) return { kind: 'take-back', why: `pod ${first.pod.name} finds no place any more` };
+  if (claims.length > 0) return { kind: 'take-back', why: 'its pods would need another node' };
+  const ready = new Set(
+    snapshot.nodes
+      .filter(({ metadata }) => metadata.labels?.[label.initialized] === 'true')
+      .map(({ metadata }) => metadata.name),
+  );
+  const awaited = targets.filter(({ name }) => !ready.has(name));
+  return awaited.length === 0 ? { kind: 'remove' } : { kind: 'wait', for: `${awaited.length} nodes that start` };
+}
+
+/** The first pool of which more would go than its budgets allow beside those that are going; null when there is none. */
+function poolOverBudget(all: ReadonlyArray<JudgedNode>, going: ReadonlyArray<JudgedNode>, pools: Pools): string | null {
+  const perPool = Map.groupBy(going, ({ nodePool }) => nodePool?.metadata.name ?? '');
+  for (const [pool, own] of perPool) {
+    const count = all.filter(({ nodePool }) => nodePool?.metadata.name === pool).length;
+    const isOver = own.some(
+      ({ verdict }) => verdict.kind !== 'stays' && pools.allowed(pool, verdict.reason, count) < own.length,
+    );
+    if (isOver) return pool;
+  }
+  return null;
+}
+
+function reasonOf({ status }: Candidate['claim']): string | undefined {
+  return conditionOf(status?.conditions, 'DisruptionReason')?.reason;
+}
+
+/** From here it drains: see `terminate`. Of another claim of that name nothing is removed. */
+async function remove(ports: Ports, { claim }: Candidate): Promise<void> {
+  const { name, uid } = claim.metadata;
+  const reason = reasonOf(claim) ?? '';
+  const message = `Disrupting NodeClaim: ${reason}`;
+  await publish(ports.kubernetes, eventAbout(claim, 'Normal', 'DisruptionTerminating', message), ports.now());
+  await ports.kubernetes.delete('NodeClaim', { name, namespace: null }, uid === undefined ? undefined : { uid });
+  await hintObjects(ports, claimsNamed([name]), { reason: 'disrupted', occasion: `disrupted/${uid ?? name}` });
+  ports.log('disrupted', { claim: name, reason });
+}

@@ -1,0 +1,74 @@
+import { isDisrupted } from '../../contract/disrupted-taint.ts';
+import { annotation, taint } from '../../contract/names.ts';
+import type { Decision, Removal } from '../../ports/store.ts';
+import { eventAbout, written, writeStatus } from '../follow/node-claim.ts';
+import { patchNode } from '../follow/patch-node.ts';
+import { publish } from '../events.ts';
+import { inParallel } from '../in-parallel.ts';
+import type { Ports } from '../ports.ts';
+import { others, type Candidate } from './begun.ts';
+
+/** Marked at once: each takes five calls. */
+const NODES_AT_ONCE = 8;
+
+/**
+ * Marks what the decision removes: says on each claim by which decision and why it is to go, and keeps new pods off its node.
+ * The taint comes last, so that none of ours is without a word on the claim. Twice is as once; a claim that is going already, or
+ * another by now, is left alone. Answers the resource versions of the claims.
+ */
+export async function markForRemoval(ports: Ports, decision: Decision): Promise<ReadonlyArray<string | null>> {
+  const { removal } = decision;
+  if (removal === undefined) return [];
+  return inParallel(removal.claims, NODES_AT_ONCE, (one) => mark(ports, one, decision, removal.reason));
+}
+
+async function mark(
+  ports: Ports,
+  { name, uid, node: nodeName }: Removal['claims'][number],
+  decision: Decision,
+  reason: string,
+): Promise<string | null> {
+  const claim = await ports.kubernetes.get('NodeClaim', { name, namespace: null });
+  const node = await ports.kubernetes.get('Node', { name: nodeName, namespace: null });
+  if (claim === null || node === null || claim.metadata.deletionTimestamp !== undefined) return null;
+  if ((claim.metadata.uid ?? '') !== uid) return null;
+  const annotations = {
+    [annotation.disruption]: decision.name,
+    [annotation.replacedBy]: decision.claimNames.length === 0 ? null : decision.claimNames.join(','),
+  };
+  const { resourceVersion } = claim.metadata;
+  const patch = { metadata: { resourceVersion, annotations } };
+  const annotated = written(await ports.kubernetes.patch('NodeClaim', { name, namespace: null }, patch), name);
+  const message = `${reason}, by decision ${decision.name}`;
+  const condition = { type: 'DisruptionReason', status: 'True', reason, message } as const;
+  const marked = await writeStatus(ports, annotated, { conditions: [condition] });
+  await patchNode(ports, node, (fresh) => ({
+    metadata: { resourceVersion: fresh.metadata.resourceVersion },
+    spec: { taints: [...others(fresh), taint.disrupted] },
+  }));
+  return marked.metadata.resourceVersion ?? null;
+}
+
+/** Takes the mark off again and says why: the node stays. What is being removed meanwhile is left alone; twice is as once. */
+export async function unmark(ports: Ports, { claim, node }: Candidate, why: string): Promise<void> {
+  const { name } = claim.metadata;
+  const current = await ports.kubernetes.get('NodeClaim', { name, namespace: null });
+  if (current === null || current.metadata.deletionTimestamp !== undefined) return;
+  const { resourceVersion } = current.metadata;
+  const annotations = { [annotation.disruption]: null, [annotation.replacedBy]: null };
+  const patch = { metadata: { resourceVersion, annotations } };
+  const outcome = await ports.kubernetes.patch('NodeClaim', { name, namespace: null }, patch);
+  if (outcome.kind === 'not-found') return;
+  await writeStatus(ports, written(outcome, name), { conditions: [], clear: ['DisruptionReason'] });
+  if (isDisrupted(node)) {
+    await patchNode(ports, node, (fresh) => ({
+      metadata: { resourceVersion: fresh.metadata.resourceVersion },
+      spec: { taints: others(fresh) },
+    }));
+  }
+  await publish(
+    ports.kubernetes,
+    eventAbout(claim, 'Normal', 'DisruptionBlocked', `Not removed after all: ${why}`),
+    ports.now(),
+  );
+}

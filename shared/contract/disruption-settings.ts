@@ -1,0 +1,16 @@
+import { readFeatureGates } from './feature-gates.ts';
+import type { Settings } from './settings.ts';
+
+/** Whether and how nodes are disrupted, as app settings say. */
+export interface DisruptionOptions {
+  readonly isOn: boolean;
+  /** Spot nodes may be replaced by cheaper spot nodes: Karpenter's gate SpotToSpotConsolidation. */
+  readonly spotToSpot: boolean;
+}
+
+/** Reads the options of disruption; off where nothing is said. Throws an Error that names the setting and what it may be. */
+export function readDisruption(settings: Pick<Settings, 'DISRUPTION' | 'FEATURE_GATES'>): DisruptionOptions {
+  const { DISRUPTION: text = 'off' } = settings;
+  if (text !== 'on' && text !== 'off') throw new Error(`app setting DISRUPTION is ${text}; write on or off`);
+  return { isOn: text === 'on', spotToSpot: readFeatureGates(settings.FEATURE_GATES ?? '').SpotToSpotConsolidation };
+}

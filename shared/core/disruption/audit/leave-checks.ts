@@ -1,0 +1,127 @@
+import type { Cluster, Pod, PodShape } from '../../model/cluster.ts';
+import { labelKey } from '../../../kubernetes/labels.ts';
+import type { Node, NodeClaim, NodePool } from '../../../kubernetes/manifest.ts';
+import type { FinalNode } from '../../audit/seen/final-state.ts';
+import { fatal, type Finding } from '../../audit/seen/finding.ts';
+import { blockingTaint, selected } from '../../audit/seen/matching.ts';
+import type { Instant } from '../../quantity/units.ts';
+import { parseDuration, parseTimestamp } from '../candidates/utc-time.ts';
+import type { DisruptionInput } from '../../model/disruption-input.ts';
+import type { DisruptionReason, DisruptionStep } from '../plan/disruption-plan.ts';
+import { mostAtOnce } from './budget-reading.ts';
+
+/** Judges whether the nodes of a step may go, before it is carried out in the state. */
+export type LeaveCheck = (step: DisruptionStep, state: ReadonlyMap<string, FinalNode>) => ReadonlyArray<Finding>;
+
+interface Known {
+  readonly node: Node;
+  readonly claim: NodeClaim | undefined;
+  readonly pool: NodePool | undefined;
+  readonly pods: ReadonlyArray<Pod>;
+}
+
+/** Written for the audit alone, from Karpenter's rules. */
+export function leaveChecks({ provisioning: { cluster } }: DisruptionInput, now: Instant): LeaveCheck {
+  const pods = Map.groupBy(cluster.pods, ({ nodeName }) => nodeName ?? '');
+  const claims = new Map(cluster.nodeClaims.map((claim) => [claim.status?.nodeName ?? '', claim]));
+  const byProvider = new Map(cluster.nodeClaims.map((claim) => [claim.status?.providerID ?? '', claim]));
+  const known = new Map(
+    cluster.nodes.map((node): [string, Known] => {
+      const { name, labels = {} } = node.metadata;
+      const claim = byProvider.get(node.spec?.providerID ?? ' ') ?? claims.get(name);
+      const pool = cluster.nodePools.find(({ metadata }) => metadata.name === labels[labelKey.nodePool]);
+      return [name, { node, claim, pool, pods: pods.get(name) ?? [] }];
+    }),
+  );
+  return (step, state) => [
+    ...step.remove.flatMap((name) => {
+      const one = known.get(name);
+      const problem = one === undefined ? 'is not there' : problemOf(one, step.reason, { cluster, now });
+      return problem === null ? [] : [fatal('blocked', `${name} ${problem}`)];
+    }),
+    ...checkBudgets(step, state, { known, now }),
+  ];
+}
+
+interface Context {
+  readonly cluster: Cluster;
+  readonly now: Instant;
+}
+
+const FORCED: ReadonlySet<DisruptionReason> = new Set(['Expired', 'Unhealthy']);
+
+function problemOf({ node, claim, pool, pods }: Known, reason: DisruptionReason, context: Context): string | null {
+  if (claim === undefined || pool === undefined) return 'is of no NodePool';
+  if (node.metadata.labels?.[labelKey.initialized] !== 'true') return 'is not initialized';
+  if ([node, claim].some(({ metadata }) => metadata.deletionTimestamp !== undefined)) return 'is going already';
+  if (FORCED.has(reason)) return null;
+  const marks = [node, claim].map(({ metadata }) => metadata.annotations?.['karpenter.sh/do-not-disrupt']);
+  if (marks.includes('true')) return 'must not be disrupted';
+  const isLate = reason === 'Drifted' && claim.spec.terminationGracePeriod !== undefined;
+  const held = isLate ? null : pods.map((pod) => heldBy(pod, context)).find((one) => one !== null);
+  return held ?? problemOfReason({ node, claim, pool, pods }, reason, context);
+}
+
+function problemOfReason(
+  { claim, pool, pods }: Known,
+  reason: DisruptionReason,
+  { cluster, now }: Context,
+): string | null {
+  const says = (type: string): boolean =>
+    claim?.status?.conditions?.some((one) => one.type === type && one.status === 'True') === true;
+  if (reason === 'Drifted') return says('Drifted') ? null : 'has not drifted';
+  if (reason === 'StaticSurplus') return pool?.spec.replicas === undefined ? 'is of no static pool' : null;
+  const { consolidationPolicy, consolidateAfter = '0s' } = pool?.spec.disruption ?? {};
+  const quietMs = parseDuration(consolidateAfter);
+  if (!says('Consolidatable') || quietMs === null) return 'is not consolidatable';
+  const lastMs = parseTimestamp(claim?.status?.lastPodEventTime);
+  if (lastMs !== null && lastMs + quietMs > now) return 'had pods come or go lately';
+  if (pool?.spec.replicas !== undefined) return 'is of a static pool';
+  const isEmpty = !pods.some((pod) => !pod.deleting && counts(cluster.shapes[pod.shape]));
+  if (isEmpty === (reason === 'Empty'))
+    return reason === 'Underutilized' && consolidationPolicy === 'WhenEmpty' ? 'is of a pool WhenEmpty' : null;
+  return reason === 'Empty' ? 'is not empty' : null;
+}
+
+/** Does the pod need another place, and does its eviction count as something? */
+function counts(shape: PodShape | undefined): boolean {
+  if (shape === undefined || shape.owner?.kind === 'DaemonSet' || shape.owner?.kind === 'Node') return false;
+  const stated = Number(shape.annotations['controller.kubernetes.io/pod-deletion-cost'] ?? 0);
+  return 1 + (Number.isFinite(stated) ? stated : 0) / 134_217_728 + (shape.spec.priority ?? 0) / 33_554_432 > 0;
+}
+
+function heldBy(pod: Pod, { cluster, now }: Context): string | null {
+  const shape = cluster.shapes[pod.shape];
+  if (shape === undefined || pod.deleting) return null;
+  const mark = shape.annotations['karpenter.sh/do-not-disrupt'];
+  const lengthMs = mark === undefined ? null : parseDuration(mark);
+  if (mark === 'true' || (lengthMs !== null && pod.createdAtMs + lengthMs > now))
+    return `has ${pod.name}, which must not be disrupted`;
+  const disrupted = [{ key: 'karpenter.sh/disrupted', effect: 'NoSchedule' }];
+  if (shape.owner?.kind === 'Node' || blockingTaint(disrupted, shape.spec.tolerations) === null) return null;
+  const budgets = cluster.podDisruptionBudgets.filter(
+    ({ metadata, spec }) =>
+      (metadata.namespace ?? 'default') === shape.namespace && selected(spec?.selector, shape.labels),
+  );
+  if (budgets.length > 1) return `has ${pod.name}, which two budgets cover`;
+  const [budget] = budgets;
+  if (budget === undefined || (!pod.ready && budget.spec?.unhealthyPodEvictionPolicy === 'AlwaysAllow')) return null;
+  return (budget.status?.disruptionsAllowed ?? 0) > 0 ? null : `has ${pod.name}, which its budget keeps`;
+}
+
+function checkBudgets(
+  { reason, remove }: DisruptionStep,
+  state: ReadonlyMap<string, FinalNode>,
+  { known, now }: { readonly known: ReadonlyMap<string, Known>; readonly now: Instant },
+): ReadonlyArray<Finding> {
+  const going = Map.groupBy(remove, (name) => known.get(name)?.pool);
+  return [...going].flatMap(([pool, names]) => {
+    if (pool === undefined) return [];
+    const there = [...state.values()].filter(
+      ({ nodePool, claim, pods }) => nodePool === pool.metadata.name && (claim === null || pods.size > 0),
+    );
+    const most = mostAtOnce(pool, { reason, nodes: there.length, now });
+    if (names.length <= most) return [];
+    return [fatal('budget', `NodePool ${pool.metadata.name}: ${names.length} nodes at once, ${most} allowed`)];
+  });
+}

@@ -1,0 +1,209 @@
+import type { Cluster, Pod } from '../../model/cluster.ts';
+import { labelKey } from '../../../kubernetes/labels.ts';
+import type { Condition, NodePool } from '../../../kubernetes/manifest.ts';
+import type { Instant } from '../../quantity/units.ts';
+import { hasDeviceClaims } from '../../devices/device-claims.ts';
+import { isLeaving, machinesOf, type Machine } from '../../present/existing-capacity.ts';
+import { byCodeUnit } from '../../rules/label-rule.ts';
+import { isPlaceable, isProtected } from '../../present/pending-pods.ts';
+import { surplusClaims } from '../../finishing/static-pools.ts';
+import type { DisruptionInput } from '../../model/disruption-input.ts';
+import type { DisruptionReason } from '../plan/disruption-plan.ts';
+import type { KeptReason } from '../plan/kept-reason.ts';
+import { evictionCostOf } from './eviction-cost.ts';
+import { podBudgetCheck } from './pod-budgets.ts';
+import { nodePrices, type PriceOfNode } from './node-prices.ts';
+import { repairJudge } from './node-repair.ts';
+import { parseDuration, parseTimestamp } from './utc-time.ts';
+
+/** A node, and whether it may go. */
+export interface JudgedNode {
+  readonly name: string;
+  readonly machine: Machine;
+  /** Null: of no pool that is ours. */
+  readonly nodePool: NodePool | null;
+  /** Null where the catalog does not know it. */
+  readonly price: PriceOfNode | null;
+  /** All pods on it that run. */
+  readonly pods: ReadonlyArray<Pod>;
+  /** Those of them that need another place when it goes. */
+  readonly moving: ReadonlyArray<Pod>;
+  /** 1 and what the evictions of `moving` count as, none below 0. */
+  readonly disruption: number;
+  readonly verdict: Verdict;
+}
+
+/** `must`: it goes if its pods find a place, whatever it costs. `may`: it goes if that saves enough. */
+export type Verdict =
+  | { readonly kind: 'stays'; readonly reason: KeptReason }
+  | { readonly kind: 'may'; readonly reason: 'Empty' | 'Underutilized' }
+  | {
+      readonly kind: 'must';
+      readonly reason: Exclude<DisruptionReason, 'Empty' | 'Underutilized'>;
+      readonly sinceMs: number;
+    };
+
+/** Judges every node, by name. Whether budgets of pools leave room is not asked here. */
+export function judgeNodes(input: DisruptionInput, now: Instant): ReadonlyArray<JudgedNode> {
+  const { cluster } = input.provisioning;
+  const podsOn = Map.groupBy(cluster.pods, ({ nodeName }) => nodeName);
+  const pools = new Map(cluster.nodePools.map((pool) => [pool.metadata.name, pool]));
+  const judge = judgeFor(input, now);
+  const priceOf = nodePrices(input.provisioning.catalog, input.provisioning.evictionCostMs);
+  const judged = machinesOf(cluster).flatMap((machine): ReadonlyArray<JudgedNode> => {
+    const { node, claim } = machine;
+    if (node === null) return [];
+    const { name, labels = {} } = node.metadata;
+    const pods = podsOn.get(name) ?? [];
+    const moving = pods.filter((pod) => !pod.deleting && isPlaceable(cluster, pod));
+    const poolName = claim === null ? undefined : labels[labelKey.nodePool];
+    const nodePool = poolName === undefined ? null : (pools.get(poolName) ?? null);
+    const price = poolName === undefined ? null : priceOf(poolName, labels);
+    const disruption = 1 + moving.reduce((sum, pod) => sum + Math.max(0, costOf(cluster, pod)), 0);
+    const facts = { name, machine, nodePool, price, pods, moving, disruption };
+    return [{ ...facts, verdict: judge(facts, poolName ?? null) }];
+  });
+  return judged.toSorted((a, b) => byCodeUnit(a.name, b.name));
+}
+
+function costOf({ shapes }: Cluster, { shape: index }: Pod): number {
+  const shape = shapes[index];
+  return shape === undefined ? 1 : evictionCostOf(shape);
+}
+
+type Facts = Omit<JudgedNode, 'verdict'>;
+
+function judgeFor(input: DisruptionInput, now: Instant): (facts: Facts, poolName: string | null) => Verdict {
+  const { cluster } = input.provisioning;
+  const budgetCheck = podBudgetCheck(cluster);
+  const surplus = new Set(input.provisioning.policy.gates.staticCapacity ? surplusClaims(cluster) : []);
+  const unhealthy = repairJudge(input, now);
+  const podBlock = ({ pods }: Facts): KeptReason | null => blockByPods(cluster, pods, now, budgetCheck);
+  return (facts, poolName) => {
+    const ineligible = blockByNode(facts, poolName);
+    if (ineligible !== null) return stays(ineligible);
+    const { machine, nodePool } = facts;
+    const claim = machine.claim;
+    if (nodePool === null || claim === null) return stays({ kind: 'unmanaged' });
+    const sick = unhealthy(facts.name);
+    if (sick !== null) {
+      return sick.kind === 'repair' ? { kind: 'must', reason: 'Unhealthy', sinceMs: sick.sinceMs } : stays(sick.reason);
+    }
+    const forced = forcedReason(facts, now, surplus);
+    const devices = blockByDevices(cluster, facts);
+    if (devices !== null) return stays(devices);
+    if (forced !== null) {
+      const isGraceful = forced.reason === 'Drifted' && claim.spec.terminationGracePeriod === undefined;
+      const asks = isGraceful || forced.reason === 'StaticSurplus';
+      const held = asks
+        ? (blockByOperator(facts) ?? podBlock(facts))
+        : forced.reason === 'Drifted'
+          ? blockByOperator(facts)
+          : null;
+      return held === null ? forced : stays(held);
+    }
+    return voluntary(facts, nodePool, now, podBlock);
+  };
+}
+
+function stays(reason: KeptReason): Verdict {
+  return { kind: 'stays', reason };
+}
+
+/** What no reason of ours overcomes. */
+function blockByNode({ machine, nodePool }: Facts, poolName: string | null): KeptReason | null {
+  const { node, claim } = machine;
+  if (claim === null || poolName === null) return { kind: 'unmanaged' };
+  if (isLeaving(machine)) return { kind: 'leaving' };
+  if (nodePool === null) return { kind: 'no-such-pool', nodePool: poolName };
+  if (node?.metadata.labels?.[labelKey.initialized] !== 'true') return { kind: 'not-initialized' };
+  return null;
+}
+
+const DO_NOT_DISRUPT = 'karpenter.sh/do-not-disrupt';
+
+function blockByOperator({ machine: { node, claim } }: Facts): KeptReason | null {
+  const marked = [node, claim].some((one) => one?.metadata.annotations?.[DO_NOT_DISRUPT] === 'true');
+  return marked ? { kind: 'do-not-disrupt' } : null;
+}
+
+/** DaemonSets' and static pods count here too, as in Karpenter. */
+function blockByPods(
+  cluster: Cluster,
+  pods: ReadonlyArray<Pod>,
+  now: Instant,
+  check: (pod: Pod) => KeptReason | null,
+): KeptReason | null {
+  for (const pod of pods) {
+    const shape = cluster.shapes[pod.shape];
+    if (shape === undefined || pod.deleting) continue;
+    if (isProtected(shape, pod, now)) return { kind: 'pod-do-not-disrupt', pod: `${shape.namespace}/${pod.name}` };
+    const held = check(pod);
+    if (held !== null) return held;
+  }
+  return null;
+}
+
+function blockByDevices({ shapes }: Cluster, { moving }: Facts): KeptReason | null {
+  for (const { shape: index, name } of moving) {
+    const shape = shapes[index];
+    if (shape !== undefined && hasDeviceClaims(shape.spec))
+      return { kind: 'pod-devices', pod: `${shape.namespace}/${name}` };
+  }
+  return null;
+}
+
+function forcedReason(
+  { machine, nodePool }: Facts,
+  now: Instant,
+  surplus: ReadonlySet<string>,
+): Extract<Verdict, { kind: 'must' }> | null {
+  const { claim } = machine;
+  if (claim === null) return null;
+  const bornMs = parseTimestamp(claim.metadata.creationTimestamp);
+  const lifeMs = parseDuration(claim.spec.expireAfter ?? '');
+  if (bornMs !== null && lifeMs !== null && bornMs + lifeMs <= now) {
+    return { kind: 'must', reason: 'Expired', sinceMs: bornMs + lifeMs };
+  }
+  const drifted = conditionOf(claim.status?.conditions, 'Drifted');
+  if (drifted?.status === 'True') {
+    return { kind: 'must', reason: 'Drifted', sinceMs: parseTimestamp(drifted.lastTransitionTime) ?? 0 };
+  }
+  if (nodePool?.spec.replicas !== undefined && surplus.has(claim.metadata.name)) {
+    return { kind: 'must', reason: 'StaticSurplus', sinceMs: 0 };
+  }
+  return null;
+}
+
+/** Emptiness and consolidation: what the pool's policy allows, once it is quiet. */
+function voluntary(facts: Facts, pool: NodePool, now: Instant, podBlock: (facts: Facts) => KeptReason | null): Verdict {
+  const { name } = pool.metadata;
+  const { consolidateAfter = '0s', consolidationPolicy } = pool.spec.disruption ?? {};
+  if (pool.spec.replicas !== undefined) return stays({ kind: 'static-pool', nodePool: name });
+  if (consolidateAfter === 'Never') return stays({ kind: 'consolidation-off', nodePool: name });
+  const held = blockByOperator(facts) ?? podBlock(facts);
+  if (held !== null) return stays(held);
+  if (!isQuiet(facts, consolidateAfter, now)) return stays({ kind: 'not-consolidatable', consolidateAfter });
+  if (facts.disruption <= 1) return { kind: 'may', reason: 'Empty' };
+  if (consolidationPolicy === 'WhenEmpty') {
+    return stays({ kind: 'only-when-empty', nodePool: name, pods: facts.moving.length });
+  }
+  if (facts.price === null) {
+    const instanceType = facts.machine.node?.metadata.labels?.[labelKey.instanceType] ?? 'unknown';
+    return stays({ kind: 'unknown-price', instanceType });
+  }
+  return { kind: 'may', reason: 'Underutilized' };
+}
+
+/** The claim says Consolidatable, and no pod has come or gone since: the condition may be older than the last pod. */
+function isQuiet({ machine: { claim } }: Facts, consolidateAfter: string, now: Instant): boolean {
+  const lengthMs = parseDuration(consolidateAfter);
+  if (claim === null || lengthMs === null) return false;
+  if (conditionOf(claim.status?.conditions, 'Consolidatable')?.status !== 'True') return false;
+  const lastMs = parseTimestamp(claim.status?.lastPodEventTime);
+  return lastMs === null || now - lastMs >= lengthMs;
+}
+
+function conditionOf(conditions: ReadonlyArray<Condition> | undefined, type: string): Condition | undefined {
+  return conditions?.find((one) => one.type === type);
+}

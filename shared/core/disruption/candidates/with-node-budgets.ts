@@ -1,0 +1,27 @@
+import type { JudgedNode } from './judge-nodes.ts';
+import type { Pools } from './pools.ts';
+
+/** Nodes of pools whose budgets let none go for their reason stay; the others go as far as budgets last, step by step. */
+export function withNodeBudgets(nodes: ReadonlyArray<JudgedNode>, pools: Pools): ReadonlyArray<JudgedNode> {
+  const counts = new Map<string, number>();
+  for (const { nodePool } of nodes) {
+    const name = nodePool?.metadata.name;
+    if (name !== undefined) counts.set(name, (counts.get(name) ?? 0) + 1);
+  }
+  return nodes.map((node): JudgedNode => {
+    const name = node.nodePool?.metadata.name;
+    const { verdict } = node;
+    if (name === undefined || verdict.kind === 'stays') return node;
+    const allowed = pools.allowed(name, verdict.reason, counts.get(name) ?? 0);
+    if (allowed >= 1) return node;
+    const disrupting = pools.disrupting(name);
+    const reason = {
+      kind: 'node-budget',
+      nodePool: name,
+      allowed: disrupting,
+      disrupting,
+      error: pools.error(name),
+    } as const;
+    return { ...node, verdict: { kind: 'stays', reason } };
+  });
+}

@@ -1,0 +1,26 @@
+import type { KeptReason } from './plan/kept-reason.ts';
+import type { Arena, Place } from './search/arena.ts';
+import { stuckPod } from './search/pour.ts';
+
+/** Why nodes that might go stay, by name, in an arena that is as the plan leaves the cluster. */
+export function keptReasons(arena: Arena, dropped: ReadonlySet<Place>): ReadonlyMap<string, KeptReason> {
+  const reasons = new Map<string, KeptReason>();
+  for (const place of arena.places) {
+    if (place.state !== 'there' || place.node === null || !place.isCandidate) continue;
+    reasons.set(
+      place.node.name,
+      dropped.has(place) ? { kind: 'no-order' } : reasonOf(arena, place, place.node.moving.length),
+    );
+  }
+  return reasons;
+}
+
+function reasonOf(arena: Arena, place: Place, pods: number): KeptReason {
+  if (place.received > 0) return { kind: 'receives', pods: place.received };
+  if (place.price <= place.toll && place.node?.verdict.kind === 'may' && place.toll > 0) {
+    const each = place.node.disruption;
+    return { kind: 'not-worth', saving: Math.floor(place.price / each), pods, least: Math.ceil(place.toll / each) };
+  }
+  const pod = stuckPod(arena, place);
+  return pod === null ? { kind: 'nothing-cheaper' } : { kind: 'no-place', pod };
+}

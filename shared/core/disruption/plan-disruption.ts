@@ -1,0 +1,87 @@
+import type { Instant } from '../quantity/units.ts';
+import { withDefaultSpread } from '../rules/default-spread.ts';
+import { overlaidCatalog } from '../offerings/overlays.ts';
+import { reservedCatalog } from '../offerings/reservations.ts';
+import { lowerBoundOf } from './bound/lower-bound.ts';
+import { judgeNodes, type JudgedNode } from './candidates/judge-nodes.ts';
+import { applyEnds } from './apply-ends.ts';
+import { poolsFor, type Pools } from './candidates/pools.ts';
+import { withNodeBudgets } from './candidates/with-node-budgets.ts';
+import { tollsOf } from './candidates/tolls.ts';
+import type { DisruptionInput } from '../model/disruption-input.ts';
+import type { DisruptionPlan } from './plan/disruption-plan.ts';
+import { arenaFor, type Arena } from './search/arena.ts';
+import { endsOf, NO_ENDS, type Ends } from './search/ends.ts';
+import { offersOf, type Offers } from './search/offers.ts';
+import { search } from './search/search.ts';
+import { replayOf } from './steps/replay.ts';
+import { sequence } from './steps/sequence.ts';
+import { toPlan } from './to-plan.ts';
+
+/**
+ * Decides which nodes go, what comes in their place, where each pod goes and in which steps; and why every other node stays.
+ * Pure: the same input gives the same plan, whatever the order of its lists.
+ */
+export function planDisruption(given: DisruptionInput, now: Instant): DisruptionPlan {
+  const overlaid = { ...given.provisioning, catalog: overlaidCatalog(given.provisioning) };
+  const provisioning = withDefaultSpread({ ...overlaid, catalog: reservedCatalog(overlaid) });
+  const input = { ...given, provisioning };
+  const pools = poolsFor(provisioning.cluster, now);
+  const first = readRound(input, now, pools);
+  const lowerBound = lowerBoundOf(first.arena, first.offers);
+  const ends = endsAtRest(input, now, pools);
+  const fresh = readRound(input, now, pools);
+  const replay = replayOf(fresh.arena, fresh.offers, ends);
+  const ordered = sequence(replay, pools);
+  return toPlan({ nodes: fresh.nodes, ends, replay, ordered, lowerBound });
+}
+
+/** A cluster comes to rest in two or three rounds; one that does not has nothing left that is worth another. */
+const MOST_ROUNDS = 6;
+
+/**
+ * Searches again and again, each time in the cluster as it would be then, until there is nothing to do: so that a plan that has been
+ * carried out is followed by an empty one. What a pod does in several rounds is one move, to where it is last.
+ */
+function endsAtRest(input: DisruptionInput, now: Instant, pools: Pools): Ends {
+  let ends = NO_ENDS;
+  const { provisioning } = input;
+  for (let round = 0; round < MOST_ROUNDS; round++) {
+    const current = { ...input, provisioning: applyEnds(provisioning, ends) };
+    const { arena, offers, nodes } = readRound(current, now, pools);
+    search(arena, { offers, spotToSpot: input.policy.spotToSpot });
+    const found = endsOf(arena, namesIn(nodes, input));
+    if (found.gone.size === 0) break;
+    ends = afterEach(ends, found);
+  }
+  return ends;
+}
+
+/** `later` as an end of the cluster from which `ends` starts. */
+function afterEach(ends: Ends, later: Ends): Ends {
+  const created = new Map([...ends.created, ...later.created].filter(([name]) => !later.gone.has(name)));
+  const gone = new Set([...ends.gone, ...[...later.gone].filter((name) => !ends.created.has(name))]);
+  const homes = new Map([...ends.homes, ...later.homes]);
+  return { gone, created, homes };
+}
+
+interface Round {
+  readonly nodes: ReadonlyArray<JudgedNode>;
+  readonly arena: Arena;
+  readonly offers: Offers;
+}
+
+function readRound(input: DisruptionInput, now: Instant, pools: Pools): Round {
+  const { provisioning, policy } = input;
+  const nodes = withNodeBudgets(judgeNodes(input, now), pools);
+  const tolls = tollsOf(nodes, policy, pools);
+  const arena = arenaFor({ provisioning, nodes, tolls, awaited: new Map(), searchSteps: policy.searchSteps });
+  return { nodes, arena, offers: offersOf(arena.workspace) };
+}
+
+function namesIn(nodes: ReadonlyArray<JudgedNode>, { provisioning }: DisruptionInput): ReadonlySet<string> {
+  return new Set([
+    ...nodes.map(({ name }) => name),
+    ...provisioning.cluster.nodeClaims.map(({ metadata }) => metadata.name),
+  ]);
+}

@@ -1,0 +1,50 @@
+/** Why a node stays, as data; `renderKept` says it in words. */
+export type KeptReason =
+  /** Not a node of a NodePool that is ours. */
+  | { readonly kind: 'unmanaged' }
+  | { readonly kind: 'no-such-pool'; readonly nodePool: string }
+  /** A decision already taken removes it. */
+  | { readonly kind: 'leaving' }
+  | { readonly kind: 'not-initialized' }
+  | { readonly kind: 'do-not-disrupt' }
+  | { readonly kind: 'pod-do-not-disrupt'; readonly pod: string }
+  /** A PodDisruptionBudget lets none of its pods go now; `known` is false where its status does not say. */
+  | { readonly kind: 'pod-budget'; readonly pod: string; readonly budget: string; readonly known: boolean }
+  /** The eviction API refuses pods that two budgets cover. */
+  | { readonly kind: 'two-pod-budgets'; readonly pod: string; readonly budgets: ReadonlyArray<string> }
+  /** Pods that wait are to come here. */
+  | { readonly kind: 'awaits-pods'; readonly pods: number }
+  | { readonly kind: 'static-pool'; readonly nodePool: string }
+  | { readonly kind: 'consolidation-off'; readonly nodePool: string }
+  /** The NodeClaim does not say Consolidatable, or pods have come and gone within consolidateAfter. */
+  | { readonly kind: 'not-consolidatable'; readonly consolidateAfter: string }
+  | { readonly kind: 'only-when-empty'; readonly nodePool: string; readonly pods: number }
+  /** The catalog has no price for what it is. */
+  | { readonly kind: 'unknown-price'; readonly instanceType: string }
+  /** `allowed` nodes of the pool may be in disruption at a time for the reason, and `disrupting` are. */
+  | {
+      readonly kind: 'node-budget';
+      readonly nodePool: string;
+      readonly allowed: number;
+      readonly disrupting: number;
+      readonly error: string | null;
+    }
+  /** More nodes of the pool are sick than may be replaced: the cause is likely another. */
+  | {
+      readonly kind: 'too-many-unhealthy';
+      readonly nodePool: string;
+      readonly unhealthy: number;
+      readonly nodes: number;
+    }
+  /** Where devices are, or would be, only the scheduler can say. */
+  | { readonly kind: 'pod-devices'; readonly pod: string }
+  /** No other node has room for the pod under its rules, nor can a new one be had. */
+  | { readonly kind: 'no-place'; readonly pod: string }
+  /** It is where pods of nodes that go will be. */
+  | { readonly kind: 'receives'; readonly pods: number }
+  /** Removing it would save too little for the pods that would move, in micro-USD per hour each. */
+  | { readonly kind: 'not-worth'; readonly saving: number; readonly pods: number; readonly least: number }
+  /** Its pods have places only for more than it costs, or where those of other nodes go. */
+  | { readonly kind: 'nothing-cheaper' }
+  /** It could go, and there is no order of steps that keeps budgets, spreads and prices on the way. */
+  | { readonly kind: 'no-order' };

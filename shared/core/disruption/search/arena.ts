@@ -1,0 +1,235 @@
+import type { Pod } from '../../model/cluster.ts';
+import type { Ask } from '../../placing/state/compile-shape.ts';
+import type { Bin } from '../../placing/state/bins.ts';
+import { byCodeUnit } from '../../rules/label-rule.ts';
+import { isUnruled } from '../../placing/one-by-one/place.ts';
+import { countersFor, recordOnNode } from '../../placing/state/topology.ts';
+import { readInput, workspaceFor, type Workspace } from '../../placing/state/workspace.ts';
+import type { ProvisioningInput } from '../../model/provisioning-input.ts';
+import { evictionCostOf } from '../candidates/eviction-cost.ts';
+import type { JudgedNode } from '../candidates/judge-nodes.ts';
+import type { Draw } from './draw.ts';
+import type { Offer } from './offers.ts';
+
+/** Pods of one shape on one node. */
+export interface Group {
+  readonly shape: number;
+  readonly count: number;
+}
+
+/** Pods of one shape that go from a node to a place. */
+export interface Move {
+  readonly target: number;
+  readonly shape: number;
+  readonly count: number;
+}
+
+/** A node that is there, or one that the plan may create. Its fields change as the search goes. */
+export interface Place {
+  readonly index: number;
+  /** A new one is of another offering, and so another bin, until the search settles. */
+  bin: Bin;
+  /** Null for a new one. */
+  readonly node: JudgedNode | null;
+  /** Null for a node that is there. */
+  offer: Offer | null;
+  /** In micro-USD per hour, risk included. 0 where it does not matter, since the node stays. */
+  price: number;
+  /** What it counts as to disrupt it, in the same. */
+  readonly toll: number;
+  state: 'there' | 'gone' | 'absent';
+  /** May the search take it away? */
+  readonly isCandidate: boolean;
+  readonly takesPods: boolean;
+  /** Its own pods that move when it goes: the largest first. */
+  readonly own: ReadonlyArray<Group>;
+  /** The others that topology counts: they go with it. */
+  readonly bound: ReadonlyArray<Group>;
+  /** Pods that have come. */
+  received: number;
+  /** What their evictions would count as. */
+  receivedCost: number;
+  /** Of a new one: how many pods it has of each shape; null for a node that is there. */
+  readonly content: Map<number, number> | null;
+  /** Places that pods have come from, by index. */
+  readonly sources: Set<number>;
+  /** Where its own pods went. */
+  moves: ReadonlyArray<Move>;
+  /** The lower, the sooner it takes pods: candidates that save much for their pods come last. */
+  readonly reluctance: number;
+}
+
+/** What pods of a shape ask, and whether topology looks at them. */
+export interface ShapeFacts {
+  readonly asks: ReadonlyArray<Ask>;
+  readonly requests: Float64Array;
+  readonly isRuled: boolean;
+  /** What the eviction of one counts as, not below 0. */
+  readonly cost: number;
+  /** Its ports or attached volumes make pods of one shape unlike. */
+  readonly isSingle: boolean;
+}
+
+/** The whole cluster while the search moves pods in it. */
+export interface Arena {
+  readonly workspace: Workspace;
+  readonly places: Array<Place>;
+  /** By index of shape. */
+  readonly shapes: ReadonlyMap<number, ShapeFacts>;
+  /** By ask: per place 0 for not asked yet, 1 for yes, 2 for no. */
+  readonly admitted: Map<string, Uint8Array>;
+  /** What one unit of each resource is worth, so that leftovers can be compared. */
+  readonly worth: Float64Array;
+  /** Work left: places looked at for a pod. */
+  readonly work: { left: number };
+  /** The shape that found no place when a node was last looked at in vain. */
+  readonly stuck: { shape: number };
+  /** Where it is not null, pods go to these places only. */
+  readonly window: { places: Array<Place> | null };
+  /** Where it is not null, what is left free is judged roughly, so that pods go elsewhere than last time. */
+  readonly blur: { draw: Draw | null };
+}
+
+export interface ArenaInput {
+  readonly provisioning: ProvisioningInput;
+  readonly nodes: ReadonlyArray<JudgedNode>;
+  /** By name of node: what disrupting it counts as, in micro-USD per hour. */
+  readonly tolls: ReadonlyMap<string, number>;
+  /** By name of node: pods that wait and are to come there. */
+  readonly awaited: ReadonlyMap<string, ReadonlyArray<Pod>>;
+  readonly searchSteps: number;
+}
+
+/** Reads the cluster for the search: every pod is where it is. */
+export function arenaFor({ provisioning, nodes, tolls, awaited, searchSteps }: ArenaInput): Arena {
+  const moving = nodes.flatMap((node) => (node.verdict.kind === 'stays' ? [] : node.moving));
+  const coming = [...awaited.values()].flat();
+  const reading = readInput(provisioning, [...moving, ...coming]);
+  const workspace = workspaceFor(reading);
+  const shapes = new Map([...workspace.asks].map(([index, asks]) => [index, factsOf(workspace, index, asks)] as const));
+  const byName = new Map(nodes.map((node) => [node.name, node]));
+  const bins = workspace.bins.filter(({ capacity }) => capacity.kind === 'node' && byName.has(capacity.name));
+  const arena: Arena = {
+    workspace,
+    places: [],
+    shapes,
+    admitted: new Map(),
+    worth: worthOf(bins),
+    work: { left: searchSteps },
+    stuck: { shape: -1 },
+    blur: { draw: null },
+    window: { places: null },
+  };
+  for (const bin of bins.toSorted((a, b) => byCodeUnit(a.capacity.name, b.capacity.name))) {
+    const node = byName.get(bin.capacity.name);
+    if (node !== undefined) arena.places.push(placeOf(arena, bin, node, tolls.get(node.name) ?? 0));
+  }
+  for (const place of arena.places) for (const { shape, count } of place.own) record(arena, place, shape, count);
+  for (const place of arena.places) {
+    for (const pod of awaited.get(place.bin.capacity.name) ?? []) put(arena, place, pod.shape, 1);
+  }
+  return arena;
+}
+
+function factsOf(workspace: Workspace, index: number, asks: ReadonlyArray<Ask>): ShapeFacts {
+  const compiled = workspace.shapes.get(index);
+  return {
+    asks,
+    requests: compiled?.requests ?? new Float64Array(),
+    isRuled: asks.some((ask) => !isUnruled(ask)),
+    cost: Math.max(0, compiled === undefined ? 1 : evictionCostOf(compiled.shape)),
+    isSingle: (compiled?.ports.length ?? 0) + (compiled?.attachments.length ?? 0) > 0,
+  };
+}
+
+function worthOf(bins: ReadonlyArray<Bin>): Float64Array {
+  const width = bins[0]?.free.length ?? 0;
+  const total = new Float64Array(width);
+  for (const { free } of bins) for (let k = 0; k < width; k++) total[k] = (total[k] ?? 0) + Math.max(0, free[k] ?? 0);
+  return total.map((sum) => (sum > 0 ? 1 / sum : 0));
+}
+
+function placeOf(arena: Arena, bin: Bin, node: JudgedNode, toll: number): Place {
+  const { workspace } = arena;
+  const isMovable = node.verdict.kind !== 'stays';
+  const own = isMovable ? groupsOf(node.moving) : [];
+  const movers = new Set(isMovable ? node.moving : []);
+  const others = groupsOf(node.pods.filter((pod) => !movers.has(pod) && !pod.deleting));
+  const price = node.price?.weighed ?? 0;
+  return {
+    index: arena.places.length,
+    bin,
+    node,
+    offer: null,
+    price,
+    toll,
+    state: 'there',
+    isCandidate: isMovable,
+    takesPods: takesPods(bin, node),
+    own: own.toSorted((a, b) => sizeOf(arena, b.shape) - sizeOf(arena, a.shape) || a.shape - b.shape),
+    bound: others.filter(({ shape }) => countersFor(workspace.topology, shape).length > 0),
+    received: 0,
+    receivedCost: 0,
+    content: null,
+    sources: new Set(),
+    moves: [],
+    reluctance: isMovable ? price / node.disruption : 0,
+  };
+}
+
+/** A node that is not ready or not complete is no place to move to. */
+function takesPods({ capacity }: Bin, { machine, verdict }: JudgedNode): boolean {
+  const ready = machine.node?.status?.conditions?.find(({ type }) => type === 'Ready');
+  return capacity.initialized && verdict.kind !== 'must' && (ready === undefined || ready.status === 'True');
+}
+
+function groupsOf(pods: ReadonlyArray<Pod>): ReadonlyArray<Group> {
+  const counts = new Map<number, number>();
+  for (const { shape } of pods) counts.set(shape, (counts.get(shape) ?? 0) + 1);
+  return [...counts].map(([shape, count]) => ({ shape, count }));
+}
+
+/** How much of the cluster's free room a pod takes. Those with rules are placed first, as they are choosier. */
+function sizeOf({ shapes, worth }: Arena, index: number): number {
+  const facts = shapes.get(index);
+  if (facts === undefined) return 0;
+  return facts.requests.reduce((sum, amount, k) => sum + amount * (worth[k] ?? 0), facts.isRuled ? 1 : 0);
+}
+
+/** Counts pods of a shape on a place, or takes them out of the count. */
+export function record({ workspace, shapes }: Arena, { bin: { capacity } }: Place, shape: number, count: number): void {
+  if (shapes.get(shape)?.isRuled === false) return;
+  const node = { labels: capacity.labels, taints: capacity.presentTaints };
+  recordOnNode(workspace.topology, shape, node, count);
+}
+
+/** Puts pods of a shape on a place, or with a negative count takes them off, whatever the rules say. */
+export function put(arena: Arena, place: Place, shape: number, count: number): void {
+  const facts = arena.shapes.get(shape);
+  if (facts === undefined) return;
+  const { free } = place.bin;
+  for (let k = 0; k < free.length; k++) free[k] = (free[k] ?? 0) - count * (facts.requests[k] ?? 0);
+  if (facts.isSingle) putApart(arena, place, shape, count);
+  place.received += count;
+  place.receivedCost += count * facts.cost;
+  place.content?.set(shape, (place.content.get(shape) ?? 0) + count);
+  record(arena, place, shape, count);
+}
+
+/** Host ports and volumes, for pods that have any. */
+function putApart({ workspace }: Arena, { bin }: Place, shape: number, count: number): void {
+  const compiled = workspace.shapes.get(shape);
+  if (compiled === undefined) return;
+  for (const port of compiled.ports) {
+    if (count > 0) bin.ports.push(port);
+    else bin.ports.splice(bin.ports.lastIndexOf(port), 1);
+  }
+  for (const { driver, claim, name } of compiled.attachments) {
+    const there = bin.attached.volumes.get(driver) ?? new Set<string>();
+    bin.attached.volumes.set(driver, there);
+    // A volume that others on the node use too stays counted when they go, which at worst refuses a pod.
+    const id = claim ?? `${shape}/${name}`;
+    if (count > 0) there.add(id);
+    else there.delete(id);
+  }
+}

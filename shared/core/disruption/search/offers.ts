@@ -1,0 +1,176 @@
+import type { ExistingCapacity } from '../../present/existing-capacity.ts';
+import { capacityOf, fixedLabels, lowestBit } from '../../offerings/compile-pool.ts';
+import { at } from '../../quantity/at.ts';
+import { marketLabels } from '../../offerings/compile-types.ts';
+import type { Ask } from '../../placing/state/compile-shape.ts';
+import { chooseValue, onlyValue } from '../../rules/label-rule.ts';
+import { withinLimits, type PoolState } from '../../offerings/pool-state.ts';
+import { MARKETS_MAX } from '../../offerings/compile-types.ts';
+import { labelKey, NODE_NAME_FIELD } from '../../../kubernetes/labels.ts';
+import { optionsFor, type Workspace } from '../../placing/state/workspace.ts';
+
+/** One offering of a pool that a new node can be of. */
+export interface Offer {
+  readonly state: PoolState;
+  readonly type: number;
+  readonly bit: number;
+  /** What it counts as, risk included, and what Azure asks; in micro-USD per hour. */
+  readonly price: number;
+  readonly plainPrice: number;
+  readonly zone: string;
+  readonly isSpot: boolean;
+  /** Labels of a node of it, but for its name. */
+  readonly labels: () => Readonly<Record<string, string>>;
+  /** Of a pool: those that it names no size of, burstable ones and retired generations, come last. */
+  readonly isShunned: boolean;
+}
+
+/** What can be bought, by pool, the heaviest pool first; within one the cheapest first. Nodes of reservations are not bought. */
+export type Offers = ReadonlyArray<ReadonlyArray<Offer>>;
+
+export function offersOf({ pools }: Workspace): Offers {
+  return pools.map((state) => {
+    const { pool } = state;
+    const offers: Array<Offer> = [];
+    for (const type of pool.order) {
+      const compiled = pool.catalog.types[type];
+      for (let left = at(pool.offered, type) & ~pool.catalog.reservedBits; left !== 0; left &= left - 1) {
+        const bit = lowestBit(left);
+        const market = pool.catalog.markets[bit];
+        if (compiled === undefined || market === undefined) continue;
+        offers.push({
+          state,
+          type,
+          bit,
+          price: at(compiled.weighedPrices, bit),
+          plainPrice: at(compiled.plainPrices, bit),
+          zone: market.zone,
+          isSpot: market.capacityType === 'spot',
+          isShunned: pool.shunned[type] === 1,
+          labels: once(() => labelsOf(state, type, bit)),
+        });
+      }
+    }
+    return offers.toSorted(
+      (a, b) => Number(a.isShunned) - Number(b.isShunned) || a.price - b.price || a.type - b.type || a.bit - b.bit,
+    );
+  });
+}
+
+/** Works it out when it is first asked for. */
+function once<T>(make: () => T): () => T {
+  let made: { readonly value: T } | null = null;
+  return () => (made ??= { value: make() }).value;
+}
+
+/** What new node is wanted: for which asks, with room for how much, and what it may cost. */
+export interface Wanted {
+  readonly asks: ReadonlyArray<Ask>;
+  readonly load: Float64Array;
+  /** Null: any. */
+  readonly zone: string | null;
+  /** It must count as less. */
+  readonly below: number;
+  readonly mayBeSpot: boolean;
+}
+
+/** The cheapest offer that holds it all, of the heaviest pool that has one at any price; null for none. */
+export function cheapestOffer(workspace: Workspace, offers: Offers, wanted: Wanted): Offer | null {
+  for (const [rank, ofPool] of offers.entries()) {
+    const [first] = ofPool;
+    if (first === undefined) continue;
+    const masks = wanted.asks.map((ask) => masksOf(workspace, first.state, ask));
+    const found = cheapestOf(ofPool, masks, wanted);
+    if (found !== null) return found;
+    // A lighter pool is not asked for what a heavier one can hold at any price.
+    const isLast = rank === offers.length - 1;
+    if (isLast || cheapestOf(ofPool, masks, { ...wanted, zone: null, below: Infinity, mayBeSpot: true }) !== null)
+      return null;
+  }
+  return null;
+}
+
+function cheapestOf(offers: ReadonlyArray<Offer>, masks: ReadonlyArray<Int32Array>, wanted: Wanted): Offer | null {
+  for (let index = 0; index < offers.length; index++) {
+    const offer = offers[index];
+    if (offer === undefined || offer.price >= wanted.below) break;
+    if (wanted.zone !== null && offer.zone !== wanted.zone) continue;
+    if ((offer.isSpot && !wanted.mayBeSpot) || !holds(offer, wanted.load) || !isInAll(masks, offer)) continue;
+    const { state, type } = offer;
+    if (state.remaining.size === 0 || withinLimits(state.remaining, capacityOf(state.pool, type), null)) return offer;
+  }
+  return null;
+}
+
+function isInAll(masks: ReadonlyArray<Int32Array>, { type, bit }: Offer): boolean {
+  for (let index = 0; index < masks.length; index++)
+    if (((at(masks[index] ?? NOTHING, type) >> bit) & 1) === 0) return false;
+  return true;
+}
+
+function masksOf(workspace: Workspace, state: PoolState, ask: Ask): Int32Array {
+  const options = optionsFor(workspace, state, ask);
+  const [first] = options;
+  if (first === undefined) return NOTHING;
+  if (options.length === 1) return first.offered;
+  return first.offered.map((mask, type) => options.reduce((all, { offered }) => all | at(offered, type), mask));
+}
+
+const NOTHING = new Int32Array();
+
+/** Has a node of the offer, beside its daemons, room for the load? */
+export function holds({ state, type, bit }: Offer, load: Float64Array): boolean {
+  const offset = (type * MARKETS_MAX + bit) * load.length;
+  for (let k = 0; k < load.length; k++) if (at(load, k) > at(state.usable, offset + k)) return false;
+  return true;
+}
+
+/** What pods can have on a node of the offer, beside its daemons. */
+export function roomOf({ state, type, bit }: Offer, width: number): Float64Array {
+  const offset = (type * MARKETS_MAX + bit) * width;
+  return state.usable.slice(offset, offset + width);
+}
+
+/** The node that the offer would be, complete and ready. */
+export function capacityOfOffer(offer: Offer, name: string): ExistingCapacity {
+  const { state, type, bit } = offer;
+  const { pool } = state;
+  const labels = { ...offer.labels(), [labelKey.hostname]: name, [NODE_NAME_FIELD]: name };
+  const { taints } = pool;
+  const capacity = capacityOf(pool, type);
+  return {
+    kind: 'claim',
+    name,
+    claim: name,
+    nodePool: pool.name,
+    initialized: true,
+    labels,
+    taints,
+    presentTaints: taints,
+    capacity,
+    free: new Map(),
+    daemonPorts: state.daemonPorts.flatMap(({ ports, offered }) => ((at(offered, type) >> bit) & 1 ? ports : [])),
+  };
+}
+
+function labelsOf({ pool }: PoolState, type: number, bit: number): Readonly<Record<string, string>> {
+  const { catalog } = pool;
+  const labels: Record<string, string> = {};
+  for (const [key, rule] of pool.rules) {
+    const value = catalog.marketKeys.has(key) || catalog.labels.has(key) ? null : chooseValue(rule);
+    if (value !== null) labels[key] = value;
+  }
+  for (const key of catalog.labels.keys()) {
+    const rule = catalog.labels.ruleOf(type, key);
+    const value = rule === undefined ? null : onlyValue(rule);
+    if (value !== null) labels[key] = value;
+  }
+  const market = catalog.markets[bit];
+  return {
+    ...labels,
+    ...(market === undefined ? {} : marketLabels(market)),
+    ...fixedLabels(pool.manifest),
+    [labelKey.registered]: 'true',
+    [labelKey.initialized]: 'true',
+  };
+}

@@ -1,0 +1,199 @@
+import { admitsAsk, allowsBin, hasRoom } from '../../placing/state/bins.ts';
+import type { Ask } from '../../placing/state/compile-shape.ts';
+import { guardFor } from '../../placing/one-by-one/place.ts';
+import { put, record, type Arena, type Group, type Move, type Place, type ShapeFacts } from './arena.ts';
+
+/** Looked for while pods of one node find places. */
+export interface Pouring {
+  /** Where pods go before anywhere else that has room; null for no such place. */
+  readonly first: Place | null;
+}
+
+export const ANYWHERE: Pouring = { first: null };
+
+/**
+ * Takes a candidate away: all its pods go to places that have room under every rule, those that are fullest first. False, and
+ * nothing has changed, where one finds none.
+ */
+export function remove(arena: Arena, place: Place, pouring: Pouring): boolean {
+  const levels = place.own.map(({ shape }) => levelAtHome(arena, place, shape));
+  leave(arena, place);
+  const moves: Array<Move> = [];
+  for (let index = 0; index < place.own.length; index++) {
+    const group = place.own[index];
+    if (group === undefined || pour(arena, group, { level: levels[index] ?? 0, pouring, moves })) continue;
+    arena.stuck.shape = group?.shape ?? -1;
+    place.moves = moves;
+    restore(arena, place);
+    return false;
+  }
+  place.moves = moves;
+  for (const { target } of moves) arena.places[target]?.sources.add(place.index);
+  return true;
+}
+
+/** The first pod of the node, largest first, that would find no place now; null where all do. Changes nothing. */
+export function stuckPod(arena: Arena, place: Place): string | null {
+  if (remove(arena, place, ANYWHERE)) {
+    restore(arena, place);
+    return null;
+  }
+  const { shapes } = arena.workspace.input.cluster;
+  const pod = place.node?.moving.find(({ shape }) => shape === arena.stuck.shape);
+  return pod === undefined ? null : `${shapes[pod.shape]?.namespace ?? ''}/${pod.name}`;
+}
+
+/** Takes it away as was planned before. */
+export function removeAs(arena: Arena, place: Place, moves: ReadonlyArray<Move>): void {
+  leave(arena, place);
+  for (const { target, shape, count } of moves) {
+    const to = arena.places[target];
+    if (to === undefined) continue;
+    put(arena, to, shape, count);
+    to.sources.add(place.index);
+  }
+  place.moves = moves;
+}
+
+/** Brings a node back that has been taken away, and its pods with it. */
+export function restore(arena: Arena, place: Place): void {
+  for (const { target, shape, count } of place.moves) {
+    const to = arena.places[target];
+    if (to === undefined) continue;
+    put(arena, to, shape, -count);
+    to.sources.delete(place.index);
+  }
+  place.moves = [];
+  place.state = 'there';
+  for (const { shape, count } of place.own) record(arena, place, shape, count);
+  for (const { shape, count } of place.bound) record(arena, place, shape, count);
+}
+
+function leave(arena: Arena, place: Place): void {
+  place.state = 'gone';
+  for (const { shape, count } of place.own) record(arena, place, shape, -count);
+  for (const { shape, count } of place.bound) record(arena, place, shape, -count);
+}
+
+/** The first level of preferences that a pod's node meets: nowhere it goes may meet fewer. */
+function levelAtHome(arena: Arena, place: Place, shape: number): number {
+  const facts = arena.shapes.get(shape);
+  const asks = facts?.asks ?? [];
+  if (asks.length < 2) return 0;
+  record(arena, place, shape, -1);
+  const level = asks.findIndex((ask) => {
+    if (!admits(arena, ask, place)) return false;
+    return allowsBin(guardFor(arena.workspace, ask, true), place.bin);
+  });
+  record(arena, place, shape, 1);
+  return level < 0 ? asks.length - 1 : level;
+}
+
+interface PouringGroup {
+  readonly level: number;
+  readonly pouring: Pouring;
+  /** Grows by where pods went. */
+  readonly moves: Array<Move>;
+}
+
+function pour(arena: Arena, { shape, count }: Group, { level, pouring, moves }: PouringGroup): boolean {
+  const facts = arena.shapes.get(shape);
+  if (facts === undefined) return false;
+  let left = count;
+  // Ends: every turn places a pod or gives up.
+  while (left > 0) {
+    const target = targetFor(arena, facts, level, pouring);
+    if (target === null) return false;
+    const fitting = facts.isRuled || facts.isSingle ? 1 : Math.min(left, fittingIn(target, facts.requests));
+    put(arena, target, shape, fitting);
+    const last = moves.at(-1);
+    if (last?.target === target.index && last.shape === shape) {
+      moves[moves.length - 1] = { ...last, count: last.count + fitting };
+    } else moves.push({ target: target.index, shape, count: fitting });
+    left -= fitting;
+  }
+  return true;
+}
+
+function targetFor(arena: Arena, facts: ShapeFacts, level: number, { first }: Pouring): Place | null {
+  // Pods of a node at level n may go where any level up to n is met.
+  for (let index = 0; index <= level; index++) {
+    const ask = facts.asks[index];
+    const found = ask === undefined ? null : bestFor(arena, facts, ask, first);
+    if (found !== null) return found;
+  }
+  return null;
+}
+
+/** Of all places that take the pod: `first` if it does, else where least is left free, candidates last. */
+function bestFor(arena: Arena, facts: ShapeFacts, ask: Ask, first: Place | null): Place | null {
+  const { worth, work, workspace, blur } = arena;
+  const places = arena.window.places ?? arena.places;
+  const { requests, isRuled, isSingle } = facts;
+  const guard = isRuled ? guardFor(workspace, ask, true) : null;
+  const takes = (place: Place): boolean =>
+    place.state === 'there' &&
+    admits(arena, ask, place) &&
+    (!isSingle || hasRoom(place.bin, ask.shape)) &&
+    (guard === null || allowsBin(guard, place.bin));
+  if (first !== null && fitsIn(first, requests) && takes(first)) return first;
+  let best: Place | null = null;
+  let least = Infinity;
+  work.left -= places.length;
+  for (let index = 0; index < places.length; index++) {
+    const place = places[index];
+    if (place === undefined || place.state !== 'there' || !place.takesPods) continue;
+    const { free } = place.bin;
+    let score = place.isCandidate && place.received === 0 ? FAR + place.reluctance : 0;
+    if (score >= least) continue;
+    let fits = true;
+    for (let k = 0; k < free.length; k++) {
+      const over = (free[k] ?? 0) - (requests[k] ?? 0);
+      if (over < 0 && (requests[k] ?? 0) > 0) {
+        fits = false;
+        break;
+      }
+      score += over * (worth[k] ?? 0);
+    }
+    if (fits && blur.draw !== null) score *= 0.5 + blur.draw.share();
+    if (!fits || score >= least || !takes(place)) continue;
+    best = place;
+    least = score;
+  }
+  return best;
+}
+
+/** Beyond all that may be left free, which together is worth as many as there are resources. */
+const FAR = 1e3;
+
+function fitsIn({ bin: { free } }: Place, requests: Float64Array): boolean {
+  for (let k = 0; k < free.length; k++) {
+    const asked = requests[k] ?? 0;
+    if (asked > 0 && (free[k] ?? 0) < asked) return false;
+  }
+  return true;
+}
+
+function fittingIn({ bin: { free } }: Place, requests: Float64Array): number {
+  let most = Infinity;
+  for (let k = 0; k < free.length; k++) {
+    const asked = requests[k] ?? 0;
+    if (asked > 0) most = Math.min(most, Math.floor((free[k] ?? 0) / asked));
+  }
+  return Math.max(1, most);
+}
+
+/** Do labels, taints and volumes let pods of the ask onto the place? */
+export function admits({ admitted }: Arena, ask: Ask, place: Place): boolean {
+  const answers = admitted.get(ask.kind) ?? new Uint8Array(ANSWERS);
+  admitted.set(ask.kind, answers);
+  if (place.offer !== null || place.index >= ANSWERS) return admitsAsk(place.bin, ask);
+  const known = answers[place.index] ?? 0;
+  if (known !== 0) return known === 1;
+  const answer = admitsAsk(place.bin, ask);
+  answers[place.index] = answer ? 1 : 2;
+  return answer;
+}
+
+/** Answers are kept for as many nodes: beyond it they are found again each time. */
+const ANSWERS = 8192;

@@ -1,0 +1,105 @@
+import type { Ask } from '../../placing/state/compile-shape.ts';
+import { allowsBin } from '../../placing/state/bins.ts';
+import { guardFor } from '../../placing/one-by-one/place.ts';
+import { admits, ANYWHERE } from './pour.ts';
+import { record, type Arena, type Place } from './arena.ts';
+import { cheapestOffer, type Offer, type Offers } from './offers.ts';
+import { close, open, recast, take, undoTo, type Trail } from './trail.ts';
+
+/** What a search knows beside the arena. */
+export interface Means {
+  readonly offers: Offers;
+  readonly spotToSpot: boolean;
+}
+
+/** May the place be taken away now? One that pods have come to may not: no pod moves twice. */
+export function mayGo(place: Place): boolean {
+  return place.isCandidate && place.state === 'there' && place.received === 0 && place.node?.verdict.kind === 'may';
+}
+
+/** Takes nodes away one by one, as long as each saves more than it costs; answers how many went. */
+export function takeAwaySimply(trail: Trail, places: ReadonlyArray<Place>): number {
+  let gone = 0;
+  for (const place of places) {
+    if (trail.arena.work.left <= 0) break;
+    if (mayGo(place) && place.price > place.toll && take(trail, place, ANYWHERE)) gone++;
+  }
+  return gone;
+}
+
+/** Tries to put new nodes in the place of `group`, which are there: true where that saves more than it costs. */
+export function replace(trail: Trail, group: ReadonlyArray<Place>, offer: Offer, means: Means): boolean {
+  const [start, before] = [trail.done.length, trail.change];
+  const fresh = open(trail, offer);
+  for (const place of group) if (mayGo(place)) take(trail, place, { first: fresh });
+  settleNew(trail, fresh, means);
+  if (trail.change < before - 1 && (fresh.state === 'absent' || isFair(trail.arena, fresh, means))) return true;
+  undoTo(trail, start);
+  return false;
+}
+
+/** A new node becomes the cheapest that holds what has come to it; without pods it is none. */
+export function settleNew(trail: Trail, place: Place, means: Means): void {
+  if (place.state !== 'there' || place.offer === null) return;
+  if (place.received === 0) return close(trail, place);
+  const { arena } = trail;
+  const asks = asksOn(arena, place);
+  const wanted = { asks, load: loadOf(arena, place), zone: place.offer.zone, below: place.price, mayBeSpot: true };
+  const better = cheapestOffer(arena.workspace, means.offers, wanted);
+  if (better === null) return;
+  const start = trail.done.length;
+  recast(trail, place, better);
+  if (!isLawful(arena, place)) undoTo(trail, start);
+}
+
+/**
+ * A spot node may take the place of spot nodes only where that is switched on, since each would be followed by a cheaper one:
+ * else it must cost less than the other nodes alone whose pods it takes.
+ */
+export function isFair({ places }: Arena, { offer, sources, price }: Place, { spotToSpot }: Means): boolean {
+  if (spotToSpot || offer?.isSpot !== true) return true;
+  let paid = 0;
+  for (const source of sources) {
+    const place = places[source];
+    if (place !== undefined && !isSpotNode(place)) paid += place.price;
+  }
+  return paid > price;
+}
+
+function isSpotNode({ bin }: Place): boolean {
+  return bin.capacity.labels['karpenter.sh/capacity-type'] === 'spot';
+}
+
+function asksOn({ shapes }: Arena, { content }: Place): ReadonlyArray<Ask> {
+  const kinds = new Map<string, Ask>();
+  for (const [shape, count] of content ?? []) {
+    const ask = shapes.get(shape)?.asks.at(-1);
+    if (count > 0 && ask !== undefined) kinds.set(ask.kind, ask);
+  }
+  return [...kinds.values()];
+}
+
+function loadOf({ shapes, worth }: Arena, { content }: Place): Float64Array {
+  const load = new Float64Array(worth.length);
+  for (const [shape, count] of content ?? []) {
+    const { requests } = shapes.get(shape) ?? {};
+    for (let k = 0; k < load.length; k++) load[k] = (load[k] ?? 0) + count * (requests?.[k] ?? 0);
+  }
+  return load;
+}
+
+/** Do its pods keep their rules there, one like the other? */
+function isLawful(arena: Arena, place: Place): boolean {
+  for (const [shape, count] of place.content ?? []) {
+    const facts = arena.shapes.get(shape);
+    const ask = facts?.asks.at(-1);
+    if (count === 0 || ask === undefined) continue;
+    if (!admits(arena, ask, place)) return false;
+    if (facts?.isRuled !== true) continue;
+    record(arena, place, shape, -1);
+    const allowed = allowsBin(guardFor(arena.workspace, ask, true), place.bin);
+    record(arena, place, shape, 1);
+    if (!allowed) return false;
+  }
+  return true;
+}

@@ -1,0 +1,52 @@
+import { open, trailOf } from '../search/trail.ts';
+import type { Arena, Move, Place } from '../search/arena.ts';
+import type { Ends } from '../search/ends.ts';
+import type { Offer, Offers } from '../search/offers.ts';
+
+/** An arena where nothing has moved yet, with what is to become of it. */
+export interface Replay {
+  readonly arena: Arena;
+  /** Places to take away, with where their pods go. */
+  readonly going: ReadonlyMap<Place, ReadonlyArray<Move>>;
+  /** New places by name, there and empty. */
+  readonly created: ReadonlyMap<string, Place>;
+}
+
+/** Makes ready what `ends` says, in an arena that is as the cluster is now. */
+export function replayOf(arena: Arena, offers: Offers, ends: Ends): Replay {
+  const byName = new Map(arena.places.map((place) => [place.bin.capacity.name, place]));
+  const trail = trailOf(arena);
+  const created = new Map<string, Place>();
+  for (const [name, wanted] of ends.created) {
+    const offer = offers.flat().find((one) => isOffer(one, wanted));
+    if (offer !== undefined) created.set(name, open(trail, offer));
+  }
+  const going = new Map<Place, ReadonlyArray<Move>>();
+  for (const name of [...ends.gone].toSorted()) {
+    const place = byName.get(name);
+    if (place?.node === null || place === undefined) continue;
+    const counts = new Map<string, { target: number; shape: number; count: number }>();
+    for (const { uid, shape } of place.node.moving) {
+      const home = ends.homes.get(uid) ?? '';
+      const target = (created.get(home) ?? byName.get(home))?.index ?? -1;
+      const key = `${target}/${shape}`;
+      const known = counts.get(key) ?? { target, shape, count: 0 };
+      counts.set(key, { ...known, count: known.count + 1 });
+    }
+    going.set(place, [...counts.values()]);
+  }
+  return { arena, going, created };
+}
+
+function isOffer(
+  { state: { pool }, type, bit }: Offer,
+  wanted: { nodePool: string; instanceType: string; zone: string; capacityType: string },
+): boolean {
+  const market = pool.catalog.markets[bit];
+  return (
+    pool.name === wanted.nodePool &&
+    pool.catalog.types[type]?.name === wanted.instanceType &&
+    market?.zone === wanted.zone &&
+    market.capacityType === wanted.capacityType
+  );
+}

@@ -1,0 +1,39 @@
+import type { Arena, Place } from '../search/arena.ts';
+
+/** What all nodes of a pool cost, and what it would count as to disrupt them all. */
+export interface PoolTotals {
+  readonly nodes: number;
+  readonly cost: number;
+  readonly disruption: number;
+}
+
+/** A Balanced pool approves what saves at least half as large a share of its cost as it disrupts of it. Karpenter's k is 2. */
+export const LEAST_SCORE = 0.5;
+
+/** The totals of every pool as the arena stands. */
+export function poolTotals({ places }: Arena): ReadonlyMap<string, PoolTotals> {
+  const totals = new Map<string, PoolTotals>();
+  for (const place of places) {
+    const pool = place.node?.nodePool?.metadata.name ?? place.offer?.state.pool.name;
+    // A new one that no pod has come to is not created yet.
+    if (pool === undefined || place.state !== 'there' || (place.offer !== null && place.received === 0)) continue;
+    const { nodes, cost, disruption } = totals.get(pool) ?? { nodes: 0, cost: 0, disruption: 0 };
+    totals.set(pool, {
+      nodes: nodes + 1,
+      cost: cost + (place.node?.price?.plain ?? place.offer?.plainPrice ?? 0),
+      disruption: disruption + disruptionOf(place),
+    });
+  }
+  return totals;
+}
+
+function disruptionOf({ node, receivedCost }: Place): number {
+  return (node?.disruption ?? 1) + receivedCost;
+}
+
+/** What is saved as a share of the pool's cost, over what is disrupted as a share of all that could be. */
+export function scoreOf(saved: number, places: ReadonlyArray<Place>, { cost, disruption }: PoolTotals): number {
+  if (saved <= 0 || cost === 0 || disruption === 0) return 0;
+  const disrupted = places.reduce((sum, place) => sum + (place.node?.disruption ?? 1), 0);
+  return saved / cost / (disrupted / disruption);
+}

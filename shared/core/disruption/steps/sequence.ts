@@ -1,0 +1,199 @@
+import { allowsBin } from '../../placing/state/bins.ts';
+import { guardFor } from '../../placing/one-by-one/place.ts';
+import type { Pools } from '../candidates/pools.ts';
+import type { DisruptionReason } from '../plan/disruption-plan.ts';
+import { record, type Arena, type Move, type Place } from '../search/arena.ts';
+import { removeAs, restore } from '../search/pour.ts';
+import { poolTotals, scoreOf, LEAST_SCORE, type PoolTotals } from './score.ts';
+import type { Replay } from './replay.ts';
+
+/** What one step takes away and creates. */
+export interface RawStep {
+  readonly reason: DisruptionReason;
+  readonly remove: ReadonlyArray<Place>;
+  readonly create: ReadonlyArray<Place>;
+}
+
+export interface Sequence {
+  readonly steps: ReadonlyArray<RawStep>;
+  /** Places that no order of steps could take away under the rules. */
+  readonly dropped: ReadonlyArray<Place>;
+}
+
+/** Karpenter's bound on a command: a step is a moment at which much is under way. */
+const MOST_PER_STEP = 100;
+
+/** Reasons in the order in which their steps come: what costs nothing first, what must be next. */
+const REASONS: ReadonlyArray<DisruptionReason> = [
+  'Empty',
+  'StaticSurplus',
+  'Unhealthy',
+  'Expired',
+  'Drifted',
+  'Underutilized',
+];
+
+/** Cuts what goes into steps, each of which keeps the budgets of pools, the rules of pods and what a pool asks of savings. */
+export function sequence(replay: Replay, pools: Pools): Sequence {
+  const made = new Set<Place>();
+  const steps: Array<RawStep> = [];
+  const dropped: Array<Place> = [];
+  for (const reason of REASONS) {
+    let pending = [...replay.going.keys()].filter(({ node }) => reasonOf(node?.verdict) === reason);
+    // Ends: every turn takes a node off the list or drops all that are left.
+    while (pending.length > 0) {
+      const step = nextStep({ replay, pools, made }, reason, pending);
+      if (step === null) {
+        dropped.push(...pending);
+        break;
+      }
+      steps.push(step);
+      for (const place of step.create) made.add(place);
+      const gone = new Set(step.remove);
+      pending = pending.filter((place) => !gone.has(place));
+    }
+  }
+  return { steps, dropped };
+}
+
+function reasonOf(verdict: NonNullable<Place['node']>['verdict'] | undefined): DisruptionReason | null {
+  return verdict === undefined || verdict.kind === 'stays' ? null : verdict.reason;
+}
+
+interface Progress {
+  readonly replay: Replay;
+  readonly pools: Pools;
+  /** New places that a step before has created. */
+  readonly made: ReadonlySet<Place>;
+}
+
+/** The next step for a reason, carried out in the arena; null where none is possible. */
+function nextStep(progress: Progress, reason: DisruptionReason, pending: ReadonlyArray<Place>): RawStep | null {
+  const before = poolTotals(progress.replay.arena);
+  const together = tryStep(progress, { reason, before }, pending);
+  if (together !== null) return together;
+  for (const unit of unitsOf(progress, pending)) {
+    const alone = tryStep(progress, { reason, before }, unit);
+    if (alone !== null) return alone;
+  }
+  return null;
+}
+
+interface StepRules {
+  readonly reason: DisruptionReason;
+  readonly before: ReadonlyMap<string, PoolTotals>;
+}
+
+/** As many of `pending` as the rules let go at once. */
+function tryStep(progress: Progress, rules: StepRules, pending: ReadonlyArray<Place>): RawStep | null {
+  const { arena, going } = progress.replay;
+  let batch = withinBudgets(progress, rules, pending);
+  for (const place of batch) removeAs(arena, place, going.get(place) ?? []);
+  // Ends: every turn takes a node out of the batch.
+  while (batch.length > 0) {
+    const wrong = wrongIn(progress, rules, batch);
+    if (wrong.size === 0) return { reason: rules.reason, remove: batch, create: createdBy(progress, batch) };
+    for (const place of wrong) restore(arena, place);
+    batch = batch.filter((place) => !wrong.has(place));
+  }
+  return null;
+}
+
+/** Nodes that share a new one come together, the dearest first, as long as budgets last. */
+function withinBudgets(
+  progress: Progress,
+  { reason, before }: StepRules,
+  pending: ReadonlyArray<Place>,
+): ReadonlyArray<Place> {
+  const left = new Map<string, number>();
+  const batch: Array<Place> = [];
+  for (const unit of unitsOf(progress, pending)) {
+    for (const place of unit) {
+      const pool = poolOf(place);
+      const room = left.get(pool) ?? progress.pools.allowed(pool, reason, before.get(pool)?.nodes ?? 0);
+      left.set(pool, room);
+      if (room < 1 || batch.length >= MOST_PER_STEP) continue;
+      left.set(pool, room - 1);
+      batch.push(place);
+    }
+  }
+  return batch;
+}
+
+/** Groups of nodes whose pods go to the same nodes that are not there yet; all others alone. */
+function unitsOf(progress: Progress, pending: ReadonlyArray<Place>): ReadonlyArray<ReadonlyArray<Place>> {
+  const units: Array<Array<Place>> = [];
+  const byNew = new Map<Place, Array<Place>>();
+  for (const place of pending) {
+    const fresh = newFor(progress, place);
+    const unit = fresh.map((one) => byNew.get(one)).find((one) => one !== undefined) ?? [];
+    if (unit.length === 0) units.push(unit);
+    unit.push(place);
+    for (const one of fresh) byNew.set(one, unit);
+  }
+  for (const unit of units) unit.sort((a, b) => b.price - a.price || a.index - b.index);
+  return units;
+}
+
+/** New places that a node's pods go to and that no step before creates. */
+function newFor({ replay, made }: Progress, place: Place): ReadonlyArray<Place> {
+  const targets = (replay.going.get(place) ?? []).flatMap(({ target }) => replay.arena.places[target] ?? []);
+  return [...new Set(targets)].filter((target) => target.offer !== null && !made.has(target));
+}
+
+function createdBy(progress: Progress, batch: ReadonlyArray<Place>): ReadonlyArray<Place> {
+  return [...new Set(batch.flatMap((place) => newFor(progress, place)))].toSorted((a, b) => a.index - b.index);
+}
+
+/** Nodes of the batch, which are gone, that must stay for now. */
+function wrongIn(progress: Progress, rules: StepRules, batch: ReadonlyArray<Place>): ReadonlySet<Place> {
+  const misplaced = misplacedIn(progress.replay.arena, batch);
+  if (misplaced.size > 0 || rules.reason !== 'Underutilized') return misplaced;
+  const created = createdBy(progress, batch);
+  const saved = plainCostOf(batch) - plainCostOf(created);
+  if (created.length > 0 && saved <= 0) return new Set(batch.filter((place) => newFor(progress, place).length > 0));
+  for (const [pool, own] of Map.groupBy(batch, poolOf)) {
+    const totals = rules.before.get(pool);
+    if (!progress.pools.isBalanced(pool) || totals === undefined) continue;
+    const share = saved * (plainCostOf(own) / (plainCostOf(batch) || 1));
+    if (scoreOf(share, own, totals) >= LEAST_SCORE) continue;
+    const [worst] = own.toSorted((a, b) => a.reluctance - b.reluctance || a.index - b.index);
+    return new Set(worst === undefined ? batch : [worst]);
+  }
+  return misplaced;
+}
+
+/** Nodes some pods of which are, once all have arrived, where a rule about other pods forbids them. */
+function misplacedIn(arena: Arena, batch: ReadonlyArray<Place>): ReadonlySet<Place> {
+  const wrong = new Set<Place>();
+  const answers = new Map<string, boolean>();
+  for (const place of batch) {
+    for (const move of place.moves) {
+      const key = `${move.target}/${move.shape}`;
+      const answer = answers.get(key) ?? isAllowed(arena, move);
+      answers.set(key, answer);
+      if (!answer) wrong.add(place);
+    }
+  }
+  return wrong;
+}
+
+function isAllowed(arena: Arena, { target, shape }: Move): boolean {
+  const facts = arena.shapes.get(shape);
+  const place = arena.places[target];
+  const ask = facts?.asks.at(-1);
+  if (facts === undefined || place === undefined || ask === undefined) return false;
+  if (!facts.isRuled) return true;
+  record(arena, place, shape, -1);
+  const allowed = allowsBin(guardFor(arena.workspace, ask, true), place.bin);
+  record(arena, place, shape, 1);
+  return allowed;
+}
+
+function poolOf({ node, offer }: Place): string {
+  return node?.nodePool?.metadata.name ?? offer?.state.pool.name ?? '';
+}
+
+function plainCostOf(places: ReadonlyArray<Place>): number {
+  return places.reduce((sum, { node, offer }) => sum + (node?.price?.plain ?? offer?.plainPrice ?? 0), 0);
+}

@@ -1,0 +1,38 @@
+import type { ProvisioningInput } from './provisioning-input.ts';
+
+/** What an operator can set about disruption. */
+export interface DisruptionPolicy {
+  /**
+   * What moving a pod costs, as a share of what the pool pays on average per node and pod, times the root of how many nodes the
+   * cluster has: in a large one a plan of many moves is asked for more per move. A Balanced pool asks for its own share if that is more.
+   */
+  readonly moveCost: number;
+  /** By NodePool that says so: its own share, whatever the number of nodes. */
+  readonly moveCostOf: ReadonlyMap<string, number>;
+  /** Spot nodes may be replaced by other spot nodes, with as many cheaper sizes left as keep it from sliding down. */
+  readonly spotToSpot: boolean;
+  /** Bounds the search, counted in nodes looked at for a pod and never in time. */
+  readonly searchSteps: number;
+  /** Conditions of nodes that mean it is sick, and after how long; as in Karpenter, the provider says which. */
+  readonly repairs: ReadonlyArray<RepairPolicy>;
+}
+
+export interface RepairPolicy {
+  readonly conditionType: string;
+  readonly conditionStatus: string;
+  readonly tolerationMs: number;
+}
+
+export const DEFAULT_DISRUPTION: DisruptionPolicy = {
+  moveCost: 0.05,
+  moveCostOf: new Map(),
+  spotToSpot: false,
+  searchSteps: 12_000_000,
+  repairs: [],
+};
+
+/** Everything a disruption decision depends on but the time. */
+export interface DisruptionInput {
+  readonly provisioning: ProvisioningInput;
+  readonly policy: DisruptionPolicy;
+}
