@@ -139,7 +139,6 @@ export function startFeed(options: FeedOptions): Feed {
       enter('broken', error.message);
       return retry.next(error.retryAfterMs);
     }
-    if (error instanceof Refused && error.status === 410) position = null;
     if (error instanceof Refused && error.status === 404 && resource.isCustom) {
       position = null;
       if (await isInstalled(options)) return retry.next(null);

@@ -77,6 +77,7 @@ export function sameConditions(current: ReadonlyArray<Condition> | undefined, ne
           message,
           observedGeneration,
         ])
+        // Stryker disable next-line EqualityOperator: any order will do that is one for both lists
         .toSorted(([a], [b]) => (String(a) < String(b) ? -1 : 1)),
     );
   return text(current ?? []) === text(next);

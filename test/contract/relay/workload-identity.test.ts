@@ -73,4 +73,37 @@ describe('workload identity', () => {
     await expect(identity.getToken('a')).rejects.toThrow(/answered 401 AADSTS700213/);
     await expect(identity.getToken('a')).rejects.not.toThrow(/assertion\n/);
   });
+
+  test('asks for several scopes at once, and waits for no answer that it could not use', async () => {
+    await identity.getToken(['a', 'b']);
+    expect(asked[0]?.form.get('scope')).toBe('a b');
+    for (const body of [{ access_token: 'x' }, { expires_in: 60 }, { access_token: 1, expires_in: 60 }, []]) {
+      answer = { status: 200, body };
+      await expect(identity.getToken('c')).rejects.toThrow('no token for c: answered 200 ');
+    }
+    answer = { status: 400, body: { error_description: 'x'.repeat(400) } };
+    await expect(identity.getToken('c')).rejects.toThrow(/ x{300}$/);
+    answer = { status: 503, body: { access_token: 'x', expires_in: 60 } };
+    await expect(identity.getToken('c')).rejects.toThrow('answered 503');
+  });
+
+  test('finds the endpoint of its tenant, however the authority is written', async () => {
+    const authority = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const tokenFile = join(folder.path, 'token');
+    await createWorkloadIdentity({ clientId: 'c', tenantId: 'a/b', tokenFile, authority }).getToken('a');
+    expect(asked[0]?.path).toBe('/a%2Fb/oauth2/v2.0/token');
+  });
+
+  test('keeps a token until five minutes before its end', async () => {
+    for (const [seconds, times] of [
+      [290, 2],
+      [310, 1],
+    ] as const) {
+      asked.length = 0;
+      answer = { status: 200, body: { access_token: 't', expires_in: seconds } };
+      await identity.getToken(`for ${seconds}`);
+      await identity.getToken(`for ${seconds}`);
+      expect(asked).toHaveLength(times);
+    }
+  });
 });

@@ -68,6 +68,56 @@ describe('the status of a buffer', () => {
     );
   });
 
+  test('tells people how much is being made', () => {
+    const message = (replicas: number, nodes: ReadonlyArray<ReturnType<typeof node>> = []) =>
+      (statusAfterPlan(spare(replicas), { nodes }).conditions ?? []).map((one) => one.message);
+    expect(message(1)).toEqual([
+      'it asks for room for 1 pod',
+      'there is room for 0 of 1 pod; nodes for 1 are being made',
+    ]);
+    expect(message(1, [node('n', 1, 8)])).toEqual([
+      'it asks for room for 1 pod',
+      'there is room for 1 pod on nodes that exist or are on their way',
+    ]);
+  });
+
+  test('tells of room for this buffer, whatever others have', () => {
+    const other = { ...spare(1), metadata: { ...spare(1).metadata, name: 'another' } };
+    const parts = { capacityBuffers: [other, spare(2)], nodes: [node('n', 1, 8)], nodePools: [] };
+    const [, provisioned] = statusAfterPlan(spare(2), parts).conditions ?? [];
+    expect(provisioned?.message).toContain('there is room for 0 of 2 pods');
+  });
+
+  test('is of the generation that was looked at', () => {
+    const generations = (buffer: CapacityBuffer) =>
+      (statusAfterPlan(buffer).conditions ?? []).map(({ observedGeneration }) => observedGeneration);
+    expect(generations(spare(2))).toEqual([2, 2]);
+    expect(generations({ ...spare(2), metadata: { name: 'spare', namespace: 'default' } })).toEqual([1, 1]);
+  });
+
+  test('that cannot be told says what it last asked for, if it ever did', () => {
+    expect(statusAfterPlan(spare(2), { podTemplates: [] })).not.toHaveProperty('replicas');
+    expect(statusAfterPlan(spare(2, { replicas: 5 }), { podTemplates: [] })).toMatchObject({ replicas: 5 });
+  });
+
+  test('of a workload’s pods names no template', () => {
+    const scaled: CapacityBuffer = {
+      ...spare(1),
+      spec: { scalableRef: { kind: 'Deployment', name: 'web' }, replicas: 1 },
+    };
+    const web = { metadata: { name: 'web', namespace: 'default' }, spec: { template: { spec: spec('1', '1Gi') } } };
+    const status = statusAfterPlan(scaled, { deployments: [web] });
+    expect(status).toMatchObject({ replicas: 1 });
+    expect(status).not.toHaveProperty('podTemplateRef');
+  });
+
+  test('of a plan that does not know the buffer says that it asks for none', () => {
+    const given = situation(spare(2));
+    const empty = { ...planProvisioning(given, instant(NOW)), buffers: [] };
+    const [, provisioned] = bufferStatus(given.cluster, spare(2), empty, NOW).conditions ?? [];
+    expect(provisioned).toMatchObject({ status: 'False', reason: 'BufferEmpty' });
+  });
+
   test('keeps its transition times while nothing moves', () => {
     const before = statusAfterPlan(spare(2));
     const given = situation(spare(2, before));
@@ -104,6 +154,18 @@ describe('writing the status of a buffer', () => {
     const written = statusAfterPlan(spare(2));
     expect(await apiWith(null).write(situation(spare(2, written)))).toEqual([]);
     expect(await apiWith(spare(2, written)).write(situation(spare(2)))).toEqual([]);
+  });
+
+  test('is done where only the template is another', async () => {
+    const stale = { ...statusAfterPlan(spare(2)), podTemplateGeneration: 3 };
+    const [patch] = await apiWith(spare(2, stale)).write(situation(spare(2, stale)));
+    expect(patch).toMatchObject({ status: { podTemplateGeneration: 4 } });
+  });
+
+  test('asks for nothing where the snapshot says the same', async () => {
+    const read = { kubernetes: { get: () => Promise.reject(new Error('asked')) }, now: () => NOW } as unknown as Ports;
+    const given = situation(spare(2, statusAfterPlan(spare(2))));
+    await expect(writeBufferStatuses(read, given, planProvisioning(given, instant(NOW)))).resolves.toBeUndefined();
   });
 
   test('is left undone for a buffer that has changed or gone meanwhile', async () => {

@@ -58,3 +58,17 @@ test('clearing removes the named conditions only', () => {
 test('times are written in whole seconds, rounded down', () => {
   expect(toTimestamp(now)).toBe('2026-01-01T00:01:00Z');
 });
+
+test('a condition without a time moves now, and one that is merely unknown keeps nobody unhealthy', () => {
+  const [before] = setConditions([], [no('A')], root);
+  if (before === undefined) throw new Error('one');
+  const { lastTransitionTime: _, ...timeless } = before;
+  const later = { ...root, nowMs: now + 60_000 };
+  expect(conditionOf(setConditions([timeless], [no('A')], later), 'A')?.lastTransitionTime).toBe(
+    '2026-01-01T00:02:00Z',
+  );
+  const unknown = { type: 'A', status: 'Unknown', reason: 'x', message: '' } as const;
+  const ready = conditionOf(setConditions([], [unknown, yes('B')], root), 'Ready');
+  expect(ready).toMatchObject({ status: 'Unknown', message: 'A=Unknown' });
+  expect(conditionOf(setConditions([], [unknown, no('B')], root), 'Ready')?.message).toBe('B=False');
+});

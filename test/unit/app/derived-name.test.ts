@@ -33,3 +33,12 @@ test('a claim names its Node before the Node is known, and believes its status a
   expect(nodeNameOf(claim)).toBe('aks-general-0abc');
   expect(nodeNameOf({ ...claim, status: { nodeName: 'other' } })).toBe('other');
 });
+
+test('a claim is named for its pool and eight digits, and of a long pool for as much as a computer name holds', () => {
+  expect(claimName('general', '000000001-abc', 0)).toMatch(/^general-[0-9a-z]{8}$/);
+  expect(claimName('a'.repeat(63), '000000001-abc', 0)).toMatch(/^a{50}-[0-9a-z]{8}$/);
+});
+
+test('a claim’s name has no stray signs where its pool’s is cut, and all others', () => {
+  expect(claimName(`a-b.c${'d'.repeat(43)}-.e`, '000000001-abc', 0)).toMatch(/^a-b\.cd{43}-[0-9a-z]{8}$/);
+});

@@ -205,3 +205,53 @@ test('a machine is ordered with all that its claim says', async () => {
     },
   ]);
 });
+
+test('the next size is ordered as that size, and who is refused is told', async () => {
+  const { azure, outside, ports } = await planned([at('D2_v5', zone1, 'spot'), at('E2_v5', zone1, 'spot')]);
+  outside.launch = ({ claim, offering }) =>
+    offering.instanceType === 'Standard_E2_v5' ? { kind: 'accepted', machine: machine(claim) } : refusal('offering');
+  const logged: Array<unknown> = [];
+  await follow(
+    { ...ports, log: (event, facts) => void logged.push({ event, ...facts }) },
+    { kind: 'NodeClaim', name: 'c' },
+  );
+  expect(
+    azure.orders.map(({ instanceType, labels }) => [instanceType.name, labels['karpenter.azure.com/sku-family']]),
+  ).toEqual([
+    ['Standard_D2_v5', 'D'],
+    ['Standard_E2_v5', 'E'],
+  ]);
+  expect(logged).toMatchObject([
+    {
+      event: 'offering-refused',
+      claim: 'c',
+      instanceType: 'Standard_D2_v5',
+      zone: zone1,
+      reason: 'Refused',
+      message: 'no',
+    },
+    { event: 'nodeclaim-launched', claim: 'c' },
+  ]);
+});
+
+test('each claim of a decision is launched as itself', async () => {
+  const { ports, azure, addClaim } = await planned([at('D2_v5', zone1, 'spot'), at('E2_v5', zone2, 'on-demand')]);
+  const decision = decisionOf(['b', 'd']);
+  const [first, second] = decision.plan.claims;
+  if (first === undefined || second === undefined) throw new Error('two');
+  const claims = [
+    { ...first, offering: at('D2_v5', zone1, 'spot') },
+    { ...second, offering: at('E2_v5', zone2, 'on-demand') },
+  ];
+  await ports.decisions.put({ ...decision, name: '000000002-d', plan: { ...decision.plan, claims } });
+  addClaim('d', { annotations: { 'nodewright.dev/decision': '000000002-d' } });
+  await follow(ports, { kind: 'NodeClaim', name: 'd' });
+  expect(azure.orders.map(placeOf)).toEqual(['E2_v5 2 on-demand']);
+});
+
+test('nothing is remembered of a launch that nobody refused', async () => {
+  const { ports } = await planned([at('D2_v5', zone1, 'spot')]);
+  const refuse = (): Promise<void> => Promise.reject(new Error('asked'));
+  const step = await follow({ ...ports, catalogs: { ...ports.catalogs, refuse } }, { kind: 'NodeClaim', name: 'c' });
+  expect(step.kind).toBe('wait');
+});

@@ -229,3 +229,57 @@ describe('a pool that another version of us has stamped', () => {
     expect(server.get('nodeclaims', 'a')?.metadata.annotations).toEqual(annotations);
   });
 });
+
+describe('the status of a pool', () => {
+  const statusWrites = (steps: ReadonlyArray<string>) =>
+    steps.filter((step) => step.endsWith('/nodepools/general/status'));
+  const settled = async () => {
+    const made = judging();
+    made.addClaim('c', { labels: ofPool, status: { providerID: 'azure://c', capacity: { cpu: '2' } } });
+    await made.look();
+    await made.look();
+    made.trace.length = 0;
+    made.sent.length = 0;
+    return made;
+  };
+  const status = ({ read }: Awaited<ReturnType<typeof settled>>) => read()?.status;
+
+  test('is not written again while nothing has changed', async () => {
+    const made = await settled();
+    await made.look();
+    expect(statusWrites(made.writes())).toEqual([]);
+  });
+
+  test('is written when its nodes hold more, though they are as many, and no claim need be looked at for that', async () => {
+    const made = await settled();
+    made.server.patch('nodeclaims', 'c', { status: { capacity: { cpu: '4' } } }, 'status');
+    await made.look();
+    expect(status(made)).toMatchObject({ resources: { cpu: '4', nodes: '1' }, nodes: 1 });
+    expect(made.sent).toEqual([]);
+  });
+
+  test('is written when its class has another generation', async () => {
+    const made = await settled();
+    made.server.patch('aksnodeclasses', 'default', { spec: { osDiskSizeGB: 64 } }, 'object');
+    const before = status(made)?.['nodeClassObservedGeneration'];
+    made.clock.advance(60_000);
+    await made.look();
+    expect(statusWrites(made.writes())).toHaveLength(1);
+    expect(status(made)?.['nodeClassObservedGeneration']).not.toBe(before);
+  });
+
+  test('names no resource any more that its nodes have no longer, and keeps the others', async () => {
+    const made = await settled();
+    made.server.patch('nodeclaims', 'c', { status: { capacity: { cpu: null, memory: '8Gi' } } }, 'status');
+    await made.look();
+    expect(Object.keys((status(made)?.['resources'] ?? {}) as Fields).toSorted()).toEqual(['memory', 'nodes']);
+  });
+});
+
+test('a hash that is right under an old version is stamped anew', async () => {
+  const { look, read, server } = judging();
+  await look();
+  server.patch('nodepools', 'general', { metadata: { annotations: { [versionKey]: 'v0' } } }, 'object');
+  await look();
+  expect(read()?.metadata.annotations?.[versionKey]).toBe(POOL_HASH_VERSION);
+});

@@ -125,7 +125,9 @@ describe('the status of an overlay', () => {
   });
 
   test('is conditional on what was read, and left undone for one that has changed or gone meanwhile', async () => {
-    expect((await written([overlay('a', D2)])).get('a')?.metadata).toEqual({ resourceVersion: '7' });
+    const fresh = (await written([overlay('a', D2)])).get('a');
+    expect(fresh?.metadata).toEqual({ resourceVersion: '7' });
+    expect(fresh?.status.conditions.map(({ observedGeneration }) => observedGeneration)).toEqual([3, 3]);
     const changed = { ...overlay('a', D4), metadata: { ...overlay('a', D4).metadata, generation: 4 } };
     expect((await written([overlay('a', D2)], { stored: [changed] })).size).toBe(0);
     expect((await written([overlay('a', D2)], { stored: [] })).size).toBe(0);

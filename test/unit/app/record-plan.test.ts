@@ -14,12 +14,16 @@ import { input, pods, pool, shape, size, spec } from '../core/build.ts';
 const TAKEN = 1_000_000;
 
 /** Three pods that fit and one that nothing holds, planned by a clock that moves by 20 ms whenever it is looked at. */
-function planned(blobs: Blobs) {
+function planned(blobs: Blobs, zones: ReadonlyArray<string> = []) {
   const given = input({
     types: [size('Standard_D4s_v5', 4, 16, 200_000)],
     nodePools: [pool('general')],
-    shapes: [shape(spec('1', '1Gi')), shape(spec('64', '1Gi'))],
-    pods: [...pods(0, 3), ...pods(1, 1)],
+    shapes: [
+      shape(spec('1', '1Gi')),
+      shape(spec('64', '1Gi')),
+      ...zones.map((zone) => shape(spec('1', '1Gi', { nodeSelector: { 'topology.kubernetes.io/zone': zone } }))),
+    ],
+    pods: [...pods(0, 3), ...pods(1, 1), ...zones.flatMap((_, index) => pods(2 + index, 1))],
   });
   const logged: Array<readonly [string, object]> = [];
   let nowMs = TAKEN;
@@ -84,4 +88,11 @@ test('so does a record that others write all the time [I15]', async () => {
 test('a mistake of ours is not taken for storage that is down [I15]', async () => {
   const { ports, made } = planned({ read: () => Promise.reject(new Error('bug')), write: () => Promise.resolve(true) });
   await expect(recordPlan(ports, made, 'holds')).rejects.toThrow('bug');
+});
+
+test('zones are told by name, whatever order their pods came in', async () => {
+  const { ports, made, logged } = planned(new MemoryBlobs(), ['westeurope-3', 'westeurope-1', 'westeurope-2']);
+  await recordPlan(ports, made, 'holds');
+  const zones = '{"flexible":4,"westeurope-1":1,"westeurope-2":1,"westeurope-3":1}';
+  expect(logged).toMatchObject([['planned', { zones }]]);
 });

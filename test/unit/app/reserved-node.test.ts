@@ -204,3 +204,41 @@ test('a node that was made for no pod is open at once', async () => {
   await look();
   expect(taints()).toEqual([]);
 });
+
+test.each([
+  ['another node', { ...reserved, value: 'other' }],
+  ['another effect', { ...reserved, effect: 'NoExecute' }],
+  ['another taint of this name', { ...reserved, key: 'other' }],
+])('a pod that may pass %s is let onto this one all the same', async (_, toleration) => {
+  const { look, server, tolerations } = joined(['a']);
+  server.patch('pods', 'default/a', { spec: { tolerations: [toleration] } }, 'object');
+  await look();
+  expect(tolerations('a')).toEqual([toleration, passage]);
+});
+
+test('a planned pod that goes while it is let in keeps nobody out', async () => {
+  let server: ApiServer | null = null;
+  const made = joined(['a'], {
+    onRequest: ({ method, path }) => {
+      if (method === 'PATCH' && path.includes('/pods/a')) server?.remove('pods', 'default/a');
+    },
+  });
+  ({ server } = made);
+  await made.look();
+  made.clock.advance(10_000);
+  await made.look();
+  expect(made.taints()).toEqual([]);
+});
+
+test('taints that are not those that the claim starts with do not keep the node for its pods longer', async () => {
+  const { look, server, clock, taints } = joined(['a'], { startupTaints: [starting] });
+  await look();
+  const others = [
+    { ...starting, effect: 'NoExecute' },
+    { key: 'other', effect: starting.effect },
+  ];
+  server.patch('nodes', 'aks-c', { spec: { taints: [...others, reserved] } }, 'object');
+  clock.advance(30_000);
+  await look();
+  expect(taints()).toEqual(others);
+});

@@ -77,4 +77,23 @@ describe('a created NodeClaim', () => {
     expect(own.resources?.requests).toEqual({ cpu: '1100m', memory: String(3 * 2 ** 30), pods: '3' });
     expect(own.taints).toEqual([{ key: 'dedicated', effect: 'NoSchedule' }]);
   });
+
+  test('has the taints that its nodes start with, its lifetime, and none of these where its pool has none', () => {
+    const startupTaints = [{ key: 'starting', effect: 'NoSchedule' }];
+    const general = poolWith({ startupTaints, expireAfter: '720h' });
+    expect(create(planFor(general), general).spec).toMatchObject({ startupTaints, expireAfter: '720h' });
+    const bare = poolWith({ taints: [] });
+    const own = create(planFor(bare), bare).spec;
+    expect(Object.keys(own).toSorted()).toEqual(['nodeClassRef', 'requirements', 'resources']);
+  });
+
+  test('is stamped by its own pool, and by none where that is gone', () => {
+    const [general, other] = [poolWith({}), poolWith({ taints: [] }, 'other')];
+    const planned = planFor(general);
+    const { annotations: _, ...bare } = planned;
+    const stamped = withPoolStamps({ ...bare, annotations: {} }, [other, general]);
+    expect(stamped.annotations['karpenter.sh/nodepool-hash']).toBe(poolHash(general));
+    expect(Object.keys(stamped.annotations)).not.toContain('nodewright.dev/eviction-cost');
+    expect(withPoolStamps({ ...bare, annotations: {} }, [other]).annotations).toEqual({});
+  });
 });

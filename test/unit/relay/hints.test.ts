@@ -565,3 +565,76 @@ describe('urgency', () => {
     expect(cluster.urgency('poddisruptionbudgets', object('p', {}))).toBe('lazy');
   });
 });
+
+describe('while pods wait, no plan is worth', () => {
+  test('what is taken away from them: a volume, a pool, a class', () => {
+    const cluster = openCluster(render);
+    cluster.put('persistentvolumeclaims', object('data', {}));
+    cluster.put('nodepools', pool());
+    cluster.put('aksnodeclasses', object('default', {}));
+    cluster.put('pods', waiting);
+    expect(cluster.remove('persistentvolumeclaims', 'data')).toEqual([]);
+    expect(cluster.remove('nodepools', 'general')).toEqual(['NodePool/general pool-gone']);
+    expect(cluster.remove('aksnodeclasses', 'default')).toEqual(['AKSNodeClass/default class-gone']);
+  });
+
+  test('what no pod asks for', () => {
+    const cluster = openCluster(render);
+    cluster.put('pods', waiting);
+    expect(cluster.put('poddisruptionbudgets', object('budget', {}))).toEqual([]);
+  });
+
+  test('a node that is seen for the first time, initialized or not, and one that stays as it is', () => {
+    const cluster = openCluster(render);
+    cluster.put('pods', waiting);
+    const ready = { labels: { 'karpenter.sh/initialized': 'true' } };
+    expect(cluster.put('nodes', node(ready))).toEqual([]);
+    expect(cluster.put('nodes', node({ labels: { ...ready.labels, a: 'b' } }))).toEqual([]);
+    expect(cluster.put('nodes', node({}, 'aks-c2'))).toEqual([]);
+    expect(cluster.put('nodes', node({ labels: { a: 'b' } }, 'aks-c2'))).toEqual([]);
+  });
+
+  test('a class whose other conditions change', () => {
+    const cluster = openCluster(render);
+    cluster.put('pods', waiting);
+    cluster.put('aksnodeclasses', object('default', { generation: 1, status: readyIs('True') }));
+    const conditions = [
+      { type: 'Ready', status: 'True' },
+      { type: 'X', status: 'True' },
+    ];
+    expect(cluster.put('aksnodeclasses', object('default', { generation: 1, status: { conditions } }))).toEqual([]);
+  });
+});
+
+describe('the machine of a claim', () => {
+  test('is news when it is another, and none when it is first named', () => {
+    const cluster = openCluster(render);
+    cluster.put('nodeclaims', claim());
+    expect(cluster.put('nodeclaims', claim({ status: { providerID: vm('a') } }))).toEqual([]);
+    expect(cluster.put('nodeclaims', claim({ status: { providerID: vm('a'), imageID: 'x' } }))).toEqual([]);
+    expect(cluster.put('nodeclaims', claim({ status: { providerID: vm('b') } }))).toEqual([
+      'NodeClaim/c1 claim-provider-id',
+    ]);
+  });
+
+  test('is news when its node names it at last', () => {
+    const cluster = openCluster(render);
+    cluster.put('nodeclaims', claim());
+    cluster.put('nodes', node({ spec: {}, ...isReady }));
+    expect(cluster.put('nodes', node({ ...isReady }))).toEqual(['NodeClaim/c1 node-provider-id']);
+  });
+});
+
+test('labels of a claim are news only when it is registered before and after', () => {
+  const cluster = openCluster(render);
+  const is = (status: string) => ({ conditions: [{ type: 'Registered', status }] });
+  cluster.put('nodeclaims', claim({ status: is('Unknown') }));
+  expect(cluster.put('nodeclaims', claim({ status: is('True'), labels: { a: 'b' } }))).toEqual([]);
+  expect(cluster.put('nodeclaims', claim({ status: is('False'), labels: { a: 'c' } }))).toEqual([]);
+});
+
+test('a node that comes while it goes already is told to its claim', () => {
+  const cluster = openCluster(render);
+  cluster.put('nodeclaims', claim());
+  expect(cluster.put('nodes', node({ deletionTimestamp: gone }))).toEqual(['NodeClaim/c1 node-appeared']);
+});

@@ -84,6 +84,63 @@ describe('metrics under the names of Karpenter', () => {
     expect(cluster.lines()).toContain('karpenter_nodepools_usage{nodepool="general",resource_type="nodes"} 0');
   });
 
+  const counted = (cluster: ReturnType<typeof open>, name: string) =>
+    cluster.lines().filter((line) => line.startsWith(`karpenter_${name}_total`));
+  const saying = (...conditions: ReadonlyArray<readonly [type: string, status: string]>) =>
+    claim({ conditions: conditions.map(([type, status]) => ({ type, status })) });
+
+  it('a node is drained once, when its claim says just that of it', () => {
+    const cluster = open();
+    cluster.put('nodeclaims', saying(['Drained', 'Unknown'], ['Ready', 'True']));
+    cluster.put('nodeclaims', saying(['Drained', 'False'], ['Ready', 'True']));
+    expect(counted(cluster, 'nodes_drained')).toEqual([]);
+    cluster.put('nodeclaims', saying(['Drained', 'True'], ['Ready', 'False']));
+    cluster.put('nodeclaims', saying(['Drained', 'True'], ['Ready', 'True']));
+    expect(counted(cluster, 'nodes_drained')).toEqual(['karpenter_nodes_drained_total{nodepool="general"} 1']);
+  });
+
+  it('a node that goes before it is registered was never one of ours', () => {
+    const cluster = open();
+    cluster.put('nodes', node(false));
+    cluster.put('nodes', { ...node(false), status: {} });
+    cluster.remove('nodes', 'aks-c1');
+    expect([counted(cluster, 'nodes_created'), counted(cluster, 'nodes_terminated')]).toEqual([[], []]);
+  });
+
+  it('pools and other things are counted as nothing', () => {
+    const cluster = open();
+    cluster.put('nodepools', pool);
+    cluster.put('nodepools', { ...pool, metadata: { name: 'general', labels: { 'karpenter.sh/registered': 'true' } } });
+    expect(cluster.lines().filter((line) => line.includes('_total'))).toEqual([]);
+  });
+
+  it('what says nothing of itself is counted under no name, and holds nothing', () => {
+    const cluster = open();
+    cluster.put('nodepools', pool);
+    cluster.put('nodeclaims', { metadata: { name: 'c1' }, spec: { nodeClassRef, requirements: [] } });
+    cluster.put('nodeclaims', { metadata: { name: 'c2', labels }, spec: { nodeClassRef, requirements: [] } });
+    cluster.put('nodes', { metadata: { name: 'n' } });
+    cluster.remove('nodeclaims', 'c1');
+    expect(counted(cluster, 'nodeclaims_terminated')).toEqual([
+      'karpenter_nodeclaims_terminated_total{nodepool="",capacity_type="",zone=""} 1',
+    ]);
+    expect(cluster.lines()).toContain('karpenter_nodepools_usage{nodepool="general",resource_type="nodes"} 0');
+    expect(cluster.lines()).toContain('karpenter_cluster_state_node_count 1');
+  });
+
+  it('what runs is shown with its version, for every relay', () => {
+    const builder = createSnapshotBuilder('test');
+    const text = createKarpenterMetrics({
+      objects: (resource) => builder.objects(resource),
+      isPublishing: () => false,
+      isSynced: () => true,
+    }).render();
+    expect(text).toContain(
+      `karpenter_build_info{version="${version}",goversion="",goarch="${process.arch}",commit=""} 1`,
+    );
+    expect(text).toContain('karpenter_cluster_state_synced 1');
+  });
+
   it('a relay that does not publish counts nothing and shows only whether it is in sync', () => {
     const cluster = open({ isPublishing: false, isSynced: false });
     cluster.put('nodeclaims', claim());

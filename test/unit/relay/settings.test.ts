@@ -94,3 +94,83 @@ describe('settings', () => {
     }
   });
 });
+
+describe('what may be set', () => {
+  const set = (changes: Readonly<Record<string, string | undefined>>) => parseSettings({ ...good, ...changes }, 'host');
+  const takes = (changes: Readonly<Record<string, string | undefined>>): boolean => {
+    try {
+      set(changes);
+      return true;
+    } catch {
+      return false;
+    }
+  };
+
+  test('names what is not set: the host, the port, the namespace, and no buffers', () => {
+    const bare = set({ POD_NAME: '', POD_NAMESPACE: '', METRICS_PORT: '', HEALTH_PORT: '', BIND_ADDRESS: '' });
+    expect(bare).toMatchObject({
+      namespace: 'kube-system',
+      host: '0.0.0.0',
+      metricsPort: 8080,
+      healthPort: 8081,
+      buffers: false,
+    });
+    expect(bare.identity).toMatch(/^host_/);
+    const own = set({
+      POD_NAMESPACE: 'n',
+      METRICS_PORT: '0',
+      HEALTH_PORT: '65535',
+      BIND_ADDRESS: '::',
+      FEATURE_GATES: 'CapacityBuffer=true',
+    });
+    expect(own).toMatchObject({ namespace: 'n', host: '::', metricsPort: 0, healthPort: 65_535, buffers: true });
+  });
+
+  test.each([
+    ['CLUSTER_NAME', 'x'.repeat(260), true],
+    ['CLUSTER_NAME', 'x'.repeat(261), false],
+    ['POD_NAMESPACE', 'a'.repeat(63), true],
+    ['POD_NAMESPACE', 'a'.repeat(64), false],
+    ['POD_NAMESPACE', '-a', false],
+    ['POD_NAMESPACE', 'a-', false],
+    ['POD_NAMESPACE', 'a-1', true],
+    ['POD_NAMESPACE', 'a.b', false],
+    ['METRICS_PORT', '65536', false],
+    ['METRICS_PORT', '-1', false],
+    ['METRICS_PORT', '80.5', false],
+    ['ServiceBus', 'SharedAccessKeyName=a; endpoint=sb://x', true],
+    ['ServiceBus', 'NotEndpoint=sb://x', false],
+    ['ServiceBus', 'Endpoint=https://x', false],
+    ['SnapshotStorage', 'AccountName=a;AccountKey=b', true],
+    ['SnapshotStorage', 'blobendpoint=x', true],
+  ])('%s may be %s: %s', (name, value, isFine) => {
+    expect(takes({ [name]: value })).toBe(isFine);
+  });
+
+  const byName = { ...identity, ServiceBus: undefined, SnapshotStorage: undefined };
+  const names = {
+    ServiceBus__fullyQualifiedNamespace: 'x.servicebus.windows.net',
+    SnapshotStorage__blobServiceUri: 'https://x.blob.core.windows.net',
+  };
+
+  test.each([
+    ['ServiceBus__fullyQualifiedNamespace', 'X-1.example.com', true],
+    ['ServiceBus__fullyQualifiedNamespace', 'x', false],
+    ['ServiceBus__fullyQualifiedNamespace', 'x.y/', false],
+    ['ServiceBus__fullyQualifiedNamespace', '.x.y', false],
+    ['ServiceBus__fullyQualifiedNamespace', 'x..y', false],
+    ['SnapshotStorage__blobServiceUri', 'nowhere', false],
+    ['SnapshotStorage__blobServiceUri', '', false],
+    ['AZURE_TENANT_ID', '', false],
+    ['AZURE_FEDERATED_TOKEN_FILE', '', false],
+    ['AZURE_AUTHORITY_HOST', 'https://login.example.com', true],
+  ])('where names stand in for connection strings, %s may be %s: %s', (name, value, isFine) => {
+    expect(takes({ ...byName, ...names })).toBe(true);
+    expect(takes({ ...byName, ...names, [name]: value })).toBe(isFine);
+  });
+
+  test('a connection string goes before a name', () => {
+    const { serviceBus, storage } = set({ ...identity, ...names });
+    expect([serviceBus.kind, storage.kind]).toEqual(['connectionString', 'connectionString']);
+  });
+});

@@ -133,6 +133,7 @@ function tellingOf({ nominations, claims, left }: PlannedBuffer): ReadonlyArray<
 }
 
 function merged(plan: Plan): Plan {
+  // Stryker disable next-line ConditionalExpression: of none there is nothing to merge
   if (plan.buffers.length === 0) return plan;
   const onClaims = Map.groupBy(
     plan.buffers.flatMap(({ claims }) => claims),

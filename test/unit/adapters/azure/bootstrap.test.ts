@@ -70,3 +70,91 @@ test('custom data carries the configuration through cloud-init, and fits what Az
   const payload = /echo '([^']+)' \| base64 -d/.exec(text)?.[1] ?? '';
   expect(JSON.parse(Buffer.from(payload, 'base64').toString('utf8'))).toEqual(JSON.parse(JSON.stringify(config())));
 });
+
+test.each([
+  ['example.com/team', true],
+  ['team', true],
+  ['kubernetes.io', true],
+  ['kubernetes.io/hostname', true],
+  ['topology.kubernetes.io/zone', true],
+  ['node.kubernetes.io/pool', true],
+  ['x.node.kubernetes.io/pool', true],
+  ['kubelet.kubernetes.io/x', true],
+  ['kubernetes.io.example.com/x', true],
+  ['mykubernetes.io/x', true],
+  ['kubernetes.io/x', false],
+  ['app.kubernetes.io/name', false],
+  ['k8s.io/x', false],
+  ['x.k8s.io/y', false],
+  ['node.kubernetes.io.k8s.io/x', false],
+  ['subnode.kubernetes.io/x', false],
+])('a kubelet may set the label %s: %s', (key, isSet) => {
+  const { kubelet_node_labels: labels } = config({ labels: { [key]: 'x' } }).kubelet_config;
+  expect(key in labels).toBe(isSet);
+});
+
+test('a kubelet says of its node what AKS says of its own, and names no label twice', () => {
+  const { kubelet_node_labels: labels } = config({ labels: { zone: 'z', a: 'b' } }).kubelet_config;
+  expect(labels).toMatchObject({
+    a: 'b',
+    'kubernetes.azure.com/cluster': 'MC_g_c_we',
+    'kubernetes.azure.com/mode': 'user',
+    'kubernetes.azure.com/role': 'agent',
+    zone: 'z',
+  });
+  expect(Object.keys(labels)).toEqual(Object.keys(labels).toSorted());
+});
+
+test('a taint without a value is written without one', () => {
+  const taints = [
+    { key: 'a', effect: 'NoSchedule' },
+    { key: 'b', value: '', effect: 'NoExecute' },
+  ];
+  const flags = config({ taints, startupTaints: [] }).kubelet_config.kubelet_flags;
+  expect(flags['--register-with-taints']).toBe('a:NoSchedule,b=:NoExecute,karpenter.sh/unregistered:NoExecute');
+});
+
+test('a size that says little keeps nothing for the kubelet, and holds as many pods as Kubernetes’ own default', () => {
+  const instanceType = { ...order.instanceType, overhead: {}, capacity: {} };
+  const flags = config({ instanceType }).kubelet_config.kubelet_flags;
+  expect(flags).toMatchObject({ '--kube-reserved': 'cpu=0,memory=0Mi', '--max-pods': '110' });
+});
+
+test('what the settings leave open is as AKS has it, and what they say is said', () => {
+  const of = (parts: object) => nodeConfig(order, { ...settings, ...parts }, '1.36.3', 'token');
+  const bare = Object.fromEntries(
+    [
+      'LINUX_ADMIN_USERNAME',
+      'CLUSTER_CA_DATA',
+      'KUBELET_IDENTITY_CLIENT_ID',
+      'DNS_SERVICE_IP',
+      'NETWORK_PLUGIN',
+      'NETWORK_POLICY',
+    ].map((name) => [name, undefined]),
+  );
+  expect(of(bare)).toMatchObject({
+    version: 'v1',
+    is_vhd: true,
+    needs_cgroupv2: true,
+    linux_admin_username: 'azureuser',
+    kubernetes_ca_cert: '',
+    auth_config: { use_managed_identity_extension: true, assigned_identity_id: '' },
+    cluster_config: { use_instance_metadata: true, cluster_network_config: { core_dns_service_ip: '10.0.0.10' } },
+    network_config: { network_plugin: 'NETWORK_PLUGIN_AZURE', network_policy: '' },
+  });
+  const said = {
+    LINUX_ADMIN_USERNAME: 'me',
+    CLUSTER_CA_DATA: 'ca',
+    KUBELET_IDENTITY_CLIENT_ID: 'id',
+    DNS_SERVICE_IP: '10.2.0.10',
+    NETWORK_PLUGIN: 'none',
+    NETWORK_POLICY: 'cilium',
+  };
+  expect(of(said)).toMatchObject({
+    linux_admin_username: 'me',
+    kubernetes_ca_cert: 'ca',
+    auth_config: { assigned_identity_id: 'id' },
+    cluster_config: { cluster_network_config: { core_dns_service_ip: '10.2.0.10' } },
+    network_config: { network_plugin: 'NETWORK_PLUGIN_NONE', network_policy: 'cilium' },
+  });
+});

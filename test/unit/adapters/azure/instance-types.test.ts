@@ -150,3 +150,125 @@ test('a resource group is a label value: short, without parentheses, ending in a
   expect(clusterLabel('MC_(a)_b')).toBe('MC_-a-_b');
   expect(clusterLabel(`${'x'.repeat(62)}-tail`)).toBe(`${'x'.repeat(62)}z`);
 });
+
+test('a size is labelled as Karpenter’s Azure provider labels it, and AKS', () => {
+  const [type] = types([sku('Standard_D4s_v5', { memoryGib: 15.5, acceleratedNetworking: false })]);
+  expect(type?.labels).toEqual({
+    'node.kubernetes.io/instance-type': ['Standard_D4s_v5'],
+    'kubernetes.io/arch': ['amd64'],
+    'kubernetes.io/os': ['linux'],
+    'topology.kubernetes.io/region': ['westeurope'],
+    'karpenter.azure.com/sku-name': ['Standard_D4s_v5'],
+    'karpenter.azure.com/sku-family': ['D'],
+    'karpenter.azure.com/sku-series': ['Ds_v5'],
+    'karpenter.azure.com/sku-version': ['5'],
+    'karpenter.azure.com/sku-cpu': ['4'],
+    'karpenter.azure.com/sku-memory': ['15872'],
+    'kubernetes.azure.com/sku-cpu': ['4'],
+    'kubernetes.azure.com/sku-memory': ['15872'],
+    'karpenter.azure.com/sku-networking-accelerated': ['false'],
+    'karpenter.azure.com/sku-storage-premium-capable': ['true'],
+    'karpenter.azure.com/sku-gpu-count': ['0'],
+    'kubernetes.azure.com/cluster': ['MC_group_cluster_westeurope'],
+    'kubernetes.azure.com/mode': ['system', 'user'],
+    'kubernetes.azure.com/os-sku': ['Ubuntu'],
+  });
+});
+
+test('what a size has beside that is in its labels too: a local disk, GPUs, an image family, FIPS', () => {
+  const large = sku('Standard_NC24ads_A100_v4', { gpus: 1, ephemeralOsDisk: { maxGb: 64, placement: 'NvmeDisk' } });
+  const [type] = types([large], { imageFamily: 'AzureLinux', fipsMode: 'FIPS' });
+  expect(type?.labels).toMatchObject({
+    'karpenter.azure.com/sku-storage-ephemeralos-maxsize': ['64'],
+    'karpenter.azure.com/sku-gpu-count': ['1'],
+    'karpenter.azure.com/sku-gpu-manufacturer': ['nvidia'],
+    'karpenter.azure.com/sku-gpu-name': ['A100'],
+    'kubernetes.azure.com/os-sku': ['AzureLinux'],
+    'kubernetes.azure.com/fips_enabled': ['true'],
+  });
+  const [old] = types([sku('Standard_NC6', { gpus: 1 })]);
+  expect(old?.labels).toHaveProperty(['karpenter.azure.com/sku-gpu-manufacturer']);
+  expect(old?.labels).not.toHaveProperty(['karpenter.azure.com/sku-gpu-name']);
+  expect(types([large], { fipsMode: 'Disabled' })[0]?.labels).not.toHaveProperty(['kubernetes.azure.com/fips_enabled']);
+});
+
+test('a size whose name has a GPU and that has none is a node without any', () => {
+  const [type] = types([sku('Standard_NC24ads_A100_v4', { gpus: 0 })]);
+  expect(type?.labels).not.toHaveProperty(['karpenter.azure.com/sku-gpu-manufacturer']);
+  expect(type?.capacity).not.toHaveProperty(['nvidia.com/gpu']);
+});
+
+test('a GPU is of use where the image knows it, and where its driver can be installed if that is wanted', () => {
+  const [both, ubuntu, amd] = [
+    sku('Standard_NC24ads_A100_v4', { gpus: 1 }),
+    sku('Standard_NC6', { gpus: 1 }),
+    sku('Standard_NV4ads_V710_v5', { gpus: 1 }),
+  ];
+  const all = [both, ubuntu, amd];
+  expect(names(types(all, { imageFamily: 'AzureLinux' }))).toEqual([both.name]);
+  expect(names(types(all))).toEqual([both.name, ubuntu.name]);
+  expect(names(types(all, { gpu: { mode: 'Driver' } }))).toEqual([both.name, ubuntu.name]);
+  expect(names(types(all, { gpu: { mode: 'None' } }))).toEqual(all.map(({ name }) => name));
+});
+
+test('a class that wants a trusted launch in part gets sizes that can, and no class is refused what it does not want', () => {
+  const [plain, trusted] = [sku('Standard_D4_v3', { trustedLaunch: false }), sku('Standard_D4_v5')];
+  const launching = (trustedLaunch: object) => names(types([plain, trusted], { security: { trustedLaunch } }));
+  expect(launching({ vtpm: true })).toEqual(['Standard_D4_v5']);
+  expect(launching({ secureBoot: true })).toEqual(['Standard_D4_v5']);
+  expect(launching({ vtpm: false, secureBoot: false })).toEqual(['Standard_D4_v3', 'Standard_D4_v5']);
+  expect(launching({})).toEqual(['Standard_D4_v3', 'Standard_D4_v5']);
+  const open = sku('Standard_D4_v3', { encryptionAtHost: false });
+  expect(names(types([open], { security: { encryptionAtHost: false } }))).toEqual(['Standard_D4_v3']);
+});
+
+test('artifacts are streamed to no ARM node, and local DNS that is only preferred wants nothing', () => {
+  const [arm, two] = [sku('Standard_D4ps_v5', { arch: 'arm64' }), sku('Standard_D2s_v5', { vCpus: 2 })];
+  expect(names(types([arm, two], { artifactStreaming: { enabled: true } }))).toEqual(['Standard_D2s_v5']);
+  expect(names(types([arm, two], { artifactStreaming: { enabled: false } }))).toHaveLength(2);
+  expect(names(types([arm, two], { localDNS: { mode: 'Preferred' } }))).toHaveLength(2);
+});
+
+test('an offering says what is known of it: its price, its quota, and of spot alone how often it is evicted', () => {
+  const [type] = toInstanceTypes(
+    [sku('Standard_D4s_v5', { zones: [] })],
+    { metadata: { name: 'default' }, spec: {} },
+    settings,
+    () => false,
+    {
+      useOfQuota: (_, capacityType) => (capacityType === 'spot' ? null : { cores: 4, of: [] }),
+      evictionsPerHour: () => 0.1,
+    },
+  );
+  const [onDemand, spot] = type?.offerings ?? [];
+  expect(onDemand).toMatchObject({ capacityType: 'on-demand', price: 200_000, quota: { cores: 4, of: [] } });
+  expect(onDemand).not.toHaveProperty('evictionsPerHour');
+  expect(spot).toMatchObject({ capacityType: 'spot', price: 40_000, evictionsPerHour: 0.1 });
+  expect(spot).not.toHaveProperty('quota');
+  expect([onDemand?.labels, spot?.labels]).toEqual(
+    ['regular', 'spot'].map((priority) => ({
+      'karpenter.azure.com/placement-scope': 'regional',
+      'kubernetes.azure.com/scalesetpriority': priority,
+      'kubernetes.azure.com/priority': priority,
+    })),
+  );
+});
+
+test('a size that Azure sells no spot of has none, and one without a spot price neither', () => {
+  const offered = (parts: Partial<Sku>) =>
+    types([sku('Standard_D4s_v5', { zones: [], ...parts })])[0]?.offerings.map(({ capacityType }) => capacityType);
+  expect(offered({})).toEqual(['on-demand', 'spot']);
+  expect(offered({ spot: false })).toEqual(['on-demand']);
+  expect(offered({ spotMicroUsd: null })).toEqual(['on-demand']);
+});
+
+test('what AKS keeps grows by steps of cores and memory', () => {
+  expect([1, 2, 4, 8].map((vCpus) => kubeReservedCpu(vCpus))).toEqual([60, 100, 140, 180]);
+  expect([4, 8, 16, 128, 256].map((gib) => kubeReservedMemory(gib))).toEqual([1024, 1843, 2662, 9543, 12_165]);
+});
+
+test('a label value ends in what it may end in, whatever was cut', () => {
+  for (const sign of ['-', '_', '.']) expect(clusterLabel(`a${sign}`)).toBe(`a${sign}z`);
+  expect(clusterLabel('a-b_c.d')).toBe('a-b_c.d');
+  expect(clusterLabel('x'.repeat(64))).toBe('x'.repeat(63));
+});

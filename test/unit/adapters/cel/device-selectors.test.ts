@@ -240,3 +240,74 @@ test('versions are in the order of semver 2.0.0', () => {
   expect(compareVersions(toSemver('1.0.0+a'), toSemver('1.0.0+b'))).toBe(0);
   expect(compareVersions(toSemver('v01.2', true), toSemver('1.2.0'))).toBe(0);
 });
+
+describe('versions', () => {
+  const chain = [
+    '1.0.0-2',
+    '1.0.0-11',
+    '1.0.0-1a',
+    '1.0.0-a1',
+    '1.0.0-alpha',
+    '1.0.0-alpha.1',
+    '1.0.0-alpha.beta',
+    '1.0.0-beta',
+  ];
+  const ordered = [
+    ...chain,
+    '1.0.0-beta.2',
+    '1.0.0-beta.11',
+    '1.0.0-rc.1',
+    '1.0.0',
+    '1.0.1',
+    '1.2.0',
+    '1.10.0',
+    '2.0.0',
+  ];
+
+  test('are ordered as semver 2.0.0 says: numbers by their size and before words, words by their letters', () => {
+    for (const [index, one] of ordered.entries()) {
+      for (const [other, text] of ordered.entries()) {
+        expect(Math.sign(compareVersions(toSemver(one), toSemver(text))), `${one} and ${text}`).toBe(
+          Math.sign(index - other),
+        );
+      }
+    }
+  });
+
+  test.each([
+    ['v1.02', '1.2.0'],
+    ['1', '1.0.0'],
+    ['01.10.00', '1.10.0'],
+    ['v1.2-rc.1', '1.2.0-rc.1'],
+  ])('are read leniently where that is asked for: %s is %s', (text, exact) => {
+    expect(compareVersions(toSemver(text, true), toSemver(exact))).toBe(0);
+    expect(() => toSemver(text)).toThrow(RangeError);
+  });
+
+  test.each(['xv1.2.3', 'a1', '1.2.3.4', ''])('that are none are none, leniently too: %j', (text) => {
+    expect(() => toSemver(text, true)).toThrow(RangeError);
+  });
+});
+
+test.each([
+  [`has("""a(b""", x["k"].f)`, `("f" in ("""a(b""", x["k"]))`],
+  [`'''has(x["k"].f)''' == 'y' || has(x["k"].f)`, `'''has(x["k"].f)''' == 'y' || ("f" in (x["k"]))`],
+  [
+    `"""has(x["k"].f) "quoted" """ == "y" || has(x["k"].f)`,
+    `"""has(x["k"].f) "quoted" """ == "y" || ("f" in (x["k"]))`,
+  ],
+  ['has(x["k"].f', 'has(x["k"].f'],
+  ['has(x["k"].f g)', 'has(x["k"].f g)'],
+])('what stands in quotes, or is not whole, is left as it is: %s', (expression, rewritten) => {
+  expect(withoutIndexedHas(expression)).toBe(rewritten);
+});
+
+test.each([
+  ['10', 10_000_000_000n],
+  ['.25', 250_000_000n],
+  ['1e10', 10_000_000_000_000_000_000n],
+  ['1n', 1n],
+  ['1.5n', 1n],
+])('the quantity %s is read exactly, down to a billionth', (text, nanos) => {
+  expect(toQuantity(text).nanos).toBe(nanos);
+});

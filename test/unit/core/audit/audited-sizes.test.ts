@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { placeOf, sizesOf } from '../../../../shared/core/audit/seen/audited-sizes.ts';
+import { isPlace, placeOf, sizesOf } from '../../../../shared/core/audit/seen/audited-sizes.ts';
 import { offering, pool, size, zones } from '../build.ts';
 
 const [z1, z2] = zones;
@@ -48,6 +48,65 @@ test('a label of the template that an offering contradicts is told of that offer
 
 test('an offering that is nowhere in the catalog is labelled as the plan states it', () => {
   const sizes = sizesOf(new Map([['general', types]]));
-  const { labels } = sizes.nodeOf(pool('general'), { ...place, zone: 'elsewhere' });
-  expect(labels.get('topology.kubernetes.io/zone')).toEqual(['elsewhere']);
+  const general = pool('general');
+  for (const zone of ['elsewhere', 'nowhere']) {
+    const { labels } = sizes.nodeOf(general, { ...place, zone });
+    expect(labels.get('topology.kubernetes.io/zone')).toEqual([zone]);
+  }
+  for (const instanceType of ['Standard_X1', 'Standard_X2']) {
+    const { labels } = sizes.nodeOf(general, { ...place, instanceType });
+    expect(labels.get('node.kubernetes.io/instance-type')).toEqual([instanceType]);
+  }
+});
+
+test('an offering is told by its zone, its capacity type and its reservation', () => {
+  const reserved = { ...offering(z1, 'reserved', 1), reservation: { id: 'r', remaining: 1 } };
+  const its = placeOf('Standard_D2s_v5', reserved);
+  expect(its).toEqual({ instanceType: 'Standard_D2s_v5', zone: z1, capacityType: 'reserved', reservationId: 'r' });
+  expect(placeOf('Standard_D2s_v5', offering(z1, 'spot', 1))).not.toHaveProperty('reservationId');
+  expect(isPlace(reserved, its)).toBe(true);
+  expect(isPlace(reserved, { ...its, zone: z2 })).toBe(false);
+  expect(isPlace(reserved, { ...its, capacityType: 'spot' })).toBe(false);
+  expect(isPlace(reserved, { ...its, reservationId: 's' })).toBe(false);
+});
+
+test('a node has the labels of its size, its offering, its pool and its class, by their present names', () => {
+  const own = { ...offering(z1, 'on-demand', 1), labels: { rack: 'a' } };
+  const labels = { 'beta.kubernetes.io/arch': ['arm64'], 'example.com/cores': ['2'] };
+  const sizes = sizesOf(new Map([['general', [{ ...size('Standard_D2s_v5', 2, 8, 1), labels, offerings: [own] }]]]));
+  const found = Object.fromEntries(sizes.nodeOf(pool('general', { labels: { team: 'red' } }), place).labels);
+  expect(found).toEqual({
+    'kubernetes.io/arch': ['arm64'],
+    'example.com/cores': ['2'],
+    rack: ['a'],
+    team: ['red'],
+    'node.kubernetes.io/instance-type': ['Standard_D2s_v5'],
+    'topology.kubernetes.io/zone': [z1],
+    'karpenter.sh/capacity-type': ['on-demand'],
+    'karpenter.sh/nodepool': ['general'],
+    'karpenter.sh/registered': ['true'],
+    'karpenter.sh/initialized': ['true'],
+    'karpenter.azure.com/aksnodeclass': ['default'],
+  });
+});
+
+test('a template says of its nodes nothing that their size, their offering or the plan says otherwise', () => {
+  const own = { ...offering(z1, 'on-demand', 1), labels: { rack: 'a' } };
+  const sizes = sizesOf(new Map([['general', [{ ...size('Standard_D2s_v5', 2, 8, 1), offerings: [own] }]]]));
+  const contradicts = (labels: Readonly<Record<string, string>>) =>
+    sizes.nodeOf(pool('general', { labels }), place).contradictsTemplate;
+  for (const labels of [{ rack: 'b' }, { 'kubernetes.io/arch': 'arm64' }, { 'beta.kubernetes.io/arch': 'arm64' }]) {
+    expect(contradicts(labels)).toBe(true);
+  }
+  expect(contradicts({ 'node.kubernetes.io/instance-type': 'other' })).toBe(true);
+  expect(contradicts({ 'karpenter.sh/capacity-type': 'spot' })).toBe(true);
+  const agreed = {
+    rack: 'a',
+    'karpenter.sh/capacity-type': 'on-demand',
+    'node.kubernetes.io/instance-type': place.instanceType,
+  };
+  expect(contradicts({ ...agreed, 'kubernetes.io/arch': 'amd64', team: 'red' })).toBe(false);
+  const { metadata, spec } = pool('general');
+  const bare = { metadata, spec: { ...spec, template: { spec: spec.template.spec } } };
+  expect(sizes.nodeOf(bare, place).contradictsTemplate).toBe(false);
 });

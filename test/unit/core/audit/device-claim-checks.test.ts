@@ -3,6 +3,7 @@ import type {
   CapacityRequestPolicy,
   DeviceConstraint,
   DeviceRequest,
+  ExactDeviceRequest,
   PublishedDevice,
 } from '../../../../shared/kubernetes/device-manifest.ts';
 import { checkGiven, shareOf } from '../../../../shared/core/audit/devices/device-claim-checks.ts';
@@ -205,6 +206,7 @@ describe('the share of a device', () => {
     ['is up to the most of the range', '4', { validRange: { min: '2', max: '4' } }, 4],
     ['is none above the range', '5', { validRange: { min: '2', max: '4' } }, null],
     ['goes up by steps from the least', '4', { validRange: { min: '1', max: '9', step: '2' } }, 5],
+    ['is on a step of three already', '4', { validRange: { min: '1', max: '9', step: '3' } }, 4],
     ['is on a step already', '5', { validRange: { min: '1', max: '9', step: '2' } }, 5],
     ['is none where the next step is above the range', '8', { validRange: { min: '1', max: '8', step: '2' } }, null],
     ['goes up by steps from nothing', '3', { validRange: { step: '2' } }, 4],
@@ -216,4 +218,45 @@ describe('the share of a device', () => {
     expect(shareOf(device('a'), { deviceClassName: 'gpu', capacity: { requests: { memory: '1' } } })).toBeNull();
     expect(shareOf(device('a'), { deviceClassName: 'gpu' })).toEqual(new Map());
   });
+});
+
+describe('a device with taints', () => {
+  const tolerated = (taint: object, ...tolerations: NonNullable<ExactDeviceRequest['tolerations']>): boolean => {
+    const taints = [{ key: 'bad', effect: 'NoSchedule', ...taint }];
+    return problems([request('gpu', { tolerations })], [['gpu', device('a', { taints })]]).length === 0;
+  };
+
+  test('is for those who tolerate one by its key, its value and its effect', () => {
+    expect(tolerated({})).toBe(false);
+    expect(tolerated({}, { key: 'other' }, { key: 'bad' })).toBe(true);
+    expect(tolerated({ value: 'x' }, { key: 'bad' })).toBe(false);
+    expect(tolerated({ value: 'x' }, { key: 'bad', value: 'x' })).toBe(true);
+    expect(tolerated({ value: 'x' }, { key: 'bad', operator: 'Exists' })).toBe(true);
+    expect(tolerated({ value: 'x' }, { value: 'x' })).toBe(false);
+    expect(tolerated({ value: 'x' }, { operator: 'Exists' })).toBe(true);
+    expect(tolerated({}, { key: 'bad', effect: 'NoExecute' })).toBe(false);
+    expect(tolerated({}, { key: 'bad', effect: 'NoSchedule' })).toBe(true);
+  });
+
+  test('is for everybody where they keep nobody away', () => {
+    expect(tolerated({ effect: 'None' })).toBe(true);
+    expect(tolerated({ effect: 'NoExecute' })).toBe(false);
+  });
+});
+
+test('a device is selected by what can be read and is true of it', () => {
+  const selecting = (...selectors: ReadonlyArray<object>) =>
+    problems([request('gpu', { selectors })], [['gpu', device('a')]]);
+  const refused = [`request gpu does not select ${driver}/n/a`];
+  expect(selecting({ cel: { expression: 'true' } })).toEqual([]);
+  expect(selecting({ cel: { expression: 'not CEL (' } })).toEqual(refused);
+  expect(selecting({})).toEqual(refused);
+});
+
+test('a class that says nothing selects every device', () => {
+  const bare = input({ devices: planned(), deviceClasses: [{ metadata: { name: 'gpu' } }] });
+  const own = { ...device('a'), driver: 'other' };
+  expect(checkGiven({ devices: { requests: [request('gpu')] } }, [{ request: 'gpu', device: own }], [], bare)).toEqual(
+    [],
+  );
 });

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { NodeClaim, NodePool, NodeOverlay } from '../../../../shared/kubernetes/manifest.ts';
 import { labelKey } from '../../../../shared/kubernetes/labels.ts';
 import { microUsdPerHour } from '../../../../shared/core/quantity/units.ts';
@@ -264,7 +264,10 @@ const stating = (minValues: number) => ({
 const MIN_VALUES: ReadonlyArray<Case> = [
   [
     'a claim lists fewer sizes than its pool asks for',
-    { cluster: { ...one, ...least(2) }, claims: [claimFor([a], listing(D4.name, D8.name))] },
+    {
+      cluster: { ...one, ...least(2) },
+      claims: [claimFor([a], { requirements: [onDemand, ...listing(D4.name, D8.name).requirements] })],
+    },
     { claims: [claimFor([a], listing(D4.name))] },
     'min-values planned-0: node.kubernetes.io/instance-type has 1 of 2',
   ],
@@ -304,7 +307,7 @@ const MIN_VALUES: ReadonlyArray<Case> = [
       cluster: { ...one, ...least(9), policy: { minValuesPolicy: 'BestEffort' } },
       claims: [claimFor([a], stating(2))],
     },
-    { claims: [claimFor([a], stating(3))] },
+    { claims: [claimFor([a], { ...stating(3), requirements: [onDemand, ...stating(3).requirements] })] },
     'min-values planned-0: node.kubernetes.io/instance-type has 2 of 9',
   ],
 ];
@@ -466,8 +469,39 @@ test.each([...ACCOUNTING, ...POOLS, ...LIMITS, ...MIN_VALUES, ...COSTS, ...RISKS
   },
 );
 
+describe('what there is already', () => {
+  const full = { ...ofPool('n'), metadata: { ...ofPool('n').metadata, ...going } };
+  const gpu = { ...ofPool('n'), status: { capacity: { cpu: 1, 'nvidia.com/gpu': 2 } } };
+
+  test.each<readonly [string, Judged]>([
+    ['of another pool takes nothing of a limit', { cluster: { ...limited({ cpu: '4' }), nodes: [node('m', 8, 32)] } }],
+    ['and goes takes nothing of a limit', { cluster: { ...limited({ cpu: '4' }), nodes: [full] } }],
+    [
+      'beyond a limit on what the plan does not add is not its fault',
+      { cluster: { ...limited({ 'nvidia.com/gpu': '1' }), nodes: [gpu] } },
+    ],
+  ])('%s', (_, { cluster }) => {
+    expect(judge({ cluster: { ...one, ...cluster }, claims: [claimFor([a])] })).toEqual([]);
+  });
+
+  test('beyond what its pool asks for or may have is not the fault of a plan that opens nothing', () => {
+    const nodes = [ofPool('n'), ofPool('m')];
+    expect(judge({ cluster: { nodePools: [fixedPool(1, { cpu: '8' })], nodes } })).toEqual([]);
+  });
+});
+
+test('a claim says among other things which reservation it is of, and no other', () => {
+  const requirements = [requirement(labelKey.zone, 'In', z1), ...saying('r').requirements];
+  const claims = [claimFor([a], { offering: ofReservation('r'), requirements })];
+  expect(judge({ ...fromR, claims })).toEqual([]);
+  expect(judge({ ...fromR, claims: [claimFor([a], { offering: ofReservation('r'), ...saying('s') })] })).toEqual([
+    'claim-requirements planned-0: Standard_D4_v5 westeurope-1 reserved: karpenter.azure.com/capacity-reservation-id In',
+    'reservation planned-0 does not say that it is of reservation r',
+  ]);
+});
+
 test('an offering of a reservation that is full cannot be had', () => {
-  const full = changed(fromR, { cluster: holding(reserved('r', 0)) });
+  const full = changed(fromR, { cluster: { types: [{ ...D4, offerings: [...D4.offerings, reserved('r', 0)] }, D8] } });
   expect(judge(full)).toEqual([
     'offering planned-0: Standard_D4_v5 westeurope-1 reserved is not available at that price',
     'reservation r gives 1 of 0',
@@ -483,6 +517,30 @@ test('what a reservation has left is the least that any of its offerings says', 
     });
     expect(judge(given)).toEqual(['reservation r gives 2 of 1']);
   }
+});
+
+test('a claim on its way takes from the reservation that it is of, wherever it is', () => {
+  const { spec: bare, ...rest } = onItsWay('k');
+  const of = (id: string): NodeClaim => {
+    const requirements = [requirement(labelKey.zone, 'In', z1), requirement(labelKey.reservation, 'In', id)];
+    return { ...rest, spec: { ...bare, requirements } };
+  };
+  const given = (id: string) => judge(changed(fromR, { cluster: { nodeClaims: [of(id)] } }));
+  expect(given('s')).toEqual([]);
+  expect(given('r')).toContain('reservation r gives 1 of 0');
+});
+
+test('a pool with requirements and no minValues takes from a reservation', () => {
+  const nodePools = [pool('general', { requirements: [onDemandOrReserved] })];
+  expect(judge(changed(fromR, { cluster: { nodePools } }))).toEqual([]);
+});
+
+test('an offering counts as its own evictions make it, however often others of the size are evicted', () => {
+  const offerings = [
+    { ...offering(z1, 'on-demand', 200_000), evictionsPerHour: 0.5 },
+    { ...offering(z2, 'on-demand', 200_000), evictionsPerHour: 0.9 },
+  ];
+  expect(judge(changed(atRisk, { cluster: { types: [{ ...D4, offerings }] } }))).toEqual([]);
 });
 
 test('a pool with minValues takes nothing from a reservation, the others do', () => {

@@ -219,11 +219,28 @@ describe('a buffer', () => {
     ['of a kind that is not scaled', buffer({ ...of('DaemonSet'), replicas: 2 }), 0],
     ['of a kind of another group', buffer({ ...of('Deployment', { apiGroup: 'other' }), replicas: 2 }), 0],
     ['of more than can be held', buffer({ replicas: 10_001 }), 0],
+    [
+      'of a percentage of nothing, and so of what its limits hold',
+      buffer({ ...of('Deployment', { name: 'idle' }), percentage: 50, limits: { cpu: '2' } }),
+      2,
+    ],
+    [
+      'of a percentage that is below what its limits hold',
+      buffer({ ...of('Deployment'), percentage: 50, limits: { cpu: '9' } }),
+      2,
+    ],
+    ['of neither a number nor limits', buffer({}), 0],
+    [
+      'of neither a template nor a workload',
+      { metadata: { name: 'spare', namespace: 'default' }, spec: { replicas: 2 } },
+      0,
+    ],
+    ['of a namespace that is not named', { ...buffer({ replicas: 2 }), metadata: { name: 'spare' } }, 2],
   ])('%s is filled with as many pods as it asks for', (_, wanted, count) => {
     const cluster: Judged['cluster'] = {
       nodes: [roomy],
       podTemplates: template(),
-      deployments: [deployed(3)],
+      deployments: [deployed(3), { ...deployed(0), metadata: { name: 'idle' } }],
       statefulSets: [deployed(2)],
       replicaSets: [deployed(undefined)],
       capacityBuffers: [wanted],
@@ -239,6 +256,57 @@ describe('a buffer', () => {
       'buffers buffer default/spare has 1 pods more than it asks for',
       `accounting pod capacity-buffer-spare-${count + 1} is not known`,
     ]);
+  });
+
+  test('of pods with volumes has room where these are not', () => {
+    const volumes = [{ name: 'v', persistentVolumeClaim: { claimName: 'none' } }];
+    const podTemplates = template(spec('1', '1Gi', { volumes }));
+    expect(judge(changed(held(2), { cluster: { podTemplates } }))).toEqual([]);
+  });
+
+  test('of just as many pods as can be held is filled', () => {
+    const missing = judge({
+      cluster: { ...held(0).cluster, capacityBuffers: [buffer({ replicas: 10_000 })] },
+      buffers: [],
+    });
+    expect(missing).toEqual(['buffers buffer default/spare is not told of']);
+  });
+
+  test('stands in the way of what would have room beside those that run there', () => {
+    const left = (cpu: string) => {
+      const shapes = [shape(spec(cpu, '1Gi')), shape(small)];
+      const cluster: Judged['cluster'] = { ...held(1).cluster, shapes, pods: [a, ...pods(1, 1, { nodeName: 'n' })] };
+      return judge({ ...held(1), cluster, left: [a] });
+    };
+    expect(left('8')).toEqual([]);
+    expect(left('7')).toEqual(['buffer-precedence a buffer has room on n that a pod of default is left without']);
+  });
+
+  test('does not stand in the way where it has no room', () => {
+    const nodes = [roomy, node('m', 8, 32)];
+    const shapes = [shape(spec('7500m', '1Gi')), shape(small)];
+    const cluster: Judged['cluster'] = {
+      ...held(1).cluster,
+      nodes,
+      shapes,
+      pods: [a, ...pods(1, 2, { nodeName: 'n' })],
+    };
+    expect(judge({ ...held(1), cluster, left: [a] })).toEqual([]);
+  });
+
+  test('does not stand in the way where any pod keeps others away', () => {
+    const sound = held(1);
+    const shapes = [shape(spec('4', '1Gi')), shape(small), shape(away())];
+    const others = [a, ...pods(1, 1, { nodeName: 'n' }), ...pods(2, 1, { nodeName: 'n' })];
+    const found = ['buffer-precedence a buffer has room on n that a pod of default is left without'];
+    const judgedWith = (all: typeof others) =>
+      judge({
+        ...sound,
+        cluster: { ...sound.cluster, shapes: all.length > 2 ? shapes : shapes.slice(0, 2), pods: all },
+        left: [a],
+      });
+    expect(judgedWith(others.slice(0, 2))).toEqual(found);
+    expect(judgedWith(others)).toEqual([]);
   });
 
   test('whose room is left tells of it all the same', () => {
