@@ -1,5 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { Catalog } from './catalog/catalog-format.ts';
+import { DisruptionDocument } from './disrupt/disruption-format.ts';
 import { PlanDocument } from './plan/plan-format.ts';
 
 /** The files of `docs/schema`, by name: the public formats as JSON Schema. A unit test compares them with what is there. */
@@ -7,6 +8,7 @@ export function schemaFiles(): ReadonlyMap<string, object> {
   return new Map([
     ['catalog.schema.json', schemaOf('Nodewright Catalog', Catalog)],
     ['plan.schema.json', schemaOf('Nodewright Plan', PlanDocument)],
+    ['disruption.schema.json', schemaOf('Nodewright DisruptionPlan', DisruptionDocument)],
   ]);
 }
 

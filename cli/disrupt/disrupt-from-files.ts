@@ -2,6 +2,8 @@ import type { Readable } from 'node:stream';
 import { evictionCosts } from '../../shared/app/eviction-costs.ts';
 import { poolsByProvider } from '../../shared/contract/own-class.ts';
 import { DEFAULT_DISRUPTION, type DisruptionInput } from '../../shared/core/model/disruption-input.ts';
+import { planDisruption } from '../../shared/core/disruption/plan-disruption.ts';
+import { moveCosts } from './move-costs.ts';
 import { auditDisruption } from '../../shared/core/disruption/audit/audit-disruption.ts';
 import { instant } from '../../shared/core/quantity/units.ts';
 import { DEFAULT_WORK, KARPENTER_POLICY } from '../../shared/core/model/provisioning-input.ts';
@@ -33,10 +35,8 @@ export async function disruptFromFiles(options: DisruptOptions, stdin: Readable)
       devices: await deviceSupport(cluster, templates),
       evictionCostMs: evictionCosts(nodePools),
     },
-    policy: { ...DEFAULT_DISRUPTION, moveCost: Number(process.env['KAPPA'] ?? DEFAULT_DISRUPTION.moveCost) },
+    policy: { ...DEFAULT_DISRUPTION, moveCostOf: moveCosts(nodePools) },
   };
-  (globalThis as unknown as { SPOTF: string }).SPOTF = process.env['SPOTF'] ?? '0.5';
-  const { planDisruption } = await import('../../shared/core/disruption/plan-disruption.ts');
   const startedMs = performance.now();
   const plan = planDisruption(input, instant(nowMs));
   const document = toDisruptionDocument(plan, performance.now() - startedMs);

@@ -1,11 +1,100 @@
-import { textTable } from '../plan/text-table.ts';
+import { PAGE_WIDTH } from '../plan/page-width.ts';
+import { cutColumn, textTable, wrapText } from '../plan/text-table.ts';
+import { renderCount } from '../render-count.ts';
 import type { DisruptionDocument } from './disruption-format.ts';
 
-/** The plan for people. */
+/** Hours of a month, as Azure's price calculator counts them. */
+const HOURS_PER_MONTH = 730;
+
+/** Steps, and nodes of one step, that are shown at most; `-o json` has them all. */
+const STEPS_SHOWN = 20;
+const NODES_SHOWN = 3;
+
+/** The plan for people: what goes, what comes, what that saves, and why the rest stays. */
 export function renderDisruption(document: DisruptionDocument, prices: string): string {
-  return `${textTable(
-    ['REASON'],
-    document.steps.map(({ reason }) => [reason]),
-    ['left'],
-  )}\n${prices}\n`;
+  const { steps, nodeClaims, summary, before, after } = document;
+  const nothing = steps.length === 0;
+  const parts = [
+    nothing ? 'Nothing is to go.' : renderSummary(document),
+    ...(nothing ? [] : [renderSteps(steps)]),
+    ...(nodeClaims.length === 0 ? [] : [renderNew(nodeClaims)]),
+    renderKeptNodes(document.kept),
+    `${renderCount(before.nodes, 'node')} at ${usd(before.costPerHour)}/h now, ${after.nodes} at ${usd(after.costPerHour)}/h then.\n` +
+      `No end that keeps the rules costs less than ${usd(after.lowerBoundPerHour)}/h.\n` +
+      `Planned in ${summary.solveMs} ms. Prices: ${prices}.`,
+  ];
+  return `${parts.filter((part) => part !== '').join('\n\n')}\n`;
+}
+
+function renderSummary({ summary, steps }: DisruptionDocument): string {
+  const monthly = Number(summary.savedPerHour) * HOURS_PER_MONTH;
+  const created = summary.nodesCreated === 0 ? '' : `, ${summary.nodesCreated} new`;
+  return (
+    `${renderCount(summary.nodesRemoved, 'node')} to remove${created}, ${renderCount(summary.podsMoved, 'pod')} to move, ` +
+    `in ${renderCount(steps.length, 'step')}.\n` +
+    `Saves ${usd(summary.savedPerHour)}/h, about $${Math.round(monthly)} a month.`
+  );
+}
+
+function renderSteps(steps: DisruptionDocument['steps']): string {
+  const titles = ['STEP', 'REASON', 'REMOVES', 'CREATES', 'MOVES', 'SAVES/H', 'NODES'];
+  const rows = steps
+    .slice(0, STEPS_SHOWN)
+    .map(({ reason, remove, create, moves, savedPerHour }, index) => [
+      String(index + 1),
+      reason,
+      String(remove.length),
+      String(create.length),
+      String(moves.length),
+      usd(savedPerHour),
+      named(remove),
+    ]);
+  const cut = cutColumn(titles, rows, { column: titles.length - 1, width: PAGE_WIDTH + 40 });
+  const more = steps.length > STEPS_SHOWN ? `\nand ${steps.length - STEPS_SHOWN} more steps: see -o json` : '';
+  return `${textTable(titles, cut, ['right', 'left', 'right', 'right', 'right', 'right', 'left'])}${more}`;
+}
+
+function renderNew(nodeClaims: DisruptionDocument['nodeClaims']): string {
+  const rows = nodeClaims.map(({ name, instanceType, zone, capacityType, pricePerHour }) => [
+    name,
+    instanceType,
+    zone,
+    capacityType,
+    usd(pricePerHour),
+  ]);
+  return textTable(['NEW NODE', 'SIZE', 'ZONE', 'CAPACITY', 'PRICE/H'], rows, [
+    'left',
+    'left',
+    'left',
+    'left',
+    'right',
+  ]);
+}
+
+/** Nodes that stay for one reason together: the sentence of one of them, where it names what differs. */
+function renderKeptNodes(kept: DisruptionDocument['kept']): string {
+  if (kept.length === 0) return '';
+  const groups = [...Map.groupBy(kept, ({ reason }) => reason)].toSorted(
+    ([a, own], [b, other]) => other.length - own.length || (a < b ? -1 : 1),
+  );
+  const lines = groups.map(([reason, nodes]) => {
+    const [first] = nodes;
+    const isOne = new Set(nodes.map(({ detail }) => detail)).size === 1;
+    const example = isOne ? (first?.detail ?? '') : `${first?.node}: ${first?.detail}`;
+    return wrapText(
+      `${isOne ? '' : 'such as '}${example}`,
+      PAGE_WIDTH,
+      `  ${String(nodes.length).padStart(5)} ${reason}: `,
+    );
+  });
+  return `${renderCount(kept.length, 'node')} to keep:\n${lines.join('\n')}`;
+}
+
+function named(nodes: ReadonlyArray<string>): string {
+  const more = nodes.length - NODES_SHOWN;
+  return `${nodes.slice(0, NODES_SHOWN).join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
+}
+
+function usd(text: string): string {
+  return text.startsWith('-') ? `-$${text.slice(1)}` : `$${text}`;
 }

@@ -60,12 +60,12 @@ export const variants: Readonly<Record<string, ReadonlyArray<Requirement>>> = {
   'open+nap+max64': [onDemand, amd64, atMost64],
 };
 
-function toType([name, family, arch, vcpu, cpuM, memMiB, pods, onDemand, spot]: Size): InstanceType {
+function toType([name, letter, arch, vcpu, cpuM, memMiB, pods, regular, spot]: Size): InstanceType {
   const version = /_v(\d+)$/.exec(name)?.[1] ?? '1';
   return {
     name: process.env['ALLOW_RETIRED'] === undefined ? name : name.replace(/^Standard_/, 'Any_'),
     labels: {
-      'karpenter.azure.com/sku-family': [family],
+      'karpenter.azure.com/sku-family': [letter],
       'karpenter.azure.com/sku-version': [version],
       'karpenter.azure.com/sku-cpu': [String(vcpu)],
       'kubernetes.io/arch': [arch],
@@ -75,7 +75,7 @@ function toType([name, family, arch, vcpu, cpuM, memMiB, pods, onDemand, spot]: 
     offerings: zones.flatMap((zone) =>
       (
         [
-          ['on-demand', onDemand],
+          ['on-demand', regular],
           ['spot', spot],
         ] as const
       ).flatMap(([capacityType, price]) =>

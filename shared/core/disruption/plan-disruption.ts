@@ -6,13 +6,14 @@ import { lowerBoundOf } from './bound/lower-bound.ts';
 import { judgeNodes, type JudgedNode } from './candidates/judge-nodes.ts';
 import { applyEnds } from './apply-ends.ts';
 import { poolsFor, type Pools } from './candidates/pools.ts';
+import { awaitedOn, withAwaited, type Awaited } from './candidates/awaited-pods.ts';
 import { withNodeBudgets } from './candidates/with-node-budgets.ts';
-import { tollsOf } from './candidates/tolls.ts';
 import type { DisruptionInput } from '../model/disruption-input.ts';
 import type { DisruptionPlan } from './plan/disruption-plan.ts';
 import { arenaFor, type Arena } from './search/arena.ts';
 import { endsOf, NO_ENDS, type Ends } from './search/ends.ts';
 import { offersOf, type Offers } from './search/offers.ts';
+import { moveShares, settleTolls } from './search/tolls.ts';
 import { search } from './search/search.ts';
 import { replayOf } from './steps/replay.ts';
 import { sequence } from './steps/sequence.ts';
@@ -25,14 +26,15 @@ import { toPlan } from './to-plan.ts';
 export function planDisruption(given: DisruptionInput, now: Instant): DisruptionPlan {
   const overlaid = { ...given.provisioning, catalog: overlaidCatalog(given.provisioning) };
   const provisioning = withDefaultSpread({ ...overlaid, catalog: reservedCatalog(overlaid) });
-  const input = { ...given, provisioning };
   const pools = poolsFor(provisioning.cluster, now);
+  const input: Given = { ...given, provisioning, awaited: awaitedOn(given.provisioning, now) };
   const first = readRound(input, now, pools);
   const lowerBound = lowerBoundOf(first.arena, first.offers);
   const ends = endsAtRest(input, now, pools);
   const fresh = readRound(input, now, pools);
   const replay = replayOf(fresh.arena, fresh.offers, ends);
   const ordered = sequence(replay, pools);
+  settleTolls(fresh.arena, moveShares(input.policy, pools));
   return toPlan({ nodes: fresh.nodes, ends, replay, ordered, lowerBound });
 }
 
@@ -43,13 +45,13 @@ const MOST_ROUNDS = 6;
  * Searches again and again, each time in the cluster as it would be then, until there is nothing to do: so that a plan that has been
  * carried out is followed by an empty one. What a pod does in several rounds is one move, to where it is last.
  */
-function endsAtRest(input: DisruptionInput, now: Instant, pools: Pools): Ends {
+function endsAtRest(input: Given, now: Instant, pools: Pools): Ends {
   let ends = NO_ENDS;
   const { provisioning } = input;
   for (let round = 0; round < MOST_ROUNDS; round++) {
     const current = { ...input, provisioning: applyEnds(provisioning, ends) };
     const { arena, offers, nodes } = readRound(current, now, pools);
-    search(arena, { offers, spotToSpot: input.policy.spotToSpot });
+    search(arena, { offers, spotToSpot: input.policy.spotToSpot }, moveShares(input.policy, pools));
     const found = endsOf(arena, namesIn(nodes, input));
     if (found.gone.size === 0) break;
     ends = afterEach(ends, found);
@@ -65,17 +67,20 @@ function afterEach(ends: Ends, later: Ends): Ends {
   return { gone, created, homes };
 }
 
+interface Given extends DisruptionInput {
+  readonly awaited: Awaited;
+}
+
 interface Round {
   readonly nodes: ReadonlyArray<JudgedNode>;
   readonly arena: Arena;
   readonly offers: Offers;
 }
 
-function readRound(input: DisruptionInput, now: Instant, pools: Pools): Round {
-  const { provisioning, policy } = input;
-  const nodes = withNodeBudgets(judgeNodes(input, now), pools);
-  const tolls = tollsOf(nodes, policy, pools);
-  const arena = arenaFor({ provisioning, nodes, tolls, awaited: new Map(), searchSteps: policy.searchSteps });
+function readRound(input: Given, now: Instant, pools: Pools): Round {
+  const { provisioning, policy, awaited } = input;
+  const nodes = withNodeBudgets(withAwaited(judgeNodes(input, now), awaited), pools);
+  const arena = arenaFor({ provisioning, nodes, awaited: awaited.pods, searchSteps: policy.searchSteps });
   return { nodes, arena, offers: offersOf(arena.workspace) };
 }
 

@@ -24,7 +24,7 @@ export interface RepairPolicy {
 }
 
 export const DEFAULT_DISRUPTION: DisruptionPolicy = {
-  moveCost: 0.05,
+  moveCost: 0.065,
   moveCostOf: new Map(),
   spotToSpot: false,
   searchSteps: 12_000_000,

@@ -162,6 +162,12 @@ export class Laws {
       (one) => conditionStatus(server.get('nodeclaims', one)?.status, 'Initialized') !== 'True',
     );
     if (late !== undefined) return `its replacement ${late} is not initialized`;
+    return this.#budgetMistake(claim);
+  }
+
+  /** What a pool's budget says, which is 10 % here. */
+  #budgetMistake(claim: Stored): string | null {
+    const { server } = this.#parts;
     const pool = claim.metadata.labels?.[label.nodePool] ?? '';
     // As in Karpenter, a node whose machine is being taken down is past what a budget is about.
     const own = server

@@ -62,25 +62,29 @@ function problemOf({ node, claim, pool, pods }: Known, reason: DisruptionReason,
   return held ?? problemOfReason({ node, claim, pool, pods }, reason, context);
 }
 
-function problemOfReason(
-  { claim, pool, pods }: Known,
-  reason: DisruptionReason,
-  { cluster, now }: Context,
-): string | null {
-  const says = (type: string): boolean =>
-    claim?.status?.conditions?.some((one) => one.type === type && one.status === 'True') === true;
-  if (reason === 'Drifted') return says('Drifted') ? null : 'has not drifted';
-  if (reason === 'StaticSurplus') return pool?.spec.replicas === undefined ? 'is of no static pool' : null;
-  const { consolidationPolicy, consolidateAfter = '0s' } = pool?.spec.disruption ?? {};
-  const quietMs = parseDuration(consolidateAfter);
-  if (!says('Consolidatable') || quietMs === null) return 'is not consolidatable';
-  const lastMs = parseTimestamp(claim?.status?.lastPodEventTime);
-  if (lastMs !== null && lastMs + quietMs > now) return 'had pods come or go lately';
-  if (pool?.spec.replicas !== undefined) return 'is of a static pool';
+function problemOfReason(one: Known, reason: DisruptionReason, context: Context): string | null {
+  if (reason === 'Drifted') return says(one, 'Drifted') ? null : 'has not drifted';
+  const isStatic = one.pool?.spec.replicas !== undefined;
+  if (reason === 'StaticSurplus') return isStatic ? null : 'is of no static pool';
+  if (isStatic) return 'is of a static pool';
+  return isQuiet(one, context.now) ? problemOfPolicy(one, reason, context) : 'is not consolidatable';
+}
+
+function says({ claim }: Known, type: string): boolean {
+  const conditions = claim?.status?.conditions ?? [];
+  return conditions.some((one) => one.type === type && one.status === 'True');
+}
+
+function isQuiet(one: Known, now: Instant): boolean {
+  const quietMs = parseDuration(one.pool?.spec.disruption?.consolidateAfter ?? '0s');
+  const lastMs = parseTimestamp(one.claim?.status?.lastPodEventTime);
+  return says(one, 'Consolidatable') && quietMs !== null && (lastMs === null || lastMs + quietMs <= now);
+}
+
+function problemOfPolicy({ pool, pods }: Known, reason: DisruptionReason, { cluster }: Context): string | null {
   const isEmpty = !pods.some((pod) => !pod.deleting && counts(cluster.shapes[pod.shape]));
-  if (isEmpty === (reason === 'Empty'))
-    return reason === 'Underutilized' && consolidationPolicy === 'WhenEmpty' ? 'is of a pool WhenEmpty' : null;
-  return reason === 'Empty' ? 'is not empty' : null;
+  if (reason === 'Empty') return isEmpty ? null : 'is not empty';
+  return pool?.spec.disruption?.consolidationPolicy === 'WhenEmpty' ? 'is of a pool WhenEmpty' : null;
 }
 
 /** Does the pod need another place, and does its eviction count as something? */
@@ -93,20 +97,22 @@ function counts(shape: PodShape | undefined): boolean {
 function heldBy(pod: Pod, { cluster, now }: Context): string | null {
   const shape = cluster.shapes[pod.shape];
   if (shape === undefined || pod.deleting) return null;
-  const mark = shape.annotations['karpenter.sh/do-not-disrupt'];
-  const lengthMs = mark === undefined ? null : parseDuration(mark);
-  if (mark === 'true' || (lengthMs !== null && pod.createdAtMs + lengthMs > now))
-    return `has ${pod.name}, which must not be disrupted`;
+  const mark = shape.annotations['karpenter.sh/do-not-disrupt'] ?? '';
+  const untilMs = mark === 'true' ? Infinity : pod.createdAtMs + (parseDuration(mark) ?? -Infinity);
+  if (untilMs > now) return `has ${pod.name}, which must not be disrupted`;
   const disrupted = [{ key: 'karpenter.sh/disrupted', effect: 'NoSchedule' }];
   if (shape.owner?.kind === 'Node' || blockingTaint(disrupted, shape.spec.tolerations) === null) return null;
-  const budgets = cluster.podDisruptionBudgets.filter(
-    ({ metadata, spec }) =>
-      (metadata.namespace ?? 'default') === shape.namespace && selected(spec?.selector, shape.labels),
+  return isKept(pod, shape, cluster) ? `has ${pod.name}, which its budgets keep` : null;
+}
+
+function isKept({ ready }: Pod, { namespace, labels }: PodShape, { podDisruptionBudgets }: Cluster): boolean {
+  const budgets = podDisruptionBudgets.filter(
+    ({ metadata, spec }) => (metadata.namespace ?? 'default') === namespace && selected(spec?.selector, labels),
   );
-  if (budgets.length > 1) return `has ${pod.name}, which two budgets cover`;
-  const [budget] = budgets;
-  if (budget === undefined || (!pod.ready && budget.spec?.unhealthyPodEvictionPolicy === 'AlwaysAllow')) return null;
-  return (budget.status?.disruptionsAllowed ?? 0) > 0 ? null : `has ${pod.name}, which its budget keeps`;
+  if (budgets.length !== 1) return budgets.length > 1;
+  const [{ spec, status } = { spec: undefined, status: undefined }] = budgets;
+  if (!ready && spec?.unhealthyPodEvictionPolicy === 'AlwaysAllow') return false;
+  return (status?.disruptionsAllowed ?? 0) === 0;
 }
 
 function checkBudgets(

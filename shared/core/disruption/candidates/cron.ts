@@ -68,23 +68,26 @@ function parseField(text: string, range: FieldRange): ReadonlySet<number> | null
   return values;
 }
 
-function parsePart(
-  text: string,
-  range: FieldRange,
-): { readonly from: number; readonly to: number; readonly step: number } | null {
-  const [span = '', stepText, more] = text.split('/');
-  if (more !== undefined) return null;
+interface Span {
+  readonly from: number;
+  readonly to: number;
+}
+
+function parsePart(text: string, range: FieldRange): (Span & { readonly step: number }) | null {
+  const [spanText = '', stepText, more] = text.split('/');
   const step = stepText === undefined ? 1 : wholeNumber(stepText);
-  if (step === null || step < 1) return null;
-  if (span === '*' || span === '?') return { from: range.least, to: range.most, step };
-  const [first = '', last, rest] = span.split('-');
-  if (rest !== undefined) return null;
-  const from = valueOf(first, range);
-  const end = last === undefined ? null : valueOf(last, range);
-  if (from === null || (last !== undefined && end === null)) return null;
   // `5/15` means from 5 on.
-  const to = end ?? (stepText === undefined ? from : range.most);
-  return from > to ? null : { from, to, step };
+  const span = parseSpan(spanText, range, stepText !== undefined);
+  if (more !== undefined || step === null || step < 1 || span === null || span.from > span.to) return null;
+  return { ...span, step };
+}
+
+function parseSpan(text: string, range: FieldRange, isOpenEnded: boolean): Span | null {
+  if (text === '*' || text === '?') return { from: range.least, to: range.most };
+  const [first = '', last, more] = text.split('-');
+  const from = valueOf(first, range);
+  const to = last === undefined ? (isOpenEnded ? range.most : from) : valueOf(last, range);
+  return more !== undefined || from === null || to === null ? null : { from, to };
 }
 
 function valueOf(text: string, { least, most, names }: FieldRange): number | null {

@@ -30,6 +30,8 @@ export interface JudgedNode {
   readonly moving: ReadonlyArray<Pod>;
   /** 1 and what the evictions of `moving` count as, none below 0. */
   readonly disruption: number;
+  /** No pod of another node may come. */
+  readonly isFull: boolean;
   readonly verdict: Verdict;
 }
 
@@ -60,7 +62,7 @@ export function judgeNodes(input: DisruptionInput, now: Instant): ReadonlyArray<
     const nodePool = poolName === undefined ? null : (pools.get(poolName) ?? null);
     const price = poolName === undefined ? null : priceOf(poolName, labels);
     const disruption = 1 + moving.reduce((sum, pod) => sum + Math.max(0, costOf(cluster, pod)), 0);
-    const facts = { name, machine, nodePool, price, pods, moving, disruption };
+    const facts = { name, machine, nodePool, price, pods, moving, disruption, isFull: false };
     return [{ ...facts, verdict: judge(facts, poolName ?? null) }];
   });
   return judged.toSorted((a, b) => byCodeUnit(a.name, b.name));

@@ -14,6 +14,8 @@ export type KeptReason =
   | { readonly kind: 'two-pod-budgets'; readonly pod: string; readonly budgets: ReadonlyArray<string> }
   /** Pods that wait are to come here. */
   | { readonly kind: 'awaits-pods'; readonly pods: number }
+  /** Room on it is kept for a CapacityBuffer. */
+  | { readonly kind: 'holds-buffer'; readonly buffer: string }
   | { readonly kind: 'static-pool'; readonly nodePool: string }
   | { readonly kind: 'consolidation-off'; readonly nodePool: string }
   /** The NodeClaim does not say Consolidatable, or pods have come and gone within consolidateAfter. */

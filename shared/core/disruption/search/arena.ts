@@ -36,7 +36,9 @@ export interface Place {
   /** In micro-USD per hour, risk included. 0 where it does not matter, since the node stays. */
   price: number;
   /** What it counts as to disrupt it, in the same. */
-  readonly toll: number;
+  toll: number;
+  /** The NodePool, of ours. */
+  pool: string | null;
   state: 'there' | 'gone' | 'absent';
   /** May the search take it away? */
   readonly isCandidate: boolean;
@@ -55,6 +57,8 @@ export interface Place {
   readonly sources: Set<number>;
   /** Where its own pods went. */
   moves: ReadonlyArray<Move>;
+  /** When it was taken away: the order in which the rules allowed it. */
+  takenAt: number;
   /** The lower, the sooner it takes pods: candidates that save much for their pods come last. */
   readonly reluctance: number;
 }
@@ -93,15 +97,13 @@ export interface Arena {
 export interface ArenaInput {
   readonly provisioning: ProvisioningInput;
   readonly nodes: ReadonlyArray<JudgedNode>;
-  /** By name of node: what disrupting it counts as, in micro-USD per hour. */
-  readonly tolls: ReadonlyMap<string, number>;
   /** By name of node: pods that wait and are to come there. */
   readonly awaited: ReadonlyMap<string, ReadonlyArray<Pod>>;
   readonly searchSteps: number;
 }
 
 /** Reads the cluster for the search: every pod is where it is. */
-export function arenaFor({ provisioning, nodes, tolls, awaited, searchSteps }: ArenaInput): Arena {
+export function arenaFor({ provisioning, nodes, awaited, searchSteps }: ArenaInput): Arena {
   const moving = nodes.flatMap((node) => (node.verdict.kind === 'stays' ? [] : node.moving));
   const coming = [...awaited.values()].flat();
   const reading = readInput(provisioning, [...moving, ...coming]);
@@ -122,7 +124,7 @@ export function arenaFor({ provisioning, nodes, tolls, awaited, searchSteps }: A
   };
   for (const bin of bins.toSorted((a, b) => byCodeUnit(a.capacity.name, b.capacity.name))) {
     const node = byName.get(bin.capacity.name);
-    if (node !== undefined) arena.places.push(placeOf(arena, bin, node, tolls.get(node.name) ?? 0));
+    if (node !== undefined) arena.places.push(placeOf(arena, bin, node));
   }
   for (const place of arena.places) for (const { shape, count } of place.own) record(arena, place, shape, count);
   for (const place of arena.places) {
@@ -149,7 +151,7 @@ function worthOf(bins: ReadonlyArray<Bin>): Float64Array {
   return total.map((sum) => (sum > 0 ? 1 / sum : 0));
 }
 
-function placeOf(arena: Arena, bin: Bin, node: JudgedNode, toll: number): Place {
+function placeOf(arena: Arena, bin: Bin, node: JudgedNode): Place {
   const { workspace } = arena;
   const isMovable = node.verdict.kind !== 'stays';
   const own = isMovable ? groupsOf(node.moving) : [];
@@ -162,7 +164,8 @@ function placeOf(arena: Arena, bin: Bin, node: JudgedNode, toll: number): Place 
     node,
     offer: null,
     price,
-    toll,
+    toll: 0,
+    pool: node.nodePool?.metadata.name ?? null,
     state: 'there',
     isCandidate: isMovable,
     takesPods: takesPods(bin, node),
@@ -173,14 +176,15 @@ function placeOf(arena: Arena, bin: Bin, node: JudgedNode, toll: number): Place 
     content: null,
     sources: new Set(),
     moves: [],
+    takenAt: 0,
     reluctance: isMovable ? price / node.disruption : 0,
   };
 }
 
 /** A node that is not ready or not complete is no place to move to. */
-function takesPods({ capacity }: Bin, { machine, verdict }: JudgedNode): boolean {
+function takesPods({ capacity }: Bin, { machine, verdict, isFull }: JudgedNode): boolean {
   const ready = machine.node?.status?.conditions?.find(({ type }) => type === 'Ready');
-  return capacity.initialized && verdict.kind !== 'must' && (ready === undefined || ready.status === 'True');
+  return !isFull && capacity.initialized && verdict.kind !== 'must' && (ready === undefined || ready.status === 'True');
 }
 
 function groupsOf(pods: ReadonlyArray<Pod>): ReadonlyArray<Group> {

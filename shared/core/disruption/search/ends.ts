@@ -7,7 +7,7 @@ import type { Offer } from './offers.ts';
 
 /** Where a search has ended: which nodes are gone, which have come, and where each pod is that moved. */
 export interface Ends {
-  /** Names of nodes. */
+  /** Names of nodes, in the order in which they were taken away. */
   readonly gone: ReadonlySet<string>;
   /** By name. */
   readonly created: ReadonlyMap<string, PlannedReplacement>;
@@ -31,7 +31,7 @@ export function endsOf({ places }: Arena, taken: ReadonlySet<string>): Ends {
   }
   const gone = new Set<string>();
   const homes = new Map<string, string>();
-  for (const place of places) {
+  for (const place of places.toSorted((a, b) => a.takenAt - b.takenAt || a.index - b.index)) {
     if (place.state !== 'gone' || place.node === null) continue;
     gone.add(place.node.name);
     for (const [uid, target] of homesOf(place)) homes.set(uid, names.get(target) ?? '');

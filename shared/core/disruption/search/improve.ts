@@ -59,6 +59,20 @@ const WORK_PER_TRY = 500;
 /** What is less than a millionth of a dollar is an error of rounding. */
 const LEAST_GAIN = 1;
 
+/** Brings nodes back; answers the new nodes that had pods of theirs, which are dropped where they had no others. */
+function bringAll(trail: Trail, brought: ReadonlyArray<Place>): ReadonlySet<Place> {
+  const emptied = new Set<Place>();
+  for (const place of brought) {
+    for (const { target } of place.moves) {
+      const to = trail.arena.places[target];
+      if (to !== undefined && to.offer !== null) emptied.add(to);
+    }
+    bring(trail, place);
+  }
+  for (const place of emptied) if (place.state === 'there' && place.received === 0) close(trail, place);
+  return emptied;
+}
+
 interface Search {
   readonly candidates: ReadonlyArray<Place>;
   readonly means: Means;
@@ -75,15 +89,7 @@ function tryOnce(trail: Trail, { candidates, means, draw, sight }: Search): bool
   const brought = relatedTo(trail, center, draw);
   const besides = besideOf(candidates, brought, draw);
   arena.window.places = windowFor(arena, [center, ...brought, ...besides], sight);
-  const emptied = new Set<Place>();
-  for (const place of brought) {
-    for (const { target } of place.moves) {
-      const to = arena.places[target];
-      if (to?.content !== null && to !== undefined) emptied.add(to);
-    }
-    bring(trail, place);
-  }
-  for (const place of emptied) if (place.state === 'there' && place.received === 0) close(trail, place);
+  const emptied = bringAll(trail, brought);
   const tried = [...new Set([...brought, ...(mayGo(center) ? [center] : []), ...besides])];
   const order = noisy(tried, draw);
   if (draw.below(2) === 0) replaceSome(trail, order, means, draw);
@@ -129,29 +135,27 @@ function windowFor({ places }: Arena, about: ReadonlyArray<Place>, sight: Sight)
   return window;
 }
 
-/** Nodes that are gone and whose pods are where the center's are, or on the center; or the center alone. */
+/** Nodes that are gone and whose pods are where the center's are, or on the center; now and then many others too. */
 function relatedTo({ arena }: Trail, center: Place, draw: Draw): ReadonlyArray<Place> {
-  const found = new Set<Place>();
-  const targets =
-    center.state === 'gone'
-      ? center.moves.map(({ target }) => target).filter(() => draw.below(2) === 0)
-      : [center.index];
-  if (center.state === 'gone') found.add(center);
+  const { places } = arena;
   const isMany = draw.below(TRIES_PER_LARGE) === 0;
+  const found = new Set<Place>(isMany ? drawnGone(places, draw) : []);
+  if (center.state === 'gone') found.add(center);
+  const targets = center.state === 'gone' ? center.moves.filter(() => draw.below(2) === 0) : [{ target: center.index }];
   const most = isMany ? MANY_BROUGHT : 1 + draw.below(MOST_BROUGHT);
-  for (let drawn = 0; isMany && drawn < MANY_BROUGHT; drawn++) {
-    const place = arena.places[draw.below(arena.places.length)];
-    if (place?.state === 'gone' && place.node?.verdict.kind === 'may') found.add(place);
-  }
   // Those that a place of the targets has pods of must all come back for it to be free.
-  for (const target of targets) {
-    for (const source of arena.places[target]?.sources ?? []) {
-      if (found.size > most) return [...found];
-      const place = arena.places[source];
-      if (place?.node?.verdict.kind === 'may') found.add(place);
-    }
+  const sources = targets.flatMap(({ target }) => [...(places[target]?.sources ?? [])]);
+  for (const source of sources) {
+    if (found.size > most) break;
+    const place = places[source];
+    if (place?.node?.verdict.kind === 'may') found.add(place);
   }
   return [...found];
+}
+
+function drawnGone(places: ReadonlyArray<Place>, draw: Draw): ReadonlyArray<Place> {
+  const drawn = Array.from({ length: MANY_BROUGHT }, () => places[draw.below(places.length)]);
+  return drawn.flatMap((place) => (place?.state === 'gone' && place.node?.verdict.kind === 'may' ? [place] : []));
 }
 
 function besideOf(candidates: ReadonlyArray<Place>, brought: ReadonlyArray<Place>, draw: Draw): ReadonlyArray<Place> {

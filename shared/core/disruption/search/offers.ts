@@ -4,6 +4,7 @@ import { at } from '../../quantity/at.ts';
 import { marketLabels } from '../../offerings/compile-types.ts';
 import type { Ask } from '../../placing/state/compile-shape.ts';
 import { chooseValue, onlyValue } from '../../rules/label-rule.ts';
+import { minValuesOf, valuesAmong, wantsMinValues } from '../../offerings/min-values.ts';
 import { withinLimits, type PoolState } from '../../offerings/pool-state.ts';
 import { MARKETS_MAX } from '../../offerings/compile-types.ts';
 import { labelKey, NODE_NAME_FIELD } from '../../../kubernetes/labels.ts';
@@ -97,9 +98,42 @@ function cheapestOf(offers: ReadonlyArray<Offer>, masks: ReadonlyArray<Int32Arra
     if (wanted.zone !== null && offer.zone !== wanted.zone) continue;
     if ((offer.isSpot && !wanted.mayBeSpot) || !holds(offer, wanted.load) || !isInAll(masks, offer)) continue;
     const { state, type } = offer;
+    if (!meetsMinValuesBelow(offers, masks, wanted)) return null;
     if (state.remaining.size === 0 || withinLimits(state.remaining, capacityOf(state.pool, type), null)) return offer;
   }
   return null;
+}
+
+/** Are there, among what may be bought instead, as many different values as the pool's minValues ask for? Never waived here. */
+function meetsMinValuesBelow(offers: ReadonlyArray<Offer>, masks: ReadonlyArray<Int32Array>, wanted: Wanted): boolean {
+  const [first] = offers;
+  if (first === undefined || !wantsMinValues(first.state)) return true;
+  const types = typesBelow(offers, masks, wanted);
+  const least = minValuesOf(first.state);
+  return [...least].every(([key, count]) => valuesAmong(first.state, [...types], key).size >= count);
+}
+
+/** The sizes that would do, at less than what is wanted. */
+function typesBelow(
+  offers: ReadonlyArray<Offer>,
+  masks: ReadonlyArray<Int32Array>,
+  wanted: Wanted,
+): ReadonlySet<number> {
+  const fitting = offers.filter(
+    (offer) =>
+      offer.price < wanted.below &&
+      (!offer.isSpot || wanted.mayBeSpot) &&
+      holds(offer, wanted.load) &&
+      isInAll(masks, offer),
+  );
+  return new Set(fitting.map(({ type }) => type));
+}
+
+/** How many sizes of the offer's pool and capacity type, in any zone, would hold what is wanted at less. */
+export function countCheaper(workspace: Workspace, offers: Offers, offer: Offer, wanted: Wanted): number {
+  const own = offers.flat().filter(({ state, isSpot }) => state === offer.state && isSpot === offer.isSpot);
+  const masks = wanted.asks.map((ask) => masksOf(workspace, offer.state, ask));
+  return typesBelow(own, masks, wanted).size;
 }
 
 function isInAll(masks: ReadonlyArray<Int32Array>, { type, bit }: Offer): boolean {

@@ -127,52 +127,45 @@ function targetFor(arena: Arena, facts: ShapeFacts, level: number, { first }: Po
 
 /** Of all places that take the pod: `first` if it does, else where least is left free, candidates last. */
 function bestFor(arena: Arena, facts: ShapeFacts, ask: Ask, first: Place | null): Place | null {
-  const { worth, work, workspace, blur } = arena;
+  const { work, workspace } = arena;
   const places = arena.window.places ?? arena.places;
-  const { requests, isRuled, isSingle } = facts;
-  const guard = isRuled ? guardFor(workspace, ask, true) : null;
-  const takes = (place: Place): boolean =>
-    place.state === 'there' &&
-    admits(arena, ask, place) &&
-    (!isSingle || hasRoom(place.bin, ask.shape)) &&
-    (guard === null || allowsBin(guard, place.bin));
-  if (first !== null && fitsIn(first, requests) && takes(first)) return first;
+  const guard = facts.isRuled ? guardFor(workspace, ask, true) : null;
+  const takes = (place: Place): boolean => {
+    if (place.state !== 'there' || !admits(arena, ask, place)) return false;
+    if (facts.isSingle && !hasRoom(place.bin, ask.shape)) return false;
+    return guard === null || allowsBin(guard, place.bin);
+  };
+  if (first !== null && leftAfter(arena, first, facts.requests) < Infinity && takes(first)) return first;
   let best: Place | null = null;
   let least = Infinity;
   work.left -= places.length;
   for (let index = 0; index < places.length; index++) {
     const place = places[index];
     if (place === undefined || place.state !== 'there' || !place.takesPods) continue;
-    const { free } = place.bin;
-    let score = place.isCandidate && place.received === 0 ? FAR + place.reluctance : 0;
-    if (score >= least) continue;
-    let fits = true;
-    for (let k = 0; k < free.length; k++) {
-      const over = (free[k] ?? 0) - (requests[k] ?? 0);
-      if (over < 0 && (requests[k] ?? 0) > 0) {
-        fits = false;
-        break;
-      }
-      score += over * (worth[k] ?? 0);
-    }
-    if (fits && blur.draw !== null) score *= 0.5 + blur.draw.share();
-    if (!fits || score >= least || !takes(place)) continue;
+    const base = place.isCandidate && place.received === 0 ? FAR + place.reluctance : 0;
+    if (base >= least) continue;
+    const score = base + leftAfter(arena, place, facts.requests);
+    if (score >= least || !takes(place)) continue;
     best = place;
     least = score;
   }
   return best;
 }
 
-/** Beyond all that may be left free, which together is worth as many as there are resources. */
-const FAR = 1e3;
-
-function fitsIn({ bin: { free } }: Place, requests: Float64Array): boolean {
+/** What is left free, by worth, once such a pod is there; Infinity where it has no room. */
+function leftAfter({ worth, blur }: Arena, { bin: { free } }: Place, requests: Float64Array): number {
+  let left = 0;
   for (let k = 0; k < free.length; k++) {
     const asked = requests[k] ?? 0;
-    if (asked > 0 && (free[k] ?? 0) < asked) return false;
+    const over = (free[k] ?? 0) - asked;
+    if (over < 0 && asked > 0) return Infinity;
+    left += over * (worth[k] ?? 0);
   }
-  return true;
+  return blur.draw === null ? left : left * (0.5 + blur.draw.share());
 }
+
+/** Beyond all that may be left free, which together is worth as many as there are resources. */
+const FAR = 1e3;
 
 function fittingIn({ bin: { free } }: Place, requests: Float64Array): number {
   let most = Infinity;

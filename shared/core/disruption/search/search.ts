@@ -2,17 +2,50 @@ import type { Arena, Place } from './arena.ts';
 import { improve, takeAllSingles } from './improve.ts';
 import { cheapestOffer } from './offers.ts';
 import { ANYWHERE } from './pour.ts';
-import { settleNew, type Means } from './take-away.ts';
+import { mayGo, settleNew, type Means } from './take-away.ts';
+import { settleTolls, type MoveShare } from './tolls.ts';
 import { open, take, trailOf, undoTo, type Trail } from './trail.ts';
 
+/**
+ * Tolls follow from what pools pay when all is done: a first, simple search tells about what that is. So often it is asked again.
+ */
+const TOLL_ROUNDS = 3;
+
 /** Looks for the cheapest end of the cluster, moves counted, and leaves the arena in it. */
-export function search(arena: Arena, means: Means): void {
+export function search(arena: Arena, means: Means, shareOf: MoveShare): void {
   const trail = trailOf(arena);
+  for (let round = 0; round < TOLL_ROUNDS; round++) {
+    settleTolls(arena, shareOf);
+    takeSimply(trail, means);
+  }
+  settleTolls(arena, shareOf);
+  undoTo(trail, 0);
+  trail.change = 0;
+  takeSimply(trail, means);
+  const isAtRest = trail.done.length === 0;
+  if (isAtRest) arena.work.left = Math.floor(arena.work.left * SHARE_AT_REST);
+  improve(trail, means);
+  takeSimply(trail, means);
+  if (isAtRest && -trail.change < LEAST_AT_REST * costOf(arena)) undoTo(trail, 0);
+}
+
+/** Of the work allowed, what is spent where no single node can go. */
+const SHARE_AT_REST = 0.25;
+
+/**
+ * Where no single node can go, a cluster is rearranged only for this share of its cost: else each look at it would find some
+ * little thing, and pods would move for ever.
+ */
+const LEAST_AT_REST = 0.01;
+
+function costOf({ places }: Arena): number {
+  return places.reduce((sum, { state, price }) => sum + (state === 'gone' || state === 'there' ? price : 0), 0);
+}
+
+function takeSimply(trail: Trail, means: Means): void {
   takeEmpty(trail);
   takeForced(trail, means);
   // Ends: every turn takes a node away.
-  while (takeAllSingles(trail, means) > 0);
-  improve(trail, means);
   while (takeAllSingles(trail, means) > 0);
 }
 
@@ -20,7 +53,7 @@ export function search(arena: Arena, means: Means): void {
 function takeEmpty(trail: Trail): void {
   for (const place of trail.arena.places) {
     const { verdict } = place.node ?? {};
-    if (verdict?.kind === 'may' && verdict.reason === 'Empty' && place.received === 0) take(trail, place, ANYWHERE);
+    if (verdict?.kind === 'may' && verdict.reason === 'Empty' && mayGo(place)) take(trail, place, ANYWHERE);
   }
 }
 
@@ -28,7 +61,7 @@ function takeEmpty(trail: Trail): void {
 function takeForced(trail: Trail, means: Means): void {
   const forced = trail.arena.places.flatMap((place) => {
     const { verdict } = place.node ?? {};
-    return verdict?.kind === 'must' ? [{ place, sinceMs: verdict.sinceMs }] : [];
+    return verdict?.kind === 'must' && place.state === 'there' ? [{ place, sinceMs: verdict.sinceMs }] : [];
   });
   for (const { place } of forced.toSorted((a, b) => a.sinceMs - b.sinceMs || a.place.index - b.place.index)) {
     if (take(trail, place, ANYWHERE)) continue;

@@ -3,7 +3,7 @@ import { allowsBin } from '../../placing/state/bins.ts';
 import { guardFor } from '../../placing/one-by-one/place.ts';
 import { admits, ANYWHERE } from './pour.ts';
 import { record, type Arena, type Place } from './arena.ts';
-import { cheapestOffer, type Offer, type Offers } from './offers.ts';
+import { cheapestOffer, countCheaper, type Offer, type Offers } from './offers.ts';
 import { close, open, recast, take, undoTo, type Trail } from './trail.ts';
 
 /** What a search knows beside the arena. */
@@ -52,18 +52,24 @@ export function settleNew(trail: Trail, place: Place, means: Means): void {
   if (!isLawful(arena, place)) undoTo(trail, start);
 }
 
+/** Karpenter's: one spot node is followed by another only where so many sizes are cheaper, or each would be followed again. */
+const LEAST_CHEAPER_SIZES = 15;
+
 /**
- * A spot node may take the place of spot nodes only where that is switched on, since each would be followed by a cheaper one:
- * else it must cost less than the other nodes alone whose pods it takes.
+ * A spot node may take the place of spot nodes only where that is switched on, and of a single one only while many sizes are
+ * cheaper than it; else it must cost less than the other nodes alone whose pods it takes.
  */
-export function isFair({ places }: Arena, { offer, sources, price }: Place, { spotToSpot }: Means): boolean {
-  if (spotToSpot || offer?.isSpot !== true) return true;
-  let paid = 0;
-  for (const source of sources) {
-    const place = places[source];
-    if (place !== undefined && !isSpotNode(place)) paid += place.price;
-  }
-  return paid > price;
+export function isFair(arena: Arena, place: Place, { offers, spotToSpot }: Means): boolean {
+  const { offer, sources, price } = place;
+  if (offer?.isSpot !== true) return true;
+  const from = [...sources].flatMap((source) => arena.places[source] ?? []);
+  const others = from.filter((one) => !isSpotNode(one)).reduce((sum, one) => sum + one.price, 0);
+  if (others > price) return true;
+  if (!spotToSpot) return false;
+  if (from.length > 1) return true;
+  const below = from.reduce((sum, one) => sum + one.price, 0);
+  const wanted = { asks: asksOn(arena, place), load: loadOf(arena, place), zone: null, below, mayBeSpot: true };
+  return countCheaper(arena.workspace, offers, offer, wanted) >= LEAST_CHEAPER_SIZES;
 }
 
 function isSpotNode({ bin }: Place): boolean {

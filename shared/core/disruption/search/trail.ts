@@ -28,7 +28,7 @@ export function trailOf(arena: Arena): Trail {
 export function take(trail: Trail, place: Place, pouring: Pouring): boolean {
   if (!remove(trail.arena, place, pouring)) return false;
   trail.change += place.toll - place.price;
-  trail.done.push({ kind: 'took', place });
+  place.takenAt = trail.done.push({ kind: 'took', place });
   return true;
 }
 
@@ -138,6 +138,7 @@ function newPlace(arena: Arena): Place {
     offer: null,
     price: 0,
     toll: 0,
+    pool: null,
     state: 'absent',
     isCandidate: false,
     takesPods: true,
@@ -148,6 +149,7 @@ function newPlace(arena: Arena): Place {
     content: new Map(),
     sources: new Set(),
     moves: [],
+    takenAt: 0,
     reluctance: 0,
   };
   arena.places.push(place);
@@ -179,6 +181,7 @@ function cast({ worth }: Arena, place: Place, offer: Offer): void {
   const capacity = capacityOfOffer(offer, `..new-${place.index}`);
   place.offer = offer;
   place.price = offer.price;
+  place.pool = offer.state.pool.name;
   place.bin = {
     capacity,
     free: roomOf(offer, worth.length),

@@ -22,7 +22,7 @@ export function replayOf(arena: Arena, offers: Offers, ends: Ends): Replay {
     if (offer !== undefined) created.set(name, open(trail, offer));
   }
   const going = new Map<Place, ReadonlyArray<Move>>();
-  for (const name of [...ends.gone].toSorted()) {
+  for (const name of ends.gone) {
     const place = byName.get(name);
     if (place?.node === null || place === undefined) continue;
     const counts = new Map<string, { target: number; shape: number; count: number }>();

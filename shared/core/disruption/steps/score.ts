@@ -14,13 +14,13 @@ export const LEAST_SCORE = 0.5;
 export function poolTotals({ places }: Arena): ReadonlyMap<string, PoolTotals> {
   const totals = new Map<string, PoolTotals>();
   for (const place of places) {
-    const pool = place.node?.nodePool?.metadata.name ?? place.offer?.state.pool.name;
+    const { pool } = place;
     // A new one that no pod has come to is not created yet.
-    if (pool === undefined || place.state !== 'there' || (place.offer !== null && place.received === 0)) continue;
+    if (pool === null || place.state !== 'there' || (place.offer !== null && place.received === 0)) continue;
     const { nodes, cost, disruption } = totals.get(pool) ?? { nodes: 0, cost: 0, disruption: 0 };
     totals.set(pool, {
       nodes: nodes + 1,
-      cost: cost + (place.node?.price?.plain ?? place.offer?.plainPrice ?? 0),
+      cost: cost + plainPriceOf(place),
       disruption: disruption + disruptionOf(place),
     });
   }
@@ -36,4 +36,9 @@ export function scoreOf(saved: number, places: ReadonlyArray<Place>, { cost, dis
   if (saved <= 0 || cost === 0 || disruption === 0) return 0;
   const disrupted = places.reduce((sum, place) => sum + (place.node?.disruption ?? 1), 0);
   return saved / cost / (disrupted / disruption);
+}
+
+/** What Azure asks for it; nothing where that is not known. */
+export function plainPriceOf({ node, offer }: Place): number {
+  return node?.price?.plain ?? offer?.plainPrice ?? 0;
 }

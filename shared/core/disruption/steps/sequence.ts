@@ -4,7 +4,7 @@ import type { Pools } from '../candidates/pools.ts';
 import type { DisruptionReason } from '../plan/disruption-plan.ts';
 import { record, type Arena, type Move, type Place } from '../search/arena.ts';
 import { removeAs, restore } from '../search/pour.ts';
-import { poolTotals, scoreOf, LEAST_SCORE, type PoolTotals } from './score.ts';
+import { plainPriceOf, poolTotals, scoreOf, LEAST_SCORE, type PoolTotals } from './score.ts';
 import type { Replay } from './replay.ts';
 
 /** What one step takes away and creates. */
@@ -72,11 +72,32 @@ function nextStep(progress: Progress, reason: DisruptionReason, pending: Readonl
   const before = poolTotals(progress.replay.arena);
   const together = tryStep(progress, { reason, before }, pending);
   if (together !== null) return together;
+  return tryOneByOne(progress, { reason, before }, pending);
+}
+
+/** Where not all can go at once, so many nodes or groups are looked at one by one once a step has any. */
+const MOST_TRIED = 150;
+
+/** A step of what goes along with what is in it already. */
+function tryOneByOne(progress: Progress, rules: StepRules, pending: ReadonlyArray<Place>): RawStep | null {
+  const { arena, going } = progress.replay;
+  const batch: Array<Place> = [];
+  let tried = 0;
   for (const unit of unitsOf(progress, pending)) {
-    const alone = tryStep(progress, { reason, before }, unit);
-    if (alone !== null) return alone;
+    if (batch.length > 0 && tried++ >= MOST_TRIED) break;
+    const allowed = withinBudgets(progress, rules, [...batch, ...unit]);
+    if (batch.length > 0 && allowed.length < batch.length + unit.length) continue;
+    const before = new Set(batch);
+    const more = allowed.filter((place) => !before.has(place));
+    for (const place of more) removeAs(arena, place, going.get(place) ?? []);
+    if (wrongIn(progress, rules, [...batch, ...more]).size === 0) {
+      batch.push(...more);
+      continue;
+    }
+    for (const place of more) restore(arena, place);
   }
-  return null;
+  if (batch.length === 0) return null;
+  return { reason: rules.reason, remove: batch, create: createdBy(progress, batch) };
 }
 
 interface StepRules {
@@ -195,5 +216,5 @@ function poolOf({ node, offer }: Place): string {
 }
 
 function plainCostOf(places: ReadonlyArray<Place>): number {
-  return places.reduce((sum, { node, offer }) => sum + (node?.price?.plain ?? offer?.plainPrice ?? 0), 0);
+  return places.reduce((sum, place) => sum + plainPriceOf(place), 0);
 }

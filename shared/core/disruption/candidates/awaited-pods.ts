@@ -1,0 +1,49 @@
+import type { Pod } from '../../model/cluster.ts';
+import type { Instant } from '../../quantity/units.ts';
+import { pendingPods } from '../../present/pending-pods.ts';
+import { planProvisioning } from '../../plan-provisioning.ts';
+import type { ProvisioningInput } from '../../model/provisioning-input.ts';
+import type { JudgedNode } from './judge-nodes.ts';
+
+/** What is to come to nodes that are there, as provisioning plans it at the same moment. */
+export interface Awaited {
+  /** By name of node: pods that wait and will find room there. */
+  readonly pods: ReadonlyMap<string, ReadonlyArray<Pod>>;
+  /** By name of node: the buffer that keeps room there. */
+  readonly buffers: ReadonlyMap<string, string>;
+}
+
+const NOTHING: Awaited = { pods: new Map(), buffers: new Map() };
+
+/** Asks provisioning, where anything waits or a buffer wants room. What it would put on new nodes does not matter here. */
+export function awaitedOn(input: ProvisioningInput, now: Instant): Awaited {
+  const { cluster, inFlight } = input;
+  if (cluster.capacityBuffers.length === 0 && pendingPods(cluster, inFlight, now).length === 0) return NOTHING;
+  const plan = planProvisioning(input, now);
+  const byUid = new Map(cluster.pods.map((pod) => [pod.uid, pod]));
+  const pods = new Map(
+    plan.nominations.flatMap(({ target, pods: own }) =>
+      target.kind === 'node' ? [[target.name, own.flatMap(({ uid }) => byUid.get(uid) ?? [])] as const] : [],
+    ),
+  );
+  const buffers = new Map(
+    plan.buffers.flatMap(({ buffer, nominations }) =>
+      nominations.flatMap(({ target }) => (target.kind === 'node' ? [[target.name, buffer] as const] : [])),
+    ),
+  );
+  return { pods, buffers };
+}
+
+/** Nodes that something is to come to stay. One that keeps room for a buffer is known to have no more of it. */
+export function withAwaited(nodes: ReadonlyArray<JudgedNode>, { pods, buffers }: Awaited): ReadonlyArray<JudgedNode> {
+  return nodes.map((node): JudgedNode => {
+    const [coming, buffer] = [pods.get(node.name) ?? [], buffers.get(node.name)];
+    if (node.verdict.kind === 'stays' && buffer === undefined) return node;
+    if (node.verdict.kind === 'must') return node;
+    if (buffer !== undefined) {
+      return { ...node, isFull: true, verdict: { kind: 'stays', reason: { kind: 'holds-buffer', buffer } } };
+    }
+    if (coming.length === 0) return node;
+    return { ...node, verdict: { kind: 'stays', reason: { kind: 'awaits-pods', pods: coming.length } } };
+  });
+}

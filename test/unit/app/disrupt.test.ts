@@ -1,0 +1,259 @@
+import { describe, expect, test } from 'vitest';
+import { disrupt } from '../../../shared/app/disrupt/disrupt.ts';
+import { resumeNow } from '../../../shared/app/commit-plan.ts';
+import type { Fields } from '../../simulation/world/api-server.ts';
+import { size } from '../core/build.ts';
+import { since, smallCluster, START } from './small-cluster.ts';
+
+const DISRUPTED = { key: 'karpenter.sh/disrupted', effect: 'NoSchedule' };
+
+/** Two ready nodes of a consolidated pool: `used` with a pod, `spare` with none. */
+function consolidated(given: { readonly types?: number } = {}) {
+  const cluster = smallCluster();
+  const { server, outside } = cluster;
+  const prices = [100_000, 400_000];
+  outside.types = [2, 8]
+    .slice(0, given.types ?? 1)
+    .map((cpu, index) => size(`Standard_D${cpu}_v5`, cpu, 4 * cpu, prices[index] ?? 0));
+  cluster.addClass('True');
+  cluster.addPool();
+  server.patch(
+    'nodepools',
+    'general',
+    {
+      spec: {
+        disruption: {
+          consolidateAfter: '0s',
+          consolidationPolicy: 'WhenEmptyOrUnderutilized',
+          budgets: [{ nodes: '100%' }],
+        },
+      },
+    },
+    'object',
+  );
+  const addReady = (name: string, cpu = 2, metadata: Fields = {}): void => {
+    const labels = {
+      'karpenter.sh/nodepool': 'general',
+      'karpenter.sh/registered': 'true',
+      'karpenter.sh/initialized': 'true',
+      'karpenter.sh/capacity-type': 'on-demand',
+      'node.kubernetes.io/instance-type': `Standard_D${cpu}_v5`,
+      'topology.kubernetes.io/zone': 'westeurope-1',
+      'kubernetes.io/hostname': `aks-${name}`,
+    };
+    const ago = START - 3_600_000;
+    const conditions = ['Launched', 'Registered', 'Initialized', 'Ready', 'Consolidatable'].map((type) =>
+      since(ago, type),
+    );
+    const allocatable = { cpu: String(cpu), memory: `${4 * cpu}Gi`, pods: '110' };
+    cluster.addClaim(name, {
+      labels,
+      ...metadata,
+      status: { conditions, providerID: `azure://${name}`, nodeName: `aks-${name}` },
+    });
+    cluster.addNode(name, {
+      labels,
+      status: { conditions: [{ type: 'Ready', status: 'True' }], allocatable, capacity: allocatable },
+    });
+  };
+  addReady('used');
+  cluster.addRunning('web', 'used');
+  addReady('spare');
+  const taintsOf = (name: string): ReadonlyArray<Fields> => server.get('nodes', `aks-${name}`)?.spec?.['taints'] ?? [];
+  const annotationsOf = (name: string): Fields => server.get('nodeclaims', name)?.metadata.annotations ?? {};
+  const marks = (name: string) => ({
+    tainted: taintsOf(name).some(({ key }) => key === DISRUPTED.key),
+    decision: annotationsOf(name)['nodewright.dev/disruption'] !== undefined,
+    reason: cluster.conditionOf(name, 'DisruptionReason')?.['reason'],
+  });
+  const events = () =>
+    server.list('events').map((event) => [(event as Fields)['reason'], (event as Fields)['message']]);
+  return { ...cluster, addReady, marks, events };
+}
+
+const UNMARKED = { tainted: false, decision: false, reason: undefined };
+
+describe('a node that is empty', () => {
+  test('is marked first, and goes only when the scheduler has had its time to heed that', async () => {
+    const { ports, marks, stateOf, clock, sent, events } = consolidated();
+    expect(await disrupt(ports)).toMatchObject({ kind: 'begun', nodes: 1, replacements: 0 });
+    expect([marks('spare'), stateOf('spare')]).toEqual([{ tainted: true, decision: true, reason: 'Empty' }, 'there']);
+    expect(await disrupt(ports)).toMatchObject({ kind: 'waiting' });
+    clock.advance(6_000);
+    expect(await disrupt(ports)).toEqual({ kind: 'finished', removed: 1, takenBack: 0 });
+    expect([stateOf('spare'), stateOf('used')]).toEqual(['leaving', 'there']);
+    expect(events()).toContainEqual(['DisruptionTerminating', 'Disrupting NodeClaim: Empty']);
+    expect(sent.some(({ hint }) => 'objects' in hint && hint.objects.some(({ name }) => name === 'spare'))).toBe(true);
+  });
+
+  test('stays when a pod has come to it meanwhile, and takes pods again', async () => {
+    const { ports, marks, stateOf, clock, addRunning, events } = consolidated();
+    await disrupt(ports);
+    addRunning('late', 'spare');
+    clock.advance(6_000);
+    expect(await disrupt(ports)).toEqual({ kind: 'finished', removed: 0, takenBack: 1 });
+    expect([marks('spare'), stateOf('spare')]).toEqual([UNMARKED, 'there']);
+    expect(events().map(([reason]) => reason)).toContain('DisruptionBlocked');
+  });
+
+  test('stays when somebody has said so meanwhile', async () => {
+    const { ports, marks, server, stateOf, clock } = consolidated();
+    await disrupt(ports);
+    server.patch(
+      'nodes',
+      'aks-spare',
+      { metadata: { annotations: { 'karpenter.sh/do-not-disrupt': 'true' } } },
+      'object',
+    );
+    clock.advance(6_000);
+    expect(await disrupt(ports)).toMatchObject({ takenBack: 1 });
+    expect([marks('spare'), stateOf('spare')]).toEqual([UNMARKED, 'there']);
+  });
+
+  test('stays when budgets let none go any more, until they do', async () => {
+    const { ports, server, stateOf, clock } = consolidated();
+    const budget = (nodes: string) =>
+      server.patch('nodepools', 'general', { spec: { disruption: { budgets: [{ nodes }] } } }, 'object');
+    await disrupt(ports);
+    budget('0');
+    clock.advance(6_000);
+    expect(await disrupt(ports)).toMatchObject({ kind: 'waiting', for: expect.stringContaining('budgets') });
+    expect(stateOf('spare')).toBe('there');
+    budget('100%');
+    expect(await disrupt(ports)).toMatchObject({ kind: 'finished', removed: 1 });
+  });
+
+  test('stays while disruption is switched off, and what has begun is taken back', async () => {
+    const { ports, marks, stateOf, trace } = consolidated();
+    const off = { ...ports, disruption: { ...ports.disruption, isOn: false } };
+    expect(await disrupt(off)).toEqual({ kind: 'off', takenBack: 0 });
+    expect(trace.filter((step) => step.includes('/nodes') && !step.startsWith('GET'))).toEqual([]);
+    await disrupt(ports);
+    expect(await disrupt(off)).toEqual({ kind: 'off', takenBack: 1 });
+    expect([marks('spare'), stateOf('spare')]).toEqual([UNMARKED, 'there']);
+  });
+
+  test('is not touched while it is being removed by somebody else: not its deadline, not its taint', async () => {
+    const { ports, server, clock, stateOf, marks } = consolidated();
+    await disrupt(ports);
+    const annotations = { 'nodewright.dev/interruption': 'preempt', 'nodewright.dev/replaced-by': 'other' };
+    server.patch('nodeclaims', 'spare', { metadata: { annotations } }, 'object');
+    server.delete('nodeclaims', 'spare');
+    clock.advance(6_000);
+    await disrupt({ ...ports, disruption: { ...ports.disruption, isOn: false } });
+    expect([stateOf('spare'), marks('spare').tainted]).toEqual(['leaving', true]);
+    expect(server.get('nodeclaims', 'spare')?.metadata.annotations).toMatchObject(annotations);
+  });
+
+  test('that is only tainted is left alone: an interruption does that a moment before it deletes the claim', async () => {
+    const { ports, server, taintOf } = withTaint();
+    server.patch(
+      'nodeclaims',
+      'spare',
+      { metadata: { annotations: { 'karpenter.sh/do-not-disrupt': 'true' } } },
+      'object',
+    );
+    expect((await disrupt(ports)).kind).toBe('idle');
+    expect(taintOf()).toEqual([DISRUPTED]);
+  });
+});
+
+function withTaint() {
+  const cluster = consolidated();
+  cluster.server.patch('nodes', 'aks-spare', { spec: { taints: [DISRUPTED] } }, 'object');
+  return { ...cluster, taintOf: () => cluster.server.get('nodes', 'aks-spare')?.spec?.['taints'] };
+}
+
+test('pods that wait get their nodes before any is removed', async () => {
+  const { ports, addPod, marks, sent } = consolidated({ types: 2 });
+  addPod('large', '6');
+  expect(await disrupt(ports)).toMatchObject({ kind: 'waiting', for: 'nodes for pods that wait' });
+  expect(marks('spare')).toEqual(UNMARKED);
+  expect(sent.map(({ hint }) => hint.kind)).toContain('pods');
+});
+
+test('a decision whose executor died before it marked anything is marked by who finds it', async () => {
+  const { ports, marks, outside, clock, stateOf } = consolidated();
+  outside.onRequest = ({ method, path }) => {
+    if (method === 'PATCH' && path.includes('/nodeclaims/spare')) throw new Error('the process died');
+  };
+  await expect(disrupt(ports)).rejects.toThrow('the process died');
+  expect(marks('spare')).toEqual(UNMARKED);
+  outside.onRequest = () => undefined;
+  expect(await disrupt(ports)).toEqual({ kind: 'executing' });
+  await resumeNow(ports);
+  expect(marks('spare')).toEqual({ tainted: true, decision: true, reason: 'Empty' });
+  clock.advance(6_000);
+  expect(await disrupt(ports)).toMatchObject({ kind: 'finished', removed: 1 });
+  expect(stateOf('spare')).toBe('leaving');
+});
+
+test('who lost the race for the next decision removes nothing', async () => {
+  const { ports, marks } = consolidated();
+  const lost = { ...ports, ledger: { ...ports.ledger, commit: () => Promise.resolve({ kind: 'lost' } as const) } };
+  expect(await disrupt(lost)).toEqual({ kind: 'lost' });
+  expect(marks('spare')).toEqual(UNMARKED);
+});
+
+describe('a node that holds too little', () => {
+  /** One large node with one small pod, for which a small node would do. */
+  async function begun() {
+    const cluster = consolidated({ types: 2 });
+    const { server, ports } = cluster;
+    for (const name of ['spare', 'used']) {
+      server.remove('nodes', `aks-${name}`);
+      server.remove('nodeclaims', name);
+    }
+    server.remove('pods', 'default/web');
+    cluster.addReady('large', 8);
+    cluster.addRunning('web', 'large');
+    const outcome = await disrupt(ports);
+    if (outcome.kind !== 'begun') throw new Error(`begun was to be, and it is ${JSON.stringify(outcome)}`);
+    const replacement =
+      server.list('nodeclaims').find(({ metadata }) => metadata.name !== 'large')?.metadata.name ?? '';
+    const initialize = (): void => {
+      server.remove('nodeclaims', replacement);
+      cluster.addReady(replacement, 2);
+    };
+    return { ...cluster, outcome, replacement, initialize };
+  }
+
+  test('goes when its replacement is initialized, and not before', async () => {
+    const { ports, outcome, replacement, clock, stateOf, initialize, server } = await begun();
+    expect([outcome.nodes, outcome.replacements]).toEqual([1, 1]);
+    expect(server.get('nodeclaims', 'large')?.metadata.annotations).toMatchObject({
+      'nodewright.dev/replaced-by': replacement,
+    });
+    clock.advance(60_000);
+    expect(await disrupt(ports)).toEqual({ kind: 'waiting', for: 'replacements' });
+    initialize();
+    expect(await disrupt(ports)).toMatchObject({ kind: 'finished', removed: 1 });
+    expect(stateOf('large')).toBe('leaving');
+  });
+
+  test('stays when its replacement is gone', async () => {
+    const { ports, replacement, clock, stateOf, marks, server } = await begun();
+    server.remove('nodeclaims', replacement);
+    clock.advance(6_000);
+    expect(await disrupt(ports)).toMatchObject({ kind: 'finished', takenBack: 1 });
+    expect([stateOf('large'), marks('large')]).toEqual(['there', UNMARKED]);
+  });
+
+  test('stays when its replacement is not there after ten minutes', async () => {
+    const { ports, clock, stateOf } = await begun();
+    clock.advance(601_000);
+    expect(await disrupt(ports)).toMatchObject({ kind: 'finished', takenBack: 1 });
+    expect(stateOf('large')).toBe('there');
+  });
+
+  test('stays when the room of its pods is taken meanwhile', async () => {
+    const { ports, replacement, clock, stateOf, initialize, addRunning } = await begun();
+    initialize();
+    addRunning('other', replacement, {
+      spec: { containers: [{ resources: { requests: { cpu: '1500m', memory: '1Gi' } } }] },
+    });
+    clock.advance(6_000);
+    expect(await disrupt(ports)).toMatchObject({ kind: 'finished', takenBack: 1 });
+    expect(stateOf('large')).toBe('there');
+  });
+});

@@ -1,0 +1,139 @@
+import { readFileSync } from 'node:fs';
+import { Readable } from 'node:stream';
+import { Errors } from 'typebox/schema';
+import { describe, expect, test, vi } from 'vitest';
+import { parse } from 'yaml';
+import type { DisruptOptions } from '../../../cli/command.ts';
+import type { DisruptionDocument } from '../../../cli/disrupt/disruption-format.ts';
+import { disruptFromFiles } from '../../../cli/disrupt/disrupt-from-files.ts';
+import { pool } from './plan-manifests.ts';
+
+vi.setConfig({ testTimeout: 30_000 });
+
+const schema = JSON.parse(readFileSync('docs/schema/disruption.schema.json', 'utf8')) as object;
+
+const generous = pool.replace(
+  'spec:\n  template',
+  'spec:\n  disruption: { consolidateAfter: 0s, budgets: [{ nodes: "100%" }] }\n  template',
+);
+
+/** A node of the pool that runs, with its claim. */
+function machine(name: string): string {
+  const labels =
+    '{ karpenter.sh/nodepool: general, karpenter.sh/registered: "true", karpenter.sh/initialized: "true", kubernetes.io/arch: amd64, ' +
+    'kubernetes.io/os: linux, node.kubernetes.io/instance-type: Standard_D4as_v5, topology.kubernetes.io/zone: westeurope-1, karpenter.sh/capacity-type: on-demand }';
+  return `
+apiVersion: v1
+kind: Node
+metadata: { name: ${name}, labels: ${labels} }
+spec: { providerID: azure:///${name} }
+status: { capacity: { cpu: 4, memory: 16Gi, pods: 110 }, conditions: [{ type: Ready, status: "True" }] }
+---
+apiVersion: karpenter.sh/v1
+kind: NodeClaim
+metadata: { name: claim-${name}, labels: ${labels} }
+spec: { nodeClassRef: { group: karpenter.azure.com, kind: AKSNodeClass, name: default }, requirements: [] }
+status: { providerID: azure:///${name}, nodeName: ${name}, conditions: [{ type: Consolidatable, status: "True", reason: Quiet, lastTransitionTime: "2026-11-20T08:00:00Z" }] }
+`;
+}
+
+function pod(name: string, node: string, annotations = '{}'): string {
+  return `
+apiVersion: v1
+kind: Pod
+metadata: { name: ${name}, annotations: ${annotations} }
+spec: { nodeName: ${node}, containers: [{ name: main, image: x, resources: { requests: { cpu: 1, memory: 1Gi } } }] }
+`;
+}
+
+const cluster = [
+  generous,
+  machine('a'),
+  machine('b'),
+  machine('c'),
+  pod('one', 'a'),
+  pod('two', 'b', '{ karpenter.sh/do-not-disrupt: "true" }'),
+  pod('three', 'b'),
+];
+
+async function disrupt(manifests: ReadonlyArray<string>, options: Partial<DisruptOptions> = {}) {
+  const all: DisruptOptions = {
+    kind: 'disrupt',
+    paths: ['-'],
+    catalog: null,
+    region: null,
+    nowMs: null,
+    output: 'json',
+    ...options,
+  };
+  return disruptFromFiles(all, Readable.from([manifests.join('\n---\n')]));
+}
+
+async function document(manifests: ReadonlyArray<string>): Promise<DisruptionDocument> {
+  return JSON.parse((await disrupt(manifests)).text) as DisruptionDocument;
+}
+
+describe('nodewright disrupt', () => {
+  test.each([
+    ['nothing', ['{ apiVersion: v1, kind: List, items: [] }']],
+    ['a pool', [generous]],
+    ['a cluster', cluster],
+  ])('a plan of %s obeys its schema', async (_, manifests) => {
+    expect(Errors(schema as never, await document(manifests))).toEqual([true, []]);
+  });
+
+  test('says what goes, where its pods move, and what that saves', async () => {
+    const { steps, kept, before, after, summary } = await document(cluster);
+    expect(steps.map(({ reason, remove }) => [reason, remove])).toEqual([
+      ['Empty', ['c']],
+      ['Underutilized', ['a']],
+    ]);
+    expect(steps[1]?.moves).toEqual([{ pod: 'default/one', from: 'a', to: { kind: 'Node', name: 'b' } }]);
+    const detail = 'pod default/two is annotated karpenter.sh/do-not-disrupt';
+    expect(kept).toMatchObject([{ node: 'b', reason: 'pod-do-not-disrupt', detail, data: { pod: 'default/two' } }]);
+    expect([before.nodes, after.nodes, summary.podsMoved]).toEqual([3, 1, 1]);
+    expect(Number(summary.savedPerHour)).toBeCloseTo(Number(before.costPerHour) - Number(after.costPerHour), 6);
+  });
+
+  test('YAML and JSON say the same', async () => {
+    const json = await document(cluster);
+    const yaml = parse((await disrupt(cluster, { output: 'yaml' })).text) as DisruptionDocument;
+    expect({ ...yaml, summary: { ...yaml.summary, solveMs: 0 } }).toEqual({
+      ...json,
+      summary: { ...json.summary, solveMs: 0 },
+    });
+  });
+
+  test('the table says it for people, with a reason for what stays', async () => {
+    const { text } = await disrupt(cluster, { output: 'table' });
+    expect(text).toContain('2 nodes to remove, 1 pod to move, in 2 steps.');
+    expect(text).toMatch(/1\s+Empty\s+1\s+0\s+0/);
+    expect(text).toContain('1 pod-do-not-disrupt: pod default/two is annotated');
+    expect((await disrupt([generous], { output: 'table' })).text).toContain('Nothing is to go.');
+  });
+
+  test('schedules are read as of the moment that is given', async () => {
+    const nightly = pool.replace(
+      'spec:\n  template',
+      'spec:\n  disruption: { consolidateAfter: 0s, budgets: [{ nodes: "0", schedule: "0 9 * * *", duration: 8h }] }\n  template',
+    );
+    const at = async (text: string): Promise<number> => {
+      const made = JSON.parse(
+        (await disrupt([nightly, ...cluster.slice(1)], { nowMs: Date.parse(text) })).text,
+      ) as DisruptionDocument;
+      return made.steps.length;
+    };
+    expect(await at('2026-11-22T12:00:00Z')).toBe(0);
+    expect(await at('2026-11-22T20:00:00Z')).toBe(2);
+  });
+
+  test('a cost of moves that is no number is refused with the field and the fix', async () => {
+    const wrong = generous.replace(
+      'name: general }',
+      'name: general, annotations: { nodewright.dev/move-cost: dear } }',
+    );
+    await expect(disrupt([wrong])).rejects.toThrow(
+      'NodePool general: metadata.annotations[nodewright.dev/move-cost]: "dear" is no share (write a number such as 0.25, or 0 for moves that cost nothing)',
+    );
+  });
+});

@@ -1,0 +1,476 @@
+import { describe, expect, test } from 'vitest';
+import type { PodDisruptionBudget } from '../../../../shared/kubernetes/manifest.ts';
+import { onDemand, shape, spec } from '../build.ts';
+import { CONSOLIDATABLE, disruptable, keptFor, machine, on, plan, removed } from './build-disruption.ts';
+
+const small = shape(spec('500m', '1Gi'), { app: 'web' });
+const annotated = (annotations: Readonly<Record<string, string>>) => ({ ...small, annotations });
+const drifted = { type: 'Drifted', status: 'True', lastTransitionTime: '1970-01-02T00:00:00Z' };
+
+/** Two nodes of 4 cores with three small pods each: one holds them all, and nothing smaller does. */
+const half = {
+  machines: [machine('a'), machine('b')],
+  shapes: [small],
+  pods: [...on('a', 0, 3), ...on('b', 0, 3)],
+};
+
+const pdb = (parts: Partial<PodDisruptionBudget>, name = 'web'): PodDisruptionBudget => ({
+  metadata: { name, namespace: 'default' },
+  spec: { selector: { matchLabels: { app: 'web' } } },
+  status: { disruptionsAllowed: 0 },
+  ...parts,
+});
+
+describe('emptiness', () => {
+  test('a node with no pods goes, and no pod moves', () => {
+    const made = plan({ ...half, pods: on('a', 0, 6) });
+    expect(made.steps).toMatchObject([{ reason: 'Empty', remove: ['b'], create: [], moves: [] }]);
+    expect(made.before.cost - made.after.cost).toBe(200_000);
+  });
+
+  test.each(['WhenEmpty', 'WhenEmptyOrUnderutilized', 'Balanced'])(
+    'an empty node goes under the policy %s',
+    (policy) => {
+      const nodePools = [disruptable('general', { consolidationPolicy: policy })];
+      expect(removed(plan({ ...half, pods: on('a', 0, 6), nodePools }))).toEqual(['b']);
+    },
+  );
+
+  test('a node whose pods cost nothing to evict counts as empty, and its pods find a place all the same', () => {
+    const cheap = annotated({ 'controller.kubernetes.io/pod-deletion-cost': '-2147483647' });
+    const made = plan({ ...half, shapes: [small, cheap], pods: [...on('a', 0, 6), ...on('b', 1, 1)] });
+    expect(made.steps).toMatchObject([{ reason: 'Empty', remove: ['b'], moves: [{ to: { name: 'a' } }] }]);
+  });
+
+  test('a node that takes the pods of others is not removed for being empty when it is the cheaper one', () => {
+    const machines = [machine('a', { cpu: 8 }), machine('b', { cpu: 4 })];
+    const made = plan({ ...half, machines, pods: on('a', 0, 4) });
+    expect(made.after.cost).toBeLessThanOrEqual(200_000);
+  });
+
+  test('consolidateAfter: Never keeps empty nodes too', () => {
+    const nodePools = [disruptable('general', { consolidateAfter: 'Never' })];
+    expect(keptFor(plan({ ...half, pods: on('a', 0, 6), nodePools }), 'b')).toBe('consolidation-off');
+  });
+});
+
+describe('consolidation', () => {
+  test('a node goes whose pods fit on others', () => {
+    const made = plan(half);
+    expect(made.steps).toMatchObject([{ reason: 'Underutilized', remove: ['a'], create: [] }]);
+    expect(made.steps[0]?.moves).toHaveLength(3);
+    expect(keptFor(made, 'b')).toBe('receives');
+  });
+
+  test('a node is replaced by a cheaper one that holds its pods', () => {
+    const made = plan({ ...half, machines: [machine('a', { cpu: 8 })], pods: on('a', 0, 2) });
+    expect(made.steps).toMatchObject([{ reason: 'Underutilized', remove: ['a'], create: ['general-1'] }]);
+    expect(made.replacements).toMatchObject([{ instanceType: 'Standard_D2s_v5', price: 100_000 }]);
+  });
+
+  test('several nodes become one that costs less than they do together', () => {
+    const machines = ['a', 'b', 'c'].map((name) => machine(name, { cpu: 4 }));
+    const big = shape(spec('2200m', '4Gi'));
+    const made = plan({ ...half, machines, shapes: [big], pods: ['a', 'b', 'c'].flatMap((name) => on(name, 0, 1)) });
+    expect(made.after.cost).toBe(400_000);
+    expect(made.steps.flatMap(({ moves }) => moves).length).toBeGreaterThan(0);
+  });
+
+  test('two full nodes are not swapped for another of the same size', () => {
+    const made = plan({ ...half, pods: [...on('a', 0, 7), ...on('b', 0, 7)] });
+    expect(made.steps).toEqual([]);
+  });
+
+  test('WhenEmpty keeps nodes with pods', () => {
+    const nodePools = [disruptable('general', { consolidationPolicy: 'WhenEmpty' })];
+    expect(keptFor(plan({ ...half, nodePools }), 'a')).toBe('only-when-empty');
+  });
+
+  test('a claim that is not Consolidatable keeps its node', () => {
+    const machines = [machine('a', { conditions: [] }), machine('b', { conditions: [] })];
+    expect(keptFor(plan({ ...half, machines }), 'a')).toBe('not-consolidatable');
+  });
+
+  test('pods that came within consolidateAfter keep a node, whatever its condition says', () => {
+    const lately = { lastPodEventTime: '1970-01-02T11:59:00Z' };
+    const nodePools = [disruptable('general', { consolidateAfter: '5m' })];
+    const made = plan({ ...half, machines: [machine('a', lately), machine('b', lately)], nodePools });
+    expect(keptFor(made, 'b')).toBe('not-consolidatable');
+  });
+
+  test('a node that the catalog has no price for stays', () => {
+    const made = plan({
+      ...half,
+      machines: [machine('a', { zone: 'elsewhere' }), machine('b', { zone: 'elsewhere' })],
+    });
+    expect(keptFor(made, 'a')).toBe('unknown-price');
+  });
+
+  test('pods that wait keep the room that they will find', () => {
+    const waiting = on('a', 0, 1).map((pod) => ({ ...pod, uid: 'w', name: 'w', nodeName: null, unschedulable: true }));
+    const made = plan({ ...half, pods: [...half.pods, ...waiting] });
+    expect(made.kept.map(({ reason }) => reason.kind)).toContain('awaits-pods');
+  });
+
+  test('pods without an owner are moved like others', () => {
+    expect(half.shapes.every(({ owner }) => owner === null)).toBe(true);
+    expect(removed(plan(half))).toHaveLength(1);
+  });
+
+  test('a node that is not initialized is neither removed nor filled', () => {
+    const made = plan({
+      ...half,
+      machines: [machine('a', { initialized: false }), machine('b', { cpu: 2 })],
+      pods: on('b', 0, 2),
+    });
+    expect(made.steps).toEqual([]);
+    expect(keptFor(made, 'a')).toBe('not-initialized');
+  });
+
+  test('a pool of fixed size is not consolidated', () => {
+    const fixed = disruptable();
+    const nodePools = [{ ...fixed, spec: { ...fixed.spec, replicas: 2 } }];
+    expect(keptFor(plan({ ...half, nodePools }), 'a')).toBe('static-pool');
+  });
+
+  test('what a static pool has too many of goes, and its pods find a place first', () => {
+    const fixed = disruptable();
+    const nodePools = [{ ...fixed, spec: { ...fixed.spec, replicas: 1 } }];
+    const made = plan({ ...half, pods: [...on('a', 0, 2), ...on('b', 0, 1)], nodePools });
+    expect(made.steps).toMatchObject([{ reason: 'StaticSurplus', remove: ['b'] }]);
+  });
+
+  test('a pool may say that a move costs so much that none is worth it', () => {
+    const made = plan({ ...half, disruption: { moveCostOf: new Map([['general', 10]]) } });
+    expect(keptFor(made, 'a')).toBe('not-worth');
+  });
+
+  test('minValues is not waived: with too few cheaper sizes nothing is replaced', () => {
+    const requirements = [onDemand, { key: 'node.kubernetes.io/instance-type', operator: 'Exists', minValues: 3 }];
+    const one = { ...half, machines: [machine('a', { cpu: 8 })], pods: on('a', 0, 2) };
+    expect(plan({ ...one, nodePools: [disruptable('general', {}, { requirements })] }).steps).toEqual([]);
+  });
+
+  test('a limit of the pool that leaves no room for a new node keeps the old one', () => {
+    const nodePools = [disruptable('general', {}, { limits: { cpu: '8' } })];
+    expect(plan({ ...half, machines: [machine('a', { cpu: 8 })], pods: on('a', 0, 2), nodePools }).steps).toEqual([]);
+  });
+});
+
+describe('spot', () => {
+  const nodePools = [disruptable('general', {}, { requirements: [] })];
+  const spot = { ...half, nodePools, machines: [machine('a', { cpu: 8, capacityType: 'spot' })], pods: on('a', 0, 2) };
+
+  test('a spot node is not replaced by another spot node', () => {
+    expect(plan(spot).steps).toEqual([]);
+  });
+
+  test('with spot to spot it is not while fewer than 15 sizes are cheaper', () => {
+    expect(plan({ ...spot, disruption: { spotToSpot: true } }).steps).toEqual([]);
+  });
+
+  test('an on-demand node is replaced by spot where its pool allows it', () => {
+    const made = plan({ ...spot, machines: [machine('a', { cpu: 8 })] });
+    expect(made.replacements).toMatchObject([{ capacityType: 'spot', instanceType: 'Standard_D2s_v5' }]);
+  });
+
+  test('a spot node goes where its pods fit on others', () => {
+    const machines = ['a', 'b'].map((name) => machine(name, { capacityType: 'spot' }));
+    expect(removed(plan({ ...half, nodePools, machines }))).toHaveLength(1);
+  });
+});
+
+describe('who may not be disturbed', () => {
+  test('do-not-disrupt on a node keeps it', () => {
+    const mark = { annotations: { 'karpenter.sh/do-not-disrupt': 'true' } };
+    const made = plan({ ...half, machines: [machine('a', mark), machine('b', mark)] });
+    expect(keptFor(made, 'a')).toBe('do-not-disrupt');
+  });
+
+  test('do-not-disrupt on a pod keeps its node, and others may still come to it', () => {
+    const shapes = [small, annotated({ 'karpenter.sh/do-not-disrupt': 'true' })];
+    const made = plan({ ...half, shapes, pods: [...on('a', 1, 3), ...on('b', 0, 3)] });
+    expect(removed(made)).toEqual(['b']);
+    expect(keptFor(made, 'a')).toBe('pod-do-not-disrupt');
+  });
+
+  test('do-not-disrupt on a pod of a DaemonSet keeps its node too', () => {
+    const owner = { apiVersion: 'apps/v1', kind: 'DaemonSet', name: 'agent', uid: 'd' };
+    const daemon = { ...annotated({ 'karpenter.sh/do-not-disrupt': 'true' }), owner };
+    const made = plan({ ...half, shapes: [small, daemon], pods: [...half.pods, ...on('a', 1, 1)] });
+    expect(keptFor(made, 'a')).toBe('pod-do-not-disrupt');
+  });
+
+  test.each([
+    ['48h', []],
+    ['1h', ['a']],
+    ['soon', ['a']],
+  ])('do-not-disrupt for %s after a pod was made a day and a half ago', (text, gone) => {
+    const shapes = [annotated({ 'karpenter.sh/do-not-disrupt': text })];
+    expect(removed(plan({ ...half, shapes }))).toEqual(gone);
+  });
+
+  test('a budget that allows no disruption keeps the node of its pod', () => {
+    expect(keptFor(plan({ ...half, podDisruptionBudgets: [pdb({})] }), 'a')).toBe('pod-budget');
+  });
+
+  test('one disruption allowed is enough for any number of pods, which go one after another', () => {
+    expect(removed(plan({ ...half, podDisruptionBudgets: [pdb({ status: { disruptionsAllowed: 1 } })] }))).toEqual([
+      'a',
+    ]);
+  });
+
+  test('a budget whose status says nothing allows nothing', () => {
+    const { status: _, ...unknown } = pdb({});
+    const made = plan({ ...half, podDisruptionBudgets: [unknown] });
+    expect(made.kept[0]?.reason).toMatchObject({ kind: 'pod-budget', known: false });
+  });
+
+  test('two budgets over one pod keep its node, whatever they allow', () => {
+    const allowing = { status: { disruptionsAllowed: 5 } };
+    const made = plan({ ...half, podDisruptionBudgets: [pdb(allowing, 'one'), pdb(allowing, 'two')] });
+    expect(keptFor(made, 'a')).toBe('two-pod-budgets');
+  });
+
+  test('a pod that is not ready is let go where its budget says AlwaysAllow', () => {
+    const budget = pdb({
+      spec: { selector: { matchLabels: { app: 'web' } }, unhealthyPodEvictionPolicy: 'AlwaysAllow' },
+    });
+    const made = plan({
+      ...half,
+      pods: half.pods.map((pod) => ({ ...pod, ready: false })),
+      podDisruptionBudgets: [budget],
+    });
+    expect(removed(made)).toEqual(['a']);
+  });
+
+  test('a budget in another namespace is not asked', () => {
+    const elsewhere = pdb({ metadata: { name: 'web', namespace: 'other' } });
+    expect(removed(plan({ ...half, podDisruptionBudgets: [elsewhere] }))).toEqual(['a']);
+  });
+
+  test('a node whose pod uses devices stays', () => {
+    const gpu = shape(spec('500m', '1Gi', { resourceClaims: [{ name: 'gpu', resourceClaimName: 'gpu' }] }));
+    expect(keptFor(plan({ ...half, shapes: [gpu] }), 'a')).toBe('pod-devices');
+  });
+
+  test('a node of no NodePool stays, and takes pods', () => {
+    const stray = machine('z');
+    const { 'karpenter.sh/nodepool': _, ...labels } = stray.node.metadata.labels ?? {};
+    const node = { ...stray.node, metadata: { name: 'z', labels } };
+    const given = { ...half, machines: [machine('a'), { node, claim: machine('y').claim }], pods: on('a', 0, 2) };
+    const made = plan(given);
+    expect(removed(made)).toEqual(['a']);
+    expect(keptFor(made, 'z')).toBe('unmanaged');
+  });
+});
+
+describe('budgets of nodes', () => {
+  const many = {
+    machines: Array.from({ length: 10 }, (_, index) => machine(`n${index}`)),
+    shapes: [small],
+    pods: on('n0', 0, 5),
+  };
+
+  test.each([
+    ['3', [3, 3, 3]],
+    ['50%', [5, 3, 1]],
+    ['100%', [9]],
+  ])('with %s at a time empty nodes go in steps', (nodes, sizes) => {
+    const nodePools = [disruptable('general', { budgets: [{ nodes }] })];
+    expect(plan({ ...many, nodePools }).steps.map(({ remove }) => remove.length)).toEqual(sizes);
+  });
+
+  test('without budgets the default of 10 % holds, and 10 % of one node is one', () => {
+    const { budgets: _, ...disruption } = disruptable().spec.disruption ?? {};
+    const general = disruptable();
+    const nodePools = [{ ...general, spec: { ...general.spec, disruption } }];
+    expect(plan({ ...many, nodePools }).steps.every(({ remove }) => remove.length === 1)).toBe(true);
+  });
+
+  test('a budget of 0 keeps all nodes, and says so', () => {
+    const nodePools = [disruptable('general', { budgets: [{ nodes: '0' }] })];
+    const made = plan({ ...many, nodePools });
+    expect(made.steps).toEqual([]);
+    expect(keptFor(made, 'n5')).toBe('node-budget');
+  });
+
+  test('a budget for another reason is not asked', () => {
+    const nodePools = [disruptable('general', { budgets: [{ nodes: '0', reasons: ['Drifted'] }] })];
+    expect(removed(plan({ ...many, nodePools }))).toHaveLength(9);
+  });
+
+  test.each([
+    ['0 12 * * *', 0],
+    ['0 8 * * *', 0],
+    ['0 3 * * *', 9],
+    ['@hourly', 0],
+  ])('a budget with the schedule %s and a duration of 5 h at noon lets %i nodes go', (schedule, count) => {
+    const nodePools = [disruptable('general', { budgets: [{ nodes: '0', schedule, duration: '5h' }] })];
+    expect(removed(plan({ ...many, nodePools }))).toHaveLength(count);
+  });
+
+  test('a budget that cannot be read lets none go', () => {
+    const nodePools = [disruptable('general', { budgets: [{ nodes: '100%', schedule: 'noon', duration: '1h' }] })];
+    const made = plan({ ...many, nodePools });
+    expect(made.kept[1]?.reason).toMatchObject({ kind: 'node-budget', error: 'schedule noon' });
+  });
+
+  test('nodes that are not ready count as being in disruption', () => {
+    const sick = machine('n9', { nodeConditions: [{ type: 'Ready', status: 'False' }] });
+    const machines = [...many.machines.slice(0, 9), sick];
+    const nodePools = [disruptable('general', { budgets: [{ nodes: '1' }] })];
+    expect(plan({ ...many, machines, nodePools }).steps).toEqual([]);
+  });
+});
+
+describe('nodes that must go', () => {
+  test('a drifted node is replaced though that saves nothing, and even where consolidation is off', () => {
+    const nodePools = [disruptable('general', { consolidateAfter: 'Never' })];
+    const made = plan({ ...half, machines: [machine('a', { conditions: [drifted] })], pods: on('a', 0, 7), nodePools });
+    expect(made.steps).toMatchObject([{ reason: 'Drifted', remove: ['a'], create: ['general-1'], saved: 0 }]);
+  });
+
+  test('the pods of a drifted node fill room that is there before a new node is made', () => {
+    const made = plan({ ...half, machines: [machine('a', { conditions: [drifted] }), machine('b')] });
+    expect(made.steps).toMatchObject([{ reason: 'Drifted', remove: ['a'], create: [] }]);
+  });
+
+  test('a pod that must not be disrupted keeps a drifted node, unless the claim has a terminationGracePeriod', () => {
+    const shapes = [annotated({ 'karpenter.sh/do-not-disrupt': 'true' })];
+    const with_ = (terminationGracePeriod: string | undefined) =>
+      plan({
+        ...half,
+        shapes,
+        machines: [
+          machine('a', {
+            conditions: [drifted],
+            claimSpec: terminationGracePeriod === undefined ? {} : { terminationGracePeriod },
+          }),
+        ],
+        pods: on('a', 0, 2),
+      });
+    expect(keptFor(with_(undefined), 'a')).toBe('pod-do-not-disrupt');
+    expect(with_('1h').steps).toMatchObject([{ reason: 'Drifted', remove: ['a'] }]);
+  });
+
+  test('a drifted node whose pods find no place stays, with the pod that finds none', () => {
+    const huge = shape(spec('7', '1Gi', { nodeSelector: { 'kubernetes.io/hostname': 'a' } }));
+    const made = plan({
+      ...half,
+      machines: [machine('a', { cpu: 8, conditions: [drifted] })],
+      shapes: [huge],
+      pods: on('a', 0, 1),
+    });
+    expect(made.kept[0]?.reason).toMatchObject({ kind: 'no-place', pod: 'default/s0-a-0000' });
+  });
+
+  test('an expired node is replaced, and asks no budget', () => {
+    const old = machine('a', { claimSpec: { expireAfter: '24h' } });
+    const claim = { ...old.claim, metadata: { ...old.claim.metadata, creationTimestamp: '1970-01-01T11:00:00Z' } };
+    const nodePools = [disruptable('general', { budgets: [{ nodes: '0' }] })];
+    const made = plan({ ...half, machines: [{ ...old, claim }], pods: on('a', 0, 7), nodePools });
+    expect(made.steps).toMatchObject([{ reason: 'Expired', remove: ['a'], create: ['general-1'] }]);
+  });
+
+  test('a sick node is replaced after its toleration, and not where a fifth of the pool is exceeded', () => {
+    const sick = { type: 'Ready', status: 'False', lastTransitionTime: '1970-01-02T11:00:00Z' };
+    const repairs = [{ conditionType: 'Ready', conditionStatus: 'False', tolerationMs: 600_000 }];
+    const machines = ['a', 'b', 'c'].map((name, index) =>
+      machine(name, index === 0 ? { nodeConditions: [sick] } : { conditions: [] }),
+    );
+    const given = { ...half, machines, pods: on('a', 0, 2), disruption: { repairs } };
+    expect(plan(given).steps).toMatchObject([{ reason: 'Unhealthy', remove: ['a'] }]);
+    const allSick = machines.map(({ node, claim }) => ({
+      node: { ...node, status: { ...node.status, conditions: [sick] } },
+      claim,
+    }));
+    expect(keptFor(plan({ ...given, machines: allSick }), 'a')).toBe('too-many-unhealthy');
+  });
+});
+
+describe('rules about other pods', () => {
+  const apart = shape(
+    spec('500m', '1Gi', {
+      affinity: {
+        podAntiAffinity: {
+          requiredDuringSchedulingIgnoredDuringExecution: [
+            { topologyKey: 'kubernetes.io/hostname', labelSelector: { matchLabels: { app: 'web' } } },
+          ],
+        },
+      },
+    }),
+    { app: 'web' },
+  );
+
+  test('anti-affinity keeps a node whose pod could be only where others of its kind are', () => {
+    const made = plan({ ...half, shapes: [apart], pods: [...on('a', 0, 1), ...on('b', 0, 1)] });
+    expect(made.steps.every(({ create }) => create.length > 0)).toBe(true);
+  });
+
+  test('zones stay even: nothing goes that would leave a spread too uneven', () => {
+    const even = shape(
+      spec('500m', '1Gi', {
+        topologySpreadConstraints: [
+          {
+            maxSkew: 1,
+            topologyKey: 'topology.kubernetes.io/zone',
+            whenUnsatisfiable: 'DoNotSchedule',
+            labelSelector: { matchLabels: { app: 'web' } },
+          },
+        ],
+      }),
+      { app: 'web' },
+    );
+    const machines = [1, 2, 3].map((zone) => machine(`z${zone}`, { cpu: 2, zone: `westeurope-${zone}` }));
+    const made = plan({
+      ...half,
+      machines,
+      shapes: [even],
+      pods: machines.flatMap(({ node }) => on(node.metadata.name, 0, 1)),
+    });
+    expect(made.steps).toEqual([]);
+  });
+
+  test('a pod that prefers where it is does not move to where it would rather not be', () => {
+    const preference = {
+      matchExpressions: [{ key: 'topology.kubernetes.io/zone', operator: 'In', values: ['westeurope-1'] }],
+    };
+    const choosy = shape(
+      spec('500m', '1Gi', {
+        affinity: { nodeAffinity: { preferredDuringSchedulingIgnoredDuringExecution: [{ weight: 1, preference }] } },
+      }),
+    );
+    const machines = [machine('a', { cpu: 2 }), machine('b', { cpu: 2, zone: 'westeurope-2', conditions: [] })];
+    const given = { ...half, machines, shapes: [choosy], pods: on('a', 0, 1) };
+    expect(plan(given).steps).toEqual([]);
+    expect(removed(plan({ ...given, policy: { preferencePolicy: 'Ignore' } }))).toEqual(['a']);
+  });
+});
+
+describe('Balanced', () => {
+  const nodePools = [disruptable('general', { consolidationPolicy: 'Balanced' })];
+
+  test('a removal that saves more of the pool than it disturbs is made', () => {
+    expect(removed(plan({ ...half, nodePools, pods: [...on('a', 0, 1), ...on('b', 0, 5)] }))).toEqual(['a']);
+  });
+
+  test('a removal that saves little for many pods is not', () => {
+    const tiny = shape(spec('50m', '100Mi'));
+    const machines = [machine('a', { cpu: 2 }), machine('b', { cpu: 8 })];
+    const made = plan({ ...half, machines, shapes: [tiny], pods: [...on('a', 0, 20), ...on('b', 0, 1)], nodePools });
+    expect(made.steps.every(({ remove }) => !remove.includes('a'))).toBe(true);
+  });
+});
+
+test('a plan is the same whatever the order of the lists', () => {
+  const machines = [machine('a'), machine('b'), machine('c', { cpu: 8 })];
+  const given = { ...half, machines, pods: [...half.pods, ...on('c', 0, 3)] };
+  const other = { ...given, machines: machines.toReversed(), pods: given.pods.toReversed() };
+  expect(plan(other)).toEqual(plan(given));
+});
+
+test('every node is told of once, gone or kept', () => {
+  const made = plan({ ...half, machines: [...half.machines, machine('c', { conditions: [CONSOLIDATABLE] })] });
+  expect([...removed(made), ...made.kept.map(({ node }) => node)].toSorted()).toEqual(['a', 'b', 'c']);
+});
