@@ -8,8 +8,8 @@ import { defineConfig } from 'vitest/config';
  * Files share their worker's modules, but for `app`: to load them for each file anew took a third of the time of all tests.
  */
 const slow = [
-  'test/e2e/{chaos,compatibility,failure,idle,interruption,scale,start}.test.ts',
-  'test/simulation/more-seeds.test.ts',
+  'test/e2e/{buffers,chaos,compatibility,disruption,eviction-rates,failure,idle,interruption,lifecycle,metrics,scale,start}.test.ts',
+  'test/simulation/more-{disruption,seeds}.test.ts',
   'test/oracle/checker.test.ts',
 ];
 const app = ['test/contract/functions-host/*.test.ts'];
@@ -61,8 +61,7 @@ export default defineConfig({
       {
         test: {
           name: 'slow',
-          // The cases of a node's life that `npm test` leaves out are among those that it runs.
-          include: [...slow, 'test/e2e/lifecycle.test.ts'],
+          include: slow,
           env: { NODEWRIGHT_SLOW: '1' },
           testTimeout: 180_000,
           hookTimeout: 180_000,

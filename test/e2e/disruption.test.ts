@@ -1,0 +1,3 @@
+import { disruptionCases } from './disruption-cases.ts';
+
+disruptionCases('embedded');
