@@ -49,26 +49,27 @@ async function mark(
   return marked.metadata.resourceVersion ?? null;
 }
 
-/** Takes the mark off again and says why: the node stays. What is being removed meanwhile is left alone; twice is as once. */
+/**
+ * Takes the mark off again and says why: the node stays. The word on the claim goes last, so that who crashes here is followed by
+ * one who finds it. What is being removed meanwhile is left alone; twice is as once.
+ */
 export async function unmark(ports: Ports, { claim, node }: Candidate, why: string): Promise<void> {
   const { name } = claim.metadata;
   const current = await ports.kubernetes.get('NodeClaim', { name, namespace: null });
   if (current === null || current.metadata.deletionTimestamp !== undefined) return;
-  const { resourceVersion } = current.metadata;
-  const annotations = { [annotation.disruption]: null, [annotation.replacedBy]: null };
-  const patch = { metadata: { resourceVersion, annotations } };
-  const outcome = await ports.kubernetes.patch('NodeClaim', { name, namespace: null }, patch);
-  if (outcome.kind === 'not-found') return;
-  await writeStatus(ports, written(outcome, name), { conditions: [], clear: ['DisruptionReason'] });
   if (isDisrupted(node)) {
     await patchNode(ports, node, (fresh) => ({
       metadata: { resourceVersion: fresh.metadata.resourceVersion },
       spec: { taints: others(fresh) },
     }));
   }
-  await publish(
-    ports.kubernetes,
-    eventAbout(claim, 'Normal', 'DisruptionBlocked', `Not removed after all: ${why}`),
-    ports.now(),
-  );
+  const cleared = await writeStatus(ports, current, { conditions: [], clear: ['DisruptionReason'] });
+  const { resourceVersion } = cleared.metadata;
+  const annotations = { [annotation.disruption]: null, [annotation.replacedBy]: null };
+  const patch = { metadata: { resourceVersion, annotations } };
+  const outcome = await ports.kubernetes.patch('NodeClaim', { name, namespace: null }, patch);
+  if (outcome.kind === 'not-found') return;
+  written(outcome, name);
+  const note = eventAbout(claim, 'Normal', 'DisruptionBlocked', `Not removed after all: ${why}`);
+  await publish(ports.kubernetes, note, ports.now());
 }

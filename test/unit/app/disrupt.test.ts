@@ -188,6 +188,22 @@ test('a decision whose executor died before it marked anything is marked by who 
   expect(stateOf('spare')).toBe('leaving');
 });
 
+test('who died while taking a mark off is followed by one who goes on', async () => {
+  const { ports, marks, outside, addRunning, clock } = consolidated();
+  await disrupt(ports);
+  addRunning('late', 'spare');
+  clock.advance(6_000);
+  outside.onRequest = ({ method, path }) => {
+    if (method === 'PATCH' && path.endsWith('/nodeclaims/spare/status')) throw new Error('the process died');
+  };
+  await expect(disrupt(ports)).rejects.toThrow('the process died');
+  expect(marks('spare').tainted).toBe(false);
+  outside.onRequest = () => undefined;
+  clock.advance(60_000);
+  expect(await disrupt(ports)).toMatchObject({ kind: 'finished', removed: 0, takenBack: 1 });
+  expect(marks('spare')).toEqual(UNMARKED);
+});
+
 test('who lost the race for the next decision removes nothing', async () => {
   const { ports, marks } = consolidated();
   const lost = { ...ports, ledger: { ...ports.ledger, commit: () => Promise.resolve({ kind: 'lost' } as const) } };
