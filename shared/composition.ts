@@ -1,4 +1,4 @@
-import { DEFAULT_DISRUPTION } from './core/model/disruption-input.ts';
+import { AKS_REPAIRS, DEFAULT_DISRUPTION } from './core/model/disruption-input.ts';
 import { readDisruption } from './contract/disruption-settings.ts';
 import type { ServiceBusClient } from '@azure/service-bus';
 import type { TokenCredential } from '@azure/identity';
@@ -47,7 +47,8 @@ function compose(settings: Settings): App {
   const policy = readPolicy(settings);
   const ignored = ignoresDevices(settings);
   const reserves = reservesNodes(settings);
-  const { isOn, spotToSpot } = readDisruption(settings);
+  const { isOn, spotToSpot, nodeRepair } = readDisruption(settings);
+  const repairs = nodeRepair ? AKS_REPAIRS : [];
   const credential = once(() => createCredential(settings));
   const serviceBus = once(() => connectServiceBus(settings, credential));
   const hints = createHints(serviceBus);
@@ -68,7 +69,7 @@ function compose(settings: Settings): App {
     return {
       cluster,
       policy,
-      disruption: { isOn, policy: { ...DEFAULT_DISRUPTION, spotToSpot } },
+      disruption: { isOn, policy: { ...DEFAULT_DISRUPTION, spotToSpot, repairs } },
       reservesNodes: reserves,
       now: Date.now,
       kubernetes,

@@ -6,11 +6,14 @@ export interface DisruptionOptions {
   readonly isOn: boolean;
   /** Spot nodes may be replaced by cheaper spot nodes: Karpenter's gate SpotToSpotConsolidation. */
   readonly spotToSpot: boolean;
+  /** Sick nodes are replaced: Karpenter's gate NodeRepair. */
+  readonly nodeRepair: boolean;
 }
 
 /** Reads the options of disruption; off where nothing is said. Throws an Error that names the setting and what it may be. */
 export function readDisruption(settings: Pick<Settings, 'DISRUPTION' | 'FEATURE_GATES'>): DisruptionOptions {
   const { DISRUPTION: text = 'off' } = settings;
   if (text !== 'on' && text !== 'off') throw new Error(`app setting DISRUPTION is ${text}; write on or off`);
-  return { isOn: text === 'on', spotToSpot: readFeatureGates(settings.FEATURE_GATES ?? '').SpotToSpotConsolidation };
+  const gates = readFeatureGates(settings.FEATURE_GATES ?? '');
+  return { isOn: text === 'on', spotToSpot: gates.SpotToSpotConsolidation, nodeRepair: gates.NodeRepair };
 }

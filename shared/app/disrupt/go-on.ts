@@ -2,12 +2,12 @@ import { poolsFor, type Pools } from '../../core/disruption/candidates/pools.ts'
 import { judgeNodes, type JudgedNode } from '../../core/disruption/candidates/judge-nodes.ts';
 import { renderKept } from '../../core/disruption/plan/render-kept.ts';
 import { isDisrupted } from '../../contract/disrupted-taint.ts';
-import { label } from '../../contract/names.ts';
+import { annotation, label } from '../../contract/names.ts';
 import { planProvisioning } from '../../core/plan-provisioning.ts';
 import { withoutNodes } from '../../core/present/without-nodes.ts';
 import { instant } from '../../core/quantity/units.ts';
-import { conditionOf, isTrue } from '../conditions.ts';
-import { eventAbout } from '../follow/node-claim.ts';
+import { conditionOf, isTrue, toTimestamp } from '../conditions.ts';
+import { eventAbout, written } from '../follow/node-claim.ts';
 import { publish } from '../events.ts';
 import type { Gathered } from '../gather.ts';
 import { claimsNamed, hintObjects } from '../hint-objects.ts';
@@ -29,6 +29,9 @@ const REPLACED_MS = 10 * 60_000;
 
 /** A decision whose executor has died is executed by another after some seconds. */
 const MARKED_MS = 60_000;
+
+/** Reasons for which a node goes whatever it saves: where one has passed, nothing else has been decided. */
+const MUST_GO: ReadonlySet<string> = new Set(['Drifted', 'Expired', 'Unhealthy', 'StaticSurplus']);
 
 const NODES_AT_ONCE = 8;
 
@@ -93,6 +96,9 @@ function judgeAnew(ports: Ports, { snapshot, input }: Gathered, one: Begun): Ver
   const reasons = new Map(one.candidates.map(({ claim, node }) => [node.metadata.name, reasonOf(claim)]));
   for (const { name, verdict, moving } of nodes) {
     if (verdict.kind === 'stays') return { kind: 'take-back', why: renderKept(verdict.reason) };
+    if (MUST_GO.has(reasons.get(name) ?? '') && verdict.kind !== 'must') {
+      return { kind: 'take-back', why: `it is ${reasons.get(name) ?? ''} no more` };
+    }
     if (reasons.get(name) === 'Empty' && moving.length > 0) return { kind: 'take-back', why: 'pods have come to it' };
   }
   const overdrawn = poolOverBudget(all, nodes, poolsFor(unmarked, now));
@@ -132,10 +138,17 @@ function reasonOf({ status }: Candidate['claim']): string | undefined {
   return conditionOf(status?.conditions, 'DisruptionReason')?.reason;
 }
 
-/** From here it drains: see `terminate`. Of another claim of that name nothing is removed. */
+/**
+ * From here it drains: see `terminate`. Of another claim of that name nothing is removed. A sick node is not asked for patience: as in
+ * Karpenter its deadline is now.
+ */
 async function remove(ports: Ports, { claim }: Candidate): Promise<void> {
   const { name, uid } = claim.metadata;
   const reason = reasonOf(claim) ?? '';
+  if (reason === 'Unhealthy') {
+    const annotations = { [annotation.terminationTimestamp]: toTimestamp(ports.now()) };
+    written(await ports.kubernetes.patch('NodeClaim', { name, namespace: null }, { metadata: { annotations } }), name);
+  }
   const message = `Disrupting NodeClaim: ${reason}`;
   await publish(ports.kubernetes, eventAbout(claim, 'Normal', 'DisruptionTerminating', message), ports.now());
   await ports.kubernetes.delete('NodeClaim', { name, namespace: null }, uid === undefined ? undefined : { uid });

@@ -23,6 +23,18 @@ export interface RepairPolicy {
   readonly tolerationMs: number;
 }
 
+const MINUTE_MS = 60_000;
+
+/**
+ * What AKS calls a sick node, and for how long it may be: karpenter-provider-azure 2026-08, RepairPolicies. That a machine is
+ * about to be taken back is left to the interruption, which knows the deadline.
+ */
+export const AKS_REPAIRS: ReadonlyArray<RepairPolicy> = [
+  { conditionType: 'Ready', conditionStatus: 'False', tolerationMs: 10 * MINUTE_MS },
+  { conditionType: 'Ready', conditionStatus: 'Unknown', tolerationMs: 10 * MINUTE_MS },
+  { conditionType: 'kubernetes.azure.com/NodeHealthy', conditionStatus: 'False', tolerationMs: 0 },
+];
+
 export const DEFAULT_DISRUPTION: DisruptionPolicy = {
   moveCost: 0.065,
   moveCostOf: new Map(),

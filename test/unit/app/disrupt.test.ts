@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { disrupt } from '../../../shared/app/disrupt/disrupt.ts';
 import { resumeNow } from '../../../shared/app/commit-plan.ts';
 import type { Fields } from '../../simulation/world/api-server.ts';
+import { AKS_REPAIRS } from '../../../shared/core/model/disruption-input.ts';
 import { size } from '../core/build.ts';
 import { since, smallCluster, START } from './small-cluster.ts';
 
@@ -186,6 +187,61 @@ test('a decision whose executor died before it marked anything is marked by who 
   clock.advance(6_000);
   expect(await disrupt(ports)).toMatchObject({ kind: 'finished', removed: 1 });
   expect(stateOf('spare')).toBe('leaving');
+});
+
+describe('a node that is sick', () => {
+  function sick() {
+    const cluster = consolidated();
+    const { server, ports, clock } = cluster;
+    const says = (status: string): void => {
+      const conditions = [{ type: 'Ready', status, lastTransitionTime: new Date(clock.now()).toISOString() }];
+      server.patch('nodes', 'aks-used', { status: { conditions } }, 'status');
+    };
+    // Many nodes, or a single sick one would be more than the fifth that may be.
+    for (let index = 0; index < 6; index++) {
+      cluster.addReady(`other-${index}`);
+      cluster.addRunning(`busy-${index}`, `other-${index}`, {
+        spec: { containers: [{ resources: { requests: { cpu: '1500m', memory: '1Gi' } } }] },
+      });
+    }
+    const disruption = { isOn: true, policy: { ...ports.disruption.policy, repairs: AKS_REPAIRS } };
+    return { ...cluster, ports: { ...ports, disruption }, says };
+  }
+
+  test('is replaced after ten minutes, and its drain has no time to lose', async () => {
+    const { ports, says, clock, stateOf, server } = sick();
+    says('Unknown');
+    clock.advance(11 * 60_000);
+    await disrupt(ports);
+    clock.advance(6_000);
+    await disrupt(ports);
+    // Its pod has the room of the empty node: no new one is made.
+    expect([stateOf('used'), stateOf('spare')]).toEqual(['leaving', 'there']);
+    const deadline = server.get('nodeclaims', 'used')?.metadata.annotations?.[
+      'karpenter.sh/nodeclaim-termination-timestamp'
+    ];
+    expect(Date.parse(deadline ?? '')).toBeLessThanOrEqual(clock.now());
+  });
+
+  test('stays for the ten minutes that it has to get well', async () => {
+    const { ports, says, clock, marks } = sick();
+    says('Unknown');
+    clock.advance(9 * 60_000);
+    await disrupt(ports);
+    expect([marks('used'), marks('spare').reason]).toEqual([UNMARKED, 'Empty']);
+  });
+
+  test('stays when it is well again before it goes', async () => {
+    const { ports, says, clock, marks, stateOf } = sick();
+    says('Unknown');
+    clock.advance(11 * 60_000);
+    await disrupt(ports);
+    expect(marks('used').reason).toBe('Unhealthy');
+    says('True');
+    clock.advance(6_000);
+    await disrupt(ports);
+    expect([marks('used'), stateOf('used')]).toEqual([UNMARKED, 'there']);
+  });
 });
 
 test('who died while taking a mark off is followed by one who goes on', async () => {

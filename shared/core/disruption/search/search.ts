@@ -43,8 +43,9 @@ function costOf({ places }: Arena): number {
 }
 
 function takeSimply(trail: Trail, means: Means): void {
-  takeEmpty(trail);
+  // Pods of nodes that must go may use what is empty, rather than a new node.
   takeForced(trail, means);
+  takeEmpty(trail);
   // Ends: every turn takes a node away.
   while (takeAllSingles(trail, means) > 0);
 }
