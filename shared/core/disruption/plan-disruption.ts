@@ -30,12 +30,38 @@ export function planDisruption(given: DisruptionInput, now: Instant): Disruption
   const input: Given = { ...given, provisioning, awaited: awaitedOn(given.provisioning, now) };
   const first = readRound(input, now, pools);
   const lowerBound = lowerBoundOf(first.arena, first.offers);
-  const ends = endsAtRest(input, now, pools);
-  const fresh = readRound(input, now, pools);
-  const replay = replayOf(fresh.arena, fresh.offers, ends);
-  const ordered = sequence(replay, pools);
-  settleTolls(fresh.arena, moveShares(input.policy, pools));
-  return toPlan({ nodes: fresh.nodes, ends, replay, ordered, lowerBound });
+  const planFor = (ends: Ends): DisruptionPlan => {
+    const fresh = readRound(input, now, pools);
+    const replay = replayOf(fresh.arena, fresh.offers, ends);
+    const ordered = sequence(replay, pools);
+    settleTolls(fresh.arena, moveShares(input.policy, pools));
+    return toPlan({ nodes: fresh.nodes, ends, replay, ordered, lowerBound });
+  };
+  let plan = planFor(endsAtRest(input, now, pools, NO_ENDS));
+  for (let again = 0; again < MOST_ORDERS && plan.kept.some(({ reason }) => reason.kind === 'no-order'); again++) {
+    const reached = reachedBy(plan);
+    const further = endsAtRest(input, now, pools, reached);
+    if (further === reached) break;
+    const next = planFor(further);
+    if (next.after.cost >= plan.after.cost) break;
+    plan = next;
+  }
+  return plan;
+}
+
+/**
+ * Where no order of steps leads to all of an end, the search goes on from what can be reached: else the plan after this one would
+ * find what was left. So often it is tried.
+ */
+const MOST_ORDERS = 3;
+
+/** The end that the steps of a plan come to. */
+function reachedBy({ steps, replacements }: DisruptionPlan): Ends {
+  return {
+    gone: new Set(steps.flatMap(({ remove }) => remove)),
+    created: new Map(replacements.map((one) => [one.name, one])),
+    homes: new Map(steps.flatMap(({ moves }) => moves.map(({ uid, to }) => [uid, to.name] as const))),
+  };
 }
 
 /** A cluster comes to rest in two or three rounds; one that does not has nothing left that is worth another. */
@@ -45,8 +71,8 @@ const MOST_ROUNDS = 6;
  * Searches again and again, each time in the cluster as it would be then, until there is nothing to do: so that a plan that has been
  * carried out is followed by an empty one. What a pod does in several rounds is one move, to where it is last.
  */
-function endsAtRest(input: Given, now: Instant, pools: Pools): Ends {
-  let ends = NO_ENDS;
+function endsAtRest(input: Given, now: Instant, pools: Pools, start: Ends): Ends {
+  let ends = start;
   const { provisioning } = input;
   for (let round = 0; round < MOST_ROUNDS; round++) {
     const current = { ...input, provisioning: applyEnds(provisioning, ends) };

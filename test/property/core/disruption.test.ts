@@ -126,10 +126,11 @@ test('what is not forced never costs more, step by step, and never less than the
   );
 }, 120_000);
 
-test('a plan that has been carried out is followed by an empty one', () => {
+test('a plan that has been carried out is followed by an empty one, unless no order of steps led to all that was found', () => {
   fc.assert(
     fc.property(drawnInput, (given) => {
       const first = planned(given);
+      fc.pre(first.kept.every(({ reason }) => reason.kind !== 'no-order'));
       const again = planned(applied(given, first));
       expect(again.steps.map(({ reason, remove }) => [reason, remove])).toEqual([]);
     }),

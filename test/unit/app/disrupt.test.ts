@@ -244,6 +244,36 @@ describe('a node that is sick', () => {
   });
 });
 
+test('a mark that somebody else writes over at that moment is taken off by the next look, and told only then', async () => {
+  const { ports, marks, outside, server, addRunning, clock, events } = consolidated();
+  await disrupt(ports);
+  addRunning('late', 'spare');
+  clock.advance(6_000);
+  let isFirst = true;
+  outside.onRequest = ({ method, path }) => {
+    if (!isFirst || method !== 'PATCH' || !path.endsWith('/nodeclaims/spare')) return;
+    isFirst = false;
+    server.patch('nodeclaims', 'spare', { metadata: { labels: { team: 'shop' } } }, 'object');
+  };
+  await expect(disrupt(ports)).rejects.toThrow('spare');
+  expect(events().map(([reason]) => reason)).not.toContain('DisruptionBlocked');
+  clock.advance(60_000);
+  expect(await disrupt(ports)).toMatchObject({ kind: 'finished', takenBack: 1 });
+  expect(marks('spare')).toEqual(UNMARKED);
+});
+
+test('a claim that is gone by the time its mark is taken off is no error, and nothing is told about it', async () => {
+  const { ports, outside, server, addRunning, clock, events } = consolidated();
+  await disrupt(ports);
+  addRunning('late', 'spare');
+  clock.advance(6_000);
+  outside.onRequest = ({ method, path }) => {
+    if (method === 'PATCH' && path.endsWith('/nodeclaims/spare')) server.remove('nodeclaims', 'spare');
+  };
+  expect(await disrupt(ports)).toMatchObject({ kind: 'finished', takenBack: 1 });
+  expect(events()).toEqual([]);
+});
+
 test('who died while taking a mark off is followed by one who goes on', async () => {
   const { ports, marks, outside, addRunning, clock } = consolidated();
   await disrupt(ports);
