@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { disrupt } from '../../../shared/app/disrupt/disrupt.ts';
 import { resumeNow } from '../../../shared/app/commit-plan.ts';
-import type { Fields } from '../../simulation/world/api-server.ts';
+import type { ApiServer, Fields } from '../../simulation/world/api-server.ts';
 import { AKS_REPAIRS } from '../../../shared/core/model/disruption-input.ts';
 import { size } from '../core/build.ts';
 import { since, smallCluster, START } from './small-cluster.ts';
@@ -272,6 +272,69 @@ test('a claim that is gone by the time its mark is taken off is no error, and no
   };
   expect(await disrupt(ports)).toMatchObject({ kind: 'finished', takenBack: 1 });
   expect(events()).toEqual([]);
+});
+
+test('other taints of a node stay, when it is marked and when the mark is taken off', async () => {
+  const { ports, server, clock, addRunning } = consolidated();
+  const own = { key: 'team', value: 'shop', effect: 'PreferNoSchedule' };
+  server.patch('nodes', 'aks-spare', { spec: { taints: [own] } }, 'object');
+  const taints = (): unknown => server.get('nodes', 'aks-spare')?.spec?.['taints'];
+  await disrupt(ports);
+  expect(taints()).toEqual([own, DISRUPTED]);
+  addRunning('late', 'spare');
+  clock.advance(6_000);
+  await disrupt(ports);
+  expect(taints()).toEqual([own]);
+});
+
+test('pods of others that wait, for which no node can be made, do not keep an empty node', async () => {
+  const { ports, addPod, clock, stateOf } = consolidated();
+  addPod('huge', '64');
+  expect(await disrupt(ports)).toMatchObject({ kind: 'begun' });
+  clock.advance(6_000);
+  expect(await disrupt(ports)).toMatchObject({ removed: 1 });
+  expect(stateOf('spare')).toBe('leaving');
+});
+
+describe('between the decision and its marks', () => {
+  const commits = ({ method, path }: { readonly method: string; readonly path: string }): boolean =>
+    method === 'PATCH' && path.includes('/leases/nodewright-generation');
+
+  test.for([
+    ['is being deleted', (server: ApiServer): void => void server.delete('nodeclaims', 'spare')],
+    ['is gone', (server: ApiServer): void => void server.remove('nodeclaims', 'spare')],
+    ['has lost its node', (server: ApiServer): void => void server.remove('nodes', 'aks-spare')],
+  ] as const)('a claim that %s is not marked', async ([, change]) => {
+    const { ports, marks, outside, server, trace } = consolidated();
+    outside.onRequest = (request) => {
+      if (!commits(request)) return;
+      outside.onRequest = () => undefined;
+      change(server);
+    };
+    expect(await disrupt(ports)).toMatchObject({ kind: 'begun' });
+    expect(marks('spare')).toEqual(UNMARKED);
+    expect(trace.filter((step) => /^PATCH .*(nodeclaims|nodes)\//.test(step))).toEqual([]);
+  });
+
+  test('a claim that is another of the same name is not marked', async () => {
+    const { ports, marks, outside, server, addReady } = consolidated();
+    outside.onRequest = (request) => {
+      if (!commits(request)) return;
+      outside.onRequest = () => undefined;
+      server.remove('nodeclaims', 'spare');
+      server.remove('nodes', 'aks-spare');
+      addReady('spare');
+    };
+    await disrupt(ports);
+    expect(marks('spare')).toEqual(UNMARKED);
+  });
+
+  test('what was marked is known to who decides next, even from an older snapshot', async () => {
+    const { ports, server } = consolidated();
+    await disrupt(ports);
+    const { claimsResourceVersion } = await ports.ledger.read();
+    expect(claimsResourceVersion).toBe(server.get('nodeclaims', 'spare')?.metadata.resourceVersion);
+  });
 });
 
 test('who died while taking a mark off is followed by one who goes on', async () => {
