@@ -12,6 +12,7 @@ import { commitPlan, execute, resumeNow } from './commit-plan.ts';
 import { toTimestamp } from './conditions.ts';
 import { publish } from './events.ts';
 import { type Gathered, gather } from './gather.ts';
+import { initializedNodes } from './initialized-nodes.ts';
 import { leavingNames } from './leaving.ts';
 import { isSameId } from './same-id.ts';
 import { claimOfVm, nodeNameOf } from './node-name.ts';
@@ -123,11 +124,7 @@ function podsOf({ snapshot, input }: Gathered, claim: NodeClaim): ReadonlySet<st
 
 /** Claims of earlier plans that this one counts on for the node's pods, and that have no node in use yet. */
 function claimsOnTheirWay(plan: Plan, { snapshot }: Gathered, moving: ReadonlySet<string>): ReadonlyArray<string> {
-  const inUse = new Set(
-    snapshot.nodes
-      .filter(({ metadata }) => metadata.labels?.[label.initialized] === 'true')
-      .map(({ metadata }) => metadata.name),
-  );
+  const inUse = initializedNodes(snapshot);
   return plan.nominations
     .filter(({ pods, target }) => !inUse.has(target.name) && pods.some(({ uid }) => moving.has(uid)))
     .flatMap(({ target }) => (target.kind === 'claim' ? target.name : (claimOfVm(target.name) ?? [])));

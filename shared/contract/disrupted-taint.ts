@@ -5,6 +5,13 @@ interface Tainted {
   readonly spec?: { readonly taints?: ReadonlyArray<{ readonly key: string; readonly effect: string }> };
 }
 
+/** The node's taints but for those of that key. */
+export function otherTaints<Taint extends { readonly key: string }>(node: {
+  readonly spec?: { readonly taints?: ReadonlyArray<Taint> };
+}): ReadonlyArray<Taint> {
+  return (node.spec?.taints ?? []).filter(({ key }) => key !== taint.disrupted.key);
+}
+
 /**
  * True when the node has the taint by which Karpenter marks one that is to go. Key and effect must both fit, as Karpenter
  * compares them: with another effect the scheduler would still send pods there, and nothing of ours has put it there.

@@ -3,15 +3,13 @@ import { withinQuota } from './finishing/within-quota.ts';
 import { withStaticPools } from './finishing/static-pools.ts';
 import type { Plan } from './model/plan.ts';
 import type { ProvisioningInput } from './model/provisioning-input.ts';
-import { overlaidCatalog } from './offerings/overlays.ts';
-import { reservedCatalog } from './offerings/reservations.ts';
+import { offeredInput } from './offerings/offered-input.ts';
 import { placeBuffers } from './placing/place-buffers.ts';
 import { placePods } from './placing/place-pods.ts';
 import { readInput } from './placing/state/workspace.ts';
 import { withBufferShapes } from './present/buffer-pods.ts';
 import { pendingPods } from './present/pending-pods.ts';
 import type { Instant } from './quantity/units.ts';
-import { withDefaultSpread } from './rules/default-spread.ts';
 import { reasonsFor, tellPlan } from './telling/tell-plan.ts';
 
 /**
@@ -20,8 +18,7 @@ import { reasonsFor, tellPlan } from './telling/tell-plan.ts';
  */
 export function planProvisioning(given: ProvisioningInput, now: Instant): Plan {
   // 1. Read: who waits, what is there, and what can be had at which price.
-  const overlaid = { ...given, catalog: overlaidCatalog(given) };
-  const input = withDefaultSpread({ ...overlaid, catalog: reservedCatalog(overlaid) });
+  const input = offeredInput(given);
   const buffered = withBufferShapes(input);
   const ofBuffers = buffered.input.cluster.shapes.slice(input.cluster.shapes.length);
   const reading = readInput(input, pendingPods(input.cluster, input.inFlight, now), ofBuffers);

@@ -1,12 +1,14 @@
-import { annotation, taint } from '../../contract/names.ts';
+import { otherTaints } from '../../contract/disrupted-taint.ts';
+import { annotation } from '../../contract/names.ts';
 import type { Cluster } from '../../core/model/cluster.ts';
 import type { Node, NodeClaim } from '../../kubernetes/manifest.ts';
 import type { Plan } from '../../core/model/plan.ts';
 import { isTrue } from '../conditions.ts';
 import { transitionMs } from '../follow/node-claim.ts';
 import { nodeNameOf } from '../node-name.ts';
+import { replacementsOf } from '../replacements.ts';
 
-/** One node that is to go, and its claim. */
+/** A node and its claim. */
 export interface Candidate {
   readonly claim: NodeClaim;
   readonly node: Node;
@@ -23,17 +25,23 @@ export interface Begun {
   readonly sinceMs: number;
 }
 
+/** The claims that have a node, each with it. */
+export function machinesIn({ nodes, nodeClaims }: Pick<Cluster, 'nodes' | 'nodeClaims'>): ReadonlyArray<Candidate> {
+  const byName = new Map(nodes.map((node) => [node.metadata.name, node]));
+  return nodeClaims.flatMap((claim) => {
+    const node = byName.get(nodeNameOf(claim));
+    return node === undefined ? [] : [{ claim, node }];
+  });
+}
+
 /**
  * What has been begun and is not decided yet: claims marked to go that are not being deleted. A node that is only tainted is
  * not ours to judge: an interruption taints it a moment before it deletes the claim.
  */
-export function begunIn({ nodes, nodeClaims }: Pick<Cluster, 'nodes' | 'nodeClaims'>): ReadonlyArray<Begun> {
-  const byName = new Map(nodes.map((node) => [node.metadata.name, node]));
-  const candidates = nodeClaims.flatMap((claim): ReadonlyArray<Candidate> => {
-    const node = byName.get(nodeNameOf(claim));
-    if (node === undefined || isGoing(claim) || isGoing(node)) return [];
-    return isMarked(claim) ? [{ claim, node }] : [];
-  });
+export function begunIn(cluster: Pick<Cluster, 'nodes' | 'nodeClaims'>): ReadonlyArray<Begun> {
+  const candidates = machinesIn(cluster).filter(
+    ({ claim, node }) => isMarked(claim) && !isGoing(claim) && !isGoing(node),
+  );
   const byDecision = Map.groupBy(candidates, ({ claim }) => decisionOf(claim));
   return [...byDecision].map(([decision, own]) => ({
     decision,
@@ -47,13 +55,8 @@ export function begunIn({ nodes, nodeClaims }: Pick<Cluster, 'nodes' | 'nodeClai
 export function withoutMarks(nodes: ReadonlyArray<Node>, { candidates }: Begun): ReadonlyArray<Node> {
   const own = new Set(candidates.map(({ node }) => node.metadata.name));
   return nodes.map((node) =>
-    own.has(node.metadata.name) ? { ...node, spec: { ...node.spec, taints: others(node) } } : node,
+    own.has(node.metadata.name) ? { ...node, spec: { ...node.spec, taints: otherTaints(node) } } : node,
   );
-}
-
-/** The node's taints but for the mark. */
-export function others(node: Node): NonNullable<NonNullable<Node['spec']>['taints']> {
-  return (node.spec?.taints ?? []).filter(({ key }) => key !== taint.disrupted.key);
 }
 
 /** Uids of the pods on these nodes that a plan has to find a place for, wherever it found one. */
@@ -77,8 +80,4 @@ function isGoing({ metadata }: Pick<NodeClaim | Node, 'metadata'>): boolean {
 function decisionOf({ metadata, status }: NodeClaim): string | null {
   const decision = metadata.annotations?.[annotation.disruption];
   return decision === undefined || !isTrue(status?.conditions, 'DisruptionReason') ? null : decision;
-}
-
-function replacementsOf({ metadata }: NodeClaim): ReadonlyArray<string> {
-  return (metadata.annotations?.[annotation.replacedBy] ?? '').split(',').filter(Boolean);
 }

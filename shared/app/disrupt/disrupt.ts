@@ -1,5 +1,9 @@
 import { planDisruption } from '../../core/disruption/plan-disruption.ts';
-import type { DisruptionStep, DisruptionPlan } from '../../core/disruption/plan/disruption-plan.ts';
+import {
+  FORCED_REASONS,
+  type DisruptionPlan,
+  type DisruptionStep,
+} from '../../core/disruption/plan/disruption-plan.ts';
 import type { Plan } from '../../core/model/plan.ts';
 import { planProvisioning } from '../../core/plan-provisioning.ts';
 import { withoutNodes } from '../../core/present/without-nodes.ts';
@@ -9,12 +13,11 @@ import { type Gathered, gather } from '../gather.ts';
 import { inParallel } from '../in-parallel.ts';
 import { leavingNames } from '../leaving.ts';
 import { makePlan, requireSound } from '../make-plan.ts';
-import { nodeNameOf } from '../node-name.ts';
 import type { Ports } from '../ports.ts';
 import { wake } from '../wake.ts';
-import { begunIn, type Candidate } from './begun.ts';
+import { begunIn, machinesIn, type Candidate } from './begun.ts';
 import { goOn } from './go-on.ts';
-import { unmark } from './mark.ts';
+import { NODES_AT_ONCE, unmark } from './mark.ts';
 
 export type DisruptOutcome =
   | { readonly kind: 'no-snapshot' }
@@ -32,9 +35,6 @@ export type DisruptOutcome =
   | { readonly kind: 'refused'; readonly why: string }
   /** Another plan came first. */
   | { readonly kind: 'lost' };
-
-/** Nodes that are marked, unmarked or deleted at once: each takes three or four calls. */
-const NODES_AT_ONCE = 8;
 
 /**
  * Removes nodes that are not needed, or not as they should be, and what replaces them comes first. In two looks: the first
@@ -111,16 +111,9 @@ async function begin(ports: Ports, gathered: Gathered, { plan, step }: Beginning
 }
 
 function candidatesOf({ snapshot }: Gathered, { remove }: DisruptionStep): ReadonlyArray<Candidate> {
-  const nodes = new Map(snapshot.nodes.map((node) => [node.metadata.name, node]));
-  const claims = new Map(snapshot.nodeClaims.map((claim) => [nodeNameOf(claim), claim]));
-  return remove.flatMap((name): ReadonlyArray<Candidate> => {
-    const [node, claim] = [nodes.get(name), claims.get(name)];
-    return node === undefined || claim === undefined ? [] : [{ node, claim }];
-  });
+  const byNode = new Map(machinesIn(snapshot).map((machine) => [machine.node.metadata.name, machine]));
+  return remove.flatMap((name) => byNode.get(name) ?? []);
 }
-
-/** Reasons for which nodes go whatever their replacements cost. */
-const WHATEVER_IT_COSTS: ReadonlySet<string> = new Set(['Drifted', 'Expired', 'Unhealthy', 'StaticSurplus']);
 
 /** What speaks against the step now that the pods of its nodes have been planned for; null when nothing does. */
 function objection(plan: Plan, before: Plan, { plan: { replacements }, step }: Beginning): string | null {
@@ -128,7 +121,7 @@ function objection(plan: Plan, before: Plan, { plan: { replacements }, step }: B
   const stranded = plan.left.filter(({ pod }) => !waited.has(pod.uid));
   if (stranded.length > 0)
     return `${stranded.length} pods would find no place, ${stranded[0]?.pod.name ?? ''} among them`;
-  if (WHATEVER_IT_COSTS.has(step.reason)) return null;
+  if (FORCED_REASONS.has(step.reason)) return null;
   if (step.reason === 'Empty' && plan.claims.length > 0) return 'what is empty needs no replacement';
   const prices = new Map(replacements.map(({ name, price }) => [name, price]));
   const expected = step.create.reduce((sum, name) => sum + (prices.get(name) ?? 0), 0);

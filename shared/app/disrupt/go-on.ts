@@ -1,8 +1,9 @@
 import { poolsFor, type Pools } from '../../core/disruption/candidates/pools.ts';
 import { judgeNodes, type JudgedNode } from '../../core/disruption/candidates/judge-nodes.ts';
+import { FORCED_REASONS } from '../../core/disruption/plan/disruption-plan.ts';
 import { renderKept } from '../../core/disruption/plan/render-kept.ts';
 import { isDisrupted } from '../../contract/disrupted-taint.ts';
-import { annotation, label } from '../../contract/names.ts';
+import { annotation } from '../../contract/names.ts';
 import { planProvisioning } from '../../core/plan-provisioning.ts';
 import { withoutNodes } from '../../core/present/without-nodes.ts';
 import { instant } from '../../core/quantity/units.ts';
@@ -12,11 +13,12 @@ import { publish } from '../events.ts';
 import type { Gathered } from '../gather.ts';
 import { claimsNamed, hintObjects } from '../hint-objects.ts';
 import { inParallel } from '../in-parallel.ts';
+import { initializedNodes } from '../initialized-nodes.ts';
 import { leavingNames } from '../leaving.ts';
 import type { Ports } from '../ports.ts';
 import { homesOf, withoutMarks, type Begun, type Candidate } from './begun.ts';
 import type { DisruptOutcome } from './disrupt.ts';
-import { unmark } from './mark.ts';
+import { NODES_AT_ONCE, unmark } from './mark.ts';
 
 /**
  * From the mark to the deletion: the scheduler, which knows the taint within a second, has sent nobody there for so long, and
@@ -29,11 +31,6 @@ const REPLACED_MS = 10 * 60_000;
 
 /** A decision whose executor has died is executed by another after some seconds. */
 const MARKED_MS = 60_000;
-
-/** Reasons for which a node goes whatever it saves: where one has passed, nothing else has been decided. */
-const MUST_GO: ReadonlySet<string> = new Set(['Drifted', 'Expired', 'Unhealthy', 'StaticSurplus']);
-
-const NODES_AT_ONCE = 8;
 
 /** What becomes of nodes that were marked to go. */
 type Verdict =
@@ -96,7 +93,8 @@ function judgeAnew(ports: Ports, { snapshot, input }: Gathered, one: Begun): Ver
   const reasons = new Map(one.candidates.map(({ claim, node }) => [node.metadata.name, reasonOf(claim)]));
   for (const { name, verdict, moving } of nodes) {
     if (verdict.kind === 'stays') return { kind: 'take-back', why: renderKept(verdict.reason) };
-    if (MUST_GO.has(reasons.get(name) ?? '') && verdict.kind !== 'must') {
+    // Where such a reason has passed, nothing else has been decided.
+    if (FORCED_REASONS.has(reasons.get(name) ?? '') && verdict.kind !== 'must') {
       return { kind: 'take-back', why: `it is ${reasons.get(name) ?? ''} no more` };
     }
     if (reasons.get(name) === 'Empty' && moving.length > 0) return { kind: 'take-back', why: 'pods have come to it' };
@@ -112,11 +110,7 @@ function judgeAnew(ports: Ports, { snapshot, input }: Gathered, one: Begun): Ver
   const [first] = left;
   if (first !== undefined) return { kind: 'take-back', why: `pod ${first.pod.name} finds no place any more` };
   if (claims.length > 0) return { kind: 'take-back', why: 'its pods would need another node' };
-  const ready = new Set(
-    snapshot.nodes
-      .filter(({ metadata }) => metadata.labels?.[label.initialized] === 'true')
-      .map(({ metadata }) => metadata.name),
-  );
+  const ready = initializedNodes(snapshot);
   const awaited = targets.filter(({ name }) => !ready.has(name));
   return awaited.length === 0 ? { kind: 'remove' } : { kind: 'wait', for: `${awaited.length} nodes that start` };
 }

@@ -1,4 +1,4 @@
-import { isDisrupted } from '../../contract/disrupted-taint.ts';
+import { isDisrupted, otherTaints } from '../../contract/disrupted-taint.ts';
 import { annotation, taint } from '../../contract/names.ts';
 import type { Decision, Removal } from '../../ports/store.ts';
 import { eventAbout, written, writeStatus } from '../follow/node-claim.ts';
@@ -6,10 +6,10 @@ import { patchNode } from '../follow/patch-node.ts';
 import { publish } from '../events.ts';
 import { inParallel } from '../in-parallel.ts';
 import type { Ports } from '../ports.ts';
-import { others, type Candidate } from './begun.ts';
+import type { Candidate } from './begun.ts';
 
-/** Marked at once: each takes five calls. */
-const NODES_AT_ONCE = 8;
+/** Nodes that are marked, unmarked or deleted at once: each takes three to five calls. */
+export const NODES_AT_ONCE = 8;
 
 /**
  * Marks what the decision removes: says on each claim by which decision and why it is to go, and keeps new pods off its node.
@@ -44,7 +44,7 @@ async function mark(
   const marked = await writeStatus(ports, annotated, { conditions: [condition] });
   await patchNode(ports, node, (fresh) => ({
     metadata: { resourceVersion: fresh.metadata.resourceVersion },
-    spec: { taints: [...others(fresh), taint.disrupted] },
+    spec: { taints: [...otherTaints(fresh), taint.disrupted] },
   }));
   return marked.metadata.resourceVersion ?? null;
 }
@@ -60,7 +60,7 @@ export async function unmark(ports: Ports, { claim, node }: Candidate, why: stri
   if (isDisrupted(node)) {
     await patchNode(ports, node, (fresh) => ({
       metadata: { resourceVersion: fresh.metadata.resourceVersion },
-      spec: { taints: others(fresh) },
+      spec: { taints: otherTaints(fresh) },
     }));
   }
   const cleared = await writeStatus(ports, current, { conditions: [], clear: ['DisruptionReason'] });

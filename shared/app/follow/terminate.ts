@@ -1,9 +1,10 @@
-import { isDisrupted } from '../../contract/disrupted-taint.ts';
+import { isDisrupted, otherTaints } from '../../contract/disrupted-taint.ts';
 import { parseGoDuration } from '../../contract/duration.ts';
 import { annotation, finalizer, label, taint } from '../../contract/names.ts';
 import type { Node, NodeClaim } from '../../kubernetes/manifest.ts';
 import type { ObservedMachine } from '../../ports/cloud.ts';
 import { publish } from '../events.ts';
+import { replacementsOf } from '../replacements.ts';
 import { nodeNameOf } from '../node-name.ts';
 import type { Ports } from '../ports.ts';
 import { isSameId } from '../same-id.ts';
@@ -77,8 +78,9 @@ async function empty(ports: Ports, claim: NodeClaim, node: Node): Promise<Step |
  * was never launched for, or whose replacement has failed and is planned anew, is not waited for.
  */
 async function isReplaced(ports: Ports, claim: NodeClaim): Promise<boolean> {
-  const names = (claim.metadata.annotations?.[annotation.replacedBy] ?? '').split(',').filter(Boolean);
-  const claims = await Promise.all(names.map((name) => ports.kubernetes.get('NodeClaim', { name, namespace: null })));
+  const claims = await Promise.all(
+    replacementsOf(claim).map((name) => ports.kubernetes.get('NodeClaim', { name, namespace: null })),
+  );
   return claims.every((one) => one === null || isTrue(one.status?.conditions, 'Initialized'));
 }
 
@@ -86,7 +88,6 @@ async function isReplaced(ports: Ports, claim: NodeClaim): Promise<boolean> {
 async function announce(ports: Ports, claim: NodeClaim, node: Node): Promise<void> {
   const { name, resourceVersion } = node.metadata;
   const key = { name, namespace: null };
-  const taints = (node.spec?.taints ?? []).filter((one) => one.key !== taint.disrupted.key);
   // The API server takes no finalizer for what is being deleted already.
   const holds = node.metadata.finalizers?.includes(finalizer) !== true && node.metadata.deletionTimestamp === undefined;
   if (!isDisrupted(node) || holds) {
@@ -96,7 +97,7 @@ async function announce(ports: Ports, claim: NodeClaim, node: Node): Promise<voi
         labels: { [label.excludeFromLoadBalancers]: 'karpenter' },
         ...(holds ? { finalizers: [...(node.metadata.finalizers ?? []), finalizer] } : {}),
       },
-      spec: { taints: [...taints, taint.disrupted] },
+      spec: { taints: [...otherTaints(node), taint.disrupted] },
     };
     written(await ports.kubernetes.patch('Node', key, patch), name);
   }

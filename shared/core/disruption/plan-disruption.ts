@@ -1,7 +1,5 @@
 import type { Instant } from '../quantity/units.ts';
-import { withDefaultSpread } from '../rules/default-spread.ts';
-import { overlaidCatalog } from '../offerings/overlays.ts';
-import { reservedCatalog } from '../offerings/reservations.ts';
+import { offeredInput } from '../offerings/offered-input.ts';
 import { lowerBoundOf } from './bound/lower-bound.ts';
 import { judgeNodes, type JudgedNode } from './candidates/judge-nodes.ts';
 import { applyEnds } from './apply-ends.ts';
@@ -24,25 +22,23 @@ import { toPlan } from './to-plan.ts';
  * Pure: the same input gives the same plan, whatever the order of its lists.
  */
 export function planDisruption(given: DisruptionInput, now: Instant): DisruptionPlan {
-  const overlaid = { ...given.provisioning, catalog: overlaidCatalog(given.provisioning) };
-  const provisioning = withDefaultSpread({ ...overlaid, catalog: reservedCatalog(overlaid) });
+  const provisioning = offeredInput(given.provisioning);
   const pools = poolsFor(provisioning.cluster, now);
   const input: Given = { ...given, provisioning, awaited: awaitedOn(given.provisioning, now) };
   const first = readRound(input, now, pools);
   const lowerBound = lowerBoundOf(first.arena, first.offers);
-  const planFor = (ends: Ends): DisruptionPlan => {
-    const fresh = readRound(input, now, pools);
-    const replay = replayOf(fresh.arena, fresh.offers, ends);
+  const planFor = (ends: Ends, { nodes, arena, offers }: Round): DisruptionPlan => {
+    const replay = replayOf(arena, offers, ends);
     const ordered = sequence(replay, pools);
-    settleTolls(fresh.arena, moveShares(input.policy, pools));
-    return toPlan({ nodes: fresh.nodes, ends, replay, ordered, lowerBound });
+    settleTolls(arena, moveShares(input.policy, pools));
+    return toPlan({ nodes, ends, replay, ordered, lowerBound });
   };
-  let plan = planFor(endsAtRest(input, now, pools, NO_ENDS));
+  let plan = planFor(endsAtRest(input, now, pools, NO_ENDS), first);
   for (let again = 0; again < MOST_ORDERS && plan.kept.some(({ reason }) => reason.kind === 'no-order'); again++) {
     const reached = reachedBy(plan);
     const further = endsAtRest(input, now, pools, reached);
     if (further === reached) break;
-    const next = planFor(further);
+    const next = planFor(further, readRound(input, now, pools));
     if (next.after.cost >= plan.after.cost) break;
     plan = next;
   }

@@ -1,3 +1,4 @@
+import { DO_NOT_DISRUPT } from '../present/pending-pods.ts';
 import type { Cluster, Pod } from '../model/cluster.ts';
 import type { NodePool } from '../../kubernetes/manifest.ts';
 import { labelKey } from '../../kubernetes/labels.ts';
@@ -171,6 +172,6 @@ function costOfLosing(
 ): number {
   if (claim?.status?.providerID === undefined) return -1;
   const there = (node === null ? [] : (pods.get(node.metadata.name) ?? [])).map(({ shape }) => shapes[shape]);
-  if (there.some((shape) => shape?.annotations['karpenter.sh/do-not-disrupt'] === 'true')) return Infinity;
+  if (there.some((shape) => shape?.annotations[DO_NOT_DISRUPT] === 'true')) return Infinity;
   return there.filter((shape) => shape?.owner?.kind !== 'DaemonSet' && shape?.owner?.kind !== 'Node').length;
 }

@@ -1,6 +1,7 @@
 import type { Cluster, Pod, PodShape } from '../model/cluster.ts';
 import type { PodSpec } from '../../kubernetes/manifest.ts';
 import type { Instant } from '../quantity/units.ts';
+import { parseDuration } from '../../kubernetes/duration.ts';
 import { labelKey } from '../../kubernetes/labels.ts';
 import { isLeaving, machinesOf } from './existing-capacity.ts';
 import { ABSENT, byCodeUnit, overlaps, PRESENT } from '../rules/label-rule.ts';
@@ -70,18 +71,16 @@ export function isReschedulable(cluster: Cluster, pod: Pod, now: Instant): boole
   return !isProtected(shape, pod, now) && !isBlocked(cluster, shape, pod.ready);
 }
 
-const DO_NOT_DISRUPT = 'karpenter.sh/do-not-disrupt';
-const UNIT_MS: Readonly<Record<string, number>> = { h: 3_600_000, m: 60_000, s: 1_000, ms: 1 };
+/** What keeps a pod or a node from being disrupted, while its value says so. */
+export const DO_NOT_DISRUPT = 'karpenter.sh/do-not-disrupt';
 
 /** `true` protects for ever, a Go duration from the pod's start. The snapshot knows creation, a little earlier. */
 export function isProtected({ annotations }: PodShape, pod: Pod, now: Instant): boolean {
   const text = annotations[DO_NOT_DISRUPT];
   if (text === undefined) return false;
   if (text === 'true') return true;
-  if (!/^(\d+(\.\d+)?(h|ms|m|s))+$/.test(text)) return false;
-  const parts = [...text.matchAll(/(\d+(?:\.\d+)?)(h|ms|m|s)/g)];
-  const length = parts.reduce((sum, [, amount, unit = '']) => sum + Number(amount) * (UNIT_MS[unit] ?? 0), 0);
-  return now < pod.createdAtMs + length;
+  const lengthMs = parseDuration(text);
+  return lengthMs !== null && now < pod.createdAtMs + lengthMs;
 }
 
 /** Does a budget forbid every eviction, or do two budgets cover the pod, which the eviction API refuses? */

@@ -1,6 +1,7 @@
 import type { NodePool } from '../../../kubernetes/manifest.ts';
 import type { Instant } from '../../quantity/units.ts';
-import { parseDuration, utcTime } from '../candidates/utc-time.ts';
+import { parseDuration } from '../../../kubernetes/duration.ts';
+import { utcTime } from '../candidates/utc-time.ts';
 import type { DisruptionReason } from '../plan/disruption-plan.ts';
 
 interface Asked {

@@ -5,7 +5,7 @@ import type { Instant } from '../../quantity/units.ts';
 import { hasDeviceClaims } from '../../devices/device-claims.ts';
 import { isLeaving, machinesOf, type Machine } from '../../present/existing-capacity.ts';
 import { byCodeUnit } from '../../rules/label-rule.ts';
-import { isPlaceable, isProtected } from '../../present/pending-pods.ts';
+import { DO_NOT_DISRUPT, isPlaceable, isProtected } from '../../present/pending-pods.ts';
 import { surplusClaims } from '../../finishing/static-pools.ts';
 import type { DisruptionInput } from '../../model/disruption-input.ts';
 import type { DisruptionReason } from '../plan/disruption-plan.ts';
@@ -14,7 +14,8 @@ import { evictionCostOf } from './eviction-cost.ts';
 import { podBudgetCheck } from './pod-budgets.ts';
 import { nodePrices, type PriceOfNode } from './node-prices.ts';
 import { repairJudge } from './node-repair.ts';
-import { parseDuration, parseTimestamp } from './utc-time.ts';
+import { parseDuration } from '../../../kubernetes/duration.ts';
+import { parseTimestamp } from './utc-time.ts';
 
 /** A node, and whether it may go. */
 export interface JudgedNode {
@@ -121,8 +122,6 @@ function blockByNode({ machine, nodePool }: Facts, poolName: string | null): Kep
   if (node?.metadata.labels?.[labelKey.initialized] !== 'true') return { kind: 'not-initialized' };
   return null;
 }
-
-const DO_NOT_DISRUPT = 'karpenter.sh/do-not-disrupt';
 
 function blockByOperator({ machine: { node, claim } }: Facts): KeptReason | null {
   const marked = [node, claim].some((one) => one?.metadata.annotations?.[DO_NOT_DISRUPT] === 'true');

@@ -5,6 +5,14 @@ import type { KeptReason } from './kept-reason.ts';
 /** Why a node goes. The first three are Karpenter's, by which budgets choose; the others ask no budget. */
 export type DisruptionReason = 'Empty' | 'Underutilized' | 'Drifted' | 'Expired' | 'Unhealthy' | 'StaticSurplus';
 
+/** The reasons for which a node goes whatever it saves and whatever its replacement costs. */
+export const FORCED_REASONS: ReadonlySet<string> = new Set<DisruptionReason>([
+  'Drifted',
+  'Expired',
+  'Unhealthy',
+  'StaticSurplus',
+]);
+
 /** A node that the plan creates before it empties others. */
 export interface PlannedReplacement {
   readonly name: string;

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { parseSchedule, strikesWithin } from '../../../../shared/core/disruption/candidates/cron.ts';
-import { parseDuration, parseTimestamp, utcTime } from '../../../../shared/core/disruption/candidates/utc-time.ts';
+import { parseDuration } from '../../../../shared/kubernetes/duration.ts';
+import { parseTimestamp, utcTime } from '../../../../shared/core/disruption/candidates/utc-time.ts';
 
 const at = (text: string): number => parseTimestamp(text) ?? Number.NaN;
 const strikes = (schedule: string, text: string): boolean => {
