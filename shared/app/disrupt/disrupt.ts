@@ -9,7 +9,7 @@ import { planProvisioning } from '../../core/plan-provisioning.ts';
 import { withoutNodes } from '../../core/present/without-nodes.ts';
 import { instant } from '../../core/quantity/units.ts';
 import { commitPlan, execute, resume } from '../commit-plan.ts';
-import { type Gathered, gather } from '../gather.ts';
+import { type Gathered, gather, readSnapshot } from '../gather.ts';
 import { inParallel } from '../in-parallel.ts';
 import { leavingNames } from '../leaving.ts';
 import { makePlan, requireSound } from '../make-plan.ts';
@@ -46,15 +46,12 @@ export async function disrupt(ports: Ports): Promise<DisruptOutcome> {
   const resumed = await resume(ports);
   if (resumed.kind === 'executing') return { kind: 'executing' };
 
+  if (!ports.disruption.isOn) return takeBack(ports);
+
   // 1. Gather.
   const gathered = await gather(ports, resumed.ledger, true);
   if (gathered === null) return { kind: 'no-snapshot' };
   const begun = begunIn(gathered.snapshot);
-  if (!ports.disruption.isOn) {
-    const candidates = begun.flatMap((one) => one.candidates);
-    await inParallel(candidates, NODES_AT_ONCE, (candidate) => unmark(ports, candidate, 'disruption is switched off'));
-    return { kind: 'off', takenBack: candidates.length };
-  }
   if (begun.length > 0) return goOn(ports, gathered, begun);
 
   // 2. Plan: which nodes go first, and then, by the planner of provisioning, where their pods go.
@@ -62,6 +59,15 @@ export async function disrupt(ports: Ports): Promise<DisruptOutcome> {
   const plan = planDisruption({ provisioning: gathered.input, policy: ports.disruption.policy }, now);
   const [step] = plan.steps;
   return step === undefined ? { kind: 'idle' } : begin(ports, gathered, { plan, step });
+}
+
+/** Marks are all that matters here: most apps are switched off, and a timer need not read prices for that. */
+async function takeBack(ports: Ports): Promise<DisruptOutcome> {
+  const snapshot = await readSnapshot(ports, true);
+  if (snapshot === null) return { kind: 'no-snapshot' };
+  const candidates = begunIn(snapshot).flatMap((one) => one.candidates);
+  await inParallel(candidates, NODES_AT_ONCE, (candidate) => unmark(ports, candidate, 'disruption is switched off'));
+  return { kind: 'off', takenBack: candidates.length };
 }
 
 interface Beginning {

@@ -53,11 +53,13 @@ async function mark(
  * Takes the mark off again and says why: the node stays. The word on the claim goes last, so that who crashes here is followed by
  * one who finds it. What is being removed meanwhile is left alone; twice is as once.
  */
-export async function unmark(ports: Ports, { claim, node }: Candidate, why: string): Promise<void> {
+export async function unmark(ports: Ports, { claim, node: { metadata } }: Candidate, why: string): Promise<void> {
   const { name } = claim.metadata;
   const current = await ports.kubernetes.get('NodeClaim', { name, namespace: null });
   if (current === null || current.metadata.deletionTimestamp !== undefined) return;
-  if (isDisrupted(node)) {
+  // As it is now: the taint may be newer than what the candidate was read from.
+  const node = await ports.kubernetes.get('Node', { name: metadata.name, namespace: null });
+  if (node !== null && isDisrupted(node)) {
     await patchNode(ports, node, (fresh) => ({
       metadata: { resourceVersion: fresh.metadata.resourceVersion },
       spec: { taints: otherTaints(fresh) },

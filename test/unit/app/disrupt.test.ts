@@ -296,6 +296,19 @@ test('pods of others that wait, for which no node can be made, do not keep an em
   expect(stateOf('spare')).toBe('leaving');
 });
 
+test('a mark is taken off the node as it is now, whatever an older snapshot shows of it', async () => {
+  const { ports, server, marks } = consolidated();
+  await disrupt(ports);
+  const old = await ports.snapshots.latest();
+  if (old === null) throw new Error('there is a snapshot');
+  const nodes = old.nodes.map((node) => ({ ...node, spec: { ...node.spec, taints: [] } }));
+  const snapshots = { ...ports.snapshots, latest: () => Promise.resolve({ ...old, nodes }) };
+  const off = { ...ports, snapshots, disruption: { ...ports.disruption, isOn: false } };
+  expect(await disrupt(off)).toEqual({ kind: 'off', takenBack: 1 });
+  expect(marks('spare')).toEqual(UNMARKED);
+  expect(server.get('nodes', 'aks-spare')).not.toBeNull();
+});
+
 describe('between the decision and its marks', () => {
   const commits = ({ method, path }: { readonly method: string; readonly path: string }): boolean =>
     method === 'PATCH' && path.includes('/leases/nodewright-generation');
