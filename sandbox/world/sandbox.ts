@@ -59,6 +59,8 @@ export interface Sandbox {
   readonly notes: ReadonlyArray<string>;
   /** `http://127.0.0.1:PORT` of the Functions host. */
   readonly functionsUrl: string;
+  /** How Azure's own clients reach Service Bus. */
+  readonly serviceBusConnection: string;
   /** `http://127.0.0.1:PORT/queues` has the counts of each queue. */
   readonly brokerAdminUrl: string;
   /** Applies YAML files and folders. */
@@ -160,6 +162,7 @@ async function startParts(options: SandboxOptions, ports: Ports): Promise<Sandbo
       relays: relays.children,
       notes: relays.notes,
       functionsUrl: `http://127.0.0.1:${ports.functions}`,
+      serviceBusConnection: connections(ports).ServiceBus,
       brokerAdminUrl: `http://127.0.0.1:${ports.brokerAdmin}/queues`,
       apply: (paths) => applyManifests(cluster.kubeconfig, readManifests(paths)),
       close,
@@ -301,7 +304,7 @@ function brokerChild(options: SandboxOptions, ports: Ports): Child {
   });
 }
 
-function connections(ports: Ports): Readonly<Record<string, string>> {
+function connections(ports: Ports): Readonly<Record<'ServiceBus' | 'SnapshotStorage', string>> {
   return {
     ServiceBus: `Endpoint=sb://127.0.0.1:${ports.broker};SharedAccessKeyName=sandbox;SharedAccessKey=sandbox;UseDevelopmentEmulator=true`,
     SnapshotStorage: `DefaultEndpointsProtocol=http;AccountName=${ACCOUNT};AccountKey=${ACCOUNT_KEY};BlobEndpoint=http://127.0.0.1:${ports.blob}/${ACCOUNT};`,

@@ -20,8 +20,8 @@ const POISON_MAX = 200;
 /** What is there is delivered at once; this is how long nothing more must come. */
 const SILENCE_MS = 500;
 
-export function openQueues(world: World): Queues {
-  const client = new ServiceBusClient(connectionString(world));
+export function openQueues({ sandbox }: World): Queues {
+  const client = new ServiceBusClient(sandbox.serviceBusConnection);
   const poison = client.createReceiver(poisonQueue.name, { receiveMode: 'receiveAndDelete' });
   return {
     send: async (queue, body, options = {}) => {
@@ -33,11 +33,4 @@ export function openQueues(world: World): Queues {
     drainPoison: () => poison.receiveMessages(POISON_MAX, { maxWaitTimeInMs: SILENCE_MS }),
     close: () => client.close(),
   };
-}
-
-/** The broker names it when it is ready. */
-function connectionString({ lines }: World): string {
-  const found = lines.map((line) => /Service Bus is ready: ([^,]+)/.exec(line)?.[1]).find((text) => text !== undefined);
-  if (found === undefined) throw new Error('the broker has not said where it is');
-  return found;
 }
