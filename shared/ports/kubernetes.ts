@@ -45,6 +45,8 @@ export interface NodeClass {
       }>;
     }>;
     readonly kubernetesVersion?: string;
+    /** `Enabled` or `Disabled`. */
+    readonly localDNSState?: string;
     readonly conditions?: ReadonlyArray<Condition>;
   };
 }

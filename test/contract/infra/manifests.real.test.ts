@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { connect, type Connection } from '../../../sandbox/kubernetes/client/connection.ts';
 import { startControlPlane, type ControlPlane } from '../../../sandbox/kubernetes/control-plane/control-plane.ts';
-import { mintBootstrapToken } from '../../../shared/adapters/azure/bootstrap-token.ts';
+import { mintBootstrapToken } from '../../../shared/adapters/azure/bootstrap/bootstrap-token.ts';
 import { createKubernetes } from '../../../shared/adapters/kubernetes/kubernetes.ts';
 import { createLedger } from '../../../shared/adapters/kubernetes/ledger.ts';
 import { listSnapshot } from '../../../shared/adapters/kubernetes/list-snapshot.ts';

@@ -3,7 +3,7 @@ import type { Fields } from '../../simulation/world/api-server.ts';
 import { follow } from '../../../shared/app/follow/follow.ts';
 import type { ObservedMachine } from '../../../shared/ports/cloud.ts';
 import { RetryableError } from '../../../shared/ports/errors.ts';
-import { START, machine, since, smallCluster } from './small-cluster.ts';
+import { START, machine, present, since, smallCluster } from './small-cluster.ts';
 
 const finalizer = 'karpenter.sh/termination';
 const MINUTE_MS = 60_000;
@@ -242,16 +242,13 @@ describe('a claim whose node has not joined', () => {
 describe('a claim whose node has joined before and is not there', () => {
   test.each(['creating', 'running'] as const)('is kept while its machine is %s, however old it is', async (state) => {
     const { look, outside, stateOf, writes } = following(registered());
-    outside.observe = (found) => ({ kind: 'present', state, machine: found });
+    outside.observe = present(state);
     expect(await look(60 * MINUTE_MS)).toMatchObject({ kind: 'wait', lookAgainMs: null });
     expect([stateOf('c'), writes()]).toEqual(['there', []]);
   });
 
   test.each([
-    [
-      'is being removed',
-      (found: ReturnType<typeof machine>): ObservedMachine => ({ kind: 'present', state: 'deleting', machine: found }),
-    ],
+    ['is being removed', present('deleting')],
     [
       'has failed',
       (found: ReturnType<typeof machine>): ObservedMachine => ({

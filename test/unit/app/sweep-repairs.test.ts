@@ -3,7 +3,7 @@ import { POOL_HASH_VERSION } from '../../../shared/app/api-rules.ts';
 import type { Ports } from '../../../shared/app/ports.ts';
 import { sweep } from '../../../shared/app/sweep.ts';
 import { KARPENTER_POLICY } from '../../../shared/core/model/provisioning-input.ts';
-import { START, machine, namesIn, since, smallCluster } from './small-cluster.ts';
+import { START, machine, namesIn, nicItem, since, smallCluster } from './small-cluster.ts';
 
 const finalizer = 'karpenter.sh/termination';
 const CLASS_STAMP = 'karpenter.azure.com/aksnodeclass-hash-version';
@@ -210,7 +210,7 @@ test('a claim at rest whose NIC alone is left has lost its machine', async () =>
   const cluster = smallCluster();
   cluster.addClaim('c', { status: { conditions: [since(START, 'Ready')] } });
   cluster.addNode('c');
-  cluster.outside.inventory = () => [{ kind: 'nic', claim: 'c', createdAtMs: null }];
+  cluster.outside.inventory = () => [nicItem('c')];
   await sweep(cluster.ports);
   expect(hintedIn(cluster)).toEqual(['NodeClaim c']);
 });

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { parseSettings } from '../../../relay/settings.ts';
-import { mintBootstrapToken } from '../../../shared/adapters/azure/bootstrap-token.ts';
+import { mintBootstrapToken } from '../../../shared/adapters/azure/bootstrap/bootstrap-token.ts';
 import { createKubernetes } from '../../../shared/adapters/kubernetes/kubernetes.ts';
 import { askedByFunctions, askedByRelay, documents, granted, manifestFolder } from './access.ts';
 

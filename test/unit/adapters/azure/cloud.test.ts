@@ -16,9 +16,11 @@ function openCloud(
   const cloud = createCloud({
     settings: { ...settings, ...more },
     clients,
+    complete: () => Promise.reject(new Error('nobody asked for settings')),
     place: () => Promise.reject(new Error('nobody asked for a place')),
     sku: () => Promise.resolve(null),
     bootstrapToken: () => Promise.reject(new Error('nobody asked for a token')),
+    revokeToken: () => Promise.reject(new Error('nobody asked to take a token back')),
   });
   return { cloud, asked };
 }

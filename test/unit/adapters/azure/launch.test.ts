@@ -5,7 +5,7 @@ import type { Sku } from '../../../../shared/adapters/azure/sku.ts';
 import type { Cloud, LaunchOrder, LaunchOutcome } from '../../../../shared/ports/cloud.ts';
 import { RetryableError } from '../../../../shared/ports/errors.ts';
 import { armError, fakeAzure, type Answers } from './fake-azure.ts';
-import { order, settings, subnet } from './launch-order.ts';
+import { order, place, settings, subnet } from './launch-order.ts';
 import { sku } from './sku.ts';
 
 const HOUR = 3_600_000;
@@ -25,17 +25,26 @@ const ready: NetworkInterface = { id: '/nics/aks-general-0abc', provisioningStat
 const throttled = armError(429, 'TooManyRequests', 'slow down', { 'retry-after': '7' });
 
 /** The adapter over clients that answer as the test says; a NIC is ready unless it says otherwise. */
-function openCloud(answers: Answers, parts: { readonly sku?: Sku; readonly token?: () => Promise<string> } = {}) {
+function openCloud(
+  answers: Answers,
+  parts: {
+    readonly sku?: Sku;
+    readonly token?: () => Promise<string>;
+    readonly problems?: ReadonlyArray<string>;
+  } = {},
+) {
   const azure = fakeAzure({ nic: () => ready, ...answers });
   const cloud = createCloud({
     settings,
     clients: azure.clients,
-    place: () => Promise.resolve({ subnetId: subnet, backendPoolIds: [], securityGroupId: null }),
+    complete: () => Promise.resolve({ settings, problems: parts.problems ?? [] }),
+    place: () => Promise.resolve(place),
     sku: () => Promise.resolve(parts.sku ?? null),
     bootstrapToken: (claim) => {
       azure.asked.push(`token for ${claim}`);
       return parts.token?.() ?? Promise.resolve('abcdef.0123456789abcdef');
     },
+    revokeToken: () => Promise.resolve(),
   });
   return { ...azure, cloud };
 }

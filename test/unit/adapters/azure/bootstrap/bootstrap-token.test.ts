@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { mintBootstrapToken } from '../../../../shared/adapters/azure/bootstrap-token.ts';
-import { RetryableError } from '../../../../shared/ports/errors.ts';
-import type { CreateOutcome, Kubernetes } from '../../../../shared/ports/kubernetes.ts';
+import { mintBootstrapToken } from '../../../../../shared/adapters/azure/bootstrap/bootstrap-token.ts';
+import { RetryableError } from '../../../../../shared/ports/errors.ts';
+import type { CreateOutcome, Kubernetes } from '../../../../../shared/ports/kubernetes.ts';
 
 const AT_MS = Date.UTC(2026, 10, 22, 9, 0, 0);
 
