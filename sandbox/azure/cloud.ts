@@ -3,6 +3,7 @@ import type { Rng } from '../world/rng.ts';
 import { Capacity } from './capacity.ts';
 import { EvictionRates } from './eviction-rates.ts';
 import { GraphReplica } from './graph-replica.ts';
+import { kubeletIdentity } from './kubelet-identity.ts';
 import { Ledger } from './ledger.ts';
 import { Operations } from './operations.ts';
 import type { AzureOptions, FaultRates, Quota, Span } from './options.ts';
@@ -18,6 +19,10 @@ export class Cloud {
   readonly options: AzureOptions;
   readonly clock: Clock;
   readonly sizes: ReadonlyMap<string, Size>;
+  /** Names of all of Azure's regions, its own among them. */
+  readonly locations: ReadonlySet<string>;
+  /** Ids of the user-assigned identities there are, in lower case. */
+  readonly identities: ReadonlySet<string>;
   readonly operations: Operations;
   readonly ledger: Ledger;
   readonly capacity = new Capacity();
@@ -37,10 +42,17 @@ export class Cloud {
   readonly #draws = new Map<string, Rng>();
   #addresses = 0;
 
-  constructor(options: AzureOptions, sizes: ReadonlyMap<string, Size>) {
+  constructor(
+    options: AzureOptions,
+    sizes: ReadonlyMap<string, Size>,
+    locations: ReadonlyArray<string> = [options.region],
+  ) {
     this.options = options;
     this.clock = options.clock;
     this.sizes = sizes;
+    this.locations = new Set(locations);
+    const identities = [kubeletIdentity(options).resourceId, ...options.identities];
+    this.identities = new Set(identities.map((id) => id.toLowerCase()));
     this.quota = options.quota;
     this.faults = options.faults;
     this.operations = new Operations(options.clock, options.rng.split('operations'));

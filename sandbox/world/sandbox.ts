@@ -12,6 +12,7 @@ import { type Child, createChild } from './child.ts';
 import { isPortFree } from './port-free.ts';
 import { systemClock } from './clock.ts';
 import { type MachinePace, connectMachines } from './machines.ts';
+import { nodeSettings, orderedIdentities } from './node-settings.ts';
 import { openRelays, type RelayPorts } from './relays.ts';
 import { type Rng, rngFrom } from './rng.ts';
 
@@ -195,6 +196,7 @@ function startAzureDouble(options: SandboxOptions, ports: Ports, rng: Rng): Prom
     clock: systemClock,
     rng: rng.split('azure'),
     clusterName: CLUSTER,
+    identities: orderedIdentities(options.settings),
     subscriptions: [{ name: 'interruptions', url: eventGridUrl(ports.functions), schema: 'CloudEvents' }],
   });
 }
@@ -342,6 +344,7 @@ function hostChild(options: SandboxOptions, ports: Ports, cluster: Cluster): Chi
       VNET_SUBNET_ID: `${network}/virtualNetworks/aks-vnet-${clusterId}/subnets/aks-subnet`,
       AZURE_RESOURCE_MANAGER_ENDPOINT: azureUrl,
       RETAIL_PRICES_ENDPOINT: azureUrl,
+      ...nodeSettings({ subscriptionId, resourceGroup, clusterName: CLUSTER }),
       SWEEP_SCHEDULE: options.sweepSchedule,
       DISRUPT_SCHEDULE: options.sweepSchedule,
       ...options.settings,

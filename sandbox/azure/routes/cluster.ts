@@ -1,5 +1,6 @@
 import { resourceNotFound } from '../arm-error.ts';
 import type { Cloud } from '../cloud.ts';
+import { kubeletIdentity } from '../kubelet-identity.ts';
 import { networkIds } from '../node-resource-group.ts';
 import { ok, type Route } from '../router.ts';
 
@@ -49,11 +50,6 @@ export function clusterRoutes(cloud: Cloud): ReadonlyArray<Route> {
 
 function renderCluster(cloud: Cloud): object {
   const { clusterName, clusterResourceGroup, region, kubernetesVersion, resourceGroup } = cloud.options;
-  const identity = cloud.idOf(
-    'Microsoft.ManagedIdentity/userAssignedIdentities',
-    resourceGroup,
-    `${clusterName}-agentpool`,
-  );
   return {
     id: cloud.idOf(TYPE, clusterResourceGroup, clusterName),
     name: clusterName,
@@ -96,11 +92,7 @@ function renderCluster(cloud: Cloud): object {
         dnsServiceIP: '10.0.0.10',
       },
       identityProfile: {
-        kubeletidentity: {
-          resourceId: identity,
-          clientId: '00000000-0000-4000-8000-000000000001',
-          objectId: '00000000-0000-4000-8000-000000000002',
-        },
+        kubeletidentity: kubeletIdentity(cloud.options),
       },
       oidcIssuerProfile: { enabled: true, issuerURL: `https://${region}.oic.prod-aks.azure.com/sandbox/` },
       securityProfile: { workloadIdentity: { enabled: true } },

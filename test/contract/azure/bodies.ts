@@ -1,4 +1,4 @@
-import type { VirtualMachine } from '@azure/arm-compute';
+import type { VirtualMachine, VirtualMachineExtension } from '@azure/arm-compute';
 import type { NetworkInterface } from '@azure/arm-network';
 import { azureDefaults } from '../../../sandbox/azure/options.ts';
 
@@ -30,7 +30,7 @@ export const theDouble: Place = {
 };
 
 /** A key of the right form, of which no private half exists: nobody logs in to these VMs. */
-const sshKey = {
+export const sshKey = {
   path: '/home/azureuser/.ssh/authorized_keys',
   keyData: `ssh-rsa AAAAB3NzaC1yc2EAAAADAQABAAABAQ${'D'.repeat(342)} contract`,
 };
@@ -100,3 +100,16 @@ function priority(change: { readonly spot?: boolean; readonly evictionPolicy?: '
   if (change.spot !== true) return { priority: 'Regular' };
   return { priority: 'Spot', evictionPolicy: change.evictionPolicy ?? 'Delete', billingProfile: { maxPrice: -1 } };
 }
+
+/** The extension that tells AKS what a node is, with the node problem detector. */
+export const billing: { readonly name: string; readonly body: VirtualMachineExtension } = {
+  name: 'computeAksLinuxBilling',
+  body: {
+    location: region,
+    publisher: 'Microsoft.AKS',
+    typePropertiesType: 'Compute.AKS.Linux.Billing',
+    typeHandlerVersion: '1.0',
+    autoUpgradeMinorVersion: true,
+    settings: {},
+  },
+};
