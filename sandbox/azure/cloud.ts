@@ -122,6 +122,9 @@ export class Cloud {
       privateIp: vm.nics[0]?.nic.privateIp ?? null,
       tags: objectAt(vm.body, 'tags'),
       customData: vm.customData,
+      extensions: [...vm.extensions.values()]
+        .filter(({ provisioningState }) => provisioningState === 'Succeeded')
+        .map(({ name }) => name.toLowerCase()),
       createdAt: vm.createdAt,
     };
   }

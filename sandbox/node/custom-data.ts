@@ -5,8 +5,7 @@ const CONFIG = '/opt/azure/containers/aks-node-controller-config.json';
 
 /** What a machine finds in its custom data, or why it finds nothing. */
 export type CustomData =
-  | { readonly kind: 'config'; readonly config: NodeConfig }
-  | { readonly kind: 'unreadable'; readonly why: string };
+  { readonly kind: 'config'; readonly config: NodeConfig } | { readonly kind: 'unreadable'; readonly why: string };
 
 /**
  * Reads custom data as cloud-init and the node controller would: a multipart document with a boothook that writes the controller's

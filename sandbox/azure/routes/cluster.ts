@@ -1,5 +1,6 @@
 import { resourceNotFound } from '../arm-error.ts';
 import type { Cloud } from '../cloud.ts';
+import type { JsonObject } from '../json.ts';
 import { kubeletIdentity } from '../kubelet-identity.ts';
 import { networkIds } from '../node-resource-group.ts';
 import { ok, type Route } from '../router.ts';
@@ -48,7 +49,22 @@ export function clusterRoutes(cloud: Cloud): ReadonlyArray<Route> {
   ];
 }
 
-function renderCluster(cloud: Cloud): object {
+/** The cluster as Resource Graph shows it. It was there long before the double: the graph does not lag behind it. */
+export function clusterRow(cloud: Cloud): JsonObject {
+  const { subscriptionId, clusterResourceGroup } = cloud.options;
+  return {
+    ...renderCluster(cloud),
+    type: TYPE.toLowerCase(),
+    resourceGroup: clusterResourceGroup.toLowerCase(),
+    subscriptionId,
+    tenantId: TENANT,
+  };
+}
+
+/** The one tenant of the double. */
+const TENANT = '00000000-0000-4000-8000-00000000000a';
+
+function renderCluster(cloud: Cloud): JsonObject {
   const { clusterName, clusterResourceGroup, region, kubernetesVersion, resourceGroup } = cloud.options;
   return {
     id: cloud.idOf(TYPE, clusterResourceGroup, clusterName),

@@ -1,6 +1,7 @@
 import type { NetworkInterface } from '@azure/arm-network';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { createCloud } from '../../../../shared/adapters/azure/cloud.ts';
+import { readCustomData } from '../../../../sandbox/node/custom-data.ts';
 import type { Sku } from '../../../../shared/adapters/azure/sku.ts';
 import type { Cloud, LaunchOrder, LaunchOutcome } from '../../../../shared/ports/cloud.ts';
 import { RetryableError } from '../../../../shared/ports/errors.ts';
@@ -89,11 +90,26 @@ describe('a launch', () => {
     const { cloud, bodies } = openCloud({});
     await cloud.launch(good);
     const { osProfile } = bodies[1] as { readonly osProfile: { readonly customData: string } };
-    const data = Buffer.from(osProfile.customData, 'base64').toString('utf8');
-    const packed = /[A-Za-z0-9+/=]{200,}/.exec(data)?.[0] ?? '';
-    const config = packed === '' ? data : Buffer.from(packed, 'base64').toString('utf8');
-    expect(config).toContain('abcdef.0123456789abcdef');
-    expect(config).toContain('1.36.3');
+    expect(readCustomData(osProfile.customData)).toMatchObject({
+      config: {
+        kubernetes_version: '1.36.3',
+        bootstrapping_config: { tls_bootstrapping_token: 'abcdef.0123456789abcdef' },
+      },
+    });
+  });
+
+  test('asks Azure for nothing while settings are missing that its node could not do without', async () => {
+    const problems = [
+      'app setting SSH_PUBLIC_KEY is missing: set it',
+      'app setting VNET_GUID is "x": it has to be a GUID',
+    ];
+    const { cloud, asked } = openCloud({}, { problems });
+    expect(await cloud.launch(good)).toEqual({
+      kind: 'rejected',
+      reason: 'SettingsMissing',
+      message: problems.join('; '),
+    });
+    expect(asked).toEqual([]);
   });
 
   test('makes no VM when its NIC fails', async () => {

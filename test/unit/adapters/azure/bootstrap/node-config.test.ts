@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { customData } from '../../../../../shared/adapters/azure/bootstrap/custom-data.ts';
+import { readCustomData } from '../../../../../sandbox/node/custom-data.ts';
+import { configOf, customData } from '../../../../../shared/adapters/azure/bootstrap/custom-data.ts';
 import { nodeConfig } from '../../../../../shared/adapters/azure/bootstrap/node-config.ts';
 import type { LaunchOrder } from '../../../../../shared/ports/cloud.ts';
 import { order, place, settings, subnet } from '../launch-order.ts';
@@ -68,10 +69,9 @@ test('one order makes the same bytes each time, whatever the order of its labels
 test('custom data carries the configuration through cloud-init, and fits what Azure takes', () => {
   const data = customData(config());
   expect(data.length).toBeLessThan(87_380);
-  const text = Buffer.from(data, 'base64').toString('utf8');
-  expect(text).toContain('text/cloud-boothook');
-  const payload = /echo '([^']+)' \| base64 -d/.exec(text)?.[1] ?? '';
-  expect(JSON.parse(Buffer.from(payload, 'base64').toString('utf8'))).toEqual(JSON.parse(JSON.stringify(config())));
+  expect(readCustomData(data)).toEqual({ kind: 'config', config: JSON.parse(JSON.stringify(config())) });
+  expect(configOf(data)).toEqual(JSON.parse(JSON.stringify(config())));
+  expect(configOf(Buffer.from('#!/bin/sh').toString('base64'))).toBeNull();
 });
 
 test.each([
