@@ -17,10 +17,13 @@ export interface Sent {
 export async function recordingAzure(lists: ReadonlyMap<string, ReadonlyArray<object>>): Promise<{
   readonly endpoint: string;
   readonly sent: ReadonlyArray<Sent>;
+  /** Resources that were written are gone; what was sent stays. */
+  forget(): void;
   close(): void;
 }> {
   const sent: Array<Sent> = [];
-  const kept = new Map<string, object>([...lists].map(([path, value]) => [path.toLowerCase(), { value }]));
+  const listed = [...lists].map(([path, value]) => [path.toLowerCase(), { value }] as const);
+  const kept = new Map<string, object>(listed);
   const server = createServer((request, response) => {
     void answer(request, response, sent, kept);
   });
@@ -29,6 +32,10 @@ export async function recordingAzure(lists: ReadonlyMap<string, ReadonlyArray<ob
   return {
     endpoint: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     sent,
+    forget: () => {
+      kept.clear();
+      for (const [path, list] of listed) kept.set(path, list);
+    },
     close: () => {
       server.closeAllConnections();
       server.close();
