@@ -47,9 +47,15 @@ export async function sweep(ports: Ports): Promise<SweepOutcome> {
   return { orphansDeleted, hinted, provision: kind };
 }
 
-/** What plans take into account and can do without. */
+/** What plans take into account and can do without, and what nodes cannot do without. */
 async function refreshFacts(ports: Ports): Promise<void> {
-  const [quotas, rates] = await Promise.all([ports.catalogs.refreshQuotas(), ports.catalogs.refreshEvictionRates()]);
+  const [quotas, rates, deployment] = await Promise.all([
+    ports.catalogs.refreshQuotas(),
+    ports.catalogs.refreshEvictionRates(),
+    ports.nodeClassFacts.deployment(),
+  ]);
+  if (deployment.kind === 'refused')
+    ports.log('deployment-not-ready', { reason: deployment.reason, message: deployment.message });
   // Without them Azure refuses what is too much: one more request for a claim, and no harm.
   if (quotas.kind === 'unknown') ports.log('quotas-unknown', { why: quotas.why });
   // Without them the cheapest spot size is taken, however soon Azure takes it back.
