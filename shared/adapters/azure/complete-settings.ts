@@ -39,17 +39,25 @@ export function createCompletion(
   settings: Settings,
   now: () => number,
 ): () => Promise<CompleteSettings> {
-  let kept: { readonly atMs: number; readonly complete: Promise<CompleteSettings>; forMs: number } | null = null;
+  let kept: (Reading & { readonly atMs: number }) | null = null;
   return () => {
     if (kept === null || now() - kept.atMs > kept.forMs) {
       const reading = { atMs: now(), complete: complete(clients, settings), forMs: KEPT_MS };
       kept = reading;
-      void reading.complete.then(({ problems }) => {
-        if (problems.length > 0) reading.forMs = PROBLEMS_KEPT_MS;
-      });
+      void keepFor(reading);
     }
     return kept.complete;
   };
+}
+
+interface Reading {
+  readonly complete: Promise<CompleteSettings>;
+  forMs: number;
+}
+
+/** Somebody is mending what is wrong: that shows sooner. */
+async function keepFor(reading: Reading): Promise<void> {
+  if ((await reading.complete).problems.length > 0) reading.forMs = PROBLEMS_KEPT_MS;
 }
 
 async function complete(clients: Pick<Clients, 'graph' | 'network'>, given: Settings): Promise<CompleteSettings> {
@@ -118,7 +126,7 @@ async function readCluster(
   const [row] = answer.data as ReadonlyArray<ClusterRow>;
   if (row === undefined) return {};
   const { tenantId, dnsServiceIP, identityId, identityClientId, user, keys } = row;
-  return given({
+  return said({
     AZURE_TENANT_ID: tenantId,
     DNS_SERVICE_IP: dnsServiceIP,
     NODE_IDENTITIES: identityId,
@@ -131,11 +139,11 @@ async function readCluster(
 async function readVnet({ network }: Pick<Clients, 'network'>, settings: Settings): Promise<Partial<Settings>> {
   const { group, vnet } = subnetOf(settings.VNET_SUBNET_ID);
   const { resourceGuid } = await (await network()).virtualNetworks.get(group, vnet);
-  return given({ VNET_GUID: resourceGuid });
+  return said({ VNET_GUID: resourceGuid });
 }
 
 /** What is said, without what is not. */
-function given(found: Readonly<Record<string, string | null | undefined>>): Partial<Settings> {
+function said(found: Readonly<Record<string, string | null | undefined>>): Partial<Settings> {
   return Object.fromEntries(
     Object.entries(found).flatMap(([key, value]) =>
       value === null || value === undefined || value === '' ? [] : [[key, value.trim()]],

@@ -85,7 +85,7 @@ interface Pair {
   readonly name: string;
   readonly nodeConfig: Readonly<Record<string, object>>;
 }
-const { pairs } = golden<{ readonly pairs: ReadonlyArray<Pair> }>('node-config-pairs');
+const { pairs } = golden('node-config-pairs') as { readonly pairs: ReadonlyArray<Pair> };
 const expectedOf = (pair: string, field: string): object =>
   pairs.find(({ name }) => name === pair)?.nodeConfig[field] ?? {};
 
@@ -140,9 +140,9 @@ describe('linuxOSConfig of a class', () => {
     expect(names).toHaveLength(28);
     const sysctls = Object.fromEntries(names.map((name) => [name, 1]));
     const chosen = config({ linuxOSConfig: { sysctls } }).custom_linux_os_config as { readonly sysctl_config: object };
-    const { messages } = golden<{
+    const { messages } = golden('node-config') as {
       readonly messages: { readonly SysctlConfig: ReadonlyArray<{ readonly name: string }> };
-    }>('node-config');
+    };
     expect(Object.keys(chosen.sysctl_config).toSorted()).toEqual(
       messages.SysctlConfig.map(({ name }) => name).toSorted(),
     );

@@ -15,19 +15,19 @@ interface Row {
   readonly validate?: string;
 }
 
-const { base, table, defaults } = golden<{
+const { base, table, defaults } = golden('node-config') as {
   readonly base: NodeConfig;
   readonly table: ReadonlyArray<Row>;
   readonly defaults: Variables;
-}>('node-config');
-const { commonVariables, pairs } = golden<{
+};
+const { commonVariables, pairs } = golden('node-config-pairs') as {
   readonly commonVariables: Variables;
   readonly pairs: ReadonlyArray<{
     readonly name: string;
     readonly nodeConfig: NodeConfig;
     readonly variables: Variables;
   }>;
-}>('node-config-pairs');
+};
 
 /** `config` with the field at a path set, or removed where the value is null. */
 function set(config: NodeConfig, path: string, value: unknown): NodeConfig {

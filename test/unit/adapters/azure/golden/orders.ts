@@ -22,9 +22,9 @@ interface ProviderOptions {
   readonly additionalTags: Readonly<Record<string, string>>;
 }
 
-const options = golden<Readonly<Record<string, ProviderOptions>>>('options');
-const classes = golden<Readonly<Record<string, { readonly spec: NodeClass['spec'] }>>>('node-classes');
-const { southcentralus = [] } = golden<Readonly<Record<string, ReadonlyArray<Parameters<typeof toSku>[0]>>>>('skus');
+const options = golden('options') as Readonly<Record<string, ProviderOptions>>;
+const classes = golden('node-classes') as Readonly<Record<string, { readonly spec: NodeClass['spec'] }>>;
+const { southcentralus = [] } = golden('skus') as Readonly<Record<string, ReadonlyArray<Parameters<typeof toSku>[0]>>>;
 
 /** The sizes that the provider's launches were made from; every price is the same. */
 export const skus: ReadonlyArray<Sku> = southcentralus.flatMap((raw) => {
