@@ -1,5 +1,5 @@
 import { refuseUnknownIdentities } from './admit/identity.ts';
-import { imageFacts, refuseUnbootable } from './admit/image.ts';
+import { admitImage, refuseUnbootable } from './admit/image.ts';
 import { linkedInvalidPropertyId } from './admit/linked-id.ts';
 import { refuseOtherRegion } from './admit/location.ts';
 import { refuseOddOsDisk } from './admit/os-disk.ts';
@@ -67,7 +67,7 @@ function admitHardware(cloud: Cloud, body: JsonObject): { readonly size: Size; r
   const size = admitSize(cloud, body);
   const zone = admitZone(body, size);
   refuseOddSpot(body, size);
-  const image = imageFacts(body);
+  const image = admitImage(cloud.images, body, cloud.options.region);
   refuseOddSecurity(body, size, image);
   if (image !== null) refuseUnbootable(image, size);
   refuseOddOsDisk(body, size, image);

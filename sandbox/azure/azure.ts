@@ -91,12 +91,13 @@ export interface Azure {
 export async function startAzure(options: AzureOptions): Promise<Azure> {
   const folder = options.dataFolder ?? join(import.meta.dirname, 'data');
   const locations = listAt(readJson(folder, 'locations.json'), 'locations').map((row) => textAt(row, 'name') ?? '');
-  const cloud = new Cloud(options, readSizes(folder, options.region), locations);
+  const images = new ImageShelf(folder, options.region, options.clock);
+  const cloud = new Cloud(options, readSizes(folder, options.region), { locations, images });
   const parts: Parts = {
     cloud,
     faults: new FaultPlan(cloud),
     prices: new PriceBook(cloud),
-    images: new ImageShelf(folder, options.region, options.clock),
+    images,
     grid: new EventGrid(options.clock, `/subscriptions/${options.subscriptionId}`, () =>
       cloud.rng('duplicate-events').chance(cloud.faults.duplicateEventPercent),
     ),

@@ -3,6 +3,7 @@ import type { Rng } from '../world/rng.ts';
 import { Capacity } from './capacity.ts';
 import { EvictionRates } from './eviction-rates.ts';
 import { GraphReplica } from './graph-replica.ts';
+import type { ImageShelf } from './images.ts';
 import { kubeletIdentity } from './kubelet-identity.ts';
 import { Ledger } from './ledger.ts';
 import { Operations } from './operations.ts';
@@ -14,6 +15,12 @@ import { renderResourceId } from './resource-id.ts';
 import type { Counted } from './quota.ts';
 import type { Size } from './sizes.ts';
 
+/** What there is of Azure beside the sizes. */
+export interface Surroundings {
+  readonly locations?: ReadonlyArray<string>;
+  readonly images?: ImageShelf | null;
+}
+
 /** Everything the double holds, in memory. It knows nothing of HTTP: the state machine can run on a virtual clock alone. */
 export class Cloud {
   readonly options: AzureOptions;
@@ -21,6 +28,8 @@ export class Cloud {
   readonly sizes: ReadonlyMap<string, Size>;
   /** Names of all of Azure's regions, its own among them. */
   readonly locations: ReadonlySet<string>;
+  /** AKS's node images; null: any image is taken, and nothing is known of it. */
+  readonly images: ImageShelf | null;
   /** Ids of the user-assigned identities there are, in lower case. */
   readonly identities: ReadonlySet<string>;
   readonly operations: Operations;
@@ -45,12 +54,13 @@ export class Cloud {
   constructor(
     options: AzureOptions,
     sizes: ReadonlyMap<string, Size>,
-    locations: ReadonlyArray<string> = [options.region],
+    { locations = [options.region], images = null }: Surroundings = {},
   ) {
     this.options = options;
     this.clock = options.clock;
     this.sizes = sizes;
     this.locations = new Set(locations);
+    this.images = images;
     const identities = [kubeletIdentity(options).resourceId, ...options.identities];
     this.identities = new Set(identities.map((id) => id.toLowerCase()));
     this.quota = options.quota;

@@ -1,35 +1,38 @@
-import { ArmError } from '../arm-error.ts';
+import { ArmError, invalidParameter } from '../arm-error.ts';
+import type { ImageFacts, ImageShelf } from '../images.ts';
 import { textAt, type JsonObject } from '../json.ts';
 import type { Size } from '../sizes.ts';
 
-/** What a VM needs to know of the image it starts from. */
-export interface ImageFacts {
-  readonly name: string;
-  readonly generation: 'V1' | 'V2';
-  readonly architecture: 'x64' | 'Arm64';
-  readonly isTrustedLaunch: boolean;
-  readonly diskGb: number;
-}
-
-/** AKS's node images: their definitions say 30 GB, and AKSNodeClass takes no smaller disk. */
-const AKS_DISK_GB = 30;
-
-const COMMUNITY = /^\/CommunityGalleries\/[^/]+\/Images\/([^/]+)\/Versions\/[^/]+$/i;
+const COMMUNITY = /^\/CommunityGalleries\/([^/]+)\/Images\/([^/]+)\/Versions\/[^/]+$/i;
 const SHARED = /\/galleries\/[^/]+\/images\/([^/]+)(?:\/versions\/[^/]+)?$/i;
 
-/** Reads an image off its name: AKS names them by generation, architecture and security type (data/images.json). Null for other images. */
-export function imageFacts(body: JsonObject): ImageFacts | null {
+/**
+ * What the image of a body is; null where nothing is known of it: an image of somebody's own, or a double without a
+ * shelf. Refuses a community image that there is not, with ARM's code and words; of the version nothing is asked.
+ */
+export function admitImage(images: ImageShelf | null, body: JsonObject, region: string): ImageFacts | null {
   const path = 'properties.storageProfile.imageReference';
-  const id = textAt(body, `${path}.communityGalleryImageId`) ?? textAt(body, `${path}.id`) ?? '';
-  const name = COMMUNITY.exec(id)?.[1] ?? SHARED.exec(id)?.[1];
-  if (name === undefined || !/^(?:\d{4}|V\d)/i.test(name)) return null;
-  return {
-    name,
-    generation: /gen2/i.test(name) ? 'V2' : 'V1',
-    architecture: /arm64/i.test(name) ? 'Arm64' : 'x64',
-    isTrustedLaunch: /TL/.test(name),
-    diskGb: AKS_DISK_GB,
-  };
+  const community = textAt(body, `${path}.communityGalleryImageId`);
+  const [, gallery, definition] = COMMUNITY.exec(community ?? '') ?? [];
+  if (community !== null && (gallery === undefined || definition === undefined))
+    throw invalidParameter(
+      'imageReference.communityGalleryImageId',
+      'The value of parameter imageReference.communityGalleryImageId is invalid.',
+    );
+  if (images === null) return null;
+  if (gallery === undefined || definition === undefined)
+    return images.facts(SHARED.exec(textAt(body, `${path}.id`) ?? '')?.[1] ?? '');
+  if (images.versions(gallery, definition) !== null) return images.facts(definition);
+  throw new ArmError(
+    404,
+    {
+      code: 'GalleryImageNotFound',
+      message:
+        `The gallery image ${community ?? ''} is not available in ${region} region. Please contact image owner to ` +
+        'replicate to this region, or change your requested region.',
+    },
+    { target: 'imageReference' },
+  );
 }
 
 /** Refuses an image that the size cannot boot. The first is as reported (ga4gh-tes#43), the code of the second is assumed. */

@@ -1,7 +1,8 @@
 import { ArmError, invalidParameter } from '../arm-error.ts';
+import type { ImageFacts } from '../images.ts';
 import { textAt, valueAt, type JsonObject } from '../json.ts';
 import type { Size } from '../sizes.ts';
-import type { ImageFacts } from './image.ts';
+import { isSpot } from './spot.ts';
 
 const DISK = 'properties.storageProfile.osDisk';
 
@@ -52,7 +53,7 @@ export function ephemeralPlaces(size: Size): ReadonlyMap<string, number> {
   return new Map(places.map(([place, gib]) => [place, Math.floor(gib)]));
 }
 
-/** The first two refusals have the code of the third, which is as reported (bosh-azure-cpi-release#674); the last is assumed. */
+/** The first two refusals have the code of the third, which is as reported (bosh-azure-cpi-release#674); the last two are assumed. */
 function refuseOddEphemeralDisk(body: JsonObject, size: Size, diskGb: number | null): void {
   const places = ephemeralPlaces(size);
   if (places.size === 0) throw notSupported(`OS disk of Ephemeral VM is not supported for VM size ${size.name}.`);
@@ -67,6 +68,9 @@ function refuseOddEphemeralDisk(body: JsonObject, size: Size, diskGb: number | n
     );
   if (textAt(body, `${DISK}.caching`)?.toLowerCase() !== 'readonly')
     throw invalidParameter('osDisk.caching', "An ephemeral OS disk needs the caching 'ReadOnly'.");
+  // A local disk cannot be put by: terraform-provider-azurerm#17226.
+  if (isSpot(body) && textAt(body, 'properties.evictionPolicy')?.toLowerCase() !== 'delete')
+    throw invalidParameter('evictionPolicy', "A Spot VM with an ephemeral OS disk needs the eviction policy 'Delete'.");
 }
 
 function notSupported(message: string): ArmError {

@@ -1,7 +1,7 @@
 import { ArmError, invalidParameter } from '../arm-error.ts';
+import type { ImageFacts } from '../images.ts';
 import { listAt, textAt, valueAt, type JsonObject } from '../json.ts';
 import type { Size } from '../sizes.ts';
-import type { ImageFacts } from './image.ts';
 
 /**
  * Refuses security and disk capabilities that the size, the image or the zone do not have. Those of trusted launch are as

@@ -67,17 +67,24 @@ function examineMembers(node: TypeNode, object: JsonObject, place: Place): void 
   for (const [name, value] of Object.entries(object)) {
     const member = node.members.get(name);
     const inner = member?.node ?? node.others;
-    const at = { ...place, path: place.path === '' ? name : `${place.path}.${name}` };
-    if (inner === null) report(at, 'unknown', 'is unknown');
-    else if (answered && member?.writeOnly === true) report(at, 'unknown', 'is never shown');
-    else if (answered || (member?.readOnly !== true && value !== null)) examine(inner, value, at);
+    const isIgnored = !answered && (member?.readOnly === true || value === null);
+    if (inner === null) report(inside(place, name), 'unknown', 'is unknown');
+    else if (!isIgnored) examine(inner, value, inside(place, name));
   }
-  if (place.direction === 'patch') return;
+  if (place.direction !== 'patch') findMissing(node, object, place);
+}
+
+function findMissing(node: TypeNode, object: JsonObject, place: Place): void {
+  const answered = place.direction === 'answer';
   for (const [name, { required, readOnly }] of node.members) {
-    const excused = !answered && (readOnly || (place.path === '' && FROM_URL.has(name)));
-    if (!required || excused || (object[name] !== undefined && object[name] !== null)) continue;
-    report({ ...place, path: place.path === '' ? name : `${place.path}.${name}` }, 'missing', 'is missing');
+    const isExcused = !answered && (readOnly || (place.path === '' && FROM_URL.has(name)));
+    const value = object[name] ?? null;
+    if (required && !isExcused && value === null) report(inside(place, name), 'missing', 'is missing');
   }
+}
+
+function inside(place: Place, name: string): Place {
+  return { ...place, path: place.path === '' ? name : `${place.path}.${name}` };
 }
 
 function report({ path, found }: Place, kind: Misfit['kind'], words: string): void {

@@ -11,7 +11,7 @@ import type { TypeTree } from './type-tree.ts';
 export function refuseMisfits(tree: TypeTree, body: JsonObject, direction: 'put' | 'patch'): JsonObject {
   const misfits = findMisfits(tree, body, direction);
   const unread = misfits.filter(({ kind }) => kind !== 'missing');
-  const [atRoot] = unread.filter(({ path }) => !path.includes('.'));
+  const atRoot = unread.find(({ path }) => !path.includes('.'));
   if (atRoot !== undefined) throw invalidRequestContent(atRoot, 'ResourceDefinition');
   if (misfits.length > 0 && tree.resource.startsWith('Microsoft.Network/')) throw invalidRequestFormat(misfits);
   const [first] = unread;

@@ -21,8 +21,6 @@ export interface Member {
   readonly required: boolean;
   /** ARM answers with it, and ignores it in what is sent. */
   readonly readOnly: boolean;
-  /** ARM takes it, and never shows it again. */
-  readonly writeOnly: boolean;
 }
 
 /** Bounds of a number, or of a text's or a list's length; infinite where there are none. */
@@ -91,8 +89,7 @@ function toNode(draft: unknown, shapes: ReadonlyMap<string, TypeNode>): TypeNode
 
 function toMember(draft: unknown, shapes: ReadonlyMap<string, TypeNode>): Member {
   const has = (flag: string): boolean => isObject(draft) && draft[flag] === true;
-  const node = toNode(draft, shapes);
-  return { node, required: has('required'), readOnly: has('readOnly'), writeOnly: has('writeOnly') };
+  return { node: toNode(draft, shapes), required: has('required'), readOnly: has('readOnly') };
 }
 
 function limitsOf(given: JsonObject): Limits {

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { kubeletIdentity } from '../../../sandbox/azure/kubelet-identity.ts';
 import { azureDefaults, noFaults, type AzureOptions } from '../../../sandbox/azure/options.ts';
 import { kindOf, misfitsOf, type Kind } from './answers.ts';
-import { billing, nicBody, vmBody } from './bodies.ts';
+import { billing, nicBody, subnetId, vmBody } from './bodies.ts';
 import { group, patient, promptly, startWithClients, subscriptionId } from './clients.ts';
 
 let running: Awaited<ReturnType<typeof startWithClients>>;
@@ -89,6 +89,20 @@ test.for(paths)('what is answered for %s has what its type has, and nothing else
   const answer = { method: 'GET', url, status: reply.status, text: await reply.text() };
   expect(kindOf(answer)).toBe(kind);
   expect(misfitsOf(answer)).toEqual([]);
+});
+
+test('a network interface that is made with its VM has what its type has, and nothing else', async () => {
+  const configuration = {
+    name: 'inline',
+    primary: true,
+    deleteOption: 'Delete',
+    ipConfigurations: [{ name: 'a', subnet: { id: subnetId } }],
+  };
+  const networkProfile = { networkApiVersion: '2022-11-01', networkInterfaceConfigurations: [configuration] };
+  const vm = { ...vmBody('aks-inline'), networkProfile };
+  await running.compute.virtualMachines.createOrUpdate(group, 'aks-inline', vm, promptly);
+  const nics = await Array.fromAsync(running.network.networkInterfaces.list(group));
+  expect(nics.map(({ name = '' }) => name).filter((name) => name.startsWith('inline'))).toHaveLength(1);
 });
 
 test('a refusal with details has ARM’s form, and so has an operation that failed', async () => {

@@ -21,12 +21,14 @@ export interface Place {
   readonly image: NonNullable<VirtualMachine['storageProfile']>['imageReference'];
 }
 
+const gallery = '/CommunityGalleries/AKSUbuntu-38d80f77-467a-481f-a8d4-09b6d4220bd2';
+
 export const theDouble: Place = {
   region,
   subnetId,
   poolIds: [poolId],
   networkInterfaces: `${network}/networkInterfaces`,
-  image: { communityGalleryImageId: '/CommunityGalleries/AKSUbuntu/images/2204gen2containerd/versions/1' },
+  image: { communityGalleryImageId: `${gallery}/images/2204gen2containerd/versions/202608.01.0` },
 };
 
 /** A key of the right form, of which no private half exists: nobody logs in to these VMs. */

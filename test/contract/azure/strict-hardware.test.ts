@@ -29,6 +29,25 @@ const TRUSTED = { 'properties.securityProfile': { securityType: 'TrustedLaunch' 
 const hardware: ReadonlyArray<Case> = [
   ['no image', { [image]: undefined }, refuse(400, 'InvalidParameter', /imageReference' is missing/)],
   [
+    'an image that there is not',
+    imageOf('1804containerd'),
+    refuse(404, 'GalleryImageNotFound', /1804containerd.* is not available in westeurope/, 'imageReference'),
+  ],
+  [
+    'an image of a gallery that has no such id',
+    { [image]: { communityGalleryImageId: `${gallery}/2204containerd` } },
+    refuse(400, 'InvalidParameter', /communityGalleryImageId is invalid/),
+  ],
+  [
+    'an image of a shared gallery that its size cannot boot',
+    {
+      [image]: {
+        id: '/subscriptions/s/resourceGroups/g/providers/Microsoft.Compute/galleries/a/images/V3gen2arm64fips',
+      },
+    },
+    refuse(400, 'BadRequest', /'Arm64' was given/),
+  ],
+  [
     'a disk smaller than its image',
     { ...imageOf('2204gen2containerd'), [`${disk}.diskSizeGB`]: 29 },
     refuse(409, 'OperationNotAllowed', /disk size 29 GB is smaller.*30 GB/, 'osDisk.diskSizeGB'),
@@ -61,6 +80,16 @@ const hardware: ReadonlyArray<Case> = [
     'a local disk with a cache that writes',
     { ...sized('Standard_D2s_v3'), ...local('CacheDisk', 50, 'ReadWrite') },
     refuse(400, 'InvalidParameter', /'ReadOnly'/, 'osDisk.caching'),
+  ],
+  [
+    'a local disk on a spot VM that is only put by',
+    {
+      ...sized('Standard_D2s_v3'),
+      ...local('CacheDisk', 50),
+      'properties.priority': 'Spot',
+      'properties.evictionPolicy': 'Deallocate',
+    },
+    refuse(400, 'InvalidParameter', /needs the eviction policy 'Delete'/, 'evictionPolicy'),
   ],
   [
     'an end for spot VMs that it is not',

@@ -86,6 +86,11 @@ const logins: ReadonlyArray<Case> = [
     refuse(400, 'InvalidParameter', /must be in Base64/, 'customData'),
   ],
   [
+    'custom data with a letter too few',
+    { [`${os}.customData`]: 'eA=' },
+    refuse(400, 'InvalidParameter', /must be in Base64/, 'customData'),
+  ],
+  [
     'custom data of 64 KiB',
     { [`${os}.customData`]: Buffer.alloc(65_536).toString('base64') },
     refuse(400, 'InvalidParameter', /87380/, 'customData'),

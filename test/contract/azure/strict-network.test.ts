@@ -133,14 +133,20 @@ test('a VM that there is keeps to the rules for tags and identities', async () =
     if (one !== undefined) await expectRefused(putVm(running.azure, 'aks-node', one[1]), one[2]);
 });
 
-test('a change of tags has nothing but tags', async () => {
-  await expectRefused(
-    (seen) => {
-      const { networkInterfaces } = networkClient(running.azure.endpoint, seen, altering({ properties: {} }));
-      return networkInterfaces.updateTags(group, 'aks-node', { tags: {} }).then(String);
-    },
+const tagChanges: ReadonlyArray<Case> = [
+  [
+    'more than tags',
+    { properties: {} },
     refuse(400, 'InvalidRequestContent', /'properties' on object of type 'ResourceDefinition'/),
-  );
+  ],
+  ['a slash in a name', { tags: { 'a/b': 'c' } }, refuse(400, 'InvalidTagNameCharacters', /a\/b/)],
+];
+
+test.for(tagChanges)('a change of a network interface’s tags with %s is refused', async ([, change, refusal]) => {
+  await expectRefused((seen) => {
+    const { networkInterfaces } = networkClient(running.azure.endpoint, seen, altering(change));
+    return networkInterfaces.updateTags(group, 'aks-node', { tags: {} }).then(String);
+  }, refusal);
 });
 
 describe('an extension', () => {
@@ -164,6 +170,21 @@ describe('an extension', () => {
     ['a slash in a tag’s name', { tags: { 'a/b': 'c' } }, refuse(400, 'InvalidTagNameCharacters', /a\/b/)],
   ] satisfies ReadonlyArray<Case>)('with %s is refused', async ([, change, refusal]) => {
     await expectRefused(put(change), refusal);
+  });
+
+  test('that is changed has nothing foreign, and keeps what is not changed', async () => {
+    const { endpoint } = running.azure;
+    const plain = computeClient(endpoint).virtualMachineExtensions;
+    await plain.createOrUpdate(group, 'aks-node', billing.name, billing.body, promptly);
+    await expectRefused(
+      (seen) => {
+        const { virtualMachineExtensions } = computeClient(endpoint, seen, altering({ 'properties.odd': 1 }));
+        return virtualMachineExtensions.update(group, 'aks-node', billing.name, {}, promptly).then(String);
+      },
+      refuse(400, 'BadRequest', /Could not find member 'odd'/),
+    );
+    const changed = await plain.update(group, 'aks-node', billing.name, { typeHandlerVersion: '1.1' }, promptly);
+    expect(changed).toMatchObject({ publisher: 'Microsoft.AKS', typeHandlerVersion: '1.1' });
   });
 
   test('of a VM that there is not is refused', async () => {
