@@ -162,6 +162,6 @@ async function resourceOf(kind: Kind): Promise<string> {
 }
 
 /** `/api/v1` is the group without a name, `/apis/apps/v1` is `apps`. */
-function groupOf(path: string): string {
+export function groupOf(path: string): string {
   return path.startsWith('/apis/') ? (path.split('/')[2] ?? '') : '';
 }
