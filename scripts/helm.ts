@@ -1,4 +1,5 @@
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
@@ -29,8 +30,8 @@ export async function ensureHelm(): Promise<FoundHelm> {
     return { kind: 'absent', reason: `no helm: HELM names none, ${folder} has none, and there is no Go to build one` };
   }
   mkdirSync(folder, { recursive: true });
-  await underLock(join(folder, 'lock'), () => {
-    if (!existsSync(path)) build(folder, path);
+  await underLock(join(folder, 'lock'), async () => {
+    if (!existsSync(path)) await build(folder, path);
   });
   return { kind: 'found', path };
 }
@@ -40,37 +41,32 @@ function cacheFolder(): string {
 }
 
 /** Builds aside and moves into place, so that nobody finds half a program. */
-function build(folder: string, path: string): void {
+async function build(folder: string, path: string): Promise<void> {
   const aside = mkdtempSync(join(folder, 'build-'));
   const module = 'helm.sh/helm/v4';
   const stamp = `-s -w -X ${module}/internal/version.version=v${HELM_VERSION}`;
   try {
-    const { status } = spawnSync(
-      'go',
-      ['install', '-trimpath', '-ldflags', stamp, `${module}/cmd/helm@v${HELM_VERSION}`],
-      {
-        env: { ...process.env, CGO_ENABLED: '0', GOBIN: aside, GOFLAGS: '' },
-        stdio: ['ignore', 2, 2],
-        timeout: BUILD_WITHIN_MS,
-      },
-    );
-    if (status !== 0)
-      throw new Error(`helm ${HELM_VERSION} could not be built: go install ended with ${String(status)}`);
+    const words = ['install', '-trimpath', '-ldflags', stamp, `${module}/cmd/helm@v${HELM_VERSION}`];
+    const environment = { ...process.env, CGO_ENABLED: '0', GOBIN: aside, GOFLAGS: '' };
+    // What Go says of its work is no part of what we answer.
+    const go = spawn('go', words, { env: environment, stdio: ['ignore', 2, 2], timeout: BUILD_WITHIN_MS });
+    const [code]: ReadonlyArray<unknown> = await once(go, 'exit');
+    if (code !== 0) throw new Error(`helm ${HELM_VERSION} could not be built: go install ended with ${String(code)}`);
     renameSync(join(aside, 'helm'), path);
   } finally {
     rmSync(aside, { recursive: true, force: true });
   }
 }
 
-/** Does it while nobody else does. A lock whose holder has died is taken over. */
-async function underLock(lock: string, work: () => void): Promise<void> {
+/** Does it while nobody else does. A lock whose holder has died is taken over; by two at once at worst, and then both do it. */
+async function underLock(lock: string, work: () => Promise<void>): Promise<void> {
   const endMs = Date.now() + BUILD_WITHIN_MS;
   while (!take(lock)) {
     if (Date.now() > endMs) throw new Error(`${lock} is held for too long; delete it when nobody builds`);
     await sleep(LOOK_PAUSE_MS);
   }
   try {
-    work();
+    await work();
   } finally {
     rmSync(lock, { force: true });
   }
