@@ -67,7 +67,8 @@ export async function renderManifestFiles(helm: string): Promise<ReadonlyMap<str
 
 async function renderFile(helm: string, { templates, set, note }: ManifestFile): Promise<string> {
   const flags = set.flatMap((one) => ['--set', one]);
-  const words = ['template', 'nodewright', chartFolder, '--namespace', 'nodewright-system', '--values', '-'];
+  const place = ['--namespace', 'nodewright-system', '--kube-version', LEAST_KUBERNETES];
+  const words = ['template', 'nodewright', chartFolder, ...place, '--values', '-'];
   const input = JSON.stringify(placeholders);
   const output = execFileSync(helm, [...words, ...flags], { input, encoding: 'utf8', maxBuffer: OUTPUT_BYTES_MAX });
   const documents = documentsOf(output).filter(({ template }) => templates.includes(template));
@@ -90,6 +91,8 @@ function documentsOf(output: string): ReadonlyArray<Rendered> {
 }
 
 const LINE = 120;
+/** The least that the chart takes. Helm asks no cluster here. */
+const LEAST_KUBERNETES = '1.30.0';
 /** Twenty times what the chart renders today. */
 const OUTPUT_BYTES_MAX = 4 * 1024 * 1024;
 

@@ -63,9 +63,13 @@ export function runHelm(words: ReadonlyArray<string>, values: Values): Promise<A
   return answerOf(helm.path, [...words, '--values', '-'], JSON.stringify(merged(needed, values)));
 }
 
+/** What Helm takes for the cluster's version where it asks none: a Helm built from source may know an old one only. */
+const KUBE_VERSION = '1.36.0';
+
 /** What the chart renders, or Helm's complaint. */
 export function template(values: Values): Promise<Answer> {
-  return runHelm(['template', 'nodewright', chartFolder, '--namespace', NAMESPACE], values);
+  const words = ['template', 'nodewright', chartFolder, '--namespace', NAMESPACE, '--kube-version', KUBE_VERSION];
+  return runHelm(words, values);
 }
 
 /** The objects that the chart renders. Throws Helm's complaint. */
