@@ -56,6 +56,8 @@ export interface Azure {
   exhaust(exhaustion: Exhaustion): void;
   /** Withholds a size from the subscription, on the SKU list and at the PUT. */
   restrict(restriction: Restriction): void;
+  /** Lets the set-up of machines that are made from now on end with one of AKS's exit codes: they run, and become no nodes. */
+  failBoots(exitCode: number): void;
   /** Ends every exhaustion, zone failure, restriction and fault. Quota and prices stay. */
   heal(): void;
   setQuota(quota: Quota): void;
@@ -164,11 +166,15 @@ function faceOf({ cloud, faults, prices, images, grid }: Parts, server: ArmServe
     restrict: (restriction) => {
       cloud.restrictions.restrict(restriction);
     },
+    failBoots: (exitCode) => {
+      cloud.bootExitCode = exitCode;
+    },
     heal: () => {
       cloud.capacity.restore();
       cloud.restrictions.clear();
       faults.clear();
       cloud.faults = cloud.options.faults;
+      cloud.bootExitCode = 0;
     },
     setQuota: (quota) => {
       cloud.quota = quota;
