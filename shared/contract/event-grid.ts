@@ -58,7 +58,9 @@ function parseEnvelope(event: unknown): Envelope {
   if (!isRecord(event)) throw new TypeError('not an Event Grid event: not an object');
   const { specversion, id } = event;
   if (specversion !== undefined && specversion !== '1.0') {
-    throw new TypeError('not an Event Grid event: specversion is not 1.0, the only version of CloudEvents that we read');
+    throw new TypeError(
+      'not an Event Grid event: specversion is not 1.0, the only version of CloudEvents that we read',
+    );
   }
   const name = specversion === undefined ? 'eventType' : 'type';
   const type = event[name];

@@ -97,7 +97,9 @@ describe('of hearsay that a machine is gone', () => {
     const { ports, writes, sent, stateOf } = running();
     expect(await interrupt(ports, hearsay)).toEqual({ kind: 'looked', claim: 'c' });
     expect([writes(), stateOf('c')]).toEqual([['send objects 1'], 'there']);
-    expect(sent).toMatchObject([{ hint: { kind: 'objects', objects: [{ kind: 'NodeClaim', name: 'c' }] }, atMs: null }]);
+    expect(sent).toMatchObject([
+      { hint: { kind: 'objects', objects: [{ kind: 'NodeClaim', name: 'c' }] }, atMs: null },
+    ]);
   });
 
   test('where Azure has it no more, it is replaced as after any notice', async () => {

@@ -169,7 +169,11 @@ describe('an event', () => {
     ['that annotates nothing', annotated(undefined), 'without data.resourceInfo.properties.annotationName'],
     ['with a number for a name', annotated(7), 'without data.resourceInfo.properties.annotationName'],
     ['that schedules nothing', scheduled({}), 'without data.resourceInfo.properties.EventType'],
-    ['whose status is missing', scheduled({ EventType: 'Preempt' }), 'without data.resourceInfo.properties.EventStatus'],
+    [
+      'whose status is missing',
+      scheduled({ EventType: 'Preempt' }),
+      'without data.resourceInfo.properties.EventStatus',
+    ],
     ['that is in no state', event(eventTypes.availability), 'without data.resourceInfo.properties.availabilityState'],
   ] as const)('that is malformed says what is wrong with it: %s', ([, said, why]) => {
     expect(() => readEvent(said, 'c')).toThrow(TypeError);

@@ -45,7 +45,7 @@ function worker(...claims: ReadonlyArray<string>) {
     told: () => lines.filter(({ event }) => event === 'signal').map(({ outcome, why }) => [outcome, why ?? null]),
     deliver: (raw: unknown) => deliverSignalsTo({ app, now: () => clock.now() }, context, raw),
     leaving: () => claims.filter((claim) => server.get('nodeclaims', claim)?.metadata.deletionTimestamp !== undefined),
-    events: () => server.list('events').map((one) => [one['reason'], one['message']] as const),
+    events: () => server.list('events').map((one) => ({ ...one }) as Readonly<Record<string, unknown>>),
   };
 }
 
@@ -65,7 +65,12 @@ function hint(claim: string): SignalHint {
 
 function annotated(claim: string, annotationName: string): object {
   const properties = { annotationName, targetResourceId: idOf(claim), summary: 'in Azure’s words' };
-  return { id: `e-${claim}`, subject: idOf(claim), eventType: eventTypes.annotated, data: { resourceInfo: { properties } } };
+  return {
+    id: `e-${claim}`,
+    subject: idOf(claim),
+    eventType: eventTypes.annotated,
+    data: { resourceInfo: { properties } },
+  };
 }
 
 const inCloudEvents = ({ eventType, ...rest }: Record<string, unknown>): object => ({
@@ -181,7 +186,9 @@ describe('a deletion', () => {
     const { deliver, leaving, told, sent } = worker('a');
     await deliver(deleted('a'));
     expect([leaving(), told()]).toEqual([[], [['looked', null]]]);
-    expect(sent).toMatchObject([{ hint: { kind: 'objects', objects: [{ kind: 'NodeClaim', name: 'a' }] }, atMs: null }]);
+    expect(sent).toMatchObject([
+      { hint: { kind: 'objects', objects: [{ kind: 'NodeClaim', name: 'a' }] }, atMs: null },
+    ]);
   });
 });
 
@@ -189,7 +196,8 @@ describe('a note', () => {
   test('stands on the claim as an event', async () => {
     const { deliver, events, told, leaving } = worker('a');
     await deliver(annotated('a', 'LiveMigrationSucceeded'));
-    expect(events()).toEqual([['HealthAnnotation', 'LiveMigrationSucceeded: in Azure’s words']]);
+    const message = 'LiveMigrationSucceeded: in Azure’s words';
+    expect(events()).toMatchObject([{ reason: 'HealthAnnotation', type: 'Normal', message }]);
     expect([told(), leaving()]).toEqual([[['noted', null]], []]);
   });
 
