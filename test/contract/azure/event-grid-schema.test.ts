@@ -84,7 +84,7 @@ describe('what the double publishes is what the Event Grid library reads', () =>
   });
 });
 
-/** Why the product does without it: docs/decisions/0039-events-without-their-library.md. Should this fail, look again. */
+/** Why the product does without it: docs/decisions/dependencies.md. Should this fail, look again. */
 test('the library’s types name fields of notifications otherwise than they come, and it leaves them as they come', async () => {
   const [read] = await deserializer.deserializeCloudEvents(JSON.stringify(renderCloudEvent(unavailable)));
   const named: keyof SystemEventNameToEventData[typeof eventTypes.availability] = 'resourceDetails';
