@@ -1,6 +1,6 @@
 import type { ServiceBusClient } from '@azure/service-bus';
 import { expect, test } from 'vitest';
-import { poisonQueue, queues } from '../../../../shared/contract/queues.ts';
+import { poisonQueue, queues as allQueues } from '../../../../shared/contract/queues.ts';
 import { createPoison } from '../../../../shared/adapters/servicebus/poison.ts';
 
 /** A poison queue that refuses the first `failures` messages. */
@@ -67,6 +67,6 @@ test('what one function refuses twice has one id, whatever the reason, so that t
 });
 
 test('the queue remembers what it keeps for as long as any queue may deliver it again', () => {
-  const again = queues.map(({ lockDurationMs, maxDeliveryCount }) => lockDurationMs * maxDeliveryCount);
+  const again = allQueues.map(({ lockDurationMs, maxDeliveryCount }) => lockDurationMs * maxDeliveryCount);
   expect(poisonQueue.duplicateDetectionWindowMs).toBeGreaterThanOrEqual(Math.max(...again));
 });
