@@ -4,7 +4,7 @@ import type { App } from '../shared/composition.ts';
 import { digest } from '../shared/contract/digest.ts';
 import { harmlessJson, harmlessLines } from '../shared/contract/harmless.ts';
 import type { ObjectsHint, PodsHint, SignalHint } from '../shared/contract/messages.ts';
-import { DeniedError, RetryableError, TerminalError } from '../shared/ports/errors.ts';
+import { RetryableError, TerminalError } from '../shared/ports/errors.ts';
 
 type Hint = PodsHint | ObjectsHint | SignalHint;
 
@@ -16,12 +16,6 @@ const RETRY_MS = 1_000;
 const RETRY_MAX_MS = 60_000;
 /** 1 s doubled this often is a minute. */
 const DOUBLINGS_MAX = 6;
-
-/**
- * Role assignments are known everywhere within ten minutes ("Troubleshoot Azure RBAC", 2025-11); so many tries take fifteen.
- * What is denied then is denied for good.
- */
-const DENIALS_MAX = 20;
 
 /** What a delivery needs of the worker it happens in. */
 export interface Worker {
@@ -57,8 +51,7 @@ export async function failed(
   context: Invocation,
   { raw, message, error }: { readonly raw: unknown; readonly message: Hint | null; readonly error: unknown },
 ): Promise<void> {
-  const isLasting = error instanceof DeniedError && (message?.attempt ?? 0) >= DENIALS_MAX;
-  if (error instanceof RetryableError && message !== null && !isLasting) await putOff(worker, context, message, error);
+  if (error instanceof RetryableError && message !== null) await putOff(worker, context, message, error);
   else await keep(worker.app, context, raw, error);
 }
 
@@ -82,7 +75,7 @@ export function pauseAfter({ retryAfterMs }: RetryableError, tried: number): num
 async function keep(app: App, context: Invocation, raw: unknown, error: unknown): Promise<void> {
   // A TypeError at this place is a message we cannot read; anything else unexpected is our bug. Neither is mended by
   // delivering again, and both must not hold up the messages behind them.
-  const known = error instanceof TerminalError || error instanceof TypeError || error instanceof DeniedError;
+  const known = error instanceof TerminalError || error instanceof TypeError;
   context.error(known ? 'poison' : 'bug', render(error));
   await app.poison(raw, render(error), context.functionName);
 }

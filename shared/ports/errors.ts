@@ -1,6 +1,6 @@
 /** It may work next time. The trigger lets the queue deliver again; the message says what was tried, `cause` what went wrong. */
 export class RetryableError extends Error {
-  override readonly name: string = 'RetryableError';
+  override readonly name = 'RetryableError';
   /** Milliseconds to wait before the next try; null when nobody said. */
   readonly retryAfterMs: number | null;
 
@@ -8,14 +8,6 @@ export class RetryableError extends Error {
     super(message, { cause: options.cause });
     this.retryAfterMs = options.retryAfterMs ?? null;
   }
-}
-
-/**
- * We may not, as things stand. A role takes minutes to be known everywhere after it was assigned, so it is tried again as
- * whatever may work next time; the trigger takes a denial that lasts much longer for final.
- */
-export class DeniedError extends RetryableError {
-  override readonly name = 'DeniedError';
 }
 
 /** It will not work next time either. The trigger keeps the message in the poison queue with this reason. */

@@ -107,9 +107,8 @@ export type EvictOutcome =
   { readonly kind: 'evicted' } | { readonly kind: 'gone' } | { readonly kind: 'blocked'; readonly reason: string };
 
 /**
- * The cluster's API server. Every call throws RetryableError when the server cannot be reached or answers 429 or 5xx,
- * DeniedError when it does not know us (401) or no role allows us (403), and TerminalError when admission forbids it (403).
- * Nothing here is cached: what is read is what is there.
+ * The cluster's API server. Every call throws RetryableError when the server cannot be reached or answers 429 or 5xx, and
+ * TerminalError when it refuses us (401, 403). Nothing here is cached: what is read is what is there.
  */
 export interface Kubernetes {
   get<K extends Kind>(kind: K, key: Key): Promise<Kinds[K] | null>;

@@ -1,6 +1,6 @@
 import http from 'node:http';
 import https from 'node:https';
-import { DeniedError, RetryableError, TerminalError } from '../../ports/errors.ts';
+import { RetryableError, TerminalError } from '../../ports/errors.ts';
 
 /** A request waits this long for its answer. A list page of 500 large objects takes a loaded API server some seconds. */
 const TIMEOUT_MS = 30_000;
@@ -123,19 +123,12 @@ function judge({ method, path }: ApiRequest, { status, text, retryAfter }: RawAn
     const options = Number.isFinite(seconds) && seconds > 0 ? { retryAfterMs: seconds * 1000 } : {};
     throw new RetryableError(`${what} ${text.slice(0, 200)}`, options);
   }
-  if (status === 401 || status === 403) throw refused(status, `${what} ${messageOf(text)}`);
+  if (status === 401 || status === 403) throw new TerminalError(`${what} ${messageOf(text)}`);
   try {
     return { status, body: text === '' ? null : JSON.parse(text) };
   } catch (cause) {
     throw new RetryableError(`${what}: the answer is not JSON`, { cause });
   }
-}
-
-/** How the API server words that no role allows it, whoever was asked. What admission forbids is worded otherwise, and stays so. */
-const NO_ROLE = / cannot [\w*]+ (?:resource|path) /;
-
-function refused(status: 401 | 403, said: string): Error {
-  return status === 401 || NO_ROLE.test(said) ? new DeniedError(said) : new TerminalError(said);
 }
 
 function messageOf(text: string): string {

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { deliverTo, pauseAfter } from '../../../functions/deliver.ts';
 import { type PodsHint, parsePodsHint } from '../../../shared/contract/messages.ts';
 import type { Ports } from '../../../shared/app/ports.ts';
-import { DeniedError, RetryableError, TerminalError } from '../../../shared/ports/errors.ts';
+import { RetryableError, TerminalError } from '../../../shared/ports/errors.ts';
 import { START, smallCluster } from '../app/small-cluster.ts';
 
 const hint: PodsHint = { kind: 'pods', version: 1, cluster: 'small', snapshot: null, reason: 'test' };
@@ -100,22 +100,6 @@ describe('a message', () => {
     expect(poisoned).toMatchObject([{ raw: hint, from: 'provision' }]);
     expect(poisoned[0]?.reason).toContain(`${error.name}: ${error.message}`);
     expect([sent, errors]).toEqual([[], [said]]);
-  });
-
-  test('that we may not use yet is put off while roles spread, for a quarter of an hour, and then kept', async () => {
-    const { deliver, sent, poisoned, errors } = worker();
-    const denied = new DeniedError('403: no role');
-    let attempt = 0;
-    let waitedMs = 0;
-    // Ends where it is kept, and long before that where it never is.
-    while (poisoned.length === 0 && attempt < 100) {
-      await deliver(failing(denied), { ...hint, attempt });
-      waitedMs += poisoned.length === 0 ? (sent[attempt]?.atMs ?? 0) - START : 0;
-      attempt += 1;
-    }
-    expect(waitedMs / 60_000).toBeCloseTo(15, 0);
-    expect([sent.length, errors]).toEqual([20, ['poison']]);
-    expect(poisoned).toMatchObject([{ reason: expect.stringContaining('DeniedError: 403: no role') }]);
   });
 
   test('that cannot be read is kept even where reading it says that it may work later', async () => {
