@@ -72,10 +72,12 @@ export interface Azure {
   setBackendPools(names: ReadonlyArray<string>): void;
   /** Adds a version (`202611.20.0`) to every node image. */
   publishImage(version: string): void;
-  /** Adds a webhook after its handshake. Throws when the handshake fails. */
+  /** Adds a queue, or a webhook after its handshake. Throws when the handshake fails. */
   subscribe(subscription: EventSubscription): Promise<void>;
+  /** Ends a subscription. Harmless when there is none of the name. */
+  unsubscribe(name: string): Promise<void>;
   /**
-   * Calls the listener for every Event Grid event, doubled ones twice: for a queue as the destination. Render it with
+   * Calls the listener for every Event Grid event, doubled ones twice: for other destinations. Render it with
    * `renderEventGrid` or `renderCloudEvent` (event-grid-events.ts). The answer ends it.
    */
   onGridEvent(listener: (event: GridEvent) => void): () => void;
@@ -200,11 +202,15 @@ function faceOf({ cloud, faults, prices, images, grid }: Parts, server: ArmServe
       images.publish(version);
     },
     subscribe: (subscription) => grid.subscribe(subscription),
+    unsubscribe: (name) => grid.unsubscribe(name),
     onGridEvent: (listener) => grid.on(listener),
     publish: (event) => {
       grid.publish(event);
     },
-    close: () => server.close(),
+    close: async () => {
+      await grid.close();
+      await server.close();
+    },
   };
 }
 
