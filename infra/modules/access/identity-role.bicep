@@ -9,18 +9,20 @@ param suffix string
 @description('Object id of the identity that gets the right.')
 param principalId string
 
+var place = resourceGroup().id
+
 resource identity 'Microsoft.ManagedIdentity/userAssignedIdentities@2023-01-31' existing = {
   name: identityName
 }
 
 resource role 'Microsoft.Authorization/roleDefinitions@2022-04-01' = {
-  name: guid(resourceGroup().id, 'nodewright-identity', suffix)
+  name: guid(place, 'nodewright-identity', suffix)
   properties: {
     roleName: 'Nodewright identity ${suffix}'
     description: 'Gives nodes the identity that their kubelet runs with.'
     type: 'CustomRole'
     assignableScopes: [
-      resourceGroup().id
+      place
     ]
     permissions: [
       {

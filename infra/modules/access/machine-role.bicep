@@ -6,14 +6,16 @@ param suffix string
 @description('Object id of the identity that gets the right.')
 param principalId string
 
+var place = resourceGroup().id
+
 resource role 'Microsoft.Authorization/roleDefinitions@2022-04-01' = {
-  name: guid(resourceGroup().id, 'nodewright-machines', suffix)
+  name: guid(place, 'nodewright-machines', suffix)
   properties: {
     roleName: 'Nodewright machines ${suffix}'
     description: 'Makes, reads and removes the VMs and network interfaces of nodes.'
     type: 'CustomRole'
     assignableScopes: [
-      resourceGroup().id
+      place
     ]
     permissions: [
       {
@@ -39,7 +41,7 @@ resource role 'Microsoft.Authorization/roleDefinitions@2022-04-01' = {
 }
 
 resource assignment 'Microsoft.Authorization/roleAssignments@2022-04-01' = {
-  name: guid(resourceGroup().id, principalId, role.id)
+  name: guid(place, principalId, role.id)
   properties: {
     principalId: principalId
     principalType: 'ServicePrincipal'

@@ -8,14 +8,16 @@ param suffix string
 @description('Object id of the identity that gets the right.')
 param principalId string
 
+var place = subscription().id
+
 resource role 'Microsoft.Authorization/roleDefinitions@2022-04-01' = {
-  name: guid(subscription().id, 'nodewright-region', suffix)
+  name: guid(place, 'nodewright-region', suffix)
   properties: {
     roleName: 'Nodewright region ${suffix}'
     description: 'Reads which VM sizes and node images there are, what quota is left, and how often spot VMs are evicted.'
     type: 'CustomRole'
     assignableScopes: [
-      subscription().id
+      place
     ]
     permissions: [
       {
@@ -31,7 +33,7 @@ resource role 'Microsoft.Authorization/roleDefinitions@2022-04-01' = {
 }
 
 resource assignment 'Microsoft.Authorization/roleAssignments@2022-04-01' = {
-  name: guid(subscription().id, principalId, role.id)
+  name: guid(place, principalId, role.id)
   properties: {
     principalId: principalId
     principalType: 'ServicePrincipal'

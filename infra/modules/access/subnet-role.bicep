@@ -12,18 +12,20 @@ param suffix string
 @description('Object id of the identity that gets the right.')
 param principalId string
 
+var place = resourceGroup().id
+
 resource subnet 'Microsoft.Network/virtualNetworks/subnets@2024-10-01' existing = {
   name: '${virtualNetworkName}/${subnetName}'
 }
 
 resource role 'Microsoft.Authorization/roleDefinitions@2022-04-01' = {
-  name: guid(resourceGroup().id, 'nodewright-subnet', suffix)
+  name: guid(place, 'nodewright-subnet', suffix)
   properties: {
     roleName: 'Nodewright subnet ${suffix}'
     description: 'Reads a subnet and puts nodes into it.'
     type: 'CustomRole'
     assignableScopes: [
-      resourceGroup().id
+      place
     ]
     permissions: [
       {
