@@ -53,7 +53,9 @@ export function queueFaults(files: BicepFiles): ReadonlyArray<string> {
     const one = made.find(({ name }) => name === queue.name) ?? {};
     return Object.entries(settingsOf(queue))
       .filter(([name, value]) => one[name] !== value)
-      .map(([name, value]) => `queue ${queue.name}: ${name} is ${String(one[name])}, and the code says ${String(value)}`);
+      .map(
+        ([name, value]) => `queue ${queue.name}: ${name} is ${String(one[name])}, and the code says ${String(value)}`,
+      );
   });
   return [...names, ...wrong, ...passedOn(files)];
 }
@@ -105,7 +107,11 @@ export function listFaults(files: BicepFiles): ReadonlyArray<string> {
   };
   return [
     ...differences(list('triggerQueues'), read, 'queue that is read'),
-    ...differences(list('unreadQueues'), names.filter((name) => !read.includes(name)), 'queue that is not read'),
+    ...differences(
+      list('unreadQueues'),
+      names.filter((name) => !read.includes(name)),
+      'queue that is not read',
+    ),
     ...differences(list('dataContainers'), Object.values(container), 'container'),
     ...list('alwaysReadyFunctions')
       .filter((name) => !functions.some((one) => one.name === name))
@@ -137,7 +143,11 @@ export function subscribedEvents(files: BicepFiles): {
   const file = files.get('modules/signals/signals.bicep');
   const strings = file === undefined ? [] : allBelow(file.tree).flatMap((node) => textOf(node) ?? []);
   return {
-    types: strings.filter((text) => /^Microsoft\.(ResourceNotifications\.\w+|Resources)\.(Resource|Scheduled)\w+(Annotated|Emitted|Success)$/.test(text)),
+    types: strings.filter((text) =>
+      /^Microsoft\.(ResourceNotifications\.\w+|Resources)\.(Resource|Scheduled)\w*(Annotated|Emitted|Success)$/.test(
+        text,
+      ),
+    ),
     annotations: strings.filter((text) => /^(VirtualMachine|PossiblyDegraded)\w+$/.test(text)),
   };
 }

@@ -87,12 +87,7 @@ export function typeFaults(files: BicepFiles): ReadonlyArray<string> {
   ]);
 }
 
-function scopeFaults(
-  file: BicepFile,
-  module: Declaration,
-  target: BicepFile,
-  at: string,
-): ReadonlyArray<string> {
+function scopeFaults(file: BicepFile, module: Declaration, target: BicepFile, at: string): ReadonlyArray<string> {
   const scope = propertiesOf(module.body).get('scope');
   const given = scope === undefined ? file.targetScope : scopeOf(file, scope);
   return given === target.targetScope ? [] : [`${at}: is deployed to a ${given}, and wants a ${target.targetScope}`];
@@ -130,7 +125,8 @@ export function refusals(value: Value, { type, decorators }: Parameter): Readonl
   const allowed = decorators.get('allowed');
   const choices = allowed === undefined ? [] : namedOf(namedOf(allowed)[0] ?? allowed).map(({ text }) => text);
   const notAllowed = literalsOf(value).filter(
-    (one) => one !== undefined && choices.length > 0 && !choices.includes(typeof one === 'string' ? `'${one}'` : String(one)),
+    (one) =>
+      one !== undefined && choices.length > 0 && !choices.includes(typeof one === 'string' ? `'${one}'` : String(one)),
   );
   return [...wrongType(value, type), ...notAllowed.map((one) => `may not be ${String(one)}`)];
 }

@@ -43,7 +43,8 @@ export function parameterFileFaults(files: BicepFiles, text: string): ReadonlyAr
   const wrong = [...given].flatMap(([name, value]) => {
     const parameter = main.parameters.get(name);
     if (parameter === undefined) return [`main.bicepparam: main.bicep has no parameter ${name}`];
-    const known = value.type === 'string' ? { kind: 'literal' as const, value: textOf(value) } : evaluate(files, main, value);
+    const known =
+      value.type === 'string' ? { kind: 'literal' as const, value: textOf(value) } : evaluate(files, main, value);
     return refusals(known, parameter).map((why) => `main.bicepparam: ${name} ${why}`);
   });
   return [

@@ -1,13 +1,5 @@
 import type { Node } from 'web-tree-sitter';
-import {
-  type BicepFile,
-  type BicepFiles,
-  type Declaration,
-  allBelow,
-  namedOf,
-  propertiesOf,
-  textOf,
-} from './parse.ts';
+import { type BicepFile, type BicepFiles, type Declaration, allBelow, namedOf, propertiesOf, textOf } from './parse.ts';
 import { facts, hasPath, misfits } from './type-tree.ts';
 import { type Value, evaluate } from './value.ts';
 
@@ -49,7 +41,8 @@ export function readingFaults(files: BicepFiles): ReadonlyArray<string> {
       const tree = resource === undefined ? undefined : facts.trees[resource.target];
       if (reading === null || tree === undefined) return [];
       const at = `${file.path}:${node.startPosition.row + 1}: ${node.text}`;
-      if (reading.call !== null) return tree.functions?.includes(reading.call) === true ? [] : [`${at}: no such function`];
+      if (reading.call !== null)
+        return tree.functions?.includes(reading.call) === true ? [] : [`${at}: no such function`];
       return hasPath(tree, reading.path) ? [] : [`${at}: the type has no such property`];
     }),
   );

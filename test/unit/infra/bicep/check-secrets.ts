@@ -61,7 +61,8 @@ export function switchFaults(files: BicepFiles): ReadonlyArray<string> {
 }
 
 /** Hosts of one cloud, which environment() knows for all. */
-const HOSTS = /management\.azure\.com|login\.microsoftonline\.com|core\.windows\.net|database\.windows\.net|vault\.azure\.net/;
+const HOSTS =
+  /management\.azure\.com|login\.microsoftonline\.com|core\.windows\.net|database\.windows\.net|vault\.azure\.net/;
 
 export function urlFaults(files: BicepFiles): ReadonlyArray<string> {
   return [...files.values()].flatMap((file) =>

@@ -91,7 +91,8 @@ function objectOf(properties: ReadonlyArray<Node>, on: (node: Node) => Value): V
 }
 
 function callOf([name, given]: ReadonlyArray<Node>, on: (node: Node) => Value): Value {
-  if (name?.text !== 'union' || given === undefined) return { kind: 'unknown', type: RETURNS[name?.text ?? ''] ?? null };
+  if (name?.text !== 'union' || given === undefined)
+    return { kind: 'unknown', type: RETURNS[name?.text ?? ''] ?? null };
   const objects = namedOf(given).map(on);
   const entries = new Map(objects.flatMap((one) => (one.kind === 'object' ? [...one.entries] : [])));
   return { kind: 'object', entries, open: objects.some((one) => one.kind !== 'object' || one.open) };
