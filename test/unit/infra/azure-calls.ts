@@ -121,15 +121,21 @@ async function run(
   given: ReadonlyArray<unknown>,
 ): Promise<void> {
   try {
-    const answer = owner[name]?.apply(owner, [...given]) as Partial<AsyncIterable<unknown>> & {
-      readonly submitted?: () => Promise<void>;
-    };
-    if (answer[Symbol.asyncIterator] !== undefined) await Array.fromAsync(answer as AsyncIterable<unknown>);
-    else if (answer.submitted === undefined) await answer;
-    else await answer.submitted();
+    const answer = owner[name]?.(...given);
+    if (isList(answer)) await Array.fromAsync(answer);
+    else if (isPoller(answer)) await answer.submitted();
+    else await (answer as Promise<unknown>);
   } catch (error) {
     if (!(error instanceof Error) || !error.message.includes('noted')) throw error;
   }
+}
+
+function isList(answer: unknown): answer is AsyncIterable<unknown> {
+  return typeof answer === 'object' && answer !== null && Symbol.asyncIterator in answer;
+}
+
+function isPoller(answer: unknown): answer is { readonly submitted: () => Promise<void> } {
+  return typeof answer === 'object' && answer !== null && 'submitted' in answer;
 }
 
 const VERBS: Readonly<Record<string, string>> = { GET: 'read', PUT: 'write', PATCH: 'write', DELETE: 'delete' };

@@ -39,7 +39,7 @@ export function readingFaults(files: BicepFiles): ReadonlyArray<string> {
       const reading = readingOf(node);
       const resource = file.declarations.find((one) => one.kind === 'resource' && one.symbol === reading?.symbol);
       const tree = resource === undefined ? undefined : facts.trees[resource.target];
-      if (reading === null || tree === undefined) return [];
+      if (reading === null || tree === undefined || reading.path.length === 0) return [];
       const at = `${file.path}:${node.startPosition.row + 1}: ${node.text}`;
       if (reading.call !== null)
         return tree.functions?.includes(reading.call) === true ? [] : [`${at}: no such function`];
@@ -89,23 +89,24 @@ interface Reading {
 
 /** What the longest chain of members that ends here reads; null for what is no such chain, or only part of one. */
 function readingOf(node: Node): Reading | null {
-  if (!isStep(node) || (node.parent !== null && isStep(node.parent) && namedOf(node.parent)[0]?.id === node.id))
-    return null;
-  const path: Array<string> = [];
-  let current: Node | undefined = node;
-  while (current !== undefined && isStep(current)) {
-    const [object, step]: ReadonlyArray<Node> = namedOf(current);
-    // What a function answers is not described.
-    if (object?.type === 'call_expression') return null;
-    path.unshift(current.type === 'member_expression' ? (step?.text ?? '') : indexOf(step));
-    current = object;
-  }
-  if (current?.type !== 'identifier') return null;
-  const call = node.parent?.type === 'call_expression' ? (path[0] ?? null) : null;
-  const [first = ''] = path;
+  const isPart = node.parent !== null && isStep(node.parent) && namedOf(node.parent)[0]?.id === node.id;
+  const chain = isPart ? null : chainOf(node);
+  if (chain === null) return null;
+  const call = node.parent?.type === 'call_expression' ? (chain.path[0] ?? null) : null;
   // The name and the id are Bicep's, and an element of a loop is the resource itself.
-  if (call === null && (first === 'id' || first === 'name' || path.join() === '*')) return null;
-  return { symbol: current.text, path, call };
+  const isBiceps = ['id', 'name'].includes(chain.path[0] ?? '') || chain.path.join() === '*';
+  return call === null && isBiceps ? null : { ...chain, call };
+}
+
+/** The symbol that a chain of members begins with, and its steps. */
+function chainOf(node: Node): Omit<Reading, 'call'> | null {
+  if (node.type === 'identifier') return { symbol: node.text, path: [] };
+  const [object, step] = isStep(node) ? namedOf(node) : [];
+  // What a function answers is not described.
+  if (object === undefined || object.type === 'call_expression') return null;
+  const chain = chainOf(object);
+  const name = node.type === 'member_expression' ? (step?.text ?? '') : indexOf(step);
+  return chain === null ? null : { symbol: chain.symbol, path: [...chain.path, name] };
 }
 
 function isStep({ type }: Node): boolean {

@@ -65,14 +65,14 @@ const NARROWER = ['modules/access/subnet-role.bicep', 'modules/access/identity-r
 /** Actions that a call needs and no role has, and those that no call needs. `needed`: action by the call that needs it. */
 export function roleFaults(files: BicepFiles, needed: ReadonlyMap<string, string>): ReadonlyArray<string> {
   const granted = grantedActions(files);
-  const all = [...(granted.get(MACHINES) ?? []), ...(granted.get(REGION) ?? [])];
+  const all = new Set([...(granted.get(MACHINES) ?? []), ...(granted.get(REGION) ?? [])]);
   const unneeded = [...granted].flatMap(([path, actions]) =>
     actions
       .filter((action) => ![...needed.values()].includes(action))
       .map((action) => `${path}: no call needs ${action}`),
   );
   return [
-    ...[...needed].filter(([, action]) => !all.includes(action)).map(([call, action]) => `${call} needs ${action}`),
+    ...[...needed].filter(([, action]) => !all.has(action)).map(([call, action]) => `${call} needs ${action}`),
     ...unneeded,
     ...[...granted].flatMap(([path, actions]) =>
       actions.filter((action) => action.includes('*')).map((action) => `${path}: ${action} grants more than one thing`),

@@ -90,44 +90,64 @@ const PLAIN = new Set([
 
 function parseFile(path: string, text: string): BicepFile {
   const tree = parseTree(text);
-  const parameters = new Map<string, Parameter>();
-  const variables = new Map<string, Node>();
-  const outputs = new Map<string, Output>();
-  const declarations: Array<Declaration> = [];
-  let decorators: ReadonlyMap<string, Node> = new Map();
-  let targetScope = 'resourceGroup';
-  for (const node of namedOf(tree)) {
-    const line = node.startPosition.row + 1;
-    const [first, second, third] = namedOf(node);
-    if (node.type === 'decorators') {
-      decorators = decoratorsOf(node);
-      continue;
-    }
-    if (node.type === 'target_scope_assignment' && first !== undefined) targetScope = textOf(first) ?? '';
-    if (node.type === 'parameter_declaration' && first !== undefined) {
-      const parameter = { name: first.text, type: second?.text ?? '', defaultValue: third ?? null, decorators, line };
-      parameters.set(first.text, parameter);
-    }
-    if (node.type === 'variable_declaration' && first !== undefined && second !== undefined)
-      variables.set(first.text, second);
-    if (node.type === 'output_declaration' && first !== undefined && third !== undefined)
-      outputs.set(first.text, { name: first.text, type: second?.text ?? '', value: third, decorators, line });
-    if (node.type === 'resource_declaration' || node.type === 'module_declaration')
-      declarations.push(declarationOf(node));
-    if (node.type !== 'comment') decorators = new Map();
-  }
-  const foreign = namedOf(tree).filter(({ type }) => !PLAIN.has(type) && type !== 'ERROR');
+  const statements = statementsOf(tree);
+  const of = (type: string): ReadonlyArray<Statement> => statements.filter(({ node }) => node.type === type);
+  const at = ({ startPosition }: Node): string => `${path}:${startPosition.row + 1}`;
+  const [scope] = of('target_scope_assignment').map(({ parts }) => parts.map(textOf)[0]);
   return {
     path,
-    targetScope,
-    faults: faultsOf(tree).map((node) => `${path}:${node.startPosition.row + 1}: this is not Bicep`),
-    parameters,
-    variables,
-    declarations,
-    outputs,
-    foreign: foreign.map((node) => `${path}:${node.startPosition.row + 1}: ${node.text.split(/\s/)[0]}`),
+    targetScope: scope ?? 'resourceGroup',
+    faults: faultsOf(tree).map((node) => `${at(node)}: this is not Bicep`),
+    parameters: named(of('parameter_declaration'), ({ name, parts: [, type, value], decorators, line }) => [
+      { name, type: type?.text ?? '', defaultValue: value ?? null, decorators, line },
+    ]),
+    variables: named(of('variable_declaration'), ({ parts: [, value] }) => value ?? []),
+    declarations: [...of('resource_declaration'), ...of('module_declaration')].map(({ node }) => declarationOf(node)),
+    outputs: named(of('output_declaration'), ({ name, parts: [, type, value], decorators, line }) =>
+      value === undefined ? [] : [{ name, type: type?.text ?? '', value, decorators, line }],
+    ),
+    foreign: namedOf(tree)
+      .filter(({ type }) => !PLAIN.has(type) && type !== 'ERROR')
+      .map((node) => `${at(node)}: ${node.text.split(/\s/)[0]}`),
     tree,
   };
+}
+
+/** A declaration with the decorators before it. */
+interface Statement {
+  readonly node: Node;
+  readonly name: string;
+  readonly parts: ReadonlyArray<Node>;
+  readonly decorators: ReadonlyMap<string, Node>;
+  readonly line: number;
+}
+
+function statementsOf(tree: Node): ReadonlyArray<Statement> {
+  const nodes = namedOf(tree);
+  return nodes.map((node, index) => {
+    const before = nodes[index - 1];
+    const parts = namedOf(node);
+    return {
+      node,
+      name: parts[0]?.text ?? '',
+      parts,
+      decorators: before?.type === 'decorators' ? decoratorsOf(before) : new Map(),
+      line: node.startPosition.row + 1,
+    };
+  });
+}
+
+function named<Value>(
+  statements: ReadonlyArray<Statement>,
+  read: (statement: Statement) => ReadonlyArray<Value> | Value,
+): ReadonlyMap<string, Value> {
+  return new Map(
+    statements.flatMap((statement) => {
+      const value = read(statement);
+      const values = (Array.isArray(value) ? value : [value]) as ReadonlyArray<Value>;
+      return values.map((one) => [statement.name, one] as const);
+    }),
+  );
 }
 
 /** The syntax tree of a text. */

@@ -51,11 +51,10 @@ export function misfits({ body, shapes = {} }: TypeTree, value: Value): Readonly
 type Shapes = Readonly<Record<string, TreeNode>>;
 
 function resolved(shapes: Shapes, node: TreeNode): TreeNode {
-  return node.shape === undefined ? node : { ...resolved(shapes, shapes[node.shape] ?? {}), ...omitShape(node) };
-}
-
-function omitShape({ shape: _, ...rest }: TreeNode): TreeNode {
-  return rest;
+  if (node.shape === undefined) return node;
+  // The flags beside a shape still count.
+  const { required = false, readOnly = false } = node;
+  return { ...resolved(shapes, shapes[node.shape] ?? {}), required, readOnly };
 }
 
 function fit(shapes: Shapes, unresolved: TreeNode, value: Value, path: string): ReadonlyArray<string> {
@@ -99,16 +98,20 @@ function fitLiteral(node: TreeNode, value: string | number | boolean | null, pat
   if (value === null) return node.required === true ? [`${path}: is required, and null`] : [];
   const type = typeof value === 'number' ? 'integer' : typeof value;
   if (!isOfType(node, type)) return [`${path}: is not of type ${node.type}`];
-  if (typeof value === 'string') {
-    // Of an open list the service may know more; what is not on it is a slip more likely.
-    const known = node.enum?.some((one) => one.toLowerCase() === value.toLowerCase()) ?? true;
-    if (!known) return [`${path}: '${value}' is none of ${node.enum?.join(', ')}`];
-    if (value.length > (node.maxLength ?? Infinity) || value.length < (node.minLength ?? 0))
-      return [`${path}: '${value}' is too long or too short`];
-  }
-  if (typeof value === 'number' && (value > (node.maxValue ?? Infinity) || value < (node.minValue ?? -Infinity)))
-    return [`${path}: ${value} is out of range`];
-  return [];
+  if (typeof value === 'string') return fitText(node, value, path);
+  const isInRange = typeof value !== 'number' || isBetween(value, node.minValue, node.maxValue);
+  return isInRange ? [] : [`${path}: ${value} is out of range`];
+}
+
+function fitText(node: TreeNode, text: string, path: string): ReadonlyArray<string> {
+  // Of an open list the service may know more; what is not on it is a slip more likely.
+  const isKnown = node.enum?.some((one) => one.toLowerCase() === text.toLowerCase()) ?? true;
+  if (!isKnown) return [`${path}: '${text}' is none of ${node.enum?.join(', ')}`];
+  return isBetween(text.length, node.minLength, node.maxLength) ? [] : [`${path}: '${text}' is too long or too short`];
+}
+
+function isBetween(value: number, least = -Infinity, most = Infinity): boolean {
+  return value >= least && value <= most;
 }
 
 function fitObject(

@@ -1,3 +1,4 @@
+import { posix } from 'node:path';
 import type { Node } from 'web-tree-sitter';
 import { type BicepFile, type BicepFiles, childrenOf, namedOf, textOf } from './parse.ts';
 
@@ -34,48 +35,40 @@ const RETURNS: Readonly<Record<string, string>> = {
 /** Nested deeper than anything here is nested, and a circle ends. */
 const DEPTH_MAX = 40;
 
+/** One kind of expression: its parts, and how to work out a part. */
+type Rule = (parts: ReadonlyArray<Node>, on: (node: Node) => Value, node: Node) => Value;
+
+const lastOf: Rule = (parts, on) => parts.slice(-1).map(on)[0] ?? ANY;
+
+const RULES: Readonly<Record<string, Rule>> = {
+  string: (_, __, node) => {
+    const text = textOf(node);
+    return text === null ? { kind: 'unknown', type: 'string' } : { kind: 'literal', value: text };
+  },
+  number: (_, __, node) => ({ kind: 'literal', value: Number(node.text) }),
+  boolean: (_, __, node) => ({ kind: 'literal', value: node.text === 'true' }),
+  null: () => ({ kind: 'literal', value: null }),
+  array: (parts, on) => ({ kind: 'array', items: parts.map(on) }),
+  object: objectOf,
+  parenthesized_expression: lastOf,
+  if_statement: lastOf,
+  for_statement: (parts, on) => ({ kind: 'array', items: parts.slice(-1).map(on) }),
+  ternary_expression: (parts, on) => ({ kind: 'either', values: parts.slice(1).map(on) }),
+  unary_expression: () => ({ kind: 'unknown', type: 'bool' }),
+  binary_expression: (parts, on, node) =>
+    childrenOf(node).some(({ type }) => type === '??')
+      ? { kind: 'either', values: parts.map(on) }
+      : { kind: 'unknown', type: 'bool' },
+  call_expression: callOf,
+};
+
 /** Works out an expression of a file. Modules' outputs are known by their types only. */
 export function evaluate(files: BicepFiles, file: BicepFile, node: Node, depth = 0): Value {
-  const on = (next: Node): Value => evaluate(files, file, next, depth + 1);
-  const parts = namedOf(node);
   if (depth > DEPTH_MAX) return ANY;
-  switch (node.type) {
-    case 'string': {
-      const text = textOf(node);
-      return text === null ? { kind: 'unknown', type: 'string' } : { kind: 'literal', value: text };
-    }
-    case 'number':
-      return { kind: 'literal', value: Number(node.text) };
-    case 'boolean':
-      return { kind: 'literal', value: node.text === 'true' };
-    case 'null':
-      return { kind: 'literal', value: null };
-    case 'array':
-      return { kind: 'array', items: parts.map(on) };
-    case 'object':
-      return objectOf(parts, on);
-    case 'parenthesized_expression':
-    case 'if_statement':
-      return parts.at(-1) === undefined ? ANY : on(parts.at(-1) as Node);
-    case 'for_statement':
-      return { kind: 'array', items: parts.slice(-1).map(on) };
-    case 'ternary_expression':
-      return { kind: 'either', values: parts.slice(1).map(on) };
-    case 'unary_expression':
-      return { kind: 'unknown', type: 'bool' };
-    case 'binary_expression':
-      return childrenOf(node).some(({ type }) => type === '??')
-        ? { kind: 'either', values: parts.map(on) }
-        : { kind: 'unknown', type: 'bool' };
-    case 'call_expression':
-      return callOf(parts, on);
-    case 'identifier':
-      return namedValue(files, file, node.text, depth);
-    case 'member_expression':
-      return memberOf(files, file, node, on);
-    default:
-      return ANY;
-  }
+  const on = (next: Node): Value => evaluate(files, file, next, depth + 1);
+  if (node.type === 'identifier') return namedValue(files, file, node.text, depth);
+  if (node.type === 'member_expression') return memberOf(files, file, node, on);
+  return RULES[node.type]?.(namedOf(node), on, node) ?? ANY;
 }
 
 function objectOf(properties: ReadonlyArray<Node>, on: (node: Node) => Value): Value {
@@ -132,13 +125,7 @@ export function outputOf(files: BicepFiles, file: BicepFile, node: Node): string
 
 /** A module's path from `infra`, from the file that names it. */
 export function pathOf(file: BicepFile, target: string): string {
-  const parts = [...file.path.split('/').slice(0, -1), ...target.split('/')];
-  return parts
-    .reduce<ReadonlyArray<string>>(
-      (path, part) => (part === '..' ? path.slice(0, -1) : part === '.' ? path : [...path, part]),
-      [],
-    )
-    .join('/');
+  return posix.join(posix.dirname(file.path), target);
 }
 
 /** The literals that a value may be; null for one that is not known. */
