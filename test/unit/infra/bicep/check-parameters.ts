@@ -2,6 +2,9 @@ import { type BicepFiles, namedOf, parseTree, textOf } from './parse.ts';
 import { refusals } from './check-modules.ts';
 import { evaluate } from './value.ts';
 
+/** A variable of azd's environment, and what stands in its place where it is not set. */
+const VARIABLE = /^\$\{[A-Z_]+(?:=(.*))?\}$/;
+
 /** What of azd's parameters main.bicep does not know, wants, or takes in another form. */
 export function azdParameterFaults(files: BicepFiles, text: string): ReadonlyArray<string> {
   const { parameters } = JSON.parse(text) as {
@@ -15,12 +18,15 @@ export function azdParameterFaults(files: BicepFiles, text: string): ReadonlyArr
   const wrong = Object.entries(parameters).flatMap(([name, { value }]) => {
     const parameter = main.parameters.get(name);
     if (parameter === undefined) return [`main.parameters.json: main.bicep has no parameter ${name}`];
-    const [, variable, otherwise] = /^\$\{([A-Z_]+)(?:=(.*))?\}$/.exec(String(value)) ?? [];
-    if (variable === undefined) return [`main.parameters.json: ${name} is no variable of the environment`];
-    if (parameter.defaultValue === null) return [];
+    const words = typeof value === 'object' && value !== null ? Object.values(value) : [value];
+    const parts = words.map((one) => VARIABLE.exec(String(one)));
+    if (parts.includes(null)) return [`main.parameters.json: ${name} is no variable of the environment`];
+    // What a setting of the app is by default, the app says.
+    if (parameter.defaultValue === null || typeof value === 'object') return [];
     const known = evaluate(files, main, parameter.defaultValue);
-    const same = known.kind === 'literal' && String(known.value) === (otherwise ?? '');
-    return same ? [] : [`main.parameters.json: ${name} is ${otherwise ?? ''} by default, and not so in main.bicep`];
+    const otherwise = parts[0]?.[1] ?? '';
+    const same = known.kind === 'literal' && String(known.value) === otherwise;
+    return same ? [] : [`main.parameters.json: ${name} is ${otherwise} by default, and not so in main.bicep`];
   });
   return [...missing.map(({ name }) => `main.parameters.json: ${name} is missing`), ...wrong];
 }
