@@ -102,34 +102,34 @@ export function gatherAnswers(ask: Ask, wishes: Wishes): Answers {
   const permissions = (scope: string): ReadonlyArray<Permission> =>
     listOf(
       read(`read your rights on ${scope}`, `${scope}/providers/Microsoft.Authorization/permissions`, '2022-04-01'),
-    );
+    ) as ReadonlyArray<Permission>;
+  const usages = read(
+    'read quota',
+    `${subscription}/providers/Microsoft.Compute/locations/${cluster.location}/usages`,
+    '2024-07-01',
+  );
+  const networks = read('read networks', `${group}/providers/Microsoft.Network/virtualNetworks`, '2024-10-01');
+  const topics = read(
+    'read Event Grid topics',
+    `${subscription}/providers/Microsoft.EventGrid/systemTopics`,
+    '2022-06-15',
+  );
+  const feature = `${subscription}/providers/Microsoft.Features/providers/Microsoft.Compute/features/SendScheduledEventsPolicy`;
   return {
     cluster,
     permissions: { onMachines: permissions(group), onSubscription: permissions(subscription) },
-    quotas: listOf<Usage>(
-      read(
-        'read quota',
-        `${subscription}/providers/Microsoft.Compute/locations/${cluster.location}/usages`,
-        '2024-07-01',
-      ),
-    ).map(({ name, currentValue, limit }) => ({ name: name.value, used: currentValue, limit })),
-    managedSubnets: listOf<Network>(
-      read('read networks', `${group}/providers/Microsoft.Network/virtualNetworks`, '2024-10-01'),
-    ).flatMap(({ properties }) => properties.subnets.map(({ id }) => id)),
-    topics: listOf<SystemTopic>(
-      read('read Event Grid topics', `${subscription}/providers/Microsoft.EventGrid/systemTopics`, '2022-06-15'),
-    ).map(toTopic),
+    quotas: (listOf(usages) as ReadonlyArray<Usage>).map(({ name, currentValue, limit }) => ({
+      name: name.value,
+      used: currentValue,
+      limit,
+    })),
+    managedSubnets: (listOf(networks) as ReadonlyArray<Network>).flatMap(({ properties }) =>
+      properties.subnets.map(({ id }) => id),
+    ),
+    topics: (listOf(topics) as ReadonlyArray<SystemTopic>).map(toTopic),
     registrations: {
       app: stateOf(read('read providers', `${subscription}/providers/Microsoft.App`, '2021-04-01')),
-      scheduledEvents: wishes.scheduledEvents
-        ? stateOf(
-            read(
-              'read features',
-              `${subscription}/providers/Microsoft.Features/providers/Microsoft.Compute/features/SendScheduledEventsPolicy`,
-              '2021-07-01',
-            ),
-          )
-        : '',
+      scheduledEvents: wishes.scheduledEvents ? stateOf(read('read features', feature, '2021-07-01')) : '',
     },
     wishes,
   };
@@ -188,8 +188,8 @@ function valueOf(ask: Ask, doing: string, args: ReadonlyArray<string>): unknown 
   throw new Error(explainRefusal(doing, answer));
 }
 
-function listOf<Row>(answer: unknown): ReadonlyArray<Row> {
-  return (answer as { readonly value?: ReadonlyArray<Row> } | null)?.value ?? [];
+function listOf(answer: unknown): ReadonlyArray<unknown> {
+  return (answer as { readonly value?: ReadonlyArray<unknown> } | null)?.value ?? [];
 }
 
 function stateOf(answer: unknown): string {

@@ -8,7 +8,7 @@ export function explainRefusal(doing: string, answer: Exclude<AzAnswer, { readon
   const { message } = answer;
   const known = EXPLANATIONS.find(([pattern]) => pattern.test(message));
   if (known !== undefined) return `cannot ${doing}: ${known[1](message)}`;
-  const [first = ''] = message.split('\n').filter((line) => line.trim() !== '');
+  const first = message.split('\n').find((line) => line.trim() !== '') ?? '';
   return `cannot ${doing}: az says "${first.slice(0, 300)}"; run the same with az --debug to see more`;
 }
 
