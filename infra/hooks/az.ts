@@ -1,4 +1,4 @@
-import { spawnSync } from 'node:child_process';
+import { runProgram } from './run-program.ts';
 
 /** What az answered: the JSON it printed, or why it did not. `message` is what it wrote to stderr. */
 export type AzAnswer =
@@ -9,21 +9,15 @@ export type AzAnswer =
 /** Asks the Azure CLI. */
 export type Ask = (args: ReadonlyArray<string>) => AzAnswer;
 
-/** Lists of VM sizes and usages are some hundred KiB. */
-const OUTPUT_MAX_BYTES = 64 * 2 ** 20;
-
-/** Runs az and reads what it prints. Nothing is changed by the reading commands that are asked here. */
-export const askAz: Ask = (args) => {
-  const { status, stdout, stderr, error } = spawnSync('az', [...args, '--only-show-errors', '--output', 'json'], {
-    encoding: 'utf8',
-    maxBuffer: OUTPUT_MAX_BYTES,
-    // On Windows az is a script, which only a shell runs.
-    shell: process.platform === 'win32',
-  });
-  if (error !== undefined && 'code' in error && error.code === 'ENOENT') return { kind: 'missing' };
-  if (status !== 0) return { kind: 'refused', message: stderr ?? '' };
-  return parse(stdout);
-};
+/** An az that works in a folder and answers in JSON. */
+export function azIn(cwd: string): Ask {
+  return (args) => {
+    const words = [...args, '--only-show-errors', '--output', 'json'];
+    const { status, stdout, stderr, error } = runProgram('az', words, { cwd, shown: false });
+    if (error !== undefined && 'code' in error && error.code === 'ENOENT') return { kind: 'missing' };
+    return status === 0 ? parse(stdout) : { kind: 'refused', message: stderr ?? '' };
+  };
+}
 
 function parse(text: string): AzAnswer {
   try {
