@@ -508,6 +508,9 @@ module functionApp 'modules/function-app.bicep' = {
 @description('The resource group of everything that was made here.')
 output AZURE_RESOURCE_GROUP string = group.name
 
+@description('The subscription of everything.')
+output AZURE_SUBSCRIPTION_ID string = subscription().subscriptionId
+
 @description('Region of the deployment.')
 output AZURE_LOCATION string = location
 
@@ -540,3 +543,6 @@ output REGISTRY_NAME string = createRegistry ? names.registry : ''
 
 @description('Resource id of the Application Insights component.')
 output APPLICATION_INSIGHTS_ID string = monitoring.outputs.applicationInsightsId
+
+@description('The end of the custom roles\' names.')
+output ROLE_SUFFIX string = suffix

@@ -1,8 +1,8 @@
-import { spawnSync } from 'node:child_process';
 import { gatherAnswers, readWishes } from './answers.ts';
-import { askAz } from './az.ts';
+import { azIn } from './az.ts';
 import { fillIn, judge } from './checks.ts';
 import { renderFindings } from './render-findings.ts';
+import { runProgram } from './run-program.ts';
 
 /**
  * Looks before anything is deployed whether it can be: `azd provision` runs it first, and `npm run preflight` by hand. Reads
@@ -10,7 +10,7 @@ import { renderFindings } from './render-findings.ts';
  */
 const wishes = readWishes(process.env);
 try {
-  const answers = gatherAnswers(askAz, wishes);
+  const answers = gatherAnswers(azIn(process.cwd()), wishes);
   const findings = judge(answers);
   console.log(renderFindings(findings, wishes.clusterId).join('\n'));
   const failed = findings.filter(({ verdict }) => verdict === 'failed').length;
@@ -30,10 +30,7 @@ function tell(name: string, value: string): void {
   console.log(`  ${name}=${value}`);
   if (wishes.environment === '') return;
   const args = ['env', 'set', name, value, '--environment', wishes.environment];
-  const { status } = spawnSync('azd', args, {
-    stdio: ['ignore', 'ignore', 'inherit'],
-    shell: process.platform === 'win32',
-  });
+  const { status } = runProgram('azd', args, { cwd: process.cwd(), shown: true });
   if (status === 0) return;
   console.error(`✗ ${name} could not be written: run azd ${args.slice(0, 4).join(' ')}`);
   process.exitCode = 1;

@@ -1,9 +1,9 @@
-import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { askAz } from './az.ts';
+import { azIn } from './az.ts';
 import { explainRefusal } from './explain-refusal.ts';
 import { type Deployed, buildCommand, helmCommand, invokeCommand, nextSteps, readDeployed } from './relay-commands.ts';
+import { runProgram } from './run-program.ts';
 
 /** Builds the relay's image and installs the chart: the last step of `azd deploy`. Repeating it changes nothing that is the same. */
 const root = resolve(import.meta.dirname, '../..');
@@ -20,7 +20,7 @@ try {
 /** The name of the image that was built. */
 function build(deployed: Deployed): string {
   const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { readonly version: string };
-  const shown = askAz(['acr', 'show', '--name', deployed.registryName]);
+  const shown = azIn(root)(['acr', 'show', '--name', deployed.registryName]);
   if (shown.kind !== 'answer') throw new Error(explainRefusal(`find the registry ${deployed.registryName}`, shown));
   run('az', buildCommand(deployed, version), root);
   return `${(shown.value as { readonly loginServer: string }).loginServer}/nodewright-relay:${version}`;
@@ -33,9 +33,7 @@ function install(deployed: Deployed, command: ReadonlyArray<string>): void {
     run(program, args, folder);
     return;
   }
-  process.chdir(folder);
-  const answer = askAz(invokeCommand(deployed, command));
-  process.chdir(root);
+  const answer = azIn(folder)(invokeCommand(deployed, command));
   if (answer.kind !== 'answer') throw new Error(explainRefusal('install the chart through Azure', answer));
   // az ends well when it could hand the command over; how that ended stands in the answer.
   const { exitCode, logs } = answer.value as { readonly exitCode: number; readonly logs: string };
@@ -45,11 +43,7 @@ function install(deployed: Deployed, command: ReadonlyArray<string>): void {
 
 function run(program: string, args: ReadonlyArray<string>, cwd: string): void {
   console.log(`▸ ${program} ${args.join(' ')}`);
-  const { status, error } = spawnSync(program, [...args], {
-    cwd,
-    stdio: 'inherit',
-    shell: process.platform === 'win32',
-  });
+  const { status, error } = runProgram(program, args, { cwd, shown: true });
   if (error !== undefined)
     throw new Error(`${program} cannot be run: install it, or put it on the PATH`, { cause: error });
   if (status !== 0)

@@ -11,6 +11,9 @@ import {
   outputNames,
   readDeployed,
 } from '../../../infra/hooks/relay-commands.ts';
+import { renderExports } from '../../../infra/hooks/render-exports.ts';
+import { removalOutputs, renderRemoval } from '../../../infra/hooks/render-removal.ts';
+import { quoted } from '../../../infra/hooks/run-program.ts';
 import { allBelow, parseAll, readTexts, root, textOf } from './bicep/parse.ts';
 
 interface Azd {
@@ -82,7 +85,7 @@ describe('the relay', () => {
 
   test('every output that the hook reads is one of main.bicep', () => {
     const outputs = parseAll(readTexts()).get('main.bicep')?.outputs;
-    expect(outputNames.filter((name) => outputs?.has(name) !== true)).toEqual([]);
+    expect([...outputNames, ...removalOutputs].filter((name) => outputs?.has(name) !== true)).toEqual([]);
     expect(outputNames.length).toBeGreaterThan(5);
   });
 
@@ -134,4 +137,43 @@ describe('the relay', () => {
     const own = { ...environment, REGISTRY_NAME: '', NODEWRIGHT_RELAY_IMAGE: 'mine.azurecr.io/relay:2' };
     expect(readDeployed(own).relayImage).toBe('mine.azurecr.io/relay:2');
   });
+});
+
+test('azd down is stopped before it deletes groups that are not its own', () => {
+  const [, script = ''] = /^npm run --silent (\w+)$/.exec(azd.hooks['predown']?.posix.run ?? '') ?? [];
+  expect(scripts[script]).toBe('node infra/hooks/no-down.ts');
+});
+
+test('what removes a deployment names each place outside its resource group, and no group but its own', () => {
+  const names = Object.fromEntries(removalOutputs.map((name) => [name, name.toLowerCase()]));
+  const commands = renderRemoval(names).join('\n');
+  expect(commands.match(/az group delete --name \S+/g)).toEqual(['az group delete --name azure_resource_group']);
+  expect(commands.match(/az role assignment delete .*/g)).toEqual([
+    'az role assignment delete --assignee functions_principal_id --scope /subscriptions/azure_subscription_id/resourceGroups/node_resource_group',
+    'az role assignment delete --assignee functions_principal_id --scope /subscriptions/azure_subscription_id',
+  ]);
+  for (const file of ['machine-role', 'region-role']) {
+    const [, role = ''] =
+      /roleName: '(Nodewright \w+) \$/.exec(readTexts()[`modules/access/${file}.bicep`] ?? '') ?? [];
+    expect(commands).toContain(`az role definition delete --name "${role} role_suffix"`);
+  }
+  expect(renderRemoval({}).join('\n')).toContain('--name $AZURE_RESOURCE_GROUP');
+});
+
+test('outputs get back the letters that Resource Manager takes from their names, and quotes stay quotes', () => {
+  const outputs = { azurE_LOCATION: { value: 'westeurope' }, clusteR_NAME: { value: "it's" } };
+  expect(renderExports({ properties: { outputs } })).toEqual([
+    "export AZURE_LOCATION='westeurope'",
+    "export CLUSTER_NAME='it'\\''s'",
+  ]);
+  expect(renderExports({ properties: { outputs: null } })).toEqual([]);
+});
+
+test('every output has its name in capitals, so that it can be told again', () => {
+  const names = [...(parseAll(readTexts()).get('main.bicep')?.outputs.keys() ?? [])];
+  expect(names.filter((name) => name !== name.toUpperCase())).toEqual([]);
+});
+
+test('words with blanks reach a program on Windows as one', () => {
+  expect(['--command', 'helm list', 'say "x"'].map(quoted)).toEqual(['--command', '"helm list"', '"say ""x"""']);
 });
