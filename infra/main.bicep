@@ -29,7 +29,6 @@ param nodeSubnetResourceId string
 // Names and tags.
 
 @description('The resource group that is made. Empty: rg-nodewright-ENVIRONMENT.')
-@maxLength(90)
 param resourceGroupName string = ''
 
 @description('Names of your own in place of those that are made up: functionApp, plan, functionsIdentity, relayIdentity, serviceBus, hostStorage, dataStorage, applicationInsights, workspace, registry, healthTopic, maintenanceTopic, deletionTopic.')

@@ -69,6 +69,7 @@ export interface Wishes {
   readonly environment: string;
   readonly nodeSubnetId: string;
   readonly functionsSubnetId: string;
+  readonly privateEndpointSubnetId: string;
   readonly scheduledEvents: boolean;
   readonly healthTopicId: string;
   readonly maintenanceTopicId: string;
@@ -85,6 +86,7 @@ export function readWishes(environment: Readonly<Record<string, string | undefin
     environment: of('AZURE_ENV_NAME'),
     nodeSubnetId: of('NODEWRIGHT_NODE_SUBNET_ID'),
     functionsSubnetId: of('NODEWRIGHT_FUNCTIONS_SUBNET_ID'),
+    privateEndpointSubnetId: of('NODEWRIGHT_PRIVATE_ENDPOINT_SUBNET_ID'),
     scheduledEvents: of('NODEWRIGHT_SCHEDULED_EVENTS') === 'true',
     healthTopicId: of('NODEWRIGHT_HEALTH_TOPIC_ID'),
     maintenanceTopicId: of('NODEWRIGHT_MAINTENANCE_TOPIC_ID'),

@@ -121,6 +121,12 @@ const CHECKS: ReadonlyArray<Check> = [
         mend: 'azd env set NODEWRIGHT_FUNCTIONS_SUBNET_ID SUBNET_ID, of a subnet that is delegated to Microsoft.App/environments',
       },
     ),
+  ({ wishes }) =>
+    finding('private-endpoints', wishes.privateEndpointSubnetId === '' || wishes.functionsSubnetId !== '', {
+      good: 'the functions reach their storage and their queues',
+      bad: 'storage and queues are to have private endpoints, and the functions no subnet to reach them from',
+      mend: 'azd env set NODEWRIGHT_FUNCTIONS_SUBNET_ID SUBNET_ID, of a subnet that is delegated to Microsoft.App/environments',
+    }),
   ({ cluster: { properties } }) =>
     finding('authorized-ip-ranges', (properties.apiServerAccessProfile?.authorizedIPRanges ?? []).length === 0, {
       good: 'the API server does not choose by address',

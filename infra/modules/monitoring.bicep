@@ -29,6 +29,10 @@ var monitoringMetricsPublisher = subscriptionResourceId(
   '3913510d-42f4-4e42-8a64-420c390055eb'
 )
 
+var workspaceResourceId = empty(existingWorkspaceResourceId)
+  ? resourceId('Microsoft.OperationalInsights/workspaces', workspaceName)
+  : existingWorkspaceResourceId
+
 resource workspace 'Microsoft.OperationalInsights/workspaces@2023-09-01' = if (empty(existingWorkspaceResourceId)) {
   name: workspaceName
   location: location
@@ -52,10 +56,14 @@ resource applicationInsights 'Microsoft.Insights/components@2020-02-02' = {
   location: location
   tags: tags
   kind: 'web'
+  // A workspace that may not be made is not referred to by its symbol.
+  dependsOn: [
+    workspace
+  ]
   properties: {
     Application_Type: 'web'
     DisableLocalAuth: true
-    WorkspaceResourceId: empty(existingWorkspaceResourceId) ? workspace.id : existingWorkspaceResourceId
+    WorkspaceResourceId: workspaceResourceId
   }
 }
 

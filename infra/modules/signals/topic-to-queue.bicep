@@ -52,7 +52,7 @@ module sender '../access/queue-role.bicep' = {
 }
 
 // Azure refuses the subscription until the topic may send.
-resource subscription 'Microsoft.EventGrid/systemTopics/eventSubscriptions@2022-06-15' = {
+resource toQueue 'Microsoft.EventGrid/systemTopics/eventSubscriptions@2022-06-15' = {
   parent: topic
   name: subscriptionName
   dependsOn: [

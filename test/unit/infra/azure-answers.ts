@@ -12,6 +12,7 @@ export const goodWishes: Wishes = {
   environment: 'production',
   nodeSubnetId: '',
   functionsSubnetId: '',
+  privateEndpointSubnetId: '',
   scheduledEvents: false,
   healthTopicId: '',
   maintenanceTopicId: '',

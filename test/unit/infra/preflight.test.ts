@@ -63,6 +63,12 @@ const cases: ReadonlyArray<Case> = [
     'NODEWRIGHT_FUNCTIONS_SUBNET_ID',
   ],
   [
+    'private-endpoints',
+    'failed',
+    { ...goodAnswers, wishes: wishesOf({ privateEndpointSubnetId: SUBNET }) },
+    'NODEWRIGHT_FUNCTIONS_SUBNET_ID',
+  ],
+  [
     'authorized-ip-ranges',
     'warning',
     withCluster({ apiServerAccessProfile: { authorizedIPRanges: ['192.0.2.0/24'] } }),
