@@ -1,4 +1,5 @@
 import { parseTimestamp } from '../shared/core/disruption/candidates/utc-time.ts';
+import type { CapacityType } from '../shared/core/model/catalog.ts';
 import { DEFAULT_REGION } from './catalog/shipped-sizes.ts';
 import { WrongInputError } from './wrong-input.ts';
 
@@ -26,17 +27,39 @@ export interface DisruptOptions {
   readonly output: Output;
 }
 
+/** What `nodewright launch` was asked for. */
+export interface LaunchOptions {
+  readonly kind: 'launch';
+  readonly paths: ReadonlyArray<string>;
+  readonly settings: string;
+  /** Without a leading `v`. */
+  readonly kubernetesVersion: string;
+  readonly size: string;
+  /** Null: the size's first. */
+  readonly zone: string | null;
+  /** Null: on-demand, unless the pool admits spot only. */
+  readonly capacityType: CapacityType | null;
+  /** Null: the sizes that come along. */
+  readonly skus: string | null;
+  readonly output: 'json' | 'yaml';
+}
+
 const outputs = ['table', 'json', 'yaml'] as const;
 type Output = (typeof outputs)[number];
 
 export type Command =
-  PlanOptions | DisruptOptions | { readonly kind: 'help'; readonly text: string } | { readonly kind: 'version' };
+  | PlanOptions
+  | DisruptOptions
+  | LaunchOptions
+  | { readonly kind: 'help'; readonly text: string }
+  | { readonly kind: 'version' };
 
 export const usage = `nodewright: node provisioning for AKS, offline
 
 Usage:
   nodewright plan -f FILE      Plan nodes for the pods in manifests
   nodewright disrupt -f FILE   Plan which nodes of a cluster can go
+  nodewright launch -f FILE    Show what a machine would be made and booted with
   nodewright version           Print the version
   nodewright --help            Print this; nodewright plan --help says more about plan, and so on
 `;
@@ -97,18 +120,48 @@ Examples:
   kubectl get nodepools,aksnodeclasses,nodeclaims,nodes,pods,daemonsets,pdb,ns -A -o json | nodewright disrupt -f -
 `;
 
+export const launchUsage = `Show what would be sent to Azure for one node, and what the node would be configured with, without Azure.
+
+Usage:
+  nodewright launch -f CLASS -f POOL --settings FILE --kubernetes VERSION --size SIZE [options]
+
+  -f, --filename FILE       The NodePool and its AKSNodeClass: files, folders, or - for standard input
+      --settings FILE       App settings, as local.settings.json has them
+      --kubernetes VERSION  The cluster's Kubernetes version, as 1.33.7
+      --size SIZE           The VM size, as Standard_D4s_v5
+      --zone ZONE           As westeurope-1 or 1; 0 for none. Default: the size's first
+      --capacity-type TYPE  on-demand or spot. Default: on-demand, unless the pool admits spot only
+      --skus FILE           Sizes as ARM lists them (az vm list-skus -o json). Default: those that come along
+  -o, --output FORMAT       json or yaml. Default: yaml
+  -h, --help                Print this
+
+It prints vm, nic and extension (the bodies of the PUT requests, without the custom data), nodeConfig (what AKS's node
+controller reads at boot), kubeletFlags, nodeLabels and customData (base64). A bootstrap token is minted at launch: here
+stands one that opens nothing. What is read from Azure at launch is shown as AKS names it: load balancer, security group,
+the version of the image.
+
+Exit codes:
+  0   shown
+  2   the input or the command is wrong
+  3   an internal error. Please report it
+
+Example:
+  nodewright launch -f class.yaml -f pool.yaml --settings local.settings.json --kubernetes 1.34.2 --size Standard_D4s_v5
+`;
+
 /** Reads a command line. Throws WrongInputError that names the argument and the fix. */
 export function parseCommand(args: ReadonlyArray<string>): Command {
   const [name, ...rest] = args;
   if (name === undefined || name === '--help' || name === '-h') return { kind: 'help', text: usage };
   if (name === 'help') return { kind: 'help', text: usageOf(rest[0]) };
   if (name === 'version' || name === '--version') return { kind: 'version' };
-  if (name === 'plan' || name === 'disrupt') return parseOptions(name, rest);
-  throw wrong(name, 'is not a command', 'use plan, disrupt, version or --help');
+  if (name === 'plan' || name === 'disrupt' || name === 'launch') return parseOptions(name, rest);
+  throw wrong(name, 'is not a command', 'use plan, disrupt, launch, version or --help');
 }
 
 function usageOf(command: string | undefined): string {
   if (command === 'disrupt') return disruptUsage;
+  if (command === 'launch') return launchUsage;
   return command === 'plan' ? planUsage : usage;
 }
 
@@ -120,20 +173,23 @@ function wrong(path: string, message: string, fix: string): WrongInputError {
 const sharedOptions: Readonly<Record<string, string>> = {
   '-f': '--filename',
   '--filename': '--filename',
-  '--catalog': '--catalog',
-  '--region': '--region',
   '-o': '--output',
   '--output': '--output',
 };
 
-type Planning = 'plan' | 'disrupt';
+const planningOptions = { ...sharedOptions, '--catalog': '--catalog', '--region': '--region' };
 
-const optionNames: Readonly<Record<Planning, Readonly<Record<string, string>>>> = {
-  plan: { ...sharedOptions, '--budget-ms': '--budget-ms' },
-  disrupt: { ...sharedOptions, '--now': '--now' },
+const launchOptions = ['--settings', '--kubernetes', '--size', '--zone', '--capacity-type', '--skus'];
+
+type OnFiles = 'plan' | 'disrupt' | 'launch';
+
+const optionNames: Readonly<Record<OnFiles, Readonly<Record<string, string>>>> = {
+  plan: { ...planningOptions, '--budget-ms': '--budget-ms' },
+  disrupt: { ...planningOptions, '--now': '--now' },
+  launch: { ...sharedOptions, ...Object.fromEntries(launchOptions.map((name) => [name, name])) },
 };
 
-function parseOptions(command: Planning, args: ReadonlyArray<string>): Command {
+function parseOptions(command: OnFiles, args: ReadonlyArray<string>): Command {
   const given = new Map<string, Array<string>>();
   for (let index = 0; index < args.length; index++) {
     const argument = args[index] ?? '';
@@ -145,6 +201,7 @@ function parseOptions(command: Planning, args: ReadonlyArray<string>): Command {
   }
   const paths = given.get('--filename') ?? [];
   if (paths.length === 0) throw wrong('-f', 'is missing', 'name a file, a folder, or - for standard input');
+  if (command === 'launch') return launchOf(paths, given);
   const shared = {
     paths,
     catalog: onlyOf(given, '--catalog'),
@@ -153,6 +210,39 @@ function parseOptions(command: Planning, args: ReadonlyArray<string>): Command {
   };
   if (command === 'disrupt') return { kind: 'disrupt', ...shared, nowMs: momentOf(onlyOf(given, '--now')) };
   return { kind: 'plan', ...shared, budgetMs: budgetOf(onlyOf(given, '--budget-ms')) };
+}
+
+function launchOf(paths: ReadonlyArray<string>, given: ReadonlyMap<string, ReadonlyArray<string>>): LaunchOptions {
+  const needed = (option: string, what: string): string => {
+    const value = onlyOf(given, option);
+    if (value === null) throw wrong(option, 'is missing', `add ${option} ${what}`);
+    return value;
+  };
+  const output = onlyOf(given, '--output') ?? 'yaml';
+  if (output !== 'json' && output !== 'yaml')
+    throw wrong('-o', `${JSON.stringify(output)} is not a format`, 'use json or yaml');
+  return {
+    kind: 'launch',
+    paths,
+    settings: needed('--settings', 'FILE, app settings as local.settings.json has them'),
+    kubernetesVersion: versionOf(needed('--kubernetes', 'VERSION, as 1.33.7')),
+    size: needed('--size', 'SIZE, as Standard_D4s_v5'),
+    zone: onlyOf(given, '--zone'),
+    capacityType: capacityTypeOf(onlyOf(given, '--capacity-type')),
+    skus: onlyOf(given, '--skus'),
+    output,
+  };
+}
+
+function versionOf(text: string): string {
+  const [, version] = /^v?(\d+\.\d+\.\d+)$/.exec(text) ?? [];
+  if (version === undefined) throw wrong('--kubernetes', `${JSON.stringify(text)} is no version`, 'write it as 1.33.7');
+  return version;
+}
+
+function capacityTypeOf(text: string | null): CapacityType | null {
+  if (text === null || text === 'spot' || text === 'on-demand') return text;
+  throw wrong('--capacity-type', `${JSON.stringify(text)} is not one`, 'use on-demand or spot');
 }
 
 function momentOf(text: string | null): number | null {
@@ -164,7 +254,7 @@ function momentOf(text: string | null): number | null {
 
 /** `--output json`, `--output=json`, `-o json` and `-ojson` say the same. */
 function splitArgument(
-  command: Planning,
+  command: OnFiles,
   argument: string,
 ): { readonly option: string; readonly inline: string | null } {
   const equals = argument.startsWith('--') ? argument.indexOf('=') : -1;

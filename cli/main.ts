@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { parseCommand, type DisruptOptions, type PlanOptions } from './command.ts';
+import { parseCommand, type DisruptOptions, type LaunchOptions, type PlanOptions } from './command.ts';
 import type { PlanOutcome } from './plan/plan-from-files.ts';
 import { harmless, harmlessLines } from '../shared/contract/harmless.ts';
 import { renderInputProblem, WrongInputError } from './wrong-input.ts';
@@ -29,6 +29,7 @@ async function run(args: ReadonlyArray<string>): Promise<number> {
   const command = parseCommand(args);
   if (command.kind === 'plan') return plan(command);
   if (command.kind === 'disrupt') return disrupt(command);
+  if (command.kind === 'launch') return launch(command);
   process.stdout.write(command.kind === 'help' ? command.text : `nodewright ${version()}\n`);
   return 0;
 }
@@ -42,6 +43,11 @@ async function plan(options: PlanOptions): Promise<number> {
 async function disrupt(options: DisruptOptions): Promise<number> {
   const { disruptFromFiles } = await import('./disrupt/disrupt-from-files.ts');
   return tell(await disruptFromFiles(options, process.stdin));
+}
+
+async function launch(options: LaunchOptions): Promise<number> {
+  const { launchFromFiles } = await import('./launch/launch-from-files.ts');
+  return tell(await launchFromFiles(options, process.stdin));
 }
 
 function tell({ text, notes, errors, exitCode }: PlanOutcome): number {

@@ -7,3 +7,4 @@ import './interrupt-event-grid.ts';
 import './disrupt.ts';
 import './sweep.ts';
 import './catalog.ts';
+import './health.ts';

@@ -26,6 +26,9 @@ param clusterResourceId string
 @minLength(1)
 param nodeSubnetResourceId string
 
+@description('Azure\'s GUID of that subnet\'s virtual network. Needed for a network of your own, with pods in an overlay; else the app reads it.')
+param virtualNetworkGuid string = ''
+
 // Names and tags.
 
 @description('The resource group that is made. Empty: rg-nodewright-ENVIRONMENT.')
@@ -336,6 +339,7 @@ module azureAccess 'modules/access/azure-access.bicep' = {
     nodeResourceGroup: facts.outputs.nodeResourceGroup
     nodeSubnetResourceId: nodeSubnetResourceId
     kubeletIdentityId: facts.outputs.kubeletIdentityId
+    diskEncryptionSetResourceId: facts.outputs.diskEncryptionSetId
     suffix: suffix
     principalId: identities.outputs.functionsPrincipalId
   }
@@ -497,7 +501,10 @@ module functionApp 'modules/function-app.bicep' = {
     clusterResourceGroup: clusterResourceGroup
     clusterName: clusterName
     nodeSubnetResourceId: nodeSubnetResourceId
+    virtualNetworkGuid: virtualNetworkGuid
+    diskEncryptionSetResourceId: facts.outputs.diskEncryptionSetId
     nodeTags: nodeTags
+    scheduledEvents: scheduledEvents
     settings: settings
   }
 }

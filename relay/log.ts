@@ -7,14 +7,26 @@ export interface Log {
   readonly error: (message: string, fields?: LogFields) => void;
 }
 
+/** The least level that is written. */
+export const logLevels = ['info', 'warn', 'error'] as const;
+export type LogLevel = (typeof logLevels)[number];
+
 type LogFields = Readonly<Record<string, string | number | boolean | null>>;
 
-/** Makes a log that gives each line to `write`. */
-export function createLog(write: (line: string) => void, now: () => number = Date.now): Log {
-  const at =
-    (level: string) =>
-    (message: string, fields: LogFields = {}): void =>
-      write(harmlessJson(JSON.stringify({ time: new Date(now()).toISOString(), level, message, ...fields })));
+/** How a log is made. */
+export interface LogOptions {
+  /** `info` unless told. */
+  readonly least?: LogLevel;
+  readonly now?: () => number;
+}
+
+/** Makes a log that gives each line of the least level or above to `write`. */
+export function createLog(write: (line: string) => void, { least = 'info', now = Date.now }: LogOptions = {}): Log {
+  const at = (level: LogLevel) =>
+    logLevels.indexOf(level) < logLevels.indexOf(least)
+      ? (): void => {}
+      : (message: string, fields: LogFields = {}): void =>
+          write(harmlessJson(JSON.stringify({ time: new Date(now()).toISOString(), level, message, ...fields })));
   return { info: at('info'), warn: at('warn'), error: at('error') };
 }
 

@@ -2,7 +2,7 @@ import { hostname } from 'node:os';
 import { harmless } from '../shared/contract/harmless.ts';
 import { createLog, reasonOf } from './log.ts';
 import { relayTiming, startRelay } from './relay.ts';
-import { helpText, parseSettings } from './settings.ts';
+import { helpText, parseLogLevel, parseSettings } from './settings.ts';
 
 /** Exit codes: 0 stopped when asked to, 1 could not start, 2 wrong settings. */
 async function main(): Promise<void> {
@@ -10,9 +10,11 @@ async function main(): Promise<void> {
     process.stdout.write(helpText);
     return;
   }
-  const log = createLog((line) => process.stdout.write(`${line}\n`));
+  const write = (line: string): void => void process.stdout.write(`${line}\n`);
+  let log = createLog(write);
   let settings;
   try {
+    log = createLog(write, { least: parseLogLevel(process.env) });
     settings = parseSettings(process.env, hostname());
   } catch (error) {
     log.error('wrong settings', { reason: reasonOf(error) });

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { readFeatureGates } from '../shared/contract/feature-gates.ts';
+import { logLevels, type LogLevel } from './log.ts';
 import { inClusterConnection, kubeconfigConnection } from './kube-config.ts';
 import type { RelayConfig } from './relay.ts';
 import { createWorkloadIdentity, type WorkloadIdentity } from './workload-identity.ts';
@@ -27,6 +28,7 @@ Settings are environment variables:
   METRICS_PORT              default 8080
   HEALTH_PORT               default 8081
   BIND_ADDRESS              address to listen on (default 0.0.0.0)
+  LOG_LEVEL                 info, warn or error: the least that is logged (default info)
 
 It needs list and watch on what it watches, and its own Lease; nothing else.
 `;
@@ -45,6 +47,14 @@ export function parseSettings(env: Environment, hostName: string): Omit<RelayCon
     metricsPort: portOf(env, 'METRICS_PORT', 8080),
     healthPort: portOf(env, 'HEALTH_PORT', 8081),
   };
+}
+
+/** The least level that is logged. Throws an Error naming what LOG_LEVEL may be. */
+export function parseLogLevel(env: Environment): LogLevel {
+  const given = env['LOG_LEVEL'] || 'info';
+  const level = logLevels.find((one) => one === given);
+  if (level === undefined) throw new TypeError(`LOG_LEVEL is ${given}; it may be ${logLevels.join(', ')}`);
+  return level;
 }
 
 function clusterOf(env: Environment): string {

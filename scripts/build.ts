@@ -1,8 +1,8 @@
-import { readFileSync, renameSync, rmSync, statSync } from 'node:fs';
+import { mkdirSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs';
 import { build, type Plugin } from 'esbuild';
 
 /**
- * Bundles the Functions app and the relay. One entry each, split where the code loads lazily, so that a cold start reads
+ * Bundles the Functions app and the relay, or with the argument `relay` the relay alone. One entry each, split where the code loads lazily, so that a cold start reads
  * only what its first message needs. ESM output needs `require` for the CommonJS packages inside it.
  */
 const banner = "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);";
@@ -35,37 +35,60 @@ const common = {
   chunkNames: 'chunks/[name]-[hash]',
 } as const;
 
+const wanted = process.argv.slice(2);
+if (wanted.some((part) => part !== 'relay')) {
+  console.error(`node scripts/build.ts takes nothing, or relay: not ${wanted.join(' ')}`);
+  process.exit(2);
+}
+
 // Built aside and moved into place at the end, so that nobody who starts meanwhile finds half an app.
 const aside = `dist.${process.pid}`;
 rmSync(aside, { recursive: true, force: true });
-const apps = await build({
-  ...common,
-  plugins: [httpOnDemand],
-  entryPoints: ['functions/main.ts'],
-  outdir: `${aside}/functions`,
-  // Supplied by the Functions host.
-  external: ['@azure/functions-core'],
-  metafile: true,
-});
-await build({
-  ...common,
-  plugins: [httpOnDemand],
-  splitting: false,
-  entryPoints: { relay: 'relay/main.ts' },
-  outdir: `${aside}/relay`,
-});
+await buildRelay(`${aside}/relay`);
+const sizes = [`relay ${kib(statSync(`${aside}/relay/relay.js`).size)}`];
+if (wanted.length === 0) sizes.unshift(await buildFunctions(`${aside}/functions`));
 
 const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { readonly version: string };
-const bytes = Object.keys(apps.metafile.outputs)
-  .filter((path) => path.endsWith('.js'))
-  .reduce((sum, path) => sum + statSync(path).size, 0);
-const entry = statSync(`${aside}/functions/main.js`).size;
-console.log(
-  `nodewright ${version}: functions ${kib(bytes)} (entry ${kib(entry)}), relay ${kib(statSync(`${aside}/relay/relay.js`).size)}`,
-);
+console.log(`nodewright ${version}: ${sizes.join(', ')}`);
 
-rmSync('dist', { recursive: true, force: true });
-renameSync(aside, 'dist');
+if (wanted.length === 0) replace('dist', aside);
+else {
+  mkdirSync('dist', { recursive: true });
+  replace('dist/relay', `${aside}/relay`);
+  rmSync(aside, { recursive: true });
+}
+
+/** Says how large the app is. */
+async function buildFunctions(outdir: string): Promise<string> {
+  const apps = await build({
+    ...common,
+    plugins: [httpOnDemand],
+    entryPoints: ['functions/main.ts'],
+    outdir,
+    // Supplied by the Functions host.
+    external: ['@azure/functions-core'],
+    metafile: true,
+  });
+  const bytes = Object.keys(apps.metafile.outputs)
+    .filter((path) => path.endsWith('.js'))
+    .reduce((sum, path) => sum + statSync(path).size, 0);
+  return `functions ${kib(bytes)} (entry ${kib(statSync(`${outdir}/main.js`).size)})`;
+}
+
+async function buildRelay(outdir: string): Promise<void> {
+  await build({
+    ...common,
+    plugins: [httpOnDemand],
+    splitting: false,
+    entryPoints: { relay: 'relay/main.ts' },
+    outdir,
+  });
+}
+
+function replace(folder: string, by: string): void {
+  rmSync(folder, { recursive: true, force: true });
+  renameSync(by, folder);
+}
 
 function kib(size: number): string {
   return `${Math.ceil(size / 1024)} KiB`;

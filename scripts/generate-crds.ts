@@ -4,9 +4,10 @@ import { renderCrd } from '../shared/contract/api/crd.ts';
 import type { KindDefinition } from '../shared/contract/api/kind.ts';
 import { kinds } from '../shared/contract/api/parse.ts';
 
-const folder = new URL('../infra/crds/', import.meta.url);
+/** For kubectl, and for the chart, which reads no file outside its own folder. */
+const folders = ['../infra/crds/', '../infra/chart/definitions/'].map((path) => new URL(path, import.meta.url));
 
-/** The files of `infra/crds`, by name. A unit test compares them with what is there. */
+/** The files of each folder, by name. A unit test compares them with what is there. */
 export function renderCrdFiles(): ReadonlyMap<string, string> {
   return new Map(kinds.map((kind) => [fileNameOf(kind), renderFile(kind)]));
 }
@@ -21,10 +22,12 @@ function renderFile(kind: KindDefinition): string {
   return header + stringify(renderCrd(kind), { aliasDuplicateObjects: false, lineWidth: 0 });
 }
 
-/** Writes the CRDs into `infra/crds`. */
+/** Writes the CRDs. */
 export async function generateCrds(): Promise<void> {
-  await mkdir(folder, { recursive: true });
-  await Promise.all([...renderCrdFiles()].map(([name, content]) => writeFile(new URL(name, folder), content)));
+  for (const folder of folders) {
+    await mkdir(folder, { recursive: true });
+    await Promise.all([...renderCrdFiles()].map(([name, content]) => writeFile(new URL(name, folder), content)));
+  }
 }
 
 if (import.meta.main) await generateCrds();

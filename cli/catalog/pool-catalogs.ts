@@ -65,7 +65,8 @@ export function catalogsOf({ skus, region }: ShippedSizes, { nodePools, nodeClas
   return { catalog, templates: NO_TEMPLATES, notes };
 }
 
-function defaultClass(name: string): NodeClass {
+/** The class that an empty manifest of this name would be. */
+export function defaultClass(name: string): NodeClass {
   const { object } = inspect(aksNodeClassKind, {
     apiVersion: 'karpenter.azure.com/v1beta1',
     kind: 'AKSNodeClass',

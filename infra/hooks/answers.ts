@@ -24,6 +24,7 @@ export interface Cluster {
       readonly authorizedIPRanges?: ReadonlyArray<string>;
       readonly disableRunCommand?: boolean;
     };
+    readonly networkProfile?: { readonly networkPlugin?: string };
     readonly agentPoolProfiles?: ReadonlyArray<{
       readonly name?: string;
       readonly enableAutoScaling?: boolean;
@@ -55,8 +56,12 @@ export interface Answers {
     readonly onSubscription: ReadonlyArray<Permission>;
   };
   readonly quotas: ReadonlyArray<{ readonly name: string; readonly used: number; readonly limit: number }>;
-  /** Subnets in the node resource group: those of a network that AKS made. */
-  readonly managedSubnets: ReadonlyArray<string>;
+  /** The subscription's networks, with their subnets. */
+  readonly networks: ReadonlyArray<{
+    readonly id: string;
+    readonly guid: string;
+    readonly subnets: ReadonlyArray<string>;
+  }>;
   readonly topics: ReadonlyArray<Topic>;
   /** State of the provider that networks of the app need, and of the feature that scheduled events need. */
   readonly registrations: { readonly app: string; readonly scheduledEvents: string };
@@ -68,6 +73,7 @@ export interface Wishes {
   readonly clusterId: string;
   readonly environment: string;
   readonly nodeSubnetId: string;
+  readonly vnetGuid: string;
   readonly functionsSubnetId: string;
   readonly privateEndpointSubnetId: string;
   readonly scheduledEvents: boolean;
@@ -85,6 +91,7 @@ export function readWishes(environment: Readonly<Record<string, string | undefin
     clusterId: of('NODEWRIGHT_CLUSTER_ID'),
     environment: of('AZURE_ENV_NAME'),
     nodeSubnetId: of('NODEWRIGHT_NODE_SUBNET_ID'),
+    vnetGuid: of('NODEWRIGHT_VNET_GUID'),
     functionsSubnetId: of('NODEWRIGHT_FUNCTIONS_SUBNET_ID'),
     privateEndpointSubnetId: of('NODEWRIGHT_PRIVATE_ENDPOINT_SUBNET_ID'),
     scheduledEvents: of('NODEWRIGHT_SCHEDULED_EVENTS') === 'true',
@@ -110,7 +117,7 @@ export function gatherAnswers(ask: Ask, wishes: Wishes): Answers {
     `${subscription}/providers/Microsoft.Compute/locations/${cluster.location}/usages`,
     '2024-07-01',
   );
-  const networks = read('read networks', `${group}/providers/Microsoft.Network/virtualNetworks`, '2024-10-01');
+  const networks = read('read networks', `${subscription}/providers/Microsoft.Network/virtualNetworks`, '2024-10-01');
   const topics = read(
     'read Event Grid topics',
     `${subscription}/providers/Microsoft.EventGrid/systemTopics`,
@@ -125,9 +132,11 @@ export function gatherAnswers(ask: Ask, wishes: Wishes): Answers {
       used: currentValue,
       limit,
     })),
-    managedSubnets: (listOf(networks) as ReadonlyArray<Network>).flatMap(({ properties }) =>
-      properties.subnets.map(({ id }) => id),
-    ),
+    networks: (listOf(networks) as ReadonlyArray<Network>).map(({ id, properties }) => ({
+      id,
+      guid: properties.resourceGuid ?? '',
+      subnets: (properties.subnets ?? []).map((subnet) => subnet.id),
+    })),
     topics: (listOf(topics) as ReadonlyArray<SystemTopic>).map(toTopic),
     registrations: {
       app: stateOf(read('read providers', `${subscription}/providers/Microsoft.App`, '2021-04-01')),
@@ -144,7 +153,8 @@ interface Usage {
 }
 
 interface Network {
-  readonly properties: { readonly subnets: ReadonlyArray<{ readonly id: string }> };
+  readonly id: string;
+  readonly properties: { readonly resourceGuid?: string; readonly subnets?: ReadonlyArray<{ readonly id: string }> };
 }
 
 interface SystemTopic {

@@ -22,10 +22,11 @@ export function judge(answers: Answers): ReadonlyArray<Finding> {
 
 /** Variables of azd's environment that the answers fill in, where the environment does not say them. */
 export function fillIn(answers: Answers): Readonly<Record<string, string>> {
-  const { nodeSubnetId, healthTopicId, maintenanceTopicId, deletionTopicId } = answers.wishes;
+  const { nodeSubnetId, vnetGuid, healthTopicId, maintenanceTopicId, deletionTopicId } = answers.wishes;
   const topics = topicsOf(answers);
   const found: Readonly<Record<string, readonly [known: string, found: string]>> = {
     NODEWRIGHT_NODE_SUBNET_ID: [nodeSubnetId, subnetOf(answers)],
+    NODEWRIGHT_VNET_GUID: [vnetGuid, vnetGuidOf(answers)],
     NODEWRIGHT_HEALTH_TOPIC_ID: [healthTopicId, topics.health?.id ?? ''],
     NODEWRIGHT_MAINTENANCE_TOPIC_ID: [maintenanceTopicId, topics.maintenance?.id ?? ''],
     NODEWRIGHT_DELETION_TOPIC_ID: [deletionTopicId, topics.deletions?.id ?? ''],
@@ -98,6 +99,14 @@ const CHECKS: ReadonlyArray<Check> = [
       bad: `the node resource group ${properties.nodeResourceGroup} is locked down: nobody but AKS makes VMs in it`,
       mend: 'az aks update CLUSTER --nrg-lockdown-restriction-level Unrestricted',
     }),
+  ({ cluster: { properties } }) => {
+    const plugin = properties.networkProfile?.networkPlugin ?? 'azure';
+    return finding('network-plugin', plugin === 'azure' || plugin === 'none', {
+      good: `pods get their addresses from ${plugin === 'none' ? 'a plugin of your own' : 'Azure CNI'}`,
+      bad: `nodes for the network plugin ${plugin} are not made`,
+      mend: 'az aks update CLUSTER --network-plugin azure --network-plugin-mode overlay',
+    });
+  },
   (answers) =>
     finding('node-subnet', subnetOf(answers) !== '', {
       good: `new nodes go to ${subnetOf(answers)}`,
@@ -203,10 +212,19 @@ function finding(
 }
 
 /** The subnet that is named, else the first node pool's, else the only one that AKS made; empty where that cannot be told. */
-function subnetOf({ wishes, cluster, managedSubnets }: Answers): string {
+function subnetOf({ wishes, cluster, networks }: Answers): string {
   const ofPool = cluster.properties.agentPoolProfiles?.find(({ vnetSubnetID }) => vnetSubnetID !== undefined);
-  const [only = '', ...others] = managedSubnets;
+  const group = `/resourcegroups/${cluster.properties.nodeResourceGroup.toLowerCase()}/`;
+  const [only = '', ...others] = networks.flatMap(({ subnets }) =>
+    subnets.filter((id) => id.toLowerCase().includes(group)),
+  );
   return wishes.nodeSubnetId || (ofPool?.vnetSubnetID ?? (others.length === 0 ? only : ''));
+}
+
+/** Azure's GUID of the subnet's network; empty where that is in another subscription. */
+function vnetGuidOf(answers: Answers): string {
+  const subnet = subnetOf(answers).toLowerCase();
+  return answers.networks.find(({ id }) => subnet.startsWith(`${id.toLowerCase()}/`))?.guid ?? '';
 }
 
 /** Topics of the sources that are listened to, but those that an earlier deployment of this environment made. */

@@ -26,7 +26,7 @@ export function renderRemoval(environment: Readonly<Record<string, string | unde
     `az role assignment delete --assignee ${principal} --scope ${subscription}`,
     `az role definition delete --name "Nodewright machines ${of('ROLE_SUFFIX')}" --scope ${subscription}/resourceGroups/${of('NODE_RESOURCE_GROUP')}`,
     `az role definition delete --name "Nodewright region ${of('ROLE_SUFFIX')}"`,
-    '# Where the subnet or the kubelet identity is in a group of your own there is one more of each: this lists what is left.',
+    '# A subnet, kubelet identity or disk encryption set in a group of your own has one more of each: this lists what is left.',
     `az role assignment list --all --assignee ${principal} --output table`,
     '# Everything else.',
     `az group delete --name ${of('AZURE_RESOURCE_GROUP')}`,

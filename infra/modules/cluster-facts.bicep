@@ -18,3 +18,6 @@ output kubeletIdentityId string = cluster.properties.identityProfile.kubeletiden
 
 @description('Object id of that identity, which pulls images.')
 output kubeletObjectId string = cluster.properties.identityProfile.kubeletidentity.objectId
+
+@description('The disk encryption set of the cluster\'s nodes; empty: they have none.')
+output diskEncryptionSetId string = cluster.properties.?diskEncryptionSetID ?? ''

@@ -57,6 +57,15 @@ param clusterName string
 @description('The subnet of the nodes.')
 param nodeSubnetResourceId string
 
+@description('Azure\'s GUID of that subnet\'s virtual network; empty: the app reads it.')
+param virtualNetworkGuid string
+
+@description('The disk encryption set of the nodes; empty: they have none.')
+param diskEncryptionSetResourceId string
+
+@description('VMs tell Event Grid of their scheduled events: a preview of Azure\'s.')
+param scheduledEvents bool
+
 @description('Tags of every VM and network interface that the app makes.')
 param nodeTags object
 
@@ -152,7 +161,7 @@ resource noBasicScm 'Microsoft.Web/sites/basicPublishingCredentialsPolicies@2024
   }
 }
 
-// Everything that shared/contract/settings.ts reads but what only sandboxes have; a test compares. An empty setting counts as absent.
+// Everything that shared/contract/settings.ts reads but what only sandboxes have; a test compares. An empty setting counts as absent, but for the network's: there it says that the cluster has none.
 resource appSettings 'Microsoft.Web/sites/config@2024-04-01' = {
   parent: app
   name: 'appsettings'
@@ -183,9 +192,13 @@ resource appSettings 'Microsoft.Web/sites/config@2024-04-01' = {
     )[0]
     AZURE_NODE_RESOURCE_GROUP: cluster.properties.nodeResourceGroup
     LOCATION: cluster.location
+    AZURE_TENANT_ID: subscription().tenantId
     VNET_SUBNET_ID: nodeSubnetResourceId
+    VNET_GUID: virtualNetworkGuid
+    NODE_OSDISK_DISKENCRYPTIONSET_ID: diskEncryptionSetResourceId
+    SCHEDULED_EVENTS: scheduledEvents ? 'on' : 'off'
     NETWORK_PLUGIN: cluster.properties.networkProfile.networkPlugin
-    NETWORK_PLUGIN_MODE: cluster.properties.networkProfile.?networkPluginMode ?? 'none'
+    NETWORK_PLUGIN_MODE: cluster.properties.networkProfile.?networkPluginMode ?? ''
     NETWORK_POLICY: cluster.properties.networkProfile.?networkPolicy ?? ''
     NETWORK_DATAPLANE: cluster.properties.networkProfile.?networkDataplane ?? ''
     DNS_SERVICE_IP: cluster.properties.networkProfile.dnsServiceIP

@@ -1,37 +1,35 @@
-import { ArmError, invalidParameter, invalidReference } from './arm-error.ts';
-import { groupAndName, isRegion, type Cloud } from './cloud.ts';
+import { refuseUnknownIdentities } from './admit/identity.ts';
+import { admitImage, refuseUnbootable } from './admit/image.ts';
+import { linkedInvalidPropertyId } from './admit/linked-id.ts';
+import { refuseOtherRegion } from './admit/location.ts';
+import { refuseOddOsDisk } from './admit/os-disk.ts';
+import { refuseOddOsProfile } from './admit/os-profile.ts';
+import { refuseOddSecurity } from './admit/security.ts';
+import { isSpot, refuseOddSpot } from './admit/spot.ts';
+import { refuseOddTags } from './admit/tags.ts';
+import { ArmError, invalidParameter, invalidReference, requiredParameter } from './arm-error.ts';
+import { groupAndName, type Cloud } from './cloud.ts';
 import { drawGuid } from './guid.ts';
-import { listAt, textAt, valueAt, type JsonObject } from './json.ts';
+import { listAt, objectAt, textAt, valueAt, type JsonObject } from './json.ts';
 import { putNic, refuseReserved } from './network.ts';
 import { quotaRefusal } from './quota.ts';
 import { parseResourceId } from './resource-id.ts';
 import type { Disk, Nic, Vm } from './resources.ts';
 import type { Size } from './sizes.ts';
 
-/** Linux takes at most this many characters for a VM's and a computer's name. */
-const NAME_LENGTH = 64;
+const TYPE = 'Microsoft.Compute/virtualMachines';
 
-/** The VM that a PUT would create. Throws what Azure would refuse at once: shape, size, zone, quota, restriction, network. */
+/** The VM that a PUT would create. Throws what Azure would refuse at once: names, logins, size, zone, disk, quota, restriction, network. */
 export function admitVm(cloud: Cloud, at: { readonly group: string; readonly name: string }, body: JsonObject): Vm {
-  if (at.name.length > NAME_LENGTH)
-    throw invalidParameter('vmName', `The VM name '${at.name}' is longer than ${NAME_LENGTH} characters.`);
-  if (!isRegion(cloud, body['location']))
-    throw invalidParameter('location', `The location of VM '${at.name}' must be '${cloud.options.region}'.`);
-  const computerName = textAt(body, 'properties.osProfile.computerName') ?? at.name;
-  if (computerName.length > NAME_LENGTH)
-    throw invalidParameter('osProfile.computerName', `The computer name is longer than ${NAME_LENGTH} characters.`);
-  checkProfiles(body);
-  const size = admitSize(cloud, body);
-  const zone = admitZone(body, size);
-  const capacityType = textAt(body, 'properties.priority') === 'Spot' ? 'spot' : 'on-demand';
-  if (capacityType === 'spot' && !size.lowPriorityCapable)
-    throw new ArmError(400, {
-      code: 'SpotNotSupported',
-      message: `The VM size '${size.name}' does not support Spot priority.`,
-    });
-  const id = cloud.idOf('Microsoft.Compute/virtualMachines', at.group, at.name);
+  const id = cloud.idOf(TYPE, at.group, at.name);
+  refuseOddPlace(cloud, body, id);
+  refuseOddTags(body);
+  refuseOddOsProfile(at.name, body);
+  const { size, zone } = admitHardware(cloud, body);
+  refuseUnknownIdentities(cloud, body, id);
+  const capacityType = isSpot(body) ? 'spot' : 'on-demand';
   refuseNoRoom(cloud, { size, zone, capacityType });
-  const nics = admitNics(cloud, at, body, id);
+  const nics = admitNics(cloud, { ...at, id }, body, size);
   return {
     name: at.name,
     group: at.group,
@@ -39,7 +37,7 @@ export function admitVm(cloud: Cloud, at: { readonly group: string; readonly nam
     vmId: drawGuid(cloud.rng('guids')),
     zone,
     capacityType,
-    evictionPolicy: textAt(body, 'properties.evictionPolicy') === 'Delete' ? 'Delete' : 'Deallocate',
+    evictionPolicy: textAt(body, 'properties.evictionPolicy')?.toLowerCase() === 'delete' ? 'Delete' : 'Deallocate',
     customData: textAt(body, 'properties.osProfile.customData'),
     createdAt: cloud.clock.now(),
     nics,
@@ -57,10 +55,23 @@ export function admitVm(cloud: Cloud, at: { readonly group: string; readonly nam
   };
 }
 
-function checkProfiles(body: JsonObject): void {
-  for (const path of ['properties.storageProfile.imageReference', 'properties.osProfile.adminUsername'])
-    if (valueAt(body, path) === undefined)
-      throw invalidParameter(path.slice('properties.'.length), `Required parameter '${path}' is missing (null).`);
+function refuseOddPlace(cloud: Cloud, body: JsonObject, id: string): void {
+  const [first] = listAt(body, 'properties.networkProfile.networkInterfaces');
+  refuseOtherRegion(cloud, body['location'], { type: TYPE, id, referenced: textAt(first, 'id') ?? id });
+}
+
+/** The size and the zone, which fit each other, the image and the disk. */
+function admitHardware(cloud: Cloud, body: JsonObject): { readonly size: Size; readonly zone: string | null } {
+  if (valueAt(body, 'properties.storageProfile.imageReference') === undefined)
+    throw requiredParameter('storageProfile.imageReference');
+  const size = admitSize(cloud, body);
+  const zone = admitZone(body, size);
+  refuseOddSpot(body, size);
+  const image = admitImage(cloud.images, body, cloud.options.region);
+  refuseOddSecurity(body, size, image);
+  if (image !== null) refuseUnbootable(image, size);
+  refuseOddOsDisk(body, size, image);
+  return { size, zone };
 }
 
 function admitSize(cloud: Cloud, body: JsonObject): Size {
@@ -101,18 +112,21 @@ function refuseNoRoom(
 
 function admitNics(
   cloud: Cloud,
-  at: { readonly group: string; readonly name: string },
+  at: { readonly group: string; readonly name: string; readonly id: string },
   body: JsonObject,
-  vmId: string,
+  size: Size,
 ): Vm['nics'] {
   const inline = listAt(body, 'properties.networkProfile.networkInterfaceConfigurations');
   const references = listAt(body, 'properties.networkProfile.networkInterfaces');
   if (inline.length + references.length === 0)
     throw invalidParameter('networkProfile', `VM '${at.name}' must have at least one network interface.`);
-  const referenced = references.map((reference) => ({
-    nic: admitNic(cloud, textAt(reference, 'id') ?? '', at.name, vmId),
-    deleteWithVm: textAt(reference, 'properties.deleteOption') === 'Delete',
+  if (inline.length > 0 && textAt(body, 'properties.networkProfile.networkApiVersion') === null)
+    throw requiredParameter('networkProfile.networkApiVersion');
+  const referenced = references.map((reference, index) => ({
+    nic: admitNic(cloud, textAt(reference, 'id') ?? '', at, index),
+    deleteWithVm: isDelete(textAt(reference, 'properties.deleteOption')),
   }));
+  for (const { nic } of referenced) refuseSlowSize(nic, size, at.id);
   const made = inline.map((configuration) => ({
     nic: putNic(
       cloud,
@@ -120,22 +134,39 @@ function admitNics(
       inlineNic(cloud, configuration),
       null,
     ).resource,
-    deleteWithVm: textAt(configuration, 'properties.deleteOption') === 'Delete',
+    deleteWithVm: isDelete(textAt(configuration, 'properties.deleteOption')),
   }));
   return [...referenced, ...made];
 }
 
-function admitNic(cloud: Cloud, id: string, vmName: string, vmId: string): Nic {
+function isDelete(option: string | null): boolean {
+  return option?.toLowerCase() === 'delete';
+}
+
+function admitNic(cloud: Cloud, id: string, vm: { readonly name: string; readonly id: string }, index: number): Nic {
   const parsed = parseResourceId(id);
-  const nic = parsed === null ? undefined : cloud.nics.get(groupAndName(parsed.group, parsed.name));
-  if (nic === undefined || nic.deleting !== null) throw invalidReference(id, vmId);
+  if (parsed === null) throw linkedInvalidPropertyId(id, `properties.networkProfile.networkInterfaces[${index}].id`);
+  const nic = cloud.nics.get(groupAndName(parsed.group, parsed.name));
+  if (nic === undefined || nic.deleting !== null) throw invalidReference(id, vm.id);
   if (nic.vmId !== null)
     throw new ArmError(400, {
       code: 'NicInUse',
       message: `Network Interface ${nic.id} is used by existing resource ${nic.vmId}.`,
     });
-  refuseReserved(cloud, nic, vmName);
+  refuseReserved(cloud, nic, vm.name);
   return nic;
+}
+
+/** As reported in terraform-azurerm-aks#1. */
+function refuseSlowSize(nic: Nic, size: Size, vmId: string): void {
+  const accelerated = valueAt(nic.body, 'properties.enableAcceleratedNetworking') === true;
+  if (!accelerated || size.capabilities['AcceleratedNetworkingEnabled'] === 'True') return;
+  throw new ArmError(400, {
+    code: 'VMSizeIsNotPermittedToEnableAcceleratedNetworking',
+    message:
+      `Virtual Machine size ${size.name} is not in the allowed list of VM sizes for accelerated networking to be enabled ` +
+      `on Network Interface ${vmId}.`,
+  });
 }
 
 /** Azure adds characters of its own to the name of an interface that is made with its VM. */
@@ -143,8 +174,10 @@ function inlineName(cloud: Cloud, configuration: unknown): string {
   return `${textAt(configuration, 'name') ?? 'nic'}-${drawGuid(cloud.rng('guids')).slice(0, 8)}`;
 }
 
+/** What a network interface has of one that is made with its VM: how it ends is the VM's affair. */
 function inlineNic(cloud: Cloud, configuration: unknown): JsonObject {
-  return { location: cloud.options.region, properties: valueAt(configuration, 'properties') };
+  const { deleteOption: _end, primary: _primary, ...properties } = objectAt(configuration, 'properties');
+  return { location: cloud.options.region, properties };
 }
 
 function diskOf(
@@ -154,7 +187,7 @@ function diskOf(
   of: { readonly zone: string | null; readonly id: string },
 ): Vm['disk'] {
   const path = 'properties.storageProfile.osDisk';
-  if (textAt(body, `${path}.diffDiskSettings.option`) === 'Local') return null;
+  if (textAt(body, `${path}.diffDiskSettings.option`)?.toLowerCase() === 'local') return null;
   const name =
     textAt(body, `${path}.name`) ?? `${at.name}_OsDisk_1_${drawGuid(cloud.rng('guids')).replaceAll('-', '')}`;
   const sizeGb = valueAt(body, `${path}.diskSizeGB`);
@@ -167,5 +200,5 @@ function diskOf(
     createdAt: cloud.clock.now(),
     managedBy: of.id,
   };
-  return { disk, deleteWithVm: textAt(body, `${path}.deleteOption`) === 'Delete' };
+  return { disk, deleteWithVm: isDelete(textAt(body, `${path}.deleteOption`)) };
 }

@@ -9,14 +9,20 @@ export class ArmError extends Error {
   readonly status: number;
   readonly code: string;
   readonly target: string | null;
+  readonly details: ReadonlyArray<ArmErrorBody>;
   readonly retryAfterSeconds: number | null;
 
-  constructor(status: number, body: ArmErrorBody, more: { target?: string; retryAfterSeconds?: number } = {}) {
+  constructor(
+    status: number,
+    body: ArmErrorBody,
+    more: { target?: string; details?: ReadonlyArray<ArmErrorBody>; retryAfterSeconds?: number } = {},
+  ) {
     super(body.message);
     this.name = 'ArmError';
     this.status = status;
     this.code = body.code;
     this.target = more.target ?? null;
+    this.details = more.details ?? [];
     this.retryAfterSeconds = more.retryAfterSeconds ?? null;
   }
 }
@@ -24,7 +30,7 @@ export class ArmError extends Error {
 /** The JSON body of a refusal. */
 export function renderArmError(error: ArmError): object {
   const target = error.target === null ? {} : { target: error.target };
-  return { error: { code: error.code, message: error.message, ...target, details: [] } };
+  return { error: { code: error.code, message: error.message, ...target, details: error.details } };
 }
 
 /** 404 for a resource that is not there; the code and the words are those that clients tell "gone" by. */
@@ -32,6 +38,16 @@ export function resourceNotFound(type: string, name: string, group: string): Arm
   return new ArmError(404, {
     code: 'ResourceNotFound',
     message: `The Resource '${type}/${name}' under resource group '${group}' was not found.`,
+  });
+}
+
+/** 404 for a part of a VM that is not there. */
+export function parentResourceNotFound(group: string, vm: string): ArmError {
+  return new ArmError(404, {
+    code: 'ParentResourceNotFound',
+    message:
+      "Can not perform requested operation on nested resource. Parent resource 'virtualMachines/" +
+      `${vm}' not found in resource group '${group}'.`,
   });
 }
 
@@ -55,6 +71,11 @@ export function preconditionFailed(name: string): ArmError {
 /** 400 for a value that cannot be. */
 export function invalidParameter(target: string, message: string): ArmError {
   return new ArmError(400, { code: 'InvalidParameter', message }, { target });
+}
+
+/** 400 for a value that is not there and must be. */
+export function requiredParameter(target: string): ArmError {
+  return invalidParameter(target, `Required parameter '${target}' is missing (null).`);
 }
 
 /** 400 for a reference to something that is not there. */

@@ -7,6 +7,7 @@ import { EventLog } from './event-log.ts';
 import { crashVm, evictVm, scheduleMaintenance, type MaintenanceType } from './eviction.ts';
 import { FaultPlan, type OrderedFault } from './faults.ts';
 import { ImageShelf } from './images.ts';
+import { listAt, textAt } from './json.ts';
 import type { Counters } from './ledger.ts';
 import type { AzureOptions, EventSubscription, FaultRates, Quota } from './options.ts';
 import { publishEvents } from './publish-events.ts';
@@ -22,7 +23,7 @@ import { networkRoutes } from './routes/network.ts';
 import { operationRoutes } from './routes/operations.ts';
 import { PriceBook, priceRoutes } from './routes/prices.ts';
 import { startArmServer, type ArmServer } from './server.ts';
-import { readSizes } from './sizes.ts';
+import { readJson, readSizes } from './sizes.ts';
 import { letSpotVmsDie } from './spot-life.ts';
 
 /** A running double of Azure. */
@@ -89,12 +90,14 @@ export interface Azure {
  */
 export async function startAzure(options: AzureOptions): Promise<Azure> {
   const folder = options.dataFolder ?? join(import.meta.dirname, 'data');
-  const cloud = new Cloud(options, readSizes(folder, options.region));
+  const locations = listAt(readJson(folder, 'locations.json'), 'locations').map((row) => textAt(row, 'name') ?? '');
+  const images = new ImageShelf(folder, options.region, options.clock);
+  const cloud = new Cloud(options, readSizes(folder, options.region), { locations, images });
   const parts: Parts = {
     cloud,
     faults: new FaultPlan(cloud),
     prices: new PriceBook(cloud),
-    images: new ImageShelf(folder, options.region, options.clock),
+    images,
     grid: new EventGrid(options.clock, `/subscriptions/${options.subscriptionId}`, () =>
       cloud.rng('duplicate-events').chance(cloud.faults.duplicateEventPercent),
     ),

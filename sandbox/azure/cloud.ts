@@ -3,6 +3,8 @@ import type { Rng } from '../world/rng.ts';
 import { Capacity } from './capacity.ts';
 import { EvictionRates } from './eviction-rates.ts';
 import { GraphReplica } from './graph-replica.ts';
+import type { ImageShelf } from './images.ts';
+import { kubeletIdentity } from './kubelet-identity.ts';
 import { Ledger } from './ledger.ts';
 import { Operations } from './operations.ts';
 import type { AzureOptions, FaultRates, Quota, Span } from './options.ts';
@@ -13,11 +15,23 @@ import { renderResourceId } from './resource-id.ts';
 import type { Counted } from './quota.ts';
 import type { Size } from './sizes.ts';
 
+/** What there is of Azure beside the sizes. */
+export interface Surroundings {
+  readonly locations?: ReadonlyArray<string>;
+  readonly images?: ImageShelf | null;
+}
+
 /** Everything the double holds, in memory. It knows nothing of HTTP: the state machine can run on a virtual clock alone. */
 export class Cloud {
   readonly options: AzureOptions;
   readonly clock: Clock;
   readonly sizes: ReadonlyMap<string, Size>;
+  /** Names of all of Azure's regions, its own among them. */
+  readonly locations: ReadonlySet<string>;
+  /** AKS's node images; null: any image is taken, and nothing is known of it. */
+  readonly images: ImageShelf | null;
+  /** Ids of the user-assigned identities there are, in lower case. */
+  readonly identities: ReadonlySet<string>;
   readonly operations: Operations;
   readonly ledger: Ledger;
   readonly capacity = new Capacity();
@@ -37,10 +51,18 @@ export class Cloud {
   readonly #draws = new Map<string, Rng>();
   #addresses = 0;
 
-  constructor(options: AzureOptions, sizes: ReadonlyMap<string, Size>) {
+  constructor(
+    options: AzureOptions,
+    sizes: ReadonlyMap<string, Size>,
+    { locations = [options.region], images = null }: Surroundings = {},
+  ) {
     this.options = options;
     this.clock = options.clock;
     this.sizes = sizes;
+    this.locations = new Set(locations);
+    this.images = images;
+    const identities = [kubeletIdentity(options).resourceId, ...options.identities];
+    this.identities = new Set(identities.map((id) => id.toLowerCase()));
     this.quota = options.quota;
     this.faults = options.faults;
     this.operations = new Operations(options.clock, options.rng.split('operations'));
@@ -110,6 +132,9 @@ export class Cloud {
       privateIp: vm.nics[0]?.nic.privateIp ?? null,
       tags: objectAt(vm.body, 'tags'),
       customData: vm.customData,
+      extensions: [...vm.extensions.values()]
+        .filter(({ provisioningState }) => provisioningState === 'Succeeded')
+        .map(({ name }) => name.toLowerCase()),
       createdAt: vm.createdAt,
     };
   }

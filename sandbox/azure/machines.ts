@@ -1,3 +1,5 @@
+import { refuseUnknownIdentities } from './admit/identity.ts';
+import { refuseOddTags } from './admit/tags.ts';
 import {
   ArmError,
   preconditionFailed,
@@ -42,6 +44,8 @@ export function putVm(
   if (existing === undefined) return createVm(cloud, admitVm(cloud, at, body), body);
   if (ifNoneMatch === '*') throw preconditionFailed(at.name);
   refuseMarkedForDeletion(existing);
+  refuseOddTags(body);
+  refuseUnknownIdentities(cloud, body, existing.id);
   refuseImmutableChanges(existing, body);
   return updateVm(cloud, existing, body);
 }
@@ -50,6 +54,8 @@ export function putVm(
 export function patchVm(cloud: Cloud, group: string, name: string, patch: JsonObject): Written<Vm> {
   const vm = findVm(cloud, group, name);
   refuseMarkedForDeletion(vm);
+  refuseOddTags(patch);
+  refuseUnknownIdentities(cloud, patch, vm.id);
   const body = {
     ...vm.body,
     ...(patch['tags'] === undefined ? {} : { tags: patch['tags'] }),

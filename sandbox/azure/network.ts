@@ -1,8 +1,9 @@
-import { ArmError, invalidParameter, invalidReference, preconditionFailed, resourceNotFound } from './arm-error.ts';
-import { groupAndName, isRegion, type Cloud } from './cloud.ts';
+import { refuseOddNic } from './admit/nic.ts';
+import { refuseOddTags } from './admit/tags.ts';
+import { ArmError, preconditionFailed, resourceNotFound } from './arm-error.ts';
+import { groupAndName, type Cloud } from './cloud.ts';
 import { drawGuid } from './guid.ts';
 import { canonicalJson, isObject, listAt, objectAt, textAt, type JsonObject } from './json.ts';
-import { existsBackendPool, existsSecurityGroup, existsSubnet } from './node-resource-group.ts';
 import type { Nic } from './resources.ts';
 
 const TYPE = 'Microsoft.Network/networkInterfaces';
@@ -26,7 +27,7 @@ export function putNic(
   const existing = cloud.nics.get(key);
   if (existing !== undefined && ifNoneMatch === '*') throw preconditionFailed(at.name);
   const id = cloud.idOf(TYPE, at.group, at.name);
-  checkNic(cloud, body, id);
+  refuseOddNic(cloud, at.name, body, id);
   if (existing !== undefined) return updateNic(cloud, existing, body);
   const nic: Nic = {
     name: at.name,
@@ -50,6 +51,7 @@ export function putNic(
 /** Replaces the tags of a network interface. */
 export function patchNicTags(cloud: Cloud, group: string, name: string, body: JsonObject): Nic {
   const nic = findNic(cloud, group, name);
+  refuseOddTags(body);
   nic.body = { ...nic.body, tags: objectAt(body, 'tags') };
   nic.etag = drawGuid(cloud.rng('etags'));
   recordNic(cloud, nic);
@@ -127,7 +129,6 @@ export function renderNic(cloud: Cloud, nic: Nic): JsonObject {
     type: TYPE,
     location: cloud.options.region,
     tags: objectAt(nic.body, 'tags'),
-    kind: 'Regular',
     properties: renderNicProperties(nic),
   };
 }
@@ -161,27 +162,6 @@ function settleNic(cloud: Cloud, nic: Nic): string {
     cloud.operations.end(operation, { status: 'Succeeded' });
   });
   return operation;
-}
-
-function checkNic(cloud: Cloud, body: JsonObject, id: string): void {
-  if (!isRegion(cloud, body['location']))
-    throw invalidParameter('location', `The location of ${id} must be '${cloud.options.region}'.`);
-  const configurations = listAt(body, 'properties.ipConfigurations');
-  if (configurations.length === 0)
-    throw new ArmError(400, {
-      code: 'NetworkInterfaceMustHaveAtLeastOneIpConfiguration',
-      message: `Network interface ${id} must have at least one IP configuration.`,
-    });
-  const subnets = configurations.map((configuration) => textAt(configuration, 'properties.subnet.id') ?? '(none)');
-  const pools = configurations
-    .flatMap((configuration) => listAt(configuration, 'properties.loadBalancerBackendAddressPools'))
-    .map((pool) => textAt(pool, 'id') ?? '(none)');
-  const securityGroup = textAt(body, 'properties.networkSecurityGroup.id');
-  const missing =
-    subnets.find((subnet) => !existsSubnet(cloud, subnet)) ??
-    pools.find((pool) => !existsBackendPool(cloud, pool)) ??
-    [securityGroup].find((group) => group !== null && !existsSecurityGroup(cloud, group));
-  if (typeof missing === 'string') throw invalidReference(missing, id);
 }
 
 function renderNicProperties(nic: Nic): JsonObject {

@@ -85,6 +85,8 @@ export interface AzureOptions {
   /** Kubeconfig that `listClusterUserCredential` hands out. */
   readonly kubeconfig: string;
   readonly kubernetesVersion: string;
+  /** Ids of user-assigned identities that exist beside the cluster's kubelet identity. */
+  readonly identities: ReadonlyArray<string>;
   readonly latency: Latency;
   readonly quota: Quota;
   readonly faults: FaultRates;
@@ -169,6 +171,7 @@ export const azureDefaults = {
   clusterId: '12345678',
   kubeconfig: '',
   kubernetesVersion: '1.36.3',
+  identities: [],
   latency: quickLatency,
   quota: {
     totalRegionalCores: 2_000,

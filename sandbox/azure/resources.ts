@@ -80,6 +80,8 @@ export interface VmView {
   readonly privateIp: string | null;
   readonly tags: JsonObject;
   readonly customData: string | null;
+  /** Names of the extensions that work, in lower case. */
+  readonly extensions: ReadonlyArray<string>;
   readonly createdAt: number;
 }
 

@@ -6,6 +6,7 @@ import { isObject, type JsonObject } from './json.ts';
 import { findRoute, type ArmRequest, type ArmResponse, type Route } from './router.ts';
 import type { Fault, FaultPlan } from './faults.ts';
 import { renderRefusal } from './refusal.ts';
+import { refuseUnknownVersion } from './types/api-versions.ts';
 
 /** customData alone may have 87,380 characters; ARM's own limit is 4 MB. */
 const BODY_LIMIT_CHARACTERS = 4 * 2 ** 20;
@@ -106,11 +107,13 @@ function findArmRoute(
       message: "Authentication failed. The 'Authorization' header is missing or is no bearer token.",
     });
   refuseUnknownScope(cloud, url.pathname);
-  if ((url.searchParams.get('api-version') ?? '') === '')
+  const version = url.searchParams.get('api-version') ?? '';
+  if (version === '')
     throw new ArmError(400, {
       code: 'MissingApiVersionParameter',
       message: 'The api-version query parameter (?api-version=) is required for all requests.',
     });
+  refuseUnknownVersion(url.pathname, version, cloud.options.region);
   return findRoute(routes, method, url.pathname);
 }
 

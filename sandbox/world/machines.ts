@@ -3,6 +3,9 @@ import type { VmView } from '../azure/resources.ts';
 import { readSizes } from '../azure/sizes.ts';
 import type { Kubelets } from '../kubernetes/kubelet/kubelets.ts';
 import type { MachineSpec } from '../kubernetes/kubelet/machine.ts';
+import { readCustomData } from '../node/custom-data.ts';
+import { missingFields, variablesOf } from '../node/node-controller.ts';
+import { type ClusterNetwork, cannotJoin, kubeletOf, staysNotReady } from '../node/readiness.ts';
 import type { Rng } from './rng.ts';
 
 /** What a machine's boot and end look like from the cluster. */
@@ -15,12 +18,26 @@ export interface MachinePace {
   readonly nodeRemovalMs: number | null;
 }
 
+/** What machines live between. */
+export interface MachineParts {
+  readonly azure: Azure;
+  readonly kubelets: Kubelets;
+  /** The cluster's, which its nodes have to match. */
+  readonly network: ClusterNetwork;
+  /** Told why a machine does not join, or joins and stays not ready. */
+  readonly onLine: (line: string) => void;
+}
+
 /**
  * Lets VMs of the Azure double become nodes of the cluster, as their images do: a VM that runs reads its custom data, and
  * its kubelet joins with the labels and taints it finds there; an eviction notice shows as a node condition within two
  * seconds; a VM that is gone takes its kubelet along. The answer ends it.
  */
-export function connectMachines(azure: Azure, kubelets: Kubelets, rng: Rng, pace: MachinePace): () => void {
+export function connectMachines(
+  { azure, kubelets, network, onLine }: MachineParts,
+  rng: Rng,
+  pace: MachinePace,
+): () => void {
   const sizes = new Map<string, ReturnType<typeof readSizes>>();
   const sizeOf = (
     vm: VmView,
@@ -49,16 +66,19 @@ export function connectMachines(azure: Azure, kubelets: Kubelets, rng: Rng, pace
       case 'vm-running': {
         const draw = rng.split(event.vm.name);
         const joinDelayMs = Math.round(pace.joinMs * (0.5 + draw.below(1_000) / 1_000));
-        const spec = toMachine(event.vm, sizeOf(event.vm), joinDelayMs, pace.readyMs);
-        // A machine whose custom data nobody can read boots and never joins, as in Azure.
-        if (spec !== null) void join(spec).catch(() => undefined);
+        const delays = { joinDelayMs, readyDelayMs: pace.readyMs };
+        const spec = toMachine(event.vm, sizeOf(event.vm), delays, network);
+        // A machine that finds nothing to start with boots and never joins, as in Azure.
+        if (typeof spec === 'string') return onLine(`${event.vm.name} does not join: ${spec}`);
+        if (spec.neverReady !== undefined) onLine(`${event.vm.name} stays not ready: ${spec.neverReady}`);
+        void join(spec).catch(() => undefined);
         return;
       }
       case 'vm-preempt-notice':
-        announce(event.vm.computerName, preemption(event.notBefore, event.eventId));
+        if (hasDetector(event.vm)) announce(event.vm.computerName, preemption(event.notBefore, event.eventId));
         return;
       case 'vm-scheduled-event':
-        announce(event.vm.computerName, maintenance(event));
+        if (hasDetector(event.vm)) announce(event.vm.computerName, maintenance(event));
         return;
       case 'vm-gone':
         joined.delete(event.name);
@@ -72,6 +92,11 @@ export function connectMachines(azure: Azure, kubelets: Kubelets, rng: Rng, pace
         event satisfies never;
     }
   });
+}
+
+/** AKS's extension brings the node-problem-detector, which is who reports what Azure announces. */
+function hasDetector({ extensions }: VmView): boolean {
+  return extensions.includes('computeakslinuxbilling');
 }
 
 interface Notice {
@@ -102,39 +127,23 @@ function preemption(notBefore: number, eventId: string): Notice {
   return { type: 'PreemptionScheduled', status: 'True', reason: 'SpotEvictionIncoming', message };
 }
 
-interface NodeConfig {
-  readonly kubernetes_version?: string;
-  readonly kubelet_config?: {
-    readonly kubelet_node_labels?: Readonly<Record<string, string>>;
-    readonly kubelet_flags?: Readonly<Record<string, string>>;
-  };
-}
-
-/** Reads what the node controller of AKS's images would find; null when it is not there. */
-export function readNodeConfig(customData: string | null): NodeConfig | null {
-  const text = Buffer.from(customData ?? '', 'base64').toString('utf8');
-  const payload = /echo '([A-Za-z0-9+/=]+)' \| base64 -d/.exec(text)?.[1];
-  if (payload === undefined) return null;
-  try {
-    return JSON.parse(Buffer.from(payload, 'base64').toString('utf8')) as NodeConfig;
-  } catch {
-    return null;
-  }
-}
-
 /** The part of its memory that a VM's operating system sees; AKS plans with 7.5 % less than the nominal size. */
 const VISIBLE_MEMORY = 0.935;
 
 function toMachine(
   vm: VmView,
   size: { readonly vCpus: number; readonly memoryGib: number; readonly gpus: string | undefined },
-  joinDelayMs: number,
-  readyDelayMs: number,
-): MachineSpec | null {
-  const config = readNodeConfig(vm.customData);
-  const kubelet = config?.kubelet_config;
-  if (kubelet === undefined) return null;
-  const flags = kubelet.kubelet_flags ?? {};
+  delays: Pick<MachineSpec, 'joinDelayMs' | 'readyDelayMs'>,
+  network: ClusterNetwork,
+): MachineSpec | string {
+  const read = readCustomData(vm.customData);
+  if (read.kind === 'unreadable') return read.why;
+  const { config } = read;
+  const variables = variablesOf(config);
+  const obstacle = cannotJoin(variables, missingFields(config));
+  if (obstacle !== null) return obstacle;
+  const { flags, labels } = kubeletOf(config);
+  const neverReady = staysNotReady(network, { variables, labels, flags });
   const memoryMib = Math.floor(size.memoryGib * 1024 * VISIBLE_MEMORY);
   const reserved = Object.fromEntries((flags['--kube-reserved'] ?? '').split(',').map((pair) => pair.split('=')));
   const reservedCpu = Number.parseInt(String(reserved['cpu'] ?? '0m'), 10);
@@ -145,7 +154,7 @@ function toMachine(
   return {
     name: vm.computerName,
     providerId: `azure://${vm.id.replace(/resourceGroups\/[^/]+/i, (group) => group.toLowerCase().replace('resourcegroups', 'resourceGroups'))}`,
-    labels: kubelet.kubelet_node_labels ?? {},
+    labels,
     taints: parseTaints(flags['--register-with-taints'] ?? ''),
     capacity: { cpu: String(size.vCpus), memory: `${memoryMib}Mi`, pods, ...gpus, ...disk },
     allocatable: {
@@ -155,9 +164,9 @@ function toMachine(
       ...gpus,
       ...disk,
     },
-    kubeletVersion: `v${config?.kubernetes_version ?? '1.36.3'}`,
-    joinDelayMs,
-    readyDelayMs,
+    kubeletVersion: `v${variables['KUBERNETES_VERSION'] ?? ''}`,
+    ...delays,
+    ...(neverReady === null ? {} : { neverReady }),
   };
 }
 

@@ -97,7 +97,7 @@ function noteOf({ name, port }: Relay): ReadonlyArray<string> {
 
 /** What the relay's image sets: here it needs as much memory as there. */
 export function imageEnvironment(root: string): Readonly<Record<string, string>> {
-  const [, stated = ''] = /^ENV (.*)$/m.exec(readFileSync(join(root, 'relay/Containerfile'), 'utf8')) ?? [];
+  const [, stated = ''] = /^ENV (.*)$/m.exec(readFileSync(join(root, 'relay/Dockerfile'), 'utf8')) ?? [];
   return Object.fromEntries(
     [...stated.matchAll(/(\w+)=("[^"]*"|\S+)/g)].map(([, name = '', value = '']) => [name, value.replaceAll('"', '')]),
   );

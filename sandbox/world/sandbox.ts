@@ -10,8 +10,10 @@ import { findFreePorts } from '../kubernetes/control-plane/free-ports.ts';
 import { applyManifests, readManifests } from './apply-manifests.ts';
 import { type Child, createChild } from './child.ts';
 import { isPortFree } from './port-free.ts';
+import { networkModeOf } from '../../shared/adapters/azure/network-mode.ts';
 import { systemClock } from './clock.ts';
 import { type MachinePace, connectMachines } from './machines.ts';
+import { nodeSettings, orderedIdentities } from './node-settings.ts';
 import { openRelays, type RelayPorts } from './relays.ts';
 import { type Rng, rngFrom } from './rng.ts';
 
@@ -140,7 +142,10 @@ async function startParts(options: SandboxOptions, ports: Ports): Promise<Sandbo
     await settled(installKinds(options, cluster), ready('Functions', host.start()));
     const azure = await ready('Azure', startAzureDouble(options, ports, rng));
     stops.push(() => azure.close());
-    const disconnect = connectMachines(azure, cluster.kubelets, rng.split('machines'), options.pace);
+    const network = networkModeOf(settings);
+    const onLine = (line: string): void => options.onLine('machines', line);
+    const parts = { azure, kubelets: cluster.kubelets, network, onLine };
+    const disconnect = connectMachines(parts, rng.split('machines'), options.pace);
     stops.unshift(() => Promise.resolve(disconnect()));
     const relays = await openRelays({
       ...options,
@@ -195,6 +200,7 @@ function startAzureDouble(options: SandboxOptions, ports: Ports, rng: Rng): Prom
     clock: systemClock,
     rng: rng.split('azure'),
     clusterName: CLUSTER,
+    identities: orderedIdentities(options.settings),
     subscriptions: [{ name: 'interruptions', url: eventGridUrl(ports.functions), schema: 'CloudEvents' }],
   });
 }
@@ -334,7 +340,8 @@ function hostChild(options: SandboxOptions, ports: Ports, cluster: Cluster): Chi
       ...connections(ports),
       CLUSTER_NAME: CLUSTER,
       CLUSTER_ENDPOINT: cluster.url,
-      ...(ca === undefined ? {} : { CLUSTER_CA_DATA: ca }),
+      // Without TLS there is nothing to check, and nodes want some text.
+      CLUSTER_CA_DATA: ca ?? Buffer.from('no certificate').toString('base64'),
       AZURE_STATIC_TOKEN: users[0]?.user.token ?? 'sandbox',
       AZURE_SUBSCRIPTION_ID: subscriptionId,
       AZURE_NODE_RESOURCE_GROUP: resourceGroup,
@@ -342,6 +349,7 @@ function hostChild(options: SandboxOptions, ports: Ports, cluster: Cluster): Chi
       VNET_SUBNET_ID: `${network}/virtualNetworks/aks-vnet-${clusterId}/subnets/aks-subnet`,
       AZURE_RESOURCE_MANAGER_ENDPOINT: azureUrl,
       RETAIL_PRICES_ENDPOINT: azureUrl,
+      ...nodeSettings({ subscriptionId, resourceGroup, clusterName: CLUSTER }),
       SWEEP_SCHEDULE: options.sweepSchedule,
       DISRUPT_SCHEDULE: options.sweepSchedule,
       ...options.settings,

@@ -39,6 +39,7 @@ export async function sweep(ports: Ports): Promise<SweepOutcome> {
   const snapshot = await readSnapshot(ports, true);
   const orphansDeleted = await deleteOrphans(ports, inventory, claims);
   const hinted = await hintStalled(ports, { claims, inventory, snapshot });
+  await equipMachines(ports, inventory);
   await deleteSurplus(ports, snapshot);
   await refreshFacts(ports);
   const { kind } = await provision(ports, true);
@@ -46,9 +47,15 @@ export async function sweep(ports: Ports): Promise<SweepOutcome> {
   return { orphansDeleted, hinted, provision: kind };
 }
 
-/** What plans take into account and can do without. */
+/** What plans take into account and can do without, and what nodes cannot do without. */
 async function refreshFacts(ports: Ports): Promise<void> {
-  const [quotas, rates] = await Promise.all([ports.catalogs.refreshQuotas(), ports.catalogs.refreshEvictionRates()]);
+  const [quotas, rates, deployment] = await Promise.all([
+    ports.catalogs.refreshQuotas(),
+    ports.catalogs.refreshEvictionRates(),
+    ports.nodeClassFacts.deployment(),
+  ]);
+  if (deployment.kind === 'refused')
+    ports.log('deployment-not-ready', { reason: deployment.reason, message: deployment.message });
   // Without them Azure refuses what is too much: one more request for a claim, and no harm.
   if (quotas.kind === 'unknown') ports.log('quotas-unknown', { why: quotas.why });
   // Without them the cheapest spot size is taken, however soon Azure takes it back.
@@ -91,6 +98,23 @@ async function deleteOrphan(ports: Ports, name: string): Promise<boolean> {
   }
   ports.log('orphan-deleted', { claim: name });
   return true;
+}
+
+/** Azure takes a few writes a second: the rest is the next sweep's. */
+const EQUIPPED_MAX = 100;
+const EQUIPPED_AT_ONCE = 5;
+
+/** Machines that joined before anybody saw them run. What cannot be done now keeps nothing else waiting. */
+async function equipMachines(ports: Ports, inventory: ReadonlyArray<InventoryItem>): Promise<void> {
+  const bare = inventory.filter(({ lacksEquipment }) => lacksEquipment).slice(0, EQUIPPED_MAX);
+  await inParallel(bare, EQUIPPED_AT_ONCE, async ({ claim }) => {
+    try {
+      await ports.cloud.equip(claim);
+    } catch (error) {
+      if (!(error instanceof RetryableError || error instanceof TerminalError)) throw error;
+      ports.log('machine-not-equipped', { claim, why: error.message });
+    }
+  });
 }
 
 /** A mistake in a pool's `replicas` then costs few nodes before people see it. */

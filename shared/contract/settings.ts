@@ -3,6 +3,9 @@ import { Value } from 'typebox/value';
 
 const name = Type.String({ minLength: 1 });
 const optional = Type.Optional(name);
+/** Empty says that the cluster has none; absent, that Karpenter's default is right. */
+const emptiable = Type.Optional(Type.String());
+const EMPTIABLE: ReadonlySet<string> = new Set(['NETWORK_PLUGIN_MODE', 'NETWORK_POLICY', 'NETWORK_DATAPLANE']);
 
 /**
  * App settings. Names are Karpenter's where it has one (its Azure provider's option table), Azure's own for connections
@@ -35,16 +38,25 @@ const Settings = Type.Object({
   ServiceBus__fullyQualifiedNamespace: optional,
   SnapshotStorage: optional,
   SnapshotStorage__blobServiceUri: optional,
+  /** What nodes are made with. Those that are absent are read from the managed cluster: see `complete-settings.ts`. */
   SSH_PUBLIC_KEY: optional,
   LINUX_ADMIN_USERNAME: optional,
   NETWORK_PLUGIN: optional,
-  NETWORK_PLUGIN_MODE: optional,
-  NETWORK_POLICY: optional,
-  NETWORK_DATAPLANE: optional,
+  NETWORK_PLUGIN_MODE: emptiable,
+  NETWORK_POLICY: emptiable,
+  NETWORK_DATAPLANE: emptiable,
   NODE_IDENTITIES: optional,
   KUBELET_IDENTITY_CLIENT_ID: optional,
-  KUBELET_BOOTSTRAP_TOKEN: optional,
   DNS_SERVICE_IP: optional,
+  AZURE_TENANT_ID: optional,
+  /** Azure's GUID of the virtual network, which nodes of an overlay carry as a label. */
+  VNET_GUID: optional,
+  /** Absent: each node gets a token of its own. */
+  KUBELET_BOOTSTRAP_TOKEN: optional,
+  /** Disks of nodes are encrypted with this disk encryption set's key. */
+  NODE_OSDISK_DISKENCRYPTIONSET_ID: optional,
+  /** `on`: VMs publish their scheduled events to Event Grid, a preview of Azure's that the subscription must be registered for. */
+  SCHEDULED_EVENTS: Type.Optional(Type.Union([Type.Literal('on'), Type.Literal('off')])),
   VM_MEMORY_OVERHEAD_PERCENT: optional,
   ADDITIONAL_TAGS: optional,
   /** Karpenter's options of scheduling, with its names, forms and defaults: see `scheduling-settings.ts`. */
@@ -66,7 +78,7 @@ export const settingNames: ReadonlyArray<string> = Object.keys(Settings.properti
 /** Throws an Error that lists every setting that is missing or empty, so that one look mends them all. */
 export function readSettings(environment: Readonly<Record<string, string | undefined>>): Settings {
   const given = Object.fromEntries(
-    Object.entries(environment).filter(([, value]) => value !== undefined && value !== ''),
+    Object.entries(environment).filter(([key, value]) => value !== undefined && (value !== '' || EMPTIABLE.has(key))),
   );
   const problems = Value.Check(Settings, given) ? [] : missing(given);
   if (given['ServiceBus'] === undefined && given['ServiceBus__fullyQualifiedNamespace'] === undefined) {

@@ -53,7 +53,15 @@ export type LaunchOutcome =
 
 export type ObservedMachine =
   | { readonly kind: 'gone' }
-  | { readonly kind: 'present'; readonly state: 'creating' | 'running' | 'deleting'; readonly machine: Machine }
+  | {
+      readonly kind: 'present';
+      readonly state: 'creating' | 'running' | 'deleting';
+      readonly machine: Machine;
+      /** It has what AKS adds to its machines: see `equip`. */
+      readonly isEquipped: boolean;
+      /** Why its set-up as a node failed, once that is known: see `diagnose`. */
+      readonly failedBoot: FailedBoot | null;
+    }
   | {
       readonly kind: 'failed';
       readonly machine: Machine;
@@ -63,12 +71,23 @@ export type ObservedMachine =
       readonly message: string;
     };
 
+/** How the set-up of a machine as a node ended, where it ended badly. */
+export interface FailedBoot {
+  /** What the node's own scripts ended with. */
+  readonly exitCode: number;
+  readonly message: string;
+  /** True: the same may happen to every machine of this size and image, and to no other. */
+  readonly isOfSize: boolean;
+}
+
 /** A VM or NIC of ours that the sweep found in the node resource group. */
 export interface InventoryItem {
   readonly kind: 'vm' | 'nic';
   readonly claim: string;
   /** Milliseconds since the epoch; null when Azure does not say. */
   readonly createdAtMs: number | null;
+  /** A VM that runs and lacks what `equip` gives. */
+  readonly lacksEquipment: boolean;
 }
 
 /** Azure, as far as machines go. Throws RetryableError (with Azure's Retry-After) on 429, 5xx and broken answers. */
@@ -76,13 +95,23 @@ export interface Cloud {
   /** NIC, then VM. Returns when Azure has accepted the VM, long before it runs. Idempotent by name. */
   launch(order: LaunchOrder): Promise<LaunchOutcome>;
   observe(claim: string): Promise<ObservedMachine>;
+  /**
+   * Gives a machine that runs what AKS adds to its own: the extension by which a node learns of evictions and maintenance. Idempotent;
+   * returns when Azure has accepted it. A machine that is gone, or goes, is left alone.
+   */
+  equip(claim: string): Promise<void>;
+  /** Has a machine that does not join report how its set-up ended; `observe` tells, some time later. Idempotent. */
+  diagnose(claim: string): Promise<void>;
+  /** Takes back what let the machine ask for its certificate: it has one. Idempotent. */
+  revokeToken(claim: string): Promise<void>;
   /** Starts, or goes on with, the removal of VM, NIC and disk. `gone` once nothing of them is left. Idempotent. */
   delete(claim: string): Promise<'gone' | 'deleting'>;
   /** All VMs and NICs that carry our cluster's tags. */
   inventory(): Promise<ReadonlyArray<InventoryItem>>;
 }
 
-export type SubnetState =
+/** What came of looking whether a class can be used. `reason`: a condition's, in one word. */
+export type ClassVerdict =
   { readonly kind: 'ready' } | { readonly kind: 'refused'; readonly reason: string; readonly message: string };
 
 export interface NodeImage {
@@ -96,7 +125,9 @@ export interface NodeImage {
 
 /** Azure, as far as an AKSNodeClass's readiness goes. */
 export interface NodeClassFacts {
-  subnet(nodeClass: NodeClass): Promise<SubnetState>;
+  subnet(nodeClass: NodeClass): Promise<ClassVerdict>;
+  /** Whether the deployment itself has all that nodes are made with. */
+  deployment(): Promise<ClassVerdict>;
   /** The newest images for the class, in order of preference; empty when there are none. */
   images(nodeClass: NodeClass, kubernetesVersion: string): Promise<ReadonlyArray<NodeImage>>;
 }

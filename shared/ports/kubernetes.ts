@@ -45,6 +45,8 @@ export interface NodeClass {
       }>;
     }>;
     readonly kubernetesVersion?: string;
+    /** `Enabled` or `Disabled`. */
+    readonly localDNSState?: string;
     readonly conditions?: ReadonlyArray<Condition>;
   };
 }
@@ -107,8 +109,8 @@ export type EvictOutcome =
   { readonly kind: 'evicted' } | { readonly kind: 'gone' } | { readonly kind: 'blocked'; readonly reason: string };
 
 /**
- * The cluster's API server. Every call throws RetryableError when the server cannot be reached or answers 429 or 5xx, and
- * TerminalError when it refuses us (401, 403). Nothing here is cached: what is read is what is there.
+ * The cluster's API server. Every call throws RetryableError when the server cannot be reached, answers 429 or 5xx, or refuses us
+ * (401, 403), which roles on their way explain. Nothing here is cached: what is read is what is there.
  */
 export interface Kubernetes {
   get<K extends Kind>(kind: K, key: Key): Promise<Kinds[K] | null>;

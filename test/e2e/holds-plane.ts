@@ -158,8 +158,16 @@ async function createPorts(kubeconfigPath: string, now: () => number): Promise<P
     kubernetes,
     definitions: createDefinitions(kubernetes, now),
     turns: createTurns(),
-    cloud: { launch: nowhere, observe: nowhere, delete: nowhere, inventory: nowhere },
-    nodeClassFacts: { subnet: nowhere, images: nowhere },
+    cloud: {
+      launch: nowhere,
+      observe: nowhere,
+      equip: nowhere,
+      diagnose: nowhere,
+      revokeToken: nowhere,
+      delete: nowhere,
+      inventory: nowhere,
+    },
+    nodeClassFacts: { subnet: nowhere, deployment: nowhere, images: nowhere },
     catalogs: {
       instanceTypes: () => Promise.resolve(sizes),
       instanceTypeNames: () => Promise.resolve(new Set(sizes.map(({ name }) => name))),

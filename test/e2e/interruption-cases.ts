@@ -32,7 +32,11 @@ export function interruptionCases(mode: Mode): void {
 
     const sixPods = async (): Promise<{ readonly state: State; readonly vm: State['vms'][number] }> => {
       await world.apply(nodePool('spot', { capacityTypes: ['spot', 'on-demand'] }), deployment('inflate', 6));
-      const state = await expectConsistent(world, { pods: 6 });
+      await expectConsistent(world, { pods: 6 });
+      // A node hears of its eviction by AKS's extension, which comes after it has joined.
+      const state = await world.until('machines have AKS’s extension', ({ vms }) =>
+        vms.every(({ extensions }) => extensions.includes('computeakslinuxbilling')),
+      );
       const vm = state.vms.find(({ capacityType }) => capacityType === 'spot');
       if (vm === undefined) throw new Error('the pool has no spot VM');
       return { state, vm };

@@ -11,6 +11,9 @@ param nodeSubnetResourceId string
 @description('The identity that every node carries.')
 param kubeletIdentityId string
 
+@description('The disk encryption set of the nodes; empty: they have none.')
+param diskEncryptionSetResourceId string
+
 @description('Distinguishes names of roles from those of other deployments.')
 param suffix string
 
@@ -19,6 +22,7 @@ param principalId string
 
 var subnetParts = split(nodeSubnetResourceId, '/')
 var identityParts = split(kubeletIdentityId, '/')
+var encryptionParts = split(diskEncryptionSetResourceId, '/')
 
 module machines 'machine-role.bicep' = {
   name: 'nodewright-machines-${suffix}'
@@ -54,6 +58,16 @@ module identity 'identity-role.bicep' = if (toLower(identityParts[4]) != toLower
   scope: resourceGroup(identityParts[2], identityParts[4])
   params: {
     identityName: identityParts[8]
+    suffix: suffix
+    principalId: principalId
+  }
+}
+
+module encryption 'encryption-role.bicep' = if (!empty(diskEncryptionSetResourceId)) {
+  name: 'nodewright-encryption-${suffix}'
+  scope: resourceGroup(encryptionParts[2], encryptionParts[4])
+  params: {
+    diskEncryptionSetName: last(encryptionParts)
     suffix: suffix
     principalId: principalId
   }

@@ -1,5 +1,7 @@
 import { resourceNotFound } from '../arm-error.ts';
 import type { Cloud } from '../cloud.ts';
+import type { JsonObject } from '../json.ts';
+import { kubeletIdentity } from '../kubelet-identity.ts';
 import { networkIds } from '../node-resource-group.ts';
 import { ok, type Route } from '../router.ts';
 
@@ -47,13 +49,23 @@ export function clusterRoutes(cloud: Cloud): ReadonlyArray<Route> {
   ];
 }
 
-function renderCluster(cloud: Cloud): object {
+/** The cluster as Resource Graph shows it. It was there long before the double: the graph does not lag behind it. */
+export function clusterRow(cloud: Cloud): JsonObject {
+  const { subscriptionId, clusterResourceGroup } = cloud.options;
+  return {
+    ...renderCluster(cloud),
+    type: TYPE.toLowerCase(),
+    resourceGroup: clusterResourceGroup.toLowerCase(),
+    subscriptionId,
+    tenantId: TENANT,
+  };
+}
+
+/** The one tenant of the double. */
+const TENANT = '00000000-0000-4000-8000-00000000000a';
+
+function renderCluster(cloud: Cloud): JsonObject {
   const { clusterName, clusterResourceGroup, region, kubernetesVersion, resourceGroup } = cloud.options;
-  const identity = cloud.idOf(
-    'Microsoft.ManagedIdentity/userAssignedIdentities',
-    resourceGroup,
-    `${clusterName}-agentpool`,
-  );
   return {
     id: cloud.idOf(TYPE, clusterResourceGroup, clusterName),
     name: clusterName,
@@ -96,11 +108,7 @@ function renderCluster(cloud: Cloud): object {
         dnsServiceIP: '10.0.0.10',
       },
       identityProfile: {
-        kubeletidentity: {
-          resourceId: identity,
-          clientId: '00000000-0000-4000-8000-000000000001',
-          objectId: '00000000-0000-4000-8000-000000000002',
-        },
+        kubeletidentity: kubeletIdentity(cloud.options),
       },
       oidcIssuerProfile: { enabled: true, issuerURL: `https://${region}.oic.prod-aks.azure.com/sandbox/` },
       securityProfile: { workloadIdentity: { enabled: true } },

@@ -1,18 +1,22 @@
-import { ArmError, resourceNotFound } from '../arm-error.ts';
+import { ArmError, parentResourceNotFound, resourceNotFound } from '../arm-error.ts';
 import { groupAndName, type Cloud } from '../cloud.ts';
 import { putExtension } from '../extensions.ts';
 import { evictVm } from '../eviction.ts';
+import { objectAt } from '../json.ts';
 import { deleteVm, findVm, patchVm, putVm } from '../machines.ts';
 import type { Written } from '../network.ts';
 import { page } from '../pages.ts';
 import { renderDisk, renderExtension, renderInstanceView, renderVm } from '../render-vm.ts';
-import type { Vm } from '../resources.ts';
+import type { Extension, Vm } from '../resources.ts';
 import { ok, type ArmRequest, type ArmResponse, type Route } from '../router.ts';
+import { refuseMisfits } from '../types/refuse-misfits.ts';
+import { typeTrees } from '../types/type-trees.ts';
 import { accepted, ifNoneMatchOf, written } from './operations.ts';
 
 const SUBSCRIPTION = '/subscriptions/{subscription}';
 const GROUP = `${SUBSCRIPTION}/resourceGroups/{group}`;
 const VM = `${GROUP}/providers/Microsoft.Compute/virtualMachines/{name}`;
+const EXTENSION_TYPE = 'Microsoft.Compute/virtualMachines/extensions';
 const DISK = `${GROUP}/providers/Microsoft.Compute/disks/{name}`;
 
 /** VMs, their extensions and their disks. */
@@ -39,12 +43,16 @@ function vmRoutes(cloud: Cloud): ReadonlyArray<Route> {
       method: 'PUT',
       pattern: VM,
       answer: (request, { group = '', name = '' }) =>
-        answer(request, putVm(cloud, { group, name }, request.body, ifNoneMatchOf(request))),
+        answer(
+          request,
+          putVm(cloud, { group, name }, refuseMisfits(typeTrees().vm, request.body, 'put'), ifNoneMatchOf(request)),
+        ),
     },
     {
       method: 'PATCH',
       pattern: VM,
-      answer: (request, { group = '', name = '' }) => answer(request, patchVm(cloud, group, name, request.body)),
+      answer: (request, { group = '', name = '' }) =>
+        answer(request, patchVm(cloud, group, name, refuseMisfits(typeTrees().vmPatch, request.body, 'patch'))),
     },
     {
       method: 'GET',
@@ -90,48 +98,52 @@ function vmRoutes(cloud: Cloud): ReadonlyArray<Route> {
 }
 
 function extensionRoutes(cloud: Cloud): ReadonlyArray<Route> {
-  const find = (group: string, name: string, extensionName: string): { vm: Vm; body: object } => {
-    const vm = findVm(cloud, group, name);
-    const extension = vm.extensions.get(extensionName.toLowerCase());
-    if (extension === undefined)
-      throw resourceNotFound('Microsoft.Compute/virtualMachines/extensions', `${name}/${extensionName}`, group);
-    return { vm, body: renderExtension(cloud, vm, extension) };
+  const parent = (group: string, name: string): Vm => {
+    const vm = cloud.vms.get(groupAndName(group, name));
+    if (vm === undefined) throw parentResourceNotFound(group, name);
+    return vm;
   };
+  const find = (vm: Vm, name: string): Extension => {
+    const extension = vm.extensions.get(name.toLowerCase());
+    if (extension === undefined) throw resourceNotFound(EXTENSION_TYPE, `${vm.name}/${name}`, vm.group);
+    return extension;
+  };
+  const answer = (request: ArmRequest, vm: Vm, result: Written<Extension>): ArmResponse =>
+    written(cloud, request, 'Microsoft.Compute', { ...result, body: renderExtension(cloud, vm, result.resource) });
   return [
     {
       method: 'PUT',
       pattern: `${VM}/extensions/{extension}`,
       answer: (request, { group = '', name = '', extension = '' }) => {
-        const vm = findVm(cloud, group, name);
-        const result = putExtension(cloud, vm, extension, request.body);
-        return written(cloud, request, 'Microsoft.Compute', {
-          ...result,
-          body: renderExtension(cloud, vm, result.resource),
-        });
+        const vm = parent(group, name);
+        const body = refuseMisfits(typeTrees().extension, request.body, 'put');
+        return answer(request, vm, putExtension(cloud, vm, extension, body));
       },
     },
     {
       method: 'PATCH',
       pattern: `${VM}/extensions/{extension}`,
       answer: (request, { group = '', name = '', extension = '' }) => {
-        const { vm, body } = find(group, name, extension);
-        const result = putExtension(cloud, vm, extension, { ...body, ...request.body });
-        return written(cloud, request, 'Microsoft.Compute', {
-          ...result,
-          body: renderExtension(cloud, vm, result.resource),
-        });
+        const vm = parent(group, name);
+        const patch = refuseMisfits(typeTrees().extensionPatch, request.body, 'patch');
+        const { body } = find(vm, extension);
+        const properties = { ...objectAt(body, 'properties'), ...objectAt(patch, 'properties') };
+        return answer(request, vm, putExtension(cloud, vm, extension, { ...body, ...patch, properties }));
       },
     },
     {
       method: 'GET',
       pattern: `${VM}/extensions/{extension}`,
-      answer: (_request, { group = '', name = '', extension = '' }) => ok(find(group, name, extension).body),
+      answer: (_request, { group = '', name = '', extension = '' }) => {
+        const vm = parent(group, name);
+        return ok(renderExtension(cloud, vm, find(vm, extension)));
+      },
     },
     {
       method: 'GET',
       pattern: `${VM}/extensions`,
       answer: (_request, { group = '', name = '' }) => {
-        const vm = findVm(cloud, group, name);
+        const vm = parent(group, name);
         return ok({ value: [...vm.extensions.values()].map((extension) => renderExtension(cloud, vm, extension)) });
       },
     },

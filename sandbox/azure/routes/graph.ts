@@ -1,5 +1,6 @@
 import { ArmError } from '../arm-error.ts';
 import type { Cloud } from '../cloud.ts';
+import { clusterRow } from './cluster.ts';
 import { listAt, textAt, valueAt, type JsonObject } from '../json.ts';
 import { parseCondition, parsePath } from '../query-expression.ts';
 import { ok, type Route } from '../router.ts';
@@ -53,7 +54,7 @@ function runQuery(cloud: Cloud, query: string, subscriptions: ReadonlyArray<stri
 }
 
 function tableOf(cloud: Cloud, table: string, isTenant: boolean): ReadonlyArray<JsonObject> {
-  if (table === 'resources') return cloud.graph.rows();
+  if (table === 'resources') return [...cloud.graph.rows(), clusterRow(cloud)];
   if (table === 'spotresources') {
     if (!isTenant && cloud.options.spotTables === 'tenant') return [];
     return [...cloud.sizes.values()].flatMap((size) => spotRows(cloud, size));

@@ -10,6 +10,8 @@ import {
 } from '../node-resource-group.ts';
 import { page } from '../pages.ts';
 import { ok, type ArmRequest, type ArmResponse, type Route } from '../router.ts';
+import { refuseMisfits } from '../types/refuse-misfits.ts';
+import { typeTrees } from '../types/type-trees.ts';
 import { accepted, ifNoneMatchOf, written } from './operations.ts';
 
 const SUBSCRIPTION = '/subscriptions/{subscription}';
@@ -36,7 +38,8 @@ function nicRoutes(cloud: Cloud): ReadonlyArray<Route> {
       method: 'PUT',
       pattern: NIC,
       answer: (request, { group = '', name = '' }) => {
-        const result = putNic(cloud, { group, name }, request.body, ifNoneMatchOf(request));
+        const body = refuseMisfits(typeTrees().nic, request.body, 'put');
+        const result = putNic(cloud, { group, name }, body, ifNoneMatchOf(request));
         return written(cloud, request, 'Microsoft.Network', { ...result, body: renderNic(cloud, result.resource) });
       },
     },
@@ -44,7 +47,12 @@ function nicRoutes(cloud: Cloud): ReadonlyArray<Route> {
       method: 'PATCH',
       pattern: NIC,
       answer: (request, { group = '', name = '' }) =>
-        ok(renderNic(cloud, patchNicTags(cloud, group, name, request.body))),
+        ok(
+          renderNic(
+            cloud,
+            patchNicTags(cloud, group, name, refuseMisfits(typeTrees().nicPatch, request.body, 'patch')),
+          ),
+        ),
     },
     {
       method: 'GET',

@@ -11,6 +11,7 @@ import {
   etcdFlags,
   schedulerFlags,
   type ControlPlaneSettings,
+  type Signer,
 } from './flags.ts';
 import { findFreePorts } from './free-ports.ts';
 
@@ -34,6 +35,8 @@ export interface ControlPlaneOptions {
   readonly nodeGraceMs?: number;
   /** What runs beside etcd and the API server; both unless told, less for those who bring their own. */
   readonly with?: ReadonlyArray<'kube-controller-manager' | 'kube-scheduler'>;
+  /** An authority of one's own: kubelets can then have certificates, and are held to their own node with them. */
+  readonly signer?: Signer;
   readonly log?: (line: string) => void;
 }
 
@@ -66,7 +69,13 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
     const [etcdPort = 0, apiPort = 0] = await findFreePorts(2);
     const group = openChildGroup(logs);
     try {
-      const settings = { folder: options.folder, etcdPort, apiPort, nodeGraceMs: options.nodeGraceMs ?? NODE_GRACE_MS };
+      const settings = {
+        folder: options.folder,
+        etcdPort,
+        apiPort,
+        nodeGraceMs: options.nodeGraceMs ?? NODE_GRACE_MS,
+        signer: options.signer ?? null,
+      };
       return await startPrograms(options, settings, { token, group });
     } catch (error) {
       await group.close();

@@ -5,8 +5,16 @@ export interface ControlPlaneSettings {
   readonly folder: string;
   readonly etcdPort: number;
   readonly apiPort: number;
+  /** The authority that certificates of kubelets are signed with; null: nobody signs them. */
+  readonly signer: Signer | null;
   /** How long a node may be silent before it counts as lost; Kubernetes' default is 50 s. */
   readonly nodeGraceMs: number;
+}
+
+/** A certificate authority: paths of PEM files. */
+export interface Signer {
+  readonly certPath: string;
+  readonly keyPath: string;
 }
 
 /** Flags of etcd: data that may be lost on power failure, which a throw-away cluster does not mind. */
@@ -25,7 +33,7 @@ export function etcdFlags({ folder, etcdPort }: ControlPlaneSettings): ReadonlyA
 }
 
 /** Flags of the API server: all default admission but ServiceAccount, whose controller would have to come first. */
-export function apiServerFlags({ folder, etcdPort, apiPort }: ControlPlaneSettings): ReadonlyArray<string> {
+export function apiServerFlags({ folder, etcdPort, apiPort, signer }: ControlPlaneSettings): ReadonlyArray<string> {
   const certs = join(folder, 'certs');
   return [
     `--etcd-servers=http://127.0.0.1:${etcdPort}`,
@@ -35,7 +43,13 @@ export function apiServerFlags({ folder, etcdPort, apiPort }: ControlPlaneSettin
     `--secure-port=${apiPort}`,
     `--cert-dir=${certs}`,
     `--token-auth-file=${join(certs, 'tokens.csv')}`,
-    '--authorization-mode=RBAC',
+    ...(signer === null
+      ? ['--authorization-mode=RBAC']
+      : [
+          '--authorization-mode=Node,RBAC',
+          '--enable-admission-plugins=NodeRestriction',
+          `--client-ca-file=${signer.certPath}`,
+        ]),
     '--disable-admission-plugins=ServiceAccount',
     '--service-cluster-ip-range=10.0.0.0/16',
     '--service-account-issuer=https://kubernetes.default.svc.cluster.local',
@@ -48,12 +62,19 @@ export function apiServerFlags({ folder, etcdPort, apiPort }: ControlPlaneSettin
   ];
 }
 
+/** Of clouds, which a sandbox is not. */
+const UNUSED = ['-service-lb-controller', '-node-route-controller', '-cloud-node-lifecycle-controller'];
+
 /** Flags of the controller manager: client limits raised, as the stock 20/30 make pod creation the bottleneck. */
 export function controllerManagerFlags(settings: ControlPlaneSettings): ReadonlyArray<string> {
-  const { folder, nodeGraceMs } = settings;
+  const { folder, nodeGraceMs, signer } = settings;
+  const without = signer === null ? [...UNUSED, '-certificatesigningrequest-signing-controller'] : UNUSED;
   return [
     ...clientFlags(folder),
-    '--controllers=*,token-cleaner-controller,-certificatesigningrequest-signing-controller,-service-lb-controller,-node-route-controller,-cloud-node-lifecycle-controller',
+    `--controllers=${['*', 'token-cleaner-controller', ...without].join(',')}`,
+    ...(signer === null
+      ? []
+      : [`--cluster-signing-cert-file=${signer.certPath}`, `--cluster-signing-key-file=${signer.keyPath}`]),
     `--service-account-private-key-file=${join(folder, 'certs', 'service-account.key')}`,
     `--root-ca-file=${join(folder, 'certs', 'apiserver.crt')}`,
     `--node-monitor-grace-period=${nodeGraceMs}ms`,

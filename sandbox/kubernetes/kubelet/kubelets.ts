@@ -191,7 +191,8 @@ async function join(fleet: Fleet, spec: MachineSpec): Promise<void> {
   if (spec.cloudInitMs !== undefined) {
     fleet.options.clock.after(spec.cloudInitMs, () => void initializeByCloud(fleet, machine));
   }
-  if (!ready) fleet.options.clock.after(spec.readyDelayMs ?? READY_DELAY_MS, () => void reportReady(fleet, machine));
+  if (!ready && spec.neverReady === undefined)
+    fleet.options.clock.after(spec.readyDelayMs ?? READY_DELAY_MS, () => void reportReady(fleet, machine));
   observeAll(fleet, machine);
 }
 

@@ -20,6 +20,8 @@ export interface MachineSpec {
   readonly joinDelayMs?: number;
   /** From registration until Ready: network plug-in and runtime. 1 s unless told. */
   readonly readyDelayMs?: number;
+  /** Why it never becomes Ready, as its condition says it; absent: it does. */
+  readonly neverReady?: string;
   /** With an external cloud provider: how long the uninitialized taint stays. Absent: the taint is never set. */
   readonly cloudInitMs?: number;
   /** Conditions beside the kubelet's own, for example node-problem-detector's at start. */

@@ -46,7 +46,7 @@ export function renderNodeStatus(machine: Machine, nowMs: number): object {
   const conditions = [
     ...pressureConditions(nowMs),
     ...(spec.conditions ?? []).map((condition) => stamped(condition, nowMs)),
-    readyCondition(false, nowMs),
+    readyCondition(false, nowMs, spec.neverReady),
   ];
   return {
     capacity: spec.capacity,
@@ -72,17 +72,14 @@ export function renderNodeStatus(machine: Machine, nowMs: number): object {
   };
 }
 
+/** What every kubelet says before the network has come up. */
+const CNI_MISSING = 'cni plugin not initialized';
+
 /** The kubelet's Ready condition. */
-export function readyCondition(ready: boolean, nowMs: number): object {
+export function readyCondition(ready: boolean, nowMs: number, whyNot = CNI_MISSING): object {
   return ready
     ? beating('Ready', 'True', 'KubeletReady', 'kubelet is posting ready status', nowMs)
-    : beating(
-        'Ready',
-        'False',
-        'KubeletNotReady',
-        'container runtime network not ready: cni plugin not initialized',
-        nowMs,
-      );
+    : beating('Ready', 'False', 'KubeletNotReady', `container runtime network not ready: ${whyNot}`, nowMs);
 }
 
 /** A condition with its heartbeat and transition set to now. */

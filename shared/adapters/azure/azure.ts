@@ -3,11 +3,13 @@ import type { Settings } from '../../contract/settings.ts';
 import type { Cloud, NodeClassFacts } from '../../ports/cloud.ts';
 import type { Kubernetes } from '../../ports/kubernetes.ts';
 import type { Blobs } from '../../ports/blobs.ts';
-import { mintBootstrapToken } from './bootstrap-token.ts';
+import { mintBootstrapToken, revokeBootstrapToken } from './bootstrap/bootstrap-token.ts';
 import { type AzureCatalogs, createCatalogs } from './catalogs.ts';
 import { createClients } from './clients.ts';
 import { createCloud } from './cloud.ts';
+import { createCompletion } from './complete-settings.ts';
 import { createNetworkPlaces } from './network-place.ts';
+import { networkModeOf } from './network-mode.ts';
 import { createNodeClassFacts } from './node-class-facts.ts';
 
 export interface AzureParts {
@@ -28,6 +30,7 @@ export function createAzure(parts: AzureParts): {
 } {
   const { settings, credential, blobs, kubernetes, now } = parts;
   const clients = createClients(settings, credential);
+  const network = networkModeOf(settings);
   const catalogs = createCatalogs({
     cluster: settings.CLUSTER_NAME,
     subscription: settings.AZURE_SUBSCRIPTION_ID,
@@ -38,20 +41,22 @@ export function createAzure(parts: AzureParts): {
     settings: {
       location: settings.LOCATION,
       nodeResourceGroup: settings.AZURE_NODE_RESOURCE_GROUP,
-      networkPlugin: settings.NETWORK_PLUGIN ?? 'azure',
-      networkPluginMode: settings.NETWORK_PLUGIN_MODE ?? 'overlay',
+      networkPlugin: network.plugin,
+      networkPluginMode: network.pluginMode,
       memoryOverhead: Number(settings.VM_MEMORY_OVERHEAD_PERCENT ?? '0.075'),
     },
   });
+  const complete = createCompletion(clients, settings, now);
+  const ownToken = settings.KUBELET_BOOTSTRAP_TOKEN;
   const cloud = createCloud({
     settings,
+    complete,
     clients,
     place: createNetworkPlaces(() => clients.network(), settings, now),
     sku: catalogs.sku,
     bootstrapToken: (claim) =>
-      settings.KUBELET_BOOTSTRAP_TOKEN === undefined
-        ? mintBootstrapToken(kubernetes, claim, now())
-        : Promise.resolve(settings.KUBELET_BOOTSTRAP_TOKEN),
+      ownToken === undefined ? mintBootstrapToken(kubernetes, claim, now()) : Promise.resolve(ownToken),
+    revokeToken: (claim) => (ownToken === undefined ? revokeBootstrapToken(kubernetes, claim) : Promise.resolve()),
   });
-  return { cloud, nodeClassFacts: createNodeClassFacts(clients, settings, now), catalogs };
+  return { cloud, nodeClassFacts: createNodeClassFacts(clients, settings, complete, now), catalogs };
 }

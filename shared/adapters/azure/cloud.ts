@@ -1,4 +1,4 @@
-import type { VirtualMachine } from '@azure/arm-compute';
+import type { VirtualMachine, VirtualMachineExtension } from '@azure/arm-compute';
 import type { NetworkInterface } from '@azure/arm-network';
 import { tag } from '../../contract/names.ts';
 import type { Settings } from '../../contract/settings.ts';
@@ -14,19 +14,25 @@ import type {
 import { RetryableError } from '../../ports/errors.ts';
 import { atMost } from './at-most.ts';
 import { isNotFound, orNull, readAzureError, toRetryable } from './azure-error.ts';
-import { customData, nodeConfig } from './bootstrap.ts';
+import { customData } from './bootstrap/custom-data.ts';
+import { nodeConfig } from './bootstrap/node-config.ts';
 import { ON_DEMAND_SKU_PAUSE_MS, classifyLaunchError } from './classify-launch-error.ts';
 import type { Clients } from './clients.ts';
+import type { CompleteSettings } from './complete-settings.ts';
+import { DIAGNOSIS, EXTENSION, diagnosisBody, extensionBody, failedBootOf, hasExtension } from './extensions.ts';
 import type { Sku } from './sku.ts';
 import { type NetworkPlace, nicBody, vmBody } from './vm-body.ts';
 
 /** What the adapter needs beside its clients. */
 export interface CloudParts {
   readonly settings: Settings;
+  /** The settings with what Azure knows of the cluster in place of what is absent. */
+  readonly complete: () => Promise<CompleteSettings>;
   readonly clients: Clients;
   readonly place: (nodeClass: LaunchOrder['nodeClass']) => Promise<NetworkPlace>;
   readonly sku: (name: string) => Promise<Sku | null>;
   readonly bootstrapToken: (claim: string) => Promise<string>;
+  readonly revokeToken: (claim: string) => Promise<void>;
 }
 
 /** A network interface is there within a second or two; Azure answers reads in some 50 ms. */
@@ -48,13 +54,18 @@ export function createCloud(parts: CloudParts): Cloud {
   return {
     launch: (order) => inTurn(() => launch(parts, order)),
     observe: (claim) => observe(parts, claim),
+    equip: (claim) => extend(parts, claim, EXTENSION, extensionBody),
+    diagnose: (claim) => extend(parts, claim, DIAGNOSIS, diagnosisBody),
+    revokeToken: parts.revokeToken,
     delete: (claim) => remove(parts, claim),
     inventory: () => inventory(parts),
   };
 }
 
 async function launch(parts: CloudParts, order: LaunchOrder): Promise<LaunchOutcome> {
-  const { settings, clients } = parts;
+  const { clients } = parts;
+  const { settings, problems } = await parts.complete();
+  if (problems.length > 0) return { kind: 'rejected', reason: 'SettingsMissing', message: problems.join('; ') };
   const name = `${PREFIX}${order.claim}`;
   const group = settings.AZURE_NODE_RESOURCE_GROUP;
   const sku = await parts.sku(order.offering.instanceType);
@@ -71,10 +82,11 @@ async function launch(parts: CloudParts, order: LaunchOrder): Promise<LaunchOutc
   }
   const compute = await clients.compute();
   try {
-    const nicId = await ensureNic(parts, order, name);
+    const place = await parts.place(order.nodeClass);
+    const nicId = await ensureNic(parts, order, name, place);
     const token = await parts.bootstrapToken(order.claim);
-    const version = order.nodeClass.status?.kubernetesVersion ?? '';
-    const data = customData(nodeConfig(order, settings, version, token));
+    const kubernetesVersion = order.nodeClass.status?.kubernetesVersion ?? '';
+    const data = customData(nodeConfig(order, settings, { ...place, kubernetesVersion, token }));
     const body = vmBody(order, settings, { name, nicId, imageId, customData: data, sku });
     // Create-once: a second delivery finds the first's VM, whatever size that is.
     await compute.virtualMachines.createOrUpdate(group, name, body, { ifNoneMatch: '*' }).submitted();
@@ -106,11 +118,11 @@ function patience(code: string, order: LaunchOrder, retryAfterMs: number): { rea
   return { retryAfterMs: longer ? ON_DEMAND_SKU_PAUSE_MS : retryAfterMs };
 }
 
-async function ensureNic(parts: CloudParts, order: LaunchOrder, name: string): Promise<string> {
+async function ensureNic(parts: CloudParts, order: LaunchOrder, name: string, place: NetworkPlace): Promise<string> {
   const { settings, clients } = parts;
   const group = settings.AZURE_NODE_RESOURCE_GROUP;
   const network = await clients.network();
-  const body = nicBody(name, order, settings, await parts.place(order.nodeClass));
+  const body = nicBody(name, order, settings, place);
   await network.networkInterfaces.createOrUpdate(group, name, body).submitted();
   for (let look = 0; look < NIC_LOOKS_MAX; look++) {
     // Each look waits for the one before.
@@ -144,26 +156,59 @@ async function observe(parts: CloudParts, claim: string): Promise<ObservedMachin
   const vm = await readVm(parts, name);
   if (vm === null) return { kind: 'gone' };
   const machine = toMachine(parts, claim, vm);
+  const present = {
+    kind: 'present',
+    machine,
+    isEquipped: hasExtension(vm, EXTENSION),
+    failedBoot: failedBootOf(vm),
+  } as const;
   switch (vm.provisioningState) {
     case 'Failed':
-      return toFailure(machine, vm);
+      // An extension that fails makes the VM look failed. It runs all the same, and what it lacks is told otherwise.
+      return failsByExtension(vm) ? { ...present, state: 'running' } : toFailure(machine, vm);
     case 'Deleting':
-      return { kind: 'present', state: 'deleting', machine };
+      return { ...present, state: 'deleting' };
     case 'Succeeded':
     case 'Updating':
-      return { kind: 'present', state: 'running', machine };
+      return { ...present, state: 'running' };
     case undefined:
     default:
-      return { kind: 'present', state: 'creating', machine };
+      return { ...present, state: 'creating' };
   }
+}
+
+const FAILED = 'ProvisioningState/failed/';
+
+function failureOf(vm: VirtualMachine): { readonly reason: string; readonly message: string } {
+  const status = vm.instanceView?.statuses?.find(({ code = '' }) => code.startsWith(FAILED));
+  return {
+    reason: status?.code?.slice(FAILED.length) ?? 'ProvisioningFailed',
+    message: status?.message ?? 'Azure could not provision the VM',
+  };
+}
+
+function failsByExtension(vm: VirtualMachine): boolean {
+  return failureOf(vm).reason.startsWith('VMExtension');
+}
+
+/** Puts an extension on a VM that runs. One that is on its way out, or has an operation under way, is left to the next look. */
+async function extend(
+  parts: CloudParts,
+  claim: string,
+  extension: string,
+  body: (vm: VirtualMachine) => VirtualMachineExtension,
+): Promise<void> {
+  const name = `${PREFIX}${claim}`;
+  const vm = await readVm(parts, name);
+  if (vm === null || vm.provisioningState === 'Deleting' || hasExtension(vm, extension)) return;
+  const { virtualMachineExtensions: extensions } = await parts.clients.compute();
+  const group = parts.settings.AZURE_NODE_RESOURCE_GROUP;
+  await started(`extending VM ${name}`, extensions.createOrUpdate(group, name, extension, body(vm)));
 }
 
 /** The reason of a failed creation stands in the instance view, as `ProvisioningState/failed/<code>`. */
 function toFailure(machine: Machine, vm: VirtualMachine): ObservedMachine {
-  const prefix = 'ProvisioningState/failed/';
-  const status = vm.instanceView?.statuses?.find(({ code = '' }) => code.startsWith(prefix));
-  const reason = status?.code?.slice(prefix.length) ?? 'ProvisioningFailed';
-  const message = status?.message ?? 'Azure could not provision the VM';
+  const { reason, message } = failureOf(vm);
   const verdict = classifyLaunchError(reason, message);
   const refusal: { readonly scope: RefusalScope; readonly retryAfterMs: number } | null =
     verdict?.kind === 'unavailable' ? { scope: verdict.scope, retryAfterMs: verdict.retryAfterMs } : null;
@@ -222,8 +267,11 @@ async function inventory({ settings, clients }: CloudParts): Promise<ReadonlyArr
       Array.fromAsync(network.networkInterfaces.list(group)),
     ]);
     return [
-      ...vms.flatMap((vm) => toItem('vm', vm, settings.CLUSTER_NAME, vm.timeCreated ?? null)),
-      ...nics.flatMap((nic) => toItem('nic', nic, settings.CLUSTER_NAME, null)),
+      ...vms.flatMap((vm) => {
+        const lacksEquipment = vm.provisioningState === 'Succeeded' && !hasExtension(vm, EXTENSION);
+        return toItem('vm', vm, settings.CLUSTER_NAME, { createdAt: vm.timeCreated ?? null, lacksEquipment });
+      }),
+      ...nics.flatMap((nic) => toItem('nic', nic, settings.CLUSTER_NAME, { createdAt: null, lacksEquipment: false })),
     ];
   } catch (error) {
     throw toRetryable(`listing machines of ${group}`, error);
@@ -234,12 +282,12 @@ function toItem(
   kind: 'vm' | 'nic',
   { name = '', tags }: { readonly name?: string; readonly tags?: Readonly<Record<string, string>> },
   cluster: string,
-  createdAt: Date | null,
+  { createdAt, lacksEquipment }: { readonly createdAt: Date | null; readonly lacksEquipment: boolean },
 ): ReadonlyArray<InventoryItem> {
   // Azure's names are the same in any case, and its lists do not keep the one they were given in; a claim's is lower.
   const lower = name.toLowerCase();
   if (!lower.startsWith(PREFIX) || tags?.[tag.cluster] !== cluster) return [];
-  return [{ kind, claim: lower.slice(PREFIX.length), createdAtMs: createdAt?.getTime() ?? null }];
+  return [{ kind, claim: lower.slice(PREFIX.length), createdAtMs: createdAt?.getTime() ?? null, lacksEquipment }];
 }
 
 /** What a VM is, from the body we sent or the one Azure holds. */

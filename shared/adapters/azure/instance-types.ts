@@ -163,7 +163,6 @@ function toOfferings(
     (['on-demand', 'spot'] as const).flatMap((capacityType) => {
       const price = capacityType === 'spot' ? sku.spotMicroUsd : sku.onDemandMicroUsd;
       if (capacityType === 'spot' && (!sku.spot || price === null)) return [];
-      const priority = capacityType === 'spot' ? 'spot' : 'regular';
       const quota = useOfQuota(sku, capacityType);
       const evictions = capacityType === 'spot' ? evictionsPerHour(sku) : null;
       return [
@@ -172,17 +171,23 @@ function toOfferings(
           capacityType,
           price: microUsdPerHour(price ?? UNKNOWN_PRICE),
           available: !isRefused(sku, zone, capacityType),
-          labels: {
-            [label.placementScope]: zone === REGIONAL ? 'regional' : 'zonal',
-            [label.scaleSetPriority]: priority,
-            [label.priority]: priority,
-          },
+          labels: offeringLabels(zone, capacityType),
           ...(evictions === null ? {} : { evictionsPerHour: evictions }),
           ...(quota === null ? {} : { quota }),
         },
       ];
     }),
   );
+}
+
+/** The labels that a node has because of its offering, beside zone and capacity type. */
+export function offeringLabels(zone: string, capacityType: CapacityType): Readonly<Record<string, string>> {
+  const priority = capacityType === 'spot' ? 'spot' : 'regular';
+  return {
+    [label.placementScope]: zone === REGIONAL ? 'regional' : 'zonal',
+    [label.scaleSetPriority]: priority,
+    [label.priority]: priority,
+  };
 }
 
 function toResources(
@@ -210,7 +215,7 @@ function toResources(
 }
 
 /** `memory.available<750Mi` is passed to the kubelet as its eviction threshold. */
-const EVICTION_MIB = 750;
+export const EVICTION_MIB = 750;
 
 /** AKS's progressive reservation, millicores, rounded down: 6 % of the first core, 4 % of the second, 2 % to four, 1 % above. */
 export function kubeReservedCpu(vCpus: number): number {

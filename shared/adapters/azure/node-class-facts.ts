@@ -1,15 +1,23 @@
 import type { Settings } from '../../contract/settings.ts';
-import type { NodeClassFacts, NodeImage, SubnetState } from '../../ports/cloud.ts';
+import type { NodeClassFacts, NodeImage, ClassVerdict } from '../../ports/cloud.ts';
 import type { NodeClass } from '../../ports/kubernetes.ts';
-import { orNull } from './azure-error.ts';
+import { orNull, readAzureError, toRetryable } from './azure-error.ts';
 import type { Clients } from './clients.ts';
-import { type ImageDefinition, type ImageFamily, galleryOf, imageDefinitions } from './image-definitions.ts';
+import type { CompleteSettings } from './complete-settings.ts';
+import { choicesOf } from './bootstrap/class-choices.ts';
+import { type ImageDefinition, galleryOf, imageDefinitions } from './image-definitions.ts';
+import { isTrustedLaunch, resolveFamily } from './image-family.ts';
 
 /** AKS publishes images about weekly. */
 const VERSIONS_KEPT_MS = 60 * 60_000;
 
 /** What Azure says about an AKSNodeClass's subnet and images. */
-export function createNodeClassFacts(clients: Clients, settings: Settings, now: () => number): NodeClassFacts {
+export function createNodeClassFacts(
+  clients: Clients,
+  settings: Settings,
+  complete: () => Promise<CompleteSettings>,
+  now: () => number,
+): NodeClassFacts {
   const newest = new Map<string, { readonly atMs: number; readonly id: Promise<string | null> }>();
   const newestVersion = (definition: ImageDefinition): Promise<string | null> => {
     const key = `${definition.family}/${definition.definition}`;
@@ -22,6 +30,7 @@ export function createNodeClassFacts(clients: Clients, settings: Settings, now: 
   };
   return {
     subnet: (nodeClass) => readSubnet(clients, settings, nodeClass.spec.vnetSubnetID ?? settings.VNET_SUBNET_ID),
+    deployment: () => judgeDeployment(clients, complete),
     images: async (nodeClass, kubernetesVersion) => {
       const definitions = definitionsFor(nodeClass, kubernetesVersion);
       const found = await Promise.all(
@@ -35,36 +44,43 @@ export function createNodeClassFacts(clients: Clients, settings: Settings, now: 
   };
 }
 
-interface ClassChoices {
-  readonly imageFamily?: string;
-  readonly fipsMode?: string;
-  readonly security?: { readonly trustedLaunch?: { readonly vtpm?: boolean; readonly secureBoot?: boolean } };
+/** What every class depends on: settings, and the key that disks are encrypted with. */
+async function judgeDeployment(clients: Clients, complete: () => Promise<CompleteSettings>): Promise<ClassVerdict> {
+  const { settings, problems } = await complete();
+  if (problems.length > 0) return { kind: 'refused', reason: 'SettingsMissing', message: problems.join('; ') };
+  const { NODE_OSDISK_DISKENCRYPTIONSET_ID: id } = settings;
+  return id === undefined ? { kind: 'ready' } : judgeEncryptionSet(clients, id);
 }
 
-/** The class's image family resolved for a Kubernetes version. FIPS images are not in the public galleries. */
-function definitionsFor({ spec }: NodeClass, kubernetesVersion: string): ReadonlyArray<ImageDefinition> {
-  const { imageFamily = 'Ubuntu', fipsMode, security }: ClassChoices = spec;
-  if (fipsMode === 'FIPS') return [];
-  const { vtpm = false, secureBoot = false } = security?.trustedLaunch ?? {};
-  const trustedLaunch = vtpm || secureBoot;
-  const minor = Number(kubernetesVersion.split('.')[1] ?? 0);
-  const family = resolveFamily(imageFamily, minor, trustedLaunch);
-  return imageDefinitions.filter((one) => one.family === family && one.trustedLaunch === trustedLaunch);
-}
-
-function resolveFamily(family: string, minor: number, trustedLaunch: boolean): ImageFamily {
-  switch (family) {
-    case 'Ubuntu2204':
-    case 'Ubuntu2404':
-      return family;
-    case 'AzureLinux':
-      return minor >= 32 ? 'AzureLinux3' : 'AzureLinux2';
-    default:
-      return minor >= 34 && !trustedLaunch ? 'Ubuntu2404' : 'Ubuntu2204';
+/** Karpenter's provider looks for it as well, and calls a missing right by this reason. */
+async function judgeEncryptionSet(clients: Clients, id: string): Promise<ClassVerdict> {
+  const [, , , , group = '', , , , name = ''] = id.split('/');
+  const refused = (reason: string, message: string): ClassVerdict => ({ kind: 'refused', reason, message });
+  try {
+    await (await clients.compute()).diskEncryptionSets.get(group, name);
+    return { kind: 'ready' };
+  } catch (error) {
+    const { status } = readAzureError(error);
+    if (status === 401 || status === 403)
+      return refused(
+        'DiskEncryptionSetRBACMissing',
+        `the app's identity may not read ${id}: give it Microsoft.Compute/diskEncryptionSets/read there`,
+      );
+    if (status === 404) return refused('DiskEncryptionSetNotFound', `disk encryption set ${id} does not exist`);
+    throw toRetryable(`reading disk encryption set ${name}`, error);
   }
 }
 
-function requirementsOf({ arch, hyperVGeneration }: ImageDefinition): NodeImage['requirements'] {
+/** The class's image family resolved for a Kubernetes version. FIPS images are not in the public galleries. */
+export function definitionsFor(nodeClass: NodeClass, kubernetesVersion: string): ReadonlyArray<ImageDefinition> {
+  const choices = choicesOf(nodeClass);
+  if (choices.fipsMode === 'FIPS') return [];
+  const family = resolveFamily(choices, kubernetesVersion);
+  const trustedLaunch = isTrustedLaunch(choices.security);
+  return imageDefinitions.filter((one) => one.family === family && one.trustedLaunch === trustedLaunch);
+}
+
+export function requirementsOf({ arch, hyperVGeneration }: ImageDefinition): NodeImage['requirements'] {
   return [
     { key: 'kubernetes.io/arch', operator: 'In', values: [arch] },
     { key: 'karpenter.azure.com/sku-hyperv-generation', operator: 'In', values: [hyperVGeneration] },
@@ -81,15 +97,18 @@ async function readNewest(clients: Clients, location: string, definition: ImageD
   const [latest] = (versions ?? []).toSorted(
     (a, b) => (b.publishedDate?.getTime() ?? 0) - (a.publishedDate?.getTime() ?? 0),
   );
-  return latest?.name === undefined
-    ? null
-    : `/CommunityGalleries/${gallery}/images/${definition.definition}/versions/${latest.name}`;
+  return latest?.name === undefined ? null : imageId(definition, latest.name);
+}
+
+/** As a VM names an image of a community gallery. */
+export function imageId({ family, definition }: ImageDefinition, version: string): string {
+  return `/CommunityGalleries/${galleryOf(family)}/images/${definition}/versions/${version}`;
 }
 
 const SUBNET =
   /^\/subscriptions\/([^/]+)\/resourceGroups\/([^/]+)\/providers\/Microsoft\.Network\/virtualNetworks\/([^/]+)\/subnets\/([^/]+)$/i;
 
-async function readSubnet(clients: Clients, settings: Settings, id: string): Promise<SubnetState> {
+async function readSubnet(clients: Clients, settings: Settings, id: string): Promise<ClassVerdict> {
   const match = SUBNET.exec(id);
   if (match === null) {
     const message = `${id} is not a subnet id: use /subscriptions/…/resourceGroups/…/providers/Microsoft.Network/virtualNetworks/…/subnets/…`;

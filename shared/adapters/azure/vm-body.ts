@@ -3,6 +3,7 @@ import type { NetworkInterface } from '@azure/arm-network';
 import { tag } from '../../contract/names.ts';
 import type { Settings } from '../../contract/settings.ts';
 import type { LaunchOrder } from '../../ports/cloud.ts';
+import { isNodeSubnet, networkModeOf } from './network-mode.ts';
 import type { Sku } from './sku.ts';
 
 /** Tags of everything one claim is made of: the deployment's, the class's, ours; later ones win. */
@@ -24,13 +25,14 @@ export interface NetworkPlace {
   readonly backendPoolIds: ReadonlyArray<string>;
   /** Needed where the subnet is not AKS's own. */
   readonly securityGroupId: string | null;
+  /** The cluster's own, by name: for the node's cloud configuration. */
+  readonly securityGroup: string;
+  readonly routeTable: string;
 }
 
-/** Azure CNI without overlay gives every pod an address of the subnet: one IP configuration each. */
+/** Where pods take addresses of the nodes' subnet there is one IP configuration for each. */
 export function nicBody(name: string, order: LaunchOrder, settings: Settings, place: NetworkPlace): NetworkInterface {
-  const flat =
-    (settings.NETWORK_PLUGIN ?? 'azure') === 'azure' && (settings.NETWORK_PLUGIN_MODE ?? 'overlay') !== 'overlay';
-  const further = flat ? Number(order.instanceType.capacity['pods'] ?? 1) - 1 : 0;
+  const further = isNodeSubnet(networkModeOf(settings)) ? Number(order.instanceType.capacity['pods'] ?? 1) - 1 : 0;
   const subnet = { id: place.subnetId };
   const dynamic = { privateIPAllocationMethod: 'Dynamic', subnet } as const;
   return {
@@ -91,7 +93,7 @@ export function vmBody(order: LaunchOrder, settings: Settings, parts: VmParts): 
       imageReference: imageId.startsWith('/CommunityGalleries/')
         ? { communityGalleryImageId: imageId }
         : { id: imageId },
-      osDisk: osDisk(name, osDiskSizeGB, parts.sku),
+      osDisk: { ...osDisk(name, osDiskSizeGB, parts.sku), ...encryption(settings) },
     },
     networkProfile: { networkInterfaces: [{ id: nicId, primary: true, deleteOption: 'Delete' }] },
     osProfile: {
@@ -108,7 +110,19 @@ export function vmBody(order: LaunchOrder, settings: Settings, parts: VmParts): 
       },
     },
     ...(security === undefined ? {} : { securityProfile: securityProfile(security) }),
+    ...(settings.SCHEDULED_EVENTS === 'on' ? { scheduledEventsPolicy: PUBLISHED } : {}),
   };
+}
+
+/** Scheduled events go to Event Grid as well, in the form that Azure documents for it. */
+const PUBLISHED: NonNullable<VirtualMachine['scheduledEventsPolicy']> = {
+  scheduledEventsAdditionalPublishingTargets: {
+    eventGridAndResourceGraph: { enable: true, scheduledEventsApiVersion: '2020-07-01' },
+  },
+};
+
+function encryption({ NODE_OSDISK_DISKENCRYPTIONSET_ID: id }: Settings): Pick<OSDisk, 'managedDisk'> {
+  return id === undefined ? {} : { managedDisk: { diskEncryptionSet: { id } } };
 }
 
 /** On the machine itself where its local disk is large enough, which is faster and free; else a managed disk. */

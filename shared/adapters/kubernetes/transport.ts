@@ -1,6 +1,6 @@
 import http from 'node:http';
 import https from 'node:https';
-import { RetryableError, TerminalError } from '../../ports/errors.ts';
+import { RetryableError } from '../../ports/errors.ts';
 
 /** A request waits this long for its answer. A list page of 500 large objects takes a loaded API server some seconds. */
 const TIMEOUT_MS = 30_000;
@@ -38,6 +38,12 @@ export interface ApiServer {
   /** Headers of every request, credentials among them. Asked again once a minute. */
   readonly headers: () => Promise<Readonly<Record<string, string>>>;
 }
+
+/** What helps when the API server refuses us. */
+const RIGHTS = "see that the app's identity is bound to what infra/kubernetes grants; it is tried again";
+
+/** Between tries while a right is missing. */
+const RIGHTS_PAUSE_MS = 30_000;
 
 interface Connection {
   readonly server: URL;
@@ -123,7 +129,9 @@ function judge({ method, path }: ApiRequest, { status, text, retryAfter }: RawAn
     const options = Number.isFinite(seconds) && seconds > 0 ? { retryAfterMs: seconds * 1000 } : {};
     throw new RetryableError(`${what} ${text.slice(0, 200)}`, options);
   }
-  if (status === 401 || status === 403) throw new TerminalError(`${what} ${messageOf(text)}`);
+  // Roles take minutes to reach everybody, and who forgot one can add it: nothing is lost meanwhile.
+  if (status === 401 || status === 403)
+    throw new RetryableError(`${what} ${messageOf(text)}: ${RIGHTS}`, { retryAfterMs: RIGHTS_PAUSE_MS });
   try {
     return { status, body: text === '' ? null : JSON.parse(text) };
   } catch (cause) {

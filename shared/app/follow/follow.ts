@@ -2,7 +2,7 @@ import type { FollowedObject } from '../../contract/messages.ts';
 import { isOwnClass } from '../../contract/own-class.ts';
 import { isReserved } from '../../contract/reserved-taint.ts';
 import type { Node, NodeClaim } from '../../kubernetes/manifest.ts';
-import type { ObservedMachine } from '../../ports/cloud.ts';
+import type { Machine, ObservedMachine } from '../../ports/cloud.ts';
 import { microUsdPerHour } from '../../core/quantity/units.ts';
 import { isTrue } from '../conditions.ts';
 import { nodeNameOf } from '../node-name.ts';
@@ -91,6 +91,8 @@ async function followLaunched(ports: Ports, claim: NodeClaim, podEventMs: number
   const registered = await register(ports, claim, node);
   if (registered.kind !== 'registered') return registered;
   await noteRegistration(ports, claim, { kind: 'registered' });
+  // It has its certificate: what it was let in with opens nothing any more.
+  await ports.cloud.revokeToken(claim.metadata.name);
   if (registered.node !== null && isReserved(registered.node)) {
     return awaitPlanned(ports, registered.claim, registered.node);
   }
@@ -129,7 +131,7 @@ async function awaitNode(ports: Ports, claim: NodeClaim): Promise<Step> {
     case 'failed':
       return giveUp(ports, claim, machine);
     case 'present':
-      return awaitRegistration(ports, claim);
+      return awaitRegistration(ports, claim, machine);
     default:
       return machine satisfies never;
   }
@@ -159,17 +161,53 @@ async function fail(ports: Ports, claim: NodeClaim, reason: string, message: str
   return step;
 }
 
-async function awaitRegistration(ports: Ports, claim: NodeClaim): Promise<Step> {
+type Present = Extract<ObservedMachine, { kind: 'present' }>;
+
+async function awaitRegistration(ports: Ports, claim: NodeClaim, present: Present): Promise<Step> {
+  const { machine, failedBoot } = present;
   const age = ports.now() - createdAtMs(claim);
+  if (failedBoot !== null) {
+    if (failedBoot.isOfSize) await refuseSize(ports, machine, 'NodeBootFailed');
+    return failBoot(ports, claim, failedBoot.message);
+  }
   if (age > REGISTRATION_TIMEOUT_MS) {
+    await refuseSize(ports, machine, 'RegistrationTimeout');
     return fail(ports, claim, 'RegistrationTimeout', 'no node within 15 minutes');
   }
+  await lookAfter(ports, claim, present, age);
   await writeStatus(ports, claim, { conditions: [NODE_NOT_FOUND] });
   const pause = Math.min(Math.max(2 * age, MINIMUM_PAUSE_MS), LOOK_MAX_MS);
   return { kind: 'wait', for: 'the node to join', lookAgainMs: ports.now() + pause };
 }
 
 const MINIMUM_PAUSE_MS = 5_000;
+
+/** A node joins within two minutes mostly. From then on its machine is asked why it did not. */
+const DIAGNOSIS_AFTER_MS = 5 * 60_000;
+
+/** What a machine that runs is to have by the time it joins; and when it does not join, what went wrong on it. */
+async function lookAfter(ports: Ports, claim: NodeClaim, { state, isEquipped }: Present, ageMs: number): Promise<void> {
+  if (state !== 'running') return;
+  if (!isEquipped) await ports.cloud.equip(claim.metadata.name);
+  if (ageMs > DIAGNOSIS_AFTER_MS) await ports.cloud.diagnose(claim.metadata.name);
+}
+
+/** A size whose machine did not become a node is passed over for so long: others may do better, and one try costs minutes. */
+const BOOT_PAUSE_MS = 30 * 60_000;
+
+async function refuseSize(ports: Ports, machine: Machine, reason: string): Promise<void> {
+  const { instanceType, zone, capacityType } = machine;
+  const offering = { instanceType, zone, capacityType, price: UNPRICED };
+  await ports.catalogs.refuse([{ scope: 'size', offering, untilMs: ports.now() + BOOT_PAUSE_MS, reason }]);
+}
+
+/** The reason stays on the claim until its machine is gone, and with its event for an hour. */
+async function failBoot(ports: Ports, claim: NodeClaim, message: string): Promise<Step> {
+  const told = await writeStatus(ports, claim, {
+    conditions: [{ type: 'Registered', status: 'False', reason: 'NodeBootFailed', message }],
+  });
+  return fail(ports, told, 'NodeBootFailed', message);
+}
 
 /** A refusal concerns a place, whatever it costs. */
 const UNPRICED = microUsdPerHour(0);

@@ -1,7 +1,7 @@
 import { annotation } from '../../contract/names.ts';
 import { isOwnClassNamed } from '../../contract/own-class.ts';
 import type { Condition, NodeClaim } from '../../kubernetes/manifest.ts';
-import type { NodeImage } from '../../ports/cloud.ts';
+import type { ClassVerdict, NodeImage } from '../../ports/cloud.ts';
 import type { NodeClass } from '../../ports/kubernetes.ts';
 import { CLASS_HASH_VERSION, classHash } from '../api-rules.ts';
 import { type ConditionChange, isTrue, sameConditions, setConditions } from '../conditions.ts';
@@ -81,16 +81,15 @@ async function examine(ports: Ports, nodeClass: NodeClass): Promise<ClassStatus>
   const kubernetesVersion = await ports.kubernetes.serverVersion();
   const images = await ports.nodeClassFacts.images(nodeClass, kubernetesVersion);
   const subnet = await ports.nodeClassFacts.subnet(nodeClass);
-  const localDNSState = localDnsMode(nodeClass) === 'Required' ? 'Enabled' : 'Disabled';
+  const deployment = await ports.nodeClassFacts.deployment();
+  const localDNSState = localDnsState(nodeClass);
   const changes: ReadonlyArray<ConditionChange> = [
     fulfilled('KubernetesVersionReady'),
     images.length > 0
       ? fulfilled('ImagesReady')
       : { type: 'ImagesReady', status: 'False', reason: 'ImagesNotFound', message: 'no node image matches this class' },
-    subnet.kind === 'ready'
-      ? fulfilled('SubnetsReady')
-      : { type: 'SubnetsReady', status: 'False', reason: subnet.reason, message: subnet.message },
-    fulfilled('ValidationSucceeded'),
+    judged('SubnetsReady', subnet),
+    judged('ValidationSucceeded', deployment),
     fulfilled('LocalDNSReady'),
   ];
   const conditions = setConditions(nodeClass.status?.conditions, changes, {
@@ -103,8 +102,13 @@ async function examine(ports: Ports, nodeClass: NodeClass): Promise<ClassStatus>
 }
 
 /** `Preferred` stays off: Karpenter's provider gates it behind a Kubernetes version that does not exist yet. */
-function localDnsMode(nodeClass: NodeClass): string {
-  return nodeClass.spec.localDNS?.mode ?? 'Disabled';
+export function localDnsState({ spec }: Pick<NodeClass, 'spec'>): 'Enabled' | 'Disabled' {
+  return spec.localDNS?.mode === 'Required' ? 'Enabled' : 'Disabled';
+}
+
+function judged(type: string, verdict: ClassVerdict): ConditionChange {
+  if (verdict.kind === 'ready') return fulfilled(type);
+  return { type, status: 'False', reason: verdict.reason, message: verdict.message };
 }
 
 function fulfilled(type: string): ConditionChange {

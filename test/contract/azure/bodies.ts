@@ -1,4 +1,4 @@
-import type { VirtualMachine } from '@azure/arm-compute';
+import type { VirtualMachine, VirtualMachineExtension } from '@azure/arm-compute';
 import type { NetworkInterface } from '@azure/arm-network';
 import { azureDefaults } from '../../../sandbox/azure/options.ts';
 
@@ -21,16 +21,18 @@ export interface Place {
   readonly image: NonNullable<VirtualMachine['storageProfile']>['imageReference'];
 }
 
+const gallery = '/CommunityGalleries/AKSUbuntu-38d80f77-467a-481f-a8d4-09b6d4220bd2';
+
 export const theDouble: Place = {
   region,
   subnetId,
   poolIds: [poolId],
   networkInterfaces: `${network}/networkInterfaces`,
-  image: { communityGalleryImageId: '/CommunityGalleries/AKSUbuntu/images/2204gen2containerd/versions/1' },
+  image: { communityGalleryImageId: `${gallery}/images/2204gen2containerd/versions/202608.01.0` },
 };
 
 /** A key of the right form, of which no private half exists: nobody logs in to these VMs. */
-const sshKey = {
+export const sshKey = {
   path: '/home/azureuser/.ssh/authorized_keys',
   keyData: `ssh-rsa AAAAB3NzaC1yc2EAAAADAQABAAABAQ${'D'.repeat(342)} contract`,
 };
@@ -100,3 +102,16 @@ function priority(change: { readonly spot?: boolean; readonly evictionPolicy?: '
   if (change.spot !== true) return { priority: 'Regular' };
   return { priority: 'Spot', evictionPolicy: change.evictionPolicy ?? 'Delete', billingProfile: { maxPrice: -1 } };
 }
+
+/** The extension that tells AKS what a node is, with the node problem detector. */
+export const billing: { readonly name: string; readonly body: VirtualMachineExtension } = {
+  name: 'computeAksLinuxBilling',
+  body: {
+    location: region,
+    publisher: 'Microsoft.AKS',
+    typePropertiesType: 'Compute.AKS.Linux.Billing',
+    typeHandlerVersion: '1.0',
+    autoUpgradeMinorVersion: true,
+    settings: {},
+  },
+};

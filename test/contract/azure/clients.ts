@@ -5,6 +5,7 @@ import type { Clients } from '../../../shared/adapters/azure/clients.ts';
 import { azureDefaults, type AzureOptions } from '../../../sandbox/azure/options.ts';
 import { startAzure, type Azure } from '../../../sandbox/azure/azure.ts';
 import { useLoopback } from './loopback.ts';
+import { type Exchange, watchAnswers } from './watch-answers.ts';
 import { systemClock } from '../../../sandbox/world/clock.ts';
 import { rngFrom } from '../../../sandbox/world/rng.ts';
 
@@ -40,13 +41,19 @@ export const patient = { timeout: 20_000, interval: 5 } as const;
 /** Retries are few and quick, so that a test of a refusal does not wait for them. */
 const quickly = { allowInsecureConnection: true, retryOptions: { maxRetries: 2, retryDelayInMs: 5 } } as const;
 
-export function computeClient(endpoint: string): ComputeManagementClient {
-  return useLoopback(new ComputeManagementClient(credential, subscriptionId, { endpoint, ...quickly }));
+/** Its answers are held against the property trees. `seen` is told of each exchange, `alter` may change what goes out. */
+export function computeClient(endpoint: string, ...watch: Watching): ComputeManagementClient {
+  const client = new ComputeManagementClient(credential, subscriptionId, { endpoint, ...quickly });
+  return watchAnswers(useLoopback(client), ...watch);
 }
 
-export function networkClient(endpoint: string): NetworkManagementClient {
-  return useLoopback(new NetworkManagementClient(credential, subscriptionId, { endpoint, ...quickly }));
+/** As `computeClient`. */
+export function networkClient(endpoint: string, ...watch: Watching): NetworkManagementClient {
+  const client = new NetworkManagementClient(credential, subscriptionId, { endpoint, ...quickly });
+  return watchAnswers(useLoopback(client), ...watch);
 }
+
+type Watching = [seen?: (exchange: Exchange) => void, alter?: (sent: string) => string];
 
 /** What the product's adapters take. */
 export function clientsOf(endpoint: string): Clients {

@@ -32,10 +32,12 @@ function machinesOf(cluster: string): Cloud {
   const clients = clientsOf(azure.endpoint);
   return createCloud({
     settings,
+    complete: () => Promise.resolve({ settings, problems: [] }),
     clients,
     place: createNetworkPlaces(() => clients.network(), settings, Date.now),
     sku: () => Promise.resolve(null),
     bootstrapToken: () => Promise.resolve('abcdef.0123456789abcdef'),
+    revokeToken: () => Promise.resolve(),
   });
 }
 

@@ -113,7 +113,7 @@ test('requests are counted by method and type, and say what is left of the budge
   expect(requests['PUT networkInterfaces']).toBeGreaterThan(0);
   const id = running.azure.vms().find(({ name }) => name === 'aks-counted')?.id ?? '';
   const headers = { authorization: 'Bearer x' };
-  const answer = await fetch(`${running.azure.endpoint}${id}?api-version=1`, { headers });
+  const answer = await fetch(`${running.azure.endpoint}${id}?api-version=2026-04-01`, { headers });
   expect(Number(answer.headers.get('x-ms-ratelimit-remaining-subscription-reads'))).toBeGreaterThan(0);
 });
 
@@ -121,7 +121,7 @@ test('an operation can be followed by its Location, which answers 202 until the 
   await launch('aks-monitored');
   const id = running.azure.vms().find(({ name }) => name === 'aks-monitored')?.id ?? '';
   const headers = { authorization: 'Bearer x' };
-  const accepted = await fetch(`${running.azure.endpoint}${id}?api-version=1`, { method: 'DELETE', headers });
+  const accepted = await fetch(`${running.azure.endpoint}${id}?api-version=2026-04-01`, { method: 'DELETE', headers });
   expect(accepted.status).toBe(202);
   const location = accepted.headers.get('location') ?? '';
   await vi.waitFor(async () => {

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { Exhaustion } from '../../../sandbox/azure/capacity.ts';
 import { objectAt, type JsonObject } from '../../../sandbox/azure/json.ts';
 import { azureDefaults, noFaults } from '../../../sandbox/azure/options.ts';
-import { nicBody, nicId, poolId, subnetId, theDouble, vmBody } from './bodies.ts';
+import { nicBody, nicId, poolId, sshKey, subnetId, theDouble, vmBody } from './bodies.ts';
 import { group, promptly, startWithClients, subscriptionId } from './clients.ts';
 
 let running: Awaited<ReturnType<typeof startWithClients>>;
@@ -22,6 +22,8 @@ async function launch(name: string, change: Parameters<typeof vmBody>[1] = {}): 
 function failedWith(code: string): string {
   return `The long-running operation has failed. ${code}. `;
 }
+
+const prefix = `/subscriptions/${subscriptionId}/resourceGroups/${group}/providers`;
 
 const nothingLeft = { ...azureDefaults.quota, families: {} };
 
@@ -152,7 +154,7 @@ test.for([
   [
     'broken JSON',
     'PUT',
-    `/subscriptions/${subscriptionId}/resourceGroups/${group}/providers/Microsoft.Network/networkInterfaces/n?api-version=1`,
+    `/subscriptions/${subscriptionId}/resourceGroups/${group}/providers/Microsoft.Network/networkInterfaces/n?api-version=2026-01-01`,
     {},
     400,
     'InvalidRequestContent',
@@ -177,31 +179,69 @@ test('a backend pool that has gone is named, and the one that took its place is 
   await networkInterfaces.createOrUpdate(group, 'aks-pool', moved, promptly);
 });
 
-/** Both a VM and a network interface to the double: all that either needs. */
-const plausible: JsonObject = {
-  location: 'westeurope',
-  zones: ['1'],
-  tags: {},
-  properties: {
-    ipConfigurations: [{ name: 'x', properties: { subnet: { id: subnetId } } }],
-    hardwareProfile: { vmSize: 'Standard_D2s_v5' },
-    storageProfile: { imageReference: { id: 'image' }, osDisk: { name: 'x', deleteOption: 'Delete' } },
-    osProfile: { adminUsername: 'azureuser', customData: 'eA==' },
-    networkProfile: { networkInterfaces: [{ id: nicId('x'), properties: { deleteOption: 'Delete' } }] },
+/** What is sent where, by API version; the fuzz replaces a member of it. */
+const plausible: ReadonlyArray<{ readonly path: string; readonly version: string; readonly body: JsonObject }> = [
+  {
+    path: `${prefix}/Microsoft.Compute/virtualMachines/x`,
+    version: '2026-04-01',
+    body: {
+      location: 'westeurope',
+      zones: ['1'],
+      tags: {},
+      properties: {
+        hardwareProfile: { vmSize: 'Standard_D2s_v5' },
+        storageProfile: {
+          imageReference: { id: 'image' },
+          osDisk: { name: 'x', createOption: 'FromImage', deleteOption: 'Delete' },
+        },
+        osProfile: {
+          adminUsername: 'azureuser',
+          customData: 'eA==',
+          linuxConfiguration: { disablePasswordAuthentication: true, ssh: { publicKeys: [sshKey] } },
+        },
+        networkProfile: { networkInterfaces: [{ id: nicId('x'), properties: { deleteOption: 'Delete' } }] },
+      },
+    },
   },
-};
+  {
+    path: `${prefix}/Microsoft.Network/networkInterfaces/x`,
+    version: '2026-01-01',
+    body: {
+      location: 'westeurope',
+      tags: {},
+      properties: { ipConfigurations: [{ name: 'x', properties: { subnet: { id: subnetId } } }] },
+    },
+  },
+  {
+    path: `${prefix}/Microsoft.Compute/virtualMachines/x/extensions/y`,
+    version: '2026-04-01',
+    body: {
+      location: 'westeurope',
+      properties: { publisher: 'Microsoft.AKS', type: 'Compute.AKS.Linux.Billing', typeHandlerVersion: '1.0' },
+    },
+  },
+  { path: '/providers/Microsoft.ResourceGraph/resources', version: '2024-04-01', body: { query: 'resources' } },
+  { path: '/%E0%A4%A/x', version: '1', body: {} },
+];
 
 const paintable = [
   'tags',
   'zones',
   'properties.ipConfigurations',
+  'properties.networkSecurityGroup',
   'properties.networkProfile.networkInterfaces',
   'properties.networkProfile.networkInterfaceConfigurations',
   'properties.storageProfile.osDisk',
+  'properties.storageProfile.osDisk.diskSizeGB',
+  'properties.storageProfile.imageReference.id',
   'properties.osProfile',
+  'properties.osProfile.linuxConfiguration.ssh.publicKeys',
+  'properties.osProfile.customData',
   'properties.hardwareProfile',
   'properties.priority',
+  'properties.typeHandlerVersion',
   'identity',
+  'query',
 ] as const;
 
 /** The value with another one at a dotted path. */
@@ -212,34 +252,29 @@ function replaced(value: JsonObject, path: string, other: unknown): JsonObject {
 }
 
 test('whatever a client sends, it gets an answer in the form of ARM', async () => {
-  const prefix = `/subscriptions/${subscriptionId}/resourceGroups/${group}/providers`;
-  const paths = [
-    `${prefix}/Microsoft.Compute/virtualMachines/x`,
-    `${prefix}/Microsoft.Network/networkInterfaces/x`,
-    `${prefix}/Microsoft.Compute/virtualMachines/x/extensions/y`,
-    '/providers/Microsoft.ResourceGraph/resources',
-    '/%E0%A4%A/x',
-  ];
-  const bodies = fc.oneof(
-    fc.dictionary(fc.constantFrom('location', 'properties', 'tags', 'query', 'options'), fc.jsonValue()),
-    fc.tuple(fc.constantFrom(...paintable), fc.jsonValue()).map(([path, value]) => replaced(plausible, path, value)),
-  );
+  const members = fc.constantFrom('location', 'properties', 'tags', 'query', 'options');
+  const replacement = fc.tuple(fc.constantFrom(...paintable), fc.jsonValue());
+  const changes = fc.oneof(fc.dictionary(members, fc.jsonValue()), replacement, fc.constant(null));
+  const seen = new Set<number>();
   await fc.assert(
     fc.asyncProperty(
       fc.constantFrom('PUT', 'PATCH', 'POST', 'DELETE'),
-      fc.constantFrom(...paths),
-      bodies,
-      async (method, path, body) => {
-        const answer = await fetch(`${running.azure.endpoint}${path}?api-version=1`, {
+      fc.constantFrom(...plausible),
+      changes,
+      async (method, { path, version, body }, change) => {
+        const changed = Array.isArray(change) ? replaced(body, change[0], change[1]) : (change ?? body);
+        const answer = await fetch(`${running.azure.endpoint}${path}?api-version=${version}`, {
           method,
           headers: { authorization: 'Bearer x' },
-          body: JSON.stringify(body),
+          body: JSON.stringify(changed),
         });
         const text = await answer.text();
+        seen.add(answer.status);
         expect(answer.status).toBeLessThan(500);
         if (answer.status >= 400) expect(JSON.parse(text)).toHaveProperty('error.code');
       },
     ),
     { numRuns: 300 },
   );
+  expect([...seen]).toEqual(expect.arrayContaining([200, 400, 404]));
 });

@@ -11,6 +11,7 @@ import { readSizes } from '../../../sandbox/azure/sizes.ts';
 import { letSpotVmsDie } from '../../../sandbox/azure/spot-life.ts';
 import { VirtualClock } from '../../../sandbox/world/clock.ts';
 import { rngFrom, type Rng } from '../../../sandbox/world/rng.ts';
+import { sshKey } from './bodies.ts';
 
 /** The state machine alone, on a clock that moves only when told to. */
 const sizes = readSizes(join(import.meta.dirname, '../../../sandbox/azure/data'), 'westeurope');
@@ -45,7 +46,10 @@ function launch(cloud: Cloud, name: string, spot: boolean): void {
         hardwareProfile: { vmSize: 'Standard_D2s_v5' },
         ...(spot ? { priority: 'Spot', evictionPolicy: 'Delete' } : {}),
         storageProfile: { imageReference: { id: 'image' }, osDisk: { name, deleteOption: 'Delete' } },
-        osProfile: { adminUsername: 'azureuser' },
+        osProfile: {
+          adminUsername: 'azureuser',
+          linuxConfiguration: { disablePasswordAuthentication: true, ssh: { publicKeys: [sshKey] } },
+        },
         networkProfile: { networkInterfaces: [{ id, properties: { deleteOption: 'Delete' } }] },
       },
     },

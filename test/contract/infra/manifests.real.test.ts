@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { connect, type Connection } from '../../../sandbox/kubernetes/client/connection.ts';
 import { startControlPlane, type ControlPlane } from '../../../sandbox/kubernetes/control-plane/control-plane.ts';
-import { mintBootstrapToken } from '../../../shared/adapters/azure/bootstrap-token.ts';
+import { mintBootstrapToken, revokeBootstrapToken } from '../../../shared/adapters/azure/bootstrap/bootstrap-token.ts';
 import { createKubernetes } from '../../../shared/adapters/kubernetes/kubernetes.ts';
 import { createLedger } from '../../../shared/adapters/kubernetes/ledger.ts';
 import { listSnapshot } from '../../../shared/adapters/kubernetes/list-snapshot.ts';
@@ -147,7 +147,7 @@ describe.skipIf(assets === undefined)('the manifests of infra/kubernetes on a re
 
   test('let it create tokens for nodes in kube-system, and no other Secret', async () => {
     await untilPolicyIsEnforced(() => createSecret('Opaque', {}));
-    expect(await mintBootstrapToken(kubernetes, 'claim', Date.now())).toMatch(/^[0-9a-f]{6}\.[0-9a-f]{16}$/);
+    expect(await mintBootstrapToken(kubernetes, 'claim', Date.now())).toMatch(/^[0-9a-z]{6}\.[0-9a-f]{16}$/);
     const token = { 'token-id': 'abcdef', 'token-secret': '0123456789abcdef', expiration: '2030-01-01T00:00:00Z' };
     const group = { 'auth-extra-groups': 'system:bootstrappers:nodewright' };
     const verdicts = await Promise.all([
@@ -166,6 +166,32 @@ describe.skipIf(assets === undefined)('the manifests of infra/kubernetes on a re
       expect.stringContaining('expires'),
       'created',
     ]);
+  });
+
+  test('let it remove its own tokens, and no other Secret', async () => {
+    const secrets = '/api/v1/namespaces/kube-system/secrets';
+    const own = { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'own' }, stringData: { a: 'b' } };
+    const other = {
+      apiVersion: 'v1',
+      kind: 'Secret',
+      type: 'bootstrap.kubernetes.io/token',
+      metadata: { name: 'bootstrap-token-others' },
+      stringData: { 'token-id': 'others', 'token-secret': '0123456789abcdef', expiration: '2090-01-01T00:00:00Z' },
+    };
+    await connection.create(secrets, own);
+    await connection.create(secrets, other);
+    const remove = async (name: string): Promise<string> => {
+      const { status, body } = await asFunctions({ method: 'DELETE', path: `${secrets}/${name}?dryRun=All` });
+      return status < 300 ? 'removed' : ((body as { readonly message?: string }).message ?? String(status));
+    };
+    await untilPolicyIsEnforced(async () => ((await remove('own')) === 'removed' ? 'created' : 'refused'));
+    expect(await remove('own')).toContain('bootstrap tokens only');
+    expect(await remove('bootstrap-token-others')).toContain('and no other');
+    await mintBootstrapToken(kubernetes, 'mine', Date.now());
+    await revokeBootstrapToken(kubernetes, 'mine');
+    expect(await kubectl('get', 'secrets', '--namespace', 'kube-system', '--output', 'yaml')).not.toContain(
+      'nodeclaim: mine',
+    );
   });
 
   test('let it add the toleration of its own taint to a pod, and change nothing else about one', async () => {

@@ -14,6 +14,7 @@ export interface Vm {
   readonly machine: Machine;
   readonly createdAtMs: number;
   state: 'creating' | 'running' | 'failed' | 'deleting';
+  isEquipped: boolean;
 }
 
 /** What the world does when a VM changes. */
@@ -52,7 +53,7 @@ export class Azure {
     const { instanceType, zone, capacityType } = offering;
     const providerId = `azure:///subscriptions/00000000-0000-0000-0000-000000000000/resourceGroups/sim/providers/Microsoft.Compute/virtualMachines/aks-${claim}`;
     const machine = { claim, providerId, instanceType, zone, capacityType, imageId: 'image' };
-    const vm: Vm = { order, machine, createdAtMs: this.#timeline.now(), state: 'creating' };
+    const vm: Vm = { order, machine, createdAtMs: this.#timeline.now(), state: 'creating', isEquipped: false };
     this.vms.set(claim, vm);
     this.#listener.created(vm);
     const fails = this.#rng.chance(this.faults.asyncFailure);
@@ -76,9 +77,15 @@ export class Azure {
   observe(claim: string): ObservedMachine {
     const vm = this.vms.get(claim);
     if (vm === undefined) return { kind: 'gone' };
-    if (vm.state !== 'failed') return { kind: 'present', state: vm.state, machine: vm.machine };
+    const { machine, state, isEquipped } = vm;
+    if (state !== 'failed') return { kind: 'present', state, machine, isEquipped, failedBoot: null };
     const refusal = { scope: 'offering', retryAfterMs: 60_000 } as const;
     return { kind: 'failed', machine: vm.machine, refusal, reason: 'AllocationFailed', message: 'no capacity' };
+  }
+
+  equip(claim: string): void {
+    const vm = this.vms.get(claim);
+    if (vm !== undefined) vm.isEquipped = true;
   }
 
   delete(claim: string): 'gone' | 'deleting' {
@@ -103,11 +110,15 @@ export class Azure {
   }
 
   inventory(): ReadonlyArray<InventoryItem> {
-    const vms = [...this.vms.values()].map(({ machine, createdAtMs }) => ({
+    const vms = [...this.vms.values()].map(({ machine, createdAtMs, state, isEquipped }) => ({
       kind: 'vm' as const,
       claim: machine.claim,
       createdAtMs,
+      lacksEquipment: state === 'running' && !isEquipped,
     }));
-    return [...vms, ...[...this.nics].map((claim) => ({ kind: 'nic' as const, claim, createdAtMs: null }))];
+    return [
+      ...vms,
+      ...[...this.nics].map((claim) => ({ kind: 'nic' as const, claim, createdAtMs: null, lacksEquipment: false })),
+    ];
   }
 }

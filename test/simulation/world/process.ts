@@ -133,11 +133,15 @@ export class Process {
           return this.#call(`launch ${order.claim} ${order.offering.instanceType}`, () => azure.createVm(order));
         },
         observe: (claim) => this.#call(`observe ${claim}`, () => azure.observe(claim)),
+        equip: (claim) => this.#call(`equip ${claim}`, () => azure.equip(claim)),
+        diagnose: (claim) => this.#call(`diagnose ${claim}`, () => undefined),
+        revokeToken: (claim) => this.#call(`revoke ${claim}`, () => undefined),
         delete: (claim) => this.#call(`delete machine ${claim}`, () => azure.delete(claim)),
         inventory: () => this.#call('inventory', () => azure.inventory()),
       },
       nodeClassFacts: {
         subnet: () => this.#call('subnet', () => ({ kind: 'ready' })),
+        deployment: () => Promise.resolve({ kind: 'ready' }),
         images: () => this.#call('images', () => [{ id: 'image', requirements: [] }]),
       },
       catalogs: {

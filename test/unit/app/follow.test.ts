@@ -3,7 +3,7 @@ import type { Fields } from '../../simulation/world/api-server.ts';
 import { follow } from '../../../shared/app/follow/follow.ts';
 import type { ObservedMachine } from '../../../shared/ports/cloud.ts';
 import { RetryableError } from '../../../shared/ports/errors.ts';
-import { START, machine, since, smallCluster } from './small-cluster.ts';
+import { START, machine, present, since, smallCluster } from './small-cluster.ts';
 
 const finalizer = 'karpenter.sh/termination';
 const MINUTE_MS = 60_000;
@@ -178,6 +178,52 @@ describe('a claim whose node has not joined', () => {
     expect(health()).toMatchObject({ message: 'last nodes: failed' });
   });
 
+  test.each([
+    ['running', false, 1_000, ['equip c']],
+    ['running', true, 1_000, []],
+    ['creating', false, 1_000, []],
+    ['running', true, 5 * MINUTE_MS, []],
+    ['running', true, 5 * MINUTE_MS + 1, ['diagnose c']],
+  ] as const)(
+    'has its machine looked after: %s, equipped %s, after %d ms',
+    async (state, isEquipped, afterMs, asked) => {
+      const { look, outside, azure } = following(launched());
+      outside.observe = present(state, { isEquipped });
+      await look(afterMs);
+      expect(azure.asked).toEqual(asked);
+    },
+  );
+
+  test.each([
+    [true, 1],
+    [false, 0],
+  ])(
+    'is given up as soon as its set-up is known to have failed (of its size: %s), and says why',
+    async (isOfSize, refusals) => {
+      const { look, outside, azure, stateOf, server, conditionOf, health } = following(launched());
+      const message = 'the GPU driver could not be installed (exit code 84 of the node’s set-up)';
+      outside.observe = present('running', { failedBoot: { exitCode: 84, message, isOfSize } });
+      await look(6 * MINUTE_MS);
+      expect(stateOf('c')).toBe('leaving');
+      expect(conditionOf('c', 'Registered')).toMatchObject({ status: 'False', reason: 'NodeBootFailed', message });
+      expect(server.list('events')).toMatchObject([{ reason: 'NodeBootFailed', message }]);
+      expect(health()).toMatchObject({ message: 'last nodes: failed' });
+      expect(azure.refused).toHaveLength(refusals);
+      if (refusals > 0) {
+        expect(azure.refused).toMatchObject([
+          { scope: 'size', untilMs: START + 36 * MINUTE_MS, reason: 'NodeBootFailed' },
+        ]);
+      }
+    },
+  );
+
+  test('that did not join in time has its size passed over for a while', async () => {
+    const { look, azure } = following(launched());
+    await look(15 * MINUTE_MS + 1);
+    const offering = { instanceType: 'Standard_D2_v5', zone: 'westeurope-1', capacityType: 'on-demand' };
+    expect(azure.refused).toMatchObject([{ scope: 'size', offering, reason: 'RegistrationTimeout' }]);
+  });
+
   test('is given up as itself: another that has taken its name stays', async () => {
     const { look, outside, server, addClaim, stateOf } = following(launched({ withMachine: false }));
     outside.onRequest = ({ method }) => {
@@ -242,16 +288,13 @@ describe('a claim whose node has not joined', () => {
 describe('a claim whose node has joined before and is not there', () => {
   test.each(['creating', 'running'] as const)('is kept while its machine is %s, however old it is', async (state) => {
     const { look, outside, stateOf, writes } = following(registered());
-    outside.observe = (found) => ({ kind: 'present', state, machine: found });
+    outside.observe = present(state);
     expect(await look(60 * MINUTE_MS)).toMatchObject({ kind: 'wait', lookAgainMs: null });
     expect([stateOf('c'), writes()]).toEqual(['there', []]);
   });
 
   test.each([
-    [
-      'is being removed',
-      (found: ReturnType<typeof machine>): ObservedMachine => ({ kind: 'present', state: 'deleting', machine: found }),
-    ],
+    ['is being removed', present('deleting')],
     [
       'has failed',
       (found: ReturnType<typeof machine>): ObservedMachine => ({

@@ -77,7 +77,8 @@ describe('a pool of another provider', () => {
     const { ports, server, sent, addClaim, addPool } = clusterWith(FOREIGN);
     addPool('ours');
     addClaim('their-claim', { spec: { nodeClassRef: FOREIGN } });
-    const facts = { images: () => Promise.resolve([]), subnet: () => Promise.resolve({ kind: 'ready' }) };
+    const ready = () => Promise.resolve({ kind: 'ready' });
+    const facts = { images: () => Promise.resolve([]), subnet: ready, deployment: ready };
     await follow({ ...ports, nodeClassFacts: facts } as never, { kind: 'AKSNodeClass', name: 'default' });
     expect(sent.flatMap(({ hint }) => namesIn(hint))).toEqual(['ours']);
     server.delete('aksnodeclasses', 'default');

@@ -62,6 +62,15 @@ describe('a class', () => {
     expect(says('Ready')).toMatchObject({ status: 'False' });
   });
 
+  test('is not ready while the deployment lacks what nodes are made with, and says what', async () => {
+    const { look, says, outside } = judging();
+    const message = 'app setting SSH_PUBLIC_KEY is missing';
+    outside.deployment = { kind: 'refused', reason: 'SettingsMissing', message };
+    await look();
+    expect(says('ValidationSucceeded')).toMatchObject({ status: 'False', reason: 'SettingsMissing', message });
+    expect(says('Ready')).toMatchObject({ status: 'False' });
+  });
+
   test('keeps the finalizers of others', async () => {
     const { look, read, server } = judging();
     server.patch('aksnodeclasses', 'default', { metadata: { finalizers: ['other'] } }, 'object');

@@ -24,7 +24,7 @@ import type {
   NodeImage,
   ObservedMachine,
   RefusedOffering,
-  SubnetState,
+  ClassVerdict,
 } from '../../../shared/ports/cloud.ts';
 import type { Hint, Hints } from '../../../shared/ports/hints.ts';
 import { DECISION_VERSION, type Decision } from '../../../shared/ports/store.ts';
@@ -54,7 +54,8 @@ export interface Outside {
   remove: (claim: string) => 'gone' | 'deleting';
   /** What Azure lists, given the machines that are there; may throw. */
   inventory: (machines: ReadonlyArray<InventoryItem>) => ReadonlyArray<InventoryItem>;
-  subnet: SubnetState;
+  subnet: ClassVerdict;
+  deployment: ClassVerdict;
   images: ReadonlyArray<NodeImage>;
 }
 
@@ -71,6 +72,24 @@ export function machine(claim: string, id = claim): Machine {
   };
 }
 
+/** A machine that is there, in this state, with all that it should have. */
+export function present(
+  state: 'creating' | 'running' | 'deleting',
+  further: Partial<Pick<Extract<ObservedMachine, { kind: 'present' }>, 'isEquipped' | 'failedBoot'>> = {},
+): (found: Machine) => ObservedMachine {
+  return (found) => ({ kind: 'present', state, machine: found, isEquipped: true, failedBoot: null, ...further });
+}
+
+/** A VM as Azure lists it. */
+export function vmItem(claim: string, createdAtMs: number | null = START): InventoryItem {
+  return { kind: 'vm', claim, createdAtMs, lacksEquipment: false };
+}
+
+/** A network interface as Azure lists it. */
+export function nicItem(claim: string): InventoryItem {
+  return { kind: 'nic', claim, createdAtMs: null, lacksEquipment: false };
+}
+
 /**
  * A cluster in memory with its ports: the product's adapters over the simulated API server, an Azure that does as it is
  * told, and a relay that has always just published. `trace` has requests and hints in the order in which they came.
@@ -81,10 +100,11 @@ export function smallCluster() {
     onRequest: () => undefined,
     onSend: () => undefined,
     launch: ({ claim }) => ({ kind: 'accepted', machine: machine(claim) }),
-    observe: (found) => ({ kind: 'present', state: 'running', machine: found }),
+    observe: present('running'),
     remove: () => 'gone',
     inventory: (machines) => machines,
     subnet: { kind: 'ready' },
+    deployment: { kind: 'ready' },
     images: [{ id: 'image', requirements: [] }],
   };
   const clock = new VirtualClock(START);
@@ -140,11 +160,14 @@ export function smallCluster() {
 function smallAzure(outside: Outside) {
   const orders: Array<LaunchOrder> = [];
   const deleted: Array<string> = [];
+  /** What else was asked for, in this order. */
+  const asked: Array<string> = [];
   const refused: Array<RefusedOffering> = [];
   const machines = new Map<string, Machine>();
   return {
     orders,
     deleted,
+    asked,
     refused,
     machines,
     ports: {
@@ -160,6 +183,9 @@ function smallAzure(outside: Outside) {
           const found = machines.get(claim);
           return Promise.resolve(found === undefined ? { kind: 'gone' } : outside.observe(found));
         },
+        equip: (claim: string) => Promise.resolve(void asked.push(`equip ${claim}`)),
+        diagnose: (claim: string) => Promise.resolve(void asked.push(`diagnose ${claim}`)),
+        revokeToken: (claim: string) => Promise.resolve(void asked.push(`revoke the token of ${claim}`)),
         delete: async (claim: string) => {
           await Promise.resolve();
           deleted.push(claim);
@@ -169,11 +195,12 @@ function smallAzure(outside: Outside) {
         },
         inventory: async () => {
           await Promise.resolve();
-          return outside.inventory([...machines.keys()].map((claim) => ({ kind: 'vm', claim, createdAtMs: START })));
+          return outside.inventory([...machines.keys()].map((claim) => vmItem(claim)));
         },
       },
       nodeClassFacts: {
         subnet: () => Promise.resolve(outside.subnet),
+        deployment: () => Promise.resolve(outside.deployment),
         images: () => Promise.resolve(outside.images),
       },
       catalogs: {

@@ -3,12 +3,12 @@ import type { Ports } from '../../../shared/app/ports.ts';
 import { sweep } from '../../../shared/app/sweep.ts';
 import type { InventoryItem } from '../../../shared/ports/cloud.ts';
 import { RetryableError, TerminalError } from '../../../shared/ports/errors.ts';
-import { START, machine, smallCluster } from './small-cluster.ts';
+import { START, machine, nicItem, smallCluster, vmItem } from './small-cluster.ts';
 
 const OLD_MS = 5 * 60_000;
 
-const vm = (claim: string, createdAtMs: number | null = START): InventoryItem => ({ kind: 'vm', claim, createdAtMs });
-const nic = (claim: string): InventoryItem => ({ kind: 'nic', claim, createdAtMs: null });
+const vm = vmItem;
+const nic = nicItem;
 
 /** A cluster in which Azure lists `items`, some of them of `claims`; a sweep once machines of the start are old enough. */
 function listing(items: ReadonlyArray<InventoryItem>, claims: ReadonlyArray<string> = []) {

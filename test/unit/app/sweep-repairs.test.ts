@@ -3,7 +3,8 @@ import { POOL_HASH_VERSION } from '../../../shared/app/api-rules.ts';
 import type { Ports } from '../../../shared/app/ports.ts';
 import { sweep } from '../../../shared/app/sweep.ts';
 import { KARPENTER_POLICY } from '../../../shared/core/model/provisioning-input.ts';
-import { START, machine, namesIn, since, smallCluster } from './small-cluster.ts';
+import { RetryableError } from '../../../shared/ports/errors.ts';
+import { START, machine, namesIn, nicItem, since, smallCluster, vmItem } from './small-cluster.ts';
 
 const finalizer = 'karpenter.sh/termination';
 const CLASS_STAMP = 'karpenter.azure.com/aksnodeclass-hash-version';
@@ -210,7 +211,7 @@ test('a claim at rest whose NIC alone is left has lost its machine', async () =>
   const cluster = smallCluster();
   cluster.addClaim('c', { status: { conditions: [since(START, 'Ready')] } });
   cluster.addNode('c');
-  cluster.outside.inventory = () => [{ kind: 'nic', claim: 'c', createdAtMs: null }];
+  cluster.outside.inventory = () => [nicItem('c')];
   await sweep(cluster.ports);
   expect(hintedIn(cluster)).toEqual(['NodeClaim c']);
 });
@@ -267,4 +268,39 @@ test('a sweep plans for pods that wait, from the API server itself when the rela
     ['objects', 1],
     ['launches', 1],
   ]);
+});
+
+describe('machines that lack AKS’s extension', () => {
+  const bare = (claim: string) => ({ ...vmItem(claim), lacksEquipment: true });
+
+  test('get it from the sweep, and those that have it are left alone', async () => {
+    const cluster = smallCluster();
+    for (const name of ['a', 'b']) cluster.addClaim(name, { status: { conditions: [since(START, 'Ready')] } });
+    cluster.outside.inventory = () => [bare('a'), vmItem('b')];
+    await sweep(cluster.ports);
+    expect(cluster.azure.asked).toEqual(['equip a']);
+  });
+
+  test('are a hundred at most in one sweep', async () => {
+    const cluster = smallCluster();
+    cluster.outside.inventory = () => Array.from({ length: 130 }, (_, index) => bare(`c${index}`));
+    await sweep(cluster.ports);
+    expect(cluster.azure.asked).toHaveLength(100);
+  });
+
+  test('and cannot be given it keep nothing else waiting, which is said', async () => {
+    const cluster = smallCluster();
+    const said: Array<string> = [];
+    cluster.outside.inventory = () => [bare('a'), bare('b')];
+    const equip = (claim: string): Promise<void> =>
+      claim === 'a' ? Promise.reject(new RetryableError('Azure is busy')) : cluster.ports.cloud.equip(claim);
+    const ports = {
+      ...cluster.ports,
+      cloud: { ...cluster.ports.cloud, equip },
+      log: (event: string, facts: object) => void said.push(`${event} ${JSON.stringify(facts)}`),
+    };
+    await sweep(ports);
+    expect(cluster.azure.asked).toEqual(['equip b']);
+    expect(said).toContain('machine-not-equipped {"claim":"a","why":"Azure is busy"}');
+  });
 });

@@ -10,7 +10,13 @@ interface Page {
   readonly text: string;
 }
 
-const atTheTop = ['README.md', 'CONTRIBUTING.md', 'CHANGELOG.md', 'infra/kubernetes/README.md'];
+const atTheTop = [
+  'README.md',
+  'CONTRIBUTING.md',
+  'CHANGELOG.md',
+  'infra/kubernetes/README.md',
+  'infra/chart/README.md',
+];
 const pages: ReadonlyArray<Page> = [...atTheTop, ...listMarkdown('docs')].map((name) => ({
   name,
   text: readFileSync(join(root, name), 'utf8'),

@@ -28,6 +28,7 @@ export interface Document {
   readonly kind: string;
   readonly metadata: { readonly name: string; readonly namespace?: string };
   readonly rules?: ReadonlyArray<Rule>;
+  readonly spec?: unknown;
   readonly roleRef?: { readonly kind: string; readonly name: string };
   readonly subjects?: ReadonlyArray<{ readonly kind: string; readonly name: string }>;
 }
@@ -51,11 +52,11 @@ function render(verb: string, resource: string, { namespace, name }: Where): Acc
   return `${verb} ${resource}${namespace === null ? '' : ` in ${namespace}`}${name === null ? '' : ` named ${name}`}`;
 }
 
-/** What the manifests let the subject of this name do. */
-export function granted(subject: string): ReadonlyArray<Access> {
-  const bindings = documents.filter(({ subjects }) => subjects?.some(({ name }) => name === subject) === true);
+/** What the manifests let the subject of this name do, those of `infra/kubernetes` unless others are given. */
+export function granted(subject: string, of: ReadonlyArray<Document> = documents): ReadonlyArray<Access> {
+  const bindings = of.filter(({ subjects }) => subjects?.some(({ name }) => name === subject) === true);
   return bindings.flatMap(({ roleRef, metadata }) => {
-    const role = documents.find(
+    const role = of.find(
       (one) =>
         one.kind === roleRef?.kind &&
         one.metadata.name === roleRef.name &&
@@ -161,6 +162,6 @@ async function resourceOf(kind: Kind): Promise<string> {
 }
 
 /** `/api/v1` is the group without a name, `/apis/apps/v1` is `apps`. */
-function groupOf(path: string): string {
+export function groupOf(path: string): string {
   return path.startsWith('/apis/') ? (path.split('/')[2] ?? '') : '';
 }

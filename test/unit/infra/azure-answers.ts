@@ -5,12 +5,15 @@ export const SUBSCRIPTION = '00000000-0000-0000-0000-000000000000';
 export const CLUSTER_ID = `/subscriptions/${SUBSCRIPTION}/resourceGroups/my-group/providers/Microsoft.ContainerService/managedClusters/my-cluster`;
 export const NODE_GROUP = 'MC_my-group_my-cluster_westeurope';
 const nodeGroup = `/subscriptions/${SUBSCRIPTION}/resourceGroups/${NODE_GROUP}`;
-export const SUBNET = `${nodeGroup}/providers/Microsoft.Network/virtualNetworks/aks-vnet-00000000/subnets/aks-subnet`;
+export const VNET = `${nodeGroup}/providers/Microsoft.Network/virtualNetworks/aks-vnet-00000000`;
+export const VNET_GUID = '00000000-0000-4000-8000-000000000003';
+export const SUBNET = `${VNET}/subnets/aks-subnet`;
 
 export const goodWishes: Wishes = {
   clusterId: CLUSTER_ID,
   environment: 'production',
   nodeSubnetId: '',
+  vnetGuid: '',
   functionsSubnetId: '',
   privateEndpointSubnetId: '',
   scheduledEvents: false,
@@ -52,7 +55,7 @@ export const goodAnswers: Answers = {
     { name: 'cores', used: 12, limit: 100 },
     { name: 'lowPriorityCores', used: 0, limit: 100 },
   ],
-  managedSubnets: [SUBNET],
+  networks: [{ id: VNET, guid: VNET_GUID, subnets: [SUBNET] }],
   topics: [],
   registrations: { app: 'Registered', scheduledEvents: '' },
   wishes: goodWishes,
@@ -78,7 +81,7 @@ const ANSWERS: ReadonlyArray<readonly [ending: string, value: unknown]> = [
       value: goodAnswers.quotas.map(({ name, used, limit }) => ({ name: { value: name }, currentValue: used, limit })),
     },
   ],
-  ['/virtualNetworks', { value: [{ properties: { subnets: [{ id: SUBNET }] } }] }],
+  ['/virtualNetworks', { value: [{ id: VNET, properties: { resourceGuid: VNET_GUID, subnets: [{ id: SUBNET }] } }] }],
   ['/systemTopics', { value: [] }],
   ['/providers/Microsoft.App', { registrationState: 'Registered' }],
   ['/SendScheduledEventsPolicy', { properties: { state: 'Registered' } }],

@@ -45,7 +45,9 @@ interface Call {
 export function callsInSource(): ReadonlyArray<Call> {
   const clients = notingClients(() => undefined);
   const folder = join(root, 'shared/adapters/azure');
-  const sources = readdirSync(folder).map((name) => readFileSync(join(folder, name), 'utf8'));
+  const sources = readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.ts'))
+    .map((name) => withAliases(readFileSync(join(folder, name), 'utf8')));
   const found = sources.flatMap((source) => [
     ...[...source.matchAll(/\.\s*(\w+)\s*\.\s*(\w+)\(/g)].flatMap(([, group = '', operation = '']) =>
       Object.entries(clients).flatMap(([client, instance]) =>
@@ -59,6 +61,16 @@ export function callsInSource(): ReadonlyArray<Call> {
     })),
   ]);
   return [...new Map(found.map((call) => [nameOf(call), call])).values()];
+}
+
+/** `const { virtualMachineExtensions: extensions } = …; extensions.createOrUpdate(` reads as `.virtualMachineExtensions.createOrUpdate(`. */
+function withAliases(source: string): string {
+  const aliases = [...source.matchAll(/\{ (\w+)(?:: (\w+))? \} = await /g)];
+  return aliases.reduce(
+    (text, [, group = '', alias = group]) =>
+      text.replaceAll(new RegExp(`\\b${alias}\\.(\\w+)\\(`, 'g'), `.${group}.$1(`),
+    source,
+  );
 }
 
 function isOperation(client: object, group: string, operation: string): boolean {
@@ -76,8 +88,10 @@ export function nameOf({ client, group, operation }: Call): string {
 /** What each operation is given here: names that its path shows. */
 const ARGUMENTS: Readonly<Record<string, ReadonlyArray<unknown>>> = {
   'compute.communityGalleryImageVersions.list': ['westeurope', 'gallery', 'image'],
+  'compute.diskEncryptionSets.get': ['group', 'set'],
   'compute.resourceSkus.list': [],
   'compute.usage.list': ['westeurope'],
+  'compute.virtualMachineExtensions.createOrUpdate': ['group', 'vm', 'extension', { location: 'westeurope' }],
   'compute.virtualMachines.createOrUpdate': ['group', 'vm', { location: 'westeurope' }],
   'compute.virtualMachines.delete': ['group', 'vm'],
   'compute.virtualMachines.get': ['group', 'vm'],
@@ -90,6 +104,7 @@ const ARGUMENTS: Readonly<Record<string, ReadonlyArray<unknown>>> = {
   'network.networkInterfaces.list': ['group'],
   'network.networkSecurityGroups.list': ['group'],
   'network.subnets.get': ['group', 'vnet', 'subnet'],
+  'network.virtualNetworks.get': ['group', 'vnet'],
 };
 
 /** The role action that each call in the source needs, by the request that the client really makes. */
@@ -157,6 +172,7 @@ function actionOf({ method, path }: Request): string {
 
 /** What Azure asks beside the write itself where a body names another resource: the linked access check. */
 const LINKED: Readonly<Record<string, string>> = {
+  'Microsoft.Compute/diskEncryptionSets': 'read',
   'Microsoft.Network/virtualNetworks/subnets': 'join/action',
   'Microsoft.Network/networkSecurityGroups': 'join/action',
   'Microsoft.Network/loadBalancers/backendAddressPools': 'join/action',
@@ -184,11 +200,14 @@ function referredTypes(): ReadonlyArray<string> {
     LOCATION: 'westeurope',
     VNET_SUBNET_ID: `${base}/Microsoft.Network/virtualNetworks/v/subnets/s`,
     CLUSTER_ENDPOINT: 'https://c.example.com',
+    NODE_OSDISK_DISKENCRYPTIONSET_ID: `${base}/Microsoft.Compute/diskEncryptionSets/d`,
     NODE_IDENTITIES: `${base}/Microsoft.ManagedIdentity/userAssignedIdentities/i`,
   };
   const place = {
     subnetId: settings.VNET_SUBNET_ID,
     securityGroupId: `${base}/Microsoft.Network/networkSecurityGroups/g`,
+    securityGroup: 'g',
+    routeTable: 'r',
     backendPoolIds: [`${base}/Microsoft.Network/loadBalancers/l/backendAddressPools/p`],
   };
   const parts = {

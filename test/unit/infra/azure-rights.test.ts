@@ -11,6 +11,7 @@ test('the roles of the functions have what the calls in the source need, and not
 
 test('each right is there for a call', () => {
   expect(Object.fromEntries(needed)).toEqual({
+    'a body that names a Microsoft.Compute/diskEncryptionSets': 'Microsoft.Compute/diskEncryptionSets/read',
     'a body that names a Microsoft.ManagedIdentity/userAssignedIdentities':
       'Microsoft.ManagedIdentity/userAssignedIdentities/assign/action',
     'a body that names a Microsoft.Network/loadBalancers/backendAddressPools':
@@ -21,8 +22,10 @@ test('each right is there for a call', () => {
     'a body that names a Microsoft.Network/virtualNetworks/subnets':
       'Microsoft.Network/virtualNetworks/subnets/join/action',
     'compute.communityGalleryImageVersions.list': 'Microsoft.Compute/locations/communityGalleries/images/versions/read',
+    'compute.diskEncryptionSets.get': 'Microsoft.Compute/diskEncryptionSets/read',
     'compute.resourceSkus.list': 'Microsoft.Compute/skus/read',
     'compute.usage.list': 'Microsoft.Compute/locations/usages/read',
+    'compute.virtualMachineExtensions.createOrUpdate': 'Microsoft.Compute/virtualMachines/extensions/write',
     'compute.virtualMachines.createOrUpdate': 'Microsoft.Compute/virtualMachines/write',
     'compute.virtualMachines.delete': 'Microsoft.Compute/virtualMachines/delete',
     'compute.virtualMachines.get': 'Microsoft.Compute/virtualMachines/read',
@@ -35,6 +38,7 @@ test('each right is there for a call', () => {
     'network.networkInterfaces.list': 'Microsoft.Network/networkInterfaces/read',
     'network.networkSecurityGroups.list': 'Microsoft.Network/networkSecurityGroups/read',
     'network.subnets.get': 'Microsoft.Network/virtualNetworks/subnets/read',
+    'network.virtualNetworks.get': 'Microsoft.Network/virtualNetworks/read',
   });
 });
 

@@ -8,6 +8,8 @@ import {
   NODE_GROUP,
   SUBNET,
   SUBSCRIPTION,
+  VNET,
+  VNET_GUID,
   azAbout,
   goodAnswers,
   goodCluster,
@@ -53,8 +55,14 @@ const cases: ReadonlyArray<Case> = [
     withCluster({ nodeResourceGroupProfile: { restrictionLevel: 'ReadOnly' } }),
     '--nrg-lockdown-restriction-level Unrestricted',
   ],
-  ['node-subnet', 'failed', { ...goodAnswers, managedSubnets: [] }, 'NODEWRIGHT_NODE_SUBNET_ID'],
-  ['node-subnet', 'failed', { ...goodAnswers, managedSubnets: [SUBNET, `${SUBNET}-2`] }, 'NODEWRIGHT_NODE_SUBNET_ID'],
+  ['network-plugin', 'failed', withCluster({ networkProfile: { networkPlugin: 'kubenet' } }), '--network-plugin azure'],
+  ['node-subnet', 'failed', { ...goodAnswers, networks: [] }, 'NODEWRIGHT_NODE_SUBNET_ID'],
+  [
+    'node-subnet',
+    'failed',
+    { ...goodAnswers, networks: [{ id: VNET, guid: VNET_GUID, subnets: [SUBNET, `${SUBNET}-2`] }] },
+    'NODEWRIGHT_NODE_SUBNET_ID',
+  ],
   ['ssh-key', 'warning', withCluster({ linuxProfile: {} }), 'SSH_PUBLIC_KEY'],
   [
     'private-cluster',
@@ -220,6 +228,7 @@ describe('what can be found is filled in', () => {
     });
     expect(fillIn({ ...goodAnswers, topics: [topic({}), deletions] })).toEqual({
       NODEWRIGHT_NODE_SUBNET_ID: SUBNET,
+      NODEWRIGHT_VNET_GUID: VNET_GUID,
       NODEWRIGHT_HEALTH_TOPIC_ID: topic({}).id,
       NODEWRIGHT_DELETION_TOPIC_ID: deletions.id,
     });

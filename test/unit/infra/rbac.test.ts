@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { parseSettings } from '../../../relay/settings.ts';
-import { mintBootstrapToken } from '../../../shared/adapters/azure/bootstrap-token.ts';
+import { mintBootstrapToken } from '../../../shared/adapters/azure/bootstrap/bootstrap-token.ts';
 import { createKubernetes } from '../../../shared/adapters/kubernetes/kubernetes.ts';
 import { askedByFunctions, askedByRelay, documents, granted, manifestFolder } from './access.ts';
 
@@ -65,12 +65,9 @@ describe('the relay', () => {
     try {
       const kubeconfig = join(folder, 'kubeconfig');
       writeFileSync(kubeconfig, KUBECONFIG);
-      const settings = documents.find(({ kind }) => kind === 'ConfigMap') as unknown as {
-        readonly data: Readonly<Record<string, string>>;
-      };
       // The webhook of workload identity adds these, Kubernetes the service account that KUBECONFIG stands for here.
       const added = { AZURE_CLIENT_ID: NOBODY, AZURE_TENANT_ID: NOBODY, AZURE_FEDERATED_TOKEN_FILE: kubeconfig };
-      const env = { ...settings.data, ...added, KUBECONFIG: kubeconfig, POD_NAMESPACE: 'nodewright-system' };
+      const env = { ...variables(), ...added, KUBECONFIG: kubeconfig, POD_NAMESPACE: 'nodewright-system' };
       const parsed = parseSettings(env, 'host');
       expect([parsed.namespace, parsed.metricsPort, parsed.healthPort]).toEqual(['nodewright-system', ...ports()]);
     } finally {
@@ -79,21 +76,30 @@ describe('the relay', () => {
   });
 });
 
+interface Container {
+  readonly ports: ReadonlyArray<{ readonly name: string; readonly containerPort: number }>;
+  readonly env: ReadonlyArray<{ readonly name: string; readonly value?: string }>;
+}
+
+function container(): Container {
+  const deployment = documents.find(({ kind }) => kind === 'Deployment');
+  const spec = deployment?.spec as {
+    readonly template: { readonly spec: { readonly containers: readonly [Container] } };
+  };
+  return spec.template.spec.containers[0];
+}
+
 /** The ports that the Deployment names, metrics first. */
 function ports(): ReadonlyArray<number> {
-  const deployment = documents.find(({ kind }) => kind === 'Deployment') as unknown as {
-    readonly spec: {
-      readonly template: {
-        readonly spec: {
-          readonly containers: ReadonlyArray<{
-            readonly ports: ReadonlyArray<{ readonly name: string; readonly containerPort: number }>;
-          }>;
-        };
-      };
-    };
-  };
-  const named = deployment.spec.template.spec.containers.flatMap((container) => container.ports);
+  const named = container().ports;
   return ['http-metrics', 'health'].map((name) => named.find((port) => port.name === name)?.containerPort ?? 0);
+}
+
+/** The variables that the Deployment sets. */
+function variables(): Readonly<Record<string, string>> {
+  return Object.fromEntries(
+    container().env.flatMap(({ name, value }) => (value === undefined ? [] : [[name, value] as const])),
+  );
 }
 
 const KUBECONFIG = JSON.stringify({

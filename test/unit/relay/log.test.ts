@@ -3,10 +3,7 @@ import { createLog, reasonOf, silentLog } from '../../../relay/log.ts';
 
 test('each line is one JSON object with its time, its level, its words and its fields', () => {
   const lines: Array<string> = [];
-  const log = createLog(
-    (line) => lines.push(line),
-    () => 0,
-  );
+  const log = createLog((line) => lines.push(line), { now: () => 0 });
   log.info('started', { port: 8080 });
   log.warn('slow');
   log.error('broken', { reason: null });
@@ -15,6 +12,15 @@ test('each line is one JSON object with its time, its level, its words and its f
     { time: '1970-01-01T00:00:00.000Z', level: 'warn', message: 'slow' },
     { time: '1970-01-01T00:00:00.000Z', level: 'error', message: 'broken', reason: null },
   ]);
+});
+
+test('what is below the least level is not written', () => {
+  const lines: Array<string> = [];
+  const log = createLog((line) => lines.push(line), { least: 'warn', now: () => 0 });
+  log.info('started');
+  log.warn('slow');
+  log.error('broken');
+  expect(lines.map((line) => (JSON.parse(line) as { readonly message: string }).message)).toEqual(['slow', 'broken']);
 });
 
 test('a silent log says nothing and fails nobody', () => {

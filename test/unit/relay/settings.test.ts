@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
-import { helpText, parseSettings } from '../../../relay/settings.ts';
+import { helpText, parseLogLevel, parseSettings } from '../../../relay/settings.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'relay-settings-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -79,6 +79,11 @@ describe('settings', () => {
     expect(() => parseSettings({ ...good, ServiceBus: 'SharedAccessKey=secret' }, 'host')).not.toThrow(/secret/);
   });
 
+  test('LOG_LEVEL is info unless it is set, and is named with what it may be when it is wrong', () => {
+    expect([{}, { LOG_LEVEL: '' }, { LOG_LEVEL: 'error' }].map(parseLogLevel)).toEqual(['info', 'info', 'error']);
+    expect(() => parseLogLevel({ LOG_LEVEL: 'debug' })).toThrow('LOG_LEVEL is debug; it may be info, warn, error');
+  });
+
   test('the help names every setting', () => {
     for (const name of [
       'CLUSTER_NAME',
@@ -89,6 +94,7 @@ describe('settings', () => {
       'POD_NAME',
       'METRICS_PORT',
       'HEALTH_PORT',
+      'LOG_LEVEL',
     ]) {
       expect(helpText).toContain(name);
     }

@@ -11,16 +11,18 @@ import { order, settings } from './launch-order.ts';
 function openCloud(
   answers: Answers,
   more: Partial<Settings> = {},
-): { readonly cloud: Cloud; readonly asked: ReadonlyArray<string> } {
-  const { clients, asked } = fakeAzure(answers);
+): { readonly cloud: Cloud; readonly asked: ReadonlyArray<string>; readonly bodies: ReadonlyArray<unknown> } {
+  const { clients, asked, bodies } = fakeAzure(answers);
   const cloud = createCloud({
     settings: { ...settings, ...more },
     clients,
+    complete: () => Promise.reject(new Error('nobody asked for settings')),
     place: () => Promise.reject(new Error('nobody asked for a place')),
     sku: () => Promise.resolve(null),
     bootstrapToken: () => Promise.reject(new Error('nobody asked for a token')),
+    revokeToken: () => Promise.reject(new Error('nobody asked to take a token back')),
   });
-  return { cloud, asked };
+  return { cloud, asked, bodies };
 }
 
 const vm: VirtualMachine = {
@@ -181,6 +183,102 @@ describe('the removal of a machine', () => {
   });
 });
 
+const extension = (which: string) => ({ id: `/vms/aks-a/extensions/${which}`, location: 'westeurope' });
+
+describe('AKS’s extension', () => {
+  const given = { ...vm, tags: { team: 'a' } };
+
+  test('is put on a machine with the machine’s own tags, so that its node hears of evictions', async () => {
+    const { cloud, asked, bodies } = openCloud({ vm: () => given });
+    await cloud.equip(order.claim);
+    expect(asked).toEqual([`vm get ${name} instanceView`, `extension put ${name}/computeAksLinuxBilling`]);
+    expect(bodies).toEqual([
+      {
+        location: 'westeurope',
+        tags: { team: 'a' },
+        publisher: 'Microsoft.AKS',
+        typePropertiesType: 'Compute.AKS.Linux.Billing',
+        typeHandlerVersion: '1.0',
+        autoUpgradeMinorVersion: true,
+        settings: {},
+      },
+    ]);
+  });
+
+  test.for([
+    ['is gone', undefined],
+    ['is on its way out', { ...given, provisioningState: 'Deleting' }],
+    ['has it', { ...given, resources: [extension('COMPUTEAKSLINUXBILLING')] }],
+  ] as const)('is not put on a machine that %s', async ([, found]) => {
+    const { cloud, asked } = openCloud(found === undefined ? {} : { vm: () => found as VirtualMachine });
+    await cloud.equip(order.claim);
+    expect(asked).toEqual([`vm get ${name} instanceView`]);
+  });
+
+  test('that Azure cannot take now is put on later', async () => {
+    const { cloud } = openCloud({ vm: () => given, extensionPut: () => throttled });
+    await expect(cloud.equip(order.claim)).rejects.toMatchObject({ name: 'RetryableError', retryAfterMs: 7_000 });
+  });
+
+  test.for([
+    ['lacks', 'Succeeded', [], true],
+    ['has', 'Succeeded', [extension('computeAksLinuxBilling')], false],
+    ['has only another than', 'Succeeded', [extension('other')], true],
+    ['is too young for', 'Creating', [], false],
+  ] as const)('is known of each machine that %s it', async ([, provisioningState, resources, lacksEquipment]) => {
+    const row = { ...vm, name: 'aks-a', tags: { 'karpenter.azure.com_cluster': 'c' }, provisioningState };
+    const { cloud } = openCloud({ vms: [{ ...row, resources: [...resources] }] });
+    expect(await cloud.inventory()).toEqual([{ kind: 'vm', claim: 'a', createdAtMs: null, lacksEquipment }]);
+    const { cloud: other } = openCloud({ vm: () => ({ ...row, resources: [...resources] }) });
+    expect(await other.observe('a')).toMatchObject({ isEquipped: resources.length === 1 && !lacksEquipment });
+  });
+});
+
+describe('a machine that does not become a node', () => {
+  const telling = (message: string): VirtualMachine => ({
+    ...vm,
+    instanceView: { extensions: [{ name: 'cse-agent-karpenter', statuses: [{ message }] }] },
+  });
+
+  test('is asked how its set-up ended by the node controller’s own command', async () => {
+    const { cloud, asked, bodies } = openCloud({ vm: () => vm });
+    await cloud.diagnose(order.claim);
+    expect(asked[1]).toBe(`extension put ${name}/cse-agent-karpenter`);
+    expect(bodies[0]).toMatchObject({
+      publisher: 'Microsoft.Azure.Extensions',
+      typePropertiesType: 'CustomScript',
+      protectedSettings: { commandToExecute: '/opt/azure/containers/aks-node-controller provision-wait' },
+    });
+  });
+
+  test.for([
+    ['Enable failed: command terminated with exit status=50 [stdout] ...', 50, false, 'no connection to the outside'],
+    ['{"ExitCode": "84", "Output": "..."}', 84, true, 'GPU driver'],
+    ['failed with exit code 777', 777, true, 'the set-up of the node failed'],
+  ] as const)('says of %s', async ([message, exitCode, isOfSize, words]) => {
+    const found = await openCloud({ vm: () => telling(message) }).cloud.observe(order.claim);
+    expect(found).toMatchObject({
+      kind: 'present',
+      state: 'running',
+      failedBoot: { exitCode, isOfSize, message: expect.stringContaining(words) },
+    });
+    expect(found).toMatchObject({ failedBoot: { message: expect.stringContaining(String(exitCode)) } });
+  });
+
+  test.for(['', '{"ExitCode": "0"}', 'still running'])('says nothing of %j', async (message) => {
+    expect(await openCloud({ vm: () => telling(message) }).cloud.observe(order.claim)).toMatchObject({
+      failedBoot: null,
+    });
+  });
+
+  test('is not given up because an extension failed: it runs all the same', async () => {
+    const code = 'ProvisioningState/failed/VMExtensionProvisioningError';
+    const failed = { ...vm, provisioningState: 'Failed', instanceView: { statuses: [{ code, message: 'no' }] } };
+    const found = await openCloud({ vm: () => failed }).cloud.observe(order.claim);
+    expect(found).toMatchObject({ kind: 'present', state: 'running' });
+  });
+});
+
 describe('the inventory', () => {
   const ours = { 'karpenter.azure.com_cluster': 'c' };
   const row = (rowName: string | undefined, tags?: Record<string, string>): VirtualMachine => ({
@@ -194,7 +292,7 @@ describe('the inventory', () => {
   test('has VMs and NICs of the group, and when each VM was made', async () => {
     const made = { ...row('aks-a', ours), timeCreated: new Date(1_000) };
     const { cloud, asked } = openCloud({ vms: [made, row('aks-b', ours)], nics: [{ name: 'aks-a', tags: ours }] });
-    expect(await cloud.inventory()).toEqual([
+    expect(await cloud.inventory()).toMatchObject([
       { kind: 'vm', claim: 'a', createdAtMs: 1_000 },
       { kind: 'vm', claim: 'b', createdAtMs: null },
       { kind: 'nic', claim: 'a', createdAtMs: null },

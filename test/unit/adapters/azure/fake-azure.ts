@@ -18,6 +18,7 @@ export interface Answers {
   readonly nicPut?: () => void | Error;
   readonly nicDelete?: () => void | Error;
   readonly nics?: ReadonlyArray<NetworkInterface> | Error;
+  readonly extensionPut?: () => void | Error;
 }
 
 /** Management clients that answer as the test says, and what was asked of them, in order. */
@@ -67,8 +68,14 @@ export function fakeAzure(answers: Answers): {
     delete: (group: string, name: string) => writes(`nic delete ${group}/${name}`, answers.nicDelete),
     list: (group: string) => lists(`nic list ${group}`, answers.nics),
   };
+  const virtualMachineExtensions = {
+    createOrUpdate: (group: string, vm: string, name: string, body: unknown) => {
+      bodies.push(body);
+      return writes(`extension put ${group}/${vm}/${name}`, answers.extensionPut);
+    },
+  };
   const clients = {
-    compute: () => Promise.resolve({ virtualMachines }),
+    compute: () => Promise.resolve({ virtualMachines, virtualMachineExtensions }),
     network: () => Promise.resolve({ networkInterfaces }),
   } as unknown as Clients;
   return { clients, asked, bodies };

@@ -1,3 +1,4 @@
+import type { NetworkPlace } from '../../../../shared/adapters/azure/vm-body.ts';
 import type { Settings } from '../../../../shared/contract/settings.ts';
 import { microUsdPerHour } from '../../../../shared/core/quantity/units.ts';
 import type { LaunchOrder } from '../../../../shared/ports/cloud.ts';
@@ -13,6 +14,15 @@ export const settings: Settings = {
   LOCATION: 'westeurope',
   VNET_SUBNET_ID: subnet,
   CLUSTER_ENDPOINT: 'https://c-dns.hcp.westeurope.azmk8s.io:443',
+};
+
+/** Where its nodes are put. */
+export const place: NetworkPlace = {
+  subnetId: subnet,
+  backendPoolIds: [],
+  securityGroupId: null,
+  securityGroup: 'aks-agentpool-12345678-nsg',
+  routeTable: 'aks-agentpool-12345678-routetable',
 };
 
 /** An order for a spot machine of the claim `general-0abc`. */

@@ -1,11 +1,12 @@
 import type { NetworkInterface } from '@azure/arm-network';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { createCloud } from '../../../../shared/adapters/azure/cloud.ts';
+import { readCustomData } from '../../../../sandbox/node/custom-data.ts';
 import type { Sku } from '../../../../shared/adapters/azure/sku.ts';
 import type { Cloud, LaunchOrder, LaunchOutcome } from '../../../../shared/ports/cloud.ts';
 import { RetryableError } from '../../../../shared/ports/errors.ts';
 import { armError, fakeAzure, type Answers } from './fake-azure.ts';
-import { order, settings, subnet } from './launch-order.ts';
+import { order, place, settings, subnet } from './launch-order.ts';
 import { sku } from './sku.ts';
 
 const HOUR = 3_600_000;
@@ -25,17 +26,26 @@ const ready: NetworkInterface = { id: '/nics/aks-general-0abc', provisioningStat
 const throttled = armError(429, 'TooManyRequests', 'slow down', { 'retry-after': '7' });
 
 /** The adapter over clients that answer as the test says; a NIC is ready unless it says otherwise. */
-function openCloud(answers: Answers, parts: { readonly sku?: Sku; readonly token?: () => Promise<string> } = {}) {
+function openCloud(
+  answers: Answers,
+  parts: {
+    readonly sku?: Sku;
+    readonly token?: () => Promise<string>;
+    readonly problems?: ReadonlyArray<string>;
+  } = {},
+) {
   const azure = fakeAzure({ nic: () => ready, ...answers });
   const cloud = createCloud({
     settings,
     clients: azure.clients,
-    place: () => Promise.resolve({ subnetId: subnet, backendPoolIds: [], securityGroupId: null }),
+    complete: () => Promise.resolve({ settings, problems: parts.problems ?? [] }),
+    place: () => Promise.resolve(place),
     sku: () => Promise.resolve(parts.sku ?? null),
     bootstrapToken: (claim) => {
       azure.asked.push(`token for ${claim}`);
       return parts.token?.() ?? Promise.resolve('abcdef.0123456789abcdef');
     },
+    revokeToken: () => Promise.resolve(),
   });
   return { ...azure, cloud };
 }
@@ -80,11 +90,26 @@ describe('a launch', () => {
     const { cloud, bodies } = openCloud({});
     await cloud.launch(good);
     const { osProfile } = bodies[1] as { readonly osProfile: { readonly customData: string } };
-    const data = Buffer.from(osProfile.customData, 'base64').toString('utf8');
-    const packed = /[A-Za-z0-9+/=]{200,}/.exec(data)?.[0] ?? '';
-    const config = packed === '' ? data : Buffer.from(packed, 'base64').toString('utf8');
-    expect(config).toContain('abcdef.0123456789abcdef');
-    expect(config).toContain('1.36.3');
+    expect(readCustomData(osProfile.customData)).toMatchObject({
+      config: {
+        kubernetes_version: '1.36.3',
+        bootstrapping_config: { tls_bootstrapping_token: 'abcdef.0123456789abcdef' },
+      },
+    });
+  });
+
+  test('asks Azure for nothing while settings are missing that its node could not do without', async () => {
+    const problems = [
+      'app setting SSH_PUBLIC_KEY is missing: set it',
+      'app setting VNET_GUID is "x": it has to be a GUID',
+    ];
+    const { cloud, asked } = openCloud({}, { problems });
+    expect(await cloud.launch(good)).toEqual({
+      kind: 'rejected',
+      reason: 'SettingsMissing',
+      message: problems.join('; '),
+    });
+    expect(asked).toEqual([]);
   });
 
   test('makes no VM when its NIC fails', async () => {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Clients } from '../../../../shared/adapters/azure/clients.ts';
+import type { CompleteSettings } from '../../../../shared/adapters/azure/complete-settings.ts';
 import { createNodeClassFacts } from '../../../../shared/adapters/azure/node-class-facts.ts';
 import { RetryableError } from '../../../../shared/ports/errors.ts';
 import type { NodeClass } from '../../../../shared/ports/kubernetes.ts';
@@ -17,6 +18,7 @@ function factsOver(
   subnetAnswer: object | Error = {},
 ) {
   const state = { nowMs: 1_000_000 };
+  const complete = (): Promise<CompleteSettings> => Promise.resolve({ settings, problems: [] });
   const asked: Array<string> = [];
   async function* list(location: string, gallery: string, definition: string): AsyncIterable<Version> {
     asked.push(`${location} ${gallery.split('-')[0]} ${definition}`);
@@ -37,7 +39,7 @@ function factsOver(
         },
       }),
   } as unknown as Clients;
-  return { state, asked, facts: createNodeClassFacts(clients, settings, () => state.nowMs) };
+  return { state, asked, facts: createNodeClassFacts(clients, settings, complete, () => state.nowMs) };
 }
 
 const classOf = (spec: NodeClass['spec']): NodeClass => ({ metadata: { name: 'd' }, spec });

@@ -3,7 +3,7 @@ import { nicBody, tagsOf, vmBody } from '../../../../shared/adapters/azure/vm-bo
 import type { Sku } from '../../../../shared/adapters/azure/sku.ts';
 import type { Settings } from '../../../../shared/contract/settings.ts';
 import type { LaunchOrder } from '../../../../shared/ports/cloud.ts';
-import { order, settings, subnet } from './launch-order.ts';
+import { order, place, settings, subnet } from './launch-order.ts';
 import { sku } from './sku.ts';
 
 const imageId = '/CommunityGalleries/AKSUbuntu/images/2404/versions/1';
@@ -173,15 +173,14 @@ describe('the tags of what a claim is made of', () => {
   });
 
   test('are the same on the NIC, so that a sweep finds it without its VM', () => {
-    const place = { subnetId: subnet, backendPoolIds: [], securityGroupId: null };
     expect(nicBody(parts.name, order, settings, place).tags).toEqual(body().tags);
   });
 });
 
 describe('the NIC of a VM', () => {
-  const place = { subnetId: subnet, backendPoolIds: ['/pools/a', '/pools/b'], securityGroupId: null };
-  const nic = (more: Partial<Settings> = {}, given: Partial<LaunchOrder> = {}, at: Partial<typeof place> = {}) =>
-    nicBody(parts.name, { ...order, ...given }, { ...settings, ...more }, { ...place, ...at });
+  const at = { ...place, backendPoolIds: ['/pools/a', '/pools/b'] };
+  const nic = (more: Partial<Settings> = {}, given: Partial<LaunchOrder> = {}) =>
+    nicBody(parts.name, { ...order, ...given }, { ...settings, ...more }, at);
 
   test('has one address of the subnet, in the load balancer’s pools', () => {
     expect(nic()).toMatchObject({
@@ -202,7 +201,7 @@ describe('the NIC of a VM', () => {
   });
 
   test('is in the security group where one is needed', () => {
-    const group = nicBody(parts.name, order, settings, { ...place, securityGroupId: '/groups/g' });
+    const group = nicBody(parts.name, order, settings, { ...at, securityGroupId: '/groups/g' });
     expect(group.networkSecurityGroup).toEqual({ id: '/groups/g' });
   });
 

@@ -2,7 +2,7 @@ import http from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { createTransport, type ApiServer, type Transport } from '../../../../shared/adapters/kubernetes/transport.ts';
-import { RetryableError, TerminalError } from '../../../../shared/ports/errors.ts';
+import { RetryableError } from '../../../../shared/ports/errors.ts';
 
 const servers: Array<http.Server> = [];
 afterEach(() => {
@@ -142,17 +142,21 @@ describe('an answer', () => {
     expect(await transport(get)).toEqual({ status: 200, body: null });
   });
 
-  test.for([401, 403])('%s is final, and says what the server says', async (status) => {
-    const failure = await failureOf(json(status, { message: 'nodes is forbidden' }));
-    expect(failure).toBeInstanceOf(TerminalError);
-    expect(failure).toMatchObject({ message: `GET /api/v1/nodes/a: ${status} nodes is forbidden` });
-  });
+  test.for([401, 403])(
+    '%s may pass when roles have arrived, says what the server says and what to look at',
+    async (status) => {
+      const failure = await failureOf(json(status, { message: 'nodes is forbidden' }));
+      expect(failure).toBeInstanceOf(RetryableError);
+      expect(failure).toMatchObject({
+        message: expect.stringContaining(`GET /api/v1/nodes/a: ${status} nodes is forbidden: see that`),
+        retryAfterMs: 30_000,
+      });
+    },
+  );
 
-  test('that refuses us in other words than JSON is final, too', async () => {
+  test('that refuses us in other words than JSON is cut short', async () => {
     const failure = await failureOf(json(403, `<html>${'x'.repeat(300)}`));
-    expect(failure).toBeInstanceOf(TerminalError);
-    expect((failure as Error).message).toBe(`GET /api/v1/nodes/a: 403 <html>${'x'.repeat(194)}`);
-    expect((await failureOf(json(401, {}))) as Error).toMatchObject({ message: 'GET /api/v1/nodes/a: 401 ' });
+    expect((failure as Error).message).toContain(`GET /api/v1/nodes/a: 403 <html>${'x'.repeat(194)}: see`);
   });
 
   test.for([429, 500, 503, 504])('%s may pass, after the pause that the server names', async (status) => {

@@ -61,11 +61,13 @@ const MACHINES = 'modules/access/machine-role.bicep';
 const REGION = 'modules/access/region-role.bicep';
 /** In place of the first for what is in a group of the customer's own: no more than that has. */
 const NARROWER = ['modules/access/subnet-role.bicep', 'modules/access/identity-role.bicep'];
+/** What is always in a group of the customer's own. */
+const ENCRYPTION = 'modules/access/encryption-role.bicep';
 
 /** Actions that a call needs and no role has, and those that no call needs. `needed`: action by the call that needs it. */
 export function roleFaults(files: BicepFiles, needed: ReadonlyMap<string, string>): ReadonlyArray<string> {
   const granted = grantedActions(files);
-  const all = new Set([...(granted.get(MACHINES) ?? []), ...(granted.get(REGION) ?? [])]);
+  const all = new Set([MACHINES, REGION, ENCRYPTION].flatMap((path) => granted.get(path) ?? []));
   const unneeded = [...granted].flatMap(([path, actions]) =>
     actions
       .filter((action) => ![...needed.values()].includes(action))
@@ -83,7 +85,7 @@ export function roleFaults(files: BicepFiles, needed: ReadonlyMap<string, string
         .map((action) => `${path}: ${action} is not in ${MACHINES}`),
     ),
     ...[...granted.keys()]
-      .filter((path) => ![MACHINES, REGION, ...NARROWER].includes(path))
+      .filter((path) => ![MACHINES, REGION, ENCRYPTION, ...NARROWER].includes(path))
       .map((path) => `${path}: defines a role that nobody compares`),
     ...elsewhere(granted, needed),
   ];

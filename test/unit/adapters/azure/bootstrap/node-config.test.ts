@@ -1,7 +1,11 @@
 import { expect, test } from 'vitest';
-import { customData, nodeConfig } from '../../../../shared/adapters/azure/bootstrap.ts';
-import type { LaunchOrder } from '../../../../shared/ports/cloud.ts';
-import { order, settings, subnet } from './launch-order.ts';
+import { readCustomData } from '../../../../../sandbox/node/custom-data.ts';
+import { configOf, customData } from '../../../../../shared/adapters/azure/bootstrap/custom-data.ts';
+import { nodeConfig } from '../../../../../shared/adapters/azure/bootstrap/node-config.ts';
+import type { LaunchOrder } from '../../../../../shared/ports/cloud.ts';
+import { order, place, settings, subnet } from '../launch-order.ts';
+
+const facts = { ...place, kubernetesVersion: '1.36.3', token: 'abcdef.0123456789abcdef' };
 
 interface NodeConfig {
   readonly kubelet_config: {
@@ -11,7 +15,7 @@ interface NodeConfig {
 }
 
 const config = (parts: Partial<LaunchOrder> = {}): NodeConfig =>
-  nodeConfig({ ...order, ...parts }, settings, '1.36.3', 'abcdef.0123456789abcdef') as NodeConfig;
+  nodeConfig({ ...order, ...parts }, settings, facts) as NodeConfig;
 
 test('a kubelet registers with all taints of its claim and with the one that keeps pods out until registration', () => {
   expect(config().kubelet_config.kubelet_flags['--register-with-taints']).toBe(
@@ -65,10 +69,9 @@ test('one order makes the same bytes each time, whatever the order of its labels
 test('custom data carries the configuration through cloud-init, and fits what Azure takes', () => {
   const data = customData(config());
   expect(data.length).toBeLessThan(87_380);
-  const text = Buffer.from(data, 'base64').toString('utf8');
-  expect(text).toContain('text/cloud-boothook');
-  const payload = /echo '([^']+)' \| base64 -d/.exec(text)?.[1] ?? '';
-  expect(JSON.parse(Buffer.from(payload, 'base64').toString('utf8'))).toEqual(JSON.parse(JSON.stringify(config())));
+  expect(readCustomData(data)).toEqual({ kind: 'config', config: JSON.parse(JSON.stringify(config())) });
+  expect(configOf(data)).toEqual(JSON.parse(JSON.stringify(config())));
+  expect(configOf(Buffer.from('#!/bin/sh').toString('base64'))).toBeNull();
 });
 
 test.each([
@@ -121,7 +124,7 @@ test('a size that says little keeps nothing for the kubelet, and holds as many p
 });
 
 test('what the settings leave open is as AKS has it, and what they say is said', () => {
-  const of = (parts: object) => nodeConfig(order, { ...settings, ...parts }, '1.36.3', 'token');
+  const of = (parts: object) => nodeConfig(order, { ...settings, ...parts }, facts);
   const bare = Object.fromEntries(
     [
       'LINUX_ADMIN_USERNAME',
@@ -140,7 +143,7 @@ test('what the settings leave open is as AKS has it, and what they say is said',
     kubernetes_ca_cert: '',
     auth_config: { use_managed_identity_extension: true, assigned_identity_id: '' },
     cluster_config: { use_instance_metadata: true, cluster_network_config: { core_dns_service_ip: '10.0.0.10' } },
-    network_config: { network_plugin: 'NETWORK_PLUGIN_AZURE', network_policy: '' },
+    network_config: { network_plugin: 'NETWORK_PLUGIN_NONE' },
   });
   const said = {
     LINUX_ADMIN_USERNAME: 'me',
@@ -155,6 +158,6 @@ test('what the settings leave open is as AKS has it, and what they say is said',
     kubernetes_ca_cert: 'ca',
     auth_config: { assigned_identity_id: 'id' },
     cluster_config: { cluster_network_config: { core_dns_service_ip: '10.2.0.10' } },
-    network_config: { network_plugin: 'NETWORK_PLUGIN_NONE', network_policy: 'cilium' },
+    network_config: { network_plugin: 'NETWORK_PLUGIN_NONE' },
   });
 });

@@ -1,0 +1,146 @@
+import { offeringLabels, toInstanceTypes } from '../../shared/adapters/azure/instance-types.ts';
+import { networkModeOf } from '../../shared/adapters/azure/network-mode.ts';
+import { definitionsFor, imageId, requirementsOf } from '../../shared/adapters/azure/node-class-facts.ts';
+import type { Sku } from '../../shared/adapters/azure/sku.ts';
+import { localDnsState } from '../../shared/app/follow/node-class.ts';
+import { label } from '../../shared/contract/names.ts';
+import type { Settings } from '../../shared/contract/settings.ts';
+import { nodeLabels } from '../../shared/core/launch/node-labels.ts';
+import type { CapacityType, InstanceType } from '../../shared/core/model/catalog.ts';
+import { microUsdPerHour } from '../../shared/core/quantity/units.ts';
+import type { NodePool } from '../../shared/kubernetes/manifest.ts';
+import type { LaunchOrder } from '../../shared/ports/cloud.ts';
+import type { NodeClass } from '../../shared/ports/kubernetes.ts';
+import type { LaunchOptions } from '../command.ts';
+import { WrongInputError } from '../wrong-input.ts';
+
+/** Images have versions of their own, the newest of which a launch takes. */
+const NO_VERSION = 'VERSION';
+
+/** The class with the status that the product would give it. */
+export function judged(nodeClass: NodeClass, kubernetesVersion: string): NodeClass {
+  const images = definitionsFor(nodeClass, kubernetesVersion).map((definition) => ({
+    id: imageId(definition, NO_VERSION),
+    requirements: requirementsOf(definition),
+  }));
+  return { ...nodeClass, status: { images, kubernetesVersion, localDNSState: localDnsState(nodeClass) } };
+}
+
+/** Which node. */
+export type Wanted = Pick<LaunchOptions, 'size' | 'zone' | 'capacityType'>;
+
+/** What one node of a pool is launched from. */
+export interface Given {
+  readonly pool: NodePool;
+  readonly nodeClass: NodeClass;
+  readonly settings: Settings;
+  readonly skus: ReadonlyArray<Sku>;
+}
+
+/**
+ * The order for one node of a pool, as the product would make it for a claim of it. Throws WrongInputError where the size is
+ * none that such a node can have, or the zone is none.
+ */
+export function orderOf(
+  options: Wanted,
+  { pool, nodeClass, settings, skus }: Given,
+): { readonly order: LaunchOrder; readonly notes: ReadonlyArray<string> } {
+  const { plugin, pluginMode } = networkModeOf(settings);
+  const types = toInstanceTypes(
+    skus,
+    nodeClass,
+    {
+      location: settings.LOCATION,
+      nodeResourceGroup: settings.AZURE_NODE_RESOURCE_GROUP,
+      networkPlugin: plugin,
+      networkPluginMode: pluginMode,
+      memoryOverhead: Number(settings.VM_MEMORY_OVERHEAD_PERCENT ?? '0.075'),
+    },
+    () => false,
+  );
+  const instanceType = typeOf(types, options.size, nodeClass);
+  const { isOffered, ...place } = placeOf(instanceType, options, pool, settings.LOCATION);
+  const { taints = [], startupTaints = [] } = pool.spec.template.spec;
+  const order: LaunchOrder = {
+    claim: `${pool.metadata.name}-ab12c`,
+    nodePool: pool.metadata.name,
+    nodeClass,
+    offering: { instanceType: instanceType.name, price: microUsdPerHour(1), ...place },
+    instanceType,
+    labels: {
+      ...nodeLabels(instanceType, place),
+      ...offeringLabels(place.zone, place.capacityType),
+      ...ownLabels(pool),
+      ...pool.spec.template.metadata?.labels,
+      [label.nodePool]: pool.metadata.name,
+      [label.nodeClass]: nodeClass.metadata.name,
+    },
+    taints,
+    startupTaints,
+  };
+  const where = place.zone === '0' ? 'without a zone' : `in ${place.zone}`;
+  const note = `${instanceType.name} is not offered as ${place.capacityType} ${where}: Azure would refuse it`;
+  return { order, notes: isOffered ? [] : [note] };
+}
+
+/** Requirements that leave one value, of labels that no size has: every node of the pool carries them. */
+function ownLabels({ spec }: NodePool): Readonly<Record<string, string>> {
+  return Object.fromEntries(
+    (spec.template.spec.requirements ?? []).flatMap(({ key, operator, values = [] }) => {
+      const [only] = values;
+      const isOwn = !key.startsWith('karpenter.') && !key.includes('kubernetes.io/');
+      return operator === 'In' && values.length === 1 && only !== undefined && isOwn ? [[key, only]] : [];
+    }),
+  );
+}
+
+function typeOf(types: ReadonlyArray<InstanceType>, size: string, { metadata }: NodeClass): InstanceType {
+  const found = types.find(({ name }) => name.toLowerCase() === size.toLowerCase());
+  if (found !== undefined) return found;
+  const fix = 'see the sizes of LOCATION, and what the class asks of a size: its image, GPU, security, LocalDNS';
+  throw wrong(
+    '--size',
+    `${JSON.stringify(size)} is not one that a node of AKSNodeClass ${metadata.name} can have`,
+    fix,
+  );
+}
+
+/** Where the machine goes. What Azure does not offer there is shown all the same: the answer would be a refusal. */
+function placeOf(
+  { offerings }: InstanceType,
+  { zone: asked, capacityType: type }: Wanted,
+  pool: NodePool,
+  location: string,
+): Place {
+  const capacityType = type ?? (isSpotOnly(pool) ? 'spot' : 'on-demand');
+  const zones = offerings.filter((one) => one.capacityType === capacityType).map(({ zone }) => zone);
+  const zone = asked === null ? (zones[0] ?? '0') : zoneOf(asked, location);
+  return { zone, capacityType, isOffered: zones.includes(zone) };
+}
+
+interface Place {
+  readonly zone: string;
+  readonly capacityType: CapacityType;
+  readonly isOffered: boolean;
+}
+
+function zoneOf(asked: string, location: string): string {
+  const prefix = `${location.toLowerCase()}-`;
+  const digit = asked.toLowerCase().startsWith(prefix) ? asked.slice(prefix.length) : asked;
+  if (digit === '0') return digit;
+  if (/^[1-9]$/.test(digit)) return `${prefix}${digit}`;
+  throw wrong(
+    '--zone',
+    `${JSON.stringify(asked)} is no zone of ${location}`,
+    `write it as ${prefix}1, 1, or 0 for none`,
+  );
+}
+
+function isSpotOnly({ spec }: NodePool): boolean {
+  const asked = spec.template.spec.requirements?.filter(({ key }) => key === label.capacityType) ?? [];
+  return asked.some(({ operator, values = [] }) => operator === 'In' && values.length === 1 && values[0] === 'spot');
+}
+
+function wrong(path: string, message: string, fix: string): WrongInputError {
+  return new WrongInputError([{ origin: null, object: '', path, message, fix }]);
+}
