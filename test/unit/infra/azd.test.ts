@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { parse } from 'yaml';
+import { parse, parseAllDocuments } from 'yaml';
 import {
   type Deployed,
   buildCommand,
@@ -176,4 +176,43 @@ test('every output has its name in capitals, so that it can be told again', () =
 
 test('words with blanks reach a program on Windows as one', () => {
   expect(['--command', 'helm list', 'say "x"'].map(quoted)).toEqual(['--command', '"helm list"', '"say ""x"""']);
+});
+
+describe('what goes into the cluster', () => {
+  const chart = join(root, 'infra/chart');
+  const values = parse(readFileSync(join(chart, 'values.yaml'), 'utf8')) as Readonly<Record<string, unknown>>;
+  const given = helmCommand(readDeployed(Object.fromEntries(outputNames.map((name) => [name, 'x']))), 'r/i:1')
+    .filter((word) => word.includes('='))
+    .map((word) => word.split('=')[0] ?? '');
+
+  /** Values that the chart does not have. */
+  const unknown = (names: ReadonlyArray<string>): ReadonlyArray<string> =>
+    names.filter((name) => {
+      const found = name
+        .split('.')
+        .reduce<unknown>((part, key) => (part as Readonly<Record<string, unknown>> | undefined)?.[key], values);
+      return typeof found !== 'string';
+    });
+
+  test('the chart knows every value that it is given', () => {
+    expect(unknown(given)).toEqual([]);
+    expect(unknown(['settings.cluster'])).toEqual(['settings.cluster']);
+  });
+
+  test('the image is built from a file that is there', () => {
+    const file = buildCommand(readDeployed(Object.fromEntries(outputNames.map((name) => [name, 'x']))), '1');
+    expect(existsSync(join(root, file[file.indexOf('--file') + 1] ?? ''))).toBe(true);
+  });
+
+  test('the federated credential is for the service account that the relay runs as', () => {
+    const manifest = readFileSync(join(root, 'infra/kubernetes/40-relay.yaml'), 'utf8');
+    const account = parseAllDocuments(manifest)
+      .map(
+        (document) => document.toJS() as { readonly kind: string; readonly metadata: Readonly<Record<string, string>> },
+      )
+      .find(({ kind }) => kind === 'ServiceAccount')?.metadata;
+    const subject = `system:serviceaccount:${account?.['namespace']}:${account?.['name']}`;
+    expect(subject).toBe('system:serviceaccount:nodewright-system:nodewright-relay');
+    expect(readTexts()['modules/identities.bicep']).toContain(`subject: '${subject}'`);
+  });
 });
