@@ -12,3 +12,6 @@ param clusterResourceId = '/subscriptions/00000000-0000-0000-0000-000000000000/r
 //   az network vnet list --resource-group NODE_RESOURCE_GROUP --query '[0].subnets[0].id' --output tsv
 // and else: az aks show … --query 'agentPoolProfiles[0].vnetSubnetId' --output tsv
 param nodeSubnetResourceId = '/subscriptions/00000000-0000-0000-0000-000000000000/resourceGroups/MC_my-group_my-cluster_westeurope/providers/Microsoft.Network/virtualNetworks/aks-vnet-00000000/subnets/aks-subnet'
+
+// For a virtual network of your own, with pods in an overlay: az network vnet show --ids NETWORK --query resourceGuid --output tsv
+// param virtualNetworkGuid = '00000000-0000-0000-0000-000000000000'
