@@ -1,5 +1,5 @@
 import type { FollowedObject } from '../contract/messages.ts';
-import { annotation, finalizer } from '../contract/names.ts';
+import { annotation, finalizer, label } from '../contract/names.ts';
 import { isOwnClass, isOwnPool } from '../contract/own-class.ts';
 import type { Snapshot } from '../contract/snapshot/parse.ts';
 import type { Condition, NodeClaim } from '../kubernetes/manifest.ts';
@@ -8,6 +8,7 @@ import type { InventoryItem } from '../ports/cloud.ts';
 import { RetryableError, TerminalError } from '../ports/errors.ts';
 import { CLASS_HASH_VERSION, POOL_HASH_VERSION } from './api-rules.ts';
 import { isTrue } from './conditions.ts';
+import { judgeConsolidatable, lastPodEvent } from './follow/consolidatable.ts';
 import { readSnapshot } from './gather.ts';
 import { hintObjects } from './hint-objects.ts';
 import { inParallel } from './in-parallel.ts';
@@ -176,7 +177,20 @@ function stalledClaims({ claims, inventory, snapshot }: Seen, nowMs: number): Re
     !machines.has(claim.metadata.name.toLowerCase()) || nodes?.has(nodeNameOf(claim)) === false;
   return claims
     .filter(({ spec }) => isOwnClass(spec.nodeClassRef))
-    .filter((claim) => isStalled(claim, nowMs) || (isAtRest(claim) && isBereft(claim)));
+    .filter(
+      (claim) => isStalled(claim, nowMs) || (isAtRest(claim) && (isBereft(claim) || isOverdue(claim, snapshot, nowMs))),
+    );
+}
+
+/** How long after its time a node that may be consolidated is left to the look that was asked for then. */
+const OVERDUE_MS = 60_000;
+
+/** A node that may be consolidated for a while, and does not say so: the look that should have found it out was lost. */
+function isOverdue(claim: NodeClaim, snapshot: Snapshot | null, nowMs: number): boolean {
+  if (isTrue(claim.status?.conditions, 'Consolidatable')) return false;
+  const pool = snapshot?.nodePools.find(({ metadata }) => metadata.name === claim.metadata.labels?.[label.nodePool]);
+  const eventMs = lastPodEvent(claim, null, nowMs);
+  return judgeConsolidatable(claim, pool ?? null, eventMs, nowMs - OVERDUE_MS).kind === 'since';
 }
 
 /** The claims that were, of nodes that still carry our finalizer. */

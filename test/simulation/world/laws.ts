@@ -152,7 +152,12 @@ export class Laws {
     if (marked === undefined) return 'it is not marked';
     const taints: ReadonlyArray<Fields> = node.spec?.['taints'] ?? [];
     if (!taints.some((one) => one['key'] === taint.disrupted.key)) return 'its node takes pods';
-    const pods = server.list('pods').filter(({ spec }) => spec?.['nodeName'] === node.metadata.name);
+    // A pod that is being deleted already goes with its node or without.
+    const pods = server
+      .list('pods')
+      .filter(
+        ({ metadata, spec }) => metadata.deletionTimestamp === undefined && spec?.['nodeName'] === node.metadata.name,
+      );
     if (marked['reason'] === 'Empty' && pods.length > 0) return `pod ${pods[0]?.metadata.name ?? ''} is on it`;
     if ([node, ...pods].some(({ metadata }) => metadata.annotations?.[annotation.doNotDisrupt] === 'true')) {
       return 'it may not be disrupted';

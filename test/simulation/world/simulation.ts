@@ -24,6 +24,9 @@ import { Timeline } from './timeline.ts';
 const CLUSTER = 'sim';
 const START_MS = Date.UTC(2026, 0, 1);
 const MINUTE = 60_000;
+
+/** More than any pool here leaves a node unused, and a look of the disruption after it. */
+const UNUSED_MINUTES = 3;
 const NOTICE_MS = 30_000;
 /** Lines of the trace that a failure shows. */
 const TRACE_MAX = 400;
@@ -118,7 +121,12 @@ export class Simulation {
   async runUntilSettled(minutes: number): Promise<boolean> {
     for (let minute = 0; minute < minutes; minute++) {
       await this.#run(MINUTE);
-      if (this.unsettled().length === 0) return true;
+      if (this.unsettled().length > 0) continue;
+      if (!this.#disrupts) return true;
+      // Nodes may be consolidated some time after their pods have come: rest is what lasts.
+      const before = this.#image();
+      await this.#run(UNUSED_MINUTES * MINUTE);
+      if (this.unsettled().length === 0 && this.#image() === before) return true;
     }
     return false;
   }
