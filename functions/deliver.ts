@@ -83,9 +83,9 @@ async function keep(app: App, context: Invocation, raw: unknown, error: unknown)
   // A TypeError at this place is a message we cannot read; anything else unexpected is our bug. Neither is mended by
   // delivering again, and both must not hold up the messages behind them.
   const known = error instanceof TerminalError || error instanceof TypeError;
-  const event = known ? 'message-poisoned' : 'bug';
-  logTo(context)(event, { function: context.functionName, reason: firstLine(render(error)) });
-  context.error(known ? 'poison' : 'bug', render(error));
+  const kind = known ? 'poison' : 'bug';
+  logTo(context)('message-kept', { kind, function: context.functionName, reason: firstLine(render(error)) });
+  context.error(kind, render(error));
   await app.poison(raw, render(error), context.functionName);
 }
 

@@ -97,9 +97,10 @@ describe('a message', () => {
   ])('that fails %s is kept with the reason, and not tried again', async (_, error, said) => {
     const { deliver, sent, poisoned, errors, infos } = worker();
     await deliver(failing(error));
-    const event = said === 'bug' ? 'bug' : 'message-poisoned';
     const reason = `${error.name}: ${error.message}`;
-    expect(infos.map((line) => JSON.parse(line) as unknown)).toEqual([{ event, function: 'provision', reason }]);
+    expect(infos.map((line) => JSON.parse(line) as unknown)).toEqual([
+      { event: 'message-kept', kind: said, function: 'provision', reason },
+    ]);
     expect(poisoned).toMatchObject([{ raw: hint, from: 'provision' }]);
     expect(poisoned[0]?.reason).toContain(`${error.name}: ${error.message}`);
     expect([sent, errors]).toEqual([[], [said]]);

@@ -1,0 +1,62 @@
+metadata description = 'A budget for what the cluster\'s machines cost in Azure\'s own bill, in the subscription\'s currency. Deployed to the node resource group.'
+
+@description('The cluster\'s name, which its machines carry as a tag.')
+param clusterName string
+
+@description('What machines may cost in a month, in the currency of the bill.')
+@minValue(1)
+param amount int
+
+@description('Resource id of the action group that is told. Empty: owners of the subscription are, by mail.')
+param actionGroupId string
+
+@description('First day of the month that the budget begins with. Azure takes no earlier month than the present one for a new budget, so leave it.')
+param startDate string = utcNow('yyyy-MM-01')
+
+var contacts = {
+  contactEmails: []
+  contactRoles: empty(actionGroupId) ? [
+    'Owner'
+  ] : []
+  contactGroups: empty(actionGroupId) ? [] : [
+    actionGroupId
+  ]
+}
+
+resource budget 'Microsoft.Consumption/budgets@2023-11-01' = {
+  name: 'nodewright-${clusterName}'
+  properties: {
+    category: 'Cost'
+    amount: amount
+    timeGrain: 'Monthly'
+    timePeriod: {
+      startDate: startDate
+    }
+    filter: {
+      tags: {
+        name: 'karpenter.azure.com_cluster'
+        operator: 'In'
+        values: [
+          clusterName
+        ]
+      }
+    }
+    notifications: {
+      forecast: union(contacts, {
+        enabled: true
+        operator: 'GreaterThan'
+        threshold: 100
+        thresholdType: 'Forecasted'
+      })
+      actual: union(contacts, {
+        enabled: true
+        operator: 'GreaterThan'
+        threshold: 90
+        thresholdType: 'Actual'
+      })
+    }
+  }
+}
+
+@description('Resource id of the budget.')
+output id string = budget.id
