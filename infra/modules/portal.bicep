@@ -47,11 +47,11 @@ var logAlerts = [
   {
     name: 'relay-silent'
     title: 'the relay is silent'
-    description: 'The relay in the cluster has not been heard of for ten minutes. Nodes still come, up to a minute later. Look at it: kubectl -n nodewright-system get pods; its /readyz says what it cannot list.'
+    description: 'The relay in the cluster has not been heard of for five minutes. Nodes still come, up to a minute later. Look at it: kubectl -n nodewright-system get pods; its /readyz says what it cannot list.'
     query: loadTextContent('../portal/alerts/relay-silent.kql')
-    column: 'Lines'
+    column: 'QuietSeconds'
     operator: 'GreaterThan'
-    threshold: 5
+    threshold: 300
     severity: 2
     window: 'PT10M'
   }

@@ -139,7 +139,9 @@ async function lookAgainWhenCapacityMayBeBack(ports: Ports, plan: Plan): Promise
 
 function logDecision(ports: Ports, { snapshot }: Gathered, plan: Plan, { name, atMs }: Decision): void {
   const planned = new Set(plan.claims.flatMap(({ pods }) => pods.map(({ uid }) => uid)));
-  const createdAtMs = snapshot.pods.flatMap((pod) => (planned.has(pod.uid) ? [pod.createdAtMs] : []));
+  // Those that are to move from nodes that go wait for nothing yet.
+  const waiting = snapshot.pods.filter(({ uid, nodeName }) => nodeName === null && planned.has(uid));
+  const createdAtMs = waiting.map((pod) => pod.createdAtMs);
   ports.log('provisioned', {
     decision: name,
     snapshot: snapshot.version,

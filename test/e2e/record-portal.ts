@@ -79,6 +79,8 @@ async function live(): Promise<{ readonly lines: ReadonlyArray<string>; readonly
     await said(world, 'disrupted', 'nodeclaim-terminated');
     await queues.send('claims', [1, 2, 3]);
     await said(world, 'message-kept');
+    // The first page is what makes it read the figures of plans.
+    await readMetrics(world);
     const metrics = await readMetrics(world);
     await world.sandbox.relay.kill();
     await said(world, 'relay-silent');
