@@ -6,7 +6,7 @@ import { RetryableError } from '../shared/ports/errors.ts';
 import { type Invocation, type Worker, failed, logTo, pauseAfter } from './deliver.ts';
 
 /**
- * Moves along what a message names. As `deliver`, but each object by itself: those that fail for now are put off, together
+ * Moves along what a message names. As `deliverTo`, but each object by itself: those that fail for now are put off, together
  * where they wait equally long, those that fail for good are kept in the poison queue, and the rest is done.
  */
 export async function deliverObjects(context: Invocation, raw: unknown): Promise<void> {

@@ -1,6 +1,7 @@
 import type { InvocationContext } from '@azure/functions';
 import type { Ports } from '../shared/app/ports.ts';
-import { type App, theApp } from '../shared/composition.ts';
+import type { App } from '../shared/composition.ts';
+import { digest } from '../shared/contract/digest.ts';
 import { harmlessJson, harmlessLines } from '../shared/contract/harmless.ts';
 import type { ObjectsHint, PodsHint, SignalHint } from '../shared/contract/messages.ts';
 import { RetryableError, TerminalError } from '../shared/ports/errors.ts';
@@ -16,20 +17,6 @@ const RETRY_MAX_MS = 60_000;
 /** 1 s doubled this often is a minute. */
 const DOUBLINGS_MAX = 6;
 
-/**
- * Parses one message and uses it. A message that is malformed, or that fails for good, is kept in the poison queue with
- * the reason, and the rest goes on. A failure that may pass puts the hint off and lets the message go: one given back to
- * the queue returns at once and is dead-lettered after ten tries, which an API server that restarts would use up.
- */
-export async function deliver<Message extends Hint>(
-  context: InvocationContext,
-  raw: unknown,
-  parse: (raw: unknown) => Message | null,
-  use: (ports: Ports, message: Message) => Promise<void>,
-): Promise<void> {
-  await deliverTo({ app: theApp(), now: Date.now }, context, raw, parse, use);
-}
-
 /** What a delivery needs of the worker it happens in. */
 export interface Worker {
   readonly app: App;
@@ -37,7 +24,11 @@ export interface Worker {
   readonly now: () => number;
 }
 
-/** `deliver` for a worker that is given, such as a simulated one. */
+/**
+ * Parses one message and uses it. A message that is malformed, or that fails for good, is kept in the poison queue with
+ * the reason, and the rest goes on. A failure that may pass puts the hint off and lets the message go: one given back to
+ * the queue returns at once and is dead-lettered after ten tries, which an API server that restarts would use up.
+ */
 export async function deliverTo<Message extends Hint>(
   { app, now }: Worker,
   context: Invocation,
@@ -70,7 +61,9 @@ async function putOff({ app, now }: Worker, context: Invocation, hint: Hint, err
   const pauseMs = pauseAfter(error, tried);
   const atMs = now() + pauseMs;
   logTo(context)('retry-later', { kind: hint.kind, tried, pauseMs, error: render(error) });
-  const key = `retry/${context.functionName}/${context.invocationId}`;
+  // A list of events is one invocation: what is put off of two machines is two hints.
+  const which = hint.kind === 'signal' ? `/${digest(hint.vmId ?? hint.nodeName ?? '', hint.event)}` : '';
+  const key = `retry/${context.functionName}/${context.invocationId}${which}`;
   await app.hints.send([{ hint: { ...hint, attempt: tried + 1 }, atMs, key }]);
 }
 

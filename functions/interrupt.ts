@@ -1,20 +1,10 @@
 import { app } from '@azure/functions';
-import { interrupt } from '../shared/app/interrupt.ts';
-import { parseSignalHint } from '../shared/contract/messages.ts';
-import { deliver } from './deliver.ts';
+import { deliverSignals } from './deliver-signals.ts';
 
-/** Notices from the relay's watch of node conditions, and from Event Grid where it is routed through the queue. */
+/** Notices from the relay's watch of node conditions, and Azure's own events, which Event Grid delivers to the same queue. */
 app.serviceBusQueue('interrupt', {
   connection: 'ServiceBus',
   queueName: 'signals',
   cardinality: 'one',
-  handler: (message, context) =>
-    deliver(context, message, parseSignalHint, async (ports, signal) => {
-      const outcome = await interrupt(ports, signal);
-      ports.log('signal', {
-        notice: signal.event,
-        outcome: outcome.kind,
-        why: outcome.kind === 'ignored' ? outcome.why : null,
-      });
-    }),
+  handler: (message, context) => deliverSignals(context, message),
 });

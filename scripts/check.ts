@@ -1,7 +1,7 @@
 import { runSteps } from './run.ts';
 
 /** What a change must pass before it is committed: types, lint, format, and the tests that need nothing but memory. */
-const folders = ['functions', 'shared', 'relay', 'cli', 'sandbox', 'scripts', 'test'];
+const folders = ['functions', 'shared', 'relay', 'cli', 'infra/hooks', 'sandbox', 'scripts', 'test'];
 const sources = [...folders, 'vitest.config.ts', 'vitest.mutation.config.ts', 'stryker.config.mjs'];
 
 const withTests = !process.argv.includes('--no-tests');

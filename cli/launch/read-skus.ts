@@ -8,12 +8,15 @@ import { fileProblem, WrongInputError } from '../wrong-input.ts';
 /** A launch is one size that somebody has named: what it costs decides nothing. */
 const UNPRICED = { onDemandMicroUsd: 1, spotMicroUsd: 1 } as const;
 
+/** Which generations of images a size boots is not among what comes along: all that are sold today boot the second. */
+const ANY_GENERATION = { hyperVGenerations: ['1', '2'] } as const;
+
 /**
  * The sizes of a region: those that come along, or those of a file as ARM lists them (`az vm list-skus`, a `value` of ARM's, or
  * one list for each region). Throws WrongInputError.
  */
 export function readSkus(path: string | null, location: string): ReadonlyArray<Sku> {
-  if (path === null) return readShippedSizes(location).skus;
+  if (path === null) return readShippedSizes(location).skus.map((sku) => ({ ...sku, ...ANY_GENERATION }));
   const { origin, text } = readSource(path);
   const wrong = (message: string, fix: string): WrongInputError =>
     new WrongInputError([fileProblem(origin, message, fix)]);

@@ -49,6 +49,7 @@ export function admitVm(cloud: Cloud, at: { readonly group: string; readonly nam
     provisioningState: 'Creating',
     powerState: 'starting',
     failure: null,
+    bootExitCode: cloud.bootExitCode,
     operation: null,
     cancel: () => {},
     notice: null,

@@ -56,6 +56,8 @@ export interface Azure {
   exhaust(exhaustion: Exhaustion): void;
   /** Withholds a size from the subscription, on the SKU list and at the PUT. */
   restrict(restriction: Restriction): void;
+  /** Lets the set-up of machines that are made from now on end with one of AKS's exit codes: they run, and become no nodes. */
+  failBoots(exitCode: number): void;
   /** Ends every exhaustion, zone failure, restriction and fault. Quota and prices stay. */
   heal(): void;
   setQuota(quota: Quota): void;
@@ -70,10 +72,12 @@ export interface Azure {
   setBackendPools(names: ReadonlyArray<string>): void;
   /** Adds a version (`202611.20.0`) to every node image. */
   publishImage(version: string): void;
-  /** Adds a webhook after its handshake. Throws when the handshake fails. */
+  /** Adds a queue, or a webhook after its handshake. Throws when the handshake fails. */
   subscribe(subscription: EventSubscription): Promise<void>;
+  /** Ends a subscription. Harmless when there is none of the name. */
+  unsubscribe(name: string): Promise<void>;
   /**
-   * Calls the listener for every Event Grid event, doubled ones twice: for a queue as the destination. Render it with
+   * Calls the listener for every Event Grid event, doubled ones twice: for other destinations. Render it with
    * `renderEventGrid` or `renderCloudEvent` (event-grid-events.ts). The answer ends it.
    */
   onGridEvent(listener: (event: GridEvent) => void): () => void;
@@ -164,11 +168,15 @@ function faceOf({ cloud, faults, prices, images, grid }: Parts, server: ArmServe
     restrict: (restriction) => {
       cloud.restrictions.restrict(restriction);
     },
+    failBoots: (exitCode) => {
+      cloud.bootExitCode = exitCode;
+    },
     heal: () => {
       cloud.capacity.restore();
       cloud.restrictions.clear();
       faults.clear();
       cloud.faults = cloud.options.faults;
+      cloud.bootExitCode = 0;
     },
     setQuota: (quota) => {
       cloud.quota = quota;
@@ -194,11 +202,15 @@ function faceOf({ cloud, faults, prices, images, grid }: Parts, server: ArmServe
       images.publish(version);
     },
     subscribe: (subscription) => grid.subscribe(subscription),
+    unsubscribe: (name) => grid.unsubscribe(name),
     onGridEvent: (listener) => grid.on(listener),
     publish: (event) => {
       grid.publish(event);
     },
-    close: () => server.close(),
+    close: async () => {
+      await grid.close();
+      await server.close();
+    },
   };
 }
 

@@ -45,6 +45,8 @@ export class Cloud {
   /** May be replaced while the double runs. */
   quota: Quota;
   faults: FaultRates;
+  /** What the set-up of machines that are made from now on ends with. */
+  bootExitCode = 0;
   /** Names of the load balancer's backend pools. */
   backendPools: ReadonlyArray<string> = ['aksOutboundBackendPool', 'kubernetes'];
   readonly #listeners = new Set<(event: AzureEvent) => void>();
@@ -132,6 +134,7 @@ export class Cloud {
       privateIp: vm.nics[0]?.nic.privateIp ?? null,
       tags: objectAt(vm.body, 'tags'),
       customData: vm.customData,
+      bootExitCode: vm.bootExitCode,
       extensions: [...vm.extensions.values()]
         .filter(({ provisioningState }) => provisioningState === 'Succeeded')
         .map(({ name }) => name.toLowerCase()),

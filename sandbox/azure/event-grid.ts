@@ -2,6 +2,7 @@ import type { Clock } from '../world/clock.ts';
 import { renderCloudEvent, renderEventGrid, type GridEvent } from './event-grid-events.ts';
 import { textAt } from './json.ts';
 import type { EventSubscription } from './options.ts';
+import { openQueueDestination, type QueueDestination } from './queue-destination.ts';
 
 /** Event Grid's waits between attempts, in seconds; the last one repeats. Learn "Event Grid message delivery and retry". */
 const RETRY_SECONDS = [10, 30, 60, 300, 600, 1_800, 3_600, 10_800, 21_600, 43_200] as const;
@@ -25,12 +26,13 @@ export interface Delivery {
   readonly state: 'pending' | 'delivered' | 'dead-lettered';
 }
 
-/** Delivers events to webhooks as Event Grid does: at least once, in no order, after a handshake. */
+/** Delivers events to webhooks, after a handshake, and to queues as Event Grid does: at least once, in no order. */
 export class EventGrid {
   readonly #clock: Clock;
   readonly #topic: string;
   readonly #isDoubled: () => boolean;
   readonly #subscriptions = new Map<string, EventSubscription>();
+  readonly #queues = new Map<string, QueueDestination>();
   readonly #deliveries = new Map<string, Delivery>();
   readonly #listeners = new Set<(event: GridEvent) => void>();
 
@@ -41,14 +43,27 @@ export class EventGrid {
     this.#isDoubled = isDoubled;
   }
 
-  /** Adds a subscription once its endpoint has proved that it wants the events. Throws when it does not. */
+  /**
+   * Adds a subscription: to a queue at once, to a webhook when it has proved that it wants the events. Throws when it does
+   * not.
+   */
   async subscribe(subscription: EventSubscription): Promise<void> {
-    await (subscription.schema === 'EventGrid' ? this.#validate(subscription) : this.#preflight(subscription));
-    this.#subscriptions.set(subscription.name, subscription);
+    const { name, schema, destination } = subscription;
+    if (typeof destination !== 'string') this.#queues.set(name, openQueueDestination(subscription, destination));
+    else await (schema === 'EventGrid' ? this.#validate(name, destination) : this.#preflight(name, destination));
+    this.#subscriptions.set(name, subscription);
   }
 
-  unsubscribe(name: string): void {
+  async unsubscribe(name: string): Promise<void> {
+    const queue = this.#queues.get(name);
     this.#subscriptions.delete(name);
+    this.#queues.delete(name);
+    await queue?.close();
+  }
+
+  /** Ends all subscriptions. */
+  async close(): Promise<void> {
+    await Promise.all([...this.#subscriptions.keys()].map((name) => this.unsubscribe(name)));
   }
 
   /** Calls the listener for every event from now on: for destinations that are no webhooks. The answer ends it. */
@@ -68,7 +83,7 @@ export class EventGrid {
       const delivery = { subscription: subscription.name, eventId: event.id, type: event.type };
       this.#deliveries.set(key, { ...delivery, attempts: 0, state: 'pending' });
       void this.#attempt(key, subscription, event, this.#clock.now());
-      if (times > 1) void this.#post(subscription, event, 1);
+      if (times > 1) void this.#deliver(subscription, event, 1);
     }
   }
 
@@ -80,7 +95,7 @@ export class EventGrid {
     const delivery = this.#deliveries.get(key);
     if (delivery === undefined) return;
     const attempts = delivery.attempts + 1;
-    const status = await this.#post(subscription, event, attempts);
+    const status = await this.#deliver(subscription, event, attempts);
     if (status >= 200 && status <= 204) {
       this.#deliveries.set(key, { ...delivery, attempts, state: 'delivered' });
       return;
@@ -98,7 +113,14 @@ export class EventGrid {
   }
 
   /** The status of the answer; 0 when there was none. */
-  async #post(subscription: EventSubscription, event: GridEvent, attempt: number): Promise<number> {
+  async #deliver(subscription: EventSubscription, event: GridEvent, attempt: number): Promise<number> {
+    const { name, destination } = subscription;
+    if (typeof destination === 'string') return this.#post(destination, subscription, event, attempt);
+    // Who has unsubscribed meanwhile is sent nothing more.
+    return (await this.#queues.get(name)?.deliver(event, this.#topic, attempt)) ?? 0;
+  }
+
+  async #post(url: string, subscription: EventSubscription, event: GridEvent, attempt: number): Promise<number> {
     const cloudEvents = subscription.schema === 'CloudEvents';
     const body = cloudEvents ? renderCloudEvent(event) : renderEventGrid(event, this.#topic);
     const type = cloudEvents ? 'application/cloudevents+json; charset=utf-8' : 'application/json; charset=utf-8';
@@ -109,14 +131,14 @@ export class EventGrid {
       'aeg-delivery-count': String(attempt - 1),
     };
     try {
-      const answer = await send(subscription.url, { method: 'POST', headers, body: JSON.stringify(body) });
+      const answer = await send(url, { method: 'POST', headers, body: JSON.stringify(body) });
       return answer.status;
     } catch {
       return 0;
     }
   }
 
-  async #validate({ name, url }: EventSubscription): Promise<void> {
+  async #validate(name: string, url: string): Promise<void> {
     const validationCode = `validate-${name}`;
     const event = {
       id: validationCode,
@@ -140,7 +162,7 @@ export class EventGrid {
       throw new Error(`The endpoint of subscription '${name}' did not echo its validation code.`);
   }
 
-  async #preflight({ name, url }: EventSubscription): Promise<void> {
+  async #preflight(name: string, url: string): Promise<void> {
     const answer = await send(url, { method: 'OPTIONS', headers: { 'WebHook-Request-Origin': 'eventgrid.azure.net' } });
     const allowed = answer.headers.get('WebHook-Allowed-Origin');
     if (allowed !== '*' && allowed !== 'eventgrid.azure.net')

@@ -1,6 +1,6 @@
 import { refuseOtherRegion } from './admit/location.ts';
 import { refuseOddTags } from './admit/tags.ts';
-import { ArmError, requiredParameter } from './arm-error.ts';
+import { ArmError, type ArmErrorBody, requiredParameter } from './arm-error.ts';
 import type { Cloud } from './cloud.ts';
 import { textAt, type JsonObject } from './json.ts';
 import { refuseMarkedForDeletion } from './machines.ts';
@@ -23,25 +23,36 @@ export function putExtension(cloud: Cloud, vm: Vm, name: string, body: JsonObjec
       message: 'Cannot modify extensions in the VM when the VM is not running.',
     });
   const existing = vm.extensions.get(name.toLowerCase());
-  const extension: Extension = existing ?? { name, body, provisioningState: 'Creating' };
+  const extension: Extension = existing ?? { name, body, provisioningState: 'Creating', failure: null };
   extension.body = body;
   extension.provisioningState = existing === undefined ? 'Creating' : 'Updating';
   vm.extensions.set(name.toLowerCase(), extension);
   const operation = cloud.operations.start('Microsoft.Compute');
   cloud.clock.after(cloud.draw('extension', cloud.options.latency.extension), () => {
     const gone = cloud.vms.get(`${vm.group}/${vm.name}`.toLowerCase()) !== vm;
-    extension.provisioningState = gone ? 'Failed' : 'Succeeded';
-    cloud.operations.end(
-      operation,
-      gone
-        ? {
-            error: {
-              code: 'OperationPreempted',
-              message: `VM '${vm.name}' was deleted before its extension was ready.`,
-            },
-          }
-        : { status: 'Succeeded' },
-    );
+    const error = gone ? preempted(vm) : ran(vm, extension);
+    extension.provisioningState = error === null ? 'Succeeded' : 'Failed';
+    if (error !== null && !gone) failByExtension(vm, extension, error);
+    cloud.operations.end(operation, error === null ? { status: 'Succeeded' } : { error });
   });
   return { resource: extension, created: existing === undefined, operation };
+}
+
+function preempted({ name }: Vm): ArmErrorBody {
+  return { code: 'OperationPreempted', message: `VM '${name}' was deleted before its extension was ready.` };
+}
+
+/** A script that waits for the end of the node's set-up ends with what that ended with; null where it ends well. */
+function ran({ bootExitCode }: Vm, { name, body }: Extension): ArmErrorBody | null {
+  if (bootExitCode === 0 || textAt(body, 'properties.type') !== 'CustomScript') return null;
+  const output = JSON.stringify({ ExitCode: String(bootExitCode), Output: '', Error: '', ExecDuration: '60' });
+  const message = `VM has reported a failure when processing extension '${name}'. Error message: 'Enable failed: failed to execute command: command terminated with exit status=${bootExitCode}\n[stdout]\n${output}\n[stderr]\n'.`;
+  return { code: 'VMExtensionProvisioningError', message };
+}
+
+/** Azure shows the VM itself as failed then, though it runs. */
+function failByExtension(vm: Vm, extension: Extension, error: ArmErrorBody): void {
+  extension.failure = error.message;
+  vm.provisioningState = 'Failed';
+  vm.failure = error;
 }

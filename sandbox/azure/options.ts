@@ -60,11 +60,12 @@ export interface FaultRates {
   readonly provisioningFailurePercent: number;
 }
 
-/** A URL that Event Grid delivers to. */
+/** Where Event Grid delivers to, and how it words it. */
 export interface EventSubscription {
   readonly name: string;
-  readonly url: string;
   readonly schema: 'EventGrid' | 'CloudEvents';
+  /** A webhook's URL, or a queue of a Service Bus namespace. */
+  readonly destination: string | { readonly connectionString: string; readonly queue: string };
 }
 
 /** What a double of Azure is started with. `azureDefaults` has all that has a sensible default. */
@@ -118,6 +119,8 @@ export interface AzureOptions {
   readonly healthEventDelayMs: number;
   /** From the notice to Event Grid's scheduled event, for VMs that opted in. */
   readonly scheduledEventDelayMs: number;
+  /** From the end of a deletion that somebody asked for to Event Grid's `ResourceDeleteSuccess`. */
+  readonly deletionEventDelayMs: number;
   readonly subscriptions: ReadonlyArray<EventSubscription>;
   /** Folder with REGION.json, observed-skus.json, locations.json and images.json; null: the one that comes with the double. */
   readonly dataFolder: string | null;
@@ -195,6 +198,7 @@ export const azureDefaults = {
   evictionNoticeSeconds: 30,
   healthEventDelayMs: 5_000,
   scheduledEventDelayMs: 3_000,
+  deletionEventDelayMs: 3_000,
   subscriptions: [],
   dataFolder: null,
 } as const satisfies Omit<AzureOptions, 'port' | 'clock' | 'rng'>;

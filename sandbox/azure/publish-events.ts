@@ -2,6 +2,7 @@ import type { Cloud } from './cloud.ts';
 import {
   availabilityStatusChanged,
   resourceAnnotated,
+  resourceDeleted,
   scheduledEventEmitted,
   virtualMachinePreempted,
   type EventTarget,
@@ -16,14 +17,15 @@ const OPT_IN =
   'properties.scheduledEventsPolicy.scheduledEventsAdditionalPublishingTargets.eventGridAndResourceGraph.enable';
 
 /**
- * Tells Event Grid what happens to VMs: scheduled events of those that opted into them, and, once an eviction or a crash
- * has happened, what Resource Health knows of it. The answer ends it.
+ * Tells Event Grid what happens to VMs: scheduled events of those that opted into them, deletions that somebody asked for,
+ * and, once an eviction or a crash has happened, what Resource Health knows of it. The answer ends it.
  */
 export function publishEvents(cloud: Cloud, grid: EventGrid): () => void {
   return cloud.on((event) => {
     if (event.kind === 'vm-preempt-notice') publishScheduled(cloud, grid, { ...event, eventType: 'Preempt' });
     if (event.kind === 'vm-scheduled-event') publishScheduled(cloud, grid, event);
     if (event.kind === 'vm-gone' && event.reason !== 'deleted') publishHealth(cloud, grid, event);
+    if (event.kind === 'vm-gone' && event.reason === 'deleted') publishDeletion(cloud, grid, event);
   });
 }
 
@@ -52,14 +54,29 @@ function publishScheduled(
   });
 }
 
-function publishHealth(cloud: Cloud, grid: EventGrid, gone: { id: string; name: string; reason: string }): void {
-  const { subscriptionId, healthEventDelayMs } = cloud.options;
+interface Gone {
+  readonly id: string;
+  readonly name: string;
+  readonly reason: string;
+}
+
+function publishDeletion(cloud: Cloud, grid: EventGrid, gone: Gone): void {
+  const target = targetOf(cloud, gone, 'deletion-events');
+  cloud.clock.after(cloud.options.deletionEventDelayMs, () => {
+    grid.publish(resourceDeleted(target(), 'somebody'));
+  });
+}
+
+/** Makes targets of events about a VM that is gone, each with an id of its own. */
+function targetOf(cloud: Cloud, gone: Gone, draws: string): () => EventTarget {
+  const { subscriptionId } = cloud.options;
   const at = cloud.clock.now();
-  const target = (): EventTarget => {
-    const eventId = drawGuid(cloud.rng('health-events'));
-    return { subscriptionId, vmId: gone.id, vmName: gone.name, eventId, at };
-  };
-  cloud.clock.after(healthEventDelayMs, () => {
+  return () => ({ subscriptionId, vmId: gone.id, vmName: gone.name, eventId: drawGuid(cloud.rng(draws)), at });
+}
+
+function publishHealth(cloud: Cloud, grid: EventGrid, gone: Gone): void {
+  const target = targetOf(cloud, gone, 'health-events');
+  cloud.clock.after(cloud.options.healthEventDelayMs, () => {
     grid.publish(gone.reason === 'evicted' ? virtualMachinePreempted(target()) : hostCrashed(target()));
     grid.publish(availabilityStatusChanged(target(), { from: 'Available', to: 'Unavailable' }));
   });

@@ -53,7 +53,27 @@ export function renderInstanceView(vm: Vm): JsonObject {
       statuses: [{ code: `ProvisioningState/${ready ? 'succeeded' : 'Unavailable'}`, level: 'Info' }],
     },
     disks: vm.disk === null ? [] : [{ name: vm.disk.disk.name }],
+    ...(vm.extensions.size === 0 ? {} : { extensions: [...vm.extensions.values()].map(renderExtensionView) }),
     statuses: [provisioning, ...power],
+  };
+}
+
+function renderExtensionView({ name, body, provisioningState, failure }: Extension): JsonObject {
+  const state = provisioningState.toLowerCase();
+  return {
+    name,
+    type: `${textAt(body, 'properties.publisher') ?? ''}.${textAt(body, 'properties.type') ?? ''}`,
+    typeHandlerVersion: textAt(body, 'properties.typeHandlerVersion') ?? '',
+    statuses: [
+      failure === null
+        ? { code: `ProvisioningState/${state}`, level: 'Info', displayStatus: 'Ready' }
+        : {
+            code: `ProvisioningState/${state}/1`,
+            level: 'Error',
+            displayStatus: 'Provisioning failed',
+            message: failure,
+          },
+    ],
   };
 }
 

@@ -34,6 +34,8 @@ export interface Extension {
   readonly name: string;
   body: JsonObject;
   provisioningState: 'Creating' | 'Updating' | 'Succeeded' | 'Failed';
+  /** What its handler printed where it failed; null while it did not. */
+  failure: string | null;
 }
 
 /** A VM as the double keeps it. Only `machines.ts` and `eviction.ts` change one. */
@@ -57,6 +59,8 @@ export interface Vm {
   provisioningState: 'Creating' | 'Updating' | 'Succeeded' | 'Failed' | 'Deleting';
   powerState: 'starting' | 'running' | 'stopped' | 'deallocated' | 'unknown';
   failure: ArmErrorBody | null;
+  /** What the node's scripts end with once it runs: 0, or one of AKS's exit codes. */
+  bootExitCode: number;
   /** The operation under way: creation or deletion. */
   operation: string | null;
   /** Cancels what is still to happen to it. */
@@ -80,6 +84,8 @@ export interface VmView {
   readonly privateIp: string | null;
   readonly tags: JsonObject;
   readonly customData: string | null;
+  /** What the node's scripts end with: 0 where it becomes a node. */
+  readonly bootExitCode: number;
   /** Names of the extensions that work, in lower case. */
   readonly extensions: ReadonlyArray<string>;
   readonly createdAt: number;

@@ -71,7 +71,11 @@ export function serveConsumer(link: ConsumerLink): () => void {
   sender.on('sendable', () => {
     host.planPump();
   });
-  sender.on('sender_draining', drain);
+  sender.on('sender_draining', () => {
+    const delayMs = link.faults.drainMs();
+    if (delayMs === 0) drain();
+    else setTimeout(drain, delayMs).unref();
+  });
   return host.addConsumer({ takeOne });
 }
 

@@ -33,6 +33,7 @@ async function main(): Promise<void> {
     rng: rngFrom(values.seed),
     duplicatePercent: parseInteger('--duplicate-percent', values['duplicate-percent'], 100),
     dropPercent: parseInteger('--drop-percent', values['drop-percent'], 100),
+    slowDrains: 0,
   };
   const broker = await startBroker({
     port: parseInteger('--port', values.port, 65_535),

@@ -69,6 +69,8 @@ export function connectMachines(
         const delays = { joinDelayMs, readyDelayMs: pace.readyMs };
         const spec = toMachine(event.vm, sizeOf(event.vm), delays, network);
         // A machine that finds nothing to start with boots and never joins, as in Azure.
+        if (event.vm.bootExitCode !== 0)
+          return onLine(`${event.vm.name} does not join: its set-up ended with ${event.vm.bootExitCode}`);
         if (typeof spec === 'string') return onLine(`${event.vm.name} does not join: ${spec}`);
         if (spec.neverReady !== undefined) onLine(`${event.vm.name} stays not ready: ${spec.neverReady}`);
         void join(spec).catch(() => undefined);

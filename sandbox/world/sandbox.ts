@@ -5,6 +5,7 @@ import { parse } from 'yaml';
 import { type Azure, startAzure } from '../azure/azure.ts';
 import { type AzureOptions, azureDefaults } from '../azure/options.ts';
 import { connect, type Connection } from '../kubernetes/client/connection.ts';
+import { signalsQueue } from '../../shared/contract/queues.ts';
 import { type Cluster, startCluster } from '../kubernetes/cluster.ts';
 import { findFreePorts } from '../kubernetes/control-plane/free-ports.ts';
 import { applyManifests, readManifests } from './apply-manifests.ts';
@@ -72,6 +73,9 @@ export interface Sandbox {
 
 const CLUSTER = 'sandbox';
 
+/** The Event Grid subscription that is there from the start. */
+export const INTERRUPTIONS = 'interruptions';
+
 /** Azurite's published development account. */
 const ACCOUNT = 'devstoreaccount1';
 const ACCOUNT_KEY = 'Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw==';
@@ -134,7 +138,7 @@ async function startParts(options: SandboxOptions, ports: Ports): Promise<Sandbo
       ready('Storage', storage.start()),
       ready('Service Bus', broker.start()),
     );
-    // The host before Azure, whose Event Grid asks a new webhook to prove itself; the relay last, whose hints want both.
+    // The relay last, whose hints want all others.
     // Read once, and not before there is a cluster: a setting may be an identity that has to be made in it.
     const settings = { ...options.settings };
     const host = hostChild({ ...options, settings }, ports, cluster);
@@ -142,6 +146,8 @@ async function startParts(options: SandboxOptions, ports: Ports): Promise<Sandbo
     await settled(installKinds(options, cluster), ready('Functions', host.start()));
     const azure = await ready('Azure', startAzureDouble(options, ports, rng));
     stops.push(() => azure.close());
+    // While there is still a broker that answers its client's farewell.
+    hides.push(() => azure.unsubscribe(INTERRUPTIONS));
     const network = networkModeOf(settings);
     const onLine = (line: string): void => options.onLine('machines', line);
     const parts = { azure, kubelets: cluster.kubelets, network, onLine };
@@ -201,7 +207,7 @@ function startAzureDouble(options: SandboxOptions, ports: Ports, rng: Rng): Prom
     rng: rng.split('azure'),
     clusterName: CLUSTER,
     identities: orderedIdentities(options.settings),
-    subscriptions: [{ name: 'interruptions', url: eventGridUrl(ports.functions), schema: 'CloudEvents' }],
+    subscriptions: [{ name: INTERRUPTIONS, schema: 'CloudEvents', destination: signalsOf(ports) }],
   });
 }
 
@@ -359,6 +365,7 @@ function hostChild(options: SandboxOptions, ports: Ports, cluster: Cluster): Chi
   });
 }
 
-function eventGridUrl(port: number): string {
-  return `http://127.0.0.1:${port}/runtime/webhooks/EventGrid?functionName=interruptEventGrid`;
+/** The queue that Event Grid delivers to, as in a deployment. */
+function signalsOf(ports: Ports): { readonly connectionString: string; readonly queue: string } {
+  return { connectionString: connections(ports).ServiceBus, queue: signalsQueue.name };
 }

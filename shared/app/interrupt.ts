@@ -24,6 +24,8 @@ import { recordPlan } from './record-plan.ts';
 export type InterruptOutcome =
   /** Not a machine of ours, one that has gone already, or an event that takes nothing away. */
   | { readonly kind: 'ignored'; readonly why: string }
+  /** Hearsay that Azure does not confirm, or of a claim that is on its way in or out: `follow` looks at it. */
+  | { readonly kind: 'looked'; readonly claim: string }
   | { readonly kind: 'replaced'; readonly claim: string; readonly replacements: number };
 
 /** Karpenter has no figure; a spot offering that was just taken back is avoided this long by new plans. */
@@ -45,12 +47,13 @@ const SHORTEST_NOTICE_MS = 30_000;
 /**
  * Acts on the notice that a machine goes: its replacement is launched first, then the node is tainted and its claim
  * deleted with the deadline, which drains it in time. The same notice again, late, or for a machine nobody knows
- * changes nothing.
+ * changes nothing. Of hearsay (`unlessThere`) Azure is asked first.
  */
 export async function interrupt(ports: Ports, signal: SignalHint): Promise<InterruptOutcome> {
   if (!ENDS_SERVICE.has(signal.event)) return { kind: 'ignored', why: `a ${signal.event} takes nothing away` };
   const claim = await findClaim(ports, signal);
   if (claim === null) return { kind: 'ignored', why: 'no NodeClaim of ours' };
+  if (signal.unlessThere === true && !(await isGone(ports, claim))) return look(ports, claim, signal);
   if (claim.metadata.deletionTimestamp !== undefined) return { kind: 'ignored', why: 'already being removed' };
 
   // Before the replacement is planned, or it would be the very offering that is being taken back.
@@ -70,7 +73,24 @@ export async function interrupt(ports: Ports, signal: SignalHint): Promise<Inter
   return { kind: 'replaced', claim: claim.metadata.name, replacements: replacements.length };
 }
 
-async function findClaim(ports: Ports, signal: SignalHint): Promise<NodeClaim | null> {
+/** Whether Azure has taken from the claim what it had given. A launch under way, and a removal, see to that themselves. */
+async function isGone(ports: Ports, { metadata, status }: NodeClaim): Promise<boolean> {
+  if (metadata.deletionTimestamp !== undefined || status?.providerID === undefined) return false;
+  return (await ports.cloud.observe(metadata.name)).kind === 'gone';
+}
+
+async function look(ports: Ports, claim: NodeClaim, { event, eventId }: SignalHint): Promise<InterruptOutcome> {
+  const { name } = claim.metadata;
+  const occasion = `hearsay/${event}/${eventId ?? ports.now()}`;
+  await hintObjects(ports, claimsNamed([name]), { reason: 'machine-changed', occasion });
+  return { kind: 'looked', claim: name };
+}
+
+/** Finds the claim of the machine that a signal is about; null when it is none of ours. */
+export async function findClaim(
+  ports: Pick<Ports, 'kubernetes'>,
+  signal: Pick<SignalHint, 'vmId' | 'nodeName'>,
+): Promise<NodeClaim | null> {
   const names = [signal.vmId?.split('/').at(-1), signal.nodeName].flatMap((name) => {
     const claim = name === undefined || name === null ? null : claimOfVm(name);
     return claim === null ? [] : [claim];
@@ -85,7 +105,7 @@ async function findClaim(ports: Ports, signal: SignalHint): Promise<NodeClaim | 
 }
 
 /** Azure tells of all machines of a subscription: one of another cluster may have the name of ours. */
-function isAbout({ vmId }: SignalHint, claim: NodeClaim): boolean {
+function isAbout({ vmId }: Pick<SignalHint, 'vmId'>, claim: NodeClaim): boolean {
   const { providerID } = claim.status ?? {};
   return vmId === null || providerID === undefined || isSameId(`azure://${vmId}`, providerID);
 }

@@ -1,72 +1,166 @@
+import { annotations } from './health-annotations.ts';
 import type { SignalHint } from './messages.ts';
 
+/** What an event says about one machine. */
+export type News =
+  /** The machine goes, has gone, or (`unlessThere`) may have gone. */
+  | { readonly kind: 'signal'; readonly signal: SignalHint }
+  /** Nothing is to be done, and people should find it. */
+  | { readonly kind: 'note'; readonly vmId: string; readonly text: string }
+  | { readonly kind: 'ignored'; readonly why: string };
+
+/** An event, whichever schema it came in. */
+interface Envelope {
+  readonly type: string;
+  readonly id: string | null;
+  readonly data: Fields;
+  /** `data.resourceInfo.properties`, where resource notifications say what has happened. */
+  readonly properties: Fields;
+  readonly vmId: string | null;
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** As long as a SignalHint takes; Azure's are GUIDs. */
+const EVENT_ID_MAX = 256;
+
+/** The types whose meaning we know, by their names in Azure's documentation of 2026-05. */
+export const eventTypes = {
+  annotated: 'Microsoft.ResourceNotifications.HealthResources.ResourceAnnotated',
+  availability: 'Microsoft.ResourceNotifications.HealthResources.AvailabilityStatusChanged',
+  scheduled: 'Microsoft.ResourceNotifications.MaintenanceResources.ScheduledEventEmitted',
+  deleted: 'Microsoft.Resources.ResourceDeleteSuccess',
+  deletedResource: 'Microsoft.ResourceNotifications.Resources.Deleted',
+} as const;
+
+const meanings: ReadonlyMap<string, (event: Envelope, vmId: string, cluster: string) => News> = new Map([
+  [eventTypes.annotated, ofAnnotation],
+  [eventTypes.availability, ofAvailability],
+  [eventTypes.scheduled, ofScheduledEvent],
+  [eventTypes.deleted, ofDeletion],
+  [eventTypes.deletedResource, ofDeletion],
+]);
+
 /**
- * What an Azure event about a VM means for its node, or null when it means nothing. Understands the Event Grid schema and
- * CloudEvents 1.0. Throws TypeError when `event` is neither. Event and annotation names: Azure Resource Notifications,
- * health and maintenance resources, 2026-05.
+ * What an Azure event means for the cluster's machines. Takes the Event Grid schema and CloudEvents 1.0, and of both only
+ * what it needs, so that a field that Azure leaves out one day costs no eviction. Throws TypeError when `event` is neither,
+ * and when one of a type we know lacks what that type is for: people should see that, rather than miss evictions.
  */
-export function toSignal(event: unknown, cluster: string): SignalHint | null {
+export function readEvent(event: unknown, cluster: string): News {
+  const envelope = parseEnvelope(event);
+  const mean = meanings.get(envelope.type);
+  if (mean === undefined) return { kind: 'ignored', why: `${envelope.type}: not a type that we act on` };
+  if (envelope.vmId === null) return { kind: 'ignored', why: `${envelope.type}: not about a virtual machine` };
+  return mean(envelope, envelope.vmId, cluster);
+}
+
+function parseEnvelope(event: unknown): Envelope {
   if (!isRecord(event)) throw new TypeError('not an Event Grid event: not an object');
-  const type = event['eventType'] ?? event['type'];
-  if (typeof type !== 'string') throw new TypeError('not an Event Grid event: neither eventType nor type is a string');
-  const id = typeof event['id'] === 'string' ? event['id'] : null;
-  const properties = propertiesOf(event['data']);
-  const base = { kind: 'signal', version: 1, cluster, nodeName: null, source: 'event-grid' } as const;
-  switch (type) {
-    case 'Microsoft.ResourceNotifications.HealthResources.ResourceAnnotated': {
-      const meaning = annotations[text(properties['annotationName'])];
-      const vmId = text(properties['targetResourceId']);
-      if (meaning === undefined || vmId === '') return null;
-      return { ...base, event: meaning, vmId, notBeforeMs: null, eventId: id };
-    }
-    case 'Microsoft.ResourceNotifications.MaintenanceResources.ScheduledEventEmitted': {
-      const meaning = scheduled[text(properties['EventType'])];
-      const vmId = text(event['subject']);
-      const over = ['Completed', 'Canceled'].includes(text(properties['EventStatus']));
-      if (meaning === undefined || vmId === '' || over) return null;
-      const eventId = text(properties['EventId']) || id;
-      return { ...base, event: meaning, vmId, notBeforeMs: toMs(text(properties['NotBefore'])), eventId };
-    }
+  const { specversion, id } = event;
+  if (specversion !== undefined && specversion !== '1.0') {
+    throw new TypeError(
+      'not an Event Grid event: specversion is not 1.0, the only version of CloudEvents that we read',
+    );
+  }
+  const name = specversion === undefined ? 'eventType' : 'type';
+  const type = event[name];
+  if (typeof type !== 'string' || type === '') throw new TypeError(`not an Event Grid event: ${name} is not a text`);
+  const data = isRecord(event['data']) ? event['data'] : {};
+  const info = isRecord(data['resourceInfo']) ? data['resourceInfo'] : {};
+  const properties = isRecord(info['properties']) ? info['properties'] : {};
+  // What an event is about stands in several places, and documentation and samples differ in which of them.
+  const about = [properties['targetResourceId'], data['resourceUri'], event['subject'], info['id']];
+  if (meanings.has(type) && !about.some((one) => typeof one === 'string' && one !== '')) {
+    throw new TypeError(`not an Event Grid event: ${type} without a subject`);
+  }
+  const vmId = about.map(vmIdIn).find((one) => one !== null) ?? null;
+  return { type, id: typeof id === 'string' ? id.slice(0, EVENT_ID_MAX) : null, data, properties, vmId };
+}
+
+/**
+ * A virtual machine's own id, or one of what Resource Health and the maintenance service hang below it. A machine of a scale
+ * set has another path, and an extension or another part is not the machine.
+ */
+const VM_ID =
+  /^(\/subscriptions\/[^/]{1,64}\/resourceGroups\/[^/]{1,90}\/providers\/Microsoft\.Compute\/virtualMachines\/[^/]{1,64})(?:\/providers\/.*)?$/i;
+
+function vmIdIn(id: unknown): string | null {
+  return typeof id === 'string' ? (VM_ID.exec(id)?.[1] ?? null) : null;
+}
+
+function ofAnnotation({ id, type, properties }: Envelope, vmId: string, cluster: string): News {
+  const name = requireText(properties, 'annotationName', type);
+  const meaning = Object.hasOwn(annotations, name) ? annotations[name] : undefined;
+  if (meaning === undefined) return { kind: 'ignored', why: `${name}: an annotation that we do not know` };
+  switch (meaning.does) {
+    case 'replace':
+      return toSignal({ cluster, vmId, event: meaning.event, eventId: id });
+    case 'look':
+      return toSignal({ cluster, vmId, event: 'gone', eventId: id, unlessThere: true });
+    case 'note':
+      return { kind: 'note', vmId, text: [name, text(properties['summary'])].filter(Boolean).join(': ') };
+    case 'ignore':
+      return { kind: 'ignored', why: `${name}: ${meaning.why}` };
     default:
-      return null;
+      return meaning satisfies never;
   }
 }
 
-const annotations: Readonly<Record<string, SignalHint['event']>> = {
-  VirtualMachinePreempted: 'gone',
-  VirtualMachineStorageOffline: 'degraded',
-  VirtualMachineHostCrashed: 'reboot',
-  VirtualMachineHostRebootedForRepair: 'reboot',
-  VirtualMachineMigrationScheduledForDegradedHardware: 'degraded',
-  VirtualMachinePossiblyDegradedDueToHardwareFailure: 'degraded',
-  PossiblyDegradedDueToHardwareFailureWithRedeployDeadline: 'degraded',
-  VirtualMachineScheduledForServiceHealing: 'degraded',
-};
+/** Azure sees a machine that does not answer; that may be a pause, a reboot, or the end. */
+function ofAvailability({ id, type, properties }: Envelope, vmId: string, cluster: string): News {
+  const state = requireText(properties, 'availabilityState', type);
+  if (state !== 'Unavailable') return { kind: 'ignored', why: `${state}: takes no machine away` };
+  return toSignal({ cluster, vmId, event: 'gone', eventId: id, unlessThere: true });
+}
 
-const scheduled: Readonly<Record<string, SignalHint['event']>> = {
-  Preempt: 'preempt',
-  Terminate: 'terminate',
-  Redeploy: 'redeploy',
-  Reboot: 'reboot',
-  Freeze: 'freeze',
-};
+const scheduled: ReadonlyMap<string, SignalHint['event']> = new Map([
+  ['Preempt', 'preempt'],
+  ['Terminate', 'terminate'],
+  ['Redeploy', 'redeploy'],
+  ['Reboot', 'reboot'],
+  ['Freeze', 'freeze'],
+]);
 
-function propertiesOf(data: unknown): Readonly<Record<string, unknown>> {
-  const info = isRecord(data) ? data['resourceInfo'] : undefined;
-  const properties = isRecord(info) ? info['properties'] : undefined;
-  return isRecord(properties) ? properties : {};
+function ofScheduledEvent({ id, type, properties }: Envelope, vmId: string, cluster: string): News {
+  const name = requireText(properties, 'EventType', type);
+  const status = requireText(properties, 'EventStatus', type);
+  if (status === 'Completed' || status === 'Canceled') return { kind: 'ignored', why: `${name} ${status}: it is over` };
+  const event = scheduled.get(name);
+  if (event === undefined) return { kind: 'ignored', why: `${name}: a scheduled event that we do not know` };
+  const eventId = text(properties['EventId']).slice(0, EVENT_ID_MAX) || id;
+  return toSignal({ cluster, vmId, event, eventId, notBeforeMs: toMs(text(properties['NotBefore'])) });
+}
+
+/** Somebody's request removed it: a person's, or ours. What Azure says when it is asked decides. */
+function ofDeletion({ id }: Envelope, vmId: string, cluster: string): News {
+  return toSignal({ cluster, vmId, event: 'gone', eventId: id, unlessThere: true });
+}
+
+function toSignal(
+  facts: Pick<SignalHint, 'cluster' | 'vmId' | 'event' | 'eventId' | 'unlessThere'> & {
+    readonly notBeforeMs?: number | null;
+  },
+): News {
+  const base = { kind: 'signal', version: 1, nodeName: null, source: 'event-grid', notBeforeMs: null } as const;
+  return { kind: 'signal', signal: { ...base, ...facts } };
 }
 
 /** RFC 1123, as scheduled events write it; an empty one means that the event has started. */
 function toMs(when: string): number | null {
   const at = Date.parse(when);
-  return Number.isNaN(at) ? null : at;
+  return Number.isNaN(at) || at < 0 ? null : at;
+}
+
+function requireText(properties: Fields, name: string, type: string): string {
+  const value = properties[name];
+  if (typeof value === 'string' && value !== '') return value;
+  throw new TypeError(`not an Event Grid event: ${type} without data.resourceInfo.properties.${name}`);
 }
 
 function text(value: unknown): string {
   return typeof value === 'string' ? value : '';
 }
 
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+function isRecord(value: unknown): value is Fields {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -81,6 +81,8 @@ export const SignalHint = Type.Object({
   /** The same notice by two paths carries the same id where Azure gives one. */
   eventId: Type.Union([Type.String({ maxLength: 256 }), Type.Null()]),
   source: Type.Union([Type.Literal('node-condition'), Type.Literal('event-grid'), Type.Literal('sweep')]),
+  /** Hearsay: nothing is done where Azure, asked for it, still has the machine. */
+  unlessThere: Type.Optional(Type.Literal(true)),
   attempt,
 });
 export type SignalHint = Static<typeof SignalHint>;

@@ -46,7 +46,10 @@ export const launchesQueue: QueueSettings = {
   duplicateDetectionWindowMs: 10 * MINUTE,
 };
 
-/** Interruption notices: from the relay's node conditions, and from Event Grid where it is routed here. Read by `interrupt`. */
+/**
+ * Interruption notices: from the relay's node conditions, and Azure's own, which Event Grid delivers here in either schema.
+ * Read by `interrupt`. Event Grid names a message after its event, so what it delivers twice within the window is one.
+ */
 export const signalsQueue: QueueSettings = {
   name: 'signals',
   requiresSession: false,
@@ -61,7 +64,8 @@ export const poisonQueue: QueueSettings = {
   requiresSession: false,
   lockDurationMs: 1 * MINUTE,
   maxDeliveryCount: 10,
-  duplicateDetectionWindowMs: null,
+  // A message that was kept may be delivered nine times more, each after a lock of five minutes.
+  duplicateDetectionWindowMs: 60 * MINUTE,
 };
 
 /** Every queue of a deployment. */

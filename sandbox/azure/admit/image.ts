@@ -8,7 +8,8 @@ const SHARED = /\/galleries\/[^/]+\/images\/([^/]+)(?:\/versions\/[^/]+)?$/i;
 
 /**
  * What the image of a body is; null where nothing is known of it: an image of somebody's own, or a double without a
- * shelf. Refuses a community image that there is not, with ARM's code and words; of the version nothing is asked.
+ * shelf. Refuses a community image that there is not, with ARM's code and its words from memory; of the version nothing is
+ * asked. The code of what is no such id is assumed.
  */
 export function admitImage(images: ImageShelf | null, body: JsonObject, region: string): ImageFacts | null {
   const path = 'properties.storageProfile.imageReference';
@@ -35,7 +36,7 @@ export function admitImage(images: ImageShelf | null, body: JsonObject, region: 
   );
 }
 
-/** Refuses an image that the size cannot boot. The first is as reported (ga4gh-tes#43), the code of the second is assumed. */
+/** Refuses an image that the size cannot boot. Both are as reported, the first in ga4gh-tes#43. */
 export function refuseUnbootable(image: ImageFacts, size: Size): void {
   const generations = (size.capabilities['HyperVGenerations'] ?? '').split(',');
   if (!generations.includes(image.generation)) {
@@ -54,6 +55,7 @@ export function refuseUnbootable(image: ImageFacts, size: Size): void {
       code: 'BadRequest',
       message:
         `Cannot create a VM of size '${size.name}' because this VM size only supports a CPU Architecture of ` +
-        `'${architecture}', but an image or disk with CPU Architecture '${image.architecture}' was given.`,
+        `'${architecture}', but an image or disk with CPU Architecture '${image.architecture}' was given. ` +
+        'Please check that the CPU Architecture of the image or disk is compatible with that of the VM size.',
     });
 }

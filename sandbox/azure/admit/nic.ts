@@ -39,15 +39,21 @@ function refuseOddName(name: string): void {
   });
 }
 
-/** The code of two primary configurations is assumed. */
+/** The codes are those of a control plane that was asked (a public log of 2026-07-30), that of two primary configurations is assumed. */
 function refuseOddConfigurations(configurations: ReadonlyArray<unknown>, id: string): void {
   if (configurations.length === 0)
     throw new ArmError(400, {
-      code: 'NetworkInterfaceMustHaveAtLeastOneIpConfiguration',
+      code: 'NetworkInterfaceMustHaveIpConfigurationOrAttachedElasticNetworkInterface',
       message: `Network interface ${id} must have at least one IP configuration.`,
     });
   const names = configurations.map((configuration) => textAt(configuration, 'name') ?? '');
   for (const name of names) refuseOddName(name);
+  const nowhere = configurations.find((configuration) => textAt(configuration, 'properties.subnet.id') === null);
+  if (nowhere !== undefined)
+    throw new ArmError(400, {
+      code: 'SubnetIsRequired',
+      message: `Subnet reference is required for ipconfiguration ${id}/ipConfigurations/${textAt(nowhere, 'name') ?? ''}.`,
+    });
   const twice = names.find((name, index) => names.indexOf(name) !== index);
   if (twice !== undefined)
     throw new ArmError(400, {

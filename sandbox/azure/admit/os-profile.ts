@@ -5,7 +5,7 @@ import { isSshPublicKey } from './ssh-key.ts';
 /** Linux takes at most this many characters for a VM's and a computer's name. */
 const NAME_LENGTH = 64;
 
-/** Azure's rule for the name of a VM as a resource. */
+/** Compute's rule for names of resources; that a Linux VM's has fewer characters is Learn's "Naming rules". */
 const RESOURCE_NAME = /^[^_\W][\w.-]{0,79}(?<![-.])$/;
 
 /** Azure's own list, with its backslash twice. */
@@ -23,8 +23,8 @@ const RESERVED_ADMINS = new Set(
 );
 
 /**
- * Refuses what a Linux VM cannot be called, how nobody could log in to it, and custom data that is none. Every code and all
- * words but those of `vmName` are as reported in the issues of azure-cli, terraform, acs-engine and ansible.
+ * Refuses what a Linux VM cannot be called, how nobody could log in to it, and custom data that is none. Codes and words are
+ * as reported in the issues of azure-cli, terraform, acs-engine and ansible.
  */
 export function refuseOddOsProfile(vmName: string, body: JsonObject): void {
   refuseOddNames(vmName, textAt(body, 'properties.osProfile.computerName') ?? vmName);
@@ -48,8 +48,7 @@ function refuseOddNames(vmName: string, computerName: string): void {
   if (vmName.length > NAME_LENGTH || !RESOURCE_NAME.test(vmName))
     throw invalidParameter(
       'vmName',
-      `The entity name 'vmName' is invalid according to its validation rule: ${RESOURCE_NAME.source}, ` +
-        `and at most ${NAME_LENGTH} characters for Linux.`,
+      `The entity name 'vmName' is invalid according to its validation rule: ${RESOURCE_NAME.source}.`,
     );
   if (computerName.length > NAME_LENGTH || NOT_IN_HOST_NAMES.test(computerName) || /[-.]$/.test(computerName))
     throw invalidParameter(

@@ -107,10 +107,14 @@ function steeringRoutes(azure: () => Azure): ReadonlyArray<Route> {
     post('subscribe', (body) =>
       azure().subscribe({
         name: text(body, 'name'),
-        url: text(body, 'url'),
         schema: textAt(body, 'schema') === 'CloudEvents' ? 'CloudEvents' : 'EventGrid',
+        destination:
+          textAt(body, 'queue') === null
+            ? text(body, 'url')
+            : { connectionString: text(body, 'connectionString'), queue: text(body, 'queue') },
       }),
     ),
+    post('unsubscribe', (body) => azure().unsubscribe(text(body, 'name'))),
   ];
 }
 

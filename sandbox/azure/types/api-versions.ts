@@ -55,7 +55,7 @@ export function refuseUnknownVersion(path: string, version: string, region: stri
   const known = supported.find((entry) => entry.path.test(path));
   if (known === undefined || known.versions.includes(version.toLowerCase())) return;
   const versions = `'${known.versions.join(', ')}'`;
-  // Codes and words as in azure-cli#28496 and azure-powershell's reports; both are 400.
+  // The second as reported in azure-cli#28496; the words of the first are from memory.
   if (known.type === null)
     throw new ArmError(400, {
       code: 'InvalidApiVersionParameter',

@@ -77,10 +77,14 @@ class BatchWindow {
     return received.length === 0 && leftMs === waitMs ? 'empty' : 'some';
   }
 
-  /** Delivers what is held, however little it is. */
+  /**
+   * Delivers what is held, however little it is. A session that has been lost took its messages along: they come again, and
+   * whoever has the session then settles them. The client loses one by itself, with what it has just received, when giving
+   * credit back is not answered within 200 ms, as happens where this process or the broker is kept busy (7.9.5).
+   */
   async deliverRest(): Promise<void> {
     const messages = this.#held;
     this.#held = [];
-    if (messages.length > 0) await deliver(this.#context, this.#receiver, messages);
+    if (messages.length > 0 && !this.#receiver.isClosed) await deliver(this.#context, this.#receiver, messages);
   }
 }

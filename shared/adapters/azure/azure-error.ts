@@ -9,11 +9,18 @@ export interface AzureError {
   readonly retryAfterMs: number | null;
 }
 
+interface ErrorBody {
+  readonly code?: string;
+  readonly message?: string;
+  /** Azure's network provider says here what its message only hints at. */
+  readonly details?: ReadonlyArray<{ readonly code?: string; readonly message?: string }>;
+}
+
 interface RestErrorLike {
   readonly statusCode?: number;
   readonly code?: string;
   readonly message: string;
-  readonly details?: { readonly error?: { readonly code?: string; readonly message?: string } };
+  readonly details?: { readonly error?: ErrorBody };
   readonly response?: {
     readonly headers?: { get(name: string): string | undefined };
     readonly bodyAsText?: string | null;
@@ -29,9 +36,14 @@ export function readAzureError(error: unknown): AzureError {
   return {
     status: statusCode,
     code: body?.code ?? code,
-    message: body?.message ?? message,
+    message: wholeMessage(body) ?? message,
     retryAfterMs: Number.isFinite(seconds) && seconds > 0 ? seconds * 1000 : null,
   };
+}
+
+function wholeMessage(body: ErrorBody | undefined): string | undefined {
+  const further = (body?.details ?? []).flatMap((detail) => (detail.message === undefined ? [] : [detail.message]));
+  return body?.message === undefined ? undefined : [body.message, ...further].join(' ');
 }
 
 /** What to throw when nobody here can decide: it may work next time, after Azure's own pause where it named one. */
@@ -57,11 +69,9 @@ export async function orNull<T>(doing: string, read: Promise<T>): Promise<T | nu
   }
 }
 
-function parseBody(text: string | null | undefined): { readonly code?: string; readonly message?: string } | undefined {
+function parseBody(text: string | null | undefined): ErrorBody | undefined {
   try {
-    const { error } = JSON.parse(text ?? '') as {
-      readonly error?: { readonly code?: string; readonly message?: string };
-    };
+    const { error } = JSON.parse(text ?? '') as { readonly error?: ErrorBody };
     return error;
   } catch {
     return undefined;

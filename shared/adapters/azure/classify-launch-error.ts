@@ -81,6 +81,10 @@ const rules: ReadonlyArray<Rule> = [
     text: 'quota',
     verdict: unavailable('family', 10 * MINUTE, 'SubscriptionQuotaReached'),
   },
+  // The class's disk is smaller than its image: no size helps.
+  { code: 'OperationNotAllowed', text: 'disk size', verdict: rejected('OSDiskTooSmall') },
+  // The size has no room of its own for the class's disk, by Azure's way of counting.
+  { code: 'NotSupported', text: 'ephemeral', verdict: unavailable('size', 23 * HOUR, 'EphemeralOSDiskNotSupported') },
   { code: 'OSProvisioningTimedOut', text: '', verdict: unavailable('offering', 3 * MINUTE, 'OSProvisioningTimedOut') },
   {
     code: 'OSProvisioningInternalError',

@@ -111,3 +111,36 @@ test('a machine that its zone has no room for is observed as failed, with what t
   );
   azure.heal();
 });
+
+test('a machine that runs gets AKS’s extension, once, with its own tags', async () => {
+  const cloud = machinesOf('equipped');
+  await cloud.launch(orderOf('equipped'));
+  await vi.waitFor(async () => expect(await cloud.observe('equipped')).toMatchObject({ state: 'running' }), patient);
+  expect(await cloud.observe('equipped')).toMatchObject({ isEquipped: false, failedBoot: null });
+  expect(await cloud.inventory()).toContainEqual(expect.objectContaining({ kind: 'vm', lacksEquipment: true }));
+  await cloud.equip('equipped');
+  await cloud.equip('equipped');
+  expect(await cloud.observe('equipped')).toMatchObject({ isEquipped: true });
+  expect(await cloud.inventory()).not.toContainEqual(expect.objectContaining({ lacksEquipment: true }));
+  const has = (name: string) => azure.vms().find((vm) => vm.name === name)?.extensions;
+  await vi.waitFor(() => expect(has('aks-equipped')).toEqual(['computeakslinuxbilling']), patient);
+});
+
+test('a machine that runs and becomes no node says why, and counts as running all the while', async () => {
+  const cloud = machinesOf('sick');
+  azure.failBoots(50);
+  await cloud.launch(orderOf('sick'));
+  azure.heal();
+  await vi.waitFor(async () => expect(await cloud.observe('sick')).toMatchObject({ state: 'running' }), patient);
+  await cloud.equip('sick');
+  await cloud.diagnose('sick');
+  await vi.waitFor(
+    async () =>
+      expect(await cloud.observe('sick')).toMatchObject({
+        kind: 'present',
+        state: 'running',
+        failedBoot: { exitCode: 50, isOfSize: false, message: expect.stringContaining('no connection to the outside') },
+      }),
+    patient,
+  );
+});

@@ -116,7 +116,7 @@ test('a regular VM is not evicted', async () => {
 test.for(['EventGrid', 'CloudEvents'] as const)('a preemption reaches a webhook in the %s schema', async (schema) => {
   const running = await start({ healthEventDelayMs: 0, scheduledEventDelayMs: 0 });
   const hook = await webhook(true);
-  await running.azure.subscribe({ name: 'interrupt', url: hook.url, schema });
+  await running.azure.subscribe({ name: 'interrupt', destination: hook.url, schema });
   await launchSpot(running, 'aks-watched', { scheduledEvents: true });
   running.azure.evict('aks-watched', { noticeSeconds: 0.02 });
   await vi.waitFor(() => {
@@ -135,7 +135,7 @@ test.for(['EventGrid', 'CloudEvents'] as const)('a preemption reaches a webhook 
 test('a VM that did not opt in has no scheduled event', async () => {
   const running = await start({ healthEventDelayMs: 0, scheduledEventDelayMs: 0 });
   const hook = await webhook(true);
-  await running.azure.subscribe({ name: 'interrupt', url: hook.url, schema: 'EventGrid' });
+  await running.azure.subscribe({ name: 'interrupt', destination: hook.url, schema: 'EventGrid' });
   await launchSpot(running, 'aks-quiet');
   running.azure.evict('aks-quiet', { noticeSeconds: 0.02 });
   await vi.waitFor(() => {
@@ -147,7 +147,9 @@ test('a VM that did not opt in has no scheduled event', async () => {
 test.for(['EventGrid', 'CloudEvents'] as const)('an endpoint that does not shake hands gets no %s', async (schema) => {
   const running = await start({});
   const hook = await webhook(false);
-  await expect(running.azure.subscribe({ name: 'deaf', url: hook.url, schema })).rejects.toThrow("subscription 'deaf'");
+  await expect(running.azure.subscribe({ name: 'deaf', destination: hook.url, schema })).rejects.toThrow(
+    "subscription 'deaf'",
+  );
 });
 
 test('an endpoint that forbids is not asked again, one that fails is', async () => {
@@ -155,8 +157,8 @@ test('an endpoint that forbids is not asked again, one that fails is', async () 
   const [forbids, fails] = [await webhook(true), await webhook(true)];
   Object.assign(forbids, { status: 403 });
   Object.assign(fails, { status: 500 });
-  await running.azure.subscribe({ name: 'forbids', url: forbids.url, schema: 'EventGrid' });
-  await running.azure.subscribe({ name: 'fails', url: fails.url, schema: 'EventGrid' });
+  await running.azure.subscribe({ name: 'forbids', destination: forbids.url, schema: 'EventGrid' });
+  await running.azure.subscribe({ name: 'fails', destination: fails.url, schema: 'EventGrid' });
   await launchSpot(running, 'aks-refused');
   running.azure.evict('aks-refused', { noticeSeconds: 0 });
   await vi.waitFor(() => {
@@ -177,7 +179,7 @@ test('maintenance is announced to the world, and to Event Grid for VMs that opte
   const hook = await webhook(true);
   const events: Array<AzureEvent> = [];
   running.azure.on((event) => events.push(event));
-  await running.azure.subscribe({ name: 'interrupt', url: hook.url, schema: 'CloudEvents' });
+  await running.azure.subscribe({ name: 'interrupt', destination: hook.url, schema: 'CloudEvents' });
   await launchSpot(running, 'aks-mended', { spot: false, scheduledEvents: true });
   running.azure.schedule('aks-mended', 'Redeploy', { noticeSeconds: 600 });
   expect(events.at(-1)).toMatchObject({ kind: 'vm-scheduled-event', eventType: 'Redeploy' });
@@ -194,7 +196,7 @@ test('maintenance is announced to the world, and to Event Grid for VMs that opte
 test('a crashed host leaves the VM in ARM, stopped and unavailable', async () => {
   const running = await start({ healthEventDelayMs: 0 });
   const hook = await webhook(true);
-  await running.azure.subscribe({ name: 'interrupt', url: hook.url, schema: 'EventGrid' });
+  await running.azure.subscribe({ name: 'interrupt', destination: hook.url, schema: 'EventGrid' });
   await launchSpot(running, 'aks-crashed', { spot: false });
   running.azure.crash('aks-crashed');
   const view = await running.compute.virtualMachines.instanceView(group, 'aks-crashed');
@@ -206,10 +208,27 @@ test('a crashed host leaves the VM in ARM, stopped and unavailable', async () =>
   }, patient);
 });
 
+test('a VM that somebody deletes is told of, with who asked for what', async () => {
+  const running = await start({ deletionEventDelayMs: 0 });
+  const hook = await webhook(true);
+  await running.azure.subscribe({ name: 'interrupt', destination: hook.url, schema: 'CloudEvents' });
+  await launchSpot(running, 'aks-deleted', { spot: false });
+  await running.compute.virtualMachines.delete(group, 'aks-deleted', promptly);
+  await vi.waitFor(() => {
+    expect(hook.bodies.map(({ json }) => json)).toMatchObject([
+      {
+        type: 'Microsoft.Resources.ResourceDeleteSuccess',
+        subject: expect.stringMatching(/aks-deleted$/),
+        data: { operationName: 'Microsoft.Compute/virtualMachines/delete', status: 'Succeeded', resourceGroup: group },
+      },
+    ]);
+  }, patient);
+});
+
 test('an event may come twice, under the same id', async () => {
   const running = await start({ healthEventDelayMs: 0, faults: { ...noFaults, duplicateEventPercent: 100 } });
   const hook = await webhook(true);
-  await running.azure.subscribe({ name: 'interrupt', url: hook.url, schema: 'EventGrid' });
+  await running.azure.subscribe({ name: 'interrupt', destination: hook.url, schema: 'EventGrid' });
   await launchSpot(running, 'aks-echo');
   running.azure.evict('aks-echo', { noticeSeconds: 0 });
   await vi.waitFor(() => {
@@ -236,7 +255,7 @@ test('a failing endpoint is asked again after 10 and 30 seconds, until it accept
   const grid = new EventGrid(clock, '/subscriptions/x', () => false);
   const hook = await webhook(true);
   Object.assign(hook, { status: 503 });
-  await grid.subscribe({ name: 'slow', url: hook.url, schema: 'EventGrid' });
+  await grid.subscribe({ name: 'slow', destination: hook.url, schema: 'EventGrid' });
   grid.publish({ id: '1', type: 'Test', source: '/subscriptions/x', subject: 'vm', at: 0, data: {} });
   const tried = (attempts: number): Promise<void> =>
     vi.waitFor(() => {

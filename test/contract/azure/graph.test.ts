@@ -41,12 +41,26 @@ test('Resource Graph gives its rows in pages', async () => {
   const running = await startWithClients({});
   for (const name of ['aks-p1', 'aks-p2', 'aks-p3'])
     await running.network.networkInterfaces.createOrUpdate(group, name, nicBody(name), promptly);
-  const text = 'resources | project name, pool = tags["karpenter.sh_nodepool"] | order by name asc';
+  const nics = "resources | where type =~ 'microsoft.network/networkinterfaces'";
+  const text = `${nics} | project name, pool = tags["karpenter.sh_nodepool"] | order by name asc`;
   const first = await query(running, text, { $top: 2 });
   expect(first).toMatchObject({ count: 2, totalRecords: 3, data: [{ name: 'aks-p1', pool: 'default' }, {}] });
   const rest = await query(running, text, { $top: 2, $skipToken: first['$skipToken'] });
   expect(rest).toMatchObject({ count: 1, data: [{ name: 'aks-p3' }] });
   expect(rest).not.toHaveProperty('$skipToken');
+  await running.azure.close();
+});
+
+test('Resource Graph knows the managed cluster by the group of its machines', async () => {
+  const running = await startWithClients({});
+  const find = (name: string) =>
+    query(
+      running,
+      `resources | where type =~ 'microsoft.containerservice/managedclusters' | where properties.nodeResourceGroup =~ '${name}' | project name, tenant = tenantId, dns = properties.networkProfile.dnsServiceIP`,
+      {},
+    );
+  expect(await find(group.toUpperCase())).toMatchObject({ count: 1, data: [{ dns: '10.0.0.10' }] });
+  expect(await find('other')).toMatchObject({ count: 0 });
   await running.azure.close();
 });
 

@@ -56,12 +56,17 @@ const nics: ReadonlyArray<Case> = [
   [
     'no IP configuration',
     configurations(),
-    refuse(400, 'NetworkInterfaceMustHaveAtLeastOneIpConfiguration', /at least one/),
+    refuse(400, 'NetworkInterfaceMustHaveIpConfigurationOrAttachedElasticNetworkInterface', /at least one/),
   ],
   [
     'an IP configuration without a name',
     configurations({ properties: { subnet: { id: subnetId } } }),
     refuse(400, 'InvalidResourceName', /name {2}is invalid/),
+  ],
+  [
+    'an IP configuration without a subnet',
+    configurations({ name: 'a', properties: {} }),
+    refuse(400, 'SubnetIsRequired', /Subnet reference is required for ipconfiguration .*ipConfigurations\/a/),
   ],
   [
     'two IP configurations of one name',

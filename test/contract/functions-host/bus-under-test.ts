@@ -2,6 +2,7 @@ import { ServiceBusClient, type ServiceBusMessage } from '@azure/service-bus';
 import { onTestFinished } from 'vitest';
 import { startBroker, type Broker } from '../../../sandbox/servicebus/broker.ts';
 import { systemClock } from '../../../sandbox/world/clock.ts';
+import { rngFrom } from '../../../sandbox/world/rng.ts';
 import type { QueueSettings } from '../../../shared/contract/queues.ts';
 import { copyApp, startTestHost, type HostUnderTest, type Said } from './host-under-test.ts';
 
@@ -44,6 +45,8 @@ export const sizesOf = (invocations: ReadonlyArray<Invocation>): ReadonlyArray<n
 export interface BusOptions {
   readonly serviceBus?: object;
   readonly deliverTwice?: boolean;
+  /** So many drains are answered too late. */
+  readonly slowDrains?: number;
   /** Sent before the host listens, so that they make one batch. */
   readonly waiting?: Readonly<Record<string, ReadonlyArray<ServiceBusMessage>>>;
   readonly host?: object;
@@ -52,7 +55,8 @@ export interface BusOptions {
 /** Starts a broker and a host with these functions of the bus fixture (names joined by commas); both end with the test. */
 export async function startBus(functions: string, options: BusOptions = {}): Promise<Bus> {
   const queues = [queue('plain', false), queue('sessions', true)];
-  const broker = await startBroker({ port: 0, queues, dataFolder: null, clock: systemClock });
+  const faults = { rng: rngFrom('bus'), duplicatePercent: 0, dropPercent: 0, slowDrains: options.slowDrains ?? 0 };
+  const broker = await startBroker({ port: 0, queues, dataFolder: null, clock: systemClock, faults });
   onTestFinished(() => broker.close());
   const send: Bus['send'] = async (queueName, ...messages) => {
     // A client of its own for each call: one whose connection was just cut would wait a minute to find out.

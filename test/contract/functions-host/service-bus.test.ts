@@ -192,6 +192,15 @@ test('closing between the two deliveries of deliverTwice waits for the second', 
   expect(isEmpty(bus, 'plain')).toBe(true);
 });
 
+test('messages of a session that is lost while they are received are not delivered: they come again', async () => {
+  const bus = await startBus('sessionBatch', {
+    waiting: { sessions: numbered(3, { sessionId: 'a' }) },
+    slowDrains: 1,
+  });
+  await until('all were completed', () => isEmpty(bus, 'sessions'));
+  expect(bus.began().flatMap(({ messages }) => messages.map(({ n }) => n))).toEqual([0, 1, 2]);
+});
+
 test('a cut connection is survived: the next message is delivered', async () => {
   const bus = await startBus('batch,sessionBatch');
   await bus.send('plain', ...numbered(1));

@@ -26,7 +26,7 @@ afterEach(async () => {
 });
 
 async function brokerWith(faults: Partial<FaultSettings> = {}): Promise<Broker> {
-  const settings = { rng: rngFrom('seed'), duplicatePercent: 0, dropPercent: 0, ...faults };
+  const settings = { rng: rngFrom('seed'), duplicatePercent: 0, dropPercent: 0, slowDrains: 0, ...faults };
   const broker = await startBroker({ port: 0, queues, dataFolder: null, clock: systemClock, faults: settings });
   open.push(() => broker.close());
   return broker;

@@ -1,12 +1,8 @@
 import { deliverObjectsTo } from '../../../functions/deliver-objects.ts';
 import { deliverPodsTo } from '../../../functions/deliver-pods.ts';
-import { deliverTo } from '../../../functions/deliver.ts';
-import { interrupt } from '../../../shared/app/interrupt.ts';
+import { deliverSignalsTo } from '../../../functions/deliver-signals.ts';
 import { disrupt } from '../../../shared/app/disrupt/disrupt.ts';
 import { sweep } from '../../../shared/app/sweep.ts';
-import { toSignal } from '../../../shared/contract/event-grid.ts';
-import { parseSignalHint, type SignalHint } from '../../../shared/contract/messages.ts';
-import type { Ports } from '../../../shared/app/ports.ts';
 import type { Rng } from '../../../sandbox/world/rng.ts';
 import type { CallFaults } from './faults.ts';
 import type { Outside } from './outside.ts';
@@ -108,14 +104,9 @@ export class Host {
     outside.timeline.after(pause + rng.below(5_000), () => {
       const process = this.#pick();
       if (process === null) return this.push(event, attempt + 1);
-      const use = async (ports: Ports, signal: SignalHint): Promise<void> => {
-        await interrupt(ports, signal);
-      };
       const context = this.#context('interruptEventGrid');
       outside.timeline.resume(() => {
-        deliverTo(process, context, event, (raw) => toSignal(raw, outside.cluster), use).catch(() =>
-          this.push(event, attempt + 1),
-        );
+        deliverSignalsTo(process, context, event).catch(() => this.push(event, attempt + 1));
       });
       if (rng.chance(20)) this.push(event, attempt + 1);
       return undefined;
@@ -152,11 +143,7 @@ export class Host {
   }
 
   async #interrupt(process: Process, { messages }: Delivery): Promise<void> {
-    for (const { body } of messages) {
-      await deliverTo<SignalHint>(process, this.#context('interrupt'), body, parseSignalHint, async (ports, signal) => {
-        await interrupt(ports, signal);
-      });
-    }
+    for (const { body } of messages) await deliverSignalsTo(process, this.#context('interrupt'), body);
   }
 
   #context(functionName: string) {

@@ -90,6 +90,42 @@ describe('a notice changes nothing', () => {
   });
 });
 
+describe('of hearsay that a machine is gone', () => {
+  const hearsay = notice({ event: 'gone', notBeforeMs: null, unlessThere: true, eventId: 'e-1' });
+
+  test('nothing is done where Azure has the machine: its claim is looked at', async () => {
+    const { ports, writes, sent, stateOf } = running();
+    expect(await interrupt(ports, hearsay)).toEqual({ kind: 'looked', claim: 'c' });
+    expect([writes(), stateOf('c')]).toEqual([['send objects 1'], 'there']);
+    expect(sent).toMatchObject([
+      { hint: { kind: 'objects', objects: [{ kind: 'NodeClaim', name: 'c' }] }, atMs: null },
+    ]);
+  });
+
+  test('where Azure has it no more, it is replaced as after any notice', async () => {
+    const { ports, azure, stateOf, others } = running();
+    azure.machines.delete('c');
+    expect(await interrupt(ports, hearsay)).toMatchObject({ kind: 'replaced', claim: 'c' });
+    expect([stateOf('c'), others().length]).toEqual(['leaving', 1]);
+  });
+
+  test('a claim whose machine is yet to be launched is only looked at: what is gone was another of its name', async () => {
+    const { ports, addClaim, stateOf } = running();
+    addClaim('new');
+    const vmOfNew = vmId.replace('aks-c', 'aks-new');
+    expect(await interrupt(ports, { ...hearsay, vmId: vmOfNew })).toEqual({ kind: 'looked', claim: 'new' });
+    expect(stateOf('new')).toBe('there');
+  });
+
+  test('a claim that is being removed is looked at, which brings its end on', async () => {
+    const { ports, server, azure, sent, others } = running();
+    azure.machines.delete('c');
+    server.delete('nodeclaims', 'c');
+    expect(await interrupt(ports, hearsay)).toEqual({ kind: 'looked', claim: 'c' });
+    expect([sent.map(({ hint }) => namesIn(hint)), others()]).toEqual([[['c']], []]);
+  });
+});
+
 describe('a machine that Azure takes back', () => {
   test('is replaced, then closed to new pods, then given up by its deadline', async () => {
     const { ports, others, trace, sent, stateOf, annotations, taints } = running();

@@ -1,81 +1,203 @@
 import * as fc from 'fast-check';
-import { expect, test } from 'vitest';
-import { toSignal } from '../../../shared/contract/event-grid.ts';
+import { describe, expect, test } from 'vitest';
+import { eventTypes, readEvent } from '../../../shared/contract/event-grid.ts';
+import { annotations } from '../../../shared/contract/health-annotations.ts';
+import { parseSignalHint } from '../../../shared/contract/messages.ts';
 
 const vm = '/subscriptions/s/resourceGroups/g/providers/Microsoft.Compute/virtualMachines/aks-general-0abc';
-const maintenance = 'Microsoft.ResourceNotifications.MaintenanceResources.ScheduledEventEmitted';
-const health = 'Microsoft.ResourceNotifications.HealthResources.ResourceAnnotated';
+const signal = { kind: 'signal', version: 1, cluster: 'c', vmId: vm, nodeName: null, source: 'event-grid' };
+
+function event(eventType: string, parts: object = {}): object {
+  return { id: 'e-1', topic: '/subscriptions/s', subject: vm, eventType, data: {}, ...parts };
+}
 
 function scheduled(properties: object, parts: object = {}): object {
-  return { id: 'e-1', subject: vm, eventType: maintenance, data: { resourceInfo: { properties } }, ...parts };
+  return event(eventTypes.scheduled, { data: { resourceInfo: { properties } }, ...parts });
 }
 
-function annotated(annotationName: string, targetResourceId: string = vm): object {
-  const properties = { annotationName, targetResourceId };
-  return { id: 'e-2', subject: 'x', eventType: health, data: { resourceInfo: { properties } } };
+function annotated(annotationName: unknown, rest: object = {}): object {
+  const properties = { annotationName, targetResourceId: vm, ...rest };
+  return event(eventTypes.annotated, { data: { resourceInfo: { properties } } });
 }
 
-test('a scheduled eviction names the machine, the time and the event', () => {
-  const NotBefore = 'Thu, 01 Jan 2026 00:00:30 GMT';
-  const event = scheduled({ EventType: 'Preempt', EventStatus: 'Scheduled', EventId: 'se-9', NotBefore });
-  expect(toSignal(event, 'c')).toEqual({
-    kind: 'signal',
-    version: 1,
-    cluster: 'c',
-    vmId: vm,
-    nodeName: null,
-    event: 'preempt',
-    notBeforeMs: Date.UTC(2026, 0, 1, 0, 0, 30),
-    eventId: 'se-9',
-    source: 'event-grid',
+describe('a scheduled event', () => {
+  test('names the machine, the time and itself', () => {
+    const NotBefore = 'Thu, 01 Jan 2026 00:00:30 GMT';
+    const said = scheduled({ EventType: 'Preempt', EventStatus: 'Scheduled', EventId: 'se-9', NotBefore });
+    const notBeforeMs = Date.UTC(2026, 0, 1, 0, 0, 30);
+    const expected = { ...signal, event: 'preempt', notBeforeMs, eventId: 'se-9' };
+    expect(readEvent(said, 'c')).toEqual({ kind: 'signal', signal: expected });
+  });
+
+  test('that has started has no time, and one without an id of its own carries the envelope’s', () => {
+    const said = scheduled({ EventType: 'Reboot', EventStatus: 'Started', NotBefore: '' });
+    expect(readEvent(said, 'c')).toMatchObject({ signal: { event: 'reboot', notBeforeMs: null, eventId: 'e-1' } });
+  });
+
+  test('from before the epoch has no time, for hints take none', () => {
+    const NotBefore = 'Wed, 31 Dec 1969 23:59:59 GMT';
+    const said = scheduled({ EventType: 'Reboot', EventStatus: 'Scheduled', NotBefore });
+    expect(readEvent(said, 'c')).toMatchObject({ signal: { notBeforeMs: null } });
+  });
+
+  test.for(['Completed', 'Canceled'])('that is %s takes nothing away', (EventStatus) => {
+    const said = scheduled({ EventType: 'Preempt', EventStatus });
+    expect(readEvent(said, 'c')).toEqual({ kind: 'ignored', why: `Preempt ${EventStatus}: it is over` });
+  });
+
+  test('of a kind that is unheard of is ignored, and says its name', () => {
+    const said = scheduled({ EventType: 'constructor', EventStatus: 'Scheduled' });
+    expect(readEvent(said, 'c')).toMatchObject({ kind: 'ignored', why: expect.stringContaining('constructor') });
+  });
+
+  test('of a managed cluster, which comes under the same type, is ignored', () => {
+    const subject = '/subscriptions/s/resourcegroups/g/providers/Microsoft.ContainerService/managedClusters/c';
+    const said = scheduled({ eventStatus: 'Started', resourceType: 'ManagedCluster' }, { subject });
+    expect(readEvent(said, 'c')).toMatchObject({ kind: 'ignored', why: expect.stringContaining('virtual machine') });
   });
 });
 
-test('an event that has started has no time, and one without an id of its own carries the envelope’s', () => {
-  const signal = toSignal(scheduled({ EventType: 'Reboot', EventStatus: 'Started', NotBefore: '' }), 'c');
-  expect(signal).toMatchObject({ event: 'reboot', notBeforeMs: null, eventId: 'e-1' });
+describe('an annotation of Resource Health', () => {
+  test.for([
+    ['VirtualMachinePreempted', 'preempt'],
+    ['VirtualMachineHostCrashed', 'reboot'],
+    ['VirtualMachineMigrationInitiatedForRepair', 'redeploy'],
+    ['VirtualMachineScheduledForServiceHealing', 'degraded'],
+  ] as const)('%s replaces the machine (%s)', ([name, what]) => {
+    const expected = { ...signal, event: what, notBeforeMs: null, eventId: 'e-1' };
+    expect(readEvent(annotated(name), 'c')).toEqual({ kind: 'signal', signal: expected });
+  });
+
+  test('about what people do to a machine has Azure asked for it', () => {
+    const said = readEvent(annotated('VirtualMachineDeallocationInitiated'), 'c');
+    expect(said).toMatchObject({ kind: 'signal', signal: { event: 'gone', unlessThere: true, vmId: vm } });
+  });
+
+  test('that tells of a pause or a restart is noted, with Azure’s words', () => {
+    const said = readEvent(annotated('LiveMigrationSucceeded', { summary: 'Briefly paused.' }), 'c');
+    expect(said).toEqual({ kind: 'note', vmId: vm, text: 'LiveMigrationSucceeded: Briefly paused.' });
+  });
+
+  test('that nobody would ask for is ignored, and says why', () => {
+    const said = readEvent(annotated('VirtualMachineAllocated'), 'c');
+    expect(said).toMatchObject({ kind: 'ignored', why: expect.stringMatching(/^VirtualMachineAllocated: every/) });
+  });
+
+  test.for(['VirtualMachineLevitates', 'toString'])('that we do not know, %s, is ignored by its name', (name) => {
+    expect(readEvent(annotated(name), 'c')).toMatchObject({ kind: 'ignored', why: expect.stringContaining(name) });
+  });
+
+  test.for(Object.keys(annotations))('%s has a meaning that can be carried out', (name) => {
+    const news = readEvent(annotated(name), 'c');
+    if (news.kind === 'signal') expect(parseSignalHint(news.signal)).toBe(news.signal);
+    expect(news).toMatchObject(annotations[name]?.does === 'ignore' ? { kind: 'ignored' } : {});
+  });
 });
 
-test.for(['Completed', 'Canceled'])('an event that is %s takes nothing away', (EventStatus) => {
-  expect(toSignal(scheduled({ EventType: 'Preempt', EventStatus }), 'c')).toBeNull();
+describe('of availability', () => {
+  const changed = (availabilityState: string): object => {
+    const properties = { availabilityState, targetResourceId: vm };
+    return event(eventTypes.availability, { data: { resourceInfo: { properties } } });
+  };
+
+  test('a machine that is unavailable may be gone: Azure is asked', () => {
+    expect(readEvent(changed('Unavailable'), 'c')).toMatchObject({ signal: { event: 'gone', unlessThere: true } });
+  });
+
+  test.for(['Available', 'Degraded', 'Unknown'])('%s takes nothing away', (state) => {
+    expect(readEvent(changed(state), 'c')).toMatchObject({ kind: 'ignored' });
+  });
 });
 
-test.for([
-  ['VirtualMachinePreempted', 'gone'],
-  ['VirtualMachineHostCrashed', 'reboot'],
-  ['VirtualMachinePossiblyDegradedDueToHardwareFailure', 'degraded'],
-] as const)('the annotation %s means %s', ([name, event]) => {
-  expect(toSignal(annotated(name), 'c')).toMatchObject({ event, vmId: vm, notBeforeMs: null });
+describe('a deletion', () => {
+  test.for([
+    ['in the topic of the resource group', event(eventTypes.deleted, { data: { resourceUri: vm } })],
+    ['without data', event(eventTypes.deleted)],
+    ['as a resource notification', event(eventTypes.deletedResource, { data: { resourceInfo: { id: vm } } })],
+  ] as const)('of the machine has Azure asked for it: %s', ([, said]) => {
+    expect(readEvent(said, 'c')).toMatchObject({ signal: { event: 'gone', unlessThere: true, vmId: vm } });
+  });
+
+  test.for([
+    `${vm}/extensions/computeAksLinuxBilling`,
+    vm.replace('Compute/virtualMachines', 'Network/networkInterfaces'),
+    vm.replace('virtualMachines', 'virtualMachineScaleSets/aks-pool/virtualMachines'),
+    '/subscriptions/s/resourceGroups/g',
+  ])('of something else is ignored: %s', (subject) => {
+    const said = event(eventTypes.deleted, { subject, data: { resourceUri: subject } });
+    expect(readEvent(said, 'c')).toMatchObject({ kind: 'ignored' });
+  });
 });
 
-test('the same event in CloudEvents’ words means the same', () => {
-  const properties = { EventType: 'Terminate', EventStatus: 'Scheduled' };
-  const event = scheduled(properties, { eventType: undefined, type: maintenance, specversion: '1.0' });
-  expect(toSignal(event, 'c')?.event).toBe('terminate');
+describe('an event', () => {
+  test('in CloudEvents’ words means the same', () => {
+    const properties = { EventType: 'Terminate', EventStatus: 'Scheduled' };
+    const cloud = { specversion: '1.0', type: eventTypes.scheduled, source: '/subscriptions/s', eventType: undefined };
+    expect(readEvent(scheduled(properties, cloud), 'c')).toEqual(readEvent(scheduled(properties), 'c'));
+  });
+
+  test('about the machine’s health record is about the machine, in any casing', () => {
+    const subject = `${vm.toUpperCase()}/providers/Microsoft.ResourceHealth/resourceAnnotations/current`;
+    const properties = { annotationName: 'VirtualMachinePreempted' };
+    const said = event(eventTypes.annotated, { subject, data: { resourceInfo: { properties } } });
+    expect(readEvent(said, 'c')).toMatchObject({ signal: { vmId: vm.toUpperCase() } });
+  });
+
+  test.for([
+    'Microsoft.Resources.ResourceWriteSuccess',
+    'Microsoft.EventGrid.SubscriptionDeletedEvent',
+    'Contoso.Items.ItemReceived',
+    'toString',
+  ])('of a type that we do not act on is ignored, whatever is in it: %s', (type) => {
+    expect(readEvent({ eventType: type }, 'c')).toMatchObject({ kind: 'ignored', why: expect.stringContaining(type) });
+    expect(readEvent({ specversion: '1.0', type, data: 1 }, 'c')).toMatchObject({ kind: 'ignored' });
+  });
+
+  test('with an id longer than a hint takes is still a hint', () => {
+    const said = { ...annotated('VirtualMachinePreempted'), id: 'x'.repeat(1_000) };
+    const news = readEvent(said, 'c');
+    expect(news.kind === 'signal' && parseSignalHint(news.signal)).toMatchObject({ eventId: 'x'.repeat(256) });
+  });
+
+  test.for([
+    ['a text', 'text', 'not an object'],
+    ['a list', [], 'not an object'],
+    ['without a type', { id: 'e' }, 'eventType is not a text'],
+    ['a CloudEvent without a type', { specversion: '1.0' }, 'type is not a text'],
+    ['of another CloudEvents', { specversion: '0.3', type: eventTypes.deleted }, 'specversion is not 1.0'],
+    ['about nothing', { eventType: eventTypes.deleted, data: {} }, 'ResourceDeleteSuccess without a subject'],
+    ['that annotates nothing', annotated(undefined), 'without data.resourceInfo.properties.annotationName'],
+    ['with a number for a name', annotated(7), 'without data.resourceInfo.properties.annotationName'],
+    ['that schedules nothing', scheduled({}), 'without data.resourceInfo.properties.EventType'],
+    [
+      'whose status is missing',
+      scheduled({ EventType: 'Preempt' }),
+      'without data.resourceInfo.properties.EventStatus',
+    ],
+    ['that is in no state', event(eventTypes.availability), 'without data.resourceInfo.properties.availabilityState'],
+  ] as const)('that is malformed says what is wrong with it: %s', ([, said, why]) => {
+    expect(() => readEvent(said, 'c')).toThrow(TypeError);
+    expect(() => readEvent(said, 'c')).toThrow(why);
+  });
 });
 
-test('annotations and events that say nothing about a machine’s end are not signals', () => {
-  expect(toSignal(annotated('VirtualMachineAvailable'), 'c')).toBeNull();
-  expect(toSignal(annotated('VirtualMachinePreempted', ''), 'c')).toBeNull();
-  expect(toSignal(scheduled({ EventType: 'Unheard' }), 'c')).toBeNull();
-  expect(toSignal({ eventType: 'Microsoft.Resources.ResourceWriteSuccess' }, 'c')).toBeNull();
-});
-
-test('anything at all is a signal, nothing, or a TypeError that says why', () => {
+test('anything at all is news that can be carried out, nothing, or a TypeError that says why', () => {
   const envelope = fc.record(
     {
       id: fc.anything(),
-      subject: fc.anything(),
-      eventType: fc.constantFrom(maintenance, health, 1),
-      data: fc.anything(),
+      subject: fc.oneof(fc.anything(), fc.constant(vm)),
+      specversion: fc.constantFrom('1.0', undefined, 1),
+      eventType: fc.constantFrom(...Object.values(eventTypes), 1),
+      type: fc.constantFrom(...Object.values(eventTypes), 1),
+      data: fc.oneof(fc.anything(), fc.record({ resourceInfo: fc.record({ properties: fc.anything() }) })),
     },
     { requiredKeys: [] },
   );
   fc.assert(
-    fc.property(fc.oneof(fc.anything(), envelope), (event) => {
+    fc.property(fc.oneof(fc.anything(), envelope), (said) => {
       try {
-        const signal = toSignal(event, 'c');
-        expect(signal === null || signal.kind === 'signal').toBe(true);
+        const news = readEvent(said, 'c');
+        if (news.kind === 'signal') expect(parseSignalHint(news.signal)).toBe(news.signal);
       } catch (error) {
         expect(error).toBeInstanceOf(TypeError);
         expect(String(error)).toContain('not an Event Grid event');

@@ -2,6 +2,7 @@ import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { expect, test } from 'vitest';
 import { parseCommand } from '../../../sandbox/start/command.ts';
+import { annotations } from '../../../shared/contract/health-annotations.ts';
 
 const root = resolve(import.meta.dirname, '../../..');
 
@@ -97,4 +98,14 @@ test('every metric under a name of Karpenter that the relay shows has its row', 
   const text = readFileSync(join(root, 'docs/metrics.md'), 'utf8');
   expect(shown.size).toBeGreaterThan(15);
   expect([...shown].filter((name) => !text.includes(`\`${name}\``))).toEqual([]);
+});
+
+test('the page on interruptions says of every annotation what is done', () => {
+  const page = pages.find(({ name }) => name === 'docs/interruptions.md')?.text ?? '';
+  const words = { replace: 'replacement', look: 'look', note: 'note', ignore: 'nothing' } as const;
+  const said = [...page.matchAll(/^\| `(\w+)` \| (replacement|look|note|nothing) \|/gm)].map(([, name, does]) => [
+    name,
+    does,
+  ]);
+  expect(said).toEqual(Object.entries(annotations).map(([name, { does }]) => [name, words[does]]));
 });

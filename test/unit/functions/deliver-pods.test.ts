@@ -8,7 +8,7 @@ const hint: PodsHint = { kind: 'pods', version: 1, cluster: 'small', snapshot: n
 
 /** A worker that provisions; how often it has looked is counted by what it reads, and `fails` are the looks that fail. */
 function worker(...fails: ReadonlyArray<number>) {
-  const { ports, sent } = smallCluster();
+  const { ports, sent, outside } = smallCluster();
   const poisoned: Array<unknown> = [];
   const lines: Array<object> = [];
   let looks = 0;
@@ -26,6 +26,7 @@ function worker(...fails: ReadonlyArray<number>) {
   const context = { functionName: 'provision', invocationId: 'i', info: () => undefined, error: () => undefined };
   return {
     sent,
+    outside,
     poisoned,
     lines,
     looks: () => looks,
@@ -50,6 +51,15 @@ describe('of the hints that arrive together', () => {
     const { deliver, looks, sent } = worker(1);
     await deliver([hint, hint, hint]);
     expect([looks(), sent]).toMatchObject([2, [{ hint: { attempt: 1 }, atMs: START + 1_000 }]]);
+  });
+
+  test('none is kept of a delivery that comes again, because a look could neither be had nor put off', async () => {
+    const { deliver, outside, poisoned } = worker(1);
+    outside.onSend = () => {
+      throw new RetryableError('the queue is away');
+    };
+    await expect(deliver(['text', hint])).rejects.toThrow('the queue is away');
+    expect(poisoned).toEqual([]);
   });
 
   test('nothing is looked at when none can be read', async () => {

@@ -50,6 +50,14 @@ describe('an error of Azure’s', () => {
     });
   });
 
+  test('is told with the details that name the member which Azure means', () => {
+    const details = { error: { code: 'Bad', message: 'Cannot parse.', details: [{ message: 'a is unknown.' }, {}] } };
+    expect(readAzureError(Object.assign(new Error('short'), { statusCode: 400, details }))).toMatchObject({
+      code: 'Bad',
+      message: 'Cannot parse. a is unknown.',
+    });
+  });
+
   test('without an answer has no status, and what is no error at all is told by its text', () => {
     expect(readAzureError(new Error('ECONNRESET'))).toEqual({
       status: 0,

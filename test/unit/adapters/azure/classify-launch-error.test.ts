@@ -60,6 +60,18 @@ test.for([
   expect(classifyLaunchError(code, 'any')).toEqual({ kind: 'rejected', reason });
 });
 
+test('a disk that the size has no room for is a matter of the size; one that is smaller than its image, of the class', () => {
+  expect(classifyLaunchError('NotSupported', 'OS disk of Ephemeral VM with size greater than 50 GB')).toMatchObject({
+    kind: 'unavailable',
+    scope: 'size',
+    reason: 'EphemeralOSDiskNotSupported',
+  });
+  expect(classifyLaunchError('OperationNotAllowed', 'The specified disk size 30 GB is smaller')).toEqual({
+    kind: 'rejected',
+    reason: 'OSDiskTooSmall',
+  });
+});
+
 test('an error that says nothing about the offering is left to its HTTP status', () => {
   expect(classifyLaunchError('OperationNotAllowed', 'The VM is being deleted.')).toBeNull();
   expect(classifyLaunchError('TooManyRequests', '')).toBeNull();

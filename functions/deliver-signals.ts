@@ -1,0 +1,75 @@
+import { interrupt } from '../shared/app/interrupt.ts';
+import { noteNews } from '../shared/app/note-news.ts';
+import type { Log, Ports } from '../shared/app/ports.ts';
+import { theApp } from '../shared/composition.ts';
+import { type News, readEvent } from '../shared/contract/event-grid.ts';
+import { parseSignalHint, type SignalHint } from '../shared/contract/messages.ts';
+import { RetryableError } from '../shared/ports/errors.ts';
+import { type Invocation, type Worker, failed, logTo } from './deliver.ts';
+
+/** What became of one piece of news, as it is logged. */
+type Told = Parameters<Log>[1];
+
+/**
+ * Uses one message about machines: a hint of ours, or what Event Grid sends, in either of its schemas, one event or a list of
+ * them. As `deliverTo`, each event by itself: what means nothing to us is logged and forgotten, what is malformed is kept.
+ */
+export async function deliverSignals(context: Invocation, raw: unknown): Promise<void> {
+  await deliverSignalsTo({ app: theApp(), now: Date.now }, context, raw);
+}
+
+/** `deliverSignals` for a worker that is given, such as a simulated one. */
+export async function deliverSignalsTo(worker: Worker, context: Invocation, raw: unknown): Promise<void> {
+  const all: ReadonlyArray<unknown> = Array.isArray(raw) && raw.length > 0 ? raw : [raw];
+  for (const one of all) {
+    // One after the other: each plans, and only one plan at a time is committed.
+    // oxlint-disable-next-line no-await-in-loop
+    await deliverNews(worker, context, one);
+  }
+}
+
+async function deliverNews(worker: Worker, context: Invocation, raw: unknown): Promise<void> {
+  let signal: SignalHint | null = null;
+  try {
+    const news = readNews(raw, worker.app.cluster);
+    if (news.kind === 'signal') ({ signal } = news);
+    const told = await use(news, () => worker.app.ports(logTo(context)));
+    logTo(context)('signal', told);
+  } catch (error) {
+    await failed(worker, context, { raw, message: signal, error });
+  }
+}
+
+/** A hint of ours has a kind; events have none. */
+function readNews(raw: unknown, cluster: string): News {
+  const isHint = typeof raw === 'object' && raw !== null && 'kind' in raw;
+  return isHint ? { kind: 'signal', signal: parseSignalHint(raw) } : readEvent(raw, cluster);
+}
+
+async function use(news: News, connect: () => Promise<Ports>): Promise<Told> {
+  switch (news.kind) {
+    case 'ignored':
+      return { notice: null, outcome: 'ignored', why: news.why };
+    case 'note':
+      return note(news, connect);
+    case 'signal': {
+      const outcome = await interrupt(await connect(), news.signal);
+      const why = outcome.kind === 'ignored' ? outcome.why : null;
+      return { notice: news.signal.event, outcome: outcome.kind, why };
+    }
+    default:
+      return news satisfies never;
+  }
+}
+
+/** A note that cannot be written now is not worth another try: what it tells of has happened. */
+async function note(news: Extract<News, { kind: 'note' }>, connect: () => Promise<Ports>): Promise<Told> {
+  try {
+    const claim = await noteNews(await connect(), news);
+    if (claim === null) return { notice: news.text, outcome: 'ignored', why: 'no NodeClaim of ours' };
+    return { notice: news.text, outcome: 'noted', claim };
+  } catch (error) {
+    if (!(error instanceof RetryableError)) throw error;
+    return { notice: news.text, outcome: 'ignored', why: error.message };
+  }
+}

@@ -1,0 +1,33 @@
+import { runProgram } from './run-program.ts';
+
+/** What az answered: the JSON it printed, or why it did not. `message` is what it wrote to stderr. */
+export type AzAnswer =
+  | { readonly kind: 'answer'; readonly value: unknown }
+  | { readonly kind: 'refused'; readonly message: string }
+  | { readonly kind: 'missing' };
+
+/** Asks the Azure CLI. */
+export type Ask = (args: ReadonlyArray<string>) => AzAnswer;
+
+/** An az that works in a folder and answers in JSON. */
+export function azIn(cwd: string): Ask {
+  return (args) => {
+    const words = [...args, '--only-show-errors', '--output', 'json'];
+    const { status, stdout, stderr, error } = runProgram('az', words, { cwd, shown: false });
+    if (error !== undefined && 'code' in error && error.code === 'ENOENT') return { kind: 'missing' };
+    return status === 0 ? parse(stdout) : { kind: 'refused', message: stderr ?? '' };
+  };
+}
+
+function parse(text: string): AzAnswer {
+  try {
+    return { kind: 'answer', value: text.trim() === '' ? null : JSON.parse(text) };
+  } catch {
+    return { kind: 'refused', message: `az answered with something that is no JSON: ${text.slice(0, 200)}` };
+  }
+}
+
+/** Reads one resource, or one list, of Azure Resource Manager. */
+export function readArm(path: string, apiVersion: string): ReadonlyArray<string> {
+  return ['rest', '--method', 'get', '--url', `${path}?api-version=${apiVersion}`];
+}

@@ -1,0 +1,47 @@
+import type { AzAnswer } from './az.ts';
+
+/** One sentence that says what is wrong and how to mend it. `doing` completes "cannot …". */
+export function explainRefusal(doing: string, answer: Exclude<AzAnswer, { readonly kind: 'answer' }>): string {
+  if (answer.kind === 'missing') {
+    return 'the Azure CLI is not installed, or not on the PATH: install az, then run az login';
+  }
+  const { message } = answer;
+  const known = EXPLANATIONS.find(([pattern]) => pattern.test(message));
+  if (known !== undefined) return `cannot ${doing}: ${known[1](message)}`;
+  const first = message.split('\n').find((line) => line.trim() !== '') ?? '';
+  return `cannot ${doing}: az says "${first.slice(0, 300)}"; run the same with az --debug to see more`;
+}
+
+/** What Azure and az write, most telling first: a wrong tenant also says to log in. */
+const EXPLANATIONS: ReadonlyArray<readonly [pattern: RegExp, explain: (message: string) => string]> = [
+  [
+    /InvalidAuthenticationTokenTenant|wrong issuer/i,
+    (message) => {
+      const tenants = [...message.matchAll(/sts\.windows\.net\/([0-9a-f-]{36})/gi)].map(([, tenant = '']) => tenant);
+      return `the subscription is another tenant's: run az login --tenant ${tenants[1] ?? 'TENANT'}`;
+    },
+  ],
+  [/az login|AADSTS|refresh token/i, () => 'az is not logged in, or its login has expired: run az login'],
+  [
+    /SubscriptionNotFound|InvalidSubscriptionId|doesn't exist in cloud/i,
+    () =>
+      'whoever you are logged in as does not see the subscription: run az login with an account that does, and az account list to see which it has',
+  ],
+  [
+    /AuthorizationFailed|LinkedAuthorizationFailed|Forbidden/i,
+    (message) => {
+      const [, action] = /perform action '([^']+)'/.exec(message) ?? [];
+      const [, scope] = /over scope '([^']+)'/.exec(message) ?? [];
+      const what = action === undefined ? 'the right is missing' : `the right ${action} is missing`;
+      return `${what}: ask an owner for the role Owner${scope === undefined ? '' : ` on ${scope}`}`;
+    },
+  ],
+  [
+    /ResourceGroupNotFound/i,
+    () => 'there is no such resource group: run az aks list --query [].id to see the clusters that there are',
+  ],
+  [
+    /ResourceNotFound|was not found|NotFound/i,
+    () => 'there is no such resource: run az aks list --query [].id to see the clusters that there are',
+  ],
+];

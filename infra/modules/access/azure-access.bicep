@@ -1,0 +1,74 @@
+targetScope = 'subscription'
+
+metadata description = 'What the functions may do in Azure outside their own resource group, each at the smallest scope that has it.'
+
+@description('The resource group in which AKS keeps the machines.')
+param nodeResourceGroup string
+
+@description('The subnet of the nodes.')
+param nodeSubnetResourceId string
+
+@description('The identity that every node carries.')
+param kubeletIdentityId string
+
+@description('The disk encryption set of the nodes; empty: they have none.')
+param diskEncryptionSetResourceId string
+
+@description('Distinguishes names of roles from those of other deployments.')
+param suffix string
+
+@description('Object id of the identity of the functions.')
+param principalId string
+
+var subnetParts = split(nodeSubnetResourceId, '/')
+var identityParts = split(kubeletIdentityId, '/')
+var encryptionParts = split(diskEncryptionSetResourceId, '/')
+
+module machines 'machine-role.bicep' = {
+  name: 'nodewright-machines-${suffix}'
+  scope: resourceGroup(nodeResourceGroup)
+  params: {
+    suffix: suffix
+    principalId: principalId
+  }
+}
+
+module region 'region-role.bicep' = {
+  name: 'nodewright-region-${suffix}'
+  params: {
+    suffix: suffix
+    principalId: principalId
+  }
+}
+
+// In AKS's own virtual network the role above reaches the subnet, and in its own resource group the identity.
+module subnet 'subnet-role.bicep' = if (toLower(subnetParts[4]) != toLower(nodeResourceGroup)) {
+  name: 'nodewright-subnet-${suffix}'
+  scope: resourceGroup(subnetParts[2], subnetParts[4])
+  params: {
+    virtualNetworkName: subnetParts[8]
+    subnetName: subnetParts[10]
+    suffix: suffix
+    principalId: principalId
+  }
+}
+
+module identity 'identity-role.bicep' = if (toLower(identityParts[4]) != toLower(nodeResourceGroup)) {
+  name: 'nodewright-identity-${suffix}'
+  scope: resourceGroup(identityParts[2], identityParts[4])
+  params: {
+    identityName: identityParts[8]
+    suffix: suffix
+    principalId: principalId
+  }
+}
+
+module encryption 'encryption-role.bicep' = if (!empty(diskEncryptionSetResourceId)) {
+  name: 'nodewright-encryption-${suffix}'
+  scope: resourceGroup(encryptionParts[2], encryptionParts[4])
+  params: {
+    diskEncryptionSetName: last(encryptionParts)
+    suffix: suffix
+    principalId: principalId
+  }
+}

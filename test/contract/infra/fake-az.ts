@@ -1,0 +1,44 @@
+import { chmodSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+/**
+ * An `az` for the hooks, in a folder to put on the PATH: `az rest` asks the Azure double, and what the double does not serve
+ * is answered here. Every call is written to `calls`, one JSON array a line. `AZ_CLUSTER` is laid over the cluster's properties,
+ * `AZ_INVOKE` is how a command in the cluster ends.
+ */
+export function writeFakeAz(folder: string, azure: string, subscription: string): { readonly calls: string } {
+  const calls = join(folder, 'calls');
+  const script = `#!${process.execPath}
+const { appendFileSync } = require('node:fs');
+const args = process.argv.slice(2).filter((word, index, all) => !['--only-show-errors', '--output'].includes(word) && all[index - 1] !== '--output');
+appendFileSync(${JSON.stringify(calls)}, JSON.stringify({ args, cwd: process.cwd() }) + '\\n');
+const say = (value) => console.log(JSON.stringify(value));
+const refuse = (message) => { console.error('ERROR: ' + message); process.exitCode = 1; };
+const owner = { value: [{ actions: ['*'], notActions: [] }] };
+const known = [
+  [/^account show$/, { id: ${JSON.stringify(subscription)} }],
+  [/\\/permissions\\?/, owner],
+  [/\\/systemTopics\\?/, { value: [] }],
+  [/\\/virtualNetworks\\?/, { value: [] }],
+  [/\\/Microsoft\\.App\\?/, { registrationState: 'Registered' }],
+  [/^acr show/, { loginServer: 'registry.example.com' }],
+  [/^acr build/, null],
+  [/^aks command invoke/, { exitCode: Number(process.env.AZ_INVOKE ?? 0), logs: 'Release "nodewright" has been upgraded.' }],
+];
+const answer = async () => {
+  const text = args[0] === 'rest' ? args.at(-1) : args.join(' ');
+  const found = known.find(([pattern]) => pattern.test(text));
+  if (found !== undefined) return found[1] === null ? undefined : say(found[1]);
+  const response = await fetch(${JSON.stringify(azure)} + text, { headers: { authorization: 'Bearer x' } });
+  const body = await response.json();
+  if (!response.ok) return refuse(response.statusText + '(' + JSON.stringify(body) + ')');
+  if (body.type?.endsWith('/managedClusters')) Object.assign(body.properties, JSON.parse(process.env.AZ_CLUSTER ?? '{}'));
+  say(body);
+};
+answer();
+`;
+  const file = join(folder, 'az');
+  writeFileSync(file, script);
+  chmodSync(file, 0o755);
+  return { calls };
+}

@@ -1,0 +1,130 @@
+import { execFile } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { delimiter, join, resolve } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type Azure, startAzure } from '../../../sandbox/azure/azure.ts';
+import { azureDefaults } from '../../../sandbox/azure/options.ts';
+import { systemClock } from '../../../sandbox/world/clock.ts';
+import { rngFrom } from '../../../sandbox/world/rng.ts';
+import { writeFakeAz } from './fake-az.ts';
+
+const root = resolve(import.meta.dirname, '../../..');
+const { subscriptionId, clusterResourceGroup, clusterName } = azureDefaults;
+const clusterId = `/subscriptions/${subscriptionId}/resourceGroups/${clusterResourceGroup}/providers/Microsoft.ContainerService/managedClusters/${clusterName}`;
+
+interface Ended {
+  readonly code: number;
+  readonly said: string;
+}
+
+interface Call {
+  readonly args: ReadonlyArray<string>;
+  readonly cwd: string;
+}
+
+/** The hooks as azd runs them, as processes of their own, with an az that asks the double. */
+describe('the hooks of azure.yaml', () => {
+  let azure: Azure;
+  let folder: string;
+  let calls: string;
+
+  beforeAll(async () => {
+    azure = await startAzure({ ...azureDefaults, port: 0, clock: systemClock, rng: rngFrom('hooks') });
+    folder = mkdtempSync(join(tmpdir(), 'nodewright-az-'));
+    ({ calls } = writeFakeAz(folder, azure.endpoint, subscriptionId));
+  });
+  afterAll(async () => {
+    await azure.close();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  const run = (hook: string, environment: Readonly<Record<string, string>>): Promise<Ended> =>
+    new Promise((done) => {
+      const { PATH = '' } = process.env;
+      const env = { PATH: `${folder}${delimiter}${PATH}`, ...environment };
+      execFile(process.execPath, [join(root, 'infra/hooks', hook)], { env, cwd: root }, (error, out, err) => {
+        done({ code: error === null ? 0 : Number(error.code ?? 1), said: `${out}${err}` });
+      });
+    });
+  const callsSince = (count: number): ReadonlyArray<Call> =>
+    readFileSync(calls, 'utf8')
+      .split('\n')
+      .slice(count, -1)
+      .map((line) => JSON.parse(line) as Call);
+  const callsSoFar = (): number => readFileSync(calls, { encoding: 'utf8', flag: 'a+' }).split('\n').length - 1;
+
+  test('a cluster without Entra ID is refused, with the command that mends it', async () => {
+    const { code, said } = await run('preflight.ts', {
+      NODEWRIGHT_CLUSTER_ID: clusterId,
+      AZ_CLUSTER: '{"aadProfile":null}',
+    });
+    expect(said).toContain('✗ entra-id');
+    expect(said).toContain(
+      `mend: az aks update --resource-group ${clusterResourceGroup} --name ${clusterName} --enable-aad`,
+    );
+    expect(said).toMatch(/1 of \d+ checks failed\. Nothing was deployed\./);
+    expect(code).toBe(1);
+  });
+
+  test('a cluster that lacks nothing passes, and its subnet is found', async () => {
+    const lacking = { aadProfile: { managed: true }, linuxProfile: { ssh: { publicKeys: [{}] } } };
+    const { code, said } = await run('preflight.ts', {
+      NODEWRIGHT_CLUSTER_ID: clusterId,
+      AZ_CLUSTER: JSON.stringify(lacking),
+    });
+    expect(said).not.toMatch(/[✗!] /);
+    expect(said).toMatch(/NODEWRIGHT_NODE_SUBNET_ID=\/subscriptions\/.+\/subnets\/aks-subnet/);
+    expect(code).toBe(0);
+  });
+
+  test('a cluster that is not there is one sentence, and nothing is thrown at the reader', async () => {
+    const { code, said } = await run('preflight.ts', { NODEWRIGHT_CLUSTER_ID: `${clusterId}-2` });
+    expect(said.trim()).toBe(
+      '✗ cannot read the cluster: there is no such resource: run az aks list --query [].id to see the clusters that there are',
+    );
+    expect(code).toBe(1);
+  });
+
+  test('without az there is one sentence too', async () => {
+    const { code, said } = await run('preflight.ts', { NODEWRIGHT_CLUSTER_ID: clusterId, PATH: '' });
+    expect(said.trim()).toBe('✗ the Azure CLI is not installed, or not on the PATH: install az, then run az login');
+    expect(code).toBe(1);
+  });
+
+  const outputs = {
+    CLUSTER_NAME: clusterName,
+    CLUSTER_RESOURCE_GROUP: clusterResourceGroup,
+    FUNCTIONS_PRINCIPAL_ID: 'f',
+    RELAY_CLIENT_ID: 'r',
+    SERVICE_BUS_NAMESPACE: 'bus.example.com',
+    BLOB_SERVICE_URI: 'https://data.example.com/',
+    REGISTRY_NAME: 'registry',
+  };
+
+  test('the relay is built and the chart installed, and the last lines say what comes next', async () => {
+    const before = callsSoFar();
+    const { code, said } = await run('relay.ts', outputs);
+    const [, build, invoke] = callsSince(before);
+    expect(build).toMatchObject({ cwd: root });
+    expect(build?.args.join(' ')).toMatch(
+      /^acr build --registry registry --image nodewright-relay:\d+\.\d+\.\d+ --file /,
+    );
+    expect(invoke?.cwd).toBe(join(root, 'infra/chart'));
+    expect(invoke?.args.join(' ')).toContain('image.repository=registry.example.com/nodewright-relay');
+    expect(said.trim().split('\n').at(-1)).toContain('kubectl get nodepools');
+    expect(code).toBe(0);
+  });
+
+  test('a chart that cannot be installed fails the hook, although az itself ended well', async () => {
+    const { code, said } = await run('relay.ts', { ...outputs, AZ_INVOKE: '1' });
+    expect(said).toContain('✗ helm ended with 1 in the cluster: its words are above');
+    expect(code).toBe(1);
+  });
+
+  test('before anything is deployed the relay’s hook says what is missing', async () => {
+    const { code, said } = await run('relay.ts', { CLUSTER_NAME: 'x' });
+    expect(said).toContain('is not set: these are outputs of the deployment; run azd provision first');
+    expect(code).toBe(1);
+  });
+});

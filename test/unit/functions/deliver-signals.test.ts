@@ -1,0 +1,212 @@
+import { describe, expect, test } from 'vitest';
+import { deliverSignalsTo } from '../../../functions/deliver-signals.ts';
+import { eventTypes } from '../../../shared/contract/event-grid.ts';
+import type { SignalHint } from '../../../shared/contract/messages.ts';
+import { toQueueMessages } from '../../../shared/contract/queue-messages.ts';
+import { RetryableError } from '../../../shared/ports/errors.ts';
+import { START, machine, since, smallCluster } from '../app/small-cluster.ts';
+
+const group = '/subscriptions/s/resourceGroups/g/providers/Microsoft.Compute/virtualMachines';
+const idOf = (claim: string): string => `${group}/aks-${claim}`;
+const conditions = ['Launched', 'Registered', 'Initialized', 'Ready'].map((type) => since(START, type));
+
+/** A worker whose cluster has a machine at rest for each of `claims`. */
+function worker(...claims: ReadonlyArray<string>) {
+  const cluster = smallCluster();
+  const { ports, clock, azure, server } = cluster;
+  cluster.addClass('True');
+  cluster.addPool();
+  for (const claim of claims) {
+    cluster.addClaim(claim, {
+      labels: { 'karpenter.sh/nodepool': 'general' },
+      status: { providerID: `azure://${idOf(claim)}`, nodeName: `aks-${claim}`, conditions },
+    });
+    cluster.addNode(claim, { id: idOf(claim), status: { allocatable: { cpu: '2', memory: '8Gi', pods: '30' } } });
+    azure.machines.set(claim, machine(claim, idOf(claim)));
+  }
+  const poisoned: Array<{ readonly raw: unknown; readonly reason: string; readonly from: string }> = [];
+  const lines: Array<Record<string, unknown>> = [];
+  const app = {
+    cluster: ports.cluster,
+    hints: ports.hints,
+    ports: () => Promise.resolve(ports),
+    poison: (raw: unknown, reason: string, from: string) => Promise.resolve(void poisoned.push({ raw, reason, from })),
+  };
+  const context = {
+    functionName: 'interrupt',
+    invocationId: 'i',
+    info: (line: string) => void lines.push(JSON.parse(line) as Record<string, unknown>),
+    error: () => undefined,
+  };
+  return {
+    ...cluster,
+    app,
+    poisoned,
+    told: () => lines.filter(({ event }) => event === 'signal').map(({ outcome, why }) => [outcome, why ?? null]),
+    deliver: (raw: unknown) => deliverSignalsTo({ app, now: () => clock.now() }, context, raw),
+    leaving: () => claims.filter((claim) => server.get('nodeclaims', claim)?.metadata.deletionTimestamp !== undefined),
+    events: () => server.list('events'),
+  };
+}
+
+function hint(claim: string): SignalHint {
+  return {
+    kind: 'signal',
+    version: 1,
+    cluster: 'small',
+    vmId: idOf(claim),
+    nodeName: null,
+    event: 'preempt',
+    notBeforeMs: START + 30_000,
+    eventId: null,
+    source: 'node-condition',
+  };
+}
+
+function annotated(claim: string, annotationName: string): object {
+  const properties = { annotationName, targetResourceId: idOf(claim), summary: 'in Azure’s words' };
+  return {
+    id: `e-${claim}`,
+    subject: idOf(claim),
+    eventType: eventTypes.annotated,
+    data: { resourceInfo: { properties } },
+  };
+}
+
+const inCloudEvents = ({ eventType, ...rest }: Record<string, unknown>): object => ({
+  ...rest,
+  specversion: '1.0',
+  type: eventType,
+  source: '/subscriptions/s',
+});
+
+const deleted = (claim: string): object => ({
+  id: `d-${claim}`,
+  subject: idOf(claim),
+  eventType: eventTypes.deleted,
+  data: { operationName: 'Microsoft.Compute/virtualMachines/delete' },
+});
+
+describe('an eviction replaces its machine', () => {
+  const preempted = annotated('a', 'VirtualMachinePreempted');
+  test.each([
+    ['as a hint of ours', hint('a')],
+    ['in the Event Grid schema', preempted],
+    ['in the CloudEvents schema', inCloudEvents(preempted as Record<string, unknown>)],
+    ['in a list of one', [preempted]],
+  ])('%s', async (_, raw) => {
+    const { deliver, leaving, told, poisoned } = worker('a', 'b');
+    await deliver(raw);
+    expect([leaving(), told(), poisoned]).toEqual([['a'], [['replaced', null]], []]);
+  });
+
+  test('and twice changes nothing more', async () => {
+    const { deliver, leaving, told } = worker('a');
+    await deliver([preempted, preempted]);
+    await deliver(inCloudEvents(preempted as Record<string, unknown>));
+    expect(leaving()).toEqual(['a']);
+    expect(told()).toEqual([
+      ['replaced', null],
+      ['ignored', 'already being removed'],
+      ['ignored', 'already being removed'],
+    ]);
+  });
+});
+
+describe('of a list of events', () => {
+  test('each is used, and the malformed ones are kept by themselves', async () => {
+    const { deliver, leaving, poisoned } = worker('a', 'b');
+    await deliver([annotated('a', 'VirtualMachinePreempted'), 7, annotated('b', 'VirtualMachineHostCrashed')]);
+    expect(leaving()).toEqual(['a', 'b']);
+    expect(poisoned).toMatchObject([{ raw: 7, from: 'interrupt', reason: expect.stringContaining('not an object') }]);
+  });
+
+  test('those that fail for now are put off, and the queue takes no two for one', async () => {
+    const { deliver, outside, sent, poisoned } = worker('a', 'b');
+    outside.onRequest = ({ path }) => {
+      if (path.includes('nodeclaims')) throw new RetryableError('busy');
+    };
+    await deliver([annotated('a', 'VirtualMachinePreempted'), annotated('b', 'VirtualMachinePreempted')]);
+    expect(sent.map(({ hint: { attempt, kind }, atMs }) => [kind, attempt, atMs])).toEqual([
+      ['signal', 1, START + 1_000],
+      ['signal', 1, START + 1_000],
+    ]);
+    const ids = sent.flatMap((one) => toQueueMessages(one.hint, one.key).map(({ id }) => id));
+    expect([new Set(ids).size, poisoned]).toEqual([2, []]);
+  });
+});
+
+describe('a message is kept with its reason', () => {
+  test.each([
+    ['an empty list', [], 'not an Event Grid event: not an object'],
+    ['a text', 'text', 'not an Event Grid event: not an object'],
+    ['an object of neither kind', { id: 1 }, 'not an Event Grid event: eventType is not a text'],
+    ['a hint that is none', { kind: 'signal', version: 1, event: 'explode' }, 'not a SignalHint: '],
+    ['a hint of another kind', { kind: 'pods' }, 'not a SignalHint: '],
+  ])('%s', async (_, raw, why) => {
+    const { deliver, poisoned, told } = worker('a');
+    await deliver(raw);
+    expect(poisoned).toMatchObject([{ raw, reason: expect.stringContaining(why) }]);
+    expect(told()).toEqual([]);
+  });
+});
+
+describe('an event is forgotten, and said to be ignored', () => {
+  test.each([
+    ['of a type that nobody asked for', { eventType: 'Contoso.Items.ItemReceived', data: null }],
+    ['of another subscription', annotated('a', 'VirtualMachinePreempted'), '/subscriptions/other/'],
+    ['of another resource group', annotated('a', 'VirtualMachinePreempted'), '/resourceGroups/other/'],
+    ['of a machine that is none of ours', annotated('nobody', 'VirtualMachinePreempted')],
+    ['of a note about such a machine', annotated('nobody', 'LiveMigrationSucceeded')],
+  ])('%s', async (_, event, place = '') => {
+    const { deliver, leaving, poisoned, told, sent } = worker('a');
+    const from = place.includes('subscriptions') ? '/subscriptions/s/' : '/resourceGroups/g/';
+    await deliver(JSON.parse(JSON.stringify(event).replaceAll(from, place === '' ? from : place)));
+    expect([leaving(), poisoned, sent]).toEqual([[], [], []]);
+    expect(told()).toEqual([['ignored', expect.any(String)]]);
+  });
+
+  test('without reaching for the cluster when it means nothing to us', async () => {
+    const { deliver, app, told } = worker('a');
+    app.ports = () => Promise.reject(new RetryableError('no token'));
+    await deliver(annotated('a', 'VirtualMachineAllocated'));
+    expect(told()).toMatchObject([['ignored', expect.stringContaining('VirtualMachineAllocated')]]);
+  });
+});
+
+describe('a deletion', () => {
+  test('of a machine that Azure no longer has replaces it at once', async () => {
+    const { deliver, azure, leaving, told } = worker('a', 'b');
+    azure.machines.delete('a');
+    await deliver(deleted('a'));
+    expect([leaving(), told()]).toEqual([['a'], [['replaced', null]]]);
+  });
+
+  test('that Azure does not confirm has the claim looked at, and no more', async () => {
+    const { deliver, leaving, told, sent } = worker('a');
+    await deliver(deleted('a'));
+    expect([leaving(), told()]).toEqual([[], [['looked', null]]]);
+    expect(sent).toMatchObject([
+      { hint: { kind: 'objects', objects: [{ kind: 'NodeClaim', name: 'a' }] }, atMs: null },
+    ]);
+  });
+});
+
+describe('a note', () => {
+  test('stands on the claim as an event', async () => {
+    const { deliver, events, told, leaving } = worker('a');
+    await deliver(annotated('a', 'LiveMigrationSucceeded'));
+    const message = 'LiveMigrationSucceeded: in Azure’s words';
+    expect(events()).toMatchObject([{ reason: 'HealthAnnotation', type: 'Normal', message }]);
+    expect([told(), leaving()]).toEqual([[['noted', null]], []]);
+  });
+
+  test('that cannot be written now is let go', async () => {
+    const { deliver, outside, told, sent, poisoned } = worker('a');
+    outside.onRequest = () => {
+      throw new RetryableError('busy');
+    };
+    await deliver(annotated('a', 'LiveMigrationSucceeded'));
+    expect([told(), sent, poisoned]).toEqual([[['ignored', 'busy']], [], []]);
+  });
+});

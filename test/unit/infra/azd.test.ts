@@ -1,0 +1,218 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { parse, parseAllDocuments } from 'yaml';
+import {
+  type Deployed,
+  buildCommand,
+  helmCommand,
+  invokeCommand,
+  nextSteps,
+  outputNames,
+  readDeployed,
+} from '../../../infra/hooks/relay-commands.ts';
+import { renderExports } from '../../../infra/hooks/render-exports.ts';
+import { removalOutputs, renderRemoval } from '../../../infra/hooks/render-removal.ts';
+import { quoted } from '../../../infra/hooks/run-program.ts';
+import { allBelow, parseAll, readTexts, root, textOf } from './bicep/parse.ts';
+
+interface Azd {
+  readonly services: Readonly<
+    Record<string, { readonly project: string; readonly dist: string; readonly remoteBuild: boolean }>
+  >;
+  readonly hooks: Readonly<Record<string, Readonly<Record<'posix' | 'windows', { readonly run: string }>>>>;
+}
+
+const text = readFileSync(join(root, 'azure.yaml'), 'utf8');
+const azd = parse(text) as Azd;
+const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
+  readonly scripts: Readonly<Record<string, string>>;
+};
+
+/** What of azure.yaml does not fit the repository and the template. */
+function azdFaults({ services, hooks }: Azd): ReadonlyArray<string> {
+  const app = parseAll(readTexts()).get('modules/function-app.bicep');
+  const tagged = app === undefined ? [] : allBelow(app.tree).flatMap((node) => textOf(node) ?? []);
+  const ofServices = Object.entries(services).flatMap(([name, { project, dist }]) => [
+    ...(tagged.includes(name) ? [] : [`no resource is tagged azd-service-name: ${name}`]),
+    ...(existsSync(join(root, project, 'package.json')) ? [] : [`${project} has no package.json`]),
+    ...(resolve(root, project, dist) === join(root, 'dist/app') ? [] : [`${dist} is not where the app is packed`]),
+  ]);
+  const ofHooks = Object.entries(hooks).flatMap(([name, { posix, windows }]) => {
+    const [, script] = /^npm run --silent (\w+)$/.exec(posix.run) ?? [];
+    return [
+      ...(posix.run === windows.run ? [] : [`${name} does something else on Windows`]),
+      ...(script === undefined || scripts[script] !== undefined ? [] : [`${name} runs ${script}, which is no script`]),
+    ];
+  });
+  return [...ofServices, ...ofHooks];
+}
+
+test('azure.yaml fits the repository and the template', () => {
+  expect(azdFaults(azd)).toEqual([]);
+});
+
+test.for([
+  ['  functions:', '  function:', 'no resource is tagged azd-service-name: function'],
+  ['project: infra/app', 'project: infra/apps', 'infra/apps has no package.json'],
+  ['dist: ../../dist/app', 'dist: ../dist/app', 'is not where the app is packed'],
+  [
+    'posix: { shell: sh, run: npm run --silent relay }',
+    'posix: { shell: sh, run: npm run --silent relais }',
+    'postdeploy runs relais, which is no script',
+  ],
+  [
+    'windows: { shell: pwsh, run: npm run --silent preflight }',
+    'windows: { shell: pwsh, run: npm run preflight }',
+    'preprovision does something else on Windows',
+  ],
+] as const)('azure.yaml is found out when broken: %s', ([from, to, said]) => {
+  expect(text).toContain(from);
+  expect(azdFaults(parse(text.replace(from, to)) as Azd).join('\n')).toContain(said);
+});
+
+describe('the relay', () => {
+  const environment = {
+    CLUSTER_NAME: 'my-cluster',
+    CLUSTER_RESOURCE_GROUP: 'my-group',
+    FUNCTIONS_PRINCIPAL_ID: 'f',
+    RELAY_CLIENT_ID: 'r',
+    SERVICE_BUS_NAMESPACE: 'bus.servicebus.windows.net',
+    BLOB_SERVICE_URI: 'https://data.blob.core.windows.net/',
+    REGISTRY_NAME: 'registry',
+  };
+  const deployed: Deployed = readDeployed(environment);
+
+  test('every output that the hook reads is one of main.bicep', () => {
+    const outputs = parseAll(readTexts()).get('main.bicep')?.outputs;
+    expect([...outputNames, ...removalOutputs].filter((name) => outputs?.has(name) !== true)).toEqual([]);
+    expect(outputNames.length).toBeGreaterThan(5);
+  });
+
+  test('its image is built in the registry, from a file that is there', () => {
+    expect(buildCommand(deployed, '1.2.3')).toEqual(
+      'acr build --registry registry --image nodewright-relay:1.2.3 --file relay/Dockerfile .'.split(' '),
+    );
+  });
+
+  test('the chart is given what the deployment made', () => {
+    const command = helmCommand(deployed, 'registry.azurecr.io:443/nodewright-relay:1.2.3');
+    expect(command.slice(0, 8).join(' ')).toBe(
+      'helm upgrade --install nodewright . --namespace nodewright-system --create-namespace',
+    );
+    expect(command.filter((word) => word.includes('='))).toEqual([
+      'functions.objectId=f',
+      'workloadIdentity.clientId=r',
+      'settings.clusterName=my-cluster',
+      'settings.serviceBusNamespace=bus.servicebus.windows.net',
+      'settings.blobServiceUri=https://data.blob.core.windows.net',
+      'image.repository=registry.azurecr.io:443/nodewright-relay',
+      'image.tag=1.2.3',
+    ]);
+    expect(invokeCommand(deployed, ['helm', 'list'])).toEqual([
+      ...'aks command invoke --resource-group my-group --name my-cluster --command'.split(' '),
+      'helm list',
+      '--file',
+      '.',
+    ]);
+  });
+
+  test('what comes next names files that are there', () => {
+    const files = nextSteps(deployed).flatMap((line) => /-f (\S+)/.exec(line)?.[1] ?? []);
+    expect(files.length).toBeGreaterThan(0);
+    expect(files.filter((file) => !existsSync(join(root, file)))).toEqual([]);
+  });
+
+  test.for([
+    [
+      { ...environment, RELAY_CLIENT_ID: '' },
+      'RELAY_CLIENT_ID is not set: these are outputs of the deployment; run azd provision first',
+    ],
+    [{ ...environment, REGISTRY_NAME: '' }, 'NODEWRIGHT_RELAY_IMAGE does not name an image'],
+  ] as const)('what is missing is named: %#', ([given, said]) => {
+    expect(() => readDeployed(given)).toThrow(said);
+  });
+
+  test('an image of one’s own takes the place of the one that is built', () => {
+    const own = { ...environment, REGISTRY_NAME: '', NODEWRIGHT_RELAY_IMAGE: 'mine.azurecr.io/relay:2' };
+    expect(readDeployed(own).relayImage).toBe('mine.azurecr.io/relay:2');
+  });
+});
+
+test('azd down is stopped before it deletes groups that are not its own', () => {
+  const [, script = ''] = /^npm run --silent (\w+)$/.exec(azd.hooks['predown']?.posix.run ?? '') ?? [];
+  expect(scripts[script]).toBe('node infra/hooks/no-down.ts');
+});
+
+test('what removes a deployment names each place outside its resource group, and no group but its own', () => {
+  const names = Object.fromEntries(removalOutputs.map((name) => [name, name.toLowerCase()]));
+  const commands = renderRemoval(names).join('\n');
+  expect(commands.match(/az group delete --name \S+/g)).toEqual(['az group delete --name azure_resource_group']);
+  expect(commands.match(/az role assignment delete .*/g)).toEqual([
+    'az role assignment delete --assignee functions_principal_id --scope /subscriptions/azure_subscription_id/resourceGroups/node_resource_group',
+    'az role assignment delete --assignee functions_principal_id --scope /subscriptions/azure_subscription_id',
+  ]);
+  for (const file of ['machine-role', 'region-role']) {
+    const [, role = ''] =
+      /roleName: '(Nodewright \w+) \$/.exec(readTexts()[`modules/access/${file}.bicep`] ?? '') ?? [];
+    expect(commands).toContain(`az role definition delete --name "${role} role_suffix"`);
+  }
+  expect(renderRemoval({}).join('\n')).toContain('--name $AZURE_RESOURCE_GROUP');
+});
+
+test('outputs get back the letters that Resource Manager takes from their names, and quotes stay quotes', () => {
+  const outputs = { azurE_LOCATION: { value: 'westeurope' }, clusteR_NAME: { value: "it's" } };
+  expect(renderExports({ properties: { outputs } })).toEqual([
+    "export AZURE_LOCATION='westeurope'",
+    "export CLUSTER_NAME='it'\\''s'",
+  ]);
+  expect(renderExports({ properties: { outputs: null } })).toEqual([]);
+});
+
+test('every output has its name in capitals, so that it can be told again', () => {
+  const names = [...(parseAll(readTexts()).get('main.bicep')?.outputs.keys() ?? [])];
+  expect(names.filter((name) => name !== name.toUpperCase())).toEqual([]);
+});
+
+test('words with blanks reach a program on Windows as one', () => {
+  expect(['--command', 'helm list', 'say "x"'].map(quoted)).toEqual(['--command', '"helm list"', '"say ""x"""']);
+});
+
+describe('what goes into the cluster', () => {
+  const chart = join(root, 'infra/chart');
+  const values = parse(readFileSync(join(chart, 'values.yaml'), 'utf8')) as Readonly<Record<string, unknown>>;
+  const given = helmCommand(readDeployed(Object.fromEntries(outputNames.map((name) => [name, 'x']))), 'r/i:1')
+    .filter((word) => word.includes('='))
+    .map((word) => word.split('=')[0] ?? '');
+
+  /** Values that the chart does not have. */
+  const unknown = (names: ReadonlyArray<string>): ReadonlyArray<string> =>
+    names.filter((name) => {
+      const found = name
+        .split('.')
+        .reduce<unknown>((part, key) => (part as Readonly<Record<string, unknown>> | undefined)?.[key], values);
+      return typeof found !== 'string';
+    });
+
+  test('the chart knows every value that it is given', () => {
+    expect(unknown(given)).toEqual([]);
+    expect(unknown(['settings.cluster'])).toEqual(['settings.cluster']);
+  });
+
+  test('the image is built from a file that is there', () => {
+    const file = buildCommand(readDeployed(Object.fromEntries(outputNames.map((name) => [name, 'x']))), '1');
+    expect(existsSync(join(root, file[file.indexOf('--file') + 1] ?? ''))).toBe(true);
+  });
+
+  test('the federated credential is for the service account that the relay runs as', () => {
+    const manifest = readFileSync(join(root, 'infra/kubernetes/40-relay.yaml'), 'utf8');
+    const account = parseAllDocuments(manifest)
+      .map(
+        (document) => document.toJS() as { readonly kind: string; readonly metadata: Readonly<Record<string, string>> },
+      )
+      .find(({ kind }) => kind === 'ServiceAccount')?.metadata;
+    const subject = `system:serviceaccount:${account?.['namespace']}:${account?.['name']}`;
+    expect(subject).toBe('system:serviceaccount:nodewright-system:nodewright-relay');
+    expect(readTexts()['modules/identities.bicep']).toContain(`subject: '${subject}'`);
+  });
+});

@@ -1,0 +1,93 @@
+import type { Answers, Cluster, Wishes } from '../../../infra/hooks/answers.ts';
+import type { Ask, AzAnswer } from '../../../infra/hooks/az.ts';
+
+export const SUBSCRIPTION = '00000000-0000-0000-0000-000000000000';
+export const CLUSTER_ID = `/subscriptions/${SUBSCRIPTION}/resourceGroups/my-group/providers/Microsoft.ContainerService/managedClusters/my-cluster`;
+export const NODE_GROUP = 'MC_my-group_my-cluster_westeurope';
+const nodeGroup = `/subscriptions/${SUBSCRIPTION}/resourceGroups/${NODE_GROUP}`;
+export const VNET = `${nodeGroup}/providers/Microsoft.Network/virtualNetworks/aks-vnet-00000000`;
+export const VNET_GUID = '00000000-0000-4000-8000-000000000003';
+export const SUBNET = `${VNET}/subnets/aks-subnet`;
+
+export const goodWishes: Wishes = {
+  clusterId: CLUSTER_ID,
+  environment: 'production',
+  nodeSubnetId: '',
+  vnetGuid: '',
+  functionsSubnetId: '',
+  privateEndpointSubnetId: '',
+  scheduledEvents: false,
+  healthTopicId: '',
+  maintenanceTopicId: '',
+  deletionTopicId: '',
+};
+
+/** A cluster that lacks nothing. */
+export const goodCluster: Cluster = {
+  id: CLUSTER_ID,
+  location: 'westeurope',
+  properties: {
+    provisioningState: 'Succeeded',
+    powerState: { code: 'Running' },
+    currentKubernetesVersion: '1.33.2',
+    nodeResourceGroup: NODE_GROUP,
+    enableRBAC: true,
+    aadProfile: { managed: true },
+    oidcIssuerProfile: { enabled: true },
+    securityProfile: { workloadIdentity: { enabled: true } },
+    nodeProvisioningProfile: { mode: 'Manual' },
+    nodeResourceGroupProfile: { restrictionLevel: 'Unrestricted' },
+    identityProfile: {
+      kubeletidentity: { resourceId: `${nodeGroup}/providers/Microsoft.ManagedIdentity/userAssignedIdentities/i` },
+    },
+    linuxProfile: { ssh: { publicKeys: [{}] } },
+    agentPoolProfiles: [{ name: 'system', enableAutoScaling: false }],
+  },
+};
+
+export const owner = [{ actions: ['*'], notActions: [] }];
+
+/** Answers to which every check has nothing to say. */
+export const goodAnswers: Answers = {
+  cluster: goodCluster,
+  permissions: { onMachines: owner, onSubscription: owner },
+  quotas: [
+    { name: 'cores', used: 12, limit: 100 },
+    { name: 'lowPriorityCores', used: 0, limit: 100 },
+  ],
+  networks: [{ id: VNET, guid: VNET_GUID, subnets: [SUBNET] }],
+  topics: [],
+  registrations: { app: 'Registered', scheduledEvents: '' },
+  wishes: goodWishes,
+};
+
+/** az as it answers about the cluster above; `other` answers first where it has something to say. */
+export function azAbout(other: (path: string) => AzAnswer | null = () => null): Ask {
+  return (args) => {
+    const [path = ''] = (args[0] === 'rest' ? (args.at(-1) ?? '') : args.join(' ')).split('?');
+    return (
+      other(path) ?? answerOf(path) ?? { kind: 'refused', message: `ERROR: (ResourceNotFound) ${path} was not found.` }
+    );
+  };
+}
+
+const ANSWERS: ReadonlyArray<readonly [ending: string, value: unknown]> = [
+  ['account show', { id: SUBSCRIPTION, tenantId: SUBSCRIPTION }],
+  ['/managedClusters/my-cluster', goodCluster],
+  ['/permissions', { value: owner }],
+  [
+    '/usages',
+    {
+      value: goodAnswers.quotas.map(({ name, used, limit }) => ({ name: { value: name }, currentValue: used, limit })),
+    },
+  ],
+  ['/virtualNetworks', { value: [{ id: VNET, properties: { resourceGuid: VNET_GUID, subnets: [{ id: SUBNET }] } }] }],
+  ['/systemTopics', { value: [] }],
+  ['/providers/Microsoft.App', { registrationState: 'Registered' }],
+  ['/SendScheduledEventsPolicy', { properties: { state: 'Registered' } }],
+];
+
+function answerOf(path: string): AzAnswer | null {
+  const found = ANSWERS.find(([ending]) => path.endsWith(ending));
+  return found === undefined ? null : { kind: 'answer', value: found[1] };
+}

@@ -1,0 +1,43 @@
+import { expect, test } from 'vitest';
+import { readDisruption } from '../../../shared/contract/disruption-settings.ts';
+import { ignoresDevices, readPolicy, reservesNodes } from '../../../shared/contract/scheduling-settings.ts';
+import { readSettings } from '../../../shared/contract/settings.ts';
+import { type Texts, declared, parseAll, propertiesOf, readTexts } from './bicep/parse.ts';
+import { evaluate, literalsOf } from './bicep/value.ts';
+
+const APP = 'modules/function-app.bicep';
+
+/** The app's settings as a deployment makes them that says nothing more than it has to; what only Azure knows is `known`. */
+function settingsOf(texts: Texts): Readonly<Record<string, string>> {
+  const files = parseAll(texts);
+  const file = files.get(APP);
+  const properties = propertiesOf(declared(file, 'appSettings').body).get('properties');
+  if (file === undefined || properties === undefined) throw new Error(`${APP} sets nothing`);
+  return Object.fromEntries(
+    [...propertiesOf(properties)].map(([name, node]) => {
+      // Of `settings.?X ?? default` the last is what is left when nothing is said.
+      const last = literalsOf(evaluate(files, file, node)).at(-1);
+      return [name, last === undefined || last === null ? 'known' : String(last)];
+    }),
+  );
+}
+
+function startAppWith(environment: Readonly<Record<string, string>>): void {
+  const settings = readSettings(environment);
+  readPolicy(settings);
+  readDisruption(settings);
+  ignoresDevices(settings);
+  reservesNodes(settings);
+}
+
+test('an app with the settings that a deployment makes starts', () => {
+  const settings = settingsOf(readTexts());
+  expect(() => startAppWith(settings)).not.toThrow();
+  expect(settings).toMatchObject({ DISRUPTION: 'off', SCHEDULED_EVENTS: 'off', SWEEP_SCHEDULE: '0 * * * * *' });
+});
+
+test('a default that the app does not take is found out', () => {
+  const texts = readTexts();
+  const broken = (texts[APP] ?? '').replace("settings.?DISRUPTION ?? 'off'", "settings.?DISRUPTION ?? 'false'");
+  expect(() => startAppWith(settingsOf({ ...texts, [APP]: broken }))).toThrow('app setting DISRUPTION is false');
+});

@@ -1,0 +1,331 @@
+import { describe, expect, test } from 'vitest';
+import { type Answers, type Cluster, type Topic, gatherAnswers, readWishes } from '../../../infra/hooks/answers.ts';
+import type { AzAnswer } from '../../../infra/hooks/az.ts';
+import { fillIn, judge } from '../../../infra/hooks/checks.ts';
+import { renderFindings } from '../../../infra/hooks/render-findings.ts';
+import {
+  CLUSTER_ID,
+  NODE_GROUP,
+  SUBNET,
+  SUBSCRIPTION,
+  VNET,
+  VNET_GUID,
+  azAbout,
+  goodAnswers,
+  goodCluster,
+  goodWishes,
+} from './azure-answers.ts';
+
+function withCluster(properties: Partial<Cluster['properties']>): Answers {
+  return { ...goodAnswers, cluster: { ...goodCluster, properties: { ...goodCluster.properties, ...properties } } };
+}
+
+function topic(parts: Partial<Topic>): Topic {
+  const id = `/subscriptions/${SUBSCRIPTION}/resourceGroups/events/providers/Microsoft.EventGrid/systemTopics/t`;
+  const topicType = 'microsoft.resourcenotifications.healthresources';
+  return { id, hasIdentity: true, source: `/subscriptions/${SUBSCRIPTION}`, topicType, environment: '', ...parts };
+}
+
+const wishesOf = (parts: Partial<Answers['wishes']>): Answers['wishes'] => ({ ...goodWishes, ...parts });
+
+test('a cluster that lacks nothing passes every check', () => {
+  expect(judge(goodAnswers).filter(({ verdict }) => verdict !== 'passed')).toEqual([]);
+});
+
+/** What is wrong, the check that finds it, how grave it is, and a part of the way to mend it. */
+type Case = readonly [check: string, verdict: 'failed' | 'warning', answers: Answers, mend: string];
+
+const cases: ReadonlyArray<Case> = [
+  ['cluster', 'failed', withCluster({ powerState: { code: 'Stopped' } }), 'az aks start'],
+  ['kubernetes-version', 'failed', withCluster({ currentKubernetesVersion: '1.29.9' }), 'az aks upgrade'],
+  ['entra-id', 'failed', withCluster({ aadProfile: {} }), '--enable-aad'],
+  ['kubernetes-rbac', 'failed', withCluster({ enableRBAC: false }), 'make a new cluster'],
+  ['oidc-issuer', 'failed', withCluster({ oidcIssuerProfile: { enabled: false } }), '--enable-oidc-issuer'],
+  ['workload-identity', 'failed', withCluster({ securityProfile: {} }), '--enable-workload-identity'],
+  ['managed-identity', 'failed', withCluster({ identityProfile: {} }), '--enable-managed-identity'],
+  [
+    'node-auto-provisioning',
+    'failed',
+    withCluster({ nodeProvisioningProfile: { mode: 'Auto' } }),
+    '--node-provisioning-mode Manual',
+  ],
+  [
+    'node-resource-group',
+    'failed',
+    withCluster({ nodeResourceGroupProfile: { restrictionLevel: 'ReadOnly' } }),
+    '--nrg-lockdown-restriction-level Unrestricted',
+  ],
+  ['network-plugin', 'failed', withCluster({ networkProfile: { networkPlugin: 'kubenet' } }), '--network-plugin azure'],
+  ['node-subnet', 'failed', { ...goodAnswers, networks: [] }, 'NODEWRIGHT_NODE_SUBNET_ID'],
+  [
+    'node-subnet',
+    'failed',
+    { ...goodAnswers, networks: [{ id: VNET, guid: VNET_GUID, subnets: [SUBNET, `${SUBNET}-2`] }] },
+    'NODEWRIGHT_NODE_SUBNET_ID',
+  ],
+  ['ssh-key', 'warning', withCluster({ linuxProfile: {} }), 'SSH_PUBLIC_KEY'],
+  [
+    'private-cluster',
+    'failed',
+    withCluster({ apiServerAccessProfile: { enablePrivateCluster: true } }),
+    'NODEWRIGHT_FUNCTIONS_SUBNET_ID',
+  ],
+  [
+    'private-endpoints',
+    'failed',
+    { ...goodAnswers, wishes: wishesOf({ privateEndpointSubnetId: SUBNET }) },
+    'NODEWRIGHT_FUNCTIONS_SUBNET_ID',
+  ],
+  [
+    'authorized-ip-ranges',
+    'warning',
+    withCluster({ apiServerAccessProfile: { authorizedIPRanges: ['192.0.2.0/24'] } }),
+    'NAT gateway',
+  ],
+  [
+    'network-provider',
+    'failed',
+    {
+      ...goodAnswers,
+      wishes: wishesOf({ functionsSubnetId: SUBNET }),
+      registrations: { app: 'NotRegistered', scheduledEvents: '' },
+    },
+    'az provider register --namespace Microsoft.App',
+  ],
+  [
+    'scheduled-events',
+    'failed',
+    { ...goodAnswers, wishes: wishesOf({ scheduledEvents: true }) },
+    'az feature register',
+  ],
+  [
+    'event-grid-topics',
+    'failed',
+    { ...goodAnswers, topics: [topic({ hasIdentity: false })] },
+    '--identity SystemAssigned',
+  ],
+  [
+    'rights',
+    'failed',
+    {
+      ...goodAnswers,
+      permissions: {
+        ...goodAnswers.permissions,
+        onMachines: [{ actions: ['*'], notActions: ['Microsoft.Authorization/*/Write'] }],
+      },
+    },
+    'User Access Administrator',
+  ],
+  [
+    'rights',
+    'failed',
+    {
+      ...goodAnswers,
+      permissions: { ...goodAnswers.permissions, onSubscription: [{ actions: ['*/read'], notActions: [] }] },
+    },
+    'User Access Administrator',
+  ],
+  [
+    'quota',
+    'failed',
+    {
+      ...goodAnswers,
+      quotas: [
+        { name: 'cores', used: 100, limit: 100 },
+        { name: 'lowPriorityCores', used: 0, limit: 0 },
+      ],
+    },
+    'raise',
+  ],
+  [
+    'cluster-autoscaler',
+    'warning',
+    withCluster({ agentPoolProfiles: [{ name: 'work', enableAutoScaling: true }] }),
+    '--disable-cluster-autoscaler',
+  ],
+  [
+    'run-command',
+    'warning',
+    withCluster({ apiServerAccessProfile: { disableRunCommand: true } }),
+    'NODEWRIGHT_INSTALL=helm',
+  ],
+];
+
+test.for(cases)(
+  '%s: what is wrong is found, alone, with the way to mend it (%s)',
+  ([check, verdict, answers, mend]) => {
+    const found = judge(answers).filter((one) => one.verdict !== 'passed');
+    expect(found.map((one) => [one.check, one.verdict])).toEqual([[check, verdict]]);
+    expect(JSON.stringify(found)).toContain(mend);
+  },
+);
+
+test('every check has a case that it does not pass', () => {
+  const tried = new Set(cases.map(([check]) => check));
+  expect(judge(goodAnswers).flatMap(({ check }) => (tried.has(check) ? [] : [check]))).toEqual([]);
+});
+
+describe('what the same thing may look like when it is right', () => {
+  test.for([
+    [
+      'a private cluster with a subnet for the functions',
+      {
+        ...withCluster({ apiServerAccessProfile: { enablePrivateCluster: true } }),
+        wishes: wishesOf({ functionsSubnetId: SUBNET }),
+      },
+    ],
+    [
+      'scheduled events that are registered',
+      {
+        ...goodAnswers,
+        wishes: wishesOf({ scheduledEvents: true }),
+        registrations: { app: '', scheduledEvents: 'Registered' },
+      },
+    ],
+    [
+      'quota on demand only',
+      {
+        ...goodAnswers,
+        quotas: [
+          { name: 'Cores', used: 0, limit: 10 },
+          { name: 'lowPriorityCores', used: 3, limit: 3 },
+        ],
+      },
+    ],
+    [
+      'rights from two roles',
+      {
+        ...goodAnswers,
+        permissions: {
+          onMachines: [
+            { actions: ['*'], notActions: ['Microsoft.Authorization/*/Write'] },
+            { actions: ['Microsoft.Authorization/*'], notActions: [] },
+          ],
+          onSubscription: goodAnswers.permissions.onSubscription,
+        },
+      },
+    ],
+    ['a topic of the subscription that can deliver', { ...goodAnswers, topics: [topic({})] }],
+    [
+      'a topic of somebody else’s source without an identity',
+      { ...goodAnswers, topics: [topic({ hasIdentity: false, source: '/subscriptions/other' })] },
+    ],
+    [
+      'the topic that this environment made before',
+      { ...goodAnswers, topics: [topic({ hasIdentity: false, environment: 'production' })] },
+    ],
+    ['Kubernetes 2.0', withCluster({ currentKubernetesVersion: '2.0.0' })],
+  ] as ReadonlyArray<readonly [string, Answers]>)('%s', ([, answers]) => {
+    expect(judge(answers).filter(({ verdict }) => verdict !== 'passed')).toEqual([]);
+  });
+});
+
+describe('what can be found is filled in', () => {
+  test('the only subnet that AKS made, and topics that are there', () => {
+    const deletions = topic({
+      topicType: 'Microsoft.Resources.ResourceGroups',
+      source: `/subscriptions/${SUBSCRIPTION}/resourceGroups/${NODE_GROUP}`,
+    });
+    expect(fillIn({ ...goodAnswers, topics: [topic({}), deletions] })).toEqual({
+      NODEWRIGHT_NODE_SUBNET_ID: SUBNET,
+      NODEWRIGHT_VNET_GUID: VNET_GUID,
+      NODEWRIGHT_HEALTH_TOPIC_ID: topic({}).id,
+      NODEWRIGHT_DELETION_TOPIC_ID: deletions.id,
+    });
+  });
+
+  test('the first node pool’s subnet comes before AKS’s own, and what is said before both', () => {
+    const pools = withCluster({ agentPoolProfiles: [{ name: 'system', vnetSubnetID: '/own' }] });
+    expect(fillIn(pools)).toEqual({ NODEWRIGHT_NODE_SUBNET_ID: '/own' });
+    expect(fillIn({ ...pools, wishes: wishesOf({ nodeSubnetId: '/said' }) })).toEqual({});
+  });
+});
+
+describe('asked through az', () => {
+  const refused = (message: string): AzAnswer => ({ kind: 'refused', message });
+  const at = (ending: string, message: string) => azAbout((path) => (path.endsWith(ending) ? refused(message) : null));
+
+  test('a cluster that lacks nothing is read and passes', () => {
+    const wishes = wishesOf({ scheduledEvents: true });
+    const answers = gatherAnswers(azAbout(), wishes);
+    expect(judge(answers).filter(({ verdict }) => verdict !== 'passed')).toEqual([]);
+  });
+
+  test('az that is not there', () => {
+    expect(() => gatherAnswers(() => ({ kind: 'missing' }), goodWishes)).toThrow(
+      'the Azure CLI is not installed, or not on the PATH: install az, then run az login',
+    );
+  });
+
+  test.for([
+    ['', 'NODEWRIGHT_CLUSTER_ID is not set: run azd env set NODEWRIGHT_CLUSTER_ID'],
+    ['my-cluster', 'my-cluster is not the id of an AKS cluster: run azd env set'],
+    [`${CLUSTER_ID}/agentPools/system`, 'is not the id of an AKS cluster'],
+    [CLUSTER_ID.replace('managedClusters', 'fleets'), 'is not the id of an AKS cluster'],
+    [CLUSTER_ID.replaceAll('0000-', '1111-'), 'and az works in'],
+  ] as const)('a wrong cluster id gets a sentence: %s', ([clusterId, said]) => {
+    expect(() => gatherAnswers(azAbout(), wishesOf({ clusterId }))).toThrow(said);
+  });
+
+  test.for([
+    [
+      'account show',
+      "ERROR: Please run 'az login' to setup account.",
+      'az is not logged in, or its login has expired: run az login',
+    ],
+    [
+      '/my-cluster',
+      "ERROR: Unauthorized({'error':{'code':'InvalidAuthenticationTokenTenant','message':'The access token is from the wrong issuer https://sts.windows.net/11111111-1111-1111-1111-111111111111/. It must match the tenant https://sts.windows.net/22222222-2222-2222-2222-222222222222/'}})",
+      "the subscription is another tenant's: run az login --tenant 22222222-2222-2222-2222-222222222222",
+    ],
+    ['/my-cluster', "ERROR: Not Found({'error':{'code':'SubscriptionNotFound'}})", 'does not see the subscription'],
+    [
+      '/my-cluster',
+      "ERROR: Forbidden({'error':{'code':'AuthorizationFailed','message':\"The client 'x' does not have authorization to perform action 'Microsoft.ContainerService/managedClusters/read' over scope '/subscriptions/s'\"}})",
+      'the right Microsoft.ContainerService/managedClusters/read is missing: ask an owner for the role Owner on /subscriptions/s',
+    ],
+    [
+      '/my-cluster',
+      "ERROR: Not Found({'error':{'code':'ResourceGroupNotFound'}})",
+      'there is no such resource group: run az aks list',
+    ],
+    [
+      '/my-cluster',
+      "ERROR: Not Found({'error':{'code':'ResourceNotFound'}})",
+      'there is no such resource: run az aks list',
+    ],
+    [
+      '/usages',
+      'ERROR: The service is having a bad day',
+      'cannot read quota: az says "ERROR: The service is having a bad day"',
+    ],
+  ] as const)('what az refuses gets one sentence with the way to mend it: %s %s', ([ending, message, said]) => {
+    let thrown = '';
+    try {
+      gatherAnswers(at(ending, message), goodWishes);
+    } catch (error) {
+      thrown = error instanceof Error ? error.message : '';
+    }
+    expect(thrown).toContain(said);
+    expect(thrown).not.toContain('\n');
+  });
+});
+
+test('the environment is read under the names that azure.yaml and main.parameters.json use', () => {
+  expect(
+    readWishes({
+      NODEWRIGHT_CLUSTER_ID: CLUSTER_ID,
+      AZURE_ENV_NAME: 'production',
+      NODEWRIGHT_SCHEDULED_EVENTS: 'false',
+    }),
+  ).toEqual(goodWishes);
+});
+
+test('findings are shown with the cluster’s own names in the commands', () => {
+  const [, line = '', mend = ''] = renderFindings(
+    judge(withCluster({ aadProfile: {} })).filter(({ check }) => ['cluster', 'entra-id'].includes(check)),
+    CLUSTER_ID,
+  );
+  expect(line).toBe('✗ entra-id: the API server takes no tokens of Microsoft Entra ID, which the functions come with');
+  expect(mend).toBe('    mend: az aks update --resource-group my-group --name my-cluster --enable-aad');
+});
