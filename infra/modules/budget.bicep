@@ -1,4 +1,12 @@
-metadata description = 'A budget for what the cluster\'s machines cost in Azure\'s own bill, in the subscription\'s currency. Deployed to the node resource group.'
+targetScope = 'subscription'
+
+metadata description = 'A budget for what the cluster\'s machines cost in Azure\'s own bill, in its currency.'
+
+@description('Name of the budget.')
+param name string
+
+@description('The resource group of the machines.')
+param nodeResourceGroup string
 
 @description('The cluster\'s name, which its machines carry as a tag.')
 param clusterName string
@@ -10,8 +18,10 @@ param amount int
 @description('Resource id of the action group that is told. Empty: owners of the subscription are, by mail.')
 param actionGroupId string
 
-@description('First day of the month that the budget begins with. Azure takes no earlier month than the present one for a new budget, so leave it.')
-param startDate string = utcNow('yyyy-MM-01')
+@description('First day of the month that the budget begins with, such as 2027-01-01. Of a new one it is not before the present month; later it must stay.')
+@minLength(10)
+@maxLength(10)
+param startDate string
 
 var contacts = {
   contactEmails: []
@@ -24,7 +34,7 @@ var contacts = {
 }
 
 resource budget 'Microsoft.Consumption/budgets@2023-11-01' = {
-  name: 'nodewright-${clusterName}'
+  name: name
   properties: {
     category: 'Cost'
     amount: amount
@@ -33,13 +43,26 @@ resource budget 'Microsoft.Consumption/budgets@2023-11-01' = {
       startDate: startDate
     }
     filter: {
-      tags: {
-        name: 'karpenter.azure.com_cluster'
-        operator: 'In'
-        values: [
-          clusterName
-        ]
-      }
+      and: [
+        {
+          dimensions: {
+            name: 'ResourceGroupName'
+            operator: 'In'
+            values: [
+              nodeResourceGroup
+            ]
+          }
+        }
+        {
+          tags: {
+            name: 'karpenter.azure.com_cluster'
+            operator: 'In'
+            values: [
+              clusterName
+            ]
+          }
+        }
+      ]
     }
     notifications: {
       forecast: union(contacts, {

@@ -164,13 +164,18 @@ function compact(events: ReadonlyArray<AppEvent>): ReadonlyArray<string> {
     kept.set(event, own);
     const news = Object.entries(facts).map(([name, value]) => {
       const isTelling = name === 'reason' && event !== 'message-kept';
-      return `${event} ${name} ${value === null ? 'null' : isTelling ? String(value) : 'given'}`;
+      return `${event} ${name} ${isTelling ? String(value) : kindOf(value)}`;
     });
     if (own.length >= KEPT_MAX || news.every((one) => shown.has(one))) continue;
     for (const one of news) shown.add(one);
     own.push(JSON.stringify({ event, ...facts }));
   }
   return [...kept].toSorted(([a], [b]) => (a < b ? -1 : 1)).flatMap(([, own]) => own);
+}
+
+/** What is empty shows nothing of what could be in it. */
+function kindOf(value: unknown): string {
+  return value === null ? 'null' : value === '' || value === '{}' ? 'empty' : 'given';
 }
 
 /** Of each metric its type and one sample for each set of labels. */
