@@ -61,9 +61,9 @@ var queues = [
     requiresSession: false
     lockDuration: 'PT1M'
     maxDeliveryCount: 10
-    requiresDuplicateDetection: false
-    // The service's own default, which it keeps for queues that do not look for duplicates.
-    duplicateDetectionWindow: 'PT10M'
+    requiresDuplicateDetection: true
+    // A message can come again for fifty minutes, and is kept once.
+    duplicateDetectionWindow: 'PT60M'
   }
 ]
 

@@ -104,7 +104,11 @@ describe('nodewright plan, as a process', () => {
     const runs = await Promise.all([run(['plan', '-f', 'nowhere.yaml']), run(['destroy'])]);
     expect(runs).toEqual([
       { code: 2, stdout: '', stderr: 'nodewright: nowhere.yaml: there is no such file or folder (correct the path)\n' },
-      { code: 2, stdout: '', stderr: 'nodewright: destroy: is not a command (use plan, disrupt, launch, version or --help)\n' },
+      {
+        code: 2,
+        stdout: '',
+        stderr: 'nodewright: destroy: is not a command (use plan, disrupt, launch, version or --help)\n',
+      },
     ]);
   });
 

@@ -66,22 +66,17 @@ module health 'topic-to-queue.bicep' = {
     subscriptionName: 'nodewright-health-${suffix}'
     eventTypes: [
       'Microsoft.ResourceNotifications.HealthResources.ResourceAnnotated'
+      'Microsoft.ResourceNotifications.HealthResources.AvailabilityStatusChanged'
     ]
     subjectBeginsWith: machines
-    // Those that shared/contract/event-grid.ts gives a meaning; a test compares.
+    // Those that shared/contract/health-annotations.ts ignores are left out; a test compares. Events without an annotation pass.
     advancedFilters: [
       {
-        operatorType: 'StringIn'
+        operatorType: 'StringNotIn'
         key: 'data.resourceInfo.properties.annotationName'
         values: [
-          'VirtualMachinePreempted'
-          'VirtualMachineStorageOffline'
-          'VirtualMachineHostCrashed'
-          'VirtualMachineHostRebootedForRepair'
-          'VirtualMachineMigrationScheduledForDegradedHardware'
-          'VirtualMachinePossiblyDegradedDueToHardwareFailure'
-          'PossiblyDegradedDueToHardwareFailureWithRedeployDeadline'
-          'VirtualMachineScheduledForServiceHealing'
+          'VirtualMachineAllocated'
+          'VirtualMachineConfigurationUpdated'
         ]
       }
     ]

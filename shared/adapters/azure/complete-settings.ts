@@ -99,7 +99,7 @@ interface ClusterRow {
   readonly keys: ReadonlyArray<{ readonly keyData?: string }> | null;
 }
 
-/** The cluster whose machines live in our node resource group, from Resource Graph: reading it needs no right of its own. */
+/** The cluster whose machines live in our node resource group, from Resource Graph, which shows what our identity may read. */
 async function readCluster(
   { graph }: Pick<Clients, 'graph'>,
   { AZURE_SUBSCRIPTION_ID: subscription, AZURE_NODE_RESOURCE_GROUP: group }: Settings,

@@ -105,11 +105,11 @@ function skus(): object {
 }
 
 const problemsOf = async (given: Words): Promise<ReadonlyArray<string>> => {
-  const failure = await launch(given).then(
+  const failure: unknown = await launch(given).then(
     () => null,
     (error: unknown) => error,
   );
-  if (!(failure instanceof WrongInputError)) throw failure ?? new Error('it was taken');
+  if (!(failure instanceof WrongInputError)) throw new Error(`it was taken, or failed otherwise: ${String(failure)}`);
   return failure.problems.map(({ path, message, fix }) => `${path}: ${message} (${fix})`);
 };
 

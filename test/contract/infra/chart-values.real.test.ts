@@ -37,7 +37,12 @@ describe.skipIf(helm.kind === 'absent')(titleOf('the chart'), () => {
       .map((resource) => `${groupOf(apiGroups[resource])}/${resource}`);
     const isOf = (access: string, resource: string): boolean =>
       access.split(' ')[1] === resource || access.split(' ')[1] === `${resource}/status`;
-    const off = new Set(['get /pods', 'patch /pods', 'create /secrets in kube-system']);
+    const off = new Set([
+      'get /pods',
+      'patch /pods',
+      'create /secrets in kube-system',
+      'delete /secrets in kube-system',
+    ]);
     expect(ofBuffers).toHaveLength(
       watchedResources({ buffers: true }).length - watchedResources({ buffers: false }).length,
     );

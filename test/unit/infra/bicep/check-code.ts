@@ -144,7 +144,7 @@ export function subscribedEvents(files: BicepFiles): {
   const strings = file === undefined ? [] : allBelow(file.tree).flatMap((node) => textOf(node) ?? []);
   return {
     types: strings.filter((text) =>
-      /^Microsoft\.(ResourceNotifications\.\w+|Resources)\.(Resource|Scheduled)\w*(Annotated|Emitted|Success)$/.test(
+      /^Microsoft\.(ResourceNotifications\.\w+|Resources)\.(Resource|Scheduled|Availability)\w*(Annotated|Emitted|Success|Changed)$/.test(
         text,
       ),
     ),
