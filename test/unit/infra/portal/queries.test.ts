@@ -120,6 +120,17 @@ describe('an alert', () => {
   });
 });
 
+describe('the page about the portal', () => {
+  test('has every alert with its severity', () => {
+    const module = read('infra/modules/portal.bicep');
+    const rows = [...read('docs/portal.md').matchAll(/^\| `([\w-]+)` \|.*\| (\d) \|$/gm)];
+    const told = rows.map(([, name = '', severity = '']) => `${name} ${severity}`);
+    const logs = [...module.matchAll(/^ {4}name: '([\w-]+)'[\s\S]*?^ {4}(?:severity: (\d)|metric: )/gm)];
+    const made = logs.map(([, name = '', severity = '2']) => `${name} ${severity}`);
+    expect(told.toSorted()).toEqual(made.toSorted());
+  });
+});
+
 describe('the page about logs', () => {
   const rows = new Map(
     [...read('docs/logs.md').matchAll(/^\| `([a-z-]+)` \| ([^|]*) \|/gm)].map(([, event = '', fields = '']) => [

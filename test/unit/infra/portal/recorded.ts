@@ -44,7 +44,10 @@ export const recordedMetrics: ReadonlyMap<string, ReadonlySet<string>> = new Map
 /** What logs: the use cases and the functions. */
 export const sources = ['shared/app', 'functions'].flatMap((folder) => list(folder, '.ts')).map((path) => read(path));
 
+/** `log('a', …)`, `logTo(context)('a', …)`, and `log(isSo ? 'a' : 'b', …)`. */
+const LOGGED = /\blog(?:To\(context\))?\((?:\w+ \? '([a-z-]+)' : )?'([a-z-]+)'/g;
+
 /** Events that the code logs, wherever it does. */
 export const loggedEvents: ReadonlySet<string> = new Set(
-  sources.flatMap((text) => [...text.matchAll(/\blog(?:To\(context\))?\('([a-z-]+)'/g)].map(([, event = '']) => event)),
+  sources.flatMap((text) => [...text.matchAll(LOGGED)].flatMap(([, ...events]) => events.filter(Boolean))),
 );
