@@ -25,18 +25,22 @@ const UNIT =
 function itemFaults({ type, content }: WorkbookItem): ReadonlyArray<string> {
   if (type === 1) return content.json === undefined ? ['says nothing'] : [];
   if (type === 9) return [];
-  const common = [
+  return [
     ...(UNIT.test(content.title ?? '') ? [] : ['has no unit']),
     ...(content.timeContextFromParameter === 'TimeRange' ? [] : ['has a time of its own']),
+    ...(type === 10 ? metricFaults(content) : queryPanelFaults(content)),
   ];
-  if (type === 10) {
-    const metrics = (content.metrics ?? []).map(({ metric }) => metric.split('--')[1] ?? '');
-    const known = new Set(['DeadletteredMessages', 'ActiveMessages']);
-    const isSound = metrics.length > 0 && metrics.every((metric) => known.has(metric));
-    return [...common, ...(isSound && content.resourceIds?.[0] === '{ServiceBus}' ? [] : ['has no metric'])];
-  }
+}
+
+function metricFaults({ metrics = [], resourceIds }: WorkbookItem['content']): ReadonlyArray<string> {
+  const names = metrics.map(({ metric }) => metric.split('--')[1] ?? '');
+  const known = new Set(['DeadletteredMessages', 'ActiveMessages']);
+  const isSound = names.length > 0 && names.every((name) => known.has(name));
+  return isSound && resourceIds?.[0] === '{ServiceBus}' ? [] : ['has no metric'];
+}
+
+function queryPanelFaults(content: WorkbookItem['content']): ReadonlyArray<string> {
   return [
-    ...common,
     ...((content.query ?? '') === '' ? ['has no query'] : []),
     ...(visualizations.has(content.visualization ?? '') ? [] : ['is shown as nothing']),
     ...(content.crossComponentResources?.[0] === '{Workspace}' ? [] : ['asks no workspace']),
@@ -144,7 +148,7 @@ function panelFaults(
 function expressionFaults(expr: string, legend: string, variables: ReadonlySet<string>): ReadonlyArray<string> {
   const named = [...expr.matchAll(METRIC)].map(([, name = '', rules = '']) => ({ name, rules }));
   const labels = new Set([...named.flatMap(({ name }) => [...(metrics.get(name) ?? [])]), ...ofScrape]);
-  const grouped = [...expr.matchAll(/\b(?:by|on) \(([^)]*)\)/g)].flatMap(([, list = '']) => list.split(', '));
+  const grouped = [...expr.matchAll(/\b(?:by|on) \(([^)]*)\)/g)].flatMap(([, names = '']) => names.split(', '));
   const shown = [...legend.matchAll(/\{\{(\w+)\}\}/g)].map(([, label = '']) => label);
   const used = [...expr.matchAll(/\$(\w+)/g)].map(([, name = '']) => name).filter((name) => !name.startsWith('__'));
   const count = (sign: string): number => expr.split(sign).length;

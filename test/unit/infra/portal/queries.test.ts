@@ -58,9 +58,9 @@ describe('a query of the portal', () => {
   });
 
   test('reads every line that says that something is wrong', () => {
-    const read = new Set(queries.flatMap(({ text }) => partsOf(text).flatMap(({ events }) => [...events])));
+    const taken = new Set(queries.flatMap(({ text }) => partsOf(text).flatMap(({ events }) => [...events])));
     const wrong = ['offering-refused', 'launch-rejected', 'nodeclaim-deleted', 'message-kept', 'deployment-not-ready'];
-    expect(wrong.filter((event) => !read.has(event))).toEqual([]);
+    expect(wrong.filter((event) => !taken.has(event))).toEqual([]);
   });
 });
 
