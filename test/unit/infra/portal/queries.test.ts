@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { loggedFields } from './logged-fields.ts';
 import { columnsOf, partsOf, queryFaults } from './kql.ts';
 import { type Facts, list, loggedEvents, read, recordedLines, sources } from './recorded.ts';
 import { queryPanels } from './workbook.ts';
@@ -61,6 +62,34 @@ describe('a query of the portal', () => {
     const taken = new Set(queries.flatMap(({ text }) => partsOf(text).flatMap(({ events }) => [...events])));
     const wrong = ['offering-refused', 'launch-rejected', 'nodeclaim-deleted', 'message-kept', 'deployment-not-ready'];
     expect(wrong.filter((event) => !taken.has(event))).toEqual([]);
+  });
+});
+
+/** Events of which the code and the recording do not have the same fields. */
+function staleEvents(inCode: ReadonlyMap<string, ReadonlySet<string>>): ReadonlyArray<string> {
+  return [...recordedLines].flatMap(([event, lines]) => {
+    if (event === 'signal') return [];
+    const recorded = new Set(lines.flatMap((line) => Object.keys(line)).filter((field) => field !== 'event'));
+    const coded = inCode.get(event) ?? new Set();
+    const differ = [...recorded.symmetricDifference(coded)].map((field) => `${event}: ${field}`);
+    return differ.length === 0 ? [] : [...differ, 'record again: npm run build && node test/e2e/record-portal.ts'];
+  });
+}
+
+describe('the recording', () => {
+  test('has the fields that the code gives each line, and no others', () => {
+    expect(staleEvents(loggedFields())).toEqual([]);
+  });
+
+  test.each([
+    ['a field that is renamed', 'sinceLaunchMs:', 'launchedAgoMs:'],
+    ['a field that is added', 'sinceLaunchMs:', 'more: 1, sinceLaunchMs:'],
+    ['a field that is gone', '...claimFacts(claim),', ''],
+    ['an event that is renamed', "'nodeclaim-registered'", "'nodeclaim-joined'"],
+  ])('is out of date after %s', (_, old, changed) => {
+    const texts = sources.map((text) => (text.includes("'nodeclaim-registered'") ? text.replace(old, changed) : text));
+    expect(texts).not.toEqual(sources);
+    expect(staleEvents(loggedFields(texts))).not.toEqual([]);
   });
 });
 
