@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { Ports } from '../../../shared/app/ports.ts';
 import { reportLeft } from '../../../shared/app/report-left.ts';
 import { sweep } from '../../../shared/app/sweep.ts';
+import { microUsdPerHour } from '../../../shared/core/quantity/units.ts';
 import { START, since, smallCluster } from './small-cluster.ts';
 
 const [size, zone] = ['node.kubernetes.io/instance-type', 'topology.kubernetes.io/zone'];
@@ -34,6 +35,59 @@ describe('the line about the cluster', () => {
       readyClaims: 0,
       costMicroUsdPerHour: 2 * offering.price,
       unpricedClaims: 1,
+    });
+  });
+
+  test('counts each kind of claim, and none of another provider', async () => {
+    const cluster = smallCluster();
+    const [type] = cluster.outside.types;
+    const [offering] = type?.offerings ?? [];
+    if (type === undefined || offering === undefined) throw new Error('the cluster has no size');
+    const at = (place: string, capacityType: string): Record<string, string> => ({
+      [size]: type.name,
+      [zone]: place,
+      'karpenter.sh/capacity-type': capacityType,
+    });
+    const dear = { ...offering, zone: 'elsewhere', price: microUsdPerHour(7) };
+    const cheap = { ...offering, capacityType: 'spot', price: microUsdPerHour(3) } as const;
+    cluster.outside.types = [{ ...type, offerings: [dear, cheap, { ...dear, capacityType: 'spot' }] }];
+    cluster.addClass('True');
+    cluster.addClaim('a', { labels: at(offering.zone, 'spot'), status: launched });
+    cluster.addClaim('b', { labels: at('elsewhere', offering.capacityType), status: launched });
+    cluster.addClaim('bare');
+    cluster.addClaim('of-no-class', {
+      labels: at(offering.zone, 'spot'),
+      status: launched,
+      spec: { nodeClassRef: { group: 'karpenter.azure.com', kind: 'AKSNodeClass', name: 'nobody' } },
+    });
+    cluster.addClaim('foreign', {
+      spec: { nodeClassRef: { group: 'karpenter.k8s.aws', kind: 'EC2NodeClass', name: 'default' } },
+    });
+    expect((await said(cluster)).get('cluster-seen')).toMatchObject({
+      claims: 4,
+      spotClaims: 2,
+      costMicroUsdPerHour: 10,
+      unpricedClaims: 1,
+    });
+  });
+
+  test('counts no pod that goes, or has a node', async () => {
+    const cluster = smallCluster();
+    cluster.addPod('waits');
+    cluster.addPod('goes');
+    cluster.addPod('placed');
+    cluster.server.patch('pods', 'default/placed', { spec: { nodeName: 'n' } }, 'object');
+    cluster.server.patch('pods', 'default/goes', { metadata: { finalizers: ['a/b'] } }, 'object');
+    await cluster.ports.kubernetes.delete('Pod', { namespace: 'default', name: 'goes' });
+    expect((await said(cluster)).get('cluster-seen')).toMatchObject({ waitingPods: 1 });
+  });
+
+  test('has no wait when there is no snapshot, nor pods', async () => {
+    const { ports } = smallCluster();
+    const snapshots: Ports['snapshots'] = { ...ports.snapshots, list: () => Promise.resolve(null) } as never;
+    expect((await said(smallCluster(), { snapshots })).get('cluster-seen')).toMatchObject({
+      waitingPods: 0,
+      longestWaitMs: 0,
     });
   });
 
