@@ -50,7 +50,12 @@ describe('the line about the cluster', () => {
     });
     const dear = { ...offering, zone: 'elsewhere', price: microUsdPerHour(7) };
     const cheap = { ...offering, capacityType: 'spot', price: microUsdPerHour(3) } as const;
-    cluster.outside.types = [{ ...type, offerings: [dear, cheap, { ...dear, capacityType: 'spot' }] }];
+    // Each of the first two is right by half.
+    const decoys = [
+      { ...dear, capacityType: 'spot', price: microUsdPerHour(100) },
+      { ...offering, price: microUsdPerHour(200) },
+    ] as const;
+    cluster.outside.types = [{ ...type, offerings: [...decoys, dear, cheap] }];
     cluster.addClass('True');
     cluster.addClaim('a', { labels: at(offering.zone, 'spot'), status: launched });
     cluster.addClaim('b', { labels: at('elsewhere', offering.capacityType), status: launched });
