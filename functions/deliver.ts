@@ -76,7 +76,9 @@ async function keep(app: App, context: Invocation, raw: unknown, error: unknown)
   // A TypeError at this place is a message we cannot read; anything else unexpected is our bug. Neither is mended by
   // delivering again, and both must not hold up the messages behind them.
   const known = error instanceof TerminalError || error instanceof TypeError;
-  context.error(known ? 'poison' : 'bug', render(error));
+  const kind = known ? 'poison' : 'bug';
+  logTo(context)('message-kept', { kind, function: context.functionName, reason: firstLine(render(error)) });
+  context.error(kind, render(error));
   await app.poison(raw, render(error), context.functionName);
 }
 
@@ -85,6 +87,11 @@ export function logTo(context: Pick<InvocationContext, 'info'>): Ports['log'] {
   return (event, facts) => {
     context.info(harmlessJson(JSON.stringify({ event, ...facts })));
   };
+}
+
+/** The stack is in the error's own line. */
+function firstLine(text: string): string {
+  return text.split('\n')[0] ?? '';
 }
 
 function render(error: unknown): string {

@@ -135,6 +135,25 @@ param logRetentionDays int = 30
 @description('Gigabytes of logs a day at most, in a workspace made here; -1: no limit.')
 param logDailyQuotaGb int = -1
 
+// What the portal shows, and when it calls.
+
+@description('Alerts are made: on logs, dead letters and the queue poison.')
+param createAlerts bool = true
+
+@description('Resource id of the action group that alerts go to. Empty: they are shown in the portal, and tell nobody.')
+param actionGroupResourceId string = ''
+
+@description('What machines may cost in a month, in US dollars at list prices, before an alert says so; 0: no such alert.')
+@minValue(0)
+param monthlyBudgetUsd int = 0
+
+@description('A budget of Azure for the machines of a month, in the currency of the bill; 0: none. It is of the subscription, and outlives the resource group.')
+@minValue(0)
+param monthlyBudget int = 0
+
+@description('First day of the month that the budget begins with, such as 2027-01-01; needed with monthlyBudget. Of a new one it is not before the present month; later it must stay.')
+param budgetStartDate string = ''
+
 // The network.
 
 @description('The subnet that the app reaches the network through: delegated to Microsoft.App/environments, /27 or larger. A private cluster needs it. Empty: the internet.')
@@ -437,6 +456,34 @@ module signals 'modules/signals/signals.bicep' = {
     scheduledEvents: scheduledEvents
     existingMaintenanceTopicResourceId: existingMaintenanceTopicResourceId
     existingDeletionTopicResourceId: existingDeletionTopicResourceId
+  }
+}
+
+module portal 'modules/portal.bicep' = {
+  name: 'nodewright-portal'
+  scope: group
+  params: {
+    workspaceId: monitoring.outputs.workspaceId
+    applicationInsightsId: monitoring.outputs.applicationInsightsId
+    serviceBusId: serviceBus.outputs.id
+    actionGroupId: actionGroupResourceId
+    createAlerts: createAlerts
+    monthlyBudgetUsd: monthlyBudgetUsd
+    clusterName: clusterName
+    location: location
+    tags: allTags
+  }
+}
+
+module budget 'modules/budget.bicep' = if (monthlyBudget > 0) {
+  name: 'nodewright-budget-${token}'
+  params: {
+    name: 'nodewright-${token}'
+    nodeResourceGroup: facts.outputs.nodeResourceGroup
+    clusterName: clusterName
+    amount: monthlyBudget
+    startDate: budgetStartDate
+    actionGroupId: actionGroupResourceId
   }
 }
 

@@ -79,3 +79,6 @@ resource sender 'Microsoft.Authorization/roleAssignments@2022-04-01' = {
 
 @description('Resource id of the Application Insights component.')
 output applicationInsightsId string = applicationInsights.id
+
+@description('Resource id of the workspace.')
+output workspaceId string = empty(existingWorkspaceResourceId) ? workspace.id : existingWorkspaceResourceId

@@ -149,7 +149,7 @@ async function createClaim(
   if (outcome.kind === 'created') return outcome.object.metadata.resourceVersion ?? null;
   if (outcome.kind === 'exists') return (await versionOf(ports, target.name)) ?? null;
   // The API server's own rules refuse what we made: a bug, told where people look.
-  ports.log('nodeclaim-refused', { claim: target.name, reason: outcome.reason });
+  ports.log('nodeclaim-refused', { claim: target.name, decision: decision.name, reason: outcome.reason });
   return null;
 }
 

@@ -8,6 +8,7 @@ import { withoutBuffers } from '../core/present/buffer-pods.ts';
 import { withoutNodes } from '../core/present/without-nodes.ts';
 import { microUsdPerHour } from '../core/quantity/units.ts';
 import { RetryableError } from '../ports/errors.ts';
+import { claimFacts, machineFacts } from './claim-facts.ts';
 import { commitPlan, execute, resumeNow } from './commit-plan.ts';
 import { toTimestamp } from './conditions.ts';
 import { publish } from './events.ts';
@@ -61,7 +62,13 @@ export async function interrupt(ports: Ports, signal: SignalHint): Promise<Inter
   await taintNode(ports, claim);
   await removeInTime(ports, claim, signal, replacements);
   const { event: notice, source } = signal;
-  ports.log('interrupted', { claim: claim.metadata.name, notice, source, replacements: replacements.join(',') });
+  ports.log('interrupted', {
+    ...claimFacts(claim),
+    ...machineFacts(claim),
+    notice,
+    source,
+    replacements: replacements.join(','),
+  });
   if (made !== null) await recordPlan(ports, made, 'holds');
   return { kind: 'replaced', claim: claim.metadata.name, replacements: replacements.length };
 }

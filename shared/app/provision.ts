@@ -7,6 +7,7 @@ import { instant } from '../core/quantity/units.ts';
 import { lacksStaticNodes } from '../core/finishing/static-pools.ts';
 import { withoutNodes } from '../core/present/without-nodes.ts';
 import { writeBufferStatuses } from './buffer-status.ts';
+import type { Decision } from '../ports/store.ts';
 import { commitPlan, execute, resume } from './commit-plan.ts';
 import { type Gathered, gather } from './gather.ts';
 import { leavingNames } from './leaving.ts';
@@ -119,7 +120,7 @@ async function carryOut(ports: Ports, made: MadePlan): Promise<ProvisionOutcome>
   // 5. Execute: create the NodeClaims; whoever comes after a crash here finishes it.
   await execute(ports, committed.state, committed.decision);
   await writeBufferStatuses(ports, input, plan);
-  logDecision(ports, gathered, plan, committed.decision.name);
+  logDecision(ports, gathered, plan, committed.decision);
   return { kind: 'provisioned', decision: committed.decision.name, claims: plan.claims.length, left: plan.left.length };
 }
 
@@ -136,14 +137,19 @@ async function lookAgainWhenCapacityMayBeBack(ports: Ports, plan: Plan): Promise
   if (atMs !== null) await wake(ports, atMs + CLOCK_SKEW_MS, 'capacity-may-be-back');
 }
 
-function logDecision(ports: Ports, { snapshot }: Gathered, plan: Plan, decision: string): void {
+function logDecision(ports: Ports, { snapshot }: Gathered, plan: Plan, { name, atMs }: Decision): void {
+  const planned = new Set(plan.claims.flatMap(({ pods }) => pods.map(({ uid }) => uid)));
+  // Those that are to move from nodes that go wait for nothing yet.
+  const waiting = snapshot.pods.filter(({ uid, nodeName }) => nodeName === null && planned.has(uid));
+  const createdAtMs = waiting.map((pod) => pod.createdAtMs);
   ports.log('provisioned', {
-    decision,
+    decision: name,
     snapshot: snapshot.version,
     claims: plan.claims.length,
     pods: plan.claims.reduce((count, { pods }) => count + pods.length, 0),
     bufferPods: plan.buffers.flatMap(({ claims }) => claims).reduce((count, { pods }) => count + pods.length, 0),
     left: plan.left.length,
+    longestWaitMs: atMs - createdAtMs.reduce((a, b) => Math.min(a, b), atMs),
     costMicroUsdPerHour: plan.cost,
     lowerBoundMicroUsdPerHour: plan.lowerBound,
     weighedCostMicroUsdPerHour: plan.weighed.cost,

@@ -18,6 +18,7 @@ export async function reportLeft(
   unjudged: ReadonlySet<string>,
 ): Promise<void> {
   const told = left.filter(({ refusals }) => !refusals.some(({ nodePool }) => unjudged.has(nodePool ?? '')));
+  tellReasons(ports, left);
   await inParallel(told.slice(0, REPORTED_MAX), REPORTS_AT_ONCE, async ({ pod, refusals }) => {
     const [namespace = 'default', name = ''] = pod.name.split('/');
     const reasons = refusals.map((refusal) => {
@@ -28,4 +29,12 @@ export async function reportLeft(
     const message = `Failed to schedule pod, ${reasons.join(' | ')}`;
     await publish(ports.kubernetes, { regarding, type: 'Warning', reason: 'FailedScheduling', message }, ports.now());
   });
+}
+
+/** How many pods each kind of reason keeps out, for the portal. A pod counts once for each kind among its pools. */
+function tellReasons(ports: Ports, left: ReadonlyArray<LeftPod>): void {
+  if (left.length === 0) return;
+  const kinds = left.flatMap(({ refusals }) => [...new Set(refusals.map(({ kind }) => kind))]).toSorted();
+  const reasons = Object.fromEntries([...Map.groupBy(kinds, (kind) => kind)].map(([kind, own]) => [kind, own.length]));
+  ports.log('pods-left', { pods: left.length, reasons: JSON.stringify(reasons) });
 }

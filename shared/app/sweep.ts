@@ -4,7 +4,7 @@ import { isOwnClass, isOwnPool } from '../contract/own-class.ts';
 import type { Snapshot } from '../contract/snapshot/parse.ts';
 import type { Condition, NodeClaim } from '../kubernetes/manifest.ts';
 import { surplusClaims } from '../core/finishing/static-pools.ts';
-import type { InventoryItem } from '../ports/cloud.ts';
+import type { InventoryItem, QuotaInUse } from '../ports/cloud.ts';
 import { RetryableError, TerminalError } from '../ports/errors.ts';
 import { CLASS_HASH_VERSION, POOL_HASH_VERSION } from './api-rules.ts';
 import { isTrue } from './conditions.ts';
@@ -15,6 +15,7 @@ import { inParallel } from './in-parallel.ts';
 import { claimOfVm, nodeNameOf } from './node-name.ts';
 import type { Ports } from './ports.ts';
 import { type ProvisionOutcome, provision } from './provision.ts';
+import { tellCluster } from './tell-cluster.ts';
 
 /** What one sweep found and did. */
 export interface SweepOutcome {
@@ -44,6 +45,7 @@ export async function sweep(ports: Ports): Promise<SweepOutcome> {
   await deleteSurplus(ports, snapshot);
   await refreshFacts(ports);
   const { kind } = await provision(ports, true);
+  await tellCluster(ports, snapshot, claims);
   if (orphansDeleted > 0 || hinted > 0) ports.log('swept', { orphansDeleted, hinted, provision: kind });
   return { orphansDeleted, hinted, provision: kind };
 }
@@ -59,10 +61,21 @@ async function refreshFacts(ports: Ports): Promise<void> {
     ports.log('deployment-not-ready', { reason: deployment.reason, message: deployment.message });
   // Without them Azure refuses what is too much: one more request for a claim, and no harm.
   if (quotas.kind === 'unknown') ports.log('quotas-unknown', { why: quotas.why });
+  else ports.log('quotas-read', { inUse: JSON.stringify(tightest(quotas.inUse)) });
   // Without them the cheapest spot size is taken, however soon Azure takes it back.
   if (rates.kind === 'unknown') ports.log('eviction-rates-unknown', { why: rates.why, fix: rates.fix });
   if (rates.kind === 'read' && rates.unreadable.length > 0)
     ports.log('eviction-rates-unreadable', { said: rates.unreadable.slice(0, WORDS_MAX).join(', ') });
+}
+
+/** A line must stay readable; what has most left is nobody's concern. */
+const QUOTAS_TOLD_MAX = 20;
+
+/** Cores by quota, those with the smallest part left first. */
+function tightest(inUse: ReadonlyArray<QuotaInUse>): Readonly<Record<string, Omit<QuotaInUse, 'name'>>> {
+  const part = ({ used, limit }: QuotaInUse): number => used / Math.max(limit, 1);
+  const sorted = inUse.toSorted((a, b) => part(b) - part(a) || (a.name < b.name ? -1 : 1));
+  return Object.fromEntries(sorted.slice(0, QUOTAS_TOLD_MAX).map(({ name, used, limit }) => [name, { used, limit }]));
 }
 
 /** Azure has five bands: more words that are none of them than this say no more. */

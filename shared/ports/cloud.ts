@@ -140,6 +140,18 @@ export interface RefusedOffering {
   readonly reason: string;
 }
 
+/** A quota of the region that something counts against, in cores. `name`: Azure's, in lower case. */
+export interface QuotaInUse {
+  readonly name: string;
+  readonly used: number;
+  readonly limit: number;
+}
+
+/** What came of asking Azure for its quotas. */
+export type QuotasOutcome =
+  | { readonly kind: 'read'; readonly inUse: ReadonlyArray<QuotaInUse> }
+  | { readonly kind: 'unknown'; readonly why: string };
+
 /** What came of asking Azure how often it evicts spot VMs. */
 export type EvictionRatesOutcome =
   /** Asked a short while ago, with whatever success. */
@@ -160,7 +172,7 @@ export interface Catalogs {
   /** Reads sizes and prices from Azure again, for all instances. */
   refresh(): Promise<void>;
   /** Reads from Azure what quotas there are and how much of them is used, for all instances. Never throws. */
-  refreshQuotas(): Promise<{ readonly kind: 'read' } | { readonly kind: 'unknown'; readonly why: string }>;
+  refreshQuotas(): Promise<QuotasOutcome>;
   /** Reads from Azure how often it evicts spot VMs of each size, for all instances, if that is due. Never throws. */
   refreshEvictionRates(): Promise<EvictionRatesOutcome>;
   /** When the first refusal now in force ends, milliseconds since the epoch; null when there is none. */

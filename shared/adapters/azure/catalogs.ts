@@ -10,7 +10,7 @@ import type { Clients } from './clients.ts';
 import { evictionsPerHour, readEvictionRates } from './eviction-rates.ts';
 import { type InstanceTypeSettings, toInstanceTypeNames, toInstanceTypes } from './instance-types.ts';
 import { type KeptRates, parseKeptRates, refreshKeptRates } from './kept-eviction-rates.ts';
-import { NO_QUOTAS, type Quota, type Quotas, isBeyondQuota, quotaUse, readQuotas } from './quotas.ts';
+import { NO_QUOTAS, type Quota, type Quotas, isBeyondQuota, quotaUse, readQuotas, quotasInUse } from './quotas.ts';
 import { type Refusal, isCovered, mergeRefusals, toRefusal } from './refusals.ts';
 import { readRetailPrices } from './retail-prices.ts';
 import { sharedBlob } from './shared-blob.ts';
@@ -151,9 +151,10 @@ async function storeQuotas(
   name: string,
 ): ReturnType<Catalogs['refreshQuotas']> {
   try {
-    const stored: StoredQuotas = { version: 1, atMs: now(), rows: [...(await readQuotas(clients, settings.location))] };
+    const quotas = await readQuotas(clients, settings.location);
+    const stored: StoredQuotas = { version: 1, atMs: now(), rows: [...quotas] };
     await blobs.write(name, new TextEncoder().encode(JSON.stringify(stored)), 'any');
-    return { kind: 'read' };
+    return { kind: 'read', inUse: quotasInUse(quotas) };
   } catch (error) {
     return { kind: 'unknown', why: readAzureError(error).message };
   }

@@ -1,4 +1,5 @@
 import type { CapacityType, QuotaUse } from '../../core/model/catalog.ts';
+import type { QuotaInUse } from '../../ports/cloud.ts';
 import type { Clients } from './clients.ts';
 import type { Sku } from './sku.ts';
 
@@ -24,6 +25,13 @@ export async function readQuotas(clients: Clients, location: string): Promise<Qu
         ? []
         : [[name.value.toLowerCase(), { limit, used: currentValue }] as const],
     ),
+  );
+}
+
+/** Those of cores that something counts against. Azure lists VMs, disks and others beside them, which plans do not ask about. */
+export function quotasInUse(quotas: Quotas): ReadonlyArray<QuotaInUse> {
+  return [...quotas].flatMap(([name, { used, limit }]) =>
+    used > 0 && (name.endsWith('family') || name.endsWith('cores')) ? [{ name, used, limit }] : [],
   );
 }
 

@@ -7,6 +7,7 @@ import { annotation } from '../../contract/names.ts';
 import { planProvisioning } from '../../core/plan-provisioning.ts';
 import { withoutNodes } from '../../core/present/without-nodes.ts';
 import { instant } from '../../core/quantity/units.ts';
+import { claimFacts, machineFacts } from '../claim-facts.ts';
 import { conditionOf, isTrue, toTimestamp } from '../conditions.ts';
 import { eventAbout, written } from '../follow/node-claim.ts';
 import { publish } from '../events.ts';
@@ -47,7 +48,7 @@ export async function goOn(ports: Ports, gathered: Gathered, begun: ReadonlyArra
   );
   await inParallel(staying, NODES_AT_ONCE, async ({ candidate, why }) => {
     await unmark(ports, candidate, why);
-    ports.log('disruption-taken-back', { claim: candidate.claim.metadata.name, why });
+    ports.log('disruption-taken-back', { ...claimFacts(candidate.claim), removal: removalOf(candidate), why });
   });
   await inParallel(going, NODES_AT_ONCE, (candidate) => remove(ports, candidate));
   const waiting = judged.flatMap(({ verdict }) => (verdict.kind === 'wait' ? [verdict.for] : []));
@@ -128,6 +129,11 @@ function poolOverBudget(all: ReadonlyArray<JudgedNode>, going: ReadonlyArray<Jud
   return null;
 }
 
+/** The decision that the node goes by, as `disruption-begun` has it. */
+function removalOf({ claim: { metadata } }: Candidate): string | null {
+  return metadata.annotations?.[annotation.disruption] ?? null;
+}
+
 function reasonOf({ status }: Candidate['claim']): string | undefined {
   return conditionOf(status?.conditions, 'DisruptionReason')?.reason;
 }
@@ -136,7 +142,8 @@ function reasonOf({ status }: Candidate['claim']): string | undefined {
  * From here it drains: see `terminate`. Of another claim of that name nothing is removed. A sick node is not asked for patience: as in
  * Karpenter its deadline is now.
  */
-async function remove(ports: Ports, { claim }: Candidate): Promise<void> {
+async function remove(ports: Ports, candidate: Candidate): Promise<void> {
+  const { claim } = candidate;
   const { name, uid } = claim.metadata;
   const reason = reasonOf(claim) ?? '';
   if (reason === 'Unhealthy') {
@@ -147,5 +154,5 @@ async function remove(ports: Ports, { claim }: Candidate): Promise<void> {
   await publish(ports.kubernetes, eventAbout(claim, 'Normal', 'DisruptionTerminating', message), ports.now());
   await ports.kubernetes.delete('NodeClaim', { name, namespace: null }, uid === undefined ? undefined : { uid });
   await hintObjects(ports, claimsNamed([name]), { reason: 'disrupted', occasion: `disrupted/${uid ?? name}` });
-  ports.log('disrupted', { claim: name, reason });
+  ports.log('disrupted', { ...claimFacts(claim), ...machineFacts(claim), removal: removalOf(candidate), reason });
 }

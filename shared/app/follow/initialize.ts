@@ -2,9 +2,10 @@ import { annotation, label, taint } from '../../contract/names.ts';
 import { awaitedDrivers } from '../../core/devices/awaited-drivers.ts';
 import type { Node, NodeClaim, Taint } from '../../kubernetes/manifest.ts';
 import { isPositive } from '../../core/model/allocatable.ts';
+import { claimFacts, machineFacts } from '../claim-facts.ts';
 import type { Ports } from '../ports.ts';
 import { lastPodEvent, podEventFields } from './consolidatable.ts';
-import { type Step, isReadyNode, writeStatus, written } from './node-claim.ts';
+import { type Step, createdAtMs, isReadyNode, writeStatus, written } from './node-claim.ts';
 
 /** Taints that go by themselves while a node starts. Source: Karpenter `pkg/scheduling/taints.go`, 2026-08. */
 const EPHEMERAL: ReadonlyArray<{ readonly key: string; readonly effect: string }> = [
@@ -54,7 +55,12 @@ export async function initialize(
   const initialized = await writeStatus(ports, claim, {
     conditions: [{ type: 'Initialized', status: 'True', reason: 'Initialized', message: '' }],
   });
-  ports.log('nodeclaim-initialized', { claim: claim.metadata.name, node: node.metadata.name });
+  ports.log('nodeclaim-initialized', {
+    ...claimFacts(claim),
+    ...machineFacts(claim),
+    node: node.metadata.name,
+    sinceCreatedMs: ports.now() - createdAtMs(claim),
+  });
   return { kind: 'next', claim: initialized };
 }
 

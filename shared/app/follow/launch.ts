@@ -11,6 +11,8 @@ import { microUsdPerHour } from '../../core/quantity/units.ts';
 import { DEFAULT_EVICTION_COST_MS } from '../../core/offerings/weighed-price.ts';
 import type { LaunchOutcome, Machine, RefusedOffering } from '../../ports/cloud.ts';
 import type { NodeClass } from '../../ports/kubernetes.ts';
+import { claimFacts } from '../claim-facts.ts';
+import { vmNameOf } from '../node-name.ts';
 import type { Ports } from '../ports.ts';
 import { readinessOf } from '../readiness.ts';
 import { NODE_NOT_FOUND, type Step, createdAtMs, deleteClaim, eventAbout, writeStatus, written } from './node-claim.ts';
@@ -58,6 +60,7 @@ export async function launch(ports: Ports, claim: NodeClaim): Promise<Step> {
       return { kind: 'wait', for: 'the next offering to try', lookAgainMs: ports.now() };
     case 'rejected': {
       const message = attempt.message.slice(0, MESSAGE_MAX);
+      ports.log('launch-rejected', { ...claimFacts(claim), reason: attempt.reason, message });
       await writeStatus(ports, claim, {
         conditions: [{ type: 'Launched', status: 'Unknown', reason: attempt.reason, message }],
       });
@@ -116,13 +119,19 @@ async function tryInTurn(
       refused.push({ scope, offering, untilMs: ports.now() + retryAfterMs, reason });
       messages.push(`${offering.instanceType} ${offering.zone} ${offering.capacityType}: ${reason}`);
       const { risk: _, ...place } = offering;
-      ports.log('offering-refused', { claim: claim.metadata.name, ...place, reason, message });
+      const family = seriesOf(types, offering);
+      ports.log('offering-refused', { ...claimFacts(claim), ...place, family, scope, reason, message });
     }
   } finally {
     if (refused.length > 0) await ports.catalogs.refuse(refused);
   }
   const tried = messages.length === 0 ? 'no offering is available that meets the requirements' : messages.join('; ');
   return { kind: 'exhausted', message: `no capacity: ${tried}` };
+}
+
+/** What Azure counts quota by, such as `Dasv5`; null of a size that is not in the catalog. */
+function seriesOf(types: ReadonlyArray<InstanceType>, { instanceType }: PlannedOffering): string | null {
+  return types.find(({ name }) => name === instanceType)?.labels[label.skuSeries]?.[0] ?? null;
 }
 
 async function launchOne(
@@ -245,10 +254,12 @@ async function recordLaunch(
     },
   });
   ports.log('nodeclaim-launched', {
-    claim: name,
+    ...claimFacts(claim),
+    vm: vmNameOf(name),
     instanceType: machine.instanceType,
     zone: machine.zone,
     capacityType: machine.capacityType,
+    sinceCreatedMs: ports.now() - createdAtMs(claim),
   });
   return { kind: 'wait', for: 'the node to join', lookAgainMs: ports.now() + FIRST_LOOK_MS };
 }

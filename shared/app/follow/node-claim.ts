@@ -5,6 +5,7 @@ import { RetryableError } from '../../ports/errors.ts';
 import { DEFINITIONS_AGE_MS } from '../../ports/kubernetes.ts';
 import { type ConditionChange, clearConditions, isTrue, sameConditions, setConditions } from '../conditions.ts';
 import { claimsNamed, hintObjects } from '../hint-objects.ts';
+import { claimFacts } from '../claim-facts.ts';
 import type { Ports } from '../ports.ts';
 
 /** The conditions whose conjunction is a NodeClaim's `Ready`. */
@@ -88,7 +89,7 @@ export async function deleteClaim(ports: Ports, claim: NodeClaim, why: EventNote
   if (why !== null) await publish(ports.kubernetes, why, ports.now());
   await ports.kubernetes.delete('NodeClaim', { name: claim.metadata.name, namespace: null }, uidOf(claim));
   ports.log('nodeclaim-deleted', {
-    claim: claim.metadata.name,
+    ...claimFacts(claim),
     reason: why?.reason ?? null,
     message: why?.message ?? null,
   });

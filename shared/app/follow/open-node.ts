@@ -1,7 +1,8 @@
 import { label, taint } from '../../contract/names.ts';
 import type { Node, NodeClaim } from '../../kubernetes/manifest.ts';
+import { claimFacts } from '../claim-facts.ts';
 import type { Ports } from '../ports.ts';
-import { type Step, transitionMs } from './node-claim.ts';
+import { type Step, createdAtMs, transitionMs } from './node-claim.ts';
 import { patchNode } from './patch-node.ts';
 import { lookOnceSettled } from './look-once-settled.ts';
 import { obstacleOf } from './initialize.ts';
@@ -72,10 +73,11 @@ export async function openNode(ports: Ports, claim: NodeClaim, node: Node): Prom
   }));
   await lookOnceSettled(ports, claim);
   ports.log('node-opened', {
-    claim: claim.metadata.name,
+    ...claimFacts(claim),
     node: node.metadata.name,
     planned: planned.length,
     stillWaiting: waiting.length,
+    sinceCreatedMs: ports.now() - createdAtMs(claim),
   });
   return { kind: 'opened', node: opened };
 }

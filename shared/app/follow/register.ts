@@ -1,5 +1,6 @@
 import { annotation, finalizer, label, taint } from '../../contract/names.ts';
 import type { Node, NodeClaim, Taint } from '../../kubernetes/manifest.ts';
+import { claimFacts } from '../claim-facts.ts';
 import type { Ports } from '../ports.ts';
 import { type Step, isReadyNode, transitionMs, writeStatus } from './node-claim.ts';
 import { lookOnceSettled } from './look-once-settled.ts';
@@ -32,7 +33,7 @@ export async function register(ports: Ports, claim: NodeClaim, node: Node): Prom
     fields: { nodeName: node.metadata.name },
   });
   ports.log('nodeclaim-registered', {
-    claim: claim.metadata.name,
+    ...claimFacts(claim),
     node: node.metadata.name,
     sinceLaunchMs: ports.now() - transitionMs(claim, 'Launched'),
   });

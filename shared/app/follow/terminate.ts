@@ -3,6 +3,7 @@ import { parseGoDuration } from '../../contract/duration.ts';
 import { annotation, finalizer, label, taint } from '../../contract/names.ts';
 import type { Node, NodeClaim } from '../../kubernetes/manifest.ts';
 import type { ObservedMachine } from '../../ports/cloud.ts';
+import { claimFacts, machineFacts } from '../claim-facts.ts';
 import { publish } from '../events.ts';
 import { replacementsOf } from '../replacements.ts';
 import { nodeNameOf } from '../node-name.ts';
@@ -107,7 +108,7 @@ async function announce(ports: Ports, claim: NodeClaim, node: Node): Promise<voi
       key,
       node.metadata.uid === undefined ? undefined : { uid: node.metadata.uid },
     );
-    ports.log('node-draining', { claim: claim.metadata.name, node: name });
+    ports.log('node-draining', { ...claimFacts(claim), node: name });
   }
 }
 
@@ -151,7 +152,8 @@ async function removeMachine(ports: Ports, claim: NodeClaim, node: Node | null):
   if (node !== null) await removeNode(ports, node);
   await dropFinalizer(ports, 'NodeClaim', claim.metadata.name);
   ports.log('nodeclaim-terminated', {
-    claim: claim.metadata.name,
+    ...claimFacts(claim),
+    ...machineFacts(claim),
     afterMs: ports.now() - Date.parse(claim.metadata.deletionTimestamp ?? ''),
   });
   return { kind: 'ended', why: 'terminated' };

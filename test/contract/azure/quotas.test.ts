@@ -57,7 +57,7 @@ test('a size that a quota allows not even once is not available, and others say 
   const catalogs = catalogsAt(azure.endpoint, blobs);
   expect(isAvailable(await offeringsOf(catalogs, 'Standard_D4s_v5'), 'on-demand')).toBe(true);
 
-  expect(await catalogs.refreshQuotas()).toEqual({ kind: 'read' });
+  expect(await catalogs.refreshQuotas()).toMatchObject({ kind: 'read' });
   nowMs += 60_000;
   const barred = await offeringsOf(catalogs, 'Standard_D4s_v5');
   expect(isAvailable(barred, 'on-demand')).toBe(false);

@@ -227,11 +227,23 @@ test('the next size is ordered as that size, and who is refused is told', async 
       claim: 'c',
       instanceType: 'Standard_D2_v5',
       zone: zone1,
+      decision: decisionOf(['c']).name,
+      scope: 'offering',
       reason: 'Refused',
       message: 'no',
     },
-    { event: 'nodeclaim-launched', claim: 'c' },
+    { event: 'nodeclaim-launched', claim: 'c', vm: 'aks-c', decision: decisionOf(['c']).name, sinceCreatedMs: 0 },
   ]);
+});
+
+test('what no other offering would help is told with its reason', async () => {
+  const { outside, ports } = await planned([at('D2_v5', zone1, 'spot')]);
+  outside.launch = () => ({ kind: 'rejected', reason: 'RequestDisallowedByPolicy', message: 'x'.repeat(400) });
+  const logged: Array<unknown> = [];
+  await follow({ ...ports, log: (...line) => void logged.push(line) }, { kind: 'NodeClaim', name: 'c' });
+  const { name: decision } = decisionOf(['c']);
+  const said = { claim: 'c', nodePool: null, decision, reason: 'RequestDisallowedByPolicy', message: 'x'.repeat(300) };
+  expect(logged).toEqual([['launch-rejected', said]]);
 });
 
 test('each claim of a decision is launched as itself', async () => {

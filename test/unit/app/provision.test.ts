@@ -131,6 +131,7 @@ describe('a plan', () => {
       pods: 1,
       bufferPods: 0,
       left: 1,
+      longestWaitMs: 2 * WINDOW_MS,
       costMicroUsdPerHour: 100_000,
     });
   });

@@ -208,7 +208,7 @@ function smallAzure(outside: Outside) {
         instanceTypeNames: () => Promise.resolve(new Set(outside.types.map(({ name }) => name))),
         refuse: (all: ReadonlyArray<RefusedOffering>) => Promise.resolve(void refused.push(...all)),
         nextRetryMs: () => Promise.resolve(null),
-        refreshQuotas: () => Promise.resolve({ kind: 'read' }),
+        refreshQuotas: () => Promise.resolve({ kind: 'read', inUse: [] }),
         refreshEvictionRates: () => Promise.resolve({ kind: 'recent' }),
       },
     },

@@ -192,8 +192,8 @@ test.each([
   expect(said).toEqual([{ ...found, provision: 'idle' }]);
 });
 
-test('a sweep that finds nothing says nothing', async () => {
+test('a sweep that finds nothing says how the cluster is, and nothing else', async () => {
   const { ports, logged } = listing([]);
   expect(await sweep(ports)).toEqual({ orphansDeleted: 0, hinted: 0, provision: 'idle' });
-  expect(logged).toEqual([]);
+  expect(logged).toEqual(['quotas-read', 'cluster-seen']);
 });

@@ -216,6 +216,9 @@ test('a claim at rest whose NIC alone is left has lost its machine', async () =>
   expect(hintedIn(cluster)).toEqual(['NodeClaim c']);
 });
 
+/** Lines that every sweep leaves. */
+const routine: ReadonlySet<unknown> = new Set(['cluster-seen', 'quotas-read']);
+
 describe('what plans can do without', () => {
   const told = async (catalogs: Partial<Ports['catalogs']>): Promise<ReadonlyArray<unknown>> => {
     const { ports } = smallCluster();
@@ -223,7 +226,7 @@ describe('what plans can do without', () => {
     const outcome = await sweep({
       ...ports,
       catalogs: { ...ports.catalogs, ...catalogs },
-      log: (...line) => void logged.push(line),
+      log: (...line) => void (routine.has(line[0]) || logged.push(line)),
     });
     expect(outcome.provision).toBe('idle');
     return logged;

@@ -95,8 +95,12 @@ describe('a message', () => {
     ['for its content', new TypeError('spec.x: is no number'), 'poison'],
     ['by a bug', new RangeError('bug'), 'bug'],
   ])('that fails %s is kept with the reason, and not tried again', async (_, error, said) => {
-    const { deliver, sent, poisoned, errors } = worker();
+    const { deliver, sent, poisoned, errors, infos } = worker();
     await deliver(failing(error));
+    const reason = `${error.name}: ${error.message}`;
+    expect(infos.map((line) => JSON.parse(line) as unknown)).toEqual([
+      { event: 'message-kept', kind: said, function: 'provision', reason },
+    ]);
     expect(poisoned).toMatchObject([{ raw: hint, from: 'provision' }]);
     expect(poisoned[0]?.reason).toContain(`${error.name}: ${error.message}`);
     expect([sent, errors]).toEqual([[], [said]]);

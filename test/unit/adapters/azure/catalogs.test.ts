@@ -287,7 +287,7 @@ describe('quotas', () => {
     const { state, instance } = openRegion();
     const catalogs = instance();
     state.quotas = none;
-    expect(await catalogs.refreshQuotas()).toEqual({ kind: 'read' });
+    expect(await catalogs.refreshQuotas()).toMatchObject({ kind: 'read' });
     expect(await available(instance())).toEqual([]);
     state.nowMs += 600_000 - 1;
     expect(await available(instance())).toEqual([]);

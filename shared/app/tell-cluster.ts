@@ -1,0 +1,71 @@
+import type { Snapshot } from '../contract/snapshot/parse.ts';
+import { isOwnClass } from '../contract/own-class.ts';
+import { isProvisionable } from '../contract/snapshot/reduced-pod.ts';
+import type { InstanceType } from '../core/model/catalog.ts';
+import type { NodeClaim } from '../kubernetes/manifest.ts';
+import { machineFacts } from './claim-facts.ts';
+import { isTrue } from './conditions.ts';
+import type { Ports } from './ports.ts';
+
+/**
+ * One line about the whole cluster, once per sweep: what the portal draws over time, and what its alerts hold the other lines
+ * against. Nothing but this says that pods wait while nothing is decided.
+ */
+export async function tellCluster(
+  ports: Ports,
+  snapshot: Snapshot | null,
+  claims: ReadonlyArray<NodeClaim>,
+): Promise<void> {
+  const own = claims.filter(({ spec }) => isOwnClass(spec.nodeClassRef));
+  const [heardAtMs, cost] = await Promise.all([ports.snapshots.heartbeatMs(), costOf(ports, own)]);
+  const sinceMs = snapshot === null ? [] : waitingSince(snapshot);
+  ports.log('cluster-seen', {
+    relayHeardAgoMs: heardAtMs === null ? null : ports.now() - heardAtMs,
+    waitingPods: sinceMs.length,
+    longestWaitMs: sinceMs.length === 0 ? 0 : ports.now() - sinceMs.reduce((a, b) => Math.min(a, b)),
+    claims: own.length,
+    readyClaims: own.filter(({ status }) => isTrue(status?.conditions, 'Ready')).length,
+    spotClaims: own.filter((claim) => machineFacts(claim).capacityType === 'spot').length,
+    costMicroUsdPerHour: cost.microUsdPerHour,
+    unpricedClaims: cost.unpriced,
+  });
+}
+
+/** When each pod that waits for a node was created, milliseconds since the epoch. */
+function waitingSince({ pods, shapes }: Snapshot): ReadonlyArray<number> {
+  return pods
+    .filter((pod) => {
+      const shape = shapes[pod.shape];
+      return shape !== undefined && !pod.deleting && isProvisionable(pod, shape);
+    })
+    .map(({ createdAtMs }) => createdAtMs);
+}
+
+/** What the machines that have been launched cost together at today's list prices. `unpriced`: those not counted in it. */
+async function costOf(
+  ports: Ports,
+  claims: ReadonlyArray<NodeClaim>,
+): Promise<{ readonly microUsdPerHour: number; readonly unpriced: number }> {
+  const launched = claims.filter(({ status }) => isTrue(status?.conditions, 'Launched'));
+  const byClass = Map.groupBy(launched, ({ spec }) => spec.nodeClassRef.name);
+  const perClass = await Promise.all(
+    [...byClass].map(async ([name, own]) => {
+      const nodeClass = await ports.definitions.nodeClass(name);
+      const types = nodeClass === null ? [] : await ports.catalogs.instanceTypes(nodeClass);
+      const byName = new Map(types.map((type) => [type.name, type]));
+      return own.map((claim) => priceOf(byName, claim));
+    }),
+  );
+  const prices = perClass.flat();
+  return {
+    microUsdPerHour: prices.reduce((sum: number, price) => sum + (price ?? 0), 0),
+    unpriced: prices.filter((price) => price === null).length,
+  };
+}
+
+/** Micro-USD per hour; null of a machine that the catalog no longer has. */
+function priceOf(types: ReadonlyMap<string, InstanceType>, claim: NodeClaim): number | null {
+  const { instanceType, zone, capacityType } = machineFacts(claim);
+  const offerings = types.get(instanceType ?? '')?.offerings ?? [];
+  return offerings.find((one) => one.zone === zone && one.capacityType === capacityType)?.price ?? null;
+}
