@@ -174,11 +174,12 @@ export class Laws {
   #budgetMistake(claim: Stored): string | null {
     const { server } = this.#parts;
     const pool = claim.metadata.labels?.[label.nodePool] ?? '';
-    // As in Karpenter, a node whose machine is being taken down is past what a budget is about.
+    // As in Karpenter, a node whose machine is being taken down is past what a budget is about, and one that never joined is no node.
     const own = server
       .list('nodeclaims')
       .filter(({ metadata }) => metadata.labels?.[label.nodePool] === pool)
-      .filter(({ status }) => conditionStatus(status, 'InstanceTerminating') !== 'True');
+      .filter(({ status }) => conditionStatus(status, 'InstanceTerminating') !== 'True')
+      .filter(({ status }) => conditionStatus(status, 'Initialized') === 'True');
     const going = own.filter(
       ({ metadata }) => metadata.deletionTimestamp !== undefined && !this.#doomed.has(metadata.name),
     );
@@ -255,14 +256,15 @@ export class Laws {
 
   /**
    * What we have asked for stays within the pool's limit: each claim counts as what it was launched as, before that as what it
-   * was planned as. Claims that are to be replaced are leaving, as for Karpenter.
+   * was planned as. Claims that are to be replaced, or are marked to go, are leaving, as for Karpenter.
    */
   #checkLimits(pool: string): void {
     const limit = Number(this.#parts.server.get('nodepools', pool)?.spec?.['limits']?.cpu ?? Number.POSITIVE_INFINITY);
     const living = this.#parts.server
       .list('nodeclaims')
       .filter(({ metadata }) => metadata.labels?.[label.nodePool] === pool && !metadata.deletionTimestamp)
-      .filter(({ metadata }) => !this.#doomed.has(metadata.name));
+      .filter(({ metadata }) => !this.#doomed.has(metadata.name))
+      .filter(({ status }) => conditionStatus(status, 'DisruptionReason') !== 'True');
     const cpu = living.reduce((sum, claim) => sum + vCpusOf(this.#sizeOf(claim)), 0);
     if (cpu > limit) this.#break(`pool ${pool} has ${cpu} CPUs, its limit is ${limit}`);
   }
