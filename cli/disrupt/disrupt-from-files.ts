@@ -1,9 +1,9 @@
 import type { Readable } from 'node:stream';
 import { evictionCosts } from '../../shared/app/eviction-costs.ts';
+import { moveCosts } from '../../shared/app/move-costs.ts';
 import { poolsByProvider } from '../../shared/contract/own-class.ts';
 import { DEFAULT_DISRUPTION, type DisruptionInput } from '../../shared/core/model/disruption-input.ts';
 import { planDisruption } from '../../shared/core/disruption/plan-disruption.ts';
-import { moveCosts } from './move-costs.ts';
 import { auditDisruption } from '../../shared/core/disruption/audit/audit-disruption.ts';
 import { instant } from '../../shared/core/quantity/units.ts';
 import { DEFAULT_WORK, KARPENTER_POLICY } from '../../shared/core/model/provisioning-input.ts';

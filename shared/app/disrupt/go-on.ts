@@ -17,6 +17,7 @@ import { initializedNodes } from '../initialized-nodes.ts';
 import { leavingNames } from '../leaving.ts';
 import type { Ports } from '../ports.ts';
 import { homesOf, withoutMarks, type Begun, type Candidate } from './begun.ts';
+import { disruptionInput } from './disruption-input.ts';
 import type { DisruptOutcome } from './disrupt.ts';
 import { NODES_AT_ONCE, unmark } from './mark.ts';
 
@@ -88,7 +89,7 @@ function judgeAnew(ports: Ports, { snapshot, input }: Gathered, one: Begun): Ver
   const names = new Set(one.candidates.map(({ node }) => node.metadata.name));
   const unmarked = { ...input.cluster, nodes: withoutMarks(input.cluster.nodes, one) };
   const provisioning = { ...input, cluster: unmarked };
-  const all = judgeNodes({ provisioning, policy: ports.disruption.policy }, now);
+  const all = judgeNodes(disruptionInput(ports, provisioning), now);
   const nodes = all.filter(({ name }) => names.has(name));
   const reasons = new Map(one.candidates.map(({ claim, node }) => [node.metadata.name, reasonOf(claim)]));
   for (const { name, verdict, moving } of nodes) {

@@ -165,6 +165,21 @@ function withTaint() {
   return { ...cluster, taintOf: () => cluster.server.get('nodes', 'aks-spare')?.spec?.['taints'] };
 }
 
+test('what a NodePool says that moves cost is heeded: what saves too little for that stays', async () => {
+  const { ports, server, marks, addReady, addRunning } = consolidated();
+  server.remove('nodes', 'aks-spare');
+  server.remove('nodeclaims', 'spare');
+  addReady('other');
+  addRunning('small', 'other', { spec: { containers: [{ resources: { requests: { cpu: '200m' } } }] } });
+  const saying = (cost: string) =>
+    server.patch('nodepools', 'general', { metadata: { annotations: { 'nodewright.dev/move-cost': cost } } }, 'object');
+  saying('10');
+  expect((await disrupt(ports)).kind).toBe('idle');
+  saying('0');
+  expect(await disrupt(ports)).toMatchObject({ kind: 'begun', nodes: 1 });
+  expect(marks('other').reason ?? marks('used').reason).toBe('Underutilized');
+});
+
 test('pods that wait get their nodes before any is removed', async () => {
   const { ports, addPod, marks, sent } = consolidated({ types: 2 });
   addPod('large', '6');
