@@ -19,6 +19,7 @@ import { begunIn, machinesIn, type Candidate } from './begun.ts';
 import { disruptionInput } from './disruption-input.ts';
 import { goOn } from './go-on.ts';
 import { NODES_AT_ONCE, unmark } from './mark.ts';
+import { tellKept } from './tell-kept.ts';
 
 export type DisruptOutcome =
   | { readonly kind: 'no-snapshot' }
@@ -58,6 +59,7 @@ export async function disrupt(ports: Ports): Promise<DisruptOutcome> {
   // 2. Plan: which nodes go first, and then, by the planner of provisioning, where their pods go.
   const now = instant(ports.now());
   const plan = planDisruption(disruptionInput(ports, gathered.input), now);
+  await tellKept(ports, gathered, plan.kept);
   const [step] = plan.steps;
   return step === undefined ? { kind: 'idle' } : begin(ports, gathered, { plan, step });
 }

@@ -19,6 +19,7 @@ import type { Ports } from '../ports.ts';
 import { homesOf, withoutMarks, type Begun, type Candidate } from './begun.ts';
 import { disruptionInput } from './disruption-input.ts';
 import type { DisruptOutcome } from './disrupt.ts';
+import { eventAboutNode } from './event-about-node.ts';
 import { NODES_AT_ONCE, unmark } from './mark.ts';
 
 /**
@@ -42,6 +43,7 @@ type Verdict =
 /** Decides about every set of nodes that was begun, on the newest view: all of a set go, or none. */
 export async function goOn(ports: Ports, gathered: Gathered, begun: ReadonlyArray<Begun>): Promise<DisruptOutcome> {
   const judged = begun.map((one) => ({ one, verdict: judge(ports, gathered, one) }));
+  await tellWaiting(ports, gathered, judged);
   const going = judged.flatMap(({ one, verdict }) => (verdict.kind === 'remove' ? one.candidates : []));
   const staying = judged.flatMap(({ one, verdict }) =>
     verdict.kind === 'take-back' ? one.candidates.map((candidate) => ({ candidate, why: verdict.why })) : [],
@@ -54,6 +56,26 @@ export async function goOn(ports: Ports, gathered: Gathered, begun: ReadonlyArra
   const waiting = judged.flatMap(({ verdict }) => (verdict.kind === 'wait' ? [verdict.for] : []));
   if (going.length + staying.length === 0) return { kind: 'waiting', for: waiting.join('; ') };
   return { kind: 'finished', removed: going.length, takenBack: staying.length };
+}
+
+/** On replacements that are not initialized yet, once each. */
+async function tellWaiting(
+  ports: Ports,
+  { snapshot }: Gathered,
+  judged: ReadonlyArray<{ readonly one: Begun; readonly verdict: Verdict }>,
+): Promise<void> {
+  const names = new Set(judged.flatMap(({ one, verdict }) => (verdict.kind === 'wait' ? one.replacements : [])));
+  const waiting = snapshot.nodeClaims.filter(
+    ({ metadata, status }) => names.has(metadata.name) && !isTrue(status?.conditions, 'Initialized'),
+  );
+  const message = 'Waiting on readiness to continue disruption';
+  for (const claim of waiting) {
+    const { uid = '' } = claim.metadata;
+    if (!ports.told.isNews(`${uid}/readiness`, ports.now(), REPLACED_MS)) continue;
+    // At most a handful, and each once.
+    // oxlint-disable-next-line no-await-in-loop
+    await publish(ports.kubernetes, eventAbout(claim, 'Normal', 'DisruptionWaitingReadiness', message), ports.now());
+  }
 }
 
 function judge(ports: Ports, gathered: Gathered, one: Begun): Verdict {
@@ -137,15 +159,23 @@ function reasonOf({ status }: Candidate['claim']): string | undefined {
  * From here it drains: see `terminate`. Of another claim of that name nothing is removed. A sick node is not asked for patience: as in
  * Karpenter its deadline is now.
  */
-async function remove(ports: Ports, { claim }: Candidate): Promise<void> {
+async function remove(ports: Ports, { claim, node }: Candidate): Promise<void> {
   const { name, uid } = claim.metadata;
   const reason = reasonOf(claim) ?? '';
   if (reason === 'Unhealthy') {
     const annotations = { [annotation.terminationTimestamp]: toTimestamp(ports.now()) };
     written(await ports.kubernetes.patch('NodeClaim', { name, namespace: null }, { metadata: { annotations } }), name);
   }
-  const message = `Disrupting NodeClaim: ${reason}`;
-  await publish(ports.kubernetes, eventAbout(claim, 'Normal', 'DisruptionTerminating', message), ports.now());
+  const told = 'DisruptionTerminating';
+  const about = [
+    eventAboutNode(node, 'Normal', told, `Disrupting Node: ${reason}`),
+    eventAbout(claim, 'Normal', told, `Disrupting NodeClaim: ${reason}`),
+  ];
+  for (const note of about) {
+    // Two, in Karpenter's order.
+    // oxlint-disable-next-line no-await-in-loop
+    await publish(ports.kubernetes, note, ports.now());
+  }
   await ports.kubernetes.delete('NodeClaim', { name, namespace: null }, uid === undefined ? undefined : { uid });
   await hintObjects(ports, claimsNamed([name]), { reason: 'disrupted', occasion: `disrupted/${uid ?? name}` });
   ports.log('disrupted', { claim: name, reason });
