@@ -197,7 +197,7 @@ async function createPorts(kubeconfigPath: string, now: () => number): Promise<P
       },
       'holds',
     ),
-    figuresLog: { add: () => Promise.resolve('added') },
+    figuresLog: { add: () => Promise.resolve('added'), addLook: () => Promise.resolve('added') },
     ledger: createLedger(kubernetes, 'nodewright-system', now),
     hints: { send: () => Promise.resolve() },
     log: () => undefined,

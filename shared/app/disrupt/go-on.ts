@@ -21,6 +21,7 @@ import { disruptionInput } from './disruption-input.ts';
 import type { DisruptOutcome } from './disrupt.ts';
 import { eventAboutNode } from './event-about-node.ts';
 import { NODES_AT_ONCE, unmark } from './mark.ts';
+import { failureCounts, recordLook } from './record-look.ts';
 
 /**
  * From the mark to the deletion: the scheduler, which knows the taint within a second, has sent nobody there for so long, and
@@ -38,7 +39,8 @@ const MARKED_MS = 60_000;
 type Verdict =
   | { readonly kind: 'remove' }
   | { readonly kind: 'wait'; readonly for: string }
-  | { readonly kind: 'take-back'; readonly why: string };
+  /** `failed`: so many replacements did not come. */
+  | { readonly kind: 'take-back'; readonly why: string; readonly failed?: number };
 
 /** Decides about every set of nodes that was begun, on the newest view: all of a set go, or none. */
 export async function goOn(ports: Ports, gathered: Gathered, begun: ReadonlyArray<Begun>): Promise<DisruptOutcome> {
@@ -52,10 +54,22 @@ export async function goOn(ports: Ports, gathered: Gathered, begun: ReadonlyArra
     await unmark(ports, candidate, why);
     ports.log('disruption-taken-back', { claim: candidate.claim.metadata.name, why });
   });
+  for (const { one, verdict } of judged) {
+    // There is one, or two after a crash.
+    // oxlint-disable-next-line no-await-in-loop
+    if (verdict.kind === 'take-back') await recordFailure(ports, one, verdict.failed ?? 0);
+  }
   await inParallel(going, NODES_AT_ONCE, (candidate) => remove(ports, candidate));
   const waiting = judged.flatMap(({ verdict }) => (verdict.kind === 'wait' ? [verdict.for] : []));
   if (going.length + staying.length === 0) return { kind: 'waiting', for: waiting.join('; ') };
   return { kind: 'finished', removed: going.length, takenBack: staying.length };
+}
+
+async function recordFailure(ports: Ports, { decision, candidates }: Begun, replacements: number): Promise<void> {
+  const [first] = candidates;
+  if (decision === null || first === undefined) return;
+  const counts = failureCounts({ reason: reasonOf(first.claim) ?? '', candidates, replacements });
+  await recordLook(ports, { id: `${decision}/taken-back`, counts, state: null });
 }
 
 /** On replacements that are not initialized yet, once each. */
@@ -97,11 +111,14 @@ function judge(ports: Ports, gathered: Gathered, one: Begun): Verdict {
 function judgeReplacements(ports: Ports, { snapshot }: Gathered, { replacements, sinceMs }: Begun): Verdict | null {
   const claims = new Map(snapshot.nodeClaims.map((claim) => [claim.metadata.name, claim]));
   const own = replacements.map((name) => claims.get(name));
+  const failed = own.filter(
+    (claim) => claim?.metadata.deletionTimestamp !== undefined || !isTrue(claim?.status?.conditions, 'Initialized'),
+  ).length;
   if (own.some((claim) => claim === undefined || claim.metadata.deletionTimestamp !== undefined)) {
-    return { kind: 'take-back', why: 'a replacement has failed' };
+    return { kind: 'take-back', why: 'a replacement has failed', failed };
   }
-  if (own.every((claim) => isTrue(claim?.status?.conditions, 'Initialized'))) return null;
-  if (ports.now() >= sinceMs + REPLACED_MS) return { kind: 'take-back', why: 'its replacement takes too long' };
+  if (failed === 0) return null;
+  if (ports.now() >= sinceMs + REPLACED_MS) return { kind: 'take-back', why: 'its replacement takes too long', failed };
   return { kind: 'wait', for: 'replacements' };
 }
 

@@ -155,7 +155,7 @@ export function smallCluster() {
     told: createTold(),
     log: () => undefined,
   } as unknown as Ports;
-  return { outside, clock, server, trace, sent, azure, ports, ...creating(server) };
+  return { outside, clock, server, trace, sent, azure, blobs, ports, ...creating(server) };
 }
 
 /** An Azure of machines by claim. What it was asked for, in order, is there to be read. */
