@@ -16,6 +16,7 @@ import { makePlan, requireSound } from '../make-plan.ts';
 import type { Ports } from '../ports.ts';
 import { wake } from '../wake.ts';
 import { begunIn, machinesIn, type Candidate } from './begun.ts';
+import { tellBreakers } from './breaker.ts';
 import { disruptionInput } from './disruption-input.ts';
 import { goOn } from './go-on.ts';
 import { NODES_AT_ONCE, unmark } from './mark.ts';
@@ -60,6 +61,7 @@ export async function disrupt(ports: Ports): Promise<DisruptOutcome> {
   // 2. Plan: which nodes go first, and then, by the planner of provisioning, where their pods go.
   const now = instant(ports.now());
   const plan = planDisruption(disruptionInput(ports, gathered.input), now);
+  await tellBreakers(ports, gathered);
   await tellKept(ports, gathered, plan.kept);
   await recordLook(ports, { id: '', counts: [], state: stateOf(gathered, plan, now) });
   const [step] = plan.steps;

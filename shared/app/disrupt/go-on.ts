@@ -3,7 +3,7 @@ import { judgeNodes, type JudgedNode } from '../../core/disruption/candidates/ju
 import { FORCED_REASONS } from '../../core/disruption/plan/disruption-plan.ts';
 import { renderKept } from '../../core/disruption/plan/render-kept.ts';
 import { isDisrupted } from '../../contract/disrupted-taint.ts';
-import { annotation } from '../../contract/names.ts';
+import { annotation, label } from '../../contract/names.ts';
 import { planProvisioning } from '../../core/plan-provisioning.ts';
 import { withoutNodes } from '../../core/present/without-nodes.ts';
 import { instant } from '../../core/quantity/units.ts';
@@ -17,9 +17,10 @@ import { initializedNodes } from '../initialized-nodes.ts';
 import { leavingNames } from '../leaving.ts';
 import type { Ports } from '../ports.ts';
 import { homesOf, withoutMarks, type Begun, type Candidate } from './begun.ts';
+import { noteFailure } from './breaker.ts';
 import { disruptionInput } from './disruption-input.ts';
 import type { DisruptOutcome } from './disrupt.ts';
-import { eventAboutNode } from './event-about-node.ts';
+import { eventAboutNode } from './event-about.ts';
 import { NODES_AT_ONCE, unmark } from './mark.ts';
 import { failureCounts, recordLook } from './record-look.ts';
 
@@ -50,24 +51,26 @@ export async function goOn(ports: Ports, gathered: Gathered, begun: ReadonlyArra
   const staying = judged.flatMap(({ one, verdict }) =>
     verdict.kind === 'take-back' ? one.candidates.map((candidate) => ({ candidate, why: verdict.why })) : [],
   );
+  for (const { one, verdict } of judged) {
+    // There is one, or two after a crash. Before the marks come off: else a crash would forget it.
+    // oxlint-disable-next-line no-await-in-loop
+    if (verdict.kind === 'take-back') await noteFailed(ports, one, verdict.failed ?? 0);
+  }
   await inParallel(staying, NODES_AT_ONCE, async ({ candidate, why }) => {
     await unmark(ports, candidate, why);
     ports.log('disruption-taken-back', { claim: candidate.claim.metadata.name, why });
   });
-  for (const { one, verdict } of judged) {
-    // There is one, or two after a crash.
-    // oxlint-disable-next-line no-await-in-loop
-    if (verdict.kind === 'take-back') await recordFailure(ports, one, verdict.failed ?? 0);
-  }
   await inParallel(going, NODES_AT_ONCE, (candidate) => remove(ports, candidate));
   const waiting = judged.flatMap(({ verdict }) => (verdict.kind === 'wait' ? [verdict.for] : []));
   if (going.length + staying.length === 0) return { kind: 'waiting', for: waiting.join('; ') };
   return { kind: 'finished', removed: going.length, takenBack: staying.length };
 }
 
-async function recordFailure(ports: Ports, { decision, candidates }: Begun, replacements: number): Promise<void> {
+async function noteFailed(ports: Ports, { decision, candidates }: Begun, replacements: number): Promise<void> {
   const [first] = candidates;
   if (decision === null || first === undefined) return;
+  const pools = candidates.map(({ claim }) => claim.metadata.labels?.[label.nodePool] ?? '');
+  if (replacements > 0) await noteFailure(ports, pools, decision);
   const counts = failureCounts({ reason: reasonOf(first.claim) ?? '', candidates, replacements });
   await recordLook(ports, { id: `${decision}/taken-back`, counts, state: null });
 }

@@ -28,6 +28,7 @@ const renders: { readonly [K in Kind]: Render<K> } = {
   'awaits-pods': () => blocked('Node is nominated for a pending pod'),
   'pod-do-not-disrupt': ({ pod }) => blocked(`Pod has "karpenter.sh/do-not-disrupt" annotation (Pod=${pod})`),
   'pod-budget': ({ budget }) => blocked(`Pdb prevents pod evictions (PodDisruptionBudget=${budget})`),
+  'pool-braked': blockedAsPlanned,
   'two-pod-budgets': blockedAsPlanned,
   'pod-devices': blockedAsPlanned,
   'holds-buffer': blockedAsPlanned,

@@ -7,7 +7,7 @@ import { publish } from '../events.ts';
 import { inParallel } from '../in-parallel.ts';
 import type { Ports } from '../ports.ts';
 import type { Candidate } from './begun.ts';
-import { eventAboutNode } from './event-about-node.ts';
+import { eventAboutNode } from './event-about.ts';
 
 /** Nodes that are marked, unmarked or deleted at once: each takes three to five calls. */
 export const NODES_AT_ONCE = 8;

@@ -2,14 +2,13 @@ import { poolsFor } from '../../core/disruption/candidates/pools.ts';
 import type { KeptNode } from '../../core/disruption/plan/disruption-plan.ts';
 import { instant } from '../../core/quantity/units.ts';
 import { label } from '../../contract/names.ts';
-import type { NodePool } from '../../kubernetes/manifest.ts';
 import { type EventNote, publish } from '../events.ts';
 import { eventAbout } from '../follow/node-claim.ts';
 import type { Gathered } from '../gather.ts';
 import { inParallel } from '../in-parallel.ts';
 import type { Ports } from '../ports.ts';
 import { machinesIn } from './begun.ts';
-import { eventAboutNode } from './event-about-node.ts';
+import { eventAboutNode, eventAboutPool } from './event-about.ts';
 import { keptEvent } from './kept-event.ts';
 
 /** An event lives for an hour as clusters are set up: told so often, `kubectl describe` always has one. Karpenter: 2 to 15 minutes. */
@@ -70,19 +69,4 @@ function* poolNews({ input: { cluster } }: Gathered, nowMs: number): Iterable<Ne
       yield { key: `${metadata.uid ?? metadata.name}/${reason}`, notes: [{ ...note, dedupe }] };
     }
   }
-}
-
-/** An event on a NodePool. */
-export function eventAboutPool(
-  { metadata: { name, uid = '' } }: Pick<NodePool, 'metadata'>,
-  type: EventNote['type'],
-  reason: string,
-  message: string,
-): EventNote {
-  return {
-    regarding: { apiVersion: 'karpenter.sh/v1', kind: 'NodePool', name, namespace: null, uid },
-    type,
-    reason,
-    message,
-  };
 }
