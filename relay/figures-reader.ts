@@ -1,11 +1,10 @@
 import { container } from '../shared/contract/names.ts';
-import { FIGURES_BLOB, parseFigures, type FiguresRecord } from '../shared/contract/plan-figures.ts';
 import type { BlobClient } from './blob-client.ts';
 
-/** The figures of plans that the functions left. */
-export interface FiguresReader {
+/** Figures that the functions left. */
+export interface FiguresReader<Record> {
   /** What was read last; null when nothing was found yet. */
-  readonly known: () => FiguresRecord | null;
+  readonly known: () => Record | null;
   /** Reads them again, unless that was done a moment ago. Never rejects, nor waits for long: what was known stays. */
   readonly refresh: () => Promise<void>;
 }
@@ -19,20 +18,24 @@ export const scrapeWaitMs = 2_000;
 /** How a read went: there is nothing before the first plan. */
 export type ReadOutcome = 'read' | 'absent' | 'malformed' | 'failed';
 
-interface FiguresReaderOptions {
+interface FiguresReaderOptions<Record> {
+  /** The blob's name in the cluster's folder. */
+  readonly blob: string;
+  /** Null for what is no such record. */
+  readonly parse: (text: string) => Record | null;
   readonly onRead: (outcome: ReadOutcome) => void;
   /** How long `refresh` may take. */
   readonly longestMs: number;
 }
 
 /** Makes a reader of one cluster's figures. Nothing is sent before the first `refresh`. */
-export function createFiguresReader(
+export function createFiguresReader<Record>(
   blobs: BlobClient,
   cluster: string,
-  { onRead, longestMs }: FiguresReaderOptions,
-): FiguresReader {
-  const path = `/${container.snapshots}/${cluster.split('/').map(encodeURIComponent).join('/')}/${FIGURES_BLOB}`;
-  let known: FiguresRecord | null = null;
+  { blob, parse, onRead, longestMs }: FiguresReaderOptions<Record>,
+): FiguresReader<Record> {
+  const path = `/${container.snapshots}/${cluster.split('/').map(encodeURIComponent).join('/')}/${blob}`;
+  let known: Record | null = null;
   let readAtMs = Number.NEGATIVE_INFINITY;
   let reading: Promise<void> | null = null;
 
@@ -43,7 +46,7 @@ export function createFiguresReader(
       return 'absent';
     }
     if (answer.status !== 200) return 'failed';
-    const parsed = parseFigures(new TextDecoder().decode(answer.body));
+    const parsed = parse(new TextDecoder().decode(answer.body));
     if (parsed === null) return 'malformed';
     known = parsed;
     return 'read';

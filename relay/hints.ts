@@ -297,9 +297,11 @@ function definitionReason(before: Definition | null, after: Definition | null): 
   return differ(hashesOf(before), hashesOf(after)) && hasHashes(before) ? 'restamped' : null;
 }
 
-/** What a pool states of its nodes by annotations, so that no generation tells of a change. */
+/** What a pool states by annotations, so that no generation tells of a change. */
+const stating = [annotation.resourceSlices, annotation.evictionCost, annotation.moveCost] as const;
+
 function statedBy({ metadata: { annotations = {} } }: Definition): ReadonlyArray<string | undefined> {
-  return [annotations[annotation.resourceSlices], annotations[annotation.evictionCost]];
+  return stating.map((key) => annotations[key]);
 }
 
 function hashesOf({ metadata: { annotations = {} } }: Definition): ReadonlyArray<string | undefined> {

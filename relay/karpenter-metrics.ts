@@ -1,4 +1,6 @@
+import { parseGoDuration } from '../shared/contract/duration.ts';
 import { annotation, label } from '../shared/contract/names.ts';
+import type { PodState } from '../shared/contract/snapshot/pod-table.ts';
 import type { ObjectChange, SnapshotBuilder, SnapshotChange } from '../shared/contract/snapshot/builder.ts';
 import type { ReducedObject } from '../shared/contract/snapshot/reduced.ts';
 import { version } from '../shared/contract/version.ts';
@@ -26,6 +28,9 @@ interface KarpenterMetricsOptions {
 
 const counters = {
   karpenter_nodeclaims_created_total: 'NodeClaims created, by reason, pool and whether minimum values were relaxed.',
+  karpenter_nodeclaims_disrupted_total:
+    'NodeClaims deleted to be disrupted, by reason, pool, capacity type, policy and termination mode.',
+  karpenter_pods_disruption_initiated_total: 'Pods on them that need another place.',
   karpenter_nodeclaims_terminated_total: 'NodeClaims that are gone, by pool, capacity type and zone.',
   karpenter_nodes_created_total: 'Nodes registered, by pool and zone.',
   karpenter_nodes_terminated_total: 'Nodes of ours that are gone, by pool and zone.',
@@ -40,9 +45,31 @@ export function createKarpenterMetrics({ objects, isPublishing, isSynced }: Karp
   const families = createFamilies(counters);
   const process = { version, goversion: '', goarch: globalThis.process.arch, commit: '' };
 
+  const movable = createMovablePods();
+
   function observe(change: SnapshotChange): void {
+    if (change.kind === 'pod') movable.apply(change);
     if (change.kind !== 'object' || !isPublishing()) return;
     for (const [name, labels] of countsOf(change)) families.add(name, labels);
+    if (change.resource === 'nodeclaims') countDisruption(change.before, change.after);
+  }
+
+  /** A claim that says why it is to go, and is deleted now. */
+  function countDisruption(before: NodeClaim | null, after: NodeClaim | null): void {
+    const reason = disruptionReasonOf(after);
+    if (after === null || reason === null || !isDeleted(after) || isDeleted(before)) return;
+    const nodepool = poolNameOf(after) ?? '';
+    const pool = [...objects('nodepools')].find(({ metadata }) => metadata.name === nodepool);
+    const labels = {
+      reason,
+      nodepool,
+      capacity_type: after.metadata.labels?.[label.capacityType] ?? '',
+      consolidation_policy: pool?.spec.disruption?.consolidationPolicy ?? '',
+      termination_mode: terminationModeOf(after),
+    };
+    families.add('karpenter_nodeclaims_disrupted_total', labels);
+    const pods = movable.on(after.status?.nodeName ?? '');
+    if (pods > 0) families.add('karpenter_pods_disruption_initiated_total', labels, pods);
   }
 
   function render(): string {
@@ -68,6 +95,41 @@ export function createKarpenterMetrics({ objects, isPublishing, isSynced }: Karp
   }
 
   return { observe, render };
+}
+
+/** Counts, by node, the pods that need another place when it goes. */
+function createMovablePods() {
+  const counts = new Map<string, number>();
+  const add = (pod: PodState | null, by: number): void => {
+    if (pod === null || pod.nodeName === null || pod.placedByOwner || pod.deleting) return;
+    const count = (counts.get(pod.nodeName) ?? 0) + by;
+    if (count > 0) counts.set(pod.nodeName, count);
+    else counts.delete(pod.nodeName);
+  };
+  return {
+    apply: ({ before, after }: { readonly before: PodState | null; readonly after: PodState | null }): void => {
+      add(before, -1);
+      add(after, 1);
+    },
+    on: (node: string): number => counts.get(node) ?? 0,
+  };
+}
+
+/** As Karpenter writes reasons in labels: `StaticSurplus` as `static_surplus`. Null for what is not disrupted. */
+function disruptionReasonOf(claim: NodeClaim | null): string | null {
+  const found = claim?.status?.conditions?.find(({ type, status }) => type === 'DisruptionReason' && status === 'True');
+  return found?.reason?.replaceAll(/(?<=[a-z])(?=[A-Z])/g, '_').toLowerCase() ?? null;
+}
+
+function isDeleted(claim: NodeClaim | null): boolean {
+  return claim?.metadata.deletionTimestamp !== undefined;
+}
+
+/** Derived from the claim alone, as in Karpenter: without a deadline, with one, with none to lose. */
+function terminationModeOf({ spec }: NodeClaim): string {
+  const { terminationGracePeriod: period } = spec;
+  if (period === undefined) return 'graceful';
+  return (parseGoDuration(period) ?? 0) > 0 ? 'eventual' : 'forceful';
 }
 
 type Count = readonly [keyof typeof counters, Readonly<Record<string, string>>];

@@ -44,7 +44,7 @@ function renderSample(name: string, labels: string, value: number): string {
 
 /** Counters by name and labels. A series appears when it is first counted, as in Prometheus' own clients. */
 export interface Families<Name extends string> {
-  readonly add: (name: Name, labels: Labels) => void;
+  readonly add: (name: Name, labels: Labels, by?: number) => void;
   readonly render: () => string;
 }
 
@@ -52,11 +52,11 @@ export interface Families<Name extends string> {
 export function createFamilies<Name extends string>(help: Readonly<Record<Name, string>>): Families<Name> {
   const series = new Map<Name, Map<string, { readonly labels: Labels; readonly count: number }>>();
   return {
-    add(name, labels) {
+    add(name, labels, by = 1) {
       const family = series.get(name) ?? new Map<string, { readonly labels: Labels; readonly count: number }>();
       series.set(name, family);
       const key = renderLabels(labels);
-      family.set(key, { labels, count: (family.get(key)?.count ?? 0) + 1 });
+      family.set(key, { labels, count: (family.get(key)?.count ?? 0) + by });
     },
     render() {
       const names = Object.keys(help) as Array<Name>;

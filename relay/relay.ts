@@ -1,7 +1,10 @@
 import { relayLease } from '../shared/contract/names.ts';
 import { createBlobClient, type BlobClient, type StorageSettings } from './blob-client.ts';
 import { feedTiming, startFeed, type Feed, type FeedTiming } from './feed.ts';
-import { createFiguresReader, scrapeWaitMs } from './figures-reader.ts';
+import { DISRUPTION_BLOB, parseDisruptionFigures } from '../shared/contract/disruption-figures.ts';
+import { FIGURES_BLOB, parseFigures } from '../shared/contract/plan-figures.ts';
+import { renderDisruption } from './disruption-metrics.ts';
+import { createFiguresReader, scrapeWaitMs, type ReadOutcome } from './figures-reader.ts';
 import { servePages, type PageAnswer } from './http-server.ts';
 import { createImage, type Image } from './image.ts';
 import { createKarpenterMetrics, type KarpenterMetrics } from './karpenter-metrics.ts';
@@ -220,9 +223,15 @@ interface SchedulingParts {
 /** Reads the figures of plans when somebody scrapes, and only then. */
 function showScheduling({ cluster }: RelayConfig, parts: SchedulingParts): () => Promise<string> {
   const { blobs, image, publisher, metrics } = parts;
-  const reader = createFiguresReader(blobs, cluster, {
-    onRead: (outcome) => metrics.add('figure_reads_total', { outcome }),
+  const reading = {
+    onRead: (outcome: ReadOutcome) => metrics.add('figure_reads_total', { outcome }),
     longestMs: scrapeWaitMs,
+  };
+  const reader = createFiguresReader(blobs, cluster, { ...reading, blob: FIGURES_BLOB, parse: parseFigures });
+  const looks = createFiguresReader(blobs, cluster, {
+    ...reading,
+    blob: DISRUPTION_BLOB,
+    parse: parseDisruptionFigures,
   });
   const scheduling = createSchedulerMetrics({
     waiting: image.waiting,
@@ -231,8 +240,9 @@ function showScheduling({ cluster }: RelayConfig, parts: SchedulingParts): () =>
     now: Date.now,
   });
   return async () => {
-    if (publisher.isPublishing()) await reader.refresh();
-    return scheduling.render();
+    if (!publisher.isPublishing()) return scheduling.render();
+    await Promise.all([reader.refresh(), looks.refresh()]);
+    return scheduling.render() + renderDisruption(looks.known(), Date.now());
   };
 }
 

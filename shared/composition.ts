@@ -18,6 +18,7 @@ import { listSnapshot } from './adapters/kubernetes/list-snapshot.ts';
 import { type Transport, createTransport } from './adapters/kubernetes/transport.ts';
 import type { Log, Ports } from './app/ports.ts';
 import { createTurns } from './app/follow/turns.ts';
+import { createTold } from './app/told.ts';
 import type { Hints } from './ports/hints.ts';
 import { container } from './contract/names.ts';
 import { ignoresDevices, readPolicy, reservesNodes } from './contract/scheduling-settings.ts';
@@ -84,6 +85,7 @@ function compose(settings: Settings): App {
       ledger: createLedger(kubernetes, settings.NODEWRIGHT_NAMESPACE ?? 'nodewright-system', Date.now),
       hints,
       turns: createTurns(),
+      told: createTold(),
       deviceSelectors: ignored ? null : deviceSelectors,
     };
   });

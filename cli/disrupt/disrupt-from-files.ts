@@ -1,9 +1,10 @@
 import type { Readable } from 'node:stream';
 import { evictionCosts } from '../../shared/app/eviction-costs.ts';
+import { moveCosts } from '../../shared/app/move-costs.ts';
+import { pauses } from '../../shared/app/pauses.ts';
 import { poolsByProvider } from '../../shared/contract/own-class.ts';
 import { DEFAULT_DISRUPTION, type DisruptionInput } from '../../shared/core/model/disruption-input.ts';
 import { planDisruption } from '../../shared/core/disruption/plan-disruption.ts';
-import { moveCosts } from './move-costs.ts';
 import { auditDisruption } from '../../shared/core/disruption/audit/audit-disruption.ts';
 import { instant } from '../../shared/core/quantity/units.ts';
 import { DEFAULT_WORK, KARPENTER_POLICY } from '../../shared/core/model/provisioning-input.ts';
@@ -35,7 +36,7 @@ export async function disruptFromFiles(options: DisruptOptions, stdin: Readable)
       devices: await deviceSupport(cluster, templates),
       evictionCostMs: evictionCosts(nodePools),
     },
-    policy: { ...DEFAULT_DISRUPTION, moveCostOf: moveCosts(nodePools) },
+    policy: { ...DEFAULT_DISRUPTION, moveCostOf: moveCosts(nodePools), brakes: pauses(nodePools, nowMs) },
   };
   const startedMs = performance.now();
   const plan = planDisruption(input, instant(nowMs));

@@ -6,6 +6,8 @@ export interface Progress {
   readonly elapsedMs: number;
   /** Micro-USD per hour of all plans so far, and the sum of their lower bounds. */
   readonly plans: { readonly cost: number; readonly lowerBound: number };
+  /** What the removal of nodes has saved so far. */
+  readonly savedMicroUsdPerHour: number;
   readonly news: ReadonlyArray<Sentence>;
 }
 

@@ -17,6 +17,6 @@ export function renderHints({ kubeconfigPath, functionsUrl, portInUse, hasKeys }
     'Without kubectl, in another terminal: npm start -- scale 20',
     '                                      npm start -- evict [NODE]',
     `Functions host: ${functionsUrl}${where}`,
-    hasKeys ? 'Keys: e evict a node, + and - ten replicas more or less, q quit' : 'Ctrl-C ends it.',
+    hasKeys ? 'Keys: e evict a node, + and - ten replicas, d let unneeded nodes go, q quit' : 'Ctrl-C ends it.',
   ];
 }

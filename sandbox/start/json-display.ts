@@ -19,7 +19,7 @@ export function createJsonDisplay(write: (text: string) => void, now: () => numb
       emit('said', { tone, text });
     },
     event: emit,
-    show: ({ view }: Progress) => {
+    show: ({ view, savedMicroUsdPerHour }: Progress) => {
       const nodes = view.nodes.map(({ name, size, zone, capacityType, microUsdPerHour, state, pods }) => ({
         name,
         size,
@@ -30,7 +30,14 @@ export function createJsonDisplay(write: (text: string) => void, now: () => numb
         pods,
       }));
       const quota = view.shortages.map((shortage) => ({ ...shortage, text: shortageSentence(shortage) }));
-      const state = { pods: view.pods, waiting: view.waiting, quota, microUsdPerHour: view.microUsdPerHour, nodes };
+      const state = {
+        pods: view.pods,
+        waiting: view.waiting,
+        quota,
+        microUsdPerHour: view.microUsdPerHour,
+        savedMicroUsdPerHour,
+        nodes,
+      };
       const text = JSON.stringify(state);
       if (text === lastState) return;
       lastState = text;

@@ -4,18 +4,21 @@ import type { ReadStream } from 'node:tty';
 export interface KeyActions {
   readonly evict: () => void;
   readonly scaleBy: (replicas: number) => void;
+  /** Lets nodes go that are not needed, or stops that. */
+  readonly switchDisruption: () => void;
   readonly quit: () => void;
 }
 
 const STEP = 10;
 
 /** Reads single keys from a terminal until the answer is called, which gives the terminal back as it was. */
-export function listenForKeys(input: ReadStream, { evict, scaleBy, quit }: KeyActions): () => void {
+export function listenForKeys(input: ReadStream, { evict, scaleBy, switchDisruption, quit }: KeyActions): () => void {
   const actions: Readonly<Record<string, () => void>> = {
     e: evict,
     '+': () => scaleBy(STEP),
     '=': () => scaleBy(STEP),
     '-': () => scaleBy(-STEP),
+    d: switchDisruption,
     q: quit,
     // Ctrl-C and Ctrl-D: a terminal that gives single keys sends no signal for them.
     '\u0003': quit,

@@ -3,6 +3,7 @@ import type { AzureEvent } from '../azure/resources.ts';
 import { type AppEvent, numberFact, textFact } from './app-events.ts';
 import { type NodeClaim, type Offering, offeringOf } from './cluster-objects.ts';
 import {
+  begunSentence,
   interruptedSentence,
   joinedSentence,
   noticeSentence,
@@ -44,6 +45,8 @@ const SILENT: ReadonlySet<string> = new Set([
   'node-opened',
   'node-draining',
   'decision-resumed',
+  'disruption-looked',
+  'disrupted',
 ]);
 
 /** Makes a narrator. Its timers never keep the process alive. */
@@ -75,6 +78,18 @@ export function createNarrator({ claims, say }: NarratorOptions): Narrator {
     },
     'orphan-deleted': (event) => {
       say('warn', `A VM without a NodeClaim was deleted: aks-${textFact(event, 'claim')}.`);
+    },
+    'disruption-begun': (event) => {
+      const facts = {
+        reason: textFact(event, 'reason'),
+        pods: numberFact(event, 'pods'),
+        replacements: textFact(event, 'replacements').split(',').filter(Boolean).length,
+        saved: numberFact(event, 'savedMicroUsdPerHour'),
+      };
+      say('plain', begunSentence(textFact(event, 'nodes').split(','), facts));
+    },
+    'disruption-taken-back': (event) => {
+      say('plain', `aks-${textFact(event, 'claim')} stays after all: ${textFact(event, 'why')}.`);
     },
     'relay-silent': () => {
       say('warn', 'The relay is silent; the cluster is listed directly.');

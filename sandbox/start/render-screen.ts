@@ -9,6 +9,8 @@ export interface Screenful {
   readonly elapsedMs: number;
   /** Micro-USD per hour of all plans so far, and the sum of their lower bounds. */
   readonly plans: { readonly cost: number; readonly lowerBound: number };
+  /** What the removal of nodes has saved so far. */
+  readonly savedMicroUsdPerHour: number;
   readonly news: ReadonlyArray<Sentence>;
   /** How to talk to it; shown as they are, at the bottom. */
   readonly hints: ReadonlyArray<string>;
@@ -44,11 +46,12 @@ export function renderScreen(content: Screenful, { columns, rows }: Size): Reado
 
 const TITLE = 'Nodewright sandbox';
 
-function titleLine({ view, plans, elapsedMs }: Screenful, columns: number): Line {
+function titleLine({ view, plans, savedMicroUsdPerHour: saved, elapsedMs }: Screenful, columns: number): Line {
   const clock = renderClock(elapsedMs);
   // The bound is one of the plans; once nodes have gone again it says nothing of what is there.
   const gap = view.microUsdPerHour === plans.cost ? renderGap(plans.cost, plans.lowerBound) : null;
-  const cost = `  ${renderHourly(view.microUsdPerHour)}${gap === null ? '' : `, ${gap}`}`;
+  const savings = saved > 0 ? `, ${renderHourly(saved)} saved` : '';
+  const cost = `  ${renderHourly(view.microUsdPerHour)}${gap === null ? '' : `, ${gap}`}${savings}`;
   const padding = Math.max(1, columns - TITLE.length - cost.length - clock.length);
   return [span(TITLE, 'bold'), span(cost), span(' '.repeat(padding)), span(clock, 'dim')];
 }

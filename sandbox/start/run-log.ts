@@ -3,6 +3,7 @@ import { type AppEvent, numberFact } from './app-events.ts';
 import type { NodeClaim } from './cluster-objects.ts';
 import type { Display } from './display.ts';
 import { createNarrator } from './narrate.ts';
+import { createSavings } from './savings.ts';
 import type { Sentence } from './view.ts';
 
 /** Sentences kept for the screen; a tall terminal shows fewer. */
@@ -13,6 +14,7 @@ export interface RunLog {
   readonly news: () => ReadonlyArray<Sentence>;
   /** Micro-USD per hour of all plans so far, and the sum of their lower bounds. */
   readonly plans: () => { readonly cost: number; readonly lowerBound: number };
+  readonly savedMicroUsdPerHour: () => number;
   say(tone: Sentence['tone'], text: string): void;
   /** Calls the listener for every decision that has a place for all pods. */
   onPlanned(listener: () => void): void;
@@ -38,10 +40,12 @@ export function createRunLog(
     news = [...news, sentence].slice(-NEWS_MAX);
     display.said(sentence);
   };
+  const savings = createSavings();
   const narrator = createNarrator({ claims, say });
   return {
     news: () => news,
     plans: () => plans,
+    savedMicroUsdPerHour: savings.savedMicroUsdPerHour,
     say,
     onPlanned: (listener) => {
       onPlanned = listener;
@@ -51,6 +55,7 @@ export function createRunLog(
     },
     tellApp: (event) => {
       onApp(event);
+      savings.tellApp(event);
       display.event(event.event, event.facts);
       if (event.event === 'provisioned') {
         plans = {

@@ -10,8 +10,10 @@ import { createPodsWait } from './await-pods.ts';
 import { buildView } from './build-view.ts';
 import { type RunOptions, UsageError } from './command.ts';
 import { startControlServer } from './control-server.ts';
+import { switchDisruption, WATCHABLE, withPausedPools } from './disruption-switch.ts';
 import type { Display, Progress } from './display.ts';
 import { renderHints } from './hints.ts';
+import type { KeyActions } from './keys.ts';
 import { readWorkload, type Workload } from './manifests.ts';
 import { observeCluster, type Observed } from './observe-cluster.ts';
 import { observeQuota } from './observe-quota.ts';
@@ -32,8 +34,7 @@ export interface RunContext {
   readonly display: Display;
   readonly stop: Stop;
   /** Starts to read keys; the answer ends it. Null where there is no keyboard. */
-  readonly keys:
-    ((actions: { evict: () => void; scaleBy: (by: number) => void; quit: () => void }) => () => void) | null;
+  readonly keys: ((actions: KeyActions) => () => void) | null;
   /** The folder of the control plane's binaries; null: the embedded one. */
   readonly assets: string | null;
 }
@@ -105,7 +106,9 @@ async function runIn(folder: RunFolder, run: Run): Promise<number> {
   for (const note of sandbox.notes) log.say('plain', note);
   if (workload.addedNodeClass) log.say('plain', 'Added the AKSNodeClass default, which AKS brings too.');
   try {
-    await applyManifests(sandbox.cluster.kubeconfig, workload.manifests);
+    const isOrdered = run.orders.settings['DISRUPTION'] !== undefined;
+    const manifests = isOrdered ? workload.manifests : withPausedPools(workload.manifests);
+    await applyManifests(sandbox.cluster.kubeconfig, manifests);
   } catch (error) {
     throw new UsageError((error as Error).message);
   }
@@ -149,7 +152,7 @@ async function started(
       // As every AKS cluster has one. Without any node, the real scheduler puts waiting pods off ever longer.
       systemNode: true,
       relays: 1,
-      settings: orders.settings,
+      settings: { ...WATCHABLE, ...orders.settings },
       onLine,
     });
   const wished = options.functionsPort ?? FUNCTIONS_PORT;
@@ -192,6 +195,7 @@ async function observe(sandbox: Sandbox, { context, orders, elapsedMs, closers }
     view: buildView({ ...observed, plannedAt, shortages: quota.shortages }, priceOf, Date.now()),
     elapsedMs: elapsedMs(),
     plans: log.plans(),
+    savedMicroUsdPerHour: log.savedMicroUsdPerHour(),
     news: log.news(),
   });
   const show = calmly(() => context.display.show(progress()));
@@ -241,6 +245,9 @@ async function steer(sandbox: Sandbox, { context, orders, closers }: Run, { obse
     evict: () => void controls.evict(null).catch(complain),
     scaleBy: (by) => {
       scaleDeployment(observed.connection, null, { by }).then((done) => log.say('plain', done), complain);
+    },
+    switchDisruption: () => {
+      switchDisruption(observed.connection).then((done) => log.say('plain', done), complain);
     },
     quit: () => context.stop.ask(130),
   });

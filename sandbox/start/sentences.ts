@@ -72,6 +72,18 @@ export function joinedSentence(
     : `${names} joined, the last ${renderDuration(slowest)} after its launch.`;
 }
 
+/** Nodes are marked to go. `saved` is what that saves, in micro-USD per hour; below 0 where it costs. */
+export function begunSentence(
+  nodes: ReadonlyArray<string>,
+  { reason, pods, replacements, saved }: { reason: string; pods: number; replacements: number; saved: number },
+): string {
+  const who = `${renderNodes(nodes)} ${nodes.length === 1 ? 'is' : 'are'} to go (${reason})`;
+  const moves = pods === 0 ? [] : [`${counted(pods, 'pod')} ${pods === 1 ? 'moves' : 'move'}`];
+  const comes = replacements === 0 ? [] : [`${counted(replacements, 'new node')} first`];
+  const gain = saved > 0 ? [`saves ${renderHourly(saved)}`] : [];
+  return `${[who, ...moves, ...comes, ...gain].join(', ')}.`;
+}
+
 /** Nodes are gone, machine and all. */
 export function removedSentence(nodes: ReadonlyArray<string>): string {
   return `${renderNodes(nodes)} ${nodes.length === 1 ? 'is' : 'are'} gone: emptied, and the VM deleted.`;

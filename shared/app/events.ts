@@ -18,6 +18,8 @@ export interface EventNote {
   readonly type: 'Normal' | 'Warning';
   readonly reason: string;
   readonly message: string;
+  /** Told once per key and period, counted from the epoch, whatever the text: for texts that change with every look. */
+  readonly dedupe?: { readonly key: string; readonly periodMs: number };
 }
 
 /** Kubernetes cuts messages of events here. */
@@ -29,14 +31,15 @@ const MESSAGE_MAX = 1024;
  * not state.
  */
 export async function publish(kubernetes: Kubernetes, note: EventNote, nowMs: number): Promise<void> {
-  const { regarding, type, reason } = note;
+  const { regarding, type, reason, dedupe } = note;
   const message = harmless(note.message).slice(0, MESSAGE_MAX);
   const namespace = regarding.namespace ?? 'default';
   const at = toTimestamp(nowMs);
+  const told = dedupe === undefined ? [message] : [dedupe.key, String(Math.floor(nowMs / dedupe.periodMs))];
   const event = {
     apiVersion: 'v1',
     kind: 'Event',
-    metadata: { name: `${regarding.name.slice(0, 200)}.${digest(regarding.uid, reason, message)}`, namespace },
+    metadata: { name: `${regarding.name.slice(0, 200)}.${digest(regarding.uid, reason, ...told)}`, namespace },
     involvedObject: { ...regarding, namespace: regarding.namespace ?? undefined },
     type,
     reason,

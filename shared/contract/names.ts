@@ -52,6 +52,12 @@ export const annotation = {
   resourceSlices: 'nodewright.dev/resource-slices',
   /** On a NodePool, and on its claims: what the eviction of a spot node costs, as a duration for which such a node is paid. */
   evictionCost: 'nodewright.dev/eviction-cost',
+  /** On a NodePool: what moving one of its pods costs, as a share of what the pool pays on average per node and pod. */
+  moveCost: 'nodewright.dev/move-cost',
+  /** On a NodePool: `true`, or a time until which its nodes are not removed of our own choice. */
+  pauseDisruption: 'nodewright.dev/pause-disruption',
+  /** On a NodePool: the last decisions about its nodes whose replacements failed, each with its time. Removing it forgets them. */
+  disruptionFailures: 'nodewright.dev/disruption-failures',
   /** Why a NodeClaim is being removed before its time: written once, so that a second notice changes nothing. */
   interruption: 'nodewright.dev/interruption',
   /** The decision by which a NodeClaim is to go, while it still can be taken back: all with the same go together. */

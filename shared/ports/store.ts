@@ -1,6 +1,7 @@
 import type { DisruptionReason } from '../core/disruption/plan/disruption-plan.ts';
 import type { DeviceTemplates } from '../core/model/device-templates.ts';
 import type { Plan } from '../core/model/plan.ts';
+import type { DisruptionLook } from '../contract/disruption-figures.ts';
 import type { PlanFate, PlanFigures } from '../contract/plan-figures.ts';
 import type { Snapshot } from '../contract/snapshot/parse.ts';
 
@@ -46,6 +47,8 @@ export interface DeviceMemory {
 export interface FiguresLog {
   /** Counts a plan, once however often it is said. `crowded`: others wrote all the time, and it was not counted. */
   add(plan: PlanFigures, fate: PlanFate): Promise<'added' | 'crowded'>;
+  /** The same for a look at which nodes can go. Nothing is written where it says nothing new. */
+  addLook(look: DisruptionLook): Promise<'added' | 'crowded'>;
 }
 
 /** The compare-and-set counter that orders plans. */

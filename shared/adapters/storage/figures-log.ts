@@ -1,3 +1,4 @@
+import { DISRUPTION_BLOB, NO_DISRUPTION, parseDisruptionFigures, withLook } from '../../contract/disruption-figures.ts';
 import { FIGURES_BLOB, NO_FIGURES, parseFigures, withPlan } from '../../contract/plan-figures.ts';
 import type { Blobs } from '../../ports/blobs.ts';
 import type { FiguresLog } from '../../ports/store.ts';
@@ -6,26 +7,41 @@ import type { FiguresLog } from '../../ports/store.ts';
 const CONFLICTS_MAX = 5;
 
 /**
- * Figures of plans as the blob `<cluster>/figures`. Written on condition that nobody wrote since it was read, so that
- * instances count beside each other; a write whose answer was lost is found by the plan's id.
+ * Figures of plans as the blob `<cluster>/figures`, and those of disruption as one beside it. Written on condition that nobody wrote
+ * since it was read, so that instances count beside each other; a write whose answer was lost is found by the plan's id.
  */
 export function createFiguresLog(blobs: Blobs, cluster: string): FiguresLog {
-  const name = `${cluster}/${FIGURES_BLOB}`;
   return {
-    add: async (plan, fate) => {
-      for (let attempt = 0; attempt < CONFLICTS_MAX; attempt++) {
-        // Each write depends on what the last one lost to.
-        // oxlint-disable-next-line no-await-in-loop
-        const blob = await blobs.read(name);
-        // What cannot be read is begun anew, as counters may.
-        const known = (blob === null ? null : parseFigures(new TextDecoder().decode(blob.bytes))) ?? NO_FIGURES;
+    add: (plan, fate) =>
+      write(blobs, `${cluster}/${FIGURES_BLOB}`, (text) => {
+        const known = (text === null ? null : parseFigures(text)) ?? NO_FIGURES;
         const next = withPlan(known, plan, fate);
-        if (next === known) return 'added';
-        const bytes = new TextEncoder().encode(JSON.stringify(next));
-        // oxlint-disable-next-line no-await-in-loop
-        if (await blobs.write(name, bytes, blob === null ? 'absent' : { etag: blob.etag })) return 'added';
-      }
-      return 'crowded';
-    },
+        return next === known ? null : next;
+      }),
+    addLook: (look) =>
+      write(blobs, `${cluster}/${DISRUPTION_BLOB}`, (text) => {
+        const known = (text === null ? null : parseDisruptionFigures(text)) ?? NO_DISRUPTION;
+        const next = withLook(known, look);
+        return next === known ? null : next;
+      }),
   };
+}
+
+/** `change` gives the next record, or null where nothing is to be written. What cannot be read is begun anew, as counters may. */
+async function write(
+  blobs: Blobs,
+  name: string,
+  change: (text: string | null) => unknown,
+): Promise<'added' | 'crowded'> {
+  for (let attempt = 0; attempt < CONFLICTS_MAX; attempt++) {
+    // Each write depends on what the last one lost to.
+    // oxlint-disable-next-line no-await-in-loop
+    const blob = await blobs.read(name);
+    const next = change(blob === null ? null : new TextDecoder().decode(blob.bytes));
+    if (next === null) return 'added';
+    const bytes = new TextEncoder().encode(JSON.stringify(next));
+    // oxlint-disable-next-line no-await-in-loop
+    if (await blobs.write(name, bytes, blob === null ? 'absent' : { etag: blob.etag })) return 'added';
+  }
+  return 'crowded';
 }

@@ -16,8 +16,12 @@ import { makePlan, requireSound } from '../make-plan.ts';
 import type { Ports } from '../ports.ts';
 import { wake } from '../wake.ts';
 import { begunIn, machinesIn, type Candidate } from './begun.ts';
+import { tellBreakers } from './breaker.ts';
+import { disruptionInput } from './disruption-input.ts';
 import { goOn } from './go-on.ts';
 import { NODES_AT_ONCE, unmark } from './mark.ts';
+import { decisionCounts, recordLook, stateOf } from './record-look.ts';
+import { tellKept } from './tell-kept.ts';
 
 export type DisruptOutcome =
   | { readonly kind: 'no-snapshot' }
@@ -56,7 +60,10 @@ export async function disrupt(ports: Ports): Promise<DisruptOutcome> {
 
   // 2. Plan: which nodes go first, and then, by the planner of provisioning, where their pods go.
   const now = instant(ports.now());
-  const plan = planDisruption({ provisioning: gathered.input, policy: ports.disruption.policy }, now);
+  const plan = planDisruption(disruptionInput(ports, gathered.input), now);
+  await tellBreakers(ports, gathered);
+  await tellKept(ports, gathered, plan.kept);
+  await recordLook(ports, { id: '', counts: [], state: stateOf(gathered, plan, now) });
   const [step] = plan.steps;
   return step === undefined ? { kind: 'idle' } : begin(ports, gathered, { plan, step });
 }
@@ -105,6 +112,8 @@ async function begin(ports: Ports, gathered: Gathered, { plan, step }: Beginning
   if (committed.kind === 'lost') return { kind: 'lost' };
   const { name: decision, claimNames: replacements } = committed.decision;
   await execute(ports, committed.state, committed.decision);
+  const counts = decisionCounts({ reason: step.reason, candidates, replacements: replacements.length });
+  await recordLook(ports, { id: decision, counts, state: null });
   ports.log('disruption-begun', {
     decision,
     reason: step.reason,

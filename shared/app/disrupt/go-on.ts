@@ -3,7 +3,7 @@ import { judgeNodes, type JudgedNode } from '../../core/disruption/candidates/ju
 import { FORCED_REASONS } from '../../core/disruption/plan/disruption-plan.ts';
 import { renderKept } from '../../core/disruption/plan/render-kept.ts';
 import { isDisrupted } from '../../contract/disrupted-taint.ts';
-import { annotation } from '../../contract/names.ts';
+import { annotation, label } from '../../contract/names.ts';
 import { planProvisioning } from '../../core/plan-provisioning.ts';
 import { withoutNodes } from '../../core/present/without-nodes.ts';
 import { instant } from '../../core/quantity/units.ts';
@@ -18,8 +18,12 @@ import { initializedNodes } from '../initialized-nodes.ts';
 import { leavingNames } from '../leaving.ts';
 import type { Ports } from '../ports.ts';
 import { homesOf, withoutMarks, type Begun, type Candidate } from './begun.ts';
+import { noteFailure } from './breaker.ts';
+import { disruptionInput } from './disruption-input.ts';
 import type { DisruptOutcome } from './disrupt.ts';
+import { eventAboutNode } from './event-about.ts';
 import { NODES_AT_ONCE, unmark } from './mark.ts';
+import { failureCounts, recordLook } from './record-look.ts';
 
 /**
  * From the mark to the deletion: the scheduler, which knows the taint within a second, has sent nobody there for so long, and
@@ -37,15 +41,22 @@ const MARKED_MS = 60_000;
 type Verdict =
   | { readonly kind: 'remove' }
   | { readonly kind: 'wait'; readonly for: string }
-  | { readonly kind: 'take-back'; readonly why: string };
+  /** `failed`: so many replacements did not come. */
+  | { readonly kind: 'take-back'; readonly why: string; readonly failed?: number };
 
 /** Decides about every set of nodes that was begun, on the newest view: all of a set go, or none. */
 export async function goOn(ports: Ports, gathered: Gathered, begun: ReadonlyArray<Begun>): Promise<DisruptOutcome> {
   const judged = begun.map((one) => ({ one, verdict: judge(ports, gathered, one) }));
+  await tellWaiting(ports, gathered, judged);
   const going = judged.flatMap(({ one, verdict }) => (verdict.kind === 'remove' ? one.candidates : []));
   const staying = judged.flatMap(({ one, verdict }) =>
     verdict.kind === 'take-back' ? one.candidates.map((candidate) => ({ candidate, why: verdict.why })) : [],
   );
+  for (const { one, verdict } of judged) {
+    // There is one, or two after a crash. Before the marks come off: else a crash would forget it.
+    // oxlint-disable-next-line no-await-in-loop
+    if (verdict.kind === 'take-back') await noteFailed(ports, one, verdict.failed ?? 0);
+  }
   await inParallel(staying, NODES_AT_ONCE, async ({ candidate, why }) => {
     await unmark(ports, candidate, why);
     ports.log('disruption-taken-back', { ...claimFacts(candidate.claim), removal: removalOf(candidate), why });
@@ -54,6 +65,35 @@ export async function goOn(ports: Ports, gathered: Gathered, begun: ReadonlyArra
   const waiting = judged.flatMap(({ verdict }) => (verdict.kind === 'wait' ? [verdict.for] : []));
   if (going.length + staying.length === 0) return { kind: 'waiting', for: waiting.join('; ') };
   return { kind: 'finished', removed: going.length, takenBack: staying.length };
+}
+
+async function noteFailed(ports: Ports, { decision, candidates }: Begun, replacements: number): Promise<void> {
+  const [first] = candidates;
+  if (decision === null || first === undefined) return;
+  const pools = candidates.map(({ claim }) => claim.metadata.labels?.[label.nodePool] ?? '');
+  if (replacements > 0) await noteFailure(ports, pools, decision);
+  const counts = failureCounts({ reason: reasonOf(first.claim) ?? '', candidates, replacements });
+  await recordLook(ports, { id: `${decision}/taken-back`, counts, state: null });
+}
+
+/** On replacements that are not initialized yet, once each. */
+async function tellWaiting(
+  ports: Ports,
+  { snapshot }: Gathered,
+  judged: ReadonlyArray<{ readonly one: Begun; readonly verdict: Verdict }>,
+): Promise<void> {
+  const names = new Set(judged.flatMap(({ one, verdict }) => (verdict.kind === 'wait' ? one.replacements : [])));
+  const waiting = snapshot.nodeClaims.filter(
+    ({ metadata, status }) => names.has(metadata.name) && !isTrue(status?.conditions, 'Initialized'),
+  );
+  const message = 'Waiting on readiness to continue disruption';
+  for (const claim of waiting) {
+    const { uid = '' } = claim.metadata;
+    if (!ports.told.isNews(`${uid}/readiness`, ports.now(), REPLACED_MS)) continue;
+    // At most a handful, and each once.
+    // oxlint-disable-next-line no-await-in-loop
+    await publish(ports.kubernetes, eventAbout(claim, 'Normal', 'DisruptionWaitingReadiness', message), ports.now());
+  }
 }
 
 function judge(ports: Ports, gathered: Gathered, one: Begun): Verdict {
@@ -75,11 +115,14 @@ function judge(ports: Ports, gathered: Gathered, one: Begun): Verdict {
 function judgeReplacements(ports: Ports, { snapshot }: Gathered, { replacements, sinceMs }: Begun): Verdict | null {
   const claims = new Map(snapshot.nodeClaims.map((claim) => [claim.metadata.name, claim]));
   const own = replacements.map((name) => claims.get(name));
+  const failed = own.filter(
+    (claim) => claim?.metadata.deletionTimestamp !== undefined || !isTrue(claim?.status?.conditions, 'Initialized'),
+  ).length;
   if (own.some((claim) => claim === undefined || claim.metadata.deletionTimestamp !== undefined)) {
-    return { kind: 'take-back', why: 'a replacement has failed' };
+    return { kind: 'take-back', why: 'a replacement has failed', failed };
   }
-  if (own.every((claim) => isTrue(claim?.status?.conditions, 'Initialized'))) return null;
-  if (ports.now() >= sinceMs + REPLACED_MS) return { kind: 'take-back', why: 'its replacement takes too long' };
+  if (failed === 0) return null;
+  if (ports.now() >= sinceMs + REPLACED_MS) return { kind: 'take-back', why: 'its replacement takes too long', failed };
   return { kind: 'wait', for: 'replacements' };
 }
 
@@ -89,7 +132,7 @@ function judgeAnew(ports: Ports, { snapshot, input }: Gathered, one: Begun): Ver
   const names = new Set(one.candidates.map(({ node }) => node.metadata.name));
   const unmarked = { ...input.cluster, nodes: withoutMarks(input.cluster.nodes, one) };
   const provisioning = { ...input, cluster: unmarked };
-  const all = judgeNodes({ provisioning, policy: ports.disruption.policy }, now);
+  const all = judgeNodes(disruptionInput(ports, provisioning), now);
   const nodes = all.filter(({ name }) => names.has(name));
   const reasons = new Map(one.candidates.map(({ claim, node }) => [node.metadata.name, reasonOf(claim)]));
   for (const { name, verdict, moving } of nodes) {
@@ -143,15 +186,23 @@ function reasonOf({ status }: Candidate['claim']): string | undefined {
  * Karpenter its deadline is now.
  */
 async function remove(ports: Ports, candidate: Candidate): Promise<void> {
-  const { claim } = candidate;
+  const { claim, node } = candidate;
   const { name, uid } = claim.metadata;
   const reason = reasonOf(claim) ?? '';
   if (reason === 'Unhealthy') {
     const annotations = { [annotation.terminationTimestamp]: toTimestamp(ports.now()) };
     written(await ports.kubernetes.patch('NodeClaim', { name, namespace: null }, { metadata: { annotations } }), name);
   }
-  const message = `Disrupting NodeClaim: ${reason}`;
-  await publish(ports.kubernetes, eventAbout(claim, 'Normal', 'DisruptionTerminating', message), ports.now());
+  const told = 'DisruptionTerminating';
+  const about = [
+    eventAboutNode(node, 'Normal', told, `Disrupting Node: ${reason}`),
+    eventAbout(claim, 'Normal', told, `Disrupting NodeClaim: ${reason}`),
+  ];
+  for (const note of about) {
+    // Two, in Karpenter's order.
+    // oxlint-disable-next-line no-await-in-loop
+    await publish(ports.kubernetes, note, ports.now());
+  }
   await ports.kubernetes.delete('NodeClaim', { name, namespace: null }, uid === undefined ? undefined : { uid });
   await hintObjects(ports, claimsNamed([name]), { reason: 'disrupted', occasion: `disrupted/${uid ?? name}` });
   ports.log('disrupted', { ...claimFacts(claim), ...machineFacts(claim), removal: removalOf(candidate), reason });

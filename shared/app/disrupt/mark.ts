@@ -7,6 +7,7 @@ import { publish } from '../events.ts';
 import { inParallel } from '../in-parallel.ts';
 import type { Ports } from '../ports.ts';
 import type { Candidate } from './begun.ts';
+import { eventAboutNode } from './event-about.ts';
 
 /** Nodes that are marked, unmarked or deleted at once: each takes three to five calls. */
 export const NODES_AT_ONCE = 8;
@@ -19,7 +20,16 @@ export const NODES_AT_ONCE = 8;
 export async function markForRemoval(ports: Ports, decision: Decision): Promise<ReadonlyArray<string | null>> {
   const { removal } = decision;
   if (removal === undefined) return [];
+  await inParallel(decision.claimNames, NODES_AT_ONCE, (name) => tellLaunching(ports, name, removal.reason));
   return inParallel(removal.claims, NODES_AT_ONCE, (one) => mark(ports, one, decision, removal.reason));
+}
+
+/** On the replacement, which has just been created. */
+async function tellLaunching(ports: Ports, name: string, reason: string): Promise<void> {
+  const claim = await ports.kubernetes.get('NodeClaim', { name, namespace: null });
+  if (claim === null) return;
+  const note = eventAbout(claim, 'Normal', 'DisruptionLaunching', `Launching NodeClaim: ${reason}`);
+  await publish(ports.kubernetes, note, ports.now());
 }
 
 async function mark(
@@ -72,6 +82,9 @@ export async function unmark(ports: Ports, { claim, node: { metadata } }: Candid
   const outcome = await ports.kubernetes.patch('NodeClaim', { name, namespace: null }, patch);
   if (outcome.kind === 'not-found') return;
   written(outcome, name);
-  const note = eventAbout(claim, 'Normal', 'DisruptionBlocked', `Not removed after all: ${why}`);
-  await publish(ports.kubernetes, note, ports.now());
+  const message = `Not removed after all: ${why}`;
+  await publish(ports.kubernetes, eventAbout(claim, 'Normal', 'DisruptionBlocked', message), ports.now());
+  if (node !== null) {
+    await publish(ports.kubernetes, eventAboutNode(node, 'Normal', 'DisruptionBlocked', message), ports.now());
+  }
 }

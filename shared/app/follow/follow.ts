@@ -4,6 +4,7 @@ import { isReserved } from '../../contract/reserved-taint.ts';
 import type { Node, NodeClaim } from '../../kubernetes/manifest.ts';
 import type { Machine, ObservedMachine } from '../../ports/cloud.ts';
 import { microUsdPerHour } from '../../core/quantity/units.ts';
+import { RetryableError } from '../../ports/errors.ts';
 import { isTrue } from '../conditions.ts';
 import { nodeNameOf } from '../node-name.ts';
 import type { Ports } from '../ports.ts';
@@ -93,10 +94,22 @@ async function followLaunched(ports: Ports, claim: NodeClaim, podEventMs: number
   await noteRegistration(ports, claim, { kind: 'registered' });
   // It has its certificate: what it was let in with opens nothing any more.
   await ports.cloud.revokeToken(claim.metadata.name);
-  if (registered.node !== null && isReserved(registered.node)) {
-    return awaitPlanned(ports, registered.claim, registered.node);
+  const step =
+    registered.node !== null && isReserved(registered.node)
+      ? await awaitPlanned(ports, registered.claim, registered.node)
+      : await useNode(ports, registered.claim, registered.node, podEventMs);
+  await equipJoined(ports, claim);
+  return step;
+}
+
+/** Last, as nobody waits for it; where Azure cannot take it now, the next sweep sees to it. */
+async function equipJoined(ports: Ports, claim: NodeClaim): Promise<void> {
+  try {
+    await ports.cloud.equip(claim.metadata.name);
+  } catch (error) {
+    if (!(error instanceof RetryableError)) throw error;
+    ports.log('machine-not-equipped', { claim: claim.metadata.name, why: error.message });
   }
-  return useNode(ports, registered.claim, registered.node, podEventMs);
 }
 
 async function followRegistered(ports: Ports, claim: NodeClaim, node: Node, podEventMs: number | null): Promise<Step> {

@@ -2,6 +2,7 @@ import type { NodeOverlay } from './node-overlay.ts';
 import { labelKeyMeant, normalizedLabels, restrictionOf, wellKnownLabels, wellKnownValues } from './labels.ts';
 import type { NodePool } from './node-pool.ts';
 import { readEvictionCost } from './eviction-cost.ts';
+import { readMoveCost } from './move-cost.ts';
 import { isLabelValue, isQualifiedName } from './object-meta.ts';
 import { comparisons, isNonNegativeInteger, type Requirement, type Taint } from './parts.ts';
 import { readStatedDevices } from './stated-devices.ts';
@@ -34,7 +35,12 @@ export function nodePoolRuntimeProblems(pool: Pick<NodePool, 'metadata' | 'spec'
       }
     }
   });
-  return [...problems, ...readStatedDevices(pool.metadata).problems, ...readEvictionCost(pool.metadata).problems];
+  return [
+    ...problems,
+    ...readStatedDevices(pool.metadata).problems,
+    ...readEvictionCost(pool.metadata).problems,
+    ...readMoveCost(pool.metadata).problems,
+  ];
 }
 
 /** Why Karpenter would not apply this overlay; empty where it would. */

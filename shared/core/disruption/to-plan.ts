@@ -1,7 +1,13 @@
 import { microUsdPerHour, type MicroUsdPerHour } from '../quantity/units.ts';
 import { byCodeUnit } from '../rules/label-rule.ts';
 import type { JudgedNode } from './candidates/judge-nodes.ts';
-import type { ClusterCost, DisruptionPlan, DisruptionStep, PlannedMove } from './plan/disruption-plan.ts';
+import type {
+  ClusterCost,
+  DisruptionPlan,
+  DisruptionReason,
+  DisruptionStep,
+  PlannedMove,
+} from './plan/disruption-plan.ts';
 import { keptReasons } from './kept-nodes.ts';
 import type { Place } from './search/arena.ts';
 import type { Ends } from './search/ends.ts';
@@ -39,7 +45,15 @@ export function toPlan({ nodes, ends, replay, ordered, lowerBound }: Parts): Dis
   const stays = costOf(nodes.filter(({ name }) => !removed.has(name)));
   const bought = replacements.reduce((sum, { price }) => sum + price, 0);
   const after = { nodes: stays.nodes + replacements.length, cost: microUsdPerHour(stays.cost + bought) };
-  return { steps, replacements, kept, before, after, lowerBound };
+  return { steps, replacements, kept, eligible: eligibleOf(nodes), before, after, lowerBound };
+}
+
+function eligibleOf(nodes: ReadonlyArray<JudgedNode>): DisruptionPlan['eligible'] {
+  const counts: Partial<Record<DisruptionReason, number>> = {};
+  for (const { verdict } of nodes) {
+    if (verdict.kind !== 'stays') counts[verdict.reason] = (counts[verdict.reason] ?? 0) + 1;
+  }
+  return counts;
 }
 
 /** Nodes of NodePools only, as far as prices are known. */

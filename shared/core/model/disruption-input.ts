@@ -9,6 +9,8 @@ export interface DisruptionPolicy {
   readonly moveCost: number;
   /** By NodePool that says so: its own share, whatever the number of nodes. */
   readonly moveCostOf: ReadonlyMap<string, number>;
+  /** NodePools whose nodes are not removed of our own choice now, by name. */
+  readonly brakes: ReadonlyMap<string, Brake>;
   /** Spot nodes may be replaced by other spot nodes, with as many cheaper sizes left as keep it from sliding down. */
   readonly spotToSpot: boolean;
   /** Bounds the search, counted in nodes looked at for a pod and never in time. */
@@ -16,6 +18,15 @@ export interface DisruptionPolicy {
   /** Conditions of nodes that mean it is sick, and after how long; as in Karpenter, the provider says which. */
   readonly repairs: ReadonlyArray<RepairPolicy>;
 }
+
+/** What holds back the nodes of a pool. Times are as Kubernetes writes them; null: nobody knows, or for ever. */
+export type Brake =
+  /** Somebody has paused it. */
+  | { readonly kind: 'paused'; readonly until: string | null }
+  /** Somebody has said something about pausing it that cannot be read. */
+  | { readonly kind: 'pause-unread'; readonly given: string }
+  /** It does not go well. */
+  | { readonly kind: 'breaker'; readonly until: string | null; readonly why: string };
 
 export interface RepairPolicy {
   readonly conditionType: string;
@@ -38,6 +49,7 @@ export const AKS_REPAIRS: ReadonlyArray<RepairPolicy> = [
 export const DEFAULT_DISRUPTION: DisruptionPolicy = {
   moveCost: 0.065,
   moveCostOf: new Map(),
+  brakes: new Map(),
   spotToSpot: false,
   searchSteps: 12_000_000,
   repairs: [],

@@ -256,17 +256,27 @@ export class Laws {
 
   /**
    * What we have asked for stays within the pool's limit: each claim counts as what it was launched as, before that as what it
-   * was planned as. Claims that are to be replaced, or are marked to go, are leaving, as for Karpenter.
+   * was planned as. Claims that are to be replaced, or are marked to go, are leaving, as for Karpenter; so are those of a decision
+   * to remove them, from when their replacements are there, which are made before they are marked.
    */
   #checkLimits(pool: string): void {
     const limit = Number(this.#parts.server.get('nodepools', pool)?.spec?.['limits']?.cpu ?? Number.POSITIVE_INFINITY);
     const living = this.#parts.server
       .list('nodeclaims')
       .filter(({ metadata }) => metadata.labels?.[label.nodePool] === pool && !metadata.deletionTimestamp)
-      .filter(({ metadata }) => !this.#doomed.has(metadata.name))
+      .filter(({ metadata }) => !this.#doomed.has(metadata.name) && !this.#isReplaced(metadata.name))
       .filter(({ status }) => conditionStatus(status, 'DisruptionReason') !== 'True');
     const cpu = living.reduce((sum, claim) => sum + vCpusOf(this.#sizeOf(claim)), 0);
     if (cpu > limit) this.#break(`pool ${pool} has ${cpu} CPUs, its limit is ${limit}`);
+  }
+
+  /** Named in the removal of a decision whose replacements are on their way. */
+  #isReplaced(name: string): boolean {
+    return this.#parts.server.list('nodeclaims').some(({ metadata, status }) => {
+      const decision = metadata.annotations?.[annotation.decision];
+      if (decision === undefined || conditionStatus(status, 'Initialized') === 'True') return false;
+      return this.#parts.decisionOf(decision)?.removal?.claims.some((one) => one.name === name) === true;
+    });
   }
 
   #sizeOf({ metadata }: Stored): string {

@@ -11,6 +11,7 @@ import { createSnapshots } from '../../../shared/adapters/storage/snapshots.ts';
 import type { Ports } from '../../../shared/app/ports.ts';
 import { KARPENTER_POLICY } from '../../../shared/core/model/provisioning-input.ts';
 import { createTurns } from '../../../shared/app/follow/turns.ts';
+import { createTold } from '../../../shared/app/told.ts';
 import { toQueueMessages } from '../../../shared/contract/queue-messages.ts';
 import type { Blobs } from '../../../shared/ports/blobs.ts';
 import { RetryableError } from '../../../shared/ports/errors.ts';
@@ -126,6 +127,7 @@ export class Process {
       ledger: createLedger(kubernetes, 'nodewright-system', this.now),
       hints: this.#hints(),
       turns: createTurns(),
+      told: createTold(),
       cloud: {
         launch: async (order) => {
           await nic(order.claim);

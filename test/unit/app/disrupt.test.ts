@@ -1,76 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { disrupt } from '../../../shared/app/disrupt/disrupt.ts';
 import { resumeNow } from '../../../shared/app/commit-plan.ts';
-import type { ApiServer, Fields } from '../../simulation/world/api-server.ts';
+import type { ApiServer } from '../../simulation/world/api-server.ts';
 import { AKS_REPAIRS } from '../../../shared/core/model/disruption-input.ts';
-import { size } from '../core/build.ts';
-import { since, smallCluster, START } from './small-cluster.ts';
-
-const DISRUPTED = { key: 'karpenter.sh/disrupted', effect: 'NoSchedule' };
-
-/** Two ready nodes of a consolidated pool: `used` with a pod, `spare` with none. */
-function consolidated(given: { readonly types?: number } = {}) {
-  const cluster = smallCluster();
-  const { server, outside } = cluster;
-  const prices = [100_000, 400_000];
-  outside.types = [2, 8]
-    .slice(0, given.types ?? 1)
-    .map((cpu, index) => size(`Standard_D${cpu}_v5`, cpu, 4 * cpu, prices[index] ?? 0));
-  cluster.addClass('True');
-  cluster.addPool();
-  server.patch(
-    'nodepools',
-    'general',
-    {
-      spec: {
-        disruption: {
-          consolidateAfter: '0s',
-          consolidationPolicy: 'WhenEmptyOrUnderutilized',
-          budgets: [{ nodes: '100%' }],
-        },
-      },
-    },
-    'object',
-  );
-  const addReady = (name: string, cpu = 2, metadata: Fields = {}): void => {
-    const labels = {
-      'karpenter.sh/nodepool': 'general',
-      'karpenter.sh/registered': 'true',
-      'karpenter.sh/initialized': 'true',
-      'karpenter.sh/capacity-type': 'on-demand',
-      'node.kubernetes.io/instance-type': `Standard_D${cpu}_v5`,
-      'topology.kubernetes.io/zone': 'westeurope-1',
-      'kubernetes.io/hostname': `aks-${name}`,
-    };
-    const ago = START - 3_600_000;
-    const conditions = ['Launched', 'Registered', 'Initialized', 'Ready', 'Consolidatable'].map((type) =>
-      since(ago, type),
-    );
-    const allocatable = { cpu: String(cpu), memory: `${4 * cpu}Gi`, pods: '110' };
-    cluster.addClaim(name, {
-      labels,
-      ...metadata,
-      status: { conditions, providerID: `azure://${name}`, nodeName: `aks-${name}` },
-    });
-    cluster.addNode(name, {
-      labels,
-      status: { conditions: [{ type: 'Ready', status: 'True' }], allocatable, capacity: allocatable },
-    });
-  };
-  addReady('used');
-  cluster.addRunning('web', 'used');
-  addReady('spare');
-  const taintsOf = (name: string): ReadonlyArray<Fields> => server.get('nodes', `aks-${name}`)?.spec?.['taints'] ?? [];
-  const annotationsOf = (name: string): Fields => server.get('nodeclaims', name)?.metadata.annotations ?? {};
-  const marks = (name: string) => ({
-    tainted: taintsOf(name).some(({ key }) => key === DISRUPTED.key),
-    decision: annotationsOf(name)['nodewright.dev/disruption'] !== undefined,
-    reason: cluster.conditionOf(name, 'DisruptionReason')?.['reason'],
-  });
-  const events = () =>
-    server.list('events').map((event) => [(event as Fields)['reason'], (event as Fields)['message']]);
-  return { ...cluster, addReady, marks, events };
-}
+import { consolidated, DISRUPTED } from './consolidated.ts';
 
 const UNMARKED = { tainted: false, decision: false, reason: undefined };
 
@@ -164,6 +97,21 @@ function withTaint() {
   cluster.server.patch('nodes', 'aks-spare', { spec: { taints: [DISRUPTED] } }, 'object');
   return { ...cluster, taintOf: () => cluster.server.get('nodes', 'aks-spare')?.spec?.['taints'] };
 }
+
+test('what a NodePool says that moves cost is heeded: what saves too little for that stays', async () => {
+  const { ports, server, marks, addReady, addRunning } = consolidated();
+  server.remove('nodes', 'aks-spare');
+  server.remove('nodeclaims', 'spare');
+  addReady('other');
+  addRunning('small', 'other', { spec: { containers: [{ resources: { requests: { cpu: '200m' } } }] } });
+  const saying = (cost: string) =>
+    server.patch('nodepools', 'general', { metadata: { annotations: { 'nodewright.dev/move-cost': cost } } }, 'object');
+  saying('10');
+  expect((await disrupt(ports)).kind).toBe('idle');
+  saying('0');
+  expect(await disrupt(ports)).toMatchObject({ kind: 'begun', nodes: 1 });
+  expect(marks('other').reason ?? marks('used').reason).toBe('Underutilized');
+});
 
 test('pods that wait get their nodes before any is removed', async () => {
   const { ports, addPod, marks, sent } = consolidated({ types: 2 });
@@ -271,7 +219,7 @@ test('a claim that is gone by the time its mark is taken off is no error, and no
     if (method === 'PATCH' && path.endsWith('/nodeclaims/spare')) server.remove('nodeclaims', 'spare');
   };
   expect(await disrupt(ports)).toMatchObject({ kind: 'finished', takenBack: 1 });
-  expect(events()).toEqual([]);
+  expect(events().map(([reason]) => reason)).not.toContain('DisruptionBlocked');
 });
 
 test('other taints of a node stay, when it is marked and when the mark is taken off', async () => {

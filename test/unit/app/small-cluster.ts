@@ -11,6 +11,7 @@ import type { ApiRequest, Transport } from '../../../shared/adapters/kubernetes/
 import { createDecisions } from '../../../shared/adapters/storage/decisions.ts';
 import { createFiguresLog } from '../../../shared/adapters/storage/figures-log.ts';
 import { createTurns } from '../../../shared/app/follow/turns.ts';
+import { createTold } from '../../../shared/app/told.ts';
 import type { Ports } from '../../../shared/app/ports.ts';
 import type { InstanceType } from '../../../shared/core/model/catalog.ts';
 import type { PodReference } from '../../../shared/core/model/plan.ts';
@@ -151,9 +152,10 @@ export function smallCluster() {
     ledger: createLedger(kubernetes, 'nodewright-system', now),
     hints,
     turns: createTurns(),
+    told: createTold(),
     log: () => undefined,
   } as unknown as Ports;
-  return { outside, clock, server, trace, sent, azure, ports, ...creating(server) };
+  return { outside, clock, server, trace, sent, azure, blobs, ports, ...creating(server) };
 }
 
 /** An Azure of machines by claim. What it was asked for, in order, is there to be read. */

@@ -1,7 +1,7 @@
 import { afterEach, expect, test, vi } from 'vitest';
 import type { BlobAnswer } from '../../../relay/blob-client.ts';
 import { createFiguresReader } from '../../../relay/figures-reader.ts';
-import { NO_FIGURES } from '../../../shared/contract/plan-figures.ts';
+import { FIGURES_BLOB, NO_FIGURES, parseFigures } from '../../../shared/contract/plan-figures.ts';
 
 afterEach(() => void vi.restoreAllMocks());
 
@@ -18,6 +18,8 @@ function openReader(...answers: ReadonlyArray<() => Promise<BlobAnswer>>) {
     return answer?.() ?? Promise.reject(new Error('no answer'));
   };
   const reader = createFiguresReader({ request, close: () => {} }, 'group/my cluster', {
+    blob: FIGURES_BLOB,
+    parse: parseFigures,
     onRead: (outcome) => outcomes.push(outcome),
     longestMs: 20,
   });

@@ -446,6 +446,14 @@ describe('hints about pools and node classes', () => {
     expect(cluster.put('nodepools', pool(stating('2h')))).toEqual([]);
   });
 
+  test('a pool that says another cost of moves has changed: a mistake in it is to be told', () => {
+    const cluster = openCluster(render);
+    const stating = (cost: string): Draft => ({ annotations: { 'nodewright.dev/move-cost': cost } });
+    cluster.put('nodepools', pool());
+    expect(cluster.put('nodepools', pool(stating('dear')))).toEqual(['NodePool/general pool-changed']);
+    expect(cluster.put('nodepools', pool(stating('dear')))).toEqual([]);
+  });
+
   test('a pool or class whose hash somebody else wrote is told, one that is stamped for the first time is not', () => {
     const cluster = openCluster(render);
     const stamped = (hash: string): Draft => ({ annotations: { 'karpenter.sh/nodepool-hash': hash } });

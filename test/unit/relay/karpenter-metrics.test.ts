@@ -37,7 +37,7 @@ function open({ isPublishing = true, isSynced = true } = {}) {
   });
   return {
     state,
-    put: (resource: 'nodes' | 'nodeclaims' | 'nodepools', raw: unknown) =>
+    put: (resource: 'nodes' | 'nodeclaims' | 'nodepools' | 'pods', raw: unknown) =>
       metrics.observe(builder.upsert(resource, raw)),
     remove: (resource: 'nodes' | 'nodeclaims', key: string) => metrics.observe(builder.remove(resource, key)),
     lines: () =>
@@ -105,6 +105,56 @@ describe('metrics under the names of Karpenter', () => {
     cluster.put('nodes', { ...node(false), status: {} });
     cluster.remove('nodes', 'aks-c1');
     expect([counted(cluster, 'nodes_created'), counted(cluster, 'nodes_terminated')]).toEqual([[], []]);
+  });
+
+  describe('a claim that is deleted to be disrupted', () => {
+    const reasoned = { conditions: [{ type: 'DisruptionReason', status: 'True', reason: 'StaticSurplus' }] };
+    const pod = (name: string, kind = 'ReplicaSet') => ({
+      metadata: {
+        name,
+        namespace: 'default',
+        uid: name,
+        ownerReferences: [{ apiVersion: 'apps/v1', kind, name: 'o', uid: 'o', controller: true }],
+      },
+      spec: { containers: [], nodeName: 'aks-c1' },
+      status: { phase: 'Running' },
+    });
+    const gone = { deletionTimestamp: '2026-11-21T00:00:00Z' };
+    const shown =
+      'reason="static_surplus",nodepool="general",capacity_type="spot",consolidation_policy="WhenEmpty",termination_mode="graceful"';
+
+    it('is counted once, with the pods on it that need another place', () => {
+      const cluster = open();
+      cluster.put('nodepools', { ...pool, spec: { ...pool.spec, disruption: { consolidationPolicy: 'WhenEmpty' } } });
+      cluster.put('pods', pod('a'));
+      cluster.put('pods', pod('b'));
+      cluster.put('pods', pod('c', 'DaemonSet'));
+      cluster.put('nodeclaims', claim({ ...reasoned, nodeName: 'aks-c1' }));
+      expect(counted(cluster, 'nodeclaims_disrupted')).toEqual([]);
+      cluster.put('nodeclaims', claim({ ...reasoned, nodeName: 'aks-c1' }, gone));
+      cluster.put('nodeclaims', claim({ ...reasoned, nodeName: 'aks-c1', imageID: 'i' }, gone));
+      expect(counted(cluster, 'nodeclaims_disrupted')).toEqual([`karpenter_nodeclaims_disrupted_total{${shown}} 1`]);
+      expect(counted(cluster, 'pods_disruption_initiated')).toEqual([
+        `karpenter_pods_disruption_initiated_total{${shown}} 2`,
+      ]);
+    });
+
+    it('counts as eventual or forceful by its own deadline, and not at all without a reason', () => {
+      const cluster = open();
+      const until = (name: string, terminationGracePeriod: string, status: object) => {
+        const made = claim(status, { name });
+        const spec = { ...made.spec, terminationGracePeriod };
+        cluster.put('nodeclaims', { ...made, spec });
+        cluster.put('nodeclaims', { ...made, spec, metadata: { ...made.metadata, ...gone } });
+      };
+      until('c1', '30s', reasoned);
+      until('c2', '0s', reasoned);
+      until('c3', '30s', {});
+      expect(counted(cluster, 'nodeclaims_disrupted').map((line) => /mode="(\w+)"/.exec(line)?.[1])).toEqual([
+        'eventual',
+        'forceful',
+      ]);
+    });
   });
 
   it('pools and other things are counted as nothing', () => {

@@ -22,7 +22,7 @@ interface Known {
 }
 
 /** Written for the audit alone, from Karpenter's rules. */
-export function leaveChecks({ provisioning: { cluster } }: DisruptionInput, now: Instant): LeaveCheck {
+export function leaveChecks({ provisioning: { cluster }, policy }: DisruptionInput, now: Instant): LeaveCheck {
   const pods = Map.groupBy(cluster.pods, ({ nodeName }) => nodeName ?? '');
   const claims = new Map(cluster.nodeClaims.map((claim) => [claim.status?.nodeName ?? '', claim]));
   const byProvider = new Map(cluster.nodeClaims.map((claim) => [claim.status?.providerID ?? '', claim]));
@@ -37,7 +37,13 @@ export function leaveChecks({ provisioning: { cluster } }: DisruptionInput, now:
   return (step, state) => [
     ...step.remove.flatMap((name) => {
       const one = known.get(name);
-      const problem = one === undefined ? 'is not there' : problemOf(one, step.reason, { cluster, now });
+      const isHeld = GRACEFUL.has(step.reason) && policy.brakes.has(one?.pool?.metadata.name ?? '');
+      const problem =
+        one === undefined
+          ? 'is not there'
+          : isHeld
+            ? 'is of a pool that is held back'
+            : problemOf(one, step.reason, { cluster, now });
       return problem === null ? [] : [fatal('blocked', `${name} ${problem}`)];
     }),
     ...checkBudgets(step, state, { known, now }),
@@ -48,6 +54,8 @@ interface Context {
   readonly cluster: Cluster;
   readonly now: Instant;
 }
+
+const GRACEFUL: ReadonlySet<DisruptionReason> = new Set(['Empty', 'Underutilized', 'Drifted']);
 
 const FORCED: ReadonlySet<DisruptionReason> = new Set(['Expired', 'Unhealthy']);
 

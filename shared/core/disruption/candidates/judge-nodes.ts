@@ -11,6 +11,7 @@ import type { DisruptionInput } from '../../model/disruption-input.ts';
 import type { DisruptionReason } from '../plan/disruption-plan.ts';
 import type { KeptReason } from '../plan/kept-reason.ts';
 import { evictionCostOf } from './eviction-cost.ts';
+import { poolBrake } from './pool-brakes.ts';
 import { podBudgetCheck } from './pod-budgets.ts';
 import { nodePrices, type PriceOfNode } from './node-prices.ts';
 import { repairJudge } from './node-repair.ts';
@@ -64,9 +65,14 @@ export function judgeNodes(input: DisruptionInput, now: Instant): ReadonlyArray<
     const price = poolName === undefined ? null : priceOf(poolName, labels);
     const disruption = 1 + moving.reduce((sum, pod) => sum + Math.max(0, costOf(cluster, pod)), 0);
     const facts = { name, machine, nodePool, price, pods, moving, disruption, isFull: false };
-    return [{ ...facts, verdict: judge(facts, poolName ?? null) }];
+    return [{ ...facts, verdict: unlessBraked(judge(facts, poolName ?? null), poolName ?? '', input) }];
   });
   return judged.toSorted((a, b) => byCodeUnit(a.name, b.name));
+}
+
+function unlessBraked(verdict: Verdict, nodePool: string, { policy }: DisruptionInput): Verdict {
+  const held = verdict.kind === 'stays' ? null : poolBrake(policy, nodePool, verdict.reason);
+  return held === null ? verdict : stays(held);
 }
 
 function costOf({ shapes }: Cluster, { shape: index }: Pod): number {

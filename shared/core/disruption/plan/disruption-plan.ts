@@ -70,6 +70,8 @@ export interface DisruptionPlan {
   readonly replacements: ReadonlyArray<PlannedReplacement>;
   /** All nodes that no step removes, by name. */
   readonly kept: ReadonlyArray<KeptNode>;
+  /** How many nodes might go, by reason: those of the steps, and those that stay only for what the search found. */
+  readonly eligible: Readonly<Partial<Record<DisruptionReason, number>>>;
   readonly before: ClusterCost;
   readonly after: ClusterCost;
   /** No end that keeps the rules costs less; 0 when nothing better is known. */

@@ -1,3 +1,5 @@
+import type { Brake } from '../../model/disruption-input.ts';
+
 /** Why a node stays, as data; `renderKept` says it in words. */
 export type KeptReason =
   /** Not a node of a NodePool that is ours. */
@@ -23,6 +25,8 @@ export type KeptReason =
   | { readonly kind: 'only-when-empty'; readonly nodePool: string; readonly pods: number }
   /** The catalog has no price for what it is. */
   | { readonly kind: 'unknown-price'; readonly instanceType: string }
+  /** It might go, but a brake of its pool holds it now. */
+  | { readonly kind: 'pool-braked'; readonly nodePool: string; readonly brake: Brake }
   /** `allowed` nodes of the pool may be in disruption at a time for the reason, and `disrupting` are. */
   | {
       readonly kind: 'node-budget';

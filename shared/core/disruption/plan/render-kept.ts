@@ -1,4 +1,5 @@
 import { renderUsd } from '../../quantity/render-usd.ts';
+import type { Brake } from '../../model/disruption-input.ts';
 import type { KeptReason } from './kept-reason.ts';
 
 type Kind = KeptReason['kind'];
@@ -17,6 +18,7 @@ const sentences: { readonly [K in Kind]: (reason: Extract<KeptReason, { kind: K 
   'only-when-empty': (reason) =>
     `NodePool ${reason.nodePool} says WhenEmpty, and it has ${countOf(reason.pods, 'pod')}`,
   'unknown-price': (reason) => `the catalog has no price for ${reason.instanceType} as it is`,
+  'pool-braked': ({ nodePool, brake }) => renderBrake(nodePool, brake),
   'node-budget': (reason) =>
     reason.error === null
       ? `budgets of NodePool ${reason.nodePool} let ${reason.allowed} nodes go at a time, and ${reason.disrupting} are in disruption`
@@ -45,6 +47,21 @@ const sentences: { readonly [K in Kind]: (reason: Extract<KeptReason, { kind: K 
 export function renderKept<K extends Kind>(reason: Extract<KeptReason, { kind: K }>): string {
   const sentence: (one: Extract<KeptReason, { kind: K }>) => string = sentences[reason.kind];
   return sentence(reason);
+}
+
+function renderBrake(nodePool: string, brake: Brake): string {
+  if (brake.kind === 'paused') {
+    const until = brake.until === null ? '' : ` until ${brake.until}`;
+    return `NodePool ${nodePool} is annotated nodewright.dev/pause-disruption${until}`;
+  }
+  if (brake.kind === 'pause-unread') {
+    return (
+      `nodewright.dev/pause-disruption of NodePool ${nodePool} is ${JSON.stringify(brake.given)}, which counts as true ` +
+      '(write true, false, or a time such as 2026-12-01T06:00:00Z)'
+    );
+  }
+  const until = brake.until === null ? '' : ` until ${brake.until}`;
+  return `disruption of NodePool ${nodePool} has stopped itself${until}: ${brake.why}`;
 }
 
 function countOf(count: number, noun: string): string {

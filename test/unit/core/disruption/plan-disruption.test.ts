@@ -1,7 +1,20 @@
 import { describe, expect, test } from 'vitest';
+import { auditDisruption } from '../../../../shared/core/disruption/audit/audit-disruption.ts';
+import { planDisruption } from '../../../../shared/core/disruption/plan-disruption.ts';
+import { instant } from '../../../../shared/core/quantity/units.ts';
 import type { PodDisruptionBudget } from '../../../../shared/kubernetes/manifest.ts';
 import { onDemand, shape, spec } from '../build.ts';
-import { CONSOLIDATABLE, disruptable, keptFor, machine, on, plan, removed } from './build-disruption.ts';
+import {
+  CONSOLIDATABLE,
+  disruptable,
+  disruptionInput,
+  keptFor,
+  machine,
+  NOW,
+  on,
+  plan,
+  removed,
+} from './build-disruption.ts';
 
 const small = shape(spec('500m', '1Gi'), { app: 'web' });
 const annotated = (annotations: Readonly<Record<string, string>>) => ({ ...small, annotations });
@@ -473,4 +486,27 @@ test('a plan is the same whatever the order of the lists', () => {
 test('every node is told of once, gone or kept', () => {
   const made = plan({ ...half, machines: [...half.machines, machine('c', { conditions: [CONSOLIDATABLE] })] });
   expect([...removed(made), ...made.kept.map(({ node }) => node)].toSorted()).toEqual(['a', 'b', 'c']);
+});
+
+describe('a pool that is held back', () => {
+  const brakes = new Map([['general', { kind: 'paused', until: null } as const]]);
+
+  test('keeps nodes that would go of our own choice, empty ones too', () => {
+    const made = plan({ ...half, pods: on('a', 0, 6), disruption: { brakes } });
+    expect(made.steps).toEqual([]);
+    expect(keptFor(made, 'b')).toBe('pool-braked');
+  });
+
+  test('holds back no other pool', () => {
+    const others = new Map([['other', { kind: 'paused', until: null } as const]]);
+    expect(plan({ ...half, disruption: { brakes: others } }).steps).toHaveLength(1);
+  });
+
+  test('is missed by a plan that did not know of it, and its audit says so', () => {
+    const given = disruptionInput(half);
+    const made = planDisruption(given, instant(NOW));
+    const held = { ...given, policy: { ...given.policy, brakes } };
+    const rules = auditDisruption(made, held, instant(NOW)).map(({ text }) => text);
+    expect(rules).toContainEqual(expect.stringContaining('is of a pool that is held back'));
+  });
 });

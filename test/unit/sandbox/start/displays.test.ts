@@ -33,7 +33,7 @@ const view: View = {
 };
 
 function progress(pods: View['pods'], elapsedMs: number): Progress {
-  return { view: { ...view, pods }, elapsedMs, plans: { cost: 0, lowerBound: 0 }, news: [] };
+  return { view: { ...view, pods }, elapsedMs, plans: { cost: 0, lowerBound: 0 }, savedMicroUsdPerHour: 0, news: [] };
 }
 
 function recorder(): { readonly lines: () => ReadonlyArray<string>; readonly write: (text: string) => void } {

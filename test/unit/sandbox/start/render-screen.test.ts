@@ -35,6 +35,7 @@ function screenful(nodes: ReadonlyArray<NodeRow>, changes: Partial<Screenful> = 
     view: { nodes, pods: { running: 7, starting: 0, pending: 3 }, waiting: [], shortages: [], microUsdPerHour },
     elapsedMs: 83_000,
     plans: { cost: microUsdPerHour, lowerBound: microUsdPerHour - 10_000 },
+    savedMicroUsdPerHour: 0,
     news,
     hints: ['export KUBECONFIG=/tmp/nodewright-abcdef/cluster/kubeconfig', 'Keys: q quit'],
     ...changes,

@@ -4,6 +4,7 @@ import { numberFact, parseAppEvent, textFact } from '../../../../sandbox/start/a
 import type { Offering } from '../../../../sandbox/start/cluster-objects.ts';
 import { percentilesOf } from '../../../../sandbox/start/percentiles.ts';
 import {
+  begunSentence,
   interruptedSentence,
   joinedSentence,
   noticeSentence,
@@ -125,4 +126,14 @@ describe("a line of the app's log", () => {
   test.each(['', 'Host started', '[t] {"event":', '[t] {"noEvent":1}', '[t] {"event":7}'])('%j is none', (line) => {
     expect(parseAppEvent(line)).toBeNull();
   });
+});
+
+test('nodes that are to go are told with why, what moves, what comes first, and what it saves', () => {
+  const facts = { reason: 'Underutilized', pods: 3, replacements: 1, saved: 200_000 };
+  expect(begunSentence(['aks-a', 'aks-b'], facts)).toBe(
+    'aks-a and aks-b are to go (Underutilized), 3 pods move, 1 new node first, saves $0.200/h.',
+  );
+  expect(begunSentence(['aks-a'], { reason: 'Drifted', pods: 1, replacements: 0, saved: -1 })).toBe(
+    'aks-a is to go (Drifted), 1 pod moves.',
+  );
 });

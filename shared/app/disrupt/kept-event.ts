@@ -1,0 +1,61 @@
+import type { KeptReason } from '../../core/disruption/plan/kept-reason.ts';
+import { renderKept } from '../../core/disruption/plan/render-kept.ts';
+import type { EventNote } from '../events.ts';
+
+/** How `kubectl describe` says that a node stays, under Karpenter's reasons. */
+export type KeptEvent = Pick<EventNote, 'type' | 'reason' | 'message'>;
+
+type Kind = KeptReason['kind'];
+type Render<K extends Kind> = (reason: Extract<KeptReason, { kind: K }>) => KeptEvent | null;
+
+const silent = (): null => null;
+const blockedAsPlanned = (reason: KeptReason): KeptEvent => blocked(sentence(reason));
+const unconsolidatableAsPlanned = (reason: KeptReason): KeptEvent => unconsolidatable(sentence(reason));
+
+/** Where Karpenter has a text, that one letter for letter. */
+const renders: { readonly [K in Kind]: Render<K> } = {
+  unmanaged: silent,
+  'no-such-pool': silent,
+  leaving: silent,
+  'not-initialized': silent,
+  'do-not-disrupt': silent,
+  'not-consolidatable': silent,
+  'static-pool': silent,
+  receives: silent,
+  'no-order': silent,
+  // The pool says it, once for all its nodes.
+  'node-budget': silent,
+  'awaits-pods': () => blocked('Node is nominated for a pending pod'),
+  'pod-do-not-disrupt': ({ pod }) => blocked(`Pod has "karpenter.sh/do-not-disrupt" annotation (Pod=${pod})`),
+  'pod-budget': ({ budget }) => blocked(`Pdb prevents pod evictions (PodDisruptionBudget=${budget})`),
+  'pool-braked': blockedAsPlanned,
+  'two-pod-budgets': blockedAsPlanned,
+  'pod-devices': blockedAsPlanned,
+  'holds-buffer': blockedAsPlanned,
+  'too-many-unhealthy': (reason) => ({ type: 'Warning', reason: 'NodeRepairBlocked', message: sentence(reason) }),
+  'consolidation-off': ({ nodePool }) => unconsolidatable(`NodePool "${nodePool}" has consolidation disabled`),
+  'only-when-empty': ({ nodePool }) => unconsolidatable(`NodePool "${nodePool}" has non-empty consolidation disabled`),
+  'nothing-cheaper': () => unconsolidatable("Can't replace with a cheaper node"),
+  'unknown-price': unconsolidatableAsPlanned,
+  'no-place': unconsolidatableAsPlanned,
+  'not-worth': unconsolidatableAsPlanned,
+};
+
+/** The event about a node that stays; null where Karpenter says nothing either: an operator has said so, or it passes by itself. */
+export function keptEvent<K extends Kind>(reason: Extract<KeptReason, { kind: K }>): KeptEvent | null {
+  const render: Render<K> = renders[reason.kind];
+  return render(reason);
+}
+
+function blocked(message: string): KeptEvent {
+  return { type: 'Normal', reason: 'DisruptionBlocked', message };
+}
+
+function unconsolidatable(message: string): KeptEvent {
+  return { type: 'Normal', reason: 'Unconsolidatable', message };
+}
+
+function sentence(reason: KeptReason): string {
+  const text = renderKept(reason);
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}`;
+}

@@ -1,0 +1,93 @@
+import type { DisruptionCount, DisruptionState } from '../../contract/disruption-figures.ts';
+import { label } from '../../contract/names.ts';
+import { poolsFor } from '../../core/disruption/candidates/pools.ts';
+import type { DisruptionPlan } from '../../core/disruption/plan/disruption-plan.ts';
+import { instant } from '../../core/quantity/units.ts';
+import { RetryableError } from '../../ports/errors.ts';
+import type { Gathered } from '../gather.ts';
+import type { Ports } from '../ports.ts';
+import type { Candidate } from './begun.ts';
+import { BUDGETED } from './tell-kept.ts';
+
+/** Writes what the relay shows of a look to whoever scrapes it. Figures that cannot be written are lost, and nothing else is. */
+export async function recordLook(
+  ports: Ports,
+  look: {
+    readonly id: string;
+    readonly counts: ReadonlyArray<DisruptionCount>;
+    readonly state: DisruptionState | null;
+  },
+): Promise<void> {
+  try {
+    const outcome = await ports.figuresLog.addLook({ ...look, atMs: ports.now() });
+    if (outcome === 'crowded') ports.log('figures-lost', { reason: 'other instances wrote at the same time' });
+  } catch (error) {
+    if (!(error instanceof RetryableError)) throw error;
+    ports.log('figures-lost', { reason: error.message });
+  }
+}
+
+/** How many nodes may go, and what budgets of pools leave. */
+export function stateOf({ input: { cluster } }: Gathered, plan: DisruptionPlan, nowMs: number): DisruptionState {
+  const pools = poolsFor(cluster, instant(nowMs));
+  const nodes = Map.groupBy(cluster.nodes, ({ metadata }) => metadata.labels?.[label.nodePool]);
+  const eligible = Object.fromEntries(BUDGETED.map((reason) => [reason.toLowerCase(), plan.eligible[reason] ?? 0]));
+  const budgets = cluster.nodePools.flatMap(({ metadata: { name } }) =>
+    BUDGETED.map((reason) => {
+      const allowed = pools.allowed(name, reason, nodes.get(name)?.length ?? 0);
+      return {
+        nodepool: name,
+        reason: reason.toLowerCase(),
+        allowed: allowed === Infinity ? null : allowed,
+        consuming: pools.disrupting(name),
+      };
+    }),
+  );
+  return { eligible, budgets };
+}
+
+/** A removal, as Karpenter labels it. */
+export interface Labelled {
+  readonly reason: string;
+  readonly candidates: ReadonlyArray<Candidate>;
+  readonly replacements: number;
+}
+
+/** What a decision counts as; nothing where it is for a reason that is not voluntary, as in Karpenter. */
+export function decisionCounts(removal: Labelled): ReadonlyArray<DisruptionCount> {
+  if (!isVoluntary(removal.reason)) return [];
+  const labels = labelsOf(removal);
+  const pools = new Set(removal.candidates.map(({ claim }) => claim.metadata.labels?.[label.nodePool] ?? ''));
+  return [
+    { counter: 'decisions_total', labels, by: 1 },
+    ...[...pools].map((nodepool) => {
+      return { counter: 'decisions_by_nodepool_total', labels: { nodepool, ...labels }, by: 1 } as const;
+    }),
+  ];
+}
+
+/** What it counts as when the nodes of a decision stay. `replacements` are those that failed; none: it was judged anew. */
+export function failureCounts(removal: Labelled): ReadonlyArray<DisruptionCount> {
+  if (!isVoluntary(removal.reason)) return [];
+  const { replacements, candidates } = removal;
+  const labels = labelsOf(removal);
+  if (replacements > 0) return [{ counter: 'queue_failures_total', labels, by: replacements }];
+  const { consolidation_type: type = '' } = labels;
+  return [{ counter: 'failed_validations_total', labels: { consolidation_type: type }, by: candidates.length }];
+}
+
+function isVoluntary(reason: string): boolean {
+  return (BUDGETED as ReadonlyArray<string>).includes(reason);
+}
+
+function labelsOf({ reason, candidates, replacements }: Labelled): Readonly<Record<string, string>> {
+  const types: Readonly<Record<string, string>> = {
+    Empty: 'empty',
+    Underutilized: candidates.length > 1 ? 'multi' : 'single',
+  };
+  return {
+    decision: replacements > 0 ? 'replace' : 'delete',
+    reason: reason.toLowerCase(),
+    consolidation_type: types[reason] ?? '',
+  };
+}

@@ -1,0 +1,72 @@
+import { poolsFor } from '../../core/disruption/candidates/pools.ts';
+import type { KeptNode } from '../../core/disruption/plan/disruption-plan.ts';
+import { instant } from '../../core/quantity/units.ts';
+import { label } from '../../contract/names.ts';
+import { type EventNote, publish } from '../events.ts';
+import { eventAbout } from '../follow/node-claim.ts';
+import type { Gathered } from '../gather.ts';
+import { inParallel } from '../in-parallel.ts';
+import type { Ports } from '../ports.ts';
+import { machinesIn } from './begun.ts';
+import { eventAboutNode, eventAboutPool } from './event-about.ts';
+import { keptEvent } from './kept-event.ts';
+
+/** An event lives for an hour as clusters are set up: told so often, `kubectl describe` always has one. Karpenter: 2 to 15 minutes. */
+const TOLD_EVERY_MS = 3_600_000;
+
+/** Events of one look: a request each. The other nodes' come with the next looks. */
+const TOLD_MAX = 100;
+const TOLD_AT_ONCE = 8;
+
+/** The reasons that budgets know. */
+export const BUDGETED = ['Empty', 'Underutilized', 'Drifted'] as const;
+
+interface News {
+  readonly key: string;
+  readonly notes: ReadonlyArray<EventNote>;
+}
+
+/** Tells on Node and NodeClaim why nodes stay, and on NodePools that their budgets let none go: each at most once an hour. */
+export async function tellKept(ports: Ports, gathered: Gathered, kept: ReadonlyArray<KeptNode>): Promise<void> {
+  const nowMs = ports.now();
+  const chosen: Array<EventNote> = [];
+  for (const { key, notes } of [...poolNews(gathered, nowMs), ...nodeNews(gathered, kept)]) {
+    if (chosen.length >= TOLD_MAX) break;
+    if (ports.told.isNews(key, nowMs, TOLD_EVERY_MS)) chosen.push(...notes);
+  }
+  await inParallel(chosen, TOLD_AT_ONCE, (note) => publish(ports.kubernetes, note, nowMs));
+}
+
+function* nodeNews({ snapshot }: Gathered, kept: ReadonlyArray<KeptNode>): Iterable<News> {
+  const machines = new Map(machinesIn(snapshot).map((machine) => [machine.node.metadata.name, machine]));
+  for (const { node: name, reason: why } of kept) {
+    const machine = machines.get(name);
+    const event = keptEvent(why);
+    if (machine === undefined || event === null) continue;
+    const { type, reason, message } = event;
+    const dedupe = { key: why.kind, periodMs: TOLD_EVERY_MS };
+    const notes = [
+      eventAboutNode(machine.node, type, reason, message),
+      eventAbout(machine.claim, type, reason, message),
+    ];
+    yield {
+      key: `${machine.claim.metadata.uid ?? name}/${why.kind}`,
+      notes: notes.map((note) => ({ ...note, dedupe })),
+    };
+  }
+}
+
+function* poolNews({ input: { cluster } }: Gathered, nowMs: number): Iterable<News> {
+  const pools = poolsFor(cluster, instant(nowMs));
+  const nodes = Map.groupBy(cluster.nodes, ({ metadata }) => metadata.labels?.[label.nodePool]);
+  for (const { metadata } of cluster.nodePools) {
+    const count = nodes.get(metadata.name)?.length ?? 0;
+    if (count === 0) continue;
+    for (const reason of BUDGETED.filter((one) => pools.allowed(metadata.name, one, count) === 0)) {
+      const message = `No allowed disruptions for disruption reason ${reason} due to blocking budget`;
+      const note = { ...eventAboutPool({ metadata }, 'Normal', 'DisruptionBlocked', message) };
+      const dedupe = { key: reason, periodMs: TOLD_EVERY_MS };
+      yield { key: `${metadata.uid ?? metadata.name}/${reason}`, notes: [{ ...note, dedupe }] };
+    }
+  }
+}

@@ -1,0 +1,26 @@
+/**
+ * What this process has told lately, so that a timer does not tell it again. Lost with the process, which costs a request that the
+ * API server refuses; see `publish`.
+ */
+export interface Told {
+  /** True once per key and period; the period begins with the first question. */
+  isNews(key: string, nowMs: number, periodMs: number): boolean;
+}
+
+/** Makes one that has told nothing. */
+export function createTold(): Told {
+  const untilMs = new Map<string, number>();
+  return {
+    isNews(key, nowMs, periodMs) {
+      if ((untilMs.get(key) ?? 0) > nowMs) return false;
+      // What has run out is forgotten here, so that the map holds what was told in one period and no more.
+      for (const [other, endMs] of untilMs) {
+        if (endMs > nowMs) break;
+        untilMs.delete(other);
+      }
+      untilMs.delete(key);
+      untilMs.set(key, nowMs + periodMs);
+      return true;
+    },
+  };
+}

@@ -1,0 +1,69 @@
+import type { Fields } from '../../simulation/world/api-server.ts';
+import { size } from '../core/build.ts';
+import { since, smallCluster, START } from './small-cluster.ts';
+
+export const DISRUPTED = { key: 'karpenter.sh/disrupted', effect: 'NoSchedule' };
+
+/** Two ready nodes of a consolidated pool: `used` with a pod, `spare` with none. */
+export function consolidated(given: { readonly types?: number } = {}) {
+  const cluster = smallCluster();
+  const { server, outside } = cluster;
+  const prices = [100_000, 400_000];
+  outside.types = [2, 8]
+    .slice(0, given.types ?? 1)
+    .map((cpu, index) => size(`Standard_D${cpu}_v5`, cpu, 4 * cpu, prices[index] ?? 0));
+  cluster.addClass('True');
+  cluster.addPool();
+  server.patch(
+    'nodepools',
+    'general',
+    {
+      spec: {
+        disruption: {
+          consolidateAfter: '0s',
+          consolidationPolicy: 'WhenEmptyOrUnderutilized',
+          budgets: [{ nodes: '100%' }],
+        },
+      },
+    },
+    'object',
+  );
+  const addReady = (name: string, cpu = 2, metadata: Fields = {}): void => {
+    const labels = {
+      'karpenter.sh/nodepool': 'general',
+      'karpenter.sh/registered': 'true',
+      'karpenter.sh/initialized': 'true',
+      'karpenter.sh/capacity-type': 'on-demand',
+      'node.kubernetes.io/instance-type': `Standard_D${cpu}_v5`,
+      'topology.kubernetes.io/zone': 'westeurope-1',
+      'kubernetes.io/hostname': `aks-${name}`,
+    };
+    const ago = START - 3_600_000;
+    const conditions = ['Launched', 'Registered', 'Initialized', 'Ready', 'Consolidatable'].map((type) =>
+      since(ago, type),
+    );
+    const allocatable = { cpu: String(cpu), memory: `${4 * cpu}Gi`, pods: '110' };
+    cluster.addClaim(name, {
+      labels,
+      ...metadata,
+      status: { conditions, providerID: `azure://${name}`, nodeName: `aks-${name}` },
+    });
+    cluster.addNode(name, {
+      labels,
+      status: { conditions: [{ type: 'Ready', status: 'True' }], allocatable, capacity: allocatable },
+    });
+  };
+  addReady('used');
+  cluster.addRunning('web', 'used');
+  addReady('spare');
+  const taintsOf = (name: string): ReadonlyArray<Fields> => server.get('nodes', `aks-${name}`)?.spec?.['taints'] ?? [];
+  const annotationsOf = (name: string): Fields => server.get('nodeclaims', name)?.metadata.annotations ?? {};
+  const marks = (name: string) => ({
+    tainted: taintsOf(name).some(({ key }) => key === DISRUPTED.key),
+    decision: annotationsOf(name)['nodewright.dev/disruption'] !== undefined,
+    reason: cluster.conditionOf(name, 'DisruptionReason')?.['reason'],
+  });
+  const events = () =>
+    server.list('events').map((event) => [(event as Fields)['reason'], (event as Fields)['message']]);
+  return { ...cluster, addReady, marks, events };
+}
