@@ -78,7 +78,11 @@ export function evictionPathCases(mode: Mode): void {
       settled = async (): Promise<unknown> => expectConsistent(world, { pods: 6 }),
     ): Promise<Vm> => {
       await world.apply(pool, deployment('inflate', 6));
-      const { vms } = await expectConsistent(world, { pods: 6 });
+      await expectConsistent(world, { pods: 6 });
+      // A node hears of its eviction by AKS's extension, which comes after it has joined.
+      const { vms } = await world.until('machines have AKS’s extension', (state) =>
+        state.vms.every(({ extensions }) => extensions.includes('computeakslinuxbilling')),
+      );
       const [vm] = vms;
       if (vm === undefined) throw new Error('the pool has no VM');
       const known = machines();

@@ -96,7 +96,7 @@ async function followLaunched(ports: Ports, claim: NodeClaim, podEventMs: number
   await ports.cloud.revokeToken(claim.metadata.name);
   const step =
     registered.node !== null && isReserved(registered.node)
-      ? await awaitPlanned(ports, registered.claim, registered.node)
+      ? awaitPlanned(ports, registered.claim, registered.node)
       : await useNode(ports, registered.claim, registered.node, podEventMs);
   await equipJoined(ports, claim);
   return step;
