@@ -122,8 +122,7 @@ export class Simulation {
     for (let minute = 0; minute < minutes; minute++) {
       await this.#run(MINUTE);
       if (this.unsettled().length > 0) continue;
-      if (!this.#disrupts) return true;
-      // Nodes may be consolidated some time after their pods have come: rest is what lasts.
+      // Whether a node may be consolidated shows some time after its pods have come: rest is what lasts.
       const before = this.#image();
       await this.#run(UNUSED_MINUTES * MINUTE);
       if (this.unsettled().length === 0 && this.#image() === before) return true;
