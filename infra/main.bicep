@@ -143,9 +143,31 @@ param createAlerts bool = true
 @description('Resource id of the action group that alerts go to. Empty: they are shown in the portal, and tell nobody.')
 param actionGroupResourceId string = ''
 
-@description('What machines may cost in a month, in US dollars at list prices, before an alert says so; 0: no such alert.')
+@description('What prices are read and shown in, of those that Azure lists prices in. Which nodes are made does not depend on it.')
+@allowed([
+  'USD'
+  'AUD'
+  'BRL'
+  'CAD'
+  'CHF'
+  'CNY'
+  'DKK'
+  'EUR'
+  'GBP'
+  'INR'
+  'JPY'
+  'KRW'
+  'NOK'
+  'NZD'
+  'RUB'
+  'SEK'
+  'TWD'
+])
+param currency string = 'USD'
+
+@description('What machines may cost in a month, in currency at list prices, before an alert says so; 0: no such alert.')
 @minValue(0)
-param monthlyBudgetUsd int = 0
+param monthlyCostAlert int = 0
 
 @description('A budget of Azure for the machines of a month, in the currency of the bill; 0: none. It is of the subscription, and outlives the resource group.')
 @minValue(0)
@@ -468,7 +490,8 @@ module portal 'modules/portal.bicep' = {
     serviceBusId: serviceBus.outputs.id
     actionGroupId: actionGroupResourceId
     createAlerts: createAlerts
-    monthlyBudgetUsd: monthlyBudgetUsd
+    currency: currency
+    monthlyCostAlert: monthlyCostAlert
     clusterName: clusterName
     location: location
     tags: allTags
@@ -552,6 +575,7 @@ module functionApp 'modules/function-app.bicep' = {
     diskEncryptionSetResourceId: facts.outputs.diskEncryptionSetId
     nodeTags: nodeTags
     scheduledEvents: scheduledEvents
+    currency: currency
     settings: settings
   }
 }

@@ -163,6 +163,8 @@ export type EvictionRatesOutcome =
 
 /** Sizes and prices, with what Azure has refused lately taken into account. Shared by all instances of the app. */
 export interface Catalogs {
+  /** What all prices are in, such as `USD` (ISO 4217): a micro-USD of the code is a millionth of that. */
+  readonly currency: string;
   /** All instance types that a node of `nodeClass` could have, with offerings that are not available marked so. */
   instanceTypes(nodeClass: NodeClass): Promise<ReadonlyArray<InstanceType>>;
   /** The names of these. Reads no more than sizes: what is refused, left of quota or evicted is no matter of it. */

@@ -120,7 +120,8 @@ async function tryInTurn(
       messages.push(`${offering.instanceType} ${offering.zone} ${offering.capacityType}: ${reason}`);
       const { risk: _, ...place } = offering;
       const family = seriesOf(types, offering);
-      ports.log('offering-refused', { ...claimFacts(claim), ...place, family, scope, reason, message });
+      const { currency } = ports.catalogs;
+      ports.log('offering-refused', { ...claimFacts(claim), ...place, currency, family, scope, reason, message });
     }
   } finally {
     if (refused.length > 0) await ports.catalogs.refuse(refused);

@@ -206,6 +206,7 @@ function smallAzure(outside: Outside) {
         images: () => Promise.resolve(outside.images),
       },
       catalogs: {
+        currency: 'EUR',
         instanceTypes: () => Promise.resolve(outside.types),
         instanceTypeNames: () => Promise.resolve(new Set(outside.types.map(({ name }) => name))),
         refuse: (all: ReadonlyArray<RefusedOffering>) => Promise.resolve(void refused.push(...all)),
