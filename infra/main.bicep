@@ -143,7 +143,7 @@ param createAlerts bool = true
 @description('Resource id of the action group that alerts go to. Empty: they are shown in the portal, and tell nobody.')
 param actionGroupResourceId string = ''
 
-@description('What prices are read and shown in, of those that Azure lists prices in. Which nodes are made does not depend on it.')
+@description('What prices are read and shown in, of those that Azure lists prices in. Nodes are chosen as in any other.')
 @allowed([
   'USD'
   'AUD'

@@ -15,7 +15,7 @@ export interface Cluster {
     readonly aadProfile?: { readonly managed?: boolean };
     readonly oidcIssuerProfile?: { readonly enabled?: boolean };
     readonly securityProfile?: { readonly workloadIdentity?: { readonly enabled?: boolean } };
-    readonly nodeProvisioningProfile?: { readonly mode?: string };
+    readonly nodeProvisioningProfile?: { readonly mode?: string; readonly defaultNodePools?: string };
     readonly nodeResourceGroupProfile?: { readonly restrictionLevel?: string };
     readonly identityProfile?: Readonly<Record<string, { readonly resourceId?: string }>>;
     readonly linuxProfile?: { readonly ssh?: { readonly publicKeys?: ReadonlyArray<object> } };

@@ -87,12 +87,20 @@ const CHECKS: ReadonlyArray<Check> = [
       bad: 'the cluster works with a service principal; new nodes would have no identity',
       mend: 'az aks update CLUSTER --enable-managed-identity',
     }),
-  ({ cluster: { properties } }) =>
-    finding('node-auto-provisioning', properties.nodeProvisioningProfile?.mode !== 'Auto', {
+  ({ cluster: { properties } }) => {
+    const { mode, defaultNodePools } = properties.nodeProvisioningProfile ?? {};
+    // Karpenter serves every NodePool whose class is of its kind, and AKS has no field that says which: None only leaves out AKS's own.
+    const hasOwnPools = defaultNodePools !== 'None';
+    return finding('node-auto-provisioning', mode !== 'Auto', {
       good: 'Node Auto Provisioning is off',
-      bad: 'Node Auto Provisioning is on: both would make nodes for the same NodePools, for each serves all of them',
-      mend: 'az aks update CLUSTER --node-provisioning-mode Manual',
-    }),
+      bad: `Node Auto Provisioning is on: it serves every NodePool with an AKSNodeClass, so for those that you make for Nodewright both would make nodes${
+        hasOwnPools ? '' : '; that AKS makes no NodePools of its own (defaultNodePools None) does not confine it'
+      }`,
+      mend: `az aks update CLUSTER --node-provisioning-mode Manual, once its nodes are gone and its NodePools have a CPU limit of 0: docs/migrate.md has the steps${
+        hasOwnPools ? ' (AKS’s own NodePools are default and system-surge)' : ''
+      }`,
+    });
+  },
   ({ cluster: { properties } }) =>
     finding('node-resource-group', properties.nodeResourceGroupProfile?.restrictionLevel !== 'ReadOnly', {
       good: `VMs can be made in ${properties.nodeResourceGroup}`,

@@ -12,10 +12,13 @@ const specSchema = fields(
   {
     requirements: overlayRequirements,
     price: optional(
-      text('Price per hour, in place of the real one, in the currency of prices: US dollars, unless PRICE_CURRENCY says otherwise.', {
-        pattern: '^\\d+(\\.\\d+)?$',
-        fix: 'write a decimal number such as "0.42", in quotes',
-      }),
+      text(
+        'Price per hour, in place of the real one, in the currency of prices: US dollars, unless PRICE_CURRENCY says otherwise.',
+        {
+          pattern: '^\\d+(\\.\\d+)?$',
+          fix: 'write a decimal number such as "0.42", in quotes',
+        },
+      ),
     ),
     priceAdjustment: optional(
       text('What to add to the price, in the same currency per hour or in percent, with its sign.', {

@@ -47,7 +47,19 @@ const cases: ReadonlyArray<Case> = [
     'node-auto-provisioning',
     'failed',
     withCluster({ nodeProvisioningProfile: { mode: 'Auto' } }),
-    '--node-provisioning-mode Manual',
+    '--node-provisioning-mode Manual, once its nodes are gone and its NodePools have a CPU limit of 0: docs/migrate.md has the steps (AKS’s own NodePools',
+  ],
+  [
+    'node-auto-provisioning',
+    'failed',
+    withCluster({ nodeProvisioningProfile: { mode: 'Auto', defaultNodePools: 'Auto' } }),
+    'for those that you make for Nodewright both would make nodes"',
+  ],
+  [
+    'node-auto-provisioning',
+    'failed',
+    withCluster({ nodeProvisioningProfile: { mode: 'Auto', defaultNodePools: 'None' } }),
+    'that AKS makes no NodePools of its own (defaultNodePools None) does not confine it","mend":"az aks update CLUSTER --node-provisioning-mode Manual, once its nodes are gone and its NodePools have a CPU limit of 0: docs/migrate.md has the steps"',
   ],
   [
     'node-resource-group',
@@ -215,6 +227,11 @@ describe('what the same thing may look like when it is right', () => {
       { ...goodAnswers, topics: [topic({ hasIdentity: false, environment: 'production' })] },
     ],
     ['Kubernetes 2.0', withCluster({ currentKubernetesVersion: '2.0.0' })],
+    ['a cluster that says nothing of Node Auto Provisioning', withCluster({ nodeProvisioningProfile: {} })],
+    [
+      'Node Auto Provisioning that is off, with pools it would make if it were on',
+      withCluster({ nodeProvisioningProfile: { mode: 'Manual', defaultNodePools: 'Auto' } }),
+    ],
   ] as ReadonlyArray<readonly [string, Answers]>)('%s', ([, answers]) => {
     expect(judge(answers).filter(({ verdict }) => verdict !== 'passed')).toEqual([]);
   });
