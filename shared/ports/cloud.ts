@@ -7,6 +7,8 @@ import type { NodeClass } from './kubernetes.ts';
 export interface LaunchOrder {
   readonly claim: string;
   readonly nodePool: string | null;
+  /** The decision that the claim comes from, which its machine is tagged with; null for a claim that somebody made by hand. */
+  readonly decision: string | null;
   readonly nodeClass: NodeClass;
   readonly offering: PlannedOffering;
   /** As the catalog has it for this node class. */

@@ -149,6 +149,7 @@ async function launchOne(
   return ports.cloud.launch({
     claim: claim.metadata.name,
     nodePool: claim.metadata.labels?.[label.nodePool] ?? null,
+    decision: claim.metadata.annotations?.[annotation.decision] ?? null,
     nodeClass,
     offering,
     instanceType,
