@@ -623,3 +623,26 @@ output APPLICATION_INSIGHTS_ID string = monitoring.outputs.applicationInsightsId
 
 @description('The end of the custom roles\' names.')
 output ROLE_SUFFIX string = suffix
+
+// What removing has to know of what is outside the resource group: see infra/hooks/outside.ts.
+
+@description('Resource id of the subnet of new nodes.')
+output NODE_SUBNET_ID string = nodeSubnetResourceId
+
+@description('Resource id of the identity that nodes carry.')
+output KUBELET_IDENTITY_ID string = facts.outputs.kubeletIdentityId
+
+@description('Resource id of the disk encryption set of the nodes; empty where there is none.')
+output DISK_ENCRYPTION_SET_ID string = facts.outputs.diskEncryptionSetId
+
+@description('Resource id of the topic of health resources that was there before; empty where it was made here.')
+output HEALTH_TOPIC_ID string = existingHealthTopicResourceId
+
+@description('The same of maintenance resources; empty without scheduledEvents.')
+output MAINTENANCE_TOPIC_ID string = scheduledEvents ? existingMaintenanceTopicResourceId : ''
+
+@description('The same of the node resource group.')
+output DELETION_TOPIC_ID string = existingDeletionTopicResourceId
+
+@description('Name of the budget, which is the subscription\'s; empty where none was made.')
+output BUDGET_NAME string = monthlyBudget > 0 ? 'nodewright-${token}' : ''

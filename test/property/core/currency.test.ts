@@ -26,7 +26,9 @@ function inCurrency(given: ProvisioningInput, units: number): ProvisioningInput 
 
 function decided({ claims, left }: Plan): unknown {
   return {
-    claims: claims.map(({ nodePool, offering: { price: _, ...place }, pods }) => ({ nodePool, place, pods })),
+    claims: claims.map(({ nodePool, offering: { instanceType, zone, capacityType }, pods }) => {
+      return { nodePool, instanceType, zone, capacityType, pods };
+    }),
     left: left.map(({ pod }) => pod),
   };
 }
