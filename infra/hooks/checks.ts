@@ -1,4 +1,5 @@
 import type { Answers, Permission, Topic } from './answers.ts';
+import { currencies } from './currencies.ts';
 
 /** What one check found. `mend`: what to type, or whom to ask. */
 export type Finding =
@@ -162,6 +163,12 @@ const CHECKS: ReadonlyArray<Check> = [
       good: wishes.scheduledEvents ? 'the preview of scheduled events is registered' : 'scheduled events are left out',
       bad: 'scheduled events are asked for, a preview that is not registered in the subscription',
       mend: 'az feature register --namespace Microsoft.Compute --name SendScheduledEventsPolicy',
+    }),
+  ({ wishes: { currency } }) =>
+    finding('currency', currency === '' || currencies.some((one) => one === currency), {
+      good: `prices are in ${currency === '' ? 'USD' : currency}`,
+      bad: `NODEWRIGHT_CURRENCY is ${JSON.stringify(currency)}, in which Azure has no prices`,
+      mend: `azd env set NODEWRIGHT_CURRENCY to one of ${currencies.join(', ')}`,
     }),
   (answers) => {
     const without = Object.values(topicsOf(answers)).filter((topic) => topic !== null && !topic.hasIdentity);

@@ -2,7 +2,9 @@ import { describe, expect, test } from 'vitest';
 import { type Answers, type Cluster, type Topic, gatherAnswers, readWishes } from '../../../infra/hooks/answers.ts';
 import type { AzAnswer } from '../../../infra/hooks/az.ts';
 import { fillIn, judge } from '../../../infra/hooks/checks.ts';
+import { currencies } from '../../../infra/hooks/currencies.ts';
 import { renderFindings } from '../../../infra/hooks/render-findings.ts';
+import { priceCurrencies } from '../../../shared/contract/price-currency.ts';
 import {
   CLUSTER_ID,
   NODE_GROUP,
@@ -109,6 +111,12 @@ const cases: ReadonlyArray<Case> = [
     'failed',
     { ...goodAnswers, wishes: wishesOf({ scheduledEvents: true }) },
     'az feature register',
+  ],
+  [
+    'currency',
+    'failed',
+    { ...goodAnswers, wishes: wishesOf({ currency: 'euro' }) },
+    'azd env set NODEWRIGHT_CURRENCY to one of USD, AUD',
   ],
   [
     'event-grid-topics',
@@ -226,6 +234,7 @@ describe('what the same thing may look like when it is right', () => {
       'the topic that this environment made before',
       { ...goodAnswers, topics: [topic({ hasIdentity: false, environment: 'production' })] },
     ],
+    ['a currency of Azure’s prices', { ...goodAnswers, wishes: wishesOf({ currency: 'EUR' }) }],
     ['Kubernetes 2.0', withCluster({ currentKubernetesVersion: '2.0.0' })],
     ['a cluster that says nothing of Node Auto Provisioning', withCluster({ nodeProvisioningProfile: {} })],
     [
@@ -326,6 +335,10 @@ describe('asked through az', () => {
     expect(thrown).toContain(said);
     expect(thrown).not.toContain('\n');
   });
+});
+
+test('currencies are those that the app takes', () => {
+  expect(currencies).toEqual(priceCurrencies);
 });
 
 test('the environment is read under the names that azure.yaml and main.parameters.json use', () => {
