@@ -4,9 +4,10 @@ import { instant, microUsdPerHour } from '../../../shared/core/quantity/units.ts
 import type { Plan } from '../../../shared/core/model/plan.ts';
 import type { ProvisioningInput } from '../../../shared/core/model/provisioning-input.ts';
 import { planProvisioning } from '../../../shared/core/plan-provisioning.ts';
+import { drawsOf } from '../../setup/draws.ts';
 import { inputs, inputsWithReservations, plainInputs } from './arbitrary.ts';
 
-const runs = { numRuns: Number(process.env['PROPERTY_RUNS'] ?? 100) };
+const runs = { numRuns: drawsOf(100) };
 /** A dollar is some 1,400 won. A power of two, by which sums in floating point are the same, so that equals are chosen alike. */
 const UNITS = 1_024;
 
