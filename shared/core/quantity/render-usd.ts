@@ -9,9 +9,13 @@ export function renderUsd(micro: number): string {
 
 /** An amount as people read it, with what it is in (ISO 4217): `$0.23`, `-$3`, `EUR 0.23`. Exact. */
 export function renderMoney(micro: number, currency: string): string {
-  const sign = micro < 0 ? '-' : '';
+  return withCurrency(`${micro < 0 ? '-' : ''}${renderUsd(Math.abs(micro))}`, currency);
+}
+
+/** The same of an amount that is text already. */
+export function withCurrency(amount: string, currency: string): string {
   const name = currency === 'USD' ? '$' : `${currency} `;
-  return `${sign}${name}${renderUsd(Math.abs(micro))}`;
+  return amount.startsWith('-') ? `-${name}${amount.slice(1)}` : `${name}${amount}`;
 }
 
 /** A share of one in percent, to a hundredth of one: `7.5 %`. */
