@@ -163,6 +163,11 @@ export function describeScheduling(start: () => Promise<Runtime>): void {
           must(unschedulableMessage(await stage.get<Pod>('pods', 'meant')) !== '', true, 'tried once');
         });
         await nominate(stage, 'meant', first);
+        // Pods and nodes come by watches of their own: a scheduler that has tried a later pod knows of the nomination.
+        await pod(stage, 'later', { nodeSelector: { nowhere: 'yes' } });
+        await eventually(async () => {
+          must(unschedulableMessage(await stage.get<Pod>('pods', 'later')) !== '', true, 'tried later');
+        });
         await release(stage, first);
         await release(stage, second);
         await untilBound(stage, 'meant', first);
