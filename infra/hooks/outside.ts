@@ -41,6 +41,15 @@ export const outside: ReadonlyArray<Outside> = [
     commands: (of) => unassign(of, 'region', subscriptionOf(of), subscriptionOf(of)),
   },
   {
+    made: ['azureAccess/maintenance/role', 'azureAccess/maintenance/assignment'],
+    what: 'The right to read the windows of planned maintenance of the cluster.',
+    commands: (of) => {
+      const group = `${subscriptionOf(of)}/resourceGroups/${of('CLUSTER_RESOURCE_GROUP')}`;
+      const cluster = `${group}/providers/Microsoft.ContainerService/managedClusters/${of('CLUSTER_NAME')}`;
+      return unassign(of, 'maintenance', cluster, group);
+    },
+  },
+  {
     made: ['azureAccess/subnet/role', 'azureAccess/subnet/assignment'],
     what: 'The right to use a subnet in a group of your own.',
     commands: (of) => unassignElsewhere(of, 'subnet', of('NODE_SUBNET_ID')),

@@ -58,7 +58,7 @@ function removalFaults(given: Texts): ReadonlyArray<string> {
 describe('what removes a deployment', () => {
   test('names all that is made outside its resource group, and nothing else', () => {
     expect(removalFaults(texts)).toEqual([]);
-    expect(madeOutside(parseAll(texts)).length).toBe(14);
+    expect(madeOutside(parseAll(texts)).length).toBe(16);
   });
 
   const lock = `
@@ -126,6 +126,7 @@ resource lock 'Microsoft.Authorization/locks@2020-05-01' = {
     expect(scopes).toEqual([
       `${subscription}/resourceGroups/MC_nodes`,
       subscription,
+      `${subscription}/resourceGroups/my-group/providers/Microsoft.ContainerService/managedClusters/my-cluster`,
       network,
       all.KUBELET_IDENTITY_ID,
       all.DISK_ENCRYPTION_SET_ID,
@@ -140,7 +141,7 @@ resource lock 'Microsoft.Authorization/locks@2020-05-01' = {
   });
 
   test('gives its roles and event subscriptions the names that the template gives them', () => {
-    const roles = ['machine', 'region', 'subnet', 'identity', 'encryption'].map(
+    const roles = ['machine', 'region', 'maintenance', 'subnet', 'identity', 'encryption'].map(
       (name) =>
         /roleName: '(Nodewright \w+) \$\{suffix\}'/.exec(texts[`modules/access/${name}-role.bicep`] ?? '')?.[1] ?? name,
     );
@@ -165,7 +166,7 @@ resource lock 'Microsoft.Authorization/locks@2020-05-01' = {
       NODE_SUBNET_ID: `${nodes}/Microsoft.Network/virtualNetworks/v/subnets/s`,
     };
     const lines = renderRemoval({ ...all, ...none });
-    expect(lines.filter((line) => / (delete) .*/.test(line) && line.startsWith('az'))).toHaveLength(5);
+    expect(lines.filter((line) => / (delete) .*/.test(line) && line.startsWith('az'))).toHaveLength(7);
     const inNodeGroup = `${subscription}/resourceGroups/MC_nodes/providers/Microsoft.Compute/diskEncryptionSets/e`;
     expect(renderRemoval({ ...all, ...none, DISK_ENCRYPTION_SET_ID: inNodeGroup }).join('\n')).toContain(inNodeGroup);
   });
