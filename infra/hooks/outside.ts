@@ -41,15 +41,6 @@ export const outside: ReadonlyArray<Outside> = [
     commands: (of) => unassign(of, 'region', subscriptionOf(of), subscriptionOf(of)),
   },
   {
-    made: ['azureAccess/maintenance/role', 'azureAccess/maintenance/assignment'],
-    what: 'The right to read the windows of planned maintenance of the cluster.',
-    commands: (of) => {
-      const group = `${subscriptionOf(of)}/resourceGroups/${of('CLUSTER_RESOURCE_GROUP')}`;
-      const cluster = `${group}/providers/Microsoft.ContainerService/managedClusters/${of('CLUSTER_NAME')}`;
-      return unassign(of, 'maintenance', cluster, group);
-    },
-  },
-  {
     made: ['azureAccess/subnet/role', 'azureAccess/subnet/assignment'],
     what: 'The right to use a subnet in a group of your own.',
     commands: (of) => unassignElsewhere(of, 'subnet', of('NODE_SUBNET_ID')),
@@ -63,6 +54,11 @@ export const outside: ReadonlyArray<Outside> = [
     made: ['azureAccess/encryption/role', 'azureAccess/encryption/assignment'],
     what: 'The right to read the disk encryption set.',
     commands: (of) => unassignElsewhere(of, 'encryption', of('DISK_ENCRYPTION_SET_ID')),
+  },
+  {
+    made: ['azureAccess/maintenance/role', 'azureAccess/maintenance/assignment'],
+    what: 'The right to read the windows of planned maintenance.',
+    commands: (of) => unassign(of, 'maintenance', clusterOf(of), clusterGroupOf(of)),
   },
   {
     made: ['signals/health/toQueue'],
@@ -93,6 +89,14 @@ function subscriptionOf(of: OutputOf): string {
 
 function nodeGroupOf(of: OutputOf): string {
   return `${subscriptionOf(of)}/resourceGroups/${of('NODE_RESOURCE_GROUP')}`;
+}
+
+function clusterGroupOf(of: OutputOf): string {
+  return `${subscriptionOf(of)}/resourceGroups/${of('CLUSTER_RESOURCE_GROUP')}`;
+}
+
+function clusterOf(of: OutputOf): string {
+  return `${clusterGroupOf(of)}/providers/Microsoft.ContainerService/managedClusters/${of('CLUSTER_NAME')}`;
 }
 
 /** A role of the deployment's own: first who has it, then itself. `definedAt`: where it may be assigned. */

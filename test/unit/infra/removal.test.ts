@@ -126,10 +126,10 @@ resource lock 'Microsoft.Authorization/locks@2020-05-01' = {
     expect(scopes).toEqual([
       `${subscription}/resourceGroups/MC_nodes`,
       subscription,
-      `${subscription}/resourceGroups/my-group/providers/Microsoft.ContainerService/managedClusters/my-cluster`,
       network,
       all.KUBELET_IDENTITY_ID,
       all.DISK_ENCRYPTION_SET_ID,
+      `${subscription}/resourceGroups/my-group/providers/Microsoft.ContainerService/managedClusters/my-cluster`,
     ]);
     expect(lines).toContain(
       `az role definition delete --name "Nodewright subnet production-abc" --scope ${subscription}/resourceGroups/net`,
@@ -141,7 +141,7 @@ resource lock 'Microsoft.Authorization/locks@2020-05-01' = {
   });
 
   test('gives its roles and event subscriptions the names that the template gives them', () => {
-    const roles = ['machine', 'region', 'maintenance', 'subnet', 'identity', 'encryption'].map(
+    const roles = ['machine', 'region', 'subnet', 'identity', 'encryption', 'maintenance'].map(
       (name) =>
         /roleName: '(Nodewright \w+) \$\{suffix\}'/.exec(texts[`modules/access/${name}-role.bicep`] ?? '')?.[1] ?? name,
     );
