@@ -39,12 +39,10 @@ export function consolidationCases(client: () => Client, mode: Mode): void {
   it('a node too large for what is left on it is replaced by a cheaper one, which is ready before a pod leaves', async () => {
     const { world, claims, pods } = client();
     const pool = poolThat('roomy', UNDERUSED, { requirements: cores('2', '4', '8') });
-    await world.apply(
-      pool,
-      appOn('roomy', 1, { name: 'large', cpu: '6' }),
-      appOn('roomy', 1, { name: 'small', cpu: '500m' }),
-    );
+    await world.apply(pool, appOn('roomy', 1, { name: 'large', cpu: '6' }));
     const [name = ''] = await settled(client(), 'roomy', 1);
+    await world.apply(appOn('roomy', 1, { name: 'small', cpu: '500m' }));
+    await world.until('both run', (state) => podsOf(state, 'roomy').filter(isRunning).length === 2);
     const pod = podsOf(await world.state(), 'roomy').find(({ metadata }) => metadata.labels?.['app'] === 'small');
     await scale(client(), 'large', 0);
     await gone(client(), [name]);

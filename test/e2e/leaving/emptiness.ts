@@ -1,4 +1,4 @@
-import { expect, it } from 'vitest';
+import { expect } from 'vitest';
 import {
   type Client,
   appOn,
@@ -32,7 +32,7 @@ function laterToday(): object {
 /** Nodes without pods. */
 export function emptinessCases(client: () => Client, mode: Mode): void {
   const rarely = onDouble(mode);
-  it('an empty node goes once consolidateAfter has passed since its last pod left, and not before', async () => {
+  rarely('an empty node goes once consolidateAfter has passed since its last pod left, and not before', async () => {
     const { world, nodes, claims, pods } = client();
     await world.apply(poolThat('patient', { consolidateAfter: `${AFTER_S}s` }), appOn('patient', 1));
     const [name = ''] = await settled(client(), 'patient', 1);

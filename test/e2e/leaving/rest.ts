@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { expect, it } from 'vitest';
+import { expect } from 'vitest';
 import { isRunning } from '../state.ts';
 import {
   type Client,
@@ -29,38 +29,43 @@ const isNews =
 /** The cluster when nothing happens any more. */
 export function restCases(client: () => Client, mode: Mode): void {
   const rarely = onDouble(mode);
-  it('after deployments have grown and shrunk nodes are as few as they can be, and none comes or goes any more', async () => {
-    const { world, claims, nodes } = client();
-    const all = { consolidationPolicy: 'WhenEmptyOrUnderutilized', consolidateAfter: '0s' };
-    await world.apply(
-      poolThat('restless', all),
-      appOn('restless', 6),
-      appOn('restless', 4, { name: 'other', cpu: '300m' }),
-    );
-    await world.until('all run', (state) => podsOf(state, 'restless').filter(isRunning).length === 10);
-    await scale(client(), 'restless', 2);
-    await sleep(LOOKS_MS / 2);
-    await scale(client(), 'restless', 5);
-    await sleep(LOOKS_MS / 2);
-    await scale(client(), 'restless', 3);
-    // Each pod of one core takes a node, with room for two of the others beside it.
-    await world.until('three nodes are left', (state) => {
-      const own = claimsIn(state, 'restless');
-      return own.length === 3 && nodesIn(state, 'restless').length === 3 && podsOf(state, 'restless').every(isRunning);
-    });
-    const restedMs = Date.now();
-    await sleep(LOOKS_MS);
-    const state = await world.state();
-    expect(claimsIn(state, 'restless')).toHaveLength(3);
-    const made = claims.versions
-      .filter(isNews(restedMs))
-      .filter(({ object }) => !claims.of(object.metadata.name).some(({ atMs }) => atMs <= restedMs));
-    expect(made, 'claims made at rest').toEqual([]);
-    const touched = nodes.versions
-      .filter(isNews(restedMs))
-      .filter(({ object }) => isGoing(object) || (object.spec.taints ?? []).length > 0);
-    expect(touched, 'nodes tainted or deleted at rest').toEqual([]);
-  });
+  rarely(
+    'after deployments have grown and shrunk nodes are as few as they can be, and none comes or goes any more',
+    async () => {
+      const { world, claims, nodes } = client();
+      const all = { consolidationPolicy: 'WhenEmptyOrUnderutilized', consolidateAfter: '0s' };
+      await world.apply(
+        poolThat('restless', all),
+        appOn('restless', 6),
+        appOn('restless', 4, { name: 'other', cpu: '300m' }),
+      );
+      await world.until('all run', (state) => podsOf(state, 'restless').filter(isRunning).length === 10);
+      await scale(client(), 'restless', 2);
+      await sleep(LOOKS_MS / 2);
+      await scale(client(), 'restless', 5);
+      await sleep(LOOKS_MS / 2);
+      await scale(client(), 'restless', 3);
+      // Each pod of one core takes a node, with room for two of the others beside it.
+      await world.until('three nodes are left', (state) => {
+        const own = claimsIn(state, 'restless');
+        return (
+          own.length === 3 && nodesIn(state, 'restless').length === 3 && podsOf(state, 'restless').every(isRunning)
+        );
+      });
+      const restedMs = Date.now();
+      await sleep(LOOKS_MS);
+      const state = await world.state();
+      expect(claimsIn(state, 'restless')).toHaveLength(3);
+      const made = claims.versions
+        .filter(isNews(restedMs))
+        .filter(({ object }) => !claims.of(object.metadata.name).some(({ atMs }) => atMs <= restedMs));
+      expect(made, 'claims made at rest').toEqual([]);
+      const touched = nodes.versions
+        .filter(isNews(restedMs))
+        .filter(({ object }) => isGoing(object) || (object.spec.taints ?? []).length > 0);
+      expect(touched, 'nodes tainted or deleted at rest').toEqual([]);
+    },
+  );
 
   rarely(
     'a tainter that keeps pods from every new node brings a few nodes, and no endless number of them',
