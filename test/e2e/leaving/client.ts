@@ -43,7 +43,6 @@ export async function openClient(mode: Mode): Promise<Client> {
   const world = await startWorld(mode, {
     systemNode: true,
     settings: {
-      DISRUPTION: 'on',
       FEATURE_GATES: 'NodeRepair=true,StaticCapacity=true',
       DISRUPT_SCHEDULE: `*/${LOOK_MS / 1_000} * * * * *`,
     },

@@ -33,11 +33,11 @@ function startAppWith(environment: Readonly<Record<string, string>>): void {
 test('an app with the settings that a deployment makes starts', () => {
   const settings = settingsOf(readTexts());
   expect(() => startAppWith(settings)).not.toThrow();
-  expect(settings).toMatchObject({ DISRUPTION: 'off', SCHEDULED_EVENTS: 'off', SWEEP_SCHEDULE: '0 * * * * *' });
+  expect(settings).toMatchObject({ DISRUPTION: 'on', SCHEDULED_EVENTS: 'off', SWEEP_SCHEDULE: '0 * * * * *' });
 });
 
 test('a default that the app does not take is found out', () => {
   const texts = readTexts();
-  const broken = (texts[APP] ?? '').replace("settings.?DISRUPTION ?? 'off'", "settings.?DISRUPTION ?? 'false'");
+  const broken = (texts[APP] ?? '').replace("settings.?DISRUPTION ?? 'on'", "settings.?DISRUPTION ?? 'false'");
   expect(() => startAppWith(settingsOf({ ...texts, [APP]: broken }))).toThrow('app setting DISRUPTION is false');
 });
