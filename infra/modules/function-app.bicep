@@ -214,7 +214,7 @@ resource appSettings 'Microsoft.Web/sites/config@2024-04-01' = {
     ADDITIONAL_TAGS: join(map(items(nodeTags), tag => '${tag.key}=${tag.value}'), ',')
     SWEEP_SCHEDULE: settings.?SWEEP_SCHEDULE ?? '0 * * * * *'
     DISRUPT_SCHEDULE: settings.?DISRUPT_SCHEDULE ?? '30 * * * * *'
-    DISRUPTION: settings.?DISRUPTION ?? 'off'
+    DISRUPTION: settings.?DISRUPTION ?? 'on'
     NODEWRIGHT_NAMESPACE: settings.?NODEWRIGHT_NAMESPACE ?? ''
     VM_MEMORY_OVERHEAD_PERCENT: settings.?VM_MEMORY_OVERHEAD_PERCENT ?? ''
     PREFERENCE_POLICY: settings.?PREFERENCE_POLICY ?? ''

@@ -59,9 +59,7 @@ const deployed = '/apis/apps/v1/namespaces/default/deployments';
 
 /** Everything that goes well, and most that does not. */
 async function live(): Promise<{ readonly lines: ReadonlyArray<string>; readonly metrics: string }> {
-  const world = await startWorld('embedded', {
-    settings: { DISRUPTION: 'on' },
-  });
+  const world = await startWorld('embedded', {});
   const queues = openQueues(world);
   try {
     await world.apply(nodeClass, nodePool('general', { requirements: twoCores, spec: eager }));

@@ -68,7 +68,7 @@ export async function disrupt(ports: Ports): Promise<DisruptOutcome> {
   return step === undefined ? { kind: 'idle' } : begin(ports, gathered, { plan, step });
 }
 
-/** Marks are all that matters here: most apps are switched off, and a timer need not read prices for that. */
+/** Marks are all that matters here: where it is switched off, a timer need not read prices. */
 async function takeBack(ports: Ports): Promise<DisruptOutcome> {
   const snapshot = await readSnapshot(ports, true);
   if (snapshot === null) return { kind: 'no-snapshot' };

@@ -42,7 +42,7 @@ test('an app with the settings that a deployment makes starts', () => {
   const settings = settingsOf(readTexts());
   expect(() => startAppWith(settings)).not.toThrow();
   expect(settings).toMatchObject({
-    DISRUPTION: 'off',
+    DISRUPTION: 'on',
     SCHEDULED_EVENTS: 'off',
     PRICE_CURRENCY: 'USD',
     SWEEP_SCHEDULE: '0 * * * * *',
@@ -51,6 +51,6 @@ test('an app with the settings that a deployment makes starts', () => {
 
 test('a default that the app does not take is found out', () => {
   const texts = readTexts();
-  const broken = (texts[APP] ?? '').replace("settings.?DISRUPTION ?? 'off'", "settings.?DISRUPTION ?? 'false'");
+  const broken = (texts[APP] ?? '').replace("settings.?DISRUPTION ?? 'on'", "settings.?DISRUPTION ?? 'false'");
   expect(() => startAppWith(settingsOf({ ...texts, [APP]: broken }))).toThrow('app setting DISRUPTION is false');
 });
