@@ -162,8 +162,12 @@ export const CheaperReason = Type.Union([
   }),
   cheaper('eviction-risk', 'It is evicted so often that it counts as no less than the choice.', {
     evictionsPerHour: Type.String({ description: 'The chance of an eviction within an hour, as decimal text.' }),
-    weighedPricePerHour: Type.String({ description: 'What the example counts as, in US dollars per hour.' }),
-    chosenWeighedPricePerHour: Type.String({ description: 'What the choice counts as, in US dollars per hour.' }),
+    weighedPricePerHour: Type.String({
+      description: 'What the example counts as per hour, in the summary’s currency.',
+    }),
+    chosenWeighedPricePerHour: Type.String({
+      description: 'What the choice counts as per hour, in the summary’s currency.',
+    }),
   }),
   cheaper('weight', 'The claim’s pool is heavier.', {}),
   cheaper('topology', 'Rules about other pods allow no other domain of the key.', { key: Type.String() }),

@@ -183,9 +183,10 @@ function logDecision(ports: Ports, { snapshot }: Gathered, plan: Plan, { name, a
     bufferPods: plan.buffers.flatMap(({ claims }) => claims).reduce((count, { pods }) => count + pods.length, 0),
     left: plan.left.length,
     longestWaitMs: atMs - createdAtMs.reduce((a, b) => Math.min(a, b), atMs),
-    costMicroUsdPerHour: plan.cost,
-    lowerBoundMicroUsdPerHour: plan.lowerBound,
-    weighedCostMicroUsdPerHour: plan.weighed.cost,
-    weighedLowerBoundMicroUsdPerHour: plan.weighed.lowerBound,
+    costMicroPerHour: plan.cost,
+    lowerBoundMicroPerHour: plan.lowerBound,
+    weighedCostMicroPerHour: plan.weighed.cost,
+    weighedLowerBoundMicroPerHour: plan.weighed.lowerBound,
+    currency: ports.catalogs.currency,
   });
 }

@@ -148,6 +148,7 @@ export class Process {
         images: () => this.#call('images', () => [{ id: 'image', requirements: [] }]),
       },
       catalogs: {
+        currency: 'USD',
         instanceTypes: () => this.#call('catalog', () => instanceTypesAt(outside.refusals(), this.now())),
         instanceTypeNames: () =>
           this.#call('catalog', () => new Set(instanceTypesAt(outside.refusals(), this.now()).map(({ name }) => name))),
