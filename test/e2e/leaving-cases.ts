@@ -40,7 +40,7 @@ export function leavingCases(mode: Mode): void {
     describe('emptiness', () => emptinessCases(client, mode));
     describe('consolidation', () => consolidationCases(client, mode));
     describe('drift', () => driftCases(client, mode));
-    describe('expiration', () => expirationCases(client));
+    describe('expiration', () => expirationCases(client, mode));
     describe('repair', () => repairCases(client, mode));
     describe('static pools', () => staticPoolCases(client, mode));
     describe('termination', () => terminationCases(client));
