@@ -45,7 +45,11 @@ export interface Gathered {
 /** Null when there is nothing to look at yet: no relay has published and `mayList` forbids listing. */
 export async function gather(ports: Ports, ledger: LedgerState, mayList: boolean): Promise<Gathered | null> {
   const published = await readSnapshot(ports, mayList);
-  if (published === null) return null;
+  return published === null ? null : gatherFrom(ports, ledger, published);
+}
+
+/** The same, from a snapshot that has just been read. */
+export async function gatherFrom(ports: Ports, ledger: LedgerState, published: Snapshot): Promise<Gathered> {
   const snapshot = judgeSiblings(await withNewestClaims(ports, published, ledger));
   const inFlight = await inFlightClaims(ports, snapshot);
   const { own: nodePools, foreign: foreignPools } = poolsByProvider(snapshot.nodePools);

@@ -174,6 +174,7 @@ async function createPorts(kubeconfigPath: string, now: () => number): Promise<P
     catalogs: {
       instanceTypes: () => Promise.resolve(sizes),
       instanceTypeNames: () => Promise.resolve(new Set(sizes.map(({ name }) => name))),
+      evicted: () => Promise.resolve([]),
       refuse: nowhere,
       refresh: nowhere,
       refreshQuotas: nowhere,

@@ -28,6 +28,8 @@ const renderers: {
     `${why === 'burstable' ? 'burstable' : 'of a retired generation'}, and the NodePool does not name it`,
   'eviction-risk': ({ evictionsPerHour, weighedPrice, chosenWeighedPrice }) =>
     `evicted with a chance of ${renderPercent(evictionsPerHour)} an hour, so that it counts as $${renderUsd(weighedPrice)}, and the choice as $${renderUsd(chosenWeighedPrice)}`,
+  'spot-storm': ({ evicted, of, until, weighedPrice, chosenWeighedPrice }) =>
+    `Azure took back ${evicted} of ${of} spot machines like it within ten minutes, so that until ${until} it counts as $${renderUsd(weighedPrice)}, and the choice as $${renderUsd(chosenWeighedPrice)}`,
   weight: () => 'its NodePool has less weight than one that can take the pods',
   topology: ({ key }) => `rules about other pods allow no other ${key}`,
   limit: ({ resource, wanted, left }) =>

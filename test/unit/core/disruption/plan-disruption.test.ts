@@ -14,6 +14,7 @@ import {
   on,
   plan,
   removed,
+  types,
 } from './build-disruption.ts';
 
 const small = shape(spec('500m', '1Gi'), { app: 'web' });
@@ -185,6 +186,26 @@ describe('spot', () => {
   test('an on-demand node is replaced by spot where its pool allows it', () => {
     const made = plan({ ...spot, machines: [machine('a', { cpu: 8 })] });
     expect(made.replacements).toMatchObject([{ capacityType: 'spot', instanceType: 'Standard_D2s_v5' }]);
+  });
+
+  describe('while it storms', () => {
+    const storm = { evicted: 3, of: 4, evictionsPerHour: 20, until: '1970-01-02T13:00:00Z' };
+    const stormy = types.map((type) => ({
+      ...type,
+      offerings: type.offerings.map((one) => (one.capacityType === 'spot' ? { ...one, storm } : one)),
+    }));
+    const paid = { ...spot, machines: [machine('a', { cpu: 2 })] };
+
+    test('no on-demand node becomes spot, and each does when that has passed', () => {
+      expect(plan({ ...paid, types: stormy }).steps).toEqual([]);
+      const made = plan({ ...paid, types });
+      expect(made.replacements).toMatchObject([{ capacityType: 'spot', instanceType: 'Standard_D2s_v5' }]);
+    });
+
+    test('spot nodes that it has left alone are not moved for it', () => {
+      const machines = [machine('a', { cpu: 2, capacityType: 'spot' })];
+      expect(plan({ ...spot, machines, types: stormy }).steps).toEqual([]);
+    });
   });
 
   test('a spot node goes where its pods fit on others', () => {
