@@ -138,9 +138,11 @@ export class Simulation {
     return false;
   }
 
-  /** To the end of the last spot storm. */
-  async runPastStorms(): Promise<void> {
-    await this.#run(Math.max(0, this.storms.endMs - this.timeline.now()));
+  /** Spot storms pass, and with them what Azure has refused. */
+  async endStorms(): Promise<void> {
+    const lastMs = Math.max(0, ...this.#refusals.map(({ untilMs }) => untilMs));
+    await this.#run(Math.max(0, lastMs - this.timeline.now()));
+    this.storms.end(this.timeline.now());
   }
 
   /** Nodes that cost four times what they would as spot, which their pool allows, and which it replaces where that is cheaper. */

@@ -16,6 +16,7 @@ const READ_BEFORE_MS = 2 * 60_000;
 /** What all instances remember of evictions, by the real rules, and since when each storm was known. */
 export class SpotStorms {
   memory: SpotMemory = NO_EVICTIONS;
+  #endedMs = Number.POSITIVE_INFINITY;
   readonly #began: Array<SpotStorm & { readonly sinceMs: number }> = [];
 
   /** As the port: the storms that the machine is part of. */
@@ -29,6 +30,7 @@ export class SpotStorms {
 
   /** Whether a decision of that time has known of a storm that is over such an offering. */
   isKnownAt({ instanceType, zone, capacityType }: PlannedOffering, atMs: number): boolean {
+    if (atMs >= this.#endedMs) return false;
     const known = this.#began.filter(({ sinceMs, untilMs }) => sinceMs <= atMs - READ_BEFORE_MS && atMs < untilMs);
     return capacityType === 'spot' && stormsOver(known, familyOf(instanceType), zone).length > 0;
   }
@@ -38,8 +40,9 @@ export class SpotStorms {
     return new Set(this.#began.map(({ zone, family, times }) => `${zone}/${family ?? ''}/${times}`)).size;
   }
 
-  /** When the last one ends; 0 where there was none. */
-  get endMs(): number {
-    return Math.max(0, ...this.memory.storms.map(({ untilMs }) => untilMs));
+  /** Ends all of them now: hours in which nothing happens take long to play. */
+  end(nowMs: number): void {
+    this.#endedMs = nowMs;
+    this.memory = { ...this.memory, storms: this.memory.storms.map((one) => ({ ...one, untilMs: nowMs })) };
   }
 }

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { auditDisruption } from '../../../../shared/core/disruption/audit/audit-disruption.ts';
+import type { Rollout } from '../../../../shared/core/model/disruption-input.ts';
 import { planDisruption } from '../../../../shared/core/disruption/plan-disruption.ts';
 import { instant } from '../../../../shared/core/quantity/units.ts';
 import type { PodDisruptionBudget } from '../../../../shared/kubernetes/manifest.ts';
@@ -507,6 +508,55 @@ test('a plan is the same whatever the order of the lists', () => {
 test('every node is told of once, gone or kept', () => {
   const made = plan({ ...half, machines: [...half.machines, machine('c', { conditions: [CONSOLIDATABLE] })] });
   expect([...removed(made), ...made.kept.map(({ node }) => node)].toSorted()).toEqual(['a', 'b', 'c']);
+});
+
+describe('a pool with a new image and a bake time', () => {
+  const behind = (reason: string) => [{ ...drifted, reason }];
+  const given = (conditions = behind('ImageDrift')) => ({
+    ...half,
+    machines: ['a', 'b', 'c'].map((name) => machine(name, { conditions })),
+    pods: [...on('a', 0, 3), ...on('b', 0, 2), ...on('c', 0, 4)],
+  });
+  const rolling = (rollout: Rollout) => ({ disruption: { rollouts: new Map([['general', rollout]]) } });
+  const waiting: Rollout = { kind: 'baking', claim: 'n', until: '1970-01-02T13:00:00Z' };
+
+  test('has the node replaced first that disturbs least, and keeps the others', () => {
+    const made = plan({ ...given(), ...rolling({ kind: 'canary' }) });
+    expect([removed(made), keptFor(made, 'a'), keptFor(made, 'c')]).toEqual([['b'], 'pool-braked', 'pool-braked']);
+  });
+
+  test.each([waiting, { kind: 'starting', claim: 'n' }, { kind: 'halted', why: 'it crashes' }] as const)(
+    'keeps all that are behind: $kind',
+    (rollout) => {
+      expect(removed(plan({ ...given(), ...rolling(rollout) }))).toEqual([]);
+      expect(removed(plan({ ...given(behind('K8sVersionDrift')), ...rolling(rollout) }))).toEqual([]);
+    },
+  );
+
+  test('lets nodes go that drifted for another reason, and those of other pools', () => {
+    expect(removed(plan({ ...given(behind('NodeClassDrift')), ...rolling(waiting) }))).toEqual(['a', 'b', 'c']);
+    const others = { disruption: { rollouts: new Map([['other', waiting]]) } };
+    expect(removed(plan({ ...given(), ...others }))).toEqual(['a', 'b', 'c']);
+  });
+
+  test('lets nodes without pods go, unless as many come in their place', () => {
+    const empty = { ...given(), pods: [...on('a', 0, 3), ...on('c', 0, 4)] };
+    expect(removed(plan({ ...empty, ...rolling(waiting) }))).toEqual(['b']);
+    const fixed = disruptable();
+    const nodePools = [{ ...fixed, spec: { ...fixed.spec, replicas: 3 } }];
+    expect(removed(plan({ ...empty, nodePools, ...rolling(waiting) }))).toEqual([]);
+  });
+
+  test.each([[{ kind: 'canary' }, 2] as const, [waiting, 3] as const])(
+    'is missed by a plan that did not know of it, and its audit says so: $0.kind',
+    (rollout, findings) => {
+      const unknown = disruptionInput(given());
+      const made = planDisruption(unknown, instant(NOW));
+      const known = { ...unknown, policy: { ...unknown.policy, ...rolling(rollout).disruption } };
+      const rules = auditDisruption(made, known, instant(NOW)).map(({ text }) => text);
+      expect(rules.filter((text) => text.includes('waits for a canary'))).toHaveLength(findings);
+    },
+  );
 });
 
 describe('a pool that is held back', () => {
