@@ -3,6 +3,9 @@ import { judgeNodes, type JudgedNode } from '../../core/disruption/candidates/ju
 import { FORCED_REASONS } from '../../core/disruption/plan/disruption-plan.ts';
 import { renderKept } from '../../core/disruption/plan/render-kept.ts';
 import { isDisrupted } from '../../contract/disrupted-taint.ts';
+import { isReserved } from '../../contract/reserved-taint.ts';
+import type { Plan } from '../../core/model/plan.ts';
+import { claimOfVm } from '../node-name.ts';
 import { annotation, label } from '../../contract/names.ts';
 import { planProvisioning } from '../../core/plan-provisioning.ts';
 import { withoutNodes } from '../../core/present/without-nodes.ts';
@@ -163,12 +166,8 @@ function judgeReplacements(ports: Ports, { snapshot }: Gathered, { replacements,
 }
 
 /** As if nothing had been decided: may each of the nodes go, and has each of their pods a place that is ready? */
-function judgeAnew(
-  ports: Ports,
-  { snapshot, input }: Gathered,
-  one: Begun,
-  halted: DisruptionPolicy['rollouts'],
-): Verdict {
+function judgeAnew(ports: Ports, gathered: Gathered, one: Begun, halted: DisruptionPolicy['rollouts']): Verdict {
+  const { snapshot, input } = gathered;
   const now = instant(ports.now());
   const names = new Set(one.candidates.map(({ node }) => node.metadata.name));
   const unmarked = { ...input.cluster, nodes: withoutMarks(input.cluster.nodes, one) };
@@ -196,8 +195,20 @@ function judgeAnew(
   if (first !== undefined) return { kind: 'take-back', why: `pod ${first.pod.name} finds no place any more` };
   if (claims.length > 0) return { kind: 'take-back', why: 'its pods would need another node' };
   const ready = initializedNodes(snapshot);
-  const awaited = targets.filter(({ name }) => !ready.has(name));
+  const kept = keptForOthers(plan, gathered, uids);
+  const awaited = targets.filter(({ name }) => !ready.has(name) || kept.has(name));
   return awaited.length === 0 ? { kind: 'remove' } : { kind: 'wait', for: `${awaited.length} nodes that start` };
+}
+
+/** Nodes that are in use, and kept for others than some of the pods that are to go there: those would wait. */
+function keptForOthers(plan: Plan, { snapshot, input }: Gathered, uids: ReadonlySet<string>): ReadonlySet<string> {
+  const reserved = new Set(snapshot.nodes.filter(isReserved).map(({ metadata }) => metadata.name));
+  const others = plan.nominations.filter(({ target, pods }) => {
+    if (!reserved.has(target.name)) return false;
+    const promised = new Set(input.inFlight.get(claimOfVm(target.name) ?? '')?.pods);
+    return pods.some(({ uid }) => uids.has(uid) && !promised.has(uid));
+  });
+  return new Set(others.map(({ target }) => target.name));
 }
 
 /** The first pool of which more would go than its budgets allow beside those that are going; null when there is none. */

@@ -4,7 +4,7 @@ import type { Rollout } from '../../../../shared/core/model/disruption-input.ts'
 import { planDisruption } from '../../../../shared/core/disruption/plan-disruption.ts';
 import { instant } from '../../../../shared/core/quantity/units.ts';
 import type { PodDisruptionBudget } from '../../../../shared/kubernetes/manifest.ts';
-import { onDemand, shape, spec } from '../build.ts';
+import { onDemand, shape, size, spec } from '../build.ts';
 import {
   CONSOLIDATABLE,
   disruptable,
@@ -204,8 +204,17 @@ describe('spot', () => {
     });
 
     test('spot nodes that it has left alone are not moved for it', () => {
-      const machines = [machine('a', { cpu: 2, capacityType: 'spot' })];
-      expect(plan({ ...spot, machines, types: stormy }).steps).toEqual([]);
+      // On demand a smaller one costs a little less: less than a move is worth, but for the storm.
+      const lesser = size('Standard_D2s_v5', 2, 8, 99_000);
+      const large = size('Standard_D8s_v5', 8, 32, 400_000);
+      const machines = [machine('a', { cpu: 8, capacityType: 'spot' })];
+      const both = (storms: boolean) =>
+        [lesser, large].map((type) => ({
+          ...type,
+          offerings: type.offerings.map((one) => (one.capacityType === 'spot' && storms ? { ...one, storm } : one)),
+        }));
+      expect(plan({ ...spot, machines, types: both(false) }).steps).toEqual([]);
+      expect(plan({ ...spot, machines, types: both(true) }).steps).toEqual([]);
     });
   });
 
