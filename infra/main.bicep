@@ -356,6 +356,8 @@ module azureAccess 'modules/access/azure-access.bicep' = {
   name: 'nodewright-access-${token}'
   params: {
     nodeResourceGroup: facts.outputs.nodeResourceGroup
+    clusterResourceGroup: clusterResourceGroup
+    clusterName: clusterName
     nodeSubnetResourceId: nodeSubnetResourceId
     kubeletIdentityId: facts.outputs.kubeletIdentityId
     diskEncryptionSetResourceId: facts.outputs.diskEncryptionSetId

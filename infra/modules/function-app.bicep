@@ -197,6 +197,7 @@ resource appSettings 'Microsoft.Web/sites/config@2024-04-01' = {
     VNET_GUID: virtualNetworkGuid
     NODE_OSDISK_DISKENCRYPTIONSET_ID: diskEncryptionSetResourceId
     SCHEDULED_EVENTS: scheduledEvents ? 'on' : 'off'
+    MAINTENANCE_CONFIGURATION_ID: settings.?MAINTENANCE_CONFIGURATION_ID ?? '${cluster.id}/maintenanceConfigurations/aksManagedNodeOSUpgradeSchedule'
     NETWORK_PLUGIN: cluster.properties.networkProfile.networkPlugin
     NETWORK_PLUGIN_MODE: cluster.properties.networkProfile.?networkPluginMode ?? ''
     NETWORK_POLICY: cluster.properties.networkProfile.?networkPolicy ?? ''

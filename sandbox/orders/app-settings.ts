@@ -43,6 +43,7 @@ const rules: Readonly<Record<Name, Rule>> = {
   AZURE_SUBSCRIPTION_ID: ITS_AZURE,
   AZURE_NODE_RESOURCE_GROUP: ITS_AZURE,
   VNET_SUBNET_ID: ITS_AZURE,
+  MAINTENANCE_CONFIGURATION_ID: ITS_AZURE,
   LOCATION: owned('it follows the Azure that the sandbox plays; choose another region with --azure region=NAME'),
   AZURE_CLIENT_ID: ITS_IDENTITY,
   AZURE_STATIC_TOKEN: ITS_IDENTITY,

@@ -1,5 +1,5 @@
 import { pendingWindow } from '../contract/snapshot/window.ts';
-import type { Plan } from '../core/model/plan.ts';
+import type { LeftPod, Plan } from '../core/model/plan.ts';
 import { activeBuffers } from '../core/present/buffer-demand.ts';
 import { pendingPods } from '../core/present/pending-pods.ts';
 import type { ProvisioningInput } from '../core/model/provisioning-input.ts';
@@ -110,7 +110,9 @@ function allArePromised(ports: Ports, { cluster, inFlight }: ProvisioningInput):
 
 async function carryOut(ports: Ports, made: MadePlan): Promise<ProvisionOutcome> {
   const { gathered, input, plan } = made;
-  await reportLeft(ports, plan.left, unjudgedPools(gathered.snapshot, ports.now()));
+  const unjudged = unjudgedPools(gathered.snapshot, ports.now());
+  await reportLeft(ports, plan.left, unjudged);
+  await lookAgainWhenPoolsShouldBeJudged(ports, plan, unjudged);
   await lookAgainWhenCapacityMayBeBack(ports, plan);
   if (plan.claims.length === 0) {
     await writeBufferStatuses(ports, input, plan);
@@ -145,6 +147,18 @@ async function lookAgainWhenCapacityMayBeBack(ports: Ports, plan: Plan): Promise
   const atMs = await ports.catalogs.nextRetryMs();
   // A hint that came before the refusal ends would find it in force, and asking again for the same time is a duplicate.
   if (atMs !== null) await wake(ports, atMs + CLOCK_SKEW_MS, 'capacity-may-be-back');
+}
+
+/** Pods hear nothing of pools that nobody has judged; when these should have been, they do. */
+async function lookAgainWhenPoolsShouldBeJudged(
+  ports: Ports,
+  { left }: Plan,
+  unjudged: ReadonlyMap<string, number>,
+): Promise<void> {
+  const endOf = ({ refusals }: LeftPod): number =>
+    Math.max(...refusals.map(({ nodePool }) => unjudged.get(nodePool ?? '') ?? -Infinity));
+  const ends = left.map(endOf).filter(Number.isFinite);
+  if (ends.length > 0) await wake(ports, Math.min(...ends) + CLOCK_SKEW_MS, 'pools-not-judged');
 }
 
 function logDecision(ports: Ports, { snapshot }: Gathered, plan: Plan, { name, atMs }: Decision): void {

@@ -57,6 +57,8 @@ const Settings = Type.Object({
   NODE_OSDISK_DISKENCRYPTIONSET_ID: optional,
   /** `on`: VMs publish their scheduled events to Event Grid, a preview of Azure's that the subscription must be registered for. */
   SCHEDULED_EVENTS: Type.Optional(Type.Union([Type.Literal('on'), Type.Literal('off')])),
+  /** Resource id of AKS's planned maintenance, whose windows new node images wait for; absent, or of none that exists: they do not wait. */
+  MAINTENANCE_CONFIGURATION_ID: optional,
   VM_MEMORY_OVERHEAD_PERCENT: optional,
   ADDITIONAL_TAGS: optional,
   /** Karpenter's options of scheduling, with its names, forms and defaults: see `scheduling-settings.ts`. */

@@ -1,3 +1,4 @@
+import type { Maintenance } from './maintenance.ts';
 import type { CapacityType, InstanceType } from '../core/model/catalog.ts';
 import type { Labels, ResourceList, Taint } from '../kubernetes/manifest.ts';
 import type { PlannedOffering } from '../core/model/plan.ts';
@@ -129,6 +130,8 @@ export interface NodeClassFacts {
   subnet(nodeClass: NodeClass): Promise<ClassVerdict>;
   /** Whether the deployment itself has all that nodes are made with. */
   deployment(): Promise<ClassVerdict>;
+  /** When images that nodes run on may be replaced by newer ones. */
+  maintenance(): Promise<Maintenance>;
   /** The newest images for the class, in order of preference; empty when there are none. */
   images(nodeClass: NodeClass, kubernetesVersion: string): Promise<ReadonlyArray<NodeImage>>;
 }

@@ -145,6 +145,7 @@ export class Process {
       nodeClassFacts: {
         subnet: () => this.#call('subnet', () => ({ kind: 'ready' })),
         deployment: () => Promise.resolve({ kind: 'ready' }),
+        maintenance: () => Promise.resolve({ kind: 'any-time' }),
         images: () => this.#call('images', () => [{ id: 'image', requirements: [] }]),
       },
       catalogs: {

@@ -29,6 +29,7 @@ import type {
   RefusedOffering,
   ClassVerdict,
 } from '../../../shared/ports/cloud.ts';
+import type { Maintenance } from '../../../shared/ports/maintenance.ts';
 import type { Hint, Hints } from '../../../shared/ports/hints.ts';
 import { DECISION_VERSION, type Decision } from '../../../shared/ports/store.ts';
 import { onDemand, plannedClaim, size, zones } from '../core/build.ts';
@@ -62,6 +63,7 @@ export interface Outside {
   images: ReadonlyArray<NodeImage>;
   /** The storms that a machine is part of that is taken back. */
   storms: ReadonlyArray<SpotStorm>;
+  maintenance: Maintenance;
 }
 
 /** A ready machine of this claim; its providerID is `azure://` and `id`. */
@@ -112,6 +114,7 @@ export function smallCluster() {
     deployment: { kind: 'ready' },
     images: [{ id: 'image', requirements: [] }],
     storms: [],
+    maintenance: { kind: 'any-time' },
   };
   const clock = new VirtualClock(START);
   const server = new ApiServer(clock);
@@ -211,6 +214,7 @@ function smallAzure(outside: Outside) {
         subnet: () => Promise.resolve(outside.subnet),
         deployment: () => Promise.resolve(outside.deployment),
         images: () => Promise.resolve(outside.images),
+        maintenance: () => Promise.resolve(outside.maintenance),
       },
       catalogs: {
         instanceTypes: () => Promise.resolve(outside.types),
