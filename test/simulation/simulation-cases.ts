@@ -46,7 +46,7 @@ async function problemsOf(simulation: Simulation, disrupts: boolean): Promise<Re
     // The way back: when spot storms have passed, what was bought on demand for them becomes spot, and rests again.
     await simulation.endStorms();
     if (!(await simulation.runUntilSettled(REST_MINUTES))) return simulation.unsettled();
-    const left = disrupts ? simulation.notBackOnSpot() : [];
+    const left = disrupts ? await simulation.notBackOnSpot() : [];
     return left.length > 0 ? left : await simulation.lookOnceMore();
   } catch (error) {
     return [error instanceof Error ? error.message : String(error)];

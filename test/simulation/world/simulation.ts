@@ -21,6 +21,7 @@ import { Queue, type Queues } from './queue.ts';
 import { SimulatedRelay } from './relay.ts';
 import { SpotStorms } from './spot-storms.ts';
 import { Timeline } from './timeline.ts';
+import { nodesWithoutOrder } from './without-order.ts';
 
 const CLUSTER = 'sim';
 const START_MS = Date.UTC(2026, 0, 1);
@@ -145,11 +146,19 @@ export class Simulation {
     this.storms.end(this.timeline.now());
   }
 
-  /** Nodes that cost four times what they would as spot, which their pool allows, and which it replaces where that is cheaper. */
-  notBackOnSpot(): ReadonlyArray<string> {
+  /**
+   * Nodes that cost four times what they would as spot, which their pool allows, and which it replaces where that is cheaper. Those are not
+   * among them for which the planner finds no order of steps, with a tenth of the nodes at a time.
+   */
+  async notBackOnSpot(): Promise<ReadonlyArray<string>> {
+    let withoutOrder: ReadonlySet<string> | null = null;
+    void nodesWithoutOrder(this.host.anyProcess().ports).then((names) => (withoutOrder = names));
+    await this.#run(MINUTE);
+    const names: ReadonlySet<string> = withoutOrder ?? new Set();
     return this.server
       .list('nodeclaims')
       .filter(({ metadata }) => metadata.labels?.['karpenter.sh/capacity-type'] === 'on-demand')
+      .filter(({ metadata }) => !names.has(`aks-${metadata.name}`))
       .filter(({ metadata }) => {
         const { template, disruption } =
           this.server.get('nodepools', metadata.labels?.['karpenter.sh/nodepool'] ?? '')?.spec ?? {};
