@@ -14,7 +14,7 @@ const place = {
 
 const price = (description: string) =>
   Type.String({
-    description: `${description}, US dollars per hour as decimal text. Beyond a millionth of a dollar it is rounded up.`,
+    description: `${description}, per hour in the catalog’s currency, as decimal text. Beyond a millionth of it it is rounded up.`,
     pattern: '^[0-9]{1,9}(\\.[0-9]{1,18})?$',
   });
 
@@ -74,6 +74,9 @@ export const Catalog = Type.Object(
     apiVersion: Type.Literal('nodewright.dev/v1alpha1'),
     kind: Type.Literal('Catalog'),
     region: Type.String({ description: 'Becomes the label topology.kubernetes.io/region.', minLength: 1 }),
+    currency: Type.Optional(
+      Type.String({ description: 'What prices are in (ISO 4217).', pattern: '^[A-Z]{3}$', default: 'USD' }),
+    ),
     instanceTypes: Type.Array(CatalogInstanceType),
   },
   { description: 'The instance types that nodes can have, with zones, capacity types and prices.' },

@@ -28,6 +28,8 @@ import { parseUsd } from './micro-usd.ts';
 /** Instance types from a file. */
 export interface GivenCatalog {
   readonly region: string;
+  /** What prices are in (ISO 4217). */
+  readonly currency: string;
   readonly instanceTypes: ReadonlyArray<InstanceType>;
   /** What nodes publish of devices, by instance type. */
   readonly resourceSlices: ReadonlyMap<string, ReadonlyArray<ResourceSliceSpec>>;
@@ -53,12 +55,13 @@ export async function readCatalog(path: string): Promise<GivenCatalog> {
   );
   if (found.length > 0) throw new WrongInputError(found);
   // The judge has just checked that it is one.
-  const { region, instanceTypes } = document.value as Catalog;
+  const { region, currency, instanceTypes } = document.value as Catalog;
   const stated = instanceTypes.map(
     ({ name, resourceSlices = [] }) => [name, toTemplateSlices(resourceSlices)] as const,
   );
   return {
     region,
+    currency: currency ?? 'USD',
     instanceTypes: instanceTypes.map((type) => toInstanceType(type, region)),
     resourceSlices: new Map(stated),
   };
@@ -66,7 +69,7 @@ export async function readCatalog(path: string): Promise<GivenCatalog> {
 
 const price: Judge = (value, path, report) => {
   if (typeof value !== 'string' || parseUsd(value) === null) {
-    report(path, `${JSON.stringify(value)} is not a price`, 'write dollars per hour in quotes, such as "0.23"');
+    report(path, `${JSON.stringify(value)} is not a price`, 'write an amount per hour in quotes, such as "0.23"');
   }
 };
 
@@ -181,10 +184,16 @@ const instanceType = fieldsOf({
   offerings: needed(listOf(offering)),
 });
 
+const currencyCode: Judge = (value, path, report) => {
+  if (typeof value !== 'string' || !/^[A-Z]{3}$/.test(value))
+    report(path, `${JSON.stringify(value)} is not a currency`, 'write three capital letters, such as EUR');
+};
+
 const catalog = fieldsOf({
   apiVersion: needed(choice('nodewright.dev/v1alpha1')),
   kind: needed(choice('Catalog')),
   region: needed(text),
+  currency: currencyCode,
   instanceTypes: needed(allOf(listOf(instanceType), noneTwice, oneCapacityEach, fewEnough)),
 });
 

@@ -46,7 +46,7 @@ export async function disruptFromFiles(options: DisruptOptions, stdin: Readable)
   };
   const startedMs = performance.now();
   const plan = planDisruption(input, instant(nowMs));
-  const document = toDisruptionDocument(plan, performance.now() - startedMs);
+  const document = toDisruptionDocument(plan, performance.now() - startedMs, prices.currency);
   const findings = auditDisruption(plan, input, instant(nowMs));
   if (findings.length > 0) {
     const errors = findings.map(({ rule, text: what }) => `internal error: the plan broke the rule ${rule}: ${what}`);
@@ -57,7 +57,7 @@ export async function disruptFromFiles(options: DisruptOptions, stdin: Readable)
       exitCode: 3,
     };
   }
-  const text = await render(document, options.output, prices);
+  const text = await render(document, options.output, prices.from);
   return { text, notes: [...notes, ...more], errors: [], exitCode: 0 };
 }
 

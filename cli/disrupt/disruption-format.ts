@@ -2,9 +2,9 @@ import { Type, type Static } from 'typebox';
 
 /** The public format of disruption plans, `nodewright.dev/v1alpha1`. `docs/schema` holds it as JSON Schema, written from here. */
 
-const usdPerHour = (description: string) =>
+const pricePerHourOf = (description: string) =>
   Type.String({
-    description: `${description} US dollars per hour, exact decimal text.`,
+    description: `${description} Per hour in the summary’s currency, exact decimal text.`,
     pattern: '^-?[0-9]+(\\.[0-9]{1,6})?$',
   });
 
@@ -47,7 +47,7 @@ const Step = Type.Object(
     remove: Type.Array(Type.String(), { description: 'Nodes that go at the end of the step.' }),
     create: Type.Array(Type.String(), { description: 'Nodes that come first, by their names in nodeClaims.' }),
     moves: Type.Array(Move, { description: 'Every pod of the removed nodes but those of DaemonSets and static ones.' }),
-    savedPerHour: usdPerHour('What the nodes that go cost less those that come.'),
+    savedPerHour: pricePerHourOf('What the nodes that go cost less those that come.'),
   },
   strict,
 );
@@ -60,7 +60,7 @@ const NodeClaim = Type.Object(
     zone: Type.String(),
     capacityType: Type.Union([Type.Literal('on-demand'), Type.Literal('spot'), Type.Literal('reserved')]),
     reservationId: Type.Optional(Type.String()),
-    pricePerHour: usdPerHour('Of the offering.'),
+    pricePerHour: pricePerHourOf('Of the offering.'),
   },
   strict,
 );
@@ -78,7 +78,7 @@ const Kept = Type.Object(
 
 const State = {
   nodes: count('Nodes of NodePools.'),
-  costPerHour: usdPerHour('All of them together.'),
+  costPerHour: pricePerHourOf('All of them together.'),
 };
 
 /** What `-o json` and `-o yaml` print. */
@@ -91,12 +91,13 @@ export const DisruptionDocument = Type.Object(
     kept: Type.Array(Kept, { description: 'Every node that stays.' }),
     before: Type.Object(State, strict),
     after: Type.Object(
-      { ...State, lowerBoundPerHour: usdPerHour('No end that keeps the rules costs less; 0 if nothing is known.') },
+      { ...State, lowerBoundPerHour: pricePerHourOf('No end that keeps the rules costs less; 0 if nothing is known.') },
       strict,
     ),
     summary: Type.Object(
       {
-        savedPerHour: usdPerHour('Before less after.'),
+        currency: Type.String({ description: 'What all amounts are in (ISO 4217).' }),
+        savedPerHour: pricePerHourOf('Before less after.'),
         nodesRemoved: count('Nodes that go.'),
         nodesCreated: count('Nodes that come.'),
         podsMoved: count('Pods that move, each once.'),

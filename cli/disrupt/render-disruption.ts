@@ -1,3 +1,4 @@
+import { withCurrency } from '../../shared/core/quantity/render-usd.ts';
 import { PAGE_WIDTH } from '../plan/page-width.ts';
 import { cutColumn, textTable, wrapText } from '../plan/text-table.ts';
 import { renderCount } from '../render-count.ts';
@@ -16,11 +17,11 @@ export function renderDisruption(document: DisruptionDocument, prices: string): 
   const nothing = steps.length === 0;
   const parts = [
     nothing ? 'Nothing is to go.' : renderSummary(document),
-    ...(nothing ? [] : [renderSteps(steps)]),
-    ...(nodeClaims.length === 0 ? [] : [renderNew(nodeClaims)]),
+    ...(nothing ? [] : [renderSteps(steps, summary.currency)]),
+    ...(nodeClaims.length === 0 ? [] : [renderNew(nodeClaims, summary.currency)]),
     renderKeptNodes(document.kept),
-    `${renderCount(before.nodes, 'node')} at ${usd(before.costPerHour)}/h now, ${after.nodes} at ${usd(after.costPerHour)}/h then.\n` +
-      `No end that keeps the rules costs less than ${usd(after.lowerBoundPerHour)}/h.\n` +
+    `${renderCount(before.nodes, 'node')} at ${withCurrency(before.costPerHour, summary.currency)}/h now, ${after.nodes} at ${withCurrency(after.costPerHour, summary.currency)}/h then.\n` +
+      `No end that keeps the rules costs less than ${withCurrency(after.lowerBoundPerHour, summary.currency)}/h.\n` +
       `Planned in ${summary.solveMs} ms. Prices: ${prices}.`,
   ];
   return `${parts.filter((part) => part !== '').join('\n\n')}\n`;
@@ -32,11 +33,11 @@ function renderSummary({ summary, steps }: DisruptionDocument): string {
   return (
     `${renderCount(summary.nodesRemoved, 'node')} to remove${created}, ${renderCount(summary.podsMoved, 'pod')} to move, ` +
     `in ${renderCount(steps.length, 'step')}.\n` +
-    `Saves ${usd(summary.savedPerHour)}/h, about $${Math.round(monthly)} a month.`
+    `Saves ${withCurrency(summary.savedPerHour, summary.currency)}/h, about ${withCurrency(String(Math.round(monthly)), summary.currency)} a month.`
   );
 }
 
-function renderSteps(steps: DisruptionDocument['steps']): string {
+function renderSteps(steps: DisruptionDocument['steps'], currency: string): string {
   const titles = ['STEP', 'REASON', 'REMOVES', 'CREATES', 'MOVES', 'SAVES/H', 'NODES'];
   const rows = steps
     .slice(0, STEPS_SHOWN)
@@ -46,7 +47,7 @@ function renderSteps(steps: DisruptionDocument['steps']): string {
       String(remove.length),
       String(create.length),
       String(moves.length),
-      usd(savedPerHour),
+      withCurrency(savedPerHour, currency),
       named(remove),
     ]);
   const cut = cutColumn(titles, rows, { column: titles.length - 1, width: PAGE_WIDTH + 40 });
@@ -54,13 +55,13 @@ function renderSteps(steps: DisruptionDocument['steps']): string {
   return `${textTable(titles, cut, ['right', 'left', 'right', 'right', 'right', 'right', 'left'])}${more}`;
 }
 
-function renderNew(nodeClaims: DisruptionDocument['nodeClaims']): string {
+function renderNew(nodeClaims: DisruptionDocument['nodeClaims'], currency: string): string {
   const rows = nodeClaims.map(({ name, instanceType, zone, capacityType, pricePerHour }) => [
     name,
     instanceType,
     zone,
     capacityType,
-    usd(pricePerHour),
+    withCurrency(pricePerHour, currency),
   ]);
   return textTable(['NEW NODE', 'SIZE', 'ZONE', 'CAPACITY', 'PRICE/H'], rows, [
     'left',
@@ -93,8 +94,4 @@ function renderKeptNodes(kept: DisruptionDocument['kept']): string {
 function named(nodes: ReadonlyArray<string>): string {
   const more = nodes.length - NODES_SHOWN;
   return `${nodes.slice(0, NODES_SHOWN).join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
-}
-
-function usd(text: string): string {
-  return text.startsWith('-') ? `-$${text.slice(1)}` : `$${text}`;
 }

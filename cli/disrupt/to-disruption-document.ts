@@ -3,8 +3,8 @@ import { renderKept } from '../../shared/core/disruption/plan/render-kept.ts';
 import { renderUsd } from '../../shared/core/quantity/render-usd.ts';
 import type { DisruptionDocument } from './disruption-format.ts';
 
-/** The plan in its public form. */
-export function toDisruptionDocument(plan: DisruptionPlan, solveMs: number): DisruptionDocument {
+/** The plan in its public form. `currency`: what prices are in (ISO 4217). */
+export function toDisruptionDocument(plan: DisruptionPlan, solveMs: number, currency: string): DisruptionDocument {
   const { steps, replacements, kept, before, after, lowerBound } = plan;
   return {
     apiVersion: 'nodewright.dev/v1alpha1',
@@ -23,11 +23,12 @@ export function toDisruptionDocument(plan: DisruptionPlan, solveMs: number): Dis
     nodeClaims: replacements.map(({ price, ...node }) => ({ ...node, pricePerHour: renderUsd(price) })),
     kept: kept.map(({ node, nodePool, reason }) => {
       const { kind, ...data } = reason;
-      return { node, nodePool, reason: kind, detail: renderKept(reason), data };
+      return { node, nodePool, reason: kind, detail: renderKept(reason, currency), data };
     }),
     before: { nodes: before.nodes, costPerHour: renderUsd(before.cost) },
     after: { nodes: after.nodes, costPerHour: renderUsd(after.cost), lowerBoundPerHour: renderUsd(lowerBound) },
     summary: {
+      currency,
       savedPerHour: renderSigned(before.cost - after.cost),
       nodesRemoved: steps.reduce((sum, { remove }) => sum + remove.length, 0),
       nodesCreated: replacements.length,

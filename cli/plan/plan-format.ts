@@ -3,9 +3,9 @@ import { CheaperReason, Reason } from './reason-format.ts';
 
 /** The public format of plans, `nodewright.dev/v1alpha1`. `docs/schema` holds it as JSON Schema, written from here. */
 
-const usdPerHour = (description: string) =>
+const pricePerHourOf = (description: string) =>
   Type.String({
-    description: `${description} US dollars per hour, exact decimal text.`,
+    description: `${description} Per hour in the summary’s currency, exact decimal text.`,
     pattern: '^[0-9]+(\\.[0-9]{1,6})?$',
   });
 
@@ -18,14 +18,14 @@ const offering = {
   zone: Type.String({ description: 'Such as westeurope-1; 0 for a machine without a zone.' }),
   capacityType: Type.Union([Type.Literal('on-demand'), Type.Literal('spot'), Type.Literal('reserved')]),
   reservationId: Type.Optional(Type.String({ description: 'The reservation that a reserved node is taken from.' })),
-  pricePerHour: usdPerHour('Of the offering.'),
+  pricePerHour: pricePerHourOf('Of the offering.'),
   evictionsPerHour: Type.Optional(
     Type.String({
       description: 'The chance that Azure evicts it within an hour, as decimal text. Absent where that adds nothing.',
     }),
   ),
   weighedPricePerHour: Type.Optional(
-    usdPerHour('What it counts as where choices are made: the price, and what evictions cost. Absent: the price.'),
+    pricePerHourOf('What it counts as where choices are made: the price, and what evictions cost. Absent: the price.'),
   ),
 };
 
@@ -36,7 +36,7 @@ const gap = Type.Union([Type.Number({ minimum: 0 }), Type.Null()], {
 });
 
 const RunnerUp = Type.Object(
-  { ...offering, morePerHour: usdPerHour('What it counts as more than the choice, by weighed prices.') },
+  { ...offering, morePerHour: pricePerHourOf('What it counts as more than the choice, by weighed prices.') },
   strict,
 );
 
@@ -107,14 +107,15 @@ export const PlanDocument = Type.Object(
     kind: Type.Literal('Plan'),
     summary: Type.Object(
       {
-        costPerHour: usdPerHour('Of all new nodes together.'),
-        lowerBoundPerHour: usdPerHour('No plan that places the same pods costs less.'),
+        currency: Type.String({ description: 'What all amounts are in (ISO 4217).' }),
+        costPerHour: pricePerHourOf('Of all new nodes together.'),
+        lowerBoundPerHour: pricePerHourOf('No plan that places the same pods costs less.'),
         gap,
         weighed: Type.Optional(
           Type.Object(
             {
-              costPerHour: usdPerHour('What all new nodes count as together: what the plan was chosen by.'),
-              lowerBoundPerHour: usdPerHour('No plan that places the same pods counts as less.'),
+              costPerHour: pricePerHourOf('What all new nodes count as together: what the plan was chosen by.'),
+              lowerBoundPerHour: pricePerHourOf('No plan that places the same pods counts as less.'),
               gap,
             },
             { description: 'The same with what evictions cost. Absent where that is nothing.', ...strict },

@@ -178,21 +178,30 @@ export async function readCluster(
   return { snapshot, notes: [...nothing, ...checked.notes, ...implied.notes, ...notes] };
 }
 
+/** Where prices are from, for people, and what they are in (ISO 4217). */
+export interface Prices {
+  readonly from: string;
+  readonly currency: string;
+}
+
 /** The sizes that pools can have, and where their prices are from. */
 export async function readCatalogs(
   { catalog: path, region }: Pick<PlanOptions, 'catalog' | 'region'>,
   snapshot: Snapshot,
-): Promise<PoolCatalogs & { readonly prices: string }> {
+): Promise<PoolCatalogs & { readonly prices: Prices }> {
   if (path === null) {
     const sizes = readShippedSizes(region ?? DEFAULT_REGION);
-    return { ...catalogsOf(sizes, snapshot), prices: `${sizes.region}, ${sizes.prices}` };
+    return { ...catalogsOf(sizes, snapshot), prices: { from: `${sizes.region}, ${sizes.prices}`, currency: 'USD' } };
   }
   const catalog = await readCatalog(path);
   if (region !== null && region !== catalog.region) {
     const message = `is ${region}, and the catalog ${path} is of ${catalog.region}`;
     throw new WrongInputError([{ origin: null, object: '', path: '--region', message, fix: 'drop one of the two' }]);
   }
-  return { ...catalogsFrom(catalog, snapshot), prices: `${catalog.region}, ${path}` };
+  return {
+    ...catalogsFrom(catalog, snapshot),
+    prices: { from: `${catalog.region}, ${path}`, currency: catalog.currency },
+  };
 }
 
 /** What claims on their way were planned as. Which pods they are for, only their decision's record knows. */
@@ -214,9 +223,10 @@ async function render(
   solved: Solved,
   input: ProvisioningInput,
   { output }: PlanOptions,
-  prices: string,
+  prices: Prices,
 ): Promise<string> {
-  const document = toPlanDocument(solved, new Set(input.cluster.nodeClaims.map(({ metadata }) => metadata.name)));
-  if (output === 'table') return renderTable(solved, document, input, prices);
+  const taken = new Set(input.cluster.nodeClaims.map(({ metadata }) => metadata.name));
+  const document = toPlanDocument(solved, taken, prices.currency);
+  if (output === 'table') return renderTable(solved, document, input, prices.from);
   return output === 'json' ? renderJson(document) : renderYaml(document);
 }

@@ -162,15 +162,19 @@ export const CheaperReason = Type.Union([
   }),
   cheaper('eviction-risk', 'It is evicted so often that it counts as no less than the choice.', {
     evictionsPerHour: Type.String({ description: 'The chance of an eviction within an hour, as decimal text.' }),
-    weighedPricePerHour: Type.String({ description: 'What the example counts as, in US dollars per hour.' }),
-    chosenWeighedPricePerHour: Type.String({ description: 'What the choice counts as, in US dollars per hour.' }),
+    weighedPricePerHour: Type.String({
+      description: 'What the example counts as per hour, in the summary’s currency.',
+    }),
+    chosenWeighedPricePerHour: Type.String({
+      description: 'What the choice counts as per hour, in the summary’s currency.',
+    }),
   }),
   cheaper('spot-storm', 'So many spot machines like it were taken back that it counts as no less than the choice.', {
     evicted: Type.Integer({ description: 'Machines that were taken back within ten minutes.', minimum: 1 }),
     of: Type.Integer({ description: 'Machines that there were.', minimum: 1 }),
     until: Type.String({ description: 'How long it counts so, as RFC 3339.' }),
-    weighedPricePerHour: Type.String({ description: 'What the example counts as, in US dollars per hour.' }),
-    chosenWeighedPricePerHour: Type.String({ description: 'What the choice counts as, in US dollars per hour.' }),
+    weighedPricePerHour: Type.String({ description: 'What the example counts as per hour, in the summary’s currency.' }),
+    chosenWeighedPricePerHour: Type.String({ description: 'What the choice counts as per hour, in the summary’s currency.' }),
   }),
   cheaper('weight', 'The claim’s pool is heavier.', {}),
   cheaper('topology', 'Rules about other pods allow no other domain of the key.', { key: Type.String() }),

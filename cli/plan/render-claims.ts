@@ -14,7 +14,7 @@ import { cutColumn, textTable, type Align } from './text-table.ts';
 const MOST_ROWS = 30;
 
 /** The planned claims as a table: one line each, or one for each kind of node where they are many. */
-export function renderClaims(plan: Plan, { nodeClaims }: PlanDocument, input: ProvisioningInput): string {
+export function renderClaims(plan: Plan, { nodeClaims, summary }: PlanDocument, input: ProvisioningInput): string {
   if (nodeClaims.length === 0) return '';
   const types = typesByPool(input);
   const nodes = nodeClaims.flatMap((claim, index): ReadonlyArray<Row> => {
@@ -26,7 +26,8 @@ export function renderClaims(plan: Plan, { nodeClaims }: PlanDocument, input: Pr
     const amounts = { used: parseAmounts(planned.requests, 'up'), has: parseAmounts(allocatableOf(type), 'down') };
     return [{ name: claim.name, ...place, price: planned.offering.price, pods: pods.length, nodes: 1, ...amounts }];
   });
-  return nodes.length <= MOST_ROWS ? eachClaim(nodes) : byKind(nodes);
+  const titles = commonTitles(summary.currency);
+  return nodes.length <= MOST_ROWS ? eachClaim(nodes, titles) : byKind(nodes, titles);
 }
 
 interface Row {
@@ -42,7 +43,10 @@ interface Row {
   readonly has: ReadonlyMap<string, number>;
 }
 
-const COMMON = ['SIZE', 'ZONE', 'TYPE', '$/HOUR', 'PODS', 'CPU', 'MEM'] as const;
+function commonTitles(currency: string): ReadonlyArray<string> {
+  return ['SIZE', 'ZONE', 'TYPE', `${currency === 'USD' ? '$' : currency}/HOUR`, 'PODS', 'CPU', 'MEM'];
+}
+
 const ALIGNS: ReadonlyArray<Align> = ['left', 'left', 'left', 'right', 'right', 'right', 'right'];
 
 function common({ size, zone, capacityType, price, pods, used, has }: Row): ReadonlyArray<string> {
@@ -63,14 +67,14 @@ function share(used: Row['used'], has: Row['has'], resource: string): string {
   return whole === 0 ? '' : `${Math.round((100 * (used.get(resource) ?? 0)) / whole)}%`;
 }
 
-function eachClaim(nodes: ReadonlyArray<Row>): string {
-  const titles = ['NODE', ...COMMON];
+function eachClaim(nodes: ReadonlyArray<Row>, shared: ReadonlyArray<string>): string {
+  const titles = ['NODE', ...shared];
   const rows = nodes.map((row) => [row.name, ...common(row)]);
   return textTable(titles, cutColumn(titles, rows, { column: 0, width: PAGE_WIDTH }), ['left', ...ALIGNS]);
 }
 
-function byKind(nodes: ReadonlyArray<Row>): string {
-  const titles = ['NODES', 'NODEPOOL', ...COMMON];
+function byKind(nodes: ReadonlyArray<Row>, shared: ReadonlyArray<string>): string {
+  const titles = ['NODES', 'NODEPOOL', ...shared];
   const kinds = [
     ...Map.groupBy(nodes, ({ nodePool, size, zone, capacityType }) => [nodePool, size, zone, capacityType].join(' ')),
   ].map(([, rows]) => rows.reduce(together));

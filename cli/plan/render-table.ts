@@ -2,6 +2,7 @@ import type { LeftPod, Plan } from '../../shared/core/model/plan.ts';
 import type { Refusal } from '../../shared/core/model/refusal.ts';
 import { renderRefusal } from '../../shared/core/telling/reasons/render-refusal.ts';
 import type { ProvisioningInput } from '../../shared/core/model/provisioning-input.ts';
+import { renderMoney, withCurrency } from '../../shared/core/quantity/render-usd.ts';
 import { renderCount } from '../render-count.ts';
 import { PAGE_WIDTH } from './page-width.ts';
 import type { PlanDocument } from './plan-format.ts';
@@ -17,7 +18,7 @@ export function renderTable(solved: Solved, document: PlanDocument, input: Provi
     renderClaims(plan, document, input),
     nominationsPart(document),
     buffersPart(document),
-    renderCheaperOfferings(plan),
+    renderCheaperOfferings(plan, document.summary.currency),
     leftPart(plan.left),
     summaryPart(plan, document, prices),
   ];
@@ -89,15 +90,17 @@ function renderReason(refusal: Refusal): string {
 const HOURS_PER_MONTH = 730;
 
 function summaryPart(plan: Plan, { summary, nodeClaims, nominations }: PlanDocument, prices: string): string {
-  const { pods, costPerHour, solveMs } = summary;
+  const { pods, currency, solveMs } = summary;
   const placed = [
     `${renderCount(pods.placed, 'pod')} on ${renderCount(nodeClaims.length, 'new node')}`,
     ...(nominations.length === 0 ? [] : [`${pods.nominated} on ${renderCount(nominations.length, 'existing node')}`]),
     ...(pods.left === 0 ? [] : [`${pods.left} left`]),
   ];
-  const month = ((plan.cost * HOURS_PER_MONTH) / 1e6).toFixed(2);
+  const month = withCurrency(((plan.cost * HOURS_PER_MONTH) / 1e6).toFixed(2), currency);
   const cost =
-    plan.cost === 0 ? [] : [`New nodes cost $${costPerHour} per hour, $${month} per month (${HOURS_PER_MONTH} h).`];
+    plan.cost === 0
+      ? []
+      : [`New nodes cost ${renderMoney(plan.cost, currency)} per hour, ${month} per month (${HOURS_PER_MONTH} h).`];
   const risk = renderRisk(plan, summary);
   return [
     `${placed.join(', ')}.`,
@@ -110,27 +113,29 @@ function summaryPart(plan: Plan, { summary, nodeClaims, nominations }: PlanDocum
     .join('\n');
 }
 
-function renderGap({ cost, lowerBound }: Plan, { lowerBoundPerHour, gap }: PlanDocument['summary']): string {
+function renderGap({ cost, lowerBound }: Plan, { currency, gap }: PlanDocument['summary']): string {
   if (cost === 0) return 'Nothing is to be bought.';
   if (cost === lowerBound) return 'No plan for these pods costs less: this is proved.';
   if (gap === null) return 'How little it could cost is not known.';
-  return `No plan for these pods costs less than $${lowerBoundPerHour}: this one is at most ${percent(gap)} above the cheapest.`;
+  return `No plan for these pods costs less than ${renderMoney(lowerBound, currency)}: this one is at most ${percent(gap)} above the cheapest.`;
 }
 
 /** What the plan was chosen by, where evictions make that more than what it costs. */
 function renderRisk(
   { weighed: { cost, lowerBound } }: Plan,
-  { weighed }: PlanDocument['summary'],
+  { currency, weighed }: PlanDocument['summary'],
 ): ReadonlyArray<string> {
   if (weighed === undefined || cost === 0) return [];
-  const { costPerHour, lowerBoundPerHour, gap } = weighed;
+  const { gap } = weighed;
   const proof =
     cost === lowerBound
       ? 'no plan counts as less: this is proved'
       : gap === null
         ? 'how little one could count as is not known'
-        : `no plan counts as less than $${lowerBoundPerHour}, so that it is at most ${percent(gap)} above the least`;
-  return [`It was chosen by price and risk: with what evictions cost it counts as $${costPerHour} per hour; ${proof}.`];
+        : `no plan counts as less than ${renderMoney(lowerBound, currency)}, so that it is at most ${percent(gap)} above the least`;
+  return [
+    `It was chosen by price and risk: with what evictions cost it counts as ${renderMoney(cost, currency)} per hour; ${proof}.`,
+  ];
 }
 
 /** Rounded up, so that the promise holds. */

@@ -14,13 +14,14 @@ import { renderUsd } from '../../shared/core/quantity/render-usd.ts';
 import type { PlanDocument } from './plan-format.ts';
 import type { Solved } from './solve.ts';
 
-/** The plan in its public form. `taken` are the names of claims that exist. */
-export function toPlanDocument({ plan, solveMs }: Solved, taken: ReadonlySet<string>): PlanDocument {
+/** The plan in its public form. `taken` are the names of claims that exist, `currency` is what prices are in (ISO 4217). */
+export function toPlanDocument({ plan, solveMs }: Solved, taken: ReadonlySet<string>, currency: string): PlanDocument {
   const names = claimNames(plan, taken);
   return {
     apiVersion: 'nodewright.dev/v1alpha1',
     kind: 'Plan',
     summary: {
+      currency,
       costPerHour: renderUsd(plan.cost),
       lowerBoundPerHour: renderUsd(plan.lowerBound),
       gap: gapOf(plan),
@@ -32,7 +33,7 @@ export function toPlanDocument({ plan, solveMs }: Solved, taken: ReadonlySet<str
       },
       solveMs: Math.round(solveMs * 10) / 10,
     },
-    nodeClaims: plan.claims.map((claim, index) => toNodeClaim(claim, names[index] ?? '')),
+    nodeClaims: plan.claims.map((claim, index) => toNodeClaim(claim, names[index] ?? '', currency)),
     nominations: plan.nominations.map(({ target, pods }) => ({
       node: target.name,
       pods: pods.map(({ name }) => name),
@@ -98,6 +99,7 @@ function claimNames({ claims }: Plan, taken: ReadonlySet<string>): ReadonlyArray
 function toNodeClaim(
   { nodePool, offering, runnerUp, cheaper, pods }: PlannedClaim,
   name: string,
+  currency: string,
 ): PlanDocument['nodeClaims'][number] {
   return {
     name,
@@ -112,7 +114,7 @@ function toNodeClaim(
       ...group,
       example: toOffering(example),
       reason: toReason(reason),
-      detail: renderCheaper(reason),
+      detail: renderCheaper(reason, currency),
     })),
   };
 }

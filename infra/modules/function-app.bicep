@@ -69,6 +69,9 @@ param scheduledEvents bool
 @description('Tags of every VM and network interface that the app makes.')
 param nodeTags object
 
+@description('What prices are read in (ISO 4217).')
+param currency string
+
 @description('Settings of the app that have defaults, by their names: see docs/deploy.md.')
 param settings object
 
@@ -196,6 +199,7 @@ resource appSettings 'Microsoft.Web/sites/config@2024-04-01' = {
     VNET_SUBNET_ID: nodeSubnetResourceId
     VNET_GUID: virtualNetworkGuid
     NODE_OSDISK_DISKENCRYPTIONSET_ID: diskEncryptionSetResourceId
+    PRICE_CURRENCY: currency
     SCHEDULED_EVENTS: scheduledEvents ? 'on' : 'off'
     MAINTENANCE_CONFIGURATION_ID: settings.?MAINTENANCE_CONFIGURATION_ID ?? '${cluster.id}/maintenanceConfigurations/aksManagedNodeOSUpgradeSchedule'
     NETWORK_PLUGIN: cluster.properties.networkProfile.networkPlugin
@@ -210,7 +214,7 @@ resource appSettings 'Microsoft.Web/sites/config@2024-04-01' = {
     ADDITIONAL_TAGS: join(map(items(nodeTags), tag => '${tag.key}=${tag.value}'), ',')
     SWEEP_SCHEDULE: settings.?SWEEP_SCHEDULE ?? '0 * * * * *'
     DISRUPT_SCHEDULE: settings.?DISRUPT_SCHEDULE ?? '30 * * * * *'
-    DISRUPTION: settings.?DISRUPTION ?? 'off'
+    DISRUPTION: settings.?DISRUPTION ?? 'on'
     NODEWRIGHT_NAMESPACE: settings.?NODEWRIGHT_NAMESPACE ?? ''
     VM_MEMORY_OVERHEAD_PERCENT: settings.?VM_MEMORY_OVERHEAD_PERCENT ?? ''
     PREFERENCE_POLICY: settings.?PREFERENCE_POLICY ?? ''

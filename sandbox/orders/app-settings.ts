@@ -40,6 +40,7 @@ const rules: Readonly<Record<Name, Rule>> = {
   SnapshotStorage__blobServiceUri: ITS_SERVERS,
   AZURE_RESOURCE_MANAGER_ENDPOINT: ITS_SERVERS,
   RETAIL_PRICES_ENDPOINT: ITS_SERVERS,
+  PRICE_CURRENCY: owned('the sandbox tells all amounts in US dollars'),
   AZURE_SUBSCRIPTION_ID: ITS_AZURE,
   AZURE_NODE_RESOURCE_GROUP: ITS_AZURE,
   VNET_SUBNET_ID: ITS_AZURE,

@@ -4,14 +4,23 @@ import type { KubernetesObject } from '../kubernetes/client/objects.ts';
 import type { Manifest } from '../world/apply-manifests.ts';
 import { RefusedError } from './actions.ts';
 
-/**
- * Disruption is on from the start, and looks often enough to watch; but the NodePools are paused until somebody wants to see it, so
- * that nothing goes by surprise. Who orders DISRUPTION decides alone.
- */
-export const WATCHABLE = { DISRUPTION: 'on', DISRUPT_SCHEDULE: '*/10 * * * * *' } as const;
+/** Disruption looks often enough to watch, and as often as Karpenter's does. */
+export const WATCHABLE = { DISRUPT_SCHEDULE: '*/10 * * * * *' } as const;
 
-/** The manifests with all NodePools paused that say nothing about it. */
-export function withPausedPools(manifests: ReadonlyArray<Manifest>): ReadonlyArray<Manifest> {
+/**
+ * The manifests as they are applied at the start. The demo's own NodePools are paused until somebody wants to see them shrink, so that
+ * nothing goes by surprise; who brings `files`, or orders DISRUPTION, decides alone.
+ */
+export function asStarted(
+  manifests: ReadonlyArray<Manifest>,
+  given: { readonly files: ReadonlyArray<string> | null; readonly settings: Readonly<Record<string, string>> },
+): ReadonlyArray<Manifest> {
+  const isDemo = given.files === null && given.settings['DISRUPTION'] === undefined;
+  return isDemo ? withPausedPools(manifests) : manifests;
+}
+
+/** All NodePools that say nothing about it are paused. */
+function withPausedPools(manifests: ReadonlyArray<Manifest>): ReadonlyArray<Manifest> {
   return manifests.map((manifest) => {
     const { object } = manifest;
     if (object.kind !== 'NodePool') return manifest;

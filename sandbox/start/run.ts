@@ -10,7 +10,7 @@ import { createPodsWait } from './await-pods.ts';
 import { buildView } from './build-view.ts';
 import { type RunOptions, UsageError } from './command.ts';
 import { startControlServer } from './control-server.ts';
-import { switchDisruption, WATCHABLE, withPausedPools } from './disruption-switch.ts';
+import { asStarted, switchDisruption, WATCHABLE } from './disruption-switch.ts';
 import type { Display, Progress } from './display.ts';
 import { renderHints } from './hints.ts';
 import type { KeyActions } from './keys.ts';
@@ -106,8 +106,7 @@ async function runIn(folder: RunFolder, run: Run): Promise<number> {
   for (const note of sandbox.notes) log.say('plain', note);
   if (workload.addedNodeClass) log.say('plain', 'Added the AKSNodeClass default, which AKS brings too.');
   try {
-    const isOrdered = run.orders.settings['DISRUPTION'] !== undefined;
-    const manifests = isOrdered ? workload.manifests : withPausedPools(workload.manifests);
+    const manifests = asStarted(workload.manifests, { files: options.files, settings: run.orders.settings });
     await applyManifests(sandbox.cluster.kubeconfig, manifests);
   } catch (error) {
     throw new UsageError((error as Error).message);

@@ -11,6 +11,7 @@ import type { Decision } from '../ports/store.ts';
 import { digest } from '../contract/digest.ts';
 import { claimsNamed, hintObjects } from './hint-objects.ts';
 import { commitPlan, execute, resume } from './commit-plan.ts';
+import { begunIn, cordoned } from './disrupt/begun.ts';
 import { type Gathered, gather } from './gather.ts';
 import { leavingNames } from './leaving.ts';
 import { makePlan, requireSound, type Look, type MadePlan } from './make-plan.ts';
@@ -95,8 +96,26 @@ async function decide(ports: Ports, gathered: Gathered): Promise<Decided> {
   if (window.kind === 'wait') return { outcome: await waitUntil(ports, window.untilMs), made: null };
 
   // 2. Plan: pure; the same view always gives the same plan.
-  const made = makePlan(ports, gathered, input);
+  const made = planWithoutSpares(ports, gathered, makePlan(ports, gathered, input));
   return { outcome: await carryOut(ports, made), made };
+}
+
+/**
+ * What replaces nodes that disruption has marked was decided with the marks. Where their pods would need more, a replacement has
+ * failed, or others took its room: the marks come off then, and whatever was launched for these pods would be too much. So they
+ * are planned for as staying where they are.
+ */
+function planWithoutSpares(ports: Ports, gathered: Gathered, made: MadePlan): MadePlan {
+  const marked = begunIn(gathered.snapshot).flatMap(({ candidates }) => candidates);
+  const names = new Set(marked.map(({ node }) => node.metadata.name));
+  const moving = new Set(
+    gathered.snapshot.pods.filter(({ nodeName }) => names.has(nodeName ?? '')).map(({ uid }) => uid),
+  );
+  if (!made.plan.claims.some(({ pods }) => pods.some(({ uid }) => moving.has(uid)))) return made;
+  const nodes = cordoned(gathered.input.cluster.nodes, names);
+  const staying = { ...gathered.input, cluster: { ...gathered.input.cluster, nodes } };
+  const leaving = leavingNames(gathered.snapshot).filter((name) => !names.has(name));
+  return makePlan(ports, gathered, withoutNodes(staying, leaving));
 }
 
 /**
@@ -174,9 +193,10 @@ function logDecision(ports: Ports, { snapshot }: Gathered, plan: Plan, { name, a
     bufferPods: plan.buffers.flatMap(({ claims }) => claims).reduce((count, { pods }) => count + pods.length, 0),
     left: plan.left.length,
     longestWaitMs: atMs - createdAtMs.reduce((a, b) => Math.min(a, b), atMs),
-    costMicroUsdPerHour: plan.cost,
-    lowerBoundMicroUsdPerHour: plan.lowerBound,
-    weighedCostMicroUsdPerHour: plan.weighed.cost,
-    weighedLowerBoundMicroUsdPerHour: plan.weighed.lowerBound,
+    costMicroPerHour: plan.cost,
+    lowerBoundMicroPerHour: plan.lowerBound,
+    weighedCostMicroPerHour: plan.weighed.cost,
+    weighedLowerBoundMicroPerHour: plan.weighed.lowerBound,
+    currency: ports.catalogs.currency,
   });
 }

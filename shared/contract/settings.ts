@@ -34,6 +34,8 @@ const Settings = Type.Object({
   /** For sandboxes and sovereign clouds; absent: the public cloud's. */
   AZURE_RESOURCE_MANAGER_ENDPOINT: optional,
   RETAIL_PRICES_ENDPOINT: optional,
+  /** What prices are in, `USD` unless said: see `price-currency.ts`. */
+  PRICE_CURRENCY: optional,
   ServiceBus: optional,
   ServiceBus__fullyQualifiedNamespace: optional,
   SnapshotStorage: optional,

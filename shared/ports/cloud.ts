@@ -9,6 +9,8 @@ import type { NodeClass } from './kubernetes.ts';
 export interface LaunchOrder {
   readonly claim: string;
   readonly nodePool: string | null;
+  /** The decision that the claim comes from, which its machine is tagged with; null for a claim that somebody made by hand. */
+  readonly decision: string | null;
   readonly nodeClass: NodeClass;
   readonly offering: PlannedOffering;
   /** As the catalog has it for this node class. */
@@ -176,6 +178,8 @@ export interface EvictedMachine {
 
 /** Sizes and prices, with what Azure has refused lately taken into account. Shared by all instances of the app. */
 export interface Catalogs {
+  /** What all prices are in, such as `USD` (ISO 4217): a micro-USD of the code is a millionth of that. */
+  readonly currency: string;
   /** All instance types that a node of `nodeClass` could have, with offerings that are not available marked so. */
   instanceTypes(nodeClass: NodeClass): Promise<ReadonlyArray<InstanceType>>;
   /** The names of these. Reads no more than sizes: what is refused, left of quota or evicted is no matter of it. */

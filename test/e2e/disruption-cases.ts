@@ -19,7 +19,7 @@ export function disruptionCases(mode: Mode): void {
     let world: World;
 
     beforeAll(async () => {
-      world = await startWorld(mode, { settings: { DISRUPTION: 'on' } });
+      world = await startWorld(mode);
       await world.apply(nodeClass, nodePool('general', { requirements: smallest, spec: { disruption } }));
     });
     afterAll(async () => {

@@ -172,6 +172,7 @@ async function createPorts(kubeconfigPath: string, now: () => number): Promise<P
     },
     nodeClassFacts: { subnet: nowhere, deployment: nowhere, images: nowhere, maintenance: nowhere },
     catalogs: {
+      currency: 'USD',
       instanceTypes: () => Promise.resolve(sizes),
       instanceTypeNames: () => Promise.resolve(new Set(sizes.map(({ name }) => name))),
       evicted: () => Promise.resolve([]),

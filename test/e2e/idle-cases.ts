@@ -3,24 +3,35 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { expectConsistent } from './consistent.ts';
 import { readExecutions } from './executions.ts';
 import { deployment, nodeClass, nodePool } from './manifests.ts';
+import { isTrue } from './state.ts';
 import { type Mode, type World, readQueues, startWorld, tell } from './world.ts';
 
-/** A cluster at rest costs nothing: no function runs until something happens. `restMs`: how long that is watched. */
+const AFTER_S = 10;
+
+/**
+ * A cluster at rest costs nothing: no function runs until something happens, though the pool may be consolidated and disruption looks
+ * all the while. `restMs`: how long that is watched.
+ */
 export function idleCases(mode: Mode, restMs: number): void {
   describe(`rest (${mode})`, () => {
     let world: World;
 
     beforeAll(async () => {
-      // The one timer that always runs is the sweep, which is left out of the count here.
-      world = await startWorld(mode, { sweepSchedule: '0 0 0 1 1 *' });
-      await world.apply(nodeClass, nodePool('general'), deployment('inflate', 8));
+      // The timers that always run are left out of the count here, and the sweep of the picture: it repairs what others do wrong.
+      const settings = { DISRUPT_SCHEDULE: '*/5 * * * * *' };
+      world = await startWorld(mode, { sweepSchedule: '0 0 0 1 1 *', settings });
+      const disruption = { consolidationPolicy: 'WhenEmptyOrUnderutilized', consolidateAfter: `${AFTER_S}s` };
+      await world.apply(nodeClass, nodePool('general', { spec: { disruption } }), deployment('inflate', 8));
     });
     afterAll(async () => {
       await world?.close();
     });
 
     it('at rest no message runs a function', async () => {
-      await expectConsistent(world, { pods: 8 });
+      const { nodes } = await expectConsistent(world, { pods: 8 });
+      await world.until('its nodes may be consolidated', ({ claims }) =>
+        claims.every((claim) => isTrue(claim, 'Consolidatable')),
+      );
       await world.until('the looks at new machines are over', async () => {
         const { pods, claims, signals } = await readQueues(world.sandbox);
         // One message waits: the next look at the class, in a quarter of an hour.
@@ -35,7 +46,11 @@ export function idleCases(mode: Mode, restMs: number): void {
       const after = await readExecutions(world);
       const ran = Object.keys(after).map((name) => `${name} ${(after[name] ?? 0) - (before[name] ?? 0)}`);
       tell(`executions in ${((Date.now() - startedMs) / 1000).toFixed(0)} s at rest: ${ran.join(', ')}`);
-      for (const name of ['provision', 'follow', 'interrupt']) expect(after[name] ?? 0, name).toBe(before[name] ?? 0);
+      for (const name of ['provision', 'launch', 'follow', 'interrupt'])
+        expect(after[name] ?? 0, name).toBe(before[name] ?? 0);
+      expect(after['disrupt'], 'looks of disruption').toBeGreaterThan(before['disrupt'] ?? 0);
+      const names = (some: typeof nodes): ReadonlyArray<string> => some.map(({ metadata }) => metadata.name).toSorted();
+      expect(names((await world.state()).nodes), 'nodes').toEqual(names(nodes));
     });
   });
 }

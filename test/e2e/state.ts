@@ -26,12 +26,13 @@ interface Condition {
 
 export interface Pod {
   readonly metadata: Meta;
-  readonly spec: { readonly nodeName?: string };
+  readonly spec: { readonly nodeName?: string; readonly nodeSelector?: Readonly<Record<string, string>> };
   readonly status: { readonly phase?: string; readonly conditions?: ReadonlyArray<Condition> };
 }
 
 export interface Claim {
   readonly metadata: Meta;
+  readonly spec: { readonly expireAfter?: string; readonly terminationGracePeriod?: string };
   readonly status?: {
     readonly providerID?: string;
     readonly nodeName?: string;

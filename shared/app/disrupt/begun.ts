@@ -59,6 +59,15 @@ export function withoutMarks(nodes: ReadonlyArray<Node>, { candidates }: Begun):
   );
 }
 
+/** The nodes called `names` without the mark, and closed to new pods all the same: as they are until it is taken off. */
+export function cordoned(nodes: ReadonlyArray<Node>, names: ReadonlySet<string>): ReadonlyArray<Node> {
+  return nodes.map((node) =>
+    names.has(node.metadata.name) ? { ...node, spec: { ...node.spec, taints: [...otherTaints(node), CORDON] } } : node,
+  );
+}
+
+const CORDON = { key: 'node.kubernetes.io/unschedulable', effect: 'NoSchedule' } as const;
+
 /** Uids of the pods on these nodes that a plan has to find a place for, wherever it found one. */
 export function homesOf(plan: Plan, uids: ReadonlySet<string>) {
   const isOwn = ({ uid }: { readonly uid: string }): boolean => uids.has(uid);

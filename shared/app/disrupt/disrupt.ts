@@ -70,7 +70,7 @@ export async function disrupt(ports: Ports): Promise<DisruptOutcome> {
   return step === undefined ? { kind: 'idle' } : begin(ports, gathered, { plan, step });
 }
 
-/** Marks are all that matters here: most apps are switched off, and a timer need not read prices for that. */
+/** Marks are all that matters here: where it is switched off, a timer need not read prices. */
 async function takeBack(ports: Ports): Promise<DisruptOutcome> {
   const snapshot = await readSnapshot(ports, true);
   if (snapshot === null) return { kind: 'no-snapshot' };
@@ -122,7 +122,8 @@ async function begin(ports: Ports, gathered: Gathered, { plan, step }: Beginning
     nodes: step.remove.join(','),
     replacements: replacements.join(','),
     pods: step.moves.length,
-    savedMicroUsdPerHour: step.saved,
+    savedMicroPerHour: step.saved,
+    currency: ports.catalogs.currency,
   });
   return { kind: 'begun', decision, nodes: candidates.length, replacements: replacements.length };
 }

@@ -17,6 +17,8 @@ export interface DrainOutcome {
   readonly remaining: number;
   /** Why the first pod that cannot go cannot; null when all are on their way. */
   readonly blocked: string | null;
+  /** When the next pod has to be deleted to meet the deadline, milliseconds since the epoch; null when none has to. */
+  readonly nextForcedMs: number | null;
 }
 
 /**
@@ -41,7 +43,7 @@ export async function drain(
   await inParallel(forced, EVICTIONS_AT_ONCE, (pod) => forceDelete(ports, pod, deadlineMs ?? now));
   const answers = await inParallel(mayEvict ? tier : [], EVICTIONS_AT_ONCE, (pod) => evict(ports, pod));
   const blocked = answers.find((answer) => answer !== null) ?? null;
-  return { remaining: waiting.length, blocked };
+  return { remaining: waiting.length, blocked, nextForcedMs: nextForcedMs(waiting, deadlineMs, now) };
 }
 
 function isWaitingForEviction(pod: NodePod, now: number): boolean {
@@ -77,8 +79,19 @@ function mustBeForced(pod: NodePod, deadlineMs: number | null, now: number): boo
   if (deadlineMs === null) return false;
   const deletedMs = Date.parse(pod.metadata.deletionTimestamp ?? '');
   if (!Number.isNaN(deletedMs)) return deletedMs > deadlineMs;
-  const graceMs = (pod.spec.terminationGracePeriodSeconds ?? 30) * 1000;
-  return now > deadlineMs - graceMs;
+  return now > deadlineMs - graceMsOf(pod);
+}
+
+/** The next moment up to which a pod that is not leaving yet would have all of its own grace period. */
+function nextForcedMs(pods: ReadonlyArray<NodePod>, deadlineMs: number | null, now: number): number | null {
+  if (deadlineMs === null) return null;
+  const staying = pods.filter(({ metadata }) => metadata.deletionTimestamp === undefined);
+  const due = staying.map((pod) => deadlineMs - graceMsOf(pod)).filter((atMs) => atMs >= now);
+  return due.length === 0 ? null : Math.min(...due);
+}
+
+function graceMsOf({ spec }: NodePod): number {
+  return (spec.terminationGracePeriodSeconds ?? 30) * 1000;
 }
 
 async function forceDelete(ports: Ports, pod: NodePod, deadlineMs: number): Promise<void> {

@@ -117,7 +117,8 @@ async function tryInTurn(
       messages.push(`${offering.instanceType} ${offering.zone} ${offering.capacityType}: ${reason}`);
       const { risk: _, ...place } = offering;
       const family = seriesOf(types, offering);
-      ports.log('offering-refused', { ...claimFacts(claim), ...place, family, scope, reason, message });
+      const { currency } = ports.catalogs;
+      ports.log('offering-refused', { ...claimFacts(claim), ...place, currency, family, scope, reason, message });
     }
   } finally {
     if (refused.length > 0) await ports.catalogs.refuse(refused);
@@ -145,6 +146,7 @@ async function launchOne(
   return ports.cloud.launch({
     claim: claim.metadata.name,
     nodePool: claim.metadata.labels?.[label.nodePool] ?? null,
+    decision: claim.metadata.annotations?.[annotation.decision] ?? null,
     nodeClass,
     offering,
     instanceType,

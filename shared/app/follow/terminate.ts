@@ -5,6 +5,7 @@ import type { Node, NodeClaim } from '../../kubernetes/manifest.ts';
 import type { ObservedMachine } from '../../ports/cloud.ts';
 import { claimFacts, machineFacts } from '../claim-facts.ts';
 import { publish } from '../events.ts';
+import { claimsNamed, hintObjects } from '../hint-objects.ts';
 import { replacementsOf } from '../replacements.ts';
 import { nodeNameOf } from '../node-name.ts';
 import type { Ports } from '../ports.ts';
@@ -19,6 +20,10 @@ const DRAIN_LOOK_MS = 10_000;
 const BLOCKED_LOOK_MS = 5_000;
 /** Replacements get ready within a notice of 30 s or not at all; each look reads two or three objects. */
 const REPLACEMENT_LOOK_MS = 1_500;
+/** Looks are no further apart: the longest of them, and half as much for the grid. */
+const DEADLINE_AHEAD_MS = 1.5 * DRAIN_LOOK_MS;
+/** Our clock and the queue's agree to within this: a look at the very moment would come too early for one of them. */
+const CLOCK_SKEW_MS = 250;
 /** Removing a VM takes Azure half a minute to a few minutes. */
 const MACHINE_LOOK_MS = 5_000;
 
@@ -68,10 +73,25 @@ async function empty(ports: Ports, claim: NodeClaim, node: Node): Promise<Step |
       conditions: [{ type: 'Drained', status: 'Unknown', reason: 'Draining', message: text }],
     });
     if (outcome.blocked !== null) await reportBlocked(ports, node, outcome.blocked);
+    await lookBeforeDeadline(ports, claim, outcome.nextForcedMs);
     const after = !mayEvict ? REPLACEMENT_LOOK_MS : outcome.blocked === null ? DRAIN_LOOK_MS : BLOCKED_LOOK_MS;
     return { kind: 'wait', for: outcome.blocked ?? text, lookAgainMs: ports.now() + after };
   }
   return awaitVolumes(ports, claim, node, deadlineMs);
+}
+
+/**
+ * Other looks come on a grid of seconds: a pod that has to be deleted to meet the deadline would lose them of its own grace period.
+ * Asked for by the last look before, so that a deadline far away brings one message and not one for each look.
+ */
+async function lookBeforeDeadline(ports: Ports, { metadata }: NodeClaim, dueMs: number | null): Promise<void> {
+  if (dueMs === null || dueMs > ports.now() + DEADLINE_AHEAD_MS) return;
+  const occasion = `drain-deadline/${dueMs}`;
+  await hintObjects(ports, claimsNamed([metadata.name]), {
+    reason: 'drain-deadline',
+    occasion,
+    atMs: dueMs + CLOCK_SKEW_MS,
+  });
 }
 
 /**

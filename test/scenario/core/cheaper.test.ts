@@ -41,7 +41,7 @@ function said(parts: Parameters<typeof input>[0]): ReadonlyArray<string> {
   const [claim] = plan.claims;
   return (claim?.cheaper ?? []).map(
     ({ nodePool, offerings, instanceTypes, example, reason }) =>
-      `${offerings} of ${instanceTypes} in ${nodePool}, as ${example.instanceType} ${example.capacityType} ${example.price}: ${renderCheaper(reason)}`,
+      `${offerings} of ${instanceTypes} in ${nodePool}, as ${example.instanceType} ${example.capacityType} ${example.price}: ${renderCheaper(reason, 'USD')}`,
   );
 }
 

@@ -44,7 +44,7 @@ function chosen({ claims }: Plan): ReadonlyArray<string> {
 function said({ claims }: Plan): ReadonlyArray<string> {
   return (claims[0]?.cheaper ?? []).map(
     ({ offerings, example, reason }) =>
-      `${offerings} as ${example.instanceType.slice(9)} ${example.price}: ${renderCheaper(reason)}`,
+      `${offerings} as ${example.instanceType.slice(9)} ${example.price}: ${renderCheaper(reason, 'USD')}`,
   );
 }
 

@@ -50,7 +50,9 @@ describe('while spot storms', () => {
   test('new nodes are on demand, even where spot costs a tenth, and the plan says why with its numbers', () => {
     const plan = planOf([D]);
     expect(chosen(plan)).toEqual([`D ${zones[0]} on-demand 100000`]);
-    expect(plan.claims[0]?.cheaper.map(({ offerings, reason }) => `${offerings}: ${renderCheaper(reason)}`)).toEqual([
+    expect(
+      plan.claims[0]?.cheaper.map(({ offerings, reason }) => `${offerings}: ${renderCheaper(reason, 'USD')}`),
+    ).toEqual([
       `${zones.length}: Azure took back 4 of 9 spot machines like it within ten minutes, so that until 2026-03-01T12:30:00Z it counts as $0.11, and the choice as $0.1`,
     ]);
   });

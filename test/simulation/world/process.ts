@@ -149,6 +149,7 @@ export class Process {
         images: () => this.#call('images', () => [{ id: 'image', requirements: [] }]),
       },
       catalogs: {
+        currency: 'USD',
         instanceTypes: () => this.#call('catalog', types),
         instanceTypeNames: () => this.#call('catalog', () => new Set(types().map(({ name }) => name))),
         refuse: (refusals) => this.#call('refuse', () => outside.refuse(refusals)),

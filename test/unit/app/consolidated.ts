@@ -1,4 +1,5 @@
 import type { Fields } from '../../simulation/world/api-server.ts';
+import { disrupt } from '../../../shared/app/disrupt/disrupt.ts';
 import { size } from '../core/build.ts';
 import { since, smallCluster, START } from './small-cluster.ts';
 
@@ -66,4 +67,25 @@ export function consolidated(given: { readonly types?: number } = {}) {
   const events = () =>
     server.list('events').map((event) => [(event as Fields)['reason'], (event as Fields)['message']]);
   return { ...cluster, addReady, marks, events };
+}
+
+/** One large node with one small pod, for which a small node would do: it is marked, and the small one is on its way. */
+export async function begunReplacement() {
+  const cluster = consolidated({ types: 2 });
+  const { server, ports } = cluster;
+  for (const name of ['spare', 'used']) {
+    server.remove('nodes', `aks-${name}`);
+    server.remove('nodeclaims', name);
+  }
+  server.remove('pods', 'default/web');
+  cluster.addReady('large', 8);
+  cluster.addRunning('web', 'large');
+  const outcome = await disrupt(ports);
+  if (outcome.kind !== 'begun') throw new Error(`begun was to be, and it is ${JSON.stringify(outcome)}`);
+  const replacement = server.list('nodeclaims').find(({ metadata }) => metadata.name !== 'large')?.metadata.name ?? '';
+  const initialize = (): void => {
+    server.remove('nodeclaims', replacement);
+    cluster.addReady(replacement, 2);
+  };
+  return { ...cluster, outcome, replacement, initialize };
 }

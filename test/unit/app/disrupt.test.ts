@@ -3,7 +3,7 @@ import { disrupt } from '../../../shared/app/disrupt/disrupt.ts';
 import { resumeNow } from '../../../shared/app/commit-plan.ts';
 import type { ApiServer } from '../../simulation/world/api-server.ts';
 import { AKS_REPAIRS } from '../../../shared/core/model/disruption-input.ts';
-import { consolidated, DISRUPTED } from './consolidated.ts';
+import { begunReplacement, consolidated, DISRUPTED } from './consolidated.ts';
 
 const UNMARKED = { tainted: false, decision: false, reason: undefined };
 
@@ -322,30 +322,8 @@ test('who lost the race for the next decision removes nothing', async () => {
 });
 
 describe('a node that holds too little', () => {
-  /** One large node with one small pod, for which a small node would do. */
-  async function begun() {
-    const cluster = consolidated({ types: 2 });
-    const { server, ports } = cluster;
-    for (const name of ['spare', 'used']) {
-      server.remove('nodes', `aks-${name}`);
-      server.remove('nodeclaims', name);
-    }
-    server.remove('pods', 'default/web');
-    cluster.addReady('large', 8);
-    cluster.addRunning('web', 'large');
-    const outcome = await disrupt(ports);
-    if (outcome.kind !== 'begun') throw new Error(`begun was to be, and it is ${JSON.stringify(outcome)}`);
-    const replacement =
-      server.list('nodeclaims').find(({ metadata }) => metadata.name !== 'large')?.metadata.name ?? '';
-    const initialize = (): void => {
-      server.remove('nodeclaims', replacement);
-      cluster.addReady(replacement, 2);
-    };
-    return { ...cluster, outcome, replacement, initialize };
-  }
-
   test('goes when its replacement is initialized, and not before', async () => {
-    const { ports, outcome, replacement, clock, stateOf, initialize, server } = await begun();
+    const { ports, outcome, replacement, clock, stateOf, initialize, server } = await begunReplacement();
     expect([outcome.nodes, outcome.replacements]).toEqual([1, 1]);
     expect(server.get('nodeclaims', 'large')?.metadata.annotations).toMatchObject({
       'nodewright.dev/replaced-by': replacement,
@@ -358,7 +336,7 @@ describe('a node that holds too little', () => {
   });
 
   test('stays when its replacement is gone', async () => {
-    const { ports, replacement, clock, stateOf, marks, server } = await begun();
+    const { ports, replacement, clock, stateOf, marks, server } = await begunReplacement();
     server.remove('nodeclaims', replacement);
     clock.advance(6_000);
     expect(await disrupt(ports)).toMatchObject({ kind: 'finished', takenBack: 1 });
@@ -366,14 +344,14 @@ describe('a node that holds too little', () => {
   });
 
   test('stays when its replacement is not there after ten minutes', async () => {
-    const { ports, clock, stateOf } = await begun();
+    const { ports, clock, stateOf } = await begunReplacement();
     clock.advance(601_000);
     expect(await disrupt(ports)).toMatchObject({ kind: 'finished', takenBack: 1 });
     expect(stateOf('large')).toBe('there');
   });
 
   test('stays when the room of its pods is taken meanwhile', async () => {
-    const { ports, replacement, clock, stateOf, initialize, addRunning } = await begun();
+    const { ports, replacement, clock, stateOf, initialize, addRunning } = await begunReplacement();
     initialize();
     addRunning('other', replacement, {
       spec: { containers: [{ resources: { requests: { cpu: '1500m', memory: '1Gi' } } }] },

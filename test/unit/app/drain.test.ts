@@ -45,7 +45,11 @@ function nodeWith(pods: Readonly<Record<string, Fields>>) {
       await drain({ ...ports, kubernetes: { ...kubernetes, evict } }, 'n', null, true);
       return most;
     },
-    drain: (deadlineMs: number | null = null, mayEvict = true) => drain(ports, 'n', deadlineMs, mayEvict),
+    drain: async (deadlineMs: number | null = null, mayEvict = true) => {
+      const { remaining, blocked } = await drain(ports, 'n', deadlineMs, mayEvict);
+      return { remaining, blocked };
+    },
+    nextForcedMs: async (deadlineMs: number | null) => (await drain(ports, 'n', deadlineMs, false)).nextForcedMs,
     leaving: () =>
       server
         .list('pods')
@@ -148,6 +152,23 @@ test('when the deadline leaves a pod its grace period only, it is deleted, whate
   await node.drain(deadline);
   expect(node.leaving()).toEqual(['web']);
   expect(node.graceOf('web')).toBe(29);
+});
+
+test('the next pod to be deleted is the one that asks for most time, of those that still have theirs', async () => {
+  const seconds = (terminationGracePeriodSeconds?: number): Fields => ({ spec: { terminationGracePeriodSeconds } });
+  const node = nodeWith({ quick: seconds(5), usual: seconds(), slow: seconds(120) });
+  const deadline = START + 200_000;
+  expect(await node.nextForcedMs(null)).toBeNull();
+  expect(await node.nextForcedMs(deadline)).toBe(deadline - 120_000);
+  node.clock.advance(80_000);
+  expect(await node.nextForcedMs(deadline)).toBe(deadline - 120_000);
+  // That one is leaving.
+  node.clock.advance(1_000);
+  expect(await node.nextForcedMs(deadline)).toBe(deadline - 30_000);
+  node.clock.advance(90_000);
+  expect(await node.nextForcedMs(deadline)).toBe(deadline - 5_000);
+  node.clock.advance(25_000);
+  expect(await node.nextForcedMs(deadline)).toBeNull();
 });
 
 test('a pod that is leaving too slowly for the deadline is hurried', async () => {

@@ -217,6 +217,7 @@ function smallAzure(outside: Outside) {
         maintenance: () => Promise.resolve(outside.maintenance),
       },
       catalogs: {
+        currency: 'EUR',
         instanceTypes: () => Promise.resolve(outside.types),
         instanceTypeNames: () => Promise.resolve(new Set(outside.types.map(({ name }) => name))),
         refuse: (all: ReadonlyArray<RefusedOffering>) => Promise.resolve(void refused.push(...all)),

@@ -274,6 +274,23 @@ describe('a claim with a termination grace period', () => {
     expect([evicted(), deleted]).toEqual([1, []]);
   });
 
+  test('brings a look at the very moment from which a pod would lose of its own grace, asked for once that is near', async () => {
+    const { look, addRunning, sent, clock } = leaving({ spec });
+    addRunning('web', 'c', protectedPod);
+    const asked = () =>
+      sent.flatMap(({ hint, atMs }) => ('reason' in hint && hint.reason === 'drain-deadline' ? [atMs] : []));
+    const dueMs = START + 600_000 - 30_000;
+    clock.advance(600_000 - 30_000 - 15_001);
+    await look();
+    expect(asked()).toEqual([]);
+    clock.advance(1);
+    await look();
+    expect(asked()).toEqual([dueMs + 250]);
+    clock.advance(15_250);
+    await look();
+    expect(asked()).toEqual([dueMs + 250]);
+  });
+
   test('is not written to when it has none', async () => {
     const { look, addRunning, server } = leaving();
     addRunning('web', 'c');

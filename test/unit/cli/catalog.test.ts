@@ -113,6 +113,7 @@ describe('a catalog of the user', () => {
     const text = 'apiVersion: nodewright.dev/v1alpha1\nkind: Catalog\nregion: moon\ninstanceTypes: []\n';
     expect(await readCatalog(write('c.yaml', text))).toEqual({
       region: 'moon',
+      currency: 'USD',
       instanceTypes: [],
       resourceSlices: new Map(),
     });
@@ -167,7 +168,7 @@ describe('a catalog of the user', () => {
       'a price that is a number',
       ['instanceTypes', 0, 'offerings', 0, 'pricePerHour'],
       0.23,
-      'instanceTypes[0].offerings[0].pricePerHour: 0.23 is not a price (write dollars per hour in quotes, such as "0.23")',
+      'instanceTypes[0].offerings[0].pricePerHour: 0.23 is not a price (write an amount per hour in quotes, such as "0.23")',
     ],
     [
       'another capacity type',
@@ -242,6 +243,12 @@ describe('a catalog of the user', () => {
       'apiVersion: "nodewright.dev/v2" is not a choice here (use one of nodewright.dev/v1alpha1)',
     ],
     [
+      'a currency in words',
+      ['currency'],
+      'euro',
+      'currency: "euro" is not a currency (write three capital letters, such as EUR)',
+    ],
+    [
       'a name twice',
       ['instanceTypes'],
       [small.instanceTypes[0], small.instanceTypes[0]],
@@ -259,6 +266,7 @@ describe('a catalog of the user', () => {
     const wrongs = [
       changed(['kind'], 'Plan'),
       changed(['region'], undefined),
+      changed(['currency'], 'euro'),
       changed(['instanceTypes', 0, 'capacity'], undefined),
       changed(['instanceTypes', 0, 'offerings', 0, 'pricePerHour'], '-1'),
       changed(['instanceTypes', 0, 'offerings', 0, 'capacityType'], 'reserved'),
@@ -329,6 +337,24 @@ describe('a catalog that says how often spot machines are evicted', () => {
       gap: 0.04,
       weighed: { costPerHour: '0.05265', lowerBoundPerHour: '0.05265', gap: 0 },
     });
+  });
+
+  test('is told in its own currency, wherever there is an amount', async () => {
+    const euros = { catalog: write('euros.json', { ...file, currency: 'EUR' }) };
+    const { text } = await planManifests(given(), { ...euros, output: 'table' });
+    expect(text).not.toContain('$');
+    const words = text.replaceAll(/\s+/g, ' ');
+    expect(words).toContain(' EUR/HOUR ');
+    expect(words).toContain(
+      'Dome_4 spot at EUR 0.052 (EUR 0.05265 with risk) for 1 pod; next is Crater_4 spot, which at EUR 0.05',
+    );
+    expect(words).toContain('so that it counts as EUR 0.055625, and the choice as EUR 0.05265');
+    expect(words).toContain('New nodes cost EUR 0.052 per hour, EUR 37.96 per month');
+    expect(words).toContain('No plan for these pods costs less than EUR 0.05:');
+    expect(words).toContain('it counts as EUR 0.05265 per hour');
+    const { summary, nodeClaims } = await planDocument(given(), euros);
+    expect(summary.currency).toBe('EUR');
+    expect(JSON.stringify(nodeClaims)).toContain('counts as EUR 0.055625');
   });
 
   test('is told in plain words', async () => {

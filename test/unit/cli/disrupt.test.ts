@@ -5,6 +5,7 @@ import { describe, expect, test, vi } from 'vitest';
 import { parse } from 'yaml';
 import type { DisruptOptions } from '../../../cli/command.ts';
 import type { DisruptionDocument } from '../../../cli/disrupt/disruption-format.ts';
+import { renderDisruption } from '../../../cli/disrupt/render-disruption.ts';
 import { disruptFromFiles } from '../../../cli/disrupt/disrupt-from-files.ts';
 import { pool } from './plan-manifests.ts';
 
@@ -104,11 +105,21 @@ describe('nodewright disrupt', () => {
     });
   });
 
+  test('tells amounts in the currency of the prices', async () => {
+    const dollars = await document(cluster);
+    expect(dollars.summary.currency).toBe('USD');
+    const text = renderDisruption({ ...dollars, summary: { ...dollars.summary, currency: 'EUR' } }, 'moon');
+    expect(text).not.toContain('$');
+    expect(text).toMatch(/Saves EUR [\d.]+\/h, about EUR \d+ a month/);
+    expect(text).toMatch(/3 nodes at EUR [\d.]+\/h now/);
+  });
+
   test('the table says it for people, with a reason for what stays', async () => {
     const { text } = await disrupt(cluster, { output: 'table' });
     expect(text).toContain('2 nodes to remove, 1 pod to move, in 2 steps.');
     expect(text).toMatch(/1\s+Empty\s+1\s+0\s+0/);
     expect(text).toContain('1 pod-do-not-disrupt: pod default/two is annotated');
+    expect(text).toMatch(/\d nodes at \$[\d.]+\/h now/);
     expect((await disrupt([generous], { output: 'table' })).text).toContain('Nothing is to go.');
   });
 

@@ -232,6 +232,7 @@ function referredTypes(): ReadonlyArray<string> {
 const order: LaunchOrder = {
   claim: 'x',
   nodePool: 'general',
+  decision: null,
   nodeClass: { metadata: { name: 'default' }, spec: {} },
   offering: { instanceType: 'Standard_D2s_v5', zone: 'westeurope-1', capacityType: 'spot', price: microUsdPerHour(1) },
   instanceType: { name: 'Standard_D2s_v5', labels: {}, capacity: { cpu: '2' }, overhead: {}, offerings: [] },

@@ -1,6 +1,8 @@
-import type { Pod } from '../../model/cluster.ts';
+import type { Cluster, Pod } from '../../model/cluster.ts';
 import type { Instant } from '../../quantity/units.ts';
+import { isLeaving, machinesOf } from '../../present/existing-capacity.ts';
 import { pendingPods } from '../../present/pending-pods.ts';
+import { withoutNodes } from '../../present/without-nodes.ts';
 import { planProvisioning } from '../../plan-provisioning.ts';
 import type { ProvisioningInput } from '../../model/provisioning-input.ts';
 import type { JudgedNode } from './judge-nodes.ts';
@@ -15,8 +17,12 @@ export interface Awaited {
 
 const NOTHING: Awaited = { pods: new Map(), buffers: new Map() };
 
-/** Asks provisioning, where anything waits or a buffer wants room. What it would put on new nodes does not matter here. */
-export function awaitedOn(input: ProvisioningInput, now: Instant): Awaited {
+/**
+ * Asks provisioning, where anything waits or a buffer wants room. What it would put on new nodes does not matter here. Pods on
+ * nodes that are leaving wait too, whatever keeps them there for now: room was made for them, and would be made again.
+ */
+export function awaitedOn(given: ProvisioningInput, now: Instant): Awaited {
+  const input = withoutNodes(given, leavingIn(given.cluster));
   const { cluster, inFlight } = input;
   if (cluster.capacityBuffers.length === 0 && pendingPods(cluster, inFlight, now).length === 0) return NOTHING;
   const plan = planProvisioning(input, now);
@@ -32,6 +38,12 @@ export function awaitedOn(input: ProvisioningInput, now: Instant): Awaited {
     ),
   );
   return { pods, buffers };
+}
+
+function leavingIn(cluster: Cluster): ReadonlyArray<string> {
+  return machinesOf(cluster)
+    .filter(isLeaving)
+    .flatMap(({ node, claim }) => (node ?? claim)?.metadata.name ?? []);
 }
 
 /** Nodes that something is to come to stay. One that keeps room for a buffer is known to have no more of it. */

@@ -1,19 +1,22 @@
 import { renderForPeople } from '../../quantity/render-for-people.ts';
-import { renderPercent, renderUsd } from '../../quantity/render-usd.ts';
+import { renderMoney, renderPercent } from '../../quantity/render-usd.ts';
 import { renderTaint } from '../../rules/taints.ts';
 import type { CheaperReason } from '../../model/cheaper.ts';
 import { renderWanted } from '../reasons/render-refusal.ts';
 
-/** Why offerings that cost less were refused, in words without a full stop. "It" is any of them. */
-export function renderCheaper(reason: CheaperReason): string {
+/** Why offerings that cost less were refused, in words without a full stop. "It" is any of them. `currency`: what prices are in (ISO 4217). */
+export function renderCheaper(reason: CheaperReason, currency: string): string {
   // The kind picks the renderer of its own reason, which the compiler does not follow.
   // oxlint-disable-next-line no-unsafe-type-assertion
-  const render = renderers[reason.kind] as (one: CheaperReason) => string;
-  return render(reason);
+  const render = renderers[reason.kind] as (one: CheaperReason, currency: string) => string;
+  return render(reason, currency);
 }
 
 const renderers: {
-  readonly [Kind in CheaperReason['kind']]: (reason: Extract<CheaperReason, { readonly kind: Kind }>) => string;
+  readonly [Kind in CheaperReason['kind']]: (
+    reason: Extract<CheaperReason, { readonly kind: Kind }>,
+    currency: string,
+  ) => string;
 } = {
   taint: ({ pod, taint }) => `${pod} does not tolerate taint ${renderTaint(taint)}`,
   'pod-requirement': ({ pod, wanted }) => `${pod} asks for ${renderWanted(wanted)}`,
@@ -26,10 +29,10 @@ const renderers: {
   unavailable: () => 'not available now',
   shunned: ({ why }) =>
     `${why === 'burstable' ? 'burstable' : 'of a retired generation'}, and the NodePool does not name it`,
-  'eviction-risk': ({ evictionsPerHour, weighedPrice, chosenWeighedPrice }) =>
-    `evicted with a chance of ${renderPercent(evictionsPerHour)} an hour, so that it counts as $${renderUsd(weighedPrice)}, and the choice as $${renderUsd(chosenWeighedPrice)}`,
-  'spot-storm': ({ evicted, of, until, weighedPrice, chosenWeighedPrice }) =>
-    `Azure took back ${evicted} of ${of} spot machines like it within ten minutes, so that until ${until} it counts as $${renderUsd(weighedPrice)}, and the choice as $${renderUsd(chosenWeighedPrice)}`,
+  'eviction-risk': ({ evictionsPerHour, weighedPrice, chosenWeighedPrice }, currency) =>
+    `evicted with a chance of ${renderPercent(evictionsPerHour)} an hour, so that it counts as ${renderMoney(weighedPrice, currency)}, and the choice as ${renderMoney(chosenWeighedPrice, currency)}`,
+  'spot-storm': ({ evicted, of, until, weighedPrice, chosenWeighedPrice }, currency) =>
+    `Azure took back ${evicted} of ${of} spot machines like it within ten minutes, so that until ${until} it counts as ${renderMoney(weighedPrice, currency)}, and the choice as ${renderMoney(chosenWeighedPrice, currency)}`,
   weight: () => 'its NodePool has less weight than one that can take the pods',
   topology: ({ key }) => `rules about other pods allow no other ${key}`,
   limit: ({ resource, wanted, left }) =>

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { switchDisruption, withPausedPools } from '../../../../sandbox/start/disruption-switch.ts';
+import { asStarted, switchDisruption } from '../../../../sandbox/start/disruption-switch.ts';
 import type { Connection } from '../../../../sandbox/kubernetes/client/connection.ts';
 
 const PAUSE = 'nodewright.dev/pause-disruption';
@@ -35,14 +35,17 @@ test('without a pool there is nothing to switch', async () => {
   await expect(switchDisruption(pools().connection)).rejects.toThrow('no NodePool');
 });
 
-test('pools are paused at first, but for one that says otherwise, and nothing else is changed', () => {
+test('pools of the demo are paused at first, but for one that says otherwise, and nothing else is changed', () => {
   const manifest = (kind: string, annotations: object) => ({
     origin: 'a.yaml',
     object: { apiVersion: 'v1', kind, metadata: { name: 'a', annotations } },
   });
   const given = [manifest('NodePool', {}), manifest('NodePool', { [PAUSE]: 'false' }), manifest('Pod', {})];
-  const annotations = withPausedPools(given).map(
+  const annotations = asStarted(given, { files: null, settings: {} }).map(
     ({ object }) => (object.metadata as { annotations?: unknown }).annotations,
   );
   expect(annotations).toEqual([{ [PAUSE]: 'true' }, { [PAUSE]: 'false' }, {}]);
+  // Who brings pools, or says of disruption what it is to be, decides alone.
+  expect(asStarted(given, { files: ['a.yaml'], settings: {} })).toEqual(given);
+  expect(asStarted(given, { files: null, settings: { DISRUPTION: 'on' } })).toEqual(given);
 });

@@ -1,0 +1,50 @@
+import { afterAll, afterEach, beforeAll, describe } from 'vitest';
+import { blockCases } from './leaving/blocks.ts';
+import { type Client, openClient, removeOwn } from './leaving/client.ts';
+import { consolidationCases } from './leaving/consolidation.ts';
+import { driftCases } from './leaving/drift.ts';
+import { emptinessCases } from './leaving/emptiness.ts';
+import { expirationCases } from './leaving/expiration.ts';
+import { repairCases } from './leaving/repair.ts';
+import { restCases } from './leaving/rest.ts';
+import { staticPoolCases } from './leaving/static-pools.ts';
+import { terminationCases } from './leaving/termination.ts';
+import { nodeClass } from './manifests.ts';
+import { removeAll } from './remove-all.ts';
+import type { Mode } from './world.ts';
+
+/** The second half of a node's life, as somebody sees it who knows a kubeconfig and Karpenter's API. */
+export function leavingCases(mode: Mode): void {
+  describe(`nodes that go (${mode})`, () => {
+    let opened: Client | undefined;
+    const client = (): Client => {
+      if (opened === undefined) throw new Error('the product has not started');
+      return opened;
+    };
+
+    beforeAll(async () => {
+      opened = await openClient(mode);
+      await opened.world.apply(nodeClass);
+    });
+    afterAll(async () => {
+      if (opened === undefined) return;
+      try {
+        await removeAll(opened.world);
+      } finally {
+        await opened.close();
+      }
+    });
+    // What a case leaves is removed while the next one runs: names are not used twice.
+    afterEach(() => removeOwn(client()));
+
+    describe('emptiness', () => emptinessCases(client, mode));
+    describe('consolidation', () => consolidationCases(client, mode));
+    describe('drift', () => driftCases(client, mode));
+    describe('expiration', () => expirationCases(client));
+    describe('repair', () => repairCases(client, mode));
+    describe('static pools', () => staticPoolCases(client, mode));
+    describe('termination', () => terminationCases(client));
+    describe('what keeps a node', () => blockCases(client, mode));
+    describe('rest', () => restCases(client, mode));
+  });
+}
