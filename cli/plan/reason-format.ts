@@ -173,8 +173,12 @@ export const CheaperReason = Type.Union([
     evicted: Type.Integer({ description: 'Machines that were taken back within ten minutes.', minimum: 1 }),
     of: Type.Integer({ description: 'Machines that there were.', minimum: 1 }),
     until: Type.String({ description: 'How long it counts so, as RFC 3339.' }),
-    weighedPricePerHour: Type.String({ description: 'What the example counts as per hour, in the summary’s currency.' }),
-    chosenWeighedPricePerHour: Type.String({ description: 'What the choice counts as per hour, in the summary’s currency.' }),
+    weighedPricePerHour: Type.String({
+      description: 'What the example counts as per hour, in the summary’s currency.',
+    }),
+    chosenWeighedPricePerHour: Type.String({
+      description: 'What the choice counts as per hour, in the summary’s currency.',
+    }),
   }),
   cheaper('weight', 'The claim’s pool is heavier.', {}),
   cheaper('topology', 'Rules about other pods allow no other domain of the key.', { key: Type.String() }),
