@@ -9,7 +9,17 @@ import { renderCrd } from '../../../shared/contract/api/crd.ts';
 import { apiGroups } from '../../../shared/contract/snapshot/api-groups.ts';
 import { snapshotResources } from '../../../shared/contract/snapshot/builder.ts';
 import { askedByFunctions, askedByRelay, granted, groupOf, manifestFolder } from '../../unit/infra/access.ts';
-import { chartFolder, FUNCTIONS_USER, helm, merged, objects, template, titleOf, type Values } from './chart.ts';
+import {
+  chartFolder,
+  FUNCTIONS_USER,
+  helm,
+  merged,
+  objects,
+  template,
+  titleOf,
+  type Values,
+  withBrokenChart,
+} from './chart.ts';
 
 const RELAY = 'nodewright-relay';
 
@@ -27,6 +37,28 @@ describe.skipIf(helm.kind === 'absent')(titleOf('the chart'), () => {
     const rendered = await objects({ settings: { featureGates: { capacityBuffer: true } } });
     expect(distinct(granted(FUNCTIONS_USER, rendered))).toEqual(await askedByFunctions());
     expect(distinct(granted(RELAY, rendered))).toEqual(askedByRelay());
+  });
+
+  test.each([
+    [
+      'functions',
+      'resources: [pods]\n    verbs: [list, delete]',
+      'resources: [pods]\n    verbs: [list, delete, watch]',
+    ],
+    ['functions', 'resources: [pods/eviction]\n    verbs: [create]', 'resources: [pods/eviction]\n    verbs: [get]'],
+    ['relay-rights', 'verbs: [', 'verbs: [delete, '],
+  ] as const)('that grants something else is found out: %s', async (...fault) => {
+    const rendered = await withBrokenChart(fault, (chart) =>
+      objects({ settings: { featureGates: { capacityBuffer: true } } }, chart),
+    );
+    const asked = [await askedByFunctions(), askedByRelay()];
+    expect([FUNCTIONS_USER, RELAY].map((subject) => distinct(granted(subject, rendered)))).not.toEqual(asked);
+  });
+
+  test('that is no template any more is found out', async () => {
+    await withBrokenChart(['relay', '{{- end }}', ''], async (chart) => {
+      expect(await template({}, chart)).toMatchObject({ code: 1, stderr: expect.stringContaining('relay.yaml') });
+    });
   });
 
   test('grants less where less is switched on', async () => {

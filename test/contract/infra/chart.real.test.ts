@@ -25,6 +25,7 @@ import {
   template,
   titleOf,
   type Values,
+  withBrokenChart,
 } from './chart.ts';
 import { reachOf } from './reach.ts';
 
@@ -113,6 +114,22 @@ describe.skipIf(isLeftOut)(titleOf('the chart on a real API server'), () => {
     const applied = await kubectl(words, stdout);
     expect(applied.code, applied.stderr).toBe(0);
     expect(applied.stderr.replaceAll(/^Warning: .*$/gm, '').trim()).toBe('');
+  });
+
+  test.each([
+    ['relay', 'containerPort:', 'containerPorts:'],
+    ['planned-pods', 'validations:', 'validation:'],
+    ['relay-network', 'policyTypes:', 'policyTyp:'],
+  ] as const)('is refused with a slip in %s: %s', async (...slip) => {
+    await withBrokenChart(slip, async (chart) => {
+      const { stdout, code } = await template({}, chart);
+      expect(code).toBe(0);
+      const applied = await kubectl(
+        ['apply', '--server-side', '--force-conflicts', '--dry-run=server', '-f', '-'],
+        stdout,
+      );
+      expect(applied).toMatchObject({ code: 1, stderr: expect.stringContaining(slip[2].slice(0, -1)) });
+    });
   });
 
   test('makes a pod that the strictest standard of pod security lets in', async () => {

@@ -1,4 +1,6 @@
 import { execFile } from 'node:child_process';
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { parseAllDocuments } from 'yaml';
 import { ensureHelm } from '../../../scripts/helm.ts';
@@ -66,15 +68,15 @@ export function runHelm(words: ReadonlyArray<string>, values: Values): Promise<A
 /** What Helm takes for the cluster's version where it asks none: a Helm built from source may know an old one only. */
 const KUBE_VERSION = '1.36.0';
 
-/** What the chart renders, or Helm's complaint. */
-export function template(values: Values): Promise<Answer> {
-  const words = ['template', 'nodewright', chartFolder, '--namespace', NAMESPACE, '--kube-version', KUBE_VERSION];
+/** What the chart renders, or Helm's complaint. `chart`: the folder of another one. */
+export function template(values: Values, chart: string = chartFolder): Promise<Answer> {
+  const words = ['template', 'nodewright', chart, '--namespace', NAMESPACE, '--kube-version', KUBE_VERSION];
   return runHelm(words, values);
 }
 
 /** The objects that the chart renders. Throws Helm's complaint. */
-export async function objects(values: Values): Promise<ReadonlyArray<Document>> {
-  const { code, stdout, stderr } = await template(values);
+export async function objects(values: Values, chart?: string): Promise<ReadonlyArray<Document>> {
+  const { code, stdout, stderr } = await template(values, chart);
   if (code !== 0) throw new Error(stderr);
   return parseAllDocuments(stdout).flatMap((document) => (document.toJS() as Document | null) ?? []);
 }
@@ -90,4 +92,25 @@ export function merged(one: Values, other: Values): Values {
 
 function isMap(value: unknown): value is Values {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** Runs `check` on a copy of the chart in which a template has `to` in place of `from`. */
+export async function withBrokenChart<T>(
+  [name, from, to]: readonly [template: string, from: string, to: string],
+  check: (chart: string) => Promise<T>,
+): Promise<T> {
+  const folder = mkdtempSync(join(tmpdir(), 'broken-chart-'));
+  try {
+    cpSync(chartFolder, folder, { recursive: true });
+    const path = join(folder, 'templates', `${name}.yaml`);
+    const text = readFileSync(path, 'utf8');
+    if (!text.includes(from)) throw new Error(`${name} has no ${from}`);
+    writeFileSync(
+      path,
+      text.replace(from, () => to),
+    );
+    return await check(folder);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
 }
