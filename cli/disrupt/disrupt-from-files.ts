@@ -1,6 +1,7 @@
 import type { Readable } from 'node:stream';
 import { evictionCosts } from '../../shared/app/eviction-costs.ts';
 import { moveCosts } from '../../shared/app/move-costs.ts';
+import { rollouts } from '../../shared/app/disrupt/rollouts.ts';
 import { pauses } from '../../shared/app/pauses.ts';
 import { poolsByProvider } from '../../shared/contract/own-class.ts';
 import { DEFAULT_DISRUPTION, type DisruptionInput } from '../../shared/core/model/disruption-input.ts';
@@ -36,7 +37,12 @@ export async function disruptFromFiles(options: DisruptOptions, stdin: Readable)
       devices: await deviceSupport(cluster, templates),
       evictionCostMs: evictionCosts(nodePools),
     },
-    policy: { ...DEFAULT_DISRUPTION, moveCostOf: moveCosts(nodePools), brakes: pauses(nodePools, nowMs) },
+    policy: {
+      ...DEFAULT_DISRUPTION,
+      moveCostOf: moveCosts(nodePools),
+      brakes: pauses(nodePools, nowMs),
+      rollouts: rollouts(cluster, nowMs),
+    },
   };
   const startedMs = performance.now();
   const plan = planDisruption(input, instant(nowMs));

@@ -129,9 +129,17 @@ function toRisk({ evictionsPerHour, weighedPrice }: OfferingRisk) {
 }
 
 function toReason(reason: CheaperReason) {
-  if (reason.kind !== 'eviction-risk') return reason;
-  const { kind, chosenWeighedPrice } = reason;
-  return { kind, ...toRisk(reason), chosenWeighedPricePerHour: renderUsd(chosenWeighedPrice) };
+  if (reason.kind !== 'eviction-risk' && reason.kind !== 'spot-storm') return reason;
+  const { weighedPrice, chosenWeighedPrice } = reason;
+  const prices = {
+    weighedPricePerHour: renderUsd(weighedPrice),
+    chosenWeighedPricePerHour: renderUsd(chosenWeighedPrice),
+  };
+  if (reason.kind === 'eviction-risk') {
+    return { kind: reason.kind, evictionsPerHour: renderChance(reason.evictionsPerHour), ...prices };
+  }
+  const { kind, evicted, of, until } = reason;
+  return { kind, evicted, of, until, ...prices };
 }
 
 /** Decimal text, to a millionth, which is as much as counts. */

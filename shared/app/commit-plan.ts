@@ -7,6 +7,7 @@ import { digest } from '../contract/digest.ts';
 import { claimName } from './derived-name.ts';
 import { markForRemoval } from './disrupt/mark.ts';
 import type { Gathered } from './gather.ts';
+import { moversAmong } from './heirs.ts';
 import { hintLaunches } from './hint-objects.ts';
 import { inParallel } from './in-parallel.ts';
 import type { Ports } from './ports.ts';
@@ -92,6 +93,8 @@ export function toDecision(ports: Ports, gathered: Gathered, plan: Plan, cause: 
   };
   // The content is part of the name, so that another instance planning at the same generation writes another record.
   const name = `${String(generation).padStart(9, '0')}-${digest(version, JSON.stringify(stamped), ...(removal === undefined ? [] : [JSON.stringify(removal)]))}`;
+  const planned = new Set(plan.claims.flatMap(({ pods }) => pods.map(({ uid }) => uid)));
+  const movers = moversAmong(gathered.snapshot, planned);
   const claimNames = plan.claims.map(({ nodePool }, index) => claimName(nodePool, name, index));
   return {
     version: DECISION_VERSION,
@@ -103,6 +106,7 @@ export function toDecision(ports: Ports, gathered: Gathered, plan: Plan, cause: 
     claimNames,
     plan: stamped,
     ...(removal === undefined ? {} : { removal }),
+    ...(movers.length === 0 ? {} : { movers }),
   };
 }
 

@@ -20,6 +20,7 @@ import type { Decision, LedgerState } from '../ports/store.ts';
 import { usableOverlays } from './api-rules.ts';
 import { conditionOf, isTrue } from './conditions.ts';
 import { evictionCosts } from './eviction-costs.ts';
+import { heirsOf, moversOf } from './heirs.ts';
 import { knownDevices } from './known-devices.ts';
 import { nodeNameOf } from './node-name.ts';
 import type { Ports } from './ports.ts';
@@ -40,21 +41,27 @@ export interface Gathered {
   readonly ledger: LedgerState;
   /** What nodes publish, where that is not what was last remembered of them; null where it is. */
   readonly newDevices: DeviceTemplates | null;
+  /** Claims whose nodes are kept for pods that have moved, with the successors that wait: they are still to be let in. */
+  readonly heirs: ReadonlyMap<string, ReadonlyArray<string>>;
 }
 
 /** Null when there is nothing to look at yet: no relay has published and `mayList` forbids listing. */
 export async function gather(ports: Ports, ledger: LedgerState, mayList: boolean): Promise<Gathered | null> {
   const published = await readSnapshot(ports, mayList);
-  if (published === null) return null;
+  return published === null ? null : gatherFrom(ports, ledger, published);
+}
+
+/** The same, from a snapshot that has just been read. */
+export async function gatherFrom(ports: Ports, ledger: LedgerState, published: Snapshot): Promise<Gathered> {
   const snapshot = judgeSiblings(await withNewestClaims(ports, published, ledger));
-  const inFlight = await inFlightClaims(ports, snapshot);
+  const { inFlight, heirs } = await inFlightClaims(ports, snapshot);
   const { own: nodePools, foreign: foreignPools } = poolsByProvider(snapshot.nodePools);
   const cluster = { ...snapshot, nodePools, nodeOverlays: usableOverlays(snapshot.nodeOverlays) };
   const catalog = await readCatalog(ports, cluster);
   const { devices, newDevices } = await deviceSupport(ports, snapshot);
   const evictionCostMs = evictionCosts(nodePools);
   const rules = { policy: ports.policy, work: DEFAULT_WORK, devices, evictionCostMs };
-  return { snapshot, input: { cluster, foreignPools, catalog, inFlight, ...rules }, ledger, newDevices };
+  return { snapshot, input: { cluster, foreignPools, catalog, inFlight, ...rules }, ledger, newDevices, heirs };
 }
 
 /** Without a device class no claim can be met, so that nothing need be loaded that reads selectors, or remembers. */
@@ -106,8 +113,13 @@ function isAtLeast(version: string, other: string): boolean {
   }
 }
 
-/** Claims whose planned pods are still theirs, with those pods. */
-async function inFlightClaims(ports: Ports, snapshot: Snapshot): Promise<ReadonlyMap<string, InFlightClaim>> {
+/** Claims whose planned pods are still theirs, with those pods, and with the successors of those that have moved. */
+async function inFlightClaims(
+  ports: Ports,
+  snapshot: Snapshot,
+): Promise<{ readonly inFlight: ReadonlyMap<string, InFlightClaim> } & Pick<Gathered, 'heirs'>> {
+  const heirs = new Map<string, ReadonlyArray<string>>();
+  const taken = new Set<string>();
   const nodes = new Map(snapshot.nodes.map((node) => [node.metadata.name, node]));
   const unsettled = snapshot.nodeClaims.filter((claim) => !isSettled(claim, nodes, ports.now()));
   const decisions = await readDecisions(ports, unsettled);
@@ -119,10 +131,14 @@ async function inFlightClaims(ports: Ports, snapshot: Snapshot): Promise<Readonl
     // Stryker disable next-line ConditionalExpression: a claim is planned by a decision
     if (decision === undefined || planned === undefined) return [];
     const { instanceType, zone, capacityType } = planned.offering;
-    const pods = [...planned.pods, ...bufferPodsOn(decision, index)].map(({ uid }) => uid);
+    const own = moversOf(decision, claim.metadata.name);
+    const successors = heirsOf(own, nodeNameOf(claim), snapshot, taken).waiting.map(({ uid }) => uid);
+    if (successors.length > 0 && isReserved(nodes.get(nodeNameOf(claim)) ?? null))
+      heirs.set(claim.metadata.name, successors);
+    const pods = [...[...planned.pods, ...bufferPodsOn(decision, index)].map(({ uid }) => uid), ...successors];
     return [[claim.metadata.name, { pods, instanceType, zone, capacityType }] as const];
   });
-  return new Map(found);
+  return { inFlight: new Map(found), heirs };
 }
 
 /** What stands for the room of buffers on a claim of the decision. Records made before there were buffers have none. */

@@ -1,23 +1,25 @@
 import { claimsNamed, hintObjects } from './hint-objects.ts';
 import { isDisrupted } from '../contract/disrupted-taint.ts';
-import { annotation, label, taint } from '../contract/names.ts';
+import { annotation, taint } from '../contract/names.ts';
 import type { SignalHint } from '../contract/messages.ts';
+import type { Snapshot } from '../contract/snapshot/parse.ts';
 import type { NodeClaim } from '../kubernetes/manifest.ts';
 import type { Plan } from '../core/model/plan.ts';
 import { withoutBuffers } from '../core/present/buffer-pods.ts';
 import { withoutNodes } from '../core/present/without-nodes.ts';
-import { microUsdPerHour } from '../core/quantity/units.ts';
 import { RetryableError } from '../ports/errors.ts';
+import { avoidEvicted, tellStorms } from './avoid-evicted.ts';
 import { claimFacts, machineFacts } from './claim-facts.ts';
 import { commitPlan, execute, resumeNow } from './commit-plan.ts';
 import { toTimestamp } from './conditions.ts';
 import { publish } from './events.ts';
-import { type Gathered, gather } from './gather.ts';
+import { type Gathered, gatherFrom, readSnapshot } from './gather.ts';
 import { initializedNodes } from './initialized-nodes.ts';
 import { leavingNames } from './leaving.ts';
 import { isSameId } from './same-id.ts';
 import { claimOfVm, nodeNameOf } from './node-name.ts';
 import type { Ports } from './ports.ts';
+import type { LedgerState } from '../ports/store.ts';
 import { makePlan, requireSound, type MadePlan } from './make-plan.ts';
 import { recordPlan } from './record-plan.ts';
 
@@ -27,9 +29,6 @@ export type InterruptOutcome =
   /** Hearsay that Azure does not confirm, or of a claim that is on its way in or out: `follow` looks at it. */
   | { readonly kind: 'looked'; readonly claim: string }
   | { readonly kind: 'replaced'; readonly claim: string; readonly replacements: number };
-
-/** Karpenter has no figure; a spot offering that was just taken back is avoided this long by new plans. */
-const EVICTED_OFFERING_PAUSE_MS = 10 * 60_000;
 
 /** Events that end a machine's service for longer than pods should wait. A freeze lasts seconds: nothing is done. */
 const ENDS_SERVICE: ReadonlySet<SignalHint['event']> = new Set([
@@ -56,9 +55,11 @@ export async function interrupt(ports: Ports, signal: SignalHint): Promise<Inter
   if (signal.unlessThere === true && !(await isGone(ports, claim))) return look(ports, claim, signal);
   if (claim.metadata.deletionTimestamp !== undefined) return { kind: 'ignored', why: 'already being removed' };
 
+  const ledger = await resumeNow(ports);
   // Before the replacement is planned, or it would be the very offering that is being taken back.
-  await avoidOffering(ports, claim, signal);
-  const { replacements, made } = await replace(ports, claim);
+  const snapshot = await readSnapshot(ports, true);
+  const storms = signal.event === 'preempt' ? await avoidEvicted(ports, claim, snapshot) : [];
+  const { replacements, made } = await replace(ports, claim, ledger, snapshot);
   await taintNode(ports, claim);
   await removeInTime(ports, claim, signal, replacements);
   const { event: notice, source } = signal;
@@ -69,6 +70,7 @@ export async function interrupt(ports: Ports, signal: SignalHint): Promise<Inter
     source,
     replacements: replacements.join(','),
   });
+  await tellStorms(ports, claim, snapshot?.nodePools ?? [], storms);
   if (made !== null) await recordPlan(ports, made, 'holds');
   return { kind: 'replaced', claim: claim.metadata.name, replacements: replacements.length };
 }
@@ -121,10 +123,14 @@ interface Replaced {
  * Launches what the node's pods will need, and names the claims that they have to wait for. Capacity already on its way
  * for them counts, so a second notice adds nothing.
  */
-async function replace(ports: Ports, claim: NodeClaim): Promise<Replaced> {
-  const ledger = await resumeNow(ports);
-  const gathered = await gather(ports, ledger, true);
-  if (gathered === null) return { replacements: [], made: null };
+async function replace(
+  ports: Ports,
+  claim: NodeClaim,
+  ledger: LedgerState,
+  snapshot: Snapshot | null,
+): Promise<Replaced> {
+  if (snapshot === null) return { replacements: [], made: null };
+  const gathered = await gatherFrom(ports, ledger, snapshot);
   // All that leave go together: the plan counts on none of them, and neither may its audit.
   // Buffers are filled again by the next provisioning: pods that have to move wait for nobody's room.
   const left = withoutNodes(gathered.input, [...leavingNames(gathered.snapshot), claim.metadata.name]);
@@ -155,17 +161,6 @@ function claimsOnTheirWay(plan: Plan, { snapshot }: Gathered, moving: ReadonlySe
   return plan.nominations
     .filter(({ pods, target }) => !inUse.has(target.name) && pods.some(({ uid }) => moving.has(uid)))
     .flatMap(({ target }) => (target.kind === 'claim' ? target.name : (claimOfVm(target.name) ?? [])));
-}
-
-/** Where spot capacity was just taken back, new spot capacity would go the same way. */
-async function avoidOffering(ports: Ports, claim: NodeClaim, signal: SignalHint): Promise<void> {
-  const labels = claim.metadata.labels ?? {};
-  const [instanceType, zone] = [labels[label.instanceType], labels[label.zone]];
-  if (signal.event !== 'preempt' || labels[label.capacityType] !== 'spot') return;
-  if (instanceType === undefined || zone === undefined) return;
-  const offering = { instanceType, zone, capacityType: 'spot', price: microUsdPerHour(0) } as const;
-  const untilMs = ports.now() + EVICTED_OFFERING_PAUSE_MS;
-  await ports.catalogs.refuse([{ scope: 'offering', offering, untilMs, reason: 'SpotEvicted' }]);
 }
 
 async function taintNode(ports: Ports, claim: NodeClaim): Promise<void> {

@@ -8,6 +8,8 @@ import { lacksStaticNodes } from '../core/finishing/static-pools.ts';
 import { withoutNodes } from '../core/present/without-nodes.ts';
 import { writeBufferStatuses } from './buffer-status.ts';
 import type { Decision } from '../ports/store.ts';
+import { digest } from '../contract/digest.ts';
+import { claimsNamed, hintObjects } from './hint-objects.ts';
 import { commitPlan, execute, resume } from './commit-plan.ts';
 import { begunIn, cordoned } from './disrupt/begun.ts';
 import { type Gathered, gather } from './gather.ts';
@@ -56,6 +58,7 @@ export async function provision(ports: Ports, mayList = false): Promise<Provisio
   // 1. Gather: one consistent view of pods, nodes, claims and offerings.
   const gathered = await gather(ports, resumed.ledger, mayList);
   if (gathered === null) return { kind: 'no-snapshot' };
+  await callHeirs(ports, gathered);
   const { outcome, made } = await decide(ports, gathered);
   // Nobody waits for these, so they come last.
   await Promise.all([
@@ -64,6 +67,13 @@ export async function provision(ports: Ports, mayList = false): Promise<Provisio
     made === null ? null : recordPlan(ports, made, outcome.kind === 'lost' ? 'lost' : 'holds'),
   ]);
   return outcome;
+}
+
+/** Nodes that are kept for pods that have moved let in the successors that wait now. */
+async function callHeirs(ports: Ports, { heirs }: Gathered): Promise<void> {
+  if (heirs.size === 0) return;
+  const occasion = `successors/${digest(...[...heirs.values()].flat())}`;
+  await hintObjects(ports, claimsNamed([...heirs.keys()]), { reason: 'successors', occasion });
 }
 
 /** What came of a look, and what it knew then; null when it did not get as far as to judge the pods that wait. */

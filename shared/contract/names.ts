@@ -56,6 +56,10 @@ export const annotation = {
   moveCost: 'nodewright.dev/move-cost',
   /** On a NodePool: `true`, or a time until which its nodes are not removed of our own choice. */
   pauseDisruption: 'nodewright.dev/pause-disruption',
+  /** On a NodePool: how long the first node of a new image or Kubernetes version is watched before the others are replaced. */
+  bakeTime: 'nodewright.dev/bake-time',
+  /** On a NodePool: why nodes behind a new image or Kubernetes version are not replaced any more. Removing it tries again. */
+  rolloutHalted: 'nodewright.dev/rollout-halted',
   /** On a NodePool: the last decisions about its nodes whose replacements failed, each with its time. Removing it forgets them. */
   disruptionFailures: 'nodewright.dev/disruption-failures',
   /** Why a NodeClaim is being removed before its time: written once, so that a second notice changes nothing. */

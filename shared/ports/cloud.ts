@@ -2,6 +2,7 @@ import type { Maintenance } from './maintenance.ts';
 import type { CapacityType, InstanceType } from '../core/model/catalog.ts';
 import type { Labels, ResourceList, Taint } from '../kubernetes/manifest.ts';
 import type { PlannedOffering } from '../core/model/plan.ts';
+import type { SpotStorm } from '../core/offerings/spot-storms.ts';
 import type { NodeClass } from './kubernetes.ts';
 
 /** Everything a VM for one NodeClaim is made from. The VM is named after the claim, so asking twice makes one VM. */
@@ -166,6 +167,15 @@ export type EvictionRatesOutcome =
   /** `fix`: what a person has to do; null where it may pass, or nobody here can tell. */
   | { readonly kind: 'unknown'; readonly why: string; readonly fix: string | null };
 
+/** A spot machine that Azure takes back. */
+export interface EvictedMachine {
+  readonly claim: string;
+  readonly instanceType: string;
+  readonly zone: string;
+  /** Spot machines of the cluster in that zone, by size, this one too; empty where nobody knows. */
+  readonly spotInZone: ReadonlyMap<string, number>;
+}
+
 /** Sizes and prices, with what Azure has refused lately taken into account. Shared by all instances of the app. */
 export interface Catalogs {
   /** What all prices are in, such as `USD` (ISO 4217): a micro-USD of the code is a millionth of that. */
@@ -176,6 +186,11 @@ export interface Catalogs {
   instanceTypeNames(nodeClass: NodeClass): Promise<ReadonlySet<string>>;
   /** Remembers refusals for all instances. A longer time wins over a shorter one for the same scope and offering. */
   refuse(refusals: ReadonlyArray<RefusedOffering>): Promise<void>;
+  /**
+   * Remembers for all instances that a spot machine is taken back, once per claim. Answers the storms that it is part of: what they
+   * are about counts as more until they have passed.
+   */
+  evicted(machine: EvictedMachine): Promise<ReadonlyArray<SpotStorm>>;
   /** Reads sizes and prices from Azure again, for all instances. */
   refresh(): Promise<void>;
   /** Reads from Azure what quotas there are and how much of them is used, for all instances. Never throws. */

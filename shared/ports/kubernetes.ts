@@ -21,7 +21,14 @@ export interface NodePod {
     readonly deletionGracePeriodSeconds?: number;
   };
   readonly spec: PodSpec & { readonly nodeName?: string };
-  readonly status?: { readonly phase?: string; readonly startTime?: string };
+  readonly status?: {
+    readonly phase?: string;
+    readonly startTime?: string;
+    readonly containerStatuses?: ReadonlyArray<{
+      readonly restartCount?: number;
+      readonly state?: { readonly waiting?: { readonly reason?: string } };
+    }>;
+  };
 }
 
 /** The parts of an AKSNodeClass that launching and readiness read. */

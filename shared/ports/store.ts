@@ -22,6 +22,17 @@ export interface Decision {
   readonly plan: Plan;
   /** The nodes that are to go, where the decision is about any. */
   readonly removal?: Removal;
+  /** The pods of `plan.claims` that do not come themselves. */
+  readonly movers?: ReadonlyArray<Mover>;
+}
+
+/** A pod that ran somewhere else when a claim was planned for it: it is evicted there, and a successor comes in its place. */
+export interface Mover {
+  readonly uid: string;
+  /** Uid of its owner, which makes the successor. */
+  readonly owner: string;
+  /** Tells pods of one template from others of the owner. */
+  readonly shape: string;
 }
 
 /** Nodes that go together: they are marked when the decision is executed, and judged once more before they go. */

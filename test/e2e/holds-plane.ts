@@ -175,6 +175,7 @@ async function createPorts(kubeconfigPath: string, now: () => number): Promise<P
       currency: 'USD',
       instanceTypes: () => Promise.resolve(sizes),
       instanceTypeNames: () => Promise.resolve(new Set(sizes.map(({ name }) => name))),
+      evicted: () => Promise.resolve([]),
       refuse: nowhere,
       refresh: nowhere,
       refreshQuotas: nowhere,

@@ -1,5 +1,6 @@
 import { gunzipSync, gzipSync } from 'node:zlib';
 import type { InstanceType } from '../../core/model/catalog.ts';
+import type { SpotStorm } from '../../core/offerings/spot-storms.ts';
 import type { Catalogs, RefusedOffering } from '../../ports/cloud.ts';
 import { RetryableError } from '../../ports/errors.ts';
 import type { NodeClass } from '../../ports/kubernetes.ts';
@@ -12,8 +13,9 @@ import { type InstanceTypeSettings, toInstanceTypeNames, toInstanceTypes } from 
 import { type KeptRates, parseKeptRates, refreshKeptRates } from './kept-eviction-rates.ts';
 import { NO_QUOTAS, type Quota, type Quotas, isBeyondQuota, quotaUse, readQuotas, quotasInUse } from './quotas.ts';
 import { type Refusal, isCovered, mergeRefusals, toRefusal } from './refusals.ts';
+import { offeringStorm, sharedSpotMemory } from './kept-spot-storms.ts';
 import { readRetailPrices } from './retail-prices.ts';
-import { sharedBlob } from './shared-blob.ts';
+import { sharedBlob, updateBlob } from './shared-blob.ts';
 import { type Sku, toSku } from './sku.ts';
 
 export interface CatalogParts {
@@ -42,9 +44,6 @@ interface SkuCatalog {
 /** Sizes and prices change within days; Karpenter asks twice a day. */
 const STALE_MS = 12 * 60 * 60_000;
 
-/** Writers race for the refusals blob only when Azure refuses several at the same time. */
-const WRITES_MAX = 8;
-
 export function createCatalogs(parts: CatalogParts): AzureCatalogs {
   const { cluster, subscription, clients, blobs, settings, currency, now } = parts;
   // Prices of another currency are another catalog's, so that a change of the setting holds at once.
@@ -56,6 +55,7 @@ export function createCatalogs(parts: CatalogParts): AzureCatalogs {
   const refusals = sharedBlob(parts, refusalsBlob, (bytes): ReadonlyArray<Refusal> =>
     mergeRefusals(bytes === null ? [] : parseRefusals(bytes), [], now()),
   );
+  const spot = sharedSpotMemory(parts);
   const quotas = sharedBlob(parts, quotasBlob, (bytes) => (bytes === null ? NO_QUOTAS : parseQuotas(bytes, now())));
   const rates = sharedBlob(parts, ratesBlob, (bytes) => parseKeptRates(bytes, now()));
   const built = new Map<string, ReadonlyArray<InstanceType>>();
@@ -93,11 +93,17 @@ export function createCatalogs(parts: CatalogParts): AzureCatalogs {
       catalog = () => Promise.resolve(fresh);
     },
     instanceTypes: async (nodeClass) => {
-      const [known, refused, rows, kept] = await Promise.all([current(), refusals.read(), quotas.read(), rates.read()]);
-      const key = JSON.stringify([known.builtAtMs, nodeClass.spec, refused, [...rows], kept.atMs]);
+      const [known, refused, storms, rows, kept] = await Promise.all([
+        current(),
+        refusals.read(),
+        spot.storms(),
+        quotas.read(),
+        rates.read(),
+      ]);
+      const key = JSON.stringify([known.builtAtMs, nodeClass.spec, refused, storms, [...rows], kept.atMs]);
       const cached = built.get(key);
       if (cached !== undefined) return cached;
-      const types = build(known, nodeClass, { refused, quotas: rows, kept }, parts);
+      const types = build(known, nodeClass, { refused, storms, quotas: rows, kept }, parts);
       // One entry per class is enough: a new state of refusals replaces the old.
       if (built.size >= BUILT_MAX) built.clear();
       built.set(key, types);
@@ -111,8 +117,12 @@ export function createCatalogs(parts: CatalogParts): AzureCatalogs {
       ),
     refuse: async (added) => {
       const rows = await Promise.all(added.map(async (one) => toRefusal(one, await sku(one.offering.instanceType))));
-      refusals.put(await store(blobs, refusalsBlob, rows, now()));
+      const merge = (bytes: Uint8Array | null): ReadonlyArray<Refusal> =>
+        mergeRefusals(bytes === null ? [] : parseRefusals(bytes), rows, now());
+      const render = (all: ReadonlyArray<Refusal>): Uint8Array => new TextEncoder().encode(JSON.stringify(all));
+      refusals.put(await updateBlob(blobs, refusalsBlob, merge, render));
     },
+    evicted: async (machine) => spot.note(machine, (await current()).skus),
     nextRetryMs: async () => {
       const ends = (await refusals.read()).map(({ untilMs }) => untilMs);
       return ends.length === 0 ? null : Math.min(...ends);
@@ -126,6 +136,7 @@ const BUILT_MAX = 16;
 /** What all instances share about offerings. */
 interface Known {
   readonly refused: ReadonlyArray<Refusal>;
+  readonly storms: ReadonlyArray<SpotStorm>;
   readonly quotas: Quotas;
   readonly kept: KeptRates;
 }
@@ -133,7 +144,7 @@ interface Known {
 function build(
   { skus }: SkuCatalog,
   nodeClass: NodeClass,
-  { refused, quotas, kept }: Known,
+  { refused, storms, quotas, kept }: Known,
   { settings, now }: CatalogParts,
 ): ReadonlyArray<InstanceType> {
   const nowMs = now();
@@ -146,6 +157,7 @@ function build(
     {
       useOfQuota: (sku, capacityType) => quotaUse(quotas, sku, capacityType),
       evictionsPerHour: (sku) => evictionsPerHour(kept.rates, sku),
+      stormOf: (sku, zone) => offeringStorm(storms, sku.quotaFamily, zone),
     },
   );
 }
@@ -181,25 +193,6 @@ function parseQuotas(bytes: Uint8Array, nowMs: number): Quotas {
   } catch {
     return NO_QUOTAS;
   }
-}
-
-/** Adds rows to what all instances share; retries when another instance wrote in between. */
-async function store(
-  blobs: Blobs,
-  name: string,
-  rows: ReadonlyArray<Refusal>,
-  nowMs: number,
-): Promise<ReadonlyArray<Refusal>> {
-  for (let attempt = 0; attempt < WRITES_MAX; attempt++) {
-    // Each attempt depends on what the last one found.
-    // oxlint-disable-next-line no-await-in-loop
-    const blob = await blobs.read(name);
-    const merged = mergeRefusals(blob === null ? [] : parseRefusals(blob.bytes), rows, nowMs);
-    const bytes = new TextEncoder().encode(JSON.stringify(merged));
-    // oxlint-disable-next-line no-await-in-loop
-    if (await blobs.write(name, bytes, blob === null ? 'absent' : { etag: blob.etag })) return merged;
-  }
-  throw new RetryableError(`${name}: lost ${WRITES_MAX} races to other writers`);
 }
 
 async function readSkus({ clients, settings, currency, pricesEndpoint }: CatalogParts): Promise<ReadonlyArray<Sku>> {

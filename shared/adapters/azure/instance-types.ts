@@ -1,4 +1,4 @@
-import type { CapacityType, InstanceType, Offering, QuotaUse } from '../../core/model/catalog.ts';
+import type { CapacityType, InstanceType, Offering, OfferingStorm, QuotaUse } from '../../core/model/catalog.ts';
 import { microUsdPerHour } from '../../core/quantity/units.ts';
 import type { NodeClass } from '../../ports/kubernetes.ts';
 import { label } from '../../contract/names.ts';
@@ -25,9 +25,11 @@ export interface OfferingFacts {
   readonly useOfQuota: (sku: Sku, capacityType: CapacityType) => QuotaUse | null;
   /** The chance that a spot VM is evicted within an hour, 0 to 1; null where that is not known. */
   readonly evictionsPerHour: (sku: Sku) => number | null;
+  /** Spot machines like it are taken back in numbers there; null where they are not. */
+  readonly stormOf: (sku: Sku, zone: string) => OfferingStorm | null;
 }
 
-const NOTHING_KNOWN: OfferingFacts = { useOfQuota: () => null, evictionsPerHour: () => null };
+const NOTHING_KNOWN: OfferingFacts = { useOfQuota: () => null, evictionsPerHour: () => null, stormOf: () => null };
 
 /**
  * A size whose price is unknown is taken only when a pool names it: Karpenter's figure, in US dollars. In a currency of which a
@@ -163,7 +165,7 @@ function toOfferings(
   sku: Sku,
   { location, unknownPrice }: { readonly location: string; readonly unknownPrice: number },
   isRefused: IsRefused,
-  { useOfQuota, evictionsPerHour }: OfferingFacts,
+  { useOfQuota, evictionsPerHour, stormOf }: OfferingFacts,
 ): ReadonlyArray<Offering> {
   const zones = [...sku.zones.map((zone) => `${location.toLowerCase()}-${zone}`), REGIONAL];
   return zones.flatMap((zone) =>
@@ -172,6 +174,7 @@ function toOfferings(
       if (capacityType === 'spot' && (!sku.spot || price === null)) return [];
       const quota = useOfQuota(sku, capacityType);
       const evictions = capacityType === 'spot' ? evictionsPerHour(sku) : null;
+      const storm = capacityType === 'spot' ? stormOf(sku, zone) : null;
       return [
         {
           zone,
@@ -180,6 +183,7 @@ function toOfferings(
           available: !isRefused(sku, zone, capacityType),
           labels: offeringLabels(zone, capacityType),
           ...(evictions === null ? {} : { evictionsPerHour: evictions }),
+          ...(storm === null ? {} : { storm }),
           ...(quota === null ? {} : { quota }),
         },
       ];

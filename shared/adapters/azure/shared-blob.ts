@@ -1,4 +1,5 @@
 import type { Blobs } from '../../ports/blobs.ts';
+import { RetryableError } from '../../ports/errors.ts';
 
 /** A blob that all instances share, as this one knows it: at most a second old. */
 export interface SharedBlob<Value> {
@@ -39,4 +40,25 @@ export function sharedBlob<Value>(
       return reading;
     },
   };
+}
+
+/** Writers race for a shared blob only when Azure refuses, or takes back, several machines at the same time. */
+const WRITES_MAX = 8;
+
+/** Changes what all instances share, and again when another instance wrote in between. Answers what was written. */
+export async function updateBlob<Value>(
+  blobs: Pick<Blobs, 'read' | 'write'>,
+  name: string,
+  change: (bytes: Uint8Array | null) => Value,
+  render: (value: Value) => Uint8Array,
+): Promise<Value> {
+  for (let attempt = 0; attempt < WRITES_MAX; attempt++) {
+    // Each attempt depends on what the last one found.
+    // oxlint-disable-next-line no-await-in-loop
+    const blob = await blobs.read(name);
+    const value = change(blob?.bytes ?? null);
+    // oxlint-disable-next-line no-await-in-loop
+    if (await blobs.write(name, render(value), blob === null ? 'absent' : { etag: blob.etag })) return value;
+  }
+  throw new RetryableError(`${name}: lost ${WRITES_MAX} races to other writers`);
 }

@@ -2,11 +2,12 @@ import { annotation, label } from '../../contract/names.ts';
 import type { Cluster } from '../../core/model/cluster.ts';
 import type { Brake } from '../../core/model/disruption-input.ts';
 import type { NodePool } from '../../kubernetes/manifest.ts';
-import { conditionOf, isTrue, putConditions, toTimestamp, type ConditionChange } from '../conditions.ts';
+import { conditionOf, isTrue, toTimestamp, type ConditionChange } from '../conditions.ts';
 import { publish } from '../events.ts';
 import type { Gathered } from '../gather.ts';
 import type { Ports } from '../ports.ts';
 import { eventAboutPool } from './event-about.ts';
+import { tellCondition } from './pool-condition.ts';
 
 /** So many steps of a pool whose replacements fail within `WITHIN_MS` stop it for `STOPPED_MS` after the last. */
 const FAILURES_MAX = 3;
@@ -131,19 +132,11 @@ function conditionFor(brake: Brake | undefined): ConditionChange {
 }
 
 async function tell(ports: Ports, { metadata }: NodePool, change: ConditionChange): Promise<void> {
-  const key = { name: metadata.name, namespace: null };
-  const fresh = await ports.kubernetes.get('NodePool', key);
-  if (fresh === null) return;
-  const wasOpen = conditionOf(fresh.status?.conditions, TYPE)?.status === 'False';
-  const conditions = putConditions(fresh.status?.conditions, [change], {
-    generation: fresh.metadata.generation ?? 1,
-    nowMs: ports.now(),
-  });
-  const patch = { metadata: { resourceVersion: fresh.metadata.resourceVersion }, status: { conditions } };
-  const outcome = await ports.kubernetes.patchStatus('NodePool', key, patch);
+  const told = await tellCondition(ports, { metadata }, change);
   const isOpen = change.status === 'False';
-  // Another wrote at the same time: the next look tells it. What only changes its words is no news.
-  if (outcome.kind !== 'written' || wasOpen === isOpen) return;
+  // What only changes its words is no news.
+  if (told === null || (told.before?.status === 'False') === isOpen) return;
+  const fresh = told.pool;
   ports.log(isOpen ? 'breaker-tripped' : 'breaker-closed', { nodePool: metadata.name, why: change.message });
   const note = isOpen
     ? eventAboutPool(fresh, 'Warning', 'DisruptionBlocked', `Voluntary disruption stops: ${change.message}`)

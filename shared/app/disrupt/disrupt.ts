@@ -19,6 +19,7 @@ import { begunIn, machinesIn, type Candidate } from './begun.ts';
 import { tellBreakers } from './breaker.ts';
 import { disruptionInput } from './disruption-input.ts';
 import { goOn } from './go-on.ts';
+import { watchRollouts } from './halt-rollouts.ts';
 import { NODES_AT_ONCE, unmark } from './mark.ts';
 import { decisionCounts, recordLook, stateOf } from './record-look.ts';
 import { tellKept } from './tell-kept.ts';
@@ -55,12 +56,13 @@ export async function disrupt(ports: Ports): Promise<DisruptOutcome> {
   // 1. Gather.
   const gathered = await gather(ports, resumed.ledger, true);
   if (gathered === null) return { kind: 'no-snapshot' };
+  const waiting = await watchRollouts(ports, gathered);
   const begun = begunIn(gathered.snapshot);
-  if (begun.length > 0) return goOn(ports, gathered, begun);
+  if (begun.length > 0) return goOn(ports, gathered, begun, waiting);
 
   // 2. Plan: which nodes go first, and then, by the planner of provisioning, where their pods go.
   const now = instant(ports.now());
-  const plan = planDisruption(disruptionInput(ports, gathered.input), now);
+  const plan = planDisruption(disruptionInput(ports, gathered.input, waiting), now);
   await tellBreakers(ports, gathered);
   await tellKept(ports, gathered, plan.kept);
   await recordLook(ports, { id: '', counts: [], state: stateOf(gathered, plan, now) });

@@ -3,6 +3,9 @@ import { judgeNodes, type JudgedNode } from '../../core/disruption/candidates/ju
 import { FORCED_REASONS } from '../../core/disruption/plan/disruption-plan.ts';
 import { renderKept } from '../../core/disruption/plan/render-kept.ts';
 import { isDisrupted } from '../../contract/disrupted-taint.ts';
+import { isReserved } from '../../contract/reserved-taint.ts';
+import type { Plan } from '../../core/model/plan.ts';
+import { claimOfVm } from '../node-name.ts';
 import { annotation, label } from '../../contract/names.ts';
 import { planProvisioning } from '../../core/plan-provisioning.ts';
 import { withoutNodes } from '../../core/present/without-nodes.ts';
@@ -20,6 +23,10 @@ import type { Ports } from '../ports.ts';
 import { homesOf, withoutMarks, type Begun, type Candidate } from './begun.ts';
 import { noteFailure } from './breaker.ts';
 import { disruptionInput } from './disruption-input.ts';
+import type { DisruptionPolicy } from '../../core/model/disruption-input.ts';
+import { haltRollout } from './halt-rollouts.ts';
+import { isBehind } from './rollouts.ts';
+import { readBakeTime } from '../../contract/api/bake-time.ts';
 import type { DisruptOutcome } from './disrupt.ts';
 import { eventAboutNode } from './event-about.ts';
 import { NODES_AT_ONCE, unmark } from './mark.ts';
@@ -45,8 +52,15 @@ type Verdict =
   | { readonly kind: 'take-back'; readonly why: string; readonly failed?: number };
 
 /** Decides about every set of nodes that was begun, on the newest view: all of a set go, or none. */
-export async function goOn(ports: Ports, gathered: Gathered, begun: ReadonlyArray<Begun>): Promise<DisruptOutcome> {
-  const judged = begun.map((one) => ({ one, verdict: judge(ports, gathered, one) }));
+export async function goOn(
+  ports: Ports,
+  gathered: Gathered,
+  begun: ReadonlyArray<Begun>,
+  rollouts: DisruptionPolicy['rollouts'],
+): Promise<DisruptOutcome> {
+  // A canary that was decided on goes; where what is new does worse meanwhile, nothing goes for it.
+  const halted = new Map([...rollouts].filter(([, { kind }]) => kind === 'halted'));
+  const judged = begun.map((one) => ({ one, verdict: judge(ports, gathered, one, halted) }));
   await tellWaiting(ports, gathered, judged);
   const going = judged.flatMap(({ one, verdict }) => (verdict.kind === 'remove' ? one.candidates : []));
   const staying = judged.flatMap(({ one, verdict }) =>
@@ -55,7 +69,7 @@ export async function goOn(ports: Ports, gathered: Gathered, begun: ReadonlyArra
   for (const { one, verdict } of judged) {
     // There is one, or two after a crash. Before the marks come off: else a crash would forget it.
     // oxlint-disable-next-line no-await-in-loop
-    if (verdict.kind === 'take-back') await noteFailed(ports, one, verdict.failed ?? 0);
+    if (verdict.kind === 'take-back') await noteFailed(ports, gathered, one, verdict.failed ?? 0);
   }
   await inParallel(staying, NODES_AT_ONCE, async ({ candidate, why }) => {
     await unmark(ports, candidate, why);
@@ -67,13 +81,38 @@ export async function goOn(ports: Ports, gathered: Gathered, begun: ReadonlyArra
   return { kind: 'finished', removed: going.length, takenBack: staying.length };
 }
 
-async function noteFailed(ports: Ports, { decision, candidates }: Begun, replacements: number): Promise<void> {
+async function noteFailed(ports: Ports, gathered: Gathered, begun: Begun, replacements: number): Promise<void> {
+  const { decision, candidates } = begun;
   const [first] = candidates;
   if (decision === null || first === undefined) return;
   const pools = candidates.map(({ claim }) => claim.metadata.labels?.[label.nodePool] ?? '');
   if (replacements > 0) await noteFailure(ports, pools, decision);
+  if (replacements > 0) await haltFailed(ports, gathered, begun);
   const counts = failureCounts({ reason: reasonOf(first.claim) ?? '', candidates, replacements });
   await recordLook(ports, { id: `${decision}/taken-back`, counts, state: null });
+}
+
+/**
+ * Where a NodePool tries a new image or Kubernetes version, a machine of it that did not become a node is its last. One that Azure never
+ * gave says nothing about it.
+ */
+async function haltFailed(ports: Ports, { snapshot }: Gathered, { candidates, replacements }: Begun): Promise<void> {
+  const failed = snapshot.nodeClaims.find(
+    ({ metadata, status }) =>
+      replacements.includes(metadata.name) &&
+      isTrue(status?.conditions, 'Launched') &&
+      !isTrue(status?.conditions, 'Initialized'),
+  );
+  if (failed === undefined) return;
+  const behind = candidates.filter(({ claim }) => isBehind(claim));
+  for (const name of new Set(behind.map(({ claim }) => claim.metadata.labels?.[label.nodePool] ?? ''))) {
+    // One pool, as a rule.
+    // oxlint-disable-next-line no-await-in-loop
+    const pool = await ports.kubernetes.get('NodePool', { name, namespace: null });
+    if (pool === null || readBakeTime(pool.metadata).bakeMs === null) continue;
+    // oxlint-disable-next-line no-await-in-loop
+    await haltRollout(ports, pool, `the machine of NodeClaim ${failed.metadata.name} did not become a node`);
+  }
 }
 
 /** On replacements that are not initialized yet, once each. */
@@ -96,7 +135,7 @@ async function tellWaiting(
   }
 }
 
-function judge(ports: Ports, gathered: Gathered, one: Begun): Verdict {
+function judge(ports: Ports, gathered: Gathered, one: Begun, halted: DisruptionPolicy['rollouts']): Verdict {
   if (one.decision === null) return { kind: 'take-back', why: 'no decision says so' };
   const replaced = judgeReplacements(ports, gathered, one);
   if (replaced !== null) return replaced;
@@ -109,7 +148,7 @@ function judge(ports: Ports, gathered: Gathered, one: Begun): Verdict {
     if (ports.now() < one.sinceMs + MARKED_MS) return { kind: 'wait', for: 'all to be marked' };
     return { kind: 'take-back', why: 'it was not marked to its end' };
   }
-  return judgeAnew(ports, gathered, one);
+  return judgeAnew(ports, gathered, one, halted);
 }
 
 function judgeReplacements(ports: Ports, { snapshot }: Gathered, { replacements, sinceMs }: Begun): Verdict | null {
@@ -127,12 +166,13 @@ function judgeReplacements(ports: Ports, { snapshot }: Gathered, { replacements,
 }
 
 /** As if nothing had been decided: may each of the nodes go, and has each of their pods a place that is ready? */
-function judgeAnew(ports: Ports, { snapshot, input }: Gathered, one: Begun): Verdict {
+function judgeAnew(ports: Ports, gathered: Gathered, one: Begun, halted: DisruptionPolicy['rollouts']): Verdict {
+  const { snapshot, input } = gathered;
   const now = instant(ports.now());
   const names = new Set(one.candidates.map(({ node }) => node.metadata.name));
   const unmarked = { ...input.cluster, nodes: withoutMarks(input.cluster.nodes, one) };
   const provisioning = { ...input, cluster: unmarked };
-  const all = judgeNodes(disruptionInput(ports, provisioning), now);
+  const all = judgeNodes(disruptionInput(ports, provisioning, halted), now);
   const nodes = all.filter(({ name }) => names.has(name));
   const reasons = new Map(one.candidates.map(({ claim, node }) => [node.metadata.name, reasonOf(claim)]));
   for (const { name, verdict, moving } of nodes) {
@@ -156,8 +196,20 @@ function judgeAnew(ports: Ports, { snapshot, input }: Gathered, one: Begun): Ver
   if (first !== undefined) return { kind: 'take-back', why: `pod ${first.pod.name} finds no place any more` };
   if (claims.length > 0) return { kind: 'take-back', why: 'its pods would need another node' };
   const ready = initializedNodes(snapshot);
-  const awaited = targets.filter(({ name }) => !ready.has(name));
+  const kept = keptForOthers(plan, gathered, uids);
+  const awaited = targets.filter(({ name }) => !ready.has(name) || kept.has(name));
   return awaited.length === 0 ? { kind: 'remove' } : { kind: 'wait', for: `${awaited.length} nodes that start` };
+}
+
+/** Nodes that are in use, and kept for others than some of the pods that are to go there: those would wait. */
+function keptForOthers(plan: Plan, { snapshot, input }: Gathered, uids: ReadonlySet<string>): ReadonlySet<string> {
+  const reserved = new Set(snapshot.nodes.filter(isReserved).map(({ metadata }) => metadata.name));
+  const others = plan.nominations.filter(({ target, pods }) => {
+    if (!reserved.has(target.name)) return false;
+    const promised = new Set(input.inFlight.get(claimOfVm(target.name) ?? '')?.pods);
+    return pods.some(({ uid }) => uids.has(uid) && !promised.has(uid));
+  });
+  return new Set(others.map(({ target }) => target.name));
 }
 
 /** The first pool of which more would go than its budgets allow beside those that are going; null when there is none. */

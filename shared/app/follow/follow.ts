@@ -11,7 +11,7 @@ import type { Ports } from '../ports.ts';
 import { isSameId } from '../same-id.ts';
 import { initialize } from './initialize.ts';
 import { launch } from './launch.ts';
-import { awaitPlanned, openNode } from './open-node.ts';
+import { awaitPlanned, isForMovers, openNode, withoutReservation } from './open-node.ts';
 import { releaseNode } from './release-node.ts';
 import {
   NODE_NOT_FOUND,
@@ -94,10 +94,12 @@ async function followLaunched(ports: Ports, claim: NodeClaim, podEventMs: number
   await noteRegistration(ports, claim, { kind: 'registered' });
   // It has its certificate: what it was let in with opens nothing any more.
   await ports.cloud.revokeToken(claim.metadata.name);
-  const step =
-    registered.node !== null && isReserved(registered.node)
-      ? awaitPlanned(ports, registered.claim, registered.node)
-      : await useNode(ports, registered.claim, registered.node, podEventMs);
+  const { node: joined } = registered;
+  const isKept = joined !== null && isReserved(joined);
+  if (isKept) await useForMovers(ports, registered.claim, joined, podEventMs);
+  const step = isKept
+    ? awaitPlanned(ports, registered.claim, joined)
+    : await useNode(ports, registered.claim, joined, podEventMs);
   await equipJoined(ports, claim);
   return step;
 }
@@ -116,9 +118,18 @@ async function followRegistered(ports: Ports, claim: NodeClaim, node: Node, podE
   if (!isReserved(node)) return useNode(ports, claim, node, podEventMs);
   const opened = await openNode(ports, claim, node);
   if (opened.kind === 'opened') return useNode(ports, claim, opened.node, podEventMs);
+  if (await useForMovers(ports, claim, node, podEventMs)) return opened;
   // What it waits for is said where people look for it.
   await initialize(ports, claim, node, podEventMs);
   return opened;
+}
+
+/** One that is to take pods from nodes that go is in use before they come: those go when it is. Answers whether it is such a one. */
+async function useForMovers(ports: Ports, claim: NodeClaim, node: Node, podEventMs: number | null): Promise<boolean> {
+  if (!(await isForMovers(ports, claim))) return false;
+  if (isTrue(claim.status?.conditions, 'Initialized')) return true;
+  await initialize(ports, claim, withoutReservation(node), podEventMs);
+  return true;
 }
 
 /** Of a node that is open to all; null when it has just gone. */

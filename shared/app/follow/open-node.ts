@@ -6,7 +6,8 @@ import { type Step, createdAtMs, transitionMs } from './node-claim.ts';
 import { patchNode } from './patch-node.ts';
 import { lookOnceSettled } from './look-once-settled.ts';
 import { obstacleOf } from './initialize.ts';
-import { letMissingIn, nominate, plannedPods } from './planned-pods.ts';
+import { heirsOf, moversOf } from '../heirs.ts';
+import { decisionOf, letIn, letMissingIn, nominate, plannedPods } from './planned-pods.ts';
 
 /**
  * How long after its registration a node is kept for its planned pods at most. The scheduler binds them within a second;
@@ -14,6 +15,12 @@ import { letMissingIn, nominate, plannedPods } from './planned-pods.ts';
  * nodes of other zones, which boot some seconds sooner or later.
  */
 const RESERVED_MS = 30_000;
+
+/**
+ * ... and while pods that it was planned for are to be evicted elsewhere first. Its replaced nodes go within a look of the disruption and
+ * the notice of an interruption; a drain that a budget holds up for longer keeps nobody else out.
+ */
+const MOVING_MS = 3 * 60_000;
 
 /** ... and with a startup taint on it, under which they cannot come: a driver's installation takes minutes. */
 const STARTING_MS = 10 * 60_000;
@@ -62,6 +69,8 @@ export async function openNode(ports: Ports, claim: NodeClaim, node: Node): Prom
   const waiting = await letMissingIn(ports, claim, node.metadata.name, planned);
   const late = ports.now() >= endOfReservation(claim, node);
   if (waiting.length > 0 && !late) return awaitPlanned(ports, claim, node);
+  const moving = await awaitMovers(ports, claim, node);
+  if (moving !== null) return moving;
   await nominate(ports, node.metadata.name, waiting);
   const isUsable = (await obstacleOf(ports, claim, withoutReservation(node))) === null;
   const opened = await patchNode(ports, node, (current) => ({
@@ -82,7 +91,27 @@ export async function openNode(ports: Ports, claim: NodeClaim, node: Node): Prom
   return { kind: 'opened', node: opened };
 }
 
-function withoutReservation(node: Node): Node {
+/** Lets in the successors of pods that have moved; null when nobody is waited for any more. */
+async function awaitMovers(ports: Ports, claim: NodeClaim, node: Node): Promise<Step | null> {
+  const endMs = transitionMs(claim, 'Registered') + MOVING_MS;
+  if (ports.now() >= endMs) return null;
+  const movers = moversOf(await decisionOf(ports, claim), claim.metadata.name);
+  const snapshot = movers.length === 0 ? null : await ports.snapshots.latest();
+  if (snapshot === null) return null;
+  const heirs = heirsOf(movers, node.metadata.name, snapshot, new Set());
+  const waiting = await letIn(ports, claim, node.metadata.name, heirs.waiting);
+  if (waiting.length + heirs.awaited === 0) return null;
+  const lookAgainMs = Math.min(ports.now() + LOOK_MS, endMs);
+  return { kind: 'wait', for: 'the successors of pods that move to its node', lookAgainMs };
+}
+
+/** Is the node kept for pods that run elsewhere, so that it is in use before anybody has come? */
+export async function isForMovers(ports: Ports, claim: NodeClaim): Promise<boolean> {
+  return moversOf(await decisionOf(ports, claim), claim.metadata.name).length > 0;
+}
+
+/** As it will be when it is open. */
+export function withoutReservation(node: Node): Node {
   const taints = (node.spec?.taints ?? []).filter(({ key }) => key !== taint.reserved.key);
   return { ...node, spec: { ...node.spec, taints } };
 }

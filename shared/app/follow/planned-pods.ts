@@ -1,6 +1,7 @@
 import { annotation, taint } from '../../contract/names.ts';
 import type { NodeClaim, Taint, Toleration } from '../../kubernetes/manifest.ts';
 import { RetryableError, TerminalError } from '../../ports/errors.ts';
+import type { Decision } from '../../ports/store.ts';
 import type { NodePod } from '../../ports/kubernetes.ts';
 import { inParallel } from '../in-parallel.ts';
 import type { Ports } from '../ports.ts';
@@ -15,10 +16,15 @@ export interface PlannedPod {
   readonly uid: string;
 }
 
+/** The decision that made the claim; null where none did. */
+export async function decisionOf(ports: Ports, claim: NodeClaim): Promise<Decision | null> {
+  const name = claim.metadata.annotations?.[annotation.decision];
+  return name === undefined ? null : ports.decisions.get(name);
+}
+
 /** The pods that the claim was made for; none when no decision made it. */
 export async function plannedPods(ports: Ports, claim: NodeClaim): Promise<ReadonlyArray<PlannedPod>> {
-  const name = claim.metadata.annotations?.[annotation.decision];
-  const decision = name === undefined ? null : await ports.decisions.get(name);
+  const decision = await decisionOf(ports, claim);
   return decision?.plan.claims[decision.claimNames.indexOf(claim.metadata.name)]?.pods ?? [];
 }
 

@@ -1,6 +1,7 @@
 import type { NodeOverlay } from './node-overlay.ts';
 import { labelKeyMeant, normalizedLabels, restrictionOf, wellKnownLabels, wellKnownValues } from './labels.ts';
 import type { NodePool } from './node-pool.ts';
+import { readBakeTime } from './bake-time.ts';
 import { readEvictionCost } from './eviction-cost.ts';
 import { readMoveCost } from './move-cost.ts';
 import { isLabelValue, isQualifiedName } from './object-meta.ts';
@@ -40,6 +41,7 @@ export function nodePoolRuntimeProblems(pool: Pick<NodePool, 'metadata' | 'spec'
     ...readStatedDevices(pool.metadata).problems,
     ...readEvictionCost(pool.metadata).problems,
     ...readMoveCost(pool.metadata).problems,
+    ...readBakeTime(pool.metadata).problems,
   ];
 }
 

@@ -86,7 +86,7 @@ function stillCheaper(cheaper: PlannedClaim['cheaper'], chosen: PlannedOffering)
   return cheaper.flatMap((group) => {
     const { reason, example } = group;
     if (example.price >= chosen.price) return [];
-    if (reason.kind !== 'eviction-risk') return [group];
+    if (reason.kind !== 'eviction-risk' && reason.kind !== 'spot-storm') return [group];
     return reason.weighedPrice < chosenWeighedPrice ? [] : [{ ...group, reason: { ...reason, chosenWeighedPrice } }];
   });
 }

@@ -5,7 +5,7 @@ import type { PlannedOffering } from '../model/plan.ts';
 import { weighedPriceOf } from '../model/weighed-cost.ts';
 import { allocatableAmounts } from '../model/allocatable.ts';
 import { parseAmounts } from '../../kubernetes/quantity.ts';
-import { riskFields, riskOf, withRisk } from '../offerings/weighed-price.ts';
+import { rateOf, riskFields, riskOf, withRisk } from '../offerings/weighed-price.ts';
 import { type LabelRules, admits, byCodeUnit, oneOf, overlaps, toRules } from '../rules/label-rule.ts';
 
 /**
@@ -68,13 +68,11 @@ function isOfferingKey(key: string): boolean {
   return key.startsWith('karpenter.azure.com/sku-');
 }
 
-function toPlanned(
-  { name }: InstanceType,
-  { zone, capacityType, price, evictionsPerHour = 0 }: Offering,
-  evictionCostMs: number,
-): PlannedOffering {
-  const weighed = withRisk(price, riskOf(evictionsPerHour, evictionCostMs));
-  return { instanceType: name, zone, capacityType, price, ...riskFields(price, evictionsPerHour, weighed) };
+function toPlanned({ name }: InstanceType, offering: Offering, evictionCostMs: number): PlannedOffering {
+  const { zone, capacityType, price } = offering;
+  const rate = rateOf(offering);
+  const weighed = withRisk(price, riskOf(rate, evictionCostMs));
+  return { instanceType: name, zone, capacityType, price, ...riskFields(price, rate, weighed) };
 }
 
 function idOf({ instanceType, zone, capacityType }: PlannedOffering): string {

@@ -9,6 +9,16 @@ export interface QuotaUse {
   readonly of: ReadonlyArray<{ readonly name: string; readonly left: number }>;
 }
 
+/** So many spot machines like it, of so many, were taken back within a few minutes. */
+export interface OfferingStorm {
+  readonly evicted: number;
+  readonly of: number;
+  /** As often as a new one is thought to be evicted; above 1. */
+  readonly evictionsPerHour: number;
+  /** As Kubernetes writes times. */
+  readonly until: string;
+}
+
 /** An instance type in one zone with one capacity type. */
 export interface Offering {
   /** `westeurope-1`, or `0` for a VM without a zone, as AKS labels it. */
@@ -24,6 +34,8 @@ export interface Offering {
   readonly reservation?: { readonly id: string; readonly remaining: number };
   /** Of a spot VM: the chance that Azure evicts it within an hour, 0 to 1. Absent where it is not known. */
   readonly evictionsPerHour?: number;
+  /** Of a spot VM, while others like it are taken back in numbers: what counts for a new one in place of that. */
+  readonly storm?: OfferingStorm;
   /** Absent where quota is not known. */
   readonly quota?: QuotaUse;
 }

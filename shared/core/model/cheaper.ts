@@ -30,6 +30,15 @@ export type CheaperReason =
       readonly weighedPrice: MicroUsdPerHour;
       readonly chosenWeighedPrice: MicroUsdPerHour;
     }
+  /** The same, for so many spot machines like it that were taken back a short while ago; it counts so `until` then. */
+  | {
+      readonly kind: 'spot-storm';
+      readonly evicted: number;
+      readonly of: number;
+      readonly until: string;
+      readonly weighedPrice: MicroUsdPerHour;
+      readonly chosenWeighedPrice: MicroUsdPerHour;
+    }
   /** The claim's pool is heavier, and can take the pods. */
   | { readonly kind: 'weight' }
   /** With the claim's pods in another domain of the key, some rule about other pods would not hold. */

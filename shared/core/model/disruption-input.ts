@@ -11,6 +11,8 @@ export interface DisruptionPolicy {
   readonly moveCostOf: ReadonlyMap<string, number>;
   /** NodePools whose nodes are not removed of our own choice now, by name. */
   readonly brakes: ReadonlyMap<string, Brake>;
+  /** NodePools with a bake time that have nodes behind a new image or Kubernetes version, by name: what those wait for. */
+  readonly rollouts: ReadonlyMap<string, Rollout>;
   /** Spot nodes may be replaced by other spot nodes, with as many cheaper sizes left as keep it from sliding down. */
   readonly spotToSpot: boolean;
   /** Bounds the search, counted in nodes looked at for a pod and never in time. */
@@ -26,7 +28,20 @@ export type Brake =
   /** Somebody has said something about pausing it that cannot be read. */
   | { readonly kind: 'pause-unread'; readonly given: string }
   /** It does not go well. */
-  | { readonly kind: 'breaker'; readonly until: string | null; readonly why: string };
+  | { readonly kind: 'breaker'; readonly until: string | null; readonly why: string }
+  /** Nodes behind a new image or Kubernetes version wait. */
+  | { readonly kind: 'rollout'; readonly rollout: Rollout };
+
+/** What nodes behind a new image or Kubernetes version wait for, in a NodePool with a bake time. */
+export type Rollout =
+  /** One of them may go: what replaces it is the canary. */
+  | { readonly kind: 'canary' }
+  /** The first claim of the new one has no node that can be used yet. */
+  | { readonly kind: 'starting'; readonly claim: string }
+  /** Its first node is watched. */
+  | { readonly kind: 'baking'; readonly claim: string; readonly until: string }
+  /** What is new does worse than what was there. */
+  | { readonly kind: 'halted'; readonly why: string };
 
 export interface RepairPolicy {
   readonly conditionType: string;
@@ -50,6 +65,7 @@ export const DEFAULT_DISRUPTION: DisruptionPolicy = {
   moveCost: 0.065,
   moveCostOf: new Map(),
   brakes: new Map(),
+  rollouts: new Map(),
   spotToSpot: false,
   searchSteps: 12_000_000,
   repairs: [],

@@ -1,7 +1,8 @@
-import type { InstanceType, Offering } from '../model/catalog.ts';
+import type { InstanceType, Offering, OfferingStorm } from '../model/catalog.ts';
 import { isTypeLevelKey, labelKey, normalizeKey, REGIONAL_ZONE } from '../../kubernetes/labels.ts';
 import { parseAmounts, type Amounts } from '../../kubernetes/quantity.ts';
 import { byCodeUnit } from '../rules/label-rule.ts';
+import { rateOf } from './weighed-price.ts';
 import { typeLabels, type TypeLabels } from './type-labels.ts';
 
 /** A zone with a capacity type and whatever else an offering says about itself: one bit of a type's offering mask. */
@@ -31,6 +32,8 @@ export interface CompiledType {
   readonly plainListPrices: Float64Array;
   /** Chance of an eviction within an hour, per market; null where nothing is known of any. */
   readonly evictions: Float64Array | null;
+  /** By market, of those where spot is taken back in numbers: such a rate is among `evictions`. */
+  readonly storms: ReadonlyMap<number, OfferingStorm>;
 }
 
 /** What a size has, and what of it is for pods and daemons. */
@@ -211,10 +214,10 @@ function compileType(type: InstanceType, bits: Int32Array, weighedPrices: Float6
   let [offered, unavailable] = [0, 0];
   let isRated = false;
   for (let place = 0; place < bits.length; place++) {
-    const { price = Infinity, available = false, evictionsPerHour } = type.offerings[place] ?? {};
+    const { price = Infinity, available = false, evictionsPerHour, storm } = type.offerings[place] ?? {};
     const bit = bits[place] ?? -1;
     if (bit === -1) continue;
-    isRated ||= evictionsPerHour !== undefined;
+    isRated ||= evictionsPerHour !== undefined || storm !== undefined;
     weighedListPrices[bit] = Math.min(weighedListPrices[bit] ?? Infinity, price);
     if (available) weighedPrices[bit] = Math.min(weighedPrices[bit] ?? Infinity, price);
     if (available) offered |= 1 << bit;
@@ -223,20 +226,40 @@ function compileType(type: InstanceType, bits: Int32Array, weighedPrices: Float6
   unavailable &= ~offered;
   let read: TypeAmounts | null = null;
   const amounts = (): TypeAmounts => (read ??= readAmounts(type));
-  const evictions = isRated ? evictionsOf(type, bits) : null;
   const plain = { plainPrices: weighedPrices, plainListPrices: weighedListPrices };
-  return { name: type.name, amounts, offered, weighedPrices, unavailable, weighedListPrices, ...plain, evictions };
+  const risk = isRated ? { evictions: evictionsOf(type, bits), storms: stormsOf(type, bits) } : NO_RISK;
+  return {
+    name: type.name,
+    amounts,
+    offered,
+    weighedPrices,
+    unavailable,
+    weighedListPrices,
+    ...plain,
+    ...risk,
+  };
 }
 
 /** Per market; of two statements about one place the worse counts. */
 function evictionsOf({ offerings }: InstanceType, bits: Int32Array): Float64Array {
   const evictions = new Float64Array(MARKETS_MAX);
   for (let place = 0; place < bits.length; place++) {
-    const rate = offerings[place]?.evictionsPerHour ?? 0;
+    const offering = offerings[place];
     const bit = bits[place] ?? -1;
-    if (bit !== -1) evictions[bit] = Math.max(evictions[bit] ?? 0, rate);
+    if (bit !== -1 && offering !== undefined) evictions[bit] = Math.max(evictions[bit] ?? 0, rateOf(offering));
   }
   return evictions;
+}
+
+const NO_STORMS: CompiledType['storms'] = new Map();
+const NO_RISK = { evictions: null, storms: NO_STORMS };
+
+function stormsOf({ offerings }: InstanceType, bits: Int32Array): CompiledType['storms'] {
+  const found = offerings.flatMap(({ storm }, place): ReadonlyArray<readonly [number, OfferingStorm]> => {
+    const bit = bits[place] ?? -1;
+    return storm === undefined || bit === -1 ? [] : [[bit, storm]];
+  });
+  return found.length === 0 ? NO_STORMS : new Map(found);
 }
 
 function readAmounts(type: InstanceType): TypeAmounts {

@@ -1,3 +1,4 @@
+import type { Offering } from '../model/catalog.ts';
 import type { PlannedOffering } from '../model/plan.ts';
 import { microUsdPerHour, type MicroUsdPerHour } from '../quantity/units.ts';
 
@@ -9,6 +10,11 @@ export const DEFAULT_EVICTION_COST_MS = 30 * 60_000;
 
 const MILLION = 1_000_000;
 const HOUR_MS = 3_600_000;
+
+/** How often a new machine is evicted, per hour: in a storm by what that says, where it is worse. */
+export function rateOf({ evictionsPerHour = 0, storm }: Pick<Offering, 'evictionsPerHour' | 'storm'>): number {
+  return Math.max(evictionsPerHour, storm?.evictionsPerHour ?? 0);
+}
 
 /**
  * What evictions add to a price, in millionths of it: the chance of one within an hour times what one costs, in hours of the

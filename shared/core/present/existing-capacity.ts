@@ -145,7 +145,9 @@ function toCapacity(
   if (allocatable === null) return null;
   const name = nameOf(machine);
   const presentTaints = presentTaintsOf(machine);
-  const taints = initialized ? presentTaints : withoutStarting(presentTaints, machine, input.cluster);
+  const taints = initialized
+    ? presentTaints.filter(({ key }) => key !== RESERVED)
+    : withoutStarting(presentTaints, machine, input.cluster);
   const used = usedOn(usage, name);
   const free = new Map(allocatable);
   const take = (resource: string, amount: number): void => {
@@ -168,6 +170,9 @@ function toCapacity(
     daemonPorts: coming.flatMap(({ spec }) => hostPortsOf(spec)),
   };
 }
+
+/** A replacement is in use before the successors of those that move have come: it goes by itself there too. */
+const RESERVED = 'nodewright.dev/reserved';
 
 function nameOf({ node, claim }: Machine): string {
   return (node ?? claim)?.metadata.name ?? '';

@@ -3,7 +3,7 @@ import type { CapacityType, InstanceType } from '../../../shared/core/model/cata
 import type { NodeClaim } from '../../../shared/kubernetes/manifest.ts';
 import { auditPlan } from '../../../shared/core/audit/audit-plan.ts';
 import type { Plan } from '../../../shared/core/model/plan.ts';
-import { instant } from '../../../shared/core/quantity/units.ts';
+import { instant, microUsdPerHour } from '../../../shared/core/quantity/units.ts';
 import { planProvisioning } from '../../../shared/core/plan-provisioning.ts';
 import { input, pods, pool, requirement, shape, size, spec } from '../../unit/core/build.ts';
 
@@ -81,6 +81,35 @@ describe('where quota is known', () => {
     ];
     const plan = planOf(input({ types, nodePools, shapes, pods: pods(0, 2) }));
     expect(sizesOf(plan)).toEqual([D, 'Standard_D4_v5 spot']);
+  });
+
+  test('spot in a storm is told to count as more than what is taken for want of quota', () => {
+    const storm = { evicted: 3, of: 4, evictionsPerHour: 20, until: '2026-03-01T12:30:00Z' };
+    const plain = counted('Standard_D4_v5', 4, 200_000, { familyD: 4 });
+    const inStorm = (price: number) => ({
+      ...plain,
+      offerings: plain.offerings.map((one) =>
+        one.capacityType === 'spot' ? { ...one, storm, price: microUsdPerHour(price) } : one,
+      ),
+    });
+    const other = counted('Standard_E4_v5', 4, 260_000, {});
+    const onlyPaid = { ...other, offerings: other.offerings.filter((one) => one.capacityType === 'on-demand') };
+    const nodePools = [pool('general', { requirements: [] })];
+    const told = (price: number) => {
+      const plan = planOf(input({ types: [inStorm(price), onlyPaid], nodePools, shapes, pods: pods(0, 2) }));
+      const changed = plan.claims.find(({ offering }) => offering.instanceType === 'Standard_E4_v5');
+      return changed?.cheaper.filter(({ reason }) => reason.kind === 'spot-storm').map(({ reason }) => reason);
+    };
+    expect(told(50_000)).toEqual([
+      {
+        kind: 'spot-storm',
+        evicted: 3,
+        of: 4,
+        until: storm.until,
+        weighedPrice: 550_000,
+        chosenWeighedPrice: 260_000,
+      },
+    ]);
   });
 
   test('a claim for which nothing has room stays as it is: the count may be old, and Azure decides', () => {

@@ -1,7 +1,10 @@
 import { isCovered, mergeRefusals, toRefusal, type Refusal } from '../../../shared/adapters/azure/refusals.ts';
 import type { Sku } from '../../../shared/adapters/azure/sku.ts';
 import type { CapacityType, InstanceType } from '../../../shared/core/model/catalog.ts';
+import { offeringStorm } from '../../../shared/adapters/azure/kept-spot-storms.ts';
+import { stormsAt, type SpotMemory } from '../../../shared/core/offerings/spot-storms.ts';
 import { microUsdPerHour } from '../../../shared/core/quantity/units.ts';
+import type { PlannedOffering } from '../../../shared/core/model/plan.ts';
 import type { RefusedOffering } from '../../../shared/ports/cloud.ts';
 
 /** Two zones and six sizes of two families: few enough that pods, sizes and refusals meet all the time. */
@@ -24,7 +27,12 @@ const skus = new Map(
 );
 
 /** The sizes, with what `refusals` cover marked unavailable. */
-export function instanceTypesAt(refusals: ReadonlyArray<Refusal>, nowMs: number): ReadonlyArray<InstanceType> {
+export function instanceTypesAt(
+  refusals: ReadonlyArray<Refusal>,
+  memory: SpotMemory,
+  nowMs: number,
+): ReadonlyArray<InstanceType> {
+  const storms = stormsAt(memory, nowMs);
   return rows.map(([name, cpu, gib, price]) => ({
     name,
     labels: {
@@ -38,13 +46,17 @@ export function instanceTypesAt(refusals: ReadonlyArray<Refusal>, nowMs: number)
     capacity: { cpu: String(cpu), memory: `${gib}Gi`, pods: '30' },
     overhead: { cpu: '100m', memory: '1Gi' },
     offerings: zones.flatMap((zone) =>
-      capacityTypes.map((capacityType) => ({
-        zone,
-        capacityType,
-        price: microUsdPerHour(capacityType === 'spot' ? price / 4 : price),
-        available: !isCovered(refusals, skuOf(name), zone, capacityType, nowMs),
-        labels: {},
-      })),
+      capacityTypes.map((capacityType) => {
+        const storm = capacityType === 'spot' ? offeringStorm(storms, familyOf(name), zone) : null;
+        return {
+          zone,
+          capacityType,
+          price: microUsdPerHour(capacityType === 'spot' ? price / 4 : price),
+          available: !isCovered(refusals, skuOf(name), zone, capacityType, nowMs),
+          labels: {},
+          ...(storm === null ? {} : { storm }),
+        };
+      }),
     ),
   }));
 }
@@ -63,6 +75,20 @@ export function addRefusals(
 ): ReadonlyArray<Refusal> {
   const refusals = added.map((one) => toRefusal(one, skus.get(one.offering.instanceType) ?? null));
   return mergeRefusals(known, refusals, nowMs);
+}
+
+/** Whether such an offering was refused at that time, or may have been: until less than two minutes before it. */
+export function isRefusedSince(
+  refused: ReadonlyArray<Refusal>,
+  { instanceType, zone, capacityType }: Pick<PlannedOffering, 'instanceType' | 'zone' | 'capacityType'>,
+  atMs: number,
+): boolean {
+  return isCovered(refused, skuOf(instanceType), zone, capacityType, atMs - 2 * 60_000);
+}
+
+/** The quota family of a size. */
+export function familyOf(size: string): string {
+  return skus.get(size)?.quotaFamily ?? size;
 }
 
 export function vCpusOf(size: string): number {

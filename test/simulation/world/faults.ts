@@ -33,6 +33,8 @@ export interface CallFaults {
 /** Chances in percent, per minute. */
 export interface Events {
   readonly spotEviction: number;
+  /** Of all spot machines of a zone, or of a family in it, at once. */
+  readonly spotStorm: number;
   readonly relayDies: number;
   readonly allNodesLost: number;
   readonly userDeletesClaim: number;
@@ -57,6 +59,7 @@ export const noFaults: Faults = {
   calls: { failBefore: 0, failAfter: 0, crash: 0, stall: 0 },
   events: {
     spotEviction: 0,
+    spotStorm: 0,
     relayDies: 0,
     allNodesLost: 0,
     userDeletesClaim: 0,
@@ -82,12 +85,14 @@ export function drawFaults(rng: Rng): Faults {
   const sizes = ['Standard_D2s_v5', 'Standard_E2s_v5', 'Standard_D4s_v5', 'Standard_E4s_v5'];
   const whole = short.chance(25) ? sizes.filter(() => short.chance(75)).flatMap(offeringsOf) : [];
   const soldOut = new Set([...scattered, ...whole]);
+  const storms = rng.split('spot storms');
   return {
     azure: { refusal: some(40), asyncFailure: some(40), soldOut },
     queues: { lose: some(20), delay: some(40), duplicate: some(40), loseLock: some(15), aheadMs: some(200) },
     calls: { failBefore: few(4), failAfter: few(4), crash: few(2), stall: few(1) },
     events: {
       spotEviction: some(40),
+      spotStorm: storms.chance(50) ? 5 + storms.below(30) : 0,
       relayDies: some(15),
       allNodesLost: some(6),
       userDeletesClaim: some(15),

@@ -1,6 +1,7 @@
 import { annotation, label, taint } from '../../../shared/contract/names.ts';
 import { allocatableOf } from '../../../shared/core/model/allocatable.ts';
 import { parseAmounts } from '../../../shared/kubernetes/quantity.ts';
+import type { PlannedOffering } from '../../../shared/core/model/plan.ts';
 import type { Decision } from '../../../shared/ports/store.ts';
 import { conditionStatus, keyOf, type ApiServer, type Change, type Fields, type Stored } from './api-server.ts';
 import type { Azure, Vm } from './azure.ts';
@@ -14,6 +15,11 @@ interface LawParts {
   readonly azure: () => Azure;
   readonly host: () => Host;
   readonly decisionOf: (name: string) => Decision | null;
+  readonly isInStormAt: (offering: PlannedOffering, atMs: number) => boolean;
+  readonly wasRefused: (
+    offering: Pick<PlannedOffering, 'instanceType' | 'zone' | 'capacityType'>,
+    atMs: number,
+  ) => boolean;
 }
 
 const ORPHAN_AGE_MS = 5 * 60_000;
@@ -220,6 +226,7 @@ export class Laws {
   /** No pod is promised to two nodes on their way, and no pool to more than it may have. */
   #claimCreated(claim: Stored): void {
     this.#checkLimits(claim.metadata.labels?.[label.nodePool] ?? '');
+    this.#checkStorm(claim);
     const pods = new Set(this.#plannedPods(claim));
     for (const other of this.#parts.server.list('nodeclaims')) {
       const { name, deletionTimestamp } = other.metadata;
@@ -230,6 +237,21 @@ export class Laws {
         this.#break(`claims ${other.metadata.name} and ${claim.metadata.name} are both made for pod ${twice[0] ?? ''}`);
       }
     }
+  }
+
+  /** Where spot storms nothing is planned as spot that could be had on demand. */
+  #checkStorm(claim: Stored): void {
+    const { server, decisionOf, isInStormAt, wasRefused } = this.#parts;
+    const decision = decisionOf(claim.metadata.annotations?.[annotation.decision] ?? '');
+    const index = decision?.claimNames.indexOf(claim.metadata.name) ?? -1;
+    const planned = decision?.plan.claims[index];
+    if (decision === null || planned === undefined || !isInStormAt(planned.offering, decision.atMs)) return;
+    if (wasRefused({ ...planned.offering, capacityType: 'on-demand' }, decision.atMs)) return;
+    const template = server.get('nodepools', planned.nodePool)?.spec?.['template'];
+    const requirements: ReadonlyArray<Fields> = template?.spec.requirements ?? [];
+    const only = requirements.some(({ key, values }) => key === label.capacityType && !values.includes('on-demand'));
+    if (!only)
+      this.#break(`claim ${claim.metadata.name} is planned as spot in a storm: ${JSON.stringify(planned.offering)}`);
   }
 
   /** From then on other pods may take the room that was meant for those it was made for, which are planned again. */

@@ -1,5 +1,6 @@
 import type { Refusal } from '../../../shared/adapters/azure/refusals.ts';
-import type { RefusedOffering } from '../../../shared/ports/cloud.ts';
+import type { SpotMemory, SpotStorm } from '../../../shared/core/offerings/spot-storms.ts';
+import type { EvictedMachine, RefusedOffering } from '../../../shared/ports/cloud.ts';
 import type { Hint } from '../../../shared/ports/hints.ts';
 import type { ApiServer } from './api-server.ts';
 import type { Azure } from './azure.ts';
@@ -21,6 +22,8 @@ export interface Outside {
   readonly isHealed: () => boolean;
   readonly refusals: () => ReadonlyArray<Refusal>;
   readonly refuse: (refusals: ReadonlyArray<RefusedOffering>) => void;
+  readonly spotMemory: () => SpotMemory;
+  readonly evicted: (machine: EvictedMachine) => ReadonlyArray<SpotStorm>;
   readonly nextRetryMs: () => number | null;
   readonly poison: (message: unknown, reason: string, from: string) => void;
   /** Runs the effect of a call, watched by the laws. */

@@ -109,6 +109,7 @@ export class Process {
       this.#call(`${request.method} ${request.path}`, () => answer(server, request));
     const kubernetes = createKubernetes(transport);
     const blobs = this.#blobs();
+    const types = () => instanceTypesAt(outside.refusals(), outside.spotMemory(), this.now());
     const nic = (claim: string) => this.#call(`nic ${claim}`, () => azure.ensureNic(claim));
     return {
       cluster,
@@ -149,10 +150,10 @@ export class Process {
       },
       catalogs: {
         currency: 'USD',
-        instanceTypes: () => this.#call('catalog', () => instanceTypesAt(outside.refusals(), this.now())),
-        instanceTypeNames: () =>
-          this.#call('catalog', () => new Set(instanceTypesAt(outside.refusals(), this.now()).map(({ name }) => name))),
+        instanceTypes: () => this.#call('catalog', types),
+        instanceTypeNames: () => this.#call('catalog', () => new Set(types().map(({ name }) => name))),
         refuse: (refusals) => this.#call('refuse', () => outside.refuse(refusals)),
+        evicted: (machine) => this.#call('evicted', () => outside.evicted(machine)),
         refreshQuotas: () => Promise.resolve({ kind: 'unknown', why: 'the simulation has no quota' }),
         refreshEvictionRates: () => Promise.resolve({ kind: 'recent' }),
         refresh: () => Promise.resolve(),

@@ -8,7 +8,7 @@ import type { Decision } from '../../../shared/ports/store.ts';
 import { rngFrom, type Rng } from '../../../sandbox/world/rng.ts';
 import { ApiServer, conditionStatus, keyOf, type Change } from './api-server.ts';
 import { Azure, type Vm } from './azure.ts';
-import { addRefusals } from './catalog.ts';
+import { addRefusals, familyOf, isRefusedSince } from './catalog.ts';
 import { Cluster } from './cluster.ts';
 import { drawFaults, noFaults, type Faults } from './faults.ts';
 import { Host } from './host.ts';
@@ -19,7 +19,9 @@ import type { Outside } from './outside.ts';
 import type { Process } from './process.ts';
 import { Queue, type Queues } from './queue.ts';
 import { SimulatedRelay } from './relay.ts';
+import { SpotStorms } from './spot-storms.ts';
 import { Timeline } from './timeline.ts';
+import { nodesWithoutOrder } from './without-order.ts';
 
 const CLUSTER = 'sim';
 const START_MS = Date.UTC(2026, 0, 1);
@@ -50,6 +52,9 @@ export class Simulation {
   readonly #cluster: Cluster;
   readonly #decisions = new Map<string, Decision>();
   #refusals: ReadonlyArray<Refusal> = [];
+  readonly storms: SpotStorms = new SpotStorms();
+  /** All that Azure ever refused. */
+  readonly #refused: Array<Refusal> = [];
   #relay: SimulatedRelay | null = null;
   #terms = 0;
   #healed = false;
@@ -67,6 +72,8 @@ export class Simulation {
       azure: () => this.azure,
       host: () => this.host,
       decisionOf: (name) => this.#decisionOf(name),
+      isInStormAt: (offering, atMs) => this.storms.isKnownAt(offering, atMs),
+      wasRefused: (offering, atMs) => isRefusedSince(this.#refused, offering, atMs),
     });
     this.#cluster = new Cluster({ timeline, server, rng: this.#rng.split('cluster'), azure: () => this.azure });
     this.azure = this.#createAzure();
@@ -100,8 +107,10 @@ export class Simulation {
   /** Minutes during which everything that the seed drew goes wrong. Throws, as all that runs does, when a law is broken. */
   async runWithFaults(minutes: number): Promise<void> {
     const rng = this.#rng.split('events');
+    const storms = this.#rng.split('storms');
     for (let second = 0; second < minutes * 60; second += 10) {
       this.timeline.after(second * 1000 + rng.below(10_000), () => this.#disturb(rng));
+      this.timeline.after(second * 1000 + storms.below(10_000), () => this.#storm(storms));
     }
     await this.#run(minutes * MINUTE);
   }
@@ -128,6 +137,35 @@ export class Simulation {
       if (this.unsettled().length === 0 && this.#image() === before) return true;
     }
     return false;
+  }
+
+  /** Spot storms pass, and with them what Azure has refused. */
+  async endStorms(): Promise<void> {
+    const lastMs = Math.max(0, ...this.#refusals.map(({ untilMs }) => untilMs));
+    await this.#run(Math.max(0, lastMs - this.timeline.now()));
+    this.storms.end(this.timeline.now());
+  }
+
+  /**
+   * Nodes that cost four times what they would as spot, which their pool allows, and which it replaces where that is cheaper. Those are not
+   * among them for which the planner finds no order of steps, with a tenth of the nodes at a time.
+   */
+  async notBackOnSpot(): Promise<ReadonlyArray<string>> {
+    let withoutOrder: ReadonlySet<string> | null = null;
+    void nodesWithoutOrder(this.host.anyProcess().ports).then((names) => (withoutOrder = names));
+    await this.#run(MINUTE);
+    const names: ReadonlySet<string> = withoutOrder ?? new Set();
+    return this.server
+      .list('nodeclaims')
+      .filter(({ metadata }) => metadata.labels?.['karpenter.sh/capacity-type'] === 'on-demand')
+      .filter(({ metadata }) => !names.has(`aks-${metadata.name}`))
+      .filter(({ metadata }) => {
+        const { template, disruption } =
+          this.server.get('nodepools', metadata.labels?.['karpenter.sh/nodepool'] ?? '')?.spec ?? {};
+        const values: ReadonlyArray<string> = template?.spec.requirements[0]?.values ?? [];
+        return values.includes('spot') && disruption?.consolidationPolicy === 'WhenEmptyOrUnderutilized';
+      })
+      .map(({ metadata }) => `${metadata.name} is on demand still`);
   }
 
   async #run(durationMs: number): Promise<void> {
@@ -255,7 +293,10 @@ export class Simulation {
       refusals: () => this.#refusals,
       refuse: (refusals) => {
         this.#refusals = addRefusals(this.#refusals, refusals, timeline.now());
+        this.#refused.push(...this.#refusals);
       },
+      spotMemory: () => this.storms.memory,
+      evicted: (machine) => this.storms.evicted(machine, timeline.now()),
       nextRetryMs: () => {
         const ends = this.#refusals.map(({ untilMs }) => untilMs).filter((untilMs) => untilMs > timeline.now());
         return ends.length === 0 ? null : Math.min(...ends);
@@ -377,6 +418,23 @@ export class Simulation {
     this.#note(`user deletes claim ${name} and its finalizers`);
     this.server.delete('nodeclaims', name);
     this.server.patch('nodeclaims', name, { metadata: { finalizers: null } }, 'object');
+  }
+
+  /** Ten seconds in which a family, or all spot, of a zone may be taken at once. */
+  #storm(rng: Rng): void {
+    if (this.#healed || !rng.chance(this.faults.events.spotStorm / 6)) return;
+    const spot = [...this.azure.vms.values()].filter(
+      ({ state, machine }) => state === 'running' && machine.capacityType === 'spot',
+    );
+    const first = spot[rng.below(Math.max(1, spot.length))];
+    if (first === undefined) return;
+    const { zone, instanceType } = first.machine;
+    const family = rng.chance(60) ? familyOf(instanceType) : null;
+    this.#note(`azure: spot${family === null ? '' : ` of ${family}`} in ${zone} is taken back`);
+    for (const vm of spot) {
+      if (vm.machine.zone !== zone || (family !== null && familyOf(vm.machine.instanceType) !== family)) continue;
+      if (rng.chance(90)) this.#evict(vm, rng);
+    }
   }
 
   /** Azure announces by one or two paths, or none, that it takes a spot machine back, and does. */

@@ -1,7 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import type { Fields } from '../../simulation/world/api-server.ts';
 import { resumeNow } from '../../../shared/app/commit-plan.ts';
+import { tellStorms } from '../../../shared/app/avoid-evicted.ts';
 import { interrupt } from '../../../shared/app/interrupt.ts';
+import type { SpotStorm } from '../../../shared/core/offerings/spot-storms.ts';
 import type { Ports } from '../../../shared/app/ports.ts';
 import type { SignalHint } from '../../../shared/contract/messages.ts';
 import { RetryableError } from '../../../shared/ports/errors.ts';
@@ -371,7 +373,7 @@ describe('a spot offering that was just taken back', () => {
         reason: 'SpotEvicted',
       },
     ]);
-    expect(requests).toBeLessThan(trace.findIndex((step) => step.startsWith('POST')));
+    expect(requests).toBeLessThan(trace.findIndex((step) => step.startsWith('POST') && step.includes('/nodeclaims')));
   });
 
   test.each([
@@ -383,6 +385,117 @@ describe('a spot offering that was just taken back', () => {
     const { ports, azure, stateOf } = running({ labels });
     await interrupt(ports, signal);
     expect([azure.refused, stateOf('c')]).toEqual([[], 'leaving']);
+  });
+});
+
+describe('a spot machine that is taken back', () => {
+  const storm = {
+    zone: 'westeurope-1',
+    family: 'standardDSv5Family',
+    times: 1,
+    evicted: 3,
+    of: 4,
+    untilMs: START + 1_800_000,
+  };
+  const told = (server: ReturnType<typeof running>['server']) =>
+    server.list('events').filter(({ reason }: Fields) => reason === 'SpotStorm');
+
+  test('is counted, with the spot machines that there are in its zone, before its replacement is planned', async () => {
+    const { ports, azure, addClaim } = running();
+    const spotIn = (zone: string, type = 'spot', size = 'Standard_D2_v5') => ({
+      labels: {
+        'karpenter.sh/capacity-type': type,
+        'topology.kubernetes.io/zone': zone,
+        'node.kubernetes.io/instance-type': size,
+      },
+    });
+    addClaim('same', spotIn('westeurope-1'));
+    addClaim('larger', spotIn('westeurope-1', 'spot', 'Standard_D4_v5'));
+    addClaim('elsewhere', spotIn('westeurope-2'));
+    addClaim('paid', spotIn('westeurope-1', 'on-demand'));
+    await interrupt(ports, notice());
+    expect(azure.evicted).toEqual([
+      {
+        claim: 'c',
+        instanceType: 'Standard_D2_v5',
+        zone: 'westeurope-1',
+        spotInZone: new Map([
+          ['Standard_D2_v5', 2],
+          ['Standard_D4_v5', 1],
+        ]),
+      },
+    ]);
+  });
+
+  test.each([
+    ['it is no spot capacity', notice(), { 'karpenter.sh/capacity-type': 'on-demand' }],
+    ['it is only mended', notice({ event: 'reboot' }), {}],
+  ])('is not counted where %s', async (_, signal, labels) => {
+    const { ports, azure } = running({ labels });
+    await interrupt(ports, signal);
+    expect(azure.evicted).toEqual([]);
+  });
+
+  test('tells of the storm on its NodePool and in the log, with its numbers', async () => {
+    const { ports, outside, server } = running();
+    outside.storms = [storm, { ...storm, family: null, times: 2, evicted: 5, of: 9 }];
+    const lines: Array<unknown> = [];
+    await interrupt({ ...ports, log: (event, facts) => void lines.push([event, facts]) }, notice());
+    expect(
+      told(server).map(({ message, type, involvedObject }: Fields) => [type, involvedObject.name, message]),
+    ).toEqual([
+      [
+        'Warning',
+        'general',
+        `Azure took back 3 of 4 spot machines of standardDSv5Family in westeurope-1 within ten minutes: until ${at(START + 1_800_000)} spot of standardDSv5Family in westeurope-1 is bought only where NodePools allow nothing else: other families, other zones and on-demand come first`,
+      ],
+      [
+        'Warning',
+        'general',
+        `Azure took back 5 of 9 spot machines in westeurope-1 within ten minutes, storm 2 in a row: until ${at(START + 1_800_000)} spot in westeurope-1 is bought only where NodePools allow nothing else: other families, other zones and on-demand come first`,
+      ],
+    ]);
+    expect(lines).toContainEqual([
+      'spot-storm',
+      expect.objectContaining({ claim: 'c', nodePool: 'general', ...storm }),
+    ]);
+  });
+
+  test('tells of a storm that goes on once in half an hour, and of the next at once', async () => {
+    const { ports, server, clock } = running();
+    const claim = await ports.kubernetes.get('NodeClaim', { name: 'c', namespace: null });
+    const pools = await ports.snapshots.list();
+    const tell = (one: SpotStorm): Promise<void> =>
+      claim === null ? Promise.reject(new Error('no claim')) : tellStorms(ports, claim, pools.nodePools, [one]);
+    await tell(storm);
+    await tell({ ...storm, evicted: 4, untilMs: storm.untilMs + 60_000 });
+    expect(told(server)).toHaveLength(1);
+    await tell({ ...storm, times: 2 });
+    expect(told(server)).toHaveLength(2);
+    clock.advance(30 * 60_000);
+    await tell(storm);
+    expect(told(server)).toHaveLength(3);
+  });
+
+  test('is told in the log alone where its NodePool is gone', async () => {
+    const { ports, outside, server } = running({ labels: { 'karpenter.sh/nodepool': 'gone' } });
+    outside.storms = [storm];
+    expect(await interrupt(ports, notice())).toMatchObject({ kind: 'replaced' });
+    expect(told(server)).toEqual([]);
+  });
+
+  test('is replaced though so many are counted that this one comes to no turn', async () => {
+    const { ports, stateOf } = running();
+    const lines: Array<unknown> = [];
+    const log: Ports['log'] = (event, facts) => void lines.push([event, facts]);
+    const busy = { ...ports.catalogs, evicted: () => Promise.reject(new RetryableError('lost 8 races')) };
+    await interrupt({ ...ports, log, catalogs: busy }, notice());
+    expect([stateOf('c'), lines]).toEqual([
+      'leaving',
+      expect.arrayContaining([['eviction-not-counted', { claim: 'c', why: 'lost 8 races' }]]),
+    ]);
+    const broken = { ...ports.catalogs, evicted: () => Promise.reject(new Error('a mistake')) };
+    await expect(interrupt({ ...running().ports, catalogs: broken }, notice())).rejects.toThrow('a mistake');
   });
 });
 

@@ -17,7 +17,9 @@ import type { InstanceType } from '../../../shared/core/model/catalog.ts';
 import type { PodReference } from '../../../shared/core/model/plan.ts';
 import { microUsdPerHour } from '../../../shared/core/quantity/units.ts';
 import { KARPENTER_POLICY } from '../../../shared/core/model/provisioning-input.ts';
+import type { SpotStorm } from '../../../shared/core/offerings/spot-storms.ts';
 import type {
+  EvictedMachine,
   InventoryItem,
   LaunchOrder,
   LaunchOutcome,
@@ -59,6 +61,8 @@ export interface Outside {
   subnet: ClassVerdict;
   deployment: ClassVerdict;
   images: ReadonlyArray<NodeImage>;
+  /** The storms that a machine is part of that is taken back. */
+  storms: ReadonlyArray<SpotStorm>;
   maintenance: Maintenance;
 }
 
@@ -109,6 +113,7 @@ export function smallCluster() {
     subnet: { kind: 'ready' },
     deployment: { kind: 'ready' },
     images: [{ id: 'image', requirements: [] }],
+    storms: [],
     maintenance: { kind: 'any-time' },
   };
   const clock = new VirtualClock(START);
@@ -168,12 +173,14 @@ function smallAzure(outside: Outside) {
   /** What else was asked for, in this order. */
   const asked: Array<string> = [];
   const refused: Array<RefusedOffering> = [];
+  const evicted: Array<EvictedMachine> = [];
   const machines = new Map<string, Machine>();
   return {
     orders,
     deleted,
     asked,
     refused,
+    evicted,
     machines,
     ports: {
       cloud: {
@@ -214,6 +221,10 @@ function smallAzure(outside: Outside) {
         instanceTypes: () => Promise.resolve(outside.types),
         instanceTypeNames: () => Promise.resolve(new Set(outside.types.map(({ name }) => name))),
         refuse: (all: ReadonlyArray<RefusedOffering>) => Promise.resolve(void refused.push(...all)),
+        evicted: (one: EvictedMachine) => {
+          evicted.push(one);
+          return Promise.resolve(outside.storms);
+        },
         nextRetryMs: () => Promise.resolve(null),
         refreshQuotas: () => Promise.resolve({ kind: 'read', inUse: [] }),
         refreshEvictionRates: () => Promise.resolve({ kind: 'recent' }),

@@ -34,7 +34,8 @@ const MILLION = 1_000_000n;
 /** Price and, on top, the chance of an eviction times what it costs: in millionths of the price, rounded up, then in all. */
 function weighedPrice(offering: PlannedOffering, type: InstanceType | undefined, costMs: number): number {
   const same = (type?.offerings ?? []).filter((one) => isPlace(one, offering));
-  const rate = same.reduce((most, { evictionsPerHour = 0 }) => Math.max(most, evictionsPerHour), 0);
+  const rates = same.flatMap(({ evictionsPerHour = 0, storm }) => [evictionsPerHour, storm?.evictionsPerHour ?? 0]);
+  const rate = Math.max(0, ...rates);
   if (rate === 0) return offering.price;
   const share = roundedUp(BigInt(Math.round(rate * 1e6)) * BigInt(costMs), 3_600_000n);
   return offering.price + Number(roundedUp(BigInt(offering.price) * share, MILLION));

@@ -79,7 +79,7 @@ function existingNode(input: AuditedInput, node: Node | undefined, claim: NodeCl
   return {
     name: (node ?? claim)?.metadata.name ?? '',
     labels,
-    taints: ready ? presentTaints : presentTaints.filter((taint) => !passes(taint)),
+    taints: presentTaints.filter((taint) => (ready ? taint.key !== 'nodewright.dev/reserved' : !passes(taint))),
     presentTaints,
     allocatable: resourcesOf(input, node, claim, { which: 'allocatable', ready }),
     capacity: resourcesOf(input, node, claim, { which: 'capacity', ready }),

@@ -34,20 +34,48 @@ export function leaveChecks({ provisioning: { cluster }, policy }: DisruptionInp
       return [name, { node, claim, pool, pods: pods.get(name) ?? [] }];
     }),
   );
+  const waits = canaryCheck(policy, cluster);
+  const whyNot = (name: string, reason: DisruptionReason): string | null => {
+    const one = known.get(name);
+    if (one === undefined) return 'is not there';
+    if (waits(one, reason)) return 'waits for a canary';
+    if (GRACEFUL.has(reason) && policy.brakes.has(poolNameOf(one))) return 'is of a pool that is held back';
+    return problemOf(one, reason, { cluster, now });
+  };
   return (step, state) => [
     ...step.remove.flatMap((name) => {
-      const one = known.get(name);
-      const isHeld = GRACEFUL.has(step.reason) && policy.brakes.has(one?.pool?.metadata.name ?? '');
-      const problem =
-        one === undefined
-          ? 'is not there'
-          : isHeld
-            ? 'is of a pool that is held back'
-            : problemOf(one, step.reason, { cluster, now });
+      const problem = whyNot(name, step.reason);
       return problem === null ? [] : [fatal('blocked', `${name} ${problem}`)];
     }),
     ...checkBudgets(step, state, { known, now }),
   ];
+}
+
+function poolNameOf({ pool }: Known): string {
+  return pool?.metadata.name ?? '';
+}
+
+/** Must the node wait for others of its pool to try a new image or Kubernetes version? One may go where a canary is wanted. */
+function canaryCheck(
+  { rollouts }: DisruptionInput['policy'],
+  cluster: Cluster,
+): (one: Known, reason: DisruptionReason) => boolean {
+  const canaries = new Map<string, Known>();
+  return (one, reason) => {
+    const rollout = rollouts.get(poolNameOf(one));
+    if (rollout === undefined || !isBehind(one, reason, cluster)) return false;
+    const canary = canaries.get(poolNameOf(one)) ?? one;
+    canaries.set(poolNameOf(one), canary);
+    return rollout.kind !== 'canary' || canary !== one;
+  };
+}
+
+/** Does something of a new image or Kubernetes version come in its place? */
+function isBehind({ claim, pool, pods }: Known, reason: DisruptionReason, { shapes }: Cluster): boolean {
+  const why = claim?.status?.conditions?.find(({ type }) => type === 'Drifted')?.reason ?? '';
+  if (reason !== 'Drifted' || !['ImageDrift', 'K8sVersionDrift'].includes(why)) return false;
+  const owners = pods.filter(({ deleting }) => !deleting).map(({ shape }) => shapes[shape]?.owner?.kind ?? '');
+  return pool?.spec.replicas !== undefined || owners.some((kind) => kind !== 'DaemonSet' && kind !== 'Node');
 }
 
 interface Context {

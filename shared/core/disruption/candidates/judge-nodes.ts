@@ -11,7 +11,7 @@ import type { DisruptionInput } from '../../model/disruption-input.ts';
 import type { DisruptionReason } from '../plan/disruption-plan.ts';
 import type { KeptReason } from '../plan/kept-reason.ts';
 import { evictionCostOf } from './eviction-cost.ts';
-import { poolBrake } from './pool-brakes.ts';
+import { poolBrake, withRollouts } from './pool-brakes.ts';
 import { podBudgetCheck } from './pod-budgets.ts';
 import { nodePrices, type PriceOfNode } from './node-prices.ts';
 import { repairJudge } from './node-repair.ts';
@@ -67,7 +67,7 @@ export function judgeNodes(input: DisruptionInput, now: Instant): ReadonlyArray<
     const facts = { name, machine, nodePool, price, pods, moving, disruption, isFull: false };
     return [{ ...facts, verdict: unlessBraked(judge(facts, poolName ?? null), poolName ?? '', input) }];
   });
-  return judged.toSorted((a, b) => byCodeUnit(a.name, b.name));
+  return withRollouts(judged, input.policy).toSorted((a, b) => byCodeUnit(a.name, b.name));
 }
 
 function unlessBraked(verdict: Verdict, nodePool: string, { policy }: DisruptionInput): Verdict {

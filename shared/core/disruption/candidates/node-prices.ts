@@ -30,6 +30,7 @@ export function nodePrices(catalog: Catalog, evictionCostMs: ReadonlyMap<string,
     const offering = type?.offerings.find((one) => isOf(one, labels));
     if (offering === undefined) return null;
     const costMs = evictionCostMs.get(nodePool) ?? DEFAULT_EVICTION_COST_MS;
+    // Not what a storm says of new ones: a node that it has left alone is not moved for it.
     const risk = riskOf(offering.evictionsPerHour ?? 0, costMs);
     const demanded = type?.offerings.find(
       ({ zone, capacityType }) => zone === offering.zone && capacityType === 'on-demand',

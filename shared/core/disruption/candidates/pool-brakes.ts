@@ -1,6 +1,8 @@
 import type { DisruptionPolicy } from '../../model/disruption-input.ts';
+import { byCodeUnit } from '../../rules/label-rule.ts';
 import type { DisruptionReason } from '../plan/disruption-plan.ts';
 import type { KeptReason } from '../plan/kept-reason.ts';
+import type { JudgedNode } from './judge-nodes.ts';
 
 /**
  * What holds back nodes of a pool that go of our own choice: the reasons that budgets know. Nodes that are expired or sick, and those
@@ -12,4 +14,42 @@ const BRAKED: ReadonlySet<DisruptionReason> = new Set(['Empty', 'Underutilized',
 export function poolBrake({ brakes }: DisruptionPolicy, nodePool: string, reason: DisruptionReason): KeptReason | null {
   const brake = brakes.get(nodePool);
   return brake === undefined || !BRAKED.has(reason) ? null : { kind: 'pool-braked', nodePool, brake };
+}
+
+/** Why a claim has drifted when an image or a Kubernetes version is new: these, and no others, have canaries. */
+const BEHIND: ReadonlySet<string> = new Set(['ImageDrift', 'K8sVersionDrift']);
+
+/**
+ * Nodes behind a new image or Kubernetes version wait where their pool says so; where a canary is wanted, the one goes that disturbs
+ * least. One with no pods to move goes all the same: nothing comes in its place, unless its pool has a fixed number of nodes.
+ */
+export function withRollouts(
+  nodes: ReadonlyArray<JudgedNode>,
+  { rollouts }: DisruptionPolicy,
+): ReadonlyArray<JudgedNode> {
+  if (rollouts.size === 0) return nodes;
+  const canaries = new Set<JudgedNode>();
+  for (const [nodePool, own] of Map.groupBy(nodes.filter(isReplacedForRelease), poolOf)) {
+    if (rollouts.get(nodePool)?.kind !== 'canary') continue;
+    const [least] = own.toSorted((a, b) => a.disruption - b.disruption || byCodeUnit(a.name, b.name));
+    if (least !== undefined) canaries.add(least);
+  }
+  return nodes.map((node): JudgedNode => {
+    const nodePool = poolOf(node);
+    const rollout = rollouts.get(nodePool);
+    if (rollout === undefined || canaries.has(node) || !isReplacedForRelease(node)) return node;
+    const reason = { kind: 'pool-braked', nodePool, brake: { kind: 'rollout', rollout } } as const;
+    return { ...node, verdict: { kind: 'stays', reason } };
+  });
+}
+
+function poolOf({ nodePool }: JudgedNode): string {
+  return nodePool?.metadata.name ?? '';
+}
+
+function isReplacedForRelease({ verdict, machine: { claim }, moving, nodePool }: JudgedNode): boolean {
+  if (verdict.kind !== 'must' || verdict.reason !== 'Drifted') return false;
+  if (moving.length === 0 && nodePool?.spec.replicas === undefined) return false;
+  const drifted = claim?.status?.conditions?.find(({ type }) => type === 'Drifted');
+  return BEHIND.has(drifted?.reason ?? '');
 }

@@ -1,5 +1,5 @@
 import { renderMoney } from '../../quantity/render-usd.ts';
-import type { Brake } from '../../model/disruption-input.ts';
+import type { Brake, Rollout } from '../../model/disruption-input.ts';
 import type { KeptReason } from './kept-reason.ts';
 
 type Kind = KeptReason['kind'];
@@ -52,6 +52,7 @@ export function renderKept<K extends Kind>(reason: Extract<KeptReason, { kind: K
 }
 
 function renderBrake(nodePool: string, brake: Brake): string {
+  if (brake.kind === 'rollout') return renderRollout(nodePool, brake.rollout);
   if (brake.kind === 'paused') {
     const until = brake.until === null ? '' : ` until ${brake.until}`;
     return `NodePool ${nodePool} is annotated nodewright.dev/pause-disruption${until}`;
@@ -64,6 +65,25 @@ function renderBrake(nodePool: string, brake: Brake): string {
   }
   const until = brake.until === null ? '' : ` until ${brake.until}`;
   return `disruption of NodePool ${nodePool} has stopped itself${until}: ${brake.why}`;
+}
+
+/** What nodes behind a new image or Kubernetes version wait for, as a sentence without its end. */
+export function renderRollout(nodePool: string, rollout: Rollout): string {
+  switch (rollout.kind) {
+    case 'canary':
+      return `another node of NodePool ${nodePool} goes first, as the canary of a new image or Kubernetes version`;
+    case 'starting':
+      return `NodeClaim ${rollout.claim}, the first of NodePool ${nodePool} with a new image or Kubernetes version, is not initialized yet`;
+    case 'baking':
+      return `NodeClaim ${rollout.claim}, the first of NodePool ${nodePool} with a new image or Kubernetes version, is watched until ${rollout.until}`;
+    case 'halted':
+      return (
+        `what is new in NodePool ${nodePool} does worse: ${rollout.why} (kubectl annotate nodepool ${nodePool} ` +
+        'nodewright.dev/rollout-halted- tries again; nodewright.dev/bake-time- too goes on without a canary)'
+      );
+    default:
+      return rollout satisfies never;
+  }
 }
 
 function countOf(count: number, noun: string): string {

@@ -1,5 +1,6 @@
 import { labelKey } from '../../../kubernetes/labels.ts';
 import type { SelectorRequirement } from '../../../kubernetes/manifest.ts';
+import type { OfferingStorm } from '../../model/catalog.ts';
 import type { CheaperReason } from '../../model/cheaper.ts';
 import { renderAmount } from '../../../kubernetes/quantity.ts';
 import { microUsdPerHour } from '../../quantity/units.ts';
@@ -194,26 +195,57 @@ function marketRules({ claim, state, listing }: Comparison): ReadonlyArray<Cheap
         return { about: why, shortage: 0, reason: () => ({ kind: 'shunned', why }), shape: null };
       },
     },
+    stormRule(claim, pool),
     riskRule(claim, pool),
     plain({ kind: 'weight' }, (_, left) => (isLighter ? left : 0)),
   ];
 }
 
 /** Rules out what costs less, and counts as no less for its evictions. */
-function riskRule({ state, chosen }: OpenClaim, pool: CompiledPool): CheaperRule {
-  const counts = state.pool.catalog.types[chosen?.type ?? -1]?.weighedPrices[chosen?.bit ?? 0] ?? 0;
+function riskRule(claim: OpenClaim, pool: CompiledPool): CheaperRule {
+  const counts = countsAs(claim);
   return {
-    rulesOut: (type, left) => {
-      const { weighedListPrices, plainListPrices } = pool.catalog.types[type] ?? NOTHING_LISTED;
-      if (weighedListPrices === plainListPrices) return 0;
-      let out = 0;
-      for (let more = left; more !== 0; more &= more - 1) {
-        if (at(weighedListPrices, lowestBit(more)) >= counts) out |= more & -more;
-      }
-      return out;
-    },
+    rulesOut: (type, left) => countingMore(pool, type, left, counts),
     tell: (type, mask) => ({ about: '', shortage: 0, reason: () => riskReason(pool, type, mask, counts), shape: null }),
   };
+}
+
+/** The same, of what counts as so much for a storm. */
+function stormRule(claim: OpenClaim, pool: CompiledPool): CheaperRule {
+  const counts = countsAs(claim);
+  return {
+    rulesOut: (type, left) => {
+      let inStorm = 0;
+      for (const bit of pool.catalog.types[type]?.storms.keys() ?? []) inStorm |= 1 << bit;
+      return countingMore(pool, type, left & inStorm, counts);
+    },
+    tell: (type, mask) => {
+      const reason = (): CheaperReason => stormReason(pool, type, mask, counts);
+      const storm = stormAt(pool, type, mask);
+      return {
+        about: `${storm?.evicted ?? 0}/${storm?.of ?? 0}/${storm?.until ?? ''}`,
+        shortage: 0,
+        reason,
+        shape: null,
+      };
+    },
+  };
+}
+
+/** What the choice counts as. */
+function countsAs({ state, chosen }: OpenClaim): number {
+  return state.pool.catalog.types[chosen?.type ?? -1]?.weighedPrices[chosen?.bit ?? 0] ?? 0;
+}
+
+/** Of `left`, what counts as no less than the choice. */
+function countingMore({ catalog }: CompiledPool, type: number, left: number, counts: number): number {
+  const { weighedListPrices, plainListPrices } = catalog.types[type] ?? NOTHING_LISTED;
+  if (weighedListPrices === plainListPrices) return 0;
+  let out = 0;
+  for (let more = left; more !== 0; more &= more - 1) {
+    if (at(weighedListPrices, lowestBit(more)) >= counts) out |= more & -more;
+  }
+  return out;
 }
 
 const NOTHING_LISTED = { weighedListPrices: new Float64Array(), plainListPrices: new Float64Array() };
@@ -228,6 +260,26 @@ function riskReason({ catalog }: CompiledPool, type: number, mask: number, chose
     weighedPrice: microUsdPerHour(at(compiled?.weighedListPrices ?? [], bit)),
     chosenWeighedPrice: microUsdPerHour(chosen),
   };
+}
+
+/** As the one before. */
+function stormReason(pool: CompiledPool, type: number, mask: number, chosen: number): CheaperReason {
+  const { evicted = 0, of = 0, until = '' } = stormAt(pool, type, mask) ?? {};
+  const compiled = pool.catalog.types[type];
+  const bit = compiled === undefined ? 0 : cheapestBit(compiled.plainListPrices, mask);
+  return {
+    kind: 'spot-storm',
+    evicted,
+    of,
+    until,
+    weighedPrice: microUsdPerHour(at(compiled?.weighedListPrices ?? [], bit)),
+    chosenWeighedPrice: microUsdPerHour(chosen),
+  };
+}
+
+function stormAt({ catalog }: CompiledPool, type: number, mask: number): OfferingStorm | undefined {
+  const compiled = catalog.types[type];
+  return compiled?.storms.get(cheapestBit(compiled.plainListPrices, mask));
 }
 
 /** A claim with devices can be only what has them; they are not looked for on other pools once they are found. */

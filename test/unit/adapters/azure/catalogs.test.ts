@@ -297,6 +297,76 @@ describe('what Azure refused', () => {
   });
 });
 
+describe('spot machines that were taken back', () => {
+  const spotInZone = new Map([
+    [d4, 3],
+    [d8, 2],
+  ]);
+  const evicted = (claim: string, instanceType = d4, zone = 'westeurope-1') => ({
+    claim,
+    instanceType,
+    zone,
+    spotInZone,
+  });
+
+  /** The storms of spot, by zone. */
+  async function storms(catalogs: AzureCatalogs, name = d4): Promise<ReadonlyArray<string>> {
+    const found = (await catalogs.instanceTypes(nodeClass)).find((one) => one.name === name)?.offerings ?? [];
+    return found.flatMap(({ zone, storm }) => (storm === undefined ? [] : [`${zone} ${storm.evicted}/${storm.of}`]));
+  }
+
+  test('are a storm for their family and zone, which all instances and restarts know a second later', async () => {
+    const { state, instance, blobs } = openRegion();
+    const [first, second] = [instance(), instance()];
+    expect(await storms(second)).toEqual([]);
+    expect(await first.evicted(evicted('a'))).toEqual([]);
+    expect(await second.evicted(evicted('b'))).toEqual([]);
+    expect(await first.evicted(evicted('c', d8))).toMatchObject([{ evicted: 3, of: 5, times: 1 }]);
+    expect(await storms(first)).toEqual(['westeurope-1 3/5']);
+    state.nowMs += 1_000;
+    expect([await storms(second), await storms(instance(), d4)]).toEqual([['westeurope-1 3/5'], ['westeurope-1 3/5']]);
+    state.nowMs = START + HOUR / 2 - 1;
+    expect(await storms(instance())).toHaveLength(1);
+    state.nowMs += 1;
+    expect(await storms(first)).toEqual([]);
+    expect(blobs.readNow('c/evictions.json')).not.toBeNull();
+  });
+
+  test('count with sizes that nobody knows as with a family of their own', async () => {
+    const { instance } = openRegion();
+    const catalogs = instance();
+    for (const claim of ['a', 'b', 'c']) {
+      // One after the other, as their notices come.
+      // oxlint-disable-next-line no-await-in-loop
+      await catalogs.evicted({ ...evicted(claim, 'Standard_New'), spotInZone: new Map([['Standard_New', 3]]) });
+    }
+    expect(await storms(catalogs)).toEqual([]);
+  });
+
+  test('are not lost to another who writes at the same time', async () => {
+    const { blobs, instance } = openRegion();
+    let others = 2;
+    const crowded: Blobs = {
+      read: (name) => blobs.read(name),
+      write: async (name, bytes, condition) => {
+        if (name === 'c/evictions.json' && others-- > 0) await instance().evicted(evicted(`other-${others}`));
+        return blobs.write(name, bytes, condition);
+      },
+    };
+    expect(await instance(crowded).evicted(evicted('own'))).toMatchObject([{ evicted: 3 }]);
+  });
+
+  test.for(['{', '{}', 'null', '{"version":2,"evictions":[],"storms":[]}'])(
+    'are counted again where the record says %s',
+    async (text) => {
+      const { blobs, instance } = openRegion();
+      blobs.writeNow('c/evictions.json', new TextEncoder().encode(text), 'any');
+      expect(await storms(instance())).toEqual([]);
+      expect(await instance().evicted(evicted('a'))).toEqual([]);
+    },
+  );
+});
+
 describe('quotas', () => {
   const none = [{ name: { value: 'cores' }, currentValue: 0, limit: 0 }];
 

@@ -237,6 +237,7 @@ test('artifacts are streamed to no ARM node, and local DNS that is only preferre
 });
 
 test('an offering says what is known of it: its price, its quota, and of spot alone how often it is evicted', () => {
+  const storm = { evicted: 3, of: 4, evictionsPerHour: 20, until: '2026-03-01T12:30:00Z' };
   const [type] = toInstanceTypes(
     [sku('Standard_D4s_v5', { zones: [] })],
     { metadata: { name: 'default' }, spec: {} },
@@ -245,12 +246,14 @@ test('an offering says what is known of it: its price, its quota, and of spot al
     {
       useOfQuota: (_, capacityType) => (capacityType === 'spot' ? null : { cores: 4, of: [] }),
       evictionsPerHour: () => 0.1,
+      stormOf: (_, zone) => (zone === '0' ? storm : null),
     },
   );
   const [onDemand, spot] = type?.offerings ?? [];
   expect(onDemand).toMatchObject({ capacityType: 'on-demand', price: 200_000, quota: { cores: 4, of: [] } });
   expect(onDemand).not.toHaveProperty('evictionsPerHour');
-  expect(spot).toMatchObject({ capacityType: 'spot', price: 40_000, evictionsPerHour: 0.1 });
+  expect(onDemand).not.toHaveProperty('storm');
+  expect(spot).toMatchObject({ capacityType: 'spot', price: 40_000, evictionsPerHour: 0.1, storm, available: true });
   expect(spot).not.toHaveProperty('quota');
   expect([onDemand?.labels, spot?.labels]).toEqual(
     ['regular', 'spot'].map((priority) => ({

@@ -1,9 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { auditDisruption } from '../../../../shared/core/disruption/audit/audit-disruption.ts';
+import type { Rollout } from '../../../../shared/core/model/disruption-input.ts';
 import { planDisruption } from '../../../../shared/core/disruption/plan-disruption.ts';
 import { instant } from '../../../../shared/core/quantity/units.ts';
 import type { PodDisruptionBudget } from '../../../../shared/kubernetes/manifest.ts';
-import { onDemand, shape, spec } from '../build.ts';
+import { onDemand, shape, size, spec } from '../build.ts';
 import {
   CONSOLIDATABLE,
   disruptable,
@@ -14,6 +15,7 @@ import {
   on,
   plan,
   removed,
+  types,
 } from './build-disruption.ts';
 
 const small = shape(spec('500m', '1Gi'), { app: 'web' });
@@ -185,6 +187,35 @@ describe('spot', () => {
   test('an on-demand node is replaced by spot where its pool allows it', () => {
     const made = plan({ ...spot, machines: [machine('a', { cpu: 8 })] });
     expect(made.replacements).toMatchObject([{ capacityType: 'spot', instanceType: 'Standard_D2s_v5' }]);
+  });
+
+  describe('while it storms', () => {
+    const storm = { evicted: 3, of: 4, evictionsPerHour: 20, until: '1970-01-02T13:00:00Z' };
+    const stormy = types.map((type) => ({
+      ...type,
+      offerings: type.offerings.map((one) => (one.capacityType === 'spot' ? { ...one, storm } : one)),
+    }));
+    const paid = { ...spot, machines: [machine('a', { cpu: 2 })] };
+
+    test('no on-demand node becomes spot, and each does when that has passed', () => {
+      expect(plan({ ...paid, types: stormy }).steps).toEqual([]);
+      const made = plan({ ...paid, types });
+      expect(made.replacements).toMatchObject([{ capacityType: 'spot', instanceType: 'Standard_D2s_v5' }]);
+    });
+
+    test('spot nodes that it has left alone are not moved for it', () => {
+      // On demand a smaller one costs a little less: less than a move is worth, but for the storm.
+      const lesser = size('Standard_D2s_v5', 2, 8, 99_000);
+      const large = size('Standard_D8s_v5', 8, 32, 400_000);
+      const machines = [machine('a', { cpu: 8, capacityType: 'spot' })];
+      const both = (storms: boolean) =>
+        [lesser, large].map((type) => ({
+          ...type,
+          offerings: type.offerings.map((one) => (one.capacityType === 'spot' && storms ? { ...one, storm } : one)),
+        }));
+      expect(plan({ ...spot, machines, types: both(false) }).steps).toEqual([]);
+      expect(plan({ ...spot, machines, types: both(true) }).steps).toEqual([]);
+    });
   });
 
   test('a spot node goes where its pods fit on others', () => {
@@ -486,6 +517,55 @@ test('a plan is the same whatever the order of the lists', () => {
 test('every node is told of once, gone or kept', () => {
   const made = plan({ ...half, machines: [...half.machines, machine('c', { conditions: [CONSOLIDATABLE] })] });
   expect([...removed(made), ...made.kept.map(({ node }) => node)].toSorted()).toEqual(['a', 'b', 'c']);
+});
+
+describe('a pool with a new image and a bake time', () => {
+  const behind = (reason: string) => [{ ...drifted, reason }];
+  const given = (conditions = behind('ImageDrift')) => ({
+    ...half,
+    machines: ['a', 'b', 'c'].map((name) => machine(name, { conditions })),
+    pods: [...on('a', 0, 3), ...on('b', 0, 2), ...on('c', 0, 4)],
+  });
+  const rolling = (rollout: Rollout) => ({ disruption: { rollouts: new Map([['general', rollout]]) } });
+  const waiting: Rollout = { kind: 'baking', claim: 'n', until: '1970-01-02T13:00:00Z' };
+
+  test('has the node replaced first that disturbs least, and keeps the others', () => {
+    const made = plan({ ...given(), ...rolling({ kind: 'canary' }) });
+    expect([removed(made), keptFor(made, 'a'), keptFor(made, 'c')]).toEqual([['b'], 'pool-braked', 'pool-braked']);
+  });
+
+  test.each([waiting, { kind: 'starting', claim: 'n' }, { kind: 'halted', why: 'it crashes' }] as const)(
+    'keeps all that are behind: $kind',
+    (rollout) => {
+      expect(removed(plan({ ...given(), ...rolling(rollout) }))).toEqual([]);
+      expect(removed(plan({ ...given(behind('K8sVersionDrift')), ...rolling(rollout) }))).toEqual([]);
+    },
+  );
+
+  test('lets nodes go that drifted for another reason, and those of other pools', () => {
+    expect(removed(plan({ ...given(behind('NodeClassDrift')), ...rolling(waiting) }))).toEqual(['a', 'b', 'c']);
+    const others = { disruption: { rollouts: new Map([['other', waiting]]) } };
+    expect(removed(plan({ ...given(), ...others }))).toEqual(['a', 'b', 'c']);
+  });
+
+  test('lets nodes without pods go, unless as many come in their place', () => {
+    const empty = { ...given(), pods: [...on('a', 0, 3), ...on('c', 0, 4)] };
+    expect(removed(plan({ ...empty, ...rolling(waiting) }))).toEqual(['b']);
+    const fixed = disruptable();
+    const nodePools = [{ ...fixed, spec: { ...fixed.spec, replicas: 3 } }];
+    expect(removed(plan({ ...empty, nodePools, ...rolling(waiting) }))).toEqual([]);
+  });
+
+  test.each([[{ kind: 'canary' }, 2] as const, [waiting, 3] as const])(
+    'is missed by a plan that did not know of it, and its audit says so: $0.kind',
+    (rollout, findings) => {
+      const unknown = disruptionInput(given());
+      const made = planDisruption(unknown, instant(NOW));
+      const known = { ...unknown, policy: { ...unknown.policy, ...rolling(rollout).disruption } };
+      const rules = auditDisruption(made, known, instant(NOW)).map(({ text }) => text);
+      expect(rules.filter((text) => text.includes('waits for a canary'))).toHaveLength(findings);
+    },
+  );
 });
 
 describe('a pool that is held back', () => {

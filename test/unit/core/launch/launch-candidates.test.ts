@@ -31,6 +31,20 @@ test('what no plan named is tried by price and risk, as the pool weighs it', () 
   expect(tried(8 * 3_600_000)).toEqual(['E', 'F', 'D']);
 });
 
+test('spot in a storm is tried last, and before others where evictions cost nothing', () => {
+  const storm = { evicted: 3, of: 4, evictionsPerHour: 20, until: '2026-03-01T12:30:00Z' };
+  const all = types.map((type) =>
+    type.name === 'D' ? { ...type, offerings: type.offerings.map((one) => ({ ...one, storm })) } : type,
+  );
+  const order = (costMs: number) => launchCandidates(claim, all, [], costMs).map(({ instanceType }) => instanceType);
+  expect(order(1_800_000)).toEqual(['E', 'F', 'D']);
+  expect(order(0)).toEqual(['D', 'E', 'F']);
+  expect(launchCandidates(claim, all, [], 1_800_000).at(-1)?.risk).toEqual({
+    evictionsPerHour: 20,
+    weighedPrice: 550_000,
+  });
+});
+
 test('what a plan chose is tried first, and says what it counts as', () => {
   const [first] = launchCandidates(
     claim,

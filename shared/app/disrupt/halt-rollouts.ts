@@ -1,0 +1,174 @@
+import { annotation } from '../../contract/names.ts';
+import type { Snapshot } from '../../contract/snapshot/parse.ts';
+import type { Rollout } from '../../core/model/disruption-input.ts';
+import { renderRollout } from '../../core/disruption/plan/render-kept.ts';
+import type { Node, NodeClaim, NodePool } from '../../kubernetes/manifest.ts';
+import type { NodePod } from '../../ports/kubernetes.ts';
+import { type ConditionChange, conditionOf, isTrue } from '../conditions.ts';
+import { publish } from '../events.ts';
+import type { Gathered } from '../gather.ts';
+import { inParallel } from '../in-parallel.ts';
+import { nodeNameOf } from '../node-name.ts';
+import type { Ports } from '../ports.ts';
+import { eventAboutPool } from './event-about.ts';
+import { tellCondition } from './pool-condition.ts';
+import { rollouts, sidesOf, type Sides } from './rollouts.ts';
+
+/** A kubelet that misses a heartbeat or two is not sick. */
+const SICK_AFTER_MS = 60_000;
+
+/** A container that has ended so often in its pod's life, which began on this node, crashes. Kubernetes waits a minute and a half by then. */
+const RESTARTS_MIN = 3;
+
+/** Nodes whose pods are looked at in one look, a request each: the canary and the newest. */
+const NODES_MAX = 5;
+
+/** Pods of the same owner that are asked whether they crash elsewhere too. */
+const SIBLINGS_MAX = 3;
+
+/** What a NodePool shows of its new image or Kubernetes version. */
+const TYPE = 'RolloutHealthy';
+
+/** One event an hour for each state: an event lives as long. */
+const TOLD_EVERY_MS = 3_600_000;
+
+/**
+ * What nodes behind a new image or Kubernetes version wait for. Looks first whether what is new does worse than what was there, and halts
+ * it then, on the NodePool: so that every instance finds it, until somebody removes the annotation.
+ */
+export async function watchRollouts(ports: Ports, gathered: Gathered): Promise<ReadonlyMap<string, Rollout>> {
+  const { snapshot } = gathered;
+  const { nodePools } = gathered.input.cluster;
+  const found = new Map(rollouts(gathered.input.cluster, ports.now()));
+  for (const pool of nodePools) {
+    const sides = sidesOf(pool, snapshot.nodeClaims);
+    const { name } = pool.metadata;
+    if (sides === null || found.get(name)?.kind === 'halted') continue;
+    // Pools with a bake time and a new release are few.
+    // oxlint-disable-next-line no-await-in-loop
+    const why = whySick(sides, snapshot.nodes, ports.now()) ?? (await whyCrashing(ports, sides, snapshot));
+    if (why === null) continue;
+    found.set(name, { kind: 'halted', why });
+    // oxlint-disable-next-line no-await-in-loop
+    await haltRollout(ports, pool, why);
+  }
+  await tellRollouts(ports, nodePools, found);
+  return found;
+}
+
+/** Writes on the NodePool why what is new in it goes no further. The first reason stays. */
+export async function haltRollout(ports: Ports, { metadata }: Pick<NodePool, 'metadata'>, why: string): Promise<void> {
+  const key = { name: metadata.name, namespace: null };
+  const pool = await ports.kubernetes.get('NodePool', key);
+  if (pool === null || pool.metadata.annotations?.[annotation.rolloutHalted] !== undefined) return;
+  const { resourceVersion } = pool.metadata;
+  const patch = { metadata: { resourceVersion, annotations: { [annotation.rolloutHalted]: why } } };
+  const outcome = await ports.kubernetes.patch('NodePool', key, patch);
+  // Whoever changed the pool meanwhile is followed by a look that finds the same.
+  if (outcome.kind === 'written') ports.log('rollout-halted', { nodePool: metadata.name, why });
+}
+
+/** A larger share of the new nodes than of the old ones is not ready. */
+function whySick({ behind, fresh }: Sides, nodes: ReadonlyArray<Node>, nowMs: number): string | null {
+  const byName = new Map(nodes.map((node) => [node.metadata.name, node]));
+  const started = (claims: ReadonlyArray<NodeClaim>): ReadonlyArray<Node> =>
+    claims
+      .filter(({ status }) => isTrue(status?.conditions, 'Initialized'))
+      .flatMap((claim) => byName.get(nodeNameOf(claim)) ?? []);
+  const isSick = ({ status }: Node): boolean => {
+    const ready = conditionOf(status?.conditions, 'Ready');
+    const sinceMs = Date.parse(ready?.lastTransitionTime ?? '') || 0;
+    return ready?.status !== 'True' && nowMs - sinceMs >= SICK_AFTER_MS;
+  };
+  const [now, before] = [started(fresh), started(behind)];
+  const [sick, sickBefore] = [now.filter(isSick), before.filter(isSick).length];
+  const [first] = sick;
+  if (first === undefined || sick.length * before.length <= sickBefore * now.length) return null;
+  return (
+    `${sick.length} of ${now.length} new nodes are not ready, ${first.metadata.name} among them, and ` +
+    `${sickBefore} of ${before.length} old ones`
+  );
+}
+
+/** A pod crashes on a new node whose like do not elsewhere. */
+async function whyCrashing(ports: Ports, { fresh }: Sides, snapshot: Snapshot): Promise<string | null> {
+  const started = fresh.filter(({ status }) => isTrue(status?.conditions, 'Initialized'));
+  const looked = [...new Set([...started.slice(0, 1), ...started.slice(1 - NODES_MAX)])].map(nodeNameOf);
+  const pods = await inParallel(looked, NODES_MAX, (name) =>
+    ports.kubernetes.list('Pod', { fields: `spec.nodeName=${name}` }),
+  );
+  const freshNodes = new Set(fresh.map(nodeNameOf));
+  for (const pod of pods.flat().filter(isCrashing)) {
+    // The first that crashes only there ends it.
+    // oxlint-disable-next-line no-await-in-loop
+    if (await crashesElsewhere(ports, pod, snapshot, freshNodes)) continue;
+    const { namespace, name } = pod.metadata;
+    return `pod ${namespace}/${name} crashes on the new node ${pod.spec.nodeName ?? ''}, and others like it do not elsewhere`;
+  }
+  return null;
+}
+
+function isCrashing({ metadata, status }: NodePod): boolean {
+  if (metadata.deletionTimestamp !== undefined) return false;
+  return (status?.containerStatuses ?? []).some(
+    ({ restartCount = 0, state }) => restartCount >= RESTARTS_MIN || state?.waiting?.reason === 'CrashLoopBackOff',
+  );
+}
+
+/** Do pods of the same owner crash on nodes that were there before? Then it is not the new image's doing. */
+async function crashesElsewhere(
+  ports: Ports,
+  { metadata }: NodePod,
+  { pods, shapes }: Snapshot,
+  freshNodes: ReadonlySet<string>,
+): Promise<boolean> {
+  const owners = new Set(metadata.ownerReferences?.map(({ uid }) => uid));
+  const siblings = pods.filter(({ nodeName, shape, deleting }) => {
+    if (nodeName === null || freshNodes.has(nodeName) || deleting) return false;
+    return owners.has(shapes[shape]?.owner?.uid ?? '');
+  });
+  const asked = await inParallel(siblings.slice(0, SIBLINGS_MAX), SIBLINGS_MAX, ({ name }) =>
+    ports.kubernetes.get('Pod', { namespace: metadata.namespace, name }),
+  );
+  return asked.some((pod) => pod !== null && isCrashing(pod));
+}
+
+/** Condition, event and log, where that is news. Nothing is written on a pool that never had a canary. */
+async function tellRollouts(
+  ports: Ports,
+  nodePools: ReadonlyArray<NodePool>,
+  found: ReadonlyMap<string, Rollout>,
+): Promise<void> {
+  for (const pool of nodePools) {
+    const change = conditionFor(pool, found.get(pool.metadata.name));
+    const known = conditionOf(pool.status?.conditions, TYPE);
+    const isTold =
+      known === undefined
+        ? change.status === 'True'
+        : known.status === change.status && known.message === change.message;
+    // Pools with news are rare.
+    // oxlint-disable-next-line no-await-in-loop
+    if (!isTold) await tell(ports, pool, change);
+  }
+}
+
+function conditionFor({ metadata }: NodePool, rollout: Rollout | undefined): ConditionChange {
+  if (rollout === undefined) return { type: TYPE, status: 'True', reason: TYPE, message: '' };
+  const text = renderRollout(metadata.name, rollout);
+  const message = `${text.charAt(0).toUpperCase()}${text.slice(1)}`;
+  return rollout.kind === 'halted'
+    ? { type: TYPE, status: 'False', reason: 'RolloutHalted', message }
+    : { type: TYPE, status: 'Unknown', reason: 'CanaryFirst', message };
+}
+
+async function tell(ports: Ports, pool: NodePool, change: ConditionChange): Promise<void> {
+  const told = await tellCondition(ports, pool, change);
+  if (told === null) return;
+  const { name } = pool.metadata;
+  if (change.status === 'True') ports.log('rollout-goes-on', { nodePool: name });
+  const note =
+    change.status === 'True'
+      ? eventAboutPool(told.pool, 'Normal', 'RolloutGoesOn', 'Nodes wait for no canary any more')
+      : eventAboutPool(told.pool, change.status === 'False' ? 'Warning' : 'Normal', change.reason, change.message);
+  await publish(ports.kubernetes, { ...note, dedupe: { key: note.message, periodMs: TOLD_EVERY_MS } }, ports.now());
+}

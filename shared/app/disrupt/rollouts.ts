@@ -1,0 +1,83 @@
+import { readBakeTime } from '../../contract/api/bake-time.ts';
+import { annotation, label } from '../../contract/names.ts';
+import type { Cluster } from '../../core/model/cluster.ts';
+import type { Rollout } from '../../core/model/disruption-input.ts';
+import type { NodeClaim, NodePool } from '../../kubernetes/manifest.ts';
+import { conditionOf, isTrue, toTimestamp } from '../conditions.ts';
+import { transitionMs } from '../follow/node-claim.ts';
+
+/** Reasons of drift that a new image or Kubernetes version brings about: these have canaries. */
+const BEHIND: ReadonlySet<string> = new Set(['ImageDrift', 'K8sVersionDrift']);
+
+/** The claims of a NodePool on both sides of a new image or Kubernetes version. Those that are going are on neither. */
+export interface Sides {
+  /** They are to be replaced by it. */
+  readonly behind: ReadonlyArray<NodeClaim>;
+  /** Made since the first of those was found behind, whatever for; the first that was initialized comes first, those that are not last. */
+  readonly fresh: ReadonlyArray<NodeClaim>;
+}
+
+/**
+ * The claims of the pool on both sides; null where it has no bake time, or none is behind. All of it is read from the objects, so that
+ * any instance finds the same: when a newer release comes, what was fresh is behind, and the next canary is another.
+ */
+export function sidesOf(pool: NodePool, nodeClaims: ReadonlyArray<NodeClaim>): Sides | null {
+  if (readBakeTime(pool.metadata).bakeMs === null) return null;
+  const own = nodeClaims.filter(
+    ({ metadata }) =>
+      metadata.labels?.[label.nodePool] === pool.metadata.name && metadata.deletionTimestamp === undefined,
+  );
+  const behind = own.filter(isBehind);
+  if (behind.length === 0) return null;
+  const sinceMs = Math.min(...behind.map((claim) => transitionMs(claim, 'Drifted')));
+  const fresh = own.filter(
+    (claim) =>
+      !isTrue(claim.status?.conditions, 'Drifted') && Date.parse(claim.metadata.creationTimestamp ?? '') >= sinceMs,
+  );
+  const inOrder = (a: NodeClaim, b: NodeClaim): number =>
+    Math.sign(initializedMs(a) - initializedMs(b)) || (a.metadata.name < b.metadata.name ? -1 : 1);
+  return { behind, fresh: fresh.toSorted(inOrder) };
+}
+
+/** Is the claim to be replaced by one of a newer image or Kubernetes version? */
+export function isBehind({ status }: NodeClaim): boolean {
+  const drifted = conditionOf(status?.conditions, 'Drifted');
+  return drifted?.status === 'True' && BEHIND.has(drifted.reason ?? '');
+}
+
+/** Milliseconds since the epoch; the end of time for a claim that is not initialized. */
+function initializedMs(claim: NodeClaim): number {
+  return isTrue(claim.status?.conditions, 'Initialized') ? transitionMs(claim, 'Initialized') : Number.MAX_SAFE_INTEGER;
+}
+
+/** What the nodes of NodePools wait for that are behind a new image or Kubernetes version, by pool; nothing where none waits. */
+export function rollouts(
+  { nodePools, nodeClaims }: Pick<Cluster, 'nodePools' | 'nodeClaims'>,
+  nowMs: number,
+): ReadonlyMap<string, Rollout> {
+  return new Map(
+    nodePools.flatMap((pool): ReadonlyArray<readonly [string, Rollout]> => {
+      const why = haltOf(pool);
+      const sides = sidesOf(pool, nodeClaims);
+      const rollout =
+        why !== null ? ({ kind: 'halted', why } as const) : sides === null ? null : rolloutOf(pool, sides, nowMs);
+      return rollout === null ? [] : [[pool.metadata.name, rollout]];
+    }),
+  );
+}
+
+/** It stays until somebody removes it, whatever comes: nobody forgets that an image was bad. */
+function haltOf({ metadata }: NodePool): string | null {
+  const why = metadata.annotations?.[annotation.rolloutHalted] ?? null;
+  return readBakeTime(metadata).bakeMs === null ? null : why;
+}
+
+function rolloutOf({ metadata }: NodePool, { fresh }: Sides, nowMs: number): Rollout | null {
+  const [first] = fresh;
+  if (first === undefined) return { kind: 'canary' };
+  const claim = first.metadata.name;
+  const sinceMs = initializedMs(first);
+  if (sinceMs === Number.MAX_SAFE_INTEGER) return { kind: 'starting', claim };
+  const untilMs = sinceMs + (readBakeTime(metadata).bakeMs ?? 0);
+  return nowMs < untilMs ? { kind: 'baking', claim, until: toTimestamp(untilMs) } : null;
+}

@@ -1,0 +1,71 @@
+import { digest } from '../contract/digest.ts';
+import type { Snapshot, SnapshotPod } from '../contract/snapshot/parse.ts';
+import type { Decision, Mover } from '../ports/store.ts';
+import type { PlannedPod } from './follow/planned-pods.ts';
+
+/**
+ * The pods among `uids` that run somewhere else when they are planned for, and have an owner: they do not come themselves, their
+ * successors do.
+ */
+export function moversAmong({ pods, shapes }: Snapshot, uids: ReadonlySet<string>): ReadonlyArray<Mover> {
+  return pods.flatMap(({ uid, nodeName, shape }): ReadonlyArray<Mover> => {
+    const owner = shapes[shape]?.owner?.uid;
+    if (!uids.has(uid) || nodeName === null || owner === undefined) return [];
+    return [{ uid, owner, shape: shapeDigest(shapes[shape]) }];
+  });
+}
+
+/** Those of the decision that the claim was made for. */
+export function moversOf(decision: Decision | null, claim: string): ReadonlyArray<Mover> {
+  const index = decision?.claimNames.indexOf(claim) ?? -1;
+  const own = new Set(decision?.plan.claims[index]?.pods.map(({ uid }) => uid));
+  return (decision?.movers ?? []).filter(({ uid }) => own.has(uid));
+}
+
+/** Who comes to a node in place of the pods that were planned to move there. */
+export interface Heirs {
+  /** They wait for a node, and may have their predecessors' room. */
+  readonly waiting: ReadonlyArray<PlannedPod>;
+  /** How many predecessors are where they were, or have gone and have no successor yet. */
+  readonly awaited: number;
+}
+
+/**
+ * The successors of movers: pods of the same owner and shape, which wait or have come to the node already. Each takes the place of
+ * one. `taken`: uids that others have; those found are added.
+ */
+export function heirsOf(
+  movers: ReadonlyArray<Mover>,
+  node: string,
+  { pods, shapes }: Pick<Snapshot, 'pods' | 'shapes'>,
+  taken: Set<string>,
+): Heirs {
+  if (movers.length === 0) return { waiting: [], awaited: 0 };
+  const present = new Map(pods.map((pod) => [pod.uid, pod]));
+  const staying = movers.filter(({ uid }) => present.get(uid)?.deleting === false);
+  const gone = movers.filter((mover) => !staying.includes(mover));
+  const waiting: Array<PlannedPod> = [];
+  let awaited = staying.length;
+  for (const { owner, shape: wanted } of gone) {
+    const isHeir = ({ uid, nodeName, deleting, shape }: SnapshotPod): boolean => {
+      if (deleting || taken.has(uid)) return false;
+      if (nodeName !== null && nodeName !== node) return false;
+      return shapes[shape]?.owner?.uid === owner && shapeDigest(shapes[shape]) === wanted;
+    };
+    // Those that have come first: they need to be let in no more.
+    const heir = pods.find((pod) => pod.nodeName !== null && isHeir(pod)) ?? pods.find(isHeir);
+    if (heir === undefined) {
+      awaited++;
+      continue;
+    }
+    taken.add(heir.uid);
+    const { namespace = 'default' } = shapes[heir.shape] ?? {};
+    if (heir.nodeName === null) waiting.push({ name: `${namespace}/${heir.name}`, uid: heir.uid });
+  }
+  return { waiting, awaited };
+}
+
+/** What pods of one template share, and others of the same owner may not. */
+function shapeDigest(shape: Snapshot['shapes'][number] | undefined): string {
+  return digest(JSON.stringify([shape?.namespace, shape?.labels, shape?.spec]));
+}

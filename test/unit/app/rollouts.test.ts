@@ -1,0 +1,330 @@
+import { describe, expect, test } from 'vitest';
+import { disrupt } from '../../../shared/app/disrupt/disrupt.ts';
+import type { Fields } from '../../simulation/world/api-server.ts';
+import { consolidated } from './consolidated.ts';
+import { since, START } from './small-cluster.ts';
+
+const MINUTE = 60_000;
+const BAKE = 'nodewright.dev/bake-time';
+const HALTED = 'nodewright.dev/rollout-halted';
+const at = (ms: number): string => new Date(ms).toISOString().replace('.000Z', 'Z');
+
+/** Three full nodes behind a new image, found so at the start, in a pool whose canaries bake for half an hour unless it says else. */
+function behind(given: { readonly bake?: string | null; readonly reason?: string } = {}) {
+  const cluster = consolidated();
+  const { server, ports } = cluster;
+  server.remove('nodeclaims', 'spare');
+  server.remove('nodes', 'aks-spare');
+  const owner = (uid: string) => [{ apiVersion: 'apps/v1', kind: 'ReplicaSet', name: uid, uid, controller: true }];
+  const addFull = (pod: string, node: string, uid: string, metadata: Fields = {}): void => {
+    cluster.addRunning(pod, node, {
+      metadata: { ownerReferences: owner(uid), ...metadata },
+      spec: { containers: [{ resources: { requests: { cpu: '1500m', memory: '1Gi' } } }] },
+    });
+  };
+  const drift = (name: string, reason = given.reason ?? 'ImageDrift', ms = START): void => {
+    const known = (server.get('nodeclaims', name)?.status?.['conditions'] ?? []) as ReadonlyArray<Fields>;
+    const kept = known.filter(({ type }) => type !== 'Drifted');
+    const drifted = { ...since(ms, 'Drifted'), reason };
+    server.patch('nodeclaims', name, { status: { conditions: [...kept, drifted] } }, 'status');
+  };
+  server.remove('pods', 'default/web');
+  cluster.addReady('old');
+  cluster.addReady('older');
+  for (const name of ['used', 'old', 'older']) drift(name);
+  addFull('a', 'used', 'shop');
+  addFull('b', 'old', 'shop');
+  addFull('c', 'older', 'bank');
+  const bake = given.bake === undefined ? '30m' : given.bake;
+  server.patch('nodepools', 'general', { metadata: { annotations: { [BAKE]: bake } } }, 'object');
+  /** A node of the new image that has become ready now. */
+  const addFresh = (name: string): void => {
+    cluster.addReady(name);
+    const ready = ['Launched', 'Registered', 'Initialized', 'Ready'].map((type) => since(ports.now(), type));
+    server.patch('nodeclaims', name, { status: { conditions: ready } }, 'status');
+  };
+  const condition = (): Fields | undefined => {
+    const all = (server.get('nodepools', 'general')?.status?.['conditions'] ?? []) as ReadonlyArray<Fields>;
+    return all.find(({ type }) => type === 'RolloutHealthy');
+  };
+  const halted = (): unknown => server.get('nodepools', 'general')?.metadata.annotations?.[HALTED];
+  const marked = (): ReadonlyArray<string> =>
+    server
+      .list('nodeclaims')
+      .filter(({ metadata }) => metadata.annotations?.['nodewright.dev/disruption'] !== undefined)
+      .map(({ metadata }) => metadata.name);
+  const sicken = (name: string, ms: number): void => {
+    const conditions = [{ ...since(ms, 'Ready'), status: 'False' }];
+    server.patch('nodes', `aks-${name}`, { status: { conditions } }, 'status');
+  };
+  const crash = (pod: string, containerStatuses: ReadonlyArray<Fields>): void =>
+    void server.patch('pods', `default/${pod}`, { status: { containerStatuses } }, 'status');
+  return { ...cluster, addFresh, addFull, drift, condition, halted, marked, sicken, crash };
+}
+
+const CRASHING = [{ restartCount: 1, state: { waiting: { reason: 'CrashLoopBackOff' } } }];
+
+describe('nodes behind a new image, in a pool with a bake time', () => {
+  test('are replaced one first, the canary, and the others say what they wait for', async () => {
+    const { ports, marked, condition, events } = behind();
+    expect(await disrupt(ports)).toMatchObject({ kind: 'begun', nodes: 1, replacements: 1 });
+    expect(marked()).toHaveLength(1);
+    expect(condition()).toMatchObject({ status: 'Unknown', reason: 'CanaryFirst' });
+    expect(events()).toContainEqual([
+      'DisruptionBlocked',
+      'Another node of NodePool general goes first, as the canary of a new image or Kubernetes version',
+    ]);
+  });
+
+  test('go all at once where the pool has no bake time, and where they drifted for another reason', async () => {
+    const plain = behind({ bake: null });
+    expect(await disrupt(plain.ports)).toMatchObject({ kind: 'begun' });
+    expect([plain.marked().length, plain.condition()]).toEqual([3, undefined]);
+    const other = behind({ reason: 'NodePoolDrifted' });
+    await disrupt(other.ports);
+    expect([other.marked().length, other.condition()]).toEqual([3, undefined]);
+  });
+
+  test('wait for a Kubernetes version as for an image', async () => {
+    const { ports, marked } = behind({ reason: 'K8sVersionDrift' });
+    await disrupt(ports);
+    expect(marked()).toHaveLength(1);
+  });
+
+  test('wait for the bake time of the first new node, from when it was initialized, and go then', async () => {
+    const { ports, addFresh, addFull, marked, condition, clock, events } = behind();
+    clock.advance(MINUTE);
+    addFresh('new');
+    addFull('d', 'new', 'shop');
+    clock.advance(30 * MINUTE - 1);
+    expect((await disrupt(ports)).kind).toBe('idle');
+    const until = at(START + 31 * MINUTE);
+    const message = `NodeClaim new, the first of NodePool general with a new image or Kubernetes version, is watched until ${until}`;
+    expect([marked(), condition()]).toMatchObject([[], { status: 'Unknown', reason: 'CanaryFirst', message }]);
+    expect(events()).toContainEqual(['CanaryFirst', message]);
+    clock.advance(1);
+    expect((await disrupt(ports)).kind).toBe('begun');
+    expect([marked().length, condition()]).toMatchObject([3, { status: 'True' }]);
+    expect(events()).toContainEqual(['RolloutGoesOn', 'Nodes wait for no canary any more']);
+  });
+
+  test('wait for the first new claim to become a node', async () => {
+    const { ports, server, addFresh, condition, marked } = behind();
+    addFresh('new');
+    server.patch('nodeclaims', 'new', { status: { conditions: [since(START, 'Launched')] } }, 'status');
+    await disrupt(ports);
+    expect([marked(), condition()?.['message']]).toEqual([
+      [],
+      'NodeClaim new, the first of NodePool general with a new image or Kubernetes version, is not initialized yet',
+    ]);
+  });
+
+  test('get another canary when a newer release comes, for which the first is behind too', async () => {
+    const { ports, addFresh, addFull, drift, marked, clock } = behind();
+    clock.advance(MINUTE);
+    addFresh('new');
+    addFull('d', 'new', 'shop');
+    clock.advance(10 * MINUTE);
+    drift('new', 'ImageDrift', START + 11 * MINUTE);
+    expect(await disrupt(ports)).toMatchObject({ kind: 'begun', nodes: 1 });
+    expect(marked()).toHaveLength(1);
+  });
+
+  test('do not take a node for new that was there before they were found behind', async () => {
+    const { ports, drift, addReady, addFull, marked, clock } = behind();
+    addReady('unmoved');
+    clock.advance(MINUTE);
+    for (const name of ['used', 'old', 'older']) drift(name, 'ImageDrift', START + MINUTE);
+    addFull('d', 'unmoved', 'shop');
+    await disrupt(ports);
+    expect(marked()).toHaveLength(1);
+  });
+
+  test('that have no pods go without a canary: nothing comes in their place', async () => {
+    const { ports, server, marked, addFresh, addFull } = behind();
+    addFresh('new');
+    addFull('d', 'new', 'shop');
+    server.remove('pods', 'default/c');
+    await disrupt(ports);
+    expect(marked()).toEqual(['older']);
+  });
+});
+
+describe('a canary that was decided on', () => {
+  test('goes when what replaces it is there, though that is new and bakes', async () => {
+    const { ports, server, marked, clock, addReady, stateOf } = behind();
+    await disrupt(ports);
+    const [canary = ''] = marked();
+    const replacement = server.get('nodeclaims', canary)?.metadata.annotations?.['nodewright.dev/replaced-by'] ?? '';
+    const { annotations = {}, creationTimestamp } = server.get('nodeclaims', replacement)?.metadata ?? {};
+    server.remove('nodeclaims', replacement);
+    addReady(replacement, 2, { annotations, creationTimestamp });
+    clock.advance(MINUTE);
+    expect(await disrupt(ports)).toMatchObject({ kind: 'finished', removed: 1 });
+    expect(stateOf(canary)).toBe('leaving');
+  });
+
+  test('whose machine does not become a node halts what is new', async () => {
+    const { ports, server, marked, clock, halted } = behind();
+    await disrupt(ports);
+    const [canary = ''] = marked();
+    const replacement = server.get('nodeclaims', canary)?.metadata.annotations?.['nodewright.dev/replaced-by'] ?? '';
+    server.patch('nodeclaims', replacement, { status: { conditions: [since(START, 'Launched')] } }, 'status');
+    clock.advance(10 * MINUTE + 1_000);
+    expect(await disrupt(ports)).toMatchObject({ kind: 'finished', takenBack: 1 });
+    expect(halted()).toBe(`the machine of NodeClaim ${replacement} did not become a node`);
+  });
+
+  test('whose machine Azure never gave halts nothing: that says nothing of the image', async () => {
+    const { ports, clock, halted } = behind();
+    await disrupt(ports);
+    clock.advance(10 * MINUTE + 1_000);
+    expect(await disrupt(ports)).toMatchObject({ kind: 'finished', takenBack: 1 });
+    expect(halted()).toBeUndefined();
+  });
+
+  test('halts nothing in a pool without a bake time', async () => {
+    const { ports, server, marked, clock, halted } = behind({ bake: null });
+    await disrupt(ports);
+    const [first = ''] = marked();
+    const [name = ''] =
+      server.get('nodeclaims', first)?.metadata.annotations?.['nodewright.dev/replaced-by']?.split(',') ?? [];
+    server.patch('nodeclaims', name, { status: { conditions: [since(START, 'Launched')] } }, 'status');
+    clock.advance(10 * MINUTE + 1_000);
+    await disrupt(ports);
+    expect(halted()).toBeUndefined();
+  });
+
+  test('is taken back where what is new does worse meanwhile', async () => {
+    const { ports, server, crash, addReady, addFresh, addFull, marked, clock, stateOf, events } = behind();
+    await disrupt(ports);
+    const [canary = ''] = marked();
+    const replacement = server.get('nodeclaims', canary)?.metadata.annotations?.['nodewright.dev/replaced-by'] ?? '';
+    const { annotations = {} } = server.get('nodeclaims', replacement)?.metadata ?? {};
+    server.remove('nodeclaims', replacement);
+    addReady(replacement, 2, { annotations });
+    addFresh('new');
+    addFull('d', 'new', 'alone');
+    crash('d', CRASHING);
+    clock.advance(MINUTE);
+    expect(await disrupt(ports)).toMatchObject({ kind: 'finished', takenBack: 1 });
+    expect([stateOf(canary), marked()]).toEqual(['there', []]);
+    expect(events().map(([, message]) => message)).toContainEqual(
+      expect.stringContaining(
+        'Not removed after all: what is new in NodePool general does worse: pod default/d crashes',
+      ),
+    );
+  });
+});
+
+describe('a new image that does worse is halted', () => {
+  /** A new node whose bake time is over, with a pod of workload `shop` on it. */
+  function baked(uid = 'shop') {
+    const cluster = behind();
+    cluster.clock.advance(MINUTE);
+    cluster.addFresh('new');
+    cluster.addFull('d', 'new', uid);
+    cluster.clock.advance(31 * MINUTE);
+    return cluster;
+  }
+
+  test('where a new node is not ready, with the words to go on', async () => {
+    const { ports, sicken, halted, marked, condition, events, clock } = baked();
+    sicken('new', ports.now());
+    clock.advance(MINUTE);
+    const lines: Array<unknown> = [];
+    expect((await disrupt({ ...ports, log: (event, facts) => void lines.push([event, facts]) })).kind).toBe('idle');
+    const why = '1 of 1 new nodes are not ready, aks-new among them, and 0 of 3 old ones';
+    const message =
+      `What is new in NodePool general does worse: ${why} (kubectl annotate nodepool general ` +
+      'nodewright.dev/rollout-halted- tries again; nodewright.dev/bake-time- too goes on without a canary)';
+    expect([halted(), marked(), condition()]).toMatchObject([
+      why,
+      [],
+      { status: 'False', reason: 'RolloutHalted', message },
+    ]);
+    expect(events()).toContainEqual(['RolloutHalted', message]);
+    expect(lines).toContainEqual(['rollout-halted', { nodePool: 'general', why }]);
+  });
+
+  test('but not for a heartbeat that was missed, nor where as many old nodes are sick', async () => {
+    const short = baked();
+    short.sicken('new', short.ports.now());
+    short.clock.advance(MINUTE - 1);
+    await disrupt(short.ports);
+    expect(short.halted()).toBeUndefined();
+    const all = baked();
+    for (const name of ['new', 'used', 'old', 'older']) all.sicken(name, START);
+    await disrupt(all.ports);
+    expect(all.halted()).toBeUndefined();
+  });
+
+  test.each([
+    ['waits to be started again', CRASHING],
+    ['has been started again three times', [{ restartCount: 0 }, { restartCount: 3, state: {} }]],
+  ])('where a pod on a new node %s', async (_, statuses) => {
+    const { ports, crash, halted, marked } = baked();
+    crash('d', statuses);
+    expect((await disrupt(ports)).kind).toBe('idle');
+    expect([halted(), marked()]).toEqual([
+      'pod default/d crashes on the new node aks-new, and others like it do not elsewhere',
+      [],
+    ]);
+  });
+
+  test.each([
+    ['it was started again twice', [{ restartCount: 2 }]],
+    ['it waits for its image', [{ restartCount: 0, state: { waiting: { reason: 'ContainerCreating' } } }]],
+  ])('but not where %s', async (_, statuses) => {
+    const { ports, crash, halted } = baked();
+    crash('d', statuses);
+    expect((await disrupt(ports)).kind).toBe('begun');
+    expect(halted()).toBeUndefined();
+  });
+
+  test('but not for a pod whose like crash on old nodes too: that was so before', async () => {
+    const { ports, crash, halted } = baked();
+    crash('d', CRASHING);
+    crash('a', CRASHING);
+    expect((await disrupt(ports)).kind).toBe('begun');
+    expect(halted()).toBeUndefined();
+    const other = baked();
+    other.crash('d', CRASHING);
+    other.crash('c', CRASHING);
+    await disrupt(other.ports);
+    expect(other.halted()).toBeDefined();
+  });
+
+  test('until somebody removes the annotation, and then it is tried again', async () => {
+    const { ports, server, crash, halted, marked, condition } = baked('alone');
+    crash('d', CRASHING);
+    await disrupt(ports);
+    crash('d', []);
+    expect((await disrupt(ports)).kind).toBe('idle');
+    expect(halted()).toBeDefined();
+    server.patch('nodepools', 'general', { metadata: { annotations: { [HALTED]: null } } }, 'object');
+    expect((await disrupt(ports)).kind).toBe('begun');
+    expect([marked().length, condition()?.['status']]).toEqual([3, 'True']);
+  });
+
+  test('and is shown until then, though no node is behind any more', async () => {
+    const { ports, server, condition } = behind();
+    server.patch('nodepools', 'general', { metadata: { annotations: { [HALTED]: 'it was bad' } } }, 'object');
+    for (const name of ['used', 'old', 'older']) {
+      server.patch('nodeclaims', name, { status: { conditions: [since(START, 'Initialized')] } }, 'status');
+    }
+    await disrupt(ports);
+    expect(condition()).toMatchObject({ status: 'False', reason: 'RolloutHalted' });
+    server.patch('nodepools', 'general', { metadata: { annotations: { [BAKE]: null } } }, 'object');
+    await disrupt(ports);
+    expect(condition()).toMatchObject({ status: 'True' });
+  });
+
+  test('and the first reason stays', async () => {
+    const { ports, server, crash, halted } = baked('alone');
+    server.patch('nodepools', 'general', { metadata: { annotations: { [HALTED]: 'known to be bad' } } }, 'object');
+    crash('d', CRASHING);
+    expect((await disrupt(ports)).kind).toBe('idle');
+    expect(halted()).toBe('known to be bad');
+  });
+});
