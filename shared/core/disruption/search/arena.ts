@@ -9,6 +9,7 @@ import type { ProvisioningInput } from '../../model/provisioning-input.ts';
 import { evictionCostOf } from '../candidates/eviction-cost.ts';
 import type { JudgedNode } from '../candidates/judge-nodes.ts';
 import type { Draw } from './draw.ts';
+import { newOrder, type Order } from './fullest-first.ts';
 import type { Offer } from './offers.ts';
 
 /** Pods of one shape on one node. */
@@ -80,8 +81,13 @@ export interface Arena {
   readonly places: Array<Place>;
   /** By index of shape. */
   readonly shapes: ReadonlyMap<number, ShapeFacts>;
-  /** By ask: per place 0 for not asked yet, 1 for yes, 2 for no. */
-  readonly admitted: Map<string, Uint8Array>;
+  /** By kind of ask, for nodes that are there: per place 0 for not asked yet, 1 for yes, 2 for no. For new ones by offering. */
+  readonly admitted: {
+    readonly there: Map<string, Uint8Array>;
+    readonly fresh: Map<Offer, Map<string, boolean>>;
+  };
+  /** By what offerings of all pools would do: one ask for all that are alike in it. By ask too, once asked for. */
+  readonly standIns: Map<string | Ask, Ask>;
   /** What one unit of each resource is worth, so that leftovers can be compared. */
   readonly worth: Float64Array;
   /** Work left: places looked at for a pod. */
@@ -92,6 +98,8 @@ export interface Arena {
   readonly window: { places: Array<Place> | null };
   /** Where it is not null, what is left free is judged roughly, so that pods go elsewhere than last time. */
   readonly blur: { draw: Draw | null };
+  /** Whoever changes a place says so there: `touch`. */
+  readonly order: Order;
 }
 
 export interface ArenaInput {
@@ -115,18 +123,23 @@ export function arenaFor({ provisioning, nodes, awaited, searchSteps }: ArenaInp
     workspace,
     places: [],
     shapes,
-    admitted: new Map(),
+    admitted: { there: new Map(), fresh: new Map() },
+    standIns: new Map(),
     worth: worthOf(bins),
     work: { left: searchSteps },
     stuck: { shape: -1 },
     blur: { draw: null },
     window: { places: null },
+    order: newOrder(),
   };
   for (const bin of bins.toSorted((a, b) => byCodeUnit(a.capacity.name, b.capacity.name))) {
     const node = byName.get(bin.capacity.name);
     if (node !== undefined) arena.places.push(placeOf(arena, bin, node));
   }
-  for (const place of arena.places) for (const { shape, count } of place.own) record(arena, place, shape, count);
+  for (const place of arena.places) {
+    touch(arena, place);
+    for (const { shape, count } of place.own) record(arena, place, shape, count);
+  }
   for (const place of arena.places) {
     for (const pod of awaited.get(place.bin.capacity.name) ?? []) put(arena, place, pod.shape, 1);
   }
@@ -207,6 +220,11 @@ export function record({ workspace, shapes }: Arena, { bin: { capacity } }: Plac
   recordOnNode(workspace.topology, shape, node, count);
 }
 
+/** What is free on the place, or whether it is there, has changed. */
+export function touch({ order }: Arena, place: Place): void {
+  order.changed.add(place);
+}
+
 /** Puts pods of a shape on a place, or with a negative count takes them off, whatever the rules say. */
 export function put(arena: Arena, place: Place, shape: number, count: number): void {
   const facts = arena.shapes.get(shape);
@@ -217,6 +235,7 @@ export function put(arena: Arena, place: Place, shape: number, count: number): v
   place.received += count;
   place.receivedCost += count * facts.cost;
   place.content?.set(shape, (place.content.get(shape) ?? 0) + count);
+  touch(arena, place);
   record(arena, place, shape, count);
 }
 

@@ -66,7 +66,7 @@ function once<T>(make: () => T): () => T {
 
 /** What new node is wanted: for which asks, with room for how much, and what it may cost. */
 export interface Wanted {
-  readonly asks: ReadonlyArray<Ask>;
+  readonly asks: ReadonlySet<Ask>;
   readonly load: Float64Array;
   /** Null: any. */
   readonly zone: string | null;
@@ -80,7 +80,7 @@ export function cheapestOffer(workspace: Workspace, offers: Offers, wanted: Want
   for (const [rank, ofPool] of offers.entries()) {
     const [first] = ofPool;
     if (first === undefined) continue;
-    const masks = wanted.asks.map((ask) => masksOf(workspace, first.state, ask));
+    const masks = Array.from(wanted.asks, (ask) => masksOf(workspace, first.state, ask));
     const found = cheapestOf(ofPool, masks, wanted);
     if (found !== null) return found;
     // A lighter pool is not asked for what a heavier one can hold at any price.
@@ -132,7 +132,7 @@ function typesBelow(
 /** How many sizes of the offer's pool and capacity type, in any zone, would hold what is wanted at less. */
 export function countCheaper(workspace: Workspace, offers: Offers, offer: Offer, wanted: Wanted): number {
   const own = offers.flat().filter(({ state, isSpot }) => state === offer.state && isSpot === offer.isSpot);
-  const masks = wanted.asks.map((ask) => masksOf(workspace, offer.state, ask));
+  const masks = Array.from(wanted.asks, (ask) => masksOf(workspace, offer.state, ask));
   return typesBelow(own, masks, wanted).size;
 }
 

@@ -1,0 +1,40 @@
+import { optionsFor } from '../../placing/state/workspace.ts';
+import type { Ask } from '../../placing/state/compile-shape.ts';
+import type { Arena, Place } from './arena.ts';
+
+/** What the pods of nodes that go ask of a new one, and what they take together. */
+export interface OwnPods {
+  readonly asks: ReadonlySet<Ask>;
+  readonly load: Float64Array;
+}
+
+/** Of all the nodes together. */
+export function ownPods(arena: Arena, places: ReadonlyArray<Place>): OwnPods {
+  const load = new Float64Array(arena.worth.length);
+  const asks = new Set<Ask>();
+  for (const { own } of places) {
+    for (const { shape, count } of own) {
+      addAsk(arena, asks, shape);
+      const requests = arena.shapes.get(shape)?.requests;
+      for (let k = 0; k < load.length; k++) load[k] = (load[k] ?? 0) + count * (requests?.[k] ?? 0);
+    }
+  }
+  return { asks, load };
+}
+
+/** Adds what pods of a shape ask at least; one ask stands for all that the same offerings would do for. */
+export function addAsk(arena: Arena, asks: Set<Ask>, shape: number): void {
+  const ask = arena.shapes.get(shape)?.asks.at(-1);
+  if (ask !== undefined) asks.add(standInFor(arena, ask));
+}
+
+function standInFor({ workspace, standIns }: Arena, ask: Ask): Ask {
+  const known = standIns.get(ask);
+  if (known !== undefined) return known;
+  const options = workspace.pools.map((state) => optionsFor(workspace, state, ask).map(({ offered }) => offered.join()));
+  const key = options.map((ofPool) => ofPool.join('+')).join('/');
+  const standIn = standIns.get(key) ?? ask;
+  standIns.set(key, standIn);
+  standIns.set(ask, standIn);
+  return standIn;
+}
