@@ -13,6 +13,7 @@ import { endsOf, NO_ENDS, type Ends } from './search/ends.ts';
 import { offersOf, type Offers } from './search/offers.ts';
 import { moveShares, settleTolls } from './search/tolls.ts';
 import { search } from './search/search.ts';
+import { undoTo } from './search/trail.ts';
 import { replayOf } from './steps/replay.ts';
 import { sequence } from './steps/sequence.ts';
 import { toPlan } from './to-plan.ts';
@@ -33,10 +34,10 @@ export function planDisruption(given: DisruptionInput, now: Instant): Disruption
     settleTolls(arena, moveShares(input.policy, pools));
     return toPlan({ nodes, ends, replay, ordered, lowerBound });
   };
-  let plan = planFor(endsAtRest(input, now, pools, NO_ENDS), first);
+  let plan = planFor(endsAtRest(input, now, pools, { ends: NO_ENDS, round: first }), first);
   for (let again = 0; again < MOST_ORDERS && plan.kept.some(({ reason }) => reason.kind === 'no-order'); again++) {
     const reached = reachedBy(plan);
-    const further = endsAtRest(input, now, pools, reached);
+    const further = endsAtRest(input, now, pools, { ends: reached, round: null });
     if (further === reached) break;
     const next = planFor(further, readRound(input, now, pools));
     if (next.after.cost >= plan.after.cost) break;
@@ -67,18 +68,26 @@ const MOST_ROUNDS = 6;
  * Searches again and again, each time in the cluster as it would be then, until there is nothing to do: so that a plan that has been
  * carried out is followed by an empty one. What a pod does in several rounds is one move, to where it is last.
  */
-function endsAtRest(input: Given, now: Instant, pools: Pools, start: Ends): Ends {
-  let ends = start;
+function endsAtRest(input: Given, now: Instant, pools: Pools, start: Start): Ends {
+  let { ends } = start;
   const { provisioning } = input;
-  for (let round = 0; round < MOST_ROUNDS; round++) {
-    const current = { ...input, provisioning: applyEnds(provisioning, ends) };
-    const { arena, offers, nodes } = readRound(current, now, pools);
-    search(arena, { offers, spotToSpot: input.policy.spotToSpot }, moveShares(input.policy, pools));
+  for (let number = 0; number < MOST_ROUNDS; number++) {
+    const known = number === 0 ? start.round : null;
+    const round = known ?? readRound({ ...input, provisioning: applyEnds(provisioning, ends) }, now, pools);
+    const { arena, offers, nodes } = round;
+    const trail = search(arena, { offers, spotToSpot: input.policy.spotToSpot }, moveShares(input.policy, pools));
     const found = endsOf(arena, namesIn(nodes, input));
+    if (round === known) undoTo(trail, 0);
     if (found.gone.size === 0) break;
     ends = afterEach(ends, found);
   }
   return ends;
+}
+
+/** Where a search begins. `round`: the cluster as it is then, if it has been read; it is left as it was. */
+interface Start {
+  readonly ends: Ends;
+  readonly round: Round | null;
 }
 
 /** `later` as an end of the cluster from which `ends` starts. */

@@ -69,6 +69,8 @@ export interface ShapeFacts {
   readonly asks: ReadonlyArray<Ask>;
   readonly requests: Float64Array;
   readonly isRuled: boolean;
+  /** How much of the cluster's free room a pod takes. Those with rules are placed first, as they are choosier. */
+  readonly size: number;
   /** What the eviction of one counts as, not below 0. */
   readonly cost: number;
   /** Its ports or attached volumes make pods of one shape unlike. */
@@ -116,16 +118,19 @@ export function arenaFor({ provisioning, nodes, awaited, searchSteps }: ArenaInp
   const coming = [...awaited.values()].flat();
   const reading = readInput(provisioning, [...moving, ...coming]);
   const workspace = workspaceFor(reading);
-  const shapes = new Map([...workspace.asks].map(([index, asks]) => [index, factsOf(workspace, index, asks)] as const));
   const byName = new Map(nodes.map((node) => [node.name, node]));
   const bins = workspace.bins.filter(({ capacity }) => capacity.kind === 'node' && byName.has(capacity.name));
+  const worth = worthOf(bins);
+  const shapes = new Map(
+    [...workspace.asks].map(([index, asks]) => [index, factsOf(workspace, index, asks, worth)] as const),
+  );
   const arena: Arena = {
     workspace,
     places: [],
     shapes,
     admitted: { there: new Map(), fresh: new Map() },
     standIns: new Map(),
-    worth: worthOf(bins),
+    worth,
     work: { left: searchSteps },
     stuck: { shape: -1 },
     blur: { draw: null },
@@ -146,12 +151,15 @@ export function arenaFor({ provisioning, nodes, awaited, searchSteps }: ArenaInp
   return arena;
 }
 
-function factsOf(workspace: Workspace, index: number, asks: ReadonlyArray<Ask>): ShapeFacts {
+function factsOf(workspace: Workspace, index: number, asks: ReadonlyArray<Ask>, worth: Float64Array): ShapeFacts {
   const compiled = workspace.shapes.get(index);
+  const requests = compiled?.requests ?? new Float64Array();
+  const isRuled = asks.some((ask) => !isUnruled(ask));
   return {
     asks,
-    requests: compiled?.requests ?? new Float64Array(),
-    isRuled: asks.some((ask) => !isUnruled(ask)),
+    requests,
+    isRuled,
+    size: requests.reduce((sum, amount, k) => sum + amount * (worth[k] ?? 0), isRuled ? 1 : 0),
     cost: Math.max(0, compiled === undefined ? 1 : evictionCostOf(compiled.shape)),
     isSingle: (compiled?.ports.length ?? 0) + (compiled?.attachments.length ?? 0) > 0,
   };
@@ -182,7 +190,7 @@ function placeOf(arena: Arena, bin: Bin, node: JudgedNode): Place {
     state: 'there',
     isCandidate: isMovable,
     takesPods: takesPods(bin, node),
-    own: own.toSorted((a, b) => sizeOf(arena, b.shape) - sizeOf(arena, a.shape) || a.shape - b.shape),
+    own: largestFirst(own, arena.shapes),
     bound: others.filter(({ shape }) => countersFor(workspace.topology, shape).length > 0),
     received: 0,
     receivedCost: 0,
@@ -192,6 +200,11 @@ function placeOf(arena: Arena, bin: Bin, node: JudgedNode): Place {
     takenAt: 0,
     reluctance: isMovable ? price / node.disruption : 0,
   };
+}
+
+function largestFirst(groups: ReadonlyArray<Group>, shapes: Arena['shapes']): ReadonlyArray<Group> {
+  const sizeOf = ({ shape }: Group): number => shapes.get(shape)?.size ?? 0;
+  return groups.toSorted((a, b) => sizeOf(b) - sizeOf(a) || a.shape - b.shape);
 }
 
 /** A node that is not ready or not complete is no place to move to. */
@@ -204,13 +217,6 @@ function groupsOf(pods: ReadonlyArray<Pod>): ReadonlyArray<Group> {
   const counts = new Map<number, number>();
   for (const { shape } of pods) counts.set(shape, (counts.get(shape) ?? 0) + 1);
   return [...counts].map(([shape, count]) => ({ shape, count }));
-}
-
-/** How much of the cluster's free room a pod takes. Those with rules are placed first, as they are choosier. */
-function sizeOf({ shapes, worth }: Arena, index: number): number {
-  const facts = shapes.get(index);
-  if (facts === undefined) return 0;
-  return facts.requests.reduce((sum, amount, k) => sum + amount * (worth[k] ?? 0), facts.isRuled ? 1 : 0);
 }
 
 /** Counts pods of a shape on a place, or takes them out of the count. */

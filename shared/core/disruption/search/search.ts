@@ -12,8 +12,8 @@ import { open, take, trailOf, undoTo, type Trail } from './trail.ts';
  */
 const TOLL_ROUNDS = 3;
 
-/** Looks for the cheapest end of the cluster, moves counted, and leaves the arena in it. */
-export function search(arena: Arena, means: Means, shareOf: MoveShare): void {
+/** Looks for the cheapest end of the cluster, moves counted, and leaves the arena in it; undoing the trail takes it back. */
+export function search(arena: Arena, means: Means, shareOf: MoveShare): Trail {
   const trail = trailOf(arena);
   for (let round = 0; round < TOLL_ROUNDS; round++) {
     settleTolls(arena, shareOf);
@@ -28,6 +28,7 @@ export function search(arena: Arena, means: Means, shareOf: MoveShare): void {
   improve(trail, means);
   takeSimply(trail, means);
   if (isAtRest && -trail.change < LEAST_AT_REST * costOf(arena)) undoTo(trail, 0);
+  return trail;
 }
 
 /** Of the work allowed, what is spent where no single node can go. */

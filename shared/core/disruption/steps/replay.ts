@@ -1,7 +1,7 @@
 import { open, trailOf } from '../search/trail.ts';
 import type { Arena, Move, Place } from '../search/arena.ts';
 import type { Ends } from '../search/ends.ts';
-import type { Offer, Offers } from '../search/offers.ts';
+import { allOffers, type Offer, type Offers } from '../search/offers.ts';
 
 /** An arena where nothing has moved yet, with what is to become of it. */
 export interface Replay {
@@ -18,7 +18,7 @@ export function replayOf(arena: Arena, offers: Offers, ends: Ends): Replay {
   const trail = trailOf(arena);
   const created = new Map<string, Place>();
   for (const [name, wanted] of ends.created) {
-    const offer = offers.flat().find((one) => isOffer(one, wanted));
+    const offer = allOffers(offers).find((one) => isOffer(one, wanted));
     if (offer !== undefined) created.set(name, open(trail, offer));
   }
   const going = new Map<Place, ReadonlyArray<Move>>();

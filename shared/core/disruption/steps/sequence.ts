@@ -218,13 +218,16 @@ function wrongIn(progress: Progress, rules: StepRules, batch: ReadonlyArray<Plac
 /** Nodes some pods of which are, once all have arrived, where a rule about other pods forbids them. */
 function misplacedIn(arena: Arena, batch: ReadonlyArray<Place>): ReadonlySet<Place> {
   const wrong = new Set<Place>();
-  const answers = new Map<string, boolean>();
+  const answers = new Map<number, boolean>();
   for (const place of batch) {
     for (const move of place.moves) {
-      const key = `${move.target}/${move.shape}`;
+      if (arena.shapes.get(move.shape)?.isRuled === false) continue;
+      const key = move.shape * arena.places.length + move.target;
       const answer = answers.get(key) ?? isAllowed(arena, move);
       answers.set(key, answer);
-      if (!answer) wrong.add(place);
+      if (answer) continue;
+      wrong.add(place);
+      break;
     }
   }
   return wrong;
@@ -234,8 +237,7 @@ function isAllowed(arena: Arena, { target, shape }: Move): boolean {
   const facts = arena.shapes.get(shape);
   const place = arena.places[target];
   const ask = facts?.asks.at(-1);
-  if (facts === undefined || place === undefined || ask === undefined) return false;
-  if (!facts.isRuled) return true;
+  if (place === undefined || ask === undefined) return false;
   record(arena, place, shape, -1);
   const allowed = allowsBin(guardFor(arena.workspace, ask, true), place.bin);
   record(arena, place, shape, 1);
