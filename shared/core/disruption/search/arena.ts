@@ -11,6 +11,7 @@ import type { JudgedNode } from '../candidates/judge-nodes.ts';
 import type { Draw } from './draw.ts';
 import { newOrder, type Order } from './fullest-first.ts';
 import type { Offer } from './offers.ts';
+import type { OwnPods } from './wanted-for.ts';
 
 /** Pods of one shape on one node. */
 export interface Group {
@@ -81,6 +82,8 @@ export interface ShapeFacts {
 export interface Arena {
   readonly workspace: Workspace;
   readonly places: Array<Place>;
+  /** So many of the places are nodes that are there; new ones come after them. */
+  existing: number;
   /** By index of shape. */
   readonly shapes: ReadonlyMap<number, ShapeFacts>;
   /** By kind of ask, for nodes that are there: per place 0 for not asked yet, 1 for yes, 2 for no. For new ones by offering. */
@@ -90,6 +93,8 @@ export interface Arena {
   };
   /** By what offerings of all pools would do: one ask for all that are alike in it. By ask too, once asked for. */
   readonly standIns: Map<string | Ask, Ask>;
+  /** What the own pods of nodes ask of a new one, once asked for. */
+  readonly ownPods: Map<Place, OwnPods>;
   /** What one unit of each resource is worth, so that leftovers can be compared. */
   readonly worth: Float64Array;
   /** Work left: places looked at for a pod. */
@@ -127,9 +132,11 @@ export function arenaFor({ provisioning, nodes, awaited, searchSteps }: ArenaInp
   const arena: Arena = {
     workspace,
     places: [],
+    existing: 0,
     shapes,
     admitted: { there: new Map(), fresh: new Map() },
     standIns: new Map(),
+    ownPods: new Map(),
     worth,
     work: { left: searchSteps },
     stuck: { shape: -1 },
@@ -141,6 +148,7 @@ export function arenaFor({ provisioning, nodes, awaited, searchSteps }: ArenaInp
     const node = byName.get(bin.capacity.name);
     if (node !== undefined) arena.places.push(placeOf(arena, bin, node));
   }
+  arena.existing = arena.places.length;
   for (const place of arena.places) {
     touch(arena, place);
     for (const { shape, count } of place.own) record(arena, place, shape, count);

@@ -1,7 +1,7 @@
 import { admitsAsk, allowsBin, hasRoom } from '../../placing/state/bins.ts';
 import type { Ask } from '../../placing/state/compile-shape.ts';
 import { guardFor } from '../../placing/one-by-one/place.ts';
-import { farOf, orderOf, startFor } from './fullest-first.ts';
+import { farOf, firstInOrder } from './fullest-first.ts';
 import type { Offer } from './offers.ts';
 import { put, record, touch, type Arena, type Group, type Move, type Place, type ShapeFacts } from './arena.ts';
 
@@ -144,12 +144,7 @@ function bestFor(arena: Arena, facts: ShapeFacts, ask: Ask, first: Place | null)
   if (arena.window.places !== null || arena.blur.draw !== null || places.length <= FEW) {
     return bestAmong(arena, places, facts, takes);
   }
-  const order = orderOf(arena);
-  for (let index = startFor(order, worthOf(arena, facts)); index < order.places.length; index++) {
-    const place = order.places[index];
-    if (place !== undefined && isRoomy(place, facts.requests) && takes(place)) return place;
-  }
-  return null;
+  return firstInOrder(arena, facts.requests, takes);
 }
 
 /** Looking at so many is quicker than keeping them in order. */
@@ -174,20 +169,6 @@ function bestAmong(
     least = score;
   }
   return best;
-}
-
-function worthOf({ worth }: Arena, { requests }: ShapeFacts): number {
-  let sum = 0;
-  for (let k = 0; k < requests.length; k++) sum += (requests[k] ?? 0) * (worth[k] ?? 0);
-  return sum;
-}
-
-function isRoomy({ bin: { free } }: Place, requests: Float64Array): boolean {
-  for (let k = 0; k < free.length; k++) {
-    const asked = requests[k] ?? 0;
-    if (asked > 0 && (free[k] ?? 0) < asked) return false;
-  }
-  return true;
 }
 
 /** What is left free, by worth, once such a pod is there; Infinity where it has no room. */

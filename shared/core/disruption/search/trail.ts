@@ -43,7 +43,7 @@ export function bring(trail: Trail, place: Place): void {
 /** Adds a new node, empty. */
 export function open(trail: Trail, offer: Offer): Place {
   const { arena } = trail;
-  const place = arena.places.find(({ state }) => state === 'absent') ?? newPlace(arena);
+  const place = absentPlace(arena) ?? newPlace(arena);
   // The slot may be that of a new node that was dropped, which undoing brings back.
   const before = { offer: place.offer, bin: place.bin, price: place.price };
   cast(arena, place, offer);
@@ -132,6 +132,14 @@ function undo(trail: Trail, deed: Deed): void {
 
 function book({ state, type }: Offer, sign: 1 | -1): void {
   bookCapacity(state.remaining, capacityOf(state.pool, type), sign);
+}
+
+function absentPlace({ places, existing }: Arena): Place | null {
+  for (let index = existing; index < places.length; index++) {
+    const place = places[index];
+    if (place?.state === 'absent') return place;
+  }
+  return null;
 }
 
 function newPlace(arena: Arena): Place {

@@ -1,3 +1,4 @@
+import { at } from '../../quantity/at.ts';
 import { optionsFor } from '../../placing/state/workspace.ts';
 import type { Ask } from '../../placing/state/compile-shape.ts';
 import type { Arena, Place } from './arena.ts';
@@ -10,16 +11,31 @@ export interface OwnPods {
 
 /** Of all the nodes together. */
 export function ownPods(arena: Arena, places: ReadonlyArray<Place>): OwnPods {
+  const [only] = places;
+  if (only !== undefined && places.length === 1) return ownOf(arena, only);
   const load = new Float64Array(arena.worth.length);
   const asks = new Set<Ask>();
-  for (const { own } of places) {
-    for (const { shape, count } of own) {
-      addAsk(arena, asks, shape);
-      const requests = arena.shapes.get(shape)?.requests;
-      for (let k = 0; k < load.length; k++) load[k] = (load[k] ?? 0) + count * (requests?.[k] ?? 0);
-    }
+  for (const place of places) {
+    const own = ownOf(arena, place);
+    for (const ask of own.asks) asks.add(ask);
+    for (let k = 0; k < load.length; k++) load[k] = at(load, k) + at(own.load, k);
   }
   return { asks, load };
+}
+
+function ownOf(arena: Arena, place: Place): OwnPods {
+  const known = arena.ownPods.get(place);
+  if (known !== undefined) return known;
+  const load = new Float64Array(arena.worth.length);
+  const asks = new Set<Ask>();
+  for (const { shape, count } of place.own) {
+    addAsk(arena, asks, shape);
+    const requests = arena.shapes.get(shape)?.requests ?? load;
+    for (let k = 0; k < load.length; k++) load[k] = at(load, k) + count * at(requests, k);
+  }
+  const own = { asks, load };
+  arena.ownPods.set(place, own);
+  return own;
 }
 
 /** Adds what pods of a shape ask at least; one ask stands for all that the same offerings would do for. */

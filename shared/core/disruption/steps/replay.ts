@@ -8,6 +8,8 @@ export interface Replay {
   readonly arena: Arena;
   /** Places to take away, with where their pods go. */
   readonly going: ReadonlyMap<Place, ReadonlyArray<Move>>;
+  /** Of them those whose pods go to new places, with these. */
+  readonly toNew: ReadonlyMap<Place, ReadonlyArray<Place>>;
   /** New places by name, there and empty. */
   readonly created: ReadonlyMap<string, Place>;
 }
@@ -35,7 +37,12 @@ export function replayOf(arena: Arena, offers: Offers, ends: Ends): Replay {
     }
     going.set(place, [...counts.values()]);
   }
-  return { arena, going, created };
+  const toNew = new Map<Place, ReadonlyArray<Place>>();
+  for (const [place, moves] of going) {
+    const fresh = new Set(moves.flatMap(({ target }) => arena.places[target] ?? []).filter(({ offer }) => offer !== null));
+    if (fresh.size > 0) toNew.set(place, [...fresh]);
+  }
+  return { arena, going, toNew, created };
 }
 
 function isOffer(

@@ -189,9 +189,10 @@ function unitsOf(progress: Progress, pending: ReadonlyArray<Place>): ReadonlyArr
 
 /** New places that a node's pods go to and that no step before creates. */
 function newFor({ replay, made }: Progress, place: Place): ReadonlyArray<Place> {
-  const targets = (replay.going.get(place) ?? []).flatMap(({ target }) => replay.arena.places[target] ?? []);
-  return [...new Set(targets)].filter((target) => target.offer !== null && !made.has(target));
+  return (replay.toNew.get(place) ?? NONE).filter((target) => !made.has(target));
 }
+
+const NONE: ReadonlyArray<Place> = [];
 
 function createdBy(progress: Progress, batch: ReadonlyArray<Place>): ReadonlyArray<Place> {
   return [...new Set(batch.flatMap((place) => newFor(progress, place)))].toSorted((a, b) => a.index - b.index);
