@@ -11,7 +11,12 @@ import { planDisruption } from '../../shared/core/disruption/plan-disruption.ts'
 import type { DisruptionPlan } from '../../shared/core/disruption/plan/disruption-plan.ts';
 import { instant } from '../../shared/core/quantity/units.ts';
 import { portsInMemory } from './ports-in-memory.ts';
-import { scaledDownPool, scaledDownSnapshot, scaledDownTypes, type ScaledDown } from './disruption/scaled-down-snapshot.ts';
+import {
+  scaledDownPool,
+  scaledDownSnapshot,
+  scaledDownTypes,
+  type ScaledDown,
+} from './disruption/scaled-down-snapshot.ts';
 
 /**
  * What a look of the function `disrupt` takes at large clusters, from the bytes of a snapshot, in a process of its own:
@@ -44,7 +49,9 @@ function startWatch(): () => string {
 
 function told(plan: DisruptionPlan): string {
   const moves = plan.steps.reduce((sum, { moves: own }) => sum + own.length, 0);
-  const [before, after] = [plan.before, plan.after].map(({ nodes, cost }) => `${nodes} nodes, ${(cost / 1e6).toFixed(3)} $/h`);
+  const [before, after] = [plan.before, plan.after].map(
+    ({ nodes, cost }) => `${nodes} nodes, ${(cost / 1e6).toFixed(3)} $/h`,
+  );
   return `${before} → ${after}; ${plan.steps.length} steps, ${moves} pods move; bound ${(plan.lowerBound / 1e6).toFixed(3)}`;
 }
 
@@ -108,9 +115,8 @@ if (mode === 'look' || mode === 'stages') print(await MODES[mode](readFileSync(f
 else {
   const folder = mkdtempSync(join(tmpdir(), 'large-disruption-'));
   try {
-    for (const [index, [name, cluster]] of LOADS.entries()) {
-      if (!name.includes(first)) continue;
-      const file = join(folder, String(index));
+    for (const [name, cluster] of LOADS.filter(([one]) => one.includes(first))) {
+      const file = join(folder, 'snapshot');
       const bytes = scaledDownSnapshot(cluster);
       writeFileSync(file, bytes);
       process.stdout.write(`${name}, ${cluster.pods} pods, ${(bytes.length / 1e6).toFixed(2)} MB\n`);

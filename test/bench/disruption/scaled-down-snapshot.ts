@@ -26,7 +26,11 @@ export const scaledDownTypes: ReadonlyArray<InstanceType> = toInput([], requirem
 export const scaledDownPool: NodePool = {
   metadata: { name: 'default', uid: uidOf(8, 0) },
   spec: {
-    disruption: { consolidationPolicy: 'WhenEmptyOrUnderutilized', consolidateAfter: '0s', budgets: [{ nodes: '10%' }] },
+    disruption: {
+      consolidationPolicy: 'WhenEmptyOrUnderutilized',
+      consolidateAfter: '0s',
+      budgets: [{ nodes: '10%' }],
+    },
     template: {
       spec: {
         nodeClassRef: { group: 'karpenter.azure.com', kind: 'AKSNodeClass', name: 'default' },
@@ -91,9 +95,21 @@ function machineOf(index: number, draw: Draw): Machine {
   const name = SIZES[draw.below(SIZES.length)];
   const type = scaledDownTypes.find((one) => one.name === name);
   if (type === undefined) throw new Error(`there is no size ${name ?? ''}`);
-  const most = { cpuM: Number.parseInt(String(type.capacity['cpu']), 10), mib: Number.parseInt(String(type.capacity['memory']), 10) };
+  const most = {
+    cpuM: Number.parseInt(String(type.capacity['cpu']), 10),
+    mib: Number.parseInt(String(type.capacity['memory']), 10),
+  };
   const [cpuM, mib] = [150, 328];
-  return { name: `node-${String(index).padStart(5, '0')}`, index, zone: ZONES[index % 3] ?? '', type, cpuM, mib, pods: 2, most };
+  return {
+    name: `node-${String(index).padStart(5, '0')}`,
+    index,
+    zone: ZONES[index % 3] ?? '',
+    type,
+    cpuM,
+    mib,
+    pods: 2,
+    most,
+  };
 }
 
 interface App {
@@ -104,7 +120,11 @@ interface App {
   readonly hasBudget: boolean;
 }
 
-function appsOf({ apps, use, pods, nodes }: ScaledDown, machines: ReadonlyArray<Machine>, draw: Draw): ReadonlyArray<App> {
+function appsOf(
+  { apps, use, pods, nodes }: ScaledDown,
+  machines: ReadonlyArray<Machine>,
+  draw: Draw,
+): ReadonlyArray<App> {
   const cores = machines.reduce((sum, { most }) => sum + most.cpuM, 0);
   const each = (cores * use - 150 * nodes) / (pods - DAEMONS.length * nodes);
   return Array.from({ length: apps }, (): App => {
@@ -123,10 +143,15 @@ function appsOf({ apps, use, pods, nodes }: ScaledDown, machines: ReadonlyArray<
 const TRIES = 60;
 
 /** Where what is asked for is still missing on a node; a spread goes round the zones. */
-function machineFor(machines: ReadonlyArray<Machine>, { app, one }: { app: App; one: number }, draw: Draw): Machine | null {
+function machineFor(
+  machines: ReadonlyArray<Machine>,
+  { app, one }: { app: App; one: number },
+  draw: Draw,
+): Machine | null {
   for (let tries = 0; tries < TRIES; tries++) {
     const drawn = machines[draw.below(machines.length)];
-    const at = drawn === undefined ? 0 : app.kind === 'zones' ? drawn.index - (drawn.index % 3) + (one % 3) : drawn.index;
+    const at =
+      drawn === undefined ? 0 : app.kind === 'zones' ? drawn.index - (drawn.index % 3) + (one % 3) : drawn.index;
     const machine = machines[at];
     if (machine === undefined || machine.pods >= 100) continue;
     if (machine.cpuM + app.cpuM > machine.most.cpuM * 0.9 || machine.mib + app.mib > machine.most.mib * 0.95) continue;
@@ -167,7 +192,12 @@ function claimOf(machine: Machine): object {
   const { template } = scaledDownPool.spec;
   const kinds = ['Launched', 'Registered', 'Initialized', 'Consolidatable', 'Ready'];
   return {
-    metadata: { name: `claim-${index}`, uid: uidOf(7, index), creationTimestamp: '2026-11-01T00:00:00Z', labels: labelsOf(machine) },
+    metadata: {
+      name: `claim-${index}`,
+      uid: uidOf(7, index),
+      creationTimestamp: '2026-11-01T00:00:00Z',
+      labels: labelsOf(machine),
+    },
     spec: template.spec,
     status: {
       providerID: `azure:///${name}`,
@@ -182,7 +212,12 @@ function claimOf(machine: Machine): object {
 function daemonSetOf(index: number, { name, cpuM, mib }: (typeof DAEMONS)[number]): object {
   return {
     metadata: { name, namespace: 'kube-system', uid: uidOf(9, index) },
-    spec: { template: { metadata: { labels: { app: name } }, spec: { containers: [containerOf(cpuM, mib)], tolerations: [{ operator: 'Exists' }] } } },
+    spec: {
+      template: {
+        metadata: { labels: { app: name } },
+        spec: { containers: [containerOf(cpuM, mib)], tolerations: [{ operator: 'Exists' }] },
+      },
+    },
   };
 }
 
@@ -212,7 +247,13 @@ function daemonPodOf(number: number, index: number, machine: Machine): object {
 
 function podOf(number: number, { app, index, machine }: { app: App; index: number; machine: Machine }): object {
   const labels = { app: `app-${index}` };
-  const owner = { apiVersion: 'apps/v1', kind: 'ReplicaSet', name: `app-${index}`, uid: uidOf(2, index), controller: true };
+  const owner = {
+    apiVersion: 'apps/v1',
+    kind: 'ReplicaSet',
+    name: `app-${index}`,
+    uid: uidOf(2, index),
+    controller: true,
+  };
   const key = app.kind === 'zones' ? 'topology.kubernetes.io/zone' : 'kubernetes.io/hostname';
   const spread = {
     maxSkew: app.kind === 'zones' ? 2 : 5,

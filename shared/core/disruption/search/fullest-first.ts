@@ -95,7 +95,7 @@ function sortAll(arena: Arena): void {
   for (const place of places) order.keys[place.index] = readPlace(arena, place);
   const { keys, sorted } = order;
   const there = places.filter(({ index }) => !Number.isNaN(at(keys, index))).map(({ index }) => index);
-  sorted.set(there.sort((a, b) => at(keys, a) - at(keys, b) || a - b));
+  sorted.set(there.toSorted((a, b) => at(keys, a) - at(keys, b) || a - b));
   order.count = there.length;
 }
 

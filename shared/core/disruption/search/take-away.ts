@@ -85,7 +85,9 @@ function asksOn(arena: Arena, { content }: Place): ReadonlySet<Ask> {
 
 /** What its pods take together. */
 function loadOf({ worth }: Arena, { offer, bin }: Place): Float64Array {
-  return offer === null ? new Float64Array(worth.length) : roomOf(offer, worth.length).map((all, k) => all - (bin.free[k] ?? 0));
+  return offer === null
+    ? new Float64Array(worth.length)
+    : roomOf(offer, worth.length).map((all, k) => all - (bin.free[k] ?? 0));
 }
 
 /** Do its pods keep their rules there, one like the other? */

@@ -47,7 +47,9 @@ export function addAsk(arena: Arena, asks: Set<Ask>, shape: number): void {
 function standInFor({ workspace, standIns }: Arena, ask: Ask): Ask {
   const known = standIns.get(ask);
   if (known !== undefined) return known;
-  const options = workspace.pools.map((state) => optionsFor(workspace, state, ask).map(({ offered }) => offered.join()));
+  const options = workspace.pools.map((state) =>
+    optionsFor(workspace, state, ask).map(({ offered }) => offered.join()),
+  );
   const key = options.map((ofPool) => ofPool.join('+')).join('/');
   const standIn = standIns.get(key) ?? ask;
   standIns.set(key, standIn);

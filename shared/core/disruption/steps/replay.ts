@@ -39,7 +39,9 @@ export function replayOf(arena: Arena, offers: Offers, ends: Ends): Replay {
   }
   const toNew = new Map<Place, ReadonlyArray<Place>>();
   for (const [place, moves] of going) {
-    const fresh = new Set(moves.flatMap(({ target }) => arena.places[target] ?? []).filter(({ offer }) => offer !== null));
+    const fresh = new Set(
+      moves.flatMap(({ target }) => arena.places[target] ?? []).filter(({ offer }) => offer !== null),
+    );
     if (fresh.size > 0) toNew.set(place, [...fresh]);
   }
   return { arena, going, toNew, created };

@@ -52,8 +52,8 @@ function placesIn({ steps }: Sequence): ReadonlyArray<Place> {
   return steps.flatMap(({ remove }) => remove);
 }
 
-function takeBack({ arena }: Replay, sequence: Sequence): void {
-  for (const place of placesIn(sequence)) restore(arena, place);
+function takeBack({ arena }: Replay, taken: Sequence): void {
+  for (const place of placesIn(taken)) restore(arena, place);
 }
 
 function sequenceBy(replay: Replay, pools: Pools, isInOrder: boolean): Sequence {
