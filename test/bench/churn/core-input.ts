@@ -19,7 +19,11 @@ const POOL = {
   ...scaledDownPool,
   spec: {
     ...scaledDownPool.spec,
-    disruption: { consolidationPolicy: 'WhenEmptyOrUnderutilized', consolidateAfter: '1m', budgets: [{ nodes: '10%' }] },
+    disruption: {
+      consolidationPolicy: 'WhenEmptyOrUnderutilized',
+      consolidateAfter: '1m',
+      budgets: [{ nodes: '10%' }],
+    },
   },
 } as const;
 
@@ -57,7 +61,12 @@ export function coreInput(world: World, allReady: boolean): ProvisioningInput {
 
 function shapeOf({ name, cpuM, mib, isSpread, isProtected }: App): PodShape {
   const labelSelector = { matchLabels: { app: name } };
-  const spread = { maxSkew: MAX_SKEW, topologyKey: 'topology.kubernetes.io/zone', whenUnsatisfiable: 'DoNotSchedule', labelSelector };
+  const spread = {
+    maxSkew: MAX_SKEW,
+    topologyKey: 'topology.kubernetes.io/zone',
+    whenUnsatisfiable: 'DoNotSchedule',
+    labelSelector,
+  };
   return {
     namespace: 'default',
     labels: { app: name },
@@ -107,7 +116,11 @@ function claimOf(world: World, node: SimNode): NodeClaim {
       providerID: `azure:///${node.name}`,
       nodeName: node.name,
       lastPodEventTime: at,
-      conditions: conditions.map((type) => ({ type, status: 'True' as const, lastTransitionTime: new Date(timeOf(Math.min(node.readyAt, world.tick))).toISOString() })),
+      conditions: conditions.map((type) => ({
+        type,
+        status: 'True' as const,
+        lastTransitionTime: new Date(timeOf(Math.min(node.readyAt, world.tick))).toISOString(),
+      })),
     },
   };
 }

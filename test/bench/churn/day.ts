@@ -86,14 +86,19 @@ function deployment({ app, draw, note, pods }: Deploying): number {
   let there: Array<number> = [];
   const most = 3 + draw.below(28);
   const peak = 12 + draw.below(5);
-  const rollouts = new Set(Array.from({ length: 1 + draw.below(2) }, () => (9 + draw.below(8)) * SCALINGS_PER_HOUR + draw.below(3)));
+  const rollouts = new Set(
+    Array.from({ length: 1 + draw.below(2) }, () => (9 + draw.below(8)) * SCALINGS_PER_HOUR + draw.below(3)),
+  );
   const add = (tick: number): void => {
     note(tick, { kind: 'start', pod: next, app });
     there.push(next++);
   };
   for (let turn = 0; turn < 24 * SCALINGS_PER_HOUR; turn++) {
     const tick = turn === 0 ? 0 : Math.floor((turn * HOUR) / SCALINGS_PER_HOUR) + draw.below(5 * MINUTE);
-    const load = 0.35 + 0.65 * Math.max(0, Math.cos(((turn / SCALINGS_PER_HOUR - peak) / 24) * 2 * Math.PI)) + 0.1 * (draw.share() - 0.5);
+    const load =
+      0.35 +
+      0.65 * Math.max(0, Math.cos(((turn / SCALINGS_PER_HOUR - peak) / 24) * 2 * Math.PI)) +
+      0.1 * (draw.share() - 0.5);
     const wanted = Math.max(1, Math.round(most * load));
     while (there.length < wanted) add(tick);
     for (; there.length > wanted; there.pop()) note(tick, { kind: 'end', pod: there.at(-1) ?? -1 });

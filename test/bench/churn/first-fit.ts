@@ -1,4 +1,16 @@
-import { appOf, isReady, mayBeIn, sizes, ZONES, zonesOf, type SimNode, type SimPod, type Size, type World } from './world.ts';
+import type { App } from './day.ts';
+import {
+  appOf,
+  isReady,
+  mayBeIn,
+  sizes,
+  ZONES,
+  zonesOf,
+  type SimNode,
+  type SimPod,
+  type Size,
+  type World,
+} from './world.ts';
 
 /** What becomes of pods whose nodes go: null where not all find a place, or only on more than one new node. */
 export interface Simulated {
@@ -22,53 +34,80 @@ export function simulate(
   going: ReadonlyArray<SimNode>,
   mayTake: (node: SimNode) => boolean,
 ): Simulated | null {
-  const gone = new Set(going);
   const moving = going.flatMap(({ pods }) => [...pods]);
   const movers = new Set(moving);
   const pending = [...world.pods.values()].filter(({ node, awaited }) => node === null && awaited === null);
-  const rooms = roomsOf(world, gone);
+  const rooms = roomsOf(world, new Set(going));
+  const roomy = rooms.filter(({ node }) => mayTake(node));
   const zones = zonesWithout(world, movers);
-  const claim = { cpuM: 0, mib: 0, pods: 0, zone: null as string | null, options: sizes };
+  const claim: Claim = { cpuM: 0, mib: 0, pods: 0, zone: null, options: sizes };
   const size = (pod: SimPod): number => appOf(world, pod).cpuM * 1e6 + appOf(world, pod).mib;
   const queue = [...pending, ...moving].toSorted((a, b) => size(b) - size(a) || a.number - b.number);
   for (const pod of queue) {
     const app = appOf(world, pod);
     const counts = app.isSpread ? zones(pod.app) : null;
-    const isMover = movers.has(pod);
-    const room = rooms.find(
-      ({ node, cpuM, mib, pods }) =>
-        cpuM >= app.cpuM && mib >= app.mib && pods >= 1 && (counts === null || mayBeIn(counts, node.zone)) && (!isMover || mayTake(node)),
-    );
-    let zone = room?.node.zone;
-    if (room !== undefined) {
-      if (isMover && !isReady(world, room.node)) return null;
-      room.cpuM -= app.cpuM;
-      room.mib -= app.mib;
-      room.pods--;
-    } else {
-      zone = claim.zone ?? ZONES.find((one) => counts === null || mayBeIn(counts, one)) ?? ZONES[0];
-      const [cpuM, mib, pods] = [claim.cpuM + app.cpuM, claim.mib + app.mib, claim.pods + 1];
-      const options = claim.options.filter((one) => one.cpuM >= cpuM && one.mib >= mib && one.pods >= pods);
-      if (options.length === 0 || (counts !== null && !mayBeIn(counts, zone))) {
-        if (isMover) return null;
-        continue;
-      }
-      Object.assign(claim, { cpuM, mib, pods, options, zone: counts === null ? claim.zone : zone });
-    }
-    if (counts !== null && zone !== undefined) counts.set(zone, (counts.get(zone) ?? 0) + 1);
+    const room = roomFor(movers.has(pod) ? roomy : rooms, app, counts);
+    // A command waits for nothing that starts, and leaves no pod of its nodes without a place.
+    if (movers.has(pod) && room !== null && !isReady(world, room.node)) return null;
+    const zone = room === null ? join(claim, app, counts) : take(room, app);
+    if (zone === null && movers.has(pod)) return null;
+    if (counts !== null && zone !== null) counts.set(zone, (counts.get(zone) ?? 0) + 1);
   }
   if (claim.pods === 0) return { claim: null };
   return { claim: { options: claim.options.toSorted((a, b) => a.price - b.price), zone: claim.zone ?? ZONES[0] } };
 }
 
+/** The one new node while it is filled. */
+interface Claim {
+  cpuM: number;
+  mib: number;
+  pods: number;
+  /** Null while any will do. */
+  zone: string | null;
+  options: ReadonlyArray<Size>;
+}
+
+type Counts = ReadonlyMap<string, number> | null;
+
+function roomFor(rooms: ReadonlyArray<Room>, app: App, counts: Counts): Room | null {
+  const found = rooms.find(
+    ({ node, cpuM, mib, pods }) =>
+      cpuM >= app.cpuM && mib >= app.mib && pods >= 1 && (counts === null || mayBeIn(counts, node.zone)),
+  );
+  return found ?? null;
+}
+
+function take(room: Room, app: App): string {
+  room.cpuM -= app.cpuM;
+  room.mib -= app.mib;
+  room.pods--;
+  return room.node.zone;
+}
+
+/** The zone in which the new node is, or would be; null where no size holds the pod too, or its zones forbid it. */
+function join(claim: Claim, app: App, counts: Counts): string | null {
+  const zone = claim.zone ?? ZONES.find((one) => counts === null || mayBeIn(counts, one)) ?? ZONES[0];
+  const [cpuM, mib, pods] = [claim.cpuM + app.cpuM, claim.mib + app.mib, claim.pods + 1];
+  const options = claim.options.filter((one) => one.cpuM >= cpuM && one.mib >= mib && one.pods >= pods);
+  if (options.length === 0 || (counts !== null && !mayBeIn(counts, zone))) return null;
+  Object.assign(claim, { cpuM, mib, pods, options, zone: counts === null ? claim.zone : zone });
+  return zone;
+}
+
 function roomsOf(world: World, gone: ReadonlySet<SimNode>): ReadonlyArray<Room> {
-  const awaited = Map.groupBy([...world.pods.values()].filter((pod) => pod.awaited !== null), (pod) => pod.awaited);
+  const awaited = Map.groupBy(
+    [...world.pods.values()].filter((pod) => pod.awaited !== null),
+    (pod) => pod.awaited,
+  );
   return [...world.nodes.values()]
     .filter((node) => !node.isLeaving && !gone.has(node))
     .toSorted((a, b) => Number(isReady(world, b)) - Number(isReady(world, a)) || (a.name < b.name ? -1 : 1))
     .map((node) => {
       const coming = awaited.get(node) ?? [];
-      const taken = coming.reduce((sum, pod) => ({ cpuM: sum.cpuM + appOf(world, pod).cpuM, mib: sum.mib + appOf(world, pod).mib }), { cpuM: 0, mib: 0 });
+      const taken = coming.reduce(
+        (sum, pod) => ({ cpuM: sum.cpuM + appOf(world, pod).cpuM, mib: sum.mib + appOf(world, pod).mib }),
+        { cpuM: 0, mib: 0 },
+      );
       return {
         node,
         cpuM: node.type.cpuM - node.cpuM - taken.cpuM,

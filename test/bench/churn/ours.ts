@@ -1,16 +1,17 @@
 import { planDisruption } from '../../../shared/core/disruption/plan-disruption.ts';
 import { DEFAULT_DISRUPTION } from '../../../shared/core/model/disruption-input.ts';
+import { planProvisioning } from '../../../shared/core/plan-provisioning.ts';
+import { withoutNodes } from '../../../shared/core/present/without-nodes.ts';
 import { instant } from '../../../shared/core/quantity/units.ts';
 import { coreInput, timeOf } from './core-input.ts';
-import { simulate } from './first-fit.ts';
-import { carryOut, isCandidate, isQuiet, type Removal, type Remover } from './remover.ts';
-import { isReady, launch, type World } from './world.ts';
+import { carryOut, isQuiet, type Removal, type Remover } from './remover.ts';
+import { appOf, isReady, launch, type SimNode, type World } from './world.ts';
 
 /** A look each minute, as the function has it, and only where something has changed or become quiet since. */
 const LOOK_TICKS = 4;
 
 /**
- * Our disruption: a look commits the first step of a plan; another one, at the earliest in the next turn and once replacements are ready, judges
+ * Our disruption as `disrupt` has it: a look commits the first step of a plan; another one, at the earliest in the next turn and once replacements are ready, judges
  * the nodes again and removes them, or takes it all back.
  */
 export function ours(searchSteps: number): Remover {
@@ -27,7 +28,8 @@ export function ours(searchSteps: number): Remover {
     if (world.tick % LOOK_TICKS !== 0 || seen === world.changes) return;
     // Pods that wait come first.
     if ([...world.pods.values()].some(({ node, awaited }) => node === null && awaited === null)) return;
-    const { replacements, steps } = planDisruption({ provisioning: coreInput(world, false), policy }, instant(timeOf(world.tick)));
+    const given = { provisioning: coreInput(world, false), policy };
+    const { replacements, steps } = planDisruption(given, instant(timeOf(world.tick)));
     const [step] = steps;
     if (step === undefined) {
       if ([...world.nodes.values()].every((node) => isQuiet(world, node))) seen = world.changes;
@@ -43,12 +45,23 @@ export function ours(searchSteps: number): Remover {
   };
 }
 
-/** As the second look does: the nodes must still be such as may go, and their pods have places without more nodes. */
+/** As the second look does: the nodes must still be such as may go, and our planner finds places for their pods without more nodes. */
 function goOn(world: World, { going, coming }: Removal): void {
   const there = going.filter(({ name }) => world.nodes.has(name));
   for (const node of there) node.isLeaving = false;
-  const hold = there.every((node) => isCandidate(world, node) || (coming.length > 0 && isReady(world, node)));
-  const isProtected = there.some((node) => [...node.pods].some(({ app }) => world.apps[app]?.isProtected === true));
-  if (!hold || isProtected || simulate(world, there, () => true)?.claim !== null) return;
+  const isProtected = there.some((node) => [...node.pods].some((pod) => appOf(world, pod).isProtected));
+  const isAwaited = [...world.pods.values()].some(({ awaited }) => awaited !== null && there.includes(awaited));
+  if (isProtected || isAwaited || !findPlaces(world, there)) return;
   carryOut(world, { going: there, coming });
+}
+
+function findPlaces(world: World, going: ReadonlyArray<SimNode>): boolean {
+  const input = withoutNodes(
+    coreInput(world, false),
+    going.map(({ name }) => name),
+  );
+  const moving = new Set(going.flatMap(({ pods }) => [...pods].map(({ uid }) => uid)));
+  const plan = planProvisioning(input, instant(timeOf(world.tick)));
+  const unplaced = [...plan.claims.flatMap(({ pods }) => pods), ...plan.left.map(({ pod }) => pod)];
+  return !unplaced.some(({ uid }) => moving.has(uid));
 }

@@ -48,12 +48,24 @@ export const MAX_SKEW = 2;
 const MIB = 2 ** 20;
 
 export const sizes: ReadonlyArray<Size> = scaledDownTypes.flatMap((type) => {
-  const price = type.offerings.find(({ capacityType, zone }) => capacityType === 'on-demand' && zone === ZONES[0])?.price;
-  if (price === undefined || type.labels['kubernetes.io/arch']?.[0] !== 'amd64') return [];
+  const price = type.offerings.find(
+    ({ capacityType, zone }) => capacityType === 'on-demand' && zone === ZONES[0],
+  )?.price;
+  if (price === undefined || !isWanted(type)) return [];
   const amounts = allocatableAmounts(type);
   const amount = (name: string): number => amounts.get(name) ?? 0;
   return [{ type, price, cpuM: amount('cpu'), mib: Math.floor(amount('memory') / MIB), pods: amount('pods') }];
 });
+
+/** What the pool asks for: it is read here by itself, as Karpenter's part may use nothing of ours. */
+function isWanted({ labels }: InstanceType): boolean {
+  const [[family = ''] = [], [cpu] = [], [arch] = []] = [
+    'karpenter.azure.com/sku-family',
+    'karpenter.azure.com/sku-cpu',
+    'kubernetes.io/arch',
+  ].map((key) => labels[key]);
+  return ['D', 'E', 'F'].includes(family) && Number(cpu) < 33 && arch === 'amd64';
+}
 
 const byName = new Map(sizes.map((size) => [size.type.name, size]));
 
@@ -79,7 +91,18 @@ export function launch(world: World, typeName: string, zone: string): SimNode {
   if (type === undefined) throw new Error(`there is no size ${typeName}`);
   const name = `node-${String((world.counted.started += 1)).padStart(5, '0')}`;
   const readyAt = world.tick + START_TICKS;
-  const node = { name, type, zone, born: world.tick, readyAt, pods: new Set<SimPod>(), cpuM: 0, mib: 0, isLeaving: false, lastPodEvent: readyAt };
+  const node = {
+    name,
+    type,
+    zone,
+    born: world.tick,
+    readyAt,
+    pods: new Set<SimPod>(),
+    cpuM: 0,
+    mib: 0,
+    isLeaving: false,
+    lastPodEvent: readyAt,
+  };
   world.nodes.set(name, node);
   world.changes++;
   return node;
