@@ -3,15 +3,19 @@ import { defineConfig } from 'vitest/config';
 /**
  * `fast` is what `npm run check` runs: pure, in memory, seconds. `integration` starts the doubles on loopback, and `app` does
  * so where a process can load one app only; `npm test` runs these three. `slow` is end to end with things broken on purpose,
- * some half a minute each, and more seeds. `real` needs the binaries that KUBEBUILDER_ASSETS names.
+ * some half a minute each, and more seeds; `laws` draws all that a law should see. `real` needs the binaries that KUBEBUILDER_ASSETS names.
  *
  * Files share their worker's modules, but for `app`: to load them for each file anew took a third of the time of all tests.
  */
 const slow = [
-  'test/e2e/{buffers,chaos,compatibility,disruption,eviction-rates,failure,idle,interruption,lifecycle,metrics,scale,start}.test.ts',
+  'test/e2e/{buffers,chaos,compatibility,disruption,eviction-rates,failure,idle,interruption,lifecycle,metrics,scale,start,together}.test.ts',
+  'test/contract/servicebus/process.test.ts',
+  'test/contract/relay/{image,process}.test.ts',
   'test/simulation/more-{disruption,seeds}.test.ts',
   'test/oracle/checker.test.ts',
 ];
+/** Laws: `npm test` draws a part of what `--slow` draws (`test/setup/draws.ts`). */
+const laws = ['test/property/**/*.test.ts', 'test/unit/cli/garbage.test.ts'];
 const app = ['test/contract/functions-host/*.test.ts'];
 /**
  * Real processes on a machine that may be busy get one more try in CI, which names who needed it and fails when they are many
@@ -24,11 +28,12 @@ const onLoopback = { testTimeout: 120_000, hookTimeout: 120_000, retry };
 
 /** What the laws draw with. A run prints it, and repeats another when it is given. */
 const seed = process.env['FAST_CHECK_SEED'] ?? String(Math.floor(Math.random() * 2 ** 31));
-const laws = {
-  env: { FAST_CHECK_SEED: seed },
+const effort = process.env['LAW_EFFORT'];
+const drawn = (share: string) => ({
+  env: { FAST_CHECK_SEED: seed, LAW_EFFORT: effort ?? share },
   setupFiles: ['test/setup/seed.ts'],
   globalSetup: ['test/setup/print-seed.ts'],
-};
+});
 
 if (process.env['REQUIRE_REAL'] === '1' && (process.env['KUBEBUILDER_ASSETS'] ?? '') === '') {
   throw new Error('REQUIRE_REAL=1, and KUBEBUILDER_ASSETS does not name the folder of a control plane');
@@ -44,7 +49,7 @@ export default defineConfig({
           exclude: slow,
           isolate: false,
           ...inMemory,
-          ...laws,
+          ...drawn('0.25'),
         },
       },
       {
@@ -54,10 +59,10 @@ export default defineConfig({
           exclude: ['test/**/*.real.test.ts', ...slow, ...app],
           isolate: false,
           ...onLoopback,
-          ...laws,
+          ...drawn('0.25'),
         },
       },
-      { test: { name: 'app', include: app, ...onLoopback, ...laws } },
+      { test: { name: 'app', include: app, ...onLoopback, ...drawn('0.25') } },
       {
         test: {
           name: 'slow',
@@ -68,6 +73,7 @@ export default defineConfig({
           retry,
         },
       },
+      { test: { name: 'laws', include: laws, isolate: false, ...inMemory, ...drawn('1') } },
       {
         test: {
           name: 'real',

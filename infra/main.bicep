@@ -143,9 +143,31 @@ param createAlerts bool = true
 @description('Resource id of the action group that alerts go to. Empty: they are shown in the portal, and tell nobody.')
 param actionGroupResourceId string = ''
 
-@description('What machines may cost in a month, in US dollars at list prices, before an alert says so; 0: no such alert.')
+@description('What prices are read and shown in, of those that Azure lists prices in. Nodes are chosen as in any other.')
+@allowed([
+  'USD'
+  'AUD'
+  'BRL'
+  'CAD'
+  'CHF'
+  'CNY'
+  'DKK'
+  'EUR'
+  'GBP'
+  'INR'
+  'JPY'
+  'KRW'
+  'NOK'
+  'NZD'
+  'RUB'
+  'SEK'
+  'TWD'
+])
+param currency string = 'USD'
+
+@description('What machines may cost in a month, in currency at list prices, before an alert says so; 0: no such alert.')
 @minValue(0)
-param monthlyBudgetUsd int = 0
+param monthlyCostAlert int = 0
 
 @description('A budget of Azure for the machines of a month, in the currency of the bill; 0: none. It is of the subscription, and outlives the resource group.')
 @minValue(0)
@@ -356,6 +378,8 @@ module azureAccess 'modules/access/azure-access.bicep' = {
   name: 'nodewright-access-${token}'
   params: {
     nodeResourceGroup: facts.outputs.nodeResourceGroup
+    clusterResourceGroup: clusterResourceGroup
+    clusterName: clusterName
     nodeSubnetResourceId: nodeSubnetResourceId
     kubeletIdentityId: facts.outputs.kubeletIdentityId
     diskEncryptionSetResourceId: facts.outputs.diskEncryptionSetId
@@ -468,7 +492,8 @@ module portal 'modules/portal.bicep' = {
     serviceBusId: serviceBus.outputs.id
     actionGroupId: actionGroupResourceId
     createAlerts: createAlerts
-    monthlyBudgetUsd: monthlyBudgetUsd
+    currency: currency
+    monthlyCostAlert: monthlyCostAlert
     clusterName: clusterName
     location: location
     tags: allTags
@@ -552,6 +577,7 @@ module functionApp 'modules/function-app.bicep' = {
     diskEncryptionSetResourceId: facts.outputs.diskEncryptionSetId
     nodeTags: nodeTags
     scheduledEvents: scheduledEvents
+    currency: currency
     settings: settings
   }
 }
@@ -599,3 +625,26 @@ output APPLICATION_INSIGHTS_ID string = monitoring.outputs.applicationInsightsId
 
 @description('The end of the custom roles\' names.')
 output ROLE_SUFFIX string = suffix
+
+// What removing has to know of what is outside the resource group: see infra/hooks/outside.ts.
+
+@description('Resource id of the subnet of new nodes.')
+output NODE_SUBNET_ID string = nodeSubnetResourceId
+
+@description('Resource id of the identity that nodes carry.')
+output KUBELET_IDENTITY_ID string = facts.outputs.kubeletIdentityId
+
+@description('Resource id of the disk encryption set of the nodes; empty where there is none.')
+output DISK_ENCRYPTION_SET_ID string = facts.outputs.diskEncryptionSetId
+
+@description('Resource id of the topic of health resources that was there before; empty where it was made here.')
+output HEALTH_TOPIC_ID string = existingHealthTopicResourceId
+
+@description('The same of maintenance resources; empty without scheduledEvents.')
+output MAINTENANCE_TOPIC_ID string = scheduledEvents ? existingMaintenanceTopicResourceId : ''
+
+@description('The same of the node resource group.')
+output DELETION_TOPIC_ID string = existingDeletionTopicResourceId
+
+@description('Name of the budget, which is the subscription\'s; empty where none was made.')
+output BUDGET_NAME string = monthlyBudget > 0 ? 'nodewright-${token}' : ''

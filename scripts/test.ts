@@ -8,8 +8,8 @@ const scopes = {
     title: 'tests',
     args: ['fast', 'integration', 'app'].flatMap((name) => ['--project', name]).concat('--maxWorkers=3'),
   },
-  /** `npm test -- --slow`: end to end on the doubles, with parts killed, clouds that fail and odd objects. */
-  slow: { title: 'slow tests', args: ['--project', 'slow', '--maxWorkers=3'] },
+  /** `npm test -- --slow`: end to end on the doubles, with parts killed, clouds that fail and odd objects, and all that laws draw. */
+  slow: { title: 'slow tests', args: ['--project', 'slow', '--project', 'laws', '--maxWorkers=3'] },
   /** `npm test -- --real`: the suites that need a real control plane, each file with one of its own. */
   real: { title: 'tests on a real control plane', args: ['--project', 'real', '--maxWorkers=2'] },
 } as const;

@@ -21,6 +21,7 @@ import { createTurns } from './app/follow/turns.ts';
 import { createTold } from './app/told.ts';
 import type { Hints } from './ports/hints.ts';
 import { container } from './contract/names.ts';
+import { readPriceCurrency } from './contract/price-currency.ts';
 import { ignoresDevices, readPolicy, reservesNodes } from './contract/scheduling-settings.ts';
 import { type Settings, readSettings } from './contract/settings.ts';
 
@@ -49,6 +50,7 @@ function compose(settings: Settings): App {
   const ignored = ignoresDevices(settings);
   const reserves = reservesNodes(settings);
   const { isOn, spotToSpot, nodeRepair } = readDisruption(settings);
+  const currency = readPriceCurrency(settings);
   const repairs = nodeRepair ? AKS_REPAIRS : [];
   const credential = once(() => createCredential(settings));
   const serviceBus = once(() => connectServiceBus(settings, credential));
@@ -62,6 +64,7 @@ function compose(settings: Settings): App {
     const { createAzure } = await import('./adapters/azure/azure.ts');
     const azure = createAzure({
       settings,
+      currency,
       credential: await credential(),
       blobs: blobs(container.catalog),
       kubernetes,

@@ -23,7 +23,7 @@ export function toDisruptionDocument(plan: DisruptionPlan, solveMs: number): Dis
     nodeClaims: replacements.map(({ price, ...node }) => ({ ...node, pricePerHour: renderUsd(price) })),
     kept: kept.map(({ node, nodePool, reason }) => {
       const { kind, ...data } = reason;
-      return { node, nodePool, reason: kind, detail: renderKept(reason), data };
+      return { node, nodePool, reason: kind, detail: renderKept(reason, 'USD'), data };
     }),
     before: { nodes: before.nodes, costPerHour: renderUsd(before.cost) },
     after: { nodes: after.nodes, costPerHour: renderUsd(after.cost), lowerBoundPerHour: renderUsd(lowerBound) },

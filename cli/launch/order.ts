@@ -64,6 +64,7 @@ export function orderOf(
   const order: LaunchOrder = {
     claim: `${pool.metadata.name}-ab12c`,
     nodePool: pool.metadata.name,
+    decision: null,
     nodeClass,
     offering: { instanceType: instanceType.name, price: microUsdPerHour(1), ...place },
     instanceType,

@@ -15,7 +15,7 @@ export interface Cluster {
     readonly aadProfile?: { readonly managed?: boolean };
     readonly oidcIssuerProfile?: { readonly enabled?: boolean };
     readonly securityProfile?: { readonly workloadIdentity?: { readonly enabled?: boolean } };
-    readonly nodeProvisioningProfile?: { readonly mode?: string };
+    readonly nodeProvisioningProfile?: { readonly mode?: string; readonly defaultNodePools?: string };
     readonly nodeResourceGroupProfile?: { readonly restrictionLevel?: string };
     readonly identityProfile?: Readonly<Record<string, { readonly resourceId?: string }>>;
     readonly linuxProfile?: { readonly ssh?: { readonly publicKeys?: ReadonlyArray<object> } };
@@ -77,6 +77,8 @@ export interface Wishes {
   readonly functionsSubnetId: string;
   readonly privateEndpointSubnetId: string;
   readonly scheduledEvents: boolean;
+  /** Empty: the default. */
+  readonly currency: string;
   readonly healthTopicId: string;
   readonly maintenanceTopicId: string;
   readonly deletionTopicId: string;
@@ -95,6 +97,7 @@ export function readWishes(environment: Readonly<Record<string, string | undefin
     functionsSubnetId: of('NODEWRIGHT_FUNCTIONS_SUBNET_ID'),
     privateEndpointSubnetId: of('NODEWRIGHT_PRIVATE_ENDPOINT_SUBNET_ID'),
     scheduledEvents: of('NODEWRIGHT_SCHEDULED_EVENTS') === 'true',
+    currency: of('NODEWRIGHT_CURRENCY'),
     healthTopicId: of('NODEWRIGHT_HEALTH_TOPIC_ID'),
     maintenanceTopicId: of('NODEWRIGHT_MAINTENANCE_TOPIC_ID'),
     deletionTopicId: of('NODEWRIGHT_DELETION_TOPIC_ID'),

@@ -1,4 +1,5 @@
 import type { Answers, Permission, Topic } from './answers.ts';
+import { currencies } from './currencies.ts';
 
 /** What one check found. `mend`: what to type, or whom to ask. */
 export type Finding =
@@ -87,12 +88,20 @@ const CHECKS: ReadonlyArray<Check> = [
       bad: 'the cluster works with a service principal; new nodes would have no identity',
       mend: 'az aks update CLUSTER --enable-managed-identity',
     }),
-  ({ cluster: { properties } }) =>
-    finding('node-auto-provisioning', properties.nodeProvisioningProfile?.mode !== 'Auto', {
+  ({ cluster: { properties } }) => {
+    const { mode, defaultNodePools } = properties.nodeProvisioningProfile ?? {};
+    // Karpenter serves every NodePool whose class is of its kind, and AKS has no field that says which: None only leaves out AKS's own.
+    const hasOwnPools = defaultNodePools !== 'None';
+    return finding('node-auto-provisioning', mode !== 'Auto', {
       good: 'Node Auto Provisioning is off',
-      bad: 'Node Auto Provisioning is on: both would make nodes for the same NodePools, for each serves all of them',
-      mend: 'az aks update CLUSTER --node-provisioning-mode Manual',
-    }),
+      bad: `Node Auto Provisioning is on: it serves every NodePool with an AKSNodeClass, so for those that you make for Nodewright both would make nodes${
+        hasOwnPools ? '' : '; that AKS makes no NodePools of its own (defaultNodePools None) does not confine it'
+      }`,
+      mend: `az aks update CLUSTER --node-provisioning-mode Manual, once its nodes are gone and its NodePools have a CPU limit of 0: docs/migrate.md has the steps${
+        hasOwnPools ? ' (AKS’s own NodePools are default and system-surge)' : ''
+      }`,
+    });
+  },
   ({ cluster: { properties } }) =>
     finding('node-resource-group', properties.nodeResourceGroupProfile?.restrictionLevel !== 'ReadOnly', {
       good: `VMs can be made in ${properties.nodeResourceGroup}`,
@@ -154,6 +163,12 @@ const CHECKS: ReadonlyArray<Check> = [
       good: wishes.scheduledEvents ? 'the preview of scheduled events is registered' : 'scheduled events are left out',
       bad: 'scheduled events are asked for, a preview that is not registered in the subscription',
       mend: 'az feature register --namespace Microsoft.Compute --name SendScheduledEventsPolicy',
+    }),
+  ({ wishes: { currency } }) =>
+    finding('currency', currency === '' || currencies.some((one) => one === currency), {
+      good: `prices are in ${currency === '' ? 'USD' : currency}`,
+      bad: `NODEWRIGHT_CURRENCY is ${JSON.stringify(currency)}, in which Azure has no prices`,
+      mend: `azd env set NODEWRIGHT_CURRENCY to one of ${currencies.join(', ')}`,
     }),
   (answers) => {
     const without = Object.values(topicsOf(answers)).filter((topic) => topic !== null && !topic.hasIdentity);

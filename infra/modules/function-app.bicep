@@ -69,6 +69,9 @@ param scheduledEvents bool
 @description('Tags of every VM and network interface that the app makes.')
 param nodeTags object
 
+@description('What prices are read in (ISO 4217).')
+param currency string
+
 @description('Settings of the app that have defaults, by their names: see docs/deploy.md.')
 param settings object
 
@@ -196,7 +199,9 @@ resource appSettings 'Microsoft.Web/sites/config@2024-04-01' = {
     VNET_SUBNET_ID: nodeSubnetResourceId
     VNET_GUID: virtualNetworkGuid
     NODE_OSDISK_DISKENCRYPTIONSET_ID: diskEncryptionSetResourceId
+    PRICE_CURRENCY: currency
     SCHEDULED_EVENTS: scheduledEvents ? 'on' : 'off'
+    MAINTENANCE_CONFIGURATION_ID: settings.?MAINTENANCE_CONFIGURATION_ID ?? '${cluster.id}/maintenanceConfigurations/aksManagedNodeOSUpgradeSchedule'
     NETWORK_PLUGIN: cluster.properties.networkProfile.networkPlugin
     NETWORK_PLUGIN_MODE: cluster.properties.networkProfile.?networkPluginMode ?? ''
     NETWORK_POLICY: cluster.properties.networkProfile.?networkPolicy ?? ''

@@ -15,9 +15,12 @@ param actionGroupId string
 @description('Alerts are made, and watch. Off: none is.')
 param createAlerts bool
 
-@description('What machines may cost in a month, in US dollars at list prices, before an alert says so; 0: no such alert.')
+@description('What amounts are in (ISO 4217).')
+param currency string
+
+@description('What machines may cost in a month, in currency at list prices, before an alert says so; 0: no such alert.')
 @minValue(0)
-param monthlyBudgetUsd int
+param monthlyCostAlert int
 
 @description('The cluster\'s name: part of the names of what is made, and what the portal shows.')
 param clusterName string
@@ -30,12 +33,16 @@ param tags object
 
 var workbookText = replace(
   replace(
-    replace(loadTextContent('../portal/workbook.json'), '{{workspaceId}}', workspaceId),
-    '{{applicationInsightsId}}',
-    applicationInsightsId
+    replace(
+      replace(loadTextContent('../portal/workbook.json'), '{{workspaceId}}', workspaceId),
+      '{{applicationInsightsId}}',
+      applicationInsightsId
+    ),
+    '{{serviceBusId}}',
+    serviceBusId
   ),
-  '{{serviceBusId}}',
-  serviceBusId
+  '{{currency}}',
+  currency
 )
 
 var actionGroups = empty(actionGroupId) ? [] : [
@@ -122,6 +129,17 @@ var logAlerts = [
     window: 'PT30M'
   }
   {
+    name: 'breaker-tripped'
+    title: 'a pool has stopped removing nodes'
+    description: 'Removing nodes of a NodePool went badly, so it has stopped by itself: replacements of three steps failed within an hour, or a fifth of its nodes is not ready. Its condition DisruptionHealthy says which, and until when: kubectl describe nodepool. Pods get nodes all the same.'
+    query: loadTextContent('../portal/alerts/breaker-tripped.kql')
+    column: 'Tripped'
+    operator: 'GreaterThan'
+    threshold: 0
+    severity: 2
+    window: 'PT15M'
+  }
+  {
     name: 'deployment-not-ready'
     title: 'the deployment lacks something'
     description: 'Something that every node needs is missing or wrong, so none is launched. The line deployment-not-ready has the sentence with the remedy, GET /api/health too.'
@@ -134,17 +152,21 @@ var logAlerts = [
   }
 ]
 
-var costAlerts = monthlyBudgetUsd == 0 ? [] : [
+var costAlerts = monthlyCostAlert == 0 ? [] : [
   {
     name: 'cost-over-budget'
-    title: 'machines cost more than the budget'
-    description: 'At list prices, the machines of the last hour would cost more in a month than monthlyBudgetUsd. See in the workbook which pools they are of; set spec.limits of the NodePools, or raise the budget.'
+    title: 'machines cost more than ${monthlyCostAlert} ${currency} a month'
+    description: 'At list prices, the machines of the last hour would cost more in a month than monthlyCostAlert. See in the workbook which pools they are of; set spec.limits of the NodePools, or raise the parameter.'
     query: replace(
-      loadTextContent('../portal/alerts/cost-over-budget.kql'),
-      '{monthlyBudgetUsd}',
-      string(monthlyBudgetUsd)
+      replace(
+        loadTextContent('../portal/alerts/cost-over-budget.kql'),
+        '{monthlyCostAlert}',
+        string(monthlyCostAlert)
+      ),
+      '{currency}',
+      currency
     )
-    column: 'UsdPerMonth'
+    column: 'CostPerMonth'
     operator: 'GreaterThan'
     threshold: 0
     severity: 3

@@ -7,6 +7,7 @@ import type { ImageShelf } from './images.ts';
 import { kubeletIdentity } from './kubelet-identity.ts';
 import { Ledger } from './ledger.ts';
 import { Operations } from './operations.ts';
+import type { JsonObject } from './json.ts';
 import type { AzureOptions, FaultRates, Quota, Span } from './options.ts';
 import { Restrictions } from './restrictions.ts';
 import type { AzureEvent, Disk, Nic, Vm, VmView } from './resources.ts';
@@ -42,6 +43,8 @@ export class Cloud {
   readonly vms = new Map<string, Vm>();
   readonly nics = new Map<string, Nic>();
   readonly disks = new Map<string, Disk>();
+  /** Planned maintenance of the managed cluster, by name in lower case, as it is shown. */
+  readonly maintenance = new Map<string, JsonObject>();
   /** May be replaced while the double runs. */
   quota: Quota;
   faults: FaultRates;

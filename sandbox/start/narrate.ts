@@ -84,7 +84,7 @@ export function createNarrator({ claims, say }: NarratorOptions): Narrator {
         reason: textFact(event, 'reason'),
         pods: numberFact(event, 'pods'),
         replacements: textFact(event, 'replacements').split(',').filter(Boolean).length,
-        saved: numberFact(event, 'savedMicroUsdPerHour'),
+        saved: numberFact(event, 'savedMicroPerHour'),
       };
       say('plain', begunSentence(textFact(event, 'nodes').split(','), facts));
     },
@@ -123,8 +123,8 @@ function decisionTellers({ claims, say }: NarratorOptions): Readonly<Record<stri
         pods: numberFact(event, 'pods'),
         bufferPods: numberFact(event, 'bufferPods'),
         left: numberFact(event, 'left'),
-        cost: numberFact(event, 'costMicroUsdPerHour'),
-        lowerBound: numberFact(event, 'lowerBoundMicroUsdPerHour'),
+        cost: numberFact(event, 'costMicroPerHour'),
+        lowerBound: numberFact(event, 'lowerBoundMicroPerHour'),
       };
       const machines = (): ReadonlyArray<Offering> =>
         [...claims().values()].filter((claim) => decisionOf(claim) === decision).map(offeringOf);

@@ -59,8 +59,8 @@ export function createRunLog(
       display.event(event.event, event.facts);
       if (event.event === 'provisioned') {
         plans = {
-          cost: plans.cost + numberFact(event, 'costMicroUsdPerHour'),
-          lowerBound: plans.lowerBound + numberFact(event, 'lowerBoundMicroUsdPerHour'),
+          cost: plans.cost + numberFact(event, 'costMicroPerHour'),
+          lowerBound: plans.lowerBound + numberFact(event, 'lowerBoundMicroPerHour'),
         };
         if (numberFact(event, 'left') === 0) onPlanned();
       }

@@ -14,7 +14,7 @@ export function createSavings(): Savings {
   return {
     savedMicroUsdPerHour: () => saved,
     tellApp: (event) => {
-      if (event.event === 'disruption-begun') begun = numberFact(event, 'savedMicroUsdPerHour');
+      if (event.event === 'disruption-begun') begun = numberFact(event, 'savedMicroPerHour');
       if (event.event === 'disruption-taken-back') begun = 0;
       if (event.event !== 'disrupted') return;
       saved += begun;

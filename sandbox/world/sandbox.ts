@@ -352,6 +352,7 @@ function hostChild(options: SandboxOptions, ports: Ports, cluster: Cluster): Chi
       AZURE_SUBSCRIPTION_ID: subscriptionId,
       AZURE_NODE_RESOURCE_GROUP: resourceGroup,
       LOCATION: region,
+      MAINTENANCE_CONFIGURATION_ID: `/subscriptions/${subscriptionId}/resourceGroups/${azureDefaults.clusterResourceGroup}/providers/Microsoft.ContainerService/managedClusters/${CLUSTER}/maintenanceConfigurations/aksManagedNodeOSUpgradeSchedule`,
       VNET_SUBNET_ID: `${network}/virtualNetworks/aks-vnet-${clusterId}/subnets/aks-subnet`,
       AZURE_RESOURCE_MANAGER_ENDPOINT: azureUrl,
       RETAIL_PRICES_ENDPOINT: azureUrl,

@@ -146,11 +146,25 @@ async function createClaim(
   target: { readonly name: string; readonly pool: NodePool },
 ): Promise<string | null> {
   const outcome = await ports.kubernetes.create('NodeClaim', toNodeClaim(decision.name, planned, target));
-  if (outcome.kind === 'created') return outcome.object.metadata.resourceVersion ?? null;
+  if (outcome.kind === 'created') {
+    const { nodePool, pods } = planned;
+    // The one line that has pods by name: from here on the claim's name and the decision's lead to the machine.
+    ports.log('nodeclaim-created', { claim: target.name, nodePool, decision: decision.name, pods: podsText(pods) });
+    return outcome.object.metadata.resourceVersion ?? null;
+  }
   if (outcome.kind === 'exists') return (await versionOf(ports, target.name)) ?? null;
   // The API server's own rules refuse what we made: a bug, told where people look.
   ports.log('nodeclaim-refused', { claim: target.name, decision: decision.name, reason: outcome.reason });
   return null;
+}
+
+/** Application Insights cuts a line at 32,768 characters, within a name. A node full of pods whose names are of common lengths has half of that. */
+const PODS_TEXT_MAX = 30_000;
+
+/** Whole names, `NAMESPACE/NAME` between commas, as many as fit. */
+function podsText(pods: PlannedClaim['pods']): string {
+  const text = pods.map(({ name }) => name).join(',');
+  return text.length <= PODS_TEXT_MAX ? text : text.slice(0, text.lastIndexOf(',', PODS_TEXT_MAX));
 }
 
 /** Of a claim that another executor of the decision created: as much as its creation's, which nobody has told the ledger. */

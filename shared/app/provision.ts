@@ -1,5 +1,5 @@
 import { pendingWindow } from '../contract/snapshot/window.ts';
-import type { Plan } from '../core/model/plan.ts';
+import type { LeftPod, Plan } from '../core/model/plan.ts';
 import { activeBuffers } from '../core/present/buffer-demand.ts';
 import { pendingPods } from '../core/present/pending-pods.ts';
 import type { ProvisioningInput } from '../core/model/provisioning-input.ts';
@@ -100,7 +100,9 @@ function allArePromised(ports: Ports, { cluster, inFlight }: ProvisioningInput):
 
 async function carryOut(ports: Ports, made: MadePlan): Promise<ProvisionOutcome> {
   const { gathered, input, plan } = made;
-  await reportLeft(ports, plan.left, unjudgedPools(gathered.snapshot, ports.now()));
+  const unjudged = unjudgedPools(gathered.snapshot, ports.now());
+  await reportLeft(ports, plan.left, unjudged);
+  await lookAgainWhenPoolsShouldBeJudged(ports, plan, unjudged);
   await lookAgainWhenCapacityMayBeBack(ports, plan);
   if (plan.claims.length === 0) {
     await writeBufferStatuses(ports, input, plan);
@@ -137,6 +139,18 @@ async function lookAgainWhenCapacityMayBeBack(ports: Ports, plan: Plan): Promise
   if (atMs !== null) await wake(ports, atMs + CLOCK_SKEW_MS, 'capacity-may-be-back');
 }
 
+/** Pods hear nothing of pools that nobody has judged; when these should have been, they do. */
+async function lookAgainWhenPoolsShouldBeJudged(
+  ports: Ports,
+  { left }: Plan,
+  unjudged: ReadonlyMap<string, number>,
+): Promise<void> {
+  const endOf = ({ refusals }: LeftPod): number =>
+    Math.max(...refusals.map(({ nodePool }) => unjudged.get(nodePool ?? '') ?? -Infinity));
+  const ends = left.map(endOf).filter(Number.isFinite);
+  if (ends.length > 0) await wake(ports, Math.min(...ends) + CLOCK_SKEW_MS, 'pools-not-judged');
+}
+
 function logDecision(ports: Ports, { snapshot }: Gathered, plan: Plan, { name, atMs }: Decision): void {
   const planned = new Set(plan.claims.flatMap(({ pods }) => pods.map(({ uid }) => uid)));
   // Those that are to move from nodes that go wait for nothing yet.
@@ -150,9 +164,10 @@ function logDecision(ports: Ports, { snapshot }: Gathered, plan: Plan, { name, a
     bufferPods: plan.buffers.flatMap(({ claims }) => claims).reduce((count, { pods }) => count + pods.length, 0),
     left: plan.left.length,
     longestWaitMs: atMs - createdAtMs.reduce((a, b) => Math.min(a, b), atMs),
-    costMicroUsdPerHour: plan.cost,
-    lowerBoundMicroUsdPerHour: plan.lowerBound,
-    weighedCostMicroUsdPerHour: plan.weighed.cost,
-    weighedLowerBoundMicroUsdPerHour: plan.weighed.lowerBound,
+    costMicroPerHour: plan.cost,
+    lowerBoundMicroPerHour: plan.lowerBound,
+    weighedCostMicroPerHour: plan.weighed.cost,
+    weighedLowerBoundMicroPerHour: plan.weighed.lowerBound,
+    currency: ports.catalogs.currency,
   });
 }

@@ -15,7 +15,7 @@ const REPORTS_AT_ONCE = 8;
 export async function reportLeft(
   ports: Ports,
   left: ReadonlyArray<LeftPod>,
-  unjudged: ReadonlySet<string>,
+  unjudged: Pick<ReadonlySet<string>, 'has'>,
 ): Promise<void> {
   const told = left.filter(({ refusals }) => !refusals.some(({ nodePool }) => unjudged.has(nodePool ?? '')));
   tellReasons(ports, left);

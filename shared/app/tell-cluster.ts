@@ -26,7 +26,8 @@ export async function tellCluster(
     claims: own.length,
     readyClaims: own.filter(({ status }) => isTrue(status?.conditions, 'Ready')).length,
     spotClaims: own.filter((claim) => machineFacts(claim).capacityType === 'spot').length,
-    costMicroUsdPerHour: cost.microUsdPerHour,
+    costMicroPerHour: cost.microPerHour,
+    currency: ports.catalogs.currency,
     unpricedClaims: cost.unpriced,
   });
 }
@@ -45,7 +46,7 @@ function waitingSince({ pods, shapes }: Snapshot): ReadonlyArray<number> {
 async function costOf(
   ports: Ports,
   claims: ReadonlyArray<NodeClaim>,
-): Promise<{ readonly microUsdPerHour: number; readonly unpriced: number }> {
+): Promise<{ readonly microPerHour: number; readonly unpriced: number }> {
   const launched = claims.filter(({ status }) => isTrue(status?.conditions, 'Launched'));
   const byClass = Map.groupBy(launched, ({ spec }) => spec.nodeClassRef.name);
   const perClass = await Promise.all(
@@ -58,12 +59,12 @@ async function costOf(
   );
   const prices = perClass.flat();
   return {
-    microUsdPerHour: prices.reduce((sum: number, price) => sum + (price ?? 0), 0),
+    microPerHour: prices.reduce((sum: number, price) => sum + (price ?? 0), 0),
     unpriced: prices.filter((price) => price === null).length,
   };
 }
 
-/** Micro-USD per hour; null of a machine that the catalog no longer has. */
+/** Millionths of the currency per hour; null of a machine that the catalog no longer has. */
 function priceOf(types: ReadonlyMap<string, InstanceType>, claim: NodeClaim): number | null {
   const { instanceType, zone, capacityType } = machineFacts(claim);
   const offerings = types.get(instanceType ?? '')?.offerings ?? [];

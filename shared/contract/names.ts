@@ -80,6 +80,8 @@ export const tag = {
   cluster: 'karpenter.azure.com_cluster',
   nodePool: 'karpenter.sh_nodepool',
   billing: 'compute.aks.billing',
+  /** Beside Karpenter's: the decision that the machine comes from, as log lines have it. */
+  decision: 'nodewright.dev_decision',
 } as const;
 
 /** The Lease that carries the generation: a compare-and-set counter that orders plans and fences late writers. */

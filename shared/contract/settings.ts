@@ -34,6 +34,8 @@ const Settings = Type.Object({
   /** For sandboxes and sovereign clouds; absent: the public cloud's. */
   AZURE_RESOURCE_MANAGER_ENDPOINT: optional,
   RETAIL_PRICES_ENDPOINT: optional,
+  /** What prices are in, `USD` unless said: see `price-currency.ts`. */
+  PRICE_CURRENCY: optional,
   ServiceBus: optional,
   ServiceBus__fullyQualifiedNamespace: optional,
   SnapshotStorage: optional,
@@ -57,6 +59,8 @@ const Settings = Type.Object({
   NODE_OSDISK_DISKENCRYPTIONSET_ID: optional,
   /** `on`: VMs publish their scheduled events to Event Grid, a preview of Azure's that the subscription must be registered for. */
   SCHEDULED_EVENTS: Type.Optional(Type.Union([Type.Literal('on'), Type.Literal('off')])),
+  /** Resource id of AKS's planned maintenance, whose windows new node images wait for; absent, or of none that exists: they do not wait. */
+  MAINTENANCE_CONFIGURATION_ID: optional,
   VM_MEMORY_OVERHEAD_PERCENT: optional,
   ADDITIONAL_TAGS: optional,
   /** Karpenter's options of scheduling, with its names, forms and defaults: see `scheduling-settings.ts`. */

@@ -1,3 +1,4 @@
+import type { Maintenance } from './maintenance.ts';
 import type { CapacityType, InstanceType } from '../core/model/catalog.ts';
 import type { Labels, ResourceList, Taint } from '../kubernetes/manifest.ts';
 import type { PlannedOffering } from '../core/model/plan.ts';
@@ -7,6 +8,8 @@ import type { NodeClass } from './kubernetes.ts';
 export interface LaunchOrder {
   readonly claim: string;
   readonly nodePool: string | null;
+  /** The decision that the claim comes from, which its machine is tagged with; null for a claim that somebody made by hand. */
+  readonly decision: string | null;
   readonly nodeClass: NodeClass;
   readonly offering: PlannedOffering;
   /** As the catalog has it for this node class. */
@@ -128,6 +131,8 @@ export interface NodeClassFacts {
   subnet(nodeClass: NodeClass): Promise<ClassVerdict>;
   /** Whether the deployment itself has all that nodes are made with. */
   deployment(): Promise<ClassVerdict>;
+  /** When images that nodes run on may be replaced by newer ones. */
+  maintenance(): Promise<Maintenance>;
   /** The newest images for the class, in order of preference; empty when there are none. */
   images(nodeClass: NodeClass, kubernetesVersion: string): Promise<ReadonlyArray<NodeImage>>;
 }
@@ -163,6 +168,8 @@ export type EvictionRatesOutcome =
 
 /** Sizes and prices, with what Azure has refused lately taken into account. Shared by all instances of the app. */
 export interface Catalogs {
+  /** What all prices are in, such as `USD` (ISO 4217): a micro-USD of the code is a millionth of that. */
+  readonly currency: string;
   /** All instance types that a node of `nodeClass` could have, with offerings that are not available marked so. */
   instanceTypes(nodeClass: NodeClass): Promise<ReadonlyArray<InstanceType>>;
   /** The names of these. Reads no more than sizes: what is refused, left of quota or evicted is no matter of it. */

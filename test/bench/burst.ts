@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { watchObjects } from '../../sandbox/kubernetes/client/watch-objects.ts';
 import { deployment, nodeClass, nodePool, oneToANode } from '../e2e/manifests.ts';
+import { vmNameOf } from '../../shared/app/node-name.ts';
 import { readExecutions } from '../e2e/executions.ts';
 import type { KubernetesObject, Node, Pod } from '../../sandbox/kubernetes/client/objects.ts';
 import { type Mode, type World, startWorld } from '../e2e/world.ts';
@@ -42,7 +43,13 @@ type Moments = Map<string, number>;
 interface Times {
   readonly claimSeen: Moments;
   readonly nodeSeen: Moments;
+  readonly nodeReady: Moments;
+  /** Our registration is on it: its planned pods may come as soon as they are let in. */
+  readonly nodeAdmitted: Moments;
   readonly nodeOpen: Moments;
+  /** By the node that the pod may go to, or is on. */
+  readonly podLetIn: Moments;
+  readonly podBound: Moments;
   readonly podRunning: Moments;
 }
 
@@ -52,7 +59,16 @@ function note(moments: Moments, name: string): void {
 
 /** Kept from the first look on; the watches end with the process. */
 function watchBurst({ api: connection }: World): Times {
-  const times: Times = { claimSeen: new Map(), nodeSeen: new Map(), nodeOpen: new Map(), podRunning: new Map() };
+  const times: Times = {
+    claimSeen: new Map(),
+    nodeSeen: new Map(),
+    nodeReady: new Map(),
+    nodeAdmitted: new Map(),
+    nodeOpen: new Map(),
+    podLetIn: new Map(),
+    podBound: new Map(),
+    podRunning: new Map(),
+  };
   const common = { connection, query: '', onDelete: () => undefined };
   watchObjects<KubernetesObject>({
     ...common,
@@ -62,9 +78,13 @@ function watchBurst({ api: connection }: World): Times {
   watchObjects<Node>({
     ...common,
     path: '/api/v1/nodes',
-    onChange: ({ metadata, spec }) => {
+    onChange: ({ metadata, spec, status }) => {
       if (metadata.labels?.['kubernetes.azure.com/mode'] === 'system') return;
       note(times.nodeSeen, metadata.name);
+      if (status?.conditions?.some(({ type, status: is }) => type === 'Ready' && is === 'True') === true) {
+        note(times.nodeReady, metadata.name);
+      }
+      if (metadata.labels?.['karpenter.sh/registered'] === 'true') note(times.nodeAdmitted, metadata.name);
       const held = (spec?.taints ?? []).some(
         ({ key }) => key === 'karpenter.sh/unregistered' || key === 'nodewright.dev/reserved',
       );
@@ -74,7 +94,10 @@ function watchBurst({ api: connection }: World): Times {
   watchObjects<Pod>({
     ...common,
     path: '/api/v1/namespaces/default/pods',
-    onChange: ({ metadata, status }) => {
+    onChange: ({ metadata, spec, status }) => {
+      const passage = spec.tolerations?.find(({ key }) => key === 'nodewright.dev/reserved')?.value;
+      if (passage !== undefined) note(times.podLetIn, vmNameOf(passage));
+      if (spec.nodeName !== undefined) note(times.podBound, spec.nodeName);
       if (status?.phase === 'Running') note(times.podRunning, metadata.uid);
     },
   });
@@ -257,6 +280,11 @@ function report(
   say(`VM asked for        ${spread([...puts.values()].map((at) => at - startedMs))} after the burst`);
   say(`registered          ${spread([...times.nodeSeen.values()].map((at) => at - startedMs))} after the burst`);
   say(`registered to open  ${spread(between(times.nodeSeen, times.nodeOpen))}`);
+  const steps = ['nodeSeen', 'nodeReady', 'nodeAdmitted', 'podLetIn', 'podBound', 'nodeOpen'] as const;
+  for (const [index, to] of steps.entries()) {
+    const from = steps[index - 1];
+    if (from !== undefined) say(`  ${`${from} to ${to}`.padEnd(26)}${spread(between(times[from], times[to]))}`);
+  }
   say(`pod running         ${spread([...times.podRunning.values()].map((at) => at - startedMs))} after the burst`);
   say(`all run             ${seconds(ranMs - startedMs)} after the burst`);
 }

@@ -52,7 +52,11 @@ export function portsInMemory(snapshot: Uint8Array, types: ReadonlyArray<Instanc
     reservesNodes: true,
     now: () => STARTED_MS + Math.round(performance.now()),
     kubernetes,
-    catalogs: { instanceTypes: () => Promise.resolve(types), nextRetryMs: () => Promise.resolve(null) },
+    catalogs: {
+      currency: 'USD',
+      instanceTypes: () => Promise.resolve(types),
+      nextRetryMs: () => Promise.resolve(null),
+    },
     deviceSelectors: null,
     snapshots: createSnapshots(blobs, CLUSTER, () => Promise.reject(new Error('the relay is not silent'))),
     decisions: createDecisions(blobs, CLUSTER),

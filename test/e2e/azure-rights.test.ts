@@ -15,8 +15,15 @@ const METHODS: Readonly<Record<string, ReadonlyArray<string>>> = {
 /** What these tests themselves ask: whether the double is there, and whether a disk is left. */
 const OURS: ReadonlySet<string> = new Set(['GET ', 'GET disks']);
 
-/** A NIC is removed by itself only where it outlived its VM, and this cluster has no disk encryption set. */
-const SELDOM: ReadonlySet<string> = new Set(['DELETE networkInterfaces', 'GET diskEncryptionSets']);
+/**
+ * A NIC is removed by itself only where it outlived its VM, this cluster has no disk encryption set, and windows of maintenance are asked
+ * for when there is a newer image.
+ */
+const SELDOM: ReadonlySet<string> = new Set([
+  'DELETE networkInterfaces',
+  'GET diskEncryptionSets',
+  'GET maintenanceConfigurations',
+]);
 
 /** Requests that the roles allow, as the double counts them: the method, and the last type of the path. */
 function allowedRequests(): ReadonlyArray<string> {

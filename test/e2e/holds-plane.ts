@@ -170,8 +170,9 @@ async function createPorts(kubeconfigPath: string, now: () => number): Promise<P
       delete: nowhere,
       inventory: nowhere,
     },
-    nodeClassFacts: { subnet: nowhere, deployment: nowhere, images: nowhere },
+    nodeClassFacts: { subnet: nowhere, deployment: nowhere, images: nowhere, maintenance: nowhere },
     catalogs: {
+      currency: 'USD',
       instanceTypes: () => Promise.resolve(sizes),
       instanceTypeNames: () => Promise.resolve(new Set(sizes.map(({ name }) => name))),
       refuse: nowhere,

@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { expectConsistent, readAzureNames } from './consistent.ts';
 import { deployment, nodeClass, nodePool, oneToANode, podDisruptionBudget } from './manifests.ts';
+import { followPod } from './follow-pod.ts';
 import { onceOn } from './once-on.ts';
 import { removeAll } from './remove-all.ts';
 import { type Definition, conditionOf, isRunning, isTrue } from './state.ts';
@@ -29,8 +30,11 @@ export function lifecycleCases(mode: Mode): void {
 
     it('pods that wait get nodes, and when the pool goes so does everything of it', async () => {
       await world.apply(nodePool('general'), deployment('inflate', 10));
-      const { claims, nodes } = await expectConsistent(world, { pods: 10 });
+      const { claims, nodes, pods, vms } = await expectConsistent(world, { pods: 10 });
       expect(claims.length).toBeGreaterThan(0);
+      const { decision, machine } = followPod(world.lines, `default/${pods[0]?.metadata.name}`);
+      expect(decision).toMatch(/^\d{9}-/);
+      expect(vms.find(({ name }) => name === machine)?.tags).toMatchObject({ 'nodewright.dev_decision': decision });
       for (const claim of claims) {
         for (const type of ['Launched', 'Registered', 'Initialized', 'Ready']) {
           expect(isTrue(claim, type), `${type} of ${claim.metadata.name}`).toBe(true);

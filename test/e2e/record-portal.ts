@@ -20,7 +20,7 @@ const folder = resolve(import.meta.dirname, '../unit/infra/portal/recorded');
 
 /** Lines of one event at most: two or three show all its fields. */
 const KEPT_MAX = 6;
-/** A relay counts as silent after 45 s, and the next sweep says so. */
+/** A relay counts as silent after 45 s, a node as lost after 40, and the next look says so. */
 const SILENT_WITHIN_MS = 120_000;
 
 const twoCores = [
@@ -73,6 +73,7 @@ async function live(): Promise<{ readonly lines: ReadonlyArray<string>; readonly
     await world.until('four pods run', ({ pods }) => pods.filter(isRunning).length === 4);
     await said(world, 'pods-left', 'nodeclaim-deleted');
     await equipped(world);
+    await lost(world);
     await forbidden(world);
     await evicted(world);
     await world.apply(deployment('web', 1));
@@ -96,6 +97,17 @@ async function equipped(world: World): Promise<void> {
   await world.until('machines have the extension', ({ vms }) =>
     vms.every(({ extensions }) => extensions.includes('computeakslinuxbilling')),
   );
+}
+
+/** Two nodes of four hang until the control plane counts them as lost, which is more than disruption puts up with; then they go on. */
+async function lost(world: World): Promise<void> {
+  const { kubelets } = world.sandbox.cluster;
+  const { vms } = await world.state();
+  const names = vms.slice(0, 2).map(({ name }) => name);
+  for (const name of names) kubelets.freeze(name);
+  await said(world, 'breaker-tripped');
+  await Promise.all(names.map((name) => kubelets.thaw(name)));
+  await said(world, 'breaker-closed');
 }
 
 /** A policy of the customer's forbids a machine. */

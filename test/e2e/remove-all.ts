@@ -9,7 +9,7 @@ const OBJECTS = [
 ];
 
 /** Leaves the world as it was found, by the means a person has: workloads, budgets and pools are deleted, Azure is healed. */
-export async function removeAll(world: World): Promise<void> {
+export async function removeAll(world: World, withinMs?: number): Promise<void> {
   for (const path of OBJECTS) {
     const { items } = await world.api.get<{ readonly items: ReadonlyArray<Definition> }>(path);
     for (const { metadata } of items) {
@@ -20,6 +20,7 @@ export async function removeAll(world: World): Promise<void> {
   await world.until(
     'everything is gone',
     ({ pods, claims, nodes, vms }) => pods.filter(isRunning).length + claims.length + nodes.length + vms.length === 0,
+    withinMs,
   );
   await expectConsistent(world, { pods: 0 });
 }

@@ -30,7 +30,7 @@ export function scaleCases(mode: Mode, sizes: { readonly pods: number; readonly 
       await world?.close();
     });
     afterEach(async () => {
-      await removeAll(world);
+      await removeAll(world, WITHIN_MS);
       await world.apply(nodePool('general'));
     });
 

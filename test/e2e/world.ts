@@ -30,7 +30,7 @@ export interface World {
 }
 
 /** A machine shared by many takes its time; nothing in here needs a tenth of it. */
-const WITHIN_MS = 60_000;
+const WITHIN_MS = 120_000;
 const LOOK_PAUSE_MS = 100;
 /** Pauses are this many times as long as a look took, so that looking at a thousand pods does not slow what is looked at. */
 const PAUSE_TO_LOOK = 6;

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import type { Change, StoredMessage } from '../../sandbox/servicebus/message.ts';
 import { type Delivered, Queue, type ReceiveRequest } from '../../sandbox/servicebus/queue.ts';
 import type { QueueSettings } from '../../shared/contract/queues.ts';
+import { drawsOf } from '../setup/draws.ts';
 
 const LOCK_MS = 100;
 const WINDOW_MS = 600;
@@ -305,7 +306,7 @@ describe.each([
           bench.checkCounts();
         }
       }),
-      { numRuns: 300 },
+      { numRuns: drawsOf(300) },
     );
   });
 });

@@ -5,6 +5,12 @@ metadata description = 'What the functions may do in Azure outside their own res
 @description('The resource group in which AKS keeps the machines.')
 param nodeResourceGroup string
 
+@description('The resource group of the cluster itself.')
+param clusterResourceGroup string
+
+@description('Name of the cluster.')
+param clusterName string
+
 @description('The subnet of the nodes.')
 param nodeSubnetResourceId string
 
@@ -36,6 +42,16 @@ module machines 'machine-role.bicep' = {
 module region 'region-role.bicep' = {
   name: 'nodewright-region-${suffix}'
   params: {
+    suffix: suffix
+    principalId: principalId
+  }
+}
+
+module maintenance 'maintenance-role.bicep' = {
+  name: 'nodewright-maintenance-${suffix}'
+  scope: resourceGroup(clusterResourceGroup)
+  params: {
+    clusterName: clusterName
     suffix: suffix
     principalId: principalId
   }

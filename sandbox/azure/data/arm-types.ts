@@ -18,6 +18,7 @@ const FILES = [
   'Compute.virtualMachines.extensions@2026-04-01',
   'Network.networkInterfaces@2025-09-01',
   'ContainerService.managedClusters@2026-05-01',
+  'ContainerService.managedClusters.maintenanceConfigurations@2026-05-01',
   'Resources.resourceGroups@2025-04-01',
 ] as const;
 

@@ -4,6 +4,8 @@ import type { JsonObject } from '../json.ts';
 import { kubeletIdentity } from '../kubelet-identity.ts';
 import { networkIds } from '../node-resource-group.ts';
 import { ok, type Route } from '../router.ts';
+import { refuseMisfits } from '../types/refuse-misfits.ts';
+import { typeTrees } from '../types/type-trees.ts';
 
 const TYPE = 'Microsoft.ContainerService/managedClusters';
 
@@ -44,6 +46,56 @@ export function clusterRoutes(cloud: Cloud): ReadonlyArray<Route> {
         refuseOther(group, name);
         const value = Buffer.from(cloud.options.kubeconfig).toString('base64');
         return ok({ kubeconfigs: [{ name: 'clusterUser', value }] });
+      },
+    },
+    ...maintenanceRoutes(cloud, base, refuseOther),
+  ];
+}
+
+/** Planned maintenance: kept and shown, and of no effect on the double itself. */
+function maintenanceRoutes(
+  cloud: Cloud,
+  base: string,
+  refuseOther: (group: string, name: string) => void,
+): ReadonlyArray<Route> {
+  const { maintenance } = cloud;
+  const { clusterResourceGroup, clusterName } = cloud.options;
+  const type = `${TYPE}/maintenanceConfigurations`;
+  const pattern = `${base}/maintenanceConfigurations/{configuration}`;
+  return [
+    {
+      method: 'PUT',
+      pattern,
+      answer: ({ body }, { group = '', name = '', configuration = '' }) => {
+        refuseOther(group, name);
+        const kept = refuseMisfits(typeTrees().maintenance, body, 'put');
+        const key = configuration.toLowerCase();
+        const id = `${cloud.idOf(TYPE, clusterResourceGroup, clusterName)}/maintenanceConfigurations/${configuration}`;
+        const createdAt = maintenance.get(key)?.['systemData'] ?? {
+          createdAt: new Date(cloud.clock.now()).toISOString(),
+        };
+        const shown = { ...kept, id, name: configuration, type, systemData: createdAt };
+        maintenance.set(key, shown);
+        return ok(shown);
+      },
+    },
+    {
+      method: 'GET',
+      pattern,
+      answer: (_request, { group = '', name = '', configuration = '' }) => {
+        refuseOther(group, name);
+        const found = maintenance.get(configuration.toLowerCase());
+        if (found === undefined) throw resourceNotFound(type, `${name}/${configuration}`, group);
+        return ok(found);
+      },
+    },
+    {
+      method: 'DELETE',
+      pattern,
+      answer: (_request, { group = '', name = '', configuration = '' }) => {
+        refuseOther(group, name);
+        const had = maintenance.delete(configuration.toLowerCase());
+        return { status: had ? 200 : 204, headers: {}, body: null };
       },
     },
   ];

@@ -4,8 +4,26 @@ import { priceRows, type PriceRow } from '../price-feed.ts';
 import { parseCondition } from '../query-expression.ts';
 import { ok, type ArmRequest, type ArmResponse, type Route } from '../router.ts';
 
-/** Units of the currency per US dollar, rounded; made up for the sandbox, since the feed's own rates are not published. */
-const RATES: { readonly [currency: string]: number } = { USD: 1, EUR: 0.9, GBP: 0.8, JPY: 150 };
+/** Units of the currency per US dollar, rounded; made up for the sandbox, since the feed's own rates are not published. All that it knows. */
+const RATES: { readonly [currency: string]: number } = {
+  USD: 1,
+  AUD: 1.5,
+  BRL: 5.5,
+  CAD: 1.4,
+  CHF: 0.8,
+  CNY: 7,
+  DKK: 6.7,
+  EUR: 0.9,
+  GBP: 0.8,
+  INR: 85,
+  JPY: 150,
+  KRW: 1_400,
+  NOK: 10,
+  NZD: 1.7,
+  RUB: 80,
+  SEK: 9.5,
+  TWD: 30,
+};
 
 /** The retail price feed. It asks for no credential. */
 export function priceRoutes(cloud: Cloud, prices: PriceBook): ReadonlyArray<Route> {
@@ -56,13 +74,13 @@ export class PriceBook {
 
 function answerPrices(cloud: Cloud, prices: PriceBook, request: ArmRequest): ArmResponse {
   const filter = request.query.get('$filter') ?? '';
-  const currency = (request.query.get('currencyCode') ?? currencyIn(filter) ?? 'USD').replaceAll("'", '');
+  const currency = (request.query.get('currencyCode') ?? 'USD').replaceAll("'", '');
   const rate = RATES[currency];
   if (rate === undefined)
     throw new ArmError(400, { code: 'BadRequest', message: `The currency '${currency}' is not supported.` });
   const matches = filter === '' ? () => true : parseCondition(filter);
-  const asked = (row: PriceRow): PriceRow => ({ ...row, currencyCode: currency, priceType: row['type'] });
-  const rows = prices.rows().filter((row) => matches(asked(row)));
+  // The filter sees rows in US dollars, whatever currency they are shown in: another one within it finds nothing.
+  const rows = prices.rows().filter((row) => matches({ ...row, priceType: row['type'] }));
   const start = Number(request.query.get('$skip') ?? '0');
   if (!Number.isInteger(start) || start < 0)
     throw new ArmError(400, { code: 'BadRequest', message: '$skip must be a whole number, 0 or more.' });
@@ -76,11 +94,6 @@ function answerPrices(cloud: Cloud, prices: PriceBook, request: ArmRequest): Arm
     NextPageLink: start + size < rows.length ? nextLink(request, start + size) : null,
     Count: items.length,
   });
-}
-
-/** Karpenter asks for the currency inside the filter. */
-function currencyIn(filter: string): string | null {
-  return /currencyCode eq '([A-Z]{3})'/.exec(filter)?.[1] ?? null;
 }
 
 function inCurrency(row: PriceRow, currency: string, rate: number): PriceRow {

@@ -34,6 +34,11 @@ const supported: ReadonlyArray<Supported> = [
   { path: /\/providers\/Microsoft\.Compute\/disks\b/i, type: 'disks', versions: ['2024-03-02', '2026-03-02'] },
   { path: /\/providers\/Microsoft\.Network\//i, type: 'networkInterfaces', versions: NETWORK },
   {
+    path: /\/maintenanceConfigurations\b/i,
+    type: 'managedClusters/maintenanceConfigurations',
+    versions: ['2024-10-01', '2026-04-01', '2026-05-01', '2026-06-01'],
+  },
+  {
     path: /\/providers\/Microsoft\.ContainerService\//i,
     type: 'managedClusters',
     versions: ['2024-10-01', '2026-04-01', '2026-05-01', '2026-06-01'],

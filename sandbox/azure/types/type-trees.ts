@@ -11,6 +11,7 @@ export interface TypeTrees {
   readonly nic: TypeTree;
   readonly nicPatch: TypeTree;
   readonly cluster: TypeTree;
+  readonly maintenance: TypeTree;
   readonly resourceGroup: TypeTree;
 }
 
@@ -35,6 +36,7 @@ function readAll(folder: string): TypeTrees {
     nic,
     nicPatch: onlyMembers(nic, ['tags']),
     cluster: readTypeTree(folder, 'ContainerService.managedClusters@2026-05-01'),
+    maintenance: readTypeTree(folder, 'ContainerService.managedClusters.maintenanceConfigurations@2026-05-01'),
     resourceGroup: readTypeTree(folder, 'Resources.resourceGroups@2025-04-01'),
   };
 }

@@ -35,8 +35,12 @@ export interface ChildGroup {
   close(): Promise<void>;
 }
 
-/** Opens a group of children whose logs go to the folder `logs`, which must exist. */
-export function openChildGroup(logs: string): ChildGroup {
+/**
+ * Opens a group of children whose logs go to the folder `logs`, which must exist. `say` hears of a child that ends by itself, with
+ * the end of its log: what waits for its work would wait without a word.
+ */
+export function openChildGroup(logs: string, say: (line: string) => void = () => undefined): ChildGroup {
+  let isClosing = false;
   const children = new Map<string, { readonly child: ChildProcess; readonly endBy: Program['endBy'] }>();
   const ended = new Map<string, string>();
   // Detached: a Ctrl-C in the terminal reaches the children's parent, not the watchdog.
@@ -44,6 +48,10 @@ export function openChildGroup(logs: string): ChildGroup {
   watchdog.stdin.on('error', () => undefined);
   watchdog.unref();
   const tail = (name: string): string => lastLines(join(logs, `${name}.log`));
+  const note = (name: string, how: string): void => {
+    ended.set(name, how);
+    if (!isClosing) say(`${name} ${how}; its log ends:\n${tail(name)}`);
+  };
   return {
     tail,
     start: ({ name, path, args, endBy }) => {
@@ -52,8 +60,8 @@ export function openChildGroup(logs: string): ChildGroup {
       const env = withoutProxies(process.env);
       const child = spawn(path, args, { stdio: ['ignore', log, log], detached: true, env });
       closeSync(log);
-      child.on('error', (error) => ended.set(name, error.message));
-      child.on('exit', (code, signal) => ended.set(name, `ended with ${signal ?? `code ${code}`}`));
+      child.on('error', (error) => note(name, error.message));
+      child.on('exit', (code, signal) => note(name, `ended with ${signal ?? `code ${code}`}`));
       if (child.pid !== undefined) watchdog.stdin.write(`${child.pid}\n`);
       child.unref();
       children.set(name, { child, endBy });
@@ -62,6 +70,7 @@ export function openChildGroup(logs: string): ChildGroup {
       for (const [name, how] of ended) throw new Error(`${name} ${how}; its log ends:\n${tail(name)}`);
     },
     close: async () => {
+      isClosing = true;
       for (const { child, endBy } of [...children.values()].toReversed()) await end(child, endBy);
       watchdog.stdin.write('\n');
       watchdog.stdin.end();

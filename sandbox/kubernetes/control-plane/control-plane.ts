@@ -67,7 +67,7 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
   const token = writeSecrets(certs);
   for (let start = 1; ; start++) {
     const [etcdPort = 0, apiPort = 0] = await findFreePorts(2);
-    const group = openChildGroup(logs);
+    const group = openChildGroup(logs, options.log);
     try {
       const settings = {
         folder: options.folder,

@@ -14,6 +14,8 @@ import { createNodeClassFacts } from './node-class-facts.ts';
 
 export interface AzureParts {
   readonly settings: Settings;
+  /** What prices are read in (ISO 4217). */
+  readonly currency: string;
   readonly credential: TokenCredential;
   /** The container of the catalog. */
   readonly blobs: Blobs;
@@ -28,7 +30,7 @@ export function createAzure(parts: AzureParts): {
   readonly nodeClassFacts: NodeClassFacts;
   readonly catalogs: AzureCatalogs;
 } {
-  const { settings, credential, blobs, kubernetes, now } = parts;
+  const { settings, currency, credential, blobs, kubernetes, now } = parts;
   const clients = createClients(settings, credential);
   const network = networkModeOf(settings);
   const catalogs = createCatalogs({
@@ -37,6 +39,7 @@ export function createAzure(parts: AzureParts): {
     clients,
     blobs,
     pricesEndpoint: settings.RETAIL_PRICES_ENDPOINT,
+    currency,
     now,
     settings: {
       location: settings.LOCATION,

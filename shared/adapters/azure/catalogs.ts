@@ -23,6 +23,8 @@ export interface CatalogParts {
   readonly blobs: Blobs;
   readonly settings: InstanceTypeSettings;
   readonly pricesEndpoint: string | undefined;
+  /** What prices are in (ISO 4217). */
+  readonly currency: string;
   readonly now: () => number;
 }
 
@@ -44,8 +46,9 @@ const STALE_MS = 12 * 60 * 60_000;
 const WRITES_MAX = 8;
 
 export function createCatalogs(parts: CatalogParts): AzureCatalogs {
-  const { cluster, subscription, clients, blobs, settings, now } = parts;
-  const catalogBlob = `${settings.location}.json.gz`;
+  const { cluster, subscription, clients, blobs, settings, currency, now } = parts;
+  // Prices of another currency are another catalog's, so that a change of the setting holds at once.
+  const catalogBlob = `${settings.location}.${currency}.json.gz`;
   const refusalsBlob = `${cluster}/refused.json`;
   const quotasBlob = `${cluster}/quotas.json`;
   // The region's, not the cluster's.
@@ -83,6 +86,7 @@ export function createCatalogs(parts: CatalogParts): AzureCatalogs {
     (await current()).skus.find((one) => one.name === name) ?? null;
 
   return {
+    currency,
     sku,
     refresh: async () => {
       const fresh = await refresh();
@@ -198,11 +202,11 @@ async function store(
   throw new RetryableError(`${name}: lost ${WRITES_MAX} races to other writers`);
 }
 
-async function readSkus({ clients, settings, pricesEndpoint }: CatalogParts): Promise<ReadonlyArray<Sku>> {
+async function readSkus({ clients, settings, currency, pricesEndpoint }: CatalogParts): Promise<ReadonlyArray<Sku>> {
   const { location } = settings;
   const [raw, prices] = await Promise.all([
     readSkuList(clients, location),
-    pricesEndpoint === undefined ? readRetailPrices(location) : readRetailPrices(location, pricesEndpoint),
+    readRetailPrices({ location, currency }, pricesEndpoint),
   ]);
   return raw.flatMap((entry) => {
     const sku = toSku(entry, location);

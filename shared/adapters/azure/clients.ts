@@ -1,4 +1,5 @@
 import type { ComputeManagementClient } from '@azure/arm-compute';
+import type { ContainerServiceClient } from '@azure/arm-containerservice';
 import type { NetworkManagementClient } from '@azure/arm-network';
 import type { ResourceGraphClient } from '@azure/arm-resourcegraph';
 import type { TokenCredential } from '@azure/identity';
@@ -8,6 +9,7 @@ import { once } from '../once.ts';
 /** The management clients, made when first used: loading one takes a good part of a cold start. */
 export interface Clients {
   readonly compute: () => Promise<ComputeManagementClient>;
+  readonly containers: () => Promise<ContainerServiceClient>;
   readonly network: () => Promise<NetworkManagementClient>;
   readonly graph: () => Promise<ResourceGraphClient>;
 }
@@ -29,6 +31,10 @@ export function createClients(settings: Settings, credential: TokenCredential): 
     compute: once(async () => {
       const { ComputeManagementClient } = await import('@azure/arm-compute');
       return adapt(new ComputeManagementClient(credential, subscription, options), isPlain);
+    }),
+    containers: once(async () => {
+      const { ContainerServiceClient } = await import('@azure/arm-containerservice');
+      return adapt(new ContainerServiceClient(credential, subscription, options), isPlain);
     }),
     network: once(async () => {
       const { NetworkManagementClient } = await import('@azure/arm-network');

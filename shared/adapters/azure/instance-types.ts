@@ -29,7 +29,10 @@ export interface OfferingFacts {
 
 const NOTHING_KNOWN: OfferingFacts = { useOfQuota: () => null, evictionsPerHour: () => null };
 
-/** A size whose price is unknown is taken only when a pool names it: Karpenter's figure. */
+/**
+ * A size whose price is unknown is taken only when a pool names it: Karpenter's figure, in US dollars. In a currency of which a
+ * dollar is a thousand it would be a bargain, so it is the dearest price where that is more.
+ */
 const UNKNOWN_PRICE = 999_000_000;
 
 /** The zone label of a VM without a zone. */
@@ -43,10 +46,14 @@ export function toInstanceTypes(
   isRefused: IsRefused,
   facts: OfferingFacts = NOTHING_KNOWN,
 ): ReadonlyArray<InstanceType> {
+  const unknownPrice = skus.reduce(
+    (most, { onDemandMicroUsd }) => Math.max(most, onDemandMicroUsd ?? 0),
+    UNKNOWN_PRICE,
+  );
   return skus.flatMap((sku) => {
     const size = sizeFor(sku, nodeClass);
     if (size === null) return [];
-    const offerings = toOfferings(sku, settings.location, isRefused, facts);
+    const offerings = toOfferings(sku, { location: settings.location, unknownPrice }, isRefused, facts);
     return [
       {
         name: sku.name,
@@ -154,7 +161,7 @@ export function clusterLabel(resourceGroup: string): string {
 
 function toOfferings(
   sku: Sku,
-  location: string,
+  { location, unknownPrice }: { readonly location: string; readonly unknownPrice: number },
   isRefused: IsRefused,
   { useOfQuota, evictionsPerHour }: OfferingFacts,
 ): ReadonlyArray<Offering> {
@@ -169,7 +176,7 @@ function toOfferings(
         {
           zone,
           capacityType,
-          price: microUsdPerHour(price ?? UNKNOWN_PRICE),
+          price: microUsdPerHour(price ?? unknownPrice),
           available: !isRefused(sku, zone, capacityType),
           labels: offeringLabels(zone, capacityType),
           ...(evictions === null ? {} : { evictionsPerHour: evictions }),

@@ -6,6 +6,7 @@ import type { Clients } from './clients.ts';
 import type { CompleteSettings } from './complete-settings.ts';
 import { choicesOf } from './bootstrap/class-choices.ts';
 import { type ImageDefinition, galleryOf, imageDefinitions } from './image-definitions.ts';
+import { readMaintenance } from './maintenance.ts';
 import { isTrustedLaunch, resolveFamily } from './image-family.ts';
 
 /** AKS publishes images about weekly. */
@@ -31,6 +32,7 @@ export function createNodeClassFacts(
   return {
     subnet: (nodeClass) => readSubnet(clients, settings, nodeClass.spec.vnetSubnetID ?? settings.VNET_SUBNET_ID),
     deployment: () => judgeDeployment(clients, complete),
+    maintenance: () => readMaintenance(clients, settings.MAINTENANCE_CONFIGURATION_ID),
     images: async (nodeClass, kubernetesVersion) => {
       const definitions = definitionsFor(nodeClass, kubernetesVersion);
       const found = await Promise.all(

@@ -1,6 +1,6 @@
 import { RetryableError } from '../../ports/errors.ts';
 
-/** Prices of one size, micro-USD per hour, rounded up; null when the feed has none. */
+/** Prices of one size, in millionths of the currency per hour, rounded up; null when the feed has none. */
 export interface SizePrice {
   onDemandMicroUsd: number | null;
   spotMicroUsd: number | null;
@@ -19,6 +19,7 @@ interface PriceRow {
   readonly retailPrice?: number;
   readonly unitOfMeasure?: string;
   readonly type?: string;
+  readonly currencyCode?: string;
 }
 
 interface PricePage {
@@ -26,13 +27,28 @@ interface PricePage {
   readonly NextPageLink?: string | null;
 }
 
-/** Reads Linux pay-as-you-go and spot prices of all VM sizes of a region from the public, unauthenticated feed. */
+/** What is asked for: prices of a region, in a currency (ISO 4217). */
+export interface PriceList {
+  readonly location: string;
+  readonly currency: string;
+}
+
+/**
+ * Reads Linux pay-as-you-go and spot prices of all VM sizes of a region from the public, unauthenticated feed. Throws a
+ * RetryableError when it cannot be read, or answers in another currency: a price of one taken for a price of another would be no
+ * fault that anybody sees.
+ */
 export async function readRetailPrices(
-  location: string,
+  { location, currency }: PriceList,
   endpoint: string = PUBLIC_ENDPOINT,
 ): Promise<ReadonlyMap<string, SizePrice>> {
   const filter = `serviceName eq 'Virtual Machines' and armRegionName eq '${location}' and priceType eq 'Consumption'`;
-  const query = new URLSearchParams({ 'api-version': '2023-01-01-preview', $filter: filter });
+  // A parameter of its own, in quotes: within the filter it would find nothing but US dollars.
+  const query = new URLSearchParams({
+    'api-version': '2023-01-01-preview',
+    currencyCode: `'${currency}'`,
+    $filter: filter,
+  });
   const prices = new Map<string, SizePrice>();
   let next: string | null = `${endpoint}/api/retail/prices?${query.toString()}`;
   for (let page = 0; next !== null; page++) {
@@ -40,7 +56,10 @@ export async function readRetailPrices(
     // Each page names the next.
     // oxlint-disable-next-line no-await-in-loop
     const { Items = [], NextPageLink = null }: PricePage = await readPage(next);
-    for (const row of Items) addRow(prices, row);
+    for (const row of Items) {
+      requireCurrency(row, currency);
+      addRow(prices, row);
+    }
     next = NextPageLink === '' ? null : NextPageLink;
   }
   return prices;
@@ -55,6 +74,13 @@ async function readPage(url: string): Promise<PricePage> {
     if (cause instanceof RetryableError) throw cause;
     throw new RetryableError('retail prices cannot be read', { cause });
   }
+}
+
+function requireCurrency({ currencyCode = 'no currency' }: PriceRow, currency: string): void {
+  if (currencyCode !== currency)
+    throw new RetryableError(
+      `retail prices: asked for ${currency}, and got ${currencyCode}; if it stays so, set PRICE_CURRENCY to USD`,
+    );
 }
 
 /**

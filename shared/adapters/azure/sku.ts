@@ -20,7 +20,7 @@ export interface Sku {
   readonly ultraSsdZones: ReadonlyArray<string>;
   /** The largest OS disk that can live on the machine itself, and where; null when none can. */
   readonly ephemeralOsDisk: { readonly maxGb: number; readonly placement: string } | null;
-  /** Micro-USD per hour; null when Azure publishes none. */
+  /** Millionths of the currency of prices per hour; null when Azure publishes none. */
   readonly onDemandMicroUsd: number | null;
   readonly spotMicroUsd: number | null;
 }

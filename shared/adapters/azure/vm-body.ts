@@ -7,7 +7,10 @@ import { isNodeSubnet, networkModeOf } from './network-mode.ts';
 import type { Sku } from './sku.ts';
 
 /** Tags of everything one claim is made of: the deployment's, the class's, ours; later ones win. */
-export function tagsOf(order: Pick<LaunchOrder, 'nodePool' | 'nodeClass'>, settings: Settings): Record<string, string> {
+export function tagsOf(
+  order: Pick<LaunchOrder, 'nodePool' | 'nodeClass' | 'decision'>,
+  settings: Settings,
+): Record<string, string> {
   const additional = (settings.ADDITIONAL_TAGS ?? '').split(',').filter(Boolean);
   const pairs = additional.map((pair) => [pair.split('=')[0] ?? '', pair.slice(pair.indexOf('=') + 1)] as const);
   const given = [...pairs, ...Object.entries(order.nodeClass.spec.tags ?? {})];
@@ -16,6 +19,7 @@ export function tagsOf(order: Pick<LaunchOrder, 'nodePool' | 'nodeClass'>, setti
     [tag.cluster]: settings.CLUSTER_NAME,
     [tag.billing]: 'linux',
     ...(order.nodePool === null ? {} : { [tag.nodePool]: order.nodePool }),
+    ...(order.decision === null ? {} : { [tag.decision]: order.decision }),
   };
 }
 

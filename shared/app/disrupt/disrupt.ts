@@ -120,7 +120,8 @@ async function begin(ports: Ports, gathered: Gathered, { plan, step }: Beginning
     nodes: step.remove.join(','),
     replacements: replacements.join(','),
     pods: step.moves.length,
-    savedMicroUsdPerHour: step.saved,
+    savedMicroPerHour: step.saved,
+    currency: ports.catalogs.currency,
   });
   return { kind: 'begun', decision, nodes: candidates.length, replacements: replacements.length };
 }

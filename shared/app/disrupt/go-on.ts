@@ -136,7 +136,8 @@ function judgeAnew(ports: Ports, { snapshot, input }: Gathered, one: Begun): Ver
   const nodes = all.filter(({ name }) => names.has(name));
   const reasons = new Map(one.candidates.map(({ claim, node }) => [node.metadata.name, reasonOf(claim)]));
   for (const { name, verdict, moving } of nodes) {
-    if (verdict.kind === 'stays') return { kind: 'take-back', why: renderKept(verdict.reason) };
+    if (verdict.kind === 'stays')
+      return { kind: 'take-back', why: renderKept(verdict.reason, ports.catalogs.currency) };
     // Where such a reason has passed, nothing else has been decided.
     if (FORCED_REASONS.has(reasons.get(name) ?? '') && verdict.kind !== 'must') {
       return { kind: 'take-back', why: `it is ${reasons.get(name) ?? ''} no more` };

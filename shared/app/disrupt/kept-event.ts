@@ -6,11 +6,12 @@ import type { EventNote } from '../events.ts';
 export type KeptEvent = Pick<EventNote, 'type' | 'reason' | 'message'>;
 
 type Kind = KeptReason['kind'];
-type Render<K extends Kind> = (reason: Extract<KeptReason, { kind: K }>) => KeptEvent | null;
+type Render<K extends Kind> = (reason: Extract<KeptReason, { kind: K }>, currency: string) => KeptEvent | null;
 
 const silent = (): null => null;
-const blockedAsPlanned = (reason: KeptReason): KeptEvent => blocked(sentence(reason));
-const unconsolidatableAsPlanned = (reason: KeptReason): KeptEvent => unconsolidatable(sentence(reason));
+const blockedAsPlanned = (reason: KeptReason, currency: string): KeptEvent => blocked(sentence(reason, currency));
+const unconsolidatableAsPlanned = (reason: KeptReason, currency: string): KeptEvent =>
+  unconsolidatable(sentence(reason, currency));
 
 /** Where Karpenter has a text, that one letter for letter. */
 const renders: { readonly [K in Kind]: Render<K> } = {
@@ -32,7 +33,11 @@ const renders: { readonly [K in Kind]: Render<K> } = {
   'two-pod-budgets': blockedAsPlanned,
   'pod-devices': blockedAsPlanned,
   'holds-buffer': blockedAsPlanned,
-  'too-many-unhealthy': (reason) => ({ type: 'Warning', reason: 'NodeRepairBlocked', message: sentence(reason) }),
+  'too-many-unhealthy': (reason, currency) => ({
+    type: 'Warning',
+    reason: 'NodeRepairBlocked',
+    message: sentence(reason, currency),
+  }),
   'consolidation-off': ({ nodePool }) => unconsolidatable(`NodePool "${nodePool}" has consolidation disabled`),
   'only-when-empty': ({ nodePool }) => unconsolidatable(`NodePool "${nodePool}" has non-empty consolidation disabled`),
   'nothing-cheaper': () => unconsolidatable("Can't replace with a cheaper node"),
@@ -41,10 +46,16 @@ const renders: { readonly [K in Kind]: Render<K> } = {
   'not-worth': unconsolidatableAsPlanned,
 };
 
-/** The event about a node that stays; null where Karpenter says nothing either: an operator has said so, or it passes by itself. */
-export function keptEvent<K extends Kind>(reason: Extract<KeptReason, { kind: K }>): KeptEvent | null {
+/**
+ * The event about a node that stays; null where Karpenter says nothing either: an operator has said so, or it passes by itself.
+ * `currency`: what prices are in (ISO 4217).
+ */
+export function keptEvent<K extends Kind>(
+  reason: Extract<KeptReason, { kind: K }>,
+  currency: string,
+): KeptEvent | null {
   const render: Render<K> = renders[reason.kind];
-  return render(reason);
+  return render(reason, currency);
 }
 
 function blocked(message: string): KeptEvent {
@@ -55,7 +66,7 @@ function unconsolidatable(message: string): KeptEvent {
   return { type: 'Normal', reason: 'Unconsolidatable', message };
 }
 
-function sentence(reason: KeptReason): string {
-  const text = renderKept(reason);
+function sentence(reason: KeptReason, currency: string): string {
+  const text = renderKept(reason, currency);
   return `${text.charAt(0).toUpperCase()}${text.slice(1)}`;
 }

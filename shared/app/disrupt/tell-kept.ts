@@ -30,18 +30,18 @@ interface News {
 export async function tellKept(ports: Ports, gathered: Gathered, kept: ReadonlyArray<KeptNode>): Promise<void> {
   const nowMs = ports.now();
   const chosen: Array<EventNote> = [];
-  for (const { key, notes } of [...poolNews(gathered, nowMs), ...nodeNews(gathered, kept)]) {
+  for (const { key, notes } of [...poolNews(gathered, nowMs), ...nodeNews(gathered, kept, ports.catalogs.currency)]) {
     if (chosen.length >= TOLD_MAX) break;
     if (ports.told.isNews(key, nowMs, TOLD_EVERY_MS)) chosen.push(...notes);
   }
   await inParallel(chosen, TOLD_AT_ONCE, (note) => publish(ports.kubernetes, note, nowMs));
 }
 
-function* nodeNews({ snapshot }: Gathered, kept: ReadonlyArray<KeptNode>): Iterable<News> {
+function* nodeNews({ snapshot }: Gathered, kept: ReadonlyArray<KeptNode>, currency: string): Iterable<News> {
   const machines = new Map(machinesIn(snapshot).map((machine) => [machine.node.metadata.name, machine]));
   for (const { node: name, reason: why } of kept) {
     const machine = machines.get(name);
-    const event = keptEvent(why);
+    const event = keptEvent(why, currency);
     if (machine === undefined || event === null) continue;
     const { type, reason, message } = event;
     const dedupe = { key: why.kind, periodMs: TOLD_EVERY_MS };

@@ -14,7 +14,7 @@ import type { NodeClass } from '../../ports/kubernetes.ts';
 import { claimFacts } from '../claim-facts.ts';
 import { vmNameOf } from '../node-name.ts';
 import type { Ports } from '../ports.ts';
-import { readinessOf } from '../readiness.ts';
+import { CLASS_COMES_WITHIN_MS, readinessOf } from '../readiness.ts';
 import { NODE_NOT_FOUND, type Step, createdAtMs, deleteClaim, eventAbout, writeStatus, written } from './node-claim.ts';
 
 /**
@@ -40,7 +40,7 @@ export async function launch(ports: Ports, claim: NodeClaim): Promise<Step> {
   const { name: className } = claim.spec.nodeClassRef;
   const nodeClass = await ports.definitions.nodeClass(className);
   // One that is applied together with its claim may come a moment after it.
-  if (nodeClass === null && ports.now() < createdAtMs(claim) + TOGETHER_MS) return awaitClass(ports, claim);
+  if (nodeClass === null && ports.now() < createdAtMs(claim) + CLASS_COMES_WITHIN_MS) return awaitClass(ports, claim);
   const refusal = classRefusal(nodeClass, className);
   if (nodeClass === null || refusal !== null) {
     return deleteClaim(ports, claim, eventAbout(claim, 'Warning', 'NodeClassNotReady', refusal ?? 'not found'));
@@ -76,9 +76,6 @@ const REJECTED_RETRY_MS = 60_000;
 
 /** What a class is made of is judged within a second or two of its creation, and its claims are hinted at then. */
 const CLASS_LOOK_MS = 5_000;
-
-/** A claim that is older than this was not made together with what is not there yet. */
-const TOGETHER_MS = 5_000;
 
 /** The class is new: whether it is in order is being found out. */
 async function awaitClass(ports: Ports, claim: NodeClaim): Promise<Step> {
@@ -120,7 +117,8 @@ async function tryInTurn(
       messages.push(`${offering.instanceType} ${offering.zone} ${offering.capacityType}: ${reason}`);
       const { risk: _, ...place } = offering;
       const family = seriesOf(types, offering);
-      ports.log('offering-refused', { ...claimFacts(claim), ...place, family, scope, reason, message });
+      const { currency } = ports.catalogs;
+      ports.log('offering-refused', { ...claimFacts(claim), ...place, currency, family, scope, reason, message });
     }
   } finally {
     if (refused.length > 0) await ports.catalogs.refuse(refused);
@@ -148,6 +146,7 @@ async function launchOne(
   return ports.cloud.launch({
     claim: claim.metadata.name,
     nodePool: claim.metadata.labels?.[label.nodePool] ?? null,
+    decision: claim.metadata.annotations?.[annotation.decision] ?? null,
     nodeClass,
     offering,
     instanceType,

@@ -8,6 +8,7 @@ import { type ConditionChange, isTrue, sameConditions, setConditions } from '../
 import { publish } from '../events.ts';
 import { hintObjects } from '../hint-objects.ts';
 import type { Ports } from '../ports.ts';
+import { settledImages } from './settled-images.ts';
 import { type Step, hintClaims, written } from './node-claim.ts';
 import { restampClaims } from './restamp.ts';
 
@@ -79,14 +80,14 @@ async function stamp(ports: Ports, nodeClass: NodeClass): Promise<NodeClass> {
 
 async function examine(ports: Ports, nodeClass: NodeClass): Promise<ClassStatus> {
   const kubernetesVersion = await ports.kubernetes.serverVersion();
-  const images = await ports.nodeClassFacts.images(nodeClass, kubernetesVersion);
+  const { images, note } = await settledImages(ports, nodeClass, kubernetesVersion);
   const subnet = await ports.nodeClassFacts.subnet(nodeClass);
   const deployment = await ports.nodeClassFacts.deployment();
   const localDNSState = localDnsState(nodeClass);
   const changes: ReadonlyArray<ConditionChange> = [
     fulfilled('KubernetesVersionReady'),
     images.length > 0
-      ? fulfilled('ImagesReady')
+      ? fulfilled('ImagesReady', note)
       : { type: 'ImagesReady', status: 'False', reason: 'ImagesNotFound', message: 'no node image matches this class' },
     judged('SubnetsReady', subnet),
     judged('ValidationSucceeded', deployment),
@@ -111,8 +112,8 @@ function judged(type: string, verdict: ClassVerdict): ConditionChange {
   return { type, status: 'False', reason: verdict.reason, message: verdict.message };
 }
 
-function fulfilled(type: string): ConditionChange {
-  return { type, status: 'True', reason: type, message: '' };
+function fulfilled(type: string, message = ''): ConditionChange {
+  return { type, status: 'True', reason: type, message };
 }
 
 function sameFields(nodeClass: NodeClass, status: ClassStatus): boolean {

@@ -6,6 +6,7 @@ import type { NodeClass } from '../../ports/kubernetes.ts';
 import { POOL_HASH_VERSION, poolHash, poolProblems } from '../api-rules.ts';
 import { type ConditionChange, conditionOf, sameConditions, setConditions } from '../conditions.ts';
 import { missingClass } from '../missing-class.ts';
+import { CLASS_NOT_FOUND } from '../readiness.ts';
 import type { Ports } from '../ports.ts';
 import { type Step, hintClaims, written } from './node-claim.ts';
 import { POOL_DEPENDENTS, resetHealth } from './registration-health.ts';
@@ -107,7 +108,7 @@ async function classReadiness(ports: Ports, pool: NodePool, nodeClass: NodeClass
   const { name } = pool.spec.template.spec.nodeClassRef;
   if (nodeClass === null) {
     const given = (await ports.kubernetes.list('AKSNodeClass')).map(({ metadata }) => metadata.name);
-    return { type, status: 'False', reason: 'NodeClassNotFound', message: missingClass(name, given) };
+    return { type, status: 'False', reason: CLASS_NOT_FOUND, message: missingClass(name, given) };
   }
   if (nodeClass.metadata.deletionTimestamp !== undefined) {
     return { type, status: 'False', reason: 'NodeClassTerminating', message: `AKSNodeClass ${name} is being deleted` };

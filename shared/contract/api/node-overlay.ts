@@ -12,13 +12,16 @@ const specSchema = fields(
   {
     requirements: overlayRequirements,
     price: optional(
-      text('Price in dollars per hour, in place of the real one.', {
-        pattern: '^\\d+(\\.\\d+)?$',
-        fix: 'write a decimal number such as "0.42", in quotes',
-      }),
+      text(
+        'Price per hour, in place of the real one, in the currency of prices: US dollars, unless PRICE_CURRENCY says otherwise.',
+        {
+          pattern: '^\\d+(\\.\\d+)?$',
+          fix: 'write a decimal number such as "0.42", in quotes',
+        },
+      ),
     ),
     priceAdjustment: optional(
-      text('What to add to the price, in dollars per hour or in percent, with its sign.', {
+      text('What to add to the price, in the same currency per hour or in percent, with its sign.', {
         pattern: '^(([+-]{1}(\\d*\\.?\\d+))|(\\+{1}\\d*\\.?\\d+%)|(^(-\\d{1,2}(\\.\\d+)?%)$)|(-100%))$',
         fix: 'write a signed number or percentage such as "+0.10" or "-15%"; at least -100%',
       }),

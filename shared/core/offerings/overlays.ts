@@ -131,7 +131,7 @@ function matches(rules: LabelRules, labels: ReadonlyMap<string, LabelRule>): boo
   return [...rules].every(([key, rule]) => overlaps(labels.get(key) ?? ABSENT, rule));
 }
 
-/** Dollars per hour as text, absolute or as a change in dollars or percent; exact, never below 0, rounded up. */
+/** A price per hour as text, absolute or as a change in its currency or percent; exact, never below 0, rounded up. */
 function adjusted(
   price: Offering['price'],
   { price: absolute, priceAdjustment }: NodeOverlay['spec'],

@@ -7,7 +7,10 @@ export type Millicores = Unit<'millicores'>;
 /** Memory or storage in bytes. Integer, 0 … 2^53 − 1. */
 export type Bytes = Unit<'bytes'>;
 
-/** A price in millionths of a US dollar per hour. Integer, so that equal prices compare equal; rounded up from the source. */
+/**
+ * A price in millionths of the currency of prices per hour: US dollars, unless the deployment says otherwise. Integer, so that equal
+ * prices compare equal; rounded up from the source. Nothing that is decided depends on which currency it is.
+ */
 export type MicroUsdPerHour = Unit<'micro-usd-per-hour'>;
 
 /** A point in time in milliseconds since the Unix epoch, UTC. Integer. */

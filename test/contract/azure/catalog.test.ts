@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { azureDefaults } from '../../../sandbox/azure/options.ts';
 import { listAt, objectAt, textAt, type JsonObject } from '../../../sandbox/azure/json.ts';
+import { readRetailPrices } from '../../../shared/adapters/azure/retail-prices.ts';
+import { priceCurrencies } from '../../../shared/contract/price-currency.ts';
 import { nicBody, poolId, subnetId, vmBody } from './bodies.ts';
 import { group, promptly, startWithClients, subscriptionId } from './clients.ts';
 
@@ -131,6 +133,29 @@ test('prices come in the currency that was asked for, or not at all', async () =
   expect(eur?.['currencyCode']).toBe('EUR');
   expect(Number(eur?.['retailPrice'])).toBeLessThan(Number(usd?.['retailPrice']));
   expect((await fetch(`${running.azure.endpoint}/api/retail/prices?currencyCode=XXX`)).status).toBe(400);
+});
+
+// So the feed answers: github.com/ahmadabdalla/azure-cost-calculator, issue 550, of 2026-03.
+test('a currency within the filter is no wish: rows are kept in US dollars, and another finds none', async () => {
+  const at = (currency: string): string =>
+    `$filter=${encodeURIComponent(`armSkuName eq 'Standard_D2s_v5' and currencyCode eq '${currency}'`)}`;
+  expect(await prices(at('EUR'))).toEqual([]);
+  expect((await prices(at('USD'))).length).toBeGreaterThan(0);
+});
+
+test('the catalog has prices in every currency that the setting takes, each its own', async () => {
+  const dearest = async (currency: string): Promise<number> => {
+    const found = await readRetailPrices({ location: 'westeurope', currency }, running.azure.endpoint);
+    return found.get('Standard_D2s_v5')?.onDemandMicroUsd ?? 0;
+  };
+  const [usd = 0, ...others] = await Promise.all(['USD', 'EUR', 'KRW'].map(dearest));
+  expect(others).toEqual([usd * 0.9, usd * 1_400]);
+  for (const currency of priceCurrencies) {
+    // oxlint-disable-next-line no-await-in-loop
+    const answer = await fetch(`${running.azure.endpoint}/api/retail/prices?currencyCode='${currency}'`);
+    // oxlint-disable-next-line no-await-in-loop
+    expect(await answer.json()).toMatchObject({ BillingCurrency: currency });
+  }
 });
 
 test('a price that is set shows in the feed', async () => {

@@ -1,4 +1,5 @@
 import { ComputeManagementClient } from '@azure/arm-compute';
+import { ContainerServiceClient } from '@azure/arm-containerservice';
 import { NetworkManagementClient } from '@azure/arm-network';
 import { ResourceGraphClient } from '@azure/arm-resourcegraph';
 import type { Clients } from '../../../shared/adapters/azure/clients.ts';
@@ -53,12 +54,19 @@ export function networkClient(endpoint: string, ...watch: Watching): NetworkMana
   return watchAnswers(useLoopback(client), ...watch);
 }
 
+/** As `computeClient`. */
+export function containersClient(endpoint: string, ...watch: Watching): ContainerServiceClient {
+  const client = new ContainerServiceClient(credential, subscriptionId, { endpoint, ...quickly });
+  return watchAnswers(useLoopback(client), ...watch);
+}
+
 type Watching = [seen?: (exchange: Exchange) => void, alter?: (sent: string) => string];
 
 /** What the product's adapters take. */
 export function clientsOf(endpoint: string): Clients {
   return {
     compute: () => Promise.resolve(computeClient(endpoint)),
+    containers: () => Promise.resolve(containersClient(endpoint)),
     network: () => Promise.resolve(networkClient(endpoint)),
     graph: () => Promise.resolve(useLoopback(new ResourceGraphClient(credential, { endpoint, ...quickly }))),
   };

@@ -46,6 +46,7 @@ function orderOf(claim: string, instanceType = 'Standard_D2s_v5', zone = 'westeu
   return {
     claim,
     nodePool: 'general',
+    decision: '000000007-abc',
     nodeClass: {
       metadata: { name: 'default' },
       spec: {},

@@ -51,6 +51,7 @@ function catalogsOf(): AzureCatalogs {
     blobs,
     settings,
     pricesEndpoint: azure.endpoint,
+    currency: 'USD',
     now: () => nowMs,
   });
 }
@@ -158,6 +159,7 @@ test('what Azure does not answer is said, and stops nothing', async () => {
     blobs,
     settings,
     pricesEndpoint: azure.endpoint,
+    currency: 'USD',
     now: () => nowMs,
   });
   expect(await catalogs.refreshEvictionRates()).toMatchObject({ kind: 'unknown', fix: null });

@@ -36,6 +36,7 @@ function catalogsAt(endpoint: string, blobs: MemoryBlobs): ReturnType<typeof cre
     blobs,
     settings,
     pricesEndpoint: azure.endpoint,
+    currency: 'USD',
     now: () => nowMs,
   });
 }

@@ -3,8 +3,8 @@ import { join } from 'node:path';
 
 /**
  * An `az` for the hooks, in a folder to put on the PATH: `az rest` asks the Azure double, and what the double does not serve
- * is answered here. Every call is written to `calls`, one JSON array a line. `AZ_CLUSTER` is laid over the cluster's properties,
- * `AZ_INVOKE` is how a command in the cluster ends.
+ * is answered here. Every call is written to `calls`, one JSON array a line. `AZ_CLUSTER` is laid over the cluster's properties, `AZ_OUTPUTS` are
+ * those of a deployment, `AZ_INVOKE` is how a command in the cluster ends.
  */
 export function writeFakeAz(folder: string, azure: string, subscription: string): { readonly calls: string } {
   const calls = join(folder, 'calls');
@@ -21,6 +21,10 @@ const known = [
   [/\\/systemTopics\\?/, { value: [] }],
   [/\\/virtualNetworks\\?/, { value: [] }],
   [/\\/Microsoft\\.App\\?/, { registrationState: 'Registered' }],
+  [/^account set /, null],
+  [/^deployment sub create /, { properties: { provisioningState: 'Succeeded' } }],
+  [/^deployment sub show /, { properties: { outputs: JSON.parse(process.env.AZ_OUTPUTS ?? '{}') } }],
+  [/^functionapp deployment source config-zip /, null],
   [/^acr show/, { loginServer: 'registry.example.com' }],
   [/^acr build/, null],
   [/^aks command invoke/, { exitCode: Number(process.env.AZ_INVOKE ?? 0), logs: 'Release "nodewright" has been upgraded.' }],

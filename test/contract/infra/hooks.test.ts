@@ -122,6 +122,14 @@ describe('the hooks of azure.yaml', () => {
     expect(code).toBe(1);
   });
 
+  test('azd down is stopped, with what to type instead', async () => {
+    const { code, said } = await run('no-down.ts', { BUDGET_NAME: 'nodewright-x', HEALTH_TOPIC_ID: '' });
+    expect(said).toContain('azd down is stopped');
+    expect(said).toContain('az consumption budget delete --budget-name nodewright-x');
+    expect(said).not.toContain('nodewright-health-');
+    expect(code).toBe(1);
+  });
+
   test('before anything is deployed the relay’s hook says what is missing', async () => {
     const { code, said } = await run('relay.ts', { CLUSTER_NAME: 'x' });
     expect(said).toContain('is not set: these are outputs of the deployment; run azd provision first');

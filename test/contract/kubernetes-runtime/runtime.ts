@@ -61,7 +61,10 @@ const groups: Readonly<Record<string, string>> = {
 /** Opens a stage of its own for one case. Names of its nodes begin with the case's name. */
 export async function openStage({ kubeconfig, kubelets }: Runtime, name: string): Promise<Stage> {
   const connection = connect(kubeconfig);
-  await connection.create('/api/v1/namespaces', { apiVersion: 'v1', kind: 'Namespace', metadata: { name } });
+  // Where a case is tried again, its first namespace may not be gone yet.
+  await eventually(() =>
+    connection.create('/api/v1/namespaces', { apiVersion: 'v1', kind: 'Namespace', metadata: { name } }),
+  );
   const nodes = new Set<string>();
   const collection = (kind: string): string => `/${groups[kind] ?? ''}/namespaces/${name}/${kind}`;
   return {

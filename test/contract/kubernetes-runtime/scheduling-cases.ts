@@ -158,13 +158,16 @@ export function describeScheduling(start: () => Promise<Runtime>): void {
         await eventually(async () => {
           must(isReady(await stage.get<Pod>('pods', 'ballast')), true, 'ballast');
         });
-        await pod(stage, 'meant');
-        await eventually(async () => {
-          must(unschedulableMessage(await stage.get<Pod>('pods', 'meant')) !== '', true, 'tried once');
-        });
+        // Not tried before both nodes are known to be open: an attempt that fails costs a pod its nomination.
+        await pod(stage, 'meant', { schedulingGates: [{ name: 'example.com/later' }] });
         await nominate(stage, 'meant', first);
         await release(stage, first);
         await release(stage, second);
+        await pod(stage, 'witness', { nodeSelector: { 'kubernetes.io/hostname': second } });
+        await untilBound(stage, 'witness', second);
+        await stage.connection.patch(`/api/v1/namespaces/${stage.namespace}/pods/meant`, 'merge', {
+          spec: { schedulingGates: null },
+        });
         await untilBound(stage, 'meant', first);
       }));
 

@@ -9,6 +9,7 @@ import { pack, packingBound } from '../../../shared/core/packing/pack.ts';
 import type { PackingBin, PackingProblem } from '../../../shared/core/packing/problem/problem.ts';
 import { suffixTable, worthFrom } from '../../../shared/core/packing/knapsack/suffix-tables.ts';
 import { bruteForce, holds, problems } from './tiny-packings.ts';
+import { drawsOf } from '../../setup/draws.ts';
 
 /** A law is a few hundred plans: a second here, more where the machine is busy. */
 const slow = { timeout: 120_000 };
@@ -27,7 +28,7 @@ test('any worth of pods, however wrong, proves a bound that is never above the o
       const cut = cutOf(flat, { values, demand, prices: isPriced ? flat.prices : null }, { left });
       if (cut !== null) expect(boundOf(cut, flat)).toBeLessThanOrEqual(cheapest ?? 0);
     }),
-    { numRuns: 1_000 },
+    { numRuns: drawsOf(1_000) },
   );
 });
 
@@ -55,7 +56,7 @@ test('what a search says no filling exceeds is not exceeded by any, however shor
         expect(whole.value).toBe(best);
       });
     }),
-    { numRuns: 500 },
+    { numRuns: drawsOf(500) },
   );
 });
 
@@ -106,7 +107,7 @@ test(
           });
         },
       ),
-      { numRuns: 500 },
+      { numRuns: drawsOf(500) },
     );
   },
 );
@@ -122,7 +123,7 @@ test('beside free capacity the bound is never above the cheapest way to hold the
       const bound = boundWithGifts({ problem, gifts }, { cost: 1_000, isFew: left > 0 }, { left });
       expect(bound).toBeLessThanOrEqual(cheapest ?? 0);
     }),
-    { numRuns: 1_000 },
+    { numRuns: drawsOf(1_000) },
   );
 });
 
@@ -156,7 +157,7 @@ test('a packing holds every pod that some bin holds, within every bin, and costs
       expect(left.every((count) => count === 0)).toBe(true);
       expect(cost).toBeGreaterThanOrEqual(cheapest);
     }),
-    { numRuns: 1_000 },
+    { numRuns: drawsOf(1_000) },
   );
 });
 
@@ -174,7 +175,7 @@ test('the bound of a packing is never above the optimum, and with work enough bo
       }
       if (steps === 3_000_000) expect([bound, cost]).toEqual([cheapest, cheapest]);
     }),
-    { numRuns: 1_000 },
+    { numRuns: drawsOf(1_000) },
   );
 });
 
@@ -220,7 +221,7 @@ test(
         expect(bound).toBeLessThanOrEqual(cheapest);
         if (steps === 3_000_000) expect([bound, cost]).toEqual([cheapest, cheapest]);
       }),
-      { numRuns: 500 },
+      { numRuns: drawsOf(500) },
     );
   },
 );

@@ -9,12 +9,13 @@ import { planProvisioning } from '../../../shared/core/plan-provisioning.ts';
 import type { ProvisioningInput } from '../../../shared/core/model/provisioning-input.ts';
 import { inputsWithBuffers } from './arbitrary.ts';
 import { committed } from './committed.ts';
+import { drawsOf } from '../../setup/draws.ts';
 
 /** A law is a few hundred plans: a second here, more where the machine is busy. */
 const slow = { timeout: 120_000 };
 
 const now = instant(0);
-const runs = { numRuns: Number(process.env['PROPERTY_RUNS'] ?? 100) };
+const runs = { numRuns: drawsOf(100) };
 
 test('every plan with buffers passes its audit, and tells of every pod that stands for room once', slow, () => {
   fc.assert(

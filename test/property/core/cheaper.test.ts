@@ -6,10 +6,11 @@ import type { Plan, PlannedClaim, PlannedOffering } from '../../../shared/core/m
 import { instant } from '../../../shared/core/quantity/units.ts';
 import { planProvisioning } from '../../../shared/core/plan-provisioning.ts';
 import { inputs } from './arbitrary.ts';
+import { drawsOf } from '../../setup/draws.ts';
 
 /** A law is a few hundred plans: a second here, more where the machine is busy. */
 const slow = { timeout: 120_000 };
-const runs = { numRuns: Number(process.env['PROPERTY_RUNS'] ?? 100) };
+const runs = { numRuns: drawsOf(100) };
 
 /** Reasons that no plan may pass over, with the rule by which the auditor, who shares no code, finds the same. */
 const BINDING: ReadonlyMap<CheaperReason['kind'], string> = new Map([

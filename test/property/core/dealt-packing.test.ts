@@ -9,6 +9,7 @@ import { packDealt } from '../../../shared/core/packing/first/pack-dealt.ts';
 import { pack, packingBound } from '../../../shared/core/packing/pack.ts';
 import { holdsOne, type PackedNode, type PackingProblem } from '../../../shared/core/packing/problem/problem.ts';
 import { bruteForce, holds, problems } from './tiny-packings.ts';
+import { drawsOf } from '../../setup/draws.ts';
 
 /** A law is a few hundred packings: a second here, more where the machine is busy. */
 const slow = { timeout: 120_000 };
@@ -60,7 +61,7 @@ test(
         const bought = dealt.nodes.reduce((sum, amount, bin) => sum + amount * (flat.prices[bin] ?? 0), 0);
         expect(dealt.cost).toBeCloseTo(bought, 3);
       }),
-      { numRuns: 300 },
+      { numRuns: drawsOf(300) },
     );
   },
 );
@@ -79,7 +80,7 @@ test('pods are dealt for what a linear program over all items and sizes pays whe
       const least = linearProgram(flat, demandOf(problem));
       expect(Math.abs((dealt?.cost ?? 0) / least - 1)).toBeLessThan(1e-3);
     }),
-    { numRuns: 300 },
+    { numRuns: drawsOf(300) },
   );
 });
 
@@ -96,7 +97,7 @@ test('no dealt packing of few pods costs less than the optimum, and dealing them
       expect(packing.cost).toBeGreaterThanOrEqual(cheapest ?? 0);
       expectWhole(problem, packing);
     }),
-    { numRuns: 500 },
+    { numRuns: drawsOf(500) },
   );
 });
 
@@ -110,7 +111,7 @@ test('a dealt packing has every pod once, within every node, and is the same eac
       if (packing !== null) expectWhole(problem, packing);
       expect(packDealt(flatten(problem), given)).toEqual(packing);
     }),
-    { numRuns: 100 },
+    { numRuns: drawsOf(100) },
   );
 });
 
@@ -131,7 +132,7 @@ test('nodes are filled evenly within what they have, and what is on none of them
         if (index === 0) expect(placed).toBe(0);
       });
     }),
-    { numRuns: 300 },
+    { numRuns: drawsOf(300) },
   );
 });
 
@@ -169,7 +170,7 @@ test('many kinds that ask for the same are bounded by, and cost at least, what t
       )[pods];
       expectAround(problem, steps, optimum ?? 0);
     }),
-    { numRuns: 50 },
+    { numRuns: drawsOf(50) },
   );
 });
 
@@ -199,7 +200,7 @@ test('many kinds of which no two fit one node are bounded by, and cost at least,
       }, 0);
       expectAround(problem, steps, optimum);
     }),
-    { numRuns: 50 },
+    { numRuns: drawsOf(50) },
   );
 });
 

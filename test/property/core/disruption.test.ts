@@ -8,6 +8,7 @@ import type { DisruptionPlan } from '../../../shared/core/disruption/plan/disrup
 import { instant } from '../../../shared/core/quantity/units.ts';
 import { onDemand, shape, spec, zones } from '../../unit/core/build.ts';
 import { disruptable, disruptionInput, machine, NOW, on } from '../../unit/core/disruption/build-disruption.ts';
+import { drawsOf } from '../../setup/draws.ts';
 
 /** Small clusters whose nodes are half empty, drawn from few values so that ties and conflicts happen. */
 
@@ -80,7 +81,7 @@ const drawnInput = fc
     });
   });
 
-const runs = { numRuns: 60 };
+const runs = { numRuns: drawsOf(60) };
 const planned = (given: DisruptionInput): DisruptionPlan => planDisruption(given, instant(NOW));
 
 /** The cluster once the plan has been carried out. */

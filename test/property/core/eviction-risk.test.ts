@@ -11,12 +11,13 @@ import { DEFAULT_WORK, type ProvisioningInput } from '../../../shared/core/model
 import { input, node, pods, pool, requirement, shape, size, spec } from '../../unit/core/build.ts';
 import { inputs, inputsWithReservations } from './arbitrary.ts';
 import { committed } from './committed.ts';
+import { drawsOf } from '../../setup/draws.ts';
 
 /** A law is a few hundred plans: a second here, more where the machine is busy. */
 const slow = { timeout: 120_000 };
 
 const now = instant(0);
-const runs = { numRuns: Number(process.env['PROPERTY_RUNS'] ?? 100) };
+const runs = { numRuns: drawsOf(100) };
 const fewerRuns = { numRuns: Math.ceil(runs.numRuns / 3) };
 
 const HALF_HOUR_MS = 1_800_000;

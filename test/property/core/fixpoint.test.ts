@@ -7,12 +7,13 @@ import { planProvisioning } from '../../../shared/core/plan-provisioning.ts';
 import type { ProvisioningInput } from '../../../shared/core/model/provisioning-input.ts';
 import { inputs } from './arbitrary.ts';
 import { committed } from './committed.ts';
+import { drawsOf } from '../../setup/draws.ts';
 
 /** A law is a few hundred plans: a second here, more where the machine is busy. */
 const slow = { timeout: 120_000 };
 
 const now = instant(0);
-const runs = { numRuns: Number(process.env['PROPERTY_RUNS'] ?? 100) };
+const runs = { numRuns: drawsOf(100) };
 
 test('planning again while the claims of a plan are on their way opens no claim for a pod that has one', slow, () => {
   fc.assert(

@@ -5,13 +5,14 @@ import { instant } from '../../../shared/core/quantity/units.ts';
 import { planProvisioning } from '../../../shared/core/plan-provisioning.ts';
 import { placeForOneMore } from './one-more-pod.ts';
 import { openLabelInputs } from './open-labels.ts';
+import { drawsOf } from '../../setup/draws.ts';
 
 /** A law is a few hundred plans: a second here, more where the machine is busy. */
 const slow = { timeout: 120_000 };
 
 const now = instant(0);
 /** Each tries a pod on every node there could be, a few hundred audits. */
-const runs = { numRuns: Math.ceil(Number(process.env['PROPERTY_RUNS'] ?? 100) / 2) };
+const runs = { numRuns: drawsOf(50) };
 
 test(
   'with labels that pools leave open and several required terms, a pod is left only where no node could hold it',

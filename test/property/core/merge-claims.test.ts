@@ -22,12 +22,13 @@ import {
 } from '../../../shared/core/placing/state/workspace.ts';
 import { input, pods, pool, shape, spec } from '../../unit/core/build.ts';
 import { inputs, inputsWithReservations, plainInputs } from './arbitrary.ts';
+import { drawsOf } from '../../setup/draws.ts';
 
 /** A law is a few hundred plans: a second here, more where the machine is busy. */
 const slow = { timeout: 120_000 };
 
 const now = instant(0);
-const runs = { numRuns: Number(process.env['PROPERTY_RUNS'] ?? 100) };
+const runs = { numRuns: drawsOf(100) };
 
 /** Prices in proportion to cores, so that one node often costs what two do; some sizes are evicted now and then. */
 const proportional = fc

@@ -11,12 +11,13 @@ import { compareLeft, type LeftByPriority } from '../../../shared/core/placing/o
 import { podRequests } from '../../../shared/core/rules/pod-requests.ts';
 import { input, pods, pool, shape, size, spec } from '../../unit/core/build.ts';
 import { inputs, plainInputs } from './arbitrary.ts';
+import { drawsOf } from '../../setup/draws.ts';
 
 /** A law is a few hundred plans: a second here, more where the machine is busy. */
 const slow = { timeout: 120_000 };
 
 const now = instant(0);
-const runs = { numRuns: Number(process.env['PROPERTY_RUNS'] ?? 100) };
+const runs = { numRuns: drawsOf(100) };
 
 /** One size cheaper in all its offerings, or one size more. */
 interface Improvement {

@@ -8,12 +8,13 @@ import { planProvisioning } from '../../../shared/core/plan-provisioning.ts';
 import type { ProvisioningInput } from '../../../shared/core/model/provisioning-input.ts';
 import { node } from '../../unit/core/build.ts';
 import { inputs, plainInputs } from './arbitrary.ts';
+import { drawsOf } from '../../setup/draws.ts';
 
 /** A law is a few hundred plans: a second here, more where the machine is busy. */
 const slow = { timeout: 120_000 };
 
 const now = instant(0);
-const runs = { numRuns: Number(process.env['PROPERTY_RUNS'] ?? 100) };
+const runs = { numRuns: drawsOf(100) };
 
 test('every plan passes its audit', slow, () => {
   fc.assert(

@@ -5,6 +5,7 @@ import type { PackingProblem } from '../../../shared/core/packing/problem/proble
 import type { Redealt, SpreadItems } from '../../../shared/core/packing/problem/loose-pods.ts';
 import { packJoined, type JoinedProblem } from '../../../shared/core/packing/zones/pack-joined.ts';
 import { redeal } from '../../../shared/core/packing/zones/redeal.ts';
+import { drawsOf } from '../../setup/draws.ts';
 
 const slow = { timeout: 120_000 };
 
@@ -83,7 +84,7 @@ test.for(Object.entries(ways))(
         });
         for (const { bin, counts } of packing.nodes) expect(isHeld(problem, bin, counts)).toBe(true);
       }),
-      { numRuns: 400 },
+      { numRuns: drawsOf(400) },
     );
   },
 );

@@ -4,10 +4,11 @@ import { auditPlan } from '../../../shared/core/audit/audit-plan.ts';
 import { instant } from '../../../shared/core/quantity/units.ts';
 import { planProvisioning } from '../../../shared/core/plan-provisioning.ts';
 import { input, node, onDemand, pods, pool, requirement, shape, size, spec, zones } from '../../unit/core/build.ts';
+import { drawsOf } from '../../setup/draws.ts';
 
 /** Every way to place the pods of a tiny problem is tried: a few thousand each. */
 const slow = { timeout: 300_000 };
-const runs = { numRuns: Number(process.env['PROPERTY_RUNS'] ?? 150) };
+const runs = { numRuns: drawsOf(150) };
 
 interface Draw {
   readonly shapes: ReadonlyArray<DrawnShape>;

@@ -144,9 +144,11 @@ export class Process {
       nodeClassFacts: {
         subnet: () => this.#call('subnet', () => ({ kind: 'ready' })),
         deployment: () => Promise.resolve({ kind: 'ready' }),
+        maintenance: () => Promise.resolve({ kind: 'any-time' }),
         images: () => this.#call('images', () => [{ id: 'image', requirements: [] }]),
       },
       catalogs: {
+        currency: 'USD',
         instanceTypes: () => this.#call('catalog', () => instanceTypesAt(outside.refusals(), this.now())),
         instanceTypeNames: () =>
           this.#call('catalog', () => new Set(instanceTypesAt(outside.refusals(), this.now()).map(({ name }) => name))),

@@ -133,17 +133,23 @@ describe('the event about a node that stays', () => {
     ],
     [{ kind: 'nothing-cheaper' }, 'Unconsolidatable', "Can't replace with a cheaper node"],
     [{ kind: 'no-place', pod: 'a/b' }, 'Unconsolidatable', 'Pod a/b finds no place elsewhere'],
+    [
+      { kind: 'not-worth', saving: 12_500, pods: 2, least: 30_000 },
+      'Unconsolidatable',
+      'It would save EUR 0.0125 an hour per disrupted pod, and EUR 0.03 is asked for',
+    ],
     [{ kind: 'holds-buffer', buffer: 'a/b' }, 'DisruptionBlocked', 'Room on it is kept for CapacityBuffer a/b'],
   ] as const)('%j', (why, reason, message) => {
-    expect(keptEvent(why)).toEqual({ type: 'Normal', reason, message });
+    expect(keptEvent(why, 'EUR')).toEqual({ type: 'Normal', reason, message });
   });
 
   test('is a warning where repair is held back', () => {
     const why = { kind: 'too-many-unhealthy', nodePool: 'p', unhealthy: 3, nodes: 5 } as const;
-    expect(keptEvent(why)).toMatchObject({ type: 'Warning', reason: 'NodeRepairBlocked' });
+    expect(keptEvent(why, 'EUR')).toMatchObject({ type: 'Warning', reason: 'NodeRepairBlocked' });
   });
 
   test('is none where somebody has said so or it passes by itself', () => {
-    expect([keptEvent({ kind: 'do-not-disrupt' }), keptEvent({ kind: 'not-initialized' })]).toEqual([null, null]);
+    const kinds = ['do-not-disrupt', 'not-initialized'] as const;
+    expect(kinds.map((kind) => keptEvent({ kind }, 'EUR'))).toEqual([null, null]);
   });
 });

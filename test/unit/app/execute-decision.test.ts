@@ -64,6 +64,43 @@ describe('a decision that is committed and not executed', () => {
   });
 });
 
+describe('the claims of a decision', () => {
+  async function said(podNames: ReadonlyArray<string>): Promise<ReadonlyArray<unknown>> {
+    const cluster = smallCluster();
+    cluster.addClass('True');
+    cluster.addPool();
+    const decision = decisionOf(
+      ['general-1'],
+      podNames.map((name) => ({ uid: name, name })),
+    );
+    await cluster.ports.decisions.put(decision);
+    await cluster.ports.ledger.commit(await cluster.ports.ledger.read(), decision.name);
+    const lines: Array<unknown> = [];
+    const log = (event: string, facts: object): void => void lines.push({ event, ...facts });
+    await resumeNow({ ...cluster.ports, log });
+    await resumeNow({ ...cluster.ports, log });
+    return lines.filter((line) => (line as { readonly event: string }).event === 'nodeclaim-created');
+  }
+
+  test('are logged once each, with the pods that they are for, so that one leads to its machine', async () => {
+    const { name } = decisionOf(['general-1']);
+    expect(await said(['default/a', 'team/b'])).toEqual([
+      { event: 'nodeclaim-created', claim: 'general-1', nodePool: 'general', decision: name, pods: 'default/a,team/b' },
+    ]);
+  });
+
+  test('are logged with as many whole names as a line holds', async () => {
+    const pods = Array.from(
+      { length: 250 },
+      (_, index) => `default/${String(index).padStart(3, '0')}-${'x'.repeat(150)}`,
+    );
+    const [line] = (await said(pods)) as ReadonlyArray<{ readonly pods: string }>;
+    const told = line?.pods.split(',') ?? [];
+    expect(told).toEqual(pods.slice(0, 184));
+    expect(line?.pods.length).toBeLessThanOrEqual(30_000);
+  });
+});
+
 describe('the execution of a decision of 600 claims', () => {
   test('asks for machines in groups of 250, each when all of its claims are there', async () => {
     const { outside, ports, sent, claims } = await committed(names);

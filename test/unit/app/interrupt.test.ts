@@ -249,6 +249,7 @@ test('an interruption is told with the figures of its plan, once all is done', a
   await interrupt({ ...ports, log: (event, facts) => void told.push([event, facts, stateOf('c')]) }, notice());
   const interrupted = { claim: 'c', notice: 'preempt', source: 'event-grid', replacements: others().join(',') };
   expect(told).toMatchObject([
+    ['nodeclaim-created', { claim: others()[0], pods: 'default/p-0' }, 'there'],
     ['interrupted', interrupted, 'leaving'],
     ['planned', { fate: 'holds' }, 'leaving'],
   ]);

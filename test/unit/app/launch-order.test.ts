@@ -197,6 +197,7 @@ test('a machine is ordered with all that its claim says', async () => {
     {
       claim: 'c',
       nodePool: 'general',
+      decision: '000000001-d',
       taints,
       startupTaints,
       labels: { 'karpenter.sh/nodepool': 'general', 'topology.kubernetes.io/zone': zone1 },

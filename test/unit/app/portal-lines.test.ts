@@ -33,7 +33,8 @@ describe('the line about the cluster', () => {
     expect((await said(cluster)).get('cluster-seen')).toMatchObject({
       claims: 4,
       readyClaims: 0,
-      costMicroUsdPerHour: 2 * offering.price,
+      costMicroPerHour: 2 * offering.price,
+      currency: 'EUR',
       unpricedClaims: 1,
     });
   });
@@ -71,7 +72,7 @@ describe('the line about the cluster', () => {
     expect((await said(cluster)).get('cluster-seen')).toMatchObject({
       claims: 4,
       spotClaims: 2,
-      costMicroUsdPerHour: 10,
+      costMicroPerHour: 10,
       unpricedClaims: 1,
     });
   });

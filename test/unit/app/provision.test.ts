@@ -132,7 +132,8 @@ describe('a plan', () => {
       bufferPods: 0,
       left: 1,
       longestWaitMs: 2 * WINDOW_MS,
-      costMicroUsdPerHour: 100_000,
+      costMicroPerHour: 100_000,
+      currency: 'EUR',
     });
   });
 });

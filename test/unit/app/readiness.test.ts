@@ -75,7 +75,7 @@ describe('the pools that have not been judged', () => {
       nodePools: [{ metadata: named('general'), spec, ...judged(pool) }],
       nodeClasses: [{ metadata: named('default'), spec: {}, ...judged(nodeClass) }],
     } as unknown as Snapshot;
-    return [...unjudgedPools(snapshot, START + ms)];
+    return [...unjudgedPools(snapshot, START + ms).keys()];
   };
 
   test.each([null, 'Unknown'])(
@@ -91,6 +91,30 @@ describe('the pools that have not been judged', () => {
       }
     },
   );
+
+  /** A pool whose class was made so long after it, or not at all, in a snapshot of so long after the pool. */
+  const withClassAt = (ms: number, classMs: number | null, reason: string): ReadonlyMap<string, number> => {
+    const metadata = { name: 'default', creationTimestamp: new Date(START + (classMs ?? 0)).toISOString() };
+    const nodeClassRef = { group: 'karpenter.azure.com', kind: 'AKSNodeClass', name: 'default' };
+    const conditions = [
+      { type: 'NodeClassReady', status: 'False', reason },
+      { type: 'Ready', status: 'False' },
+    ];
+    const pool = { metadata: named('general'), spec: { template: { spec: { nodeClassRef } } }, status: { conditions } };
+    const nodeClasses = classMs === null ? [] : [{ metadata, spec: {}, ...judged('True') }];
+    return unjudgedPools({ nodePools: [pool], nodeClasses } as unknown as Snapshot, START + ms);
+  };
+
+  test('are those whose class is not there, for five seconds, as it may have been made together with them', () => {
+    expect([...withClassAt(4_999, null, 'NodeClassNotFound')]).toEqual([['general', START + 5_000]]);
+    expect([...withClassAt(5_000, null, 'NodeClassNotFound')]).toEqual([]);
+  });
+
+  test('are those that were judged when their class, which is there now, was not, until a minute after it came', () => {
+    expect([...withClassAt(80_000, 30_000, 'NodeClassNotFound')]).toEqual([['general', START + 90_000]]);
+    expect([...withClassAt(90_000, 30_000, 'NodeClassNotFound')]).toEqual([]);
+    expect([...withClassAt(31_000, 30_000, 'SubnetNotFound')]).toEqual([]);
+  });
 
   test('are none whose Ready and whose class’s Ready are True or False', () => {
     for (const pool of ['True', 'False']) {
@@ -126,6 +150,22 @@ describe('that a pod cannot be placed', () => {
     clock.advance(20_000);
     expect(await provision(ports)).toEqual({ kind: 'nothing-to-launch', left: 1 });
     expect(server.list('events')).toEqual([]);
+  });
+
+  test('is looked at again when the pools that may still take the first of them should have been judged', async () => {
+    const { ports, clock, sent, addClass, addPool, addPod } = smallCluster();
+    addClass('True');
+    addPool();
+    addPod('large', '64');
+    clock.advance(30_000);
+    expect(await provision(ports)).toEqual({ kind: 'nothing-to-launch', left: 1 });
+    const woken = () => sent.flatMap(({ hint, atMs }) => ('reason' in hint ? [[hint.reason, atMs]] : []));
+    expect(woken()).toEqual([]);
+    addClass(null, 'new');
+    addPool('new', 'new');
+    addPool('early', 'nowhere');
+    await provision(ports);
+    expect(woken()).toEqual([['pools-not-judged', clock.now() + 60_250]]);
   });
 
   test('is told when all of them have been judged, or should have been', async () => {

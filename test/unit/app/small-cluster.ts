@@ -27,6 +27,7 @@ import type {
   RefusedOffering,
   ClassVerdict,
 } from '../../../shared/ports/cloud.ts';
+import type { Maintenance } from '../../../shared/ports/maintenance.ts';
 import type { Hint, Hints } from '../../../shared/ports/hints.ts';
 import { DECISION_VERSION, type Decision } from '../../../shared/ports/store.ts';
 import { onDemand, plannedClaim, size, zones } from '../core/build.ts';
@@ -58,6 +59,7 @@ export interface Outside {
   subnet: ClassVerdict;
   deployment: ClassVerdict;
   images: ReadonlyArray<NodeImage>;
+  maintenance: Maintenance;
 }
 
 /** A ready machine of this claim; its providerID is `azure://` and `id`. */
@@ -107,6 +109,7 @@ export function smallCluster() {
     subnet: { kind: 'ready' },
     deployment: { kind: 'ready' },
     images: [{ id: 'image', requirements: [] }],
+    maintenance: { kind: 'any-time' },
   };
   const clock = new VirtualClock(START);
   const server = new ApiServer(clock);
@@ -204,8 +207,10 @@ function smallAzure(outside: Outside) {
         subnet: () => Promise.resolve(outside.subnet),
         deployment: () => Promise.resolve(outside.deployment),
         images: () => Promise.resolve(outside.images),
+        maintenance: () => Promise.resolve(outside.maintenance),
       },
       catalogs: {
+        currency: 'EUR',
         instanceTypes: () => Promise.resolve(outside.types),
         instanceTypeNames: () => Promise.resolve(new Set(outside.types.map(({ name }) => name))),
         refuse: (all: ReadonlyArray<RefusedOffering>) => Promise.resolve(void refused.push(...all)),

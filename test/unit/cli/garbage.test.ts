@@ -6,6 +6,7 @@ import { afterAll, expect, test } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { WrongInputError } from '../../../cli/wrong-input.ts';
 import { planManifests, pool, workload } from './plan-manifests.ts';
+import { drawsOf } from '../../setup/draws.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'nodewright-garbage-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -101,6 +102,6 @@ test('junk anywhere in the input is planned around or refused with its place, an
       } else
         expect(outcome).toMatchObject({ exitCode: expect.toSatisfy((code) => code === 0 || code === 1) as number });
     }),
-    { numRuns: 300 },
+    { numRuns: drawsOf(300) },
   );
 });

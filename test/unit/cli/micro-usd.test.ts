@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { parseUsd } from '../../../cli/catalog/micro-usd.ts';
-import { renderUsd } from '../../../shared/core/quantity/render-usd.ts';
+import { renderMoney, renderUsd } from '../../../shared/core/quantity/render-usd.ts';
 
 describe('prices', () => {
   test.each([
@@ -24,6 +24,11 @@ describe('prices', () => {
         expect(parseUsd(renderUsd(micro))).toBe(micro);
       }),
     );
+  });
+
+  test('people read what they are in', () => {
+    expect([230_000, -3_000_000, 0].map((micro) => renderMoney(micro, 'USD'))).toEqual(['$0.23', '-$3', '$0']);
+    expect([230_000, -3_000_000].map((micro) => renderMoney(micro, 'EUR'))).toEqual(['EUR 0.23', '-EUR 3']);
   });
 
   test('no zero stands at the end', () => {

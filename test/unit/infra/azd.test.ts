@@ -12,7 +12,7 @@ import {
   readDeployed,
 } from '../../../infra/hooks/relay-commands.ts';
 import { renderExports } from '../../../infra/hooks/render-exports.ts';
-import { removalOutputs, renderRemoval } from '../../../infra/hooks/render-removal.ts';
+import { removalOutputs } from '../../../infra/hooks/outside.ts';
 import { quoted } from '../../../infra/hooks/run-program.ts';
 import { allBelow, parseAll, readTexts, root, textOf } from './bicep/parse.ts';
 
@@ -142,22 +142,6 @@ describe('the relay', () => {
 test('azd down is stopped before it deletes groups that are not its own', () => {
   const [, script = ''] = /^npm run --silent (\w+)$/.exec(azd.hooks['predown']?.posix.run ?? '') ?? [];
   expect(scripts[script]).toBe('node infra/hooks/no-down.ts');
-});
-
-test('what removes a deployment names each place outside its resource group, and no group but its own', () => {
-  const names = Object.fromEntries(removalOutputs.map((name) => [name, name.toLowerCase()]));
-  const commands = renderRemoval(names).join('\n');
-  expect(commands.match(/az group delete --name \S+/g)).toEqual(['az group delete --name azure_resource_group']);
-  expect(commands.match(/az role assignment delete .*/g)).toEqual([
-    'az role assignment delete --assignee functions_principal_id --scope /subscriptions/azure_subscription_id/resourceGroups/node_resource_group',
-    'az role assignment delete --assignee functions_principal_id --scope /subscriptions/azure_subscription_id',
-  ]);
-  for (const file of ['machine-role', 'region-role']) {
-    const [, role = ''] =
-      /roleName: '(Nodewright \w+) \$/.exec(readTexts()[`modules/access/${file}.bicep`] ?? '') ?? [];
-    expect(commands).toContain(`az role definition delete --name "${role} role_suffix"`);
-  }
-  expect(renderRemoval({}).join('\n')).toContain('--name $AZURE_RESOURCE_GROUP');
 });
 
 test('outputs get back the letters that Resource Manager takes from their names, and quotes stay quotes', () => {

@@ -17,6 +17,7 @@ export const goodWishes: Wishes = {
   functionsSubnetId: '',
   privateEndpointSubnetId: '',
   scheduledEvents: false,
+  currency: '',
   healthTopicId: '',
   maintenanceTopicId: '',
   deletionTopicId: '',

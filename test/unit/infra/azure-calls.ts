@@ -1,6 +1,7 @@
 import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { ComputeManagementClient } from '@azure/arm-compute';
+import { ContainerServiceClient } from '@azure/arm-containerservice';
 import { NetworkManagementClient } from '@azure/arm-network';
 import { ResourceGraphClient } from '@azure/arm-resourcegraph';
 import { nicBody, vmBody } from '../../../shared/adapters/azure/vm-body.ts';
@@ -29,6 +30,7 @@ function notingClients(note: (request: Request) => void): Readonly<Record<string
   };
   return {
     compute: new ComputeManagementClient(credential, SUBSCRIPTION, options),
+    containers: new ContainerServiceClient(credential, SUBSCRIPTION, options),
     network: new NetworkManagementClient(credential, SUBSCRIPTION, options),
     graph: new ResourceGraphClient(credential, options),
   };
@@ -96,6 +98,7 @@ const ARGUMENTS: Readonly<Record<string, ReadonlyArray<unknown>>> = {
   'compute.virtualMachines.delete': ['group', 'vm'],
   'compute.virtualMachines.get': ['group', 'vm'],
   'compute.virtualMachines.list': ['group'],
+  'containers.maintenanceConfigurations.get': ['group', 'cluster', 'configuration'],
   'graph.resources': [{ query: 'SpotResources' }],
   'network.loadBalancers.list': ['group'],
   'network.networkInterfaces.createOrUpdate': ['group', 'nic', {}],
@@ -229,6 +232,7 @@ function referredTypes(): ReadonlyArray<string> {
 const order: LaunchOrder = {
   claim: 'x',
   nodePool: 'general',
+  decision: null,
   nodeClass: { metadata: { name: 'default' }, spec: {} },
   offering: { instanceType: 'Standard_D2s_v5', zone: 'westeurope-1', capacityType: 'spot', price: microUsdPerHour(1) },
   instanceType: { name: 'Standard_D2s_v5', labels: {}, capacity: { cpu: '2' }, overhead: {}, offerings: [] },

@@ -25,6 +25,8 @@ test('each right is there for a call', () => {
     'compute.diskEncryptionSets.get': 'Microsoft.Compute/diskEncryptionSets/read',
     'compute.resourceSkus.list': 'Microsoft.Compute/skus/read',
     'compute.usage.list': 'Microsoft.Compute/locations/usages/read',
+    'containers.maintenanceConfigurations.get':
+      'Microsoft.ContainerService/managedClusters/maintenanceConfigurations/read',
     'compute.virtualMachineExtensions.createOrUpdate': 'Microsoft.Compute/virtualMachines/extensions/write',
     'compute.virtualMachines.createOrUpdate': 'Microsoft.Compute/virtualMachines/write',
     'compute.virtualMachines.delete': 'Microsoft.Compute/virtualMachines/delete',
@@ -51,7 +53,7 @@ test('a call that is new is not passed over', async () => {
 
 test('every sort of call is found, so that the tests above say something', () => {
   expect(new Set(callsInSource().map((call) => nameOf(call).split('.')[0]))).toEqual(
-    new Set(['compute', 'network', 'graph']),
+    new Set(['compute', 'containers', 'network', 'graph']),
   );
 });
 

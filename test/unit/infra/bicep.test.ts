@@ -31,7 +31,7 @@ const checks: Readonly<Record<string, (files: BicepFiles) => ReadonlyArray<strin
   'no host of one cloud is named': urlFaults,
   'each app setting that is read is set, and no other': settingFaults,
   'queues are as the code has them': queueFaults,
-  'lists of queues, containers and functions are the code’s': listFaults,
+  'lists of queues, containers, functions and currencies are the code’s': listFaults,
 };
 
 test.for(Object.keys(checks))('%s', (rule) => {
@@ -363,28 +363,35 @@ const breaks: ReadonlyArray<Break> = [
     'does not take its requiresSession',
   ],
   [
-    'lists of queues, containers and functions are the code’s',
+    'lists of queues, containers, functions and currencies are the code’s',
     'main.bicep',
     "var triggerQueues = [\n  'pods'\n",
     'var triggerQueues = [\n',
     'queue that is read pods is missing',
   ],
   [
-    'lists of queues, containers and functions are the code’s',
+    'lists of queues, containers, functions and currencies are the code’s',
     'main.bicep',
     "  'catalog'\n",
     "  'catalogue'\n",
     'container catalogue is known to nobody',
   ],
   [
-    'lists of queues, containers and functions are the code’s',
+    'lists of queues, containers, functions and currencies are the code’s',
     'main.bicep',
     "  'interrupt'\n",
     "  'interruption'\n",
     'there is no function interruption',
   ],
   [
-    'lists of queues, containers and functions are the code’s',
+    'lists of queues, containers, functions and currencies are the code’s',
+    'main.bicep',
+    "  'CHF'\n",
+    "  'PLN'\n",
+    'currency PLN is known to nobody',
+  ],
+  [
+    'lists of queues, containers, functions and currencies are the code’s',
     'main.bicep',
     "      'claims'\n      'signals'\n",
     "      'signals'\n",

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { readDisruption } from '../../../shared/contract/disruption-settings.ts';
+import { readPriceCurrency } from '../../../shared/contract/price-currency.ts';
 import { ignoresDevices, readPolicy, reservesNodes } from '../../../shared/contract/scheduling-settings.ts';
 import { readSettings } from '../../../shared/contract/settings.ts';
 import { type Texts, declared, parseAll, propertiesOf, readTexts } from './bicep/parse.ts';
@@ -11,12 +12,18 @@ const APP = 'modules/function-app.bicep';
 function settingsOf(texts: Texts): Readonly<Record<string, string>> {
   const files = parseAll(texts);
   const file = files.get(APP);
+  const main = files.get('main.bicep');
   const properties = propertiesOf(declared(file, 'appSettings').body).get('properties');
   if (file === undefined || properties === undefined) throw new Error(`${APP} sets nothing`);
   return Object.fromEntries(
     [...propertiesOf(properties)].map(([name, node]) => {
-      // Of `settings.?X ?? default` the last is what is left when nothing is said.
-      const last = literalsOf(evaluate(files, file, node)).at(-1);
+      // A parameter has the default that main.bicep gives it. Of `settings.?X ?? default` the last is what is left when nothing is said.
+      const given = main?.parameters.get(node.text)?.defaultValue;
+      const value =
+        main === undefined || given === undefined || given === null
+          ? evaluate(files, file, node)
+          : evaluate(files, main, given);
+      const last = literalsOf(value).at(-1);
       return [name, last === undefined || last === null ? 'known' : String(last)];
     }),
   );
@@ -28,12 +35,18 @@ function startAppWith(environment: Readonly<Record<string, string>>): void {
   readDisruption(settings);
   ignoresDevices(settings);
   reservesNodes(settings);
+  readPriceCurrency(settings);
 }
 
 test('an app with the settings that a deployment makes starts', () => {
   const settings = settingsOf(readTexts());
   expect(() => startAppWith(settings)).not.toThrow();
-  expect(settings).toMatchObject({ DISRUPTION: 'off', SCHEDULED_EVENTS: 'off', SWEEP_SCHEDULE: '0 * * * * *' });
+  expect(settings).toMatchObject({
+    DISRUPTION: 'off',
+    SCHEDULED_EVENTS: 'off',
+    PRICE_CURRENCY: 'USD',
+    SWEEP_SCHEDULE: '0 * * * * *',
+  });
 });
 
 test('a default that the app does not take is found out', () => {

@@ -2,7 +2,9 @@ import { describe, expect, test } from 'vitest';
 import { type Answers, type Cluster, type Topic, gatherAnswers, readWishes } from '../../../infra/hooks/answers.ts';
 import type { AzAnswer } from '../../../infra/hooks/az.ts';
 import { fillIn, judge } from '../../../infra/hooks/checks.ts';
+import { currencies } from '../../../infra/hooks/currencies.ts';
 import { renderFindings } from '../../../infra/hooks/render-findings.ts';
+import { priceCurrencies } from '../../../shared/contract/price-currency.ts';
 import {
   CLUSTER_ID,
   NODE_GROUP,
@@ -47,7 +49,19 @@ const cases: ReadonlyArray<Case> = [
     'node-auto-provisioning',
     'failed',
     withCluster({ nodeProvisioningProfile: { mode: 'Auto' } }),
-    '--node-provisioning-mode Manual',
+    '--node-provisioning-mode Manual, once its nodes are gone and its NodePools have a CPU limit of 0: docs/migrate.md has the steps (AKS’s own NodePools',
+  ],
+  [
+    'node-auto-provisioning',
+    'failed',
+    withCluster({ nodeProvisioningProfile: { mode: 'Auto', defaultNodePools: 'Auto' } }),
+    'for those that you make for Nodewright both would make nodes"',
+  ],
+  [
+    'node-auto-provisioning',
+    'failed',
+    withCluster({ nodeProvisioningProfile: { mode: 'Auto', defaultNodePools: 'None' } }),
+    'that AKS makes no NodePools of its own (defaultNodePools None) does not confine it","mend":"az aks update CLUSTER --node-provisioning-mode Manual, once its nodes are gone and its NodePools have a CPU limit of 0: docs/migrate.md has the steps"',
   ],
   [
     'node-resource-group',
@@ -97,6 +111,12 @@ const cases: ReadonlyArray<Case> = [
     'failed',
     { ...goodAnswers, wishes: wishesOf({ scheduledEvents: true }) },
     'az feature register',
+  ],
+  [
+    'currency',
+    'failed',
+    { ...goodAnswers, wishes: wishesOf({ currency: 'euro' }) },
+    'azd env set NODEWRIGHT_CURRENCY to one of USD, AUD',
   ],
   [
     'event-grid-topics',
@@ -214,7 +234,13 @@ describe('what the same thing may look like when it is right', () => {
       'the topic that this environment made before',
       { ...goodAnswers, topics: [topic({ hasIdentity: false, environment: 'production' })] },
     ],
+    ['a currency of Azure’s prices', { ...goodAnswers, wishes: wishesOf({ currency: 'EUR' }) }],
     ['Kubernetes 2.0', withCluster({ currentKubernetesVersion: '2.0.0' })],
+    ['a cluster that says nothing of Node Auto Provisioning', withCluster({ nodeProvisioningProfile: {} })],
+    [
+      'Node Auto Provisioning that is off, with pools it would make if it were on',
+      withCluster({ nodeProvisioningProfile: { mode: 'Manual', defaultNodePools: 'Auto' } }),
+    ],
   ] as ReadonlyArray<readonly [string, Answers]>)('%s', ([, answers]) => {
     expect(judge(answers).filter(({ verdict }) => verdict !== 'passed')).toEqual([]);
   });
@@ -309,6 +335,10 @@ describe('asked through az', () => {
     expect(thrown).toContain(said);
     expect(thrown).not.toContain('\n');
   });
+});
+
+test('currencies are those that the app takes', () => {
+  expect(currencies).toEqual(priceCurrencies);
 });
 
 test('the environment is read under the names that azure.yaml and main.parameters.json use', () => {

@@ -1,11 +1,13 @@
-import { renderUsd } from '../../quantity/render-usd.ts';
+import { renderMoney } from '../../quantity/render-usd.ts';
 import type { Brake } from '../../model/disruption-input.ts';
 import type { KeptReason } from './kept-reason.ts';
 
 type Kind = KeptReason['kind'];
 
+type Sentence<K extends Kind> = (reason: Extract<KeptReason, { kind: K }>, currency: string) => string;
+
 /** One sentence per kind, without its end. */
-const sentences: { readonly [K in Kind]: (reason: Extract<KeptReason, { kind: K }>) => string } = {
+const sentences: { readonly [K in Kind]: Sentence<K> } = {
   unmanaged: () => 'it is not a node of a NodePool',
   'no-such-pool': (reason) => `its NodePool ${reason.nodePool} is not there`,
   leaving: () => 'it is being removed already',
@@ -37,16 +39,16 @@ const sentences: { readonly [K in Kind]: (reason: Extract<KeptReason, { kind: K 
   'pod-devices': (reason) => `pod ${reason.pod} uses devices, which another node may not have`,
   'no-place': (reason) => `pod ${reason.pod} finds no place elsewhere`,
   receives: (reason) => `${countOf(reason.pods, 'pod')} of nodes that go will move to it`,
-  'not-worth': (reason) =>
-    `it would save ${renderUsd(reason.saving)} $/h per disrupted pod, and ${renderUsd(reason.least)} is asked for`,
+  'not-worth': (reason, currency) =>
+    `it would save ${renderMoney(reason.saving, currency)} an hour per disrupted pod, and ${renderMoney(reason.least, currency)} is asked for`,
   'nothing-cheaper': () => 'nothing cheaper holds its pods for what moving them costs',
   'no-order': () => 'no order of steps keeps budgets, spreads and prices on the way',
 };
 
-/** The reason as a sentence without its end. */
-export function renderKept<K extends Kind>(reason: Extract<KeptReason, { kind: K }>): string {
-  const sentence: (one: Extract<KeptReason, { kind: K }>) => string = sentences[reason.kind];
-  return sentence(reason);
+/** The reason as a sentence without its end. `currency`: what prices are in (ISO 4217). */
+export function renderKept<K extends Kind>(reason: Extract<KeptReason, { kind: K }>, currency: string): string {
+  const sentence: Sentence<K> = sentences[reason.kind];
+  return sentence(reason, currency);
 }
 
 function renderBrake(nodePool: string, brake: Brake): string {

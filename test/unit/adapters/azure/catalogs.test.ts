@@ -54,13 +54,14 @@ function openRegion() {
     usage: { list: (location: string) => rows((state.asked.push(`usage ${location}`), state.quotas)) },
   };
   const clients = { compute: () => Promise.resolve(compute) } as unknown as Clients;
-  const instance = (shared: Blobs = blobs): AzureCatalogs =>
+  const instance = (shared: Blobs = blobs, currency = 'USD'): AzureCatalogs =>
     createCatalogs({
       cluster: 'c',
       subscription: 's',
       clients,
       blobs: shared,
       pricesEndpoint: 'http://prices',
+      currency,
       now: () => state.nowMs,
       settings: {
         location: 'westeurope',
@@ -74,7 +75,7 @@ function openRegion() {
 }
 
 beforeEach(() => {
-  const price = (skuName: string, retailPrice: number): object => ({
+  const price = (skuName: string, retailPrice: number, currencyCode: string): object => ({
     armSkuName: d4,
     skuName,
     meterName: skuName,
@@ -82,9 +83,15 @@ beforeEach(() => {
     unitOfMeasure: '1 Hour',
     type: 'Consumption',
     retailPrice,
+    currencyCode,
   });
-  const page = { ok: true, json: () => Promise.resolve({ Items: [price('D4s v5', 0.2), price('D4s v5 Spot', 0.04)] }) };
-  vi.spyOn(globalThis, 'fetch').mockResolvedValue(page as Response);
+  vi.spyOn(globalThis, 'fetch').mockImplementation((url) => {
+    // Half as many of any other currency.
+    const currency = /currencyCode=%27(\w+)%27/.exec(String(url))?.[1] ?? 'none';
+    const [onDemand, spot] = currency === 'USD' ? [0.2, 0.04] : [0.1, 0.02];
+    const items = [price('D4s v5', onDemand, currency), price('D4s v5 Spot', spot, currency)];
+    return Promise.resolve({ ok: true, json: () => Promise.resolve({ Items: items }) } as Response);
+  });
 });
 afterEach(() => void vi.restoreAllMocks());
 
@@ -112,7 +119,17 @@ describe('the sizes of a region', () => {
     expect(await first.sku('Standard_X')).toBeNull();
     expect(await instance().sku(d4)).toEqual(await first.sku(d4));
     expect(state.asked).toEqual(["location eq 'westeurope'"]);
-    expect(blobs.readNow('westeurope.json.gz')).not.toBeNull();
+    expect(blobs.readNow('westeurope.USD.json.gz')).not.toBeNull();
+  });
+
+  test('have the prices of the currency that is set, and another’s are kept apart', async () => {
+    const { instance, blobs } = openRegion();
+    const [dollars, euros] = [instance(), instance(blobs, 'EUR')];
+    expect([dollars.currency, euros.currency]).toEqual(['USD', 'EUR']);
+    expect(await dollars.sku(d4)).toMatchObject({ onDemandMicroUsd: 200_000 });
+    // What is kept in dollars is young, and of no use.
+    expect(await euros.sku(d4)).toMatchObject({ onDemandMicroUsd: 100_000 });
+    expect(await instance().sku(d4)).toMatchObject({ onDemandMicroUsd: 200_000 });
   });
 
   test('are what a class can have of them, by name alone, too', async () => {
@@ -168,12 +185,12 @@ describe('the sizes of a region', () => {
     const { state, instance, blobs } = openRegion();
     const catalogs = instance();
     await catalogs.sku(d4);
-    const before = blobs.readNow('westeurope.json.gz');
+    const before = blobs.readNow('westeurope.USD.json.gz');
     state.sizes = [{ resourceType: 'disks', name: 'P10' }];
     const failure = await catalogs.refresh().catch((error: unknown) => error);
     expect(failure).toBeInstanceOf(RetryableError);
     expect(failure).toMatchObject({ message: 'Azure lists no VM sizes for westeurope' });
-    expect(blobs.readNow('westeurope.json.gz')).toBe(before);
+    expect(blobs.readNow('westeurope.USD.json.gz')).toBe(before);
     expect(await catalogs.sku(d4)).not.toBeNull();
   });
 
@@ -195,9 +212,9 @@ describe('the sizes of a region', () => {
     ['is not packed', new TextEncoder().encode('{}')],
   ] as const)('are listed anew where the record %s', async ([, bytes]) => {
     const { blobs, instance } = openRegion();
-    blobs.writeNow('westeurope.json.gz', bytes, 'any');
+    blobs.writeNow('westeurope.USD.json.gz', bytes, 'any');
     expect(await instance().sku(d4)).not.toBeNull();
-    const stored = JSON.parse(gunzipSync(blobs.readNow('westeurope.json.gz')?.bytes ?? '').toString()) as object;
+    const stored = JSON.parse(gunzipSync(blobs.readNow('westeurope.USD.json.gz')?.bytes ?? '').toString()) as object;
     expect(stored).toMatchObject({ version: 1, builtAtMs: START });
   });
 });

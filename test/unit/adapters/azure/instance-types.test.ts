@@ -88,6 +88,13 @@ test('a size without a spot price has no spot offerings, and one without any pri
   expect(type?.offerings.map(({ capacityType, price }) => [capacityType, price])).toEqual([['on-demand', 999_000_000]]);
 });
 
+test('a size without a price is no bargain in a currency of which a dollar is a thousand', () => {
+  const unpriced = sku('Standard_D2s_v5', { onDemandMicroUsd: null, spotMicroUsd: null });
+  const dear = sku('Standard_D4s_v5', { onDemandMicroUsd: 280_000_000_000 });
+  const [first] = types([unpriced, dear]);
+  expect(first?.offerings.map(({ price }) => price)).toEqual(first?.offerings.map(() => 280_000_000_000));
+});
+
 test('what Azure has refused is there and not available', () => {
   const [type] = toInstanceTypes(
     [sku('Standard_D4s_v5', { zones: [] })],

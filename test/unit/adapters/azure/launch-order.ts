@@ -29,6 +29,7 @@ export const place: NetworkPlace = {
 export const order: LaunchOrder = {
   claim: 'general-0abc',
   nodePool: 'general',
+  decision: '000000007-abc',
   nodeClass: { metadata: { name: 'default' }, spec: {} },
   offering: { instanceType: 'Standard_D4s_v5', zone: 'westeurope-1', capacityType: 'spot', price: microUsdPerHour(1) },
   instanceType: {

@@ -4,6 +4,8 @@ import { afterEach, expect, test, vi } from 'vitest';
 import { readRetailPrices } from '../../../../shared/adapters/azure/retail-prices.ts';
 import { RetryableError } from '../../../../shared/ports/errors.ts';
 
+const inDollars = { location: 'westeurope', currency: 'USD' };
+
 const servers: Array<http.Server> = [];
 afterEach(() => servers.splice(0).forEach((server) => server.close()));
 
@@ -33,6 +35,7 @@ function row(retailPrice: number, parts: object = {}): object {
     productName: 'Virtual Machines Dsv5 Series',
     unitOfMeasure: '1 Hour',
     type: 'Consumption',
+    currencyCode: 'USD',
     retailPrice,
     ...parts,
   };
@@ -42,7 +45,7 @@ const spot = { skuName: 'D2s v5 Spot', meterName: 'D2s v5 Spot' };
 
 test('on-demand and spot prices are read page by page, in micro-USD', async () => {
   const { url, asked } = await feed([row(0.115)], [row(0.0230771, spot)]);
-  const prices = await readRetailPrices('westeurope', url);
+  const prices = await readRetailPrices(inDollars, url);
   expect(prices.get('Standard_D2s_v5')).toEqual({ onDemandMicroUsd: 115_000, spotMicroUsd: 23_078 });
   expect(asked[0]?.searchParams.get('$filter')).toContain("armRegionName eq 'westeurope'");
 });
@@ -58,28 +61,46 @@ test.for([
   ['a price of nothing', { retailPrice: 0 }],
 ] as const)('a row of %s is no price of a node', async ([, parts]) => {
   const { url } = await feed([row(0.001, parts), row(0.2)]);
-  const prices = await readRetailPrices('westeurope', url);
+  const prices = await readRetailPrices(inDollars, url);
   expect([...prices]).toEqual([['Standard_D2s_v5', { onDemandMicroUsd: 200_000, spotMicroUsd: null }]]);
 });
 
 test('of two prices for one size the lower counts', async () => {
   const { url } = await feed([row(0.3), row(0.2), row(0.25)]);
-  expect((await readRetailPrices('westeurope', url)).get('Standard_D2s_v5')?.onDemandMicroUsd).toBe(200_000);
+  expect((await readRetailPrices(inDollars, url)).get('Standard_D2s_v5')?.onDemandMicroUsd).toBe(200_000);
 });
 
 test('a feed that fails on its way gives no half of a price list', async () => {
   const { url } = await feed([row(0.2)], null);
-  await expect(readRetailPrices('westeurope', url)).rejects.toThrow('HTTP 503');
+  await expect(readRetailPrices(inDollars, url)).rejects.toThrow('HTTP 503');
 });
 
 test('what is asked for is the consumption of VMs in the region', async () => {
   const { url, asked } = await feed([row(0.2)]);
-  await readRetailPrices('westeurope', url);
+  await readRetailPrices(inDollars, url);
   expect(asked[0]?.pathname).toBe('/api/retail/prices');
   expect(asked[0]?.searchParams.get('api-version')).toBe('2023-01-01-preview');
   expect(asked[0]?.searchParams.get('$filter')).toBe(
     "serviceName eq 'Virtual Machines' and armRegionName eq 'westeurope' and priceType eq 'Consumption'",
   );
+});
+
+test('prices are asked for in the currency that is wanted, beside the filter', async () => {
+  const { url, asked } = await feed([row(0.104, { currencyCode: 'EUR' })]);
+  const prices = await readRetailPrices({ location: 'westeurope', currency: 'EUR' }, url);
+  expect(prices.get('Standard_D2s_v5')?.onDemandMicroUsd).toBe(104_000);
+  expect(asked[0]?.searchParams.get('currencyCode')).toBe("'EUR'");
+  expect(asked[0]?.searchParams.get('$filter')).not.toContain('EUR');
+});
+
+test.for([
+  ['USD', 'EUR', 'got USD'],
+  [undefined, 'USD', 'got no currency'],
+] as const)('a price in %s is none in %s, and is not taken for one', async ([currencyCode, currency, said]) => {
+  const { url } = await feed([row(0.1, { currencyCode: currency }), row(0.104, { currencyCode })]);
+  const failure = await readRetailPrices({ location: 'westeurope', currency }, url).catch((error: unknown) => error);
+  expect(failure).toBeInstanceOf(RetryableError);
+  expect(String(failure)).toContain(`asked for ${currency}, and ${said}; if it stays so, set PRICE_CURRENCY to USD`);
 });
 
 test.for([
@@ -88,7 +109,7 @@ test.for([
   [{ skuName: 'Spot D2s v5', meterName: 'D2s v5/Spot' }, 'on-demand'],
 ] as const)('%j is a price of %s', async ([parts, type]) => {
   const { url } = await feed([row(0.2, parts)]);
-  const price = (await readRetailPrices('westeurope', url)).get('Standard_D2s_v5');
+  const price = (await readRetailPrices(inDollars, url)).get('Standard_D2s_v5');
   expect(price).toEqual({
     onDemandMicroUsd: type === 'on-demand' ? 200_000 : null,
     spotMicroUsd: type === 'spot' ? 200_000 : null,
@@ -99,20 +120,20 @@ test.for([{ skuName: 'D2s v5 Low Priority' }, { meterName: 'D2s v5 Low Priority'
   'a row with %j is no price',
   async (parts) => {
     const { url } = await feed([row(0.2, parts)]);
-    expect((await readRetailPrices('westeurope', url)).size).toBe(0);
+    expect((await readRetailPrices(inDollars, url)).size).toBe(0);
   },
 );
 
 test('rows of other sizes are other prices, and of those double the lowest counts, on spot, too', async () => {
   const { url } = await feed([row(0.03, spot), row(0.02, spot), row(0.4, { armSkuName: 'Standard_D4s_v5' })]);
-  const prices = await readRetailPrices('westeurope', url);
+  const prices = await readRetailPrices(inDollars, url);
   expect(prices.get('Standard_D2s_v5')).toEqual({ onDemandMicroUsd: null, spotMicroUsd: 20_000 });
   expect(prices.get('Standard_D4s_v5')).toEqual({ onDemandMicroUsd: 400_000, spotMicroUsd: null });
 });
 
-test('rows that say nothing are no prices', async () => {
-  const { url } = await feed([{}]);
-  expect((await readRetailPrices('westeurope', url)).size).toBe(0);
+test('rows that say nothing but the currency are no prices', async () => {
+  const { url } = await feed([{ currencyCode: 'USD' }]);
+  expect((await readRetailPrices(inDollars, url)).size).toBe(0);
 });
 
 /** A feed that answers every request with this text. */
@@ -127,12 +148,12 @@ test.for([
   ['{}', 0],
   ['{"Items":[],"NextPageLink":""}', 0],
 ] as const)('a page that is %s is the last', async ([text, count]) => {
-  expect((await readRetailPrices('westeurope', await saying(() => text))).size).toBe(count);
+  expect((await readRetailPrices(inDollars, await saying(() => text))).size).toBe(count);
 });
 
 test('an answer that is no JSON, or none, may be better next time', async () => {
   for (const url of [await saying(() => '<html>'), 'http://127.0.0.1:1']) {
-    const failure = await readRetailPrices('westeurope', url).catch((error: unknown) => error);
+    const failure = await readRetailPrices(inDollars, url).catch((error: unknown) => error);
     expect(failure).toBeInstanceOf(RetryableError);
     expect(failure).toMatchObject({ message: 'retail prices cannot be read', cause: expect.any(Error) });
   }
@@ -141,7 +162,7 @@ test('an answer that is no JSON, or none, may be better next time', async () => 
 test('a feed whose pages never end is given up after two thousand', async () => {
   const page = { ok: true, json: () => Promise.resolve({ Items: [], NextPageLink: 'http://feed/again' }) };
   const asked = vi.spyOn(globalThis, 'fetch').mockResolvedValue(page as Response);
-  await expect(readRetailPrices('westeurope', 'http://feed')).rejects.toThrow('retail prices: more than 2000 pages');
+  await expect(readRetailPrices(inDollars, 'http://feed')).rejects.toThrow('retail prices: more than 2000 pages');
   expect(asked).toHaveBeenCalledTimes(2_000);
   asked.mockRestore();
 });

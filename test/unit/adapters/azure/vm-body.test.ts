@@ -28,6 +28,7 @@ describe('a VM', () => {
         'karpenter.azure.com_cluster': 'c',
         'compute.aks.billing': 'linux',
         'karpenter.sh_nodepool': 'general',
+        'nodewright.dev_decision': '000000007-abc',
       },
       zones: ['1'],
       hardwareProfile: { vmSize: 'Standard_D4s_v5' },
@@ -154,7 +155,13 @@ describe('the tags of what a claim is made of', () => {
       'karpenter.azure.com_cluster': 'c',
       'compute.aks.billing': 'linux',
       'karpenter.sh_nodepool': 'general',
+      'nodewright.dev_decision': '000000007-abc',
     });
+  });
+
+  test('name no decision where somebody made the claim by hand', () => {
+    const tags = tagsOf({ ...order, decision: null }, settings);
+    expect(Object.keys(tags).filter((name) => name.includes('decision'))).toEqual([]);
   });
 
   test('keep every equals sign of a value, and no slash of a key', () => {
@@ -169,6 +176,7 @@ describe('the tags of what a claim is made of', () => {
     expect(Object.keys(tagsWith('', {}, null)).toSorted()).toEqual([
       'compute.aks.billing',
       'karpenter.azure.com_cluster',
+      'nodewright.dev_decision',
     ]);
   });
 

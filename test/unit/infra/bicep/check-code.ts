@@ -1,10 +1,11 @@
 import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { container } from '../../../../shared/contract/names.ts';
+import { priceCurrencies } from '../../../../shared/contract/price-currency.ts';
 import { type QueueSettings, poisonQueue, queues } from '../../../../shared/contract/queues.ts';
 import { settingNames } from '../../../../shared/contract/settings.ts';
 import { type BicepFiles, allBelow, declared, propertiesOf, root, textOf } from './parse.ts';
-import { evaluate, plain } from './value.ts';
+import { evaluate, literalsOf, namedValue, plain } from './value.ts';
 
 /** Settings that no deployment has, each with the reason. */
 const OF_SANDBOXES: Readonly<Record<string, string>> = {
@@ -93,7 +94,7 @@ function minutes(ms: number): string {
   return `PT${ms / 60_000}M`;
 }
 
-/** Lists of queues, containers and functions that are not those of the code. */
+/** Lists of queues, containers, functions and currencies that are not those of the code. */
 export function listFaults(files: BicepFiles): ReadonlyArray<string> {
   const main = files.get('main.bicep');
   const names = queues.map(({ name }) => name);
@@ -116,9 +117,15 @@ export function listFaults(files: BicepFiles): ReadonlyArray<string> {
     ...list('alwaysReadyFunctions')
       .filter((name) => !functions.some((one) => one.name === name))
       .map((name) => `alwaysReadyFunctions: there is no function ${name}`),
+    ...differences(currencies(files), priceCurrencies, 'currency'),
     ...differences(relayQueues(files), queuesOfRelay(), 'queue of the relay'),
     ...(names.includes(poisonQueue.name) ? [] : ['the queue of poison is not among the queues']),
   ];
+}
+
+function currencies(files: BicepFiles): ReadonlyArray<string> {
+  const main = files.get('main.bicep');
+  return main === undefined ? [] : literalsOf(namedValue(files, main, 'currency')).map(String);
 }
 
 function relayQueues(files: BicepFiles): ReadonlyArray<string> {

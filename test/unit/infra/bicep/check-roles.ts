@@ -63,11 +63,13 @@ const REGION = 'modules/access/region-role.bicep';
 const NARROWER = ['modules/access/subnet-role.bicep', 'modules/access/identity-role.bicep'];
 /** What is always in a group of the customer's own. */
 const ENCRYPTION = 'modules/access/encryption-role.bicep';
+/** The managed cluster itself, which is in a group of the customer's too. */
+const MAINTENANCE = 'modules/access/maintenance-role.bicep';
 
 /** Actions that a call needs and no role has, and those that no call needs. `needed`: action by the call that needs it. */
 export function roleFaults(files: BicepFiles, needed: ReadonlyMap<string, string>): ReadonlyArray<string> {
   const granted = grantedActions(files);
-  const all = new Set([MACHINES, REGION, ENCRYPTION].flatMap((path) => granted.get(path) ?? []));
+  const all = new Set([MACHINES, REGION, ENCRYPTION, MAINTENANCE].flatMap((path) => granted.get(path) ?? []));
   const unneeded = [...granted].flatMap(([path, actions]) =>
     actions
       .filter((action) => ![...needed.values()].includes(action))
@@ -85,7 +87,7 @@ export function roleFaults(files: BicepFiles, needed: ReadonlyMap<string, string
         .map((action) => `${path}: ${action} is not in ${MACHINES}`),
     ),
     ...[...granted.keys()]
-      .filter((path) => ![MACHINES, REGION, ENCRYPTION, ...NARROWER].includes(path))
+      .filter((path) => ![MACHINES, REGION, ENCRYPTION, MAINTENANCE, ...NARROWER].includes(path))
       .map((path) => `${path}: defines a role that nobody compares`),
     ...elsewhere(granted, needed),
   ];

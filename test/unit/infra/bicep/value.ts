@@ -91,7 +91,8 @@ function callOf([name, given]: ReadonlyArray<Node>, on: (node: Node) => Value): 
   return { kind: 'object', entries, open: objects.some((one) => one.kind !== 'object' || one.open) };
 }
 
-function namedValue(files: BicepFiles, file: BicepFile, name: string, depth: number): Value {
+/** What a variable or parameter of a file may be. */
+export function namedValue(files: BicepFiles, file: BicepFile, name: string, depth = 0): Value {
   const variable = file.variables.get(name);
   if (variable !== undefined) return evaluate(files, file, variable, depth + 1);
   const parameter = file.parameters.get(name);

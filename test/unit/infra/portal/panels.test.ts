@@ -20,7 +20,7 @@ function workbookFaults(items: ReadonlyArray<WorkbookItem>): ReadonlyArray<strin
 const visualizations = new Set(['table', 'timechart', 'barchart', 'areachart']);
 /** Units are in titles: charts of workbooks have one format for all of their series. */
 const UNIT =
-  /\((?:[\w ]+, )*(?:pods|nodes|cores|percent|seconds|milliseconds|count|messages|text|USD per hour)(?:, [\w ]+)*\)$/;
+  /\((?:[\w ]+, )*(?:pods|nodes|cores|percent|seconds|milliseconds|count|messages|text|\{\{currency\}\} per hour)(?:, [\w ]+)*\)$/;
 
 function itemFaults({ type, content }: WorkbookItem): ReadonlyArray<string> {
   if (type === 1) return content.json === undefined ? ['says nothing'] : [];
@@ -107,7 +107,12 @@ const whileUndecided: ReadonlyMap<string, ReadonlySet<string>> = new Map([
   ['karpenter_scheduler_unfinished_work_seconds', new Set(['controller'])],
   ['karpenter_pods_provisioning_scheduling_undecided_time_seconds', new Set(['name', 'namespace'])],
 ]);
-const metrics = new Map([...recordedMetrics, ...inTrouble, ...whileUndecided]);
+/** Counters of disruption that are shown once it has not gone well. */
+const whereItFailed: ReadonlyMap<string, ReadonlySet<string>> = new Map([
+  ['karpenter_voluntary_disruption_failed_validations_total', new Set(['consolidation_type'])],
+  ['karpenter_voluntary_disruption_queue_failures_total', new Set(['decision', 'reason', 'consolidation_type'])],
+]);
+const metrics = new Map([...recordedMetrics, ...inTrouble, ...whileUndecided, ...whereItFailed]);
 
 const METRIC = /\b((?:karpenter|nodewright_relay|process)_\w+)(?:\{([^}]*)\})?/g;
 const LABEL = /(\w+)\s*(?:=~|!~|!=|=)\s*"/g;
@@ -167,8 +172,8 @@ function expressionFaults(expr: string, legend: string, variables: ReadonlySet<s
 }
 
 describe('the dashboards', () => {
-  test('are three, each with an id of its own', () => {
-    expect(new Set(dashboards.map(({ dashboard }) => dashboard.uid)).size).toBe(3);
+  test('are four, each with an id of its own', () => {
+    expect(new Set(dashboards.map(({ dashboard }) => dashboard.uid)).size).toBe(4);
   });
 
   test.each(dashboards)('ask for what the relay exposes, with a unit for each panel: $path', ({ dashboard }) => {
@@ -181,12 +186,14 @@ describe('the dashboards', () => {
     expect(families.filter((name) => !new RegExp(`\\b${name}\\b`).test(text))).toEqual([]);
   });
 
-  test('know what is exposed in trouble only from the code', () => {
+  test('know what is exposed in trouble only from the code, or by its name alone', () => {
     const relay = list('relay', '.ts')
       .map((path) => read(path))
       .join('\n');
     for (const name of inTrouble.keys()) expect(relay).toContain(`'${name.replace('nodewright_relay_', '')}'`);
     for (const name of whileUndecided.keys()) expect(relay).toContain(`'${name}'`);
+    const page = read('test/unit/infra/portal/recorded/relay-metrics.txt');
+    for (const name of whereItFailed.keys()) expect(page).toContain(`# TYPE ${name} counter\n`);
   });
 
   test('break in ways that are noticed', () => {

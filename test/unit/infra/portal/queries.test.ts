@@ -60,7 +60,14 @@ describe('a query of the portal', () => {
 
   test('reads every line that says that something is wrong', () => {
     const taken = new Set(queries.flatMap(({ text }) => partsOf(text).flatMap(({ events }) => [...events])));
-    const wrong = ['offering-refused', 'launch-rejected', 'nodeclaim-deleted', 'message-kept', 'deployment-not-ready'];
+    const wrong = [
+      'offering-refused',
+      'launch-rejected',
+      'nodeclaim-deleted',
+      'message-kept',
+      'deployment-not-ready',
+      'breaker-tripped',
+    ];
     expect(wrong.filter((event) => !taken.has(event))).toEqual([]);
   });
 });
@@ -97,7 +104,7 @@ describe('the checks notice', () => {
   const query = (name: string): string => queries.find((one) => one.name === name)?.text ?? '';
   test.each([
     ['a field that is misspelt', 'cost-against-bound', 'lowerBoundMicro', 'lowerboundMicro'],
-    ['a field of another event', 'savings', 'd.savedMicroUsdPerHour', 'd.tookMs'],
+    ['a field of another event', 'savings', 'd.savedMicroPerHour', 'd.tookMs'],
     ['an event that is misspelt', 'messages-kept', '"message-kept"', '"message-keptt"'],
     ['a name within a field', 'quota-left', '].limit', '].limits'],
   ])('%s', (_, name, right, wrong) => {
@@ -144,7 +151,7 @@ describe('an alert', () => {
 
   test('leaves no placeholder in its query that the module does not fill', () => {
     const left = alerts.flatMap(({ text }) => [...text.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name));
-    expect(new Set(left)).toEqual(new Set(['applicationInsightsId', 'monthlyBudgetUsd']));
+    expect(new Set(left)).toEqual(new Set(['applicationInsightsId', 'currency', 'monthlyCostAlert']));
     for (const name of new Set(left)) expect(module).toContain(`'{${name}}'`);
   });
 });

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { createSavings } from '../../../../sandbox/start/savings.ts';
 
-const begun = (saved: number) => ({ event: 'disruption-begun', facts: { savedMicroUsdPerHour: saved } });
+const begun = (saved: number) => ({ event: 'disruption-begun', facts: { savedMicroPerHour: saved } });
 const gone = { event: 'disrupted', facts: { claim: 'a' } };
 
 test('what a decision saves counts when its nodes go, once, however many they are', () => {

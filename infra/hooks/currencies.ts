@@ -1,0 +1,20 @@
+/** What main.bicep takes as its currency. The hooks import nothing of the app; a test holds the list to the app's. */
+export const currencies = [
+  'USD',
+  'AUD',
+  'BRL',
+  'CAD',
+  'CHF',
+  'CNY',
+  'DKK',
+  'EUR',
+  'GBP',
+  'INR',
+  'JPY',
+  'KRW',
+  'NOK',
+  'NZD',
+  'RUB',
+  'SEK',
+  'TWD',
+] as const;
