@@ -4,6 +4,7 @@ import { createDecisions } from '../../shared/adapters/storage/decisions.ts';
 import { createFiguresLog } from '../../shared/adapters/storage/figures-log.ts';
 import { createSnapshots } from '../../shared/adapters/storage/snapshots.ts';
 import type { Ports } from '../../shared/app/ports.ts';
+import { createTold } from '../../shared/app/told.ts';
 import type { InstanceType } from '../../shared/core/model/catalog.ts';
 import type { NodePool } from '../../shared/kubernetes/manifest.ts';
 import { KARPENTER_POLICY } from '../../shared/core/model/provisioning-input.ts';
@@ -26,14 +27,18 @@ const FIRST: LedgerState = {
 /**
  * The ports of one look at a cluster, in memory: the snapshot is there, all sizes may be had, and whatever is written is
  * taken. Storage is the product's own over a container in memory; what is created is put into the form that is sent.
- * Only what provisioning asks for is there.
+ * Only what provisioning and disruption ask for is there, and nothing is read back: of what disruption marks, each is gone already.
  */
 export function portsInMemory(snapshot: Uint8Array, types: ReadonlyArray<InstanceType>, pool: NodePool): Ports {
   const blobs = new MemoryBlobs();
   blobs.writeNow(`${CLUSTER}/latest`, snapshot, 'any');
+  // For as long as the benchmark takes, whatever that is.
+  const heartbeat = JSON.stringify({ atMs: STARTED_MS + 3_600_000 });
+  blobs.writeNow(`${CLUSTER}/heartbeat`, new TextEncoder().encode(heartbeat), 'any');
   let created = 0;
   const kubernetes = {
     list: (kind: string) => Promise.resolve(kind === 'NodePool' ? [pool] : []),
+    get: () => Promise.resolve(null),
     create: (_: string, object: object) => {
       const resourceVersion = String((created += 1));
       const sent = JSON.parse(JSON.stringify(object)) as { readonly metadata: object };
@@ -67,6 +72,7 @@ export function portsInMemory(snapshot: Uint8Array, types: ReadonlyArray<Instanc
       markExecuted: () => Promise.resolve(),
     },
     hints: { send: () => Promise.resolve() },
+    told: createTold(),
     log: () => undefined,
   };
   return ports as unknown as Ports;

@@ -13,6 +13,7 @@ import { endsOf, NO_ENDS, type Ends } from './search/ends.ts';
 import { offersOf, type Offers } from './search/offers.ts';
 import { moveShares, settleTolls } from './search/tolls.ts';
 import { search } from './search/search.ts';
+import { undoTo } from './search/trail.ts';
 import { replayOf } from './steps/replay.ts';
 import { sequence } from './steps/sequence.ts';
 import { toPlan } from './to-plan.ts';
@@ -33,23 +34,34 @@ export function planDisruption(given: DisruptionInput, now: Instant): Disruption
     settleTolls(arena, moveShares(input.policy, pools));
     return toPlan({ nodes, ends, replay, ordered, lowerBound });
   };
-  let plan = planFor(endsAtRest(input, now, pools, NO_ENDS), first);
-  for (let again = 0; again < MOST_ORDERS && plan.kept.some(({ reason }) => reason.kind === 'no-order'); again++) {
+  let plan = planFor(endsAtRest(input, now, pools, { ends: NO_ENDS, round: first }), first);
+  let isAtRest = !hasNoOrder(plan);
+  for (let again = 0; again < MOST_ORDERS && !isAtRest; again++) {
     const reached = reachedBy(plan);
-    const further = endsAtRest(input, now, pools, reached);
-    if (further === reached) break;
-    const next = planFor(further, readRound(input, now, pools));
+    const from = (find: typeof endsAtRest): DisruptionPlan => {
+      const further = find(input, now, pools, { ends: reached, round: null });
+      return further === reached ? plan : planFor(further, readRound(input, now, pools));
+    };
+    const found = from(endsAtRest);
+    const isBetter = found.after.cost < plan.after.cost;
+    const next = isBetter ? found : from(endsOneByOne);
     if (next.after.cost >= plan.after.cost) break;
+    // What was found one by one, a search may still do better.
+    isAtRest = isBetter && !hasNoOrder(next);
     plan = next;
   }
   return plan;
+}
+
+function hasNoOrder({ kept }: DisruptionPlan): boolean {
+  return kept.some(({ reason }) => reason.kind === 'no-order');
 }
 
 /**
  * Where no order of steps leads to all of an end, the search goes on from what can be reached: else the plan after this one would
  * find what was left. So often it is tried.
  */
-const MOST_ORDERS = 3;
+const MOST_ORDERS = 6;
 
 /** The end that the steps of a plan come to. */
 function reachedBy({ steps, replacements }: DisruptionPlan): Ends {
@@ -67,18 +79,42 @@ const MOST_ROUNDS = 6;
  * Searches again and again, each time in the cluster as it would be then, until there is nothing to do: so that a plan that has been
  * carried out is followed by an empty one. What a pod does in several rounds is one move, to where it is last.
  */
-function endsAtRest(input: Given, now: Instant, pools: Pools, start: Ends): Ends {
-  let ends = start;
+function endsAtRest(input: Given, now: Instant, pools: Pools, start: Start): Ends {
+  let { ends } = start;
   const { provisioning } = input;
-  for (let round = 0; round < MOST_ROUNDS; round++) {
-    const current = { ...input, provisioning: applyEnds(provisioning, ends) };
-    const { arena, offers, nodes } = readRound(current, now, pools);
-    search(arena, { offers, spotToSpot: input.policy.spotToSpot }, moveShares(input.policy, pools));
+  for (let number = 0; number < MOST_ROUNDS; number++) {
+    const known = number === 0 ? start.round : null;
+    const round = known ?? readRound({ ...input, provisioning: applyEnds(provisioning, ends) }, now, pools);
+    const { arena, offers, nodes } = round;
+    const trail = search(arena, { offers, spotToSpot: input.policy.spotToSpot }, moveShares(input.policy, pools));
     const found = endsOf(arena, namesIn(nodes, input));
+    if (round === known) undoTo(trail, 0);
     if (found.gone.size === 0) break;
     ends = afterEach(ends, found);
   }
   return ends;
+}
+
+/** Where a search begins. `round`: the cluster as it is then, if it has been read; it is left as it was. */
+interface Start {
+  readonly ends: Ends;
+  readonly round: Round | null;
+}
+
+/**
+ * Takes nodes away one after another, each of which the rules let go by itself when its turn comes: dearer than what a search finds, and
+ * there is an order that leads to it, the one in which they were taken.
+ */
+function endsOneByOne(input: Given, now: Instant, pools: Pools, { ends }: Start): Ends {
+  const policy = { ...input.policy, searchSteps: 0 };
+  const { arena, offers, nodes } = readRound(
+    { ...input, policy, provisioning: applyEnds(input.provisioning, ends) },
+    now,
+    pools,
+  );
+  search(arena, { offers, spotToSpot: policy.spotToSpot }, moveShares(policy, pools));
+  const found = endsOf(arena, namesIn(nodes, input));
+  return found.gone.size === 0 ? ends : afterEach(ends, found);
 }
 
 /** `later` as an end of the cluster from which `ends` starts. */

@@ -1,6 +1,6 @@
 import { microUsdPerHour, type MicroUsdPerHour } from '../../quantity/units.ts';
 import type { Arena, Place } from '../search/arena.ts';
-import { roomOf, type Offers } from '../search/offers.ts';
+import { allOffers, roomOf, type Offers } from '../search/offers.ts';
 
 /** A size as CPU and memory per micro-USD. */
 interface Yield {
@@ -40,7 +40,7 @@ export function lowerBoundOf({ places, shapes }: Arena, offers: Offers): MicroUs
     demand.memory += own.memory;
     yields.push({ cpu: (free.cpu + own.cpu) / price, memory: (free.memory + own.memory) / price });
   }
-  for (const offer of offers.flat()) {
+  for (const offer of allOffers(offers)) {
     const room = roomOf(offer, places[0]?.bin.free.length ?? 0);
     yields.push({ cpu: (room[CPU] ?? 0) / offer.plainPrice, memory: (room[MEMORY] ?? 0) / offer.plainPrice });
   }

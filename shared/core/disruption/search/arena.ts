@@ -9,7 +9,9 @@ import type { ProvisioningInput } from '../../model/provisioning-input.ts';
 import { evictionCostOf } from '../candidates/eviction-cost.ts';
 import type { JudgedNode } from '../candidates/judge-nodes.ts';
 import type { Draw } from './draw.ts';
+import { newOrder, type Order } from './fullest-first.ts';
 import type { Offer } from './offers.ts';
+import type { OwnPods } from './wanted-for.ts';
 
 /** Pods of one shape on one node. */
 export interface Group {
@@ -68,6 +70,8 @@ export interface ShapeFacts {
   readonly asks: ReadonlyArray<Ask>;
   readonly requests: Float64Array;
   readonly isRuled: boolean;
+  /** How much of the cluster's free room a pod takes. Those with rules are placed first, as they are choosier. */
+  readonly size: number;
   /** What the eviction of one counts as, not below 0. */
   readonly cost: number;
   /** Its ports or attached volumes make pods of one shape unlike. */
@@ -78,10 +82,19 @@ export interface ShapeFacts {
 export interface Arena {
   readonly workspace: Workspace;
   readonly places: Array<Place>;
+  /** So many of the places are nodes that are there; new ones come after them. */
+  existing: number;
   /** By index of shape. */
   readonly shapes: ReadonlyMap<number, ShapeFacts>;
-  /** By ask: per place 0 for not asked yet, 1 for yes, 2 for no. */
-  readonly admitted: Map<string, Uint8Array>;
+  /** By kind of ask, for nodes that are there: per place 0 for not asked yet, 1 for yes, 2 for no. For new ones by offering. */
+  readonly admitted: {
+    readonly there: Map<string, Uint8Array>;
+    readonly fresh: Map<Offer, Map<string, boolean>>;
+  };
+  /** By what offerings of all pools would do: one ask for all that are alike in it. By ask too, once asked for. */
+  readonly standIns: Map<string | Ask, Ask>;
+  /** What the own pods of nodes ask of a new one, once asked for. */
+  readonly ownPods: Map<Place, OwnPods>;
   /** What one unit of each resource is worth, so that leftovers can be compared. */
   readonly worth: Float64Array;
   /** Work left: places looked at for a pod. */
@@ -92,6 +105,8 @@ export interface Arena {
   readonly window: { places: Array<Place> | null };
   /** Where it is not null, what is left free is judged roughly, so that pods go elsewhere than last time. */
   readonly blur: { draw: Draw | null };
+  /** Whoever changes a place says so there: `touch`. */
+  readonly order: Order;
 }
 
 export interface ArenaInput {
@@ -108,37 +123,51 @@ export function arenaFor({ provisioning, nodes, awaited, searchSteps }: ArenaInp
   const coming = [...awaited.values()].flat();
   const reading = readInput(provisioning, [...moving, ...coming]);
   const workspace = workspaceFor(reading);
-  const shapes = new Map([...workspace.asks].map(([index, asks]) => [index, factsOf(workspace, index, asks)] as const));
   const byName = new Map(nodes.map((node) => [node.name, node]));
   const bins = workspace.bins.filter(({ capacity }) => capacity.kind === 'node' && byName.has(capacity.name));
+  const worth = worthOf(bins);
+  const shapes = new Map(
+    [...workspace.asks].map(([index, asks]) => [index, factsOf(workspace, index, asks, worth)] as const),
+  );
   const arena: Arena = {
     workspace,
     places: [],
+    existing: 0,
     shapes,
-    admitted: new Map(),
-    worth: worthOf(bins),
+    admitted: { there: new Map(), fresh: new Map() },
+    standIns: new Map(),
+    ownPods: new Map(),
+    worth,
     work: { left: searchSteps },
     stuck: { shape: -1 },
     blur: { draw: null },
     window: { places: null },
+    order: newOrder(),
   };
   for (const bin of bins.toSorted((a, b) => byCodeUnit(a.capacity.name, b.capacity.name))) {
     const node = byName.get(bin.capacity.name);
     if (node !== undefined) arena.places.push(placeOf(arena, bin, node));
   }
-  for (const place of arena.places) for (const { shape, count } of place.own) record(arena, place, shape, count);
+  arena.existing = arena.places.length;
+  for (const place of arena.places) {
+    touch(arena, place);
+    for (const { shape, count } of place.own) record(arena, place, shape, count);
+  }
   for (const place of arena.places) {
     for (const pod of awaited.get(place.bin.capacity.name) ?? []) put(arena, place, pod.shape, 1);
   }
   return arena;
 }
 
-function factsOf(workspace: Workspace, index: number, asks: ReadonlyArray<Ask>): ShapeFacts {
+function factsOf(workspace: Workspace, index: number, asks: ReadonlyArray<Ask>, worth: Float64Array): ShapeFacts {
   const compiled = workspace.shapes.get(index);
+  const requests = compiled?.requests ?? new Float64Array();
+  const isRuled = asks.some((ask) => !isUnruled(ask));
   return {
     asks,
-    requests: compiled?.requests ?? new Float64Array(),
-    isRuled: asks.some((ask) => !isUnruled(ask)),
+    requests,
+    isRuled,
+    size: requests.reduce((sum, amount, k) => sum + amount * (worth[k] ?? 0), isRuled ? 1 : 0),
     cost: Math.max(0, compiled === undefined ? 1 : evictionCostOf(compiled.shape)),
     isSingle: (compiled?.ports.length ?? 0) + (compiled?.attachments.length ?? 0) > 0,
   };
@@ -169,7 +198,7 @@ function placeOf(arena: Arena, bin: Bin, node: JudgedNode): Place {
     state: 'there',
     isCandidate: isMovable,
     takesPods: takesPods(bin, node),
-    own: own.toSorted((a, b) => sizeOf(arena, b.shape) - sizeOf(arena, a.shape) || a.shape - b.shape),
+    own: largestFirst(own, arena.shapes),
     bound: others.filter(({ shape }) => countersFor(workspace.topology, shape).length > 0),
     received: 0,
     receivedCost: 0,
@@ -179,6 +208,11 @@ function placeOf(arena: Arena, bin: Bin, node: JudgedNode): Place {
     takenAt: 0,
     reluctance: isMovable ? price / node.disruption : 0,
   };
+}
+
+function largestFirst(groups: ReadonlyArray<Group>, shapes: Arena['shapes']): ReadonlyArray<Group> {
+  const sizeOf = ({ shape }: Group): number => shapes.get(shape)?.size ?? 0;
+  return groups.toSorted((a, b) => sizeOf(b) - sizeOf(a) || a.shape - b.shape);
 }
 
 /** A node that is not ready or not complete is no place to move to. */
@@ -193,18 +227,16 @@ function groupsOf(pods: ReadonlyArray<Pod>): ReadonlyArray<Group> {
   return [...counts].map(([shape, count]) => ({ shape, count }));
 }
 
-/** How much of the cluster's free room a pod takes. Those with rules are placed first, as they are choosier. */
-function sizeOf({ shapes, worth }: Arena, index: number): number {
-  const facts = shapes.get(index);
-  if (facts === undefined) return 0;
-  return facts.requests.reduce((sum, amount, k) => sum + amount * (worth[k] ?? 0), facts.isRuled ? 1 : 0);
-}
-
 /** Counts pods of a shape on a place, or takes them out of the count. */
 export function record({ workspace, shapes }: Arena, { bin: { capacity } }: Place, shape: number, count: number): void {
   if (shapes.get(shape)?.isRuled === false) return;
   const node = { labels: capacity.labels, taints: capacity.presentTaints };
   recordOnNode(workspace.topology, shape, node, count);
+}
+
+/** What is free on the place, or whether it is there, has changed. */
+export function touch({ order }: Arena, place: Place): void {
+  order.changed.add(place);
 }
 
 /** Puts pods of a shape on a place, or with a negative count takes them off, whatever the rules say. */
@@ -217,6 +249,7 @@ export function put(arena: Arena, place: Place, shape: number, count: number): v
   place.received += count;
   place.receivedCost += count * facts.cost;
   place.content?.set(shape, (place.content.get(shape) ?? 0) + count);
+  touch(arena, place);
   record(arena, place, shape, count);
 }
 

@@ -3,6 +3,7 @@ import { drawFrom, type Draw } from './draw.ts';
 import { cheapestOffer, type Offer } from './offers.ts';
 import { ANYWHERE } from './pour.ts';
 import { isFair, mayGo, replace, settleNew, takeAwaySimply, type Means } from './take-away.ts';
+import { ownPods } from './wanted-for.ts';
 import { bring, close, take, undoTo, type Trail } from './trail.ts';
 
 /** Nodes that one try brings back at most, and those that it tries beside them. */
@@ -187,23 +188,13 @@ function replaceSome(trail: Trail, order: ReadonlyArray<Place>, means: Means, dr
 function offerFor({ arena }: Trail, group: ReadonlyArray<Place>, means: Means, draw: Draw): Offer | null {
   const paid = group.reduce((sum, { price }) => sum + price, 0);
   const some = group.slice(0, 1 + draw.below(group.length));
-  const load = new Float64Array(arena.worth.length);
   const share = draw.below(3) === 0 ? 0.3 + 0.7 * draw.share() : 1;
-  const asks = new Map(
-    some.flatMap(({ own }) =>
-      own.flatMap(({ shape, count }) => {
-        const facts = arena.shapes.get(shape);
-        const ask = facts?.asks.at(-1);
-        for (let k = 0; k < load.length; k++) load[k] = (load[k] ?? 0) + share * count * (facts?.requests[k] ?? 0);
-        return ask === undefined ? [] : [[ask.kind, ask] as const];
-      }),
-    ),
-  );
+  const { asks, load } = ownPods(arena, some);
   const zones = group.map(({ bin }) => bin.capacity.labels['topology.kubernetes.io/zone'] ?? null);
   const zone = zones[draw.below(zones.length)] ?? null;
   const mayBeSpot =
     means.spotToSpot || group.some(({ bin }) => bin.capacity.labels['karpenter.sh/capacity-type'] !== 'spot');
-  const wanted = { asks: [...asks.values()], load, zone, below: paid, mayBeSpot };
+  const wanted = { asks, load: share === 1 ? load : load.map((all) => share * all), zone, below: paid, mayBeSpot };
   return cheapestOffer(arena.workspace, means.offers, wanted);
 }
 
@@ -226,18 +217,9 @@ export function takeAllSingles(trail: Trail, means: Means): number {
 }
 
 function singleOffer({ arena }: Trail, place: Place, means: Means): Offer | null {
-  const load = new Float64Array(arena.worth.length);
-  const asks = new Map<string, Parameters<typeof cheapestOffer>[2]['asks'][number]>();
-  for (const { shape, count } of place.own) {
-    const facts = arena.shapes.get(shape);
-    const ask = facts?.asks.at(-1);
-    if (ask !== undefined) asks.set(ask.kind, ask);
-    for (let k = 0; k < load.length; k++) load[k] = (load[k] ?? 0) + count * (facts?.requests[k] ?? 0);
-  }
   const { labels } = place.bin.capacity;
   return cheapestOffer(arena.workspace, means.offers, {
-    asks: [...asks.values()],
-    load,
+    ...ownPods(arena, [place]),
     zone: labels['topology.kubernetes.io/zone'] ?? null,
     below: place.price - place.toll,
     mayBeSpot: means.spotToSpot || labels['karpenter.sh/capacity-type'] !== 'spot',

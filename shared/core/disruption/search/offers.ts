@@ -27,9 +27,21 @@ export interface Offer {
 }
 
 /** What can be bought, by pool, the heaviest pool first; within one the cheapest first. Nodes of reservations are not bought. */
-export type Offers = ReadonlyArray<ReadonlyArray<Offer>>;
+export type Offers = ReadonlyArray<PoolOffers>;
 
-export function offersOf({ pools }: Workspace): Offers {
+interface PoolOffers {
+  readonly list: ReadonlyArray<Offer>;
+  /** By resource and place in the list: the most that an offer up to there has; and the highest price. So many need not be looked at. */
+  readonly most: ReadonlyArray<Float64Array>;
+  readonly dearest: Float64Array;
+}
+
+/** Those of all pools. */
+export function allOffers(offers: Offers): ReadonlyArray<Offer> {
+  return offers.flatMap(({ list }) => list);
+}
+
+export function offersOf({ pools, dimensions }: Workspace): Offers {
   return pools.map((state) => {
     const { pool } = state;
     const offers: Array<Offer> = [];
@@ -52,10 +64,45 @@ export function offersOf({ pools }: Workspace): Offers {
         });
       }
     }
-    return offers.toSorted(
-      (a, b) => Number(a.isShunned) - Number(b.isShunned) || a.price - b.price || a.type - b.type || a.bit - b.bit,
+    return withReach(
+      offers.toSorted(
+        (a, b) => Number(a.isShunned) - Number(b.isShunned) || a.price - b.price || a.type - b.type || a.bit - b.bit,
+      ),
+      dimensions.names.length,
     );
   });
+}
+
+function withReach(list: ReadonlyArray<Offer>, width: number): PoolOffers {
+  const most = Array.from({ length: width }, () => new Float64Array(list.length));
+  const dearest = new Float64Array(list.length);
+  for (const [index, offer] of list.entries()) {
+    const room = roomOf(offer, width);
+    const before = index - 1;
+    dearest[index] = index === 0 ? offer.price : Math.max(at(dearest, before), offer.price);
+    for (const [k, amounts] of most.entries()) {
+      amounts[index] = index === 0 ? at(room, k) : Math.max(at(amounts, before), at(room, k));
+    }
+  }
+  return { list, most, dearest };
+}
+
+/** How many offers at the start of the list all have too little of something. */
+function beyondReach({ list, most }: PoolOffers, load: Float64Array): number {
+  let start = 0;
+  for (let k = 0; k < load.length; k++) {
+    const amounts = most[k];
+    if (amounts === undefined) continue;
+    let [low, high] = [start, list.length];
+    // Ends: every turn halves what is left.
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (at(amounts, middle) < at(load, k)) low = middle + 1;
+      else high = middle;
+    }
+    start = low;
+  }
+  return start;
 }
 
 /** Works it out when it is first asked for. */
@@ -66,7 +113,7 @@ function once<T>(make: () => T): () => T {
 
 /** What new node is wanted: for which asks, with room for how much, and what it may cost. */
 export interface Wanted {
-  readonly asks: ReadonlyArray<Ask>;
+  readonly asks: ReadonlySet<Ask>;
   readonly load: Float64Array;
   /** Null: any. */
   readonly zone: string | null;
@@ -78,9 +125,9 @@ export interface Wanted {
 /** The cheapest offer that holds it all, of the heaviest pool that has one at any price; null for none. */
 export function cheapestOffer(workspace: Workspace, offers: Offers, wanted: Wanted): Offer | null {
   for (const [rank, ofPool] of offers.entries()) {
-    const [first] = ofPool;
+    const [first] = ofPool.list;
     if (first === undefined) continue;
-    const masks = wanted.asks.map((ask) => masksOf(workspace, first.state, ask));
+    const masks = Array.from(wanted.asks, (ask) => masksOf(workspace, first.state, ask));
     const found = cheapestOf(ofPool, masks, wanted);
     if (found !== null) return found;
     // A lighter pool is not asked for what a heavier one can hold at any price.
@@ -91,8 +138,11 @@ export function cheapestOffer(workspace: Workspace, offers: Offers, wanted: Want
   return null;
 }
 
-function cheapestOf(offers: ReadonlyArray<Offer>, masks: ReadonlyArray<Int32Array>, wanted: Wanted): Offer | null {
-  for (let index = 0; index < offers.length; index++) {
+function cheapestOf(ofPool: PoolOffers, masks: ReadonlyArray<Int32Array>, wanted: Wanted): Offer | null {
+  const { list: offers, dearest } = ofPool;
+  const start = beyondReach(ofPool, wanted.load);
+  if (start > 0 && at(dearest, start - 1) >= wanted.below) return null;
+  for (let index = start; index < offers.length; index++) {
     const offer = offers[index];
     if (offer === undefined || offer.price >= wanted.below) break;
     if (wanted.zone !== null && offer.zone !== wanted.zone) continue;
@@ -131,8 +181,8 @@ function typesBelow(
 
 /** How many sizes of the offer's pool and capacity type, in any zone, would hold what is wanted at less. */
 export function countCheaper(workspace: Workspace, offers: Offers, offer: Offer, wanted: Wanted): number {
-  const own = offers.flat().filter(({ state, isSpot }) => state === offer.state && isSpot === offer.isSpot);
-  const masks = wanted.asks.map((ask) => masksOf(workspace, offer.state, ask));
+  const own = allOffers(offers).filter(({ state, isSpot }) => state === offer.state && isSpot === offer.isSpot);
+  const masks = Array.from(wanted.asks, (ask) => masksOf(workspace, offer.state, ask));
   return typesBelow(own, masks, wanted).size;
 }
 

@@ -1,7 +1,9 @@
 import { admitsAsk, allowsBin, hasRoom } from '../../placing/state/bins.ts';
 import type { Ask } from '../../placing/state/compile-shape.ts';
 import { guardFor } from '../../placing/one-by-one/place.ts';
-import { put, record, type Arena, type Group, type Move, type Place, type ShapeFacts } from './arena.ts';
+import { farOf, firstInOrder } from './fullest-first.ts';
+import type { Offer } from './offers.ts';
+import { put, record, touch, type Arena, type Group, type Move, type Place, type ShapeFacts } from './arena.ts';
 
 /** Looked for while pods of one node find places. */
 export interface Pouring {
@@ -65,12 +67,14 @@ export function restore(arena: Arena, place: Place): void {
   }
   place.moves = [];
   place.state = 'there';
+  touch(arena, place);
   for (const { shape, count } of place.own) record(arena, place, shape, count);
   for (const { shape, count } of place.bound) record(arena, place, shape, count);
 }
 
 function leave(arena: Arena, place: Place): void {
   place.state = 'gone';
+  touch(arena, place);
   for (const { shape, count } of place.own) record(arena, place, shape, -count);
   for (const { shape, count } of place.bound) record(arena, place, shape, -count);
 }
@@ -136,15 +140,30 @@ function bestFor(arena: Arena, facts: ShapeFacts, ask: Ask, first: Place | null)
     return guard === null || allowsBin(guard, place.bin);
   };
   if (first !== null && leftAfter(arena, first, facts.requests) < Infinity && takes(first)) return first;
+  work.left -= places.length;
+  if (arena.window.places !== null || arena.blur.draw !== null || places.length <= FEW) {
+    return bestAmong(arena, places, facts, takes);
+  }
+  return firstInOrder(arena, facts.requests, takes);
+}
+
+/** Looking at so many is quicker than keeping them in order. */
+const FEW = 64;
+
+function bestAmong(
+  arena: Arena,
+  places: ReadonlyArray<Place>,
+  { requests }: ShapeFacts,
+  takes: (place: Place) => boolean,
+): Place | null {
   let best: Place | null = null;
   let least = Infinity;
-  work.left -= places.length;
   for (let index = 0; index < places.length; index++) {
     const place = places[index];
     if (place === undefined || place.state !== 'there' || !place.takesPods) continue;
-    const base = place.isCandidate && place.received === 0 ? FAR + place.reluctance : 0;
-    if (base >= least) continue;
-    const score = base + leftAfter(arena, place, facts.requests);
+    const far = farOf(place);
+    if (far >= least) continue;
+    const score = far + leftAfter(arena, place, requests);
     if (score >= least || !takes(place)) continue;
     best = place;
     least = score;
@@ -164,9 +183,6 @@ function leftAfter({ worth, blur }: Arena, { bin: { free } }: Place, requests: F
   return blur.draw === null ? left : left * (0.5 + blur.draw.share());
 }
 
-/** Beyond all that may be left free, which together is worth as many as there are resources. */
-const FAR = 1e3;
-
 function fittingIn({ bin: { free } }: Place, requests: Float64Array): number {
   let most = Infinity;
   for (let k = 0; k < free.length; k++) {
@@ -178,13 +194,24 @@ function fittingIn({ bin: { free } }: Place, requests: Float64Array): number {
 
 /** Do labels, taints and volumes let pods of the ask onto the place? */
 export function admits({ admitted }: Arena, ask: Ask, place: Place): boolean {
-  const answers = admitted.get(ask.kind) ?? new Uint8Array(ANSWERS);
-  admitted.set(ask.kind, answers);
-  if (place.offer !== null || place.index >= ANSWERS) return admitsAsk(place.bin, ask);
+  const { offer } = place;
+  if (offer !== null) return admitsNew(admitted, offer, ask, place);
+  const answers = admitted.there.get(ask.kind) ?? new Uint8Array(ANSWERS);
+  admitted.there.set(ask.kind, answers);
+  if (place.index >= ANSWERS) return admitsAsk(place.bin, ask);
   const known = answers[place.index] ?? 0;
   if (known !== 0) return known === 1;
   const answer = admitsAsk(place.bin, ask);
   answers[place.index] = answer ? 1 : 2;
+  return answer;
+}
+
+/** New nodes of one offering differ in their names alone, which no pod knows. */
+function admitsNew({ fresh }: Arena['admitted'], offer: Offer, ask: Ask, { bin }: Place): boolean {
+  const answers = fresh.get(offer) ?? new Map<string, boolean>();
+  fresh.set(offer, answers);
+  const answer = answers.get(ask.kind) ?? admitsAsk(bin, ask);
+  answers.set(ask.kind, answer);
   return answer;
 }
 

@@ -4,6 +4,7 @@ import { cheapestOffer } from './offers.ts';
 import { ANYWHERE } from './pour.ts';
 import { mayGo, settleNew, type Means } from './take-away.ts';
 import { settleTolls, type MoveShare } from './tolls.ts';
+import { ownPods } from './wanted-for.ts';
 import { open, take, trailOf, undoTo, type Trail } from './trail.ts';
 
 /**
@@ -11,8 +12,8 @@ import { open, take, trailOf, undoTo, type Trail } from './trail.ts';
  */
 const TOLL_ROUNDS = 3;
 
-/** Looks for the cheapest end of the cluster, moves counted, and leaves the arena in it. */
-export function search(arena: Arena, means: Means, shareOf: MoveShare): void {
+/** Looks for the cheapest end of the cluster, moves counted, and leaves the arena in it; undoing the trail takes it back. */
+export function search(arena: Arena, means: Means, shareOf: MoveShare): Trail {
   const trail = trailOf(arena);
   for (let round = 0; round < TOLL_ROUNDS; round++) {
     settleTolls(arena, shareOf);
@@ -27,6 +28,7 @@ export function search(arena: Arena, means: Means, shareOf: MoveShare): void {
   improve(trail, means);
   takeSimply(trail, means);
   if (isAtRest && -trail.change < LEAST_AT_REST * costOf(arena)) undoTo(trail, 0);
+  return trail;
 }
 
 /** Of the work allowed, what is spent where no single node can go. */
@@ -74,13 +76,7 @@ function takeForced(trail: Trail, means: Means): void {
 /** Takes the node away and puts a new one in its place, at any price. */
 function openFor(trail: Trail, place: Place, means: Means): boolean {
   const { arena } = trail;
-  const load = new Float64Array(arena.worth.length);
-  const asks = place.own.flatMap(({ shape, count }) => {
-    const facts = arena.shapes.get(shape);
-    for (let k = 0; k < load.length; k++) load[k] = (load[k] ?? 0) + count * (facts?.requests[k] ?? 0);
-    return facts?.asks.at(-1) ?? [];
-  });
-  const wanted = { asks, load, below: Infinity, mayBeSpot: true };
+  const wanted = { ...ownPods(arena, [place]), below: Infinity, mayBeSpot: true };
   const zones = [place.bin.capacity.labels['topology.kubernetes.io/zone'] ?? null, null];
   for (const zone of zones) {
     const offer = cheapestOffer(arena.workspace, means.offers, { ...wanted, zone });

@@ -3,7 +3,8 @@ import { allowsBin } from '../../placing/state/bins.ts';
 import { guardFor } from '../../placing/one-by-one/place.ts';
 import { admits, ANYWHERE } from './pour.ts';
 import { record, type Arena, type Place } from './arena.ts';
-import { cheapestOffer, countCheaper, type Offer, type Offers } from './offers.ts';
+import { cheapestOffer, countCheaper, roomOf, type Offer, type Offers } from './offers.ts';
+import { addAsk } from './wanted-for.ts';
 import { close, open, recast, take, undoTo, type Trail } from './trail.ts';
 
 /** What a search knows beside the arena. */
@@ -76,22 +77,17 @@ function isSpotNode({ bin }: Place): boolean {
   return bin.capacity.labels['karpenter.sh/capacity-type'] === 'spot';
 }
 
-function asksOn({ shapes }: Arena, { content }: Place): ReadonlyArray<Ask> {
-  const kinds = new Map<string, Ask>();
-  for (const [shape, count] of content ?? []) {
-    const ask = shapes.get(shape)?.asks.at(-1);
-    if (count > 0 && ask !== undefined) kinds.set(ask.kind, ask);
-  }
-  return [...kinds.values()];
+function asksOn(arena: Arena, { content }: Place): ReadonlySet<Ask> {
+  const asks = new Set<Ask>();
+  for (const [shape, count] of content ?? []) if (count > 0) addAsk(arena, asks, shape);
+  return asks;
 }
 
-function loadOf({ shapes, worth }: Arena, { content }: Place): Float64Array {
-  const load = new Float64Array(worth.length);
-  for (const [shape, count] of content ?? []) {
-    const { requests } = shapes.get(shape) ?? {};
-    for (let k = 0; k < load.length; k++) load[k] = (load[k] ?? 0) + count * (requests?.[k] ?? 0);
-  }
-  return load;
+/** What its pods take together. */
+function loadOf({ worth }: Arena, { offer, bin }: Place): Float64Array {
+  return offer === null
+    ? new Float64Array(worth.length)
+    : roomOf(offer, worth.length).map((all, k) => all - (bin.free[k] ?? 0));
 }
 
 /** Do its pods keep their rules there, one like the other? */

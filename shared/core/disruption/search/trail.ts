@@ -1,7 +1,7 @@
 import { bookCapacity } from '../../offerings/pool-state.ts';
 import { capacityOf } from '../../offerings/compile-pool.ts';
 import type { Bin } from '../../placing/state/bins.ts';
-import { record, type Arena, type Move, type Place } from './arena.ts';
+import { record, touch, type Arena, type Move, type Place } from './arena.ts';
 import { capacityOfOffer, roomOf, type Offer } from './offers.ts';
 import { remove, removeAs, restore, type Pouring } from './pour.ts';
 
@@ -43,11 +43,12 @@ export function bring(trail: Trail, place: Place): void {
 /** Adds a new node, empty. */
 export function open(trail: Trail, offer: Offer): Place {
   const { arena } = trail;
-  const place = arena.places.find(({ state }) => state === 'absent') ?? newPlace(arena);
+  const place = absentPlace(arena) ?? newPlace(arena);
   // The slot may be that of a new node that was dropped, which undoing brings back.
   const before = { offer: place.offer, bin: place.bin, price: place.price };
   cast(arena, place, offer);
   place.state = 'there';
+  touch(arena, place);
   arena.window.places?.push(place);
   book(offer, 1);
   trail.change += offer.price;
@@ -58,6 +59,7 @@ export function open(trail: Trail, offer: Offer): Place {
 /** Drops a new node that has no pods. */
 export function close(trail: Trail, place: Place): void {
   place.state = 'absent';
+  touch(trail.arena, place);
   if (place.offer !== null) book(place.offer, -1);
   trail.change -= place.price;
   trail.done.push({ kind: 'closed', place });
@@ -77,6 +79,7 @@ function recastTo(arena: Arena, place: Place, offer: Offer): void {
   for (const [shape, count] of pods) record(arena, place, shape, -count);
   if (place.offer !== null) book(place.offer, -1);
   cast(arena, place, offer);
+  touch(arena, place);
   book(offer, 1);
   for (const [shape, count] of pods) {
     const requests = arena.shapes.get(shape)?.requests ?? new Float64Array();
@@ -99,6 +102,7 @@ export function undoTo(trail: Trail, length: number): void {
 function undo(trail: Trail, deed: Deed): void {
   const { arena } = trail;
   const { place } = deed;
+  touch(arena, place);
   switch (deed.kind) {
     case 'took':
       restore(arena, place);
@@ -128,6 +132,14 @@ function undo(trail: Trail, deed: Deed): void {
 
 function book({ state, type }: Offer, sign: 1 | -1): void {
   bookCapacity(state.remaining, capacityOf(state.pool, type), sign);
+}
+
+function absentPlace({ places, existing }: Arena): Place | null {
+  for (let index = existing; index < places.length; index++) {
+    const place = places[index];
+    if (place?.state === 'absent') return place;
+  }
+  return null;
 }
 
 function newPlace(arena: Arena): Place {

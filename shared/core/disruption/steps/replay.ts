@@ -1,13 +1,15 @@
 import { open, trailOf } from '../search/trail.ts';
 import type { Arena, Move, Place } from '../search/arena.ts';
 import type { Ends } from '../search/ends.ts';
-import type { Offer, Offers } from '../search/offers.ts';
+import { allOffers, type Offer, type Offers } from '../search/offers.ts';
 
 /** An arena where nothing has moved yet, with what is to become of it. */
 export interface Replay {
   readonly arena: Arena;
   /** Places to take away, with where their pods go. */
   readonly going: ReadonlyMap<Place, ReadonlyArray<Move>>;
+  /** Of them those whose pods go to new places, with these. */
+  readonly toNew: ReadonlyMap<Place, ReadonlyArray<Place>>;
   /** New places by name, there and empty. */
   readonly created: ReadonlyMap<string, Place>;
 }
@@ -18,7 +20,7 @@ export function replayOf(arena: Arena, offers: Offers, ends: Ends): Replay {
   const trail = trailOf(arena);
   const created = new Map<string, Place>();
   for (const [name, wanted] of ends.created) {
-    const offer = offers.flat().find((one) => isOffer(one, wanted));
+    const offer = allOffers(offers).find((one) => isOffer(one, wanted));
     if (offer !== undefined) created.set(name, open(trail, offer));
   }
   const going = new Map<Place, ReadonlyArray<Move>>();
@@ -35,7 +37,14 @@ export function replayOf(arena: Arena, offers: Offers, ends: Ends): Replay {
     }
     going.set(place, [...counts.values()]);
   }
-  return { arena, going, created };
+  const toNew = new Map<Place, ReadonlyArray<Place>>();
+  for (const [place, moves] of going) {
+    const fresh = new Set(
+      moves.flatMap(({ target }) => arena.places[target] ?? []).filter(({ offer }) => offer !== null),
+    );
+    if (fresh.size > 0) toNew.set(place, [...fresh]);
+  }
+  return { arena, going, toNew, created };
 }
 
 function isOffer(

@@ -33,8 +33,30 @@ const REASONS: ReadonlyArray<DisruptionReason> = [
   'Underutilized',
 ];
 
-/** Cuts what goes into steps, each of which keeps the budgets of pools, the rules of pods and what a pool asks of savings. */
+/**
+ * Cuts what goes into steps, each of which keeps the budgets of pools, the rules of pods and what a pool asks of savings. What cannot go
+ * yet is put off, as that makes few steps. Where it leads nowhere, all go in the order in which the search took them instead.
+ */
 export function sequence(replay: Replay, pools: Pools): Sequence {
+  const few = sequenceBy(replay, pools, false);
+  if (few.dropped.length === 0) return few;
+  takeBack(replay, few);
+  const inOrder = sequenceBy(replay, pools, true);
+  if (inOrder.dropped.length < few.dropped.length) return inOrder;
+  takeBack(replay, inOrder);
+  for (const place of placesIn(few)) removeAs(replay.arena, place, replay.going.get(place) ?? []);
+  return few;
+}
+
+function placesIn({ steps }: Sequence): ReadonlyArray<Place> {
+  return steps.flatMap(({ remove }) => remove);
+}
+
+function takeBack({ arena }: Replay, taken: Sequence): void {
+  for (const place of placesIn(taken)) restore(arena, place);
+}
+
+function sequenceBy(replay: Replay, pools: Pools, isInOrder: boolean): Sequence {
   const made = new Set<Place>();
   const steps: Array<RawStep> = [];
   const dropped: Array<Place> = [];
@@ -42,7 +64,7 @@ export function sequence(replay: Replay, pools: Pools): Sequence {
     let pending = [...replay.going.keys()].filter(({ node }) => reasonOf(node?.verdict) === reason);
     // Ends: every turn takes a node off the list or drops all that are left.
     while (pending.length > 0) {
-      const step = nextStep({ replay, pools, made }, reason, pending);
+      const step = nextStep({ replay, pools, made, isInOrder }, reason, pending);
       if (step === null) {
         dropped.push(...pending);
         break;
@@ -65,13 +87,15 @@ interface Progress {
   readonly pools: Pools;
   /** New places that a step before has created. */
   readonly made: ReadonlySet<Place>;
+  /** Nothing goes before what the search took before it. */
+  readonly isInOrder: boolean;
 }
 
 /** The next step for a reason, carried out in the arena; null where none is possible. */
 function nextStep(progress: Progress, reason: DisruptionReason, pending: ReadonlyArray<Place>): RawStep | null {
   const before = poolTotals(progress.replay.arena);
   const together = tryStep(progress, { reason, before }, pending);
-  if (together !== null) return together;
+  if (together !== null || progress.isInOrder) return together;
   return tryOneByOne(progress, { reason, before }, pending);
 }
 
@@ -114,10 +138,17 @@ function tryStep(progress: Progress, rules: StepRules, pending: ReadonlyArray<Pl
   while (batch.length > 0) {
     const wrong = wrongIn(progress, rules, batch);
     if (wrong.size === 0) return { reason: rules.reason, remove: batch, create: createdBy(progress, batch) };
-    for (const place of wrong) restore(arena, place);
-    batch = batch.filter((place) => !wrong.has(place));
+    const off = progress.isInOrder ? lastOf(batch, wrong) : wrong;
+    for (const place of off) restore(arena, place);
+    batch = batch.filter((place) => !off.has(place));
   }
   return null;
+}
+
+/** All from the first that is wrong; where that is all of them, half: those that came after it may be what is wrong with it. */
+function lastOf(batch: ReadonlyArray<Place>, wrong: ReadonlySet<Place>): ReadonlySet<Place> {
+  const first = batch.findIndex((place) => wrong.has(place));
+  return new Set(batch.slice(first > 0 ? first : batch.length >> 1));
 }
 
 /** Nodes that share a new one come together, the dearest first, as long as budgets last. */
@@ -158,9 +189,10 @@ function unitsOf(progress: Progress, pending: ReadonlyArray<Place>): ReadonlyArr
 
 /** New places that a node's pods go to and that no step before creates. */
 function newFor({ replay, made }: Progress, place: Place): ReadonlyArray<Place> {
-  const targets = (replay.going.get(place) ?? []).flatMap(({ target }) => replay.arena.places[target] ?? []);
-  return [...new Set(targets)].filter((target) => target.offer !== null && !made.has(target));
+  return (replay.toNew.get(place) ?? NONE).filter((target) => !made.has(target));
 }
+
+const NONE: ReadonlyArray<Place> = [];
 
 function createdBy(progress: Progress, batch: ReadonlyArray<Place>): ReadonlyArray<Place> {
   return [...new Set(batch.flatMap((place) => newFor(progress, place)))].toSorted((a, b) => a.index - b.index);
@@ -187,13 +219,16 @@ function wrongIn(progress: Progress, rules: StepRules, batch: ReadonlyArray<Plac
 /** Nodes some pods of which are, once all have arrived, where a rule about other pods forbids them. */
 function misplacedIn(arena: Arena, batch: ReadonlyArray<Place>): ReadonlySet<Place> {
   const wrong = new Set<Place>();
-  const answers = new Map<string, boolean>();
+  const answers = new Map<number, boolean>();
   for (const place of batch) {
     for (const move of place.moves) {
-      const key = `${move.target}/${move.shape}`;
+      if (arena.shapes.get(move.shape)?.isRuled === false) continue;
+      const key = move.shape * arena.places.length + move.target;
       const answer = answers.get(key) ?? isAllowed(arena, move);
       answers.set(key, answer);
-      if (!answer) wrong.add(place);
+      if (answer) continue;
+      wrong.add(place);
+      break;
     }
   }
   return wrong;
@@ -203,8 +238,7 @@ function isAllowed(arena: Arena, { target, shape }: Move): boolean {
   const facts = arena.shapes.get(shape);
   const place = arena.places[target];
   const ask = facts?.asks.at(-1);
-  if (facts === undefined || place === undefined || ask === undefined) return false;
-  if (!facts.isRuled) return true;
+  if (place === undefined || ask === undefined) return false;
   record(arena, place, shape, -1);
   const allowed = allowsBin(guardFor(arena.workspace, ask, true), place.bin);
   record(arena, place, shape, 1);

@@ -1,0 +1,21 @@
+import { expect, test } from 'vitest';
+import type { DisruptionPlan } from '../../../../shared/core/disruption/plan/disruption-plan.ts';
+import { plan } from './build-disruption.ts';
+import { spreadCluster } from './spread-cluster.ts';
+
+function withoutOrder({ kept }: DisruptionPlan): number {
+  return kept.filter(({ reason }) => reason.kind === 'no-order').length;
+}
+
+test('nodes whose spreads would stand in each other’s way go in the order in which the search took them', () => {
+  const cluster = spreadCluster({ seed: 10, nodes: 45, apps: 20, maxSkew: 2, budget: '60%' });
+  const made = plan({ ...cluster, disruption: { searchSteps: 0 } });
+  expect(withoutOrder(made)).toBe(0);
+  expect(made.steps).toHaveLength(9);
+});
+
+test('where the end that was found cannot be reached step by step, nodes go one after another, as far as spreads let them', () => {
+  const made = plan(spreadCluster({ seed: 24, nodes: 60, apps: 30, maxSkew: 1, budget: '30%' }));
+  expect(withoutOrder(made)).toBe(0);
+  expect(made.after.nodes).toBeLessThan(25);
+});
