@@ -127,13 +127,18 @@ test('what is not forced never costs more, step by step, and never less than the
   );
 }, 120_000);
 
-test('a plan that has been carried out is followed by an empty one, unless no order of steps led to all that was found', () => {
+test('a plan that has been carried out is followed by an empty one, unless no order of steps led to all that was found or would have', () => {
   fc.assert(
     fc.property(drawnInput, (given) => {
       const first = planned(given);
       fc.pre(first.kept.every(({ reason }) => reason.kind !== 'no-order'));
       const again = planned(applied(given, first));
-      expect(again.steps.map(({ reason, remove }) => [reason, remove])).toEqual([]);
+      // What replaces nodes that must go comes first: a later step may leave it without need, and no pod moves twice in one plan.
+      const madeFirst = new Set(
+        first.steps.filter(({ reason }) => reason === 'Drifted').flatMap(({ create }) => create),
+      );
+      const further = again.steps.filter(({ remove }) => !remove.every((name) => madeFirst.has(name)));
+      expect(further.map(({ reason, remove }) => [reason, remove])).toEqual([]);
     }),
     runs,
   );

@@ -39,7 +39,7 @@ export class Host {
   #sweeping: Process | null = null;
   /** Sweeps that came to their end. */
   sweeps = 0;
-  /** When the last two sweeps that came to their end began. */
+  /** When the last two sweeps that came to their end, and were kept from nothing, began. */
   sweptSinceMs: ReadonlyArray<number> = [];
 
   constructor(parts: HostParts) {
@@ -194,9 +194,17 @@ export class Host {
     this.#sweeping = process;
     const beganMs = outside.timeline.now();
     try {
-      await sweep(process.ports);
+      let wasKept = false;
+      const { log } = process.ports;
+      await sweep({
+        ...process.ports,
+        log: (event, facts) => {
+          if (event === 'orphan-kept') wasKept = true;
+          log(event, facts);
+        },
+      });
       this.sweeps += 1;
-      this.sweptSinceMs = [...this.sweptSinceMs.slice(-1), beganMs];
+      if (!wasKept) this.sweptSinceMs = [...this.sweptSinceMs.slice(-1), beganMs];
     } catch (error) {
       outside.note(`sweep failed: ${String(error)}`);
     }
