@@ -8,7 +8,7 @@ import { defineConfig } from 'vitest/config';
  * Files share their worker's modules, but for `app`: to load them for each file anew took a third of the time of all tests.
  */
 const slow = [
-  'test/e2e/{buffers,chaos,compatibility,disruption,eviction-rates,failure,idle,interruption,leaving,lifecycle,metrics,scale,start,together}.test.ts',
+  'test/e2e/{buffers,chaos,compatibility,disruption,eviction-rates,failure,idle,interruption,leaving-{changed,cheaper,held},lifecycle,metrics,scale,start,together}.test.ts',
   'test/contract/servicebus/process.test.ts',
   'test/contract/relay/{image,process}.test.ts',
   'test/simulation/more-{disruption,seeds}.test.ts',

@@ -1,3 +1,3 @@
 import { leavingCases } from './leaving-cases.ts';
 
-leavingCases('embedded');
+leavingCases('embedded', ['held']);

@@ -1,0 +1,3 @@
+import { leavingCases } from './leaving-cases.ts';
+
+leavingCases('embedded', ['cheaper']);
