@@ -172,7 +172,8 @@ function withoutPassage(spec: ReducedPodSpec): ReducedPodSpec {
   const { tolerations = [], ...rest } = spec;
   const own = tolerations.filter(({ key }) => key !== taint.reserved.key);
   if (own.length === tolerations.length) return spec;
-  return own.length === 0 ? rest : { ...rest, tolerations: own };
+  // In its place: pods are told apart by their text.
+  return own.length === 0 ? rest : { ...spec, tolerations: own };
 }
 
 function factsOf({ metadata, status = {} }: RawPod, own: Of<typeof placement>): PodFacts {

@@ -59,6 +59,27 @@ describe('shapes', () => {
     expect(shapesOf([own], [own, passage('x')], [own, passage('x'), passage('y')])).toHaveLength(1);
   });
 
+  test('pods that were let onto a node share one with their successors, whatever else they ask for', () => {
+    const own = {
+      key: 'node.kubernetes.io/not-ready',
+      operator: 'Exists',
+      effect: 'NoExecute',
+      tolerationSeconds: 300,
+    };
+    const passage = { key: 'nodewright.dev/reserved', operator: 'Equal', value: 'x', effect: 'NoSchedule' };
+    const others = {
+      topologySpreadConstraints: [
+        { maxSkew: 1, topologyKey: 'kubernetes.io/hostname', whenUnsatisfiable: 'ScheduleAnyway' },
+      ],
+      volumes: [{ name: 'v', persistentVolumeClaim: { claimName: 'data' } }],
+    };
+    const { shapes } = snapshotOf((builder) => {
+      builder.upsert('pods', pod('let-in', { tolerations: [own, passage], ...others }));
+      builder.upsert('pods', pod('successor', { tolerations: [own], ...others }));
+    });
+    expect(shapes).toHaveLength(1);
+  });
+
   test.each([
     ['labels', {}, { labels: { a: 'b' } }],
     ['namespace', {}, { namespace: 'other' }],
