@@ -65,7 +65,11 @@ export function heirsOf(
   return { waiting, awaited };
 }
 
+/** Kubernetes gives pods these labels of their node when they are bound: a successor that waits has none yet. */
+const OF_NODES: ReadonlySet<string> = new Set(['topology.kubernetes.io/region', 'topology.kubernetes.io/zone']);
+
 /** What pods of one template share, and others of the same owner may not. */
 function shapeDigest(shape: Snapshot['shapes'][number] | undefined): string {
-  return digest(JSON.stringify([shape?.namespace, shape?.labels, shape?.spec]));
+  const labels = Object.entries(shape?.labels ?? {}).filter(([key]) => !OF_NODES.has(key));
+  return digest(JSON.stringify([shape?.namespace, labels, shape?.spec]));
 }

@@ -11,6 +11,8 @@ const owned = (uid: string, labels: Fields = { app: uid }): Fields => ({
   labels,
   ownerReferences: [{ apiVersion: 'apps/v1', kind: 'ReplicaSet', name: uid, uid, controller: true }],
 });
+/** What Kubernetes gives a pod when it is bound. */
+const OF_ITS_NODE = { 'topology.kubernetes.io/region': 'westeurope', 'topology.kubernetes.io/zone': 'westeurope-1' };
 const requests = (cpu: string): Fields => ({ containers: [{ resources: { requests: { cpu, memory: '1Gi' } } }] });
 
 /**
@@ -27,7 +29,10 @@ async function moving() {
   server.remove('pods', 'default/web');
   cluster.addReady('large', 8);
   for (const name of ['a', 'b']) {
-    cluster.addRunning(name, 'large', { metadata: owned('shop'), spec: requests('500m') });
+    cluster.addRunning(name, 'large', {
+      metadata: owned('shop', { app: 'shop', ...OF_ITS_NODE }),
+      spec: requests('500m'),
+    });
   }
   expect(await disrupt(ports)).toMatchObject({ kind: 'begun', replacements: 1 });
   const claim = server.list('nodeclaims').find(({ metadata }) => metadata.name !== 'large')?.metadata.name ?? '';
