@@ -28,12 +28,13 @@ const onLoopback = { testTimeout: 120_000, hookTimeout: 120_000, retry };
 
 /** What the laws draw with. A run prints it, and repeats another when it is given. */
 const seed = process.env['FAST_CHECK_SEED'] ?? String(Math.floor(Math.random() * 2 ** 31));
-const effort = process.env['LAW_EFFORT'];
-const drawn = (share: string) => ({
-  env: { FAST_CHECK_SEED: seed, LAW_EFFORT: effort ?? share },
+const drawn = {
+  env: { FAST_CHECK_SEED: seed },
   setupFiles: ['test/setup/seed.ts'],
   globalSetup: ['test/setup/print-seed.ts'],
-});
+};
+/** All that laws draw; where nothing is said they draw a part (`test/setup/draws.ts`). */
+const all = { ...drawn, env: { ...drawn.env, LAW_EFFORT: process.env['LAW_EFFORT'] ?? '1' } };
 
 if (process.env['REQUIRE_REAL'] === '1' && (process.env['KUBEBUILDER_ASSETS'] ?? '') === '') {
   throw new Error('REQUIRE_REAL=1, and KUBEBUILDER_ASSETS does not name the folder of a control plane');
@@ -49,7 +50,7 @@ export default defineConfig({
           exclude: slow,
           isolate: false,
           ...inMemory,
-          ...drawn('0.25'),
+          ...drawn,
         },
       },
       {
@@ -59,10 +60,10 @@ export default defineConfig({
           exclude: ['test/**/*.real.test.ts', ...slow, ...app],
           isolate: false,
           ...onLoopback,
-          ...drawn('0.25'),
+          ...drawn,
         },
       },
-      { test: { name: 'app', include: app, ...onLoopback, ...drawn('0.25') } },
+      { test: { name: 'app', include: app, ...onLoopback, ...drawn } },
       {
         test: {
           name: 'slow',
@@ -73,7 +74,7 @@ export default defineConfig({
           retry,
         },
       },
-      { test: { name: 'laws', include: laws, isolate: false, ...inMemory, ...drawn('1') } },
+      { test: { name: 'laws', include: laws, isolate: false, ...inMemory, ...all } },
       {
         test: {
           name: 'real',

@@ -10,6 +10,7 @@ import { writeBufferStatuses } from './buffer-status.ts';
 import type { Decision } from '../ports/store.ts';
 import { digest } from '../contract/digest.ts';
 import { claimsNamed, hintObjects } from './hint-objects.ts';
+import { CLOCK_SKEW_MS } from './clock-skew.ts';
 import { commitPlan, execute, resume } from './commit-plan.ts';
 import { begunIn, cordoned } from './disrupt/begun.ts';
 import { type Gathered, gather } from './gather.ts';
@@ -40,9 +41,6 @@ export type ProvisionOutcome =
 
 /** Decisions lost to another instance are tried again after this pause. */
 const LOST_PAUSE_MS = 250;
-
-/** A scheduled hint may arrive a little early by our clock; the window counts as closed then, or nobody would wake us again. */
-const CLOCK_SKEW_MS = 250;
 
 /**
  * Brings capacity for the pods that wait now. What woke us is a hint; the snapshot is the truth. `mayList` allows reading
@@ -83,6 +81,7 @@ interface Decided {
 }
 
 async function decide(ports: Ports, gathered: Gathered): Promise<Decided> {
+  // A hint that comes a little early finds the window closed, or nobody would wake us again.
   const window = pendingWindow(gathered.snapshot, ports.now() + CLOCK_SKEW_MS);
   const leaving = leavingNames(gathered.snapshot);
   //    Pods on nodes that are being removed count as pending, so that they find capacity before they are evicted.
@@ -107,6 +106,7 @@ async function decide(ports: Ports, gathered: Gathered): Promise<Decided> {
  */
 function planWithoutSpares(ports: Ports, gathered: Gathered, made: MadePlan): MadePlan {
   const marked = begunIn(gathered.snapshot).flatMap(({ candidates }) => candidates);
+  if (marked.length === 0) return made;
   const names = new Set(marked.map(({ node }) => node.metadata.name));
   const moving = new Set(
     gathered.snapshot.pods.filter(({ nodeName }) => names.has(nodeName ?? '')).map(({ uid }) => uid),

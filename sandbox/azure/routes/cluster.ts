@@ -71,10 +71,10 @@ function maintenanceRoutes(
         const kept = refuseMisfits(typeTrees().maintenance, body, 'put');
         const key = configuration.toLowerCase();
         const id = `${cloud.idOf(TYPE, clusterResourceGroup, clusterName)}/maintenanceConfigurations/${configuration}`;
-        const createdAt = maintenance.get(key)?.['systemData'] ?? {
+        const systemData = maintenance.get(key)?.['systemData'] ?? {
           createdAt: new Date(cloud.clock.now()).toISOString(),
         };
-        const shown = { ...kept, id, name: configuration, type, systemData: createdAt };
+        const shown = { ...kept, id, name: configuration, type, systemData };
         maintenance.set(key, shown);
         return ok(shown);
       },

@@ -10,6 +10,7 @@ import type { Gathered } from '../gather.ts';
 import { inParallel } from '../in-parallel.ts';
 import { nodeNameOf } from '../node-name.ts';
 import type { Ports } from '../ports.ts';
+import { asSentence } from './as-sentence.ts';
 import { eventAboutPool } from './event-about.ts';
 import { tellCondition } from './pool-condition.ts';
 import { rollouts, sidesOf, type Sides } from './rollouts.ts';
@@ -154,8 +155,7 @@ async function tellRollouts(
 
 function conditionFor({ metadata }: NodePool, rollout: Rollout | undefined): ConditionChange {
   if (rollout === undefined) return { type: TYPE, status: 'True', reason: TYPE, message: '' };
-  const text = renderRollout(metadata.name, rollout);
-  const message = `${text.charAt(0).toUpperCase()}${text.slice(1)}`;
+  const message = asSentence(renderRollout(metadata.name, rollout));
   return rollout.kind === 'halted'
     ? { type: TYPE, status: 'False', reason: 'RolloutHalted', message }
     : { type: TYPE, status: 'Unknown', reason: 'CanaryFirst', message };

@@ -1,6 +1,7 @@
 import type { KeptReason } from '../../core/disruption/plan/kept-reason.ts';
 import { renderKept } from '../../core/disruption/plan/render-kept.ts';
 import type { EventNote } from '../events.ts';
+import { asSentence } from './as-sentence.ts';
 
 /** How `kubectl describe` says that a node stays, under Karpenter's reasons. */
 export type KeptEvent = Pick<EventNote, 'type' | 'reason' | 'message'>;
@@ -67,6 +68,5 @@ function unconsolidatable(message: string): KeptEvent {
 }
 
 function sentence(reason: KeptReason, currency: string): string {
-  const text = renderKept(reason, currency);
-  return `${text.charAt(0).toUpperCase()}${text.slice(1)}`;
+  return asSentence(renderKept(reason, currency));
 }

@@ -1,13 +1,11 @@
 import { readBakeTime } from '../../contract/api/bake-time.ts';
 import { annotation, label } from '../../contract/names.ts';
+import { isReleaseDrift } from '../../core/disruption/candidates/pool-brakes.ts';
 import type { Cluster } from '../../core/model/cluster.ts';
 import type { Rollout } from '../../core/model/disruption-input.ts';
 import type { NodeClaim, NodePool } from '../../kubernetes/manifest.ts';
 import { conditionOf, isTrue, toTimestamp } from '../conditions.ts';
 import { transitionMs } from '../follow/node-claim.ts';
-
-/** Reasons of drift that a new image or Kubernetes version brings about: these have canaries. */
-const BEHIND: ReadonlySet<string> = new Set(['ImageDrift', 'K8sVersionDrift']);
 
 /** The claims of a NodePool on both sides of a new image or Kubernetes version. Those that are going are on neither. */
 export interface Sides {
@@ -42,7 +40,7 @@ export function sidesOf(pool: NodePool, nodeClaims: ReadonlyArray<NodeClaim>): S
 /** Is the claim to be replaced by one of a newer image or Kubernetes version? */
 export function isBehind({ status }: NodeClaim): boolean {
   const drifted = conditionOf(status?.conditions, 'Drifted');
-  return drifted?.status === 'True' && BEHIND.has(drifted.reason ?? '');
+  return drifted?.status === 'True' && isReleaseDrift(drifted.reason);
 }
 
 /** Milliseconds since the epoch; the end of time for a claim that is not initialized. */

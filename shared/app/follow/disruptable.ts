@@ -1,3 +1,4 @@
+import { CLOCK_SKEW_MS } from '../clock-skew.ts';
 import { label } from '../../contract/names.ts';
 import type { Node, NodeClaim } from '../../kubernetes/manifest.ts';
 import { type ConditionChange, isTrue } from '../conditions.ts';
@@ -50,9 +51,6 @@ const CONSOLIDATABLE: ConditionChange = {
 function isShown(claim: NodeClaim, type: string): boolean {
   return isTrue(claim.status?.conditions, type);
 }
-
-/** Our clock and the queue's agree to within this. */
-const CLOCK_SKEW_MS = 250;
 
 /** To the second, not on the coarse grid of other looks: how long a node stays unused is what `consolidateAfter` is about. */
 async function lookThen(ports: Ports, claim: NodeClaim, atMs: number): Promise<void> {

@@ -1,3 +1,4 @@
+import { CLOCK_SKEW_MS } from '../clock-skew.ts';
 import type { FollowedObject } from '../../contract/messages.ts';
 import { hintObjects } from '../hint-objects.ts';
 import type { Ports } from '../ports.ts';
@@ -49,9 +50,6 @@ async function lookAgain(ports: Ports, followed: ReadonlyArray<Followed>): Promi
     ),
   );
 }
-
-/** Our clock and the queue's agree to within this. */
-const CLOCK_SKEW_MS = 250;
 
 /** Seconds between the moments at which looks happen; a look that is due in between is put off to the next. */
 const LOOK_GRID_S = [900, 60, 30, 10, 5, 1] as const;

@@ -1,3 +1,4 @@
+import { CLOCK_SKEW_MS } from '../clock-skew.ts';
 import { isDisrupted, otherTaints } from '../../contract/disrupted-taint.ts';
 import { parseGoDuration } from '../../contract/duration.ts';
 import { annotation, finalizer, label, taint } from '../../contract/names.ts';
@@ -22,8 +23,6 @@ const BLOCKED_LOOK_MS = 5_000;
 const REPLACEMENT_LOOK_MS = 1_500;
 /** Looks are no further apart: the longest of them, and half as much for the grid. */
 const DEADLINE_AHEAD_MS = 1.5 * DRAIN_LOOK_MS;
-/** Our clock and the queue's agree to within this: a look at the very moment would come too early for one of them. */
-const CLOCK_SKEW_MS = 250;
 /** Removing a VM takes Azure half a minute to a few minutes. */
 const MACHINE_LOOK_MS = 5_000;
 

@@ -19,6 +19,11 @@ export function poolBrake({ brakes }: DisruptionPolicy, nodePool: string, reason
 /** Why a claim has drifted when an image or a Kubernetes version is new: these, and no others, have canaries. */
 const BEHIND: ReadonlySet<string> = new Set(['ImageDrift', 'K8sVersionDrift']);
 
+/** Does a claim that has drifted for this reason wait for a canary? */
+export function isReleaseDrift(reason: string | undefined): boolean {
+  return BEHIND.has(reason ?? '');
+}
+
 /**
  * Nodes behind a new image or Kubernetes version wait where their pool says so; where a canary is wanted, the one goes that disturbs
  * least. One with no pods to move goes all the same: nothing comes in its place, unless its pool has a fixed number of nodes.
@@ -51,5 +56,5 @@ function isReplacedForRelease({ verdict, machine: { claim }, moving, nodePool }:
   if (verdict.kind !== 'must' || verdict.reason !== 'Drifted') return false;
   if (moving.length === 0 && nodePool?.spec.replicas === undefined) return false;
   const drifted = claim?.status?.conditions?.find(({ type }) => type === 'Drifted');
-  return BEHIND.has(drifted?.reason ?? '');
+  return isReleaseDrift(drifted?.reason);
 }
