@@ -20,7 +20,7 @@ import type { Decision, LedgerState } from '../ports/store.ts';
 import { usableOverlays } from './api-rules.ts';
 import { conditionOf, isTrue } from './conditions.ts';
 import { evictionCosts } from './eviction-costs.ts';
-import { heirsOf, moversOf } from './heirs.ts';
+import { heirsOf, moversOf, plannedIn } from './heirs.ts';
 import { knownDevices } from './known-devices.ts';
 import { nodeNameOf } from './node-name.ts';
 import type { Ports } from './ports.ts';
@@ -119,10 +119,10 @@ async function inFlightClaims(
   snapshot: Snapshot,
 ): Promise<{ readonly inFlight: ReadonlyMap<string, InFlightClaim> } & Pick<Gathered, 'heirs'>> {
   const heirs = new Map<string, ReadonlyArray<string>>();
-  const taken = new Set<string>();
   const nodes = new Map(snapshot.nodes.map((node) => [node.metadata.name, node]));
   const unsettled = snapshot.nodeClaims.filter((claim) => !isSettled(claim, nodes, ports.now()));
   const decisions = await readDecisions(ports, unsettled);
+  const taken = new Set([...decisions.values()].flatMap(plannedIn));
   const found = unsettled.flatMap((claim) => {
     const decision = decisions.get(claim.metadata.annotations?.[annotation.decision] ?? '');
     // Stryker disable next-line UnaryOperator: without a decision no claim is found below, whatever its number

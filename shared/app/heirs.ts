@@ -22,6 +22,11 @@ export function moversOf(decision: Decision | null, claim: string): ReadonlyArra
   return (decision?.movers ?? []).filter(({ uid }) => own.has(uid));
 }
 
+/** Everybody whom a claim of the decision was made for: where such a pod waits itself, it has room of its own and is nobody's successor. */
+export function plannedIn(decision: Decision | null): ReadonlyArray<string> {
+  return (decision?.plan.claims ?? []).flatMap(({ pods }) => pods.map(({ uid }) => uid));
+}
+
 /** Who comes to a node in place of the pods that were planned to move there. */
 export interface Heirs {
   /** They wait for a node, and may have their predecessors' room. */
@@ -32,7 +37,7 @@ export interface Heirs {
 
 /**
  * The successors of movers: pods of the same owner and shape, which wait or have come to the node already. Each takes the place of
- * one. `taken`: uids that others have; those found are added.
+ * one. `taken`: uids of pods that are nobody's successors (`plannedIn`), or another's; those found are added.
  */
 export function heirsOf(
   movers: ReadonlyArray<Mover>,

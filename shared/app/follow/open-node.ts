@@ -6,7 +6,7 @@ import { type Step, createdAtMs, transitionMs } from './node-claim.ts';
 import { patchNode } from './patch-node.ts';
 import { lookOnceSettled } from './look-once-settled.ts';
 import { obstacleOf } from './initialize.ts';
-import { heirsOf, moversOf } from '../heirs.ts';
+import { heirsOf, moversOf, plannedIn } from '../heirs.ts';
 import { decisionOf, letIn, letMissingIn, nominate, plannedPods } from './planned-pods.ts';
 
 /**
@@ -95,10 +95,11 @@ export async function openNode(ports: Ports, claim: NodeClaim, node: Node): Prom
 async function awaitMovers(ports: Ports, claim: NodeClaim, node: Node): Promise<Step | null> {
   const endMs = transitionMs(claim, 'Registered') + MOVING_MS;
   if (ports.now() >= endMs) return null;
-  const movers = moversOf(await decisionOf(ports, claim), claim.metadata.name);
+  const decision = await decisionOf(ports, claim);
+  const movers = moversOf(decision, claim.metadata.name);
   const snapshot = movers.length === 0 ? null : await ports.snapshots.latest();
   if (snapshot === null) return null;
-  const heirs = heirsOf(movers, node.metadata.name, snapshot, new Set());
+  const heirs = heirsOf(movers, node.metadata.name, snapshot, new Set(plannedIn(decision)));
   const waiting = await letIn(ports, claim, node.metadata.name, heirs.waiting);
   if (waiting.length + heirs.awaited === 0) return null;
   const lookAgainMs = Math.min(ports.now() + LOOK_MS, endMs);

@@ -38,6 +38,39 @@ async function moving() {
   const claim = server.list('nodeclaims').find(({ metadata }) => metadata.name !== 'large')?.metadata.name ?? '';
   const status = { providerID: `azure://${claim}`, conditions: [since(START, 'Launched')] };
   server.patch('nodeclaims', claim, { status }, 'status');
+  return joined(cluster, claim);
+}
+
+/** The same for a node that is deleted while a pod of `shop` waits: its replacement is planned for that pod, too. */
+async function movingBesideOneThatWaits() {
+  const cluster = consolidated({ types: 2 });
+  const { server, ports, clock } = cluster;
+  for (const name of ['a', 'b']) cluster.addRunning(name, 'used', { metadata: owned('shop'), spec: requests('250m') });
+  server.remove('pods', 'default/web');
+  server.remove('nodes', 'aks-spare');
+  server.remove('nodeclaims', 'spare');
+  addWaitingTo(cluster, 'c', owned('shop'), '250m');
+  server.delete('nodeclaims', 'used');
+  clock.advance(11_000);
+  expect(await provision(ports)).toMatchObject({ kind: 'provisioned', claims: 1 });
+  const claim = server.list('nodeclaims').find(({ metadata }) => metadata.name !== 'used')?.metadata.name ?? '';
+  const status = { providerID: `azure://${claim}`, conditions: [since(START, 'Launched')] };
+  server.patch('nodeclaims', claim, { status }, 'status');
+  return joined(cluster, claim);
+}
+
+type Consolidated = ReturnType<typeof consolidated>;
+
+/** A pod that waits, of this owner. */
+function addWaitingTo({ server }: Consolidated, name: string, metadata: Fields, cpu: string): void {
+  server.create('pods', { metadata: { name, namespace: 'default', ...metadata }, spec: requests(cpu) });
+  const unschedulable = { type: 'PodScheduled', status: 'False', reason: 'Unschedulable' };
+  server.patch('pods', `default/${name}`, { status: { phase: 'Pending', conditions: [unschedulable] } }, 'status');
+}
+
+/** The claim's node has joined and was looked at. */
+async function joined(cluster: Consolidated, claim: string) {
+  const { server, ports } = cluster;
   const allocatable = { cpu: '2', memory: '8Gi', pods: '110' };
   cluster.addNode(claim, {
     taints: [{ key: 'karpenter.sh/unregistered', effect: 'NoExecute' }],
@@ -51,17 +84,13 @@ async function moving() {
   });
   const look = () => follow(ports, { kind: 'NodeClaim', name: claim });
   await look();
-  /** A pod that waits, of this owner. */
-  const addWaiting = (name: string, metadata: Fields, cpu = '500m'): void => {
-    server.create('pods', { metadata: { name, namespace: 'default', ...metadata }, spec: requests(cpu) });
-    const unschedulable = { type: 'PodScheduled', status: 'False', reason: 'Unschedulable' };
-    server.patch('pods', `default/${name}`, { status: { phase: 'Pending', conditions: [unschedulable] } }, 'status');
-  };
   return {
     ...cluster,
     claim,
     look,
-    addWaiting,
+    addWaiting: (name: string, metadata: Fields, cpu = '500m') => {
+      addWaitingTo(cluster, name, metadata, cpu);
+    },
     isKept: () =>
       ((server.get('nodes', `aks-${claim}`)?.spec?.['taints'] ?? []) as ReadonlyArray<Fields>).some(
         ({ key }) => key === 'nodewright.dev/reserved',
@@ -203,6 +232,33 @@ describe('successors that wait', () => {
     sent.length = 0;
     expect(await provision(ports)).toEqual({ kind: 'expected' });
     expect(sent.map(({ hint }) => namesIn(hint))).toEqual([[claim]]);
+  });
+});
+
+describe('a pod that waits when the move is planned, of the same owner and shape', () => {
+  test('takes nobody’s place: all who move have their successors let in', async () => {
+    const { look, server, addWaiting, bind, isKept, isLetIn } = await movingBesideOneThatWaits();
+    expect(isLetIn('c')).toBe(true);
+    bind('c');
+    for (const name of ['a', 'b']) {
+      server.remove('pods', `default/${name}`);
+      addWaiting(`${name}2`, owned('shop'), '250m');
+      await look();
+      expect([isKept(), isLetIn(`${name}2`)]).toEqual([true, true]);
+      bind(`${name}2`);
+    }
+    await look();
+    expect(isKept()).toBe(false);
+  });
+
+  test('keeps no successor from being called', async () => {
+    const { ports, server, addWaiting, bind, sent, claim } = await movingBesideOneThatWaits();
+    bind('c');
+    server.remove('pods', 'default/a');
+    addWaiting('a2', owned('shop'), '250m');
+    sent.length = 0;
+    await provision(ports);
+    expect(sent.flatMap(({ hint }) => (hint.kind === 'objects' ? namesIn(hint) : []))).toContain(claim);
   });
 });
 
