@@ -11,7 +11,7 @@ function figures({ blobs }: ReturnType<typeof consolidated>) {
   return blob === null ? null : parseDisruptionFigures(new TextDecoder().decode(blob.bytes));
 }
 
-test('a decision is counted, once for all and once for its pool, and what may go is told', async () => {
+test('a decision is counted, once for all and once for its pool, and what may go is told [L14]', async () => {
   const cluster = consolidated();
   await disrupt(cluster.ports);
   const labels = { decision: 'delete', reason: 'empty', consolidation_type: 'empty' };
@@ -24,7 +24,7 @@ test('a decision is counted, once for all and once for its pool, and what may go
   expect(record?.state?.budgets).toContainEqual({ nodepool: 'general', reason: 'empty', allowed: 2, consuming: 0 });
 });
 
-test('nodes that stay after all are counted as a validation that failed', async () => {
+test('nodes that stay after all are counted as a validation that failed [L14]', async () => {
   const cluster = consolidated();
   await disrupt(cluster.ports);
   cluster.addRunning('late', 'spare');
@@ -37,7 +37,7 @@ test('nodes that stay after all are counted as a validation that failed', async 
   });
 });
 
-test('replacements that do not come are counted as failures of the queue', async () => {
+test('replacements that do not come are counted as failures of the queue [L12] [L14]', async () => {
   const cluster = consolidated({ types: 2 });
   const { server, ports, clock } = cluster;
   for (const name of ['spare', 'used']) {

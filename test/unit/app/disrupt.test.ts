@@ -9,7 +9,7 @@ import { begunReplacement, consolidated, DISRUPTED } from './consolidated.ts';
 const UNMARKED = { tainted: false, decision: false, reason: undefined };
 
 describe('a node that is empty', () => {
-  test('is marked first, and goes only when the scheduler has had its time to heed that', async () => {
+  test('is marked first, and goes only when the scheduler has had its time to heed that [L06]', async () => {
     const { ports, marks, stateOf, clock, sent, events } = consolidated();
     expect(await disrupt(ports)).toMatchObject({ kind: 'begun', nodes: 1, replacements: 0 });
     expect([marks('spare'), stateOf('spare')]).toEqual([{ tainted: true, decision: true, reason: 'Empty' }, 'there']);
@@ -21,7 +21,7 @@ describe('a node that is empty', () => {
     expect(sent.some(({ hint }) => 'objects' in hint && hint.objects.some(({ name }) => name === 'spare'))).toBe(true);
   });
 
-  test('stays when a pod has come to it meanwhile, and takes pods again', async () => {
+  test('stays when a pod has come to it meanwhile, and takes pods again [L06]', async () => {
     const { ports, marks, stateOf, clock, addRunning, events } = consolidated();
     await disrupt(ports);
     addRunning('late', 'spare');
@@ -31,7 +31,7 @@ describe('a node that is empty', () => {
     expect(events().map(([reason]) => reason)).toContain('DisruptionBlocked');
   });
 
-  test('stays when somebody has said so meanwhile', async () => {
+  test('stays when somebody has said so meanwhile [L06]', async () => {
     const { ports, marks, server, stateOf, clock } = consolidated();
     await disrupt(ports);
     server.patch(
@@ -45,7 +45,7 @@ describe('a node that is empty', () => {
     expect([marks('spare'), stateOf('spare')]).toEqual([UNMARKED, 'there']);
   });
 
-  test('stays when budgets let none go any more, until they do', async () => {
+  test('stays when budgets let none go any more, until they do [L06]', async () => {
     const { ports, server, stateOf, clock } = consolidated();
     const budget = (nodes: string) =>
       server.patch('nodepools', 'general', { spec: { disruption: { budgets: [{ nodes }] } } }, 'object');
@@ -114,7 +114,7 @@ test('what a NodePool says that moves cost is heeded: what saves too little for 
   expect(marks('other').reason ?? marks('used').reason).toBe('Underutilized');
 });
 
-test('pods that wait get their nodes before any is removed', async () => {
+test('pods that wait get their nodes before any is removed [L10]', async () => {
   const { ports, addPod, marks, sent } = consolidated({ types: 2 });
   addPod('large', '6');
   expect(await disrupt(ports)).toMatchObject({ kind: 'waiting', for: 'nodes for pods that wait' });
@@ -157,7 +157,7 @@ describe('a node that is sick', () => {
     return { ...cluster, ports: { ...ports, disruption }, says };
   }
 
-  test('is replaced after ten minutes, and its drain has no time to lose', async () => {
+  test('is replaced after ten minutes, and its drain has no time to lose [L15]', async () => {
     const { ports, says, clock, stateOf, server } = sick();
     says('Unknown');
     clock.advance(11 * 60_000);
@@ -172,7 +172,7 @@ describe('a node that is sick', () => {
     expect(Date.parse(deadline ?? '')).toBeLessThanOrEqual(clock.now());
   });
 
-  test('stays for the ten minutes that it has to get well', async () => {
+  test('stays for the ten minutes that it has to get well [L15]', async () => {
     const { ports, says, clock, marks } = sick();
     says('Unknown');
     clock.advance(9 * 60_000);
@@ -236,7 +236,7 @@ test('other taints of a node stay, when it is marked and when the mark is taken 
   expect(taints()).toEqual([own]);
 });
 
-test('pods of others that wait, for which no node can be made, do not keep an empty node', async () => {
+test('pods of others that wait, for which no node can be made, do not keep an empty node [L05]', async () => {
   const { ports, addPod, clock, stateOf } = consolidated();
   addPod('huge', '64');
   expect(await disrupt(ports)).toMatchObject({ kind: 'begun' });
@@ -323,7 +323,7 @@ test('who lost the race for the next decision removes nothing', async () => {
 });
 
 describe('a node that holds too little', () => {
-  test('goes when its replacement is initialized, and not before', async () => {
+  test('goes when its replacement is initialized, and not before [L12]', async () => {
     const { ports, outcome, replacement, clock, stateOf, initialize, server } = await begunReplacement();
     expect([outcome.nodes, outcome.replacements]).toEqual([1, 1]);
     expect(server.get('nodeclaims', 'large')?.metadata.annotations).toMatchObject({
@@ -336,7 +336,7 @@ describe('a node that holds too little', () => {
     expect(stateOf('large')).toBe('leaving');
   });
 
-  test('holds up no other for longer than two minutes, and goes when its own replacement is there', async () => {
+  test('holds up no other for longer than two minutes, and goes when its own replacement is there [L12]', async () => {
     const { ports, clock, stateOf, marks, initialize, addReady } = await begunReplacement();
     addReady('spare');
     clock.advance(119_999);
@@ -353,7 +353,7 @@ describe('a node that holds too little', () => {
     expect(stateOf('large')).toBe('leaving');
   });
 
-  test('is not begun again while it waits, and no node goes that its pods are to come to', async () => {
+  test('is not begun again while it waits, and no node goes that its pods are to come to [L01] [L12]', async () => {
     const { ports, clock, replacement, server, marks, addClaim, initialize } = await begunReplacement();
     clock.advance(120_000);
     const before = server.list('nodeclaims').length;
@@ -369,7 +369,7 @@ describe('a node that holds too little', () => {
     expect(server.list('nodeclaims')).toHaveLength(before + 1);
   });
 
-  test('stays when its replacement is gone', async () => {
+  test('stays when its replacement is gone [L12]', async () => {
     const { ports, replacement, clock, stateOf, marks, server } = await begunReplacement();
     server.remove('nodeclaims', replacement);
     clock.advance(6_000);
@@ -377,14 +377,14 @@ describe('a node that holds too little', () => {
     expect([stateOf('large'), marks('large')]).toEqual(['there', UNMARKED]);
   });
 
-  test('stays when its replacement is not there after ten minutes', async () => {
+  test('stays when its replacement is not there after ten minutes [L12]', async () => {
     const { ports, clock, stateOf } = await begunReplacement();
     clock.advance(601_000);
     expect(await disrupt(ports)).toMatchObject({ kind: 'finished', takenBack: 1 });
     expect(stateOf('large')).toBe('there');
   });
 
-  test('stays when the room of its pods is taken meanwhile', async () => {
+  test('stays when the room of its pods is taken meanwhile [L06]', async () => {
     const { ports, replacement, clock, stateOf, initialize, addRunning } = await begunReplacement();
     initialize();
     addRunning('other', replacement, {

@@ -11,14 +11,14 @@ async function begun() {
   return { ...cluster, others };
 }
 
-test('pods of a marked node whose replacement has failed get no other: the mark comes off, and they stay', async () => {
+test('pods of a marked node whose replacement has failed get no other: the mark comes off, and they stay [L10]', async () => {
   const { ports, server, replacement, others } = await begun();
   server.remove('nodeclaims', replacement);
   expect(await provision(ports, true)).toEqual({ kind: 'nothing-to-launch', left: 0 });
   expect(others()).toEqual([]);
 });
 
-test('a pod that waits meanwhile gets its own node, and none for the pods that stay', async () => {
+test('a pod that waits meanwhile gets its own node, and none for the pods that stay [L10]', async () => {
   const { ports, server, replacement, others, addPod, clock } = await begun();
   server.remove('nodeclaims', replacement);
   addPod('late', '1500m');

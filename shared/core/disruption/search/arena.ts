@@ -99,8 +99,8 @@ export interface Arena {
   readonly worth: Float64Array;
   /** Work left: places looked at for a pod. */
   readonly work: { left: number };
-  /** The shape that found no place when a node was last looked at in vain. */
-  readonly stuck: { shape: number };
+  /** When a node was last looked at in vain: the shape that found no place, and how many of its pods had found one before. */
+  readonly stuck: { shape: number; placed: number };
   /** Where it is not null, pods go to these places only. */
   readonly window: { places: Array<Place> | null };
   /** Where it is not null, what is left free is judged roughly, so that pods go elsewhere than last time. */
@@ -139,7 +139,7 @@ export function arenaFor({ provisioning, nodes, awaited, searchSteps }: ArenaInp
     ownPods: new Map(),
     worth,
     work: { left: searchSteps },
-    stuck: { shape: -1 },
+    stuck: { shape: -1, placed: 0 },
     blur: { draw: null },
     window: { places: null },
     order: newOrder(),

@@ -25,6 +25,7 @@ export function remove(arena: Arena, place: Place, pouring: Pouring): boolean {
     const group = place.own[index];
     if (group === undefined || pour(arena, group, { level: levels[index] ?? 0, pouring, moves })) continue;
     arena.stuck.shape = group?.shape ?? -1;
+    arena.stuck.placed = moves.reduce((sum, { count }) => sum + count, 0);
     place.moves = moves;
     restore(arena, place);
     return false;

@@ -1,10 +1,11 @@
+import type { Ask } from '../../placing/state/compile-shape.ts';
 import type { Arena, Place } from './arena.ts';
 import { improve, takeAllSingles } from './improve.ts';
-import { cheapestOffer } from './offers.ts';
+import { cheapestOffer, type Offer } from './offers.ts';
 import { ANYWHERE } from './pour.ts';
 import { mayGo, settleNew, type Means } from './take-away.ts';
 import { settleTolls, type MoveShare } from './tolls.ts';
-import { ownPods } from './wanted-for.ts';
+import { addAsk, ownPods } from './wanted-for.ts';
 import { open, take, trailOf, undoTo, type Trail } from './trail.ts';
 
 /**
@@ -60,17 +61,29 @@ function takeEmpty(trail: Trail): void {
   }
 }
 
-/** Nodes that must go, the one that has had to for longest first: their pods fill what room there is, or a new node. */
+/**
+ * Nodes that must go, as in Karpenter those first that nobody has to leave, then the one that has had to for longest: their pods fill what
+ * room there is, or new nodes.
+ */
 function takeForced(trail: Trail, means: Means): void {
   const forced = trail.arena.places.flatMap((place) => {
     const { verdict } = place.node ?? {};
     return verdict?.kind === 'must' && place.state === 'there' ? [{ place, sinceMs: verdict.sinceMs }] : [];
   });
-  for (const { place } of forced.toSorted((a, b) => a.sinceMs - b.sinceMs || a.place.index - b.place.index)) {
+  const ordered = forced.toSorted(
+    (a, b) => hasPods(a.place) - hasPods(b.place) || a.sinceMs - b.sinceMs || a.place.index - b.place.index,
+  );
+  for (const { place } of ordered) {
     if (take(trail, place, ANYWHERE)) continue;
     const start = trail.done.length;
-    if (!openFor(trail, place, means)) undoTo(trail, start);
+    if (openFor(trail, place, means)) continue;
+    undoTo(trail, start);
+    if (!openSeveral(trail, place, means)) undoTo(trail, start);
   }
+}
+
+function hasPods({ own }: Place): 0 | 1 {
+  return own.length > 0 ? 1 : 0;
 }
 
 /** Takes the node away and puts a new one in its place, at any price. */
@@ -87,4 +100,39 @@ function openFor(trail: Trail, place: Place, means: Means): boolean {
     return true;
   }
   return false;
+}
+
+/** Puts several new nodes in its place, where no one size that its pool still allows holds all its pods. As in Karpenter, any number. */
+function openSeveral(trail: Trail, place: Place, means: Means): boolean {
+  const { arena } = trail;
+  const opened: Array<Place> = [];
+  let placed = -1;
+  // Ends: every turn but the last finds places for more of its pods.
+  while (!take(trail, place, ANYWHERE)) {
+    if (arena.stuck.placed <= placed) return false;
+    placed = arena.stuck.placed;
+    const offer = offerForStuck(arena, place, means);
+    if (offer === null) return false;
+    opened.push(open(trail, offer));
+  }
+  for (const fresh of opened) settleNew(trail, fresh, means);
+  return true;
+}
+
+/** The cheapest that holds as many as any holds of the place's pods that found no room, in its zone where there is one. */
+function offerForStuck(arena: Arena, place: Place, { offers }: Means): Offer | null {
+  const group = place.own.find(({ shape }) => shape === arena.stuck.shape);
+  if (group === undefined) return null;
+  const asks = new Set<Ask>();
+  addAsk(arena, asks, group.shape);
+  const requests = arena.shapes.get(group.shape)?.requests ?? new Float64Array();
+  const zone = place.bin.capacity.labels['topology.kubernetes.io/zone'] ?? null;
+  for (let { count } = group; count > 0; count >>= 1) {
+    const wanted = { asks, load: requests.map((amount) => amount * count), below: Infinity, mayBeSpot: true };
+    const found =
+      cheapestOffer(arena.workspace, offers, { ...wanted, zone }) ??
+      cheapestOffer(arena.workspace, offers, { ...wanted, zone: null });
+    if (found !== null) return found;
+  }
+  return null;
 }

@@ -37,21 +37,21 @@ const pdb = (parts: Partial<PodDisruptionBudget>, name = 'web'): PodDisruptionBu
 });
 
 describe('emptiness', () => {
-  test('a node with no pods goes, and no pod moves', () => {
+  test('a node with no pods goes, and no pod moves [L03]', () => {
     const made = plan({ ...half, pods: on('a', 0, 6) });
     expect(made.steps).toMatchObject([{ reason: 'Empty', remove: ['b'], create: [], moves: [] }]);
     expect(made.before.cost - made.after.cost).toBe(200_000);
   });
 
   test.each(['WhenEmpty', 'WhenEmptyOrUnderutilized', 'Balanced'])(
-    'an empty node goes under the policy %s',
+    'an empty node goes under the policy %s [L03]',
     (policy) => {
       const nodePools = [disruptable('general', { consolidationPolicy: policy })];
       expect(removed(plan({ ...half, pods: on('a', 0, 6), nodePools }))).toEqual(['b']);
     },
   );
 
-  test('a node whose pods cost nothing to evict counts as empty, and its pods find a place all the same', () => {
+  test('a node whose pods cost nothing to evict counts as empty, and its pods find a place all the same [L03]', () => {
     const cheap = annotated({ 'controller.kubernetes.io/pod-deletion-cost': '-2147483647' });
     const made = plan({ ...half, shapes: [small, cheap], pods: [...on('a', 0, 6), ...on('b', 1, 1)] });
     expect(made.steps).toMatchObject([{ reason: 'Empty', remove: ['b'], moves: [{ to: { name: 'a' } }] }]);
@@ -63,27 +63,27 @@ describe('emptiness', () => {
     expect(made.after.cost).toBeLessThanOrEqual(200_000);
   });
 
-  test('consolidateAfter: Never keeps empty nodes too', () => {
+  test('consolidateAfter: Never keeps empty nodes too [L03]', () => {
     const nodePools = [disruptable('general', { consolidateAfter: 'Never' })];
     expect(keptFor(plan({ ...half, pods: on('a', 0, 6), nodePools }), 'b')).toBe('consolidation-off');
   });
 });
 
 describe('consolidation', () => {
-  test('a node goes whose pods fit on others', () => {
+  test('a node goes whose pods fit on others [L05]', () => {
     const made = plan(half);
     expect(made.steps).toMatchObject([{ reason: 'Underutilized', remove: ['a'], create: [] }]);
     expect(made.steps[0]?.moves).toHaveLength(3);
     expect(keptFor(made, 'b')).toBe('receives');
   });
 
-  test('a node is replaced by a cheaper one that holds its pods', () => {
+  test('a node is replaced by a cheaper one that holds its pods [L04]', () => {
     const made = plan({ ...half, machines: [machine('a', { cpu: 8 })], pods: on('a', 0, 2) });
     expect(made.steps).toMatchObject([{ reason: 'Underutilized', remove: ['a'], create: ['general-1'] }]);
     expect(made.replacements).toMatchObject([{ instanceType: 'Standard_D2s_v5', price: 100_000 }]);
   });
 
-  test('several nodes become one that costs less than they do together', () => {
+  test('several nodes become one that costs less than they do together [L07]', () => {
     const machines = ['a', 'b', 'c'].map((name) => machine(name, { cpu: 4 }));
     const big = shape(spec('2200m', '4Gi'));
     const made = plan({ ...half, machines, shapes: [big], pods: ['a', 'b', 'c'].flatMap((name) => on(name, 0, 1)) });
@@ -91,17 +91,17 @@ describe('consolidation', () => {
     expect(made.steps.flatMap(({ moves }) => moves).length).toBeGreaterThan(0);
   });
 
-  test('two full nodes are not swapped for another of the same size', () => {
+  test('two full nodes are not swapped for another of the same size [L07]', () => {
     const made = plan({ ...half, pods: [...on('a', 0, 7), ...on('b', 0, 7)] });
     expect(made.steps).toEqual([]);
   });
 
-  test('WhenEmpty keeps nodes with pods', () => {
+  test('WhenEmpty keeps nodes with pods [L05]', () => {
     const nodePools = [disruptable('general', { consolidationPolicy: 'WhenEmpty' })];
     expect(keptFor(plan({ ...half, nodePools }), 'a')).toBe('only-when-empty');
   });
 
-  test('a claim that is not Consolidatable keeps its node', () => {
+  test('a claim that is not Consolidatable keeps its node [L05]', () => {
     const machines = [machine('a', { conditions: [] }), machine('b', { conditions: [] })];
     expect(keptFor(plan({ ...half, machines }), 'a')).toBe('not-consolidatable');
   });
@@ -113,7 +113,7 @@ describe('consolidation', () => {
     expect(keptFor(made, 'b')).toBe('not-consolidatable');
   });
 
-  test('a node that the catalog has no price for stays', () => {
+  test('a node that the catalog has no price for stays [L01]', () => {
     const made = plan({
       ...half,
       machines: [machine('a', { zone: 'elsewhere' }), machine('b', { zone: 'elsewhere' })],
@@ -121,18 +121,18 @@ describe('consolidation', () => {
     expect(keptFor(made, 'a')).toBe('unknown-price');
   });
 
-  test('pods that wait keep the room that they will find', () => {
+  test('pods that wait keep the room that they will find [L01] [L10]', () => {
     const waiting = on('a', 0, 1).map((pod) => ({ ...pod, uid: 'w', name: 'w', nodeName: null, unschedulable: true }));
     const made = plan({ ...half, pods: [...half.pods, ...waiting] });
     expect(made.kept.map(({ reason }) => reason.kind)).toContain('awaits-pods');
   });
 
-  test('pods without an owner are moved like others', () => {
+  test('pods without an owner are moved like others [L05]', () => {
     expect(half.shapes.every(({ owner }) => owner === null)).toBe(true);
     expect(removed(plan(half))).toHaveLength(1);
   });
 
-  test('a node that is not initialized is neither removed nor filled', () => {
+  test('a node that is not initialized is neither removed nor filled [L01] [L05]', () => {
     const made = plan({
       ...half,
       machines: [machine('a', { initialized: false }), machine('b', { cpu: 2 })],
@@ -142,7 +142,7 @@ describe('consolidation', () => {
     expect(keptFor(made, 'a')).toBe('not-initialized');
   });
 
-  test('a pool of fixed size is not consolidated', () => {
+  test('a pool of fixed size is not consolidated [L11]', () => {
     const fixed = disruptable();
     const nodePools = [{ ...fixed, spec: { ...fixed.spec, replicas: 2 } }];
     expect(keptFor(plan({ ...half, nodePools }), 'a')).toBe('static-pool');
@@ -160,7 +160,7 @@ describe('consolidation', () => {
     expect(keptFor(made, 'a')).toBe('not-worth');
   });
 
-  test('minValues is not waived: with too few cheaper sizes nothing is replaced', () => {
+  test('minValues is not waived: with too few cheaper sizes nothing is replaced [L04]', () => {
     const requirements = [onDemand, { key: 'node.kubernetes.io/instance-type', operator: 'Exists', minValues: 3 }];
     const one = { ...half, machines: [machine('a', { cpu: 8 })], pods: on('a', 0, 2) };
     expect(plan({ ...one, nodePools: [disruptable('general', {}, { requirements })] }).steps).toEqual([]);
@@ -176,15 +176,15 @@ describe('spot', () => {
   const nodePools = [disruptable('general', {}, { requirements: [] })];
   const spot = { ...half, nodePools, machines: [machine('a', { cpu: 8, capacityType: 'spot' })], pods: on('a', 0, 2) };
 
-  test('a spot node is not replaced by another spot node', () => {
+  test('a spot node is not replaced by another spot node [L04]', () => {
     expect(plan(spot).steps).toEqual([]);
   });
 
-  test('with spot to spot it is not while fewer than 15 sizes are cheaper', () => {
+  test('with spot to spot it is not while fewer than 15 sizes are cheaper [L04]', () => {
     expect(plan({ ...spot, disruption: { spotToSpot: true } }).steps).toEqual([]);
   });
 
-  test('an on-demand node is replaced by spot where its pool allows it', () => {
+  test('an on-demand node is replaced by spot where its pool allows it [L04]', () => {
     const made = plan({ ...spot, machines: [machine('a', { cpu: 8 })] });
     expect(made.replacements).toMatchObject([{ capacityType: 'spot', instanceType: 'Standard_D2s_v5' }]);
   });
@@ -218,27 +218,27 @@ describe('spot', () => {
     });
   });
 
-  test('a spot node goes where its pods fit on others', () => {
+  test('a spot node goes where its pods fit on others [L05]', () => {
     const machines = ['a', 'b'].map((name) => machine(name, { capacityType: 'spot' }));
     expect(removed(plan({ ...half, nodePools, machines }))).toHaveLength(1);
   });
 });
 
 describe('who may not be disturbed', () => {
-  test('do-not-disrupt on a node keeps it', () => {
+  test('do-not-disrupt on a node keeps it [L01]', () => {
     const mark = { annotations: { 'karpenter.sh/do-not-disrupt': 'true' } };
     const made = plan({ ...half, machines: [machine('a', mark), machine('b', mark)] });
     expect(keptFor(made, 'a')).toBe('do-not-disrupt');
   });
 
-  test('do-not-disrupt on a pod keeps its node, and others may still come to it', () => {
+  test('do-not-disrupt on a pod keeps its node, and others may still come to it [L01]', () => {
     const shapes = [small, annotated({ 'karpenter.sh/do-not-disrupt': 'true' })];
     const made = plan({ ...half, shapes, pods: [...on('a', 1, 3), ...on('b', 0, 3)] });
     expect(removed(made)).toEqual(['b']);
     expect(keptFor(made, 'a')).toBe('pod-do-not-disrupt');
   });
 
-  test('do-not-disrupt on a pod of a DaemonSet keeps its node too', () => {
+  test('do-not-disrupt on a pod of a DaemonSet keeps its node too [L01]', () => {
     const owner = { apiVersion: 'apps/v1', kind: 'DaemonSet', name: 'agent', uid: 'd' };
     const daemon = { ...annotated({ 'karpenter.sh/do-not-disrupt': 'true' }), owner };
     const made = plan({ ...half, shapes: [small, daemon], pods: [...half.pods, ...on('a', 1, 1)] });
@@ -249,16 +249,16 @@ describe('who may not be disturbed', () => {
     ['48h', []],
     ['1h', ['a']],
     ['soon', ['a']],
-  ])('do-not-disrupt for %s after a pod was made a day and a half ago', (text, gone) => {
+  ])('do-not-disrupt for %s after a pod was made a day and a half ago [L05]', (text, gone) => {
     const shapes = [annotated({ 'karpenter.sh/do-not-disrupt': text })];
     expect(removed(plan({ ...half, shapes }))).toEqual(gone);
   });
 
-  test('a budget that allows no disruption keeps the node of its pod', () => {
+  test('a budget that allows no disruption keeps the node of its pod [L01]', () => {
     expect(keptFor(plan({ ...half, podDisruptionBudgets: [pdb({})] }), 'a')).toBe('pod-budget');
   });
 
-  test('one disruption allowed is enough for any number of pods, which go one after another', () => {
+  test('one disruption allowed is enough for any number of pods, which go one after another [L05]', () => {
     expect(removed(plan({ ...half, podDisruptionBudgets: [pdb({ status: { disruptionsAllowed: 1 } })] }))).toEqual([
       'a',
     ]);
@@ -270,7 +270,7 @@ describe('who may not be disturbed', () => {
     expect(made.kept[0]?.reason).toMatchObject({ kind: 'pod-budget', known: false });
   });
 
-  test('two budgets over one pod keep its node, whatever they allow', () => {
+  test('two budgets over one pod keep its node, whatever they allow [L01]', () => {
     const allowing = { status: { disruptionsAllowed: 5 } };
     const made = plan({ ...half, podDisruptionBudgets: [pdb(allowing, 'one'), pdb(allowing, 'two')] });
     expect(keptFor(made, 'a')).toBe('two-pod-budgets');
@@ -288,17 +288,17 @@ describe('who may not be disturbed', () => {
     expect(removed(made)).toEqual(['a']);
   });
 
-  test('a budget in another namespace is not asked', () => {
+  test('a budget in another namespace is not asked [L05]', () => {
     const elsewhere = pdb({ metadata: { name: 'web', namespace: 'other' } });
     expect(removed(plan({ ...half, podDisruptionBudgets: [elsewhere] }))).toEqual(['a']);
   });
 
-  test('a node whose pod uses devices stays', () => {
+  test('a node whose pod uses devices stays [L11]', () => {
     const gpu = shape(spec('500m', '1Gi', { resourceClaims: [{ name: 'gpu', resourceClaimName: 'gpu' }] }));
     expect(keptFor(plan({ ...half, shapes: [gpu] }), 'a')).toBe('pod-devices');
   });
 
-  test('a node of no NodePool stays, and takes pods', () => {
+  test('a node of no NodePool stays, and takes pods [L01]', () => {
     const stray = machine('z');
     const { 'karpenter.sh/nodepool': _, ...labels } = stray.node.metadata.labels ?? {};
     const node = { ...stray.node, metadata: { name: 'z', labels } };
@@ -320,19 +320,19 @@ describe('budgets of nodes', () => {
     ['3', [3, 3, 3]],
     ['50%', [5, 3, 1]],
     ['100%', [9]],
-  ])('with %s at a time empty nodes go in steps', (nodes, sizes) => {
+  ])('with %s at a time empty nodes go in steps [L03]', (nodes, sizes) => {
     const nodePools = [disruptable('general', { budgets: [{ nodes }] })];
     expect(plan({ ...many, nodePools }).steps.map(({ remove }) => remove.length)).toEqual(sizes);
   });
 
-  test('without budgets the default of 10 % holds, and 10 % of one node is one', () => {
+  test('without budgets the default of 10 % holds, and 10 % of one node is one [L03]', () => {
     const { budgets: _, ...disruption } = disruptable().spec.disruption ?? {};
     const general = disruptable();
     const nodePools = [{ ...general, spec: { ...general.spec, disruption } }];
     expect(plan({ ...many, nodePools }).steps.every(({ remove }) => remove.length === 1)).toBe(true);
   });
 
-  test('a budget of 0 keeps all nodes, and says so', () => {
+  test('a budget of 0 keeps all nodes, and says so [L03]', () => {
     const nodePools = [disruptable('general', { budgets: [{ nodes: '0' }] })];
     const made = plan({ ...many, nodePools });
     expect(made.steps).toEqual([]);
@@ -364,14 +364,14 @@ describe('budgets of nodes', () => {
     ['100%', 4],
     ['60%', 1],
     ['50%', 0],
-  ])('of ten nodes, five of which drain, a budget of %s lets %i more go at once', (nodes, count) => {
+  ])('of ten nodes, five of which drain, a budget of %s lets %i more go at once [L02]', (nodes, count) => {
     const draining = { nodeParts: { deletionTimestamp: '1970-01-02T11:59:00Z' } };
     const machines = many.machines.map((one, index) => (index < 5 ? one : machine(`n${index}`, draining)));
     const nodePools = [disruptable('general', { budgets: [{ nodes }] })];
     expect(plan({ ...many, machines, nodePools }).steps[0]?.remove ?? []).toHaveLength(count);
   });
 
-  test('shares are of nodes that are complete, and whose machine is not being deleted', () => {
+  test('shares are of nodes that are complete, and whose machine is not being deleted [L02]', () => {
     const starting = machine('n8', { initialized: false });
     const ending = machine('n9', {
       nodeParts: { deletionTimestamp: '1970-01-02T11:59:00Z' },
@@ -386,7 +386,7 @@ describe('budgets of nodes', () => {
     expect(plan({ ...many, machines: draining, nodePools }).steps).toEqual([]);
   });
 
-  test('nodes that are not ready count as being in disruption', () => {
+  test('nodes that are not ready count as being in disruption [L02]', () => {
     const sick = machine('n9', { nodeConditions: [{ type: 'Ready', status: 'False' }] });
     const machines = [...many.machines.slice(0, 9), sick];
     const nodePools = [disruptable('general', { budgets: [{ nodes: '1' }] })];
@@ -395,18 +395,18 @@ describe('budgets of nodes', () => {
 });
 
 describe('nodes that must go', () => {
-  test('a drifted node is replaced though that saves nothing, and even where consolidation is off', () => {
+  test('a drifted node is replaced though that saves nothing, and even where consolidation is off [L03]', () => {
     const nodePools = [disruptable('general', { consolidateAfter: 'Never' })];
     const made = plan({ ...half, machines: [machine('a', { conditions: [drifted] })], pods: on('a', 0, 7), nodePools });
     expect(made.steps).toMatchObject([{ reason: 'Drifted', remove: ['a'], create: ['general-1'], saved: 0 }]);
   });
 
-  test('the pods of a drifted node fill room that is there before a new node is made', () => {
+  test('the pods of a drifted node fill room that is there before a new node is made [L03]', () => {
     const made = plan({ ...half, machines: [machine('a', { conditions: [drifted] }), machine('b')] });
     expect(made.steps).toMatchObject([{ reason: 'Drifted', remove: ['a'], create: [] }]);
   });
 
-  test('a pod that must not be disrupted keeps a drifted node, unless the claim has a terminationGracePeriod', () => {
+  test('a pod that must not be disrupted keeps a drifted node, unless the claim has a terminationGracePeriod [L01]', () => {
     const shapes = [annotated({ 'karpenter.sh/do-not-disrupt': 'true' })];
     const with_ = (terminationGracePeriod: string | undefined) =>
       plan({
@@ -424,7 +424,7 @@ describe('nodes that must go', () => {
     expect(with_('1h').steps).toMatchObject([{ reason: 'Drifted', remove: ['a'] }]);
   });
 
-  test('a drifted node whose pods find no place stays, with the pod that finds none', () => {
+  test('a drifted node whose pods find no place stays, with the pod that finds none [L03]', () => {
     const huge = shape(spec('7', '1Gi', { nodeSelector: { 'kubernetes.io/hostname': 'a' } }));
     const made = plan({
       ...half,
@@ -443,7 +443,7 @@ describe('nodes that must go', () => {
     expect(made.steps).toMatchObject([{ reason: 'Expired', remove: ['a'], create: ['general-1'] }]);
   });
 
-  test('a sick node is replaced after its toleration, and not where a fifth of the pool is exceeded', () => {
+  test('a sick node is replaced after its toleration, and not where a fifth of the pool is exceeded [L15]', () => {
     const sick = { type: 'Ready', status: 'False', lastTransitionTime: '1970-01-02T11:00:00Z' };
     const repairs = [{ conditionType: 'Ready', conditionStatus: 'False', tolerationMs: 600_000 }];
     const machines = ['a', 'b', 'c'].map((name, index) =>
@@ -473,12 +473,12 @@ describe('rules about other pods', () => {
     { app: 'web' },
   );
 
-  test('anti-affinity keeps a node whose pod could be only where others of its kind are', () => {
+  test('anti-affinity keeps a node whose pod could be only where others of its kind are [L09]', () => {
     const made = plan({ ...half, shapes: [apart], pods: [...on('a', 0, 1), ...on('b', 0, 1)] });
     expect(made.steps.every(({ create }) => create.length > 0)).toBe(true);
   });
 
-  test('zones stay even: nothing goes that would leave a spread too uneven', () => {
+  test('zones stay even: nothing goes that would leave a spread too uneven [L09]', () => {
     const even = shape(
       spec('500m', '1Gi', {
         topologySpreadConstraints: [
@@ -502,7 +502,7 @@ describe('rules about other pods', () => {
     expect(made.steps).toEqual([]);
   });
 
-  test('a pod that prefers where it is does not move to where it would rather not be', () => {
+  test('a pod that prefers where it is does not move to where it would rather not be [L11]', () => {
     const preference = {
       matchExpressions: [{ key: 'topology.kubernetes.io/zone', operator: 'In', values: ['westeurope-1'] }],
     };
@@ -521,11 +521,11 @@ describe('rules about other pods', () => {
 describe('Balanced', () => {
   const nodePools = [disruptable('general', { consolidationPolicy: 'Balanced' })];
 
-  test('a removal that saves more of the pool than it disturbs is made', () => {
+  test('a removal that saves more of the pool than it disturbs is made [L13]', () => {
     expect(removed(plan({ ...half, nodePools, pods: [...on('a', 0, 1), ...on('b', 0, 5)] }))).toEqual(['a']);
   });
 
-  test('a removal that saves little for many pods is not', () => {
+  test('a removal that saves little for many pods is not [L13]', () => {
     const tiny = shape(spec('50m', '100Mi'));
     const machines = [machine('a', { cpu: 2 }), machine('b', { cpu: 8 })];
     const made = plan({ ...half, machines, shapes: [tiny], pods: [...on('a', 0, 20), ...on('b', 0, 1)], nodePools });
