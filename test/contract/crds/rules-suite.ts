@@ -27,7 +27,7 @@ export function describeApiRules(
   open: () => Promise<ApiServerUnderTest>,
   beyond: ReadonlySet<string> = new Set(),
 ): void {
-  describe(`${name} and the parsers agree`, () => {
+  describe(`${name} and the parsers agree [M04]`, () => {
     let server: ApiServerUnderTest | null = null;
     let connection: Connection | null = null;
     let verdicts: ReadonlyArray<Verdict> = [];

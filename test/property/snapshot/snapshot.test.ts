@@ -20,7 +20,7 @@ function lastOfEach(objects: ReadonlyArray<RawObject>): ReadonlyArray<RawObject>
 }
 
 describe('the snapshot format', () => {
-  test('the same content gives the same bytes, whatever was learnt, forgotten and replaced on the way', () => {
+  test('the same content gives the same bytes, whatever was learnt, forgotten and replaced on the way [M01]', () => {
     fc.assert(
       fc.property(fc.array(rawObject, { maxLength: 60 }), fc.array(rawObject, { maxLength: 30 }), (objects, noise) => {
         const last = lastOfEach(objects);
@@ -48,7 +48,7 @@ describe('the snapshot format', () => {
     );
   });
 
-  test('a listing that names everything again changes nothing; what it leaves out goes', () => {
+  test('a listing that names everything again changes nothing; what it leaves out goes [M01]', () => {
     fc.assert(
       fc.property(fc.array(rawPod, { maxLength: 30 }), fc.array(rawPod, { maxLength: 30 }), (before, listed) => {
         const builder = builderOf(before);

@@ -142,7 +142,7 @@ describe('anti-affinity', () => {
     expect(outcome.perZone('web')).toEqual([3]);
   });
 
-  test('the aversion of a pod that runs keeps others out of its zone, wherever it is [G05]', () => {
+  test('the aversion of a pod that runs keeps others out of its zone, wherever it is [G05] [M02]', () => {
     const there = pod('db', { labels: db, on: 'n', ...apart(term(key.zone, web)) });
     const outcome = schedule({ ...machines(full('n', z1)), pods: [there, ...replicas(2, 'web', { labels: web })] });
     expect(outcome.claims.every(({ offering }) => offering.zone !== z1)).toBe(true);

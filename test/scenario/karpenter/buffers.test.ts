@@ -154,7 +154,7 @@ describe('how much room a buffer asks for [M05]', () => {
   });
 });
 
-describe('the room of a buffer', () => {
+describe('the room of a buffer [M05]', () => {
   test('is a node, where there is none [N03]', () => {
     const { plan, claims } = schedule({ ...room(2), pods: [] });
     expect(claims.map(({ offering, pods }) => [offering.instanceType, pods.length])).toEqual([['Standard_D2s_v5', 0]]);

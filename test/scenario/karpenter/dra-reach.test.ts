@@ -21,7 +21,7 @@ import {
 import { planned, renderPlan } from '../core/render.ts';
 import { given, planOf, reasonOf, types } from './dra-kit.ts';
 
-describe('[I16] claims that several pods share', () => {
+describe('[I16] claims that several pods share [M06]', () => {
   test('pods that share a claim for a node’s device go to that node', () => {
     const cluster = given({
       nodes: [node('a', 2, 32), node('b', 4, 32)],
@@ -80,7 +80,7 @@ describe('[I16] claims that several pods share', () => {
   });
 });
 
-describe('[I16] devices that nodes reach over the network', () => {
+describe('[I16] devices that nodes reach over the network [M06]', () => {
   const far = (count: number, zone: string) => sharedSlice(`net-${zone}`, gpus(count), { nodeSelector: inZone(zone) });
 
   test('a new node is launched in the zone from which the device is reached', () => {

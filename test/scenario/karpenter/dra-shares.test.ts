@@ -15,7 +15,7 @@ import {
 import { planned } from '../core/render.ts';
 import { given, planOf } from './dra-kit.ts';
 
-describe('[I16] consumable capacity', () => {
+describe('[I16] consumable capacity [M06]', () => {
   const shared = (policy?: object): PublishedDevice => ({
     name: 'g',
     allowMultipleAllocations: true,
@@ -77,7 +77,7 @@ describe('[I16] consumable capacity', () => {
   });
 });
 
-describe('[I16] partitionable devices', () => {
+describe('[I16] partitionable devices [M06]', () => {
   const part = (name: string, memory: string): PublishedDevice => ({
     name,
     attributes: { size: { string: memory } },

@@ -50,7 +50,7 @@ describe('[I16] while IGNORE_DRA_REQUESTS is true', () => {
   });
 });
 
-describe('[I16] on nodes that publish devices', () => {
+describe('[I16] on nodes that publish devices [M06]', () => {
   test('a pod goes to the node whose device its claim gets', () => {
     const cluster = given({
       nodes: [node('a', 8, 32), node('b', 8, 32)],
@@ -348,7 +348,7 @@ function onIndex(index: number): string {
   return `device.attributes["${driver}"].index == ${index}`;
 }
 
-describe('[I16] claims that cannot be read', () => {
+describe('[I16] claims that cannot be read [M06]', () => {
   const shapes = [shape(using('mine'))];
 
   test('a claim that does not exist is named', () => {

@@ -104,7 +104,7 @@ describe('capacity on its way', () => {
     ['the taint that keeps it for its planned pods is assumed away', { taints: [RESERVED] }, true],
     ['a startup taint is assumed away', { startupTaints: [DEDICATED], taints: [DEDICATED] }, true],
     ['a taint of somebody else’s is respected', { taints: [{ key: 'mine', effect: 'NoSchedule' }] }, false],
-  ])('on a node that is starting, %s [D04]', (_, parts, takes) => {
+  ])('on a node that is starting, %s [D04] [M02]', (_, parts, takes) => {
     const outcome = schedule({ ...machines(ours('n', { initialized: false, ...parts })), pods: [pod('a')] });
     expect(outcome.placeOf('a')).toBe(takes ? 'node n' : 'new 0');
   });
@@ -112,11 +112,11 @@ describe('capacity on its way', () => {
   test.each([
     ['a startup taint that came back', { startupTaints: [DEDICATED], taints: [DEDICATED] }],
     ['a not-ready taint', { taints: [NOT_READY] }],
-  ])('once the node is initialized, %s counts like any other [D04]', (_, parts) => {
+  ])('once the node is initialized, %s counts like any other [D04] [M02]', (_, parts) => {
     expect(schedule({ ...machines(ours('n', parts)), pods: [pod('a')] }).placeOf('a')).toBe('new 0');
   });
 
-  test('daemons that are not there yet keep their room, those that are there take it once [D05]', () => {
+  test('daemons that are not there yet keep their room, those that are there take it once [D05] [M01]', () => {
     const agent = {
       cpu: '1',
       owner: { apiVersion: 'apps/v1', kind: 'DaemonSet', name: 'agent', uid: 'u' },
@@ -198,7 +198,7 @@ describe('which capacity comes first', () => {
     ]);
   });
 
-  test('extended resources that a starting kubelet reports as zero are taken from the claim, until it is initialized [D08]', () => {
+  test('extended resources that a starting kubelet reports as zero are taken from the claim, until it is initialized [D08] [M01]', () => {
     const reported = { cpu: 4, memory: '16Gi', pods: 30, 'nvidia.com/gpu': '0' };
     const promised = { ...reported, 'nvidia.com/gpu': '1' };
     const wants = pod('a', { requests: { 'nvidia.com/gpu': '1' } });

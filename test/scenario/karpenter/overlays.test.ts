@@ -24,7 +24,7 @@ const pricesOf = (nodeOverlays: ReadonlyArray<NodeOverlay>, pools = [pool('defau
   return [outcome.claimOf('a').offering.price, outcome.claimOf('b').offering.price];
 };
 
-describe('an overlay’s price', () => {
+describe('an overlay’s price [M03]', () => {
   test.each([
     ['is the price', { price: '0.05' }, 50_000],
     ['is added', { priceAdjustment: '+0.01' }, 110_000],
@@ -89,7 +89,7 @@ describe('an overlay’s price', () => {
   });
 });
 
-describe('an overlay’s capacity', () => {
+describe('an overlay’s capacity [M03]', () => {
   const wants = (amount: string) => [pod('a', { requests: { 'example.com/fpga': amount } })];
   const fpga = (name: string, amount: string, weight: number, ...requirements: ReadonlyArray<Requirement>) =>
     overlay(name, { capacity: { 'example.com/fpga': amount }, weight }, ...requirements);

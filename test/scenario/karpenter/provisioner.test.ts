@@ -95,7 +95,7 @@ describe('limits', () => {
     expect(outcome.left).toEqual([]);
   });
 
-  test('nodes can be limited, and one plan does not exceed that either [I06]', () => {
+  test('nodes can be limited, and one plan does not exceed that either [I06] [M02]', () => {
     const outcome = schedule({
       ...used,
       types: [D2],
@@ -153,7 +153,7 @@ describe('daemonsets', () => {
     expect(with_(containers('100')).wordsFor('a')).toContain('daemonsets');
   });
 
-  test('defaults of its namespace’s LimitRange are reserved before a pod of it exists, those of a pod after [I07]', () => {
+  test('defaults of its namespace’s LimitRange are reserved before a pod of it exists, those of a pod after [I07] [M02]', () => {
     const limitRanges = [
       {
         metadata: { name: 'd', namespace: 'kube-system' },

@@ -23,7 +23,7 @@ describe('a static pool', () => {
     expect(outcome.plan.cost).toBe(300_000);
   });
 
-  test('gets only what it lacks: nodes and claims on their way count, those that are going do not', () => {
+  test('gets only what it lacks: nodes and claims on their way count, those that are going do not [M02]', () => {
     const there = machines(of('a'), of('b', { initialized: false }), of('c', { deleting: true }));
     expect(schedule({ ...there, pools: [fixed('static', 3)], pods: [] }).claims).toHaveLength(1);
     expect(schedule({ ...there, pools: [fixed('static', 2)], pods: [] }).claims).toEqual([]);

@@ -33,7 +33,7 @@ function statusAfterPlan(buffer: CapacityBuffer, parts: Parameters<typeof input>
 const conditions = (status: ReturnType<typeof statusAfterPlan>) =>
   (status.conditions ?? []).map(({ type, status: is, reason }) => `${type}=${is} ${reason ?? ''}`);
 
-describe('the status of a buffer', () => {
+describe('the status of a buffer [M05]', () => {
   test('says where its template is from, for how many pods it is, and how room is kept', () => {
     expect(statusAfterPlan(spare(2))).toMatchObject({
       podTemplateRef: { name: 'room' },
@@ -126,7 +126,7 @@ describe('the status of a buffer', () => {
   });
 });
 
-describe('writing the status of a buffer', () => {
+describe('writing the status of a buffer [M05]', () => {
   /** The part of the API server that holds one buffer. */
   function apiWith(stored: CapacityBuffer | null) {
     const patches: Array<object> = [];

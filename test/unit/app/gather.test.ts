@@ -38,7 +38,7 @@ test('what pools say that an eviction costs is planned with, and nothing for tho
   expect((await gathered()).input.evictionCostMs).toEqual(new Map([['dear', 7_200_000]]));
 });
 
-test('an overlay with a mistake changes nothing', async () => {
+test('an overlay with a mistake changes nothing [M03]', async () => {
   const { gathered } = cluster();
   const overlay = (name: string, key: string) => ({
     metadata: { name },
@@ -61,7 +61,7 @@ test('a pod that the scheduler has not judged yet waits as its like does, which 
 });
 
 describe('what a decision has promised', () => {
-  test('holds for each of its claims, for the pods and as the offering of that claim', async () => {
+  test('holds for each of its claims, for the pods and as the offering of that claim [M01]', async () => {
     const { ports, gathered, claims } = cluster(['a', '2'], ['b', '2']);
     await provision(ports);
     const { inFlight } = (await gathered()).input;
@@ -71,7 +71,7 @@ describe('what a decision has promised', () => {
     expect(promised.map(({ pods }) => pods.length)).toEqual([1, 1]);
   });
 
-  test('ends when the claim is to go', async () => {
+  test('ends when the claim is to go [M01]', async () => {
     const { ports, gathered, claims, server } = cluster(['a', '1']);
     await provision(ports);
     expect((await gathered()).input.inFlight.size).toBe(1);

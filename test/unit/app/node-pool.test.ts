@@ -102,7 +102,7 @@ describe('a pool', () => {
 });
 
 describe('what a pool holds', () => {
-  test('is what its nodes have, else what their claims expect, of those that stay', async () => {
+  test('is what its nodes have, else what their claims expect, of those that stay [M02]', async () => {
     const { look, read, addClaim, addNode, server } = judging();
     const holds = (name: string, cpu: string) =>
       addClaim(name, { labels: ofPool, status: { providerID: `azure://${name}`, capacity: { cpu } } });
@@ -120,7 +120,7 @@ describe('what a pool holds', () => {
     expect(read()?.status).toMatchObject({ resources: { cpu: '7', nodes: '2' }, nodes: 2 });
   });
 
-  test('is forgotten when it holds it no more', async () => {
+  test('is forgotten when it holds it no more [M02]', async () => {
     const { look, read, addClaim, server } = judging();
     addClaim('a', {
       labels: ofPool,

@@ -64,7 +64,7 @@ async function told(...overlays: ReadonlyArray<NodeOverlay>): Promise<ReadonlyAr
   );
 }
 
-describe('the status of an overlay', () => {
+describe('the status of an overlay [M03]', () => {
   test('is ready where it is valid and alone', async () => {
     expect(await told(overlay('a', D2))).toEqual([
       'a ValidationSucceeded=True ValidationSucceeded',

@@ -323,7 +323,7 @@ describe('a snapshot', () => {
   });
 });
 
-describe('the pods of a claim keep their place on it', () => {
+describe('the pods of a claim keep their place on it [M01]', () => {
   const reserved = { key: 'nodewright.dev/reserved', value: 'c', effect: 'NoSchedule' };
 
   /** A pod that waits and was promised a claim; what becomes of the look so long after its node has registered. */
@@ -364,7 +364,7 @@ test('a pool whose requirements nobody meets makes no claim', async () => {
   expect(claims()).toEqual([]);
 });
 
-describe('the claims of a snapshot', () => {
+describe('the claims of a snapshot [M02]', () => {
   /** How often claims are read from the API server when the snapshot has seen them up to `seen`, and must up to 99. */
   async function readsAt(seen: string | undefined, wanted: string | null = '99') {
     const { ports, trace } = cluster();

@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest';
 import { readDisruption } from '../../../shared/contract/disruption-settings.ts';
 
-test('disruption is on where nothing is said, as in Karpenter, and off where somebody says so', () => {
+test('disruption is on where nothing is said, as in Karpenter, and off where somebody says so [M04]', () => {
   expect(readDisruption({})).toEqual({ isOn: true, spotToSpot: false, nodeRepair: false });
   expect(readDisruption({ DISRUPTION: 'on' }).isOn).toBe(true);
   expect(readDisruption({ DISRUPTION: 'off' }).isOn).toBe(false);
 });
 
-test('its gates are Karpenter’s', () => {
+test('its gates are Karpenter’s [M04]', () => {
   const FEATURE_GATES = 'NodeRepair=true,SpotToSpotConsolidation=true';
   expect(readDisruption({ FEATURE_GATES })).toEqual({ isOn: true, spotToSpot: true, nodeRepair: true });
 });

@@ -8,7 +8,7 @@ const config = (...defaultConstraints: ReadonlyArray<object>) => ({
   SCHEDULER_CONFIG: JSON.stringify({ podTopologySpread: { defaultConstraints } }),
 });
 
-describe('the options of scheduling', () => {
+describe('the options of scheduling [M04]', () => {
   test('are Karpenter’s defaults when nothing is set', () => {
     expect(readPolicy({})).toEqual(KARPENTER_POLICY);
   });

@@ -25,7 +25,7 @@ const deployment = (name: string, replicas: number) => ({
 });
 const node = { metadata: { name: 'n' }, spec: {} };
 
-describe('a buffer', () => {
+describe('a buffer [M05]', () => {
   test('is worth a plan when it is new or changed, not when its status is, and not when it goes', () => {
     const cluster = openCluster(render);
     expect(cluster.put('capacitybuffers', buffer())).toEqual(['buffer-changed']);

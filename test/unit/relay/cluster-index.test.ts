@@ -31,15 +31,15 @@ const nodeOf = (metadata: object, providerID?: string): NodeLike => ({
 describe('a node is of the claim', () => {
   const owner = (kind: string) => ({ ownerReferences: [{ kind, name: 'owner' }] });
 
-  test('that owns it, whatever its names say', () => {
+  test('that owns it, whatever its names say [M01]', () => {
     expect(claimNameOf(nodeOf(owner('NodeClaim'), vm('aks-vm')))).toBe('owner');
   });
 
-  test('that its VM is named after, in any case, where none owns it', () => {
+  test('that its VM is named after, in any case, where none owns it [M01]', () => {
     expect(claimNameOf(nodeOf(owner('Other'), vm('AKS-General-1')))).toBe('general-1');
   });
 
-  test('that its own name is after, where it has no VM yet', () => {
+  test('that its own name is after, where it has no VM yet [M01]', () => {
     expect(claimNameOf(nodeOf({}))).toBe('name');
     expect(claimNameOf({ metadata: { name: 'aks-x' } })).toBe('x');
   });
@@ -64,7 +64,7 @@ describe('an index follows', () => {
     expect(view.claimOf('aks-a')).toBeNull();
   });
 
-  test('which nodes are being emptied: those that leave, or whose claim does', () => {
+  test('which nodes are being emptied: those that leave, or whose claim does [M02]', () => {
     const { view, put, remove } = open();
     put('nodes', 'aks-a');
     put('nodeclaims', 'a', {}, { nodeClassRef: classRef('d'), requirements: [] });

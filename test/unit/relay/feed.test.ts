@@ -161,7 +161,7 @@ test('a feed that was live is broken while it cannot watch, and goes on from whe
   expect(states).toEqual(['live', 'broken', 'live']);
 });
 
-test('a place that the server has forgotten is listed anew, whoever says so', async () => {
+test('a place that the server has forgotten is listed anew, whoever says so [M01] [M02]', async () => {
   const list = '/apis/karpenter.sh/v1/nodeclaims?limit=500';
   const { asked } = await run([page('10'), answering(410), page('20', [], 'more'), answering(410), page('30')]);
   expect(asked).toEqual([list, watchPath('10'), list, `${list}&continue=more`, list, watchPath('30')]);
@@ -191,7 +191,7 @@ test.each<readonly [string, unknown, number]>([
   expect(states).toEqual([]);
 });
 
-test('objects that were there are forgotten when their resource was missed three times, and not before', async () => {
+test('objects that were there are forgotten when their resource was missed three times, and not before [M02]', async () => {
   const missed = (times: number) =>
     run([page('10', ['a']), answering(410), ...Array.from({ length: times }, () => list404())]);
   expect((await missed(2)).states).toEqual(['live', 'broken']);

@@ -34,7 +34,7 @@ describe('the publisher', () => {
     expect(take()).toEqual([]);
   });
 
-  test('does nothing while it does not lead, or does not see everything', async () => {
+  test('does nothing while it does not lead, or does not see everything [M02]', async () => {
     const { publisher, state, take, change } = open([pods]);
     state.term = null;
     publisher.reconsider();
@@ -238,7 +238,7 @@ describe('the publisher', () => {
     expect(take()).toHaveLength(6);
   });
 
-  test('that does not see everything any more goes on in its term once it does, with the hints that waited', async () => {
+  test('that does not see everything any more goes on in its term once it does, with the hints that waited [M02]', async () => {
     const { publisher, state, take, beats, change } = open([claim('all')]);
     publisher.reconsider();
     await pass(1_000);

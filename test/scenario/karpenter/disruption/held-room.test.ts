@@ -23,7 +23,7 @@ describe('room that is kept for a CapacityBuffer', () => {
   const machines = [machine('full'), machine('m'), machine('n')];
   const given = { machines, shapes: [pod], pods: on('full', 0, 7) };
 
-  test('keeps one empty node, and no more [L11]', () => {
+  test('keeps one empty node, and no more [L11] [M02]', () => {
     expect(removed(plan(given))).toEqual(['m', 'n']);
     const made = plan({ ...given, ...buffered('3') });
     expect(removed(made)).toHaveLength(1);

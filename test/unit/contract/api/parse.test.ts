@@ -20,7 +20,7 @@ function rulesOf(schema: StructuralSchema): ReadonlyArray<string> {
   return [...own, ...below.flatMap(rulesOf)];
 }
 
-describe('a manifest is judged without a cluster', () => {
+describe('a manifest is judged without a cluster [M04]', () => {
   it.each(cases)('$rule', (each) => {
     const { problems } = inspectCase(each);
     const layers = new Set(problems.map(({ layer }) => layer));

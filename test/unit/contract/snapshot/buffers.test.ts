@@ -42,7 +42,7 @@ const referring = (kind: string, name: string): object => ({
 
 const ofTemplate = { ...named('spare'), spec: { podTemplateRef: { name: 'room' }, replicas: 1, limits: { cpu: 4 } } };
 
-describe('what a snapshot has of capacity buffers', () => {
+describe('what a snapshot has of capacity buffers [M05]', () => {
   test('is the buffer with its conditions, and the template that it names, as a decision reads them', () => {
     const status = { replicas: 1, conditions: [{ type: 'ReadyForProvisioning', status: 'True', reason: 'Resolved' }] };
     const snapshot = read(

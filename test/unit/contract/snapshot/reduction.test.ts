@@ -201,7 +201,7 @@ describe('pods', () => {
     expect(snapshot.pods[0]?.uid).toBe('d41d8cd98f00b204e9800998ecf8427e');
   });
 
-  test.each(['Succeeded', 'Failed'])('a pod that has %s is gone', (phase) => {
+  test.each(['Succeeded', 'Failed'])('a pod that has %s is gone [M01]', (phase) => {
     const builder = createSnapshotBuilder('c');
     builder.upsert('pods', pod('a'));
     expect(builder.upsert('pods', { ...pod('a'), status: { phase } }).kind).toBe('pod');

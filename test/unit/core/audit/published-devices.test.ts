@@ -32,7 +32,7 @@ const ids = (...slices: ReadonlyArray<ResourceSlice>): ReadonlyArray<string> => 
 const part = (generation: number, resourceSliceCount: number, count = 1): ResourceSlice =>
   nodeSlice('n', gpus(count), { pool: { name: 'n', generation, resourceSliceCount } });
 
-describe('devices of a pool', () => {
+describe('devices of a pool [M06]', () => {
   test('are those of its newest generation, wherever that stands in the list', () => {
     const both = [part(1, 1, 3), part(2, 1)];
     for (const all of [both, both.toReversed()]) expect(ids(...all)).toEqual([`${driver}/n/gpu-0`]);

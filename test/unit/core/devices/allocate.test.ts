@@ -19,7 +19,7 @@ function allocated(spec: ResourceClaimSpec, devices: ReadonlyArray<PublishedDevi
 
 const requests = (count: number) => Array.from({ length: count }, (_, index) => request(`r${index}`));
 
-describe('the search for devices', () => {
+describe('the search for devices [M06]', () => {
   test('takes the first devices in the order of their slices', () => {
     const outcome = allocated({ devices: { requests: requests(2) } }, gpus(4));
     expect(outcome.kind === 'allocated' && outcome.claims[0]?.map(({ device }) => device.published.name)).toEqual([
@@ -48,7 +48,7 @@ describe('the search for devices', () => {
   });
 });
 
-describe('what is in use', () => {
+describe('what is in use [M06]', () => {
   test('is as before when all that was taken is given back', () => {
     const device: PublishedDevice = {
       name: 'd',

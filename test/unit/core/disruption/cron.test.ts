@@ -9,7 +9,7 @@ const strikes = (schedule: string, text: string): boolean => {
   return read !== null && strikesWithin(read, at(text) - 1, at(text));
 };
 
-describe('schedules of budgets', () => {
+describe('schedules of budgets [M04]', () => {
   test.each([
     ['0 9 * * mon-fri', '2026-11-23T09:00:00Z', true],
     ['0 9 * * mon-fri', '2026-11-22T09:00:00Z', false],

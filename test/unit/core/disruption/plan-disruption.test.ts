@@ -339,7 +339,7 @@ describe('budgets of nodes', () => {
     expect(keptFor(made, 'n5')).toBe('node-budget');
   });
 
-  test('a budget for another reason is not asked', () => {
+  test('a budget for another reason is not asked [M04]', () => {
     const nodePools = [disruptable('general', { budgets: [{ nodes: '0', reasons: ['Drifted'] }] })];
     expect(removed(plan({ ...many, nodePools }))).toHaveLength(9);
   });
@@ -349,12 +349,12 @@ describe('budgets of nodes', () => {
     ['0 8 * * *', 0],
     ['0 3 * * *', 9],
     ['@hourly', 0],
-  ])('a budget with the schedule %s and a duration of 5 h at noon lets %i nodes go', (schedule, count) => {
+  ])('a budget with the schedule %s and a duration of 5 h at noon lets %i nodes go [M04]', (schedule, count) => {
     const nodePools = [disruptable('general', { budgets: [{ nodes: '0', schedule, duration: '5h' }] })];
     expect(removed(plan({ ...many, nodePools }))).toHaveLength(count);
   });
 
-  test('a budget that cannot be read lets none go', () => {
+  test('a budget that cannot be read lets none go [M04]', () => {
     const nodePools = [disruptable('general', { budgets: [{ nodes: '100%', schedule: 'noon', duration: '1h' }] })];
     const made = plan({ ...many, nodePools });
     expect(made.kept[1]?.reason).toMatchObject({ kind: 'node-budget', error: 'schedule noon' });
