@@ -52,6 +52,25 @@ describe('an overlay’s price [M03]', () => {
     expect(pricesOf([wide])).toEqual([10_000, 10_000]);
   });
 
+  test('of two of one weight that meet in one pool: the one that loses there changes nothing in another pool either', () => {
+    const everywhere = overlay('a', { price: '0.01' }, is(D2.name));
+    const here = overlay('b', { price: '0.02' }, is(D2.name), requirement(key.pool, 'In', 'here'));
+    const priceIn = (name: string) =>
+      schedule({
+        types: [D2],
+        pools: [pool('here', { requirements: [onDemand] }), pool('there', { requirements: [onDemand] })],
+        nodeOverlays: [everywhere, here],
+        pods: [pod('p', { nodeSelector: { [key.pool]: name } })],
+      }).claimOf('p').offering.price;
+    expect([priceIn('here'), priceIn('there')]).toEqual([20_000, 100_000]);
+  });
+
+  test('in one zone is of that zone alone', () => {
+    const one = overlay('a', { price: '0.01' }, requirement(key.zone, 'In', 'westeurope-2'));
+    const { offering } = schedule({ types: [D2], nodeOverlays: [one], pods: [pod('p')] }).claimOf('p');
+    expect([offering.zone, offering.price]).toEqual(['westeurope-2', 10_000]);
+  });
+
   test('of two of one weight on one offering counts once, also where a heavier one decides', () => {
     const heavy = overlay('c', { price: '0.03', weight: 1 }, is(D2.name));
     const wide = overlay('a', { price: '0.01' }, requirement(key.type, 'Exists'));
@@ -106,6 +125,16 @@ describe('an overlay’s capacity [M03]', () => {
     expect(schedule({ nodeOverlays: both, pods: [pod('a', { requests: { 'example.com/nic': '2' } })] }).left).toEqual(
       [],
     );
+  });
+
+  test('of an overlay that loses one resource to another of its weight is not merged at all', () => {
+    const both = [
+      overlay('a', { capacity: { 'example.com/fpga': '4', 'example.com/nic': '2' }, weight: 1 }, is(D4.name)),
+      fpga('b', '1', 1, is(D4.name)),
+    ];
+    const nic = [pod('a', { requests: { 'example.com/nic': '1' } })];
+    expect(schedule({ nodeOverlays: both, pods: nic }).left).toEqual(['a']);
+    expect(schedule({ nodeOverlays: both.slice(0, 1), pods: nic }).left).toEqual([]);
   });
 
   test('of two of one weight on one resource: the later name counts', () => {

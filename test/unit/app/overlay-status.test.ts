@@ -12,6 +12,11 @@ const TYPE = 'node.kubernetes.io/instance-type';
 const D2 = requirement(TYPE, 'In', 'Standard_D2s_v5');
 const D4 = requirement(TYPE, 'In', 'Standard_D4s_v5');
 
+const ZONE = 'topology.kubernetes.io/zone';
+const zone = (number: string) => requirement(ZONE, 'In', `westeurope-${number}`);
+const capacityType = (type: string) => requirement('karpenter.sh/capacity-type', 'In', type);
+const ofPool = (name: string) => requirement('karpenter.sh/nodepool', 'In', name);
+
 interface Parts {
   readonly weight?: number;
   readonly capacity?: ResourceList;
@@ -48,7 +53,7 @@ async function written(
   const types = [size('Standard_D2s_v5', 2, 8, 100_000), size('Standard_D4s_v5', 4, 16, 200_000)];
   const given = input({
     types,
-    nodePools: [pool('general')],
+    nodePools: [pool('general', { requirements: [] }), pool('other')],
     nodeOverlays: valid,
     policy: { gates: { ...KARPENTER_POLICY.gates, nodeOverlay } },
   });
@@ -87,10 +92,39 @@ describe('the status of an overlay [M03]', () => {
 
   test.each<[string, NodeOverlay, NodeOverlay]>([
     ['other sizes', overlay('a', D2), overlay('b', D4)],
+    ['other zones', overlay('a', zone('1')), overlay('b', zone('2'))],
+    ['other capacity types', overlay('a', capacityType('spot')), overlay('b', capacityType('on-demand'))],
+    ['other pools', overlay('a', ofPool('general')), overlay('b', ofPool('other'))],
     ['other weights', overlay('a', D2), overlay('b', D2, { weight: 1 })],
     ['price and capacity', overlay('a', D2), overlay('b', D2, { capacity: { 'example.com/fpga': '1' } })],
   ])('tells no conflict between %s', async (_, a, b) => {
     expect((await told(a, b)).filter((text) => text.includes('False'))).toEqual([]);
+  });
+
+  test.each<[string, NodeOverlay, NodeOverlay]>([
+    ['a size and a zone', overlay('a', D2), overlay('b', zone('1'))],
+    ['a size and all of a pool', overlay('a', D2), overlay('b', ofPool('general'))],
+    [
+      'one zone, named and not excluded',
+      overlay('a', zone('1')),
+      overlay('b', requirement(ZONE, 'NotIn', 'westeurope-2')),
+    ],
+  ])('tells a conflict where both reach some offering: %s', async (_, a, b) => {
+    expect((await told(a, b)).filter((text) => text.includes('Conflict'))).toEqual([
+      'a ValidationSucceeded=False Conflict',
+    ]);
+  });
+
+  test('tells a conflict no more when the other one is gone, or weighs more', async () => {
+    const conflicting = (await written([overlay('a', D2), overlay('b', D2)])).get('a')?.status.conditions ?? [];
+    const settled = overlay('a', D2, { conditions: conflicting });
+    for (const others of [[], [overlay('b', D2, { weight: 2 })]]) {
+      // oxlint-disable-next-line no-await-in-loop
+      expect((await told(settled, ...others)).slice(0, 2)).toEqual([
+        'a ValidationSucceeded=True ValidationSucceeded',
+        'a Ready=True Ready',
+      ]);
+    }
   });
 
   test('tells a conflict on one resource of capacity', async () => {
