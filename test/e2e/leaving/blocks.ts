@@ -27,7 +27,7 @@ const FOR_S = 45;
 /** What keeps a node, whatever the reason to take it. */
 export function blockCases(client: () => Client, mode: Mode): void {
   const rarely = onDouble(mode);
-  it('do-not-disrupt on pod or node and a budget of its pods keep a drifted node, as long as they are there', async () => {
+  it('do-not-disrupt on pod or node and a budget of its pods keep a drifted node, as long as they are there [L01]', async () => {
     const { world } = client();
     const held = ['pod-says-no', 'node-says-no', 'budget-says-no'];
     const pools = [...held, 'grace', 'well-budgeted'];
@@ -63,7 +63,7 @@ export function blockCases(client: () => Client, mode: Mode): void {
     await gone(client(), of(held));
   });
 
-  rarely('do-not-disrupt for a time keeps a pod so long after its start, and then its node goes', async () => {
+  rarely('do-not-disrupt for a time keeps a pod so long after its start, and then its node goes [L05]', async () => {
     const { world, claims, pods } = client();
     await world.apply(poolThat('a-while', {}), protectedFor(`${FOR_S}s`, appOn('a-while', 1)));
     const [name = ''] = await settled(client(), 'a-while', 1);
@@ -76,7 +76,7 @@ export function blockCases(client: () => Client, mode: Mode): void {
   });
 
   rarely(
-    'pods that are not ready hold no node where their budget says AlwaysAllow, and do where it does not',
+    'pods that are not ready hold no node where their budget says AlwaysAllow, and do where it does not [L01]',
     async () => {
       const { world } = client();
       const sick = (pool: string): object =>

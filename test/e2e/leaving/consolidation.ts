@@ -36,7 +36,7 @@ const template = (requirements: ReadonlyArray<object>): object => ({
 /** Nodes that are used too little. */
 export function consolidationCases(client: () => Client, mode: Mode): void {
   const rarely = onDouble(mode);
-  it('a node too large for what is left on it is replaced by a cheaper one, which is ready before a pod leaves', async () => {
+  it('a node too large for what is left on it is replaced by a cheaper one, which is ready before a pod leaves [L04] [L12]', async () => {
     const { world, claims, pods } = client();
     const pool = poolThat('roomy', UNDERUSED, { requirements: cores('2', '4', '8') });
     await world.apply(pool, appOn('roomy', 1, { name: 'large', cpu: '6' }));
@@ -54,7 +54,7 @@ export function consolidationCases(client: () => Client, mode: Mode): void {
     expect(claims.first(name, (claim) => isTrue(claim, 'DisruptionReason'))).not.toBeNull();
   });
 
-  it('three nodes become one that is cheaper, and no budget of their pods is broken', async () => {
+  it('three nodes become one that is cheaper, and no budget of their pods is broken [L07]', async () => {
     const { world, claims } = client();
     await world.apply(poolThat('many', UNDERUSED), appOn('many', 3), podDisruptionBudget('many', 2));
     const names = await settled(client(), 'many', 3);
@@ -72,7 +72,7 @@ export function consolidationCases(client: () => Client, mode: Mode): void {
   });
 
   rarely(
-    'budgets of 0, 1 and 50 % hold the half of four nodes that is not needed, let it go one by one, or at once',
+    'budgets of 0, 1 and 50 % hold the half of four nodes that is not needed, let it go one by one, or at once [L03]',
     async () => {
       const { world, nodes } = client();
       const budgets: Readonly<Record<string, string>> = { none: '0', 'one-by-one': '1', half: '50%' };

@@ -140,31 +140,34 @@ export function driftCases(client: () => Client, mode: Mode): void {
     await Promise.all(pools.map((pool) => world.api.remove(`${CLASSES}/${pool}`, {})));
   });
 
-  rarely('budgets bound how many drifted nodes go at a time, with pods and without, and 0 holds all', async () => {
-    const { world } = client();
-    const budgets: Readonly<Record<string, string>> = { 'drift-none': '0', 'drift-two': '2', 'drift-empty': '50%' };
-    const pools = Object.keys(budgets);
-    const sizes: Readonly<Record<string, number>> = { 'drift-none': 1, 'drift-two': 4, 'drift-empty': 4 };
-    await world.apply(
-      ...pools.map((pool) => poolThat(pool, { budgets: [{ nodes: budgets[pool], reasons: ['Drifted'] }] })),
-      ...pools.map((pool) => appOn(pool, sizes[pool] ?? 1)),
-    );
-    const names = new Map<string, ReadonlyArray<string>>();
-    // oxlint-disable-next-line no-await-in-loop
-    for (const pool of pools) names.set(pool, await settled(client(), pool, sizes[pool] ?? 1));
-    await scale(client(), 'drift-empty', 0);
-    const sinceMs = Date.now();
-    await Promise.all(pools.map((pool) => patchPool(client(), pool, LABELS)));
-    await gone(client(), [...(names.get('drift-two') ?? []), ...(names.get('drift-empty') ?? [])], 120_000);
-    expect(mostLeaving(client(), 'drift-two', sinceMs)).toBe(2);
-    expect(mostLeaving(client(), 'drift-empty', sinceMs)).toBe(2);
-    await settled(client(), 'drift-two', 4);
-    const held = names.get('drift-none') ?? [];
-    await holds(client(), 'a drifted node stays under a budget of 0', (state) => untouched(state, held));
-    expect(driftOf(await world.state(), held[0] ?? '')).toBe('NodePoolDrifted');
-  });
+  rarely(
+    'budgets bound how many drifted nodes go at a time, with pods and without, and 0 holds all [L03]',
+    async () => {
+      const { world } = client();
+      const budgets: Readonly<Record<string, string>> = { 'drift-none': '0', 'drift-two': '2', 'drift-empty': '50%' };
+      const pools = Object.keys(budgets);
+      const sizes: Readonly<Record<string, number>> = { 'drift-none': 1, 'drift-two': 4, 'drift-empty': 4 };
+      await world.apply(
+        ...pools.map((pool) => poolThat(pool, { budgets: [{ nodes: budgets[pool], reasons: ['Drifted'] }] })),
+        ...pools.map((pool) => appOn(pool, sizes[pool] ?? 1)),
+      );
+      const names = new Map<string, ReadonlyArray<string>>();
+      // oxlint-disable-next-line no-await-in-loop
+      for (const pool of pools) names.set(pool, await settled(client(), pool, sizes[pool] ?? 1));
+      await scale(client(), 'drift-empty', 0);
+      const sinceMs = Date.now();
+      await Promise.all(pools.map((pool) => patchPool(client(), pool, LABELS)));
+      await gone(client(), [...(names.get('drift-two') ?? []), ...(names.get('drift-empty') ?? [])], 120_000);
+      expect(mostLeaving(client(), 'drift-two', sinceMs)).toBe(2);
+      expect(mostLeaving(client(), 'drift-empty', sinceMs)).toBe(2);
+      await settled(client(), 'drift-two', 4);
+      const held = names.get('drift-none') ?? [];
+      await holds(client(), 'a drifted node stays under a budget of 0', (state) => untouched(state, held));
+      expect(driftOf(await world.state(), held[0] ?? '')).toBe('NodePoolDrifted');
+    },
+  );
 
-  it('a drifted node whose replacement fails stays with its pods, and its taint is taken away', async () => {
+  it('a drifted node whose replacement fails stays with its pods, and its taint is taken away [L12]', async () => {
     const { world, nodes } = client();
     await world.apply(poolThat('doomed', {}), appOn('doomed', 1));
     const [name = ''] = await settled(client(), 'doomed', 1);

@@ -35,7 +35,7 @@ async function say(
 /** Nodes that are sick. */
 export function repairCases(client: () => Client, mode: Mode): void {
   const rarely = onDouble(mode);
-  it('a sick node is replaced, whatever budgets, annotations and its pods say', async () => {
+  it('a sick node is replaced, whatever budgets, annotations and its pods say [L15]', async () => {
     const { world } = client();
     await world.apply(
       poolThat('sick', { budgets: [{ nodes: '0' }] }, { template: { terminationGracePeriod: '1h' } }),
@@ -49,7 +49,7 @@ export function repairCases(client: () => Client, mode: Mode): void {
     await settled(client(), 'sick', 1);
   });
 
-  rarely('a node that has not been ready for half an hour is replaced', async () => {
+  rarely('a node that has not been ready for half an hour is replaced [L15]', async () => {
     const { world } = client();
     await world.apply(poolThat('unready', {}), appOn('unready', 1));
     const [name = ''] = await settled(client(), 'unready', 1);
@@ -59,7 +59,7 @@ export function repairCases(client: () => Client, mode: Mode): void {
   });
 
   rarely(
-    'of a pool of which more than a fifth is sick none is replaced, and one that is sick for a moment is not',
+    'of a pool of which more than a fifth is sick none is replaced, and one that is sick for a moment is not [L15]',
     async () => {
       const { world } = client();
       await world.apply(poolThat('epidemic', {}), poolThat('moment', {}), appOn('epidemic', 3), appOn('moment', 1));

@@ -30,7 +30,7 @@ const isNews =
 export function restCases(client: () => Client, mode: Mode): void {
   const rarely = onDouble(mode);
   rarely(
-    'after deployments have grown and shrunk nodes are as few as they can be, and none comes or goes any more',
+    'after deployments have grown and shrunk nodes are as few as they can be, and none comes or goes any more [L05]',
     async () => {
       const { world, claims, nodes } = client();
       const all = { consolidationPolicy: 'WhenEmptyOrUnderutilized', consolidateAfter: '0s' };

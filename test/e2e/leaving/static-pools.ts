@@ -45,7 +45,7 @@ export function staticPoolCases(client: () => Client, mode: Mode): void {
     },
   );
 
-  rarely('drifted nodes of a static pool are replaced under its budget, the new ones first', async () => {
+  rarely('drifted nodes of a static pool are replaced under its budget, the new ones first [L03]', async () => {
     const { world } = client();
     await world.apply(poolThat('statue', { budgets: [{ nodes: '1' }] }, { spec: { replicas: 3 } }));
     const names = await settled(client(), 'statue', 3);

@@ -74,7 +74,7 @@ test('two instances tell it once: what the other has told is refused by its name
   expect(server.list('events')).toHaveLength(once);
 });
 
-test('a pool whose budgets let none go says so for each reason', async () => {
+test('a pool whose budgets let none go says so for each reason [L02]', async () => {
   const cluster = consolidated();
   const budgets = [{ nodes: '0', reasons: ['Empty', 'Drifted'] }];
   cluster.server.patch('nodepools', 'general', { spec: { disruption: { budgets } } }, 'object');

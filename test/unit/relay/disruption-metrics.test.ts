@@ -17,7 +17,7 @@ function samples(nowMs: number): ReadonlyArray<string> {
     .filter((line) => line !== '' && !line.startsWith('#'));
 }
 
-test('decisions, eligible nodes and budgets are shown under the names of Karpenter', () => {
+test('decisions, eligible nodes and budgets are shown under the names of Karpenter [L02] [L14]', () => {
   expect(samples(STATE_AGAIN_MS)).toEqual([
     'karpenter_voluntary_disruption_decisions_total{decision="replace",reason="drifted",consolidation_type=""} 1',
     'karpenter_voluntary_disruption_eligible_nodes{reason="empty"} 3',

@@ -67,7 +67,7 @@ describe('metrics under the names of Karpenter', () => {
     ]);
   });
 
-  it('limits and usage are shown in cores and bytes, a node counting for its claim', () => {
+  it('limits and usage are shown in cores and bytes, a node counting for its claim [M02]', () => {
     const cluster = open();
     cluster.put('nodepools', pool);
     cluster.put('nodeclaims', claim());
@@ -123,7 +123,7 @@ describe('metrics under the names of Karpenter', () => {
     const shown =
       'reason="static_surplus",nodepool="general",capacity_type="spot",consolidation_policy="WhenEmpty",termination_mode="graceful"';
 
-    it('is counted once, with the pods on it that need another place', () => {
+    it('is counted once, with the pods on it that need another place [L14]', () => {
       const cluster = open();
       cluster.put('nodepools', { ...pool, spec: { ...pool.spec, disruption: { consolidationPolicy: 'WhenEmpty' } } });
       cluster.put('pods', pod('a'));
@@ -139,7 +139,7 @@ describe('metrics under the names of Karpenter', () => {
       ]);
     });
 
-    it('counts as eventual or forceful by its own deadline, and not at all without a reason', () => {
+    it('counts as eventual or forceful by its own deadline, and not at all without a reason [L14]', () => {
       const cluster = open();
       const until = (name: string, terminationGracePeriod: string, status: object) => {
         const made = claim(status, { name });
