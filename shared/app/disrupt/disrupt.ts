@@ -19,6 +19,7 @@ import { begunIn, machinesIn, type Begun, type Candidate } from './begun.ts';
 import { tellBreakers } from './breaker.ts';
 import { disruptionInput } from './disruption-input.ts';
 import { goOn } from './go-on.ts';
+import { onlyCheaper } from './only-cheaper.ts';
 import { watchRollouts } from './halt-rollouts.ts';
 import { NODES_AT_ONCE, unmark } from './mark.ts';
 import { decisionCounts, recordLook, stateOf } from './record-look.ts';
@@ -109,14 +110,16 @@ async function begin(ports: Ports, gathered: Gathered, { plan, step }: Beginning
   const input = withoutNodes(gathered.input, [...leaving, ...step.remove]);
   const made = makePlan(ports, gathered, input);
   const why = objection(made.plan, before, { plan, step });
-  if (why !== null) {
-    ports.log('disruption-refused', { reason: step.reason, nodes: step.remove.join(','), why });
-    return { kind: 'refused', why };
+  const bought = FORCED_REASONS.has(step.reason) ? made.plan : onlyCheaper(made.plan, input, priceOf({ plan, step }));
+  if (why !== null || bought === null) {
+    const said = why ?? 'minValues asks for more sizes than are cheaper';
+    ports.log('disruption-refused', { reason: step.reason, nodes: step.remove.join(','), why: said });
+    return { kind: 'refused', why: said };
   }
 
   // 3. Audit, 4. commit, 5. execute: replacements are created, and the nodes marked.
   const cause = `${step.reason}: ${step.remove.join(', ')}`;
-  const sound = requireSound(ports, made, cause);
+  const sound = requireSound(ports, { ...made, plan: bought }, cause);
   const claims = candidates.map(({ claim: { metadata }, node }) => {
     return { name: metadata.name, uid: metadata.uid ?? '', node: node.metadata.name };
   });
@@ -144,17 +147,23 @@ function candidatesOf({ snapshot }: Gathered, { remove }: DisruptionStep): Reado
   return remove.flatMap((name) => byNode.get(name) ?? []);
 }
 
+/** What the nodes of the step cost, micro-USD per hour: what replaces them has to cost less. */
+function priceOf({ plan: { replacements }, step }: Beginning): number {
+  const prices = new Map(replacements.map(({ name, price }) => [name, price]));
+  return step.create.reduce((sum, name) => sum + (prices.get(name) ?? 0), step.saved);
+}
+
 /** What speaks against the step now that the pods of its nodes have been planned for; null when nothing does. */
-function objection(plan: Plan, before: Plan, { plan: { replacements }, step }: Beginning): string | null {
+function objection(plan: Plan, before: Plan, beginning: Beginning): string | null {
+  const { step } = beginning;
+  const { replacements } = beginning.plan;
   const waited = new Set(before.left.map(({ pod }) => pod.uid));
   const stranded = plan.left.filter(({ pod }) => !waited.has(pod.uid));
   if (stranded.length > 0)
     return `${stranded.length} pods would find no place, ${stranded[0]?.pod.name ?? ''} among them`;
   if (FORCED_REASONS.has(step.reason)) return null;
   if (step.reason === 'Empty' && plan.claims.length > 0) return 'what is empty needs no replacement';
-  const prices = new Map(replacements.map(({ name, price }) => [name, price]));
-  const expected = step.create.reduce((sum, name) => sum + (prices.get(name) ?? 0), 0);
-  if (plan.cost > 0 && plan.cost >= step.saved + expected) return 'the replacements would cost as much';
+  if (plan.cost > 0 && plan.cost >= priceOf(beginning)) return 'the replacements would cost as much';
   // A plan may buy otherwise than the search thought, but it may not slide from spot to spot.
   const bought = new Set(plan.claims.map(({ offering }) => offering.capacityType));
   const meant = new Set(replacements.filter(({ name }) => step.create.includes(name)).map((one) => one.capacityType));

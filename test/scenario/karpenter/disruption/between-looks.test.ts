@@ -189,8 +189,8 @@ describe('a drifted node of a pool of a fixed size', () => {
 describe('decisions are counted as Karpenter labels them', () => {
   function counted({ blobs }: Cluster): ReadonlyArray<Readonly<Record<string, string>>> {
     const blob = blobs.readNow('small/disruption-figures');
-    const { totals } = parseDisruptionFigures(new TextDecoder().decode(blob?.bytes ?? new Uint8Array()));
-    return totals.flatMap(({ counter, labels }) => (counter === 'decisions_total' ? [labels] : []));
+    const record = parseDisruptionFigures(new TextDecoder().decode(blob?.bytes ?? new Uint8Array()));
+    return (record?.totals ?? []).flatMap(({ counter, labels }) => (counter === 'decisions_total' ? [labels] : []));
   }
   const small = { spec: { containers: [{ resources: { requests: { cpu: '200m', memory: '128Mi' } } }] } };
 
