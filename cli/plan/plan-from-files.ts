@@ -8,7 +8,7 @@ import type { DeviceTemplates } from '../../shared/core/model/device-templates.t
 import type { CapacityType } from '../../shared/core/model/catalog.ts';
 import type { NodePool } from '../../shared/kubernetes/manifest.ts';
 import type { Plan } from '../../shared/core/model/plan.ts';
-import { renderWanted } from '../../shared/core/telling/reasons/render-refusal.ts';
+import { renderWanted } from '../../shared/core/telling/reasons/render-left-reason.ts';
 import { activeBuffers, bufferDemand, bufferName } from '../../shared/core/present/buffer-demand.ts';
 import { contradictionOfPool } from '../../shared/core/telling/reasons/contradiction.ts';
 import { podRequests } from '../../shared/core/rules/pod-requests.ts';

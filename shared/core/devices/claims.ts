@@ -8,7 +8,7 @@ import type {
 } from '../../kubernetes/device-manifest.ts';
 import { toAmount } from './amount.ts';
 import type { CompileSelector } from '../model/device-selector.ts';
-import type { ClaimProblem } from '../model/refusal.ts';
+import type { ClaimProblem } from '../model/left-reason.ts';
 
 /** A selector with where it stands, for when it cannot be evaluated. */
 export interface Selector {

@@ -1,7 +1,7 @@
 import { addAmounts, type Amounts } from '../../kubernetes/quantity.ts';
 import type { InstanceType } from '../model/catalog.ts';
 import type { NodePool } from '../../kubernetes/manifest.ts';
-import type { PoolObstacle } from '../model/refusal.ts';
+import type { PoolObstacle } from '../model/left-reason.ts';
 import { compileCatalog, type CompiledCatalog, MARKETS_MAX } from './compile-types.ts';
 import { at } from '../quantity/at.ts';
 import {

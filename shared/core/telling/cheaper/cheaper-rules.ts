@@ -25,7 +25,7 @@ import { shunnedKind } from '../../offerings/shunned-sizes.ts';
 import { untolerated } from '../../rules/taints.ts';
 import type { Workspace } from '../../placing/state/workspace.ts';
 
-/** One rule by which offerings are refused. Masks are offerings of one type, by bit. */
+/** One rule by which offerings are ruled out. Masks are offerings of one type, by bit. */
 export interface CheaperRule {
   /** Which of `left` it rules out. Called for every type of every claim, so it makes no objects. */
   readonly rulesOut: (type: number, left: number) => number;
@@ -34,7 +34,7 @@ export interface CheaperRule {
 }
 
 export interface RuleStory {
-  /** Offerings that one rule refuses are told together where this is equal. */
+  /** Offerings that one rule rules out are told together where this is equal. */
   readonly about: string;
   /** What the pods want over what there is, where that is the reason: the example is that which lacks least. Else 0. */
   readonly shortage: number;

@@ -1,6 +1,6 @@
 import { takes } from '../../devices/allocate.ts';
 import type { Pod } from '../../model/cluster.ts';
-import type { DeviceRefusal } from '../../model/refusal.ts';
+import type { DeviceReason } from '../../model/left-reason.ts';
 import type { CompiledShape } from '../../placing/state/compile-shape.ts';
 import { hasDeviceClaims, type PodClaim } from '../../devices/device-claims.ts';
 import { allocateFor, allotOnBin, type DeviceState } from '../../placing/state/device-state.ts';
@@ -10,7 +10,7 @@ import { emptyClaim } from '../../placing/state/open-claim.ts';
 import type { Workspace } from '../../placing/state/workspace.ts';
 
 /** Why a pod of the shape gets no devices; null when its devices are not what keeps it out. */
-export function deviceRefusal(workspace: Workspace, shape: CompiledShape): DeviceRefusal | null {
+export function deviceReason(workspace: Workspace, shape: CompiledShape): DeviceReason | null {
   if (!hasDeviceClaims(shape.shape.spec)) return null;
   const { devices } = workspace;
   if (devices === null) return { kind: 'claims-ignored', nodePool: null };
@@ -40,7 +40,7 @@ function leftPod({ input, bins, claims }: Workspace, { index }: CompiledShape): 
 }
 
 /** The first request that the cluster's devices cannot meet even by itself; else they cannot all together. */
-function shortage(devices: DeviceState, claims: ReadonlyArray<PodClaim>): DeviceRefusal {
+function shortage(devices: DeviceState, claims: ReadonlyArray<PodClaim>): DeviceReason {
   const outcome = allocateFor(devices, claims, { pools: devices.pools, use: devices.use });
   if (outcome.kind === 'selector-error') return { kind: 'device-selector', nodePool: null, error: outcome.detail };
   if (outcome.kind === 'too-many-choices') return { kind: 'devices-search', nodePool: null };
