@@ -2,13 +2,13 @@ import { construct } from './first/construct.ts';
 import { correctValues } from './first/correct-values.ts';
 import { coverDemand, type Cover, type Covered } from './whole/cover.ts';
 import { boundOf, cutOf, measuresOf, type Cut } from './columns/cuts.ts';
-import { dealDemand } from './first/deal-demand.ts';
+import { packFractions } from './first/pack-fractions.ts';
 import { dive } from './whole/dive.ts';
 import { flatten, type FlatProblem } from './problem/fill.ts';
 import { fluidWorth } from './lp/fluid.ts';
 import { generateColumns, type Relaxation } from './columns/generate-columns.ts';
 import { addPacking, emptyPool, type PatternPool } from './columns/patterns.ts';
-import { packDealt } from './first/pack-dealt.ts';
+import { roundFractions } from './first/round-fractions.ts';
 import { packInto, packQuickly, tryAll, type NodesToFill, type PackedInto } from './whole/pack-into.ts';
 import { packOneKind } from './first/pack-one-kind.ts';
 import { partsOf } from './problem/problem-parts.ts';
@@ -33,11 +33,11 @@ const FEW_NODES = 120;
 const CLOSE = 3e-4;
 const ROUNDS = 400;
 const DIVES = 3;
-/** From so many items on, pods are dealt to sizes first: columns take long to say what each size values. */
+/** From so many items on, pods are packed with fractions first: columns take long to say what each size values. */
 const MANY_ITEMS = 25;
 /** So few pods, however many kinds they are, fit few nodes: the work is better spent on sets of those. */
 const FEW_PODS = 60;
-/** With more items, constructing takes longer than dealing and comes out dearer. */
+/** With more items, constructing takes longer than rounding and comes out dearer. */
 const MOST_ITEMS = 100;
 /** The best on average of those tried, 10 to 160. */
 const STEEPNESS = 40;
@@ -139,12 +139,12 @@ function prepared(problem: PackingProblem, work: Work): Prepared {
   const bins = kept.flatMap((index) => tightened[index] ?? []);
   const demand = Float64Array.from(problem.items, ({ count }) => count);
   const part = { flat: flatten({ ...problem, bins }), items: problem.items, demand, pool: emptyPool(), work };
-  return { part, kept, fluid: dealtWorth(part) ?? fluidWorth(problem.items, bins, problem.width) };
+  return { part, kept, fluid: fractionalWorth(part) ?? fluidWorth(problem.items, bins, problem.width) };
 }
 
-/** What pods are worth where they are dealt to sizes; null with few items, of which columns soon say it. */
-function dealtWorth({ flat, demand, work }: Part): Float64Array | null {
-  return isMany(flat, demand) ? (dealDemand(flat, { demand, dearest: Infinity, work })?.worth ?? null) : null;
+/** What pods are worth where they are packed with fractions; null with few items, of which columns soon say it. */
+function fractionalWorth({ flat, demand, work }: Part): Float64Array | null {
+  return isMany(flat, demand) ? (packFractions(flat, { demand, dearest: Infinity, work })?.worth ?? null) : null;
 }
 
 function isMany({ items }: FlatProblem, demand: Float64Array): boolean {
@@ -169,18 +169,18 @@ function packKinds(part: Part, fluid: Float64Array): Packed {
   return improve(own, first, fluid);
 }
 
-/** Many kinds are dealt; where constructing does not take long, the cheaper of both. */
+/** Of many kinds, fractions are rounded; where constructing does not take long, the cheaper of both. */
 function firstPacking(part: Part, fluid: Float64Array): Packing {
   const { flat, items, work } = part;
-  const first = dealt(part);
+  const first = rounded(part);
   if (first !== null && flat.items > MOST_ITEMS) return first;
   const constructed = construct(flat, items, { worth: fluid, work });
   const isWhole = !constructed.left.some((count) => count > 0);
   return first === null || (isWhole && constructed.cost < first.cost) ? constructed : first;
 }
 
-function dealt({ flat, demand, work }: Part): Packing | null {
-  return isMany(flat, demand) ? packDealt(flat, { demand, steepness: STEEPNESS, work }) : null;
+function rounded({ flat, demand, work }: Part): Packing | null {
+  return isMany(flat, demand) ? roundFractions(flat, { demand, steepness: STEEPNESS, work }) : null;
 }
 
 function improve(part: Part, first: Packing, fluid: Float64Array): Packed {

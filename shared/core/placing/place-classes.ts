@@ -5,7 +5,7 @@ import { placeWithDevices } from './one-by-one/place-with-devices.ts';
 import { fillHoles, isUnruled, place, placeInRounds, placeOnAnyBin, queueFor, type Queue } from './one-by-one/place.ts';
 import { largestFirst } from './state/pod-order.ts';
 import type { Workspace } from './state/workspace.ts';
-import { bulkRuleOf, dealOut, type BulkGroup, type BulkRule } from './together/bulk-groups.ts';
+import { bulkRuleOf, assignDomains, type BulkGroup, type BulkRule } from './together/bulk-groups.ts';
 import { trimUneven } from './together/bulk-trim.ts';
 import { placeInBulk, type SolvedProblem } from './together/bulk.ts';
 import { fillExisting } from './together/fill-existing.ts';
@@ -118,14 +118,14 @@ function placeBulk(
   const loads = new Map<string, number>();
   const groups = [...Map.groupBy(pods, ({ shape }) => shape)].flatMap(([shape, own]) => {
     const rule = rules.get(shape) ?? null;
-    return rule === null ? [] : dealOut(workspace, rule, fillHoles(workspace, rule.ask, own), loads);
+    return rule === null ? [] : assignDomains(workspace, rule, fillHoles(workspace, rule.ask, own), loads);
   });
-  const dealt = new Set(groups.flatMap((group) => group.pods));
+  const assigned = new Set(groups.flatMap((group) => group.pods));
   const held = new Set(workspace.claims.flatMap((claim) => claim.pods));
-  const undealt = pods.filter((pod) => !dealt.has(pod) && !held.has(pod));
+  const unassigned = pods.filter((pod) => !assigned.has(pod) && !held.has(pod));
   const { left: unplaced, solved: own } = placeInBulk(workspace, groups, work);
   solved.push(...own);
-  return [...undealt, ...unplaced, ...(unplaced.length === 0 ? [] : trimUneven(workspace, rules))];
+  return [...unassigned, ...unplaced, ...(unplaced.length === 0 ? [] : trimUneven(workspace, rules))];
 }
 
 /** Places pods in order, again and again while that gets any further; answers what is left. */

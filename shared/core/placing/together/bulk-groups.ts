@@ -18,24 +18,24 @@ export interface BulkGroup {
   readonly pods: ReadonlyArray<Pod>;
   /** At most so many on one node. */
   readonly perNode: number;
-  /** The domain these pods were dealt to; null when none of their rules names one. */
+  /** The domain these pods were assigned to; null when none of their rules names one. */
   readonly within: { readonly key: string; readonly domain: string } | null;
-  /** How all pods of the spread were dealt; null when that cannot be changed. */
+  /** How all pods of the spread were assigned; null when that cannot be changed. */
   readonly split: DomainSplit | null;
 }
 
 /** What one spread has in each of its domains. */
 export interface DomainSplit {
-  /** By domain: pods that the rule counts there, those dealt included. */
+  /** By domain: pods that the rule counts there, those assigned included. */
   readonly counts: ReadonlyMap<string, number>;
-  /** By domain: pods dealt to it. */
-  readonly dealt: ReadonlyMap<string, number>;
+  /** By domain: pods assigned to it. */
+  readonly assigned: ReadonlyMap<string, number>;
   readonly maxSkew: number;
   /** False where fewer domains than minDomains make the emptiest count as nothing. */
   readonly isEmptiestKnown: boolean;
 }
 
-/** How a shape can be packed in bulk: with a spread over domains to be dealt out first, or with none. */
+/** How a shape can be packed in bulk: with a spread over domains to be assigned first, or with none. */
 export interface BulkRule {
   readonly ask: Ask;
   readonly perNode: number;
@@ -61,16 +61,16 @@ export function bulkRuleOf(workspace: Workspace, shape: number): BulkRule | null
   if (others.length > 0 || ask.exclusions.some((exclusion) => !ownsAlone(exclusion, shape))) return null;
   if (![...own].every((counter) => isAlone(workspace, counter, shape))) return null;
   if ([...antiAffinity, ...ask.exclusions].some(({ key }) => key !== labelKey.hostname)) return null;
-  const dealt = spread.filter(({ counter }) => counter.key !== labelKey.hostname);
-  if (dealt.length > 1) return null;
+  const overDomains = spread.filter(({ counter }) => counter.key !== labelKey.hostname);
+  if (overDomains.length > 1) return null;
   // Packing knows domains by their offerings and sizes; an open label is settled claim by claim.
-  if (dealt.some(({ counter }) => workspace.pools.some((state) => sourceFor(state, counter.key).kind === 'open')))
+  if (overDomains.some(({ counter }) => workspace.pools.some((state) => sourceFor(state, counter.key).kind === 'open')))
     return null;
-  return { ask, perNode: perNodeOf(workspace, ask), spread: dealt[0] ?? null };
+  return { ask, perNode: perNodeOf(workspace, ask), spread: overDomains[0] ?? null };
 }
 
-/** Deals pods to the domains of their spread, the emptiest first, as far as maxSkew allows; the rest is not in any group. */
-export function dealOut(
+/** Assigns pods to the domains of their spread, the emptiest first, as far as maxSkew allows; the rest is not in any group. */
+export function assignDomains(
   workspace: Workspace,
   { ask, perNode, spread }: BulkRule,
   pods: ReadonlyArray<Pod>,
@@ -81,7 +81,7 @@ export function dealOut(
   const { key } = counter;
   const present = new Map(domains.map((domain) => [domain, countIn(counter, domain)]));
   const reachable = domains.filter((domain) => canHost(workspace, ask, { key, domain }));
-  const dealt = new Map(reachable.map((domain): [string, Array<Pod>] => [domain, []]));
+  const assigned = new Map(reachable.map((domain): [string, Array<Pod>] => [domain, []]));
   for (const pod of pods) {
     const emptiest = domains.length < minDomains ? 0 : Math.min(...present.values());
     const allowed = reachable.filter((domain) => (present.get(domain) ?? 0) + self - emptiest <= maxSkew);
@@ -92,18 +92,18 @@ export function dealOut(
     if (domain === undefined) break;
     present.set(domain, (present.get(domain) ?? 0) + self);
     loads.set(domain, load(domain) + at(ask.shape.requests, 0));
-    dealt.get(domain)?.push(pod);
+    assigned.get(domain)?.push(pod);
   }
   const isFree = self === 1 && reachable.length > 1;
   const split = isFree
     ? {
         counts: present,
-        dealt: new Map([...dealt].map(([domain, own]) => [domain, own.length])),
+        assigned: new Map([...assigned].map(([domain, own]) => [domain, own.length])),
         maxSkew,
         isEmptiestKnown: domains.length >= minDomains,
       }
     : null;
-  return [...dealt].flatMap(([domain, own]) =>
+  return [...assigned].flatMap(([domain, own]) =>
     own.length === 0 && !isFree ? [] : [{ ask, pods: own, perNode, within: { key, domain }, split }],
   );
 }

@@ -8,7 +8,7 @@ import { forgetOnClaim } from '../state/topology.ts';
 import type { Workspace } from '../state/workspace.ts';
 
 /**
- * Takes pods off claims again where a spread that was dealt out evenly did not come out even, because limits stopped the
+ * Takes pods off claims again where a spread that was assigned evenly did not come out even, because limits stopped the
  * nodes of one domain. Answers the pods taken off; claims left without pods are gone, the others as small as their pods allow.
  */
 export function trimUneven(workspace: Workspace, rules: ReadonlyMap<number, BulkRule | null>): ReadonlyArray<Pod> {
