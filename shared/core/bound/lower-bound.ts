@@ -2,7 +2,7 @@ import { boundWithGifts } from '../packing/relaxed/bound-with-gifts.ts';
 import { flagsOf } from '../packing/problem/flags.ts';
 import { packingBound } from '../packing/pack.ts';
 import type { Work } from '../packing/problem/work.ts';
-import { admitsAsk, type Bin } from '../placing/state/bins.ts';
+import { meetsNeed, type Bin } from '../placing/state/bins.ts';
 import { boundByZones, type Costing } from './bound-by-zones.ts';
 import { boundProblem, groupsPlaced, isSame, offeredTo, type BoundGroup } from './bound-problem.ts';
 import type { SolvedProblem } from '../placing/together/bulk.ts';
@@ -119,10 +119,10 @@ function limitedGroups(workspace: Workspace, placed: ReadonlyArray<BoundGroup>):
 /** Where work ends early, the bound depends on the order of items: it must not be the order in which shapes are listed. */
 function inOrder(groups: ReadonlyArray<BoundGroup>): ReadonlyArray<BoundGroup> {
   const keyed = groups.map((group) => {
-    const { asks, ask, pods, perNode, onNew } = group;
+    const { needs, need, pods, perNode, onNew } = group;
     return {
       group,
-      key: [ask.shape.requests.join(' '), pods.length, perNode, onNew, ...asks.map(({ kind }) => kind)].join('\n'),
+      key: [need.shape.requests.join(' '), pods.length, perNode, onNew, ...needs.map(({ kind }) => kind)].join('\n'),
     };
   });
   return keyed.toSorted((a, b) => byCodeUnit(a.key, b.key)).map(({ group }) => group);
@@ -130,12 +130,12 @@ function inOrder(groups: ReadonlyArray<BoundGroup>): ReadonlyArray<BoundGroup> {
 
 /** Limits by spread too, where they say more than resources do: a node is in one domain. */
 function withinDomains(workspace: Workspace, groups: ReadonlyArray<BoundGroup>): ReadonlyArray<BoundGroup> {
-  const spread = groups.filter(({ ask }) => ask.terms.spread.length > 0);
+  const spread = groups.filter(({ need }) => need.terms.spread.length > 0);
   if (spread.length === 0 || spread.length > MAX_LIMITED) return groups;
   const largest = largestNode(workspace);
   return groups.map((group) => {
-    const most = mostInDomain(workspace, group.ask);
-    return canHoldMore(largest, group.ask.shape.requests, most)
+    const most = mostInDomain(workspace, group.need);
+    return canHoldMore(largest, group.need.shape.requests, most)
       ? { ...group, perNode: Math.min(group.perNode, most) }
       : group;
   });
@@ -161,8 +161,8 @@ const MAX_LIMITED = 60;
 
 /** Groups that no limit tells apart, and that may be in the same places, are one: thousands of shapes are few groups then. */
 function joinAlike(groups: ReadonlyArray<BoundGroup>): ReadonlyArray<BoundGroup> {
-  const alike = Map.groupBy(groups, ({ asks, perNode, ask }) =>
-    [...asks.map(({ kind }) => kind), perNode === Infinity ? '' : ask.shape.index].join('\n'),
+  const alike = Map.groupBy(groups, ({ needs, perNode, need }) =>
+    [...needs.map(({ kind }) => kind), perNode === Infinity ? '' : need.shape.index].join('\n'),
   );
   return [...alike.values()].flatMap((own) => {
     const [first] = own;
@@ -185,7 +185,7 @@ function giftOf(
   }
   const admits = flagsOf(
     groups,
-    ({ asks, ask }) => fits(usable, ask.shape.requests) && asks.some((one) => admitsAsk(bin, one)),
+    ({ needs, need }) => fits(usable, need.shape.requests) && needs.some((one) => meetsNeed(bin, one)),
   );
   return admits.includes(1) ? { usable: usable.map((amount) => Math.max(0, amount)), admits } : null;
 }
@@ -224,7 +224,7 @@ function addReserved(
 ): void {
   const { pool, usable } = state;
   const width = gift.usable.length;
-  const options = groups.map(({ asks }) => offeredTo(workspace, state, asks));
+  const options = groups.map(({ needs }) => offeredTo(workspace, state, needs));
   pool.catalog.markets.forEach(({ reservation }, bit) => {
     if (reservation !== gift.id) return;
     for (const type of pool.order) {

@@ -85,19 +85,19 @@ export function isBulk(rules: BulkRules, { shape }: Pod): boolean {
 
 /** Puts a pod on existing capacity that it does not prefer; false when it has no preferences or there is none. */
 function givesUp(workspace: Workspace, pod: Pod): boolean {
-  return (workspace.asks.get(pod.shape) ?? []).length > 1 && placeOnAnyBin(workspace, pod);
+  return (workspace.needs.get(pod.shape) ?? []).length > 1 && placeOnAnyBin(workspace, pod);
 }
 
 /** May pods of the shape be on any node that has room, as far as rules about other pods, ports and volumes go? */
 function isPlain(workspace: Workspace, rule: BulkRule | null): boolean {
   if (rule === null || rule.spread !== null || rule.perNode !== Infinity) return false;
-  return workspace.bins.length > 0 && isUnruled(rule.ask) && rule.ask.shape.attachments.length === 0;
+  return workspace.bins.length > 0 && isUnruled(rule.need) && rule.need.shape.attachments.length === 0;
 }
 
 function groupsOf(rules: BulkRules, pods: ReadonlyArray<Pod>): ReadonlyArray<BulkGroup> {
   return [...Map.groupBy(pods, ({ shape }) => shape)].flatMap(([shape, own]) => {
     const rule = rules.get(shape) ?? null;
-    return rule === null ? [] : [{ ask: rule.ask, pods: own, perNode: rule.perNode, within: null, split: null }];
+    return rule === null ? [] : [{ need: rule.need, pods: own, perNode: rule.perNode, within: null, split: null }];
   });
 }
 
@@ -118,7 +118,7 @@ function placeBulk(
   const loads = new Map<string, number>();
   const groups = [...Map.groupBy(pods, ({ shape }) => shape)].flatMap(([shape, own]) => {
     const rule = rules.get(shape) ?? null;
-    return rule === null ? [] : assignDomains(workspace, rule, fillHoles(workspace, rule.ask, own), loads);
+    return rule === null ? [] : assignDomains(workspace, rule, fillHoles(workspace, rule.need, own), loads);
   });
   const assigned = new Set(groups.flatMap((group) => group.pods));
   const held = new Set(workspace.claims.flatMap((claim) => claim.pods));

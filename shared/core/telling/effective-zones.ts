@@ -2,8 +2,8 @@ import type { Node, NodePool } from '../../kubernetes/manifest.ts';
 import type { PodShape } from '../model/cluster.ts';
 import { labelKey, normalizeKey } from '../../kubernetes/labels.ts';
 import type { Instant } from '../quantity/units.ts';
-import { toTerms, type AskTerms, type SpreadTerm } from '../placing/state/ask-terms.ts';
-import { wishesOf } from '../rules/asks.ts';
+import { toTerms, type NeedTerms, type SpreadTerm } from '../placing/state/need-terms.ts';
+import { constraintLevels } from '../rules/pod-constraints.ts';
 import { countBound, eachShapeOn } from '../present/bound-pods.ts';
 import { withDefaultSpread } from '../rules/default-spread.ts';
 import { admits, ANYTHING, intersect, toRules, type LabelRule, type LabelRules } from '../rules/label-rule.ts';
@@ -93,13 +93,13 @@ function surroundings(input: ProvisioningInput, waiting: ReadonlyArray<number>):
   const known = knownZones(input);
   const domains = (key: string, filter: NodeFilter | null): ReadonlyArray<string> =>
     key === labelKey.zone ? known(filter) : [];
-  const terms = new Map<number, AskTerms>();
+  const terms = new Map<number, NeedTerms>();
   for (const index of waiting) {
     const shape = cluster.shapes[index];
     if (shape === undefined || !looksAtZones(shape)) continue;
-    const [wishes] = wishesOf(shape.spec, required, false);
-    if (wishes === undefined) continue;
-    terms.set(index, toTerms(topology, shape, index, { wishes, domains }));
+    const [constraints] = constraintLevels(shape.spec, required, false);
+    if (constraints === undefined) continue;
+    terms.set(index, toTerms(topology, shape, index, { constraints, domains }));
   }
   if (terms.size === 0) return ANYWHERE;
   recordRunning(input, topology);
@@ -122,7 +122,7 @@ function looksAtZones({ spec }: PodShape): boolean {
 
 /** What all of a shape's terms leave. Where there are neither pools nor nodes no zone is known, and any may do. */
 function zonesLeft(
-  { spread, affinity, affinityToSelf, antiAffinity }: AskTerms,
+  { spread, affinity, affinityToSelf, antiAffinity }: NeedTerms,
   known: ReadonlyArray<string>,
   willCome: (counter: Counter) => boolean,
 ): ReadonlyArray<string> | null {

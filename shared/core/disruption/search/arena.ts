@@ -1,5 +1,5 @@
 import type { Pod } from '../../model/cluster.ts';
-import type { Ask } from '../../placing/state/compile-shape.ts';
+import type { Need } from '../../placing/state/compile-shape.ts';
 import type { Bin } from '../../placing/state/bins.ts';
 import { byCodeUnit } from '../../rules/label-rule.ts';
 import { isUnruled } from '../../placing/one-by-one/place.ts';
@@ -67,7 +67,7 @@ export interface Place {
 
 /** What pods of a shape ask, and whether topology looks at them. */
 export interface ShapeFacts {
-  readonly asks: ReadonlyArray<Ask>;
+  readonly asks: ReadonlyArray<Need>;
   readonly requests: Float64Array;
   readonly isRuled: boolean;
   /** How much of the cluster's free room a pod takes. Those with rules are placed first, as they are choosier. */
@@ -92,7 +92,7 @@ export interface Arena {
     readonly fresh: Map<Offer, Map<string, boolean>>;
   };
   /** By what offerings of all pools would do: one ask for all that are alike in it. By ask too, once asked for. */
-  readonly standIns: Map<string | Ask, Ask>;
+  readonly standIns: Map<string | Need, Need>;
   /** What the own pods of nodes ask of a new one, once asked for. */
   readonly ownPods: Map<Place, OwnPods>;
   /** What one unit of each resource is worth, so that leftovers can be compared. */
@@ -127,7 +127,7 @@ export function arenaFor({ provisioning, nodes, awaited, searchSteps }: ArenaInp
   const bins = workspace.bins.filter(({ capacity }) => capacity.kind === 'node' && byName.has(capacity.name));
   const worth = worthOf(bins);
   const shapes = new Map(
-    [...workspace.asks].map(([index, asks]) => [index, factsOf(workspace, index, asks, worth)] as const),
+    [...workspace.needs].map(([index, asks]) => [index, factsOf(workspace, index, asks, worth)] as const),
   );
   const arena: Arena = {
     workspace,
@@ -159,7 +159,7 @@ export function arenaFor({ provisioning, nodes, awaited, searchSteps }: ArenaInp
   return arena;
 }
 
-function factsOf(workspace: Workspace, index: number, asks: ReadonlyArray<Ask>, worth: Float64Array): ShapeFacts {
+function factsOf(workspace: Workspace, index: number, asks: ReadonlyArray<Need>, worth: Float64Array): ShapeFacts {
   const compiled = workspace.shapes.get(index);
   const requests = compiled?.requests ?? new Float64Array();
   const isRuled = asks.some((ask) => !isUnruled(ask));

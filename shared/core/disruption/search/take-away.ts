@@ -1,4 +1,4 @@
-import type { Ask } from '../../placing/state/compile-shape.ts';
+import type { Need } from '../../placing/state/compile-shape.ts';
 import { allowsBin } from '../../placing/state/bins.ts';
 import { guardFor } from '../../placing/one-by-one/place.ts';
 import { admits, ANYWHERE } from './pour.ts';
@@ -77,8 +77,8 @@ function isSpotNode({ bin }: Place): boolean {
   return bin.capacity.labels['karpenter.sh/capacity-type'] === 'spot';
 }
 
-function asksOn(arena: Arena, { content }: Place): ReadonlySet<Ask> {
-  const asks = new Set<Ask>();
+function asksOn(arena: Arena, { content }: Place): ReadonlySet<Need> {
+  const asks = new Set<Need>();
   for (const [shape, count] of content ?? []) if (count > 0) addAsk(arena, asks, shape);
   return asks;
 }

@@ -13,8 +13,8 @@ export function atRealPrices(reading: Reading, { onBins, claims }: FewestLeft): 
   onBins.forEach((pods, index) => {
     const bin = workspace.bins[index];
     for (const pod of pods) {
-      const ask = workspace.asks.get(pod.shape)?.at(-1);
-      if (bin !== undefined && ask !== undefined) putOnBin(workspace, bin, ask, pod);
+      const need = workspace.needs.get(pod.shape)?.at(-1);
+      if (bin !== undefined && need !== undefined) putOnBin(workspace, bin, need, pod);
     }
   });
   for (const claim of claims) reopen(workspace, claim);

@@ -85,10 +85,10 @@ interface FewestSearch {
 }
 
 /** No pod of another shape is what these want to be near, so that none can be there before them. */
-function startersAmong({ asks, topology }: Workspace): ReadonlySet<number> {
-  const shapes = [...asks.keys()];
+function startersAmong({ needs, topology }: Workspace): ReadonlySet<number> {
+  const shapes = [...needs.keys()];
   const isStarter = (shape: number): boolean =>
-    (asks.get(shape)?.at(-1)?.terms.affinity ?? []).every((counter) =>
+    (needs.get(shape)?.at(-1)?.terms.affinity ?? []).every((counter) =>
       shapes.every((other) => other === shape || !counts(topology, counter, other)),
     );
   return new Set(shapes.filter(isStarter));
@@ -102,12 +102,12 @@ function placeOnce(search: FewestSearch, attempt: number): ReadonlyArray<Pod> {
   const wandering = WANDERING[attempt % WANDERING.length] ?? 1;
   work.left -= STEPS_PER_POD * search.pods.length;
   const left = placeInRounds(orderFor(search, attempt), true, (pod, mayStart) => {
-    const ask = workspace.asks.get(pod.shape)?.at(-1);
-    if (ask === undefined || work.left <= 0) return false;
-    const ways = waysFor(workspace, ask, mayStart || starters.has(pod.shape));
+    const need = workspace.needs.get(pod.shape)?.at(-1);
+    if (need === undefined || work.left <= 0) return false;
+    const ways = waysFor(workspace, need, mayStart || starters.has(pod.shape));
     work.left -= STEPS_PER_WAY * (ways.length + workspace.claims.length + workspace.pools.length);
     const way = nextOf(chance) < wandering ? ways[Math.floor(nextOf(chance) * ways.length)] : leastTaken(ways);
-    if (way !== undefined) take(workspace, way, ask, pod);
+    if (way !== undefined) take(workspace, way, need, pod);
     return way !== undefined;
   });
   for (const pod of left) blame.set(pod, (blame.get(pod) ?? 0) + 1);

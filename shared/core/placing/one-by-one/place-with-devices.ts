@@ -1,5 +1,5 @@
 import type { Pod } from '../../model/cluster.ts';
-import { admitsAsk, allowsBin, hasRoom } from '../state/bins.ts';
+import { meetsNeed, allowsBin, hasRoom } from '../state/bins.ts';
 import type { DeviceState } from '../state/device-state.ts';
 import { allotOnBin, holdOnBin } from '../state/device-state.ts';
 import { holdOnClaim, offerOn, optionsWithin, sameOutside, type DeviceOffer } from './devices-on-claims.ts';
@@ -19,19 +19,19 @@ export function placeWithDevices(queue: Queue, pod: Pod, mayStart: boolean): boo
   const { workspace } = queue;
   const { devices } = workspace;
   if (devices === null) return false;
-  return (workspace.asks.get(pod.shape) ?? []).some((ask) => {
-    const applicant = { ask, guard: guardFor(workspace, ask, mayStart) };
+  return (workspace.needs.get(pod.shape) ?? []).some((need) => {
+    const applicant = { need, guard: guardFor(workspace, need, mayStart) };
     return placeOnExisting(workspace, devices, applicant, pod) || placeOnClaim(queue, devices, applicant, pod);
   });
 }
 
-function placeOnExisting(workspace: Workspace, devices: DeviceState, { ask, guard }: Applicant, pod: Pod): boolean {
+function placeOnExisting(workspace: Workspace, devices: DeviceState, { need, guard }: Applicant, pod: Pod): boolean {
   for (const bin of workspace.bins) {
-    if (!admitsAsk(bin, ask) || !hasRoom(bin, ask.shape) || !allowsBin(guard, bin)) continue;
+    if (!meetsNeed(bin, need) || !hasRoom(bin, need.shape) || !allowsBin(guard, bin)) continue;
     const allotment = allotOnBin(devices, bin, pod);
     if (allotment === null) continue;
     holdOnBin(devices, bin, pod, allotment);
-    putOnBin(workspace, bin, ask, pod);
+    putOnBin(workspace, bin, need, pod);
     return true;
   }
   return false;
@@ -58,7 +58,7 @@ function placeOnClaim(queue: Queue, devices: DeviceState, applicant: Applicant, 
   const { claim } = chosen.joining;
   if (chosen === opened) claim.number = workspace.claims.length;
   if (chosen === opened) workspace.claims.push(claim);
-  join(chosen.joining, applicant.ask.shape, pod);
+  join(chosen.joining, applicant.need.shape, pod);
   queue.changes.push(claim);
   holdOnClaim(devices, claim, pod, chosen.offer);
   recordOnClaim(workspace.topology, pod.shape, claim, (key) => settledValue(claim, key));
@@ -86,7 +86,7 @@ function equipped(
   { applicant, pod }: { readonly applicant: Applicant; readonly pod: Pod },
   claim: OpenClaim,
 ): Equipped | null {
-  const options = optionsFor(workspace, claim.state, applicant.ask);
+  const options = optionsFor(workspace, claim.state, applicant.need);
   if (options.length === 0 || joiningOf(claim, applicant, options) === null) return null;
   const offer = offerOn(devices, claim, pod);
   const first = offer === null ? null : joiningOf(claim, applicant, optionsWithin(devices, options, offer));

@@ -1,17 +1,17 @@
 import type { Pod } from '../../model/cluster.ts';
-import { admitsAsk, allowsBin, hasRoom, takeOff, type Bin } from '../state/bins.ts';
-import type { SpreadTerm } from '../state/ask-terms.ts';
-import type { Ask } from '../state/compile-shape.ts';
+import { meetsNeed, allowsBin, hasRoom, takeOff, type Bin } from '../state/bins.ts';
+import type { SpreadTerm } from '../state/need-terms.ts';
+import type { Need } from '../state/compile-shape.ts';
 import { hasDeviceClaims } from '../../devices/device-claims.ts';
 import { allotOnBin, holdOnBin, leaveHoldings } from '../state/device-state.ts';
 import { guardFor, putOnBin } from './place.ts';
-import { asksByTerm } from './place-by-term.ts';
+import { needsByTerm } from './place-by-term.ts';
 import { recordOnNode, type Counter } from '../state/topology.ts';
 import type { Workspace } from '../state/workspace.ts';
 
 interface Kept {
   readonly pod: Pod;
-  readonly ask: Ask;
+  readonly need: Need;
   readonly bin: Bin;
 }
 
@@ -33,24 +33,24 @@ export function keepPromises(workspace: Workspace, pods: ReadonlyArray<Pod>): Re
   const open: Array<Pod> = [];
   for (const pod of pods) {
     const bin = byPod.get(pod.uid) ?? byNode.get(pod.nominatedNodeName ?? '');
-    const ask = workspace.asks.get(pod.shape)?.at(-1);
-    if (bin === undefined || ask === undefined || !hasPlace(bin, ask) || !getsDevices(workspace, bin, ask, pod)) {
+    const need = workspace.needs.get(pod.shape)?.at(-1);
+    if (bin === undefined || need === undefined || !hasPlace(bin, need) || !getsDevices(workspace, bin, need, pod)) {
       open.push(pod);
       continue;
     }
-    putOnBin(workspace, bin, ask, pod);
-    kept.push({ pod, ask, bin });
+    putOnBin(workspace, bin, need, pod);
+    kept.push({ pod, need, bin });
   }
   return [...open, ...kept.filter((one) => !staysAllowed(workspace, one, running)).map(({ pod }) => pod)];
 }
 
-function hasPlace(bin: Bin, ask: Ask): boolean {
-  return hasRoom(bin, ask.shape) && admitsAsk(bin, ask);
+function hasPlace(bin: Bin, need: Need): boolean {
+  return hasRoom(bin, need.shape) && meetsNeed(bin, need);
 }
 
 /** Gives the pod's claims devices there; false when there are none for them. */
-function getsDevices({ devices }: Workspace, bin: Bin, ask: Ask, pod: Pod): boolean {
-  if (!hasDeviceClaims(ask.shape.shape.spec)) return true;
+function getsDevices({ devices }: Workspace, bin: Bin, need: Need, pod: Pod): boolean {
+  if (!hasDeviceClaims(need.shape.shape.spec)) return true;
   const allotment = devices === null ? null : allotOnBin(devices, bin, pod);
   if (devices === null || allotment === null) return false;
   holdOnBin(devices, bin, pod, allotment);
@@ -61,17 +61,17 @@ function getsDevices({ devices }: Workspace, bin: Bin, ask: Ask, pod: Pod): bool
  * Takes the pod off and, if the rules let it back on, puts it back. `settled`: per spread the pods that are certain to be
  * in a domain, those that run and the promised ones judged so far; this pod joins them when it stays.
  */
-function staysAllowed(workspace: Workspace, { pod, ask, bin }: Kept, settled: Settled): boolean {
+function staysAllowed(workspace: Workspace, { pod, need, bin }: Kept, settled: Settled): boolean {
   const { topology } = workspace;
-  const { spread } = ask.terms;
-  const isEvenFor = ({ terms }: Ask): boolean =>
+  const { spread } = need.terms;
+  const isEvenFor = ({ terms }: Need): boolean =>
     terms.spread.every((term) => isEven(term, domainFor(bin, term), settled));
   const even =
-    isEvenFor(ask) || asksByTerm(workspace, ask).some((byTerm) => admitsAsk(bin, byTerm) && isEvenFor(byTerm));
+    isEvenFor(need) || needsByTerm(workspace, need).some((byTerm) => meetsNeed(bin, byTerm) && isEvenFor(byTerm));
   recordOnNode(topology, pod.shape, bin.capacity, -1);
-  const others = { ...ask, terms: { ...ask.terms, spread: [] } };
+  const others = { ...need, terms: { ...need.terms, spread: [] } };
   if (!even || !allowsBin(guardFor(workspace, others, true), bin)) {
-    takeOff(bin, ask.shape, pod);
+    takeOff(bin, need.shape, pod);
     if (workspace.devices !== null) leaveHoldings(workspace.devices, pod);
     return false;
   }

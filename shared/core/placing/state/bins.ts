@@ -1,7 +1,7 @@
 import type { Cluster, Pod } from '../../model/cluster.ts';
 import { attach, attachedVolumes, canAttach, type AttachedVolumes } from '../../rules/attachments.ts';
 import { eachShapeOn, type PodCounts } from '../../present/bound-pods.ts';
-import type { Ask, CompiledShape } from './compile-shape.ts';
+import type { Need, CompiledShape } from './compile-shape.ts';
 import type { ExistingCapacity } from '../../present/existing-capacity.ts';
 import { hostPortsOf, portsConflict, type HostPort } from '../../rules/host-ports.ts';
 import { isMetByAny } from '../../rules/label-rule.ts';
@@ -38,9 +38,9 @@ export function binsOf(
 }
 
 /** Do taints, labels and volumes let the pods onto the bin? */
-export function admitsAsk({ capacity }: Bin, { shape, wishes }: Ask): boolean {
-  if (untolerated(shape.tolerations, capacity.taints, wishes.avoidsSoftTaints) !== null) return false;
-  if (!isMetByAny(wishes.alternatives, capacity.labels)) return false;
+export function meetsNeed({ capacity }: Bin, { shape, constraints }: Need): boolean {
+  if (untolerated(shape.tolerations, capacity.taints, constraints.avoidsSoftTaints) !== null) return false;
+  if (!isMetByAny(constraints.alternatives, capacity.labels)) return false;
   const { volumes } = shape;
   return volumes.kind === 'rules' && isMetByAny(volumes.alternatives, capacity.labels);
 }

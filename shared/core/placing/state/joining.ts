@@ -17,7 +17,7 @@ import {
   type LabelRule,
   type LabelRules,
 } from '../../rules/label-rule.ts';
-import { holdingBits, type Ask, type PoolOption } from './compile-shape.ts';
+import { holdingBits, type Need, type PoolOption } from './compile-shape.ts';
 import {
   bothOffered,
   NO_PRICES,
@@ -41,7 +41,7 @@ import {
 
 /** A pod that wants to join, and what the topology allows it. */
 export interface Applicant {
-  readonly ask: Ask;
+  readonly need: Need;
   readonly guard: Guard;
 }
 
@@ -57,31 +57,31 @@ export function joiningOf(claim: OpenClaim, applicant: Applicant, options: Reado
 }
 
 /** Do host ports and rules about hosts let the pod onto the claim's node? */
-export function mayMeet(claim: OpenClaim, { ask, guard }: Applicant): boolean {
-  return !portsConflict(claim.ports, ask.shape.ports) && allowsHost(guard, claim);
+export function mayMeet(claim: OpenClaim, { need, guard }: Applicant): boolean {
+  return !portsConflict(claim.ports, need.shape.ports) && allowsHost(guard, claim);
 }
 
 /** The way by one option, where the claim were of these offerings only; null for none. That `mayMeet` is true is taken for granted. */
 export function joiningBy(
   claim: OpenClaim,
-  { ask, guard }: Applicant,
+  { need, guard }: Applicant,
   option: PoolOption,
   within: number,
 ): Joining | null {
   const { state } = claim;
   const narrowed = narrowOpen(claim, option.open);
   if (narrowed === null) return null;
-  const open = settleOpen(claim, narrowed, guard, ask);
+  const open = settleOpen(claim, narrowed, guard, need);
   if (open === null) return null;
   const allowed = offeringsUnder(guard, state);
   const bits = within & allowed.bits;
   if (bits === 0) return null;
   const met = bothOffered(state, claim.offered, option.allowed);
   const offered = allowed.types === null ? met : met.map((mask, type) => mask & at(allowed.types ?? [], type));
-  const search = { offered, bits, from: claim.from, load: claim.load, more: ask.shape.requests };
+  const search = { offered, bits, from: claim.from, load: claim.load, more: need.shape.requests };
   const found = cheapestOffering(claim, search, guard);
   if (found === null) return null;
-  const settled = settledOffers(state, { offered, bits }, ask.settled, found.chosen);
+  const settled = settledOffers(state, { offered, bits }, need.settled, found.chosen);
   const booked = bookedFor(claim, { ...search, ...settled }, found.chosen);
   if (booked === null) return null;
   const { chosen, from } = found;
@@ -121,7 +121,7 @@ function settleOpen(
   { state }: OpenClaim,
   open: LabelRules,
   guard: Guard,
-  { settled, filtered }: Ask,
+  { settled, filtered }: Need,
 ): LabelRules | null {
   const isOpen = (key: string): boolean => sourceFor(state, key).kind === 'open';
   if (![guard.rules.keys, settled, filtered].some((own) => own.some(isOpen))) return open;

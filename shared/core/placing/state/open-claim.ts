@@ -9,7 +9,7 @@ import { moveReservation } from '../../offerings/reservations.ts';
 import { addVector } from '../../quantity/resource-table.ts';
 import type { HostPort } from '../../rules/host-ports.ts';
 import { ABSENT, ANYTHING, chooseValue, oneOf, onlyValue, type LabelRules } from '../../rules/label-rule.ts';
-import { holdingBits, type Ask, type CompiledShape } from './compile-shape.ts';
+import { holdingBits, type Need, type CompiledShape } from './compile-shape.ts';
 
 /** One offering of one size of a pool. */
 export interface ChosenOffering {
@@ -211,8 +211,8 @@ function valueAt(source: KeySource, { type, bit }: ChosenOffering): string | und
   }
 }
 
-/** Keeps, in place, the claim at the values that it has now for what a pod of the ask settles: pods placed later look at them. */
-export function settleAsChosen(claim: OpenClaim, { settled, filtered }: Ask): void {
+/** Keeps, in place, the claim at the values that it has now for what a pod of the need settles: pods placed later look at them. */
+export function settleAsChosen(claim: OpenClaim, { settled, filtered }: Need): void {
   const { state, chosen } = claim;
   const keys = [...settled, ...filtered];
   if (keys.length === 0 || chosen === null) return;

@@ -1,11 +1,11 @@
 import type { Cluster, Pod, PodShape } from '../../model/cluster.ts';
 import type { Amounts } from '../../../kubernetes/quantity.ts';
-import { addExclusions, toTerms } from './ask-terms.ts';
-import { wishesOf, type Wishes } from '../../rules/asks.ts';
+import { addExclusions, toTerms } from './need-terms.ts';
+import { constraintLevels, type PodConstraints } from '../../rules/pod-constraints.ts';
 import { binsOf, type Bin } from './bins.ts';
 import { countBound, eachShapeOn, type PodCounts } from '../../present/bound-pods.ts';
 import { isOpenKey } from '../../offerings/compile-pool.ts';
-import { compileShape, kindOf, optionsOn, type Ask, type CompiledShape, type PoolOption } from './compile-shape.ts';
+import { compileShape, kindOf, optionsOn, type Need, type CompiledShape, type PoolOption } from './compile-shape.ts';
 import { daemonsOf } from '../../rules/daemons.ts';
 import { hasDeviceClaims } from '../../devices/device-claims.ts';
 import { deviceStateFor, type DeviceState } from './device-state.ts';
@@ -43,14 +43,14 @@ export interface Workspace {
   readonly claims: Array<OpenClaim>;
   /** By index into `Cluster.shapes`: the shapes of the pods to place. */
   readonly shapes: ReadonlyMap<number, CompiledShape>;
-  /** By index of shape: what its pods ask, from all preferences to none. */
-  readonly asks: ReadonlyMap<number, ReadonlyArray<Ask>>;
-  /** Bins that may have room for an ask, found on demand. */
-  readonly roomy: Map<Ask, ReadonlyArray<RoomyLane>>;
+  /** By index of shape: what its pods need, from all preferences to none. */
+  readonly needs: ReadonlyMap<number, ReadonlyArray<Need>>;
+  /** Bins that may have room for a need, found on demand. */
+  readonly roomy: Map<Need, ReadonlyArray<RoomyLane>>;
   /** The answers of `optionsFor` so far. */
   readonly options: Map<string, Map<PoolState, ReadonlyArray<PoolOption>>>;
-  /** The topology rules of asks, sorted for guards, so far. */
-  readonly guards: Map<Ask, GuardRules>;
+  /** The topology rules of needs, sorted for guards, so far. */
+  readonly guards: Map<Need, GuardRules>;
   /** Null where no pod has resource claims that are planned for. */
   readonly devices: DeviceState | null;
 }
@@ -101,7 +101,7 @@ export function readInput(
 export function workspaceFor(reading: Reading): Workspace {
   const { input, pods, bound, dimensions, existing, shapes } = reading;
   const topology = emptyTopology(input.cluster);
-  const asks = asksOf(input, topology, shapes, reading);
+  const needs = needsOf(input, topology, shapes, reading);
   recordRunning(reading, topology);
   return {
     input,
@@ -111,7 +111,7 @@ export function workspaceFor(reading: Reading): Workspace {
     topology,
     claims: [],
     shapes,
-    asks,
+    needs,
     roomy: new Map(),
     options: new Map(),
     guards: new Map(),
@@ -143,29 +143,29 @@ export function extendWorkspace(before: Workspace, reading: Reading, more: Reado
   const read = readShapes(input.cluster, [...pods, ...more]);
   const shapes = new Map(read.map((one) => [one.index, compileShape(input.cluster, one.index, one, dimensions)]));
   const topology = emptyTopology(input.cluster);
-  const asks = asksOf(input, topology, shapes, { pools, existing });
+  const needs = needsOf(input, topology, shapes, { pools, existing });
   recordRunning(reading, topology);
   for (const bin of bins) for (const { shape } of bin.pods) recordOnNode(topology, shape, bin.capacity, 1);
   for (const claim of claims) {
     claim.onHost.length = 0;
     for (const { shape } of claim.pods) {
-      const ask = asks.get(shape)?.at(-1);
-      if (ask !== undefined) settleAsChosen(claim, ask);
+      const need = needs.get(shape)?.at(-1);
+      if (need !== undefined) settleAsChosen(claim, need);
     }
     for (const { shape } of claim.pods) {
       recordOnClaim(topology, shape, claim, (key) => settledValue(claim, key));
     }
   }
-  return { ...before, input, shapes, asks, topology, roomy: new Map(), guards: new Map() };
+  return { ...before, input, shapes, needs, topology, roomy: new Map(), guards: new Map() };
 }
 
-/** How the ask can be met on new nodes of the pool, worked out once per kind of ask. */
-export function optionsFor(workspace: Workspace, state: PoolState, ask: Ask): ReadonlyArray<PoolOption> {
-  const known = workspace.options.get(ask.kind)?.get(state);
+/** How the need can be met on new nodes of the pool, worked out once per kind of need. */
+export function optionsFor(workspace: Workspace, state: PoolState, need: Need): ReadonlyArray<PoolOption> {
+  const known = workspace.options.get(need.kind)?.get(state);
   if (known !== undefined) return known;
-  const options = optionsOn(state, ask);
-  const ofKind = workspace.options.get(ask.kind) ?? new Map<PoolState, ReadonlyArray<PoolOption>>();
-  workspace.options.set(ask.kind, ofKind.set(state, options));
+  const options = optionsOn(state, need);
+  const ofKind = workspace.options.get(need.kind) ?? new Map<PoolState, ReadonlyArray<PoolOption>>();
+  workspace.options.set(need.kind, ofKind.set(state, options));
   return options;
 }
 
@@ -174,19 +174,19 @@ interface Places {
   readonly existing: ReadonlyArray<ExistingCapacity>;
 }
 
-/** All counters are made before any ask is finished, since a pod must know every rule that looks at it. */
-function asksOf(
+/** All counters are made before any need is finished, since a pod must know every rule that looks at it. */
+function needsOf(
   input: ProvisioningInput,
   topology: Topology,
   shapes: ReadonlyMap<number, CompiledShape>,
   places: Places,
-): ReadonlyMap<number, ReadonlyArray<Ask>> {
+): ReadonlyMap<number, ReadonlyArray<Need>> {
   const softTaints = places.pools.some(({ pool }) => pool.taints.some(({ effect }) => effect === 'PreferNoSchedule'));
-  const wished = [...shapes.values()].map((shape) => ({
+  const leveled = [...shapes.values()].map((shape) => ({
     shape,
-    levels: wishesOf(shape.shape.spec, input.policy, softTaints),
+    levels: constraintLevels(shape.shape.spec, input.policy, softTaints),
   }));
-  const named = valuesNamed(wished.flatMap(({ levels }) => levels));
+  const named = valuesNamed(leveled.flatMap(({ levels }) => levels));
   const known = new Map<string, ReadonlyArray<string>>();
   const domains = (key: string, filter: NodeFilter | null): ReadonlyArray<string> => {
     const id = filter === null ? key : `${key} ${JSON.stringify(filterId(filter))}`;
@@ -197,11 +197,11 @@ function asksOf(
   input.cluster.shapes.forEach((shape, index) => addExclusions(topology, shape, index));
   // Equal texts are one string, so that looking one up compares no characters.
   const kinds = new Map<string, string>();
-  const drafts = wished.map(({ shape, levels }) => ({
+  const drafts = leveled.map(({ shape, levels }) => ({
     shape,
-    levels: levels.map((wishes) => ({
-      wishes,
-      terms: toTerms(topology, shape.shape, shape.index, { wishes, domains }),
+    levels: levels.map((constraints) => ({
+      constraints,
+      terms: toTerms(topology, shape.shape, shape.index, { constraints, domains }),
     })),
   }));
   for (const { key } of [...topology.counters.values(), ...topology.exclusions.values()]) {
@@ -215,19 +215,22 @@ function asksOf(
       const counted = counters.length > 0;
       const common = { shape, exclusions, settled, filtered: filteredKeys(counters), counted };
       const base = kindOf(shape);
-      const kindWith = (wishes: Wishes): string => {
-        const text = `${base} ${wishesId(wishes)}`;
+      const kindWith = (constraints: PodConstraints): string => {
+        const text = `${base} ${constraintsId(constraints)}`;
         const kind = kinds.get(text) ?? text;
         kinds.set(kind, kind);
         return kind;
       };
-      return [shape.index, levels.map(({ wishes, terms }) => ({ ...common, wishes, terms, kind: kindWith(wishes) }))];
+      return [
+        shape.index,
+        levels.map(({ constraints, terms }) => ({ ...common, constraints, terms, kind: kindWith(constraints) })),
+      ];
     }),
   );
 }
 
 /** By key: the values of labels that pods ask for by name. */
-function valuesNamed(levels: ReadonlyArray<Wishes>): ReadonlyMap<string, ReadonlySet<string>> {
+function valuesNamed(levels: ReadonlyArray<PodConstraints>): ReadonlyMap<string, ReadonlySet<string>> {
   const named = new Map<string, Set<string>>();
   for (const rules of levels.flatMap(({ alternatives }) => alternatives)) {
     for (const [key, rule] of rules) {
@@ -240,8 +243,8 @@ function valuesNamed(levels: ReadonlyArray<Wishes>): ReadonlyMap<string, Readonl
   return named;
 }
 
-/** What tells wishes about nodes apart. */
-function wishesId({ alternatives, avoidsSoftTaints }: Wishes): string {
+/** What tells constraints on nodes apart. */
+function constraintsId({ alternatives, avoidsSoftTaints }: PodConstraints): string {
   return JSON.stringify(filterId({ alternatives, tolerations: null })) + String(avoidsSoftTaints);
 }
 

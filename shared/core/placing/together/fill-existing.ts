@@ -7,7 +7,7 @@ import { pack, type Packed } from '../../packing/pack.ts';
 import type { PackingItem, PackingProblem } from '../../packing/problem/problem.ts';
 import { relaxWithGifts, type GiftedProblem, type GiftedRelaxation } from '../../packing/relaxed/relax-with-gifts.ts';
 import { withShare, type Work } from '../../packing/problem/work.ts';
-import { admitsAsk, type Bin } from '../state/bins.ts';
+import { meetsNeed, type Bin } from '../state/bins.ts';
 import { offeringsFor, type BulkGroup } from './bulk-groups.ts';
 import { binsOf, withoutShunned } from './bulk.ts';
 import { at } from '../../quantity/at.ts';
@@ -29,13 +29,13 @@ const RELAX_SHARE = 0.12;
  */
 export function fillExisting(workspace: Workspace, groups: ReadonlyArray<BulkGroup>, work: Work): ReadonlyArray<Pod> {
   const bins = workspace.bins.filter((bin) =>
-    groups.some(({ ask }) => admitsAsk(bin, ask) && fits(bin.free, ask.shape.requests)),
+    groups.some(({ need }) => meetsNeed(bin, need) && fits(bin.free, need.shape.requests)),
   );
   if (bins.length === 0 || groups.length === 0) return groups.flatMap(({ pods }) => pods);
   const problem = onNewNodes(workspace, groups);
   const existing = bins.map((bin): Gift => ({
     usable: bin.free.map((room) => Math.max(0, room)),
-    admits: flagsOf(groups, ({ ask }) => admitsAsk(bin, ask)),
+    admits: flagsOf(groups, ({ need }) => meetsNeed(bin, need)),
   }));
   const first = firstFit(flatten({ ...problem, bins: existing.map((gift) => ({ ...gift, price: 0 })) }), problem.items);
   const isSimple = !first.left.some((count) => count > 0) || bins.length * groups.length > MAX_CHOICES;
@@ -57,8 +57,8 @@ function onNewNodes(workspace: Workspace, groups: ReadonlyArray<BulkGroup>): Pac
     const options = groups.map((group) => offeringsFor(workspace, state, group));
     return binsOf(state, options, { width, withinLimit: true, counts: 'weighed' });
   });
-  const items = groups.map(({ ask, pods, perNode }): PackingItem => ({
-    requests: ask.shape.requests,
+  const items = groups.map(({ need, pods, perNode }): PackingItem => ({
+    requests: need.shape.requests,
     count: pods.length,
     perNode,
   }));
@@ -182,9 +182,9 @@ function apply(
 ): ReadonlyArray<Pod> {
   const queues = groups.map(({ pods }) => [...pods]);
   bins.forEach((bin, index) => {
-    groups.forEach(({ ask }, item) => {
+    groups.forEach(({ need }, item) => {
       for (const pod of queues[item]?.splice(0, at(counts[index] ?? [], item)) ?? [])
-        putOnBin(workspace, bin, ask, pod);
+        putOnBin(workspace, bin, need, pod);
     });
   });
   return queues.flat();

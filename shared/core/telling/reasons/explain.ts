@@ -3,8 +3,8 @@ import type { PoolReason, LeftReason, TopologyRule } from '../../model/left-reas
 import { renderAmount } from '../../../kubernetes/quantity.ts';
 import { at } from '../../quantity/at.ts';
 import { capacityOf, offeringsMeeting } from '../../offerings/compile-pool.ts';
-import type { AskTerms } from '../../placing/state/ask-terms.ts';
-import type { Ask, CompiledShape, PoolOption } from '../../placing/state/compile-shape.ts';
+import type { NeedTerms } from '../../placing/state/need-terms.ts';
+import type { Need, CompiledShape, PoolOption } from '../../placing/state/compile-shape.ts';
 import { contradictionOfPod, contradictionOfPool, saidBy } from './contradiction.ts';
 import { deviceReason } from './device-reason.ts';
 import { labelMeant } from './label-hint.ts';
@@ -51,12 +51,12 @@ function reasonOf(state: PoolState, shape: CompiledShape, workspace: Workspace):
   const taint = untolerated(shape.tolerations, state.pool.taints, false);
   if (taint !== null) return { kind: 'taint', nodePool, taint };
   if (state.pool.order.length === 0) return emptyPoolReason(state);
-  const ask = workspace.asks.get(shape.index)?.at(-1);
-  const unmet = unmetRequirement(state, ask?.wishes.alternatives ?? []);
+  const need = workspace.needs.get(shape.index)?.at(-1);
+  const unmet = unmetRequirement(state, need?.constraints.alternatives ?? []);
   if (unmet !== null) return unmet;
-  const options = ask === undefined ? [] : optionsFor(workspace, state, ask);
-  if (ask === undefined || options.length === 0) return sizeReason(state, shape, workspace);
-  return limitReason(state, options) ?? ruleReason(workspace, state, ask);
+  const options = need === undefined ? [] : optionsFor(workspace, state, need);
+  if (need === undefined || options.length === 0) return sizeReason(state, shape, workspace);
+  return limitReason(state, options) ?? ruleReason(workspace, state, need);
 }
 
 function emptyPoolReason({ pool: { name: nodePool, manifest } }: PoolState): PoolReason {
@@ -84,22 +84,22 @@ function limitReason({ pool, remaining }: PoolState, options: ReadonlyArray<Pool
   return first;
 }
 
-const NO_TERMS: AskTerms = { spread: [], affinity: [], affinityToSelf: false, antiAffinity: [] };
+const NO_TERMS: NeedTerms = { spread: [], affinity: [], affinityToSelf: false, antiAffinity: [] };
 
 /** The first kind of rule that by itself keeps the pod off a new node of the pool. */
-function ruleReason(workspace: Workspace, state: PoolState, ask: Ask): PoolReason {
+function ruleReason(workspace: Workspace, state: PoolState, need: Need): PoolReason {
   const nodePool = state.pool.name;
-  const options = optionsFor(workspace, state, ask);
-  const opens = (one: Ask): boolean => {
+  const options = optionsFor(workspace, state, need);
+  const opens = (one: Need): boolean => {
     const claim = emptyClaim(state, workspace.dimensions.names.length, false);
-    return joiningOf(claim, { ask: one, guard: guardFor(workspace, one, true) }, options) !== null;
+    return joiningOf(claim, { need: one, guard: guardFor(workspace, one, true) }, options) !== null;
   };
-  if (!opens({ ...ask, terms: NO_TERMS, exclusions: [] })) {
+  if (!opens({ ...need, terms: NO_TERMS, exclusions: [] })) {
     const { requirements } = state.pool.manifest.spec.template.spec;
     const keys = requirements.filter(({ minValues }) => minValues !== undefined).map(({ key }) => key);
     return { kind: 'min-values', nodePool, keys: distinct(keys) };
   }
-  const rules = topologyRules(ask);
+  const rules = topologyRules(need);
   const alone = rules.find(({ only }) => !opens(only));
   const counters = alone?.counters ?? rules.flatMap((rule) => rule.counters);
   return { kind: alone?.kind ?? 'topology-together', nodePool, keys: distinct(counters.map(({ key }) => key)) };
@@ -108,18 +108,18 @@ function ruleReason(workspace: Workspace, state: PoolState, ask: Ask): PoolReaso
 interface RuleAlone {
   readonly kind: TopologyRule;
   readonly counters: ReadonlyArray<Counter>;
-  /** The ask with this rule and no other. */
-  readonly only: Ask;
+  /** The need with this rule and no other. */
+  readonly only: Need;
 }
 
-function topologyRules(ask: Ask): ReadonlyArray<RuleAlone> {
-  const { spread, affinity, affinityToSelf, antiAffinity } = ask.terms;
-  const only = (terms: Partial<AskTerms>): Ask => ({ ...ask, terms: { ...NO_TERMS, ...terms }, exclusions: [] });
+function topologyRules(need: Need): ReadonlyArray<RuleAlone> {
+  const { spread, affinity, affinityToSelf, antiAffinity } = need.terms;
+  const only = (terms: Partial<NeedTerms>): Need => ({ ...need, terms: { ...NO_TERMS, ...terms }, exclusions: [] });
   return [
     { kind: 'topology-spread', counters: spread.map(({ counter }) => counter), only: only({ spread }) },
     { kind: 'pod-affinity', counters: affinity, only: only({ affinity, affinityToSelf }) },
     { kind: 'pod-anti-affinity', counters: antiAffinity, only: only({ antiAffinity }) },
-    { kind: 'anti-affinity-of-others', counters: ask.exclusions, only: { ...ask, terms: NO_TERMS } },
+    { kind: 'anti-affinity-of-others', counters: need.exclusions, only: { ...need, terms: NO_TERMS } },
   ];
 }
 
