@@ -27,15 +27,15 @@ export function groupsPlaced(workspace: Workspace): ReadonlyArray<BoundGroup> {
     workspace.claims.flatMap(({ pods }) => pods),
     ({ shape }) => shape,
   );
-  const onBins = Map.groupBy(
-    workspace.bins.flatMap(({ pods }) => pods),
+  const onNodes = Map.groupBy(
+    workspace.nodes.flatMap(({ pods }) => pods),
     ({ shape }) => shape,
   );
   return [...workspace.shapes.keys()].flatMap((shape): ReadonlyArray<BoundGroup> => {
     const needs = workspace.needs.get(shape) ?? [];
     const need = needs.at(-1);
     const own = onClaims.get(shape) ?? [];
-    const pods = [...own, ...(onBins.get(shape) ?? [])];
+    const pods = [...own, ...(onNodes.get(shape) ?? [])];
     if (need === undefined || pods.length === 0) return [];
     return [{ needs, need, pods, perNode: perNodeOf(workspace, need), onNew: own.length }];
   });

@@ -2,7 +2,7 @@ import { boundWithGifts } from '../packing/relaxed/bound-with-gifts.ts';
 import { flagsOf } from '../packing/problem/flags.ts';
 import { packingBound } from '../packing/pack.ts';
 import type { Work } from '../packing/problem/work.ts';
-import { meetsNeed, type Bin } from '../placing/state/bins.ts';
+import { meetsNeed, type ExistingNode } from '../placing/state/existing-nodes.ts';
 import { boundByZones, type Costing } from './bound-by-zones.ts';
 import { boundProblem, groupsPlaced, isSame, offeredTo, type BoundGroup } from './bound-problem.ts';
 import type { SolvedProblem } from '../placing/together/bulk.ts';
@@ -70,11 +70,11 @@ function lowerBound(
   solved: ReadonlyArray<SolvedProblem>,
   work: Work,
 ): Proved {
-  const { claims, bins } = workspace;
+  const { claims, nodes } = workspace;
   if (cost === 0) return { bound: 0, isPacked };
   const placed = groupsPlaced(workspace);
   const groups = limitedGroups(workspace, placed);
-  const free = bins.map((bin) => giftOf(workspace, bin, groups)).filter((gift) => gift !== null);
+  const free = nodes.map((node) => giftOf(workspace, node, groups)).filter((gift) => gift !== null);
   const gifts = [...free, ...reservedGifts(workspace, groups)];
   const { problem, members } = boundProblem(
     workspace,
@@ -172,20 +172,20 @@ function joinAlike(groups: ReadonlyArray<BoundGroup>): ReadonlyArray<BoundGroup>
   });
 }
 
-/** The bin as it was before this plan, with the groups that it could take a pod of; null when there are none. */
+/** The node as it was before this plan, with the groups that it could take a pod of; null when there are none. */
 function giftOf(
   { shapes }: Workspace,
-  bin: Bin,
+  node: ExistingNode,
   groups: ReadonlyArray<BoundGroup>,
 ): { readonly usable: Float64Array; readonly admits: Uint8Array } | null {
-  const usable = bin.free.slice();
-  for (const { shape } of bin.pods) {
+  const usable = node.free.slice();
+  for (const { shape } of node.pods) {
     const compiled = shapes.get(shape);
     if (compiled !== undefined) addVector(usable, compiled.requests, 1);
   }
   const admits = flagsOf(
     groups,
-    ({ needs, need }) => fits(usable, need.shape.requests) && needs.some((one) => meetsNeed(bin, one)),
+    ({ needs, need }) => fits(usable, need.shape.requests) && needs.some((one) => meetsNeed(node, one)),
   );
   return admits.includes(1) ? { usable: usable.map((amount) => Math.max(0, amount)), admits } : null;
 }

@@ -1,6 +1,6 @@
 import type { Pod } from '../../model/cluster.ts';
 import type { Need } from '../../placing/state/compile-shape.ts';
-import type { Bin } from '../../placing/state/bins.ts';
+import type { ExistingNode } from '../../placing/state/existing-nodes.ts';
 import { byCodeUnit } from '../../rules/label-rule.ts';
 import { isUnruled } from '../../placing/one-by-one/place.ts';
 import { countersFor, recordOnNode } from '../../placing/state/topology.ts';
@@ -30,7 +30,7 @@ export interface Move {
 export interface Place {
   readonly index: number;
   /** A new one is of another offering, and so another bin, until the search settles. */
-  bin: Bin;
+  bin: ExistingNode;
   /** Null for a new one. */
   readonly node: JudgedNode | null;
   /** Null for a node that is there. */
@@ -124,7 +124,7 @@ export function arenaFor({ provisioning, nodes, awaited, searchSteps }: ArenaInp
   const reading = readInput(provisioning, [...moving, ...coming]);
   const workspace = workspaceFor(reading);
   const byName = new Map(nodes.map((node) => [node.name, node]));
-  const bins = workspace.bins.filter(({ capacity }) => capacity.kind === 'node' && byName.has(capacity.name));
+  const bins = workspace.nodes.filter(({ capacity }) => capacity.kind === 'node' && byName.has(capacity.name));
   const worth = worthOf(bins);
   const shapes = new Map(
     [...workspace.needs].map(([index, asks]) => [index, factsOf(workspace, index, asks, worth)] as const),
@@ -173,14 +173,14 @@ function factsOf(workspace: Workspace, index: number, asks: ReadonlyArray<Need>,
   };
 }
 
-function worthOf(bins: ReadonlyArray<Bin>): Float64Array {
+function worthOf(bins: ReadonlyArray<ExistingNode>): Float64Array {
   const width = bins[0]?.free.length ?? 0;
   const total = new Float64Array(width);
   for (const { free } of bins) for (let k = 0; k < width; k++) total[k] = (total[k] ?? 0) + Math.max(0, free[k] ?? 0);
   return total.map((sum) => (sum > 0 ? 1 / sum : 0));
 }
 
-function placeOf(arena: Arena, bin: Bin, node: JudgedNode): Place {
+function placeOf(arena: Arena, bin: ExistingNode, node: JudgedNode): Place {
   const { workspace } = arena;
   const isMovable = node.verdict.kind !== 'stays';
   const own = isMovable ? groupsOf(node.moving) : [];
@@ -216,7 +216,7 @@ function largestFirst(groups: ReadonlyArray<Group>, shapes: Arena['shapes']): Re
 }
 
 /** A node that is not ready or not complete is no place to move to. */
-function takesPods({ capacity }: Bin, { machine, verdict, isFull }: JudgedNode): boolean {
+function takesPods({ capacity }: ExistingNode, { machine, verdict, isFull }: JudgedNode): boolean {
   const ready = machine.node?.status?.conditions?.find(({ type }) => type === 'Ready');
   return !isFull && capacity.initialized && verdict.kind !== 'must' && (ready === undefined || ready.status === 'True');
 }

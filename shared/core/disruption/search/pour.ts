@@ -1,4 +1,4 @@
-import { meetsNeed, allowsBin, hasRoom } from '../../placing/state/bins.ts';
+import { meetsNeed, allowsNode, hasRoom } from '../../placing/state/existing-nodes.ts';
 import type { Need } from '../../placing/state/compile-shape.ts';
 import { guardFor } from '../../placing/one-by-one/place.ts';
 import { farOf, firstInOrder } from './fullest-first.ts';
@@ -87,7 +87,7 @@ function levelAtHome(arena: Arena, place: Place, shape: number): number {
   record(arena, place, shape, -1);
   const level = asks.findIndex((ask) => {
     if (!admits(arena, ask, place)) return false;
-    return allowsBin(guardFor(arena.workspace, ask, true), place.bin);
+    return allowsNode(guardFor(arena.workspace, ask, true), place.bin);
   });
   record(arena, place, shape, 1);
   return level < 0 ? asks.length - 1 : level;
@@ -137,7 +137,7 @@ function bestFor(arena: Arena, facts: ShapeFacts, ask: Need, first: Place | null
   const takes = (place: Place): boolean => {
     if (place.state !== 'there' || !admits(arena, ask, place)) return false;
     if (facts.isSingle && !hasRoom(place.bin, ask.shape)) return false;
-    return guard === null || allowsBin(guard, place.bin);
+    return guard === null || allowsNode(guard, place.bin);
   };
   if (first !== null && leftAfter(arena, first, facts.requests) < Infinity && takes(first)) return first;
   work.left -= places.length;

@@ -13,9 +13,9 @@ import { counts } from '../state/topology.ts';
 import { take, waysFor, type Way } from './ways.ts';
 import { workspaceFor, type Reading, type Workspace } from '../state/workspace.ts';
 
-/** Where pods are when as few are left as were found: by bin in order, and on claims of pools priced by their limits. */
+/** Where pods are when as few are left as were found: by existing node in order, and on claims of pools priced by their limits. */
 export interface FewestLeft {
-  readonly onBins: ReadonlyArray<ReadonlyArray<Pod>>;
+  readonly onNodes: ReadonlyArray<ReadonlyArray<Pod>>;
   readonly claims: ReadonlyArray<OpenClaim>;
   readonly left: ReadonlyArray<Pod>;
   /** Is every pod right where it is, whichever is bound first? */
@@ -25,7 +25,7 @@ export interface FewestLeft {
 /** Places are tried so often at most: where more help, few inputs in thousands still gain. */
 const MOST_ATTEMPTS = 256;
 
-/** What it takes to look at all ways to place one pod beside so many bins, claims and pools, in steps of work. */
+/** What it takes to look at all ways to place one pod beside so many existing nodes, claims and pools, in steps of work. */
 const STEPS_PER_WAY = 60;
 
 /** And for each pod to be put in order. */
@@ -63,13 +63,13 @@ export function findFewestLeft(reading: Reading, atMost: LeftByPriority, work: W
     const orderless = needsNoOrder(workspace, comers);
     if (difference === 0 && !orderless) continue;
     best = own;
-    found = { left, claims: [...workspace.claims], onBins: podsOnBins(workspace), needsNoOrder: orderless };
+    found = { left, claims: [...workspace.claims], onNodes: podsOnNodes(workspace), needsNoOrder: orderless };
   }
   return found;
 }
 
-function podsOnBins({ bins }: Workspace): FewestLeft['onBins'] {
-  return bins.map(({ pods }) => [...pods]);
+function podsOnNodes({ nodes }: Workspace): FewestLeft['onNodes'] {
+  return nodes.map(({ pods }) => [...pods]);
 }
 
 interface FewestSearch {
@@ -116,7 +116,7 @@ function placeOnce(search: FewestSearch, attempt: number): ReadonlyArray<Pod> {
 
 /** The first of those that take least of limits. */
 function leastTaken(ways: ReadonlyArray<Way>): Way | undefined {
-  const taken = (way: Way): number => (way.kind === 'bin' ? 0 : way.joining.added);
+  const taken = (way: Way): number => (way.kind === 'node' ? 0 : way.joining.added);
   let best = ways[0];
   for (const way of ways) if (best !== undefined && taken(way) < taken(best)) best = way;
   return best;

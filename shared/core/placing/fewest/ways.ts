@@ -1,23 +1,24 @@
 import type { Pod } from '../../model/cluster.ts';
-import { meetsNeed, allowsBin, hasRoom, type Bin } from '../state/bins.ts';
+import { meetsNeed, allowsNode, hasRoom, type ExistingNode } from '../state/existing-nodes.ts';
 import type { Need, PoolOption } from '../state/compile-shape.ts';
 import { sourceFor } from '../../offerings/key-source.ts';
 import { emptyClaim, join, settledValue } from '../state/open-claim.ts';
 import { joiningBy, mayMeet } from '../state/joining.ts';
 import type { Joining, OpenClaim } from '../state/open-claim.ts';
 import type { Applicant } from '../state/joining.ts';
-import { guardFor, putOnBin } from '../one-by-one/place.ts';
+import { guardFor, putOnNode } from '../one-by-one/place.ts';
 import { needsByTerm } from '../one-by-one/place-by-term.ts';
 import type { PoolState } from '../../offerings/pool-state.ts';
 import { recordOnClaim } from '../state/topology.ts';
 import { offeringsUnder } from '../state/topology-guard.ts';
 import { optionsFor, type Workspace } from '../state/workspace.ts';
 
-/** One place that a pod can have: a bin, a claim of this plan, or a new one. */
-export type Way = { readonly kind: 'bin'; readonly bin: Bin } | { readonly kind: 'claim'; readonly joining: Joining };
+/** One place that a pod can have: an existing node, a claim of this plan, or a new one. */
+export type Way =
+  { readonly kind: 'node'; readonly node: ExistingNode } | { readonly kind: 'claim'; readonly joining: Joining };
 
 /**
- * Every way to place a pod of the need as things are: bins first, then claims, then new ones. A claim whose domain this pod
+ * Every way to place a pod of the need as things are: existing nodes first, then claims, then new ones. A claim whose domain this pod
  * settles is there once for each. Where there is none, those by one of its required terms alone.
  */
 export function waysFor(workspace: Workspace, need: Need, mayStart: boolean): ReadonlyArray<Way> {
@@ -28,12 +29,12 @@ export function waysFor(workspace: Workspace, need: Need, mayStart: boolean): Re
 
 /** A new claim does without minValues, where that is allowed, when there is no other way. */
 function waysBy(workspace: Workspace, need: Need, mayStart: boolean): ReadonlyArray<Way> {
-  const { bins, claims, pools, dimensions } = workspace;
+  const { nodes, claims, pools, dimensions } = workspace;
   const applicant = { need, guard: guardFor(workspace, need, mayStart) };
   const ways: Array<Way> = [];
-  for (const bin of bins) {
-    if (hasRoom(bin, need.shape) && meetsNeed(bin, need) && allowsBin(applicant.guard, bin))
-      ways.push({ kind: 'bin', bin });
+  for (const node of nodes) {
+    if (hasRoom(node, need.shape) && meetsNeed(node, need) && allowsNode(applicant.guard, node))
+      ways.push({ kind: 'node', node });
   }
   const openings = new Map(pools.map((state) => [state, openingOf(workspace, state, applicant)]));
   const add = (claim: OpenClaim): void => {
@@ -89,8 +90,8 @@ function domainsWithin(state: PoolState, { settled }: Need): ReadonlyArray<numbe
 
 /** Puts the pod there. */
 export function take(workspace: Workspace, way: Way, need: Need, pod: Pod): void {
-  if (way.kind === 'bin') {
-    putOnBin(workspace, way.bin, need, pod);
+  if (way.kind === 'node') {
+    putOnNode(workspace, way.node, need, pod);
     return;
   }
   const { claim } = way.joining;

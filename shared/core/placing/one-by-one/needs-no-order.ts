@@ -1,4 +1,4 @@
-import { allowsBin } from '../state/bins.ts';
+import { allowsNode } from '../state/existing-nodes.ts';
 import type { Need } from '../state/compile-shape.ts';
 import { settledValue } from '../state/open-claim.ts';
 import { guardFor } from './place.ts';
@@ -20,12 +20,12 @@ export function lastComers({ needs }: Workspace): ReadonlyArray<Need> {
  * own: a place that is only right while others are not there yet is one that the pod may never get.
  */
 export function needsNoOrder(workspace: Workspace, needs: ReadonlyArray<Need>): boolean {
-  const { bins, claims } = workspace;
+  const { nodes, claims } = workspace;
   return needs.every((need) => {
     const guard = guardFor(workspace, need, false);
     const has = ({ pods }: { readonly pods: ReadonlyArray<{ readonly shape: number }> }): boolean =>
       pods.some(({ shape }) => shape === need.shape.index);
-    if (!bins.every((bin) => !has(bin) || allowsBin(guard, bin))) return false;
+    if (!nodes.every((node) => !has(node) || allowsNode(guard, node))) return false;
     return claims.filter(has).every((claim) => {
       if (!allowsHost(guard, claim)) return false;
       return guard.rules.keys.every((key) => allowsDomain(guard, key, settledValue(claim, key) ?? undefined));

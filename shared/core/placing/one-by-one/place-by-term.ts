@@ -60,9 +60,9 @@ export function needsByTerm(workspace: Workspace, need: Need): ReadonlyArray<Nee
 }
 
 /** Where nodes are, or may come to be by this plan, that the spread looks at. */
-function domainsOfNodes({ bins, claims }: Workspace, { counter: { key, filter } }: SpreadTerm): ReadonlySet<string> {
+function domainsOfNodes({ nodes, claims }: Workspace, { counter: { key, filter } }: SpreadTerm): ReadonlySet<string> {
   const domains = new Set<string>();
-  for (const { capacity } of bins) {
+  for (const { capacity } of nodes) {
     const domain = capacity.labels[key];
     if (domain !== undefined && passesFilter(filter, capacity)) domains.add(domain);
   }

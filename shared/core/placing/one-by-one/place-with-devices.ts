@@ -1,13 +1,13 @@
 import type { Pod } from '../../model/cluster.ts';
-import { meetsNeed, allowsBin, hasRoom } from '../state/bins.ts';
+import { meetsNeed, allowsNode, hasRoom } from '../state/existing-nodes.ts';
 import type { DeviceState } from '../state/device-state.ts';
-import { allotOnBin, holdOnBin } from '../state/device-state.ts';
+import { allotOnNode, holdOnNode } from '../state/device-state.ts';
 import { holdOnClaim, offerOn, optionsWithin, sameOutside, type DeviceOffer } from './devices-on-claims.ts';
 import { emptyClaim, join, settledValue } from '../state/open-claim.ts';
 import { isCheaper, joiningOf } from '../state/joining.ts';
 import type { Joining, OpenClaim } from '../state/open-claim.ts';
 import type { Applicant } from '../state/joining.ts';
-import { addsLess, guardFor, putOnBin, type Queue } from './place.ts';
+import { addsLess, guardFor, putOnNode, type Queue } from './place.ts';
 import { recordOnClaim } from '../state/topology.ts';
 import { optionsFor, type Workspace } from '../state/workspace.ts';
 
@@ -26,12 +26,12 @@ export function placeWithDevices(queue: Queue, pod: Pod, mayStart: boolean): boo
 }
 
 function placeOnExisting(workspace: Workspace, devices: DeviceState, { need, guard }: Applicant, pod: Pod): boolean {
-  for (const bin of workspace.bins) {
-    if (!meetsNeed(bin, need) || !hasRoom(bin, need.shape) || !allowsBin(guard, bin)) continue;
-    const allotment = allotOnBin(devices, bin, pod);
+  for (const node of workspace.nodes) {
+    if (!meetsNeed(node, need) || !hasRoom(node, need.shape) || !allowsNode(guard, node)) continue;
+    const allotment = allotOnNode(devices, node, pod);
     if (allotment === null) continue;
-    holdOnBin(devices, bin, pod, allotment);
-    putOnBin(workspace, bin, need, pod);
+    holdOnNode(devices, node, pod, allotment);
+    putOnNode(workspace, node, need, pod);
     return true;
   }
   return false;

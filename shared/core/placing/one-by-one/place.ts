@@ -1,5 +1,5 @@
 import type { Pod } from '../../model/cluster.ts';
-import { fill, type Bin } from '../state/bins.ts';
+import { fill, type ExistingNode } from '../state/existing-nodes.ts';
 import { claimShare } from './claim-share.ts';
 import { at } from '../../quantity/at.ts';
 import type { Need } from '../state/compile-shape.ts';
@@ -11,13 +11,13 @@ import {
   reindex,
   type Joiner,
   type JoinIndex,
-  type Lane,
+  type Bucket,
 } from './join-index.ts';
 import { emptyClaim, join, settledValue } from '../state/open-claim.ts';
 import { isCheaper, joiningOf, SHUNNED_ADDS } from '../state/joining.ts';
 import type { Joining, OpenClaim } from '../state/open-claim.ts';
 import type { Applicant } from '../state/joining.ts';
-import { firstRoomyBin } from '../state/roomy-bins.ts';
+import { firstNodeWithRoom } from '../state/nodes-with-room.ts';
 import { countersFor, recordOnClaim, recordOnNode, type Counter } from '../state/topology.ts';
 import { guardOf, guardRules, NO_RULES, offeringsUnder, type Guard } from '../state/topology-guard.ts';
 import { optionsFor, type Workspace } from '../state/workspace.ts';
@@ -101,25 +101,25 @@ export function isUnruled({ terms, exclusions, settled, counted }: Need): boolea
 }
 
 /** Puts a pod on existing capacity, giving up preferences for it; false when none is free. */
-export function placeOnAnyBin(workspace: Workspace, pod: Pod): boolean {
-  if (workspace.bins.length === 0) return false;
+export function placeOnAnyNode(workspace: Workspace, pod: Pod): boolean {
+  if (workspace.nodes.length === 0) return false;
   return (workspace.needs.get(pod.shape) ?? []).some((need) =>
     placeOnExisting(workspace, { need, guard: guardFor(workspace, need, true) }, pod),
   );
 }
 
-/** The first bin in order that takes the pod. */
+/** The first existing node in order that takes the pod. */
 function placeOnExisting(workspace: Workspace, applicant: Applicant, pod: Pod): boolean {
-  const bin = firstRoomyBin(workspace, applicant);
-  if (bin === null) return false;
-  putOnBin(workspace, bin, applicant.need, pod);
+  const node = firstNodeWithRoom(workspace, applicant);
+  if (node === null) return false;
+  putOnNode(workspace, node, applicant.need, pod);
   return true;
 }
 
 /** Puts the pod there, whatever the rules say. */
-export function putOnBin(workspace: Workspace, bin: Bin, { shape }: Need, pod: Pod): void {
-  fill(bin, shape, pod);
-  recordOnNode(workspace.topology, shape.index, bin.capacity, 1);
+export function putOnNode(workspace: Workspace, node: ExistingNode, { shape }: Need, pod: Pod): void {
+  fill(node, shape, pod);
+  recordOnNode(workspace.topology, shape.index, node.capacity, 1);
 }
 
 /** Fills what is free on open claims with pods for which nothing need be added to the price; answers the others. */
@@ -173,11 +173,11 @@ function cheaperOpening(workspace: Workspace, applicant: Applicant, joining: Joi
 }
 
 /** What adds least; of equals, the first in the order of the index. */
-function bestJoining(workspace: Workspace, applicant: Applicant, { lanes }: JoinIndex): BestJoining | null {
+function bestJoining(workspace: Workspace, applicant: Applicant, { buckets }: JoinIndex): BestJoining | null {
   let best: BestJoining | null = null;
-  for (const lane of lanes) {
-    const { bits } = offeringsUnder(applicant.guard, lane.state);
-    if ((bits & lane.bits) !== 0) best = bestIn(workspace, applicant, lane, best);
+  for (const bucket of buckets) {
+    const { bits } = offeringsUnder(applicant.guard, bucket.state);
+    if ((bits & bucket.bits) !== 0) best = bestIn(workspace, applicant, bucket, best);
   }
   return best;
 }
@@ -189,9 +189,14 @@ interface BestJoining {
   readonly entry: number;
 }
 
-/** The better of `best` and what the lane has. */
-function bestIn(workspace: Workspace, applicant: Applicant, lane: Lane, best: BestJoining | null): BestJoining | null {
-  const { entries, length, state } = lane;
+/** The better of `best` and what the bucket has. */
+function bestIn(
+  workspace: Workspace,
+  applicant: Applicant,
+  bucket: Bucket,
+  best: BestJoining | null,
+): BestJoining | null {
+  const { entries, length, state } = bucket;
   const options = optionsFor(workspace, state, applicant.need);
   let found = best;
   // Entries are what joining adds at least, so that none after this one can be better.

@@ -2,7 +2,7 @@ import type { Cluster, Pod, PodShape } from '../../model/cluster.ts';
 import type { Amounts } from '../../../kubernetes/quantity.ts';
 import { addExclusions, toTerms } from './need-terms.ts';
 import { constraintLevels, type PodConstraints } from '../../rules/pod-constraints.ts';
-import { binsOf, type Bin } from './bins.ts';
+import { existingNodesOf, type ExistingNode } from './existing-nodes.ts';
 import { countBound, eachShapeOn, type PodCounts } from '../../present/bound-pods.ts';
 import { isOpenKey } from '../../offerings/compile-pool.ts';
 import { compileShape, kindOf, optionsOn, type Need, type CompiledShape, type PoolOption } from './compile-shape.ts';
@@ -17,7 +17,7 @@ import { podRequests } from '../../rules/pod-requests.ts';
 import { poolStates, readPools, type PoolReading, type PoolState } from '../../offerings/pool-state.ts';
 import type { ProvisioningInput } from '../../model/provisioning-input.ts';
 import { dimensionsOf, type Dimensions } from '../../quantity/resource-table.ts';
-import type { RoomyLane } from './roomy-bins.ts';
+import type { NodeBucket } from './nodes-with-room.ts';
 import { untolerated } from '../../rules/taints.ts';
 import {
   countersFor,
@@ -37,7 +37,7 @@ export interface Workspace {
   readonly input: ProvisioningInput;
   readonly dimensions: Dimensions;
   readonly pools: ReadonlyArray<PoolState>;
-  readonly bins: ReadonlyArray<Bin>;
+  readonly nodes: ReadonlyArray<ExistingNode>;
   readonly topology: Topology;
   /** In the order in which they were opened. */
   readonly claims: Array<OpenClaim>;
@@ -45,8 +45,8 @@ export interface Workspace {
   readonly shapes: ReadonlyMap<number, CompiledShape>;
   /** By index of shape: what its pods need, from all preferences to none. */
   readonly needs: ReadonlyMap<number, ReadonlyArray<Need>>;
-  /** Bins that may have room for a need, found on demand. */
-  readonly roomy: Map<Need, ReadonlyArray<RoomyLane>>;
+  /** Existing nodes that may have room for a need, found on demand. */
+  readonly roomy: Map<Need, ReadonlyArray<NodeBucket>>;
   /** The answers of `optionsFor` so far. */
   readonly options: Map<string, Map<PoolState, ReadonlyArray<PoolOption>>>;
   /** The topology rules of needs, sorted for guards, so far. */
@@ -107,7 +107,7 @@ export function workspaceFor(reading: Reading): Workspace {
     input,
     dimensions,
     pools: poolStates(reading.pools),
-    bins: binsOf(existing, input.cluster, bound, dimensions),
+    nodes: existingNodesOf(existing, input.cluster, bound, dimensions),
     topology,
     claims: [],
     shapes,
@@ -139,13 +139,13 @@ function readShapes({ shapes }: Cluster, pods: ReadonlyArray<Pod>): ReadonlyArra
  */
 export function extendWorkspace(before: Workspace, reading: Reading, more: ReadonlyArray<Pod>): Workspace {
   const { input, pods, existing } = reading;
-  const { dimensions, pools, bins, claims } = before;
+  const { dimensions, pools, nodes, claims } = before;
   const read = readShapes(input.cluster, [...pods, ...more]);
   const shapes = new Map(read.map((one) => [one.index, compileShape(input.cluster, one.index, one, dimensions)]));
   const topology = emptyTopology(input.cluster);
   const needs = needsOf(input, topology, shapes, { pools, existing });
   recordRunning(reading, topology);
-  for (const bin of bins) for (const { shape } of bin.pods) recordOnNode(topology, shape, bin.capacity, 1);
+  for (const node of nodes) for (const { shape } of node.pods) recordOnNode(topology, shape, node.capacity, 1);
   for (const claim of claims) {
     claim.onHost.length = 0;
     for (const { shape } of claim.pods) {

@@ -154,9 +154,9 @@ export function perNodeOf(workspace: Workspace, { terms, shape }: Need): number 
 }
 
 /** Does every node, new or not, have the label? Anti-affinity says nothing of nodes that lack it. */
-function isEverywhere({ pools, bins }: Workspace, key: string): boolean {
+function isEverywhere({ pools, nodes }: Workspace, key: string): boolean {
   if (key === labelKey.hostname) return true;
-  return pools.every((state) => isOnAllNodes(state, key)) && bins.every(({ capacity }) => key in capacity.labels);
+  return pools.every((state) => isOnAllNodes(state, key)) && nodes.every(({ capacity }) => key in capacity.labels);
 }
 
 /** Pods of the spread in the domain: on nodes, and on the claims of this plan. */

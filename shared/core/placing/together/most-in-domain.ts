@@ -69,7 +69,7 @@ function mostIn(domain: number, { running, pods, maxSkew }: Omit<DomainCounts, '
 
 /** The pods of this plan that the counter counts. */
 export function placedBy(
-  { topology, claims, bins }: Workspace,
+  { topology, claims, nodes }: Workspace,
   counter: Counter,
 ): { readonly total: number; readonly byDomain: ReadonlyMap<string, number> } {
   const byDomain = new Map<string, number>();
@@ -82,6 +82,6 @@ export function placedBy(
     if (typeof domain === 'string') byDomain.set(domain, (byDomain.get(domain) ?? 0) + own);
   };
   for (const claim of claims) add(settledValue(claim, counter.key), claim.pods);
-  for (const { capacity, pods } of bins) add(capacity.labels[counter.key], pods);
+  for (const { capacity, pods } of nodes) add(capacity.labels[counter.key], pods);
   return { total, byDomain };
 }

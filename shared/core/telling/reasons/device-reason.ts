@@ -3,7 +3,7 @@ import type { Pod } from '../../model/cluster.ts';
 import type { DeviceReason } from '../../model/left-reason.ts';
 import type { CompiledShape } from '../../placing/state/compile-shape.ts';
 import { hasDeviceClaims, type PodClaim } from '../../devices/device-claims.ts';
-import { allocateFor, allotOnBin, type DeviceState } from '../../placing/state/device-state.ts';
+import { allocateFor, allotOnNode, type DeviceState } from '../../placing/state/device-state.ts';
 import { offerOn } from '../../placing/one-by-one/devices-on-claims.ts';
 import { byCodeUnit } from '../../rules/label-rule.ts';
 import { emptyClaim } from '../../placing/state/open-claim.ts';
@@ -22,9 +22,9 @@ export function deviceReason(workspace: Workspace, shape: CompiledShape): Device
   }
   const width = workspace.dimensions.names.length;
   if (workspace.pools.some((pool) => offerOn(devices, emptyClaim(pool, width, false), pod) !== null)) return null;
-  const bins = workspace.bins.filter((bin) => allotOnBin(devices, bin, pod) !== null);
-  if (bins.length > 0) {
-    return { kind: 'devices-elsewhere', nodePool: null, nodes: bins.map(({ capacity }) => capacity.name) };
+  const nodes = workspace.nodes.filter((node) => allotOnNode(devices, node, pod) !== null);
+  if (nodes.length > 0) {
+    return { kind: 'devices-elsewhere', nodePool: null, nodes: nodes.map(({ capacity }) => capacity.name) };
   }
   const bound = asked.claims.find(({ key }) => devices.holdings.has(key));
   if (bound !== undefined) return { kind: 'claim-elsewhere', nodePool: null, claim: bound.key };
@@ -32,8 +32,8 @@ export function deviceReason(workspace: Workspace, shape: CompiledShape): Device
 }
 
 /** Of the left pods of the shape the first by uid: one speaks for all. */
-function leftPod({ input, bins, claims }: Workspace, { index }: CompiledShape): Pod | undefined {
-  const placed = new Set([...bins, ...claims].flatMap(({ pods }) => pods));
+function leftPod({ input, nodes, claims }: Workspace, { index }: CompiledShape): Pod | undefined {
+  const placed = new Set([...nodes, ...claims].flatMap(({ pods }) => pods));
   return input.cluster.pods
     .filter((pod) => pod.shape === index && !placed.has(pod) && !pod.running && !pod.deleting)
     .toSorted((a, b) => byCodeUnit(a.uid, b.uid))[0];
