@@ -148,7 +148,7 @@ function countWithoutRequests(plan: Plan, { pods, shapes }: Snapshot): number {
 }
 
 /** What was read, and what there is to say about it. */
-export interface Given {
+export interface NotedSnapshot {
   readonly snapshot: Snapshot;
   readonly notes: ReadonlyArray<string>;
 }
@@ -158,7 +158,7 @@ export async function readCluster(
   { paths }: Pick<PlanOptions, 'paths'>,
   stdin: Readable,
   nowMs: number,
-): Promise<Given> {
+): Promise<NotedSnapshot> {
   const { sources, problems: unreadable } = await readSources(paths, stdin);
   const read = await Promise.all(sources.map(readDocuments));
   const documents = read.flatMap((one) => one.documents);

@@ -42,7 +42,7 @@ export function groupsPlaced(workspace: Workspace): ReadonlyArray<BoundGroup> {
 }
 
 /** What the bound is asked for: prices of which kind, and the zone that nodes must be in; null for any. */
-export interface BoundAsked {
+export interface BoundQuestion {
   readonly counts: PriceKind;
   readonly zone: string | null;
 }
@@ -51,7 +51,7 @@ export interface BoundAsked {
 export function boundProblem(
   workspace: Workspace,
   groups: ReadonlyArray<BoundGroup>,
-  { counts, zone }: BoundAsked,
+  { counts, zone }: BoundQuestion,
 ): { readonly problem: PackingProblem; readonly members: ReadonlyArray<ReadonlyArray<number>> } {
   const width = workspace.dimensions.names.length;
   const isShunned = workspace.claims.some(({ chosen }) => chosen?.shunned === true);

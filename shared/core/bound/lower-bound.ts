@@ -47,12 +47,12 @@ export function lowerBounds(workspace: Workspace, solved: ReadonlyArray<SolvedPr
   return { plain, weighed: Math.max(plain, weighed) };
 }
 
-interface Bounded extends Costing {
+interface PlanCosting extends Costing {
   /** Is it known that resources alone bind the plan? Then all work goes to the proof. */
   readonly isPacked: boolean;
 }
 
-interface Proved {
+interface BoundProof {
   readonly bound: number;
   /** Did packing prove it? */
   readonly isPacked: boolean;
@@ -66,10 +66,10 @@ interface Proved {
  */
 function lowerBound(
   workspace: Workspace,
-  { counts, cost, isPacked }: Bounded,
+  { counts, cost, isPacked }: PlanCosting,
   solved: ReadonlyArray<SolvedProblem>,
   work: Work,
-): Proved {
+): BoundProof {
   const { claims, nodes } = workspace;
   if (cost === 0) return { bound: 0, isPacked };
   const placed = groupsPlaced(workspace);

@@ -15,7 +15,7 @@ import type { Counter, NodeFilter, Topology } from '../placing/state/topology.ts
 import { volumeRules } from '../rules/volumes.ts';
 
 /** What waits for a plan, as figures. */
-export interface Waiting {
+export interface WaitingFigures {
   /** Pods without a node that a plan is for. */
   readonly pending: number;
   /** Pods without a node that ask for a node of no NodePool. */
@@ -35,7 +35,7 @@ export const NO_ZONE = 'none';
  * rules, volumes, and rules about other pods by zone, as of the pods that run before anything is placed; what pools offer
  * does not, as in Karpenter, whose metric this is. Alike for all pods of a shape, and worked out once for it.
  */
-export function countWaiting(input: ProvisioningInput, now: Instant): Waiting {
+export function countWaiting(input: ProvisioningInput, now: Instant): WaitingFigures {
   const { cluster, inFlight } = input;
   const pending = pendingPods(cluster, inFlight, now).filter(({ nodeName }) => nodeName === null);
   const perShape = new Map<number, number>();
@@ -81,12 +81,12 @@ function zoneRule(rules: LabelRules): LabelRule {
 }
 
 /** Zones that rules about other pods leave; null for any. */
-type Around = (shape: number) => ReadonlyArray<string> | null;
+type NeighbourZones = (shape: number) => ReadonlyArray<string> | null;
 
-const ANYWHERE: Around = () => null;
+const ANYWHERE: NeighbourZones = () => null;
 
 /** Most pods have no such rule; where none of those that wait has one, pods that run are not looked at. */
-function surroundings(input: ProvisioningInput, waiting: ReadonlyArray<number>): Around {
+function surroundings(input: ProvisioningInput, waiting: ReadonlyArray<number>): NeighbourZones {
   const { cluster, policy } = input;
   const required = { ...policy, preferencePolicy: 'Ignore' } as const;
   const topology = emptyTopology(cluster);

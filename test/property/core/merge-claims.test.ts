@@ -16,7 +16,7 @@ import { recordOnClaim } from '../../../shared/core/placing/state/topology.ts';
 import {
   costOf,
   optionsFor,
-  readInput,
+  compileInput,
   workspaceFor,
   type Workspace,
 } from '../../../shared/core/placing/state/workspace.ts';
@@ -53,7 +53,7 @@ const drawn = fc
 /** A workspace with a claim for each pod that can have one, as its pool and all rules allow. */
 function oneNodeEach(given: ProvisioningInput): Workspace {
   const waiting = pendingPods(given.cluster, given.inFlight, now);
-  const workspace = workspaceFor(readInput(given, waiting));
+  const workspace = workspaceFor(compileInput(given, waiting));
   for (const one of waiting) {
     const need = workspace.needs.get(one.shape)?.at(-1);
     for (const state of workspace.pools) {

@@ -4,7 +4,7 @@ import type { ExistingNode } from '../../placing/state/existing-nodes.ts';
 import { byCodeUnit } from '../../rules/label-rule.ts';
 import { isUnruled } from '../../placing/one-by-one/place.ts';
 import { countersFor, recordOnNode } from '../../placing/state/topology.ts';
-import { readInput, workspaceFor, type Workspace } from '../../placing/state/workspace.ts';
+import { compileInput, workspaceFor, type Workspace } from '../../placing/state/workspace.ts';
 import type { ProvisioningInput } from '../../model/provisioning-input.ts';
 import { evictionCostOf } from '../candidates/eviction-cost.ts';
 import type { JudgedNode } from '../candidates/judge-nodes.ts';
@@ -121,7 +121,7 @@ export interface ArenaInput {
 export function arenaFor({ provisioning, nodes, awaited, searchSteps }: ArenaInput): Arena {
   const moving = nodes.flatMap((node) => (node.verdict.kind === 'stays' ? [] : node.moving));
   const coming = [...awaited.values()].flat();
-  const reading = readInput(provisioning, [...moving, ...coming]);
+  const reading = compileInput(provisioning, [...moving, ...coming]);
   const workspace = workspaceFor(reading);
   const byName = new Map(nodes.map((node) => [node.name, node]));
   const bins = workspace.nodes.filter(({ capacity }) => capacity.kind === 'node' && byName.has(capacity.name));

@@ -5,11 +5,11 @@ import { at } from '../../quantity/at.ts';
 import { putOnNode } from '../one-by-one/place.ts';
 import { type PoolState } from '../../offerings/pool-state.ts';
 import { recordOnClaim } from '../state/topology.ts';
-import { workspaceFor, type Reading, type Workspace } from '../state/workspace.ts';
+import { workspaceFor, type CompiledInput, type Workspace } from '../state/workspace.ts';
 
-/** The same places at the weighedPrices of the reading: each claim as cheap as limits let it be. */
-export function atRealPrices(reading: Reading, { onNodes, claims }: FewestLeft): Workspace {
-  const workspace = workspaceFor(reading);
+/** The same places at the weighedPrices of the input: each claim as cheap as limits let it be. */
+export function atRealPrices(compiled: CompiledInput, { onNodes, claims }: FewestLeft): Workspace {
+  const workspace = workspaceFor(compiled);
   onNodes.forEach((pods, index) => {
     const node = workspace.nodes[index];
     for (const pod of pods) {

@@ -11,7 +11,7 @@ import { keepPromises } from '../one-by-one/promises.ts';
 import { markOf, rewind } from '../state/rewind.ts';
 import { counts } from '../state/topology.ts';
 import { take, waysFor, type Way } from './ways.ts';
-import { workspaceFor, type Reading, type Workspace } from '../state/workspace.ts';
+import { workspaceFor, type CompiledInput, type Workspace } from '../state/workspace.ts';
 
 /** Where pods are when as few are left as were found: by existing node in order, and on claims of pools priced by their limits. */
 export interface FewestLeft {
@@ -36,10 +36,10 @@ const STEPS_PER_POD = 100;
  * again, in other orders and in other places, those that were left before ahead of others of their priority. Nothing in it
  * depends on prices: a cheaper offering finds the same.
  */
-export function findFewestLeft(reading: Reading, atMost: LeftByPriority, work: Work): FewestLeft | null {
-  const workspace = workspaceFor(pricedByLimits(reading));
+export function findFewestLeft(compiled: CompiledInput, atMost: LeftByPriority, work: Work): FewestLeft | null {
+  const workspace = workspaceFor(pricedByLimits(compiled));
   const holdable = holdableShapes(workspace);
-  const kept = keepPromises(workspace, reading.pods);
+  const kept = keepPromises(workspace, compiled.pods);
   const pods = smallestFirst(
     workspace,
     kept.filter(({ shape }) => holdable.has(shape)),
@@ -49,7 +49,7 @@ export function findFewestLeft(reading: Reading, atMost: LeftByPriority, work: W
   if (compareLeft(least, atMost) >= 0) return null;
   const mark = markOf(workspace);
   const starters = startersAmong(workspace);
-  const search: FewestSearch = { workspace, pods, starters, blame: new Map(), chance: chanceFrom(pods.length), work };
+  const search: FewestState = { workspace, pods, starters, blame: new Map(), chance: chanceFrom(pods.length), work };
   const comers = lastComers(workspace);
   let best = atMost;
   let found: FewestLeft | null = null;
@@ -72,7 +72,7 @@ function podsOnNodes({ nodes }: Workspace): FewestLeft['onNodes'] {
   return nodes.map(({ pods }) => [...pods]);
 }
 
-interface FewestSearch {
+interface FewestState {
   readonly workspace: Workspace;
   /** The smallest first: of these most have room. */
   readonly pods: ReadonlyArray<Pod>;
@@ -97,7 +97,7 @@ function startersAmong({ needs, topology }: Workspace): ReadonlySet<number> {
 /** By attempt, again and again: how often a place is any that there is, and not the one that takes least of limits. */
 const WANDERING = [0, 1, 0.5, 1, 0.2] as const;
 
-function placeOnce(search: FewestSearch, attempt: number): ReadonlyArray<Pod> {
+function placeOnce(search: FewestState, attempt: number): ReadonlyArray<Pod> {
   const { workspace, starters, blame, chance, work } = search;
   const wandering = WANDERING[attempt % WANDERING.length] ?? 1;
   work.left -= STEPS_PER_POD * search.pods.length;
@@ -125,7 +125,7 @@ function leastTaken(ways: ReadonlyArray<Way>): Way | undefined {
 /** Of every eight attempts, the ones that heed what was left before. */
 const HEEDS_BLAME = [false, true, true, false, true, true, true, false] as const;
 
-function orderFor({ workspace, pods, blame, chance }: FewestSearch, attempt: number): ReadonlyArray<Pod> {
+function orderFor({ workspace, pods, blame, chance }: FewestState, attempt: number): ReadonlyArray<Pod> {
   const heeds = HEEDS_BLAME[attempt % HEEDS_BLAME.length] ?? false;
   const keyed = pods.map((pod, index) => ({
     pod,

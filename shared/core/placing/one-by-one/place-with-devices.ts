@@ -38,7 +38,7 @@ function placeOnExisting(workspace: Workspace, devices: DeviceState, { need, gua
 }
 
 /** A way to join a claim, with the devices that come with it. */
-interface Equipped {
+interface EquippedJoining {
   readonly joining: Joining;
   readonly offer: DeviceOffer;
 }
@@ -46,7 +46,7 @@ interface Equipped {
 /** What adds least to the price; a claim that is open wins over a new one of the same added price. */
 function placeOnClaim(queue: Queue, devices: DeviceState, applicant: Applicant, pod: Pod): boolean {
   const { workspace } = queue;
-  const equip = (claim: OpenClaim): Equipped | null => equipped(workspace, devices, { applicant, pod }, claim);
+  const equip = (claim: OpenClaim): EquippedJoining | null => equipped(workspace, devices, { applicant, pod }, claim);
   const joined = bestOf(workspace.claims.map(equip), (a, b) => addsLess(a.joining, b.joining));
   const opened =
     opening(workspace, equip, false) ??
@@ -68,10 +68,10 @@ function placeOnClaim(queue: Queue, devices: DeviceState, applicant: Applicant, 
 /** On the heaviest pools that can take the pod, the cheapest. */
 function opening(
   workspace: Workspace,
-  equip: (claim: OpenClaim) => Equipped | null,
+  equip: (claim: OpenClaim) => EquippedJoining | null,
   minValuesRelaxed: boolean,
-): Equipped | null {
-  let best: Equipped | null = null;
+): EquippedJoining | null {
+  let best: EquippedJoining | null = null;
   for (const state of workspace.pools) {
     if (best !== null && best.joining.claim.state.pool.weight > state.pool.weight) break;
     const found = equip(emptyClaim(state, workspace.dimensions.names.length, minValuesRelaxed));
@@ -85,7 +85,7 @@ function equipped(
   devices: DeviceState,
   { applicant, pod }: { readonly applicant: Applicant; readonly pod: Pod },
   claim: OpenClaim,
-): Equipped | null {
+): EquippedJoining | null {
   const options = optionsFor(workspace, claim.state, applicant.need);
   if (options.length === 0 || joiningOf(claim, applicant, options) === null) return null;
   const offer = offerOn(devices, claim, pod);

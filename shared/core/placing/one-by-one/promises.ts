@@ -9,7 +9,7 @@ import { needsByTerm } from './place-by-term.ts';
 import { recordOnNode, type Counter } from '../state/topology.ts';
 import type { Workspace } from '../state/workspace.ts';
 
-interface Kept {
+interface KeptPromise {
   readonly pod: Pod;
   readonly need: Need;
   readonly node: ExistingNode;
@@ -29,7 +29,7 @@ export function keepPromises(workspace: Workspace, pods: ReadonlyArray<Pod>): Re
     for (const uid of promise?.pods ?? []) byPod.set(uid, node);
   }
   const running = new Map([...workspace.topology.counters.values()].map((one) => [one, new Map(one.byDomain)]));
-  const kept: Array<Kept> = [];
+  const kept: Array<KeptPromise> = [];
   const open: Array<Pod> = [];
   for (const pod of pods) {
     const node = byPod.get(pod.uid) ?? byNode.get(pod.nominatedNodeName ?? '');
@@ -61,7 +61,7 @@ function getsDevices({ devices }: Workspace, node: ExistingNode, need: Need, pod
  * Takes the pod off and, if the rules let it back on, puts it back. `settled`: per spread the pods that are certain to be
  * in a domain, those that run and the promised ones judged so far; this pod joins them when it stays.
  */
-function staysAllowed(workspace: Workspace, { pod, need, node }: Kept, settled: Settled): boolean {
+function staysAllowed(workspace: Workspace, { pod, need, node }: KeptPromise, settled: SettledCounts): boolean {
   const { topology } = workspace;
   const { spread } = need.terms;
   const isEvenFor = ({ terms }: Need): boolean =>
@@ -83,7 +83,7 @@ function staysAllowed(workspace: Workspace, { pod, need, node }: Kept, settled: 
   return true;
 }
 
-type Settled = ReadonlyMap<Counter, Map<string, number>>;
+type SettledCounts = ReadonlyMap<Counter, Map<string, number>>;
 
 function domainFor({ capacity }: ExistingNode, { counter }: SpreadTerm): string {
   return capacity.labels[counter.key] ?? '';
@@ -93,7 +93,7 @@ function domainFor({ capacity }: ExistingNode, { counter }: SpreadTerm): string 
 function isEven(
   { counter, domains, maxSkew, minDomains, self }: SpreadTerm,
   domain: string,
-  settled: Settled,
+  settled: SettledCounts,
 ): boolean {
   const here = (settled.get(counter)?.get(domain) ?? 0) + self;
   const counts = domains.map((one) => counter.byDomain.get(one) ?? 0);

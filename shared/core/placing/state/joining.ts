@@ -27,7 +27,7 @@ import {
   type Joining,
   type Offers,
   type OpenClaim,
-  type Settled,
+  type SettledOffering,
 } from './open-claim.ts';
 import {
   allowsDomain,
@@ -78,11 +78,11 @@ export function joiningBy(
   if (bits === 0) return null;
   const met = bothOffered(state, claim.offered, option.allowed);
   const offered = allowed.types === null ? met : met.map((mask, type) => mask & at(allowed.types ?? [], type));
-  const search = { offered, bits, from: claim.from, load: claim.load, more: need.shape.requests };
-  const found = cheapestOffering(claim, search, guard);
+  const loaded = { offered, bits, from: claim.from, load: claim.load, more: need.shape.requests };
+  const found = cheapestOffering(claim, loaded, guard);
   if (found === null) return null;
   const settled = settledOffers(state, { offered, bits }, need.settled, found.chosen);
-  const booked = bookedFor(claim, { ...search, ...settled }, found.chosen);
+  const booked = bookedFor(claim, { ...loaded, ...settled }, found.chosen);
   if (booked === null) return null;
   const { chosen, from } = found;
   return { claim, ...settled, from, open, chosen, booked, added: chosen.price - (claim.chosen?.price ?? 0) };
@@ -93,10 +93,10 @@ export function isCheaper(a: ChosenOffering, b: ChosenOffering): boolean {
   return a.shunned === b.shunned ? a.price < b.price : !a.shunned;
 }
 
-function bookedFor(claim: OpenClaim, search: OfferingSearch, chosen: ChosenOffering): Amounts | null {
+function bookedFor(claim: OpenClaim, loaded: LoadedOffers, chosen: ChosenOffering): Amounts | null {
   const { state } = claim;
   if (!wantsMinValues(state) || claim.minValuesRelaxed) return capacityOf(state.pool, chosen.type);
-  const { offered, bits, load, more } = search;
+  const { offered, bits, load, more } = loaded;
   const holding = new Int32Array(offered.length);
   for (const type of state.pool.order) {
     holding[type] = holdingBits(state, type, at(offered, type) & bits, load, more);
@@ -150,7 +150,7 @@ function statesOf(
   return rule.absent ? [{ value: undefined }, ...states] : states;
 }
 
-interface OfferingSearch extends Offers {
+interface LoadedOffers extends Offers {
   readonly from: number;
   readonly load: Float64Array;
   readonly more: Float64Array;
@@ -162,7 +162,7 @@ interface OfferingSearch extends Offers {
  */
 function cheapestOffering(
   claim: OpenClaim,
-  { offered, bits, from, load, more }: OfferingSearch,
+  { offered, bits, from, load, more }: LoadedOffers,
   guard: Guard,
 ): { readonly chosen: ChosenOffering; readonly from: number } | null {
   const { state, booked } = claim;
@@ -189,11 +189,11 @@ function cheapestOffering(
 }
 
 /** The cheapest that the claim can be with the pods that it has, as limits and reservations are now; null when it has none. */
-export function cheapestNow(claim: OpenClaim): Settled | null {
+export function cheapestNow(claim: OpenClaim): SettledOffering | null {
   const { state, offered, bits, load } = claim;
-  const search = { offered, bits, from: 0, load, more: state.nothing };
-  const found = cheapestOffering(claim, search, UNGUARDED);
-  const booked = found === null ? null : bookedFor(claim, search, found.chosen);
+  const loaded = { offered, bits, from: 0, load, more: state.nothing };
+  const found = cheapestOffering(claim, loaded, UNGUARDED);
+  const booked = found === null ? null : bookedFor(claim, loaded, found.chosen);
   return found === null || booked === null ? null : { chosen: found.chosen, booked };
 }
 

@@ -49,7 +49,7 @@ export interface OpenClaim {
 }
 
 /** An offering for a claim, and what the node takes of its pool's limits then. */
-export interface Settled {
+export interface SettledOffering {
   readonly chosen: ChosenOffering;
   readonly booked: Amounts;
 }
@@ -65,7 +65,7 @@ export function narrow(claim: OpenClaim, narrowing: Narrowing): void {
 }
 
 /** Makes the claim, in place, a node of this offering: what it took of limits and reservations is given back, and taken anew. */
-export function settleOn(claim: OpenClaim, { chosen, booked }: Settled): void {
+export function settleOn(claim: OpenClaim, { chosen, booked }: SettledOffering): void {
   const { remaining, reservationsLeft } = claim.state;
   if (remaining.size > 0) {
     if (claim.booked !== null) bookCapacity(remaining, claim.booked, -1);

@@ -14,7 +14,7 @@ import { domainsOn } from '../../offerings/key-source.ts';
 import { settleAsChosen, settledValue, type OpenClaim } from './open-claim.ts';
 import type { GuardRules } from './topology-guard.ts';
 import { podRequests } from '../../rules/pod-requests.ts';
-import { poolStates, readPools, type PoolReading, type PoolState } from '../../offerings/pool-state.ts';
+import { poolStates, usablePools, type UsablePool, type PoolState } from '../../offerings/pool-state.ts';
 import type { ProvisioningInput } from '../../model/provisioning-input.ts';
 import { dimensionsOf, type Dimensions } from '../../quantity/resource-table.ts';
 import type { NodeBucket } from './nodes-with-room.ts';
@@ -56,7 +56,7 @@ export interface Workspace {
 }
 
 /** What every way to place the same pods reads alike, worked out once. */
-export interface Reading {
+export interface CompiledInput {
   readonly input: ProvisioningInput;
   /** The pods to place. */
   readonly pods: ReadonlyArray<Pod>;
@@ -64,17 +64,17 @@ export interface Reading {
   readonly bound: PodCounts;
   readonly dimensions: Dimensions;
   readonly existing: ReadonlyArray<ExistingCapacity>;
-  readonly pools: ReadonlyArray<PoolReading>;
+  readonly pools: ReadonlyArray<UsablePool>;
   /** By index into `Cluster.shapes`: the shapes of the pods to place. */
   readonly shapes: ReadonlyMap<number, CompiledShape>;
 }
 
 /** Reads `input` for placing `pods`. `later`: shapes of pods that are to be placed after them, by `extendWorkspace`. */
-export function readInput(
+export function compileInput(
   input: ProvisioningInput,
   pods: ReadonlyArray<Pod>,
   later: ReadonlyArray<PodShape> = [],
-): Reading {
+): CompiledInput {
   const { cluster } = input;
   const read = readShapes(cluster, pods);
   const dimensions = dimensionsOf([
@@ -92,21 +92,21 @@ export function readInput(
     bound,
     dimensions,
     existing,
-    pools: readPools(input, dimensions, daemons, existing),
+    pools: usablePools(input, dimensions, daemons, existing),
     shapes: new Map(read.map((one) => [one.index, compileShape(cluster, one.index, one, dimensions)])),
   };
 }
 
 /** A plan in which nothing is placed yet. */
-export function workspaceFor(reading: Reading): Workspace {
-  const { input, pods, bound, dimensions, existing, shapes } = reading;
+export function workspaceFor(compiled: CompiledInput): Workspace {
+  const { input, pods, bound, dimensions, existing, shapes } = compiled;
   const topology = emptyTopology(input.cluster);
-  const needs = needsOf(input, topology, shapes, reading);
-  recordRunning(reading, topology);
+  const needs = needsOf(input, topology, shapes, compiled);
+  recordRunning(compiled, topology);
   return {
     input,
     dimensions,
-    pools: poolStates(reading.pools),
+    pools: poolStates(compiled.pools),
     nodes: existingNodesOf(existing, input.cluster, bound, dimensions),
     topology,
     claims: [],
@@ -119,13 +119,13 @@ export function workspaceFor(reading: Reading): Workspace {
   };
 }
 
-interface ReadShape {
+interface ShapeRequests {
   readonly index: number;
   readonly shape: PodShape;
   readonly amounts: Amounts;
 }
 
-function readShapes({ shapes }: Cluster, pods: ReadonlyArray<Pod>): ReadonlyArray<ReadShape> {
+function readShapes({ shapes }: Cluster, pods: ReadonlyArray<Pod>): ReadonlyArray<ShapeRequests> {
   const used = [...new Set(pods.map(({ shape }) => shape))].toSorted((a, b) => a - b);
   return used.flatMap((index) => {
     const shape = shapes[index];
@@ -134,17 +134,17 @@ function readShapes({ shapes }: Cluster, pods: ReadonlyArray<Pod>): ReadonlyArra
 }
 
 /**
- * The workspace for placing `more` after the pods of `reading`, which are where they are. Nothing that was placed knows of rules of
+ * The workspace for placing `more` after the pods of `compiled`, which are where they are. Nothing that was placed knows of rules of
  * these later pods: what they look at is fixed on open claims as it is chosen now. `before` is not used any more.
  */
-export function extendWorkspace(before: Workspace, reading: Reading, more: ReadonlyArray<Pod>): Workspace {
-  const { input, pods, existing } = reading;
+export function extendWorkspace(before: Workspace, compiled: CompiledInput, more: ReadonlyArray<Pod>): Workspace {
+  const { input, pods, existing } = compiled;
   const { dimensions, pools, nodes, claims } = before;
   const read = readShapes(input.cluster, [...pods, ...more]);
   const shapes = new Map(read.map((one) => [one.index, compileShape(input.cluster, one.index, one, dimensions)]));
   const topology = emptyTopology(input.cluster);
   const needs = needsOf(input, topology, shapes, { pools, existing });
-  recordRunning(reading, topology);
+  recordRunning(compiled, topology);
   for (const node of nodes) for (const { shape } of node.pods) recordOnNode(topology, shape, node.capacity, 1);
   for (const claim of claims) {
     claim.onHost.length = 0;
@@ -170,7 +170,7 @@ export function optionsFor(workspace: Workspace, state: PoolState, need: Need): 
 }
 
 interface Places {
-  readonly pools: ReadonlyArray<PoolReading>;
+  readonly pools: ReadonlyArray<UsablePool>;
   readonly existing: ReadonlyArray<ExistingCapacity>;
 }
 
@@ -269,7 +269,7 @@ function domainsOf(
 }
 
 /** Pods that a plan places are not counted where they are now; neither are pods that are going. */
-function recordRunning({ input, existing, bound, pods: placed }: Reading, topology: Topology): void {
+function recordRunning({ input, existing, bound, pods: placed }: CompiledInput, topology: Topology): void {
   const nodes = machineLabels(input, existing);
   const record = (pods: PodCounts, sign: 1 | -1): void => {
     for (const name of pods.nodes.keys()) {

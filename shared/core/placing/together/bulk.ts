@@ -15,7 +15,7 @@ import { addVector } from '../../quantity/resource-table.ts';
 import { recordOnClaim } from '../state/topology.ts';
 import type { Workspace } from '../state/workspace.ts';
 
-interface Queued {
+interface QueuedPod {
   readonly pod: Pod;
   readonly group: BulkGroup;
 }
@@ -116,7 +116,7 @@ function admittedAlike(
 /** Whether what offerings count as includes risk. */
 export type PriceKind = 'weighed' | 'plain';
 
-interface BinsAsked {
+interface BinQuestion {
   readonly width: number;
   readonly withinLimit: boolean;
   readonly counts: PriceKind;
@@ -126,7 +126,7 @@ interface BinsAsked {
 export function binsOf(
   state: PoolState,
   options: ReadonlyArray<Int32Array | null>,
-  { width, withinLimit, counts }: BinsAsked,
+  { width, withinLimit, counts }: BinQuestion,
 ): ReadonlyArray<BulkBin> {
   const { pool } = state;
   const bins: Array<BulkBin> = [];
@@ -213,7 +213,7 @@ function openAlike(
   workspace: Workspace,
   { state, chosen }: BulkBin,
   node: PackedNode,
-  queues: ReadonlyArray<Array<Queued>>,
+  queues: ReadonlyArray<Array<QueuedPod>>,
 ): ReadonlyArray<Pod> {
   const capacity = capacityOf(state.pool, chosen.type);
   const left: Array<Pod> = [];

@@ -3,7 +3,7 @@ import { fillBest } from '../../packing/knapsack/fill-best.ts';
 import { flagsOf } from '../../packing/problem/flags.ts';
 import { flatten, type FlatProblem } from '../../packing/problem/fill.ts';
 import { knapsackOf } from '../../packing/knapsack/knapsack-of.ts';
-import { pack, type Packed } from '../../packing/pack.ts';
+import { pack, type BoundedPacking } from '../../packing/pack.ts';
 import type { PackingItem, PackingProblem } from '../../packing/problem/problem.ts';
 import { relaxWithGifts, type GiftedProblem, type GiftedRelaxation } from '../../packing/relaxed/relax-with-gifts.ts';
 import { withShare, type Work } from '../../packing/problem/work.ts';
@@ -115,7 +115,7 @@ function addTo(existing: FlatProblem, { bin, item, room, own }: Addition, left: 
  * any number or up to what a relaxation has on existing nodes.
  */
 function cheapest(problem: PackingProblem, existing: ReadonlyArray<Gift>, first: Placement, work: Work): Placement {
-  const trial = (left: Float64Array): Packed =>
+  const trial = (left: Float64Array): BoundedPacking =>
     withShare(work, TRIAL_SHARE, (own) => pack({ ...problem, items: withCounts(problem, left) }, own));
   const relaxed = withShare(work, RELAX_SHARE, (own) => relaxWithGifts({ problem, gifts: existing }, own));
   const { demand, onGifts } = relaxed;
@@ -135,7 +135,7 @@ function withCounts({ items }: PackingProblem, counts: Float64Array): ReadonlyAr
 }
 
 /** Fewer pods that fit no new node either, then lower cost. */
-function isCheaper(packed: Packed, than: Packed): boolean {
+function isCheaper(packed: BoundedPacking, than: BoundedPacking): boolean {
   const [stranded, before] = [packed, than].map(({ left }) => left.reduce((sum, count) => sum + count, 0));
   return stranded === before ? packed.cost < than.cost : (stranded ?? 0) < (before ?? 0);
 }

@@ -98,7 +98,7 @@ function reassigned(
   return pods;
 }
 
-interface Trimmed {
+interface NonEmptyProblem {
   /** The problem without items that have no pods. */
   readonly nonEmpty: PackingProblem;
   /** Where its items and bins stand in the whole. */
@@ -106,7 +106,7 @@ interface Trimmed {
   readonly bins: ReadonlyArray<number>;
 }
 
-function withoutEmpty(problem: PackingProblem): Trimmed {
+function withoutEmpty(problem: PackingProblem): NonEmptyProblem {
   const items = problem.items.flatMap(({ count }, item) => (count > 0 ? [item] : []));
   const isUsed = ({ admits }: PackingBin): boolean => items.some((item) => admits[item] === 1);
   const bins = problem.bins.flatMap((bin, index) => (isUsed(bin) ? [index] : []));
@@ -122,7 +122,7 @@ function withoutEmpty(problem: PackingProblem): Trimmed {
 
 function inWhole(
   { nodes, left }: Packing,
-  { items, bins, width }: Pick<Trimmed, 'items' | 'bins'> & { readonly width: number },
+  { items, bins, width }: Pick<NonEmptyProblem, 'items' | 'bins'> & { readonly width: number },
 ): Pick<Packing, 'nodes' | 'left'> {
   const spread = (counts: Int32Array): Int32Array => {
     const whole = new Int32Array(width);
