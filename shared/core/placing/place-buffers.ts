@@ -20,7 +20,7 @@ export function placeBuffers(placed: PlacedPods, before: CompiledInput, { input,
   const own = new Set(spare.map(({ shape }) => shape));
   const rules = new Map([...rulesFor(workspace)].filter(([shape]) => own.has(shape)));
   const solved = [...placed.solved];
-  const work = { left: input.work.steps * BUFFER_SHARE };
+  const work = { left: input.work.operations * BUFFER_SHARE };
   const open = largestFirst(workspace, keepPromises(workspace, spare));
   const left = placeByTerm(
     workspace,

@@ -74,7 +74,7 @@ const AGAIN_SHARE = 0.2;
  */
 function withFewestLeft(compiled: CompiledInput, cheapest: PlacedPods): PlacedPods {
   if (cheapest.workspace.devices !== null) return cheapest;
-  const work = { left: compiled.input.work.steps * FEWEST_SHARE };
+  const work = { left: compiled.input.work.operations * FEWEST_SHARE };
   const found = findFewestLeft(compiled, leftOf(cheapest), work);
   if (found === null) return cheapest;
   const workspace = atRealPrices(compiled, found);
@@ -105,11 +105,11 @@ function placeInOrder(compiled: CompiledInput, order: Order, later = NONE_LATER)
   const rules = rulesFor(workspace);
   const isMixed = open.some((pod) => isBulk(rules, pod)) && open.some((pod) => !isBulk(rules, pod));
   const solved: Array<SolvedProblem> = [];
-  const work = { left: input.work.steps * later.share * (isMixed ? MIXED_SHARE : 1) };
+  const work = { left: input.work.operations * later.share * (isMixed ? MIXED_SHARE : 1) };
   const placed = placeClasses(workspace, { rules, order, work, solved }, priorityClasses(workspace, open));
   const left = placeByTerm(workspace, after.length === 0 ? placed : placeAll(workspace, [...placed, ...after]));
   if (left.length === 0) mergeClaims(workspace);
   balanceZones(workspace);
-  const proof = { left: input.work.steps * PROOF_SHARE };
+  const proof = { left: input.work.operations * PROOF_SHARE };
   return { workspace, left, isMixed, solved, proof };
 }

@@ -26,7 +26,7 @@ export interface FillEffort {
 
 /** Even without any work left, so much is looked at. */
 const LEAST_NODES = 50;
-/** Steps of work that one search node counts for, beside its relaxation. */
+/** Operations that one search node counts for, beside its relaxation. */
 const WORK_PER_ITEM = 8;
 
 /**
@@ -169,9 +169,9 @@ function addTables(tree: Tree, { width, free }: Knapsack, work: Work): void {
   const worth = (k: number): number => at(tree.multipliers, k) * at(free, k);
   const scarcest = Array.from({ length: width }, (_, k) => k).toSorted((a, b) => worth(b) - worth(a) || a - b);
   for (const resource of scarcest.slice(0, 2)) {
-    const steps = tableWork(tree, free, resource);
-    if (steps > work.left) return;
-    work.left -= steps;
+    const operations = tableWork(tree, free, resource);
+    if (operations > work.left) return;
+    work.left -= operations;
     tree.tables.push(suffixTable(tree, free, resource));
   }
 }

@@ -5,7 +5,7 @@ import type { PackedNode } from '../problem/problem.ts';
 import type { Work } from '../problem/work.ts';
 
 /** Fillings looked at, at most. */
-const MAX_STEPS = 3_000_000;
+const MAX_TRIES = 3_000_000;
 /** The search is as deep as there are choices of node and item: more are beyond it anyway, and beyond the stack. */
 const MAX_DEPTH = 1_500;
 
@@ -24,7 +24,7 @@ interface ExactState {
   /** States from which there is no way. */
   readonly dead: Set<string>;
   readonly work: Work;
-  steps: number;
+  tries: number;
 }
 
 /**
@@ -55,7 +55,7 @@ export function packExactly(
     slack,
     dead: new Set(),
     work,
-    steps: Math.min(MAX_STEPS, work.left / (width * 6)),
+    tries: Math.min(MAX_TRIES, work.left / (width * 6)),
   };
   const outcome = fillFrom(search, 0);
   if (outcome === null) return null;
@@ -111,9 +111,9 @@ function choose(search: ExactState, filling: Filling, place: number): boolean | 
   if (!canBeFull(search, filling, place)) return false;
   let outcome: boolean | null = false;
   for (let count = mostOf(search, filling, item); count >= 0 && outcome === false; count--) {
-    search.steps--;
+    search.tries--;
     search.work.left -= search.flat.width * 6;
-    if (search.steps <= 0) return null;
+    if (search.tries <= 0) return null;
     take(search, filling, item, count);
     own[item] = count;
     left[item] = at(left, item) - count;

@@ -25,11 +25,11 @@ export interface FewestLeft {
 /** Places are tried so often at most: where more help, few inputs in thousands still gain. */
 const MOST_ATTEMPTS = 256;
 
-/** What it takes to look at all ways to place one pod beside so many existing nodes, claims and pools, in steps of work. */
-const STEPS_PER_WAY = 60;
+/** What it takes to look at all ways to place one pod beside so many existing nodes, claims and pools, in operations. */
+const OPERATIONS_PER_WAY = 60;
 
 /** And for each pod to be put in order. */
-const STEPS_PER_POD = 100;
+const OPERATIONS_PER_POD = 100;
 
 /**
  * Looks for places that leave less than `atMost`, whatever they cost; null when none were found. Pods are placed again and
@@ -100,12 +100,12 @@ const WANDERING = [0, 1, 0.5, 1, 0.2] as const;
 function placeOnce(search: FewestState, attempt: number): ReadonlyArray<Pod> {
   const { workspace, starters, blame, chance, work } = search;
   const wandering = WANDERING[attempt % WANDERING.length] ?? 1;
-  work.left -= STEPS_PER_POD * search.pods.length;
+  work.left -= OPERATIONS_PER_POD * search.pods.length;
   const left = placeInRounds(orderFor(search, attempt), true, (pod, mayStart) => {
     const need = workspace.needs.get(pod.shape)?.at(-1);
     if (need === undefined || work.left <= 0) return false;
     const ways = waysFor(workspace, need, mayStart || starters.has(pod.shape));
-    work.left -= STEPS_PER_WAY * (ways.length + workspace.claims.length + workspace.pools.length);
+    work.left -= OPERATIONS_PER_WAY * (ways.length + workspace.claims.length + workspace.pools.length);
     const way = nextOf(chance) < wandering ? ways[Math.floor(nextOf(chance) * ways.length)] : leastTaken(ways);
     if (way !== undefined) take(workspace, way, need, pod);
     return way !== undefined;
