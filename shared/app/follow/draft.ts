@@ -34,12 +34,19 @@ export async function commit(ports: Ports, { read, claim }: Draft): Promise<Node
     isTrue(claim.status?.conditions, type) && !isTrue(read.status?.conditions, type);
   const node = nodeNameOf(claim);
   if (hasBecome('Registered')) {
-    const sinceLaunchMs = ports.now() - transitionMs(claim, 'Launched');
-    ports.log('nodeclaim-registered', { ...claimFacts(claim), node, sinceLaunchMs });
+    ports.log('nodeclaim-registered', {
+      ...claimFacts(claim),
+      node,
+      sinceLaunchMs: ports.now() - transitionMs(claim, 'Launched'),
+    });
   }
   if (hasBecome('Initialized')) {
-    const sinceCreatedMs = ports.now() - createdAtMs(claim);
-    ports.log('nodeclaim-initialized', { ...claimFacts(claim), ...machineFacts(claim), node, sinceCreatedMs });
+    ports.log('nodeclaim-initialized', {
+      ...claimFacts(claim),
+      ...machineFacts(claim),
+      node,
+      sinceCreatedMs: ports.now() - createdAtMs(claim),
+    });
   }
   return written;
 }

@@ -1,4 +1,5 @@
 import type { FollowedObject } from '../../contract/messages.ts';
+import { annotation } from '../../contract/names.ts';
 import { isOwnClass } from '../../contract/own-class.ts';
 import { isReserved } from '../../contract/reserved-taint.ts';
 import type { Node, NodeClaim } from '../../kubernetes/manifest.ts';
@@ -104,7 +105,7 @@ async function followJoined(ports: Ports, claim: NodeClaim, node: Node, podEvent
       : await useNode(ports, draft, joined, podEventMs);
   await noteRegistration(ports, claim, { kind: 'registered' });
   // It has its certificate: what it was let in with opens nothing any more.
-  await ports.cloud.revokeToken(claim.metadata.name);
+  await ports.cloud.revokeTokens(claim.metadata.name, annotation.severalTokens in (claim.metadata.annotations ?? {}));
   await equipJoined(ports, claim);
   return step;
 }

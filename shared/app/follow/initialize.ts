@@ -9,12 +9,13 @@ import { type Step, isReadyNode, written } from './node-claim.ts';
 
 /** Taints that go by themselves while a node starts. Source: Karpenter `pkg/scheduling/taints.go`, 2026-08. */
 const EPHEMERAL: ReadonlyArray<{ readonly key: string; readonly effect: string }> = [
-  { key: 'node.kubernetes.io/not-ready', effect: 'NoSchedule' },
-  { key: 'node.kubernetes.io/not-ready', effect: 'NoExecute' },
   { key: 'node.kubernetes.io/unreachable', effect: 'NoSchedule' },
   { key: 'node.cloudprovider.kubernetes.io/uninitialized', effect: 'NoSchedule' },
   taint.unregistered,
   taint.reserved,
+  // Last: on a node that says that it is ready they are gone in a moment, and what stays is said once.
+  { key: 'node.kubernetes.io/not-ready', effect: 'NoSchedule' },
+  { key: 'node.kubernetes.io/not-ready', effect: 'NoExecute' },
 ];
 
 interface Obstacle {

@@ -93,6 +93,7 @@ function nodeAnnotations(claim: NodeClaim): Readonly<Record<string, string>> {
   const own: ReadonlySet<string> = new Set([
     annotation.decision,
     annotation.plannedOffering,
+    annotation.severalTokens,
     annotation.interruption,
     annotation.replacedBy,
     'kubectl.kubernetes.io/last-applied-configuration',

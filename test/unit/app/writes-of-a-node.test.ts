@@ -149,3 +149,13 @@ describe('a claim whose status cannot be written once its node is registered', (
     expect([says(), azure.asked]).toEqual([[], []]);
   });
 });
+
+test.each([
+  ['its only token is', {}, 'revoke the token of c'],
+  ['all its tokens are', { 'nodewright.dev/several-tokens': 'true' }, 'revoke all tokens of c'],
+])('%s taken back once a claim has its node', async (_, annotations, asked) => {
+  const { look, azure, server } = await joined({ annotations });
+  await look();
+  expect(azure.asked).toEqual([asked, 'equip c']);
+  expect(server.get('nodes', 'aks-c')?.metadata.annotations ?? {}).toEqual({});
+});
