@@ -124,12 +124,14 @@ describe('a claim of a decision', () => {
 });
 
 describe('a claim that goes while its machine is made', () => {
-  test('takes the machine with it, though its launch had nothing to say but its status', async () => {
+  test.each([
+    ['has nothing to say but its status', (claim: string) => machine(claim)],
+    ['has other labels to say first', asE4],
+  ])('takes the machine with it, where its launch %s', async (_, made) => {
     const { look, server, outside, azure } = await planned();
-    const { launch } = outside;
-    outside.launch = (order) => {
+    outside.launch = ({ claim }) => {
       server.delete('nodeclaims', 'c');
-      return launch(order);
+      return { kind: 'accepted', machine: made(claim) };
     };
     expect(await look()).toEqual({ kind: 'ended', why: 'its claim has gone meanwhile' });
     expect([azure.deleted, [...azure.machines.keys()]]).toEqual([['c'], []]);
