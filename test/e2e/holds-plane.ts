@@ -166,7 +166,7 @@ async function createPorts(kubeconfigPath: string, now: () => number): Promise<P
       // Of nodes that have joined, whose machines nobody made.
       equip: () => Promise.resolve(),
       diagnose: nowhere,
-      revokeToken: () => Promise.resolve(),
+      revokeTokens: () => Promise.resolve(),
       delete: nowhere,
       inventory: nowhere,
     },

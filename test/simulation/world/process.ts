@@ -138,7 +138,7 @@ export class Process {
         observe: (claim) => this.#call(`observe ${claim}`, () => azure.observe(claim)),
         equip: (claim) => this.#call(`equip ${claim}`, () => azure.equip(claim)),
         diagnose: (claim) => this.#call(`diagnose ${claim}`, () => undefined),
-        revokeToken: (claim) => this.#call(`revoke ${claim}`, () => undefined),
+        revokeTokens: (claim) => this.#call(`revoke ${claim}`, () => undefined),
         delete: (claim) => this.#call(`delete machine ${claim}`, () => azure.delete(claim)),
         inventory: () => this.#call('inventory', () => azure.inventory()),
       },

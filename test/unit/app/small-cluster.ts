@@ -197,7 +197,8 @@ function smallAzure(outside: Outside) {
         },
         equip: (claim: string) => Promise.resolve(void asked.push(`equip ${claim}`)),
         diagnose: (claim: string) => Promise.resolve(void asked.push(`diagnose ${claim}`)),
-        revokeToken: (claim: string) => Promise.resolve(void asked.push(`revoke the token of ${claim}`)),
+        revokeTokens: (claim: string, areSeveral: boolean) =>
+          Promise.resolve(void asked.push(`revoke ${areSeveral ? 'all tokens' : 'the token'} of ${claim}`)),
         delete: async (claim: string) => {
           await Promise.resolve();
           deleted.push(claim);
