@@ -162,7 +162,9 @@ function withinBudgets(
   for (const unit of unitsOf(progress, pending)) {
     for (const place of unit) {
       const pool = poolOf(place);
-      const room = left.get(pool) ?? progress.pools.allowed(pool, reason, before.get(pool)?.nodes ?? 0);
+      // A plan is made of nodes that stay; those that drain are of the pool until they are gone.
+      const nodes = (before.get(pool)?.nodes ?? 0) + progress.pools.leaving(pool);
+      const room = left.get(pool) ?? progress.pools.allowed(pool, reason, nodes);
       left.set(pool, room);
       if (room < 1 || batch.length >= MOST_PER_STEP) continue;
       left.set(pool, room - 1);
