@@ -217,7 +217,8 @@ test(
           expect(existsChoice(one)).toBe(false);
         }
       }),
-      { numRuns: drawsOf(120) },
+      // Devices are found in a fifth of the cases.
+      { numRuns: drawsOf(120, 80) },
     );
     // A law over cases of one outcome only would say little.
     expect(Math.min(found, none)).toBeGreaterThan(1);

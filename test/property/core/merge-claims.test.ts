@@ -28,7 +28,7 @@ import { drawsOf } from '../../setup/draws.ts';
 const slow = { timeout: 120_000 };
 
 const now = instant(0);
-const runs = { numRuns: drawsOf(100) };
+const runs = { numRuns: drawsOf(100, 25) };
 
 /** Prices in proportion to cores, so that one node often costs what two do; some sizes are evicted now and then. */
 const proportional = fc
