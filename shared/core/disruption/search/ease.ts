@@ -17,7 +17,11 @@ export function easeOf({ places }: Pick<Arena, 'places'>, tolls: ReadonlyArray<n
   return Math.max(LEAST_EASE, Math.min(1, saved / (RICH * asked)));
 }
 
-/** Gives every place that share of its toll. */
-export function easeTolls({ places }: Pick<Arena, 'places'>, tolls: ReadonlyArray<number>, share: number): void {
-  for (const place of places) place.toll = (tolls[place.index] ?? 0) * share;
+/** Gives every place the share of its toll that its pool asks for. */
+export function easeTolls(
+  { places }: Pick<Arena, 'places'>,
+  tolls: ReadonlyArray<number>,
+  shareIn: (pool: string) => number,
+): void {
+  for (const place of places) place.toll = (tolls[place.index] ?? 0) * shareIn(place.pool ?? '');
 }

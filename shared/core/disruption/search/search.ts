@@ -58,7 +58,7 @@ function easeWhereLittleIsSaved(trail: Trail, means: Means): void {
   const ease = easeOf(arena, tolls, -trail.change);
   undoTo(trail, 0);
   trail.change = 0;
-  easeTolls(arena, tolls, ease);
+  easeTolls(arena, tolls, (pool) => (means.mayEase(pool) ? ease : 1));
   // That was a look, which takes nothing from the search.
   arena.work.left = left;
   takeSimply(trail, means);

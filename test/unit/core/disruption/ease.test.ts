@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { easeOf, easeTolls } from '../../../../shared/core/disruption/search/ease.ts';
 import { slackLeft } from '../../../../shared/core/disruption/search/improve.ts';
+import { mayEaseIn } from '../../../../shared/core/disruption/search/tolls.ts';
+import { DEFAULT_DISRUPTION } from '../../../../shared/core/model/disruption-input.ts';
 import type { Arena, Place } from '../../../../shared/core/disruption/search/arena.ts';
 
 const TOLLS = [100, 200, 900];
@@ -8,7 +10,9 @@ const TOLLS = [100, 200, 900];
 /** The first two have gone, the third is there: tolls of 300 are asked for. */
 function arena(): Pick<Arena, 'places'> {
   const states: ReadonlyArray<Place['state']> = ['gone', 'gone', 'there'];
-  return { places: states.map((state, index) => ({ state, index, toll: 0 }) as Place) };
+  return {
+    places: states.map((state, index) => ({ state, index, toll: 0, pool: index === 2 ? 'own' : 'general' }) as Place),
+  };
 }
 
 describe('the share of its toll that a move is asked for', () => {
@@ -30,10 +34,16 @@ describe('the share of its toll that a move is asked for', () => {
     expect(easeOf(arena(), TOLLS, 0)).toBe(1);
   });
 
-  it('is the same for every place', () => {
+  it('is that of its pool', () => {
     const eased = arena();
-    easeTolls(eased, TOLLS, 0.5);
-    expect(eased.places.map(({ toll }) => toll)).toEqual([50, 100, 450]);
+    easeTolls(eased, TOLLS, (pool) => (pool === 'own' ? 1 : 0.5));
+    expect(eased.places.map(({ toll }) => toll)).toEqual([50, 100, 900]);
+  });
+
+  it('is all of it in a pool that names its own share and in a Balanced one', () => {
+    const policy = { ...DEFAULT_DISRUPTION, moveCostOf: new Map([['own', 0.5]]) };
+    const mayEase = mayEaseIn(policy, { allowed: () => 1, isBalanced: (pool: string) => pool === 'balanced' } as never);
+    expect(['own', 'balanced', 'general'].map(mayEase)).toEqual([false, false, true]);
   });
 });
 
