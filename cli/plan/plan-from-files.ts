@@ -8,7 +8,7 @@ import type { DeviceTemplates } from '../../shared/core/model/device-templates.t
 import type { CapacityType } from '../../shared/core/model/catalog.ts';
 import type { NodePool } from '../../shared/kubernetes/manifest.ts';
 import type { Plan } from '../../shared/core/model/plan.ts';
-import { renderWanted } from '../../shared/core/telling/reasons/render-refusal.ts';
+import { renderWanted } from '../../shared/core/telling/reasons/render-left-reason.ts';
 import { activeBuffers, bufferDemand, bufferName } from '../../shared/core/present/buffer-demand.ts';
 import { contradictionOfPool } from '../../shared/core/telling/reasons/contradiction.ts';
 import { podRequests } from '../../shared/core/rules/pod-requests.ts';
@@ -148,7 +148,7 @@ function countWithoutRequests(plan: Plan, { pods, shapes }: Snapshot): number {
 }
 
 /** What was read, and what there is to say about it. */
-export interface Given {
+export interface NotedSnapshot {
   readonly snapshot: Snapshot;
   readonly notes: ReadonlyArray<string>;
 }
@@ -158,7 +158,7 @@ export async function readCluster(
   { paths }: Pick<PlanOptions, 'paths'>,
   stdin: Readable,
   nowMs: number,
-): Promise<Given> {
+): Promise<NotedSnapshot> {
   const { sources, problems: unreadable } = await readSources(paths, stdin);
   const read = await Promise.all(sources.map(readDocuments));
   const documents = read.flatMap((one) => one.documents);

@@ -12,13 +12,13 @@ import { digest } from '../contract/digest.ts';
 import { claimsNamed, hintObjects } from './hint-objects.ts';
 import { CLOCK_SKEW_MS } from './clock-skew.ts';
 import { commitPlan, execute, resume } from './commit-plan.ts';
-import { begunIn, cordoned } from './disrupt/begun.ts';
 import { type Gathered, gather } from './gather.ts';
 import { leavingNames } from './leaving.ts';
-import { makePlan, requireSound, type Look, type MadePlan } from './make-plan.ts';
+import { requireSound, type Look, type MadePlan } from './make-plan.ts';
 import { unjudgedPools } from './readiness.ts';
 import { writeOverlayStatuses } from './overlay-status.ts';
 import type { Ports } from './ports.ts';
+import { planWithoutSpares } from './plan-without-spares.ts';
 import { recordPlan } from './record-plan.ts';
 import { reportLeft } from './report-left.ts';
 import { wake } from './wake.ts';
@@ -95,27 +95,8 @@ async function decide(ports: Ports, gathered: Gathered): Promise<Decided> {
   if (window.kind === 'wait') return { outcome: await waitUntil(ports, window.untilMs), made: null };
 
   // 2. Plan: pure; the same view always gives the same plan.
-  const made = planWithoutSpares(ports, gathered, makePlan(ports, gathered, input));
+  const made = planWithoutSpares(ports, gathered, { from: gathered.input, leaving });
   return { outcome: await carryOut(ports, made), made };
-}
-
-/**
- * What replaces nodes that disruption has marked was decided with the marks. Where their pods would need more, a replacement has
- * failed, or others took its room: the marks come off then, and whatever was launched for these pods would be too much. So they
- * are planned for as staying where they are.
- */
-function planWithoutSpares(ports: Ports, gathered: Gathered, made: MadePlan): MadePlan {
-  const marked = begunIn(gathered.snapshot).flatMap(({ candidates }) => candidates);
-  if (marked.length === 0) return made;
-  const names = new Set(marked.map(({ node }) => node.metadata.name));
-  const moving = new Set(
-    gathered.snapshot.pods.filter(({ nodeName }) => names.has(nodeName ?? '')).map(({ uid }) => uid),
-  );
-  if (!made.plan.claims.some(({ pods }) => pods.some(({ uid }) => moving.has(uid)))) return made;
-  const nodes = cordoned(gathered.input.cluster.nodes, names);
-  const staying = { ...gathered.input, cluster: { ...gathered.input.cluster, nodes } };
-  const leaving = leavingNames(gathered.snapshot).filter((name) => !names.has(name));
-  return makePlan(ports, gathered, withoutNodes(staying, leaving));
 }
 
 /**

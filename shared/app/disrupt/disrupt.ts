@@ -15,7 +15,7 @@ import { leavingNames } from '../leaving.ts';
 import { makePlan, requireSound } from '../make-plan.ts';
 import type { Ports } from '../ports.ts';
 import { wake } from '../wake.ts';
-import { begunIn, machinesIn, type Candidate } from './begun.ts';
+import { begunIn, machinesIn, type Begun, type Candidate } from './begun.ts';
 import { tellBreakers } from './breaker.ts';
 import { disruptionInput } from './disruption-input.ts';
 import { goOn } from './go-on.ts';
@@ -58,7 +58,8 @@ export async function disrupt(ports: Ports): Promise<DisruptOutcome> {
   if (gathered === null) return { kind: 'no-snapshot' };
   const waiting = await watchRollouts(ports, gathered);
   const begun = begunIn(gathered.snapshot);
-  if (begun.length > 0) return goOn(ports, gathered, begun, waiting);
+  const outcome = begun.length === 0 ? null : await goOn(ports, gathered, begun, waiting);
+  if (outcome !== null && !(outcome.kind === 'waiting' && areSlow(begun, ports.now()))) return outcome;
 
   // 2. Plan: which nodes go first, and then, by the planner of provisioning, where their pods go.
   const now = instant(ports.now());
@@ -67,7 +68,17 @@ export async function disrupt(ports: Ports): Promise<DisruptOutcome> {
   await tellKept(ports, gathered, plan.kept);
   await recordLook(ports, { id: '', counts: [], state: stateOf(gathered, plan, now) });
   const [step] = plan.steps;
-  return step === undefined ? { kind: 'idle' } : begin(ports, gathered, { plan, step });
+  return step === undefined ? (outcome ?? { kind: 'idle' }) : begin(ports, gathered, { plan, step });
+}
+
+/**
+ * From here on a decision that waits keeps no other from being made. Before, the cluster is about to change, and what is decided on it as
+ * it is would be decided otherwise a moment later; a machine that boots well is a node by then.
+ */
+const SLOW_MS = 2 * 60_000;
+
+function areSlow(begun: ReadonlyArray<Begun>, now: number): boolean {
+  return begun.every(({ sinceMs }) => now >= sinceMs + SLOW_MS);
 }
 
 /** Marks are all that matters here: where it is switched off, a timer need not read prices. */

@@ -184,7 +184,7 @@ function judgeAnew(ports: Ports, gathered: Gathered, one: Begun, halted: Disrupt
     }
     if (reasons.get(name) === 'Empty' && moving.length > 0) return { kind: 'take-back', why: 'pods have come to it' };
   }
-  const overdrawn = poolOverBudget(all, nodes, poolsFor(unmarked, now));
+  const overdrawn = poolOverBudget(nodes, poolsFor(unmarked, now));
   if (overdrawn !== null) {
     const why = `budgets of NodePool ${overdrawn} let fewer go now`;
     return ports.now() < one.sinceMs + REPLACED_MS ? { kind: 'wait', for: why } : { kind: 'take-back', why };
@@ -213,12 +213,11 @@ function keptForOthers(plan: Plan, { snapshot, input }: Gathered, uids: Readonly
 }
 
 /** The first pool of which more would go than its budgets allow beside those that are going; null when there is none. */
-function poolOverBudget(all: ReadonlyArray<JudgedNode>, going: ReadonlyArray<JudgedNode>, pools: Pools): string | null {
+function poolOverBudget(going: ReadonlyArray<JudgedNode>, pools: Pools): string | null {
   const perPool = Map.groupBy(going, ({ nodePool }) => nodePool?.metadata.name ?? '');
   for (const [pool, own] of perPool) {
-    const count = all.filter(({ nodePool }) => nodePool?.metadata.name === pool).length;
     const isOver = own.some(
-      ({ verdict }) => verdict.kind !== 'stays' && pools.allowed(pool, verdict.reason, count) < own.length,
+      ({ verdict }) => verdict.kind !== 'stays' && pools.allowed(pool, verdict.reason, pools.nodes(pool)) < own.length,
     );
     if (isOver) return pool;
   }

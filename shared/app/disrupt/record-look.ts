@@ -30,11 +30,10 @@ export async function recordLook(
 /** How many nodes may go, and what budgets of pools leave. */
 export function stateOf({ input: { cluster } }: Gathered, plan: DisruptionPlan, nowMs: number): DisruptionState {
   const pools = poolsFor(cluster, instant(nowMs));
-  const nodes = Map.groupBy(cluster.nodes, ({ metadata }) => metadata.labels?.[label.nodePool]);
   const eligible = Object.fromEntries(BUDGETED.map((reason) => [reason.toLowerCase(), plan.eligible[reason] ?? 0]));
   const budgets = cluster.nodePools.flatMap(({ metadata: { name } }) =>
     BUDGETED.map((reason) => {
-      const allowed = pools.allowed(name, reason, nodes.get(name)?.length ?? 0);
+      const allowed = pools.allowed(name, reason, pools.nodes(name));
       return {
         nodepool: name,
         reason: reason.toLowerCase(),

@@ -1,7 +1,6 @@
 import { poolsFor } from '../../core/disruption/candidates/pools.ts';
 import type { KeptNode } from '../../core/disruption/plan/disruption-plan.ts';
 import { instant } from '../../core/quantity/units.ts';
-import { label } from '../../contract/names.ts';
 import { type EventNote, publish } from '../events.ts';
 import { eventAbout } from '../follow/node-claim.ts';
 import type { Gathered } from '../gather.ts';
@@ -58,9 +57,8 @@ function* nodeNews({ snapshot }: Gathered, kept: ReadonlyArray<KeptNode>, curren
 
 function* poolNews({ input: { cluster } }: Gathered, nowMs: number): Iterable<News> {
   const pools = poolsFor(cluster, instant(nowMs));
-  const nodes = Map.groupBy(cluster.nodes, ({ metadata }) => metadata.labels?.[label.nodePool]);
   for (const { metadata } of cluster.nodePools) {
-    const count = nodes.get(metadata.name)?.length ?? 0;
+    const count = pools.nodes(metadata.name);
     if (count === 0) continue;
     for (const reason of BUDGETED.filter((one) => pools.allowed(metadata.name, one, count) === 0)) {
       const message = `No allowed disruptions for disruption reason ${reason} due to blocking budget`;

@@ -26,7 +26,7 @@ import { toPlan } from './to-plan.ts';
 export function planDisruption(given: DisruptionInput, now: Instant): DisruptionPlan {
   const provisioning = offeredInput(given.provisioning);
   const pools = poolsFor(provisioning.cluster, now);
-  const input: Given = { ...given, provisioning, awaited: awaitedOn(given.provisioning, now) };
+  const input: PlanInput = { ...given, provisioning, awaited: awaitedOn(given.provisioning, now) };
   const first = readRound(input, now, pools);
   const lowerBound = lowerBoundOf(first.arena, first.offers);
   const planFor = (ends: Ends, { nodes, arena, offers }: Round): DisruptionPlan => {
@@ -80,7 +80,7 @@ const MOST_ROUNDS = 6;
  * Searches again and again, each time in the cluster as it would be then, until there is nothing to do: so that a plan that has been
  * carried out is followed by an empty one. What a pod does in several rounds is one move, to where it is last.
  */
-function endsAtRest(input: Given, now: Instant, pools: Pools, start: Start): Ends {
+function endsAtRest(input: PlanInput, now: Instant, pools: Pools, start: Start): Ends {
   let { ends } = start;
   const { provisioning } = input;
   for (let number = 0; number < MOST_ROUNDS; number++) {
@@ -110,7 +110,7 @@ interface Start {
  * Takes nodes away one after another, each of which the rules let go by itself when its turn comes: dearer than what a search finds, and
  * there is an order that leads to it, the one in which they were taken.
  */
-function endsOneByOne(input: Given, now: Instant, pools: Pools, { ends }: Start): Ends {
+function endsOneByOne(input: PlanInput, now: Instant, pools: Pools, { ends }: Start): Ends {
   const policy = { ...input.policy, searchSteps: 0 };
   const { arena, offers, nodes } = readRound(
     { ...input, policy, provisioning: applyEnds(input.provisioning, ends) },
@@ -130,7 +130,7 @@ function afterEach(ends: Ends, later: Ends): Ends {
   return { gone, created, homes };
 }
 
-interface Given extends DisruptionInput {
+interface PlanInput extends DisruptionInput {
   readonly awaited: Awaited;
 }
 
@@ -140,7 +140,7 @@ interface Round {
   readonly offers: Offers;
 }
 
-function readRound(input: Given, now: Instant, pools: Pools): Round {
+function readRound(input: PlanInput, now: Instant, pools: Pools): Round {
   const { provisioning, policy, awaited } = input;
   const nodes = withNodeBudgets(withAwaited(judgeNodes(input, now), awaited), pools);
   const arena = arenaFor({ provisioning, nodes, awaited: awaited.pods, searchSteps: policy.searchSteps });

@@ -54,6 +54,61 @@ export function podCases(api: () => ApiUnderTest): void {
     });
   });
 
+  describe('labels of the node’s place', () => {
+    const PLACE = { 'topology.kubernetes.io/region': 'westeurope', 'topology.kubernetes.io/zone': 'westeurope-1' };
+
+    async function createNode(labels: Readonly<Record<string, string>>): Promise<string> {
+      const name = `place-${await api().namespace()}`;
+      await api().send('POST', '/api/v1/nodes', { body: { metadata: { name, labels } } });
+      return name;
+    }
+
+    /** Labels of a pod that had these, and others that the binding brought, once it is bound to the node. */
+    async function labelsOnceBound(node: string, own: object, brought: object = {}): Promise<unknown> {
+      const path = `/api/v1/namespaces/${await api().namespace()}`;
+      const spec = { containers: [{ name: 'pause', image: 'pause' }] };
+      await api().send('POST', `${path}/pods`, { body: { metadata: { name: 'a', labels: own }, spec } });
+      const metadata = { name: 'a', labels: brought };
+      const target = { kind: 'Node', name: node };
+      expect((await api().send('POST', `${path}/pods/a/binding`, { body: { metadata, target } })).status).toBe(201);
+      return (await api().send('GET', `${path}/pods/a`)).body.metadata.labels;
+    }
+
+    test('are given to a pod that is bound, and no other labels', async () => {
+      const node = await createNode({ ...PLACE, 'topology.kubernetes.io/rack': 'r1', other: 'one' });
+      expect(await labelsOnceBound(node, { app: 'a' })).toEqual({ app: 'a', ...PLACE });
+    });
+
+    test('are those that the node has', async () => {
+      const node = await createNode({ 'topology.kubernetes.io/zone': 'westeurope-2' });
+      expect(await labelsOnceBound(node, {})).toEqual({ 'topology.kubernetes.io/zone': 'westeurope-2' });
+    });
+
+    test('are those of the node where the pod has others', async () => {
+      const node = await createNode(PLACE);
+      const elsewhere = { 'topology.kubernetes.io/zone': 'elsewhere', app: 'a' };
+      expect(await labelsOnceBound(node, elsewhere)).toEqual({ app: 'a', ...PLACE });
+    });
+
+    test('are those of the binding where the node is not known', async () => {
+      const brought = { 'topology.kubernetes.io/zone': 'elsewhere', app: 'b' };
+      expect(await labelsOnceBound('node-1', { app: 'a', tier: 'x' }, brought)).toEqual({ tier: 'x', ...brought });
+    });
+
+    test('are those of the node where the binding brings others', async () => {
+      const node = await createNode(PLACE);
+      expect(await labelsOnceBound(node, {}, { 'topology.kubernetes.io/zone': 'elsewhere' })).toEqual(PLACE);
+    });
+
+    test('are given to a pod that is made on a node', async () => {
+      const node = await createNode(PLACE);
+      const path = `/api/v1/namespaces/${await api().namespace()}`;
+      const spec = { nodeName: node, containers: [{ name: 'pause', image: 'pause' }] };
+      const { body } = await api().send('POST', `${path}/pods`, { body: { metadata: { name: 'a' }, spec } });
+      expect(body.metadata.labels).toEqual(PLACE);
+    });
+  });
+
   describe('eviction', () => {
     test('a pod without a budget is evicted', async () => {
       const path = `/api/v1/namespaces/${await api().namespace()}`;

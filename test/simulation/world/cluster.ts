@@ -251,7 +251,12 @@ export class Cluster {
     const { server } = this.#parts;
     const key = keyOf(pod.metadata);
     server.patch('pods', key, { status: { nominatedNodeName: null } }, 'status');
-    server.patch('pods', key, { spec: { nodeName: node } }, 'object');
+    server.patch(
+      'pods',
+      key,
+      { metadata: { labels: placeOf(server.get('nodes', node)) }, spec: { nodeName: node } },
+      'object',
+    );
     server.patch('pods', key, { status: { conditions: [{ type: 'PodScheduled', status: 'True' }] } }, 'status');
   }
 
@@ -288,6 +293,14 @@ export class Cluster {
 export function requestsOf(pod: Stored): Amounts {
   return podRequests(pod.spec as unknown as PodSpec);
 }
+
+/** What the API server gives pods of their node's labels when they are bound. */
+function placeOf(node: Stored | null): Readonly<Record<string, string>> {
+  const labels = Object.entries(node?.metadata.labels ?? {});
+  return Object.fromEntries(labels.filter(([key]) => PLACE.has(key)));
+}
+
+const PLACE: ReadonlySet<string> = new Set(['topology.kubernetes.io/region', 'topology.kubernetes.io/zone']);
 
 /** The kubelet keeps more for itself than the catalog has it. */
 function smaller(allocatable: ResourceList): ResourceList {

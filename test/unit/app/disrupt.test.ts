@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { disrupt } from '../../../shared/app/disrupt/disrupt.ts';
 import { resumeNow } from '../../../shared/app/commit-plan.ts';
+import { follow } from '../../../shared/app/follow/follow.ts';
 import type { ApiServer } from '../../simulation/world/api-server.ts';
 import { AKS_REPAIRS } from '../../../shared/core/model/disruption-input.ts';
 import { begunReplacement, consolidated, DISRUPTED } from './consolidated.ts';
@@ -333,6 +334,39 @@ describe('a node that holds too little', () => {
     initialize();
     expect(await disrupt(ports)).toMatchObject({ kind: 'finished', removed: 1 });
     expect(stateOf('large')).toBe('leaving');
+  });
+
+  test('holds up no other for longer than two minutes, and goes when its own replacement is there', async () => {
+    const { ports, clock, stateOf, marks, initialize, addReady } = await begunReplacement();
+    addReady('spare');
+    clock.advance(119_999);
+    expect(await disrupt(ports)).toEqual({ kind: 'waiting', for: 'replacements' });
+    clock.advance(1);
+    expect(await disrupt(ports)).toMatchObject({ kind: 'begun', nodes: 1, replacements: 0 });
+    expect([marks('spare').reason, marks('large').reason]).toEqual(['Empty', 'Underutilized']);
+    clock.advance(6_000);
+    expect(await disrupt(ports)).toMatchObject({ kind: 'finished', removed: 1 });
+    expect([stateOf('spare'), stateOf('large')]).toEqual(['leaving', 'there']);
+    expect(await disrupt(ports)).toEqual({ kind: 'waiting', for: 'replacements' });
+    initialize();
+    expect(await disrupt(ports)).toMatchObject({ kind: 'finished', removed: 1 });
+    expect(stateOf('large')).toBe('leaving');
+  });
+
+  test('is not begun again while it waits, and no node goes that its pods are to come to', async () => {
+    const { ports, clock, replacement, server, marks, addClaim, initialize } = await begunReplacement();
+    clock.advance(120_000);
+    const before = server.list('nodeclaims').length;
+    expect(await disrupt(ports)).toEqual({ kind: 'waiting', for: 'replacements' });
+    // It is in use, and a second one of the decision hangs.
+    initialize();
+    const hanging = { metadata: { annotations: { 'nodewright.dev/replaced-by': `${replacement},hanging` } } };
+    server.patch('nodeclaims', 'large', hanging, 'object');
+    addClaim('hanging');
+    await follow(ports, { kind: 'NodePool', name: 'general' });
+    expect(await disrupt(ports)).toEqual({ kind: 'waiting', for: 'replacements' });
+    expect(marks(replacement)).toEqual(UNMARKED);
+    expect(server.list('nodeclaims')).toHaveLength(before + 1);
   });
 
   test('stays when its replacement is gone', async () => {

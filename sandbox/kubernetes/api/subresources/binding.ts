@@ -2,6 +2,7 @@ import type { ResourceCall } from '../http/answer-request.ts';
 import { type ApiReply, jsonReply } from '../http/api-reply.ts';
 import { parseBody } from '../http/api-request.ts';
 import { type Json, type JsonObject, listAt, objectAt, textAt } from '../json.ts';
+import { addLabels, topologyLabels } from '../kinds/topology-labels.ts';
 import { readObject } from '../objects/update-object.ts';
 import { storeKey, timestamp } from '../state.ts';
 import { conflict, invalid, methodNotAllowed, required } from '../status-error.ts';
@@ -22,7 +23,7 @@ function checkPod(pod: JsonObject, name: string, uid: string): void {
   }
 }
 
-/** Binds a pod to a node: spec.nodeName, and the PodScheduled condition. */
+/** Binds a pod to a node: spec.nodeName, the PodScheduled condition, the binding's labels and those of the node's place. */
 export function answerBinding({ state, route, request }: ResourceCall): ApiReply {
   if (request.method !== 'POST') throw methodNotAllowed();
   const body = parseBody(request);
@@ -44,6 +45,7 @@ export function answerBinding({ state, route, request }: ResourceCall): ApiReply
   if (Object.keys(annotations).length > 0) {
     metadata['annotations'] = { ...objectAt(metadata, 'annotations'), ...annotations };
   }
+  addLabels(metadata, { ...objectAt(body, 'metadata', 'labels'), ...topologyLabels(state, node) });
   const bound: JsonObject = {
     ...pod,
     metadata,

@@ -7,9 +7,13 @@ import { nodeBudgets } from './node-budgets.ts';
 
 /** What pools say about how many of their nodes may go, and about savings. */
 export interface Pools {
-  /** How many more nodes of the pool may be in disruption for the reason, when it has so many. */
+  /** How many more nodes of the pool may be in disruption for the reason, of so many in all: those on their way out count there, too. */
   readonly allowed: (pool: string, reason: DisruptionReason, nodes: number) => number;
-  /** How many are now: not ready, or on their way out. */
+  /** How many it has in all: complete ones, until their machine is being deleted. */
+  readonly nodes: (pool: string) => number;
+  /** How many of them are on their way out. */
+  readonly leaving: (pool: string) => number;
+  /** How many of them are in disruption: not ready, or on their way out. */
   readonly disrupting: (pool: string) => number;
   readonly error: (pool: string) => string | null;
   readonly isBalanced: (pool: string) => boolean;
@@ -20,28 +24,35 @@ export function poolsFor({ nodePools, ...cluster }: Cluster, now: Instant): Pool
   const policies = new Map(
     nodePools.map(({ metadata, spec }) => [metadata.name, spec.disruption?.consolidationPolicy]),
   );
-  const disrupting = new Map<string, number>();
-  for (const machine of machinesOf({ ...cluster, nodePools })) {
-    const pool = machine.node?.metadata.labels?.[labelKey.nodePool];
-    if (pool !== undefined && isDisrupting(machine)) disrupting.set(pool, (disrupting.get(pool) ?? 0) + 1);
-  }
+  const machines = machinesOf({ ...cluster, nodePools }).filter(isComplete);
+  const byPool = Map.groupBy(machines, ({ node }) => node?.metadata.labels?.[labelKey.nodePool] ?? '');
+  const counted = (isOne: (machine: Machine) => boolean): ((pool: string) => number) => {
+    const counts = new Map([...byPool].map(([pool, own]) => [pool, own.filter(isOne).length]));
+    return (pool) => counts.get(pool) ?? 0;
+  };
+  const disrupting = counted((machine) => isLeaving(machine) || !isReady(machine));
   return {
     allowed: (pool, reason, nodes) => {
       const allowed = budgets.get(pool)?.allowed(reason, nodes) ?? 0;
-      return Math.max(0, allowed === Infinity ? allowed : allowed - (disrupting.get(pool) ?? 0));
+      return Math.max(0, allowed === Infinity ? allowed : allowed - disrupting(pool));
     },
-    disrupting: (pool) => disrupting.get(pool) ?? 0,
+    nodes: counted(() => true),
+    leaving: counted(isLeaving),
+    disrupting,
     error: (pool) => budgets.get(pool)?.error ?? null,
     isBalanced: (pool) => policies.get(pool) === 'Balanced',
   };
 }
 
-/** As Karpenter counts: complete nodes that are not ready, or that a decision removes. */
-function isDisrupting(machine: Machine): boolean {
-  const { node, claim } = machine;
+/** What Karpenter counts: initialized nodes of ours, but those whose machine is being deleted. */
+function isComplete({ node, claim }: Machine): boolean {
   if (node === null || claim === null || node.metadata.labels?.[labelKey.initialized] !== 'true') return false;
-  if ((claim.status?.conditions ?? []).some(({ type, status }) => type === 'InstanceTerminating' && status === 'True'))
-    return false;
-  const ready = node.status?.conditions?.find(({ type }) => type === 'Ready');
-  return isLeaving(machine) || (ready !== undefined && ready.status !== 'True');
+  const conditions = claim.status?.conditions ?? [];
+  return !conditions.some(({ type, status }) => type === 'InstanceTerminating' && status === 'True');
+}
+
+/** Where nothing is said, it is taken for ready. */
+function isReady({ node }: Machine): boolean {
+  const ready = node?.status?.conditions?.find(({ type }) => type === 'Ready');
+  return ready === undefined || ready.status === 'True';
 }

@@ -3,16 +3,11 @@ import type { Pools } from './pools.ts';
 
 /** Nodes of pools whose budgets let none go for their reason stay; the others go as far as budgets last, step by step. */
 export function withNodeBudgets(nodes: ReadonlyArray<JudgedNode>, pools: Pools): ReadonlyArray<JudgedNode> {
-  const counts = new Map<string, number>();
-  for (const { nodePool } of nodes) {
-    const name = nodePool?.metadata.name;
-    if (name !== undefined) counts.set(name, (counts.get(name) ?? 0) + 1);
-  }
   return nodes.map((node): JudgedNode => {
     const name = node.nodePool?.metadata.name;
     const { verdict } = node;
     if (name === undefined || verdict.kind === 'stays') return node;
-    const allowed = pools.allowed(name, verdict.reason, counts.get(name) ?? 0);
+    const allowed = pools.allowed(name, verdict.reason, pools.nodes(name));
     if (allowed >= 1) return node;
     const disrupting = pools.disrupting(name);
     const reason = {

@@ -1,4 +1,4 @@
-import { allowsBin } from '../../placing/state/bins.ts';
+import { allowsNode } from '../../placing/state/existing-nodes.ts';
 import { guardFor } from '../../placing/one-by-one/place.ts';
 import type { Pools } from '../candidates/pools.ts';
 import type { DisruptionReason } from '../plan/disruption-plan.ts';
@@ -162,7 +162,9 @@ function withinBudgets(
   for (const unit of unitsOf(progress, pending)) {
     for (const place of unit) {
       const pool = poolOf(place);
-      const room = left.get(pool) ?? progress.pools.allowed(pool, reason, before.get(pool)?.nodes ?? 0);
+      // A plan is made of nodes that stay; those that drain are of the pool until they are gone.
+      const nodes = (before.get(pool)?.nodes ?? 0) + progress.pools.leaving(pool);
+      const room = left.get(pool) ?? progress.pools.allowed(pool, reason, nodes);
       left.set(pool, room);
       if (room < 1 || batch.length >= MOST_PER_STEP) continue;
       left.set(pool, room - 1);
@@ -240,7 +242,7 @@ function isAllowed(arena: Arena, { target, shape }: Move): boolean {
   const ask = facts?.asks.at(-1);
   if (place === undefined || ask === undefined) return false;
   record(arena, place, shape, -1);
-  const allowed = allowsBin(guardFor(arena.workspace, ask, true), place.bin);
+  const allowed = allowsNode(guardFor(arena.workspace, ask, true), place.bin);
   record(arena, place, shape, 1);
   return allowed;
 }

@@ -360,6 +360,32 @@ describe('budgets of nodes', () => {
     expect(made.kept[1]?.reason).toMatchObject({ kind: 'node-budget', error: 'schedule noon' });
   });
 
+  test.each([
+    ['100%', 4],
+    ['60%', 1],
+    ['50%', 0],
+  ])('of ten nodes, five of which drain, a budget of %s lets %i more go at once', (nodes, count) => {
+    const draining = { nodeParts: { deletionTimestamp: '1970-01-02T11:59:00Z' } };
+    const machines = many.machines.map((one, index) => (index < 5 ? one : machine(`n${index}`, draining)));
+    const nodePools = [disruptable('general', { budgets: [{ nodes }] })];
+    expect(plan({ ...many, machines, nodePools }).steps[0]?.remove ?? []).toHaveLength(count);
+  });
+
+  test('shares are of nodes that are complete, and whose machine is not being deleted', () => {
+    const starting = machine('n8', { initialized: false });
+    const ending = machine('n9', {
+      nodeParts: { deletionTimestamp: '1970-01-02T11:59:00Z' },
+      conditions: [{ type: 'InstanceTerminating', status: 'True' }],
+    });
+    const machines = [...many.machines.slice(0, 8), starting, ending];
+    const draining = machines.map((one, index) =>
+      index === 7 ? machine('n7', { nodeParts: { deletionTimestamp: '1970-01-02T11:59:00Z' } }) : one,
+    );
+    const nodePools = [disruptable('general', { budgets: [{ nodes: '12%' }] })];
+    // 12 % of eight is one, which drains; of nine or ten it would be two.
+    expect(plan({ ...many, machines: draining, nodePools }).steps).toEqual([]);
+  });
+
   test('nodes that are not ready count as being in disruption', () => {
     const sick = machine('n9', { nodeConditions: [{ type: 'Ready', status: 'False' }] });
     const machines = [...many.machines.slice(0, 9), sick];

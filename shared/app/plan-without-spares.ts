@@ -1,0 +1,36 @@
+import type { ProvisioningInput } from '../core/model/provisioning-input.ts';
+import { withoutNodes } from '../core/present/without-nodes.ts';
+import { begunIn, cordoned } from './disrupt/begun.ts';
+import type { Gathered } from './gather.ts';
+import { makePlan, type MadePlan } from './make-plan.ts';
+import type { Ports } from './ports.ts';
+
+/** What is planned: the capacity of a gathered input, all nodes with it, and the names of nodes and claims that leave, `leavingNames` among them. */
+interface Leaving {
+  readonly from: ProvisioningInput;
+  readonly leaving: ReadonlyArray<string>;
+  /** Of these, the claim that goes whatever disruption has decided about it. */
+  readonly interrupted?: string;
+}
+
+/**
+ * Plans for the pods on nodes that leave, too, so that they find capacity before they are evicted.
+ *
+ * What replaces nodes that disruption has marked was decided with the marks. Where their pods would need more, a replacement has
+ * failed, or others took its room: the marks come off then, and whatever was launched for these pods would be too much. So they
+ * are planned for as staying where they are.
+ */
+export function planWithoutSpares(ports: Ports, gathered: Gathered, { from, leaving, interrupted }: Leaving): MadePlan {
+  const made = makePlan(ports, gathered, withoutNodes(from, leaving));
+  const marked = begunIn(gathered.snapshot)
+    .flatMap(({ candidates }) => candidates)
+    .filter(({ claim }) => claim.metadata.name !== interrupted);
+  if (marked.length === 0) return made;
+  const names = new Set(marked.map(({ node }) => node.metadata.name));
+  const { pods } = gathered.snapshot;
+  const moving = new Set(pods.filter(({ nodeName }) => names.has(nodeName ?? '')).map(({ uid }) => uid));
+  if (!made.plan.claims.some((claim) => claim.pods.some(({ uid }) => moving.has(uid)))) return made;
+  const staying = { ...from, cluster: { ...from.cluster, nodes: cordoned(from.cluster.nodes, names) } };
+  const others = leaving.filter((name) => !names.has(name));
+  return makePlan(ports, gathered, withoutNodes(staying, others));
+}
