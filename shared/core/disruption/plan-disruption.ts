@@ -11,8 +11,9 @@ import type { DisruptionPlan } from './plan/disruption-plan.ts';
 import { arenaFor, type Arena } from './search/arena.ts';
 import { endsOf, NO_ENDS, type Ends } from './search/ends.ts';
 import { offersOf, type Offers } from './search/offers.ts';
-import { moveShares, settleTolls } from './search/tolls.ts';
+import { mayEaseIn, moveShares, settleTolls } from './search/tolls.ts';
 import { search } from './search/search.ts';
+import type { Means } from './search/take-away.ts';
 import { undoTo } from './search/trail.ts';
 import { replayOf } from './steps/replay.ts';
 import { sequence } from './steps/sequence.ts';
@@ -86,13 +87,17 @@ function endsAtRest(input: PlanInput, now: Instant, pools: Pools, start: Start):
     const known = number === 0 ? start.round : null;
     const round = known ?? readRound({ ...input, provisioning: applyEnds(provisioning, ends) }, now, pools);
     const { arena, offers, nodes } = round;
-    const trail = search(arena, { offers, spotToSpot: input.policy.spotToSpot }, moveShares(input.policy, pools));
+    const trail = search(arena, meansOf(input.policy, offers, pools), moveShares(input.policy, pools));
     const found = endsOf(arena, namesIn(nodes, input));
     if (round === known) undoTo(trail, 0);
     if (found.gone.size === 0) break;
     ends = afterEach(ends, found);
   }
   return ends;
+}
+
+function meansOf(policy: DisruptionInput['policy'], offers: Offers, pools: Pools): Means {
+  return { offers, spotToSpot: policy.spotToSpot, mayEase: mayEaseIn(policy, pools) };
 }
 
 /** Where a search begins. `round`: the cluster as it is then, if it has been read; it is left as it was. */
@@ -112,7 +117,7 @@ function endsOneByOne(input: PlanInput, now: Instant, pools: Pools, { ends }: St
     now,
     pools,
   );
-  search(arena, { offers, spotToSpot: policy.spotToSpot }, moveShares(policy, pools));
+  search(arena, meansOf(policy, offers, pools), moveShares(policy, pools));
   const found = endsOf(arena, namesIn(nodes, input));
   return found.gone.size === 0 ? ends : afterEach(ends, found);
 }

@@ -11,6 +11,8 @@ import { close, open, recast, take, undoTo, type Trail } from './trail.ts';
 export interface Means {
   readonly offers: Offers;
   readonly spotToSpot: boolean;
+  /** May moves in the pool be asked for less than their toll? */
+  readonly mayEase: (pool: string) => boolean;
 }
 
 /** May the place be taken away now? One that pods have come to may not: no pod moves twice. */
