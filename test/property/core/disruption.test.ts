@@ -6,7 +6,7 @@ import type { DisruptionInput } from '../../../shared/core/model/disruption-inpu
 import { planDisruption } from '../../../shared/core/disruption/plan-disruption.ts';
 import type { DisruptionPlan } from '../../../shared/core/disruption/plan/disruption-plan.ts';
 import { instant } from '../../../shared/core/quantity/units.ts';
-import { onDemand, shape, spec, zones } from '../../unit/core/build.ts';
+import { onDemand, requirement, shape, spec, zones } from '../../unit/core/build.ts';
 import { disruptable, disruptionInput, machine, NOW, on } from '../../unit/core/disruption/build-disruption.ts';
 import { drawsOf } from '../../setup/draws.ts';
 
@@ -54,7 +54,8 @@ const drawnInput = fc
     machines: fc.array(drawnMachine, { minLength: 1, maxLength: 8 }),
     policy: fc.constantFrom('WhenEmpty', 'WhenEmptyOrUnderutilized', 'WhenEmptyOrUnderutilized', 'Balanced'),
     budget: fc.constantFrom('100%', '1', '30%', '0'),
-    requirements: fc.constantFrom([onDemand], []),
+    // What drifted may have to be followed by smaller nodes.
+    requirements: fc.constantFrom([onDemand], [], [onDemand, requirement('karpenter.azure.com/sku-cpu', 'In', '2')]),
     disruptionsAllowed: fc.constantFrom(0, 1, 3),
   })
   .map(({ machines, policy, budget, requirements, disruptionsAllowed }): DisruptionInput => {
