@@ -1,4 +1,4 @@
-import type { Ask } from '../../placing/state/compile-shape.ts';
+import type { Need } from '../../placing/state/compile-shape.ts';
 import type { Arena, Place } from './arena.ts';
 import { easeOf, easeTolls } from './ease.ts';
 import { improve, takeAllSingles } from './improve.ts';
@@ -148,7 +148,7 @@ function openSeveral(trail: Trail, place: Place, means: Means): boolean {
 function offerForStuck(arena: Arena, place: Place, { offers }: Means): Offer | null {
   const group = place.own.find(({ shape }) => shape === arena.stuck.shape);
   if (group === undefined) return null;
-  const asks = new Set<Ask>();
+  const asks = new Set<Need>();
   addAsk(arena, asks, group.shape);
   const requests = arena.shapes.get(group.shape)?.requests ?? new Float64Array();
   const zone = place.bin.capacity.labels['topology.kubernetes.io/zone'] ?? null;
