@@ -28,9 +28,9 @@ async function begun(cores: number, requirements: ReadonlyArray<Fields>, types =
   const outcome = await disrupt(ports);
   const claim = server.list('nodeclaims').find(({ metadata }) => metadata.name !== 'old');
   const listed = (key: string): ReadonlyArray<string> | undefined =>
-    ((claim?.spec as Fields | undefined)?.['requirements'] as ReadonlyArray<Fields> | undefined)?.find(
-      (one) => one['key'] === key,
-    )?.['values'] as ReadonlyArray<string> | undefined;
+    (claim?.spec?.['requirements'] as ReadonlyArray<Fields> | undefined)?.find((one) => one['key'] === key)?.[
+      'values'
+    ] as ReadonlyArray<string> | undefined;
   return { ...cluster, outcome, claim: claim?.metadata.name ?? '', listed };
 }
 
@@ -100,7 +100,7 @@ describe('a replacement on demand', () => {
     cluster.outside.types = consolidatedTypes;
     expect(await disrupt(cluster.ports)).toMatchObject({ kind: 'begun', replacements: 1 });
     const made = cluster.server.list('nodeclaims').find(({ metadata }) => metadata.name !== 'old');
-    const requirements = (made?.spec as Fields)['requirements'] as ReadonlyArray<Fields>;
+    const requirements = made?.spec?.['requirements'] as ReadonlyArray<Fields>;
     expect(requirements.find((one) => one['key'] === TYPE)?.['values']).toHaveLength(3);
   });
 });
