@@ -44,7 +44,7 @@ describe('a claim that says nothing', () => {
     expect(logged).toEqual(['nodeclaim-launched', 'nodeclaim-registered', 'nodeclaim-initialized']);
   });
 
-  test('is owned by nobody and owns its node, which holds on to it', async () => {
+  test('is owned by nobody and owns its node, which holds on to it [J02]', async () => {
     const { addClass, look, joins, server } = written();
     addClass('True');
     await look();

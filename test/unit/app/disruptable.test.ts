@@ -79,14 +79,14 @@ describe('a node at rest', () => {
     expect([shown('Consolidatable'), asked()]).toEqual([undefined, []]);
   });
 
-  test('has noted when a pod came or went, though nothing else about it changes', async () => {
+  test('has noted when a pod came or went, though nothing else about it changes [J09]', async () => {
     const { look, server } = atRest({ after: 'Never' });
     await look(1_000);
     await look(5_000, START + 5_000);
     expect(server.get('nodeclaims', 'c')?.status?.['lastPodEventTime']).toBe('2026-12-01T00:00:05Z');
   });
 
-  test('has drifted when its pool has changed, and no more when that is taken back', async () => {
+  test('has drifted when its pool has changed, and no more when that is taken back [J10]', async () => {
     const { look, shown, server, conditionOf } = atRest({ poolHash: '2' });
     await look(1_000);
     expect(conditionOf('c', 'Drifted')).toMatchObject({ status: 'True', reason: 'NodePoolDrifted' });
