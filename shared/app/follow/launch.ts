@@ -1,4 +1,5 @@
 import { readEvictionCost } from '../../contract/api/eviction-cost.ts';
+import { isLabelValue } from '../../contract/api/object-meta.ts';
 import { annotation, label } from '../../contract/names.ts';
 import type { InstanceType } from '../../core/model/catalog.ts';
 import type { NodeClaim } from '../../kubernetes/manifest.ts';
@@ -228,6 +229,8 @@ async function recordLaunch(
   const offering = { ...machine, price: microUsdPerHour(0) };
   const labels = {
     ...(instanceType === undefined ? {} : nodeLabels(instanceType, offering)),
+    // Who writes a claim by hand leaves it out. Its node gets it with the others. A name may be longer than a label.
+    ...(isLabelValue(nodeClass.metadata.name) ? { [label.nodeClass]: nodeClass.metadata.name } : {}),
     ...claim.metadata.labels,
     [label.instanceType]: machine.instanceType,
     [label.zone]: machine.zone,

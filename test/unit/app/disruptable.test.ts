@@ -103,6 +103,24 @@ describe('a node at rest', () => {
     expect(writes()).toEqual([]);
   });
 
+  test('says when it has much less than its claim expects, once, and no more when that is mended [J09]', async () => {
+    const { look, server, conditionOf, writes, trace } = atRest();
+    server.patch('nodeclaims', 'c', { spec: { resources: { requests: { cpu: '1' } } } }, 'object');
+    server.patch('nodeclaims', 'c', { status: { capacity: { cpu: '4' } } }, 'status');
+    server.patch('nodes', 'aks-c', { status: { capacity: { cpu: '2' } } }, 'status');
+    const [type, reason] = ['ConsistentStateFound', 'FailedConsistencyCheck'];
+    const message = 'expected 4 of resource cpu, but found 2 (50% of expected)';
+    await look(31_000);
+    expect(conditionOf('c', type)).toMatchObject({ status: 'False', reason, message });
+    expect(server.list('events')).toMatchObject([{ type: 'Warning', reason, message, involvedObject: { name: 'c' } }]);
+    trace.length = 0;
+    await look(32_000);
+    expect(writes()).toEqual([]);
+    server.patch('nodes', 'aks-c', { status: { capacity: { cpu: '4' } } }, 'status');
+    await look(33_000);
+    expect(conditionOf('c', type)).toBeUndefined();
+  });
+
   test('is only told of: nothing is removed, whatever has become of it', async () => {
     const { look, azure, stateOf, server } = atRest({ poolHash: '2', after: '0s' });
     await look(3_600_000);
