@@ -1,4 +1,6 @@
+import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
+import { LongestFirst } from './test/setup/longest-first.ts';
 
 /**
  * `fast` is what `npm run check` runs: pure, in memory, seconds. `integration` starts the doubles on loopback, and `app` does
@@ -6,11 +8,13 @@ import { defineConfig } from 'vitest/config';
  * some half a minute each, and more seeds; `laws` draws all that a law should see. `real` needs the binaries that KUBEBUILDER_ASSETS names.
  *
  * Files share their worker's modules, but for `app`: to load them for each file anew took a third of the time of all tests.
+ * Modules are loaded by Node itself, as in production, and not by vitest's runner, which takes a sixth of the time more.
  */
 const slow = [
-  'test/e2e/{buffers,chaos,compatibility,disruption,eviction-rates,failure,idle,interruption,leaving-{changed,cheaper,held},lifecycle,metrics,scale,start,together}.test.ts',
+  'test/e2e/{buffers,chaos,compatibility,currency,disruption,eviction-rates,failure,idle,interruption,leaving-{changed,cheaper,held},lifecycle,metrics,scale,start,together}.test.ts',
   'test/contract/servicebus/process.test.ts',
   'test/contract/relay/{image,process}.test.ts',
+  'test/scenario/karpenter/recorded-plans.test.ts',
   'test/simulation/more-{disruption,seeds}.test.ts',
   'test/oracle/checker.test.ts',
 ];
@@ -25,6 +29,24 @@ const retry = process.env['CI'] === undefined ? 0 : 1;
 /** Far more than any of them takes, so that other work on the machine decides nothing. */
 const inMemory = { testTimeout: 60_000, hookTimeout: 60_000, retry: 0 };
 const onLoopback = { testTimeout: 120_000, hookTimeout: 120_000, retry };
+
+/** Node strips the types; nothing here is mocked or written anew. */
+const experimental = { viteModuleRunner: false, nodeLoader: false };
+
+/**
+ * How many files run at once. What is in memory computes; what has processes and connections waits for most of its time. Groups
+ * run one after the other.
+ */
+const cores = availableParallelism();
+const computes = { maxWorkers: cores, sequence: { groupOrder: 1 } };
+const waits = { maxWorkers: 2 * cores, sequence: { groupOrder: 0 } };
+/** With parts of the product beside them as processes of their own, on one machine. */
+const slowly = { maxWorkers: Math.ceil(2.5 * cores), sequence: { groupOrder: 2 } };
+/** A control plane and the product on it take a third of a core, and more than a gigabyte. */
+const really = { maxWorkers: Math.min(2 * cores, 6), sequence: { groupOrder: 3 } };
+
+/** `--sequence.shuffle` asks whether files depend on each other. */
+const isShuffled = process.argv.some((argument) => argument.startsWith('--sequence.shuffle'));
 
 /** What the laws draw with. A run prints it, and repeats another when it is given. */
 const seed = process.env['FAST_CHECK_SEED'] ?? String(Math.floor(Math.random() * 2 ** 31));
@@ -42,6 +64,8 @@ if (process.env['REQUIRE_REAL'] === '1' && (process.env['KUBEBUILDER_ASSETS'] ??
 
 export default defineConfig({
   test: {
+    experimental,
+    sequence: isShuffled ? {} : { sequencer: LongestFirst },
     projects: [
       {
         test: {
@@ -49,6 +73,7 @@ export default defineConfig({
           include: ['test/{unit,scenario,property,simulation}/**/*.test.ts', 'test/*.test.ts'],
           exclude: slow,
           isolate: false,
+          ...computes,
           ...inMemory,
           ...drawn,
         },
@@ -59,26 +84,29 @@ export default defineConfig({
           include: ['test/{contract,e2e}/**/*.test.ts'],
           exclude: ['test/**/*.real.test.ts', ...slow, ...app],
           isolate: false,
+          ...waits,
           ...onLoopback,
           ...drawn,
         },
       },
-      { test: { name: 'app', include: app, ...onLoopback, ...drawn } },
+      { test: { name: 'app', include: app, ...waits, ...onLoopback, ...drawn } },
       {
         test: {
           name: 'slow',
           include: slow,
           env: { NODEWRIGHT_SLOW: '1' },
+          ...slowly,
           testTimeout: 180_000,
           hookTimeout: 180_000,
           retry,
         },
       },
-      { test: { name: 'laws', include: laws, isolate: false, ...inMemory, ...all } },
+      { test: { name: 'laws', include: laws, isolate: false, ...slowly, ...inMemory, ...all } },
       {
         test: {
           name: 'real',
           include: ['test/**/*.real.test.ts'],
+          ...really,
           testTimeout: 240_000,
           hookTimeout: 240_000,
           retry,

@@ -271,6 +271,7 @@ function claimReason(before: NodeClaim | null, after: NodeClaim): string | null 
 const ownAnnotations: ReadonlySet<string> = new Set([
   annotation.decision,
   annotation.plannedOffering,
+  annotation.severalTokens,
   annotation.interruption,
   annotation.replacedBy,
   annotation.nodeClassHash,

@@ -1,4 +1,4 @@
-import { runSteps } from './run.ts';
+import { compiledOnce, runSteps } from './run.ts';
 
 /** What a change must pass before it is committed: types, lint, format, and the tests that need nothing but memory. */
 const folders = ['functions', 'shared', 'relay', 'cli', 'infra/hooks', 'sandbox', 'scripts', 'test'];
@@ -11,6 +11,13 @@ runSteps([
   { title: 'lint', command: 'oxlint', args: ['-c', '.oxlintrc.json', '--quiet', ...sources] },
   { title: 'format', command: 'prettier', args: ['--check', '--log-level', 'warn', '.'] },
   ...(withTests
-    ? [{ title: 'fast tests', command: 'vitest', args: ['run', '--project', 'fast', '--reporter', 'dot'] }]
+    ? [
+        {
+          title: 'fast tests',
+          command: 'vitest',
+          args: ['run', '--project', 'fast', '--reporter', 'dot'],
+          environment: compiledOnce,
+        },
+      ]
     : []),
 ]);

@@ -1,4 +1,8 @@
 import { spawnSync } from 'node:child_process';
+import { join } from 'node:path';
+
+/** Workers and the processes that tests start load the same code: compiled once, it serves them all. */
+export const compiledOnce = { NODE_COMPILE_CACHE: join(import.meta.dirname, '../node_modules/.cache/compiled') };
 
 /** One command of a script, and what it is for. */
 export interface Step {

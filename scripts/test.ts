@@ -1,17 +1,16 @@
-import { join } from 'node:path';
-import { runSteps } from './run.ts';
+import { compiledOnce, runSteps } from './run.ts';
 
-/** What a run covers. Tests of the doubles wait more than they compute, so more files than cores run at once. */
+/** What a run covers. How many files run at once is said in `vitest.config.ts`. */
 const scopes = {
   /** `npm test`: all that needs nothing but this checkout, and little time. */
   doubles: {
     title: 'tests',
-    args: ['fast', 'integration', 'app'].flatMap((name) => ['--project', name]).concat('--maxWorkers=3'),
+    args: ['fast', 'integration', 'app'].flatMap((name) => ['--project', name]),
   },
   /** `npm test -- --slow`: end to end on the doubles, with parts killed, clouds that fail and odd objects, and all that laws draw. */
-  slow: { title: 'slow tests', args: ['--project', 'slow', '--project', 'laws', '--maxWorkers=3'] },
+  slow: { title: 'slow tests', args: ['--project', 'slow', '--project', 'laws'] },
   /** `npm test -- --real`: the suites that need a real control plane, each file with one of its own. */
-  real: { title: 'tests on a real control plane', args: ['--project', 'real', '--maxWorkers=2'] },
+  real: { title: 'tests on a real control plane', args: ['--project', 'real'] },
 } as const;
 
 const given = process.argv.slice(2);
@@ -29,7 +28,6 @@ runSteps([
     title: scope.title,
     command: 'vitest',
     args: ['run', ...scope.args, ...rest],
-    // Workers and the processes that tests start load the same code: compiled once, it serves them all.
-    environment: { NODE_COMPILE_CACHE: join(import.meta.dirname, '../node_modules/.cache/compiled') },
+    environment: compiledOnce,
   },
 ]);

@@ -18,7 +18,7 @@ import { listSnapshot } from './adapters/kubernetes/list-snapshot.ts';
 import { type Transport, createTransport } from './adapters/kubernetes/transport.ts';
 import type { Log, Ports } from './app/ports.ts';
 import { createTurns } from './app/follow/turns.ts';
-import { createTold } from './app/told.ts';
+import { createRecentReports } from './app/recent-reports.ts';
 import type { Hints } from './ports/hints.ts';
 import { container } from './contract/names.ts';
 import { readPriceCurrency } from './contract/price-currency.ts';
@@ -88,7 +88,7 @@ function compose(settings: Settings): App {
       ledger: createLedger(kubernetes, settings.NODEWRIGHT_NAMESPACE ?? 'nodewright-system', Date.now),
       hints,
       turns: createTurns(),
-      told: createTold(),
+      told: createRecentReports(),
       deviceSelectors: ignored ? null : deviceSelectors,
     };
   });

@@ -130,13 +130,13 @@ const noneTwice: Judge = (value, path, report) => {
 };
 
 /** An offering as it was given, and where. */
-interface Given {
+interface ListedOffering {
   readonly path: string;
   readonly fields: Readonly<Record<string, unknown>>;
 }
 
 /** Every offering that is an object, with its path; the list is at `at`. */
-function offeringsIn(types: unknown, at: string): ReadonlyArray<Given> {
+function offeringsIn(types: unknown, at: string): ReadonlyArray<ListedOffering> {
   return (Array.isArray(types) ? types : []).flatMap((type, index) => {
     const listed: unknown = isRecord(type) ? type['offerings'] : [];
     return (Array.isArray(listed) ? listed : []).flatMap((one: unknown, place) =>

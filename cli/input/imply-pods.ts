@@ -38,14 +38,14 @@ export function implyPods(objects: ReadonlyArray<CheckedObject>): ImpliedPods {
   return { objects: implied, problems, notes };
 }
 
-interface Given {
+interface ObjectIndex {
   /** Titles of all objects. */
   readonly names: ReadonlySet<string>;
   /** By the title of a workload: pods that it owns, through its replica sets or jobs too. */
   readonly podsOf: ReadonlyMap<string, number>;
 }
 
-function indexGiven(objects: ReadonlyArray<CheckedObject>): Given {
+function indexGiven(objects: ReadonlyArray<CheckedObject>): ObjectIndex {
   const byTitle = new Map(objects.map((object) => [titleOf(object), object]));
   const podsOf = new Map<string, number>();
   for (const object of objects) {
@@ -82,7 +82,7 @@ function ownerOf({ value, namespace }: CheckedObject): string | null {
   return owner === undefined ? null : titleOf({ kind: textAt(owner, 'kind'), namespace, name: textAt(owner, 'name') });
 }
 
-function hasGivenOwner(workload: CheckedObject, { names }: Given): boolean {
+function hasGivenOwner(workload: CheckedObject, { names }: ObjectIndex): boolean {
   const owner = ownerOf(workload);
   return owner !== null && names.has(owner);
 }

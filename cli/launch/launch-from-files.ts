@@ -93,7 +93,7 @@ export async function launch(order: LaunchOrder, settings: Settings, skus: Reado
     place: createNetworkPlaces(() => clients.network(), settings, Date.now),
     sku: (name) => Promise.resolve(skus.find((one) => one.name === name) ?? null),
     bootstrapToken: () => Promise.resolve(settings.KUBELET_BOOTSTRAP_TOKEN ?? NO_TOKEN),
-    revokeToken: () => Promise.resolve(),
+    revokeTokens: () => Promise.resolve(),
   });
   const outcome = await cloud.launch(order);
   if (outcome.kind !== 'accepted') {

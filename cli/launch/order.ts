@@ -27,10 +27,10 @@ export function judged(nodeClass: NodeClass, kubernetesVersion: string): NodeCla
 }
 
 /** Which node. */
-export type Wanted = Pick<LaunchOptions, 'size' | 'zone' | 'capacityType'>;
+export type NodeChoice = Pick<LaunchOptions, 'size' | 'zone' | 'capacityType'>;
 
 /** What one node of a pool is launched from. */
-export interface Given {
+export interface LaunchInput {
   readonly pool: NodePool;
   readonly nodeClass: NodeClass;
   readonly settings: Settings;
@@ -42,8 +42,8 @@ export interface Given {
  * none that such a node can have, or the zone is none.
  */
 export function orderOf(
-  options: Wanted,
-  { pool, nodeClass, settings, skus }: Given,
+  options: NodeChoice,
+  { pool, nodeClass, settings, skus }: LaunchInput,
 ): { readonly order: LaunchOrder; readonly notes: ReadonlyArray<string> } {
   const { plugin, pluginMode } = networkModeOf(settings);
   const types = toInstanceTypes(
@@ -109,7 +109,7 @@ function typeOf(types: ReadonlyArray<InstanceType>, size: string, { metadata }: 
 /** Where the machine goes. What Azure does not offer there is shown all the same: the answer would be a refusal. */
 function placeOf(
   { offerings }: InstanceType,
-  { zone: asked, capacityType: type }: Wanted,
+  { zone: asked, capacityType: type }: NodeChoice,
   pool: NodePool,
   location: string,
 ): Place {

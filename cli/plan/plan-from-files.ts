@@ -1,14 +1,13 @@
 import type { Readable } from 'node:stream';
 import { evictionCosts } from '../../shared/app/eviction-costs.ts';
 import { knownDevices } from '../../shared/app/known-devices.ts';
-import { annotation } from '../../shared/contract/names.ts';
+import { plannedPlaceOf } from '../../shared/app/machine-labels.ts';
 import { poolsByProvider } from '../../shared/contract/own-class.ts';
 import type { Snapshot } from '../../shared/contract/snapshot/parse.ts';
 import type { DeviceTemplates } from '../../shared/core/model/device-templates.ts';
-import type { CapacityType } from '../../shared/core/model/catalog.ts';
 import type { NodePool } from '../../shared/kubernetes/manifest.ts';
 import type { Plan } from '../../shared/core/model/plan.ts';
-import { renderWanted } from '../../shared/core/telling/reasons/render-refusal.ts';
+import { renderWanted } from '../../shared/core/telling/reasons/render-left-reason.ts';
 import { activeBuffers, bufferDemand, bufferName } from '../../shared/core/present/buffer-demand.ts';
 import { contradictionOfPool } from '../../shared/core/telling/reasons/contradiction.ts';
 import { podRequests } from '../../shared/core/rules/pod-requests.ts';
@@ -148,7 +147,7 @@ function countWithoutRequests(plan: Plan, { pods, shapes }: Snapshot): number {
 }
 
 /** What was read, and what there is to say about it. */
-export interface Given {
+export interface NotedSnapshot {
   readonly snapshot: Snapshot;
   readonly notes: ReadonlyArray<string>;
 }
@@ -158,7 +157,7 @@ export async function readCluster(
   { paths }: Pick<PlanOptions, 'paths'>,
   stdin: Readable,
   nowMs: number,
-): Promise<Given> {
+): Promise<NotedSnapshot> {
   const { sources, problems: unreadable } = await readSources(paths, stdin);
   const read = await Promise.all(sources.map(readDocuments));
   const documents = read.flatMap((one) => one.documents);
@@ -207,16 +206,11 @@ export async function readCatalogs(
 /** What claims on their way were planned as. Which pods they are for, only their decision's record knows. */
 export function inFlightOf({ nodeClaims }: Snapshot): ReadonlyMap<string, InFlightClaim> {
   return new Map(
-    nodeClaims.flatMap(({ metadata }) => {
-      const [instanceType, zone, capacityType] = metadata.annotations?.[annotation.plannedOffering]?.split('/') ?? [];
-      if (instanceType === undefined || zone === undefined || !isCapacityType(capacityType)) return [];
-      return [[metadata.name, { pods: [], instanceType, zone, capacityType }] as const];
+    nodeClaims.flatMap((claim) => {
+      const planned = plannedPlaceOf(claim);
+      return planned === null ? [] : [[claim.metadata.name, { pods: [], ...planned }] as const];
     }),
   );
-}
-
-function isCapacityType(text: string | undefined): text is CapacityType {
-  return text === 'spot' || text === 'on-demand' || text === 'reserved';
 }
 
 async function render(

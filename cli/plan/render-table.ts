@@ -1,6 +1,6 @@
 import type { LeftPod, Plan } from '../../shared/core/model/plan.ts';
-import type { Refusal } from '../../shared/core/model/refusal.ts';
-import { renderRefusal } from '../../shared/core/telling/reasons/render-refusal.ts';
+import type { LeftReason } from '../../shared/core/model/left-reason.ts';
+import { renderLeftReason } from '../../shared/core/telling/reasons/render-left-reason.ts';
 import type { ProvisioningInput } from '../../shared/core/model/provisioning-input.ts';
 import { renderMoney, withCurrency } from '../../shared/core/quantity/render-usd.ts';
 import { renderCount } from '../render-count.ts';
@@ -80,9 +80,9 @@ function leftPart(left: ReadonlyArray<LeftPod>): string {
   return [`Without a place: ${renderCount(left.length, 'pod')}`, ...texts].join('\n');
 }
 
-function renderReason(refusal: Refusal): string {
-  const { nodePool } = refusal;
-  const { detail, fix } = renderRefusal(refusal);
+function renderReason(reason: LeftReason): string {
+  const { nodePool } = reason;
+  const { detail, fix } = renderLeftReason(reason);
   return `${nodePool === null ? '' : `NodePool ${nodePool}: `}${detail}. To mend it: ${fix}.`;
 }
 

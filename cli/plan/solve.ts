@@ -15,10 +15,10 @@ export interface Solved {
 const GROWTH = 4;
 
 /** Packing effort of the first attempt under a budget: little enough for a quick plan, and the fourth is production's. */
-const FIRST_STEPS = Math.floor(DEFAULT_WORK.steps / GROWTH ** 3);
+const FIRST_OPERATIONS = Math.floor(DEFAULT_WORK.operations / GROWTH ** 3);
 
 /** More effort than this has never found anything. */
-const MOST_STEPS = DEFAULT_WORK.steps * GROWTH ** 4;
+const MOST_OPERATIONS = DEFAULT_WORK.operations * GROWTH ** 4;
 
 /** Share of the time left that an attempt may be expected to take: it may take longer than those before it foretold. */
 const CAUTION = 0.8;
@@ -29,7 +29,7 @@ const LEAST_GROWTH = 1.25;
 /** One plan and what it took. */
 interface Attempt {
   readonly plan: Plan;
-  readonly steps: number;
+  readonly operations: number;
   readonly tookMs: number;
 }
 
@@ -39,29 +39,29 @@ interface Attempt {
  */
 export function solve(input: ProvisioningInput, nowMs: number, budgetMs: number | null): Solved {
   const startedMs = performance.now();
-  const attempt = (steps: number): Attempt => {
+  const attempt = (operations: number): Attempt => {
     const beforeMs = performance.now();
-    const plan = planProvisioning({ ...input, work: { ...input.work, steps } }, instant(nowMs));
-    return { plan, steps, tookMs: performance.now() - beforeMs };
+    const plan = planProvisioning({ ...input, work: { ...input.work, operations } }, instant(nowMs));
+    return { plan, operations, tookMs: performance.now() - beforeMs };
   };
   const best =
     budgetMs === null
-      ? attempt(DEFAULT_WORK.steps).plan
+      ? attempt(DEFAULT_WORK.operations).plan
       : search(attempt, () => budgetMs - (performance.now() - startedMs));
   const solveMs = performance.now() - startedMs;
   return { plan: best, solveMs, findings: auditPlan(best, input) };
 }
 
-function search(attempt: (steps: number) => Attempt, leftMs: () => number): Plan {
-  let last = attempt(FIRST_STEPS);
+function search(attempt: (operations: number) => Attempt, leftMs: () => number): Plan {
+  let last = attempt(FIRST_OPERATIONS);
   let best = last.plan;
   let before: Attempt | null = null;
   // Effort grows with every turn and has an upper bound.
-  while (!isProved(best) && last.steps < MOST_STEPS) {
-    const steps = nextSteps(last, before, leftMs() * CAUTION);
-    if (steps === null) break;
+  while (!isProved(best) && last.operations < MOST_OPERATIONS) {
+    const operations = nextSteps(last, before, leftMs() * CAUTION);
+    if (operations === null) break;
     before = last;
-    last = attempt(steps);
+    last = attempt(operations);
     if (isBetter(last.plan, best)) best = last.plan;
   }
   return best;
@@ -70,10 +70,10 @@ function search(attempt: (steps: number) => Attempt, leftMs: () => number): Plan
 /** The effort of the next attempt, by what the last two took; null where nothing worth it fits into the time. */
 function nextSteps(last: Attempt, before: Attempt | null, usableMs: number): number | null {
   if (last.tookMs > usableMs) return null;
-  const perStepMs = before === null ? 0 : (last.tookMs - before.tookMs) / (last.steps - before.steps);
-  const affordable = perStepMs <= 0 ? Infinity : last.steps + (usableMs - last.tookMs) / perStepMs;
-  const steps = Math.floor(Math.min(last.steps * GROWTH, affordable));
-  return steps < last.steps * LEAST_GROWTH ? null : steps;
+  const perOperationMs = before === null ? 0 : (last.tookMs - before.tookMs) / (last.operations - before.operations);
+  const affordable = perOperationMs <= 0 ? Infinity : last.operations + (usableMs - last.tookMs) / perOperationMs;
+  const operations = Math.floor(Math.min(last.operations * GROWTH, affordable));
+  return operations < last.operations * LEAST_GROWTH ? null : operations;
 }
 
 function isProved({ weighed: { cost, lowerBound }, left }: Plan): boolean {

@@ -8,7 +8,7 @@ import type {
   WeighedCost,
 } from '../../shared/core/model/plan.ts';
 import { renderCheaper } from '../../shared/core/telling/cheaper/render-cheaper.ts';
-import { renderRefusal } from '../../shared/core/telling/reasons/render-refusal.ts';
+import { renderLeftReason } from '../../shared/core/telling/reasons/render-left-reason.ts';
 import { weighedPriceOf } from '../../shared/core/model/weighed-cost.ts';
 import { renderUsd } from '../../shared/core/quantity/render-usd.ts';
 import type { PlanDocument } from './plan-format.ts';
@@ -40,7 +40,7 @@ export function toPlanDocument({ plan, solveMs }: Solved, taken: ReadonlySet<str
     })),
     left: plan.left.map(({ pod, refusals }) => ({
       pod: pod.name,
-      reasons: refusals.map((refusal) => ({ ...refusal, ...renderRefusal(refusal) })),
+      reasons: refusals.map((reason) => ({ ...reason, ...renderLeftReason(reason) })),
     })),
     ...(plan.buffers.length === 0 ? {} : { buffers: plan.buffers.map((buffer) => toBuffer(buffer, names)) }),
   };
@@ -65,9 +65,9 @@ function toBuffer({ buffer, nominations, claims, left }: PlannedBuffer, names: R
     nominations: nominations.map(({ target, pods }) => ({ node: target.name, pods: pods.length })),
     nodeClaims: claims.map(({ claim, pods }) => ({ name: names[claim] ?? '', pods: pods.length })),
     left: left.length,
-    reasons: (left[0]?.refusals ?? []).map((refusal) => {
-      const { nodePool, kind } = refusal;
-      return { nodePool, kind, ...renderRefusal(refusal) };
+    reasons: (left[0]?.refusals ?? []).map((reason) => {
+      const { nodePool, kind } = reason;
+      return { nodePool, kind, ...renderLeftReason(reason) };
     }),
   };
 }

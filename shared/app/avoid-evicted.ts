@@ -4,7 +4,7 @@ import type { SpotStorm } from '../core/offerings/spot-storms.ts';
 import { microUsdPerHour } from '../core/quantity/units.ts';
 import type { NodeClaim } from '../kubernetes/manifest.ts';
 import { claimFacts } from './claim-facts.ts';
-import { toTimestamp } from './conditions.ts';
+import { isTrue, toTimestamp } from './conditions.ts';
 import { eventAboutPool } from './disrupt/event-about.ts';
 import { publish } from './events.ts';
 import { RetryableError } from '../ports/errors.ts';
@@ -32,6 +32,8 @@ export async function avoidEvicted(
   const untilMs = ports.now() + EVICTED_OFFERING_PAUSE_MS;
   const spotInZone = new Map<string, number>();
   for (const one of snapshot?.nodeClaims ?? []) {
+    // Claims have the labels of their machine before there is one.
+    if (!isTrue(one.status?.conditions, 'Launched')) continue;
     const place = placeOf(one);
     if (!place.isSpot || place.zone !== zone || place.instanceType === undefined) continue;
     spotInZone.set(place.instanceType, (spotInZone.get(place.instanceType) ?? 0) + 1);

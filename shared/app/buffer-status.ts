@@ -1,7 +1,7 @@
 import type { CapacityBuffer } from '../kubernetes/buffer-manifest.ts';
 import type { Cluster } from '../core/model/cluster.ts';
 import type { Plan, PlannedBuffer } from '../core/model/plan.ts';
-import { renderRefusal } from '../core/telling/reasons/render-refusal.ts';
+import { renderLeftReason } from '../core/telling/reasons/render-left-reason.ts';
 import {
   ACTIVE_CAPACITY,
   activeBuffers,
@@ -99,9 +99,9 @@ function shortage(wanted: number, there: number, { left }: PlannedBuffer): strin
   const found = `there is room for ${there} of ${pods(wanted)}`;
   const onNew = wanted - there - left.length;
   const ordered = onNew === 0 ? '' : `; nodes for ${onNew} are being made`;
-  const reasons = (left[0]?.refusals ?? []).map((refusal) => {
-    const { detail, fix } = renderRefusal(refusal);
-    return `${refusal.nodePool ?? 'all pools'}: ${detail}; ${fix}`;
+  const reasons = (left[0]?.refusals ?? []).map((reason) => {
+    const { detail, fix } = renderLeftReason(reason);
+    return `${reason.nodePool ?? 'all pools'}: ${detail}; ${fix}`;
   });
   return `${found}${ordered}${left.length === 0 ? '' : `; none for ${left.length}: ${reasons.join(' | ')}`}`;
 }

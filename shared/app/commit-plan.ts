@@ -1,4 +1,3 @@
-import type { NodePool } from '../kubernetes/manifest.ts';
 import type { Plan, PlannedClaim } from '../core/model/plan.ts';
 import type { AuditedPlan } from './make-plan.ts';
 import { RetryableError, TerminalError } from '../ports/errors.ts';
@@ -11,7 +10,7 @@ import { moversAmong } from './heirs.ts';
 import { hintLaunches } from './hint-objects.ts';
 import { inParallel } from './in-parallel.ts';
 import type { Ports } from './ports.ts';
-import { toNodeClaim, withPoolStamps } from './to-node-claim.ts';
+import { type ClaimParts, toNodeClaim, withPoolStamps } from './to-node-claim.ts';
 
 /** NodeClaims created at once. The API server takes about 5 ms each; more would crowd out other clients. */
 const CREATIONS_AT_ONCE = 16;
@@ -113,17 +112,15 @@ export function toDecision(ports: Ports, gathered: Gathered, plan: Plan, cause: 
 /** Creates the NodeClaims of a committed decision, sends hints to launch them, and marks what is to go. Twice is as once. */
 export async function execute(ports: Ports, committed: LedgerState, decision: Decision): Promise<void> {
   let state = committed;
-  const pools = new Map((await ports.kubernetes.list('NodePool')).map((pool) => [pool.metadata.name, pool]));
+  const partsByPool = await partsOf(ports, decision);
   const numbered = decision.plan.claims.map((planned, index) => ({ planned, name: decision.claimNames[index] ?? '' }));
   const versions: Array<string | null> = [];
   let hinted = Promise.resolve();
   for (let start = 0; start < numbered.length; start += HINTED_TOGETHER) {
     const together = numbered.slice(start, start + HINTED_TOGETHER);
     const creating = inParallel(together, CREATIONS_AT_ONCE, async ({ planned, name }) => {
-      const pool = pools.get(planned.nodePool);
-      // A pool deleted since then wants no more nodes; its pods are planned again elsewhere.
-      if (pool === undefined || pool.metadata.deletionTimestamp !== undefined) return null;
-      return createClaim(ports, decision, planned, { name, pool });
+      const parts = partsByPool.get(planned.nodePool);
+      return parts === undefined ? null : createClaim(ports, decision, planned, { name, ...parts });
     });
     // The hints of the claims before travel while these are created.
     const goingOn = start === 0 ? state : ports.ledger.goOn(state);
@@ -143,11 +140,30 @@ export async function execute(ports: Ports, committed: LedgerState, decision: De
   await ports.ledger.markExecuted(state, newest([...versions, ...marked]));
 }
 
+/**
+ * By name of the pools that the decision has claims of. A pool deleted since then wants no more nodes; its pods are planned again
+ * elsewhere.
+ */
+async function partsOf(ports: Ports, { plan }: Decision): Promise<ReadonlyMap<string, ClaimParts>> {
+  const wanted = new Set(plan.claims.map(({ nodePool }) => nodePool));
+  const pools = await ports.kubernetes.list('NodePool');
+  const own = pools.filter(({ metadata }) => wanted.has(metadata.name) && metadata.deletionTimestamp === undefined);
+  return new Map(
+    await Promise.all(
+      own.map(async (pool) => {
+        const nodeClass = await ports.definitions.nodeClass(pool.spec.template.spec.nodeClassRef.name);
+        const types = nodeClass === null ? [] : await ports.catalogs.instanceTypes(nodeClass);
+        return [pool.metadata.name, { pool, nodeClass, types }] as const;
+      }),
+    ),
+  );
+}
+
 async function createClaim(
   ports: Ports,
   decision: Decision,
   planned: PlannedClaim,
-  target: { readonly name: string; readonly pool: NodePool },
+  target: ClaimParts & { readonly name: string },
 ): Promise<string | null> {
   const outcome = await ports.kubernetes.create('NodeClaim', toNodeClaim(decision.name, planned, target));
   if (outcome.kind === 'created') {

@@ -5,7 +5,7 @@ import type { DeviceSelectors } from '../ports/devices.ts';
 import type { Hints } from '../ports/hints.ts';
 import type { Definitions, Kubernetes } from '../ports/kubernetes.ts';
 import type { Turns } from './follow/turns.ts';
-import type { Told } from './told.ts';
+import type { RecentReports } from './recent-reports.ts';
 import type { Decisions, DeviceMemory, FiguresLog, Ledger, Snapshots } from '../ports/store.ts';
 
 /** What a person reading the portal should know about one step. One line each, structured. */
@@ -43,6 +43,6 @@ export interface Ports {
   readonly ledger: Ledger;
   readonly hints: Hints;
   readonly turns: Turns;
-  readonly told: Told;
+  readonly told: RecentReports;
   readonly log: Log;
 }

@@ -1,5 +1,5 @@
 import type { LeftPod } from '../core/model/plan.ts';
-import { renderRefusal } from '../core/telling/reasons/render-refusal.ts';
+import { renderLeftReason } from '../core/telling/reasons/render-left-reason.ts';
 import { publish } from './events.ts';
 import { inParallel } from './in-parallel.ts';
 import type { Ports } from './ports.ts';
@@ -21,9 +21,9 @@ export async function reportLeft(
   tellReasons(ports, left);
   await inParallel(told.slice(0, REPORTED_MAX), REPORTS_AT_ONCE, async ({ pod, refusals }) => {
     const [namespace = 'default', name = ''] = pod.name.split('/');
-    const reasons = refusals.map((refusal) => {
-      const { detail, fix } = renderRefusal(refusal);
-      return `${refusal.nodePool ?? 'all pools'}: ${detail}; ${fix}`;
+    const reasons = refusals.map((reason) => {
+      const { detail, fix } = renderLeftReason(reason);
+      return `${reason.nodePool ?? 'all pools'}: ${detail}; ${fix}`;
     });
     const regarding = { apiVersion: 'v1', kind: 'Pod', name, namespace, uid: pod.uid };
     const message = `Failed to schedule pod, ${reasons.join(' | ')}`;

@@ -1,7 +1,10 @@
 import { KARPENTER_GROUP, annotation, finalizer, label } from '../contract/names.ts';
 import type { NodeClaim, NodePool } from '../kubernetes/manifest.ts';
+import type { InstanceType } from '../core/model/catalog.ts';
 import type { PlannedClaim } from '../core/model/plan.ts';
+import type { NodeClass } from '../ports/kubernetes.ts';
 import { POOL_HASH_VERSION, poolHash } from './api-rules.ts';
+import { labelsWith, renderPlace } from './machine-labels.ts';
 
 /**
  * The planned claim with the hash of the pool that it was planned from, and what the pool said of evictions: a launch that
@@ -17,27 +20,41 @@ export function withPoolStamps(planned: PlannedClaim, pools: ReadonlyArray<NodeP
   return { ...planned, annotations: { ...planned.annotations, ...said, ...stamps } };
 }
 
-/** The NodeClaim that a planned one becomes, under its name in the decision. `pool` is its pool as it is now. */
+/** What the NodeClaims of a pool are made of, as it is now. `types`: the sizes that `nodeClass` can have; empty without one. */
+export interface ClaimParts {
+  readonly pool: NodePool;
+  readonly nodeClass: NodeClass | null;
+  readonly types: ReadonlyArray<InstanceType>;
+}
+
+/**
+ * The NodeClaim that a planned one becomes, under its name in the decision. It says already what its launch as planned would make
+ * it say, so that the launch need not; Karpenter's have their machine's labels from their launch on.
+ */
 export function toNodeClaim(
   decision: string,
   planned: PlannedClaim,
-  { name, pool }: { readonly name: string; readonly pool: NodePool },
+  { name, pool, nodeClass, types }: ClaimParts & { readonly name: string },
 ): NodeClaim & { readonly apiVersion: string; readonly kind: string } {
   const { expireAfter, terminationGracePeriod, nodeClassRef } = pool.spec.template.spec;
-  const { instanceType, zone, capacityType } = planned.offering;
   return {
     apiVersion: `${KARPENTER_GROUP}/v1`,
     kind: 'NodeClaim',
     metadata: {
       name,
-      labels: { ...planned.labels, [label.nodePool]: planned.nodePool, [label.nodeClass]: nodeClassRef.name },
+      labels: {
+        ...labelsWith(types, planned.offering, planned.labels),
+        [label.nodePool]: planned.nodePool,
+        [label.nodeClass]: nodeClassRef.name,
+      },
       annotations: {
         // Records of decisions made before the hash was part of them have none.
         [annotation.nodePoolHash]: poolHash(pool),
         [annotation.nodePoolHashVersion]: POOL_HASH_VERSION,
         ...planned.annotations,
+        ...classStamps(nodeClass),
         [annotation.decision]: decision,
-        [annotation.plannedOffering]: `${instanceType}/${zone}/${capacityType}`,
+        [annotation.plannedOffering]: renderPlace(planned.offering),
       },
       finalizers: [finalizer],
       ownerReferences: [
@@ -60,4 +77,15 @@ export function toNodeClaim(
       resources: { requests: planned.requests },
     },
   };
+}
+
+/** What a claim has of the class that its machine is made with, by which drift is judged. */
+export function classStamps(nodeClass: NodeClass | null): Readonly<Record<string, string>> {
+  const { annotations = {} } = nodeClass?.metadata ?? {};
+  return Object.fromEntries(
+    [annotation.nodeClassHash, annotation.nodeClassHashVersion].flatMap((key) => {
+      const value = annotations[key];
+      return value === undefined ? [] : [[key, value] as const];
+    }),
+  );
 }

@@ -48,6 +48,8 @@ export const annotation = {
   decision: 'nodewright.dev/decision',
   /** The offering a NodeClaim was planned for, `size/zone/capacityType`; launch tries it first. */
   plannedOffering: 'nodewright.dev/planned-offering',
+  /** Launches of this NodeClaim minted more than one bootstrap token: all of them are to be looked for when they are taken back. */
+  severalTokens: 'nodewright.dev/several-tokens',
   /** On a NodePool: which devices new nodes of its instance types publish (DRA), as JSON. */
   resourceSlices: 'nodewright.dev/resource-slices',
   /** On a NodePool, and on its claims: what the eviction of a spot node costs, as a duration for which such a node is paid. */

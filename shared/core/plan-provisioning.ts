@@ -6,7 +6,7 @@ import type { ProvisioningInput } from './model/provisioning-input.ts';
 import { offeredInput } from './offerings/offered-input.ts';
 import { placeBuffers } from './placing/place-buffers.ts';
 import { placePods } from './placing/place-pods.ts';
-import { readInput } from './placing/state/workspace.ts';
+import { compileInput } from './placing/state/workspace.ts';
 import { withBufferShapes } from './present/buffer-pods.ts';
 import { pendingPods } from './present/pending-pods.ts';
 import type { Instant } from './quantity/units.ts';
@@ -21,12 +21,12 @@ export function planProvisioning(given: ProvisioningInput, now: Instant): Plan {
   const input = offeredInput(given);
   const buffered = withBufferShapes(input);
   const ofBuffers = buffered.input.cluster.shapes.slice(input.cluster.shapes.length);
-  const reading = readInput(input, pendingPods(input.cluster, input.inFlight, now), ofBuffers);
+  const compiled = compileInput(input, pendingPods(input.cluster, input.inFlight, now), ofBuffers);
 
   // 2. Place: pods first, then the room that buffers keep, on what pods left free.
-  const pods = placePods(reading);
+  const pods = placePods(compiled);
   const reasons = reasonsFor(pods.workspace, pods.left);
-  const all = buffered.buffers.length === 0 ? { ...pods, left: [] } : placeBuffers(pods, reading, buffered);
+  const all = buffered.buffers.length === 0 ? { ...pods, left: [] } : placeBuffers(pods, compiled, buffered);
   const { workspace, solved, proof } = all;
 
   // 3. Bound: what no plan for the same pods can undercut.

@@ -106,8 +106,11 @@ export interface Cloud {
   equip(claim: string): Promise<void>;
   /** Has a machine that does not join report how its set-up ended; `observe` tells, some time later. Idempotent. */
   diagnose(claim: string): Promise<void>;
-  /** Takes back what let the machine ask for its certificate: it has one. Idempotent. */
-  revokeToken(claim: string): Promise<void>;
+  /**
+   * Takes back what let the machine ask for its certificate: it has one. Idempotent. `areSeveral`: what the claim's annotation
+   * says (`annotation.severalTokens`); else there is one.
+   */
+  revokeTokens(claim: string, areSeveral: boolean): Promise<void>;
   /** Starts, or goes on with, the removal of VM, NIC and disk. `gone` once nothing of them is left. Idempotent. */
   delete(claim: string): Promise<'gone' | 'deleting'>;
   /** All VMs and NICs that carry our cluster's tags. */

@@ -103,7 +103,14 @@ async function inStages(ports: Ports, { pool }: Load): Promise<Times> {
   await timed(STORE, () => ports.decisions.put(decision));
   await timed(CLAIMS, () =>
     decision.plan.claims.map((planned, index) =>
-      JSON.stringify(toNodeClaim(decision.name, planned, { name: decision.claimNames[index] ?? '', pool })),
+      JSON.stringify(
+        toNodeClaim(decision.name, planned, {
+          name: decision.claimNames[index] ?? '',
+          pool,
+          nodeClass: null,
+          types: [],
+        }),
+      ),
     ),
   );
   await timed(FIGURES, () => recordPlan(ports, made, 'holds'));

@@ -2,9 +2,9 @@ import { catalogsOf } from '../../cli/catalog/pool-catalogs.ts';
 import { readShippedSizes } from '../../cli/catalog/shipped-sizes.ts';
 import type { Snapshot } from '../../shared/contract/snapshot/parse.ts';
 import { placeInBulk } from '../../shared/core/placing/together/bulk.ts';
-import { dealOut, bulkRuleOf } from '../../shared/core/placing/together/bulk-groups.ts';
+import { assignDomains, bulkRuleOf } from '../../shared/core/placing/together/bulk-groups.ts';
 import { cheaperExplainer } from '../../shared/core/telling/cheaper/explain-cheaper.ts';
-import { readInput, workspaceFor } from '../../shared/core/placing/state/workspace.ts';
+import { compileInput, workspaceFor } from '../../shared/core/placing/state/workspace.ts';
 import { input, onDemand, pods, pool, requirement, shape, spec } from '../unit/core/build.ts';
 
 /**
@@ -22,10 +22,10 @@ const { catalog } = catalogsOf(readShippedSizes('westeurope'), {
   ...bare.cluster,
   nodeClasses: [],
 } as unknown as Snapshot);
-const workspace = workspaceFor(readInput({ ...bare, catalog }, bare.cluster.pods));
+const workspace = workspaceFor(compileInput({ ...bare, catalog }, bare.cluster.pods));
 for (const [index, own] of Map.groupBy(bare.cluster.pods, ({ shape: one }) => one)) {
   const rule = bulkRuleOf(workspace, index);
-  if (rule !== null) placeInBulk(workspace, dealOut(workspace, rule, own, new Map()), { left: 1 });
+  if (rule !== null) placeInBulk(workspace, assignDomains(workspace, rule, own, new Map()), { left: 1 });
 }
 for (let run = 0; run < 3; run++) {
   const explain = cheaperExplainer(workspace);

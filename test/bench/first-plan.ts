@@ -13,7 +13,7 @@ if (steps === '') {
   const median = (numbers: ReadonlyArray<number>): number =>
     numbers.toSorted((a, b) => a - b)[numbers.length >> 1] ?? 0;
   for (const { name } of pricedWorkloads(workload, variant)) {
-    const times = [0, DEFAULT_WORK.steps].map((work) =>
+    const times = [0, DEFAULT_WORK.operations].map((work) =>
       Array.from({ length: Number(processes) }, () => {
         const args = [import.meta.filename, name, variant, processes, String(work)];
         return Number(spawnSync(process.execPath, args, { encoding: 'utf8' }).stdout);
@@ -25,7 +25,7 @@ if (steps === '') {
 } else {
   for (const { input } of pricedWorkloads(workload, variant)) {
     const started = performance.now();
-    planProvisioning({ ...input, work: { steps: Number(steps) } }, instant(0));
+    planProvisioning({ ...input, work: { operations: Number(steps) } }, instant(0));
     process.stdout.write(`${performance.now() - started}`);
   }
 }

@@ -9,7 +9,7 @@ import { toInput, variants, type Deployment } from './priced-workloads.ts';
  * [draws] [variant]`. Each draw is planned with growing amounts of work. Gaps are against the strongest bound that any of
  * the plans proved; times are CPU time of this process.
  */
-const BUDGETS = [0, DEFAULT_WORK.steps, DEFAULT_WORK.steps * 5];
+const BUDGETS = [0, DEFAULT_WORK.operations, DEFAULT_WORK.operations * 5];
 
 interface Attempt {
   readonly cost: number;
@@ -41,8 +41,8 @@ const percent = (value: number): string => `${(100 * value).toFixed(2)} %`;
 function measure(seed: number, variant: string): ReadonlyArray<Attempt> {
   const input = toInput(drawDeployments(seed), variants[variant] ?? []);
   let findings = 0;
-  const attempts = BUDGETS.map((steps): Attempt => {
-    const given = { ...input, work: { steps } };
+  const attempts = BUDGETS.map((operations): Attempt => {
+    const given = { ...input, work: { operations } };
     const before = process.cpuUsage();
     const plan = planProvisioning(given, instant(0));
     const cpuMs = process.cpuUsage(before).user / 1e3;
@@ -74,5 +74,5 @@ for (const variant of Object.keys(variants).filter((one) => wanted === '' || one
 }
 process.stdout.write(
   `\n${kinds} kinds, ${replicas} pods of each: over the bound of the same plan, mean/largest, and most CPU time, by work: ` +
-    `${BUDGETS.join(', ')} steps\n${summary.join('\n')}\n`,
+    `${BUDGETS.join(', ')} operations\n${summary.join('\n')}\n`,
 );

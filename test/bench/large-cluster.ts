@@ -38,7 +38,7 @@ const given = input({
   nodes,
   nodePools: [pool('default')],
   pods: [...running, ...pending],
-  steps: DEFAULT_WORK.steps,
+  operations: DEFAULT_WORK.operations,
 });
 for (let run = 0; run < 3; run++) {
   const started = performance.now();

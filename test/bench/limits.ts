@@ -48,7 +48,7 @@ for (const [count, cpu] of CASES) {
       shapes,
       pods: shapes.flatMap((_, index) => pods(index, Math.floor(count / shapes.length))),
       daemonSets: [daemonSet('agent', spec('150m', '256Mi'))],
-      steps: DEFAULT_WORK.steps,
+      operations: DEFAULT_WORK.operations,
     });
     const times = [0, 1, 2].map(() => {
       const fromMs = performance.now();

@@ -9,7 +9,7 @@ import { pricedWorkloads, type PricedWorkload } from './priced-workloads.ts';
  * Every workload is planned with growing amounts of work. Gaps are against the strongest bound that any of the plans
  * proved; times are CPU time of this process, so that a busy machine shows less.
  */
-const BUDGETS = [0, DEFAULT_WORK.steps / 3, DEFAULT_WORK.steps, DEFAULT_WORK.steps * 4];
+const BUDGETS = [0, DEFAULT_WORK.operations / 3, DEFAULT_WORK.operations, DEFAULT_WORK.operations * 4];
 
 interface Attempt {
   readonly cost: number;
@@ -29,8 +29,8 @@ const gapOf = ({ cost }: Attempt, bound: number): number => cost / bound - 1;
 function measure({ name, variant, pods, karpenterCost, input }: PricedWorkload): Row {
   let bound = 0;
   let findings = 0;
-  const attempts = BUDGETS.map((steps): Attempt => {
-    const given = { ...input, work: { steps } };
+  const attempts = BUDGETS.map((operations): Attempt => {
+    const given = { ...input, work: { operations } };
     const before = process.cpuUsage();
     const plan = planProvisioning(given, instant(0));
     const cpuMs = process.cpuUsage(before).user / 1e3;
@@ -51,7 +51,9 @@ function measure({ name, variant, pods, karpenterCost, input }: PricedWorkload):
 const [wantedWorkload = '', wantedVariant = ''] = process.argv.slice(2);
 const rows = [...pricedWorkloads(wantedWorkload, wantedVariant)].map((workload) => measure(workload));
 const mean = (numbers: ReadonlyArray<number>): number => numbers.reduce((sum, one) => sum + one, 0) / numbers.length;
-process.stdout.write(`\nOver the strongest bound, mean/largest, and CPU time, by work: ${BUDGETS.join(', ')} steps\n`);
+process.stdout.write(
+  `\nOver the strongest bound, mean/largest, and CPU time, by work: ${BUDGETS.join(', ')} operations\n`,
+);
 for (const [group, own] of Map.groupBy(rows, (row) => row.group)) {
   const columns = BUDGETS.map((_, index) => {
     const gaps = own.map(({ attempts, bound }) => gapOf(attempts[index] ?? { cost: 0, cpuMs: 0 }, bound));

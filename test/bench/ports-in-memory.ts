@@ -4,7 +4,7 @@ import { createDecisions } from '../../shared/adapters/storage/decisions.ts';
 import { createFiguresLog } from '../../shared/adapters/storage/figures-log.ts';
 import { createSnapshots } from '../../shared/adapters/storage/snapshots.ts';
 import type { Ports } from '../../shared/app/ports.ts';
-import { createTold } from '../../shared/app/told.ts';
+import { createRecentReports } from '../../shared/app/recent-reports.ts';
 import type { InstanceType } from '../../shared/core/model/catalog.ts';
 import type { NodePool } from '../../shared/kubernetes/manifest.ts';
 import { KARPENTER_POLICY } from '../../shared/core/model/provisioning-input.ts';
@@ -72,7 +72,7 @@ export function portsInMemory(snapshot: Uint8Array, types: ReadonlyArray<Instanc
       markExecuted: () => Promise.resolve(),
     },
     hints: { send: () => Promise.resolve() },
-    told: createTold(),
+    told: createRecentReports(),
     log: () => undefined,
   };
   return ports as unknown as Ports;

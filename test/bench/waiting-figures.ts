@@ -45,7 +45,7 @@ const given = input({
   nodes,
   nodePools: [pool('default')],
   pods: [...running, ...shapes.flatMap((_, index) => pods(index, Math.floor(waiting / shapeCount)))],
-  steps: DEFAULT_WORK.steps,
+  operations: DEFAULT_WORK.operations,
 });
 /** Of the main thread, so that other load on the machine counts for little. */
 function cpuMs(): number {

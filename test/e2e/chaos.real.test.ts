@@ -3,10 +3,4 @@ import { chaosCases } from './chaos-cases.ts';
 
 describe.skipIf((process.env['KUBEBUILDER_ASSETS'] ?? '') === '')('on a real control plane', () => {
   chaosCases('real', 'parts are killed', { growth: ['1', '2'], churn: ['1', '2'], loss: ['1'] });
-  chaosCases(
-    'real',
-    'parts are killed and every message comes twice',
-    { growth: ['3', '4'], churn: ['3'], loss: ['2'] },
-    { settings: { NODEWRIGHT_DELIVER_TWICE: '1' }, duplicatePercent: 30 },
-  );
 });

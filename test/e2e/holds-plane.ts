@@ -14,7 +14,7 @@ import { follow } from '../../shared/app/follow/follow.ts';
 import { SETTLING_MS } from '../../shared/app/gather.ts';
 import { nodeNameOf } from '../../shared/app/node-name.ts';
 import { createTurns } from '../../shared/app/follow/turns.ts';
-import { createTold } from '../../shared/app/told.ts';
+import { createRecentReports } from '../../shared/app/recent-reports.ts';
 import type { Ports } from '../../shared/app/ports.ts';
 import { provision } from '../../shared/app/provision.ts';
 import { taint } from '../../shared/contract/names.ts';
@@ -159,14 +159,14 @@ async function createPorts(kubeconfigPath: string, now: () => number): Promise<P
     kubernetes,
     definitions: createDefinitions(kubernetes, now),
     turns: createTurns(),
-    told: createTold(),
+    told: createRecentReports(),
     cloud: {
       launch: nowhere,
       observe: nowhere,
       // Of nodes that have joined, whose machines nobody made.
       equip: () => Promise.resolve(),
       diagnose: nowhere,
-      revokeToken: () => Promise.resolve(),
+      revokeTokens: () => Promise.resolve(),
       delete: nowhere,
       inventory: nowhere,
     },

@@ -1,8 +1,6 @@
 import { describe } from 'vitest';
-import { evictionPathCases } from './eviction-path-cases.ts';
 import { interruptionCases } from './interruption-cases.ts';
 
 describe.skipIf((process.env['KUBEBUILDER_ASSETS'] ?? '') === '')('on a real control plane', () => {
   interruptionCases('real');
-  evictionPathCases('real');
 });

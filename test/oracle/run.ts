@@ -29,7 +29,7 @@ export function planAll(): ReadonlyMap<string, Plan> {
   return new Map(
     scenarios.map((one) => [
       one.name,
-      planProvisioning({ ...toInput(one, catalog), work: { steps: STEPS } }, instant(0)),
+      planProvisioning({ ...toInput(one, catalog), work: { operations: STEPS } }, instant(0)),
     ]),
   );
 }

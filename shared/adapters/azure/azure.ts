@@ -3,7 +3,7 @@ import type { Settings } from '../../contract/settings.ts';
 import type { Cloud, NodeClassFacts } from '../../ports/cloud.ts';
 import type { Kubernetes } from '../../ports/kubernetes.ts';
 import type { Blobs } from '../../ports/blobs.ts';
-import { mintBootstrapToken, revokeBootstrapToken } from './bootstrap/bootstrap-token.ts';
+import { createTokens, revokeBootstrapTokens } from './bootstrap/bootstrap-token.ts';
 import { type AzureCatalogs, createCatalogs } from './catalogs.ts';
 import { createClients } from './clients.ts';
 import { createCloud } from './cloud.ts';
@@ -57,9 +57,9 @@ export function createAzure(parts: AzureParts): {
     clients,
     place: createNetworkPlaces(() => clients.network(), settings, now),
     sku: catalogs.sku,
-    bootstrapToken: (claim) =>
-      ownToken === undefined ? mintBootstrapToken(kubernetes, claim, now()) : Promise.resolve(ownToken),
-    revokeToken: (claim) => (ownToken === undefined ? revokeBootstrapToken(kubernetes, claim) : Promise.resolve()),
+    bootstrapToken: ownToken === undefined ? createTokens(kubernetes, now) : () => Promise.resolve(ownToken),
+    revokeTokens: (claim, areSeveral) =>
+      ownToken === undefined ? revokeBootstrapTokens(kubernetes, claim, areSeveral) : Promise.resolve(),
   });
   return { cloud, nodeClassFacts: createNodeClassFacts(clients, settings, complete, now), catalogs };
 }

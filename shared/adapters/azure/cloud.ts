@@ -32,7 +32,7 @@ export interface CloudParts {
   readonly place: (nodeClass: LaunchOrder['nodeClass']) => Promise<NetworkPlace>;
   readonly sku: (name: string) => Promise<Sku | null>;
   readonly bootstrapToken: (claim: string) => Promise<string>;
-  readonly revokeToken: (claim: string) => Promise<void>;
+  readonly revokeTokens: Cloud['revokeTokens'];
 }
 
 /** A network interface is there within a second or two; Azure answers reads in some 50 ms. */
@@ -56,7 +56,7 @@ export function createCloud(parts: CloudParts): Cloud {
     observe: (claim) => observe(parts, claim),
     equip: (claim) => extend(parts, claim, EXTENSION, extensionBody),
     diagnose: (claim) => extend(parts, claim, DIAGNOSIS, diagnosisBody),
-    revokeToken: parts.revokeToken,
+    revokeTokens: parts.revokeTokens,
     delete: (claim) => remove(parts, claim),
     inventory: () => inventory(parts),
   };

@@ -8,18 +8,20 @@ import type { Ports } from '../ports.ts';
 import { judgeConsolidatable, lastPodEvent, podEventFields } from './consolidatable.ts';
 import { findShortfall } from './consistency.ts';
 import { findDrift } from './drift.ts';
-import { type Step, eventAbout, writeStatus } from './node-claim.ts';
+import { type Draft, commit, noted } from './draft.ts';
+import { type Step, eventAbout } from './node-claim.ts';
 
 /**
  * Keeps what disruption chooses by right on a claim at rest: the conditions `Drifted` and `Consolidatable`, and when a
- * pod last came or went. One write, or none. Acts on nothing: replacing nodes is the disruption's business.
+ * pod last came or went. One write of all that the draft has, or none. Acts on nothing: replacing nodes is the disruption's business.
  */
 export async function noteDisruptable(
   ports: Ports,
-  claim: NodeClaim,
+  draft: Draft,
   node: Node,
   podEventMs: number | null,
 ): Promise<Step> {
+  const { claim } = draft;
   const pool = claim.metadata.labels?.[label.nodePool];
   const [nodePool, nodeClass] = await Promise.all([
     pool === undefined ? null : ports.definitions.nodePool(pool),
@@ -35,12 +37,14 @@ export async function noteDisruptable(
     ...(await tellShortfall(ports, claim, node)),
   ];
   const said = new Set(conditions.map(({ type }) => type));
-  await writeStatus(ports, claim, {
+  // First, so that nothing is left to do once the write tells that all is done. A look for nothing does no harm.
+  if (consolidatable.kind === 'from') await lookThen(ports, claim, consolidatable.atMs);
+  const change = {
     conditions,
     clear: ['Drifted', 'Consolidatable', CONSISTENT].filter((type) => !said.has(type) && isShown(claim, type)),
     fields: podEventFields(eventMs),
-  });
-  if (consolidatable.kind === 'from') await lookThen(ports, claim, consolidatable.atMs);
+  };
+  await commit(ports, noted(ports, draft, change));
   return { kind: 'wait', for: 'nothing: it is ready', lookAgainMs: null };
 }
 

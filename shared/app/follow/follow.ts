@@ -1,4 +1,5 @@
 import type { FollowedObject } from '../../contract/messages.ts';
+import { annotation } from '../../contract/names.ts';
 import { isOwnClass } from '../../contract/own-class.ts';
 import { isReserved } from '../../contract/reserved-taint.ts';
 import type { Node, NodeClaim } from '../../kubernetes/manifest.ts';
@@ -9,6 +10,7 @@ import { conditionOf, isTrue } from '../conditions.ts';
 import { nodeNameOf } from '../node-name.ts';
 import type { Ports } from '../ports.ts';
 import { isSameId } from '../same-id.ts';
+import { type Draft, commit, draftOf } from './draft.ts';
 import { initialize } from './initialize.ts';
 import { launch } from './launch.ts';
 import { awaitPlanned, isForMovers, openNode, withoutReservation } from './open-node.ts';
@@ -97,22 +99,23 @@ async function followLaunched(ports: Ports, claim: NodeClaim, podEventMs: number
       eventAbout(claim, 'Normal', 'NodeDeleted', `Node ${node.metadata.name} was deleted`),
     );
   }
-  if (isTrue(claim.status?.conditions, 'Registered')) {
-    return (await hasLostMachine(ports, claim, node))
-      ? deleteClaim(ports, claim, eventAbout(claim, 'Warning', 'InstanceGone', 'its machine is gone'))
-      : followRegistered(ports, claim, node, podEventMs);
-  }
+  if (!isTrue(claim.status?.conditions, 'Registered')) return followJoined(ports, claim, node, podEventMs);
+  return (await hasLostMachine(ports, claim, node))
+    ? deleteClaim(ports, claim, eventAbout(claim, 'Warning', 'InstanceGone', 'its machine is gone'))
+    : followRegistered(ports, draftOf(claim), node, podEventMs);
+}
+
+async function followJoined(ports: Ports, claim: NodeClaim, node: Node, podEventMs: number | null): Promise<Step> {
   const registered = await register(ports, claim, node);
   if (registered.kind !== 'registered') return registered;
+  const { draft, node: joined } = registered;
+  const step =
+    joined !== null && isReserved(joined)
+      ? await keepNode(ports, draft, joined, podEventMs)
+      : await useNode(ports, draft, joined, podEventMs);
   await noteRegistration(ports, claim, { kind: 'registered' });
   // It has its certificate: what it was let in with opens nothing any more.
-  await ports.cloud.revokeToken(claim.metadata.name);
-  const { node: joined } = registered;
-  const isKept = joined !== null && isReserved(joined);
-  if (isKept) await useForMovers(ports, registered.claim, joined, podEventMs);
-  const step = isKept
-    ? awaitPlanned(ports, registered.claim, joined)
-    : await useNode(ports, registered.claim, joined, podEventMs);
+  await ports.cloud.revokeTokens(claim.metadata.name, annotation.severalTokens in (claim.metadata.annotations ?? {}));
   await equipJoined(ports, claim);
   return step;
 }
@@ -135,30 +138,37 @@ async function equipJoined(ports: Ports, claim: NodeClaim): Promise<void> {
   }
 }
 
-async function followRegistered(ports: Ports, claim: NodeClaim, node: Node, podEventMs: number | null): Promise<Step> {
-  if (!isReserved(node)) return useNode(ports, claim, node, podEventMs);
-  const opened = await openNode(ports, claim, node);
-  if (opened.kind === 'opened') return useNode(ports, claim, opened.node, podEventMs);
-  if (await useForMovers(ports, claim, node, podEventMs)) return opened;
-  // What it waits for is said where people look for it.
-  await initialize(ports, claim, node, podEventMs);
+async function followRegistered(ports: Ports, draft: Draft, node: Node, podEventMs: number | null): Promise<Step> {
+  if (!isReserved(node)) return useNode(ports, draft, node, podEventMs);
+  const opened = await openNode(ports, draft.claim, node);
+  if (opened.kind === 'opened') return useNode(ports, draft, opened.node, podEventMs);
+  await keepNode(ports, draft, node, podEventMs);
   return opened;
 }
 
-/** One that is to take pods from nodes that go is in use before they come: those go when it is. Answers whether it is such a one. */
-async function useForMovers(ports: Ports, claim: NodeClaim, node: Node, podEventMs: number | null): Promise<boolean> {
-  if (!(await isForMovers(ports, claim))) return false;
-  if (isTrue(claim.status?.conditions, 'Initialized')) return true;
-  await initialize(ports, claim, withoutReservation(node), podEventMs);
-  return true;
+/**
+ * Of a node that is kept for some. What it waits for is said where people look for it; but one that is to take pods from nodes
+ * that go is in use before they come: those go when it is.
+ */
+async function keepNode(ports: Ports, draft: Draft, node: Node, podEventMs: number | null): Promise<Step> {
+  const isUsed = await isForMovers(ports, draft.claim);
+  const isDone = isUsed && isTrue(draft.claim.status?.conditions, 'Initialized');
+  const seen = isUsed ? withoutReservation(node) : node;
+  const told = isDone ? draft : (await initialize(ports, draft, seen, podEventMs)).draft;
+  return awaitPlanned(ports, await commit(ports, told), node);
 }
 
 /** Of a node that is open to all; null when it has just gone. */
-async function useNode(ports: Ports, claim: NodeClaim, node: Node | null, podEventMs: number | null): Promise<Step> {
-  if (node === null) return { kind: 'wait', for: 'its node, which has just gone', lookAgainMs: ports.now() };
-  if (isTrue(claim.status?.conditions, 'Initialized')) return noteDisruptable(ports, claim, node, podEventMs);
-  const initialized = await initialize(ports, claim, node, podEventMs);
-  return initialized.kind === 'next' ? noteDisruptable(ports, initialized.claim, node, podEventMs) : initialized;
+async function useNode(ports: Ports, draft: Draft, node: Node | null, podEventMs: number | null): Promise<Step> {
+  if (node === null) {
+    await commit(ports, draft);
+    return { kind: 'wait', for: 'its node, which has just gone', lookAgainMs: ports.now() };
+  }
+  if (isTrue(draft.claim.status?.conditions, 'Initialized')) return noteDisruptable(ports, draft, node, podEventMs);
+  const initialized = await initialize(ports, draft, node, podEventMs);
+  if (initialized.wait === null) return noteDisruptable(ports, initialized.draft, node, podEventMs);
+  await commit(ports, initialized.draft);
+  return initialized.wait;
 }
 
 /** A launched claim without a Node: still booting, failed in Azure, or gone. */

@@ -2,19 +2,20 @@ import { annotation, label, taint } from '../../contract/names.ts';
 import { awaitedDrivers } from '../../core/devices/awaited-drivers.ts';
 import type { Node, NodeClaim, Taint } from '../../kubernetes/manifest.ts';
 import { isPositive } from '../../core/model/allocatable.ts';
-import { claimFacts, machineFacts } from '../claim-facts.ts';
 import type { Ports } from '../ports.ts';
 import { lastPodEvent, podEventFields } from './consolidatable.ts';
-import { type Step, createdAtMs, isReadyNode, writeStatus, written } from './node-claim.ts';
+import { type Draft, noted } from './draft.ts';
+import { type Step, isReadyNode, written } from './node-claim.ts';
 
 /** Taints that go by themselves while a node starts. Source: Karpenter `pkg/scheduling/taints.go`, 2026-08. */
 const EPHEMERAL: ReadonlyArray<{ readonly key: string; readonly effect: string }> = [
-  { key: 'node.kubernetes.io/not-ready', effect: 'NoSchedule' },
-  { key: 'node.kubernetes.io/not-ready', effect: 'NoExecute' },
   { key: 'node.kubernetes.io/unreachable', effect: 'NoSchedule' },
   { key: 'node.cloudprovider.kubernetes.io/uninitialized', effect: 'NoSchedule' },
   taint.unregistered,
   taint.reserved,
+  // Last: on a node that says that it is ready they are gone in a moment, and what stays is said once.
+  { key: 'node.kubernetes.io/not-ready', effect: 'NoSchedule' },
+  { key: 'node.kubernetes.io/not-ready', effect: 'NoExecute' },
 ];
 
 interface Obstacle {
@@ -27,41 +28,45 @@ const DRIVER_PAUSE_MS = 5_000;
 
 const DEVICES_MISSING = 'DevicesNotPublished';
 
+/** What the claim is to say, and what its node waits for; null once it is initialized. */
+export interface Initialized {
+  readonly draft: Draft;
+  readonly wait: Step | null;
+}
+
 /**
  * Marks a registered node as ready for use once nothing that starts with it is missing. `podEventMs` is noted until then: who
- * tells it tells it once.
+ * tells it tells it once. The claim's status is left to the caller to write.
  */
 export async function initialize(
   ports: Ports,
-  claim: NodeClaim,
+  draft: Draft,
   node: Node,
   podEventMs: number | null = null,
-): Promise<Step> {
+): Promise<Initialized> {
+  const { claim } = draft;
   const obstacle = await obstacleOf(ports, claim, node);
   if (obstacle !== null) {
-    await writeStatus(ports, claim, {
+    const told = noted(ports, draft, {
       conditions: [{ type: 'Initialized', status: 'Unknown', ...obstacle }],
       fields: podEventFields(lastPodEvent(claim, podEventMs, ports.now())),
     });
     // A driver's slices are no object that the relay sends hints about claims for.
     const lookAgainMs = obstacle.reason === DEVICES_MISSING ? ports.now() + DRIVER_PAUSE_MS : null;
-    return { kind: 'wait', for: obstacle.message, lookAgainMs };
+    return { draft: told, wait: { kind: 'wait', for: obstacle.message, lookAgainMs } };
   }
   if (node.metadata.labels?.[label.initialized] !== 'true') {
     const { name } = node.metadata;
     const patch = { metadata: { labels: { [label.initialized]: 'true' } } };
     written(await ports.kubernetes.patch('Node', { name, namespace: null }, patch), name);
   }
-  const initialized = await writeStatus(ports, claim, {
-    conditions: [{ type: 'Initialized', status: 'True', reason: 'Initialized', message: '' }],
-  });
-  ports.log('nodeclaim-initialized', {
-    ...claimFacts(claim),
-    ...machineFacts(claim),
-    node: node.metadata.name,
-    sinceCreatedMs: ports.now() - createdAtMs(claim),
-  });
-  return { kind: 'next', claim: initialized };
+  const conditions = [{ type: 'Initialized', status: 'True', reason: 'Initialized', message: '' }] as const;
+  return { draft: noted(ports, draft, { conditions }), wait: null };
+}
+
+/** Is nothing missing for the node to be used, as far as the node itself tells all of it? */
+export function isUsableAtOnce(ports: Ports, claim: NodeClaim, node: Node): boolean {
+  return driversOf(ports, claim) === null && firstObstacle(claim, node) === null;
 }
 
 /** What is still missing for a node to be used; null when nothing is. */
@@ -70,13 +75,18 @@ export async function obstacleOf(ports: Ports, claim: NodeClaim, node: Node): Pr
 }
 
 /** Pods were planned for devices of the node: before their drivers have published them, nobody knows what there is. */
-async function missingDriver(ports: Ports, { metadata }: NodeClaim, node: Node): Promise<Obstacle | null> {
-  const drivers = metadata.annotations?.[annotation.requestedDrivers];
-  if (drivers === undefined || ports.deviceSelectors === null) return null;
+async function missingDriver(ports: Ports, claim: NodeClaim, node: Node): Promise<Obstacle | null> {
+  const drivers = driversOf(ports, claim);
+  if (drivers === null) return null;
   const { name } = node.metadata;
   const [driver] = awaitedDrivers(drivers, await ports.kubernetes.list('ResourceSlice'), name);
   if (driver === undefined) return null;
   return { reason: DEVICES_MISSING, message: `driver ${driver} has not published its devices of node ${name} yet` };
+}
+
+/** As the claim's annotation has them; null when no driver is waited for. */
+function driversOf({ deviceSelectors }: Ports, { metadata }: NodeClaim): string | null {
+  return deviceSelectors === null ? null : (metadata.annotations?.[annotation.requestedDrivers] ?? null);
 }
 
 function firstObstacle(claim: NodeClaim, node: Node): Obstacle | null {

@@ -1,22 +1,21 @@
 import { readEvictionCost } from '../../contract/api/eviction-cost.ts';
-import { isLabelValue } from '../../contract/api/object-meta.ts';
 import { annotation, label } from '../../contract/names.ts';
 import type { InstanceType } from '../../core/model/catalog.ts';
 import type { NodeClaim } from '../../kubernetes/manifest.ts';
 import { launchCandidates } from '../../core/launch/launch-candidates.ts';
 import { nodeLabels } from '../../core/launch/node-labels.ts';
-import { allocatableOf, capacityAmounts } from '../../core/model/allocatable.ts';
+import { capacityAmounts } from '../../core/model/allocatable.ts';
 import { parseAmounts } from '../../kubernetes/quantity.ts';
 import type { PlannedOffering } from '../../core/model/plan.ts';
-import { microUsdPerHour } from '../../core/quantity/units.ts';
 import { DEFAULT_EVICTION_COST_MS } from '../../core/offerings/weighed-price.ts';
 import type { LaunchOutcome, Machine, RefusedOffering } from '../../ports/cloud.ts';
 import type { NodeClass } from '../../ports/kubernetes.ts';
 import { claimFacts } from '../claim-facts.ts';
-import { vmNameOf } from '../node-name.ts';
+import { ownLabels, plannedPlaceOf } from '../machine-labels.ts';
 import type { Ports } from '../ports.ts';
 import { CLASS_COMES_WITHIN_MS, readinessOf } from '../readiness.ts';
-import { NODE_NOT_FOUND, type Step, createdAtMs, deleteClaim, eventAbout, writeStatus, written } from './node-claim.ts';
+import { type Step, createdAtMs, deleteClaim, eventAbout, writeStatus } from './node-claim.ts';
+import { recordLaunch } from './record-launch.ts';
 
 /**
  * Offerings tried within one attempt. Each refusal costs a round trip of some 100 ms; twenty cover all zones of several
@@ -29,9 +28,6 @@ const CANDIDATES_MAX = 20;
  * execution ends with the slowest of the claims that it moves.
  */
 const TRYING_MS = 4_000;
-
-/** First look at a VM that Azure has accepted: allocation failures are reported within seconds. Then see `follow`. */
-const FIRST_LOOK_MS = 5_000;
 
 /** Karpenter cuts messages of launch conditions at this length. */
 const MESSAGE_MAX = 300;
@@ -54,7 +50,7 @@ export async function launch(ports: Ports, claim: NodeClaim): Promise<Step> {
   const attempt = await tryInTurn(ports, claim, nodeClass, types, candidates);
   switch (attempt.kind) {
     case 'launched':
-      return recordLaunch(ports, claim, nodeClass, types, attempt.machine);
+      return recordLaunch(ports, claim, { nodeClass, types }, attempt.machine);
     case 'exhausted':
       return deleteClaim(ports, claim, eventAbout(claim, 'Warning', 'InsufficientCapacityError', attempt.message));
     case 'unfinished':
@@ -151,7 +147,7 @@ async function launchOne(
     nodeClass,
     offering,
     instanceType,
-    labels: { ...nodeLabels(instanceType, offering), ...claim.metadata.labels },
+    labels: { ...nodeLabels(instanceType, offering), ...ownLabels(claim, types) },
     taints: claim.spec.taints ?? [],
     startupTaints: claim.spec.startupTaints ?? [],
   });
@@ -169,9 +165,9 @@ async function withinLimits(
   candidates: ReadonlyArray<PlannedOffering>,
 ): Promise<ReadonlyArray<PlannedOffering>> {
   const poolName = claim.metadata.labels?.[label.nodePool];
-  const size = plannedSize(claim);
+  const size = plannedPlaceOf(claim)?.instanceType;
   // Limits are for those who provision. Who makes a claim by hand has seen to that, as for Karpenter.
-  if (poolName === undefined || size === null) return candidates;
+  if (poolName === undefined || size === undefined) return candidates;
   const sizes = new Map(types.map((type) => [type.name, capacityAmounts(type)]));
   const planned = sizes.get(size);
   const takesMore = ({ instanceType }: PlannedOffering, resources: Iterable<string>): boolean =>
@@ -181,11 +177,6 @@ async function withinLimits(
   const pool = await ports.definitions.nodePool(poolName);
   const limited = parseAmounts(pool?.spec.limits, 'down');
   return candidates.filter((one) => !takesMore(one, limited.keys()));
-}
-
-/** The size that a claim was planned as; null when it was made by somebody else. */
-function plannedSize({ metadata }: NodeClaim): string | null {
-  return metadata.annotations?.[annotation.plannedOffering]?.split('/')[0] ?? null;
 }
 
 /** Whether a refusal just received makes another candidate of this attempt pointless. */
@@ -216,74 +207,6 @@ async function plannedOfferings(ports: Ports, claim: NodeClaim): Promise<Readonl
   const index = decision?.claimNames.indexOf(claim.metadata.name) ?? -1;
   const planned = decision?.plan.claims[index];
   return planned === undefined ? [] : [planned.offering, ...planned.fallbacks];
-}
-
-async function recordLaunch(
-  ports: Ports,
-  claim: NodeClaim,
-  nodeClass: NodeClass,
-  types: ReadonlyArray<InstanceType>,
-  machine: Machine,
-): Promise<Step> {
-  const instanceType = types.find(({ name }) => name === machine.instanceType);
-  const offering = { ...machine, price: microUsdPerHour(0) };
-  const labels = {
-    ...(instanceType === undefined ? {} : nodeLabels(instanceType, offering)),
-    // Who writes a claim by hand leaves it out. Its node gets it with the others. A name may be longer than a label.
-    ...(isLabelValue(nodeClass.metadata.name) ? { [label.nodeClass]: nodeClass.metadata.name } : {}),
-    ...claim.metadata.labels,
-    [label.instanceType]: machine.instanceType,
-    [label.zone]: machine.zone,
-    [label.capacityType]: machine.capacityType,
-  };
-  const annotations = pickHashes(nodeClass, claim);
-  const { name, resourceVersion } = claim.metadata;
-  const outcome = await ports.kubernetes.patch(
-    'NodeClaim',
-    { name, namespace: null },
-    { metadata: { resourceVersion, labels, annotations } },
-  );
-  if (outcome.kind !== 'written' && (await isLeaving(ports, name))) return takeBack(ports, name);
-  const labelled = written(outcome, name);
-  await writeStatus(ports, labelled, {
-    conditions: [{ type: 'Launched', status: 'True', reason: 'Launched', message: '' }, NODE_NOT_FOUND],
-    fields: {
-      providerID: machine.providerId,
-      imageID: machine.imageId,
-      ...(instanceType === undefined
-        ? {}
-        : { capacity: instanceType.capacity, allocatable: allocatableOf(instanceType) }),
-    },
-  });
-  ports.log('nodeclaim-launched', {
-    ...claimFacts(claim),
-    vm: vmNameOf(name),
-    instanceType: machine.instanceType,
-    zone: machine.zone,
-    capacityType: machine.capacityType,
-    sinceCreatedMs: ports.now() - createdAtMs(claim),
-  });
-  return { kind: 'wait', for: 'the node to join', lookAgainMs: ports.now() + FIRST_LOOK_MS };
-}
-
-async function isLeaving(ports: Ports, name: string): Promise<boolean> {
-  const claim = await ports.kubernetes.get('NodeClaim', { name, namespace: null });
-  return claim === null || claim.metadata.deletionTimestamp !== undefined;
-}
-
-/** Another process removes the claim, and may have asked for its machine before there was one: nobody else would soon. */
-async function takeBack(ports: Ports, name: string): Promise<Step> {
-  await ports.cloud.delete(name);
-  ports.log('machine-taken-back', { claim: name });
-  return { kind: 'ended', why: 'its claim has gone meanwhile' };
-}
-
-function pickHashes(nodeClass: NodeClass, claim: NodeClaim): Readonly<Record<string, string>> {
-  const hashes = [annotation.nodeClassHash, annotation.nodeClassHashVersion].flatMap((key) => {
-    const value = nodeClass.metadata.annotations?.[key];
-    return value === undefined ? [] : [[key, value] as const];
-  });
-  return { ...claim.metadata.annotations, ...Object.fromEntries(hashes) };
 }
 
 /** Why nothing can be launched with this class; null when it can, or when that has not been found out. */

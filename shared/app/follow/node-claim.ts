@@ -53,35 +53,46 @@ export async function ensureFinalizer(ports: Ports, claim: NodeClaim): Promise<N
   return written(outcome, name);
 }
 
-/** Sets conditions and other fields of the status in one conditional write; none when nothing would change. */
-export async function writeStatus(
-  ports: Ports,
-  claim: NodeClaim,
-  changes: {
-    readonly conditions: ReadonlyArray<ConditionChange>;
-    readonly clear?: ReadonlyArray<string>;
-    readonly fields?: Readonly<Record<string, unknown>>;
-  },
-): Promise<NodeClaim> {
-  const { name, resourceVersion } = claim.metadata;
-  const set = setConditions(claim.status?.conditions, changes.conditions, {
+/** What a step makes of a claim's status: conditions to set and to take off, and other fields. */
+export interface StatusChange {
+  readonly conditions: ReadonlyArray<ConditionChange>;
+  readonly clear?: ReadonlyArray<string>;
+  readonly fields?: Readonly<Record<string, unknown>>;
+}
+
+/** The claim as it will be once its status is changed so. */
+export function withStatus(claim: NodeClaim, change: StatusChange, nowMs: number): NodeClaim {
+  const set = setConditions(claim.status?.conditions, change.conditions, {
     dependents: DEPENDENTS,
     generation: claim.metadata.generation ?? 1,
-    nowMs: ports.now(),
+    nowMs,
     createdAt: claim.metadata.creationTimestamp ?? '',
   });
-  const conditions = clearConditions(set, changes.clear ?? []);
-  const fields = changes.fields ?? {};
-  if (sameConditions(claim.status?.conditions, conditions) && sameFields(claim, fields)) return claim;
-  const outcome = await ports.kubernetes.patchStatus(
-    'NodeClaim',
-    { name, namespace: null },
-    {
-      metadata: { resourceVersion },
-      status: { ...fields, conditions },
-    },
-  );
-  return written(outcome, name);
+  return {
+    ...claim,
+    status: { ...claim.status, ...change.fields, conditions: clearConditions(set, change.clear ?? []) },
+  };
+}
+
+/** The patch that makes `next` of a claim's status, on condition that nobody has written since; null when nothing would change. */
+export function statusPatch(read: NodeClaim, next: NodeClaim): object | null {
+  const { conditions = [], ...fields } = next.status ?? {};
+  const changed = changedFields(read, fields);
+  if (sameConditions(read.status?.conditions, conditions) && Object.keys(changed).length === 0) return null;
+  return { metadata: { resourceVersion: read.metadata.resourceVersion }, status: { ...changed, conditions } };
+}
+
+/** Writes what steps have made of a claim's status, in one conditional write; none when nothing would change. */
+export async function commitStatus(ports: Ports, read: NodeClaim, next: NodeClaim): Promise<NodeClaim> {
+  const patch = statusPatch(read, next);
+  if (patch === null) return read;
+  const { name } = read.metadata;
+  return written(await ports.kubernetes.patchStatus('NodeClaim', { name, namespace: null }, patch), name);
+}
+
+/** One step's change in a write of its own. */
+export async function writeStatus(ports: Ports, claim: NodeClaim, change: StatusChange): Promise<NodeClaim> {
+  return commitStatus(ports, claim, withStatus(claim, change, ports.now()));
 }
 
 /** Asks the API server to remove the claim; its finalizer keeps it until the machine is gone. */
@@ -126,7 +137,9 @@ function uidOf(claim: NodeClaim): { readonly uid: string } | undefined {
   return claim.metadata.uid === undefined ? undefined : { uid: claim.metadata.uid };
 }
 
-function sameFields(claim: NodeClaim, fields: Readonly<Record<string, unknown>>): boolean {
-  const status: Readonly<Record<string, unknown>> = { ...claim.status };
-  return Object.entries(fields).every(([key, value]) => JSON.stringify(status[key]) === JSON.stringify(value));
+function changedFields({ status }: NodeClaim, fields: object): Readonly<Record<string, unknown>> {
+  const present: Readonly<Record<string, unknown>> = { ...status };
+  return Object.fromEntries(
+    Object.entries(fields).filter(([key, value]) => JSON.stringify(present[key]) !== JSON.stringify(value)),
+  );
 }

@@ -1,10 +1,12 @@
 import { annotation, finalizer, label, taint } from '../../contract/names.ts';
 import type { Node, NodeClaim, Taint } from '../../kubernetes/manifest.ts';
-import { claimFacts } from '../claim-facts.ts';
 import { publish } from '../events.ts';
 import type { Ports } from '../ports.ts';
-import { type Step, eventAbout, isReadyNode, transitionMs, writeStatus } from './node-claim.ts';
+import { type Draft, draftOf, noted } from './draft.ts';
+import { isUsableAtOnce } from './initialize.ts';
+import { type Step, eventAbout, isReadyNode } from './node-claim.ts';
 import { lookOnceSettled } from './look-once-settled.ts';
+import { isForMovers } from './open-node.ts';
 import { patchNode } from './patch-node.ts';
 import { letIn, nominate, plannedPods, reservationOf } from './planned-pods.ts';
 
@@ -15,14 +17,14 @@ import { letIn, nominate, plannedPods, reservationOf } from './planned-pods.ts';
  */
 const READY_PATIENCE_MS = 30_000;
 
-/** A claim and its node once they are tied together; the node is null when it has gone meanwhile. */
+/** A claim and its node once they are tied together, which the claim is still to say; the node is null when it has gone meanwhile. */
 export interface Registered {
   readonly kind: 'registered';
-  readonly claim: NodeClaim;
+  readonly draft: Draft;
   readonly node: Node | null;
 }
 
-/** Ties a node that has joined to its claim, and lets its pods in. */
+/** Ties a node that has joined to its claim, and lets its pods in. The claim's status is left to the caller to write. */
 export async function register(ports: Ports, claim: NodeClaim, node: Node): Promise<Step | Registered> {
   const joinedMs = Date.parse(node.metadata.creationTimestamp ?? '') || ports.now();
   if (!isReadyNode(node.status?.conditions) && ports.now() < joinedMs + READY_PATIENCE_MS) {
@@ -30,16 +32,11 @@ export async function register(ports: Ports, claim: NodeClaim, node: Node): Prom
   }
   await reportUntainted(ports, claim, node);
   const admitted = await admit(ports, claim, node);
-  const registered = await writeStatus(ports, claim, {
+  const draft = noted(ports, draftOf(claim), {
     conditions: [{ type: 'Registered', status: 'True', reason: 'Registered', message: '' }],
     fields: { nodeName: node.metadata.name },
   });
-  ports.log('nodeclaim-registered', {
-    ...claimFacts(claim),
-    node: node.metadata.name,
-    sinceLaunchMs: ports.now() - transitionMs(claim, 'Launched'),
-  });
-  return { kind: 'registered', claim: registered, node: admitted };
+  return { kind: 'registered', draft, node: admitted };
 }
 
 /** Pods may have come before the node had the labels and taints that keep them out: whoever changed its start has to know. */
@@ -53,7 +50,8 @@ async function reportUntainted(ports: Ports, claim: NodeClaim, { metadata, spec 
 
 /**
  * Labels, annotations, taints, finalizer and owner from the claim in one write: nobody sees the node half registered. With
- * it the unregistered taint makes way for our reservation, which the planned pods alone may pass.
+ * it the unregistered taint makes way for our reservation, which the planned pods alone may pass. A node that is in use from then
+ * on, and that has all it starts with, is marked as initialized by the same write.
  */
 async function admit(ports: Ports, claim: NodeClaim, joined: Node): Promise<Node | null> {
   const { name } = joined.metadata;
@@ -61,23 +59,38 @@ async function admit(ports: Ports, claim: NodeClaim, joined: Node): Promise<Node
   if (!ports.reservesNodes || planned.length === 0) {
     // As late as possible, and the write in the same breath: a failed attempt in between would take the nominations away.
     await nominate(ports, name, planned);
-    const admitted = await patchNode(ports, joined, (node) => registration(claim, node, []));
+    const admitted = await patchNode(ports, joined, (node) =>
+      registration(ports, claim, node, { kept: [], isUsed: true }),
+    );
     await lookOnceSettled(ports, claim);
     return admitted;
   }
-  const admitted = await patchNode(ports, joined, (node) => registration(claim, node, [reservationOf(claim)]));
+  const terms = { kept: [reservationOf(claim)], isUsed: await isForMovers(ports, claim) };
+  const admitted = await patchNode(ports, joined, (node) => registration(ports, claim, node, terms));
   await letIn(ports, claim, name, planned);
   return admitted;
 }
 
-function registration(claim: NodeClaim, node: Node, reservation: ReadonlyArray<Taint>): object {
+/** `kept`: the taints that keep its room for some. `isUsed`: it is in use before anybody has come. */
+interface Terms {
+  readonly kept: ReadonlyArray<Taint>;
+  readonly isUsed: boolean;
+}
+
+function registration(ports: Ports, claim: NodeClaim, node: Node, { kept, isUsed }: Terms): object {
   // Startup taints come with the kubelet; one that is gone has been removed by whoever it waited for.
   const wanted = node.metadata.labels?.[label.doNotSyncTaints] === 'true' ? [] : (claim.spec.taints ?? []);
   const present = (node.spec?.taints ?? []).filter(({ key }) => key !== taint.unregistered.key);
+  const taints = mergeTaints(present, wanted);
+  const isUsable = isUsed && isUsableAtOnce(ports, claim, { ...node, spec: { ...node.spec, taints } });
   return {
     metadata: {
       resourceVersion: node.metadata.resourceVersion,
-      labels: { ...claim.metadata.labels, [label.registered]: 'true' },
+      labels: {
+        ...claim.metadata.labels,
+        [label.registered]: 'true',
+        ...(isUsable ? { [label.initialized]: 'true' } : {}),
+      },
       annotations: nodeAnnotations(claim),
       finalizers: [...new Set([...(node.metadata.finalizers ?? []), finalizer])],
       ownerReferences: [
@@ -85,7 +98,7 @@ function registration(claim: NodeClaim, node: Node, reservation: ReadonlyArray<T
         ownerOf(claim),
       ],
     },
-    spec: { taints: mergeTaints(present, [...wanted, ...reservation]) },
+    spec: { taints: mergeTaints(taints, kept) },
   };
 }
 
@@ -94,6 +107,7 @@ function nodeAnnotations(claim: NodeClaim): Readonly<Record<string, string>> {
   const own: ReadonlySet<string> = new Set([
     annotation.decision,
     annotation.plannedOffering,
+    annotation.severalTokens,
     annotation.interruption,
     annotation.replacedBy,
     'kubectl.kubernetes.io/last-applied-configuration',

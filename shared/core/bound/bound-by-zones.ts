@@ -1,7 +1,7 @@
 import { labelKey } from '../../kubernetes/labels.ts';
 import { boundInDomains, type SharedItem } from '../packing/zones/bound-in-domains.ts';
 import type { Work } from '../packing/problem/work.ts';
-import { isNarrowedByTerm, type SpreadTerm } from '../placing/state/ask-terms.ts';
+import { isNarrowedByTerm, type SpreadTerm } from '../placing/state/need-terms.ts';
 import { boundProblem, isSame, type BoundGroup } from './bound-problem.ts';
 import type { PriceKind } from '../placing/together/bulk.ts';
 import { keySourceOf } from '../offerings/key-source.ts';
@@ -76,8 +76,8 @@ interface ZoneShare {
 }
 
 /** How many pods of the group one zone gets at least and at most, in any plan that places them: none and all unless a spread says more. */
-function shareOf(workspace: Workspace, { ask, pods }: BoundGroup, zones: ReadonlyArray<string>): ZoneShare {
-  return ask.terms.spread
+function shareOf(workspace: Workspace, { need, pods }: BoundGroup, zones: ReadonlyArray<string>): ZoneShare {
+  return need.terms.spread
     .map((term) => shareBy(workspace, term, pods.length, zones))
     .reduce((a, b) => ({ least: Math.max(a.least, b.least), most: Math.min(a.most, b.most) }), {
       least: 0,

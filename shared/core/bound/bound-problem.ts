@@ -5,7 +5,7 @@ import type { PackingBin, PackingProblem } from '../packing/problem/problem.ts';
 import { binsOf, mergeAlike, type PriceKind } from '../placing/together/bulk.ts';
 import { perNodeOf } from '../placing/together/bulk-groups.ts';
 import { at } from '../quantity/at.ts';
-import type { Ask } from '../placing/state/compile-shape.ts';
+import type { Need } from '../placing/state/compile-shape.ts';
 import { restrictTo, sourceFor } from '../offerings/key-source.ts';
 import { byCodeUnit } from '../rules/label-rule.ts';
 import type { PoolState } from '../offerings/pool-state.ts';
@@ -13,8 +13,8 @@ import { optionsFor, type Workspace } from '../placing/state/workspace.ts';
 
 /** Pods of one shape as the bound sees them: with all preferences given up. */
 export interface BoundGroup {
-  readonly asks: ReadonlyArray<Ask>;
-  readonly ask: Ask;
+  readonly needs: ReadonlyArray<Need>;
+  readonly need: Need;
   readonly pods: ReadonlyArray<Pod>;
   readonly perNode: number;
   /** How many of the pods are on claims of this plan. */
@@ -27,22 +27,22 @@ export function groupsPlaced(workspace: Workspace): ReadonlyArray<BoundGroup> {
     workspace.claims.flatMap(({ pods }) => pods),
     ({ shape }) => shape,
   );
-  const onBins = Map.groupBy(
-    workspace.bins.flatMap(({ pods }) => pods),
+  const onNodes = Map.groupBy(
+    workspace.nodes.flatMap(({ pods }) => pods),
     ({ shape }) => shape,
   );
   return [...workspace.shapes.keys()].flatMap((shape): ReadonlyArray<BoundGroup> => {
-    const asks = workspace.asks.get(shape) ?? [];
-    const ask = asks.at(-1);
+    const needs = workspace.needs.get(shape) ?? [];
+    const need = needs.at(-1);
     const own = onClaims.get(shape) ?? [];
-    const pods = [...own, ...(onBins.get(shape) ?? [])];
-    if (ask === undefined || pods.length === 0) return [];
-    return [{ asks, ask, pods, perNode: perNodeOf(workspace, ask), onNew: own.length }];
+    const pods = [...own, ...(onNodes.get(shape) ?? [])];
+    if (need === undefined || pods.length === 0) return [];
+    return [{ needs, need, pods, perNode: perNodeOf(workspace, need), onNew: own.length }];
   });
 }
 
 /** What the bound is asked for: prices of which kind, and the zone that nodes must be in; null for any. */
-export interface BoundAsked {
+export interface BoundQuestion {
   readonly counts: PriceKind;
   readonly zone: string | null;
 }
@@ -51,15 +51,15 @@ export interface BoundAsked {
 export function boundProblem(
   workspace: Workspace,
   groups: ReadonlyArray<BoundGroup>,
-  { counts, zone }: BoundAsked,
+  { counts, zone }: BoundQuestion,
 ): { readonly problem: PackingProblem; readonly members: ReadonlyArray<ReadonlyArray<number>> } {
   const width = workspace.dimensions.names.length;
   const isShunned = workspace.claims.some(({ chosen }) => chosen?.shunned === true);
   const bins = workspace.pools
     .flatMap((state) => {
       const { reservedBits } = state.pool.catalog;
-      const options = groups.map(({ asks }) => {
-        const offered = offeredTo(workspace, state, asks);
+      const options = groups.map(({ needs }) => {
+        const offered = offeredTo(workspace, state, needs);
         if (offered !== null && zone !== null) {
           restrictTo(offered, sourceFor(state, labelKey.zone), (value) => value === zone);
         }
@@ -77,10 +77,10 @@ export function boundProblem(
   return { problem: { width, items, bins: merged }, members };
 }
 
-/** The offerings of the pool that pods may be on by any of these asks. */
-export function offeredTo(workspace: Workspace, state: PoolState, asks: ReadonlyArray<Ask>): Int32Array | null {
+/** The offerings of the pool that pods may be on by any of these needs. */
+export function offeredTo(workspace: Workspace, state: PoolState, needs: ReadonlyArray<Need>): Int32Array | null {
   const offered = new Int32Array(state.pool.offered.length);
-  for (const option of asks.flatMap((ask) => optionsFor(workspace, state, ask))) {
+  for (const option of needs.flatMap((need) => optionsFor(workspace, state, need))) {
     option.offered.forEach((mask, type) => (offered[type] = at(offered, type) | mask));
   }
   return offered.some((mask) => mask !== 0) ? offered : null;

@@ -2,7 +2,7 @@ import { boundWithGifts } from '../packing/relaxed/bound-with-gifts.ts';
 import { flagsOf } from '../packing/problem/flags.ts';
 import { packingBound } from '../packing/pack.ts';
 import type { Work } from '../packing/problem/work.ts';
-import { admitsAsk, type Bin } from '../placing/state/bins.ts';
+import { meetsNeed, type ExistingNode } from '../placing/state/existing-nodes.ts';
 import { boundByZones, type Costing } from './bound-by-zones.ts';
 import { boundProblem, groupsPlaced, isSame, offeredTo, type BoundGroup } from './bound-problem.ts';
 import type { SolvedProblem } from '../placing/together/bulk.ts';
@@ -47,12 +47,12 @@ export function lowerBounds(workspace: Workspace, solved: ReadonlyArray<SolvedPr
   return { plain, weighed: Math.max(plain, weighed) };
 }
 
-interface Bounded extends Costing {
+interface PlanCosting extends Costing {
   /** Is it known that resources alone bind the plan? Then all work goes to the proof. */
   readonly isPacked: boolean;
 }
 
-interface Proved {
+interface BoundProof {
   readonly bound: number;
   /** Did packing prove it? */
   readonly isPacked: boolean;
@@ -66,15 +66,15 @@ interface Proved {
  */
 function lowerBound(
   workspace: Workspace,
-  { counts, cost, isPacked }: Bounded,
+  { counts, cost, isPacked }: PlanCosting,
   solved: ReadonlyArray<SolvedProblem>,
   work: Work,
-): Proved {
-  const { claims, bins } = workspace;
+): BoundProof {
+  const { claims, nodes } = workspace;
   if (cost === 0) return { bound: 0, isPacked };
   const placed = groupsPlaced(workspace);
   const groups = limitedGroups(workspace, placed);
-  const free = bins.map((bin) => giftOf(workspace, bin, groups)).filter((gift) => gift !== null);
+  const free = nodes.map((node) => giftOf(workspace, node, groups)).filter((gift) => gift !== null);
   const gifts = [...free, ...reservedGifts(workspace, groups)];
   const { problem, members } = boundProblem(
     workspace,
@@ -119,10 +119,10 @@ function limitedGroups(workspace: Workspace, placed: ReadonlyArray<BoundGroup>):
 /** Where work ends early, the bound depends on the order of items: it must not be the order in which shapes are listed. */
 function inOrder(groups: ReadonlyArray<BoundGroup>): ReadonlyArray<BoundGroup> {
   const keyed = groups.map((group) => {
-    const { asks, ask, pods, perNode, onNew } = group;
+    const { needs, need, pods, perNode, onNew } = group;
     return {
       group,
-      key: [ask.shape.requests.join(' '), pods.length, perNode, onNew, ...asks.map(({ kind }) => kind)].join('\n'),
+      key: [need.shape.requests.join(' '), pods.length, perNode, onNew, ...needs.map(({ kind }) => kind)].join('\n'),
     };
   });
   return keyed.toSorted((a, b) => byCodeUnit(a.key, b.key)).map(({ group }) => group);
@@ -130,12 +130,12 @@ function inOrder(groups: ReadonlyArray<BoundGroup>): ReadonlyArray<BoundGroup> {
 
 /** Limits by spread too, where they say more than resources do: a node is in one domain. */
 function withinDomains(workspace: Workspace, groups: ReadonlyArray<BoundGroup>): ReadonlyArray<BoundGroup> {
-  const spread = groups.filter(({ ask }) => ask.terms.spread.length > 0);
+  const spread = groups.filter(({ need }) => need.terms.spread.length > 0);
   if (spread.length === 0 || spread.length > MAX_LIMITED) return groups;
   const largest = largestNode(workspace);
   return groups.map((group) => {
-    const most = mostInDomain(workspace, group.ask);
-    return canHoldMore(largest, group.ask.shape.requests, most)
+    const most = mostInDomain(workspace, group.need);
+    return canHoldMore(largest, group.need.shape.requests, most)
       ? { ...group, perNode: Math.min(group.perNode, most) }
       : group;
   });
@@ -161,8 +161,8 @@ const MAX_LIMITED = 60;
 
 /** Groups that no limit tells apart, and that may be in the same places, are one: thousands of shapes are few groups then. */
 function joinAlike(groups: ReadonlyArray<BoundGroup>): ReadonlyArray<BoundGroup> {
-  const alike = Map.groupBy(groups, ({ asks, perNode, ask }) =>
-    [...asks.map(({ kind }) => kind), perNode === Infinity ? '' : ask.shape.index].join('\n'),
+  const alike = Map.groupBy(groups, ({ needs, perNode, need }) =>
+    [...needs.map(({ kind }) => kind), perNode === Infinity ? '' : need.shape.index].join('\n'),
   );
   return [...alike.values()].flatMap((own) => {
     const [first] = own;
@@ -172,20 +172,20 @@ function joinAlike(groups: ReadonlyArray<BoundGroup>): ReadonlyArray<BoundGroup>
   });
 }
 
-/** The bin as it was before this plan, with the groups that it could take a pod of; null when there are none. */
+/** The node as it was before this plan, with the groups that it could take a pod of; null when there are none. */
 function giftOf(
   { shapes }: Workspace,
-  bin: Bin,
+  node: ExistingNode,
   groups: ReadonlyArray<BoundGroup>,
 ): { readonly usable: Float64Array; readonly admits: Uint8Array } | null {
-  const usable = bin.free.slice();
-  for (const { shape } of bin.pods) {
+  const usable = node.free.slice();
+  for (const { shape } of node.pods) {
     const compiled = shapes.get(shape);
     if (compiled !== undefined) addVector(usable, compiled.requests, 1);
   }
   const admits = flagsOf(
     groups,
-    ({ asks, ask }) => fits(usable, ask.shape.requests) && asks.some((one) => admitsAsk(bin, one)),
+    ({ needs, need }) => fits(usable, need.shape.requests) && needs.some((one) => meetsNeed(node, one)),
   );
   return admits.includes(1) ? { usable: usable.map((amount) => Math.max(0, amount)), admits } : null;
 }
@@ -224,7 +224,7 @@ function addReserved(
 ): void {
   const { pool, usable } = state;
   const width = gift.usable.length;
-  const options = groups.map(({ asks }) => offeredTo(workspace, state, asks));
+  const options = groups.map(({ needs }) => offeredTo(workspace, state, needs));
   pool.catalog.markets.forEach(({ reservation }, bit) => {
     if (reservation !== gift.id) return;
     for (const type of pool.order) {

@@ -14,14 +14,14 @@ const DEVICES_PER_CLAIM_MAX = 32;
  * Devices looked at for the claims of one pod on one node: some milliseconds. Sixteen devices of a kind with sixteen
  * requests for one each take 300; only contrived constraints take more.
  */
-export const STEPS_MAX = 20_000;
+export const TRIES_MAX = 20_000;
 
 /** The devices of each claim, in the claims' order, or why there are none. */
 export type Allocation =
   | { readonly kind: 'allocated'; readonly claims: ReadonlyArray<ReadonlyArray<HeldDevice>> }
   /** No choice of devices satisfies all claims together. */
   | { readonly kind: 'unsatisfiable' }
-  /** None was found within the bound on steps. */
+  /** None was found within the bound on tries. */
   | { readonly kind: 'too-many-choices' }
   | { readonly kind: 'selector-error'; readonly detail: string };
 
@@ -41,7 +41,7 @@ interface Attempt {
   readonly use: DeviceUse;
   readonly held: ReadonlyArray<Array<HeldDevice>>;
   readonly signatures: Map<Device, string>;
-  steps: number;
+  tries: number;
   error: string | null;
 }
 
@@ -54,7 +54,7 @@ export function allocate(
   claims: ReadonlyArray<ClaimTerms>,
   place: DevicePlace,
   matcher: Matcher,
-  stepsMax = STEPS_MAX,
+  triesMax = TRIES_MAX,
 ): Allocation {
   const usable = place.pools.filter(({ state }) => state === 'whole');
   const devices = usable.flatMap((pool) => pool.devices);
@@ -68,13 +68,13 @@ export function allocate(
     use: useAmong(place.use, devices, totals.keys()),
     held: claims.map(() => []),
     signatures: new Map(),
-    steps: stepsMax,
+    tries: triesMax,
     error: null,
   };
   const found = fillRequest(attempt, 0, 0);
   if (attempt.error !== null) return { kind: 'selector-error', detail: attempt.error };
   if (found) return { kind: 'allocated', claims: attempt.held.map((held) => [...held]) };
-  return attempt.steps < 0 ? { kind: 'too-many-choices' } : { kind: 'unsatisfiable' };
+  return attempt.tries < 0 ? { kind: 'too-many-choices' } : { kind: 'unsatisfiable' };
 }
 
 /** Satisfies this request and all that follow it. */
@@ -125,7 +125,7 @@ function fillCount(attempt: Attempt, slot: Slot, count: number, from: number): b
   for (let at = from; at < attempt.devices.length; at++) {
     const device = attempt.devices[at];
     if (device === undefined || !isCandidate(attempt, slot.asked, device)) continue;
-    if (--attempt.steps < 0 || attempt.error !== null) return false;
+    if (--attempt.tries < 0 || attempt.error !== null) return false;
     const isFresh = isUntouched(attempt, device);
     if (failed.size > 0 && isFresh && failed.has(signatureOf(attempt, device))) continue;
     const one = hold(attempt, slot, device);

@@ -8,7 +8,7 @@ import type {
 } from '../../kubernetes/device-manifest.ts';
 import { toAmount } from './amount.ts';
 import type { CompileSelector } from '../model/device-selector.ts';
-import type { ClaimProblem } from '../model/refusal.ts';
+import type { ClaimProblem } from '../model/left-reason.ts';
 
 /** A selector with where it stands, for when it cannot be evaluated. */
 export interface Selector {
@@ -54,14 +54,14 @@ export interface ClaimTerms {
 export type CompiledClaim =
   { readonly kind: 'terms'; readonly terms: ClaimTerms } | { readonly kind: 'problem'; readonly why: ClaimProblem };
 
-interface Known {
+interface ClaimContext {
   /** By name. */
   readonly classes: ReadonlyMap<string, DeviceClass>;
   readonly compile: CompileSelector;
 }
 
 /** Reads a claim's spec. What is of a later version of the API than ours is a problem, never ignored. */
-export function compileClaim({ devices }: ResourceClaimSpec, known: Known): CompiledClaim {
+export function compileClaim({ devices }: ResourceClaimSpec, known: ClaimContext): CompiledClaim {
   const requests = (devices?.requests ?? []).map((request) => toRequest(request, known));
   const constraints = (devices?.constraints ?? []).map(
     ({ requests: names = [], matchAttribute, distinctAttribute }) => {
@@ -95,7 +95,7 @@ function unknown(part: string, known: string): Problem {
   return problemOf({ kind: 'unknown', part, known });
 }
 
-function toRequest({ name, exactly, firstAvailable = [] }: DeviceRequest, known: Known): Request | Problem {
+function toRequest({ name, exactly, firstAvailable = [] }: DeviceRequest, known: ClaimContext): Request | Problem {
   const asked: ReadonlyArray<readonly [string, ExactDeviceRequest]> =
     exactly === undefined ? firstAvailable.map((one) => [`${name}/${one.name}`, one]) : [[name, exactly]];
   if (asked.length === 0) {
@@ -107,7 +107,11 @@ function toRequest({ name, exactly, firstAvailable = [] }: DeviceRequest, known:
   return { name, alternatives: alternatives.flatMap((alternative) => ('kind' in alternative ? [] : [alternative])) };
 }
 
-function toAlternative(name: string, asked: ExactDeviceRequest, { classes, compile }: Known): Alternative | Problem {
+function toAlternative(
+  name: string,
+  asked: ExactDeviceRequest,
+  { classes, compile }: ClaimContext,
+): Alternative | Problem {
   const { deviceClassName = '', allocationMode = 'ExactCount', count = 1, tolerations = [] } = asked;
   const deviceClass = classes.get(deviceClassName);
   if (deviceClass === undefined) {

@@ -1,6 +1,6 @@
 import { compileClaim, type ClaimTerms, type CompiledClaim } from './claims.ts';
 import type { CompileSelector } from '../model/device-selector.ts';
-import type { ClaimProblem } from '../model/refusal.ts';
+import type { ClaimProblem } from '../model/left-reason.ts';
 import type { Cluster, Pod } from '../model/cluster.ts';
 import {
   POD_CLAIM_NAME,

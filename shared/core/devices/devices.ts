@@ -123,10 +123,10 @@ export function reachOfSelector(terms: ReadonlyArray<NodeSelectorTerm>): Reach {
 
 const ITSELF: Reach = { kind: 'itself' };
 
-type Placed = Pick<ResourceSliceSpec, 'nodeName' | 'nodeSelector' | 'allNodes'>;
+type SlicePlace = Pick<ResourceSliceSpec, 'nodeName' | 'nodeSelector' | 'allNodes'>;
 
 function reachOf(slice: ResourceSliceSpec, device: PublishedDevice): Reach {
-  const { nodeName, nodeSelector, allNodes }: Placed = slice.perDeviceNodeSelection === true ? device : slice;
+  const { nodeName, nodeSelector, allNodes }: SlicePlace = slice.perDeviceNodeSelection === true ? device : slice;
   if (nodeName !== undefined && nodeName !== '') return { kind: 'node', name: nodeName };
   if (allNodes === true) return { kind: 'everywhere' };
   return reachOfSelector(nodeSelector?.nodeSelectorTerms ?? []);

@@ -11,8 +11,9 @@ import type { DisruptionPlan } from './plan/disruption-plan.ts';
 import { arenaFor, type Arena } from './search/arena.ts';
 import { endsOf, NO_ENDS, type Ends } from './search/ends.ts';
 import { offersOf, type Offers } from './search/offers.ts';
-import { moveShares, settleTolls } from './search/tolls.ts';
+import { mayEaseIn, moveShares, settleTolls } from './search/tolls.ts';
 import { search } from './search/search.ts';
+import type { Means } from './search/take-away.ts';
 import { undoTo } from './search/trail.ts';
 import { replayOf } from './steps/replay.ts';
 import { sequence } from './steps/sequence.ts';
@@ -25,7 +26,7 @@ import { toPlan } from './to-plan.ts';
 export function planDisruption(given: DisruptionInput, now: Instant): DisruptionPlan {
   const provisioning = offeredInput(given.provisioning);
   const pools = poolsFor(provisioning.cluster, now);
-  const input: Given = { ...given, provisioning, awaited: awaitedOn(given.provisioning, now) };
+  const input: PlanInput = { ...given, provisioning, awaited: awaitedOn(given.provisioning, now) };
   const first = readRound(input, now, pools);
   const lowerBound = lowerBoundOf(first.arena, first.offers);
   const planFor = (ends: Ends, { nodes, arena, offers }: Round): DisruptionPlan => {
@@ -79,20 +80,24 @@ const MOST_ROUNDS = 6;
  * Searches again and again, each time in the cluster as it would be then, until there is nothing to do: so that a plan that has been
  * carried out is followed by an empty one. What a pod does in several rounds is one move, to where it is last.
  */
-function endsAtRest(input: Given, now: Instant, pools: Pools, start: Start): Ends {
+function endsAtRest(input: PlanInput, now: Instant, pools: Pools, start: Start): Ends {
   let { ends } = start;
   const { provisioning } = input;
   for (let number = 0; number < MOST_ROUNDS; number++) {
     const known = number === 0 ? start.round : null;
     const round = known ?? readRound({ ...input, provisioning: applyEnds(provisioning, ends) }, now, pools);
     const { arena, offers, nodes } = round;
-    const trail = search(arena, { offers, spotToSpot: input.policy.spotToSpot }, moveShares(input.policy, pools));
+    const trail = search(arena, meansOf(input.policy, offers, pools), moveShares(input.policy, pools));
     const found = endsOf(arena, namesIn(nodes, input));
     if (round === known) undoTo(trail, 0);
     if (found.gone.size === 0) break;
     ends = afterEach(ends, found);
   }
   return ends;
+}
+
+function meansOf(policy: DisruptionInput['policy'], offers: Offers, pools: Pools): Means {
+  return { offers, spotToSpot: policy.spotToSpot, mayEase: mayEaseIn(policy, pools) };
 }
 
 /** Where a search begins. `round`: the cluster as it is then, if it has been read; it is left as it was. */
@@ -105,14 +110,14 @@ interface Start {
  * Takes nodes away one after another, each of which the rules let go by itself when its turn comes: dearer than what a search finds, and
  * there is an order that leads to it, the one in which they were taken.
  */
-function endsOneByOne(input: Given, now: Instant, pools: Pools, { ends }: Start): Ends {
+function endsOneByOne(input: PlanInput, now: Instant, pools: Pools, { ends }: Start): Ends {
   const policy = { ...input.policy, searchSteps: 0 };
   const { arena, offers, nodes } = readRound(
     { ...input, policy, provisioning: applyEnds(input.provisioning, ends) },
     now,
     pools,
   );
-  search(arena, { offers, spotToSpot: policy.spotToSpot }, moveShares(policy, pools));
+  search(arena, meansOf(policy, offers, pools), moveShares(policy, pools));
   const found = endsOf(arena, namesIn(nodes, input));
   return found.gone.size === 0 ? ends : afterEach(ends, found);
 }
@@ -125,7 +130,7 @@ function afterEach(ends: Ends, later: Ends): Ends {
   return { gone, created, homes };
 }
 
-interface Given extends DisruptionInput {
+interface PlanInput extends DisruptionInput {
   readonly awaited: Awaited;
 }
 
@@ -135,7 +140,7 @@ interface Round {
   readonly offers: Offers;
 }
 
-function readRound(input: Given, now: Instant, pools: Pools): Round {
+function readRound(input: PlanInput, now: Instant, pools: Pools): Round {
   const { provisioning, policy, awaited } = input;
   const nodes = withNodeBudgets(withAwaited(judgeNodes(input, now), awaited), pools);
   const arena = arenaFor({ provisioning, nodes, awaited: awaited.pods, searchSteps: policy.searchSteps });

@@ -24,7 +24,7 @@ import { MARKETS_MAX } from '../offerings/compile-types.ts';
 import type { PoolState } from '../offerings/pool-state.ts';
 import type { ProvisioningInput } from '../model/provisioning-input.ts';
 import { renderClaims } from '../telling/claims/render-claim.ts';
-import { readInput, workspaceFor } from '../placing/state/workspace.ts';
+import { compileInput, workspaceFor } from '../placing/state/workspace.ts';
 
 /** The plan with the claims that static pools lack. They cost what they cost, whatever the pods: they are part of the bound too. */
 export function withStaticPools(plan: Plan, input: ProvisioningInput): Plan {
@@ -59,7 +59,7 @@ export function planStaticPools(input: ProvisioningInput): StaticClaims {
   const missing = new Map(short.map((pool) => [pool.metadata.name, missingNodes(input, pool)]));
   // Without its replicas a pool is one like any other, and compiled as such.
   const nodePools = short.map((pool) => ({ ...pool, spec: withoutReplicas(pool.spec) }));
-  const workspace = workspaceFor(readInput({ ...input, cluster: { ...input.cluster, nodePools } }, []));
+  const workspace = workspaceFor(compileInput({ ...input, cluster: { ...input.cluster, nodePools } }, []));
   const width = workspace.dimensions.names.length;
   for (const state of workspace.pools) {
     for (let node = 0; node < (missing.get(state.pool.name) ?? 0); node++) openPlain(workspace.claims, state, width);

@@ -48,7 +48,7 @@ export type CheaperReason =
   /** It would hold the claim's pods. The search for a cheap plan is not exhaustive, and did not come to it. */
   | { readonly kind: 'overlooked' };
 
-/** Offerings of one pool, cheaper than a claim's, that were refused for one reason. */
+/** Offerings of one pool, cheaper than a claim's, that were ruled out for one reason. */
 export interface CheaperOfferings {
   readonly nodePool: string;
   readonly reason: CheaperReason;

@@ -2,7 +2,7 @@ import type { CapacityType } from './catalog.ts';
 import type { Labels, Requirement, ResourceList, Taint } from '../../kubernetes/manifest.ts';
 import type { MicroUsdPerHour } from '../quantity/units.ts';
 import type { CheaperOfferings } from './cheaper.ts';
-import type { Refusal } from './refusal.ts';
+import type { LeftReason } from './left-reason.ts';
 
 /** A pod as plans name it: `namespace/name`, and the uid that tells it from a later pod of the same name. */
 export interface PodReference {
@@ -39,7 +39,7 @@ export interface PlannedClaim {
   readonly fallbacks: ReadonlyArray<PlannedOffering>;
   /** The next best choice, which counts as much or more; null when there is none. */
   readonly runnerUp: PlannedOffering | null;
-  /** Why nothing cheaper was chosen, offerings refused for one reason together. Empty: nothing is cheaper. */
+  /** Why nothing cheaper was chosen, offerings ruled out for one reason together. Empty: nothing is cheaper. */
   readonly cheaper: ReadonlyArray<CheaperOfferings>;
   /** The NodeClaim's `spec.requirements`: the pool's, narrowed by the pods, with the instance types still possible. */
   readonly requirements: ReadonlyArray<Requirement>;
@@ -61,7 +61,8 @@ export interface Nomination {
 /** A pod without a place, with the first rule that ruled each NodePool out. */
 export interface LeftPod {
   readonly pod: PodReference;
-  readonly refusals: ReadonlyArray<Refusal>;
+  /** By the name that decision records have for them. */
+  readonly refusals: ReadonlyArray<LeftReason>;
 }
 
 /** Devices that the plan counts on for one resource claim. kube-scheduler may choose others that do as well. */

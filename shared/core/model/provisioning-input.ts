@@ -43,14 +43,14 @@ export const KARPENTER_POLICY: SchedulingPolicy = {
   gates: { nodeOverlay: false, staticCapacity: false, capacityBuffer: false, reservedCapacity: true },
 };
 
-/** Bounds on effort, as counts of steps and never as time, so that the same input gives the same plan everywhere. */
+/** Bounds on effort, as counts of operations and never as time, so that the same input gives the same plan everywhere. */
 export interface WorkLimits {
-  /** Steps that packing and its proof may take in all, 5 to 10 ns each. A first plan is made whatever the number. */
-  readonly steps: number;
+  /** Operations that packing and its proof may take in all, 5 to 10 ns each. A first plan is made whatever the number. */
+  readonly operations: number;
 }
 
 /** About 0.4 s of an idle core where that much is needed; most plans are proved before (test/bench/packing.ts). */
-export const DEFAULT_WORK: WorkLimits = { steps: 60_000_000 };
+export const DEFAULT_WORK: WorkLimits = { operations: 60_000_000 };
 
 /** Pods with resource claims (DRA) are left, or planned with the means to read them. */
 export type DeviceSupport =

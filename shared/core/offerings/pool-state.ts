@@ -1,7 +1,7 @@
 import { addAmounts, type Amounts } from '../../kubernetes/quantity.ts';
 import type { InstanceType } from '../model/catalog.ts';
 import type { NodePool } from '../../kubernetes/manifest.ts';
-import type { PoolObstacle } from '../model/refusal.ts';
+import type { PoolObstacle } from '../model/left-reason.ts';
 import { compileCatalog, type CompiledCatalog, MARKETS_MAX } from './compile-types.ts';
 import { at } from '../quantity/at.ts';
 import {
@@ -24,7 +24,7 @@ import { addVector, toVector, type Dimensions } from '../quantity/resource-table
 import { untolerated } from '../rules/taints.ts';
 
 /** A pool as a plan finds it: what a node of it can hold beside its daemons, and what its limits allow. */
-export interface PoolReading {
+export interface UsablePool {
   readonly pool: CompiledPool;
   /** Row (type × MARKETS_MAX + bit): allocatable less the daemons that run there. */
   readonly usable: Float64Array;
@@ -43,7 +43,7 @@ export interface PoolReading {
 }
 
 /** A pool while pods are placed. */
-export interface PoolState extends PoolReading {
+export interface PoolState extends UsablePool {
   /** Changed by placing. */
   readonly remaining: Map<string, number>;
   /** Of all pools of the plan. Changed by placing. */
@@ -75,12 +75,12 @@ export function poolObstacle(manifest: NodePool, input: Pick<ProvisioningInput, 
 }
 
 /** The usable pools, heaviest first. */
-export function readPools(
+export function usablePools(
   input: ProvisioningInput,
   dimensions: Dimensions,
   daemons: ReadonlyArray<Daemon>,
   existing: ReadonlyArray<ExistingCapacity>,
-): ReadonlyArray<PoolReading> {
+): ReadonlyArray<UsablePool> {
   const catalogFor = catalogCompiler(input);
   const compiled: Array<CompiledPool> = [];
   for (const manifest of input.cluster.nodePools) {
@@ -89,7 +89,7 @@ export function readPools(
     if (types === undefined || poolObstacle(manifest, input) !== null) continue;
     compiled.push(compilePool(manifest, catalogFor(name, types)));
   }
-  return compiled.toSorted(byWeight).map((pool) => readPool(pool, dimensions, daemons, existing));
+  return compiled.toSorted(byWeight).map((pool) => usablePool(pool, dimensions, daemons, existing));
 }
 
 /** Compiles each list of types once, and weighs it once for all pools in which evictions cost the same. */
@@ -108,28 +108,28 @@ function catalogCompiler({ evictionCostMs }: ProvisioningInput) {
 }
 
 /** The pools for placing pods, nothing placed yet. */
-export function poolStates(readings: ReadonlyArray<PoolReading>): ReadonlyArray<PoolState> {
-  const left = reservationsLeft(readings.map(({ pool }) => pool.catalog));
-  return readings.map((reading) => poolState(reading, left));
+export function poolStates(pools: ReadonlyArray<UsablePool>): ReadonlyArray<PoolState> {
+  const left = reservationsLeft(pools.map(({ pool }) => pool.catalog));
+  return pools.map((one) => poolState(one, left));
 }
 
-function poolState(reading: PoolReading, left: ReservationsLeft): PoolState {
+function poolState(one: UsablePool, left: ReservationsLeft): PoolState {
   return {
-    ...reading,
+    ...one,
     reservationsLeft: left,
-    remaining: new Map(reading.remaining),
+    remaining: new Map(one.remaining),
     keySources: new Map(),
-    offerings: [reading.pool.offered],
+    offerings: [one.pool.offered],
     together: new Map(),
   };
 }
 
-function readPool(
+function usablePool(
   pool: CompiledPool,
   dimensions: Dimensions,
   daemons: ReadonlyArray<Daemon>,
   existing: ReadonlyArray<ExistingCapacity>,
-): PoolReading {
+): UsablePool {
   const running = daemons
     .filter(({ tolerations }) => untolerated(tolerations, pool.taints, false) === null)
     .map((daemon) => ({ daemon, offered: anyAlternative(pool, daemon) }));

@@ -1,15 +1,15 @@
 import { construct } from './first/construct.ts';
 import { correctValues } from './first/correct-values.ts';
-import { coverDemand, type Cover, type Covered } from './whole/cover.ts';
+import { coverDemand, type Cover, type CoverResult } from './whole/cover.ts';
 import { boundOf, cutOf, measuresOf, type Cut } from './columns/cuts.ts';
-import { dealDemand } from './first/deal-demand.ts';
+import { packFractions } from './first/pack-fractions.ts';
 import { dive } from './whole/dive.ts';
 import { flatten, type FlatProblem } from './problem/fill.ts';
 import { fluidWorth } from './lp/fluid.ts';
 import { generateColumns, type Relaxation } from './columns/generate-columns.ts';
 import { addPacking, emptyPool, type PatternPool } from './columns/patterns.ts';
-import { packDealt } from './first/pack-dealt.ts';
-import { packInto, packQuickly, tryAll, type NodesToFill, type PackedInto } from './whole/pack-into.ts';
+import { roundFractions } from './first/round-fractions.ts';
+import { packInto, packQuickly, tryAll, type NodesToFill, type PackIntoResult } from './whole/pack-into.ts';
 import { packOneKind } from './first/pack-one-kind.ts';
 import { partsOf } from './problem/problem-parts.ts';
 import {
@@ -23,7 +23,7 @@ import { tighten } from './problem/tighten.ts';
 import { withShare, type Work } from './problem/work.ts';
 
 /** A packing and what is known about how good it is. */
-export interface Packed extends Packing {
+export interface BoundedPacking extends Packing {
   /** No packing of the same pods costs less; micro-USD per hour. */
   readonly bound: number;
 }
@@ -33,11 +33,11 @@ const FEW_NODES = 120;
 const CLOSE = 3e-4;
 const ROUNDS = 400;
 const DIVES = 3;
-/** From so many items on, pods are dealt to sizes first: columns take long to say what each size values. */
+/** From so many items on, pods are packed with fractions first: columns take long to say what each size values. */
 const MANY_ITEMS = 25;
 /** So few pods, however many kinds they are, fit few nodes: the work is better spent on sets of those. */
 const FEW_PODS = 60;
-/** With more items, constructing takes longer than dealing and comes out dearer. */
+/** With more items, constructing takes longer than rounding and comes out dearer. */
 const MOST_ITEMS = 100;
 /** The best on average of those tried, 10 to 160. */
 const STEEPNESS = 40;
@@ -47,7 +47,7 @@ const STEEPNESS = 40;
  * what pods are worth and bounds the cost; dives turn its fractions into nodes; and for few nodes every set of nodes that
  * could be cheaper is looked at. It stops when nothing can be gained or the work is used up. Deterministic.
  */
-export function pack(problem: PackingProblem, work: Work): Packed {
+export function pack(problem: PackingProblem, work: Work): BoundedPacking {
   const parts = partsOf(problem);
   const left = Int32Array.from(problem.items, ({ count }) => count);
   const packed = parts.map((part, index) => {
@@ -125,7 +125,7 @@ interface Part {
   readonly work: Work;
 }
 
-interface Prepared {
+interface PreparedPart {
   readonly part: Part;
   /** The bins of the problem that are not pointless. */
   readonly kept: ReadonlyArray<number>;
@@ -133,25 +133,25 @@ interface Prepared {
   readonly fluid: Float64Array;
 }
 
-function prepared(problem: PackingProblem, work: Work): Prepared {
+function prepared(problem: PackingProblem, work: Work): PreparedPart {
   const tightened = tighten(problem.items, problem.bins, problem.width);
   const kept = undominated(tightened);
   const bins = kept.flatMap((index) => tightened[index] ?? []);
   const demand = Float64Array.from(problem.items, ({ count }) => count);
   const part = { flat: flatten({ ...problem, bins }), items: problem.items, demand, pool: emptyPool(), work };
-  return { part, kept, fluid: dealtWorth(part) ?? fluidWorth(problem.items, bins, problem.width) };
+  return { part, kept, fluid: fractionalWorth(part) ?? fluidWorth(problem.items, bins, problem.width) };
 }
 
-/** What pods are worth where they are dealt to sizes; null with few items, of which columns soon say it. */
-function dealtWorth({ flat, demand, work }: Part): Float64Array | null {
-  return isMany(flat, demand) ? (dealDemand(flat, { demand, dearest: Infinity, work })?.worth ?? null) : null;
+/** What pods are worth where they are packed with fractions; null with few items, of which columns soon say it. */
+function fractionalWorth({ flat, demand, work }: Part): Float64Array | null {
+  return isMany(flat, demand) ? (packFractions(flat, { demand, dearest: Infinity, work })?.worth ?? null) : null;
 }
 
 function isMany({ items }: FlatProblem, demand: Float64Array): boolean {
   return items >= MANY_ITEMS && demand.reduce((sum, count) => sum + count, 0) > FEW_PODS;
 }
 
-function packPart(problem: PackingProblem, work: Work): Packed {
+function packPart(problem: PackingProblem, work: Work): BoundedPacking {
   const { part, kept, fluid } = prepared(problem, work);
   const { flat } = part;
   const only = flat.items === 1 ? packOneKind(flat, part.demand[0] ?? 0, work) : null;
@@ -160,7 +160,7 @@ function packPart(problem: PackingProblem, work: Work): Packed {
 }
 
 /** `fluid`: what pods are worth as far as it is known before the first relaxation. */
-function packKinds(part: Part, fluid: Float64Array): Packed {
+function packKinds(part: Part, fluid: Float64Array): BoundedPacking {
   const { work } = part;
   const first = firstPacking(part, fluid);
   const packed = part.demand.map((count, item) => count - (first.left[item] ?? 0));
@@ -169,21 +169,21 @@ function packKinds(part: Part, fluid: Float64Array): Packed {
   return improve(own, first, fluid);
 }
 
-/** Many kinds are dealt; where constructing does not take long, the cheaper of both. */
+/** Of many kinds, fractions are rounded; where constructing does not take long, the cheaper of both. */
 function firstPacking(part: Part, fluid: Float64Array): Packing {
   const { flat, items, work } = part;
-  const first = dealt(part);
+  const first = rounded(part);
   if (first !== null && flat.items > MOST_ITEMS) return first;
   const constructed = construct(flat, items, { worth: fluid, work });
   const isWhole = !constructed.left.some((count) => count > 0);
   return first === null || (isWhole && constructed.cost < first.cost) ? constructed : first;
 }
 
-function dealt({ flat, demand, work }: Part): Packing | null {
-  return isMany(flat, demand) ? packDealt(flat, { demand, steepness: STEEPNESS, work }) : null;
+function rounded({ flat, demand, work }: Part): Packing | null {
+  return isMany(flat, demand) ? roundFractions(flat, { demand, steepness: STEEPNESS, work }) : null;
 }
 
-function improve(part: Part, first: Packing, fluid: Float64Array): Packed {
+function improve(part: Part, first: Packing, fluid: Float64Array): BoundedPacking {
   const { flat, items, pool, work } = part;
   let [best, values] = [first, fluid];
   let proof = withShare(work, SHARE.proof, (own) => proofOf(part, fluid, own));
@@ -260,14 +260,14 @@ function isDone(packing: Packing, bound: number): boolean {
 }
 
 /** Looks at every set of whole nodes that could hold the pods for less. */
-function coverFew(part: Part, best: Packing, proof: Proof, values: Float64Array): Packed {
+function coverFew(part: Part, best: Packing, proof: Proof, values: Float64Array): BoundedPacking {
   const { found, bound } = coverWhole(part, best.cost, proof, values);
   const packing = found === null ? best : { ...best, nodes: found.nodes, cost: found.cost };
   return { ...packing, bound };
 }
 
-function coverWhole(part: Part, below: number, proof: Proof, values: Float64Array): Covered {
-  const canPack = (nodes: Int32Array): PackedInto => packInto(givenTo(part, nodes, values));
+function coverWhole(part: Part, below: number, proof: Proof, values: Float64Array): CoverResult {
+  const canPack = (nodes: Int32Array): PackIntoResult => packInto(givenTo(part, nodes, values));
   return coverBy(part, proof, { below, canPack, goesOn: false });
 }
 
@@ -279,7 +279,7 @@ function coverBy(
   { flat, demand, work }: Part,
   proof: Proof,
   manner: Pick<Cover, 'below' | 'canPack' | 'goesOn'>,
-): Covered {
+): CoverResult {
   const cuts = [...proof.cuts];
   for (const measure of measuresOf(flat)) {
     const cut = cutOf(flat, { values: measure, demand, prices: null }, work);
@@ -304,7 +304,7 @@ export interface RuledNodes {
 }
 
 /** What any packing costs at least, and the cheapest that was found under stricter rules; its bins are what `place` answers. */
-export function coverUnder(problem: PackingProblem, { below, place }: RuledNodes, work: Work): Covered {
+export function coverUnder(problem: PackingProblem, { below, place }: RuledNodes, work: Work): CoverResult {
   const { part, kept, fluid } = prepared(problem, work);
   const first = withShare(work, SHARE.proof, (own) => proofOf(part, fluid, own));
   const relaxation = withShare(work, SHARE.columns, (own) => relax(part, fluid, { work: own, thorough: false }));
@@ -313,8 +313,8 @@ export function coverUnder(problem: PackingProblem, { below, place }: RuledNodes
     first,
     withShare(work, SHARE.proof, (own) => proofOf(part, values, own)),
   );
-  const known = new Map<string, PackedInto>();
-  const canPack = (nodes: Int32Array): PackedInto => {
+  const known = new Map<string, PackIntoResult>();
+  const canPack = (nodes: Int32Array): PackIntoResult => {
     const id = nodes.join(' ');
     const packed = known.get(id) ?? packUnder(nodes);
     known.set(id, packed);
@@ -324,7 +324,7 @@ export function coverUnder(problem: PackingProblem, { below, place }: RuledNodes
     ? { bound: proof.bound, found: null }
     : coverBy(part, proof, { below, canPack, goesOn: true });
 
-  function packUnder(nodes: Int32Array): PackedInto {
+  function packUnder(nodes: Int32Array): PackIntoResult {
     const given = givenTo(part, nodes, values);
     const packed = packQuickly(given);
     if (packed.kind === 'refuted') return packed;

@@ -2,10 +2,18 @@ import type { Pod } from '../model/cluster.ts';
 import { hasDeviceClaims } from '../devices/device-claims.ts';
 import { withShare, type Work } from '../packing/problem/work.ts';
 import { placeWithDevices } from './one-by-one/place-with-devices.ts';
-import { fillHoles, isUnruled, place, placeInRounds, placeOnAnyBin, queueFor, type Queue } from './one-by-one/place.ts';
+import {
+  fillHoles,
+  isUnruled,
+  place,
+  placeInRounds,
+  placeOnAnyNode,
+  queueFor,
+  type Queue,
+} from './one-by-one/place.ts';
 import { largestFirst } from './state/pod-order.ts';
 import type { Workspace } from './state/workspace.ts';
-import { bulkRuleOf, dealOut, type BulkGroup, type BulkRule } from './together/bulk-groups.ts';
+import { bulkRuleOf, assignDomains, type BulkGroup, type BulkRule } from './together/bulk-groups.ts';
 import { trimUneven } from './together/bulk-trim.ts';
 import { placeInBulk, type SolvedProblem } from './together/bulk.ts';
 import { fillExisting } from './together/fill-existing.ts';
@@ -59,7 +67,7 @@ export interface PlacingOrder {
 function placeClass(workspace: Workspace, placing: PlacingOrder, pods: ReadonlyArray<Pod>): ReadonlyArray<Pod> {
   const { rules, order } = placing;
   const [plain, others] = partition(pods, ({ shape }) => isPlain(workspace, rules.get(shape) ?? null));
-  const open = others.filter((pod) => !isBulk(rules, pod) || !placeOnAnyBin(workspace, pod));
+  const open = others.filter((pod) => !isBulk(rules, pod) || !placeOnAnyNode(workspace, pod));
   const unplaced = fillExisting(workspace, groupsOf(rules, plain), placing.work).filter(
     (pod) => !givesUp(workspace, pod),
   );
@@ -85,19 +93,19 @@ export function isBulk(rules: BulkRules, { shape }: Pod): boolean {
 
 /** Puts a pod on existing capacity that it does not prefer; false when it has no preferences or there is none. */
 function givesUp(workspace: Workspace, pod: Pod): boolean {
-  return (workspace.asks.get(pod.shape) ?? []).length > 1 && placeOnAnyBin(workspace, pod);
+  return (workspace.needs.get(pod.shape) ?? []).length > 1 && placeOnAnyNode(workspace, pod);
 }
 
 /** May pods of the shape be on any node that has room, as far as rules about other pods, ports and volumes go? */
 function isPlain(workspace: Workspace, rule: BulkRule | null): boolean {
   if (rule === null || rule.spread !== null || rule.perNode !== Infinity) return false;
-  return workspace.bins.length > 0 && isUnruled(rule.ask) && rule.ask.shape.attachments.length === 0;
+  return workspace.nodes.length > 0 && isUnruled(rule.need) && rule.need.shape.attachments.length === 0;
 }
 
 function groupsOf(rules: BulkRules, pods: ReadonlyArray<Pod>): ReadonlyArray<BulkGroup> {
   return [...Map.groupBy(pods, ({ shape }) => shape)].flatMap(([shape, own]) => {
     const rule = rules.get(shape) ?? null;
-    return rule === null ? [] : [{ ask: rule.ask, pods: own, perNode: rule.perNode, within: null, split: null }];
+    return rule === null ? [] : [{ need: rule.need, pods: own, perNode: rule.perNode, within: null, split: null }];
   });
 }
 
@@ -118,14 +126,14 @@ function placeBulk(
   const loads = new Map<string, number>();
   const groups = [...Map.groupBy(pods, ({ shape }) => shape)].flatMap(([shape, own]) => {
     const rule = rules.get(shape) ?? null;
-    return rule === null ? [] : dealOut(workspace, rule, fillHoles(workspace, rule.ask, own), loads);
+    return rule === null ? [] : assignDomains(workspace, rule, fillHoles(workspace, rule.need, own), loads);
   });
-  const dealt = new Set(groups.flatMap((group) => group.pods));
+  const assigned = new Set(groups.flatMap((group) => group.pods));
   const held = new Set(workspace.claims.flatMap((claim) => claim.pods));
-  const undealt = pods.filter((pod) => !dealt.has(pod) && !held.has(pod));
+  const unassigned = pods.filter((pod) => !assigned.has(pod) && !held.has(pod));
   const { left: unplaced, solved: own } = placeInBulk(workspace, groups, work);
   solved.push(...own);
-  return [...undealt, ...unplaced, ...(unplaced.length === 0 ? [] : trimUneven(workspace, rules))];
+  return [...unassigned, ...unplaced, ...(unplaced.length === 0 ? [] : trimUneven(workspace, rules))];
 }
 
 /** Places pods in order, again and again while that gets any further; answers what is left. */

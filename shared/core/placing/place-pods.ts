@@ -17,7 +17,7 @@ import {
   type Order,
 } from './place-classes.ts';
 import { largestFirst } from './state/pod-order.ts';
-import { costOf, workspaceFor, type Reading, type Workspace } from './state/workspace.ts';
+import { costOf, workspaceFor, type CompiledInput, type Workspace } from './state/workspace.ts';
 import { balanceZones } from './together/balance-zones.ts';
 import type { SolvedProblem } from './together/bulk.ts';
 import { mergeClaims } from './together/merge-claims.ts';
@@ -32,7 +32,7 @@ const PROOF_SHARE = 0.2;
 const BOTH_ORDERS_MAX = 2_000;
 
 /** Where pods went, before it is told: only the better of two is worked out to a plan with its reasons. */
-export interface Placed {
+export interface PlacedPods {
   readonly workspace: Workspace;
   readonly left: ReadonlyArray<Pod>;
   readonly isMixed: boolean;
@@ -41,16 +41,16 @@ export interface Placed {
   readonly proof: Work;
 }
 
-/** Finds a place for the pods of `reading`: that leaves as few as can be, and of those the cheapest found. */
-export function placePods(reading: Reading): Placed {
-  const first = placeInOrder(reading, 'one-by-one-first');
-  const isOne = !first.isMixed || reading.pods.length > BOTH_ORDERS_MAX;
-  const cheapest = isOne ? first : cheaper(first, placeInOrder(reading, 'packed-first'));
-  return cheapest.left.length === 0 ? cheapest : withFewestLeft(reading, cheapest);
+/** Finds a place for the pods of `compiled`: that leaves as few as can be, and of those the cheapest found. */
+export function placePods(compiled: CompiledInput): PlacedPods {
+  const first = placeInOrder(compiled, 'one-by-one-first');
+  const isOne = !first.isMixed || compiled.pods.length > BOTH_ORDERS_MAX;
+  const cheapest = isOne ? first : cheaper(first, placeInOrder(compiled, 'packed-first'));
+  return cheapest.left.length === 0 ? cheapest : withFewestLeft(compiled, cheapest);
 }
 
 /** The one that leaves less; of two that leave as much, the cheaper; then the one with fewer nodes; else the first. */
-function cheaper(first: Placed, second: Placed): Placed {
+function cheaper(first: PlacedPods, second: PlacedPods): PlacedPods {
   const difference = compareLeft(leftOf(second), leftOf(first));
   if (difference !== 0) return difference < 0 ? second : first;
   const [one, other] = [first.workspace.claims, second.workspace.claims];
@@ -58,7 +58,7 @@ function cheaper(first: Placed, second: Placed): Placed {
   return more < 0 ? second : first;
 }
 
-function leftOf({ workspace, left }: Placed): LeftByPriority {
+function leftOf({ workspace, left }: PlacedPods): LeftByPriority {
   return leftByPriority(workspace, left);
 }
 
@@ -72,18 +72,18 @@ const AGAIN_SHARE = 0.2;
  * Where the cheapest plan left pods that others' room would hold: the least that can be left, whatever it costs; and that
  * planned once more, so that it costs no more than it must and heeds preferences.
  */
-function withFewestLeft(reading: Reading, cheapest: Placed): Placed {
+function withFewestLeft(compiled: CompiledInput, cheapest: PlacedPods): PlacedPods {
   if (cheapest.workspace.devices !== null) return cheapest;
-  const work = { left: reading.input.work.steps * FEWEST_SHARE };
-  const found = findFewestLeft(reading, leftOf(cheapest), work);
+  const work = { left: compiled.input.work.operations * FEWEST_SHARE };
+  const found = findFewestLeft(compiled, leftOf(cheapest), work);
   if (found === null) return cheapest;
-  const workspace = atRealPrices(reading, found);
+  const workspace = atRealPrices(compiled, found);
   const left = placeByTerm(workspace, placeAll(workspace, found.left));
   balanceZones(workspace);
   const fewest = { ...cheapest, workspace, left, solved: [] };
   const orders: ReadonlyArray<Order> = cheapest.isMixed ? ORDERS : [ORDERS[0]];
   const again = orders
-    .map((order) => placeInOrder(reading, order, { pods: new Set(left), share: AGAIN_SHARE }))
+    .map((order) => placeInOrder(compiled, order, { pods: new Set(left), share: AGAIN_SHARE }))
     .reduce((a, b) => cheaper(a, b));
   const difference = compareLeft(leftOf(again), leftOf(fewest));
   if (difference !== 0) return difference < 0 ? again : fewest;
@@ -91,25 +91,25 @@ function withFewestLeft(reading: Reading, cheapest: Placed): Placed {
 }
 
 /** Pods that come after all others, and what packing the others may take of all the work that is allowed. */
-interface Later {
+interface LaterPods {
   readonly pods: ReadonlySet<Pod>;
   readonly share: number;
 }
 
-const NONE_LATER: Later = { pods: new Set(), share: 1 };
+const NONE_LATER: LaterPods = { pods: new Set(), share: 1 };
 
-function placeInOrder(reading: Reading, order: Order, later = NONE_LATER): Placed {
-  const { input, pods } = reading;
-  const workspace = workspaceFor(reading);
+function placeInOrder(compiled: CompiledInput, order: Order, later = NONE_LATER): PlacedPods {
+  const { input, pods } = compiled;
+  const workspace = workspaceFor(compiled);
   const [after, open] = partition(largestFirst(workspace, keepPromises(workspace, pods)), (pod) => later.pods.has(pod));
   const rules = rulesFor(workspace);
   const isMixed = open.some((pod) => isBulk(rules, pod)) && open.some((pod) => !isBulk(rules, pod));
   const solved: Array<SolvedProblem> = [];
-  const work = { left: input.work.steps * later.share * (isMixed ? MIXED_SHARE : 1) };
+  const work = { left: input.work.operations * later.share * (isMixed ? MIXED_SHARE : 1) };
   const placed = placeClasses(workspace, { rules, order, work, solved }, priorityClasses(workspace, open));
   const left = placeByTerm(workspace, after.length === 0 ? placed : placeAll(workspace, [...placed, ...after]));
   if (left.length === 0) mergeClaims(workspace);
   balanceZones(workspace);
-  const proof = { left: input.work.steps * PROOF_SHARE };
+  const proof = { left: input.work.operations * PROOF_SHARE };
   return { workspace, left, isMixed, solved, proof };
 }

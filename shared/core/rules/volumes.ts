@@ -7,7 +7,7 @@ import type {
   Volume,
 } from '../../kubernetes/manifest.ts';
 import { labelKey, normalizeKey } from '../../kubernetes/labels.ts';
-import type { VolumeRefusal } from '../model/refusal.ts';
+import type { VolumeReason } from '../model/left-reason.ts';
 import {
   addRule,
   byCodeUnit,
@@ -22,7 +22,7 @@ import {
 /** What a pod's volumes ask of its node: one of the alternatives; or why the pod cannot run anywhere yet. */
 export type VolumeRules =
   | { readonly kind: 'rules'; readonly alternatives: ReadonlyArray<LabelRules> }
-  | { readonly kind: 'problem'; readonly refusal: VolumeRefusal };
+  | { readonly kind: 'problem'; readonly reason: VolumeReason };
 
 const ANYWHERE: ReadonlyArray<LabelRules> = [new Map()];
 
@@ -137,6 +137,6 @@ function combine(a: ReadonlyArray<LabelRules>, b: ReadonlyArray<LabelRules>): Re
   return combined;
 }
 
-function problem(refusal: VolumeRefusal): VolumeRules {
-  return { kind: 'problem', refusal };
+function problem(reason: VolumeReason): VolumeRules {
+  return { kind: 'problem', reason };
 }

@@ -2,8 +2,8 @@ import type { Node, NodePool } from '../../kubernetes/manifest.ts';
 import type { PodShape } from '../model/cluster.ts';
 import { labelKey, normalizeKey } from '../../kubernetes/labels.ts';
 import type { Instant } from '../quantity/units.ts';
-import { toTerms, type AskTerms, type SpreadTerm } from '../placing/state/ask-terms.ts';
-import { wishesOf } from '../rules/asks.ts';
+import { toTerms, type NeedTerms, type SpreadTerm } from '../placing/state/need-terms.ts';
+import { constraintLevels } from '../rules/pod-constraints.ts';
 import { countBound, eachShapeOn } from '../present/bound-pods.ts';
 import { withDefaultSpread } from '../rules/default-spread.ts';
 import { admits, ANYTHING, intersect, toRules, type LabelRule, type LabelRules } from '../rules/label-rule.ts';
@@ -15,7 +15,7 @@ import type { Counter, NodeFilter, Topology } from '../placing/state/topology.ts
 import { volumeRules } from '../rules/volumes.ts';
 
 /** What waits for a plan, as figures. */
-export interface Waiting {
+export interface WaitingFigures {
   /** Pods without a node that a plan is for. */
   readonly pending: number;
   /** Pods without a node that ask for a node of no NodePool. */
@@ -35,7 +35,7 @@ export const NO_ZONE = 'none';
  * rules, volumes, and rules about other pods by zone, as of the pods that run before anything is placed; what pools offer
  * does not, as in Karpenter, whose metric this is. Alike for all pods of a shape, and worked out once for it.
  */
-export function countWaiting(input: ProvisioningInput, now: Instant): Waiting {
+export function countWaiting(input: ProvisioningInput, now: Instant): WaitingFigures {
   const { cluster, inFlight } = input;
   const pending = pendingPods(cluster, inFlight, now).filter(({ nodeName }) => nodeName === null);
   const perShape = new Map<number, number>();
@@ -81,25 +81,25 @@ function zoneRule(rules: LabelRules): LabelRule {
 }
 
 /** Zones that rules about other pods leave; null for any. */
-type Around = (shape: number) => ReadonlyArray<string> | null;
+type NeighbourZones = (shape: number) => ReadonlyArray<string> | null;
 
-const ANYWHERE: Around = () => null;
+const ANYWHERE: NeighbourZones = () => null;
 
 /** Most pods have no such rule; where none of those that wait has one, pods that run are not looked at. */
-function surroundings(input: ProvisioningInput, waiting: ReadonlyArray<number>): Around {
+function surroundings(input: ProvisioningInput, waiting: ReadonlyArray<number>): NeighbourZones {
   const { cluster, policy } = input;
   const required = { ...policy, preferencePolicy: 'Ignore' } as const;
   const topology = emptyTopology(cluster);
   const known = knownZones(input);
   const domains = (key: string, filter: NodeFilter | null): ReadonlyArray<string> =>
     key === labelKey.zone ? known(filter) : [];
-  const terms = new Map<number, AskTerms>();
+  const terms = new Map<number, NeedTerms>();
   for (const index of waiting) {
     const shape = cluster.shapes[index];
     if (shape === undefined || !looksAtZones(shape)) continue;
-    const [wishes] = wishesOf(shape.spec, required, false);
-    if (wishes === undefined) continue;
-    terms.set(index, toTerms(topology, shape, index, { wishes, domains }));
+    const [constraints] = constraintLevels(shape.spec, required, false);
+    if (constraints === undefined) continue;
+    terms.set(index, toTerms(topology, shape, index, { constraints, domains }));
   }
   if (terms.size === 0) return ANYWHERE;
   recordRunning(input, topology);
@@ -122,7 +122,7 @@ function looksAtZones({ spec }: PodShape): boolean {
 
 /** What all of a shape's terms leave. Where there are neither pools nor nodes no zone is known, and any may do. */
 function zonesLeft(
-  { spread, affinity, affinityToSelf, antiAffinity }: AskTerms,
+  { spread, affinity, affinityToSelf, antiAffinity }: NeedTerms,
   known: ReadonlyArray<string>,
   willCome: (counter: Counter) => boolean,
 ): ReadonlyArray<string> | null {

@@ -75,7 +75,7 @@ function plannedBuffers({ workspace, buffers, leftOfBuffers: left }: Placements)
 }
 
 function nominationsOf(workspace: Workspace, isWanted: (pod: Pod) => boolean): ReadonlyArray<Nomination> {
-  return workspace.bins.flatMap(({ capacity, pods }) => {
+  return workspace.nodes.flatMap(({ capacity, pods }) => {
     const own = pods.filter(isWanted);
     if (own.length === 0) return [];
     return [{ target: { kind: capacity.kind, name: capacity.name }, pods: toReferences(workspace, own) }];

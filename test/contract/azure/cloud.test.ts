@@ -37,7 +37,7 @@ function machinesOf(cluster: string): Cloud {
     place: createNetworkPlaces(() => clients.network(), settings, Date.now),
     sku: () => Promise.resolve(null),
     bootstrapToken: () => Promise.resolve('abcdef.0123456789abcdef'),
-    revokeToken: () => Promise.resolve(),
+    revokeTokens: () => Promise.resolve(),
   });
 }
 

@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { connect, type Connection } from '../../../sandbox/kubernetes/client/connection.ts';
 import { startControlPlane, type ControlPlane } from '../../../sandbox/kubernetes/control-plane/control-plane.ts';
-import { mintBootstrapToken, revokeBootstrapToken } from '../../../shared/adapters/azure/bootstrap/bootstrap-token.ts';
+import { mintBootstrapToken, revokeBootstrapTokens } from '../../../shared/adapters/azure/bootstrap/bootstrap-token.ts';
 import { createKubernetes } from '../../../shared/adapters/kubernetes/kubernetes.ts';
 import { createLedger } from '../../../shared/adapters/kubernetes/ledger.ts';
 import { listSnapshot } from '../../../shared/adapters/kubernetes/list-snapshot.ts';
@@ -188,7 +188,7 @@ describe.skipIf(assets === undefined)('the manifests of infra/kubernetes on a re
     expect(await remove('own')).toContain('bootstrap tokens only');
     expect(await remove('bootstrap-token-others')).toContain('and no other');
     await mintBootstrapToken(kubernetes, 'mine', Date.now());
-    await revokeBootstrapToken(kubernetes, 'mine');
+    await revokeBootstrapTokens(kubernetes, 'mine', false);
     expect(await kubectl('get', 'secrets', '--namespace', 'kube-system', '--output', 'yaml')).not.toContain(
       'nodeclaim: mine',
     );

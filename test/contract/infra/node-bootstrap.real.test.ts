@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startControlPlane, type ControlPlane } from '../../../sandbox/kubernetes/control-plane/control-plane.ts';
-import { mintBootstrapToken, revokeBootstrapToken } from '../../../shared/adapters/azure/bootstrap/bootstrap-token.ts';
+import { mintBootstrapToken, revokeBootstrapTokens } from '../../../shared/adapters/azure/bootstrap/bootstrap-token.ts';
 import { nodeConfig } from '../../../shared/adapters/azure/bootstrap/node-config.ts';
 import { createKubernetes } from '../../../shared/adapters/kubernetes/kubernetes.ts';
 import {
@@ -228,7 +228,7 @@ describe.skipIf(assets === '' || !hasOpenssl)(
     test('has a token that opens nothing any more once its node has registered, and no other claim loses one', async () => {
       const kubernetes = createKubernetes(asFunctions);
       const other = await mintBootstrapToken(kubernetes, 'other', Date.now());
-      await revokeBootstrapToken(kubernetes, CLAIM);
+      await revokeBootstrapTokens(kubernetes, CLAIM, false);
       for (
         let look = 0;
         look < LOOKS_MAX && (await statusOf(withToken(token)({ method: 'GET', path: CSRS }))) !== 401;

@@ -230,7 +230,7 @@ export const inputs: fc.Arbitrary<ProvisioningInput> = fc
       shapes: [...draw.shapes, ...draw.running].map(([one]) => one),
       pods: [...waiting, ...running],
       daemonSets: draw.daemons,
-      steps: 300_000,
+      operations: 300_000,
     });
     return { ...given, policy: { ...given.policy, minValuesPolicy: draw.minValuesPolicy } };
   });
@@ -323,7 +323,10 @@ export const tinyInputsWithReservations: fc.Arbitrary<ProvisioningInput> = fc
     const nodePools = [pool('pool-0', { requirements: [requirement(CAPACITY_TYPE, 'In', 'on-demand', 'reserved')] })];
     const ownShapes = drawn.map(([cpu, memory]) => shape(spec(cpu, memory)));
     const ownPods = drawn.flatMap((_, index) => pods(index, 1));
-    return withReservations(input({ types, nodePools, shapes: ownShapes, pods: ownPods, steps: 500_000 }), reserved);
+    return withReservations(
+      input({ types, nodePools, shapes: ownShapes, pods: ownPods, operations: 500_000 }),
+      reserved,
+    );
   });
 
 function renamed(one: Node, name: string): Node {
@@ -350,6 +353,6 @@ export const plainInputs: fc.Arbitrary<ProvisioningInput> = fc
       nodes: draw.nodes.map((one, index) => renamed({ ...one, spec: { taints: [] } }, `node-${index}`)),
       shapes: draw.shapes.map(([cpu, memory]) => shape(spec(cpu, memory))),
       pods: draw.shapes.flatMap(([, , count], index) => pods(index, count)),
-      steps: 500_000,
+      operations: 500_000,
     }),
   );

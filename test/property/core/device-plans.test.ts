@@ -128,7 +128,7 @@ test(
         };
         expect(planProvisioning(reversed, instant(0))).toEqual(plan);
       }),
-      { numRuns: drawsOf(120) },
+      { numRuns: drawsOf(120, 30) },
     );
     expect(placed).toBeGreaterThan(20);
   },

@@ -11,7 +11,7 @@ import type {
   PublishedDevice,
   ResourceClaimSpec,
 } from '../../../shared/kubernetes/device-manifest.ts';
-import { checkGiven, shareOf } from '../../../shared/core/audit/devices/device-claim-checks.ts';
+import { checkAllocated, shareOf } from '../../../shared/core/audit/devices/device-claim-checks.ts';
 import { checkUses, type DeviceUses } from '../../../shared/core/audit/devices/device-uses.ts';
 import { devicesInCluster, type AuditedDevice } from '../../../shared/core/audit/devices/published-devices.ts';
 import type { ProvisioningInput } from '../../../shared/core/model/provisioning-input.ts';
@@ -150,7 +150,7 @@ function isAllowed({ given, specs }: Case, choice: Choice): boolean {
     checkUses(uses).length === 0 &&
     specs.every(
       (spec, claim) =>
-        checkGiven(
+        checkAllocated(
           spec,
           choice.filter((one) => one.claim === claim),
           all,
@@ -217,7 +217,8 @@ test(
           expect(existsChoice(one)).toBe(false);
         }
       }),
-      { numRuns: drawsOf(120) },
+      // Devices are found in a fifth of the cases.
+      { numRuns: drawsOf(120, 80) },
     );
     // A law over cases of one outcome only would say little.
     expect(Math.min(found, none)).toBeGreaterThan(1);

@@ -214,7 +214,7 @@ const tinyInputs: fc.Arbitrary<ProvisioningInput> = fc
       nodes: hasNode ? [node('node-0', 2, 8)] : [],
       shapes: requests.map(([cpu, memory]) => shape(spec(cpu, memory))),
       pods: requests.flatMap((_, index) => pods(index, 1)),
-      steps: 1_000_000,
+      operations: 1_000_000,
     });
     return withRates(given, drawn, halfHours);
   });

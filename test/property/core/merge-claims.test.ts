@@ -16,7 +16,7 @@ import { recordOnClaim } from '../../../shared/core/placing/state/topology.ts';
 import {
   costOf,
   optionsFor,
-  readInput,
+  compileInput,
   workspaceFor,
   type Workspace,
 } from '../../../shared/core/placing/state/workspace.ts';
@@ -28,7 +28,7 @@ import { drawsOf } from '../../setup/draws.ts';
 const slow = { timeout: 120_000 };
 
 const now = instant(0);
-const runs = { numRuns: drawsOf(100) };
+const runs = { numRuns: drawsOf(100, 25) };
 
 /** Prices in proportion to cores, so that one node often costs what two do; some sizes are evicted now and then. */
 const proportional = fc
@@ -53,16 +53,16 @@ const drawn = fc
 /** A workspace with a claim for each pod that can have one, as its pool and all rules allow. */
 function oneNodeEach(given: ProvisioningInput): Workspace {
   const waiting = pendingPods(given.cluster, given.inFlight, now);
-  const workspace = workspaceFor(readInput(given, waiting));
+  const workspace = workspaceFor(compileInput(given, waiting));
   for (const one of waiting) {
-    const ask = workspace.asks.get(one.shape)?.at(-1);
+    const need = workspace.needs.get(one.shape)?.at(-1);
     for (const state of workspace.pools) {
-      if (ask === undefined) continue;
+      if (need === undefined) continue;
       const empty = emptyClaim(state, workspace.dimensions.names.length, false);
-      const applicant = { ask, guard: guardFor(workspace, ask, true) };
-      const joining = joiningOf(empty, applicant, optionsFor(workspace, state, ask));
+      const applicant = { need, guard: guardFor(workspace, need, true) };
+      const joining = joiningOf(empty, applicant, optionsFor(workspace, state, need));
       if (joining === null) continue;
-      join(joining, ask.shape, one);
+      join(joining, need.shape, one);
       workspace.claims.push(empty);
       recordOnClaim(workspace.topology, one.shape, empty, () => null);
       break;
@@ -71,8 +71,8 @@ function oneNodeEach(given: ProvisioningInput): Workspace {
   return workspace;
 }
 
-const isRuled = ({ asks }: Workspace, claim: OpenClaim): boolean =>
-  claim.pods.some(({ shape: index }) => (asks.get(index) ?? []).some((ask) => !isUnruled(ask)));
+const isRuled = ({ needs }: Workspace, claim: OpenClaim): boolean =>
+  claim.pods.some(({ shape: index }) => (needs.get(index) ?? []).some((need) => !isUnruled(need)));
 
 test('joined claims hold the same pods, cost no more, and each is an offering that holds its own', slow, () => {
   let joined = 0;

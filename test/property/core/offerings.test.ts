@@ -144,7 +144,7 @@ const limitedInputs: fc.Arbitrary<ProvisioningInput> = fc
       nodePools: [pool('pool-0', { limits })],
       shapes: requests.map(([cpu, memory]) => shape(spec(cpu, memory))),
       pods: requests.flatMap((_, index) => pods(index, 1)),
-      steps: DEFAULT_WORK.steps,
+      operations: DEFAULT_WORK.operations,
     }),
   );
 

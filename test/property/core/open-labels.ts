@@ -158,7 +158,7 @@ export const openLabelInputs: fc.Arbitrary<ProvisioningInput> = fc
         ...draw.running.map(([own]) => shape(spec('100m', '1Gi'), own)),
       ],
       pods: [...draw.shapes.flatMap(([, , count], index) => pods(index, count)), ...running],
-      steps: 300_000,
+      operations: 300_000,
     });
     return { ...given, policy: { ...given.policy, minValuesPolicy: draw.minValuesPolicy } };
   });

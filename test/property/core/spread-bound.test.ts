@@ -126,7 +126,7 @@ function inputOf({ shapes, sizes, zoneCount, nodes }: Draw, steps: number) {
         ),
       ),
     ],
-    steps,
+    operations: steps,
   });
 }
 

@@ -423,7 +423,7 @@ test('odd pods of spreads go to the zones where nodes that are paid for anyway h
     nodePools: [pool('a')],
     shapes,
     pods: shapes.flatMap((_, index) => pods(index, index === 0 ? 3 : 1)),
-    steps: 60_000_000,
+    operations: 60_000_000,
   });
   const plan = planProvisioning(given, instant(0));
   expect(auditPlan(plan, given)).toEqual([]);

@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 import { auditPlan } from '../../../shared/core/audit/audit-plan.ts';
-import { renderRefusal } from '../../../shared/core/telling/reasons/render-refusal.ts';
+import { renderLeftReason } from '../../../shared/core/telling/reasons/render-left-reason.ts';
 import type { Plan } from '../../../shared/core/model/plan.ts';
 import { instant } from '../../../shared/core/quantity/units.ts';
 import { planProvisioning } from '../../../shared/core/plan-provisioning.ts';
@@ -34,5 +34,5 @@ export function planOf(cluster: ReturnType<typeof input>): Plan {
 /** Why the first pod is left. */
 export function reasonOf(cluster: ReturnType<typeof input>): string {
   const [left] = planOf(cluster).left;
-  return left?.refusals.map((one) => `${one.kind}: ${renderRefusal(one).detail}`).join('; ') ?? 'nothing is left';
+  return left?.refusals.map((one) => `${one.kind}: ${renderLeftReason(one).detail}`).join('; ') ?? 'nothing is left';
 }

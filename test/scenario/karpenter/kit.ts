@@ -15,8 +15,8 @@ import type {
 } from '../../../shared/kubernetes/manifest.ts';
 import { auditPlan } from '../../../shared/core/audit/audit-plan.ts';
 import type { Plan, PlannedClaim } from '../../../shared/core/model/plan.ts';
-import type { Refusal } from '../../../shared/core/model/refusal.ts';
-import { renderRefusal } from '../../../shared/core/telling/reasons/render-refusal.ts';
+import type { LeftReason } from '../../../shared/core/model/left-reason.ts';
+import { renderLeftReason } from '../../../shared/core/telling/reasons/render-left-reason.ts';
 import { instant } from '../../../shared/core/quantity/units.ts';
 import { planProvisioning } from '../../../shared/core/plan-provisioning.ts';
 import type { ProvisioningInput } from '../../../shared/core/model/provisioning-input.ts';
@@ -192,16 +192,16 @@ function toOutcome(plan: Plan, given: ProvisioningInput): Outcome {
     },
     perZone: (prefix) => tally(prefix, (place) => zoneOf.get(place) ?? ''),
     perPlace: (prefix) => tally(prefix, (place) => place),
-    rulesFor: (name) => refusalsOf(plan, name).map(({ kind }) => kind),
+    rulesFor: (name) => reasonsOf(plan, name).map(({ kind }) => kind),
     wordsFor: (name) =>
-      refusalsOf(plan, name)
-        .map(renderRefusal)
+      reasonsOf(plan, name)
+        .map(renderLeftReason)
         .map(({ detail, fix }) => `${detail}; ${fix}`)
         .join('\n'),
   };
 }
 
-function refusalsOf(plan: Plan, name: string): ReadonlyArray<Refusal> {
+function reasonsOf(plan: Plan, name: string): ReadonlyArray<LeftReason> {
   return plan.left.find(({ pod: { name: own } }) => toName(own) === name)?.refusals ?? [];
 }
 

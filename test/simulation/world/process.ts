@@ -11,7 +11,7 @@ import { createSnapshots } from '../../../shared/adapters/storage/snapshots.ts';
 import type { Ports } from '../../../shared/app/ports.ts';
 import { KARPENTER_POLICY } from '../../../shared/core/model/provisioning-input.ts';
 import { createTurns } from '../../../shared/app/follow/turns.ts';
-import { createTold } from '../../../shared/app/told.ts';
+import { createRecentReports } from '../../../shared/app/recent-reports.ts';
 import { toQueueMessages } from '../../../shared/contract/queue-messages.ts';
 import type { Blobs } from '../../../shared/ports/blobs.ts';
 import { RetryableError } from '../../../shared/ports/errors.ts';
@@ -128,7 +128,7 @@ export class Process {
       ledger: createLedger(kubernetes, 'nodewright-system', this.now),
       hints: this.#hints(),
       turns: createTurns(),
-      told: createTold(),
+      told: createRecentReports(),
       cloud: {
         launch: async (order) => {
           await nic(order.claim);
@@ -138,7 +138,7 @@ export class Process {
         observe: (claim) => this.#call(`observe ${claim}`, () => azure.observe(claim)),
         equip: (claim) => this.#call(`equip ${claim}`, () => azure.equip(claim)),
         diagnose: (claim) => this.#call(`diagnose ${claim}`, () => undefined),
-        revokeToken: (claim) => this.#call(`revoke ${claim}`, () => undefined),
+        revokeTokens: (claim) => this.#call(`revoke ${claim}`, () => undefined),
         delete: (claim) => this.#call(`delete machine ${claim}`, () => azure.delete(claim)),
         inventory: () => this.#call('inventory', () => azure.inventory()),
       },

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { disrupt } from '../../../shared/app/disrupt/disrupt.ts';
 import { keptEvent } from '../../../shared/app/disrupt/kept-event.ts';
-import { createTold } from '../../../shared/app/told.ts';
+import { createRecentReports } from '../../../shared/app/recent-reports.ts';
 import type { Fields } from '../../simulation/world/api-server.ts';
 import { consolidated } from './consolidated.ts';
 
@@ -70,7 +70,7 @@ test('two instances tell it once: what the other has told is refused by its name
   keep(server);
   await disrupt(ports);
   const once = server.list('events').length;
-  await disrupt({ ...ports, told: createTold() });
+  await disrupt({ ...ports, told: createRecentReports() });
   expect(server.list('events')).toHaveLength(once);
 });
 

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { createDeviceSelectors } from '../../../shared/adapters/cel/device-selectors.ts';
 import { createKubernetes } from '../../../shared/adapters/kubernetes/kubernetes.ts';
+import { draftOf } from '../../../shared/app/follow/draft.ts';
 import { initialize } from '../../../shared/app/follow/initialize.ts';
 import type { Ports } from '../../../shared/app/ports.ts';
 import type { ResourceSlice } from '../../../shared/kubernetes/device-manifest.ts';
@@ -24,7 +25,7 @@ async function look(
   });
   const deviceSelectors = ignored ? null : () => Promise.resolve(createDeviceSelectors());
   const ports = { kubernetes, deviceSelectors, now: () => 1_000, log: () => {} } as unknown as Ports;
-  return { step: await initialize(ports, given, node), asked };
+  return { step: (await initialize(ports, draftOf(given), node)).wait, asked };
 }
 
 describe('a node whose pods were planned for devices of its own [J04]', () => {
@@ -38,12 +39,12 @@ describe('a node whose pods were planned for devices of its own [J04]', () => {
 
   it('is initialized once they have', async () => {
     const { step, asked } = await look(annotations, [nodeSlice('a', gpus(1))]);
-    expect(step.kind).toBe('next');
+    expect(step).toBeNull();
     expect(asked).toContain('PATCH /api/v1/nodes/a');
   });
 
   it('does not wait for them while claims are ignored', async () => {
-    expect((await look(annotations, [], true)).step.kind).toBe('next');
+    expect((await look(annotations, [], true)).step).toBeNull();
   });
 
   it('costs other nodes no question', async () => {

@@ -408,7 +408,9 @@ describe('a spot machine that is taken back', () => {
         'topology.kubernetes.io/zone': zone,
         'node.kubernetes.io/instance-type': size,
       },
+      status: { conditions: [since(START, 'Launched')] },
     });
+    addClaim('planned', { ...spotIn('westeurope-1'), status: {} });
     addClaim('same', spotIn('westeurope-1'));
     addClaim('larger', spotIn('westeurope-1', 'spot', 'Standard_D4_v5'));
     addClaim('elsewhere', spotIn('westeurope-2'));

@@ -55,7 +55,7 @@ function joined(
     definitions: createDefinitions(kubernetes, () => clock.now()),
     decisions: { get: () => Promise.resolve({ claimNames: ['c'], plan: { claims: [{ pods }] } }) },
     hints: { send: () => Promise.resolve() },
-    cloud: { revokeToken: () => Promise.resolve(), equip: () => Promise.resolve() },
+    cloud: { revokeTokens: () => Promise.resolve(), equip: () => Promise.resolve() },
     disruption: { isOn: true, policy: DEFAULT_DISRUPTION },
     reservesNodes: given.reservesNodes ?? true,
     now: () => clock.now(),

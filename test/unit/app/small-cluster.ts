@@ -11,7 +11,7 @@ import type { ApiRequest, Transport } from '../../../shared/adapters/kubernetes/
 import { createDecisions } from '../../../shared/adapters/storage/decisions.ts';
 import { createFiguresLog } from '../../../shared/adapters/storage/figures-log.ts';
 import { createTurns } from '../../../shared/app/follow/turns.ts';
-import { createTold } from '../../../shared/app/told.ts';
+import { createRecentReports } from '../../../shared/app/recent-reports.ts';
 import type { Ports } from '../../../shared/app/ports.ts';
 import type { InstanceType } from '../../../shared/core/model/catalog.ts';
 import type { PodReference } from '../../../shared/core/model/plan.ts';
@@ -160,7 +160,7 @@ export function smallCluster() {
     ledger: createLedger(kubernetes, 'nodewright-system', now),
     hints,
     turns: createTurns(),
-    told: createTold(),
+    told: createRecentReports(),
     log: () => undefined,
   } as unknown as Ports;
   return { outside, clock, server, trace, sent, azure, blobs, ports, ...creating(server) };
@@ -197,7 +197,8 @@ function smallAzure(outside: Outside) {
         },
         equip: (claim: string) => Promise.resolve(void asked.push(`equip ${claim}`)),
         diagnose: (claim: string) => Promise.resolve(void asked.push(`diagnose ${claim}`)),
-        revokeToken: (claim: string) => Promise.resolve(void asked.push(`revoke the token of ${claim}`)),
+        revokeTokens: (claim: string, areSeveral: boolean) =>
+          Promise.resolve(void asked.push(`revoke ${areSeveral ? 'all tokens' : 'the token'} of ${claim}`)),
         delete: async (claim: string) => {
           await Promise.resolve();
           deleted.push(claim);

@@ -189,7 +189,7 @@ interface InputParts extends Partial<Cluster> {
   readonly types?: ReadonlyArray<InstanceType>;
   readonly inFlight?: ProvisioningInput['inFlight'];
   readonly policy?: Partial<ProvisioningInput['policy']>;
-  readonly steps?: number;
+  readonly operations?: number;
   readonly devices?: ProvisioningInput['devices'];
   readonly evictionCostMs?: ProvisioningInput['evictionCostMs'];
   readonly foreignPools?: ProvisioningInput['foreignPools'];
@@ -201,7 +201,7 @@ export function input(parts: InputParts): ProvisioningInput {
     types = [],
     inFlight = new Map(),
     policy = {},
-    steps = 2_000_000,
+    operations = 2_000_000,
     devices = DEVICES_IGNORED,
     evictionCostMs = new Map(),
     foreignPools = [],
@@ -218,7 +218,7 @@ export function input(parts: InputParts): ProvisioningInput {
       gates: { nodeOverlay: true, staticCapacity: true, capacityBuffer: true, reservedCapacity: true },
       ...policy,
     },
-    work: { steps },
+    work: { operations },
     devices,
     evictionCostMs,
   });

@@ -1,4 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
+import { annotation } from '../../../contract/names.ts';
 import { RetryableError } from '../../../ports/errors.ts';
 import type { Kubernetes } from '../../../ports/kubernetes.ts';
 
@@ -11,6 +12,27 @@ const GROUP = 'system:bootstrappers:nodewright';
 /** Deliveries of one claim's launch that a token was minted for and no machine made with; more in a row is no accident. */
 const MINTS_MAX = 10;
 
+/** A claim that is not launched by then is given up. What is left of a token's lifetime is longer than a node may take to join. */
+const KEPT_MS = 5 * 60_000;
+
+/** Mints tokens as `mintBootstrapToken` does, one for all offerings that this process tries for a claim: what a refused one was to have, nobody has. */
+export function createTokens(kubernetes: Kubernetes, now: () => number): (claim: string) => Promise<string> {
+  const kept = new Map<string, { readonly token: string; readonly untilMs: number }>();
+  return async (claim) => {
+    const nowMs = now();
+    // Oldest first.
+    for (const [other, { untilMs }] of kept) {
+      if (untilMs > nowMs) break;
+      kept.delete(other);
+    }
+    const known = kept.get(claim);
+    if (known !== undefined) return known.token;
+    const token = await mintBootstrapToken(kubernetes, claim, nowMs);
+    kept.set(claim, { token, untilMs: nowMs + KEPT_MS });
+    return token;
+  };
+}
+
 /**
  * Mints a token that lets one machine ask for its client certificate: a Secret of its own that expires soon, so that nothing has to
  * be rotated and a token read from an old machine opens nothing. A launch that is delivered again mints another, as the machine may
@@ -21,6 +43,9 @@ export async function mintBootstrapToken(kubernetes: Kubernetes, claim: string, 
   const secret = randomBytes(8).toString('hex');
   for (let mint = 0; mint < MINTS_MAX; mint++) {
     const id = tokenId(claim, mint);
+    // Before there is a second, so that it cannot be overlooked.
+    // oxlint-disable-next-line no-await-in-loop
+    if (mint === 1) await noteSeveral(kubernetes, claim);
     // oxlint-disable-next-line no-await-in-loop -- each id is tried where the one before is taken
     const outcome = await kubernetes.create('Secret', tokenSecret({ id, secret, claim, nowMs }));
     if (outcome.kind === 'created') return `${id}.${secret}`;
@@ -29,9 +54,17 @@ export async function mintBootstrapToken(kubernetes: Kubernetes, claim: string, 
   throw new RetryableError(`minting a bootstrap token for ${claim}: ${MINTS_MAX} are there already`);
 }
 
-/** Removes the tokens that a claim's launch minted. */
-export async function revokeBootstrapToken(kubernetes: Kubernetes, claim: string): Promise<void> {
-  for (let mint = 0; mint < MINTS_MAX; mint++) {
+/** A launch that goes on with the claim as it was before has a conflict, is delivered again, and finds this said. */
+async function noteSeveral(kubernetes: Kubernetes, claim: string): Promise<void> {
+  const patch = { metadata: { annotations: { [annotation.severalTokens]: 'true' } } };
+  const outcome = await kubernetes.patch('NodeClaim', { name: claim, namespace: null }, patch);
+  if (outcome.kind !== 'written')
+    throw new RetryableError(`minting another bootstrap token for ${claim}: ${outcome.kind}`);
+}
+
+/** Removes the tokens that a claim's launches minted: the first, and those that followed it where its annotation tells of several. */
+export async function revokeBootstrapTokens(kubernetes: Kubernetes, claim: string, areSeveral: boolean): Promise<void> {
+  for (let mint = 0; mint < (areSeveral ? MINTS_MAX : 1); mint++) {
     const key = { name: secretName(tokenId(claim, mint)), namespace: NAMESPACE };
     // oxlint-disable-next-line no-await-in-loop -- they are minted one after the other: the first that is not there ends it
     if ((await kubernetes.delete('Secret', key)) === 'not-found') return;

@@ -3,9 +3,9 @@ import type { ResourceClaim } from '../../../kubernetes/device-manifest.ts';
 import { labelKey } from '../../../kubernetes/labels.ts';
 import type { PodSpec } from '../../../kubernetes/manifest.ts';
 import type { DeviceAssignment, Plan } from '../../model/plan.ts';
-import { checkGiven, shareOf, type GivenDevice } from './device-claim-checks.ts';
+import { checkAllocated, shareOf, type AllocatedDevice } from './device-claim-checks.ts';
 import { checkUses, type DeviceUses } from './device-uses.ts';
-import { claimFinder, type ClaimFinder, type FoundClaim } from './found-claims.ts';
+import { claimFinder, type ClaimFinder, type AuditedClaim } from './audited-claims.ts';
 import { fatal, type Finding } from '../seen/finding.ts';
 import type { AuditedInput } from '../seen/audited-sizes.ts';
 import type { FinalNode } from '../seen/final-state.ts';
@@ -175,7 +175,7 @@ function checkPod(pod: Pod, site: Site, context: Context): ReadonlyArray<Finding
   });
 }
 
-function checkClaim(claim: FoundClaim, pod: Pod, site: Site, context: Context): ReadonlyArray<string> {
+function checkClaim(claim: AuditedClaim, pod: Pod, site: Site, context: Context): ReadonlyArray<string> {
   const { input, inCluster, uses } = context;
   const assigned = (context.assignments.get(claim.key) ?? []).filter(
     ({ instanceTypes }) => instanceTypes === null || instanceTypes.includes(site.instanceType),
@@ -192,14 +192,14 @@ function checkClaim(claim: FoundClaim, pod: Pod, site: Site, context: Context): 
   if (given.some((one) => one === null)) return ['it is given a device that is not reached from there'];
   const found = given.filter((one) => one !== null);
   for (const one of found) recordGiven(one, claim, uses);
-  return checkGiven(claim.spec, found, site.reached, input);
+  return checkAllocated(claim.spec, found, site.reached, input);
 }
 
 function findDevice(
   { request, driver, pool, device }: DeviceAssignment['devices'][number],
   { node, publishes, toCome }: Site,
   inCluster: ReadonlyMap<string, AuditedDevice>,
-): GivenDevice | null {
+): AllocatedDevice | null {
   const id = `${driver}/${pool}/${device}`;
   const known = inCluster.get(id);
   if (known !== undefined && isReachedFrom(known, node, publishes)) return { request, device: known };
@@ -207,7 +207,7 @@ function findDevice(
   return own === undefined ? null : { request, device: own };
 }
 
-function recordGiven({ request, device }: GivenDevice, claim: FoundClaim, uses: DeviceUses): void {
+function recordGiven({ request, device }: AllocatedDevice, claim: AuditedClaim, uses: DeviceUses): void {
   const [name, alternative] = request.split('/');
   const asked = (claim.spec.devices?.requests ?? []).find((one) => one.name === name);
   const exact = asked?.exactly ?? asked?.firstAvailable?.find((one) => one.name === alternative);

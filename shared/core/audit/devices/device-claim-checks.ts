@@ -11,7 +11,7 @@ import type { ProvisioningInput } from '../../model/provisioning-input.ts';
 import { thousandths, type AuditedDevice } from './published-devices.ts';
 
 /** A device that a claim is planned to hold. */
-export interface GivenDevice {
+export interface AllocatedDevice {
   readonly request: string;
   readonly device: AuditedDevice;
 }
@@ -20,9 +20,9 @@ export interface GivenDevice {
  * What is wrong with giving these devices to a claim, by the API's own description of requests and constraints; empty
  * when nothing is. `reached`: all devices that the claim could have there, for requests that want all of them.
  */
-export function checkGiven(
+export function checkAllocated(
   spec: ResourceClaimSpec,
-  given: ReadonlyArray<GivenDevice>,
+  given: ReadonlyArray<AllocatedDevice>,
   reached: ReadonlyArray<AuditedDevice>,
   input: ProvisioningInput,
 ): ReadonlyArray<string> {
@@ -44,7 +44,7 @@ export function checkGiven(
 
 function checkConstraint(
   { requests: scope = [], matchAttribute, distinctAttribute }: DeviceConstraint,
-  given: ReadonlyArray<GivenDevice>,
+  given: ReadonlyArray<AllocatedDevice>,
 ): ReadonlyArray<string> {
   const own = given.filter(
     ({ request }) => scope.length === 0 || scope.includes(request) || scope.includes(request.replace(/\/.*/, '')),
@@ -55,8 +55,8 @@ function checkConstraint(
   return holds ? [] : [`the constraint on ${name} does not hold`];
 }
 
-interface AnswerGiven {
-  readonly own: ReadonlyArray<GivenDevice>;
+interface RequestAnswer {
+  readonly own: ReadonlyArray<AllocatedDevice>;
   readonly reached: ReadonlyArray<AuditedDevice>;
   readonly input: ProvisioningInput;
 }
@@ -64,7 +64,7 @@ interface AnswerGiven {
 function checkRequest(
   name: string,
   asked: ExactDeviceRequest,
-  { own, reached, input }: AnswerGiven,
+  { own, reached, input }: RequestAnswer,
 ): ReadonlyArray<string> {
   const deviceClass = input.cluster.deviceClasses.find(({ metadata }) => metadata.name === asked.deviceClassName);
   if (deviceClass === undefined) return [`the class of request ${name} does not exist`];
@@ -88,7 +88,7 @@ function checkRequest(
 function checkCount(
   name: string,
   { allocationMode, count = 1 }: ExactDeviceRequest,
-  { own, candidates }: { readonly own: AnswerGiven['own']; readonly candidates: ReadonlyArray<AuditedDevice> },
+  { own, candidates }: { readonly own: RequestAnswer['own']; readonly candidates: ReadonlyArray<AuditedDevice> },
 ): Array<string> {
   const distinct = new Set(own.map(({ device }) => device.id));
   const needed = candidates.filter(({ published }) => published.allowMultipleAllocations !== true);

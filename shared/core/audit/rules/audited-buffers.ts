@@ -7,7 +7,7 @@ import { fatal, type Finding } from '../seen/finding.ts';
 import { amountsOf, requestedBy } from '../seen/requested.ts';
 
 /** A plan as if its buffers' pods were pods like all others, and the input that has them. */
-export interface Unfolded {
+export interface UnfoldedPlan {
   readonly plan: Plan;
   readonly cluster: Cluster;
   /** Indexes of the shapes that only buffers' pods have. */
@@ -19,7 +19,7 @@ export interface Unfolded {
  * Reads for the audit alone what room CapacityBuffers ask for, and checks that the plan tells of each pod that stands for
  * it exactly once, and never as of a real one.
  */
-export function unfoldBuffers(plan: Plan, { cluster, policy }: ProvisioningInput): Unfolded {
+export function unfoldBuffers(plan: Plan, { cluster, policy }: ProvisioningInput): UnfoldedPlan {
   const shapes = [...cluster.shapes];
   const pods = [...cluster.pods];
   const spare = new Set<number>();

@@ -2,7 +2,7 @@ import type { PodShape } from '../../model/cluster.ts';
 import type { PodAffinityTerm } from '../../../kubernetes/manifest.ts';
 import { fatal, warning, type Finding } from '../seen/finding.ts';
 import { tallyByDomain, type PodsByShape, type Tally } from './pods-by-shape.ts';
-import type { Sought, ShapeFinder } from './selected-shapes.ts';
+import type { SelectedPods, ShapeFinder } from './selected-shapes.ts';
 
 const NOBODY: Tally = { present: 0, planned: 0 };
 
@@ -28,7 +28,7 @@ export function checkAffinity(pods: PodsByShape, finder: ShapeFinder): ReadonlyA
 /** A term with whom it looks for. */
 interface AffinityRule {
   readonly term: PodAffinityTerm;
-  readonly sought: Sought;
+  readonly sought: SelectedPods;
 }
 
 function checkApart(

@@ -5,7 +5,7 @@ import { selected } from '../seen/matching.ts';
 import { tallyByDomain, type PodsByShape, type Tally } from './pods-by-shape.ts';
 
 /** The shapes of pods that a rule looks for, and where those pods are. */
-export interface Sought {
+export interface SelectedPods {
   readonly shapes: ReadonlySet<number>;
   /** How many there are per domain of the key; counted once. */
   readonly tallies: (key: string) => ReadonlyMap<string, Tally>;
@@ -14,19 +14,19 @@ export interface Sought {
 /** Answers whom rules look for. Rules that say the same are answered once, whoever owns them. */
 export interface ShapeFinder {
   /** Whom the term of a pod of shape `owner` looks for. */
-  readonly byTerm: (owner: PodShape, term: PodAffinityTerm) => Sought;
+  readonly byTerm: (owner: PodShape, term: PodAffinityTerm) => SelectedPods;
   /** Whom the selector selects in the namespace. */
-  readonly byLabels: (namespace: string, selector: LabelSelector | null) => Sought;
+  readonly byLabels: (namespace: string, selector: LabelSelector | null) => SelectedPods;
 }
 
 /** Looks among the shapes that have pods on nodes. */
 export function findShapes({ namespaces }: Pick<Cluster, 'namespaces'>, pods: PodsByShape): ShapeFinder {
   const groups = byNamespace(pods.shapes);
   const labelsOf = new Map(namespaces.map(({ metadata }) => [metadata.name, metadata.labels ?? {}]));
-  const known = new Map<string, Sought>();
-  const once = (id: unknown, find: () => Iterable<number>): Sought => {
+  const known = new Map<string, SelectedPods>();
+  const once = (id: unknown, find: () => Iterable<number>): SelectedPods => {
     const text = JSON.stringify(id);
-    const sought = known.get(text) ?? toSought(pods, new Set(find()));
+    const sought = known.get(text) ?? toSelectedPods(pods, new Set(find()));
     // Stryker disable next-line CallExpression: what is not kept is worked out again
     known.set(text, sought);
     return sought;
@@ -73,7 +73,7 @@ export function withLabelKeys(
   return { ...selector, matchExpressions };
 }
 
-function toSought(pods: PodsByShape, shapes: ReadonlySet<number>): Sought {
+function toSelectedPods(pods: PodsByShape, shapes: ReadonlySet<number>): SelectedPods {
   const counted = new Map<string, ReadonlyMap<string, Tally>>();
   return {
     shapes,

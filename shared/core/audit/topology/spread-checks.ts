@@ -3,7 +3,7 @@ import type { LabelSelector, TopologySpreadConstraint } from '../../../kubernete
 import { fatal, type Finding } from '../seen/finding.ts';
 import type { FinalNode } from '../seen/final-state.ts';
 import type { PodsByShape } from './pods-by-shape.ts';
-import { withLabelKeys, type Sought, type ShapeFinder } from './selected-shapes.ts';
+import { withLabelKeys, type SelectedPods, type ShapeFinder } from './selected-shapes.ts';
 import { spreadViews, type OfferedDomains, type ViewOf } from './spread-views.ts';
 
 /** The final nodes, their pods by shape, and what pools could add. */
@@ -60,7 +60,7 @@ function checkSpreadGroup(
     pods,
     sought,
     viewOf,
-  }: Pick<SpreadContext, 'nodes' | 'pods'> & { readonly sought: Sought; readonly viewOf: ViewOf },
+  }: Pick<SpreadContext, 'nodes' | 'pods'> & { readonly sought: SelectedPods; readonly viewOf: ViewOf },
 ): ReadonlyArray<Finding> {
   const members = new Set(group.map(({ shape }) => shape));
   const domains = pods.domainsOf(topologyKey);

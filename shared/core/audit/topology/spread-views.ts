@@ -4,7 +4,7 @@ import { labelKey, normalizeKey } from '../../../kubernetes/labels.ts';
 import type { FinalNode } from '../seen/final-state.ts';
 import { blockingTaint, meets, meetsNodeRules, meetsTerm } from '../seen/matching.ts';
 import type { PodsByShape } from './pods-by-shape.ts';
-import type { Sought } from './selected-shapes.ts';
+import type { SelectedPods } from './selected-shapes.ts';
 
 /** Domains of a key that the pools can offer to a pod; `honorTaints`: only pools whose taints it tolerates. */
 export type OfferedDomains = (key: string, shape: PodShape, honorTaints: boolean) => ReadonlyArray<string>;
@@ -22,12 +22,12 @@ export interface SpreadView {
 }
 
 /** What pods of the shape see when their constraint counts those that it looks for. */
-export type ViewOf = (shape: PodShape, constraint: TopologySpreadConstraint, sought: Sought) => SpreadView;
+export type ViewOf = (shape: PodShape, constraint: TopologySpreadConstraint, sought: SelectedPods) => SpreadView;
 
 /** Answers from what is known of the nodes. Pods whose node rules and tolerations are alike see the same. */
 export function spreadViews(nodes: ReadonlyArray<FinalNode>, pods: PodsByShape, offered: OfferedDomains): ViewOf {
   const fields = new Map<string, SpreadField>();
-  const views = new Map<Sought, Map<string, SpreadView>>();
+  const views = new Map<SelectedPods, Map<string, SpreadView>>();
   return (shape, constraint, sought) => {
     const id = fieldId(shape, constraint);
     const field = fields.get(id) ?? readField({ nodes, pods, offered }, shape, constraint);
@@ -132,7 +132,7 @@ function toView(
   { domains, seesRunning, open, byTerm }: SpreadField,
   pods: PodsByShape,
   { minDomains = 1 }: TopologySpreadConstraint,
-  { shapes }: Sought,
+  { shapes }: SelectedPods,
 ): SpreadView {
   const counts = new Map<string, number>();
   for (const shape of shapes) {

@@ -9,12 +9,12 @@ import { parseDuration } from '../../../kubernetes/duration.ts';
 import { parseTimestamp } from '../candidates/utc-time.ts';
 import type { DisruptionInput } from '../../model/disruption-input.ts';
 import type { DisruptionReason, DisruptionStep } from '../plan/disruption-plan.ts';
-import { mostAtOnce } from './budget-reading.ts';
+import { mostAtOnce } from './most-at-once.ts';
 
 /** Judges whether the nodes of a step may go, before it is carried out in the state. */
 export type LeaveCheck = (step: DisruptionStep, state: ReadonlyMap<string, FinalNode>) => ReadonlyArray<Finding>;
 
-interface Known {
+interface NodeFacts {
   readonly node: Node;
   readonly claim: NodeClaim | undefined;
   readonly pool: NodePool | undefined;
@@ -27,7 +27,7 @@ export function leaveChecks({ provisioning: { cluster }, policy }: DisruptionInp
   const claims = new Map(cluster.nodeClaims.map((claim) => [claim.status?.nodeName ?? '', claim]));
   const byProvider = new Map(cluster.nodeClaims.map((claim) => [claim.status?.providerID ?? '', claim]));
   const known = new Map(
-    cluster.nodes.map((node): [string, Known] => {
+    cluster.nodes.map((node): [string, NodeFacts] => {
       const { name, labels = {} } = node.metadata;
       const claim = byProvider.get(node.spec?.providerID ?? ' ') ?? claims.get(name);
       const pool = cluster.nodePools.find(({ metadata }) => metadata.name === labels[labelKey.nodePool]);
@@ -51,7 +51,7 @@ export function leaveChecks({ provisioning: { cluster }, policy }: DisruptionInp
   ];
 }
 
-function poolNameOf({ pool }: Known): string {
+function poolNameOf({ pool }: NodeFacts): string {
   return pool?.metadata.name ?? '';
 }
 
@@ -59,8 +59,8 @@ function poolNameOf({ pool }: Known): string {
 function canaryCheck(
   { rollouts }: DisruptionInput['policy'],
   cluster: Cluster,
-): (one: Known, reason: DisruptionReason) => boolean {
-  const canaries = new Map<string, Known>();
+): (one: NodeFacts, reason: DisruptionReason) => boolean {
+  const canaries = new Map<string, NodeFacts>();
   return (one, reason) => {
     const rollout = rollouts.get(poolNameOf(one));
     if (rollout === undefined || !isBehind(one, reason, cluster)) return false;
@@ -71,7 +71,7 @@ function canaryCheck(
 }
 
 /** Does something of a new image or Kubernetes version come in its place? */
-function isBehind({ claim, pool, pods }: Known, reason: DisruptionReason, { shapes }: Cluster): boolean {
+function isBehind({ claim, pool, pods }: NodeFacts, reason: DisruptionReason, { shapes }: Cluster): boolean {
   const why = claim?.status?.conditions?.find(({ type }) => type === 'Drifted')?.reason ?? '';
   if (reason !== 'Drifted' || !['ImageDrift', 'K8sVersionDrift'].includes(why)) return false;
   const owners = pods.filter(({ deleting }) => !deleting).map(({ shape }) => shapes[shape]?.owner?.kind ?? '');
@@ -87,7 +87,7 @@ const GRACEFUL: ReadonlySet<DisruptionReason> = new Set(['Empty', 'Underutilized
 
 const FORCED: ReadonlySet<DisruptionReason> = new Set(['Expired', 'Unhealthy']);
 
-function problemOf({ node, claim, pool, pods }: Known, reason: DisruptionReason, context: Context): string | null {
+function problemOf({ node, claim, pool, pods }: NodeFacts, reason: DisruptionReason, context: Context): string | null {
   if (claim === undefined || pool === undefined) return 'is of no NodePool';
   if (node.metadata.labels?.[labelKey.initialized] !== 'true') return 'is not initialized';
   if ([node, claim].some(({ metadata }) => metadata.deletionTimestamp !== undefined)) return 'is going already';
@@ -99,7 +99,7 @@ function problemOf({ node, claim, pool, pods }: Known, reason: DisruptionReason,
   return held ?? problemOfReason({ node, claim, pool, pods }, reason, context);
 }
 
-function problemOfReason(one: Known, reason: DisruptionReason, context: Context): string | null {
+function problemOfReason(one: NodeFacts, reason: DisruptionReason, context: Context): string | null {
   if (reason === 'Drifted') return says(one, 'Drifted') ? null : 'has not drifted';
   const isStatic = one.pool?.spec.replicas !== undefined;
   if (reason === 'StaticSurplus') return isStatic ? null : 'is of no static pool';
@@ -107,18 +107,18 @@ function problemOfReason(one: Known, reason: DisruptionReason, context: Context)
   return isQuiet(one, context.now) ? problemOfPolicy(one, reason, context) : 'is not consolidatable';
 }
 
-function says({ claim }: Known, type: string): boolean {
+function says({ claim }: NodeFacts, type: string): boolean {
   const conditions = claim?.status?.conditions ?? [];
   return conditions.some((one) => one.type === type && one.status === 'True');
 }
 
-function isQuiet(one: Known, now: Instant): boolean {
+function isQuiet(one: NodeFacts, now: Instant): boolean {
   const quietMs = parseDuration(one.pool?.spec.disruption?.consolidateAfter ?? '0s');
   const lastMs = parseTimestamp(one.claim?.status?.lastPodEventTime);
   return says(one, 'Consolidatable') && quietMs !== null && (lastMs === null || lastMs + quietMs <= now);
 }
 
-function problemOfPolicy({ pool, pods }: Known, reason: DisruptionReason, { cluster }: Context): string | null {
+function problemOfPolicy({ pool, pods }: NodeFacts, reason: DisruptionReason, { cluster }: Context): string | null {
   const isEmpty = !pods.some((pod) => !pod.deleting && counts(cluster.shapes[pod.shape]));
   if (reason === 'Empty') return isEmpty ? null : 'is not empty';
   return pool?.spec.disruption?.consolidationPolicy === 'WhenEmpty' ? 'is of a pool WhenEmpty' : null;
@@ -155,7 +155,7 @@ function isKept({ ready }: Pod, { namespace, labels }: PodShape, { podDisruption
 function checkBudgets(
   { reason, remove }: DisruptionStep,
   state: ReadonlyMap<string, FinalNode>,
-  { known, now }: { readonly known: ReadonlyMap<string, Known>; readonly now: Instant },
+  { known, now }: { readonly known: ReadonlyMap<string, NodeFacts>; readonly now: Instant },
 ): ReadonlyArray<Finding> {
   const going = Map.groupBy(remove, (name) => known.get(name)?.pool);
   return [...going].flatMap(([pool, names]) => {

@@ -1,10 +1,10 @@
 import type { Pod } from '../../model/cluster.ts';
-import type { Ask } from '../../placing/state/compile-shape.ts';
-import type { Bin } from '../../placing/state/bins.ts';
+import type { Need } from '../../placing/state/compile-shape.ts';
+import type { ExistingNode } from '../../placing/state/existing-nodes.ts';
 import { byCodeUnit } from '../../rules/label-rule.ts';
 import { isUnruled } from '../../placing/one-by-one/place.ts';
 import { countersFor, recordOnNode } from '../../placing/state/topology.ts';
-import { readInput, workspaceFor, type Workspace } from '../../placing/state/workspace.ts';
+import { compileInput, workspaceFor, type Workspace } from '../../placing/state/workspace.ts';
 import type { ProvisioningInput } from '../../model/provisioning-input.ts';
 import { evictionCostOf } from '../candidates/eviction-cost.ts';
 import type { JudgedNode } from '../candidates/judge-nodes.ts';
@@ -30,7 +30,7 @@ export interface Move {
 export interface Place {
   readonly index: number;
   /** A new one is of another offering, and so another bin, until the search settles. */
-  bin: Bin;
+  bin: ExistingNode;
   /** Null for a new one. */
   readonly node: JudgedNode | null;
   /** Null for a node that is there. */
@@ -67,7 +67,7 @@ export interface Place {
 
 /** What pods of a shape ask, and whether topology looks at them. */
 export interface ShapeFacts {
-  readonly asks: ReadonlyArray<Ask>;
+  readonly asks: ReadonlyArray<Need>;
   readonly requests: Float64Array;
   readonly isRuled: boolean;
   /** How much of the cluster's free room a pod takes. Those with rules are placed first, as they are choosier. */
@@ -92,7 +92,7 @@ export interface Arena {
     readonly fresh: Map<Offer, Map<string, boolean>>;
   };
   /** By what offerings of all pools would do: one ask for all that are alike in it. By ask too, once asked for. */
-  readonly standIns: Map<string | Ask, Ask>;
+  readonly standIns: Map<string | Need, Need>;
   /** What the own pods of nodes ask of a new one, once asked for. */
   readonly ownPods: Map<Place, OwnPods>;
   /** What one unit of each resource is worth, so that leftovers can be compared. */
@@ -121,13 +121,13 @@ export interface ArenaInput {
 export function arenaFor({ provisioning, nodes, awaited, searchSteps }: ArenaInput): Arena {
   const moving = nodes.flatMap((node) => (node.verdict.kind === 'stays' ? [] : node.moving));
   const coming = [...awaited.values()].flat();
-  const reading = readInput(provisioning, [...moving, ...coming]);
+  const reading = compileInput(provisioning, [...moving, ...coming]);
   const workspace = workspaceFor(reading);
   const byName = new Map(nodes.map((node) => [node.name, node]));
-  const bins = workspace.bins.filter(({ capacity }) => capacity.kind === 'node' && byName.has(capacity.name));
+  const bins = workspace.nodes.filter(({ capacity }) => capacity.kind === 'node' && byName.has(capacity.name));
   const worth = worthOf(bins);
   const shapes = new Map(
-    [...workspace.asks].map(([index, asks]) => [index, factsOf(workspace, index, asks, worth)] as const),
+    [...workspace.needs].map(([index, asks]) => [index, factsOf(workspace, index, asks, worth)] as const),
   );
   const arena: Arena = {
     workspace,
@@ -159,7 +159,7 @@ export function arenaFor({ provisioning, nodes, awaited, searchSteps }: ArenaInp
   return arena;
 }
 
-function factsOf(workspace: Workspace, index: number, asks: ReadonlyArray<Ask>, worth: Float64Array): ShapeFacts {
+function factsOf(workspace: Workspace, index: number, asks: ReadonlyArray<Need>, worth: Float64Array): ShapeFacts {
   const compiled = workspace.shapes.get(index);
   const requests = compiled?.requests ?? new Float64Array();
   const isRuled = asks.some((ask) => !isUnruled(ask));
@@ -173,14 +173,14 @@ function factsOf(workspace: Workspace, index: number, asks: ReadonlyArray<Ask>, 
   };
 }
 
-function worthOf(bins: ReadonlyArray<Bin>): Float64Array {
+function worthOf(bins: ReadonlyArray<ExistingNode>): Float64Array {
   const width = bins[0]?.free.length ?? 0;
   const total = new Float64Array(width);
   for (const { free } of bins) for (let k = 0; k < width; k++) total[k] = (total[k] ?? 0) + Math.max(0, free[k] ?? 0);
   return total.map((sum) => (sum > 0 ? 1 / sum : 0));
 }
 
-function placeOf(arena: Arena, bin: Bin, node: JudgedNode): Place {
+function placeOf(arena: Arena, bin: ExistingNode, node: JudgedNode): Place {
   const { workspace } = arena;
   const isMovable = node.verdict.kind !== 'stays';
   const own = isMovable ? groupsOf(node.moving) : [];
@@ -216,7 +216,7 @@ function largestFirst(groups: ReadonlyArray<Group>, shapes: Arena['shapes']): Re
 }
 
 /** A node that is not ready or not complete is no place to move to. */
-function takesPods({ capacity }: Bin, { machine, verdict, isFull }: JudgedNode): boolean {
+function takesPods({ capacity }: ExistingNode, { machine, verdict, isFull }: JudgedNode): boolean {
   const ready = machine.node?.status?.conditions?.find(({ type }) => type === 'Ready');
   return !isFull && capacity.initialized && verdict.kind !== 'must' && (ready === undefined || ready.status === 'True');
 }

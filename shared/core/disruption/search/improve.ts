@@ -31,10 +31,11 @@ export function improve(trail: Trail, means: Means): void {
   const patience = Math.max(LEAST_TRIES, TRIES_PER_CANDIDATE * candidates.length);
   const slackAtFirst =
     WORSE_AT_FIRST * arena.places.reduce((sum, { state, price }) => sum + (state === 'there' ? price : 0), 0);
+  const allowed = arena.work.left;
   let best = { length: trail.done.length, change: trail.change };
   for (let vain = 0; vain < patience && arena.work.left > 0; vain++) {
     const [start, before] = [trail.done.length, trail.change];
-    const slack = slackAtFirst * (1 - vain / patience) ** 2 * draw.share();
+    const slack = slackAtFirst * slackLeft(vain / patience, 1 - arena.work.left / allowed) * draw.share();
     arena.blur.draw = draw.below(2) === 0 ? draw : null;
     arena.work.left -= WORK_PER_TRY;
     const isLawful = tryOnce(trail, { candidates, means, draw, sight });
@@ -49,6 +50,14 @@ export function improve(trail: Trail, means: Means): void {
   // All that was done since is at the end of the trail.
   undoTo(trail, best.length);
   trail.change = best.change;
+}
+
+/**
+ * How much of the slack at first is left, by the shares of patience and of work that are used: where the work of a large cluster ends
+ * before patience does, it must end with a slack of none too, or the search only wanders.
+ */
+export function slackLeft(patienceUsed: number, workUsed: number): number {
+  return (1 - Math.max(patienceUsed, workUsed)) ** 2;
 }
 
 /** Ends that are worse than the best by no more than this share of all prices are gone on from, at first. */

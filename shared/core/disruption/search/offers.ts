@@ -2,7 +2,7 @@ import type { ExistingCapacity } from '../../present/existing-capacity.ts';
 import { capacityOf, fixedLabels, lowestBit } from '../../offerings/compile-pool.ts';
 import { at } from '../../quantity/at.ts';
 import { marketLabels } from '../../offerings/compile-types.ts';
-import type { Ask } from '../../placing/state/compile-shape.ts';
+import type { Need } from '../../placing/state/compile-shape.ts';
 import { chooseValue, onlyValue } from '../../rules/label-rule.ts';
 import { minValuesOf, valuesAmong, wantsMinValues } from '../../offerings/min-values.ts';
 import { withinLimits, type PoolState } from '../../offerings/pool-state.ts';
@@ -113,7 +113,7 @@ function once<T>(make: () => T): () => T {
 
 /** What new node is wanted: for which asks, with room for how much, and what it may cost. */
 export interface Wanted {
-  readonly asks: ReadonlySet<Ask>;
+  readonly asks: ReadonlySet<Need>;
   readonly load: Float64Array;
   /** Null: any. */
   readonly zone: string | null;
@@ -192,7 +192,7 @@ function isInAll(masks: ReadonlyArray<Int32Array>, { type, bit }: Offer): boolea
   return true;
 }
 
-function masksOf(workspace: Workspace, state: PoolState, ask: Ask): Int32Array {
+function masksOf(workspace: Workspace, state: PoolState, ask: Need): Int32Array {
   const options = optionsFor(workspace, state, ask);
   const [first] = options;
   if (first === undefined) return NOTHING;

@@ -1,5 +1,5 @@
-import { admitsAsk, allowsBin, hasRoom } from '../../placing/state/bins.ts';
-import type { Ask } from '../../placing/state/compile-shape.ts';
+import { meetsNeed, allowsNode, hasRoom } from '../../placing/state/existing-nodes.ts';
+import type { Need } from '../../placing/state/compile-shape.ts';
 import { guardFor } from '../../placing/one-by-one/place.ts';
 import { farOf, firstInOrder } from './fullest-first.ts';
 import type { Offer } from './offers.ts';
@@ -87,7 +87,7 @@ function levelAtHome(arena: Arena, place: Place, shape: number): number {
   record(arena, place, shape, -1);
   const level = asks.findIndex((ask) => {
     if (!admits(arena, ask, place)) return false;
-    return allowsBin(guardFor(arena.workspace, ask, true), place.bin);
+    return allowsNode(guardFor(arena.workspace, ask, true), place.bin);
   });
   record(arena, place, shape, 1);
   return level < 0 ? asks.length - 1 : level;
@@ -130,14 +130,14 @@ function targetFor(arena: Arena, facts: ShapeFacts, level: number, { first }: Po
 }
 
 /** Of all places that take the pod: `first` if it does, else where least is left free, candidates last. */
-function bestFor(arena: Arena, facts: ShapeFacts, ask: Ask, first: Place | null): Place | null {
+function bestFor(arena: Arena, facts: ShapeFacts, ask: Need, first: Place | null): Place | null {
   const { work, workspace } = arena;
   const places = arena.window.places ?? arena.places;
   const guard = facts.isRuled ? guardFor(workspace, ask, true) : null;
   const takes = (place: Place): boolean => {
     if (place.state !== 'there' || !admits(arena, ask, place)) return false;
     if (facts.isSingle && !hasRoom(place.bin, ask.shape)) return false;
-    return guard === null || allowsBin(guard, place.bin);
+    return guard === null || allowsNode(guard, place.bin);
   };
   if (first !== null && leftAfter(arena, first, facts.requests) < Infinity && takes(first)) return first;
   work.left -= places.length;
@@ -193,24 +193,24 @@ function fittingIn({ bin: { free } }: Place, requests: Float64Array): number {
 }
 
 /** Do labels, taints and volumes let pods of the ask onto the place? */
-export function admits({ admitted }: Arena, ask: Ask, place: Place): boolean {
+export function admits({ admitted }: Arena, ask: Need, place: Place): boolean {
   const { offer } = place;
   if (offer !== null) return admitsNew(admitted, offer, ask, place);
   const answers = admitted.there.get(ask.kind) ?? new Uint8Array(ANSWERS);
   admitted.there.set(ask.kind, answers);
-  if (place.index >= ANSWERS) return admitsAsk(place.bin, ask);
+  if (place.index >= ANSWERS) return meetsNeed(place.bin, ask);
   const known = answers[place.index] ?? 0;
   if (known !== 0) return known === 1;
-  const answer = admitsAsk(place.bin, ask);
+  const answer = meetsNeed(place.bin, ask);
   answers[place.index] = answer ? 1 : 2;
   return answer;
 }
 
 /** New nodes of one offering differ in their names alone, which no pod knows. */
-function admitsNew({ fresh }: Arena['admitted'], offer: Offer, ask: Ask, { bin }: Place): boolean {
+function admitsNew({ fresh }: Arena['admitted'], offer: Offer, ask: Need, { bin }: Place): boolean {
   const answers = fresh.get(offer) ?? new Map<string, boolean>();
   fresh.set(offer, answers);
-  const answer = answers.get(ask.kind) ?? admitsAsk(bin, ask);
+  const answer = answers.get(ask.kind) ?? meetsNeed(bin, ask);
   answers.set(ask.kind, answer);
   return answer;
 }

@@ -1,4 +1,5 @@
 import type { Arena, Place } from './arena.ts';
+import { easeOf, easeTolls } from './ease.ts';
 import { improve, takeAllSingles } from './improve.ts';
 import { cheapestOffer } from './offers.ts';
 import { ANYWHERE } from './pour.ts';
@@ -25,6 +26,7 @@ export function search(arena: Arena, means: Means, shareOf: MoveShare): Trail {
   takeSimply(trail, means);
   const isAtRest = trail.done.length === 0;
   if (isAtRest) arena.work.left = Math.floor(arena.work.left * SHARE_AT_REST);
+  else easeWhereLittleIsSaved(trail, means);
   improve(trail, means);
   takeSimply(trail, means);
   if (isAtRest && -trail.change < LEAST_AT_REST * costOf(arena)) undoTo(trail, 0);
@@ -39,6 +41,29 @@ const SHARE_AT_REST = 0.25;
  * little thing, and pods would move for ever.
  */
 const LEAST_AT_REST = 0.01;
+
+/**
+ * A cluster that is disturbed anyway takes smaller savings too where moves save little. Only a plan that full tolls have begun asks for
+ * less, so that what it leaves is at rest. Where the work is used up, as in a very large cluster, no time is spent on it.
+ */
+function easeWhereLittleIsSaved(trail: Trail, means: Means): void {
+  const { arena } = trail;
+  const { left } = arena.work;
+  if (left <= 0) return;
+  const tolls = arena.places.map(({ toll }) => toll);
+  undoTo(trail, 0);
+  trail.change = 0;
+  for (const place of arena.places) place.toll = 0;
+  takeSimply(trail, means);
+  const ease = easeOf(arena, tolls, -trail.change);
+  undoTo(trail, 0);
+  trail.change = 0;
+  easeTolls(arena, tolls, (pool) => (means.mayEase(pool) ? ease : 1));
+  // That was a look, which takes nothing from the search.
+  arena.work.left = left;
+  takeSimply(trail, means);
+  arena.work.left = left;
+}
 
 function costOf({ places }: Arena): number {
   return places.reduce((sum, { state, price }) => sum + (state === 'gone' || state === 'there' ? price : 0), 0);

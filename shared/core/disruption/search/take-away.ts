@@ -1,5 +1,5 @@
-import type { Ask } from '../../placing/state/compile-shape.ts';
-import { allowsBin } from '../../placing/state/bins.ts';
+import type { Need } from '../../placing/state/compile-shape.ts';
+import { allowsNode } from '../../placing/state/existing-nodes.ts';
 import { guardFor } from '../../placing/one-by-one/place.ts';
 import { admits, ANYWHERE } from './pour.ts';
 import { record, type Arena, type Place } from './arena.ts';
@@ -11,6 +11,8 @@ import { close, open, recast, take, undoTo, type Trail } from './trail.ts';
 export interface Means {
   readonly offers: Offers;
   readonly spotToSpot: boolean;
+  /** May moves in the pool be asked for less than their toll? */
+  readonly mayEase: (pool: string) => boolean;
 }
 
 /** May the place be taken away now? One that pods have come to may not: no pod moves twice. */
@@ -77,8 +79,8 @@ function isSpotNode({ bin }: Place): boolean {
   return bin.capacity.labels['karpenter.sh/capacity-type'] === 'spot';
 }
 
-function asksOn(arena: Arena, { content }: Place): ReadonlySet<Ask> {
-  const asks = new Set<Ask>();
+function asksOn(arena: Arena, { content }: Place): ReadonlySet<Need> {
+  const asks = new Set<Need>();
   for (const [shape, count] of content ?? []) if (count > 0) addAsk(arena, asks, shape);
   return asks;
 }
@@ -99,7 +101,7 @@ function isLawful(arena: Arena, place: Place): boolean {
     if (!admits(arena, ask, place)) return false;
     if (facts?.isRuled !== true) continue;
     record(arena, place, shape, -1);
-    const allowed = allowsBin(guardFor(arena.workspace, ask, true), place.bin);
+    const allowed = allowsNode(guardFor(arena.workspace, ask, true), place.bin);
     record(arena, place, shape, 1);
     if (!allowed) return false;
   }

@@ -19,6 +19,11 @@ export function moveShares({ moveCost, moveCostOf }: DisruptionPolicy, pools: Po
   };
 }
 
+/** May moves in the pool be asked for less? Not where it names its own share, nor where its score would refuse them. */
+export function mayEaseIn({ moveCostOf }: DisruptionPolicy, pools: Pools): (pool: string) => boolean {
+  return (pool) => !moveCostOf.has(pool) && !pools.isBalanced(pool);
+}
+
 /**
  * Says of every node that is there what disrupting it counts as, as the arena stands: for the node and each of its pods that share
  * of what the pool pays per node and pod. Nothing for empty nodes.

@@ -1,6 +1,6 @@
 import { bookCapacity } from '../../offerings/pool-state.ts';
 import { capacityOf } from '../../offerings/compile-pool.ts';
-import type { Bin } from '../../placing/state/bins.ts';
+import type { ExistingNode } from '../../placing/state/existing-nodes.ts';
 import { record, touch, type Arena, type Move, type Place } from './arena.ts';
 import { capacityOfOffer, roomOf, type Offer } from './offers.ts';
 import { remove, removeAs, restore, type Pouring } from './pour.ts';
@@ -18,7 +18,7 @@ type Deed =
   | { readonly kind: 'brought'; readonly place: Place; readonly moves: ReadonlyArray<Move> }
   | { readonly kind: 'opened'; readonly place: Place; readonly before: Pick<Place, 'offer' | 'bin' | 'price'> }
   | { readonly kind: 'closed'; readonly place: Place }
-  | { readonly kind: 'recast'; readonly place: Place; readonly offer: Offer; readonly bin: Bin };
+  | { readonly kind: 'recast'; readonly place: Place; readonly offer: Offer; readonly bin: ExistingNode };
 
 export function trailOf(arena: Arena): Trail {
   return { arena, done: [], change: 0 };
@@ -168,7 +168,7 @@ function newPlace(arena: Arena): Place {
   return place;
 }
 
-const EMPTY_BIN: Bin = {
+const EMPTY_BIN: ExistingNode = {
   capacity: {
     kind: 'claim',
     name: '',

@@ -1,11 +1,11 @@
 import { at } from '../../quantity/at.ts';
 import { optionsFor } from '../../placing/state/workspace.ts';
-import type { Ask } from '../../placing/state/compile-shape.ts';
+import type { Need } from '../../placing/state/compile-shape.ts';
 import type { Arena, Place } from './arena.ts';
 
 /** What the pods of nodes that go ask of a new one, and what they take together. */
 export interface OwnPods {
-  readonly asks: ReadonlySet<Ask>;
+  readonly asks: ReadonlySet<Need>;
   readonly load: Float64Array;
 }
 
@@ -14,7 +14,7 @@ export function ownPods(arena: Arena, places: ReadonlyArray<Place>): OwnPods {
   const [only] = places;
   if (only !== undefined && places.length === 1) return ownOf(arena, only);
   const load = new Float64Array(arena.worth.length);
-  const asks = new Set<Ask>();
+  const asks = new Set<Need>();
   for (const place of places) {
     const own = ownOf(arena, place);
     for (const ask of own.asks) asks.add(ask);
@@ -27,7 +27,7 @@ function ownOf(arena: Arena, place: Place): OwnPods {
   const known = arena.ownPods.get(place);
   if (known !== undefined) return known;
   const load = new Float64Array(arena.worth.length);
-  const asks = new Set<Ask>();
+  const asks = new Set<Need>();
   for (const { shape, count } of place.own) {
     addAsk(arena, asks, shape);
     const requests = arena.shapes.get(shape)?.requests ?? load;
@@ -39,12 +39,12 @@ function ownOf(arena: Arena, place: Place): OwnPods {
 }
 
 /** Adds what pods of a shape ask at least; one ask stands for all that the same offerings would do for. */
-export function addAsk(arena: Arena, asks: Set<Ask>, shape: number): void {
+export function addAsk(arena: Arena, asks: Set<Need>, shape: number): void {
   const ask = arena.shapes.get(shape)?.asks.at(-1);
   if (ask !== undefined) asks.add(standInFor(arena, ask));
 }
 
-function standInFor({ workspace, standIns }: Arena, ask: Ask): Ask {
+function standInFor({ workspace, standIns }: Arena, ask: Need): Need {
   const known = standIns.get(ask);
   if (known !== undefined) return known;
   const options = workspace.pools.map((state) =>

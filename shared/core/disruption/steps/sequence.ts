@@ -1,4 +1,4 @@
-import { allowsBin } from '../../placing/state/bins.ts';
+import { allowsNode } from '../../placing/state/existing-nodes.ts';
 import { guardFor } from '../../placing/one-by-one/place.ts';
 import type { Pools } from '../candidates/pools.ts';
 import type { DisruptionReason } from '../plan/disruption-plan.ts';
@@ -242,7 +242,7 @@ function isAllowed(arena: Arena, { target, shape }: Move): boolean {
   const ask = facts?.asks.at(-1);
   if (place === undefined || ask === undefined) return false;
   record(arena, place, shape, -1);
-  const allowed = allowsBin(guardFor(arena.workspace, ask, true), place.bin);
+  const allowed = allowsNode(guardFor(arena.workspace, ask, true), place.bin);
   record(arena, place, shape, 1);
   return allowed;
 }

@@ -4,7 +4,7 @@ import type { FlatProblem } from '../problem/fill.ts';
 import { limitOf } from '../knapsack/knapsack-of.ts';
 import { costOf, createMaster, optimize, recalculateDuals, reducedCost, type Master } from '../lp/master.ts';
 import { addPattern, giftPattern, patternOf, type Pattern, type PatternPool } from './patterns.ts';
-import { priceOpen, priceSizes, type Priced } from './price-sizes.ts';
+import { priceOpen, priceSizes, type PricedSizes } from './price-sizes.ts';
 import type { Work } from '../problem/work.ts';
 
 /** The relaxation that may take fractions of filled nodes. */
@@ -83,7 +83,12 @@ export function generateColumns(flat: FlatProblem, generation: Generation): Rela
 }
 
 /** Sizes and gifts filled by these values. */
-function priceAll(flat: FlatProblem, { demand, gifts, work }: Generation, values: Float64Array, nodes: number): Priced {
+function priceAll(
+  flat: FlatProblem,
+  { demand, gifts, work }: Generation,
+  values: Float64Array,
+  nodes: number,
+): PricedSizes {
   const priced = priceSizes(flat, { demand, values, work }, nodes);
   if (gifts === null) return priced;
   const { counts, atMost } = gifts.fill(values);
@@ -116,12 +121,12 @@ function raiseCeilings(master: Master): boolean {
  * The guess is a good start only if it comes with its bound: any other would take its place. Beside gifts it says too much
  * of pods that these hold, so that counting the others alone may bound more.
  */
-function boundOfGuess(flat: FlatProblem, generation: Generation, master: Master): Valued {
+function boundOfGuess(flat: FlatProblem, generation: Generation, master: Master): BoundAndValues {
   const { pool, demand, guess, gifts } = generation;
   const wanted = guess.map((value, item) => (at(demand, item) > 0 ? value : 0));
   const guesses =
     gifts === null ? [wanted] : [wanted, wanted.map((value, item) => value * (1 - at(gifts.holds, item)))];
-  let best: Valued = { bound: 0, values: wanted };
+  let best: BoundAndValues = { bound: 0, values: wanted };
   for (const values of guesses) {
     const priced = priceAll(flat, generation, values, FIRST_NODES);
     for (const pattern of priced.patterns) if (addPattern(pool, pattern)) master.columns.push(pattern);
@@ -138,7 +143,7 @@ function masterFor(flat: FlatProblem, generation: Generation): Master {
   return createMaster(Float64Array.of(...demand, 1), demand.length, Float64Array.of(...start, 0));
 }
 
-type Valued = Pick<Relaxation, 'bound' | 'values'>;
+type BoundAndValues = Pick<Relaxation, 'bound' | 'values'>;
 
 interface Effort {
   readonly nodes: number;
@@ -163,11 +168,11 @@ function blend(best: Float64Array, { duals, demand }: Master, smoothing: number)
 }
 
 function better(
-  best: Valued,
+  best: BoundAndValues,
   demand: Float64Array,
   values: Float64Array,
-  { scale, given }: Pick<Priced, 'scale' | 'given'>,
-): Valued {
+  { scale, given }: Pick<PricedSizes, 'scale' | 'given'>,
+): BoundAndValues {
   const bound = scale * (weigh(values, demand) - given);
   return bound > best.bound ? { bound, values: values.map((value) => value * scale) } : best;
 }

@@ -17,18 +17,18 @@ const DEEP_NODES = 100_000;
 const DEEP_PATTERNS = 2;
 
 /** Fillings worth more than their sizes cost, and what is known of all sizes. */
-export interface Priced {
+export interface PricedSizes {
   readonly patterns: ReadonlyArray<Pattern>;
   /** By this the duals have to be lowered so that no size is worth more than it costs. */
   readonly scale: number;
   /** What all gifts together hold at most. */
   readonly given: number;
   /** Sizes that may be worth more than they cost: the search did not come to its end. */
-  readonly open: ReadonlyArray<Open>;
+  readonly open: ReadonlyArray<OpenSize>;
 }
 
 /** A size and what no filling of it is worth more than. */
-export interface Open {
+export interface OpenSize {
   readonly bin: number;
   readonly atMost: number;
 }
@@ -43,15 +43,15 @@ export interface Pricing {
 }
 
 /** The most valuable filling of every size, as far as that is worth more than it costs; `maxNodes` bounds each search. */
-export function priceSizes(flat: FlatProblem, { demand, values, work }: Pricing, maxNodes: number): Priced {
+export function priceSizes(flat: FlatProblem, { demand, values, work }: Pricing, maxNodes: number): PricedSizes {
   const patterns: Array<Pattern> = [];
-  const open: Array<Open> = [];
+  const open: Array<OpenSize> = [];
   let scale = 1;
   for (let bin = 0; bin < flat.bins; bin++) {
     const price = at(flat.prices, bin);
     const knapsack = knapsackOf(flat, bin, values, demand);
-    const search = { above: price * (1 + TOLERANCE), step: price * STEP, maxNodes, isDeep: false };
-    const { value, counts, atMost } = fillBest(knapsack, search, work);
+    const effort = { above: price * (1 + TOLERANCE), step: price * STEP, maxNodes, isDeep: false };
+    const { value, counts, atMost } = fillBest(knapsack, effort, work);
     if (atMost > 0) scale = Math.min(scale, price / atMost);
     if (value > 0) patterns.push(patternOf(flat, bin, counts));
     if (atMost > price * (1 + TOLERANCE) * MARGIN) open.push({ bin, atMost });
@@ -60,7 +60,11 @@ export function priceSizes(flat: FlatProblem, { demand, values, work }: Pricing,
 }
 
 /** What the search left open, by a longer and deeper one. */
-export function priceOpen(flat: FlatProblem, { demand, values, work }: Pricing, { open, given }: Priced): Priced {
+export function priceOpen(
+  flat: FlatProblem,
+  { demand, values, work }: Pricing,
+  { open, given }: PricedSizes,
+): PricedSizes {
   const patterns: Array<Pattern> = [];
   let scale = 1 / ((1 + TOLERANCE) * MARGIN);
   for (const { bin, atMost } of open) {
@@ -70,8 +74,8 @@ export function priceOpen(flat: FlatProblem, { demand, values, work }: Pricing, 
       continue;
     }
     const knapsack = knapsackOf(flat, bin, values, demand);
-    const search = { above: price * (1 + TOLERANCE), step: price * STEP, maxNodes: DEEP_NODES, isDeep: true };
-    const { value, counts, atMost: found } = fillBest(knapsack, search, work);
+    const effort = { above: price * (1 + TOLERANCE), step: price * STEP, maxNodes: DEEP_NODES, isDeep: true };
+    const { value, counts, atMost: found } = fillBest(knapsack, effort, work);
     if (value > 0) patterns.push(patternOf(flat, bin, counts));
     scale = Math.min(scale, price / Math.min(atMost, found));
   }

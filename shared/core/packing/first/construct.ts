@@ -34,8 +34,8 @@ export function construct(flat: FlatProblem, items: ReadonlyArray<PackingItem>, 
   const nodes: Array<PackedNode> = [];
   let cost = 0;
   let ending: { readonly cost: number; readonly nodes: ReadonlyArray<PackedNode> } | null = null;
-  // Each step takes at least one pod, and usually the last of an item: twice the items and a margin is never reached.
-  for (let step = 0; step < MAX_STEPS; step++) {
+  // Each round takes at least one pod, and usually the last of an item: twice the items and a margin is never reached.
+  for (let round = 0; round < MAX_ROUNDS; round++) {
     const last = cheapestHolding(flat, left);
     if (last !== -1 && (ending === null || cost + at(flat.prices, last) < ending.cost)) {
       const rest = { bin: last, counts: Int32Array.from(left), times: 1 };
@@ -55,7 +55,7 @@ export function construct(flat: FlatProblem, items: ReadonlyArray<PackingItem>, 
   return { nodes, cost, left: stranded };
 }
 
-const MAX_STEPS = 100_000;
+const MAX_ROUNDS = 100_000;
 
 function bestNode(construction: Construction): PackedNode | null {
   const { flat, guidance, left, buffers } = construction;

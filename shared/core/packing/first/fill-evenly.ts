@@ -22,7 +22,7 @@ export interface EvenFill {
 }
 
 /** Per lot, per node: pods per item. */
-export interface EvenlyFilled {
+export interface EvenFilling {
   readonly counts: ReadonlyArray<ReadonlyArray<Int32Array>>;
   readonly left: Float64Array;
 }
@@ -40,7 +40,7 @@ interface Node {
  * Fills all nodes side by side: pods that take most come first, each to the node where it adds least to the strain on its
  * resources. So CPU and memory of every node run out together, and what is left over are the smallest pods, of all ratios.
  */
-export function fillEvenly(flat: FlatProblem, lots: ReadonlyArray<NodeLot>, fill: EvenFill): EvenlyFilled {
+export function fillEvenly(flat: FlatProblem, lots: ReadonlyArray<NodeLot>, fill: EvenFill): EvenFilling {
   const { width, items } = flat;
   const nodes = lots.flatMap(({ bin, count, share }, lot) =>
     Array.from({ length: count }, (): Node => ({

@@ -10,9 +10,9 @@ import type { Work } from '../problem/work.ts';
  */
 export function packOneKind(flat: FlatProblem, count: number, work: Work): Packing | null {
   const sizes = usefulSizes(flat, count);
-  const steps = sizes.length * count;
-  if (sizes.length === 0 || steps > work.left) return null;
-  work.left -= steps;
+  const operations = sizes.length * count;
+  if (sizes.length === 0 || operations > work.left) return null;
+  work.left -= operations;
   const { cost, last } = countUp(sizes, count);
   return { nodes: nodesOf(sizes, last), cost: at(cost, count), left: new Int32Array(1) };
 }

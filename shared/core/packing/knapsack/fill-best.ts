@@ -13,7 +13,7 @@ export interface Filling {
 }
 
 /** How hard to look. */
-export interface FillSearch {
+export interface FillEffort {
   /** A filling worth no more than this is of no interest. */
   readonly above: number;
   /** Improvements smaller than this are not looked for: 1 where all values are whole. */
@@ -26,7 +26,7 @@ export interface FillSearch {
 
 /** Even without any work left, so much is looked at. */
 const LEAST_NODES = 50;
-/** Steps of work that one search node counts for, beside its relaxation. */
+/** Operations that one search node counts for, beside its relaxation. */
 const WORK_PER_ITEM = 8;
 
 /**
@@ -34,23 +34,23 @@ const WORK_PER_ITEM = 8;
  * from most to none. Branches are cut by the relaxation and by the best value per single resource. Values have to be
  * whole numbers below 2^53 for `atMost` to be exact; else it is a rounding error off.
  */
-export function fillBest(knapsack: Knapsack, search: FillSearch, work: Work): Filling {
+export function fillBest(knapsack: Knapsack, effort: FillEffort, work: Work): Filling {
   const multipliers = relaxKnapsack(knapsack);
   const root = relaxedValue(knapsack, multipliers);
   const { width } = knapsack;
   work.left -= knapsack.items * WORK_PER_ITEM * (width + 1);
-  if (root <= search.above) return { value: 0, counts: new Int32Array(knapsack.items), atMost: root, isEnded: true };
+  if (root <= effort.above) return { value: 0, counts: new Int32Array(knapsack.items), atMost: root, isEnded: true };
   const tree = treeOf(knapsack, multipliers);
-  if (search.isDeep) addTables(tree, knapsack, work);
+  if (effort.isDeep) addTables(tree, knapsack, work);
   const bound = Math.min(root, boundAt(tree, 0));
-  if (bound <= search.above) return { value: 0, counts: new Int32Array(knapsack.items), atMost: bound, isEnded: true };
+  if (bound <= effort.above) return { value: 0, counts: new Int32Array(knapsack.items), atMost: bound, isEnded: true };
   const nodeWork = (width + 2) * (1 + tree.tables.length);
   const affordable = Math.max(LEAST_NODES, work.left / nodeWork);
-  const found = descend(tree, { ...search, maxNodes: Math.min(search.maxNodes, affordable) });
+  const found = descend(tree, { ...effort, maxNodes: Math.min(effort.maxNodes, affordable) });
   work.left -= tree.nodes * nodeWork;
   const counts = new Int32Array(knapsack.items);
   for (let d = 0; d < tree.depth; d++) counts[at(tree.order, d)] = at(tree.best, d);
-  const closed = Math.max(found, search.above) + search.step;
+  const closed = Math.max(found, effort.above) + effort.step;
   const atMost = Math.min(bound, Math.max(closed, tree.open));
   return { value: found, counts, atMost, isEnded: tree.open === 0 };
 }
@@ -169,9 +169,9 @@ function addTables(tree: Tree, { width, free }: Knapsack, work: Work): void {
   const worth = (k: number): number => at(tree.multipliers, k) * at(free, k);
   const scarcest = Array.from({ length: width }, (_, k) => k).toSorted((a, b) => worth(b) - worth(a) || a - b);
   for (const resource of scarcest.slice(0, 2)) {
-    const steps = tableWork(tree, free, resource);
-    if (steps > work.left) return;
-    work.left -= steps;
+    const operations = tableWork(tree, free, resource);
+    if (operations > work.left) return;
+    work.left -= operations;
     tree.tables.push(suffixTable(tree, free, resource));
   }
 }
@@ -193,7 +193,7 @@ function summarize(
 }
 
 /** The best value found. */
-function descend(tree: Tree, { above, step, maxNodes }: FillSearch): number {
+function descend(tree: Tree, { above, step, maxNodes }: FillEffort): number {
   const { depth, counts } = tree;
   let best = above;
   let found = 0;

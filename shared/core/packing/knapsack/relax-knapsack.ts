@@ -19,8 +19,8 @@ export interface Knapsack {
 
 const EPSILON = 1e-12;
 /** A few more than items that end up at their limits; past it the multipliers are merely not the best. */
-const MAX_STEPS_PER_ITEM = 4;
-const LEAST_STEPS = 20;
+const MAX_PIVOTS_PER_ITEM = 4;
+const LEAST_PIVOTS = 20;
 
 /**
  * What a unit of each resource is worth inside the knapsack when pods may be cut: multipliers of its linear relaxation, all
@@ -28,8 +28,8 @@ const LEAST_STEPS = 20;
  */
 export function relaxKnapsack(knapsack: Knapsack): Float64Array {
   const state = start(knapsack);
-  const most = LEAST_STEPS + MAX_STEPS_PER_ITEM * knapsack.items;
-  for (let step = 0; step < most; step++) {
+  const most = LEAST_PIVOTS + MAX_PIVOTS_PER_ITEM * knapsack.items;
+  for (let pivots = 0; pivots < most; pivots++) {
     price(state);
     const entering = mostGaining(state);
     if (entering === -1) break;

@@ -28,7 +28,7 @@ export interface OrderedItems {
   readonly multipliers: Float64Array;
 }
 
-/** Steps of work that a table takes: a few looks per cell and item. */
+/** Operations that a table takes: a few looks per cell and item. */
 export function tableWork({ depth }: OrderedItems, free: Float64Array, resource: number): number {
   return 4 * depth * Math.min(MAX_CELLS, at(free, resource));
 }
@@ -67,12 +67,12 @@ function stepOf({ width, depth, requests }: OrderedItems, free: number, resource
   return Math.max(1, step, Math.ceil(free / MAX_CELLS));
 }
 
-interface Step {
+interface TableItem {
   readonly gain: number;
   readonly size: number;
 }
 
-function addWithoutEnd(own: Float64Array, next: Float64Array, { gain, size }: Step): void {
+function addWithoutEnd(own: Float64Array, next: Float64Array, { gain, size }: TableItem): void {
   for (let cell = 0; cell < own.length; cell++) {
     const taken = cell >= size ? at(own, cell - size) + gain : 0;
     own[cell] = Math.max(at(next, cell), taken);
@@ -83,7 +83,7 @@ function addWithoutEnd(own: Float64Array, next: Float64Array, { gain, size }: St
 function addUpTo(
   own: Float64Array,
   next: Float64Array,
-  { gain, size, limit }: Step & { readonly limit: number },
+  { gain, size, limit }: TableItem & { readonly limit: number },
   queue: Int32Array,
 ): void {
   for (let start = 0; start < size && start < own.length; start++) {

@@ -2,7 +2,7 @@ import { at } from '../../quantity/at.ts';
 import type { PackingBin, PackingItem } from '../problem/problem.ts';
 import { createMaster, optimize, type Column } from './master.ts';
 
-/** Simplex steps at most: of few resources a handful is enough. */
+/** Simplex pivots at most: of few resources a handful is enough. */
 const MAX_PIVOTS = 400;
 /** A resource by itself costs so many times what the dearest way to get it from bins would. */
 const MISSING = 10;

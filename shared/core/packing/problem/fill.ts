@@ -44,7 +44,7 @@ export type FillRule = 'worth' | 'shape';
 export interface FillBuffers {
   readonly free: Float64Array;
   readonly counts: Int32Array;
-  /** Every look at an item's resource is a step. */
+  /** Every look at an item's resource is an operation. */
   readonly work: Work;
 }
 

@@ -1,24 +1,24 @@
 import { at } from '../../quantity/at.ts';
 import type { PackedNode, Packing, PackingBin, PackingItem, PackingProblem } from './problem.ts';
 
-/** Pods that a rule spreads over domains: one may be dealt to another domain as long as all stays even. */
+/** Pods that a rule spreads over domains: one may be assigned to another domain as long as all stays even. */
 export interface SpreadItems {
-  /** Per domain: the item that pods dealt to it are; −1 where none can be. No bin admits the items of two domains. */
+  /** Per domain: the item that pods assigned to it are; −1 where none can be. No bin admits the items of two domains. */
   readonly items: ReadonlyArray<number>;
-  /** Per domain: pods dealt to it. */
-  readonly dealt: ReadonlyArray<number>;
-  /** Per domain: pods that the rule counts there, those dealt included. */
+  /** Per domain: pods assigned to it. */
+  readonly assigned: ReadonlyArray<number>;
+  /** Per domain: pods that the rule counts there, those assigned included. */
   readonly counts: ReadonlyArray<number>;
   readonly maxSkew: number;
   /** False where fewer domains than minDomains make the emptiest count as nothing. */
   readonly isEmptiestKnown: boolean;
 }
 
-/** A packing of the same pods, some of them dealt to other domains. */
-export interface Redealt {
+/** A packing of the same pods, some of them assigned to other domains. */
+export interface AssignedPacking {
   readonly packing: Packing;
-  /** Per spread, per domain: pods dealt to it. */
-  readonly dealt: ReadonlyArray<ReadonlyArray<number>>;
+  /** Per spread, per domain: pods assigned to it. */
+  readonly assigned: ReadonlyArray<ReadonlyArray<number>>;
 }
 
 /** One pod of a spread that may be any of these items. */
@@ -30,7 +30,7 @@ interface LoosePod {
 }
 
 /** A problem in which some pods may be any of several items. */
-export interface Freed {
+export interface LooseProblem {
   readonly problem: PackingProblem;
   /** Items of the whole problem that pods are of for certain: the first ones of this. */
   readonly fixed: ReadonlyArray<number>;
@@ -42,7 +42,7 @@ export interface Freed {
  * Lets one pod of each spread loose, to come to any domain that keeps it even; in every turn of another domain, where several
  * have as many.
  */
-export function letLoose(problem: PackingProblem, spreads: ReadonlyArray<SpreadItems>, turn: number): Freed {
+export function letLoose(problem: PackingProblem, spreads: ReadonlyArray<SpreadItems>, turn: number): LooseProblem {
   const { width, items, bins } = problem;
   const pods = spreads.flatMap((spread, index) => loosen(problem, spread, index, turn));
   const loose = [...Map.groupBy(pods, (pod) => pod.items.join(' ')).values()];
@@ -63,7 +63,7 @@ export function letLoose(problem: PackingProblem, spreads: ReadonlyArray<SpreadI
 function loosen({ items }: PackingProblem, spread: SpreadItems, index: number, turn: number): ReadonlyArray<LoosePod> {
   const domains = spread.items.flatMap((item, domain) => (item >= 0 ? [domain] : []));
   const fullest = domains
-    .filter((domain) => at(spread.dealt, domain) > 0)
+    .filter((domain) => at(spread.assigned, domain) > 0)
     .toSorted((a, b) => at(spread.counts, b) - at(spread.counts, a) || a - b);
   const most = at(spread.counts, fullest[0] ?? 0);
   const equal = fullest.filter((domain) => at(spread.counts, domain) === most);
@@ -71,7 +71,7 @@ function loosen({ items }: PackingProblem, spread: SpreadItems, index: number, t
   if (from === undefined) return [];
   // A node must not hold the freed pod beside others of its spread where it may hold few: they are told apart here.
   const isLimited = (items[at(spread.items, from)]?.perNode ?? 0) !== Infinity;
-  const isFree = (domain: number): boolean => !isLimited || at(spread.dealt, domain) === (domain === from ? 1 : 0);
+  const isFree = (domain: number): boolean => !isLimited || at(spread.assigned, domain) === (domain === from ? 1 : 0);
   const to = domains.filter((domain) => domain !== from && isFree(domain) && staysEven(spread, from, domain));
   if (to.length === 0 || !isFree(from)) return [];
   const may = [from, ...to].map((domain) => at(spread.items, domain));
@@ -79,10 +79,10 @@ function loosen({ items }: PackingProblem, spread: SpreadItems, index: number, t
 }
 
 /** Would all be within maxSkew with a pod of the one domain in the other? */
-function staysEven({ counts, dealt, maxSkew, isEmptiestKnown }: SpreadItems, from: number, to: number): boolean {
+function staysEven({ counts, assigned, maxSkew, isEmptiestKnown }: SpreadItems, from: number, to: number): boolean {
   const after = counts.map((count, domain) => count + (domain === to ? 1 : 0) - (domain === from ? 1 : 0));
   const least = isEmptiestKnown ? after.reduce((low, count) => Math.min(low, count), Infinity) : 0;
-  return after.every((count, domain) => (domain !== to && at(dealt, domain) === 0) || count - least <= maxSkew);
+  return after.every((count, domain) => (domain !== to && at(assigned, domain) === 0) || count - least <= maxSkew);
 }
 
 function withCount(item: PackingItem | undefined, count: number): ReadonlyArray<PackingItem> {
@@ -98,13 +98,13 @@ function itemOn({ admits }: PackingBin, pod: LoosePod | undefined): number {
 export function settle(
   { items, bins }: PackingProblem,
   spreads: ReadonlyArray<SpreadItems>,
-  { fixed, loose }: Freed,
+  { fixed, loose }: LooseProblem,
   packing: Packing,
-): Redealt {
+): AssignedPacking {
   const queues = loose.map((alike) => [...alike]);
-  const dealt = spreads.map((spread) => [...spread.dealt]);
+  const assigned = spreads.map((spread) => [...spread.assigned]);
   const become = ({ spread, from }: LoosePod, item: number): void => {
-    const own = dealt[spread] ?? [];
+    const own = assigned[spread] ?? [];
     const domains = spreads[spread]?.items ?? [];
     own[domains.indexOf(from)] = at(own, domains.indexOf(from)) - 1;
     own[domains.indexOf(item)] = at(own, domains.indexOf(item)) + 1;
@@ -124,5 +124,5 @@ export function settle(
       return { bin, counts: whole, times: 1 };
     }),
   );
-  return { packing: { nodes, cost: packing.cost, left: new Int32Array(items.length) }, dealt };
+  return { packing: { nodes, cost: packing.cost, left: new Int32Array(items.length) }, assigned };
 }

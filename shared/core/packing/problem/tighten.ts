@@ -1,7 +1,7 @@
 import type { PackingBin, PackingItem } from './problem.ts';
 
 /** Above this many cells × items the exact answer costs more than it saves; the grid alone is used then. */
-const MAX_CELL_STEPS = 1_500_000;
+const MAX_CELLS_AND_ITEMS = 1_500_000;
 
 /**
  * The bins with each resource lowered to the most that any choice of pods can use of it: with 4-core pods, 31 cores are
@@ -40,7 +40,7 @@ function reachableSums(
   largest: number,
 ): Int32Array | null {
   const cells = Math.floor(largest / grid) + 1;
-  if (cells * items.length > MAX_CELL_STEPS) return null;
+  if (cells * items.length > MAX_CELLS_AND_ITEMS) return null;
   const reached = new Uint8Array(cells);
   reached[0] = 1;
   items.forEach(({ count, perNode }, index) => {

@@ -134,8 +134,8 @@ export function fillKind(
     for (let member = 0; member < members.length; member++) picked[member] = at(numbers, at(members, member));
     return picked;
   };
-  const search = { above: 0, step: 1, maxNodes: NODES_PER_GIFT, isDeep: false };
-  return fillBest(knapsackOf(flat, 0, own(values), own(demand)), search, work);
+  const effort = { above: 0, step: 1, maxNodes: NODES_PER_GIFT, isDeep: false };
+  return fillBest(knapsackOf(flat, 0, own(values), own(demand)), effort, work);
 }
 
 function giftsOf(kinds: ReadonlyArray<GiftKind>, demand: Float64Array, work: Work): Gifts {

@@ -2,7 +2,7 @@ import { at } from '../../quantity/at.ts';
 import { cutOf, type Cut } from '../columns/cuts.ts';
 import type { FlatProblem } from '../problem/fill.ts';
 import { createMaster, optimize } from '../lp/master.ts';
-import type { PackedInto } from './pack-into.ts';
+import type { PackIntoResult } from './pack-into.ts';
 import type { PackedNode } from '../problem/problem.ts';
 import { unitOf } from '../problem/tighten.ts';
 import type { Work } from '../problem/work.ts';
@@ -17,14 +17,14 @@ export interface Cover {
   /** Nothing costs less than this: known from elsewhere. */
   readonly floor: number;
   /** Can these nodes, per size, hold all pods? */
-  readonly canPack: (nodes: Int32Array) => PackedInto;
+  readonly canPack: (nodes: Int32Array) => PackIntoResult;
   /** Whether to look on for a set that can be packed above the first of which that is not known: the bound gains nothing. */
   readonly goesOn: boolean;
   readonly work: Work;
 }
 
 /** `bound`: no set of nodes that holds all pods costs less. `nodes`: the cheapest that was found below `below`. */
-export interface Covered {
+export interface CoverResult {
   readonly bound: number;
   readonly found: { readonly cost: number; readonly nodes: ReadonlyArray<PackedNode> } | null;
 }
@@ -41,9 +41,9 @@ const MARGIN = 1e-9;
  * The cheapest set of whole nodes that no cut forbids and that can be packed. Every packing fulfils every cut, so when
  * the search below some cost ends without one, none costs less.
  */
-export function coverDemand(cover: Cover): Covered {
+export function coverDemand(cover: Cover): CoverResult {
   const unit = unitOf(cover.flat.prices);
-  const search = startSearch(cover, unit);
+  const search = startState(cover, unit);
   let bound = cover.floor;
   for (const share of STEPS) {
     const limit = Math.ceil((cover.floor + share * (cover.below - cover.floor)) / unit - MARGIN) * unit;
@@ -56,7 +56,7 @@ export function coverDemand(cover: Cover): Covered {
   return { bound: Math.min(bound, cover.below), found: search.found };
 }
 
-interface CoverSearch {
+interface CoverState {
   readonly cover: Cover;
   /** Sizes, dearest first. */
   readonly order: ReadonlyArray<number>;
@@ -80,16 +80,16 @@ interface CoverSearch {
   size: number;
   best: number;
   unknown: number;
-  found: Covered['found'];
+  found: CoverResult['found'];
 }
 
-function startSearch(cover: Cover, unit: number): CoverSearch {
+function startState(cover: Cover, unit: number): CoverState {
   const { bins, prices } = cover.flat;
   const order = Array.from({ length: bins }, (_, bin) => bin).toSorted(
     (a, b) => at(prices, b) - at(prices, a) || a - b,
   );
   const stride = Math.max(MAX_CUTS, cover.cuts.length);
-  const search: CoverSearch = {
+  const search: CoverState = {
     cover,
     order,
     unit,
@@ -112,7 +112,7 @@ function startSearch(cover: Cover, unit: number): CoverSearch {
 }
 
 function enterCut(
-  { cover: { flat }, order, nodes, stride, short, amounts, ratios }: CoverSearch,
+  { cover: { flat }, order, nodes, stride, short, amounts, ratios }: CoverState,
   cut: Cut,
   index: number,
 ): void {
@@ -131,7 +131,7 @@ function enterCut(
 }
 
 /** What units of the cuts are worth together, for the whole demand and with each cut stressed in turn. */
-function mixCuts({ cover: { flat, cuts, work }, mixes }: CoverSearch): void {
+function mixCuts({ cover: { flat, cuts, work }, mixes }: CoverState): void {
   mixes.length = 0;
   const scales = cuts.map(({ need }) => 1 / Math.max(1, need));
   for (let stressed = -1; stressed < Math.min(cuts.length, 6); stressed++) {
@@ -172,7 +172,7 @@ function safeMix({ bins, prices }: FlatProblem, cuts: ReadonlyArray<Cut>, mix: F
 }
 
 /** Tries every set with more nodes, of sizes from `from` on; false when work ran out. */
-function descend(search: CoverSearch, from: number, cost: number): boolean {
+function descend(search: CoverState, from: number, cost: number): boolean {
   const { cover, order } = search;
   if (cover.work.left <= 0) return false;
   if (isCovered(search)) {
@@ -200,7 +200,7 @@ function descend(search: CoverSearch, from: number, cost: number): boolean {
 }
 
 /** One node of the size more (1), or less (−1). */
-function choose(search: CoverSearch, bin: number, more: 1 | -1): void {
+function choose(search: CoverState, bin: number, more: 1 | -1): void {
   const { cover, nodes, stride, short, amounts } = search;
   nodes[bin] = at(nodes, bin) + more;
   search.size += more;
@@ -209,14 +209,14 @@ function choose(search: CoverSearch, bin: number, more: 1 | -1): void {
   }
 }
 
-function isCovered({ cover: { cuts }, short }: CoverSearch): boolean {
+function isCovered({ cover: { cuts }, short }: CoverState): boolean {
   for (let index = 0; index < cuts.length; index++) if (at(short, index) > 0) return false;
   return true;
 }
 
 /** What any set that contains the chosen nodes and is covered costs at least. */
 function leastCost(
-  { cover: { cuts }, stride, short, missing, ratios, mixes }: CoverSearch,
+  { cover: { cuts }, stride, short, missing, ratios, mixes }: CoverState,
   place: number,
   cost: number,
 ): number {
@@ -233,7 +233,7 @@ function leastCost(
   return cost + most * (1 - MARGIN);
 }
 
-function tryPacking(search: CoverSearch, cost: number): void {
+function tryPacking(search: CoverState, cost: number): void {
   const { cover, nodes, impossible } = search;
   // Fewer nodes hold no more.
   if (impossible.some((set) => nodes.every((count, bin) => count <= at(set, bin)))) return;

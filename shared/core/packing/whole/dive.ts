@@ -19,11 +19,11 @@ export interface Dive {
 
 /** A fraction this close to the next whole number is taken for it. */
 const WHOLE = 1e-5;
-const ROUNDS_PER_STEP = 30;
+const ROUNDS_PER_TURN = 30;
 
 /**
  * A packing from the relaxation: takes what is whole in its solution, relaxes the rest anew, rounds a fraction up where
- * nothing is whole, and so on. At every step the rest is also constructed greedily with the relaxation's values. The best
+ * nothing is whole, and so on. In every turn the rest is also constructed greedily with the relaxation's values. The best
  * of all those; the incumbent when none is cheaper.
  */
 export function dive({ flat, items, pool, incumbent, work, turn }: Dive, root: Relaxation): Packing {
@@ -32,7 +32,7 @@ export function dive({ flat, items, pool, incumbent, work, turn }: Dive, root: R
   let best = incumbent;
   let cost = 0;
   let relaxation = root;
-  // Every step packs at least one pod.
+  // Every turn packs at least one pod.
   while (work.left > 0) {
     const isWhole = takeWhole(flat, relaxation, left, nodes);
     const taken = isWhole || takeFraction(flat, relaxation, { left, nodes, turn });
@@ -48,7 +48,7 @@ export function dive({ flat, items, pool, incumbent, work, turn }: Dive, root: R
       demand: left,
       guess: relaxation.values,
       gifts: null,
-      maxRounds: ROUNDS_PER_STEP,
+      maxRounds: ROUNDS_PER_TURN,
       thorough: false,
       work,
     });

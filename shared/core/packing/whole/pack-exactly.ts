@@ -5,11 +5,11 @@ import type { PackedNode } from '../problem/problem.ts';
 import type { Work } from '../problem/work.ts';
 
 /** Fillings looked at, at most. */
-const MAX_STEPS = 3_000_000;
+const MAX_TRIES = 3_000_000;
 /** The search is as deep as there are choices of node and item: more are beyond it anyway, and beyond the stack. */
 const MAX_DEPTH = 1_500;
 
-interface ExactSearch {
+interface ExactState {
   readonly flat: FlatProblem;
   /** Per node its size, in the order in which they are filled. */
   readonly bins: ReadonlyArray<number>;
@@ -24,7 +24,7 @@ interface ExactSearch {
   /** States from which there is no way. */
   readonly dead: Set<string>;
   readonly work: Work;
-  steps: number;
+  tries: number;
 }
 
 /**
@@ -46,7 +46,7 @@ export function packExactly(
       slack[k] = at(slack, k) - at(demand, item) * at(requests, item * width + k);
   }
   if (slack.some((room) => room < 0)) return 'impossible';
-  const search: ExactSearch = {
+  const search: ExactState = {
     flat,
     bins,
     order: largestFirst(flat, bins),
@@ -55,7 +55,7 @@ export function packExactly(
     slack,
     dead: new Set(),
     work,
-    steps: Math.min(MAX_STEPS, work.left / (width * 6)),
+    tries: Math.min(MAX_TRIES, work.left / (width * 6)),
   };
   const outcome = fillFrom(search, 0);
   if (outcome === null) return null;
@@ -80,7 +80,7 @@ function largestFirst(
 }
 
 /** Fills this node and all after it; null when it takes too long. */
-function fillFrom(search: ExactSearch, node: number): boolean | null {
+function fillFrom(search: ExactState, node: number): boolean | null {
   const { flat, bins, left, counts, dead } = search;
   const bin = bins[node];
   if (!left.some((count) => count > 0)) return true;
@@ -103,7 +103,7 @@ interface Filling {
 }
 
 /** Decides how many of the item at this place go on the node, and of those after it; then the next node. */
-function choose(search: ExactSearch, filling: Filling, place: number): boolean | null {
+function choose(search: ExactState, filling: Filling, place: number): boolean | null {
   const { order, left } = search;
   const { node, own } = filling;
   const item = order[place];
@@ -111,9 +111,9 @@ function choose(search: ExactSearch, filling: Filling, place: number): boolean |
   if (!canBeFull(search, filling, place)) return false;
   let outcome: boolean | null = false;
   for (let count = mostOf(search, filling, item); count >= 0 && outcome === false; count--) {
-    search.steps--;
+    search.tries--;
     search.work.left -= search.flat.width * 6;
-    if (search.steps <= 0) return null;
+    if (search.tries <= 0) return null;
     take(search, filling, item, count);
     own[item] = count;
     left[item] = at(left, item) - count;
@@ -126,7 +126,7 @@ function choose(search: ExactSearch, filling: Filling, place: number): boolean |
   return outcome;
 }
 
-function nextNode(search: ExactSearch, node: number, free: Float64Array): boolean | null {
+function nextNode(search: ExactState, node: number, free: Float64Array): boolean | null {
   const { slack } = search;
   if (free.some((room, k) => room > at(slack, k))) return false;
   free.forEach((room, k) => (slack[k] = at(slack, k) - room));
@@ -135,7 +135,7 @@ function nextNode(search: ExactSearch, node: number, free: Float64Array): boolea
   return outcome;
 }
 
-function mostOf({ flat, left }: ExactSearch, { bin, free }: Filling, item: number): number {
+function mostOf({ flat, left }: ExactState, { bin, free }: Filling, item: number): number {
   const { width, requests } = flat;
   let most = limitOf(flat, bin, item, at(left, item));
   for (let k = 0; k < width; k++) {
@@ -145,12 +145,12 @@ function mostOf({ flat, left }: ExactSearch, { bin, free }: Filling, item: numbe
   return most;
 }
 
-function take({ flat: { width, requests } }: ExactSearch, { free }: Filling, item: number, count: number): void {
+function take({ flat: { width, requests } }: ExactState, { free }: Filling, item: number, count: number): void {
   for (let k = 0; k < width; k++) free[k] = at(free, k) - count * at(requests, item * width + k);
 }
 
 /** Can the items from this place on still use all of the node but what may stay free? */
-function canBeFull({ flat, order, left, slack }: ExactSearch, { bin, free }: Filling, place: number): boolean {
+function canBeFull({ flat, order, left, slack }: ExactState, { bin, free }: Filling, place: number): boolean {
   const { width, items, requests, admits } = flat;
   for (let k = 0; k < width; k++) {
     let missing = at(free, k) - at(slack, k);
@@ -164,7 +164,7 @@ function canBeFull({ flat, order, left, slack }: ExactSearch, { bin, free }: Fil
 }
 
 /** Nodes of one size are filled in one order only: this one holds no more, item by item, than the one before. */
-function isTwin({ bins, counts, order }: ExactSearch, { node, own }: Filling): boolean {
+function isTwin({ bins, counts, order }: ExactState, { node, own }: Filling): boolean {
   const before = counts[node - 1];
   if (before === undefined || bins[node] !== bins[node - 1]) return false;
   for (const item of order) {

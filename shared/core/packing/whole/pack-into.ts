@@ -26,7 +26,7 @@ export interface NodesToFill {
  * Can these nodes hold all pods? `refuted` carries values by which even the best fillings of all nodes fall short;
  * `impossible`: every way was tried.
  */
-export type PackedInto =
+export type PackIntoResult =
   | { readonly kind: 'packed'; readonly nodes: ReadonlyArray<PackedNode> }
   | { readonly kind: 'refuted'; readonly values: Float64Array }
   | { readonly kind: 'impossible' }
@@ -37,13 +37,13 @@ const NODES = 4_000;
 const SHORT = 1e-6;
 
 /** First a quick try, then the relaxation, then rounding that up node by node, then every way there is. */
-export function packInto(given: NodesToFill): PackedInto {
+export function packInto(given: NodesToFill): PackIntoResult {
   const quick = packQuickly(given);
   return quick.kind === 'unknown' ? tryAll(given) : quick;
 }
 
 /** The same without trying every way: never `impossible`. */
-export function packQuickly(given: NodesToFill): PackedInto {
+export function packQuickly(given: NodesToFill): PackIntoResult {
   const quick = fillInTurn(given, given.demand, given.values);
   if (quick !== null) return { kind: 'packed', nodes: quick };
   const relaxed = relaxInto(given, []);
@@ -52,7 +52,7 @@ export function packQuickly(given: NodesToFill): PackedInto {
 }
 
 /** Every way to fill the nodes, smallest first; unknown where that takes too long or nodes may be of several sizes. */
-export function tryAll(given: NodesToFill): PackedInto {
+export function tryAll(given: NodesToFill): PackIntoResult {
   const { flat, demand, work } = given;
   const choices = choicesOf(given);
   const bins = choices.flatMap(([bin = 0, ...others]) => (others.length === 0 ? [bin] : []));
@@ -95,7 +95,7 @@ function choicesOf({ flat: { prices }, kinds, nodes }: NodesToFill): ReadonlyArr
   return sorted.flatMap(([kind, bins]) => Array.from({ length: kind < 0 ? 0 : at(nodes, kind) }, () => bins));
 }
 
-type Relaxed =
+type FractionsResult =
   | { readonly kind: 'fits'; readonly master: Master; readonly patterns: ReadonlyArray<Pattern> }
   | { readonly kind: 'short'; readonly values: Float64Array }
   | { readonly kind: 'open' };
@@ -104,7 +104,7 @@ type Relaxed =
  * Can fractions of filled nodes hold the pods? Pays one for each pod left over; a row per item, and one per size used,
  * which allows as many fillings of it as there are nodes.
  */
-function relaxInto({ flat, kinds, nodes, demand, work }: NodesToFill, known: ReadonlyArray<Pattern>): Relaxed {
+function relaxInto({ flat, kinds, nodes, demand, work }: NodesToFill, known: ReadonlyArray<Pattern>): FractionsResult {
   const used = [...nodes.keys()].filter((kind) => at(nodes, kind) > 0);
   const sizesOf = Map.groupBy(kinds.keys(), (bin) => at(kinds, bin));
   const rowOf = new Map(used.map((kind, index) => [kind, flat.items + index]));
@@ -159,12 +159,12 @@ function shortage({ basis, amounts, covering, rows }: Master): number {
 }
 
 /** Takes the filling with the largest share, packs it, and relaxes the rest again; null when that does not come out. */
-function roundUp(given: NodesToFill, first: Relaxed & { readonly kind: 'fits' }): PackedInto | null {
+function roundUp(given: NodesToFill, first: FractionsResult & { readonly kind: 'fits' }): PackIntoResult | null {
   const { flat, work } = given;
   const left = Float64Array.from(given.demand);
   const nodes = Int32Array.from(given.nodes);
   const packed: Array<PackedNode> = [];
-  let relaxed: Relaxed = first;
+  let relaxed: FractionsResult = first;
   while (work.left > 0 && relaxed.kind === 'fits') {
     const pattern = largest(relaxed, { ...given, nodes }, left);
     if (pattern === null) return null;
@@ -186,7 +186,7 @@ function roundUp(given: NodesToFill, first: Relaxed & { readonly kind: 'fits' })
 }
 
 function largest(
-  { master, patterns }: Relaxed & { readonly kind: 'fits' },
+  { master, patterns }: FractionsResult & { readonly kind: 'fits' },
   { kinds, nodes }: NodesToFill,
   left: Float64Array,
 ): Pattern | null {

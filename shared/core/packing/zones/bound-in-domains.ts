@@ -11,7 +11,7 @@ import {
 import { tighten, unitOf } from '../problem/tighten.ts';
 import { withShare, type Work } from '../problem/work.ts';
 
-/** Pods to be dealt to domains, `count` in all: each domain gets at least and at most so many. */
+/** Pods to be assigned to domains, `count` in all: each domain gets at least and at most so many. */
 export interface SharedItem extends PackingItem {
   readonly least: number;
   readonly most: number;
@@ -26,7 +26,7 @@ export interface EqualDomains {
   readonly bins: ReadonlyArray<PackingBin>;
 }
 
-/** Where few kinds of pods are dealt, a dozen reach what this can prove. */
+/** Where few kinds of pods are assigned, a dozen reach what this can prove. */
 const ROUNDS = 40;
 /** Of the work that is left, for packing one domain. */
 const DOMAIN_SHARE = 0.15;
@@ -46,8 +46,8 @@ export interface Interest {
 /**
  * What all domains cost at least, each filled with whole nodes for itself. In each, a pod that it need not take may be sent
  * away for a price. Together the domains send away as many pods of an item as they could take at most less those that there
- * are, whatever the deal; so what a domain with the pods sent away costs at least, times the domains, less the price of all
- * pods sent away, bounds every deal. That holds for any prices: a linear program over the packings found so far suggests them,
+ * are, whatever the assignment; so what a domain with the pods sent away costs at least, times the domains, less the price of all
+ * pods sent away, bounds every assignment. That holds for any prices: a linear program over the packings found so far suggests them,
  * and tells what this way could prove at most. Micro-USD per hour; 0 for nothing of interest.
  */
 export function boundInDomains(given: EqualDomains, { above, below }: Interest, work: Work): number {

@@ -1,12 +1,12 @@
 import { at } from '../../quantity/at.ts';
 import { flatten, type FlatProblem } from '../problem/fill.ts';
-import { letLoose, settle, type Freed, type Redealt, type SpreadItems } from '../problem/loose-pods.ts';
+import { letLoose, settle, type LooseProblem, type AssignedPacking, type SpreadItems } from '../problem/loose-pods.ts';
 import { coverUnder } from '../pack.ts';
 import { packQuickly } from '../whole/pack-into.ts';
 import type { PackedNode, PackingProblem } from '../problem/problem.ts';
 import type { Work } from '../problem/work.ts';
 
-/** A problem whose pods are dealt to domains, as if a node could be in all of them: what is left is what every deal has in common. */
+/** A problem whose pods are assigned to domains, as if a node could be in all of them: what is left is what every assignment has in common. */
 export interface JoinedProblem {
   readonly problem: PackingProblem;
   /** Per item of the problem with domains: the item that its pods are in this one. */
@@ -15,8 +15,8 @@ export interface JoinedProblem {
   readonly bins: Int32Array;
 }
 
-/** `bound`: no packing of the joined problem costs less, and so none of any deal; micro-USD per hour. */
-export interface PackedJoined extends Redealt {
+/** `bound`: no packing of the joined problem costs less, and so none of any assignment; micro-USD per hour. */
+export interface JoinedPacking extends AssignedPacking {
   readonly bound: number;
 }
 
@@ -31,18 +31,18 @@ const TURNS = 3;
 export function packJoined(
   problem: PackingProblem,
   spreads: ReadonlyArray<SpreadItems>,
-  { joined, start }: { readonly joined: JoinedProblem; readonly start: Redealt },
+  { joined, start }: { readonly joined: JoinedProblem; readonly start: AssignedPacking },
   work: Work,
-): PackedJoined {
+): JoinedPacking {
   if (start.packing.left.some((count) => count > 0)) return { ...start, bound: 0 };
-  const freed = freedInTurns(problem, spreads);
+  const loosened = looseInTurns(problem, spreads);
   let best = start;
   const place = (nodes: Int32Array, worth: Float64Array): ReadonlyArray<PackedNode> | null => {
-    for (const one of freed) {
-      const packed = packFreed(one, joined, { nodes, worth, work });
+    for (const one of loosened) {
+      const packed = packLoose(one, joined, { nodes, worth, work });
       if (packed === null) continue;
       const packing = { nodes: packed, cost: costOf(packed, problem), left: start.packing.left };
-      if (packing.cost < best.packing.cost) best = settle(problem, spreads, one.freed, packing);
+      if (packing.cost < best.packing.cost) best = settle(problem, spreads, one.loosened, packing);
       return packed;
     }
     return null;
@@ -51,24 +51,24 @@ export function packJoined(
   return { ...best, bound };
 }
 
-interface FlatFreed {
-  readonly freed: Freed;
+interface FlatLooseProblem {
+  readonly loosened: LooseProblem;
   readonly flat: FlatProblem;
   readonly demand: Float64Array;
 }
 
 /** Turns in which other pods are loose than in all before. */
-function freedInTurns(problem: PackingProblem, spreads: ReadonlyArray<SpreadItems>): ReadonlyArray<FlatFreed> {
+function looseInTurns(problem: PackingProblem, spreads: ReadonlyArray<SpreadItems>): ReadonlyArray<FlatLooseProblem> {
   const all = Array.from({ length: TURNS }, (_, turn) => letLoose(problem, spreads, turn));
-  const different = new Map(all.toReversed().map((freed) => [JSON.stringify(freed.loose), freed]));
-  return [...different.values()].toReversed().map((freed) => ({
-    freed,
-    flat: flatten(freed.problem),
-    demand: Float64Array.from(freed.problem.items, ({ count }) => count),
+  const different = new Map(all.toReversed().map((loosened) => [JSON.stringify(loosened.loose), loosened]));
+  return [...different.values()].toReversed().map((loosened) => ({
+    loosened,
+    flat: flatten(loosened.problem),
+    demand: Float64Array.from(loosened.problem.items, ({ count }) => count),
   }));
 }
 
-interface GivenNodes {
+interface ChosenNodes {
   /** Per bin of the joined problem. */
   readonly nodes: Int32Array;
   /** What a pod of each of its items is worth. */
@@ -76,10 +76,10 @@ interface GivenNodes {
   readonly work: Work;
 }
 
-function packFreed(
-  { freed: { fixed, loose }, flat, demand }: FlatFreed,
+function packLoose(
+  { loosened: { fixed, loose }, flat, demand }: FlatLooseProblem,
   { items, bins }: JoinedProblem,
-  { nodes, worth, work }: GivenNodes,
+  { nodes, worth, work }: ChosenNodes,
 ): ReadonlyArray<PackedNode> | null {
   const own = [...fixed, ...loose.map(([pod]) => pod?.from ?? 0)];
   const values = Float64Array.from(own, (item) => at(worth, at(items, item)));

@@ -2,19 +2,19 @@ import { movedTo, settleOn, settledValue, type OpenClaim } from '../state/open-c
 import { cheapestNow } from '../state/joining.ts';
 import type { FewestLeft } from './fewest-left.ts';
 import { at } from '../../quantity/at.ts';
-import { putOnBin } from '../one-by-one/place.ts';
+import { putOnNode } from '../one-by-one/place.ts';
 import { type PoolState } from '../../offerings/pool-state.ts';
 import { recordOnClaim } from '../state/topology.ts';
-import { workspaceFor, type Reading, type Workspace } from '../state/workspace.ts';
+import { workspaceFor, type CompiledInput, type Workspace } from '../state/workspace.ts';
 
-/** The same places at the weighedPrices of the reading: each claim as cheap as limits let it be. */
-export function atRealPrices(reading: Reading, { onBins, claims }: FewestLeft): Workspace {
-  const workspace = workspaceFor(reading);
-  onBins.forEach((pods, index) => {
-    const bin = workspace.bins[index];
+/** The same places at the weighedPrices of the input: each claim as cheap as limits let it be. */
+export function atRealPrices(compiled: CompiledInput, { onNodes, claims }: FewestLeft): Workspace {
+  const workspace = workspaceFor(compiled);
+  onNodes.forEach((pods, index) => {
+    const node = workspace.nodes[index];
     for (const pod of pods) {
-      const ask = workspace.asks.get(pod.shape)?.at(-1);
-      if (bin !== undefined && ask !== undefined) putOnBin(workspace, bin, ask, pod);
+      const need = workspace.needs.get(pod.shape)?.at(-1);
+      if (node !== undefined && need !== undefined) putOnNode(workspace, node, need, pod);
     }
   });
   for (const claim of claims) reopen(workspace, claim);

@@ -11,11 +11,11 @@ import { keepPromises } from '../one-by-one/promises.ts';
 import { markOf, rewind } from '../state/rewind.ts';
 import { counts } from '../state/topology.ts';
 import { take, waysFor, type Way } from './ways.ts';
-import { workspaceFor, type Reading, type Workspace } from '../state/workspace.ts';
+import { workspaceFor, type CompiledInput, type Workspace } from '../state/workspace.ts';
 
-/** Where pods are when as few are left as were found: by bin in order, and on claims of pools priced by their limits. */
+/** Where pods are when as few are left as were found: by existing node in order, and on claims of pools priced by their limits. */
 export interface FewestLeft {
-  readonly onBins: ReadonlyArray<ReadonlyArray<Pod>>;
+  readonly onNodes: ReadonlyArray<ReadonlyArray<Pod>>;
   readonly claims: ReadonlyArray<OpenClaim>;
   readonly left: ReadonlyArray<Pod>;
   /** Is every pod right where it is, whichever is bound first? */
@@ -25,21 +25,21 @@ export interface FewestLeft {
 /** Places are tried so often at most: where more help, few inputs in thousands still gain. */
 const MOST_ATTEMPTS = 256;
 
-/** What it takes to look at all ways to place one pod beside so many bins, claims and pools, in steps of work. */
-const STEPS_PER_WAY = 60;
+/** What it takes to look at all ways to place one pod beside so many existing nodes, claims and pools, in operations. */
+const OPERATIONS_PER_WAY = 60;
 
 /** And for each pod to be put in order. */
-const STEPS_PER_POD = 100;
+const OPERATIONS_PER_POD = 100;
 
 /**
  * Looks for places that leave less than `atMost`, whatever they cost; null when none were found. Pods are placed again and
  * again, in other orders and in other places, those that were left before ahead of others of their priority. Nothing in it
  * depends on prices: a cheaper offering finds the same.
  */
-export function findFewestLeft(reading: Reading, atMost: LeftByPriority, work: Work): FewestLeft | null {
-  const workspace = workspaceFor(pricedByLimits(reading));
+export function findFewestLeft(compiled: CompiledInput, atMost: LeftByPriority, work: Work): FewestLeft | null {
+  const workspace = workspaceFor(pricedByLimits(compiled));
   const holdable = holdableShapes(workspace);
-  const kept = keepPromises(workspace, reading.pods);
+  const kept = keepPromises(workspace, compiled.pods);
   const pods = smallestFirst(
     workspace,
     kept.filter(({ shape }) => holdable.has(shape)),
@@ -49,7 +49,7 @@ export function findFewestLeft(reading: Reading, atMost: LeftByPriority, work: W
   if (compareLeft(least, atMost) >= 0) return null;
   const mark = markOf(workspace);
   const starters = startersAmong(workspace);
-  const search: FewestSearch = { workspace, pods, starters, blame: new Map(), chance: chanceFrom(pods.length), work };
+  const search: FewestState = { workspace, pods, starters, blame: new Map(), chance: chanceFrom(pods.length), work };
   const comers = lastComers(workspace);
   let best = atMost;
   let found: FewestLeft | null = null;
@@ -63,16 +63,16 @@ export function findFewestLeft(reading: Reading, atMost: LeftByPriority, work: W
     const orderless = needsNoOrder(workspace, comers);
     if (difference === 0 && !orderless) continue;
     best = own;
-    found = { left, claims: [...workspace.claims], onBins: podsOnBins(workspace), needsNoOrder: orderless };
+    found = { left, claims: [...workspace.claims], onNodes: podsOnNodes(workspace), needsNoOrder: orderless };
   }
   return found;
 }
 
-function podsOnBins({ bins }: Workspace): FewestLeft['onBins'] {
-  return bins.map(({ pods }) => [...pods]);
+function podsOnNodes({ nodes }: Workspace): FewestLeft['onNodes'] {
+  return nodes.map(({ pods }) => [...pods]);
 }
 
-interface FewestSearch {
+interface FewestState {
   readonly workspace: Workspace;
   /** The smallest first: of these most have room. */
   readonly pods: ReadonlyArray<Pod>;
@@ -85,10 +85,10 @@ interface FewestSearch {
 }
 
 /** No pod of another shape is what these want to be near, so that none can be there before them. */
-function startersAmong({ asks, topology }: Workspace): ReadonlySet<number> {
-  const shapes = [...asks.keys()];
+function startersAmong({ needs, topology }: Workspace): ReadonlySet<number> {
+  const shapes = [...needs.keys()];
   const isStarter = (shape: number): boolean =>
-    (asks.get(shape)?.at(-1)?.terms.affinity ?? []).every((counter) =>
+    (needs.get(shape)?.at(-1)?.terms.affinity ?? []).every((counter) =>
       shapes.every((other) => other === shape || !counts(topology, counter, other)),
     );
   return new Set(shapes.filter(isStarter));
@@ -97,17 +97,17 @@ function startersAmong({ asks, topology }: Workspace): ReadonlySet<number> {
 /** By attempt, again and again: how often a place is any that there is, and not the one that takes least of limits. */
 const WANDERING = [0, 1, 0.5, 1, 0.2] as const;
 
-function placeOnce(search: FewestSearch, attempt: number): ReadonlyArray<Pod> {
+function placeOnce(search: FewestState, attempt: number): ReadonlyArray<Pod> {
   const { workspace, starters, blame, chance, work } = search;
   const wandering = WANDERING[attempt % WANDERING.length] ?? 1;
-  work.left -= STEPS_PER_POD * search.pods.length;
+  work.left -= OPERATIONS_PER_POD * search.pods.length;
   const left = placeInRounds(orderFor(search, attempt), true, (pod, mayStart) => {
-    const ask = workspace.asks.get(pod.shape)?.at(-1);
-    if (ask === undefined || work.left <= 0) return false;
-    const ways = waysFor(workspace, ask, mayStart || starters.has(pod.shape));
-    work.left -= STEPS_PER_WAY * (ways.length + workspace.claims.length + workspace.pools.length);
+    const need = workspace.needs.get(pod.shape)?.at(-1);
+    if (need === undefined || work.left <= 0) return false;
+    const ways = waysFor(workspace, need, mayStart || starters.has(pod.shape));
+    work.left -= OPERATIONS_PER_WAY * (ways.length + workspace.claims.length + workspace.pools.length);
     const way = nextOf(chance) < wandering ? ways[Math.floor(nextOf(chance) * ways.length)] : leastTaken(ways);
-    if (way !== undefined) take(workspace, way, ask, pod);
+    if (way !== undefined) take(workspace, way, need, pod);
     return way !== undefined;
   });
   for (const pod of left) blame.set(pod, (blame.get(pod) ?? 0) + 1);
@@ -116,7 +116,7 @@ function placeOnce(search: FewestSearch, attempt: number): ReadonlyArray<Pod> {
 
 /** The first of those that take least of limits. */
 function leastTaken(ways: ReadonlyArray<Way>): Way | undefined {
-  const taken = (way: Way): number => (way.kind === 'bin' ? 0 : way.joining.added);
+  const taken = (way: Way): number => (way.kind === 'node' ? 0 : way.joining.added);
   let best = ways[0];
   for (const way of ways) if (best !== undefined && taken(way) < taken(best)) best = way;
   return best;
@@ -125,7 +125,7 @@ function leastTaken(ways: ReadonlyArray<Way>): Way | undefined {
 /** Of every eight attempts, the ones that heed what was left before. */
 const HEEDS_BLAME = [false, true, true, false, true, true, true, false] as const;
 
-function orderFor({ workspace, pods, blame, chance }: FewestSearch, attempt: number): ReadonlyArray<Pod> {
+function orderFor({ workspace, pods, blame, chance }: FewestState, attempt: number): ReadonlyArray<Pod> {
   const heeds = HEEDS_BLAME[attempt % HEEDS_BLAME.length] ?? false;
   const keyed = pods.map((pod, index) => ({
     pod,

@@ -1,7 +1,7 @@
 import { at } from '../../quantity/at.ts';
 import { lowestBit, type CompiledPool } from '../../offerings/compile-pool.ts';
-import { amountOf, type PoolReading } from '../../offerings/pool-state.ts';
-import type { Reading } from '../state/workspace.ts';
+import { amountOf, type UsablePool } from '../../offerings/pool-state.ts';
+import type { CompiledInput } from '../state/workspace.ts';
 
 /** Prices are whole numbers: a node that takes all that is left of a limit costs so much. */
 const WHOLE_LIMIT = 1_000_000;
@@ -10,15 +10,15 @@ const WHOLE_LIMIT = 1_000_000;
 const TOO_MUCH = 1_000 * WHOLE_LIMIT;
 
 /**
- * The same reading with other weighedPrices: an offering costs what its size takes of what the pool's limits leave, and nothing
+ * The same input with other weighedPrices: an offering costs what its size takes of what the pool's limits leave, and nothing
  * where the pool has none. So what is found with it does not depend on what offerings cost. Shunned sizes count as others.
  */
-export function pricedByLimits(reading: Reading): Reading {
-  return { ...reading, pools: reading.pools.map((pool) => pricedPool(pool)) };
+export function pricedByLimits(compiled: CompiledInput): CompiledInput {
+  return { ...compiled, pools: compiled.pools.map((pool) => pricedPool(pool)) };
 }
 
-function pricedPool(reading: PoolReading): PoolReading {
-  const { pool, remaining } = reading;
+function pricedPool(usable: UsablePool): UsablePool {
+  const { pool, remaining } = usable;
   const types = pool.catalog.types.map((type) => {
     const price = shareTaken(remaining, type.amounts().capacity);
     return { ...type, weighedPrices: type.weighedPrices.map((one) => (one === Infinity ? Infinity : price)) };
@@ -29,11 +29,11 @@ function pricedPool(reading: PoolReading): PoolReading {
   const order = pool.order.toSorted((a, b) => at(lowestWeighed, a) - at(lowestWeighed, b) || a - b);
   const shunned = new Uint8Array(types.length);
   const priced: CompiledPool = { ...pool, catalog: { ...pool.catalog, types }, lowestWeighed, order, shunned };
-  return { ...reading, pool: priced };
+  return { ...usable, pool: priced };
 }
 
 /** What a node of this capacity takes of each limit, in parts of what is left of it, all together. */
-function shareTaken(remaining: PoolReading['remaining'], capacity: ReadonlyMap<string, number>): number {
+function shareTaken(remaining: UsablePool['remaining'], capacity: ReadonlyMap<string, number>): number {
   let share = 0;
   for (const [resource, left] of remaining) {
     const amount = amountOf(capacity, resource);

@@ -19,15 +19,15 @@ export interface Joiner {
 export interface JoinIndex extends Joiner {
   /** What a new claim for such a pod costs at least. */
   readonly opensFor: number;
-  readonly lanes: Array<Lane>;
+  readonly buckets: Array<Bucket>;
   /** By number of claim: its entry; Infinity when it has none. */
   entryOf: Array<number>;
-  /** By number of claim: the lane of its entry. */
-  laneOf: Array<Lane>;
+  /** By number of claim: the bucket of its entry. */
+  bucketOf: Array<Bucket>;
 }
 
 /** The claims of one pool that topology has left the same offerings, so that a rule keeps a pod from all of them or from none. */
-export interface Lane {
+export interface Bucket {
   readonly state: PoolState;
   readonly bits: number;
   /** Sorted: what is added, times MOST_CLAIMS, plus the claim's number. One number, so that sorting is quick. */
@@ -59,34 +59,34 @@ export function indexAvoiding(
 
 /** `entries`: of each claim, by its number. */
 function withEntries(
-  given: Omit<JoinIndex, 'lanes' | 'entryOf' | 'laneOf'>,
+  given: Omit<JoinIndex, 'buckets' | 'entryOf' | 'bucketOf'>,
   claims: ReadonlyArray<OpenClaim>,
   entries: Array<number>,
 ): JoinIndex {
-  const lanes: Array<Lane> = [];
-  const laneOf = claims.map((claim) => laneFor(lanes, claim));
+  const buckets: Array<Bucket> = [];
+  const bucketOf = claims.map((claim) => bucketFor(buckets, claim));
   for (let number = 0; number < entries.length; number++) {
-    const [lane, entry = Infinity] = [laneOf[number], entries[number]];
-    if (lane === undefined || entry === Infinity) continue;
-    makeRoom(lane);
-    lane.entries[lane.length++] = entry;
+    const [bucket, entry = Infinity] = [bucketOf[number], entries[number]];
+    if (bucket === undefined || entry === Infinity) continue;
+    makeRoom(bucket);
+    bucket.entries[bucket.length++] = entry;
   }
-  for (const lane of lanes) lane.entries.subarray(0, lane.length).sort();
-  return { ...given, lanes, entryOf: entries, laneOf };
+  for (const bucket of buckets) bucket.entries.subarray(0, bucket.length).sort();
+  return { ...given, buckets, entryOf: entries, bucketOf };
 }
 
-function laneFor(lanes: Array<Lane>, { state, bits }: OpenClaim): Lane {
-  for (const lane of lanes) if (lane.bits === bits && lane.state === state) return lane;
-  const lane = { state, bits, entries: new Float64Array(64), length: 0 };
-  lanes.push(lane);
-  return lane;
+function bucketFor(buckets: Array<Bucket>, { state, bits }: OpenClaim): Bucket {
+  for (const bucket of buckets) if (bucket.bits === bits && bucket.state === state) return bucket;
+  const bucket = { state, bits, entries: new Float64Array(64), length: 0 };
+  buckets.push(bucket);
+  return bucket;
 }
 
-function makeRoom(lane: Lane): void {
-  if (lane.length < lane.entries.length) return;
-  const entries = new Float64Array(2 * lane.length);
-  entries.set(lane.entries);
-  lane.entries = entries;
+function makeRoom(bucket: Bucket): void {
+  if (bucket.length < bucket.entries.length) return;
+  const entries = new Float64Array(2 * bucket.length);
+  entries.set(bucket.entries);
+  bucket.entries = entries;
 }
 
 function meets(avoided: ReadonlyArray<Counter>, { onHost }: OpenClaim): boolean {
@@ -108,12 +108,12 @@ export function claimOf(entry: number): number {
 export function reindex(index: JoinIndex, claim: OpenClaim): void {
   const entry = entryFor(index, claim);
   const before = index.entryOf[claim.number] ?? Infinity;
-  const lane = index.laneOf[claim.number];
-  if (entry === before && lane?.bits === claim.bits) return;
-  if (lane !== undefined && before !== Infinity) remove(lane, before);
-  const next = laneFor(index.lanes, claim);
+  const bucket = index.bucketOf[claim.number];
+  if (entry === before && bucket?.bits === claim.bits) return;
+  if (bucket !== undefined && before !== Infinity) remove(bucket, before);
+  const next = bucketFor(index.buckets, claim);
   index.entryOf[claim.number] = entry;
-  index.laneOf[claim.number] = next;
+  index.bucketOf[claim.number] = next;
   if (entry !== Infinity) insert(next, entry);
 }
 
@@ -125,22 +125,22 @@ function addedTo({ requests, optionsOn }: Joiner, claim: OpenClaim): number {
   return leastAdded(claim, requests, optionsOn(claim.state));
 }
 
-function remove(lane: Lane, entry: number): void {
-  const place = placeOf(lane, entry);
-  lane.entries.copyWithin(place, place + 1, lane.length);
-  lane.length--;
+function remove(bucket: Bucket, entry: number): void {
+  const place = placeOf(bucket, entry);
+  bucket.entries.copyWithin(place, place + 1, bucket.length);
+  bucket.length--;
 }
 
-function insert(lane: Lane, entry: number): void {
-  makeRoom(lane);
-  const place = placeOf(lane, entry);
-  lane.entries.copyWithin(place + 1, place, lane.length);
-  lane.entries[place] = entry;
-  lane.length++;
+function insert(bucket: Bucket, entry: number): void {
+  makeRoom(bucket);
+  const place = placeOf(bucket, entry);
+  bucket.entries.copyWithin(place + 1, place, bucket.length);
+  bucket.entries[place] = entry;
+  bucket.length++;
 }
 
 /** The first place whose entry does not come before this one. */
-function placeOf({ entries, length }: Lane, entry: number): number {
+function placeOf({ entries, length }: Bucket, entry: number): number {
   let [low, high] = [0, length];
   while (low < high) {
     const middle = (low + high) >> 1;

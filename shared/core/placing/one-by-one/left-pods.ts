@@ -1,5 +1,5 @@
 import type { Pod } from '../../model/cluster.ts';
-import { admitsAsk, hasRoom } from '../state/bins.ts';
+import { meetsNeed, hasRoom } from '../state/existing-nodes.ts';
 import { at } from '../../quantity/at.ts';
 import { capacityOf } from '../../offerings/compile-pool.ts';
 import { hasDeviceClaims } from '../../devices/device-claims.ts';
@@ -42,11 +42,11 @@ export function holdableShapes(workspace: Workspace): ReadonlySet<number> {
 }
 
 function isHoldable(workspace: Workspace, shape: number): boolean {
-  const ask = workspace.asks.get(shape)?.at(-1);
-  if (ask === undefined || hasDeviceClaims(ask.shape.shape.spec)) return false;
-  if (workspace.bins.some((bin) => hasRoom(bin, ask.shape) && admitsAsk(bin, ask))) return true;
+  const need = workspace.needs.get(shape)?.at(-1);
+  if (need === undefined || hasDeviceClaims(need.shape.shape.spec)) return false;
+  if (workspace.nodes.some((node) => hasRoom(node, need.shape) && meetsNeed(node, need))) return true;
   return workspace.pools.some((state) => {
-    const options = optionsFor(workspace, state, ask);
+    const options = optionsFor(workspace, state, need);
     return state.pool.catalog.types.some(
       (_, type) =>
         options.some(({ offered }) => at(offered, type) !== 0) &&

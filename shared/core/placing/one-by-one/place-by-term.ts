@@ -1,7 +1,7 @@
 import type { Pod } from '../../model/cluster.ts';
-import { isNarrowedByTerm, type SpreadTerm } from '../state/ask-terms.ts';
+import { isNarrowedByTerm, type SpreadTerm } from '../state/need-terms.ts';
 import { passing } from './claim-share.ts';
-import type { Ask } from '../state/compile-shape.ts';
+import type { Need } from '../state/compile-shape.ts';
 import { hasDeviceClaims } from '../../devices/device-claims.ts';
 import { sourceFor } from '../../offerings/key-source.ts';
 import { offeringsOf, settledValue, type OpenClaim } from '../state/open-claim.ts';
@@ -16,53 +16,53 @@ import type { Workspace } from '../state/workspace.ts';
  */
 export function placeByTerm(workspace: Workspace, pods: ReadonlyArray<Pod>): ReadonlyArray<Pod> {
   const [able, others] = [new Set<Pod>(), new Set<Pod>()];
-  for (const pod of pods) (isNarrowed(bindingAsk(workspace, pod)) ? able : others).add(pod);
+  for (const pod of pods) (isNarrowed(bindingNeed(workspace, pod)) ? able : others).add(pod);
   if (able.size === 0) return pods;
   const queue = queueFor(workspace);
   const left = new Set(
     placeInRounds([...able], workspace.devices === null, (pod, mayStart) => {
-      const ask = bindingAsk(workspace, pod);
-      return ask !== undefined && placeAs(queue, asksByTerm(workspace, ask), pod, mayStart);
+      const need = bindingNeed(workspace, pod);
+      return need !== undefined && placeAs(queue, needsByTerm(workspace, need), pod, mayStart);
     }),
   );
   return pods.filter((pod) => others.has(pod) || left.has(pod));
 }
 
-function bindingAsk({ asks }: Workspace, { shape }: Pod): Ask | undefined {
-  return asks.get(shape)?.at(-1);
+function bindingNeed({ needs }: Workspace, { shape }: Pod): Need | undefined {
+  return needs.get(shape)?.at(-1);
 }
 
 /** Pods that claim devices are placed by rules of their own. */
-function isNarrowed(ask: Ask | undefined): boolean {
-  return ask !== undefined && !hasDeviceClaims(ask.shape.shape.spec) && ask.terms.spread.some(isNarrowedByTerm);
+function isNarrowed(need: Need | undefined): boolean {
+  return need !== undefined && !hasDeviceClaims(need.shape.shape.spec) && need.terms.spread.some(isNarrowedByTerm);
 }
 
 /**
- * The ask as one for each of its required terms, as nodes are now: none where that makes no difference to its spreads. Nodes that
+ * The need as one for each of its required terms, as nodes are now: none where that makes no difference to its spreads. Nodes that
  * the spread looks at count for every term, since kube-scheduler heeds them whatever term they meet.
  */
-export function asksByTerm(workspace: Workspace, ask: Ask): ReadonlyArray<Ask> {
-  if (!isNarrowed(ask)) return [];
-  const peopled = ask.terms.spread.map((term) => domainsOfNodes(workspace, term));
-  return ask.wishes.alternatives.map((rules, index) => ({
-    ...ask,
-    wishes: { ...ask.wishes, alternatives: [rules] },
+export function needsByTerm(workspace: Workspace, need: Need): ReadonlyArray<Need> {
+  if (!isNarrowed(need)) return [];
+  const peopled = need.terms.spread.map((term) => domainsOfNodes(workspace, term));
+  return need.constraints.alternatives.map((rules, index) => ({
+    ...need,
+    constraints: { ...need.constraints, alternatives: [rules] },
     terms: {
-      ...ask.terms,
-      spread: ask.terms.spread.map((term, own) => {
+      ...need.terms,
+      spread: need.terms.spread.map((term, own) => {
         const offered = term.byTerm[index] ?? [];
         const domains = term.domains.filter((one) => offered.includes(one) || peopled[own]?.has(one) === true);
         return { ...term, domains, byTerm: [domains] };
       }),
     },
-    kind: `${ask.kind} by term ${index}`,
+    kind: `${need.kind} by term ${index}`,
   }));
 }
 
 /** Where nodes are, or may come to be by this plan, that the spread looks at. */
-function domainsOfNodes({ bins, claims }: Workspace, { counter: { key, filter } }: SpreadTerm): ReadonlySet<string> {
+function domainsOfNodes({ nodes, claims }: Workspace, { counter: { key, filter } }: SpreadTerm): ReadonlySet<string> {
   const domains = new Set<string>();
-  for (const { capacity } of bins) {
+  for (const { capacity } of nodes) {
     const domain = capacity.labels[key];
     if (domain !== undefined && passesFilter(filter, capacity)) domains.add(domain);
   }

@@ -1,13 +1,13 @@
 import type { Pod } from '../../model/cluster.ts';
-import { admitsAsk, allowsBin, hasRoom } from '../state/bins.ts';
+import { meetsNeed, allowsNode, hasRoom } from '../state/existing-nodes.ts';
 import type { DeviceState } from '../state/device-state.ts';
-import { allotOnBin, holdOnBin } from '../state/device-state.ts';
+import { allotOnNode, holdOnNode } from '../state/device-state.ts';
 import { holdOnClaim, offerOn, optionsWithin, sameOutside, type DeviceOffer } from './devices-on-claims.ts';
 import { emptyClaim, join, settledValue } from '../state/open-claim.ts';
 import { isCheaper, joiningOf } from '../state/joining.ts';
 import type { Joining, OpenClaim } from '../state/open-claim.ts';
 import type { Applicant } from '../state/joining.ts';
-import { addsLess, guardFor, putOnBin, type Queue } from './place.ts';
+import { addsLess, guardFor, putOnNode, type Queue } from './place.ts';
 import { recordOnClaim } from '../state/topology.ts';
 import { optionsFor, type Workspace } from '../state/workspace.ts';
 
@@ -19,26 +19,26 @@ export function placeWithDevices(queue: Queue, pod: Pod, mayStart: boolean): boo
   const { workspace } = queue;
   const { devices } = workspace;
   if (devices === null) return false;
-  return (workspace.asks.get(pod.shape) ?? []).some((ask) => {
-    const applicant = { ask, guard: guardFor(workspace, ask, mayStart) };
+  return (workspace.needs.get(pod.shape) ?? []).some((need) => {
+    const applicant = { need, guard: guardFor(workspace, need, mayStart) };
     return placeOnExisting(workspace, devices, applicant, pod) || placeOnClaim(queue, devices, applicant, pod);
   });
 }
 
-function placeOnExisting(workspace: Workspace, devices: DeviceState, { ask, guard }: Applicant, pod: Pod): boolean {
-  for (const bin of workspace.bins) {
-    if (!admitsAsk(bin, ask) || !hasRoom(bin, ask.shape) || !allowsBin(guard, bin)) continue;
-    const allotment = allotOnBin(devices, bin, pod);
+function placeOnExisting(workspace: Workspace, devices: DeviceState, { need, guard }: Applicant, pod: Pod): boolean {
+  for (const node of workspace.nodes) {
+    if (!meetsNeed(node, need) || !hasRoom(node, need.shape) || !allowsNode(guard, node)) continue;
+    const allotment = allotOnNode(devices, node, pod);
     if (allotment === null) continue;
-    holdOnBin(devices, bin, pod, allotment);
-    putOnBin(workspace, bin, ask, pod);
+    holdOnNode(devices, node, pod, allotment);
+    putOnNode(workspace, node, need, pod);
     return true;
   }
   return false;
 }
 
 /** A way to join a claim, with the devices that come with it. */
-interface Equipped {
+interface EquippedJoining {
   readonly joining: Joining;
   readonly offer: DeviceOffer;
 }
@@ -46,7 +46,7 @@ interface Equipped {
 /** What adds least to the price; a claim that is open wins over a new one of the same added price. */
 function placeOnClaim(queue: Queue, devices: DeviceState, applicant: Applicant, pod: Pod): boolean {
   const { workspace } = queue;
-  const equip = (claim: OpenClaim): Equipped | null => equipped(workspace, devices, { applicant, pod }, claim);
+  const equip = (claim: OpenClaim): EquippedJoining | null => equipped(workspace, devices, { applicant, pod }, claim);
   const joined = bestOf(workspace.claims.map(equip), (a, b) => addsLess(a.joining, b.joining));
   const opened =
     opening(workspace, equip, false) ??
@@ -58,7 +58,7 @@ function placeOnClaim(queue: Queue, devices: DeviceState, applicant: Applicant, 
   const { claim } = chosen.joining;
   if (chosen === opened) claim.number = workspace.claims.length;
   if (chosen === opened) workspace.claims.push(claim);
-  join(chosen.joining, applicant.ask.shape, pod);
+  join(chosen.joining, applicant.need.shape, pod);
   queue.changes.push(claim);
   holdOnClaim(devices, claim, pod, chosen.offer);
   recordOnClaim(workspace.topology, pod.shape, claim, (key) => settledValue(claim, key));
@@ -68,10 +68,10 @@ function placeOnClaim(queue: Queue, devices: DeviceState, applicant: Applicant, 
 /** On the heaviest pools that can take the pod, the cheapest. */
 function opening(
   workspace: Workspace,
-  equip: (claim: OpenClaim) => Equipped | null,
+  equip: (claim: OpenClaim) => EquippedJoining | null,
   minValuesRelaxed: boolean,
-): Equipped | null {
-  let best: Equipped | null = null;
+): EquippedJoining | null {
+  let best: EquippedJoining | null = null;
   for (const state of workspace.pools) {
     if (best !== null && best.joining.claim.state.pool.weight > state.pool.weight) break;
     const found = equip(emptyClaim(state, workspace.dimensions.names.length, minValuesRelaxed));
@@ -85,8 +85,8 @@ function equipped(
   devices: DeviceState,
   { applicant, pod }: { readonly applicant: Applicant; readonly pod: Pod },
   claim: OpenClaim,
-): Equipped | null {
-  const options = optionsFor(workspace, claim.state, applicant.ask);
+): EquippedJoining | null {
+  const options = optionsFor(workspace, claim.state, applicant.need);
   if (options.length === 0 || joiningOf(claim, applicant, options) === null) return null;
   const offer = offerOn(devices, claim, pod);
   const first = offer === null ? null : joiningOf(claim, applicant, optionsWithin(devices, options, offer));

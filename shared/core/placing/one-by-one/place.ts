@@ -1,8 +1,8 @@
 import type { Pod } from '../../model/cluster.ts';
-import { fill, type Bin } from '../state/bins.ts';
+import { fill, type ExistingNode } from '../state/existing-nodes.ts';
 import { claimShare } from './claim-share.ts';
 import { at } from '../../quantity/at.ts';
-import type { Ask } from '../state/compile-shape.ts';
+import type { Need } from '../state/compile-shape.ts';
 import {
   claimOf,
   entryOf,
@@ -11,13 +11,13 @@ import {
   reindex,
   type Joiner,
   type JoinIndex,
-  type Lane,
+  type Bucket,
 } from './join-index.ts';
 import { emptyClaim, join, settledValue } from '../state/open-claim.ts';
 import { isCheaper, joiningOf, SHUNNED_ADDS } from '../state/joining.ts';
 import type { Joining, OpenClaim } from '../state/open-claim.ts';
 import type { Applicant } from '../state/joining.ts';
-import { firstRoomyBin } from '../state/roomy-bins.ts';
+import { firstNodeWithRoom } from '../state/nodes-with-room.ts';
 import { countersFor, recordOnClaim, recordOnNode, type Counter } from '../state/topology.ts';
 import { guardOf, guardRules, NO_RULES, offeringsUnder, type Guard } from '../state/topology-guard.ts';
 import { optionsFor, type Workspace } from '../state/workspace.ts';
@@ -25,7 +25,7 @@ import { optionsFor, type Workspace } from '../state/workspace.ts';
 /** What placing one pod after another keeps between pods: open claims by what one more pod adds to them. */
 export interface Queue {
   readonly workspace: Workspace;
-  /** By kind of ask, all with the same requests. */
+  /** By kind of need, all with the same requests. */
   readonly indexes: Map<string, { readonly index: JoinIndex; readonly seen: { changes: number } }>;
   /** Claims in the order in which they changed, each as often as it did. */
   readonly changes: Array<OpenClaim>;
@@ -72,63 +72,64 @@ export function placeInRounds(
  * are given up one by one, as far as needed.
  */
 export function place(queue: Queue, pod: Pod, mayStart: boolean): boolean {
-  return placeAs(queue, queue.workspace.asks.get(pod.shape) ?? [], pod, mayStart);
+  return placeAs(queue, queue.workspace.needs.get(pod.shape) ?? [], pod, mayStart);
 }
 
-/** The same by the first of these asks that something can hold. */
-export function placeAs(queue: Queue, asks: ReadonlyArray<Ask>, pod: Pod, mayStart: boolean): boolean {
+/** The same by the first of these needs that something can hold. */
+export function placeAs(queue: Queue, needs: ReadonlyArray<Need>, pod: Pod, mayStart: boolean): boolean {
   const { workspace } = queue;
-  return asks.some((ask) => {
-    const applicant = { ask, guard: guardFor(workspace, ask, mayStart) };
+  return needs.some((need) => {
+    const applicant = { need, guard: guardFor(workspace, need, mayStart) };
     return placeOnExisting(workspace, applicant, pod) || placeOnClaim(queue, applicant, pod);
   });
 }
 
-/** The guard that the topology rules make for the ask as things stand. */
-export function guardFor({ topology, guards }: Workspace, ask: Ask, mayStart: boolean): Guard {
-  if (isUnruled(ask)) return guardOf(NO_RULES, claimShare, mayStart);
-  const known = guards.get(ask);
-  const rules = known ?? guardRules(ask.terms, ask.exclusions, countersFor(topology, ask.shape.index), topology.known);
-  if (known === undefined) guards.set(ask, rules);
+/** The guard that the topology rules make for the need as things stand. */
+export function guardFor({ topology, guards }: Workspace, need: Need, mayStart: boolean): Guard {
+  if (isUnruled(need)) return guardOf(NO_RULES, claimShare, mayStart);
+  const known = guards.get(need);
+  const rules =
+    known ?? guardRules(need.terms, need.exclusions, countersFor(topology, need.shape.index), topology.known);
+  if (known === undefined) guards.set(need, rules);
   return guardOf(rules, claimShare, mayStart);
 }
 
 /** Does no topology rule, the pod's own or another's, look at such pods? Then where they are concerns nobody else. */
-export function isUnruled({ terms, exclusions, settled, counted }: Ask): boolean {
+export function isUnruled({ terms, exclusions, settled, counted }: Need): boolean {
   const own = terms.spread.length + terms.affinity.length + terms.antiAffinity.length;
   return own + exclusions.length + settled.length === 0 && !counted;
 }
 
 /** Puts a pod on existing capacity, giving up preferences for it; false when none is free. */
-export function placeOnAnyBin(workspace: Workspace, pod: Pod): boolean {
-  if (workspace.bins.length === 0) return false;
-  return (workspace.asks.get(pod.shape) ?? []).some((ask) =>
-    placeOnExisting(workspace, { ask, guard: guardFor(workspace, ask, true) }, pod),
+export function placeOnAnyNode(workspace: Workspace, pod: Pod): boolean {
+  if (workspace.nodes.length === 0) return false;
+  return (workspace.needs.get(pod.shape) ?? []).some((need) =>
+    placeOnExisting(workspace, { need, guard: guardFor(workspace, need, true) }, pod),
   );
 }
 
-/** The first bin in order that takes the pod. */
+/** The first existing node in order that takes the pod. */
 function placeOnExisting(workspace: Workspace, applicant: Applicant, pod: Pod): boolean {
-  const bin = firstRoomyBin(workspace, applicant);
-  if (bin === null) return false;
-  putOnBin(workspace, bin, applicant.ask, pod);
+  const node = firstNodeWithRoom(workspace, applicant);
+  if (node === null) return false;
+  putOnNode(workspace, node, applicant.need, pod);
   return true;
 }
 
 /** Puts the pod there, whatever the rules say. */
-export function putOnBin(workspace: Workspace, bin: Bin, { shape }: Ask, pod: Pod): void {
-  fill(bin, shape, pod);
-  recordOnNode(workspace.topology, shape.index, bin.capacity, 1);
+export function putOnNode(workspace: Workspace, node: ExistingNode, { shape }: Need, pod: Pod): void {
+  fill(node, shape, pod);
+  recordOnNode(workspace.topology, shape.index, node.capacity, 1);
 }
 
 /** Fills what is free on open claims with pods for which nothing need be added to the price; answers the others. */
-export function fillHoles(workspace: Workspace, ask: Ask, pods: ReadonlyArray<Pod>): ReadonlyArray<Pod> {
+export function fillHoles(workspace: Workspace, need: Need, pods: ReadonlyArray<Pod>): ReadonlyArray<Pod> {
   let left = pods;
   for (const claim of workspace.claims) {
     while (left.length > 0) {
       const [pod, ...others] = left;
-      const applicant = { ask, guard: guardFor(workspace, ask, true) };
-      const joining = joiningOf(claim, applicant, optionsFor(workspace, claim.state, ask));
+      const applicant = { need, guard: guardFor(workspace, need, true) };
+      const joining = joiningOf(claim, applicant, optionsFor(workspace, claim.state, need));
       if (
         pod === undefined ||
         joining === null ||
@@ -136,7 +137,7 @@ export function fillHoles(workspace: Workspace, ask: Ask, pods: ReadonlyArray<Po
         joining.chosen.shunned !== claim.chosen?.shunned
       )
         break;
-      join(joining, ask.shape, pod);
+      join(joining, need.shape, pod);
       recordOnClaim(workspace.topology, pod.shape, claim, (key) => settledValue(claim, key));
       left = others;
     }
@@ -147,7 +148,7 @@ export function fillHoles(workspace: Workspace, ask: Ask, pods: ReadonlyArray<Po
 /** What adds least to the price; a claim that is open wins over a new one of the same added price. */
 function placeOnClaim(queue: Queue, applicant: Applicant, pod: Pod): boolean {
   const { workspace } = queue;
-  const index = indexFor(queue, applicant.ask, applicant.guard.rules.hostAvoided);
+  const index = indexFor(queue, applicant.need, applicant.guard.rules.hostAvoided);
   const found = bestJoining(workspace, applicant, index);
   const joining = found?.joining ?? null;
   // A new claim can hardly add less than nothing: mostly none need be looked for.
@@ -159,7 +160,7 @@ function placeOnClaim(queue: Queue, applicant: Applicant, pod: Pod): boolean {
     claim.number = workspace.claims.length;
     workspace.claims.push(claim);
   }
-  join(chosen, applicant.ask.shape, pod);
+  join(chosen, applicant.need.shape, pod);
   queue.changes.push(claim);
   recordOnClaim(workspace.topology, pod.shape, claim, (key) => settledValue(claim, key));
   return true;
@@ -172,11 +173,11 @@ function cheaperOpening(workspace: Workspace, applicant: Applicant, joining: Joi
 }
 
 /** What adds least; of equals, the first in the order of the index. */
-function bestJoining(workspace: Workspace, applicant: Applicant, { lanes }: JoinIndex): BestJoining | null {
+function bestJoining(workspace: Workspace, applicant: Applicant, { buckets }: JoinIndex): BestJoining | null {
   let best: BestJoining | null = null;
-  for (const lane of lanes) {
-    const { bits } = offeringsUnder(applicant.guard, lane.state);
-    if ((bits & lane.bits) !== 0) best = bestIn(workspace, applicant, lane, best);
+  for (const bucket of buckets) {
+    const { bits } = offeringsUnder(applicant.guard, bucket.state);
+    if ((bits & bucket.bits) !== 0) best = bestIn(workspace, applicant, bucket, best);
   }
   return best;
 }
@@ -188,10 +189,15 @@ interface BestJoining {
   readonly entry: number;
 }
 
-/** The better of `best` and what the lane has. */
-function bestIn(workspace: Workspace, applicant: Applicant, lane: Lane, best: BestJoining | null): BestJoining | null {
-  const { entries, length, state } = lane;
-  const options = optionsFor(workspace, state, applicant.ask);
+/** The better of `best` and what the bucket has. */
+function bestIn(
+  workspace: Workspace,
+  applicant: Applicant,
+  bucket: Bucket,
+  best: BestJoining | null,
+): BestJoining | null {
+  const { entries, length, state } = bucket;
+  const options = optionsFor(workspace, state, applicant.need);
   let found = best;
   // Entries are what joining adds at least, so that none after this one can be better.
   let last = found === null ? Infinity : entryOf(found.adds, claimOf(found.entry));
@@ -208,18 +214,18 @@ function bestIn(workspace: Workspace, applicant: Applicant, lane: Lane, best: Be
   return found;
 }
 
-/** The index for asks of this kind that avoid the same pods, with all that has changed since it was last used. */
-function indexFor(queue: Queue, ask: Ask, avoided: ReadonlyArray<Counter>): JoinIndex {
+/** The index for needs of this kind that avoid the same pods, with all that has changed since it was last used. */
+function indexFor(queue: Queue, need: Need, avoided: ReadonlyArray<Counter>): JoinIndex {
   const { workspace, indexes, changes } = queue;
-  const id = avoided.length === 0 ? ask.kind : `${ask.kind} ${avoided.map(({ host }) => host).join(' ')}`;
+  const id = avoided.length === 0 ? need.kind : `${need.kind} ${avoided.map(({ host }) => host).join(' ')}`;
   const known = indexes.get(id);
   if (known === undefined) {
     const [other] = indexes.values();
-    if (other !== undefined && !sameRequests(other.index.requests, ask.shape.requests)) indexes.clear();
+    if (other !== undefined && !sameRequests(other.index.requests, need.shape.requests)) indexes.clear();
     const index =
       avoided.length === 0
-        ? indexOf(joinerOf(workspace, ask), workspace.claims, emptyClaims(workspace))
-        : indexAvoiding(indexFor(queue, ask, []), avoided, workspace.claims);
+        ? indexOf(joinerOf(workspace, need), workspace.claims, emptyClaims(workspace))
+        : indexAvoiding(indexFor(queue, need, []), avoided, workspace.claims);
     indexes.set(id, { index, seen: { changes: changes.length } });
     return index;
   }
@@ -231,10 +237,10 @@ function indexFor(queue: Queue, ask: Ask, avoided: ReadonlyArray<Counter>): Join
   return index;
 }
 
-function joinerOf(workspace: Workspace, ask: Ask): Joiner {
+function joinerOf(workspace: Workspace, need: Need): Joiner {
   return {
-    requests: ask.shape.requests,
-    optionsOn: (state) => optionsFor(workspace, state, ask),
+    requests: need.shape.requests,
+    optionsOn: (state) => optionsFor(workspace, state, need),
     avoided: [],
   };
 }
@@ -255,7 +261,7 @@ function bestOpening(workspace: Workspace, applicant: Applicant, mayWaive: boole
   let best: Joining | null = null;
   for (const state of workspace.pools) {
     if (best !== null && best.claim.state.pool.weight > state.pool.weight) break;
-    const options = optionsFor(workspace, state, applicant.ask);
+    const options = optionsFor(workspace, state, applicant.need);
     if (options.length === 0) continue;
     const openWith = (waived: boolean): Joining | null =>
       joiningOf(emptyClaim(state, workspace.dimensions.names.length, waived), applicant, options);

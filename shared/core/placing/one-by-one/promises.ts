@@ -1,18 +1,18 @@
 import type { Pod } from '../../model/cluster.ts';
-import { admitsAsk, allowsBin, hasRoom, takeOff, type Bin } from '../state/bins.ts';
-import type { SpreadTerm } from '../state/ask-terms.ts';
-import type { Ask } from '../state/compile-shape.ts';
+import { meetsNeed, allowsNode, hasRoom, takeOff, type ExistingNode } from '../state/existing-nodes.ts';
+import type { SpreadTerm } from '../state/need-terms.ts';
+import type { Need } from '../state/compile-shape.ts';
 import { hasDeviceClaims } from '../../devices/device-claims.ts';
-import { allotOnBin, holdOnBin, leaveHoldings } from '../state/device-state.ts';
-import { guardFor, putOnBin } from './place.ts';
-import { asksByTerm } from './place-by-term.ts';
+import { allotOnNode, holdOnNode, leaveHoldings } from '../state/device-state.ts';
+import { guardFor, putOnNode } from './place.ts';
+import { needsByTerm } from './place-by-term.ts';
 import { recordOnNode, type Counter } from '../state/topology.ts';
 import type { Workspace } from '../state/workspace.ts';
 
-interface Kept {
+interface KeptPromise {
   readonly pod: Pod;
-  readonly ask: Ask;
-  readonly bin: Bin;
+  readonly need: Need;
+  readonly node: ExistingNode;
 }
 
 /**
@@ -21,39 +21,39 @@ interface Kept {
  * with all others in theirs some rule no longer lets it in. Answers the pods that are not placed.
  */
 export function keepPromises(workspace: Workspace, pods: ReadonlyArray<Pod>): ReadonlyArray<Pod> {
-  if (workspace.bins.length === 0) return pods;
-  const byNode = new Map(workspace.bins.map((bin) => [bin.capacity.name, bin]));
-  const byPod = new Map<string, Bin>();
-  for (const bin of workspace.bins) {
-    const promise = workspace.input.inFlight.get(bin.capacity.claim ?? '');
-    for (const uid of promise?.pods ?? []) byPod.set(uid, bin);
+  if (workspace.nodes.length === 0) return pods;
+  const byNode = new Map(workspace.nodes.map((node) => [node.capacity.name, node]));
+  const byPod = new Map<string, ExistingNode>();
+  for (const node of workspace.nodes) {
+    const promise = workspace.input.inFlight.get(node.capacity.claim ?? '');
+    for (const uid of promise?.pods ?? []) byPod.set(uid, node);
   }
   const running = new Map([...workspace.topology.counters.values()].map((one) => [one, new Map(one.byDomain)]));
-  const kept: Array<Kept> = [];
+  const kept: Array<KeptPromise> = [];
   const open: Array<Pod> = [];
   for (const pod of pods) {
-    const bin = byPod.get(pod.uid) ?? byNode.get(pod.nominatedNodeName ?? '');
-    const ask = workspace.asks.get(pod.shape)?.at(-1);
-    if (bin === undefined || ask === undefined || !hasPlace(bin, ask) || !getsDevices(workspace, bin, ask, pod)) {
+    const node = byPod.get(pod.uid) ?? byNode.get(pod.nominatedNodeName ?? '');
+    const need = workspace.needs.get(pod.shape)?.at(-1);
+    if (node === undefined || need === undefined || !hasPlace(node, need) || !getsDevices(workspace, node, need, pod)) {
       open.push(pod);
       continue;
     }
-    putOnBin(workspace, bin, ask, pod);
-    kept.push({ pod, ask, bin });
+    putOnNode(workspace, node, need, pod);
+    kept.push({ pod, need, node });
   }
   return [...open, ...kept.filter((one) => !staysAllowed(workspace, one, running)).map(({ pod }) => pod)];
 }
 
-function hasPlace(bin: Bin, ask: Ask): boolean {
-  return hasRoom(bin, ask.shape) && admitsAsk(bin, ask);
+function hasPlace(node: ExistingNode, need: Need): boolean {
+  return hasRoom(node, need.shape) && meetsNeed(node, need);
 }
 
 /** Gives the pod's claims devices there; false when there are none for them. */
-function getsDevices({ devices }: Workspace, bin: Bin, ask: Ask, pod: Pod): boolean {
-  if (!hasDeviceClaims(ask.shape.shape.spec)) return true;
-  const allotment = devices === null ? null : allotOnBin(devices, bin, pod);
+function getsDevices({ devices }: Workspace, node: ExistingNode, need: Need, pod: Pod): boolean {
+  if (!hasDeviceClaims(need.shape.shape.spec)) return true;
+  const allotment = devices === null ? null : allotOnNode(devices, node, pod);
   if (devices === null || allotment === null) return false;
-  holdOnBin(devices, bin, pod, allotment);
+  holdOnNode(devices, node, pod, allotment);
   return true;
 }
 
@@ -61,31 +61,31 @@ function getsDevices({ devices }: Workspace, bin: Bin, ask: Ask, pod: Pod): bool
  * Takes the pod off and, if the rules let it back on, puts it back. `settled`: per spread the pods that are certain to be
  * in a domain, those that run and the promised ones judged so far; this pod joins them when it stays.
  */
-function staysAllowed(workspace: Workspace, { pod, ask, bin }: Kept, settled: Settled): boolean {
+function staysAllowed(workspace: Workspace, { pod, need, node }: KeptPromise, settled: SettledCounts): boolean {
   const { topology } = workspace;
-  const { spread } = ask.terms;
-  const isEvenFor = ({ terms }: Ask): boolean =>
-    terms.spread.every((term) => isEven(term, domainFor(bin, term), settled));
+  const { spread } = need.terms;
+  const isEvenFor = ({ terms }: Need): boolean =>
+    terms.spread.every((term) => isEven(term, domainFor(node, term), settled));
   const even =
-    isEvenFor(ask) || asksByTerm(workspace, ask).some((byTerm) => admitsAsk(bin, byTerm) && isEvenFor(byTerm));
-  recordOnNode(topology, pod.shape, bin.capacity, -1);
-  const others = { ...ask, terms: { ...ask.terms, spread: [] } };
-  if (!even || !allowsBin(guardFor(workspace, others, true), bin)) {
-    takeOff(bin, ask.shape, pod);
+    isEvenFor(need) || needsByTerm(workspace, need).some((byTerm) => meetsNeed(node, byTerm) && isEvenFor(byTerm));
+  recordOnNode(topology, pod.shape, node.capacity, -1);
+  const others = { ...need, terms: { ...need.terms, spread: [] } };
+  if (!even || !allowsNode(guardFor(workspace, others, true), node)) {
+    takeOff(node, need.shape, pod);
     if (workspace.devices !== null) leaveHoldings(workspace.devices, pod);
     return false;
   }
-  recordOnNode(topology, pod.shape, bin.capacity, 1);
+  recordOnNode(topology, pod.shape, node.capacity, 1);
   for (const { counter, self } of spread) {
-    const domain = bin.capacity.labels[counter.key] ?? '';
+    const domain = node.capacity.labels[counter.key] ?? '';
     settled.get(counter)?.set(domain, (settled.get(counter)?.get(domain) ?? 0) + self);
   }
   return true;
 }
 
-type Settled = ReadonlyMap<Counter, Map<string, number>>;
+type SettledCounts = ReadonlyMap<Counter, Map<string, number>>;
 
-function domainFor({ capacity }: Bin, { counter }: SpreadTerm): string {
+function domainFor({ capacity }: ExistingNode, { counter }: SpreadTerm): string {
   return capacity.labels[counter.key] ?? '';
 }
 
@@ -93,7 +93,7 @@ function domainFor({ capacity }: Bin, { counter }: SpreadTerm): string {
 function isEven(
   { counter, domains, maxSkew, minDomains, self }: SpreadTerm,
   domain: string,
-  settled: Settled,
+  settled: SettledCounts,
 ): boolean {
   const here = (settled.get(counter)?.get(domain) ?? 0) + self;
   const counts = domains.map((one) => counter.byDomain.get(one) ?? 0);

@@ -2,8 +2,8 @@ import type { Cluster, PodShape } from '../../model/cluster.ts';
 import type { Toleration } from '../../../kubernetes/manifest.ts';
 import type { Amounts } from '../../../kubernetes/quantity.ts';
 import { attachmentsOf, type Attachment } from '../../rules/attachments.ts';
-import type { AskTerms } from './ask-terms.ts';
-import type { Wishes } from '../../rules/asks.ts';
+import type { NeedTerms } from './need-terms.ts';
+import type { PodConstraints } from '../../rules/pod-constraints.ts';
 import { at } from '../../quantity/at.ts';
 import { isOpenKey, offeringsMeeting } from '../../offerings/compile-pool.ts';
 import { hostPortsOf, portsConflict, type HostPort } from '../../rules/host-ports.ts';
@@ -27,11 +27,11 @@ export interface CompiledShape {
   readonly attachments: ReadonlyArray<Attachment>;
 }
 
-/** What pods of a shape ask at one level of relaxation. */
-export interface Ask {
+/** What pods of a shape need at one level of relaxation. */
+export interface Need {
   readonly shape: CompiledShape;
-  readonly wishes: Wishes;
-  readonly terms: AskTerms;
+  readonly constraints: PodConstraints;
+  readonly terms: NeedTerms;
   /** Anti-affinity of others that these pods must heed. */
   readonly exclusions: ReadonlyArray<Exclusion>;
   /** Topology keys that a claim must have settled once such a pod is on it, hostname aside. */
@@ -40,11 +40,11 @@ export interface Ask {
   readonly filtered: ReadonlyArray<string>;
   /** Does some rule count such pods? */
   readonly counted: boolean;
-  /** Asks of one kind have the same requests and node rules, and so the same options everywhere. */
+  /** Needs of one kind have the same requests and node rules, and so the same options everywhere. */
   readonly kind: string;
 }
 
-/** One way in which an ask can be met on new nodes of a pool. */
+/** One way in which a need can be met on new nodes of a pool. */
 export interface PoolOption {
   /** Per type: the offerings that meet its rules, however small. Equal sets are one array. */
   readonly allowed: Int32Array;
@@ -73,17 +73,17 @@ export function compileShape(
   };
 }
 
-/** What asks of a shape have in common with others that have the same options everywhere; without the level's wishes. */
+/** What needs of a shape have in common with others that have the same options everywhere; without the level's constraints. */
 export function kindOf({ shape, requests, ports }: CompiledShape): string {
   const { containers: _, initContainers: __, topologySpreadConstraints: ___, affinity: ____, ...rest } = shape.spec;
   const where = rest.volumes === undefined && rest.resourceClaims === undefined ? '' : shape.namespace;
   return JSON.stringify([[...requests], ports, where, rest]);
 }
 
-/** How an ask can be met on new nodes of a pool; empty when it cannot. Alternatives that leave no label open are one option. */
-export function optionsOn(state: PoolState, ask: Ask): ReadonlyArray<PoolOption> {
-  const { shape, wishes } = ask;
-  if (untolerated(shape.tolerations, state.pool.taints, wishes.avoidsSoftTaints) !== null) return [];
+/** How a need can be met on new nodes of a pool; empty when it cannot. Alternatives that leave no label open are one option. */
+export function optionsOn(state: PoolState, need: Need): ReadonlyArray<PoolOption> {
+  const { shape, constraints } = need;
+  if (untolerated(shape.tolerations, state.pool.taints, constraints.avoidsSoftTaints) !== null) return [];
   const base = withinVolumes(state, shape, withoutDaemonPorts(state, shape));
   const settled = new Int32Array(base.length);
   const options: Array<PoolOption> = [];
@@ -92,7 +92,7 @@ export function optionsOn(state: PoolState, ask: Ask): ReadonlyArray<PoolOption>
     const offered = holdingOne(state, shape, allowed);
     if (offered.some((mask) => mask !== 0)) options.push({ allowed, offered, open });
   };
-  const ways = wishes.alternatives.map((rules) => ({
+  const ways = constraints.alternatives.map((rules) => ({
     met: offeringsMeeting(state.pool, rules, base),
     open: new Map([...rules].filter(([key]) => isOpenKey(state.pool, key))),
   }));

@@ -8,7 +8,7 @@ import { toAmount } from '../../devices/amount.ts';
 import type { Cluster, Pod } from '../../model/cluster.ts';
 import type { ResourceClaim } from '../../../kubernetes/device-manifest.ts';
 import { labelKey } from '../../../kubernetes/labels.ts';
-import type { Bin } from './bins.ts';
+import type { ExistingNode } from './existing-nodes.ts';
 import { createClaimReader, hasDeviceClaims, type ClaimReader, type PodClaim } from '../../devices/device-claims.ts';
 import type { ExistingCapacity } from '../../present/existing-capacity.ts';
 import type { OpenClaim } from './open-claim.ts';
@@ -22,7 +22,7 @@ export interface Holding {
   /** Who can use what was allocated before. */
   readonly reach: Reach;
   /** Where its devices are when they are a node's own. */
-  readonly place: Bin | OpenClaim | null;
+  readonly place: ExistingNode | OpenClaim | null;
   /** Uids of the pods of this plan that use it. */
   readonly pods: Set<string>;
   readonly isPlanned: boolean;
@@ -48,7 +48,7 @@ export interface DeviceState {
   readonly use: DeviceUse;
   /** By key of claim. */
   readonly holdings: Map<string, Holding>;
-  readonly binPools: Map<Bin, ReadonlyArray<DevicePool>>;
+  readonly devicePools: Map<ExistingNode, ReadonlyArray<DevicePool>>;
   /** On claims of this plan: per variant of its node, what pods there hold. */
   readonly variants: Map<OpenClaim, ReadonlyMap<string, Allotment>>;
   /** What new nodes will publish, by `NodePool/instance type`; found on demand. */
@@ -75,7 +75,7 @@ export function deviceStateFor(
     pools,
     use: unused(),
     holdings: new Map(),
-    binPools: new Map(),
+    devicePools: new Map(),
     variants: new Map(),
     templates: new Map(),
     views: new Map(),
@@ -145,17 +145,17 @@ export function templatesOf(state: DeviceState, nodePool: string, instanceType: 
   return known;
 }
 
-/** The devices that the pod's claims would hold on the bin; null when there are none for it. */
-export function allotOnBin(state: DeviceState, bin: Bin, pod: Pod): Allotment | null {
+/** The devices that the pod's claims would hold on the node; null when there are none for it. */
+export function allotOnNode(state: DeviceState, node: ExistingNode, pod: Pod): Allotment | null {
   const asked = state.reader.claimsOf(pod);
   if (asked.kind === 'problem') return null;
   const open: Array<PodClaim> = [];
   for (const claim of asked.claims) {
     const holding = state.holdings.get(claim.key);
     if (holding === undefined) open.push(claim);
-    else if (!isUsableOn(holding, bin)) return null;
+    else if (!isUsableOn(holding, node)) return null;
   }
-  return toAllotment(open, allocateFor(state, open, { pools: poolsOn(state, bin), use: state.use }));
+  return toAllotment(open, allocateFor(state, open, { pools: poolsOn(state, node), use: state.use }));
 }
 
 /** Looks for devices for claims that hold none. */
@@ -177,35 +177,35 @@ export function toAllotment(claims: ReadonlyArray<PodClaim>, allocation: Allocat
   return new Map(claims.map(({ key }, index) => [key, allocation.claims[index] ?? []]));
 }
 
-function isUsableOn({ place, reach, devices }: Holding, bin: Bin): boolean {
-  if (place !== null) return place === bin;
-  const { labels } = bin.capacity;
+function isUsableOn({ place, reach, devices }: Holding, node: ExistingNode): boolean {
+  if (place !== null) return place === node;
+  const { labels } = node.capacity;
   return reaches(reach, labels) && devices.every(({ device }) => reaches(device.reach, labels));
 }
 
 /** A node that is not initialized has what its kind publishes: what its drivers have published so far may not be all. */
-function poolsOn(state: DeviceState, bin: Bin): ReadonlyArray<DevicePool> {
-  const known = state.binPools.get(bin);
+function poolsOn(state: DeviceState, node: ExistingNode): ReadonlyArray<DevicePool> {
+  const known = state.devicePools.get(node);
   if (known !== undefined) return known;
-  const { labels, initialized, name } = bin.capacity;
+  const { labels, initialized, name } = node.capacity;
   const instanceType = labels[labelKey.instanceType] ?? '';
-  const expected = templateSlices(state.support.templates, bin.capacity.nodePool ?? '', instanceType);
+  const expected = templateSlices(state.support.templates, node.capacity.nodePool ?? '', instanceType);
   const pools = initialized
     ? reachableFrom(state.pools, labels)
     : [
         ...reachable(state.pools, (reach) => reach.kind !== 'node' && reaches(reach, labels)),
         ...templatePools(expected, name),
       ];
-  state.binPools.set(bin, pools);
+  state.devicePools.set(node, pools);
   return pools;
 }
 
-/** Gives the devices to the pod's claims on the bin. */
-export function holdOnBin(state: DeviceState, bin: Bin, pod: Pod, allotment: Allotment): void {
+/** Gives the devices to the pod's claims on the node. */
+export function holdOnNode(state: DeviceState, node: ExistingNode, pod: Pod, allotment: Allotment): void {
   for (const [key, devices] of allotment) {
     for (const held of devices) take(state.use, held);
     const isLocal = devices.some(({ device }) => device.reach.kind === 'node' || device.reach.kind === 'itself');
-    const place = isLocal ? bin : null;
+    const place = isLocal ? node : null;
     state.holdings.set(key, { devices, reach: EVERYWHERE, place, pods: new Set(), isPlanned: true });
   }
   joinHoldings(state, pod);

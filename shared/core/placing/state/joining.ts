@@ -17,7 +17,7 @@ import {
   type LabelRule,
   type LabelRules,
 } from '../../rules/label-rule.ts';
-import { holdingBits, type Ask, type PoolOption } from './compile-shape.ts';
+import { holdingBits, type Need, type PoolOption } from './compile-shape.ts';
 import {
   bothOffered,
   NO_PRICES,
@@ -27,7 +27,7 @@ import {
   type Joining,
   type Offers,
   type OpenClaim,
-  type Settled,
+  type SettledOffering,
 } from './open-claim.ts';
 import {
   allowsDomain,
@@ -41,7 +41,7 @@ import {
 
 /** A pod that wants to join, and what the topology allows it. */
 export interface Applicant {
-  readonly ask: Ask;
+  readonly need: Need;
   readonly guard: Guard;
 }
 
@@ -57,32 +57,32 @@ export function joiningOf(claim: OpenClaim, applicant: Applicant, options: Reado
 }
 
 /** Do host ports and rules about hosts let the pod onto the claim's node? */
-export function mayMeet(claim: OpenClaim, { ask, guard }: Applicant): boolean {
-  return !portsConflict(claim.ports, ask.shape.ports) && allowsHost(guard, claim);
+export function mayMeet(claim: OpenClaim, { need, guard }: Applicant): boolean {
+  return !portsConflict(claim.ports, need.shape.ports) && allowsHost(guard, claim);
 }
 
 /** The way by one option, where the claim were of these offerings only; null for none. That `mayMeet` is true is taken for granted. */
 export function joiningBy(
   claim: OpenClaim,
-  { ask, guard }: Applicant,
+  { need, guard }: Applicant,
   option: PoolOption,
   within: number,
 ): Joining | null {
   const { state } = claim;
   const narrowed = narrowOpen(claim, option.open);
   if (narrowed === null) return null;
-  const open = settleOpen(claim, narrowed, guard, ask);
+  const open = settleOpen(claim, narrowed, guard, need);
   if (open === null) return null;
   const allowed = offeringsUnder(guard, state);
   const bits = within & allowed.bits;
   if (bits === 0) return null;
   const met = bothOffered(state, claim.offered, option.allowed);
   const offered = allowed.types === null ? met : met.map((mask, type) => mask & at(allowed.types ?? [], type));
-  const search = { offered, bits, from: claim.from, load: claim.load, more: ask.shape.requests };
-  const found = cheapestOffering(claim, search, guard);
+  const loaded = { offered, bits, from: claim.from, load: claim.load, more: need.shape.requests };
+  const found = cheapestOffering(claim, loaded, guard);
   if (found === null) return null;
-  const settled = settledOffers(state, { offered, bits }, ask.settled, found.chosen);
-  const booked = bookedFor(claim, { ...search, ...settled }, found.chosen);
+  const settled = settledOffers(state, { offered, bits }, need.settled, found.chosen);
+  const booked = bookedFor(claim, { ...loaded, ...settled }, found.chosen);
   if (booked === null) return null;
   const { chosen, from } = found;
   return { claim, ...settled, from, open, chosen, booked, added: chosen.price - (claim.chosen?.price ?? 0) };
@@ -93,10 +93,10 @@ export function isCheaper(a: ChosenOffering, b: ChosenOffering): boolean {
   return a.shunned === b.shunned ? a.price < b.price : !a.shunned;
 }
 
-function bookedFor(claim: OpenClaim, search: OfferingSearch, chosen: ChosenOffering): Amounts | null {
+function bookedFor(claim: OpenClaim, loaded: LoadedOffers, chosen: ChosenOffering): Amounts | null {
   const { state } = claim;
   if (!wantsMinValues(state) || claim.minValuesRelaxed) return capacityOf(state.pool, chosen.type);
-  const { offered, bits, load, more } = search;
+  const { offered, bits, load, more } = loaded;
   const holding = new Int32Array(offered.length);
   for (const type of state.pool.order) {
     holding[type] = holdingBits(state, type, at(offered, type) & bits, load, more);
@@ -121,7 +121,7 @@ function settleOpen(
   { state }: OpenClaim,
   open: LabelRules,
   guard: Guard,
-  { settled, filtered }: Ask,
+  { settled, filtered }: Need,
 ): LabelRules | null {
   const isOpen = (key: string): boolean => sourceFor(state, key).kind === 'open';
   if (![guard.rules.keys, settled, filtered].some((own) => own.some(isOpen))) return open;
@@ -150,7 +150,7 @@ function statesOf(
   return rule.absent ? [{ value: undefined }, ...states] : states;
 }
 
-interface OfferingSearch extends Offers {
+interface LoadedOffers extends Offers {
   readonly from: number;
   readonly load: Float64Array;
   readonly more: Float64Array;
@@ -162,7 +162,7 @@ interface OfferingSearch extends Offers {
  */
 function cheapestOffering(
   claim: OpenClaim,
-  { offered, bits, from, load, more }: OfferingSearch,
+  { offered, bits, from, load, more }: LoadedOffers,
   guard: Guard,
 ): { readonly chosen: ChosenOffering; readonly from: number } | null {
   const { state, booked } = claim;
@@ -189,11 +189,11 @@ function cheapestOffering(
 }
 
 /** The cheapest that the claim can be with the pods that it has, as limits and reservations are now; null when it has none. */
-export function cheapestNow(claim: OpenClaim): Settled | null {
+export function cheapestNow(claim: OpenClaim): SettledOffering | null {
   const { state, offered, bits, load } = claim;
-  const search = { offered, bits, from: 0, load, more: state.nothing };
-  const found = cheapestOffering(claim, search, UNGUARDED);
-  const booked = found === null ? null : bookedFor(claim, search, found.chosen);
+  const loaded = { offered, bits, from: 0, load, more: state.nothing };
+  const found = cheapestOffering(claim, loaded, UNGUARDED);
+  const booked = found === null ? null : bookedFor(claim, loaded, found.chosen);
   return found === null || booked === null ? null : { chosen: found.chosen, booked };
 }
 

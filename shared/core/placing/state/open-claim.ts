@@ -9,7 +9,7 @@ import { moveReservation } from '../../offerings/reservations.ts';
 import { addVector } from '../../quantity/resource-table.ts';
 import type { HostPort } from '../../rules/host-ports.ts';
 import { ABSENT, ANYTHING, chooseValue, oneOf, onlyValue, type LabelRules } from '../../rules/label-rule.ts';
-import { holdingBits, type Ask, type CompiledShape } from './compile-shape.ts';
+import { holdingBits, type Need, type CompiledShape } from './compile-shape.ts';
 
 /** One offering of one size of a pool. */
 export interface ChosenOffering {
@@ -49,7 +49,7 @@ export interface OpenClaim {
 }
 
 /** An offering for a claim, and what the node takes of its pool's limits then. */
-export interface Settled {
+export interface SettledOffering {
   readonly chosen: ChosenOffering;
   readonly booked: Amounts;
 }
@@ -65,7 +65,7 @@ export function narrow(claim: OpenClaim, narrowing: Narrowing): void {
 }
 
 /** Makes the claim, in place, a node of this offering: what it took of limits and reservations is given back, and taken anew. */
-export function settleOn(claim: OpenClaim, { chosen, booked }: Settled): void {
+export function settleOn(claim: OpenClaim, { chosen, booked }: SettledOffering): void {
   const { remaining, reservationsLeft } = claim.state;
   if (remaining.size > 0) {
     if (claim.booked !== null) bookCapacity(remaining, claim.booked, -1);
@@ -211,8 +211,8 @@ function valueAt(source: KeySource, { type, bit }: ChosenOffering): string | und
   }
 }
 
-/** Keeps, in place, the claim at the values that it has now for what a pod of the ask settles: pods placed later look at them. */
-export function settleAsChosen(claim: OpenClaim, { settled, filtered }: Ask): void {
+/** Keeps, in place, the claim at the values that it has now for what a pod of the need settles: pods placed later look at them. */
+export function settleAsChosen(claim: OpenClaim, { settled, filtered }: Need): void {
   const { state, chosen } = claim;
   const keys = [...settled, ...filtered];
   if (keys.length === 0 || chosen === null) return;

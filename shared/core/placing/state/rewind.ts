@@ -1,4 +1,4 @@
-import type { Bin } from './bins.ts';
+import type { ExistingNode } from './existing-nodes.ts';
 import type { HostPort } from '../../rules/host-ports.ts';
 import type { ReservationsLeft } from '../../offerings/reservations.ts';
 import type { Counter } from './topology.ts';
@@ -6,14 +6,14 @@ import type { Workspace } from './workspace.ts';
 
 /** Where a workspace without claims was, so that it can be there again. */
 export interface Mark {
-  readonly bins: ReadonlyArray<BinMark>;
+  readonly nodes: ReadonlyArray<NodeMark>;
   readonly remaining: ReadonlyArray<ReadonlyMap<string, number>>;
   readonly reservationsLeft: ReservationsLeft;
   readonly counters: ReadonlyArray<CounterMark>;
 }
 
-interface BinMark {
-  readonly bin: Bin;
+interface NodeMark {
+  readonly node: ExistingNode;
   readonly free: Float64Array;
   readonly ports: ReadonlyArray<HostPort>;
   readonly pods: number;
@@ -27,14 +27,14 @@ interface CounterMark {
 }
 
 /** Notes all that placing pods changes. The workspace must have no claims. */
-export function markOf({ bins, pools, topology }: Workspace): Mark {
+export function markOf({ nodes, pools, topology }: Workspace): Mark {
   return {
-    bins: bins.map((bin) => ({
-      bin,
-      free: bin.free.slice(),
-      ports: [...bin.ports],
-      pods: bin.pods.length,
-      volumes: copyOf(bin.attached.volumes),
+    nodes: nodes.map((node) => ({
+      node,
+      free: node.free.slice(),
+      ports: [...node.ports],
+      pods: node.pods.length,
+      volumes: copyOf(node.attached.volumes),
     })),
     remaining: pools.map(({ remaining }) => new Map(remaining)),
     reservationsLeft: new Map(pools[0]?.reservationsLeft),
@@ -50,11 +50,11 @@ export function markOf({ bins, pools, topology }: Workspace): Mark {
 export function rewind(workspace: Workspace, mark: Mark): void {
   workspace.claims.length = 0;
   workspace.roomy.clear();
-  for (const { bin, free, ports, pods, volumes } of mark.bins) {
-    bin.free.set(free);
-    bin.ports.splice(0, bin.ports.length, ...ports);
-    bin.pods.length = pods;
-    if (volumes.size + bin.attached.volumes.size > 0) refill(bin.attached.volumes, copyOf(volumes));
+  for (const { node, free, ports, pods, volumes } of mark.nodes) {
+    node.free.set(free);
+    node.ports.splice(0, node.ports.length, ...ports);
+    node.pods.length = pods;
+    if (volumes.size + node.attached.volumes.size > 0) refill(node.attached.volumes, copyOf(volumes));
   }
   workspace.pools.forEach(({ remaining }, index) => refill(remaining, mark.remaining[index] ?? remaining));
   const [first] = workspace.pools;

@@ -2,7 +2,7 @@ import { labelKey } from '../../../kubernetes/labels.ts';
 import { restrictTo, sourceFor, type OfferingGroups } from '../../offerings/key-source.ts';
 import type { OpenClaim } from './open-claim.ts';
 import type { PoolState } from '../../offerings/pool-state.ts';
-import type { AskTerms, SpreadTerm } from './ask-terms.ts';
+import type { NeedTerms, SpreadTerm } from './need-terms.ts';
 import type { Counter, Exclusion, NodeFilter } from './topology.ts';
 
 /** How many pods of a filtered counter a claim adds to a domain: unsure while the filter allows only some of its offerings. */
@@ -36,7 +36,7 @@ export interface AllowedOfferings {
   readonly types: Int32Array | null;
 }
 
-/** The rules of an ask by what they look at, sorted once; the counters change, the rules do not. */
+/** The rules of a need by what they look at, sorted once; the counters change, the rules do not. */
 export interface GuardRules {
   readonly keys: ReadonlyArray<string>;
   readonly byKey: ReadonlyMap<string, KeyRules>;
@@ -62,7 +62,7 @@ interface KeyRules {
 
 /** `counters`: those that count the pod, its own or others'. `known`: values of keys that some pool leaves open. */
 export function guardRules(
-  terms: AskTerms,
+  terms: NeedTerms,
   exclusions: ReadonlyArray<Exclusion>,
   counters: ReadonlyArray<Counter>,
   known: ReadonlyMap<string, ReadonlyArray<string>>,

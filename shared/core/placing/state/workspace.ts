@@ -1,11 +1,11 @@
 import type { Cluster, Pod, PodShape } from '../../model/cluster.ts';
 import type { Amounts } from '../../../kubernetes/quantity.ts';
-import { addExclusions, toTerms } from './ask-terms.ts';
-import { wishesOf, type Wishes } from '../../rules/asks.ts';
-import { binsOf, type Bin } from './bins.ts';
+import { addExclusions, toTerms } from './need-terms.ts';
+import { constraintLevels, type PodConstraints } from '../../rules/pod-constraints.ts';
+import { existingNodesOf, type ExistingNode } from './existing-nodes.ts';
 import { countBound, eachShapeOn, type PodCounts } from '../../present/bound-pods.ts';
 import { isOpenKey } from '../../offerings/compile-pool.ts';
-import { compileShape, kindOf, optionsOn, type Ask, type CompiledShape, type PoolOption } from './compile-shape.ts';
+import { compileShape, kindOf, optionsOn, type Need, type CompiledShape, type PoolOption } from './compile-shape.ts';
 import { daemonsOf } from '../../rules/daemons.ts';
 import { hasDeviceClaims } from '../../devices/device-claims.ts';
 import { deviceStateFor, type DeviceState } from './device-state.ts';
@@ -14,10 +14,10 @@ import { domainsOn } from '../../offerings/key-source.ts';
 import { settleAsChosen, settledValue, type OpenClaim } from './open-claim.ts';
 import type { GuardRules } from './topology-guard.ts';
 import { podRequests } from '../../rules/pod-requests.ts';
-import { poolStates, readPools, type PoolReading, type PoolState } from '../../offerings/pool-state.ts';
+import { poolStates, usablePools, type UsablePool, type PoolState } from '../../offerings/pool-state.ts';
 import type { ProvisioningInput } from '../../model/provisioning-input.ts';
 import { dimensionsOf, type Dimensions } from '../../quantity/resource-table.ts';
-import type { RoomyLane } from './roomy-bins.ts';
+import type { NodeBucket } from './nodes-with-room.ts';
 import { untolerated } from '../../rules/taints.ts';
 import {
   countersFor,
@@ -37,26 +37,26 @@ export interface Workspace {
   readonly input: ProvisioningInput;
   readonly dimensions: Dimensions;
   readonly pools: ReadonlyArray<PoolState>;
-  readonly bins: ReadonlyArray<Bin>;
+  readonly nodes: ReadonlyArray<ExistingNode>;
   readonly topology: Topology;
   /** In the order in which they were opened. */
   readonly claims: Array<OpenClaim>;
   /** By index into `Cluster.shapes`: the shapes of the pods to place. */
   readonly shapes: ReadonlyMap<number, CompiledShape>;
-  /** By index of shape: what its pods ask, from all preferences to none. */
-  readonly asks: ReadonlyMap<number, ReadonlyArray<Ask>>;
-  /** Bins that may have room for an ask, found on demand. */
-  readonly roomy: Map<Ask, ReadonlyArray<RoomyLane>>;
+  /** By index of shape: what its pods need, from all preferences to none. */
+  readonly needs: ReadonlyMap<number, ReadonlyArray<Need>>;
+  /** Existing nodes that may have room for a need, found on demand. */
+  readonly roomy: Map<Need, ReadonlyArray<NodeBucket>>;
   /** The answers of `optionsFor` so far. */
   readonly options: Map<string, Map<PoolState, ReadonlyArray<PoolOption>>>;
-  /** The topology rules of asks, sorted for guards, so far. */
-  readonly guards: Map<Ask, GuardRules>;
+  /** The topology rules of needs, sorted for guards, so far. */
+  readonly guards: Map<Need, GuardRules>;
   /** Null where no pod has resource claims that are planned for. */
   readonly devices: DeviceState | null;
 }
 
 /** What every way to place the same pods reads alike, worked out once. */
-export interface Reading {
+export interface CompiledInput {
   readonly input: ProvisioningInput;
   /** The pods to place. */
   readonly pods: ReadonlyArray<Pod>;
@@ -64,17 +64,17 @@ export interface Reading {
   readonly bound: PodCounts;
   readonly dimensions: Dimensions;
   readonly existing: ReadonlyArray<ExistingCapacity>;
-  readonly pools: ReadonlyArray<PoolReading>;
+  readonly pools: ReadonlyArray<UsablePool>;
   /** By index into `Cluster.shapes`: the shapes of the pods to place. */
   readonly shapes: ReadonlyMap<number, CompiledShape>;
 }
 
 /** Reads `input` for placing `pods`. `later`: shapes of pods that are to be placed after them, by `extendWorkspace`. */
-export function readInput(
+export function compileInput(
   input: ProvisioningInput,
   pods: ReadonlyArray<Pod>,
   later: ReadonlyArray<PodShape> = [],
-): Reading {
+): CompiledInput {
   const { cluster } = input;
   const read = readShapes(cluster, pods);
   const dimensions = dimensionsOf([
@@ -92,26 +92,26 @@ export function readInput(
     bound,
     dimensions,
     existing,
-    pools: readPools(input, dimensions, daemons, existing),
+    pools: usablePools(input, dimensions, daemons, existing),
     shapes: new Map(read.map((one) => [one.index, compileShape(cluster, one.index, one, dimensions)])),
   };
 }
 
 /** A plan in which nothing is placed yet. */
-export function workspaceFor(reading: Reading): Workspace {
-  const { input, pods, bound, dimensions, existing, shapes } = reading;
+export function workspaceFor(compiled: CompiledInput): Workspace {
+  const { input, pods, bound, dimensions, existing, shapes } = compiled;
   const topology = emptyTopology(input.cluster);
-  const asks = asksOf(input, topology, shapes, reading);
-  recordRunning(reading, topology);
+  const needs = needsOf(input, topology, shapes, compiled);
+  recordRunning(compiled, topology);
   return {
     input,
     dimensions,
-    pools: poolStates(reading.pools),
-    bins: binsOf(existing, input.cluster, bound, dimensions),
+    pools: poolStates(compiled.pools),
+    nodes: existingNodesOf(existing, input.cluster, bound, dimensions),
     topology,
     claims: [],
     shapes,
-    asks,
+    needs,
     roomy: new Map(),
     options: new Map(),
     guards: new Map(),
@@ -119,13 +119,13 @@ export function workspaceFor(reading: Reading): Workspace {
   };
 }
 
-interface ReadShape {
+interface ShapeRequests {
   readonly index: number;
   readonly shape: PodShape;
   readonly amounts: Amounts;
 }
 
-function readShapes({ shapes }: Cluster, pods: ReadonlyArray<Pod>): ReadonlyArray<ReadShape> {
+function readShapes({ shapes }: Cluster, pods: ReadonlyArray<Pod>): ReadonlyArray<ShapeRequests> {
   const used = [...new Set(pods.map(({ shape }) => shape))].toSorted((a, b) => a - b);
   return used.flatMap((index) => {
     const shape = shapes[index];
@@ -134,59 +134,59 @@ function readShapes({ shapes }: Cluster, pods: ReadonlyArray<Pod>): ReadonlyArra
 }
 
 /**
- * The workspace for placing `more` after the pods of `reading`, which are where they are. Nothing that was placed knows of rules of
+ * The workspace for placing `more` after the pods of `compiled`, which are where they are. Nothing that was placed knows of rules of
  * these later pods: what they look at is fixed on open claims as it is chosen now. `before` is not used any more.
  */
-export function extendWorkspace(before: Workspace, reading: Reading, more: ReadonlyArray<Pod>): Workspace {
-  const { input, pods, existing } = reading;
-  const { dimensions, pools, bins, claims } = before;
+export function extendWorkspace(before: Workspace, compiled: CompiledInput, more: ReadonlyArray<Pod>): Workspace {
+  const { input, pods, existing } = compiled;
+  const { dimensions, pools, nodes, claims } = before;
   const read = readShapes(input.cluster, [...pods, ...more]);
   const shapes = new Map(read.map((one) => [one.index, compileShape(input.cluster, one.index, one, dimensions)]));
   const topology = emptyTopology(input.cluster);
-  const asks = asksOf(input, topology, shapes, { pools, existing });
-  recordRunning(reading, topology);
-  for (const bin of bins) for (const { shape } of bin.pods) recordOnNode(topology, shape, bin.capacity, 1);
+  const needs = needsOf(input, topology, shapes, { pools, existing });
+  recordRunning(compiled, topology);
+  for (const node of nodes) for (const { shape } of node.pods) recordOnNode(topology, shape, node.capacity, 1);
   for (const claim of claims) {
     claim.onHost.length = 0;
     for (const { shape } of claim.pods) {
-      const ask = asks.get(shape)?.at(-1);
-      if (ask !== undefined) settleAsChosen(claim, ask);
+      const need = needs.get(shape)?.at(-1);
+      if (need !== undefined) settleAsChosen(claim, need);
     }
     for (const { shape } of claim.pods) {
       recordOnClaim(topology, shape, claim, (key) => settledValue(claim, key));
     }
   }
-  return { ...before, input, shapes, asks, topology, roomy: new Map(), guards: new Map() };
+  return { ...before, input, shapes, needs, topology, roomy: new Map(), guards: new Map() };
 }
 
-/** How the ask can be met on new nodes of the pool, worked out once per kind of ask. */
-export function optionsFor(workspace: Workspace, state: PoolState, ask: Ask): ReadonlyArray<PoolOption> {
-  const known = workspace.options.get(ask.kind)?.get(state);
+/** How the need can be met on new nodes of the pool, worked out once per kind of need. */
+export function optionsFor(workspace: Workspace, state: PoolState, need: Need): ReadonlyArray<PoolOption> {
+  const known = workspace.options.get(need.kind)?.get(state);
   if (known !== undefined) return known;
-  const options = optionsOn(state, ask);
-  const ofKind = workspace.options.get(ask.kind) ?? new Map<PoolState, ReadonlyArray<PoolOption>>();
-  workspace.options.set(ask.kind, ofKind.set(state, options));
+  const options = optionsOn(state, need);
+  const ofKind = workspace.options.get(need.kind) ?? new Map<PoolState, ReadonlyArray<PoolOption>>();
+  workspace.options.set(need.kind, ofKind.set(state, options));
   return options;
 }
 
 interface Places {
-  readonly pools: ReadonlyArray<PoolReading>;
+  readonly pools: ReadonlyArray<UsablePool>;
   readonly existing: ReadonlyArray<ExistingCapacity>;
 }
 
-/** All counters are made before any ask is finished, since a pod must know every rule that looks at it. */
-function asksOf(
+/** All counters are made before any need is finished, since a pod must know every rule that looks at it. */
+function needsOf(
   input: ProvisioningInput,
   topology: Topology,
   shapes: ReadonlyMap<number, CompiledShape>,
   places: Places,
-): ReadonlyMap<number, ReadonlyArray<Ask>> {
+): ReadonlyMap<number, ReadonlyArray<Need>> {
   const softTaints = places.pools.some(({ pool }) => pool.taints.some(({ effect }) => effect === 'PreferNoSchedule'));
-  const wished = [...shapes.values()].map((shape) => ({
+  const leveled = [...shapes.values()].map((shape) => ({
     shape,
-    levels: wishesOf(shape.shape.spec, input.policy, softTaints),
+    levels: constraintLevels(shape.shape.spec, input.policy, softTaints),
   }));
-  const named = valuesNamed(wished.flatMap(({ levels }) => levels));
+  const named = valuesNamed(leveled.flatMap(({ levels }) => levels));
   const known = new Map<string, ReadonlyArray<string>>();
   const domains = (key: string, filter: NodeFilter | null): ReadonlyArray<string> => {
     const id = filter === null ? key : `${key} ${JSON.stringify(filterId(filter))}`;
@@ -197,11 +197,11 @@ function asksOf(
   input.cluster.shapes.forEach((shape, index) => addExclusions(topology, shape, index));
   // Equal texts are one string, so that looking one up compares no characters.
   const kinds = new Map<string, string>();
-  const drafts = wished.map(({ shape, levels }) => ({
+  const drafts = leveled.map(({ shape, levels }) => ({
     shape,
-    levels: levels.map((wishes) => ({
-      wishes,
-      terms: toTerms(topology, shape.shape, shape.index, { wishes, domains }),
+    levels: levels.map((constraints) => ({
+      constraints,
+      terms: toTerms(topology, shape.shape, shape.index, { constraints, domains }),
     })),
   }));
   for (const { key } of [...topology.counters.values(), ...topology.exclusions.values()]) {
@@ -215,19 +215,22 @@ function asksOf(
       const counted = counters.length > 0;
       const common = { shape, exclusions, settled, filtered: filteredKeys(counters), counted };
       const base = kindOf(shape);
-      const kindWith = (wishes: Wishes): string => {
-        const text = `${base} ${wishesId(wishes)}`;
+      const kindWith = (constraints: PodConstraints): string => {
+        const text = `${base} ${constraintsId(constraints)}`;
         const kind = kinds.get(text) ?? text;
         kinds.set(kind, kind);
         return kind;
       };
-      return [shape.index, levels.map(({ wishes, terms }) => ({ ...common, wishes, terms, kind: kindWith(wishes) }))];
+      return [
+        shape.index,
+        levels.map(({ constraints, terms }) => ({ ...common, constraints, terms, kind: kindWith(constraints) })),
+      ];
     }),
   );
 }
 
 /** By key: the values of labels that pods ask for by name. */
-function valuesNamed(levels: ReadonlyArray<Wishes>): ReadonlyMap<string, ReadonlySet<string>> {
+function valuesNamed(levels: ReadonlyArray<PodConstraints>): ReadonlyMap<string, ReadonlySet<string>> {
   const named = new Map<string, Set<string>>();
   for (const rules of levels.flatMap(({ alternatives }) => alternatives)) {
     for (const [key, rule] of rules) {
@@ -240,8 +243,8 @@ function valuesNamed(levels: ReadonlyArray<Wishes>): ReadonlyMap<string, Readonl
   return named;
 }
 
-/** What tells wishes about nodes apart. */
-function wishesId({ alternatives, avoidsSoftTaints }: Wishes): string {
+/** What tells constraints on nodes apart. */
+function constraintsId({ alternatives, avoidsSoftTaints }: PodConstraints): string {
   return JSON.stringify(filterId({ alternatives, tolerations: null })) + String(avoidsSoftTaints);
 }
 
@@ -266,7 +269,7 @@ function domainsOf(
 }
 
 /** Pods that a plan places are not counted where they are now; neither are pods that are going. */
-function recordRunning({ input, existing, bound, pods: placed }: Reading, topology: Topology): void {
+function recordRunning({ input, existing, bound, pods: placed }: CompiledInput, topology: Topology): void {
   const nodes = machineLabels(input, existing);
   const record = (pods: PodCounts, sign: 1 | -1): void => {
     for (const name of pods.nodes.keys()) {

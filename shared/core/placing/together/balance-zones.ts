@@ -7,15 +7,15 @@ import type { Workspace } from '../state/workspace.ts';
  * Where a claim may be in several zones at one price, the one with the fewest nodes of its pool: price does not care, the
  * next zone outage does. Changes no size, no price and nothing that a pod looks at.
  */
-export function balanceZones({ bins, claims }: Workspace): void {
-  const nodes = new Map<string, number>();
+export function balanceZones({ nodes, claims }: Workspace): void {
+  const counts = new Map<string, number>();
   const count = (pool: string, zone: string, more: number): number => {
     const id = `${pool} ${zone}`;
-    const total = (nodes.get(id) ?? 0) + more;
-    nodes.set(id, total);
+    const total = (counts.get(id) ?? 0) + more;
+    counts.set(id, total);
     return total;
   };
-  for (const { capacity } of bins) {
+  for (const { capacity } of nodes) {
     if (capacity.nodePool !== null) count(capacity.nodePool, capacity.labels[labelKey.zone] ?? '', 1);
   }
   for (const claim of claims) {

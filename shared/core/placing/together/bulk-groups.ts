@@ -1,9 +1,9 @@
 import type { Pod } from '../../model/cluster.ts';
 import { labelKey } from '../../../kubernetes/labels.ts';
-import type { SpreadTerm } from '../state/ask-terms.ts';
+import type { SpreadTerm } from '../state/need-terms.ts';
 import { at } from '../../quantity/at.ts';
 import { takesReserved } from '../../offerings/compile-pool.ts';
-import type { Ask, PoolOption } from '../state/compile-shape.ts';
+import type { Need, PoolOption } from '../state/compile-shape.ts';
 import { hasDeviceClaims } from '../../devices/device-claims.ts';
 import { isOnAllNodes, keySourceOf, restrictTo, sourceFor } from '../../offerings/key-source.ts';
 import { settledValue } from '../state/open-claim.ts';
@@ -12,32 +12,32 @@ import { byCodeUnit } from '../../rules/label-rule.ts';
 import { counts, countersFor, type Counter } from '../state/topology.ts';
 import { optionsFor, type Workspace } from '../state/workspace.ts';
 
-/** Pods of one ask that can be packed together with all others: only resources, node rules and a count per node bind them. */
+/** Pods of one need that can be packed together with all others: only resources, node rules and a count per node bind them. */
 export interface BulkGroup {
-  readonly ask: Ask;
+  readonly need: Need;
   readonly pods: ReadonlyArray<Pod>;
   /** At most so many on one node. */
   readonly perNode: number;
-  /** The domain these pods were dealt to; null when none of their rules names one. */
+  /** The domain these pods were assigned to; null when none of their rules names one. */
   readonly within: { readonly key: string; readonly domain: string } | null;
-  /** How all pods of the spread were dealt; null when that cannot be changed. */
+  /** How all pods of the spread were assigned; null when that cannot be changed. */
   readonly split: DomainSplit | null;
 }
 
 /** What one spread has in each of its domains. */
 export interface DomainSplit {
-  /** By domain: pods that the rule counts there, those dealt included. */
+  /** By domain: pods that the rule counts there, those assigned included. */
   readonly counts: ReadonlyMap<string, number>;
-  /** By domain: pods dealt to it. */
-  readonly dealt: ReadonlyMap<string, number>;
+  /** By domain: pods assigned to it. */
+  readonly assigned: ReadonlyMap<string, number>;
   readonly maxSkew: number;
   /** False where fewer domains than minDomains make the emptiest count as nothing. */
   readonly isEmptiestKnown: boolean;
 }
 
-/** How a shape can be packed in bulk: with a spread over domains to be dealt out first, or with none. */
+/** How a shape can be packed in bulk: with a spread over domains to be assigned first, or with none. */
 export interface BulkRule {
-  readonly ask: Ask;
+  readonly need: Need;
   readonly perNode: number;
   readonly spread: SpreadTerm | null;
 }
@@ -49,39 +49,40 @@ export interface BulkRule {
 export function bulkRuleOf(workspace: Workspace, shape: number): BulkRule | null {
   // A reservation holds a number of nodes, which packing does not count.
   if (workspace.pools.some(({ pool }) => takesReserved(pool))) return null;
-  const ask = bulkAskOf(workspace, shape);
-  if (ask === null || hasDeviceClaims(ask.shape.shape.spec)) return null;
-  if (ask.shape.ports.length > 0 || ask.terms.affinity.length > 0) return null;
-  if (workspace.pools.some((state) => optionsFor(workspace, state, ask).some(({ open }) => open.size > 0))) return null;
-  const { spread, antiAffinity } = ask.terms;
+  const need = bulkNeedOf(workspace, shape);
+  if (need === null || hasDeviceClaims(need.shape.shape.spec)) return null;
+  if (need.shape.ports.length > 0 || need.terms.affinity.length > 0) return null;
+  if (workspace.pools.some((state) => optionsFor(workspace, state, need).some(({ open }) => open.size > 0)))
+    return null;
+  const { spread, antiAffinity } = need.terms;
   const own = new Set<Counter>([...spread.map(({ counter }) => counter), ...antiAffinity]);
   const others = countersFor(workspace.topology, shape).filter(
     (counter) => !own.has(counter) && !ownsAlone(counter, shape),
   );
-  if (others.length > 0 || ask.exclusions.some((exclusion) => !ownsAlone(exclusion, shape))) return null;
+  if (others.length > 0 || need.exclusions.some((exclusion) => !ownsAlone(exclusion, shape))) return null;
   if (![...own].every((counter) => isAlone(workspace, counter, shape))) return null;
-  if ([...antiAffinity, ...ask.exclusions].some(({ key }) => key !== labelKey.hostname)) return null;
-  const dealt = spread.filter(({ counter }) => counter.key !== labelKey.hostname);
-  if (dealt.length > 1) return null;
+  if ([...antiAffinity, ...need.exclusions].some(({ key }) => key !== labelKey.hostname)) return null;
+  const overDomains = spread.filter(({ counter }) => counter.key !== labelKey.hostname);
+  if (overDomains.length > 1) return null;
   // Packing knows domains by their offerings and sizes; an open label is settled claim by claim.
-  if (dealt.some(({ counter }) => workspace.pools.some((state) => sourceFor(state, counter.key).kind === 'open')))
+  if (overDomains.some(({ counter }) => workspace.pools.some((state) => sourceFor(state, counter.key).kind === 'open')))
     return null;
-  return { ask, perNode: perNodeOf(workspace, ask), spread: dealt[0] ?? null };
+  return { need, perNode: perNodeOf(workspace, need), spread: overDomains[0] ?? null };
 }
 
-/** Deals pods to the domains of their spread, the emptiest first, as far as maxSkew allows; the rest is not in any group. */
-export function dealOut(
+/** Assigns pods to the domains of their spread, the emptiest first, as far as maxSkew allows; the rest is not in any group. */
+export function assignDomains(
   workspace: Workspace,
-  { ask, perNode, spread }: BulkRule,
+  { need, perNode, spread }: BulkRule,
   pods: ReadonlyArray<Pod>,
   loads: Map<string, number>,
 ): ReadonlyArray<BulkGroup> {
-  if (spread === null) return [{ ask, pods, perNode, within: null, split: null }];
+  if (spread === null) return [{ need, pods, perNode, within: null, split: null }];
   const { counter, domains, maxSkew, minDomains, self } = spread;
   const { key } = counter;
   const present = new Map(domains.map((domain) => [domain, countIn(counter, domain)]));
-  const reachable = domains.filter((domain) => canHost(workspace, ask, { key, domain }));
-  const dealt = new Map(reachable.map((domain): [string, Array<Pod>] => [domain, []]));
+  const reachable = domains.filter((domain) => canHost(workspace, need, { key, domain }));
+  const assigned = new Map(reachable.map((domain): [string, Array<Pod>] => [domain, []]));
   for (const pod of pods) {
     const emptiest = domains.length < minDomains ? 0 : Math.min(...present.values());
     const allowed = reachable.filter((domain) => (present.get(domain) ?? 0) + self - emptiest <= maxSkew);
@@ -91,20 +92,20 @@ export function dealOut(
     );
     if (domain === undefined) break;
     present.set(domain, (present.get(domain) ?? 0) + self);
-    loads.set(domain, load(domain) + at(ask.shape.requests, 0));
-    dealt.get(domain)?.push(pod);
+    loads.set(domain, load(domain) + at(need.shape.requests, 0));
+    assigned.get(domain)?.push(pod);
   }
   const isFree = self === 1 && reachable.length > 1;
   const split = isFree
     ? {
         counts: present,
-        dealt: new Map([...dealt].map(([domain, own]) => [domain, own.length])),
+        assigned: new Map([...assigned].map(([domain, own]) => [domain, own.length])),
         maxSkew,
         isEmptiestKnown: domains.length >= minDomains,
       }
     : null;
-  return [...dealt].flatMap(([domain, own]) =>
-    own.length === 0 && !isFree ? [] : [{ ask, pods: own, perNode, within: { key, domain }, split }],
+  return [...assigned].flatMap(([domain, own]) =>
+    own.length === 0 && !isFree ? [] : [{ need, pods: own, perNode, within: { key, domain }, split }],
   );
 }
 
@@ -112,23 +113,23 @@ export function dealOut(
 export function offeringsFor(
   workspace: Workspace,
   state: PoolState,
-  { ask, within }: Pick<BulkGroup, 'ask' | 'within'>,
+  { need, within }: Pick<BulkGroup, 'need' | 'within'>,
 ): Int32Array | null {
-  const option: PoolOption | undefined = optionsFor(workspace, state, ask)[0];
+  const option: PoolOption | undefined = optionsFor(workspace, state, need)[0];
   if (option === undefined || within === null) return option?.offered ?? null;
   const offered = Int32Array.from(option.offered);
   restrictTo(offered, keySourceOf(state.pool, within.key), (value) => value === within.domain);
   return offered.some((mask) => mask !== 0) ? offered : null;
 }
 
-function canHost(workspace: Workspace, ask: Ask, within: { readonly key: string; readonly domain: string }): boolean {
-  return workspace.pools.some((state) => offeringsFor(workspace, state, { ask, within }) !== null);
+function canHost(workspace: Workspace, need: Need, within: { readonly key: string; readonly domain: string }): boolean {
+  return workspace.pools.some((state) => offeringsFor(workspace, state, { need, within }) !== null);
 }
 
 /** The first level of relaxation at which some pool can take the shape. */
-function bulkAskOf(workspace: Workspace, shape: number): Ask | null {
-  const asks = workspace.asks.get(shape) ?? [];
-  return asks.find((ask) => workspace.pools.some((state) => optionsFor(workspace, state, ask).length > 0)) ?? null;
+function bulkNeedOf(workspace: Workspace, shape: number): Need | null {
+  const needs = workspace.needs.get(shape) ?? [];
+  return needs.find((need) => workspace.pools.some((state) => optionsFor(workspace, state, need).length > 0)) ?? null;
 }
 
 /** Is the counter about no waiting pods but those of this shape? */
@@ -140,8 +141,8 @@ function ownsAlone(counter: Counter & { readonly owners?: ReadonlySet<number> },
   return counter.owners?.size === 1 && counter.owners.has(shape);
 }
 
-/** At most so many pods of the ask on one node, by its own rules. */
-export function perNodeOf(workspace: Workspace, { terms, shape }: Ask): number {
+/** At most so many pods of the need on one node, by its own rules. */
+export function perNodeOf(workspace: Workspace, { terms, shape }: Need): number {
   const { topology } = workspace;
   const selfAverse = terms.antiAffinity.some(
     (counter) => counts(topology, counter, shape.index) && isEverywhere(workspace, counter.key),
@@ -153,9 +154,9 @@ export function perNodeOf(workspace: Workspace, { terms, shape }: Ask): number {
 }
 
 /** Does every node, new or not, have the label? Anti-affinity says nothing of nodes that lack it. */
-function isEverywhere({ pools, bins }: Workspace, key: string): boolean {
+function isEverywhere({ pools, nodes }: Workspace, key: string): boolean {
   if (key === labelKey.hostname) return true;
-  return pools.every((state) => isOnAllNodes(state, key)) && bins.every(({ capacity }) => key in capacity.labels);
+  return pools.every((state) => isOnAllNodes(state, key)) && nodes.every(({ capacity }) => key in capacity.labels);
 }
 
 /** Pods of the spread in the domain: on nodes, and on the claims of this plan. */

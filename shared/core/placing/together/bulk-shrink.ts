@@ -35,7 +35,8 @@ function offeredNow(
   const offered = state.pool.offered.map((mask) => mask & bits);
   for (const shape of new Set(pods.map((pod) => pod.shape))) {
     const rule = rules.get(shape) ?? null;
-    const own = rule === null ? null : offeringsFor(workspace, state, { ask: rule.ask, within: domainOf(claim, rule) });
+    const own =
+      rule === null ? null : offeringsFor(workspace, state, { need: rule.need, within: domainOf(claim, rule) });
     if (own === null) return null;
     offered.forEach((mask, type) => (offered[type] = mask & at(own, type)));
   }

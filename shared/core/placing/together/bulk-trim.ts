@@ -8,7 +8,7 @@ import { forgetOnClaim } from '../state/topology.ts';
 import type { Workspace } from '../state/workspace.ts';
 
 /**
- * Takes pods off claims again where a spread that was dealt out evenly did not come out even, because limits stopped the
+ * Takes pods off claims again where a spread that was assigned evenly did not come out even, because limits stopped the
  * nodes of one domain. Answers the pods taken off; claims left without pods are gone, the others as small as their pods allow.
  */
 export function trimUneven(workspace: Workspace, rules: ReadonlyMap<number, BulkRule | null>): ReadonlyArray<Pod> {
@@ -30,18 +30,18 @@ export function trimUneven(workspace: Workspace, rules: ReadonlyMap<number, Bulk
   return taken;
 }
 
-function surplusPod(workspace: Workspace, { ask, spread }: BulkRule): Pod | null {
+function surplusPod(workspace: Workspace, { need, spread }: BulkRule): Pod | null {
   if (spread === null) return null;
   const { counter, domains, maxSkew, minDomains } = spread;
   const placed = new Map(domains.map((domain) => [domain, countIn(counter, domain)]));
   const least = domains.length < minDomains ? 0 : Math.min(...placed.values());
   for (const claim of workspace.claims.toReversed()) {
     const domain = settledValue(claim, counter.key);
-    const at = claim.pods.findLastIndex(({ shape }) => shape === ask.shape.index);
+    const at = claim.pods.findLastIndex(({ shape }) => shape === need.shape.index);
     if (domain === null || at === -1 || (placed.get(domain) ?? 0) - least <= maxSkew) continue;
     const [pod] = claim.pods.splice(at, 1);
     if (pod === undefined) continue;
-    addVector(claim.load, ask.shape.requests, -1);
+    addVector(claim.load, need.shape.requests, -1);
     forgetOnClaim(workspace.topology, pod.shape, claim, (key) => settledValue(claim, key));
     return pod;
   }

@@ -15,7 +15,7 @@ import { addVector } from '../../quantity/resource-table.ts';
 import { recordOnClaim } from '../state/topology.ts';
 import type { Workspace } from '../state/workspace.ts';
 
-interface Queued {
+interface QueuedPod {
   readonly pod: Pod;
   readonly group: BulkGroup;
 }
@@ -86,13 +86,13 @@ function packTier(workspace: Workspace, weight: number, groups: ReadonlyArray<Bu
 
 /** Groups that ask for the same and may be on the same bins are one item: the packer's time grows with items. */
 export function mergeAlike(
-  groups: ReadonlyArray<Pick<BulkGroup, 'ask' | 'perNode' | 'pods'>>,
+  groups: ReadonlyArray<Pick<BulkGroup, 'need' | 'perNode' | 'pods'>>,
   bins: ReadonlyArray<BulkBin>,
 ): { readonly items: ReadonlyArray<PackingItem>; readonly members: ReadonlyArray<ReadonlyArray<number>> } {
   const alike = Map.groupBy(
     groups.keys(),
     (index) =>
-      `${groups[index]?.ask.shape.requests.join(' ') ?? ''} ${groups[index]?.perNode === Infinity ? '' : index}`,
+      `${groups[index]?.need.shape.requests.join(' ') ?? ''} ${groups[index]?.perNode === Infinity ? '' : index}`,
   );
   const members = [...alike.values()]
     .flatMap((own) => (own.length === 1 ? [own] : admittedAlike(own, bins)))
@@ -100,7 +100,7 @@ export function mergeAlike(
   const items = members.map((own): PackingItem => {
     const first = groups[own[0] ?? 0];
     const count = own.reduce((sum, index) => sum + (groups[index]?.pods.length ?? 0), 0);
-    return { requests: first?.ask.shape.requests ?? new Float64Array(), count, perNode: first?.perNode ?? Infinity };
+    return { requests: first?.need.shape.requests ?? new Float64Array(), count, perNode: first?.perNode ?? Infinity };
   });
   return { items, members };
 }
@@ -116,7 +116,7 @@ function admittedAlike(
 /** Whether what offerings count as includes risk. */
 export type PriceKind = 'weighed' | 'plain';
 
-interface BinsAsked {
+interface BinQuestion {
   readonly width: number;
   readonly withinLimit: boolean;
   readonly counts: PriceKind;
@@ -126,7 +126,7 @@ interface BinsAsked {
 export function binsOf(
   state: PoolState,
   options: ReadonlyArray<Int32Array | null>,
-  { width, withinLimit, counts }: BinsAsked,
+  { width, withinLimit, counts }: BinQuestion,
 ): ReadonlyArray<BulkBin> {
   const { pool } = state;
   const bins: Array<BulkBin> = [];
@@ -213,7 +213,7 @@ function openAlike(
   workspace: Workspace,
   { state, chosen }: BulkBin,
   node: PackedNode,
-  queues: ReadonlyArray<Array<Queued>>,
+  queues: ReadonlyArray<Array<QueuedPod>>,
 ): ReadonlyArray<Pod> {
   const capacity = capacityOf(state.pool, chosen.type);
   const left: Array<Pod> = [];
@@ -221,9 +221,9 @@ function openAlike(
   for (let time = 0; time < node.times; time++) {
     const queued = [...node.counts].flatMap((count, item) => queues[item]?.splice(0, count) ?? []);
     const claim = emptyClaim(state, workspace.dimensions.names.length, false);
-    for (const { group } of queued) addVector(claim.load, group.ask.shape.requests, 1);
+    for (const { group } of queued) addVector(claim.load, group.need.shape.requests, 1);
     const groups = new Set(queued.map(({ group }) => group));
-    const id = [...groups].map(({ ask, within }) => `${ask.shape.index} ${within?.domain ?? ''}`).join('\n');
+    const id = [...groups].map(({ need, within }) => `${need.shape.index} ${within?.domain ?? ''}`).join('\n');
     const offered = shared.get(id) ?? offeredTo(workspace, state, claim.load, groups);
     shared.set(id, offered);
     const held = withinLimits(state.remaining, capacity, null) && meetsMinValues(state, offered, capacity);

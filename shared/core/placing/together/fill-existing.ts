@@ -3,19 +3,19 @@ import { fillBest } from '../../packing/knapsack/fill-best.ts';
 import { flagsOf } from '../../packing/problem/flags.ts';
 import { flatten, type FlatProblem } from '../../packing/problem/fill.ts';
 import { knapsackOf } from '../../packing/knapsack/knapsack-of.ts';
-import { pack, type Packed } from '../../packing/pack.ts';
+import { pack, type BoundedPacking } from '../../packing/pack.ts';
 import type { PackingItem, PackingProblem } from '../../packing/problem/problem.ts';
 import { relaxWithGifts, type GiftedProblem, type GiftedRelaxation } from '../../packing/relaxed/relax-with-gifts.ts';
 import { withShare, type Work } from '../../packing/problem/work.ts';
-import { admitsAsk, type Bin } from '../state/bins.ts';
+import { meetsNeed, type ExistingNode } from '../state/existing-nodes.ts';
 import { offeringsFor, type BulkGroup } from './bulk-groups.ts';
 import { binsOf, withoutShunned } from './bulk.ts';
 import { at } from '../../quantity/at.ts';
-import { putOnBin } from '../one-by-one/place.ts';
+import { putOnNode } from '../one-by-one/place.ts';
 import { fits } from '../../quantity/resource-table.ts';
 import type { Workspace } from '../state/workspace.ts';
 
-/** Above this many choices of bin and group, filling by worth takes longer than it saves: the first fit is taken. */
+/** Above this many choices of node and group, filling by worth takes longer than it saves: the first fit is taken. */
 const MAX_CHOICES = 40_000;
 const NODES_PER_BIN = 300;
 /** Of the work given, for each of three trial packings of what is left, and for what pods are worth. */
@@ -24,27 +24,27 @@ const RELAX_SHARE = 0.12;
 
 /**
  * Puts pods that only resources and node rules bind on existing capacity; answers those that are left. Where not all fit,
- * it matters which stay: those that new nodes hold cheaply. So bins are filled with what would cost most on new nodes,
+ * it matters which stay: those that new nodes hold cheaply. So existing nodes are filled with what would cost most on new nodes,
  * unless the first fit leaves a cheaper rest.
  */
 export function fillExisting(workspace: Workspace, groups: ReadonlyArray<BulkGroup>, work: Work): ReadonlyArray<Pod> {
-  const bins = workspace.bins.filter((bin) =>
-    groups.some(({ ask }) => admitsAsk(bin, ask) && fits(bin.free, ask.shape.requests)),
+  const nodes = workspace.nodes.filter((node) =>
+    groups.some(({ need }) => meetsNeed(node, need) && fits(node.free, need.shape.requests)),
   );
-  if (bins.length === 0 || groups.length === 0) return groups.flatMap(({ pods }) => pods);
+  if (nodes.length === 0 || groups.length === 0) return groups.flatMap(({ pods }) => pods);
   const problem = onNewNodes(workspace, groups);
-  const existing = bins.map((bin): Gift => ({
-    usable: bin.free.map((room) => Math.max(0, room)),
-    admits: flagsOf(groups, ({ ask }) => admitsAsk(bin, ask)),
+  const existing = nodes.map((node): Gift => ({
+    usable: node.free.map((room) => Math.max(0, room)),
+    admits: flagsOf(groups, ({ need }) => meetsNeed(node, need)),
   }));
   const first = firstFit(flatten({ ...problem, bins: existing.map((gift) => ({ ...gift, price: 0 })) }), problem.items);
-  const isSimple = !first.left.some((count) => count > 0) || bins.length * groups.length > MAX_CHOICES;
-  return apply(workspace, bins, groups, isSimple ? first : cheapest(problem, existing, first, work));
+  const isSimple = !first.left.some((count) => count > 0) || nodes.length * groups.length > MAX_CHOICES;
+  return apply(workspace, nodes, groups, isSimple ? first : cheapest(problem, existing, first, work));
 }
 
 type Gift = GiftedProblem['gifts'][number];
 
-/** Pods per bin and item, and what is left of each item. */
+/** Pods per node and item, and what is left of each item. */
 interface Placement {
   readonly counts: ReadonlyArray<Int32Array>;
   readonly left: Float64Array;
@@ -57,15 +57,15 @@ function onNewNodes(workspace: Workspace, groups: ReadonlyArray<BulkGroup>): Pac
     const options = groups.map((group) => offeringsFor(workspace, state, group));
     return binsOf(state, options, { width, withinLimit: true, counts: 'weighed' });
   });
-  const items = groups.map(({ ask, pods, perNode }): PackingItem => ({
-    requests: ask.shape.requests,
+  const items = groups.map(({ need, pods, perNode }): PackingItem => ({
+    requests: need.shape.requests,
     count: pods.length,
     perNode,
   }));
   return { width, items, bins: withoutShunned(bins, groups.length) };
 }
 
-/** The largest items first, each on the first bins that have room. */
+/** The largest items first, each on the first nodes that have room. */
 function firstFit(existing: FlatProblem, items: ReadonlyArray<PackingItem>): Placement {
   const left = Float64Array.from(items, ({ count }) => count);
   const rooms = Array.from({ length: existing.bins }, (_, bin) => roomOf(existing, bin));
@@ -90,9 +90,9 @@ function roomOf({ width, usable }: FlatProblem, bin: number): Float64Array {
 interface Addition {
   readonly bin: number;
   readonly item: number;
-  /** What is free on the bin: less of it afterwards. */
+  /** What is free on the node: less of it afterwards. */
   readonly room: Float64Array;
-  /** Pods per item on the bin: more of them afterwards. */
+  /** Pods per item on the node: more of them afterwards. */
   readonly own: Int32Array;
 }
 
@@ -112,10 +112,10 @@ function addTo(existing: FlatProblem, { bin, item, room, own }: Addition, left: 
 
 /**
  * The placement whose rest costs least on new nodes: the first fit, or filled by what pods are worth there, each item up to
- * any number or up to what a relaxation has on the bins.
+ * any number or up to what a relaxation has on existing nodes.
  */
 function cheapest(problem: PackingProblem, existing: ReadonlyArray<Gift>, first: Placement, work: Work): Placement {
-  const trial = (left: Float64Array): Packed =>
+  const trial = (left: Float64Array): BoundedPacking =>
     withShare(work, TRIAL_SHARE, (own) => pack({ ...problem, items: withCounts(problem, left) }, own));
   const relaxed = withShare(work, RELAX_SHARE, (own) => relaxWithGifts({ problem, gifts: existing }, own));
   const { demand, onGifts } = relaxed;
@@ -135,12 +135,12 @@ function withCounts({ items }: PackingProblem, counts: Float64Array): ReadonlyAr
 }
 
 /** Fewer pods that fit no new node either, then lower cost. */
-function isCheaper(packed: Packed, than: Packed): boolean {
+function isCheaper(packed: BoundedPacking, than: BoundedPacking): boolean {
   const [stranded, before] = [packed, than].map(({ left }) => left.reduce((sum, count) => sum + count, 0));
   return stranded === before ? packed.cost < than.cost : (stranded ?? 0) < (before ?? 0);
 }
 
-/** Fills bins one after the other, with at most so many pods of each item in all, then with what else still fits. */
+/** Fills existing nodes one after the other, with at most so many pods of each item in all, then with what else still fits. */
 function fillByWorth({ free, demand, values }: GiftedRelaxation, allowed: Float64Array, work: Work): Placement {
   const left = Float64Array.from(demand);
   const may = Float64Array.from(allowed);
@@ -176,15 +176,15 @@ function topUp(
 
 function apply(
   workspace: Workspace,
-  bins: ReadonlyArray<Bin>,
+  nodes: ReadonlyArray<ExistingNode>,
   groups: ReadonlyArray<BulkGroup>,
   { counts }: Placement,
 ): ReadonlyArray<Pod> {
   const queues = groups.map(({ pods }) => [...pods]);
-  bins.forEach((bin, index) => {
-    groups.forEach(({ ask }, item) => {
+  nodes.forEach((node, index) => {
+    groups.forEach(({ need }, item) => {
       for (const pod of queues[item]?.splice(0, at(counts[index] ?? [], item)) ?? [])
-        putOnBin(workspace, bin, ask, pod);
+        putOnNode(workspace, node, need, pod);
     });
   });
   return queues.flat();

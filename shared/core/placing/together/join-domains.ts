@@ -6,7 +6,7 @@ import { canHoldMore, mostWith } from './most-in-domain.ts';
 import type { GroupsToPack } from './pack-groups.ts';
 
 /**
- * The problem without the domains that pods were dealt to: all pods of a spread are one, on the sizes of all of its domains,
+ * The problem without the domains that pods were assigned to: all pods of a spread are one, on the sizes of all of its domains,
  * and a node holds no more of them than one domain can have. Where nothing else is planned, that is the problem that the
  * bound of the plan is about.
  */
@@ -36,7 +36,7 @@ export function joinDomains(given: GroupsToPack): JoinedProblem {
   };
 }
 
-/** All pods of a spread, or of a group that was not dealt. */
+/** All pods of a spread, or of a group that was not assigned. */
 interface JoinedSpread {
   readonly item: PackingItem;
   /** The items that they are in the problem with domains. */
@@ -76,7 +76,7 @@ function largestBin({ width, bins }: PackingProblem): Float64Array {
 function mostOnNode(group: GroupsToPack['groups'][number] | undefined, pods: number): number {
   const split = group?.split ?? null;
   if (split === null) return Infinity;
-  const { counts, dealt, maxSkew, isEmptiestKnown } = split;
-  const running = [...counts].map(([domain, count]) => count - (dealt.get(domain) ?? 0));
+  const { counts, assigned, maxSkew, isEmptiestKnown } = split;
+  const running = [...counts].map(([domain, count]) => count - (assigned.get(domain) ?? 0));
   return mostWith({ running, pods, maxSkew, isEmptiestKnown });
 }

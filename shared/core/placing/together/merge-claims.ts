@@ -95,11 +95,11 @@ function idsFor(): (claim: OpenClaim) => string {
   };
 }
 
-function isMovable({ asks }: Workspace, claim: OpenClaim): boolean {
+function isMovable({ needs }: Workspace, claim: OpenClaim): boolean {
   if (claim.chosen === null || claim.booked === null || claim.open.size > 0) return false;
   if (reservationOf(claim, claim.chosen) !== null) return false;
   return claim.pods.every(({ shape }) =>
-    (asks.get(shape) ?? []).every((ask) => isUnruled(ask) && ask.shape.attachments.length === 0),
+    (needs.get(shape) ?? []).every((need) => isUnruled(need) && need.shape.attachments.length === 0),
   );
 }
 

@@ -1,16 +1,16 @@
 import { labelKey } from '../../../kubernetes/labels.ts';
-import { isNarrowedByTerm, type SpreadTerm } from '../state/ask-terms.ts';
+import { isNarrowedByTerm, type SpreadTerm } from '../state/need-terms.ts';
 import { at } from '../../quantity/at.ts';
-import type { Ask } from '../state/compile-shape.ts';
+import type { Need } from '../state/compile-shape.ts';
 import { settledValue } from '../state/open-claim.ts';
 import { counts, type Counter } from '../state/topology.ts';
 import type { Workspace } from '../state/workspace.ts';
 
 /**
- * At most so many pods of the ask can be in one domain of its spreads, and so on one node, in any plan that places the pods
+ * At most so many pods of the need can be in one domain of its spreads, and so on one node, in any plan that places the pods
  * which this one places: whatever order they come in, a domain is never more than maxSkew above the emptiest.
  */
-export function mostInDomain(workspace: Workspace, { terms }: Ask): number {
+export function mostInDomain(workspace: Workspace, { terms }: Need): number {
   const limiting = terms.spread.filter(
     (term) =>
       term.self === 1 &&
@@ -69,7 +69,7 @@ function mostIn(domain: number, { running, pods, maxSkew }: Omit<DomainCounts, '
 
 /** The pods of this plan that the counter counts. */
 export function placedBy(
-  { topology, claims, bins }: Workspace,
+  { topology, claims, nodes }: Workspace,
   counter: Counter,
 ): { readonly total: number; readonly byDomain: ReadonlyMap<string, number> } {
   const byDomain = new Map<string, number>();
@@ -82,6 +82,6 @@ export function placedBy(
     if (typeof domain === 'string') byDomain.set(domain, (byDomain.get(domain) ?? 0) + own);
   };
   for (const claim of claims) add(settledValue(claim, counter.key), claim.pods);
-  for (const { capacity, pods } of bins) add(capacity.labels[counter.key], pods);
+  for (const { capacity, pods } of nodes) add(capacity.labels[counter.key], pods);
   return { total, byDomain };
 }

@@ -4,7 +4,7 @@ import { pack } from '../../packing/pack.ts';
 import type { PackedNode, Packing, PackingBin, PackingProblem } from '../../packing/problem/problem.ts';
 import type { SpreadItems } from '../../packing/problem/loose-pods.ts';
 import { packJoined } from '../../packing/zones/pack-joined.ts';
-import { redeal } from '../../packing/zones/redeal.ts';
+import { reassign } from '../../packing/zones/reassign.ts';
 import { withShare, type Work } from '../../packing/problem/work.ts';
 import type { BulkGroup, DomainSplit } from './bulk-groups.ts';
 import { at } from '../../quantity/at.ts';
@@ -19,44 +19,44 @@ export interface GroupsToPack {
 
 export interface PackedGroups {
   readonly nodes: ReadonlyArray<PackedNode>;
-  /** Per group: the pods dealt to it, which need not be those that it had. */
+  /** Per group: the pods assigned to it, which need not be those that it had. */
   readonly pods: ReadonlyArray<ReadonlyArray<Pod>>;
   /** What was solved on the way, and what is proved about it. */
   readonly solved: ReadonlyArray<{ readonly problem: PackingProblem; readonly bound: number }>;
 }
 
-/** Up to so many pods it matters where odd ones are dealt, and all of them can be packed together in the work that there is. */
+/** Up to so many pods it matters where odd ones are assigned, and all of them can be packed together in the work that there is. */
 const FEW_PODS = 60;
-/** Of the work given, for packing few pods as they were dealt first. */
+/** Of the work given, for packing few pods as they were assigned first. */
 const FIRST_SHARE = 0.3;
 /** Of what is left then, for sets of nodes: where they are few, this finds and proves the optimum. */
 const JOINED_SHARE = 0.5;
 
-/** Packs the groups, each domain of a spread for itself; where pods are few, they are dealt and packed once more together. */
+/** Packs the groups, each domain of a spread for itself; where pods are few, they are assigned and packed once more together. */
 export function packGroups(given: GroupsToPack, work: Work): PackedGroups {
   const { problem, groups, members } = given;
-  const { dealt, items, bins } = withoutEmpty(problem);
+  const { nonEmpty, items, bins } = withoutEmpty(problem);
   const spreads = spreadsOf(groups, members);
   const pods = groups.reduce((sum, group) => sum + group.pods.length, 0);
   const isFew = spreads.length > 0 && pods <= FEW_PODS;
-  const packed = withShare(work, isFew ? FIRST_SHARE : 1, (own) => pack(dealt, own));
+  const packed = withShare(work, isFew ? FIRST_SHARE : 1, (own) => pack(nonEmpty, own));
   const first = { cost: packed.cost, ...inWhole(packed, { items, bins, width: problem.items.length }) };
-  const solved = { problem: dealt, bound: packed.bound };
+  const solved = { problem: nonEmpty, bound: packed.bound };
   if (!isFew) return { nodes: first.nodes, pods: groups.map((group) => group.pods), solved: [solved] };
-  const start = { packing: first, dealt: spreads.map((spread) => spread.dealt) };
+  const start = { packing: first, assigned: spreads.map((spread) => spread.assigned) };
   const joined = joinDomains(given);
   const covered = withShare(work, JOINED_SHARE, (own) => packJoined(problem, spreads, { joined, start }, own));
-  const anew = redeal(problem, spreads, { start: covered, enough: covered.bound }, work);
+  const anew = reassign(problem, spreads, { start: covered, enough: covered.bound }, work);
   return {
     nodes: anew.packing.nodes,
-    pods: dealAgain(groups, spreads, anew.dealt),
+    pods: reassigned(groups, spreads, anew.assigned),
     // A bound that is not met may still be raised.
     solved: anew.packing.cost > covered.bound ? [solved] : [solved, { problem: joined.problem, bound: covered.bound }],
   };
 }
 
 interface GroupSpread extends SpreadItems {
-  /** Per domain: the group of the pods dealt to it; −1 where there is none. */
+  /** Per domain: the group of the pods assigned to it; −1 where there is none. */
   readonly groups: ReadonlyArray<number>;
 }
 
@@ -74,7 +74,7 @@ function spreadsOf(
     return {
       groups: inDomains,
       items: inDomains.map((group) => itemOf.get(group) ?? -1),
-      dealt: [...split.counts.keys()].map((domain) => split.dealt.get(domain) ?? 0),
+      assigned: [...split.counts.keys()].map((domain) => split.assigned.get(domain) ?? 0),
       counts: [...split.counts.values()],
       maxSkew: split.maxSkew,
       isEmptiestKnown: split.isEmptiestKnown,
@@ -82,47 +82,47 @@ function spreadsOf(
   }
 }
 
-/** Per group the pods that it has after its spread was dealt again. */
-function dealAgain(
+/** Per group the pods that it has after its spread was assigned again. */
+function reassigned(
   groups: ReadonlyArray<BulkGroup>,
   spreads: ReadonlyArray<GroupSpread>,
-  dealt: ReadonlyArray<ReadonlyArray<number>>,
+  assigned: ReadonlyArray<ReadonlyArray<number>>,
 ): ReadonlyArray<ReadonlyArray<Pod>> {
   const pods = groups.map((group) => group.pods);
   spreads.forEach((spread, index) => {
     const all = spread.groups.flatMap((group) => groups[group]?.pods ?? []);
     spread.groups.forEach((group, domain) => {
-      if (group !== -1) pods[group] = all.splice(0, at(dealt[index] ?? [], domain));
+      if (group !== -1) pods[group] = all.splice(0, at(assigned[index] ?? [], domain));
     });
   });
   return pods;
 }
 
-interface Trimmed {
+interface NonEmptyProblem {
   /** The problem without items that have no pods. */
-  readonly dealt: PackingProblem;
+  readonly nonEmpty: PackingProblem;
   /** Where its items and bins stand in the whole. */
   readonly items: ReadonlyArray<number>;
   readonly bins: ReadonlyArray<number>;
 }
 
-function withoutEmpty(problem: PackingProblem): Trimmed {
+function withoutEmpty(problem: PackingProblem): NonEmptyProblem {
   const items = problem.items.flatMap(({ count }, item) => (count > 0 ? [item] : []));
   const isUsed = ({ admits }: PackingBin): boolean => items.some((item) => admits[item] === 1);
   const bins = problem.bins.flatMap((bin, index) => (isUsed(bin) ? [index] : []));
-  const dealt = {
+  const nonEmpty = {
     width: problem.width,
     items: problem.items.filter(({ count }) => count > 0),
     bins: problem.bins
       .filter((bin) => isUsed(bin))
       .map((bin) => ({ ...bin, admits: flagsOf(items, (item) => bin.admits[item] === 1) })),
   };
-  return { dealt, items, bins };
+  return { nonEmpty, items, bins };
 }
 
 function inWhole(
   { nodes, left }: Packing,
-  { items, bins, width }: Pick<Trimmed, 'items' | 'bins'> & { readonly width: number },
+  { items, bins, width }: Pick<NonEmptyProblem, 'items' | 'bins'> & { readonly width: number },
 ): Pick<Packing, 'nodes' | 'left'> {
   const spread = (counts: Int32Array): Int32Array => {
     const whole = new Int32Array(width);

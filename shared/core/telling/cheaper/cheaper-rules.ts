@@ -12,7 +12,7 @@ import {
   offeringsMeeting,
   type CompiledPool,
 } from '../../offerings/compile-pool.ts';
-import { holdingBits, type Ask } from '../../placing/state/compile-shape.ts';
+import { holdingBits, type Need } from '../../placing/state/compile-shape.ts';
 import { hasDeviceClaims } from '../../devices/device-claims.ts';
 import { keySourceOf, type KeySource } from '../../offerings/key-source.ts';
 import { byCodeUnit, toExpressions, type LabelRule } from '../../rules/label-rule.ts';
@@ -25,7 +25,7 @@ import { shunnedKind } from '../../offerings/shunned-sizes.ts';
 import { untolerated } from '../../rules/taints.ts';
 import type { Workspace } from '../../placing/state/workspace.ts';
 
-/** One rule by which offerings are refused. Masks are offerings of one type, by bit. */
+/** One rule by which offerings are ruled out. Masks are offerings of one type, by bit. */
 export interface CheaperRule {
   /** Which of `left` it rules out. Called for every type of every claim, so it makes no objects. */
   readonly rulesOut: (type: number, left: number) => number;
@@ -34,7 +34,7 @@ export interface CheaperRule {
 }
 
 export interface RuleStory {
-  /** Offerings that one rule refuses are told together where this is equal. */
+  /** Offerings that one rule rules out are told together where this is equal. */
   readonly about: string;
   /** What the pods want over what there is, where that is the reason: the example is that which lacks least. Else 0. */
   readonly shortage: number;
@@ -72,24 +72,24 @@ function plain(reason: CheaperReason, rulesOut: CheaperRule['rulesOut'], shape: 
   return { rulesOut, tell: () => told };
 }
 
-/** One shape on the claim: what it asks at least, and what it asked at the level at which it was placed. */
+/** One shape on the claim: what it needs at least, and what it needed at the level at which it was placed. */
 interface Tenant {
   readonly shape: number;
-  readonly least: Ask;
-  readonly met: Ask;
+  readonly least: Need;
+  readonly met: Need;
 }
 
 function tenantsOf({ workspace, claim, listing }: Comparison): ReadonlyArray<Tenant> {
   const { pods, state, chosen } = claim;
   // Placing takes the first level that works, so the first that the chosen offering meets is the one.
-  const isMet = (ask: Ask): boolean =>
+  const isMet = (need: Need): boolean =>
     chosen !== null &&
-    ((at(listing.masksOf(state, ask).required, chosen.type) >> chosen.bit) & 1) === 1 &&
-    untolerated(ask.shape.tolerations, state.pool.taints, ask.wishes.avoidsSoftTaints) === null;
+    ((at(listing.masksOf(state, need).required, chosen.type) >> chosen.bit) & 1) === 1 &&
+    untolerated(need.shape.tolerations, state.pool.taints, need.constraints.avoidsSoftTaints) === null;
   // By the pods' uids: the numbers of shapes depend on the order of the input's lists.
   const shapes = pods.toSorted((a, b) => byCodeUnit(a.uid, b.uid)).map(({ shape }) => shape);
   return [...new Set(shapes)].flatMap((shape): ReadonlyArray<Tenant> => {
-    const levels = workspace.asks.get(shape) ?? [];
+    const levels = workspace.needs.get(shape) ?? [];
     const least = levels.at(-1);
     return least === undefined ? [] : [{ shape, least, met: levels.find(isMet) ?? least }];
   });
@@ -102,8 +102,8 @@ function ownRules(comparison: Comparison, { shape, least, met }: Tenant): Readon
   const taint = untolerated(tolerations, taints, false);
   if (taint !== null) return [plain({ kind: 'taint', pod: '', taint }, (_, left) => left, shape)];
   const { volumes, ports } = listing.masksOf(state, least);
-  const wished = listing.masksOf(state, met).required;
-  const softly = untolerated(tolerations, taints, met.wishes.avoidsSoftTaints) !== null;
+  const required = listing.masksOf(state, met).required;
+  const softly = untolerated(tolerations, taints, met.constraints.avoidsSoftTaints) !== null;
   return [
     ...wantedBy(comparison, least).map((wanted) =>
       plain(
@@ -114,7 +114,7 @@ function ownRules(comparison: Comparison, { shape, least, met }: Tenant): Readon
     ),
     plain({ kind: 'volume', pod: '' }, (type, left) => left & ~at(volumes, type), shape),
     plain({ kind: 'host-port', pod: '' }, (type, left) => left & ~at(ports, type), shape),
-    plain({ kind: 'pod-preference', pod: '' }, (type, left) => (softly ? left : left & ~at(wished, type)), shape),
+    plain({ kind: 'pod-preference', pod: '' }, (type, left) => (softly ? left : left & ~at(required, type)), shape),
   ];
 }
 
@@ -125,11 +125,11 @@ interface RequirementMet {
 }
 
 /** A single alternative is told key by key; of several, all of which an offering fails, the first speaks for all. */
-function wantedBy({ state, listing }: Comparison, ask: Ask): ReadonlyArray<RequirementMet> {
-  const [first = new Map<string, LabelRule>(), ...others] = ask.wishes.alternatives;
+function wantedBy({ state, listing }: Comparison, need: Need): ReadonlyArray<RequirementMet> {
+  const [first = new Map<string, LabelRule>(), ...others] = need.constraints.alternatives;
   if (others.length > 0) {
     const expressions = [...first].flatMap(([key, rule]) => toExpressions(key, rule));
-    return [{ met: listing.masksOf(state, ask).required, expressions }];
+    return [{ met: listing.masksOf(state, need).required, expressions }];
   }
   return [...first].map(([key, rule]) => ({
     met: offeringsMeeting(state.pool, new Map([[key, rule]]), listing.of(state).listed),

@@ -38,7 +38,7 @@ function likeness({ state, chosen, load, pods, offered, bits }: OpenClaim): stri
   return [state.pool.name, chosen?.type, chosen?.bit, choices, bits, shapes.join(' '), load.join(' ')].join('/');
 }
 
-/** Offerings refused for one reason, while they are counted; `told`, `type` and `mask` are of the example. */
+/** Offerings ruled out for one reason, while they are counted; `told`, `type` and `mask` are of the example. */
 interface Group {
   readonly state: PoolState;
   told: RuleStory;

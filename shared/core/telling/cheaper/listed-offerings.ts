@@ -1,6 +1,6 @@
 import { at } from '../../quantity/at.ts';
 import { allocatableOf, allowedBy, lowestBit, offeringsMeeting } from '../../offerings/compile-pool.ts';
-import type { Ask } from '../../placing/state/compile-shape.ts';
+import type { Need } from '../../placing/state/compile-shape.ts';
 import { portsConflict } from '../../rules/host-ports.ts';
 import type { LabelRules } from '../../rules/label-rule.ts';
 import { MARKETS_MAX } from '../../offerings/compile-types.ts';
@@ -22,8 +22,8 @@ export interface ListedOfferings {
   readonly allocatable: (type: number) => Float64Array;
 }
 
-/** Per type: what of a pool's listed offerings each of an ask's rules about the node leaves. */
-export interface AskMasks {
+/** Per type: what of a pool's listed offerings each of a need's rules about the node leaves. */
+export interface NeedMasks {
   readonly required: Int32Array;
   readonly volumes: Int32Array;
   readonly ports: Int32Array;
@@ -32,12 +32,12 @@ export interface AskMasks {
 /** What is listed, per pool of a workspace, worked out once. */
 export interface Listing {
   readonly of: (state: PoolState) => ListedOfferings;
-  readonly masksOf: (state: PoolState, ask: Ask) => AskMasks;
+  readonly masksOf: (state: PoolState, need: Need) => NeedMasks;
 }
 
 export function listingOf(workspace: Workspace): Listing {
   const pools = new Map<PoolState, ListedOfferings>();
-  const masks = new Map<PoolState, Map<Ask, AskMasks>>();
+  const masks = new Map<PoolState, Map<Need, NeedMasks>>();
   const of = (state: PoolState): ListedOfferings => {
     const known = pools.get(state) ?? listedOfferings(workspace, state);
     pools.set(state, known);
@@ -45,11 +45,11 @@ export function listingOf(workspace: Workspace): Listing {
   };
   return {
     of,
-    masksOf: (state, ask) => {
-      const ofPool = masks.get(state) ?? new Map<Ask, AskMasks>();
+    masksOf: (state, need) => {
+      const ofPool = masks.get(state) ?? new Map<Need, NeedMasks>();
       masks.set(state, ofPool);
-      const known = ofPool.get(ask) ?? masksFor(state, of(state).listed, ask);
-      ofPool.set(ask, known);
+      const known = ofPool.get(need) ?? masksFor(state, of(state).listed, need);
+      ofPool.set(need, known);
       return known;
     },
   };
@@ -79,10 +79,10 @@ function listedOfferings({ dimensions }: Workspace, { pool, reservationsLeft }: 
   return { listed, unavailable, lowestWeighed, highestPrice, allocatable };
 }
 
-function masksFor(state: PoolState, listed: Int32Array, { wishes, shape }: Ask): AskMasks {
+function masksFor(state: PoolState, listed: Int32Array, { constraints, shape }: Need): NeedMasks {
   const { volumes } = shape;
   return {
-    required: anyOf(state, wishes.alternatives, listed),
+    required: anyOf(state, constraints.alternatives, listed),
     volumes: volumes.kind === 'rules' ? anyOf(state, volumes.alternatives, listed) : listed,
     ports: withoutDaemonPorts(state, shape.ports, listed),
   };
@@ -97,7 +97,7 @@ function anyOf({ pool }: PoolState, alternatives: ReadonlyArray<LabelRules>, lis
   return any;
 }
 
-function withoutDaemonPorts(state: PoolState, ports: Ask['shape']['ports'], listed: Int32Array): Int32Array {
+function withoutDaemonPorts(state: PoolState, ports: Need['shape']['ports'], listed: Int32Array): Int32Array {
   if (ports.length === 0 || state.daemonPorts.length === 0) return listed;
   const free = Int32Array.from(listed);
   for (const daemon of state.daemonPorts) {

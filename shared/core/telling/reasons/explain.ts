@@ -1,12 +1,12 @@
 import type { NodePool, SelectorRequirement } from '../../../kubernetes/manifest.ts';
-import type { PoolRefusal, Refusal, TopologyRule } from '../../model/refusal.ts';
+import type { PoolReason, LeftReason, TopologyRule } from '../../model/left-reason.ts';
 import { renderAmount } from '../../../kubernetes/quantity.ts';
 import { at } from '../../quantity/at.ts';
 import { capacityOf, offeringsMeeting } from '../../offerings/compile-pool.ts';
-import type { AskTerms } from '../../placing/state/ask-terms.ts';
-import type { Ask, CompiledShape, PoolOption } from '../../placing/state/compile-shape.ts';
+import type { NeedTerms } from '../../placing/state/need-terms.ts';
+import type { Need, CompiledShape, PoolOption } from '../../placing/state/compile-shape.ts';
 import { contradictionOfPod, contradictionOfPool, saidBy } from './contradiction.ts';
-import { deviceRefusal } from './device-refusal.ts';
+import { deviceReason } from './device-reason.ts';
 import { labelMeant } from './label-hint.ts';
 import { byCodeUnit, overlaps, toExpressions, type LabelRule, type LabelRules } from '../../rules/label-rule.ts';
 import { emptyClaim } from '../../placing/state/open-claim.ts';
@@ -18,56 +18,56 @@ import type { Counter } from '../../placing/state/topology.ts';
 import { optionsFor, type Workspace } from '../../placing/state/workspace.ts';
 
 /** For a pod that was left: per NodePool the first rule that ruled it out. */
-export function explainLeft(workspace: Workspace, shape: CompiledShape): ReadonlyArray<Refusal> {
-  const devices = deviceRefusal(workspace, shape);
+export function explainLeft(workspace: Workspace, shape: CompiledShape): ReadonlyArray<LeftReason> {
+  const devices = deviceReason(workspace, shape);
   if (devices !== null) return [devices];
-  if (shape.volumes.kind === 'problem') return [shape.volumes.refusal];
+  if (shape.volumes.kind === 'problem') return [shape.volumes.reason];
   const wanted = contradictionOfPod(shape.shape.spec);
   if (wanted !== null) return [{ kind: 'contradiction', nodePool: null, wanted }];
   const { cluster, foreignPools } = workspace.input;
-  const refusals = [
-    ...cluster.nodePools.map((pool) => refusalBy(pool, shape, workspace)),
-    ...foreignPools.map(foreignRefusal),
+  const reasons = [
+    ...cluster.nodePools.map((pool) => reasonFrom(pool, shape, workspace)),
+    ...foreignPools.map(foreignReason),
   ];
-  if (refusals.length === 0) return [{ kind: 'no-node-pool', nodePool: null }];
-  return refusals.toSorted((a, b) => byCodeUnit(a.nodePool, b.nodePool));
+  if (reasons.length === 0) return [{ kind: 'no-node-pool', nodePool: null }];
+  return reasons.toSorted((a, b) => byCodeUnit(a.nodePool, b.nodePool));
 }
 
-function refusalBy(manifest: NodePool, shape: CompiledShape, workspace: Workspace): PoolRefusal {
+function reasonFrom(manifest: NodePool, shape: CompiledShape, workspace: Workspace): PoolReason {
   const nodePool = manifest.metadata.name;
   const why = poolObstacle(manifest, workspace.input);
   if (why !== null) return { kind: 'pool-not-usable', nodePool, why };
   const state = workspace.pools.find(({ pool }) => pool.name === nodePool);
-  return state === undefined ? { kind: 'no-instance-type', nodePool } : refusalOf(state, shape, workspace);
+  return state === undefined ? { kind: 'no-instance-type', nodePool } : reasonOf(state, shape, workspace);
 }
 
-function foreignRefusal({ metadata, spec }: NodePool): PoolRefusal {
+function foreignReason({ metadata, spec }: NodePool): PoolReason {
   const { group, kind } = spec.template.spec.nodeClassRef;
   return { kind: 'pool-not-usable', nodePool: metadata.name, why: { kind: 'foreign-class', classKind: kind, group } };
 }
 
-function refusalOf(state: PoolState, shape: CompiledShape, workspace: Workspace): PoolRefusal {
+function reasonOf(state: PoolState, shape: CompiledShape, workspace: Workspace): PoolReason {
   const nodePool = state.pool.name;
   const taint = untolerated(shape.tolerations, state.pool.taints, false);
   if (taint !== null) return { kind: 'taint', nodePool, taint };
-  if (state.pool.order.length === 0) return emptyPoolRefusal(state);
-  const ask = workspace.asks.get(shape.index)?.at(-1);
-  const unmet = unmetRequirement(state, ask?.wishes.alternatives ?? []);
+  if (state.pool.order.length === 0) return emptyPoolReason(state);
+  const need = workspace.needs.get(shape.index)?.at(-1);
+  const unmet = unmetRequirement(state, need?.constraints.alternatives ?? []);
   if (unmet !== null) return unmet;
-  const options = ask === undefined ? [] : optionsFor(workspace, state, ask);
-  if (ask === undefined || options.length === 0) return refuseSize(state, shape, workspace);
-  return limitRefusal(state, options) ?? ruleRefusal(workspace, state, ask);
+  const options = need === undefined ? [] : optionsFor(workspace, state, need);
+  if (need === undefined || options.length === 0) return sizeReason(state, shape, workspace);
+  return limitReason(state, options) ?? ruleReason(workspace, state, need);
 }
 
-function emptyPoolRefusal({ pool: { name: nodePool, manifest } }: PoolState): PoolRefusal {
+function emptyPoolReason({ pool: { name: nodePool, manifest } }: PoolState): PoolReason {
   const wanted = contradictionOfPool(manifest);
   return wanted === null ? { kind: 'no-instance-type', nodePool } : { kind: 'pool-contradiction', nodePool, wanted };
 }
 
 /** Where no size that holds the pod is within the limits: what the first of them, by price, takes too much of. */
-function limitRefusal({ pool, remaining }: PoolState, options: ReadonlyArray<PoolOption>): PoolRefusal | null {
+function limitReason({ pool, remaining }: PoolState, options: ReadonlyArray<PoolOption>): PoolReason | null {
   const { name: nodePool } = pool;
-  let first: PoolRefusal | null = null;
+  let first: PoolReason | null = null;
   for (const type of pool.order) {
     if (options.every(({ offered }) => at(offered, type) === 0)) continue;
     const over = overLimits(remaining, capacityOf(pool, type), null);
@@ -84,22 +84,22 @@ function limitRefusal({ pool, remaining }: PoolState, options: ReadonlyArray<Poo
   return first;
 }
 
-const NO_TERMS: AskTerms = { spread: [], affinity: [], affinityToSelf: false, antiAffinity: [] };
+const NO_TERMS: NeedTerms = { spread: [], affinity: [], affinityToSelf: false, antiAffinity: [] };
 
 /** The first kind of rule that by itself keeps the pod off a new node of the pool. */
-function ruleRefusal(workspace: Workspace, state: PoolState, ask: Ask): PoolRefusal {
+function ruleReason(workspace: Workspace, state: PoolState, need: Need): PoolReason {
   const nodePool = state.pool.name;
-  const options = optionsFor(workspace, state, ask);
-  const opens = (one: Ask): boolean => {
+  const options = optionsFor(workspace, state, need);
+  const opens = (one: Need): boolean => {
     const claim = emptyClaim(state, workspace.dimensions.names.length, false);
-    return joiningOf(claim, { ask: one, guard: guardFor(workspace, one, true) }, options) !== null;
+    return joiningOf(claim, { need: one, guard: guardFor(workspace, one, true) }, options) !== null;
   };
-  if (!opens({ ...ask, terms: NO_TERMS, exclusions: [] })) {
+  if (!opens({ ...need, terms: NO_TERMS, exclusions: [] })) {
     const { requirements } = state.pool.manifest.spec.template.spec;
     const keys = requirements.filter(({ minValues }) => minValues !== undefined).map(({ key }) => key);
     return { kind: 'min-values', nodePool, keys: distinct(keys) };
   }
-  const rules = topologyRules(ask);
+  const rules = topologyRules(need);
   const alone = rules.find(({ only }) => !opens(only));
   const counters = alone?.counters ?? rules.flatMap((rule) => rule.counters);
   return { kind: alone?.kind ?? 'topology-together', nodePool, keys: distinct(counters.map(({ key }) => key)) };
@@ -108,18 +108,18 @@ function ruleRefusal(workspace: Workspace, state: PoolState, ask: Ask): PoolRefu
 interface RuleAlone {
   readonly kind: TopologyRule;
   readonly counters: ReadonlyArray<Counter>;
-  /** The ask with this rule and no other. */
-  readonly only: Ask;
+  /** The need with this rule and no other. */
+  readonly only: Need;
 }
 
-function topologyRules(ask: Ask): ReadonlyArray<RuleAlone> {
-  const { spread, affinity, affinityToSelf, antiAffinity } = ask.terms;
-  const only = (terms: Partial<AskTerms>): Ask => ({ ...ask, terms: { ...NO_TERMS, ...terms }, exclusions: [] });
+function topologyRules(need: Need): ReadonlyArray<RuleAlone> {
+  const { spread, affinity, affinityToSelf, antiAffinity } = need.terms;
+  const only = (terms: Partial<NeedTerms>): Need => ({ ...need, terms: { ...NO_TERMS, ...terms }, exclusions: [] });
   return [
     { kind: 'topology-spread', counters: spread.map(({ counter }) => counter), only: only({ spread }) },
     { kind: 'pod-affinity', counters: affinity, only: only({ affinity, affinityToSelf }) },
     { kind: 'pod-anti-affinity', counters: antiAffinity, only: only({ antiAffinity }) },
-    { kind: 'anti-affinity-of-others', counters: ask.exclusions, only: { ...ask, terms: NO_TERMS } },
+    { kind: 'anti-affinity-of-others', counters: need.exclusions, only: { ...need, terms: NO_TERMS } },
   ];
 }
 
@@ -127,7 +127,7 @@ function distinct(keys: ReadonlyArray<string>): ReadonlyArray<string> {
   return [...new Set(keys)].toSorted(byCodeUnit);
 }
 
-function unmetRequirement(state: PoolState, alternatives: ReadonlyArray<LabelRules>): PoolRefusal | null {
+function unmetRequirement(state: PoolState, alternatives: ReadonlyArray<LabelRules>): PoolReason | null {
   const nodePool = state.pool.name;
   const meets = (rules: LabelRules): boolean =>
     offeringsMeeting(state.pool, rules, state.pool.offered).some((mask) => mask !== 0);
@@ -148,7 +148,7 @@ function meantBy({ pool }: PoolState, key: string): string | null {
   return labelMeant(key, [...pool.catalog.labels.keys(), ...pool.catalog.marketKeys, ...pool.rules.keys()]);
 }
 
-function refuseSize(state: PoolState, shape: CompiledShape, { dimensions }: Workspace): PoolRefusal {
+function sizeReason(state: PoolState, shape: CompiledShape, { dimensions }: Workspace): PoolReason {
   const nodePool = state.pool.name;
   for (const [dimension, resource] of dimensions.names.entries()) {
     const [wanted, most] = [at(shape.requests, dimension), largestUsable(state, dimension, dimensions.names.length)];

@@ -20,7 +20,7 @@ function openCloud(
     place: () => Promise.reject(new Error('nobody asked for a place')),
     sku: () => Promise.resolve(null),
     bootstrapToken: () => Promise.reject(new Error('nobody asked for a token')),
-    revokeToken: () => Promise.reject(new Error('nobody asked to take a token back')),
+    revokeTokens: () => Promise.reject(new Error('nobody asked to take a token back')),
   });
   return { cloud, asked, bodies };
 }

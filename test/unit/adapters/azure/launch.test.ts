@@ -45,7 +45,7 @@ function openCloud(
       azure.asked.push(`token for ${claim}`);
       return parts.token?.() ?? Promise.resolve('abcdef.0123456789abcdef');
     },
-    revokeToken: () => Promise.resolve(),
+    revokeTokens: () => Promise.resolve(),
   });
   return { ...azure, cloud };
 }

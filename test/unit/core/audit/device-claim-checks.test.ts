@@ -6,7 +6,7 @@ import type {
   ExactDeviceRequest,
   PublishedDevice,
 } from '../../../../shared/kubernetes/device-manifest.ts';
-import { checkGiven, shareOf } from '../../../../shared/core/audit/devices/device-claim-checks.ts';
+import { checkAllocated, shareOf } from '../../../../shared/core/audit/devices/device-claim-checks.ts';
 import type { AuditedDevice } from '../../../../shared/core/audit/devices/published-devices.ts';
 import { input } from '../build.ts';
 import { deviceClass, driver, planned, request, sliceSpec } from '../build-devices.ts';
@@ -28,7 +28,7 @@ function problems(
   }: { constraints?: ReadonlyArray<DeviceConstraint>; reached?: ReadonlyArray<AuditedDevice> } = {},
 ): ReadonlyArray<string> {
   const list = devices.map(([asked, one]) => ({ request: asked, device: one }));
-  return checkGiven({ devices: { requests, constraints } }, list, reached, given);
+  return checkAllocated({ devices: { requests, constraints } }, list, reached, given);
 }
 
 describe('a request with alternatives', () => {
@@ -256,7 +256,7 @@ test('a device is selected by what can be read and is true of it', () => {
 test('a class that says nothing selects every device', () => {
   const bare = input({ devices: planned(), deviceClasses: [{ metadata: { name: 'gpu' } }] });
   const own = { ...device('a'), driver: 'other' };
-  expect(checkGiven({ devices: { requests: [request('gpu')] } }, [{ request: 'gpu', device: own }], [], bare)).toEqual(
-    [],
-  );
+  expect(
+    checkAllocated({ devices: { requests: [request('gpu')] } }, [{ request: 'gpu', device: own }], [], bare),
+  ).toEqual([]);
 });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { allocate, STEPS_MAX, type Allocation } from '../../../../shared/core/devices/allocate.ts';
+import { allocate, TRIES_MAX, type Allocation } from '../../../../shared/core/devices/allocate.ts';
 import { compileClaim } from '../../../../shared/core/devices/claims.ts';
 import { poolsOf } from '../../../../shared/core/devices/devices.ts';
 import { createMatcher } from '../../../../shared/core/devices/selectors.ts';
@@ -11,7 +11,7 @@ import { driver, gpus, nodeSlice, request } from '../build-devices.ts';
 const all: CompileSelector = () => () => true;
 const classes = new Map([['gpu', { metadata: { name: 'gpu' } }]]);
 
-function allocated(spec: ResourceClaimSpec, devices: ReadonlyArray<PublishedDevice>, steps = STEPS_MAX): Allocation {
+function allocated(spec: ResourceClaimSpec, devices: ReadonlyArray<PublishedDevice>, steps = TRIES_MAX): Allocation {
   const compiled = compileClaim(spec, { classes, compile: all });
   const terms = compiled.kind === 'terms' ? [compiled.terms] : [];
   return allocate(terms, { pools: poolsOf([nodeSlice('a', devices)]), use: unused() }, createMatcher(all), steps);

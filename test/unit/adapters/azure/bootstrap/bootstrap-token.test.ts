@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
 import {
+  createTokens,
   mintBootstrapToken,
-  revokeBootstrapToken,
+  revokeBootstrapTokens,
 } from '../../../../../shared/adapters/azure/bootstrap/bootstrap-token.ts';
 import { RetryableError } from '../../../../../shared/ports/errors.ts';
 import type { CreateOutcome, Kubernetes } from '../../../../../shared/ports/kubernetes.ts';
@@ -20,7 +21,8 @@ function mint(outcome: CreateOutcome<object> = { kind: 'created', object: {} }) 
     made.push([kind, object]);
     return Promise.resolve(outcome);
   };
-  return { made, token: mintBootstrapToken({ create } as unknown as Kubernetes, 'general-0abc', AT_MS) };
+  const patch = () => Promise.resolve({ kind: 'written', object: {} });
+  return { made, token: mintBootstrapToken({ create, patch } as unknown as Kubernetes, 'general-0abc', AT_MS) };
 }
 
 test('a token is a Secret of its kind that says whose it is, ends in half an hour and lets a node ask for a certificate', async () => {
@@ -52,8 +54,8 @@ test('a token is a Secret of its kind that says whose it is, ends in half an hou
   ]);
 });
 
-/** An API server that holds Secrets by name. */
-function secrets() {
+/** An API server that holds Secrets by name, and these NodeClaims. */
+function secrets(claims: ReadonlySet<string> = new Set(['a', 'general-0abc'])) {
   const kept = new Map<string, Secret>();
   const asked: Array<string> = [];
   const kubernetes = {
@@ -63,6 +65,10 @@ function secrets() {
       if (kept.has(name)) return Promise.resolve({ kind: 'exists' });
       kept.set(name, object);
       return Promise.resolve({ kind: 'created', object });
+    },
+    patch: (kind: string, { name }: { readonly name: string }, patch: object) => {
+      asked.push(`patch ${kind} ${name} ${JSON.stringify(patch)}`);
+      return Promise.resolve(claims.has(name) ? { kind: 'written', object: {} } : { kind: 'not-found' });
     },
     delete: (_kind: string, { name, namespace }: { readonly name: string; readonly namespace: string }) => {
       asked.push(`delete ${namespace}/${name}`);
@@ -92,22 +98,51 @@ test('a launch that is delivered again mints another, as its machine may have th
 test('all tokens of a claim are taken back, and none of another', async () => {
   const { kubernetes, kept } = secrets();
   for (const claim of ['a', 'a', 'a', 'b']) await mintBootstrapToken(kubernetes, claim, AT_MS);
-  await revokeBootstrapToken(kubernetes, 'a');
+  await revokeBootstrapTokens(kubernetes, 'a', true);
   expect([...kept.values()].map(({ metadata }) => metadata)).toMatchObject([
     { annotations: { 'nodewright.dev/nodeclaim': 'b' } },
   ]);
-  await revokeBootstrapToken(kubernetes, 'a');
+  await revokeBootstrapTokens(kubernetes, 'a', true);
   expect(kept.size).toBe(1);
 });
 
-test('tokens are taken back where they are, and nowhere else', async () => {
+test('the only token of a claim is taken back where it is, and nothing is asked for elsewhere', async () => {
   const { kubernetes, kept, asked } = secrets();
   await mintBootstrapToken(kubernetes, 'a', AT_MS);
   const [name = ''] = kept.keys();
   asked.length = 0;
-  await revokeBootstrapToken(kubernetes, 'a');
-  expect(asked[0]).toBe(`delete kube-system/${name}`);
-  expect(asked).toHaveLength(2);
+  await revokeBootstrapTokens(kubernetes, 'a', false);
+  expect([asked, kept.size]).toEqual([[`delete kube-system/${name}`], 0]);
+});
+
+test('a claim says that it has several tokens before it has a second', async () => {
+  const { kubernetes, asked } = secrets();
+  await mintBootstrapToken(kubernetes, 'a', AT_MS);
+  expect(asked.filter((one) => one.startsWith('patch'))).toEqual([]);
+  asked.length = 0;
+  await mintBootstrapToken(kubernetes, 'a', AT_MS);
+  const said = 'patch NodeClaim a {"metadata":{"annotations":{"nodewright.dev/several-tokens":"true"}}}';
+  expect(asked.map((one) => (one.startsWith('create') ? 'create' : one))).toEqual(['create', said, 'create']);
+});
+
+test('a claim that cannot say so gets no second token', async () => {
+  const { kubernetes, kept } = secrets(new Set());
+  await mintBootstrapToken(kubernetes, 'a', AT_MS);
+  await expect(mintBootstrapToken(kubernetes, 'a', AT_MS)).rejects.toThrow(RetryableError);
+  expect(kept.size).toBe(1);
+});
+
+test('a process mints one token for all offerings that it tries for a claim, and another five minutes later', async () => {
+  const { kubernetes, kept } = secrets();
+  let nowMs = AT_MS;
+  const tokenFor = createTokens(kubernetes, () => nowMs);
+  const first = await tokenFor('a');
+  nowMs += 5 * 60_000 - 1;
+  expect([await tokenFor('a'), kept.size]).toEqual([first, 1]);
+  expect(await tokenFor('b')).not.toBe(first);
+  nowMs += 1;
+  expect(await tokenFor('a')).not.toBe(first);
+  expect(kept.size).toBe(3);
 });
 
 test('a token that the API server refuses is none: another is minted next time', async () => {

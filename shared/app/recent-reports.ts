@@ -2,13 +2,13 @@
  * What this process has told lately, so that a timer does not tell it again. Lost with the process, which costs a request that the
  * API server refuses; see `publish`.
  */
-export interface Told {
+export interface RecentReports {
   /** True once per key and period; the period begins with the first question. */
   isNews(key: string, nowMs: number, periodMs: number): boolean;
 }
 
 /** Makes one that has told nothing. */
-export function createTold(): Told {
+export function createRecentReports(): RecentReports {
   const untilMs = new Map<string, number>();
   return {
     isNews(key, nowMs, periodMs) {

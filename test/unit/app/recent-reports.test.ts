@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { createTold } from '../../../shared/app/told.ts';
+import { createRecentReports } from '../../../shared/app/recent-reports.ts';
 
 test('what has been told is no news until its period is over, and others are news of their own', () => {
-  const told = createTold();
+  const told = createRecentReports();
   expect(told.isNews('a', 0, 1_000)).toBe(true);
   expect(told.isNews('a', 999, 1_000)).toBe(false);
   expect(told.isNews('b', 999, 1_000)).toBe(true);

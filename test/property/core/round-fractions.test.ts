@@ -1,11 +1,11 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { dealDemand } from '../../../shared/core/packing/first/deal-demand.ts';
+import { packFractions } from '../../../shared/core/packing/first/pack-fractions.ts';
 import { fillEvenly } from '../../../shared/core/packing/first/fill-evenly.ts';
 import { flatten, type FlatProblem } from '../../../shared/core/packing/problem/fill.ts';
 import { limitOf } from '../../../shared/core/packing/knapsack/knapsack-of.ts';
 import { createMaster, optimize } from '../../../shared/core/packing/lp/master.ts';
-import { packDealt } from '../../../shared/core/packing/first/pack-dealt.ts';
+import { roundFractions } from '../../../shared/core/packing/first/round-fractions.ts';
 import { pack, packingBound } from '../../../shared/core/packing/pack.ts';
 import { holdsOne, type PackedNode, type PackingProblem } from '../../../shared/core/packing/problem/problem.ts';
 import { bruteForce, holds, problems } from './tiny-packings.ts';
@@ -48,51 +48,55 @@ const isHoldable = ({ items, bins }: PackingProblem): boolean =>
   items.every((item, index) => bins.some((bin) => holdsOne(bin, item, index)));
 
 test(
-  'pods are dealt wherever each fits some size, for what the nodes cost, no less than a linear program pays',
+  'pods are packed with fractions wherever each fits some size, for what the nodes cost, no less than a linear program pays',
   slow,
   () => {
     fc.assert(
       fc.property(wide, (problem) => {
         const flat = flatten(problem);
-        const dealt = dealDemand(flat, { demand: demandOf(problem), dearest: Infinity, work: { left: 0 } });
-        expect(dealt === null).toBe(!isHoldable(problem));
-        if (dealt === null) return;
-        expect(dealt.cost).toBeGreaterThanOrEqual(linearProgram(flat, demandOf(problem)) * (1 - 1e-6));
-        const bought = dealt.nodes.reduce((sum, amount, bin) => sum + amount * (flat.prices[bin] ?? 0), 0);
-        expect(dealt.cost).toBeCloseTo(bought, 3);
+        const packing = packFractions(flat, { demand: demandOf(problem), dearest: Infinity, work: { left: 0 } });
+        expect(packing === null).toBe(!isHoldable(problem));
+        if (packing === null) return;
+        expect(packing.cost).toBeGreaterThanOrEqual(linearProgram(flat, demandOf(problem)) * (1 - 1e-6));
+        const bought = packing.nodes.reduce((sum, amount, bin) => sum + amount * (flat.prices[bin] ?? 0), 0);
+        expect(packing.cost).toBeCloseTo(bought, 3);
       }),
       { numRuns: drawsOf(300) },
     );
   },
 );
 
-test('pods are dealt for what a linear program over all items and sizes pays where nodes hold very many', slow, () => {
-  fc.assert(
-    fc.property(wide, (drawn) => {
-      const problem = {
-        ...drawn,
-        items: drawn.items.map((item) => ({ ...item, count: item.count * 10_000, perNode: Infinity })),
-        bins: drawn.bins.map((bin) => ({ ...bin, usable: bin.usable.map((amount) => amount * 1_000) })),
-      };
-      fc.pre(isHoldable(problem));
-      const flat = flatten(problem);
-      const dealt = dealDemand(flat, { demand: demandOf(problem), dearest: Infinity, work: { left: 0 } });
-      const least = linearProgram(flat, demandOf(problem));
-      expect(Math.abs((dealt?.cost ?? 0) / least - 1)).toBeLessThan(1e-3);
-    }),
-    { numRuns: drawsOf(300) },
-  );
-});
+test(
+  'pods are packed with fractions for what a linear program over all items and sizes pays where nodes hold very many',
+  slow,
+  () => {
+    fc.assert(
+      fc.property(wide, (drawn) => {
+        const problem = {
+          ...drawn,
+          items: drawn.items.map((item) => ({ ...item, count: item.count * 10_000, perNode: Infinity })),
+          bins: drawn.bins.map((bin) => ({ ...bin, usable: bin.usable.map((amount) => amount * 1_000) })),
+        };
+        fc.pre(isHoldable(problem));
+        const flat = flatten(problem);
+        const packing = packFractions(flat, { demand: demandOf(problem), dearest: Infinity, work: { left: 0 } });
+        const least = linearProgram(flat, demandOf(problem));
+        expect(Math.abs((packing?.cost ?? 0) / least - 1)).toBeLessThan(1e-3);
+      }),
+      { numRuns: drawsOf(300) },
+    );
+  },
+);
 
-test('no dealt packing of few pods costs less than the optimum, and dealing them costs no more than that', slow, () => {
+test('no rounded packing of few pods costs less than the optimum, and fractions cost no more than that', slow, () => {
   fc.assert(
     fc.property(problems, fc.constantFrom(1, 40, 200), (problem, steepness) => {
       const cheapest = bruteForce(problem);
       fc.pre(cheapest !== null);
       const [flat, demand] = [flatten(problem), demandOf(problem)];
-      const dealt = dealDemand(flat, { demand, dearest: Infinity, work: { left: 0 } });
-      expect(dealt?.cost ?? Infinity).toBeLessThanOrEqual((cheapest ?? 0) * (1 + 2e-4));
-      const packing = packDealt(flat, { demand, steepness, work: { left: 0 } });
+      const fractional = packFractions(flat, { demand, dearest: Infinity, work: { left: 0 } });
+      expect(fractional?.cost ?? Infinity).toBeLessThanOrEqual((cheapest ?? 0) * (1 + 2e-4));
+      const packing = roundFractions(flat, { demand, steepness, work: { left: 0 } });
       if (packing === null) return;
       expect(packing.cost).toBeGreaterThanOrEqual(cheapest ?? 0);
       expectWhole(problem, packing);
@@ -101,15 +105,15 @@ test('no dealt packing of few pods costs less than the optimum, and dealing them
   );
 });
 
-test('a dealt packing has every pod once, within every node, and is the same each time', slow, () => {
+test('a rounded packing has every pod once, within every node, and is the same each time', slow, () => {
   fc.assert(
     fc.property(wide, fc.constantFrom(1, 10), (drawn, times) => {
       const problem = { ...drawn, items: drawn.items.map((item) => ({ ...item, count: item.count * times })) };
       fc.pre(isHoldable(problem));
       const given = { demand: demandOf(problem), steepness: 40, work: { left: 0 } };
-      const packing = packDealt(flatten(problem), given);
+      const packing = roundFractions(flatten(problem), given);
       if (packing !== null) expectWhole(problem, packing);
-      expect(packDealt(flatten(problem), given)).toEqual(packing);
+      expect(roundFractions(flatten(problem), given)).toEqual(packing);
     }),
     { numRuns: drawsOf(100) },
   );
@@ -136,7 +140,7 @@ test('nodes are filled evenly within what they have, and what is on none of them
   );
 });
 
-/** So many kinds are dealt before anything else is tried. */
+/** So many kinds are packed with fractions before anything else is tried. */
 const many = { minLength: 25, maxLength: 32 };
 const anyWork = fc.constantFrom(0, 100_000, 500_000);
 

@@ -4,14 +4,14 @@ import { parseDuration } from '../../../kubernetes/duration.ts';
 import { utcTime } from '../candidates/utc-time.ts';
 import type { DisruptionReason } from '../plan/disruption-plan.ts';
 
-interface Asked {
+interface BudgetQuestion {
   readonly reason: DisruptionReason;
   readonly nodes: number;
   readonly now: Instant;
 }
 
 /** How many nodes of the pool may go at once. Written for the audit alone: schedules are tried minute by minute. */
-export function mostAtOnce({ spec }: NodePool, { reason, nodes, now }: Asked): number {
+export function mostAtOnce({ spec }: NodePool, { reason, nodes, now }: BudgetQuestion): number {
   if (reason === 'Expired' || reason === 'Unhealthy' || reason === 'StaticSurplus') return Infinity;
   let most = Infinity;
   for (const budget of spec.disruption?.budgets ?? [{ nodes: '10%' }]) {

@@ -1,6 +1,6 @@
 import { at } from '../../quantity/at.ts';
 import { cheapestHolding } from './construct.ts';
-import { dealDemand, type Dealt } from './deal-demand.ts';
+import { packFractions, type FractionalPacking } from './pack-fractions.ts';
 import { fillEvenly, type NodeLot } from './fill-evenly.ts';
 import type { FlatProblem } from '../problem/fill.ts';
 import { largestShare, limitOf } from '../knapsack/knapsack-of.ts';
@@ -8,7 +8,7 @@ import type { PackedNode, Packing } from '../problem/problem.ts';
 import type { Work } from '../problem/work.ts';
 
 /** What is to be packed and how. */
-export interface DealtPacking {
+export interface Rounding {
   /** Pods per item. */
   readonly demand: Float64Array;
   /** As for `fillEvenly`. */
@@ -32,11 +32,11 @@ const BELOW = 1 - 1e-9;
 const LEAST_PART = 0.01;
 
 /**
- * A packing of many kinds of pods: deals them to sizes with fractions, buys the nodes that are whole, fills all of them
- * evenly together with the parts that are not bought, and deals what is left again. Where nothing is whole, it buys a node
+ * A packing of many kinds of pods: packs them with fractions, buys the nodes that are whole, fills all of them
+ * evenly together with the parts that are not bought, and packs what is left again. Where nothing is whole, it buys a node
  * or gives up the dearest size, whatever leaves the least to pay. Null when that comes to no end.
  */
-export function packDealt(flat: FlatProblem, { demand, steepness, work }: DealtPacking): Packing | null {
+export function roundFractions(flat: FlatProblem, { demand, steepness, work }: Rounding): Packing | null {
   const run: Run = {
     flat,
     prices: grainyPrices(flat, demand),
@@ -48,23 +48,23 @@ export function packDealt(flat: FlatProblem, { demand, steepness, work }: DealtP
     dearest: Infinity,
   };
   let best: Packing | null = null;
-  for (let turn = 0; turn < MAX_TURNS; turn++) {
+  for (let turns = 0; turns < MAX_TURNS; turns++) {
     best = cheaper(best, endingOf(run));
-    const dealt = dealRest(run, run.left, run.dearest);
-    if (dealt === null || (best !== null && run.cost + dealt.cost >= best.cost)) break;
-    const step = nextStep(run, dealt);
-    if (step === null) break;
-    run.dearest = step.dearest;
-    run.nodes.push(...step.nodes);
-    run.cost += step.cost;
-    run.left = step.left;
+    const fractional = packRest(run, run.left, run.dearest);
+    if (fractional === null || (best !== null && run.cost + fractional.cost >= best.cost)) break;
+    const turn = nextTurn(run, fractional);
+    if (turn === null) break;
+    run.dearest = turn.dearest;
+    run.nodes.push(...turn.nodes);
+    run.cost += turn.cost;
+    run.left = turn.left;
   }
   return best;
 }
 
 interface Run {
   readonly flat: FlatProblem;
-  /** What nodes are taken to cost when pods are dealt. */
+  /** What nodes are taken to cost where pods are packed with fractions. */
   readonly prices: Float64Array;
   readonly steepness: number;
   readonly work: Work;
@@ -107,60 +107,62 @@ function cheaper(one: Packing | null, other: Packing | null): Packing | null {
   return other.cost < one.cost ? other : one;
 }
 
-function dealRest({ flat, prices, work }: Run, demand: Float64Array, dearest: number): Dealt | null {
+function packRest({ flat, prices, work }: Run, demand: Float64Array, dearest: number): FractionalPacking | null {
   if (!demand.some((count) => count > 0)) return null;
-  return dealDemand({ ...flat, prices }, { demand, dearest, work });
+  return packFractions({ ...flat, prices }, { demand, dearest, work });
 }
 
-interface Step {
+interface Turn {
   readonly nodes: ReadonlyArray<PackedNode>;
   readonly cost: number;
   readonly left: Float64Array;
   readonly dearest: number;
 }
 
-function nextStep(run: Run, dealt: Dealt): Step | null {
-  const whole = wholeOf(dealt);
+function nextTurn(run: Run, fractional: FractionalPacking): Turn | null {
+  const whole = wholeOf(fractional);
   const total = whole.reduce((sum, count) => sum + count, 0);
-  if (total === 0) return boldest(run, dealt);
-  if (total < 2 * NODES_AT_ONCE) return buy(run, { dealt, whole, demand: run.left, times: 1 });
-  return buySlices(run, Math.floor(total / NODES_AT_ONCE)) ?? buy(run, { dealt, whole, demand: run.left, times: 1 });
+  if (total === 0) return boldest(run, fractional);
+  if (total < 2 * NODES_AT_ONCE) return buy(run, { fractional, whole, demand: run.left, times: 1 });
+  return (
+    buySlices(run, Math.floor(total / NODES_AT_ONCE)) ?? buy(run, { fractional, whole, demand: run.left, times: 1 })
+  );
 }
 
 /** Packs that part of all pods, and buys the nodes for it as often; null when not even one node of it is whole. */
-function buySlices(run: Run, times: number): Step | null {
+function buySlices(run: Run, times: number): Turn | null {
   const demand = run.left.map((count) => Math.floor(count / times));
-  const dealt = dealRest(run, demand, run.dearest);
-  if (dealt === null) return null;
-  const whole = wholeOf(dealt);
-  return whole.some((count) => count > 0) ? buy(run, { dealt, whole, demand, times }) : null;
+  const fractional = packRest(run, demand, run.dearest);
+  if (fractional === null) return null;
+  const whole = wholeOf(fractional);
+  return whole.some((count) => count > 0) ? buy(run, { fractional, whole, demand, times }) : null;
 }
 
-function wholeOf({ nodes }: Dealt): Float64Array {
+function wholeOf({ nodes }: FractionalPacking): Float64Array {
   return nodes.map((amount) => Math.floor(amount + WHOLE));
 }
 
 /** Of buying one node of a size that is needed in part, and of giving up the dearest size, what leaves the least to pay. */
-function boldest(run: Run, dealt: Dealt): Step | null {
+function boldest(run: Run, fractional: FractionalPacking): Turn | null {
   const { flat } = run;
-  let [best, least]: [Step | null, number] = [null, Infinity];
-  const consider = (step: Step | null): void => {
-    if (step === null) return;
-    const rest = step.left.some((count) => count > 0) ? dealRest(run, step.left, step.dearest) : NOTHING;
+  let [best, least]: [Turn | null, number] = [null, Infinity];
+  const consider = (turn: Turn | null): void => {
+    if (turn === null) return;
+    const rest = turn.left.some((count) => count > 0) ? packRest(run, turn.left, turn.dearest) : NOTHING;
     if (rest === null) return;
-    const total = step.nodes.reduce((sum, { bin, times }) => sum + times * at(run.prices, bin), rest.cost);
-    if (total < least) [best, least] = [step, total];
+    const total = turn.nodes.reduce((sum, { bin, times }) => sum + times * at(run.prices, bin), rest.cost);
+    if (total < least) [best, least] = [turn, total];
   };
   let dearest = 0;
-  dealt.nodes.forEach((amount, bin) => {
+  fractional.nodes.forEach((amount, bin) => {
     if (amount > WHOLE) dearest = Math.max(dearest, at(run.prices, bin));
   });
   consider({ nodes: [], cost: 0, left: run.left, dearest: dearest * BELOW });
-  dealt.nodes.forEach((amount, bin) => {
+  fractional.nodes.forEach((amount, bin) => {
     if (amount < LEAST_SHARE) return;
     const one = new Float64Array(flat.bins);
     one[bin] = 1;
-    consider(buy(run, { dealt, whole: one, demand: run.left, times: 1 }));
+    consider(buy(run, { fractional, whole: one, demand: run.left, times: 1 }));
   });
   return best;
 }
@@ -168,7 +170,7 @@ function boldest(run: Run, dealt: Dealt): Step | null {
 const NOTHING = { cost: 0 };
 
 interface Purchase {
-  readonly dealt: Dealt;
+  readonly fractional: FractionalPacking;
   /** Nodes per size. */
   readonly whole: Float64Array;
   /** Pods per item to fill them with. */
@@ -178,16 +180,16 @@ interface Purchase {
 }
 
 /** Fills the nodes beside the parts of nodes that are still to be bought; null when they hold nothing. */
-function buy(run: Run, { dealt, whole, demand, times }: Purchase): Step | null {
+function buy(run: Run, { fractional, whole, demand, times }: Purchase): Turn | null {
   const { flat, steepness, work, left, dearest } = run;
   const bought: Array<NodeLot> = [];
   const parts: Array<NodeLot> = [];
   whole.forEach((count, bin) => {
     if (count > 0) bought.push({ bin, count, share: 1 });
-    const share = at(dealt.nodes, bin) - count;
+    const share = at(fractional.nodes, bin) - count;
     if (share > LEAST_PART) parts.push({ bin, count: 1, share });
   });
-  const { counts } = fillEvenly(flat, [...bought, ...parts], { demand, suits: dealt.suits, steepness, work });
+  const { counts } = fillEvenly(flat, [...bought, ...parts], { demand, suits: fractional.suits, steepness, work });
   const rest = left.slice();
   const nodes = bought.flatMap(({ bin }, lot): ReadonlyArray<PackedNode> =>
     (counts[lot] ?? []).map((own) => {

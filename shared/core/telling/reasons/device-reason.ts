@@ -1,16 +1,16 @@
 import { takes } from '../../devices/allocate.ts';
 import type { Pod } from '../../model/cluster.ts';
-import type { DeviceRefusal } from '../../model/refusal.ts';
+import type { DeviceReason } from '../../model/left-reason.ts';
 import type { CompiledShape } from '../../placing/state/compile-shape.ts';
 import { hasDeviceClaims, type PodClaim } from '../../devices/device-claims.ts';
-import { allocateFor, allotOnBin, type DeviceState } from '../../placing/state/device-state.ts';
+import { allocateFor, allotOnNode, type DeviceState } from '../../placing/state/device-state.ts';
 import { offerOn } from '../../placing/one-by-one/devices-on-claims.ts';
 import { byCodeUnit } from '../../rules/label-rule.ts';
 import { emptyClaim } from '../../placing/state/open-claim.ts';
 import type { Workspace } from '../../placing/state/workspace.ts';
 
 /** Why a pod of the shape gets no devices; null when its devices are not what keeps it out. */
-export function deviceRefusal(workspace: Workspace, shape: CompiledShape): DeviceRefusal | null {
+export function deviceReason(workspace: Workspace, shape: CompiledShape): DeviceReason | null {
   if (!hasDeviceClaims(shape.shape.spec)) return null;
   const { devices } = workspace;
   if (devices === null) return { kind: 'claims-ignored', nodePool: null };
@@ -22,9 +22,9 @@ export function deviceRefusal(workspace: Workspace, shape: CompiledShape): Devic
   }
   const width = workspace.dimensions.names.length;
   if (workspace.pools.some((pool) => offerOn(devices, emptyClaim(pool, width, false), pod) !== null)) return null;
-  const bins = workspace.bins.filter((bin) => allotOnBin(devices, bin, pod) !== null);
-  if (bins.length > 0) {
-    return { kind: 'devices-elsewhere', nodePool: null, nodes: bins.map(({ capacity }) => capacity.name) };
+  const nodes = workspace.nodes.filter((node) => allotOnNode(devices, node, pod) !== null);
+  if (nodes.length > 0) {
+    return { kind: 'devices-elsewhere', nodePool: null, nodes: nodes.map(({ capacity }) => capacity.name) };
   }
   const bound = asked.claims.find(({ key }) => devices.holdings.has(key));
   if (bound !== undefined) return { kind: 'claim-elsewhere', nodePool: null, claim: bound.key };
@@ -32,15 +32,15 @@ export function deviceRefusal(workspace: Workspace, shape: CompiledShape): Devic
 }
 
 /** Of the left pods of the shape the first by uid: one speaks for all. */
-function leftPod({ input, bins, claims }: Workspace, { index }: CompiledShape): Pod | undefined {
-  const placed = new Set([...bins, ...claims].flatMap(({ pods }) => pods));
+function leftPod({ input, nodes, claims }: Workspace, { index }: CompiledShape): Pod | undefined {
+  const placed = new Set([...nodes, ...claims].flatMap(({ pods }) => pods));
   return input.cluster.pods
     .filter((pod) => pod.shape === index && !placed.has(pod) && !pod.running && !pod.deleting)
     .toSorted((a, b) => byCodeUnit(a.uid, b.uid))[0];
 }
 
 /** The first request that the cluster's devices cannot meet even by itself; else they cannot all together. */
-function shortage(devices: DeviceState, claims: ReadonlyArray<PodClaim>): DeviceRefusal {
+function shortage(devices: DeviceState, claims: ReadonlyArray<PodClaim>): DeviceReason {
   const outcome = allocateFor(devices, claims, { pools: devices.pools, use: devices.use });
   if (outcome.kind === 'selector-error') return { kind: 'device-selector', nodePool: null, error: outcome.detail };
   if (outcome.kind === 'too-many-choices') return { kind: 'devices-search', nodePool: null };

@@ -1,19 +1,19 @@
 import { at } from '../../quantity/at.ts';
 
 /**
- * A linear program that deals pods to sizes where pods and nodes may be cut: the cheapest numbers of nodes such that each
- * size has as much of every resource as what is dealt to it. A row per size and resource, solved by a simplex that keeps no
- * row per item: of each item, the size that most is dealt to stands outside the basis ("home").
+ * A linear program that packs pods where pods and nodes may be cut: the cheapest numbers of nodes such that each
+ * size has as much of every resource as what is given to it. A row per size and resource, solved by a simplex that keeps no
+ * row per item: of each item, the size that most is given to stands outside the basis ("home").
  */
-export interface Deal {
+export interface FractionalLp {
   readonly width: number;
   readonly items: number;
   /** Pods per item. */
   readonly demand: Float64Array;
-  readonly sizes: Array<DealtSize>;
+  readonly sizes: Array<LpSize>;
   /** Per item: the place in `sizes` of its home. */
   readonly home: Int32Array;
-  /** Per item: what is dealt to its home. */
+  /** Per item: what is given to its home. */
   readonly atHome: Float64Array;
   /** Per row: the variable that is basic there. */
   basis: ReadonlyArray<Basic>;
@@ -27,8 +27,8 @@ export interface Deal {
   next: number;
 }
 
-/** A size that pods are dealt to. */
-export interface DealtSize {
+/** A size in the program. */
+export interface LpSize {
   readonly price: number;
   /** Item × resource: what a pod takes of a node, at most 1; Infinity where it may not be there. */
   readonly shares: Float64Array;
@@ -45,17 +45,17 @@ const PIVOT = 1e-9;
 /** Items that are looked at for one pivot, where any of them gains. */
 const AT_ONCE = 32;
 
-/** Every item is dealt to its home at first; −1 where it has no pods. */
-export interface FirstDeal {
+/** Every item is given to its home at first; −1 where it has no pods. */
+export interface LpStart {
   readonly width: number;
   readonly demand: Float64Array;
-  readonly sizes: ReadonlyArray<DealtSize>;
+  readonly sizes: ReadonlyArray<LpSize>;
   readonly home: Int32Array;
 }
 
-/** Pods of each item dealt to its home, and as many nodes as the scarcest resource of each size asks for. */
-export function startDeal({ width, demand, sizes, home }: FirstDeal): Deal {
-  const deal: Deal = {
+/** Pods of each item at its home, and as many nodes as the scarcest resource of each size asks for. */
+export function startLp({ width, demand, sizes, home }: LpStart): FractionalLp {
+  const lp: FractionalLp = {
     width,
     items: demand.length,
     demand,
@@ -75,19 +75,19 @@ export function startDeal({ width, demand, sizes, home }: FirstDeal): Deal {
       if (own !== index) return;
       for (let k = 0; k < width; k++) load[k] = at(load, k) + at(demand, item) * at(size.shares, item * width + k);
     });
-    addSize(deal, size, load);
+    addSize(lp, size, load);
     const from = index * width;
     const nodes = load.reduce((most, one) => Math.max(most, one), 0);
-    deal.basis.forEach((basic, row) => {
-      if (row >= from) deal.amounts[row] = basic.kind === 'nodes' ? nodes : nodes - at(load, row - from);
+    lp.basis.forEach((basic, row) => {
+      if (row >= from) lp.amounts[row] = basic.kind === 'nodes' ? nodes : nodes - at(load, row - from);
     });
   });
-  return deal;
+  return lp;
 }
 
-/** Another size, to which nothing is dealt yet; the resource with the most `scarcity` is the one that it is short of at first. */
-export function addSize(deal: Deal, size: DealtSize, scarcity: Float64Array): void {
-  const { width, basis, amounts, inverse } = deal;
+/** Another size, on which nothing is yet; the resource with the most `scarcity` is the one that it is short of at first. */
+export function addSize(lp: FractionalLp, size: LpSize, scarcity: Float64Array): void {
+  const { width, basis, amounts, inverse } = lp;
   const rows = basis.length;
   const grown = rows + width;
   let scarcest = 0;
@@ -99,29 +99,29 @@ export function addSize(deal: Deal, size: DealtSize, scarcity: Float64Array): vo
     const row = rows + k;
     larger[row * grown + rows + scarcest] = -1;
     if (k !== scarcest) larger[row * grown + row] = 1;
-    more.push(k === scarcest ? { kind: 'nodes', size: deal.sizes.length } : { kind: 'free', row });
+    more.push(k === scarcest ? { kind: 'nodes', size: lp.sizes.length } : { kind: 'free', row });
   }
-  deal.sizes.push(size);
-  deal.basis = [...basis, ...more];
-  deal.amounts = Float64Array.of(...amounts, ...new Float64Array(width));
-  deal.inverse = larger;
-  deal.prices = new Float64Array(grown);
-  deal.direction = new Float64Array(grown);
+  lp.sizes.push(size);
+  lp.basis = [...basis, ...more];
+  lp.amounts = Float64Array.of(...amounts, ...new Float64Array(width));
+  lp.inverse = larger;
+  lp.prices = new Float64Array(grown);
+  lp.direction = new Float64Array(grown);
 }
 
-/** Pivots until no other deal is cheaper, or `maxPivots` are done; answers how many were. */
-export function improveDeal(deal: Deal, maxPivots: number): number {
+/** Pivots until nothing is cheaper, or `maxPivots` are done; answers how many were. */
+export function improveLp(lp: FractionalLp, maxPivots: number): number {
   for (let pivots = 0; pivots < maxPivots; pivots++) {
-    priceRows(deal);
-    const entering = mostGaining(deal);
-    if (entering === null || !enter(deal, entering)) return pivots;
+    priceRows(lp);
+    const entering = mostGaining(lp);
+    if (entering === null || !enter(lp, entering)) return pivots;
   }
-  priceRows(deal);
+  priceRows(lp);
   return maxPivots;
 }
 
 /** Nodes per size. */
-export function nodesInDeal({ basis, amounts, sizes }: Deal): Float64Array {
+export function nodesInLp({ basis, amounts, sizes }: FractionalLp): Float64Array {
   const nodes = new Float64Array(sizes.length);
   basis.forEach((basic, row) => {
     if (basic.kind === 'nodes') nodes[basic.size] = Math.max(0, at(amounts, row));
@@ -130,7 +130,7 @@ export function nodesInDeal({ basis, amounts, sizes }: Deal): Float64Array {
 }
 
 /** What a pod of the item costs on the size; Infinity where it may not be there. */
-export function costInDeal({ sizes, prices, width }: Deal, item: number, size: number): number {
+export function costInLp({ sizes, prices, width }: FractionalLp, item: number, size: number): number {
   const shares = sizes[size]?.shares ?? NONE;
   if (at(shares, item * width) === Infinity) return Infinity;
   let cost = 0;
@@ -140,7 +140,7 @@ export function costInDeal({ sizes, prices, width }: Deal, item: number, size: n
 
 const NONE = new Float64Array();
 
-function priceRows({ basis, sizes, inverse, prices }: Deal): void {
+function priceRows({ basis, sizes, inverse, prices }: FractionalLp): void {
   const rows = basis.length;
   prices.fill(0);
   basis.forEach((basic, row) => {
@@ -150,11 +150,11 @@ function priceRows({ basis, sizes, inverse, prices }: Deal): void {
   });
 }
 
-function mostGaining(deal: Deal): Basic | null {
-  const { basis, sizes, prices, width, items, demand, home } = deal;
+function mostGaining(lp: FractionalLp): Basic | null {
+  const { basis, sizes, prices, width, items, demand, home } = lp;
   let [best, most]: [Basic | null, number] = [null, 0];
   for (let row = 0; row < basis.length; row++) {
-    if (at(prices, row) < -EPSILON * priceOf(deal, Math.floor(row / width))) return { kind: 'free', row };
+    if (at(prices, row) < -EPSILON * priceOf(lp, Math.floor(row / width))) return { kind: 'free', row };
   }
   sizes.forEach(({ price }, size) => {
     let worth = 0;
@@ -165,27 +165,27 @@ function mostGaining(deal: Deal): Basic | null {
   if (best !== null) return best;
   // Some items at a time: looking at all of them would be most of the time.
   for (let looked = 0; looked < items && (best === null || looked % AT_ONCE !== 0); looked++) {
-    const item = deal.next;
-    deal.next = item + 1 < items ? item + 1 : 0;
+    const item = lp.next;
+    lp.next = item + 1 < items ? item + 1 : 0;
     if (at(demand, item) === 0) continue;
     const own = at(home, item);
-    const now = costInDeal(deal, item, own);
+    const now = costInLp(lp, item, own);
     for (let size = 0; size < sizes.length; size++) {
       if (size === own) continue;
-      const gain = (now - costInDeal(deal, item, size)) * at(demand, item);
-      if (gain > most && gain > EPSILON * priceOf(deal, size)) [best, most] = [{ kind: 'pods', item, size }, gain];
+      const gain = (now - costInLp(lp, item, size)) * at(demand, item);
+      if (gain > most && gain > EPSILON * priceOf(lp, size)) [best, most] = [{ kind: 'pods', item, size }, gain];
     }
   }
   return best;
 }
 
-function priceOf({ sizes }: Deal, size: number): number {
+function priceOf({ sizes }: FractionalLp, size: number): number {
   return sizes[size]?.price ?? 0;
 }
 
 /** The change of basic variables per unit of the entering one, into `direction`. */
-function directionOf(deal: Deal, entering: Basic): void {
-  const { basis, inverse, direction, width, sizes, home } = deal;
+function directionOf(lp: FractionalLp, entering: Basic): void {
+  const { basis, inverse, direction, width, sizes, home } = lp;
   const rows = basis.length;
   direction.fill(0);
   const add = (row: number, amount: number): void => {
@@ -209,35 +209,35 @@ type End =
   | { readonly kind: 'basic'; readonly row: number; readonly move: number }
   | { readonly kind: 'home'; readonly item: number; readonly move: number };
 
-function enter(deal: Deal, entering: Basic): boolean {
-  directionOf(deal, entering);
-  const end = endOf(deal, entering);
+function enter(lp: FractionalLp, entering: Basic): boolean {
+  directionOf(lp, entering);
+  const end = endOf(lp, entering);
   if (end === null) return false;
   if (end.kind === 'basic') {
-    move(deal, entering, end.move);
-    pivot(deal, entering, end.row);
-    deal.amounts[end.row] = end.move;
+    move(lp, entering, end.move);
+    pivot(lp, entering, end.row);
+    lp.amounts[end.row] = end.move;
     return true;
   }
-  const row = deal.basis.findIndex((basic) => basic.kind === 'pods' && basic.item === end.item);
+  const row = lp.basis.findIndex((basic) => basic.kind === 'pods' && basic.item === end.item);
   if (row === -1) {
     if (entering.kind !== 'pods') return false;
-    move(deal, entering, end.move);
-    deal.home[end.item] = entering.size;
-    deal.atHome[end.item] = at(deal.demand, end.item);
+    move(lp, entering, end.move);
+    lp.home[end.item] = entering.size;
+    lp.atHome[end.item] = at(lp.demand, end.item);
     return true;
   }
-  moveHome(deal, end.item, row);
-  directionOf(deal, entering);
-  if (Math.abs(at(deal.direction, row)) < PIVOT) return false;
-  move(deal, entering, end.move);
-  pivot(deal, entering, row);
-  deal.amounts[row] = end.move;
+  moveHome(lp, end.item, row);
+  directionOf(lp, entering);
+  if (Math.abs(at(lp.direction, row)) < PIVOT) return false;
+  move(lp, entering, end.move);
+  pivot(lp, entering, row);
+  lp.amounts[row] = end.move;
   return true;
 }
 
-function endOf(deal: Deal, entering: Basic): End | null {
-  const { basis, amounts, direction, atHome } = deal;
+function endOf(lp: FractionalLp, entering: Basic): End | null {
+  const { basis, amounts, direction, atHome } = lp;
   let end: End | null = null;
   let [least, largest] = [Infinity, 0];
   const rates = new Map<number, number>();
@@ -263,7 +263,7 @@ function endOf(deal: Deal, entering: Basic): End | null {
   return end;
 }
 
-function move({ basis, amounts, direction, atHome }: Deal, entering: Basic, by: number): void {
+function move({ basis, amounts, direction, atHome }: FractionalLp, entering: Basic, by: number): void {
   basis.forEach((basic, row) => {
     const change = by * at(direction, row);
     amounts[row] = at(amounts, row) - change;
@@ -272,9 +272,9 @@ function move({ basis, amounts, direction, atHome }: Deal, entering: Basic, by: 
   if (entering.kind === 'pods') atHome[entering.item] = at(atHome, entering.item) - by;
 }
 
-/** The size that some pods of the item are dealt to in `row` becomes its home, and its home takes that row. */
-function moveHome(deal: Deal, item: number, row: number): void {
-  const { basis, inverse, amounts, home, atHome } = deal;
+/** The size that some pods of the item are on in `row` becomes its home, and its home takes that row. */
+function moveHome(lp: FractionalLp, item: number, row: number): void {
+  const { basis, inverse, amounts, home, atHome } = lp;
   const rows = basis.length;
   const basic = basis[row];
   if (basic?.kind !== 'pods') return;
@@ -286,11 +286,11 @@ function moveHome(deal: Deal, item: number, row: number): void {
   const old = at(home, item);
   [amounts[row], atHome[item]] = [at(atHome, item), at(amounts, row)];
   home[item] = basic.size;
-  deal.basis = basis.with(row, { kind: 'pods', item, size: old });
+  lp.basis = basis.with(row, { kind: 'pods', item, size: old });
 }
 
-function pivot(deal: Deal, entering: Basic, leaving: number): void {
-  const { basis, inverse, direction } = deal;
+function pivot(lp: FractionalLp, entering: Basic, leaving: number): void {
+  const { basis, inverse, direction } = lp;
   const rows = basis.length;
   const divisor = at(direction, leaving);
   for (let k = 0; k < rows; k++) inverse[leaving * rows + k] = at(inverse, leaving * rows + k) / divisor;
@@ -301,5 +301,5 @@ function pivot(deal: Deal, entering: Basic, leaving: number): void {
       inverse[row * rows + k] = at(inverse, row * rows + k) - factor * at(inverse, leaving * rows + k);
     }
   }
-  deal.basis = basis.with(leaving, entering);
+  lp.basis = basis.with(leaving, entering);
 }

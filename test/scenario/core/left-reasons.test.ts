@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { auditPlan } from '../../../shared/core/audit/audit-plan.ts';
 import type { Requirement } from '../../../shared/kubernetes/manifest.ts';
-import { renderRefusal } from '../../../shared/core/telling/reasons/render-refusal.ts';
+import { renderLeftReason } from '../../../shared/core/telling/reasons/render-left-reason.ts';
 import { instant } from '../../../shared/core/quantity/units.ts';
 import { planProvisioning } from '../../../shared/core/plan-provisioning.ts';
 import { daemonSet, input, node, onDemand, pods, pool, requirement, shape, size, spec } from '../../unit/core/build.ts';
@@ -18,9 +18,9 @@ function said(parts: Parameters<typeof input>[0]): ReadonlyArray<string> {
   const given = input({ types, pods: pods(0, 1), ...parts });
   const plan = planProvisioning(given, instant(0));
   expect(auditPlan(plan, given)).toEqual([]);
-  return (plan.left[0]?.refusals ?? []).map((refusal) => {
-    const { detail, fix } = renderRefusal(refusal);
-    return `${refusal.nodePool ?? '-'}: ${detail} -> ${fix}`;
+  return (plan.left[0]?.refusals ?? []).map((reason) => {
+    const { detail, fix } = renderLeftReason(reason);
+    return `${reason.nodePool ?? '-'}: ${detail} -> ${fix}`;
   });
 }
 

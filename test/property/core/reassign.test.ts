@@ -2,16 +2,16 @@ import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { pack } from '../../../shared/core/packing/pack.ts';
 import type { PackingProblem } from '../../../shared/core/packing/problem/problem.ts';
-import type { Redealt, SpreadItems } from '../../../shared/core/packing/problem/loose-pods.ts';
+import type { AssignedPacking, SpreadItems } from '../../../shared/core/packing/problem/loose-pods.ts';
 import { packJoined, type JoinedProblem } from '../../../shared/core/packing/zones/pack-joined.ts';
-import { redeal } from '../../../shared/core/packing/zones/redeal.ts';
+import { reassign } from '../../../shared/core/packing/zones/reassign.ts';
 import { drawsOf } from '../../setup/draws.ts';
 
 const slow = { timeout: 120_000 };
 
 interface Draw {
   readonly zones: number;
-  /** Each with its pods before and those dealt, per zone. */
+  /** Each with its pods before and those assigned, per zone. */
   readonly apps: ReadonlyArray<{
     readonly cpu: number;
     readonly memory: number;
@@ -49,11 +49,11 @@ const draws: fc.Arbitrary<Draw> = fc.record({
   ),
 });
 
-/** Both ways to deal pods again, from the same packing. */
+/** Both ways to assign pods again, from the same packing. */
 const ways = {
-  'packed with pods let loose': ({ problem, spreads, start }: Dealt, steps: number): Redealt =>
-    redeal(problem, spreads, { start, enough: 0 }, { left: steps }),
-  'by sets of nodes': ({ problem, spreads, joined, start }: Dealt, steps: number): Redealt => {
+  'packed with pods let loose': ({ problem, spreads, start }: SpreadCase, steps: number): AssignedPacking =>
+    reassign(problem, spreads, { start, enough: 0 }, { left: steps }),
+  'by sets of nodes': ({ problem, spreads, joined, start }: SpreadCase, steps: number): AssignedPacking => {
     const packed = packJoined(problem, spreads, { joined, start }, { left: steps });
     expect(packed.bound).toBeLessThanOrEqual(packed.packing.cost);
     return packed;
@@ -61,21 +61,21 @@ const ways = {
 };
 
 test.for(Object.entries(ways))(
-  'pods dealt again %s are the same pods, as even as their spread asks, on nodes that hold them, for no more',
+  'pods assigned again %s are the same pods, as even as their spread asks, on nodes that hold them, for no more',
   slow,
-  ([, dealAgain]) => {
+  ([, way]) => {
     fc.assert(
       fc.property(draws, fc.constantFrom(0, 20_000, 3_000_000), (draw, steps) => {
-        const given = dealtEvenly(draw);
+        const given = assignedEvenly(draw);
         const { problem, spreads, start } = given;
-        const { packing, dealt } = dealAgain(given, steps);
+        const { packing, assigned } = way(given, steps);
         expect(packing.cost).toBeLessThanOrEqual(start.packing.cost);
         expect(packing.nodes.reduce((sum, { bin, times }) => sum + times * (problem.bins[bin]?.price ?? 0), 0)).toBe(
           packing.cost,
         );
         spreads.forEach((spread, index) => {
-          const own = dealt[index] ?? [];
-          expect(sumOf(own)).toBe(sumOf(spread.dealt));
+          const own = assigned[index] ?? [];
+          expect(sumOf(own)).toBe(sumOf(spread.assigned));
           expect(isEven(spread, own)).toBe(true);
           spread.items.forEach((item, zone) => {
             const placed = packing.nodes.reduce((sum, { counts, times }) => sum + (counts[item] ?? 0) * times, 0);
@@ -90,42 +90,42 @@ test.for(Object.entries(ways))(
 );
 
 test.for(Object.entries(ways))(
-  'odd pods are dealt %s to the zones in which they fill nodes that are paid for anyway',
-  ([, dealAgain]) => {
+  'odd pods are assigned %s to the zones in which they fill nodes that are paid for anyway',
+  ([, way]) => {
     // In each zone a node of 8 holds one pod of 5: what is free holds a pod of 3, or one of 2 and one of 1.
     const sizes = [{ cpu: 8, memory: 9, price: 8 }];
     const app = { memory: 1, perNode: Infinity, maxSkew: 1, isEmptiestKnown: true, before: [0, 0, 0] };
     const single = (cpu: number) => ({ ...app, cpu, pods: 1 });
     const apps = [{ ...app, cpu: 5, pods: 3 }, single(3), single(2), single(1), single(2), single(1)];
-    const given = dealtEvenly({ zones: 3, apps, sizes });
+    const given = assignedEvenly({ zones: 3, apps, sizes });
     expect(given.start.packing.cost).toBe(32);
-    expect(dealAgain(given, 3_000_000).packing.cost).toBe(24);
+    expect(way(given, 3_000_000).packing.cost).toBe(24);
   },
 );
 
-interface Dealt {
+interface SpreadCase {
   readonly problem: PackingProblem;
   readonly spreads: ReadonlyArray<SpreadItems>;
   readonly joined: JoinedProblem;
-  readonly start: Redealt;
+  readonly start: AssignedPacking;
 }
 
-/** An item per app and zone, and each size in every zone; odd pods are all dealt to the first zones that may have them. */
-function dealtEvenly({ zones, apps, sizes }: Draw): Dealt {
+/** An item per app and zone, and each size in every zone; odd pods are all assigned to the first zones that may have them. */
+function assignedEvenly({ zones, apps, sizes }: Draw): SpreadCase {
   const spreads = apps.map(({ before, pods, maxSkew, isEmptiestKnown }, app): SpreadItems => {
     const counts = before.slice(0, zones);
-    const dealt = counts.map(() => 0);
+    const assigned = counts.map(() => 0);
     for (let pod = 0; pod < pods; pod++) {
       const zone = counts.indexOf(Math.min(...counts));
       if (!isEmptiestKnown && (counts[zone] ?? 0) >= maxSkew) break;
       counts[zone] = (counts[zone] ?? 0) + 1;
-      dealt[zone] = (dealt[zone] ?? 0) + 1;
+      assigned[zone] = (assigned[zone] ?? 0) + 1;
     }
-    return { items: counts.map((_, zone) => app * zones + zone), dealt, counts, maxSkew, isEmptiestKnown };
+    return { items: counts.map((_, zone) => app * zones + zone), assigned, counts, maxSkew, isEmptiestKnown };
   });
   const items = apps.flatMap(({ cpu, memory, perNode }, app) =>
     Array.from({ length: zones }, (_, zone) => {
-      return { requests: Float64Array.of(cpu, memory), count: spreads[app]?.dealt[zone] ?? 0, perNode };
+      return { requests: Float64Array.of(cpu, memory), count: spreads[app]?.assigned[zone] ?? 0, perNode };
     }),
   );
   const bins = sizes.flatMap(({ cpu, memory, price }) =>
@@ -135,14 +135,14 @@ function dealtEvenly({ zones, apps, sizes }: Draw): Dealt {
     }),
   );
   const problem = { width: 2, items, bins };
-  const start = { packing: pack(problem, { left: 20_000 }), dealt: spreads.map(({ dealt }) => dealt) };
+  const start = { packing: pack(problem, { left: 20_000 }), assigned: spreads.map(({ assigned }) => assigned) };
   return { problem, spreads, joined: joinedOf({ zones, apps, sizes }, spreads), start };
 }
 
 /** An item per app, each size once. */
 function joinedOf({ zones, apps, sizes }: Draw, spreads: ReadonlyArray<SpreadItems>): JoinedProblem {
   const items = apps.map(({ cpu, memory, perNode }, app) => {
-    return { requests: Float64Array.of(cpu, memory), count: sumOf(spreads[app]?.dealt ?? []), perNode };
+    return { requests: Float64Array.of(cpu, memory), count: sumOf(spreads[app]?.assigned ?? []), perNode };
   });
   const bins = sizes.map(({ cpu, memory, price }) => {
     return { usable: Float64Array.of(cpu, memory), price, admits: new Uint8Array(apps.length).fill(1) };
@@ -154,12 +154,12 @@ function joinedOf({ zones, apps, sizes }: Draw, spreads: ReadonlyArray<SpreadIte
 
 /** Where pods came, no more of them than maxSkew above the emptiest zone; where none came, what was there may stay. */
 function isEven(
-  { counts, dealt: before, maxSkew, isEmptiestKnown }: SpreadItems,
-  dealt: ReadonlyArray<number>,
+  { counts, assigned: before, maxSkew, isEmptiestKnown }: SpreadItems,
+  assigned: ReadonlyArray<number>,
 ): boolean {
-  const after = counts.map((count, zone) => count - (before[zone] ?? 0) + (dealt[zone] ?? 0));
+  const after = counts.map((count, zone) => count - (before[zone] ?? 0) + (assigned[zone] ?? 0));
   const least = isEmptiestKnown ? Math.min(...after) : 0;
-  return after.every((count, zone) => dealt[zone] === 0 || count - least <= maxSkew);
+  return after.every((count, zone) => assigned[zone] === 0 || count - least <= maxSkew);
 }
 
 function isHeld({ items, bins }: PackingProblem, bin: number, counts: Int32Array): boolean {

@@ -8,7 +8,7 @@ import {
 import type { ObjectMeta } from '../../../kubernetes/manifest.ts';
 
 /** A resource claim of a pod, or what it will be made from. */
-export interface FoundClaim {
+export interface AuditedClaim {
   /** `namespace/name`, or `namespace/pod/name in the pod` of one that is still to be made. */
   readonly key: string;
   readonly spec: ResourceClaimSpec;
@@ -17,7 +17,7 @@ export interface FoundClaim {
 }
 
 /** Finds the claim that a pod of the shape lists under the name; null when there is neither claim nor template. */
-export type ClaimFinder = (pod: Pod, shape: PodShape, name: string) => FoundClaim | null;
+export type ClaimFinder = (pod: Pod, shape: PodShape, name: string) => AuditedClaim | null;
 
 /** Answers from the claims and templates as they are. Of several that would do the first counts. */
 export function claimFinder({ resourceClaims, resourceClaimTemplates }: Cluster): ClaimFinder {

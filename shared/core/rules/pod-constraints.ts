@@ -9,8 +9,8 @@ import type { LabelRules } from './label-rule.ts';
 import { hasExpressions, requiredAlternatives, withTerm } from './pod-rules.ts';
 import type { SchedulingPolicy } from '../model/provisioning-input.ts';
 
-/** What a pod asks for at one level of relaxation: everything in here must hold. */
-export interface Wishes {
+/** What a pod requires at one level of relaxation: everything in here must hold. */
+export interface PodConstraints {
   readonly alternatives: ReadonlyArray<LabelRules>;
   readonly spread: ReadonlyArray<TopologySpreadConstraint>;
   readonly affinity: ReadonlyArray<PodAffinityTerm>;
@@ -36,21 +36,25 @@ const MAX_LEVELS = 40;
  * anti-affinity, node affinity (each heaviest first), ScheduleAnyway, soft taints. Required terms are alternatives at
  * every level instead of being dropped in turn.
  */
-export function wishesOf(spec: PodSpec, policy: SchedulingPolicy, softTaints: boolean): ReadonlyArray<Wishes> {
+export function constraintLevels(
+  spec: PodSpec,
+  policy: SchedulingPolicy,
+  softTaints: boolean,
+): ReadonlyArray<PodConstraints> {
   let left: Preferences | null = preferencesOf(spec, policy, softTaints);
-  const levels: Array<Wishes> = [];
+  const levels: Array<PodConstraints> = [];
   const required = requiredAlternatives(spec);
   while (left !== null && levels.length < MAX_LEVELS) {
-    levels.push(toWishes(spec, required, left));
+    levels.push(toConstraints(spec, required, left));
     left = relaxed(left);
   }
-  if (left !== null) levels.push(toWishes(spec, required, NO_PREFERENCES));
+  if (left !== null) levels.push(toConstraints(spec, required, NO_PREFERENCES));
   return levels;
 }
 
 const NO_PREFERENCES: Preferences = { affinity: [], antiAffinity: [], node: [], spread: [], avoidsSoftTaints: false };
 
-function toWishes(spec: PodSpec, required: ReadonlyArray<LabelRules>, preferences: Preferences): Wishes {
+function toConstraints(spec: PodSpec, required: ReadonlyArray<LabelRules>, preferences: Preferences): PodConstraints {
   const { podAffinity, podAntiAffinity } = spec.affinity ?? {};
   const preferred = preferences.node[0];
   return {

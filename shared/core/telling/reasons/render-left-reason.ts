@@ -1,26 +1,26 @@
 import type { SelectorRequirement } from '../../../kubernetes/manifest.ts';
 import { renderForPeople } from '../../quantity/render-for-people.ts';
 import { renderTaint } from '../../rules/taints.ts';
-import type { ClaimProblem, PoolObstacle, Refusal } from '../../model/refusal.ts';
+import type { ClaimProblem, PoolObstacle, LeftReason } from '../../model/left-reason.ts';
 
 /** A reason in words. Neither ends with a full stop. */
-export interface RenderedRefusal {
+export interface RenderedReason {
   /** What rules the pod out. */
   readonly detail: string;
   /** An instruction: what would let it in. */
   readonly fix: string;
 }
 
-/** The words for a refusal, without the pool's name: the only place that has them. */
-export function renderRefusal(refusal: Refusal): RenderedRefusal {
-  // The kind picks the renderer of its own refusal, which the compiler does not follow.
+/** The words for a reason, without the pool's name: the only place that has them. */
+export function renderLeftReason(reason: LeftReason): RenderedReason {
+  // The kind picks the renderer of its own reason, which the compiler does not follow.
   // oxlint-disable-next-line no-unsafe-type-assertion
-  const render = renderers[refusal.kind] as (one: Refusal) => RenderedRefusal;
-  return render(refusal);
+  const render = renderers[reason.kind] as (one: LeftReason) => RenderedReason;
+  return render(reason);
 }
 
 const renderers: {
-  readonly [Kind in Refusal['kind']]: (refusal: Extract<Refusal, { readonly kind: Kind }>) => RenderedRefusal;
+  readonly [Kind in LeftReason['kind']]: (reason: Extract<LeftReason, { readonly kind: Kind }>) => RenderedReason;
 } = {
   'claims-ignored': () => ({
     detail: 'the pod has resource claims (DRA), and IGNORE_DRA_REQUESTS is true',
@@ -127,7 +127,7 @@ const renderers: {
 /** Nodes named in one reason. */
 const NODES_SHOWN = 5;
 
-function renderClaimProblem(object: string, why: ClaimProblem): RenderedRefusal {
+function renderClaimProblem(object: string, why: ClaimProblem): RenderedReason {
   switch (why.kind) {
     case 'missing':
       return { detail: `the ${object} does not exist`, fix: `create the ${object}` };
@@ -155,14 +155,14 @@ function renderClaimProblem(object: string, why: ClaimProblem): RenderedRefusal 
   }
 }
 
-function renderTopology(rule: string, keys: ReadonlyArray<string>): RenderedRefusal {
+function renderTopology(rule: string, keys: ReadonlyArray<string>): RenderedReason {
   return {
     detail: `${rule} no ${keys.join(' or ')} that the NodePool can give a node`,
     fix: 'let the NodePool offer more of them, or relax the rule',
   };
 }
 
-function renderObstacle(why: PoolObstacle): RenderedRefusal {
+function renderObstacle(why: PoolObstacle): RenderedReason {
   switch (why.kind) {
     case 'foreign-class':
       return {

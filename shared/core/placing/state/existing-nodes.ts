@@ -1,7 +1,7 @@
 import type { Cluster, Pod } from '../../model/cluster.ts';
 import { attach, attachedVolumes, canAttach, type AttachedVolumes } from '../../rules/attachments.ts';
 import { eachShapeOn, type PodCounts } from '../../present/bound-pods.ts';
-import type { Ask, CompiledShape } from './compile-shape.ts';
+import type { Need, CompiledShape } from './compile-shape.ts';
 import type { ExistingCapacity } from '../../present/existing-capacity.ts';
 import { hostPortsOf, portsConflict, type HostPort } from '../../rules/host-ports.ts';
 import { isMetByAny } from '../../rules/label-rule.ts';
@@ -11,7 +11,7 @@ import { untolerated } from '../../rules/taints.ts';
 import { allowsDomain, allowsHost, type Guard } from './topology-guard.ts';
 
 /** Existing capacity while a plan fills it. */
-export interface Bin {
+export interface ExistingNode {
   readonly capacity: ExistingCapacity;
   readonly free: Float64Array;
   readonly ports: Array<HostPort>;
@@ -19,13 +19,13 @@ export interface Bin {
   readonly attached: AttachedVolumes;
 }
 
-/** One bin per piece of existing capacity, in the same order. */
-export function binsOf(
+/** One node per piece of existing capacity, in the same order. */
+export function existingNodesOf(
   existing: ReadonlyArray<ExistingCapacity>,
   cluster: Cluster,
   bound: PodCounts,
   dimensions: Dimensions,
-): ReadonlyArray<Bin> {
+): ReadonlyArray<ExistingNode> {
   const ports = portsByNode(cluster, bound);
   const attached = attachedVolumes(cluster);
   return existing.map((capacity) => ({
@@ -37,39 +37,39 @@ export function binsOf(
   }));
 }
 
-/** Do taints, labels and volumes let the pods onto the bin? */
-export function admitsAsk({ capacity }: Bin, { shape, wishes }: Ask): boolean {
-  if (untolerated(shape.tolerations, capacity.taints, wishes.avoidsSoftTaints) !== null) return false;
-  if (!isMetByAny(wishes.alternatives, capacity.labels)) return false;
+/** Do taints, labels and volumes let the pods onto the node? */
+export function meetsNeed({ capacity }: ExistingNode, { shape, constraints }: Need): boolean {
+  if (untolerated(shape.tolerations, capacity.taints, constraints.avoidsSoftTaints) !== null) return false;
+  if (!isMetByAny(constraints.alternatives, capacity.labels)) return false;
   const { volumes } = shape;
   return volumes.kind === 'rules' && isMetByAny(volumes.alternatives, capacity.labels);
 }
 
-/** Do the topology rules let the pod onto the bin? */
-export function allowsBin(guard: Guard, { capacity: { labels } }: Bin): boolean {
+/** Do the topology rules let the pod onto the node? */
+export function allowsNode(guard: Guard, { capacity: { labels } }: ExistingNode): boolean {
   if (!allowsHost(guard, labels[labelKey.hostname] ?? '')) return false;
   return guard.rules.keys.every((key) => allowsDomain(guard, key, labels[key]));
 }
 
 /** Is there room for one more pod of the shape? */
-export function hasRoom({ free, ports, attached }: Bin, shape: CompiledShape): boolean {
+export function hasRoom({ free, ports, attached }: ExistingNode, shape: CompiledShape): boolean {
   if (!fits(free, shape.requests)) return false;
   return !portsConflict(ports, shape.ports) && canAttach(attached, shape.attachments);
 }
 
 /** Puts the pod there. */
-export function fill(bin: Bin, shape: CompiledShape, pod: Pod): void {
-  addVector(bin.free, shape.requests, -1);
-  bin.ports.push(...shape.ports);
-  bin.pods.push(pod);
-  attach(bin.attached, shape.attachments, pod);
+export function fill(node: ExistingNode, shape: CompiledShape, pod: Pod): void {
+  addVector(node.free, shape.requests, -1);
+  node.ports.push(...shape.ports);
+  node.pods.push(pod);
+  attach(node.attached, shape.attachments, pod);
 }
 
 /** Takes the pod off again. What it had attached stays counted, which at worst costs the node a volume in this plan. */
-export function takeOff(bin: Bin, shape: CompiledShape, pod: Pod): void {
-  addVector(bin.free, shape.requests, 1);
-  for (const port of shape.ports) bin.ports.splice(bin.ports.indexOf(port), 1);
-  bin.pods.splice(bin.pods.indexOf(pod), 1);
+export function takeOff(node: ExistingNode, shape: CompiledShape, pod: Pod): void {
+  addVector(node.free, shape.requests, 1);
+  for (const port of shape.ports) node.ports.splice(node.ports.indexOf(port), 1);
+  node.pods.splice(node.pods.indexOf(pod), 1);
 }
 
 /** Host ports that pods take, by the node's name. */

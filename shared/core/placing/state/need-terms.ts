@@ -1,13 +1,13 @@
 import type { TopologySpreadConstraint } from '../../../kubernetes/manifest.ts';
 import type { PodShape } from '../../model/cluster.ts';
 import { labelKey, normalizeKey } from '../../../kubernetes/labels.ts';
-import type { Wishes } from '../../rules/asks.ts';
+import type { PodConstraints } from '../../rules/pod-constraints.ts';
 import { admits, type LabelRules } from '../../rules/label-rule.ts';
 import { requiredAlternatives } from '../../rules/pod-rules.ts';
 import { addExclusion, counterOf, counts, type Counter, type NodeFilter, type Topology } from './topology.ts';
 import { spreadPods, termPods, type PodSet } from '../../rules/topology-terms.ts';
 
-/** One spread constraint of an ask. */
+/** One spread constraint of a need. */
 export interface SpreadTerm {
   readonly counter: Counter;
   readonly maxSkew: number;
@@ -25,8 +25,8 @@ export function isNarrowedByTerm({ domains, byTerm }: SpreadTerm): boolean {
   return byTerm.some((own) => own.length < domains.length);
 }
 
-/** The topology rules of an ask. */
-export interface AskTerms {
+/** The topology rules of a need. */
+export interface NeedTerms {
   readonly spread: ReadonlyArray<SpreadTerm>;
   /** Counters of the pods that all affinity terms select together, one per term. */
   readonly affinity: ReadonlyArray<Counter>;
@@ -38,21 +38,23 @@ export interface AskTerms {
 /** Domains of a key that nodes have or can get, for a pod with these tolerations where taints count. */
 export type DomainSource = (key: string, filter: NodeFilter | null) => ReadonlyArray<string>;
 
-/** Makes the counters that the wishes of a shape need. */
+/** Makes the counters that the constraints of a shape take. */
 export function toTerms(
   topology: Topology,
   shape: PodShape,
   index: number,
-  { wishes, domains }: { readonly wishes: Wishes; readonly domains: DomainSource },
-): AskTerms {
-  const affinity = wishes.affinity.map((term) => ({ key: term.topologyKey, pods: termPods(shape, term) }));
+  { constraints, domains }: { readonly constraints: PodConstraints; readonly domains: DomainSource },
+): NeedTerms {
+  const affinity = constraints.affinity.map((term) => ({ key: term.topologyKey, pods: termPods(shape, term) }));
   const together = affinity.map(({ key, pods }) => counterOf(topology, key, allOf(affinity, pods), null));
   const own = affinity.map(({ key, pods }) => counterOf(topology, key, pods, null));
   return {
-    spread: wishes.spread.map((constraint) => toSpread(topology, shape, index, { constraint, domains })),
+    spread: constraints.spread.map((constraint) => toSpread(topology, shape, index, { constraint, domains })),
     affinity: affinity.length > 1 ? together : own,
     affinityToSelf: own.every((counter) => counts(topology, counter, index)),
-    antiAffinity: wishes.antiAffinity.map((term) => counterOf(topology, term.topologyKey, termPods(shape, term), null)),
+    antiAffinity: constraints.antiAffinity.map((term) =>
+      counterOf(topology, term.topologyKey, termPods(shape, term), null),
+    ),
   };
 }
 

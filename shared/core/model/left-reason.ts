@@ -1,14 +1,14 @@
 import type { SelectorRequirement, Taint } from '../../kubernetes/manifest.ts';
 
 /**
- * Reasons as data: each kind has its own fields, and `render-refusal.ts` is the only place where they become sentences.
+ * Reasons as data: each kind has its own fields, and `render-left-reason.ts` is the only place where they become sentences.
  * Quantities are exact, as Kubernetes writes them: `250m` of CPU, bytes of memory.
  */
 
 /** Why a pod could not be planned for, whatever the pool. */
-export type PodRefusal =
-  | DeviceRefusal
-  | VolumeRefusal
+export type PodReason =
+  | DeviceReason
+  | VolumeReason
   /** What it requires of one label in every term cannot be had together; those of the first term. */
   | { readonly kind: 'contradiction'; readonly nodePool: null; readonly wanted: ReadonlyArray<SelectorRequirement> }
   | { readonly kind: 'no-node-pool'; readonly nodePool: null };
@@ -25,7 +25,7 @@ export type ClaimProblem =
   | { readonly kind: 'unknown'; readonly part: string; readonly known: string };
 
 /** Why a pod's resource claims (DRA) keep it from running. Claims are `namespace/name`. */
-export type DeviceRefusal =
+export type DeviceReason =
   /** IGNORE_DRA_REQUESTS is true. */
   | { readonly kind: 'claims-ignored'; readonly nodePool: null }
   | {
@@ -57,7 +57,7 @@ export type DeviceRefusal =
   | { readonly kind: 'devices-search'; readonly nodePool: null };
 
 /** Why a pod's volume keeps it from running anywhere yet. `claim` is `namespace/name`, or the volume's name in the pod. */
-export type VolumeRefusal =
+export type VolumeReason =
   | { readonly kind: 'volume-claim-missing'; readonly nodePool: null; readonly claim: string }
   | { readonly kind: 'volume-claim-lost'; readonly nodePool: null; readonly claim: string }
   | { readonly kind: 'volume-missing'; readonly nodePool: null; readonly claim: string; readonly volume: string }
@@ -76,7 +76,7 @@ export type PoolObstacle =
   | { readonly kind: 'without-instance-types' };
 
 /** Why one NodePool could not take a pod: the first rule that ruled it out. */
-export type PoolRefusal =
+export type PoolReason =
   | { readonly kind: 'pool-not-usable'; readonly nodePool: string; readonly why: PoolObstacle }
   | { readonly kind: 'taint'; readonly nodePool: string; readonly taint: Taint }
   /** What the pool requires of one label cannot be had together. */
@@ -139,4 +139,4 @@ export type TopologyRule =
   | 'topology-together';
 
 /** Why a pod has no place: of one pool, or of the pod itself. */
-export type Refusal = PodRefusal | PoolRefusal;
+export type LeftReason = PodReason | PoolReason;

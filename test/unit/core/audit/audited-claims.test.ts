@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { POD_CLAIM_NAME, type ResourceClaim } from '../../../../shared/kubernetes/device-manifest.ts';
 import type { Pod } from '../../../../shared/core/model/cluster.ts';
-import { claimFinder } from '../../../../shared/core/audit/devices/found-claims.ts';
+import { claimFinder } from '../../../../shared/core/audit/devices/audited-claims.ts';
 import { EMPTY_CLUSTER, pods, shape } from '../build.ts';
 import { fromTemplates, template, using } from '../build-devices.ts';
 

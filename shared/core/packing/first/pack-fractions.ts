@@ -1,20 +1,12 @@
 import { at } from '../../quantity/at.ts';
-import {
-  addSize,
-  costInDeal,
-  improveDeal,
-  nodesInDeal,
-  startDeal,
-  type Deal,
-  type DealtSize,
-} from './deal-to-sizes.ts';
+import { addSize, costInLp, improveLp, nodesInLp, startLp, type FractionalLp, type LpSize } from './fractional-lp.ts';
 import type { FlatProblem } from '../problem/fill.ts';
 import { knapsackOf, largestShare, limitOf } from '../knapsack/knapsack-of.ts';
 import { relaxedValue, relaxKnapsack, type Knapsack } from '../knapsack/relax-knapsack.ts';
 import type { Work } from '../problem/work.ts';
 
-/** Pods dealt to sizes at the least cost where both may be cut. */
-export interface Dealt {
+/** Pods packed at the least cost where pods and nodes may be cut. */
+export interface FractionalPacking {
   /** What a pod of each item costs; micro-USD per hour. No size holds more worth than it costs, but for a small tolerance. */
   readonly worth: Float64Array;
   readonly cost: number;
@@ -24,15 +16,15 @@ export interface Dealt {
   readonly suits: (item: number, bin: number) => boolean;
 }
 
-/** What is to be dealt, to sizes that cost `dearest` at most. */
-export interface Dealing {
+/** What is to be packed, on sizes that cost `dearest` at most. */
+export interface FractionalDemand {
   /** Pods per item. */
   readonly demand: Float64Array;
   readonly dearest: number;
   readonly work: Work;
 }
 
-/** Sizes are added to the deal until none is worth so much more than it costs. */
+/** Sizes are added to the program until none is worth so much more than it costs. */
 const CLOSE = 1e-4;
 const ROUNDS = 40;
 const SIZES_PER_ROUND = 3;
@@ -41,64 +33,64 @@ const PIVOTS_PER_ITEM = 10;
 const LOOKED_AT = 60;
 
 /**
- * The cheapest deal of pods to sizes. Each size values resources in its own way there: one price per resource for all sizes
+ * The cheapest packing with fractions. Each size values resources in its own way there: one price per resource for all sizes
  * says too little where some have much memory and others little. Null where an item fits none of the sizes.
  */
-export function dealDemand(flat: FlatProblem, dealing: Dealing): Dealt | null {
-  const { demand, work } = dealing;
-  const homes = cheapestHomes(flat, dealing);
+export function packFractions(flat: FlatProblem, wanted: FractionalDemand): FractionalPacking | null {
+  const { demand, work } = wanted;
+  const homes = cheapestHomes(flat, wanted);
   if (homes.some((bin, item) => bin === -1 && at(demand, item) > 0)) return null;
   const bins = [...new Set(homes)].filter((bin) => bin !== -1);
-  const deal = startDeal({
+  const lp = startLp({
     width: flat.width,
     demand,
-    sizes: bins.map((bin) => dealtSize(flat, bin)),
+    sizes: bins.map((bin) => lpSizeOf(flat, bin)),
     home: homes.map((bin) => bins.indexOf(bin)),
   });
-  const others = sizesToWatch(flat, dealing);
+  const others = sizesToWatch(flat, wanted);
   let worth: Float64Array = new Float64Array();
   for (let round = 0; round < ROUNDS; round++) {
-    const pivots = improveDeal(deal, PIVOTS_PER_ITEM * flat.items);
-    work.left -= (pivots + 1) * deal.sizes.length * flat.width * (LOOKED_AT + deal.sizes.length * flat.width * 2);
-    worth = worthOf(deal, demand);
+    const pivots = improveLp(lp, PIVOTS_PER_ITEM * flat.items);
+    work.left -= (pivots + 1) * lp.sizes.length * flat.width * (LOOKED_AT + lp.sizes.length * flat.width * 2);
+    worth = worthOf(lp, demand);
     const missing = sizesMissing(flat, others, { worth, known: bins, work });
     if (missing.length === 0) break;
     for (const { bin, worthOfFull } of missing) {
       bins.push(bin);
-      addSize(deal, dealtSize(flat, bin), worthOfFull);
+      addSize(lp, lpSizeOf(flat, bin), worthOfFull);
     }
   }
-  return read(flat, deal, { bins, worth, demand });
+  return read(flat, lp, { bins, worth, demand });
 }
 
 function read(
   { bins: all, items }: FlatProblem,
-  deal: Deal,
+  lp: FractionalLp,
   given: { readonly bins: ReadonlyArray<number>; readonly worth: Float64Array; readonly demand: Float64Array },
-): Dealt {
+): FractionalPacking {
   const { bins, worth, demand } = given;
   const nodes = new Float64Array(all);
-  nodesInDeal(deal).forEach((amount, size) => (nodes[bins[size] ?? 0] = amount));
+  nodesInLp(lp).forEach((amount, size) => (nodes[bins[size] ?? 0] = amount));
   let cost = 0;
   for (let item = 0; item < items; item++) cost += at(worth, item) * at(demand, item);
   const suits = (item: number, bin: number): boolean => {
     const size = bins.indexOf(bin);
-    return size !== -1 && costInDeal(deal, item, size) <= at(worth, item) * (1 + CLOSE);
+    return size !== -1 && costInLp(lp, item, size) <= at(worth, item) * (1 + CLOSE);
   };
   return { worth, cost, nodes, suits };
 }
 
-function worthOf(deal: Deal, demand: Float64Array): Float64Array {
+function worthOf(lp: FractionalLp, demand: Float64Array): Float64Array {
   return demand.map((count, item) => {
     if (count === 0) return 0;
     let least = Infinity;
-    for (let size = 0; size < deal.sizes.length; size++) least = Math.min(least, costInDeal(deal, item, size));
+    for (let size = 0; size < lp.sizes.length; size++) least = Math.min(least, costInLp(lp, item, size));
     return least;
   });
 }
 
 /** Per item, the size on which its scarcest resource costs least; −1 where it fits none, or has no pods. */
-function cheapestHomes(flat: FlatProblem, { demand, dearest }: Dealing): Int32Array {
+function cheapestHomes(flat: FlatProblem, { demand, dearest }: FractionalDemand): Int32Array {
   const { items, bins, prices } = flat;
   const homes = new Int32Array(items).fill(-1);
   for (let item = 0; item < items; item++) {
@@ -114,7 +106,7 @@ function cheapestHomes(flat: FlatProblem, { demand, dearest }: Dealing): Int32Ar
   return homes;
 }
 
-function dealtSize(flat: FlatProblem, bin: number): DealtSize {
+function lpSizeOf(flat: FlatProblem, bin: number): LpSize {
   const { width, items, requests, usable, prices } = flat;
   const shares = new Float64Array(items * width);
   for (let item = 0; item < items; item++) {
@@ -128,7 +120,7 @@ function dealtSize(flat: FlatProblem, bin: number): DealtSize {
   return { price: at(prices, bin), shares };
 }
 
-interface Missing {
+interface MissingSize {
   readonly bin: number;
   /** Per resource, what all of it on a node is worth. */
   readonly worthOfFull: Float64Array;
@@ -136,13 +128,13 @@ interface Missing {
 }
 
 /** A size that may be missing, and the multipliers that showed last that it is not. */
-interface Watched {
+interface WatchedSize {
   readonly bin: number;
   readonly knapsack: Knapsack;
   multipliers: Float64Array;
 }
 
-function sizesToWatch(flat: FlatProblem, { demand, dearest, work }: Dealing): ReadonlyArray<Watched> {
+function sizesToWatch(flat: FlatProblem, { demand, dearest, work }: FractionalDemand): ReadonlyArray<WatchedSize> {
   const none = new Float64Array(flat.items);
   const bins = [...flat.prices.keys()].filter((bin) => at(flat.prices, bin) <= dearest);
   work.left -= bins.length * flat.items * flat.width * 4;
@@ -153,7 +145,7 @@ function sizesToWatch(flat: FlatProblem, { demand, dearest, work }: Dealing): Re
   }));
 }
 
-interface SizesWanted {
+interface KnownSizes {
   readonly worth: Float64Array;
   readonly known: ReadonlyArray<number>;
   readonly work: Work;
@@ -162,10 +154,10 @@ interface SizesWanted {
 /** The sizes worth most per price, of those that are not known and are worth more than they cost. */
 function sizesMissing(
   flat: FlatProblem,
-  watched: ReadonlyArray<Watched>,
-  { worth, known, work }: SizesWanted,
-): ReadonlyArray<Missing> {
-  const missing: Array<Missing> = [];
+  watched: ReadonlyArray<WatchedSize>,
+  { worth, known, work }: KnownSizes,
+): ReadonlyArray<MissingSize> {
+  const missing: Array<MissingSize> = [];
   for (const one of watched) {
     if (known.includes(one.bin)) continue;
     const enough = at(flat.prices, one.bin) * (1 + CLOSE);
