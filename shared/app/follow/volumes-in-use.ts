@@ -17,8 +17,8 @@ export async function awaitedAttachments(
   const pods = await ports.kubernetes.list('Pod', { fields: `spec.nodeName=${nodeName}` });
   const staying = pods.filter((pod) => !isDrainable(pod, ports.now()));
   const names = await Promise.all(staying.flatMap((pod) => claimsOf(pod).map((name) => volumeOf(ports, pod, name))));
-  const kept = new Set(names.filter((name) => name !== undefined));
-  return attached.filter(({ spec }) => !kept.has(spec.source.persistentVolumeName ?? ''));
+  const kept = new Set(names);
+  return attached.filter(({ spec }) => !kept.has(spec.source.persistentVolumeName));
 }
 
 /** Names of the PersistentVolumeClaims of a pod; that of an ephemeral volume is made of the pod's and the volume's. */
@@ -31,5 +31,5 @@ function claimsOf({ metadata, spec }: NodePod): ReadonlyArray<string> {
 
 /** Undefined while it is bound to none, and when it is gone. */
 async function volumeOf(ports: Ports, { metadata: { namespace } }: NodePod, name: string): Promise<string | undefined> {
-  return (await ports.kubernetes.get('PersistentVolumeClaim', { namespace, name }))?.spec?.volumeName;
+  return (await ports.kubernetes.get('PersistentVolumeClaim', { namespace, name }))?.spec.volumeName;
 }

@@ -413,9 +413,11 @@ describe('volumes [K07]', () => {
     expect(deleted).toEqual([]);
   });
 
-  test('whose claim is not there, or is bound to none, excuse no attachment', async () => {
+  test('whose claim is not there, or is bound to none, excuse no attachment, nor do those without a claim', async () => {
     const { look, attach, addRunning, server } = leaving();
     server.create('persistentvolumeclaims', { metadata: { name: 'unbound', namespace: 'default' }, spec: {} });
+    const metadata = { name: 'agent-scratch', namespace: 'default' };
+    server.create('persistentvolumeclaims', { metadata, spec: { volumeName: 'pv' } });
     const volumes = ['gone', 'unbound'].map((claimName) => ({ name: claimName, persistentVolumeClaim: { claimName } }));
     addRunning('agent', 'c', { spec: { tolerations: tolerant, volumes: [...volumes, { name: 'scratch' }] } });
     attach('a', 'aks-c', volume);
