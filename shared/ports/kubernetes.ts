@@ -82,6 +82,7 @@ export interface Kinds {
     readonly metadata: ObjectMeta;
     readonly spec: { readonly nodeName: string; readonly source: { readonly persistentVolumeName?: string } };
   };
+  readonly PersistentVolumeClaim: { readonly metadata: ObjectMeta; readonly spec: { readonly volumeName?: string } };
   readonly PodDisruptionBudget: {
     readonly metadata: ObjectMeta;
     readonly spec?: { readonly selector?: LabelSelector };

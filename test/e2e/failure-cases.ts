@@ -135,7 +135,7 @@ export function failureCases(mode: Mode): void {
       await world.until('all is gone', ({ claims, nodes, vms }) => claims.length + nodes.length + vms.length === 0);
     });
 
-    it('a claim that no machine can meet is removed, and so is one whose class does not exist', async () => {
+    it('a claim that no machine can meet is removed, and so is one whose class does not exist [J01]', async () => {
       await world.apply(
         claim('impossible', [
           { key: 'node.kubernetes.io/instance-type', operator: 'In', values: ['Standard_Nothing'] },

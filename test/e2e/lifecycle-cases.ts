@@ -53,21 +53,24 @@ export function lifecycleCases(mode: Mode): void {
       }
     });
 
-    rarely('a pool and its class show their conditions within five seconds, and the pool what it holds', async () => {
-      const startedMs = Date.now();
-      await world.apply(nodePool('general'));
-      const ready = async (path: string): Promise<boolean> => isTrue(await world.api.get<Definition>(path), 'Ready');
-      await world.until('pool is ready', () => ready(`${POOLS}/general`), 30_000);
-      expect(Date.now() - startedMs).toBeLessThan(mode === 'real' ? 5_000 : 10_000);
-      const shown = await world.api.get<Definition>(`${CLASSES}/default`);
-      expect(conditionOf(shown, 'Ready')?.lastTransitionTime).toBeDefined();
-      await world.apply(deployment('inflate', 3));
-      const { claims } = await expectConsistent(world, { pods: 3 });
-      await world.until('the pool counts its nodes', async () => {
-        const { status } = await world.api.get<Definition>(`${POOLS}/general`);
-        return status?.nodes === claims.length && status.resources?.['nodes'] === String(claims.length);
-      });
-    });
+    rarely(
+      'a pool and its class show their conditions within five seconds, and the pool what it holds [J12]',
+      async () => {
+        const startedMs = Date.now();
+        await world.apply(nodePool('general'));
+        const ready = async (path: string): Promise<boolean> => isTrue(await world.api.get<Definition>(path), 'Ready');
+        await world.until('pool is ready', () => ready(`${POOLS}/general`), 30_000);
+        expect(Date.now() - startedMs).toBeLessThan(mode === 'real' ? 5_000 : 10_000);
+        const shown = await world.api.get<Definition>(`${CLASSES}/default`);
+        expect(conditionOf(shown, 'Ready')?.lastTransitionTime).toBeDefined();
+        await world.apply(deployment('inflate', 3));
+        const { claims } = await expectConsistent(world, { pods: 3 });
+        await world.until('the pool counts its nodes', async () => {
+          const { status } = await world.api.get<Definition>(`${POOLS}/general`);
+          return status?.nodes === claims.length && status.resources?.['nodes'] === String(claims.length);
+        });
+      },
+    );
 
     it('pods that shun each other get a node each, and not one more', async () => {
       await world.apply(
@@ -78,7 +81,7 @@ export function lifecycleCases(mode: Mode): void {
       expect(claims).toHaveLength(6);
     });
 
-    it('a deleted NodeClaim takes its VM, network interface and disk along, and its pods move', async () => {
+    it('a deleted NodeClaim takes its VM, network interface and disk along, and its pods move [J06]', async () => {
       await world.apply(nodePool('general'), deployment('inflate', 4));
       const before = await expectConsistent(world, { pods: 4 });
       const name = before.claims[0]?.metadata.name ?? '';
@@ -89,24 +92,27 @@ export function lifecycleCases(mode: Mode): void {
       expect((await readAzureNames(world, 'disks')).filter((disk) => disk.includes(name))).toEqual([]);
     });
 
-    rarely('a drain never takes more pods than their disruption budget allows, and ends all the same', async () => {
-      const cpu = { cpu: '1500m', memory: '1Gi' };
-      await world.apply(nodePool('general'), deployment('guarded', 5, cpu), podDisruptionBudget('guarded', 4));
-      const before = await expectConsistent(world, { pods: 5 });
-      const byNode = Map.groupBy(before.pods, ({ spec }) => spec.nodeName);
-      const [node = '', moving = []] = [...byNode].toSorted(([, a], [, b]) => b.length - a.length)[0] ?? [];
-      expect(moving.length, 'pods that have to move, one at a time').toBeGreaterThan(1);
-      await world.api.remove(`${CLAIMS}/${node.replace(/^aks-/, '')}`, {});
-      let fewest = before.pods.length;
-      await world.until('the node is gone', ({ pods, nodes }) => {
-        fewest = Math.min(fewest, pods.filter(isRunning).length);
-        return !nodes.some(({ metadata }) => metadata.name === node);
-      });
-      expect(fewest, 'pods that ran at the worst moment').toBeGreaterThanOrEqual(4);
-      await expectConsistent(world, { pods: 5 });
-    });
+    rarely(
+      'a drain never takes more pods than their disruption budget allows, and ends all the same [K03]',
+      async () => {
+        const cpu = { cpu: '1500m', memory: '1Gi' };
+        await world.apply(nodePool('general'), deployment('guarded', 5, cpu), podDisruptionBudget('guarded', 4));
+        const before = await expectConsistent(world, { pods: 5 });
+        const byNode = Map.groupBy(before.pods, ({ spec }) => spec.nodeName);
+        const [node = '', moving = []] = [...byNode].toSorted(([, a], [, b]) => b.length - a.length)[0] ?? [];
+        expect(moving.length, 'pods that have to move, one at a time').toBeGreaterThan(1);
+        await world.api.remove(`${CLAIMS}/${node.replace(/^aks-/, '')}`, {});
+        let fewest = before.pods.length;
+        await world.until('the node is gone', ({ pods, nodes }) => {
+          fewest = Math.min(fewest, pods.filter(isRunning).length);
+          return !nodes.some(({ metadata }) => metadata.name === node);
+        });
+        expect(fewest, 'pods that ran at the worst moment').toBeGreaterThanOrEqual(4);
+        await expectConsistent(world, { pods: 5 });
+      },
+    );
 
-    rarely('a deleted Node takes its NodeClaim along', async () => {
+    rarely('a deleted Node takes its NodeClaim along [K01]', async () => {
       await world.apply(nodePool('general'), deployment('inflate', 4));
       const before = await expectConsistent(world, { pods: 4 });
       const node = before.nodes[0]?.metadata.name ?? '';

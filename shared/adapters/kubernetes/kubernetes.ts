@@ -24,6 +24,7 @@ const places: Readonly<Record<Kind, { readonly root: string; readonly plural: st
     AKSNodeClass: { root: '/apis/karpenter.azure.com/v1beta1', plural: 'aksnodeclasses', namespaced: false },
     Lease: { root: '/apis/coordination.k8s.io/v1', plural: 'leases', namespaced: true },
     VolumeAttachment: { root: '/apis/storage.k8s.io/v1', plural: 'volumeattachments', namespaced: false },
+    PersistentVolumeClaim: { root: '/api/v1', plural: 'persistentvolumeclaims', namespaced: true },
     ResourceSlice: { root: '/apis/resource.k8s.io/v1', plural: 'resourceslices', namespaced: false },
     PodDisruptionBudget: { root: '/apis/policy/v1', plural: 'poddisruptionbudgets', namespaced: true },
   };

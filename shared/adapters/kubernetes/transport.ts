@@ -11,7 +11,7 @@ const SOCKETS_MAX = 32;
 /** Credentials are read again this often: tokens of managed identities and service accounts are renewed behind our back. */
 const CREDENTIALS_MS = 60_000;
 
-/** An answer the caller has a choice about: anything below 500 but 401, 403 and 429. */
+/** An answer the caller has a choice about: anything below 500 but 401, 403 and 429, and what budgets say of an eviction. */
 export interface Answer {
   readonly status: number;
   readonly body: unknown;
@@ -44,6 +44,9 @@ const RIGHTS = "see that the app's identity is bound to what infra/kubernetes gr
 
 /** Between tries while a right is missing. */
 const RIGHTS_PAUSE_MS = 30_000;
+
+/** What the API server answers, as 500, to the eviction of a pod that two budgets select: it stays so until somebody mends them. */
+const TWO_BUDGETS = 'more than one PodDisruptionBudget';
 
 interface Connection {
   readonly server: URL;
@@ -124,7 +127,8 @@ function judge({ method, path }: ApiRequest, { status, text, retryAfter }: RawAn
   const what = `${method} ${path}: ${status}`;
   // An eviction that a PodDisruptionBudget forbids is a 429 too, and an answer.
   const isEviction = path.endsWith('/eviction');
-  if (status >= 500 || status === 0 || (status === 429 && !isEviction)) {
+  const isAnswer = isEviction && (status === 429 || (status === 500 && text.includes(TWO_BUDGETS)));
+  if ((status >= 500 || status === 0 || status === 429) && !isAnswer) {
     const seconds = Number(retryAfter);
     const options = Number.isFinite(seconds) && seconds > 0 ? { retryAfterMs: seconds * 1000 } : {};
     throw new RetryableError(`${what} ${text.slice(0, 200)}`, options);

@@ -1,13 +1,15 @@
 import { CLOCK_SKEW_MS } from '../clock-skew.ts';
 import { label } from '../../contract/names.ts';
 import type { Node, NodeClaim } from '../../kubernetes/manifest.ts';
-import { type ConditionChange, isTrue } from '../conditions.ts';
+import { type ConditionChange, conditionOf } from '../conditions.ts';
+import { publish } from '../events.ts';
 import { claimsNamed, hintObjects } from '../hint-objects.ts';
 import type { Ports } from '../ports.ts';
 import { judgeConsolidatable, lastPodEvent, podEventFields } from './consolidatable.ts';
+import { findShortfall } from './consistency.ts';
 import { findDrift } from './drift.ts';
 import { type Draft, commit, noted } from './draft.ts';
-import type { Step } from './node-claim.ts';
+import { type Step, eventAbout } from './node-claim.ts';
 
 /**
  * Keeps what disruption chooses by right on a claim at rest: the conditions `Drifted` and `Consolidatable`, and when a
@@ -32,13 +34,14 @@ export async function noteDisruptable(
   const conditions: ReadonlyArray<ConditionChange> = [
     ...(drift === null ? [] : [{ type: 'Drifted', status: 'True', ...drift } as const]),
     ...(consolidatable.kind === 'since' ? [CONSOLIDATABLE] : []),
+    ...(await tellShortfall(ports, claim, node)),
   ];
   const said = new Set(conditions.map(({ type }) => type));
   // First, so that nothing is left to do once the write tells that all is done. A look for nothing does no harm.
   if (consolidatable.kind === 'from') await lookThen(ports, claim, consolidatable.atMs);
   const change = {
     conditions,
-    clear: ['Drifted', 'Consolidatable'].filter((type) => !said.has(type) && isShown(claim, type)),
+    clear: ['Drifted', 'Consolidatable', CONSISTENT].filter((type) => !said.has(type) && isShown(claim, type)),
     fields: podEventFields(eventMs),
   };
   await commit(ports, noted(ports, draft, change));
@@ -53,7 +56,19 @@ const CONSOLIDATABLE: ConditionChange = {
 };
 
 function isShown(claim: NodeClaim, type: string): boolean {
-  return isTrue(claim.status?.conditions, type);
+  return conditionOf(claim.status?.conditions, type) !== undefined;
+}
+
+/** False where the node has much less than its claim expects. Nothing is decided by it: plans count what a node has. */
+const CONSISTENT = 'ConsistentStateFound';
+
+async function tellShortfall(ports: Ports, claim: NodeClaim, node: Node): Promise<ReadonlyArray<ConditionChange>> {
+  const message = findShortfall(claim, node);
+  if (message === null) return [];
+  const reason = 'FailedConsistencyCheck';
+  const known = conditionOf(claim.status?.conditions, CONSISTENT)?.message;
+  if (known !== message) await publish(ports.kubernetes, eventAbout(claim, 'Warning', reason, message), ports.now());
+  return [{ type: CONSISTENT, status: 'False', reason, message }];
 }
 
 /** To the second, not on the coarse grid of other looks: how long a node stays unused is what `consolidateAfter` is about. */

@@ -48,7 +48,11 @@ export async function drain(
 
 function isWaitingForEviction(pod: NodePod, now: number): boolean {
   const phase = pod.status?.phase;
-  if (phase === 'Succeeded' || phase === 'Failed') return false;
+  return phase !== 'Succeeded' && phase !== 'Failed' && isDrainable(pod, now);
+}
+
+/** False of a pod that no drain waits for: it goes with its machine. */
+export function isDrainable(pod: NodePod, now: number): boolean {
   if (pod.metadata.ownerReferences?.some(({ kind }) => kind === 'Node') === true) return false;
   if (toleratesDisruption(pod)) return false;
   const deletedMs = Date.parse(pod.metadata.deletionTimestamp ?? '');

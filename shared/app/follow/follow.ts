@@ -6,7 +6,7 @@ import type { Node, NodeClaim } from '../../kubernetes/manifest.ts';
 import type { Machine, ObservedMachine } from '../../ports/cloud.ts';
 import { microUsdPerHour } from '../../core/quantity/units.ts';
 import { RetryableError } from '../../ports/errors.ts';
-import { isTrue } from '../conditions.ts';
+import { conditionOf, isTrue } from '../conditions.ts';
 import { nodeNameOf } from '../node-name.ts';
 import type { Ports } from '../ports.ts';
 import { isSameId } from '../same-id.ts';
@@ -22,6 +22,7 @@ import {
   deleteClaim,
   ensureFinalizer,
   eventAbout,
+  isReadyNode,
   writeStatus,
 } from './node-claim.ts';
 import { noteDisruptable } from './disruptable.ts';
@@ -74,7 +75,15 @@ async function launchInTime(ports: Ports, claim: NodeClaim): Promise<Step> {
   const late = ports.now() > createdAtMs(claim) + LAUNCH_TIMEOUT_MS;
   // A machine that is there was launched by somebody who could not say so any more: that is noted now.
   if (late && (await ports.cloud.observe(claim.metadata.name)).kind !== 'present') {
-    return deleteClaim(ports, claim, eventAbout(claim, 'Warning', 'LaunchTimeout', 'not launched within 5 minutes'));
+    const step = await deleteClaim(
+      ports,
+      claim,
+      eventAbout(claim, 'Warning', 'LaunchTimeout', 'not launched within 5 minutes'),
+    );
+    // The pool tells why, where Azure has said it: that is what somebody has to mend.
+    const reason = conditionOf(claim.status?.conditions, 'Launched')?.reason ?? 'LaunchTimeout';
+    await noteRegistration(ports, claim, { kind: 'failed', reason });
+    return step;
   }
   return launch(ports, claim);
 }
@@ -90,9 +99,10 @@ async function followLaunched(ports: Ports, claim: NodeClaim, podEventMs: number
       eventAbout(claim, 'Normal', 'NodeDeleted', `Node ${node.metadata.name} was deleted`),
     );
   }
-  return isTrue(claim.status?.conditions, 'Registered')
-    ? followRegistered(ports, draftOf(claim), node, podEventMs)
-    : followJoined(ports, claim, node, podEventMs);
+  if (!isTrue(claim.status?.conditions, 'Registered')) return followJoined(ports, claim, node, podEventMs);
+  return (await hasLostMachine(ports, claim, node))
+    ? deleteClaim(ports, claim, eventAbout(claim, 'Warning', 'InstanceGone', 'its machine is gone'))
+    : followRegistered(ports, draftOf(claim), node, podEventMs);
 }
 
 async function followJoined(ports: Ports, claim: NodeClaim, node: Node, podEventMs: number | null): Promise<Step> {
@@ -108,6 +118,14 @@ async function followJoined(ports: Ports, claim: NodeClaim, node: Node, podEvent
   await ports.cloud.revokeTokens(claim.metadata.name, annotation.severalTokens in (claim.metadata.annotations ?? {}));
   await equipJoined(ports, claim);
   return step;
+}
+
+/**
+ * Whether the node of a registered claim is only a name any more. One that is ready is not: Azure's list is wrong then, or late. As
+ * Karpenter's garbage collection.
+ */
+async function hasLostMachine(ports: Ports, claim: NodeClaim, node: Node): Promise<boolean> {
+  return !isReadyNode(node.status?.conditions) && (await observeOwn(ports, claim)).kind === 'gone';
 }
 
 /** Last, as nobody waits for it; where Azure cannot take it now, the next sweep sees to it. */

@@ -1,3 +1,5 @@
+import { isLabelValue } from '../../contract/api/object-meta.ts';
+import { label } from '../../contract/names.ts';
 import type { InstanceType } from '../../core/model/catalog.ts';
 import { allocatableOf } from '../../core/model/allocatable.ts';
 import type { NodeClaim } from '../../kubernetes/manifest.ts';
@@ -67,12 +69,17 @@ function metadataPatch(
   machine: Machine,
 ): object | null {
   const { labels: present = {}, annotations = {}, resourceVersion } = claim.metadata;
-  const wanted = labelsWith(types, machine, ownLabels(claim, types));
+  const wanted = { ...classLabel(nodeClass), ...labelsWith(types, machine, ownLabels(claim, types)) };
   const stale = Object.keys(present).filter((key) => wanted[key] === undefined);
   const labels = { ...changed(present, wanted), ...Object.fromEntries(stale.map((key) => [key, null])) };
   const stamps = changed(annotations, classStamps(nodeClass));
   if (Object.keys({ ...labels, ...stamps }).length === 0) return null;
   return { metadata: { resourceVersion, labels, annotations: stamps } };
+}
+
+/** Who writes a claim by hand leaves it out; its node gets it with the others. None where the name is too long for one. */
+function classLabel({ metadata: { name } }: NodeClass): Readonly<Record<string, string>> {
+  return isLabelValue(name) ? { [label.nodeClass]: name } : {};
 }
 
 function changed(

@@ -1,9 +1,10 @@
 import { annotation, finalizer, label, taint } from '../../contract/names.ts';
 import type { Node, NodeClaim, Taint } from '../../kubernetes/manifest.ts';
+import { publish } from '../events.ts';
 import type { Ports } from '../ports.ts';
 import { type Draft, draftOf, noted } from './draft.ts';
 import { isUsableAtOnce } from './initialize.ts';
-import { type Step, isReadyNode } from './node-claim.ts';
+import { type Step, eventAbout, isReadyNode } from './node-claim.ts';
 import { lookOnceSettled } from './look-once-settled.ts';
 import { isForMovers } from './open-node.ts';
 import { patchNode } from './patch-node.ts';
@@ -29,12 +30,22 @@ export async function register(ports: Ports, claim: NodeClaim, node: Node): Prom
   if (!isReadyNode(node.status?.conditions) && ports.now() < joinedMs + READY_PATIENCE_MS) {
     return { kind: 'wait', for: 'the node to become ready', lookAgainMs: joinedMs + READY_PATIENCE_MS };
   }
+  await reportUntainted(ports, claim, node);
   const admitted = await admit(ports, claim, node);
   const draft = noted(ports, draftOf(claim), {
     conditions: [{ type: 'Registered', status: 'True', reason: 'Registered', message: '' }],
     fields: { nodeName: node.metadata.name },
   });
   return { kind: 'registered', draft, node: admitted };
+}
+
+/** Pods may have come before the node had the labels and taints that keep them out: whoever changed its start has to know. */
+async function reportUntainted(ports: Ports, claim: NodeClaim, { metadata, spec }: Node): Promise<void> {
+  const isTainted = (spec?.taints ?? []).some(({ key }) => key === taint.unregistered.key);
+  // With the label it was registered by a look that could not say so any more.
+  if (isTainted || metadata.labels?.[label.registered] === 'true') return;
+  const message = `Node ${metadata.name} has joined without the taint ${taint.unregistered.key}:${taint.unregistered.effect}`;
+  await publish(ports.kubernetes, eventAbout(claim, 'Warning', 'UnregisteredTaintMissing', message), ports.now());
 }
 
 /**
@@ -82,7 +93,10 @@ function registration(ports: Ports, claim: NodeClaim, node: Node, { kept, isUsed
       },
       annotations: nodeAnnotations(claim),
       finalizers: [...new Set([...(node.metadata.finalizers ?? []), finalizer])],
-      ownerReferences: [ownerOf(claim)],
+      ownerReferences: [
+        ...(node.metadata.ownerReferences ?? []).filter(({ uid }) => uid !== claim.metadata.uid),
+        ownerOf(claim),
+      ],
     },
     spec: { taints: mergeTaints(taints, kept) },
   };

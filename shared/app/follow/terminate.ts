@@ -11,14 +11,17 @@ import { replacementsOf } from '../replacements.ts';
 import { nodeNameOf } from '../node-name.ts';
 import type { Ports } from '../ports.ts';
 import { isSameId } from '../same-id.ts';
-import { isTrue, toTimestamp } from '../conditions.ts';
+import { conditionOf, isTrue, toTimestamp } from '../conditions.ts';
 import { drain } from './drain.ts';
-import { type Step, isReadyNode, writeStatus, written } from './node-claim.ts';
+import { type Step, isReadyNode, transitionMs, writeStatus, written } from './node-claim.ts';
+import { awaitedAttachments } from './volumes-in-use.ts';
 
 /** While pods are on their way out, the relay tells of each; this is for what it misses. */
 const DRAIN_LOOK_MS = 10_000;
 /** A PodDisruptionBudget or a protected pod holds the drain: looked at this often. */
 const BLOCKED_LOOK_MS = 5_000;
+/** The scheduler may have chosen the node for a pod before it saw the taint: so long after that the pod has come. */
+const LANDING_MS = 5_000;
 /** Replacements get ready within a notice of 30 s or not at all; each look reads two or three objects. */
 const REPLACEMENT_LOOK_MS = 1_500;
 /** Looks are no further apart: the longest of them, and half as much for the grid. */
@@ -62,21 +65,41 @@ async function stampDeadline(ports: Ports, claim: NodeClaim): Promise<NodeClaim>
 
 /** Keeps pods away, moves those that are there, waits for their volumes. Null once the machine may go. */
 async function empty(ports: Ports, claim: NodeClaim, node: Node): Promise<Step | null> {
-  await announce(ports, claim, node);
+  const isNew = await announce(ports, claim, node);
   const deadlineMs = Date.parse(claim.metadata.annotations?.[annotation.terminationTimestamp] ?? '');
   const mayEvict = await isReplaced(ports, claim);
   const outcome = await drain(ports, node.metadata.name, Number.isNaN(deadlineMs) ? null : deadlineMs, mayEvict);
+  const landedMs = landedAtMs(ports, claim, isNew);
+  if (outcome.remaining === 0 && ports.now() < landedMs) {
+    const text = `a pod may still be on its way to ${node.metadata.name}`;
+    await noteDraining(ports, claim, text);
+    return { kind: 'wait', for: text, lookAgainMs: landedMs };
+  }
   if (outcome.remaining > 0) {
     const text = `${outcome.remaining} pods are left on ${node.metadata.name}`;
-    await writeStatus(ports, claim, {
-      conditions: [{ type: 'Drained', status: 'Unknown', reason: 'Draining', message: text }],
-    });
+    await noteDraining(ports, claim, text);
     if (outcome.blocked !== null) await reportBlocked(ports, node, outcome.blocked);
     await lookBeforeDeadline(ports, claim, outcome.nextForcedMs);
     const after = !mayEvict ? REPLACEMENT_LOOK_MS : outcome.blocked === null ? DRAIN_LOOK_MS : BLOCKED_LOOK_MS;
     return { kind: 'wait', for: outcome.blocked ?? text, lookAgainMs: ports.now() + after };
   }
   return awaitVolumes(ports, claim, node, deadlineMs);
+}
+
+/**
+ * From when no pod comes to the node any more, milliseconds since the epoch. One that was tainted before its claim was deleted,
+ * as the disruption does, has none on their way. As Karpenter.
+ */
+function landedAtMs(ports: Ports, claim: NodeClaim, isNew: boolean): number {
+  const isDraining = conditionOf(claim.status?.conditions, 'Drained')?.status === 'Unknown';
+  if (isDraining) return transitionMs(claim, 'Drained') + LANDING_MS;
+  return isNew ? ports.now() + LANDING_MS : ports.now();
+}
+
+function noteDraining(ports: Ports, claim: NodeClaim, message: string): Promise<NodeClaim> {
+  return writeStatus(ports, claim, {
+    conditions: [{ type: 'Drained', status: 'Unknown', reason: 'Draining', message }],
+  });
 }
 
 /**
@@ -104,8 +127,11 @@ async function isReplaced(ports: Ports, claim: NodeClaim): Promise<boolean> {
   return claims.every((one) => one === null || isTrue(one.status?.conditions, 'Initialized'));
 }
 
-/** Marks the node so that the scheduler, load balancers and people know, and makes the API server keep it until we are done. */
-async function announce(ports: Ports, claim: NodeClaim, node: Node): Promise<void> {
+/**
+ * Marks the node so that the scheduler, load balancers and people know, and makes the API server keep it until we are done. Answers
+ * whether it was open to pods until now.
+ */
+async function announce(ports: Ports, claim: NodeClaim, node: Node): Promise<boolean> {
   const { name, resourceVersion } = node.metadata;
   const key = { name, namespace: null };
   // The API server takes no finalizer for what is being deleted already.
@@ -129,12 +155,11 @@ async function announce(ports: Ports, claim: NodeClaim, node: Node): Promise<voi
     );
     ports.log('node-draining', { ...claimFacts(claim), node: name });
   }
+  return !isDisrupted(node);
 }
 
 async function awaitVolumes(ports: Ports, claim: NodeClaim, node: Node, deadlineMs: number): Promise<Step | null> {
-  const attached = (await ports.kubernetes.list('VolumeAttachment')).filter(
-    ({ spec }) => spec.nodeName === node.metadata.name && spec.source.persistentVolumeName !== undefined,
-  );
+  const attached = await awaitedAttachments(ports, node.metadata.name);
   const drained = { type: 'Drained', status: 'True', reason: 'Drained', message: '' } as const;
   const elapsed = !Number.isNaN(deadlineMs) && ports.now() > deadlineMs;
   if (attached.length > 0 && !elapsed) {

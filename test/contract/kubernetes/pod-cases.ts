@@ -21,10 +21,10 @@ export function podCases(api: () => ApiUnderTest): void {
     api().send('POST', `${path}/pods/${name}/eviction`, {
       body: { apiVersion: 'policy/v1', kind: 'Eviction', metadata: { name } },
     });
-  const createBudget = async (namespace: string, allowed: number): Promise<string> => {
+  const createBudget = async (namespace: string, allowed: number, name = 'budget'): Promise<string> => {
     const budgets = `/apis/policy/v1/namespaces/${namespace}/poddisruptionbudgets`;
     const spec = { minAvailable: 1, selector: { matchLabels: { app: 'web' } } };
-    await api().send('POST', budgets, { body: { metadata: { name: 'budget' }, spec } });
+    await api().send('POST', budgets, { body: { metadata: { name }, spec } });
     const status = {
       observedGeneration: 1,
       disruptionsAllowed: allowed,
@@ -32,8 +32,8 @@ export function podCases(api: () => ApiUnderTest): void {
       desiredHealthy: 1,
       expectedPods: 1,
     };
-    await api().send('PATCH', `${budgets}/budget/status`, { type: merge, body: { status } });
-    return `${budgets}/budget`;
+    await api().send('PATCH', `${budgets}/${name}/status`, { type: merge, body: { status } });
+    return `${budgets}/${name}`;
   };
 
   test('a binding gives a pod its node and the PodScheduled condition, once', async () => {
@@ -165,6 +165,18 @@ export function podCases(api: () => ApiUnderTest): void {
       const { body } = await api().send('GET', budget);
       expect(body.status.disruptionsAllowed).toBe(0);
       expect(Object.keys(body.status.disruptedPods)).toEqual(['a']);
+    });
+
+    test('a pod of two budgets is refused with 500, and says that it has more than one [K08]', async () => {
+      const namespace = await api().namespace();
+      const path = `/api/v1/namespaces/${namespace}`;
+      await createPod(path, 'a', 'node-1');
+      await run(path, 'a', true);
+      await createBudget(namespace, 1);
+      await createBudget(namespace, 1, 'another');
+      const { status, body } = await evict(path, 'a');
+      expect(status).toBe(500);
+      expect(body.message).toContain('more than one PodDisruptionBudget');
     });
 
     test('a pod that does not run needs no budget', async () => {

@@ -111,7 +111,7 @@ async function expectSuccessor(
 /** Nodes that are not what their pool or class asks for any more. */
 export function driftCases(client: () => Client, mode: Mode): void {
   const rarely = onDouble(mode);
-  it('each field of a template or class that changes is drift: the nodes are replaced, by nodes that show it', async () => {
+  it('each field of a template or class that changes is drift: the nodes are replaced, by nodes that show it [J10]', async () => {
     const { world } = client();
     const pools = Object.keys(changes);
     for (const pool of pools) {

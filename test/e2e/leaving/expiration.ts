@@ -22,7 +22,7 @@ const LIFE_S = 20;
 export function expirationCases(client: () => Client, mode: Mode): void {
   const rarely = onDouble(mode);
   rarely(
-    'a node goes when its time is over, not before, whatever budgets and pods say, and its successor is ready first',
+    'a node goes when its time is over, not before, whatever budgets and pods say, and its successor is ready first [J07]',
     async () => {
       const { world, claims, pods } = client();
       const template = { expireAfter: `${LIFE_S}s`, terminationGracePeriod: '5s' };

@@ -27,7 +27,7 @@ function daemonsOn(pool: string, name: string, pod: object = {}): object {
 
 /** How a node ends, once its claim is deleted. */
 export function terminationCases(client: () => Client): void {
-  it('pods leave in the order of their tiers, each after the one before has ended', async () => {
+  it('pods leave in the order of their tiers, each after the one before has ended [K03]', async () => {
     const { world, pods } = client();
     const critical = { priorityClassName: 'system-cluster-critical' };
     const small = { cpu: '50m', memory: '32Mi', graceSeconds: 2 };
@@ -57,7 +57,7 @@ export function terminationCases(client: () => Client): void {
     await Promise.all(['daemon', 'critical-daemon'].map((one) => world.api.remove(`${DAEMONS}/${one}`, {})));
   });
 
-  it('a drain that pods or their budgets block waits; with a terminationGracePeriod it ends at its deadline', async () => {
+  it('a drain that pods or their budgets block waits; with a terminationGracePeriod it ends at its deadline [K03] [K06]', async () => {
     const { world, claims, pods } = client();
     const hurried = ['kept', 'budgeted'];
     await world.apply(

@@ -137,7 +137,9 @@ export class ApiServer {
     const pod = this.get('pods', key);
     if (pod === null) return failure(404, `pod ${key} not found`);
     if (uid !== undefined && uid !== pod.metadata.uid) return failure(409, `pod ${key}: other uid`);
-    if (pod.metadata.deletionTimestamp === undefined && isReady(pod) && !this.#mayLose(pod)) {
+    const budgets = pod.metadata.deletionTimestamp === undefined && isReady(pod) ? this.#budgetsOf(pod) : [];
+    if (budgets.length > 1) return failure(500, 'This pod has more than one PodDisruptionBudget.');
+    if (!budgets.every((one) => this.healthyPods(one) > Number(one.spec?.['minAvailable'] ?? 0))) {
       return failure(429, "Cannot evict pod as it would violate the pod's disruption budget.");
     }
     return this.delete('pods', key);
@@ -153,10 +155,8 @@ export class ApiServer {
     return current;
   }
 
-  #mayLose(pod: Stored): boolean {
-    return this.list('poddisruptionbudgets')
-      .filter(({ spec }) => matches(pod, spec?.['selector']?.matchLabels ?? {}))
-      .every((budget) => this.healthyPods(budget) > Number(budget.spec?.['minAvailable'] ?? 0));
+  #budgetsOf(pod: Stored): ReadonlyArray<Stored> {
+    return this.list('poddisruptionbudgets').filter(({ spec }) => matches(pod, spec?.['selector']?.matchLabels ?? {}));
   }
 
   healthyPods(budget: Stored): number {

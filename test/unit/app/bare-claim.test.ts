@@ -44,7 +44,7 @@ describe('a claim that says nothing', () => {
     expect(logged).toEqual(['nodeclaim-launched', 'nodeclaim-registered', 'nodeclaim-initialized']);
   });
 
-  test('is owned by nobody and owns its node, which holds on to it', async () => {
+  test('is owned by nobody and owns its node, which holds on to it [J02]', async () => {
     const { addClass, look, joins, server } = written();
     addClass('True');
     await look();
@@ -54,6 +54,26 @@ describe('a claim that says nothing', () => {
       finalizers: ['karpenter.sh/termination'],
       ownerReferences: [{ kind: 'NodeClaim', name: 'c', blockOwnerDeletion: true }],
     });
+  });
+
+  test('is labelled with its class, and so is its node [J09]', async () => {
+    const { addClass, look, joins, server } = written();
+    addClass('True');
+    await look();
+    joins();
+    await look();
+    const labels = { 'karpenter.azure.com/aksnodeclass': 'default' };
+    expect(server.get('nodeclaims', 'c')?.metadata.labels).toMatchObject(labels);
+    expect(server.get('nodes', 'aks-c')?.metadata.labels).toMatchObject(labels);
+  });
+
+  test('is launched without that label where the name of its class is too long for one', async () => {
+    const name = 'x'.repeat(64);
+    const { addClass, look, conditionOf, server } = written({ nodeClassRef: { ...nodeClassReference, name } });
+    addClass('True', name);
+    await look();
+    expect(conditionOf('c', 'Launched')).toMatchObject({ status: 'True' });
+    expect(server.get('nodeclaims', 'c')?.metadata.labels).not.toHaveProperty(['karpenter.azure.com/aksnodeclass']);
   });
 
   test('waits for a class that is not there yet, and is given up when it does not come', async () => {

@@ -36,7 +36,7 @@ describe('when a node may be consolidated', () => {
   });
 });
 
-describe('when a pod last came or went', () => {
+describe('when a pod last came or went [J09]', () => {
   const known = claim({ status: { ...claim().status, lastPodEventTime: '2026-11-21T08:01:00Z' } });
   const knownMs = start + 60_000;
   const late = start + 1_000_000;

@@ -79,14 +79,14 @@ describe('a node at rest', () => {
     expect([shown('Consolidatable'), asked()]).toEqual([undefined, []]);
   });
 
-  test('has noted when a pod came or went, though nothing else about it changes', async () => {
+  test('has noted when a pod came or went, though nothing else about it changes [J09]', async () => {
     const { look, server } = atRest({ after: 'Never' });
     await look(1_000);
     await look(5_000, START + 5_000);
     expect(server.get('nodeclaims', 'c')?.status?.['lastPodEventTime']).toBe('2026-12-01T00:00:05Z');
   });
 
-  test('has drifted when its pool has changed, and no more when that is taken back', async () => {
+  test('has drifted when its pool has changed, and no more when that is taken back [J10]', async () => {
     const { look, shown, server, conditionOf } = atRest({ poolHash: '2' });
     await look(1_000);
     expect(conditionOf('c', 'Drifted')).toMatchObject({ status: 'True', reason: 'NodePoolDrifted' });
@@ -101,6 +101,24 @@ describe('a node at rest', () => {
     trace.length = 0;
     await look(31_000);
     expect(writes()).toEqual([]);
+  });
+
+  test('says when it has much less than its claim expects, once, and no more when that is mended [J09]', async () => {
+    const { look, server, conditionOf, writes, trace } = atRest();
+    server.patch('nodeclaims', 'c', { spec: { resources: { requests: { cpu: '1' } } } }, 'object');
+    server.patch('nodeclaims', 'c', { status: { capacity: { cpu: '4' } } }, 'status');
+    server.patch('nodes', 'aks-c', { status: { capacity: { cpu: '2' } } }, 'status');
+    const [type, reason] = ['ConsistentStateFound', 'FailedConsistencyCheck'];
+    const message = 'expected 4 of resource cpu, but found 2 (50% of expected)';
+    await look(31_000);
+    expect(conditionOf('c', type)).toMatchObject({ status: 'False', reason, message });
+    expect(server.list('events')).toMatchObject([{ type: 'Warning', reason, message, involvedObject: { name: 'c' } }]);
+    trace.length = 0;
+    await look(32_000);
+    expect(writes()).toEqual([]);
+    server.patch('nodes', 'aks-c', { status: { capacity: { cpu: '4' } } }, 'status');
+    await look(33_000);
+    expect(conditionOf('c', type)).toBeUndefined();
   });
 
   test('is only told of: nothing is removed, whatever has become of it', async () => {

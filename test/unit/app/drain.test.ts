@@ -62,7 +62,7 @@ function nodeWith(pods: Readonly<Record<string, Fields>>) {
 const ownedBy = (kind: string): Fields => ({ ownerReferences: [{ apiVersion: 'v1', kind, name: 'o', uid: 'u' }] });
 const critical = { priorityClassName: 'system-cluster-critical' };
 
-test('pods go before daemons, and all of those before critical pods, one tier at a time', async () => {
+test('pods go before daemons, and all of those before critical pods, one tier at a time [K03]', async () => {
   const node = nodeWith({
     web: {},
     daemon: { metadata: ownedBy('DaemonSet') },
@@ -79,7 +79,7 @@ test('pods go before daemons, and all of those before critical pods, one tier at
   expect(await node.drain()).toEqual({ remaining: 0, blocked: null });
 });
 
-test('a tier that is still leaving holds the next one back, and is not asked again', async () => {
+test('a tier that is still leaving holds the next one back, and is not asked again [K03]', async () => {
   const node = nodeWith({ web: { metadata: ownedBy('ReplicaSet') }, daemon: { metadata: ownedBy('DaemonSet') } });
   await node.drain();
   let evictions = 0;
@@ -90,7 +90,7 @@ test('a tier that is still leaving holds the next one back, and is not asked aga
   expect([node.leaving(), evictions]).toEqual([['web'], 0]);
 });
 
-test('pods that have ended, static pods and pods that tolerate the disruption are not waited for', async () => {
+test('pods that have ended, static pods and pods that tolerate the disruption are not waited for [K02]', async () => {
   const node = nodeWith({
     done: { status: { phase: 'Succeeded' } },
     static: { metadata: ownedBy('Node') },
@@ -101,7 +101,7 @@ test('pods that have ended, static pods and pods that tolerate the disruption ar
   expect(node.leaving()).toEqual([]);
 });
 
-test('a pod whose kubelet has let its grace period pass by a minute is not waited for', async () => {
+test('a pod whose kubelet has let its grace period pass by a minute is not waited for [K04]', async () => {
   const node = nodeWith({ web: { spec: { terminationGracePeriodSeconds: 10 } } });
   await node.drain();
   node.clock.advance(70_000);
@@ -131,7 +131,7 @@ test('protection for a while ends that long after the pod has started', async ()
   expect(node.leaving()).toEqual(['web']);
 });
 
-test('a disruption budget holds the drain', async () => {
+test('a disruption budget holds the drain [K03] [K08]', async () => {
   const node = nodeWith({ web: { metadata: { labels: { app: 'web' } } } });
   node.server.create('poddisruptionbudgets', {
     metadata: { name: 'web', namespace: 'default' },
@@ -141,7 +141,31 @@ test('a disruption budget holds the drain', async () => {
   expect(outcome.blocked).toMatch(/^pod default\/web: .*disruption budget/);
 });
 
-test('when the deadline leaves a pod its grace period only, it is deleted, whatever protects it', async () => {
+test('what a budget holds is deleted all the same when the deadline leaves no more time [K06] [K08]', async () => {
+  const node = nodeWith({ web: { metadata: { labels: { app: 'web' } } } });
+  node.server.create('poddisruptionbudgets', {
+    metadata: { name: 'web', namespace: 'default' },
+    spec: { minAvailable: 1, selector: { matchLabels: { app: 'web' } } },
+  });
+  node.clock.advance(30_000);
+  await node.drain(START + 60_000);
+  expect(node.leaving()).toEqual([]);
+  node.clock.advance(1_000);
+  expect(await node.drain(START + 60_000)).toEqual({ remaining: 1, blocked: null });
+  expect([node.leaving(), node.graceOf('web')]).toEqual([['web'], 29]);
+});
+
+test('an earlier deadline hurries what was deleted for a later one, and a later one gives nothing back [K08]', async () => {
+  const node = nodeWith({ web: { spec: { terminationGracePeriodSeconds: 300 } } });
+  await node.drain(START + 120_000);
+  expect(node.graceOf('web')).toBe(120);
+  await node.drain(START + 60_000);
+  expect(node.graceOf('web')).toBe(60);
+  await node.drain(START + 200_000);
+  expect(node.graceOf('web')).toBe(60);
+});
+
+test('when the deadline leaves a pod its grace period only, it is deleted, whatever protects it [K06]', async () => {
   const protectedPod = { metadata: { annotations: { 'karpenter.sh/do-not-disrupt': 'true' } } };
   const node = nodeWith({ web: protectedPod, quick: { ...protectedPod, spec: { terminationGracePeriodSeconds: 5 } } });
   const deadline = START + 60_000;
@@ -171,7 +195,7 @@ test('the next pod to be deleted is the one that asks for most time, of those th
   expect(await node.nextForcedMs(deadline)).toBeNull();
 });
 
-test('a pod that is leaving too slowly for the deadline is hurried', async () => {
+test('a pod that is leaving too slowly for the deadline is hurried [K06] [K08]', async () => {
   const node = nodeWith({ web: { spec: { terminationGracePeriodSeconds: 300 } } });
   await node.drain();
   expect(node.graceOf('web')).toBe(300);
@@ -185,7 +209,7 @@ test('while replacements are on their way nothing is evicted, but what the deadl
   expect(node.leaving()).toEqual(['slow']);
 });
 
-describe('what tolerates the disruption', () => {
+describe('what tolerates the disruption [K02]', () => {
   const key = 'karpenter.sh/disrupted';
 
   test.each<readonly [string, Fields]>([
@@ -203,6 +227,10 @@ describe('what tolerates the disruption', () => {
 
   test.each<readonly [string, Fields]>([
     ['another taint', { key: 'other', operator: 'Exists' }],
+    [
+      'that nodes are unschedulable',
+      { key: 'node.kubernetes.io/unschedulable', operator: 'Exists', effect: 'NoSchedule' },
+    ],
     ['another effect', { key, operator: 'Exists', effect: 'NoExecute' }],
     ['another effect of everything', { operator: 'Exists', effect: 'NoExecute' }],
     ['an empty key with no operator', { key: '', operator: 'Equal' }],
@@ -213,7 +241,7 @@ describe('what tolerates the disruption', () => {
   });
 });
 
-describe('a pod is asked to leave', () => {
+describe('a pod is asked to leave [K08]', () => {
   test.each(['0s', '-1h', 'often', ''])('when its protection says nothing that counts: %j', async (value) => {
     const node = nodeWith({ web: { metadata: { annotations: { 'karpenter.sh/do-not-disrupt': value } } } });
     await node.drain();
@@ -227,7 +255,7 @@ describe('a pod is asked to leave', () => {
     expect(node.leaving()).toEqual([]);
   });
 
-  test('as the one that was meant: another that has taken its name stays', async () => {
+  test('as the one that was meant: another that has taken its name stays [K05]', async () => {
     const node = nodeWith({ web: {} });
     node.onRequest.current = ({ method }) => {
       if (method !== 'POST') return;
@@ -251,6 +279,12 @@ describe('a pod is asked to leave', () => {
     expect(await node.mostEvictionsAtOnce()).toBe(16);
   });
 
+  test('whoever made it: nobody waits for one that nobody made [K02]', async () => {
+    const node = nodeWith({ bare: {}, owned: { metadata: ownedBy('ReplicaSet') } });
+    await node.drain();
+    expect(node.leaving()).toEqual(['bare', 'owned']);
+  });
+
   test('only where it is on this node', async () => {
     const node = nodeWith({ web: {}, other: { spec: { nodeName: 'other' } } });
     expect(await node.drain()).toEqual({ remaining: 1, blocked: null });
@@ -263,7 +297,7 @@ describe('a pod is asked to leave', () => {
   });
 });
 
-describe('what the deadline forces', () => {
+describe('what the deadline forces [K06] [K08]', () => {
   test('has at least a second, and people are told', async () => {
     const node = nodeWith({ web: {} });
     node.clock.advance(120_000);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { type DriftFacts, findDrift } from '../../../shared/app/follow/drift.ts';
-import type { NodeClaim } from '../../../shared/kubernetes/manifest.ts';
+import type { NodeClaim, NodePool, SelectorRequirement } from '../../../shared/kubernetes/manifest.ts';
 import { claim, condition, node, nodeClass, nodePool } from './build-claim.ts';
 
 const types = new Set(['Standard_D2s_v5']);
@@ -12,7 +12,11 @@ function reasonOf(given: NodeClaim, facts: Partial<DriftFacts> = {}): string | n
 
 const onlySpot = [{ key: 'karpenter.sh/capacity-type', operator: 'In', values: ['spot'] }] as const;
 
-describe('what is drift', () => {
+function on(key: string, operator: string, ...values: ReadonlyArray<string>): SelectorRequirement {
+  return { key, operator, values };
+}
+
+describe('what is drift [J10]', () => {
   it('a node that is as its pool and class ask has not drifted', () => {
     expect(reasonOf(claim())).toBeNull();
   });
@@ -51,6 +55,25 @@ describe('what is drift', () => {
 
   it('labels that the requirements of the pool no longer allow are drift', () => {
     expect(reasonOf(claim(), { pool: nodePool({}, {}, onlySpot) })).toBe('RequirementsDrifted');
+  });
+
+  it.each<readonly [string, NodePool['spec']['template']['spec']['requirements'], boolean]>([
+    ['that is wider', [on('karpenter.sh/capacity-type', 'In', 'spot', 'on-demand')], false],
+    ['that excludes another value', [on('karpenter.sh/capacity-type', 'NotIn', 'spot')], false],
+    ['that excludes its own', [on('karpenter.sh/capacity-type', 'NotIn', 'on-demand')], true],
+    ['that the label is there', [on('topology.kubernetes.io/zone', 'Exists')], false],
+    ['that a label is there which is not', [on('team', 'Exists')], true],
+    ['that a label is not there which is not', [on('team', 'DoesNotExist')], false],
+    ['that its own is not there', [on('topology.kubernetes.io/zone', 'DoesNotExist')], true],
+    ['of a number that it has', [on('karpenter.azure.com/sku-cpu', 'Gt', '1')], false],
+    ['of more than it has', [on('karpenter.azure.com/sku-cpu', 'Gt', '2')], true],
+    ['of less than it has', [on('karpenter.azure.com/sku-cpu', 'Lt', '2')], true],
+    ['that is met beside one that is not', [on('topology.kubernetes.io/zone', 'Exists'), onlySpot[0]], true],
+    ['no more', [], false],
+  ])('a requirement %s is drift, or is not', (_, requirements, drifted) => {
+    const sized = claim({ labels: { 'karpenter.azure.com/sku-cpu': '2' } });
+    const reason = drifted ? 'RequirementsDrifted' : null;
+    expect(reasonOf(sized, { pool: nodePool({}, {}, requirements) })).toBe(reason);
   });
 
   it('a requirement on a label that the claim does not carry is drift, for the node cannot have it', () => {

@@ -53,7 +53,7 @@ const registered = (more: Given = {}): Given => ({
 });
 
 describe('a claim that has no machine yet', () => {
-  test('gets one, under our finalizer, which was put on before', async () => {
+  test('gets one, under our finalizer, which was put on before [J01]', async () => {
     const { look, launches, server, outside, stateOf, conditionOf } = following({ providerID: null, finalizers: [] });
     const { launch } = outside;
     let held: ReadonlyArray<string> | undefined;
@@ -82,13 +82,40 @@ describe('a claim that has no machine yet', () => {
     expect(launches()).toEqual([]);
   });
 
-  test('is given up when it was not launched within five minutes, and not before', async () => {
+  test('is given up when it was not launched within five minutes, and not before [J05]', async () => {
     const { look, launches, stateOf, outside, reasons, azure } = following({ providerID: null });
     outside.launch = () => ({ kind: 'rejected', reason: 'Policy', message: 'no' });
     await look(5 * MINUTE_MS);
     expect([stateOf('c'), launches().length]).toEqual(['there', 1]);
     expect((await look(5 * MINUTE_MS + 1)).kind).toBe('ended');
     expect([stateOf('c'), launches().length, reasons(), azure.deleted]).toEqual(['leaving', 1, ['LaunchTimeout'], []]);
+  });
+
+  test('that was not launched in time is seen on its pool, with what Azure said [J05]', async () => {
+    const { look, outside, health } = following({ providerID: null });
+    outside.launch = () => ({ kind: 'rejected', reason: 'Policy', message: 'no' });
+    await look(5 * MINUTE_MS);
+    expect(health()).toBeUndefined();
+    await look(5 * MINUTE_MS + 1);
+    expect(health()).toMatchObject({ status: 'True', message: 'last nodes: failed' });
+    const silent = following({ providerID: null });
+    const failures = { status: 'True', message: 'last nodes: failed', observedGeneration: 1 };
+    const conditions = [{ ...since(START, 'NodeRegistrationHealthy'), ...failures }];
+    silent.server.patch('nodepools', 'general', { status: { conditions } }, 'status');
+    await silent.look(5 * MINUTE_MS + 1);
+    expect(silent.health()).toMatchObject({ status: 'False', reason: 'LaunchTimeout' });
+  });
+
+  test('tells its pool what Azure said, when that becomes unhealthy by it [J05]', async () => {
+    const { look, server, health } = following({
+      providerID: null,
+      conditions: [{ ...since(START, 'Launched', 'Unknown'), reason: 'Policy' }],
+    });
+    const failures = { status: 'True', message: 'last nodes: failed', observedGeneration: 1 };
+    const conditions = [{ ...since(START, 'NodeRegistrationHealthy'), ...failures }];
+    server.patch('nodepools', 'general', { status: { conditions } }, 'status');
+    await look(5 * MINUTE_MS + 1);
+    expect(health()).toMatchObject({ status: 'False', reason: 'Policy', message: 'last nodes: failed, failed' });
   });
 
   test('is not given up for its time when its machine is there: that is noted', async () => {
@@ -99,7 +126,7 @@ describe('a claim that has no machine yet', () => {
     expect(conditionOf('c', 'Launched')).toMatchObject({ status: 'True' });
   });
 
-  test('is told when Azure refuses it for good, cut to 300 characters, and is tried again a minute later', async () => {
+  test('is told when Azure refuses it for good, cut to 300 characters, and is tried again a minute later [J01]', async () => {
     const { look, outside, conditionOf, stateOf } = following({ providerID: null });
     outside.launch = () => ({ kind: 'rejected', reason: 'Policy', message: 'x'.repeat(400) });
     expect(await look()).toMatchObject({ kind: 'wait', lookAgainMs: START + MINUTE_MS });
@@ -111,7 +138,7 @@ describe('a claim that has no machine yet', () => {
     expect(stateOf('c')).toBe('there');
   });
 
-  test('is given up when its class is being deleted', async () => {
+  test('is given up when its class is being deleted [J01]', async () => {
     const { look, server, stateOf, launches, reasons } = following({ providerID: null });
     server.patch('aksnodeclasses', 'default', { metadata: { finalizers: ['other'] } }, 'object');
     server.delete('aksnodeclasses', 'default');
@@ -120,7 +147,7 @@ describe('a claim that has no machine yet', () => {
   });
 });
 
-describe('a claim is launched for once', () => {
+describe('a claim is launched for once [J01]', () => {
   test('however often it is looked at', async () => {
     const { look, launches } = following({ providerID: null });
     await look();
@@ -169,7 +196,7 @@ describe('a claim whose node has not joined', () => {
     expect(conditionOf('c', 'Registered')).toMatchObject({ status: 'Unknown', reason: 'NodeNotFound' });
   });
 
-  test('is given up after 15 minutes, and not before, and its pool shows it', async () => {
+  test('is given up after 15 minutes, and not before, and its pool shows it [J05]', async () => {
     const { look, stateOf, reasons, health, azure } = following(launched());
     await look(15 * MINUTE_MS);
     expect(stateOf('c')).toBe('there');
@@ -315,7 +342,7 @@ describe('a claim whose node has joined before and is not there', () => {
 });
 
 describe('a claim whose node is there', () => {
-  test('is deleted when somebody has deleted the node', async () => {
+  test('is deleted when somebody has deleted the node [K01]', async () => {
     const { look, addNode, server, stateOf, reasons, azure } = following(registered());
     addNode('c', { finalizers: [finalizer] });
     server.delete('nodes', 'aks-c');
@@ -331,7 +358,7 @@ describe('a claim whose node is there', () => {
     expect(stateOf('c')).toBe('there');
   });
 
-  test('does not touch a node of its name on another machine, and looks no more after 15 minutes', async () => {
+  test('does not touch a node of its name on another machine, and looks no more after 15 minutes [J02]', async () => {
     const { look, addNode, server, writes } = following(launched());
     addNode('c', { id: 'another', taints: [unregistered] });
     const node = server.get('nodes', 'aks-c');
@@ -354,7 +381,35 @@ describe('a claim whose node is there', () => {
     expect(conditionOf('c', 'Registered')).toMatchObject({ status: 'True' });
   });
 
-  test('gives a ready node all that its claim says, and takes the unregistered taint away', async () => {
+  test('is deleted when its machine is gone and the node is not ready, and kept while it is ready [J08]', async () => {
+    for (const [ready, state] of [
+      ['False', 'leaving'],
+      ['Unknown', 'leaving'],
+      ['True', 'there'],
+    ] as const) {
+      const { look, addNode, stateOf, reasons, azure } = following(registered({ withMachine: false }));
+      addNode('c', { ready });
+      await look();
+      expect([stateOf('c'), reasons(), azure.deleted]).toEqual([state, ready === 'True' ? [] : ['InstanceGone'], []]);
+    }
+  });
+
+  test('is kept though the node is not ready, while its machine is there, and asks Azure only then [J08]', async () => {
+    const { look, addNode, stateOf, outside, server } = following(registered());
+    let asked = 0;
+    outside.observe = (found) => {
+      asked += 1;
+      return present('running')(found);
+    };
+    addNode('c', { ready: 'Unknown' });
+    await look();
+    expect([stateOf('c'), asked]).toEqual(['there', 1]);
+    server.patch('nodes', 'aks-c', { status: { conditions: [{ type: 'Ready', status: 'True' }] } }, 'status');
+    await look();
+    expect(asked).toBe(1);
+  });
+
+  test('gives a ready node all that its claim says, and takes the unregistered taint away [J02]', async () => {
     const team = { key: 'team', value: 'red', effect: 'NoSchedule' };
     const kubelet = { key: 'node.kubernetes.io/not-ready', effect: 'NoSchedule' };
     const { look, addNode, server, health } = following(launched({ spec: { taints: [team] } }));
@@ -380,7 +435,61 @@ describe('a claim whose node is there', () => {
     expect(health()).toMatchObject({ status: 'True' });
   });
 
-  test('adds no taint that the node has, and none at all where the node says that they are not to be synced', async () => {
+  test('owns the node once, beside those who own it already [J02]', async () => {
+    const { look, addNode, server } = following(launched());
+    const { uid } = server.get('nodeclaims', 'c')?.metadata ?? {};
+    addNode('c', { taints: [unregistered] });
+    const other = { apiVersion: 'v1', kind: 'ConfigMap', name: 'rack', uid: 'u-rack' };
+    const own = { apiVersion: 'karpenter.sh/v1', kind: 'NodeClaim', name: 'c', uid };
+    server.patch('nodes', 'aks-c', { metadata: { ownerReferences: [own, other] } }, 'object');
+    await look();
+    const { ownerReferences } = (server.get('nodes', 'aks-c')?.metadata ?? {}) as Fields;
+    expect(ownerReferences).toEqual([other, { ...own, blockOwnerDeletion: true }]);
+  });
+
+  test('says so when the node has joined without the unregistered taint, and registers it all the same [J02]', async () => {
+    const bare = following(launched());
+    bare.addNode('c', { taints: [{ key: 'own', effect: 'NoSchedule' }] });
+    await bare.look();
+    expect(bare.server.list('events')).toMatchObject([
+      {
+        type: 'Warning',
+        reason: 'UnregisteredTaintMissing',
+        message: 'Node aks-c has joined without the taint karpenter.sh/unregistered:NoExecute',
+        involvedObject: { kind: 'NodeClaim', name: 'c' },
+      },
+    ]);
+    expect(bare.conditionOf('c', 'Registered')).toMatchObject({ status: 'True' });
+    const tainted = following(launched());
+    tainted.addNode('c', { taints: [unregistered] });
+    await tainted.look();
+    const again = following(launched());
+    again.addNode('c', { labels: { 'karpenter.sh/registered': 'true' } });
+    await again.look();
+    expect([tainted.reasons(), again.reasons()]).toEqual([[], []]);
+  });
+
+  test('gets no startup taint back that has gone from the node before it was registered [J02]', async () => {
+    const startupTaints = [{ key: 'driver', effect: 'NoSchedule' }];
+    const { look, addNode, server } = following(launched({ spec: { startupTaints } }));
+    addNode('c', { taints: [unregistered] });
+    await look();
+    await look(1_000);
+    expect(server.get('nodes', 'aks-c')?.spec?.['taints']).toEqual([]);
+  });
+
+  test('is not initialized before it is registered, whatever the node has [J04]', async () => {
+    const { look, addNode, server, outside, conditionOf } = following(launched());
+    addNode('c', { taints: [] });
+    outside.onRequest = ({ method, path }) => {
+      if (method === 'PATCH' && path.endsWith('/nodes/aks-c')) throw new RetryableError('the API server is down');
+    };
+    await expect(look()).rejects.toThrow('the API server is down');
+    expect(conditionOf('c', 'Initialized')?.['status']).not.toBe('True');
+    expect(server.get('nodes', 'aks-c')?.metadata.labels).not.toHaveProperty(['karpenter.sh/initialized']);
+  });
+
+  test('adds no taint that the node has, and none at all where the node says that they are not to be synced [J02]', async () => {
     const team = { key: 'team', value: 'red', effect: 'NoSchedule' };
     const has = following(launched({ spec: { taints: [team] } }));
     has.addNode('c', {
@@ -441,7 +550,7 @@ describe('a claim whose node is there', () => {
   });
 });
 
-describe('what keeps a registered node from being initialized', () => {
+describe('what keeps a registered node from being initialized [J04]', () => {
   const allocatable = { cpu: '2', memory: '8Gi' };
   const startup = { key: 'driver', effect: 'NoSchedule' };
   const one = (key: string, effect: string): Fields => ({ taints: [{ key, effect }] });
@@ -502,7 +611,7 @@ describe('what keeps a registered node from being initialized', () => {
   });
 });
 
-describe('a node whose claim has gone before it', () => {
+describe('a node whose claim has gone before it [K01]', () => {
   const bereft = (given: {
     readonly finalizers?: ReadonlyArray<string>;
     readonly withMachine?: boolean;

@@ -28,7 +28,7 @@ async function look(
   return { step: (await initialize(ports, draftOf(given), node)).wait, asked };
 }
 
-describe('[J04] a node whose pods were planned for devices of its own', () => {
+describe('a node whose pods were planned for devices of its own [J04]', () => {
   const annotations = { 'karpenter.sh/requested-dra-drivers': driver };
 
   it('is not initialized before their drivers have published them, and is looked at again', async () => {

@@ -96,7 +96,7 @@ describe('after a refusal', () => {
     expect(tried()).toEqual(['E2_v5 3 on-demand', 'E2_v5 1 spot', 'D2_v5 2 spot', 'D2_v5 1 spot']);
   });
 
-  test('of twenty offerings the claim is given up, with what was tried', async () => {
+  test('of twenty offerings the claim is given up, with what was tried [J01]', async () => {
     const sizes = Array.from({ length: 22 }, (_, index) => at(`D${index + 2}_v5`, zone1, 'on-demand'));
     const { look, tried, outside, stateOf, server } = await planned(sizes);
     outside.launch = () => refusal('offering');
@@ -119,7 +119,7 @@ describe('after a refusal', () => {
   });
 });
 
-test('a claim for which nothing can be had asks for nothing and is given up', async () => {
+test('a claim for which nothing can be had asks for nothing and is given up [J01]', async () => {
   const { look, tried, server, stateOf, azure } = await planned([at('D2_v5', zone1, 'spot')]);
   server.patch(
     'nodeclaims',

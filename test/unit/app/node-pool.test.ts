@@ -28,7 +28,7 @@ function judging(ready: string | null = 'True') {
 }
 
 describe('a pool', () => {
-  test('is stamped with its hash, and ready when its class is', async () => {
+  test('is stamped with its hash, and ready when its class is [J12]', async () => {
     const { look, read, says } = judging();
     expect(await look()).toEqual({ kind: 'wait', for: 'a change', lookAgainMs: null });
     const pool = read() as unknown as NodePool;
@@ -41,14 +41,14 @@ describe('a pool', () => {
     ['False', 'False', 'NodeClassNotReady', 'as the test says'],
     ['Unknown', 'Unknown', 'NodeClassReadinessUnknown', 'AKSNodeClass default is not ready yet'],
     [null, 'Unknown', 'NodeClassReadinessUnknown', 'AKSNodeClass default is not ready yet'],
-  ])('of a class whose Ready is %s is %s', async (ready, status, reason, message) => {
+  ])('of a class whose Ready is %s is %s [J12]', async (ready, status, reason, message) => {
     const { look, says } = judging(ready);
     await look();
     expect(says('NodeClassReady')).toMatchObject({ status, reason, message });
     expect(says('Ready')).toMatchObject({ status });
   });
 
-  test('is not ready while its class does not exist or is being deleted', async () => {
+  test('is not ready while its class does not exist or is being deleted [J12]', async () => {
     const gone = judging();
     gone.server.remove('aksnodeclasses', 'default');
     await gone.look();
@@ -67,6 +67,22 @@ describe('a pool', () => {
     expect(says('ValidationSucceeded')).toMatchObject({ status: 'False', reason: 'NodePoolValidationFailed' });
     expect(says('ValidationSucceeded')?.['message']).not.toBe('');
     expect(says('Ready')).toMatchObject({ status: 'False' });
+  });
+
+  test('that asks for a capacity type that does not exist is not ready, one that asks for a known one is [J12]', async () => {
+    const { look, says, server, change } = judging();
+    const asks = (...values: ReadonlyArray<string>): void => {
+      const requirements = [{ key: 'karpenter.sh/capacity-type', operator: 'In', values }];
+      const spec = server.get('nodepools', 'general')?.spec?.['template'] as Fields;
+      change({ template: { spec: { ...(spec['spec'] as Fields), requirements } } });
+    };
+    asks('free');
+    await look();
+    expect(says('ValidationSucceeded')).toMatchObject({ status: 'False', reason: 'NodePoolValidationFailed' });
+    expect(says('ValidationSucceeded')?.['message']).toContain('karpenter.sh/capacity-type');
+    asks('spot', 'on-demand');
+    await look();
+    expect([says('ValidationSucceeded')?.['status'], says('Ready')?.['status']]).toEqual(['True', 'True']);
   });
 
   test('of another provider’s class is left alone', async () => {
@@ -101,7 +117,7 @@ describe('a pool', () => {
   });
 });
 
-describe('what a pool holds', () => {
+describe('what a pool holds [J12]', () => {
   test('is what its nodes have, else what their claims expect, of those that stay [M02]', async () => {
     const { look, read, addClaim, addNode, server } = judging();
     const holds = (name: string, cpu: string) =>
@@ -162,7 +178,7 @@ describe('a pool whose spec has changed', () => {
     expect(sent).toHaveLength(2);
   });
 
-  test('knows nothing of how its nodes register any more', async () => {
+  test('knows nothing of how its nodes register any more [J12]', async () => {
     const { look, change, server, says } = judging();
     await look();
     const healthy = {
@@ -182,7 +198,56 @@ describe('a pool whose spec has changed', () => {
     expect(says('NodeRegistrationHealthy')).toMatchObject({ status: 'Unknown' });
   });
 
-  test('is stamped anew, and its claims keep the hash that they were made with', async () => {
+  test.each<readonly [string, Fields]>([
+    ['annotations', { metadata: { annotations: { 'example.com/a': 'b' } } }],
+    ['labels', { metadata: { labels: { team: 'red' } } }],
+    ['taints', { spec: { taints: [{ key: 'team', effect: 'NoSchedule' }] } }],
+    ['startup taints', { spec: { startupTaints: [{ key: 'driver', effect: 'NoSchedule' }] } }],
+    ['lifetime', { spec: { expireAfter: '24h' } }],
+    ['termination grace period', { spec: { terminationGracePeriod: '5m' } }],
+    ['class', { spec: { nodeClassRef: { name: 'another' } } }],
+  ])(
+    'has another hash where the %s of its nodes changed, and the same where it is taken back [J10] [J11]',
+    async (_, to) => {
+      const { look, read, server } = judging();
+      const template = server.get('nodepools', 'general')?.spec?.['template'] as Fields;
+      const write = (given: Fields): void =>
+        void server.patch('nodepools', 'general', { spec: { template: given } }, 'object');
+      const hash = async (): Promise<unknown> => {
+        await look();
+        return read()?.metadata.annotations?.[hashKey];
+      };
+      const before = await hash();
+      write(to);
+      expect(await hash()).not.toBe(before);
+      // A merge patch takes away what it names with null.
+      const none = Object.fromEntries(
+        ['expireAfter', 'terminationGracePeriod', 'taints', 'startupTaints'].map((key) => [key, null]),
+      );
+      write({ metadata: null, spec: { ...none, ...(template['spec'] as Fields) } });
+      expect(await hash()).toBe(before);
+    },
+  );
+
+  test.each<readonly [string, Fields]>([
+    ['weight', { weight: 5 }],
+    ['limits', { limits: { cpu: '10' } }],
+    ['disruption', { disruption: { consolidateAfter: '5m', budgets: [{ nodes: '1' }] } }],
+    [
+      'requirements',
+      { template: { spec: { requirements: [{ key: 'kubernetes.io/os', operator: 'In', values: ['linux'] }] } } },
+    ],
+  ])('keeps its hash where its %s changed: that says nothing of what nodes are [J11]', async (_, spec) => {
+    const { look, read, change } = judging();
+    await look();
+    const before = read()?.metadata.annotations?.[hashKey];
+    change(spec);
+    await look();
+    expect(before).toBeDefined();
+    expect(read()?.metadata.annotations?.[hashKey]).toBe(before);
+  });
+
+  test('is stamped anew, and its claims keep the hash that they were made with [J11]', async () => {
     const { look, read, change, addClaim, server } = judging();
     await look();
     addClaim('a', { labels: ofPool, annotations: { [hashKey]: 'old', [versionKey]: POOL_HASH_VERSION } });
@@ -194,7 +259,7 @@ describe('a pool whose spec has changed', () => {
   });
 });
 
-describe('a pool that another version of us has stamped', () => {
+describe('a pool that another version of us has stamped [J11]', () => {
   const annotations = { [hashKey]: 'old', [versionKey]: 'v0' };
 
   test('has its claims stamped first and with it; what has drifted stays so', async () => {

@@ -43,7 +43,7 @@ describe('a claim that wants a machine', () => {
     expect(azure.orders.map(({ claim }) => claim)).toEqual(['c']);
   });
 
-  test('is deleted when its class has been judged not to be ready', async () => {
+  test('is deleted when its class has been judged not to be ready [J01]', async () => {
     const { stateOf, azure, server } = await looked('False', 0);
     expect([stateOf('c'), azure.orders]).toEqual(['leaving', []]);
     expect(server.list('events')).toMatchObject([{ reason: 'NodeClassNotReady' }]);

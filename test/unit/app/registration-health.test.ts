@@ -25,7 +25,7 @@ function after(row: string): ReturnType<typeof judgeHealth> {
   return { type: TYPE, status: 'Unknown', reason: '', message: '', ...condition } as ReturnType<typeof judgeHealth>;
 }
 
-describe('whether nodes of a pool register', () => {
+describe('whether nodes of a pool register [J02] [J05]', () => {
   it.each([
     ['s', 'True'],
     ['f', 'True'],
@@ -55,7 +55,7 @@ describe('whether nodes of a pool register', () => {
     expect(judgeHealth(old, { kind: 'registered' })).toMatchObject({ status: 'True', message: '' });
   });
 
-  it('a new spec or a new class makes it unknown, and nothing else does', () => {
+  it('a new spec or a new class makes it unknown, and nothing else does [J12]', () => {
     const healthy = shown({ status: 'True', reason: TYPE, message: '' });
     const seen = { ...healthy, status: { ...healthy.status, nodeClassObservedGeneration: 5 } };
     expect(resetHealth(fresh, 5)?.status).toBe('Unknown');

@@ -44,7 +44,7 @@ describe('a sweep asks for a look at a claim', () => {
     expect(await swept({ conditions: onItsWay(100_000) }, 100_000 + STILL_MS)).toEqual(['c']);
   });
 
-  test('at rest that has lost its machine, at once', async () => {
+  test('at rest that has lost its machine, at once [J08]', async () => {
     expect(await swept({ conditions: atRest, machine: false }, 1_000)).toEqual(['c']);
   });
 
@@ -66,7 +66,7 @@ describe('a sweep asks for a look at a claim', () => {
   });
 });
 
-test('a sweep asks for all claims that stand still together, and once a minute', async () => {
+test('a sweep asks for all claims that stand still together, and once a minute [J08]', async () => {
   const { ports, clock, sent, addClaim } = smallCluster();
   for (const name of ['a', 'b']) addClaim(name);
   clock.advance(STILL_MS);

@@ -9,6 +9,8 @@ const deadlineKey = 'karpenter.sh/nodeclaim-termination-timestamp';
 const replacedBy = 'nodewright.dev/replaced-by';
 const protectedPod = { metadata: { annotations: { 'karpenter.sh/do-not-disrupt': 'true' } } };
 const conditions = ['Launched', 'Registered', 'Initialized'].map((type) => since(START, type));
+/** The drain has begun a minute before: no pod is on its way to the node any more. */
+const draining = since(START - 60_000, 'Drained', 'Unknown');
 const at = (ms: number): string => new Date(ms).toISOString().replace('.000Z', 'Z');
 
 /** A claim `c` that is being deleted since the start, with its machine and its node. A look is one run of `follow`. */
@@ -30,7 +32,7 @@ function leaving(
     annotations: given.annotations ?? {},
     spec: given.spec ?? {},
     finalizers: given.finalizers ?? [finalizer],
-    status: given.status ?? { providerID: 'azure://c', conditions },
+    status: given.status ?? { providerID: 'azure://c', conditions: [...conditions, draining] },
   });
   if (given.withMachine ?? true) azure.machines.set('c', machine('c'));
   if (given.withNode ?? true) {
@@ -54,7 +56,7 @@ function leaving(
 }
 
 describe('a machine that is to go', () => {
-  test('stays until the last pod has left it, and goes then with its node and its claim', async () => {
+  test('stays until the last pod has left it, and goes then with its node and its claim [J06]', async () => {
     const { look, addRunning, server, deleted, node, stateOf, conditionOf, clock, trace } = leaving();
     addRunning('web', 'c');
     expect(await look()).toEqual({
@@ -69,7 +71,7 @@ describe('a machine that is to go', () => {
     expect(trace.filter((step) => step.startsWith('DELETE') && step.includes('/nodes/'))).toHaveLength(1);
   });
 
-  test('is announced on its node before the first pod is asked to leave', async () => {
+  test('is announced on its node before the first pod is asked to leave [K01]', async () => {
     const { look, addRunning, node, trace } = leaving();
     addRunning('web', 'c');
     await look();
@@ -143,7 +145,7 @@ describe('a machine that is to go', () => {
     expect(node()?.metadata.finalizers).toEqual(['other']);
   });
 
-  test('is emptied though its node is not ready, as long as Azure has it', async () => {
+  test('is emptied though its node is not ready, as long as Azure has it [K04]', async () => {
     const { look, addRunning, evicted, deleted } = leaving({ nodeReady: 'Unknown' });
     addRunning('web', 'c');
     expect((await look()).kind).toBe('wait');
@@ -173,7 +175,7 @@ describe('a machine that is to go', () => {
     ]);
   });
 
-  test('goes at once when it has no node', async () => {
+  test('goes at once when it has no node [J06]', async () => {
     const { look, deleted, stateOf } = leaving({ withNode: false });
     expect((await look()).kind).toBe('ended');
     expect([deleted, stateOf('c')]).toEqual([['c'], 'gone']);
@@ -204,7 +206,7 @@ describe('what holds a drain', () => {
     expect(server.list('events')).toMatchObject([{ reason: 'FailedDraining', involvedObject: { name: 'aks-c' } }]);
   });
 
-  test('a disruption budget does, and the eviction is asked for again and never forced', async () => {
+  test('a disruption budget does, and the eviction is asked for again and never forced [K03]', async () => {
     const { look, addRunning, deleted, evicted, server, trace } = leaving();
     addRunning('web', 'c', { metadata: { labels: { app: 'web' } } });
     server.create('poddisruptionbudgets', {
@@ -221,6 +223,22 @@ describe('what holds a drain', () => {
     expect(evicted()).toBe(1);
   });
 
+  test('two budgets of one pod do, people are told, and the other pods go all the same [K08]', async () => {
+    const { look, addRunning, server, clock } = leaving();
+    addRunning('web', 'c', { metadata: { labels: { app: 'web' } } });
+    addRunning('plain', 'c', { metadata: { labels: { app: 'other' } } });
+    for (const name of ['one', 'two']) {
+      server.create('poddisruptionbudgets', {
+        metadata: { name, namespace: 'default' },
+        spec: { minAvailable: 0, selector: { matchLabels: { app: 'web' } } },
+      });
+    }
+    const why = 'pod default/web: This pod has more than one PodDisruptionBudget.';
+    expect(await look()).toEqual({ kind: 'wait', for: why, lookAgainMs: clock.now() + 5_000 });
+    const told = server.list('events') as unknown as ReadonlyArray<Fields>;
+    expect(told.map((event) => event['reason'])).toEqual(['Evicted', 'FailedDraining']);
+  });
+
   test('nothing is said to hold it while all pods are on their way', async () => {
     const { look, addRunning, server } = leaving();
     addRunning('web', 'c');
@@ -230,7 +248,41 @@ describe('what holds a drain', () => {
   });
 });
 
-describe('a claim with a termination grace period', () => {
+describe('a node that was open to pods until its claim was deleted [K03]', () => {
+  const status = { providerID: 'azure://c', conditions };
+
+  test('is kept for 5 s, though no pod is on it: one may be on its way', async () => {
+    const { look, deleted, conditionOf, clock } = leaving({ status });
+    const text = 'a pod may still be on its way to aks-c';
+    expect(await look()).toEqual({ kind: 'wait', for: text, lookAgainMs: START + 5_000 });
+    expect(conditionOf('c', 'Drained')).toMatchObject({ status: 'Unknown', reason: 'Draining', message: text });
+    clock.advance(4_999);
+    expect(await look()).toMatchObject({ kind: 'wait', lookAgainMs: START + 5_000 });
+    expect(deleted).toEqual([]);
+    clock.advance(1);
+    await look();
+    expect(deleted).toEqual(['c']);
+  });
+
+  test('asks a pod to leave that comes meanwhile', async () => {
+    const { look, addRunning, evicted, deleted, clock } = leaving({ status });
+    await look();
+    addRunning('late', 'c');
+    clock.advance(5_000);
+    await look();
+    expect([evicted(), deleted]).toEqual([1, []]);
+  });
+
+  test('is not kept when it was tainted long before, as the disruption does', async () => {
+    const { look, server, deleted } = leaving({ status });
+    const taints = [{ key: 'karpenter.sh/disrupted', effect: 'NoSchedule' }];
+    server.patch('nodes', 'aks-c', { spec: { taints } }, 'object');
+    await look();
+    expect(deleted).toEqual(['c']);
+  });
+});
+
+describe('a claim with a termination grace period [J06] [K06]', () => {
   const spec = { terminationGracePeriod: '10m' };
 
   test('has a deadline so long after its deletion, on the claim, before anything else is written', async () => {
@@ -299,7 +351,7 @@ describe('a claim with a termination grace period', () => {
   });
 });
 
-describe('volumes', () => {
+describe('volumes [K07]', () => {
   const volume = { persistentVolumeName: 'pv' };
 
   test('that are attached keep the machine, and are looked at again', async () => {
@@ -325,6 +377,58 @@ describe('volumes', () => {
     attach('b', 'aks-c', { inlineVolumeSpec: {} });
     await look();
     expect(deleted).toEqual(['c']);
+  });
+
+  const tolerant = [{ key: 'karpenter.sh/disrupted', operator: 'Exists' }];
+
+  test.each<readonly [string, Fields]>([
+    ['by its claim', { persistentVolumeClaim: { claimName: 'data' } }],
+    ['as one of its own', { ephemeral: {} }],
+  ])('of a pod that stays with its node are not waited for: %s', async (_, source) => {
+    const { look, attach, addRunning, server, deleted } = leaving();
+    const name = 'ephemeral' in source ? 'agent-store' : 'data';
+    server.create('persistentvolumeclaims', { metadata: { name, namespace: 'default' }, spec: { volumeName: 'pv' } });
+    addRunning('agent', 'c', { spec: { tolerations: tolerant, volumes: [{ name: 'store', ...source }] } });
+    attach('a', 'aks-c', volume);
+    attach('b', 'aks-c', { persistentVolumeName: 'of-another' });
+    expect(await look()).toMatchObject({ kind: 'wait', for: '1 volumes are still attached' });
+    expect(deleted).toEqual([]);
+    server.remove('volumeattachments', 'b');
+    await look();
+    expect(deleted).toEqual(['c']);
+  });
+
+  test('of a pod that has ended are, until they are detached', async () => {
+    const { look, attach, addRunning, server, deleted } = leaving();
+    server.create('persistentvolumeclaims', {
+      metadata: { name: 'data', namespace: 'default' },
+      spec: { volumeName: 'pv' },
+    });
+    addRunning('job', 'c', {
+      spec: { volumes: [{ name: 'store', persistentVolumeClaim: { claimName: 'data' } }, { name: 'scratch' }] },
+    });
+    server.patch('pods', 'default/job', { status: { phase: 'Succeeded' } }, 'status');
+    attach('a', 'aks-c', volume);
+    expect(await look()).toMatchObject({ for: '1 volumes are still attached' });
+    expect(deleted).toEqual([]);
+  });
+
+  test('whose claim is not there, or is bound to none, excuse no attachment, nor do those without a claim', async () => {
+    const { look, attach, addRunning, server } = leaving();
+    server.create('persistentvolumeclaims', { metadata: { name: 'unbound', namespace: 'default' }, spec: {} });
+    const metadata = { name: 'agent-scratch', namespace: 'default' };
+    server.create('persistentvolumeclaims', { metadata, spec: { volumeName: 'pv' } });
+    const volumes = ['gone', 'unbound'].map((claimName) => ({ name: claimName, persistentVolumeClaim: { claimName } }));
+    addRunning('agent', 'c', { spec: { tolerations: tolerant, volumes: [...volumes, { name: 'scratch' }] } });
+    attach('a', 'aks-c', volume);
+    expect(await look()).toMatchObject({ for: '1 volumes are still attached' });
+  });
+
+  test('cost no question where none is attached', async () => {
+    const { look, trace } = leaving();
+    trace.length = 0;
+    await look();
+    expect(trace.filter((step) => step.startsWith('GET') && step.includes('/pods'))).toHaveLength(1);
   });
 
   test('keep the machine up to the deadline and no longer', async () => {
@@ -363,7 +467,7 @@ describe('volumes', () => {
   });
 });
 
-describe('while Azure removes the machine', () => {
+describe('while Azure removes the machine [J06]', () => {
   test('node and claim stay, until it says that nothing is left', async () => {
     const { look, outside, node, stateOf, conditionOf, clock } = leaving();
     outside.remove = () => 'deleting';
@@ -455,7 +559,7 @@ describe('a claim that somebody', () => {
   });
 });
 
-describe('a machine that is gone before its claim', () => {
+describe('a machine that is gone before its claim [K04]', () => {
   test('leaves pods that nobody waits for: its node goes with the claim', async () => {
     const { look, addRunning, evicted, node, stateOf } = leaving({ withMachine: false, nodeReady: 'Unknown' });
     addRunning('web', 'c', protectedPod);

@@ -61,7 +61,7 @@ describe('a created NodeClaim', () => {
     expect(evictionCost({ ...general, metadata: { ...general.metadata, annotations } })).toBe('2h');
   });
 
-  test('belongs to its pool and names its node class [I09]', () => {
+  test('belongs to its pool and names its node class [I09] [J09]', () => {
     const general = poolWith({});
     const { metadata, spec: own } = create(planFor(general), general);
     expect(metadata.ownerReferences).toMatchObject([

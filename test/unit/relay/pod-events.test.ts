@@ -26,7 +26,7 @@ function tell(events: PodEvents, nowMs: number, before: PodState | null, after: 
   return events.hintOf({ kind: 'pod', before, after }, { nowMs, atMs: at + nowMs })?.delayMs ?? null;
 }
 
-describe('which changes of pods a claim hears of', () => {
+describe('which changes of pods a claim hears of [J09]', () => {
   it.each([
     ['is bound', unbound, bound],
     ['begins to leave', bound, leaving],
@@ -57,7 +57,7 @@ describe('which changes of pods a claim hears of', () => {
   });
 });
 
-describe('how often a claim hears of its pods', () => {
+describe('how often a claim hears of its pods [J09]', () => {
   it('a burst is one hint, due when its first event says, and told with the time of its last', () => {
     const events = open();
     expect(tell(events, 0, unbound, bound)).toBe(500);

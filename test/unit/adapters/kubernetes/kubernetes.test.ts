@@ -29,6 +29,7 @@ test.for<readonly [Kind, string | null, string]>([
   ['Lease', 'd', '/apis/coordination.k8s.io/v1/namespaces/d/leases/a'],
   ['VolumeAttachment', null, '/apis/storage.k8s.io/v1/volumeattachments/a'],
   ['ResourceSlice', null, '/apis/resource.k8s.io/v1/resourceslices/a'],
+  ['PersistentVolumeClaim', 'd', '/api/v1/namespaces/d/persistentvolumeclaims/a'],
   ['PodDisruptionBudget', 'd', '/apis/policy/v1/namespaces/d/poddisruptionbudgets/a'],
 ])('a %s of namespace %s is at %s', async ([kind, namespace, path]) => {
   const { outcome, asked } = await asking((one) => one.get(kind, { name: 'a', namespace }), answerOf(200, found));
@@ -206,7 +207,7 @@ describe('a deletion', () => {
   });
 });
 
-describe('an eviction', () => {
+describe('an eviction [K08]', () => {
   const pod = { namespace: 'd', name: 'p', uid: 'u' };
 
   test('is of the pod with the uid that was meant', async () => {
@@ -231,6 +232,7 @@ describe('an eviction', () => {
     [answerOf(409), { kind: 'gone' }],
     [answerOf(429, { message: 'budget' }), { kind: 'blocked', reason: 'budget' }],
     [answerOf(400), { kind: 'blocked', reason: 'HTTP 400' }],
+    [answerOf(500, { message: 'two budgets' }), { kind: 'blocked', reason: 'two budgets' }],
   ] as const)('that is answered with %j is %j', async ([answer, outcome]) => {
     expect((await asking((one) => one.evict(pod), answer)).outcome).toEqual(outcome);
   });

@@ -177,9 +177,17 @@ describe('an answer', () => {
     },
   );
 
-  test('429 to an eviction is an answer: a budget does not allow it now', async () => {
+  test('429 to an eviction is an answer: a budget does not allow it now [K08]', async () => {
     const { transport } = await serving(json(429, { message: 'budget' }, { 'retry-after': '3' }));
     expect(await transport(eviction)).toEqual({ status: 429, body: { message: 'budget' } });
+  });
+
+  test('500 to an eviction of a pod with two budgets is an answer, to another request it is none [K08]', async () => {
+    const message = 'Internal error occurred: This pod has more than one PodDisruptionBudget, which is not supported.';
+    const { transport } = await serving(json(500, { message }));
+    expect(await transport(eviction)).toEqual({ status: 500, body: { message } });
+    expect(await failureOf(json(500, { message }), get)).toBeInstanceOf(RetryableError);
+    expect(await failureOf(json(502, { message }), eviction)).toBeInstanceOf(RetryableError);
   });
 
   test('5xx to an eviction is none', async () => {

@@ -13,10 +13,10 @@ test.each([
   ['is replacing what was whole', [nodeSlice('a', gpus(2)), named('newer', nodeSlice('a', gpus(1), half))], [driver]],
   ['has published for another node', [nodeSlice('b', gpus(2))], [driver]],
   ['has published what all nodes reach', [sharedSlice('net', gpus(2), { allNodes: true })], [driver]],
-])('a driver that %s is awaited, or is not', (_, slices, awaited) => {
+])('a driver that %s is awaited, or is not [J04]', (_, slices, awaited) => {
   expect(awaitedDrivers(driver, slices, 'a')).toEqual(awaited);
 });
 
-test('each of several drivers is awaited for itself', () => {
+test('each of several drivers is awaited for itself [J04]', () => {
   expect(awaitedDrivers(`${driver},net.example.com`, [nodeSlice('a', gpus(1))], 'a')).toEqual(['net.example.com']);
 });

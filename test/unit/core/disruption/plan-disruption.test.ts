@@ -435,7 +435,21 @@ describe('nodes that must go', () => {
     expect(made.kept[0]?.reason).toMatchObject({ kind: 'no-place', pod: 'default/s0-a-0000' });
   });
 
-  test('an expired node is replaced, and asks no budget', () => {
+  test('a node is expired from the millisecond at which its time is over, and never with Never or without a limit [J07]', () => {
+    const bornMs = NOW - 24 * 3_600_000;
+    const reasonAt = (afterMs: number, claimSpec: { readonly expireAfter?: string }) => {
+      const old = machine('a', { conditions: [], claimSpec });
+      const creationTimestamp = new Date(bornMs - afterMs).toISOString();
+      const claim = { ...old.claim, metadata: { ...old.claim.metadata, creationTimestamp } };
+      return plan({ ...half, machines: [{ ...old, claim }], pods: on('a', 0, 7) }).steps.map(({ reason }) => reason);
+    };
+    expect(reasonAt(-1, { expireAfter: '24h' })).toEqual([]);
+    expect(reasonAt(0, { expireAfter: '24h' })).toEqual(['Expired']);
+    expect(reasonAt(365 * 24 * 3_600_000, { expireAfter: 'Never' })).toEqual([]);
+    expect(reasonAt(365 * 24 * 3_600_000, {})).toEqual([]);
+  });
+
+  test('an expired node is replaced, and asks no budget [J07]', () => {
     const old = machine('a', { claimSpec: { expireAfter: '24h' } });
     const claim = { ...old.claim, metadata: { ...old.claim.metadata, creationTimestamp: '1970-01-01T11:00:00Z' } };
     const nodePools = [disruptable('general', { budgets: [{ nodes: '0' }] })];
