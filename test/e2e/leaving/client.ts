@@ -233,12 +233,12 @@ export function mostLeaving({ nodes, claims }: Client, pool: string, sinceMs: nu
   return most;
 }
 
-/** The most claims of the pool that were there at once since then, those whose machine is being removed left out. */
+/** The most claims of the pool that were there at once since then, those that are being deleted left out, which limits do not count. */
 export function mostClaims({ claims }: Client, pool: string, sinceMs: number): number {
   const there = new Set<string>();
   const changes = claims.versions
     .filter(({ object }) => object.metadata.labels?.[POOL] === pool)
-    .map(({ atMs, object }) => ({ atMs, name: object.metadata.name, is: !isTrue(object, 'InstanceTerminating') }));
+    .map(({ atMs, object }) => ({ atMs, name: object.metadata.name, is: !isGoing(object) }));
   const ends = [...claims.gone].map(([name, atMs]) => ({ atMs, name, is: false }));
   let most = 0;
   for (const { atMs, name, is } of [...changes, ...ends].toSorted((a, b) => a.atMs - b.atMs)) {
