@@ -6,6 +6,7 @@ import type { Snapshot } from '../contract/snapshot/parse.ts';
 import type { NodeClaim } from '../kubernetes/manifest.ts';
 import type { Plan } from '../core/model/plan.ts';
 import { withoutBuffers } from '../core/present/buffer-pods.ts';
+import { withoutNodes } from '../core/present/without-nodes.ts';
 import { RetryableError } from '../ports/errors.ts';
 import { avoidEvicted, tellStorms } from './avoid-evicted.ts';
 import { claimFacts, machineFacts } from './claim-facts.ts';
@@ -19,7 +20,7 @@ import { isSameId } from './same-id.ts';
 import { claimOfVm, nodeNameOf } from './node-name.ts';
 import type { Ports } from './ports.ts';
 import type { LedgerState } from '../ports/store.ts';
-import { requireSound, type MadePlan } from './make-plan.ts';
+import { makePlan, requireSound, type MadePlan } from './make-plan.ts';
 import { planWithoutSpares } from './plan-without-spares.ts';
 import { recordPlan } from './record-plan.ts';
 
@@ -134,11 +135,10 @@ async function replace(
   // All that leave go together: the plan counts on none of them, and neither may its audit.
   // Buffers are filled again by the next provisioning: pods that have to move wait for nobody's room.
   const interrupted = claim.metadata.name;
-  const made = planWithoutSpares(ports, gathered, {
-    from: withoutBuffers(gathered.input),
-    leaving: [...leavingNames(gathered.snapshot), interrupted],
-    interrupted,
-  });
+  const from = withoutBuffers(gathered.input);
+  const leaving = [...leavingNames(gathered.snapshot), interrupted];
+  const planned = makePlan(ports, gathered, withoutNodes(from, leaving));
+  const made = planWithoutSpares(ports, planned, { from, leaving, interrupted });
   const { input, plan } = made;
   const moving = podsOf(gathered, claim);
   const onTheirWay = claimsOnTheirWay(plan, gathered, moving);

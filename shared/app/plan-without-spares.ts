@@ -1,11 +1,10 @@
 import type { ProvisioningInput } from '../core/model/provisioning-input.ts';
 import { withoutNodes } from '../core/present/without-nodes.ts';
 import { begunIn, cordoned } from './disrupt/begun.ts';
-import type { Gathered } from './gather.ts';
 import { makePlan, type MadePlan } from './make-plan.ts';
 import type { Ports } from './ports.ts';
 
-/** What is planned: the capacity of a gathered input, all nodes with it, and the names of nodes and claims that leave, `leavingNames` among them. */
+/** What a plan was made from: an input with all nodes, and the names of nodes and claims that leave, `leavingNames` among them. */
 interface Leaving {
   readonly from: ProvisioningInput;
   readonly leaving: ReadonlyArray<string>;
@@ -14,14 +13,14 @@ interface Leaving {
 }
 
 /**
- * Plans for the pods on nodes that leave, too, so that they find capacity before they are evicted.
+ * The plan, or one in its place without what it has too much.
  *
  * What replaces nodes that disruption has marked was decided with the marks. Where their pods would need more, a replacement has
  * failed, or others took its room: the marks come off then, and whatever was launched for these pods would be too much. So they
  * are planned for as staying where they are.
  */
-export function planWithoutSpares(ports: Ports, gathered: Gathered, { from, leaving, interrupted }: Leaving): MadePlan {
-  const made = makePlan(ports, gathered, withoutNodes(from, leaving));
+export function planWithoutSpares(ports: Ports, made: MadePlan, { from, leaving, interrupted }: Leaving): MadePlan {
+  const { gathered } = made;
   const marked = begunIn(gathered.snapshot)
     .flatMap(({ candidates }) => candidates)
     .filter(({ claim }) => claim.metadata.name !== interrupted);

@@ -14,7 +14,7 @@ import { CLOCK_SKEW_MS } from './clock-skew.ts';
 import { commitPlan, execute, resume } from './commit-plan.ts';
 import { type Gathered, gather } from './gather.ts';
 import { leavingNames } from './leaving.ts';
-import { requireSound, type Look, type MadePlan } from './make-plan.ts';
+import { makePlan, requireSound, type Look, type MadePlan } from './make-plan.ts';
 import { unjudgedPools } from './readiness.ts';
 import { writeOverlayStatuses } from './overlay-status.ts';
 import type { Ports } from './ports.ts';
@@ -95,7 +95,8 @@ async function decide(ports: Ports, gathered: Gathered): Promise<Decided> {
   if (window.kind === 'wait') return { outcome: await waitUntil(ports, window.untilMs), made: null };
 
   // 2. Plan: pure; the same view always gives the same plan.
-  const made = planWithoutSpares(ports, gathered, { from: gathered.input, leaving });
+  const planned = makePlan(ports, gathered, input);
+  const made = planWithoutSpares(ports, planned, { from: gathered.input, leaving });
   return { outcome: await carryOut(ports, made), made };
 }
 

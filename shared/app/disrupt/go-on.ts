@@ -217,7 +217,7 @@ function poolOverBudget(going: ReadonlyArray<JudgedNode>, pools: Pools): string 
   const perPool = Map.groupBy(going, ({ nodePool }) => nodePool?.metadata.name ?? '');
   for (const [pool, own] of perPool) {
     const isOver = own.some(
-      ({ verdict }) => verdict.kind !== 'stays' && pools.allowed(pool, verdict.reason, pools.nodes(pool)) < own.length,
+      ({ verdict }) => verdict.kind !== 'stays' && pools.allowed(pool, verdict.reason) < own.length,
     );
     if (isOver) return pool;
   }

@@ -33,7 +33,7 @@ export function stateOf({ input: { cluster } }: Gathered, plan: DisruptionPlan, 
   const eligible = Object.fromEntries(BUDGETED.map((reason) => [reason.toLowerCase(), plan.eligible[reason] ?? 0]));
   const budgets = cluster.nodePools.flatMap(({ metadata: { name } }) =>
     BUDGETED.map((reason) => {
-      const allowed = pools.allowed(name, reason, pools.nodes(name));
+      const allowed = pools.allowed(name, reason);
       return {
         nodepool: name,
         reason: reason.toLowerCase(),

@@ -58,9 +58,8 @@ function* nodeNews({ snapshot }: Gathered, kept: ReadonlyArray<KeptNode>, curren
 function* poolNews({ input: { cluster } }: Gathered, nowMs: number): Iterable<News> {
   const pools = poolsFor(cluster, instant(nowMs));
   for (const { metadata } of cluster.nodePools) {
-    const count = pools.nodes(metadata.name);
-    if (count === 0) continue;
-    for (const reason of BUDGETED.filter((one) => pools.allowed(metadata.name, one, count) === 0)) {
+    if (pools.nodes(metadata.name) === 0) continue;
+    for (const reason of BUDGETED.filter((one) => pools.allowed(metadata.name, one) === 0)) {
       const message = `No allowed disruptions for disruption reason ${reason} due to blocking budget`;
       const note = { ...eventAboutPool({ metadata }, 'Normal', 'DisruptionBlocked', message) };
       const dedupe = { key: reason, periodMs: TOLD_EVERY_MS };

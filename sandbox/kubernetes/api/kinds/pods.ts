@@ -3,7 +3,7 @@ import { type ApiState, storeKey } from '../state.ts';
 import { type Cause, forbidden, forbiddenField, notSupported } from '../status-error.ts';
 import type { KindRules } from './kind-rules.ts';
 import { defaultPodSpec, fillIn, ownObject, podSpecCauses } from './pod-spec.ts';
-import { addLabels, topologyLabels } from './topology-labels.ts';
+import { addTo, topologyLabels } from './topology-labels.ts';
 
 const countedForQos = ['cpu', 'memory'];
 
@@ -83,7 +83,7 @@ function prepareCreate(pod: JsonObject, state: ApiState): void {
   const spec = ownObject(pod, 'spec');
   admitPriority(pod, spec, state);
   admitTolerations(spec);
-  addLabels(ownObject(pod, 'metadata'), topologyLabels(state, textAt(spec, 'nodeName')));
+  addTo(ownObject(pod, 'metadata'), 'labels', topologyLabels(state, textAt(spec, 'nodeName')));
   defaultPodSpec(spec, true);
   const status: JsonObject = { phase: 'Pending', qosClass: qosClassOf(spec) };
   const gates = listAt(spec, 'schedulingGates');

@@ -10,7 +10,7 @@ export function topologyLabels(state: ApiState, node: string): JsonObject {
   return Object.fromEntries(PLACE.map((key) => [key, textAt(labels, key)]).filter(([, value]) => value !== ''));
 }
 
-/** Gives a pod labels in place of any that it has under their keys. */
-export function addLabels(metadata: JsonObject, labels: JsonObject): void {
-  if (Object.keys(labels).length > 0) metadata['labels'] = { ...objectAt(metadata, 'labels'), ...labels };
+/** Gives a pod labels or annotations in place of any that it has under their keys. */
+export function addTo(metadata: JsonObject, field: 'labels' | 'annotations', added: JsonObject): void {
+  if (Object.keys(added).length > 0) metadata[field] = { ...objectAt(metadata, field), ...added };
 }

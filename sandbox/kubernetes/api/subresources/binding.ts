@@ -2,7 +2,7 @@ import type { ResourceCall } from '../http/answer-request.ts';
 import { type ApiReply, jsonReply } from '../http/api-reply.ts';
 import { parseBody } from '../http/api-request.ts';
 import { type Json, type JsonObject, listAt, objectAt, textAt } from '../json.ts';
-import { addLabels, topologyLabels } from '../kinds/topology-labels.ts';
+import { addTo, topologyLabels } from '../kinds/topology-labels.ts';
 import { readObject } from '../objects/update-object.ts';
 import { storeKey, timestamp } from '../state.ts';
 import { conflict, invalid, methodNotAllowed, required } from '../status-error.ts';
@@ -41,11 +41,8 @@ export function answerBinding({ state, route, request }: ResourceCall): ApiReply
     (condition) => textAt(condition, 'type') !== 'PodScheduled',
   );
   const metadata = { ...objectAt(pod, 'metadata') };
-  const annotations = objectAt(body, 'metadata', 'annotations');
-  if (Object.keys(annotations).length > 0) {
-    metadata['annotations'] = { ...objectAt(metadata, 'annotations'), ...annotations };
-  }
-  addLabels(metadata, { ...objectAt(body, 'metadata', 'labels'), ...topologyLabels(state, node) });
+  addTo(metadata, 'annotations', objectAt(body, 'metadata', 'annotations'));
+  addTo(metadata, 'labels', { ...objectAt(body, 'metadata', 'labels'), ...topologyLabels(state, node) });
   const bound: JsonObject = {
     ...pod,
     metadata,

@@ -7,8 +7,8 @@ import { nodeBudgets } from './node-budgets.ts';
 
 /** What pools say about how many of their nodes may go, and about savings. */
 export interface Pools {
-  /** How many more nodes of the pool may be in disruption for the reason, of so many in all: those on their way out count there, too. */
-  readonly allowed: (pool: string, reason: DisruptionReason, nodes: number) => number;
+  /** How many more nodes of the pool may be in disruption for the reason, of so many in all, those on their way out too; unless said, of `nodes`. */
+  readonly allowed: (pool: string, reason: DisruptionReason, nodes?: number) => number;
   /** How many it has in all: complete ones, until their machine is being deleted. */
   readonly nodes: (pool: string) => number;
   /** How many of them are on their way out. */
@@ -30,13 +30,14 @@ export function poolsFor({ nodePools, ...cluster }: Cluster, now: Instant): Pool
     const counts = new Map([...byPool].map(([pool, own]) => [pool, own.filter(isOne).length]));
     return (pool) => counts.get(pool) ?? 0;
   };
+  const complete = counted(() => true);
   const disrupting = counted((machine) => isLeaving(machine) || !isReady(machine));
   return {
-    allowed: (pool, reason, nodes) => {
+    allowed: (pool, reason, nodes = complete(pool)) => {
       const allowed = budgets.get(pool)?.allowed(reason, nodes) ?? 0;
       return Math.max(0, allowed === Infinity ? allowed : allowed - disrupting(pool));
     },
-    nodes: counted(() => true),
+    nodes: complete,
     leaving: counted(isLeaving),
     disrupting,
     error: (pool) => budgets.get(pool)?.error ?? null,

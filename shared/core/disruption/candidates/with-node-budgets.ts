@@ -7,7 +7,7 @@ export function withNodeBudgets(nodes: ReadonlyArray<JudgedNode>, pools: Pools):
     const name = node.nodePool?.metadata.name;
     const { verdict } = node;
     if (name === undefined || verdict.kind === 'stays') return node;
-    const allowed = pools.allowed(name, verdict.reason, pools.nodes(name));
+    const allowed = pools.allowed(name, verdict.reason);
     if (allowed >= 1) return node;
     const disrupting = pools.disrupting(name);
     const reason = {
