@@ -7,7 +7,7 @@ import type { SpotStorm } from '../../../shared/core/offerings/spot-storms.ts';
 import type { Ports } from '../../../shared/app/ports.ts';
 import type { SignalHint } from '../../../shared/contract/messages.ts';
 import { RetryableError } from '../../../shared/ports/errors.ts';
-import { START, decisionOf, machine, namesIn, since, smallCluster } from './small-cluster.ts';
+import { START, decisionOf, machine, namesIn, preemptionOf, since, smallCluster } from './small-cluster.ts';
 
 const deadlineKey = 'karpenter.sh/nodeclaim-termination-timestamp';
 const replacedBy = 'nodewright.dev/replaced-by';
@@ -55,20 +55,7 @@ function running(given: { readonly pods?: number; readonly annotations?: Fields;
   };
 }
 
-function notice(changes: Partial<SignalHint> = {}): SignalHint {
-  return {
-    kind: 'signal',
-    version: 1,
-    cluster: 'small',
-    vmId,
-    nodeName: null,
-    event: 'preempt',
-    notBeforeMs: START + 60_000,
-    eventId: null,
-    source: 'event-grid',
-    ...changes,
-  };
-}
+const notice = (changes: Partial<SignalHint> = {}): SignalHint => preemptionOf(vmId, changes);
 
 describe('a notice changes nothing', () => {
   test.each([

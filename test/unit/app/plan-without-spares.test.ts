@@ -2,19 +2,7 @@ import { expect, test } from 'vitest';
 import { interrupt } from '../../../shared/app/interrupt.ts';
 import type { SignalHint } from '../../../shared/contract/messages.ts';
 import { begunReplacement } from './consolidated.ts';
-import { machine, START } from './small-cluster.ts';
-
-const notice = (vmId: string): SignalHint => ({
-  kind: 'signal',
-  version: 1,
-  cluster: 'small',
-  vmId,
-  nodeName: null,
-  event: 'preempt',
-  notBeforeMs: START + 60_000,
-  eventId: null,
-  source: 'event-grid',
-});
+import { machine, preemptionOf } from './small-cluster.ts';
 
 /** `large` is marked to go and its replacement has failed; `other`, with one pod that fills it, is a machine that can be interrupted. */
 async function withFailedReplacement() {
@@ -30,7 +18,7 @@ async function withFailedReplacement() {
     server.patch('nodeclaims', name, { status: { providerID: `azure://${vmId}` } }, 'status');
     server.patch('nodes', `aks-${name}`, { spec: { providerID: `azure://${vmId}` } }, 'object');
     azure.machines.set(name, machine(name, vmId));
-    return notice(vmId);
+    return preemptionOf(vmId);
   };
   const podsOf = async (): Promise<ReadonlyArray<string>> => {
     const { decision } = await cluster.ports.ledger.read();

@@ -1,3 +1,4 @@
+import type { SignalHint } from '../../../shared/contract/messages.ts';
 import { DEFAULT_DISRUPTION } from '../../../shared/core/model/disruption-input.ts';
 import { ApiServer, type Fields } from '../../simulation/world/api-server.ts';
 import { answer } from '../../simulation/world/api-transport.ts';
@@ -385,5 +386,21 @@ export function decisionOf(
       lowerBound: none,
       weighed: { cost: none, lowerBound: none },
     },
+  };
+}
+
+/** Azure's notice that it takes the machine back in a minute. */
+export function preemptionOf(vmId: string, changes: Partial<SignalHint> = {}): SignalHint {
+  return {
+    kind: 'signal',
+    version: 1,
+    cluster: 'small',
+    vmId,
+    nodeName: null,
+    event: 'preempt',
+    notBeforeMs: START + 60_000,
+    eventId: null,
+    source: 'event-grid',
+    ...changes,
   };
 }

@@ -4,6 +4,7 @@ import type { PodDisruptionBudget } from '../../../../shared/kubernetes/manifest
 import { offering, onDemand, requirement, shape, size, spec, zones } from '../../../unit/core/build.ts';
 import {
   disruptable,
+  evenOverZones,
   keptFor,
   machine,
   on,
@@ -88,24 +89,11 @@ describe('replacing one node', () => {
   });
 
   test('keeps pods where their spread over zones wants them [L09]', () => {
-    const even = shape(
-      spec('500m', '1Gi', {
-        topologySpreadConstraints: [
-          {
-            maxSkew: 1,
-            topologyKey: 'topology.kubernetes.io/zone',
-            whenUnsatisfiable: 'DoNotSchedule',
-            labelSelector: { matchLabels: { app: 'web' } },
-          },
-        ],
-      }),
-      { app: 'web' },
-    );
     const machines = [1, 2, 3].map((zone) =>
       machine(`z${zone}`, { cpu: zone === 2 ? 8 : 2, zone: `westeurope-${zone}` }),
     );
     const pods = machines.flatMap(({ node }) => on(node.metadata.name, 0, 1));
-    const made = plan({ machines, shapes: [even], pods });
+    const made = plan({ machines, shapes: [evenOverZones], pods });
     expect(made.steps).toMatchObject([{ remove: ['z2'], create: ['general-1'] }]);
     expect(made.replacements).toMatchObject([{ zone: 'westeurope-2' }]);
   });

@@ -11,7 +11,7 @@ import type { KeptReason } from '../../../../shared/core/disruption/plan/kept-re
 import type { Pod, PodShape } from '../../../../shared/core/model/cluster.ts';
 import type { Condition, Node, NodeClaim, NodePool } from '../../../../shared/kubernetes/manifest.ts';
 import { instant } from '../../../../shared/core/quantity/units.ts';
-import { input, pool, pods, size } from '../build.ts';
+import { input, pool, pods, shape, size, spec } from '../build.ts';
 
 /** 2 January 1970, 12:00. */
 export const NOW = 36 * 3_600_000;
@@ -103,6 +103,21 @@ export function disruptable(
   const plain = pool(name, parts);
   return { ...plain, spec: { ...plain.spec, disruption: { budgets: [{ nodes: '100%' }], ...disruption } } };
 }
+
+/** A pod of `web`, whose pods are spread over zones evenly. */
+export const evenOverZones = shape(
+  spec('500m', '1Gi', {
+    topologySpreadConstraints: [
+      {
+        maxSkew: 1,
+        topologyKey: 'topology.kubernetes.io/zone',
+        whenUnsatisfiable: 'DoNotSchedule',
+        labelSelector: { matchLabels: { app: 'web' } },
+      },
+    ],
+  }),
+  { app: 'web' },
+);
 
 /** `count` running pods of shape `index` on a node. */
 export function on(nodeName: string, index: number, count: number, parts: Partial<Pod> = {}): ReadonlyArray<Pod> {

@@ -9,6 +9,7 @@ import {
   CONSOLIDATABLE,
   disruptable,
   disruptionInput,
+  evenOverZones,
   keptFor,
   machine,
   NOW,
@@ -493,24 +494,11 @@ describe('rules about other pods', () => {
   });
 
   test('zones stay even: nothing goes that would leave a spread too uneven [L09]', () => {
-    const even = shape(
-      spec('500m', '1Gi', {
-        topologySpreadConstraints: [
-          {
-            maxSkew: 1,
-            topologyKey: 'topology.kubernetes.io/zone',
-            whenUnsatisfiable: 'DoNotSchedule',
-            labelSelector: { matchLabels: { app: 'web' } },
-          },
-        ],
-      }),
-      { app: 'web' },
-    );
     const machines = [1, 2, 3].map((zone) => machine(`z${zone}`, { cpu: 2, zone: `westeurope-${zone}` }));
     const made = plan({
       ...half,
       machines,
-      shapes: [even],
+      shapes: [evenOverZones],
       pods: machines.flatMap(({ node }) => on(node.metadata.name, 0, 1)),
     });
     expect(made.steps).toEqual([]);
