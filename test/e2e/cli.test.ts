@@ -83,21 +83,24 @@ describe('nodewright plan, as a process', () => {
     expect(stdout).toContain('there is no NodePool. To mend it: create a NodePool.');
   });
 
-  test.each<readonly [string, string | Uint8Array, string]>([
-    ['binary.yaml', new Uint8Array([0x7f, 0x45, 0x4c, 0x46, 0, 0xff, 0xfe]), 'is not text'],
-    ['cut.json', '{"apiVersion":', 'is not JSON'],
-    ['tabs.yaml', 'a:\n\t- b: [', 'is not YAML'],
-    ['number.yaml', '42', 'is not a Kubernetes object'],
-    [
-      'bomb.yaml',
-      `a: &a [${'1,'.repeat(99)}1]\nb: &b [${'*a,'.repeat(99)}*a]\nc: [${'*b,'.repeat(99)}*b]\n`,
-      'has an alias',
-    ],
-    ['deep.json', `${'['.repeat(100_000)}${']'.repeat(100_000)}`, 'is not a Kubernetes object'],
-  ])('ends with 2 for %s, and names it', async (name, content, message) => {
-    const { code, stdout, stderr } = await run(['plan', '-f', write(name, content)]);
+  test('ends with 2 for files that are no manifests, and names each with what is wrong', async () => {
+    const files: ReadonlyArray<readonly [string, string | Uint8Array, string]> = [
+      ['binary.yaml', new Uint8Array([0x7f, 0x45, 0x4c, 0x46, 0, 0xff, 0xfe]), 'is not text'],
+      ['cut.json', '{"apiVersion":', 'is not JSON'],
+      ['tabs.yaml', 'a:\n\t- b: [', 'is not YAML'],
+      ['number.yaml', '42', 'is not a Kubernetes object'],
+      [
+        'bomb.yaml',
+        `a: &a [${'1,'.repeat(99)}1]\nb: &b [${'*a,'.repeat(99)}*a]\nc: [${'*b,'.repeat(99)}*b]\n`,
+        'has an alias',
+      ],
+      ['deep.json', `${'['.repeat(100_000)}${']'.repeat(100_000)}`, 'is not a Kubernetes object'],
+    ];
+    const { code, stdout, stderr } = await run(['plan', ...files.flatMap(([name, text]) => ['-f', write(name, text)])]);
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
-    expect(stderr).toMatch(new RegExp(`^nodewright: ${name}.*: ${message}.*\\(.+\\)\\n`));
+    for (const [name, , message] of files) {
+      expect(stderr).toMatch(new RegExp(`^nodewright: ${name}.*: ${message}.*\\(.+\\)\n`, 'm'));
+    }
   });
 
   test('ends with 2 for a file that is not there, and for a command that does not exist', async () => {

@@ -56,7 +56,7 @@ function joined(
     decisions: { get: () => Promise.resolve({ claimNames: ['c'], plan: { claims: [{ pods }] } }) },
     hints: { send: () => Promise.resolve() },
     cloud: { revokeTokens: () => Promise.resolve(), equip: () => Promise.resolve() },
-    disruption: { isOn: true, policy: DEFAULT_DISRUPTION },
+    disruption: { isOn: true, policy: { ...DEFAULT_DISRUPTION, searchSteps: 100_000 } },
     reservesNodes: given.reservesNodes ?? true,
     now: () => clock.now(),
     log: () => undefined,

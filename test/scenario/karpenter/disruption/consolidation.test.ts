@@ -257,6 +257,7 @@ describe('several nodes at once', () => {
       shapes: [pod],
       pods: [...on('a', 0, 1), ...on('b', 0, 1), ...on('c', 0, 1)],
       nodePools,
+      disruption: { searchSteps: 400_000 },
     });
     expect(made.steps.map(({ remove }) => remove)).toEqual([['b'], ['a']]);
   });

@@ -131,6 +131,9 @@ interface ClusterParts extends Omit<Parameters<typeof input>[0], 'nodes' | 'node
   readonly disruption?: Partial<DisruptionPolicy>;
 }
 
+/** What a search may do here: clusters of a few nodes are looked through with less; what takes more says so. */
+const SEARCH_STEPS = 100_000;
+
 export function disruptionInput({ machines, disruption, ...parts }: ClusterParts): DisruptionInput {
   const provisioning = input({
     types,
@@ -139,7 +142,7 @@ export function disruptionInput({ machines, disruption, ...parts }: ClusterParts
     nodes: machines.map(({ node }) => node),
     nodeClaims: machines.map(({ claim }) => claim),
   });
-  return { provisioning, policy: { ...DEFAULT_DISRUPTION, searchSteps: 400_000, ...disruption } };
+  return { provisioning, policy: { ...DEFAULT_DISRUPTION, searchSteps: SEARCH_STEPS, ...disruption } };
 }
 
 /** The plan, which passes its audit. */

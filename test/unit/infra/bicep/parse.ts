@@ -73,7 +73,17 @@ export function readTexts(): Texts {
 }
 
 export function parseAll(texts: Texts): BicepFiles {
-  return new Map(Object.entries(texts).map(([path, text]) => [path, parseFile(path, text)]));
+  return new Map(Object.entries(texts).map(([path, text]) => [path, parsedOnce(path, text)]));
+}
+
+/** Who breaks one file on purpose asks for all the others again. */
+const parsed = new Map<string, BicepFile>();
+
+function parsedOnce(path: string, text: string): BicepFile {
+  const key = `${path}\n${text}`;
+  const file = parsed.get(key) ?? parseFile(path, text);
+  parsed.set(key, file);
+  return file;
 }
 
 const PLAIN = new Set([

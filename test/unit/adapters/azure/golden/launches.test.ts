@@ -15,8 +15,16 @@ interface NodeConfig {
 
 const TOKEN = 'abcdef.0123456789abcdef';
 
-/** The configuration that our node gets where the provider launches its own. */
+const configs = new Map<Launch, NodeConfig>();
+
+/** The configuration that our node gets where the provider launches its own; made once for all tests of it. */
 function configFor(launch: Launch): NodeConfig {
+  const config = configs.get(launch) ?? newConfigFor(launch);
+  configs.set(launch, config);
+  return config;
+}
+
+function newConfigFor(launch: Launch): NodeConfig {
   const names = clusterNames('aks-agentpool-12345678-nsg', '');
   const facts = { ...names, kubernetesVersion: launch.kubernetes, token: TOKEN };
   return nodeConfig(orderFor(launch), settingsOf(launch.network), facts) as NodeConfig;
