@@ -9,7 +9,7 @@ import { judgeConsolidatable, lastPodEvent, podEventFields } from './consolidata
 import { findShortfall } from './consistency.ts';
 import { findDrift } from './drift.ts';
 import { type Draft, commit, noted } from './draft.ts';
-import { type Step, eventAbout } from './node-claim.ts';
+import { type FollowOutcome, eventAbout } from './node-claim.ts';
 
 /**
  * Keeps what disruption chooses by right on a claim at rest: the conditions `Drifted` and `Consolidatable`, and when a
@@ -20,7 +20,7 @@ export async function noteDisruptable(
   draft: Draft,
   node: Node,
   podEventMs: number | null,
-): Promise<Step> {
+): Promise<FollowOutcome> {
   const { claim } = draft;
   const pool = claim.metadata.labels?.[label.nodePool];
   const [nodePool, nodeClass] = await Promise.all([

@@ -3,12 +3,12 @@ import type { FollowedObject } from '../../contract/messages.ts';
 import { hintObjects } from '../hint-objects.ts';
 import type { Ports } from '../ports.ts';
 import { follow } from './follow.ts';
-import type { Step } from './node-claim.ts';
+import type { FollowOutcome } from './node-claim.ts';
 
 /** What became of one of the objects: where it stands now, or what kept it from being moved. */
 export interface Followed {
   readonly object: FollowedObject;
-  readonly outcome: Step | { readonly kind: 'failed'; readonly error: unknown };
+  readonly outcome: FollowOutcome | { readonly kind: 'failed'; readonly error: unknown };
 }
 
 /**

@@ -17,7 +17,7 @@ import { awaitPlanned, isForMovers, openNode, withoutReservation } from './open-
 import { releaseNode } from './release-node.ts';
 import {
   NODE_NOT_FOUND,
-  type Step,
+  type FollowOutcome,
   createdAtMs,
   deleteClaim,
   ensureFinalizer,
@@ -47,7 +47,7 @@ const LOOK_MAX_MS = 60_000;
  * leaves alone, so the same hint may come twice or late. When something must be looked at again at a known time, the step
  * says so: see `followAll`. `podEventMs` is when a pod last came to or left the claim's node, for hints that are about that.
  */
-export async function follow(ports: Ports, { kind, name, podEventMs }: FollowedObject): Promise<Step> {
+export async function follow(ports: Ports, { kind, name, podEventMs }: FollowedObject): Promise<FollowOutcome> {
   switch (kind) {
     case 'NodeClaim':
       return followNodeClaim(ports, name, podEventMs ?? null);
@@ -60,7 +60,7 @@ export async function follow(ports: Ports, { kind, name, podEventMs }: FollowedO
   }
 }
 
-async function followNodeClaim(ports: Ports, name: string, podEventMs: number | null): Promise<Step> {
+async function followNodeClaim(ports: Ports, name: string, podEventMs: number | null): Promise<FollowOutcome> {
   const claim = await ports.kubernetes.get('NodeClaim', { name, namespace: null });
   if (claim === null) return releaseNode(ports, name);
   if (!isOwnClass(claim.spec.nodeClassRef)) return { kind: 'ended', why: 'its node class is not an AKSNodeClass' };
@@ -71,11 +71,11 @@ async function followNodeClaim(ports: Ports, name: string, podEventMs: number | 
     : launchInTime(ports, held);
 }
 
-async function launchInTime(ports: Ports, claim: NodeClaim): Promise<Step> {
+async function launchInTime(ports: Ports, claim: NodeClaim): Promise<FollowOutcome> {
   const late = ports.now() > createdAtMs(claim) + LAUNCH_TIMEOUT_MS;
   // A machine that is there was launched by somebody who could not say so any more: that is noted now.
   if (late && (await ports.cloud.observe(claim.metadata.name)).kind !== 'present') {
-    const step = await deleteClaim(
+    const outcome = await deleteClaim(
       ports,
       claim,
       eventAbout(claim, 'Warning', 'LaunchTimeout', 'not launched within 5 minutes'),
@@ -83,12 +83,12 @@ async function launchInTime(ports: Ports, claim: NodeClaim): Promise<Step> {
     // The pool tells why, where Azure has said it: that is what somebody has to mend.
     const reason = conditionOf(claim.status?.conditions, 'Launched')?.reason ?? 'LaunchTimeout';
     await noteRegistration(ports, claim, { kind: 'failed', reason });
-    return step;
+    return outcome;
   }
   return launch(ports, claim);
 }
 
-async function followLaunched(ports: Ports, claim: NodeClaim, podEventMs: number | null): Promise<Step> {
+async function followLaunched(ports: Ports, claim: NodeClaim, podEventMs: number | null): Promise<FollowOutcome> {
   const node = await ports.kubernetes.get('Node', { name: nodeNameOf(claim), namespace: null });
   if (node === null) return awaitNode(ports, claim);
   if (!isSameMachine(node, claim)) return foreignNode(ports, claim, node);
@@ -105,11 +105,16 @@ async function followLaunched(ports: Ports, claim: NodeClaim, podEventMs: number
     : followRegistered(ports, draftOf(claim), node, podEventMs);
 }
 
-async function followJoined(ports: Ports, claim: NodeClaim, node: Node, podEventMs: number | null): Promise<Step> {
+async function followJoined(
+  ports: Ports,
+  claim: NodeClaim,
+  node: Node,
+  podEventMs: number | null,
+): Promise<FollowOutcome> {
   const registered = await register(ports, claim, node);
   if (registered.kind !== 'registered') return registered;
   const { draft, node: joined } = registered;
-  const step =
+  const outcome =
     joined !== null && isReserved(joined)
       ? await keepNode(ports, draft, joined, podEventMs)
       : await useNode(ports, draft, joined, podEventMs);
@@ -117,7 +122,7 @@ async function followJoined(ports: Ports, claim: NodeClaim, node: Node, podEvent
   // It has its certificate: what it was let in with opens nothing any more.
   await ports.cloud.revokeTokens(claim.metadata.name, annotation.severalTokens in (claim.metadata.annotations ?? {}));
   await equipJoined(ports, claim);
-  return step;
+  return outcome;
 }
 
 /**
@@ -138,7 +143,12 @@ async function equipJoined(ports: Ports, claim: NodeClaim): Promise<void> {
   }
 }
 
-async function followRegistered(ports: Ports, draft: Draft, node: Node, podEventMs: number | null): Promise<Step> {
+async function followRegistered(
+  ports: Ports,
+  draft: Draft,
+  node: Node,
+  podEventMs: number | null,
+): Promise<FollowOutcome> {
   if (!isReserved(node)) return useNode(ports, draft, node, podEventMs);
   const opened = await openNode(ports, draft.claim, node);
   if (opened.kind === 'opened') return useNode(ports, draft, opened.node, podEventMs);
@@ -150,7 +160,7 @@ async function followRegistered(ports: Ports, draft: Draft, node: Node, podEvent
  * Of a node that is kept for some. What it waits for is said where people look for it; but one that is to take pods from nodes
  * that go is in use before they come: those go when it is.
  */
-async function keepNode(ports: Ports, draft: Draft, node: Node, podEventMs: number | null): Promise<Step> {
+async function keepNode(ports: Ports, draft: Draft, node: Node, podEventMs: number | null): Promise<FollowOutcome> {
   const isUsed = await isForMovers(ports, draft.claim);
   const isDone = isUsed && isTrue(draft.claim.status?.conditions, 'Initialized');
   const seen = isUsed ? withoutReservation(node) : node;
@@ -159,7 +169,12 @@ async function keepNode(ports: Ports, draft: Draft, node: Node, podEventMs: numb
 }
 
 /** Of a node that is open to all; null when it has just gone. */
-async function useNode(ports: Ports, draft: Draft, node: Node | null, podEventMs: number | null): Promise<Step> {
+async function useNode(
+  ports: Ports,
+  draft: Draft,
+  node: Node | null,
+  podEventMs: number | null,
+): Promise<FollowOutcome> {
   if (node === null) {
     await commit(ports, draft);
     return { kind: 'wait', for: 'its node, which has just gone', lookAgainMs: ports.now() };
@@ -172,7 +187,7 @@ async function useNode(ports: Ports, draft: Draft, node: Node | null, podEventMs
 }
 
 /** A launched claim without a Node: still booting, failed in Azure, or gone. */
-async function awaitNode(ports: Ports, claim: NodeClaim): Promise<Step> {
+async function awaitNode(ports: Ports, claim: NodeClaim): Promise<FollowOutcome> {
   const machine = await observeOwn(ports, claim);
   if (isTrue(claim.status?.conditions, 'Registered')) {
     if (machine.kind === 'present' && machine.state !== 'deleting') {
@@ -197,7 +212,7 @@ async function giveUp(
   ports: Ports,
   claim: NodeClaim,
   failed: Extract<ObservedMachine, { kind: 'failed' }>,
-): Promise<Step> {
+): Promise<FollowOutcome> {
   const { machine, refusal, reason, message } = failed;
   if (refusal !== null) {
     const { instanceType, zone, capacityType } = machine;
@@ -210,15 +225,15 @@ async function giveUp(
 }
 
 /** Gives a claim up whose node will not come, and notes it on its pool. */
-async function fail(ports: Ports, claim: NodeClaim, reason: string, message: string): Promise<Step> {
-  const step = await deleteClaim(ports, claim, eventAbout(claim, 'Warning', reason, message));
+async function fail(ports: Ports, claim: NodeClaim, reason: string, message: string): Promise<FollowOutcome> {
+  const outcome = await deleteClaim(ports, claim, eventAbout(claim, 'Warning', reason, message));
   await noteRegistration(ports, claim, { kind: 'failed', reason });
-  return step;
+  return outcome;
 }
 
 type Present = Extract<ObservedMachine, { kind: 'present' }>;
 
-async function awaitRegistration(ports: Ports, claim: NodeClaim, present: Present): Promise<Step> {
+async function awaitRegistration(ports: Ports, claim: NodeClaim, present: Present): Promise<FollowOutcome> {
   const { machine, failedBoot } = present;
   const age = ports.now() - createdAtMs(claim);
   if (failedBoot !== null) {
@@ -257,7 +272,7 @@ async function refuseSize(ports: Ports, machine: Machine, reason: string): Promi
 }
 
 /** The reason stays on the claim until its machine is gone, and with its event for an hour. */
-async function failBoot(ports: Ports, claim: NodeClaim, message: string): Promise<Step> {
+async function failBoot(ports: Ports, claim: NodeClaim, message: string): Promise<FollowOutcome> {
   const told = await writeStatus(ports, claim, {
     conditions: [{ type: 'Registered', status: 'False', reason: 'NodeBootFailed', message }],
   });
@@ -276,7 +291,7 @@ async function observeOwn(ports: Ports, claim: NodeClaim): Promise<ObservedMachi
 }
 
 /** A Node of our claim's name on another machine: not touched, and reported. A claim without a machine of its own goes. */
-async function foreignNode(ports: Ports, claim: NodeClaim, node: Node): Promise<Step> {
+async function foreignNode(ports: Ports, claim: NodeClaim, node: Node): Promise<FollowOutcome> {
   if ((await observeOwn(ports, claim)).kind === 'gone') {
     const message = `no machine has the providerID ${claim.status?.providerID ?? '(none)'}`;
     return deleteClaim(ports, claim, eventAbout(claim, 'Warning', 'InstanceGone', message));

@@ -5,7 +5,7 @@ import { isPositive } from '../../core/model/allocatable.ts';
 import type { Ports } from '../ports.ts';
 import { lastPodEvent, podEventFields } from './consolidatable.ts';
 import { type Draft, noted } from './draft.ts';
-import { type Step, isReadyNode, written } from './node-claim.ts';
+import { type FollowOutcome, isReadyNode, written } from './node-claim.ts';
 
 /** Taints that go by themselves while a node starts. Source: Karpenter `pkg/scheduling/taints.go`, 2026-08. */
 const EPHEMERAL: ReadonlyArray<{ readonly key: string; readonly effect: string }> = [
@@ -31,7 +31,7 @@ const DEVICES_MISSING = 'DevicesNotPublished';
 /** What the claim is to say, and what its node waits for; null once it is initialized. */
 export interface Initialized {
   readonly draft: Draft;
-  readonly wait: Step | null;
+  readonly wait: FollowOutcome | null;
 }
 
 /**

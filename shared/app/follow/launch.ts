@@ -14,7 +14,7 @@ import { claimFacts } from '../claim-facts.ts';
 import { ownLabels, plannedPlaceOf } from '../machine-labels.ts';
 import type { Ports } from '../ports.ts';
 import { CLASS_COMES_WITHIN_MS, readinessOf } from '../readiness.ts';
-import { type Step, createdAtMs, deleteClaim, eventAbout, writeStatus } from './node-claim.ts';
+import { type FollowOutcome, createdAtMs, deleteClaim, eventAbout, writeStatus } from './node-claim.ts';
 import { recordLaunch } from './record-launch.ts';
 
 /**
@@ -33,7 +33,7 @@ const TRYING_MS = 4_000;
 const MESSAGE_MAX = 300;
 
 /** Gets a VM for a claim whose `Launched` is not True, trying the next offering when Azure refuses one. */
-export async function launch(ports: Ports, claim: NodeClaim): Promise<Step> {
+export async function launch(ports: Ports, claim: NodeClaim): Promise<FollowOutcome> {
   const { name: className } = claim.spec.nodeClassRef;
   const nodeClass = await ports.definitions.nodeClass(className);
   // One that is applied together with its claim may come a moment after it.
@@ -75,7 +75,7 @@ const REJECTED_RETRY_MS = 60_000;
 const CLASS_LOOK_MS = 5_000;
 
 /** The class is new: whether it is in order is being found out. */
-async function awaitClass(ports: Ports, claim: NodeClaim): Promise<Step> {
+async function awaitClass(ports: Ports, claim: NodeClaim): Promise<FollowOutcome> {
   const message = `AKSNodeClass ${claim.spec.nodeClassRef.name} has not been judged yet`;
   await writeStatus(ports, claim, {
     conditions: [{ type: 'Launched', status: 'Unknown', reason: 'NodeClassReadinessUnknown', message }],

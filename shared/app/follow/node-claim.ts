@@ -19,9 +19,9 @@ export const NODE_NOT_FOUND: ConditionChange = {
   message: 'Node not registered with cluster',
 };
 
-/** Where a step leaves its NodeClaim. */
-export type Step =
-  /** Done with this step; `claim` is what the API server has now. */
+/** Where following leaves an object for now. */
+export type FollowOutcome =
+  /** Go on; `claim` is what the API server has now. */
   | { readonly kind: 'next'; readonly claim: NodeClaim }
   /** Nothing more can be done until something happens, or until `lookAgainMs`. */
   | { readonly kind: 'wait'; readonly for: string; readonly lookAgainMs: number | null }
@@ -96,7 +96,7 @@ export async function writeStatus(ports: Ports, claim: NodeClaim, change: Status
 }
 
 /** Asks the API server to remove the claim; its finalizer keeps it until the machine is gone. */
-export async function deleteClaim(ports: Ports, claim: NodeClaim, why: EventNote | null): Promise<Step> {
+export async function deleteClaim(ports: Ports, claim: NodeClaim, why: EventNote | null): Promise<FollowOutcome> {
   if (why !== null) await publish(ports.kubernetes, why, ports.now());
   await ports.kubernetes.delete('NodeClaim', { name: claim.metadata.name, namespace: null }, uidOf(claim));
   ports.log('nodeclaim-deleted', {

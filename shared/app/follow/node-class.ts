@@ -9,7 +9,7 @@ import { publish } from '../events.ts';
 import { hintObjects } from '../hint-objects.ts';
 import type { Ports } from '../ports.ts';
 import { settledImages } from './settled-images.ts';
-import { type Step, hintClaims, written } from './node-claim.ts';
+import { type FollowOutcome, hintClaims, written } from './node-claim.ts';
 import { restampClaims } from './restamp.ts';
 
 const classFinalizer = 'karpenter.azure.com/termination';
@@ -29,7 +29,7 @@ const UNHEALTHY_LOOK_MS = 60_000;
 const DELETION_LOOK_MS = 10 * 60_000;
 
 /** Keeps an AKSNodeClass's hash annotations, status and finalizer right. As Karpenter's Azure provider: §1.3, §1.4 there. */
-export async function followNodeClass(ports: Ports, name: string): Promise<Step> {
+export async function followNodeClass(ports: Ports, name: string): Promise<FollowOutcome> {
   const key = { name, namespace: null };
   const found = await ports.kubernetes.get('AKSNodeClass', key);
   if (found === null) return { kind: 'ended', why: 'there is no such AKSNodeClass' };
@@ -124,7 +124,7 @@ function sameFields(nodeClass: NodeClass, status: ClassStatus): boolean {
 }
 
 /** A class goes once no NodeClaim names it. */
-async function letGo(ports: Ports, nodeClass: NodeClass): Promise<Step> {
+async function letGo(ports: Ports, nodeClass: NodeClass): Promise<FollowOutcome> {
   const { name, uid = '', resourceVersion, finalizers = [] } = nodeClass.metadata;
   if (!finalizers.includes(classFinalizer)) return { kind: 'ended', why: 'already let go' };
   const users = await claimsOf(ports, name);

@@ -8,12 +8,12 @@ import { type ConditionChange, conditionOf, sameConditions, setConditions } from
 import { missingClass } from '../missing-class.ts';
 import { CLASS_NOT_FOUND } from '../readiness.ts';
 import type { Ports } from '../ports.ts';
-import { type Step, hintClaims, written } from './node-claim.ts';
+import { type FollowOutcome, hintClaims, written } from './node-claim.ts';
 import { POOL_DEPENDENTS, resetHealth } from './registration-health.ts';
 import { restampClaims } from './restamp.ts';
 
 /** Keeps a NodePool's hash annotations, conditions and usage right. As Karpenter: karpenter-core.md §1.2. */
-export async function followNodePool(ports: Ports, name: string): Promise<Step> {
+export async function followNodePool(ports: Ports, name: string): Promise<FollowOutcome> {
   const key = { name, namespace: null };
   const found = await ports.kubernetes.get('NodePool', key);
   if (found === null) return { kind: 'ended', why: 'there is no such NodePool' };

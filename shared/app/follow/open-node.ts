@@ -2,7 +2,7 @@ import { label, taint } from '../../contract/names.ts';
 import type { Node, NodeClaim } from '../../kubernetes/manifest.ts';
 import { claimFacts } from '../claim-facts.ts';
 import type { Ports } from '../ports.ts';
-import { type Step, createdAtMs, transitionMs } from './node-claim.ts';
+import { type FollowOutcome, createdAtMs, transitionMs } from './node-claim.ts';
 import { patchNode } from './patch-node.ts';
 import { lookOnceSettled } from './look-once-settled.ts';
 import { obstacleOf } from './initialize.ts';
@@ -34,7 +34,7 @@ const LOOK_MAX_MS = 20_000;
 const STARTING_LOOK_MAX_MS = 60_000;
 
 /** Puts off the look at whether the planned pods have come. */
-export function awaitPlanned(ports: Ports, claim: NodeClaim, node: Node): Step {
+export function awaitPlanned(ports: Ports, claim: NodeClaim, node: Node): FollowOutcome {
   const registeredMs = transitionMs(claim, 'Registered');
   const longestMs = isStarting(claim, node) ? STARTING_LOOK_MAX_MS : LOOK_MAX_MS;
   const pauseMs = Math.min(Math.max(LOOK_MS, 2 * (ports.now() - registeredMs)), longestMs);
@@ -64,7 +64,7 @@ export interface Opened {
  * Lets everybody onto a reserved node once its planned pods have come, or found room elsewhere, or have had their time. When
  * nothing else is missing, the same write marks it as initialized.
  */
-export async function openNode(ports: Ports, claim: NodeClaim, node: Node): Promise<Step | Opened> {
+export async function openNode(ports: Ports, claim: NodeClaim, node: Node): Promise<FollowOutcome | Opened> {
   const planned = await plannedPods(ports, claim);
   const waiting = await letMissingIn(ports, claim, node.metadata.name, planned);
   const late = ports.now() >= endOfReservation(claim, node);
@@ -92,7 +92,7 @@ export async function openNode(ports: Ports, claim: NodeClaim, node: Node): Prom
 }
 
 /** Lets in the successors of pods that have moved; null when nobody is waited for any more. */
-async function awaitMovers(ports: Ports, claim: NodeClaim, node: Node): Promise<Step | null> {
+async function awaitMovers(ports: Ports, claim: NodeClaim, node: Node): Promise<FollowOutcome | null> {
   const endMs = transitionMs(claim, 'Registered') + MOVING_MS;
   if (ports.now() >= endMs) return null;
   const decision = await decisionOf(ports, claim);

@@ -13,7 +13,7 @@ import { classStamps } from '../to-node-claim.ts';
 import {
   NODE_NOT_FOUND,
   type StatusChange,
-  type Step,
+  type FollowOutcome,
   createdAtMs,
   statusPatch,
   withStatus,
@@ -39,7 +39,7 @@ export async function recordLaunch(
   claim: NodeClaim,
   { nodeClass, types }: LaunchedWith,
   machine: Machine,
-): Promise<Step> {
+): Promise<FollowOutcome> {
   const { name } = claim.metadata;
   const key = { name, namespace: null };
   const metadata = metadataPatch(claim, nodeClass, types, machine);
@@ -114,7 +114,7 @@ async function isLeaving(ports: Ports, name: string): Promise<boolean> {
 }
 
 /** Another process removes the claim, and may have asked for its machine before there was one: nobody else would soon. */
-async function takeBack(ports: Ports, name: string): Promise<Step> {
+async function takeBack(ports: Ports, name: string): Promise<FollowOutcome> {
   await ports.cloud.delete(name);
   ports.log('machine-taken-back', { claim: name });
   return { kind: 'ended', why: 'its claim has gone meanwhile' };

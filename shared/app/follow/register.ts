@@ -4,7 +4,7 @@ import { publish } from '../events.ts';
 import type { Ports } from '../ports.ts';
 import { type Draft, draftOf, noted } from './draft.ts';
 import { isUsableAtOnce } from './initialize.ts';
-import { type Step, eventAbout, isReadyNode } from './node-claim.ts';
+import { type FollowOutcome, eventAbout, isReadyNode } from './node-claim.ts';
 import { lookOnceSettled } from './look-once-settled.ts';
 import { isForMovers } from './open-node.ts';
 import { patchNode } from './patch-node.ts';
@@ -25,7 +25,7 @@ export interface Registered {
 }
 
 /** Ties a node that has joined to its claim, and lets its pods in. The claim's status is left to the caller to write. */
-export async function register(ports: Ports, claim: NodeClaim, node: Node): Promise<Step | Registered> {
+export async function register(ports: Ports, claim: NodeClaim, node: Node): Promise<FollowOutcome | Registered> {
   const joinedMs = Date.parse(node.metadata.creationTimestamp ?? '') || ports.now();
   if (!isReadyNode(node.status?.conditions) && ports.now() < joinedMs + READY_PATIENCE_MS) {
     return { kind: 'wait', for: 'the node to become ready', lookAgainMs: joinedMs + READY_PATIENCE_MS };

@@ -1,7 +1,7 @@
 import { finalizer } from '../../contract/names.ts';
 import { vmNameOf } from '../node-name.ts';
 import type { Ports } from '../ports.ts';
-import { type Step, written } from './node-claim.ts';
+import { type FollowOutcome, written } from './node-claim.ts';
 
 /** Between looks at a node whose claim has gone and whose machine has not. */
 const MACHINE_LOOK_MS = 30_000;
@@ -10,7 +10,7 @@ const MACHINE_LOOK_MS = 30_000;
  * Lets the Node of a claim that is no more go with its machine. A claim takes its Node with it, unless somebody removes
  * the claim's finalizer by hand: then nothing else would ever remove ours from the Node. As Karpenter's node controller.
  */
-export async function releaseNode(ports: Ports, claim: string): Promise<Step> {
+export async function releaseNode(ports: Ports, claim: string): Promise<FollowOutcome> {
   const key = { name: vmNameOf(claim), namespace: null };
   const node = await ports.kubernetes.get('Node', key);
   const { finalizers = [], deletionTimestamp, resourceVersion } = node?.metadata ?? {};

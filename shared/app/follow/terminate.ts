@@ -13,7 +13,7 @@ import type { Ports } from '../ports.ts';
 import { isSameId } from '../same-id.ts';
 import { conditionOf, isTrue, toTimestamp } from '../conditions.ts';
 import { drain } from './drain.ts';
-import { type Step, isReadyNode, transitionMs, writeStatus, written } from './node-claim.ts';
+import { type FollowOutcome, isReadyNode, transitionMs, writeStatus, written } from './node-claim.ts';
 import { awaitedAttachments } from './volumes-in-use.ts';
 
 /** While pods are on their way out, the relay tells of each; this is for what it misses. */
@@ -30,7 +30,7 @@ const DEADLINE_AHEAD_MS = 1.5 * DRAIN_LOOK_MS;
 const MACHINE_LOOK_MS = 5_000;
 
 /** Takes a deleted claim to its end: taint, drain, volumes, machine, finalizers. Each call does what can be done now. */
-export async function terminate(ports: Ports, deleted: NodeClaim): Promise<Step> {
+export async function terminate(ports: Ports, deleted: NodeClaim): Promise<FollowOutcome> {
   if (deleted.metadata.finalizers?.includes(finalizer) !== true) return { kind: 'ended', why: 'not ours to hold' };
   const claim = await stampDeadline(ports, deleted);
   const named = await ports.kubernetes.get('Node', { name: nodeNameOf(claim), namespace: null });
@@ -64,7 +64,7 @@ async function stampDeadline(ports: Ports, claim: NodeClaim): Promise<NodeClaim>
 }
 
 /** Keeps pods away, moves those that are there, waits for their volumes. Null once the machine may go. */
-async function empty(ports: Ports, claim: NodeClaim, node: Node): Promise<Step | null> {
+async function empty(ports: Ports, claim: NodeClaim, node: Node): Promise<FollowOutcome | null> {
   const isNew = await announce(ports, claim, node);
   const deadlineMs = Date.parse(claim.metadata.annotations?.[annotation.terminationTimestamp] ?? '');
   const mayEvict = await isReplaced(ports, claim);
@@ -158,7 +158,12 @@ async function announce(ports: Ports, claim: NodeClaim, node: Node): Promise<boo
   return !isDisrupted(node);
 }
 
-async function awaitVolumes(ports: Ports, claim: NodeClaim, node: Node, deadlineMs: number): Promise<Step | null> {
+async function awaitVolumes(
+  ports: Ports,
+  claim: NodeClaim,
+  node: Node,
+  deadlineMs: number,
+): Promise<FollowOutcome | null> {
   const attached = await awaitedAttachments(ports, node.metadata.name);
   const drained = { type: 'Drained', status: 'True', reason: 'Drained', message: '' } as const;
   const elapsed = !Number.isNaN(deadlineMs) && ports.now() > deadlineMs;
@@ -183,7 +188,7 @@ async function awaitVolumes(ports: Ports, claim: NodeClaim, node: Node, deadline
   return null;
 }
 
-async function removeMachine(ports: Ports, claim: NodeClaim, node: Node | null): Promise<Step> {
+async function removeMachine(ports: Ports, claim: NodeClaim, node: Node | null): Promise<FollowOutcome> {
   const state = await ports.cloud.delete(claim.metadata.name);
   const key = { name: claim.metadata.name, namespace: null };
   if (state === 'deleting') {

@@ -1,4 +1,4 @@
-import { drawFrom, type Draw } from '../../../shared/core/disruption/search/draw.ts';
+import { drawFrom, type Draw } from '../../../shared/core/quantity/draw.ts';
 
 /** Pods that are alike: a Deployment, or the pods of jobs of one size. */
 export interface App {

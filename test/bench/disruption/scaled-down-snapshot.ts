@@ -1,5 +1,5 @@
 import { createSnapshotBuilder } from '../../../shared/contract/snapshot/builder.ts';
-import { drawFrom, type Draw } from '../../../shared/core/disruption/search/draw.ts';
+import { drawFrom, type Draw } from '../../../shared/core/quantity/draw.ts';
 import type { InstanceType } from '../../../shared/core/model/catalog.ts';
 import type { NodePool } from '../../../shared/kubernetes/manifest.ts';
 import { readyClass, uidOf } from '../large-cluster-snapshot.ts';

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
 import { createTurns } from '../../../shared/app/follow/turns.ts';
-import type { Step } from '../../../shared/app/follow/node-claim.ts';
+import type { FollowOutcome } from '../../../shared/app/follow/node-claim.ts';
 import type { FollowedObject } from '../../../shared/contract/messages.ts';
 
-const done: Step = { kind: 'ended', why: 'test' };
+const done: FollowOutcome = { kind: 'ended', why: 'test' };
 const claim = (name: string, podEventMs?: number): FollowedObject => ({
   kind: 'NodeClaim',
   name,
@@ -15,9 +15,9 @@ function open() {
   const turns = createTurns();
   const begun: Array<FollowedObject> = [];
   const ends: Array<{ readonly succeed: () => void; readonly fail: () => void }> = [];
-  const task = (object: FollowedObject): Promise<Step> => {
+  const task = (object: FollowedObject): Promise<FollowOutcome> => {
     begun.push(object);
-    const { promise, resolve, reject } = Promise.withResolvers<Step>();
+    const { promise, resolve, reject } = Promise.withResolvers<FollowOutcome>();
     ends.push({ succeed: () => resolve(done), fail: () => reject(new Error('fails')) });
     return promise;
   };

@@ -1,6 +1,6 @@
 import { microUsdPerHour, type MicroUsdPerHour } from '../../quantity/units.ts';
 import type { Arena, Place } from '../search/arena.ts';
-import { allOffers, roomOf, type Offers } from '../search/offers.ts';
+import { allOffers, freeOf, type Offers } from '../search/offers.ts';
 
 /** A size as CPU and memory per micro-USD. */
 interface Yield {
@@ -28,7 +28,7 @@ export function lowerBoundOf({ places, shapes }: Arena, offers: Offers): MicroUs
   const yields: Array<Yield> = [];
   for (const place of places) {
     const price = place.node?.price?.plain ?? 0;
-    const free = { cpu: Math.max(0, place.bin.free[CPU] ?? 0), memory: Math.max(0, place.bin.free[MEMORY] ?? 0) };
+    const free = { cpu: Math.max(0, place.room.free[CPU] ?? 0), memory: Math.max(0, place.room.free[MEMORY] ?? 0) };
     if (!place.isCandidate) {
       fixed += price;
       demand.cpu -= free.cpu;
@@ -41,8 +41,8 @@ export function lowerBoundOf({ places, shapes }: Arena, offers: Offers): MicroUs
     yields.push({ cpu: (free.cpu + own.cpu) / price, memory: (free.memory + own.memory) / price });
   }
   for (const offer of allOffers(offers)) {
-    const room = roomOf(offer, places[0]?.bin.free.length ?? 0);
-    yields.push({ cpu: (room[CPU] ?? 0) / offer.plainPrice, memory: (room[MEMORY] ?? 0) / offer.plainPrice });
+    const free = freeOf(offer, places[0]?.room.free.length ?? 0);
+    yields.push({ cpu: (free[CPU] ?? 0) / offer.plainPrice, memory: (free[MEMORY] ?? 0) / offer.plainPrice });
   }
   // A node for nothing holds any pods for nothing.
   const isFree = yields.some(({ cpu, memory }) => cpu === Infinity || memory === Infinity);

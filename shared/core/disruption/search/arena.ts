@@ -8,10 +8,10 @@ import { compileInput, workspaceFor, type Workspace } from '../../placing/state/
 import type { ProvisioningInput } from '../../model/provisioning-input.ts';
 import { evictionCostOf } from '../candidates/eviction-cost.ts';
 import type { JudgedNode } from '../candidates/judge-nodes.ts';
-import type { Draw } from './draw.ts';
+import type { Draw } from '../../quantity/draw.ts';
 import { newOrder, type Order } from './fullest-first.ts';
 import type { Offer } from './offers.ts';
-import type { OwnPods } from './wanted-for.ts';
+import type { OwnPods } from './own-pods.ts';
 
 /** Pods of one shape on one node. */
 export interface Group {
@@ -29,8 +29,8 @@ export interface Move {
 /** A node that is there, or one that the plan may create. Its fields change as the search goes. */
 export interface Place {
   readonly index: number;
-  /** A new one is of another offering, and so another bin, until the search settles. */
-  bin: ExistingNode;
+  /** A new one is of another offering, and so has other room, until the search settles. */
+  room: ExistingNode;
   /** Null for a new one. */
   readonly node: JudgedNode | null;
   /** Null for a node that is there. */
@@ -65,9 +65,9 @@ export interface Place {
   readonly reluctance: number;
 }
 
-/** What pods of a shape ask, and whether topology looks at them. */
+/** What pods of a shape need, and whether topology looks at them. */
 export interface ShapeFacts {
-  readonly asks: ReadonlyArray<Need>;
+  readonly needs: ReadonlyArray<Need>;
   readonly requests: Float64Array;
   readonly isRuled: boolean;
   /** How much of the cluster's free room a pod takes. Those with rules are placed first, as they are choosier. */
@@ -86,14 +86,14 @@ export interface Arena {
   existing: number;
   /** By index of shape. */
   readonly shapes: ReadonlyMap<number, ShapeFacts>;
-  /** By kind of ask, for nodes that are there: per place 0 for not asked yet, 1 for yes, 2 for no. For new ones by offering. */
+  /** By kind of need, for nodes that are there: per place 0 for not asked yet, 1 for yes, 2 for no. For new ones by offering. */
   readonly admitted: {
     readonly there: Map<string, Uint8Array>;
     readonly fresh: Map<Offer, Map<string, boolean>>;
   };
-  /** By what offerings of all pools would do: one ask for all that are alike in it. By ask too, once asked for. */
+  /** By what offerings of all pools would do: one need for all that are alike in it. By need too, once asked for. */
   readonly standIns: Map<string | Need, Need>;
-  /** What the own pods of nodes ask of a new one, once asked for. */
+  /** What the own pods of nodes need of a new one, once asked for. */
   readonly ownPods: Map<Place, OwnPods>;
   /** What one unit of each resource is worth, so that leftovers can be compared. */
   readonly worth: Float64Array;
@@ -124,10 +124,10 @@ export function arenaFor({ provisioning, nodes, awaited, searchSteps }: ArenaInp
   const reading = compileInput(provisioning, [...moving, ...coming]);
   const workspace = workspaceFor(reading);
   const byName = new Map(nodes.map((node) => [node.name, node]));
-  const bins = workspace.nodes.filter(({ capacity }) => capacity.kind === 'node' && byName.has(capacity.name));
-  const worth = worthOf(bins);
+  const rooms = workspace.nodes.filter(({ capacity }) => capacity.kind === 'node' && byName.has(capacity.name));
+  const worth = worthOf(rooms);
   const shapes = new Map(
-    [...workspace.needs].map(([index, asks]) => [index, factsOf(workspace, index, asks, worth)] as const),
+    [...workspace.needs].map(([index, needs]) => [index, factsOf(workspace, index, needs, worth)] as const),
   );
   const arena: Arena = {
     workspace,
@@ -144,9 +144,9 @@ export function arenaFor({ provisioning, nodes, awaited, searchSteps }: ArenaInp
     window: { places: null },
     order: newOrder(),
   };
-  for (const bin of bins.toSorted((a, b) => byCodeUnit(a.capacity.name, b.capacity.name))) {
-    const node = byName.get(bin.capacity.name);
-    if (node !== undefined) arena.places.push(placeOf(arena, bin, node));
+  for (const room of rooms.toSorted((a, b) => byCodeUnit(a.capacity.name, b.capacity.name))) {
+    const node = byName.get(room.capacity.name);
+    if (node !== undefined) arena.places.push(placeOf(arena, room, node));
   }
   arena.existing = arena.places.length;
   for (const place of arena.places) {
@@ -154,17 +154,17 @@ export function arenaFor({ provisioning, nodes, awaited, searchSteps }: ArenaInp
     for (const { shape, count } of place.own) record(arena, place, shape, count);
   }
   for (const place of arena.places) {
-    for (const pod of awaited.get(place.bin.capacity.name) ?? []) put(arena, place, pod.shape, 1);
+    for (const pod of awaited.get(place.room.capacity.name) ?? []) put(arena, place, pod.shape, 1);
   }
   return arena;
 }
 
-function factsOf(workspace: Workspace, index: number, asks: ReadonlyArray<Need>, worth: Float64Array): ShapeFacts {
+function factsOf(workspace: Workspace, index: number, needs: ReadonlyArray<Need>, worth: Float64Array): ShapeFacts {
   const compiled = workspace.shapes.get(index);
   const requests = compiled?.requests ?? new Float64Array();
-  const isRuled = asks.some((ask) => !isUnruled(ask));
+  const isRuled = needs.some((need) => !isUnruled(need));
   return {
-    asks,
+    needs,
     requests,
     isRuled,
     size: requests.reduce((sum, amount, k) => sum + amount * (worth[k] ?? 0), isRuled ? 1 : 0),
@@ -173,14 +173,14 @@ function factsOf(workspace: Workspace, index: number, asks: ReadonlyArray<Need>,
   };
 }
 
-function worthOf(bins: ReadonlyArray<ExistingNode>): Float64Array {
-  const width = bins[0]?.free.length ?? 0;
+function worthOf(rooms: ReadonlyArray<ExistingNode>): Float64Array {
+  const width = rooms[0]?.free.length ?? 0;
   const total = new Float64Array(width);
-  for (const { free } of bins) for (let k = 0; k < width; k++) total[k] = (total[k] ?? 0) + Math.max(0, free[k] ?? 0);
+  for (const { free } of rooms) for (let k = 0; k < width; k++) total[k] = (total[k] ?? 0) + Math.max(0, free[k] ?? 0);
   return total.map((sum) => (sum > 0 ? 1 / sum : 0));
 }
 
-function placeOf(arena: Arena, bin: ExistingNode, node: JudgedNode): Place {
+function placeOf(arena: Arena, room: ExistingNode, node: JudgedNode): Place {
   const { workspace } = arena;
   const isMovable = node.verdict.kind !== 'stays';
   const own = isMovable ? groupsOf(node.moving) : [];
@@ -189,7 +189,7 @@ function placeOf(arena: Arena, bin: ExistingNode, node: JudgedNode): Place {
   const price = node.price?.weighed ?? 0;
   return {
     index: arena.places.length,
-    bin,
+    room,
     node,
     offer: null,
     price,
@@ -197,7 +197,7 @@ function placeOf(arena: Arena, bin: ExistingNode, node: JudgedNode): Place {
     pool: node.nodePool?.metadata.name ?? null,
     state: 'there',
     isCandidate: isMovable,
-    takesPods: takesPods(bin, node),
+    takesPods: takesPods(room, node),
     own: largestFirst(own, arena.shapes),
     bound: others.filter(({ shape }) => countersFor(workspace.topology, shape).length > 0),
     received: 0,
@@ -228,7 +228,12 @@ function groupsOf(pods: ReadonlyArray<Pod>): ReadonlyArray<Group> {
 }
 
 /** Counts pods of a shape on a place, or takes them out of the count. */
-export function record({ workspace, shapes }: Arena, { bin: { capacity } }: Place, shape: number, count: number): void {
+export function record(
+  { workspace, shapes }: Arena,
+  { room: { capacity } }: Place,
+  shape: number,
+  count: number,
+): void {
   if (shapes.get(shape)?.isRuled === false) return;
   const node = { labels: capacity.labels, taints: capacity.presentTaints };
   recordOnNode(workspace.topology, shape, node, count);
@@ -243,7 +248,7 @@ export function touch({ order }: Arena, place: Place): void {
 export function put(arena: Arena, place: Place, shape: number, count: number): void {
   const facts = arena.shapes.get(shape);
   if (facts === undefined) return;
-  const { free } = place.bin;
+  const { free } = place.room;
   for (let k = 0; k < free.length; k++) free[k] = (free[k] ?? 0) - count * (facts.requests[k] ?? 0);
   if (facts.isSingle) putApart(arena, place, shape, count);
   place.received += count;
@@ -254,16 +259,16 @@ export function put(arena: Arena, place: Place, shape: number, count: number): v
 }
 
 /** Host ports and volumes, for pods that have any. */
-function putApart({ workspace }: Arena, { bin }: Place, shape: number, count: number): void {
+function putApart({ workspace }: Arena, { room }: Place, shape: number, count: number): void {
   const compiled = workspace.shapes.get(shape);
   if (compiled === undefined) return;
   for (const port of compiled.ports) {
-    if (count > 0) bin.ports.push(port);
-    else bin.ports.splice(bin.ports.lastIndexOf(port), 1);
+    if (count > 0) room.ports.push(port);
+    else room.ports.splice(room.ports.lastIndexOf(port), 1);
   }
   for (const { driver, claim, name } of compiled.attachments) {
-    const there = bin.attached.volumes.get(driver) ?? new Set<string>();
-    bin.attached.volumes.set(driver, there);
+    const there = room.attached.volumes.get(driver) ?? new Set<string>();
+    room.attached.volumes.set(driver, there);
     // A volume that others on the node use too stays counted when they go, which at worst refuses a pod.
     const id = claim ?? `${shape}/${name}`;
     if (count > 0) there.add(id);

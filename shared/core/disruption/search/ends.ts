@@ -23,7 +23,7 @@ export function endsOf({ places }: Arena, taken: ReadonlySet<string>): Ends {
   const created = new Map<string, PlannedReplacement>();
   const used = new Set(taken);
   for (const place of places) {
-    if (place.offer === null) names.set(place.index, place.bin.capacity.name);
+    if (place.offer === null) names.set(place.index, place.room.capacity.name);
     if (place.offer === null || place.state !== 'there') continue;
     const name = freeName(place.offer.state.pool.name, used);
     names.set(place.index, name);

@@ -133,7 +133,7 @@ function positionOf({ sorted, count, keys }: Order, key: number, index: number):
 /** Notes what is free on the place; answers its key. */
 function readPlace({ worth, order }: Arena, place: Place): number {
   if (place.state !== 'there' || !place.takesPods) return Number.NaN;
-  const { free } = place.bin;
+  const { free } = place.room;
   let key = farOf(place);
   for (let k = 0; k < free.length; k++) {
     const amount = at(free, k);

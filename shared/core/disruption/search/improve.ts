@@ -1,9 +1,9 @@
 import type { Arena, Place } from './arena.ts';
-import { drawFrom, type Draw } from './draw.ts';
+import { drawFrom, type Draw } from '../../quantity/draw.ts';
 import { cheapestOffer, type Offer } from './offers.ts';
 import { ANYWHERE } from './pour.ts';
 import { isFair, mayGo, replace, settleNew, takeAwaySimply, type Means } from './take-away.ts';
-import { ownPods } from './wanted-for.ts';
+import { ownPods } from './own-pods.ts';
 import { bring, close, take, undoTo, type Trail } from './trail.ts';
 
 /** Nodes that one try brings back at most, and those that it tries beside them. */
@@ -83,7 +83,8 @@ function bringAll(trail: Trail, brought: ReadonlyArray<Place>): ReadonlySet<Plac
   return emptied;
 }
 
-interface Search {
+/** What all tries have in common. */
+interface Tries {
   readonly candidates: ReadonlyArray<Place>;
   readonly means: Means;
   readonly draw: Draw;
@@ -91,7 +92,7 @@ interface Search {
 }
 
 /** False: what it has done must not be. */
-function tryOnce(trail: Trail, { candidates, means, draw, sight }: Search): boolean {
+function tryOnce(trail: Trail, { candidates, means, draw, sight }: Tries): boolean {
   const { arena } = trail;
   sightOf(arena, sight, draw);
   const center = candidates[draw.below(candidates.length)];
@@ -198,13 +199,13 @@ function offerFor({ arena }: Trail, group: ReadonlyArray<Place>, means: Means, d
   const paid = group.reduce((sum, { price }) => sum + price, 0);
   const some = group.slice(0, 1 + draw.below(group.length));
   const share = draw.below(3) === 0 ? 0.3 + 0.7 * draw.share() : 1;
-  const { asks, load } = ownPods(arena, some);
-  const zones = group.map(({ bin }) => bin.capacity.labels['topology.kubernetes.io/zone'] ?? null);
+  const { needs, load } = ownPods(arena, some);
+  const zones = group.map(({ room }) => room.capacity.labels['topology.kubernetes.io/zone'] ?? null);
   const zone = zones[draw.below(zones.length)] ?? null;
   const mayBeSpot =
-    means.spotToSpot || group.some(({ bin }) => bin.capacity.labels['karpenter.sh/capacity-type'] !== 'spot');
-  const wanted = { asks, load: share === 1 ? load : load.map((all) => share * all), zone, below: paid, mayBeSpot };
-  return cheapestOffer(arena.workspace, means.offers, wanted);
+    means.spotToSpot || group.some(({ room }) => room.capacity.labels['karpenter.sh/capacity-type'] !== 'spot');
+  const demand = { needs, load: share === 1 ? load : load.map((all) => share * all), zone, below: paid, mayBeSpot };
+  return cheapestOffer(arena.workspace, means.offers, demand);
 }
 
 /** Every single node that saves when it goes, or when a cheaper one comes in its place, goes; answers how many. */
@@ -226,7 +227,7 @@ export function takeAllSingles(trail: Trail, means: Means): number {
 }
 
 function singleOffer({ arena }: Trail, place: Place, means: Means): Offer | null {
-  const { labels } = place.bin.capacity;
+  const { labels } = place.room.capacity;
   return cheapestOffer(arena.workspace, means.offers, {
     ...ownPods(arena, [place]),
     zone: labels['topology.kubernetes.io/zone'] ?? null,

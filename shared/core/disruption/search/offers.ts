@@ -77,11 +77,11 @@ function withReach(list: ReadonlyArray<Offer>, width: number): PoolOffers {
   const most = Array.from({ length: width }, () => new Float64Array(list.length));
   const dearest = new Float64Array(list.length);
   for (const [index, offer] of list.entries()) {
-    const room = roomOf(offer, width);
+    const free = freeOf(offer, width);
     const before = index - 1;
     dearest[index] = index === 0 ? offer.price : Math.max(at(dearest, before), offer.price);
     for (const [k, amounts] of most.entries()) {
-      amounts[index] = index === 0 ? at(room, k) : Math.max(at(amounts, before), at(room, k));
+      amounts[index] = index === 0 ? at(free, k) : Math.max(at(amounts, before), at(free, k));
     }
   }
   return { list, most, dearest };
@@ -111,9 +111,9 @@ function once<T>(make: () => T): () => T {
   return () => (made ??= { value: make() }).value;
 }
 
-/** What new node is wanted: for which asks, with room for how much, and what it may cost. */
-export interface Wanted {
-  readonly asks: ReadonlySet<Need>;
+/** What pods that move ask of a new node: which needs it meets, for how much it has room, and what it may cost. */
+export interface Demand {
+  readonly needs: ReadonlySet<Need>;
   readonly load: Float64Array;
   /** Null: any. */
   readonly zone: string | null;
@@ -123,42 +123,42 @@ export interface Wanted {
 }
 
 /** The cheapest offer that holds it all, of the heaviest pool that has one at any price; null for none. */
-export function cheapestOffer(workspace: Workspace, offers: Offers, wanted: Wanted): Offer | null {
+export function cheapestOffer(workspace: Workspace, offers: Offers, demand: Demand): Offer | null {
   for (const [rank, ofPool] of offers.entries()) {
     const [first] = ofPool.list;
     if (first === undefined) continue;
-    const masks = Array.from(wanted.asks, (ask) => masksOf(workspace, first.state, ask));
-    const found = cheapestOf(ofPool, masks, wanted);
+    const masks = Array.from(demand.needs, (need) => masksOf(workspace, first.state, need));
+    const found = cheapestOf(ofPool, masks, demand);
     if (found !== null) return found;
     // A lighter pool is not asked for what a heavier one can hold at any price.
     const isLast = rank === offers.length - 1;
-    if (isLast || cheapestOf(ofPool, masks, { ...wanted, zone: null, below: Infinity, mayBeSpot: true }) !== null)
+    if (isLast || cheapestOf(ofPool, masks, { ...demand, zone: null, below: Infinity, mayBeSpot: true }) !== null)
       return null;
   }
   return null;
 }
 
-function cheapestOf(ofPool: PoolOffers, masks: ReadonlyArray<Int32Array>, wanted: Wanted): Offer | null {
+function cheapestOf(ofPool: PoolOffers, masks: ReadonlyArray<Int32Array>, demand: Demand): Offer | null {
   const { list: offers, dearest } = ofPool;
-  const start = beyondReach(ofPool, wanted.load);
-  if (start > 0 && at(dearest, start - 1) >= wanted.below) return null;
+  const start = beyondReach(ofPool, demand.load);
+  if (start > 0 && at(dearest, start - 1) >= demand.below) return null;
   for (let index = start; index < offers.length; index++) {
     const offer = offers[index];
-    if (offer === undefined || offer.price >= wanted.below) break;
-    if (wanted.zone !== null && offer.zone !== wanted.zone) continue;
-    if ((offer.isSpot && !wanted.mayBeSpot) || !holds(offer, wanted.load) || !isInAll(masks, offer)) continue;
+    if (offer === undefined || offer.price >= demand.below) break;
+    if (demand.zone !== null && offer.zone !== demand.zone) continue;
+    if ((offer.isSpot && !demand.mayBeSpot) || !holds(offer, demand.load) || !isInAll(masks, offer)) continue;
     const { state, type } = offer;
-    if (!meetsMinValuesBelow(offers, masks, wanted)) return null;
+    if (!meetsMinValuesBelow(offers, masks, demand)) return null;
     if (state.remaining.size === 0 || withinLimits(state.remaining, capacityOf(state.pool, type), null)) return offer;
   }
   return null;
 }
 
 /** Are there, among what may be bought instead, as many different values as the pool's minValues ask for? Never waived here. */
-function meetsMinValuesBelow(offers: ReadonlyArray<Offer>, masks: ReadonlyArray<Int32Array>, wanted: Wanted): boolean {
+function meetsMinValuesBelow(offers: ReadonlyArray<Offer>, masks: ReadonlyArray<Int32Array>, demand: Demand): boolean {
   const [first] = offers;
   if (first === undefined || !wantsMinValues(first.state)) return true;
-  const types = typesBelow(offers, masks, wanted);
+  const types = typesBelow(offers, masks, demand);
   const least = minValuesOf(first.state);
   return [...least].every(([key, count]) => valuesAmong(first.state, [...types], key).size >= count);
 }
@@ -167,23 +167,23 @@ function meetsMinValuesBelow(offers: ReadonlyArray<Offer>, masks: ReadonlyArray<
 function typesBelow(
   offers: ReadonlyArray<Offer>,
   masks: ReadonlyArray<Int32Array>,
-  wanted: Wanted,
+  demand: Demand,
 ): ReadonlySet<number> {
   const fitting = offers.filter(
     (offer) =>
-      offer.price < wanted.below &&
-      (!offer.isSpot || wanted.mayBeSpot) &&
-      holds(offer, wanted.load) &&
+      offer.price < demand.below &&
+      (!offer.isSpot || demand.mayBeSpot) &&
+      holds(offer, demand.load) &&
       isInAll(masks, offer),
   );
   return new Set(fitting.map(({ type }) => type));
 }
 
 /** How many sizes of the offer's pool and capacity type, in any zone, would hold what is wanted at less. */
-export function countCheaper(workspace: Workspace, offers: Offers, offer: Offer, wanted: Wanted): number {
+export function countCheaper(workspace: Workspace, offers: Offers, offer: Offer, demand: Demand): number {
   const own = allOffers(offers).filter(({ state, isSpot }) => state === offer.state && isSpot === offer.isSpot);
-  const masks = Array.from(wanted.asks, (ask) => masksOf(workspace, offer.state, ask));
-  return typesBelow(own, masks, wanted).size;
+  const masks = Array.from(demand.needs, (need) => masksOf(workspace, offer.state, need));
+  return typesBelow(own, masks, demand).size;
 }
 
 function isInAll(masks: ReadonlyArray<Int32Array>, { type, bit }: Offer): boolean {
@@ -192,8 +192,8 @@ function isInAll(masks: ReadonlyArray<Int32Array>, { type, bit }: Offer): boolea
   return true;
 }
 
-function masksOf(workspace: Workspace, state: PoolState, ask: Need): Int32Array {
-  const options = optionsFor(workspace, state, ask);
+function masksOf(workspace: Workspace, state: PoolState, need: Need): Int32Array {
+  const options = optionsFor(workspace, state, need);
   const [first] = options;
   if (first === undefined) return NOTHING;
   if (options.length === 1) return first.offered;
@@ -210,7 +210,7 @@ export function holds({ state, type, bit }: Offer, load: Float64Array): boolean 
 }
 
 /** What pods can have on a node of the offer, beside its daemons. */
-export function roomOf({ state, type, bit }: Offer, width: number): Float64Array {
+export function freeOf({ state, type, bit }: Offer, width: number): Float64Array {
   const offset = (type * MARKETS_MAX + bit) * width;
   return state.usable.slice(offset, offset + width);
 }

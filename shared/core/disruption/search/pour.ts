@@ -83,15 +83,15 @@ function leave(arena: Arena, place: Place): void {
 /** The first level of preferences that a pod's node meets: nowhere it goes may meet fewer. */
 function levelAtHome(arena: Arena, place: Place, shape: number): number {
   const facts = arena.shapes.get(shape);
-  const asks = facts?.asks ?? [];
-  if (asks.length < 2) return 0;
+  const needs = facts?.needs ?? [];
+  if (needs.length < 2) return 0;
   record(arena, place, shape, -1);
-  const level = asks.findIndex((ask) => {
-    if (!admits(arena, ask, place)) return false;
-    return allowsNode(guardFor(arena.workspace, ask, true), place.bin);
+  const level = needs.findIndex((need) => {
+    if (!admits(arena, need, place)) return false;
+    return allowsNode(guardFor(arena.workspace, need, true), place.room);
   });
   record(arena, place, shape, 1);
-  return level < 0 ? asks.length - 1 : level;
+  return level < 0 ? needs.length - 1 : level;
 }
 
 interface PouringGroup {
@@ -123,22 +123,22 @@ function pour(arena: Arena, { shape, count }: Group, { level, pouring, moves }: 
 function targetFor(arena: Arena, facts: ShapeFacts, level: number, { first }: Pouring): Place | null {
   // Pods of a node at level n may go where any level up to n is met.
   for (let index = 0; index <= level; index++) {
-    const ask = facts.asks[index];
-    const found = ask === undefined ? null : bestFor(arena, facts, ask, first);
+    const need = facts.needs[index];
+    const found = need === undefined ? null : bestFor(arena, facts, need, first);
     if (found !== null) return found;
   }
   return null;
 }
 
 /** Of all places that take the pod: `first` if it does, else where least is left free, candidates last. */
-function bestFor(arena: Arena, facts: ShapeFacts, ask: Need, first: Place | null): Place | null {
+function bestFor(arena: Arena, facts: ShapeFacts, need: Need, first: Place | null): Place | null {
   const { work, workspace } = arena;
   const places = arena.window.places ?? arena.places;
-  const guard = facts.isRuled ? guardFor(workspace, ask, true) : null;
+  const guard = facts.isRuled ? guardFor(workspace, need, true) : null;
   const takes = (place: Place): boolean => {
-    if (place.state !== 'there' || !admits(arena, ask, place)) return false;
-    if (facts.isSingle && !hasRoom(place.bin, ask.shape)) return false;
-    return guard === null || allowsNode(guard, place.bin);
+    if (place.state !== 'there' || !admits(arena, need, place)) return false;
+    if (facts.isSingle && !hasRoom(place.room, need.shape)) return false;
+    return guard === null || allowsNode(guard, place.room);
   };
   if (first !== null && leftAfter(arena, first, facts.requests) < Infinity && takes(first)) return first;
   work.left -= places.length;
@@ -173,7 +173,7 @@ function bestAmong(
 }
 
 /** What is left free, by worth, once such a pod is there; Infinity where it has no room. */
-function leftAfter({ worth, blur }: Arena, { bin: { free } }: Place, requests: Float64Array): number {
+function leftAfter({ worth, blur }: Arena, { room: { free } }: Place, requests: Float64Array): number {
   let left = 0;
   for (let k = 0; k < free.length; k++) {
     const asked = requests[k] ?? 0;
@@ -184,7 +184,7 @@ function leftAfter({ worth, blur }: Arena, { bin: { free } }: Place, requests: F
   return blur.draw === null ? left : left * (0.5 + blur.draw.share());
 }
 
-function fittingIn({ bin: { free } }: Place, requests: Float64Array): number {
+function fittingIn({ room: { free } }: Place, requests: Float64Array): number {
   let most = Infinity;
   for (let k = 0; k < free.length; k++) {
     const asked = requests[k] ?? 0;
@@ -193,26 +193,26 @@ function fittingIn({ bin: { free } }: Place, requests: Float64Array): number {
   return Math.max(1, most);
 }
 
-/** Do labels, taints and volumes let pods of the ask onto the place? */
-export function admits({ admitted }: Arena, ask: Need, place: Place): boolean {
+/** Do labels, taints and volumes let pods of the need onto the place? */
+export function admits({ admitted }: Arena, need: Need, place: Place): boolean {
   const { offer } = place;
-  if (offer !== null) return admitsNew(admitted, offer, ask, place);
-  const answers = admitted.there.get(ask.kind) ?? new Uint8Array(ANSWERS);
-  admitted.there.set(ask.kind, answers);
-  if (place.index >= ANSWERS) return meetsNeed(place.bin, ask);
+  if (offer !== null) return admitsNew(admitted, offer, need, place);
+  const answers = admitted.there.get(need.kind) ?? new Uint8Array(ANSWERS);
+  admitted.there.set(need.kind, answers);
+  if (place.index >= ANSWERS) return meetsNeed(place.room, need);
   const known = answers[place.index] ?? 0;
   if (known !== 0) return known === 1;
-  const answer = meetsNeed(place.bin, ask);
+  const answer = meetsNeed(place.room, need);
   answers[place.index] = answer ? 1 : 2;
   return answer;
 }
 
 /** New nodes of one offering differ in their names alone, which no pod knows. */
-function admitsNew({ fresh }: Arena['admitted'], offer: Offer, ask: Need, { bin }: Place): boolean {
+function admitsNew({ fresh }: Arena['admitted'], offer: Offer, need: Need, { room }: Place): boolean {
   const answers = fresh.get(offer) ?? new Map<string, boolean>();
   fresh.set(offer, answers);
-  const answer = answers.get(ask.kind) ?? meetsNeed(bin, ask);
-  answers.set(ask.kind, answer);
+  const answer = answers.get(need.kind) ?? meetsNeed(room, need);
+  answers.set(need.kind, answer);
   return answer;
 }
 

@@ -6,7 +6,7 @@ import { cheapestOffer, type Offer } from './offers.ts';
 import { ANYWHERE } from './pour.ts';
 import { mayGo, settleNew, type Means } from './take-away.ts';
 import { settleTolls, type MoveShare } from './tolls.ts';
-import { addAsk, ownPods } from './wanted-for.ts';
+import { addNeed, ownPods } from './own-pods.ts';
 import { open, take, trailOf, undoTo, type Trail } from './trail.ts';
 
 /**
@@ -114,10 +114,10 @@ function hasPods({ own }: Place): 0 | 1 {
 /** Takes the node away and puts a new one in its place, at any price. */
 function openFor(trail: Trail, place: Place, means: Means): boolean {
   const { arena } = trail;
-  const wanted = { ...ownPods(arena, [place]), below: Infinity, mayBeSpot: true };
-  const zones = [place.bin.capacity.labels['topology.kubernetes.io/zone'] ?? null, null];
+  const demand = { ...ownPods(arena, [place]), below: Infinity, mayBeSpot: true };
+  const zones = [place.room.capacity.labels['topology.kubernetes.io/zone'] ?? null, null];
   for (const zone of zones) {
-    const offer = cheapestOffer(arena.workspace, means.offers, { ...wanted, zone });
+    const offer = cheapestOffer(arena.workspace, means.offers, { ...demand, zone });
     if (offer === null) continue;
     const fresh = open(trail, offer);
     if (!take(trail, place, { first: fresh })) continue;
@@ -148,15 +148,15 @@ function openSeveral(trail: Trail, place: Place, means: Means): boolean {
 function offerForStuck(arena: Arena, place: Place, { offers }: Means): Offer | null {
   const group = place.own.find(({ shape }) => shape === arena.stuck.shape);
   if (group === undefined) return null;
-  const asks = new Set<Need>();
-  addAsk(arena, asks, group.shape);
+  const needs = new Set<Need>();
+  addNeed(arena, needs, group.shape);
   const requests = arena.shapes.get(group.shape)?.requests ?? new Float64Array();
-  const zone = place.bin.capacity.labels['topology.kubernetes.io/zone'] ?? null;
+  const zone = place.room.capacity.labels['topology.kubernetes.io/zone'] ?? null;
   for (let { count } = group; count > 0; count >>= 1) {
-    const wanted = { asks, load: requests.map((amount) => amount * count), below: Infinity, mayBeSpot: true };
+    const demand = { needs, load: requests.map((amount) => amount * count), below: Infinity, mayBeSpot: true };
     const found =
-      cheapestOffer(arena.workspace, offers, { ...wanted, zone }) ??
-      cheapestOffer(arena.workspace, offers, { ...wanted, zone: null });
+      cheapestOffer(arena.workspace, offers, { ...demand, zone }) ??
+      cheapestOffer(arena.workspace, offers, { ...demand, zone: null });
     if (found !== null) return found;
   }
   return null;

@@ -3,8 +3,8 @@ import { allowsNode } from '../../placing/state/existing-nodes.ts';
 import { guardFor } from '../../placing/one-by-one/place.ts';
 import { admits, ANYWHERE } from './pour.ts';
 import { record, type Arena, type Place } from './arena.ts';
-import { cheapestOffer, countCheaper, roomOf, type Offer, type Offers } from './offers.ts';
-import { addAsk } from './wanted-for.ts';
+import { cheapestOffer, countCheaper, freeOf, type Offer, type Offers } from './offers.ts';
+import { addNeed } from './own-pods.ts';
 import { close, open, recast, take, undoTo, type Trail } from './trail.ts';
 
 /** What a search knows beside the arena. */
@@ -46,9 +46,9 @@ export function settleNew(trail: Trail, place: Place, means: Means): void {
   if (place.state !== 'there' || place.offer === null) return;
   if (place.received === 0) return close(trail, place);
   const { arena } = trail;
-  const asks = asksOn(arena, place);
-  const wanted = { asks, load: loadOf(arena, place), zone: place.offer.zone, below: place.price, mayBeSpot: true };
-  const better = cheapestOffer(arena.workspace, means.offers, wanted);
+  const needs = needsOn(arena, place);
+  const demand = { needs, load: loadOf(arena, place), zone: place.offer.zone, below: place.price, mayBeSpot: true };
+  const better = cheapestOffer(arena.workspace, means.offers, demand);
   if (better === null) return;
   const start = trail.done.length;
   recast(trail, place, better);
@@ -71,37 +71,37 @@ export function isFair(arena: Arena, place: Place, { offers, spotToSpot }: Means
   if (!spotToSpot) return false;
   if (from.length > 1) return true;
   const below = from.reduce((sum, one) => sum + one.price, 0);
-  const wanted = { asks: asksOn(arena, place), load: loadOf(arena, place), zone: null, below, mayBeSpot: true };
-  return countCheaper(arena.workspace, offers, offer, wanted) >= LEAST_CHEAPER_SIZES;
+  const demand = { needs: needsOn(arena, place), load: loadOf(arena, place), zone: null, below, mayBeSpot: true };
+  return countCheaper(arena.workspace, offers, offer, demand) >= LEAST_CHEAPER_SIZES;
 }
 
-function isSpotNode({ bin }: Place): boolean {
-  return bin.capacity.labels['karpenter.sh/capacity-type'] === 'spot';
+function isSpotNode({ room }: Place): boolean {
+  return room.capacity.labels['karpenter.sh/capacity-type'] === 'spot';
 }
 
-function asksOn(arena: Arena, { content }: Place): ReadonlySet<Need> {
-  const asks = new Set<Need>();
-  for (const [shape, count] of content ?? []) if (count > 0) addAsk(arena, asks, shape);
-  return asks;
+function needsOn(arena: Arena, { content }: Place): ReadonlySet<Need> {
+  const needs = new Set<Need>();
+  for (const [shape, count] of content ?? []) if (count > 0) addNeed(arena, needs, shape);
+  return needs;
 }
 
 /** What its pods take together. */
-function loadOf({ worth }: Arena, { offer, bin }: Place): Float64Array {
+function loadOf({ worth }: Arena, { offer, room }: Place): Float64Array {
   return offer === null
     ? new Float64Array(worth.length)
-    : roomOf(offer, worth.length).map((all, k) => all - (bin.free[k] ?? 0));
+    : freeOf(offer, worth.length).map((all, k) => all - (room.free[k] ?? 0));
 }
 
 /** Do its pods keep their rules there, one like the other? */
 function isLawful(arena: Arena, place: Place): boolean {
   for (const [shape, count] of place.content ?? []) {
     const facts = arena.shapes.get(shape);
-    const ask = facts?.asks.at(-1);
-    if (count === 0 || ask === undefined) continue;
-    if (!admits(arena, ask, place)) return false;
+    const need = facts?.needs.at(-1);
+    if (count === 0 || need === undefined) continue;
+    if (!admits(arena, need, place)) return false;
     if (facts?.isRuled !== true) continue;
     record(arena, place, shape, -1);
-    const allowed = allowsNode(guardFor(arena.workspace, ask, true), place.bin);
+    const allowed = allowsNode(guardFor(arena.workspace, need, true), place.room);
     record(arena, place, shape, 1);
     if (!allowed) return false;
   }

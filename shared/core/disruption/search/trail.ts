@@ -2,7 +2,7 @@ import { bookCapacity } from '../../offerings/pool-state.ts';
 import { capacityOf } from '../../offerings/compile-pool.ts';
 import type { ExistingNode } from '../../placing/state/existing-nodes.ts';
 import { record, touch, type Arena, type Move, type Place } from './arena.ts';
-import { capacityOfOffer, roomOf, type Offer } from './offers.ts';
+import { capacityOfOffer, freeOf, type Offer } from './offers.ts';
 import { remove, removeAs, restore, type Pouring } from './pour.ts';
 
 /** What has been done to an arena, so that it can be undone, and what it has changed in cost. */
@@ -16,9 +16,9 @@ export interface Trail {
 type Deed =
   | { readonly kind: 'took'; readonly place: Place }
   | { readonly kind: 'brought'; readonly place: Place; readonly moves: ReadonlyArray<Move> }
-  | { readonly kind: 'opened'; readonly place: Place; readonly before: Pick<Place, 'offer' | 'bin' | 'price'> }
+  | { readonly kind: 'opened'; readonly place: Place; readonly before: Pick<Place, 'offer' | 'room' | 'price'> }
   | { readonly kind: 'closed'; readonly place: Place }
-  | { readonly kind: 'recast'; readonly place: Place; readonly offer: Offer; readonly bin: ExistingNode };
+  | { readonly kind: 'recast'; readonly place: Place; readonly offer: Offer; readonly room: ExistingNode };
 
 export function trailOf(arena: Arena): Trail {
   return { arena, done: [], change: 0 };
@@ -45,7 +45,7 @@ export function open(trail: Trail, offer: Offer): Place {
   const { arena } = trail;
   const place = absentPlace(arena) ?? newPlace(arena);
   // The slot may be that of a new node that was dropped, which undoing brings back.
-  const before = { offer: place.offer, bin: place.bin, price: place.price };
+  const before = { offer: place.offer, room: place.room, price: place.price };
   cast(arena, place, offer);
   place.state = 'there';
   touch(arena, place);
@@ -67,11 +67,11 @@ export function close(trail: Trail, place: Place): void {
 
 /** Makes a new node one of another offering; its pods stay. */
 export function recast(trail: Trail, place: Place, offer: Offer): void {
-  const { offer: before, bin } = place;
+  const { offer: before, room } = place;
   if (before === null) return;
   trail.change += offer.price - before.price;
   recastTo(trail.arena, place, offer);
-  trail.done.push({ kind: 'recast', place, offer: before, bin });
+  trail.done.push({ kind: 'recast', place, offer: before, room });
 }
 
 function recastTo(arena: Arena, place: Place, offer: Offer): void {
@@ -83,10 +83,10 @@ function recastTo(arena: Arena, place: Place, offer: Offer): void {
   book(offer, 1);
   for (const [shape, count] of pods) {
     const requests = arena.shapes.get(shape)?.requests ?? new Float64Array();
-    const { free } = place.bin;
+    const { free } = place.room;
     for (let k = 0; k < free.length; k++) free[k] = (free[k] ?? 0) - count * (requests[k] ?? 0);
     const ports = arena.workspace.shapes.get(shape)?.ports ?? [];
-    for (let one = 0; one < count; one++) place.bin.ports.push(...ports);
+    for (let one = 0; one < count; one++) place.room.ports.push(...ports);
     record(arena, place, shape, count);
   }
 }
@@ -145,7 +145,7 @@ function absentPlace({ places, existing }: Arena): Place | null {
 function newPlace(arena: Arena): Place {
   const place: Place = {
     index: arena.places.length,
-    bin: EMPTY_BIN,
+    room: EMPTY_ROOM,
     node: null,
     offer: null,
     price: 0,
@@ -168,7 +168,7 @@ function newPlace(arena: Arena): Place {
   return place;
 }
 
-const EMPTY_BIN: ExistingNode = {
+const EMPTY_ROOM: ExistingNode = {
   capacity: {
     kind: 'claim',
     name: '',
@@ -194,9 +194,9 @@ function cast({ worth }: Arena, place: Place, offer: Offer): void {
   place.offer = offer;
   place.price = offer.price;
   place.pool = offer.state.pool.name;
-  place.bin = {
+  place.room = {
     capacity,
-    free: roomOf(offer, worth.length),
+    free: freeOf(offer, worth.length),
     ports: [...capacity.daemonPorts],
     pods: [],
     attached: { limits: new Map(), volumes: new Map() },

@@ -16,7 +16,7 @@ export interface Replay {
 
 /** Makes ready what `ends` says, in an arena that is as the cluster is now. */
 export function replayOf(arena: Arena, offers: Offers, ends: Ends): Replay {
-  const byName = new Map(arena.places.map((place) => [place.bin.capacity.name, place]));
+  const byName = new Map(arena.places.map((place) => [place.room.capacity.name, place]));
   const trail = trailOf(arena);
   const created = new Map<string, Place>();
   for (const [name, wanted] of ends.created) {

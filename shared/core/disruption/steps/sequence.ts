@@ -239,10 +239,10 @@ function misplacedIn(arena: Arena, batch: ReadonlyArray<Place>): ReadonlySet<Pla
 function isAllowed(arena: Arena, { target, shape }: Move): boolean {
   const facts = arena.shapes.get(shape);
   const place = arena.places[target];
-  const ask = facts?.asks.at(-1);
-  if (place === undefined || ask === undefined) return false;
+  const need = facts?.needs.at(-1);
+  if (place === undefined || need === undefined) return false;
   record(arena, place, shape, -1);
-  const allowed = allowsNode(guardFor(arena.workspace, ask, true), place.bin);
+  const allowed = allowsNode(guardFor(arena.workspace, need, true), place.room);
   record(arena, place, shape, 1);
   return allowed;
 }

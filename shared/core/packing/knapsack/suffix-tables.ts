@@ -1,7 +1,7 @@
 import { at } from '../../quantity/at.ts';
 import { greatestCommonDivisor } from '../problem/tighten.ts';
 
-/** Cells of a table's axis at most: finer ones are joined, which only makes the bound higher. */
+/** Cells of a table at most: a finer grid is made coarser, which only makes the bound higher. */
 const MAX_CELLS = 2_000;
 
 /**
@@ -10,8 +10,8 @@ const MAX_CELLS = 2_000;
  */
 export interface SuffixTable {
   readonly resource: number;
-  /** What one cell of the axis stands for. */
-  readonly step: number;
+  /** What one cell stands for, in the unit of the resource. */
+  readonly grid: number;
   readonly cells: number;
   /** Depth × cell, one depth more than items. */
   readonly worth: Float64Array;
@@ -35,8 +35,8 @@ export function tableWork({ depth }: OrderedItems, free: Float64Array, resource:
 
 export function suffixTable(items: OrderedItems, free: Float64Array, resource: number): SuffixTable {
   const { width, depth, values, limits, requests, multipliers } = items;
-  const step = stepOf(items, at(free, resource), resource);
-  const cells = Math.floor(Math.max(0, at(free, resource)) / step);
+  const grid = gridOf(items, at(free, resource), resource);
+  const cells = Math.floor(Math.max(0, at(free, resource)) / grid);
   const row = cells + 1;
   const worth = new Float64Array((depth + 1) * row);
   const queue = new Int32Array(row);
@@ -45,7 +45,7 @@ export function suffixTable(items: OrderedItems, free: Float64Array, resource: n
     for (let k = 0; k < width; k++) {
       if (k !== resource) gain -= at(multipliers, k) * at(requests, d * width + k);
     }
-    const size = Math.floor(at(requests, d * width + resource) / step);
+    const size = Math.floor(at(requests, d * width + resource) / grid);
     const next = worth.subarray((d + 1) * row, (d + 2) * row);
     const own = worth.subarray(d * row, (d + 1) * row);
     if (gain <= 0) own.set(next);
@@ -53,18 +53,18 @@ export function suffixTable(items: OrderedItems, free: Float64Array, resource: n
     else if (at(limits, d) * size >= cells) addWithoutEnd(own, next, { gain, size });
     else addUpTo(own, next, { gain, size, limit: at(limits, d) }, queue);
   }
-  return { resource, step, cells, worth };
+  return { resource, grid, cells, worth };
 }
 
 /** What items from `depth` on add at most, with this much of the table's resource free. */
-export function worthFrom({ step, cells, worth }: SuffixTable, depth: number, room: number): number {
-  return at(worth, depth * (cells + 1) + Math.floor(room / step));
+export function worthFrom({ grid, cells, worth }: SuffixTable, depth: number, room: number): number {
+  return at(worth, depth * (cells + 1) + Math.floor(room / grid));
 }
 
-function stepOf({ width, depth, requests }: OrderedItems, free: number, resource: number): number {
-  let step = 0;
-  for (let d = 0; d < depth; d++) step = greatestCommonDivisor(step, at(requests, d * width + resource));
-  return Math.max(1, step, Math.ceil(free / MAX_CELLS));
+function gridOf({ width, depth, requests }: OrderedItems, free: number, resource: number): number {
+  let grid = 0;
+  for (let d = 0; d < depth; d++) grid = greatestCommonDivisor(grid, at(requests, d * width + resource));
+  return Math.max(1, grid, Math.ceil(free / MAX_CELLS));
 }
 
 interface TableItem {

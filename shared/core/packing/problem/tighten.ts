@@ -44,20 +44,20 @@ function reachableSums(
   const reached = new Uint8Array(cells);
   reached[0] = 1;
   items.forEach(({ count, perNode }, index) => {
-    const step = (sizes[index] ?? 0) / grid;
-    if (step > 0) addItem(reached, step, Math.min(count, perNode));
+    const size = (sizes[index] ?? 0) / grid;
+    if (size > 0) addItem(reached, size, Math.min(count, perNode));
   });
   const best = new Int32Array(cells);
   for (let cell = 1; cell < cells; cell++) best[cell] = reached[cell] === 1 ? cell : (best[cell - 1] ?? 0);
   return best;
 }
 
-/** Marks, in place, what up to `count` more pods of size `step` reach. */
-function addItem(reached: Uint8Array, step: number, count: number): void {
+/** Marks, in place, what up to `count` more pods of size `size` reach. */
+function addItem(reached: Uint8Array, size: number, count: number): void {
   const used = new Float64Array(reached.length);
-  for (let cell = step; cell < reached.length; cell++) {
-    if (reached[cell] === 1 || reached[cell - step] !== 1) continue;
-    const pods = (used[cell - step] ?? 0) + 1;
+  for (let cell = size; cell < reached.length; cell++) {
+    if (reached[cell] === 1 || reached[cell - size] !== 1) continue;
+    const pods = (used[cell - size] ?? 0) + 1;
     if (pods > count) continue;
     used[cell] = pods;
     reached[cell] = 1;

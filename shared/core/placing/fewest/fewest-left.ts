@@ -1,6 +1,6 @@
 import type { Pod } from '../../model/cluster.ts';
 import type { Work } from '../../packing/problem/work.ts';
-import { chanceFrom, nextOf, type Chance } from './chance.ts';
+import { drawFrom, type Draw } from '../../quantity/draw.ts';
 import { compareLeft, holdableShapes, leftByPriority, type LeftByPriority } from '../one-by-one/left-pods.ts';
 import type { OpenClaim } from '../state/open-claim.ts';
 import { placeInRounds } from '../one-by-one/place.ts';
@@ -49,7 +49,7 @@ export function findFewestLeft(compiled: CompiledInput, atMost: LeftByPriority, 
   if (compareLeft(least, atMost) >= 0) return null;
   const mark = markOf(workspace);
   const starters = startersAmong(workspace);
-  const search: FewestState = { workspace, pods, starters, blame: new Map(), chance: chanceFrom(pods.length), work };
+  const search: FewestState = { workspace, pods, starters, blame: new Map(), draw: drawFrom(pods.length), work };
   const comers = lastComers(workspace);
   let best = atMost;
   let found: FewestLeft | null = null;
@@ -80,7 +80,7 @@ interface FewestState {
   readonly starters: ReadonlySet<number>;
   /** How often a pod was left so far. */
   readonly blame: Map<Pod, number>;
-  readonly chance: Chance;
+  readonly draw: Draw;
   readonly work: Work;
 }
 
@@ -98,7 +98,7 @@ function startersAmong({ needs, topology }: Workspace): ReadonlySet<number> {
 const WANDERING = [0, 1, 0.5, 1, 0.2] as const;
 
 function placeOnce(search: FewestState, attempt: number): ReadonlyArray<Pod> {
-  const { workspace, starters, blame, chance, work } = search;
+  const { workspace, starters, blame, draw, work } = search;
   const wandering = WANDERING[attempt % WANDERING.length] ?? 1;
   work.left -= OPERATIONS_PER_POD * search.pods.length;
   const left = placeInRounds(orderFor(search, attempt), true, (pod, mayStart) => {
@@ -106,7 +106,7 @@ function placeOnce(search: FewestState, attempt: number): ReadonlyArray<Pod> {
     if (need === undefined || work.left <= 0) return false;
     const ways = waysFor(workspace, need, mayStart || starters.has(pod.shape));
     work.left -= OPERATIONS_PER_WAY * (ways.length + workspace.claims.length + workspace.pools.length);
-    const way = nextOf(chance) < wandering ? ways[Math.floor(nextOf(chance) * ways.length)] : leastTaken(ways);
+    const way = draw.share() < wandering ? ways[draw.below(ways.length)] : leastTaken(ways);
     if (way !== undefined) take(workspace, way, need, pod);
     return way !== undefined;
   });
@@ -125,13 +125,13 @@ function leastTaken(ways: ReadonlyArray<Way>): Way | undefined {
 /** Of every eight attempts, the ones that heed what was left before. */
 const HEEDS_BLAME = [false, true, true, false, true, true, true, false] as const;
 
-function orderFor({ workspace, pods, blame, chance }: FewestState, attempt: number): ReadonlyArray<Pod> {
+function orderFor({ workspace, pods, blame, draw }: FewestState, attempt: number): ReadonlyArray<Pod> {
   const heeds = HEEDS_BLAME[attempt % HEEDS_BLAME.length] ?? false;
   const keyed = pods.map((pod, index) => ({
     pod,
     priority: workspace.shapes.get(pod.shape)?.shape.spec.priority ?? 0,
-    blame: heeds ? (blame.get(pod) ?? 0) + 2 * nextOf(chance) : 0,
-    place: placeIn(attempt, index, chance),
+    blame: heeds ? (blame.get(pod) ?? 0) + 2 * draw.share() : 0,
+    place: placeIn(attempt, index, draw),
   }));
   return keyed
     .toSorted((a, b) => b.priority - a.priority || b.blame - a.blame || a.place - b.place)
@@ -139,12 +139,12 @@ function orderFor({ workspace, pods, blame, chance }: FewestState, attempt: numb
 }
 
 /** Of four attempts two with the smallest first, one with the largest, one in no order. */
-function placeIn(attempt: number, index: number, chance: Chance): number {
+function placeIn(attempt: number, index: number, draw: Draw): number {
   switch (attempt % 4) {
     case 2:
       return -index;
     case 3:
-      return nextOf(chance);
+      return draw.share();
     default:
       return index;
   }

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { judgeNodes } from '../../../../shared/core/disruption/candidates/judge-nodes.ts';
 import { arenaFor, put, touch, type Arena, type Place } from '../../../../shared/core/disruption/search/arena.ts';
-import { drawFrom } from '../../../../shared/core/disruption/search/draw.ts';
+import { drawFrom } from '../../../../shared/core/quantity/draw.ts';
 import { farOf, firstInOrder } from '../../../../shared/core/disruption/search/fullest-first.ts';
 import { offersOf } from '../../../../shared/core/disruption/search/offers.ts';
 import { close, open, trailOf } from '../../../../shared/core/disruption/search/trail.ts';
@@ -17,12 +17,12 @@ function arenaOf(nodes: number): Arena {
 
 /** The same by looking at all. */
 function byLooking(arena: Arena, requests: Float64Array, takes: (place: Place) => boolean): Place | null {
-  const free = (place: Place): number => place.bin.free.reduce((sum, one, k) => sum + one * (arena.worth[k] ?? 0), 0);
+  const free = (place: Place): number => place.room.free.reduce((sum, one, k) => sum + one * (arena.worth[k] ?? 0), 0);
   const roomy = arena.places.filter(
     (place) =>
       place.state === 'there' &&
       place.takesPods &&
-      requests.every((one, k) => one === 0 || (place.bin.free[k] ?? 0) >= one) &&
+      requests.every((one, k) => one === 0 || (place.room.free[k] ?? 0) >= one) &&
       takes(place),
   );
   return roomy.toSorted((a, b) => farOf(a) + free(a) - farOf(b) - free(b) || a.index - b.index)[0] ?? null;
@@ -65,11 +65,11 @@ test('the first place in order is the fullest that has room, candidates without 
   }
 });
 
-test('a place that has less than nothing of one resource still takes pods that ask for none of it', () => {
+test('a place that has less than nothing of one resource still takes pods that need for none of it', () => {
   const arena = arenaOf(3);
   const [place] = arena.places;
   if (place === undefined) throw new Error('there is no place');
-  place.bin.free[0] = -1e9;
+  place.room.free[0] = -1e9;
   touch(arena, place);
   const requests = Float64Array.from(arena.worth, (_, k) => (k === 1 ? 1 : 0));
   expect(firstInOrder(arena, requests, ({ index }) => index === 0)?.index).toBe(0);

@@ -1,4 +1,4 @@
-import { drawFrom } from '../../../../shared/core/disruption/search/draw.ts';
+import { drawFrom } from '../../../../shared/core/quantity/draw.ts';
 import { shape, spec, zones } from '../build.ts';
 import { disruptable, machine, on, type disruptionInput } from './build-disruption.ts';
 
