@@ -236,12 +236,6 @@ const statusSchema = fields('What was found out about the class.', {
 export interface AksNodeClassSpec extends Frozen<Static<typeof specSchema>> {}
 /** Status of an AKSNodeClass. */
 export interface AksNodeClassStatus extends Frozen<Static<typeof statusSchema>> {}
-/** Settings of the kubelet in an AKSNodeClass. */
-export interface AksKubeletSettings extends Frozen<Static<typeof kubeletSchema>> {}
-/** Settings of the local resolver in an AKSNodeClass. */
-export interface AksLocalDns extends Frozen<Static<typeof localDnsSchema>> {}
-/** Kernel settings in an AKSNodeClass. */
-export interface AksSysctls extends Frozen<Static<typeof sysctlsSchema>> {}
 
 /** How virtual machines of a set of nodes are made. */
 export interface AksNodeClass {

@@ -45,9 +45,6 @@ const budgetSchema = fields('How many nodes of the pool may be in disruption at 
   ),
 });
 
-/** How many nodes of a pool may be in disruption at once, and when. */
-export interface Budget extends Frozen<Static<typeof budgetSchema>> {}
-
 const disruptionSchema = fields(
   'When nodes of the pool may be replaced or removed.',
   {
@@ -79,9 +76,6 @@ const disruptionSchema = fields(
   { default: { consolidateAfter: '0s' } },
 );
 
-/** When nodes of a pool may be replaced or removed. */
-export interface Disruption extends Frozen<Static<typeof disruptionSchema>> {}
-
 const templateMetadataSchema = fields('Labels and annotations of every node of the pool.', {
   labels: optional(
     stringMap(
@@ -98,11 +92,6 @@ const templateSchema = fields('What NodeClaims of the pool are made from.', {
   metadata: optional(templateMetadataSchema),
   spec: templateSpecSchema,
 });
-
-/** What a pool says about its nodes, without labels and annotations. */
-export interface NodeClaimTemplateSpec extends Frozen<Static<typeof templateSpecSchema>> {}
-/** What NodeClaims of a pool are made from. */
-export interface NodeClaimTemplate extends Frozen<Static<typeof templateSchema>> {}
 
 interface StaticOrNot {
   readonly replicas?: number;
