@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createMaster, optimize } from '../../../../shared/core/packing/lp/master.ts';
+import { createMaster, optimize, type Master } from '../../../../shared/core/packing/lp/master.ts';
 
 const ITEMS = 12;
 
@@ -22,6 +22,30 @@ test('a linear program in which some columns cost nothing comes to its end', () 
     return !optimize(master, { left: 5_000_000 });
   });
   expect(unfinished).toEqual([]);
+});
+
+/** Each row has a column of its own, so that a hundred pivots and more are needed. */
+function ofManyRows(): Master {
+  const rows = 120;
+  const master = createMaster(new Float64Array(rows).fill(1), rows, new Float64Array(rows).fill(1e6));
+  for (let row = 0; row < rows; row++) {
+    master.columns.push({ cost: 1_000 + row, rows: Int32Array.of(row), amounts: Float64Array.of(1) });
+  }
+  return master;
+}
+
+test('a linear program ends before its time where rounding errors have grown', () => {
+  const master = ofManyRows();
+  // The row whose column is the dearest comes in last.
+  master.amounts[119] = 1.01;
+  expect(optimize(master, { left: 1e9 })).toBe(false);
+  expect(master.pivots).toBe(100);
+});
+
+test('a linear program goes on past the look for rounding errors where there are none', () => {
+  const master = ofManyRows();
+  expect(optimize(master, { left: 1e9 })).toBe(true);
+  expect(master.pivots).toBe(120);
 });
 
 /** The same numbers in every run, 0 to 1 (Park and Miller's generator). */
