@@ -17,8 +17,18 @@ export interface Size {
 
 const GIB = 2 ** 30;
 
-/** Reads the sizes of a region from the data folder, by lower-case name. */
+/** What was read, by file: every double that starts in a process asks for the same. */
+const known = new Map<string, ReadonlyMap<string, Size>>();
+
+/** The sizes of a region from the data folder, by lower-case name; read once. */
 export function readSizes(folder: string, region: string): ReadonlyMap<string, Size> {
+  const file = join(folder, `${region}.json`);
+  const sizes = known.get(file) ?? sizesIn(folder, region);
+  known.set(file, sizes);
+  return sizes;
+}
+
+function sizesIn(folder: string, region: string): ReadonlyMap<string, Size> {
   const observed = new Map(
     listAt(readJson(folder, 'observed-skus.json'), 'skus').map((sku) => [textAt(sku, 'name'), sku]),
   );
