@@ -27,13 +27,18 @@ export interface Offer {
 }
 
 /** What can be bought, by pool, the heaviest pool first; within one the cheapest first. Nodes of reservations are not bought. */
-export type Offers = ReadonlyArray<PoolOffers>;
+export type Offers = ReadonlyArray<AllOfPool>;
 
 interface PoolOffers {
   readonly list: ReadonlyArray<Offer>;
   /** By resource and place in the list: the most that an offer up to there has; and the highest price. So many need not be looked at. */
   readonly most: ReadonlyArray<Float64Array>;
   readonly dearest: Float64Array;
+}
+
+interface AllOfPool extends PoolOffers {
+  /** Those of one zone, or of any (''), with spot and without: `partKey`. A search asks for one part at a time, thousands of times. */
+  readonly parts: ReadonlyMap<string, PoolOffers>;
 }
 
 /** Those of all pools. */
@@ -64,13 +69,28 @@ export function offersOf({ pools, dimensions }: Workspace): Offers {
         });
       }
     }
-    return withReach(
+    return inParts(
       offers.toSorted(
         (a, b) => Number(a.isShunned) - Number(b.isShunned) || a.price - b.price || a.type - b.type || a.bit - b.bit,
       ),
       dimensions.names.length,
     );
   });
+}
+
+function inParts(list: ReadonlyArray<Offer>, width: number): AllOfPool {
+  const parts = new Map<string, PoolOffers>();
+  for (const zone of [null, ...new Set(list.map((offer) => offer.zone))]) {
+    for (const mayBeSpot of [true, false]) {
+      const part = list.filter((offer) => (zone === null || offer.zone === zone) && (mayBeSpot || !offer.isSpot));
+      parts.set(partKey(zone, mayBeSpot), withReach(part, width));
+    }
+  }
+  return { ...withReach(list, width), parts };
+}
+
+function partKey(zone: string | null, mayBeSpot: boolean): string {
+  return `${mayBeSpot ? 'any' : 'on-demand'}/${zone ?? ''}`;
 }
 
 function withReach(list: ReadonlyArray<Offer>, width: number): PoolOffers {
@@ -138,17 +158,18 @@ export function cheapestOffer(workspace: Workspace, offers: Offers, demand: Dema
   return null;
 }
 
-function cheapestOf(ofPool: PoolOffers, masks: ReadonlyArray<Int32Array>, demand: Demand): Offer | null {
-  const { list: offers, dearest } = ofPool;
-  const start = beyondReach(ofPool, demand.load);
+function cheapestOf(ofPool: AllOfPool, masks: ReadonlyArray<Int32Array>, demand: Demand): Offer | null {
+  const part = ofPool.parts.get(partKey(demand.zone, demand.mayBeSpot));
+  if (part === undefined) return null;
+  const { list: offers, dearest } = part;
+  const start = beyondReach(part, demand.load);
   if (start > 0 && at(dearest, start - 1) >= demand.below) return null;
   for (let index = start; index < offers.length; index++) {
     const offer = offers[index];
     if (offer === undefined || offer.price >= demand.below) break;
-    if (demand.zone !== null && offer.zone !== demand.zone) continue;
-    if ((offer.isSpot && !demand.mayBeSpot) || !holds(offer, demand.load) || !isInAll(masks, offer)) continue;
+    if (!holds(offer, demand.load) || !isInAll(masks, offer)) continue;
     const { state, type } = offer;
-    if (!meetsMinValuesBelow(offers, masks, demand)) return null;
+    if (!meetsMinValuesBelow(ofPool.list, masks, demand)) return null;
     if (state.remaining.size === 0 || withinLimits(state.remaining, capacityOf(state.pool, type), null)) return offer;
   }
   return null;
