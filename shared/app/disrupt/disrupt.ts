@@ -14,6 +14,7 @@ import { inParallel } from '../in-parallel.ts';
 import { leavingNames } from '../leaving.ts';
 import { makePlan, requireSound } from '../make-plan.ts';
 import type { Ports } from '../ports.ts';
+import { recordLook } from '../record-look.ts';
 import { wake } from '../wake.ts';
 import { begunIn, machinesIn, type Begun, type Candidate } from './begun.ts';
 import { tellBreakers } from './breaker.ts';
@@ -22,7 +23,7 @@ import { goOn } from './go-on.ts';
 import { onlyCheaper } from './only-cheaper.ts';
 import { watchRollouts } from './halt-rollouts.ts';
 import { NODES_AT_ONCE, unmark } from './mark.ts';
-import { decisionCounts, recordLook, stateOf } from './record-look.ts';
+import { decisionCounts, stateOf } from './look-figures.ts';
 import { tellKept } from './tell-kept.ts';
 
 export type DisruptOutcome =

@@ -20,6 +20,7 @@ import { inParallel } from '../in-parallel.ts';
 import { initializedNodes } from '../initialized-nodes.ts';
 import { leavingNames } from '../leaving.ts';
 import type { Ports } from '../ports.ts';
+import { recordLook } from '../record-look.ts';
 import { homesOf, withoutMarks, type Begun, type Candidate } from './begun.ts';
 import { noteFailure } from './breaker.ts';
 import { disruptionInput } from './disruption-input.ts';
@@ -30,7 +31,7 @@ import { readBakeTime } from '../../contract/api/bake-time.ts';
 import type { DisruptOutcome } from './disrupt.ts';
 import { eventAboutNode } from './event-about.ts';
 import { NODES_AT_ONCE, unmark } from './mark.ts';
-import { failureCounts, recordLook } from './record-look.ts';
+import { failureCounts } from './look-figures.ts';
 
 /**
  * From the mark to the deletion: the scheduler, which knows the taint within a second, has sent nobody there for so long, and

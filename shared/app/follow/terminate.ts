@@ -12,6 +12,7 @@ import { nodeNameOf } from '../node-name.ts';
 import type { Ports } from '../ports.ts';
 import { isSameId } from '../same-id.ts';
 import { conditionOf, isTrue, toTimestamp } from '../conditions.ts';
+import { countEvictions } from './count-evictions.ts';
 import { drain } from './drain.ts';
 import { type Step, isReadyNode, transitionMs, writeStatus, written } from './node-claim.ts';
 import { awaitedAttachments } from './volumes-in-use.ts';
@@ -69,6 +70,7 @@ async function empty(ports: Ports, claim: NodeClaim, node: Node): Promise<Step |
   const deadlineMs = Date.parse(claim.metadata.annotations?.[annotation.terminationTimestamp] ?? '');
   const mayEvict = await isReplaced(ports, claim);
   const outcome = await drain(ports, node.metadata.name, Number.isNaN(deadlineMs) ? null : deadlineMs, mayEvict);
+  await countEvictions(ports, claim, outcome.answers);
   const landedMs = landedAtMs(ports, claim, isNew);
   if (outcome.remaining === 0 && ports.now() < landedMs) {
     const text = `a pod may still be on its way to ${node.metadata.name}`;
