@@ -19,6 +19,8 @@ export interface DisruptionPolicy {
   readonly searchSteps: number;
   /** Conditions of nodes that mean it is sick, and after how long; as in Karpenter, the provider says which. */
   readonly repairs: ReadonlyArray<RepairPolicy>;
+  /** Nodes that were found to be sick for long enough a moment ago, whatever they say now; by name, since when that was, in milliseconds. */
+  readonly foundSick: ReadonlyMap<string, number>;
 }
 
 /** What holds back the nodes of a pool. Times are as Kubernetes writes them; null: nobody knows, or for ever. */
@@ -69,6 +71,7 @@ export const DEFAULT_DISRUPTION: DisruptionPolicy = {
   spotToSpot: false,
   searchSteps: 12_000_000,
   repairs: [],
+  foundSick: new Map(),
 };
 
 /** Everything a disruption decision depends on but the time. */
