@@ -15,6 +15,7 @@ interface LawParts {
   readonly azure: () => Azure;
   readonly host: () => Host;
   readonly decisionOf: (name: string) => Decision | null;
+  readonly releaseMistake: (claim: Stored) => string | null;
   readonly isInStormAt: (offering: PlannedOffering, atMs: number) => boolean;
   readonly wasRefused: (
     offering: Pick<PlannedOffering, 'instanceType' | 'zone' | 'capacityType'>,
@@ -146,7 +147,7 @@ export class Laws {
     if (vm?.state !== 'running' || node === null || node.metadata.deletionTimestamp !== undefined) return;
     const surplus = this.#isSurplus(claim.metadata.labels?.[label.nodePool] ?? '');
     if (conditionStatus(node.status, 'Ready') !== 'True' || surplus) return;
-    const why = this.#disruptionMistake(claim, node);
+    const why = this.#disruptionMistake(claim, node) ?? this.#parts.releaseMistake(claim);
     if (why !== null) this.#break(`healthy claim ${name} is deleted: ${why}`);
   }
 
