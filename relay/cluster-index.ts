@@ -1,7 +1,8 @@
 import { parseGoDuration } from '../shared/contract/duration.ts';
-import { label } from '../shared/contract/names.ts';
+import { annotation, label } from '../shared/contract/names.ts';
 import { isOwnClassNamed, isOwnPool } from '../shared/contract/own-class.ts';
 import { isReserved } from '../shared/contract/reserved-taint.ts';
+import type { PodState } from '../shared/contract/snapshot/pod-table.ts';
 import type { SnapshotBuilder, SnapshotChange } from '../shared/contract/snapshot/builder.ts';
 import type { ReducedObject } from '../shared/contract/snapshot/reduced.ts';
 import { createWaitingPods, type WaitingPods } from './waiting-pods.ts';
@@ -19,8 +20,8 @@ export interface HintView {
   readonly hasClaim: (name: string) => boolean;
   /** The claim of a node that is being emptied: it, or its claim, is being deleted. Null for other nodes. */
   readonly emptyingClaim: (nodeName: string) => string | null;
-  /** The claim of a node that is kept for the pods it was made for. Null for other nodes. */
-  readonly reservedClaim: (nodeName: string) => string | null;
+  /** The claim of a node that is kept for the pods it was made for, and how many of them have not come. Null for other nodes. */
+  readonly reservedFor: (nodeName: string) => { readonly claim: string; readonly missing: number } | null;
   /** The claim of any node of ours. Null for foreign nodes. */
   readonly claimOf: (nodeName: string) => string | null;
   /** What the pool of a claim says of `consolidateAfter`; null when it has none, or its nodes are never consolidated. */
@@ -61,6 +62,15 @@ export function createClusterIndex(
   const deletingNodes = new Map<string, string>();
   const deletingClaims = new Set<string>();
   const claimOfNode = new Map<string, string>();
+  /** Of those nobody has placed there by name. One number per node. */
+  const podsOnNode = new Map<string, number>();
+
+  function countPod(state: PodState | null, by: 1 | -1): void {
+    if (state === null || state.nodeName === null || state.placedByOwner) return;
+    const count = (podsOnNode.get(state.nodeName) ?? 0) + by;
+    if (count > 0) podsOnNode.set(state.nodeName, count);
+    else podsOnNode.delete(state.nodeName);
+  }
 
   function applyNode(key: string, after: Node | null): void {
     const claim = after === null ? null : claimNameOf(after);
@@ -72,6 +82,10 @@ export function createClusterIndex(
 
   function apply(change: SnapshotChange, atMs: number): void {
     waiting.apply(change, atMs);
+    if (change.kind === 'pod') {
+      countPod(change.before, -1);
+      countPod(change.after, 1);
+    }
     if (change.kind !== 'object') return;
     if (change.resource === 'nodes') applyNode(change.key, change.after);
     if (change.resource === 'nodeclaims') {
@@ -95,8 +109,11 @@ export function createClusterIndex(
         if (claim === undefined) return null;
         return deletingNodes.has(nodeName) || deletingClaims.has(claim) ? claim : null;
       },
-      reservedClaim(nodeName) {
-        return isReserved(builder.object('nodes', nodeName)) ? (claimOfNode.get(nodeName) ?? null) : null;
+      reservedFor(nodeName) {
+        const claim = claimOfNode.get(nodeName);
+        if (claim === undefined || !isReserved(builder.object('nodes', nodeName))) return null;
+        const planned = builder.object('nodeclaims', claim)?.metadata.annotations?.[annotation.plannedPods];
+        return { claim, missing: Math.max(0, Number(planned ?? 0) - (podsOnNode.get(nodeName) ?? 0)) };
       },
       claimOf: (nodeName) => claimOfNode.get(nodeName) ?? null,
       consolidateAfterMs(claim) {

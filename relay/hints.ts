@@ -23,8 +23,11 @@ export type Hint =
 type Node = ReducedObject<'nodes'>;
 type NodeClaim = ReducedObject<'nodeclaims'>;
 
-/** The scheduler binds the pods of a node one after the other, in a burst of many nodes within a second; they run meanwhile. */
-const arrivalDelayMs = 500;
+/** The scheduler binds the pods of a node one after the other, and some may have gone elsewhere: those that came are told together. */
+const arrivalDelayMs = 3_000;
+
+/** Once all have come the node can be opened; in a burst many nodes get their last pods within one another's time. */
+const allCameDelayMs = 250;
 
 /** Pods leave a node in bursts; the drain looks once per burst. */
 const drainDelayMs = 250;
@@ -118,8 +121,10 @@ function takenHints(before: PodState | null, after: PodState | null, view: HintV
 function arrivalHints(before: PodState | null, after: PodState | null, view: HintView): ReadonlyArray<Hint> {
   const nodeName = after?.nodeName ?? null;
   if (nodeName === null || before?.nodeName === nodeName) return [];
-  const claim = view.reservedClaim(nodeName);
-  return claim === null ? [] : [objectHint('NodeClaim', claim, 'pods-came', arrivalDelayMs)];
+  const reserved = view.reservedFor(nodeName);
+  if (reserved === null) return [];
+  const delayMs = reserved.missing > 0 ? arrivalDelayMs : allCameDelayMs;
+  return [objectHint('NodeClaim', reserved.claim, 'pods-came', delayMs)];
 }
 
 type Buffer = ReducedObject<'capacitybuffers'>;
@@ -276,6 +281,7 @@ function claimReason(before: NodeClaim | null, after: NodeClaim): string | null 
 const ownAnnotations: ReadonlySet<string> = new Set([
   annotation.decision,
   annotation.plannedOffering,
+  annotation.plannedPods,
   annotation.severalTokens,
   annotation.interruption,
   annotation.replacedBy,

@@ -18,6 +18,7 @@ import { listSnapshot } from './adapters/kubernetes/list-snapshot.ts';
 import { type Transport, createTransport } from './adapters/kubernetes/transport.ts';
 import type { Log, Ports } from './app/ports.ts';
 import { createTurns } from './app/follow/turns.ts';
+import { createRecentPlaces } from './app/recent-places.ts';
 import { createRecentReports } from './app/recent-reports.ts';
 import type { Hints } from './ports/hints.ts';
 import { container } from './contract/names.ts';
@@ -89,6 +90,7 @@ function compose(settings: Settings): App {
       hints,
       turns: createTurns(),
       told: createRecentReports(),
+      places: createRecentPlaces(),
       deviceSelectors: ignored ? null : deviceSelectors,
     };
   });

@@ -11,6 +11,7 @@ import { moversAmong } from './heirs.ts';
 import { hintLaunches } from './hint-objects.ts';
 import { inParallel } from './in-parallel.ts';
 import type { Ports } from './ports.ts';
+import { sharedReservations } from './reservations.ts';
 import { type ClaimParts, toNodeClaim, withPoolStamps } from './to-node-claim.ts';
 
 /** NodeClaims created at once. The API server takes about 5 ms each; more would crowd out other clients. */
@@ -96,6 +97,7 @@ export function toDecision(ports: Ports, gathered: Gathered, plan: Plan, cause: 
   const planned = new Set(plan.claims.flatMap(({ pods }) => pods.map(({ uid }) => uid)));
   const movers = moversAmong(gathered.snapshot, planned);
   const claimNames = plan.claims.map(({ nodePool }, index) => claimName(nodePool, name, index));
+  const reservations = sharedReservations(gathered.snapshot, plan, claimNames, name);
   return {
     version: DECISION_VERSION,
     name,
@@ -105,6 +107,7 @@ export function toDecision(ports: Ports, gathered: Gathered, plan: Plan, cause: 
     atMs: ports.now(),
     claimNames,
     plan: stamped,
+    ...(reservations === null ? {} : { reservations }),
     ...(removal === undefined ? {} : { removal }),
     ...(movers.length === 0 ? {} : { movers }),
   };

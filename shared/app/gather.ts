@@ -22,6 +22,7 @@ import { conditionOf, isTrue } from './conditions.ts';
 import { evictionCosts } from './eviction-costs.ts';
 import { heirsOf, moversOf, plannedIn } from './heirs.ts';
 import { knownDevices } from './known-devices.ts';
+import { type SharingClaim, sharedPlaces } from './reservations.ts';
 import { nodeNameOf } from './node-name.ts';
 import type { Ports } from './ports.ts';
 
@@ -123,6 +124,7 @@ async function inFlightClaims(
   const unsettled = snapshot.nodeClaims.filter((claim) => !isSettled(claim, nodes, ports.now()));
   const decisions = await readDecisions(ports, unsettled);
   const taken = new Set([...decisions.values()].flatMap(plannedIn));
+  const sharing: Array<SharingClaim> = [];
   const found = unsettled.flatMap((claim) => {
     const decision = decisions.get(claim.metadata.annotations?.[annotation.decision] ?? '');
     // Stryker disable next-line UnaryOperator: without a decision no claim is found below, whatever its number
@@ -136,9 +138,16 @@ async function inFlightClaims(
     if (successors.length > 0 && isReserved(nodes.get(nodeNameOf(claim)) ?? null))
       heirs.set(claim.metadata.name, successors);
     const pods = [...[...planned.pods, ...bufferPodsOn(decision, index)].map(({ uid }) => uid), ...successors];
-    return [[claim.metadata.name, { pods, instanceType, zone, capacityType }] as const];
+    const inFlight = { pods, instanceType, zone, capacityType };
+    const reservation = decision.reservations?.[index] ?? claim.metadata.name;
+    if (reservation !== claim.metadata.name) {
+      const { name } = claim.metadata;
+      const places = planned.pods.length;
+      sharing.push({ name, node: nodeNameOf(claim), reservation, places, claim: inFlight, decision });
+    }
+    return [[claim.metadata.name, inFlight] as const];
   });
-  return { inFlight: new Map(found), heirs };
+  return { inFlight: new Map([...found, ...sharedPlaces(snapshot, sharing)]), heirs };
 }
 
 /** What stands for the room of buffers on a claim of the decision. Records made before there were buffers have none. */

@@ -5,6 +5,7 @@ import type { DeviceSelectors } from '../ports/devices.ts';
 import type { Hints } from '../ports/hints.ts';
 import type { Definitions, Kubernetes } from '../ports/kubernetes.ts';
 import type { Turns } from './follow/turns.ts';
+import type { RecentPlaces } from './recent-places.ts';
 import type { RecentReports } from './recent-reports.ts';
 import type { Decisions, DeviceMemory, FiguresLog, Ledger, Snapshots } from '../ports/store.ts';
 
@@ -44,5 +45,6 @@ export interface Ports {
   readonly hints: Hints;
   readonly turns: Turns;
   readonly told: RecentReports;
+  readonly places: RecentPlaces;
   readonly log: Log;
 }

@@ -88,7 +88,7 @@ async function decide(ports: Ports, gathered: Gathered): Promise<Decided> {
   const input = withoutNodes(gathered.input, leaving);
   const isWanted = leaving.length > 0 || lacksStaticNodes(input) || activeBuffers(input).length > 0;
   if (window.kind === 'empty' && !isWanted) return { outcome: { kind: 'idle' }, made: null };
-  if (!isWanted && allArePromised(ports, input)) {
+  if (!isWanted && allArePromised(ports, input, gathered.ledger.generation)) {
     const made = { gathered, input, plan: { left: [] }, madeAtMs: ports.now(), tookMs: 0 };
     return { outcome: { kind: 'expected' }, made };
   }
@@ -101,11 +101,13 @@ async function decide(ports: Ports, gathered: Gathered): Promise<Decided> {
 }
 
 /**
- * Does every pod that waits have its place on a claim of an earlier decision? Then a plan would say so, and nothing else.
+ * Does every pod that waits have its place on a claim of an earlier decision, whether it was planned for it or beside those that
+ * were? Then a plan would say so, and nothing else.
  * Whoever does not come to use the place is planned for again once the node has settled.
  */
-function allArePromised(ports: Ports, { cluster, inFlight }: ProvisioningInput): boolean {
-  const promised = new Set([...inFlight.values()].flatMap(({ pods }) => pods));
+function allArePromised(ports: Ports, { cluster, inFlight }: ProvisioningInput, generation: number): boolean {
+  const planned = [...inFlight.values()].flatMap(({ pods }) => pods);
+  const promised = new Set([...planned, ...ports.places.promised(generation, inFlight)]);
   return pendingPods(cluster, inFlight, instant(ports.now())).every(({ uid }) => promised.has(uid));
 }
 
@@ -117,6 +119,7 @@ async function carryOut(ports: Ports, made: MadePlan): Promise<ProvisionOutcome>
   await lookAgainWhenCapacityMayBeBack(ports, plan);
   if (plan.claims.length === 0) {
     await writeBufferStatuses(ports, input, plan);
+    ports.places.note(plan, gathered.ledger.generation);
     return { kind: 'nothing-to-launch', left: plan.left.length };
   }
 
@@ -133,6 +136,7 @@ async function carryOut(ports: Ports, made: MadePlan): Promise<ProvisionOutcome>
   // 5. Execute: create the NodeClaims; whoever comes after a crash here finishes it.
   await execute(ports, committed.state, committed.decision);
   await writeBufferStatuses(ports, input, plan);
+  ports.places.note(plan, committed.state.generation);
   logDecision(ports, gathered, plan, committed.decision);
   return { kind: 'provisioned', decision: committed.decision.name, claims: plan.claims.length, left: plan.left.length };
 }

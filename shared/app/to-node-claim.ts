@@ -55,6 +55,7 @@ export function toNodeClaim(
         ...classStamps(nodeClass),
         [annotation.decision]: decision,
         [annotation.plannedOffering]: renderPlace(planned.offering),
+        ...(planned.pods.length > 0 ? { [annotation.plannedPods]: String(planned.pods.length) } : {}),
       },
       finalizers: [finalizer],
       ownerReferences: [

@@ -48,6 +48,8 @@ export const annotation = {
   decision: 'nodewright.dev/decision',
   /** The offering a NodeClaim was planned for, `size/zone/capacityType`; launch tries it first. */
   plannedOffering: 'nodewright.dev/planned-offering',
+  /** How many pods a NodeClaim was planned for: until so many have come, there is nothing to see on its node. */
+  plannedPods: 'nodewright.dev/planned-pods',
   /** Launches of this NodeClaim minted more than one bootstrap token: all of them are to be looked for when they are taken back. */
   severalTokens: 'nodewright.dev/several-tokens',
   /** On a NodePool: which devices new nodes of its instance types publish (DRA), as JSON. */
@@ -81,7 +83,7 @@ export const finalizer = 'karpenter.sh/termination';
 export const taint = {
   unregistered: { key: 'karpenter.sh/unregistered', effect: 'NoExecute' },
   disrupted: { key: 'karpenter.sh/disrupted', effect: 'NoSchedule' },
-  /** Its value is the NodeClaim's name: until the planned pods have come, nobody else is let in. */
+  /** Until the planned pods have come, nobody else is let in. Its value is the NodeClaim's name, or one that several share. */
   reserved: { key: 'nodewright.dev/reserved', effect: 'NoSchedule' },
 } as const;
 

@@ -20,6 +20,8 @@ export interface Decision {
   /** In the order of `plan.claims`. */
   readonly claimNames: ReadonlyArray<string>;
   readonly plan: Plan;
+  /** By what value each claim's node is kept for its pods, in the order of `plan.claims`; absent: each by the claim's name. */
+  readonly reservations?: ReadonlyArray<string>;
   /** The nodes that are to go, where the decision is about any. */
   readonly removal?: Removal;
   /** The pods of `plan.claims` that do not come themselves. */

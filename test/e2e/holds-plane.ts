@@ -10,10 +10,12 @@ import { createKubernetes } from '../../shared/adapters/kubernetes/kubernetes.ts
 import { createLedger } from '../../shared/adapters/kubernetes/ledger.ts';
 import { listSnapshot } from '../../shared/adapters/kubernetes/list-snapshot.ts';
 import { createTransport } from '../../shared/adapters/kubernetes/transport.ts';
+import { letMatesInEarly } from '../../shared/app/follow/planned-pods.ts';
 import { follow } from '../../shared/app/follow/follow.ts';
 import { SETTLING_MS } from '../../shared/app/gather.ts';
 import { nodeNameOf } from '../../shared/app/node-name.ts';
 import { createTurns } from '../../shared/app/follow/turns.ts';
+import { createRecentPlaces } from '../../shared/app/recent-places.ts';
 import { createRecentReports } from '../../shared/app/recent-reports.ts';
 import type { Ports } from '../../shared/app/ports.ts';
 import { provision } from '../../shared/app/provision.ts';
@@ -160,6 +162,7 @@ async function createPorts(kubeconfigPath: string, now: () => number): Promise<P
     definitions: createDefinitions(kubernetes, now),
     turns: createTurns(),
     told: createRecentReports(),
+    places: createRecentPlaces(),
     cloud: {
       launch: nowhere,
       observe: nowhere,
@@ -237,6 +240,7 @@ async function joinAll(ports: Ports, decision: Decision, { rng, betweenMs }: Arr
 async function joinOne(ports: Ports, claim: NodeClaim): Promise<void> {
   const key = { name: nodeNameOf(claim), namespace: null };
   const { node, status } = nodeFor(claim, key.name);
+  await letMatesInEarly(ports, claim);
   const launched = { type: 'Launched', status: 'True', reason: 'Launched', message: '' };
   const conditions = [{ ...launched, lastTransitionTime: new Date().toISOString() }];
   await ports.kubernetes.patchStatus(

@@ -15,6 +15,7 @@ import { ownLabels, plannedPlaceOf } from '../machine-labels.ts';
 import type { Ports } from '../ports.ts';
 import { CLASS_COMES_WITHIN_MS, readinessOf } from '../readiness.ts';
 import { type Step, createdAtMs, deleteClaim, eventAbout, writeStatus } from './node-claim.ts';
+import { letMatesInEarly } from './planned-pods.ts';
 import { recordLaunch } from './record-launch.ts';
 
 /**
@@ -50,6 +51,8 @@ export async function launch(ports: Ports, claim: NodeClaim): Promise<Step> {
   const attempt = await tryInTurn(ports, claim, nodeClass, types, candidates);
   switch (attempt.kind) {
     case 'launched':
+      // Before the launch is recorded, so that a look after a failure does it again.
+      await letMatesInEarly(ports, claim);
       return recordLaunch(ports, claim, { nodeClass, types }, attempt.machine);
     case 'exhausted':
       return deleteClaim(ports, claim, eventAbout(claim, 'Warning', 'InsufficientCapacityError', attempt.message));

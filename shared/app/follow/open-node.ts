@@ -7,7 +7,7 @@ import { patchNode } from './patch-node.ts';
 import { lookOnceSettled } from './look-once-settled.ts';
 import { obstacleOf } from './initialize.ts';
 import { heirsOf, moversOf, plannedIn } from '../heirs.ts';
-import { decisionOf, letIn, letMissingIn, nominate, plannedPods } from './planned-pods.ts';
+import { decisionOf, letIn, letMissingIn, nominate, reservationOf } from './planned-pods.ts';
 
 /**
  * How long after its registration a node is kept for its planned pods at most. The scheduler binds them within a second;
@@ -65,8 +65,8 @@ export interface Opened {
  * nothing else is missing, the same write marks it as initialized.
  */
 export async function openNode(ports: Ports, claim: NodeClaim, node: Node): Promise<Step | Opened> {
-  const planned = await plannedPods(ports, claim);
-  const waiting = await letMissingIn(ports, claim, node.metadata.name, planned);
+  const reservation = await reservationOf(ports, claim);
+  const waiting = await letMissingIn(ports, claim, node.metadata.name, reservation);
   const late = ports.now() >= endOfReservation(claim, node);
   if (waiting.length > 0 && !late) return awaitPlanned(ports, claim, node);
   const moving = await awaitMovers(ports, claim, node);
@@ -84,7 +84,7 @@ export async function openNode(ports: Ports, claim: NodeClaim, node: Node): Prom
   ports.log('node-opened', {
     ...claimFacts(claim),
     node: node.metadata.name,
-    planned: planned.length,
+    planned: reservation.pods.length,
     stillWaiting: waiting.length,
     sinceCreatedMs: ports.now() - createdAtMs(claim),
   });
@@ -100,7 +100,7 @@ async function awaitMovers(ports: Ports, claim: NodeClaim, node: Node): Promise<
   const snapshot = movers.length === 0 ? null : await ports.snapshots.latest();
   if (snapshot === null) return null;
   const heirs = heirsOf(movers, node.metadata.name, snapshot, new Set(plannedIn(decision)));
-  const waiting = await letIn(ports, claim, node.metadata.name, heirs.waiting);
+  const waiting = await letIn(ports, claim, node.metadata.name, { value: claim.metadata.name, pods: heirs.waiting });
   if (waiting.length + heirs.awaited === 0) return null;
   const lookAgainMs = Math.min(ports.now() + LOOK_MS, endMs);
   return { kind: 'wait', for: 'the successors of pods that move to its node', lookAgainMs };

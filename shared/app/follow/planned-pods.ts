@@ -3,6 +3,8 @@ import type { NodeClaim, Taint, Toleration } from '../../kubernetes/manifest.ts'
 import { RetryableError, TerminalError } from '../../ports/errors.ts';
 import type { Decision } from '../../ports/store.ts';
 import type { NodePod } from '../../ports/kubernetes.ts';
+import { isWaiting, podsOfReservation } from '../reservations.ts';
+import { nodeNameOf } from '../node-name.ts';
 import { inParallel } from '../in-parallel.ts';
 import type { Ports } from '../ports.ts';
 
@@ -22,15 +24,23 @@ export async function decisionOf(ports: Ports, claim: NodeClaim): Promise<Decisi
   return name === undefined ? null : ports.decisions.get(name);
 }
 
-/** The pods that the claim was made for; none when no decision made it. */
-export async function plannedPods(ports: Ports, claim: NodeClaim): Promise<ReadonlyArray<PlannedPod>> {
-  const decision = await decisionOf(ports, claim);
-  return decision?.plan.claims[decision.claimNames.indexOf(claim.metadata.name)]?.pods ?? [];
+/** Whom a claim's node is kept for. */
+export interface Reservation {
+  /** The taint's value, which the pods' toleration names. */
+  readonly value: string;
+  /** The pods that the claim was made for; none when no decision made it. */
+  readonly pods: ReadonlyArray<PlannedPod>;
+  /** All who may come in their stead, themselves included, where claims share the reservation: as many as `pods` take the place. */
+  readonly mates: ReadonlyArray<PlannedPod> | null;
 }
 
-/** The taint that keeps a claim's room for its planned pods. */
-export function reservationOf(claim: NodeClaim): Taint {
-  return { ...taint.reserved, value: claim.metadata.name };
+export async function reservationOf(ports: Ports, claim: NodeClaim): Promise<Reservation> {
+  const { name } = claim.metadata;
+  const decision = await decisionOf(ports, claim);
+  const index = decision?.claimNames.indexOf(name) ?? -1;
+  const pods = decision?.plan.claims[index]?.pods ?? [];
+  const value = decision?.reservations?.[index] ?? name;
+  return { value, pods, mates: decision === null || value === name ? null : podsOfReservation(decision, value) };
 }
 
 /** Up to so many pods are asked one by one whether they have come: a list of a node's pods costs as much as five answers. */
@@ -41,21 +51,39 @@ export async function letMissingIn(
   ports: Ports,
   claim: NodeClaim,
   nodeName: string,
-  planned: ReadonlyArray<PlannedPod>,
+  reservation: Reservation,
 ): Promise<ReadonlyArray<PlannedPod>> {
-  if (planned.length <= ASKED_MAX) return letIn(ports, claim, nodeName, planned);
+  const { pods, mates } = reservation;
+  if (mates === null && pods.length <= ASKED_MAX) return letIn(ports, claim, nodeName, reservation);
   const there = await ports.kubernetes.list('Pod', { fields: `spec.nodeName=${nodeName}` });
   const placed = new Set(there.map(({ metadata }) => metadata.uid));
-  return letIn(
-    ports,
-    claim,
-    nodeName,
-    planned.filter(({ uid }) => !placed.has(uid)),
-  );
+  if (mates !== null) return letMatesIn(ports, claim, nodeName, { ...reservation, mates }, placed);
+  const missing = pods.filter(({ uid }) => !placed.has(uid));
+  return letIn(ports, claim, nodeName, { ...reservation, pods: missing });
+}
+
+/** As many of those who wait as have not come yet, those first that the node was made for: each place is anybody's of them. */
+async function letMatesIn(
+  ports: Ports,
+  claim: NodeClaim,
+  nodeName: string,
+  reservation: Reservation & { readonly mates: ReadonlyArray<PlannedPod> },
+  placed: ReadonlySet<string>,
+): Promise<ReadonlyArray<PlannedPod>> {
+  const { pods, mates } = reservation;
+  const missing = pods.length - mates.filter(({ uid }) => placed.has(uid)).length;
+  if (missing <= 0) return [];
+  const snapshot = await ports.snapshots.latest();
+  if (snapshot === null)
+    return letIn(ports, claim, nodeName, { ...reservation, pods: pods.filter(({ uid }) => !placed.has(uid)) });
+  const waiting = new Set(snapshot.pods.filter(isWaiting).map(({ uid }) => uid));
+  const own = new Set(pods.map(({ uid }) => uid));
+  const next = [...pods, ...mates.filter(({ uid }) => !own.has(uid))].filter(({ uid }) => waiting.has(uid));
+  return letIn(ports, claim, nodeName, { ...reservation, pods: next.slice(0, missing) });
 }
 
 /**
- * Lets those planned pods that still wait pass the claim's reservation, by a toleration of exactly that taint, and
+ * Lets those pods of a reservation that still wait pass it, by a toleration of exactly that taint, and
  * returns them. A pod that must not be changed (a policy or our rights forbid it) is nominated and not returned: nothing
  * is gained by keeping room that it cannot take. Doing it twice changes nothing.
  */
@@ -63,9 +91,10 @@ export async function letIn(
   ports: Ports,
   claim: NodeClaim,
   nodeName: string,
-  planned: ReadonlyArray<PlannedPod>,
+  { value, pods: planned }: Pick<Reservation, 'value' | 'pods'>,
 ): Promise<ReadonlyArray<PlannedPod>> {
-  const entries = await inParallel(planned, PODS_AT_ONCE, (pod) => letOneIn(ports, claim, pod));
+  const passage = { ...reservedAs(value), operator: 'Equal' };
+  const entries = await inParallel(planned, PODS_AT_ONCE, (pod) => letOneIn(ports, passage, pod));
   const refusal = entries.find(({ kind }) => kind === 'refused');
   if (refusal?.kind === 'refused') {
     const refused = planned.filter((_, index) => entries[index]?.kind === 'refused');
@@ -80,13 +109,27 @@ export async function letIn(
   return planned.filter((_, index) => entries[index]?.kind === 'waits');
 }
 
+/**
+ * The claim's pods of a shared reservation may pass it as soon as its machine is on the way: whichever the scheduler tries next takes
+ * the first node that is ready. Those of one that is not shared are let in with the node's registration.
+ */
+export async function letMatesInEarly(ports: Ports, claim: NodeClaim): Promise<void> {
+  if (!ports.reservesNodes) return;
+  const reservation = await reservationOf(ports, claim);
+  if (reservation.mates !== null) await letIn(ports, claim, nodeNameOf(claim), reservation);
+}
+
+/** The taint that keeps a node's room for the pods of a reservation. */
+export function reservedAs(value: string): Taint {
+  return { ...taint.reserved, value };
+}
+
 /** `waits`: it may come, and has not been bound; `placed`: it needs the room no more; `refused`: it may not be changed. */
 type Entry =
   { readonly kind: 'waits' } | { readonly kind: 'placed' } | { readonly kind: 'refused'; readonly why: string };
 
-async function letOneIn(ports: Ports, claim: NodeClaim, planned: PlannedPod): Promise<Entry> {
+async function letOneIn(ports: Ports, passage: Toleration, planned: PlannedPod): Promise<Entry> {
   const key = keyOf(planned);
-  const passage = { ...reservationOf(claim), operator: 'Equal' };
   const pod = await ports.kubernetes.get('Pod', key);
   if (pod === null || !waits(pod, planned)) return { kind: 'placed' };
   const tolerations = pod.spec.tolerations ?? [];

@@ -8,7 +8,7 @@ import { type Step, eventAbout, isReadyNode } from './node-claim.ts';
 import { lookOnceSettled } from './look-once-settled.ts';
 import { isForMovers } from './open-node.ts';
 import { patchNode } from './patch-node.ts';
-import { letIn, nominate, plannedPods, reservationOf } from './planned-pods.ts';
+import { letIn, nominate, reservationOf, reservedAs } from './planned-pods.ts';
 
 /**
  * How long a node that has joined may stay not ready before it is registered all the same. Its planned pods are let in
@@ -55,7 +55,8 @@ async function reportUntainted(ports: Ports, claim: NodeClaim, { metadata, spec 
  */
 async function admit(ports: Ports, claim: NodeClaim, joined: Node): Promise<Node | null> {
   const { name } = joined.metadata;
-  const planned = await plannedPods(ports, claim);
+  const reservation = await reservationOf(ports, claim);
+  const { value, pods: planned, mates } = reservation;
   if (!ports.reservesNodes || planned.length === 0) {
     // As late as possible, and the write in the same breath: a failed attempt in between would take the nominations away.
     await nominate(ports, name, planned);
@@ -65,9 +66,10 @@ async function admit(ports: Ports, claim: NodeClaim, joined: Node): Promise<Node
     await lookOnceSettled(ports, claim);
     return admitted;
   }
-  const terms = { kept: [reservationOf(claim)], isUsed: await isForMovers(ports, claim) };
+  const terms = { kept: [reservedAs(value)], isUsed: await isForMovers(ports, claim) };
   const admitted = await patchNode(ports, joined, (node) => registration(ports, claim, node, terms));
-  await letIn(ports, claim, name, planned);
+  // Where it is shared they have been let in since the launch: a change of a pod makes the scheduler try it at once.
+  if (mates === null) await letIn(ports, claim, name, reservation);
   return admitted;
 }
 
@@ -107,6 +109,7 @@ function nodeAnnotations(claim: NodeClaim): Readonly<Record<string, string>> {
   const own: ReadonlySet<string> = new Set([
     annotation.decision,
     annotation.plannedOffering,
+    annotation.plannedPods,
     annotation.severalTokens,
     annotation.interruption,
     annotation.replacedBy,

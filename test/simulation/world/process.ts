@@ -11,6 +11,7 @@ import { createSnapshots } from '../../../shared/adapters/storage/snapshots.ts';
 import type { Ports } from '../../../shared/app/ports.ts';
 import { KARPENTER_POLICY } from '../../../shared/core/model/provisioning-input.ts';
 import { createTurns } from '../../../shared/app/follow/turns.ts';
+import { createRecentPlaces } from '../../../shared/app/recent-places.ts';
 import { createRecentReports } from '../../../shared/app/recent-reports.ts';
 import { toQueueMessages } from '../../../shared/contract/queue-messages.ts';
 import type { Blobs } from '../../../shared/ports/blobs.ts';
@@ -129,6 +130,7 @@ export class Process {
       hints: this.#hints(),
       turns: createTurns(),
       told: createRecentReports(),
+      places: createRecentPlaces(),
       cloud: {
         launch: async (order) => {
           await nic(order.claim);

@@ -31,6 +31,17 @@ test('a pod that is promised to nobody is planned for, and the promised ones kee
   expect([await generation(), server.list('nodeclaims').length]).toEqual([2, 2]);
 });
 
+test('a pod that finds room on a node that is on its way is planned for once, until somebody decides', async () => {
+  const { ports, server, addPod, clock } = await withPromised(1);
+  server.remove('pods', 'default/b');
+  addPod('small', '100m');
+  clock.advance(11_000);
+  expect(await provision(ports)).toEqual({ kind: 'nothing-to-launch', left: 0 });
+  expect(await provision(ports)).toEqual({ kind: 'expected' });
+  server.delete('nodeclaims', 'general-1');
+  expect((await provision(ports)).kind).toBe('provisioned');
+});
+
 test('what was promised by a claim that is being removed is promised no more', async () => {
   const { ports, server } = await withPromised(2);
   server.delete('nodeclaims', 'general-1');

@@ -12,6 +12,7 @@ import type { ApiRequest, Transport } from '../../../shared/adapters/kubernetes/
 import { createDecisions } from '../../../shared/adapters/storage/decisions.ts';
 import { createFiguresLog } from '../../../shared/adapters/storage/figures-log.ts';
 import { createTurns } from '../../../shared/app/follow/turns.ts';
+import { createRecentPlaces } from '../../../shared/app/recent-places.ts';
 import { createRecentReports } from '../../../shared/app/recent-reports.ts';
 import type { Ports } from '../../../shared/app/ports.ts';
 import type { InstanceType } from '../../../shared/core/model/catalog.ts';
@@ -162,6 +163,7 @@ export function smallCluster() {
     hints,
     turns: createTurns(),
     told: createRecentReports(),
+    places: createRecentPlaces(),
     log: () => undefined,
   } as unknown as Ports;
   return { outside, clock, server, trace, sent, azure, blobs, ports, ...creating(server) };

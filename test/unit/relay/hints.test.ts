@@ -10,6 +10,7 @@ function render(hint: Hint): string {
 }
 
 interface PodDraft {
+  readonly name?: string;
   readonly node?: string;
   readonly unschedulable?: boolean;
   readonly owner?: string;
@@ -23,7 +24,7 @@ interface PodDraft {
 function pod(draft: PodDraft = {}): unknown {
   return {
     metadata: {
-      name: 'a',
+      name: draft.name ?? 'a',
       namespace: 'default',
       ...(draft.labels === undefined ? {} : { labels: draft.labels }),
       ...(draft.deleting === true ? { deletionTimestamp: '2026-11-21T00:00:00Z' } : {}),
@@ -327,10 +328,22 @@ describe('hints about claims', () => {
     cluster.put('nodeclaims', claim());
     cluster.put('nodes', node({ labels: registered, spec: { ...machine, taints: [kept] } }));
     cluster.put('pods', pod({}));
-    expect(cluster.put('pods', pod({ node: 'aks-c1' }))).toEqual(['NodeClaim/c1 pods-came after 500 ms']);
+    expect(cluster.put('pods', pod({ node: 'aks-c1' }))).toEqual(['NodeClaim/c1 pods-came after 250 ms']);
     cluster.put('nodes', node({ labels: initialized }));
     cluster.put('pods', pod({}));
     expect(cluster.put('pods', pod({ node: 'aks-c1' }))).toEqual([]);
+  });
+
+  test('a claim that knows how many are to come is told at once when all have, and after a while when only some have', () => {
+    const cluster = openCluster(render);
+    cluster.put('nodeclaims', claim({ annotations: { 'nodewright.dev/planned-pods': '3' } }));
+    cluster.put('nodes', node({ labels: registered, spec: { ...machine, taints: [kept] } }));
+    cluster.put('pods', pod({ name: 'agent', node: 'aks-c1', owner: 'DaemonSet' }));
+    const came = (name: string) => cluster.put('pods', pod({ name, node: 'aks-c1' }));
+    const [soon, later] = [['NodeClaim/c1 pods-came after 250 ms'], ['NodeClaim/c1 pods-came after 3000 ms']];
+    expect([came('a'), came('b')]).toEqual([later, later]);
+    cluster.remove('pods', 'default/b');
+    expect([came('c'), came('d'), came('e')]).toEqual([later, soon, soon]);
   });
 
   test('a claim that a decision made is hinted at by whoever carried that out, and by nobody else', () => {
