@@ -8,6 +8,11 @@ import { renderFamily, type Sample } from './metric-family.ts';
 
 const prefix = 'karpenter_voluntary_disruption_';
 
+/** Those of pods stand for themselves. */
+function nameOf(counter: DisruptionCounter): string {
+  return counter.startsWith('pods_') ? `karpenter_${counter}` : `${prefix}${counter}`;
+}
+
 /** What is found is written again while it holds. Where it is older than this, nobody looks any more. */
 const stateHoldsMs = 2 * STATE_AGAIN_MS;
 
@@ -20,7 +25,7 @@ export function renderDisruption(record: DisruptionRecord | null, nowMs: number)
   const counters = (Object.keys(disruptionCounters) as ReadonlyArray<DisruptionCounter>).map((name) => {
     const samples = record.totals.filter(({ counter }) => counter === name);
     return renderFamily(
-      `${prefix}${name}`,
+      nameOf(name),
       'counter',
       disruptionCounters[name],
       samples.map(({ labels, by }): Sample => [labels, by]),

@@ -24,12 +24,14 @@ interface KarpenterMetricsOptions {
   /** One relay counts and shows at a time, so that sums over replicas are right: the one that publishes. */
   readonly isPublishing: () => boolean;
   readonly isSynced: () => boolean;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
 }
 
 const counters = {
   karpenter_nodeclaims_created_total: 'NodeClaims created, by reason, pool and whether minimum values were relaxed.',
   karpenter_nodeclaims_disrupted_total:
-    'NodeClaims deleted to be disrupted, by reason, pool, capacity type, policy and termination mode.',
+    'NodeClaims deleted to be disrupted, or given up, by reason, pool, capacity type, policy and termination mode.',
   karpenter_pods_disruption_initiated_total: 'Pods on them that need another place.',
   karpenter_nodeclaims_terminated_total: 'NodeClaims that are gone, by pool, capacity type and zone.',
   karpenter_nodes_created_total: 'Nodes registered, by pool and zone.',
@@ -41,11 +43,18 @@ const counters = {
  * Makes them, all zero. Only what watches tell is here: durations of scheduling, decisions of disruption and calls to
  * Azure happen in the functions, whose telemetry has them.
  */
-export function createKarpenterMetrics({ objects, isPublishing, isSynced }: KarpenterMetricsOptions): KarpenterMetrics {
+export function createKarpenterMetrics({
+  objects,
+  isPublishing,
+  isSynced,
+  now,
+}: KarpenterMetricsOptions): KarpenterMetrics {
   const families = createFamilies(counters);
   const process = { version, goversion: '', goarch: globalThis.process.arch, commit: '' };
 
   const movable = createMovablePods();
+  /** When somebody who scraped last saw it in sync; when this began, before. */
+  let syncedMs = now();
 
   function observe(change: SnapshotChange): void {
     if (change.kind === 'pod') movable.apply(change);
@@ -56,27 +65,37 @@ export function createKarpenterMetrics({ objects, isPublishing, isSynced }: Karp
 
   /** A claim that says why it is to go, and is deleted now. */
   function countDisruption(before: NodeClaim | null, after: NodeClaim | null): void {
-    const reason = disruptionReasonOf(after);
-    if (after === null || reason === null || !isDeleted(after) || isDeleted(before)) return;
-    const nodepool = poolNameOf(after) ?? '';
-    const pool = [...objects('nodepools')].find(({ metadata }) => metadata.name === nodepool);
-    const labels = {
-      reason,
-      nodepool,
-      capacity_type: after.metadata.labels?.[label.capacityType] ?? '',
-      consolidation_policy: pool?.spec.disruption?.consolidationPolicy ?? '',
-      termination_mode: terminationModeOf(after),
-    };
+    if (after === null || !isDeleted(after) || isDeleted(before)) return;
+    const givenUp = givenUpReasonOf(after);
+    const reason = givenUp ?? disruptionReasonOf(after);
+    if (reason === null) return;
+    const labels = { reason, ...labelsOf(after) };
     families.add('karpenter_nodeclaims_disrupted_total', labels);
-    const pods = movable.on(after.status?.nodeName ?? '');
+    // Of one that is given up they are lost, or never came.
+    const pods = givenUp === null ? movable.on(after.status?.nodeName ?? '') : 0;
     if (pods > 0) families.add('karpenter_pods_disruption_initiated_total', labels, pods);
   }
 
+  function labelsOf(claim: NodeClaim): Readonly<Record<string, string>> {
+    const nodepool = poolNameOf(claim) ?? '';
+    const pool = [...objects('nodepools')].find(({ metadata }) => metadata.name === nodepool);
+    return {
+      nodepool,
+      capacity_type: claim.metadata.labels?.[label.capacityType] ?? '',
+      consolidation_policy: pool?.spec.disruption?.consolidationPolicy ?? '',
+      termination_mode: terminationModeOf(claim),
+    };
+  }
+
   function render(): string {
+    if (isSynced()) syncedMs = now();
     const always = [
       renderFamily('karpenter_build_info', 'gauge', 'What runs here.', [[process, 1]]),
       renderFamily('karpenter_cluster_state_synced', 'gauge', '1 when everything is listed and watched.', [
         [{}, isSynced() ? 1 : 0],
+      ]),
+      renderFamily('karpenter_cluster_state_unsynced_time_seconds', 'gauge', 'For how long it has not been so.', [
+        [{}, (now() - syncedMs) / 1_000],
       ]),
     ];
     if (!isPublishing()) return always.join('');
@@ -115,10 +134,35 @@ function createMovablePods() {
   };
 }
 
-/** As Karpenter writes reasons in labels: `StaticSurplus` as `static_surplus`. Null for what is not disrupted. */
-function disruptionReasonOf(claim: NodeClaim | null): string | null {
-  const found = claim?.status?.conditions?.find(({ type, status }) => type === 'DisruptionReason' && status === 'True');
-  return found?.reason?.replaceAll(/(?<=[a-z])(?=[A-Z])/g, '_').toLowerCase() ?? null;
+/** Null for what is not disrupted. */
+function disruptionReasonOf({ status }: NodeClaim): string | null {
+  const found = status?.conditions?.find((one) => one.type === 'DisruptionReason' && one.status === 'True');
+  return found?.reason === undefined ? null : toReasonLabel(found.reason);
+}
+
+/** As Karpenter writes reasons in labels: `StaticSurplus` as `static_surplus`. */
+function toReasonLabel(reason: string): string {
+  return reason.replaceAll(/(?<=[a-z])(?=[A-Z])/g, '_').toLowerCase();
+}
+
+/**
+ * Karpenter's words for claims that are given up, by ours. A machine whose set-up has failed is not waited for to the end of its
+ * time: it counts with those that are.
+ */
+const givenUpReasons: Readonly<Record<string, string>> = {
+  InsufficientCapacityError: 'insufficient_capacity',
+  NodeClassNotReady: 'nodeclass_not_ready',
+  LaunchTimeout: 'launch_timeout',
+  RegistrationTimeout: 'registration_timeout',
+  NodeBootFailed: 'registration_timeout',
+  AsyncProvisioningError: 'async_provisioning',
+  InstanceGone: 'garbage_collected',
+};
+
+/** Null for what is not given up. */
+function givenUpReasonOf({ metadata }: NodeClaim): string | null {
+  const reason = metadata.annotations?.[annotation.givenUp];
+  return reason === undefined ? null : (givenUpReasons[reason] ?? toReasonLabel(reason));
 }
 
 function isDeleted(claim: NodeClaim | null): boolean {
@@ -142,8 +186,10 @@ function countsOf(change: ObjectChange): ReadonlyArray<Count> {
 function claimCounts(before: NodeClaim | null, after: NodeClaim | null): ReadonlyArray<Count> {
   const nodepool = poolNameOf(after ?? before) ?? '';
   if (before === null) {
-    const relaxed = after?.metadata.annotations?.[annotation.minValuesRelaxed] ?? 'false';
-    return [['karpenter_nodeclaims_created_total', { reason: 'provisioned', nodepool, min_values_relaxed: relaxed }]];
+    const { [annotation.minValuesRelaxed]: relaxed = 'false', [annotation.createdFor]: createdFor = 'Provisioned' } =
+      after?.metadata.annotations ?? {};
+    const reason = toReasonLabel(createdFor);
+    return [['karpenter_nodeclaims_created_total', { reason, nodepool, min_values_relaxed: relaxed }]];
   }
   if (after === null) {
     const capacityType = before.metadata.labels?.[label.capacityType] ?? '';

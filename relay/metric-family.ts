@@ -12,34 +12,49 @@ export function renderLabels(labels: Labels): string {
     .join(',');
 }
 
-/** Histograms over Karpenter's buckets, as Prometheus text that ends in a newline: every bucket holds those before it too. */
+/** A histogram over Karpenter's buckets, as Prometheus text that ends in a newline: every bucket holds those before it too. */
 export function renderHistogram(name: string, help: string, labels: Labels, histogram: DurationHistogram): string {
+  return renderHistograms(name, help, [[labels, histogram]]);
+}
+
+/** The same of a metric that has one for each of several sets of labels. */
+export function renderHistograms(
+  name: string,
+  help: string,
+  series: ReadonlyArray<readonly [Labels, DurationHistogram]>,
+): string {
+  const lines = series.flatMap(([labels, histogram]) => linesOf(name, labels, histogram));
+  return [`# HELP ${name} ${help}`, `# TYPE ${name} histogram`, ...lines].map((line) => `${line}\n`).join('');
+}
+
+function linesOf(name: string, labels: Labels, histogram: DurationHistogram): ReadonlyArray<string> {
   let total = 0;
   const buckets = histogram.counts.map((count, index) => {
     total += count;
     return [{ ...labels, le: String(durationBucketsSeconds[index] ?? '+Inf') }, total] as const;
   });
-  const lines = [
-    ...buckets.map(([own, value]) => renderSample(`${name}_bucket`, renderLabels(own), value)),
-    renderSample(`${name}_sum`, renderLabels(labels), histogram.sumMs / 1_000),
-    renderSample(`${name}_count`, renderLabels(labels), total),
+  return [
+    ...buckets.map(([own, value]) => renderSample(`${name}_bucket`, own, value)),
+    renderSample(`${name}_sum`, labels, histogram.sumMs / 1_000),
+    renderSample(`${name}_count`, labels, total),
   ];
-  return [`# HELP ${name} ${help}`, `# TYPE ${name} histogram`, ...lines].map((line) => `${line}\n`).join('');
 }
 
 /** A metric with its help, type and values, as Prometheus text that ends in a newline. */
 export function renderFamily(
   name: string,
-  type: 'counter' | 'gauge',
+  type: 'counter' | 'gauge' | 'summary',
   help: string,
   samples: ReadonlyArray<Sample>,
 ): string {
-  const lines = samples.map(([labels, value]) => renderSample(name, renderLabels(labels), value));
+  const lines = samples.map(([labels, value]) => renderSample(name, labels, value));
   return [`# HELP ${name} ${help}`, `# TYPE ${name} ${type}`, ...lines].map((line) => `${line}\n`).join('');
 }
 
-function renderSample(name: string, labels: string, value: number): string {
-  return `${name}${labels === '' ? '' : `{${labels}}`} ${value}`;
+/** One value of a metric under its labels, as a line of Prometheus text without its newline. */
+export function renderSample(name: string, labels: Labels, value: number): string {
+  const text = renderLabels(labels);
+  return `${name}${text === '' ? '' : `{${text}}`} ${value}`;
 }
 
 /** Counters by name and labels. A series appears when it is first counted, as in Prometheus' own clients. */

@@ -7,7 +7,8 @@ import { renderDisruption } from './disruption-metrics.ts';
 import { createFiguresReader, scrapeWaitMs, type ReadOutcome } from './figures-reader.ts';
 import { servePages, type PageAnswer } from './http-server.ts';
 import { createImage, type Image } from './image.ts';
-import { createKarpenterMetrics, type KarpenterMetrics } from './karpenter-metrics.ts';
+import { createDurationMetrics } from './duration-metrics.ts';
+import { createKarpenterMetrics } from './karpenter-metrics.ts';
 import { createKubeClient, type KubeClient } from './kube-client.ts';
 import type { KubeConnection } from './kube-config.ts';
 import { Election, leaseTiming, type LeaseTiming } from './lease.ts';
@@ -206,11 +207,13 @@ function openOutbox({ cluster, log }: RelayConfig, sender: QueueSender, metrics:
   });
 }
 
-function showKarpenter(image: Image, publisher: Publisher, isSynced: () => boolean): KarpenterMetrics {
+function showKarpenter(image: Image, publisher: Publisher, isSynced: () => boolean): { readonly render: () => string } {
   const isPublishing = (): boolean => publisher.isPublishing();
-  const karpenter = createKarpenterMetrics({ objects: image.objects, isPublishing, isSynced });
+  const karpenter = createKarpenterMetrics({ objects: image.objects, isPublishing, isSynced, now: Date.now });
+  const durations = createDurationMetrics({ isPublishing, now: Date.now });
   image.observe(karpenter.observe);
-  return karpenter;
+  image.observe(durations.observe);
+  return { render: () => karpenter.render() + durations.render() };
 }
 
 interface SchedulingParts {

@@ -3,6 +3,7 @@ import type { AuditedPlan } from './make-plan.ts';
 import { RetryableError, TerminalError } from '../ports/errors.ts';
 import { DECISION_VERSION, type Decision, type LedgerState, type Removal } from '../ports/store.ts';
 import { digest } from '../contract/digest.ts';
+import { annotation } from '../contract/names.ts';
 import { claimName } from './derived-name.ts';
 import { markForRemoval } from './disrupt/mark.ts';
 import type { Gathered } from './gather.ts';
@@ -89,7 +90,7 @@ export function toDecision(ports: Ports, gathered: Gathered, plan: Plan, cause: 
   const { version } = gathered.snapshot;
   const stamped = {
     ...plan,
-    claims: plan.claims.map((claim) => withPoolStamps(claim, gathered.input.cluster.nodePools)),
+    claims: plan.claims.map((claim) => withReason(withPoolStamps(claim, gathered.input.cluster.nodePools), removal)),
   };
   // The content is part of the name, so that another instance planning at the same generation writes another record.
   const name = `${String(generation).padStart(9, '0')}-${digest(version, JSON.stringify(stamped), ...(removal === undefined ? [] : [JSON.stringify(removal)]))}`;
@@ -110,6 +111,12 @@ export function toDecision(ports: Ports, gathered: Gathered, plan: Plan, cause: 
     ...(removal === undefined ? {} : { removal }),
     ...(movers.length === 0 ? {} : { movers }),
   };
+}
+
+/** What comes in place of nodes that go says for which reason they do. */
+function withReason(planned: PlannedClaim, removal: Removal | undefined): PlannedClaim {
+  if (removal === undefined) return planned;
+  return { ...planned, annotations: { ...planned.annotations, [annotation.createdFor]: removal.reason } };
 }
 
 /** Creates the NodeClaims of a committed decision, sends hints to launch them, and marks what is to go. Twice is as once. */

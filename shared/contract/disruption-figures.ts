@@ -1,9 +1,11 @@
-/** Karpenter's counters of disruption that only who decides can count, by the end of their names. */
+/** Karpenter's counters of disruption that only who decides or drains can count, by the end of their names. */
 export const disruptionCounters = {
   decisions_total: 'Decisions to remove nodes, by what is done, reason and consolidation type.',
   decisions_by_nodepool_total: 'The same, once for each NodePool that has nodes among them.',
   failed_validations_total: 'Nodes that were marked to go and stay, as something had changed.',
   queue_failures_total: 'Replacements that failed or took too long, so that nodes stay.',
+  pods_drained_total: 'Pods that were evicted from nodes that go, by reason.',
+  pods_eviction_requests_total: 'Evictions asked for, by the answer of the API server.',
 } as const;
 
 export type DisruptionCounter = keyof typeof disruptionCounters;
@@ -57,8 +59,8 @@ export const DISRUPTION_BLOB = 'disruption-figures';
 /** What a record begins with. */
 export const NO_DISRUPTION: DisruptionRecord = { version: 1, recent: [], totals: [], state: null };
 
-/** A write that is tried again comes within seconds: no more looks than this are in between. */
-const RECENT_MAX = 16;
+/** A write that is tried again comes within seconds: no more looks, and passes over nodes that drain, than this are in between. */
+const RECENT_MAX = 64;
 
 /** What is as it was is written again after so long, to say that it still is. */
 export const STATE_AGAIN_MS = 10 * 60_000;

@@ -70,6 +70,10 @@ export const annotation = {
   interruption: 'nodewright.dev/interruption',
   /** The decision by which a NodeClaim is to go, while it still can be taken back: all with the same go together. */
   disruption: 'nodewright.dev/disruption',
+  /** Why a NodeClaim is deleted that did not become a node, or lost its machine: the reason of its event. Metrics count it. */
+  givenUp: 'nodewright.dev/given-up',
+  /** On a NodeClaim that replaces others: for which reason they go. Metrics count it. */
+  createdFor: 'nodewright.dev/created-for',
   /** The NodeClaims launched for the pods of one that goes, separated by commas. */
   replacedBy: 'nodewright.dev/replaced-by',
 } as const;

@@ -112,9 +112,10 @@ export type CreateOutcome<T> =
   | { readonly kind: 'exists' }
   | { readonly kind: 'refused'; readonly reason: string };
 
-/** `blocked`: a PodDisruptionBudget does not allow it now. */
+/** `blocked`: a PodDisruptionBudget does not allow it now. `status` is the API server's, of HTTP. */
 export type EvictOutcome =
-  { readonly kind: 'evicted' } | { readonly kind: 'gone' } | { readonly kind: 'blocked'; readonly reason: string };
+  | { readonly kind: 'evicted' | 'gone'; readonly status: number }
+  | { readonly kind: 'blocked'; readonly status: number; readonly reason: string };
 
 /**
  * The cluster's API server. Every call throws RetryableError when the server cannot be reached, answers 429 or 5xx, or refuses us

@@ -125,9 +125,10 @@ async function evict(
       deleteOptions: { preconditions: { uid } },
     },
   });
-  if (answer.status === 404 || answer.status === 409) return { kind: 'gone' };
-  if (answer.status >= 400) return { kind: 'blocked', reason: reasonOf(answer) };
-  return { kind: 'evicted' };
+  const { status } = answer;
+  if (status === 404 || status === 409) return { kind: 'gone', status };
+  if (status >= 400) return { kind: 'blocked', status, reason: reasonOf(answer) };
+  return { kind: 'evicted', status };
 }
 
 function toCreateOutcome<T>(answer: Answer): CreateOutcome<T> {

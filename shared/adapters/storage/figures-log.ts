@@ -18,12 +18,31 @@ export function createFiguresLog(blobs: Blobs, cluster: string): FiguresLog {
         const next = withPlan(known, plan, fate);
         return next === known ? null : next;
       }),
-    addLook: (look) =>
+    addLook: together((looks) =>
       write(blobs, `${cluster}/${DISRUPTION_BLOB}`, (text) => {
         const known = (text === null ? null : parseDisruptionFigures(text)) ?? NO_DISRUPTION;
-        const next = withLook(known, look);
+        const next = looks.reduce(withLook, known);
         return next === known ? null : next;
       }),
+    ),
+  };
+}
+
+/** What comes while a write is on its way is written by the next, as one: nodes drain beside each other, and would be in each other's way. */
+function together<T, Outcome>(writeAll: (all: ReadonlyArray<T>) => Promise<Outcome>): (one: T) => Promise<Outcome> {
+  let waiting: Array<T> = [];
+  let next: Promise<Outcome> | null = null;
+  let last: Promise<unknown> = Promise.resolve();
+  return (one) => {
+    waiting.push(one);
+    next ??= last.then(() => {
+      const all = waiting;
+      waiting = [];
+      next = null;
+      return writeAll(all);
+    });
+    last = next.catch(() => null);
+    return next;
   };
 }
 

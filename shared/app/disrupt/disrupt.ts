@@ -14,7 +14,9 @@ import { inParallel } from '../in-parallel.ts';
 import { leavingNames } from '../leaving.ts';
 import { makePlan, requireSound } from '../make-plan.ts';
 import type { Ports } from '../ports.ts';
+import { recordLook } from '../record-look.ts';
 import { wake } from '../wake.ts';
+import { beginWhatHolds } from './begin-what-holds.ts';
 import { begunIn, machinesIn, type Begun, type Candidate } from './begun.ts';
 import { tellBreakers } from './breaker.ts';
 import { disruptionInput } from './disruption-input.ts';
@@ -22,7 +24,7 @@ import { goOn } from './go-on.ts';
 import { onlyCheaper } from './only-cheaper.ts';
 import { watchRollouts } from './halt-rollouts.ts';
 import { NODES_AT_ONCE, unmark } from './mark.ts';
-import { decisionCounts, recordLook, stateOf } from './record-look.ts';
+import { decisionCounts, stateOf } from './look-figures.ts';
 import { tellKept } from './tell-kept.ts';
 
 export type DisruptOutcome =
@@ -64,12 +66,22 @@ export async function disrupt(ports: Ports): Promise<DisruptOutcome> {
 
   // 2. Plan: which nodes go first, and then, by the planner of provisioning, where their pods go.
   const now = instant(ports.now());
-  const plan = planDisruption(disruptionInput(ports, gathered.input, waiting), now);
+  const input = disruptionInput(ports, gathered.input, waiting);
+  const plan = planDisruption(input, now);
   await tellBreakers(ports, gathered);
   await tellKept(ports, gathered, plan.kept);
   await recordLook(ports, { id: '', counts: [], state: stateOf(gathered, plan, now) });
-  const [step] = plan.steps;
-  return step === undefined ? (outcome ?? { kind: 'idle' }) : begin(ports, gathered, { plan, step });
+  if (plan.steps.length === 0) return outcome ?? { kind: 'idle' };
+
+  // Whoever waits may need the very room that looks too much.
+  const before = planProvisioning(withoutNodes(gathered.input, leavingNames(gathered.snapshot)), now);
+  if (before.claims.length > 0) {
+    await wake(ports, ports.now(), 'pods-before-disruption');
+    return { kind: 'waiting', for: 'nodes for pods that wait' };
+  }
+  const planWithout = (leftOut: ReadonlySet<string>): DisruptionPlan =>
+    planDisruption({ ...input, policy: { ...input.policy, leftOut } }, now);
+  return beginWhatHolds(plan, planWithout, (one, step) => begin(ports, gathered, { plan: one, step, before }));
 }
 
 /**
@@ -94,23 +106,19 @@ async function takeBack(ports: Ports): Promise<DisruptOutcome> {
 interface Beginning {
   readonly plan: DisruptionPlan;
   readonly step: DisruptionStep;
+  /** Of provisioning, for the cluster as it is. */
+  readonly before: Plan;
 }
 
-async function begin(ports: Ports, gathered: Gathered, { plan, step }: Beginning): Promise<DisruptOutcome> {
+async function begin(ports: Ports, gathered: Gathered, beginning: Beginning): Promise<DisruptOutcome> {
+  const { step } = beginning;
   const leaving = leavingNames(gathered.snapshot);
-  const as = withoutNodes(gathered.input, leaving);
-  const before = planProvisioning(as, instant(ports.now()));
-  // Whoever waits may need the very room that looks too much.
-  if (before.claims.length > 0) {
-    await wake(ports, ports.now(), 'pods-before-disruption');
-    return { kind: 'waiting', for: 'nodes for pods that wait' };
-  }
   const candidates = candidatesOf(gathered, step);
   if (candidates.length < step.remove.length) return { kind: 'refused', why: 'a node of the plan has no claim' };
   const input = withoutNodes(gathered.input, [...leaving, ...step.remove]);
   const made = makePlan(ports, gathered, input);
-  const why = objection(made.plan, before, { plan, step });
-  const bought = FORCED_REASONS.has(step.reason) ? made.plan : onlyCheaper(made.plan, input, priceOf({ plan, step }));
+  const why = objection(made.plan, beginning);
+  const bought = FORCED_REASONS.has(step.reason) ? made.plan : onlyCheaper(made.plan, input, priceOf(beginning));
   if (why !== null || bought === null) {
     const said = why ?? 'minValues asks for more sizes than are cheaper';
     ports.log('disruption-refused', { reason: step.reason, nodes: step.remove.join(','), why: said });
@@ -148,14 +156,14 @@ function candidatesOf({ snapshot }: Gathered, { remove }: DisruptionStep): Reado
 }
 
 /** What the nodes of the step cost, micro-USD per hour: what replaces them has to cost less. */
-function priceOf({ plan: { replacements }, step }: Beginning): number {
+function priceOf({ plan: { replacements }, step }: Pick<Beginning, 'plan' | 'step'>): number {
   const prices = new Map(replacements.map(({ name, price }) => [name, price]));
   return step.create.reduce((sum, name) => sum + (prices.get(name) ?? 0), step.saved);
 }
 
 /** What speaks against the step now that the pods of its nodes have been planned for; null when nothing does. */
-function objection(plan: Plan, before: Plan, beginning: Beginning): string | null {
-  const { step } = beginning;
+function objection(plan: Plan, beginning: Beginning): string | null {
+  const { step, before } = beginning;
   const { replacements } = beginning.plan;
   const waited = new Set(before.left.map(({ pod }) => pod.uid));
   const stranded = plan.left.filter(({ pod }) => !waited.has(pod.uid));

@@ -20,6 +20,7 @@ import { inParallel } from '../in-parallel.ts';
 import { initializedNodes } from '../initialized-nodes.ts';
 import { leavingNames } from '../leaving.ts';
 import type { Ports } from '../ports.ts';
+import { recordLook } from '../record-look.ts';
 import { homesOf, withoutMarks, type Begun, type Candidate } from './begun.ts';
 import { noteFailure } from './breaker.ts';
 import { disruptionInput } from './disruption-input.ts';
@@ -30,7 +31,7 @@ import { readBakeTime } from '../../contract/api/bake-time.ts';
 import type { DisruptOutcome } from './disrupt.ts';
 import { eventAboutNode } from './event-about.ts';
 import { NODES_AT_ONCE, unmark } from './mark.ts';
-import { failureCounts, recordLook } from './record-look.ts';
+import { failureCounts } from './look-figures.ts';
 
 /**
  * From the mark to the deletion: the scheduler, which knows the taint within a second, has sent nobody there for so long, and
@@ -93,19 +94,15 @@ async function noteFailed(ports: Ports, gathered: Gathered, begun: Begun, replac
 }
 
 /**
- * Where a NodePool tries a new image or Kubernetes version, a machine of it that did not become a node is its last. One that Azure never
- * gave says nothing about it.
+ * Where a NodePool tries a new image or Kubernetes version, a machine of its own that did not become a node is its last. One that Azure
+ * never gave, or took back, says nothing about it, nor does one of another pool that went by the same decision.
  */
 async function haltFailed(ports: Ports, { snapshot }: Gathered, { candidates, replacements }: Begun): Promise<void> {
-  const failed = snapshot.nodeClaims.find(
-    ({ metadata, status }) =>
-      replacements.includes(metadata.name) &&
-      isTrue(status?.conditions, 'Launched') &&
-      !isTrue(status?.conditions, 'Initialized'),
-  );
-  if (failed === undefined) return;
+  const own = snapshot.nodeClaims.filter(({ metadata }) => replacements.includes(metadata.name));
   const behind = candidates.filter(({ claim }) => isBehind(claim));
-  for (const name of new Set(behind.map(({ claim }) => claim.metadata.labels?.[label.nodePool] ?? ''))) {
+  for (const name of new Set(behind.map(({ claim }) => poolOf(claim)))) {
+    const failed = own.find((claim) => poolOf(claim) === name && hasFailedItself(claim));
+    if (failed === undefined) continue;
     // One pool, as a rule.
     // oxlint-disable-next-line no-await-in-loop
     const pool = await ports.kubernetes.get('NodePool', { name, namespace: null });
@@ -113,6 +110,19 @@ async function haltFailed(ports: Ports, { snapshot }: Gathered, { candidates, re
     // oxlint-disable-next-line no-await-in-loop
     await haltRollout(ports, pool, `the machine of NodeClaim ${failed.metadata.name} did not become a node`);
   }
+}
+
+function poolOf({ metadata }: Candidate['claim']): string {
+  return metadata.labels?.[label.nodePool] ?? '';
+}
+
+/** What a claim is given up for whose machine was there and would not join. */
+const OWN_FAILURES: ReadonlySet<string> = new Set(['NodeBootFailed', 'RegistrationTimeout']);
+
+/** Of a replacement: did its machine not become a node, or not in time, while nobody has taken it away? */
+function hasFailedItself({ metadata, status }: Candidate['claim']): boolean {
+  if (!isTrue(status?.conditions, 'Launched') || isTrue(status?.conditions, 'Initialized')) return false;
+  return metadata.deletionTimestamp === undefined || OWN_FAILURES.has(metadata.annotations?.[annotation.givenUp] ?? '');
 }
 
 /** On replacements that are not initialized yet, once each. */

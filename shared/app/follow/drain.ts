@@ -19,6 +19,8 @@ export interface DrainOutcome {
   readonly blocked: string | null;
   /** When the next pod has to be deleted to meet the deadline, milliseconds since the epoch; null when none has to. */
   readonly nextForcedMs: number | null;
+  /** What the API server answered to evictions, a status of HTTP for each. */
+  readonly answers: ReadonlyArray<number>;
 }
 
 /**
@@ -41,9 +43,10 @@ export async function drain(
     (pod) => !forced.includes(pod) && pod.metadata.deletionTimestamp === undefined,
   );
   await inParallel(forced, EVICTIONS_AT_ONCE, (pod) => forceDelete(ports, pod, deadlineMs ?? now));
-  const answers = await inParallel(mayEvict ? tier : [], EVICTIONS_AT_ONCE, (pod) => evict(ports, pod));
-  const blocked = answers.find((answer) => answer !== null) ?? null;
-  return { remaining: waiting.length, blocked, nextForcedMs: nextForcedMs(waiting, deadlineMs, now) };
+  const evictions = await inParallel(mayEvict ? tier : [], EVICTIONS_AT_ONCE, (pod) => evict(ports, pod));
+  const blocked = evictions.find(({ why }) => why !== null)?.why ?? null;
+  const answers = evictions.flatMap(({ status }) => status ?? []);
+  return { remaining: waiting.length, blocked, nextForcedMs: nextForcedMs(waiting, deadlineMs, now), answers };
 }
 
 function isWaitingForEviction(pod: NodePod, now: number): boolean {
@@ -110,12 +113,21 @@ async function forceDelete(ports: Ports, pod: NodePod, deadlineMs: number): Prom
   );
 }
 
-/** Null when the pod is on its way; else why it is not. */
-async function evict(ports: Ports, pod: NodePod): Promise<string | null> {
+interface Eviction {
+  /** Why the pod is not on its way; null when it is. */
+  readonly why: string | null;
+  /** Null where the API server was not asked. */
+  readonly status: number | null;
+}
+
+async function evict(ports: Ports, pod: NodePod): Promise<Eviction> {
   const { namespace, name, uid } = pod.metadata;
-  if (isDoNotDisrupt(pod, ports.now())) return `pod ${namespace}/${name} has ${annotation.doNotDisrupt}`;
+  if (isDoNotDisrupt(pod, ports.now())) {
+    return { why: `pod ${namespace}/${name} has ${annotation.doNotDisrupt}`, status: null };
+  }
   const outcome = await ports.kubernetes.evict({ namespace, name, uid });
-  if (outcome.kind === 'blocked') return `pod ${namespace}/${name}: ${outcome.reason}`;
+  const { status } = outcome;
+  if (outcome.kind === 'blocked') return { why: `pod ${namespace}/${name}: ${outcome.reason}`, status };
   if (outcome.kind === 'evicted') {
     const message = `Evicted from ${pod.spec.nodeName ?? ''}`;
     await publish(
@@ -124,7 +136,7 @@ async function evict(ports: Ports, pod: NodePod): Promise<string | null> {
       ports.now(),
     );
   }
-  return null;
+  return { why: null, status };
 }
 
 /** `"true"` for ever, or a Go duration from the pod's start, such as `4h30m`. Anything else counts for nothing. */

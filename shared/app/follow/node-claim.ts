@@ -1,4 +1,4 @@
-import { finalizer } from '../../contract/names.ts';
+import { annotation, finalizer } from '../../contract/names.ts';
 import type { Condition, NodeClaim } from '../../kubernetes/manifest.ts';
 import { type EventNote, publish } from '../events.ts';
 import { RetryableError } from '../../ports/errors.ts';
@@ -98,6 +98,7 @@ export async function writeStatus(ports: Ports, claim: NodeClaim, change: Status
 /** Asks the API server to remove the claim; its finalizer keeps it until the machine is gone. */
 export async function deleteClaim(ports: Ports, claim: NodeClaim, why: EventNote | null): Promise<FollowOutcome> {
   if (why !== null) await publish(ports.kubernetes, why, ports.now());
+  if (why?.type === 'Warning') await noteGivenUp(ports, claim, why.reason);
   await ports.kubernetes.delete('NodeClaim', { name: claim.metadata.name, namespace: null }, uidOf(claim));
   ports.log('nodeclaim-deleted', {
     ...claimFacts(claim),
@@ -105,6 +106,12 @@ export async function deleteClaim(ports: Ports, claim: NodeClaim, why: EventNote
     message: why?.message ?? null,
   });
   return { kind: 'ended', why: why?.reason ?? 'deleted' };
+}
+
+/** Said on the claim, as the relay sees nothing else of it. Who came first, or has deleted it, is left alone. */
+async function noteGivenUp(ports: Ports, { metadata: { name, uid } }: NodeClaim, reason: string): Promise<void> {
+  const patch = { metadata: { uid, annotations: { [annotation.givenUp]: reason } } };
+  await ports.kubernetes.patch('NodeClaim', { name, namespace: null }, patch);
 }
 
 /** Asks for a look at each of `claims` because a definition they depend on has changed, once nobody has the old one any more. */

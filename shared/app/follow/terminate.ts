@@ -5,15 +5,16 @@ import { annotation, finalizer, label, taint } from '../../contract/names.ts';
 import type { Node, NodeClaim } from '../../kubernetes/manifest.ts';
 import type { ObservedMachine } from '../../ports/cloud.ts';
 import { claimFacts, machineFacts } from '../claim-facts.ts';
-import { publish } from '../events.ts';
+import { publish, type Regarding } from '../events.ts';
 import { claimsNamed, hintObjects } from '../hint-objects.ts';
 import { replacementsOf } from '../replacements.ts';
 import { nodeNameOf } from '../node-name.ts';
 import type { Ports } from '../ports.ts';
 import { isSameId } from '../same-id.ts';
 import { conditionOf, isTrue, toTimestamp } from '../conditions.ts';
+import { countEvictions } from './count-evictions.ts';
 import { drain } from './drain.ts';
-import { type FollowOutcome, isReadyNode, transitionMs, writeStatus, written } from './node-claim.ts';
+import { type FollowOutcome, eventAbout, isReadyNode, transitionMs, writeStatus, written } from './node-claim.ts';
 import { awaitedAttachments } from './volumes-in-use.ts';
 
 /** While pods are on their way out, the relay tells of each; this is for what it misses. */
@@ -67,8 +68,10 @@ async function stampDeadline(ports: Ports, claim: NodeClaim): Promise<NodeClaim>
 async function empty(ports: Ports, claim: NodeClaim, node: Node): Promise<FollowOutcome | null> {
   const isNew = await announce(ports, claim, node);
   const deadlineMs = Date.parse(claim.metadata.annotations?.[annotation.terminationTimestamp] ?? '');
+  if (!Number.isNaN(deadlineMs)) await tellDeadline(ports, claim, node, deadlineMs);
   const mayEvict = await isReplaced(ports, claim);
   const outcome = await drain(ports, node.metadata.name, Number.isNaN(deadlineMs) ? null : deadlineMs, mayEvict);
+  await countEvictions(ports, claim, outcome.answers);
   const landedMs = landedAtMs(ports, claim, isNew);
   if (outcome.remaining === 0 && ports.now() < landedMs) {
     const text = `a pod may still be on its way to ${node.metadata.name}`;
@@ -84,6 +87,15 @@ async function empty(ports: Ports, claim: NodeClaim, node: Node): Promise<Follow
     return { kind: 'wait', for: outcome.blocked ?? text, lookAgainMs: ports.now() + after };
   }
   return awaitVolumes(ports, claim, node, deadlineMs);
+}
+
+/** In Karpenter's words, by the first look that drains. */
+async function tellDeadline(ports: Ports, claim: NodeClaim, node: Node, deadlineMs: number): Promise<void> {
+  if (conditionOf(claim.status?.conditions, 'Drained') !== undefined) return;
+  const note = { type: 'Warning', reason: 'TerminationGracePeriodExpiring' } as const;
+  const message = `All pods will be deleted by ${toTimestamp(deadlineMs)}`;
+  await publish(ports.kubernetes, { ...note, regarding: regardingNode(node), message }, ports.now());
+  await publish(ports.kubernetes, eventAbout(claim, note.type, note.reason, message), ports.now());
 }
 
 /**
@@ -227,7 +239,10 @@ async function dropFinalizer(ports: Ports, kind: 'Node' | 'NodeClaim', name: str
 }
 
 async function reportBlocked(ports: Ports, node: Node, why: string): Promise<void> {
-  const { name, uid = '' } = node.metadata;
-  const regarding = { apiVersion: 'v1', kind: 'Node', name, namespace: null, uid };
+  const regarding = regardingNode(node);
   await publish(ports.kubernetes, { regarding, type: 'Warning', reason: 'FailedDraining', message: why }, ports.now());
+}
+
+function regardingNode({ metadata: { name, uid = '' } }: Node): Regarding {
+  return { apiVersion: 'v1', kind: 'Node', name, namespace: null, uid };
 }

@@ -19,6 +19,10 @@ export interface DisruptionPolicy {
   readonly searchSteps: number;
   /** Conditions of nodes that mean it is sick, and after how long; as in Karpenter, the provider says which. */
   readonly repairs: ReadonlyArray<RepairPolicy>;
+  /** Nodes that were found to be sick for long enough a moment ago, whatever they say now; by name, since when that was, in milliseconds. */
+  readonly foundSick: ReadonlyMap<string, number>;
+  /** Nodes that are left out of this plan, by name: what was to come in their place has just not held up. */
+  readonly leftOut: ReadonlySet<string>;
 }
 
 /** What holds back the nodes of a pool. Times are as Kubernetes writes them; null: nobody knows, or for ever. */
@@ -69,6 +73,8 @@ export const DEFAULT_DISRUPTION: DisruptionPolicy = {
   spotToSpot: false,
   searchSteps: 12_000_000,
   repairs: [],
+  foundSick: new Map(),
+  leftOut: new Set(),
 };
 
 /** Everything a disruption decision depends on but the time. */

@@ -52,7 +52,8 @@ export class Azure {
     if (refusal !== null) return refusal;
     const { instanceType, zone, capacityType } = offering;
     const providerId = `azure:///subscriptions/00000000-0000-0000-0000-000000000000/resourceGroups/sim/providers/Microsoft.Compute/virtualMachines/aks-${claim}`;
-    const machine = { claim, providerId, instanceType, zone, capacityType, imageId: 'image' };
+    const imageId = order.nodeClass.status?.images?.[0]?.id ?? 'image';
+    const machine = { claim, providerId, instanceType, zone, capacityType, imageId };
     const vm: Vm = { order, machine, createdAtMs: this.#timeline.now(), state: 'creating', isEquipped: false };
     this.vms.set(claim, vm);
     this.#listener.created(vm);

@@ -136,16 +136,22 @@ export class Cluster {
     };
     server.patch('nodes', name, { status }, 'status');
     const readyMs = 500 + (rng.chance(10) ? 35_000 : rng.below(8_000));
-    timeline.after(readyMs, () => vm.state === 'running' && this.#setReady(name, 'True'));
+    timeline.after(readyMs, () => vm.state === 'running' && this.setReady(name, 'True'));
     timeline.after(readyMs + rng.below(5_000), () => this.#untaint(name, startupTaints));
   }
 
-  #setReady(name: string, status: 'True' | 'Unknown'): void {
+  setReady(name: string, status: 'True' | 'Unknown'): void {
     const { server } = this.#parts;
     const node = server.get('nodes', name);
     if (node === null) return;
     const others = (node.status?.['conditions'] ?? []).filter((one: Fields) => one['type'] !== 'Ready');
-    server.patch('nodes', name, { status: { conditions: [...others, { type: 'Ready', status }] } }, 'status');
+    const lastTransitionTime = timestamp(this.#parts.timeline.now());
+    server.patch(
+      'nodes',
+      name,
+      { status: { conditions: [...others, { type: 'Ready', status, lastTransitionTime }] } },
+      'status',
+    );
     if (status === 'True') this.#untaint(name, [...NOT_READY, ...UNREACHABLE]);
     else this.#taint(name, UNREACHABLE);
   }
@@ -169,7 +175,7 @@ export class Cluster {
     const name = `aks-${vm.machine.claim}`;
     timeline.after(20_000 + rng.below(20_000), () => {
       if (server.get('nodes', name) === null) return;
-      this.#setReady(name, 'Unknown');
+      this.setReady(name, 'Unknown');
       timeline.after(5_000 + rng.below(30_000), () => server.delete('nodes', name));
       timeline.after(30_000, () => {
         for (const pod of this.#podsOn(name)) server.delete('pods', keyOf(pod.metadata));

@@ -15,6 +15,7 @@ interface LawParts {
   readonly azure: () => Azure;
   readonly host: () => Host;
   readonly decisionOf: (name: string) => Decision | null;
+  readonly releaseMistake: (claim: Stored) => string | null;
   readonly isInStormAt: (offering: PlannedOffering, atMs: number) => boolean;
   readonly wasRefused: (
     offering: Pick<PlannedOffering, 'instanceType' | 'zone' | 'capacityType'>,
@@ -146,7 +147,7 @@ export class Laws {
     if (vm?.state !== 'running' || node === null || node.metadata.deletionTimestamp !== undefined) return;
     const surplus = this.#isSurplus(claim.metadata.labels?.[label.nodePool] ?? '');
     if (conditionStatus(node.status, 'Ready') !== 'True' || surplus) return;
-    const why = this.#disruptionMistake(claim, node);
+    const why = this.#disruptionMistake(claim, node) ?? this.#parts.releaseMistake(claim);
     if (why !== null) this.#break(`healthy claim ${name} is deleted: ${why}`);
   }
 
@@ -228,15 +229,62 @@ export class Laws {
     this.#checkLimits(claim.metadata.labels?.[label.nodePool] ?? '');
     this.#checkStorm(claim);
     const pods = new Set(this.#plannedPods(claim));
+    this.#checkShared(claim, pods);
     for (const other of this.#parts.server.list('nodeclaims')) {
       const { name, deletionTimestamp } = other.metadata;
       if (name === claim.metadata.name || deletionTimestamp !== undefined || this.#doomed.has(name)) continue;
-      if (this.#letsPodsIn(name) || this.#isSmaller(name)) continue;
+      if (this.#letsPodsIn(name) || this.#isSmaller(name) || this.#isBroken(other)) continue;
+      if (this.#reservationOf(other) !== other.metadata.name) continue;
       const twice = this.#plannedPods(other).filter((uid) => pods.has(uid));
       if (twice.length > 0) {
         this.#break(`claims ${other.metadata.name} and ${claim.metadata.name} are both made for pod ${twice[0] ?? ''}`);
       }
     }
+  }
+
+  /**
+   * Where claims share a reservation no place is anybody's: no more of their pods are planned again than have no place left. Those that
+   * are gone by now count as if they waited, as they may have done so when the plan was made.
+   */
+  #checkShared(claim: Stored, pods: ReadonlySet<string>): void {
+    const { server } = this.#parts;
+    const nodeOf = new Map(server.list('pods').map(({ metadata, spec }) => [metadata.uid, spec?.['nodeName']]));
+    const kept = server.list('nodeclaims').filter((other) => {
+      const { name, deletionTimestamp } = other.metadata;
+      if (name === claim.metadata.name || deletionTimestamp !== undefined || this.#doomed.has(name)) return false;
+      return !this.#letsPodsIn(name) && !this.#isSmaller(name) && !this.#isBroken(other);
+    });
+    const own = this.#reservationOf(claim);
+    for (const [reservation, group] of Map.groupBy(kept, (other) => this.#reservationOf(other))) {
+      const mates = this.#mates(group[0], reservation);
+      if (reservation === own || mates.length === 0) continue;
+      const unbound = mates.filter((uid) => nodeOf.get(uid) === undefined);
+      const left = group.map((other) => {
+        const node = `aks-${other.metadata.name}`;
+        return Math.max(0, this.#plannedPods(other).length - mates.filter((uid) => nodeOf.get(uid) === node).length);
+      });
+      const again = mates.filter((uid) => pods.has(uid)).length;
+      const homeless = Math.max(0, unbound.length - left.reduce((sum, places) => sum + places, 0));
+      if (again > homeless) {
+        this.#break(`${again} pods of reservation ${reservation} are planned again, ${homeless} of them have no place`);
+      }
+    }
+  }
+
+  /** By what value the claim's node is kept for its pods. */
+  #reservationOf(claim: Stored): string {
+    const decision = this.#parts.decisionOf(claim.metadata.annotations?.[annotation.decision] ?? '');
+    const index = decision?.claimNames.indexOf(claim.metadata.name) ?? -1;
+    return decision?.reservations?.[index] ?? claim.metadata.name;
+  }
+
+  /** The pods of a reservation that several claims share. */
+  #mates(claim: Stored | undefined, reservation: string): ReadonlyArray<string> {
+    const decision = this.#parts.decisionOf(claim?.metadata.annotations?.[annotation.decision] ?? '');
+    if (decision === null || reservation === claim?.metadata.name) return [];
+    return decision.plan.claims.flatMap(({ pods }, index) =>
+      decision.reservations?.[index] === reservation ? pods.map(({ uid }) => uid) : [],
+    );
   }
 
   /** Where spot storms nothing is planned as spot that could be had on demand. */
@@ -267,6 +315,12 @@ export class Laws {
     const node = this.#parts.server.get('nodes', `aks-${claim}`);
     const cpu = (amounts: Fields): number => parseAmounts(amounts, 'down').get('cpu') ?? 0;
     return order !== undefined && cpu(node?.status?.['allocatable'] ?? {}) < cpu(allocatableOf(order.instanceType));
+  }
+
+  /** Is the claim's node in use, and not ready any more? Nobody counts on it until it is again. */
+  #isBroken({ metadata, status }: Stored): boolean {
+    const node = this.#parts.server.get('nodes', `aks-${metadata.name}`);
+    return conditionStatus(status, 'Initialized') === 'True' && conditionStatus(node?.status, 'Ready') !== 'True';
   }
 
   #plannedPods(claim: Stored): ReadonlyArray<string> {

@@ -19,6 +19,8 @@ export interface Outside {
   readonly azure: Azure;
   readonly blobs: MemoryBlobs;
   readonly queueOf: (hint: Hint) => Queue;
+  /** The newest node image. */
+  readonly image: () => string;
   readonly isHealed: () => boolean;
   readonly refusals: () => ReadonlyArray<Refusal>;
   readonly refuse: (refusals: ReadonlyArray<RefusedOffering>) => void;

@@ -148,7 +148,7 @@ export class Process {
         subnet: () => this.#call('subnet', () => ({ kind: 'ready' })),
         deployment: () => Promise.resolve({ kind: 'ready' }),
         maintenance: () => Promise.resolve({ kind: 'any-time' }),
-        images: () => this.#call('images', () => [{ id: 'image', requirements: [] }]),
+        images: () => this.#call('images', () => [{ id: outside.image(), requirements: [] }]),
       },
       catalogs: {
         currency: 'USD',

@@ -2,6 +2,8 @@ import { gunzipSync } from 'node:zlib';
 import type { Refusal } from '../../../shared/adapters/azure/refusals.ts';
 import { disrupt } from '../../../shared/app/disrupt/disrupt.ts';
 import { provision } from '../../../shared/app/provision.ts';
+import type { FollowedObject } from '../../../shared/contract/messages.ts';
+import { toQueueMessages } from '../../../shared/contract/queue-messages.ts';
 import { sweep } from '../../../shared/app/sweep.ts';
 import { claimsQueue, launchesQueue, podsQueue, signalsQueue } from '../../../shared/contract/queues.ts';
 import type { Decision } from '../../../shared/ports/store.ts';
@@ -18,6 +20,7 @@ import { MemoryBlobs } from './memory-blobs.ts';
 import type { Outside } from './outside.ts';
 import type { Process } from './process.ts';
 import { Queue, type Queues } from './queue.ts';
+import { Releases } from './release.ts';
 import { SimulatedRelay } from './relay.ts';
 import { SpotStorms } from './spot-storms.ts';
 import { Timeline } from './timeline.ts';
@@ -53,6 +56,7 @@ export class Simulation {
   readonly #decisions = new Map<string, Decision>();
   #refusals: ReadonlyArray<Refusal> = [];
   readonly storms: SpotStorms = new SpotStorms();
+  readonly releases: Releases;
   /** All that Azure ever refused. */
   readonly #refused: Array<Refusal> = [];
   #relay: SimulatedRelay | null = null;
@@ -72,10 +76,19 @@ export class Simulation {
       azure: () => this.azure,
       host: () => this.host,
       decisionOf: (name) => this.#decisionOf(name),
+      releaseMistake: (claim) => this.releases.mistake(claim),
       isInStormAt: (offering, atMs) => this.storms.isKnownAt(offering, atMs),
       wasRefused: (offering, atMs) => isRefusedSince(this.#refused, offering, atMs),
     });
     this.#cluster = new Cluster({ timeline, server, rng: this.#rng.split('cluster'), azure: () => this.azure });
+    this.releases = new Releases({
+      timeline,
+      server,
+      rng: this.#rng.split('releases'),
+      note: (text) => this.#note(text),
+      setReady: (node, status) => this.#cluster.setReady(node, status),
+      tell: (name) => this.#tellClass(name),
+    });
     this.azure = this.#createAzure();
     const queue = (settings: typeof podsQueue): Queue =>
       new Queue(settings, {
@@ -99,6 +112,7 @@ export class Simulation {
     });
     server.watch((change) => this.#watched(change));
     createInitialObjects(server, this.#rng.split('initial'));
+    if (disrupts) this.releases.draw();
     const { relayComesAfterMs } = this.faults;
     if (relayComesAfterMs === 0) this.#startRelay();
     else this.timeline.after(relayComesAfterMs, () => this.#relay ?? this.#startRelay());
@@ -121,6 +135,7 @@ export class Simulation {
     for (const pool of this.server.list('nodepools')) {
       this.server.patch('nodepools', pool.metadata.name, { spec: { limits: null } }, 'object');
     }
+    this.releases.mend();
     this.azure.faults = noFaults.azure;
     for (const queue of Object.values(this.queues)) queue.faults = noFaults.queues;
     if (this.#relay === null) this.#startRelay();
@@ -197,7 +212,7 @@ export class Simulation {
     const ofFixed = claims.filter(({ metadata }) => metadata.labels?.['karpenter.sh/nodepool'] === 'static');
     const missed = fixed !== null && ofFixed.length !== Number(fixed.spec?.['replicas']);
     return [
-      ...(this.#disrupts ? this.#idleNodes() : []),
+      ...(this.#disrupts ? [...this.#idleNodes(), ...this.releases.behind()] : []),
       ...(missed ? [`the static pool has ${ofFixed.length} claims of ${Number(fixed.spec?.['replicas'])}`] : []),
       ...waiting.map(({ metadata }) => `pod ${keyOf(metadata)} does not run`),
       ...[...claims, ...nodes, ...server.list('pods')]
@@ -221,14 +236,24 @@ export class Simulation {
     ];
   }
 
-  /** Nodes that nobody needs, or that are marked to go: where nodes are disrupted there are none at rest. */
+  /**
+   * Nodes that nobody needs, or that are marked to go: where nodes are disrupted there are none at rest. After three failures within an
+   * hour a pool keeps its nodes for that hour.
+   */
   #idleNodes(): ReadonlyArray<string> {
+    const held = new Set(
+      this.server
+        .list('nodepools')
+        .filter(({ status }) => conditionStatus(status, 'DisruptionHealthy') === 'False')
+        .map(({ metadata }) => metadata.name),
+    );
     const used = new Set(this.server.list('pods').map(({ spec }) => spec?.['nodeName']));
     return this.server
       .list('nodeclaims')
       .filter(({ metadata, status }) => {
         if (conditionStatus(status, 'DisruptionReason') === 'True') return true;
-        return metadata.labels?.['karpenter.sh/nodepool'] !== 'static' && !used.has(`aks-${metadata.name}`);
+        const pool = metadata.labels?.['karpenter.sh/nodepool'] ?? '';
+        return pool !== 'static' && !held.has(pool) && !used.has(`aks-${metadata.name}`);
       })
       .map(({ metadata }) => `the node of ${metadata.name} is not needed`);
   }
@@ -255,6 +280,17 @@ export class Simulation {
     const objects = kinds.flatMap((kind) => this.server.list(kind));
     const versions = objects.map(({ metadata }) => `${metadata.name}@${metadata.resourceVersion}`);
     return [...versions, ...[...this.azure.vms.keys()].map((name) => `vm ${name}`)].toSorted().join(' ');
+  }
+
+  /** As the timer of the class's own looks would, which come a quarter of an hour apart. */
+  #tellClass(occasion: string): void {
+    const objects: Array<FollowedObject> = [{ kind: 'AKSNodeClass', name: 'default' }];
+    for (const { id, sessionId, body } of toQueueMessages(
+      { kind: 'objects', version: 1, cluster: CLUSTER, reason: 'release', objects },
+      occasion,
+    )) {
+      this.queues.claims.send({ id, sessionId, body, atMs: null });
+    }
   }
 
   #createAzure(): Azure {
@@ -289,6 +325,7 @@ export class Simulation {
       azure,
       blobs: this.#blobs,
       queueOf: (hint) => queues[QUEUE_OF[hint.kind]],
+      image: () => this.releases.image,
       isHealed: () => this.#healed,
       refusals: () => this.#refusals,
       refuse: (refusals) => {

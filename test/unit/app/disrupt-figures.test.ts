@@ -48,6 +48,8 @@ test('replacements that do not come are counted as failures of the queue [L12] [
   cluster.addReady('large', 8);
   cluster.addRunning('web', 'large');
   await disrupt(ports);
+  const replacement = server.list('nodeclaims').find(({ metadata }) => metadata.name !== 'large');
+  expect(replacement?.metadata.annotations?.['nodewright.dev/created-for']).toBe('Underutilized');
   clock.advance(601_000);
   await disrupt(ports);
   const labels = { decision: 'replace', reason: 'underutilized', consolidation_type: 'single' };

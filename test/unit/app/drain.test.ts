@@ -40,7 +40,7 @@ function nodeWith(pods: Readonly<Record<string, Fields>>) {
         most = Math.max(most, now);
         await new Promise((done) => setImmediate(done));
         now -= 1;
-        return { kind: 'gone' };
+        return { kind: 'gone', status: 404 };
       };
       await drain({ ...ports, kubernetes: { ...kubernetes, evict } }, 'n', null, true);
       return most;

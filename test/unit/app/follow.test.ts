@@ -91,6 +91,24 @@ describe('a claim that has no machine yet', () => {
     expect([stateOf('c'), launches().length, reasons(), azure.deleted]).toEqual(['leaving', 1, ['LaunchTimeout'], []]);
   });
 
+  test('says why it is given up, for the relay to count, and nothing where its node was deleted [J05]', async () => {
+    const { look, server } = following({ providerID: null });
+    const givenUp = () => server.get('nodeclaims', 'c')?.metadata.annotations?.['nodewright.dev/given-up'];
+    await look(5 * MINUTE_MS + 1);
+    expect(givenUp()).toBe('LaunchTimeout');
+    const deleted = following({
+      conditions: ['Launched', 'Registered'].map((type) => since(START, type)),
+      withMachine: true,
+    });
+    deleted.addNode('c', { id: 'c', ready: 'True', finalizers: ['karpenter.sh/termination'] });
+    deleted.server.delete('nodes', 'aks-c');
+    await deleted.look(MINUTE_MS);
+    expect(deleted.stateOf('c')).toBe('leaving');
+    expect(deleted.server.get('nodeclaims', 'c')?.metadata.annotations ?? {}).not.toHaveProperty(
+      'nodewright.dev/given-up',
+    );
+  });
+
   test('that was not launched in time is seen on its pool, with what Azure said [J05]', async () => {
     const { look, outside, health } = following({ providerID: null });
     outside.launch = () => ({ kind: 'rejected', reason: 'Policy', message: 'no' });

@@ -183,6 +183,47 @@ describe('a canary that was decided on', () => {
     expect(halted()).toBeUndefined();
   });
 
+  /** What is halted when the canary's replacement has been launched and is gone before its time, having said so of itself. */
+  async function haltedBy(metadata: Fields): Promise<unknown> {
+    const { ports, server, marked, clock, halted } = behind();
+    await disrupt(ports);
+    const [canary = ''] = marked();
+    const replacement = server.get('nodeclaims', canary)?.metadata.annotations?.['nodewright.dev/replaced-by'] ?? '';
+    server.patch('nodeclaims', replacement, { status: { conditions: [since(START, 'Launched')] } }, 'status');
+    server.patch('nodeclaims', replacement, { metadata }, 'object');
+    server.delete('nodeclaims', replacement);
+    clock.advance(MINUTE);
+    expect(await disrupt(ports)).toMatchObject({ kind: 'finished', takenBack: 1 });
+    return halted();
+  }
+
+  const givenUp = (reason: string): Fields => ({ annotations: { 'nodewright.dev/given-up': reason } });
+
+  test.for(['NodeBootFailed', 'RegistrationTimeout'])('that is given up for %s halts what is new', async (reason) => {
+    expect(await haltedBy(givenUp(reason))).toContain('did not become a node');
+  });
+
+  test.for([
+    ['Azure could not make after all', givenUp('AsyncProvisioningError')],
+    ['Azure has taken back', givenUp('InstanceGone')],
+    ['somebody has deleted', {}],
+  ] as const)('that %s halts nothing', async ([, metadata]) => {
+    expect(await haltedBy(metadata)).toBeUndefined();
+  });
+
+  test('halts its own pool, and no other whose node was to go by the same decision', async () => {
+    const { ports, server, marked, clock, halted } = behind();
+    await disrupt(ports);
+    const [canary = ''] = marked();
+    const replacement = server.get('nodeclaims', canary)?.metadata.annotations?.['nodewright.dev/replaced-by'] ?? '';
+    server.patch('nodeclaims', replacement, { status: { conditions: [since(START, 'Launched')] } }, 'status');
+    const labels = { 'karpenter.sh/nodepool': 'other' };
+    server.patch('nodeclaims', replacement, { metadata: { labels } }, 'object');
+    clock.advance(10 * MINUTE + 1_000);
+    expect(await disrupt(ports)).toMatchObject({ kind: 'finished', takenBack: 1 });
+    expect(halted()).toBeUndefined();
+  });
+
   test('halts nothing in a pool without a bake time', async () => {
     const { ports, server, marked, clock, halted } = behind({ bake: null });
     await disrupt(ports);

@@ -295,6 +295,32 @@ describe('a claim with a termination grace period [J06] [K06]', () => {
     expect(trace.find((step) => !step.startsWith('GET'))).toMatch(/^PATCH .*\/nodeclaims\/c$/);
   });
 
+  test('tells on its node and on itself by when all pods go, at the first look and no other [K06]', async () => {
+    const { look, server, addRunning, conditionOf, trace } = leaving({
+      spec: { terminationGracePeriod: '1h' },
+      status: { providerID: 'azure://c', conditions },
+    });
+    addRunning('web', 'c', protectedPod);
+    await look();
+    const told = () =>
+      server
+        .list('events')
+        .map((event) => event as unknown as { reason: string; message: string; involvedObject: { kind: string } })
+        .filter(({ reason }) => reason === 'TerminationGracePeriodExpiring')
+        .map(({ message, involvedObject }) => [involvedObject.kind, message]);
+    const message = `All pods will be deleted by ${at(START + 3_600_000)}`;
+    expect(told()).toEqual([
+      ['Node', message],
+      ['NodeClaim', message],
+    ]);
+    expect(conditionOf('c', 'Drained')?.['status']).toBe('Unknown');
+    const before = trace.filter((step) => step.startsWith('POST') && step.endsWith('/events')).length;
+    await look();
+    // What holds the drain, which is told by the same event each time.
+    expect(trace.filter((step) => step.startsWith('POST') && step.endsWith('/events')).length - before).toBe(1);
+    expect(leaving().server.list('events')).toEqual([]);
+  });
+
   test('keeps the deadline that it has', async () => {
     const { look, addRunning, server } = leaving({ spec, annotations: { [deadlineKey]: at(START + 30_000) } });
     addRunning('web', 'c');

@@ -26,6 +26,23 @@ test('decisions, eligible nodes and budgets are shown under the names of Karpent
   ]);
 });
 
+test('evictions are shown beside them, under names of their own [K08]', () => {
+  const evicted = withLook(NO_DISRUPTION, {
+    id: 'b',
+    atMs: 0,
+    counts: [
+      { counter: 'pods_eviction_requests_total', labels: { code: '429' }, by: 2 },
+      { counter: 'pods_drained_total', labels: { reason: 'Drifted' }, by: 1 },
+    ],
+    state: null,
+  });
+  const lines = renderDisruption(evicted, 0).split('\n');
+  expect(lines.filter((line) => line !== '' && !line.startsWith('#'))).toEqual([
+    'karpenter_pods_drained_total{reason="Drifted"} 1',
+    'karpenter_pods_eviction_requests_total{code="429"} 2',
+  ]);
+});
+
 test('what was found goes away when nobody has looked for long, and what was counted stays', () => {
   expect(samples(2 * STATE_AGAIN_MS + 1)).toHaveLength(1);
 });

@@ -29,11 +29,12 @@ const node = (registered: boolean) => ({
 
 function open({ isPublishing = true, isSynced = true } = {}) {
   const builder = createSnapshotBuilder('test');
-  const state = { isPublishing };
+  const state = { isPublishing, isSynced, nowMs: 1_000 };
   const metrics = createKarpenterMetrics({
     objects: (resource) => builder.objects(resource),
     isPublishing: () => state.isPublishing,
-    isSynced: () => isSynced,
+    isSynced: () => state.isSynced,
+    now: () => state.nowMs,
   });
   return {
     state,
@@ -157,6 +158,68 @@ describe('metrics under the names of Karpenter', () => {
     });
   });
 
+  describe('a claim that is given up', () => {
+    const gone = { deletionTimestamp: '2026-11-21T00:00:00Z' };
+    const reasonsOf = (given: string) => {
+      const cluster = open();
+      const annotations = { 'nodewright.dev/given-up': given };
+      const marked = {
+        conditions: [{ type: 'DisruptionReason', status: 'True', reason: 'Empty' }],
+        nodeName: 'aks-c1',
+      };
+      cluster.put('pods', {
+        metadata: { name: 'a', namespace: 'default', uid: 'a' },
+        spec: { containers: [], nodeName: 'aks-c1' },
+        status: { phase: 'Running' },
+      });
+      cluster.put('nodeclaims', claim(marked, { annotations }));
+      expect(counted(cluster, 'nodeclaims_disrupted')).toEqual([]);
+      cluster.put('nodeclaims', claim(marked, { annotations, ...gone }));
+      expect(counted(cluster, 'pods_disruption_initiated')).toEqual([]);
+      return counted(cluster, 'nodeclaims_disrupted').map((line) => /reason="(\w+)"/.exec(line)?.[1]);
+    };
+
+    it.each([
+      ['InsufficientCapacityError', 'insufficient_capacity'],
+      ['NodeClassNotReady', 'nodeclass_not_ready'],
+      ['LaunchTimeout', 'launch_timeout'],
+      ['RegistrationTimeout', 'registration_timeout'],
+      ['NodeBootFailed', 'registration_timeout'],
+      ['AsyncProvisioningError', 'async_provisioning'],
+      ['InstanceGone', 'garbage_collected'],
+      ['SomethingNew', 'something_new'],
+    ])(
+      'because of %s counts as %s, whatever else it was to go for, and without its pods [J01] [J05] [J08]',
+      (given, shown) => {
+        expect(reasonsOf(given)).toEqual([shown]);
+      },
+    );
+  });
+
+  it('a claim that replaces others is created for the reason why those go', () => {
+    const cluster = open();
+    cluster.put('nodeclaims', claim({}, { annotations: { 'nodewright.dev/created-for': 'Underutilized' } }));
+    expect(counted(cluster, 'nodeclaims_created')).toEqual([
+      'karpenter_nodeclaims_created_total{reason="underutilized",nodepool="general",min_values_relaxed="false"} 1',
+    ]);
+  });
+
+  it('how long nothing was in sync is told since it last was seen to be', () => {
+    const { state, lines } = open({ isSynced: false });
+    const unsynced = () =>
+      lines()
+        .find((line) => line.includes('unsynced'))
+        ?.split(' ')[1];
+    state.nowMs = 4_500;
+    expect(unsynced()).toBe('3.5');
+    state.isSynced = true;
+    state.nowMs = 6_000;
+    expect(unsynced()).toBe('0');
+    state.isSynced = false;
+    state.nowMs = 8_000;
+    expect(unsynced()).toBe('2');
+  });
+
   it('pools and other things are counted as nothing', () => {
     const cluster = open();
     cluster.put('nodepools', pool);
@@ -184,6 +247,7 @@ describe('metrics under the names of Karpenter', () => {
       objects: (resource) => builder.objects(resource),
       isPublishing: () => false,
       isSynced: () => true,
+      now: () => 0,
     }).render();
     expect(text).toContain(
       `karpenter_build_info{version="${version}",goversion="",goarch="${process.arch}",commit=""} 1`,
@@ -194,7 +258,10 @@ describe('metrics under the names of Karpenter', () => {
   it('a relay that does not publish counts nothing and shows only whether it is in sync', () => {
     const cluster = open({ isPublishing: false, isSynced: false });
     cluster.put('nodeclaims', claim());
-    expect(cluster.lines()).toEqual(['karpenter_cluster_state_synced 0']);
+    expect(cluster.lines()).toEqual([
+      'karpenter_cluster_state_synced 0',
+      'karpenter_cluster_state_unsynced_time_seconds 0',
+    ]);
     cluster.state.isPublishing = true;
     expect(cluster.lines().filter((line) => line.includes('_total'))).toEqual([]);
   });

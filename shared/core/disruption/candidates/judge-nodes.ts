@@ -91,6 +91,7 @@ function judgeFor(input: DisruptionInput, now: Instant): (facts: Facts, poolName
   return (facts, poolName) => {
     const ineligible = blockByNode(facts, poolName);
     if (ineligible !== null) return stays(ineligible);
+    if (input.policy.leftOut.has(facts.name)) return stays({ kind: 'nothing-cheaper' });
     const { machine, nodePool } = facts;
     const claim = machine.claim;
     if (nodePool === null || claim === null) return stays({ kind: 'unmanaged' });

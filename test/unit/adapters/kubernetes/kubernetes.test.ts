@@ -212,7 +212,7 @@ describe('an eviction [K08]', () => {
 
   test('is of the pod with the uid that was meant', async () => {
     const { outcome, asked } = await asking((one) => one.evict(pod), answerOf(201));
-    expect(outcome).toEqual({ kind: 'evicted' });
+    expect(outcome).toEqual({ kind: 'evicted', status: 201 });
     expect(asked).toEqual([
       {
         method: 'POST',
@@ -228,11 +228,11 @@ describe('an eviction [K08]', () => {
   });
 
   test.for([
-    [answerOf(404), { kind: 'gone' }],
-    [answerOf(409), { kind: 'gone' }],
-    [answerOf(429, { message: 'budget' }), { kind: 'blocked', reason: 'budget' }],
-    [answerOf(400), { kind: 'blocked', reason: 'HTTP 400' }],
-    [answerOf(500, { message: 'two budgets' }), { kind: 'blocked', reason: 'two budgets' }],
+    [answerOf(404), { kind: 'gone', status: 404 }],
+    [answerOf(409), { kind: 'gone', status: 409 }],
+    [answerOf(429, { message: 'budget' }), { kind: 'blocked', status: 429, reason: 'budget' }],
+    [answerOf(400), { kind: 'blocked', status: 400, reason: 'HTTP 400' }],
+    [answerOf(500, { message: 'two budgets' }), { kind: 'blocked', status: 500, reason: 'two budgets' }],
   ] as const)('that is answered with %j is %j', async ([answer, outcome]) => {
     expect((await asking((one) => one.evict(pod), answer)).outcome).toEqual(outcome);
   });

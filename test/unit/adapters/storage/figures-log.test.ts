@@ -1,6 +1,7 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { MemoryBlobs } from '../../../simulation/world/memory-blobs.ts';
 import { createFiguresLog } from '../../../../shared/adapters/storage/figures-log.ts';
+import { parseDisruptionFigures } from '../../../../shared/contract/disruption-figures.ts';
 import { parseFigures, type FiguresRecord, type PlanFigures } from '../../../../shared/contract/plan-figures.ts';
 import type { Blobs } from '../../../../shared/ports/blobs.ts';
 import { RetryableError } from '../../../../shared/ports/errors.ts';
@@ -72,4 +73,63 @@ test('a record that cannot be read is begun anew, and storage that cannot be rea
   expect(countIn(blobs)).toBe(1);
   const down: Blobs = { read: () => Promise.reject(new RetryableError('down')), write: () => Promise.resolve(true) };
   await expect(createFiguresLog(down, 'c').add(plan('a'), 'holds')).rejects.toThrow(RetryableError);
+});
+
+describe('looks that one process tells of at once', () => {
+  const look = (id: string) => ({
+    id,
+    atMs: 0,
+    counts: [{ counter: 'pods_drained_total', labels: { reason: 'Drifted' }, by: 1 } as const],
+    state: null,
+  });
+  const totalIn = (blobs: MemoryBlobs) => {
+    const blob = blobs.readNow('c/disruption-figures');
+    return blob === null ? 0 : parseDisruptionFigures(new TextDecoder().decode(blob.bytes))?.totals[0]?.by;
+  };
+  const told = (count: number) => Array.from({ length: count }, (_, index) => look(`${count}-${index}`));
+
+  test('are counted each, in as few writes as there are turns', async () => {
+    const blobs = new MemoryBlobs();
+    let writes = 0;
+    const counting: Blobs = {
+      read: (name) => blobs.read(name),
+      write: (...given) => {
+        writes += 1;
+        return blobs.write(...given);
+      },
+    };
+    const log = createFiguresLog(counting, 'c');
+    await Promise.all(told(40).map((one) => log.addLook(one)));
+    expect([totalIn(blobs), writes]).toEqual([40, 1]);
+    await log.addLook(look('later'));
+    expect([totalIn(blobs), writes]).toEqual([41, 2]);
+  });
+
+  test('are counted once when the answer to their write was lost', async () => {
+    const blobs = new MemoryBlobs();
+    const unsure: Blobs = {
+      read: (name) => blobs.read(name),
+      write: async (...given) => {
+        await blobs.write(...given);
+        return blobs.write(...given);
+      },
+    };
+    const log = createFiguresLog(unsure, 'c');
+    await Promise.all(told(40).map((one) => log.addLook(one)));
+    expect(totalIn(blobs)).toBe(40);
+  });
+
+  test('that cannot be written keep no later one from it', async () => {
+    const blobs = new MemoryBlobs();
+    let isDown = true;
+    const failing: Blobs = {
+      read: (name) => (isDown ? Promise.reject(new RetryableError('storage is away')) : blobs.read(name)),
+      write: (...given) => blobs.write(...given),
+    };
+    const log = createFiguresLog(failing, 'c');
+    await expect(log.addLook(look('a'))).rejects.toThrow('storage is away');
+    isDown = false;
+    expect(await log.addLook(look('b'))).toBe('added');
+    expect(totalIn(blobs)).toBe(1);
+  });
 });

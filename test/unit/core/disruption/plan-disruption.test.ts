@@ -547,6 +547,16 @@ test('a plan is the same whatever the order of the lists', () => {
   expect(plan(other)).toEqual(plan(given));
 });
 
+test('a node that is left out stays, whatever speaks against it, and takes pods', () => {
+  const without = (...names: ReadonlyArray<string>) => plan({ ...half, disruption: { leftOut: new Set(names) } });
+  const [gone = ''] = removed(plan(half));
+  const other = gone === 'a' ? 'b' : 'a';
+  expect(removed(without(gone))).toEqual([other]);
+  expect(removed(without('a', 'b'))).toEqual([]);
+  const machines = ['a', 'b'].map((name) => machine(name, { conditions: [drifted] }));
+  expect(removed(plan({ ...half, machines, disruption: { leftOut: new Set(['a']) } }))).toEqual(['b']);
+});
+
 test('every node is told of once, gone or kept', () => {
   const made = plan({ ...half, machines: [...half.machines, machine('c', { conditions: [CONSOLIDATABLE] })] });
   expect([...removed(made), ...made.kept.map(({ node }) => node)].toSorted()).toEqual(['a', 'b', 'c']);

@@ -3,29 +3,9 @@ import { label } from '../../contract/names.ts';
 import { poolsFor } from '../../core/disruption/candidates/pools.ts';
 import type { DisruptionPlan } from '../../core/disruption/plan/disruption-plan.ts';
 import { instant } from '../../core/quantity/units.ts';
-import { RetryableError } from '../../ports/errors.ts';
 import type { Gathered } from '../gather.ts';
-import type { Ports } from '../ports.ts';
 import type { Candidate } from './begun.ts';
 import { BUDGETED } from './tell-kept.ts';
-
-/** Writes what the relay shows of a look to whoever scrapes it. Figures that cannot be written are lost, and nothing else is. */
-export async function recordLook(
-  ports: Ports,
-  look: {
-    readonly id: string;
-    readonly counts: ReadonlyArray<DisruptionCount>;
-    readonly state: DisruptionState | null;
-  },
-): Promise<void> {
-  try {
-    const outcome = await ports.figuresLog.addLook({ ...look, atMs: ports.now() });
-    if (outcome === 'crowded') ports.log('figures-lost', { reason: 'other instances wrote at the same time' });
-  } catch (error) {
-    if (!(error instanceof RetryableError)) throw error;
-    ports.log('figures-lost', { reason: error.message });
-  }
-}
 
 /** How many nodes may go, and what budgets of pools leave. */
 export function stateOf({ input: { cluster } }: Gathered, plan: DisruptionPlan, nowMs: number): DisruptionState {

@@ -1,0 +1,31 @@
+import type { DisruptionPlan, DisruptionStep } from '../../core/disruption/plan/disruption-plan.ts';
+import type { DisruptOutcome } from './disrupt.ts';
+
+/** A step has a hundred nodes at most: halved so often, one node of it is left, and left out. */
+const TRIES_MAX = 8;
+
+/**
+ * Begins the first step of a plan, and where that is refused, of one without half of its nodes, and so on: else one node whose
+ * replacement does not hold up would hold back all that go with it and after it, look after look. Each plan is a whole one, so that what is
+ * begun keeps all rules. Answers the first refusal where nothing holds up.
+ */
+export async function beginWhatHolds(
+  first: DisruptionPlan,
+  planWithout: (nodes: ReadonlySet<string>) => DisruptionPlan,
+  begin: (plan: DisruptionPlan, step: DisruptionStep) => Promise<DisruptOutcome>,
+): Promise<DisruptOutcome> {
+  const leftOut = new Set<string>();
+  let refusal: DisruptOutcome = { kind: 'idle' };
+  for (let tries = 0; tries < TRIES_MAX; tries++) {
+    const plan = tries === 0 ? first : planWithout(leftOut);
+    const [step] = plan.steps;
+    if (step === undefined) break;
+    // Each plan depends on what the last one met.
+    // oxlint-disable-next-line no-await-in-loop
+    const outcome = await begin(plan, step);
+    if (outcome.kind !== 'refused') return outcome;
+    if (tries === 0) refusal = outcome;
+    for (const name of step.remove.slice(0, Math.ceil(step.remove.length / 2))) leftOut.add(name);
+  }
+  return refusal;
+}
