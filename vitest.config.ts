@@ -39,7 +39,7 @@ const experimental = { viteModuleRunner: false, nodeLoader: false };
  */
 const cores = availableParallelism();
 const computes = { maxWorkers: cores, sequence: { groupOrder: 1 } };
-const waits = { maxWorkers: 2 * cores, sequence: { groupOrder: 0 } };
+const waits = { maxWorkers: Math.ceil(2.5 * cores), sequence: { groupOrder: 0 } };
 /** With parts of the product beside them as processes of their own, on one machine. */
 const slowly = { maxWorkers: Math.ceil(2.5 * cores), sequence: { groupOrder: 2 } };
 /** A control plane and the product on it take a third of a core, and more than a gigabyte. */

@@ -37,9 +37,17 @@ export const SECONDS: Readonly<Record<string, number>> = {
   'e2e/disruption': 40,
   'contract/kubernetes/kubectl.real': 35,
   'contract/kubernetes-runtime/runtime': 18,
+  'e2e/azure-rights': 13,
+  'contract/relay/relay': 13,
   'contract/functions-host/service-bus': 10,
-  'contract/relay/relay': 9,
   'e2e/cli': 8,
+  'contract/servicebus/faults': 6,
+  'contract/azure/event-grid-queue': 5,
+  'contract/servicebus/session': 5,
+  'contract/servicebus/queue': 5,
+  'contract/kubernetes/api': 5,
+  'contract/infra/hooks': 4,
+  'contract/infra/walk': 4,
 };
 
 /** The longest first, whatever its project; then by project and name, so that workers keep the modules that they have loaded. */
