@@ -4,6 +4,9 @@ import type { DisruptOutcome } from './disrupt.ts';
 /** A step has a hundred nodes at most: halved so often, one node of it is left, and left out. */
 const TRIES_MAX = 8;
 
+/** No further plan is begun after so long: in a cluster of thousands of nodes one takes ten seconds, and the next look is a minute away. */
+const TRYING_MS = 15_000;
+
 /**
  * Begins the first step of a plan, and where that is refused, of one without half of its nodes, and so on: else one node whose
  * replacement does not hold up would hold back all that go with it and after it, look after look. Each plan is a whole one, so that what is
@@ -13,10 +16,12 @@ export async function beginWhatHolds(
   first: DisruptionPlan,
   planWithout: (nodes: ReadonlySet<string>) => DisruptionPlan,
   begin: (plan: DisruptionPlan, step: DisruptionStep) => Promise<DisruptOutcome>,
+  now: () => number,
 ): Promise<DisruptOutcome> {
+  const endMs = now() + TRYING_MS;
   const leftOut = new Set<string>();
   let refusal: DisruptOutcome = { kind: 'idle' };
-  for (let tries = 0; tries < TRIES_MAX; tries++) {
+  for (let tries = 0; tries < TRIES_MAX && (tries === 0 || now() < endMs); tries++) {
     const plan = tries === 0 ? first : planWithout(leftOut);
     const [step] = plan.steps;
     if (step === undefined) break;

@@ -81,7 +81,12 @@ export async function disrupt(ports: Ports): Promise<DisruptOutcome> {
   }
   const planWithout = (leftOut: ReadonlySet<string>): DisruptionPlan =>
     planDisruption({ ...input, policy: { ...input.policy, leftOut } }, now);
-  return beginWhatHolds(plan, planWithout, (one, step) => begin(ports, gathered, { plan: one, step, before }));
+  return beginWhatHolds(
+    plan,
+    planWithout,
+    (one, step) => begin(ports, gathered, { plan: one, step, before }),
+    ports.now,
+  );
 }
 
 /**

@@ -8,17 +8,23 @@ const refused = (why: string): DisruptOutcome => ({ kind: 'refused', why });
 const lost: DisruptOutcome = { kind: 'lost' };
 
 /** What plans without which nodes are made, and what comes of it, when steps with a node among `bad` are refused. Each plan is one step. */
-async function tried(nodes: ReadonlyArray<string>, bad: ReadonlyArray<string>) {
+async function tried(nodes: ReadonlyArray<string>, bad: ReadonlyArray<string>, planMs = 0) {
   const steps: Array<string> = [];
+  let nowMs = 1_000_000;
   const planWithout = (without: ReadonlySet<string>): DisruptionPlan => {
+    nowMs += planMs;
     const remove = nodes.filter((name) => !without.has(name));
     const step = { reason: 'Underutilized', remove, create: [], moves: [], saved: 1 } as const;
     return { steps: remove.length === 0 ? [] : [step] } as unknown as DisruptionPlan;
   };
-  const outcome = await beginWhatHolds(planWithout(new Set()), planWithout, (_, { remove }) => {
+  const begin = (
+    _: DisruptionPlan,
+    { remove }: { readonly remove: ReadonlyArray<string> },
+  ): Promise<DisruptOutcome> => {
     steps.push(remove.join(''));
     return Promise.resolve(remove.some((name) => bad.includes(name)) ? refused(remove.join('')) : lost);
-  });
+  };
+  const outcome = await beginWhatHolds(planWithout(new Set()), planWithout, begin, () => nowMs);
   return { steps, outcome };
 }
 
@@ -42,6 +48,13 @@ describe('what goes', () => {
     const { steps } = await tried(names, names);
     expect(steps.map((step) => step.split('-').length - 1)).toEqual([129, 64, 32, 16, 8, 4, 2, 1]);
   });
+});
+
+test('no plan is begun 15 s after the first was refused: in a large cluster each takes its time', async () => {
+  const names = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'];
+  expect((await tried(names, names, 7_499)).steps).toHaveLength(4);
+  expect((await tried(names, names, 7_500)).steps).toHaveLength(3);
+  expect((await tried(names, names, 20_000)).steps).toHaveLength(2);
 });
 
 describe('two nodes that go in one step', () => {
