@@ -45,6 +45,8 @@ const QUOTA = {
 type Moments = Map<string, number>;
 
 interface Times {
+  /** Of each claim, by name. */
+  readonly decisions: Map<string, string>;
   readonly claimSeen: Moments;
   readonly nodeSeen: Moments;
   readonly nodeReady: Moments;
@@ -64,6 +66,7 @@ function note(moments: Moments, name: string): void {
 /** Kept from the first look on; the watches end with the process. */
 function watchBurst({ api: connection }: World): Times {
   const times: Times = {
+    decisions: new Map(),
     claimSeen: new Map(),
     nodeSeen: new Map(),
     nodeReady: new Map(),
@@ -77,7 +80,10 @@ function watchBurst({ api: connection }: World): Times {
   watchObjects<KubernetesObject>({
     ...common,
     path: '/apis/karpenter.sh/v1/nodeclaims',
-    onChange: ({ metadata }) => note(times.claimSeen, metadata.name),
+    onChange: ({ metadata }) => {
+      note(times.claimSeen, metadata.name);
+      times.decisions.set(metadata.name, metadata.annotations?.['nodewright.dev/decision'] ?? '');
+    },
   });
   watchObjects<Node>({
     ...common,
@@ -289,6 +295,11 @@ function report(
   say(
     `claims out          first ${seconds(Math.min(...claims) - startedMs)}, last ${seconds(Math.max(...claims) - startedMs)} after the burst`,
   );
+  for (const [decision, names] of Map.groupBy(times.claimSeen.keys(), (name) => times.decisions.get(name) ?? '')) {
+    const seen = names.map((name) => times.claimSeen.get(name) ?? Number.NaN);
+    const tookMs = Math.max(...seen) - Math.min(...seen);
+    say(`  ${decision}, ${names.length} claims: all ${seconds(tookMs)} after the first`);
+  }
   say(`VM asked for        ${spread([...puts.values()].map((at) => at - startedMs))} after the burst`);
   say(`registered          ${spread([...times.nodeSeen.values()].map((at) => at - startedMs))} after the burst`);
   say(`registered to open  ${spread(between(times.nodeSeen, times.nodeOpen))}`);
