@@ -194,14 +194,9 @@ function stepReason(before: Node | null, after: Node | null): string | null {
   if (before === null) return conditionOf(after, 'Ready') === 'True' || isLeaving(after) ? 'node-appeared' : null;
   if (before.metadata.deletionTimestamp !== after.metadata.deletionTimestamp) return 'node-deleted';
   if (conditionOf(before, 'Ready') !== conditionOf(after, 'Ready')) return 'node-ready';
-  if ((conditionOf(before, AKS_HEALTH) === 'False') !== (conditionOf(after, AKS_HEALTH) === 'False'))
-    return 'node-health';
   if (before.spec?.providerID !== after.spec?.providerID) return 'node-provider-id';
   return isRegistered(after) && !isInitialized(after) ? startReason(before, after) : null;
 }
-
-/** What AKS has made sure of about a node. Absent and True are the same: it is well. */
-const AKS_HEALTH = 'kubernetes.azure.com/NodeHealthy';
 
 /** Of a node that has still to show that it can be used. */
 function startReason(before: Node, after: Node): string | null {
@@ -289,8 +284,6 @@ const ownAnnotations: ReadonlySet<string> = new Set([
   annotation.nodeClassHashVersion,
   annotation.terminationTimestamp,
   annotation.minValuesRelaxed,
-  annotation.givenUp,
-  annotation.createdFor,
 ]);
 
 function foreignMetadata({ metadata }: NodeClaim, withLabels: boolean): unknown {

@@ -4,7 +4,6 @@ import { moveCosts } from '../move-costs.ts';
 import { pauses } from '../pauses.ts';
 import type { Ports } from '../ports.ts';
 import { openBreakers } from './breaker.ts';
-import { foundSickIn } from './found-sick.ts';
 
 /**
  * What is planned from: what was gathered, the settings, and what NodePools say about disruption by annotation. `rollouts`: what nodes
@@ -18,7 +17,5 @@ export function disruptionInput(
   const { cluster } = provisioning;
   // What somebody has said comes before what we found ourselves.
   const brakes = new Map([...openBreakers(cluster, now()), ...pauses(cluster.nodePools, now())]);
-  const { policy } = disruption;
-  const foundSick = foundSickIn(cluster, policy.repairs, now());
-  return { provisioning, policy: { ...policy, moveCostOf: moveCosts(cluster.nodePools), brakes, rollouts, foundSick } };
+  return { provisioning, policy: { ...disruption.policy, moveCostOf: moveCosts(cluster.nodePools), brakes, rollouts } };
 }

@@ -10,10 +10,9 @@ import { findShortfall } from './consistency.ts';
 import { findDrift } from './drift.ts';
 import { type Draft, commit, noted } from './draft.ts';
 import { type FollowOutcome, eventAbout } from './node-claim.ts';
-import { judgeSickness } from './sickness.ts';
 
 /**
- * Keeps what disruption chooses by right on a claim at rest: the conditions `Drifted`, `Consolidatable` and `NodeHealthy`, and when a
+ * Keeps what disruption chooses by right on a claim at rest: the conditions `Drifted` and `Consolidatable`, and when a
  * pod last came or went. One write of all that the draft has, or none. Acts on nothing: replacing nodes is the disruption's business.
  */
 export async function noteDisruptable(
@@ -32,17 +31,14 @@ export async function noteDisruptable(
   const drift = findDrift(claim, { pool: nodePool, nodeClass, node, instanceTypes });
   const eventMs = lastPodEvent(claim, podEventMs, ports.now());
   const consolidatable = judgeConsolidatable(claim, nodePool, eventMs, ports.now());
-  const sickness = judgeSickness(claim, node, ports.disruption.policy.repairs, ports.now());
   const conditions: ReadonlyArray<ConditionChange> = [
     ...(drift === null ? [] : [{ type: 'Drifted', status: 'True', ...drift } as const]),
     ...(consolidatable.kind === 'since' ? [CONSOLIDATABLE] : []),
     ...(await tellShortfall(ports, claim, node)),
-    ...sickness.conditions,
   ];
   const said = new Set(conditions.map(({ type }) => type));
   // First, so that nothing is left to do once the write tells that all is done. A look for nothing does no harm.
-  if (consolidatable.kind === 'from') await lookThen(ports, claim, CONSOLIDATE_AFTER, consolidatable.atMs);
-  if (sickness.dueMs !== null) await lookThen(ports, claim, SICK_FOR, sickness.dueMs);
+  if (consolidatable.kind === 'from') await lookThen(ports, claim, consolidatable.atMs);
   const change = {
     conditions,
     clear: ['Drifted', 'Consolidatable', CONSISTENT].filter((type) => !said.has(type) && isShown(claim, type)),
@@ -75,24 +71,14 @@ async function tellShortfall(ports: Ports, claim: NodeClaim, node: Node): Promis
   return [{ type: CONSISTENT, status: 'False', reason, message }];
 }
 
-const CONSOLIDATE_AFTER = { reason: 'consolidate-after', occasion: 'consolidatable' } as const;
-
-/** A node that is not ready may be so again before the disruption looks: what it was when its time was over is noted. */
-const SICK_FOR = { reason: 'sick-for', occasion: 'sick' } as const;
-
 /** To the second, not on the coarse grid of other looks: how long a node stays unused is what `consolidateAfter` is about. */
-async function lookThen(
-  ports: Ports,
-  claim: NodeClaim,
-  { reason, occasion }: { readonly reason: string; readonly occasion: string },
-  atMs: number,
-): Promise<void> {
+async function lookThen(ports: Ports, claim: NodeClaim, atMs: number): Promise<void> {
   // Whole seconds, as the time it is counted from: executions that wait for the same end ask for one look together. Not
   // the second of a look that came early by our clock: its key has been used, and the queue would drop the message.
   const second = Math.max(Math.ceil(atMs / 1000), Math.floor((ports.now() + CLOCK_SKEW_MS) / 1000) + 1);
   await hintObjects(ports, claimsNamed([claim.metadata.name]), {
-    reason,
-    occasion: `${occasion}/${second}`,
+    reason: 'consolidate-after',
+    occasion: `consolidatable/${second}`,
     atMs: second * 1000,
   });
 }

@@ -19,8 +19,6 @@ export interface DisruptionPolicy {
   readonly searchSteps: number;
   /** Conditions of nodes that mean it is sick, and after how long; as in Karpenter, the provider says which. */
   readonly repairs: ReadonlyArray<RepairPolicy>;
-  /** Nodes that were found to be sick for long enough a moment ago, whatever they say now; by name, since when that was, in milliseconds. */
-  readonly foundSick: ReadonlyMap<string, number>;
   /** Nodes that are left out of this plan, by name: what was to come in their place has just not held up. */
   readonly leftOut: ReadonlySet<string>;
 }
@@ -73,7 +71,6 @@ export const DEFAULT_DISRUPTION: DisruptionPolicy = {
   spotToSpot: false,
   searchSteps: 12_000_000,
   repairs: [],
-  foundSick: new Map(),
   leftOut: new Set(),
 };
 

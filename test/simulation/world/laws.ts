@@ -263,7 +263,8 @@ export class Laws {
         const node = `aks-${other.metadata.name}`;
         return Math.max(0, this.#plannedPods(other).length - mates.filter((uid) => nodeOf.get(uid) === node).length);
       });
-      const again = mates.filter((uid) => pods.has(uid)).length;
+      // One that runs on a node that goes is planned again wherever it was planned before.
+      const again = unbound.filter((uid) => pods.has(uid)).length;
       const homeless = Math.max(0, unbound.length - left.reduce((sum, places) => sum + places, 0));
       if (again > homeless) {
         this.#break(`${again} pods of reservation ${reservation} are planned again, ${homeless} of them have no place`);

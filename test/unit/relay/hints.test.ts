@@ -81,7 +81,6 @@ function pool(draft: Draft = {}, name = 'general'): unknown {
 }
 
 const readyIs = (status: string): object => ({ conditions: [{ type: 'Ready', status }] });
-const healthIs = (status: string): object => ({ conditions: [{ type: 'kubernetes.azure.com/NodeHealthy', status }] });
 
 describe('hints about pods', () => {
   test('a pod that the scheduler found no room for is worth a plan', () => {
@@ -223,21 +222,12 @@ describe('hints about claims', () => {
   test.each([
     ['its status', { status: { providerID: 'x', conditions: [{ type: 'Launched', status: 'True' }] } }],
     ['annotations of our own', { annotations: { 'nodewright.dev/decision': '000000002-abc' } }],
-    ['why it is given up', { annotations: { 'nodewright.dev/given-up': 'LaunchTimeout' } }],
-    ['what it replaces', { annotations: { 'nodewright.dev/created-for': 'Drifted' } }],
     ['annotations that no decision reads', { annotations: { 'example.com/a': 'b' } }],
     ['labels that the launch chose', { labels: { 'topology.kubernetes.io/zone': '1' } }],
   ])('a change of %s is no news', (_, draft) => {
     const cluster = openCluster(render);
     cluster.put('nodeclaims', claim());
     expect(cluster.put('nodeclaims', claim(draft))).toEqual([]);
-  });
-
-  test('a node that AKS calls well for the first time is no news', () => {
-    const cluster = openCluster(render);
-    cluster.put('nodeclaims', claim());
-    cluster.put('nodes', node());
-    expect(cluster.put('nodes', node({ status: healthIs('True') }))).toEqual([]);
   });
 
   test('once a claim is registered its labels are synced, so a change of them is news', () => {
@@ -251,13 +241,6 @@ describe('hints about claims', () => {
     ['appears and is ready', null, node({ status: readyIs('True') }), 'node-appeared'],
     ['becomes ready', node({ status: readyIs('False') }), node({ status: readyIs('True') }), 'node-ready'],
     ['stops being ready', node({ status: readyIs('True') }), node({ status: readyIs('Unknown') }), 'node-ready'],
-    ['is found to be sick by AKS', node(), node({ status: healthIs('False') }), 'node-health'],
-    [
-      'is found to be well again',
-      node({ status: healthIs('False') }),
-      node({ status: healthIs('True') }),
-      'node-health',
-    ],
     [
       'shows, on its way to being initialized, what can be allocated',
       node({ labels: registered }),

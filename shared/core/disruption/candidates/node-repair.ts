@@ -22,7 +22,7 @@ export function repairJudge({ provisioning, policy }: DisruptionInput, now: Inst
   const byPool = Map.groupBy(nodes, poolOf);
   const sick = new Map<string, number>();
   for (const node of nodes) {
-    const dueMs = earlier(repairDueMs(node, policy.repairs), policy.foundSick.get(node.metadata.name) ?? null);
+    const dueMs = dueOf(node, policy.repairs);
     if (dueMs === null) continue;
     sick.set(poolOf(node), (sick.get(poolOf(node)) ?? 0) + 1);
     if (dueMs <= now) sickSince.set(node.metadata.name, dueMs);
@@ -42,15 +42,8 @@ function poolOf({ metadata }: Node): string {
   return metadata.labels?.[labelKey.nodePool] ?? '';
 }
 
-function earlier(a: number | null, b: number | null): number | null {
-  return a === null || b === null ? (a ?? b) : Math.min(a, b);
-}
-
-/** When the first of its sicknesses has lasted long enough, milliseconds since the epoch; null for none. */
-export function repairDueMs(
-  { status }: Pick<Node, 'status'>,
-  repairs: DisruptionInput['policy']['repairs'],
-): number | null {
+/** When the first of its sicknesses has lasted long enough; null for none. */
+function dueOf({ status }: Node, repairs: DisruptionInput['policy']['repairs']): number | null {
   let due: number | null = null;
   for (const { conditionType, conditionStatus, tolerationMs } of repairs) {
     const found = status?.conditions?.find(

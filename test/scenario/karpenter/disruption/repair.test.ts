@@ -54,24 +54,6 @@ describe('a node is sick', () => {
     expect(removed(planFor([sick('a', UNHEALTHY, both), ...well(5)]))).toEqual(['a']);
   });
 
-  test('when it was found so a moment ago, whatever it says now, and that counts in its pool [L15]', () => {
-    const found = (...names: ReadonlyArray<string>) => ({
-      disruption: {
-        repairs: AKS_REPAIRS,
-        foundSick: new Map(names.map((name) => [name, Date.UTC(1970, 0, 2, 11, 59)])),
-      },
-    });
-    const healthy = sick('a', { ...NOT_READY, status: 'True' });
-    expect(removed(planFor([healthy, ...well(5)], found('a')))).toEqual(['a']);
-    const again = sick('a', { ...NOT_READY, lastTransitionTime: '1970-01-02T11:59:30Z' });
-    expect(removed(planFor([again, ...well(5)], found('a')))).toEqual(['a']);
-    const three = ['a', 'general-well-0', 'general-well-1'];
-    expect(removed(planFor([healthy, ...well(5)], found(...three)))).toEqual([]);
-    expect(removed(planFor([healthy, ...well(5)], { disruption: { ...found('a').disruption, repairs: [] } }))).toEqual(
-      [],
-    );
-  });
-
   test('and stays while the gate is closed [L15]', () => {
     expect(removed(planFor([sick('a', NOT_READY), ...well(5)], { disruption: { repairs: [] } }))).toEqual([]);
   });
