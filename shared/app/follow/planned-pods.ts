@@ -79,8 +79,19 @@ async function letMatesIn(
   const waiting = new Set(snapshot.pods.filter(isWaiting).map(({ uid }) => uid));
   const own = new Set(pods.map(({ uid }) => uid));
   const next = [...pods, ...mates.filter(({ uid }) => !own.has(uid))].filter(({ uid }) => waiting.has(uid));
-  return letIn(ports, claim, nodeName, { ...reservation, pods: next.slice(0, missing) });
+  for (let asked = 0; asked < Math.min(next.length, MATES_ASKED_MAX); asked += missing) {
+    const some = next.slice(asked, asked + missing);
+    // Each answer decides whether others are asked.
+    // oxlint-disable-next-line no-await-in-loop
+    const { waiting, refused } = await enter(ports, claim, nodeName, { ...reservation, pods: some });
+    if (waiting.length + refused.length > 0) return waiting;
+  }
+  // The snapshot is a moment old, and all nodes ask the same ones first: others wait still.
+  return next.slice(MATES_ASKED_MAX, MATES_ASKED_MAX + missing);
 }
+
+/** Of those who wait as the snapshot has it, so many are asked whether they do. */
+const MATES_ASKED_MAX = 8;
 
 /**
  * Lets those pods of a reservation that still wait pass it, by a toleration of exactly that taint, and
@@ -91,13 +102,22 @@ export async function letIn(
   ports: Ports,
   claim: NodeClaim,
   nodeName: string,
-  { value, pods: planned }: Pick<Reservation, 'value' | 'pods'>,
+  reservation: Pick<Reservation, 'value' | 'pods'>,
 ): Promise<ReadonlyArray<PlannedPod>> {
+  return (await enter(ports, claim, nodeName, reservation)).waiting;
+}
+
+async function enter(
+  ports: Ports,
+  claim: NodeClaim,
+  nodeName: string,
+  { value, pods: planned }: Pick<Reservation, 'value' | 'pods'>,
+): Promise<{ readonly waiting: ReadonlyArray<PlannedPod>; readonly refused: ReadonlyArray<PlannedPod> }> {
   const passage = { ...reservedAs(value), operator: 'Equal' };
   const entries = await inParallel(planned, PODS_AT_ONCE, (pod) => letOneIn(ports, passage, pod));
   const refusal = entries.find(({ kind }) => kind === 'refused');
+  const refused = planned.filter((_, index) => entries[index]?.kind === 'refused');
   if (refusal?.kind === 'refused') {
-    const refused = planned.filter((_, index) => entries[index]?.kind === 'refused');
     ports.log('pods-not-let-in', {
       claim: claim.metadata.name,
       node: nodeName,
@@ -106,7 +126,7 @@ export async function letIn(
     });
     await nominate(ports, nodeName, refused);
   }
-  return planned.filter((_, index) => entries[index]?.kind === 'waits');
+  return { waiting: planned.filter((_, index) => entries[index]?.kind === 'waits'), refused };
 }
 
 /**

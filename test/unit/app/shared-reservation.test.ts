@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { follow } from '../../../shared/app/follow/follow.ts';
 import { gather } from '../../../shared/app/gather.ts';
 import { provision } from '../../../shared/app/provision.ts';
+import { TerminalError } from '../../../shared/ports/errors.ts';
 import type { Fields } from '../../simulation/world/api-server.ts';
 import { smallCluster } from './small-cluster.ts';
 
@@ -140,6 +141,40 @@ describe('nodes of one decision whose pods are all alike', () => {
     cluster.bind(a.pod, b.name);
     await cluster.look(a.name);
     expect(cluster.reservedAs(a.name)).toEqual([]);
+  });
+
+  test('stay kept where the snapshot is old and whoever is asked has just come to another', async () => {
+    const cluster = await planned(Array.from({ length: 12 }, () => '1500m'));
+    const [first, ...others] = cluster.claims;
+    if (first === undefined) throw new Error('claims were planned');
+    for (const { name } of cluster.claims) await cluster.look(name);
+    await cluster.join(first.name);
+    const old = await cluster.ports.snapshots.latest();
+    cluster.ports.snapshots.latest = () => Promise.resolve(old);
+    const come = (count: number): void => {
+      for (const { name, pod } of [first, ...others].slice(0, count))
+        cluster.bind(pod, name === first.name ? 'x' : name);
+    };
+    for (const count of [1, 7, 8, 11]) {
+      come(count);
+      expect((await cluster.look(first.name)).kind).toBe('wait');
+      expect(cluster.reservedAs(first.name)).toHaveLength(1);
+    }
+    cluster.clock.advance(30_000);
+    await cluster.look(first.name);
+    expect(cluster.reservedAs(first.name)).toEqual([]);
+  });
+
+  test('are opened where their pods may not be let in', async () => {
+    const cluster = await planned();
+    const { a } = threeOf(cluster);
+    cluster.outside.onRequest = ({ method, path }) => {
+      if (method === 'PATCH' && /\/pods\/[^/]+$/.test(path)) throw new TerminalError('pods is forbidden');
+    };
+    await cluster.look(a.name);
+    await cluster.join(a.name);
+    await cluster.look(a.name);
+    expect([cluster.reservedAs(a.name), cluster.nominated(a.pod)]).toEqual([[], `aks-${a.name}`]);
   });
 
   test('ask for no pod at all where none are to be kept: RESERVE_NODES=false', async () => {
