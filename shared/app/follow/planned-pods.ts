@@ -83,8 +83,8 @@ async function letMatesIn(
     const some = next.slice(asked, asked + missing);
     // Each answer decides whether others are asked.
     // oxlint-disable-next-line no-await-in-loop
-    const { waiting, refused } = await enter(ports, claim, nodeName, { ...reservation, pods: some });
-    if (waiting.length + refused.length > 0) return waiting;
+    const entered = await enter(ports, claim, nodeName, { ...reservation, pods: some });
+    if (entered.waiting.length + entered.refused.length > 0) return entered.waiting;
   }
   // The snapshot is a moment old, and all nodes ask the same ones first: others wait still.
   return next.slice(MATES_ASKED_MAX, MATES_ASKED_MAX + missing);
