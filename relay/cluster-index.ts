@@ -2,9 +2,9 @@ import { parseGoDuration } from '../shared/contract/duration.ts';
 import { annotation, label } from '../shared/contract/names.ts';
 import { isOwnClassNamed, isOwnPool } from '../shared/contract/own-class.ts';
 import { isReserved } from '../shared/contract/reserved-taint.ts';
-import type { PodState } from '../shared/contract/snapshot/pod-table.ts';
 import type { SnapshotBuilder, SnapshotChange } from '../shared/contract/snapshot/builder.ts';
 import type { ReducedObject } from '../shared/contract/snapshot/reduced.ts';
+import { createPodsByNode } from './pods-by-node.ts';
 import { createWaitingPods, type WaitingPods } from './waiting-pods.ts';
 
 type Node = ReducedObject<'nodes'>;
@@ -62,15 +62,8 @@ export function createClusterIndex(
   const deletingNodes = new Map<string, string>();
   const deletingClaims = new Set<string>();
   const claimOfNode = new Map<string, string>();
-  /** Of those nobody has placed there by name. One number per node. */
-  const podsOnNode = new Map<string, number>();
-
-  function countPod(state: PodState | null, by: 1 | -1): void {
-    if (state === null || state.nodeName === null || state.placedByOwner) return;
-    const count = (podsOnNode.get(state.nodeName) ?? 0) + by;
-    if (count > 0) podsOnNode.set(state.nodeName, count);
-    else podsOnNode.delete(state.nodeName);
-  }
+  /** Those that a node can have been made for. */
+  const arrived = createPodsByNode((pod) => !pod.placedByOwner);
 
   function applyNode(key: string, after: Node | null): void {
     const claim = after === null ? null : claimNameOf(after);
@@ -82,10 +75,7 @@ export function createClusterIndex(
 
   function apply(change: SnapshotChange, atMs: number): void {
     waiting.apply(change, atMs);
-    if (change.kind === 'pod') {
-      countPod(change.before, -1);
-      countPod(change.after, 1);
-    }
+    if (change.kind === 'pod') arrived.apply(change);
     if (change.kind !== 'object') return;
     if (change.resource === 'nodes') applyNode(change.key, change.after);
     if (change.resource === 'nodeclaims') {
@@ -113,7 +103,7 @@ export function createClusterIndex(
         const claim = claimOfNode.get(nodeName);
         if (claim === undefined || !isReserved(builder.object('nodes', nodeName))) return null;
         const planned = builder.object('nodeclaims', claim)?.metadata.annotations?.[annotation.plannedPods];
-        return { claim, missing: Math.max(0, Number(planned ?? 0) - (podsOnNode.get(nodeName) ?? 0)) };
+        return { claim, missing: Math.max(0, Number(planned ?? 0) - arrived.on(nodeName)) };
       },
       claimOf: (nodeName) => claimOfNode.get(nodeName) ?? null,
       consolidateAfterMs(claim) {

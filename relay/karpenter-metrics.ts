@@ -1,12 +1,12 @@
 import { parseGoDuration } from '../shared/contract/duration.ts';
 import { annotation, label } from '../shared/contract/names.ts';
-import type { PodState } from '../shared/contract/snapshot/pod-table.ts';
 import type { ObjectChange, SnapshotBuilder, SnapshotChange } from '../shared/contract/snapshot/builder.ts';
 import type { ReducedObject } from '../shared/contract/snapshot/reduced.ts';
 import { version } from '../shared/contract/version.ts';
 import { approximateQuantity } from './approximate-quantity.ts';
 import { poolNameOf } from './cluster-index.ts';
 import { createFamilies, renderFamily, type Sample } from './metric-family.ts';
+import { createPodsByNode } from './pods-by-node.ts';
 
 type Node = ReducedObject<'nodes'>;
 type NodeClaim = ReducedObject<'nodeclaims'>;
@@ -52,7 +52,8 @@ export function createKarpenterMetrics({
   const families = createFamilies(counters);
   const process = { version, goversion: '', goarch: globalThis.process.arch, commit: '' };
 
-  const movable = createMovablePods();
+  /** The pods that need another place when their node goes. */
+  const movable = createPodsByNode((pod) => !pod.placedByOwner && !pod.deleting);
   /** When somebody who scraped last saw it in sync; when this began, before. */
   let syncedMs = now();
 
@@ -114,24 +115,6 @@ export function createKarpenterMetrics({
   }
 
   return { observe, render };
-}
-
-/** Counts, by node, the pods that need another place when it goes. */
-function createMovablePods() {
-  const counts = new Map<string, number>();
-  const add = (pod: PodState | null, by: number): void => {
-    if (pod === null || pod.nodeName === null || pod.placedByOwner || pod.deleting) return;
-    const count = (counts.get(pod.nodeName) ?? 0) + by;
-    if (count > 0) counts.set(pod.nodeName, count);
-    else counts.delete(pod.nodeName);
-  };
-  return {
-    apply: ({ before, after }: { readonly before: PodState | null; readonly after: PodState | null }): void => {
-      add(before, -1);
-      add(after, 1);
-    },
-    on: (node: string): number => counts.get(node) ?? 0,
-  };
 }
 
 /** Null for what is not disrupted. */

@@ -30,8 +30,8 @@ export interface Reservation {
   readonly value: string;
   /** The pods that the claim was made for; none when no decision made it. */
   readonly pods: ReadonlyArray<PlannedPod>;
-  /** All who may come in their stead, themselves included, where claims share the reservation: as many as `pods` take the place. */
-  readonly mates: ReadonlyArray<PlannedPod> | null;
+  /** The decision several of whose claims share it: then as many as `pods` take the place, whoever of theirs they are. Null: its own. */
+  readonly sharedIn: Decision | null;
 }
 
 export async function reservationOf(ports: Ports, claim: NodeClaim): Promise<Reservation> {
@@ -40,7 +40,7 @@ export async function reservationOf(ports: Ports, claim: NodeClaim): Promise<Res
   const index = decision?.claimNames.indexOf(name) ?? -1;
   const pods = decision?.plan.claims[index]?.pods ?? [];
   const value = decision?.reservations?.[index] ?? name;
-  return { value, pods, mates: decision === null || value === name ? null : podsOfReservation(decision, value) };
+  return { value, pods, sharedIn: value === name ? null : decision };
 }
 
 /** Up to so many pods are asked one by one whether they have come: a list of a node's pods costs as much as five answers. */
@@ -53,11 +53,11 @@ export async function letMissingIn(
   nodeName: string,
   reservation: Reservation,
 ): Promise<ReadonlyArray<PlannedPod>> {
-  const { pods, mates } = reservation;
-  if (mates === null && pods.length <= ASKED_MAX) return letIn(ports, claim, nodeName, reservation);
+  const { pods, sharedIn } = reservation;
+  if (sharedIn === null && pods.length <= ASKED_MAX) return letIn(ports, claim, nodeName, reservation);
   const there = await ports.kubernetes.list('Pod', { fields: `spec.nodeName=${nodeName}` });
   const placed = new Set(there.map(({ metadata }) => metadata.uid));
-  if (mates !== null) return letMatesIn(ports, claim, nodeName, { ...reservation, mates }, placed);
+  if (sharedIn !== null) return letMatesIn(ports, claim, nodeName, { ...reservation, sharedIn }, placed);
   const missing = pods.filter(({ uid }) => !placed.has(uid));
   return letIn(ports, claim, nodeName, { ...reservation, pods: missing });
 }
@@ -67,10 +67,11 @@ async function letMatesIn(
   ports: Ports,
   claim: NodeClaim,
   nodeName: string,
-  reservation: Reservation & { readonly mates: ReadonlyArray<PlannedPod> },
+  reservation: Reservation & { readonly sharedIn: Decision },
   placed: ReadonlySet<string>,
 ): Promise<ReadonlyArray<PlannedPod>> {
-  const { pods, mates } = reservation;
+  const { pods } = reservation;
+  const mates = podsOfReservation(reservation.sharedIn, reservation.value);
   const missing = pods.length - mates.filter(({ uid }) => placed.has(uid)).length;
   if (missing <= 0) return [];
   const snapshot = await ports.snapshots.latest();
@@ -136,7 +137,7 @@ async function enter(
 export async function letMatesInEarly(ports: Ports, claim: NodeClaim): Promise<void> {
   if (!ports.reservesNodes) return;
   const reservation = await reservationOf(ports, claim);
-  if (reservation.mates !== null) await letIn(ports, claim, nodeNameOf(claim), reservation);
+  if (reservation.sharedIn !== null) await letIn(ports, claim, nodeNameOf(claim), reservation);
 }
 
 /** The taint that keeps a node's room for the pods of a reservation. */

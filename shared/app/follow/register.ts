@@ -56,7 +56,7 @@ async function reportUntainted(ports: Ports, claim: NodeClaim, { metadata, spec 
 async function admit(ports: Ports, claim: NodeClaim, joined: Node): Promise<Node | null> {
   const { name } = joined.metadata;
   const reservation = await reservationOf(ports, claim);
-  const { value, pods: planned, mates } = reservation;
+  const { value, pods: planned, sharedIn } = reservation;
   if (!ports.reservesNodes || planned.length === 0) {
     // As late as possible, and the write in the same breath: a failed attempt in between would take the nominations away.
     await nominate(ports, name, planned);
@@ -69,7 +69,7 @@ async function admit(ports: Ports, claim: NodeClaim, joined: Node): Promise<Node
   const terms = { kept: [reservedAs(value)], isUsed: await isForMovers(ports, claim) };
   const admitted = await patchNode(ports, joined, (node) => registration(ports, claim, node, terms));
   // Where it is shared they have been let in since the launch: a change of a pod makes the scheduler try it at once.
-  if (mates === null) await letIn(ports, claim, name, reservation);
+  if (sharedIn === null) await letIn(ports, claim, name, reservation);
   return admitted;
 }
 
