@@ -274,8 +274,7 @@ export class Laws {
 
   /** By what value the claim's node is kept for its pods. */
   #reservationOf(claim: Stored): string {
-    const decision = this.#parts.decisionOf(claim.metadata.annotations?.[annotation.decision] ?? '');
-    const index = decision?.claimNames.indexOf(claim.metadata.name) ?? -1;
+    const { decision, index } = this.#placeIn(claim);
     return decision?.reservations?.[index] ?? claim.metadata.name;
   }
 
@@ -290,9 +289,8 @@ export class Laws {
 
   /** Where spot storms nothing is planned as spot that could be had on demand. */
   #checkStorm(claim: Stored): void {
-    const { server, decisionOf, isInStormAt, wasRefused } = this.#parts;
-    const decision = decisionOf(claim.metadata.annotations?.[annotation.decision] ?? '');
-    const index = decision?.claimNames.indexOf(claim.metadata.name) ?? -1;
+    const { server, isInStormAt, wasRefused } = this.#parts;
+    const { decision, index } = this.#placeIn(claim);
     const planned = decision?.plan.claims[index];
     if (decision === null || planned === undefined || !isInStormAt(planned.offering, decision.atMs)) return;
     if (wasRefused({ ...planned.offering, capacityType: 'on-demand' }, decision.atMs)) return;
@@ -325,10 +323,17 @@ export class Laws {
   }
 
   #plannedPods(claim: Stored): ReadonlyArray<string> {
-    const name = claim.metadata.annotations?.[annotation.decision];
-    const decision = name === undefined ? null : this.#parts.decisionOf(name);
-    const index = decision?.claimNames.indexOf(claim.metadata.name) ?? -1;
+    const { decision, index } = this.#placeIn(claim);
     return decision?.plan.claims[index]?.pods.map(({ uid }) => uid) ?? [];
+  }
+
+  /** The decision that made the claim, null where none did, and which of its claims it is. */
+  #placeIn({ metadata: { name, annotations } }: Stored): {
+    readonly decision: Decision | null;
+    readonly index: number;
+  } {
+    const decision = this.#parts.decisionOf(annotations?.[annotation.decision] ?? '');
+    return { decision, index: decision?.claimNames.indexOf(name) ?? -1 };
   }
 
   /**

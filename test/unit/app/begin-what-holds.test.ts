@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { beginWhatHolds } from '../../../shared/app/disrupt/begin-what-holds.ts';
 import { disrupt, type DisruptOutcome } from '../../../shared/app/disrupt/disrupt.ts';
 import type { DisruptionPlan } from '../../../shared/core/disruption/plan/disruption-plan.ts';
-import { consolidated } from './consolidated.ts';
+import { emptied } from './consolidated.ts';
 
 const refused = (why: string): DisruptOutcome => ({ kind: 'refused', why });
 const lost: DisruptOutcome = { kind: 'lost' };
@@ -60,13 +60,8 @@ test('no plan is begun 15 s after the first was refused: in a large cluster each
 describe('two nodes that go in one step', () => {
   /** Each has one small pod on a large node; a small one would do. Nodes of pool `general` must be of one of two sizes at least. */
   function two() {
-    const cluster = consolidated({ types: 2 });
+    const cluster = emptied({ types: 2 });
     const { server } = cluster;
-    for (const name of ['spare', 'used']) {
-      server.remove('nodes', `aks-${name}`);
-      server.remove('nodeclaims', name);
-    }
-    server.remove('pods', 'default/web');
     cluster.addPool('other');
     const disruption = {
       consolidateAfter: '0s',

@@ -69,15 +69,21 @@ export function consolidated(given: { readonly types?: number } = {}) {
   return { ...cluster, addReady, marks, events };
 }
 
+/** The same without the two nodes. */
+export function emptied(given: { readonly types?: number } = {}) {
+  const cluster = consolidated(given);
+  for (const name of ['spare', 'used']) {
+    cluster.server.remove('nodes', `aks-${name}`);
+    cluster.server.remove('nodeclaims', name);
+  }
+  cluster.server.remove('pods', 'default/web');
+  return cluster;
+}
+
 /** One large node with one small pod, for which a small node would do: it is marked, and the small one is on its way. */
 export async function begunReplacement() {
-  const cluster = consolidated({ types: 2 });
+  const cluster = emptied({ types: 2 });
   const { server, ports } = cluster;
-  for (const name of ['spare', 'used']) {
-    server.remove('nodes', `aks-${name}`);
-    server.remove('nodeclaims', name);
-  }
-  server.remove('pods', 'default/web');
   cluster.addReady('large', 8);
   cluster.addRunning('web', 'large');
   const outcome = await disrupt(ports);

@@ -3,7 +3,7 @@ import { disrupt } from '../../../shared/app/disrupt/disrupt.ts';
 import { keptEvent } from '../../../shared/app/disrupt/kept-event.ts';
 import { createRecentReports } from '../../../shared/app/recent-reports.ts';
 import type { Fields } from '../../simulation/world/api-server.ts';
-import { consolidated } from './consolidated.ts';
+import { consolidated, emptied } from './consolidated.ts';
 
 /** What `kubectl describe` shows about disruption: Karpenter's reasons and texts, once, however often the timer looks. */
 
@@ -96,13 +96,8 @@ test('the removal is told on the node and on its claim', async () => {
 });
 
 test('a replacement says what it is launched for, and that it is waited for', async () => {
-  const cluster = consolidated({ types: 2 });
+  const cluster = emptied({ types: 2 });
   const { server, ports, clock } = cluster;
-  for (const name of ['spare', 'used']) {
-    server.remove('nodes', `aks-${name}`);
-    server.remove('nodeclaims', name);
-  }
-  server.remove('pods', 'default/web');
   cluster.addReady('large', 8);
   cluster.addRunning('web', 'large');
   await disrupt(ports);

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { disrupt } from '../../../shared/app/disrupt/disrupt.ts';
 import { parseDisruptionFigures } from '../../../shared/contract/disruption-figures.ts';
 import { RetryableError } from '../../../shared/ports/errors.ts';
-import { consolidated } from './consolidated.ts';
+import { consolidated, emptied } from './consolidated.ts';
 
 /** What looks leave behind for the relay to show. */
 
@@ -38,13 +38,8 @@ test('nodes that stay after all are counted as a validation that failed [L14]', 
 });
 
 test('replacements that do not come are counted as failures of the queue [L12] [L14]', async () => {
-  const cluster = consolidated({ types: 2 });
+  const cluster = emptied({ types: 2 });
   const { server, ports, clock } = cluster;
-  for (const name of ['spare', 'used']) {
-    server.remove('nodes', `aks-${name}`);
-    server.remove('nodeclaims', name);
-  }
-  server.remove('pods', 'default/web');
   cluster.addReady('large', 8);
   cluster.addRunning('web', 'large');
   await disrupt(ports);

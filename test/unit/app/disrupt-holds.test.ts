@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { disrupt } from '../../../shared/app/disrupt/disrupt.ts';
 import type { Fields } from '../../simulation/world/api-server.ts';
-import { consolidated } from './consolidated.ts';
+import { consolidated, emptied } from './consolidated.ts';
 import { START } from './small-cluster.ts';
 
 /** What holds nodes of a pool back: an operator, a schedule, or a breaker. */
@@ -114,13 +114,8 @@ describe('a maintenance window', () => {
 describe('the breaker of a pool', () => {
   /** One large node with one small pod, for which a small node would do. */
   function oversized() {
-    const cluster = consolidated({ types: 2 });
+    const cluster = emptied({ types: 2 });
     const { server } = cluster;
-    for (const name of ['spare', 'used']) {
-      server.remove('nodes', `aks-${name}`);
-      server.remove('nodeclaims', name);
-    }
-    server.remove('pods', 'default/web');
     cluster.addReady('large', 8);
     cluster.addRunning('web', 'large');
     const logged: Array<string> = [];

@@ -3,7 +3,7 @@ import { disrupt } from '../../../shared/app/disrupt/disrupt.ts';
 import { follow } from '../../../shared/app/follow/follow.ts';
 import { provision } from '../../../shared/app/provision.ts';
 import type { Fields } from '../../simulation/world/api-server.ts';
-import { consolidated } from './consolidated.ts';
+import { consolidated, emptied } from './consolidated.ts';
 import { namesIn, since, START } from './small-cluster.ts';
 
 const MINUTE = 60_000;
@@ -20,13 +20,8 @@ const requests = (cpu: string): Fields => ({ containers: [{ resources: { request
  * run of `follow` for that.
  */
 async function moving() {
-  const cluster = consolidated({ types: 2 });
+  const cluster = emptied({ types: 2 });
   const { server, ports } = cluster;
-  for (const name of ['spare', 'used']) {
-    server.remove('nodes', `aks-${name}`);
-    server.remove('nodeclaims', name);
-  }
-  server.remove('pods', 'default/web');
   cluster.addReady('large', 8);
   for (const name of ['a', 'b']) {
     cluster.addRunning(name, 'large', {

@@ -151,11 +151,21 @@ describe('nodes behind a new image, in a pool with a bake time', () => {
 });
 
 describe('a canary that was decided on', () => {
-  test('goes when what replaces it is there, though that is new and bakes', async () => {
-    const { ports, server, marked, clock, addReady, stateOf } = behind();
+  /** The canary is marked, and the claim of what replaces it is there. */
+  async function decided() {
+    const cluster = behind();
+    const { ports, server, marked } = cluster;
     await disrupt(ports);
     const [canary = ''] = marked();
     const replacement = server.get('nodeclaims', canary)?.metadata.annotations?.['nodewright.dev/replaced-by'] ?? '';
+    const launch = (): void => {
+      server.patch('nodeclaims', replacement, { status: { conditions: [since(START, 'Launched')] } }, 'status');
+    };
+    return { ...cluster, canary, replacement, launch };
+  }
+
+  test('goes when what replaces it is there, though that is new and bakes', async () => {
+    const { ports, server, canary, replacement, clock, addReady, stateOf } = await decided();
     const { annotations = {}, creationTimestamp } = server.get('nodeclaims', replacement)?.metadata ?? {};
     server.remove('nodeclaims', replacement);
     addReady(replacement, 2, { annotations, creationTimestamp });
@@ -165,11 +175,8 @@ describe('a canary that was decided on', () => {
   });
 
   test('whose machine does not become a node halts what is new', async () => {
-    const { ports, server, marked, clock, halted } = behind();
-    await disrupt(ports);
-    const [canary = ''] = marked();
-    const replacement = server.get('nodeclaims', canary)?.metadata.annotations?.['nodewright.dev/replaced-by'] ?? '';
-    server.patch('nodeclaims', replacement, { status: { conditions: [since(START, 'Launched')] } }, 'status');
+    const { ports, replacement, clock, halted, launch } = await decided();
+    launch();
     clock.advance(10 * MINUTE + 1_000);
     expect(await disrupt(ports)).toMatchObject({ kind: 'finished', takenBack: 1 });
     expect(halted()).toBe(`the machine of NodeClaim ${replacement} did not become a node`);
@@ -185,11 +192,8 @@ describe('a canary that was decided on', () => {
 
   /** What is halted when the canary's replacement has been launched and is gone before its time, having said so of itself. */
   async function haltedBy(metadata: Fields): Promise<unknown> {
-    const { ports, server, marked, clock, halted } = behind();
-    await disrupt(ports);
-    const [canary = ''] = marked();
-    const replacement = server.get('nodeclaims', canary)?.metadata.annotations?.['nodewright.dev/replaced-by'] ?? '';
-    server.patch('nodeclaims', replacement, { status: { conditions: [since(START, 'Launched')] } }, 'status');
+    const { ports, server, replacement, clock, halted, launch } = await decided();
+    launch();
     server.patch('nodeclaims', replacement, { metadata }, 'object');
     server.delete('nodeclaims', replacement);
     clock.advance(MINUTE);
@@ -212,11 +216,8 @@ describe('a canary that was decided on', () => {
   });
 
   test('halts its own pool, and no other whose node was to go by the same decision', async () => {
-    const { ports, server, marked, clock, halted } = behind();
-    await disrupt(ports);
-    const [canary = ''] = marked();
-    const replacement = server.get('nodeclaims', canary)?.metadata.annotations?.['nodewright.dev/replaced-by'] ?? '';
-    server.patch('nodeclaims', replacement, { status: { conditions: [since(START, 'Launched')] } }, 'status');
+    const { ports, server, replacement, clock, halted, launch } = await decided();
+    launch();
     const labels = { 'karpenter.sh/nodepool': 'other' };
     server.patch('nodeclaims', replacement, { metadata: { labels } }, 'object');
     clock.advance(10 * MINUTE + 1_000);
