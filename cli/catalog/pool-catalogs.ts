@@ -1,4 +1,4 @@
-import { namesRegional, zonalOnly } from '../../shared/core/launch/placement-scope.ts';
+import { namesRegional, zonalOnly } from '../../shared/core/rules/placement-scope.ts';
 import { toInstanceTypes } from '../../shared/adapters/azure/instance-types.ts';
 import { inspect } from '../../shared/contract/api/parse.ts';
 import { aksNodeClassKind } from '../../shared/contract/api/aks-node-class.ts';

@@ -8,6 +8,7 @@ import type { Settings } from '../../shared/contract/settings.ts';
 import { nodeLabels } from '../../shared/core/launch/node-labels.ts';
 import type { CapacityType, InstanceType } from '../../shared/core/model/catalog.ts';
 import { microUsdPerHour } from '../../shared/core/quantity/units.ts';
+import { isTypeLevelKey, labelKey, normalizeKey, restrictedDomainOf } from '../../shared/kubernetes/labels.ts';
 import type { NodePool } from '../../shared/kubernetes/manifest.ts';
 import type { LaunchOrder } from '../../shared/ports/cloud.ts';
 import type { NodeClass } from '../../shared/ports/kubernetes.ts';
@@ -84,12 +85,13 @@ export function orderOf(
   return { order, notes: isOffered ? [] : [note] };
 }
 
-/** Requirements that leave one value, of labels that no size has: every node of the pool carries them. */
+/** Requirements that leave one value, of labels that neither size nor zone decides: every node of the pool carries them. */
 function ownLabels({ spec }: NodePool): Readonly<Record<string, string>> {
   return Object.fromEntries(
-    (spec.template.spec.requirements ?? []).flatMap(({ key, operator, values = [] }) => {
+    (spec.template.spec.requirements ?? []).flatMap(({ key: written, operator, values = [] }) => {
+      const key = normalizeKey(written);
       const [only] = values;
-      const isOwn = !key.startsWith('karpenter.') && !key.includes('kubernetes.io/');
+      const isOwn = restrictedDomainOf(key) === null && !isTypeLevelKey(key) && key !== labelKey.zone;
       return operator === 'In' && values.length === 1 && only !== undefined && isOwn ? [[key, only]] : [];
     }),
   );

@@ -6,7 +6,7 @@ import { judgeSiblings } from '../contract/snapshot/siblings.ts';
 import { NO_TEMPLATES, type DeviceTemplates } from '../core/model/device-templates.ts';
 import type { Catalog } from '../core/model/catalog.ts';
 import type { PodReference } from '../core/model/plan.ts';
-import { namesRegional, zonalOnly } from '../core/launch/placement-scope.ts';
+import { namesRegional, zonalOnly } from '../core/rules/placement-scope.ts';
 import type { Node, NodeClaim } from '../kubernetes/manifest.ts';
 import {
   DEFAULT_WORK,

@@ -45,10 +45,42 @@ export function normalizeValue(key: string, value: string): string {
   return value === '' && key === 'topology.disk.csi.azure.com/zone' ? REGIONAL_ZONE : value;
 }
 
-const TYPE_LEVEL_PREFIXES = ['karpenter.azure.com/sku-'];
-const TYPE_LEVEL = new Set<string>([labelKey.instanceType, 'kubernetes.io/arch', 'kubernetes.io/os', labelKey.region]);
+/** Keys whose value the instance type alone decides. Sources: Kubernetes well-known labels, karpenter-provider-azure 2026-08. */
+const TYPE_LEVEL: ReadonlySet<string> = new Set([
+  labelKey.instanceType,
+  labelKey.region,
+  'kubernetes.io/arch',
+  'kubernetes.io/os',
+  labelKey.skuName,
+  labelKey.skuFamily,
+  labelKey.skuSeries,
+  labelKey.skuVersion,
+  'karpenter.azure.com/sku-cpu',
+  'karpenter.azure.com/sku-memory',
+  'karpenter.azure.com/sku-networking-accelerated',
+  'karpenter.azure.com/sku-storage-premium-capable',
+  'karpenter.azure.com/sku-storage-ultra-ssd',
+  'karpenter.azure.com/sku-storage-ephemeralos-maxsize',
+  'karpenter.azure.com/sku-hyperv-generation',
+  'karpenter.azure.com/sku-gpu-name',
+  'karpenter.azure.com/sku-gpu-manufacturer',
+  'karpenter.azure.com/sku-gpu-count',
+]);
 
 /** True for a key whose value the instance type alone decides, so that a size without it has no such label. */
 export function isTypeLevelKey(key: string): boolean {
-  return TYPE_LEVEL.has(key) || TYPE_LEVEL_PREFIXES.some((prefix) => key.startsWith(prefix));
+  return TYPE_LEVEL.has(key);
+}
+
+/** Domains whose labels Karpenter sets itself, sub-domains included. Sources: Karpenter 1.14, karpenter-provider-azure 2026-08. */
+const RESTRICTED_DOMAINS: ReadonlyArray<string> = ['karpenter.sh', 'karpenter.azure.com'];
+
+/**
+ * The domain of a provisioner's own labels that the key is in; null for all others. A key of another provider, such as
+ * `karpenter.k8s.aws/instance-category`, is a label of the user's here, as in Karpenter.
+ */
+export function restrictedDomainOf(key: string): string | null {
+  const slash = key.indexOf('/');
+  const domain = slash === -1 ? '' : key.slice(0, slash);
+  return RESTRICTED_DOMAINS.find((each) => domain === each || domain.endsWith(`.${each}`)) ?? null;
 }

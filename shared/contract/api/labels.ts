@@ -1,12 +1,10 @@
+import { restrictedDomainOf } from '../../kubernetes/labels.ts';
 import { didYouMean } from '../word-meant.ts';
 
 /**
  * Which label keys and values a NodePool may name. Sources: Karpenter 1.14 and karpenter-provider-azure 2026-08; the
  * lists are theirs, so that a manifest which passes there passes here.
  */
-
-/** Domains whose labels Karpenter sets itself. Sub-domains are restricted too; well-known keys are not. */
-export const restrictedLabelDomains: ReadonlyArray<string> = ['karpenter.sh', 'karpenter.azure.com'];
 
 /** Single keys that a pool may not set or require, because the node gets them from elsewhere. */
 export const restrictedLabels: ReadonlySet<string> = new Set([
@@ -140,8 +138,7 @@ export function labelKeyMeant(key: string): string {
 /** Why Karpenter refuses this key when it reads a pool, or null where it does not. */
 export function restrictionOf(key: string): string | null {
   if (wellKnownLabels.has(key)) return null;
-  const domain = key.includes('/') ? leadingPart(key) : '';
-  const restricted = restrictedLabelDomains.find((each) => domain === each || domain.endsWith(`.${each}`));
-  if (restricted !== undefined) return `labels of the domain ${restricted} are set by the provisioner`;
+  const restricted = restrictedDomainOf(key);
+  if (restricted !== null) return `labels of the domain ${restricted} are set by the provisioner`;
   return restrictedLabels.has(key) ? 'this label is set by the node or by AKS' : null;
 }

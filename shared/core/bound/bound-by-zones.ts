@@ -5,6 +5,8 @@ import { isNarrowedByTerm, type SpreadTerm } from '../placing/state/need-terms.t
 import { boundProblem, isSame, type BoundGroup } from './bound-problem.ts';
 import type { PriceKind } from '../placing/together/bulk.ts';
 import { keySourceOf } from '../offerings/key-source.ts';
+import { namesRegional } from '../rules/placement-scope.ts';
+import { regionalBits } from '../placing/state/zones-first.ts';
 import { mostWith, placedBy } from '../placing/together/most-in-domain.ts';
 import type { Workspace } from '../placing/state/workspace.ts';
 
@@ -33,7 +35,10 @@ export function boundByZones(
   work: Work,
 ): number {
   const pods = groups.reduce((sum, group) => sum + group.pods.length, 0);
-  const [zone, ...others] = zonesOf(workspace);
+  const [zone, ...others] = zonesOf(
+    workspace,
+    groups.every(({ need }) => need.keepsToZones),
+  );
   if (zone === undefined || others.length === 0 || pods > FEW_PODS) return 0;
   const zones = [zone, ...others];
   const shares = groups.map((group) => shareOf(workspace, group, zones));
@@ -54,14 +59,15 @@ export function boundByZones(
   return boundInDomains(domains, { above: known, below: cost }, work);
 }
 
-/** The zones that new nodes can be in; none where some node could be in no zone, or nobody knows in which. */
-function zonesOf({ pools }: Workspace): ReadonlyArray<string> {
+/** The zones that new nodes can be in; none where some node could be in no zone, or nobody knows in which. `keeping`: all keep to zones. */
+function zonesOf({ pools }: Workspace, keeping: boolean): ReadonlyArray<string> {
   const zones = new Set<string>();
   for (const { pool } of pools) {
     const source = keySourceOf(pool, labelKey.zone);
     if (source.kind !== 'offering') return [];
     const offered = pool.offered.reduce((mask, own) => mask | own, 0);
-    const own = source.values.filter((_, bit) => ((offered >> bit) & 1) === 1);
+    const apart = keeping && !namesRegional(pool.manifest) ? regionalBits(pool.catalog) : 0;
+    const own = source.values.filter((_, bit) => (((offered & ~apart) >> bit) & 1) === 1);
     for (const zone of own) {
       if (zone === undefined) return [];
       zones.add(zone);

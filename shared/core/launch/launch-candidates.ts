@@ -1,5 +1,5 @@
 import type { InstanceType, Offering } from '../model/catalog.ts';
-import { labelKey } from '../../kubernetes/labels.ts';
+import { isTypeLevelKey, labelKey } from '../../kubernetes/labels.ts';
 import type { NodeClaim } from '../../kubernetes/manifest.ts';
 import type { PlannedOffering } from '../model/plan.ts';
 import { weighedPriceOf } from '../model/weighed-cost.ts';
@@ -39,14 +39,17 @@ function holds(type: InstanceType, requests: ReadonlyMap<string, number>): boole
   return [...requests].every(([name, amount]) => amount <= (allocatable.get(name) ?? 0));
 }
 
-/** Labels that the claim's own pool sets, such as the pool's name, are no matter of the offering and pass. */
+/**
+ * Labels that the claim's own pool sets, such as the pool's name, are no matter of the offering and pass. Those that sizes
+ * decide do not: a size without a GPU has no GPU label.
+ */
 function isAllowed(type: InstanceType, offering: Offering, rules: LabelRules): boolean {
   if (!offering.available) return false;
   return [...rules].every(([key, rule]) => {
     const fixed = fixedValue(type, offering, key);
     if (fixed !== undefined) return admits(rule, fixed);
     const values = type.labels[key];
-    return values === undefined ? rule.absent || !isOfferingKey(key) : overlaps(rule, oneOf(values));
+    return values === undefined ? rule.absent || !isTypeLevelKey(key) : overlaps(rule, oneOf(values));
   });
 }
 
@@ -61,11 +64,6 @@ function fixedValue(type: InstanceType, offering: Offering, key: string): string
     default:
       return offering.labels[key];
   }
-}
-
-/** Sizes without a GPU have no GPU labels: a requirement on such a key is not met by their absence. */
-function isOfferingKey(key: string): boolean {
-  return key.startsWith('karpenter.azure.com/sku-');
 }
 
 function toPlanned({ name }: InstanceType, offering: Offering, evictionCostMs: number): PlannedOffering {

@@ -1,7 +1,7 @@
 import { at } from '../quantity/at.ts';
-import { isOpenKey, openRule, poolRule, type CompiledPool } from './compile-pool.ts';
+import { isOpenKey, offeringsMeeting, openRule, poolRule, type CompiledPool } from './compile-pool.ts';
 import { marketLabels, isDecidedByType } from './compile-types.ts';
-import { admits, chooseValue, intersect, onlyValue } from '../rules/label-rule.ts';
+import { admits, chooseValue, intersect, onlyValue, type LabelRules } from '../rules/label-rule.ts';
 import type { PoolState } from './pool-state.ts';
 
 /** What decides the value of one label on a pool's nodes. `undefined` values: no such label. */
@@ -60,23 +60,33 @@ function typeValues(pool: CompiledPool, key: string): ReadonlyArray<string | und
 }
 
 /**
- * The values that nodes of the pool can have for the key. Of a label that it leaves open without listing values: those that it
- * allows of `named`, and the one that its nodes get where pods need the label and name no value.
+ * The values that nodes of the pool which meet one of `alternatives` can have for the key; null: any node. Of a label that the
+ * pool leaves open without listing values: those that it allows of `named`, and the one that its nodes get where pods need the
+ * label and name no value.
  */
-export function domainsOn(pool: CompiledPool, key: string, named: Iterable<string>): ReadonlyArray<string> {
+export function domainsOn(
+  pool: CompiledPool,
+  key: string,
+  {
+    named,
+    alternatives,
+  }: { readonly named: Iterable<string>; readonly alternatives: ReadonlyArray<LabelRules> | null },
+): ReadonlyArray<string> {
   const source = keySourceOf(pool, key);
+  const possible = alternatives?.map((rules) => offeringsMeeting(pool, rules, pool.offered)) ?? [pool.offered];
+  const isSome = possible.some((offered) => offered.some((mask) => mask !== 0));
   switch (source.kind) {
     case 'offering': {
-      const any = pool.offered.reduce((mask, offered) => mask | offered, 0);
+      const any = possible.flatMap((offered) => [...offered]).reduce((mask, offered) => mask | offered, 0);
       return source.values.filter((_, bit) => ((any >> bit) & 1) === 1).filter(isPresent);
     }
     case 'type':
-      return source.values.filter((_, type) => at(pool.offered, type) !== 0).filter(isPresent);
+      return source.values.filter((_, type) => possible.some((offered) => at(offered, type) !== 0)).filter(isPresent);
     case 'pool':
-      return source.value === undefined || pool.order.length === 0 ? [] : [source.value];
+      return source.value === undefined || !isSome ? [] : [source.value];
     case 'open': {
       const rule = openRule(pool, key);
-      if (pool.order.length === 0) return [];
+      if (!isSome) return [];
       if (!rule.complement) return [...rule.values].toSorted();
       return [...new Set([chooseValue({ ...rule, absent: false }), ...named])].filter(
         (value): value is string => value !== null && admits(rule, value),

@@ -3,8 +3,8 @@ import type { LeftPod, Nomination, Plan, PlannedBuffer, PodReference } from '../
 import { plainCostOf, weighedCostOf } from '../model/weighed-cost.ts';
 import { isBufferPod, type BufferPods } from '../present/buffer-pods.ts';
 import { byCodeUnit } from '../rules/label-rule.ts';
-import { podName } from '../placing/state/pod-name.ts';
-import type { Workspace } from '../placing/state/workspace.ts';
+
+import { podName, type Workspace } from '../placing/state/workspace.ts';
 import { microUsdPerHour } from '../quantity/units.ts';
 import type { LowerBounds } from '../bound/lower-bound.ts';
 import { cheaperExplainer } from './cheaper/explain-cheaper.ts';

@@ -3,7 +3,7 @@ import { auditPlan } from '../../../shared/core/audit/audit-plan.ts';
 import { sizesOf } from '../../../shared/core/audit/seen/audited-sizes.ts';
 import { finalState, type FinalNode } from '../../../shared/core/audit/seen/final-state.ts';
 import { meets, meetsNodeRules, meetsTerm, selected } from '../../../shared/core/audit/seen/matching.ts';
-import { offeredDomains } from '../../../shared/core/audit/rules/pool-checks.ts';
+import { offeredDomains } from '../../../shared/core/audit/topology/offered-domains.ts';
 import type { Plan, PlannedClaim, PlannedOffering, PodReference } from '../../../shared/core/model/plan.ts';
 import { microUsdPerHour } from '../../../shared/core/quantity/units.ts';
 import type { ProvisioningInput } from '../../../shared/core/model/provisioning-input.ts';
@@ -152,7 +152,7 @@ function isEvenWith(plan: Plan, given: ProvisioningInput, { uid }: PodReference)
       );
       counts.set(own, (counts.get(own) ?? 0) + here.reduce((sum, { running, planned }) => sum + running + planned, 0));
     }
-    const least = key === 'kubernetes.io/hostname' ? 0 : leastOf(counts, given, index, { key, at });
+    const least = key === 'kubernetes.io/hostname' ? 0 : leastOf(counts, given, index, { constraint, at });
     // The pod counts itself where it is selected; else one more would come on top of none.
     return (counts.get(domain) ?? 0) - least <= maxSkew;
   });
@@ -180,12 +180,16 @@ function leastOf(
   counts: ReadonlyMap<string, number>,
   given: ProvisioningInput,
   shape: number,
-  { key, at }: { readonly key: string; readonly at: FinalNode },
+  { constraint, at }: { readonly constraint: TopologySpreadConstraint; readonly at: FinalNode },
 ): number {
+  const { topologyKey: key, nodeAffinityPolicy } = constraint;
   const pod = given.cluster.shapes[shape];
   if (pod === undefined) return 0;
   const offered = new Set([
-    ...offeredDomains({ ...given, sizes: sizesOf(given.catalog) })(key, pod, false),
+    ...offeredDomains({ ...given, sizes: sizesOf(given.catalog) })(key, pod, {
+      nodeRules: nodeAffinityPolicy !== 'Ignore',
+      taints: false,
+    }),
     ...openDomains(given, key),
     ...counts.keys(),
   ]);

@@ -1,11 +1,10 @@
 import type { NodePool } from '../../../kubernetes/manifest.ts';
 import { labelKey, normalizeKey } from '../../../kubernetes/labels.ts';
-import type { PodShape } from '../../model/cluster.ts';
 import type { Plan, PlannedClaim } from '../../model/plan.ts';
 import { isPlace, placeOf, type AuditedInput } from '../seen/audited-sizes.ts';
 import type { FinalNode } from '../seen/final-state.ts';
 import { fatal, type Finding } from '../seen/finding.ts';
-import { blockingTaint, meets } from '../seen/matching.ts';
+import { meets } from '../seen/matching.ts';
 import { amountsOf } from '../seen/requested.ts';
 
 /** Offerings, pool requirements, limits, minValues and the stated costs. */
@@ -108,45 +107,4 @@ function checkLimits(pool: NodePool, nodes: ReadonlyArray<FinalNode>): ReadonlyA
       ? [fatal('limits', `NodePool ${pool.metadata.name}: ${resource} ${total} of ${limit}`)]
       : [];
   });
-}
-
-/** Domains of a key that pools can offer now; worked out once per pool and key. */
-export function offeredDomains(
-  input: AuditedInput,
-): (key: string, shape: PodShape, honorTaints: boolean) => ReadonlyArray<string> {
-  const known = new Map<string, ReadonlyArray<string>>();
-  const ofPool = (pool: NodePool, key: string): ReadonlyArray<string> => {
-    const id = `${pool.metadata.name} ${key}`;
-    const domains = known.get(id) ?? domainsOfPool(input, pool, key);
-    // Stryker disable next-line CallExpression: what is not kept is worked out again
-    known.set(id, domains);
-    return domains;
-  };
-  return (key, shape, honorTaints) =>
-    input.cluster.nodePools
-      .filter(
-        ({ spec }) => !honorTaints || blockingTaint(spec.template.spec.taints ?? [], shape.spec.tolerations) === null,
-      )
-      .flatMap((pool) => ofPool(pool, key));
-}
-
-function domainsOfPool(input: AuditedInput, pool: NodePool, key: string): ReadonlyArray<string> {
-  const domains = new Set<string>();
-  const { requirements } = pool.spec.template.spec;
-  const about = requirements.filter((one) => normalizeKey(one.key) === key);
-  // A label that nothing else decides, and that the pool lists values for: its pods choose among them.
-  const listed = about
-    .flatMap(({ operator, values = [] }) => (operator === 'In' ? values : []))
-    .filter((value) => about.every((one) => meets(new Map([[key, [value]]]), one)));
-  const usable = pool.metadata.deletionTimestamp === undefined && pool.spec.replicas === undefined;
-  for (const type of usable ? (input.catalog.get(pool.metadata.name) ?? []) : []) {
-    for (const offering of type.offerings.filter(({ available }) => available)) {
-      const { labels, contradictsTemplate } = input.sizes.nodeOf(pool, placeOf(type.name, offering));
-      if (contradictsTemplate) continue;
-      const known = requirements.filter((one) => labels.has(normalizeKey(one.key)) || one.key.startsWith('karpenter.'));
-      if (!known.every((requirement) => meets(labels, requirement))) continue;
-      for (const domain of labels.get(key) ?? listed) domains.add(domain);
-    }
-  }
-  return [...domains];
 }

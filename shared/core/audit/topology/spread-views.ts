@@ -6,8 +6,14 @@ import { blockingTaint, meets, meetsNodeRules, meetsTerm } from '../seen/matchin
 import type { PodsByShape } from './pods-by-shape.ts';
 import type { SelectedPods } from './selected-shapes.ts';
 
-/** Domains of a key that the pools can offer to a pod; `honorTaints`: only pools whose taints it tolerates. */
-export type OfferedDomains = (key: string, shape: PodShape, honorTaints: boolean) => ReadonlyArray<string>;
+/** What of a pod a spread constraint lets decide which nodes it looks at. */
+export interface Honored {
+  readonly nodeRules: boolean;
+  readonly taints: boolean;
+}
+
+/** Domains of a key that the pools can offer to a pod, by nodes that the constraint looks at. */
+export type OfferedDomains = (key: string, shape: PodShape, honored: Honored) => ReadonlyArray<string>;
 
 /** What a pod sees of a spread constraint: the pods that it counts per domain, and the fewest in a domain open to it. */
 export interface SpreadView {
@@ -83,12 +89,13 @@ function readField(
 ): SpreadField {
   const key = normalizeKey(constraint.topologyKey);
   const byTaints = honorsTaints(constraint);
+  const honored = { nodeRules: honorsNodeRules(constraint), taints: byTaints };
   const { tolerations } = shape.spec;
   const all = pods.domainsOf(key);
   const domains = nodes.map((node, at) => (looksAt(node, shape, constraint) ? (all[at] ?? null) : null));
   const seesRunning = nodes.map(({ presentTaints }) => !byTaints || blockingTaint(presentTaints, tolerations) === null);
   if (key === labelKey.hostname) return { domains, seesRunning, open: null, byTerm: [] };
-  const possible = new Set(offered(key, shape, byTaints));
+  const possible = new Set(offered(key, shape, honored));
   for (const domain of domains) if (domain !== null) possible.add(domain);
   const terms = termsOf(shape);
   const open = [...possible].filter((domain) => isOpenTo(shape, key, domain, terms));

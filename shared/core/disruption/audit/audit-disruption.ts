@@ -4,7 +4,7 @@ import { sizesOf, type AuditedInput } from '../../audit/seen/audited-sizes.ts';
 import { finalState, type FinalNode, type PodsOnNode } from '../../audit/seen/final-state.ts';
 import { fatal, type Finding } from '../../audit/seen/finding.ts';
 import { auditedDaemons, nodeCheck } from '../../audit/rules/node-checks.ts';
-import { offeredDomains } from '../../audit/rules/pool-checks.ts';
+import { offeredDomains } from '../../audit/topology/offered-domains.ts';
 import { auditedReservations } from '../../audit/rules/reservation-checks.ts';
 import { auditedShapes } from '../../audit/rules/spread-by-default.ts';
 import { checkTopology } from '../../audit/topology/topology-checks.ts';

@@ -40,6 +40,8 @@ export interface Need {
   readonly filtered: ReadonlyArray<string>;
   /** Does some rule count such pods? */
   readonly counted: boolean;
+  /** Do these pods get no new machine without a zone, but of a pool that speaks of such? */
+  readonly keepsToZones: boolean;
   /** Needs of one kind have the same requests and node rules, and so the same options everywhere. */
   readonly kind: string;
 }
@@ -80,11 +82,17 @@ export function kindOf({ shape, requests, ports }: CompiledShape): string {
   return JSON.stringify([[...requests], ports, where, rest]);
 }
 
-/** How a need can be met on new nodes of a pool; empty when it cannot. Alternatives that leave no label open are one option. */
-export function optionsOn(state: PoolState, need: Need): ReadonlyArray<PoolOption> {
-  const { shape, constraints } = need;
+/**
+ * How a need can be met on new nodes of a pool; empty when it cannot. Alternatives that leave no label open are one option.
+ * `among`: the bits of the offerings that may be used.
+ */
+export function optionsOn(
+  state: PoolState,
+  { shape, constraints }: Pick<Need, 'shape' | 'constraints'>,
+  among = -1,
+): ReadonlyArray<PoolOption> {
   if (untolerated(shape.tolerations, state.pool.taints, constraints.avoidsSoftTaints) !== null) return [];
-  const base = withinVolumes(state, shape, withoutDaemonPorts(state, shape));
+  const base = withinVolumes(state, shape, withoutDaemonPorts(state, shape)).map((mask) => mask & among);
   const settled = new Int32Array(base.length);
   const options: Array<PoolOption> = [];
   const add = (met: Int32Array, open: LabelRules): void => {

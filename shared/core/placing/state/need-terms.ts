@@ -35,8 +35,8 @@ export interface NeedTerms {
   readonly antiAffinity: ReadonlyArray<Counter>;
 }
 
-/** Domains of a key that nodes have or can get, for a pod with these tolerations where taints count. */
-export type DomainSource = (key: string, filter: NodeFilter | null) => ReadonlyArray<string>;
+/** Domains of a key that nodes have or can get, as far as the filter looks at them. `hard`: the spread over them must be met. */
+export type DomainSource = (key: string, filter: NodeFilter | null, hard: boolean) => ReadonlyArray<string>;
 
 /** Makes the counters that the constraints of a shape take. */
 export function toTerms(
@@ -87,7 +87,8 @@ function toSpread(
   const alternatives = requiredAlternatives(shape.spec);
   const filter = filterOf(constraint, shape, alternatives);
   const counter = counterOf(topology, key, spreadPods(shape, constraint), filter);
-  const all = key === labelKey.hostname ? [] : domains(key, filter);
+  const hard = constraint.whenUnsatisfiable !== 'ScheduleAnyway';
+  const all = key === labelKey.hostname ? [] : domains(key, filter, hard);
   const byTerm = alternatives.map((rules) => {
     const rule = rules.get(key);
     return rule === undefined ? all : all.filter((domain) => admits(rule, domain));

@@ -1,6 +1,8 @@
 import type { Cluster, Pod, PodShape } from '../../model/cluster.ts';
+import { labelKey, REGIONAL_ZONE } from '../../../kubernetes/labels.ts';
 import type { Amounts } from '../../../kubernetes/quantity.ts';
-import { addExclusions, toTerms } from './need-terms.ts';
+import { addExclusions, toTerms, type NeedTerms } from './need-terms.ts';
+import { regionalBits, zonesFirst } from './zones-first.ts';
 import { constraintLevels, type PodConstraints } from '../../rules/pod-constraints.ts';
 import { existingNodesOf, type ExistingNode } from './existing-nodes.ts';
 import { countBound, eachShapeOn, type PodCounts } from '../../present/bound-pods.ts';
@@ -18,6 +20,7 @@ import { poolStates, usablePools, type UsablePool, type PoolState } from '../../
 import type { ProvisioningInput } from '../../model/provisioning-input.ts';
 import { dimensionsOf, type Dimensions } from '../../quantity/resource-table.ts';
 import type { NodeBucket } from './nodes-with-room.ts';
+import { namesRegional } from '../../rules/placement-scope.ts';
 import { untolerated } from '../../rules/taints.ts';
 import {
   countersFor,
@@ -101,12 +104,13 @@ export function compileInput(
 export function workspaceFor(compiled: CompiledInput): Workspace {
   const { input, pods, bound, dimensions, existing, shapes } = compiled;
   const topology = emptyTopology(input.cluster);
-  const needs = needsOf(input, topology, shapes, compiled);
+  const pools = poolStates(compiled.pools);
+  const needs = needsOf(input, topology, shapes, { pools, existing });
   recordRunning(compiled, topology);
   return {
     input,
     dimensions,
-    pools: poolStates(compiled.pools),
+    pools,
     nodes: existingNodesOf(existing, input.cluster, bound, dimensions),
     topology,
     claims: [],
@@ -163,14 +167,15 @@ export function extendWorkspace(before: Workspace, compiled: CompiledInput, more
 export function optionsFor(workspace: Workspace, state: PoolState, need: Need): ReadonlyArray<PoolOption> {
   const known = workspace.options.get(need.kind)?.get(state);
   if (known !== undefined) return known;
-  const options = optionsOn(state, need);
+  const inZones = need.keepsToZones && !namesRegional(state.pool.manifest);
+  const options = optionsOn(state, need, inZones ? ~regionalBits(state.pool.catalog) : -1);
   const ofKind = workspace.options.get(need.kind) ?? new Map<PoolState, ReadonlyArray<PoolOption>>();
   workspace.options.set(need.kind, ofKind.set(state, options));
   return options;
 }
 
 interface Places {
-  readonly pools: ReadonlyArray<UsablePool>;
+  readonly pools: ReadonlyArray<PoolState>;
   readonly existing: ReadonlyArray<ExistingCapacity>;
 }
 
@@ -187,10 +192,15 @@ function needsOf(
     levels: constraintLevels(shape.shape.spec, input.policy, softTaints),
   }));
   const named = valuesNamed(leveled.flatMap(({ levels }) => levels));
+  const zones = zonesFirst(
+    places.pools,
+    leveled.map(({ shape, levels }) => levels.map((constraints) => ({ shape, constraints }))),
+  );
   const known = new Map<string, ReadonlyArray<string>>();
-  const domains = (key: string, filter: NodeFilter | null): ReadonlyArray<string> => {
-    const id = filter === null ? key : `${key} ${JSON.stringify(filterId(filter))}`;
-    const found = known.get(id) ?? domainsOf(places, key, filter, named.get(key) ?? []);
+  const domains = (key: string, filter: NodeFilter | null, hard: boolean): ReadonlyArray<string> => {
+    const withRegional = key !== labelKey.zone || zones.countsRegional(hard);
+    const id = `${key} ${withRegional} ${filter === null ? '' : JSON.stringify(filterId(filter))}`;
+    const found = known.get(id) ?? domainsOf(places, { key, withRegional, named: named.get(key) ?? [] }, filter);
     known.set(id, found);
     return found;
   };
@@ -205,7 +215,7 @@ function needsOf(
     })),
   }));
   for (const { key } of [...topology.counters.values(), ...topology.exclusions.values()]) {
-    if (places.pools.some(({ pool }) => isOpenKey(pool, key))) topology.known.set(key, domains(key, null));
+    if (places.pools.some(({ pool }) => isOpenKey(pool, key))) topology.known.set(key, domains(key, null, true));
   }
   return new Map(
     drafts.map(({ shape, levels }) => {
@@ -223,7 +233,11 @@ function needsOf(
       };
       return [
         shape.index,
-        levels.map(({ constraints, terms }) => ({ ...common, constraints, terms, kind: kindWith(constraints) })),
+        levels.map(({ constraints, terms }) => {
+          const keepsToZones = zones.keepsToZones({ shape, constraints }, spreadsOverRegional(terms));
+          const kind = keepsToZones ? `${kindWith(constraints)} in zones` : kindWith(constraints);
+          return { ...common, constraints, terms, keepsToZones, kind };
+        }),
       ];
     }),
   );
@@ -248,19 +262,35 @@ function constraintsId({ alternatives, avoidsSoftTaints }: PodConstraints): stri
   return JSON.stringify(filterId({ alternatives, tolerations: null })) + String(avoidsSoftTaints);
 }
 
+/** Is "no zone" a place that some spread of the need keeps even? */
+function spreadsOverRegional({ spread }: NeedTerms): boolean {
+  return spread.some(({ counter, domains }) => counter.key === labelKey.zone && domains.includes(REGIONAL_ZONE));
+}
+
+interface WantedDomains {
+  readonly key: string;
+  /** Does "no zone" count where pools offer zones, too? */
+  readonly withRegional: boolean;
+  /** Values of the key that pods name. */
+  readonly named: Iterable<string>;
+}
+
 /** Where pods of a spread can be: what pools can offer, and what nodes have. A pool whose taints count must tolerate them. */
 function domainsOf(
   { pools, existing }: Places,
-  key: string,
+  { key, withRegional, named }: WantedDomains,
   filter: NodeFilter | null,
-  named: Iterable<string>,
 ): ReadonlyArray<string> {
-  const tolerations = filter?.tolerations ?? null;
+  const { tolerations, alternatives } = filter ?? { tolerations: null, alternatives: null };
   const domains = new Set<string>();
+  let isRegionalNamed = withRegional;
   for (const { pool } of pools) {
     if (tolerations !== null && untolerated(tolerations, pool.taints, false) !== null) continue;
-    for (const domain of domainsOn(pool, key, named)) domains.add(domain);
+    const own = domainsOn(pool, key, { named, alternatives });
+    for (const domain of own) domains.add(domain);
+    isRegionalNamed ||= own.includes(REGIONAL_ZONE) && namesRegional(pool.manifest);
   }
+  if (!isRegionalNamed && domains.size > 1) domains.delete(REGIONAL_ZONE);
   for (const capacity of existing) {
     const domain = capacity.labels[key];
     if (domain !== undefined && passesFilter(filter, capacity)) domains.add(domain);
@@ -281,6 +311,11 @@ function recordRunning({ input, existing, bound, pods: placed }: CompiledInput, 
   record(bound, 1);
   const going = [...input.cluster.pods.filter(({ deleting }) => deleting), ...placed.filter((pod) => !pod.deleting)];
   record(countBound(going), -1);
+}
+
+/** `namespace/name`. */
+export function podName({ input }: Workspace, pod: { readonly name: string; readonly shape: number }): string {
+  return `${input.cluster.shapes[pod.shape]?.namespace ?? 'default'}/${pod.name}`;
 }
 
 /** What the claims count as together, risk included, in micro-USD per hour, each as its cheapest chosen. */

@@ -8,10 +8,10 @@ import type { CompiledType } from '../../offerings/compile-types.ts';
 import { byCodeUnit } from '../../rules/label-rule.ts';
 import { cheaperBits, listingOf, type Listing } from './listed-offerings.ts';
 import { plainPriceOf, type OpenClaim } from '../../placing/state/open-claim.ts';
-import { podName } from '../../placing/state/pod-name.ts';
+
 import type { PoolState } from '../../offerings/pool-state.ts';
 import { riskFields } from '../../offerings/weighed-price.ts';
-import type { Workspace } from '../../placing/state/workspace.ts';
+import { podName, type Workspace } from '../../placing/state/workspace.ts';
 
 /** Answers why nothing cheaper than its offering was chosen for a claim, most offerings first. */
 export type CheaperExplainer = (claim: OpenClaim) => ReadonlyArray<CheaperOfferings>;

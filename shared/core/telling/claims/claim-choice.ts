@@ -15,6 +15,9 @@ import { riskFields } from '../../offerings/weighed-price.ts';
 /** Karpenter's bound on how many instance types a NodeClaim lists, kept so that objects stay small. */
 const MAX_INSTANCE_TYPES = 600;
 
+/** Launch tries at most this many other offerings before the pods are planned again: later ones are far dearer. */
+const MAX_FALLBACKS = 20;
+
 /** What a claim is launched as, what else would do, and the requirements that say so. */
 export interface ClaimChoice {
   readonly offering: PlannedOffering;
@@ -41,6 +44,8 @@ interface RankedOffering {
   readonly bit: number;
   /** Its weighed price. */
   readonly counts: number;
+  /** 1 for burstable sizes and retired generations that the pool does not name. */
+  readonly shunned: number;
   readonly planned: PlannedOffering;
 }
 
@@ -87,15 +92,33 @@ function choose(claim: OpenClaim, offerings: Int32Array, all: ReadonlyArray<Rank
     throw new Error(`a claim of NodePool ${state.pool.name} was planned without an offering`);
   }
   const booked = offerings.map((mask, type) => (mask === 0 || isBooked(claim, type) ? mask : 0));
-  const others = othersAmong(all, booked, own);
-  const planned = others.map((one) => one.planned);
+  // What the claim lists is all that it can be launched as: fallbacks and requirements are both taken from it.
+  const listed = listedAmong(state, [own, ...othersAmong(all, booked, own)]);
+  const others = listed.filter((one) => one !== own);
   return {
     offering: own.planned,
-    fallbacks: chooseFallbacks(own.planned, planned),
+    fallbacks: fallbacksAmong(own, others),
     // Shunned sizes come last in rank, at whatever price.
     runnerUp: others.find(({ counts }) => counts >= own.counts)?.planned ?? null,
-    requirements: requirementsOf(claim, [own, ...others]),
+    requirements: requirementsOf(claim, listed),
   };
+}
+
+/** Shunned sizes are launched only once all others that there is room for have been refused. */
+function fallbacksAmong(own: RankedOffering, others: ReadonlyArray<RankedOffering>): ReadonlyArray<PlannedOffering> {
+  const [fine, shunned] = [0, 1].map((kind) =>
+    others.filter((one) => one.shunned === kind).map(({ planned }) => planned),
+  );
+  const first = chooseFallbacks(own.planned, fine ?? [], MAX_FALLBACKS);
+  return [...first, ...chooseFallbacks(own.planned, shunned ?? [], MAX_FALLBACKS - first.length)];
+}
+
+/** The offerings of as many sizes as a claim lists, best first; those of the first are always among them. */
+function listedAmong(state: PoolState, ranked: ReadonlyArray<RankedOffering>): ReadonlyArray<RankedOffering> {
+  const types = [...new Set(ranked.map(({ type }) => type))];
+  if (types.length <= MAX_INSTANCE_TYPES) return ranked;
+  const listed = new Set(cutTo(state, types, MAX_INSTANCE_TYPES));
+  return ranked.filter(({ type }) => listed.has(type));
 }
 
 /** What is held is one node of one reservation: a launch may not take another, nor one where none is held. */
@@ -116,7 +139,7 @@ function othersAmong(
 
 /** All offerings of the pool: those not shunned first, then by weighed price. */
 function rankOfferings({ pool }: PoolState): ReadonlyArray<RankedOffering> {
-  const ranked: Array<RankedOffering & { readonly shunned: number }> = [];
+  const ranked: Array<RankedOffering> = [];
   for (const type of pool.order) {
     const compiled = pool.catalog.types[type];
     if (compiled === undefined) continue;
@@ -143,26 +166,15 @@ function isBooked({ state, booked }: OpenClaim, type: number): boolean {
   return booked !== null && takesNoMore(state, capacityOf(state.pool, type), booked);
 }
 
-/** The offerings that are ranked, by type, the types as they come. */
-function bitsByType(ranked: ReadonlyArray<RankedOffering>): ReadonlyMap<number, number> {
-  const bits = new Map<number, number>();
-  for (let index = 0; index < ranked.length; index++) {
-    const { type = 0, bit = 0 } = ranked[index] ?? {};
-    bits.set(type, (bits.get(type) ?? 0) | (1 << bit));
-  }
-  return bits;
-}
-
-/** The pool's requirements with minValues kept, narrowed to the instance types, zones and capacity types still possible. */
+/** The pool's requirements with minValues kept, narrowed to the instance types, zones and capacity types that the claim lists. */
 function requirementsOf(
   { state, open, minValuesRelaxed }: OpenClaim,
-  ranked: ReadonlyArray<RankedOffering>,
+  listed: ReadonlyArray<RankedOffering>,
 ): ReadonlyArray<Requirement> {
   const { pool } = state;
-  const bits = bitsByType(ranked);
-  const types = cutTo(state, [...bits.keys()], MAX_INSTANCE_TYPES);
-  const listed = types.reduce((sum, type) => sum | (bits.get(type) ?? 0), 0);
-  const markets = pool.catalog.markets.filter((_, bit) => ((listed >> bit) & 1) === 1);
+  const types = [...new Set(listed.map(({ type }) => type))];
+  const bits = listed.reduce((sum, { bit }) => sum | (1 << bit), 0);
+  const markets = pool.catalog.markets.filter((_, bit) => ((bits >> bit) & 1) === 1);
   const rules = toRules(pool.manifest.spec.template.spec.requirements);
   for (const [key, rule] of open) addRule(rules, key, rule);
   rules.set(labelKey.instanceType, oneOf(types.map((type) => pool.catalog.types[type]?.name ?? '')));
@@ -170,7 +182,7 @@ function requirementsOf(
   rules.set(labelKey.capacityType, oneOf(markets.map(({ capacityType }) => capacityType)));
   rules.set(labelKey.nodePool, oneOf([pool.name]));
   // All are of one reservation, or none is of any.
-  const reservationId = ranked[0]?.planned.reservationId;
+  const reservationId = listed[0]?.planned.reservationId;
   if (reservationId !== undefined) rules.set(labelKey.reservation, oneOf([reservationId]));
   const minValues = minValuesOf(state);
   // What was waived is written as what is left, so that the claim says what a launch may count on.

@@ -1,27 +1,25 @@
 import type { PlannedOffering } from '../../model/plan.ts';
 
-/** Launch tries at most this many other offerings before the pods are planned again: later ones are far dearer. */
-const MAX_FALLBACKS = 20;
-
 /** Places kept for another capacity type: when spot is short, it is often short in every size at once. */
 const OTHER_CAPACITY_TYPE = 5;
 
 /** Most refusals are for the quota of a whole family, so no family may fill the list while others hold the pods too. */
 const PER_FAMILY = 8;
 
-/** What to launch instead, cheapest first; `others` come in that order. */
+/** What to launch instead, at most `most`, cheapest first; `others` come in that order. */
 export function chooseFallbacks<Offering extends PlannedOffering>(
   chosen: Offering,
   others: ReadonlyArray<Offering>,
+  most: number,
 ): ReadonlyArray<Offering> {
   const alike: Array<number> = [];
   const unlike: Array<number> = [];
   for (let place = 0; place < others.length; place++) {
     (others[place]?.capacityType === chosen.capacityType ? alike : unlike).push(place);
   }
-  const kept = Math.min(OTHER_CAPACITY_TYPE, unlike.length);
-  const first = diverse(others, alike, MAX_FALLBACKS - kept);
-  const picked = [...first, ...diverse(others, unlike, MAX_FALLBACKS - first.length)];
+  const kept = Math.min(OTHER_CAPACITY_TYPE, unlike.length, most);
+  const first = diverse(others, alike, most - kept);
+  const picked = [...first, ...diverse(others, unlike, most - first.length)];
   return picked.toSorted((a, b) => a - b).flatMap((place) => others[place] ?? []);
 }
 

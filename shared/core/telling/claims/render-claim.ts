@@ -1,4 +1,5 @@
 import type { PlannedClaim } from '../../model/plan.ts';
+import { restrictedDomainOf } from '../../../kubernetes/labels.ts';
 import { addAmounts, renderAmounts, type Amounts } from '../../../kubernetes/quantity.ts';
 import { isBufferPod } from '../../present/buffer-pods.ts';
 import { chooseFor, noChoices, type ClaimChoice } from './claim-choice.ts';
@@ -8,8 +9,8 @@ import { byCodeUnit, chooseValue } from '../../rules/label-rule.ts';
 import { minValuesOf } from '../../offerings/min-values.ts';
 import type { OpenClaim } from '../../placing/state/open-claim.ts';
 import { driversNeeded } from './device-assignments.ts';
-import { podName } from '../../placing/state/pod-name.ts';
-import type { Workspace } from '../../placing/state/workspace.ts';
+
+import { podName, type Workspace } from '../../placing/state/workspace.ts';
 
 /** Karpenter's mark on claims that have fewer choices than their pool's minValues asks for. */
 const MIN_VALUES_RELAXED = 'karpenter.sh/nodeclaim-min-values-relaxed';
@@ -79,7 +80,7 @@ function openLabels({ state: { pool }, open }: OpenClaim): Labels {
   const labels: Record<string, string> = {};
   for (const [key, rule] of [...pool.rules, ...open]) {
     const decidedElsewhere = pool.catalog.marketKeys.has(key) || pool.catalog.labels.has(key);
-    const value = decidedElsewhere || key.startsWith('karpenter.') ? null : chooseValue(open.get(key) ?? rule);
+    const value = decidedElsewhere || restrictedDomainOf(key) !== null ? null : chooseValue(open.get(key) ?? rule);
     if (value !== null) labels[key] = value;
   }
   return labels;

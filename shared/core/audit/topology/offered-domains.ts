@@ -1,0 +1,98 @@
+import { isTypeLevelKey, labelKey, normalizeKey, REGIONAL_ZONE } from '../../../kubernetes/labels.ts';
+import type { NodePool, PodSpec, SelectorRequirement } from '../../../kubernetes/manifest.ts';
+import { namesRegional } from '../../rules/placement-scope.ts';
+import { placeOf, type AuditedInput } from '../seen/audited-sizes.ts';
+import { blockingTaint, meets, type PossibleLabels } from '../seen/matching.ts';
+import type { OfferedDomains } from './spread-views.ts';
+
+/**
+ * Domains of a key that pools can offer now. "No zone" is one only where no pool offers zones, or one that speaks of it does; what
+ * machines without a zone there are, or the plan makes, counts besides.
+ */
+export function offeredDomains(input: AuditedInput): OfferedDomains {
+  const offered = new Map<NodePool, ReadonlyArray<OfferedKind>>();
+  const kindsOf = (pool: NodePool): ReadonlyArray<OfferedKind> => {
+    const kinds = offered.get(pool) ?? offeredKinds(input, pool);
+    // Stryker disable next-line CallExpression: what is not kept is worked out again
+    offered.set(pool, kinds);
+    return kinds;
+  };
+  const known = new Map<string, ReadonlyArray<string>>();
+  return (key, { spec }, honored) => {
+    const rules = honored.nodeRules ? [spec.nodeSelector, spec.affinity?.nodeAffinity] : [];
+    const id = JSON.stringify([key, honored, rules, honored.taints ? spec.tolerations : []]);
+    const found = known.get(id);
+    if (found !== undefined) return found;
+    const pools = input.cluster.nodePools.filter(
+      (pool) => !honored.taints || blockingTaint(pool.spec.template.spec.taints ?? [], spec.tolerations) === null,
+    );
+    const domains = new Set<string>();
+    const spoken = new Set<string>();
+    for (const pool of pools) {
+      for (const kind of kindsOf(pool)) {
+        if (honored.nodeRules && !mayMeet(kind, spec)) continue;
+        for (const domain of kind.labels.get(key) ?? kind.listed.get(key) ?? []) {
+          domains.add(domain);
+          if (namesRegional(pool)) spoken.add(domain);
+        }
+      }
+    }
+    if (key === labelKey.zone && domains.size > 1 && !spoken.has(REGIONAL_ZONE)) domains.delete(REGIONAL_ZONE);
+    // Stryker disable next-line CallExpression: what is not kept is worked out again
+    known.set(id, [...domains]);
+    return [...domains];
+  };
+}
+
+/** A node that a pool could have. */
+interface OfferedKind {
+  readonly labels: PossibleLabels;
+  /** By key of a label that the pool leaves to its pods: the values that it lists; none where it lists none. */
+  readonly listed: ReadonlyMap<string, ReadonlyArray<string>>;
+}
+
+function offeredKinds(input: AuditedInput, pool: NodePool): ReadonlyArray<OfferedKind> {
+  if (pool.metadata.deletionTimestamp !== undefined || pool.spec.replicas !== undefined) return [];
+  const { requirements } = pool.spec.template.spec;
+  const kinds: Array<OfferedKind> = [];
+  for (const type of input.catalog.get(pool.metadata.name) ?? []) {
+    for (const offering of type.offerings.filter(({ available }) => available)) {
+      const { labels, contradictsTemplate } = input.sizes.nodeOf(pool, placeOf(type.name, offering));
+      if (contradictsTemplate) continue;
+      // Of a label that the size decides a node has what the size says, or none; any other is the pool's own to give.
+      const isDecided = (key: string): boolean => labels.has(key) || isTypeLevelKey(key);
+      const decided = requirements.filter(({ key }) => isDecided(normalizeKey(key)));
+      if (!decided.every((requirement) => meets(labels, requirement))) continue;
+      const open = new Set(requirements.map(({ key }) => normalizeKey(key)).filter((key) => !isDecided(key)));
+      kinds.push({ labels, listed: new Map([...open].map((key) => [key, listedFor(key, requirements)])) });
+    }
+  }
+  return kinds;
+}
+
+/** The values among which the pods of a pool choose. */
+function listedFor(key: string, requirements: ReadonlyArray<SelectorRequirement>): ReadonlyArray<string> {
+  const about = requirements.filter((one) => normalizeKey(one.key) === key);
+  return about
+    .flatMap(({ operator, values = [] }) => (operator === 'In' ? values : []))
+    .filter((value) => about.every((one) => meets(new Map([[key, [value]]]), one)));
+}
+
+/** Could such a node meet the pod's node selector and required node affinity? Labels without listed values may be anything. */
+function mayMeet({ labels, listed }: OfferedKind, spec: PodSpec): boolean {
+  const may = (expression: SelectorRequirement): boolean => {
+    const values = listed.get(normalizeKey(expression.key));
+    if (values === undefined) return meets(labels, expression);
+    return values.length === 0 || meets(new Map([[normalizeKey(expression.key), values]]), expression);
+  };
+  const selector = Object.entries(spec.nodeSelector ?? {});
+  if (!selector.every(([key, value]) => may({ key, operator: 'In', values: [value] }))) return false;
+  const required = spec.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution;
+  if (required === undefined) return true;
+  return required.nodeSelectorTerms.some(({ matchExpressions = [], matchFields = [] }) => {
+    if (matchExpressions.length + matchFields.length === 0) return false;
+    // A node that is not there yet has a name that nobody can ask for.
+    const named = matchFields.every((one) => meets(new Map([['metadata.name', ['']]]), one));
+    return named && matchExpressions.every(may);
+  });
+}
