@@ -21,27 +21,31 @@ export function offeredDomains(input: AuditedInput): OfferedDomains {
   return (key, { spec }, honored) => {
     const rules = honored.nodeRules ? [spec.nodeSelector, spec.affinity?.nodeAffinity] : [];
     const id = JSON.stringify([key, honored, rules, honored.taints ? spec.tolerations : []]);
-    const found = known.get(id);
-    if (found !== undefined) return found;
-    const pools = input.cluster.nodePools.filter(
-      (pool) => !honored.taints || blockingTaint(pool.spec.template.spec.taints ?? [], spec.tolerations) === null,
-    );
-    const domains = new Set<string>();
-    const spoken = new Set<string>();
-    for (const pool of pools) {
-      for (const kind of kindsOf(pool)) {
-        if (honored.nodeRules && !mayMeet(kind, spec)) continue;
-        for (const domain of kind.labels.get(key) ?? kind.listed.get(key) ?? []) {
-          domains.add(domain);
-          if (namesRegional(pool)) spoken.add(domain);
-        }
-      }
-    }
-    if (key === labelKey.zone && domains.size > 1 && !spoken.has(REGIONAL_ZONE)) domains.delete(REGIONAL_ZONE);
+    const lookedAt = (pool: NodePool): ReadonlyArray<OfferedKind> => {
+      const taints = honored.taints ? (pool.spec.template.spec.taints ?? []) : [];
+      if (blockingTaint(taints, spec.tolerations) !== null) return [];
+      return kindsOf(pool).filter((kind) => !honored.nodeRules || mayMeet(kind, spec));
+    };
+    const found = known.get(id) ?? domainsAmong(input.cluster.nodePools, key, lookedAt);
     // Stryker disable next-line CallExpression: what is not kept is worked out again
-    known.set(id, [...domains]);
-    return [...domains];
+    known.set(id, found);
+    return found;
   };
+}
+
+function domainsAmong(
+  pools: ReadonlyArray<NodePool>,
+  key: string,
+  kindsOf: (pool: NodePool) => ReadonlyArray<OfferedKind>,
+): ReadonlyArray<string> {
+  const offers = pools.flatMap((pool) => {
+    const domains = kindsOf(pool).flatMap(({ labels, listed }) => labels.get(key) ?? listed.get(key) ?? []);
+    return [...new Set(domains)].map((domain) => ({ domain, spoken: namesRegional(pool) }));
+  });
+  const all = new Set(offers.map(({ domain }) => domain));
+  const isSpoken = offers.some(({ domain, spoken }) => domain === REGIONAL_ZONE && spoken);
+  if (key === labelKey.zone && all.size > 1 && !isSpoken) all.delete(REGIONAL_ZONE);
+  return [...all];
 }
 
 /** A node that a pool could have. */

@@ -1,5 +1,4 @@
 import { labelKey, normalizeKey, REGIONAL_ZONE } from '../../../kubernetes/labels.ts';
-import { at } from '../../quantity/at.ts';
 import type { CompiledCatalog } from '../../offerings/compile-types.ts';
 import type { PoolState } from '../../offerings/pool-state.ts';
 import type { PodConstraints } from '../../rules/pod-constraints.ts';
@@ -54,17 +53,15 @@ export function zonesFirst(
 type Places = 'regional' | 'zonal' | 'none';
 
 function findPlaces(pools: ReadonlyArray<PoolState>, leveled: LeveledShape): Places {
-  let places: Places = 'none';
+  let [regional, zonal] = [0, 0];
   for (const state of pools) {
-    const regional = regionalBits(state.pool.catalog);
-    for (const { offered } of optionsOn(state, leveled)) {
-      for (let type = 0; type < offered.length; type++) {
-        if ((at(offered, type) & ~regional) !== 0) return 'zonal';
-        if (at(offered, type) !== 0) places = 'regional';
-      }
-    }
+    const bits = regionalBits(state.pool.catalog);
+    const any = optionsOn(state, leveled).reduce((mask, { offered }) => offered.reduce((a, b) => a | b, mask), 0);
+    regional |= any & bits;
+    zonal |= any & ~bits;
   }
-  return places;
+  if (zonal !== 0) return 'zonal';
+  return regional === 0 ? 'none' : 'regional';
 }
 
 function looksAtZones(constraints: PodConstraints): boolean {
