@@ -1,3 +1,4 @@
+import { planProvisioning } from './core/plan-provisioning.ts';
 import { AKS_REPAIRS, DEFAULT_DISRUPTION } from './core/model/disruption-input.ts';
 import { readDisruption } from './contract/disruption-settings.ts';
 import type { ServiceBusClient } from '@azure/service-bus';
@@ -75,6 +76,7 @@ function compose(settings: Settings): App {
       cluster,
       policy,
       disruption: { isOn, policy: { ...DEFAULT_DISRUPTION, spotToSpot, repairs } },
+      planner: planProvisioning,
       reservesNodes: reserves,
       now: Date.now,
       kubernetes,

@@ -87,6 +87,7 @@ const coreFolders = [
   'audit/rules',
   'audit',
   'launch',
+  'recovery',
   'disruption/plan',
   'disruption/candidates',
   'disruption/search',

@@ -33,6 +33,7 @@ import { renderCount } from '../render-count.ts';
 import { fileProblem, WrongInputError } from '../wrong-input.ts';
 import { renderJson, renderYaml } from './render-document.ts';
 import { renderTable } from './render-table.ts';
+import type { RefusedPlan } from '../../shared/core/recovery/sound-plan.ts';
 import { solve, type Solved } from './solve.ts';
 import { toPlanDocument } from './to-plan-document.ts';
 
@@ -42,9 +43,9 @@ export interface PlanOutcome {
   readonly text: string;
   /** For standard error, one line each. */
   readonly notes: ReadonlyArray<string>;
-  /** The same, of what is wrong with the plan; empty but for exit code 3. */
+  /** The same, of what was wrong with a first plan; empty but for exit code 3. */
   readonly errors: ReadonlyArray<string>;
-  /** 0 all pods placed, 1 pods left, 3 the plan failed its audit. */
+  /** 0 all pods placed, 1 pods left, 3 a first plan failed its audit: what is shown does without what it names. */
   readonly exitCode: 0 | 1 | 3;
 }
 
@@ -70,7 +71,7 @@ export async function planFromFiles(options: PlanOptions, stdin: Readable): Prom
   };
   const solved = solve(input, nowMs, options.budgetMs);
   const allNotes = [...given.notes, ...notes, ...notesOnPods(solved.plan, cluster), ...notesOnBuffers(input)];
-  return toOutcome(solved, allNotes, () => render(solved, input, options, prices));
+  return toOutcome(solved, allNotes, () => render(solved, solved.input, options, prices));
 }
 
 /**
@@ -85,24 +86,39 @@ export async function deviceSupport(snapshot: Snapshot, inCatalog: DeviceTemplat
   return { kind: 'planned', compile: createDeviceSelectors(), templates };
 }
 
-/** A plan that breaks a rule of its audit is not shown: whoever acts on it would be misled. */
+/** What breaks a rule of its audit is not shown, as whoever acts on it would be misled; what holds without it is. */
 export async function toOutcome(
-  { plan, findings }: Solved,
+  { plan, warnings, refused }: Solved,
   notes: ReadonlyArray<string>,
   rendered: () => Promise<string>,
 ): Promise<PlanOutcome> {
-  const fatal = findings.filter(({ severity }) => severity === 'fatal');
-  if (fatal.length > 0) {
-    const errors = fatal.map(({ rule, text }) => `internal error: the plan broke the rule ${rule}: ${text}`);
-    return { text: '', notes, errors: [...errors, 'the plan is not shown; please report it'], exitCode: 3 };
-  }
-  const warnings = findings.map(({ rule, text }) => `audit: ${rule}: ${text}`);
+  const text = await rendered();
+  const allNotes = [...notes, ...warnings.map((one) => `audit: ${one.rule}: ${one.text}`)];
+  if (refused === null) return { text, notes: allNotes, errors: [], exitCode: plan.left.length > 0 ? 1 : 0 };
+  const told = refused.findings.slice(0, FINDINGS_SHOWN);
+  const errors = told.map((one) => `internal error: the plan broke the rule ${one.rule}: ${one.text}`);
+  const more = refused.findings.length - told.length;
   return {
-    text: await rendered(),
-    notes: [...notes, ...warnings],
-    errors: [],
-    exitCode: plan.left.length > 0 ? 1 : 0,
+    text,
+    notes: allNotes,
+    errors: [...errors, ...(more > 0 ? [`and ${renderCount(more, 'finding')} more`] : []), renderInstead(refused)],
+    exitCode: 3,
   };
+}
+
+/** One fault is often found on each of twenty fallbacks. */
+const FINDINGS_SHOWN = 5;
+
+/** What is shown in place of a plan that was refused, and whom it leaves out. */
+function renderInstead({ instead, nodePools, rescued, leftOut }: RefusedPlan): string {
+  const made =
+    instead === 'rest' ? 'what is shown is planned without what that names' : 'what is shown is plain first-fit';
+  const pools = nodePools.length === 0 ? '' : `, of NodePool ${nodePools.join(', ')}`;
+  const pods = [
+    ...(rescued === 0 ? [] : [`${renderCount(rescued, 'pod')}${pools} placed by first-fit`]),
+    ...(leftOut === 0 ? [] : [`${renderCount(leftOut, 'pod')}${pools} left out`]),
+  ];
+  return `${[made, ...pods].join('; ')}; please report it`;
 }
 
 function notesOnPods(plan: Plan, snapshot: Snapshot): ReadonlyArray<string> {

@@ -101,6 +101,9 @@ export const Reason = Type.Union([
     wanted: Type.Array(LabelRequirement),
   }),
   ofThePod('no-node-pool', 'There is no NodePool.', {}),
+  ofThePod('plan-refused', 'A plan for the pod was made and broke a rule of the audit.', {
+    finding: Type.String({ description: 'What the audit found first.' }),
+  }),
   ofAPool('pool-not-usable', 'The pool is not looked at.', { why: PoolObstacle }),
   ofAPool('taint', 'The pod does not tolerate a taint of the pool.', { taint: Taint }),
   ofAPool('pool-contradiction', 'What the pool requires of one label cannot be had together.', {

@@ -2,13 +2,19 @@ import { auditPlan, type Finding } from '../../shared/core/audit/audit-plan.ts';
 import type { Plan } from '../../shared/core/model/plan.ts';
 import { instant } from '../../shared/core/quantity/units.ts';
 import { planProvisioning } from '../../shared/core/plan-provisioning.ts';
+import { soundPlan, type Planner, type RefusedPlan } from '../../shared/core/recovery/sound-plan.ts';
 import { DEFAULT_WORK, type ProvisioningInput } from '../../shared/core/model/provisioning-input.ts';
 
-/** A plan, how long it took to find, and what its audit says. */
+/** A plan that its audit lets through, and how long it took to find. */
 export interface Solved {
   readonly plan: Plan;
+  /** What was planned and audited. */
+  readonly input: ProvisioningInput;
   readonly solveMs: number;
-  readonly findings: ReadonlyArray<Finding>;
+  /** What the audit says that stops nothing. */
+  readonly warnings: ReadonlyArray<Finding>;
+  /** What of a first plan was refused; null where it held. */
+  readonly refused: RefusedPlan | null;
 }
 
 /** Each attempt may try four times as hard as the one before, so the last has most of the time. */
@@ -35,21 +41,34 @@ interface Attempt {
 
 /**
  * Without a budget the plan is the one that production would make. With one, better plans are looked for while the time
- * lasts; the best is kept: fewest pods left, then lowest cost with risk. At least one plan is made, however small the budget.
+ * lasts; the best is kept: fewest pods left, then lowest cost with risk. At least one plan is made, however small the budget. What is refused by its audit is left out, as in
+ * production. `planner`: makes each plan.
  */
-export function solve(input: ProvisioningInput, nowMs: number, budgetMs: number | null): Solved {
+export function solve(
+  given: ProvisioningInput,
+  nowMs: number,
+  budgetMs: number | null,
+  planner: Planner = planProvisioning,
+): Solved {
+  const now = instant(nowMs);
   const startedMs = performance.now();
-  const attempt = (operations: number): Attempt => {
-    const beforeMs = performance.now();
-    const plan = planProvisioning({ ...input, work: { ...input.work, operations } }, instant(nowMs));
-    return { plan, operations, tookMs: performance.now() - beforeMs };
+  let solveMs = 0;
+  const best: Planner = (input) => {
+    const attempt = (operations: number): Attempt => {
+      const beforeMs = performance.now();
+      const plan = planner({ ...input, work: { ...input.work, operations } }, now);
+      return { plan, operations, tookMs: performance.now() - beforeMs };
+    };
+    try {
+      if (budgetMs === null) return attempt(DEFAULT_WORK.operations).plan;
+      return search(attempt, () => budgetMs - (performance.now() - startedMs));
+    } finally {
+      solveMs = performance.now() - startedMs;
+    }
   };
-  const best =
-    budgetMs === null
-      ? attempt(DEFAULT_WORK.operations).plan
-      : search(attempt, () => budgetMs - (performance.now() - startedMs));
-  const solveMs = performance.now() - startedMs;
-  return { plan: best, solveMs, findings: auditPlan(best, input) };
+  const { plan, input, refused } = soundPlan(given, now, best);
+  const warnings = auditPlan(plan, input).filter(({ severity }) => severity === 'warning');
+  return { plan, input, solveMs, warnings, refused };
 }
 
 function search(attempt: (operations: number) => Attempt, leftMs: () => number): Plan {

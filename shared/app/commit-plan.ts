@@ -1,5 +1,5 @@
 import type { Plan, PlannedClaim } from '../core/model/plan.ts';
-import type { AuditedPlan } from './make-plan.ts';
+import type { AuditedPlan } from '../core/recovery/sound-plan.ts';
 import { RetryableError, TerminalError } from '../ports/errors.ts';
 import { DECISION_VERSION, type Decision, type LedgerState, type Removal } from '../ports/store.ts';
 import { digest } from '../contract/digest.ts';

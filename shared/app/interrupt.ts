@@ -20,9 +20,10 @@ import { isSameId } from './same-id.ts';
 import { claimOfVm, nodeNameOf } from './node-name.ts';
 import type { Ports } from './ports.ts';
 import type { LedgerState } from '../ports/store.ts';
-import { makePlan, requireSound, type MadePlan } from './make-plan.ts';
+import { makePlan, type MadePlan } from './make-plan.ts';
 import { planWithoutSpares } from './plan-without-spares.ts';
 import { recordPlan } from './record-plan.ts';
+import { tellRefused } from './tell-refused.ts';
 
 export type InterruptOutcome =
   /** Not a machine of ours, one that has gone already, or an event that takes nothing away. */
@@ -72,7 +73,7 @@ export async function interrupt(ports: Ports, signal: SignalHint): Promise<Inter
     replacements: replacements.join(','),
   });
   await tellStorms(ports, claim, snapshot?.nodePools ?? [], storms);
-  if (made !== null) await recordPlan(ports, made, 'holds');
+  if (made !== null) await Promise.all([tellRefused(ports, made), recordPlan(ports, made, 'holds')]);
   return { kind: 'replaced', claim: claim.metadata.name, replacements: replacements.length };
 }
 
@@ -144,7 +145,7 @@ async function replace(
   const onTheirWay = claimsOnTheirWay(plan, gathered, moving);
   if (plan.claims.length === 0) return { replacements: onTheirWay, made };
   const cause = `interruption of ${claim.metadata.name}`;
-  const outcome = await commitPlan(ports, { ...gathered, input }, requireSound(ports, made, cause), cause);
+  const outcome = await commitPlan(ports, { ...gathered, input }, plan, cause);
   if (outcome.kind === 'lost') throw new RetryableError('another plan was committed first', { retryAfterMs: 100 });
   await execute(ports, outcome.state, outcome.decision);
   const { claimNames } = outcome.decision;

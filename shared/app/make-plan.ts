@@ -1,59 +1,57 @@
-import { auditPlan } from '../core/audit/audit-plan.ts';
 import type { Plan } from '../core/model/plan.ts';
 import type { ProvisioningInput } from '../core/model/provisioning-input.ts';
-import { planProvisioning } from '../core/plan-provisioning.ts';
 import { instant } from '../core/quantity/units.ts';
-import { TerminalError } from '../ports/errors.ts';
+import { soundPlan, type AuditedPlan, type Planner, type SoundPlan } from '../core/recovery/sound-plan.ts';
 import type { Gathered } from './gather.ts';
 import type { Ports } from './ports.ts';
 
-/** A plan with what it was made of, and how long that took. */
+/** A plan that its audit has let through, with what it was made of, and how long the planner took. */
 export interface MadePlan {
   readonly gathered: Gathered;
   /** What was planned: the gathered input, or part of it. */
   readonly input: ProvisioningInput;
-  readonly plan: Plan;
+  readonly plan: AuditedPlan;
+  /** What of a first plan was refused; null where it held. */
+  readonly refused: SoundPlan['refused'];
   readonly madeAtMs: number;
   readonly tookMs: number;
 }
 
 /** What a look came to know, whether by a plan or without one. */
-export type Look = Omit<MadePlan, 'plan'> & { readonly plan: Pick<Plan, 'left'> };
-
-/** Plans `input`, with an eye on the clock. */
-export function makePlan(ports: Ports, gathered: Gathered, input: ProvisioningInput): MadePlan {
-  const startedMs = ports.now();
-  const plan = planProvisioning(input, instant(startedMs));
-  const madeAtMs = ports.now();
-  return { gathered, input, plan, madeAtMs, tookMs: madeAtMs - startedMs };
-}
-
-declare const audited: unique symbol;
-
-/** A plan that its audit has let through: no other can be committed. */
-export type AuditedPlan = Plan & { readonly [audited]: true };
+export type Look = Omit<MadePlan, 'plan' | 'refused'> & { readonly plan: Pick<Plan, 'left'> };
 
 /**
- * The plan, once its audit has found nothing fatal in it. One that breaks its own rules is a bug and must not reach Azure: it
- * is logged with what is wrong, and a TerminalError ends the matter.
+ * Plans `input` and has the plan audited, with an eye on the clock. A plan that breaks its own rules is a bug of ours: it is logged with
+ * what is wrong, and what takes its place does without what the findings name.
  */
-export function requireSound(
-  ports: Ports,
-  { gathered, input, plan }: Pick<MadePlan, 'gathered' | 'input' | 'plan'>,
-  cause: string,
-): AuditedPlan {
-  const fatal: Array<string> = [];
-  if (!isSound(plan, input, fatal)) {
-    const findings = fatal.join('; ');
-    ports.log('plan-refused', { cause, snapshot: gathered.snapshot.version, claims: plan.claims.length, findings });
-    throw new TerminalError(`plan refused by its audit: ${findings}`);
-  }
-  return plan;
+export function makePlan(ports: Ports, gathered: Gathered, input: ProvisioningInput): MadePlan {
+  const beganMs = ports.now();
+  let [tookMs, madeAtMs] = [0, beganMs];
+  const timed: Planner = (given, now) => {
+    const startedMs = tookMs === 0 ? beganMs : ports.now();
+    try {
+      return ports.planner(given, now);
+    } finally {
+      madeAtMs = ports.now();
+      tookMs += madeAtMs - startedMs;
+    }
+  };
+  const { refused, ...sound } = soundPlan(input, instant(beganMs), timed);
+  if (refused !== null) logRefused(ports, gathered, refused);
+  return { gathered, ...sound, refused, madeAtMs, tookMs };
 }
 
-/** Adds to `fatal` what is wrong with the plan. */
-function isSound(plan: Plan, input: ProvisioningInput, fatal: Array<string>): plan is AuditedPlan {
-  const findings = auditPlan(plan, input).filter(({ severity }) => severity === 'fatal');
-  fatal.push(...findings.map(({ text }) => text));
-  return fatal.length === 0;
+function logRefused(
+  { log }: Ports,
+  { snapshot }: Gathered,
+  { findings, nodePools, instead, rescued, leftOut }: NonNullable<SoundPlan['refused']>,
+): void {
+  log('plan-refused', {
+    snapshot: snapshot.version,
+    findings: findings.map(({ rule, text }) => `${rule}: ${text}`).join('; '),
+    nodePools: nodePools.join(','),
+    instead,
+    rescued,
+    leftOut,
+  });
 }

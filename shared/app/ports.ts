@@ -1,5 +1,6 @@
 import type { DisruptionPolicy } from '../core/model/disruption-input.ts';
 import type { SchedulingPolicy } from '../core/model/provisioning-input.ts';
+import type { Planner } from '../core/recovery/sound-plan.ts';
 import type { Cloud, Catalogs, NodeClassFacts } from '../ports/cloud.ts';
 import type { DeviceSelectors } from '../ports/devices.ts';
 import type { Hints } from '../ports/hints.ts';
@@ -23,6 +24,8 @@ export interface DisruptionSettings {
 export interface Ports {
   /** The cluster these ports lead to: names the sessions and blobs. */
   readonly cluster: string;
+  /** Makes plans; each is audited before anything of it is done. */
+  readonly planner: Planner;
   /** How plans are made, as the settings say. */
   readonly policy: SchedulingPolicy;
   /** Which nodes go of our own accord, as the settings say. */

@@ -14,13 +14,14 @@ import { CLOCK_SKEW_MS } from './clock-skew.ts';
 import { commitPlan, execute, resume } from './commit-plan.ts';
 import { type Gathered, gather } from './gather.ts';
 import { leavingNames } from './leaving.ts';
-import { makePlan, requireSound, type Look, type MadePlan } from './make-plan.ts';
+import { makePlan, type Look, type MadePlan } from './make-plan.ts';
 import { unjudgedPools } from './readiness.ts';
 import { writeOverlayStatuses } from './overlay-status.ts';
 import type { Ports } from './ports.ts';
 import { planWithoutSpares } from './plan-without-spares.ts';
 import { recordPlan } from './record-plan.ts';
 import { reportLeft } from './report-left.ts';
+import { tellRefused } from './tell-refused.ts';
 import { wake } from './wake.ts';
 
 export type ProvisionOutcome =
@@ -94,7 +95,7 @@ async function decide(ports: Ports, gathered: Gathered): Promise<Decided> {
   }
   if (window.kind === 'wait') return { outcome: await waitUntil(ports, window.untilMs), made: null };
 
-  // 2. Plan: pure; the same view always gives the same plan.
+  // 2. Plan: pure; the same view always gives the same plan. 3. Audit: by rules that do not know how the plan was made.
   const planned = makePlan(ports, gathered, input);
   const made = planWithoutSpares(ports, planned, { from: gathered.input, leaving });
   return { outcome: await carryOut(ports, made), made };
@@ -114,6 +115,7 @@ function allArePromised(ports: Ports, { cluster, inFlight }: ProvisioningInput, 
 async function carryOut(ports: Ports, made: MadePlan): Promise<ProvisionOutcome> {
   const { gathered, input, plan } = made;
   const unjudged = unjudgedPools(gathered.snapshot, ports.now());
+  await tellRefused(ports, made);
   await reportLeft(ports, plan.left, unjudged);
   await lookAgainWhenPoolsShouldBeJudged(ports, plan, unjudged);
   await lookAgainWhenCapacityMayBeBack(ports, plan);
@@ -123,11 +125,8 @@ async function carryOut(ports: Ports, made: MadePlan): Promise<ProvisionOutcome>
     return { kind: 'nothing-to-launch', left: plan.left.length };
   }
 
-  // 3. Audit: by rules that do not know how the plan was made. One that fails is a bug, and ends here.
-  const sound = requireSound(ports, made, 'provisioned');
-
   // 4. Commit: on condition that nobody has decided since the gathering.
-  const committed = await commitPlan(ports, { ...gathered, input }, sound, 'provisioned');
+  const committed = await commitPlan(ports, { ...gathered, input }, plan, 'provisioned');
   if (committed.kind === 'lost') {
     await wake(ports, ports.now() + LOST_PAUSE_MS, 'lost');
     return { kind: 'lost' };

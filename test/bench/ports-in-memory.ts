@@ -1,3 +1,4 @@
+import { planProvisioning } from '../../shared/core/plan-provisioning.ts';
 import { DEFAULT_DISRUPTION } from '../../shared/core/model/disruption-input.ts';
 import { MemoryBlobs } from '../simulation/world/memory-blobs.ts';
 import { createDecisions } from '../../shared/adapters/storage/decisions.ts';
@@ -49,6 +50,7 @@ export function portsInMemory(snapshot: Uint8Array, types: ReadonlyArray<Instanc
     cluster: CLUSTER,
     policy: KARPENTER_POLICY,
     disruption: { isOn: true, policy: DEFAULT_DISRUPTION },
+    planner: planProvisioning,
     reservesNodes: true,
     now: () => STARTED_MS + Math.round(performance.now()),
     kubernetes,

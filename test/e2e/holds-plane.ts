@@ -1,3 +1,4 @@
+import { planProvisioning } from '../../shared/core/plan-provisioning.ts';
 import { DEFAULT_DISRUPTION } from '../../shared/core/model/disruption-input.ts';
 import { execFile } from 'node:child_process';
 import { join, resolve } from 'node:path';
@@ -157,6 +158,7 @@ async function createPorts(kubeconfigPath: string, now: () => number): Promise<P
     now,
     policy: KARPENTER_POLICY,
     disruption: { isOn: true, policy: DEFAULT_DISRUPTION },
+    planner: planProvisioning,
     reservesNodes: true,
     kubernetes,
     definitions: createDefinitions(kubernetes, now),

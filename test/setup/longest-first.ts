@@ -29,6 +29,8 @@ export const SECONDS: Readonly<Record<string, number>> = {
   'e2e/start': 70,
   'e2e/start.real': 70,
   'contract/kubernetes-runtime/runtime.real': 70,
+  'e2e/one-fault': 65,
+  'e2e/one-fault.real': 65,
   'e2e/lifecycle': 60,
   'e2e/lifecycle.real': 60,
   'e2e/buffers.real': 60,

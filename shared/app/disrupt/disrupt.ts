@@ -5,14 +5,14 @@ import {
   type DisruptionStep,
 } from '../../core/disruption/plan/disruption-plan.ts';
 import type { Plan } from '../../core/model/plan.ts';
-import { planProvisioning } from '../../core/plan-provisioning.ts';
 import { withoutNodes } from '../../core/present/without-nodes.ts';
 import { instant } from '../../core/quantity/units.ts';
+import { judged } from '../../core/recovery/sound-plan.ts';
 import { commitPlan, execute, resume } from '../commit-plan.ts';
 import { type Gathered, gather, readSnapshot } from '../gather.ts';
 import { inParallel } from '../in-parallel.ts';
 import { leavingNames } from '../leaving.ts';
-import { makePlan, requireSound } from '../make-plan.ts';
+import { makePlan } from '../make-plan.ts';
 import type { Ports } from '../ports.ts';
 import { recordLook } from '../record-look.ts';
 import { wake } from '../wake.ts';
@@ -25,6 +25,7 @@ import { onlyCheaper } from './only-cheaper.ts';
 import { watchRollouts } from './halt-rollouts.ts';
 import { NODES_AT_ONCE, unmark } from './mark.ts';
 import { decisionCounts, stateOf } from './look-figures.ts';
+import { tellRefused } from '../tell-refused.ts';
 import { tellKept } from './tell-kept.ts';
 
 export type DisruptOutcome =
@@ -74,7 +75,7 @@ export async function disrupt(ports: Ports): Promise<DisruptOutcome> {
   if (plan.steps.length === 0) return outcome ?? { kind: 'idle' };
 
   // Whoever waits may need the very room that looks too much.
-  const before = planProvisioning(withoutNodes(gathered.input, leavingNames(gathered.snapshot)), now);
+  const { plan: before } = makePlan(ports, gathered, withoutNodes(gathered.input, leavingNames(gathered.snapshot)));
   if (before.claims.length > 0) {
     await wake(ports, ports.now(), 'pods-before-disruption');
     return { kind: 'waiting', for: 'nodes for pods that wait' };
@@ -120,24 +121,27 @@ async function begin(ports: Ports, gathered: Gathered, beginning: Beginning): Pr
   const leaving = leavingNames(gathered.snapshot);
   const candidates = candidatesOf(gathered, step);
   if (candidates.length < step.remove.length) return { kind: 'refused', why: 'a node of the plan has no claim' };
-  const input = withoutNodes(gathered.input, [...leaving, ...step.remove]);
-  const made = makePlan(ports, gathered, input);
+  const made = makePlan(ports, gathered, withoutNodes(gathered.input, [...leaving, ...step.remove]));
+  const { input } = made;
+  await tellRefused(ports, made);
   const why = objection(made.plan, beginning);
-  const bought = FORCED_REASONS.has(step.reason) ? made.plan : onlyCheaper(made.plan, input, priceOf(beginning));
+  const cheaper = FORCED_REASONS.has(step.reason) ? made.plan : onlyCheaper(made.plan, input, priceOf(beginning));
+  // What is left of a plan that holds is a plan to be audited.
+  const bought = cheaper === null ? null : judged(cheaper, input);
   if (why !== null || bought === null) {
-    const said = why ?? 'minValues asks for more sizes than are cheaper';
+    const audit = 'the audit refuses the plan without what is dearer';
+    const said = why ?? (cheaper === null ? 'minValues asks for more sizes than are cheaper' : audit);
     ports.log('disruption-refused', { reason: step.reason, nodes: step.remove.join(','), why: said });
     return { kind: 'refused', why: said };
   }
 
-  // 3. Audit, 4. commit, 5. execute: replacements are created, and the nodes marked.
+  // 4. Commit, 5. execute: replacements are created, and the nodes marked.
   const cause = `${step.reason}: ${step.remove.join(', ')}`;
-  const sound = requireSound(ports, { ...made, plan: bought }, cause);
   const claims = candidates.map(({ claim: { metadata }, node }) => {
     return { name: metadata.name, uid: metadata.uid ?? '', node: node.metadata.name };
   });
   const removal = { reason: step.reason, claims };
-  const committed = await commitPlan(ports, { ...gathered, input }, sound, cause, removal);
+  const committed = await commitPlan(ports, { ...gathered, input }, bought, cause, removal);
   if (committed.kind === 'lost') return { kind: 'lost' };
   const { name: decision, claimNames: replacements } = committed.decision;
   await execute(ports, committed.state, committed.decision);

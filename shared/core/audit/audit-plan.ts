@@ -37,7 +37,9 @@ export function auditPlan(stated: Plan, given: ProvisioningInput): ReadonlyArray
     ...accounting,
     ...plan.nominations
       .filter(({ target }) => state.get(`${target.kind}/${target.name}`)?.leaving !== false)
-      .map(({ target }) => fatal('target', `there is no ${target.kind} ${target.name} that stays`)),
+      .map(({ target }) =>
+        fatal('target', `there is no ${target.kind} ${target.name} that stays`, { kind: 'node', name: target.name }),
+      ),
     ...checkPools(plan, input, nodes),
     ...nodes.flatMap(check),
     ...checkRisk(plan, input),
@@ -59,7 +61,7 @@ function checkAccounting(plan: Plan, { cluster }: ProvisioningInput): ReadonlyAr
   return told.flatMap(({ name, uid }) => {
     const repeated = seen.has(uid);
     seen.add(uid);
-    if (!known.has(uid)) return [fatal('accounting', `pod ${name} is not known`)];
-    return repeated ? [fatal('accounting', `pod ${name} is in the plan twice`)] : [];
+    if (!known.has(uid)) return [fatal('accounting', `pod ${name} is not known`, { kind: 'pod', uid })];
+    return repeated ? [fatal('accounting', `pod ${name} is in the plan twice`, { kind: 'pod', uid })] : [];
   });
 }

@@ -66,7 +66,12 @@ function fixedValue(type: InstanceType, offering: Offering, key: string): string
   }
 }
 
-function toPlanned({ name }: InstanceType, offering: Offering, evictionCostMs: number): PlannedOffering {
+/** The size's offering as plans have it. */
+export function toPlanned(
+  { name }: Pick<InstanceType, 'name'>,
+  offering: Offering,
+  evictionCostMs: number,
+): PlannedOffering {
   const { zone, capacityType, price } = offering;
   const rate = rateOf(offering);
   const weighed = withRisk(price, riskOf(rate, evictionCostMs));

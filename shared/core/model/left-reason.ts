@@ -11,7 +11,9 @@ export type PodReason =
   | VolumeReason
   /** What it requires of one label in every term cannot be had together; those of the first term. */
   | { readonly kind: 'contradiction'; readonly nodePool: null; readonly wanted: ReadonlyArray<SelectorRequirement> }
-  | { readonly kind: 'no-node-pool'; readonly nodePool: null };
+  | { readonly kind: 'no-node-pool'; readonly nodePool: null }
+  /** A plan for it was made, and broke a rule of the audit: a fault of ours. */
+  | { readonly kind: 'plan-refused'; readonly nodePool: null; readonly finding: string };
 
 /** What is wrong with a claim, or with what it names. */
 export type ClaimProblem =

@@ -1,3 +1,4 @@
+import { planProvisioning } from '../../../shared/core/plan-provisioning.ts';
 import { DEFAULT_DISRUPTION } from '../../../shared/core/model/disruption-input.ts';
 import { createDefinitions } from '../../../shared/adapters/kubernetes/definitions.ts';
 import { createKubernetes } from '../../../shared/adapters/kubernetes/kubernetes.ts';
@@ -116,6 +117,7 @@ export class Process {
       cluster,
       policy: { ...KARPENTER_POLICY, gates: { ...KARPENTER_POLICY.gates, staticCapacity: true } },
       disruption: { isOn: outside.disrupts, policy: DEFAULT_DISRUPTION },
+      planner: planProvisioning,
       reservesNodes: true,
       now: this.now,
       kubernetes,

@@ -1,12 +1,13 @@
 import { commitPlan, execute, type CommitOutcome } from '../../../shared/app/commit-plan.ts';
 import type { Gathered } from '../../../shared/app/gather.ts';
-import { requireSound } from '../../../shared/app/make-plan.ts';
+import { judged } from '../../../shared/core/recovery/sound-plan.ts';
 import type { Ports } from '../../../shared/app/ports.ts';
 import type { Plan } from '../../../shared/core/model/plan.ts';
 
 /** Audits a plan for what was gathered, commits and executes it, as use cases do. */
 export async function carryOut(ports: Ports, gathered: Gathered, plan: Plan, cause: string): Promise<CommitOutcome> {
-  const sound = requireSound(ports, { gathered, input: gathered.input, plan }, cause);
+  const sound = judged(plan, gathered.input);
+  if (sound === null) throw new Error('refused by its audit');
   const outcome = await commitPlan(ports, gathered, sound, cause);
   if (outcome.kind === 'committed') await execute(ports, outcome.state, outcome.decision);
   return outcome;

@@ -1,3 +1,4 @@
+import { planProvisioning } from '../../../shared/core/plan-provisioning.ts';
 import { DEFAULT_DISRUPTION } from '../../../shared/core/model/disruption-input.ts';
 import { expect, test } from 'vitest';
 import { ApiServer, type Fields } from '../../simulation/world/api-server.ts';
@@ -57,6 +58,7 @@ function joined(
     hints: { send: () => Promise.resolve() },
     cloud: { revokeTokens: () => Promise.resolve(), equip: () => Promise.resolve() },
     disruption: { isOn: true, policy: { ...DEFAULT_DISRUPTION, searchSteps: 100_000 } },
+    planner: planProvisioning,
     reservesNodes: given.reservesNodes ?? true,
     now: () => clock.now(),
     log: () => undefined,

@@ -1,3 +1,4 @@
+import { planProvisioning } from '../../../shared/core/plan-provisioning.ts';
 import type { SignalHint } from '../../../shared/contract/messages.ts';
 import { DEFAULT_DISRUPTION } from '../../../shared/core/model/disruption-input.ts';
 import { ApiServer, type Fields } from '../../simulation/world/api-server.ts';
@@ -151,6 +152,7 @@ export function smallCluster() {
     policy: KARPENTER_POLICY,
     // Two or three nodes are looked through with less than what a cluster of thousands takes.
     disruption: { isOn: true, policy: { ...DEFAULT_DISRUPTION, searchSteps: 100_000 } },
+    planner: planProvisioning,
     reservesNodes: true,
     now,
     kubernetes,

@@ -135,7 +135,7 @@ test.each([...schemaFiles()])('docs/schema/%s is what the formats say', (name, w
   expect(JSON.parse(readFileSync(`docs/schema/${name}`, 'utf8'))).toEqual(JSON.parse(JSON.stringify(written)));
 });
 
-test('a plan that breaks a rule of its audit is not shown, and ends with 3 and the finding', async () => {
+test('what takes the place of a plan that breaks a rule of its audit is shown, with the finding, and ends with 3', async () => {
   const plan = {
     claims: [],
     nominations: [],
@@ -146,14 +146,24 @@ test('a plan that breaks a rule of its audit is not shown, and ends with 3 and t
     lowerBound: microUsdPerHour(0),
     weighed: { cost: microUsdPerHour(0), lowerBound: microUsdPerHour(0) },
   };
-  const findings = [{ severity: 'fatal', rule: 'limits', text: 'pool x is over its limit' }] as const;
-  const outcome = await toOutcome({ plan, solveMs: 1, findings }, ['a note'], () => Promise.reject(new Error('shown')));
+  const finding = { severity: 'fatal', rule: 'limits', text: 'pool x is over its limit', about: [] } as const;
+  const refused = {
+    findings: Array.from({ length: 7 }, () => finding),
+    nodePools: ['x'],
+    instead: 'rest',
+    rescued: 2,
+    leftOut: 1,
+  } as const;
+  // oxlint-disable-next-line no-unsafe-type-assertion
+  const solved = { plan, input: {}, solveMs: 1, warnings: [], refused } as unknown as Parameters<typeof toOutcome>[0];
+  const outcome = await toOutcome(solved, ['a note'], () => Promise.resolve('the rest'));
   expect(outcome).toEqual({
-    text: '',
+    text: 'the rest',
     notes: ['a note'],
     errors: [
-      'internal error: the plan broke the rule limits: pool x is over its limit',
-      'the plan is not shown; please report it',
+      ...Array.from({ length: 5 }, () => 'internal error: the plan broke the rule limits: pool x is over its limit'),
+      'and 2 findings more',
+      'what is shown is planned without what that names; 2 pods, of NodePool x placed by first-fit; 1 pod, of NodePool x left out; please report it',
     ],
     exitCode: 3,
   });

@@ -1,47 +1,64 @@
 import { expect, test } from 'vitest';
 import { deliverTo } from '../../../functions/deliver.ts';
-import { gather } from '../../../shared/app/gather.ts';
+import type { Ports } from '../../../shared/app/ports.ts';
 import { provision } from '../../../shared/app/provision.ts';
-import { makePlan } from '../../../shared/app/make-plan.ts';
-import { carryOut } from '../app/carry-out.ts';
 import { parsePodsHint } from '../../../shared/contract/messages.ts';
-import type { InstanceType } from '../../../shared/core/model/catalog.ts';
+import type { PlannedClaim } from '../../../shared/core/model/plan.ts';
+import { planProvisioning } from '../../../shared/core/plan-provisioning.ts';
+import { pendingPods } from '../../../shared/core/present/pending-pods.ts';
 import { microUsdPerHour } from '../../../shared/core/quantity/units.ts';
-import { TerminalError } from '../../../shared/ports/errors.ts';
+import type { Planner } from '../../../shared/core/recovery/sound-plan.ts';
 import type { Decision } from '../../../shared/ports/store.ts';
-import { size } from '../core/build.ts';
 import { smallCluster } from '../app/small-cluster.ts';
 
-const D2 = size('Standard_D2_v5', 2, 8, 100_000);
-/** By then no more pods are waited for. */
-const WINDOW_MS = 15_000;
-const REFUSAL =
-  'plan refused by its audit: planned-0: Standard_D2_v5 westeurope-1 on-demand is not available at that price';
-
-/** The size at prices that are looked up anew whenever somebody asks. */
-function priced(price: () => number): InstanceType {
-  const offerings = D2.offerings.map((offering) => ({
-    ...offering,
-    get price() {
-      return microUsdPerHour(price());
-    },
-  }));
-  return { ...D2, offerings };
+interface ClaimSpec {
+  readonly resources?: { readonly requests?: { readonly cpu?: string } };
 }
 
-/**
- * One pod that a new node would hold, and one that none holds. The event about the latter is written between planning and
- * the audit: `afterPlan` happens then.
- */
-function cluster(afterPlan: () => void) {
+interface ToldEvent {
+  readonly involvedObject: { readonly kind: string; readonly name: string };
+  readonly reason: string;
+  readonly message: string;
+}
+
+/** By then no more pods are waited for. */
+const WINDOW_MS = 15_000;
+
+/** The planner with a fault in the claims of pods that are called so: it states a price that nobody asks. */
+function mispricing(name: string): Planner {
+  return (input, now) => {
+    const plan = planProvisioning(input, now);
+    const isWrong = ({ pods }: PlannedClaim) => pods.some((pod) => pod.name.endsWith(name));
+    const claims = plan.claims.map((claim) =>
+      isWrong(claim) ? { ...claim, offering: { ...claim.offering, price: microUsdPerHour(1) } } : claim,
+    );
+    const cost = microUsdPerHour(claims.reduce((sum, { offering }) => sum + offering.price, 0));
+    const none = microUsdPerHour(0);
+    return { ...plan, claims, cost, lowerBound: none, weighed: { cost, lowerBound: none } };
+  };
+}
+
+/** Every claim of it is of a size that its pods do not fit, and nominations are to nodes that are not there. */
+const hopeless: Planner = (input, now) => {
+  const plan = planProvisioning(input, now);
+  const pods = pendingPods(input.cluster, input.inFlight, now).map(({ name, uid }) => ({
+    name: `default/${name}`,
+    uid,
+  }));
+  return { ...plan, claims: plan.claims.map((claim) => ({ ...claim, pods })), left: [] };
+};
+
+/** Two pods that new nodes would hold, and one that none holds. */
+function cluster(planner: Planner) {
   const small = smallCluster();
   small.addClass('True');
   small.addPool();
-  small.addPod('fits', '1');
+  small.addPod('fits', '1500m');
+  small.addPod('other', '1200m');
   small.addPod('never', '64');
   small.clock.advance(WINDOW_MS);
   const records: Array<Decision> = [];
-  const logged: Array<string> = [];
+  const logged: Array<readonly [string, Readonly<Record<string, unknown>>]> = [];
   const decisions = {
     ...small.ports.decisions,
     put: (decision: Decision) => {
@@ -49,12 +66,21 @@ function cluster(afterPlan: () => void) {
       return small.ports.decisions.put(decision);
     },
   };
-  small.outside.onRequest = ({ method, path }) => {
-    if (method === 'POST' && path.endsWith('/events')) afterPlan();
-  };
-  const ports = { ...small.ports, decisions, log: (event: string) => void logged.push(event) };
-  const generation = async (): Promise<number> => (await small.ports.ledger.read()).generation;
-  return { ...small, ports, records, logged, generation, claims: () => small.server.list('nodeclaims').length };
+  const log: Ports['log'] = (event, facts) => void logged.push([event, facts]);
+  const ports = { ...small.ports, planner, decisions, log };
+  const requests = (): ReadonlyArray<string> =>
+    small.server
+      .list('nodeclaims')
+      .map(({ spec }) => String((spec as ClaimSpec).resources?.requests?.cpu))
+      .toSorted();
+  const events = (kind: string): ReadonlyArray<string> =>
+    small.server
+      .list('events')
+      .map((event) => event as unknown as ToldEvent)
+      .flatMap(({ involvedObject, reason, message }) =>
+        involvedObject.kind === kind ? [`${reason} ${involvedObject.name}: ${message}`] : [],
+      );
+  return { ...small, ports, records, logged, requests, events };
 }
 
 /** Delivers a hint to the function; what it keeps as poison and what it tells the host. */
@@ -81,45 +107,59 @@ async function deliver({ ports, clock }: ReturnType<typeof cluster>) {
   return { hint, poisoned, errors };
 }
 
-test('a plan that its audit refuses is neither recorded as a decision, nor committed, nor executed', async () => {
-  const prices = { now: 100_000 };
-  const refused = cluster(() => (prices.now = 100_001));
-  refused.outside.types = [priced(() => prices.now)];
-  await deliver(refused);
-  expect(refused.records).toEqual([]);
-  expect([await refused.generation(), refused.claims()]).toEqual([0, 0]);
-  expect(refused.sent.filter(({ hint }) => hint.kind !== 'pods')).toEqual([]);
+const facts = (logged: ReturnType<typeof cluster>['logged'], name: string) =>
+  logged.find(([event]) => event === name)?.[1];
+
+test('a plan with a fault about one pod is not carried out as it is: the others get their nodes, and so does that one, by first-fit', async () => {
+  const refused = cluster(mispricing('fits'));
+  const { poisoned, errors } = await deliver(refused);
+  expect([poisoned, errors]).toEqual([[], []]);
+  expect(refused.requests()).toEqual(['1200m', '1500m']);
+  expect(refused.records).toHaveLength(1);
+  expect(facts(refused.logged, 'plan-refused')).toMatchObject({
+    findings: expect.stringContaining('offering: planned-'),
+    nodePools: 'general',
+    instead: 'rest',
+    rescued: 1,
+    leftOut: 0,
+  });
+  expect(refused.events('NodePool')).toEqual([
+    expect.stringMatching(
+      /^PlanRefused general: A plan with nodes of this pool broke a rule of its audit and was not carried out \(offering: .*all pods have a place in the plan that was made instead/,
+    ),
+  ]);
 });
 
-test('a plan that its audit refuses is kept as poison with what is wrong, and the host hears of an error', async () => {
-  const prices = { now: 100_000 };
-  const refused = cluster(() => (prices.now = 100_001));
-  refused.outside.types = [priced(() => prices.now)];
-  const { hint, poisoned, errors } = await deliver(refused);
-  expect(poisoned).toEqual([[hint, expect.stringContaining(REFUSAL), 'provision']]);
-  expect(errors).toEqual([['poison', expect.stringContaining(REFUSAL)]]);
-  expect(refused.logged).toContain('plan-refused');
-  // Nothing that would have it planned again at once: it would be refused again.
-  expect(refused.sent.filter(({ hint: next }) => 'attempt' in next)).toEqual([]);
+test('a pod for which nothing sound is found hears of the finding, and keeps nobody waiting', async () => {
+  const { outside, ...refused } = cluster(hopeless);
+  const { poisoned, errors } = await deliver({ ...refused, outside });
+  expect([poisoned, errors]).toEqual([[], []]);
+  expect(refused.requests()).toEqual(['1200m', '1500m']);
+  expect(refused.events('Pod')).toEqual([
+    expect.stringMatching(
+      /^FailedScheduling never: .*no plan for it passed the audit, which is a fault of Nodewright: .*other pods do not wait for it$/,
+    ),
+  ]);
 });
 
-test('the same plan is committed and executed when nothing is wrong with it', async () => {
-  const right = cluster(() => undefined);
-  right.outside.types = [priced(() => 100_000)];
+test('a planner that fails in all it does stops nothing: the same hint is done, and nothing is poison', async () => {
+  const failing = cluster(() => {
+    throw new Error('out of columns');
+  });
+  const { poisoned, errors } = await deliver(failing);
+  expect([poisoned, errors]).toEqual([[], []]);
+  expect(failing.requests()).toEqual(['1200m', '1500m']);
+  expect(facts(failing.logged, 'plan-refused')).toMatchObject({
+    findings: 'planner: the planner failed: out of columns',
+    instead: 'first-fit',
+  });
+  expect(facts(failing.logged, 'provisioned')).toMatchObject({ claims: 2 });
+});
+
+test('a plan with which nothing is wrong is carried out as it is', async () => {
+  const right = cluster(planProvisioning);
   const { poisoned, errors } = await deliver(right);
   expect([poisoned, errors]).toEqual([[], []]);
-  expect([right.records.length, await right.generation(), right.claims()]).toEqual([1, 1, 1]);
-  expect(right.logged).toContain('provisioned');
-});
-
-test('whatever asks for a commit, a plan with a fatal finding is not recorded, and all that is wrong is told', async () => {
-  const { ports, records, generation, claims } = cluster(() => undefined);
-  const gathered = await gather(ports, await ports.ledger.read(), false);
-  if (gathered === null) throw new Error('there is a snapshot');
-  const { plan } = makePlan(ports, gathered, gathered.input);
-  const wrong = { ...plan, cost: microUsdPerHour(1), lowerBound: microUsdPerHour(2) };
-  const refusal = carryOut(ports, gathered, wrong, 'test');
-  await expect(refusal).rejects.toThrow(TerminalError);
-  await expect(refusal).rejects.toThrow('the claims cost 100000, the plan says 1; bound 2 above cost 1');
-  expect([records, await generation(), claims()]).toEqual([[], 0, 0]);
+  expect(right.requests()).toEqual(['1200m', '1500m']);
+  expect(facts(right.logged, 'plan-refused')).toBeUndefined();
 });

@@ -6,7 +6,7 @@ import type { DeviceAssignment, Plan } from '../../model/plan.ts';
 import { checkAllocated, shareOf, type AllocatedDevice } from './device-claim-checks.ts';
 import { checkUses, type DeviceUses } from './device-uses.ts';
 import { claimFinder, type ClaimFinder, type AuditedClaim } from './audited-claims.ts';
-import { fatal, type Finding } from '../seen/finding.ts';
+import { fatal, type Finding, type Subject } from '../seen/finding.ts';
 import type { AuditedInput } from '../seen/audited-sizes.ts';
 import type { FinalNode } from '../seen/final-state.ts';
 import {
@@ -50,7 +50,9 @@ export function checkDevices(
   const asking = input.cluster.pods.filter(({ uid, shape }) => asks[shape] === true && placed.has(uid));
   if (asking.length === 0) return [];
   const names = asking.map(({ name }) => name).join(', ');
-  if (input.devices.kind === 'ignored') return [fatal('devices', `claims are ignored, and ${names} have a place`)];
+  const about = asking.map(({ uid }): Subject => ({ kind: 'pod', uid }));
+  if (input.devices.kind === 'ignored')
+    return [fatal('devices', `claims are ignored, and ${names} have a place`, ...about)];
   const context = contextOf(plan, input);
   const { uses } = context;
   const early = recordHeld(context, stayingNodes(input, state), placed);
@@ -63,7 +65,9 @@ export function checkDevices(
     sites.set(key, own);
     return own.flatMap((site) => checkPod(pod, site, context));
   });
-  return [...early, ...findings, ...checkUses(uses)];
+  // Which of the pods takes too much of a device nobody can say.
+  const shared = [...early, ...checkUses(uses)].map((finding) => ({ ...finding, about }));
+  return [...shared, ...findings];
 }
 
 /** Plan and input as they are asked, and what is noted on the way. */
@@ -166,11 +170,12 @@ function reachedFrom(
 function checkPod(pod: Pod, site: Site, context: Context): ReadonlyArray<Finding> {
   const shape = context.input.cluster.shapes[pod.shape];
   if (shape === undefined) return [];
+  const about: Subject = { kind: 'pod', uid: pod.uid };
   return claimNamesOf(shape.spec).flatMap((name) => {
     const claim = context.findClaim(pod, shape, name);
-    if (claim === null) return [fatal('devices', `the claim ${name} of pod ${pod.name} does not exist`)];
+    if (claim === null) return [fatal('devices', `the claim ${name} of pod ${pod.name} does not exist`, about)];
     return checkClaim(claim, pod, site, context).map((text) =>
-      fatal('devices', `claim ${claim.key} of pod ${pod.name} on ${site.name}: ${text}`),
+      fatal('devices', `claim ${claim.key} of pod ${pod.name} on ${site.name}: ${text}`, about),
     );
   });
 }

@@ -2,7 +2,7 @@ import type { Cluster, Pod, PodShape } from '../../model/cluster.ts';
 import type { Container, DaemonSet, PodSpec, ResourceList } from '../../../kubernetes/manifest.ts';
 import type { ProvisioningInput } from '../../model/provisioning-input.ts';
 import { claimNamesOf } from '../devices/device-checks.ts';
-import { fatal, type Finding } from '../seen/finding.ts';
+import { fatal, subjectOf, type Finding } from '../seen/finding.ts';
 import type { FinalNode } from '../seen/final-state.ts';
 import { blockingTaint, meetsNodeRules } from '../seen/matching.ts';
 import { requestedBy } from '../seen/requested.ts';
@@ -111,7 +111,7 @@ function checkAdmission(node: FinalNode, shape: PodShape, volumes: VolumeFacts):
   const findings: Array<Finding> = [];
   const say = (rule: string, problem: string): void => {
     const text = `pods of ${shape.namespace}/${shape.owner?.name ?? 'no owner'} on ${node.name}`;
-    findings.push(fatal(rule, `${text}: ${problem}`));
+    findings.push(fatal(rule, `${text}: ${problem}`, subjectOf(node)));
   };
   const taint = blockingTaint(node.taints, shape.spec.tolerations);
   if (taint !== null) say('taint', `${taint.key}:${taint.effect} is not tolerated`);
@@ -121,7 +121,8 @@ function checkAdmission(node: FinalNode, shape: PodShape, volumes: VolumeFacts):
   return findings;
 }
 
-function missingDaemons(node: FinalNode, daemons: ReadonlyArray<AuditedDaemon>): ReadonlyArray<AuditedDaemon> {
+/** The daemons that will come to the node beside those that are there. */
+export function missingDaemons(node: FinalNode, daemons: ReadonlyArray<AuditedDaemon>): ReadonlyArray<AuditedDaemon> {
   // Stryker disable next-line ConditionalExpression: of none there is nothing to say
   if (daemons.length === 0) return [];
   const there = new Set([...node.pods.values()].map(({ spec }) => daemonOf(spec)));
@@ -153,7 +154,11 @@ function checkResources(
   return [...wanted]
     .filter((name) => (used.get(name) ?? 0) > (node.allocatable.get(name) ?? 0))
     .map((name) =>
-      fatal('resources', `${node.name}: ${name} ${used.get(name) ?? 0} of ${node.allocatable.get(name) ?? 0}`),
+      fatal(
+        'resources',
+        `${node.name}: ${name} ${used.get(name) ?? 0} of ${node.allocatable.get(name) ?? 0}`,
+        subjectOf(node),
+      ),
     );
 }
 
@@ -184,7 +189,7 @@ function checkPorts(node: FinalNode, missing: ReadonlyArray<AuditedDaemon>, need
   const clash = taken.some((a, at) =>
     taken.some((b, other) => other < at && (a.planned || b.planned) && a.port === b.port && sameAddress(a.ip, b.ip)),
   );
-  return clash ? [fatal('host-port', `${node.name}: two pods use one host port`)] : [];
+  return clash ? [fatal('host-port', `${node.name}: two pods use one host port`, subjectOf(node))] : [];
 }
 
 function sameAddress(a: string, b: string): boolean {

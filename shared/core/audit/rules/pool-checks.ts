@@ -3,7 +3,7 @@ import { labelKey, normalizeKey } from '../../../kubernetes/labels.ts';
 import type { Plan, PlannedClaim } from '../../model/plan.ts';
 import { isPlace, placeOf, type AuditedInput } from '../seen/audited-sizes.ts';
 import type { FinalNode } from '../seen/final-state.ts';
-import { fatal, type Finding } from '../seen/finding.ts';
+import { fatal, type Finding, type Subject } from '../seen/finding.ts';
 import { meets } from '../seen/matching.ts';
 import { amountsOf } from '../seen/requested.ts';
 
@@ -19,52 +19,60 @@ export function checkPools(plan: Plan, input: AuditedInput, nodes: ReadonlyArray
 
 function checkClaim(claim: PlannedClaim, index: number, input: AuditedInput): ReadonlyArray<Finding> {
   const name = `planned-${index}`;
+  const about: Subject = { kind: 'planned', index };
   const pool = input.cluster.nodePools.find(({ metadata }) => metadata.name === claim.nodePool);
-  if (pool === undefined) return [fatal('pool', `${name}: NodePool ${claim.nodePool} does not exist`)];
+  if (pool === undefined) return [fatal('pool', `${name}: NodePool ${claim.nodePool} does not exist`, about)];
   const fixed = pool.spec.replicas !== undefined;
   if (pool.metadata.deletionTimestamp !== undefined || (fixed && !input.policy.gates.staticCapacity)) {
-    return [fatal('pool', `${name}: NodePool ${claim.nodePool} takes no new nodes`)];
+    return [fatal('pool', `${name}: NodePool ${claim.nodePool} takes no new nodes`, about)];
   }
   const findings: Array<Finding> = [];
-  if (!fixed && claim.pods.length === 0) findings.push(fatal('empty-claim', `${name} has no pods`));
-  if (fixed && claim.pods.length > 0) findings.push(fatal('static', `${name} is for pods, its pool is static`));
+  if (!fixed && claim.pods.length === 0) findings.push(fatal('empty-claim', `${name} has no pods`, about));
+  if (fixed && claim.pods.length > 0) findings.push(fatal('static', `${name} is for pods, its pool is static`, about));
   for (const offering of [claim.offering, ...claim.fallbacks]) {
-    findings.push(...checkOffering(offering, claim, { pool, name, input }));
+    findings.push(...checkOffering(offering, claim, { pool, name, about, input }));
   }
-  return [...findings, ...checkMinValues(claim, pool, name, input)];
+  return [...findings, ...checkMinValues(claim, { pool, name, about }, input)];
+}
+
+/** A claim of the plan as findings call it. */
+interface CheckedClaim {
+  readonly pool: NodePool;
+  readonly name: string;
+  readonly about: Subject;
 }
 
 function checkOffering(
   offering: PlannedClaim['offering'],
   claim: PlannedClaim,
-  { pool, name, input }: { readonly pool: NodePool; readonly name: string; readonly input: AuditedInput },
+  { pool, name, about, input }: CheckedClaim & { readonly input: AuditedInput },
 ): ReadonlyArray<Finding> {
   const findings: Array<Finding> = [];
   const { instanceType, zone, capacityType } = offering;
   const type = input.sizes.typeOf(claim.nodePool, instanceType);
   const found = type?.offerings.some((one) => isPlace(one, offering) && one.available && one.price === offering.price);
   const text = `${name}: ${instanceType} ${zone} ${capacityType}`;
-  if (found !== true) findings.push(fatal('offering', `${text} is not available at that price`));
+  if (found !== true) findings.push(fatal('offering', `${text} is not available at that price`, about));
   const node = input.sizes.nodeOf(pool, offering);
   const labels = new Map(node.labels);
   for (const [key, value] of Object.entries(claim.labels)) labels.set(normalizeKey(key), [value]);
   const unmet = pool.spec.template.spec.requirements.find((requirement) => !meets(labels, requirement));
-  if (unmet !== undefined) findings.push(fatal('pool-requirements', `${text}: ${unmet.key} ${unmet.operator}`));
-  if (node.contradictsTemplate) findings.push(fatal('pool-requirements', `${text}: template labels`));
+  if (unmet !== undefined) findings.push(fatal('pool-requirements', `${text}: ${unmet.key} ${unmet.operator}`, about));
+  if (node.contradictsTemplate) findings.push(fatal('pool-requirements', `${text}: template labels`, about));
   const broken = claim.requirements.find((requirement) => !meets(labels, requirement));
-  if (broken !== undefined) findings.push(fatal('claim-requirements', `${text}: ${broken.key} ${broken.operator}`));
+  if (broken !== undefined)
+    findings.push(fatal('claim-requirements', `${text}: ${broken.key} ${broken.operator}`, about));
   return findings;
 }
 
 function checkMinValues(
   claim: PlannedClaim,
-  pool: NodePool,
-  name: string,
+  { pool, name, about }: CheckedClaim,
   input: AuditedInput,
 ): ReadonlyArray<Finding> {
   const relaxed = claim.annotations['karpenter.sh/nodeclaim-min-values-relaxed'] === 'true';
   if (relaxed && input.policy.minValuesPolicy === 'Strict')
-    return [fatal('min-values', `${name}: waived under Strict`)];
+    return [fatal('min-values', `${name}: waived under Strict`, about)];
   const listed = claim.requirements.find(({ key }) => key === labelKey.instanceType)?.values ?? [];
   return pool.spec.template.spec.requirements.flatMap(({ key, minValues }) => {
     if (minValues === undefined) return [];
@@ -78,7 +86,7 @@ function checkMinValues(
     }
     const stated = claim.requirements.find((one) => one.key === normalizeKey(key))?.minValues ?? 0;
     return values.size < (relaxed ? stated : minValues)
-      ? [fatal('min-values', `${name}: ${key} has ${values.size} of ${minValues}`)]
+      ? [fatal('min-values', `${name}: ${key} has ${values.size} of ${minValues}`, about)]
       : [];
   });
 }
@@ -88,7 +96,12 @@ function checkReplicas({ metadata, spec }: NodePool, nodes: ReadonlyArray<FinalN
   const own = nodes.filter(({ nodePool, leaving }) => nodePool === metadata.name && !leaving);
   const { replicas = Infinity } = spec;
   return own.length > replicas && own.some(({ claim }) => claim !== null)
-    ? [fatal('static', `NodePool ${metadata.name}: ${own.length} nodes of ${replicas}`)]
+    ? [
+        fatal('static', `NodePool ${metadata.name}: ${own.length} nodes of ${replicas}`, {
+          kind: 'pool',
+          name: metadata.name,
+        }),
+      ]
     : [];
 }
 
@@ -104,7 +117,12 @@ function checkLimits(pool: NodePool, nodes: ReadonlyArray<FinalNode>): ReadonlyA
     );
     const total = sum(own, resource);
     return added > 0 && total > limit
-      ? [fatal('limits', `NodePool ${pool.metadata.name}: ${resource} ${total} of ${limit}`)]
+      ? [
+          fatal('limits', `NodePool ${pool.metadata.name}: ${resource} ${total} of ${limit}`, {
+            kind: 'pool',
+            name: pool.metadata.name,
+          }),
+        ]
       : [];
   });
 }

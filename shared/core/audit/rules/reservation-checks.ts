@@ -2,7 +2,7 @@ import type { Catalog, InstanceType, Offering } from '../../model/catalog.ts';
 import { labelKey } from '../../../kubernetes/labels.ts';
 import type { ProvisioningInput } from '../../model/provisioning-input.ts';
 import type { Plan } from '../../model/plan.ts';
-import { fatal, type Finding } from '../seen/finding.ts';
+import { fatal, type Finding, type Subject } from '../seen/finding.ts';
 
 /** By reservation: the nodes that it can still give, as the audit reads it. Nothing while the gate is closed. */
 function roomOf({ catalog, cluster, policy }: ProvisioningInput): ReadonlyMap<string, number> {
@@ -49,23 +49,26 @@ function withRoom(type: InstanceType, room: ReadonlyMap<string, number> | null):
 /** No reservation gives more nodes than it has, and a claim that counts on one says so and may become nothing else. */
 export function checkReservations(plan: Plan, input: ProvisioningInput): ReadonlyArray<Finding> {
   const room = roomOf(input);
-  const taken = new Map<string, number>();
+  const taken = new Map<string, ReadonlyArray<Subject>>();
   const findings: Array<Finding> = [];
   plan.claims.forEach(({ offering, fallbacks, requirements }, index) => {
     const id = offering.reservationId;
+    const about: Subject = { kind: 'planned', index };
     if (fallbacks.some(({ reservationId }) => reservationId !== id)) {
-      findings.push(fatal('reservation', `planned-${index} may be launched from another reservation than is held`));
+      findings.push(
+        fatal('reservation', `planned-${index} may be launched from another reservation than is held`, about),
+      );
     }
     if (id === undefined) return;
-    taken.set(id, (taken.get(id) ?? 0) + 1);
+    taken.set(id, [...(taken.get(id) ?? []), about]);
     const stated = requirements.find(({ key }) => key === labelKey.reservation)?.values ?? [];
     if (stated.length !== 1 || stated[0] !== id) {
-      findings.push(fatal('reservation', `planned-${index} does not say that it is of reservation ${id}`));
+      findings.push(fatal('reservation', `planned-${index} does not say that it is of reservation ${id}`, about));
     }
   });
   for (const [id, nodes] of taken) {
-    if (nodes > (room.get(id) ?? 0))
-      findings.push(fatal('reservation', `${id} gives ${nodes} of ${room.get(id) ?? 0}`));
+    if (nodes.length > (room.get(id) ?? 0))
+      findings.push(fatal('reservation', `${id} gives ${nodes.length} of ${room.get(id) ?? 0}`, ...nodes));
   }
   return findings;
 }

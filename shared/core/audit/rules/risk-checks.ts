@@ -14,7 +14,10 @@ export function checkRisk(plan: Plan, input: AuditedInput): ReadonlyArray<Findin
       const wanted = weighedPrice(one, input.sizes.typeOf(nodePool, one.instanceType), costMs);
       const stated = one.risk?.weighedPrice ?? one.price;
       const text = `planned-${index}: ${one.instanceType} ${one.zone} ${one.capacityType}`;
-      if (stated !== wanted) findings.push(fatal('risk', `${text} counts as ${wanted}, the plan says ${stated}`));
+      if (stated !== wanted)
+        findings.push(
+          fatal('risk', `${text} counts as ${wanted}, the plan says ${stated}`, { kind: 'planned', index }),
+        );
       if (one === offering) cost += wanted;
     }
   });

@@ -8,7 +8,7 @@ import type {
   Volume,
 } from '../../../kubernetes/manifest.ts';
 import { labelKey, normalizeKey } from '../../../kubernetes/labels.ts';
-import { fatal, type Finding } from '../seen/finding.ts';
+import { fatal, subjectOf, type Finding } from '../seen/finding.ts';
 import type { FinalNode } from '../seen/final-state.ts';
 import { meets, meetsTerm } from '../seen/matching.ts';
 
@@ -132,7 +132,13 @@ export function checkAttachments(node: FinalNode, facts: VolumeFacts): ReadonlyA
     const before = attachedBy(driver, node, facts, false);
     const after = attachedBy(driver, node, facts, true);
     return after > before && after > limit
-      ? [fatal('volume-limit', `${node.name}: ${after} volumes of ${driver}, ${limit} can be attached`)]
+      ? [
+          fatal(
+            'volume-limit',
+            `${node.name}: ${after} volumes of ${driver}, ${limit} can be attached`,
+            subjectOf(node),
+          ),
+        ]
       : [];
   });
 }

@@ -33,6 +33,8 @@ export interface FinalNode {
   /** It is being deleted: limits no longer count it, and no pod may be planned onto it. */
   readonly leaving: boolean;
   readonly claim: PlannedClaim | null;
+  /** The place of that claim in the plan; −1 without one. */
+  readonly plannedIndex: number;
   readonly pods: Map<number, PodsOnNode>;
 }
 
@@ -86,6 +88,7 @@ function existingNode(input: AuditedInput, node: Node | undefined, claim: NodeCl
     nodePool,
     leaving: isGoing(node, claim),
     claim: null,
+    plannedIndex: -1,
     pods: new Map(),
   };
 }
@@ -174,7 +177,8 @@ function allocatableOf(type: {
   return new Map([...capacity].map(([name, amount]) => [name, Math.max(0, amount - (overhead.get(name) ?? 0))]));
 }
 
-function plannedNode(input: AuditedInput, claim: PlannedClaim, index: number): FinalNode {
+/** The node that a planned claim becomes, without pods. */
+export function plannedNode(input: AuditedInput, claim: PlannedClaim, index: number): FinalNode {
   const pool = input.cluster.nodePools.find(({ metadata }) => metadata.name === claim.nodePool);
   const type = input.sizes.typeOf(claim.nodePool, claim.offering.instanceType);
   const name = `planned-${index}`;
@@ -192,6 +196,7 @@ function plannedNode(input: AuditedInput, claim: PlannedClaim, index: number): F
     nodePool: claim.nodePool,
     leaving: false,
     claim,
+    plannedIndex: index,
     pods: new Map(),
   };
 }

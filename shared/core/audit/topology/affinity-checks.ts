@@ -1,8 +1,12 @@
 import type { PodShape } from '../../model/cluster.ts';
 import type { PodAffinityTerm } from '../../../kubernetes/manifest.ts';
-import { fatal, warning, type Finding } from '../seen/finding.ts';
+import { fatal, warning, type Finding, type Subject } from '../seen/finding.ts';
 import { tallyByDomain, type PodsByShape, type Tally } from './pods-by-shape.ts';
 import type { SelectedPods, ShapeFinder } from './selected-shapes.ts';
+
+function aboutAll(shapes: Iterable<number>): ReadonlyArray<Subject> {
+  return [...new Set(shapes)].map((shape) => ({ kind: 'shape', shape }));
+}
 
 const NOBODY: Tally = { present: 0, planned: 0 };
 
@@ -44,7 +48,13 @@ function checkApart(
     const total = other.present + other.planned;
     const involved = owner.planned + other.planned > 0 && owner.present + owner.planned > 0;
     return involved && total > allowed
-      ? [fatal('anti-affinity', `${spec.namespace}/${spec.owner?.name ?? shape}: ${total} pods in ${domain}`)]
+      ? [
+          fatal(
+            'anti-affinity',
+            `${spec.namespace}/${spec.owner?.name ?? shape}: ${total} pods in ${domain}`,
+            ...aboutAll([shape, ...sought.shapes]),
+          ),
+        ]
       : [];
   });
 }
@@ -62,7 +72,8 @@ function checkTogether(
     const matching = sought.tallies(topologyKey);
     const mine = tallyByDomain(pods, [shape], topologyKey);
     const inDomains = [...mine.values()].reduce((sum, { planned }) => sum + planned, 0);
-    if (placed > inDomains) return [fatal('affinity', `${namespace}/${shape}: a node has no ${topologyKey}`)];
+    if (placed > inDomains)
+      return [fatal('affinity', `${namespace}/${shape}: a node has no ${topologyKey}`, { kind: 'shape', shape })];
     const lonely = [...mine].filter(([domain, { planned }]) => {
       const there = matching.get(domain) ?? NOBODY;
       return planned > 0 && there.present + there.planned - (selfFound ? 1 : 0) <= 0;
@@ -72,6 +83,7 @@ function checkTogether(
     if (selfFound && total === 1) return [];
     // One pod alone may have been the first of its kind, with the others placed after it: right in that order only.
     if (selfFound && lonely.length === 1) return [warning('affinity-start', `${namespace}/${shape} is alone`)];
-    return [fatal('affinity', `${namespace}/${shape}: nothing that it must be near in ${lonely[0]?.[0]}`)];
+    const text = `${namespace}/${shape}: nothing that it must be near in ${lonely[0]?.[0]}`;
+    return [fatal('affinity', text, { kind: 'shape', shape })];
   });
 }

@@ -1,6 +1,6 @@
 import type { PodShape } from '../../model/cluster.ts';
 import type { LabelSelector, TopologySpreadConstraint } from '../../../kubernetes/manifest.ts';
-import { fatal, type Finding } from '../seen/finding.ts';
+import { fatal, type Finding, type Subject } from '../seen/finding.ts';
 import type { FinalNode } from '../seen/final-state.ts';
 import type { PodsByShape } from './pods-by-shape.ts';
 import { withLabelKeys, type SelectedPods, type ShapeFinder } from './selected-shapes.ts';
@@ -65,7 +65,8 @@ function checkSpreadGroup(
   const members = new Set(group.map(({ shape }) => shape));
   const domains = pods.domainsOf(topologyKey);
   const taken = nodesGetting(pods, members);
-  if (taken.some((at) => domains[at] === null)) return [fatal('spread', `a node has no ${topologyKey}`)];
+  const about = [...members].map((shape): Subject => ({ kind: 'shape', shape }));
+  if (taken.some((at) => domains[at] === null)) return [fatal('spread', `a node has no ${topologyKey}`, ...about)];
   // Pods counted here that do not follow the rule may have come later: what they add cannot be judged.
   const outsiders = [...sought.shapes].filter((shape) => !members.has(shape));
   const unclear = new Set(nodesGetting(pods, outsiders).map((at) => domains[at]));
@@ -81,7 +82,7 @@ function checkSpreadGroup(
   const judged = new Set(taken.map((at) => domains[at] ?? '').filter((domain) => !unclear.has(domain)));
   return [...judged]
     .filter((domain) => !even.has(domain))
-    .map((domain) => fatal('spread', `${namespace}: ${topologyKey} ${domain} has too many pods`));
+    .map((domain) => fatal('spread', `${namespace}: ${topologyKey} ${domain} has too many pods`, ...about));
 }
 
 /** The nodes that get pods of these shapes, by their place in the list, in its order. */

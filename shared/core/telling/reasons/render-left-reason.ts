@@ -22,6 +22,10 @@ export function renderLeftReason(reason: LeftReason): RenderedReason {
 const renderers: {
   readonly [Kind in LeftReason['kind']]: (reason: Extract<LeftReason, { readonly kind: Kind }>) => RenderedReason;
 } = {
+  'plan-refused': ({ finding }) => ({
+    detail: `no plan for it passed the audit, which is a fault of Nodewright: ${finding}`,
+    fix: 'report it; it is planned again with every look, and other pods do not wait for it',
+  }),
   'claims-ignored': () => ({
     detail: 'the pod has resource claims (DRA), and IGNORE_DRA_REQUESTS is true',
     fix: 'set IGNORE_DRA_REQUESTS to false, or remove the resource claims from the pod',

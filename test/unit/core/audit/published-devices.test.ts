@@ -23,6 +23,7 @@ const at = (name: string, zone: string = z1): FinalNode => ({
   nodePool: null,
   leaving: false,
   claim: null,
+  plannedIndex: -1,
   pods: new Map(),
 });
 const found = (...resourceSlices: ReadonlyArray<ResourceSlice>) => [

@@ -32,6 +32,7 @@ function nodeWith(pods: ReadonlyArray<PodsOnNode> = [], parts: Partial<FinalNode
     nodePool: null,
     leaving: false,
     claim: null,
+    plannedIndex: -1,
     pods: new Map(pods.map((one) => [one.shape, one])),
     ...parts,
   };

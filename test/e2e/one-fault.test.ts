@@ -1,0 +1,3 @@
+import { oneFaultCases } from './one-fault-cases.ts';
+
+oneFaultCases('embedded');
