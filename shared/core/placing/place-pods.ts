@@ -2,7 +2,7 @@ import type { Pod } from '../model/cluster.ts';
 import type { Work } from '../packing/problem/work.ts';
 import { atRealPrices } from './fewest/at-real-prices.ts';
 import { findFewestLeft } from './fewest/fewest-left.ts';
-import { compareLeft, leftByPriority, type LeftByPriority } from './one-by-one/left-pods.ts';
+import { compareLeft, leftByPriority, placeableShapes, type LeftByPriority } from './one-by-one/left-pods.ts';
 import { lastComers, needsNoOrder } from './one-by-one/needs-no-order.ts';
 import { placeByTerm } from './one-by-one/place-by-term.ts';
 import { keepPromises } from './one-by-one/promises.ts';
@@ -101,7 +101,10 @@ const NONE_LATER: LaterPods = { pods: new Set(), share: 1 };
 function placeInOrder(compiled: CompiledInput, order: Order, later = NONE_LATER): PlacedPods {
   const { input, pods } = compiled;
   const workspace = workspaceFor(compiled);
-  const [after, open] = partition(largestFirst(workspace, keepPromises(workspace, pods)), (pod) => later.pods.has(pod));
+  const holdable = placeableShapes(workspace);
+  // What nothing can hold is no reason to try harder for the others, or to do without what is done once all are placed.
+  const [waiting, hopeless] = partition(keepPromises(workspace, pods), ({ shape }) => holdable.has(shape));
+  const [after, open] = partition(largestFirst(workspace, waiting), (pod) => later.pods.has(pod));
   const rules = rulesFor(workspace);
   const isMixed = open.some((pod) => isBulk(rules, pod)) && open.some((pod) => !isBulk(rules, pod));
   const solved: Array<SolvedProblem> = [];
@@ -111,5 +114,5 @@ function placeInOrder(compiled: CompiledInput, order: Order, later = NONE_LATER)
   if (left.length === 0) mergeClaims(workspace);
   balanceZones(workspace);
   const proof = { left: input.work.operations * PROOF_SHARE };
-  return { workspace, left, isMixed, solved, proof };
+  return { workspace, left: [...left, ...hopeless], isMixed, solved, proof };
 }

@@ -30,6 +30,14 @@ test('of two plans that cost the same the one with fewer nodes is made', () => {
   ]);
 });
 
+test('a pod that nothing can hold keeps no nodes of others apart', () => {
+  const hopeless = [shape(spec('100', '8Gi')), shape({ ...full, nodeSelector: { [zoneKey]: 'elsewhere-1' } })];
+  for (const one of hopeless) {
+    const lines = plan({ shapes: [shape(full), one], pods: [...pods(0, 2), ...pods(1, 1)] });
+    expect(lines.filter((line) => line.startsWith('launch'))).toEqual(together);
+  }
+});
+
 test('a node that costs more than the two it would be for is not', () => {
   expect(plan({ types: [D2, size('Standard_D4s_v5', 4, 16, 200_001)] })).toEqual(alone);
 });

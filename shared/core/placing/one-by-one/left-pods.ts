@@ -41,11 +41,16 @@ export function holdableShapes(workspace: Workspace): ReadonlySet<number> {
   return new Set([...workspace.shapes.keys()].filter((shape) => isHoldable(workspace, shape)));
 }
 
+/** The same, with those of pods with devices, of which only their placing tells. */
+export function placeableShapes(workspace: Workspace): ReadonlySet<number> {
+  const withDevices = [...workspace.shapes].filter(([, { shape }]) => hasDeviceClaims(shape.spec));
+  return new Set([...holdableShapes(workspace), ...withDevices.map(([index]) => index)]);
+}
+
 function isHoldable(workspace: Workspace, shape: number): boolean {
   const need = workspace.needs.get(shape)?.at(-1);
   if (need === undefined || hasDeviceClaims(need.shape.shape.spec)) return false;
-  if (workspace.nodes.some((node) => hasRoom(node, need.shape) && meetsNeed(node, need))) return true;
-  return workspace.pools.some((state) => {
+  const isOnNew = workspace.pools.some((state) => {
     const options = optionsFor(workspace, state, need);
     return state.pool.catalog.types.some(
       (_, type) =>
@@ -53,4 +58,5 @@ function isHoldable(workspace: Workspace, shape: number): boolean {
         withinLimits(state.remaining, capacityOf(state.pool, type), null),
     );
   });
+  return isOnNew || workspace.nodes.some((node) => hasRoom(node, need.shape) && meetsNeed(node, need));
 }
