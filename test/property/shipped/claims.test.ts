@@ -53,13 +53,11 @@ test(
   slow,
   () =>
     everyPlan((plan, read) => {
-      // Where a node has no zone, kube-scheduler takes that for a zone of its own.
-      if (read.input.cluster.nodes.some(({ metadata }) => metadata.labels?.['topology.kubernetes.io/zone'] === '0'))
-        return;
+      if (countsNoZone(read)) return;
       for (const planned of plan.claims) {
         const pool = poolOf(planned, read);
         const specs = specsOn(planned, read);
-        if (planned.offering.zone !== '0' || speaksOfNone(pool) || !specs.some(looksAtZones)) continue;
+        if (planned.offering.zone !== '0' || !specs.some(looksAtZones)) continue;
         const own = launchedLabels(planned, pool, planned.offering, read);
         const inZones = [...singleNodes(read.input, pool, specs, (_, { zone }) => zone !== '0')].filter(({ labels }) =>
           specs.every((spec) => wishesMet(spec, own).isSubsetOf(wishesMet(spec, labels))),
@@ -99,6 +97,12 @@ function cheaperThan(planned: PlannedClaim, read: ReadWorld): ReadonlyArray<stri
     .toSorted((a, b) => a.weighed - b.weighed)
     .slice(0, 1)
     .map(({ text }) => text);
+}
+
+/** Is no zone a place of its own to a spread, since a node has none, or a pool speaks of machines without one? */
+function countsNoZone({ input: { cluster } }: ReadWorld): boolean {
+  const isWithout = cluster.nodes.some(({ metadata }) => metadata.labels?.['topology.kubernetes.io/zone'] === '0');
+  return isWithout || cluster.nodePools.some(speaksOfNone);
 }
 
 /** Does the pool speak of machines without a zone? */
