@@ -1,4 +1,4 @@
-import { labelKeyMeant } from '../../shared/contract/api/labels.ts';
+import { labelKeyMeant } from '../../shared/kubernetes/pool-labels.ts';
 import { listAt, mapAt, textAt } from './json-fields.ts';
 import type { JsonObject } from './objects.ts';
 import { podSpecOf } from './pod-spec-of.ts';

@@ -7,7 +7,7 @@ import { nodePoolKind, type NodePool } from './node-pool.ts';
 import { isRecord, metadataProblems } from './object-meta.ts';
 import { nodeOverlayRuntimeProblems, nodePoolRuntimeProblems } from './runtime-rules.ts';
 import { readBySchema } from './structural.ts';
-import { didYouMean } from '../word-meant.ts';
+import { didYouMean } from '../../kubernetes/word-meant.ts';
 import type { Problem } from './validation-error.ts';
 
 /** Every kind that Nodewright defines or reads, in the order in which their CRDs are applied. */

@@ -7,7 +7,7 @@ import {
   restrictionOf,
   wellKnownLabels,
   wellKnownValues,
-} from '../../../../shared/contract/api/labels.ts';
+} from '../../../../shared/kubernetes/pool-labels.ts';
 import { inspect, kindOf, kinds } from '../../../../shared/contract/api/parse.ts';
 import { buffer, claim, nodeClass, overlay, pool, poolOf } from '../../../contract/crds/cases/case.ts';
 import {
