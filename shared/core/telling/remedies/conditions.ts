@@ -1,0 +1,92 @@
+import { at } from '../../quantity/at.ts';
+import { addVector, fits, toVector } from '../../quantity/resource-table.ts';
+import { allocatableOf, allowedBy, availableTo, offeringsMeeting } from '../../offerings/compile-pool.ts';
+import { isDecidedByType } from '../../offerings/compile-types.ts';
+import type { PoolState } from '../../offerings/pool-state.ts';
+import type { LabelRule, LabelRules } from '../../rules/label-rule.ts';
+import type { CompiledShape } from '../../placing/state/compile-shape.ts';
+import type { Workspace } from '../../placing/state/workspace.ts';
+
+/** One thing that a new node must meet: what the pool requires of a label, what the pod asks of it, or the pod's size. */
+export type Condition = { readonly met: Int32Array } & (
+  { readonly of: 'pool' | 'pod'; readonly key: string; readonly rule: LabelRule } | { readonly of: 'size' }
+);
+
+/** What a pod and a pool ask of a node, each by itself, of all offerings that are available. */
+export interface Conditions {
+  /** Per type of the catalog: the offerings that are available, and where the pod's volumes are. */
+  readonly base: Int32Array;
+  readonly all: ReadonlyArray<Condition>;
+}
+
+/** What the pool asks for by itself, of offerings that are available. */
+export function conditionsOfPool({ pool }: PoolState): Conditions {
+  const base = availableTo(pool.manifest, pool.catalog);
+  return { base, all: poolConditions(pool, base) };
+}
+
+/** What the pool asks for, and what a pod of the shape does, `rules` being what it asks of labels. */
+export function conditionsOf(
+  workspace: Workspace,
+  state: PoolState,
+  shape: CompiledShape,
+  rules: LabelRules,
+): Conditions {
+  const { pool } = state;
+  const base = nearVolumes(availableTo(pool.manifest, pool.catalog), state, shape);
+  const ofPod = [...rules].map(([key, rule]): Condition => {
+    const alone = new Map([[key, rule]]);
+    const met = isOfCatalog(state, key) ? allowedBy(alone, pool.catalog, base) : offeringsMeeting(pool, alone, base);
+    return { of: 'pod', key, rule, met };
+  });
+  const size: Condition = { of: 'size', met: largeEnough(workspace, state, shape, base) };
+  return { base, all: [...poolConditions(pool, base), ...ofPod, size] };
+}
+
+/** Do sizes or offerings decide the label? */
+export function isOfCatalog({ pool: { catalog } }: PoolState, key: string): boolean {
+  return catalog.marketKeys.has(key) || isDecidedByType(catalog, key);
+}
+
+function poolConditions({ rules, catalog }: PoolState['pool'], base: Int32Array): ReadonlyArray<Condition> {
+  return [...rules]
+    .filter(([key]) => catalog.marketKeys.has(key) || isDecidedByType(catalog, key))
+    .map(([key, rule]) => ({ of: 'pool', key, rule, met: allowedBy(new Map([[key, rule]]), catalog, base) }));
+}
+
+/** Where a volume is cannot be changed. One that is where no node can be is another reason than those looked for here. */
+function nearVolumes(base: Int32Array, { pool }: PoolState, { volumes }: CompiledShape): Int32Array {
+  if (volumes.kind === 'problem') return base;
+  const near = new Int32Array(base.length);
+  for (const rules of volumes.alternatives) {
+    allowedBy(rules, pool.catalog, base).forEach((mask, type) => (near[type] = at(near, type) | mask));
+  }
+  return near.some((mask) => mask !== 0) ? near : base;
+}
+
+function largeEnough(
+  { dimensions }: Workspace,
+  state: PoolState,
+  { requests }: CompiledShape,
+  base: Int32Array,
+): Int32Array {
+  const room = roomBesideDaemons(state, dimensions);
+  return base.map((mask, type) => (mask !== 0 && fits(room(type), requests) ? mask : 0));
+}
+
+/** What a size has for pods beside the daemons that would run on it, whether or not the pool allows the size. */
+export function roomBesideDaemons(
+  { pool, daemons }: PoolState,
+  dimensions: Workspace['dimensions'],
+): (type: number) => Float64Array {
+  const all = availableTo(pool.manifest, pool.catalog);
+  const running = daemons.map(({ daemon }) => ({
+    vector: toVector(dimensions, daemon.requests),
+    on: daemon.alternatives.map((rules) => allowedBy(rules, pool.catalog, all)),
+  }));
+  return (type) => {
+    const room = toVector(dimensions, allocatableOf(pool, type));
+    for (const { vector, on } of running) if (on.some((masks) => at(masks, type) !== 0)) addVector(room, vector, -1);
+    return room;
+  };
+}
