@@ -80,45 +80,41 @@ const web = (replicas: number | null, kind = 'Deployment'): string =>
 
 describe('autoscalers', () => {
   test.each([
-    ['a minimum', web(null), autoscaler('minReplicas: 5,'), 5, 'HorizontalPodAutoscaler default/a', 'least'],
+    ['a minimum', web(null), autoscaler('minReplicas: 5,'), 5, 'the least that HorizontalPodAutoscaler default/a'],
     [
       'a minimum of the older version',
       web(null),
       autoscaler('minReplicas: 5,', 'autoscaling/v1'),
       5,
-      'HorizontalPodAutoscaler default/a',
-      'least',
+      'the least that HorizontalPodAutoscaler default/a',
     ],
     [
       'a minimum above replicas',
       web(2),
       autoscaler('minReplicas: 5,'),
       5,
-      'HorizontalPodAutoscaler default/a',
-      'least',
+      'the least that HorizontalPodAutoscaler default/a',
     ],
     [
       'a maximum below replicas',
       web(12),
       autoscaler('minReplicas: 5,'),
       9,
-      'HorizontalPodAutoscaler default/a',
-      'most',
+      'the most that HorizontalPodAutoscaler default/a',
     ],
     [
       'a minimum of a stateful set',
       web(null, 'StatefulSet'),
       autoscaler('minReplicas: 4,', 'autoscaling/v2', 'web', 'StatefulSet'),
       4,
-      'HorizontalPodAutoscaler default/a',
-      'least',
+      'the least that HorizontalPodAutoscaler default/a',
     ],
-    ['a minimum of KEDA', web(null), scaledObject('minReplicaCount: 3,'), 3, 'ScaledObject default/a', 'least'],
-  ])('with %s plan it, as the cluster would, and this is told', async (_, target, scaler, pods, title, bound) => {
+    ['a minimum of KEDA', web(null), scaledObject('minReplicaCount: 3,'), 3, 'the least that ScaledObject default/a'],
+  ])('with %s plan it, as the cluster would, and this is told', async (_, target, scaler, pods, bound) => {
     const plan = await planDocument([pool, scaler, target]);
     expect(placedPods(plan)).toHaveLength(pods);
     const kind = target.includes('StatefulSet') ? 'StatefulSet' : 'Deployment';
-    expect(plan.notes).toEqual([`${kind} default/web: planned with ${pods} pods, the ${bound} that ${title} allows`]);
+    expect(plan.notes).toEqual([`${kind} default/web: planned with ${pods} pods, ${bound} allows`]);
   });
 
   test.each([
