@@ -221,7 +221,7 @@ const cases: ReadonlyArray<readonly [string, Parameters<typeof input>[0], string
       daemonSets: [daemonSet('agent', spec('150m', '64Mi'))],
       shapes: [shape(spec('8', '1Gi'))],
     },
-    'a: the pod requests 8 cpu, and the most that a node of the NodePool has beside the daemonsets is 7.85 -> lower the pod’s requests of cpu to 7.85',
+    'a: the pod requests 8 cpu, and the most that a node of the NodePool has beside the daemonsets is 7.85 (the largest size has 8) -> lower the pod’s requests of cpu to 7.85',
   ],
   [
     'that asks for more memory than there is, told in figures that differ',

@@ -12,6 +12,7 @@ import { deviceReason } from './device-reason.ts';
 import { labelMeant } from './label-hint.ts';
 import { conditionsOfPool, type Condition } from '../remedies/conditions.ts';
 import { conflictsAmong, isNone } from '../remedies/conflicts.ts';
+import type { PoolFacts } from '../remedies/pool-facts.ts';
 import { explainConflict, type Explanation } from '../remedies/explain-conflict.ts';
 import { byCodeUnit, overlaps, toExpressions, type LabelRule, type LabelRules } from '../../rules/label-rule.ts';
 import { emptyClaim } from '../../placing/state/open-claim.ts';
@@ -23,7 +24,11 @@ import type { Counter } from '../../placing/state/topology.ts';
 import { optionsFor, type Workspace } from '../../placing/state/workspace.ts';
 
 /** For a pod that was left: per NodePool the first rule that ruled it out. */
-export function explainLeft(workspace: Workspace, shape: CompiledShape): ReadonlyArray<LeftReason> {
+export function explainLeft(
+  workspace: Workspace,
+  shape: CompiledShape,
+  factsOf: (state: PoolState) => PoolFacts,
+): ReadonlyArray<LeftReason> {
   const devices = deviceReason(workspace, shape);
   if (devices !== null) return [devices];
   if (shape.volumes.kind === 'problem') return [shape.volumes.reason];
@@ -31,19 +36,24 @@ export function explainLeft(workspace: Workspace, shape: CompiledShape): Readonl
   if (wanted !== null) return [{ kind: 'contradiction', nodePool: null, wanted }];
   const { cluster, foreignPools } = workspace.input;
   const reasons = [
-    ...cluster.nodePools.map((pool) => reasonFrom(pool, shape, workspace)),
+    ...cluster.nodePools.map((pool) => reasonFrom(pool, shape, workspace, factsOf)),
     ...foreignPools.map(foreignReason),
   ];
   if (reasons.length === 0) return [{ kind: 'no-node-pool', nodePool: null }];
   return reasons.toSorted((a, b) => byCodeUnit(a.nodePool, b.nodePool));
 }
 
-function reasonFrom(manifest: NodePool, shape: CompiledShape, workspace: Workspace): PoolReason {
+function reasonFrom(
+  manifest: NodePool,
+  shape: CompiledShape,
+  workspace: Workspace,
+  factsOf: (state: PoolState) => PoolFacts,
+): PoolReason {
   const nodePool = manifest.metadata.name;
   const why = poolObstacle(manifest, workspace.input);
   if (why !== null) return { kind: 'pool-not-usable', nodePool, why };
   const state = workspace.pools.find(({ pool }) => pool.name === nodePool);
-  if (state !== undefined) return reasonOf(state, shape, workspace);
+  if (state !== undefined) return reasonOf(factsOf(state), shape, workspace);
   return { kind: 'no-instance-type', nodePool, conflicts: [], available: 'none', remedies: [] };
 }
 
@@ -52,18 +62,19 @@ function foreignReason({ metadata, spec }: NodePool): PoolReason {
   return { kind: 'pool-not-usable', nodePool: metadata.name, why: { kind: 'foreign-class', classKind: kind, group } };
 }
 
-function reasonOf(state: PoolState, shape: CompiledShape, workspace: Workspace): PoolReason {
+function reasonOf(facts: PoolFacts, shape: CompiledShape, workspace: Workspace): PoolReason {
+  const { state } = facts;
   const nodePool = state.pool.name;
   const taint = untolerated(shape.tolerations, state.pool.taints, false);
   if (taint !== null) return { kind: 'taint', nodePool, taint, remedies: [tolerationsFor(state, shape)] };
   const need = workspace.needs.get(shape.index)?.at(-1);
   const alternatives = need?.constraints.alternatives ?? [];
-  const explained = (): Explanation => explainConflict(workspace, state, shape, alternatives[0] ?? new Map());
-  if (state.pool.order.length === 0) return emptyPoolReason(state, explained);
+  const explained = (): Explanation => explainConflict(facts, shape, alternatives[0] ?? new Map());
+  if (state.pool.order.length === 0) return emptyPoolReason(facts, explained);
   const unmet = unmetRequirement(state, alternatives, explained);
   if (unmet !== null) return unmet;
   const options = need === undefined ? [] : optionsFor(workspace, state, need);
-  if (need === undefined || options.length === 0) return sizeReason(state, shape, workspace, explained().remedies);
+  if (need === undefined || options.length === 0) return sizeReason(facts, shape, workspace, explained().remedies);
   return limitReason(state, options) ?? ruleReason(workspace, state, need);
 }
 
@@ -78,13 +89,14 @@ function tolerationsFor({ pool: { taints } }: PoolState, { tolerations }: Compil
   }));
 }
 
-function emptyPoolReason(state: PoolState, explained: () => Explanation): PoolReason {
+function emptyPoolReason(facts: PoolFacts, explained: () => Explanation): PoolReason {
+  const { state } = facts;
   const { name: nodePool, manifest, catalog } = state.pool;
   const wanted = contradictionOfPool(manifest);
   if (wanted !== null) {
     return { kind: 'pool-contradiction', nodePool, wanted, remedies: withoutContradiction(manifest, wanted) };
   }
-  const conditions = conditionsOfPool(state);
+  const conditions = conditionsOfPool(facts);
   const { remedies } = explained();
   if (isNone(conditions.base))
     return { kind: 'no-instance-type', nodePool, conflicts: [], available: 'none', remedies };
@@ -221,7 +233,7 @@ function meantBy({ pool }: PoolState, key: string): string | null {
 }
 
 function sizeReason(
-  state: PoolState,
+  { state, largestOf }: PoolFacts,
   shape: CompiledShape,
   { dimensions }: Workspace,
   remedies: ReadonlyArray<Remedy>,
@@ -230,8 +242,7 @@ function sizeReason(
   for (const [dimension, resource] of dimensions.names.entries()) {
     const [wanted, most] = [at(shape.requests, dimension), largestUsable(state, dimension, dimensions.names.length)];
     if (wanted <= most) continue;
-    const sizes = state.pool.catalog.types.map((type) => type.amounts().allocatable.get(resource) ?? 0);
-    const largest = sizes.reduce((so, one) => Math.max(so, one), 0);
+    const largest = largestOf(resource);
     const render = (amount: number): string => renderAmount(resource, amount);
     const amounts = { wanted: render(wanted), most: render(most), largest: render(largest) };
     return { kind: 'resource', nodePool, resource, ...amounts, remedies };

@@ -9,6 +9,7 @@ import { classEdits, isOfClass } from './class-labels.ts';
 import { isOfCatalog, type Condition } from './conditions.ts';
 import { isNone } from './conflicts.ts';
 import { labelValues } from './label-values.ts';
+import type { PoolFacts } from './pool-facts.ts';
 import { valueMeant } from './value-meant.ts';
 import { widened, type LabelValues } from './widen.ts';
 
@@ -26,29 +27,26 @@ export type LabelCondition = Exclude<Condition, { readonly of: 'size' }>;
  * the NodePool and its class, then the pod's. None for what no manifest can change.
  */
 export function changesOfLabel(
-  state: PoolState,
+  facts: PoolFacts,
   { of, key, rule }: LabelCondition,
   offered: Int32Array,
 ): ReadonlyArray<Change> {
   if (NEVER.has(key) && of === 'pod') return [];
-  if (of === 'pool') return widerPool(state, key, offered);
+  if (of === 'pool') return widerPool(facts, key, offered);
   const ofPool = isOfClass(key)
-    ? otherClass(state, key, rule, offered)
-    : isOfCatalog(state, key)
+    ? otherClass(facts, key, rule, offered)
+    : isOfCatalog(facts.state, key)
       ? []
-      : poolWithLabel(state, key, rule, offered);
-  return [...ofPool, otherPod(state, key, rule, offered)];
+      : poolWithLabel(facts, key, rule, offered);
+  return [...ofPool, otherPod(facts, key, rule, offered)];
 }
 
 /** A pod that asks for these means it: without them it would come to a node that it cannot run on. */
 const NEVER: ReadonlySet<string> = new Set(['kubernetes.io/os', 'node.kubernetes.io/windows-build']);
 
-function widerPool(state: PoolState, key: string, offered: Int32Array): ReadonlyArray<Change> {
-  const { pool } = state;
-  const values: LabelValues = {
-    left: labelValues(pool, key, offered),
-    known: knownValues(state, key),
-  };
+function widerPool(facts: PoolFacts, key: string, offered: Int32Array): ReadonlyArray<Change> {
+  const { state } = facts;
+  const values: LabelValues = { left: labelValues(facts, key, offered), known: facts.knownValues(key) };
   const { requirements, labels } = saidOf(state, key);
   const mended = labels.map(([name, value]) => [name, valueMeant(value, values.left)] as const);
   const meant = mended.flatMap(([, value]) => value ?? []).map((value) => ({ key, operator: 'In', values: [value] }));
@@ -64,9 +62,9 @@ function widerPool(state: PoolState, key: string, offered: Int32Array): Readonly
 }
 
 /** What the pool says of a label that sizes and offerings do not decide is changed to what the pod asks for. */
-function poolWithLabel(state: PoolState, key: string, rule: LabelRule, offered: Int32Array): ReadonlyArray<Change> {
+function poolWithLabel(facts: PoolFacts, key: string, rule: LabelRule, offered: Int32Array): ReadonlyArray<Change> {
   if (key === NODE_NAME_FIELD || !mayBeOfPool(key)) return [];
-  const { requirements, labels } = saidOf(state, key);
+  const { requirements, labels } = saidOf(facts.state, key);
   const value = rule.complement && requirements.length + labels.length === 0 ? null : chooseValue(rule);
   const known = new Set(requirements.flatMap(({ values = [] }) => values));
   const changed = requirements.flatMap((one) => widened(one, { left: value === null ? [] : [value], known }) ?? []);
@@ -79,9 +77,9 @@ function poolWithLabel(state: PoolState, key: string, rule: LabelRule, offered: 
   return [{ edits, left: offered }];
 }
 
-function otherClass(state: PoolState, key: string, rule: LabelRule, offered: Int32Array): ReadonlyArray<Change> {
-  const own = state.pool.rules.get(key);
-  const families = labelValues(state.pool, 'kubernetes.azure.com/os-sku', offered);
+function otherClass(facts: PoolFacts, key: string, rule: LabelRule, offered: Int32Array): ReadonlyArray<Change> {
+  const own = facts.state.pool.rules.get(key);
+  const families = labelValues(facts, 'kubernetes.azure.com/os-sku', offered);
   return [...rule.values].flatMap((value) => {
     if (!admits(rule, value) || (own !== undefined && !admits(own, value))) return [];
     const edits = classEdits(key, value, families[0] ?? null);
@@ -89,20 +87,15 @@ function otherClass(state: PoolState, key: string, rule: LabelRule, offered: Int
   });
 }
 
-function otherPod(state: PoolState, key: string, rule: LabelRule, offered: Int32Array): Change {
+function otherPod(facts: PoolFacts, key: string, rule: LabelRule, offered: Int32Array): Change {
+  const { state, knownValues } = facts;
   const { pool } = state;
-  const known = key === labelKey.nodePool ? [pool.name] : labelValues(pool, key, offered);
-  const mistyped = rule.complement ? [] : [...rule.values].filter((one) => !knownValues(state, key).has(one));
+  const mistyped = rule.complement ? [] : [...rule.values].filter((one) => !knownValues(key).has(one));
+  const known = key === labelKey.nodePool ? [pool.name] : mistyped.length === 0 ? [] : labelValues(facts, key, offered);
   const [value = null] = mistyped.flatMap((one) => valueMeant(one, known) ?? []);
   const edits: Remedy = [{ object: 'Pod', field: 'spec.nodeSelector', key, value }];
   if (value === null || !isOfCatalog(state, key)) return { edits, left: offered };
   return { edits, left: allowedBy(new Map([[key, oneOf([value])]]), pool.catalog, offered) };
-}
-
-/** The values that a node can have at all, now or later. */
-function knownValues({ pool }: PoolState, key: string): ReadonlySet<string> {
-  const listed = Int32Array.from(pool.catalog.types, ({ offered, unavailable }) => offered | unavailable);
-  return new Set(labelValues(pool, key, listed));
 }
 
 function saidOf({ pool: { manifest } }: PoolState, key: string) {

@@ -1,11 +1,11 @@
 import { at } from '../../quantity/at.ts';
-import { addVector, fits, toVector } from '../../quantity/resource-table.ts';
-import { allocatableOf, allowedBy, availableTo, offeringsMeeting } from '../../offerings/compile-pool.ts';
+import { addVector, fits, toVector, type Dimensions } from '../../quantity/resource-table.ts';
+import { allocatableOf, allowedBy, offeringsMeeting } from '../../offerings/compile-pool.ts';
 import { isDecidedByType } from '../../offerings/compile-types.ts';
 import type { PoolState } from '../../offerings/pool-state.ts';
 import type { LabelRule, LabelRules } from '../../rules/label-rule.ts';
 import type { CompiledShape } from '../../placing/state/compile-shape.ts';
-import type { Workspace } from '../../placing/state/workspace.ts';
+import type { PoolFacts } from './pool-facts.ts';
 
 /** One thing that a new node must meet: what the pool requires of a label, what the pod asks of it, or the pod's size. */
 export type Condition = { readonly met: Int32Array } & (
@@ -20,27 +20,22 @@ export interface Conditions {
 }
 
 /** What the pool asks for by itself, of offerings that are available. */
-export function conditionsOfPool({ pool }: PoolState): Conditions {
-  const base = availableTo(pool.manifest, pool.catalog);
-  return { base, all: poolConditions(pool, base) };
+export function conditionsOfPool({ available, conditions }: PoolFacts): Conditions {
+  return { base: available, all: conditions };
 }
 
 /** What the pool asks for, and what a pod of the shape does, `rules` being what it asks of labels. */
-export function conditionsOf(
-  workspace: Workspace,
-  state: PoolState,
-  shape: CompiledShape,
-  rules: LabelRules,
-): Conditions {
+export function conditionsOf(facts: PoolFacts, shape: CompiledShape, rules: LabelRules): Conditions {
+  const { state, available, conditions, roomOf } = facts;
   const { pool } = state;
-  const base = nearVolumes(availableTo(pool.manifest, pool.catalog), state, shape);
+  const base = nearVolumes(available, state, shape);
   const ofPod = [...rules].map(([key, rule]): Condition => {
     const alone = new Map([[key, rule]]);
     const met = isOfCatalog(state, key) ? allowedBy(alone, pool.catalog, base) : offeringsMeeting(pool, alone, base);
     return { of: 'pod', key, rule, met };
   });
-  const size: Condition = { of: 'size', met: largeEnough(workspace, state, shape, base) };
-  return { base, all: [...poolConditions(pool, base), ...ofPod, size] };
+  const met = base.map((mask, type) => (mask !== 0 && fits(roomOf(type), shape.requests) ? mask : 0));
+  return { base, all: [...conditions, ...ofPod, { of: 'size', met }] };
 }
 
 /** Do sizes or offerings decide the label? */
@@ -48,7 +43,8 @@ export function isOfCatalog({ pool: { catalog } }: PoolState, key: string): bool
   return catalog.marketKeys.has(key) || isDecidedByType(catalog, key);
 }
 
-function poolConditions({ rules, catalog }: PoolState['pool'], base: Int32Array): ReadonlyArray<Condition> {
+/** What a pool asks for of labels that sizes and offerings decide, each by itself. */
+export function poolConditions({ rules, catalog }: PoolState['pool'], base: Int32Array): ReadonlyArray<Condition> {
   return [...rules]
     .filter(([key]) => catalog.marketKeys.has(key) || isDecidedByType(catalog, key))
     .map(([key, rule]) => ({ of: 'pool', key, rule, met: allowedBy(new Map([[key, rule]]), catalog, base) }));
@@ -64,25 +60,15 @@ function nearVolumes(base: Int32Array, { pool }: PoolState, { volumes }: Compile
   return near.some((mask) => mask !== 0) ? near : base;
 }
 
-function largeEnough(
-  { dimensions }: Workspace,
-  state: PoolState,
-  { requests }: CompiledShape,
-  base: Int32Array,
-): Int32Array {
-  const room = roomBesideDaemons(state, dimensions);
-  return base.map((mask, type) => (mask !== 0 && fits(room(type), requests) ? mask : 0));
-}
-
 /** What a size has for pods beside the daemons that would run on it, whether or not the pool allows the size. */
 export function roomBesideDaemons(
   { pool, daemons }: PoolState,
-  dimensions: Workspace['dimensions'],
+  dimensions: Dimensions,
+  available: Int32Array,
 ): (type: number) => Float64Array {
-  const all = availableTo(pool.manifest, pool.catalog);
   const running = daemons.map(({ daemon }) => ({
     vector: toVector(dimensions, daemon.requests),
-    on: daemon.alternatives.map((rules) => allowedBy(rules, pool.catalog, all)),
+    on: daemon.alternatives.map((rules) => allowedBy(rules, pool.catalog, available)),
   }));
   return (type) => {
     const room = toVector(dimensions, allocatableOf(pool, type));

@@ -14,7 +14,7 @@ export function conflictsAmong({ base, all }: Conditions): ReadonlyArray<Conflic
   const conflicts: Array<Conflict> = [];
   let rest = all;
   // Ends: each turn leaves out a condition of a finite list.
-  while (isNone(leftBy(base, rest))) {
+  while (leavesNone(base, rest)) {
     const conflict = smallestOf(base, rest);
     conflicts.push(conflict);
     rest = rest.filter((one) => !conflict.includes(one));
@@ -36,8 +36,19 @@ export function isNone(offered: Int32Array): boolean {
   return offered.every((mask) => mask === 0);
 }
 
+/** As `leftBy` would tell, and as soon as one offering does. */
+function leavesNone(base: Int32Array, conditions: ReadonlyArray<Condition>): boolean {
+  for (let type = 0; type < base.length; type++) {
+    let left = at(base, type);
+    for (let index = 0; left !== 0 && index < conditions.length; index++)
+      left &= at(conditions[index]?.met ?? base, type);
+    if (left !== 0) return false;
+  }
+  return true;
+}
+
 function smallestOf(base: Int32Array, conditions: ReadonlyArray<Condition>): Conflict {
-  const isConflict = (some: ReadonlyArray<Condition>): boolean => isNone(leftBy(base, some));
+  const isConflict = (some: ReadonlyArray<Condition>): boolean => leavesNone(base, some);
   const alone = conditions.find((one) => isConflict([one]));
   if (alone !== undefined) return [alone];
   for (const [index, one] of conditions.entries()) {

@@ -1,11 +1,10 @@
 import type { Edit, Remedy } from '../../model/remedy.ts';
-import type { PoolState } from '../../offerings/pool-state.ts';
 import type { LabelRules } from '../../rules/label-rule.ts';
 import type { CompiledShape } from '../../placing/state/compile-shape.ts';
-import type { Workspace } from '../../placing/state/workspace.ts';
 import { changesOfLabel, type Change } from './changes.ts';
 import { conditionsOf, type Condition, type Conditions } from './conditions.ts';
 import { conflictsAmong, isNone, leftBy, type Conflict } from './conflicts.ts';
+import type { PoolFacts } from './pool-facts.ts';
 import { changesOfSize } from './size-changes.ts';
 
 /** Which conditions leave nothing, and what would let the pod in. */
@@ -20,18 +19,11 @@ const CHOICES_MAX = 16;
 const REMEDIES_MAX = 3;
 
 /** Why no offering is for a pod of the shape on the pool, `rules` being what it asks of labels. */
-export function explainConflict(
-  workspace: Workspace,
-  state: PoolState,
-  shape: CompiledShape,
-  rules: LabelRules,
-): Explanation {
-  const conditions = conditionsOf(workspace, state, shape, rules);
+export function explainConflict(facts: PoolFacts, shape: CompiledShape, rules: LabelRules): Explanation {
+  const conditions = conditionsOf(facts, shape, rules);
   const conflicts = conflictsAmong(conditions);
   const changesTo = (condition: Condition, offered: Int32Array): ReadonlyArray<Change> =>
-    condition.of === 'size'
-      ? changesOfSize(workspace, state, shape, offered)
-      : changesOfLabel(state, condition, offered);
+    condition.of === 'size' ? changesOfSize(facts, shape, offered) : changesOfLabel(facts, condition, offered);
   const found = choicesOf(conflicts).flatMap((chosen) => remediesBy(conditions, chosen, changesTo));
   return { conflicts, remedies: distinct(found).slice(0, REMEDIES_MAX) };
 }

@@ -1,46 +1,58 @@
 import { labelKey, REGIONAL_ZONE } from '../../../kubernetes/labels.ts';
 import { at } from '../../quantity/at.ts';
-import { lowestWeighedOf, type CompiledPool } from '../../offerings/compile-pool.ts';
+import { lowestBit, lowestWeighedOf } from '../../offerings/compile-pool.ts';
 import { marketLabels } from '../../offerings/compile-types.ts';
-import { isShunned } from '../../offerings/shunned-sizes.ts';
 import { byCodeUnit } from '../../rules/label-rule.ts';
+import type { PoolFacts } from './pool-facts.ts';
 
 /**
  * What nodes of these offerings can have for a label: cheapest first, those of shunned sizes last. Not the zone of machines
  * without one: who asks for zones does not mean it.
  */
-export function labelValues({ catalog }: CompiledPool, key: string, offered: Int32Array): ReadonlyArray<string> {
-  const ranks = new Map<string, Rank>();
-  const add = (value: string | undefined, rank: Rank): void => {
-    const known = value === undefined ? undefined : ranks.get(value);
-    if (value !== undefined && (known === undefined || byRank(rank, known) < 0)) ranks.set(value, rank);
-  };
+export function labelValues(facts: PoolFacts, key: string, offered: Int32Array): ReadonlyArray<string> {
+  const ranks = facts.state.pool.catalog.marketKeys.has(key)
+    ? ranksOfMarkets(facts, key, offered)
+    : ranksOfTypes(facts, key, offered);
+  return [...ranks].toSorted(([a, one], [b, other]) => one - other || byCodeUnit(a, b)).map(([value]) => value);
+}
+
+/** The lowest price of each value. */
+type Ranks = ReadonlyMap<string, number>;
+
+/** More than any price, in micro-USD per hour. */
+const SHUNNED = 1e12;
+
+function ranksOfTypes({ state: { pool }, isShunned }: PoolFacts, key: string, offered: Int32Array): Ranks {
+  const ranks = new Map<string, number>();
+  const { labels, types } = pool.catalog;
   offered.forEach((mask, type) => {
     if (mask === 0) return;
-    const { name = '', weighedListPrices = NO_PRICES } = catalog.types[type] ?? {};
-    const shunned = Number(isShunned(name, (label) => catalog.labels.ruleOf(type, label), NO_RULES));
-    const rankOf = (bits: number): Rank => ({ shunned, price: lowestWeighedOf(weighedListPrices, bits) });
-    if (!catalog.marketKeys.has(key)) {
-      for (const value of catalog.labels.ruleOf(type, key)?.values ?? []) add(value, rankOf(mask));
-    } else {
-      catalog.markets.forEach((market, bit) => {
-        const value = marketLabels(market)[key];
-        const isMeant = key !== labelKey.zone || value !== REGIONAL_ZONE;
-        if ((at(offered, type) >> bit) & 1 && isMeant) add(value, rankOf(1 << bit));
-      });
+    const price = lowestWeighedOf(types[type]?.weighedListPrices ?? NO_PRICES, mask);
+    for (const value of labels.ruleOf(type, key)?.values ?? []) lower(ranks, value, isShunned(type), price);
+  });
+  return ranks;
+}
+
+function ranksOfMarkets({ state: { pool }, isShunned }: PoolFacts, key: string, offered: Int32Array): Ranks {
+  const ranks = new Map<string, number>();
+  const { markets, types } = pool.catalog;
+  const values = markets.map((market) => {
+    const value = marketLabels(market)[key];
+    return key === labelKey.zone && value === REGIONAL_ZONE ? undefined : value;
+  });
+  offered.forEach((mask, type) => {
+    for (let left = mask; left !== 0; left &= left - 1) {
+      const value = values[lowestBit(left)];
+      const prices = types[type]?.weighedListPrices ?? NO_PRICES;
+      if (value !== undefined) lower(ranks, value, isShunned(type), at(prices, lowestBit(left)));
     }
   });
-  return [...ranks].toSorted(([a, one], [b, other]) => byRank(one, other) || byCodeUnit(a, b)).map(([value]) => value);
+  return ranks;
 }
 
-interface Rank {
-  readonly shunned: number;
-  readonly price: number;
+function lower(ranks: Map<string, number>, value: string, isShunned: boolean, price: number): void {
+  const rank = isShunned ? SHUNNED + price : price;
+  if (rank < (ranks.get(value) ?? Infinity)) ranks.set(value, rank);
 }
 
-function byRank(a: Rank, b: Rank): number {
-  return a.shunned - b.shunned || a.price - b.price;
-}
-
-const NO_RULES = new Map();
 const NO_PRICES = new Float64Array();

@@ -3,12 +3,11 @@ import type { Edit } from '../../model/remedy.ts';
 import { capacityOf } from '../../offerings/compile-pool.ts';
 import type { PoolState } from '../../offerings/pool-state.ts';
 import type { CompiledShape } from '../../placing/state/compile-shape.ts';
-import type { Workspace } from '../../placing/state/workspace.ts';
 import { at } from '../../quantity/at.ts';
 import { renderForPeople } from '../../quantity/render-for-people.ts';
 import { fits } from '../../quantity/resource-table.ts';
 import type { Change } from './changes.ts';
-import { roomBesideDaemons } from './conditions.ts';
+import type { PoolFacts } from './pool-facts.ts';
 
 const DISK = 'ephemeral-storage';
 
@@ -20,13 +19,10 @@ const LARGEST_DISK_GB = 2048;
  * that are as large as the largest size allows. None where no size has each of them, though not together.
  */
 export function changesOfSize(
-  workspace: Workspace,
-  state: PoolState,
+  { state, dimensions: { names }, roomOf }: PoolFacts,
   { requests }: CompiledShape,
   offered: Int32Array,
 ): ReadonlyArray<Change> {
-  const { names } = workspace.dimensions;
-  const roomOf = roomBesideDaemons(state, workspace.dimensions);
   const types = [...offered.keys()].filter((type) => at(offered, type) !== 0);
   const rooms = types.map(roomOf);
   const most = names.map((_, dimension) => rooms.reduce((largest, room) => Math.max(largest, at(room, dimension)), 0));
