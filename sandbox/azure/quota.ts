@@ -101,7 +101,8 @@ function refusal(row: Usage, required: number, region: string): ArmError {
     code: 'OperationNotAllowed',
     message:
       `Operation could not be completed as it results in exceeding approved ` +
-      `${subject[row.name] ?? `${row.name} Cores quota`}. Location: ${region}, Current Limit: ${row.limit}, ` +
+      `${subject[row.name] ?? `${row.name} Cores quota`}. Additional details - Deployment Model: Resource Manager, ` +
+      `Location: ${region}, Current Limit: ${row.limit}, ` +
       `Current Usage: ${row.current}, Additional Required: ${required}, ` +
       `(Minimum) New Limit Required: ${row.current + required}.`,
   });
