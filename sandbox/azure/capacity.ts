@@ -90,18 +90,10 @@ function covers(entry: Exhaustion, { size, zone, capacityType }: Placement): boo
 
 /** The words are Azure's, as reported (test/fixtures/azure-recordings, error-vm-and-nic-reported): they name no zone and no capacity type. */
 function messageOf(code: CapacityError, { size }: Placement, region: string): string {
-  switch (code) {
-    case 'SkuNotAvailable':
-      return skuNotAvailable(size, region);
-    case 'ZonalAllocationFailed':
-      return noCapacity('zone');
-    case 'AllocationFailed':
-      return noCapacity('region');
-    case 'OverconstrainedZonalAllocationRequest':
-      return overconstrained(['Availability Zone', 'VM Size']);
-    case 'OverconstrainedAllocationRequest':
-      return overconstrained(['VM Size']);
-  }
+  if (code === 'SkuNotAvailable') return skuNotAvailable(size, region);
+  if (code === 'ZonalAllocationFailed') return noCapacity('zone');
+  if (code === 'AllocationFailed') return noCapacity('region');
+  return overconstrained(code === 'OverconstrainedAllocationRequest' ? ['VM Size'] : ['Availability Zone', 'VM Size']);
 }
 
 /** What Azure says of a size that it has not, for whatever reason. */

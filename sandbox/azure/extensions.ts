@@ -27,7 +27,7 @@ export function putExtension(cloud: Cloud, vm: Vm, name: string, body: JsonObjec
   extension.body = body;
   extension.provisioningState = existing === undefined ? 'Creating' : 'Updating';
   vm.extensions.set(name.toLowerCase(), extension);
-  const operation = cloud.operations.start('Microsoft.Compute');
+  const operation = cloud.operations.start('Microsoft.Compute', { isPaced: false });
   cloud.clock.after(cloud.draw('extension', cloud.options.latency.extension), () => {
     const gone = cloud.vms.get(`${vm.group}/${vm.name}`.toLowerCase()) !== vm;
     const error = gone ? preempted(vm) : ran(vm, extension);
@@ -36,6 +36,20 @@ export function putExtension(cloud: Cloud, vm: Vm, name: string, body: JsonObjec
     cloud.operations.end(operation, error === null ? { status: 'Succeeded' } : { error });
   });
   return { resource: extension, created: existing === undefined, operation };
+}
+
+/** Deletes an extension of a VM; null when there is none. */
+export function deleteExtension(cloud: Cloud, vm: Vm, name: string): string | null {
+  const key = name.toLowerCase();
+  const extension = vm.extensions.get(key);
+  if (extension === undefined) return null;
+  refuseMarkedForDeletion(vm);
+  const operation = cloud.operations.start('Microsoft.Compute', { isPaced: false });
+  cloud.clock.after(cloud.draw('extension', cloud.options.latency.extension), () => {
+    if (vm.extensions.get(key) === extension) vm.extensions.delete(key);
+    cloud.operations.end(operation, { status: 'Succeeded' });
+  });
+  return operation;
 }
 
 function preempted({ name }: Vm): ArmErrorBody {

@@ -49,7 +49,18 @@ export function putVm(
   refuseOddTags(body);
   refuseUnknownIdentities(cloud, body, existing.id);
   refuseImmutableChanges(existing, body);
-  return updateVm(cloud, existing, body);
+  return updateVm(cloud, existing, withImageOf(existing, body));
+}
+
+/** What a VM was made from stays with it, said again or not. */
+function withImageOf({ body: before }: Vm, body: JsonObject): JsonObject {
+  const path = 'properties.storageProfile';
+  const properties = objectAt(body, 'properties');
+  const storageProfile = {
+    imageReference: valueAt(before, `${path}.imageReference`),
+    ...objectAt(body, path),
+  };
+  return { ...body, properties: { ...properties, storageProfile } };
 }
 
 /** Changes tags, identities, size or policies of a VM. */

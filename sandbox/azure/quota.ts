@@ -74,11 +74,16 @@ export function usages(
     },
     ...names.map((name) => ({
       name,
-      localizedName: `${name} vCPUs`,
+      localizedName: `${localized(name)} vCPUs`,
       current: coresOf(onDemand.filter(({ size }) => size.family === name)),
       limit: limitOf(name, quota),
     })),
   ];
+}
+
+/** `standardDSv2Family` is the Standard DSv2 Family. */
+function localized(family: string): string {
+  return family.replace(/^standard\s*/i, 'Standard ').replace(/\s*Family$/, ' Family');
 }
 
 function coresOf(vms: ReadonlyArray<Counted>): number {

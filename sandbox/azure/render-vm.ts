@@ -77,7 +77,7 @@ function directoryIdsOf(cloud: Cloud, id: string): JsonObject {
 /** The disk has its name when the allocator is through; a VM without a machine does not say how large it is. */
 function renderStorage(cloud: Cloud, { group, body, filled, provisioningState, powerState }: Vm): JsonObject {
   const path = 'properties.storageProfile';
-  const given = objectAt(body, `${path}.osDisk`);
+  const { diskSizeGB: _size, managedDisk, ...given } = objectAt(body, `${path}.osDisk`);
   const isThere = provisioningState !== 'Creating' || powerState === 'running';
   const id = cloud.idOf('Microsoft.Compute/disks', group, filled.diskName);
   const isMade = powerState !== 'deallocated';
@@ -95,12 +95,17 @@ function renderStorage(cloud: Cloud, { group, body, filled, provisioningState, p
       ...given,
       osType: 'Linux',
       ...(isThere ? { name: filled.diskName } : {}),
-      managedDisk: { ...objectAt(given, 'managedDisk'), ...storageAccount, ...(isThere ? { id } : {}) },
+      managedDisk: { ...withoutStorage(managedDisk), ...storageAccount, ...(isThere ? { id } : {}) },
       ...(isMade ? { diskSizeGB: filled.diskSizeGb } : {}),
     },
     dataDisks: listAt(body, `${path}.dataDisks`),
     ...(filled.diskController === null ? {} : { diskControllerType: filled.diskController }),
   };
+}
+
+function withoutStorage(managedDisk: unknown): JsonObject {
+  const { storageAccountType: _account, ...kept } = objectAt(managedDisk, '');
+  return kept;
 }
 
 function renderOsProfile({ name, body }: Vm): JsonObject {

@@ -30,41 +30,20 @@ export function throttlingCodeOf({ path }: Throttled): ThrottlingCode {
  * and error-network); the network provider names no time to come back, whatever is asked for.
  */
 export function throttled(code: ThrottlingCode, request: Throttled, retryAfterSeconds: number): ArmError {
-  switch (code) {
-    case 'OperationNotAllowed':
-      return tooManyComputeRequests(
-        request.method === 'GET' ? 'LowCostGetResource' : 'PutVMResource',
-        retryAfterSeconds,
-      );
-    case 'ResourceRequestsThrottled':
-      return new ArmError(
-        429,
-        {
-          code,
-          message:
-            `Number of requests for action '${actionOf(request)}' exceeded the limit of '50' for time interval ` +
-            `'00:05:00'. Please try again after '${retryAfterSeconds}' seconds.`,
-        },
-        { retryAfterSeconds },
-      );
-    case 'SubscriptionRequestsThrottled':
-      return new ArmError(
-        429,
-        {
-          code,
-          message:
-            `Number of requests for subscription '${subscriptionOf(request)}' and operation '${operationOf(request)}' ` +
-            `exceeded the backend storage limit. Please try again after '${retryAfterSeconds}' seconds.`,
-        },
-        { retryAfterSeconds },
-      );
-    case 'RetryableError':
-      return new ArmError(
-        429,
-        { code, message: 'A retryable error occurred.' },
-        { details: [{ code: 'ReferencedResourceNotProvisioned', message: notProvisioned(request) }] },
-      );
-  }
+  if (code === 'OperationNotAllowed')
+    return tooManyComputeRequests(request.method === 'GET' ? 'LowCostGetResource' : 'PutVMResource', retryAfterSeconds);
+  if (code === 'RetryableError')
+    return new ArmError(
+      429,
+      { code, message: 'A retryable error occurred.' },
+      { details: [{ code: 'ReferencedResourceNotProvisioned', message: notProvisioned(request) }] },
+    );
+  const exceeded =
+    code === 'ResourceRequestsThrottled'
+      ? `action '${actionOf(request)}' exceeded the limit of '50' for time interval '00:05:00'`
+      : `subscription '${subscriptionOf(request)}' and operation '${operationOf(request)}' exceeded the backend storage limit`;
+  const message = `Number of requests for ${exceeded}. Please try again after '${retryAfterSeconds}' seconds.`;
+  return new ArmError(429, { code, message }, { retryAfterSeconds });
 }
 
 /** Compute's answer to more requests than a bucket has tokens: under the code of quota errors, the cause in the details. */

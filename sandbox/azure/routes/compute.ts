@@ -1,6 +1,6 @@
 import { ArmError, notFound, parentResourceNotFound, resourceNotFound } from '../arm-error.ts';
 import { groupAndName, type Cloud } from '../cloud.ts';
-import { putExtension } from '../extensions.ts';
+import { deleteExtension, putExtension } from '../extensions.ts';
 import { evictVm } from '../eviction.ts';
 import { objectAt } from '../json.ts';
 import { deleteVm, findVm, patchVm, putVm } from '../machines.ts';
@@ -154,6 +154,12 @@ function extensionRoutes(cloud: Cloud): ReadonlyArray<Route> {
         const vm = parent(group, name);
         return ok(renderExtension(cloud, vm, find(vm, extension)));
       },
+    },
+    {
+      method: 'DELETE',
+      pattern: `${VM}/extensions/{extension}`,
+      answer: (request, { group = '', name = '', extension = '' }) =>
+        accepted(cloud, request, follow(deleteExtension(cloud, parent(group, name), extension), null)),
     },
     {
       method: 'GET',

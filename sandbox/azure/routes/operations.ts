@@ -132,7 +132,7 @@ function isOfDisk({ path }: ArmRequest): boolean {
 
 /** While an operation goes on: recorded are 30 to 61 s of Compute, and of the network provider 10 s and twice as long each time. */
 function retryAfter(cloud: Cloud, operation: Operation): { readonly [name: string]: string } {
-  if (operation.status !== 'InProgress') return {};
+  if (operation.status !== 'InProgress' || !operation.isPaced) return {};
   const polls = operation.polls++;
   const seconds =
     operation.provider === 'Microsoft.Compute'
