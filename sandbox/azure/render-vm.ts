@@ -60,10 +60,12 @@ export function listedId(cloud: Cloud, { id, group }: { readonly id: string; rea
 function renderIdentity(cloud: Cloud, { body }: Vm): JsonObject | null {
   const identity = objectAt(body, 'identity');
   if (textAt(identity, 'type') === null || textAt(identity, 'type') === 'None') return null;
-  const assigned = Object.keys(objectAt(identity, 'userAssignedIdentities'));
-  if (assigned.length === 0) return identity;
-  const entries = assigned.map((id) => [id, directoryIdsOf(cloud, id)] as const);
-  return { ...identity, userAssignedIdentities: Object.fromEntries(entries) };
+  const { userAssignedIdentities: given, ...kind } = identity;
+  // Null took one away, in a PATCH.
+  const assigned = Object.entries(objectAt(given, '')).filter(([, value]) => value !== null);
+  if (assigned.length === 0) return kind;
+  const entries = assigned.map(([id]) => [id, directoryIdsOf(cloud, id)] as const);
+  return { ...kind, userAssignedIdentities: Object.fromEntries(entries) };
 }
 
 function directoryIdsOf(cloud: Cloud, id: string): JsonObject {
