@@ -21,7 +21,7 @@ export function refuseOddSpot(body: JsonObject, size: Size): void {
   }
   if (!size.lowPriorityCapable)
     throw new ArmError(400, {
-      code: 'SpotNotSupported',
+      code: 'AzureSpotIsNotSupportedForThisVMSize',
       message: `The VM size '${size.name}' does not support Spot priority.`,
     });
   if (typeof maxPrice === 'number' && maxPrice !== -1 && maxPrice <= 0)
