@@ -8,22 +8,23 @@ import { parseAmounts } from '../../kubernetes/quantity.ts';
 import type { PlannedOffering } from '../../core/model/plan.ts';
 import { DEFAULT_EVICTION_COST_MS } from '../../core/offerings/weighed-price.ts';
 import type { NodeClass } from '../../ports/kubernetes.ts';
-import { RetryableError, NAMED_PAUSE_MAX_MS } from '../../ports/errors.ts';
+import { RetryableError } from '../../ports/errors.ts';
 import { claimFacts } from '../claim-facts.ts';
-import { toTimestamp } from '../conditions.ts';
 import { plannedPlaceOf } from '../machine-labels.ts';
 import type { Ports } from '../ports.ts';
 import { CLASS_COMES_WITHIN_MS, readinessOf } from '../readiness.ts';
 import { type FollowOutcome, createdAtMs, deleteClaim, eventAbout, writeStatus } from './node-claim.ts';
 import { letMatesInEarly } from './planned-pods.ts';
+import { LAUNCH_MESSAGE_MAX, REJECTED_RETRY_MS, putOffLaunch, putOffUntilMs } from './put-off-launch.ts';
 import { recordLaunch } from './record-launch.ts';
 import { tryInTurn } from './try-in-turn.ts';
 
-/** Karpenter cuts messages of launch conditions at this length. */
-const MESSAGE_MAX = 300;
-
 /** Gets a VM for a claim whose `Launched` is not True, trying the next offering when Azure refuses one. */
 export async function launch(ports: Ports, claim: NodeClaim): Promise<FollowOutcome> {
+  const untilMs = putOffUntilMs(claim);
+  // The hint that was put off comes then. Who looks earlier, such as a sweep, would lengthen what Azure asks for.
+  if (untilMs !== null && ports.now() < untilMs)
+    return { kind: 'wait', for: 'Azure, which throttles', lookAgainMs: null };
   const { name: className } = claim.spec.nodeClassRef;
   const nodeClass = await ports.definitions.nodeClass(className);
   // One that is applied together with its claim may come a moment after it.
@@ -36,7 +37,7 @@ export async function launch(ports: Ports, claim: NodeClaim): Promise<FollowOutc
   try {
     return await launchAs(ports, claim, nodeClass);
   } catch (error) {
-    if (error instanceof RetryableError && error.because !== null) throw await tellDelay(ports, claim, error);
+    if (error instanceof RetryableError && error.because !== null) throw await putOffLaunch(ports, claim, error);
     throw error;
   }
 }
@@ -57,7 +58,7 @@ async function launchAs(ports: Ports, claim: NodeClaim, nodeClass: NodeClass): P
     case 'unfinished':
       return { kind: 'wait', for: 'the next offering to try', lookAgainMs: ports.now() };
     case 'rejected': {
-      const message = attempt.message.slice(0, MESSAGE_MAX);
+      const message = attempt.message.slice(0, LAUNCH_MESSAGE_MAX);
       ports.log('launch-rejected', { ...claimFacts(claim), reason: attempt.reason, message });
       await writeStatus(ports, claim, {
         conditions: [{ type: 'Launched', status: 'Unknown', reason: attempt.reason, message }],
@@ -67,28 +68,6 @@ async function launchAs(ports: Ports, claim: NodeClaim, nodeClass: NodeClass): P
     default:
       return attempt satisfies never;
   }
-}
-
-/** A policy or a permission that somebody has to change: looked at again until the launch time-out removes the claim. */
-const REJECTED_RETRY_MS = 60_000;
-
-/** Until when Azure wants to be left alone, or which right is missing, on the claim; and what is thrown for it. */
-async function tellDelay(ports: Ports, claim: NodeClaim, error: RetryableError): Promise<RetryableError> {
-  const isThrottled = error.because === 'throttled';
-  const pauseMs = isThrottled ? error.retryAfterMs : REJECTED_RETRY_MS;
-  const atMs = pauseMs === null ? null : ports.now() + Math.min(pauseMs, NAMED_PAUSE_MAX_MS);
-  const next = atMs === null ? 'asked again within a minute' : `asked again at ${toTimestamp(atMs)}`;
-  const [reason, why] = isThrottled
-    ? ['RequestsThrottled', `Azure throttles requests: ${next}`]
-    : ['AuthorizationFailed', next];
-  const message = `${why}. ${error.message}`.slice(0, MESSAGE_MAX);
-  try {
-    await writeStatus(ports, claim, { conditions: [{ type: 'Launched', status: 'Unknown', reason, message }] });
-  } catch (failure) {
-    // Somebody else wrote meanwhile. What Azure wants matters more, and the next look tells it.
-    if (!(failure instanceof RetryableError)) throw failure;
-  }
-  return pauseMs === null ? error : new RetryableError(error.message, { cause: error.cause, retryAfterMs: pauseMs });
 }
 
 /** What a class is made of is judged within a second or two of its creation, and its claims are hinted at then. */

@@ -161,6 +161,18 @@ describe('a launch that Azure puts off', () => {
     expect(stateOf('c')).toBe('there');
   });
 
+  test('is not asked for before that time, whoever looks, and is then', async () => {
+    const { outside, look, tried, clock } = failing(throttled(90_000));
+    await expect(look()).rejects.toBeInstanceOf(RetryableError);
+    outside.launch = ({ claim }) => ({ kind: 'accepted', machine: machine(claim) });
+    clock.advance(88_000);
+    expect(await look()).toMatchObject({ kind: 'wait', lookAgainMs: null });
+    expect(tried()).toHaveLength(1);
+    clock.advance(2_000);
+    await look();
+    expect(tried()).toHaveLength(2);
+  });
+
   test('without saying for how long is asked again within a minute', async () => {
     const { look, says } = failing(throttled());
     await expect(look()).rejects.toMatchObject({ retryAfterMs: null });
