@@ -115,11 +115,9 @@ async function sortOut(
   { name, hasAskedForVm }: { readonly name: string; readonly hasAskedForVm: boolean },
   error: unknown,
 ): Promise<LaunchOutcome> {
-  // A right that is missing is missing whatever was asked for.
-  if (error instanceof RetryableError && error.because === 'forbidden')
-    return { kind: 'rejected', reason: 'AuthorizationFailed', message: error.message };
-  if (error instanceof RetryableError) throw error;
-  const refused = readAzureError(error);
+  const refused = readAzureError(error instanceof RetryableError ? error.cause : error);
+  // A right or a group that is missing is missing whatever was asked for: told as when the VM is refused for it.
+  if (error instanceof RetryableError && !MISSING.has(refused.status)) throw error;
   const { status, code } = refused;
   if (status === 412 || status === 409 || code === 'PropertyChangeNotAllowed') {
     const vm = await readVm(parts, name);
@@ -129,6 +127,8 @@ async function sortOut(
   if (outcome !== null) return outcome;
   throw toRetryable(`launching VM ${name}`, error);
 }
+
+const MISSING: ReadonlySet<number> = new Set([403, 404]);
 
 async function ensureNic(parts: CloudParts, order: LaunchOrder, name: string, place: NetworkPlace): Promise<string> {
   const { settings, clients } = parts;

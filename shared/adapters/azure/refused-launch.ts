@@ -17,6 +17,6 @@ export function toOutcome(refused: AzureError, offering: PlannedOffering, isOfVm
   if (verdict !== null) return { ...verdict, message };
   // Only of a VM can the size be what Azure does not want, in words that nobody here knows yet.
   if (status === 400 && isOfVm) return { kind: 'doubtful', reason: code || 'BadRequest', message };
-  // Any other of these says that our request is wrong, and it will be as wrong next time.
-  return [400, 403, 404].includes(status) ? { kind: 'rejected', reason: code, message } : null;
+  // Any other of these says that our request is wrong, and it will be as wrong next time. Without a code it is none of Azure's.
+  return code !== '' && [400, 403, 404].includes(status) ? { kind: 'rejected', reason: code, message } : null;
 }

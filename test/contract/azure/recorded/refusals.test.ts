@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { RetryableError } from '../../../../shared/ports/errors.ts';
 import { AN_ACCEPTED_LAUNCH, aLaunch, withProduct } from './product.ts';
-import { type Answer, as, documented, recorded, reported } from './recordings.ts';
+import { type Answer, PAGE, as, documented, recorded, reported } from './recordings.ts';
 
 const MINUTE = 60_000;
 const DAY = 23 * 60;
@@ -143,8 +143,23 @@ describe('a right that is missing before the NIC', () => {
       expect(await outcomeOf(denied, key)).toMatchObject({
         kind: 'rejected',
         reason: 'AuthorizationFailed',
-        message: expect.stringMatching(/the app's identity lacks the right [\w./]+ on \//),
+        message: expect.stringMatching(/^the app's identity lacks the right [\w./]+ on \//),
       });
+    },
+  );
+
+  test.for(['GET loadBalancers', 'GET networkSecurityGroups', NIC, 'PUT virtualMachines/*'])(
+    'and a group that is not there, are told alike, at %s',
+    async (key) => {
+      const outcome = await outcomeOf(recorded('load-balancer-list', 0, 1), key);
+      expect(outcome).toMatchObject({ kind: 'rejected', reason: 'ResourceGroupNotFound' });
+    },
+  );
+
+  test.for(['GET loadBalancers', NIC, 'PUT virtualMachines/*'])(
+    'is not what a page of somebody in between tells, at %s',
+    async (key) => {
+      expect(await outcomeOf(PAGE, key).catch((error: unknown) => error)).toBeInstanceOf(RetryableError);
     },
   );
 
