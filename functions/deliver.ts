@@ -4,7 +4,7 @@ import type { App } from '../shared/composition.ts';
 import { digest } from '../shared/contract/digest.ts';
 import { harmlessJson, harmlessLines } from '../shared/contract/harmless.ts';
 import type { ObjectsHint, PodsHint, SignalHint } from '../shared/contract/messages.ts';
-import { RetryableError, TerminalError } from '../shared/ports/errors.ts';
+import { NAMED_PAUSE_MAX_MS, RetryableError, TerminalError } from '../shared/ports/errors.ts';
 
 type Hint = PodsHint | ObjectsHint | SignalHint;
 
@@ -67,9 +67,10 @@ async function putOff({ app, now }: Worker, context: Invocation, hint: Hint, err
   await app.hints.send([{ hint: { ...hint, attempt: tried + 1 }, atMs, key }]);
 }
 
-/** How long to wait before the next try, in milliseconds, after so many. */
+/** How long to wait before the next try, in milliseconds, after so many. A pause that somebody named is kept: asking earlier lengthens it. */
 export function pauseAfter({ retryAfterMs }: RetryableError, tried: number): number {
-  return Math.min(retryAfterMs ?? RETRY_MS * 2 ** Math.min(tried, DOUBLINGS_MAX), RETRY_MAX_MS);
+  if (retryAfterMs !== null) return Math.min(retryAfterMs, NAMED_PAUSE_MAX_MS);
+  return Math.min(RETRY_MS * 2 ** Math.min(tried, DOUBLINGS_MAX), RETRY_MAX_MS);
 }
 
 async function keep(app: App, context: Invocation, raw: unknown, error: unknown): Promise<void> {

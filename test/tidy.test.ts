@@ -76,6 +76,7 @@ const coreFolders = [
   'placing',
   'bound',
   'telling/claims',
+  'telling/remedies',
   'telling/reasons',
   'telling/cheaper',
   'telling',

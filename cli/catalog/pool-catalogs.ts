@@ -6,6 +6,7 @@ import type { Snapshot } from '../../shared/contract/snapshot/parse.ts';
 import { NO_TEMPLATES, type DeviceTemplates } from '../../shared/core/model/device-templates.ts';
 import type { Catalog, InstanceType } from '../../shared/core/model/catalog.ts';
 import type { NodeClass } from '../../shared/ports/kubernetes.ts';
+import { clusterNameOf } from './cluster-name.ts';
 import type { GivenCatalog } from './read-catalog.ts';
 import type { ShippedSizes } from './shipped-sizes.ts';
 
@@ -19,7 +20,6 @@ export interface PoolCatalogs {
 
 /** AKS with Azure CNI overlay, the default of new clusters, and Karpenter's default for memory that VMs do not show. */
 const SETTINGS = {
-  nodeResourceGroup: 'offline',
   networkPlugin: 'azure',
   networkPluginMode: 'overlay',
   memoryOverhead: 0.075,
@@ -35,7 +35,10 @@ export function catalogsFrom({ instanceTypes, resourceSlices }: GivenCatalog, { 
 }
 
 /** What each pool's node class makes of the shipped sizes. A class that was not given is taken to have its defaults. */
-export function catalogsOf({ skus, region }: ShippedSizes, { nodePools, nodeClasses }: Snapshot): PoolCatalogs {
+export function catalogsOf({ skus, region }: ShippedSizes, snapshot: Snapshot): PoolCatalogs {
+  const { nodePools, nodeClasses } = snapshot;
+  const cluster = clusterNameOf(snapshot);
+  const settings = { ...SETTINGS, location: region, nodeResourceGroup: cluster.name };
   const classes = new Map(nodeClasses.map((one) => [one.metadata.name, one as NodeClass]));
   const lists = new Map<string, ReadonlyArray<InstanceType>>();
   const assumed = new Set<string>();
@@ -44,7 +47,7 @@ export function catalogsOf({ skus, region }: ShippedSizes, { nodePools, nodeClas
     if (known !== undefined) return known;
     const given = classes.get(name);
     if (given === undefined) assumed.add(name);
-    const types = toInstanceTypes(skus, given ?? defaultClass(name), { ...SETTINGS, location: region }, () => false);
+    const types = toInstanceTypes(skus, given ?? defaultClass(name), settings, () => false);
     lists.set(name, types);
     return types;
   };
@@ -62,7 +65,7 @@ export function catalogsOf({ skus, region }: ShippedSizes, { nodePools, nodeClas
     }),
   );
   const notes = [...assumed].map((name) => `AKSNodeClass ${name} is not given: one with default settings is assumed`);
-  return { catalog, templates: NO_TEMPLATES, notes };
+  return { catalog, templates: NO_TEMPLATES, notes: [...notes, ...cluster.notes] };
 }
 
 /** The class that an empty manifest of this name would be. */

@@ -49,7 +49,7 @@ export function toRow(sku: Sku): SizeRow {
   ];
 }
 
-/** The size of a row. What decides launches only (quota family, image generations, ultra disks) is empty. */
+/** The size of a row. What decides launches only (quota family, image generations, disk controllers, ultra disks) is empty. */
 export function fromRow(row: SizeRow): Sku {
   const [name, vCpus, memoryGib, gpus, arch, zones, flags, maxGb, placement, onDemandMicroUsd, spotMicroUsd] = row;
   return {
@@ -66,6 +66,7 @@ export function fromRow(row: SizeRow): Sku {
     encryptionAtHost: flags.includes('h'),
     trustedLaunch: flags.includes('t'),
     hyperVGenerations: [],
+    diskControllers: [],
     ultraSsdZones: [],
     ephemeralOsDisk: maxGb === 0 ? null : { maxGb, placement },
     onDemandMicroUsd,

@@ -45,7 +45,7 @@ export function createAdmission(objects: ReadonlyArray<CheckedObject>): Admissio
     return runtime === undefined ? spec : addRuntime(spec, runtime);
   };
   const compute = (namespace: string, spec: JsonObject): JsonObject =>
-    withRuntime(withPriority(withDefaults(spec, defaults.get(namespace) ?? [])));
+    withRuntime(withPriority(withHostPorts(withDefaults(spec, defaults.get(namespace) ?? []))));
   return {
     admit: (namespace, spec) => {
       const here = known.get(namespace) ?? new Map<JsonObject, JsonObject>();
@@ -100,6 +100,22 @@ function defaulted(container: JsonObject, defaults: ReadonlyArray<ContainerDefau
   const ranges = lastFirst.map((range) => range.requests);
   const requests = Object.assign({}, ...ranges, own, mapAt(given, 'requests')) as JsonObject;
   return { ...container, resources: { ...given, limits, requests } };
+}
+
+/** Where pods have the network of their host, their ports are the host's. */
+export function withHostPorts(spec: JsonObject): JsonObject {
+  if (spec['hostNetwork'] !== true) return spec;
+  const onHost = (port: JsonObject): JsonObject =>
+    numberAt(port, 0, 'hostPort') > 0 ? port : { ...port, hostPort: numberAt(port, 0, 'containerPort') };
+  const each = (field: string): JsonObject =>
+    Array.isArray(spec[field])
+      ? {
+          [field]: listAt(spec, field).map((one) =>
+            isRecord(one) ? { ...one, ports: listAt(one, 'ports').filter(isRecord).map(onHost) } : one,
+          ),
+        }
+      : {};
+  return { ...spec, ...each('containers'), ...each('initContainers') };
 }
 
 function addRuntime(spec: JsonObject, runtime: JsonObject): JsonObject {

@@ -1,12 +1,12 @@
 import { createSnapshotBuilder } from '../../shared/contract/snapshot/builder.ts';
 import type { ReferredResource } from '../../shared/contract/snapshot/reduced.ts';
 import { parseSnapshot, type Snapshot } from '../../shared/contract/snapshot/parse.ts';
-import { createAdmission, type Admission } from './admit-pods.ts';
+import { createAdmission, withHostPorts, type Admission } from './admit-pods.ts';
 import { titleOf, type CheckedObject } from './check-objects.ts';
 import { listAt, mapAt, textAt } from './json-fields.ts';
 import type { JsonObject } from './objects.ts';
 import { renderCount } from '../render-count.ts';
-import { assumedStorageClasses } from './storage-classes.ts';
+import { storageClassesOffline } from './storage-classes.ts';
 
 /** The cluster that was given, as the relay would publish it. */
 export interface GivenCluster {
@@ -17,11 +17,11 @@ export interface GivenCluster {
 /** Puts objects through the snapshot that production decides from, so that a plan from files is the plan of production. */
 export function buildCluster(objects: ReadonlyArray<CheckedObject>, nowMs: number): GivenCluster {
   const admission = createAdmission(objects);
-  const assumed = assumedStorageClasses(objects);
+  const storage = storageClassesOffline(objects);
   const builder = createSnapshotBuilder('offline', { buffers: true });
   const notes: Array<string> = [];
   let gated = 0;
-  for (const object of [...objects, ...assumed]) {
+  for (const object of storage.objects) {
     const template = templateResources[object.kind];
     if (object.use.use === 'workload' && template !== undefined) builder.upsert(template, object.value);
     if (object.use.use !== 'cluster') continue;
@@ -33,7 +33,7 @@ export function buildCluster(objects: ReadonlyArray<CheckedObject>, nowMs: numbe
       notes.push(`${object.origin}: ${titleOf(object)} could not be read and is left aside`);
   }
   notes.push(...notesOnHomeless(objects));
-  if (assumed.length > 0) notes.push('no StorageClass is given: those of AKS are assumed');
+  notes.push(...storage.notes);
   if (gated > 0) notes.push(`${renderCount(gated, 'pod')} with scheduling gates: nothing is planned for them`);
   const missing = admission.missing();
   if (missing.length > 0) notes.push(`not given, so nothing is known of them: ${missing.join(', ')}`);
@@ -76,6 +76,7 @@ function completed(object: CheckedObject, admission: Admission): JsonObject {
   const uid = textAt(metadata, 'uid') || titleOf(object);
   const identified = { ...value, metadata: { ...metadata, uid } };
   if (kind === 'Node') return withAllocatable(identified);
+  if (kind === 'DaemonSet') return withPodsOnHost(identified);
   if (kind !== 'Pod') return identified;
   const spec = mapAt(value, 'spec');
   return {
@@ -84,6 +85,13 @@ function completed(object: CheckedObject, admission: Admission): JsonObject {
     spec: isLive ? spec : admission.admit(namespace ?? '', spec),
     status: statusOf(object),
   };
+}
+
+/** The template of daemons, with what the API server gives their pods: a plan counts them by it while there are none. */
+function withPodsOnHost(value: JsonObject): JsonObject {
+  const spec = mapAt(value, 'spec');
+  const template = mapAt(spec, 'template');
+  return { ...value, spec: { ...spec, template: { ...template, spec: withHostPorts(mapAt(template, 'spec')) } } };
 }
 
 /** The kubelet reports as allocatable what it has, where nothing is set apart. */

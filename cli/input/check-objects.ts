@@ -5,6 +5,7 @@ import { objectResources, type ObjectResource } from '../../shared/contract/snap
 import { fileProblem, type InputProblem } from '../wrong-input.ts';
 import { formerKind } from './former-kind.ts';
 import { mapOf, text, type Report } from './judge.ts';
+import { notesOnIgnored } from './ignored.ts';
 import { groupOf, knownKind, type KindUse, type KnownKind } from './kinds.ts';
 import { meantKind, type MeantKind } from './mistaken-kind.ts';
 import type { InputObject, JsonObject } from './objects.ts';
@@ -37,11 +38,11 @@ export interface CheckedInput {
 export function checkObjects(given: ReadonlyArray<InputObject>): CheckedInput {
   const objects = new Map<string, CheckedObject>();
   const problems: Array<InputProblem> = [];
-  const ignored = new Map<string, number>();
+  const ignored: Array<InputObject> = [];
   const notes: Array<string> = [];
   for (const input of given) {
     const checked = checkObject(input, problems, notes);
-    if (checked === null) ignored.set(input.kind, (ignored.get(input.kind) ?? 0) + 1);
+    if (checked === null) ignored.push(input);
     else if (checked !== 'wrong') {
       const key = keyOf(checked);
       const earlier = objects.get(key);
@@ -53,7 +54,7 @@ export function checkObjects(given: ReadonlyArray<InputObject>): CheckedInput {
       objects.set(key, checked);
     }
   }
-  if (ignored.size > 0) notes.push(`ignored, as no plan depends on it: ${countsOf(ignored)}`);
+  notes.push(...notesOnIgnored(ignored));
   return { objects: [...objects.values()], problems, notes };
 }
 
@@ -64,13 +65,6 @@ export function titleOf({ kind, namespace, name }: Pick<CheckedObject, 'kind' | 
 
 function keyOf({ kind, namespace, name }: CheckedObject): string {
   return `${kind}/${namespace ?? ''}/${name}`;
-}
-
-function countsOf(counts: ReadonlyMap<string, number>): string {
-  return [...counts]
-    .toSorted(([a], [b]) => (a < b ? -1 : 1))
-    .map(([kind, count]) => `${count} ${kind}`)
-    .join(', ');
 }
 
 /** Null for a kind that no plan depends on. */
@@ -123,7 +117,7 @@ function checkKnown(
   const before = problems.length;
   const head = readHead(input, known.namespaced);
   const report = reporter(input, head, problems);
-  if (input.apiVersion !== known.apiVersion) {
+  if (input.apiVersion !== known.apiVersion && !known.servedToo.includes(input.apiVersion)) {
     report('apiVersion', `${input.apiVersion} is not served`, `write ${known.apiVersion}`);
   }
   judgeMetadata(input, head, report);

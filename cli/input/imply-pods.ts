@@ -4,6 +4,7 @@ import { fileProblem, type InputProblem } from '../wrong-input.ts';
 import { titleOf, type CheckedObject } from './check-objects.ts';
 import { listAt, mapAt, numberAt, textAt } from './json-fields.ts';
 import type { JsonObject } from './objects.ts';
+import { scalingBy } from './scaled.ts';
 
 /** Pods (and the volume claims that come with them) that workloads would have and that were not given. */
 export interface ImpliedPods {
@@ -18,6 +19,7 @@ const MOST_PODS = 200_000;
 /** The pods that workloads would create, named `<workload>-<ordinal>`, in their namespace, with their labels and owner. */
 export function implyPods(objects: ReadonlyArray<CheckedObject>): ImpliedPods {
   const given = indexGiven(objects);
+  const scaling = scalingBy(objects);
   const implied: Array<CheckedObject> = [];
   const problems: Array<InputProblem> = [];
   const notes: Array<string> = [];
@@ -25,7 +27,7 @@ export function implyPods(objects: ReadonlyArray<CheckedObject>): ImpliedPods {
   for (const workload of objects) {
     if (workload.use.use !== 'workload' || hasGivenOwner(workload, given)) continue;
     if (workload.kind === 'CronJob' && workload.isLive) continue;
-    const missing = desiredPods(workload) - (given.podsOf.get(titleOf(workload)) ?? 0);
+    const missing = scaling.scaled(workload, desiredPods(workload)) - (given.podsOf.get(titleOf(workload)) ?? 0);
     count += Math.max(0, missing);
     if (count > MOST_PODS) {
       const message = `implies more than ${MOST_PODS} pods together with those before it`;
@@ -35,7 +37,7 @@ export function implyPods(objects: ReadonlyArray<CheckedObject>): ImpliedPods {
     if (workload.kind === 'CronJob' && missing > 0) notes.push(`${titleOf(workload)}: planned as if one run had begun`);
     implied.push(...missingPods(workload, missing, given.names));
   }
-  return { objects: implied, problems, notes };
+  return { objects: implied, problems, notes: [...notes, ...scaling.notes()] };
 }
 
 interface ObjectIndex {

@@ -24,12 +24,16 @@ export type KindUse =
   /** It makes pods, which are implied where they are not given. */
   | { readonly use: 'workload' }
   /** The API server reads it when it admits pods. */
-  | { readonly use: 'admission' };
+  | { readonly use: 'admission' }
+  /** It changes how many pods a workload has. */
+  | { readonly use: 'scaling' };
 
-/** A kind that a plan knows, of Kubernetes itself. Nodewright's own are in the contract. */
+/** A kind that a plan knows, of Kubernetes itself or of KEDA. Nodewright's own are in the contract. */
 export interface KnownKind {
   readonly kind: string;
   readonly apiVersion: string;
+  /** Older versions that are served beside it. */
+  readonly servedToo: ReadonlyArray<string>;
   readonly namespaced: boolean;
   readonly use: KindUse;
   /** Judges the whole object but for its metadata. */
@@ -190,19 +194,48 @@ const rows: ReadonlyArray<Row> = [
   ],
 ];
 
+const scaleTarget = needed(fieldsOf({ kind: text, name: needed(text) }));
+
+const scalers: ReadonlyArray<Row> = [
+  [
+    'autoscaling/v2',
+    'HorizontalPodAutoscaler',
+    'ns',
+    { use: 'scaling' },
+    fieldsOf({
+      spec: needed(
+        fieldsOf({ scaleTargetRef: scaleTarget, minReplicas: wholeNumber(0), maxReplicas: needed(wholeNumber(1)) }),
+      ),
+    }),
+  ],
+  [
+    'keda.sh/v1alpha1',
+    'ScaledObject',
+    'ns',
+    { use: 'scaling' },
+    fieldsOf({
+      spec: needed(
+        fieldsOf({ scaleTargetRef: scaleTarget, minReplicaCount: wholeNumber(0), maxReplicaCount: wholeNumber(0) }),
+      ),
+    }),
+  ],
+];
+
+const SERVED_TOO: Readonly<Record<string, ReadonlyArray<string>>> = { HorizontalPodAutoscaler: ['autoscaling/v1'] };
+
 const byKind = new Map(
-  rows.map(([apiVersion, kind, scope, use, judge]): [string, KnownKind] => [
+  [...rows, ...scalers].map(([apiVersion, kind, scope, use, judge]): [string, KnownKind] => [
     kind,
-    { kind, apiVersion, namespaced: scope === 'ns', use, judge },
+    { kind, apiVersion, servedToo: SERVED_TOO[kind] ?? [], namespaced: scope === 'ns', use, judge },
   ]),
 );
 
-/** All kinds of Kubernetes itself that a plan knows. */
+/** All kinds of others that a plan knows. */
 export function knownKinds(): ReadonlyArray<KnownKind> {
   return [...byKind.values()];
 }
 
-/** The kind of Kubernetes itself that `kind` in the group of `apiVersion` is; null where a plan does not know it. */
+/** The kind that `kind` in the group of `apiVersion` is; null where a plan does not know it. */
 export function knownKind(apiVersion: string, kind: string): KnownKind | null {
   const known = byKind.get(kind);
   if (known === undefined) return null;

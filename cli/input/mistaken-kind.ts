@@ -1,6 +1,6 @@
 import { kinds as ownKinds } from '../../shared/contract/api/parse.ts';
 import { groupOf, knownKinds } from './kinds.ts';
-import { lettersApart } from '../../shared/contract/letters-apart.ts';
+import { lettersApart } from '../../shared/kubernetes/letters-apart.ts';
 
 /** What an object was meant to be, as far as it can be told. */
 export interface MeantKind {

@@ -46,7 +46,7 @@ const resources = allOf(
 const container = fieldsOf({
   name: text,
   resources,
-  ports: listOf(fieldsOf({ hostPort: wholeNumber(0), hostIP: text, protocol: text })),
+  ports: listOf(fieldsOf({ containerPort: wholeNumber(1), hostPort: wholeNumber(0), hostIP: text, protocol: text })),
   restartPolicy: text,
 });
 
@@ -109,16 +109,26 @@ const toleration = fieldsOf({
   effect: choice('NoSchedule', 'PreferNoSchedule', 'NoExecute', ''),
 });
 
-const spread = fieldsOf({
-  maxSkew: needed(wholeNumber(1)),
-  topologyKey: needed(text),
-  whenUnsatisfiable: needed(choice('DoNotSchedule', 'ScheduleAnyway')),
-  labelSelector,
-  minDomains: wholeNumber(1),
-  nodeAffinityPolicy: choice('Honor', 'Ignore'),
-  nodeTaintsPolicy: choice('Honor', 'Ignore'),
-  matchLabelKeys: listOf(text),
-});
+const domainsAsCondition: Judge = (value, path, report) => {
+  if (!isRecord(value) || typeof value['minDomains'] !== 'number' || value['whenUnsatisfiable'] !== 'ScheduleAnyway')
+    return;
+  const message = 'is set, though whenUnsatisfiable is ScheduleAnyway';
+  report(`${path}.minDomains`, message, 'remove it, or set whenUnsatisfiable to DoNotSchedule');
+};
+
+const spread = allOf(
+  fieldsOf({
+    maxSkew: needed(wholeNumber(1)),
+    topologyKey: needed(text),
+    whenUnsatisfiable: needed(choice('DoNotSchedule', 'ScheduleAnyway')),
+    labelSelector,
+    minDomains: wholeNumber(1),
+    nodeAffinityPolicy: choice('Honor', 'Ignore'),
+    nodeTaintsPolicy: choice('Honor', 'Ignore'),
+    matchLabelKeys: listOf(text),
+  }),
+  domainsAsCondition,
+);
 
 /** What a PersistentVolumeClaim asks for. */
 export const volumeClaimSpec: Judge = fieldsOf({ storageClassName: text, volumeName: text });

@@ -1,9 +1,13 @@
-import { labelKeyMeant } from '../../shared/contract/api/labels.ts';
+import { labelKeyMeant } from '../../shared/kubernetes/pool-labels.ts';
+import { foreignLabel } from './foreign-labels.ts';
 import { listAt, mapAt, textAt } from './json-fields.ts';
 import type { JsonObject } from './objects.ts';
 import { podSpecOf } from './pod-spec-of.ts';
 
-/** What is valid and hardly meant, one line each: a label key that is nearly a well-known one, thousandths of a byte. */
+/**
+ * What is valid and hardly meant, one line each: a label key that is nearly a well-known one or another cloud's, thousandths
+ * of a byte.
+ */
 export function suspicionsOf(kind: string, value: JsonObject): ReadonlyArray<string> {
   if (kind === 'NodePool') {
     const path = 'spec.template.spec.requirements';
@@ -39,6 +43,8 @@ function mistypedKeys(entries: ReadonlyArray<unknown>, path: string, field: stri
 }
 
 function suspicion(key: string, path: string): ReadonlyArray<string> {
+  const foreign = foreignLabel(key);
+  if (foreign !== null) return [`${path}: ${foreign}`];
   const meant = labelKeyMeant(key);
   return meant === '' ? [] : [`${path}: no size has a label ${key}${meant}`];
 }

@@ -1,6 +1,6 @@
 import { isRecord } from '../../shared/contract/api/object-meta.ts';
 import { manifestParts, specPart } from './field-names.ts';
-import { didYouMean } from '../../shared/contract/word-meant.ts';
+import { didYouMean } from '../../shared/kubernetes/word-meant.ts';
 import type { JsonObject } from './objects.ts';
 
 /**

@@ -66,6 +66,51 @@ const LabelRequirement = Type.Object(
   strict,
 );
 
+const Requirement = Type.Object(
+  {
+    key: Type.String(),
+    operator: Type.String(),
+    values: Type.Optional(texts),
+    minValues: Type.Optional(Type.Integer()),
+  },
+  strict,
+);
+
+const Toleration = Type.Object(
+  {
+    key: Type.Optional(Type.String()),
+    operator: Type.Optional(Type.String()),
+    value: Type.Optional(Type.String()),
+    effect: Type.Optional(Type.String()),
+    tolerationSeconds: Type.Optional(Type.Integer()),
+  },
+  strict,
+);
+
+const Edit = Type.Object(
+  {
+    object: Type.Union([Type.Literal('NodePool'), Type.Literal('AKSNodeClass'), Type.Literal('Pod')], {
+      description: 'The pool of the reason, its class, or the pod.',
+    }),
+    field: Type.String({
+      description:
+        'What is changed. Of a label (requirements, nodeSelector) all that is said of it, in node affinity too; of requests those of all containers together.',
+    }),
+    key: Type.Union([Type.String(), Type.Null()], { description: 'Of which label or resource; null for none.' }),
+    value: Type.Union([Type.String(), Type.Number(), Type.Array(Requirement), Toleration, Type.Null()], {
+      description: 'What it becomes; null or an empty list: it is removed.',
+    }),
+  },
+  strict,
+);
+
+const remedies = {
+  remedies: Type.Array(Type.Array(Edit, { description: 'Changes that belong together.' }), {
+    description:
+      'What would let the pod in as far as this reason goes, as data: each entry by itself. The fix has it in words.',
+  }),
+};
+
 /** Why a pod was left. `nodePool` is null where the reason is the pod itself. */
 export const Reason = Type.Union([
   ofThePod('claims-ignored', 'The pod has resource claims (DRA), and they are ignored.', {}),
@@ -95,7 +140,12 @@ export const Reason = Type.Union([
     ...claim,
     volume: Type.String(),
   }),
-  ofThePod('storage-class-missing', 'A claim has no storage class that exists.', claim),
+  ofThePod('storage-class-missing', 'A claim has no storage class that exists.', {
+    ...claim,
+    storageClass: Type.Union([Type.String(), Type.Null()], {
+      description: 'The class that the claim names; null where it asks for the default, and there is none.',
+    }),
+  }),
   ofThePod('volume-not-bound', 'A claim is not bound, and its class does not wait for the pod.', claim),
   ofThePod('contradiction', 'What the pod requires of one label cannot be had together.', {
     wanted: Type.Array(LabelRequirement),
@@ -105,31 +155,51 @@ export const Reason = Type.Union([
     finding: Type.String({ description: 'What the audit found first.' }),
   }),
   ofAPool('pool-not-usable', 'The pool is not looked at.', { why: PoolObstacle }),
-  ofAPool('taint', 'The pod does not tolerate a taint of the pool.', { taint: Taint }),
+  ofAPool('taint', 'The pod does not tolerate a taint of the pool.', { taint: Taint, ...remedies }),
   ofAPool('pool-contradiction', 'What the pool requires of one label cannot be had together.', {
     wanted: Type.Array(LabelRequirement),
+    ...remedies,
   }),
-  ofAPool('no-instance-type', 'No available offering meets the requirements of the pool.', {}),
+  ofAPool('no-instance-type', 'No available offering meets the requirements of the pool.', {
+    conflicts: Type.Array(Type.Array(LabelRequirement), {
+      description: 'Requirements that leave nothing: each list together, and no part of it.',
+    }),
+    available: Type.Union([Type.Literal('some'), Type.Literal('others'), Type.Literal('none')], {
+      description: 'others: what meets all is not available now; none: nothing is available at all.',
+    }),
+    ...remedies,
+  }),
   ofAPool('requirement', 'No node of the pool has the label that the pod asks for.', {
     wanted: Type.Array(LabelRequirement),
     pool: Type.Array(LabelRequirement, {
       description: 'What the pool says of the same label, where the two contradict each other.',
     }),
     meant: Type.Union([Type.String(), Type.Null()], { description: 'The label that is probably meant.' }),
+    ...remedies,
   }),
-  ofAPool('requirements-together', 'No node of the pool has all labels that the pod asks for.', {}),
+  ofAPool('requirements-together', 'No node of the pool has all labels that the pod asks for.', {
+    wanted: Type.Array(LabelRequirement),
+    pool: Type.Array(LabelRequirement, { description: 'What the pool says that takes part in it.' }),
+    ...remedies,
+  }),
   ofAPool('resource', 'No node of the pool has as much of a resource.', {
     resource: Type.String(),
     wanted: quantity('What the pod requests.'),
-    most: quantity('What the largest node has for pods beside the daemonsets.'),
+    most: quantity('What the largest node of the pool has for pods beside the daemonsets.'),
+    largest: quantity('What the largest of all sizes has for pods and daemonsets.'),
+    ...remedies,
   }),
-  ofAPool('resources-together', 'No node of the pool has room for all that the pod requests.', {}),
+  ofAPool('resources-together', 'No node of the pool has room for all that the pod requests.', remedies),
   ofAPool('limit', 'A node for the pod would break a limit of the pool.', {
     resource: Type.String(),
     wanted: quantity('What a node for the pod would count.'),
     left: quantity('What the limit still allows; negative when it is over.'),
+    ...remedies,
   }),
-  ofAPool('min-values', 'Too few instance types are left for the minValues of the pool.', keys),
+  ofAPool('min-values', 'Too few instance types are left for the minValues of the pool.', {
+    ...keys,
+    ...remedies,
+  }),
   ofAPool('topology-spread', 'The pod’s topology spread allows no node of the pool.', keys),
   ofAPool('pod-affinity', 'The pod’s affinity to other pods allows no node of the pool.', keys),
   ofAPool('pod-anti-affinity', 'The pod’s anti-affinity allows no node of the pool.', keys),

@@ -8,14 +8,16 @@ import { refuseOddSecurity } from './admit/security.ts';
 import { isSpot, refuseOddSpot } from './admit/spot.ts';
 import { refuseOddTags } from './admit/tags.ts';
 import { ArmError, invalidParameter, invalidReference, requiredParameter } from './arm-error.ts';
+import { skuNotAvailable } from './capacity.ts';
 import { groupAndName, type Cloud } from './cloud.ts';
 import { drawGuid } from './guid.ts';
+import { IMAGE_DISK_GB, type ImageFacts } from './images.ts';
 import { listAt, objectAt, textAt, valueAt, type JsonObject } from './json.ts';
-import { putNic, refuseReserved } from './network.ts';
+import { nicInUse, putNic, refuseReserved } from './network.ts';
 import { quotaRefusal } from './quota.ts';
 import { parseResourceId } from './resource-id.ts';
-import type { Disk, Nic, Vm } from './resources.ts';
-import type { Size } from './sizes.ts';
+import type { Disk, FilledIn, Nic, Vm } from './resources.ts';
+import { diskControllers, type Size } from './sizes.ts';
 
 const TYPE = 'Microsoft.Compute/virtualMachines';
 
@@ -25,11 +27,12 @@ export function admitVm(cloud: Cloud, at: { readonly group: string; readonly nam
   refuseOddPlace(cloud, body, id);
   refuseOddTags(body);
   refuseOddOsProfile(at.name, body);
-  const { size, zone } = admitHardware(cloud, body);
+  const { size, zone, image } = admitHardware(cloud, body);
   refuseUnknownIdentities(cloud, body, id);
   const capacityType = isSpot(body) ? 'spot' : 'on-demand';
   refuseNoRoom(cloud, { size, zone, capacityType });
   const nics = admitNics(cloud, { ...at, id }, body, size);
+  const filled = fillIn(cloud, at, body, { size, image });
   return {
     name: at.name,
     group: at.group,
@@ -41,12 +44,14 @@ export function admitVm(cloud: Cloud, at: { readonly group: string; readonly nam
     customData: textAt(body, 'properties.osProfile.customData'),
     createdAt: cloud.clock.now(),
     nics,
-    disk: diskOf(cloud, at, body, { zone, id }),
+    disk: diskOf(cloud, at, body, { zone, id, filled }),
+    filled,
     extensions: new Map(),
     size: size.name,
     body,
-    etag: drawGuid(cloud.rng('etags')),
+    etag: 1,
     provisioningState: 'Creating',
+    since: cloud.clock.now(),
     powerState: 'starting',
     failure: null,
     bootExitCode: cloud.bootExitCode,
@@ -62,35 +67,46 @@ function refuseOddPlace(cloud: Cloud, body: JsonObject, id: string): void {
 }
 
 /** The size and the zone, which fit each other, the image and the disk. */
-function admitHardware(cloud: Cloud, body: JsonObject): { readonly size: Size; readonly zone: string | null } {
+function admitHardware(
+  cloud: Cloud,
+  body: JsonObject,
+): { readonly size: Size; readonly zone: string | null; readonly image: ImageFacts | null } {
   if (valueAt(body, 'properties.storageProfile.imageReference') === undefined)
     throw requiredParameter('storageProfile.imageReference');
   const size = admitSize(cloud, body);
-  const zone = admitZone(body, size);
+  const zone = admitZone(body, size, cloud.options.region);
   refuseOddSpot(body, size);
   const image = admitImage(cloud.images, body, cloud.options.region);
   refuseOddSecurity(body, size, image);
-  if (image !== null) refuseUnbootable(image, size);
+  if (image !== null) refuseUnbootable(image, size, cloud.imageDiskControllers);
   refuseOddOsDisk(body, size, image);
-  return { size, zone };
+  return { size, zone, image };
 }
 
 function admitSize(cloud: Cloud, body: JsonObject): Size {
   const name = textAt(body, 'properties.hardwareProfile.vmSize') ?? '';
   const size = cloud.sizes.get(name.toLowerCase());
-  if (size === undefined)
-    throw invalidParameter('vmSize', `The value '${name}' provided for the VM size is not valid in this region.`);
+  if (size === undefined) throw unknownSize(cloud, name);
   return size;
 }
 
-function admitZone(body: JsonObject, size: Size): string | null {
+/** As reported in terraform-examples#62: all sizes of the region follow. */
+export function unknownSize(cloud: Cloud, name: string): ArmError {
+  const names = [...cloud.sizes.values()].map((size) => size.name).join(',');
+  return invalidParameter(
+    'vmSize',
+    `The value ${name} provided for the VM size is not valid. The valid sizes in the current region are: ${names}.`,
+  );
+}
+
+function admitZone(body: JsonObject, size: Size, region: string): string | null {
   const zones = listAt(body, 'zones').map(String);
   if (zones.length > 1) throw invalidParameter('zones', 'A VM can be in one zone at most.');
   const zone = zones[0] ?? null;
   if (zone !== null && !size.zones.includes(zone))
     throw new ArmError(409, {
       code: 'SkuNotAvailable',
-      message: `The requested VM size '${size.name}' is not available in zone '${zone}'. It is in zones '${size.zones.join(',')}'.`,
+      message: skuNotAvailable(size.name, region),
     });
   return zone;
 }
@@ -105,7 +121,7 @@ function refuseNoRoom(
   if (cloud.restrictions.forbids(size.name, zone))
     throw new ArmError(409, {
       code: 'SkuNotAvailable',
-      message: `The requested VM size '${size.name}' is not available for this subscription in location '${region}'.`,
+      message: skuNotAvailable(size.name, region),
     });
   const unavailable = cloud.capacity.refusalAtOnce({ size: size.name, zone, capacityType }, region);
   if (unavailable !== null) throw new ArmError(409, unavailable);
@@ -152,7 +168,7 @@ function admitNic(cloud: Cloud, id: string, vm: { readonly name: string; readonl
   if (nic.vmId !== null)
     throw new ArmError(400, {
       code: 'NicInUse',
-      message: `Network Interface ${nic.id} is used by existing resource ${nic.vmId}.`,
+      message: nicInUse(nic.id, nic.vmId),
     });
   refuseReserved(cloud, nic, vm.name);
   return nic;
@@ -185,21 +201,47 @@ function diskOf(
   cloud: Cloud,
   at: { readonly group: string; readonly name: string },
   body: JsonObject,
-  of: { readonly zone: string | null; readonly id: string },
+  of: { readonly zone: string | null; readonly id: string; readonly filled: FilledIn },
 ): Vm['disk'] {
-  const path = 'properties.storageProfile.osDisk';
-  if (textAt(body, `${path}.diffDiskSettings.option`)?.toLowerCase() === 'local') return null;
-  const name =
-    textAt(body, `${path}.name`) ?? `${at.name}_OsDisk_1_${drawGuid(cloud.rng('guids')).replaceAll('-', '')}`;
-  const sizeGb = valueAt(body, `${path}.diskSizeGB`);
+  if (textAt(body, `${OS_DISK}.diffDiskSettings.option`)?.toLowerCase() === 'local') return null;
+  const { diskName: name, diskSizeGb, generation, storage } = of.filled;
   const disk: Disk = {
     name,
     group: at.group,
     id: cloud.idOf('Microsoft.Compute/disks', at.group, name),
     zone: of.zone,
-    sizeGb: typeof sizeGb === 'number' ? sizeGb : 128,
+    sizeGb: diskSizeGb,
+    generation,
+    storage,
+    uniqueId: drawGuid(cloud.rng('disk-guids')),
     createdAt: cloud.clock.now(),
     managedBy: of.id,
   };
-  return { disk, deleteWithVm: isDelete(textAt(body, `${path}.deleteOption`)) };
+  return { disk, deleteWithVm: isDelete(textAt(body, `${OS_DISK}.deleteOption`)) };
+}
+
+const OS_DISK = 'properties.storageProfile.osDisk';
+const IMAGE = 'properties.storageProfile.imageReference';
+
+/** What Azure makes of what was left open, as recorded: the disk as large as the image, and premium where the size can. */
+function fillIn(
+  cloud: Cloud,
+  at: { readonly name: string },
+  body: JsonObject,
+  { size, image }: { readonly size: Size; readonly image: ImageFacts | null },
+): FilledIn {
+  const sizeGb = valueAt(body, `${OS_DISK}.diskSizeGB`);
+  const sku = textAt(body, `${IMAGE}.sku`) ?? '';
+  const generation = image?.generation ?? (sku.includes('gen2') ? 'V2' : 'V1');
+  const version = textAt(body, `${IMAGE}.version`);
+  const premium = size.capabilities['PremiumIO'] === 'True' ? 'Premium_LRS' : 'Standard_LRS';
+  return {
+    diskName:
+      textAt(body, `${OS_DISK}.name`) ?? `${at.name}_OsDisk_1_${drawGuid(cloud.rng('guids')).replaceAll('-', '')}`,
+    diskSizeGb: typeof sizeGb === 'number' ? sizeGb : (image?.diskGb ?? IMAGE_DISK_GB),
+    storage: textAt(body, `${OS_DISK}.managedDisk.storageAccountType`) ?? premium,
+    generation,
+    diskController: generation === 'V2' ? (diskControllers(size)[0] ?? null) : null,
+    exactVersion: version === 'latest' ? '1.0.0' : version,
+  };
 }

@@ -23,7 +23,7 @@ import { networkRoutes } from './routes/network.ts';
 import { operationRoutes } from './routes/operations.ts';
 import { PriceBook, priceRoutes } from './routes/prices.ts';
 import { startArmServer, type ArmServer } from './server.ts';
-import { readJson, readSizes } from './sizes.ts';
+import { readJson, readSizes, type DiskController } from './sizes.ts';
 import { letSpotVmsDie } from './spot-life.ts';
 
 /** A running double of Azure. */
@@ -70,6 +70,8 @@ export interface Azure {
   setEvictionRate(size: string, rate: string): void;
   /** Renames the load balancer's backend pools: references to others are refused from now on. */
   setBackendPools(names: ReadonlyArray<string>): void;
+  /** What AKS's node images are tagged for from now on: a size without one of these cannot boot them. */
+  setImageDiskControllers(controllers: ReadonlyArray<DiskController>): void;
   /** Adds a version (`202611.20.0`) to every node image. */
   publishImage(version: string): void;
   /** Adds a queue, or a webhook after its handshake. Throws when the handshake fails. */
@@ -197,6 +199,9 @@ function faceOf({ cloud, faults, prices, images, grid }: Parts, server: ArmServe
     },
     setBackendPools: (names) => {
       cloud.backendPools = names;
+    },
+    setImageDiskControllers: (controllers) => {
+      cloud.imageDiskControllers = controllers;
     },
     publishImage: (version) => {
       images.publish(version);

@@ -88,12 +88,34 @@ function covers(entry: Exhaustion, { size, zone, capacityType }: Placement): boo
   );
 }
 
-function messageOf(code: CapacityError, { size, zone, capacityType }: Placement, region: string): string {
-  const where = zone === null ? `location '${region}'` : `zone '${zone}' of location '${region}'`;
-  const what = `${capacityType === 'spot' ? 'Spot ' : ''}VM size '${size}'`;
-  if (code === 'SkuNotAvailable')
-    return `The requested ${what} is currently not available in ${where}. Try another size, location or zone.`;
-  if (code === 'ZonalAllocationFailed' || code === 'AllocationFailed')
-    return `Allocation failed. There is not enough capacity for the requested ${what} in ${where}.`;
-  return `Allocation failed. The constraints on the requested ${what} cannot be met together in ${where}.`;
+/** The words are Azure's, as reported (test/fixtures/azure-recordings, error-vm-and-nic-reported): they name no zone and no capacity type. */
+function messageOf(code: CapacityError, { size }: Placement, region: string): string {
+  if (code === 'SkuNotAvailable') return skuNotAvailable(size, region);
+  if (code === 'ZonalAllocationFailed') return noCapacity('zone');
+  if (code === 'AllocationFailed') return noCapacity('region');
+  return overconstrained(code === 'OverconstrainedAllocationRequest' ? ['VM Size'] : ['Availability Zone', 'VM Size']);
+}
+
+/** What Azure says of a size that it has not, for whatever reason. */
+export function skuNotAvailable(size: string, region: string): string {
+  return (
+    `The requested VM size for resource 'Following SKUs have failed for Capacity Restrictions: ${size}' is currently not ` +
+    `available in location '${region}'. Please try another size or deploy to a different location or different zone. ` +
+    'See https://aka.ms/azureskunotavailable for details.'
+  );
+}
+
+function noCapacity(place: 'zone' | 'region'): string {
+  return (
+    `Allocation failed. We do not have sufficient capacity for the requested VM size in this ${place}. Read more about ` +
+    'improving likelihood of allocation success at http://aka.ms/allocation-guidance'
+  );
+}
+
+function overconstrained(constraints: ReadonlyArray<string>): string {
+  const list = constraints.map((constraint) => `  - ${constraint}\n`).join('');
+  return (
+    'Allocation failed. VM(s) with the following constraints cannot be allocated, because the condition is too restrictive. ' +
+    `Please remove some constraints and try again. Constraints applied are:\n${list}`
+  );
 }

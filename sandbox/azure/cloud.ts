@@ -14,7 +14,7 @@ import type { AzureEvent, Disk, Nic, Vm, VmView } from './resources.ts';
 import { objectAt, textAt } from './json.ts';
 import { renderResourceId } from './resource-id.ts';
 import type { Counted } from './quota.ts';
-import type { Size } from './sizes.ts';
+import type { DiskController, Size } from './sizes.ts';
 
 /** What there is of Azure beside the sizes. */
 export interface Surroundings {
@@ -43,6 +43,8 @@ export class Cloud {
   readonly vms = new Map<string, Vm>();
   readonly nics = new Map<string, Nic>();
   readonly disks = new Map<string, Disk>();
+  /** Ids in lower case of all that ever was: of these the gateway asks the provider, also when they have gone. */
+  readonly known = new Set<string>();
   /** Planned maintenance of the managed cluster, by name in lower case, as it is shown. */
   readonly maintenance = new Map<string, JsonObject>();
   /** May be replaced while the double runs. */
@@ -50,6 +52,8 @@ export class Cloud {
   faults: FaultRates;
   /** What the set-up of machines that are made from now on ends with. */
   bootExitCode = 0;
+  /** What AKS's node images are tagged for. */
+  imageDiskControllers: ReadonlyArray<DiskController>;
   /** Names of the load balancer's backend pools. */
   backendPools: ReadonlyArray<string> = ['aksOutboundBackendPool', 'kubernetes'];
   readonly #listeners = new Set<(event: AzureEvent) => void>();
@@ -70,6 +74,7 @@ export class Cloud {
     this.identities = new Set(identities.map((id) => id.toLowerCase()));
     this.quota = options.quota;
     this.faults = options.faults;
+    this.imageDiskControllers = options.imageDiskControllers;
     this.operations = new Operations(options.clock, options.rng.split('operations'));
     this.ledger = new Ledger(options.clock);
     this.graph = new GraphReplica(options.clock, options.graphLagMs);

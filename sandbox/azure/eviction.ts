@@ -17,7 +17,7 @@ export function evictVm(
   if (vm.capacityType !== 'spot')
     throw new ArmError(409, {
       code: 'OperationNotAllowed',
-      message: `VM '${vm.name}' is no Spot VM: it is not evicted.`,
+      message: "Operation 'simulateEviction' is allowed only for Spot Virtual Machines",
     });
   if (vm.notice !== null) return vm.notice;
   const noticeMs = noticeSeconds * 1_000;

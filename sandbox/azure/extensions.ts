@@ -3,7 +3,7 @@ import { refuseOddTags } from './admit/tags.ts';
 import { ArmError, type ArmErrorBody, requiredParameter } from './arm-error.ts';
 import type { Cloud } from './cloud.ts';
 import { textAt, type JsonObject } from './json.ts';
-import { refuseMarkedForDeletion } from './machines.ts';
+import { enter, refuseMarkedForDeletion } from './machines.ts';
 import type { Written } from './network.ts';
 import type { Extension, Vm } from './resources.ts';
 
@@ -27,15 +27,29 @@ export function putExtension(cloud: Cloud, vm: Vm, name: string, body: JsonObjec
   extension.body = body;
   extension.provisioningState = existing === undefined ? 'Creating' : 'Updating';
   vm.extensions.set(name.toLowerCase(), extension);
-  const operation = cloud.operations.start('Microsoft.Compute');
+  const operation = cloud.operations.start('Microsoft.Compute', { isPaced: false });
   cloud.clock.after(cloud.draw('extension', cloud.options.latency.extension), () => {
     const gone = cloud.vms.get(`${vm.group}/${vm.name}`.toLowerCase()) !== vm;
     const error = gone ? preempted(vm) : ran(vm, extension);
     extension.provisioningState = error === null ? 'Succeeded' : 'Failed';
-    if (error !== null && !gone) failByExtension(vm, extension, error);
+    if (error !== null && !gone) failByExtension(cloud, vm, extension, error);
     cloud.operations.end(operation, error === null ? { status: 'Succeeded' } : { error });
   });
   return { resource: extension, created: existing === undefined, operation };
+}
+
+/** Deletes an extension of a VM; null when there is none. */
+export function deleteExtension(cloud: Cloud, vm: Vm, name: string): string | null {
+  const key = name.toLowerCase();
+  const extension = vm.extensions.get(key);
+  if (extension === undefined) return null;
+  refuseMarkedForDeletion(vm);
+  const operation = cloud.operations.start('Microsoft.Compute', { isPaced: false });
+  cloud.clock.after(cloud.draw('extension', cloud.options.latency.extension), () => {
+    if (vm.extensions.get(key) === extension) vm.extensions.delete(key);
+    cloud.operations.end(operation, { status: 'Succeeded' });
+  });
+  return operation;
 }
 
 function preempted({ name }: Vm): ArmErrorBody {
@@ -51,8 +65,8 @@ function ran({ bootExitCode }: Vm, { name, body }: Extension): ArmErrorBody | nu
 }
 
 /** Azure shows the VM itself as failed then, though it runs. */
-function failByExtension(vm: Vm, extension: Extension, error: ArmErrorBody): void {
+function failByExtension(cloud: Cloud, vm: Vm, extension: Extension, error: ArmErrorBody): void {
   extension.failure = error.message;
-  vm.provisioningState = 'Failed';
+  enter(cloud, vm, 'Failed');
   vm.failure = error;
 }

@@ -1,7 +1,10 @@
 import { ArmError } from './arm-error.ts';
 import type { Cloud } from './cloud.ts';
-import { renderRefusal } from './refusal.ts';
+import { ComputeLimits } from './compute-limits.ts';
+import { providerOf, renderRefusal } from './refusal.ts';
 import type { ArmResponse } from './router.ts';
+import { throttled, throttlingCodeOf, type ThrottlingCode } from './throttling.ts';
+import { TokenBuckets, type BucketSize } from './token-bucket.ts';
 
 /** A fault that was ordered: it hits the next `times` requests that match, before any drawn fault. */
 export interface OrderedFault {
@@ -18,6 +21,8 @@ export interface OrderedFault {
         readonly message: string;
         readonly retryAfterSeconds: number | null;
       }
+    /** One of Azure's answers of 429; null: the one of whoever serves the path. */
+    | { readonly kind: 'throttle'; readonly code: ThrottlingCode | null; readonly retryAfterSeconds: number }
     | { readonly kind: 'slow'; readonly ms: number }
     /** The work is done, the answer is lost. */
     | { readonly kind: 'lostResponse' }
@@ -32,15 +37,18 @@ export interface Fault {
   readonly after: 'answer' | 'reset' | 'garbage';
 }
 
-/** Decides, request by request, what goes wrong: ordered faults first, then ARM's budget, then those drawn from the seed. */
+/** Decides, request by request, what goes wrong: ordered faults first, then limits, then faults drawn from the seed. */
 export class FaultPlan {
   readonly #cloud: Cloud;
   #ordered: ReadonlyArray<OrderedFault>;
-  readonly #buckets = new Map<string, { tokens: number; at: number }>();
+  readonly #buckets: TokenBuckets;
+  readonly #compute: ComputeLimits;
 
   constructor(cloud: Cloud) {
     this.#cloud = cloud;
     this.#ordered = cloud.options.orderedFaults;
+    this.#buckets = new TokenBuckets(() => cloud.clock.now());
+    this.#compute = new ComputeLimits(() => cloud.clock.now());
   }
 
   order(fault: OrderedFault): void {
@@ -52,20 +60,27 @@ export class FaultPlan {
     this.#ordered = [];
   }
 
-  /** The header that tells how much of ARM's budget is left. */
-  remaining(method: string): { readonly [name: string]: string } {
-    const { kind, tokens } = this.#bucketOf(method);
-    return { [`x-ms-ratelimit-remaining-subscription-${kind}`]: String(Math.floor(tokens)) };
+  /** Counts a request that came through the gateway. The answer is the headers that tell how much of the limits is left. */
+  count(method: string, path: string): { readonly [name: string]: string } {
+    const kind = kindOf(method);
+    const size = globalLimit(kind, path);
+    const bucket = `${providerOf(path)?.toLowerCase() ?? ''}/${kind}`;
+    this.#buckets.take(bucket, size);
+    return {
+      [`x-ms-ratelimit-remaining-subscription-global-${kind}`]: String(this.#buckets.left(bucket, size)),
+      ...this.#compute.count(method, path),
+    };
   }
 
   draw(method: string, path: string): Fault | null {
     const ordered = this.#takeOrdered(method, path);
     if (ordered !== null) {
       this.#cloud.ledger.count('faults', ordered.fault.kind);
-      return toFault(ordered);
+      return toFault(ordered, { method, path });
     }
-    if (this.#cloud.options.throttle && !this.#takeToken(method)) return refuse(tooMany(this.#cloud));
-    return this.#drawRates();
+    const refusal = this.#cloud.options.throttle ? this.#spend(method, path) : null;
+    if (refusal !== null) return refuse(refusal, path);
+    return this.#drawRates(method, path);
   }
 
   #takeOrdered(method: string, path: string): OrderedFault | null {
@@ -82,22 +97,17 @@ export class FaultPlan {
     return found;
   }
 
-  #takeToken(method: string): boolean {
-    const { kind, tokens } = this.#bucketOf(method);
-    this.#buckets.set(kind, { tokens: tokens >= 1 ? tokens - 1 : tokens, at: this.#cloud.clock.now() });
-    return tokens >= 1;
-  }
-
-  /** Learn "Understand how Azure Resource Manager throttles requests": a bucket per kind of operation. */
-  #bucketOf(method: string): { readonly kind: string; readonly tokens: number } {
+  /** What ARM's or Compute's limits refuse. */
+  #spend(method: string, path: string): ArmError | null {
     const kind = kindOf(method);
-    const { size, perSecond } = BUDGETS[kind];
-    const now = this.#cloud.clock.now();
-    const bucket = this.#buckets.get(kind) ?? { tokens: size, at: now };
-    return { kind, tokens: Math.min(size, bucket.tokens + ((now - bucket.at) / 1_000) * perSecond) };
+    const size = BUDGETS[kind];
+    const wait = this.#buckets.wait(kind, size);
+    this.#buckets.take(kind, size);
+    if (wait > 0) return throttled('SubscriptionRequestsThrottled', { method, path }, wait);
+    return this.#compute.refusal(method, path);
   }
 
-  #drawRates(): Fault | null {
+  #drawRates(method: string, path: string): Fault | null {
     const { faults, ledger } = this.#cloud;
     const rng = this.#cloud.rng('faults');
     const hit = (kind: string, percent: number): boolean => {
@@ -105,11 +115,12 @@ export class FaultPlan {
       ledger.count('faults', kind);
       return true;
     };
-    if (hit('throttle', faults.throttlePercent)) return refuse(tooMany(this.#cloud));
+    if (hit('throttle', faults.throttlePercent))
+      return refuse(throttled(throttlingCodeOf({ method, path }), { method, path }, faults.retryAfterSeconds), path);
     if (hit('serverError', faults.serverErrorPercent))
-      return refuse(new ArmError(500, { code: 'InternalServerError', message: 'An internal error occurred.' }));
+      return refuse(new ArmError(500, { code: 'InternalServerError', message: 'An internal error occurred.' }), path);
     if (hit('unavailable', faults.unavailablePercent))
-      return refuse(new ArmError(503, { code: 'ServerUnavailable', message: 'The service is busy: try again later.' }));
+      return refuse(new ArmError(503, { code: 'ServerTimeout', message: 'The request timed out.' }), path);
     const slowMs = hit('slow', faults.slowPercent) ? faults.slowMs : 0;
     if (hit('lostResponse', faults.lostResponsePercent)) return { before: null, slowMs, after: 'reset' };
     if (hit('garbage', faults.garbagePercent)) return { before: null, slowMs, after: 'garbage' };
@@ -117,34 +128,50 @@ export class FaultPlan {
   }
 }
 
-const BUDGETS = {
-  reads: { size: 250, perSecond: 25 },
-  writes: { size: 200, perSecond: 10 },
-  deletes: { size: 200, perSecond: 10 },
-} as const;
+type Kind = 'reads' | 'writes' | 'deletes';
 
-function kindOf(method: string): keyof typeof BUDGETS {
+/** Learn "Understand how Azure Resource Manager throttles requests": a bucket per kind of operation and principal. */
+const BUDGETS: Readonly<Record<Kind, BucketSize>> = {
+  reads: { capacity: 250, perSecond: 25 },
+  writes: { capacity: 200, perSecond: 10 },
+  deletes: { capacity: 200, perSecond: 10 },
+};
+
+/** The same page: all principals of a subscription together have this many times as much. */
+const GLOBAL_TIMES = 15;
+
+/** As recorded of the network provider in 2026; how fast they come back is assumed from the others. */
+const NETWORK_LIMITS: Readonly<Record<Kind, BucketSize>> = {
+  reads: { capacity: 16_500, perSecond: 1_650 },
+  writes: { capacity: 12_000, perSecond: 600 },
+  deletes: { capacity: 12_000, perSecond: 600 },
+};
+
+function globalLimit(kind: Kind, path: string): BucketSize {
+  if (providerOf(path)?.toLowerCase() === 'microsoft.network') return NETWORK_LIMITS[kind];
+  const { capacity, perSecond } = BUDGETS[kind];
+  return { capacity: capacity * GLOBAL_TIMES, perSecond: perSecond * GLOBAL_TIMES };
+}
+
+function kindOf(method: string): Kind {
   if (method === 'GET') return 'reads';
   return method === 'DELETE' ? 'deletes' : 'writes';
 }
 
-function toFault({ fault }: OrderedFault): Fault {
+function toFault({ fault }: OrderedFault, request: { readonly method: string; readonly path: string }): Fault {
+  if (fault.kind === 'throttle') {
+    const code = fault.code ?? throttlingCodeOf(request);
+    return refuse(throttled(code, request, fault.retryAfterSeconds), request.path);
+  }
   if (fault.kind === 'refuse') {
     const { status, code, message, retryAfterSeconds } = fault;
-    return refuse(new ArmError(status, { code, message }, retryAfterSeconds === null ? {} : { retryAfterSeconds }));
+    const error = new ArmError(status, { code, message }, retryAfterSeconds === null ? {} : { retryAfterSeconds });
+    return refuse(error, request.path);
   }
   if (fault.kind === 'slow') return { before: null, slowMs: fault.ms, after: 'answer' };
   return { before: null, slowMs: 0, after: fault.kind === 'garbage' ? 'garbage' : 'reset' };
 }
 
-function refuse(error: ArmError): Fault {
-  return { before: renderRefusal(error), slowMs: 0, after: 'answer' };
-}
-
-function tooMany(cloud: Cloud): ArmError {
-  return new ArmError(
-    429,
-    { code: 'TooManyRequests', message: 'The request is being throttled: the limit of requests has been reached.' },
-    { retryAfterSeconds: cloud.faults.retryAfterSeconds },
-  );
+function refuse(error: ArmError, path: string): Fault {
+  return { before: renderRefusal(error, path), slowMs: 0, after: 'answer' };
 }

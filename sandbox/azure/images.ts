@@ -16,8 +16,8 @@ export interface ImageFacts {
   readonly diskGb: number;
 }
 
-/** AKS's definitions say so, and AKSNodeClass takes no smaller disk. */
-const DISK_GB = 30;
+/** AKS's definitions say so, and AKSNodeClass takes no smaller disk; other images of Linux have as many. */
+export const IMAGE_DISK_GB = 30;
 
 /** The versions of AKS's community gallery images. They do not change while the double runs, unless one is published. */
 export class ImageShelf {
@@ -37,7 +37,7 @@ export class ImageShelf {
         generation: textAt(row, 'hyperVGeneration') === '1' ? 'V1' : 'V2',
         architecture: textAt(row, 'arch') === 'arm64' ? 'Arm64' : 'x64',
         isTrustedLaunch: definition.includes('TL'),
-        diskGb: DISK_GB,
+        diskGb: IMAGE_DISK_GB,
       });
     }
   }
@@ -59,9 +59,12 @@ export class ImageShelf {
     return versions.map((name) => ({
       name,
       location: this.#region,
-      type: 'Microsoft.Compute/Locations/CommunityGalleries/Images/Versions',
       identifier: { uniqueId: `/CommunityGalleries/${gallery}/Images/${image}/Versions/${name}` },
-      properties: { publishedDate: publishedOf(name), excludeFromLatest: false },
+      properties: {
+        publishedDate: publishedOf(name),
+        excludeFromLatest: false,
+        storageProfile: { osDiskImage: { diskSizeGB: IMAGE_DISK_GB, hostCaching: 'ReadWrite' } },
+      },
     }));
   }
 }

@@ -2,15 +2,16 @@ import { refuseUnknownIdentities } from './admit/identity.ts';
 import { refuseOddTags } from './admit/tags.ts';
 import {
   ArmError,
+  etagMismatch,
+  notFound,
   preconditionFailed,
   propertyChangeNotAllowed,
   resourceNotFound,
   type ArmErrorBody,
 } from './arm-error.ts';
 import { groupAndName, type Cloud } from './cloud.ts';
-import { drawGuid } from './guid.ts';
 import { canonicalJson, objectAt, textAt, valueAt, type JsonObject } from './json.ts';
-import { admitVm } from './admit-vm.ts';
+import { admitVm, unknownSize } from './admit-vm.ts';
 import { recordNic, removeNic, type Written } from './network.ts';
 import { quotaRefusal } from './quota.ts';
 import { recordVm } from './render-vm.ts';
@@ -37,17 +38,29 @@ export function putVm(
   cloud: Cloud,
   at: { readonly group: string; readonly name: string },
   body: JsonObject,
-  ifNoneMatch: string | null,
+  { ifNoneMatch, ifMatch }: { readonly ifNoneMatch: string | null; readonly ifMatch: string | null },
 ): Written<Vm> {
   cloud.ledger.putReceived(at.name);
   const existing = cloud.vms.get(groupAndName(at.group, at.name));
   if (existing === undefined) return createVm(cloud, admitVm(cloud, at, body), body);
   if (ifNoneMatch === '*') throw preconditionFailed(at.name);
+  refuseOtherEtag(existing, ifMatch);
   refuseMarkedForDeletion(existing);
   refuseOddTags(body);
   refuseUnknownIdentities(cloud, body, existing.id);
   refuseImmutableChanges(existing, body);
-  return updateVm(cloud, existing, body);
+  return updateVm(cloud, existing, withImageOf(existing, body));
+}
+
+/** What a VM was made from stays with it, said again or not. */
+function withImageOf({ body: before }: Vm, body: JsonObject): JsonObject {
+  const path = 'properties.storageProfile';
+  const properties = objectAt(body, 'properties');
+  const storageProfile = {
+    imageReference: valueAt(before, `${path}.imageReference`),
+    ...objectAt(body, path),
+  };
+  return { ...body, properties: { ...properties, storageProfile } };
 }
 
 /** Changes tags, identities, size or policies of a VM. */
@@ -77,7 +90,7 @@ export function deleteVm(cloud: Cloud, group: string, name: string): string | nu
       error: { code: 'OperationPreempted', message: `The operation on '${name}' was preempted by its deletion.` },
     });
   const operation = cloud.operations.start('Microsoft.Compute');
-  vm.provisioningState = 'Deleting';
+  enter(cloud, vm, 'Deleting');
   vm.operation = operation;
   recordVm(cloud, vm);
   vm.cancel = cloud.clock.after(cloud.draw('vm-delete', cloud.options.latency.vmDelete), () => {
@@ -108,11 +121,25 @@ export function removeVm(cloud: Cloud, vm: Vm, reason: 'deleted' | 'evicted' | '
   cloud.emit({ kind: 'vm-gone', name: vm.name, id: vm.id, reason });
 }
 
-/** The VM, or a 404. */
+/** The VM, or a 404: Compute's own for one that was there, as the gateway still knows it, and else the gateway's. */
 export function findVm(cloud: Cloud, group: string, name: string): Vm {
   const vm = cloud.vms.get(groupAndName(group, name));
-  if (vm === undefined) throw resourceNotFound(TYPE, name, group);
-  return vm;
+  if (vm !== undefined) return vm;
+  if (cloud.known.has(cloud.idOf(TYPE, group, name).toLowerCase()))
+    throw notFound('The entity was not found in this Azure location.');
+  throw resourceNotFound(`${TYPE}/${name}`, group);
+}
+
+/** Brings a VM into a state, and notes when. */
+export function enter(cloud: Cloud, vm: Vm, state: Vm['provisioningState']): void {
+  vm.provisioningState = state;
+  vm.since = cloud.clock.now();
+}
+
+function refuseOtherEtag(vm: Vm, ifMatch: string | null): void {
+  const wanted = ifMatch?.replace(/^(?:W\/)?"(.*)"$/, '$1');
+  if (wanted === undefined || wanted === '*' || wanted === String(vm.etag)) return;
+  throw etagMismatch(wanted, String(vm.etag));
 }
 
 /** Refuses any change to a VM that is being deleted. The code is the one of quota errors: only the words differ. */
@@ -126,12 +153,16 @@ export function refuseMarkedForDeletion(vm: Vm): void {
 
 function createVm(cloud: Cloud, vm: Vm, body: JsonObject): Written<Vm> {
   cloud.vms.set(groupAndName(vm.group, vm.name), vm);
+  cloud.known.add(vm.id.toLowerCase());
   for (const { nic } of vm.nics) {
     nic.vmId = vm.id;
     nic.reserved = null;
     recordNic(cloud, nic);
   }
-  if (vm.disk !== null) cloud.disks.set(groupAndName(vm.group, vm.disk.disk.name), vm.disk.disk);
+  if (vm.disk !== null) {
+    cloud.disks.set(groupAndName(vm.group, vm.disk.disk.name), vm.disk.disk);
+    cloud.known.add(vm.disk.disk.id.toLowerCase());
+  }
   vm.body = withoutSecrets(body);
   cloud.ledger.created({
     name: vm.name,
@@ -148,7 +179,7 @@ function allocate(cloud: Cloud, vm: Vm): string {
   const { latency, region } = cloud.options;
   const operation = cloud.operations.start('Microsoft.Compute');
   vm.operation = operation;
-  vm.provisioningState = 'Creating';
+  enter(cloud, vm, 'Creating');
   vm.powerState = 'starting';
   vm.failure = null;
   vm.cancel = cloud.clock.after(cloud.draw('allocation', latency.allocation), () => {
@@ -176,7 +207,8 @@ function provision(cloud: Cloud, vm: Vm, operation: string): void {
       });
       return;
     }
-    vm.provisioningState = 'Succeeded';
+    enter(cloud, vm, 'Succeeded');
+    vm.etag += 1;
     vm.operation = null;
     cloud.ledger.reached(vm.vmId, 'runningAt');
     recordVm(cloud, vm);
@@ -189,7 +221,7 @@ function provision(cloud: Cloud, vm: Vm, operation: string): void {
 function failVm(cloud: Cloud, vm: Vm, error: ArmErrorBody): void {
   if (vm.operation !== null) cloud.operations.end(vm.operation, { error });
   vm.operation = null;
-  vm.provisioningState = 'Failed';
+  enter(cloud, vm, 'Failed');
   vm.failure = error;
   if (vm.powerState === 'starting') vm.powerState = 'unknown';
   cloud.ledger.count('refusals', error.code);
@@ -205,14 +237,15 @@ function updateVm(cloud: Cloud, vm: Vm, body: JsonObject): Written<Vm> {
   vm.body = withoutSecrets(body);
   if (vm.provisioningState === 'Failed') return { resource: vm, created: false, operation: allocate(cloud, vm) };
   if (vm.provisioningState === 'Creating') return { resource: vm, created: false, operation: vm.operation };
+  vm.etag += 1;
+  // As recorded, the answer says `Updating` and names no operation; by the next look nothing is left to do.
   if (!resized && canonicalJson(before) === canonicalJson(vm.body))
     return { resource: vm, created: false, operation: null };
-  vm.etag = drawGuid(cloud.rng('etags'));
   const operation = cloud.operations.start('Microsoft.Compute');
-  vm.provisioningState = 'Updating';
+  enter(cloud, vm, 'Updating');
   vm.operation = operation;
   vm.cancel = cloud.clock.after(cloud.draw('extension', cloud.options.latency.extension), () => {
-    vm.provisioningState = 'Succeeded';
+    enter(cloud, vm, 'Succeeded');
     vm.operation = null;
     recordVm(cloud, vm);
     cloud.operations.end(operation, { status: 'Succeeded' });
@@ -223,8 +256,7 @@ function updateVm(cloud: Cloud, vm: Vm, body: JsonObject): Written<Vm> {
 
 function resize(cloud: Cloud, vm: Vm, name: string): void {
   const size = cloud.sizes.get(name.toLowerCase());
-  if (size === undefined)
-    throw new ArmError(400, { code: 'InvalidParameter', message: `The VM size '${name}' is not valid.` });
+  if (size === undefined) throw unknownSize(cloud, name);
   const others = [...cloud.vms.values()].filter((other) => other !== vm);
   const counted = others.flatMap((other) => {
     const otherSize = cloud.sizes.get(other.size.toLowerCase());

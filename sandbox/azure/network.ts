@@ -38,14 +38,15 @@ export function putNic(
     privateIp: cloud.nextAddress(),
     body,
     etag: drawGuid(cloud.rng('etags')),
-    provisioningState: 'Updating',
+    provisioningState: 'Succeeded',
     vmId: null,
     reserved: null,
     deleting: null,
   };
   cloud.nics.set(key, nic);
+  const operation = settleNic(cloud, nic);
   recordNic(cloud, nic);
-  return { resource: nic, created: true, operation: settleNic(cloud, nic) };
+  return { resource: nic, created: true, operation };
 }
 
 /** Replaces the tags of a network interface. */
@@ -58,7 +59,10 @@ export function patchNicTags(cloud: Cloud, group: string, name: string, body: Js
   return nic;
 }
 
-/** Deletes a network interface. Null when there is none; refuses one that is in use or reserved. */
+/**
+ * Deletes a network interface, at once or over some time, as drawn; the operation is there in both. Null when there is none;
+ * refuses one that is in use or reserved.
+ */
 export function deleteNic(cloud: Cloud, group: string, name: string): string | null {
   const nic = cloud.nics.get(groupAndName(group, name));
   if (nic === undefined) return null;
@@ -66,10 +70,15 @@ export function deleteNic(cloud: Cloud, group: string, name: string): string | n
   if (nic.vmId !== null)
     throw new ArmError(400, {
       code: 'NicInUse',
-      message: `Network Interface ${nic.id} is used by existing resource ${nic.vmId}. Detach or delete that first.`,
+      message: nicInUse(nic.id, nic.vmId),
     });
   refuseReserved(cloud, nic, null);
   const operation = cloud.operations.start('Microsoft.Network');
+  if (cloud.rng('nic-gone').chance(cloud.options.nicGonePercent)) {
+    removeNic(cloud, nic);
+    cloud.operations.end(operation, { status: 'Succeeded' });
+    return operation;
+  }
   nic.provisioningState = 'Deleting';
   nic.deleting = operation;
   cloud.clock.after(cloud.draw('nic', cloud.options.latency.nic), () => {
@@ -88,8 +97,16 @@ export function removeNic(cloud: Cloud, nic: Nic): void {
 /** The network interface, or a 404. */
 export function findNic(cloud: Cloud, group: string, name: string): Nic {
   const nic = cloud.nics.get(groupAndName(group, name));
-  if (nic === undefined) throw resourceNotFound(TYPE, name, group);
+  if (nic === undefined) throw resourceNotFound(`${TYPE}/${name}`, group);
   return nic;
+}
+
+/** As recorded: a network interface that a VM has cannot be deleted, nor be another VM's. */
+export function nicInUse(nicId: string, vmId: string): string {
+  return (
+    `Network Interface ${nicId} is used by existing resource ${vmId}. In order to delete the network interface, it must ` +
+    'be dissociated from the resource. To learn more, see aka.ms/deletenic.'
+  );
 }
 
 /** Refuses a network interface that is held for another VM's name. */
@@ -116,7 +133,7 @@ export function recordNic(cloud: Cloud, nic: Nic): void {
     location: cloud.options.region,
     subscriptionId: cloud.options.subscriptionId,
     tags: objectAt(nic.body, 'tags'),
-    properties: renderNicProperties(nic),
+    properties: renderNicProperties(cloud, nic),
   });
 }
 
@@ -128,8 +145,9 @@ export function renderNic(cloud: Cloud, nic: Nic): JsonObject {
     etag: `W/"${nic.etag}"`,
     type: TYPE,
     location: cloud.options.region,
-    tags: objectAt(nic.body, 'tags'),
-    properties: renderNicProperties(nic),
+    kind: 'Regular',
+    ...(nic.body['tags'] === undefined ? {} : { tags: nic.body['tags'] }),
+    properties: renderNicProperties(cloud, nic),
   };
 }
 
@@ -149,12 +167,18 @@ function updateNic(cloud: Cloud, nic: Nic, body: JsonObject): Written<Nic> {
     });
   nic.body = body;
   nic.etag = drawGuid(cloud.rng('etags'));
-  nic.provisioningState = 'Updating';
+  const operation = settleNic(cloud, nic);
   recordNic(cloud, nic);
-  return { resource: nic, created: false, operation: settleNic(cloud, nic) };
+  return { resource: nic, created: false, operation };
 }
 
-function settleNic(cloud: Cloud, nic: Nic): string {
+/** Most changes have succeeded when they are answered; the others are followed by the operation that this gives. */
+function settleNic(cloud: Cloud, nic: Nic): string | null {
+  if (!cloud.rng('nic-updating').chance(cloud.options.nicUpdatingPercent)) {
+    nic.provisioningState = 'Succeeded';
+    return null;
+  }
+  nic.provisioningState = 'Updating';
   const operation = cloud.operations.start('Microsoft.Network');
   cloud.clock.after(cloud.draw('nic', cloud.options.latency.nic), () => {
     if (nic.provisioningState === 'Updating') nic.provisioningState = 'Succeeded';
@@ -164,33 +188,49 @@ function settleNic(cloud: Cloud, nic: Nic): string {
   return operation;
 }
 
-function renderNicProperties(nic: Nic): JsonObject {
+function renderNicProperties(cloud: Cloud, nic: Nic): JsonObject {
   const properties = objectAt(nic.body, 'properties');
+  const securityGroup = textAt(properties, 'networkSecurityGroup.id');
   return {
     ...properties,
+    ...(securityGroup === null ? {} : { networkSecurityGroup: { id: securityGroup } }),
     provisioningState: nic.provisioningState,
     resourceGuid: nic.guid,
     ipConfigurations: listAt(properties, 'ipConfigurations').map((configuration, index) =>
       renderIpConfiguration(nic, configuration, index),
     ),
-    dnsSettings: { dnsServers: [], appliedDnsServers: [] },
-    macAddress: nic.vmId === null ? '' : macOf(nic.privateIp),
+    dnsSettings: {
+      dnsServers: [],
+      appliedDnsServers: [],
+      internalDomainNameSuffix: `${cloud.options.clusterId}.ax.internal.cloudapp.net`,
+    },
     enableAcceleratedNetworking: properties['enableAcceleratedNetworking'] === true,
     enableIPForwarding: properties['enableIPForwarding'] === true,
-    primary: nic.vmId !== null,
-    ...(nic.vmId === null ? {} : { virtualMachine: { id: nic.vmId } }),
+    vnetEncryptionSupported: false,
+    disableTcpStateTracking: false,
+    hostedWorkloads: [],
+    tapConfigurations: [],
+    nicType: 'Standard',
+    allowPort25Out: true,
+    defaultOutboundConnectivityEnabled: false,
+    auxiliaryMode: 'None',
+    auxiliarySku: 'None',
+    ...(nic.vmId === null ? {} : { macAddress: macOf(nic.privateIp), primary: true, virtualMachine: { id: nic.vmId } }),
   };
 }
 
 function renderIpConfiguration(nic: Nic, configuration: unknown, index: number): JsonObject {
   const name = textAt(configuration, 'name') ?? `ipconfig${index}`;
+  const subnet = textAt(configuration, 'properties.subnet.id');
   return {
     ...(isObject(configuration) ? configuration : {}),
     name,
     id: `${nic.id}/ipConfigurations/${name}`,
     etag: `W/"${nic.etag}"`,
+    type: `${TYPE}/ipConfigurations`,
     properties: {
       ...objectAt(configuration, 'properties'),
+      ...(subnet === null ? {} : { subnet: { id: subnet } }),
       provisioningState: nic.provisioningState,
       privateIPAddress: nic.privateIp,
       privateIPAllocationMethod: 'Dynamic',

@@ -1,4 +1,5 @@
 import type { Cloud } from './cloud.ts';
+import { drawGuid } from './guid.ts';
 import type { JsonObject } from './json.ts';
 
 /**
@@ -46,13 +47,19 @@ export function renderSubnet(cloud: Cloud): JsonObject {
   return {
     name: 'aks-subnet',
     id: subnet,
-    etag: 'W/"1"',
+    etag: etagOf(cloud, 'subnet'),
     type: 'Microsoft.Network/virtualNetworks/subnets',
     properties: {
       provisioningState: 'Succeeded',
       addressPrefix: '10.224.0.0/12',
       networkSecurityGroup: { id: securityGroup },
-      ipConfigurations: [...cloud.nics.values()].map(({ id, name }) => ({ id: `${id}/ipConfigurations/${name}` })),
+      ...(cloud.nics.size === 0
+        ? {}
+        : {
+            ipConfigurations: [...cloud.nics.values()].map(({ id, name }) => ({
+              id: `${id}/ipConfigurations/${name}`,
+            })),
+          }),
       delegations: [],
       privateEndpointNetworkPolicies: 'Disabled',
       privateLinkServiceNetworkPolicies: 'Enabled',
@@ -65,7 +72,7 @@ export function renderVnet(cloud: Cloud): JsonObject {
   return {
     name: `aks-vnet-${cloud.options.clusterId}`,
     id: networkIds(cloud).vnet,
-    etag: 'W/"1"',
+    etag: etagOf(cloud, 'virtual-network'),
     type: 'Microsoft.Network/virtualNetworks',
     location: cloud.options.region,
     tags: { 'aks-managed-cluster-name': cloud.options.clusterName },
@@ -74,6 +81,7 @@ export function renderVnet(cloud: Cloud): JsonObject {
       resourceGuid: `00000000-0000-4000-8000-0000${cloud.options.clusterId}`,
       addressSpace: { addressPrefixes: ['10.224.0.0/12'] },
       subnets: [renderSubnet(cloud)],
+      privateEndpointVNetPolicies: 'Disabled',
       virtualNetworkPeerings: [],
       enableDdosProtection: false,
     },
@@ -86,7 +94,7 @@ export function renderLoadBalancer(cloud: Cloud): JsonObject {
   return {
     name: 'kubernetes',
     id: loadBalancer,
-    etag: 'W/"1"',
+    etag: etagOf(cloud, 'load-balancer'),
     type: 'Microsoft.Network/loadBalancers',
     location: cloud.options.region,
     tags: { 'aks-managed-cluster-name': cloud.options.clusterName },
@@ -98,7 +106,7 @@ export function renderLoadBalancer(cloud: Cloud): JsonObject {
       backendAddressPools: backendPools.map((id, index) => ({
         name: cloud.backendPools[index] ?? '',
         id,
-        etag: 'W/"1"',
+        etag: etagOf(cloud, id),
         type: 'Microsoft.Network/loadBalancers/backendAddressPools',
         properties: { provisioningState: 'Succeeded', loadBalancerBackendAddresses: [] },
       })),
@@ -116,7 +124,7 @@ export function renderSecurityGroup(cloud: Cloud): JsonObject {
   return {
     name: `aks-agentpool-${cloud.options.clusterId}-nsg`,
     id: networkIds(cloud).securityGroup,
-    etag: 'W/"1"',
+    etag: etagOf(cloud, 'security-group'),
     type: 'Microsoft.Network/networkSecurityGroups',
     location: cloud.options.region,
     tags: {},
@@ -128,6 +136,11 @@ export function renderSecurityGroup(cloud: Cloud): JsonObject {
       subnets: [{ id: networkIds(cloud).subnet }],
     },
   };
+}
+
+/** Nothing of these ever changes, nor does its etag. */
+function etagOf(cloud: Cloud, what: string): string {
+  return `W/"${drawGuid(cloud.options.rng.split(`etag/${what}`))}"`;
 }
 
 function sameId(a: string, b: string): boolean {

@@ -7,6 +7,10 @@ import { drawGuid } from './guid.ts';
 export interface Operation {
   readonly id: string;
   readonly provider: 'Microsoft.Compute' | 'Microsoft.Network';
+  /** Whether it says when to ask again: those that make and delete VMs do, those of extensions do not. */
+  readonly isPaced: boolean;
+  /** How often it has been asked about: the network provider asks for twice the patience each time. */
+  polls: number;
   readonly startedAt: number;
   readonly endedAt: number | null;
   readonly status: 'InProgress' | 'Succeeded' | 'Failed' | 'Canceled';
@@ -25,10 +29,19 @@ export class Operations {
   }
 
   /** Opens an operation; the answer is its id. */
-  start(provider: Operation['provider']): string {
+  start(provider: Operation['provider'], { isPaced = true }: { readonly isPaced?: boolean } = {}): string {
     const id = drawGuid(this.#rng);
     const startedAt = this.#clock.now();
-    this.#operations.set(id, { id, provider, startedAt, endedAt: null, status: 'InProgress', error: null });
+    this.#operations.set(id, {
+      id,
+      provider,
+      startedAt,
+      endedAt: null,
+      status: 'InProgress',
+      error: null,
+      isPaced,
+      polls: 0,
+    });
     return id;
   }
 
@@ -49,8 +62,10 @@ export class Operations {
   }
 }
 
-/** The status document of an operation, as `Azure-AsyncOperation` serves it. */
+/** The status document of an operation, as `Azure-AsyncOperation` serves it. The network provider's has no name and no times. */
 export function renderOperation(operation: Operation): object {
+  if (operation.provider === 'Microsoft.Network')
+    return { status: operation.status, ...(operation.error === null ? {} : { error: operation.error }) };
   return {
     name: operation.id,
     status: operation.status,

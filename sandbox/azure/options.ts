@@ -3,6 +3,7 @@ import type { Rng } from '../world/rng.ts';
 import type { Exhaustion } from './capacity.ts';
 import type { OrderedFault } from './faults.ts';
 import type { Restriction } from './restrictions.ts';
+import type { DiskController } from './sizes.ts';
 
 /** A duration to draw uniformly from, both ends included, in milliseconds. */
 export interface Span {
@@ -14,7 +15,7 @@ export interface Span {
 export interface Latency {
   /** From a request's arrival to its answer. */
   readonly request: Span;
-  /** From the accepted PUT of a network interface to its operation's end. */
+  /** From the accepted request on a network interface to its operation's end, where there is one. */
   readonly nic: Span;
   /** From the accepted PUT of a VM to the allocator's word: running hardware, or an allocation error. */
   readonly allocation: Span;
@@ -22,8 +23,11 @@ export interface Latency {
   readonly provisioning: Span;
   readonly vmDelete: Span;
   readonly extension: Span;
-  /** Sent as `Retry-After` with every operation; Azure says 10 for VMs. With zero the SDK keeps to its own interval. */
-  readonly retryAfterSeconds: number;
+  /**
+   * Of Azure's own waits in `Retry-After`: 1 for the waits as they were recorded (routes/operations.ts), less for a quicker
+   * pace. With zero the SDK keeps to its own interval.
+   */
+  readonly retryAfterShare: number;
 }
 
 /** Cores the subscription may use in the region. VMs count from their PUT to the end of their deletion. */
@@ -39,7 +43,7 @@ export interface Quota {
 
 /** Faults by rate, in percent of the requests to ARM, drawn in this order from one seed. Zero everywhere is no fault. */
 export interface FaultRates {
-  /** 429 before anything is done. */
+  /** 429 before anything is done: Compute's, the network provider's or ARM's, by what is asked for. */
   readonly throttlePercent: number;
   /** 500 before anything is done. */
   readonly serverErrorPercent: number;
@@ -52,7 +56,7 @@ export interface FaultRates {
   readonly lostResponsePercent: number;
   /** The work is done, the answer is no JSON. */
   readonly garbagePercent: number;
-  /** What the 429 says in `Retry-After`. */
+  /** What the 429 says in `Retry-After`, but for the network provider's, which says nothing. */
   readonly retryAfterSeconds: number;
   /** Events that Event Grid delivers twice, in percent of events. */
   readonly duplicateEventPercent: number;
@@ -97,8 +101,16 @@ export interface AzureOptions {
   readonly exhaustions: ReadonlyArray<Exhaustion>;
   /** Sizes withheld from the start. */
   readonly restrictions: ReadonlyArray<Restriction>;
-  /** Enforces ARM's request budget: reads 250 at 25/s, writes and deletes 200 at 10/s each. */
+  /** Enforces ARM's request budget (reads 250 at 25/s, writes and deletes 200 at 10/s each) and Compute's limits for each VM. */
   readonly throttle: boolean;
+  /** PUTs of a network interface that are answered while it is `Updating`, with an operation; the others have succeeded at once. */
+  readonly nicUpdatingPercent: number;
+  /** DELETEs of a network interface that are answered with 200 when it has gone, and not with 202. */
+  readonly nicGonePercent: number;
+  /** VMs and network interfaces in whose ids lists have the resource group in upper case, whatever a GET says. */
+  readonly upperCaseGroupPercent: number;
+  /** What AKS's node images are tagged for: both since about 2026-04 (karpenter-provider-azure#1642), SCSI alone before. */
+  readonly imageDiskControllers: ReadonlyArray<DiskController>;
   /** A network interface left behind by a deleted VM cannot be used by another VM or deleted for this long. */
   readonly nicReservedSeconds: number;
   /** Resource Graph shows a change this much later. */
@@ -128,15 +140,18 @@ export interface AzureOptions {
 
 const span = (minMs: number, maxMs: number): Span => ({ minMs, maxMs });
 
-/** Latencies like Azure's, for a sandbox that should feel real. */
+/**
+ * Latencies like Azure's, for a sandbox that should feel real. Recorded: 24 to 45 s for a VM (median 32), up to 41 s for its
+ * deletion (26), 10 to 169 s for an extension (20, so that the few long ones are left out).
+ */
 export const realLatency: Latency = {
   request: span(60, 250),
   nic: span(500, 2_000),
-  allocation: span(3_000, 8_000),
-  provisioning: span(12_000, 25_000),
-  vmDelete: span(15_000, 40_000),
-  extension: span(4_000, 10_000),
-  retryAfterSeconds: 3,
+  allocation: span(4_000, 10_000),
+  provisioning: span(20_000, 35_000),
+  vmDelete: span(12_000, 41_000),
+  extension: span(10_000, 30_000),
+  retryAfterShare: 1,
 };
 
 /** Latencies that keep the order of events and no more, for tests. */
@@ -147,7 +162,7 @@ export const quickLatency: Latency = {
   provisioning: span(5, 15),
   vmDelete: span(5, 15),
   extension: span(2, 5),
-  retryAfterSeconds: 0,
+  retryAfterShare: 0,
 };
 
 /** No fault by rate. */
@@ -159,7 +174,7 @@ export const noFaults: FaultRates = {
   slowMs: 5_000,
   lostResponsePercent: 0,
   garbagePercent: 0,
-  retryAfterSeconds: 1,
+  retryAfterSeconds: 60,
   duplicateEventPercent: 0,
   provisioningFailurePercent: 0,
 };
@@ -188,6 +203,10 @@ export const azureDefaults = {
   exhaustions: [],
   restrictions: [],
   throttle: false,
+  nicUpdatingPercent: 8,
+  nicGonePercent: 40,
+  upperCaseGroupPercent: 20,
+  imageDiskControllers: ['SCSI', 'NVMe'],
   nicReservedSeconds: 180,
   graphLagMs: 0,
   spotTables: 'tenant',

@@ -74,11 +74,16 @@ export function usages(
     },
     ...names.map((name) => ({
       name,
-      localizedName: `${name} vCPUs`,
+      localizedName: `${localized(name)} vCPUs`,
       current: coresOf(onDemand.filter(({ size }) => size.family === name)),
       limit: limitOf(name, quota),
     })),
   ];
+}
+
+/** `standardDSv2Family` is the Standard DSv2 Family. */
+function localized(family: string): string {
+  return family.replace(/^standard\s*/i, 'Standard ').replace(/\s*Family$/, ' Family');
 }
 
 function coresOf(vms: ReadonlyArray<Counted>): number {
@@ -101,7 +106,8 @@ function refusal(row: Usage, required: number, region: string): ArmError {
     code: 'OperationNotAllowed',
     message:
       `Operation could not be completed as it results in exceeding approved ` +
-      `${subject[row.name] ?? `${row.name} Cores quota`}. Location: ${region}, Current Limit: ${row.limit}, ` +
+      `${subject[row.name] ?? `${row.name} Cores quota`}. Additional details - Deployment Model: Resource Manager, ` +
+      `Location: ${region}, Current Limit: ${row.limit}, ` +
       `Current Usage: ${row.current}, Additional Required: ${required}, ` +
       `(Minimum) New Limit Required: ${row.current + required}.`,
   });

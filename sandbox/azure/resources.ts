@@ -25,6 +25,9 @@ export interface Disk {
   readonly id: string;
   readonly zone: string | null;
   readonly sizeGb: number;
+  readonly generation: 'V1' | 'V2';
+  readonly storage: string;
+  readonly uniqueId: string;
   readonly createdAt: number;
   managedBy: string | null;
 }
@@ -36,6 +39,17 @@ export interface Extension {
   provisioningState: 'Creating' | 'Updating' | 'Succeeded' | 'Failed';
   /** What its handler printed where it failed; null while it did not. */
   failure: string | null;
+}
+
+/** What Azure shows of a VM's OS disk and image beyond what was asked for. */
+export interface FilledIn {
+  readonly diskName: string;
+  readonly diskSizeGb: number;
+  readonly storage: string;
+  readonly generation: 'V1' | 'V2';
+  /** Null for images of which nothing is known. */
+  readonly diskController: string | null;
+  readonly exactVersion: string | null;
 }
 
 /** A VM as the double keeps it. Only `machines.ts` and `eviction.ts` change one. */
@@ -51,12 +65,18 @@ export interface Vm {
   readonly customData: string | null;
   readonly createdAt: number;
   readonly nics: ReadonlyArray<{ readonly nic: Nic; readonly deleteWithVm: boolean }>;
+  /** Null for a disk that is local to the machine: it is no resource of its own. */
   readonly disk: { readonly disk: Disk; readonly deleteWithVm: boolean } | null;
+  /** What the platform fills in of the disk and the image. */
+  readonly filled: FilledIn;
   readonly extensions: Map<string, Extension>;
   size: string;
   body: JsonObject;
-  etag: string;
+  /** Counts what was changed, from 1. */
+  etag: number;
   provisioningState: 'Creating' | 'Updating' | 'Succeeded' | 'Failed' | 'Deleting';
+  /** When it came into its state; milliseconds since the Unix epoch. */
+  since: number;
   powerState: 'starting' | 'running' | 'stopped' | 'deallocated' | 'unknown';
   failure: ArmErrorBody | null;
   /** What the node's scripts end with once it runs: 0, or one of AKS's exit codes. */

@@ -1,4 +1,4 @@
-import type { JsonObject } from './json.ts';
+import { textAt, type JsonObject } from './json.ts';
 
 /** One request to the double, read to its end. */
 export interface ArmRequest {
@@ -48,6 +48,12 @@ export function findRoute(
 /** A 200 with a JSON body. */
 export function ok(body: object): ArmResponse {
   return { status: 200, headers: {}, body };
+}
+
+/** The answer with the etag of its body as a header, as ARM has it on a single resource. */
+export function withEtag(answer: ArmResponse): ArmResponse {
+  const etag = textAt(answer.body, 'etag');
+  return etag === null ? answer : { ...answer, headers: { ...answer.headers, ETag: etag } };
 }
 
 function match(pattern: string, path: string): Parameters | null {

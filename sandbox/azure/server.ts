@@ -5,7 +5,7 @@ import { drawGuid } from './guid.ts';
 import { isObject, type JsonObject } from './json.ts';
 import { findRoute, type ArmRequest, type ArmResponse, type Route } from './router.ts';
 import type { Fault, FaultPlan } from './faults.ts';
-import { renderRefusal } from './refusal.ts';
+import { isGatewayAnswer, renderRefusal } from './refusal.ts';
 import { refuseUnknownVersion } from './types/api-versions.ts';
 
 /** customData alone may have 87,380 characters; ARM's own limit is 4 MB. */
@@ -60,11 +60,13 @@ async function serve(parts: Parts, message: IncomingMessage, response: ServerRes
   cloud.ledger.count('requests', `${method} ${typeOf(url.pathname)}`);
   const fault = (open === null ? parts.faults.draw(method, url.pathname) : null) ?? NO_FAULT;
   const answer =
-    fault.before ?? (await answerRefusals(cloud, () => route(parts, { method, url, message, text }, open)));
+    fault.before ??
+    (await answerRefusals(cloud, url.pathname, () => route(parts, { method, url, message, text }, open)));
+  const limits = open !== null || isGatewayAnswer(answer) ? {} : parts.faults.count(method, url.pathname);
   await delay(cloud, fault.slowMs);
   if (fault.after === 'reset') message.socket.destroy();
   else if (fault.after === 'garbage') response.writeHead(200, { 'Content-Type': 'application/json' }).end('<html>{"');
-  else write(cloud, response, { ...answer, headers: { ...parts.faults.remaining(method), ...answer.headers } });
+  else write(cloud, response, { ...answer, headers: { ...limits, ...answer.headers } });
 }
 
 const NO_FAULT: Fault = { before: null, slowMs: 0, after: 'answer' };
@@ -84,7 +86,7 @@ async function route(
   const found = open ?? findArmRoute(cloud, routes.arm, { method, url, message });
   if (found === 'otherMethod')
     throw new ArmError(405, { code: 'MethodNotAllowed', message: `${method} is not possible on ${url.pathname}.` });
-  if (found === null) throw unknownRoute(url.pathname);
+  if (found === null) throw unknownRoute(url);
   const request: ArmRequest = {
     method,
     path: url.pathname,
@@ -134,13 +136,15 @@ function refuseUnknownScope(cloud: Cloud, path: string): void {
     });
 }
 
-function unknownRoute(path: string): ArmError {
-  const [, provider, type] = /\/providers\/([^/]+)\/([^/]+)/i.exec(path) ?? [];
+function unknownRoute({ pathname, searchParams }: URL): ArmError {
+  const [, provider, type] = /\/providers\/([^/]+)\/([^/]+)/i.exec(pathname) ?? [];
   if (provider === undefined || type === undefined)
-    return new ArmError(404, { code: 'NotFound', message: `No resource is served at '${path}'.` });
+    return new ArmError(404, { code: 'NotFound', message: `No resource is served at '${pathname}'.` });
   return new ArmError(404, {
     code: 'InvalidResourceType',
-    message: `The resource type '${type}' could not be found in the namespace '${provider}'.`,
+    message:
+      `The resource type '${type}' could not be found in the namespace '${provider}' for api version ` +
+      `'${searchParams.get('api-version') ?? ''}'.`,
   });
 }
 
@@ -159,13 +163,13 @@ function parseBody(text: string): JsonObject {
   });
 }
 
-async function answerRefusals(cloud: Cloud, answer: () => Promise<ArmResponse>): Promise<ArmResponse> {
+async function answerRefusals(cloud: Cloud, path: string, answer: () => Promise<ArmResponse>): Promise<ArmResponse> {
   try {
     return await answer();
   } catch (error) {
     if (!(error instanceof ArmError)) throw error;
     cloud.ledger.count('refusals', error.code);
-    return renderRefusal(error);
+    return renderRefusal(error, path);
   }
 }
 

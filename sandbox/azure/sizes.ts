@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { diskControllersOf, parseSizeName } from './data/derive-size.ts';
 import { isObject, listAt, objectAt, textAt, type JsonObject } from './json.ts';
 
 /** One VM size in one region, with what allocation, quota and the SKU and price routes need. */
@@ -13,6 +14,16 @@ export interface Size {
   /** Micro-USD per hour, Linux; null where the retail feed has none. */
   readonly onDemandMicroUsd: number | null;
   readonly spotMicroUsd: number | null;
+}
+
+/** How an operating system reaches its disks. */
+export const DISK_CONTROLLERS = ['SCSI', 'NVMe'] as const;
+
+export type DiskController = (typeof DISK_CONTROLLERS)[number];
+
+/** The controllers of a size: the list says nothing of those that have SCSI alone (observed 2025-06). */
+export function diskControllers({ capabilities }: Size): ReadonlyArray<string> {
+  return (capabilities['DiskControllerTypes'] ?? 'SCSI').split(',').map((one) => one.trim());
 }
 
 const GIB = 2 ** 30;
@@ -86,6 +97,7 @@ function capabilitiesOf(row: ReadonlyArray<unknown>): { readonly [name: string]:
     ...(gpus > 0 ? { GPUs: String(gpus) } : {}),
     ...(row[6] === 'Arm64' ? { vCPUsPerCore: '1', TrustedLaunchDisabled: 'True' } : { vCPUsPerCore: '2' }),
     ...localStorage(Number(row[10]), Number(row[11]), Number(row[12])),
+    ...controllersOf(String(row[0])),
     EncryptionAtHostSupported: flag('h'),
     CapacityReservationSupported: 'False',
     AcceleratedNetworkingEnabled: flag('a'),
@@ -93,6 +105,12 @@ function capabilitiesOf(row: ReadonlyArray<unknown>): { readonly [name: string]:
     MaxNetworkInterfaces: String(row[14]),
     UltraSSDAvailable: flag('u'),
   };
+}
+
+function controllersOf(name: string): { readonly [name: string]: string } {
+  const parsed = parseSizeName(name);
+  const types = parsed === null ? null : diskControllersOf(parsed);
+  return types === null ? {} : { DiskControllerTypes: types };
 }
 
 function localStorage(cachedGib: number, tempGib: number, nvmeGib: number): { readonly [name: string]: string } {
@@ -106,6 +124,6 @@ function localStorage(cachedGib: number, tempGib: number, nvmeGib: number): { re
     EphemeralOSDiskSupported: placements.length > 0 ? 'True' : 'False',
     ...(placements.length > 0 ? { SupportedEphemeralOSDiskPlacements: placements.join(',') } : {}),
     ...(cachedGib > 0 ? { CachedDiskBytes: String(cachedGib * GIB) } : {}),
-    ...(nvmeGib > 0 ? { DiskControllerTypes: 'NVMe', NvmeDiskSizeInMiB: String(nvmeGib * 1_024) } : {}),
+    ...(nvmeGib > 0 ? { NvmeDiskSizeInMiB: String(nvmeGib * 1_024) } : {}),
   };
 }

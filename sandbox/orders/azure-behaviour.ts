@@ -1,6 +1,7 @@
 import type { CapacityError, Exhaustion } from '../azure/capacity.ts';
 import { type AzureOptions, azureDefaults, type FaultRates, type Latency } from '../azure/options.ts';
 import type { Restriction } from '../azure/restrictions.ts';
+import { DISK_CONTROLLERS, type DiskController } from '../azure/sizes.ts';
 import { type Assignment, repeatedNames, unknownName } from './assignment.ts';
 
 /** How Azure behaves, but for its quota: what can be ordered of the double's options. */
@@ -9,6 +10,7 @@ export type Behaviour = Pick<
   | 'latency'
   | 'faults'
   | 'throttle'
+  | 'imageDiskControllers'
   | 'exhaustions'
   | 'restrictions'
   | 'spotMeanLifeMinutes'
@@ -35,7 +37,7 @@ const SECOND = 1_000;
 const SPAN_MAX_SECONDS = 3_600;
 const MINUTES_MAX = 100_000;
 
-function latency(name: string, field: Exclude<keyof Latency, 'retryAfterSeconds'>, meaning: string): Rule {
+function latency(name: string, field: Exclude<keyof Latency, 'retryAfterShare'>, meaning: string): Rule {
   const unitMs = name.endsWith('Ms') ? 1 : SECOND;
   const form = unitMs === 1 ? 'MS or MS..MS' : 'S or S..S';
   return {
@@ -89,7 +91,7 @@ const rules: ReadonlyArray<Rule> = [
   })),
   faultRate('lostResponsePercent', 'requests that are done, and whose answer never comes'),
   faultRate('garbagePercent', 'requests that are done, and whose answer is no JSON'),
-  number('retryAfterSeconds', { form: 'S', max: 3_600, meaning: 'what a 429 says (1)' }, (behaviour, value) => ({
+  number('retryAfterSeconds', { form: 'S', max: 3_600, meaning: 'what a 429 says (60)' }, (behaviour, value) => ({
     ...behaviour,
     faults: { ...behaviour.faults, retryAfterSeconds: value },
   })),
@@ -98,8 +100,14 @@ const rules: ReadonlyArray<Rule> = [
   {
     name: 'requestLimits',
     form: 'true',
-    meaning: 'keep ARM’s limits: 200 writes, then 10/s; 250 reads, then 25/s',
+    meaning: 'keep ARM’s limits (200 writes, 10/s; 250 reads, 25/s) and Compute’s',
     set: (behaviour, text) => ({ ...behaviour, throttle: parseFlag(text) }),
+  },
+  {
+    name: 'imageDiskControllers',
+    form: 'SCSI[,NVMe]',
+    meaning: 'what node images are tagged for (SCSI,NVMe)',
+    set: (behaviour, text) => ({ ...behaviour, imageDiskControllers: listOf(text).map(parseDiskController) }),
   },
   {
     name: 'noCapacity',
@@ -164,6 +172,7 @@ const rules: ReadonlyArray<Rule> = [
 export const defaultBehaviour: Omit<Behaviour, 'latency'> = {
   faults: azureDefaults.faults,
   throttle: azureDefaults.throttle,
+  imageDiskControllers: azureDefaults.imageDiskControllers,
   exhaustions: azureDefaults.exhaustions,
   restrictions: azureDefaults.restrictions,
   spotMeanLifeMinutes: azureDefaults.spotMeanLifeMinutes,
@@ -297,6 +306,12 @@ function parseRestriction(part: string, isSize: (name: string) => boolean): Rest
   const [size = '', zone, ...more] = part.split('/');
   if (more.length > 0) throw new Error(`has ${part}: write SIZE or SIZE/ZONE`);
   return { size: parseSize(size, isSize), zones: zone === undefined ? [] : [parseZone(zone)] };
+}
+
+function parseDiskController(text: string): DiskController {
+  const found = DISK_CONTROLLERS.find((known) => known.toLowerCase() === text.toLowerCase());
+  if (found !== undefined) return found;
+  throw new Error(`names the disk controller ${text}: write ${DISK_CONTROLLERS.join(' or ')}`);
 }
 
 const BANDS: ReadonlySet<string> = new Set(['0-5', '5-10', '10-15', '15-20', '20+']);

@@ -33,7 +33,7 @@ export function createQuotaRefusals(skus: ReadonlyMap<string, Sku>): QuotaRefusa
   let refusals: ReadonlyArray<Refusal> = [];
   return {
     tell: ({ instanceType, zone, capacityType, reason, message }, nowMs) => {
-      const verdict = classifyLaunchError(CODE, message);
+      const verdict = classifyLaunchError({ code: CODE, target: '', message });
       if (!REASONS.has(reason) || verdict?.kind !== 'unavailable') return;
       const offering = { instanceType, zone, capacityType, price: microUsdPerHour(0) };
       const { scope, retryAfterMs } = verdict;

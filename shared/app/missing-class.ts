@@ -1,4 +1,4 @@
-import { didYouMean } from '../contract/word-meant.ts';
+import { didYouMean } from '../kubernetes/word-meant.ts';
 
 /** What is said of a pool whose AKSNodeClass is not there, with the class that was probably meant. `given`: names of all there are. */
 export function missingClass(name: string, given: Iterable<string>): string {

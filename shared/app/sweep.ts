@@ -126,10 +126,14 @@ async function equipMachines(ports: Ports, inventory: ReadonlyArray<InventoryIte
       await ports.cloud.equip(claim);
     } catch (error) {
       if (!(error instanceof RetryableError || error instanceof TerminalError)) throw error;
-      ports.log('machine-not-equipped', { claim, why: error.message });
+      // What has failed for good is found by every sweep.
+      const isNews = error instanceof RetryableError || ports.told.isNews(`equip/${claim}`, ports.now(), TOLD_EVERY_MS);
+      if (isNews) ports.log('machine-not-equipped', { claim, why: error.message });
     }
   });
 }
+
+const TOLD_EVERY_MS = 60 * 60_000;
 
 /** A mistake in a pool's `replicas` then costs few nodes before people see it. */
 const SURPLUS_MAX = 20;

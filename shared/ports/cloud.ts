@@ -52,6 +52,8 @@ export type LaunchOutcome =
       readonly reason: string;
       readonly message: string;
     }
+  /** Azure does not want what it was asked for, in words that nobody here knows: it may be the size, or all of it. */
+  | { readonly kind: 'doubtful'; readonly reason: string; readonly message: string }
   /** No offering will help: policy, permissions, a class that Azure refuses. */
   | { readonly kind: 'rejected'; readonly reason: string; readonly message: string };
 
@@ -61,7 +63,7 @@ export type ObservedMachine =
       readonly kind: 'present';
       readonly state: 'creating' | 'running' | 'deleting';
       readonly machine: Machine;
-      /** It has what AKS adds to its machines: see `equip`. */
+      /** It has what AKS adds to its machines, or has failed to get it too often: see `equip`. */
       readonly isEquipped: boolean;
       /** Why its set-up as a node failed, once that is known: see `diagnose`. */
       readonly failedBoot: FailedBoot | null;
@@ -90,7 +92,7 @@ export interface InventoryItem {
   readonly claim: string;
   /** Milliseconds since the epoch; null when Azure does not say. */
   readonly createdAtMs: number | null;
-  /** A VM that runs and lacks what `equip` gives. */
+  /** A VM that runs and lacks what `equip` gives, or may lack it: `equip` finds out. */
   readonly lacksEquipment: boolean;
 }
 
@@ -101,7 +103,8 @@ export interface Cloud {
   observe(claim: string): Promise<ObservedMachine>;
   /**
    * Gives a machine that runs what AKS adds to its own: the extension by which a node learns of evictions and maintenance. Idempotent;
-   * returns when Azure has accepted it. A machine that is gone, or goes, is left alone.
+   * returns when Azure has accepted it. A machine that is gone, or goes, is left alone. Throws TerminalError where it has failed too
+   * often to be tried again.
    */
   equip(claim: string): Promise<void>;
   /** Has a machine that does not join report how its set-up ended; `observe` tells, some time later. Idempotent. */

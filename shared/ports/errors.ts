@@ -3,12 +3,28 @@ export class RetryableError extends Error {
   override readonly name = 'RetryableError';
   /** Milliseconds to wait before the next try; null when nobody said. */
   readonly retryAfterMs: number | null;
+  /** What people should be told of: the outside asks us to come later, or we lack a right. Null for whatever passes by itself. */
+  readonly because: 'throttled' | 'forbidden' | null;
 
-  constructor(message: string, options: { readonly cause?: unknown; readonly retryAfterMs?: number } = {}) {
+  constructor(
+    message: string,
+    options: {
+      readonly cause?: unknown;
+      readonly retryAfterMs?: number;
+      readonly because?: 'throttled' | 'forbidden';
+    } = {},
+  ) {
     super(message, { cause: options.cause });
     this.retryAfterMs = options.retryAfterMs ?? null;
+    this.because = options.because ?? null;
   }
 }
+
+/**
+ * The longest pause that is waited for because somebody named it, in milliseconds: a claim has as long to be launched, and who asked for
+ * more is asked again once in that time.
+ */
+export const NAMED_PAUSE_MAX_MS: number = 5 * 60_000;
 
 /** It will not work next time either. The trigger keeps the message in the poison queue with this reason. */
 export class TerminalError extends Error {

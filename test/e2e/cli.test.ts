@@ -59,7 +59,7 @@ describe('nodewright plan, as a process', () => {
     expect(wrong.code).toBe(2);
     expect(wrong.stderr).toContain('Pod default/a\\u{1b}[2J\\u{202e}b: ');
     expect(wrong.stderr).not.toContain('\u202E');
-    const noted = await run(['plan', '-f', '-'], JSON.stringify({ apiVersion: 'example.com/v1', kind: evil }));
+    const noted = await run(['plan', '-f', '-'], JSON.stringify({ apiVersion: 'v1', kind: evil }));
     expect(noted.stderr).toBe('note: ignored, as no plan depends on it: 1 a\\u{1b}[2J\\u{202e}b\n');
   });
 

@@ -171,6 +171,8 @@ export function failureCases(mode: Mode): void {
       world.sandbox.azure.setFaults({
         ...noFaults,
         throttlePercent: 15,
+        // The sandbox's pace: Azure's own minute is a case of the adapter's.
+        retryAfterSeconds: 1,
         serverErrorPercent: 10,
         unavailablePercent: 5,
         lostResponsePercent: 10,

@@ -27,6 +27,7 @@ export const SECONDS: Readonly<Record<string, number>> = {
   'e2e/scale.real': 75,
   'e2e/interruption.real': 75,
   'e2e/start': 70,
+  'e2e/throttled': 70,
   'e2e/start.real': 70,
   'contract/kubernetes-runtime/runtime.real': 70,
   'e2e/one-fault': 65,

@@ -1,7 +1,7 @@
 import { ArmError, invalidParameter } from '../arm-error.ts';
+import { diskControllers, type DiskController, type Size } from '../sizes.ts';
 import type { ImageFacts, ImageShelf } from '../images.ts';
 import { textAt, type JsonObject } from '../json.ts';
-import type { Size } from '../sizes.ts';
 
 const COMMUNITY = /^\/CommunityGalleries\/([^/]+)\/Images\/([^/]+)\/Versions\/[^/]+$/i;
 const SHARED = /\/galleries\/[^/]+\/images\/([^/]+)(?:\/versions\/[^/]+)?$/i;
@@ -36,8 +36,11 @@ export function admitImage(images: ImageShelf | null, body: JsonObject, region: 
   );
 }
 
-/** Refuses an image that the size cannot boot. Both are as reported, the first in ga4gh-tes#43. */
-export function refuseUnbootable(image: ImageFacts, size: Size): void {
+/**
+ * Refuses an image that the size cannot boot. All are as reported, the first in ga4gh-tes#43, the last in image-builder#1875:
+ * the size has no disk controller that the image is tagged for.
+ */
+export function refuseUnbootable(image: ImageFacts, size: Size, tagged: ReadonlyArray<DiskController>): void {
   const generations = (size.capabilities['HyperVGenerations'] ?? '').split(',');
   if (!generations.includes(image.generation)) {
     const generation = image.generation.slice(1);
@@ -58,4 +61,12 @@ export function refuseUnbootable(image: ImageFacts, size: Size): void {
         `'${architecture}', but an image or disk with CPU Architecture '${image.architecture}' was given. ` +
         'Please check that the CPU Architecture of the image or disk is compatible with that of the VM size.',
     });
+  if (!diskControllers(size).some((controller) => tagged.some((tag) => tag === controller)))
+    throw invalidParameter(
+      'vmSize',
+      `The VM size '${size.name}' cannot boot with OS image or disk. Please check that disk controller types supported by ` +
+        'the OS image or disk is one of the supported disk controller types for the VM size ' +
+        `'${size.name}'. Please query sku api at https://aka.ms/azure-compute-skus  to determine supported disk controller ` +
+        'types for the VM size.',
+    );
 }

@@ -1,4 +1,4 @@
-import { ArmError, invalidParameter } from '../arm-error.ts';
+import { ArmError } from '../arm-error.ts';
 import { textAt, valueAt, type JsonObject } from '../json.ts';
 import type { Size } from '../sizes.ts';
 
@@ -7,23 +7,33 @@ export function isSpot(body: JsonObject): boolean {
   return textAt(body, 'properties.priority')?.toLowerCase() === 'spot';
 }
 
-/** Refuses spot settings on a VM that is none, and a spot VM of a size that has none. The codes of the first are assumed. */
+/**
+ * Refuses spot settings on a VM that is none, and a spot VM of a size that has none. The codes and words are those of Learn
+ * "Error messages for Azure Spot Virtual Machines"; the status of the size's is as reported in azure-powershell#12007, that of the others assumed.
+ */
 export function refuseOddSpot(body: JsonObject, size: Size): void {
   const maxPrice = valueAt(body, 'properties.billingProfile.maxPrice');
   if (!isSpot(body)) {
-    for (const [target, value] of [
-      ['evictionPolicy', valueAt(body, 'properties.evictionPolicy')],
-      ['billingProfile.maxPrice', maxPrice],
-    ] as const)
-      if (value !== undefined)
-        throw invalidParameter(target, `The property '${target}' can be set only for VMs of priority Spot.`);
+    if (valueAt(body, 'properties.evictionPolicy') !== undefined)
+      throw new ArmError(409, {
+        code: 'EvictionPolicyCanBeSetOnlyOnAzureSpotVirtualMachines',
+        message: 'Eviction policy can be set only on Azure Spot Virtual Machines.',
+      });
+    if (maxPrice !== undefined)
+      throw new ArmError(409, {
+        code: 'MaxPriceIsSupportedOnlyForAzureSpotVirtualMachines',
+        message: 'Max price is supported only for Azure Spot Virtual Machines.',
+      });
     return;
   }
   if (!size.lowPriorityCapable)
-    throw new ArmError(400, {
-      code: 'SpotNotSupported',
-      message: `The VM size '${size.name}' does not support Spot priority.`,
+    throw new ArmError(409, {
+      code: 'AzureSpotIsNotSupportedForThisVMSize',
+      message: `Azure Spot is not supported for this VM size ${size.name}.`,
     });
   if (typeof maxPrice === 'number' && maxPrice !== -1 && maxPrice <= 0)
-    throw invalidParameter('billingProfile.maxPrice', 'The maximum price must be -1 or greater than 0.');
+    throw new ArmError(409, {
+      code: 'MaxPriceValueInvalid',
+      message: 'The max price can only be -1 or greater than 0 and up to 5 decimal places.',
+    });
 }

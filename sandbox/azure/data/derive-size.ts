@@ -142,6 +142,19 @@ function flagsOf(name: SizeName, vCpus: number): string {
   return flags.flatMap(([flag, set]) => (set ? [flag] : [])).join('');
 }
 
+/**
+ * `DiskControllerTypes` as the list of sizes has it; null where it has none, which is SCSI alone. NVMe alone from version 6
+ * on (observed 2025-06: Standard_D2as_v6, Standard_D128ds_v6), and in the fourth L and the second FX series; both in Ebsv5 and
+ * Ebdsv5, the only ones of their generation, and in Mbsv3 and Mbdsv3 (Learn "NVMe overview" and "Remote NVMe FAQ", 2026-08).
+ */
+export function diskControllersOf({ letters, additive, version }: SizeName): string | null {
+  if (version >= 6 && /^(D|E|F|DC|EC)$/.test(letters)) return 'NVMe';
+  if ((letters === 'L' && version >= 4) || (letters === 'FX' && version >= 2)) return 'NVMe';
+  const isBlockOptimized = additive.includes('b');
+  const both = (letters === 'E' && version === 5) || (letters === 'M' && version === 3);
+  return isBlockOptimized && both ? 'SCSI,NVMe' : null;
+}
+
 type LocalStorage = readonly [cachedGib: number, tempGib: number, nvmeGib: number];
 
 const NONE: LocalStorage = [0, 0, 0];

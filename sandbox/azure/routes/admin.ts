@@ -6,6 +6,8 @@ import type { MaintenanceType } from '../eviction.ts';
 import type { OrderedFault } from '../faults.ts';
 import { isObject, listAt, objectAt, textAt, valueAt, type JsonObject } from '../json.ts';
 import { noFaults } from '../options.ts';
+import { DISK_CONTROLLERS } from '../sizes.ts';
+import { THROTTLING_CODES } from '../throttling.ts';
 import { ok, type ArmRequest, type ArmResponse, type Route } from '../router.ts';
 
 const CAPACITY_ERRORS: ReadonlyArray<CapacityError> = [
@@ -66,6 +68,13 @@ function steeringRoutes(azure: () => Azure): ReadonlyArray<Route> {
     }),
     post('crash', (body) => {
       azure().crash(text(body, 'name'));
+    }),
+    post('image-disk-controllers', (body) => {
+      const types = listAt(body, 'types').map(String);
+      const found = DISK_CONTROLLERS.filter((known) => types.includes(known));
+      if (found.length === 0 || found.length < types.length)
+        throw invalidParameter('types', `Choose of ${DISK_CONTROLLERS.join(', ')}.`);
+      azure().setImageDiskControllers(found);
     }),
     post('backend-pools', (body) => {
       azure().setBackendPools(listAt(body, 'names').map(String));
@@ -163,6 +172,14 @@ function orderedFaultFrom(body: JsonObject): OrderedFault {
         },
       };
     }
+    case 'throttle': {
+      const given = textAt(fault, 'code');
+      const code = THROTTLING_CODES.find((known) => known === given) ?? null;
+      if (code === null && given !== null)
+        throw invalidParameter('fault.code', `Choose one of ${THROTTLING_CODES.join(', ')}.`);
+      const retryAfterSeconds = numberOr(fault, 'retryAfterSeconds', noFaults.retryAfterSeconds);
+      return { ...common, fault: { kind: 'throttle', code, retryAfterSeconds } };
+    }
     case 'slow':
       return { ...common, fault: { kind: 'slow', ms: numberOr(fault, 'ms', 1_000) } };
     case 'lostResponse':
@@ -170,7 +187,7 @@ function orderedFaultFrom(body: JsonObject): OrderedFault {
     case 'garbage':
       return { ...common, fault: { kind: 'garbage' } };
     default:
-      throw invalidParameter('fault.kind', 'Choose one of refuse, slow, lostResponse, garbage.');
+      throw invalidParameter('fault.kind', 'Choose one of refuse, throttle, slow, lostResponse, garbage.');
   }
 }
 

@@ -49,7 +49,7 @@ export function catalogRoutes(
       answer: (request, { location = '', gallery = '', image = '' }) => {
         refuseOtherLocation(cloud, location);
         const versions = parts.images.versions(gallery, image);
-        if (versions === null) throw resourceNotFound('communityGalleries/images', `${gallery}/${image}`, location);
+        if (versions === null) throw resourceNotFound(`communityGalleries/${gallery}/images/${image}`, location);
         return page(request, versions, cloud.options.pageSize);
       },
     },

@@ -15,7 +15,7 @@ export function clusterRoutes(cloud: Cloud): ReadonlyArray<Route> {
   const refuseOther = (group: string, name: string): void => {
     const { clusterResourceGroup, clusterName } = cloud.options;
     if (`${group}/${name}`.toLowerCase() !== `${clusterResourceGroup}/${clusterName}`.toLowerCase())
-      throw resourceNotFound(TYPE, name, group);
+      throw resourceNotFound(`${TYPE}/${name}`, group);
   };
   return [
     {
@@ -85,7 +85,8 @@ function maintenanceRoutes(
       answer: (_request, { group = '', name = '', configuration = '' }) => {
         refuseOther(group, name);
         const found = maintenance.get(configuration.toLowerCase());
-        if (found === undefined) throw resourceNotFound(type, `${name}/${configuration}`, group);
+        if (found === undefined)
+          throw resourceNotFound(`${TYPE}/${name}/maintenanceConfigurations/${configuration}`, group);
         return ok(found);
       },
     },

@@ -1,22 +1,24 @@
-import { ArmError, parentResourceNotFound, resourceNotFound } from '../arm-error.ts';
+import { ArmError, notFound, parentResourceNotFound, resourceNotFound } from '../arm-error.ts';
 import { groupAndName, type Cloud } from '../cloud.ts';
-import { putExtension } from '../extensions.ts';
+import { deleteExtension, putExtension } from '../extensions.ts';
 import { evictVm } from '../eviction.ts';
 import { objectAt } from '../json.ts';
 import { deleteVm, findVm, patchVm, putVm } from '../machines.ts';
 import type { Written } from '../network.ts';
 import { page } from '../pages.ts';
-import { renderDisk, renderExtension, renderInstanceView, renderVm } from '../render-vm.ts';
+import { renderInstanceView } from '../render-instance-view.ts';
+import { renderDisk, renderExtension, renderListedVm, renderVm } from '../render-vm.ts';
 import type { Extension, Vm } from '../resources.ts';
-import { ok, type ArmRequest, type ArmResponse, type Route } from '../router.ts';
+import { ok, withEtag, type ArmRequest, type ArmResponse, type Route } from '../router.ts';
 import { refuseMisfits } from '../types/refuse-misfits.ts';
 import { typeTrees } from '../types/type-trees.ts';
-import { accepted, ifNoneMatchOf, written } from './operations.ts';
+import { accepted, conditionsOf, vmWait, written } from './operations.ts';
 
 const SUBSCRIPTION = '/subscriptions/{subscription}';
 const GROUP = `${SUBSCRIPTION}/resourceGroups/{group}`;
 const VM = `${GROUP}/providers/Microsoft.Compute/virtualMachines/{name}`;
-const EXTENSION_TYPE = 'Microsoft.Compute/virtualMachines/extensions';
+const VM_TYPE = 'Microsoft.Compute/virtualMachines';
+const DISK_TYPE = 'Microsoft.Compute/disks';
 const DISK = `${GROUP}/providers/Microsoft.Compute/disks/{name}`;
 
 /** VMs, their extensions and their disks. */
@@ -32,12 +34,21 @@ function vmRoutes(cloud: Cloud): ReadonlyArray<Route> {
     );
     return page(
       request,
-      vms.map((vm) => renderVm(cloud, vm, expand)),
+      vms.map((vm) => renderListedVm(cloud, vm, expand)),
       cloud.options.pageSize,
     );
   };
-  const answer = (request: ArmRequest, result: Written<Vm>): ArmResponse =>
-    written(cloud, request, 'Microsoft.Compute', { ...result, body: renderVm(cloud, result.resource, false) });
+  const answer = (request: ArmRequest, { created, operation, resource }: Written<Vm>): ArmResponse => {
+    const shown = renderVm(cloud, resource, false);
+    // A change that is over before it is answered is shown as it was a moment ago.
+    const wasUpdating = operation === null && resource.provisioningState === 'Succeeded';
+    const body = wasUpdating
+      ? { ...shown, properties: { ...objectAt(shown, 'properties'), provisioningState: 'Updating' } }
+      : shown;
+    return withEtag(
+      written(cloud, request, { created, follow: follow(operation, created ? vmWait(cloud) : null), body }),
+    );
+  };
   return [
     {
       method: 'PUT',
@@ -45,7 +56,7 @@ function vmRoutes(cloud: Cloud): ReadonlyArray<Route> {
       answer: (request, { group = '', name = '' }) =>
         answer(
           request,
-          putVm(cloud, { group, name }, refuseMisfits(typeTrees().vm, request.body, 'put'), ifNoneMatchOf(request)),
+          putVm(cloud, { group, name }, refuseMisfits(typeTrees().vm, request.body, 'put'), conditionsOf(request)),
         ),
     },
     {
@@ -58,13 +69,13 @@ function vmRoutes(cloud: Cloud): ReadonlyArray<Route> {
       method: 'GET',
       pattern: VM,
       answer: (request, { group = '', name = '' }) =>
-        ok(renderVm(cloud, findVm(cloud, group, name), isInstanceViewAsked(request))),
+        withEtag(ok(renderVm(cloud, findVm(cloud, group, name), isInstanceViewAsked(request)))),
     },
     {
       method: 'DELETE',
       pattern: VM,
       answer: (request, { group = '', name = '' }) =>
-        accepted(cloud, request, 'Microsoft.Compute', deleteVm(cloud, group, name)),
+        accepted(cloud, request, follow(deleteVm(cloud, group, name), vmWait(cloud))),
     },
     {
       method: 'GET',
@@ -97,6 +108,11 @@ function vmRoutes(cloud: Cloud): ReadonlyArray<Route> {
   ];
 }
 
+/** What is to be followed of Compute's. */
+function follow(operation: string | null, retryAfterSeconds: number | null): Parameters<typeof accepted>[2] {
+  return operation === null ? null : { provider: 'Microsoft.Compute', id: operation, retryAfterSeconds };
+}
+
 function extensionRoutes(cloud: Cloud): ReadonlyArray<Route> {
   const parent = (group: string, name: string): Vm => {
     const vm = cloud.vms.get(groupAndName(group, name));
@@ -105,11 +121,11 @@ function extensionRoutes(cloud: Cloud): ReadonlyArray<Route> {
   };
   const find = (vm: Vm, name: string): Extension => {
     const extension = vm.extensions.get(name.toLowerCase());
-    if (extension === undefined) throw resourceNotFound(EXTENSION_TYPE, `${vm.name}/${name}`, vm.group);
+    if (extension === undefined) throw resourceNotFound(`${VM_TYPE}/${vm.name}/extensions/${name}`, vm.group);
     return extension;
   };
-  const answer = (request: ArmRequest, vm: Vm, result: Written<Extension>): ArmResponse =>
-    written(cloud, request, 'Microsoft.Compute', { ...result, body: renderExtension(cloud, vm, result.resource) });
+  const answer = (request: ArmRequest, vm: Vm, { created, operation, resource }: Written<Extension>): ArmResponse =>
+    written(cloud, request, { created, follow: follow(operation, null), body: renderExtension(cloud, vm, resource) });
   return [
     {
       method: 'PUT',
@@ -140,6 +156,12 @@ function extensionRoutes(cloud: Cloud): ReadonlyArray<Route> {
       },
     },
     {
+      method: 'DELETE',
+      pattern: `${VM}/extensions/{extension}`,
+      answer: (request, { group = '', name = '', extension = '' }) =>
+        accepted(cloud, request, follow(deleteExtension(cloud, parent(group, name), extension), null)),
+    },
+    {
       method: 'GET',
       pattern: `${VM}/extensions`,
       answer: (_request, { group = '', name = '' }) => {
@@ -163,8 +185,10 @@ function diskRoutes(cloud: Cloud): ReadonlyArray<Route> {
       pattern: DISK,
       answer: (_request, { group = '', name = '' }) => {
         const disk = cloud.disks.get(groupAndName(group, name));
-        if (disk === undefined) throw resourceNotFound('Microsoft.Compute/disks', name, group);
-        return ok(renderDisk(cloud, disk));
+        if (disk !== undefined) return ok(renderDisk(cloud, disk));
+        if (cloud.known.has(cloud.idOf(DISK_TYPE, group, name).toLowerCase()))
+          throw notFound(`Disk ${name} is not found.`);
+        throw resourceNotFound(`${DISK_TYPE}/${name}`, group);
       },
     },
     {
@@ -181,7 +205,7 @@ function diskRoutes(cloud: Cloud): ReadonlyArray<Route> {
         const operation = cloud.operations.start('Microsoft.Compute');
         cloud.disks.delete(groupAndName(group, name));
         cloud.operations.end(operation, { status: 'Succeeded' });
-        return accepted(cloud, request, 'Microsoft.Compute', operation);
+        return accepted(cloud, request, follow(operation, null));
       },
     },
     { method: 'GET', pattern: `${GROUP}/providers/Microsoft.Compute/disks`, answer: list },

@@ -14,6 +14,7 @@ const TOP_LIMIT = 1_000;
  * `order by`, `take`. It shows resources as they were a while ago, when the option says so.
  */
 export function graphRoutes(cloud: Cloud): ReadonlyArray<Route> {
+  const quota = countQueries(cloud);
   return [
     {
       method: 'POST',
@@ -27,7 +28,7 @@ export function graphRoutes(cloud: Cloud): ReadonlyArray<Route> {
         const data = rows.slice(start, start + top);
         const isMore = start + top < rows.length;
         const goesOn = isMore && hasPages(query, rows);
-        return ok({
+        const answer = ok({
           totalRecords: rows.length,
           count: data.length,
           data,
@@ -35,9 +36,28 @@ export function graphRoutes(cloud: Cloud): ReadonlyArray<Route> {
           resultTruncated: String(isMore && !goesOn),
           ...(goesOn ? { $skipToken: String(start + top) } : {}),
         });
+        return { ...answer, headers: quota() };
       },
     },
   ];
+}
+
+/** What a principal may ask in five seconds; the header is as recorded. Nobody is refused for it. */
+const QUERIES = { at: 5_000, most: 15 } as const;
+
+/** Counts a query. The answer is the headers that tell how many more there may be. */
+function countQueries(cloud: Cloud): () => { readonly [name: string]: string } {
+  let window = { number: -1, asked: 0 };
+  return () => {
+    const number = Math.floor(cloud.clock.now() / QUERIES.at);
+    window = { number, asked: number === window.number ? window.asked + 1 : 1 };
+    const left = String(Math.max(0, QUERIES.most - window.asked));
+    return {
+      'x-ms-ratelimit-remaining-tenant-resource-requests': left,
+      'x-ms-user-quota-remaining': left,
+      'x-ms-user-quota-resets-after': '00:00:05',
+    };
+  };
 }
 
 /** Azure gives no way to the rest of an answer that was limited, or whose columns all are objects (learn, 2026-02). */
@@ -144,5 +164,19 @@ function denied(): ArmError {
 }
 
 function badQuery(reason: string): ArmError {
-  return new ArmError(400, { code: 'BadRequest', message: `The query could not be run: ${reason}.` });
+  return new ArmError(
+    400,
+    { code: 'BadRequest', message: `The query could not be run: ${reason}.` },
+    {
+      details: [
+        {
+          code: 'InvalidQuery',
+          message:
+            'Query is invalid. Please refer to the documentation for the Azure Resource Graph service and fix the error ' +
+            'before retrying.',
+        },
+        { code: 'ParserFailure', message: 'ParserFailure' },
+      ],
+    },
+  );
 }

@@ -1,4 +1,4 @@
-import { resourceNotFound } from '../arm-error.ts';
+import { notFound, resourceNotFound } from '../arm-error.ts';
 import type { Cloud } from '../cloud.ts';
 import { deleteNic, findNic, patchNicTags, putNic, renderNic } from '../network.ts';
 import {
@@ -9,10 +9,11 @@ import {
   renderVnet,
 } from '../node-resource-group.ts';
 import { page } from '../pages.ts';
-import { ok, type ArmRequest, type ArmResponse, type Route } from '../router.ts';
+import { listedId } from '../render-vm.ts';
+import { ok, withEtag, type ArmRequest, type ArmResponse, type Route } from '../router.ts';
 import { refuseMisfits } from '../types/refuse-misfits.ts';
 import { typeTrees } from '../types/type-trees.ts';
-import { accepted, ifNoneMatchOf, written } from './operations.ts';
+import { accepted, conditionsOf, nicDeletionWait, written } from './operations.ts';
 
 const SUBSCRIPTION = '/subscriptions/{subscription}';
 const GROUP = `${SUBSCRIPTION}/resourceGroups/{group}`;
@@ -24,13 +25,18 @@ export function networkRoutes(cloud: Cloud): ReadonlyArray<Route> {
   return [...nicRoutes(cloud), ...fixtureRoutes(cloud)];
 }
 
+/** What is to be followed of the network provider's. */
+function follow(operation: string | null, retryAfterSeconds: number | null): Parameters<typeof accepted>[2] {
+  return operation === null ? null : { provider: 'Microsoft.Network', id: operation, retryAfterSeconds };
+}
+
 function nicRoutes(cloud: Cloud): ReadonlyArray<Route> {
   const list = (request: ArmRequest, group: string | null): ArmResponse =>
     page(
       request,
       [...cloud.nics.values()]
         .filter((nic) => group === null || nic.group.toLowerCase() === group.toLowerCase())
-        .map((nic) => renderNic(cloud, nic)),
+        .map((nic) => ({ ...renderNic(cloud, nic), id: listedId(cloud, nic) })),
       cloud.options.pageSize,
     );
   return [
@@ -39,8 +45,13 @@ function nicRoutes(cloud: Cloud): ReadonlyArray<Route> {
       pattern: NIC,
       answer: (request, { group = '', name = '' }) => {
         const body = refuseMisfits(typeTrees().nic, request.body, 'put');
-        const result = putNic(cloud, { group, name }, body, ifNoneMatchOf(request));
-        return written(cloud, request, 'Microsoft.Network', { ...result, body: renderNic(cloud, result.resource) });
+        const { created, operation, resource } = putNic(
+          cloud,
+          { group, name },
+          body,
+          conditionsOf(request).ifNoneMatch,
+        );
+        return written(cloud, request, { created, follow: follow(operation, null), body: renderNic(cloud, resource) });
       },
     },
     {
@@ -57,13 +68,13 @@ function nicRoutes(cloud: Cloud): ReadonlyArray<Route> {
     {
       method: 'GET',
       pattern: NIC,
-      answer: (_request, { group = '', name = '' }) => ok(renderNic(cloud, findNic(cloud, group, name))),
+      answer: (_request, { group = '', name = '' }) => withEtag(ok(renderNic(cloud, findNic(cloud, group, name)))),
     },
     {
       method: 'DELETE',
       pattern: NIC,
       answer: (request, { group = '', name = '' }) =>
-        accepted(cloud, request, 'Microsoft.Network', deleteNic(cloud, group, name)),
+        accepted(cloud, request, follow(deleteNic(cloud, group, name), nicDeletionWait(cloud))),
     },
     {
       method: 'GET',
@@ -88,7 +99,7 @@ function fixtureRoutes(cloud: Cloud): ReadonlyArray<Route> {
   const subnet = (group: string, vnet: string, name: string): ArmResponse => {
     const id = cloud.idOf('Microsoft.Network/virtualNetworks', group, vnet);
     if (`${id}/subnets/${name}`.toLowerCase() !== networkIds(cloud).subnet.toLowerCase())
-      throw resourceNotFound('Microsoft.Network/virtualNetworks/subnets', `${vnet}/${name}`, group);
+      throw notFound(`Resource ${id}/subnets/${name} not found.`);
     return ok(renderSubnet(cloud));
   };
   return [
@@ -104,15 +115,15 @@ function fixtureRoutes(cloud: Cloud): ReadonlyArray<Route> {
         answer: (_request, { group = '', name = '' }) => {
           const resource = render(cloud);
           if (!isHere(group) || String(resource['name']).toLowerCase() !== name.toLowerCase())
-            throw resourceNotFound(`Microsoft.Network/${collection}`, name, group);
-          return ok(resource);
+            throw resourceNotFound(`Microsoft.Network/${collection}/${name}`, group);
+          return withEtag(ok(resource));
         },
       },
     ]),
     {
       method: 'GET',
       pattern: `${NETWORK}/virtualNetworks/{vnet}/subnets/{name}`,
-      answer: (_request, { group = '', vnet = '', name = '' }) => subnet(group, vnet, name),
+      answer: (_request, { group = '', vnet = '', name = '' }) => withEtag(subnet(group, vnet, name)),
     },
     {
       method: 'GET',

@@ -20,7 +20,7 @@ const supported: ReadonlyArray<Supported> = [
   { path: /\/locations\/[^/]+\/virtualMachines$/i, type: 'virtualMachines', versions: COMPUTE },
   { path: /\/locations\/[^/]+\/usages$/i, type: 'locations/usages', versions: COMPUTE },
   {
-    path: /\/providers\/Microsoft\.(?:Compute|Network)\/locations\/[^/]+\/operations?/i,
+    path: /\/providers\/Microsoft\.(?:Compute|Network)\/locations\/[^/]+\/(?:disk)?operations?/i,
     type: 'locations/operations',
     versions: [...COMPUTE, ...NETWORK, '2026-03-02', '2024-03-02'],
   },

@@ -1,4 +1,8 @@
 import { RetryableError } from '../../ports/errors.ts';
+import { type ErrorBody, parseErrorBody } from './error-body.ts';
+import { failedBodyOf } from './failed-bodies.ts';
+import { nameMissingRight } from './missing-right.ts';
+import { pauseOf } from './pause-of.ts';
 
 /** What of an SDK error a decision reads. */
 export interface AzureError {
@@ -6,20 +10,26 @@ export interface AzureError {
   readonly status: number;
   readonly code: string;
   readonly message: string;
+  /** The member of the request that is refused, such as `vmSize`; empty where Azure names none. */
+  readonly target: string;
   readonly retryAfterMs: number | null;
 }
 
-interface ErrorBody {
-  readonly code?: string;
-  readonly message?: string;
-  /** Azure's network provider says here what its message only hints at. */
-  readonly details?: ReadonlyArray<{ readonly code?: string; readonly message?: string }>;
+/** Azure asks to wait for longer than an execution waits. */
+export class LongPause extends Error {
+  readonly answer: AzureError;
+
+  constructor(answer: AzureError) {
+    super(answer.message);
+    this.answer = answer;
+  }
 }
 
 interface RestErrorLike {
   readonly statusCode?: number;
   readonly code?: string;
   readonly message: string;
+  readonly request?: object;
   readonly details?: { readonly error?: ErrorBody };
   readonly response?: {
     readonly headers?: { get(name: string): string | undefined };
@@ -29,15 +39,28 @@ interface RestErrorLike {
 
 /** Reads an error that an Azure client threw. The code in the body, where there is one, is more exact than the SDK's. */
 export function readAzureError(error: unknown): AzureError {
-  if (!(error instanceof Error)) return { status: 0, code: '', message: String(error), retryAfterMs: null };
-  const { statusCode = 0, code = '', message, details, response } = error as Error & RestErrorLike;
-  const body = details?.error ?? parseBody(response?.bodyAsText);
-  const seconds = Number(response?.headers?.get('retry-after'));
+  if (!(error instanceof Error)) return { status: 0, code: '', message: String(error), target: '', retryAfterMs: null };
+  if (error instanceof LongPause) return error.answer;
+  const { statusCode = 0, code = '', message, request, details, response } = error as Error & RestErrorLike;
+  const body =
+    parseErrorBody(failedBodyOf(request)) ?? details?.error ?? parseErrorBody(response?.bodyAsText) ?? undefined;
+  return toAzureError(statusCode, body, response?.headers, { code, message });
+}
+
+/** What an answer from 400 up says; `otherwise` where its body says nothing. */
+export function toAzureError(
+  status: number,
+  body: ErrorBody | undefined,
+  headers: { get(name: string): string | undefined } | undefined,
+  otherwise: { readonly code: string; readonly message: string },
+): AzureError {
+  const message = wholeMessage(body) ?? otherwise.message;
   return {
-    status: statusCode,
-    code: body?.code ?? code,
-    message: wholeMessage(body) ?? message,
-    retryAfterMs: Number.isFinite(seconds) && seconds > 0 ? seconds * 1000 : null,
+    status,
+    code: body?.code ?? otherwise.code,
+    message: status === 403 ? nameMissingRight(message) : message,
+    target: body?.target ?? '',
+    retryAfterMs: pauseOf(headers, message, Date.now()),
   };
 }
 
@@ -49,31 +72,43 @@ function wholeMessage(body: ErrorBody | undefined): string | undefined {
 /** What to throw when nobody here can decide: it may work next time, after Azure's own pause where it named one. */
 export function toRetryable(doing: string, error: unknown): RetryableError {
   const { status, code, message, retryAfterMs } = readAzureError(error);
-  return new RetryableError(`${doing}: ${status} ${code} ${message}`.slice(0, 500), {
+  const because = becauseOf(status, error);
+  return new RetryableError(`${doing}: ${status} ${code} ${message}`.slice(0, MESSAGE_MAX), {
     cause: error,
     ...(retryAfterMs === null ? {} : { retryAfterMs }),
+    ...(because === null ? {} : { because }),
   });
 }
 
-export function isNotFound(error: unknown): boolean {
-  return readAzureError(error).status === 404;
+/** An action and its scope are some 300 letters, and stand first. */
+const MESSAGE_MAX = 500;
+
+function becauseOf(status: number, error: unknown): RetryableError['because'] {
+  if (status === 403) return 'forbidden';
+  return status === 429 || error instanceof LongPause ? 'throttled' : null;
 }
 
-/** Runs a read; null when Azure says 404; RetryableError for everything else. */
-export async function orNull<T>(doing: string, read: Promise<T>): Promise<T | null> {
+/**
+ * What Azure says of one thing that does not exist: the gateway, and Compute and Network themselves. A group or a subscription that
+ * is not found, a type that a version does not know, and a page of somebody in between are 404 as well, and say nothing about it.
+ */
+const GONE: ReadonlySet<string> = new Set(['ResourceNotFound', 'NotFound']);
+
+export function isNotFound(error: unknown): boolean {
+  const { status, code } = readAzureError(error);
+  return status === 404 && GONE.has(code);
+}
+
+/** Runs a read; null when Azure says that it does not exist; RetryableError for everything else. */
+export async function orNull<T>(
+  doing: string,
+  read: Promise<T>,
+  isAbsent: (error: unknown) => boolean = isNotFound,
+): Promise<T | null> {
   try {
     return await read;
   } catch (error) {
-    if (isNotFound(error)) return null;
+    if (isAbsent(error)) return null;
     throw toRetryable(doing, error);
-  }
-}
-
-function parseBody(text: string | null | undefined): ErrorBody | undefined {
-  try {
-    const { error } = JSON.parse(text ?? '') as { readonly error?: ErrorBody };
-    return error;
-  } catch {
-    return undefined;
   }
 }

@@ -36,7 +36,7 @@ export interface AzureCatalogs extends Catalogs {
 }
 
 interface SkuCatalog {
-  readonly version: 1;
+  readonly version: 2;
   readonly builtAtMs: number;
   readonly skus: ReadonlyArray<Sku>;
 }
@@ -61,7 +61,7 @@ export function createCatalogs(parts: CatalogParts): AzureCatalogs {
   const built = new Map<string, ReadonlyArray<InstanceType>>();
 
   const refresh = async (): Promise<SkuCatalog> => {
-    const fresh: SkuCatalog = { version: 1, builtAtMs: now(), skus: await readSkus(parts) };
+    const fresh: SkuCatalog = { version: 2, builtAtMs: now(), skus: await readSkus(parts) };
     // An empty answer is a fault of the source, not a region without machines.
     if (fresh.skus.length === 0) throw new RetryableError(`Azure lists no VM sizes for ${settings.location}`);
     await blobs.write(catalogBlob, gzipSync(JSON.stringify(fresh)), 'any');
@@ -222,7 +222,7 @@ async function readSkuList(clients: Clients, location: string): Promise<Readonly
 function parseCatalog(bytes: Uint8Array): SkuCatalog | null {
   try {
     const value = JSON.parse(gunzipSync(bytes).toString('utf8')) as SkuCatalog;
-    return value.version === 1 && Array.isArray(value.skus) ? value : null;
+    return value.version === 2 && Array.isArray(value.skus) ? value : null;
   } catch {
     return null;
   }

@@ -14,8 +14,18 @@ export type LaunchVerdict =
   /** No offering helps until a person changes something. */
   | { readonly kind: 'rejected'; readonly reason: string };
 
+/** What of a refusal the rules read. */
+export interface RefusedLaunch {
+  readonly code: string;
+  /** The member of the request that Azure refuses; empty where it names none. */
+  readonly target: string;
+  readonly message: string;
+}
+
 interface Rule {
   readonly code: string;
+  /** What Azure names as refused, in any case; absent: anything, or nothing. */
+  readonly target?: string;
   /** A part of the message, in any case; empty: any message. */
   readonly text: string;
   readonly verdict: LaunchVerdict;
@@ -29,15 +39,30 @@ function rejected(reason: string): LaunchVerdict {
   return { kind: 'rejected', reason };
 }
 
+/** The size cannot be had here, or takes none of the image: it stays so for a day. */
+const sizeRefused = unavailable('size', 23 * HOUR, 'VMSizeRefused');
+
 /**
- * First match wins. Codes, scopes and times of the first nine as Karpenter's Azure provider has them (2026-08); quota of
- * the whole region, which it retries at once, waits three minutes; the rest are codes it does not know.
+ * First match wins: the code and what Azure names as refused decide before words do. Codes, scopes and times of quotas, SKUs and allocation as
+ * Karpenter's Azure provider has them (2026-08); quota of the whole region, which it retries at once, waits three minutes,
+ * and is told before a family's, as both may say that the limit is 0; the rest are codes it does not know.
  */
 const rules: ReadonlyArray<Rule> = [
   {
     code: 'OperationNotAllowed',
     text: 'LowPriorityCores',
     verdict: unavailable('spot', HOUR, 'SubscriptionQuotaReached'),
+  },
+  {
+    code: 'OperationNotAllowed',
+    text: 'Total Regional',
+    verdict: unavailable('region', 3 * MINUTE, 'RegionalQuotaReached'),
+  },
+  // Azure's wording until 2019 or so: the cores of the region are called Core, those of a family by its name.
+  {
+    code: 'OperationNotAllowed',
+    text: 'quota limits of Core.',
+    verdict: unavailable('region', 3 * MINUTE, 'RegionalQuotaReached'),
   },
   {
     code: 'OperationNotAllowed',
@@ -48,11 +73,6 @@ const rules: ReadonlyArray<Rule> = [
     code: 'OperationNotAllowed',
     text: 'Family Cores quota',
     verdict: unavailable('family', 10 * MINUTE, 'SubscriptionQuotaReached'),
-  },
-  {
-    code: 'OperationNotAllowed',
-    text: 'Total Regional',
-    verdict: unavailable('region', 3 * MINUTE, 'RegionalQuotaReached'),
   },
   { code: 'SkuNotAvailable', text: '', verdict: unavailable('size', HOUR, 'SKUNotAvailable') },
   { code: 'ZonalAllocationFailed', text: '', verdict: unavailable('zone', HOUR, 'ZonalAllocationFailure') },
@@ -74,7 +94,23 @@ const rules: ReadonlyArray<Rule> = [
     verdict: unavailable('size', 23 * HOUR, 'SKUNotAvailable'),
   },
   { code: 'NotAvailableForSubscription', text: '', verdict: unavailable('size', 23 * HOUR, 'SKUNotAvailable') },
-  { code: 'SpotNotSupported', text: '', verdict: unavailable('size', 23 * HOUR, 'SpotNotSupported') },
+  // Spot of that size, as Azure's page of errors of spot VMs has them (2026).
+  {
+    code: 'AzureSpotIsNotSupportedForThisVMSize',
+    text: '',
+    verdict: unavailable('size', 23 * HOUR, 'SpotNotSupported'),
+  },
+  {
+    code: 'AzureSpotFeatureNotEnabledForSubscription',
+    text: '',
+    verdict: unavailable('spot', HOUR, 'SpotNotEnabled'),
+  },
+  // No disk controller or generation of the image's, not in this region, a name that is none: with a target since 2017 or so.
+  { code: 'InvalidParameter', target: 'vmSize', text: '', verdict: sizeRefused },
+  { code: 'InvalidParameter', target: '', text: 'VM size', verdict: sizeRefused },
+  { code: 'BadRequest', target: 'vmSize', text: '', verdict: sizeRefused },
+  { code: 'BadRequest', target: '', text: 'VM size', verdict: sizeRefused },
+  { code: 'VMSizeIsNotPermittedToEnableAcceleratedNetworking', text: '', verdict: sizeRefused },
   { code: 'QuotaExceeded', text: '', verdict: unavailable('family', 10 * MINUTE, 'SubscriptionQuotaReached') },
   {
     code: 'OperationNotAllowed',
@@ -101,9 +137,16 @@ const rules: ReadonlyArray<Rule> = [
 ];
 
 /** Null for an error that says nothing about the offering: the caller decides by the HTTP status. */
-export function classifyLaunchError(code: string, message: string): LaunchVerdict | null {
+export function classifyLaunchError({ code, target, message }: RefusedLaunch): LaunchVerdict | null {
+  // Some name it by its path, such as `properties.hardwareProfile.vmSize`.
+  const named = target.toLowerCase().split('.').at(-1);
   const lower = message.toLowerCase();
-  const rule = rules.find((one) => one.code === code && lower.includes(one.text.toLowerCase()));
+  const rule = rules.find(
+    (one) =>
+      one.code === code &&
+      (one.target === undefined || one.target.toLowerCase() === named) &&
+      lower.includes(one.text.toLowerCase()),
+  );
   return rule?.verdict ?? null;
 }
 

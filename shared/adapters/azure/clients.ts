@@ -5,6 +5,8 @@ import type { ResourceGraphClient } from '@azure/arm-resourcegraph';
 import type { TokenCredential } from '@azure/identity';
 import type { Settings } from '../../contract/settings.ts';
 import { once } from '../once.ts';
+import { keepFailedBodies } from './failed-bodies.ts';
+import { createThrottles } from './throttles.ts';
 
 /** The management clients, made when first used: loading one takes a good part of a cold start. */
 export interface Clients {
@@ -14,7 +16,7 @@ export interface Clients {
   readonly graph: () => Promise<ResourceGraphClient>;
 }
 
-/** The SDK's own retries of 429 and 5xx. Few: the queue delivers again, and one execution must not wait for minutes. */
+/** The SDK's own retries of 429 and 5xx. Few: the queue delivers again, and one execution must not wait for minutes. See `throttles.ts`. */
 const retryOptions = { maxRetries: 2, retryDelayInMs: 300, maxRetryDelayInMs: 3_000 };
 
 export function createClients(settings: Settings, credential: TokenCredential): Clients {
@@ -51,9 +53,15 @@ interface WithPipeline {
   readonly pipeline: ComputeManagementClient['pipeline'];
 }
 
-/** The SDK refuses to send a token without TLS. A sandbox on loopback has no TLS, and its tokens are worth nothing. */
+/** Within the SDK's retries, so that each answer is seen. The last to be added is the nearest to Azure. */
 function adapt<Client extends WithPipeline>(client: Client, isPlain: boolean): Client {
-  if (!isPlain) return client;
+  client.pipeline.addPolicy(createThrottles(Date.now), { afterPhase: 'Retry' });
+  client.pipeline.addPolicy(keepFailedBodies, { afterPhase: 'Retry' });
+  return isPlain ? withoutTls(client) : client;
+}
+
+/** The SDK refuses to send a token without TLS. A sandbox on loopback has no TLS, and its tokens are worth nothing. */
+function withoutTls<Client extends WithPipeline>(client: Client): Client {
   client.pipeline.removePolicy({ name: 'bearerTokenAuthenticationPolicy' });
   client.pipeline.addPolicy({
     name: 'sandboxToken',

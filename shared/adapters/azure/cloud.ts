@@ -11,15 +11,25 @@ import type {
   ObservedMachine,
   RefusalScope,
 } from '../../ports/cloud.ts';
-import { RetryableError } from '../../ports/errors.ts';
+import { RetryableError, TerminalError } from '../../ports/errors.ts';
 import { atMost } from './at-most.ts';
 import { isNotFound, orNull, readAzureError, toRetryable } from './azure-error.ts';
 import { customData } from './bootstrap/custom-data.ts';
 import { nodeConfig } from './bootstrap/node-config.ts';
 import { ON_DEMAND_SKU_PAUSE_MS, classifyLaunchError } from './classify-launch-error.ts';
+import { toOutcome } from './refused-launch.ts';
 import type { Clients } from './clients.ts';
 import type { CompleteSettings } from './complete-settings.ts';
-import { DIAGNOSIS, EXTENSION, diagnosisBody, extensionBody, failedBootOf, hasExtension } from './extensions.ts';
+import {
+  DIAGNOSIS,
+  EXTENSION,
+  diagnosisBody,
+  extensionBody,
+  failedBootOf,
+  failureOfExtension,
+  hasExtension,
+  isOn,
+} from './extensions.ts';
 import type { Sku } from './sku.ts';
 import { type NetworkPlace, nicBody, vmBody } from './vm-body.ts';
 
@@ -54,8 +64,8 @@ export function createCloud(parts: CloudParts): Cloud {
   return {
     launch: (order) => inTurn(() => launch(parts, order)),
     observe: (claim) => observe(parts, claim),
-    equip: (claim) => extend(parts, claim, EXTENSION, extensionBody),
-    diagnose: (claim) => extend(parts, claim, DIAGNOSIS, diagnosisBody),
+    equip: (claim) => equip(parts, claim),
+    diagnose: (claim) => diagnose(parts, claim),
     revokeTokens: parts.revokeTokens,
     delete: (claim) => remove(parts, claim),
     inventory: () => inventory(parts),
@@ -81,6 +91,7 @@ async function launch(parts: CloudParts, order: LaunchOrder): Promise<LaunchOutc
     };
   }
   const compute = await clients.compute();
+  let hasAskedForVm = false;
   try {
     const place = await parts.place(order.nodeClass);
     const nicId = await ensureNic(parts, order, name, place);
@@ -88,42 +99,47 @@ async function launch(parts: CloudParts, order: LaunchOrder): Promise<LaunchOutc
     const kubernetesVersion = order.nodeClass.status?.kubernetesVersion ?? '';
     const data = customData(nodeConfig(order, settings, { ...place, kubernetesVersion, token }));
     const body = vmBody(order, settings, { name, nicId, imageId, customData: data, sku });
+    hasAskedForVm = true;
     // Create-once: a second delivery finds the first's VM, whatever size that is.
     await compute.virtualMachines.createOrUpdate(group, name, body, { ifNoneMatch: '*' }).submitted();
     return { kind: 'accepted', machine: toMachine(parts, order.claim, body) };
   } catch (error) {
-    return sortOut(parts, order, name, error);
+    return sortOut(parts, order, { name, hasAskedForVm }, error);
   }
 }
 
 /** Existing, a refusal of the offering, a refusal of everything, or something that may pass. */
-async function sortOut(parts: CloudParts, order: LaunchOrder, name: string, error: unknown): Promise<LaunchOutcome> {
-  if (error instanceof RetryableError) throw error;
-  const { status, code, message } = readAzureError(error);
+async function sortOut(
+  parts: CloudParts,
+  order: LaunchOrder,
+  { name, hasAskedForVm }: { readonly name: string; readonly hasAskedForVm: boolean },
+  error: unknown,
+): Promise<LaunchOutcome> {
+  const refused = readAzureError(error instanceof RetryableError ? error.cause : error);
+  // A right or a group that is missing is missing whatever was asked for: told as when the VM is refused for it.
+  if (error instanceof RetryableError && !MISSING.has(refused.status)) throw error;
+  const { status, code } = refused;
   if (status === 412 || status === 409 || code === 'PropertyChangeNotAllowed') {
     const vm = await readVm(parts, name);
     if (vm !== null) return { kind: 'exists', machine: toMachine(parts, order.claim, vm) };
   }
-  const verdict = classifyLaunchError(code, message);
-  if (verdict?.kind === 'unavailable') return { ...verdict, ...patience(code, order, verdict.retryAfterMs), message };
-  if (verdict !== null) return { ...verdict, message };
-  // Any other 4xx says that our request is wrong, and it will be as wrong next time; the rest may pass.
-  if (status === 400 || status === 403 || status === 404) return { kind: 'rejected', reason: code, message };
-  throw toRetryable(`creating VM ${name}`, error);
+  const outcome = toOutcome(refused, order.offering, hasAskedForVm);
+  if (outcome !== null) return outcome;
+  throw toRetryable(`launching VM ${name}`, error);
 }
 
-/** A size that is sold out on demand is so for longer than spot capacity. */
-function patience(code: string, order: LaunchOrder, retryAfterMs: number): { readonly retryAfterMs: number } {
-  const longer = code === 'SkuNotAvailable' && order.offering.capacityType === 'on-demand';
-  return { retryAfterMs: longer ? ON_DEMAND_SKU_PAUSE_MS : retryAfterMs };
-}
+const MISSING: ReadonlySet<number> = new Set([403, 404]);
 
 async function ensureNic(parts: CloudParts, order: LaunchOrder, name: string, place: NetworkPlace): Promise<string> {
   const { settings, clients } = parts;
   const group = settings.AZURE_NODE_RESOURCE_GROUP;
   const network = await clients.network();
   const body = nicBody(name, order, settings, place);
-  await network.networkInterfaces.createOrUpdate(group, name, body).submitted();
+  const creation = network.networkInterfaces.createOrUpdate(group, name, body);
+  await creation.submitted();
+  // Mostly it is there at once, and the answer says so.
+  if (creation.isDone && creation.result?.provisioningState === 'Succeeded' && creation.result.id !== undefined)
+    return creation.result.id;
   for (let look = 0; look < NIC_LOOKS_MAX; look++) {
     // Each look waits for the one before.
     // oxlint-disable-next-line no-await-in-loop
@@ -170,6 +186,7 @@ async function observe(parts: CloudParts, claim: string): Promise<ObservedMachin
       return { ...present, state: 'deleting' };
     case 'Succeeded':
     case 'Updating':
+      // One that somebody has stopped, too: it is there and costs its disk. Azure deletes the spot VMs that it evicts; see `vmBody`.
       return { ...present, state: 'running' };
     case undefined:
     default:
@@ -191,25 +208,47 @@ function failsByExtension(vm: VirtualMachine): boolean {
   return failureOf(vm).reason.startsWith('VMExtension');
 }
 
-/** Puts an extension on a VM that runs. One that is on its way out, or has an operation under way, is left to the next look. */
-async function extend(
-  parts: CloudParts,
-  claim: string,
-  extension: string,
-  body: (vm: VirtualMachine) => VirtualMachineExtension,
-): Promise<void> {
+/** Puts AKS's extension on a VM that runs, and again where it failed, a few times. */
+async function equip(parts: CloudParts, claim: string): Promise<void> {
   const name = `${PREFIX}${claim}`;
   const vm = await readVm(parts, name);
-  if (vm === null || vm.provisioningState === 'Deleting' || hasExtension(vm, extension)) return;
+  if (vm === null || !takesExtensions(vm)) return;
+  const failure = failureOfExtension(vm, EXTENSION);
+  if (failure?.isLast === true)
+    throw new TerminalError(
+      `extension ${EXTENSION} of VM ${name} failed ${failure.tries} times: its node learns neither of evictions nor of maintenance. ${failure.message}`,
+    );
+  if (!hasExtension(vm, EXTENSION)) await putExtension(parts, name, EXTENSION, extensionBody(vm));
+}
+
+/** Puts the extension on a VM that asks how its set-up ended. That it fails is how it tells. */
+async function diagnose(parts: CloudParts, claim: string): Promise<void> {
+  const name = `${PREFIX}${claim}`;
+  const vm = await readVm(parts, name);
+  if (vm === null || !takesExtensions(vm) || isOn(vm, DIAGNOSIS)) return;
+  await putExtension(parts, name, DIAGNOSIS, diagnosisBody(vm));
+}
+
+/** One that is on its way out, or could not be made, takes none. */
+function takesExtensions(vm: VirtualMachine): boolean {
+  return vm.provisioningState !== 'Deleting' && (vm.provisioningState !== 'Failed' || failsByExtension(vm));
+}
+
+async function putExtension(
+  parts: CloudParts,
+  name: string,
+  extension: string,
+  body: VirtualMachineExtension,
+): Promise<void> {
   const { virtualMachineExtensions: extensions } = await parts.clients.compute();
   const group = parts.settings.AZURE_NODE_RESOURCE_GROUP;
-  await started(`extending VM ${name}`, extensions.createOrUpdate(group, name, extension, body(vm)));
+  await started(`extending VM ${name}`, extensions.createOrUpdate(group, name, extension, body));
 }
 
 /** The reason of a failed creation stands in the instance view, as `ProvisioningState/failed/<code>`. */
 function toFailure(machine: Machine, vm: VirtualMachine): ObservedMachine {
   const { reason, message } = failureOf(vm);
-  const verdict = classifyLaunchError(reason, message);
+  const verdict = classifyLaunchError({ code: reason, target: '', message });
   const refusal: { readonly scope: RefusalScope; readonly retryAfterMs: number } | null =
     verdict?.kind === 'unavailable' ? { scope: verdict.scope, retryAfterMs: verdict.retryAfterMs } : null;
   return { kind: 'failed', machine, refusal, reason, message };
@@ -268,7 +307,9 @@ async function inventory({ settings, clients }: CloudParts): Promise<ReadonlyArr
     ]);
     return [
       ...vms.flatMap((vm) => {
-        const lacksEquipment = vm.provisioningState === 'Succeeded' && !hasExtension(vm, EXTENSION);
+        const { provisioningState: state } = vm;
+        // Lists do not say which extension failed; that one did makes its VM look failed.
+        const lacksEquipment = state === 'Failed' || (state === 'Succeeded' && !isOn(vm, EXTENSION));
         return toItem('vm', vm, settings.CLUSTER_NAME, { createdAt: vm.timeCreated ?? null, lacksEquipment });
       }),
       ...nics.flatMap((nic) => toItem('nic', nic, settings.CLUSTER_NAME, { createdAt: null, lacksEquipment: false })),

@@ -1,7 +1,7 @@
 import type { Settings } from '../../contract/settings.ts';
 import type { NodeClassFacts, NodeImage, ClassVerdict } from '../../ports/cloud.ts';
 import type { NodeClass } from '../../ports/kubernetes.ts';
-import { orNull, readAzureError, toRetryable } from './azure-error.ts';
+import { isNotFound, orNull, readAzureError, toRetryable } from './azure-error.ts';
 import type { Clients } from './clients.ts';
 import type { CompleteSettings } from './complete-settings.ts';
 import { choicesOf } from './bootstrap/class-choices.ts';
@@ -95,11 +95,19 @@ async function readNewest(clients: Clients, location: string, definition: ImageD
   const versions = await orNull(
     `listing versions of image ${definition.definition}`,
     Array.fromAsync(compute.communityGalleryImageVersions.list(location, gallery, definition.definition)),
+    isAbsentImage,
   );
-  const [latest] = (versions ?? []).toSorted(
-    (a, b) => (b.publishedDate?.getTime() ?? 0) - (a.publishedDate?.getTime() ?? 0),
-  );
+  const [latest] = (versions ?? [])
+    // Whoever publishes marks so what is not to be taken without being asked for.
+    .filter(({ excludeFromLatest }) => excludeFromLatest !== true)
+    .toSorted((a, b) => (b.publishedDate?.getTime() ?? 0) - (a.publishedDate?.getTime() ?? 0));
   return latest?.name === undefined ? null : imageId(definition, latest.name);
+}
+
+/** Not every image is in every region, and Azure names a gallery, an image and its versions in codes of their own. */
+function isAbsentImage(error: unknown): boolean {
+  const { status, code } = readAzureError(error);
+  return status === 404 && code.endsWith('NotFound') && code !== 'SubscriptionNotFound';
 }
 
 /** As a VM names an image of a community gallery. */
@@ -122,9 +130,14 @@ async function readSubnet(clients: Clients, settings: Settings, id: string): Pro
     return { kind: 'refused', reason: 'SubnetIDInvalid', message };
   }
   const network = await clients.network();
-  const found = await orNull(`reading subnet ${subnet}`, network.subnets.get(group, vnet, subnet));
+  const found = await orNull(`reading subnet ${subnet}`, network.subnets.get(group, vnet, subnet), isAbsentSubnet);
   if (found === null) return { kind: 'refused', reason: 'SubnetNotFound', message: `subnet ${id} does not exist` };
   return { kind: 'ready' };
+}
+
+/** A subnet goes with its group as well. */
+function isAbsentSubnet(error: unknown): boolean {
+  return isNotFound(error) || readAzureError(error).code === 'ResourceGroupNotFound';
 }
 
 /** Azure's ids are the same in any case. */

@@ -17,6 +17,8 @@ export interface Sku {
   readonly encryptionAtHost: boolean;
   readonly trustedLaunch: boolean;
   readonly hyperVGenerations: ReadonlyArray<string>;
+  /** How its disks are attached: `['SCSI', 'NVMe']`; empty where Azure does not say, which means SCSI. */
+  readonly diskControllers: ReadonlyArray<string>;
   readonly ultraSsdZones: ReadonlyArray<string>;
   /** The largest OS disk that can live on the machine itself, and where; null when none can. */
   readonly ephemeralOsDisk: { readonly maxGb: number; readonly placement: string } | null;
@@ -66,6 +68,7 @@ export function toSku(raw: ResourceSku, location: string): Omit<Sku, 'onDemandMi
     encryptionAtHost: flag('EncryptionAtHostSupported'),
     trustedLaunch: !flag('TrustedLaunchDisabled') && generations.includes('2'),
     hyperVGenerations: generations.filter(Boolean),
+    diskControllers: (has.get('DiskControllerTypes') ?? '').split(',').flatMap((one) => one.trim() || []),
     ultraSsdZones: ultraSsdZones(info?.zoneDetails ?? []),
     ephemeralOsDisk: flag('EphemeralOSDiskSupported') ? ephemeralOsDisk(has) : null,
   };

@@ -5,7 +5,7 @@ import { isReserved } from '../../contract/reserved-taint.ts';
 import type { Node, NodeClaim } from '../../kubernetes/manifest.ts';
 import type { Machine, ObservedMachine } from '../../ports/cloud.ts';
 import { microUsdPerHour } from '../../core/quantity/units.ts';
-import { RetryableError } from '../../ports/errors.ts';
+import { RetryableError, TerminalError } from '../../ports/errors.ts';
 import { conditionOf, isTrue } from '../conditions.ts';
 import { nodeNameOf } from '../node-name.ts';
 import type { Ports } from '../ports.ts';
@@ -138,7 +138,7 @@ async function equipJoined(ports: Ports, claim: NodeClaim): Promise<void> {
   try {
     await ports.cloud.equip(claim.metadata.name);
   } catch (error) {
-    if (!(error instanceof RetryableError)) throw error;
+    if (!(error instanceof RetryableError || error instanceof TerminalError)) throw error;
     ports.log('machine-not-equipped', { claim: claim.metadata.name, why: error.message });
   }
 }

@@ -2,6 +2,7 @@ import { annotation } from '../../contract/names.ts';
 import { isOwnClassNamed } from '../../contract/own-class.ts';
 import type { Condition, NodeClaim } from '../../kubernetes/manifest.ts';
 import type { ClassVerdict, NodeImage } from '../../ports/cloud.ts';
+import { RetryableError } from '../../ports/errors.ts';
 import type { NodeClass } from '../../ports/kubernetes.ts';
 import { CLASS_HASH_VERSION, classHash } from '../api-rules.ts';
 import { type ConditionChange, isTrue, sameConditions, setConditions } from '../conditions.ts';
@@ -80,15 +81,23 @@ async function stamp(ports: Ports, nodeClass: NodeClass): Promise<NodeClass> {
 
 async function examine(ports: Ports, nodeClass: NodeClass): Promise<ClassStatus> {
   const kubernetesVersion = await ports.kubernetes.serverVersion();
-  const { images, note } = await settledImages(ports, nodeClass, kubernetesVersion);
-  const subnet = await ports.nodeClassFacts.subnet(nodeClass);
+  const found = await unlessForbidden(nodeClass, 'ImagesReady', settledImages(ports, nodeClass, kubernetesVersion));
+  const { images, note } = isRefused(found) ? { images: [], note: '' } : found;
+  const subnet = await unlessForbidden(nodeClass, 'SubnetsReady', ports.nodeClassFacts.subnet(nodeClass));
   const deployment = await ports.nodeClassFacts.deployment();
   const localDNSState = localDnsState(nodeClass);
   const changes: ReadonlyArray<ConditionChange> = [
     fulfilled('KubernetesVersionReady'),
-    images.length > 0
-      ? fulfilled('ImagesReady', note)
-      : { type: 'ImagesReady', status: 'False', reason: 'ImagesNotFound', message: 'no node image matches this class' },
+    isRefused(found)
+      ? judged('ImagesReady', found)
+      : images.length > 0
+        ? fulfilled('ImagesReady', note)
+        : {
+            type: 'ImagesReady',
+            status: 'False',
+            reason: 'ImagesNotFound',
+            message: 'no node image matches this class',
+          },
     judged('SubnetsReady', subnet),
     judged('ValidationSucceeded', deployment),
     fulfilled('LocalDNSReady'),
@@ -105,6 +114,26 @@ async function examine(ports: Ports, nodeClass: NodeClass): Promise<ClassStatus>
 /** `Preferred` stays off: Karpenter's provider gates it behind a Kubernetes version that does not exist yet. */
 export function localDnsState({ spec }: Pick<NodeClass, 'spec'>): 'Enabled' | 'Disabled' {
   return spec.localDNS?.mode === 'Required' ? 'Enabled' : 'Disabled';
+}
+
+type Refused = Extract<ClassVerdict, { kind: 'refused' }>;
+
+/**
+ * What was read; a refusal where a right is missing for it, in Azure's words, which is looked at again as any other. A class that is in
+ * order stays so: what its nodes are made of is known, and roles change for a moment.
+ */
+async function unlessForbidden<T>(nodeClass: NodeClass, type: string, read: Promise<T>): Promise<T | Refused> {
+  try {
+    return await read;
+  } catch (error) {
+    const isForbidden = error instanceof RetryableError && error.because === 'forbidden';
+    if (!isForbidden || isTrue(nodeClass.status?.conditions, type)) throw error;
+    return { kind: 'refused', reason: 'AuthorizationFailed', message: error.message };
+  }
+}
+
+function isRefused(found: object): found is Refused {
+  return 'kind' in found && found.kind === 'refused';
 }
 
 function judged(type: string, verdict: ClassVerdict): ConditionChange {

@@ -267,5 +267,6 @@ export const aksNodeClassKind: KindDefinition = {
   description: 'How virtual machines of a set of nodes are made.',
   spec: specSchema,
   specRequired: false,
+  moved: {},
   status: statusSchema,
 };

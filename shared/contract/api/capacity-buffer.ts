@@ -93,5 +93,6 @@ export const capacityBufferKind: KindDefinition = {
   description: 'Spare room that is kept for pods that do not exist yet.',
   spec: specSchema,
   specRequired: true,
+  moved: {},
   status: statusSchema,
 };

@@ -31,6 +31,8 @@ export interface KindDefinition {
   readonly description: string;
   readonly spec: TSchema;
   readonly specRequired: boolean;
+  /** Fields that were of earlier versions, by path, and where what they said is said now. The CRD does not have it. */
+  readonly moved: Readonly<Record<string, string>>;
   readonly status: TSchema;
 }
 

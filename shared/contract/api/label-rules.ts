@@ -1,4 +1,10 @@
-import { closedLabelDomains, isAllowedInDomain, labelKeyMeant, refusedLabels, type LabelDomain } from './labels.ts';
+import {
+  closedLabelDomains,
+  isAllowedInDomain,
+  labelKeyMeant,
+  refusedLabels,
+  type LabelDomain,
+} from '../../kubernetes/pool-labels.ts';
 import { rule, type Rule } from './schema.ts';
 
 const NODE_POOL_KEY = 'karpenter.sh/nodepool';

@@ -84,5 +84,6 @@ export const nodeClaimKind: KindDefinition = {
   description: 'One node, from the wish for it to the end of its machine.',
   spec: specSchema,
   specRequired: true,
+  moved: {},
   status: statusSchema,
 };

@@ -87,5 +87,6 @@ export const nodeOverlayKind: KindDefinition = {
   description: 'A change to what is known of instance types: their price, or resources they have besides.',
   spec: specSchema,
   specRequired: true,
+  moved: {},
   status: statusSchema,
 };

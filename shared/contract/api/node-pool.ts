@@ -187,5 +187,11 @@ export const nodePoolKind: KindDefinition = {
   description: 'A set of nodes that are made and disrupted by the same rules.',
   spec: specSchema,
   specRequired: true,
+  // Of v1beta1. Source: Karpenter's guide of the migration to v1.
+  moved: {
+    'spec.disruption.expireAfter': 'spec.template.spec.expireAfter',
+    'spec.template.spec.kubelet': 'spec.kubelet of the AKSNodeClass',
+    'spec.template.spec.nodeClassRef.apiVersion': 'spec.template.spec.nodeClassRef.group, without the version',
+  },
   status: statusSchema,
 };

@@ -7,7 +7,7 @@ import { nodePoolKind, type NodePool } from './node-pool.ts';
 import { isRecord, metadataProblems } from './object-meta.ts';
 import { nodeOverlayRuntimeProblems, nodePoolRuntimeProblems } from './runtime-rules.ts';
 import { readBySchema } from './structural.ts';
-import { didYouMean } from '../word-meant.ts';
+import { didYouMean } from '../../kubernetes/word-meant.ts';
 import type { Problem } from './validation-error.ts';
 
 /** Every kind that Nodewright defines or reads, in the order in which their CRDs are applied. */
@@ -25,7 +25,7 @@ export interface Inspection {
   readonly object: Readonly<Record<string, unknown>>;
   /** Empty where the object is valid, and where Karpenter would use it. */
   readonly problems: ReadonlyArray<Problem>;
-  /** Paths of fields that the API does not know, each with the one that was probably meant. The API server drops them; `kubectl apply` refuses them. */
+  /** Paths of fields that the API does not know, each with the one that was probably meant, or its new place. The API server drops them; `kubectl apply` refuses them. */
   readonly unknownFields: ReadonlyArray<string>;
 }
 
@@ -71,7 +71,13 @@ export function inspect(definition: KindDefinition, value: unknown, previous?: u
     .filter((key) => !topLevelFields.has(key))
     .map((key) => `${key}${didYouMean(key, topLevelFields)}`);
   if (problems.length === 0) problems.push(...runtimeProblems(object));
-  return { object, problems, unknownFields: [...unknownFields, ...spec.unknown, ...status.unknown] };
+  const inside = [...spec.unknown, ...status.unknown].map((path) => withNewPlace(definition, path));
+  return { object, problems, unknownFields: [...unknownFields, ...inside] };
+}
+
+function withNewPlace({ moved }: KindDefinition, path: string): string {
+  const place = Object.hasOwn(moved, path) ? moved[path] : undefined;
+  return place === undefined ? path : `${path} (write it as ${place})`;
 }
 
 interface Part {

@@ -150,7 +150,8 @@ function requirementFields(isPool: boolean) {
       list(
         'Values for the operator: at least one for In and NotIn, none for Exists and DoesNotExist, one whole number for the rest.',
         text('A label value.'),
-        { 'x-kubernetes-list-type': 'atomic' },
+        // Karpenter's CRDs have the last two on the list, where no API server asks them; it judges values when it reads a pool.
+        { 'x-kubernetes-list-type': 'atomic', maxLength: 63, pattern: LABEL_VALUE },
       ),
     ),
   };

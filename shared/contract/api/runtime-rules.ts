@@ -1,5 +1,11 @@
 import type { NodeOverlay } from './node-overlay.ts';
-import { labelKeyMeant, normalizedLabels, restrictionOf, wellKnownLabels, wellKnownValues } from './labels.ts';
+import {
+  labelKeyMeant,
+  normalizedLabels,
+  restrictionOf,
+  wellKnownLabels,
+  wellKnownValues,
+} from '../../kubernetes/pool-labels.ts';
 import type { NodePool } from './node-pool.ts';
 import { readBakeTime } from './bake-time.ts';
 import { readEvictionCost } from './eviction-cost.ts';

@@ -1,6 +1,6 @@
 import { isRecord } from './object-meta.ts';
 import type { Keywords } from './schema.ts';
-import { didYouMean } from '../word-meant.ts';
+import { didYouMean } from '../../kubernetes/word-meant.ts';
 import type { Problem } from './validation-error.ts';
 
 /**

@@ -1,8 +1,10 @@
 import type { SelectorRequirement, Taint } from '../../kubernetes/manifest.ts';
+import type { Remedy } from './remedy.ts';
 
 /**
  * Reasons as data: each kind has its own fields, and `render-left-reason.ts` is the only place where they become sentences.
- * Quantities are exact, as Kubernetes writes them: `250m` of CPU, bytes of memory.
+ * Quantities are exact, as Kubernetes writes them: `250m` of CPU, bytes of memory. `remedies` let the pod in, each by itself,
+ * as far as the rule of the reason goes; they are what the words propose.
  */
 
 /** Why a pod could not be planned for, whatever the pool. */
@@ -65,7 +67,13 @@ export type VolumeReason =
   | { readonly kind: 'volume-missing'; readonly nodePool: null; readonly claim: string; readonly volume: string }
   /** The claim names a volume, and the two are not bound to each other yet. */
   | { readonly kind: 'volume-binding'; readonly nodePool: null; readonly claim: string; readonly volume: string }
-  | { readonly kind: 'storage-class-missing'; readonly nodePool: null; readonly claim: string }
+  /** `storageClass`: what the claim names; null where it leaves that to the default, of which there is none. */
+  | {
+      readonly kind: 'storage-class-missing';
+      readonly nodePool: null;
+      readonly claim: string;
+      readonly storageClass: string | null;
+    }
   | { readonly kind: 'volume-not-bound'; readonly nodePool: null; readonly claim: string };
 
 /** Why a NodePool is not looked at. */
@@ -80,15 +88,24 @@ export type PoolObstacle =
 /** Why one NodePool could not take a pod: the first rule that ruled it out. */
 export type PoolReason =
   | { readonly kind: 'pool-not-usable'; readonly nodePool: string; readonly why: PoolObstacle }
-  | { readonly kind: 'taint'; readonly nodePool: string; readonly taint: Taint }
+  | { readonly kind: 'taint'; readonly nodePool: string; readonly taint: Taint; readonly remedies: Remedies }
   /** What the pool requires of one label cannot be had together. */
   | {
       readonly kind: 'pool-contradiction';
       readonly nodePool: string;
       readonly wanted: ReadonlyArray<SelectorRequirement>;
+      readonly remedies: Remedies;
     }
   /** No available offering meets the pool's own requirements. */
-  | { readonly kind: 'no-instance-type'; readonly nodePool: string }
+  | {
+      readonly kind: 'no-instance-type';
+      readonly nodePool: string;
+      /** Requirements, the pool's labels among them, that leave nothing: each list together, and no part of it. */
+      readonly conflicts: ReadonlyArray<ReadonlyArray<SelectorRequirement>>;
+      /** `others`: some that meet all are there, and not available now; `none`: nothing at all is available. */
+      readonly available: 'some' | 'others' | 'none';
+      readonly remedies: Remedies;
+    }
   /**
    * What the pod asks of one label; no node of the pool has it. `pool`: what the pool says of the same label, where the two
    * contradict each other, else empty. `meant`: the label that it is probably a mistyping of.
@@ -99,19 +116,28 @@ export type PoolReason =
       readonly wanted: ReadonlyArray<SelectorRequirement>;
       readonly pool: ReadonlyArray<SelectorRequirement>;
       readonly meant: string | null;
+      readonly remedies: Remedies;
     }
-  /** Each label alone can be had, all together cannot. */
-  | { readonly kind: 'requirements-together'; readonly nodePool: string }
-  /** `most`: what the largest node of the pool has of it beside the daemonsets. */
+  /** Each label alone can be had, these together cannot. `pool`: what the pool says that takes part in it. */
+  | {
+      readonly kind: 'requirements-together';
+      readonly nodePool: string;
+      readonly wanted: ReadonlyArray<SelectorRequirement>;
+      readonly pool: ReadonlyArray<SelectorRequirement>;
+      readonly remedies: Remedies;
+    }
+  /** `most`: what the largest node of the pool has of it beside the daemonsets; `largest`: all that the largest of all sizes has. */
   | {
       readonly kind: 'resource';
       readonly nodePool: string;
       readonly resource: string;
       readonly wanted: string;
       readonly most: string;
+      readonly largest: string;
+      readonly remedies: Remedies;
     }
   /** Each resource alone can be had; no size that the pod may be on has all of them, with its host ports free. */
-  | { readonly kind: 'resources-together'; readonly nodePool: string }
+  | { readonly kind: 'resources-together'; readonly nodePool: string; readonly remedies: Remedies }
   /** `wanted`: what the size that asks least of it would count; `left`: what the limit still allows, negative when over. */
   | {
       readonly kind: 'limit';
@@ -119,8 +145,14 @@ export type PoolReason =
       readonly resource: string;
       readonly wanted: string;
       readonly left: string;
+      readonly remedies: Remedies;
     }
-  | { readonly kind: 'min-values'; readonly nodePool: string; readonly keys: ReadonlyArray<string> }
+  | {
+      readonly kind: 'min-values';
+      readonly nodePool: string;
+      readonly keys: ReadonlyArray<string>;
+      readonly remedies: Remedies;
+    }
   | {
       readonly [Kind in TopologyRule]: {
         readonly kind: Kind;
@@ -129,6 +161,8 @@ export type PoolReason =
         readonly keys: ReadonlyArray<string>;
       };
     }[TopologyRule];
+
+type Remedies = ReadonlyArray<Remedy>;
 
 /** The rules that look at where other pods are. */
 export type TopologyRule =

@@ -50,9 +50,8 @@ export function compilePool(manifest: NodePool, catalog: CompiledCatalog): Compi
     catalog,
     Int32Array.from(catalog.types, (type) => type.offered | type.unavailable),
   );
-  // One node of a reservation is of one size, so that a choice of several, which minValues asks for, is none of them.
-  const usable = hasMinValues(manifest) ? ~catalog.reservedBits : -1;
-  const offered = listed.map((mask, index) => mask & (catalog.types[index]?.offered ?? 0) & usable);
+  const available = availableTo(manifest, catalog);
+  const offered = listed.map((mask, index) => mask & at(available, index));
   const shunned = Uint8Array.from(listed, (mask, type) =>
     Number(mask !== 0 && isShunned(catalog.types[type]?.name ?? '', (key) => catalog.labels.ruleOf(type, key), rules)),
   );
@@ -78,6 +77,13 @@ export function compilePool(manifest: NodePool, catalog: CompiledCatalog): Compi
     shunned,
     lowestWeighed,
   };
+}
+
+/** Per type: the offerings that are available to nodes of the pool, whatever it requires of their labels. */
+export function availableTo(manifest: NodePool, { types, reservedBits }: CompiledCatalog): Int32Array {
+  // One node of a reservation is of one size, so that a choice of several, which minValues asks for, is none of them.
+  const usable = hasMinValues(manifest) ? ~reservedBits : -1;
+  return Int32Array.from(types, ({ offered }) => offered & usable);
 }
 
 function hasMinValues({ spec }: NodePool): boolean {

@@ -76,7 +76,10 @@ function rulesOfClaim(cluster: Cluster, spec: PersistentVolumeClaimSpec, claim: 
       : { kind: 'rules', alternatives: rulesOfBound(volume) };
   }
   const storageClass = classOf(cluster, spec);
-  if (storageClass === undefined) return problem({ kind: 'storage-class-missing', nodePool: null, claim });
+  if (storageClass === undefined) {
+    const { storageClassName = null } = spec;
+    return problem({ kind: 'storage-class-missing', nodePool: null, claim, storageClass: storageClassName });
+  }
   if ((storageClass.volumeBindingMode ?? 'Immediate') === 'Immediate') {
     return problem({ kind: 'volume-not-bound', nodePool: null, claim });
   }

@@ -11,6 +11,8 @@ import { cheaperExplainer } from './cheaper/explain-cheaper.ts';
 import { deviceAssignments } from './claims/device-assignments.ts';
 import { renderClaims } from './claims/render-claim.ts';
 import { explainLeft } from './reasons/explain.ts';
+import { poolFacts, type PoolFacts } from './remedies/pool-facts.ts';
+import type { PoolState } from '../offerings/pool-state.ts';
 
 /** All that a plan tells: where pods and the room of buffers went, and why not where they have none. */
 export interface Placements {
@@ -44,9 +46,15 @@ export type Reasons = ReadonlyMap<number, LeftPod['refusals']>;
 /** Pods of one shape are left for the same reasons, which are worked out once. */
 export function reasonsFor(workspace: Workspace, left: ReadonlyArray<Pod>): Reasons {
   const reasons = new Map<number, LeftPod['refusals']>();
+  const known = new Map<PoolState, PoolFacts>();
+  const factsOf = (state: PoolState): PoolFacts => {
+    const facts = known.get(state) ?? poolFacts(state, workspace.dimensions);
+    known.set(state, facts);
+    return facts;
+  };
   for (const index of new Set(left.map(({ shape }) => shape))) {
     const shape = workspace.shapes.get(index);
-    if (shape !== undefined) reasons.set(index, explainLeft(workspace, shape));
+    if (shape !== undefined) reasons.set(index, explainLeft(workspace, shape, factsOf));
   }
   return reasons;
 }

@@ -114,7 +114,8 @@ test('requests are counted by method and type, and say what is left of the budge
   const id = running.azure.vms().find(({ name }) => name === 'aks-counted')?.id ?? '';
   const headers = { authorization: 'Bearer x' };
   const answer = await fetch(`${running.azure.endpoint}${id}?api-version=2026-04-01`, { headers });
-  expect(Number(answer.headers.get('x-ms-ratelimit-remaining-subscription-reads'))).toBeGreaterThan(0);
+  expect(Number(answer.headers.get('x-ms-ratelimit-remaining-subscription-global-reads'))).toBeGreaterThan(0);
+  expect(answer.headers.get('x-ms-ratelimit-remaining-resource')).toMatch(/^Microsoft\.Compute\/LowCostGetSubs/);
 });
 
 test('an operation can be followed by its Location, which answers 202 until the end', async () => {

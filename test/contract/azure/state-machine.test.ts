@@ -53,7 +53,7 @@ function launch(cloud: Cloud, name: string, spot: boolean): void {
         networkProfile: { networkInterfaces: [{ id, properties: { deleteOption: 'Delete' } }] },
       },
     },
-    null,
+    { ifNoneMatch: null, ifMatch: null },
   );
 }
 

@@ -94,17 +94,17 @@ const hardware: ReadonlyArray<Case> = [
   [
     'an end for spot VMs that it is not',
     { 'properties.evictionPolicy': 'Delete' },
-    refuse(400, 'InvalidParameter', /priority Spot/, 'evictionPolicy'),
+    refuse(409, 'EvictionPolicyCanBeSetOnlyOnAzureSpotVirtualMachines', /Eviction policy/),
   ],
   [
     'a price for spot VMs that it is not',
     { 'properties.billingProfile': { maxPrice: -1 } },
-    refuse(400, 'InvalidParameter', /priority Spot/, 'billingProfile.maxPrice'),
+    refuse(409, 'MaxPriceIsSupportedOnlyForAzureSpotVirtualMachines', /Max price/),
   ],
   [
     'a spot price of nothing',
     { 'properties.priority': 'Spot', 'properties.billingProfile': { maxPrice: 0 } },
-    refuse(400, 'InvalidParameter', /-1 or greater than 0/),
+    refuse(409, 'MaxPriceValueInvalid', /-1 or greater than 0/),
   ],
   [
     'a generation that its size cannot boot',

@@ -36,6 +36,43 @@ export function podCases(api: () => ApiUnderTest): void {
     return `${budgets}/${name}`;
   };
 
+  test('ports of a pod with the network of its host are host ports, those of init containers too, and no template’s', async () => {
+    const namespace = await api().namespace();
+    const spec = {
+      hostNetwork: true,
+      initContainers: [{ name: 'first', image: 'x', ports: [{ containerPort: 7000 }] }],
+      containers: [{ name: 'main', image: 'x', ports: [{ containerPort: 5473 }, { containerPort: 80, hostPort: 80 }] }],
+    };
+    const metadata = { name: 'a', labels: { app: 'web' } };
+    const { body } = await api().send('POST', `/api/v1/namespaces/${namespace}/pods`, { body: { metadata, spec } });
+    expect(body.spec.initContainers[0].ports).toMatchObject([{ containerPort: 7000, hostPort: 7000 }]);
+    expect(body.spec.containers[0].ports).toMatchObject([{ hostPort: 5473 }, { hostPort: 80 }]);
+    const template = { metadata, spec: { containers: spec.containers, hostNetwork: true } };
+    const deployments = `/apis/apps/v1/namespaces/${namespace}/deployments`;
+    const deployment = await api().send('POST', deployments, {
+      body: { metadata, spec: { selector: { matchLabels: metadata.labels }, template } },
+    });
+    expect(deployment.body.spec.template.spec.containers[0].ports[0].hostPort).toBeUndefined();
+  });
+
+  test('a spread that is no condition may not ask for domains', async () => {
+    const path = `/api/v1/namespaces/${await api().namespace()}/pods`;
+    const create = (whenUnsatisfiable: string) => {
+      const spread = { maxSkew: 1, minDomains: 2, topologyKey: 'zone', whenUnsatisfiable, labelSelector: {} };
+      const spec = { containers: [{ name: 'main', image: 'x' }], topologySpreadConstraints: [spread] };
+      return api().send('POST', path, { body: { metadata: { name: whenUnsatisfiable.toLowerCase() }, spec } });
+    };
+    expect((await create('DoNotSchedule')).status).toBe(201);
+    const refused = await create('ScheduleAnyway');
+    expect(refused.status).toBe(422);
+    expect(refused.body.details.causes).toMatchObject([
+      {
+        field: 'spec.topologySpreadConstraints[0].minDomains',
+        message: 'Invalid value: 2: can only use minDomains if whenUnsatisfiable=DoNotSchedule, not ScheduleAnyway',
+      },
+    ]);
+  });
+
   test('a binding gives a pod its node and the PodScheduled condition, once', async () => {
     const path = `/api/v1/namespaces/${await api().namespace()}`;
     await createPod(path, 'a');

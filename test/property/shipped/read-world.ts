@@ -78,7 +78,7 @@ function catalogsIn(region: string, evictionsPerHour: number): Catalogs {
 
 function openCatalogs({ region, skus }: ShippedSizes, evictionsPerHour: number): Catalogs {
   const blobs = new MemoryBlobs();
-  blobs.writeNow(`${region}.USD.json.gz`, gzipSync(JSON.stringify({ version: 1, builtAtMs: NOW_MS, skus })), 'any');
+  blobs.writeNow(`${region}.USD.json.gz`, gzipSync(JSON.stringify({ version: 2, builtAtMs: NOW_MS, skus })), 'any');
   const rates =
     evictionsPerHour === 0 ? [] : skus.map(({ name }, at) => [name.toLowerCase(), (at % 3) * evictionsPerHour]);
   const kept = { version: 1, askedAtMs: NOW_MS, readAtMs: NOW_MS, rates };

@@ -4,9 +4,25 @@ import type { Requirement } from '../../../shared/kubernetes/manifest.ts';
 import { renderLeftReason } from '../../../shared/core/telling/reasons/render-left-reason.ts';
 import { instant } from '../../../shared/core/quantity/units.ts';
 import { planProvisioning } from '../../../shared/core/plan-provisioning.ts';
-import { daemonSet, input, node, onDemand, pods, pool, requirement, shape, size, spec } from '../../unit/core/build.ts';
+import {
+  daemonSet,
+  input,
+  node,
+  offering,
+  onDemand,
+  pods,
+  pool,
+  requirement,
+  shape,
+  size,
+  spec,
+  zones,
+} from '../../unit/core/build.ts';
 
 const types = [size('Standard_D2s_v5', 2, 8, 100_000), size('Standard_D8s_v5', 8, 32, 390_000)];
+const refused = size('Standard_D2s_v5', 2, 8, 100_000, {
+  offerings: zones.map((zone) => offering(zone, 'on-demand', 100_000, false)),
+});
 const zoneKey = 'topology.kubernetes.io/zone';
 const small = shape(spec('1', '1Gi'));
 const web = { matchLabels: { app: 'web' } };
@@ -62,7 +78,7 @@ const cases: ReadonlyArray<readonly [string, Parameters<typeof input>[0], string
       ],
       shapes: [small],
     },
-    'a: the NodePool asks for karpenter.azure.com/sku-cpu Gt [5] and karpenter.azure.com/sku-cpu Lt [3], which no node has at once -> correct the requirements or the labels of the NodePool',
+    'a: the NodePool asks for karpenter.azure.com/sku-cpu Gt [5] and karpenter.azure.com/sku-cpu Lt [3], which no node has at once -> keep one of them: let the NodePool have karpenter.azure.com/sku-cpu Gt [5], or let the NodePool have karpenter.azure.com/sku-cpu Lt [3]',
   ],
   [
     'where a label of the pool contradicts its requirement',
@@ -75,7 +91,7 @@ const cases: ReadonlyArray<readonly [string, Parameters<typeof input>[0], string
       ],
       shapes: [small],
     },
-    'a: the NodePool asks for example.com/team In [red] and example.com/team In [blue], which no node has at once -> correct the requirements or the labels of the NodePool',
+    'a: the NodePool asks for example.com/team In [red] and example.com/team In [blue], which no node has at once -> remove the requirements on example.com/team from the NodePool',
   ],
   [
     'that asks for what contradicts the pool, with both',
@@ -85,7 +101,7 @@ const cases: ReadonlyArray<readonly [string, Parameters<typeof input>[0], string
       ],
       shapes: [shape(spec('1', '1Gi', { nodeSelector: { [zoneKey]: 'westeurope-2' } }))],
     },
-    'a: the pod asks for topology.kubernetes.io/zone In [westeurope-2], and the NodePool for topology.kubernetes.io/zone In [westeurope-1] -> let the NodePool have topology.kubernetes.io/zone In [westeurope-2], or change the pod',
+    'a: the pod asks for topology.kubernetes.io/zone In [westeurope-2], and the NodePool for topology.kubernetes.io/zone In [westeurope-1] -> let the NodePool have topology.kubernetes.io/zone In [westeurope-1, westeurope-2], or remove topology.kubernetes.io/zone from what the pod asks of nodes',
   ],
   [
     'that asks for what the pool allows and no size has',
@@ -93,7 +109,7 @@ const cases: ReadonlyArray<readonly [string, Parameters<typeof input>[0], string
       nodePools: [pool('a', { requirements: [onDemand, requirement(familyKey, 'In', 'D', 'E')] })],
       shapes: [shape(spec('1', '1Gi', { nodeSelector: { [familyKey]: 'E' } }))],
     },
-    'a: the pod asks for karpenter.azure.com/sku-family In [E], which no node of the NodePool has -> let the NodePool have karpenter.azure.com/sku-family In [E], or change the pod',
+    'a: the pod asks for karpenter.azure.com/sku-family In [E], which no node of the NodePool has -> remove karpenter.azure.com/sku-family from what the pod asks of nodes',
   ],
   [
     'where the only pool is another provider’s',
@@ -135,7 +151,7 @@ const cases: ReadonlyArray<readonly [string, Parameters<typeof input>[0], string
       shapes: [shape(spec('1', '1Gi', { volumes: [volume('data')] }))],
       persistentVolumeClaims: [claimOf('data', { spec: { storageClassName: 'fast' } })],
     },
-    '-: the volume claim default/data has no storage class that exists -> name an existing StorageClass',
+    '-: the volume claim default/data names the storage class fast, which does not exist -> create the StorageClass fast, or set storageClassName of the claim to an existing one',
   ],
   [
     'on a pool that is not ready',
@@ -150,7 +166,7 @@ const cases: ReadonlyArray<readonly [string, Parameters<typeof input>[0], string
   [
     'on a pool of fixed size',
     { nodePools: [{ ...pool('a'), spec: { ...pool('a').spec, replicas: 3 } }], shapes: [small] },
-    'a: the NodePool is static: it has a fixed number of nodes -> leave out spec.replicas, or let the pod use another NodePool',
+    'a: the NodePool is static: it has a fixed number of nodes -> create another NodePool without spec.replicas, or let the pod use one',
   ],
   [
     'that does not tolerate the pool',
@@ -160,12 +176,26 @@ const cases: ReadonlyArray<readonly [string, Parameters<typeof input>[0], string
   [
     'on a pool that allows no size',
     { nodePools: [pool('a', { requirements: [requirement(zoneKey, 'In', 'mars-1')] })], shapes: [small] },
-    'a: no available instance type meets the requirements of the NodePool -> widen the requirements of the NodePool',
+    'a: no available instance type has topology.kubernetes.io/zone In [mars-1] -> let the NodePool have topology.kubernetes.io/zone In [westeurope-1, westeurope-2, westeurope-3]',
+  ],
+  [
+    'on a pool whose sizes have all been refused',
+    {
+      nodePools: [pool('a', { requirements: [onDemand, requirement(cpuKey, 'In', '2')] })],
+      types: [refused, ...types.slice(1)],
+      shapes: [small],
+    },
+    'a: every instance type with karpenter.azure.com/sku-cpu In [2] is unavailable: Azure has refused it lately, or quota does not allow it -> wait, raise the quota of the subscription, or let the NodePool have karpenter.azure.com/sku-cpu In [2, 8]',
+  ],
+  [
+    'while nothing at all is available',
+    { nodePools: [pool('a')], types: [refused], shapes: [small] },
+    'a: no instance type is available: Azure has refused all of them lately, or quota does not allow any -> wait, or raise the quota of the subscription',
   ],
   [
     'that asks for a label no node has',
     { nodePools: [pool('a')], shapes: [shape(spec('1', '1Gi', { nodeSelector: { 'example.com/disk': 'fast' } }))] },
-    'a: the pod asks for example.com/disk In [fast], which no node of the NodePool has -> let the NodePool have example.com/disk In [fast], or change the pod',
+    'a: the pod asks for example.com/disk In [fast], which no node of the NodePool has -> give the NodePool the label example.com/disk: "fast", or remove example.com/disk from what the pod asks of nodes',
   ],
   [
     'whose labels no one size has together',
@@ -182,7 +212,7 @@ const cases: ReadonlyArray<readonly [string, Parameters<typeof input>[0], string
         ),
       ],
     },
-    'a: no instance type meets all of the pod’s node requirements at once -> relax one of the pod’s node requirements or widen the NodePool',
+    'a: the pod asks for karpenter.azure.com/sku-cpu In [8] and node.kubernetes.io/instance-type In [Standard_D2s_v5], which no instance type has at once -> remove karpenter.azure.com/sku-cpu from what the pod asks of nodes, or remove node.kubernetes.io/instance-type from what the pod asks of nodes',
   ],
   [
     'that is larger than the largest node beside its daemons',
@@ -191,12 +221,12 @@ const cases: ReadonlyArray<readonly [string, Parameters<typeof input>[0], string
       daemonSets: [daemonSet('agent', spec('150m', '64Mi'))],
       shapes: [shape(spec('8', '1Gi'))],
     },
-    'a: the pod requests 8 cpu, and the most that a node of the NodePool has beside the daemonsets is 7.85 -> allow larger sizes in the NodePool, or lower the pod’s requests',
+    'a: the pod requests 8 cpu, and the most that a node of the NodePool has beside the daemonsets is 7.85 (the largest size has 8) -> lower the pod’s requests of cpu to 7.85',
   ],
   [
     'that asks for more memory than there is, told in figures that differ',
     { nodePools: [pool('a')], shapes: [shape(spec('1', String(32 * 2 ** 30 + 1)))] },
-    'a: the pod requests 32.1Gi memory, and the most that a node of the NodePool has beside the daemonsets is 32Gi -> allow larger sizes in the NodePool, or lower the pod’s requests',
+    'a: the pod requests 32.1Gi memory, and the most that a node of the NodePool has beside the daemonsets is 32Gi -> lower the pod’s requests of memory to 32Gi',
   ],
   [
     'that no one size has room for, though each resource can be had',
@@ -210,7 +240,7 @@ const cases: ReadonlyArray<readonly [string, Parameters<typeof input>[0], string
   [
     'beyond the pool’s limits',
     { nodePools: [pool('a', { limits: { cpu: '1500m' } })], shapes: [small] },
-    'a: no size that holds the pod is within the limits: one takes 2 cpu, and 1.5 is left -> raise spec.limits of the NodePool for cpu',
+    'a: no size that holds the pod is within the limits: one takes 2 cpu, and 1.5 is left -> raise spec.limits of the NodePool for cpu to 2',
   ],
   [
     'for which minValues leaves too few sizes',
@@ -222,7 +252,7 @@ const cases: ReadonlyArray<readonly [string, Parameters<typeof input>[0], string
       ],
       shapes: [shape(spec('4', '1Gi'))],
     },
-    'a: too few instance types that hold the pod are left for minValues of node.kubernetes.io/instance-type -> lower minValues, widen the NodePool, or use BestEffort',
+    'a: too few instance types that hold the pod are left for minValues of node.kubernetes.io/instance-type -> widen the NodePool, use BestEffort, or remove minValues of node.kubernetes.io/instance-type from the NodePool',
   ],
   [
     'whose spread has no room in the zones of the pool',
@@ -299,6 +329,6 @@ test('each pool has its own first reason, in the order of their names', () => {
   const nodePools = [pool('b', { limits: { nodes: '0' } }), pool('a', { taints: [{ key: 'x', effect: 'NoExecute' }] })];
   expect(said({ nodePools, shapes: [small] })).toEqual([
     'a: taint x:NoExecute is not tolerated -> add a toleration for x:NoExecute',
-    'b: no size that holds the pod is within the limits: one takes 1 nodes, and 0 is left -> raise spec.limits of the NodePool for nodes',
+    'b: no size that holds the pod is within the limits: one takes 1 nodes, and 0 is left -> raise spec.limits of the NodePool for nodes to 1',
   ]);
 });

@@ -8,7 +8,7 @@ import type { Plan } from '../../../shared/core/model/plan.ts';
 import { planProvisioning } from '../../../shared/core/plan-provisioning.ts';
 import { instant } from '../../../shared/core/quantity/units.ts';
 import type { NodePool, PodSpec } from '../../../shared/kubernetes/manifest.ts';
-import { input, node, onDemand, pods, pool, requirement, shape, spec } from '../../unit/core/build.ts';
+import { EMPTY_CLUSTER, input, node, onDemand, pods, pool, requirement, shape, spec } from '../../unit/core/build.ts';
 
 /** Plans over all sizes of a region, as `nodewright plan` makes them: what small catalogs of our own do not show. */
 
@@ -27,7 +27,12 @@ function planOf(
   cluster: Partial<Cluster>,
   region: 'westeurope' | 'eastus' = 'westeurope',
 ): Planned {
-  const { catalog } = catalogsOf(readShippedSizes(region), { nodePools, nodeClasses: [] } as never);
+  const { catalog } = catalogsOf(readShippedSizes(region), {
+    ...EMPTY_CLUSTER,
+    ...cluster,
+    nodePools,
+    nodeClasses: [],
+  } as never);
   const given = { ...input({ nodePools, ...cluster }), catalog };
   const plan = planProvisioning(given, instant(0));
   expect(auditPlan(plan, given)).toEqual([]);

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { follow } from '../../../shared/app/follow/follow.ts';
 import type { LaunchOrder, LaunchOutcome } from '../../../shared/ports/cloud.ts';
+import { RetryableError } from '../../../shared/ports/errors.ts';
 import { size } from '../core/build.ts';
 import { machine, smallCluster } from './small-cluster.ts';
 
@@ -79,6 +80,137 @@ describe('a launch that Azure refuses', () => {
     };
     await expect(look()).rejects.toThrow('died');
     expect(remembered()).toEqual(tried().slice(0, 1));
+  });
+});
+
+const doubtful: LaunchOutcome = { kind: 'doubtful', reason: 'NeverSeen', message: 'in new words' };
+const HOUR_MS = 3_600_000;
+
+/** As `wanting`, where five sizes may be had. */
+function wantingOfFive() {
+  const given = wanting();
+  given.outside.types = ['A2', 'B2', 'C2', 'D2', 'E2'].map((name, at) => size(`Standard_${name}`, 2, 8, 100_000 + at));
+  const sizes = (places: ReadonlyArray<string>) => places.map((place) => place.split(' ')[0]);
+  return { ...given, sizes, says: () => given.conditionOf('c', 'Launched') };
+}
+
+describe('a launch that Azure refuses in words that nobody knows', () => {
+  test('tries another size, and remembers the first for an hour when the other is taken', async () => {
+    const { outside, look, tried, sizes, azure, clock } = wantingOfFive();
+    outside.launch = ({ claim }) => (tried().length === 1 ? doubtful : { kind: 'accepted', machine: machine(claim) });
+    await look();
+    expect(sizes(tried())).toEqual(['Standard_A2', 'Standard_B2']);
+    expect(azure.refused).toMatchObject([
+      { scope: 'size', offering: { instanceType: 'Standard_A2' }, untilMs: clock.now() + HOUR_MS, reason: 'NeverSeen' },
+    ]);
+  });
+
+  test('tries three sizes and no more, says why on its claim, and keeps the first from the next plan for ten minutes', async () => {
+    const { outside, look, tried, sizes, azure, clock, says, stateOf } = wantingOfFive();
+    outside.launch = () => doubtful;
+    expect(await look()).toMatchObject({ kind: 'wait', lookAgainMs: clock.now() + 60_000 });
+    expect(sizes(tried())).toEqual(['Standard_A2', 'Standard_B2', 'Standard_C2']);
+    expect(azure.refused).toMatchObject([
+      { scope: 'size', offering: { instanceType: 'Standard_A2' }, untilMs: clock.now() + HOUR_MS / 6 },
+    ]);
+    expect(azure.refused).toHaveLength(1);
+    expect(says()).toMatchObject({ status: 'Unknown', reason: 'NeverSeen', message: 'in new words' });
+    expect(stateOf('c')).toBe('there');
+  });
+
+  test('says so too where no other size may be had', async () => {
+    const { outside, look, tried, says, stateOf, azure } = wantingOfFive();
+    outside.types = outside.types.slice(0, 1);
+    outside.launch = () => doubtful;
+    await look();
+    expect([tried().length, azure.refused.length, stateOf('c')]).toEqual([1, 1, 'there']);
+    expect(says()).toMatchObject({ reason: 'NeverSeen' });
+  });
+
+  test('that finds a machine which was there knows nothing of sizes', async () => {
+    const { outside, look, tried, azure, clock } = wantingOfFive();
+    outside.launch = ({ claim }) => (tried().length === 1 ? doubtful : { kind: 'exists', machine: machine(claim) });
+    await look();
+    expect(azure.refused).toMatchObject([{ untilMs: clock.now() + HOUR_MS / 6 }]);
+  });
+});
+
+describe('a launch that Azure puts off', () => {
+  const throttled = (retryAfterMs?: number) =>
+    new RetryableError('launching VM aks-c: 429 slow down', {
+      because: 'throttled',
+      ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+    });
+  const failing = (error: Error) => {
+    const given = wanting();
+    given.outside.launch = () => {
+      throw error;
+    };
+    return { ...given, says: () => given.conditionOf('c', 'Launched') };
+  };
+
+  test('says on its claim that Azure throttles and when it is asked again, and waits so long', async () => {
+    const { look, says, clock, stateOf } = failing(throttled(90_000));
+    const at = new Date(clock.now() + 90_000).toISOString().slice(0, 16);
+    await expect(look()).rejects.toMatchObject({ name: 'RetryableError', retryAfterMs: 90_000 });
+    expect(says()).toMatchObject({
+      status: 'Unknown',
+      reason: 'RequestsThrottled',
+      message: expect.stringMatching(new RegExp(`^Azure throttles requests: asked again at ${at}.*429 slow down$`)),
+    });
+    expect(stateOf('c')).toBe('there');
+  });
+
+  test('is not asked for before that time, whoever looks, and is then', async () => {
+    const { outside, look, tried, clock } = failing(throttled(90_000));
+    await expect(look()).rejects.toBeInstanceOf(RetryableError);
+    outside.launch = ({ claim }) => ({ kind: 'accepted', machine: machine(claim) });
+    clock.advance(88_000);
+    expect(await look()).toMatchObject({ kind: 'wait', lookAgainMs: null });
+    expect(tried()).toHaveLength(1);
+    clock.advance(2_000);
+    await look();
+    expect(tried()).toHaveLength(2);
+  });
+
+  test('without saying for how long is asked again within a minute', async () => {
+    const { look, says } = failing(throttled());
+    await expect(look()).rejects.toMatchObject({ retryAfterMs: null });
+    expect(says()).toMatchObject({ message: expect.stringContaining('within a minute') });
+  });
+
+  test('for longer than a claim has is asked again when that is over', async () => {
+    const { look, says, clock } = failing(throttled(900_000));
+    const at = new Date(clock.now() + 300_000).toISOString().slice(0, 16);
+    await expect(look()).rejects.toBeInstanceOf(RetryableError);
+    expect(says()).toMatchObject({ message: expect.stringContaining(at) });
+  });
+
+  test('waits as long though somebody else wrote to its claim meanwhile', async () => {
+    const { outside, look, server, says } = failing(throttled(90_000));
+    outside.launch = () => {
+      server.patch('nodeclaims', 'c', { metadata: { annotations: { somebody: 'else' } } }, 'object');
+      throw throttled(90_000);
+    };
+    await expect(look()).rejects.toMatchObject({ retryAfterMs: 90_000 });
+    expect(says()).not.toMatchObject({ reason: 'RequestsThrottled' });
+  });
+
+  test('for want of a right names it on its claim, and is asked again in a minute', async () => {
+    const error = new RetryableError('listing VM sizes: 403 the app lacks x', { because: 'forbidden' });
+    const { look, says } = failing(error);
+    await expect(look()).rejects.toMatchObject({ retryAfterMs: 60_000 });
+    expect(says()).toMatchObject({
+      reason: 'AuthorizationFailed',
+      message: expect.stringContaining('the app lacks x'),
+    });
+  });
+
+  test('for a moment says nothing', async () => {
+    const { look, says } = failing(new RetryableError('500'));
+    const before = says();
+    await expect(look()).rejects.toThrow('500');
+    expect(says()).toEqual(before);
   });
 });
 

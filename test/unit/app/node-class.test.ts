@@ -62,6 +62,41 @@ describe('a class', () => {
     expect(says('Ready')).toMatchObject({ status: 'False' });
   });
 
+  describe.for([
+    ['SubnetsReady', 'subnet'],
+    ['ImagesReady', 'images'],
+  ] as const)('%s', ([type, fact]) => {
+    const denied = new RetryableError('403 the app lacks the right x', { because: 'forbidden' });
+    const denying = (cluster: ReturnType<typeof judging>) => ({
+      ...cluster.ports,
+      nodeClassFacts: { ...cluster.ports.nodeClassFacts, [fact]: () => Promise.reject(denied) },
+    });
+
+    test('says which right is missing, and comes by itself when it is there', async () => {
+      const { look, says, clock, ...cluster } = judging();
+      const outcome = await follow(denying({ look, says, clock, ...cluster }), {
+        kind: 'AKSNodeClass',
+        name: 'default',
+      });
+      expect(outcome).toMatchObject({ kind: 'wait', lookAgainMs: clock.now() + 60_000 });
+      expect(says(type)).toMatchObject({
+        status: 'False',
+        reason: 'AuthorizationFailed',
+        message: '403 the app lacks the right x',
+      });
+      await look();
+      expect(says('Ready')).toMatchObject({ status: 'True' });
+    });
+
+    test('stays for a class that is in order: it is asked again, and its nodes are made as before', async () => {
+      const cluster = judging();
+      await cluster.look();
+      const again = follow(denying(cluster), { kind: 'AKSNodeClass', name: 'default' });
+      await expect(again).rejects.toBe(denied);
+      expect(cluster.says('Ready')).toMatchObject({ status: 'True' });
+    });
+  });
+
   test('is not ready while the deployment lacks what nodes are made with, and says what', async () => {
     const { look, says, outside } = judging();
     const message = 'app setting SSH_PUBLIC_KEY is missing';

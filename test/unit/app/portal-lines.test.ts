@@ -144,7 +144,8 @@ test('pods that are left are counted by the kind of their reasons, each once for
   const own: Ports = { ...ports, log: (...line) => void lines.push(line) };
   const pod = (name: string) => ({ name: `default/${name}`, uid: name });
   const none = { kind: 'no-node-pool', nodePool: null } as const;
-  const noType = (nodePool: string) => ({ kind: 'no-instance-type', nodePool }) as const;
+  const noType = (nodePool: string) =>
+    ({ kind: 'no-instance-type', nodePool, conflicts: [], available: 'some', remedies: [] }) as const;
   const left = [
     { pod: pod('a'), refusals: [noType('x'), noType('y')] },
     { pod: pod('b'), refusals: [noType('x'), none] },

@@ -3,7 +3,7 @@ import { POOL_HASH_VERSION } from '../../../shared/app/api-rules.ts';
 import type { Ports } from '../../../shared/app/ports.ts';
 import { sweep } from '../../../shared/app/sweep.ts';
 import { KARPENTER_POLICY } from '../../../shared/core/model/provisioning-input.ts';
-import { RetryableError } from '../../../shared/ports/errors.ts';
+import { RetryableError, TerminalError } from '../../../shared/ports/errors.ts';
 import { START, machine, namesIn, nicItem, since, smallCluster, vmItem } from './small-cluster.ts';
 
 const finalizer = 'karpenter.sh/termination';
@@ -305,5 +305,24 @@ describe('machines that lack AKS’s extension', () => {
     await sweep(ports);
     expect(cluster.azure.asked).toEqual(['equip b']);
     expect(said).toContain('machine-not-equipped {"claim":"a","why":"Azure is busy"}');
+  });
+
+  test('and will not be given it any more are told of once an hour', async () => {
+    const cluster = smallCluster();
+    const said: Array<string> = [];
+    cluster.outside.inventory = () => [bare('a')];
+    const ports = {
+      ...cluster.ports,
+      cloud: { ...cluster.ports.cloud, equip: () => Promise.reject(new TerminalError('failed 3 times')) },
+      log: (event: string, facts: object) => void said.push(`${event} ${JSON.stringify(facts)}`),
+    };
+    const line = 'machine-not-equipped {"claim":"a","why":"failed 3 times"}';
+    const lines = () => said.filter((one) => one === line).length;
+    await sweep(ports);
+    await sweep(ports);
+    expect(lines()).toBe(1);
+    cluster.clock.advance(3_600_000);
+    await sweep(ports);
+    expect(lines()).toBe(2);
   });
 });

@@ -101,7 +101,10 @@ describe('manifests that are read', () => {
     const { exitCode, notes } = await planDocument([pool, job, service]);
     expect({ exitCode, notes }).toEqual({
       exitCode: 0,
-      notes: ['ignored, as no plan depends on it: 1 Job, 1 Service'],
+      notes: [
+        'the pods that these make are not planned: 1 Service (serving.knative.dev)',
+        'of kinds that are not known: they may make pods, which are not planned: 1 Job (batch.volcano.sh)',
+      ],
     });
   });
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { suspicionsOf } from '../../../cli/input/suspicions.ts';
-import { planDocument, pool, problemsOf, workload } from './plan-manifests.ts';
+import { placedPods, planDocument, pool, problemsOf, workload } from './plan-manifests.ts';
 
 const ZONES = 'topology.kubernetes.io/zones';
 const MEANT = `no size has a label ${ZONES} (did you mean topology.kubernetes.io/zone?)`;
@@ -38,6 +38,28 @@ describe('a label key that is nearly a well-known one is told', () => {
     );
     expect(notes).toEqual([
       `standard input, document 1: NodePool general: spec.template.spec.requirements[0].key: ${MEANT}`,
+    ]);
+  });
+});
+
+describe('a label by which another cloud chooses machines is told, with Azure’s', () => {
+  test('of a pool, whose node is planned all the same, as Karpenter does', async () => {
+    const key = 'eks.amazonaws.com/instance-category';
+    const plan = await planDocument([
+      pool.replace('requirements:', `requirements:\n        - { key: ${key}, operator: In, values: [c, m] }`),
+      workload('Deployment', 'web', 1),
+    ]);
+    expect(placedPods(plan)).toEqual(['default/web-0']);
+    expect(plan.notes).toEqual([
+      `standard input, document 1: NodePool general: spec.template.spec.requirements[0].key: ${key} is a label of your own here, and chooses no size (on Azure it is karpenter.azure.com/sku-family)`,
+    ]);
+  });
+
+  test('of a pod, also where Azure has none like it', () => {
+    expect(
+      suspicionsOf('Pod', { spec: { nodeSelector: { 'karpenter.k8s.aws/instance-hypervisor': 'nitro' } } }),
+    ).toEqual([
+      'spec.nodeSelector[karpenter.k8s.aws/instance-hypervisor]: karpenter.k8s.aws/instance-hypervisor is a label of your own here, and chooses no size (no label of Azure’s sizes is like it)',
     ]);
   });
 });

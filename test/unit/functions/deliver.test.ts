@@ -157,8 +157,9 @@ describe('the pause before the next try', () => {
     expect(pauses).toEqual([1_000, 2_000, 4_000, 32_000, 60_000, 60_000, 60_000]);
   });
 
-  test('is what the outside says, up to a minute', () => {
+  test('is what the outside says, up to five minutes: asking earlier only makes it longer', () => {
     expect(pauseAfter(new RetryableError('busy', { retryAfterMs: 0 }), 5)).toBe(0);
-    expect(pauseAfter(new RetryableError('busy', { retryAfterMs: 61_000 }), 0)).toBe(60_000);
+    expect(pauseAfter(new RetryableError('busy', { retryAfterMs: 61_000 }), 0)).toBe(61_000);
+    expect(pauseAfter(new RetryableError('busy', { retryAfterMs: 372_000 }), 0)).toBe(300_000);
   });
 });

@@ -83,7 +83,14 @@ function defaultVolume(volume: JsonObject): void {
   if (sources.length === 0) volume['emptyDir'] = {};
 }
 
-/** Fills in a pod spec's defaults; `isPod` adds what only pods get (requests from limits), not templates. */
+/** Where a pod has the network of its host, its ports are the host's. */
+function defaultHostPorts(container: JsonObject): void {
+  for (const port of ownList(container, 'ports')) {
+    if ((port['hostPort'] ?? 0) === 0) port['hostPort'] = port['containerPort'] ?? 0;
+  }
+}
+
+/** Fills in a pod spec's defaults; `isPod` adds what only pods get (requests from limits, host ports), not templates. */
 export function defaultPodSpec(spec: JsonObject, isPod: boolean): void {
   fillIn(spec, 'restartPolicy', 'Always');
   fillIn(spec, 'terminationGracePeriodSeconds', 30);
@@ -92,7 +99,10 @@ export function defaultPodSpec(spec: JsonObject, isPod: boolean): void {
   fillIn(spec, 'schedulerName', 'default-scheduler');
   if (isPod) fillIn(spec, 'enableServiceLinks', true);
   for (const key of ['containers', 'initContainers']) {
-    for (const container of ownList(spec, key)) defaultContainer(container, isPod);
+    for (const container of ownList(spec, key)) {
+      defaultContainer(container, isPod);
+      if (isPod && spec['hostNetwork'] === true) defaultHostPorts(container);
+    }
   }
   for (const volume of ownList(spec, 'volumes')) defaultVolume(volume);
   for (const key of ['serviceAccountName', 'serviceAccount']) if (spec[key] === '') delete spec[key];
@@ -197,6 +207,11 @@ function spreadCauses(constraint: Json, field: string): ReadonlyArray<Cause> {
   const action = textAt(constraint, 'whenUnsatisfiable');
   if (!['DoNotSchedule', 'ScheduleAnyway'].includes(action)) {
     causes.push(notSupported(`${field}.whenUnsatisfiable`, action, ['DoNotSchedule', 'ScheduleAnyway']));
+  }
+  const domains = objectAt([constraint], 0)['minDomains'];
+  if (domains !== undefined && action !== 'DoNotSchedule') {
+    const detail = `can only use minDomains if whenUnsatisfiable=DoNotSchedule, not ${action}`;
+    causes.push(invalidValue(`${field}.minDomains`, domains, detail));
   }
   return causes;
 }

@@ -1,4 +1,5 @@
 import { labelKey } from '../../../kubernetes/labels.ts';
+import { lettersApart } from '../../../kubernetes/letters-apart.ts';
 
 /** Labels that people mean when they mistype one, in the order in which they are proposed. */
 const OFTEN_MEANT: ReadonlyArray<string> = [
@@ -26,23 +27,8 @@ export function labelMeant(key: string, known: ReadonlyArray<string>): string | 
   if (key.length < 2 || candidates.includes(key)) return null;
   return (
     candidates.find((one) => one.endsWith(`/${key}`)) ??
-    candidates.find((one) => isNear(key, one, MOST_TYPOS)) ??
+    candidates.find((one) => lettersApart(key, one) <= MOST_TYPOS) ??
     candidates.find((one) => key.startsWith(one) && key.length - one.length <= LONGEST_REST) ??
     null
   );
-}
-
-/** Can one be made of the other by adding, dropping or changing at most `most` letters? */
-function isNear(a: string, b: string, most: number): boolean {
-  if (Math.abs(a.length - b.length) > most) return false;
-  let row = Array.from({ length: b.length + 1 }, (_, column) => column);
-  for (let line = 1; line <= a.length; line++) {
-    const next = [line];
-    for (let column = 1; column <= b.length; column++) {
-      const changed = (row[column - 1] ?? 0) + Number(a[line - 1] !== b[column - 1]);
-      next.push(Math.min(changed, (row[column] ?? 0) + 1, (next[column - 1] ?? 0) + 1));
-    }
-    row = next;
-  }
-  return (row[b.length] ?? Infinity) <= most;
 }

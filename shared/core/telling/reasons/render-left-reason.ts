@@ -2,6 +2,9 @@ import type { SelectorRequirement } from '../../../kubernetes/manifest.ts';
 import { renderForPeople } from '../../quantity/render-for-people.ts';
 import { renderTaint } from '../../rules/taints.ts';
 import type { ClaimProblem, PoolObstacle, LeftReason } from '../../model/left-reason.ts';
+import type { Edit, Remedy } from '../../model/remedy.ts';
+import { mayBeOfPool } from '../../../kubernetes/pool-labels.ts';
+import { labelKey, NODE_NAME_FIELD } from '../../../kubernetes/labels.ts';
 
 /** A reason in words. Neither ends with a full stop. */
 export interface RenderedReason {
@@ -71,9 +74,17 @@ const renderers: {
     detail: `the volume claim ${claim} names the volume ${volume} and is not bound to it yet`,
     fix: 'wait until the two are bound, or look at the events of the claim',
   }),
-  'storage-class-missing': ({ claim }) => ({
-    detail: `the volume claim ${claim} has no storage class that exists`,
-    fix: 'name an existing StorageClass',
+  'storage-class-missing': ({ claim, storageClass }) => ({
+    detail:
+      storageClass === null
+        ? `the volume claim ${claim} names no storage class, and there is no default`
+        : storageClass === ''
+          ? `the volume claim ${claim} asks for a volume without storage class, and names none`
+          : `the volume claim ${claim} names the storage class ${storageClass}, which does not exist`,
+    fix:
+      storageClass === null || storageClass === ''
+        ? 'set storageClassName of the claim to an existing StorageClass'
+        : `create the StorageClass ${storageClass}, or set storageClassName of the claim to an existing one`,
   }),
   'volume-not-bound': ({ claim }) => ({
     detail: `the volume claim ${claim} is not bound, and its class binds at once`,
@@ -85,47 +96,125 @@ const renderers: {
   }),
   'no-node-pool': () => ({ detail: 'there is no NodePool', fix: 'create a NodePool' }),
   'pool-not-usable': ({ why }) => renderObstacle(why),
-  taint: ({ taint }) => ({
+  taint: ({ taint, remedies }) => ({
     detail: `taint ${renderTaint(taint)} is not tolerated`,
-    fix: `add a toleration for ${renderTaint(taint)}`,
+    fix: renderRemedies(remedies),
   }),
-  'pool-contradiction': ({ wanted }) => ({
+  'pool-contradiction': ({ wanted, remedies }) => ({
     detail: `the NodePool asks for ${renderWanted(wanted)}, which no node has at once`,
-    fix: 'correct the requirements or the labels of the NodePool',
+    fix:
+      remedies.length > 1
+        ? `keep one of them: ${renderRemedies(remedies)}`
+        : fixBy(remedies, 'correct the requirements or the labels of the NodePool'),
   }),
-  'no-instance-type': () => ({
-    detail: 'no available instance type meets the requirements of the NodePool',
-    fix: 'widen the requirements of the NodePool',
+  'no-instance-type': (reason) => renderNoInstanceType(reason),
+  requirement: ({ wanted, pool, meant, remedies }) => ({
+    detail: `the pod asks for ${renderWanted(wanted)}, ${pool.length === 0 ? 'which no node of the NodePool has' : `and the NodePool for ${renderWanted(pool)}`}${asides(wanted)}`,
+    fix: `${fixBy(remedies, 'give the cluster such nodes by other means, or change the pod')}${meant === null ? '' : `; did you mean ${meant}?`}`,
   }),
-  requirement: ({ wanted, pool, meant }) => ({
-    detail: `the pod asks for ${renderWanted(wanted)}, ${pool.length === 0 ? 'which no node of the NodePool has' : `and the NodePool for ${renderWanted(pool)}`}`,
-    fix: `let the NodePool have ${renderWanted(wanted)}, or change the pod${meant === null ? '' : `; did you mean ${meant}?`}`,
+  'requirements-together': ({ wanted, pool, remedies }) => ({
+    detail: `the pod asks for ${renderWanted(wanted)}${pool.length === 0 ? '' : `, and the NodePool for ${renderWanted(pool)}`}, which no instance type has at once`,
+    fix: fixBy(remedies, 'relax one of the pod’s node requirements or widen the NodePool'),
   }),
-  'requirements-together': () => ({
-    detail: 'no instance type meets all of the pod’s node requirements at once',
-    fix: 'relax one of the pod’s node requirements or widen the NodePool',
-  }),
-  resource: ({ resource, wanted, most }) => ({
-    detail: `the pod requests ${renderForPeople(resource, wanted, 'up')} ${resource}, and the most that a node of the NodePool has beside the daemonsets is ${renderForPeople(resource, most, 'down')}`,
-    fix: 'allow larger sizes in the NodePool, or lower the pod’s requests',
-  }),
-  'resources-together': () => ({
+  resource: (reason) => renderResource(reason),
+  'resources-together': ({ remedies }) => ({
     detail: 'no instance type has room for all that the pod requests, with its host ports free, beside the daemonsets',
-    fix: 'allow other sizes in the NodePool, or lower the pod’s requests',
+    fix: fixBy(remedies, 'allow other sizes in the NodePool, or lower the pod’s requests'),
   }),
-  limit: ({ resource, wanted, left }) => ({
+  limit: ({ resource, wanted, left, remedies }) => ({
     detail: `no size that holds the pod is within the limits: one takes ${renderForPeople(resource, wanted, 'up')} ${resource}, and ${renderForPeople(resource, left, 'down')} is left`,
-    fix: `raise spec.limits of the NodePool for ${resource}`,
+    fix: renderRemedies(remedies),
   }),
-  'min-values': ({ keys }) => ({
+  'min-values': ({ keys, remedies }) => ({
     detail: `too few instance types that hold the pod are left for minValues of ${keys.join(' and ')}`,
-    fix: 'lower minValues, widen the NodePool, or use BestEffort',
+    fix: `widen the NodePool, use BestEffort, or ${renderRemedies(remedies)}`,
   }),
   'topology-spread': ({ keys }) => renderTopology('its topology spread allows', keys),
   'pod-affinity': ({ keys }) => renderTopology('its pod affinity allows', keys),
   'pod-anti-affinity': ({ keys }) => renderTopology('its pod anti-affinity allows', keys),
   'anti-affinity-of-others': ({ keys }) => renderTopology('the anti-affinity of other pods allows', keys),
   'topology-together': ({ keys }) => renderTopology('its topology rules together allow', keys),
+};
+
+function renderNoInstanceType({
+  conflicts,
+  available,
+  remedies,
+}: Extract<LeftReason, { readonly kind: 'no-instance-type' }>): RenderedReason {
+  if (available === 'none') {
+    return {
+      detail: 'no instance type is available: Azure has refused all of them lately, or quota does not allow any',
+      fix: 'wait, or raise the quota of the subscription',
+    };
+  }
+  const which = conflicts
+    .map((one) => `${renderWanted(one)}${one.length > 1 ? ' at once' : ''}`)
+    .join(', and none has ');
+  const fix = fixBy(remedies, 'widen the requirements of the NodePool');
+  if (available === 'others') {
+    return {
+      detail: `every instance type with ${which} is unavailable: Azure has refused it lately, or quota does not allow it`,
+      fix: `wait, raise the quota of the subscription, or ${fix}`,
+    };
+  }
+  return {
+    detail: `no available instance type has ${which}${asides(conflicts.flatMap((one) => (one.length === 1 ? one : [])))}`,
+    fix,
+  };
+}
+
+function renderResource({
+  resource,
+  wanted,
+  most,
+  largest,
+  remedies,
+}: Extract<LeftReason, { readonly kind: 'resource' }>): RenderedReason {
+  const asked = `the pod requests ${renderForPeople(resource, wanted, 'up')} ${resource}`;
+  const known = renderForPeople(resource, largest, 'down');
+  if (largest === '0') {
+    const why = resource.startsWith('hugepages-') ? ': nodes are made without huge pages' : '';
+    return {
+      detail: `${asked}, and no instance type has any${why}`,
+      fix: fixBy(remedies, `remove the request of ${resource}`),
+    };
+  }
+  const offered = renderForPeople(resource, most, 'down');
+  return {
+    detail: `${asked}, and the most that a node of the NodePool has beside the daemonsets is ${offered}${known === offered ? '' : ` (the largest size has ${known})`}`,
+    fix: fixBy(remedies, 'allow larger sizes in the NodePool, or lower the pod’s requests'),
+  };
+}
+
+function fixBy(remedies: ReadonlyArray<Remedy>, otherwise: string): string {
+  return remedies.length === 0 ? otherwise : renderRemedies(remedies);
+}
+
+/** Why there is no node with a label, where that is not seen from the label. */
+function asides(wanted: ReadonlyArray<SelectorRequirement>): string {
+  const told = [...new Set(wanted.flatMap((one) => asideOn(one) ?? []))];
+  return told.length === 0 ? '' : `: ${told.join('; ')}`;
+}
+
+function asideOn({ key, values = [] }: SelectorRequirement): string | null {
+  if (key === 'kubernetes.io/os' && values.includes('windows')) return 'nodes with Windows are not supported';
+  if (key === labelKey.capacityType && values.includes('reserved'))
+    return 'no capacity reservation has room for a node';
+  if (key === labelKey.hostname || key === NODE_NAME_FIELD) return 'the name of a new node is not known before';
+  if (key === labelKey.nodePool || mayBeOfPool(key)) return null;
+  const instead = INSTEAD[key];
+  return `there is no such node to be had, as no NodePool may name ${key}${instead === undefined ? '' : ` (${instead})`}`;
+}
+
+const POOLS = 'a pod asks for a NodePool by karpenter.sh/nodepool';
+const GPUS = 'a pod gets a GPU by its requests, and asks for a kind of it by karpenter.azure.com/sku-gpu-name';
+
+/** Labels that AKS gives the nodes of its own pools, and what does the same here. */
+const INSTEAD: Readonly<Record<string, string>> = {
+  agentpool: POOLS,
+  'kubernetes.azure.com/agentpool': POOLS,
+  accelerator: GPUS,
+  'kubernetes.azure.com/accelerator': GPUS,
 };
 
 /** Nodes named in one reason. */
@@ -178,7 +267,7 @@ function renderObstacle(why: PoolObstacle): RenderedReason {
     case 'static':
       return {
         detail: 'the NodePool is static: it has a fixed number of nodes',
-        fix: 'leave out spec.replicas, or let the pod use another NodePool',
+        fix: 'create another NodePool without spec.replicas, or let the pod use one',
       };
     case 'not-ready':
       return {
@@ -195,11 +284,52 @@ function renderObstacle(why: PoolObstacle): RenderedReason {
   }
 }
 
-/** `topology.kubernetes.io/zone In [westeurope-1, westeurope-2]`. */
+/** Remedies in words, each an instruction; empty for none. */
+function renderRemedies(remedies: ReadonlyArray<Remedy>): string {
+  return remedies.map((edits) => edits.map(renderEdit).join(' and ')).join(', or ');
+}
+
+/** A change in words. What it says is done is what `Edit` is. */
+function renderEdit(edit: Edit): string {
+  // As above: the field picks the renderer of its own edit.
+  // oxlint-disable-next-line no-unsafe-type-assertion
+  const render = editRenderers[edit.field] as (one: Edit) => string;
+  return render(edit);
+}
+
+const ofClass = ({ field, value }: Extract<Edit, { readonly object: 'AKSNodeClass' }>): string =>
+  `set ${field} of the AKSNodeClass to ${value}`;
+
+const editRenderers: {
+  readonly [Field in Edit['field']]: (edit: Extract<Edit, { readonly field: Field }>) => string;
+} = {
+  'spec.template.spec.requirements': ({ key, value }) =>
+    value.length === 0
+      ? `remove the requirements on ${key} from the NodePool`
+      : `let the NodePool have ${renderWanted(value)}`,
+  'spec.template.spec.requirements.minValues': ({ key }) => `remove minValues of ${key} from the NodePool`,
+  'spec.template.metadata.labels': ({ key, value }) =>
+    value === null
+      ? `remove the label ${key} from the NodePool`
+      : `give the NodePool the label ${key}: ${JSON.stringify(value)}`,
+  'spec.limits': ({ key, value }) => `raise spec.limits of the NodePool for ${key} to ${value}`,
+  'spec.imageFamily': ofClass,
+  'spec.fipsMode': ofClass,
+  'spec.osDiskSizeGB': ofClass,
+  'spec.tolerations': ({ value: { key = '', value = '', effect = '' } }) =>
+    `add a toleration for ${renderTaint({ key, value, effect })}`,
+  'spec.nodeSelector': ({ key, value }) =>
+    value === null ? `remove ${key} from what the pod asks of nodes` : `let the pod ask for ${key} In [${value}]`,
+  'spec.containers.resources.requests': ({ key, value }) =>
+    value === null ? `remove the pod’s requests of ${key}` : `lower the pod’s requests of ${key} to ${value}`,
+};
+
+/** `topology.kubernetes.io/zone In [westeurope-1, westeurope-2]`; an empty value in quotes, as it would not be seen. */
 export function renderWanted(wanted: ReadonlyArray<SelectorRequirement>): string {
-  return wanted
-    .map(
-      ({ key, operator, values = [] }) => `${key} ${operator}${values.length === 0 ? '' : ` [${values.join(', ')}]`}`,
-    )
-    .join(' and ');
+  return wanted.map(renderRequirement).join(' and ');
+}
+
+function renderRequirement({ key, operator, values = [] }: SelectorRequirement): string {
+  if (values.length === 0) return `${key} ${operator}`;
+  return `${key} ${operator} [${values.map((value) => (value === '' ? '""' : value)).join(', ')}]`;
 }

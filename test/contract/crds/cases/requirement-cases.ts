@@ -215,10 +215,9 @@ function knownValueCases(): ReadonlyArray<Case> {
       inOf('karpenter.sh/capacity-type', ['cheap']),
       `${at}[0].values`,
     ),
-    unusable(
-      'pool: Azure has no reserved capacity type',
+    good(
+      'pool: reserved is a capacity type, which the Azure provider refuses and Karpenter itself does not',
       inOf('karpenter.sh/capacity-type', ['reserved']),
-      `${at}[0].values`,
     ),
     good(
       'pool: a capacity type that does not exist is ignored beside one that does',

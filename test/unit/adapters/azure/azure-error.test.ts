@@ -12,11 +12,12 @@ describe('an error of Azure’s', () => {
       status: 429,
       code: 'TooManyRequests',
       message: 'slow down',
+      target: '',
       retryAfterMs: 7_000,
     });
   });
 
-  test.for([['0'], ['-3'], ['Sat, 21 Nov 2026 05:41:02 GMT'], ['']])('names no pause with %j', ([header = '']) => {
+  test.for([['0'], ['-3'], ['Sat, 21 Nov 2020 05:41:02 GMT'], ['']])('names no pause with %j', ([header = '']) => {
     expect(readAzureError(armError(429, 'X', 'x', { 'retry-after': header })).retryAfterMs).toBeNull();
   });
 
@@ -46,6 +47,7 @@ describe('an error of Azure’s', () => {
       status: 409,
       code: 'SDK',
       message: 'of the SDK',
+      target: '',
       retryAfterMs: null,
     });
   });
@@ -63,9 +65,10 @@ describe('an error of Azure’s', () => {
       status: 0,
       code: '',
       message: 'ECONNRESET',
+      target: '',
       retryAfterMs: null,
     });
-    expect(readAzureError('odd')).toEqual({ status: 0, code: '', message: 'odd', retryAfterMs: null });
+    expect(readAzureError('odd')).toEqual({ status: 0, code: '', message: 'odd', target: '', retryAfterMs: null });
   });
 });
 
@@ -78,9 +81,40 @@ describe('what nobody here can decide', () => {
     expect(toRetryable('x', armError(500, 'Y')).retryAfterMs).toBeNull();
   });
 
+  test.for([
+    [429, 'throttled'],
+    [403, 'forbidden'],
+    [503, null],
+    [401, null],
+  ] as const)('with status %s is of the kind %s that people should hear of', ([status, because]) => {
+    expect(toRetryable('x', armError(status, 'Y')).because).toBe(because);
+  });
+
+  test('names the action and the scope of a missing right first', () => {
+    const words =
+      "The client 'x' with object id 'x' does not have authorization to perform action 'Microsoft.Network/loadBalancers/read' over scope '/subscriptions/s/resourceGroups/g' or the scope is invalid.";
+    expect(toRetryable('x', armError(403, 'AuthorizationFailed', words)).message).toBe(
+      `x: 403 AuthorizationFailed the app's identity lacks the right Microsoft.Network/loadBalancers/read on /subscriptions/s/resourceGroups/g. ${words}`.slice(
+        0,
+        500,
+      ),
+    );
+  });
+
   test('is told in at most 500 letters', () => {
     expect(toRetryable('x', armError(500, 'Y', 'z'.repeat(1_000))).message).toHaveLength(500);
   });
+});
+
+test.for([
+  ['ResourceNotFound', true],
+  ['NotFound', true],
+  ['ResourceGroupNotFound', false],
+  ['SubscriptionNotFound', false],
+  ['InvalidResourceType', false],
+  ['', false],
+] as const)('404 with the code "%s" says that the thing is gone: %s', ([code, isGone]) => {
+  expect(isNotFound(armError(404, code))).toBe(isGone);
 });
 
 test('only 404 is "not found", and a read gives null for it alone', async () => {

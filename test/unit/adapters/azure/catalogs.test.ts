@@ -207,15 +207,15 @@ describe('the sizes of a region', () => {
   });
 
   test.for([
-    ['is of another version', gzipSync(JSON.stringify({ version: 2, builtAtMs: START, skus: [] }))],
-    ['has no sizes', gzipSync(JSON.stringify({ version: 1, builtAtMs: START }))],
+    ['is of another version', gzipSync(JSON.stringify({ version: 1, builtAtMs: START, skus: [] }))],
+    ['has no sizes', gzipSync(JSON.stringify({ version: 2, builtAtMs: START }))],
     ['is not packed', new TextEncoder().encode('{}')],
   ] as const)('are listed anew where the record %s', async ([, bytes]) => {
     const { blobs, instance } = openRegion();
     blobs.writeNow('westeurope.USD.json.gz', bytes, 'any');
     expect(await instance().sku(d4)).not.toBeNull();
     const stored = JSON.parse(gunzipSync(blobs.readNow('westeurope.USD.json.gz')?.bytes ?? '').toString()) as object;
-    expect(stored).toMatchObject({ version: 1, builtAtMs: START });
+    expect(stored).toMatchObject({ version: 2, builtAtMs: START });
   });
 });
 

@@ -192,7 +192,26 @@ describe('a launch', () => {
     expect(outcome).toEqual({ kind: 'rejected', reason: 'SubnetIsFull', message: 'no address left' });
   });
 
-  test.for([400, 403, 404])(
+  test('is in doubt after an answer 400 that nobody knows: it may be the size, or all of it', async () => {
+    expect(await refusedWith(armError(400, 'NewCode', 'new words'))).toEqual({
+      kind: 'doubtful',
+      reason: 'NewCode',
+      message: 'new words',
+    });
+    expect(await refusedWith(armError(400, '', 'new words'))).toMatchObject({ reason: 'BadRequest' });
+  });
+
+  test('is rejected by an answer 400 to its NIC that nobody knows: no size is asked for there', async () => {
+    const { cloud } = openCloud({ nicPut: () => armError(400, 'NewCode', 'new words') });
+    expect(await cloud.launch(good)).toEqual({ kind: 'rejected', reason: 'NewCode', message: 'new words' });
+  });
+
+  test('that is throttled under the code of quotas is not taken for one that has none left', async () => {
+    const error = armError(429, 'OperationNotAllowed', 'too many requests: the quota of requests is used up');
+    await expect(refusedWith(error)).rejects.toMatchObject({ name: 'RetryableError', because: 'throttled' });
+  });
+
+  test.for([403, 404])(
     'is rejected by an answer %s that nobody knows: it will be as wrong next time',
     async (status) => {
       const outcome = await refusedWith(armError(status, 'NewCode', 'new words'));
@@ -207,7 +226,7 @@ describe('a launch', () => {
   test('waits as long as Azure asks', async () => {
     await expect(refusedWith(throttled)).rejects.toMatchObject({
       retryAfterMs: 7_000,
-      message: 'creating VM aks-general-0abc: 429 TooManyRequests slow down',
+      message: 'launching VM aks-general-0abc: 429 TooManyRequests slow down',
     });
   });
 

@@ -50,6 +50,7 @@ test('a size is read as the region has it', () => {
     encryptionAtHost: true,
     trustedLaunch: true,
     hyperVGenerations: ['1', '2'],
+    diskControllers: [],
     ultraSsdZones: [],
     ephemeralOsDisk: { maxGb: 107, placement: 'CacheDisk' },
   });
@@ -73,6 +74,7 @@ test('a size of which Azure says little can little', () => {
     encryptionAtHost: false,
     trustedLaunch: false,
     hyperVGenerations: [],
+    diskControllers: [],
     ultraSsdZones: [],
     ephemeralOsDisk: null,
   });
@@ -198,4 +200,14 @@ describe('an OS disk on the machine itself', () => {
     expect(on({})).toBeNull();
     expect(on({ MaxResourceVolumeMB: '102400', EphemeralOSDiskSupported: 'False' })).toBeNull();
   });
+});
+
+test.for([
+  ['SCSI, NVMe', ['SCSI', 'NVMe']],
+  ['NVMe', ['NVMe']],
+  ['', []],
+] as const)('a size whose disks are attached by "%s" says so', ([value, diskControllers]) => {
+  const { capabilities = [] } = size();
+  const more = [...capabilities, { name: 'DiskControllerTypes', value }];
+  expect(read({ ...size(), capabilities: more })).toMatchObject({ diskControllers });
 });

@@ -16,6 +16,7 @@ export function sku(name: string, parts: Partial<Sku> = {}): Sku {
     encryptionAtHost: true,
     trustedLaunch: true,
     hyperVGenerations: ['1', '2'],
+    diskControllers: ['SCSI'],
     ultraSsdZones: [],
     ephemeralOsDisk: null,
     onDemandMicroUsd: 200_000,

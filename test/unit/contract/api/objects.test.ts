@@ -7,7 +7,8 @@ import {
   restrictionOf,
   wellKnownLabels,
   wellKnownValues,
-} from '../../../../shared/contract/api/labels.ts';
+} from '../../../../shared/kubernetes/pool-labels.ts';
+import { nodePoolKind } from '../../../../shared/contract/api/node-pool.ts';
 import { inspect, kindOf, kinds } from '../../../../shared/contract/api/parse.ts';
 import { buffer, claim, nodeClass, overlay, pool, poolOf } from '../../../contract/crds/cases/case.ts';
 import {
@@ -138,6 +139,18 @@ describe('judging', () => {
       'spec.weigth (did you mean weight?)',
     ]);
   });
+});
+
+it('tells the new place of a field that has moved', () => {
+  const template = { spec: { kubelet: { maxPods: 30 } } };
+  const { unknownFields } = inspect(
+    nodePoolKind,
+    pool({ template, disruption: { consolidateAfter: '1m', expireAfter: '24h' } }),
+  );
+  expect(unknownFields.toSorted()).toEqual([
+    'spec.disruption.expireAfter (write it as spec.template.spec.expireAfter)',
+    'spec.template.spec.kubelet (write it as spec.kubelet of the AKSNodeClass)',
+  ]);
 });
 
 describe('the tables of labels', () => {

@@ -34,6 +34,8 @@ describe('the behaviour of Azure', () => {
     ['slowMs=900', { faults: { ...base.faults, slowMs: 900 } }],
     ['retryAfterSeconds=7', { faults: { ...base.faults, retryAfterSeconds: 7 } }],
     ['requestLimits=true', { throttle: true }],
+    ['imageDiskControllers=SCSI', { imageDiskControllers: ['SCSI'] }],
+    ['imageDiskControllers=nvme,scsi', { imageDiskControllers: ['NVMe', 'SCSI'] }],
     ['spotMeanLifeMinutes=3', { spotMeanLifeMinutes: 3 }],
     ['evictionNoticeSeconds=10', { evictionNoticeSeconds: 10 }],
     ['scheduledEventDelayMs=10', { scheduledEventDelayMs: 10 }],
@@ -67,6 +69,7 @@ describe('the behaviour of Azure', () => {
 
   test.each([
     ['throtlePercent=5', '--azure throtlePercent: there is no such behaviour of Azure; did you mean throttlePercent'],
+    ['imageDiskControllers=IDE', '--azure imageDiskControllers names the disk controller IDE: write SCSI or NVMe'],
     ['throttlePercent=101', '--azure throttlePercent must be a number from 0 to 100, not 101'],
     ['slowMs=', '--azure slowMs must be a number from 0 to 600000, not nothing'],
     ['requestMs=9..5', '--azure requestMs must be a time, or the least and the most with .. between, not 9..5'],

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { NodePool } from '../../../shared/contract/api/node-pool.ts';
 import { inspect, kinds } from '../../../shared/contract/api/parse.ts';
 import { nodePoolRuntimeProblems } from '../../../shared/contract/api/runtime-rules.ts';
-import { didYouMean, wordMeant } from '../../../shared/contract/word-meant.ts';
+import { didYouMean, wordMeant } from '../../../shared/kubernetes/word-meant.ts';
 
 describe('the word that was meant', () => {
   test.each([

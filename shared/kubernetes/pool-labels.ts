@@ -1,5 +1,5 @@
-import { restrictedDomainOf } from '../../kubernetes/labels.ts';
-import { didYouMean } from '../word-meant.ts';
+import { restrictedDomainOf } from './labels.ts';
+import { didYouMean } from './word-meant.ts';
 
 /**
  * Which label keys and values a NodePool may name. Sources: Karpenter 1.14 and karpenter-provider-azure 2026-08; the
@@ -59,9 +59,12 @@ export const wellKnownLabels: ReadonlySet<string> = new Set([
 
 const trueOrFalse = ['true', 'false'];
 
-/** Values that exist for a well-known key. An `In` requirement needs at least one of them. */
+/**
+ * Values that exist for a well-known key. An `In` requirement needs at least one of them. `reserved` is Karpenter's own; the
+ * Azure provider leaves it out, which has no reservations.
+ */
 export const wellKnownValues: ReadonlyMap<string, ReadonlyArray<string>> = new Map([
-  ['karpenter.sh/capacity-type', ['on-demand', 'spot']],
+  ['karpenter.sh/capacity-type', ['on-demand', 'spot', 'reserved']],
   ['karpenter.azure.com/sku-networking-accelerated', trueOrFalse],
   ['karpenter.azure.com/sku-storage-premium-capable', trueOrFalse],
   ['karpenter.azure.com/sku-storage-ultra-ssd', trueOrFalse],
@@ -141,4 +144,10 @@ export function restrictionOf(key: string): string | null {
   const restricted = restrictedDomainOf(key);
   if (restricted !== null) return `labels of the domain ${restricted} are set by the provisioner`;
   return restrictedLabels.has(key) ? 'this label is set by the node or by AKS' : null;
+}
+
+/** Could a NodePool require this label of its nodes, or give it to them, as far as admission is asked? */
+export function mayBeOfPool(key: string): boolean {
+  if (key === 'karpenter.sh/nodepool' || refusedLabels.includes(key) || restrictionOf(key) !== null) return false;
+  return closedLabelDomains.every((domain) => isAllowedInDomain(key, domain));
 }

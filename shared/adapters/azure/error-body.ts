@@ -1,0 +1,26 @@
+/** What of the body of a refusal a decision reads. Azure leaves out what it has nothing to say of. */
+export interface ErrorBody {
+  readonly code?: string;
+  readonly message?: string;
+  /** The member of the request that Azure means, such as `vmSize`. */
+  readonly target?: string | null;
+  /** Azure's network provider says here what its message only hints at. Throttled requests are counted here, in JSON. */
+  readonly details?: ReadonlyArray<ErrorDetail> | null;
+}
+
+/** One of the further words of a refusal. */
+export interface ErrorDetail {
+  readonly code?: string;
+  readonly message?: string;
+  readonly target?: string | null;
+}
+
+/** Reads the body of an answer from 400 up; undefined for one that says nothing of an error, such as a page in HTML. */
+export function parseErrorBody(text: string | null | undefined): ErrorBody | undefined {
+  try {
+    const { error } = JSON.parse(text ?? '') as { readonly error?: ErrorBody | null };
+    return error ?? undefined;
+  } catch {
+    return undefined;
+  }
+}
