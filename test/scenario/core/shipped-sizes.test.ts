@@ -175,4 +175,16 @@ describe('where some sizes have no zones', () => {
     expect(zonesOf(plan)).toEqual(['0', '1', '2', '3']);
     expect(new Set(sizesOf(plan))).toEqual(new Set(['Standard_D2pls_v6']));
   });
+
+  const regional = requirement('karpenter.azure.com/placement-scope', 'In', 'regional');
+  const named = { ...requirement('node.kubernetes.io/instance-type', 'In', 'Standard_D2pls_v6'), minValues: 2 };
+  test.each([
+    ['has a taint that they do not tolerate', { taints: [{ key: 'dedicated', effect: 'NoSchedule' }] }],
+    ['is at its limit', { limits: { cpu: '1' } }],
+    ['has too few sizes for its minValues', { requirements: [onDemand, regional, named] }],
+  ])('beside a pool of machines without a zone that %s, pods spread over the zones of another', (_, parts) => {
+    const speaking = pool('regional', { requirements: [onDemand, regional], ...parts });
+    const { plan } = planOf([speaking, any], fourOf(spread('DoNotSchedule')));
+    expect([plan.left, zonesOf(plan)]).toEqual([[], ['1', '2', '3']]);
+  });
 });

@@ -1,13 +1,12 @@
 import { isTypeLevelKey, labelKey, normalizeKey, REGIONAL_ZONE } from '../../../kubernetes/labels.ts';
 import type { NodePool, PodSpec, SelectorRequirement } from '../../../kubernetes/manifest.ts';
-import { namesRegional } from '../../rules/placement-scope.ts';
 import { placeOf, type AuditedInput } from '../seen/audited-sizes.ts';
 import { blockingTaint, meets, type PossibleLabels } from '../seen/matching.ts';
 import type { OfferedDomains } from './spread-views.ts';
 
 /**
- * Domains of a key that pools can offer now. "No zone" is one only where no pool offers zones, or one that speaks of it does; what
- * machines without a zone there are, or the plan makes, counts besides.
+ * Domains of a key that pools can offer now. "No zone" is one only where no pool offers zones: else kube-scheduler counts it when
+ * such a machine is there, and what there is, or the plan makes, counts besides.
  */
 export function offeredDomains(input: AuditedInput): OfferedDomains {
   const offered = new Map<NodePool, ReadonlyArray<OfferedKind>>();
@@ -38,13 +37,9 @@ function domainsAmong(
   key: string,
   kindsOf: (pool: NodePool) => ReadonlyArray<OfferedKind>,
 ): ReadonlyArray<string> {
-  const offers = pools.flatMap((pool) => {
-    const domains = kindsOf(pool).flatMap(({ labels, listed }) => labels.get(key) ?? listed.get(key) ?? []);
-    return [...new Set(domains)].map((domain) => ({ domain, spoken: namesRegional(pool) }));
-  });
-  const all = new Set(offers.map(({ domain }) => domain));
-  const isSpoken = offers.some(({ domain, spoken }) => domain === REGIONAL_ZONE && spoken);
-  if (key === labelKey.zone && all.size > 1 && !isSpoken) all.delete(REGIONAL_ZONE);
+  const kinds = pools.flatMap(kindsOf);
+  const all = new Set(kinds.flatMap(({ labels, listed }) => labels.get(key) ?? listed.get(key) ?? []));
+  if (key === labelKey.zone && all.size > 1) all.delete(REGIONAL_ZONE);
   return [...all];
 }
 

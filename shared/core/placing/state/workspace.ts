@@ -197,8 +197,7 @@ function needsOf(
     leveled.map(({ shape, levels }) => levels.map((constraints) => ({ shape, constraints }))),
   );
   const known = new Map<string, ReadonlyArray<string>>();
-  const domains = (key: string, filter: NodeFilter | null, hard: boolean): ReadonlyArray<string> => {
-    const withRegional = key !== labelKey.zone || zones.countsRegional(hard);
+  const domains = (key: string, filter: NodeFilter | null, withRegional: boolean): ReadonlyArray<string> => {
     const id = `${key} ${withRegional} ${filter === null ? '' : JSON.stringify(filterId(filter))}`;
     const found = known.get(id) ?? domainsOf(places, { key, withRegional, named: named.get(key) ?? [] }, filter);
     known.set(id, found);
@@ -211,7 +210,11 @@ function needsOf(
     shape,
     levels: levels.map((constraints) => ({
       constraints,
-      terms: toTerms(topology, shape.shape, shape.index, { constraints, domains }),
+      terms: toTerms(topology, shape.shape, shape.index, {
+        constraints,
+        domains: (key, filter, hard) =>
+          domains(key, filter, key !== labelKey.zone || zones.countsRegional({ shape, constraints }, hard)),
+      }),
     })),
   }));
   for (const { key } of [...topology.counters.values(), ...topology.exclusions.values()]) {
@@ -283,14 +286,11 @@ function domainsOf(
 ): ReadonlyArray<string> {
   const { tolerations, alternatives } = filter ?? { tolerations: null, alternatives: null };
   const domains = new Set<string>();
-  let isRegionalNamed = withRegional;
   for (const { pool } of pools) {
     if (tolerations !== null && untolerated(tolerations, pool.taints, false) !== null) continue;
-    const own = domainsOn(pool, key, { named, alternatives });
-    for (const domain of own) domains.add(domain);
-    isRegionalNamed ||= own.includes(REGIONAL_ZONE) && namesRegional(pool.manifest);
+    for (const domain of domainsOn(pool, key, { named, alternatives })) domains.add(domain);
   }
-  if (!isRegionalNamed && domains.size > 1) domains.delete(REGIONAL_ZONE);
+  if (!withRegional && domains.size > 1) domains.delete(REGIONAL_ZONE);
   for (const capacity of existing) {
     const domain = capacity.labels[key];
     if (domain !== undefined && passesFilter(filter, capacity)) domains.add(domain);
