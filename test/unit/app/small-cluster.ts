@@ -228,8 +228,8 @@ function smallAzure(outside: Outside) {
         instanceTypes: () => Promise.resolve(outside.types),
         instanceTypeNames: () => Promise.resolve(new Set(outside.types.map(({ name }) => name))),
         refuse: (all: ReadonlyArray<RefusedOffering>) => Promise.resolve(void refused.push(...all)),
-        evicted: (one: EvictedMachine) => {
-          evicted.push(one);
+        evicted: (all: ReadonlyArray<EvictedMachine>) => {
+          evicted.push(...all);
           return Promise.resolve(outside.storms);
         },
         nextRetryMs: () => Promise.resolve(null),
