@@ -1,7 +1,10 @@
+import { watchObjects } from '../../sandbox/kubernetes/client/watch-objects.ts';
+import type { KubernetesObject } from '../../sandbox/kubernetes/client/objects.ts';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { scheduledEventEmitted, virtualMachinePreempted } from '../../sandbox/azure/event-grid-events.ts';
 import { expectConsistent } from './consistent.ts';
 import { deployment, nodeClass, nodePool } from './manifests.ts';
+import { forbidClosing } from './node-policy.ts';
 import { type Queues, openQueues } from './queues.ts';
 import { onceOn } from './once-on.ts';
 import { removeAll } from './remove-all.ts';
@@ -42,19 +45,38 @@ export function interruptionCases(mode: Mode): void {
       return { state, vm };
     };
 
-    it('a spot eviction: the replacement is ready before a pod leaves, and the pods have left before the machine goes', async () => {
+    const taken = (name: string, { nodes }: State): boolean =>
+      nodes.some(
+        ({ metadata, spec }) =>
+          metadata.name === name && spec.taints?.some(({ key }) => key === 'karpenter.sh/disrupted') === true,
+      );
+
+    it('a spot eviction: its pods are told before any replacement is ready, and have left before the machine goes', async () => {
+      const { state, vm } = await sixPods();
+      const old = state.pods.filter(({ spec }) => spec.nodeName === vm.name).map(({ metadata }) => metadata.uid);
+      const endMs = Date.now() + 30_000;
+      world.sandbox.azure.evict(vm.name, { noticeSeconds: 30 });
+      await world.until('the node is tainted', (seen) => taken(vm.name, seen));
+      await world.until('all its pods are told', ({ pods }) => {
+        const there = pods.filter(({ metadata }) => metadata.deletionTimestamp === undefined);
+        return old.every((uid) => !there.some(({ metadata }) => metadata.uid === uid));
+      });
+      await world.until('the machine is gone', ({ vms }) => !vms.some(({ name }) => name === vm.name));
+      expect(Date.now()).toBeLessThan(endMs);
+      const [line = ''] = world.lines.filter(
+        (one) => one.includes('"event":"interrupted"') && one.includes(vm.name.slice(4)),
+      );
+      expect(line).toMatch(/"markedAfterMs":\d+,"toldAfterMs":\d+,/);
+      await expectConsistent(world, { pods: 6 });
+      expect(world.sandbox.azure.counters().evictions).toBe(0);
+    });
+
+    it('maintenance that is announced minutes ahead: the replacement is ready before a pod leaves', async () => {
       const { state, vm } = await sixPods();
       const old = state.pods.filter(({ spec }) => spec.nodeName === vm.name).map(({ metadata }) => metadata.uid);
       const known = new Set(state.claims.map(({ metadata }) => metadata.name));
-      const endMs = Date.now() + 30_000;
-      world.sandbox.azure.evict(vm.name, { noticeSeconds: 30 });
-      const tainted = await world.until('the node is tainted', ({ nodes }) =>
-        nodes.some(
-          ({ metadata, spec }) =>
-            metadata.name === vm.name && spec.taints?.some(({ key }) => key === 'karpenter.sh/disrupted') === true,
-        ),
-      );
-      expect(tainted.vms.map(({ name }) => name)).toContain(vm.name);
+      world.sandbox.azure.schedule(vm.name, 'Redeploy', { noticeSeconds: 600 });
+      await world.until('the node is tainted', (seen) => taken(vm.name, seen));
       const leaving = await world.until('a pod leaves', ({ pods }) => {
         const there = pods.filter(({ metadata }) => metadata.deletionTimestamp === undefined);
         return old.some((uid) => !there.some(({ metadata }) => metadata.uid === uid));
@@ -62,10 +84,76 @@ export function interruptionCases(mode: Mode): void {
       const ready = leaving.claims.filter((claim) => !known.has(claim.metadata.name) && isTrue(claim, 'Initialized'));
       expect(ready.length, 'replacements that were ready when the first pod left').toBeGreaterThan(0);
       await world.until('the machine is gone', ({ vms }) => !vms.some(({ name }) => name === vm.name));
-      expect(Date.now()).toBeLessThan(endMs);
       await expectConsistent(world, { pods: 6 });
-      expect(world.sandbox.azure.counters().evictions).toBe(0);
     });
+
+    /** So many spot nodes with three pods each, whose grace period is 5 s. */
+    const stormy = async (nodes: number): Promise<State> => {
+      const sizes = [
+        { key: 'karpenter.azure.com/sku-family', operator: 'In', values: ['D'] },
+        { key: 'karpenter.azure.com/sku-cpu', operator: 'In', values: ['4'] },
+      ];
+      await world.apply(
+        nodePool('spot', { capacityTypes: ['spot', 'on-demand'], requirements: sizes }),
+        deployment('storm', 3 * nodes, { cpu: '1100m', graceSeconds: 5 }),
+      );
+      await expectConsistent(world, { pods: 3 * nodes });
+      return world.until('machines have AKS’s extension', ({ vms }) =>
+        vms.every(({ extensions }) => extensions.includes('computeakslinuxbilling')),
+      );
+    };
+
+    rarely(
+      'twenty spot evictions at once: every pod ends by itself and gets one new place, and nothing is bought twice',
+      async () => {
+        const { vms } = await stormy(20);
+        const seen = new Set<string>();
+        const watched = watchObjects<KubernetesObject>({
+          connection: world.api,
+          path: '/api/v1/namespaces/default/pods',
+          query: '',
+          onChange: ({ metadata }) => void seen.add(metadata.uid),
+          onDelete: () => undefined,
+        });
+        for (const { name } of vms) world.sandbox.azure.evict(name, { noticeSeconds: 30 });
+        await world.until(
+          'the machines are gone',
+          (state) => !state.vms.some(({ name }) => vms.some((vm) => vm.name === name)),
+        );
+        const after = await expectConsistent(world, { pods: 60 });
+        watched.close();
+        expect(world.sandbox.azure.counters().evictions, 'machines that went under their pods').toBe(0);
+        expect([after.vms.length, seen.size], 'machines, and pods that there ever were').toEqual([20, 120]);
+      },
+    );
+
+    // The double knows no admission policies.
+    it.runIf(mode === 'real')(
+      'a node that nobody may close: its pods are told all the same, and those of the others',
+      async () => {
+        const { vms } = await stormy(3);
+        const [closed] = vms;
+        if (closed === undefined) throw new Error('the pool has no VM');
+        const opened = await forbidClosing(world, closed.name);
+        for (const { name } of vms) world.sandbox.azure.evict(name, { noticeSeconds: 30 });
+        await world.until('the others are gone', (state) =>
+          vms.slice(1).every((vm) => !state.vms.some(({ name }) => name === vm.name)),
+        );
+        expect(world.sandbox.azure.counters().evictions).toBe(0);
+        const refused = world.lines.filter((line) => line.includes('"interruption-step-refused"'));
+        expect(refused.some((line) => line.includes(closed.name.slice(4)) && line.includes('"step":"taint"'))).toBe(
+          true,
+        );
+        const told = world.lines.filter((line) => line.includes('"event":"interrupted"'));
+        expect(
+          told.some(
+            (line) => line.includes(closed.name.slice(4)) && line.includes('"markedAfterMs":null,"toldAfterMs":'),
+          ),
+        ).toBe(true);
+        await opened();
+        await expectConsistent(world, { pods: 9, mayBeEmpty: true });
+      },
+    );
 
     rarely('the same notice ten times, by queue and by Event Grid, replaces a node once', async () => {
       const { state, vm } = await sixPods();

@@ -37,22 +37,28 @@ const REPLACED_FIRST_MS = 150_000;
 /** How long pods wait to hear which machine is made for them. A plan takes seconds; one that has not come then may never. */
 const NAMED_WITHIN_MS = 30_000;
 
+/** To tell the pods of a node takes a second; whoever dies meanwhile is followed by the same notice, or another, so much later. */
+const AT_IT_MS = 5_000;
+
 /**
  * Closes the node, gives its claim up by the deadline, and tells its pods to go unless there is time for their replacement
  * first. Nothing of it waits for a plan, a Lease, Azure or a statistic, and what is refused of one step stops none of the others; where the
- * claim could not be given up that is thrown at the end, so that the notice is acted on again. Null where another
- * execution does it, or nothing is left to give up. Repeating it is harmless.
+ * claim could not be given up that is thrown at the end, so that the notice is acted on again, as it is a little later where another
+ * execution is at it. Null where nothing is left to give up. Repeating it is harmless.
  */
 export async function giveUpNode(ports: Ports, claim: NodeClaim, leave: Leave): Promise<GivenUp | null> {
   const awaits = leave.deadlineMs - ports.now() > REPLACED_FIRST_MS;
-  const [node, removed] = await Promise.all([
+  const [node, stamp] = await Promise.all([
     orRefused(ports, claim, 'taint', () => closeNode(ports, claim)),
-    settled(giveUpClaim(ports, claim, leave, awaits)),
+    orFailure(() => stampClaim(ports, claim, leave, awaits)),
   ]);
-  if (removed.status === 'fulfilled' && removed.value === null) return null;
+  if (stamp.kind === 'gone') return null;
+  if (stamp.kind === 'left') throw otherIsAtIt(claim);
   const told = awaits || node?.kind === 'foreign' ? null : await tellPods(ports, claim, leave);
-  if (removed.status === 'rejected') throw soon(removed.reason);
-  await tellOthers(ports, claim, leave, { deadline: removed.value ?? '', answers: told?.answers ?? [] });
+  if (stamp.kind === 'failed') throw soon(stamp.error);
+  // After the pods: from then on `follow` drains, too, and would tell those anew that it sees before they are on their way.
+  await deleteClaim(ports, claim);
+  await tellOthers(ports, claim, leave, { deadline: stamp.deadline, answers: told?.answers ?? [] });
   const markedMs = node?.kind === 'closed' ? node.atMs : null;
   return { markedMs, ...(told === null ? NOBODY_TOLD : { toldMs: told.toldMs, pods: told.remaining }) };
 }
@@ -64,9 +70,14 @@ function tellPods(ports: Ports, claim: NodeClaim, { deadlineMs }: Leave): Promis
   return orRefused(ports, claim, 'drain', () => drain(ports, nodeNameOf(claim), deadlineMs, true));
 }
 
-async function settled<Answer>(work: Promise<Answer>): Promise<PromiseSettledResult<Answer>> {
-  const [outcome] = await Promise.allSettled([work]);
-  return outcome;
+async function orFailure<Answer>(
+  work: () => Promise<Answer>,
+): Promise<Answer | { readonly kind: 'failed'; readonly error: unknown }> {
+  try {
+    return await work();
+  } catch (error) {
+    return { kind: 'failed', error };
+  }
 }
 
 /** What a step answers; null, and a line in the log, where it is refused or cannot be done now. */
@@ -128,34 +139,52 @@ async function closeNode(ports: Ports, claim: NodeClaim): Promise<Closed> {
   return { kind: 'closed', atMs: ports.now() };
 }
 
-/**
- * Deletes the claim with the time by which its pods must have left. An earlier one stays. Answers that time; null where the claim has
- * gone, or another execution has given it up since it was read.
- */
-async function giveUpClaim(
+type Stamp =
+  | { readonly kind: 'written'; readonly deadline: string }
+  /** Another execution has just written it: that one does all the rest. */
+  | { readonly kind: 'left' }
+  | { readonly kind: 'gone' };
+
+/** Writes on the claim by when its pods must have left, and answers it. An earlier time stays. */
+async function stampClaim(
   ports: Ports,
   claim: NodeClaim,
   { signal, deadlineMs }: Leave,
   awaits: boolean,
-): Promise<string | null> {
-  const { name, uid = '', annotations: before = {} } = claim.metadata;
+): Promise<Stamp> {
   let deadline = toTimestamp(deadlineMs);
-  const outcome = await annotateClaim(ports, claim, ({ metadata: { annotations = {} } }) => {
+  const kind = await annotateClaim(ports, claim, ({ metadata: { annotations = {} } }) => {
     const knownMs = Date.parse(annotations[annotation.terminationTimestamp] ?? '');
-    const isNews = annotations[annotation.interruption] !== before[annotation.interruption];
-    if (isNews && knownMs <= deadlineMs) return null;
+    if (knownMs <= deadlineMs && isBegun(annotations, ports.now())) return null;
     deadline = toTimestamp(Number.isNaN(knownMs) ? deadlineMs : Math.min(knownMs, deadlineMs));
     return {
       [annotation.terminationTimestamp]: deadline,
-      [annotation.interruption]: `${signal.event} by ${deadline}`,
+      [annotation.interruption]: `${signal.event} by ${deadline} since ${toTimestamp(ports.now())}`,
       ...(awaits
         ? { [annotation.replacementDue]: toTimestamp(ports.now() + NAMED_WITHIN_MS) }
         : withoutWaiting(annotations)),
     };
   });
-  if (outcome !== 'written') return null;
-  await ports.kubernetes.delete('NodeClaim', { name, namespace: null }, uid === '' ? undefined : { uid });
-  return deadline;
+  return kind === 'written' ? { kind, deadline } : { kind };
+}
+
+/** Has another execution begun so short a while ago that it is at it still? */
+function isBegun(annotations: Readonly<Record<string, string>>, nowMs: number): boolean {
+  const sinceMs = Date.parse(annotations[annotation.interruption]?.split(' since ')[1] ?? '');
+  return nowMs - sinceMs < AT_IT_MS;
+}
+
+/** Whoever told the pods beside it would tell some of them twice. */
+function otherIsAtIt({ metadata }: NodeClaim): RetryableError {
+  return new RetryableError(`another notice of ${metadata.name} is being acted on`, { retryAfterMs: AT_IT_MS });
+}
+
+async function deleteClaim(ports: Ports, { metadata: { name, uid = '' } }: NodeClaim): Promise<void> {
+  try {
+    await ports.kubernetes.delete('NodeClaim', { name, namespace: null }, uid === '' ? undefined : { uid });
+  } catch (error) {
+    throw soon(error);
+  }
 }
 
 /** What an earlier notice with more time, or disruption, had the pods wait for does not come in time. */

@@ -53,7 +53,7 @@ export async function interrupt(
   const deadlineMs = Math.max(signal.notBeforeMs ?? nowMs + SHORTEST_NOTICE_MS, nowMs + LATEST_MS);
   if (isLeavingBy(claim, deadlineMs)) return { kind: 'ignored', why: 'already being removed' };
   const given = await giveUpNode(ports, claim, { signal, deadlineMs });
-  if (given === null) return { kind: 'ignored', why: 'given up by another execution, or gone, meanwhile' };
+  if (given === null) return { kind: 'ignored', why: 'its NodeClaim has gone meanwhile' };
   ports.log('interrupted', {
     ...claimFacts(claim),
     ...machineFacts(claim),

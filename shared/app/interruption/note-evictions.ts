@@ -37,8 +37,8 @@ export async function noteEvictions(ports: Ports, snapshot: Pick<Snapshot, 'node
   if (machines.length === 0) return;
   let againMs = UNWRITTEN_AGAIN_MS;
   try {
-    const [storms] = await within(
-      WRITING_MAX_MS,
+    const [storms] = await inTime(
+      ports,
       Promise.all([
         ports.catalogs.evicted(machines),
         ports.catalogs.refuse(claims.flatMap((claim) => refusalOf(claim, ports.now()))),
@@ -67,17 +67,12 @@ function keyOf({ metadata }: NodeClaim): string {
   return `evicted/${metadata.name}`;
 }
 
-/** Rejects with a RetryableError where it takes longer. What goes on meanwhile is a write that may come about or not. */
-async function within<Answer>(ms: number, work: Promise<Answer>): Promise<Answer> {
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new RetryableError(`not written within ${ms} ms`)), ms);
+/** Rejects with a RetryableError where it takes too long. What goes on meanwhile is a write that may come about or not. */
+async function inTime<Answer>({ sleep }: Pick<Ports, 'sleep'>, work: Promise<Answer>): Promise<Answer> {
+  const late = sleep(WRITING_MAX_MS).then(() => {
+    throw new RetryableError(`not written within ${WRITING_MAX_MS} ms`);
   });
-  try {
-    return await Promise.race([work, late]);
-  } finally {
-    clearTimeout(timer);
-  }
+  return Promise.race([work, late]);
 }
 
 function evictedMachine(claim: NodeClaim, { nodeClaims }: Pick<Snapshot, 'nodeClaims'>): ReadonlyArray<EvictedMachine> {

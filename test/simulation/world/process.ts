@@ -120,6 +120,7 @@ export class Process {
       planner: planProvisioning,
       reservesNodes: true,
       now: this.now,
+      sleep: (ms) => outside.timeline.sleep(ms),
       kubernetes,
       definitions: createDefinitions(kubernetes, this.now),
       snapshots: createSnapshots(blobs, cluster, () =>

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { interrupt } from '../../../../shared/app/interruption/interrupt.ts';
+import { RetryableError } from '../../../../shared/ports/errors.ts';
 import type { Ports } from '../../../../shared/app/ports.ts';
 import { START, namesIn } from '../small-cluster.ts';
 import { at, deadlineKey, longNotice, notice, running, vmId } from './running.ts';
@@ -143,17 +144,30 @@ describe('the same notice again', () => {
     expect([annotations(), writes()]).toEqual([said, []]);
   });
 
-  test('at the same moment is acted on once', async () => {
-    const { ports, evictions, sent } = running({ pods: 3 });
-    const outcomes = await Promise.all(Array.from({ length: 5 }, () => interrupt(ports, notice())));
-    expect(outcomes.map(({ kind }) => kind).toSorted()).toEqual([
-      'given-up',
-      'ignored',
-      'ignored',
-      'ignored',
-      'ignored',
-    ]);
+  test('at the same moment is acted on once, and the others come again a little later, in case that one dies', async () => {
+    const { ports, evictions, sent, clock } = running({ pods: 3 });
+    const outcomes = await Promise.allSettled(Array.from({ length: 5 }, () => interrupt(ports, notice())));
+    expect(outcomes.filter(({ status }) => status === 'fulfilled')).toMatchObject([{ value: { kind: 'given-up' } }]);
+    const others = outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? [outcome.reason as unknown] : []));
+    const later = new RetryableError('another notice of c is being acted on', { retryAfterMs: 5_000 });
+    expect(others).toEqual(Array.from({ length: 4 }, () => later));
     expect([evictions(), sent.length]).toEqual([3, 1]);
+    clock.advance(5_000);
+    expect(await interrupt(ports, notice())).toMatchObject({ kind: 'ignored', why: 'already being removed' });
+  });
+
+  test('of an execution that has died half-way is taken up five seconds later', async () => {
+    const { ports, outside, clock, stateOf, leavingPods } = running();
+    outside.onRequest = ({ method }) => {
+      if (method === 'DELETE') throw new RetryableError('dies');
+    };
+    await expect(interrupt(ports, notice())).rejects.toThrow('dies');
+    expect([stateOf('c'), leavingPods()]).toEqual(['there', ['p-0']]);
+    outside.onRequest = () => undefined;
+    await expect(interrupt(ports, notice())).rejects.toThrow('another notice of c is being acted on');
+    clock.advance(5_000);
+    expect(await interrupt(ports, notice())).toMatchObject({ kind: 'given-up' });
+    expect(stateOf('c')).toBe('leaving');
   });
 
   test('with less time is acted on: pods that waited for their replacement are told', async () => {
