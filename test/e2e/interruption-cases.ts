@@ -1,10 +1,7 @@
-import { watchObjects } from '../../sandbox/kubernetes/client/watch-objects.ts';
-import type { KubernetesObject } from '../../sandbox/kubernetes/client/objects.ts';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { scheduledEventEmitted, virtualMachinePreempted } from '../../sandbox/azure/event-grid-events.ts';
 import { expectConsistent } from './consistent.ts';
 import { deployment, nodeClass, nodePool } from './manifests.ts';
-import { forbidClosing } from './node-policy.ts';
 import { type Queues, openQueues } from './queues.ts';
 import { onceOn } from './once-on.ts';
 import { removeAll } from './remove-all.ts';
@@ -86,74 +83,6 @@ export function interruptionCases(mode: Mode): void {
       await world.until('the machine is gone', ({ vms }) => !vms.some(({ name }) => name === vm.name));
       await expectConsistent(world, { pods: 6 });
     });
-
-    /** So many spot nodes with three pods each, whose grace period is 5 s. */
-    const stormy = async (nodes: number): Promise<State> => {
-      const sizes = [
-        { key: 'karpenter.azure.com/sku-family', operator: 'In', values: ['D'] },
-        { key: 'karpenter.azure.com/sku-cpu', operator: 'In', values: ['4'] },
-      ];
-      await world.apply(
-        nodePool('spot', { capacityTypes: ['spot', 'on-demand'], requirements: sizes }),
-        deployment('storm', 3 * nodes, { cpu: '1100m', graceSeconds: 5 }),
-      );
-      await expectConsistent(world, { pods: 3 * nodes });
-      return world.until('machines have AKS’s extension', ({ vms }) =>
-        vms.every(({ extensions }) => extensions.includes('computeakslinuxbilling')),
-      );
-    };
-
-    rarely(
-      'twenty spot evictions at once: every pod ends by itself and gets one new place, and nothing is bought twice',
-      async () => {
-        const { vms } = await stormy(20);
-        const seen = new Set<string>();
-        const watched = watchObjects<KubernetesObject>({
-          connection: world.api,
-          path: '/api/v1/namespaces/default/pods',
-          query: '',
-          onChange: ({ metadata }) => void seen.add(metadata.uid),
-          onDelete: () => undefined,
-        });
-        for (const { name } of vms) world.sandbox.azure.evict(name, { noticeSeconds: 30 });
-        await world.until(
-          'the machines are gone',
-          (state) => !state.vms.some(({ name }) => vms.some((vm) => vm.name === name)),
-        );
-        const after = await expectConsistent(world, { pods: 60 });
-        watched.close();
-        expect(world.sandbox.azure.counters().evictions, 'machines that went under their pods').toBe(0);
-        expect([after.vms.length, seen.size], 'machines, and pods that there ever were').toEqual([20, 120]);
-      },
-    );
-
-    // The double knows no admission policies.
-    it.runIf(mode === 'real')(
-      'a node that nobody may close: its pods are told all the same, and those of the others',
-      async () => {
-        const { vms } = await stormy(3);
-        const [closed] = vms;
-        if (closed === undefined) throw new Error('the pool has no VM');
-        const opened = await forbidClosing(world, closed.name);
-        for (const { name } of vms) world.sandbox.azure.evict(name, { noticeSeconds: 30 });
-        await world.until('the others are gone', (state) =>
-          vms.slice(1).every((vm) => !state.vms.some(({ name }) => name === vm.name)),
-        );
-        expect(world.sandbox.azure.counters().evictions).toBe(0);
-        const refused = world.lines.filter((line) => line.includes('"interruption-step-refused"'));
-        expect(refused.some((line) => line.includes(closed.name.slice(4)) && line.includes('"step":"taint"'))).toBe(
-          true,
-        );
-        const told = world.lines.filter((line) => line.includes('"event":"interrupted"'));
-        expect(
-          told.some(
-            (line) => line.includes(closed.name.slice(4)) && line.includes('"markedAfterMs":null,"toldAfterMs":'),
-          ),
-        ).toBe(true);
-        await opened();
-        await expectConsistent(world, { pods: 9, mayBeEmpty: true });
-      },
-    );
 
     rarely('the same notice ten times, by queue and by Event Grid, replaces a node once', async () => {
       const { state, vm } = await sixPods();

@@ -133,7 +133,8 @@ async function tellDeadline(ports: Ports, claim: NodeClaim, node: Node, deadline
 function landedAtMs(ports: Ports, claim: NodeClaim, isNew: boolean): number {
   const isDraining = conditionOf(claim.status?.conditions, 'Drained')?.status === 'Unknown';
   if (isDraining) return transitionMs(claim, 'Drained') + LANDING_MS;
-  return isNew ? ports.now() + LANDING_MS : ports.now();
+  // A notice taints the node a moment before.
+  return isNew || isInterrupted(claim) ? ports.now() + LANDING_MS : ports.now();
 }
 
 function noteDraining(ports: Ports, claim: NodeClaim, message: string): Promise<NodeClaim> {

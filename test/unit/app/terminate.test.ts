@@ -275,6 +275,15 @@ describe('a node that was open to pods until its claim was deleted [K03]', () =>
     expect([evicted(), deleted]).toEqual([1, []]);
   });
 
+  test('is kept as long where a notice tainted it a moment before', async () => {
+    const annotations = { [interruption]: 'preempt by then' };
+    const { look, server, deleted } = leaving({ status, annotations });
+    const taints = [{ key: 'karpenter.sh/disrupted', effect: 'NoSchedule' }];
+    server.patch('nodes', 'aks-c', { spec: { taints } }, 'object');
+    expect(await look()).toMatchObject({ kind: 'wait', lookAgainMs: START + 5_000 });
+    expect(deleted).toEqual([]);
+  });
+
   test('is not kept when it was tainted long before, as the disruption does', async () => {
     const { look, server, deleted } = leaving({ status });
     const taints = [{ key: 'karpenter.sh/disrupted', effect: 'NoSchedule' }];
