@@ -114,7 +114,7 @@ export class Laws {
    * node is named and ready, or time runs out.
    */
   #evictingPod(key: string): void {
-    const { server, timeline } = this.#parts;
+    const { server } = this.#parts;
     const pod = server.get('pods', key);
     if (pod === null) return;
     this.#checkTold(key, pod);
@@ -124,20 +124,28 @@ export class Laws {
     if (claim.metadata.deletionTimestamp === undefined && !this.#doomed.has(name)) {
       this.#break(`pod ${key} is evicted from ${name}, which stays`);
     }
-    const { annotations = {} } = claim.metadata;
-    if (annotations[annotation.interruption] === undefined || this.#isPast(claim, graceMsOf(pod) + 1000)) return;
+    const mayGo = !this.#isNoticedMinutesAhead(claim) || this.#isPast(claim, graceMsOf(pod) + 1000);
+    const why = mayGo ? null : this.#missingBefore(claim);
+    if (why !== null) this.#break(`pod ${key} is evicted before ${why}`);
+  }
+
+  #isNoticedMinutesAhead({ metadata: { name, annotations = {} } }: Stored): boolean {
+    if (annotations[annotation.interruption] === undefined) return false;
     const deletedMs = this.#deletedMs.get(name) ?? Number.POSITIVE_INFINITY;
-    const noticeMs = Date.parse(annotations[annotation.terminationTimestamp] ?? '') - deletedMs;
-    if (!(noticeMs > REPLACED_FIRST_MS)) return;
+    return Date.parse(annotations[annotation.terminationTimestamp] ?? '') - deletedMs > REPLACED_FIRST_MS;
+  }
+
+  /** What pods of a machine wait for that goes in minutes; null when they may go. */
+  #missingBefore({ metadata: { name, annotations = {} } }: Stored): string | null {
+    const { server, timeline } = this.#parts;
     if (timeline.now() < Date.parse(annotations[annotation.replacementDue] ?? '')) {
-      this.#break(`pod ${key} is evicted before it is said what replaces ${name}`);
+      return `it is said what replaces ${name}`;
     }
     const awaited = (annotations[annotation.replacedBy] ?? '').split(',').find((other) => {
       const found = server.get('nodeclaims', other);
       return found !== null && conditionStatus(found.status, 'Initialized') !== 'True';
     });
-    if (awaited !== undefined)
-      this.#break(`pod ${key} is evicted before ${awaited}, which replaces its node, is ready`);
+    return awaited === undefined ? null : `${awaited}, which replaces its node, is ready`;
   }
 
   /** Where nothing is lost on the way nobody asks a pod to go that has been told. */
@@ -150,10 +158,13 @@ export class Laws {
     this.#isStrict = true;
   }
 
-  /** By then the claim's node takes no more pods, and the pods that are on it now have been told, unless a budget holds them. */
+  /** By then the claim's node takes no more pods, and the pods that are on it now have been told, but for those that a budget may hold. */
   expectGivenUp(claim: string, byMs: number): void {
-    const node = `aks-${claim}`;
-    const pods = this.#parts.server.list('pods').filter(({ spec }) => spec?.['nodeName'] === node);
+    const { server } = this.#parts;
+    const held = new Set(server.list('poddisruptionbudgets').map(({ spec }) => spec?.['selector']?.matchLabels?.app));
+    const pods = server
+      .list('pods')
+      .filter(({ spec, metadata }) => spec?.['nodeName'] === `aks-${claim}` && !held.has(metadata.labels?.['app']));
     this.#givenUpBy.set(claim, { byMs, pods: pods.map((pod) => [keyOf(pod.metadata), pod.metadata.uid]) });
   }
 
