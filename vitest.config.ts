@@ -15,7 +15,7 @@ const slow = [
   'test/contract/servicebus/process.test.ts',
   'test/contract/relay/{image,process}.test.ts',
   'test/scenario/karpenter/recorded-plans.test.ts',
-  'test/simulation/more-{disruption,seeds}.test.ts',
+  'test/simulation/more-{disruption,notices,seeds}.test.ts',
   'test/oracle/checker.test.ts',
 ];
 /** Laws: `npm test` draws a part of what `--slow` draws (`test/setup/draws.ts`). */

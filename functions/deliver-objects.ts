@@ -38,7 +38,9 @@ async function putRestOff(
     outcome.kind === 'failed' ? [{ object, error: outcome.error }] : [],
   );
   const alike = Map.groupBy(failures, ({ object, error }) =>
-    error instanceof RetryableError ? String(pauseAfter(error, message.attempt ?? 0)) : nameOf(object),
+    error instanceof RetryableError
+      ? `${error.retryAfterMs === null ? 'fault' : 'told'} ${pauseAfter(error, message.attempt ?? 0, 0)}`
+      : nameOf(object),
   );
   for (const group of alike.values()) {
     const rest = { ...message, objects: group.map(({ object }) => object) };

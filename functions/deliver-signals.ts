@@ -1,4 +1,5 @@
-import { interrupt } from '../shared/app/interrupt.ts';
+import { interrupt } from '../shared/app/interruption/interrupt.ts';
+import { inParallel } from '../shared/app/in-parallel.ts';
 import { noteNews } from '../shared/app/note-news.ts';
 import type { Log, Ports } from '../shared/app/ports.ts';
 import { theApp } from '../shared/composition.ts';
@@ -6,6 +7,9 @@ import { type News, readEvent } from '../shared/contract/event-grid.ts';
 import { parseSignalHint, type SignalHint } from '../shared/contract/messages.ts';
 import { RetryableError } from '../shared/ports/errors.ts';
 import { type Invocation, type Worker, failed, logTo } from './deliver.ts';
+
+/** Each takes some ten calls of the API server, which takes so many connections of one instance. */
+const SIGNALS_AT_ONCE = 32;
 
 /** What became of one piece of news, as it is logged. */
 type Told = Parameters<Log>[1];
@@ -20,20 +24,24 @@ export async function deliverSignals(context: Invocation, raw: unknown): Promise
 
 /** `deliverSignals` for a worker that is given, such as a simulated one. */
 export async function deliverSignalsTo(worker: Worker, context: Invocation, raw: unknown): Promise<void> {
-  const all: ReadonlyArray<unknown> = Array.isArray(raw) && raw.length > 0 ? raw : [raw];
-  for (const one of all) {
-    // One after the other: each plans, and only one plan at a time is committed.
-    // oxlint-disable-next-line no-await-in-loop
-    await deliverNews(worker, context, one);
-  }
+  const receivedMs = worker.now();
+  // A batch is a list of messages, and each message may be a list of events.
+  await inParallel(eachOf(raw).flatMap(eachOf), SIGNALS_AT_ONCE, (one) =>
+    deliverNews(worker, context, one, receivedMs),
+  );
 }
 
-async function deliverNews(worker: Worker, context: Invocation, raw: unknown): Promise<void> {
+/** An empty list is malformed, and is kept as it is. */
+function eachOf(raw: unknown): ReadonlyArray<unknown> {
+  return Array.isArray(raw) && raw.length > 0 ? raw : [raw];
+}
+
+async function deliverNews(worker: Worker, context: Invocation, raw: unknown, receivedMs: number): Promise<void> {
   let signal: SignalHint | null = null;
   try {
     const news = readNews(raw, worker.app.cluster);
     if (news.kind === 'signal') ({ signal } = news);
-    const told = await use(news, () => worker.app.ports(logTo(context)));
+    const told = await use(news, () => worker.app.ports(logTo(context)), receivedMs);
     logTo(context)('signal', told);
   } catch (error) {
     await failed(worker, context, { raw, message: signal, error });
@@ -46,14 +54,14 @@ function readNews(raw: unknown, cluster: string): News {
   return isHint ? { kind: 'signal', signal: parseSignalHint(raw) } : readEvent(raw, cluster);
 }
 
-async function use(news: News, connect: () => Promise<Ports>): Promise<Told> {
+async function use(news: News, connect: () => Promise<Ports>, receivedMs: number): Promise<Told> {
   switch (news.kind) {
     case 'ignored':
       return { notice: null, outcome: 'ignored', why: news.why };
     case 'note':
       return note(news, connect);
     case 'signal': {
-      const outcome = await interrupt(await connect(), news.signal);
+      const outcome = await interrupt(await connect(), news.signal, receivedMs);
       const why = outcome.kind === 'ignored' ? outcome.why : null;
       return { notice: news.signal.event, outcome: outcome.kind, why };
     }

@@ -17,6 +17,10 @@ const RETRY_MAX_MS = 60_000;
 /** 1 s doubled this often is a minute. */
 const DOUBLINGS_MAX = 6;
 
+/** Those that lose a race together would meet again. */
+const SPREAD = 0.25;
+const SPREAD_MAX_MS = 1_000;
+
 /** What a delivery needs of the worker it happens in. */
 export interface Worker {
   readonly app: App;
@@ -58,19 +62,29 @@ export async function failed(
 /** When even this cannot be sent, the throw leaves the message with the queue. */
 async function putOff({ app, now }: Worker, context: Invocation, hint: Hint, error: RetryableError): Promise<void> {
   const tried = hint.attempt ?? 0;
-  const pauseMs = pauseAfter(error, tried);
-  const atMs = now() + pauseMs;
-  logTo(context)('retry-later', { kind: hint.kind, tried, pauseMs, error: render(error) });
   // A list of events is one invocation: what is put off of two machines is two hints.
   const which = hint.kind === 'signal' ? `/${digest(hint.vmId ?? hint.nodeName ?? '', hint.event)}` : '';
   const key = `retry/${context.functionName}/${context.invocationId}${which}`;
-  await app.hints.send([{ hint: { ...hint, attempt: tried + 1 }, atMs, key }]);
+  const pauseMs = pauseAfter(error, tried, shareOf(key));
+  logTo(context)('retry-later', { kind: hint.kind, tried, pauseMs, error: render(error) });
+  // Who lost a race, or was told when to come again, has met no fault that a longer pause could outlast.
+  const attempt = error.retryAfterMs === null ? tried + 1 : tried;
+  await app.hints.send([{ hint: { ...hint, attempt }, atMs: now() + pauseMs, key }]);
 }
 
-/** How long to wait before the next try, in milliseconds, after so many. A pause that somebody named is kept: asking earlier lengthens it. */
-export function pauseAfter({ retryAfterMs }: RetryableError, tried: number): number {
-  if (retryAfterMs !== null) return Math.min(retryAfterMs, NAMED_PAUSE_MAX_MS);
-  return Math.min(RETRY_MS * 2 ** Math.min(tried, DOUBLINGS_MAX), RETRY_MAX_MS);
+/**
+ * How long to wait before the next try, in milliseconds, after so many: what the failure says, as asking earlier lengthens that, or a
+ * second, doubling. `share`, from 0 to 1, spreads those that failed together over a quarter more, and a second at most.
+ */
+export function pauseAfter({ retryAfterMs }: RetryableError, tried: number, share: number): number {
+  const own = Math.min(RETRY_MS * 2 ** Math.min(tried, DOUBLINGS_MAX), RETRY_MAX_MS);
+  const pauseMs = retryAfterMs === null ? own : Math.min(retryAfterMs, NAMED_PAUSE_MAX_MS);
+  return Math.round(pauseMs + Math.min(SPREAD * pauseMs, SPREAD_MAX_MS) * share);
+}
+
+/** Of a text, from 0 to 1: as good as drawn, and the same again for the same retry. */
+function shareOf(key: string): number {
+  return parseInt(digest(key).slice(-4), 36) / 36 ** 4;
 }
 
 async function keep(app: App, context: Invocation, raw: unknown, error: unknown): Promise<void> {

@@ -1,10 +1,13 @@
 import { app } from '@azure/functions';
 import { deliverSignals } from './deliver-signals.ts';
 
-/** Notices from the relay's watch of node conditions, and Azure's own events, which Event Grid delivers to the same queue. */
+/**
+ * Notices from the relay's watch of node conditions, and Azure's own events, which Event Grid delivers to the same queue. Many at once
+ * are one execution: each is acted on by itself, and what replaces them is one plan of `provision`.
+ */
 app.serviceBusQueue('interrupt', {
   connection: 'ServiceBus',
   queueName: 'signals',
-  cardinality: 'one',
-  handler: (message, context) => deliverSignals(context, message),
+  cardinality: 'many',
+  handler: (messages, context) => deliverSignals(context, messages),
 });

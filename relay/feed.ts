@@ -169,7 +169,7 @@ export function startFeed(options: FeedOptions): Feed {
 
 function pathOf(resource: WatchedResource, parameters: Readonly<Record<string, string>>): string {
   const query = new URLSearchParams(parameters).toString();
-  return `${resource.group}/${resource.resource}?${resource.query === '' ? '' : `${resource.query}&`}${query}`;
+  return `${resource.group}/${resource.resource}?${query}`;
 }
 
 /** Lists all pages. Returns the resource version of the whole. */

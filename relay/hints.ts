@@ -280,6 +280,7 @@ const ownAnnotations: ReadonlySet<string> = new Set([
   annotation.severalTokens,
   annotation.interruption,
   annotation.replacedBy,
+  annotation.replacementDue,
   annotation.nodeClassHash,
   annotation.nodeClassHashVersion,
   annotation.terminationTimestamp,

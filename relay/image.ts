@@ -10,13 +10,11 @@ import { createClusterIndex, type ClusterIndex } from './cluster-index.ts';
 import type { FeedSink } from './feed.ts';
 import { hintsOf, hintsOnStart, urgencyOf, type Hint, type Urgency } from './hints.ts';
 import type { Metrics } from './metrics.ts';
-import { readNodeEvent } from './node-event.ts';
 import { createPodEvents, systemMoment, type Moment, type PodEventHint } from './pod-events.ts';
 
 /** The cluster as the relay has seen it, fed by feeds. */
 export interface Image {
   readonly sinkOf: (resource: FedResource) => FeedSink;
-  readonly eventSink: FeedSink;
   readonly encode: (header: SnapshotHeader) => Uint8Array;
   readonly hintsOnStart: () => ReadonlyArray<Hint>;
   readonly gauges: Readonly<Record<string, () => number>>;
@@ -69,18 +67,6 @@ export function createImage(
       },
       setResourceVersion: (resourceVersion) => builder.setResourceVersion(resource, resourceVersion),
     }),
-    // Events are no part of the image: they only signal.
-    eventSink: {
-      beginListing() {},
-      upsert(raw) {
-        const providerIdOf = (node: string): string | null => builder.object('nodes', node)?.spec?.providerID ?? null;
-        const signal = readNodeEvent(raw, Date.now(), providerIdOf);
-        if (signal !== null) listener.hint({ kind: 'signal', signal });
-      },
-      finishListing() {},
-      remove() {},
-      setResourceVersion() {},
-    },
     encode: (header) => builder.encode(header),
     hintsOnStart: () => hintsOnStart((resource) => builder.objects(resource), index.view),
     objects: (resource) => builder.objects(resource),

@@ -25,7 +25,7 @@ const notice = /\b(Preempt|Terminate|Redeploy|Reboot|Freeze) (?:Scheduled|Starte
 
 const eventId = /\bEventId: *([0-9A-Za-z-]{8,64})/;
 
-/** Reads the message of a node's condition or event; null when it announces nothing. */
+/** Reads the message of a node's condition; null when it announces nothing. */
 export function parseNotice(message: string): Notice | null {
   const found = notice.exec(message);
   const word = found?.[1]?.toLowerCase();
@@ -40,15 +40,3 @@ export function parseNotice(message: string): Notice | null {
 
 /** The conditions that carry notices. The other conditions of the node-problem-detector are about the node itself. */
 export const noticeConditions: ReadonlySet<string> = new Set(['PreemptionScheduled', 'VMEventScheduled']);
-
-/** The reasons of events that carry notices. */
-export const noticeReasons: ReadonlySet<string> = new Set([
-  'PreemptScheduled',
-  'TerminateScheduled',
-  'RedeployScheduled',
-  'RebootScheduled',
-  'FreezeScheduled',
-  'VMEventScheduled',
-  'PreemptionScheduled',
-  'SpotEvictionIncoming',
-]);

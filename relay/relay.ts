@@ -178,8 +178,7 @@ function startFeeds({ buffers, image, metrics, ...options }: FeedsOptions): Feed
     malformed: count('malformed_total'),
   };
   const feeds = watchedResources({ buffers }).map((resource) => {
-    const sink = resource.resource === 'events' ? image.eventSink : image.sinkOf(resource.resource);
-    return startFeed({ ...options, resource, sink, counters });
+    return startFeed({ ...options, resource, sink: image.sinkOf(resource.resource), counters });
   });
   const missing = (): ReadonlyArray<Feed> =>
     feeds.filter((feed) => feed.state() !== 'live' && feed.state() !== 'absent');

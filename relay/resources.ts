@@ -2,11 +2,9 @@ import type { FedResource } from '../shared/contract/snapshot/builder.ts';
 
 /** Where a resource is in the API. */
 export interface WatchedResource {
-  readonly resource: FedResource | 'events';
+  readonly resource: FedResource;
   /** The API group and version, as in a URL: `/api/v1`, `/apis/apps/v1`. */
   readonly group: string;
-  /** Further query parameters of list and watch. */
-  readonly query: string;
   /** True for custom resources and for groups of recent Kubernetes, which may be missing. All others are in every cluster. */
   readonly isCustom: boolean;
 }
@@ -14,11 +12,11 @@ export interface WatchedResource {
 const core = '/api/v1';
 
 function builtIn(resource: FedResource, group: string): WatchedResource {
-  return { resource, group, query: '', isCustom: false };
+  return { resource, group, isCustom: false };
 }
 
 function custom(resource: FedResource, group: string): WatchedResource {
-  return { resource, group, query: '', isCustom: true };
+  return { resource, group, isCustom: true };
 }
 
 /** Everything the relay watches. Its ClusterRoles grant list and watch on exactly these. `buffers`: CapacityBuffers too. */
@@ -54,6 +52,4 @@ const always: ReadonlyArray<WatchedResource> = [
   custom('resourceclaims', '/apis/resource.k8s.io/v1'),
   custom('resourceclaimtemplates', '/apis/resource.k8s.io/v1'),
   builtIn('pods', core),
-  // The node-problem-detector's notices. Other objects' events are many and none of ours.
-  { resource: 'events', group: core, query: 'fieldSelector=involvedObject.kind%3DNode', isCustom: false },
 ];

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { planProvisioning } from './core/plan-provisioning.ts';
 import { AKS_REPAIRS, DEFAULT_DISRUPTION } from './core/model/disruption-input.ts';
 import { readDisruption } from './contract/disruption-settings.ts';
@@ -79,6 +80,7 @@ function compose(settings: Settings): App {
       planner: planProvisioning,
       reservesNodes: reserves,
       now: Date.now,
+      sleep: (ms) => sleep(ms, undefined, { ref: false }),
       kubernetes,
       definitions: createDefinitions(kubernetes, Date.now),
       ...azure,

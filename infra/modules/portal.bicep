@@ -140,6 +140,17 @@ var logAlerts = [
     window: 'PT15M'
   }
   {
+    name: 'drain-begun-late'
+    title: 'a drain begun late'
+    description: 'Azure announced that it takes machines back, and it took more than five seconds until a node took no more pods, or until its pods had been told to go: some may have gone without their grace period. See beside it whether the API server was slow or refused (lines interruption-step-refused and retry-later), and how many instances of the app there were.'
+    query: loadTextContent('../portal/alerts/drain-begun-late.kql')
+    column: 'Late'
+    operator: 'GreaterThan'
+    threshold: 0
+    severity: 2
+    window: 'PT15M'
+  }
+  {
     name: 'deployment-not-ready'
     title: 'the deployment lacks something'
     description: 'Something that every node needs is missing or wrong, so none is launched. The line deployment-not-ready has the sentence with the remedy, GET /api/health too.'

@@ -134,13 +134,9 @@ function decisionTellers({ claims, say }: NarratorOptions): Readonly<Record<stri
       );
     },
     interrupted: (event) => {
-      const node = `aks-${textFact(event, 'claim')}`;
-      const names = textFact(event, 'replacements').split(',').filter(Boolean);
-      const machines = (): ReadonlyArray<Offering> => names.flatMap((name) => claims().get(name) ?? []).map(offeringOf);
-      whenSeen(
-        () => machines().length === names.length,
-        () => say('plain', interruptedSentence(node, machines())),
-      );
+      // Without it the pods wait for their replacement.
+      const wereTold = textFact(event, 'toldAfterMs') !== '';
+      say('plain', interruptedSentence(`aks-${textFact(event, 'claim')}`, numberFact(event, 'pods'), wereTold));
     },
   };
 }

@@ -54,11 +54,10 @@ export function noticeSentence(node: string, event: string, inMs: number): strin
     : `Azure announces a ${event} of ${node} in ${seconds} s.`;
 }
 
-/** What was done about it. `machines` are those launched in its place. */
-export function interruptedSentence(node: string, machines: ReadonlyArray<Offering>): string {
-  return machines.length === 0
-    ? `Its pods fit on other nodes: ${node} is being emptied.`
-    : `Its replacement ${renderMachines(machines)} is on its way; ${node} keeps its pods until that is ready.`;
+/** What was done about it: its `pods` were told to go, or wait for their replacement. */
+export function interruptedSentence(node: string, pods: number, wereTold: boolean): string {
+  if (!wereTold) return `${node} takes no more pods, and keeps those that it has until their replacement is ready.`;
+  return `${node} takes no more pods; ${pods === 1 ? 'the pod on it was' : `the ${pods} pods on it were`} told to go.`;
 }
 
 /** Nodes joined, and how long after their launch. */

@@ -20,6 +20,7 @@ import type { Decision, LedgerState } from '../ports/store.ts';
 import { usableOverlays } from './api-rules.ts';
 import { conditionOf, isTrue } from './conditions.ts';
 import { evictionCosts } from './eviction-costs.ts';
+import { withoutEvicted } from './interruption/without-evicted.ts';
 import { heirsOf, moversOf, plannedIn } from './heirs.ts';
 import { knownDevices } from './known-devices.ts';
 import { type SharingClaim, sharedPlaces } from './reservations.ts';
@@ -58,7 +59,7 @@ export async function gatherFrom(ports: Ports, ledger: LedgerState, published: S
   const { inFlight, heirs } = await inFlightClaims(ports, snapshot);
   const { own: nodePools, foreign: foreignPools } = poolsByProvider(snapshot.nodePools);
   const cluster = { ...snapshot, nodePools, nodeOverlays: usableOverlays(snapshot.nodeOverlays) };
-  const catalog = await readCatalog(ports, cluster);
+  const catalog = withoutEvicted(await readCatalog(ports, cluster), snapshot, ports.now());
   const { devices, newDevices } = await deviceSupport(ports, snapshot);
   const evictionCostMs = evictionCosts(nodePools);
   const rules = { policy: ports.policy, work: DEFAULT_WORK, devices, evictionCostMs };

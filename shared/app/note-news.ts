@@ -1,6 +1,6 @@
 import { eventAbout } from './follow/node-claim.ts';
 import { publish } from './events.ts';
-import { findClaim } from './interrupt.ts';
+import { findClaim } from './interruption/find-claim.ts';
 import type { Ports } from './ports.ts';
 
 /** Writes what Azure says of a machine down as an event of its NodeClaim. The answer is the claim; null when it is none of ours. */

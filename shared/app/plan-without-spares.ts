@@ -1,6 +1,7 @@
 import type { ProvisioningInput } from '../core/model/provisioning-input.ts';
 import { withoutNodes } from '../core/present/without-nodes.ts';
 import { begunIn, cordoned } from './disrupt/begun.ts';
+import { isInterrupted } from './interruption/interrupted.ts';
 import { makePlan, type MadePlan } from './make-plan.ts';
 import type { Ports } from './ports.ts';
 
@@ -8,8 +9,6 @@ import type { Ports } from './ports.ts';
 interface Leaving {
   readonly from: ProvisioningInput;
   readonly leaving: ReadonlyArray<string>;
-  /** Of these, the claim that goes whatever disruption has decided about it. */
-  readonly interrupted?: string;
 }
 
 /**
@@ -19,11 +18,12 @@ interface Leaving {
  * failed, or others took its room: the marks come off then, and whatever was launched for these pods would be too much. So they
  * are planned for as staying where they are.
  */
-export function planWithoutSpares(ports: Ports, made: MadePlan, { from, leaving, interrupted }: Leaving): MadePlan {
+export function planWithoutSpares(ports: Ports, made: MadePlan, { from, leaving }: Leaving): MadePlan {
   const { gathered } = made;
   const marked = begunIn(gathered.snapshot)
     .flatMap(({ candidates }) => candidates)
-    .filter(({ claim }) => claim.metadata.name !== interrupted);
+    // One that Azure takes back goes whatever disruption has decided about it.
+    .filter(({ claim }) => !isInterrupted(claim));
   if (marked.length === 0) return made;
   const names = new Set(marked.map(({ node }) => node.metadata.name));
   const { pods } = gathered.snapshot;

@@ -34,6 +34,8 @@ export interface Ports {
   readonly reservesNodes: boolean;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
+  /** Resolves so many milliseconds from now. */
+  readonly sleep: (ms: number) => Promise<void>;
   readonly kubernetes: Kubernetes;
   readonly definitions: Definitions;
   readonly cloud: Cloud;

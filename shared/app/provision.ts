@@ -12,7 +12,10 @@ import { digest } from '../contract/digest.ts';
 import { claimsNamed, hintObjects } from './hint-objects.ts';
 import { CLOCK_SKEW_MS } from './clock-skew.ts';
 import { commitPlan, execute, resume } from './commit-plan.ts';
-import { type Gathered, gather } from './gather.ts';
+import { type Gathered, gatherFrom, readSnapshot } from './gather.ts';
+import { withKnownReasons } from './interruption/known-reasons.ts';
+import { nameReplacements } from './interruption/name-replacements.ts';
+import { noteEvictions } from './interruption/note-evictions.ts';
 import { leavingNames } from './leaving.ts';
 import { makePlan, type Look, type MadePlan } from './make-plan.ts';
 import { unjudgedPools } from './readiness.ts';
@@ -55,8 +58,12 @@ export async function provision(ports: Ports, mayList = false): Promise<Provisio
   }
 
   // 1. Gather: one consistent view of pods, nodes, claims and offerings.
-  const gathered = await gather(ports, resumed.ledger, mayList);
-  if (gathered === null) return { kind: 'no-snapshot' };
+  const published = await readSnapshot(ports, mayList);
+  if (published === null) return { kind: 'no-snapshot' };
+  //    What is taken back counts before prices are read.
+  const snapshot = await withKnownReasons(ports, published);
+  await noteEvictions(ports, snapshot);
+  const gathered = await gatherFrom(ports, resumed.ledger, snapshot);
   await callHeirs(ports, gathered);
   const { outcome, made } = await decide(ports, gathered);
   // Nobody waits for these, so they come last.
@@ -122,6 +129,7 @@ async function carryOut(ports: Ports, made: MadePlan): Promise<ProvisionOutcome>
   if (plan.claims.length === 0) {
     await writeBufferStatuses(ports, input, plan);
     ports.places.note(plan, gathered.ledger.generation);
+    await nameReplacements(ports, gathered, plan, []);
     return { kind: 'nothing-to-launch', left: plan.left.length };
   }
 
@@ -134,6 +142,7 @@ async function carryOut(ports: Ports, made: MadePlan): Promise<ProvisionOutcome>
 
   // 5. Execute: create the NodeClaims; whoever comes after a crash here finishes it.
   await execute(ports, committed.state, committed.decision);
+  await nameReplacements(ports, gathered, plan, committed.decision.claimNames);
   await writeBufferStatuses(ports, input, plan);
   ports.places.note(plan, committed.state.generation);
   logDecision(ports, gathered, plan, committed.decision);

@@ -74,6 +74,8 @@ export const annotation = {
   givenUp: 'nodewright.dev/given-up',
   /** On a NodeClaim that replaces others: for which reason they go. Metrics count it. */
   createdFor: 'nodewright.dev/created-for',
+  /** On a NodeClaim whose pods wait for its replacement: until when that must have been named. */
+  replacementDue: 'nodewright.dev/replacement-due',
   /** The NodeClaims launched for the pods of one that goes, separated by commas. */
   replacedBy: 'nodewright.dev/replaced-by',
 } as const;

@@ -193,10 +193,10 @@ export interface Catalogs {
   /** Remembers refusals for all instances. A longer time wins over a shorter one for the same scope and offering. */
   refuse(refusals: ReadonlyArray<RefusedOffering>): Promise<void>;
   /**
-   * Remembers for all instances that a spot machine is taken back, once per claim. Answers the storms that it is part of: what they
-   * are about counts as more until they have passed.
+   * Remembers for all instances that spot machines are taken back, once per claim. Answers the storms that they are part of: what
+   * these are about counts as more until they have passed.
    */
-  evicted(machine: EvictedMachine): Promise<ReadonlyArray<SpotStorm>>;
+  evicted(machines: ReadonlyArray<EvictedMachine>): Promise<ReadonlyArray<SpotStorm>>;
   /** Reads sizes and prices from Azure again, for all instances. */
   refresh(): Promise<void>;
   /** Reads from Azure what quotas there are and how much of them is used, for all instances. Never throws. */

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { planProvisioning } from '../../shared/core/plan-provisioning.ts';
 import { DEFAULT_DISRUPTION } from '../../shared/core/model/disruption-input.ts';
 import { MemoryBlobs } from '../simulation/world/memory-blobs.ts';
@@ -76,6 +77,7 @@ export function portsInMemory(snapshot: Uint8Array, types: ReadonlyArray<Instanc
       markExecuted: () => Promise.resolve(),
     },
     hints: { send: () => Promise.resolve() },
+    sleep: (ms: number) => sleep(ms, undefined, { ref: false }),
     told: createRecentReports(),
     places: createRecentPlaces(),
     log: () => undefined,

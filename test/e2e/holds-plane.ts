@@ -156,6 +156,7 @@ async function createPorts(kubeconfigPath: string, now: () => number): Promise<P
   return {
     cluster: 'holds',
     now,
+    sleep: (ms) => sleep(ms),
     policy: KARPENTER_POLICY,
     disruption: { isOn: true, policy: DEFAULT_DISRUPTION },
     planner: planProvisioning,

@@ -42,19 +42,36 @@ export function interruptionCases(mode: Mode): void {
       return { state, vm };
     };
 
-    it('a spot eviction: the replacement is ready before a pod leaves, and the pods have left before the machine goes', async () => {
+    const taken = (name: string, { nodes }: State): boolean =>
+      nodes.some(
+        ({ metadata, spec }) =>
+          metadata.name === name && spec.taints?.some(({ key }) => key === 'karpenter.sh/disrupted') === true,
+      );
+
+    it('a spot eviction: its pods are told before any replacement is ready, and have left before the machine goes', async () => {
+      const { state, vm } = await sixPods();
+      const old = state.pods.filter(({ spec }) => spec.nodeName === vm.name).map(({ metadata }) => metadata.uid);
+      const endMs = Date.now() + 30_000;
+      world.sandbox.azure.evict(vm.name, { noticeSeconds: 30 });
+      await world.until('the node is tainted', (seen) => taken(vm.name, seen));
+      await world.until('all its pods are told', ({ pods }) => {
+        const there = pods.filter(({ metadata }) => metadata.deletionTimestamp === undefined);
+        return old.every((uid) => !there.some(({ metadata }) => metadata.uid === uid));
+      });
+      await world.until('the machine is gone', ({ vms }) => !vms.some(({ name }) => name === vm.name));
+      expect(Date.now()).toBeLessThan(endMs);
+      const line = world.lines.find((one) => one.includes('"event":"interrupted"') && one.includes(vm.name.slice(4)));
+      expect(line).toMatch(/"markedAfterMs":\d+,"toldAfterMs":\d+,/);
+      await expectConsistent(world, { pods: 6 });
+      expect(world.sandbox.azure.counters().evictions).toBe(0);
+    });
+
+    it('maintenance that is announced minutes ahead: the replacement is ready before a pod leaves', async () => {
       const { state, vm } = await sixPods();
       const old = state.pods.filter(({ spec }) => spec.nodeName === vm.name).map(({ metadata }) => metadata.uid);
       const known = new Set(state.claims.map(({ metadata }) => metadata.name));
-      const endMs = Date.now() + 30_000;
-      world.sandbox.azure.evict(vm.name, { noticeSeconds: 30 });
-      const tainted = await world.until('the node is tainted', ({ nodes }) =>
-        nodes.some(
-          ({ metadata, spec }) =>
-            metadata.name === vm.name && spec.taints?.some(({ key }) => key === 'karpenter.sh/disrupted') === true,
-        ),
-      );
-      expect(tainted.vms.map(({ name }) => name)).toContain(vm.name);
+      world.sandbox.azure.schedule(vm.name, 'Redeploy', { noticeSeconds: 600 });
+      await world.until('the node is tainted', (seen) => taken(vm.name, seen));
       const leaving = await world.until('a pod leaves', ({ pods }) => {
         const there = pods.filter(({ metadata }) => metadata.deletionTimestamp === undefined);
         return old.some((uid) => !there.some(({ metadata }) => metadata.uid === uid));
@@ -62,9 +79,7 @@ export function interruptionCases(mode: Mode): void {
       const ready = leaving.claims.filter((claim) => !known.has(claim.metadata.name) && isTrue(claim, 'Initialized'));
       expect(ready.length, 'replacements that were ready when the first pod left').toBeGreaterThan(0);
       await world.until('the machine is gone', ({ vms }) => !vms.some(({ name }) => name === vm.name));
-      expect(Date.now()).toBeLessThan(endMs);
       await expectConsistent(world, { pods: 6 });
-      expect(world.sandbox.azure.counters().evictions).toBe(0);
     });
 
     rarely('the same notice ten times, by queue and by Event Grid, replaces a node once', async () => {

@@ -55,6 +55,24 @@ export function oneFaultCases(mode: Mode): void {
       expect(told[0]?.message).toContain('claim-requirements');
     });
 
+    it('a spot eviction while the plans of its pods are refused: they have left before the machine goes', async () => {
+      await world.apply(
+        nodePool('spot', { capacityTypes: ['spot', 'on-demand'] }),
+        deployment(UNLUCKY, 3, { cpu: '1', graceSeconds: 5 }),
+      );
+      await expectConsistent(world, { pods: 3 });
+      const { vms } = await world.until('machines have AKS’s extension', (state) =>
+        state.vms.every(({ extensions }) => extensions.includes('computeakslinuxbilling')),
+      );
+      for (const { name } of vms) world.sandbox.azure.evict(name, { noticeSeconds: 30 });
+      await world.until(
+        'the machines are gone',
+        (state) => !state.vms.some(({ name }) => vms.some((vm) => vm.name === name)),
+      );
+      await expectConsistent(world, { pods: 3 });
+      expect(world.sandbox.azure.counters().evictions).toBe(0);
+    });
+
     it('a pool that nobody can satisfy, and one with a requirement of another provider: pods of the healthy pool run', async () => {
       const nowhere = { key: 'topology.kubernetes.io/zone', operator: 'In', values: ['mars-1'] };
       const foreign = { key: 'karpenter.k8s.aws/instance-category', operator: 'In', values: ['m'] };

@@ -30,6 +30,7 @@ export const SECONDS: Readonly<Record<string, number>> = {
   'e2e/throttled': 70,
   'e2e/start.real': 70,
   'contract/kubernetes-runtime/runtime.real': 70,
+  'simulation/more-notices': 65,
   'e2e/one-fault': 65,
   'e2e/one-fault.real': 65,
   'e2e/lifecycle': 60,

@@ -122,7 +122,7 @@ export function createCatalogs(parts: CatalogParts): AzureCatalogs {
       const render = (all: ReadonlyArray<Refusal>): Uint8Array => new TextEncoder().encode(JSON.stringify(all));
       refusals.put(await updateBlob(blobs, refusalsBlob, merge, render));
     },
-    evicted: async (machine) => spot.note(machine, (await current()).skus),
+    evicted: async (machines) => spot.note(machines, (await current()).skus),
     nextRetryMs: async () => {
       const ends = (await refusals.read()).map(({ untilMs }) => untilMs);
       return ends.length === 0 ? null : Math.min(...ends);

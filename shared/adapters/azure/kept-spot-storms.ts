@@ -21,8 +21,8 @@ interface StoredMemory extends SpotMemory {
 export interface SharedSpotMemory {
   /** The storms that are on now. */
   storms(): Promise<ReadonlyArray<SpotStorm>>;
-  /** Notes one, once per claim. Answers the storms that are on now and that it is part of. */
-  note(machine: EvictedMachine, skus: ReadonlyArray<Sku>): Promise<ReadonlyArray<SpotStorm>>;
+  /** Notes them, once per claim. Answers the storms that are on now and that they are part of. */
+  note(machines: ReadonlyArray<EvictedMachine>, skus: ReadonlyArray<Sku>): Promise<ReadonlyArray<SpotStorm>>;
 }
 
 export function sharedSpotMemory(parts: {
@@ -35,14 +35,15 @@ export function sharedSpotMemory(parts: {
   const shared = sharedBlob(parts, name, parseSpotMemory);
   return {
     storms: async () => stormsAt(await shared.read(), now()),
-    note: async (machine, skus) => {
+    note: async (machines, skus) => {
       const families = new Map(skus.map((one) => [one.name, one.quotaFamily]));
       const familyOf = (size: string): string => families.get(size) ?? size;
       const remember = (bytes: Uint8Array | null): SpotMemory =>
-        rememberEviction(parseSpotMemory(bytes), machine, familyOf, now());
+        machines.reduce((known, machine) => rememberEviction(known, machine, familyOf, now()), parseSpotMemory(bytes));
       const memory = await updateBlob(blobs, name, remember, renderSpotMemory);
       shared.put(memory);
-      return stormsOver(stormsAt(memory, now()), familyOf(machine.instanceType), machine.zone);
+      const on = stormsAt(memory, now());
+      return [...new Set(machines.flatMap((one) => stormsOver(on, familyOf(one.instanceType), one.zone)))];
     },
   };
 }

@@ -78,7 +78,8 @@ export function homesOf(plan: Plan, uids: ReadonlySet<string>) {
   };
 }
 
-function isMarked({ metadata, status }: NodeClaim): boolean {
+/** Has disruption said of the claim that it is to go? */
+export function isMarked({ metadata, status }: NodeClaim): boolean {
   return metadata.annotations?.[annotation.disruption] !== undefined || isTrue(status?.conditions, 'DisruptionReason');
 }
 

@@ -1,7 +1,8 @@
 import { parseGoDuration } from '../../contract/duration.ts';
 import { annotation, taint } from '../../contract/names.ts';
 import type { NodePod } from '../../ports/kubernetes.ts';
-import { publish } from '../events.ts';
+import { RetryableError, TerminalError } from '../../ports/errors.ts';
+import { publish, type EventNote } from '../events.ts';
 import { inParallel } from '../in-parallel.ts';
 import type { Ports } from '../ports.ts';
 
@@ -21,12 +22,14 @@ export interface DrainOutcome {
   readonly nextForcedMs: number | null;
   /** What the API server answered to evictions, a status of HTTP for each. */
   readonly answers: ReadonlyArray<number>;
+  /** When all had been told that can be, milliseconds since the epoch. */
+  readonly toldMs: number;
 }
 
 /**
  * One pass over the pods of a node: evicts the first of four tiers that has any (other pods before daemons, all of those
  * before critical ones), and deletes what the deadline leaves no time to evict. Without `mayEvict` only the latter, while
- * replacements are on their way. Repeating it is harmless.
+ * replacements are on their way. What fails of one pod keeps no other. Repeating it is harmless.
  * As Karpenter: karpenter-core.md §3.10.
  */
 export async function drain(
@@ -42,11 +45,29 @@ export async function drain(
   const tier = firstTier(waiting).filter(
     (pod) => !forced.includes(pod) && pod.metadata.deletionTimestamp === undefined,
   );
-  await inParallel(forced, EVICTIONS_AT_ONCE, (pod) => forceDelete(ports, pod, deadlineMs ?? now));
-  const evictions = await inParallel(mayEvict ? tier : [], EVICTIONS_AT_ONCE, (pod) => evict(ports, pod));
-  const blocked = evictions.find(({ why }) => why !== null)?.why ?? null;
-  const answers = evictions.flatMap(({ status }) => status ?? []);
-  return { remaining: waiting.length, blocked, nextForcedMs: nextForcedMs(waiting, deadlineMs, now), answers };
+  const steps = [
+    ...forced.map((pod) => [pod, () => forceDelete(ports, pod, deadlineMs ?? now)] as const),
+    ...(mayEvict ? tier : []).map((pod) => [pod, () => evict(ports, pod)] as const),
+  ];
+  const outcomes = await inParallel(steps, EVICTIONS_AT_ONCE, ([pod, step]) => orItsFailure(pod, step));
+  const toldMs = ports.now();
+  // News of those who have gone keeps nobody who has not.
+  await inParallel(outcomes, EVICTIONS_AT_ONCE, async ({ news }) => {
+    if (news !== null) await publish(ports.kubernetes, news, ports.now());
+  });
+  const blocked = outcomes.find(({ why }) => why !== null)?.why ?? null;
+  const answers = outcomes.flatMap(({ status }) => status ?? []);
+  return { remaining: waiting.length, blocked, nextForcedMs: nextForcedMs(waiting, deadlineMs, now), answers, toldMs };
+}
+
+/** What one pod's step answers, or why it failed. */
+async function orItsFailure({ metadata }: NodePod, step: () => Promise<Told>): Promise<Told> {
+  try {
+    return await step();
+  } catch (error) {
+    if (!(error instanceof RetryableError || error instanceof TerminalError)) throw error;
+    return { why: `pod ${metadata.namespace}/${metadata.name}: ${error.message}`, status: null, news: null };
+  }
 }
 
 function isWaitingForEviction(pod: NodePod, now: number): boolean {
@@ -101,42 +122,39 @@ function graceMsOf({ spec }: NodePod): number {
   return (spec.terminationGracePeriodSeconds ?? 30) * 1000;
 }
 
-async function forceDelete(ports: Ports, pod: NodePod, deadlineMs: number): Promise<void> {
+async function forceDelete(ports: Ports, pod: NodePod, deadlineMs: number): Promise<Told> {
   const { namespace, name, uid } = pod.metadata;
   const gracePeriodSeconds = Math.max(1, Math.floor((deadlineMs - ports.now()) / 1000));
   await ports.kubernetes.delete('Pod', { namespace, name }, { uid, gracePeriodSeconds });
   const message = `Deleted to meet the deadline of its node ${pod.spec.nodeName ?? ''}`;
-  await publish(
-    ports.kubernetes,
-    { regarding: regarding(pod), type: 'Normal', reason: 'Disrupted', message },
-    ports.now(),
-  );
+  return {
+    why: null,
+    status: null,
+    news: { regarding: regarding(pod), type: 'Normal', reason: 'Disrupted', message },
+  };
 }
 
-interface Eviction {
+/** What came of telling one pod. */
+interface Told {
   /** Why the pod is not on its way; null when it is. */
   readonly why: string | null;
-  /** Null where the API server was not asked. */
+  /** What an eviction was answered; null where none was asked for. */
   readonly status: number | null;
+  /** What people are told of it. */
+  readonly news: EventNote | null;
 }
 
-async function evict(ports: Ports, pod: NodePod): Promise<Eviction> {
+async function evict(ports: Ports, pod: NodePod): Promise<Told> {
   const { namespace, name, uid } = pod.metadata;
   if (isDoNotDisrupt(pod, ports.now())) {
-    return { why: `pod ${namespace}/${name} has ${annotation.doNotDisrupt}`, status: null };
+    return { why: `pod ${namespace}/${name} has ${annotation.doNotDisrupt}`, status: null, news: null };
   }
   const outcome = await ports.kubernetes.evict({ namespace, name, uid });
   const { status } = outcome;
-  if (outcome.kind === 'blocked') return { why: `pod ${namespace}/${name}: ${outcome.reason}`, status };
-  if (outcome.kind === 'evicted') {
-    const message = `Evicted from ${pod.spec.nodeName ?? ''}`;
-    await publish(
-      ports.kubernetes,
-      { regarding: regarding(pod), type: 'Normal', reason: 'Evicted', message },
-      ports.now(),
-    );
-  }
-  return { why: null, status };
+  if (outcome.kind === 'blocked') return { why: `pod ${namespace}/${name}: ${outcome.reason}`, status, news: null };
+  if (outcome.kind === 'gone') return { why: null, status, news: null };
+  const message = `Evicted from ${pod.spec.nodeName ?? ''}`;
+  return { why: null, status, news: { regarding: regarding(pod), type: 'Normal', reason: 'Evicted', message } };
 }
 
 /** `"true"` for ever, or a Go duration from the pod's start, such as `4h30m`. Anything else counts for nothing. */

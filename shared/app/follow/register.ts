@@ -113,6 +113,7 @@ function nodeAnnotations(claim: NodeClaim): Readonly<Record<string, string>> {
     annotation.severalTokens,
     annotation.interruption,
     annotation.replacedBy,
+    annotation.replacementDue,
     'kubectl.kubernetes.io/last-applied-configuration',
   ]);
   return Object.fromEntries(Object.entries(claim.metadata.annotations ?? {}).filter(([key]) => !own.has(key)));

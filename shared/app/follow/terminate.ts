@@ -7,9 +7,11 @@ import type { ObservedMachine } from '../../ports/cloud.ts';
 import { claimFacts, machineFacts } from '../claim-facts.ts';
 import { publish, type Regarding } from '../events.ts';
 import { claimsNamed, hintObjects } from '../hint-objects.ts';
+import { isInterrupted } from '../interruption/interrupted.ts';
 import { replacementsOf } from '../replacements.ts';
 import { nodeNameOf } from '../node-name.ts';
 import type { Ports } from '../ports.ts';
+import { RetryableError } from '../../ports/errors.ts';
 import { isSameId } from '../same-id.ts';
 import { conditionOf, isTrue, toTimestamp } from '../conditions.ts';
 import { countEvictions } from './count-evictions.ts';
@@ -35,6 +37,11 @@ export async function terminate(ports: Ports, deleted: NodeClaim): Promise<Follo
   if (deleted.metadata.finalizers?.includes(finalizer) !== true) return { kind: 'ended', why: 'not ours to hold' };
   const claim = await stampDeadline(ports, deleted);
   const named = await ports.kubernetes.get('Node', { name: nodeNameOf(claim), namespace: null });
+  if (named !== null && isOwnAndReady(named, claim)) {
+    // Azure need not be asked whether it has the machine, and cannot hold up a drain by not answering.
+    const waiting = await empty(ports, claim, named);
+    return waiting ?? removeMachine(ports, claim, named);
+  }
   const machine = await ports.cloud.observe(claim.metadata.name);
   const node = named === null || isForeign(named, claim, machine) ? null : named;
   const machineIsGone = machine.kind === 'gone' && !isReadyNode(node?.status?.conditions);
@@ -43,6 +50,12 @@ export async function terminate(ports: Ports, deleted: NodeClaim): Promise<Follo
     if (waiting !== null) return waiting;
   }
   return removeMachine(ports, claim, node);
+}
+
+/** Is the Node of the very machine that the claim has, and in use? */
+function isOwnAndReady({ spec, status }: Node, claim: NodeClaim): boolean {
+  const [own, id] = [claim.status?.providerID, spec?.providerID];
+  return own !== undefined && id !== undefined && isSameId(id, own) && isReadyNode(status?.conditions);
 }
 
 /** A Node that has our claim's name and is on another machine than any that the claim has or had: it is left alone. */
@@ -66,12 +79,13 @@ async function stampDeadline(ports: Ports, claim: NodeClaim): Promise<NodeClaim>
 
 /** Keeps pods away, moves those that are there, waits for their volumes. Null once the machine may go. */
 async function empty(ports: Ports, claim: NodeClaim, node: Node): Promise<FollowOutcome | null> {
-  const isNew = await announce(ports, claim, node);
+  const { isNew, denied } = await announceIfAllowed(ports, claim, node);
   const deadlineMs = Date.parse(claim.metadata.annotations?.[annotation.terminationTimestamp] ?? '');
   if (!Number.isNaN(deadlineMs)) await tellDeadline(ports, claim, node, deadlineMs);
   const mayEvict = await isReplaced(ports, claim);
   const outcome = await drain(ports, node.metadata.name, Number.isNaN(deadlineMs) ? null : deadlineMs, mayEvict);
   await countEvictions(ports, claim, outcome.answers);
+  if (denied !== null) throw denied;
   const landedMs = landedAtMs(ports, claim, isNew);
   if (outcome.remaining === 0 && ports.now() < landedMs) {
     const text = `a pod may still be on its way to ${node.metadata.name}`;
@@ -87,6 +101,20 @@ async function empty(ports: Ports, claim: NodeClaim, node: Node): Promise<Follow
     return { kind: 'wait', for: outcome.blocked ?? text, lookAgainMs: ports.now() + after };
   }
   return awaitVolumes(ports, claim, node, deadlineMs);
+}
+
+/** Azure does not wait until a node may be closed: where it takes the machine back, what keeps us from that is thrown after the drain. */
+async function announceIfAllowed(
+  ports: Ports,
+  claim: NodeClaim,
+  node: Node,
+): Promise<{ readonly isNew: boolean; readonly denied: RetryableError | null }> {
+  try {
+    return { isNew: await announce(ports, claim, node), denied: null };
+  } catch (error) {
+    if (!(error instanceof RetryableError) || !isInterrupted(claim)) throw error;
+    return { isNew: false, denied: error };
+  }
 }
 
 /** In Karpenter's words, by the first look that drains. */
@@ -105,7 +133,8 @@ async function tellDeadline(ports: Ports, claim: NodeClaim, node: Node, deadline
 function landedAtMs(ports: Ports, claim: NodeClaim, isNew: boolean): number {
   const isDraining = conditionOf(claim.status?.conditions, 'Drained')?.status === 'Unknown';
   if (isDraining) return transitionMs(claim, 'Drained') + LANDING_MS;
-  return isNew ? ports.now() + LANDING_MS : ports.now();
+  // A notice taints the node a moment before.
+  return isNew || isInterrupted(claim) ? ports.now() + LANDING_MS : ports.now();
 }
 
 function noteDraining(ports: Ports, claim: NodeClaim, message: string): Promise<NodeClaim> {
@@ -130,9 +159,11 @@ async function lookBeforeDeadline(ports: Ports, { metadata }: NodeClaim, dueMs: 
 
 /**
  * Whether the claims launched in place of an interrupted one are ready, so that its pods have somewhere to go. One that
- * was never launched for, or whose replacement has failed and is planned anew, is not waited for.
+ * was never launched for, or whose replacement has failed and is planned anew, is not waited for; nor is a plan that does not come.
  */
 async function isReplaced(ports: Ports, claim: NodeClaim): Promise<boolean> {
+  const namedByMs = Date.parse(claim.metadata.annotations?.[annotation.replacementDue] ?? '');
+  if (ports.now() < namedByMs) return false;
   const claims = await Promise.all(
     replacementsOf(claim).map((name) => ports.kubernetes.get('NodeClaim', { name, namespace: null })),
   );

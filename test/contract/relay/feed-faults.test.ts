@@ -13,8 +13,8 @@ import {
   type ScriptedServer,
 } from './scripted-server.ts';
 
-const nodes: WatchedResource = { resource: 'nodes', group: '/api/v1', query: '', isCustom: false };
-const claims: WatchedResource = { resource: 'nodeclaims', group: '/apis/karpenter.sh/v1', query: '', isCustom: true };
+const nodes: WatchedResource = { resource: 'nodes', group: '/api/v1', isCustom: false };
+const claims: WatchedResource = { resource: 'nodeclaims', group: '/apis/karpenter.sh/v1', isCustom: true };
 
 describe('a feed', () => {
   let server: ScriptedServer;

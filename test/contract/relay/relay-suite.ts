@@ -212,6 +212,40 @@ export function relaySuite(start: () => Promise<ApiUnderTest>, crds: ReadonlyArr
       await kube.remove(`${nodes}/${name}`);
     });
 
+    test('an event of any namespace that announces the end of a node moves nothing: anybody may write one', async () => {
+      await rig.start();
+      await until('a first snapshot', () => rig.latest());
+      const [told, real] = ['aks-told', 'aks-real'];
+      for (const name of [told, real]) await kube.create(nodes, node(name));
+      for (const namespace of ['default', 'kube-public']) {
+        await kube.create(`/api/v1/namespaces/${namespace}/events`, {
+          apiVersion: 'v1',
+          kind: 'Event',
+          metadata: { name: 'forged', namespace },
+          // Core Kubernetes holds events about a cluster's objects in `default`; others name a namespace of their own.
+          involvedObject: {
+            apiVersion: 'v1',
+            kind: 'Node',
+            name: told,
+            namespace: namespace === 'default' ? '' : namespace,
+          },
+          type: 'Warning',
+          reason: 'PreemptScheduled',
+          message: 'Preempt Scheduled: Thu, 01 Jan 1970 00:00:10 GMT. DurationInSeconds: -1.',
+          source: { component: 'node-problem-detector' },
+          firstTimestamp: new Date().toISOString(),
+          lastTimestamp: new Date().toISOString(),
+        });
+      }
+      const conditions = [
+        { type: 'VMEventScheduled', status: 'True', reason: 'RebootScheduled', message: 'Reboot Scheduled: .' },
+      ];
+      await kube.patch(`${nodes}/${real}/status`, 'strategic', { status: { conditions } });
+      await until('the notice of a node itself', () => hints('signals').at(0));
+      expect(hints('signals').map(({ message }) => (message.body as SignalHint).nodeName)).toEqual([real]);
+      for (const name of [told, real]) await kube.remove(`${nodes}/${name}`);
+    });
+
     test('of two relays one publishes; when it stops the other takes over in a later term', async () => {
       const first = await rig.start({ identity: 'first' });
       const before = await until('a first snapshot', () => rig.latest());

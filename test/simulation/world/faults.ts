@@ -35,6 +35,8 @@ export interface Events {
   readonly spotEviction: number;
   /** Of all spot machines of a zone, or of a family in it, at once. */
   readonly spotStorm: number;
+  /** Of one machine, announced minutes ahead. */
+  readonly maintenance: number;
   readonly relayDies: number;
   readonly allNodesLost: number;
   readonly userDeletesClaim: number;
@@ -60,6 +62,7 @@ export const noFaults: Faults = {
   events: {
     spotEviction: 0,
     spotStorm: 0,
+    maintenance: 0,
     relayDies: 0,
     allNodesLost: 0,
     userDeletesClaim: 0,
@@ -86,6 +89,7 @@ export function drawFaults(rng: Rng): Faults {
   const whole = short.chance(25) ? sizes.filter(() => short.chance(75)).flatMap(offeringsOf) : [];
   const soldOut = new Set([...scattered, ...whole]);
   const storms = rng.split('spot storms');
+  const maintenance = rng.split('maintenance');
   return {
     azure: { refusal: some(40), asyncFailure: some(40), soldOut },
     queues: { lose: some(20), delay: some(40), duplicate: some(40), loseLock: some(15), aheadMs: some(200) },
@@ -93,6 +97,7 @@ export function drawFaults(rng: Rng): Faults {
     events: {
       spotEviction: some(40),
       spotStorm: storms.chance(50) ? 5 + storms.below(30) : 0,
+      maintenance: maintenance.chance(35) ? 5 + maintenance.below(30) : 0,
       relayDies: some(15),
       allNodesLost: some(6),
       userDeletesClaim: some(15),

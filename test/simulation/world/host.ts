@@ -143,7 +143,8 @@ export class Host {
   }
 
   async #interrupt(process: Process, { messages }: Delivery): Promise<void> {
-    for (const { body } of messages) await deliverSignalsTo(process, this.#context('interrupt'), body);
+    const bodies = messages.map(({ body }) => body);
+    await deliverSignalsTo(process, this.#context('interrupt'), bodies);
   }
 
   #context(functionName: string) {

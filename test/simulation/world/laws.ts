@@ -25,8 +25,8 @@ interface LawParts {
 
 const ORPHAN_AGE_MS = 5 * 60_000;
 
-/** Watches lag, and a snapshot takes a moment to write. */
-const SNAPSHOT_AGE_MS = 5_000;
+/** With more notice than this pods wait for what replaces their node. Written as a whole second. */
+const REPLACED_FIRST_MS = 151_000;
 
 /** What must hold at every moment, whatever goes wrong outside. Broken laws are kept, the first is what counts. */
 export class Laws {
@@ -37,8 +37,12 @@ export class Laws {
   /** Machines that Azure or a person has announced to take away, or taken. */
   readonly #doomed = new Set<string>();
   readonly #stripped = new Set<string>();
-  readonly #createdMs = new Map<string, number>();
   readonly #deletedMs = new Map<string, number>();
+  #isStrict = false;
+  readonly #givenUpBy = new Map<
+    string,
+    { readonly byMs: number; readonly pods: ReadonlyArray<readonly [key: string, uid: string]> }
+  >();
 
   constructor(parts: LawParts) {
     this.#parts = parts;
@@ -105,26 +109,81 @@ export class Laws {
     return this.#parts.timeline.now() > deadline - leadMs;
   }
 
-  /** Before we evict a pod: from an interrupted node only once the claim made for it is ready, or time runs out. */
+  /**
+   * Before we evict a pod: from a node that goes, and where a notice leaves time for a machine to boot only once what is made in place of the
+   * node is named and ready, or time runs out.
+   */
   #evictingPod(key: string): void {
     const { server } = this.#parts;
     const pod = server.get('pods', key);
-    const claim = server.get('nodeclaims', String(pod?.spec?.['nodeName']).replace(/^aks-/, ''));
-    if (pod === null || claim?.metadata.annotations?.[annotation.interruption] === undefined) return;
-    if (this.#isPast(claim, graceMsOf(pod) + 1000)) return;
-    const deletedMs = this.#deletedMs.get(claim.metadata.name) ?? Number.POSITIVE_INFINITY;
-    // One that came while the notice was acted on may be missing in the snapshot, and has done no work yet.
-    const startedMs = Date.parse(pod.status?.['startTime'] ?? '');
-    if (!(startedMs < deletedMs - SNAPSHOT_AGE_MS)) return;
-    const awaited = server.list('nodeclaims').find((other) => {
-      if (other.metadata.deletionTimestamp !== undefined) return false;
-      if (conditionStatus(other.status, 'Initialized') === 'True') return false;
-      // Claims made later take the place of one that failed: those are not waited for.
-      if ((this.#createdMs.get(other.metadata.name) ?? 0) > deletedMs) return false;
-      return this.#plannedPods(other).includes(pod.metadata.uid);
+    if (pod === null) return;
+    this.#checkTold(key, pod);
+    const name = String(pod.spec?.['nodeName']).replace(/^aks-/, '');
+    const claim = server.get('nodeclaims', name);
+    if (claim === null) return;
+    if (claim.metadata.deletionTimestamp === undefined && !this.#doomed.has(name)) {
+      this.#break(`pod ${key} is evicted from ${name}, which stays`);
+    }
+    const mayGo = !this.#isNoticedMinutesAhead(claim) || this.#isPast(claim, graceMsOf(pod) + 1000);
+    const why = mayGo ? null : this.#missingBefore(claim);
+    if (why !== null) this.#break(`pod ${key} is evicted before ${why}`);
+  }
+
+  #isNoticedMinutesAhead({ metadata: { name, annotations = {} } }: Stored): boolean {
+    if (annotations[annotation.interruption] === undefined) return false;
+    const deletedMs = this.#deletedMs.get(name) ?? Number.POSITIVE_INFINITY;
+    return Date.parse(annotations[annotation.terminationTimestamp] ?? '') - deletedMs > REPLACED_FIRST_MS;
+  }
+
+  /** What pods of a machine wait for that goes in minutes; null when they may go. */
+  #missingBefore({ metadata: { name, annotations = {} } }: Stored): string | null {
+    const { server, timeline } = this.#parts;
+    if (timeline.now() < Date.parse(annotations[annotation.replacementDue] ?? '')) {
+      return `it is said what replaces ${name}`;
+    }
+    const awaited = (annotations[annotation.replacedBy] ?? '').split(',').find((other) => {
+      const found = server.get('nodeclaims', other);
+      return found !== null && conditionStatus(found.status, 'Initialized') !== 'True';
     });
-    if (awaited !== undefined)
-      this.#break(`pod ${key} is evicted before ${awaited.metadata.name}, made for it, is ready`);
+    return awaited === undefined ? null : `${awaited}, which replaces its node, is ready`;
+  }
+
+  /** Where nothing is lost on the way nobody asks a pod to go that has been told. */
+  #checkTold(key: string, { metadata }: Stored): void {
+    if (this.#isStrict && metadata.deletionTimestamp !== undefined) this.#break(`pod ${key} is told twice`);
+  }
+
+  /** From now on no pod may be told twice: our own calls do not fail, so that nothing is done over. */
+  beStrict(): void {
+    this.#isStrict = true;
+  }
+
+  /** By then the claim's node takes no more pods, and the pods that are on it now have been told, but for those that a budget may hold. */
+  expectGivenUp(claim: string, byMs: number): void {
+    const { server } = this.#parts;
+    const held = new Set(server.list('poddisruptionbudgets').map(({ spec }) => spec?.['selector']?.matchLabels?.app));
+    const pods = server
+      .list('pods')
+      .filter(({ spec, metadata }) => spec?.['nodeName'] === `aks-${claim}` && !held.has(metadata.labels?.['app']));
+    this.#givenUpBy.set(claim, { byMs, pods: pods.map((pod) => [keyOf(pod.metadata), pod.metadata.uid]) });
+  }
+
+  #lookAtNotices(): void {
+    const { server, timeline } = this.#parts;
+    for (const [claim, { byMs, pods }] of this.#givenUpBy) {
+      if (timeline.now() < byMs) continue;
+      this.#givenUpBy.delete(claim);
+      const node = server.get('nodes', `aks-${claim}`);
+      const taints: ReadonlyArray<Fields> = node?.spec?.['taints'] ?? [];
+      if (node !== null && !taints.some(({ key }) => key === taint.disrupted.key)) {
+        this.#break(`the node of ${claim} takes pods still, though its notice came in time`);
+      }
+      const untold = pods.find(([key, uid]) => {
+        const pod = server.get('pods', key);
+        return pod?.metadata.uid === uid && pod.metadata.deletionTimestamp === undefined;
+      });
+      if (untold !== undefined) this.#break(`pod ${untold[0]} on ${claim} was not told in time`);
+    }
   }
 
   /** Has a static pool more claims than it asks for? */
@@ -211,7 +270,6 @@ export class Laws {
     if (resource !== 'nodeclaims') return;
     const name = (after ?? before)?.metadata.name ?? '';
     const { deletionTimestamp } = after?.metadata ?? {};
-    if (before === null) this.#createdMs.set(name, this.#parts.timeline.now());
     if (deletionTimestamp !== undefined && before?.metadata.deletionTimestamp === undefined) {
       this.#deletedMs.set(name, this.#parts.timeline.now());
     }
@@ -370,6 +428,7 @@ export class Laws {
   look(): void {
     const { azure, server, timeline, host } = this.#parts;
     const now = timeline.now();
+    this.#lookAtNotices();
     for (const [claim, vm] of azure().vms) {
       if (server.get('nodeclaims', claim) !== null || vm.state === 'deleting') {
         this.#orphans.delete(claim);

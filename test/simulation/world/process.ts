@@ -120,6 +120,7 @@ export class Process {
       planner: planProvisioning,
       reservesNodes: true,
       now: this.now,
+      sleep: (ms) => outside.timeline.sleep(ms),
       kubernetes,
       definitions: createDefinitions(kubernetes, this.now),
       snapshots: createSnapshots(blobs, cluster, () =>
@@ -157,7 +158,7 @@ export class Process {
         instanceTypes: () => this.#call('catalog', types),
         instanceTypeNames: () => this.#call('catalog', () => new Set(types().map(({ name }) => name))),
         refuse: (refusals) => this.#call('refuse', () => outside.refuse(refusals)),
-        evicted: (machine) => this.#call('evicted', () => outside.evicted(machine)),
+        evicted: (machines) => this.#call('evicted', () => machines.flatMap((machine) => outside.evicted(machine))),
         refreshQuotas: () => Promise.resolve({ kind: 'unknown', why: 'the simulation has no quota' }),
         refreshEvictionRates: () => Promise.resolve({ kind: 'recent' }),
         refresh: () => Promise.resolve(),

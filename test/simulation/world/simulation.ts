@@ -33,6 +33,8 @@ const MINUTE = 60_000;
 /** More than any pool here leaves a node unused, and a look of the disruption after it. */
 const UNUSED_MINUTES = 3;
 const NOTICE_MS = 30_000;
+/** At least, and twice that at most: enough for another machine to come first. */
+const MAINTENANCE_MS = 4 * MINUTE;
 /** Lines of the trace that a failure shows. */
 const TRACE_MAX = 400;
 
@@ -127,6 +129,17 @@ export class Simulation {
       this.timeline.after(second * 1000 + storms.below(10_000), () => this.#storm(storms));
     }
     await this.#run(minutes * MINUTE);
+  }
+
+  /** So much time passes. Throws, as all that runs does, when a law is broken. */
+  async pass(durationMs: number): Promise<void> {
+    await this.#run(durationMs);
+  }
+
+  /** Azure takes the machine back, whatever has been said of it. */
+  takeBack(claim: string): void {
+    const vm = this.azure.vms.get(claim);
+    if (vm !== undefined) this.#takeBack(vm);
   }
 
   /** From here on nothing goes wrong, and what users asked for is allowed. */
@@ -422,6 +435,7 @@ export class Simulation {
     const pick = <T>(list: ReadonlyArray<T>): T | undefined => list[rng.below(Math.max(1, list.length))];
     if (perMinute(60)) changeLoad(this.server, rng);
     const vms = [...this.azure.vms.values()].filter(({ state }) => state === 'running');
+    if (perMinute(events.maintenance)) this.#maintain(pick(vms), rng);
     if (perMinute(events.spotEviction)) this.#evict(pick(vms.filter((vm) => vm.machine.capacityType === 'spot')), rng);
     if (perMinute(events.relayDies)) this.#killRelay(20_000 + rng.below(240_000));
     if (perMinute(events.allNodesLost)) {
@@ -472,6 +486,22 @@ export class Simulation {
       if (vm.machine.zone !== zone || (family !== null && familyOf(vm.machine.instanceType) !== family)) continue;
       if (rng.chance(90)) this.#evict(vm, rng);
     }
+  }
+
+  /** Azure announces minutes ahead that a machine is redeployed, which the node tells, and takes it away then. */
+  #maintain(vm: Vm | undefined, rng: Rng): void {
+    if (vm === undefined) return;
+    const { claim } = vm.machine;
+    const inMs = MAINTENANCE_MS + rng.below(MAINTENANCE_MS);
+    this.laws.doom(claim);
+    this.#note(`azure: ${claim} will be redeployed in ${inMs / 1000} s`);
+    const message = `Redeploy Scheduled: ${new Date(this.timeline.now() + inMs).toUTCString()}. DurationInSeconds: -1.`;
+    const known = this.server.get('nodes', `aks-${claim}`)?.status?.['conditions'] ?? [];
+    const conditions = [...known, { type: 'VMEventScheduled', status: 'True', reason: 'RedeployScheduled', message }];
+    this.server.patch('nodes', `aks-${claim}`, { status: { conditions } }, 'status');
+    this.timeline.after(inMs, () => {
+      if (this.azure.vms.get(claim) === vm) this.#takeBack(vm);
+    });
   }
 
   /** Azure announces by one or two paths, or none, that it takes a spot machine back, and does. */

@@ -4,6 +4,7 @@ import { answer } from '../../simulation/world/api-transport.ts';
 import { VirtualClock } from '../../../sandbox/world/clock.ts';
 import { createKubernetes } from '../../../shared/adapters/kubernetes/kubernetes.ts';
 import type { ApiRequest } from '../../../shared/adapters/kubernetes/transport.ts';
+import { RetryableError } from '../../../shared/ports/errors.ts';
 import { drain } from '../../../shared/app/follow/drain.ts';
 import type { Ports } from '../../../shared/app/ports.ts';
 
@@ -341,4 +342,50 @@ test('the first pod that holds the drain is named, and the others of its tier go
   const node = nodeWith({ a: {}, b: held, c: held });
   expect(await node.drain()).toEqual({ remaining: 3, blocked: 'pod default/b has karpenter.sh/do-not-disrupt' });
   expect(node.leaving()).toEqual(['a']);
+});
+
+describe('what fails of one pod', () => {
+  test.each([
+    ['a right that is missing', 403],
+    ['a fault of the API server', 500],
+    ['a webhook that does not answer', 504],
+  ])('keeps no other from being told: %s', async (_, status) => {
+    const names = Array.from({ length: 40 }, (__, index) => `web-${index}`);
+    const node = nodeWith(Object.fromEntries(names.map((name) => [name, {}])));
+    node.onRequest.current = ({ path }) => {
+      if (path.includes('/web-0/') || path.includes('/web-7/')) throw new RetryableError(`eviction: ${status}`);
+    };
+    expect(await node.drain()).toEqual({ remaining: 40, blocked: `pod default/web-0: eviction: ${status}` });
+    expect(node.leaving()).toEqual(names.filter((name) => name !== 'web-0' && name !== 'web-7'));
+    node.onRequest.current = () => undefined;
+    await node.drain();
+    expect(node.leaving()).toHaveLength(40);
+  });
+
+  test('keeps no other from being deleted in time', async () => {
+    const node = nodeWith({ first: {}, second: {}, spare: { spec: { terminationGracePeriodSeconds: 1 } } });
+    node.onRequest.current = ({ method, path }) => {
+      if (method === 'DELETE' && path.includes('/first')) throw new RetryableError('busy');
+    };
+    expect(await node.drain(START + 20_000)).toEqual({ remaining: 3, blocked: 'pod default/first: busy' });
+    expect(node.leaving()).toEqual(['second', 'spare']);
+  });
+
+  test('is thrown where it is a mistake of ours', async () => {
+    const node = nodeWith({ web: {} });
+    node.onRequest.current = ({ path }) => {
+      if (path.endsWith('/eviction')) throw new TypeError('a mistake');
+    };
+    await expect(node.drain()).rejects.toThrow('a mistake');
+  });
+});
+
+test('all pods are told before people are told of the first', async () => {
+  const node = nodeWith(Object.fromEntries(Array.from({ length: 40 }, (_, index) => [`web-${index}`, {}])));
+  const order: Array<string> = [];
+  node.onRequest.current = ({ method, path }) => {
+    if (method === 'POST') order.push(path.endsWith('/eviction') ? 'eviction' : 'event');
+  };
+  await node.drain();
+  expect([order.lastIndexOf('eviction'), order.indexOf('event'), order.length]).toEqual([39, 40, 80]);
 });

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { interrupt } from '../../../shared/app/interrupt.ts';
+import { interrupt } from '../../../shared/app/interruption/interrupt.ts';
+import { provision } from '../../../shared/app/provision.ts';
 import type { SignalHint } from '../../../shared/contract/messages.ts';
 import { begunReplacement } from './consolidated.ts';
 import { machine, preemptionOf } from './small-cluster.ts';
@@ -18,7 +19,8 @@ async function withFailedReplacement() {
     server.patch('nodeclaims', name, { status: { providerID: `azure://${vmId}` } }, 'status');
     server.patch('nodes', `aks-${name}`, { spec: { providerID: `azure://${vmId}` } }, 'object');
     azure.machines.set(name, machine(name, vmId));
-    return preemptionOf(vmId);
+    // With time enough for another machine, so that its pods stay until that is there.
+    return { ...preemptionOf(vmId), event: 'terminate', notBeforeMs: cluster.clock.now() + 600_000 };
   };
   const podsOf = async (): Promise<ReadonlyArray<string>> => {
     const { decision } = await cluster.ports.ledger.read();
@@ -30,12 +32,14 @@ async function withFailedReplacement() {
 
 test('an interruption launches nothing for pods of nodes that disruption has marked: they stay where they are', async () => {
   const { ports, signalFor, podsOf } = await withFailedReplacement();
-  expect(await interrupt(ports, signalFor('other'))).toMatchObject({ kind: 'replaced', replacements: 1 });
+  await interrupt(ports, signalFor('other'));
+  expect(await provision(ports, true)).toMatchObject({ kind: 'provisioned', claims: 1 });
   expect(await podsOf()).toEqual(['default/alone']);
 });
 
 test('one of a marked node itself does, as that one goes whatever was decided', async () => {
   const { ports, signalFor, podsOf } = await withFailedReplacement();
-  expect(await interrupt(ports, signalFor('large'))).toMatchObject({ kind: 'replaced', replacements: 1 });
+  await interrupt(ports, signalFor('large'));
+  expect(await provision(ports, true)).toMatchObject({ kind: 'provisioned', claims: 1 });
   expect(await podsOf()).toEqual(['default/web']);
 });

@@ -155,6 +155,8 @@ export function smallCluster() {
     planner: planProvisioning,
     reservesNodes: true,
     now,
+    // Whoever waits does so until the test says otherwise.
+    sleep: () => new Promise<void>(() => undefined),
     kubernetes,
     definitions: createDefinitions(kubernetes, now),
     ...azure.ports,
@@ -228,8 +230,8 @@ function smallAzure(outside: Outside) {
         instanceTypes: () => Promise.resolve(outside.types),
         instanceTypeNames: () => Promise.resolve(new Set(outside.types.map(({ name }) => name))),
         refuse: (all: ReadonlyArray<RefusedOffering>) => Promise.resolve(void refused.push(...all)),
-        evicted: (one: EvictedMachine) => {
-          evicted.push(one);
+        evicted: (all: ReadonlyArray<EvictedMachine>) => {
+          evicted.push(...all);
           return Promise.resolve(outside.storms);
         },
         nextRetryMs: () => Promise.resolve(null),

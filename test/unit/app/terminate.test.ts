@@ -6,6 +6,8 @@ import { START, machine, since, smallCluster } from './small-cluster.ts';
 
 const finalizer = 'karpenter.sh/termination';
 const deadlineKey = 'karpenter.sh/nodeclaim-termination-timestamp';
+const replacementDue = 'nodewright.dev/replacement-due';
+const interruption = 'nodewright.dev/interruption';
 const replacedBy = 'nodewright.dev/replaced-by';
 const protectedPod = { metadata: { annotations: { 'karpenter.sh/do-not-disrupt': 'true' } } };
 const conditions = ['Launched', 'Registered', 'Initialized'].map((type) => since(START, type));
@@ -273,6 +275,15 @@ describe('a node that was open to pods until its claim was deleted [K03]', () =>
     expect([evicted(), deleted]).toEqual([1, []]);
   });
 
+  test('is kept as long where a notice tainted it a moment before', async () => {
+    const annotations = { [interruption]: 'preempt by then' };
+    const { look, server, deleted } = leaving({ status, annotations });
+    const taints = [{ key: 'karpenter.sh/disrupted', effect: 'NoSchedule' }];
+    server.patch('nodes', 'aks-c', { spec: { taints } }, 'object');
+    expect(await look()).toMatchObject({ kind: 'wait', lookAgainMs: START + 5_000 });
+    expect(deleted).toEqual([]);
+  });
+
   test('is not kept when it was tainted long before, as the disruption does', async () => {
     const { look, server, deleted } = leaving({ status });
     const taints = [{ key: 'karpenter.sh/disrupted', effect: 'NoSchedule' }];
@@ -523,14 +534,24 @@ describe('while Azure removes the machine [J06]', () => {
     expect([node()?.metadata.finalizers, stateOf('c')]).toEqual([[finalizer], 'leaving']);
   });
 
-  test('an error of Azure’s when it is asked for the machine moves no pod', async () => {
-    const { look, outside, addRunning, deleted, evicted, stateOf } = leaving();
+  test('an error of Azure’s when it is asked for a machine whose node is not ready moves no pod', async () => {
+    const { look, outside, addRunning, deleted, evicted, stateOf } = leaving({ nodeReady: 'False' });
     outside.observe = () => {
       throw new RetryableError('Azure is down');
     };
     addRunning('web', 'c');
     await expect(look()).rejects.toThrow('Azure is down');
     expect([deleted, evicted(), stateOf('c')]).toEqual([[], 0, 'leaving']);
+  });
+
+  test('a node that is in use on the claim’s own machine is emptied though Azure does not answer', async () => {
+    const { look, outside, addRunning, evicted } = leaving();
+    outside.observe = () => {
+      throw new RetryableError('Azure is down');
+    };
+    addRunning('web', 'c');
+    await look();
+    expect(evicted()).toBe(1);
   });
 
   test('finalizers of others stay on the claim and on the node', async () => {
@@ -664,5 +685,43 @@ describe('a claim that has been replaced', () => {
     cluster.addRunning('web', 'c');
     await cluster.look();
     expect(cluster.evicted()).toBe(1);
+  });
+
+  test('of which it is not said yet what replaces it keeps them as long as that is to come, and no longer', async () => {
+    const cluster = leaving({
+      annotations: { [replacementDue]: at(START + 30_000), [deadlineKey]: at(START + 600_000) },
+    });
+    cluster.addRunning('web', 'c');
+    expect(await cluster.look()).toMatchObject({ kind: 'wait', lookAgainMs: cluster.clock.now() + 1_500 });
+    expect(cluster.evicted()).toBe(0);
+    cluster.clock.advance(30_000);
+    await cluster.look();
+    expect(cluster.evicted()).toBe(1);
+  });
+});
+
+describe('a node that nobody may close', () => {
+  const denied = ({ outside }: ReturnType<typeof leaving>): void => {
+    outside.onRequest = ({ method, path }) => {
+      if (method === 'PATCH' && path.endsWith('/nodes/aks-c')) throw new RetryableError('denied by a webhook');
+    };
+  };
+
+  test('is emptied all the same where Azure takes its machine back, and is not deleted without our finalizer', async () => {
+    const cluster = leaving({
+      annotations: { [interruption]: 'preempt by then', [deadlineKey]: at(START + 30_000) },
+    });
+    denied(cluster);
+    cluster.addRunning('web', 'c');
+    await expect(cluster.look()).rejects.toThrow('denied by a webhook');
+    expect([cluster.evicted(), cluster.node()?.metadata.deletionTimestamp]).toEqual([1, undefined]);
+  });
+
+  test('keeps its pods where nobody hurries', async () => {
+    const cluster = leaving();
+    denied(cluster);
+    cluster.addRunning('web', 'c');
+    await expect(cluster.look()).rejects.toThrow('denied by a webhook');
+    expect(cluster.evicted()).toBe(0);
   });
 });

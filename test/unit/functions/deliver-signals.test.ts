@@ -42,6 +42,7 @@ function worker(...claims: ReadonlyArray<string>) {
     ...cluster,
     app,
     poisoned,
+    lines,
     told: () => lines.filter(({ event }) => event === 'signal').map(({ outcome, why }) => [outcome, why ?? null]),
     deliver: (raw: unknown) => deliverSignalsTo({ app, now: () => clock.now() }, context, raw),
     leaving: () => claims.filter((claim) => server.get('nodeclaims', claim)?.metadata.deletionTimestamp !== undefined),
@@ -87,7 +88,7 @@ const deleted = (claim: string): object => ({
   data: { operationName: 'Microsoft.Compute/virtualMachines/delete' },
 });
 
-describe('an eviction replaces its machine', () => {
+describe('an eviction gives its machine up', () => {
   const preempted = annotated('a', 'VirtualMachinePreempted');
   test.each([
     ['as a hint of ours', hint('a')],
@@ -97,19 +98,68 @@ describe('an eviction replaces its machine', () => {
   ])('%s', async (_, raw) => {
     const { deliver, leaving, told, poisoned } = worker('a', 'b');
     await deliver(raw);
-    expect([leaving(), told(), poisoned]).toEqual([['a'], [['replaced', null]], []]);
+    expect([leaving(), told(), poisoned]).toEqual([['a'], [['given-up', null]], []]);
   });
 
   test('and twice changes nothing more', async () => {
     const { deliver, leaving, told } = worker('a');
-    await deliver([preempted, preempted]);
+    await deliver(preempted);
+    await deliver([preempted]);
     await deliver(inCloudEvents(preempted as Record<string, unknown>));
     expect(leaving()).toEqual(['a']);
     expect(told()).toEqual([
-      ['replaced', null],
+      ['given-up', null],
       ['ignored', 'already being removed'],
       ['ignored', 'already being removed'],
     ]);
+  });
+});
+
+describe('of many messages at once', () => {
+  const claims = Array.from({ length: 40 }, (_, index) => `n${index}`);
+
+  test('each is acted on by itself, and one that hangs delays no other', async () => {
+    const { app, deliver, leaving, told } = worker(...claims);
+    const ports = await app.ports();
+    const { kubernetes } = ports;
+    let release = (): void => undefined;
+    const hung = new Promise<void>((done) => void (release = done));
+    const patch: typeof kubernetes.patch = async (kind, key, change) => {
+      if (key.name === 'aks-n0') await hung;
+      return kubernetes.patch(kind, key, change);
+    };
+    app.ports = () => Promise.resolve({ ...ports, kubernetes: { ...kubernetes, patch } });
+    const all = deliver(claims.map((claim) => hint(claim)));
+    await expect.poll(() => told().length).toBe(39);
+    expect(leaving()).toEqual(claims.slice(1));
+    release();
+    await all;
+    expect([told().length, leaving()]).toEqual([40, claims]);
+  });
+
+  test('a message may be a list of events itself, and an empty one is kept', async () => {
+    const { deliver, leaving, poisoned } = worker('a', 'b', 'c');
+    const of = (claim: string): object => annotated(claim, 'VirtualMachinePreempted');
+    await deliver([[of('a'), of('b')], [], hint('c')]);
+    expect(leaving()).toEqual(['a', 'b', 'c']);
+    expect(poisoned).toMatchObject([{ raw: [], from: 'interrupt' }]);
+  });
+
+  test('how late each was is counted from when all came', async () => {
+    const { app, clock, deliver, lines } = worker('a', 'b');
+    const ports = await app.ports();
+    const { kubernetes } = ports;
+    const log: typeof ports.log = (event, facts) => void lines.push({ event, ...facts });
+    const get: typeof kubernetes.get = (kind, key) => {
+      if (kind === 'Node') clock.advance(3_000);
+      return kubernetes.get(kind, key);
+    };
+    app.ports = () => {
+      clock.advance(1_000);
+      return Promise.resolve({ ...ports, log, kubernetes: { ...kubernetes, get } });
+    };
+    await deliver([hint('a')]);
+    expect(lines.find(({ event }) => event === 'interrupted')).toMatchObject({ markedAfterMs: 4_000, leftMs: 29_000 });
   });
 });
 
@@ -127,9 +177,9 @@ describe('of a list of events', () => {
       if (path.includes('nodeclaims')) throw new RetryableError('busy');
     };
     await deliver([annotated('a', 'VirtualMachinePreempted'), annotated('b', 'VirtualMachinePreempted')]);
-    expect(sent.map(({ hint: { attempt, kind }, atMs }) => [kind, attempt, atMs])).toEqual([
-      ['signal', 1, START + 1_000],
-      ['signal', 1, START + 1_000],
+    expect(sent.map(({ hint: { attempt, kind } }) => [kind, attempt])).toEqual([
+      ['signal', 1],
+      ['signal', 1],
     ]);
     const ids = sent.flatMap((one) => toQueueMessages(one.hint, one.key).map(({ id }) => id));
     expect([new Set(ids).size, poisoned]).toEqual([2, []]);
@@ -175,11 +225,11 @@ describe('an event is forgotten, and said to be ignored', () => {
 });
 
 describe('a deletion', () => {
-  test('of a machine that Azure no longer has replaces it at once', async () => {
+  test('of a machine that Azure no longer has gives it up at once', async () => {
     const { deliver, azure, leaving, told } = worker('a', 'b');
     azure.machines.delete('a');
     await deliver(deleted('a'));
-    expect([leaving(), told()]).toEqual([['a'], [['replaced', null]]]);
+    expect([leaving(), told()]).toEqual([['a'], [['given-up', null]]]);
   });
 
   test('that Azure does not confirm has the claim looked at, and no more', async () => {

@@ -40,6 +40,9 @@ function worker() {
   };
 }
 
+/** As long as that, and at most a quarter longer. */
+const isAbout = (pauseMs: number, wantedMs: number): boolean => pauseMs >= wantedMs && pauseMs <= 1.25 * wantedMs;
+
 const failing = (why: Error) => () => Promise.reject(why);
 
 describe('a message', () => {
@@ -73,12 +76,22 @@ describe('a message', () => {
   test('that fails for now is put off with its tries counted, and not kept', async () => {
     const { deliver, sent, poisoned, errors } = worker();
     await deliver(failing(new RetryableError('busy')));
-    await deliver(failing(new RetryableError('busy', { retryAfterMs: 7_000 })), { ...hint, attempt: 3 });
+    await deliver(failing(new RetryableError('busy')), { ...hint, attempt: 3 });
     expect(sent).toEqual([
-      { hint: { ...hint, attempt: 1 }, atMs: START + 1_000, key: 'retry/provision/i' },
-      { hint: { ...hint, attempt: 4 }, atMs: START + 7_000, key: 'retry/provision/i' },
+      { hint: { ...hint, attempt: 1 }, atMs: expect.any(Number), key: 'retry/provision/i' },
+      { hint: { ...hint, attempt: 4 }, atMs: expect.any(Number), key: 'retry/provision/i' },
     ]);
+    expect(sent.map(({ atMs }) => isAbout((atMs ?? 0) - START, 1_000))).toEqual([true, false]);
+    expect(isAbout((sent[1]?.atMs ?? 0) - START, 8_000)).toBe(true);
     expect([poisoned, errors]).toEqual([[], []]);
+  });
+
+  test('that lost a race, or was told when to come again, raises nothing that faults wait for', async () => {
+    const { deliver, sent } = worker();
+    await deliver(failing(new RetryableError('another came first', { retryAfterMs: 200 })), { ...hint, attempt: 3 });
+    await deliver(failing(new RetryableError('another came first', { retryAfterMs: 200 })));
+    expect(sent.map(({ hint: { attempt } }) => attempt)).toEqual([3, 0]);
+    expect(sent.map(({ atMs }) => isAbout((atMs ?? 0) - START, 200))).toEqual([true, true]);
   });
 
   test('that fails for now and cannot be put off is left with the queue', async () => {
@@ -146,20 +159,40 @@ describe('the reason that is kept', () => {
     const { deliver, infos } = worker();
     await deliver(failing(new RetryableError('busy', { cause: new Error('503') })));
     expect(infos.map((line) => JSON.parse(line) as object)).toEqual([
-      { event: 'retry-later', kind: 'pods', tried: 0, pauseMs: 1_000, error: 'RetryableError: busy (503)' },
+      {
+        event: 'retry-later',
+        kind: 'pods',
+        tried: 0,
+        pauseMs: expect.any(Number),
+        error: 'RetryableError: busy (503)',
+      },
     ]);
   });
 });
 
 describe('the pause before the next try', () => {
   test('doubles from a second to a minute, and no further', () => {
-    const pauses = [0, 1, 2, 5, 6, 7, 1_000].map((tried) => pauseAfter(new RetryableError('busy'), tried));
+    const pauses = [0, 1, 2, 5, 6, 7, 1_000].map((tried) => pauseAfter(new RetryableError('busy'), tried, 0));
     expect(pauses).toEqual([1_000, 2_000, 4_000, 32_000, 60_000, 60_000, 60_000]);
   });
 
+  test('is spread over a quarter more, so that those that failed together do not meet again', async () => {
+    const at = (share: number): number => pauseAfter(new RetryableError('busy'), 1, share);
+    expect([at(0), at(0.5), at(1)]).toEqual([2_000, 2_250, 2_500]);
+    const { app, sent } = worker();
+    for (const invocationId of ['a', 'b', 'c', 'd']) {
+      const context = { functionName: 'f', invocationId, info: () => undefined, error: () => undefined };
+      // Each is a delivery of its own.
+      // oxlint-disable-next-line no-await-in-loop
+      await deliverTo({ app, now: () => START }, context, hint, parsePodsHint, failing(new RetryableError('busy')));
+    }
+    expect(new Set(sent.map(({ atMs }) => atMs)).size).toBe(4);
+  });
+
   test('is what the outside says, up to five minutes: asking earlier only makes it longer', () => {
-    expect(pauseAfter(new RetryableError('busy', { retryAfterMs: 0 }), 5)).toBe(0);
-    expect(pauseAfter(new RetryableError('busy', { retryAfterMs: 61_000 }), 0)).toBe(61_000);
-    expect(pauseAfter(new RetryableError('busy', { retryAfterMs: 372_000 }), 0)).toBe(300_000);
+    expect(pauseAfter(new RetryableError('busy', { retryAfterMs: 0 }), 5, 1)).toBe(0);
+    expect(pauseAfter(new RetryableError('busy', { retryAfterMs: 61_000 }), 0, 0)).toBe(61_000);
+    expect(pauseAfter(new RetryableError('busy', { retryAfterMs: 61_000 }), 0, 1)).toBe(62_000);
+    expect(pauseAfter(new RetryableError('busy', { retryAfterMs: 372_000 }), 0, 0)).toBe(300_000);
   });
 });

@@ -5,8 +5,7 @@ import type { WatchedResource } from '../../../relay/resources.ts';
 
 /** What a feed asks for, counts and tells, without a connection. What servers may do to it is in test/contract/relay. */
 
-const claims: WatchedResource = { resource: 'nodeclaims', group: '/apis/karpenter.sh/v1', query: '', isCustom: true };
-const events: WatchedResource = { resource: 'events', group: '/api/v1', query: 'fieldSelector=x', isCustom: false };
+const claims: WatchedResource = { resource: 'nodeclaims', group: '/apis/karpenter.sh/v1', isCustom: true };
 
 const answering = (status: number, text = ''): KubeStream => ({
   status,
@@ -122,14 +121,6 @@ test('a feed asks for pages of 500, and then for what happens since', async () =
     'watched nodeclaims',
   ]);
   expect([states, problem]).toEqual([['live'], null]);
-});
-
-test('a feed of some objects only asks for these', async () => {
-  const { asked } = await run([page('1')], { resource: events });
-  expect(asked).toEqual([
-    '/api/v1/events?fieldSelector=x&limit=500',
-    watchPath('1', '/api/v1/events?fieldSelector=x&'),
-  ]);
 });
 
 test('a list that never ends is given up', async () => {

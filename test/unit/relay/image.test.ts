@@ -101,37 +101,6 @@ test('the snapshot has what was seen, up to the version that was seen', () => {
   expect(snapshot.resourceVersions['nodes']).toBe('42');
 });
 
-describe('an event about a node', () => {
-  const event = (parts: object = {}) => ({
-    involvedObject: { kind: 'Node', name: 'n' },
-    reason: 'PreemptScheduled',
-    message: 'Preempt Scheduled: Sat, 21 Nov 2026 05:41:02 GMT. DurationInSeconds: -1. EventId: 1',
-    lastTimestamp: new Date().toISOString(),
-    ...parts,
-  });
-
-  test('that announces its end is a signal, with its machine where that is known', () => {
-    const { image, nodes, told } = open();
-    nodes.upsert(node('n'));
-    told.length = 0;
-    image.eventSink.upsert(event());
-    image.eventSink.upsert(event({ involvedObject: { kind: 'Node', name: 'unknown' } }));
-    expect(told).toEqual(['hint signal', 'hint signal']);
-  });
-
-  test('that announces nothing is none, and no event is part of the image', () => {
-    const { image, told, malformed } = open();
-    const { eventSink } = image;
-    eventSink.beginListing();
-    eventSink.upsert(event({ reason: 'Rebooted' }));
-    eventSink.upsert('nothing');
-    eventSink.finishListing();
-    eventSink.remove(event());
-    eventSink.setResourceVersion('1');
-    expect([told, malformed()]).toEqual([[], 'none']);
-  });
-});
-
 test('when it starts it looks at what there is', () => {
   const { image, pods } = open();
   expect(image.hintsOnStart()).toEqual([]);
@@ -142,15 +111,12 @@ test('when it starts it looks at what there is', () => {
 describe('what is watched', () => {
   const urls = (buffers: boolean) => watchedResources({ buffers }).map(({ group, resource }) => `${group}/${resource}`);
 
-  test('is what plans are made from, and what notices of nodes are told in', () => {
+  test('is what plans are made from, nodes with their notices among it, and no events: those anybody may write', () => {
     const all = urls(false);
     expect(all).toContain('/api/v1/pods');
     expect(all).toContain('/apis/karpenter.azure.com/v1beta1/aksnodeclasses');
+    expect(all.filter((url) => url.endsWith('/events'))).toEqual([]);
     expect(all).not.toContain('/apis/autoscaling.x-k8s.io/v1beta1/capacitybuffers');
-    const events = watchedResources({ buffers: false }).filter(({ query }) => query !== '');
-    expect(events.map(({ resource, query }) => [resource, query])).toEqual([
-      ['events', 'fieldSelector=involvedObject.kind%3DNode'],
-    ]);
   });
 
   test('has buffers and what they refer to, where these are used', () => {

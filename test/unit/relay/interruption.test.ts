@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
 import { parseNotice } from '../../../relay/interruption.ts';
-import { readNodeEvent } from '../../../relay/node-event.ts';
 
 const guid = '0D5A3F0A-1111-4222-8333-444455556666';
 
@@ -41,65 +40,6 @@ test.each([
   '',
 ])('"%s" announces nothing', (message) => {
   expect(parseNotice(message)).toBeNull();
-});
-
-const now = Date.parse('2026-11-21T05:41:00Z');
-
-function rawEvent(changes: object): unknown {
-  return {
-    metadata: { creationTimestamp: '2026-11-21T05:40:00Z' },
-    involvedObject: { kind: 'Node', name: 'aks-c1' },
-    reason: 'PreemptScheduled',
-    message: 'Preempt Scheduled: Sat, 21 Nov 2026 05:41:02 GMT. x',
-    lastTimestamp: '2026-11-21T05:40:59Z',
-    ...changes,
-  };
-}
-
-test("a node's event gives the signal that its condition gives, so that the two are one", () => {
-  const signal = readNodeEvent(rawEvent({}), now, () => 'azure:///subscriptions/x');
-  expect(signal).toMatchObject({
-    event: 'preempt',
-    nodeName: 'aks-c1',
-    vmId: '/subscriptions/x',
-    key: 'aks-c1 preempt 1795239662000',
-  });
-});
-
-test.each([
-  ['of another reason', { reason: 'Rebooted' }],
-  ['about another kind', { involvedObject: { kind: 'Pod', name: 'aks-c1' } }],
-  ['that is old', { lastTimestamp: '2026-11-21T05:00:00Z' }],
-  ['without a time', { lastTimestamp: null, metadata: {} }],
-  ['that says only that the metadata service did not answer', { message: 'IMDS query failed, exit code: 28' }],
-  ['that is malformed', { involvedObject: 7 }],
-])('an event %s is no signal', (_, changes) => {
-  expect(readNodeEvent(rawEvent(changes), now, () => null)).toBeNull();
-});
-
-test.each([
-  ['when it happened last', {}, true],
-  ['when it happened, where it has no last time', { lastTimestamp: null, eventTime: '2026-11-21T05:40:59Z' }, true],
-  ['when it was made, where it has neither', { lastTimestamp: null }, true],
-  ['its last time before all others', { eventTime: '2026-11-21T01:00:00Z' }, true],
-  [
-    'its last time, though it is old',
-    { lastTimestamp: '2026-11-21T01:00:00Z', eventTime: '2026-11-21T05:40:59Z' },
-    false,
-  ],
-  ['twenty minutes ago', { lastTimestamp: '2026-11-21T05:21:00Z' }, true],
-  ['longer ago', { lastTimestamp: '2026-11-21T05:20:59Z' }, false],
-])('an event is judged by %s', (_, changes, isSignal) => {
-  expect(readNodeEvent(rawEvent(changes), now, () => null) !== null).toBe(isSignal);
-});
-
-test('the provider id is that of the node the event is about', () => {
-  const asked: Array<string> = [];
-  readNodeEvent(rawEvent({}), now, (name) => {
-    asked.push(name);
-    return null;
-  });
-  expect(asked).toEqual(['aks-c1']);
 });
 
 test.each([

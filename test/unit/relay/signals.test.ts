@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { noticeConditions, noticeReasons } from '../../../relay/interruption.ts';
+import { noticeConditions } from '../../../relay/interruption.ts';
 import { signalMessage, signalOf, signalsOf } from '../../../relay/signals.ts';
 import type { ReducedObject } from '../../../shared/contract/snapshot/reduced.ts';
 
@@ -97,16 +97,6 @@ test('a signal as a message has what its receiver needs, and not the key', () =>
   });
 });
 
-test('notices come under these conditions and these reasons of events', () => {
+test('notices come under these conditions', () => {
   expect([...noticeConditions].toSorted()).toEqual(['PreemptionScheduled', 'VMEventScheduled']);
-  expect([...noticeReasons].toSorted()).toEqual([
-    'FreezeScheduled',
-    'PreemptScheduled',
-    'PreemptionScheduled',
-    'RebootScheduled',
-    'RedeployScheduled',
-    'SpotEvictionIncoming',
-    'TerminateScheduled',
-    'VMEventScheduled',
-  ]);
 });

@@ -319,9 +319,9 @@ describe('spot machines that were taken back', () => {
     const { state, instance, blobs } = openRegion();
     const [first, second] = [instance(), instance()];
     expect(await storms(second)).toEqual([]);
-    expect(await first.evicted(evicted('a'))).toEqual([]);
-    expect(await second.evicted(evicted('b'))).toEqual([]);
-    expect(await first.evicted(evicted('c', d8))).toMatchObject([{ evicted: 3, of: 5, times: 1 }]);
+    expect(await first.evicted([evicted('a')])).toEqual([]);
+    expect(await second.evicted([evicted('b')])).toEqual([]);
+    expect(await first.evicted([evicted('c', d8)])).toMatchObject([{ evicted: 3, of: 5, times: 1 }]);
     expect(await storms(first)).toEqual(['westeurope-1 3/5']);
     state.nowMs += 1_000;
     expect([await storms(second), await storms(instance(), d4)]).toEqual([['westeurope-1 3/5'], ['westeurope-1 3/5']]);
@@ -332,13 +332,29 @@ describe('spot machines that were taken back', () => {
     expect(blobs.readNow('c/evictions.json')).not.toBeNull();
   });
 
+  test('at once are one write, and a storm is told of once', async () => {
+    const { instance, blobs } = openRegion();
+    let writes = 0;
+    const counted: Blobs = {
+      read: (name) => blobs.read(name),
+      write: (name, bytes, condition) => {
+        if (name === 'c/evictions.json') writes++;
+        return blobs.write(name, bytes, condition);
+      },
+    };
+    expect(await instance(counted).evicted(['a', 'b', 'c'].map((claim) => evicted(claim)))).toMatchObject([
+      { evicted: 3, times: 1 },
+    ]);
+    expect(writes).toBe(1);
+  });
+
   test('count with sizes that nobody knows as with a family of their own', async () => {
     const { instance } = openRegion();
     const catalogs = instance();
     for (const claim of ['a', 'b', 'c']) {
       // One after the other, as their notices come.
       // oxlint-disable-next-line no-await-in-loop
-      await catalogs.evicted({ ...evicted(claim, 'Standard_New'), spotInZone: new Map([['Standard_New', 3]]) });
+      await catalogs.evicted([{ ...evicted(claim, 'Standard_New'), spotInZone: new Map([['Standard_New', 3]]) }]);
     }
     expect(await storms(catalogs)).toEqual([]);
   });
@@ -349,11 +365,11 @@ describe('spot machines that were taken back', () => {
     const crowded: Blobs = {
       read: (name) => blobs.read(name),
       write: async (name, bytes, condition) => {
-        if (name === 'c/evictions.json' && others-- > 0) await instance().evicted(evicted(`other-${others}`));
+        if (name === 'c/evictions.json' && others-- > 0) await instance().evicted([evicted(`other-${others}`)]);
         return blobs.write(name, bytes, condition);
       },
     };
-    expect(await instance(crowded).evicted(evicted('own'))).toMatchObject([{ evicted: 3 }]);
+    expect(await instance(crowded).evicted([evicted('own')])).toMatchObject([{ evicted: 3 }]);
   });
 
   test.for(['{', '{}', 'null', '{"version":2,"evictions":[],"storms":[]}'])(
@@ -362,7 +378,7 @@ describe('spot machines that were taken back', () => {
       const { blobs, instance } = openRegion();
       blobs.writeNow('c/evictions.json', new TextEncoder().encode(text), 'any');
       expect(await storms(instance())).toEqual([]);
-      expect(await instance().evicted(evicted('a'))).toEqual([]);
+      expect(await instance().evicted([evicted('a')])).toEqual([]);
     },
   );
 });

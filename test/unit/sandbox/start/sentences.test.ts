@@ -59,11 +59,10 @@ describe('a sentence', () => {
     expect(noticeSentence('aks-a', 'redeploy', 60_000)).toBe('Azure announces a redeploy of aks-a in 60 s.');
   });
 
-  test('about an interruption says what comes in the place of the node', () => {
-    expect(interruptedSentence('aks-a', [machine('D4s_v5', 'spot')])).toContain(
-      'Its replacement D4s_v5 spot is on its way',
-    );
-    expect(interruptedSentence('aks-a', [])).toContain('fit on other nodes');
+  test('about an interruption says whether pods were told to go, or wait', () => {
+    expect(interruptedSentence('aks-a', 3, true)).toBe('aks-a takes no more pods; the 3 pods on it were told to go.');
+    expect(interruptedSentence('aks-a', 1, true)).toContain('the pod on it was told to go');
+    expect(interruptedSentence('aks-a', 0, false)).toContain('until their replacement is ready');
   });
 
   test('about many nodes counts them', () => {
@@ -116,10 +115,10 @@ describe("a line of the app's log", () => {
   });
 
   test('names the notice it tells of beside its own name', () => {
-    const line = '[t] {"event":"interrupted","notice":"preempt","claim":"a","replacements":"b"}';
+    const line = '[t] {"event":"interrupted","notice":"preempt","claim":"a","toldAfterMs":300}';
     expect(parseAppEvent(line)).toEqual({
       event: 'interrupted',
-      facts: { notice: 'preempt', claim: 'a', replacements: 'b' },
+      facts: { notice: 'preempt', claim: 'a', toldAfterMs: 300 },
     });
   });
 

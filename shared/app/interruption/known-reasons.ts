@@ -1,0 +1,17 @@
+import { isDisrupted } from '../../contract/disrupted-taint.ts';
+import type { Snapshot } from '../../contract/snapshot/parse.ts';
+import { isMarked, machinesIn } from '../disrupt/begun.ts';
+import type { Ports } from '../ports.ts';
+import { isInterrupted } from './interrupted.ts';
+
+/**
+ * The snapshot with claims that say why their nodes are closed. A notice closes the node and writes to its claim at the same moment, and an
+ * image may show the one and not yet the other: a plan from it could buy the very offering that is being taken back.
+ */
+export async function withKnownReasons(ports: Pick<Ports, 'kubernetes'>, snapshot: Snapshot): Promise<Snapshot> {
+  const isUnexplained = machinesIn(snapshot).some(
+    ({ claim, node }) =>
+      isDisrupted(node) && claim.metadata.deletionTimestamp === undefined && !isInterrupted(claim) && !isMarked(claim),
+  );
+  return isUnexplained ? { ...snapshot, nodeClaims: await ports.kubernetes.list('NodeClaim') } : snapshot;
+}

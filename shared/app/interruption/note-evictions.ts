@@ -1,0 +1,131 @@
+import { label } from '../../contract/names.ts';
+import type { Snapshot } from '../../contract/snapshot/parse.ts';
+import type { SpotStorm } from '../../core/offerings/spot-storms.ts';
+import { microUsdPerHour } from '../../core/quantity/units.ts';
+import type { NodeClaim } from '../../kubernetes/manifest.ts';
+import { claimFacts } from '../claim-facts.ts';
+import { isTrue, toTimestamp } from '../conditions.ts';
+import { eventAboutPool } from '../disrupt/event-about.ts';
+import { publish } from '../events.ts';
+import { EVICTION_COUNTS_MS, evictedAmong, takenBackMs } from './interrupted.ts';
+import { RetryableError } from '../../ports/errors.ts';
+import type { EvictedMachine, RefusedOffering } from '../../ports/cloud.ts';
+import type { Ports } from '../ports.ts';
+
+/** While a storm goes on each eviction moves its end; one event in so long tells of it. */
+const TOLD_EVERY_MS = 30 * 60_000;
+
+/** Machines are on their way out for minutes, and are noted by the first look at them of each process. Longer than they count. */
+const NOTED_AGAIN_MS = 2 * EVICTION_COUNTS_MS;
+
+/** What could not be written is tried again after so long, so that not every look of a storm waits for it. */
+const UNWRITTEN_AGAIN_MS = 10_000;
+
+/** A plan waits no longer for what is remembered: it knows by itself what is being taken back. */
+const WRITING_MAX_MS = 2_000;
+
+/**
+ * Where spot capacity was just taken back, new spot capacity would go the same way: its offering is avoided for a while, and where many
+ * go at once, others are preferred to all that is like it. One write for all that the snapshot shows, before plans are made from it;
+ * where it fails or takes too long, plans go on without, and the next look tries again.
+ */
+export async function noteEvictions(ports: Ports, snapshot: Pick<Snapshot, 'nodeClaims' | 'nodePools'>): Promise<void> {
+  const claims = evictedAmong(snapshot.nodeClaims, ports.now()).filter(
+    (claim) => !ports.told.isKnown(keyOf(claim), ports.now()),
+  );
+  const machines = claims.flatMap((claim) => evictedMachine(claim, snapshot));
+  if (machines.length === 0) return;
+  let againMs = UNWRITTEN_AGAIN_MS;
+  try {
+    const [storms] = await inTime(
+      ports,
+      Promise.all([
+        ports.catalogs.evicted(machines),
+        ports.catalogs.refuse(claims.flatMap((claim) => refusalOf(claim, ports.now()))),
+      ]),
+    );
+    againMs = NOTED_AGAIN_MS;
+    await tellStorms(ports, claims, snapshot.nodePools, storms);
+  } catch (error) {
+    if (!(error instanceof RetryableError)) throw error;
+    ports.log('eviction-not-counted', { claims: machines.map(({ claim }) => claim).join(','), why: error.message });
+  } finally {
+    for (const claim of claims) ports.told.isNews(keyOf(claim), ports.now(), againMs);
+  }
+}
+
+/** From when it was taken back, so that whoever notes it again says the same. */
+function refusalOf(claim: NodeClaim, nowMs: number): ReadonlyArray<RefusedOffering> {
+  const { instanceType, zone, isSpot } = placeOf(claim);
+  if (!isSpot || instanceType === undefined || zone === undefined) return [];
+  const offering = { instanceType, zone, capacityType: 'spot', price: microUsdPerHour(0) } as const;
+  const untilMs = takenBackMs(claim, nowMs) + EVICTION_COUNTS_MS;
+  return [{ scope: 'offering', offering, untilMs, reason: 'SpotEvicted' }];
+}
+
+function keyOf({ metadata }: NodeClaim): string {
+  return `evicted/${metadata.name}`;
+}
+
+/** Rejects with a RetryableError where it takes too long. What goes on meanwhile is a write that may come about or not. */
+async function inTime<Answer>({ sleep }: Pick<Ports, 'sleep'>, work: Promise<Answer>): Promise<Answer> {
+  const late = sleep(WRITING_MAX_MS).then(() => {
+    throw new RetryableError(`not written within ${WRITING_MAX_MS} ms`);
+  });
+  return Promise.race([work, late]);
+}
+
+function evictedMachine(claim: NodeClaim, { nodeClaims }: Pick<Snapshot, 'nodeClaims'>): ReadonlyArray<EvictedMachine> {
+  const { instanceType, zone, isSpot } = placeOf(claim);
+  if (!isSpot || instanceType === undefined || zone === undefined) return [];
+  const spotInZone = new Map<string, number>();
+  for (const one of nodeClaims) {
+    // Claims have the labels of their machine before there is one.
+    if (!isTrue(one.status?.conditions, 'Launched')) continue;
+    const place = placeOf(one);
+    if (!place.isSpot || place.zone !== zone || place.instanceType === undefined) continue;
+    spotInZone.set(place.instanceType, (spotInZone.get(place.instanceType) ?? 0) + 1);
+  }
+  return [{ claim: claim.metadata.name, instanceType, zone, spotInZone }];
+}
+
+/** Says in the log, and on the NodePools of the machines, what counts as more and until when: why their replacements are something else. */
+export async function tellStorms(
+  ports: Ports,
+  claims: ReadonlyArray<NodeClaim>,
+  nodePools: Snapshot['nodePools'],
+  storms: ReadonlyArray<SpotStorm>,
+): Promise<void> {
+  const tell = async (storm: SpotStorm): Promise<void> => {
+    const { zone, family, times, evicted, of, untilMs } = storm;
+    const [first, ...others] = claims.filter((claim) => placeOf(claim).zone === zone);
+    if (first === undefined) return;
+    ports.log('spot-storm', { ...claimFacts(first), zone, family, times, evicted, of, untilMs });
+    const hit = new Set([first, ...others].map(({ metadata }) => metadata.labels?.[label.nodePool]));
+    const dedupe = { key: `${zone}/${family ?? ''}/${times}`, periodMs: TOLD_EVERY_MS };
+    const notes = nodePools
+      .filter(({ metadata }) => hit.has(metadata.name))
+      .map((pool) => ({ ...eventAboutPool(pool, 'Warning', 'SpotStorm', renderStorm(storm)), dedupe }));
+    await Promise.all(notes.map((note) => publish(ports.kubernetes, note, ports.now())));
+  };
+  await Promise.all(storms.map(tell));
+}
+
+/** A storm as a sentence. */
+export function renderStorm({ zone, family, times, evicted, of, untilMs }: SpotStorm): string {
+  const ofFamily = family === null ? '' : ` of ${family}`;
+  const again = times === 1 ? '' : `, storm ${times} in a row`;
+  return (
+    `Azure took back ${evicted} of ${of} spot machines${ofFamily} in ${zone} within ten minutes${again}: until ${toTimestamp(untilMs)} ` +
+    `spot${ofFamily} in ${zone} is bought only where NodePools allow nothing else: other families, other zones and on-demand come first`
+  );
+}
+
+function placeOf({ metadata: { labels = {} } }: NodeClaim): {
+  readonly instanceType: string | undefined;
+  readonly zone: string | undefined;
+  readonly isSpot: boolean;
+} {
+  const [instanceType, zone] = [labels[label.instanceType], labels[label.zone]];
+  return { instanceType, zone, isSpot: labels[label.capacityType] === 'spot' };
+}

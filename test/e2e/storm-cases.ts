@@ -1,0 +1,97 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import type { KubernetesObject } from '../../sandbox/kubernetes/client/objects.ts';
+import { watchObjects } from '../../sandbox/kubernetes/client/watch-objects.ts';
+import { expectConsistent } from './consistent.ts';
+import { deployment, nodeClass, nodePool } from './manifests.ts';
+import { forbidClosing } from './node-policy.ts';
+import { onceOn } from './once-on.ts';
+import { removeAll } from './remove-all.ts';
+import type { State } from './state.ts';
+import { type Mode, type World, startWorld } from './world.ts';
+
+/** Many notices at once. The world is theirs alone, as storms are remembered. */
+export function stormCases(mode: Mode): void {
+  describe(`spot storms (${mode})`, () => {
+    const rarely = onceOn(mode);
+    let world: World;
+
+    beforeAll(async () => {
+      world = await startWorld(mode);
+      await world.apply(nodeClass);
+    });
+    afterAll(async () => {
+      await world?.close();
+    });
+    afterEach(async () => {
+      await removeAll(world);
+    });
+
+    /** So many spot nodes with three pods each, whose grace period is 5 s. After a storm a pool that may buys on demand: this one may not. */
+    const stormy = async (nodes: number): Promise<State> => {
+      const sizes = [
+        { key: 'karpenter.azure.com/sku-family', operator: 'In', values: ['D'] },
+        { key: 'karpenter.azure.com/sku-cpu', operator: 'In', values: ['4'] },
+      ];
+      await world.apply(
+        nodePool('spot', { capacityTypes: ['spot'], requirements: sizes }),
+        deployment('storm', 3 * nodes, { cpu: '1100m', graceSeconds: 5 }),
+      );
+      await expectConsistent(world, { pods: 3 * nodes });
+      return world.until('machines have AKS’s extension', ({ vms }) =>
+        vms.every(({ extensions }) => extensions.includes('computeakslinuxbilling')),
+      );
+    };
+
+    rarely(
+      'twenty spot evictions at once: every pod ends by itself and gets one new place, and nothing is bought twice',
+      async () => {
+        const { vms } = await stormy(20);
+        const seen = new Set<string>();
+        const watched = watchObjects<KubernetesObject>({
+          connection: world.api,
+          path: '/api/v1/namespaces/default/pods',
+          query: '',
+          onChange: ({ metadata }) => void seen.add(metadata.uid),
+          onDelete: () => undefined,
+        });
+        for (const { name } of vms) world.sandbox.azure.evict(name, { noticeSeconds: 30 });
+        await world.until(
+          'the machines are gone',
+          (state) => !state.vms.some(({ name }) => vms.some((vm) => vm.name === name)),
+        );
+        const after = await expectConsistent(world, { pods: 60 });
+        watched.close();
+        expect(world.sandbox.azure.counters().evictions, 'machines that went under their pods').toBe(0);
+        expect([after.vms.length, seen.size], 'machines, and pods that there ever were').toEqual([20, 120]);
+      },
+    );
+
+    // The double knows no admission policies.
+    it.runIf(mode === 'real')(
+      'a node that nobody may close: its pods are told all the same, and those of the others',
+      async () => {
+        const { vms } = await stormy(3);
+        const [closed] = vms;
+        if (closed === undefined) throw new Error('the pool has no VM');
+        const opened = await forbidClosing(world, closed.name);
+        for (const { name } of vms) world.sandbox.azure.evict(name, { noticeSeconds: 30 });
+        await world.until('the others are gone', (state) =>
+          vms.slice(1).every((vm) => !state.vms.some(({ name }) => name === vm.name)),
+        );
+        expect(world.sandbox.azure.counters().evictions).toBe(0);
+        const refused = world.lines.filter((line) => line.includes('"interruption-step-refused"'));
+        expect(refused.some((line) => line.includes(closed.name.slice(4)) && line.includes('"step":"taint"'))).toBe(
+          true,
+        );
+        const told = world.lines.filter((line) => line.includes('"event":"interrupted"'));
+        expect(
+          told.some(
+            (line) => line.includes(closed.name.slice(4)) && line.includes('"markedAfterMs":null,"toldAfterMs":'),
+          ),
+        ).toBe(true);
+        await opened();
+        await expectConsistent(world, { pods: 9, mayBeEmpty: true });
+      },
+    );
+  });
+}
