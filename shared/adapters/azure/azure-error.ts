@@ -43,7 +43,9 @@ export function readAzureError(error: unknown): AzureError {
   if (error instanceof LongPause) return error.answer;
   const { statusCode = 0, code = '', message, request, details, response } = error as Error & RestErrorLike;
   const body =
-    parseErrorBody(failedBodyOf(request)) ?? details?.error ?? parseErrorBody(response?.bodyAsText) ?? undefined;
+    parseErrorBody(failedBodyOf(request)) ??
+    parseErrorBody(JSON.stringify(details ?? null)) ??
+    parseErrorBody(response?.bodyAsText);
   return toAzureError(statusCode, body, response?.headers, { code, message });
 }
 

@@ -125,7 +125,8 @@ async function sortOut(
   }
   const outcome = toOutcome(refused, order.offering, hasAskedForVm);
   if (outcome !== null) return outcome;
-  throw toRetryable(`launching VM ${name}`, error);
+  // What is a RetryableError already says what was tried, and which right is missing.
+  throw error instanceof RetryableError ? error : toRetryable(`launching VM ${name}`, error);
 }
 
 const MISSING: ReadonlySet<number> = new Set([403, 404]);

@@ -18,9 +18,24 @@ export interface ErrorDetail {
 /** Reads the body of an answer from 400 up; undefined for one that says nothing of an error, such as a page in HTML. */
 export function parseErrorBody(text: string | null | undefined): ErrorBody | undefined {
   try {
-    const { error } = JSON.parse(text ?? '') as { readonly error?: ErrorBody | null };
-    return error ?? undefined;
+    const { error } = JSON.parse(text ?? '') as { readonly error?: Raw | null };
+    if (!isRaw(error)) return undefined;
+    const details = Array.isArray(error['details']) ? error['details'].filter(isRaw).map(wordsOf) : [];
+    return { ...wordsOf(error), details };
   } catch {
     return undefined;
   }
+}
+
+type Raw = Readonly<Record<string, unknown>>;
+
+function isRaw(value: unknown): value is Raw {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** What is no text says nothing: who stands between Azure and us may answer anything. */
+function wordsOf(raw: Raw): ErrorDetail {
+  const text = (key: string): Partial<Record<string, string>> =>
+    typeof raw[key] === 'string' ? { [key]: raw[key] } : {};
+  return { ...text('code'), ...text('message'), ...text('target') };
 }

@@ -36,6 +36,9 @@ const SIZE_PAUSE_MS = 60 * 60_000;
  */
 const DOUBT_PAUSE_MS = 10 * 60_000;
 
+/** Sizes of one class that may be passed over so at a time: a class that Azure wants no machine of must not take sizes from all. */
+const DOUBTED_MAX = 5;
+
 /** A claim that wants a machine, and what it may be, in the order to try. */
 export interface Wanted {
   readonly claim: NodeClaim;
@@ -79,7 +82,11 @@ export async function tryInTurn(ports: Ports, wanted: Wanted): Promise<Attempt> 
     return attempt;
   } finally {
     const isOfSize = attempt?.kind === 'launched' && attempt.isNew;
-    const refused = [...tried.refused, ...judgeDoubts(tried.doubts, isOfSize, ports.now())];
+    const doubted =
+      tried.doubts.length > 0 && (isOfSize || mayDoubt(ports, wanted))
+        ? judgeDoubts(tried.doubts, isOfSize, ports.now())
+        : [];
+    const refused = [...tried.refused, ...doubted];
     for (const one of refused) logRefusal(ports, wanted, one);
     if (refused.length > 0) await ports.catalogs.refuse(refused.map(toOffering));
   }
@@ -137,6 +144,12 @@ function isPointless({ refused, doubts }: Tried, offering: PlannedOffering): boo
     refused.some((refusal) => covers(refusal, offering)) ||
     doubts.some((doubt) => doubt.offering.instanceType === offering.instanceType)
   );
+}
+
+/** Asked where something is in doubt; each yes counts. */
+function mayDoubt({ told, now }: Ports, { nodeClass }: Wanted): boolean {
+  const places = Array.from({ length: DOUBTED_MAX }, (_, place) => `doubted/${nodeClass.metadata.name}/${place}`);
+  return places.some((place) => told.isNews(place, now(), DOUBT_PAUSE_MS));
 }
 
 function judgeDoubts(doubts: ReadonlyArray<Doubt>, isOfSize: boolean, nowMs: number): ReadonlyArray<Refused> {

@@ -17,6 +17,7 @@ import type { Nomination, Plan, PlannedClaim, PlannedOffering, PodReference } fr
 import type { ProvisioningInput } from '../model/provisioning-input.ts';
 import { plainCostOf, weighedCostOf } from '../model/weighed-cost.ts';
 import { byCodeUnit } from '../rules/label-rule.ts';
+import { labelKey } from '../../kubernetes/labels.ts';
 import { addAmounts, renderAmounts } from '../../kubernetes/quantity.ts';
 import type { NodePool } from '../../kubernetes/manifest.ts';
 import { draftClaim, MAX_FALLBACKS, withOfferings } from './draft-claim.ts';
@@ -57,7 +58,7 @@ export function addFirstFit(given: ProvisioningInput, start: Plan, pods: Readonl
   for (let audits = 0; audits < AUDITS_MAX; audits++) {
     const made = place(context, start, groups, (shape) => WAYS[ways.get(shape) ?? WAYS.length] ?? null);
     const fit = { plan: made.plan, unplaced: pods.filter(({ uid }) => !made.placed.has(uid)) };
-    if (made.plan.claims.length === 0) return fit;
+    if (made.plan.claims.length + made.plan.nominations.length === 0) return fit;
     const findings = auditPlan(made.plan, given).filter(({ severity }) => severity === 'fatal');
     if (findings.length === 0) return fit;
     const { shapes } = namedBy(findings, made.plan, given).named;
@@ -157,7 +158,14 @@ function place(
     if (way === 'existing') fill(existing);
     if (way !== 'apart') fill(drafts);
     while (left.length > 0) {
-      const draft = openFor(context, group, { start: start.claims.length, drafts, limits, cheapest, way });
+      const draft = openFor(context, group, {
+        start: start.claims.length,
+        drafts,
+        limits,
+        cheapest,
+        way,
+        podsByZone: (shape) => podsInZones(shape, [...state, ...drafts.map(({ node }) => node)]),
+      });
       if (draft === null) break;
       const count = way === 'apart' ? 1 : left.length;
       left = left.slice(fillOne(context, draft, group, left.slice(0, count)));
@@ -197,10 +205,16 @@ interface Opening {
   /** By pool and shape: the place of the first offering that held one pod; none before it does. */
   readonly cheapest: Map<string, number>;
   readonly way: Way;
+  /** How many pods of the shape are, or will be, in a zone. */
+  readonly podsByZone: (shape: number) => (zone: string) => number;
 }
 
 /** A new node for one pod of the group: of the heaviest pool that has one, the cheapest. */
-function openFor(context: Context, group: Group, { start, drafts, limits, cheapest, way }: Opening): Draft | null {
+function openFor(
+  context: Context,
+  group: Group,
+  { start, drafts, limits, cheapest, way, podsByZone }: Opening,
+): Draft | null {
   const { input, check } = context;
   const index = start + drafts.length;
   for (const pool of poolsForPods(input)) {
@@ -219,7 +233,7 @@ function openFor(context: Context, group: Group, { start, drafts, limits, cheape
     const first = firstOf(offerings.slice(from), holding);
     if (first === null) continue;
     cheapest.set(id, from + offerings.slice(from).findIndex(({ planned }) => planned === first.claim.offering));
-    const found = way === 'apart' ? inTurn(offerings, first, drafts, holding) : first;
+    const found = way === 'apart' ? inTurn(offerings, first, podsByZone(group.shape), holding) : first;
     limits.take(pool, found.node.capacity);
     return found;
   }
@@ -234,21 +248,27 @@ function firstOf<One, Found>(all: ReadonlyArray<One>, find: (one: One) => Found 
   return null;
 }
 
-/** The same size and capacity type in the zone that has the fewest of these nodes. */
+/** The same size and capacity type in the zone that has the fewest of these pods. */
 function inTurn(
   offerings: ReadonlyArray<PossibleOffering>,
   first: Draft,
-  drafts: ReadonlyArray<Draft>,
+  podsIn: (zone: string) => number,
   holding: (one: PossibleOffering) => Draft | null,
 ): Draft {
   const { instanceType, capacityType } = first.claim.offering;
-  const nodesIn = (zone: string): number => drafts.filter(({ claim }) => claim.offering.zone === zone).length;
   const alike = offerings
     .filter(({ planned }) => planned.instanceType === instanceType && planned.capacityType === capacityType)
-    .toSorted(
-      (a, b) => nodesIn(a.planned.zone) - nodesIn(b.planned.zone) || byCodeUnit(a.planned.zone, b.planned.zone),
-    );
+    .toSorted((a, b) => podsIn(a.planned.zone) - podsIn(b.planned.zone) || byCodeUnit(a.planned.zone, b.planned.zone));
   return firstOf(alike, holding) ?? first;
+}
+
+function podsInZones(shape: number, nodes: ReadonlyArray<FinalNode>): (zone: string) => number {
+  const counts = new Map<string, number>();
+  for (const { labels, pods } of nodes) {
+    const { running = 0, planned = 0 } = pods.get(shape) ?? {};
+    for (const zone of labels.get(labelKey.zone) ?? []) counts.set(zone, (counts.get(zone) ?? 0) + running + planned);
+  }
+  return (zone) => counts.get(zone) ?? 0;
 }
 
 function looksAtPods({ spec }: PodShape): boolean {

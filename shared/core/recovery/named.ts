@@ -30,6 +30,9 @@ export function namedBy(
   { cluster }: ProvisioningInput,
 ): { readonly named: Named; readonly nodePools: ReadonlyArray<string> } {
   const shapeOf = new Map(cluster.pods.map(({ uid, shape }) => [uid, shape]));
+  const fixed = new Set(
+    cluster.nodePools.flatMap(({ metadata, spec }) => (spec.replicas === undefined ? [] : [metadata.name])),
+  );
   const shapes = new Set<number>();
   const staticPools = new Set<string>();
   const nodePools = new Set<string>();
@@ -41,7 +44,7 @@ export function namedBy(
   };
   const nameClaim = ({ nodePool, pods }: PlannedClaim): void => {
     nodePools.add(nodePool);
-    if (pods.length === 0) staticPools.add(nodePool);
+    if (pods.length === 0 && fixed.has(nodePool)) staticPools.add(nodePool);
     nameAll(pods);
   };
   for (const subject of findings.flatMap(({ about }) => about)) nameSubject(subject);

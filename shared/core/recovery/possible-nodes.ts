@@ -8,7 +8,7 @@ import { weighedPriceOf } from '../model/weighed-cost.ts';
 import { fixedLabels } from '../offerings/compile-pool.ts';
 import { isShunned } from '../offerings/shunned-sizes.ts';
 import { DEFAULT_EVICTION_COST_MS } from '../offerings/weighed-price.ts';
-import { byCodeUnit, chooseValue, intersect, oneOf, toRules, type LabelRule } from '../rules/label-rule.ts';
+import { byCodeUnit, chooseValue, intersect, oneOf, overlaps, toRules, type LabelRule } from '../rules/label-rule.ts';
 import { requiredAlternatives } from '../rules/pod-rules.ts';
 import { isTypeLevelKey, labelKey, normalizeKey, restrictedDomainOf } from '../../kubernetes/labels.ts';
 import type { NodePool } from '../../kubernetes/manifest.ts';
@@ -74,10 +74,14 @@ export function labelsFor(
 ): Readonly<Record<string, string>> {
   const labels: Record<string, string> = { ...fixedLabels(pool) };
   const known = input.sizes.nodeOf(pool, planned).labels;
-  const [wanted = new Map<string, LabelRule>()] = requiredAlternatives(spec);
-  for (const [key, rule] of toRules(pool.spec.template.spec.requirements)) {
+  const rules = toRules(pool.spec.template.spec.requirements);
+  // The first of the pod's terms that the pool does not rule out.
+  const wanted = requiredAlternatives(spec).find((one) =>
+    [...one].every(([key, rule]) => known.has(key) || overlaps(rules.get(key) ?? rule, rule)),
+  );
+  for (const [key, rule] of rules) {
     if (known.has(key) || restrictedDomainOf(key) !== null) continue;
-    const own = wanted.get(key);
+    const own = wanted?.get(key);
     const value = chooseValue(own === undefined ? rule : intersect(rule, own));
     if (value !== null) labels[key] = value;
   }

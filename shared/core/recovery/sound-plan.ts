@@ -8,7 +8,7 @@ import { withoutBuffers } from '../present/buffer-pods.ts';
 import { pendingPods } from '../present/pending-pods.ts';
 import type { Instant } from '../quantity/units.ts';
 import { emptyPlan } from './empty-plan.ts';
-import { addFirstFit } from './first-fit.ts';
+import { addFirstFit, type FirstFit } from './first-fit.ts';
 import { isNothingNamed, namedBy, NOTHING_NAMED, together, withoutNamed, type Named } from './named.ts';
 
 declare const audited: unique symbol;
@@ -51,7 +51,7 @@ const FINDINGS_TOLD = 3;
  * A plan that its audit lets through. One that breaks its own rules is a bug of ours and must not reach Azure, and it must not
  * keep other pods waiting: what its findings name is left out and the rest planned anew; what is left out, or all where that does
  * not hold either, is placed by plain first-fit, audited as well. Pods for which nothing sound is found are left, with the finding
- * as their reason. A plan without claims is not judged: nothing of it is executed. Pure, whatever `planner` is, if that is.
+ * as their reason. A plan that places nobody is not judged: nothing of it is done. Pure, whatever `planner` is, if that is.
  */
 export function soundPlan(input: ProvisioningInput, now: Instant, planner: Planner = planProvisioning): SoundPlan {
   const first = attempt(planner, input, now);
@@ -66,7 +66,7 @@ export function soundPlan(input: ProvisioningInput, now: Instant, planner: Plann
   const untold = pending.filter(({ uid }) => !spokenOf.has(uid));
   const leave = (pods: ReadonlyArray<Pod>): ReadonlyArray<LeftPod> =>
     pods.map((pod) => leftOut(base, pod, first.refusal.findingOf(pod.shape)));
-  const { plan, unplaced } = addFirstFit(base, start, untold);
+  const { plan, unplaced } = orNone(() => addFirstFit(base, start, untold), { plan: start, unplaced: untold });
   const ended = { ...plan, left: [...plan.left, ...leave(unplaced)] };
   const isSound = fatalIn(ended, base).length === 0;
   const refusedAt = first.refusal;
@@ -89,6 +89,15 @@ export function soundPlan(input: ProvisioningInput, now: Instant, planner: Plann
   return { plan: approved(bare), input: base, refused: refused(0, untold.length) };
 }
 
+/** What first-fit makes; nothing where it, or the audit that it asks, fails. */
+function orNone(fit: () => FirstFit, none: FirstFit): FirstFit {
+  try {
+    return fit();
+  } catch {
+    return none;
+  }
+}
+
 /** The plan as one that may be committed; null where its audit finds something fatal. */
 export function judged(plan: Plan, input: ProvisioningInput): AuditedPlan | null {
   return fatalIn(plan, input).length === 0 ? approved(plan) : null;
@@ -100,9 +109,18 @@ function approved(plan: Plan): AuditedPlan {
   return plan as AuditedPlan;
 }
 
+/** An audit that fails has found that the plan cannot be read, and is no reason to keep others waiting. */
 function fatalIn(plan: Plan, input: ProvisioningInput): ReadonlyArray<Finding> {
-  if (plan.claims.length === 0) return [];
-  return auditPlan(plan, input).filter(({ severity }) => severity === 'fatal');
+  try {
+    if (plan.claims.length + plan.nominations.length === 0) return [];
+    return auditPlan(plan, input).filter(({ severity }) => severity === 'fatal');
+  } catch (error) {
+    return [fatal('audit', `the audit failed: ${textOf(error)}`)];
+  }
+}
+
+function textOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }
 
 /** Why a plan was refused, and what of its input that names. */
@@ -123,20 +141,23 @@ function attempt(planner: Planner, input: ProvisioningInput, now: Instant): Atte
     plan = planner(input, now);
   } catch (error) {
     // Whatever it is, pods wait: first-fit shares none of that code.
-    const text = error instanceof Error ? error.message : String(error);
-    const findings = [fatal('planner', `the planner failed: ${text}`)];
-    return {
-      kind: 'refused',
-      refusal: { findings, named: NOTHING_NAMED, nodePools: [], findingOf: () => told(findings) },
-    };
+    return namesNothing([fatal('planner', `the planner failed: ${textOf(error)}`)]);
   }
   const findings = fatalIn(plan, input);
   if (findings.length === 0) return { kind: 'sound', plan: approved(plan) };
+  if (findings.some(({ rule }) => rule === 'audit')) return namesNothing(findings);
   const findingOf = (shape: number): string => {
     const own = findings.filter((one) => namedBy([one], plan, input).named.shapes.has(shape));
     return told(own.length > 0 ? own : findings);
   };
   return { kind: 'refused', refusal: { findings, findingOf, ...namedBy(findings, plan, input) } };
+}
+
+function namesNothing(findings: ReadonlyArray<Finding>): Attempt {
+  return {
+    kind: 'refused',
+    refusal: { findings, named: NOTHING_NAMED, nodePools: [], findingOf: () => told(findings) },
+  };
 }
 
 function told(findings: ReadonlyArray<Finding>): string {

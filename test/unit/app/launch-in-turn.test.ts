@@ -248,3 +248,21 @@ describe('a machine that was launched', () => {
     expect(conditionOf('c', 'Launched')).toMatchObject({ status: 'True' });
   });
 });
+
+test('a class of which Azure wants no machine passes over five sizes at most, however many claims ask', async () => {
+  const { outside, clock, ports, addClaim, azure } = wanting();
+  outside.types = Array.from({ length: 30 }, (_, at) => size(`Standard_D${at + 2}_v5`, 2, 8, 100_000 + at));
+  outside.launch = () => ({ kind: 'doubtful', reason: 'InvalidParameter', message: 'odd' });
+  for (let at = 0; at < 12; at++) {
+    addClaim(`claim-${at}`);
+    // One after the other, each with what the others left.
+    // oxlint-disable-next-line no-await-in-loop
+    await follow(ports, { kind: 'NodeClaim', name: `claim-${at}` });
+    clock.advance(6_000);
+  }
+  expect(azure.refused).toHaveLength(5);
+  clock.advance(10 * 60_000);
+  addClaim('later');
+  await follow(ports, { kind: 'NodeClaim', name: 'later' });
+  expect(azure.refused).toHaveLength(6);
+});

@@ -1,4 +1,4 @@
-import type { NodePool } from '../../../kubernetes/manifest.ts';
+import type { NodePool, Taint } from '../../../kubernetes/manifest.ts';
 import { labelKey, normalizeKey } from '../../../kubernetes/labels.ts';
 import type { Plan, PlannedClaim } from '../../model/plan.ts';
 import { isPlace, placeOf, type AuditedInput } from '../seen/audited-sizes.ts';
@@ -13,7 +13,9 @@ export function checkPools(plan: Plan, input: AuditedInput, nodes: ReadonlyArray
   for (const pool of input.cluster.nodePools) findings.push(...checkLimits(pool, nodes), ...checkReplicas(pool, nodes));
   const cost = plan.claims.reduce((sum, { offering }) => sum + offering.price, 0);
   if (cost !== plan.cost) findings.push(fatal('cost', `the claims cost ${cost}, the plan says ${plan.cost}`));
-  if (plan.lowerBound > plan.cost) findings.push(fatal('bound', `bound ${plan.lowerBound} above cost ${plan.cost}`));
+  // Written so that what is no number is above anything.
+  if (!(plan.lowerBound <= plan.cost))
+    findings.push(fatal('bound', `bound ${plan.lowerBound} above cost ${plan.cost}`));
   return findings;
 }
 
@@ -29,10 +31,24 @@ function checkClaim(claim: PlannedClaim, index: number, input: AuditedInput): Re
   const findings: Array<Finding> = [];
   if (!fixed && claim.pods.length === 0) findings.push(fatal('empty-claim', `${name} has no pods`, about));
   if (fixed && claim.pods.length > 0) findings.push(fatal('static', `${name} is for pods, its pool is static`, about));
+  findings.push(...checkTaints(claim, pool, name, about));
   for (const offering of [claim.offering, ...claim.fallbacks]) {
     findings.push(...checkOffering(offering, claim, { pool, name, about, input }));
   }
   return [...findings, ...checkMinValues(claim, { pool, name, about }, input)];
+}
+
+/** What the pool gives its nodes is what pods were planned by: more would keep them out, less would let others in. */
+function checkTaints(claim: PlannedClaim, { spec }: NodePool, name: string, about: Subject): ReadonlyArray<Finding> {
+  const { taints = [], startupTaints = [] } = spec.template.spec;
+  const isSame = (a: ReadonlyArray<Taint>, b: ReadonlyArray<Taint>): boolean => textOf(a) === textOf(b);
+  return isSame(claim.taints, taints) && isSame(claim.startupTaints, startupTaints)
+    ? []
+    : [fatal('taints', `${name}: its taints are not those of NodePool ${claim.nodePool}`, about)];
+}
+
+function textOf(taints: ReadonlyArray<Taint>): string {
+  return JSON.stringify(taints.map(({ key, value = '', effect }) => [key, value, effect]).toSorted());
 }
 
 /** A claim of the plan as findings call it. */
@@ -55,7 +71,11 @@ function checkOffering(
   if (found !== true) findings.push(fatal('offering', `${text} is not available at that price`, about));
   const node = input.sizes.nodeOf(pool, offering);
   const labels = new Map(node.labels);
-  for (const [key, value] of Object.entries(claim.labels)) labels.set(normalizeKey(key), [value]);
+  for (const [key, value] of Object.entries(claim.labels)) {
+    if (labels.get(normalizeKey(key))?.includes(value) === false)
+      findings.push(fatal('claim-labels', `${text}: its ${key} is not ${value}`, about));
+    labels.set(normalizeKey(key), [value]);
+  }
   const unmet = pool.spec.template.spec.requirements.find((requirement) => !meets(labels, requirement));
   if (unmet !== undefined) findings.push(fatal('pool-requirements', `${text}: ${unmet.key} ${unmet.operator}`, about));
   if (node.contradictsTemplate) findings.push(fatal('pool-requirements', `${text}: template labels`, about));

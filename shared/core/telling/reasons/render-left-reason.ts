@@ -101,7 +101,7 @@ const renderers: {
     fix: renderRemedies(remedies),
   }),
   'pool-contradiction': ({ wanted, remedies }) => ({
-    detail: `the NodePool asks for ${renderWanted(wanted)}, which no node has at once`,
+    detail: `the NodePool asks for ${renderWanted(wanted)}, which no node has${wanted.length > 1 ? ' at once' : ''}`,
     fix:
       remedies.length > 1
         ? `keep one of them: ${renderRemedies(remedies)}`
@@ -113,7 +113,10 @@ const renderers: {
     fix: `${fixBy(remedies, 'give the cluster such nodes by other means, or change the pod')}${meant === null ? '' : `; did you mean ${meant}?`}`,
   }),
   'requirements-together': ({ wanted, pool, remedies }) => ({
-    detail: `the pod asks for ${renderWanted(wanted)}${pool.length === 0 ? '' : `, and the NodePool for ${renderWanted(pool)}`}, which no instance type has at once`,
+    detail:
+      wanted.length + pool.length === 0
+        ? 'no node meets any term of the node affinity that the pod requires'
+        : `the pod asks for ${renderWanted(wanted)}${pool.length === 0 ? '' : `, and the NodePool for ${renderWanted(pool)}`}, which no instance type has at once`,
     fix: fixBy(remedies, 'relax one of the pod’s node requirements or widen the NodePool'),
   }),
   resource: (reason) => renderResource(reason),

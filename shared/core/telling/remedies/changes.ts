@@ -70,7 +70,9 @@ function poolWithLabel(facts: PoolFacts, key: string, rule: LabelRule, offered: 
   const changed = requirements.flatMap((one) => widened(one, { left: value === null ? [] : [value], known }) ?? []);
   const kept = changed.every((one) => value === null || admits(toRules([one]).get(key) ?? rule, value)) ? changed : [];
   const edits: Array<Edit> = labels.map(([name]) => labelEdit(name, value));
-  if (requirements.length > 0) edits.push(requirementEdit(key, kept));
+  // Nodes of a pool that says nothing of the label have none: where no requirement can be kept, the value is asked for.
+  const asked = value === null || kept.length > 0 ? kept : [{ key, operator: 'In', values: [value] }];
+  if (requirements.length > 0) edits.push(requirementEdit(key, asked));
   if (edits.length === 0) {
     edits.push(value === null ? requirementEdit(key, toExpressions(key, rule)) : labelEdit(key, value));
   }

@@ -198,7 +198,7 @@ describe('a node that the plan opens', () => {
   test('has the taints of its own pool', () => {
     const tainted = pool('first', { taints: [bad] });
     expect(opening(small, { nodePools: [tainted, pool('general')] })).toEqual([]);
-    expect(opening(small, { nodePools: [tainted, pool('general', { taints: [bad] })] })).toEqual([
+    expect(opening(small, { nodePools: [tainted, pool('general', { taints: [bad] })] }, { taints: [bad] })).toEqual([
       'taint pods of default/no owner on planned-0: bad:NoSchedule is not tolerated',
     ]);
   });

@@ -349,7 +349,8 @@ test.each([...ADMISSION, ...NUMBERS, ...NO_NUMBERS, ...RESOURCES, ...DAEMONS])(
   'the audit refuses a plan when %s',
   (_, sound, change, finding) => {
     expect(judge(sound)).toEqual([]);
-    expect(judge(changed(sound, change))).toEqual([finding]);
+    // That the plan knows nothing of the pool’s taints is another finding.
+    expect(judge(changed(sound, change)).filter((one) => !one.startsWith('taints '))).toEqual([finding]);
   },
 );
 

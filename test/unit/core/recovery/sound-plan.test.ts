@@ -218,3 +218,95 @@ describe('first-fit', () => {
     expect(fit({ nodePools: [choosy(3)], ...ofSmall }).left).toHaveLength(1);
   });
 });
+
+describe('a plan that is wrong in a way that no other is', () => {
+  const all = (given: ProvisioningInput) =>
+    given.cluster.pods.map(({ name, uid }) => ({ name: `default/${name}`, uid }));
+
+  test('is audited where it opens no node, too: pods that are sent to a node that is not there get another', () => {
+    const lost: Planner = (given, at) => ({
+      ...planProvisioning(given, at),
+      claims: [],
+      nominations: [{ target: { kind: 'node', name: 'gone' }, pods: all(given) }],
+      cost: microUsdPerHour(0),
+      lowerBound: microUsdPerHour(0),
+      weighed: { cost: microUsdPerHour(0), lowerBound: microUsdPerHour(0) },
+    });
+    const { plan, refused } = sound(input(both), lost);
+    expect([plan.claims.length, plan.nominations, plan.left]).toEqual([3, [], []]);
+    expect(refused).toMatchObject({ instead: 'first-fit', rescued: 3 });
+  });
+
+  test('keeps first-fit from nothing: pods that must be apart are not all put on what is there', () => {
+    const apart = {
+      affinity: {
+        podAntiAffinity: {
+          requiredDuringSchedulingIgnoredDuringExecution: [
+            { topologyKey: 'kubernetes.io/hostname', labelSelector: web },
+          ],
+        },
+      },
+    };
+    const shapes = [shape(spec('200m', '256Mi', apart), { app: 'web' })];
+    const { plan } = sound(input({ ...both, nodes: [node('old', 4, 16)], shapes, pods: pods(0, 3) }), failing);
+    expect(plan.left).toEqual([]);
+    expect([...plan.claims, ...plan.nominations].every((place) => place.pods.length === 1)).toBe(true);
+  });
+
+  test('takes no pool from its pods: a claim without any of a pool that is not static leads to first-fit', () => {
+    const losing: Planner = (given, at) => {
+      const plan = planProvisioning(given, at);
+      return { ...plan, claims: plan.claims.map((claim, index) => (index === 0 ? { ...claim, pods: [] } : claim)) };
+    };
+    const { plan } = sound(input(both), losing);
+    expect([plan.left, plan.claims.length]).toEqual([[], 3]);
+  });
+
+  test.each<readonly [string, unknown]>([
+    ['offering', undefined],
+    ['offering', null],
+    ['requirements', undefined],
+    ['labels', undefined],
+    ['fallbacks', [null]],
+    ['pods', null],
+  ])('so that even its audit fails (%s %j) is replaced by first-fit', (field, value) => {
+    const unreadable: Planner = (given, at) => {
+      const plan = planProvisioning(given, at);
+      return { ...plan, claims: plan.claims.map((claim) => ({ ...claim, [field]: value })) as typeof plan.claims };
+    };
+    const { plan, refused } = sound(input(both), unreadable);
+    expect([plan.left, plan.claims.length]).toEqual([[], 3]);
+    expect(refused?.instead).toBe('first-fit');
+  });
+
+  test('leaves a node selector term to first-fit that is not the pod’s first', () => {
+    const term = (team: string) => ({
+      matchExpressions: [{ key: 'example.com/team', operator: 'In', values: [team] }],
+    });
+    const either = {
+      affinity: {
+        nodeAffinity: {
+          requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: [term('a'), term('b')] },
+        },
+      },
+    };
+    const ofB = pool('a', { requirements: [onDemand, requirement('example.com/team', 'In', 'b')] });
+    const { plan } = sound(
+      input({ ...both, nodePools: [ofB], shapes: [shape(spec('1', '1Gi', either))], pods: pods(0, 1) }),
+      failing,
+    );
+    expect([plan.left, plan.claims[0]?.labels['example.com/team']]).toEqual([[], 'b']);
+  });
+
+  test('leaves pods of one shape beside another that is pinned to a zone: each spread is evened by its own pods', () => {
+    const pinned = shape(spec('1500m', '1Gi', { nodeSelector: { [zone]: zones[0] } }), { app: 'pinned' });
+    const spread = {
+      topologySpreadConstraints: [
+        { maxSkew: 1, topologyKey: zone, whenUnsatisfiable: 'DoNotSchedule', labelSelector: web },
+      ],
+    };
+    const shapes = [pinned, shape(spec('1', '1Gi', spread), { app: 'web' })];
+    const { plan } = sound(input({ ...both, shapes, pods: [...pods(0, 6), ...pods(1, 5)] }), failing);
+    expect(plan.left).toEqual([]);
+  });
+});
