@@ -172,7 +172,7 @@ async function readDecisions(ports: Ports, claims: ReadonlyArray<NodeClaim>): Pr
 }
 
 /** The snapshot keeps a class's spec as it is and does not look into it. */
-function toNodeClass(reduced: Snapshot['nodeClasses'][number]): NodeClass {
+export function toNodeClass(reduced: Snapshot['nodeClasses'][number]): NodeClass {
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the API server has validated it against our CRD
   return reduced as NodeClass;
 }

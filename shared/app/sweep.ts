@@ -9,7 +9,8 @@ import { RetryableError, TerminalError } from '../ports/errors.ts';
 import { CLASS_HASH_VERSION, POOL_HASH_VERSION } from './api-rules.ts';
 import { isTrue } from './conditions.ts';
 import { judgeConsolidatable, lastPodEvent } from './follow/consolidatable.ts';
-import { readSnapshot } from './gather.ts';
+import { findDrift } from './follow/drift.ts';
+import { readSnapshot, toNodeClass } from './gather.ts';
 import { hintObjects } from './hint-objects.ts';
 import { inParallel } from './in-parallel.ts';
 import { claimOfVm, nodeNameOf } from './node-name.ts';
@@ -195,7 +196,9 @@ function stalledClaims({ claims, inventory, snapshot }: Seen, nowMs: number): Re
   return claims
     .filter(({ spec }) => isOwnClass(spec.nodeClassRef))
     .filter(
-      (claim) => isStalled(claim, nowMs) || (isAtRest(claim) && (isBereft(claim) || isOverdue(claim, snapshot, nowMs))),
+      (claim) =>
+        isStalled(claim, nowMs) ||
+        (isAtRest(claim) && (isBereft(claim) || isOverdue(claim, snapshot, nowMs) || isDriftUnseen(claim, snapshot))),
     );
 }
 
@@ -208,6 +211,20 @@ function isOverdue(claim: NodeClaim, snapshot: Snapshot | null, nowMs: number): 
   const pool = snapshot?.nodePools.find(({ metadata }) => metadata.name === claim.metadata.labels?.[label.nodePool]);
   const eventMs = lastPodEvent(claim, null, nowMs);
   return judgeConsolidatable(claim, pool ?? null, eventMs, nowMs - OVERDUE_MS).kind === 'since';
+}
+
+/**
+ * A node that is not what its pool and class ask for any more, and does not say so: the look that should have found it out was lost.
+ * Sizes that are gone are left to the node's own looks, as the list of them is no part of a snapshot.
+ */
+function isDriftUnseen(claim: NodeClaim, snapshot: Snapshot | null): boolean {
+  if (snapshot === null || isTrue(claim.status?.conditions, 'Drifted')) return false;
+  const node = snapshot.nodes.find(({ metadata }) => metadata.name === nodeNameOf(claim));
+  const pool = snapshot.nodePools.find(({ metadata }) => metadata.name === claim.metadata.labels?.[label.nodePool]);
+  const nodeClass = snapshot.nodeClasses.find(({ metadata }) => metadata.name === claim.spec.nodeClassRef.name);
+  if (node === undefined || pool === undefined || nodeClass === undefined) return false;
+  const facts = { pool, nodeClass: toNodeClass(nodeClass), node, instanceTypes: new Set<string>() };
+  return findDrift(claim, facts) !== null;
 }
 
 /** The claims that were, of nodes that still carry our finalizer. */

@@ -28,6 +28,9 @@ const ORPHAN_AGE_MS = 5 * 60_000;
 /** With more notice than this pods wait for what replaces their node. Written as a whole second. */
 const REPLACED_FIRST_MS = 151_000;
 
+/** As in the product: how long pods wait to hear which machine is made for them. */
+const NAMED_WITHIN_MS = 30_000;
+
 /** What must hold at every moment, whatever goes wrong outside. Broken laws are kept, the first is what counts. */
 export class Laws {
   readonly broken: Array<string> = [];
@@ -36,6 +39,7 @@ export class Laws {
   readonly #orphans = new Map<string, number>();
   /** Machines that Azure or a person has announced to take away, or taken. */
   readonly #doomed = new Set<string>();
+  readonly #preempted = new Set<string>();
   readonly #stripped = new Set<string>();
   readonly #deletedMs = new Map<string, number>();
   #isStrict = false;
@@ -47,6 +51,12 @@ export class Laws {
   constructor(parts: LawParts) {
     this.#parts = parts;
     parts.server.watch((change) => this.#changed(change));
+  }
+
+  /** Azure has said that it takes this claim's machine within half a minute, whatever else it has said of it. */
+  preempt(claim: string): void {
+    this.#preempted.add(claim);
+    this.doom(claim);
   }
 
   /** From now on losing this claim's machine is nobody's mistake. */
@@ -124,9 +134,18 @@ export class Laws {
     if (claim.metadata.deletionTimestamp === undefined && !this.#doomed.has(name)) {
       this.#break(`pod ${key} is evicted from ${name}, which stays`);
     }
-    const mayGo = !this.#isNoticedMinutesAhead(claim) || this.#isPast(claim, graceMsOf(pod) + 1000);
+    const mayGo =
+      this.#preempted.has(name) ||
+      !this.#isNoticedMinutesAhead(claim) ||
+      this.#isPast(claim, graceMsOf(pod) + 1000) ||
+      this.#isNamedTooLate(claim);
     const why = mayGo ? null : this.#missingBefore(claim);
     if (why !== null) this.#break(`pod ${key} is evicted before ${why}`);
+  }
+
+  /** Has the time passed by which a plan should have said what replaces the machine? A drain that has begun then goes on. */
+  #isNamedTooLate({ metadata: { name } }: Stored): boolean {
+    return this.#parts.timeline.now() > (this.#deletedMs.get(name) ?? Number.POSITIVE_INFINITY) + NAMED_WITHIN_MS;
   }
 
   #isNoticedMinutesAhead({ metadata: { name, annotations = {} } }: Stored): boolean {

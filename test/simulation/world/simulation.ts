@@ -63,6 +63,7 @@ export class Simulation {
   readonly #refused: Array<Refusal> = [];
   #relay: SimulatedRelay | null = null;
   #terms = 0;
+  readonly #announced = new Set<string>();
   #healed = false;
 
   readonly #disrupts: boolean;
@@ -224,7 +225,10 @@ export class Simulation {
     const fixed = server.get('nodepools', 'static');
     const ofFixed = claims.filter(({ metadata }) => metadata.labels?.['karpenter.sh/nodepool'] === 'static');
     const missed = fixed !== null && ofFixed.length !== Number(fixed.spec?.['replicas']);
+    // What Azure has announced is still to come, whoever has heard of it.
+    const toCome = [...this.#announced].filter((claim) => azure.vms.has(claim));
     return [
+      ...toCome.map((claim) => `${claim} is to be redeployed`),
       ...(this.#disrupts ? [...this.#idleNodes(), ...this.releases.behind()] : []),
       ...(missed ? [`the static pool has ${ofFixed.length} claims of ${Number(fixed.spec?.['replicas'])}`] : []),
       ...waiting.map(({ metadata }) => `pod ${keyOf(metadata)} does not run`),
@@ -499,7 +503,9 @@ export class Simulation {
     const known = this.server.get('nodes', `aks-${claim}`)?.status?.['conditions'] ?? [];
     const conditions = [...known, { type: 'VMEventScheduled', status: 'True', reason: 'RedeployScheduled', message }];
     this.server.patch('nodes', `aks-${claim}`, { status: { conditions } }, 'status');
+    this.#announced.add(claim);
     this.timeline.after(inMs, () => {
+      this.#announced.delete(claim);
       if (this.azure.vms.get(claim) === vm) this.#takeBack(vm);
     });
   }
@@ -509,7 +515,7 @@ export class Simulation {
     if (vm === undefined) return;
     const { claim, providerId } = vm.machine;
     const at = this.timeline.now() + NOTICE_MS;
-    this.laws.doom(claim);
+    this.laws.preempt(claim);
     this.#note(`azure: ${claim} will be evicted`);
     const when = new Date(at).toUTCString();
     const vmId = providerId.slice('azure://'.length);

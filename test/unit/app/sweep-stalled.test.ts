@@ -81,3 +81,38 @@ test('a sweep asks for all claims that stand still together, and once a minute [
   await sweep(ports);
   expect(new Set(sent.map(({ key }) => key)).size).toBe(2);
 });
+
+describe('a node at rest whose pool asks for something else by now', () => {
+  const requirements = (family: string) => [
+    { key: 'karpenter.azure.com/sku-family', operator: 'In', values: [family] },
+  ];
+
+  /** The claims that a sweep asks for a look at, of a node of family D whose pool asks for `family`. */
+  async function sweptIn(family: string, said: ReadonlyArray<object> = []): Promise<ReadonlyArray<string>> {
+    const { ports, clock, sent, azure, server, addClass, addPool, addClaim, addNode } = smallCluster();
+    addClass('True');
+    addPool();
+    server.patch(
+      'nodepools',
+      'general',
+      { spec: { template: { spec: { requirements: requirements(family) } } } },
+      'object',
+    );
+    const labels = { 'karpenter.sh/nodepool': 'general', 'karpenter.azure.com/sku-family': 'D' };
+    addClaim('c', { labels, status: { conditions: [...atRest, ...said], nodeName: 'aks-c' } });
+    azure.machines.set('c', machine('c'));
+    addNode('c', { labels });
+    clock.advance(1_000);
+    await sweep(ports);
+    return sent.flatMap(({ hint }) => namesIn(hint)).filter((name) => name === 'c');
+  }
+
+  test('is looked at though the look that the change asked for was lost', async () => {
+    expect(await sweptIn('E')).toEqual(['c']);
+  });
+
+  test('is left alone where it is what the pool asks for, or says already that it is not', async () => {
+    expect(await sweptIn('D')).toEqual([]);
+    expect(await sweptIn('E', [since(START, 'Drifted')])).toEqual([]);
+  });
+});
