@@ -48,7 +48,8 @@ function checkTaints(claim: PlannedClaim, { spec }: NodePool, name: string, abou
 }
 
 function textOf(taints: ReadonlyArray<Taint>): string {
-  return JSON.stringify(taints.map(({ key, value = '', effect }) => [key, value, effect]).toSorted());
+  const texts = taints.map(({ key, value = '', effect }) => `${key}=${value}:${effect}`);
+  return texts.toSorted((a, b) => (a < b ? -1 : 1)).join();
 }
 
 /** A claim of the plan as findings call it. */

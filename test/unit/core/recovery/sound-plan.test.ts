@@ -272,7 +272,7 @@ describe('a plan that is wrong in a way that no other is', () => {
   ])('so that even its audit fails (%s %j) is replaced by first-fit', (field, value) => {
     const unreadable: Planner = (given, at) => {
       const plan = planProvisioning(given, at);
-      return { ...plan, claims: plan.claims.map((claim) => ({ ...claim, [field]: value })) as typeof plan.claims };
+      return { ...plan, claims: plan.claims.map((claim) => ({ ...claim, [field]: value })) };
     };
     const { plan, refused } = sound(input(both), unreadable);
     expect([plan.left, plan.claims.length]).toEqual([[], 3]);
