@@ -138,10 +138,12 @@ function toInstanceType(type: OracleCatalog['instanceTypes'][number]): InstanceT
 }
 
 /** Karpenter's recorded decision as a plan of ours. Custom labels that it left open get the first value it allows. */
-export function karpenterPlan({ karpenter }: Scenario, { catalog }: ProvisioningInput): Plan {
+export function karpenterPlan({ karpenter }: Scenario, { cluster, catalog }: ProvisioningInput): Plan {
   const reference = (name: string) => ({ name, uid: name });
   const claims = karpenter.nodeClaims.map((claim): Plan['claims'][number] => {
     const { nodePool, instanceType, zone, capacityType, requirements } = claim;
+    const { taints = [], startupTaints = [] } =
+      cluster.nodePools.find(({ metadata }) => metadata.name === nodePool)?.spec.template.spec ?? {};
     const type = catalog.get(nodePool)?.find(({ name }) => name === instanceType);
     const found = type?.offerings.find((one) => one.zone === zone && one.capacityType === capacityType);
     const custom = Object.entries(requirements).filter(([key]) => key.startsWith('example.com/'));
@@ -164,8 +166,8 @@ export function karpenterPlan({ karpenter }: Scenario, { catalog }: Provisioning
       ],
       labels: Object.fromEntries(values.filter((pair): pair is [string, string] => pair[1] !== null)),
       annotations: {},
-      taints: [],
-      startupTaints: [],
+      taints,
+      startupTaints,
       requests: {},
       pods: claim.pods.map(reference),
     };
