@@ -13,6 +13,7 @@ import { nodeNameOf } from '../node-name.ts';
 import type { Ports } from '../ports.ts';
 import { isSameId } from '../same-id.ts';
 import { annotateClaim } from './annotate-claim.ts';
+import { orRefused } from './or-refused.ts';
 
 /** What a notice says of a machine. */
 export interface Leave {
@@ -77,22 +78,6 @@ async function orFailure<Answer>(
     return await work();
   } catch (error) {
     return { kind: 'failed', error };
-  }
-}
-
-/** What a step answers; null, and a line in the log, where it is refused or cannot be done now. */
-async function orRefused<Answer>(
-  ports: Ports,
-  { metadata }: NodeClaim,
-  step: 'taint' | 'drain',
-  work: () => Promise<Answer>,
-): Promise<Answer | null> {
-  try {
-    return await work();
-  } catch (error) {
-    if (!(error instanceof RetryableError)) throw error;
-    ports.log('interruption-step-refused', { claim: metadata.name, step, why: error.message });
-    return null;
   }
 }
 

@@ -2,7 +2,6 @@ import { annotation } from '../../contract/names.ts';
 import type { Snapshot } from '../../contract/snapshot/parse.ts';
 import type { Plan } from '../../core/model/plan.ts';
 import type { NodeClaim } from '../../kubernetes/manifest.ts';
-import { RetryableError } from '../../ports/errors.ts';
 import type { Gathered } from '../gather.ts';
 import { claimsNamed, hintObjects } from '../hint-objects.ts';
 import { inParallel } from '../in-parallel.ts';
@@ -11,6 +10,7 @@ import { claimOfVm, nodeNameOf } from '../node-name.ts';
 import type { Ports } from '../ports.ts';
 import { annotateClaim } from './annotate-claim.ts';
 import { interruptedAmong } from './interrupted.ts';
+import { orRefused } from './or-refused.ts';
 
 /** Claims told at once; each is one write. */
 const TOLD_AT_ONCE = 16;
@@ -36,11 +36,11 @@ export async function nameReplacements(
 
 async function name(ports: Ports, claim: NodeClaim, names: ReadonlyArray<string>): Promise<void> {
   const { name: own, uid = '' } = claim.metadata;
-  try {
+  const outcome = await orRefused(ports, claim, 'name-replacements', async () => {
     // A notice with less time may have come meanwhile: then nothing is waited for, and it stays so.
     const read = await ports.kubernetes.get('NodeClaim', { name: own, namespace: null });
-    if (read === null) return;
-    await annotateClaim(ports, read, (fresh) =>
+    if (read === null) return 'absent';
+    return annotateClaim(ports, read, (fresh) =>
       isWaiting(fresh)
         ? {
             [annotation.replacementDue]: null,
@@ -48,10 +48,8 @@ async function name(ports: Ports, claim: NodeClaim, names: ReadonlyArray<string>
           }
         : null,
     );
-  } catch (error) {
-    if (!(error instanceof RetryableError)) throw error;
-    ports.log('interruption-step-refused', { claim: own, step: 'name-replacements', why: error.message });
-  }
+  });
+  if (outcome === 'absent') return;
   await hintObjects(ports, claimsNamed([own]), { reason: 'replacements-named', occasion: `named/${uid}` });
 }
 

@@ -56,9 +56,9 @@ export async function noteEvictions(ports: Ports, snapshot: Pick<Snapshot, 'node
 
 /** From when it was taken back, so that whoever notes it again says the same. */
 function refusalOf(claim: NodeClaim, nowMs: number): ReadonlyArray<RefusedOffering> {
-  const { instanceType, zone, isSpot } = placeOf(claim);
-  if (!isSpot || instanceType === undefined || zone === undefined) return [];
-  const offering = { instanceType, zone, capacityType: 'spot', price: microUsdPerHour(0) } as const;
+  const place = spotPlaceOf(claim);
+  if (place === null) return [];
+  const offering = { ...place, capacityType: 'spot', price: microUsdPerHour(0) } as const;
   const untilMs = takenBackMs(claim, nowMs) + EVICTION_COUNTS_MS;
   return [{ scope: 'offering', offering, untilMs, reason: 'SpotEvicted' }];
 }
@@ -76,17 +76,17 @@ async function inTime<Answer>({ sleep }: Pick<Ports, 'sleep'>, work: Promise<Ans
 }
 
 function evictedMachine(claim: NodeClaim, { nodeClaims }: Pick<Snapshot, 'nodeClaims'>): ReadonlyArray<EvictedMachine> {
-  const { instanceType, zone, isSpot } = placeOf(claim);
-  if (!isSpot || instanceType === undefined || zone === undefined) return [];
+  const place = spotPlaceOf(claim);
+  if (place === null) return [];
   const spotInZone = new Map<string, number>();
   for (const one of nodeClaims) {
     // Claims have the labels of their machine before there is one.
     if (!isTrue(one.status?.conditions, 'Launched')) continue;
-    const place = placeOf(one);
-    if (!place.isSpot || place.zone !== zone || place.instanceType === undefined) continue;
-    spotInZone.set(place.instanceType, (spotInZone.get(place.instanceType) ?? 0) + 1);
+    const { instanceType, zone } = spotPlaceOf(one) ?? {};
+    if (instanceType === undefined || zone !== place.zone) continue;
+    spotInZone.set(instanceType, (spotInZone.get(instanceType) ?? 0) + 1);
   }
-  return [{ claim: claim.metadata.name, instanceType, zone, spotInZone }];
+  return [{ claim: claim.metadata.name, ...place, spotInZone }];
 }
 
 /** Says in the log, and on the NodePools of the machines, what counts as more and until when: why their replacements are something else. */
@@ -98,7 +98,7 @@ export async function tellStorms(
 ): Promise<void> {
   const tell = async (storm: SpotStorm): Promise<void> => {
     const { zone, family, times, evicted, of, untilMs } = storm;
-    const [first, ...others] = claims.filter((claim) => placeOf(claim).zone === zone);
+    const [first, ...others] = claims.filter(({ metadata }) => metadata.labels?.[label.zone] === zone);
     if (first === undefined) return;
     ports.log('spot-storm', { ...claimFacts(first), zone, family, times, evicted, of, untilMs });
     const hit = new Set([first, ...others].map(({ metadata }) => metadata.labels?.[label.nodePool]));
@@ -121,11 +121,11 @@ export function renderStorm({ zone, family, times, evicted, of, untilMs }: SpotS
   );
 }
 
-function placeOf({ metadata: { labels = {} } }: NodeClaim): {
-  readonly instanceType: string | undefined;
-  readonly zone: string | undefined;
-  readonly isSpot: boolean;
-} {
+/** The size and zone of a spot machine; null of any other, and of one that does not say. */
+function spotPlaceOf({ metadata: { labels = {} } }: NodeClaim): SpotPlace | null {
   const [instanceType, zone] = [labels[label.instanceType], labels[label.zone]];
-  return { instanceType, zone, isSpot: labels[label.capacityType] === 'spot' };
+  if (labels[label.capacityType] !== 'spot' || instanceType === undefined || zone === undefined) return null;
+  return { instanceType, zone };
 }
+
+type SpotPlace = Pick<EvictedMachine, 'instanceType' | 'zone'>;

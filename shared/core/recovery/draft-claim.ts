@@ -1,9 +1,6 @@
-import type { PlannedClaim, PlannedOffering } from '../model/plan.ts';
+import { MIN_VALUES_RELAXED, type PlannedClaim, type PlannedOffering } from '../model/plan.ts';
 import { labelKey, normalizeKey } from '../../kubernetes/labels.ts';
 import type { NodePool, Requirement } from '../../kubernetes/manifest.ts';
-
-/** As many as the planner gives a claim. */
-export const MAX_FALLBACKS = 20;
 
 /** A claim of the pool for nobody yet, launched as this offering alone. */
 export function draftClaim(
@@ -23,7 +20,7 @@ export function draftClaim(
     labels,
     annotations: {
       ...metadata?.annotations,
-      ...(hasMinValues ? { 'karpenter.sh/nodeclaim-min-values-relaxed': 'false' } : {}),
+      ...(hasMinValues ? { [MIN_VALUES_RELAXED]: 'false' } : {}),
     },
     taints: spec.taints ?? [],
     startupTaints: spec.startupTaints ?? [],

@@ -13,14 +13,21 @@ import { finalState, type FinalNode } from '../audit/seen/final-state.ts';
 import { requestedBy } from '../audit/seen/requested.ts';
 import { hasDeviceClaims } from '../devices/device-claims.ts';
 import type { Pod, PodShape } from '../model/cluster.ts';
-import type { Nomination, Plan, PlannedClaim, PlannedOffering, PodReference } from '../model/plan.ts';
+import {
+  MAX_FALLBACKS,
+  type Nomination,
+  type Plan,
+  type PlannedClaim,
+  type PlannedOffering,
+  type PodReference,
+} from '../model/plan.ts';
 import type { ProvisioningInput } from '../model/provisioning-input.ts';
 import { plainCostOf, weighedCostOf } from '../model/weighed-cost.ts';
 import { byCodeUnit } from '../rules/label-rule.ts';
 import { labelKey } from '../../kubernetes/labels.ts';
 import { addAmounts, renderAmounts } from '../../kubernetes/quantity.ts';
 import type { NodePool } from '../../kubernetes/manifest.ts';
-import { draftClaim, MAX_FALLBACKS, withOfferings } from './draft-claim.ts';
+import { draftClaim, withOfferings } from './draft-claim.ts';
 import { poolLimits, type PoolLimits } from './pool-limits.ts';
 import { labelsFor, nodeOf, poolsForPods, possibleOfferings, type PossibleOffering } from './possible-nodes.ts';
 import { namedBy } from './named.ts';

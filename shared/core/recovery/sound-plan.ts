@@ -2,6 +2,7 @@ import { auditPlan, type Finding } from '../audit/audit-plan.ts';
 import { fatal } from '../audit/seen/finding.ts';
 import type { LeftPod, Plan } from '../model/plan.ts';
 import type { Pod } from '../model/cluster.ts';
+import { podName } from '../model/pod-name.ts';
 import type { ProvisioningInput } from '../model/provisioning-input.ts';
 import { planProvisioning } from '../plan-provisioning.ts';
 import { withoutBuffers } from '../present/buffer-pods.ts';
@@ -194,10 +195,9 @@ function toldBy({ claims, nominations, left }: Plan): ReadonlyArray<string> {
   return [...placed, ...left.map(({ pod }) => pod)].map(({ uid }) => uid);
 }
 
-function leftOut({ cluster }: ProvisioningInput, { name, uid, shape }: Pod, finding: string): LeftPod {
-  const namespace = cluster.shapes[shape]?.namespace ?? 'default';
+function leftOut({ cluster }: ProvisioningInput, pod: Pod, finding: string): LeftPod {
   return {
-    pod: { name: `${namespace}/${name}`, uid },
+    pod: { name: podName(cluster, pod), uid: pod.uid },
     refusals: [{ kind: 'plan-refused', nodePool: null, finding }],
   };
 }

@@ -4,7 +4,8 @@ import { plainCostOf, weighedCostOf } from '../model/weighed-cost.ts';
 import { isBufferPod, type BufferPods } from '../present/buffer-pods.ts';
 import { byCodeUnit } from '../rules/label-rule.ts';
 
-import { podName, type Workspace } from '../placing/state/workspace.ts';
+import type { Workspace } from '../placing/state/workspace.ts';
+import { podName } from '../model/pod-name.ts';
 import { microUsdPerHour } from '../quantity/units.ts';
 import type { LowerBounds } from '../bound/lower-bound.ts';
 import { cheaperExplainer } from './cheaper/explain-cheaper.ts';
@@ -101,7 +102,7 @@ function toReferences(workspace: Workspace, pods: ReadonlyArray<Pod>): ReadonlyA
 }
 
 function toReference(workspace: Workspace, pod: Pod): PodReference {
-  return { name: podName(workspace, pod), uid: pod.uid };
+  return { name: podName(workspace.input.cluster, pod), uid: pod.uid };
 }
 
 function byReference(a: PodReference, b: PodReference): number {

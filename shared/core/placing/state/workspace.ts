@@ -313,11 +313,6 @@ function recordRunning({ input, existing, bound, pods: placed }: CompiledInput, 
   record(countBound(going), -1);
 }
 
-/** `namespace/name`. */
-export function podName({ input }: Workspace, pod: { readonly name: string; readonly shape: number }): string {
-  return `${input.cluster.shapes[pod.shape]?.namespace ?? 'default'}/${pod.name}`;
-}
-
 /** What the claims count as together, risk included, in micro-USD per hour, each as its cheapest chosen. */
 export function costOf(claims: Workspace['claims']): number {
   return claims.reduce((sum, { chosen }) => sum + (chosen?.price ?? 0), 0);

@@ -8,10 +8,10 @@ import type { CompiledType } from '../../offerings/compile-types.ts';
 import { byCodeUnit } from '../../rules/label-rule.ts';
 import { cheaperBits, listingOf, type Listing } from './listed-offerings.ts';
 import { plainPriceOf, type OpenClaim } from '../../placing/state/open-claim.ts';
-
+import { podName } from '../../model/pod-name.ts';
 import type { PoolState } from '../../offerings/pool-state.ts';
 import { riskFields } from '../../offerings/weighed-price.ts';
-import { podName, type Workspace } from '../../placing/state/workspace.ts';
+import type { Workspace } from '../../placing/state/workspace.ts';
 
 /** Answers why nothing cheaper than its offering was chosen for a claim, most offerings first. */
 export type CheaperExplainer = (claim: OpenClaim) => ReadonlyArray<CheaperOfferings>;
@@ -116,7 +116,7 @@ function toCheaper(workspace: Workspace, claim: OpenClaim, group: Group): Cheape
   const reason = told.reason();
   return {
     nodePool: state.pool.name,
-    reason: 'pod' in reason && pod !== undefined ? { ...reason, pod: podName(workspace, pod) } : reason,
+    reason: 'pod' in reason && pod !== undefined ? { ...reason, pod: podName(workspace.input.cluster, pod) } : reason,
     offerings,
     instanceTypes: types,
     example: { instanceType: compiled?.name ?? '', zone, capacityType, ...pricesOf(compiled, bit) },

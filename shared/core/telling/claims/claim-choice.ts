@@ -1,6 +1,6 @@
 import type { Requirement } from '../../../kubernetes/manifest.ts';
 import { labelKey } from '../../../kubernetes/labels.ts';
-import type { PlannedOffering } from '../../model/plan.ts';
+import { MAX_FALLBACKS, type PlannedOffering } from '../../model/plan.ts';
 import { microUsdPerHour } from '../../quantity/units.ts';
 import { at } from '../../quantity/at.ts';
 import { capacityOf, lowestBit } from '../../offerings/compile-pool.ts';
@@ -14,9 +14,6 @@ import { riskFields } from '../../offerings/weighed-price.ts';
 
 /** Karpenter's bound on how many instance types a NodeClaim lists, kept so that objects stay small. */
 const MAX_INSTANCE_TYPES = 600;
-
-/** Launch tries at most this many other offerings before the pods are planned again: later ones are far dearer. */
-const MAX_FALLBACKS = 20;
 
 /** What a claim is launched as, what else would do, and the requirements that say so. */
 export interface ClaimChoice {

@@ -1,4 +1,4 @@
-import type { PlannedClaim } from '../../model/plan.ts';
+import { MIN_VALUES_RELAXED, type PlannedClaim } from '../../model/plan.ts';
 import { restrictedDomainOf } from '../../../kubernetes/labels.ts';
 import { addAmounts, renderAmounts, type Amounts } from '../../../kubernetes/quantity.ts';
 import { isBufferPod } from '../../present/buffer-pods.ts';
@@ -9,11 +9,8 @@ import { byCodeUnit, chooseValue } from '../../rules/label-rule.ts';
 import { minValuesOf } from '../../offerings/min-values.ts';
 import type { OpenClaim } from '../../placing/state/open-claim.ts';
 import { driversNeeded } from './device-assignments.ts';
-
-import { podName, type Workspace } from '../../placing/state/workspace.ts';
-
-/** Karpenter's mark on claims that have fewer choices than their pool's minValues asks for. */
-const MIN_VALUES_RELAXED = 'karpenter.sh/nodeclaim-min-values-relaxed';
+import { podName } from '../../model/pod-name.ts';
+import type { Workspace } from '../../placing/state/workspace.ts';
 
 /** Karpenter's list of the DRA drivers whose devices the claim's pods count on: its node is not ready without them. */
 const REQUESTED_DRIVERS = 'karpenter.sh/requested-dra-drivers';
@@ -65,7 +62,7 @@ function renderClaim(
     requests: renderAmounts(requestsOf(workspace, claim)),
     pods: claim.pods
       .filter((pod) => !isBufferPod(pod))
-      .map((pod) => ({ name: podName(workspace, pod), uid: pod.uid }))
+      .map((pod) => ({ name: podName(workspace.input.cluster, pod), uid: pod.uid }))
       .toSorted((a, b) => byCodeUnit(a.name, b.name) || byCodeUnit(a.uid, b.uid)),
   };
 }
