@@ -1,4 +1,4 @@
-import { auditPlan, type Finding } from '../../shared/core/audit/audit-plan.ts';
+import type { Finding } from '../../shared/core/audit/audit-plan.ts';
 import type { Plan } from '../../shared/core/model/plan.ts';
 import { instant } from '../../shared/core/quantity/units.ts';
 import { planProvisioning } from '../../shared/core/plan-provisioning.ts';
@@ -66,9 +66,7 @@ export function solve(
       solveMs = performance.now() - startedMs;
     }
   };
-  const { plan, input, refused } = soundPlan(given, now, best);
-  const warnings = auditPlan(plan, input).filter(({ severity }) => severity === 'warning');
-  return { plan, input, solveMs, warnings, refused };
+  return { ...soundPlan(given, now, best), solveMs };
 }
 
 function search(attempt: (operations: number) => Attempt, leftMs: () => number): Plan {

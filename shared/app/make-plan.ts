@@ -36,9 +36,9 @@ export function makePlan(ports: Ports, gathered: Gathered, input: ProvisioningIn
       tookMs += madeAtMs - startedMs;
     }
   };
-  const { refused, ...sound } = soundPlan(input, instant(beganMs), timed);
+  const { plan, input: planned, refused } = soundPlan(input, instant(beganMs), timed);
   if (refused !== null) logRefused(ports, gathered, refused);
-  return { gathered, ...sound, refused, madeAtMs, tookMs };
+  return { gathered, input: planned, plan, refused, madeAtMs, tookMs };
 }
 
 function logRefused(

@@ -9,7 +9,7 @@ import { type ConditionChange, isTrue, sameConditions, setConditions } from '../
 import { publish } from '../events.ts';
 import { hintObjects } from '../hint-objects.ts';
 import type { Ports } from '../ports.ts';
-import { settledImages } from './settled-images.ts';
+import { settledImages, type SettledImages } from './settled-images.ts';
 import { type FollowOutcome, hintClaims, written } from './node-claim.ts';
 import { restampClaims } from './restamp.ts';
 
@@ -82,22 +82,12 @@ async function stamp(ports: Ports, nodeClass: NodeClass): Promise<NodeClass> {
 async function examine(ports: Ports, nodeClass: NodeClass): Promise<ClassStatus> {
   const kubernetesVersion = await ports.kubernetes.serverVersion();
   const found = await unlessForbidden(nodeClass, 'ImagesReady', settledImages(ports, nodeClass, kubernetesVersion));
-  const { images, note } = isRefused(found) ? { images: [], note: '' } : found;
   const subnet = await unlessForbidden(nodeClass, 'SubnetsReady', ports.nodeClassFacts.subnet(nodeClass));
   const deployment = await ports.nodeClassFacts.deployment();
   const localDNSState = localDnsState(nodeClass);
   const changes: ReadonlyArray<ConditionChange> = [
     fulfilled('KubernetesVersionReady'),
-    isRefused(found)
-      ? judged('ImagesReady', found)
-      : images.length > 0
-        ? fulfilled('ImagesReady', note)
-        : {
-            type: 'ImagesReady',
-            status: 'False',
-            reason: 'ImagesNotFound',
-            message: 'no node image matches this class',
-          },
+    imagesReady(found),
     judged('SubnetsReady', subnet),
     judged('ValidationSucceeded', deployment),
     fulfilled('LocalDNSReady'),
@@ -108,7 +98,18 @@ async function examine(ports: Ports, nodeClass: NodeClass): Promise<ClassStatus>
     nowMs: ports.now(),
     createdAt: nodeClass.metadata.creationTimestamp ?? '',
   });
-  return { conditions, kubernetesVersion, images, localDNSState };
+  return { conditions, kubernetesVersion, images: isRefused(found) ? [] : found.images, localDNSState };
+}
+
+function imagesReady(found: SettledImages | Refused): ConditionChange {
+  if (isRefused(found)) return judged('ImagesReady', found);
+  if (found.images.length > 0) return fulfilled('ImagesReady', found.note);
+  return {
+    type: 'ImagesReady',
+    status: 'False',
+    reason: 'ImagesNotFound',
+    message: 'no node image matches this class',
+  };
 }
 
 /** `Preferred` stays off: Karpenter's provider gates it behind a Kubernetes version that does not exist yet. */

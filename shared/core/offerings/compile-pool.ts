@@ -45,11 +45,7 @@ export function compilePool(manifest: NodePool, catalog: CompiledCatalog): Compi
   const { template, limits, weight } = manifest.spec;
   const rules = toRules(template.spec.requirements);
   for (const [key, value] of Object.entries(fixedLabels(manifest))) addRule(rules, normalizeKey(key), oneOf([value]));
-  const listed = allowedBy(
-    rules,
-    catalog,
-    Int32Array.from(catalog.types, (type) => type.offered | type.unavailable),
-  );
+  const listed = allowedBy(rules, catalog, listedIn(catalog));
   const available = availableTo(manifest, catalog);
   const offered = listed.map((mask, index) => mask & at(available, index));
   const shunned = Uint8Array.from(listed, (mask, type) =>
@@ -77,6 +73,16 @@ export function compilePool(manifest: NodePool, catalog: CompiledCatalog): Compi
     shunned,
     lowestWeighed,
   };
+}
+
+/** Per type: all offerings, those that are not available now among them. */
+export function listedIn({ types }: CompiledCatalog): Int32Array {
+  return Int32Array.from(types, ({ offered, unavailable }) => offered | unavailable);
+}
+
+/** Is there no offering of any type? */
+export function isNone(offered: Int32Array): boolean {
+  return offered.every((mask) => mask === 0);
 }
 
 /** Per type: the offerings that are available to nodes of the pool, whatever it requires of their labels. */

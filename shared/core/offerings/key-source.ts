@@ -1,5 +1,5 @@
 import { at } from '../quantity/at.ts';
-import { isOpenKey, offeringsMeeting, openRule, poolRule, type CompiledPool } from './compile-pool.ts';
+import { isNone, isOpenKey, offeringsMeeting, openRule, poolRule, type CompiledPool } from './compile-pool.ts';
 import { marketLabels, isDecidedByType } from './compile-types.ts';
 import { admits, chooseValue, intersect, onlyValue, type LabelRules } from '../rules/label-rule.ts';
 import type { PoolState } from './pool-state.ts';
@@ -74,7 +74,7 @@ export function domainsOn(
 ): ReadonlyArray<string> {
   const source = keySourceOf(pool, key);
   const possible = alternatives?.map((rules) => offeringsMeeting(pool, rules, pool.offered)) ?? [pool.offered];
-  const isSome = possible.some((offered) => offered.some((mask) => mask !== 0));
+  const isSome = !possible.every(isNone);
   switch (source.kind) {
     case 'offering': {
       const any = possible.flatMap((offered) => [...offered]).reduce((mask, offered) => mask | offered, 0);

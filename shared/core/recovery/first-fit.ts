@@ -236,10 +236,12 @@ function openFor(
     };
     const offerings = context.offerings(pool);
     const id = `${pool.metadata.name} ${group.shape}`;
-    const from = cheapest.get(id) ?? 0;
-    const first = firstOf(offerings.slice(from), holding);
+    const first = firstOf(offerings.slice(cheapest.get(id)), holding);
     if (first === null) continue;
-    cheapest.set(id, from + offerings.slice(from).findIndex(({ planned }) => planned === first.claim.offering));
+    cheapest.set(
+      id,
+      offerings.findIndex(({ planned }) => planned === first.claim.offering),
+    );
     const found = way === 'apart' ? inTurn(offerings, first, podsByZone(group.shape), holding) : first;
     limits.take(pool, found.node.capacity);
     return found;

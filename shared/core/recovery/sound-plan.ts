@@ -38,6 +38,8 @@ export interface SoundPlan {
   readonly plan: AuditedPlan;
   /** What was planned and audited: the given input, without its buffers where the first plan was refused. */
   readonly input: ProvisioningInput;
+  /** What the audit says of the plan that stops nothing. */
+  readonly warnings: ReadonlyArray<Finding>;
   /** Null where the first plan held. */
   readonly refused: RefusedPlan | null;
 }
@@ -56,7 +58,7 @@ const FINDINGS_TOLD = 3;
  */
 export function soundPlan(input: ProvisioningInput, now: Instant, planner: Planner = planProvisioning): SoundPlan {
   const first = attempt(planner, input, now);
-  if (first.kind === 'sound') return { plan: first.plan, input, refused: null };
+  if (first.kind === 'sound') return { plan: first.plan, input, warnings: first.warnings, refused: null };
 
   // Room for nobody yet waits for a plan that holds.
   const base = withoutBuffers(input);
@@ -69,25 +71,26 @@ export function soundPlan(input: ProvisioningInput, now: Instant, planner: Plann
     pods.map((pod) => leftOut(base, pod, first.refusal.findingOf(pod.shape)));
   const { plan, unplaced } = orNone(() => addFirstFit(base, start, untold), { plan: start, unplaced: untold });
   const ended = { ...plan, left: [...plan.left, ...leave(unplaced)] };
-  const isSound = fatalIn(ended, base).length === 0;
-  const refusedAt = first.refusal;
+  const found = findingsIn(ended, base);
   const refused = (rescued: number, left: number): RefusedPlan => ({
-    findings: refusedAt.findings,
-    nodePools: refusedAt.nodePools,
+    findings: first.refusal.findings,
+    nodePools: first.refusal.nodePools,
     instead: start.claims.length + start.nominations.length > 0 ? 'rest' : 'first-fit',
     rescued,
     leftOut: left,
   });
-  if (isSound) {
+  if (found.every(isWarning)) {
     return {
       plan: approved(ended),
       input: base,
+      warnings: found,
       refused: refused(untold.length - unplaced.length, unplaced.length),
     };
   }
   // What holds by itself does, whatever is wrong with the rest.
   const bare = { ...start, left: [...start.left, ...leave(untold)] };
-  return { plan: approved(bare), input: base, refused: refused(0, untold.length) };
+  const warnings = findingsIn(bare, base).filter(isWarning);
+  return { plan: approved(bare), input: base, warnings, refused: refused(0, untold.length) };
 }
 
 /** What first-fit makes; nothing where it, or the audit that it asks, fails. */
@@ -101,7 +104,7 @@ function orNone(fit: () => FirstFit, none: FirstFit): FirstFit {
 
 /** The plan as one that may be committed; null where its audit finds something fatal. */
 export function judged(plan: Plan, input: ProvisioningInput): AuditedPlan | null {
-  return fatalIn(plan, input).length === 0 ? approved(plan) : null;
+  return findingsIn(plan, input).every(isWarning) ? approved(plan) : null;
 }
 
 // The one place where the mark is given.
@@ -111,13 +114,17 @@ function approved(plan: Plan): AuditedPlan {
 }
 
 /** An audit that fails has found that the plan cannot be read, and is no reason to keep others waiting. */
-function fatalIn(plan: Plan, input: ProvisioningInput): ReadonlyArray<Finding> {
+function findingsIn(plan: Plan, input: ProvisioningInput): ReadonlyArray<Finding> {
   try {
     if (plan.claims.length + plan.nominations.length === 0) return [];
-    return auditPlan(plan, input).filter(({ severity }) => severity === 'fatal');
+    return auditPlan(plan, input);
   } catch (error) {
     return [fatal('audit', `the audit failed: ${textOf(error)}`)];
   }
+}
+
+function isWarning({ severity }: Finding): boolean {
+  return severity === 'warning';
 }
 
 function textOf(error: unknown): string {
@@ -134,7 +141,8 @@ interface Refusal {
 }
 
 type Attempt =
-  { readonly kind: 'sound'; readonly plan: AuditedPlan } | { readonly kind: 'refused'; readonly refusal: Refusal };
+  | { readonly kind: 'sound'; readonly plan: AuditedPlan; readonly warnings: ReadonlyArray<Finding> }
+  | { readonly kind: 'refused'; readonly refusal: Refusal };
 
 function attempt(planner: Planner, input: ProvisioningInput, now: Instant): Attempt {
   let plan: Plan;
@@ -144,8 +152,9 @@ function attempt(planner: Planner, input: ProvisioningInput, now: Instant): Atte
     // Whatever it is, pods wait: first-fit shares none of that code.
     return namesNothing([fatal('planner', `the planner failed: ${textOf(error)}`)]);
   }
-  const findings = fatalIn(plan, input);
-  if (findings.length === 0) return { kind: 'sound', plan: approved(plan) };
+  const found = findingsIn(plan, input);
+  if (found.every(isWarning)) return { kind: 'sound', plan: approved(plan), warnings: found };
+  const findings = found.filter((one) => !isWarning(one));
   if (findings.some(({ rule }) => rule === 'audit')) return namesNothing(findings);
   const findingOf = (shape: number): string => {
     const own = findings.filter((one) => namedBy([one], plan, input).named.shapes.has(shape));

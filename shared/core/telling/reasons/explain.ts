@@ -4,14 +4,14 @@ import type { PoolReason, LeftReason, TopologyRule } from '../../model/left-reas
 import { renderAmount, type Amounts } from '../../../kubernetes/quantity.ts';
 import { renderForPeople } from '../../quantity/render-for-people.ts';
 import { at } from '../../quantity/at.ts';
-import { allowedBy, capacityOf, offeringsMeeting } from '../../offerings/compile-pool.ts';
+import { allowedBy, capacityOf, isNone, listedIn, offeringsMeeting } from '../../offerings/compile-pool.ts';
 import type { NeedTerms } from '../../placing/state/need-terms.ts';
 import type { Need, CompiledShape, PoolOption } from '../../placing/state/compile-shape.ts';
 import { contradictionOfPod, contradictionOfPool, saidBy } from './contradiction.ts';
 import { deviceReason } from './device-reason.ts';
 import { labelMeant } from './label-hint.ts';
 import { conditionsOfPool, type Condition } from '../remedies/conditions.ts';
-import { conflictsAmong, isNone } from '../remedies/conflicts.ts';
+import { conflictsAmong } from '../remedies/conflicts.ts';
 import type { PoolFacts } from '../remedies/pool-facts.ts';
 import { explainConflict, type Explanation } from '../remedies/explain-conflict.ts';
 import { byCodeUnit, overlaps, toExpressions, type LabelRule, type LabelRules } from '../../rules/label-rule.ts';
@@ -101,8 +101,7 @@ function emptyPoolReason(facts: PoolFacts, explained: () => Explanation): PoolRe
   if (isNone(conditions.base))
     return { kind: 'no-instance-type', nodePool, conflicts: [], available: 'none', remedies };
   const conflicts = conflictsAmong(conditions).map((conflict) => conflict.flatMap((one) => saidOf(manifest, one)));
-  const listed = Int32Array.from(catalog.types, ({ offered, unavailable }) => offered | unavailable);
-  const available = isNone(allowedBy(state.pool.rules, catalog, listed)) ? 'some' : 'others';
+  const available = isNone(allowedBy(state.pool.rules, catalog, listedIn(catalog))) ? 'some' : 'others';
   return { kind: 'no-instance-type', nodePool, conflicts, available, remedies };
 }
 
@@ -206,8 +205,7 @@ function unmetRequirement(
   explained: () => Explanation,
 ): PoolReason | null {
   const nodePool = state.pool.name;
-  const meets = (rules: LabelRules): boolean =>
-    offeringsMeeting(state.pool, rules, state.pool.offered).some((mask) => mask !== 0);
+  const meets = (rules: LabelRules): boolean => !isNone(offeringsMeeting(state.pool, rules, state.pool.offered));
   if (alternatives.some(meets)) return null;
   const unmet = [...(alternatives[0] ?? [])].find(([key, rule]) => !meets(new Map([[key, rule]])));
   const { conflicts, remedies } = explained();

@@ -2,12 +2,11 @@ import { labelKey, NODE_NAME_FIELD, normalizeKey } from '../../../kubernetes/lab
 import type { Requirement } from '../../../kubernetes/manifest.ts';
 import { mayBeOfPool } from '../../../kubernetes/pool-labels.ts';
 import type { Edit, Remedy } from '../../model/remedy.ts';
-import { allowedBy } from '../../offerings/compile-pool.ts';
+import { allowedBy, isNone } from '../../offerings/compile-pool.ts';
 import type { PoolState } from '../../offerings/pool-state.ts';
 import { admits, chooseValue, oneOf, toExpressions, toRules, type LabelRule } from '../../rules/label-rule.ts';
 import { classEdits, isOfClass } from './class-labels.ts';
 import { isOfCatalog, type Condition } from './conditions.ts';
-import { isNone } from './conflicts.ts';
 import { labelValues } from './label-values.ts';
 import type { PoolFacts } from './pool-facts.ts';
 import { valueMeant } from './value-meant.ts';

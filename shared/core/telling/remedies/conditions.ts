@@ -1,6 +1,6 @@
 import { at } from '../../quantity/at.ts';
 import { addVector, fits, toVector, type Dimensions } from '../../quantity/resource-table.ts';
-import { allocatableOf, allowedBy, offeringsMeeting } from '../../offerings/compile-pool.ts';
+import { allocatableOf, allowedBy, isNone, offeringsMeeting } from '../../offerings/compile-pool.ts';
 import { isDecidedByType } from '../../offerings/compile-types.ts';
 import type { PoolState } from '../../offerings/pool-state.ts';
 import type { LabelRule, LabelRules } from '../../rules/label-rule.ts';
@@ -44,9 +44,10 @@ export function isOfCatalog({ pool: { catalog } }: PoolState, key: string): bool
 }
 
 /** What a pool asks for of labels that sizes and offerings decide, each by itself. */
-export function poolConditions({ rules, catalog }: PoolState['pool'], base: Int32Array): ReadonlyArray<Condition> {
+export function poolConditions(state: PoolState, base: Int32Array): ReadonlyArray<Condition> {
+  const { rules, catalog } = state.pool;
   return [...rules]
-    .filter(([key]) => catalog.marketKeys.has(key) || isDecidedByType(catalog, key))
+    .filter(([key]) => isOfCatalog(state, key))
     .map(([key, rule]) => ({ of: 'pool', key, rule, met: allowedBy(new Map([[key, rule]]), catalog, base) }));
 }
 
@@ -57,7 +58,7 @@ function nearVolumes(base: Int32Array, { pool }: PoolState, { volumes }: Compile
   for (const rules of volumes.alternatives) {
     allowedBy(rules, pool.catalog, base).forEach((mask, type) => (near[type] = at(near, type) | mask));
   }
-  return near.some((mask) => mask !== 0) ? near : base;
+  return isNone(near) ? base : near;
 }
 
 /** What a size has for pods beside the daemons that would run on it, whether or not the pool allows the size. */

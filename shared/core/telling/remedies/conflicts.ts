@@ -1,3 +1,4 @@
+import { isNone } from '../../offerings/compile-pool.ts';
 import { at } from '../../quantity/at.ts';
 import type { Condition, Conditions } from './conditions.ts';
 
@@ -29,11 +30,6 @@ export function leftBy(base: Int32Array, conditions: ReadonlyArray<Condition>): 
     for (let type = 0; type < left.length; type++) left[type] = at(left, type) & at(met, type);
   }
   return left;
-}
-
-/** Is there no offering at all? */
-export function isNone(offered: Int32Array): boolean {
-  return offered.every((mask) => mask === 0);
 }
 
 /** As `leftBy` would tell, and as soon as one offering does. */

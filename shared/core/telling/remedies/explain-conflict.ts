@@ -1,9 +1,10 @@
 import type { Edit, Remedy } from '../../model/remedy.ts';
+import { isNone } from '../../offerings/compile-pool.ts';
 import type { LabelRules } from '../../rules/label-rule.ts';
 import type { CompiledShape } from '../../placing/state/compile-shape.ts';
 import { changesOfLabel, type Change } from './changes.ts';
 import { conditionsOf, type Condition, type Conditions } from './conditions.ts';
-import { conflictsAmong, isNone, leftBy, type Conflict } from './conflicts.ts';
+import { conflictsAmong, leftBy, type Conflict } from './conflicts.ts';
 import type { PoolFacts } from './pool-facts.ts';
 import { changesOfSize } from './size-changes.ts';
 

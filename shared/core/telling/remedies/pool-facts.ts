@@ -1,4 +1,4 @@
-import { availableTo } from '../../offerings/compile-pool.ts';
+import { availableTo, listedIn } from '../../offerings/compile-pool.ts';
 import type { PoolState } from '../../offerings/pool-state.ts';
 import { isShunned } from '../../offerings/shunned-sizes.ts';
 import type { Dimensions } from '../../quantity/resource-table.ts';
@@ -31,7 +31,7 @@ export function poolFacts(state: PoolState, dimensions: Dimensions): PoolFacts {
     state,
     dimensions,
     available,
-    conditions: poolConditions(state.pool, available),
+    conditions: poolConditions(state, available),
     roomOf: remembered(roomBesideDaemons(state, dimensions, available)),
     largestOf: remembered((resource: string) =>
       catalog.types.reduce((most, type) => Math.max(most, type.amounts().allocatable.get(resource) ?? 0), 0),
@@ -39,10 +39,7 @@ export function poolFacts(state: PoolState, dimensions: Dimensions): PoolFacts {
     isShunned: remembered((type) =>
       isShunned(catalog.types[type]?.name ?? '', (label) => catalog.labels.ruleOf(type, label), new Map()),
     ),
-    knownValues: remembered((key: string) => {
-      const listed = Int32Array.from(catalog.types, (type) => type.offered | type.unavailable);
-      return new Set(labelValues(facts, key, listed));
-    }),
+    knownValues: remembered((key: string) => new Set(labelValues(facts, key, listedIn(catalog)))),
   };
   return facts;
 }

@@ -1,6 +1,6 @@
 import { renderAmount } from '../../../kubernetes/quantity.ts';
 import type { Edit } from '../../model/remedy.ts';
-import { capacityOf } from '../../offerings/compile-pool.ts';
+import { capacityOf, isNone } from '../../offerings/compile-pool.ts';
 import type { PoolState } from '../../offerings/pool-state.ts';
 import type { CompiledShape } from '../../placing/state/compile-shape.ts';
 import { at } from '../../quantity/at.ts';
@@ -30,7 +30,7 @@ export function changesOfSize(
   if (short.length === 0) return [];
   const lowered = Float64Array.from(requests, (wanted, dimension) => Math.min(wanted, most[dimension] ?? 0));
   const left = offered.map((mask, type) => (mask !== 0 && fits(roomOf(type), lowered) ? mask : 0));
-  if (left.every((mask) => mask === 0)) return [];
+  if (isNone(left)) return [];
   const lower = short.map((dimension): Edit => {
     const name = names[dimension] ?? '';
     const amount = most[dimension] ?? 0;
