@@ -12,20 +12,12 @@ import type { InstanceType } from '../../shared/core/model/catalog.ts';
 import type { NodePool } from '../../shared/kubernetes/manifest.ts';
 import { KARPENTER_POLICY } from '../../shared/core/model/provisioning-input.ts';
 import type { LedgerState } from '../../shared/ports/store.ts';
+import { FIRST_LEDGER } from '../setup/first-ledger.ts';
 
 const CLUSTER = 'bench';
 
 /** Later than every pod was created, so that nothing waits for more of them. */
 const STARTED_MS = Date.parse('2027-01-01T00:00:00Z');
-
-const FIRST: LedgerState = {
-  generation: 0,
-  decision: null,
-  executed: true,
-  claimsResourceVersion: null,
-  heardAtMs: null,
-  token: null,
-};
 
 /**
  * The ports of one look at a cluster, in memory: the snapshot is there, all sizes may be had, and whatever is written is
@@ -67,7 +59,7 @@ export function portsInMemory(snapshot: Uint8Array, types: ReadonlyArray<Instanc
     decisions: createDecisions(blobs, CLUSTER),
     figuresLog: createFiguresLog(blobs, CLUSTER),
     ledger: {
-      read: () => Promise.resolve(FIRST),
+      read: () => Promise.resolve(FIRST_LEDGER),
       commit: (base: LedgerState, decision: string) =>
         Promise.resolve({
           kind: 'committed',

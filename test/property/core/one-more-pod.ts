@@ -110,8 +110,8 @@ function newClaims(given: ProvisioningInput, pod: PodReference): ReadonlyArray<P
         annotations: {
           'karpenter.sh/nodeclaim-min-values-relaxed': String(given.policy.minValuesPolicy === 'BestEffort'),
         },
-        taints: [],
-        startupTaints: [],
+        taints: pool.spec.template.spec.taints ?? [],
+        startupTaints: pool.spec.template.spec.startupTaints ?? [],
         requests: {},
         pods: [pod],
       })),

@@ -12,7 +12,7 @@ import type { InstanceType } from '../../../shared/core/model/catalog.ts';
 import { KARPENTER_POLICY, type ProvisioningInput } from '../../../shared/core/model/provisioning-input.ts';
 import type { Catalogs } from '../../../shared/ports/cloud.ts';
 import type { NodeClass } from '../../../shared/ports/kubernetes.ts';
-import type { LedgerState } from '../../../shared/ports/store.ts';
+import { FIRST_LEDGER } from '../../setup/first-ledger.ts';
 import { MemoryBlobs } from '../../simulation/world/memory-blobs.ts';
 import { manifestsOf, type World } from './worlds.ts';
 
@@ -41,7 +41,7 @@ export async function readWorld(world: World): Promise<ReadWorld> {
   const catalogs = catalogsIn(world.region, world.evictionsPerHour);
   const policy = { ...KARPENTER_POLICY, minValuesPolicy: world.minValuesPolicy };
   const ports = { policy, catalogs, deviceSelectors: null, now: () => NOW_MS } as unknown as Ports;
-  const { input } = await gatherFrom(ports, FIRST, snapshot);
+  const { input } = await gatherFrom(ports, FIRST_LEDGER, snapshot);
   const [nodeClass] = snapshot.nodeClasses;
   if (nodeClass === undefined) throw new Error('a world has a class');
   const ofWorld = nodeClass as unknown as NodeClass;
@@ -56,15 +56,6 @@ const OPERATIONS = 2_000_000;
 export function catalogByCommand(world: World, snapshot: Snapshot): PoolCatalogs {
   return catalogsOf(sizesOf(world.region), snapshot);
 }
-
-const FIRST: LedgerState = {
-  generation: 0,
-  decision: null,
-  executed: true,
-  claimsResourceVersion: null,
-  heardAtMs: null,
-  token: null,
-};
 
 const known = new Map<string, Catalogs>();
 
