@@ -24,6 +24,8 @@ export default defineConfig({
     ],
     exclude: ['test/scenario/karpenter/recorded-plans.test.ts'],
     isolate: false,
+    // On a busy machine a day of looks takes longer than vitest's five seconds; a test that hangs is Stryker's to end.
+    testTimeout: 30_000,
     sequence: { sequencer: UnitFirst },
   },
 });

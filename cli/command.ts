@@ -1,4 +1,4 @@
-import { parseTimestamp } from '../shared/core/disruption/candidates/utc-time.ts';
+import { parseTimestamp } from '../shared/core/quantity/utc-time.ts';
 import type { CapacityType } from '../shared/core/model/catalog.ts';
 import { DEFAULT_REGION } from './catalog/shipped-sizes.ts';
 import { WrongInputError } from './wrong-input.ts';

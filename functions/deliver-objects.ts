@@ -1,20 +1,24 @@
 import { type Followed, followAll } from '../shared/app/follow/follow-all.ts';
-import { theApp } from '../shared/composition.ts';
 import { type ObjectsHint, parseObjectsHint } from '../shared/contract/messages.ts';
 import { nameOf } from '../shared/contract/queue-messages.ts';
 import { RetryableError } from '../shared/ports/errors.ts';
-import { type Invocation, type Worker, failed, logTo, pauseAfter } from './deliver.ts';
+import { type Invocation, failed, logTo, pauseAfter } from './deliver.ts';
+import { type Worker, theWorker, withinTime } from './execution.ts';
 
 /**
  * Moves along what a message names. As `deliverTo`, but each object by itself: those that fail for now are put off, together
  * where they wait equally long, those that fail for good are kept in the poison queue, and the rest is done.
  */
 export async function deliverObjects(context: Invocation, raw: unknown): Promise<void> {
-  await deliverObjectsTo({ app: theApp(), now: Date.now }, context, raw);
+  await deliverObjectsTo(theWorker(), context, raw);
 }
 
 /** `deliverObjects` for a worker that is given, such as a simulated one. */
 export async function deliverObjectsTo(worker: Worker, context: Invocation, raw: unknown): Promise<void> {
+  await withinTime(worker, (inTime) => moveObjects(inTime, context, raw));
+}
+
+async function moveObjects(worker: Worker, context: Invocation, raw: unknown): Promise<void> {
   let message: ObjectsHint | null = null;
   let followed: ReadonlyArray<Followed>;
   try {

@@ -1,15 +1,11 @@
-import { interrupt } from '../shared/app/interruption/interrupt.ts';
-import { inParallel } from '../shared/app/in-parallel.ts';
+import { createTurns, interrupt } from '../shared/app/interruption/interrupt.ts';
 import { noteNews } from '../shared/app/note-news.ts';
 import type { Log, Ports } from '../shared/app/ports.ts';
-import { theApp } from '../shared/composition.ts';
 import { type News, readEvent } from '../shared/contract/event-grid.ts';
-import { parseSignalHint, type SignalHint } from '../shared/contract/messages.ts';
+import { parseSignalHint } from '../shared/contract/messages.ts';
 import { RetryableError } from '../shared/ports/errors.ts';
-import { type Invocation, type Worker, failed, logTo } from './deliver.ts';
-
-/** Each takes some ten calls of the API server, which takes so many connections of one instance. */
-const SIGNALS_AT_ONCE = 32;
+import { type Invocation, failed, logTo } from './deliver.ts';
+import { type Worker, theWorker, withinTime } from './execution.ts';
 
 /** What became of one piece of news, as it is logged. */
 type Told = Parameters<Log>[1];
@@ -19,16 +15,47 @@ type Told = Parameters<Log>[1];
  * them. As `deliverTo`, each event by itself: what means nothing to us is logged and forgotten, what is malformed is kept.
  */
 export async function deliverSignals(context: Invocation, raw: unknown): Promise<void> {
-  await deliverSignalsTo({ app: theApp(), now: Date.now }, context, raw);
+  await deliverSignalsTo(theWorker(), context, raw);
 }
 
 /** `deliverSignals` for a worker that is given, such as a simulated one. */
 export async function deliverSignalsTo(worker: Worker, context: Invocation, raw: unknown): Promise<void> {
   const receivedMs = worker.now();
   // A batch is a list of messages, and each message may be a list of events.
-  await inParallel(eachOf(raw).flatMap(eachOf), SIGNALS_AT_ONCE, (one) =>
-    deliverNews(worker, context, one, receivedMs),
+  const all = eachOf(raw)
+    .flatMap(eachOf)
+    .map((one) => readOrFailure(one, worker.app.cluster));
+  const together = { receivedMs, inTurn: createTurns() };
+  await withinTime(worker, (inTime) =>
+    Promise.all(shortestFirst(all, receivedMs).map((one) => deliverNews(inTime, context, one, together))),
   );
+}
+
+/** What notices that came together share: when, in milliseconds since the epoch, and their turns. */
+interface Together {
+  readonly receivedMs: number;
+  readonly inTurn: ReturnType<typeof createTurns>;
+}
+
+/** What was received, and what it says. */
+interface Received {
+  readonly raw: unknown;
+  readonly news: News | { readonly kind: 'unreadable'; readonly error: unknown };
+}
+
+function readOrFailure(raw: unknown, cluster: string): Received {
+  try {
+    return { raw, news: readNews(raw, cluster) };
+  } catch (error) {
+    return { raw, news: { kind: 'unreadable', error } };
+  }
+}
+
+/** A notice that names no time means the shortest there is, which is now in as many words. */
+function shortestFirst(all: ReadonlyArray<Received>, nowMs: number): ReadonlyArray<Received> {
+  const deadlineOf = ({ news }: Received): number =>
+    news.kind === 'signal' ? (news.signal.notBeforeMs ?? nowMs) : Number.MAX_SAFE_INTEGER;
+  return all.toSorted((a, b) => deadlineOf(a) - deadlineOf(b));
 }
 
 /** An empty list is malformed, and is kept as it is. */
@@ -36,12 +63,16 @@ function eachOf(raw: unknown): ReadonlyArray<unknown> {
   return Array.isArray(raw) && raw.length > 0 ? raw : [raw];
 }
 
-async function deliverNews(worker: Worker, context: Invocation, raw: unknown, receivedMs: number): Promise<void> {
-  let signal: SignalHint | null = null;
+async function deliverNews(
+  worker: Worker,
+  context: Invocation,
+  { raw, news }: Received,
+  together: Together,
+): Promise<void> {
+  const signal = news.kind === 'signal' ? news.signal : null;
   try {
-    const news = readNews(raw, worker.app.cluster);
-    if (news.kind === 'signal') ({ signal } = news);
-    const told = await use(news, () => worker.app.ports(logTo(context)), receivedMs);
+    if (news.kind === 'unreadable') throw news.error;
+    const told = await use(news, () => worker.app.ports(logTo(context)), together);
     logTo(context)('signal', told);
   } catch (error) {
     await failed(worker, context, { raw, message: signal, error });
@@ -54,14 +85,14 @@ function readNews(raw: unknown, cluster: string): News {
   return isHint ? { kind: 'signal', signal: parseSignalHint(raw) } : readEvent(raw, cluster);
 }
 
-async function use(news: News, connect: () => Promise<Ports>, receivedMs: number): Promise<Told> {
+async function use(news: News, connect: () => Promise<Ports>, { receivedMs, inTurn }: Together): Promise<Told> {
   switch (news.kind) {
     case 'ignored':
       return { notice: null, outcome: 'ignored', why: news.why };
     case 'note':
       return note(news, connect);
     case 'signal': {
-      const outcome = await interrupt(await connect(), news.signal, receivedMs);
+      const outcome = await interrupt(await connect(), news.signal, receivedMs, inTurn);
       const why = outcome.kind === 'ignored' ? outcome.why : null;
       return { notice: news.signal.event, outcome: outcome.kind, why };
     }

@@ -1,10 +1,12 @@
 import type { InvocationContext } from '@azure/functions';
+import { CLOCK_SKEW_MS } from '../shared/app/clock-skew.ts';
 import type { Ports } from '../shared/app/ports.ts';
 import type { App } from '../shared/composition.ts';
 import { digest } from '../shared/contract/digest.ts';
 import { harmlessJson, harmlessLines } from '../shared/contract/harmless.ts';
 import type { ObjectsHint, PodsHint, SignalHint } from '../shared/contract/messages.ts';
 import { NAMED_PAUSE_MAX_MS, RetryableError, TerminalError } from '../shared/ports/errors.ts';
+import type { Worker } from './execution.ts';
 
 type Hint = PodsHint | ObjectsHint | SignalHint;
 
@@ -21,20 +23,13 @@ const DOUBLINGS_MAX = 6;
 const SPREAD = 0.25;
 const SPREAD_MAX_MS = 1_000;
 
-/** What a delivery needs of the worker it happens in. */
-export interface Worker {
-  readonly app: App;
-  /** Milliseconds since the epoch. */
-  readonly now: () => number;
-}
-
 /**
  * Parses one message and uses it. A message that is malformed, or that fails for good, is kept in the poison queue with
  * the reason, and the rest goes on. A failure that may pass puts the hint off and lets the message go: one given back to
  * the queue returns at once and is dead-lettered after ten tries, which an API server that restarts would use up.
  */
 export async function deliverTo<Message extends Hint>(
-  { app, now }: Worker,
+  worker: Worker,
   context: Invocation,
   raw: unknown,
   parse: (raw: unknown) => Message | null,
@@ -43,9 +38,9 @@ export async function deliverTo<Message extends Hint>(
   let message: Message | null = null;
   try {
     message = parse(raw);
-    if (message !== null) await use(await app.ports(logTo(context)), message);
+    if (message !== null) await use(await worker.app.ports(logTo(context)), message);
   } catch (error) {
-    await failed({ app, now }, context, { raw, message, error });
+    await failed(worker, context, { raw, message, error });
   }
 }
 
@@ -62,15 +57,39 @@ export async function failed(
 /** When even this cannot be sent, the throw leaves the message with the queue. */
 async function putOff({ app, now }: Worker, context: Invocation, hint: Hint, error: RetryableError): Promise<void> {
   const tried = hint.attempt ?? 0;
-  // A list of events is one invocation: what is put off of two machines is two hints.
-  const which = hint.kind === 'signal' ? `/${digest(hint.vmId ?? hint.nodeName ?? '', hint.event)}` : '';
-  const key = `retry/${context.functionName}/${context.invocationId}${which}`;
-  const pauseMs = pauseAfter(error, tried, shareOf(key));
+  const own = `retry/${context.functionName}/${context.invocationId}`;
+  const notice = hint.kind === 'signal' ? noticeKey(context, hint) : null;
+  const pauseMs = pauseAfter(error, tried, shareOf(notice ?? own));
+  const atMs = now() + pauseMs;
+  const met = notice === null ? { atMs, key: own } : meeting(notice, { atMs, pauseMs });
   logTo(context)('retry-later', { kind: hint.kind, tried, pauseMs, error: render(error) });
   // Who lost a race, or was told when to come again, has met no fault that a longer pause could outlast.
   const attempt = error.retryAfterMs === null ? tried + 1 : tried;
-  await app.hints.send([{ hint: { ...hint, attempt }, atMs: now() + pauseMs, key }]);
+  await app.hints.send([{ hint: { ...hint, attempt }, ...met }]);
 }
+
+/** A list of events is one invocation: what is put off of two machines, or of two moments of one, is two hints. */
+function noticeKey({ functionName }: Invocation, { vmId, nodeName, event, notBeforeMs }: SignalHint): string {
+  return `retry/${functionName}/${digest(vmId ?? nodeName ?? '', event, String(notBeforeMs))}`;
+}
+
+/**
+ * When a notice is looked at again, and by what key. A notice comes by several ways and several times, and each of them that fails asks for another
+ * look: at times a quarter of the pause apart they meet, and the queue drops all but one. Else there would be ever more of them, for as
+ * long as what keeps the notice from being acted on lasts.
+ */
+function meeting(
+  notice: string,
+  { atMs, pauseMs }: { readonly atMs: number; readonly pauseMs: number },
+): { readonly atMs: number; readonly key: string } {
+  const stepMs = Math.max(MEETING_MIN_MS, 1000 * Math.floor(pauseMs / 4000));
+  const offsetMs = Math.floor(stepMs * shareOf(notice));
+  const metMs = stepMs * Math.ceil((atMs + CLOCK_SKEW_MS - offsetMs) / stepMs) + offsetMs;
+  return { atMs: metMs, key: `${notice}/${metMs}` };
+}
+
+/** A notice may leave half a minute. */
+const MEETING_MIN_MS = 250;
 
 /**
  * How long to wait before the next try, in milliseconds, after so many: what the failure says, as asking earlier lengthens that, or a

@@ -1,7 +1,7 @@
-import { parseGoDuration } from '../shared/contract/duration.ts';
+import { parseGoDuration } from '../shared/kubernetes/go-duration.ts';
 import { annotation, label } from '../shared/contract/names.ts';
 import { isOwnClassNamed, isOwnPool } from '../shared/contract/own-class.ts';
-import { isReserved } from '../shared/contract/reserved-taint.ts';
+import { isReserved } from '../shared/kubernetes/reserved-taint.ts';
 import type { SnapshotBuilder, SnapshotChange } from '../shared/contract/snapshot/builder.ts';
 import type { ReducedObject } from '../shared/contract/snapshot/reduced.ts';
 import { createPodsByNode } from './pods-by-node.ts';

@@ -59,6 +59,8 @@ export interface FeedTiming {
   readonly absentRetryMs: number;
   /** Silence after which a watch is opened anew. Bookmarks come about once a minute. */
   readonly watchIdleMs: number;
+  /** How long a watch that takes the place of one that ended may take to open, before the feed counts as broken. */
+  readonly openMs: number;
 }
 
 export const feedTiming: FeedTiming = {
@@ -66,6 +68,7 @@ export const feedTiming: FeedTiming = {
   longestRetryMs: 30_000,
   absentRetryMs: 10_000,
   watchIdleMs: 150_000,
+  openMs: 5_000,
 };
 
 /** Objects per page of a list. More would not be faster, and the API server holds a page in memory as a whole. */
@@ -118,16 +121,32 @@ export function startFeed(options: FeedOptions): Feed {
       if (position === null) {
         position = await list(options);
         absences = 0;
+        enter('broken', 'its watch is not open yet');
       }
-      enter('live', null);
       const openedAtMs = performance.now();
-      position = await watch(options, position, () => retry.reset());
+      position = await watchFrom(position);
       if (performance.now() - openedAtMs < shortestWatchMs) return retry.next(null);
       retry.reset();
       return 0;
     } catch (error) {
       if (signal.aborted) return 0;
       return recover(error);
+    }
+  }
+
+  /** It is live from the moment that the server has opened the watch: an API server that queues it sends no change. */
+  async function watchFrom(from: string): Promise<string> {
+    const late = setTimeout(() => {
+      if (state === 'live') enter('broken', 'its watch does not open');
+    }, timing.openMs);
+    const onOpen = (): void => {
+      clearTimeout(late);
+      enter('live', null);
+    };
+    try {
+      return await watch(options, from, { onOpen, onEvent: () => retry.reset() });
+    } finally {
+      clearTimeout(late);
     }
   }
 
@@ -200,7 +219,11 @@ async function list({ client, resource, sink, signal, counters, timing }: FeedOp
 }
 
 /** Watches until the server ends the watch in good order. Returns where to go on. */
-async function watch(options: FeedOptions, from: string, onEvent: () => void): Promise<string> {
+async function watch(
+  options: FeedOptions,
+  from: string,
+  { onOpen, onEvent }: { readonly onOpen: () => void; readonly onEvent: () => void },
+): Promise<string> {
   const { client, resource, sink, signal, counters, timing } = options;
   const path = pathOf(resource, {
     watch: 'true',
@@ -214,6 +237,7 @@ async function watch(options: FeedOptions, from: string, onEvent: () => void): P
     await drain(answer.chunks);
     throw new Refused(`watch ${resource.resource}`, answer.status, answer.retryAfterMs);
   }
+  onOpen();
   return readWatch(answer.chunks, from, {
     upsert: sink.upsert,
     remove: sink.remove,

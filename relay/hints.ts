@@ -1,8 +1,8 @@
 import type { FollowedObject } from '../shared/contract/messages.ts';
-import { isDisrupted } from '../shared/contract/disrupted-taint.ts';
+import { isDisrupted } from '../shared/kubernetes/disrupted-taint.ts';
 import { annotation, label, taint } from '../shared/contract/names.ts';
 import { isOwnClass, isOwnPool } from '../shared/contract/own-class.ts';
-import { isReserved } from '../shared/contract/reserved-taint.ts';
+import { isReserved } from '../shared/kubernetes/reserved-taint.ts';
 import type { ObjectChange, SnapshotBuilder, SnapshotChange } from '../shared/contract/snapshot/builder.ts';
 import type { PodState } from '../shared/contract/snapshot/pod-table.ts';
 import { referredResources, type ReducedObject } from '../shared/contract/snapshot/reduced.ts';

@@ -8,11 +8,11 @@ export interface Notice {
 }
 
 const events = {
-  preempt: 'preempt',
-  terminate: 'terminate',
-  redeploy: 'redeploy',
-  reboot: 'reboot',
-  freeze: 'freeze',
+  Preempt: 'preempt',
+  Terminate: 'terminate',
+  Redeploy: 'redeploy',
+  Reboot: 'reboot',
+  Freeze: 'freeze',
 } as const;
 
 /**
@@ -21,21 +21,23 @@ const events = {
  * (`SpotRebalanceRecommendation Advisory: …`), and events of reason PreemptScheduled that say only that the metadata
  * service did not answer. Observed on AKS, 2025-02 to 2026-08; Azure/AKS issue 4757 for the last.
  */
-const notice = /\b(Preempt|Terminate|Redeploy|Reboot|Freeze) (?:Scheduled|Started):([^.]*)\./;
+const notices = /\b(Preempt|Terminate|Redeploy|Reboot|Freeze) (?:Scheduled|Started):([^.]*)\./g;
 
 const eventId = /\bEventId: *([0-9A-Za-z-]{8,64})/;
 
-/** Reads the message of a node's condition; null when it announces nothing. */
-export function parseNotice(message: string): Notice | null {
-  const found = notice.exec(message);
-  const word = found?.[1]?.toLowerCase();
-  if (word === undefined || !(word in events)) return null;
-  const notBeforeMs = Date.parse(found?.[2]?.trim() ?? '');
-  return {
-    event: events[word as keyof typeof events],
-    notBeforeMs: Number.isNaN(notBeforeMs) || notBeforeMs < 0 ? null : notBeforeMs,
-    eventId: eventId.exec(message)?.[1] ?? null,
-  };
+/** Reads the message of a node's condition: all that it announces, in its order. */
+export function parseNotices(message: string): ReadonlyArray<Notice> {
+  const found = [...message.matchAll(notices)];
+  return found.map(({ 1: word = '', 2: time = '', index }, position) => {
+    const notBeforeMs = Date.parse(time.trim());
+    // What follows belongs to the notice before it.
+    const text = message.slice(index, found[position + 1]?.index);
+    return {
+      event: events[word as keyof typeof events],
+      notBeforeMs: Number.isNaN(notBeforeMs) || notBeforeMs < 0 ? null : notBeforeMs,
+      eventId: eventId.exec(text)?.[1] ?? null,
+    };
+  });
 }
 
 /** The conditions that carry notices. The other conditions of the node-problem-detector are about the node itself. */

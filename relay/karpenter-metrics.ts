@@ -1,4 +1,4 @@
-import { parseGoDuration } from '../shared/contract/duration.ts';
+import { parseGoDuration } from '../shared/kubernetes/go-duration.ts';
 import { annotation, label } from '../shared/contract/names.ts';
 import type { ObjectChange, SnapshotBuilder, SnapshotChange } from '../shared/contract/snapshot/builder.ts';
 import type { ReducedObject } from '../shared/contract/snapshot/reduced.ts';

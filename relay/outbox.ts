@@ -125,7 +125,7 @@ export function createOutbox({ cluster, sender, log, onSent, onFailed }: OutboxO
       add(claimsQueue.name, `${nameOf(object)} pods`, { object, reason: 'pod-event', stamp });
     },
     addSignal(signal) {
-      const body = signalMessage(cluster, signal);
+      const body = signalMessage(cluster, signal, Date.now());
       add(signalsQueue.name, signal.key, { messageId: digest(`${cluster} ${signal.key}`), sessionId: null, body });
     },
     clear() {

@@ -265,12 +265,20 @@ export class Publisher {
     }
   }
 
+  /** How long the first of the changes has waited that are in no published snapshot; 0 for none. */
+  #unpublishedForMs(): number {
+    const { urgentSinceMs, lazySinceMs } = this.#unpublished;
+    const sinceMs = Math.min(urgentSinceMs ?? Infinity, lazySinceMs ?? Infinity);
+    return sinceMs === Infinity ? 0 : Math.ceil(now() - sinceMs);
+  }
+
   async #beat(): Promise<void> {
     const { store, timing, log, onBeat } = this.#options;
     this.#beatDueMs = now() + timing.heartbeatMs;
     if (this.#term === null || this.#version === null) return;
     try {
-      await store.beat({ term: this.#term, version: this.#version, atMs: Date.now() });
+      const atMs = Date.now();
+      await store.beat({ term: this.#term, version: this.#version, atMs, holdsAtMs: atMs - this.#unpublishedForMs() });
       onBeat('written');
     } catch (error) {
       onBeat('failed');

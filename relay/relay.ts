@@ -8,6 +8,7 @@ import { createFiguresReader, scrapeWaitMs, type ReadOutcome } from './figures-r
 import { servePages, type PageAnswer } from './http-server.ts';
 import { createImage, type Image } from './image.ts';
 import { createDurationMetrics } from './duration-metrics.ts';
+import { createInterruptionMetrics } from './interruption-metrics.ts';
 import { createKarpenterMetrics } from './karpenter-metrics.ts';
 import { createKubeClient, type KubeClient } from './kube-client.ts';
 import type { KubeConnection } from './kube-config.ts';
@@ -211,8 +212,10 @@ function showKarpenter(image: Image, publisher: Publisher, isSynced: () => boole
   const karpenter = createKarpenterMetrics({ objects: image.objects, isPublishing, isSynced, now: Date.now });
   const durations = createDurationMetrics({ isPublishing, now: Date.now });
   image.observe(karpenter.observe);
+  const interruptions = createInterruptionMetrics({ isPublishing, now: Date.now });
   image.observe(durations.observe);
-  return { render: () => karpenter.render() + durations.render() };
+  image.observe(interruptions.observe);
+  return { render: () => karpenter.render() + durations.render() + interruptions.render() };
 }
 
 interface SchedulingParts {

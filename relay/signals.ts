@@ -1,6 +1,6 @@
 import type { SignalHint } from '../shared/contract/messages.ts';
 import type { ReducedObject } from '../shared/contract/snapshot/reduced.ts';
-import { noticeConditions, parseNotice, type Notice } from './interruption.ts';
+import { noticeConditions, parseNotices, type Notice } from './interruption.ts';
 
 /** A notice about one machine. `key` is equal for the same notice however often, and by whichever path, it is seen. */
 export interface Signal extends Notice {
@@ -15,14 +15,14 @@ export function signalsOf(node: ReducedObject<'nodes'> | null): ReadonlyArray<Si
   const conditions = node.status?.conditions ?? [];
   return conditions
     .filter(({ type, status }) => noticeConditions.has(type) && status === 'True')
-    .map(({ message }) => parseNotice(message ?? ''))
-    .filter((notice) => notice !== null)
+    .flatMap(({ message }) => parseNotices(message ?? ''))
     .map((notice) => signalOf(notice, node.metadata.name, node.spec?.providerID ?? null));
 }
 
 /** A notice as a signal about one machine. */
 export function signalOf(notice: Notice, nodeName: string, providerId: string | null): Signal {
-  const which = notice.eventId ?? String(notice.notBeforeMs ?? 'now');
+  // Azure may move an event that it has announced: that is news.
+  const which = `${notice.eventId ?? ''} ${notice.notBeforeMs ?? 'now'}`.trim();
   return { ...notice, nodeName, vmId: vmIdOf(providerId), key: `${nodeName} ${notice.event} ${which}` };
 }
 
@@ -31,7 +31,12 @@ function vmIdOf(providerId: string | null): string | null {
   return providerId?.startsWith('azure://') === true ? providerId.slice('azure://'.length) : null;
 }
 
-/** A signal as the message on the queue. */
-export function signalMessage(cluster: string, { vmId, nodeName, event, notBeforeMs, eventId }: Signal): SignalHint {
-  return { kind: 'signal', version: 1, cluster, vmId, nodeName, event, notBeforeMs, eventId, source: 'node-condition' };
+/** A signal as the message on the queue. `noticedMs`: when it was seen, milliseconds since the epoch. */
+export function signalMessage(
+  cluster: string,
+  { vmId, nodeName, event, notBeforeMs, eventId }: Signal,
+  noticedMs: number,
+): SignalHint {
+  const what = { vmId, nodeName, event, notBeforeMs, eventId } as const;
+  return { kind: 'signal', version: 1, cluster, ...what, noticedMs, source: 'node-condition' };
 }

@@ -20,6 +20,8 @@ export interface SnapshotStore {
     readonly term: number;
     readonly version: string;
     readonly atMs: number;
+    /** All that had changed by then is in it; before `atMs` where changes wait to be published. */
+    readonly holdsAtMs: number;
   }) => Promise<void>;
 }
 

@@ -12,7 +12,9 @@ runSteps([{ title: 'build', command: 'node', args: ['scripts/build.ts'] }]);
 const { name, version, type, main } = JSON.parse(readFileSync('package.json', 'utf8')) as Readonly<
   Record<'name' | 'version' | 'type' | 'main', string>
 >;
-const manifest = `${JSON.stringify({ name, version, private: true, type, main }, null, 2)}\n`;
+/** What the app is built for. On an older Node it does not load, and the Functions host then goes on without any function and no error. */
+const engines = { node: '>=24' };
+const manifest = `${JSON.stringify({ name, version, private: true, type, main, engines }, null, 2)}\n`;
 const built = readdirSync('dist/functions', { recursive: true, encoding: 'utf8' })
   .filter((path) => path.endsWith('.js'))
   .toSorted()

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { planDisruption } from './core/disruption/plan-disruption.ts';
 import { planProvisioning } from './core/plan-provisioning.ts';
 import { AKS_REPAIRS, DEFAULT_DISRUPTION } from './core/model/disruption-input.ts';
 import { readDisruption } from './contract/disruption-settings.ts';
@@ -22,11 +23,13 @@ import type { Log, Ports } from './app/ports.ts';
 import { createTurns } from './app/follow/turns.ts';
 import { createRecentPlaces } from './app/recent-places.ts';
 import { createRecentReports } from './app/recent-reports.ts';
+import { withLostEvents } from './app/with-lost-events.ts';
+import { RetryableError } from './ports/errors.ts';
 import type { Hints } from './ports/hints.ts';
 import { container } from './contract/names.ts';
 import { readPriceCurrency } from './contract/price-currency.ts';
 import { ignoresDevices, readPolicy, reservesNodes } from './contract/scheduling-settings.ts';
-import { type Settings, readSettings } from './contract/settings.ts';
+import { type Connection, type Settings, readConnection, readSettings } from './contract/settings.ts';
 
 /** The app as the functions see it: the use cases' ports, and where messages go that nobody can use. */
 export interface App {
@@ -44,7 +47,37 @@ let instance: App | undefined;
 
 /** Built on first use, once per worker: a throw while an entry file loads would take every function down. */
 export function theApp(): App {
-  return (instance ??= compose(readSettings(process.env)));
+  return (instance ??= appFrom(process.env));
+}
+
+/** The name of a cluster that nobody has told us: it is in ids of messages only, and what is put off finds its cluster by the ports. */
+const UNNAMED = 'unnamed';
+
+/**
+ * The app of these settings. Where some are missing or wrong it can do nothing but put hints off, which Service Bus alone is needed for,
+ * and without which no trigger listens: a delivery that failed would be given back, come at once, and be dead-lettered within a second.
+ * Azure starts the app anew when a setting changes. Throws where Service Bus is not among the settings.
+ */
+export function appFrom(environment: Readonly<Record<string, string | undefined>>): App {
+  try {
+    return compose(readSettings(environment));
+  } catch (cause) {
+    const settings = readConnection(environment);
+    if (settings === null) throw cause;
+    const serviceBus = once(() =>
+      connectServiceBus(
+        settings,
+        once(() => createCredential(settings)),
+      ),
+    );
+    const why = cause instanceof Error ? cause.message : String(cause);
+    return {
+      cluster: environment['CLUSTER_NAME'] ?? UNNAMED,
+      hints: createHints(serviceBus),
+      ports: () => Promise.reject(new RetryableError(why, { cause })),
+      poison: createPoison(serviceBus),
+    };
+  }
 }
 
 function compose(settings: Settings): App {
@@ -78,6 +111,7 @@ function compose(settings: Settings): App {
       policy,
       disruption: { isOn, policy: { ...DEFAULT_DISRUPTION, spotToSpot, repairs } },
       planner: planProvisioning,
+      disruptionPlanner: planDisruption,
       reservesNodes: reserves,
       now: Date.now,
       sleep: (ms) => sleep(ms, undefined, { ref: false }),
@@ -98,7 +132,11 @@ function compose(settings: Settings): App {
       deviceSelectors: ignored ? null : deviceSelectors,
     };
   });
-  return { cluster, hints, ports: async (log) => ({ ...(await shared()), log }), poison: createPoison(serviceBus) };
+  const ports = async (log: Log): Promise<Ports> => {
+    const own = await shared();
+    return { ...own, log, kubernetes: withLostEvents(own.kubernetes, { ...own, log }) };
+  };
+  return { cluster, hints, ports, poison: createPoison(serviceBus) };
 }
 
 /** A good part of a cold start is parsing code: the CEL library is loaded where a cluster has device classes. */
@@ -107,7 +145,7 @@ const deviceSelectors = once(async () => {
   return createDeviceSelectors();
 });
 
-async function createCredential(settings: Settings): Promise<TokenCredential> {
+async function createCredential(settings: Connection): Promise<TokenCredential> {
   const token = settings.AZURE_STATIC_TOKEN;
   if (token !== undefined) {
     return { getToken: () => Promise.resolve({ token, expiresOnTimestamp: Date.now() + 3_600_000 }) };
@@ -118,7 +156,7 @@ async function createCredential(settings: Settings): Promise<TokenCredential> {
 }
 
 async function connectServiceBus(
-  settings: Settings,
+  settings: Connection,
   credential: () => Promise<TokenCredential>,
 ): Promise<ServiceBusClient> {
   const { ServiceBusClient } = await import('./adapters/servicebus/client.ts');

@@ -91,11 +91,13 @@ const coreFolders = [
   'recovery',
   'disruption/plan',
   'disruption/candidates',
+  'disruption/brakes',
   'disruption/search',
   'disruption/bound',
   'disruption/steps',
   'disruption/audit',
   'disruption',
+  'disruption/second-look',
 ];
 
 /** More files than this in one folder of the core, and nobody sees at a glance what it holds. */

@@ -1,18 +1,22 @@
 import type { Readable } from 'node:stream';
 import { evictionCosts } from '../../shared/app/eviction-costs.ts';
 import { moveCosts } from '../../shared/app/move-costs.ts';
-import { rollouts } from '../../shared/app/disrupt/rollouts.ts';
-import { pauses } from '../../shared/app/pauses.ts';
 import { poolsByProvider } from '../../shared/contract/own-class.ts';
 import { DEFAULT_DISRUPTION, type DisruptionInput } from '../../shared/core/model/disruption-input.ts';
+import { policyNow } from '../../shared/core/disruption/brakes/policy-now.ts';
 import { planDisruption } from '../../shared/core/disruption/plan-disruption.ts';
-import { auditDisruption } from '../../shared/core/disruption/audit/audit-disruption.ts';
+import {
+  soundDisruption,
+  type DisruptionPlanner,
+  type RefusedDisruption,
+} from '../../shared/core/disruption/sound-disruption.ts';
 import { instant } from '../../shared/core/quantity/units.ts';
 import { DEFAULT_WORK, KARPENTER_POLICY } from '../../shared/core/model/provisioning-input.ts';
 import type { DisruptOptions } from '../command.ts';
 import { isUsable, refuseMissingClasses } from '../input/missing-classes.ts';
 import { deviceSupport, inFlightOf, readCatalogs, readCluster, type PlanOutcome } from '../plan/plan-from-files.ts';
 import { renderJson, renderYaml } from '../plan/render-document.ts';
+import { renderCount } from '../render-count.ts';
 import { renderDisruption } from './render-disruption.ts';
 import { toDisruptionDocument } from './to-disruption-document.ts';
 
@@ -36,29 +40,41 @@ export async function disruptFromFiles(options: DisruptOptions, stdin: Readable)
       work: DEFAULT_WORK,
       devices: await deviceSupport(cluster, templates),
       evictionCostMs: evictionCosts(nodePools),
+      held: [],
     },
-    policy: {
-      ...DEFAULT_DISRUPTION,
-      moveCostOf: moveCosts(nodePools),
-      brakes: pauses(nodePools, nowMs),
-      rollouts: rollouts(cluster, nowMs),
-    },
+    policy: policyNow({ ...DEFAULT_DISRUPTION, moveCostOf: moveCosts(nodePools) }, cluster, nowMs),
   };
-  const startedMs = performance.now();
-  const plan = planDisruption(input, instant(nowMs));
-  const document = toDisruptionDocument(plan, performance.now() - startedMs, prices.currency);
-  const findings = auditDisruption(plan, input, instant(nowMs));
-  if (findings.length > 0) {
-    const errors = findings.map(({ rule, text: what }) => `internal error: the plan broke the rule ${rule}: ${what}`);
-    return {
-      text: '',
-      notes: [...notes, ...more],
-      errors: [...errors, 'the plan is not shown; please report it'],
-      exitCode: 3,
-    };
-  }
+  let solveMs = 0;
+  const timed: DisruptionPlanner = (given, now) => {
+    const startedMs = performance.now();
+    const made = planDisruption(given, now);
+    solveMs += performance.now() - startedMs;
+    return made;
+  };
+  const { plan, refused } = soundDisruption(input, instant(nowMs), { planner: timed });
+  const document = toDisruptionDocument(plan, solveMs, prices.currency);
   const text = await render(document, options.output, prices.from);
-  return { text, notes: [...notes, ...more], errors: [], exitCode: 0 };
+  const allNotes = [...notes, ...more];
+  if (refused === null) return { text, notes: allNotes, errors: [], exitCode: 0 };
+  return { text, notes: allNotes, errors: renderRefused(refused), exitCode: 3 };
+}
+
+/** One fault is often found on each node that it concerns. */
+const FINDINGS_SHOWN = 5;
+
+/** What broke the audit's rules, which is a fault of ours, and what is shown in its place. */
+function renderRefused({ findings, instead, leftOut }: RefusedDisruption): ReadonlyArray<string> {
+  const told = findings
+    .slice(0, FINDINGS_SHOWN)
+    .map(({ rule, text: what }) => `internal error: the plan broke the rule ${rule}: ${what}`);
+  const more = findings.length - told.length;
+  return [
+    ...told,
+    ...(more > 0 ? [`and ${renderCount(more, 'finding')} more`] : []),
+    instead === 'rest'
+      ? `what is shown is planned without ${renderCount(leftOut.length, 'node')} that this names; please report it`
+      : 'no plan without what this names holds, and so nothing is to go; please report it',
+  ];
 }
 
 async function render(

@@ -68,6 +68,7 @@ export async function planFromFiles(options: PlanOptions, stdin: Readable): Prom
     work: DEFAULT_WORK,
     devices: await deviceSupport(cluster, templates),
     evictionCostMs: evictionCosts(nodePools),
+    held: [],
   };
   const solved = solve(input, nowMs, options.budgetMs);
   const allNotes = [...given.notes, ...notes, ...notesOnPods(solved.plan, cluster), ...notesOnBuffers(input)];

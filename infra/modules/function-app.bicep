@@ -39,7 +39,7 @@ param instanceMemoryMB int
 @description('Instances at most, of all functions together.')
 param maximumInstanceCount int
 
-@description('Functions that have an instance waiting.')
+@description('Functions that have an instance waiting; `http` is all those that are called over HTTP.')
 param alwaysReadyFunctions array
 
 @description('Instances are spread over zones; each function that has one waiting has two then.')
@@ -74,6 +74,16 @@ param currency string
 
 @description('Settings of the app that have defaults, by their names: see docs/deploy.md.')
 param settings object
+
+// Those called over HTTP are one group, Event Grid's webhook among them; each other function is a group of its own.
+var httpFunctions = [
+  'http'
+  'health'
+  'interruptEventGrid'
+]
+var readyGroups = [
+  for functionName in alwaysReadyFunctions: contains(httpFunctions, functionName) ? 'http' : 'function:${functionName}'
+]
 
 resource cluster 'Microsoft.ContainerService/managedClusters@2024-10-01' existing = {
   name: clusterName
@@ -138,8 +148,8 @@ resource app 'Microsoft.Web/sites@2024-04-01' = {
         instanceMemoryMB: instanceMemoryMB
         maximumInstanceCount: maximumInstanceCount
         alwaysReady: [
-          for functionName in alwaysReadyFunctions: {
-            name: 'function:${functionName}'
+          for group in union(readyGroups, []): {
+            name: group
             instanceCount: zoneRedundant ? 2 : 1
           }
         ]

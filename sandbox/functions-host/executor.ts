@@ -2,9 +2,9 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import type { Clock } from '../world/clock.ts';
 import { renderErrorMessage, renderErrorStack } from './error-message.ts';
 import type { Log } from './log.ts';
-import type { FunctionApp, RegisteredFunction } from './worker/function-app.ts';
+import type { AppWorker } from './app-worker.ts';
+import type { RegisteredFunction } from './worker/function-app.ts';
 import type { RpcInvocationResponse, RpcRetryContext, RpcTypedData } from './worker/rpc.ts';
-import { runInvocation } from './worker/run-invocation.ts';
 
 /** What a trigger asks for: one run of one function. */
 export interface InvocationOrder {
@@ -13,8 +13,8 @@ export interface InvocationOrder {
   readonly reason: string;
   /** A second line of the log with what the trigger knows, or null. */
   readonly details: string | null;
-  /** The trigger's input. */
-  readonly input: RpcTypedData;
+  /** The trigger's input. An error: it could not be bound, and the run fails without a call of the function. */
+  readonly input: RpcTypedData | Error;
   readonly triggerMetadata: Readonly<Record<string, RpcTypedData>>;
   /** Null: not a retry, and none is allowed. */
   readonly retry: RpcRetryContext | null;
@@ -43,19 +43,18 @@ export interface Executor {
 
 /** What an executor needs. */
 export interface ExecutorOptions {
-  readonly app: FunctionApp;
+  readonly worker: AppWorker;
   readonly log: Log;
   readonly clock: Clock;
   /** Null: no limit. */
   readonly functionTimeoutMs: number | null;
 }
 
-/**
- * An executor for one app. A run that outlives the timeout counts as failed, and its late result is ignored; the real host
- * would restart the worker process then, which stops the function too: here it runs on.
- */
+/** An executor for one app. A run that outlives the timeout counts as failed, and the worker is replaced: whatever else runs in it fails too. */
 export function createExecutor(options: ExecutorOptions): Executor {
-  const counts = new Map(options.app.functions.map(({ name }) => [name, { started: 0, succeeded: 0, failed: 0 }]));
+  const counts = new Map(
+    options.worker.app.functions.map(({ name }) => [name, { started: 0, succeeded: 0, failed: 0 }]),
+  );
   const running = new Set<Promise<unknown>>();
 
   async function execute(order: InvocationOrder): Promise<InvocationOutcome> {
@@ -118,6 +117,7 @@ async function runWithin(
   const cancel = clock.after(limitMs, () => {
     const message = `Timeout value of ${limitMs} ms exceeded by function 'Functions.${order.fn.name}' (Id: '${invocationId}').`;
     resolve({ succeeded: false, error: new Error(message) });
+    options.worker.replace(message);
   });
   return Promise.race([run, timeout]).finally(cancel);
 }
@@ -127,21 +127,17 @@ async function runOrder(
   order: InvocationOrder,
   invocationId: string,
 ): Promise<InvocationOutcome> {
-  const { fn } = order;
+  const { fn, input } = order;
+  if (input instanceof Error) return { succeeded: false, error: input };
   try {
-    const response = await runInvocation(
-      options.app,
-      fn,
-      {
-        invocationId,
-        functionId: fn.functionId,
-        inputData: [{ name: fn.triggerName, data: order.input }],
-        triggerMetadata: order.triggerMetadata,
-        traceContext: createTraceContext(invocationId, fn.name),
-        retryContext: order.retry,
-      },
-      options.log,
-    );
+    const response = await options.worker.invoke(fn, {
+      invocationId,
+      functionId: fn.functionId,
+      inputData: [{ name: fn.triggerName, data: input }],
+      triggerMetadata: order.triggerMetadata,
+      traceContext: createTraceContext(invocationId, fn.name),
+      retryContext: order.retry,
+    });
     return { succeeded: true, response };
   } catch (error) {
     return { succeeded: false, error };

@@ -7,6 +7,7 @@ import { startHost } from './start-host.ts';
 const DEFAULT_PORT = '7071';
 
 const usage = `Usage: node sandbox/functions-host/main.ts [--app FOLDER] [--port 7071] [--verbose] [--log text|json] [--timer-state FILE]
+                                           [--group http|function:NAME]
 Settings come from the environment, over "Values" of local.settings.json in the app's folder.
 NODEWRIGHT_DELIVER_TWICE=1 invokes every Service Bus batch twice, to exercise idempotence.`;
 
@@ -18,6 +19,7 @@ async function main(): Promise<void> {
       verbose: { type: 'boolean', default: false },
       log: { type: 'string', default: 'text' },
       'timer-state': { type: 'string' },
+      group: { type: 'string' },
       help: { type: 'boolean', default: false },
     },
   });
@@ -34,6 +36,7 @@ async function main(): Promise<void> {
     sink: createSink(values.log, values.verbose),
     clock: null,
     timerStateFile: values['timer-state'] ?? null,
+    group: values.group ?? null,
     deliverTwice: process.env['NODEWRIGHT_DELIVER_TWICE'] === '1',
   });
   await stopped;

@@ -1,7 +1,9 @@
 import { resolve } from 'node:path';
 import { systemClock, type Clock } from '../world/clock.ts';
 import { stopHost } from './stop-host.ts';
+import { type AppWorker, startAppWorker } from './app-worker.ts';
 import { createExecutor, type ExecutionCounts, type Executor } from './executor.ts';
+import { refuseUnknownGroup } from './function-group.ts';
 import { readHostJson } from './host-json.ts';
 import { serveAdmin, type AdminHost } from './http/admin.ts';
 import { EVENT_GRID_PATH, serveEventGrid } from './http/event-grid.ts';
@@ -12,8 +14,6 @@ import { readSettings, type Settings } from './settings.ts';
 import { openTimerState } from './timers/timer-state.ts';
 import { createTriggers, startListeners, type Triggers } from './triggers.ts';
 import type { FunctionApp, RegisteredFunction } from './worker/function-app.ts';
-import { loadApp } from './worker/load-app.ts';
-import { runHooks, withHookData } from './worker/run-hooks.ts';
 
 /** How to start a host; null takes what the comment names. */
 export interface HostOptions {
@@ -21,7 +21,7 @@ export interface HostOptions {
   readonly appFolder: string;
   /** 0: any free port. The host listens on 127.0.0.1 only. */
   readonly port: number;
-  /** App settings over local.settings.json; they are set in the process's environment too. Null: that environment as it is. */
+  /** App settings over local.settings.json, and over this process's environment, which the app has as well. Null: that alone. */
   readonly environment: Readonly<Record<string, string | undefined>> | null;
   /** Where log entries go. Null: nowhere. */
   readonly sink: LogSink | null;
@@ -31,6 +31,11 @@ export interface HostOptions {
   readonly timerStateFile: string | null;
   /** Exercises idempotence: a Service Bus delivery that succeeded is invoked once more before its messages are completed. */
   readonly deliverTwice: boolean;
+  /**
+   * The one group whose functions listen here, `http` or `function:NAME`, as in an instance of Flex Consumption; HTTP and runs by hand
+   * are served in any case. Null: all listen.
+   */
+  readonly group: string | null;
 }
 
 /** A running host. */
@@ -51,12 +56,10 @@ export interface Host {
  *
  * Imitated: loading by package.json#main, `@azure/functions-core`, the order of hooks, log hooks; HTTP, timer, Event Grid
  * and Service Bus queue triggers with their host.json settings, log lines, admin routes, function timeouts, graceful stop.
+ * The app runs in a worker of its own, a thread, which is replaced when a function outlives its timeout and when it crashes.
  * Not imitated: keys (every authLevel is served without one), other triggers and all extra bindings (such a function is a
  * mistake, logged and left out), HTTP streaming, SDK bindings and settlement from code, scaling and placeholder mode, the
- * restart of a worker whose function timed out, the singleton lock of timers, Application Insights.
- * One process loads one app folder once, as Node caches modules: a second host for it shares the first's registrations,
- * and the library heeds app.setup only of the first app of a process that shares its copy. Give each app its own process
- * (main.ts) where that matters.
+ * singleton lock of timers, Application Insights. docs/sandbox.md has the list, with reasons.
  *
  * Kept honest by test/contract/functions-host, which drives it with apps built on the real library, over HTTP and over the
  * real Service Bus client. Throws when the app cannot be loaded; a mistake in one function stops that function only.
@@ -70,14 +73,17 @@ export async function startHost(options: HostOptions): Promise<Host> {
   const settings = await readSettings(appFolder, options.environment ?? process.env);
   const timerState = await openTimerState(options.timerStateFile);
   const front = await openHttpFront(options.port, log);
+  let worker: AppWorker | null = null;
   try {
-    exportSettings(settings, options.environment);
-    const app = await loadApp(appFolder, log);
-    const executor = createExecutor({ app, log, clock, functionTimeoutMs: hostJson.functionTimeoutMs });
-    await runHooks(app, 'appStart', withHookData(app, app.startHookData, { functionAppDirectory: appFolder }));
+    const environment = environmentOf(settings, options.environment);
+    const running = await startAppWorker({ appFolder, environment, log });
+    worker = running;
+    const { app } = running;
+    refuseUnknownGroup(app, options.group);
+    const executor = createExecutor({ worker: running, log, clock, functionTimeoutMs: hostJson.functionTimeoutMs });
 
-    const { deliverTwice } = options;
-    const triggers = createTriggers({ app, executor, hostJson, settings, clock, log, timerState, deliverTwice });
+    const { deliverTwice, group } = options;
+    const triggers = createTriggers({ app, executor, hostJson, settings, clock, log, timerState, deliverTwice, group });
     for (const mistake of triggers.mistakes) log.host('error', mistake);
     const urlOf = (fn: RegisteredFunction): string | null => renderUrl(triggers.routes, fn, front.port);
     const admin = { functions: app.functions, executor, clock, startedMs, mistakes: triggers.mistakes, urlOf };
@@ -92,21 +98,22 @@ export async function startHost(options: HostOptions): Promise<Host> {
       functions: app.functions.map(({ name }) => name),
       mistakes: triggers.mistakes,
       executions: () => executor.counts(),
-      close: () => (stopping ??= stopHost({ app, executor, front, log, triggers })),
+      close: () => (stopping ??= stopHost({ worker: running, executor, front, log, triggers })),
     };
   } catch (error) {
+    await worker?.end();
     front.closeConnections();
     await front.stopTaking();
     throw error;
   }
 }
 
-/** The worker of the real host gets its settings as environment variables before the app's modules run. */
-function exportSettings(settings: Settings, environment: HostOptions['environment']): void {
-  for (const [name, value] of settings.fromFile) process.env[name] ??= value;
-  for (const [name, value] of Object.entries(environment ?? {})) {
-    if (value !== undefined) process.env[name] = value;
-  }
+/** The settings as the worker's environment variables, over those of this process. */
+function environmentOf(settings: Settings, environment: HostOptions['environment']): Readonly<Record<string, string>> {
+  const given = { ...process.env, ...Object.fromEntries(settings.fromFile), ...environment };
+  return Object.fromEntries(
+    Object.entries(given).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
+  );
 }
 
 function chooseAnswer(triggers: Triggers, admin: AdminHost, executor: Executor, log: Log): Answer {

@@ -1,10 +1,9 @@
+import type { AppWorker } from './app-worker.ts';
 import { renderErrorMessage } from './error-message.ts';
 import type { Executor } from './executor.ts';
 import type { HttpFront } from './http/http-front.ts';
 import type { Log } from './log.ts';
 import type { Triggers } from './triggers.ts';
-import type { FunctionApp } from './worker/function-app.ts';
-import { runHooks, withHookData } from './worker/run-hooks.ts';
 
 /** How long a stop waits for running functions: below the minute that the platform grants a worker that is scaled in. */
 const DRAIN_BOUND_MS = 30_000;
@@ -14,7 +13,7 @@ const TERMINATE_HOOKS_BOUND_MS = 10_000;
 
 /** What a stop has to let go of. */
 export interface StopParts {
-  readonly app: FunctionApp;
+  readonly worker: AppWorker;
   readonly executor: Executor;
   readonly front: HttpFront;
   readonly log: Log;
@@ -25,7 +24,7 @@ export interface StopParts {
  * Stops a host in order: nothing new is taken, what runs may end and settle its messages, the app's appTerminate hooks
  * run, connections close. Every step is bounded and tells when its bound was reached; it never throws.
  */
-export async function stopHost({ app, executor, front, log, triggers }: StopParts): Promise<void> {
+export async function stopHost({ worker, executor, front, log, triggers }: StopParts): Promise<void> {
   log.host('information', 'Stopping the host: no new work is taken.');
   const frontClosed = front.stopTaking();
   const listeners = triggers.listeners.map(([, listener]) => listener);
@@ -36,13 +35,13 @@ export async function stopHost({ app, executor, front, log, triggers }: StopPart
     log.host('warning', `Some functions still run ${late}; they are left.`),
   );
   try {
-    const hooks = runHooks(app, 'appTerminate', withHookData(app, app.startHookData, {}));
-    await within(hooks, TERMINATE_HOOKS_BOUND_MS, (late) =>
+    await within(worker.terminate(), TERMINATE_HOOKS_BOUND_MS, (late) =>
       log.host('error', `appTerminate hooks are not done ${late}.`),
     );
   } catch (error) {
     log.host('error', `An appTerminate hook failed: ${renderErrorMessage(error)}`);
   }
+  await worker.end();
   front.closeConnections();
   await frontClosed;
   log.host('information', 'Host stopped');

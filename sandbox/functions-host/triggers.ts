@@ -1,6 +1,7 @@
 import type { Clock } from '../world/clock.ts';
 import { renderErrorMessage } from './error-message.ts';
 import type { Executor } from './executor.ts';
+import { groupOf } from './function-group.ts';
 import type { HostJson } from './host-json.ts';
 import { toHttpRoute, type HttpRoute } from './http/http-functions.ts';
 import type { Listener } from './listener.ts';
@@ -30,6 +31,8 @@ export interface TriggerParts {
   readonly log: Log;
   readonly timerState: TimerState;
   readonly deliverTwice: boolean;
+  /** The group whose functions listen; null: all. */
+  readonly group: string | null;
 }
 
 /** Sets up the trigger of every function; one that cannot be becomes a mistake, and the others go on. Nothing listens yet. */
@@ -49,7 +52,7 @@ export function createTriggers(parts: TriggerParts): Triggers {
           eventGrid.push(fn);
           break;
         default:
-          listeners.push([fn, createListener(fn, parts)]);
+          listeners.push(...listenersOf(fn, parts));
       }
     } catch (error) {
       mistakes.push(renderErrorMessage(error));
@@ -71,6 +74,12 @@ export async function startListeners(triggers: Triggers, log: Log): Promise<void
       }
     }),
   );
+}
+
+/** Made for every function, so that a mistake shows in each instance, as in the real host; kept for those of the group. */
+function listenersOf(fn: RegisteredFunction, parts: TriggerParts): Triggers['listeners'] {
+  const listener = createListener(fn, parts);
+  return parts.group === null || parts.group === groupOf(fn) ? [[fn, listener]] : [];
 }
 
 function createListener(fn: RegisteredFunction, parts: TriggerParts): Listener {

@@ -9,12 +9,16 @@ import type { FaultSettings } from './faults.ts';
 /** The port of the official emulator and of AMQP. */
 const DEFAULT_PORT = '5672';
 
+/** Service Bus locks for no longer. */
+const LOCK_SECONDS_MAX = 300;
+
 const USAGE = `Usage: node sandbox/servicebus/main.ts [options]
   --port N               AMQP port, 0 for a free one (default ${DEFAULT_PORT})
   --data DIR             keep messages in this folder (default: in memory)
   --admin-port N         serve GET /queues with the counts of every queue
   --duplicate-percent N  deliver this share of completed messages once more
   --drop-percent N       cut the connection in place of this share of answers
+  --lock-seconds N       no lock lasts longer, for who kills receivers (default: as deployed)
   --seed TEXT            fixes when faults happen (default: nodewright)`;
 
 /** Runs a broker with the queues of a deployment until SIGTERM or SIGINT. One line on stdout says that it is ready. */
@@ -26,6 +30,7 @@ async function main(): Promise<void> {
       'admin-port': { type: 'string' },
       'duplicate-percent': { type: 'string', default: '0' },
       'drop-percent': { type: 'string', default: '0' },
+      'lock-seconds': { type: 'string', default: String(LOCK_SECONDS_MAX) },
       seed: { type: 'string', default: 'nodewright' },
     },
   });
@@ -35,9 +40,10 @@ async function main(): Promise<void> {
     dropPercent: parseInteger('--drop-percent', values['drop-percent'], 100),
     slowDrains: 0,
   };
+  const lockMs = 1_000 * parseInteger('--lock-seconds', values['lock-seconds'], LOCK_SECONDS_MAX);
   const broker = await startBroker({
     port: parseInteger('--port', values.port, 65_535),
-    queues,
+    queues: queues.map((queue) => ({ ...queue, lockDurationMs: Math.min(queue.lockDurationMs, lockMs) })),
     dataFolder: values.data ?? null,
     clock: systemClock,
     faults,

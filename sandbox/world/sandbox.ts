@@ -10,6 +10,7 @@ import { type Cluster, startCluster } from '../kubernetes/cluster.ts';
 import { findFreePorts } from '../kubernetes/control-plane/free-ports.ts';
 import { applyManifests, readManifests } from './apply-manifests.ts';
 import { type Child, createChild } from './child.ts';
+import { createFunctionsHosts, type Hosting, hostCount } from './functions-hosts.ts';
 import { isPortFree } from './port-free.ts';
 import { networkModeOf } from '../../shared/adapters/azure/network-mode.ts';
 import { systemClock } from './clock.ts';
@@ -39,8 +40,12 @@ export interface SandboxOptions {
   readonly sweepSchedule: string;
   /** Service Bus delivers this share of completed messages once more, in percent. */
   readonly duplicatePercent: number;
+  /** What a host that was killed had in its hands comes back after so long at most. As deployed unless told. */
+  readonly lockSeconds?: number;
   /** True: a tainted system node is there from the start. */
   readonly systemNode: boolean;
+  /** Whether all functions share a process, or run as on Azure: each Service Bus and timer function by itself, some twice. */
+  readonly hosts: Hosting;
   /** How many relays; at least one. */
   readonly relays: number;
   /** Further settings of the Functions app; the relays have them too, and take what they know. */
@@ -54,16 +59,23 @@ export interface Sandbox {
   readonly cluster: Cluster;
   readonly azure: Azure;
   readonly broker: Child;
+  /** All Functions hosts as one part: what is done to it is done to each. */
   readonly host: Child;
+  /** Each Functions host by itself, the one that serves HTTP first. */
+  readonly hosts: ReadonlyArray<Child>;
   readonly relay: Child;
   /** All relays, the first among them; one leads. */
   readonly relays: ReadonlyArray<Child>;
   /** Sentences for the user: what this machine does not give. */
   readonly notes: ReadonlyArray<string>;
-  /** `http://127.0.0.1:PORT` of the Functions host. */
+  /** `http://127.0.0.1:PORT` of the Functions host that serves HTTP. */
   readonly functionsUrl: string;
+  /** The same of every Functions host: each counts its own executions. */
+  readonly hostUrls: ReadonlyArray<string>;
   /** How Azure's own clients reach Service Bus. */
   readonly serviceBusConnection: string;
+  /** How Azure's own clients reach the storage account. */
+  readonly storageConnection: string;
   /** `http://127.0.0.1:PORT/queues` has the counts of each queue. */
   readonly brokerAdminUrl: string;
   /** Applies YAML files and folders. */
@@ -141,7 +153,8 @@ async function startParts(options: SandboxOptions, ports: Ports): Promise<Sandbo
     // The relay last, whose hints want all others.
     // Read once, and not before there is a cluster: a setting may be an identity that has to be made in it.
     const settings = { ...options.settings };
-    const host = hostChild({ ...options, settings }, ports, cluster);
+    const environment = hostEnvironment({ ...options, settings }, ports, cluster);
+    const { host, hosts } = createFunctionsHosts({ ...options, environment, ports: ports.functions });
     talkers.push(host);
     await settled(installKinds(options, cluster), ready('Functions', host.start()));
     const azure = await ready('Azure', startAzureDouble(options, ports, rng));
@@ -162,6 +175,7 @@ async function startParts(options: SandboxOptions, ports: Ports): Promise<Sandbo
     hides.push(() => relays.close());
     talkers.push(...relays.children);
     await ready('Relay', relays.start());
+    const [functionsUrl = '', ...otherUrls] = ports.functions.map((port) => `http://127.0.0.1:${port}`);
     const [relay] = relays.children;
     if (relay === undefined) throw new Error('relays: at least one is needed');
     return {
@@ -169,11 +183,14 @@ async function startParts(options: SandboxOptions, ports: Ports): Promise<Sandbo
       azure,
       broker,
       host,
+      hosts,
       relay,
       relays: relays.children,
       notes: relays.notes,
-      functionsUrl: `http://127.0.0.1:${ports.functions}`,
+      functionsUrl,
+      hostUrls: [functionsUrl, ...otherUrls],
       serviceBusConnection: connections(ports).ServiceBus,
+      storageConnection: connections(ports).SnapshotStorage,
       brokerAdminUrl: `http://127.0.0.1:${ports.brokerAdmin}/queues`,
       apply: (paths) => applyManifests(cluster.kubeconfig, readManifests(paths)),
       close,
@@ -250,18 +267,22 @@ interface Ports {
   readonly blob: number;
   readonly broker: number;
   readonly brokerAdmin: number;
-  readonly functions: number;
+  /** One for each Functions host. */
+  readonly functions: ReadonlyArray<number>;
   readonly relays: ReadonlyArray<RelayPorts>;
 }
 
 /** Children are killed and started again on the same ports, so these are chosen once. */
-async function pickPorts({ functionsPort, relays: count }: SandboxOptions): Promise<Ports> {
-  const [azure = 0, blob = 0, broker = 0, brokerAdmin = 0, free = 0, ...rest] = await findFreePorts(5 + 2 * count);
+async function pickPorts({ functionsPort, hosts, relays: count }: SandboxOptions): Promise<Ports> {
+  const wanted = hostCount(hosts);
+  const [azure = 0, blob = 0, broker = 0, brokerAdmin = 0, ...others] = await findFreePorts(4 + wanted + 2 * count);
+  const [free = 0, ...functions] = others.splice(0, wanted);
+  const rest = others;
   const relays = Array.from({ length: count }, (_, index) => ({
     metrics: rest[2 * index] ?? 0,
     health: rest[2 * index + 1] ?? 0,
   }));
-  return { azure, blob, broker, brokerAdmin, functions: functionsPort ?? free, relays };
+  return { azure, blob, broker, brokerAdmin, functions: [functionsPort ?? free, ...functions], relays };
 }
 
 const namespaceManifest = {
@@ -309,6 +330,7 @@ function brokerChild(options: SandboxOptions, ports: Ports): Child {
       `--data=${join(options.folder, 'servicebus')}`,
       `--seed=${options.seed}`,
       `--duplicate-percent=${options.duplicatePercent}`,
+      ...(options.lockSeconds === undefined ? [] : [`--lock-seconds=${options.lockSeconds}`]),
     ],
     environment: {},
     ready: /is ready/,
@@ -328,42 +350,32 @@ interface Kubeconfig {
   readonly users: ReadonlyArray<{ readonly user: { readonly token?: string } }>;
 }
 
-function hostChild(options: SandboxOptions, ports: Ports, cluster: Cluster): Child {
+/** The app's settings, as the environment of its host. */
+function hostEnvironment(options: SandboxOptions, ports: Ports, cluster: Cluster): Readonly<Record<string, string>> {
   const azureUrl = `http://127.0.0.1:${ports.azure}`;
   const { clusters, users } = parse(cluster.kubeconfig) as Kubeconfig;
   const ca = clusters[0]?.cluster['certificate-authority-data'];
   const { subscriptionId, resourceGroup, region, clusterId } = { ...azureDefaults, ...options.azure };
   const network = `/subscriptions/${subscriptionId}/resourceGroups/${resourceGroup}/providers/Microsoft.Network`;
-  return createChild({
-    name: 'functions host',
-    args: [
-      join(options.root, 'sandbox/functions-host/main.ts'),
-      `--app=${options.appFolder ?? options.root}`,
-      `--port=${ports.functions}`,
-      `--timer-state=${join(options.folder, 'timers.json')}`,
-    ],
-    environment: {
-      ...connections(ports),
-      CLUSTER_NAME: CLUSTER,
-      CLUSTER_ENDPOINT: cluster.url,
-      // Without TLS there is nothing to check, and nodes want some text.
-      CLUSTER_CA_DATA: ca ?? Buffer.from('no certificate').toString('base64'),
-      AZURE_STATIC_TOKEN: users[0]?.user.token ?? 'sandbox',
-      AZURE_SUBSCRIPTION_ID: subscriptionId,
-      AZURE_NODE_RESOURCE_GROUP: resourceGroup,
-      LOCATION: region,
-      MAINTENANCE_CONFIGURATION_ID: `/subscriptions/${subscriptionId}/resourceGroups/${azureDefaults.clusterResourceGroup}/providers/Microsoft.ContainerService/managedClusters/${CLUSTER}/maintenanceConfigurations/aksManagedNodeOSUpgradeSchedule`,
-      VNET_SUBNET_ID: `${network}/virtualNetworks/aks-vnet-${clusterId}/subnets/aks-subnet`,
-      AZURE_RESOURCE_MANAGER_ENDPOINT: azureUrl,
-      RETAIL_PRICES_ENDPOINT: azureUrl,
-      ...nodeSettings({ subscriptionId, resourceGroup, clusterName: CLUSTER }),
-      SWEEP_SCHEDULE: options.sweepSchedule,
-      DISRUPT_SCHEDULE: options.sweepSchedule,
-      ...options.settings,
-    },
-    ready: /Host started/,
-    onLine: (line) => options.onLine('functions', line),
-  });
+  return {
+    ...connections(ports),
+    CLUSTER_NAME: CLUSTER,
+    CLUSTER_ENDPOINT: cluster.url,
+    // Without TLS there is nothing to check, and nodes want some text.
+    CLUSTER_CA_DATA: ca ?? Buffer.from('no certificate').toString('base64'),
+    AZURE_STATIC_TOKEN: users[0]?.user.token ?? 'sandbox',
+    AZURE_SUBSCRIPTION_ID: subscriptionId,
+    AZURE_NODE_RESOURCE_GROUP: resourceGroup,
+    LOCATION: region,
+    MAINTENANCE_CONFIGURATION_ID: `/subscriptions/${subscriptionId}/resourceGroups/${azureDefaults.clusterResourceGroup}/providers/Microsoft.ContainerService/managedClusters/${CLUSTER}/maintenanceConfigurations/aksManagedNodeOSUpgradeSchedule`,
+    VNET_SUBNET_ID: `${network}/virtualNetworks/aks-vnet-${clusterId}/subnets/aks-subnet`,
+    AZURE_RESOURCE_MANAGER_ENDPOINT: azureUrl,
+    RETAIL_PRICES_ENDPOINT: azureUrl,
+    ...nodeSettings({ subscriptionId, resourceGroup, clusterName: CLUSTER }),
+    SWEEP_SCHEDULE: options.sweepSchedule,
+    DISRUPT_SCHEDULE: options.sweepSchedule,
+    ...options.settings,
+  };
 }
 
 /** The queue that Event Grid delivers to, as in a deployment. */

@@ -12,8 +12,9 @@ import {
 } from '../core/present/buffer-demand.ts';
 import type { ProvisioningInput } from '../core/model/provisioning-input.ts';
 import { type ConditionChange, putConditions, sameConditions } from './conditions.ts';
-import { inParallel } from './in-parallel.ts';
+import { eachAlone } from './in-parallel.ts';
 import type { Ports } from './ports.ts';
+import { tellUnwritten } from './tell-unwritten.ts';
 
 /** Status patches in flight at once: about 5 ms each. */
 const WRITES_AT_ONCE = 8;
@@ -27,21 +28,26 @@ type Status = NonNullable<CapacityBuffer['status']>;
 export async function writeBufferStatuses(ports: Ports, input: ProvisioningInput, plan: Plan): Promise<void> {
   const nextOf = (buffer: CapacityBuffer): Status => bufferStatus(input.cluster, buffer, plan, ports.now());
   const outdated = activeBuffers(input).filter((buffer) => !isSame(buffer.status ?? {}, nextOf(buffer)));
-  await inParallel(outdated, WRITES_AT_ONCE, async (buffer) => {
+  const settled = await eachAlone(outdated, WRITES_AT_ONCE, async (buffer) => {
     const { name, generation } = buffer.metadata;
     const key = { name, namespace: namespaceOf(buffer) };
     // The snapshot may be older than our own last write: what is there now decides, or transition times would move.
     const fresh = await ports.kubernetes.get('CapacityBuffer', key);
-    if (fresh === null || fresh.metadata.generation !== generation) return;
+    if (fresh === null || fresh.metadata.generation !== generation) return null;
     const status = nextOf(fresh);
-    if (isSame(fresh.status ?? {}, status)) return;
+    if (isSame(fresh.status ?? {}, status)) return null;
     const { resourceVersion } = fresh.metadata;
-    await ports.kubernetes.patchStatus('CapacityBuffer', key, {
+    return ports.kubernetes.patchStatus('CapacityBuffer', key, {
       metadata: { resourceVersion },
       // A merge patch keeps what it does not name.
       status: { podTemplateRef: null, podTemplateGeneration: null, ...status },
     });
   });
+  await tellUnwritten(
+    ports,
+    outdated.map(({ metadata }) => metadata.name),
+    settled,
+  );
 }
 
 function isSame(current: Status, next: Status): boolean {

@@ -1,13 +1,13 @@
 import { annotation } from '../contract/names.ts';
 import { poolsByProvider } from '../contract/own-class.ts';
-import { isReserved } from '../contract/reserved-taint.ts';
+import { isReserved } from '../kubernetes/reserved-taint.ts';
 import type { Snapshot } from '../contract/snapshot/parse.ts';
 import { judgeSiblings } from '../contract/snapshot/siblings.ts';
 import { NO_TEMPLATES, type DeviceTemplates } from '../core/model/device-templates.ts';
 import type { Catalog } from '../core/model/catalog.ts';
 import type { PodReference } from '../core/model/plan.ts';
 import { namesRegional, zonalOnly } from '../core/rules/placement-scope.ts';
-import type { Node, NodeClaim } from '../kubernetes/manifest.ts';
+import type { Node, NodeClaim, NodePool } from '../kubernetes/manifest.ts';
 import {
   DEFAULT_WORK,
   DEVICES_IGNORED,
@@ -19,22 +19,23 @@ import type { NodeClass } from '../ports/kubernetes.ts';
 import type { Decision, LedgerState } from '../ports/store.ts';
 import { usableOverlays } from './api-rules.ts';
 import { conditionOf, isTrue } from './conditions.ts';
+import { WRITE_DENIED, isDeniedStill } from './denied-condition.ts';
 import { evictionCosts } from './eviction-costs.ts';
 import { withoutEvicted } from './interruption/without-evicted.ts';
 import { heirsOf, moversOf, plannedIn } from './heirs.ts';
 import { knownDevices } from './known-devices.ts';
+import { knownDecision } from './known-decision.ts';
 import { type SharingClaim, sharedPlaces } from './reservations.ts';
 import { nodeNameOf } from './node-name.ts';
 import type { Ports } from './ports.ts';
+import { readSnapshot } from './read-snapshot.ts';
+import { roomLeft } from './room-left.ts';
 
 /**
  * How long after its registration a claim's planned pods stay with it. The scheduler binds them within seconds; until the
  * snapshot shows it, planning them anew could open a claim for pods that have one. Karpenter holds nominations for 20 s.
  */
 export const SETTLING_MS = 20_000;
-
-/** A relay that has not been heard of for this long may be dead: the snapshot is then read from the API server. */
-export const RELAY_SILENCE_MS = 45_000;
 
 /** One consistent view to decide from. */
 export interface Gathered {
@@ -47,7 +48,7 @@ export interface Gathered {
   readonly heirs: ReadonlyMap<string, ReadonlyArray<string>>;
 }
 
-/** Null when there is nothing to look at yet: no relay has published and `mayList` forbids listing. */
+/** Null when there is nothing to look at: no relay publishes, and `mayList` forbids listing. */
 export async function gather(ports: Ports, ledger: LedgerState, mayList: boolean): Promise<Gathered | null> {
   const published = await readSnapshot(ports, mayList);
   return published === null ? null : gatherFrom(ports, ledger, published);
@@ -57,13 +58,24 @@ export async function gather(ports: Ports, ledger: LedgerState, mayList: boolean
 export async function gatherFrom(ports: Ports, ledger: LedgerState, published: Snapshot): Promise<Gathered> {
   const snapshot = judgeSiblings(await withNewestClaims(ports, published, ledger));
   const { inFlight, heirs } = await inFlightClaims(ports, snapshot);
-  const { own: nodePools, foreign: foreignPools } = poolsByProvider(snapshot.nodePools);
+  const { own, foreign: foreignPools } = poolsByProvider(snapshot.nodePools);
+  const nodePools = own.map((pool) => unlessDenied(ports, pool));
   const cluster = { ...snapshot, nodePools, nodeOverlays: usableOverlays(snapshot.nodeOverlays) };
   const catalog = withoutEvicted(await readCatalog(ports, cluster), snapshot, ports.now());
   const { devices, newDevices } = await deviceSupport(ports, snapshot);
   const evictionCostMs = evictionCosts(nodePools);
-  const rules = { policy: ports.policy, work: DEFAULT_WORK, devices, evictionCostMs };
+  const rules = { policy: ports.policy, work: DEFAULT_WORK, devices, evictionCostMs, held: [] };
   return { snapshot, input: { cluster, foreignPools, catalog, inFlight, ...rules }, ledger, newDevices, heirs };
+}
+
+/** A pool whose NodeClaims a policy denies is none to plan with until they are tried again: its pods may have another. */
+function unlessDenied(ports: Ports, pool: NodePool): NodePool {
+  if (!isDeniedStill(ports, 'NodePool', pool)) return pool;
+  const conditions = pool.status?.conditions ?? [];
+  const message = conditionOf(conditions, WRITE_DENIED)?.message ?? 'its NodeClaims are denied, as its events say';
+  const ready = { type: 'Ready', status: 'False', reason: WRITE_DENIED, message };
+  const others = conditions.filter(({ type }) => type !== 'Ready');
+  return { ...pool, status: { ...pool.status, conditions: [...others, ready] } };
 }
 
 /** Without a device class no claim can be met, so that nothing need be loaded that reads selectors, or remembers. */
@@ -79,18 +91,6 @@ async function deviceSupport(
   }
   const { templates, learned } = knownDevices(snapshot, await deviceMemory.read());
   return { devices: { kind: 'planned', compile: await deviceSelectors(), templates }, newDevices: learned };
-}
-
-/** The newest image of the cluster. With `mayList` from the API server itself when the relay is silent. */
-export async function readSnapshot(ports: Ports, mayList: boolean): Promise<Snapshot | null> {
-  const published = await ports.snapshots.latest();
-  if (!mayList) return published;
-  const heard = await ports.snapshots.heartbeatMs();
-  // Stryker disable next-line ConditionalExpression: whoever was never heard of was not heard of since 1970
-  const silent = heard === null || ports.now() - heard > RELAY_SILENCE_MS;
-  if (published !== null && !silent) return published;
-  ports.log('relay-silent', { lastHeardMs: heard });
-  return ports.snapshots.list();
 }
 
 /**
@@ -148,7 +148,8 @@ async function inFlightClaims(
     }
     return [[claim.metadata.name, inFlight] as const];
   });
-  return { inFlight: new Map([...found, ...sharedPlaces(snapshot, sharing)]), heirs };
+  const roomOn = roomLeft(snapshot, new Set(sharing.map(({ node }) => node)));
+  return { inFlight: new Map([...found, ...sharedPlaces(snapshot, sharing, roomOn)]), heirs };
 }
 
 /** What stands for the room of buffers on a claim of the decision. Records made before there were buffers have none. */
@@ -167,7 +168,7 @@ function isSettled(claim: NodeClaim, nodes: ReadonlyMap<string, Node>, now: numb
 
 async function readDecisions(ports: Ports, claims: ReadonlyArray<NodeClaim>): Promise<ReadonlyMap<string, Decision>> {
   const names = [...new Set(claims.flatMap(({ metadata }) => metadata.annotations?.[annotation.decision] ?? []))];
-  const decisions = await Promise.all(names.map((name) => ports.decisions.get(name)));
+  const decisions = await Promise.all(names.map((name) => knownDecision(ports, name)));
   return new Map(decisions.flatMap((decision) => (decision === null ? [] : [[decision.name, decision] as const])));
 }
 

@@ -1,5 +1,5 @@
 import { RetryableError, TerminalError } from '../ports/errors.ts';
-import { RELAY_SILENCE_MS } from './gather.ts';
+import { RELAY_SILENCE_MS } from './read-snapshot.ts';
 import type { Ports } from './ports.ts';
 
 /** Whether the app can do its work, for whoever asks; each problem is a sentence with what to do about it. */

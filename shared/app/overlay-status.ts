@@ -3,8 +3,9 @@ import { overlayConflicts } from '../core/offerings/overlays.ts';
 import { overlayProblems } from './api-rules.ts';
 import { type ConditionChange, sameConditions, setConditions } from './conditions.ts';
 import type { Gathered } from './gather.ts';
-import { inParallel } from './in-parallel.ts';
+import { eachAlone } from './in-parallel.ts';
 import type { Ports } from './ports.ts';
+import { tellUnwritten } from './tell-unwritten.ts';
 
 /** Status patches in flight at once: about 5 ms each. */
 const WRITES_AT_ONCE = 8;
@@ -23,15 +24,20 @@ export async function writeOverlayStatuses(ports: Ports, { snapshot, input }: Ga
     overlayConditions(overlay, conflicts.get(overlay.metadata.name) ?? null, ports.now());
   const isOutdated = (overlay: NodeOverlay): boolean => !sameConditions(overlay.status?.conditions, nextOf(overlay));
   const outdated = snapshot.nodeOverlays.filter(isOutdated);
-  await inParallel(outdated, WRITES_AT_ONCE, async ({ metadata: { name, generation } }) => {
+  const settled = await eachAlone(outdated, WRITES_AT_ONCE, async ({ metadata: { name, generation } }) => {
     const key = { name, namespace: null };
     // The snapshot may be older than our own last write: what is there now decides, or transition times would move.
     const fresh = await ports.kubernetes.get('NodeOverlay', key);
-    if (fresh === null || fresh.metadata.generation !== generation || !isOutdated(fresh)) return;
+    if (fresh === null || fresh.metadata.generation !== generation || !isOutdated(fresh)) return null;
     const { resourceVersion } = fresh.metadata;
     const patch = { metadata: { resourceVersion }, status: { conditions: nextOf(fresh) } };
-    await ports.kubernetes.patchStatus('NodeOverlay', key, patch);
+    return ports.kubernetes.patchStatus('NodeOverlay', key, patch);
   });
+  await tellUnwritten(
+    ports,
+    outdated.map(({ metadata }) => metadata.name),
+    settled,
+  );
 }
 
 /** The conditions of an overlay that another, if not null, of the same weight beats. */

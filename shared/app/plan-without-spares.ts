@@ -1,6 +1,7 @@
 import type { ProvisioningInput } from '../core/model/provisioning-input.ts';
-import { withoutNodes } from '../core/present/without-nodes.ts';
-import { begunIn, cordoned } from './disrupt/begun.ts';
+import { begunIn, cordoned } from '../core/disruption/second-look/begun.ts';
+import { instant } from '../core/quantity/units.ts';
+import { withoutLeaving } from '../core/present/without-leaving.ts';
 import { isInterrupted } from './interruption/interrupted.ts';
 import { makePlan, type MadePlan } from './make-plan.ts';
 import type { Ports } from './ports.ts';
@@ -31,5 +32,5 @@ export function planWithoutSpares(ports: Ports, made: MadePlan, { from, leaving 
   if (!made.plan.claims.some((claim) => claim.pods.some(({ uid }) => moving.has(uid)))) return made;
   const staying = { ...from, cluster: { ...from.cluster, nodes: cordoned(from.cluster.nodes, names) } };
   const others = leaving.filter((name) => !names.has(name));
-  return makePlan(ports, gathered, withoutNodes(staying, others));
+  return makePlan(ports, gathered, withoutLeaving(staying, others, instant(ports.now())));
 }

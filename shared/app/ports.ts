@@ -1,5 +1,6 @@
 import type { DisruptionPolicy } from '../core/model/disruption-input.ts';
 import type { SchedulingPolicy } from '../core/model/provisioning-input.ts';
+import type { DisruptionPlanner } from '../core/disruption/sound-disruption.ts';
 import type { Planner } from '../core/recovery/sound-plan.ts';
 import type { Cloud, Catalogs, NodeClassFacts } from '../ports/cloud.ts';
 import type { DeviceSelectors } from '../ports/devices.ts';
@@ -26,6 +27,8 @@ export interface Ports {
   readonly cluster: string;
   /** Makes plans; each is audited before anything of it is done. */
   readonly planner: Planner;
+  /** Makes plans of which nodes go; each is audited before anything of it is done. */
+  readonly disruptionPlanner: DisruptionPlanner;
   /** How plans are made, as the settings say. */
   readonly policy: SchedulingPolicy;
   /** Which nodes go of our own accord, as the settings say. */

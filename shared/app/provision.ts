@@ -5,30 +5,33 @@ import { pendingPods } from '../core/present/pending-pods.ts';
 import type { ProvisioningInput } from '../core/model/provisioning-input.ts';
 import { instant } from '../core/quantity/units.ts';
 import { lacksStaticNodes } from '../core/finishing/static-pools.ts';
-import { withoutNodes } from '../core/present/without-nodes.ts';
+import { leavingNames } from '../core/present/leaving-names.ts';
+import { withoutLeaving } from '../core/present/without-leaving.ts';
 import { writeBufferStatuses } from './buffer-status.ts';
 import type { Decision } from '../ports/store.ts';
 import { digest } from '../contract/digest.ts';
 import { claimsNamed, hintObjects } from './hint-objects.ts';
 import { CLOCK_SKEW_MS } from './clock-skew.ts';
-import { commitPlan, execute, resume } from './commit-plan.ts';
-import { type Gathered, gatherFrom, readSnapshot } from './gather.ts';
+import { commitPlan, resume } from './commit-plan.ts';
+import { execute } from './execute.ts';
+import { type Gathered, gatherFrom } from './gather.ts';
 import { withKnownReasons } from './interruption/known-reasons.ts';
 import { nameReplacements } from './interruption/name-replacements.ts';
 import { noteEvictions } from './interruption/note-evictions.ts';
-import { leavingNames } from './leaving.ts';
 import { makePlan, type Look, type MadePlan } from './make-plan.ts';
 import { unjudgedPools } from './readiness.ts';
 import { writeOverlayStatuses } from './overlay-status.ts';
 import type { Ports } from './ports.ts';
+import { readSnapshot } from './read-snapshot.ts';
 import { planWithoutSpares } from './plan-without-spares.ts';
 import { recordPlan } from './record-plan.ts';
 import { reportLeft } from './report-left.ts';
 import { tellRefused } from './tell-refused.ts';
+import { tellSlowNodes } from './tell-slow-nodes.ts';
 import { wake } from './wake.ts';
 
 export type ProvisionOutcome =
-  /** No relay has published yet; its first snapshot brings a hint. */
+  /** No relay publishes. Its first snapshot brings a hint; until then the sweep plans from a list. */
   | { readonly kind: 'no-snapshot' }
   | { readonly kind: 'idle' }
   /** All pods that wait are promised room on nodes that are on their way. */
@@ -42,6 +45,9 @@ export type ProvisionOutcome =
   | { readonly kind: 'provisioned'; readonly decision: string; readonly claims: number; readonly left: number }
   /** Another plan came first; a hint to look again is on its way. */
   | { readonly kind: 'lost' };
+
+/** The relay publishes within a second. */
+const DENIED_PAUSE_MS = 2_000;
 
 /** Decisions lost to another instance are tried again after this pause. */
 const LOST_PAUSE_MS = 250;
@@ -93,7 +99,7 @@ async function decide(ports: Ports, gathered: Gathered): Promise<Decided> {
   const window = pendingWindow(gathered.snapshot, ports.now() + CLOCK_SKEW_MS);
   const leaving = leavingNames(gathered.snapshot);
   //    Pods on nodes that are being removed count as pending, so that they find capacity before they are evicted.
-  const input = withoutNodes(gathered.input, leaving);
+  const input = withoutLeaving(gathered.input, leaving, instant(ports.now()));
   const isWanted = leaving.length > 0 || lacksStaticNodes(input) || activeBuffers(input).length > 0;
   if (window.kind === 'empty' && !isWanted) return { outcome: { kind: 'idle' }, made: null };
   if (!isWanted && allArePromised(ports, input, gathered.ledger.generation)) {
@@ -124,6 +130,7 @@ async function carryOut(ports: Ports, made: MadePlan): Promise<ProvisionOutcome>
   const unjudged = unjudgedPools(gathered.snapshot, ports.now());
   await tellRefused(ports, made);
   await reportLeft(ports, plan.left, unjudged);
+  await tellSlowNodes(ports, gathered.snapshot, plan);
   await lookAgainWhenPoolsShouldBeJudged(ports, plan, unjudged);
   await lookAgainWhenCapacityMayBeBack(ports, plan);
   if (plan.claims.length === 0) {
@@ -141,12 +148,15 @@ async function carryOut(ports: Ports, made: MadePlan): Promise<ProvisionOutcome>
   }
 
   // 5. Execute: create the NodeClaims; whoever comes after a crash here finishes it.
-  await execute(ports, committed.state, committed.decision);
+  const { missing } = await execute(ports, committed.state, committed.decision);
+  // Pods whose claims are denied may go to another pool. Not at once: the snapshot is to know by then what the pool says of it.
+  if (missing > 0) await wake(ports, ports.now() + DENIED_PAUSE_MS, 'claims-denied');
   await nameReplacements(ports, gathered, plan, committed.decision.claimNames);
   await writeBufferStatuses(ports, input, plan);
   ports.places.note(plan, committed.state.generation);
   logDecision(ports, gathered, plan, committed.decision);
-  return { kind: 'provisioned', decision: committed.decision.name, claims: plan.claims.length, left: plan.left.length };
+  const claims = plan.claims.length - missing;
+  return { kind: 'provisioned', decision: committed.decision.name, claims, left: plan.left.length };
 }
 
 async function waitUntil(ports: Ports, untilMs: number): Promise<ProvisionOutcome> {

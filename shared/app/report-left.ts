@@ -2,6 +2,7 @@ import type { LeftPod } from '../core/model/plan.ts';
 import { renderLeftReason } from '../core/telling/reasons/render-left-reason.ts';
 import { publish } from './events.ts';
 import { inParallel } from './in-parallel.ts';
+import { aboutPod } from './pod-key.ts';
 import type { Ports } from './ports.ts';
 
 /** Events about pods that cannot be placed, at most so many per plan; the decision record has them all. */
@@ -20,14 +21,13 @@ export async function reportLeft(
   const told = left.filter(({ refusals }) => !refusals.some(({ nodePool }) => unjudged.has(nodePool ?? '')));
   tellReasons(ports, left);
   await inParallel(told.slice(0, REPORTED_MAX), REPORTS_AT_ONCE, async ({ pod, refusals }) => {
-    const [namespace = 'default', name = ''] = pod.name.split('/');
     const reasons = refusals.map((reason) => {
       const { detail, fix } = renderLeftReason(reason);
       return `${reason.nodePool ?? 'all pools'}: ${detail}; ${fix}`;
     });
-    const regarding = { apiVersion: 'v1', kind: 'Pod', name, namespace, uid: pod.uid };
     const message = `Failed to schedule pod, ${reasons.join(' | ')}`;
-    await publish(ports.kubernetes, { regarding, type: 'Warning', reason: 'FailedScheduling', message }, ports.now());
+    const note = { regarding: aboutPod(pod), type: 'Warning', reason: 'FailedScheduling', message } as const;
+    await publish(ports.kubernetes, note, ports.now());
   });
 }
 

@@ -2,6 +2,7 @@ import type { Snapshot } from '../contract/snapshot/parse.ts';
 import type { InFlightClaim } from '../core/model/provisioning-input.ts';
 import type { Plan, PodReference } from '../core/model/plan.ts';
 import type { Decision } from '../ports/store.ts';
+import type { RoomLeft } from './room-left.ts';
 
 /**
  * The value of the taint by which each claim's node is kept for its planned pods, in the order of the claims: its own name, or one
@@ -51,11 +52,13 @@ export interface SharingClaim {
 
 /**
  * Whose places are whose, now that some pods have come to nodes that others like them were planned for: those who still wait have the
- * places that are left, their own first.
+ * places that are left, their own first. A node that takes fewer pods than were planned, or none, has as many places as `roomOn` says:
+ * who has none there has one elsewhere, before anybody is planned again.
  */
 export function sharedPlaces(
   { pods }: Pick<Snapshot, 'pods'>,
   claims: ReadonlyArray<SharingClaim>,
+  roomOn: RoomLeft,
 ): ReadonlyMap<string, InFlightClaim> {
   const present = new Map(pods.map((pod) => [pod.uid, pod]));
   const places = new Map<string, InFlightClaim>();
@@ -70,17 +73,23 @@ export function sharedPlaces(
     );
     const byNode = Map.groupBy(mates, (uid) => present.get(uid)?.nodeName ?? null);
     const taken = group.map(({ node }) => byNode.get(node) ?? []);
-    const own = group.map(({ claim, places: count }, index) => {
+    const shape = present.get([...waiting][0] ?? '')?.shape;
+    const counts = group.map(({ node, places: planned }, index) => {
+      const come = taken[index]?.length ?? 0;
+      return shape === undefined ? planned : Math.min(planned, come + roomOn(node, shape));
+    });
+    const own = group.map(({ claim }, index) => {
       const kept = claim.pods
         .filter((uid) => waiting.has(uid))
-        .slice(0, Math.max(0, count - (taken[index]?.length ?? 0)));
+        .slice(0, Math.max(0, (counts[index] ?? 0) - (taken[index]?.length ?? 0)));
       for (const uid of kept) waiting.delete(uid);
       return kept;
     });
     const others = [...waiting];
-    for (const [index, { name, claim, places: count }] of group.entries()) {
+    for (const [index, { name, claim }] of group.entries()) {
       const there = [...(taken[index] ?? []), ...(own[index] ?? [])];
-      places.set(name, { ...claim, pods: [...there, ...others.splice(0, Math.max(0, count - there.length))] });
+      const left = Math.max(0, (counts[index] ?? 0) - there.length);
+      places.set(name, { ...claim, pods: [...there, ...others.splice(0, left)] });
     }
   }
   return places;

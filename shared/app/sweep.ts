@@ -1,22 +1,19 @@
-import type { FollowedObject } from '../contract/messages.ts';
-import { annotation, finalizer, label } from '../contract/names.ts';
-import { isOwnClass, isOwnPool } from '../contract/own-class.ts';
+import { isOwnPool } from '../contract/own-class.ts';
 import type { Snapshot } from '../contract/snapshot/parse.ts';
-import type { Condition, NodeClaim } from '../kubernetes/manifest.ts';
+import type { NodeClaim } from '../kubernetes/manifest.ts';
 import { surplusClaims } from '../core/finishing/static-pools.ts';
 import type { InventoryItem, QuotaInUse } from '../ports/cloud.ts';
-import { RetryableError, TerminalError } from '../ports/errors.ts';
-import { CLASS_HASH_VERSION, POOL_HASH_VERSION } from './api-rules.ts';
-import { isTrue } from './conditions.ts';
-import { judgeConsolidatable, lastPodEvent } from './follow/consolidatable.ts';
-import { findDrift } from './follow/drift.ts';
-import { readSnapshot, toNodeClass } from './gather.ts';
-import { hintObjects } from './hint-objects.ts';
-import { inParallel } from './in-parallel.ts';
-import { claimOfVm, nodeNameOf } from './node-name.ts';
+import { RefusedError, RetryableError, TerminalError } from '../ports/errors.ts';
+import type { LedgerState } from '../ports/store.ts';
+import { isMarked } from '../core/disruption/second-look/begun.ts';
+import { hintStalled } from './hint-stalled.ts';
+import { alone, inParallel } from './in-parallel.ts';
+import { endLeftHalfway } from './left-halfway.ts';
 import type { Ports } from './ports.ts';
 import { type ProvisionOutcome, provision } from './provision.ts';
+import { readSnapshot } from './read-snapshot.ts';
 import { tellCluster } from './tell-cluster.ts';
+import { tellDenied } from './tell-denied.ts';
 
 /** What one sweep found and did. */
 export interface SweepOutcome {
@@ -34,21 +31,40 @@ const ORPHAN_AGE_MS = 5 * 60_000;
 const ORPHANS_MAX = 20;
 const DELETIONS_AT_ONCE = 5;
 
-/** Repairs what events missed: machines without a claim, claims that stand still, pods that wait while the relay is silent. */
+/**
+ * Repairs what events missed: machines without a claim, claims that stand still, pods that wait while the relay is silent. Each step does
+ * what it can with what could be read, whatever became of the others; the first failure is thrown when all have had their turn.
+ */
 export async function sweep(ports: Ports): Promise<SweepOutcome> {
+  const failures: Array<unknown> = [];
+  const attempt = async <Answer>(step: string, work: () => Promise<Answer>): Promise<Answer | null> => {
+    try {
+      return await work();
+    } catch (error) {
+      failures.push(error);
+      ports.log('sweep-step-failed', { step, why: error instanceof Error ? error.message : String(error) });
+      return null;
+    }
+  };
   // Machines first: one created after its claim was listed would look like an orphan.
-  const inventory = await ports.cloud.inventory();
-  const claims = await ports.kubernetes.list('NodeClaim');
-  const snapshot = await readSnapshot(ports, true);
-  const orphansDeleted = await deleteOrphans(ports, inventory, claims);
-  const hinted = await hintStalled(ports, { claims, inventory, snapshot });
-  await equipMachines(ports, inventory);
-  await deleteSurplus(ports, snapshot);
-  await refreshFacts(ports);
-  const { kind } = await provision(ports, true);
-  await tellCluster(ports, snapshot, claims);
-  if (orphansDeleted > 0 || hinted > 0) ports.log('swept', { orphansDeleted, hinted, provision: kind });
-  return { orphansDeleted, hinted, provision: kind };
+  const inventory = await attempt('inventory', () => ports.cloud.inventory());
+  const claims = await attempt('claims', () => ports.kubernetes.list('NodeClaim'));
+  const snapshot = await attempt('snapshot', () => readSnapshot(ports, true));
+  const isKnown = inventory !== null && claims !== null;
+  const orphansDeleted = isKnown ? await attempt('orphans', () => deleteOrphans(ports, inventory, claims)) : null;
+  if (claims !== null) await attempt('left-halfway', () => endLeftHalfway(ports, { claims, snapshot }));
+  const hinted = await attempt('hints', () => hintStalled(ports, { claims: claims ?? [], inventory, snapshot }));
+  if (inventory !== null) await attempt('equipment', () => equipMachines(ports, inventory));
+  await attempt('surplus', () => deleteSurplus(ports, snapshot));
+  await attempt('facts', () => refreshFacts(ports));
+  const provisioned = await attempt('provision', () => provision(ports, true));
+  await attempt('cluster', () => tellCluster(ports, snapshot, claims));
+  const [orphans, hints] = [orphansDeleted ?? 0, hinted ?? 0];
+  const kind = provisioned?.kind ?? 'failed';
+  if (orphans > 0 || hints > 0) ports.log('swept', { orphansDeleted: orphans, hinted: hints, provision: kind });
+  const [first] = failures;
+  if (first !== undefined || provisioned === null) throw first;
+  return { orphansDeleted: orphans, hinted: hints, provision: provisioned.kind };
 }
 
 /** What plans take into account and can do without, and what nodes cannot do without. */
@@ -139,133 +155,35 @@ const TOLD_EVERY_MS = 60 * 60_000;
 /** A mistake in a pool's `replicas` then costs few nodes before people see it. */
 const SURPLUS_MAX = 20;
 
-/** Takes from static pools what they have too many of. Doing it twice deletes the same claims. */
+/**
+ * Takes from static pools what they have too many of. While a decision is being executed none has: what comes in place of a node is
+ * made before that is marked. Doing it twice deletes the same claims.
+ */
 async function deleteSurplus(ports: Ports, snapshot: Snapshot | null): Promise<void> {
   if (snapshot === null || !ports.policy.gates.staticCapacity) return;
   if (ownSurplus(snapshot).length === 0) return;
+  if (isExecuting(await ports.ledger.read())) return;
   // The snapshot may be old: what is deleted must be too much now.
   const nodePools = await ports.kubernetes.list('NodePool');
   const nodeClaims = await ports.kubernetes.list('NodeClaim');
   const names = ownSurplus({ ...snapshot, nodePools, nodeClaims }).slice(0, SURPLUS_MAX);
   await inParallel(names, DELETIONS_AT_ONCE, async (name) => {
-    const deleted = await ports.kubernetes.delete('NodeClaim', { name, namespace: null });
-    if (deleted === 'deleted') ports.log('surplus-deleted', { claim: name });
+    const about = { kind: 'NodeClaim', key: { name, namespace: null } } as const;
+    const deleted = await alone(() => ports.kubernetes.delete('NodeClaim', about.key));
+    if (deleted.kind === 'failed') {
+      ports.log('surplus-kept', { claim: name, why: deleted.error.message });
+      if (deleted.error instanceof RefusedError) await tellDenied(ports, deleted.error.refusal, [about]);
+    } else if (deleted.answer === 'deleted') ports.log('surplus-deleted', { claim: name });
   });
 }
 
+function isExecuting({ decision, executed }: LedgerState): boolean {
+  return decision !== null && !executed;
+}
+
+/** Claims that are marked to go are on their way out, whether their nodes show it yet or not. */
 function ownSurplus(snapshot: Snapshot): ReadonlyArray<string> {
-  return surplusClaims({ ...snapshot, nodePools: snapshot.nodePools.filter(isOwnPool) });
-}
-
-interface Seen {
-  readonly claims: ReadonlyArray<NodeClaim>;
-  readonly inventory: ReadonlyArray<InventoryItem>;
-  readonly snapshot: Snapshot | null;
-}
-
-/** Claims, pools and classes that are not at rest, in case what would have moved them got lost. Those at rest cost nothing. */
-async function hintStalled(ports: Ports, seen: Seen): Promise<number> {
-  const { nodePools = [], nodeClasses = [] } = seen.snapshot ?? {};
-  const stalled: ReadonlyArray<FollowedObject> = [
-    ...stalledClaims(seen, ports.now()).map(({ metadata: { name } }) => ({ kind: 'NodeClaim' as const, name })),
-    ...leftNodes(seen).map((name) => ({ kind: 'NodeClaim' as const, name })),
-    ...nodePools
-      .filter(isOwnPool)
-      .filter(
-        (pool) => isStalled(pool, ports.now()) || isOutdated(pool, annotation.nodePoolHashVersion, POOL_HASH_VERSION),
-      )
-      .map(({ metadata: { name } }) => ({ kind: 'NodePool' as const, name })),
-    ...nodeClasses
-      .filter(
-        (one) => isStalled(one, ports.now()) || isOutdated(one, annotation.nodeClassHashVersion, CLASS_HASH_VERSION),
-      )
-      .map(({ metadata: { name } }) => ({ kind: 'AKSNodeClass' as const, name })),
-  ];
-  const minute = Math.floor(ports.now() / 60_000);
-  await hintObjects(ports, stalled, { reason: 'sweep', occasion: `sweep/${minute}` });
-  return stalled.length;
-}
-
-/** Those that stand still on their way, or have lost their machine or their node at rest. */
-function stalledClaims({ claims, inventory, snapshot }: Seen, nowMs: number): ReadonlyArray<NodeClaim> {
-  const machines = new Set(inventory.filter(({ kind }) => kind === 'vm').map(({ claim }) => claim.toLowerCase()));
-  const living = snapshot?.nodes.filter(({ metadata }) => metadata.deletionTimestamp === undefined);
-  const nodes = living === undefined ? null : new Set(living.map(({ metadata }) => metadata.name));
-  const isBereft = (claim: NodeClaim): boolean =>
-    !machines.has(claim.metadata.name.toLowerCase()) || nodes?.has(nodeNameOf(claim)) === false;
-  return claims
-    .filter(({ spec }) => isOwnClass(spec.nodeClassRef))
-    .filter(
-      (claim) =>
-        isStalled(claim, nowMs) ||
-        (isAtRest(claim) && (isBereft(claim) || isOverdue(claim, snapshot, nowMs) || isDriftUnseen(claim, snapshot))),
-    );
-}
-
-/** How long after its time a node that may be consolidated is left to the look that was asked for then. */
-const OVERDUE_MS = 60_000;
-
-/** A node that may be consolidated for a while, and does not say so: the look that should have found it out was lost. */
-function isOverdue(claim: NodeClaim, snapshot: Snapshot | null, nowMs: number): boolean {
-  if (isTrue(claim.status?.conditions, 'Consolidatable')) return false;
-  const pool = snapshot?.nodePools.find(({ metadata }) => metadata.name === claim.metadata.labels?.[label.nodePool]);
-  const eventMs = lastPodEvent(claim, null, nowMs);
-  return judgeConsolidatable(claim, pool ?? null, eventMs, nowMs - OVERDUE_MS).kind === 'since';
-}
-
-/**
- * A node that is not what its pool and class ask for any more, and does not say so: the look that should have found it out was lost.
- * Sizes that are gone are left to the node's own looks, as the list of them is no part of a snapshot.
- */
-function isDriftUnseen(claim: NodeClaim, snapshot: Snapshot | null): boolean {
-  if (snapshot === null || isTrue(claim.status?.conditions, 'Drifted')) return false;
-  const node = snapshot.nodes.find(({ metadata }) => metadata.name === nodeNameOf(claim));
-  const pool = snapshot.nodePools.find(({ metadata }) => metadata.name === claim.metadata.labels?.[label.nodePool]);
-  const nodeClass = snapshot.nodeClasses.find(({ metadata }) => metadata.name === claim.spec.nodeClassRef.name);
-  if (node === undefined || pool === undefined || nodeClass === undefined) return false;
-  const facts = { pool, nodeClass: toNodeClass(nodeClass), node, instanceTypes: new Set<string>() };
-  return findDrift(claim, facts) !== null;
-}
-
-/** The claims that were, of nodes that still carry our finalizer. */
-function leftNodes({ claims, snapshot }: Seen): ReadonlyArray<string> {
-  const known = new Set(claims.map((claim) => nodeNameOf(claim)));
-  return (snapshot?.nodes ?? [])
-    .map(({ metadata }) => metadata)
-    .filter(({ deletionTimestamp, finalizers }) => deletionTimestamp !== undefined && finalizers?.includes(finalizer))
-    .flatMap(({ name }) => (known.has(name) ? [] : (claimOfVm(name) ?? [])));
-}
-
-/**
- * Something that has just moved will move again by itself. Each step is followed by the next within seconds, or by a look at
- * a known time.
- */
-const STILL_MS = 20_000;
-
-/** Not at rest, and nothing about it has changed for a while. */
-function isStalled(object: Pick<NodeClaim, 'metadata'> & { readonly status?: Conditioned }, nowMs: number): boolean {
-  return !isAtRest(object) && nowMs >= lastChangeMs(object) + STILL_MS;
-}
-
-function lastChangeMs({ metadata, status }: Pick<NodeClaim, 'metadata'> & { readonly status?: Conditioned }): number {
-  const transitions = (status?.conditions ?? []).map(({ lastTransitionTime }) => lastTransitionTime);
-  const times = [metadata.creationTimestamp, metadata.deletionTimestamp, ...transitions];
-  return Math.max(0, ...times.map((time) => Date.parse(time ?? '') || 0));
-}
-
-function isAtRest({ metadata, status }: Pick<NodeClaim, 'metadata'> & { readonly status?: Conditioned }): boolean {
-  return metadata.deletionTimestamp === undefined && isTrue(status?.conditions, 'Ready');
-}
-
-/**
- * Stamped by another version of us. It is stamped anew before anybody changes it: afterwards, claims would get the hash
- * of what they were not made from, and their drift would go unseen.
- */
-function isOutdated({ metadata }: Pick<NodeClaim, 'metadata'>, key: string, ours: string): boolean {
-  const version = metadata.annotations?.[key];
-  return version !== undefined && version !== ours;
-}
-
-interface Conditioned {
-  readonly conditions?: ReadonlyArray<Condition>;
+  const nodePools = snapshot.nodePools.filter(isOwnPool);
+  const nodeClaims = snapshot.nodeClaims.filter((claim) => !isMarked(claim));
+  return surplusClaims({ ...snapshot, nodePools, nodeClaims });
 }

@@ -5,31 +5,60 @@ import type { InstanceType } from '../core/model/catalog.ts';
 import type { NodeClaim } from '../kubernetes/manifest.ts';
 import { machineFacts } from './claim-facts.ts';
 import { isTrue } from './conditions.ts';
+import { alone } from './in-parallel.ts';
 import type { Ports } from './ports.ts';
 
 /**
  * One line about the whole cluster, once per sweep: what the portal draws over time, and what its alerts hold the other lines
- * against. Nothing but this says that pods wait while nothing is decided.
+ * against. Nothing but this says that pods wait while nothing is decided. What could not be read is null: no other part of the line waits
+ * for it.
  */
 export async function tellCluster(
   ports: Ports,
   snapshot: Snapshot | null,
-  claims: ReadonlyArray<NodeClaim>,
+  claims: ReadonlyArray<NodeClaim> | null,
 ): Promise<void> {
-  const own = claims.filter(({ spec }) => isOwnClass(spec.nodeClassRef));
-  const [heardAtMs, cost] = await Promise.all([ports.snapshots.heartbeatMs(), costOf(ports, own)]);
+  const [heard, counts] = await Promise.all([
+    alone(() => ports.snapshots.heartbeatMs()),
+    claims === null ? UNKNOWN : countsOf(ports, claims),
+  ]);
+  const heardAtMs = heard.kind === 'done' ? heard.answer : null;
   const sinceMs = snapshot === null ? [] : waitingSince(snapshot);
   ports.log('cluster-seen', {
     relayHeardAgoMs: heardAtMs === null ? null : ports.now() - heardAtMs,
     waitingPods: sinceMs.length,
     longestWaitMs: sinceMs.length === 0 ? 0 : ports.now() - sinceMs.reduce((a, b) => Math.min(a, b)),
+    claims: counts.claims,
+    readyClaims: counts.readyClaims,
+    spotClaims: counts.spotClaims,
+    costMicroPerHour: counts.costMicroPerHour,
+    currency: ports.catalogs.currency,
+    unpricedClaims: counts.unpricedClaims,
+  });
+}
+
+/** What is said of claims that could not be listed. */
+const UNKNOWN = {
+  claims: null,
+  readyClaims: null,
+  spotClaims: null,
+  costMicroPerHour: null,
+  unpricedClaims: null,
+} as const;
+
+async function countsOf(
+  ports: Ports,
+  claims: ReadonlyArray<NodeClaim>,
+): Promise<Readonly<Record<keyof typeof UNKNOWN, number | null>>> {
+  const own = claims.filter(({ spec }) => isOwnClass(spec.nodeClassRef));
+  const cost = await alone(() => costOf(ports, own));
+  return {
     claims: own.length,
     readyClaims: own.filter(({ status }) => isTrue(status?.conditions, 'Ready')).length,
     spotClaims: own.filter((claim) => machineFacts(claim).capacityType === 'spot').length,
-    costMicroPerHour: cost.microPerHour,
-    currency: ports.catalogs.currency,
-    unpricedClaims: cost.unpriced,
-  });
+    costMicroPerHour: cost.kind === 'done' ? cost.answer.microPerHour : null,
+    unpricedClaims: cost.kind === 'done' ? cost.answer.unpriced : null,
+  };
 }
 
 /** When each pod that waits for a node was created, milliseconds since the epoch. */

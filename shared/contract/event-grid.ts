@@ -13,6 +13,8 @@ export type News =
 interface Envelope {
   readonly type: string;
   readonly id: string | null;
+  /** When it was sent, milliseconds since the epoch; null where it does not say. */
+  readonly sentMs: number | null;
   readonly data: Fields;
   /** `data.resourceInfo.properties`, where resource notifications say what has happened. */
   readonly properties: Fields;
@@ -51,7 +53,12 @@ export function readEvent(event: unknown, cluster: string): News {
   const mean = meanings.get(envelope.type);
   if (mean === undefined) return { kind: 'ignored', why: `${envelope.type}: not a type that we act on` };
   if (envelope.vmId === null) return { kind: 'ignored', why: `${envelope.type}: not about a virtual machine` };
-  return mean(envelope, envelope.vmId, cluster);
+  return sentAt(mean(envelope, envelope.vmId, cluster), envelope.sentMs);
+}
+
+function sentAt(news: News, sentMs: number | null): News {
+  if (news.kind !== 'signal' || sentMs === null) return news;
+  return { kind: 'signal', signal: { ...news.signal, noticedMs: sentMs } };
 }
 
 function parseEnvelope(event: unknown): Envelope {
@@ -74,7 +81,8 @@ function parseEnvelope(event: unknown): Envelope {
     throw new TypeError(`not an Event Grid event: ${type} without a subject`);
   }
   const vmId = about.map(vmIdIn).find((one) => one !== null) ?? null;
-  return { type, id: typeof id === 'string' ? id.slice(0, EVENT_ID_MAX) : null, data, properties, vmId };
+  const sentMs = toMs(event[specversion === undefined ? 'eventTime' : 'time']);
+  return { type, sentMs, id: typeof id === 'string' ? id.slice(0, EVENT_ID_MAX) : null, data, properties, vmId };
 }
 
 /**
@@ -128,7 +136,7 @@ function ofScheduledEvent({ id, type, properties }: Envelope, vmId: string, clus
   const event = scheduled.get(name);
   if (event === undefined) return { kind: 'ignored', why: `${name}: a scheduled event that we do not know` };
   const eventId = text(properties['EventId']).slice(0, EVENT_ID_MAX) || id;
-  return toSignal({ cluster, vmId, event, eventId, notBeforeMs: toMs(text(properties['NotBefore'])) });
+  return toSignal({ cluster, vmId, event, eventId, notBeforeMs: toMs(properties['NotBefore']) });
 }
 
 /** Somebody's request removed it: a person's, or ours. What Azure says when it is asked decides. */
@@ -145,9 +153,12 @@ function toSignal(
   return { kind: 'signal', signal: { ...base, ...facts } };
 }
 
-/** RFC 1123, as scheduled events write it; an empty one means that the event has started. */
-function toMs(when: string): number | null {
-  const at = Date.parse(when);
+/**
+ * A time as the Functions host hands it on, as text (of scheduled events RFC 1123; an empty one means that the event has started), or as
+ * Azure's library does, a Date. Null for what is neither.
+ */
+function toMs(when: unknown): number | null {
+  const at = when instanceof Date ? when.getTime() : Date.parse(text(when));
   return Number.isNaN(at) || at < 0 ? null : at;
 }
 

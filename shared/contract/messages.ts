@@ -81,6 +81,8 @@ export const SignalHint = Type.Object({
   /** The same notice by two paths carries the same id where Azure gives one. */
   eventId: Type.Union([Type.String({ maxLength: 256 }), Type.Null()]),
   source: Type.Union([Type.Literal('node-condition'), Type.Literal('event-grid'), Type.Literal('sweep')]),
+  /** When the sender, or Azure, knew of it, milliseconds since the epoch: how long it took is measured from there, and nothing else. */
+  noticedMs: Type.Optional(Type.Integer({ minimum: 0 })),
   /** Hearsay: nothing is done where Azure, asked for it, still has the machine. */
   unlessThere: Type.Optional(Type.Literal(true)),
   attempt,

@@ -1,3 +1,5 @@
+import { markKey, markTaint } from '../kubernetes/marks.ts';
+
 /**
  * Names that live in a user's cluster or subscription: labels, annotations, taints, finalizers, tags. Karpenter's are
  * kept letter for letter, so that what was written for Karpenter or AKS Node Auto Provisioning works unchanged; ours are
@@ -58,35 +60,28 @@ export const annotation = {
   evictionCost: 'nodewright.dev/eviction-cost',
   /** On a NodePool: what moving one of its pods costs, as a share of what the pool pays on average per node and pod. */
   moveCost: 'nodewright.dev/move-cost',
-  /** On a NodePool: `true`, or a time until which its nodes are not removed of our own choice. */
-  pauseDisruption: 'nodewright.dev/pause-disruption',
-  /** On a NodePool: how long the first node of a new image or Kubernetes version is watched before the others are replaced. */
-  bakeTime: 'nodewright.dev/bake-time',
-  /** On a NodePool: why nodes behind a new image or Kubernetes version are not replaced any more. Removing it tries again. */
-  rolloutHalted: 'nodewright.dev/rollout-halted',
-  /** On a NodePool: the last decisions about its nodes whose replacements failed, each with its time. Removing it forgets them. */
-  disruptionFailures: 'nodewright.dev/disruption-failures',
-  /** Why a NodeClaim is being removed before its time: written once, so that a second notice changes nothing. */
-  interruption: 'nodewright.dev/interruption',
-  /** The decision by which a NodeClaim is to go, while it still can be taken back: all with the same go together. */
-  disruption: 'nodewright.dev/disruption',
-  /** Why a NodeClaim is deleted that did not become a node, or lost its machine: the reason of its event. Metrics count it. */
-  givenUp: 'nodewright.dev/given-up',
-  /** On a NodeClaim that replaces others: for which reason they go. Metrics count it. */
-  createdFor: 'nodewright.dev/created-for',
+  /** On a pod, or in a NodePool's template: `true` where it serves until a notice leaves it no more than its grace period. */
+  stayUntilDeadline: 'nodewright.dev/stay-until-deadline',
+  pauseDisruption: markKey.pauseDisruption,
+  bakeTime: markKey.bakeTime,
+  rolloutHalted: markKey.rolloutHalted,
+  disruptionFailures: markKey.disruptionFailures,
+  interruption: markKey.interruption,
+  /** On a NodeClaim that replaces machines which Azure takes back: when the first of their notices was acted on. */
+  noticed: 'nodewright.dev/noticed',
+  disruption: markKey.disruption,
+  givenUp: markKey.givenUp,
+  createdFor: markKey.createdFor,
   /** On a NodeClaim whose pods wait for its replacement: until when that must have been named. */
   replacementDue: 'nodewright.dev/replacement-due',
-  /** The NodeClaims launched for the pods of one that goes, separated by commas. */
-  replacedBy: 'nodewright.dev/replaced-by',
+  replacedBy: markKey.replacedBy,
 } as const;
 
 export const finalizer = 'karpenter.sh/termination';
 
 export const taint = {
   unregistered: { key: 'karpenter.sh/unregistered', effect: 'NoExecute' },
-  disrupted: { key: 'karpenter.sh/disrupted', effect: 'NoSchedule' },
-  /** Until the planned pods have come, nobody else is let in. Its value is the NodeClaim's name, or one that several share. */
-  reserved: { key: 'nodewright.dev/reserved', effect: 'NoSchedule' },
+  ...markTaint,
 } as const;
 
 /** Tags on VMs and NICs. Azure refuses `/` in tag names, so Karpenter's keys carry `_` in its place. */

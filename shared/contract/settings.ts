@@ -96,6 +96,24 @@ export function readSettings(environment: Readonly<Record<string, string | undef
   return given as Settings;
 }
 
+/** The settings that a client of Service Bus is made of. */
+export type Connection = Pick<
+  Settings,
+  'ServiceBus' | 'ServiceBus__fullyQualifiedNamespace' | 'AZURE_CLIENT_ID' | 'AZURE_STATIC_TOKEN'
+>;
+
+/** What there is of them, whatever else is missing; null where Service Bus is named by none. */
+export function readConnection(environment: Readonly<Record<string, string | undefined>>): Connection | null {
+  const names = ['ServiceBus', 'ServiceBus__fullyQualifiedNamespace', 'AZURE_CLIENT_ID', 'AZURE_STATIC_TOKEN'] as const;
+  const given: Connection = Object.fromEntries(
+    names.flatMap((setting) => {
+      const value = environment[setting] ?? '';
+      return value === '' ? [] : [[setting, value] as const];
+    }),
+  );
+  return given.ServiceBus === undefined && given.ServiceBus__fullyQualifiedNamespace === undefined ? null : given;
+}
+
 function missing(given: Readonly<Record<string, string | undefined>>): Array<string> {
   return (Settings.required as ReadonlyArray<string>).filter((key) => given[key] === undefined);
 }

@@ -2,6 +2,8 @@
 export interface Blob {
   readonly bytes: Uint8Array;
   readonly etag: string;
+  /** When it was written by the clock of the storage, milliseconds since the epoch, to the second. Absent where it does not say. */
+  readonly writtenAtMs?: number;
 }
 
 /** One container, reduced to what we do with it. All throw RetryableError when storage cannot be used. */

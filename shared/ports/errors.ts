@@ -1,6 +1,8 @@
+import type { Refusal } from './kubernetes.ts';
+
 /** It may work next time. The trigger lets the queue deliver again; the message says what was tried, `cause` what went wrong. */
 export class RetryableError extends Error {
-  override readonly name = 'RetryableError';
+  override readonly name: string = 'RetryableError';
   /** Milliseconds to wait before the next try; null when nobody said. */
   readonly retryAfterMs: number | null;
   /** What people should be told of: the outside asks us to come later, or we lack a right. Null for whatever passes by itself. */
@@ -18,6 +20,28 @@ export class RetryableError extends Error {
     this.retryAfterMs = options.retryAfterMs ?? null;
     this.because = options.because ?? null;
   }
+}
+
+/**
+ * One object may not be written so. It is nobody's fault but that object's, and works once somebody has changed a policy or the object:
+ * what is beside it goes on.
+ */
+export class RefusedError extends RetryableError {
+  override readonly name = 'RefusedError';
+  readonly refusal: Refusal;
+
+  constructor(refusal: Refusal) {
+    const { act, kind, key, reason } = refusal;
+    super(`may not ${act} ${kind} ${key.name}: ${reason}`);
+    this.refusal = refusal;
+  }
+}
+
+/**
+ * What is stored cannot be read, by nobody and at no time: it is damaged, or of another version of us. Who can do without it does.
+ */
+export class UnreadableError extends RetryableError {
+  override readonly name = 'UnreadableError';
 }
 
 /**

@@ -93,6 +93,17 @@ export interface Kinds {
 
 export type Kind = keyof Kinds;
 
+/** One write that the API server refused. */
+export interface Refusal {
+  readonly act: 'create' | 'patch' | 'patch the status of' | 'delete' | 'evict';
+  readonly kind: Kind;
+  readonly key: Key;
+  /** In the API server's words. */
+  readonly reason: string;
+  /** Who denies it, such as `ValidatingAdmissionPolicy 'a'`; null where the API server's own rules do. */
+  readonly policy: string | null;
+}
+
 export interface Key {
   readonly name: string;
   /** Null for cluster-scoped kinds. */
@@ -104,41 +115,55 @@ export type WriteOutcome<T> =
   | { readonly kind: 'written'; readonly object: T }
   | { readonly kind: 'not-found' }
   | { readonly kind: 'conflict' }
-  /** The API server refuses the content; the reason is for people. */
-  | { readonly kind: 'refused'; readonly reason: string };
+  | Refused;
 
-export type CreateOutcome<T> =
-  | { readonly kind: 'created'; readonly object: T }
-  | { readonly kind: 'exists' }
-  | { readonly kind: 'refused'; readonly reason: string };
+export type CreateOutcome<T> = { readonly kind: 'created'; readonly object: T } | { readonly kind: 'exists' } | Refused;
 
-/** `blocked`: a PodDisruptionBudget does not allow it now. `status` is the API server's, of HTTP. */
-export type EvictOutcome =
-  | { readonly kind: 'evicted' | 'gone'; readonly status: number }
-  | { readonly kind: 'blocked'; readonly status: number; readonly reason: string };
+/** The API server does not take this write, and will not until somebody changes a policy or what is written. */
+export interface Refused {
+  readonly kind: 'refused';
+  /** In the API server's words. */
+  readonly reason: string;
+  readonly refusal: Refusal;
+}
 
 /**
- * The cluster's API server. Every call throws RetryableError when the server cannot be reached, answers 429 or 5xx, or refuses us
- * (401, 403), which roles on their way explain. Nothing here is cached: what is read is what is there.
+ * `blocked`: a PodDisruptionBudget does not allow it now, or it is refused, of which `refusal` tells. `status` is the API server's, of
+ * HTTP.
+ */
+export type EvictOutcome =
+  | { readonly kind: 'evicted' | 'gone'; readonly status: number }
+  | { readonly kind: 'blocked'; readonly status: number; readonly reason: string; readonly refusal: Refusal | null };
+
+/**
+ * The cluster's API server. Every call throws RetryableError when the server cannot be reached, answers 429 or 5xx, or knows no right of
+ * ours (401, 403), which roles on their way explain. What a policy or the server's rules refuse of one object is an outcome; of a
+ * deletion a RefusedError. Nothing here is cached: what is read is what is there.
  */
 export interface Kubernetes {
   get<K extends Kind>(kind: K, key: Key): Promise<Kinds[K] | null>;
-  /** All objects, read in pages. Selectors in Kubernetes' own string form. */
+  /**
+   * All objects, read in pages. Selectors in Kubernetes' own string form. `mayBeOld`: from what the API server has in memory, which may be
+   * behind by a moment, in one page; else it waits until that is up to date.
+   */
   list<K extends Kind>(
     kind: K,
-    selectors?: { readonly labels?: string; readonly fields?: string },
+    selectors?: { readonly labels?: string; readonly fields?: string; readonly mayBeOld?: boolean },
   ): Promise<ReadonlyArray<Kinds[K]>>;
   create<K extends Kind>(kind: K, object: object): Promise<CreateOutcome<Kinds[K]>>;
   /** JSON merge patch. Put `metadata.resourceVersion` or `metadata.uid` into the patch to make it conditional. */
   patch<K extends Kind>(kind: K, key: Key, patch: object): Promise<WriteOutcome<Kinds[K]>>;
   /** As `patch`, on the status subresource. */
   patchStatus<K extends Kind>(kind: K, key: Key, patch: object): Promise<WriteOutcome<Kinds[K]>>;
-  /** Marks for deletion, or deletes. Missing objects and objects with another uid are `not-found`. */
+  /**
+   * Marks for deletion, or deletes. Missing objects and objects with another uid are `not-found`; where a version is named, one that has
+   * changed since is a `conflict`, and so is one with another uid. Throws RefusedError where it is refused.
+   */
   delete(
     kind: Kind,
     key: Key,
-    options?: { readonly uid?: string; readonly gracePeriodSeconds?: number },
-  ): Promise<'deleted' | 'not-found'>;
+    options?: { readonly uid?: string; readonly resourceVersion?: string; readonly gracePeriodSeconds?: number },
+  ): Promise<'deleted' | 'not-found' | 'conflict'>;
   evict(pod: { readonly namespace: string; readonly name: string; readonly uid: string }): Promise<EvictOutcome>;
   /** The server's version without the leading `v`, such as `1.36.3`. */
   serverVersion(): Promise<string>;

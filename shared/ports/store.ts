@@ -46,6 +46,7 @@ export interface Removal {
 export interface Decisions {
   /** Idempotent: the same name always carries the same content. */
   put(decision: Decision): Promise<void>;
+  /** Null when there is none. Throws UnreadableError for a record that is damaged, or that a later version of us has written. */
   get(name: string): Promise<Decision | null>;
 }
 
@@ -93,10 +94,15 @@ export interface Ledger {
 }
 
 export interface Snapshots {
-  /** The newest published snapshot; null when there is none. */
+  /** The newest published snapshot; null when there is none. Throws UnreadableError for one that is damaged, or of another version of us. */
   latest(): Promise<Snapshot | null>;
   /** When the relay last said that it is alive, milliseconds since the epoch; null when never. */
   heartbeatMs(): Promise<number | null>;
+  /**
+   * Up to when the relay has last said that the snapshot of this version lacks nothing it had seen, milliseconds since the epoch; null where
+   * its last word was about another.
+   */
+  heldMs(version: string): Promise<number | null>;
   /** Reads the API server itself and builds the same image, for when no relay does. */
   list(): Promise<Snapshot>;
 }

@@ -1,4 +1,3 @@
-import { readdirSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { watchObjects } from '../../sandbox/kubernetes/client/watch-objects.ts';
 import { deployment, nodeClass, nodePool, oneToANode } from '../e2e/manifests.ts';
@@ -8,6 +7,7 @@ import type { KubernetesObject, Node, Pod } from '../../sandbox/kubernetes/clien
 import { paceFor } from '../../sandbox/start/pace.ts';
 import type { SandboxOptions } from '../../sandbox/world/sandbox.ts';
 import { type Mode, type World, startWorld } from '../e2e/world.ts';
+import { readUses, type Use } from './process-use.ts';
 
 /**
  * Measures a burst end to end, with the product as `npm run build` left it, all parts on this machine:
@@ -113,63 +113,6 @@ function watchBurst({ api: connection }: World): Times {
     },
   });
   return times;
-}
-
-/** Seconds of CPU and bytes of resident memory of one of our processes, by what it is. */
-interface Use {
-  readonly cpuS: number;
-  readonly rssMb: number;
-}
-
-const PARTS: ReadonlyArray<readonly [part: string, command: RegExp]> = [
-  ['functions host', /functions-host/],
-  ['relay', /relay/],
-  ['service bus', /servicebus/],
-  ['storage', /azurite/],
-  ['kube-apiserver', /kube-apiserver/],
-  ['kube-scheduler', /kube-scheduler /],
-  ['kube-controller-manager', /kube-controller-manager /],
-  ['etcd', /etcd /],
-];
-
-const TICKS_PER_S = 100;
-const PAGE_BYTES = 4096;
-
-/** What this process and its descendants have used so far. */
-function readUses(): ReadonlyMap<string, Use> {
-  const parents = new Map<number, number>();
-  for (const pid of readdirSync('/proc').map(Number).filter(Number.isInteger)) {
-    const fields = readStat(pid);
-    if (fields !== null) parents.set(pid, Number(fields[1]));
-  }
-  const isOurs = (pid: number): boolean => pid === process.pid || (pid > 1 && isOurs(parents.get(pid) ?? 0));
-  const uses = new Map<string, Use>();
-  for (const pid of [...parents.keys()].filter(isOurs)) {
-    const fields = readStat(pid);
-    if (fields === null) continue;
-    const command = readText(`/proc/${pid}/cmdline`).replaceAll('\0', ' ');
-    const part = pid === process.pid ? 'Azure, kubelets, bench' : PARTS.find(([, words]) => words.test(command))?.[0];
-    if (part === undefined) continue;
-    const cpuS = (Number(fields[11]) + Number(fields[12])) / TICKS_PER_S;
-    const rssMb = (Number(fields[21]) * PAGE_BYTES) / 1e6;
-    const known = uses.get(part);
-    uses.set(part, { cpuS: cpuS + (known?.cpuS ?? 0), rssMb: rssMb + (known?.rssMb ?? 0) });
-  }
-  return uses;
-}
-
-/** The fields of /proc/PID/stat after the command's name; null when the process has ended. */
-function readStat(pid: number): ReadonlyArray<string> | null {
-  const text = readText(`/proc/${pid}/stat`);
-  return text === '' ? null : text.slice(text.lastIndexOf(')') + 2).split(' ');
-}
-
-function readText(path: string): string {
-  try {
-    return readFileSync(path, 'utf8');
-  } catch {
-    return '';
-  }
 }
 
 /** Requests so far by verb and resource, watches left out; empty where the API server tells none. */

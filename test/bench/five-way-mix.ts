@@ -115,6 +115,7 @@ export function benchmarkInput(pods: ReadonlyArray<PodShape>, preferencePolicy: 
     devices: DEVICES_IGNORED,
     foreignPools: [],
     evictionCostMs: new Map(),
+    held: [],
   };
 }
 
@@ -154,6 +155,7 @@ function waitingPod(at: number, shape: number): Pod {
     uid: name,
     shape,
     createdAtMs: 0,
+    startedAtMs: null,
     nodeName: null,
     nominatedNodeName: null,
     unschedulable: true,

@@ -21,8 +21,8 @@ import {
 /**
  * What a look of the function `disrupt` takes at large clusters, from the bytes of a snapshot, in a process of its own:
  * `node test/bench/large-disruption.ts [part of a load's name]`. `disrupt` is the use case itself over ports in memory: gathering, both
- * planners, audit, commit. Beside it stand its stages, the audit of the whole plan of disruption, which only the command line
- * asks for, and the same cluster at rest: once everything that was planned has been done.
+ * planners, audits, commit. Beside it stand its stages, the audit of the first step, which is what a look begins, that of the whole plan, for
+ * which only the command line asks, and the same cluster at rest: once everything that was planned has been done.
  */
 const LOADS: ReadonlyArray<readonly [name: string, cluster: ScaledDown]> = [
   ['1,000 nodes at 30 %', { nodes: 1_000, pods: 30_000, use: 0.3, apps: 300, seed: 1 }],
@@ -79,6 +79,7 @@ async function stages(bytes: Uint8Array): Promise<ReadonlyArray<Row>> {
   const now = instant(ports.now());
   const input = disruptionInput(ports, gathered.input, new Map());
   const plan = await timed('plan', () => planDisruption(input, now));
+  await timed('audit of the first step', () => auditDisruption(plan, input, now, 1));
   const findings = await timed('audit of the whole plan', () => auditDisruption(plan, input, now));
   if (findings.length > 0) throw new Error(`the audit has ${findings.length} findings: ${findings[0]?.text ?? ''}`);
   rows.push(['comes to', told(plan)], peak());

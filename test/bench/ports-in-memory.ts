@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { planDisruption } from '../../shared/core/disruption/plan-disruption.ts';
 import { planProvisioning } from '../../shared/core/plan-provisioning.ts';
 import { DEFAULT_DISRUPTION } from '../../shared/core/model/disruption-input.ts';
 import { MemoryBlobs } from '../simulation/world/memory-blobs.ts';
@@ -45,6 +46,7 @@ export function portsInMemory(snapshot: Uint8Array, types: ReadonlyArray<Instanc
     policy: KARPENTER_POLICY,
     disruption: { isOn: true, policy: DEFAULT_DISRUPTION },
     planner: planProvisioning,
+    disruptionPlanner: planDisruption,
     reservesNodes: true,
     now: () => STARTED_MS + Math.round(performance.now()),
     kubernetes,

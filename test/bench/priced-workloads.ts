@@ -129,6 +129,7 @@ export function toInput(
       uid: `${name}-${index}`,
       shape,
       createdAtMs: 0,
+      startedAtMs: null,
       nodeName: null,
       nominatedNodeName: null,
       unschedulable: true,
@@ -147,6 +148,7 @@ export function toInput(
     devices: DEVICES_IGNORED,
     foreignPools: [],
     evictionCostMs: new Map(),
+    held: [],
   };
 }
 

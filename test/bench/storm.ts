@@ -3,21 +3,27 @@ import type { Node, Pod } from '../../sandbox/kubernetes/client/objects.ts';
 import { watchObjects } from '../../sandbox/kubernetes/client/watch-objects.ts';
 import { paceFor } from '../../sandbox/start/pace.ts';
 import { deployment, nodeClass, nodePool } from '../e2e/manifests.ts';
+import { holdLease, lockCatalog, throttleAzure } from '../e2e/troubles.ts';
 import { type Mode, type World, startWorld } from '../e2e/world.ts';
+import { readUses, type Use } from './process-use.ts';
 
 /**
  * Measures a spot storm end to end, with the product as `npm run build` left it, all parts on this machine:
  *
- *     node test/bench/storm.ts NODES [embedded | real] [NOTICE_SECONDS, default 30] [BOOT_SECONDS, default 60]
+ *     node test/bench/storm.ts NODES [embedded | real] [NOTICE_SECONDS, default 30] [BOOT_SECONDS, default 60] [TROUBLE]
  *
- * `real` needs KUBEBUILDER_ASSETS. So many spot nodes with three pods each, whose grace period is 5 s, are taken back at the same
+ * `real` needs KUBEBUILDER_ASSETS. TROUBLE, from the notice on: `throttled`, Azure refuses every request for a minute; `locked`, nobody can write what
+ * is remembered of Azure; `lease`, the latest decision's executor is dead; `sold-out`, there is no spot capacity any more. Functions run in
+ * processes of their own, as on Azure, unless ONE_HOST is set. So many spot nodes with three pods each, whose grace period is 5 s, are taken back at the same
  * moment. Prints from the notice, per node: to its taint, to its last pod being told, to the PUTs of what replaces them; how many pods ended by
- * themselves before their VM was gone; what was bought that no pod came to; when all pods ran again.
+ * themselves before their VM was gone; what was bought that no pod came to; when all pods ran again; and which process used how much of the CPUs until the last pod was told.
  */
 const nodes = Number(process.argv[2] ?? 20);
 const mode: Mode = process.argv[3] === 'real' ? 'real' : 'embedded';
 const noticeSeconds = Number(process.argv[4] ?? 30);
 const bootSeconds = Number(process.argv[5] ?? 60);
+
+const trouble = process.argv[6] ?? 'none';
 
 const PODS_PER_NODE = 3;
 const GRACE_SECONDS = 5;
@@ -35,6 +41,8 @@ const QUOTA = {
   familyCores: 500_000,
   families: {},
 };
+
+const NO_SPOT = { size: null, zone: null, capacityType: 'spot', code: 'SkuNotAvailable', remaining: 0 } as const;
 
 /** What takes longer has found something. */
 const LONGEST_MS = 6 * 60_000;
@@ -131,7 +139,14 @@ async function until(what: string, holds: () => boolean): Promise<void> {
 async function run(): Promise<void> {
   const { machines, latency } = paceFor(bootSeconds);
   const azure = { quota: QUOTA, latency };
-  const world = await startWorld(mode, { azure, pace: machines, systemNode: true, sweepSchedule: '0 * * * * *' });
+  const hosts = process.env['ONE_HOST'] === undefined ? 'as-on-azure' : 'one';
+  const world = await startWorld(mode, {
+    azure,
+    pace: machines,
+    systemNode: true,
+    sweepSchedule: '0 * * * * *',
+    hosts,
+  });
   try {
     const seen = watchStorm(world);
     const pods = nodes * PODS_PER_NODE;
@@ -147,12 +162,23 @@ async function run(): Promise<void> {
     const old = vms.filter(({ capacityType }) => capacityType === 'spot').map(({ name }) => name);
     const own = new Map(old.map((name) => [name, [...seen.nodeOf].flatMap(([uid, on]) => (on === name ? uid : []))]));
     const linesBefore = world.lines.length;
+    if (trouble === 'locked') await lockCatalog(world);
+    if (trouble === 'lease') await holdLease(world);
+    if (trouble === 'throttled') {
+      throttleAzure(world);
+      setTimeout(() => world.sandbox.azure.heal(), 60_000);
+    }
+    if (trouble === 'sold-out') world.sandbox.azure.exhaust(NO_SPOT);
     const noticedMs = Date.now();
+    const uses = [{ atMs: noticedMs, used: readUses() }];
+    const sampling = setInterval(() => uses.push({ atMs: Date.now(), used: readUses() }), 250);
     for (const name of old) world.sandbox.azure.evict(name, { noticeSeconds });
     await until('their VMs are gone', () => old.every((name) => seen.vmGone.has(name)));
     await until('all pods run again', () => seen.running.size === pods);
     const wholeMs = Date.now();
+    clearInterval(sampling);
     report(world, seen, { own, noticedMs, wholeMs, linesBefore });
+    tellUses(uses, Math.max(...[...own.values()].flat().flatMap((uid) => seen.told.get(uid) ?? [])));
   } finally {
     await world.close();
   }
@@ -184,7 +210,7 @@ function report(world: World, seen: Seen, { own, noticedMs, wholeMs, linesBefore
   const lines = world.lines.slice(linesBefore);
   const count = (event: string): number => lines.filter((line) => line.includes(`"event":"${event}"`)).length;
   say(
-    `${mode}: ${own.size} spot nodes with ${all.length} pods, ${noticeSeconds} s of notice, boots of ${bootSeconds} s`,
+    `${mode}: ${own.size} spot nodes with ${all.length} pods, ${noticeSeconds} s of notice, boots of ${bootSeconds} s, trouble: ${trouble}`,
   );
   say(`notice to taint            ${spread(tainted, own.size)}`);
   say(`notice to last pod told    ${spread(told, own.size)}`);
@@ -193,6 +219,22 @@ function report(world: World, seen: Seen, { own, noticedMs, wholeMs, linesBefore
   say(`machines bought ${bought.length}, of them with no pod at the end ${idle.length}`);
   say(`all ran again ${((wholeMs - noticedMs) / 1000).toFixed(1)} s after the notice`);
   say(`plans ${count('planned')}, interrupted ${count('interrupted')}, put off ${count('retry-later')}`);
+}
+
+interface Sample {
+  readonly atMs: number;
+  readonly used: ReadonlyMap<string, Use>;
+}
+
+/** Who used the CPUs from the notice until the last pod was told. */
+function tellUses(samples: ReadonlyArray<Sample>, toldMs: number): void {
+  const [first] = samples;
+  const last = samples.find(({ atMs }) => atMs >= toldMs) ?? samples.at(-1);
+  if (first === undefined || last === undefined) return;
+  const parts = [...last.used].map(([part, { cpuS }]) => [part, cpuS - (first.used.get(part)?.cpuS ?? 0)] as const);
+  const told = parts.filter(([, cpuS]) => cpuS >= 0.05).toSorted((a, b) => b[1] - a[1]);
+  const seconds = ((last.atMs - first.atMs) / 1000).toFixed(1);
+  say(`CPU in these ${seconds} s: ${told.map(([part, cpuS]) => `${part} ${cpuS.toFixed(1)} s`).join(', ')}`);
 }
 
 await run();

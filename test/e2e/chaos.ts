@@ -21,11 +21,11 @@ export interface Chaos {
 const KILLS_MAX = 500;
 
 /**
- * Kills relay, Functions host and broker as `kill -9` does, at moments drawn from `rng`, and starts each again after a
- * while that is drawn too. Two may be dead at one time.
+ * Kills relay, Functions hosts and broker as `kill -9` does, at moments drawn from `rng`, and starts each again after a
+ * while that is drawn too. Several may be dead at one time. The more parts there are, the more seldom is each of them killed.
  */
 export function startChaos({ sandbox }: World, rng: Rng, pace: ChaosPace): Chaos {
-  const parts = [sandbox.relay, sandbox.host, sandbox.broker];
+  const parts = [sandbox.relay, ...sandbox.hosts, sandbox.broker];
   const state = { stopped: false, kills: 0 };
   const run = async (part: Child): Promise<void> => {
     const draw = rng.split(part.name);

@@ -1,4 +1,5 @@
 import { expect } from 'vitest';
+import { claimsQueue } from '../../shared/contract/queues.ts';
 import { type State, isRunning } from './state.ts';
 import { type World, readQueues } from './world.ts';
 
@@ -10,6 +11,9 @@ interface End {
   readonly mayBeEmpty?: boolean;
   readonly withinMs?: number;
 }
+
+/** What a host had in its hands when it was killed comes back when its lock ends, and is done then. */
+const QUEUES_WITHIN_MS = claimsQueue.lockDurationMs + 60_000;
 
 /**
  * Waits until nothing is under way any more, and asserts what must then be true whatever has happened: every pod of the
@@ -28,10 +32,11 @@ export async function expectConsistent(world: World, options: End): Promise<Stat
   expect(twice, 'VMs that were made more than once').toEqual([]);
   await expectNothingLeft(world);
   if (!mayBeEmpty) expect(emptyNodes(state), 'nodes without a pod').toEqual([]);
-  await world.until('the queues are empty', async () => {
+  const areEmpty = async (): Promise<boolean> => {
     const counts = Object.entries(await readQueues(world.sandbox));
     return counts.every(([name, { active, locked }]) => name === 'poison' || active + locked === 0);
-  });
+  };
+  await world.until('the queues are empty', areEmpty, QUEUES_WITHIN_MS);
   const queues = await readQueues(world.sandbox);
   const dead = Object.entries(queues).filter(([, { deadLettered }]) => deadLettered > 0);
   expect(dead, 'queues with dead messages').toEqual([]);

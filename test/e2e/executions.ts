@@ -1,10 +1,15 @@
 import type { World } from './world.ts';
 
-/** Executions so far, by function. */
+type Counts = Readonly<Record<string, Readonly<Record<string, number>>>>;
+
+/** Executions so far, by function, in all processes. */
 export async function readExecutions({ sandbox }: World): Promise<Readonly<Record<string, number>>> {
-  const answer = await fetch(`${sandbox.functionsUrl}/admin/host/executions`);
-  const counts = (await answer.json()) as Readonly<Record<string, Readonly<Record<string, number>>>>;
-  return Object.fromEntries(
-    Object.entries(counts).map(([name, count]) => [name, Object.values(count).reduce((sum, one) => sum + one, 0)]),
+  const counts = await Promise.all(
+    sandbox.hostUrls.map(async (url) => (await (await fetch(`${url}/admin/host/executions`)).json()) as Counts),
   );
+  const sums: Record<string, number> = {};
+  for (const [name, count] of counts.flatMap((one) => Object.entries(one))) {
+    sums[name] = Object.values(count).reduce((sum, one) => sum + one, sums[name] ?? 0);
+  }
+  return sums;
 }

@@ -1,3 +1,4 @@
+import { planDisruption } from '../../shared/core/disruption/plan-disruption.ts';
 import { planProvisioning } from '../../shared/core/plan-provisioning.ts';
 import { DEFAULT_DISRUPTION } from '../../shared/core/model/disruption-input.ts';
 import { execFile } from 'node:child_process';
@@ -160,6 +161,7 @@ async function createPorts(kubeconfigPath: string, now: () => number): Promise<P
     policy: KARPENTER_POLICY,
     disruption: { isOn: true, policy: DEFAULT_DISRUPTION },
     planner: planProvisioning,
+    disruptionPlanner: planDisruption,
     reservesNodes: true,
     kubernetes,
     definitions: createDefinitions(kubernetes, now),
@@ -192,6 +194,7 @@ async function createPorts(kubeconfigPath: string, now: () => number): Promise<P
     snapshots: {
       latest: () => Promise.resolve(null),
       heartbeatMs: () => Promise.resolve(null),
+      heldMs: () => Promise.resolve(null),
       list: () => listSnapshot(transport, 'holds', now(), { buffers: false }),
     },
     deviceSelectors: null,

@@ -18,7 +18,7 @@ export function interruptionCases(mode: Mode): void {
     let queues: Queues;
 
     beforeAll(async () => {
-      world = await startWorld(mode);
+      world = await startWorld(mode, { hosts: 'as-on-azure' });
       queues = openQueues(world);
       await world.apply(nodeClass);
     });

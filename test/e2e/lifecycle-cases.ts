@@ -18,7 +18,7 @@ export function lifecycleCases(mode: Mode): void {
     let world: World;
 
     beforeAll(async () => {
-      world = await startWorld(mode);
+      world = await startWorld(mode, { hosts: 'as-on-azure' });
       await world.apply(nodeClass);
     });
     afterAll(async () => {

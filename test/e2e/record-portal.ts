@@ -76,6 +76,7 @@ async function live(): Promise<{ readonly lines: ReadonlyArray<string>; readonly
     await evicted(world);
     await world.apply(deployment('web', 1));
     await said(world, 'disrupted', 'nodeclaim-terminated');
+    await drifted(world);
     await queues.send('claims', [1, 2, 3]);
     await said(world, 'message-kept');
     // The first page is what makes it read the figures of plans.
@@ -123,9 +124,19 @@ async function evicted(world: World): Promise<void> {
     return pods.filter(isRunning).length >= 5 && there.some(({ capacityType }) => capacityType === 'spot');
   });
   await equipped(world);
-  const spot = vms.find(({ capacityType }) => capacityType === 'spot');
-  world.sandbox.azure.evict(spot?.name ?? '', { noticeSeconds: 30 });
+  const spot = vms.filter(({ capacityType }) => capacityType === 'spot');
+  for (const { name } of spot) world.sandbox.azure.evict(name, { noticeSeconds: 30 });
   await said(world, 'interrupted', 'nodeclaim-terminated');
+  const isReplaced = (line: string): boolean => /"event":"nodeclaim-initialized".*"sinceNoticeMs":\d/.test(line);
+  await world.until('what replaces it is in use', () => world.lines.some(isReplaced), SILENT_WITHIN_MS);
+}
+
+/** Nodes with pods go, as their pool has changed. */
+async function drifted(world: World): Promise<void> {
+  await world.apply(nodePool('spot', { capacityTypes: ['spot'], labels: { kind: 'spot', age: 'new' } }));
+  const hasMoved = async (): Promise<boolean> =>
+    (await readMetrics(world)).includes('karpenter_pods_disruption_initiated_total{');
+  await world.until('pods had to move', hasMoved, SILENT_WITHIN_MS);
 }
 
 /** A deployment that lacks what every node needs, in a subscription that tells it nothing. */

@@ -62,6 +62,7 @@ export async function startWorld(mode: Mode, options: Partial<SandboxOptions> = 
     sweepSchedule: '*/5 * * * * *',
     duplicatePercent: 0,
     systemNode: false,
+    hosts: 'one',
     relays: 1,
     settings: {},
     ...options,

@@ -72,6 +72,7 @@ export function toInput(scenario: Scenario, oracle: OracleCatalog): Provisioning
     devices: DEVICES_IGNORED,
     foreignPools: [],
     evictionCostMs: new Map(),
+    held: [],
   };
 }
 
@@ -112,6 +113,7 @@ function toPod({ metadata, spec }: PodManifest, index: number): Pod {
     uid: `${metadata.namespace ?? 'default'}/${metadata.name}`,
     shape: index,
     createdAtMs: FIRST_CREATED_MS + index * 1000,
+    startedAtMs: spec.nodeName === undefined ? null : FIRST_CREATED_MS + index * 1000,
     nodeName: spec.nodeName ?? null,
     nominatedNodeName: null,
     unschedulable: spec.nodeName === undefined,

@@ -1,4 +1,8 @@
-import { seedsFrom, simulationCases } from './simulation-cases.ts';
+import { seedsFrom } from './run-seed.ts';
+import { simulationCases } from './simulation-cases.ts';
+
+/** Those that once broke a law, as things were drawn then. */
+const broken = ['w-701', 'w-707', 'w-738', 'w-851', 'w-859', 'w-860', 'w-905', 'w-950', 'w-971', 'w-10002', 'w-10018'];
 
 /** The seeds after those of `npm test`. */
-simulationCases(seedsFrom(1, 99), true);
+simulationCases([...seedsFrom(1, 79), ...broken], true);

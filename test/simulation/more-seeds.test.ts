@@ -1,4 +1,8 @@
-import { seedsFrom, simulationCases } from './simulation-cases.ts';
+import { seedsFrom } from './run-seed.ts';
+import { simulationCases } from './simulation-cases.ts';
+
+/** Those that once broke a law, as things were drawn then. */
+const broken = ['w-10101', 'w-10250', 'w-10257', 'w-10424', 'w-20068'];
 
 /** The seeds after those of `npm test`. */
-simulationCases(seedsFrom(3, 297));
+simulationCases([...seedsFrom(3, 165), ...broken]);

@@ -1,4 +1,5 @@
-import { seedsFrom, simulationCases } from './simulation-cases.ts';
+import { seedsFrom } from './run-seed.ts';
+import { simulationCases } from './simulation-cases.ts';
 
 /** `SEED=w-17` replays one run and shows more of its trace; `SEEDS=2000` runs that many. */
 const given = process.env['SEED'];

@@ -2,9 +2,10 @@ import type { Clock } from '../../world/clock.ts';
 import type { Executor, InvocationOrder } from '../executor.ts';
 import { isObject } from '../json.ts';
 import { renderTimerInput, toDotNetInstant } from '../timers/timer-listener.ts';
+import { toObjects } from '../servicebus/message-input.ts';
 import type { RegisteredFunction } from '../worker/function-app.ts';
 import type { RpcTypedData } from '../worker/rpc.ts';
-import { toTriggerMetadata } from './event-grid.ts';
+import { toEventInput, toTriggerMetadata } from './event-grid.ts';
 import { emptyResponse, jsonResponse, type HostRequest, type HostResponse } from './exchange.ts';
 
 /** What the admin routes tell and do. */
@@ -132,15 +133,21 @@ function toInput(fn: RegisteredFunction, text: string, request: HostRequest, now
       return { input: { http: toHttpInput(text, request) }, triggerMetadata: {} };
     case 'eventgridtrigger': {
       const event = readJson(text);
-      return isObject(event) ? { input: { json: text }, triggerMetadata: toTriggerMetadata(event) } : null;
+      return isObject(event) ? { input: toEventInput(event), triggerMetadata: toTriggerMetadata(event) } : null;
     }
     default:
       return { input: toMessageInput(fn, text), triggerMetadata: {} };
   }
 }
 
-function toMessageInput(fn: RegisteredFunction, text: string): RpcTypedData {
-  return fn.trigger['cardinality'] === 'many' ? { collectionString: { string: [text] } } : { string: text };
+function toMessageInput(fn: RegisteredFunction, text: string): RpcTypedData | Error {
+  if (fn.trigger['cardinality'] !== 'many') return { string: text };
+  if (fn.trigger['dataType'] === 'string') return { collectionString: { string: [text] } };
+  try {
+    return toObjects([text]);
+  } catch (error) {
+    return error instanceof Error ? error : new Error(String(error));
+  }
 }
 
 function toHttpInput(text: string, request: HostRequest): NonNullable<RpcTypedData['http']> {

@@ -9,7 +9,7 @@ export const EVENT_GRID_PATH = '/runtime/webhooks/eventgrid';
 /**
  * Answers Event Grid for one function: the handshake of either schema, or one invocation per event. 202 when all
  * succeeded, 500 when one threw, so that Event Grid delivers the whole request again, as with the real extension.
- * The `code` key is not checked.
+ * The function's name is read with its case, and the `code` key is not checked.
  */
 export async function serveEventGrid(
   functions: ReadonlyArray<RegisteredFunction>,
@@ -17,7 +17,7 @@ export async function serveEventGrid(
   executor: Executor,
 ): Promise<HostResponse> {
   const name = request.url.searchParams.get('functionName') ?? '';
-  const fn = functions.find((candidate) => candidate.name.toLowerCase() === name.toLowerCase());
+  const fn = functions.find((candidate) => candidate.name === name);
   if (fn === undefined) return jsonResponse(404, { error: `There is no Event Grid function named '${name}'.` });
   if (request.method === 'OPTIONS') return answerCloudEventsHandshake(request);
   if (request.method !== 'POST') return emptyResponse(405, [['allow', 'OPTIONS, POST']]);
@@ -32,13 +32,18 @@ export async function serveEventGrid(
         fn,
         reason: `EventGrid trigger fired at ${new Date().toISOString()}`,
         details: null,
-        input: { json: JSON.stringify(event) },
+        input: toEventInput(event),
         triggerMetadata: toTriggerMetadata(event),
         retry: null,
       }),
     ),
   );
   return emptyResponse(outcomes.every(({ succeeded }) => succeeded) ? 202 : 500);
+}
+
+/** An event as the host sends it: as text, with line breaks. */
+export function toEventInput(event: Readonly<Record<string, unknown>>): { readonly string: string } {
+  return { string: JSON.stringify(event, null, 2) };
 }
 
 /** The data of the event, as the extension offers it to bindings. */

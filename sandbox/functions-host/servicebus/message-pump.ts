@@ -4,14 +4,8 @@ import type { Executor, InvocationOrder } from '../executor.ts';
 import type { ServiceBusOptions } from '../host-json.ts';
 import type { Log } from '../log.ts';
 import type { RegisteredFunction } from '../worker/function-app.ts';
-import {
-  renderTriggerDetails,
-  toBatchInput,
-  toBatchMetadata,
-  toSingleInput,
-  toSingleMetadata,
-  type MessageShape,
-} from './trigger-metadata.ts';
+import { toBatchInput, toSingleInput, type MessageShape } from './message-input.ts';
+import { renderTriggerDetails, toBatchMetadata, toSingleMetadata } from './trigger-metadata.ts';
 
 /** What every way of receiving shares: one function, its settings, and how its messages become invocations. */
 export interface PumpContext {
@@ -77,14 +71,14 @@ function toOrder(context: PumpContext, messages: ReadonlyArray<ServiceBusReceive
   const { fn, isBatch, shape } = context;
   const [first] = messages;
   if (first === undefined) throw new Error('A Service Bus invocation needs a message.');
-  return {
-    fn,
-    reason: '(null)',
-    details: renderTriggerDetails(messages, isBatch),
-    input: isBatch ? toBatchInput(messages, shape) : toSingleInput(first, shape),
-    triggerMetadata: isBatch ? toBatchMetadata(messages, shape) : toSingleMetadata(first, shape),
-    retry: null,
-  };
+  const order = { fn, reason: '(null)', details: renderTriggerDetails(messages, isBatch), retry: null };
+  try {
+    return isBatch
+      ? { ...order, input: toBatchInput(messages, shape), triggerMetadata: toBatchMetadata(messages, shape) }
+      : { ...order, input: toSingleInput(first, shape), triggerMetadata: toSingleMetadata(first, shape) };
+  } catch (error) {
+    return { ...order, input: error instanceof Error ? error : new Error(String(error)), triggerMetadata: {} };
+  }
 }
 
 /** Logs a failure of the listener itself. */

@@ -8,6 +8,7 @@ import type { RegisteredFunction } from '../worker/function-app.ts';
 import { pumpBatches, pumpSessionBatches } from './batch-pump.ts';
 import { type ClientSource, openClientSource } from './client-source.ts';
 import { toQueueAddress } from './connection.ts';
+import type { MessageShape } from './message-input.ts';
 import type { Pump, PumpContext } from './message-pump.ts';
 import { pumpMessages, pumpSessions } from './single-pump.ts';
 
@@ -65,12 +66,15 @@ function toPumpContext(fn: RegisteredFunction, host: ServiceBusHost, stopping: A
     isBatch: fn.trigger['cardinality'] === 'many',
     autoComplete: typeof own === 'boolean' ? own : host.options.autoCompleteMessages,
     deliverTwice: host.deliverTwice,
-    shape: {
-      functionName: fn.name,
-      isBinary: fn.trigger['dataType'] === 'binary',
-      keepsEmptyEntries: host.keepsEmptyEntries,
-    },
+    shape: { dataType: readDataType(fn.trigger['dataType']), keepsEmptyEntries: host.keepsEmptyEntries },
   };
+}
+
+/** The host reads the names without case, and `stream` as bytes. */
+function readDataType(given: unknown): MessageShape['dataType'] {
+  const name = typeof given === 'string' ? given.toLowerCase() : '';
+  if (name === 'binary' || name === 'stream') return 'binary';
+  return name === 'string' ? 'string' : null;
 }
 
 function choosePump(

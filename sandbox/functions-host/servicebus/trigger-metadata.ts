@@ -1,58 +1,34 @@
-import { randomUUID } from 'node:crypto';
 import type { ServiceBusReceivedMessage } from '@azure/service-bus';
 import type { RpcTypedData } from '../worker/rpc.ts';
-
-/** How the app asked for its messages. */
-export interface MessageShape {
-  readonly functionName: string;
-  /** `dataType: 'binary'` gives buffers in place of parsed text. */
-  readonly isBinary: boolean;
-  /** The app's capability `IncludeEmptyEntriesInMessagePayload`. */
-  readonly keepsEmptyEntries: boolean;
-}
-
-/**
- * A batch as the host sends it. As there, an entry that is empty is left out of every array of strings, bodies included,
- * unless the app asked to keep it: arrays of a batch are then not aligned. The library turns text that is JSON into its value.
- */
-export function toBatchInput(messages: ReadonlyArray<ServiceBusReceivedMessage>, shape: MessageShape): RpcTypedData {
-  if (shape.isBinary) return { collectionBytes: { bytes: messages.map(({ body }) => toBytes(body)) } };
-  return toStrings(
-    messages.map(({ body }) => toText(body)),
-    shape,
-  );
-}
-
-/** A single message as the host sends it. */
-export function toSingleInput(message: ServiceBusReceivedMessage, shape: MessageShape): RpcTypedData {
-  return shape.isBinary ? { bytes: toBytes(message.body) } : { string: toText(message.body) };
-}
+import { addJsonProperties } from './json-properties.ts';
+import { toStrings, toText, type MessageShape } from './message-input.ts';
 
 /**
  * The trigger metadata of a batch, by the names of the Service Bus extension 5.17; the library makes them camelCase.
- * `MessageReceiver`, `Client` and their like, opaque objects there, are left out.
+ * `MessageReceiver`, `Client` and their like are left out: objects of .NET, of which nobody in a worker can make use.
  */
 export function toBatchMetadata(
   messages: ReadonlyArray<ServiceBusReceivedMessage>,
   shape: MessageShape,
 ): Record<string, RpcTypedData> {
-  const metadata: Record<string, RpcTypedData> = { sys: toSystemMetadata(shape) };
+  const metadata: Record<string, RpcTypedData> = {};
   for (const [name, read] of stringProperties) metadata[`${name}Array`] = toStrings(messages.map(read), shape);
   for (const [name, read] of jsonProperties) metadata[`${name}Array`] = { json: JSON.stringify(messages.map(read)) };
   return metadata;
 }
 
-/** The trigger metadata of a single message: the names of a batch without `Array`. */
+/** The trigger metadata of a single message: the names of a batch without `Array`, and what its body says where that is an object. */
 export function toSingleMetadata(
   message: ServiceBusReceivedMessage,
   shape: MessageShape,
 ): Record<string, RpcTypedData> {
-  const metadata: Record<string, RpcTypedData> = { sys: toSystemMetadata(shape) };
+  const metadata: Record<string, RpcTypedData> = {};
   for (const [name, read] of stringProperties) {
     const value = read(message);
     metadata[name] = value === null ? {} : { string: value };
   }
   for (const [name, read] of jsonProperties) metadata[name] = { json: JSON.stringify(read(message)) };
+  if (shape.dataType !== 'binary') addJsonProperties(metadata, toText(message.body));
   return metadata;
 }
 
@@ -116,11 +92,6 @@ export function toDeliveryCount(message: ServiceBusReceivedMessage): number {
   return (message.deliveryCount ?? 0) + 1;
 }
 
-function toSystemMetadata(shape: MessageShape): RpcTypedData {
-  const sys = { MethodName: shape.functionName, UtcNow: new Date().toISOString(), RandGuid: randomUUID() };
-  return { json: JSON.stringify(sys) };
-}
-
 /** .NET's JSON: a UTC time taken out of its offset loses the Z, and the fraction ends at its last digit that says something. */
 function toDotNetDateTime(time: Date | undefined, suffix: string): string {
   if (time === undefined || Number.isNaN(time.getTime())) return `0001-01-01T00:00:00${suffix}`;
@@ -129,19 +100,4 @@ function toDotNetDateTime(time: Date | undefined, suffix: string): string {
 
 function toIdText(id: string | number | Buffer | undefined): string | null {
   return id === undefined || id === null ? null : String(id);
-}
-
-function toStrings(values: ReadonlyArray<string | null>, shape: MessageShape): RpcTypedData {
-  const texts = values.map((value) => value ?? '');
-  return { collectionString: { string: shape.keepsEmptyEntries ? texts : texts.filter((text) => text !== '') } };
-}
-
-function toText(body: unknown): string {
-  if (body === undefined || body === null) return '';
-  if (typeof body === 'string') return body;
-  return Buffer.isBuffer(body) ? body.toString('utf8') : JSON.stringify(body);
-}
-
-function toBytes(body: unknown): Uint8Array {
-  return Buffer.isBuffer(body) ? body : Buffer.from(toText(body));
 }

@@ -28,8 +28,8 @@ const LEAST_MONITORED_MS = 60_000;
 const NEVER = '0001-01-01T00:00:00+00:00';
 
 /**
- * A listener for one timer. Runs never overlap: the next occurrence is reckoned when a run, with its retries, has ended,
- * so what fell due meanwhile is skipped, as in the real host. Throws, naming the function, on a schedule that is not valid.
+ * A listener for one timer. Runs never overlap: the next occurrence is reckoned from when a run began, so where several fell due while it
+ * ran, it runs again at once, and once, as in the real host. Throws, naming the function, on a schedule that is not valid.
  */
 export function createTimerListener(fn: RegisteredFunction, host: TimerHost): Listener {
   const schedule = readSchedule(fn, host.settings);
@@ -117,10 +117,11 @@ class TimerListener {
       await this.#fire('UnscheduledInvocationReason: RunOnStartup', false);
     }
     // Ends with the host: #waitUntil comes back at once when it stops.
-    while (!this.#stopped) {
-      const next = nextOccurrence(this.#schedule, this.#host.clock.now());
+    for (let sinceMs = this.#host.clock.now(); !this.#stopped;) {
+      const next = nextOccurrence(this.#schedule, sinceMs);
       if (next === null) return;
       await this.#waitUntil(next);
+      sinceMs = this.#host.clock.now();
       if (!this.#stopped) await this.#fire(null, false, next);
     }
   }

@@ -149,11 +149,3 @@ const coreModule = {
     current?.log(level, message);
   },
 };
-
-/**
- * The programming model that was set last in this process. An app that shares its copy of the library with an earlier
- * one does not set it again: the library does so once per process.
- */
-export function latestProgrammingModel(): ProgrammingModel | null {
-  return latestModel;
-}

@@ -7,40 +7,20 @@ import { isObject, parseJsonObject } from '../json.ts';
 import type { Log } from '../log.ts';
 import {
   directRegistrations,
-  latestProgrammingModel,
   type HookCallback,
   type HookName,
   type ProgrammingModel,
   type Registrar,
 } from './core-module.ts';
-import type { FunctionApp, RegisteredFunction } from './function-app.ts';
+import type { LoadedApp, LoadedFunction } from './function-app.ts';
 import type { RpcBindingInfo, RpcFunctionMetadata } from './rpc.ts';
-
-/** Apps this process has loaded. Node runs a module once, so an app's registrations are taken once and used again. */
-const loadedApps = new Map<string, Promise<FunctionApp>>();
-
-/** Loads wait for each other: registrations carry no name of the app they come from. */
-let lastLoad: Promise<unknown> = Promise.resolve();
 
 /**
  * Runs the entry points of the app in `folder` (absolute), as the `main` of its package.json names them: a path or a glob
- * relative to the folder, ESM or CommonJS. A second call for the same folder in one process gives the same app.
- * Throws, naming the entry point, when there is none or one throws.
+ * relative to the folder, ESM or CommonJS. Once per worker: Node runs a module once. Throws, naming the entry point, when there is none
+ * or one throws.
  */
-export async function loadApp(folder: string, log: Log): Promise<FunctionApp> {
-  const known = loadedApps.get(folder);
-  if (known !== undefined) return known;
-  const load = lastLoad.then(
-    () => runEntryPoints(folder, log),
-    () => runEntryPoints(folder, log),
-  );
-  lastLoad = load;
-  loadedApps.set(folder, load);
-  load.catch(() => loadedApps.delete(folder));
-  return load;
-}
-
-async function runEntryPoints(folder: string, log: Log): Promise<FunctionApp> {
+export async function loadApp(folder: string, log: Log): Promise<LoadedApp> {
   const packageJson = await readPackageJson(folder);
   const files = await findEntryPoints(folder, packageJson.main);
   const registrations = new Registrations(log);
@@ -50,7 +30,7 @@ async function runEntryPoints(folder: string, log: Log): Promise<FunctionApp> {
   } finally {
     directRegistrations(null);
   }
-  const model = registrations.model ?? latestProgrammingModel();
+  const { model } = registrations;
   const capabilities = await readCapabilities(model, folder);
   return {
     folder,
@@ -124,7 +104,7 @@ async function readCapabilities(
 
 /** Collects what one app registers while its modules run. */
 class Registrations implements Registrar {
-  readonly functions = new Map<string, RegisteredFunction>();
+  readonly functions = new Map<string, LoadedFunction>();
   readonly hooks = new Map<HookName, Array<HookCallback>>();
   readonly mistakes: Array<string> = [];
   model: ProgrammingModel | null = null;
@@ -134,7 +114,7 @@ class Registrations implements Registrar {
     this.#log = log;
   }
 
-  registerFunction(metadata: RpcFunctionMetadata, callback: RegisteredFunction['callback']): void {
+  registerFunction(metadata: RpcFunctionMetadata, callback: LoadedFunction['callback']): void {
     const mistake = findMistake(metadata, callback, this.functions);
     if (mistake !== null) {
       this.mistakes.push(mistake);
@@ -174,7 +154,7 @@ class Registrations implements Registrar {
 function findMistake(
   metadata: RpcFunctionMetadata,
   callback: unknown,
-  others: ReadonlyMap<string, RegisteredFunction>,
+  others: ReadonlyMap<string, LoadedFunction>,
 ): string | null {
   const name: unknown = metadata.name;
   // The host's own rule for names, since they become part of URLs.

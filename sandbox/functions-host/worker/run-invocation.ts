@@ -1,7 +1,7 @@
 import { format } from 'node:util';
 import type { Log } from '../log.ts';
 import type { CoreInvocationContext } from './core-module.ts';
-import type { FunctionApp, RegisteredFunction } from './function-app.ts';
+import type { LoadedApp, LoadedFunction } from './function-app.ts';
 import { runHooks, runHooksAtOnce, withHookData } from './run-hooks.ts';
 import type { RpcInvocationRequest, RpcInvocationResponse } from './rpc.ts';
 
@@ -11,8 +11,8 @@ import type { RpcInvocationRequest, RpcInvocationResponse } from './rpc.ts';
  * unless a hook cleared it.
  */
 export async function runInvocation(
-  app: FunctionApp,
-  fn: RegisteredFunction,
+  app: LoadedApp,
+  fn: LoadedFunction,
   request: RpcInvocationRequest,
   log: Log,
 ): Promise<RpcInvocationResponse> {
@@ -63,7 +63,7 @@ interface Core {
   invocationContext: object | undefined;
 }
 
-function createCoreContext(app: FunctionApp, fn: RegisteredFunction, request: RpcInvocationRequest, log: Log): Core {
+function createCoreContext(app: LoadedApp, fn: LoadedFunction, request: RpcInvocationRequest, log: Log): Core {
   const core: Core = {
     invocationContext: undefined,
     context: {

@@ -11,8 +11,8 @@ import type {
   ObservedMachine,
   RefusalScope,
 } from '../../ports/cloud.ts';
+import { atMost } from '../../ports/at-most.ts';
 import { RetryableError, TerminalError } from '../../ports/errors.ts';
-import { atMost } from './at-most.ts';
 import { isNotFound, orNull, readAzureError, toRetryable } from './azure-error.ts';
 import { customData } from './bootstrap/custom-data.ts';
 import { nodeConfig } from './bootstrap/node-config.ts';
@@ -93,7 +93,8 @@ async function launch(parts: CloudParts, order: LaunchOrder): Promise<LaunchOutc
   const compute = await clients.compute();
   let hasAskedForVm = false;
   try {
-    const place = await parts.place(order.nodeClass);
+    const [place, nic] = await Promise.all([parts.place(order.nodeClass), readNic(parts, name)]);
+    if (nic !== null && !isOwn(parts, nic)) return taken(parts, `network interface ${name}`);
     const nicId = await ensureNic(parts, order, name, place);
     const token = await parts.bootstrapToken(order.claim);
     const kubernetesVersion = order.nodeClass.status?.kubernetesVersion ?? '';
@@ -121,6 +122,7 @@ async function sortOut(
   const { status, code } = refused;
   if (status === 412 || status === 409 || code === 'PropertyChangeNotAllowed') {
     const vm = await readVm(parts, name);
+    if (vm !== null && !isOwn(parts, vm)) return taken(parts, `VM ${name}`);
     if (vm !== null) return { kind: 'exists', machine: toMachine(parts, order.claim, vm) };
   }
   const outcome = toOutcome(refused, order.offering, hasAskedForVm);
@@ -130,6 +132,20 @@ async function sortOut(
 }
 
 const MISSING: ReadonlySet<number> = new Set([403, 404]);
+
+/** Somebody else's of that name, AKS's own pools' for instance, is neither taken for ours nor written over. */
+function taken({ settings }: CloudParts, what: string): LaunchOutcome {
+  return {
+    kind: 'rejected',
+    reason: 'NameTaken',
+    message: `${what} exists and is not ours: its tag ${tag.cluster} is not ${settings.CLUSTER_NAME}; delete the NodeClaim, or give it another name`,
+  };
+}
+
+/** Whether it carries our cluster's tag: whatever does not is not touched. */
+function isOwn({ settings }: CloudParts, { tags }: { readonly tags?: Readonly<Record<string, string>> }): boolean {
+  return tags?.[tag.cluster] === settings.CLUSTER_NAME;
+}
 
 async function ensureNic(parts: CloudParts, order: LaunchOrder, name: string, place: NetworkPlace): Promise<string> {
   const { settings, clients } = parts;
@@ -170,7 +186,7 @@ function pickImage(order: LaunchOrder, sku: Sku | null): string | null {
 
 async function observe(parts: CloudParts, claim: string): Promise<ObservedMachine> {
   const name = `${PREFIX}${claim}`;
-  const vm = await readVm(parts, name);
+  const vm = await readOwnVm(parts, name);
   if (vm === null) return { kind: 'gone' };
   const machine = toMachine(parts, claim, vm);
   const present = {
@@ -212,7 +228,7 @@ function failsByExtension(vm: VirtualMachine): boolean {
 /** Puts AKS's extension on a VM that runs, and again where it failed, a few times. */
 async function equip(parts: CloudParts, claim: string): Promise<void> {
   const name = `${PREFIX}${claim}`;
-  const vm = await readVm(parts, name);
+  const vm = await readOwnVm(parts, name);
   if (vm === null || !takesExtensions(vm)) return;
   const failure = failureOfExtension(vm, EXTENSION);
   if (failure?.isLast === true)
@@ -225,7 +241,7 @@ async function equip(parts: CloudParts, claim: string): Promise<void> {
 /** Puts the extension on a VM that asks how its set-up ended. That it fails is how it tells. */
 async function diagnose(parts: CloudParts, claim: string): Promise<void> {
   const name = `${PREFIX}${claim}`;
-  const vm = await readVm(parts, name);
+  const vm = await readOwnVm(parts, name);
   if (vm === null || !takesExtensions(vm) || isOn(vm, DIAGNOSIS)) return;
   await putExtension(parts, name, DIAGNOSIS, diagnosisBody(vm));
 }
@@ -255,6 +271,18 @@ function toFailure(machine: Machine, vm: VirtualMachine): ObservedMachine {
   return { kind: 'failed', machine, refusal, reason, message };
 }
 
+/** Null also where the VM of that name is not ours. */
+async function readOwnVm(parts: CloudParts, name: string): Promise<VirtualMachine | null> {
+  const vm = await readVm(parts, name);
+  return vm !== null && isOwn(parts, vm) ? vm : null;
+}
+
+async function readNic({ settings, clients }: CloudParts, name: string): Promise<NetworkInterface | null> {
+  const network = await clients.network();
+  const read = network.networkInterfaces.get(settings.AZURE_NODE_RESOURCE_GROUP, name);
+  return orNull(`reading network interface ${name}`, read);
+}
+
 async function readVm({ settings, clients }: CloudParts, name: string): Promise<VirtualMachine | null> {
   const compute = await clients.compute();
   const read = compute.virtualMachines.get(settings.AZURE_NODE_RESOURCE_GROUP, name, { expand: 'instanceView' });
@@ -266,7 +294,7 @@ async function remove(parts: CloudParts, claim: string): Promise<'gone' | 'delet
   const { settings, clients } = parts;
   const group = settings.AZURE_NODE_RESOURCE_GROUP;
   const name = `${PREFIX}${claim}`;
-  const vm = await readVm(parts, name);
+  const vm = await readOwnVm(parts, name);
   if (vm !== null) {
     if (vm.provisioningState === 'Deleting') return 'deleting';
     await started(
@@ -275,11 +303,10 @@ async function remove(parts: CloudParts, claim: string): Promise<'gone' | 'delet
     );
     return 'deleting';
   }
-  const network = await clients.network();
-  const nic = await orNull(`reading network interface ${name}`, network.networkInterfaces.get(group, name));
-  if (nic === null) return 'gone';
+  const nic = await readNic(parts, name);
+  if (nic === null || !isOwn(parts, nic)) return 'gone';
   try {
-    await network.networkInterfaces.delete(group, name).submitted();
+    await (await clients.network()).networkInterfaces.delete(group, name).submitted();
     return 'deleting';
   } catch (error) {
     if (isNotFound(error)) return 'gone';
@@ -298,7 +325,8 @@ async function started(doing: string, poller: { submitted(): Promise<void> }): P
   }
 }
 
-async function inventory({ settings, clients }: CloudParts): Promise<ReadonlyArray<InventoryItem>> {
+async function inventory(parts: CloudParts): Promise<ReadonlyArray<InventoryItem>> {
+  const { settings, clients } = parts;
   const group = settings.AZURE_NODE_RESOURCE_GROUP;
   try {
     const [compute, network] = await Promise.all([clients.compute(), clients.network()]);
@@ -311,9 +339,9 @@ async function inventory({ settings, clients }: CloudParts): Promise<ReadonlyArr
         const { provisioningState: state } = vm;
         // Lists do not say which extension failed; that one did makes its VM look failed.
         const lacksEquipment = state === 'Failed' || (state === 'Succeeded' && !isOn(vm, EXTENSION));
-        return toItem('vm', vm, settings.CLUSTER_NAME, { createdAt: vm.timeCreated ?? null, lacksEquipment });
+        return toItem(parts, 'vm', vm, { createdAt: vm.timeCreated ?? null, lacksEquipment });
       }),
-      ...nics.flatMap((nic) => toItem('nic', nic, settings.CLUSTER_NAME, { createdAt: null, lacksEquipment: false })),
+      ...nics.flatMap((nic) => toItem(parts, 'nic', nic, { createdAt: null, lacksEquipment: false })),
     ];
   } catch (error) {
     throw toRetryable(`listing machines of ${group}`, error);
@@ -321,14 +349,14 @@ async function inventory({ settings, clients }: CloudParts): Promise<ReadonlyArr
 }
 
 function toItem(
+  parts: CloudParts,
   kind: 'vm' | 'nic',
-  { name = '', tags }: { readonly name?: string; readonly tags?: Readonly<Record<string, string>> },
-  cluster: string,
+  item: { readonly name?: string; readonly tags?: Readonly<Record<string, string>> },
   { createdAt, lacksEquipment }: { readonly createdAt: Date | null; readonly lacksEquipment: boolean },
 ): ReadonlyArray<InventoryItem> {
   // Azure's names are the same in any case, and its lists do not keep the one they were given in; a claim's is lower.
-  const lower = name.toLowerCase();
-  if (!lower.startsWith(PREFIX) || tags?.[tag.cluster] !== cluster) return [];
+  const lower = (item.name ?? '').toLowerCase();
+  if (!lower.startsWith(PREFIX) || !isOwn(parts, item)) return [];
   return [{ kind, claim: lower.slice(PREFIX.length), createdAtMs: createdAt?.getTime() ?? null, lacksEquipment }];
 }
 

@@ -1,4 +1,4 @@
-import { RetryableError } from '../../ports/errors.ts';
+import { RefusedError, RetryableError } from '../../ports/errors.ts';
 import type {
   CreateOutcome,
   EvictOutcome,
@@ -6,8 +6,11 @@ import type {
   Kind,
   Kinds,
   Kubernetes,
+  Refusal,
+  Refused,
   WriteOutcome,
 } from '../../ports/kubernetes.ts';
+import { policyIn } from './policy-in.ts';
 import type { Answer, Transport } from './transport.ts';
 
 /** Where each kind lives in the API. */
@@ -46,22 +49,28 @@ export function createKubernetes(transport: Transport): Kubernetes {
       return objectOf(answer, `reading ${kind} ${key.name}`);
     },
     list: (kind, selectors) => list(transport, kind, selectors ?? {}),
-    create: async (kind, object) =>
-      toCreateOutcome(await transport({ method: 'POST', path: createPath(kind, object), body: object })),
-    patch: (kind, key, patch) => write(transport, pathOf(kind, key), patch),
-    patchStatus: (kind, key, patch) => write(transport, `${pathOf(kind, key)}/status`, patch),
+    create: async (kind, object) => {
+      const answer = await transport({ method: 'POST', path: createPath(kind, object), body: object });
+      return toCreateOutcome(answer, { act: 'create', kind, key: keyOf(object) });
+    },
+    patch: (kind, key, patch) => write(transport, { act: 'patch', kind, key }, patch),
+    patchStatus: (kind, key, patch) => write(transport, { act: 'patch the status of', kind, key }, patch),
     delete: async (kind, key, options = {}) => {
-      const { uid, gracePeriodSeconds } = options;
+      const { uid, resourceVersion, gracePeriodSeconds } = options;
+      // What is undefined is left out of the JSON.
+      const preconditions = { uid, resourceVersion };
       const body = {
         apiVersion: 'v1',
         kind: 'DeleteOptions',
-        ...(uid === undefined ? {} : { preconditions: { uid } }),
+        ...(uid === undefined && resourceVersion === undefined ? {} : { preconditions }),
         ...(gracePeriodSeconds === undefined ? {} : { gracePeriodSeconds }),
       };
       const answer = await transport({ method: 'DELETE', path: pathOf(kind, key), body });
-      // 409: the uid in our precondition is another object's; ours is gone.
-      if (answer.status === 404 || answer.status === 409) return 'not-found';
-      objectOf(answer, `deleting ${kind} ${key.name}`);
+      if (isDenied(answer)) throw new RefusedError(refusalOf(answer, { act: 'delete', kind, key }));
+      // 409 for a uid alone: it is another object's, and ours is gone.
+      if (answer.status === 409) return resourceVersion === undefined ? 'not-found' : 'conflict';
+      if (answer.status === 404) return 'not-found';
+      if (answer.status >= 400) throw new RefusedError(refusalOf(answer, { act: 'delete', kind, key }));
       return 'deleted';
     },
     evict: (pod) => evict(transport, pod),
@@ -78,13 +87,13 @@ export function createKubernetes(transport: Transport): Kubernetes {
 async function list<K extends Kind>(
   transport: Transport,
   kind: K,
-  selectors: { readonly labels?: string; readonly fields?: string },
+  selectors: { readonly labels?: string; readonly fields?: string; readonly mayBeOld?: boolean },
 ): Promise<ReadonlyArray<Kinds[K]>> {
   const { root, plural } = places[kind];
   const found: Array<Kinds[K]> = [];
   let next = '';
   for (let page = 0; page < PAGES_MAX; page++) {
-    const query = new URLSearchParams({ limit: String(PAGE) });
+    const query = new URLSearchParams(selectors.mayBeOld === true ? { resourceVersion: '0' } : { limit: String(PAGE) });
     if (selectors.labels !== undefined) query.set('labelSelector', selectors.labels);
     if (selectors.fields !== undefined) query.set('fieldSelector', selectors.fields);
     if (next !== '') query.set('continue', next);
@@ -103,11 +112,17 @@ async function list<K extends Kind>(
   throw new RetryableError(`listing ${plural}: more than ${PAGES_MAX} pages`);
 }
 
-async function write<T>(transport: Transport, path: string, patch: object): Promise<WriteOutcome<T>> {
+/** A write that was asked for. */
+type Write = Pick<Refusal, 'act' | 'kind' | 'key'>;
+
+async function write<T>(transport: Transport, asked: Write, patch: object): Promise<WriteOutcome<T>> {
+  const path = `${pathOf(asked.kind, asked.key)}${asked.act === 'patch' ? '' : '/status'}`;
   const answer = await transport({ method: 'PATCH', path, body: patch, contentType: MERGE_PATCH });
+  // Whoever denies it chooses the status, which says nothing then.
+  if (isDenied(answer)) return refused(answer, asked);
   if (answer.status === 404) return { kind: 'not-found' };
   if (answer.status === 409) return { kind: 'conflict' };
-  if (answer.status >= 400) return { kind: 'refused', reason: reasonOf(answer) };
+  if (answer.status >= 400) return refused(answer, asked);
   return { kind: 'written', object: answer.body as T };
 }
 
@@ -126,15 +141,35 @@ async function evict(
     },
   });
   const { status } = answer;
+  const reason = reasonOf(answer);
+  const refusal = refusalOf(answer, { act: 'evict', kind: 'Pod', key: { namespace, name } });
+  if (isDenied(answer)) return { kind: 'blocked', status, reason, refusal };
   if (status === 404 || status === 409) return { kind: 'gone', status };
-  if (status >= 400) return { kind: 'blocked', status, reason: reasonOf(answer) };
+  // A budget's answers are 429, or 500 where there are two: they are no refusal, and pass.
+  if (status >= 400) return { kind: 'blocked', status, reason, refusal: status < 429 ? refusal : null };
   return { kind: 'evicted', status };
 }
 
-function toCreateOutcome<T>(answer: Answer): CreateOutcome<T> {
+function toCreateOutcome<T>(answer: Answer, asked: Write): CreateOutcome<T> {
+  if (isDenied(answer)) return refused(answer, asked);
   if (answer.status === 409) return { kind: 'exists' };
-  if (answer.status >= 400) return { kind: 'refused', reason: reasonOf(answer) };
+  if (answer.status >= 400) return refused(answer, asked);
   return { kind: 'created', object: answer.body as T };
+}
+
+function isDenied(answer: Answer): boolean {
+  return answer.status >= 400 && policyIn(reasonOf(answer)) !== null;
+}
+
+function refused(answer: Answer, asked: Write): Refused {
+  return { kind: 'refused', reason: reasonOf(answer), refusal: refusalOf(answer, asked) };
+}
+
+function refusalOf(answer: Answer, asked: Write): Refusal {
+  const reason = reasonOf(answer);
+  // What is forbidden and is no right of ours, is by some admission of the API server's.
+  const policy = policyIn(reason) ?? (answer.status === 403 ? 'admission control of the API server' : null);
+  return { ...asked, reason, policy };
 }
 
 /** The caller says what the API server answers with; it has validated it. */
@@ -156,8 +191,12 @@ function pathOf(kind: Kind, { name, namespace }: Key): string {
 }
 
 function createPath(kind: Kind, object: object): string {
-  const { metadata } = object as { readonly metadata?: { readonly namespace?: string } };
-  return collectionPath(kind, metadata?.namespace ?? null);
+  return collectionPath(kind, keyOf(object).namespace);
+}
+
+function keyOf(object: object): Key {
+  const { metadata } = object as { readonly metadata?: { readonly name?: string; readonly namespace?: string } };
+  return { name: metadata?.name ?? '', namespace: metadata?.namespace ?? null };
 }
 
 function collectionPath(kind: Kind, namespace: string | null): string {

@@ -1,5 +1,5 @@
 import { generationLease } from '../../contract/names.ts';
-import { RetryableError } from '../../ports/errors.ts';
+import { RefusedError } from '../../ports/errors.ts';
 import type { Kubernetes, Lease } from '../../ports/kubernetes.ts';
 import type { Ledger, LedgerState } from '../../ports/store.ts';
 
@@ -21,8 +21,7 @@ export function createLedger(kubernetes: Kubernetes, namespace: string, now: () 
       if (lease !== null) return toState(lease);
       const made = await kubernetes.create('Lease', emptyLease(namespace));
       if (made.kind === 'created') return toState(made.object);
-      if (made.kind === 'refused')
-        throw new RetryableError(`creating Lease ${namespace}/${generationLease}: ${made.reason}`);
+      if (made.kind === 'refused') throw new RefusedError(made.refusal);
       return toState((await kubernetes.get('Lease', where)) ?? emptyLease(namespace));
     },
     commit: async (base, decision) => {
@@ -30,7 +29,7 @@ export function createLedger(kubernetes: Kubernetes, namespace: string, now: () 
         metadata: { resourceVersion: base.token, annotations: { [key.decision]: decision } },
         spec: { leaseTransitions: base.generation + 1, renewTime: microTime(now()) },
       });
-      if (outcome.kind === 'refused') throw new RetryableError(`committing ${decision}: ${outcome.reason}`);
+      if (outcome.kind === 'refused') throw new RefusedError(outcome.refusal);
       return outcome.kind === 'written' ? { kind: 'committed', state: toState(outcome.object) } : { kind: 'lost' };
     },
     goOn: async (state) => {
@@ -42,7 +41,7 @@ export function createLedger(kubernetes: Kubernetes, namespace: string, now: () 
     },
     markExecuted: async (state, claimsResourceVersion) => {
       const claims = claimsResourceVersion ?? state.claimsResourceVersion;
-      await kubernetes.patch('Lease', where, {
+      const outcome = await kubernetes.patch('Lease', where, {
         metadata: {
           resourceVersion: state.token,
           annotations: {
@@ -51,6 +50,7 @@ export function createLedger(kubernetes: Kubernetes, namespace: string, now: () 
           },
         },
       });
+      if (outcome.kind === 'refused') throw new RefusedError(outcome.refusal);
     },
   };
 }

@@ -1,6 +1,7 @@
 import http from 'node:http';
 import https from 'node:https';
 import { RetryableError } from '../../ports/errors.ts';
+import { isMissingRight, isNotReadyYet, policyIn } from './policy-in.ts';
 
 /** A request waits this long for its answer. A list page of 500 large objects takes a loaded API server some seconds. */
 const TIMEOUT_MS = 30_000;
@@ -11,7 +12,10 @@ const SOCKETS_MAX = 32;
 /** Credentials are read again this often: tokens of managed identities and service accounts are renewed behind our back. */
 const CREDENTIALS_MS = 60_000;
 
-/** An answer the caller has a choice about: anything below 500 but 401, 403 and 429, and what budgets say of an eviction. */
+/**
+ * An answer the caller has a choice about: what is denied to one object, whatever its status, what budgets say of an eviction, and
+ * anything else below 500 but 401, 429 and a 403 for a right that is missing.
+ */
 export interface Answer {
   readonly status: number;
   readonly body: unknown;
@@ -125,21 +129,40 @@ function send(
 
 function judge({ method, path }: ApiRequest, { status, text, retryAfter }: RawAnswer): Answer {
   const what = `${method} ${path}: ${status}`;
-  // An eviction that a PodDisruptionBudget forbids is a 429 too, and an answer.
-  const isEviction = path.endsWith('/eviction');
-  const isAnswer = isEviction && (status === 429 || (status === 500 && text.includes(TWO_BUDGETS)));
-  if ((status >= 500 || status === 0 || status === 429) && !isAnswer) {
+  if (status >= 400 && !isAnswer({ path }, { status, text })) {
+    const message = messageOf(text);
+    // Roles take minutes to reach everybody, and who forgot one can add it: nothing is lost meanwhile.
+    if ((status === 401 || status === 403) && !isNotReadyYet(message))
+      throw new RetryableError(`${what} ${message}: ${RIGHTS}`, { retryAfterMs: RIGHTS_PAUSE_MS });
     const seconds = Number(retryAfter);
     const options = Number.isFinite(seconds) && seconds > 0 ? { retryAfterMs: seconds * 1000 } : {};
     throw new RetryableError(`${what} ${text.slice(0, 200)}`, options);
   }
-  // Roles take minutes to reach everybody, and who forgot one can add it: nothing is lost meanwhile.
-  if (status === 401 || status === 403)
-    throw new RetryableError(`${what} ${messageOf(text)}: ${RIGHTS}`, { retryAfterMs: RIGHTS_PAUSE_MS });
   try {
     return { status, body: text === '' ? null : JSON.parse(text) };
   } catch (cause) {
     throw new RetryableError(`${what}: the answer is not JSON`, { cause });
+  }
+}
+
+/** Is what is not done the answer to this one request, and no word about the server or about us? */
+function isAnswer({ path }: Pick<ApiRequest, 'path'>, { status, text }: Pick<RawAnswer, 'status' | 'text'>): boolean {
+  // An eviction that a PodDisruptionBudget forbids is a 429 too, and an answer.
+  const isEviction = path.endsWith('/eviction');
+  if (isEviction && (status === 429 || (status === 500 && text.includes(TWO_BUDGETS)))) return true;
+  if (status < 500 && status !== 401 && status !== 403 && status !== 429) return true;
+  const message = messageOf(text);
+  // Whoever denies a request by a policy chooses the status, 401, 429 and 500 among them.
+  if (policyIn(message) !== null) return true;
+  return status === 403 && isStatus(text) && !isMissingRight(message) && !isNotReadyYet(message);
+}
+
+/** A proxy's page is no word of the API server's. */
+function isStatus(text: string): boolean {
+  try {
+    return (JSON.parse(text) as { readonly kind?: unknown } | null)?.kind === 'Status';
+  } catch {
+    return false;
   }
 }
 

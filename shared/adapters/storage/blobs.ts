@@ -16,7 +16,8 @@ export function createBlobs(connect: () => Promise<ContainerClient>): Blobs {
         const blob = (await container()).getBlobClient(name);
         const answer = await blob.download();
         const bytes = await collect(answer.readableStreamBody);
-        return { bytes, etag: answer.etag ?? '' };
+        const writtenAtMs = answer.lastModified?.getTime();
+        return { bytes, etag: answer.etag ?? '', ...(writtenAtMs === undefined ? {} : { writtenAtMs }) };
       } catch (error) {
         if (statusOf(error) === 404) return null;
         throw new RetryableError(`reading blob ${name}`, { cause: error });

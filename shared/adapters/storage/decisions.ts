@@ -1,5 +1,5 @@
 import { gunzipSync, gzipSync } from 'node:zlib';
-import { RetryableError } from '../../ports/errors.ts';
+import { UnreadableError } from '../../ports/errors.ts';
 import { DECISION_VERSION, type Decision, type Decisions } from '../../ports/store.ts';
 import type { Plan, PlannedClaim, PodReference } from '../../core/model/plan.ts';
 import type { Blobs } from '../../ports/blobs.ts';
@@ -39,12 +39,20 @@ function parseDecision(name: string, bytes: Uint8Array): Decision {
   try {
     value = JSON.parse(gunzipSync(bytes).toString('utf8')) as Decision | FirstDecision | null;
   } catch (cause) {
-    throw new RetryableError(`decision ${name} cannot be read`, { cause });
+    throw new UnreadableError(`decision ${name} cannot be read`, { cause });
   }
   if (value?.name !== name || !Array.isArray(value.claimNames) || !Array.isArray(value.plan?.claims)) {
-    throw new RetryableError(`decision ${name}: the record is another's or incomplete`);
+    throw new UnreadableError(`decision ${name}: the record is another's or incomplete`);
   }
-  return value.version === undefined ? upgrade(value) : value;
+  if (value.version === undefined) return upgrade(value);
+  const version: unknown = value.version;
+  // A later version of the app was here, and its records may mean what this one does not know.
+  if (typeof version !== 'number' || version > DECISION_VERSION) {
+    throw new UnreadableError(
+      `decision ${name} is of version ${String(version)}, and this app reads up to ${DECISION_VERSION}`,
+    );
+  }
+  return value;
 }
 
 /** Version 1: reasons were free text, which nothing but people read, and claims did not say what was refused. */

@@ -1,4 +1,4 @@
-import type { DisruptionPlan, DisruptionStep } from '../../core/disruption/plan/disruption-plan.ts';
+import { firstStep, type AuditedDisruption, type AuditedStep } from '../../core/disruption/sound-disruption.ts';
 import type { DisruptOutcome } from './disrupt.ts';
 
 /** A step has a hundred nodes at most: halved so often, one node of it is left, and left out. */
@@ -13,9 +13,9 @@ const TRYING_MS = 15_000;
  * begun keeps all rules. Answers the first refusal where nothing holds up.
  */
 export async function beginWhatHolds(
-  first: DisruptionPlan,
-  planWithout: (nodes: ReadonlySet<string>) => DisruptionPlan,
-  begin: (plan: DisruptionPlan, step: DisruptionStep) => Promise<DisruptOutcome>,
+  first: AuditedDisruption,
+  planWithout: (nodes: ReadonlySet<string>) => AuditedDisruption,
+  begin: (plan: AuditedDisruption, step: AuditedStep) => Promise<DisruptOutcome>,
   now: () => number,
 ): Promise<DisruptOutcome> {
   const endMs = now() + TRYING_MS;
@@ -23,8 +23,8 @@ export async function beginWhatHolds(
   let refusal: DisruptOutcome = { kind: 'idle' };
   for (let tries = 0; tries < TRIES_MAX && (tries === 0 || now() < endMs); tries++) {
     const plan = tries === 0 ? first : planWithout(leftOut);
-    const [step] = plan.steps;
-    if (step === undefined) break;
+    const step = firstStep(plan);
+    if (step === null) break;
     // Each plan depends on what the last one met.
     // oxlint-disable-next-line no-await-in-loop
     const outcome = await begin(plan, step);

@@ -1,88 +1,17 @@
-import { annotation, label } from '../../contract/names.ts';
-import type { Cluster } from '../../core/model/cluster.ts';
+import { annotation } from '../../contract/names.ts';
+import { openBreakers, readFailures, renderFailures, STOPPED_MS } from '../../core/disruption/brakes/breaker.ts';
 import type { Brake } from '../../core/model/disruption-input.ts';
 import type { NodePool } from '../../kubernetes/manifest.ts';
-import { conditionOf, isTrue, toTimestamp, type ConditionChange } from '../conditions.ts';
+import { conditionOf, type ConditionChange } from '../conditions.ts';
 import { publish } from '../events.ts';
 import type { Gathered } from '../gather.ts';
+import { alone } from '../in-parallel.ts';
 import type { Ports } from '../ports.ts';
 import { eventAboutPool } from './event-about.ts';
 import { tellCondition } from './pool-condition.ts';
 
-/** So many steps of a pool whose replacements fail within `WITHIN_MS` stop it for `STOPPED_MS` after the last. */
-const FAILURES_MAX = 3;
-const WITHIN_MS = 3_600_000;
-const STOPPED_MS = 3_600_000;
-
-/** More nodes of a pool that are not ready than this share, rounded up, stop it while they are: Karpenter's brake on node repair. */
-const MOST_UNHEALTHY = 0.2;
-
 /** What a NodePool shows while its breaker is open, and after it has closed again. */
 const TYPE = 'DisruptionHealthy';
-
-interface Failure {
-  readonly decision: string;
-  readonly atMs: number;
-}
-
-/** The pools whose nodes stay for a while because disruption does not go well, by name. */
-export function openBreakers(
-  { nodePools, nodes, nodeClaims }: Pick<Cluster, 'nodePools' | 'nodes' | 'nodeClaims'>,
-  nowMs: number,
-): ReadonlyMap<string, Brake> {
-  const byPool = Map.groupBy(settled({ nodes, nodeClaims }), ({ metadata }) => metadata.labels?.[label.nodePool] ?? '');
-  return new Map(
-    nodePools.flatMap((pool): ReadonlyArray<readonly [string, Brake]> => {
-      const { name } = pool.metadata;
-      const brake = failing(pool, nowMs) ?? unhealthy(byPool.get(name) ?? []);
-      return brake === null ? [] : [[name, brake]];
-    }),
-  );
-}
-
-/** Nodes that have begun and are not on their way out: what those do says nothing. */
-function settled({ nodes, nodeClaims }: Pick<Cluster, 'nodes' | 'nodeClaims'>): Cluster['nodes'] {
-  const leaving = new Set(
-    nodeClaims
-      .filter(({ metadata }) => metadata.deletionTimestamp !== undefined)
-      .map(({ status }) => status?.providerID?.toLowerCase()),
-  );
-  return nodes.filter(
-    ({ metadata, spec }) =>
-      metadata.labels?.[label.initialized] === 'true' &&
-      metadata.deletionTimestamp === undefined &&
-      !leaving.has(spec?.providerID?.toLowerCase()),
-  );
-}
-
-function unhealthy(nodes: Cluster['nodes']): Brake | null {
-  const sick = nodes.filter(({ status }) => !isTrue(status?.conditions, 'Ready')).length;
-  if (sick <= Math.ceil(nodes.length * MOST_UNHEALTHY)) return null;
-  return { kind: 'breaker', until: null, why: `${sick} of its ${nodes.length} nodes are not ready` };
-}
-
-function failing(pool: NodePool, nowMs: number): Brake | null {
-  const failures = readFailures(pool).filter(({ atMs }) => atMs <= nowMs);
-  const [first, last] = [failures.at(-FAILURES_MAX), failures.at(-1)];
-  if (failures.length < FAILURES_MAX || first === undefined || last === undefined) return null;
-  const untilMs = last.atMs + STOPPED_MS;
-  if (last.atMs - first.atMs > WITHIN_MS || nowMs >= untilMs) return null;
-  return {
-    kind: 'breaker',
-    until: toTimestamp(untilMs),
-    why: `replacements of ${FAILURES_MAX} steps failed within an hour`,
-  };
-}
-
-/** What is no failure is left out: whoever clears the annotation closes the breaker. */
-function readFailures({ metadata }: NodePool): ReadonlyArray<Failure> {
-  const text = metadata.annotations?.[annotation.disruptionFailures] ?? '';
-  return text.split(',').flatMap((one) => {
-    const [decision = '', at = ''] = one.split('=');
-    const atMs = Date.parse(at);
-    return Number.isNaN(atMs) ? [] : [{ decision, atMs }];
-  });
-}
 
 /**
  * Notes on the pools that a step of theirs has failed, once per decision. On the newest pool: a note that another wrote at the same
@@ -96,8 +25,7 @@ export async function noteFailure(ports: Ports, pools: Iterable<string>, decisio
     if (pool === null) continue;
     const known = readFailures(pool);
     if (known.some((one) => one.decision === decision)) continue;
-    const kept = [...known, { decision, atMs: ports.now() }].slice(-FAILURES_MAX);
-    const text = kept.map((one) => `${one.decision}=${toTimestamp(one.atMs)}`).join(',');
+    const text = renderFailures(known, { decision, atMs: ports.now() });
     const { resourceVersion } = pool.metadata;
     const patch = { metadata: { resourceVersion, annotations: { [annotation.disruptionFailures]: text } } };
     // oxlint-disable-next-line no-await-in-loop
@@ -118,9 +46,9 @@ export async function tellBreakers(ports: Ports, { input: { cluster } }: Gathere
     const known = conditionOf(pool.status?.conditions, TYPE);
     const isTold =
       known === undefined ? brake === undefined : known.status === change.status && known.message === change.message;
-    // Pools with news are rare.
+    // Pools with news are rare. What cannot be told now is told by the next look, and keeps no other waiting.
     // oxlint-disable-next-line no-await-in-loop
-    if (!isTold) await tell(ports, pool, change);
+    if (!isTold) await alone(() => tell(ports, pool, change));
   }
 }
 

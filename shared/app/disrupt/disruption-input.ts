@@ -1,21 +1,26 @@
+import { policyNow } from '../../core/disruption/brakes/policy-now.ts';
 import type { DisruptionInput, DisruptionPolicy } from '../../core/model/disruption-input.ts';
 import type { ProvisioningInput } from '../../core/model/provisioning-input.ts';
+import { isDeniedStill } from '../denied-condition.ts';
 import { moveCosts } from '../move-costs.ts';
-import { pauses } from '../pauses.ts';
 import type { Ports } from '../ports.ts';
-import { openBreakers } from './breaker.ts';
+import { candidatesOf } from '../../core/disruption/second-look/begun.ts';
 
 /**
  * What is planned from: what was gathered, the settings, and what NodePools say about disruption by annotation. `rollouts`: what nodes
  * behind a new image or Kubernetes version wait for.
  */
 export function disruptionInput(
-  { disruption, now }: Ports,
+  { disruption, now, told }: Ports,
   provisioning: ProvisioningInput,
   rollouts: DisruptionPolicy['rollouts'],
 ): DisruptionInput {
   const { cluster } = provisioning;
-  // What somebody has said comes before what we found ourselves.
-  const brakes = new Map([...openBreakers(cluster, now()), ...pauses(cluster.nodePools, now())]);
-  return { provisioning, policy: { ...disruption.policy, moveCostOf: moveCosts(cluster.nodePools), brakes, rollouts } };
+  const denied = new Set(
+    candidatesOf(cluster)
+      .filter(({ claim }) => isDeniedStill({ told, now }, 'NodeClaim', claim))
+      .map(({ node }) => node.metadata.name),
+  );
+  const settings = { ...disruption.policy, moveCostOf: moveCosts(cluster.nodePools), denied };
+  return { provisioning, policy: policyNow(settings, cluster, now(), rollouts) };
 }

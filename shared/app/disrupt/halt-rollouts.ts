@@ -1,22 +1,21 @@
 import { annotation } from '../../contract/names.ts';
 import type { Snapshot } from '../../contract/snapshot/parse.ts';
 import type { Rollout } from '../../core/model/disruption-input.ts';
+import { rollouts, sidesOf, type Sides } from '../../core/disruption/brakes/rollouts.ts';
+import { worseThanBefore } from '../../core/disruption/brakes/worse-than-before.ts';
 import { renderRollout } from '../../core/disruption/plan/render-kept.ts';
-import type { Node, NodeClaim, NodePool } from '../../kubernetes/manifest.ts';
+import type { NodePool } from '../../kubernetes/manifest.ts';
 import type { NodePod } from '../../ports/kubernetes.ts';
 import { type ConditionChange, conditionOf, isTrue } from '../conditions.ts';
 import { publish } from '../events.ts';
 import type { Gathered } from '../gather.ts';
-import { inParallel } from '../in-parallel.ts';
+import { alone, inParallel } from '../in-parallel.ts';
 import { nodeNameOf } from '../node-name.ts';
 import type { Ports } from '../ports.ts';
+import { tellDenied } from '../tell-denied.ts';
 import { asSentence } from './as-sentence.ts';
 import { eventAboutPool } from './event-about.ts';
 import { tellCondition } from './pool-condition.ts';
-import { rollouts, sidesOf, type Sides } from './rollouts.ts';
-
-/** A kubelet that misses a heartbeat or two is not sick. */
-const SICK_AFTER_MS = 60_000;
 
 /** A container that has ended so often in its pod's life, which began on this node, crashes. Kubernetes waits a minute and a half by then. */
 const RESTARTS_MIN = 3;
@@ -38,20 +37,22 @@ const TOLD_EVERY_MS = 3_600_000;
  * it then, on the NodePool: so that every instance finds it, until somebody removes the annotation.
  */
 export async function watchRollouts(ports: Ports, gathered: Gathered): Promise<ReadonlyMap<string, Rollout>> {
-  const { snapshot } = gathered;
-  const { nodePools } = gathered.input.cluster;
-  const found = new Map(rollouts(gathered.input.cluster, ports.now()));
+  const { snapshot, input } = gathered;
+  const { nodePools } = input.cluster;
+  const found = new Map(rollouts(input.cluster, ports.now()));
+  const worse = new Map(worseThanBefore(input.cluster, ports.now()).map(({ nodePool, why }) => [nodePool, why]));
   for (const pool of nodePools) {
     const sides = sidesOf(pool, snapshot.nodeClaims);
     const { name } = pool.metadata;
     if (sides === null || found.get(name)?.kind === 'halted') continue;
     // Pools with a bake time and a new release are few.
     // oxlint-disable-next-line no-await-in-loop
-    const why = whySick(sides, snapshot.nodes, ports.now()) ?? (await whyCrashing(ports, sides, snapshot));
+    const why = worse.get(name) ?? (await whyCrashing(ports, sides, snapshot));
     if (why === null) continue;
     found.set(name, { kind: 'halted', why });
+    // What cannot be written now is found by the next look, and keeps no other pool waiting.
     // oxlint-disable-next-line no-await-in-loop
-    await haltRollout(ports, pool, why);
+    await alone(() => haltRollout(ports, pool, why));
   }
   await tellRollouts(ports, nodePools, found);
   return found;
@@ -67,28 +68,7 @@ export async function haltRollout(ports: Ports, { metadata }: Pick<NodePool, 'me
   const outcome = await ports.kubernetes.patch('NodePool', key, patch);
   // Whoever changed the pool meanwhile is followed by a look that finds the same.
   if (outcome.kind === 'written') ports.log('rollout-halted', { nodePool: metadata.name, why });
-}
-
-/** A larger share of the new nodes than of the old ones is not ready. */
-function whySick({ behind, fresh }: Sides, nodes: ReadonlyArray<Node>, nowMs: number): string | null {
-  const byName = new Map(nodes.map((node) => [node.metadata.name, node]));
-  const started = (claims: ReadonlyArray<NodeClaim>): ReadonlyArray<Node> =>
-    claims
-      .filter(({ status }) => isTrue(status?.conditions, 'Initialized'))
-      .flatMap((claim) => byName.get(nodeNameOf(claim)) ?? []);
-  const isSick = ({ status }: Node): boolean => {
-    const ready = conditionOf(status?.conditions, 'Ready');
-    const sinceMs = Date.parse(ready?.lastTransitionTime ?? '') || 0;
-    return ready?.status !== 'True' && nowMs - sinceMs >= SICK_AFTER_MS;
-  };
-  const [now, before] = [started(fresh), started(behind)];
-  const [sick, sickBefore] = [now.filter(isSick), before.filter(isSick).length];
-  const [first] = sick;
-  if (first === undefined || sick.length * before.length <= sickBefore * now.length) return null;
-  return (
-    `${sick.length} of ${now.length} new nodes are not ready, ${first.metadata.name} among them, and ` +
-    `${sickBefore} of ${before.length} old ones`
-  );
+  if (outcome.kind === 'refused') await tellDenied(ports, outcome.refusal);
 }
 
 /** A pod crashes on a new node whose like do not elsewhere. */
@@ -147,9 +127,9 @@ async function tellRollouts(
       known === undefined
         ? change.status === 'True'
         : known.status === change.status && known.message === change.message;
-    // Pools with news are rare.
+    // Pools with news are rare. What cannot be told now is told by the next look, and keeps no other waiting.
     // oxlint-disable-next-line no-await-in-loop
-    if (!isTold) await tell(ports, pool, change);
+    if (!isTold) await alone(() => tell(ports, pool, change));
   }
 }
 

@@ -4,7 +4,7 @@ import { poolsFor } from '../../core/disruption/candidates/pools.ts';
 import type { DisruptionPlan } from '../../core/disruption/plan/disruption-plan.ts';
 import { instant } from '../../core/quantity/units.ts';
 import type { Gathered } from '../gather.ts';
-import type { Candidate } from './begun.ts';
+import type { Candidate } from '../../core/disruption/second-look/begun.ts';
 import { BUDGETED } from './tell-kept.ts';
 
 /** How many nodes may go, and what budgets of pools leave. */

@@ -1,27 +1,91 @@
-import { isDisrupted, otherTaints } from '../../contract/disrupted-taint.ts';
+import { isDisrupted, otherTaints } from '../../kubernetes/disrupted-taint.ts';
 import { annotation, taint } from '../../contract/names.ts';
+import { RefusedError, type RetryableError, type TerminalError } from '../../ports/errors.ts';
 import type { Decision, Removal } from '../../ports/store.ts';
+import { WRITE_DENIED } from '../denied-condition.ts';
 import { eventAbout, written, writeStatus } from '../follow/node-claim.ts';
 import { patchNode } from '../follow/patch-node.ts';
 import { publish } from '../events.ts';
-import { inParallel } from '../in-parallel.ts';
+import { isInterrupted } from '../interruption/interrupted.ts';
+import { eachAlone, type Settled } from '../in-parallel.ts';
 import type { Ports } from '../ports.ts';
-import type { Candidate } from './begun.ts';
+import { tellDenied } from '../tell-denied.ts';
+import { isMarked, type Candidate } from '../../core/disruption/second-look/begun.ts';
 import { eventAboutNode } from './event-about.ts';
 
 /** Nodes that are marked, unmarked or deleted at once: each takes three to five calls. */
 export const NODES_AT_ONCE = 8;
 
+/** What has come of marking. */
+export interface MarkedForRemoval {
+  /** Resource versions of the claims that were written. */
+  readonly versions: ReadonlyArray<string | null>;
+  /** Why none goes; null where all are marked, or those that may be. */
+  readonly kept: string | null;
+  /** What failed for now of one of them; null where nothing did. */
+  readonly failed: RetryableError | TerminalError | null;
+}
+
+/** A node that may not be closed is left out of plans for so long: each try may buy what would come in its place. */
+const CLOSING_DENIED_MS = 60 * 60_000;
+
+/** ... and one that may not be deleted: it may have to go for its age. */
+const DELETION_DENIED_MS = 20 * 60_000;
+
 /**
  * Marks what the decision removes: says on each claim by which decision and why it is to go, and keeps new pods off its node.
  * The taint comes last, so that none of ours is without a word on the claim. Twice is as once; a claim that is going already, or
- * another by now, is left alone. Answers the resource versions of the claims.
+ * another by now, is left alone. A node that may not be marked stays, and says so; those beside it go, unless something was made to come in
+ * place of all of them: then none goes.
  */
-export async function markForRemoval(ports: Ports, decision: Decision): Promise<ReadonlyArray<string | null>> {
+export async function markForRemoval(ports: Ports, decision: Decision): Promise<MarkedForRemoval> {
   const { removal } = decision;
-  if (removal === undefined) return [];
-  await inParallel(decision.claimNames, NODES_AT_ONCE, (name) => tellLaunching(ports, name, removal.reason));
-  return inParallel(removal.claims, NODES_AT_ONCE, (one) => mark(ports, one, decision, removal.reason));
+  if (removal === undefined) return { versions: [], kept: null, failed: null };
+  await eachAlone(decision.claimNames, NODES_AT_ONCE, (name) => tellLaunching(ports, name, removal.reason));
+  const marked = await eachAlone(removal.claims, NODES_AT_ONCE, (one) => mark(ports, one, decision, removal.reason));
+  const failures = marked.flatMap((one) => (one.kind === 'failed' ? [one.error] : []));
+  const versions = marked.map((one) => (one.kind === 'done' ? one.answer : null));
+  const denied = removal.claims.filter((_, index) => isDenied(marked[index]));
+  const failed = failures.find((error) => !(error instanceof RefusedError)) ?? null;
+  if (denied.length === 0 || failed !== null) return { versions, kept: null, failed };
+  const why = `${denied[0]?.node ?? ''} may not be closed: ${failures[0]?.message ?? ''}`;
+  const isTogether = decision.claimNames.length > 0;
+  await eachAlone(isTogether ? removal.claims : denied, NODES_AT_ONCE, (one) => unmarkNamed(ports, one, why));
+  await eachAlone(marked, NODES_AT_ONCE, async (one, index) => {
+    const claim = removal.claims[index];
+    if (claim === undefined || one.kind === 'done' || !(one.error instanceof RefusedError)) return;
+    const about = { kind: 'NodeClaim', key: { name: claim.name, namespace: null } } as const;
+    await tellDenied(ports, one.error.refusal, [about], CLOSING_DENIED_MS);
+  });
+  return { versions, kept: isTogether || denied.length === removal.claims.length ? why : null, failed: null };
+}
+
+function isDenied(one: Settled<unknown> | undefined): boolean {
+  return one?.kind === 'failed' && one.error instanceof RefusedError;
+}
+
+/** As `unmark`, of a claim as a decision names it. */
+async function unmarkNamed(ports: Ports, { name, node }: Removal['claims'][number], why: string): Promise<void> {
+  const claim = await ports.kubernetes.get('NodeClaim', { name, namespace: null });
+  const own = await ports.kubernetes.get('Node', { name: node, namespace: null });
+  if (claim !== null && own !== null && isMarked(claim)) await unmark(ports, { claim, node: own }, why);
+}
+
+/** Says in the log, and on the objects, which of the candidates a step could not be taken on. The next look tries again. */
+export async function tellFailed(
+  ports: Ports,
+  candidates: ReadonlyArray<Candidate>,
+  settled: ReadonlyArray<Settled<unknown>>,
+  step: 'unmark' | 'remove',
+): Promise<void> {
+  await eachAlone(candidates, NODES_AT_ONCE, async ({ claim: { metadata } }, index) => {
+    const one = settled[index];
+    if (one === undefined || one.kind === 'done') return;
+    ports.log('disruption-step-refused', { claim: metadata.name, step, why: one.error.message });
+    if (!(one.error instanceof RefusedError)) return;
+    const about = { kind: 'NodeClaim', key: { name: metadata.name, namespace: null } } as const;
+    await tellDenied(ports, one.error.refusal, [about], step === 'remove' ? DELETION_DENIED_MS : undefined);
+  });
 }
 
 /** On the replacement, which has just been created. */
@@ -51,7 +115,7 @@ async function mark(
   const annotated = written(await ports.kubernetes.patch('NodeClaim', { name, namespace: null }, patch), name);
   const message = `${reason}, by decision ${decision.name}`;
   const condition = { type: 'DisruptionReason', status: 'True', reason, message } as const;
-  const marked = await writeStatus(ports, annotated, { conditions: [condition] });
+  const marked = await writeStatus(ports, annotated, { conditions: [condition], clear: [WRITE_DENIED] });
   await patchNode(ports, node, (fresh) => ({
     metadata: { resourceVersion: fresh.metadata.resourceVersion },
     spec: { taints: [...otherTaints(fresh), taint.disrupted] },
@@ -77,7 +141,9 @@ export async function unmark(ports: Ports, { claim, node: { metadata } }: Candid
   }
   const cleared = await writeStatus(ports, current, { conditions: [], clear: ['DisruptionReason'] });
   const { resourceVersion } = cleared.metadata;
-  const annotations = { [annotation.disruption]: null, [annotation.replacedBy]: null };
+  // A deadline was the removal's. What Azure says of the machine stays.
+  const deadline = isInterrupted(cleared) ? {} : { [annotation.terminationTimestamp]: null };
+  const annotations = { [annotation.disruption]: null, [annotation.replacedBy]: null, ...deadline };
   const patch = { metadata: { resourceVersion, annotations } };
   const outcome = await ports.kubernetes.patch('NodeClaim', { name, namespace: null }, patch);
   if (outcome.kind === 'not-found') return;

@@ -1,6 +1,7 @@
 import type { Condition, NodePool } from '../../kubernetes/manifest.ts';
 import { conditionOf, putConditions, type ConditionChange } from '../conditions.ts';
 import type { Ports } from '../ports.ts';
+import { tellDenied } from '../tell-denied.ts';
 
 /** The NodePool as it is now, and the condition as it was before. */
 export interface ToldPool {
@@ -27,5 +28,6 @@ export async function tellCondition(
   });
   const patch = { metadata: { resourceVersion: pool.metadata.resourceVersion }, status: { conditions } };
   const outcome = await ports.kubernetes.patchStatus('NodePool', key, patch);
+  if (outcome.kind === 'refused') await tellDenied(ports, outcome.refusal);
   return outcome.kind === 'written' ? { pool, before } : null;
 }

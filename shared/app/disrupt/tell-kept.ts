@@ -6,7 +6,7 @@ import { eventAbout } from '../follow/node-claim.ts';
 import type { Gathered } from '../gather.ts';
 import { inParallel } from '../in-parallel.ts';
 import type { Ports } from '../ports.ts';
-import { machinesIn } from './begun.ts';
+import { candidatesOf } from '../../core/disruption/second-look/begun.ts';
 import { eventAboutNode, eventAboutPool } from './event-about.ts';
 import { keptEvent } from './kept-event.ts';
 
@@ -37,7 +37,7 @@ export async function tellKept(ports: Ports, gathered: Gathered, kept: ReadonlyA
 }
 
 function* nodeNews({ snapshot }: Gathered, kept: ReadonlyArray<KeptNode>, currency: string): Iterable<News> {
-  const machines = new Map(machinesIn(snapshot).map((machine) => [machine.node.metadata.name, machine]));
+  const machines = new Map(candidatesOf(snapshot).map((machine) => [machine.node.metadata.name, machine]));
   for (const { node: name, reason: why } of kept) {
     const machine = machines.get(name);
     const event = keptEvent(why, currency);

@@ -1,4 +1,4 @@
-import { parseGoDuration } from '../../contract/duration.ts';
+import { parseGoDuration } from '../../kubernetes/go-duration.ts';
 import type { NodeClaim, NodePool } from '../../kubernetes/manifest.ts';
 import { isTrue, toTimestamp } from '../conditions.ts';
 import { transitionMs } from './node-claim.ts';

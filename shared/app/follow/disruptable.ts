@@ -2,6 +2,7 @@ import { CLOCK_SKEW_MS } from '../clock-skew.ts';
 import { label } from '../../contract/names.ts';
 import type { Node, NodeClaim } from '../../kubernetes/manifest.ts';
 import { type ConditionChange, conditionOf } from '../conditions.ts';
+import { deniedNoMore } from '../denied-condition.ts';
 import { publish } from '../events.ts';
 import { claimsNamed, hintObjects } from '../hint-objects.ts';
 import type { Ports } from '../ports.ts';
@@ -41,7 +42,10 @@ export async function noteDisruptable(
   if (consolidatable.kind === 'from') await lookThen(ports, claim, consolidatable.atMs);
   const change = {
     conditions,
-    clear: ['Drifted', 'Consolidatable', CONSISTENT].filter((type) => !said.has(type) && isShown(claim, type)),
+    clear: [
+      ...['Drifted', 'Consolidatable', CONSISTENT].filter((type) => !said.has(type) && isShown(claim, type)),
+      ...deniedNoMore(claim.status?.conditions, ports.now()),
+    ],
     fields: podEventFields(eventMs),
   };
   await commit(ports, noted(ports, draft, change));

@@ -1,3 +1,4 @@
+import { sinceNoticeMs } from '../interruption/replacing.ts';
 import type { NodeClaim } from '../../kubernetes/manifest.ts';
 import { claimFacts, machineFacts } from '../claim-facts.ts';
 import { isTrue } from '../conditions.ts';
@@ -46,6 +47,7 @@ export async function commit(ports: Ports, { read, claim }: Draft): Promise<Node
       ...machineFacts(claim),
       node,
       sinceCreatedMs: ports.now() - createdAtMs(claim),
+      sinceNoticeMs: sinceNoticeMs(claim, ports.now()),
     });
   }
   return written;

@@ -1,7 +1,9 @@
 import { CLOCK_SKEW_MS } from '../clock-skew.ts';
 import type { FollowedObject } from '../../contract/messages.ts';
+import { RefusedError } from '../../ports/errors.ts';
 import { hintObjects } from '../hint-objects.ts';
 import type { Ports } from '../ports.ts';
+import { tellDenied } from '../tell-denied.ts';
 import { follow } from './follow.ts';
 import type { FollowOutcome } from './node-claim.ts';
 
@@ -13,7 +15,7 @@ export interface Followed {
 
 /**
  * Moves objects along beside each other; none is kept from it by the failure of another, and in one process nobody else moves
- * the same one meanwhile. In another that may happen: each write depends on what was read, so that one of them looks again.
+ * the same one meanwhile. What the API server refuses to have written is told on the objects that it is about. In another that may happen: each write depends on what was read, so that one of them looks again.
  * Objects that must be looked at again at one time are asked for together. Throws RetryableError when that cannot be asked.
  */
 export async function followAll(
@@ -25,12 +27,31 @@ export async function followAll(
       try {
         return { object, outcome: await ports.turns.take(object, (one) => follow(ports, one)) };
       } catch (error) {
-        return { object, outcome: { kind: 'failed', error } };
+        const outcome = error instanceof RefusedError ? await denied(ports, object, error) : null;
+        return { object, outcome: outcome ?? { kind: 'failed', error } };
       }
     }),
   );
   await lookAgain(ports, followed);
   return followed;
+}
+
+/** Between looks at what may not be written: a claim's may be about pods that have a deadline. */
+const DENIED_CLAIM_LOOK_MS = 10_000;
+const DENIED_LOOK_MS = 60_000;
+
+/**
+ * Tells of it, and looks again at a known time, as for all else that is waited for: put off as a fault, each hint about the object, one a
+ * minute by the sweep, would begin a chain of its own that never ends.
+ */
+async function denied(ports: Ports, { kind, name }: FollowedObject, { refusal }: RefusedError): Promise<FollowOutcome> {
+  await tellDenied(ports, refusal, [{ kind, key: { name, namespace: null } }]);
+  const afterMs = kind === 'NodeClaim' ? DENIED_CLAIM_LOOK_MS : DENIED_LOOK_MS;
+  return {
+    kind: 'wait',
+    for: `${refusal.policy ?? 'the API server'} to let it be written`,
+    lookAgainMs: ports.now() + afterMs,
+  };
 }
 
 async function lookAgain(ports: Ports, followed: ReadonlyArray<Followed>): Promise<void> {

@@ -1,15 +1,16 @@
 import type { FollowedObject } from '../../contract/messages.ts';
 import { annotation } from '../../contract/names.ts';
 import { isOwnClass } from '../../contract/own-class.ts';
-import { isReserved } from '../../contract/reserved-taint.ts';
+import { isReserved } from '../../kubernetes/reserved-taint.ts';
 import type { Node, NodeClaim } from '../../kubernetes/manifest.ts';
 import type { Machine, ObservedMachine } from '../../ports/cloud.ts';
 import { microUsdPerHour } from '../../core/quantity/units.ts';
-import { RetryableError, TerminalError } from '../../ports/errors.ts';
+import { RefusedError, RetryableError, TerminalError } from '../../ports/errors.ts';
 import { conditionOf, isTrue } from '../conditions.ts';
 import { nodeNameOf } from '../node-name.ts';
 import type { Ports } from '../ports.ts';
 import { isSameId } from '../same-id.ts';
+import { tellDenied } from '../tell-denied.ts';
 import { type Draft, commit, draftOf } from './draft.ts';
 import { initialize } from './initialize.ts';
 import { launch } from './launch.ts';
@@ -23,6 +24,7 @@ import {
   ensureFinalizer,
   eventAbout,
   isReadyNode,
+  transitionMs,
   writeStatus,
 } from './node-claim.ts';
 import { noteDisruptable } from './disruptable.ts';
@@ -30,11 +32,16 @@ import { followNodeClass } from './node-class.ts';
 import { followNodePool } from './node-pool.ts';
 import { noteRegistration } from './registration-health.ts';
 import { register } from './register.ts';
+import { tellPlanned } from './tell-planned.ts';
 import { terminate } from './terminate.ts';
 
 /** From the claim's creation. Karpenter's limits. */
 const LAUNCH_TIMEOUT_MS = 5 * 60_000;
 const REGISTRATION_TIMEOUT_MS = 15 * 60_000;
+
+/** From Azure's acceptance of a machine until a read that does not show it means that it is gone. */
+const SHOWN_WITHIN_MS = 60_000;
+const SHOWN_LOOK_MS = 10_000;
 
 /**
  * Between looks at a VM whose node has not joined, at most. Each comes at three times the claim's age at the last one: Azure's
@@ -65,27 +72,41 @@ async function followNodeClaim(ports: Ports, name: string, podEventMs: number | 
   if (claim === null) return releaseNode(ports, name);
   if (!isOwnClass(claim.spec.nodeClassRef)) return { kind: 'ended', why: 'its node class is not an AKSNodeClass' };
   if (claim.metadata.deletionTimestamp !== undefined) return terminate(ports, claim);
-  const held = await ensureFinalizer(ports, claim);
-  return isTrue(held.status?.conditions, 'Launched')
-    ? followLaunched(ports, held, podEventMs)
-    : launchInTime(ports, held);
+  return isTrue(claim.status?.conditions, 'Launched')
+    ? followLaunched(ports, await ensureFinalizer(ports, claim), podEventMs)
+    : launchInTime(ports, claim);
 }
 
 async function launchInTime(ports: Ports, claim: NodeClaim): Promise<FollowOutcome> {
   const late = ports.now() > createdAtMs(claim) + LAUNCH_TIMEOUT_MS;
   // A machine that is there was launched by somebody who could not say so any more: that is noted now.
   if (late && (await ports.cloud.observe(claim.metadata.name)).kind !== 'present') {
-    const outcome = await deleteClaim(
-      ports,
-      claim,
-      eventAbout(claim, 'Warning', 'LaunchTimeout', 'not launched within 5 minutes'),
-    );
+    const message = 'not launched within 5 minutes';
+    const outcome = await deleteClaim(ports, claim, eventAbout(claim, 'Warning', 'LaunchTimeout', message));
     // The pool tells why, where Azure has said it: that is what somebody has to mend.
     const reason = conditionOf(claim.status?.conditions, 'Launched')?.reason ?? 'LaunchTimeout';
     await noteRegistration(ports, claim, { kind: 'failed', reason });
+    await tellPlanned(ports, claim, message);
     return outcome;
   }
-  return launch(ports, claim);
+  try {
+    return await launch(ports, await ensureFinalizer(ports, claim));
+  } catch (error) {
+    // Nobody can say of its machine that it is there: pods that were planned for it get another.
+    if (!(error instanceof RefusedError) || !late) throw error;
+    return failDenied(ports, claim, 'LaunchTimeout', { error, what: 'it' });
+  }
+}
+
+/** Gives a claim up that a policy does not let us move on in time. */
+async function failDenied(
+  ports: Ports,
+  claim: NodeClaim,
+  reason: string,
+  { error: { refusal }, what }: { readonly error: RefusedError; readonly what: string },
+): Promise<FollowOutcome> {
+  await tellDenied(ports, refusal, [{ kind: 'NodeClaim', key: { name: claim.metadata.name, namespace: null } }]);
+  return fail(ports, claim, reason, `${what} may not be written: ${refusal.reason}`);
 }
 
 async function followLaunched(ports: Ports, claim: NodeClaim, podEventMs: number | null): Promise<FollowOutcome> {
@@ -99,7 +120,7 @@ async function followLaunched(ports: Ports, claim: NodeClaim, podEventMs: number
       eventAbout(claim, 'Normal', 'NodeDeleted', `Node ${node.metadata.name} was deleted`),
     );
   }
-  if (!isTrue(claim.status?.conditions, 'Registered')) return followJoined(ports, claim, node, podEventMs);
+  if (!isTrue(claim.status?.conditions, 'Registered')) return joinInTime(ports, claim, node, podEventMs);
   return (await hasLostMachine(ports, claim, node))
     ? deleteClaim(ports, claim, eventAbout(claim, 'Warning', 'InstanceGone', 'its machine is gone'))
     : followRegistered(ports, draftOf(claim), node, podEventMs);
@@ -126,6 +147,26 @@ async function followJoined(
 }
 
 /**
+ * Where a policy does not let us write the node or the claim, there is as long as for a node that does not join: pods that were planned for
+ * it get another.
+ */
+async function joinInTime(
+  ports: Ports,
+  claim: NodeClaim,
+  node: Node,
+  podEventMs: number | null,
+): Promise<FollowOutcome> {
+  try {
+    return await followJoined(ports, claim, node, podEventMs);
+  } catch (error) {
+    const isLate = ports.now() > createdAtMs(claim) + REGISTRATION_TIMEOUT_MS;
+    if (!(error instanceof RefusedError) || !isLate) throw error;
+    const what = error.refusal.kind === 'Node' ? 'its node' : 'it';
+    return failDenied(ports, claim, 'RegistrationTimeout', { error, what });
+  }
+}
+
+/**
  * Whether the node of a registered claim is only a name any more. One that is ready is not: Azure's list is wrong then, or late. As
  * Karpenter's garbage collection.
  */
@@ -149,11 +190,25 @@ async function followRegistered(
   node: Node,
   podEventMs: number | null,
 ): Promise<FollowOutcome> {
+  if (wasNeverReady(ports, draft.claim, node)) {
+    return fail(ports, draft.claim, 'InitializationTimeout', 'its node has not become ready within 15 minutes');
+  }
   if (!isReserved(node)) return useNode(ports, draft, node, podEventMs);
   const opened = await openNode(ports, draft.claim, node);
   if (opened.kind === 'opened') return useNode(ports, draft, opened.node, podEventMs);
   await keepNode(ports, draft, node, podEventMs);
   return opened;
+}
+
+/**
+ * Has the node been registered for as long as it may take to register, and not been ready in all that time? No pod that was planned for it
+ * can run there, and plans count on its room: it is given up as one that never joined. A node that is ready and waits for a startup taint
+ * is somebody's to mend, as in Karpenter.
+ */
+function wasNeverReady(ports: Ports, claim: NodeClaim, { status }: Node): boolean {
+  if (isTrue(claim.status?.conditions, 'Initialized') || isReadyNode(status?.conditions)) return false;
+  const changedMs = Date.parse(conditionOf(status?.conditions, 'Ready')?.lastTransitionTime ?? '') || 0;
+  return ports.now() > Math.max(transitionMs(claim, 'Registered'), changedMs) + REGISTRATION_TIMEOUT_MS;
 }
 
 /**
@@ -189,15 +244,13 @@ async function useNode(
 /** A launched claim without a Node: still booting, failed in Azure, or gone. */
 async function awaitNode(ports: Ports, claim: NodeClaim): Promise<FollowOutcome> {
   const machine = await observeOwn(ports, claim);
-  if (isTrue(claim.status?.conditions, 'Registered')) {
-    if (machine.kind === 'present' && machine.state !== 'deleting') {
-      return { kind: 'wait', for: 'its node to come back', lookAgainMs: null };
-    }
+  if (hadNode(claim)) {
+    if (machine.kind === 'present' && machine.state !== 'deleting') return awaitReturn(ports, claim);
     return deleteClaim(ports, claim, eventAbout(claim, 'Warning', 'InstanceGone', 'its machine and its node are gone'));
   }
   switch (machine.kind) {
     case 'gone':
-      return fail(ports, claim, 'AsyncProvisioningError', 'its machine is gone');
+      return awaitsMachine(ports, claim) ?? fail(ports, claim, 'AsyncProvisioningError', 'its machine is gone');
     case 'failed':
       return giveUp(ports, claim, machine);
     case 'present':
@@ -205,6 +258,31 @@ async function awaitNode(ports: Ports, claim: NodeClaim): Promise<FollowOutcome>
     default:
       return machine satisfies never;
   }
+}
+
+/** Has it been registered, whatever it says now? */
+function hadNode({ status }: NodeClaim): boolean {
+  return isTrue(status?.conditions, 'Registered') || status?.nodeName !== undefined;
+}
+
+/**
+ * The Node of a registered claim is no more, and its machine runs: a kubelet that starts again brings it back. It has as long as a new one,
+ * from when it was first missed, and plans that count on its room as long.
+ */
+async function awaitReturn(ports: Ports, claim: NodeClaim): Promise<FollowOutcome> {
+  const sinceMs = isTrue(claim.status?.conditions, 'Registered') ? ports.now() : transitionMs(claim, 'Registered');
+  if (ports.now() > sinceMs + REGISTRATION_TIMEOUT_MS) {
+    return fail(ports, claim, 'RegistrationTimeout', 'its node has gone, and not come back within 15 minutes');
+  }
+  await writeStatus(ports, claim, { conditions: [NODE_NOT_FOUND] });
+  return { kind: 'wait', for: 'its node to come back', lookAgainMs: ports.now() + LOOK_MAX_MS };
+}
+
+/** Azure's reads may lag behind what it has accepted; a claim given up in the meantime would be bought twice. */
+function awaitsMachine(ports: Ports, claim: NodeClaim): FollowOutcome | null {
+  const nowMs = ports.now();
+  if (nowMs > transitionMs(claim, 'Launched') + SHOWN_WITHIN_MS) return null;
+  return { kind: 'wait', for: 'Azure to show its machine', lookAgainMs: nowMs + SHOWN_LOOK_MS };
 }
 
 /** Azure accepted the VM and then could not make it. The refusal is remembered; the pods are planned again. */
@@ -224,10 +302,11 @@ async function giveUp(
   return fail(ports, claim, 'AsyncProvisioningError', `${reason}: ${message}`);
 }
 
-/** Gives a claim up whose node will not come, and notes it on its pool. */
+/** Gives a claim up whose node will not come, notes it on its pool, and tells the pods that were to have it. */
 async function fail(ports: Ports, claim: NodeClaim, reason: string, message: string): Promise<FollowOutcome> {
   const outcome = await deleteClaim(ports, claim, eventAbout(claim, 'Warning', reason, message));
   await noteRegistration(ports, claim, { kind: 'failed', reason });
+  await tellPlanned(ports, claim, message);
   return outcome;
 }
 
@@ -290,18 +369,25 @@ async function observeOwn(ports: Ports, claim: NodeClaim): Promise<ObservedMachi
   return { kind: 'gone' };
 }
 
-/** A Node of our claim's name on another machine: not touched, and reported. A claim without a machine of its own goes. */
+/**
+ * A Node of our claim's name on another machine, or on none that it says: not touched, and reported. A claim without a machine of its own
+ * goes, and so does one whose node does not say within the time to register that it is on its machine.
+ */
 async function foreignNode(ports: Ports, claim: NodeClaim, node: Node): Promise<FollowOutcome> {
   if ((await observeOwn(ports, claim)).kind === 'gone') {
     const message = `no machine has the providerID ${claim.status?.providerID ?? '(none)'}`;
     return deleteClaim(ports, claim, eventAbout(claim, 'Warning', 'InstanceGone', message));
   }
   const message = `Node ${node.metadata.name} has providerID ${node.spec?.providerID ?? '(none)'}`;
+  // One that was registered has as long as a new one, from when its node was first found to be another.
+  const sinceMs = isTrue(claim.status?.conditions, 'Registered') ? ports.now() : transitionMs(claim, 'Registered');
+  if (ports.now() > sinceMs + REGISTRATION_TIMEOUT_MS) {
+    return fail(ports, claim, 'RegistrationTimeout', `no node of its own within 15 minutes: ${message}`);
+  }
   await writeStatus(ports, claim, {
     conditions: [{ type: 'Registered', status: 'Unknown', reason: 'NodeNotFound', message }],
   });
-  const pause = ports.now() - createdAtMs(claim) > REGISTRATION_TIMEOUT_MS ? null : ports.now() + LOOK_MAX_MS;
-  return { kind: 'wait', for: 'a node with the right providerID', lookAgainMs: pause };
+  return { kind: 'wait', for: 'a node with the right providerID', lookAgainMs: ports.now() + LOOK_MAX_MS };
 }
 
 function isSameMachine(node: Node, claim: NodeClaim): boolean {

@@ -10,6 +10,7 @@ import { DEFAULT_EVICTION_COST_MS } from '../../core/offerings/weighed-price.ts'
 import type { NodeClass } from '../../ports/kubernetes.ts';
 import { RetryableError } from '../../ports/errors.ts';
 import { claimFacts } from '../claim-facts.ts';
+import { knownDecision } from '../known-decision.ts';
 import { plannedPlaceOf } from '../machine-labels.ts';
 import type { Ports } from '../ports.ts';
 import { CLASS_COMES_WITHIN_MS, readinessOf } from '../readiness.ts';
@@ -17,7 +18,7 @@ import { type FollowOutcome, createdAtMs, deleteClaim, eventAbout, writeStatus }
 import { letMatesInEarly } from './planned-pods.ts';
 import { LAUNCH_MESSAGE_MAX, REJECTED_RETRY_MS, putOffLaunch, putOffUntilMs } from './put-off-launch.ts';
 import { recordLaunch } from './record-launch.ts';
-import { tryInTurn } from './try-in-turn.ts';
+import { type Attempt, tryInTurn } from './try-in-turn.ts';
 
 /** Gets a VM for a claim whose `Launched` is not True, trying the next offering when Azure refuses one. */
 export async function launch(ports: Ports, claim: NodeClaim): Promise<FollowOutcome> {
@@ -47,7 +48,7 @@ async function launchAs(ports: Ports, claim: NodeClaim, nodeClass: NodeClass): P
   const planned = await plannedOfferings(ports, claim);
   const evictionCostMs = readEvictionCost(claim.metadata).costMs ?? DEFAULT_EVICTION_COST_MS;
   const candidates = await withinLimits(ports, claim, types, launchCandidates(claim, types, planned, evictionCostMs));
-  const attempt = await tryInTurn(ports, { claim, nodeClass, types, candidates });
+  const attempt = await earlierOr(ports, claim, await tryInTurn(ports, { claim, nodeClass, types, candidates }));
   switch (attempt.kind) {
     case 'launched':
       // Before the launch is recorded, so that a look after a failure does it again.
@@ -68,6 +69,16 @@ async function launchAs(ports: Ports, claim: NodeClaim, nodeClass: NodeClass): P
     default:
       return attempt satisfies never;
   }
+}
+
+/**
+ * Nothing may be left to try by what others have been refused since: a machine that an earlier attempt was given, and could not say so, is
+ * there all the same.
+ */
+async function earlierOr(ports: Ports, { metadata }: NodeClaim, attempt: Attempt): Promise<Attempt> {
+  if (attempt.kind !== 'exhausted') return attempt;
+  const found = await ports.cloud.observe(metadata.name);
+  return found.kind === 'present' ? { kind: 'launched', isNew: false, machine: found.machine } : attempt;
 }
 
 /** What a class is made of is judged within a second or two of its creation, and its claims are hinted at then. */
@@ -110,7 +121,7 @@ async function withinLimits(
 
 async function plannedOfferings(ports: Ports, claim: NodeClaim): Promise<ReadonlyArray<PlannedOffering>> {
   const name = claim.metadata.annotations?.[annotation.decision];
-  const decision = name === undefined ? null : await ports.decisions.get(name);
+  const decision = name === undefined ? null : await knownDecision(ports, name);
   const index = decision?.claimNames.indexOf(claim.metadata.name) ?? -1;
   const planned = decision?.plan.claims[index];
   return planned === undefined ? [] : [planned.offering, ...planned.fallbacks];

@@ -1,8 +1,8 @@
 import { annotation, finalizer } from '../../contract/names.ts';
 import type { Condition, NodeClaim } from '../../kubernetes/manifest.ts';
 import { type EventNote, publish } from '../events.ts';
-import { RetryableError } from '../../ports/errors.ts';
-import { DEFINITIONS_AGE_MS } from '../../ports/kubernetes.ts';
+import { RefusedError, RetryableError } from '../../ports/errors.ts';
+import { DEFINITIONS_AGE_MS, type Refusal } from '../../ports/kubernetes.ts';
 import { type ConditionChange, clearConditions, isTrue, sameConditions, setConditions } from '../conditions.ts';
 import { claimsNamed, hintObjects } from '../hint-objects.ts';
 import { claimFacts } from '../claim-facts.ts';
@@ -95,11 +95,20 @@ export async function writeStatus(ports: Ports, claim: NodeClaim, change: Status
   return commitStatus(ports, claim, withStatus(claim, change, ports.now()));
 }
 
-/** Asks the API server to remove the claim; its finalizer keeps it until the machine is gone. */
+/**
+ * Asks the API server to remove the claim as it was read; its finalizer keeps it until the machine is gone. Throws RetryableError where
+ * somebody has written since: another process may have launched what this one found no machine for.
+ */
 export async function deleteClaim(ports: Ports, claim: NodeClaim, why: EventNote | null): Promise<FollowOutcome> {
+  const { metadata } = why?.type === 'Warning' ? await noteGivenUp(ports, claim, why.reason) : claim;
   if (why !== null) await publish(ports.kubernetes, why, ports.now());
-  if (why?.type === 'Warning') await noteGivenUp(ports, claim, why.reason);
-  await ports.kubernetes.delete('NodeClaim', { name: claim.metadata.name, namespace: null }, uidOf(claim));
+  const { name, uid, resourceVersion } = metadata;
+  const asRead = {
+    ...(uid === undefined ? {} : { uid }),
+    ...(resourceVersion === undefined ? {} : { resourceVersion }),
+  };
+  const outcome = await ports.kubernetes.delete('NodeClaim', { name, namespace: null }, asRead);
+  if (outcome === 'conflict') throw lostRace(`deleting ${name}: it has changed since it was read`);
   ports.log('nodeclaim-deleted', {
     ...claimFacts(claim),
     reason: why?.reason ?? null,
@@ -108,10 +117,13 @@ export async function deleteClaim(ports: Ports, claim: NodeClaim, why: EventNote
   return { kind: 'ended', why: why?.reason ?? 'deleted' };
 }
 
-/** Said on the claim, as the relay sees nothing else of it. Who came first, or has deleted it, is left alone. */
-async function noteGivenUp(ports: Ports, { metadata: { name, uid } }: NodeClaim, reason: string): Promise<void> {
-  const patch = { metadata: { uid, annotations: { [annotation.givenUp]: reason } } };
-  await ports.kubernetes.patch('NodeClaim', { name, namespace: null }, patch);
+/** Said on the claim, as the relay sees nothing else of it. Who wrote meanwhile is not overruled; who refuses a note keeps nothing from going. */
+async function noteGivenUp(ports: Ports, claim: NodeClaim, reason: string): Promise<NodeClaim> {
+  const { name, uid, resourceVersion } = claim.metadata;
+  const patch = { metadata: { uid, resourceVersion, annotations: { [annotation.givenUp]: reason } } };
+  const outcome = await ports.kubernetes.patch('NodeClaim', { name, namespace: null }, patch);
+  if (outcome.kind === 'conflict') throw lostRace(`giving ${name} up: it has changed since it was read`);
+  return outcome.kind === 'written' ? outcome.object : claim;
 }
 
 /** Asks for a look at each of `claims` because a definition they depend on has changed, once nobody has the old one any more. */
@@ -131,17 +143,18 @@ export function isReadyNode(conditions: ReadonlyArray<Condition> | undefined): b
   return isTrue(conditions, 'Ready');
 }
 
-/** Somebody else wrote in between: the hint is delivered again and finds the newer object. */
+/** Somebody else wrote in between: the hint is delivered again and finds the newer object. Throws RefusedError where it is refused. */
 export function written<T>(
-  outcome: { readonly kind: string; readonly object?: T; readonly reason?: string },
+  outcome: { readonly kind: string; readonly object?: T; readonly refusal?: Refusal },
   name: string,
 ): T {
   if (outcome.kind === 'written' && outcome.object !== undefined) return outcome.object;
-  throw new RetryableError(`writing ${name}: ${outcome.reason ?? outcome.kind}`, { retryAfterMs: 200 });
+  if (outcome.refusal !== undefined) throw new RefusedError(outcome.refusal);
+  throw lostRace(`writing ${name}: ${outcome.kind}`);
 }
 
-function uidOf(claim: NodeClaim): { readonly uid: string } | undefined {
-  return claim.metadata.uid === undefined ? undefined : { uid: claim.metadata.uid };
+function lostRace(message: string): RetryableError {
+  return new RetryableError(message, { retryAfterMs: 200 });
 }
 
 function changedFields({ status }: NodeClaim, fields: object): Readonly<Record<string, unknown>> {

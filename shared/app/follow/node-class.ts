@@ -2,16 +2,17 @@ import { annotation } from '../../contract/names.ts';
 import { isOwnClassNamed } from '../../contract/own-class.ts';
 import type { Condition, NodeClaim } from '../../kubernetes/manifest.ts';
 import type { ClassVerdict, NodeImage } from '../../ports/cloud.ts';
-import { RetryableError } from '../../ports/errors.ts';
+import { RefusedError, RetryableError } from '../../ports/errors.ts';
 import type { NodeClass } from '../../ports/kubernetes.ts';
 import { CLASS_HASH_VERSION, classHash } from '../api-rules.ts';
-import { type ConditionChange, isTrue, sameConditions, setConditions } from '../conditions.ts';
+import { type ConditionChange, clearConditions, isTrue, sameConditions, setConditions } from '../conditions.ts';
 import { publish } from '../events.ts';
 import { hintObjects } from '../hint-objects.ts';
+import { deniedNoMore } from '../denied-condition.ts';
 import type { Ports } from '../ports.ts';
 import { settledImages, type SettledImages } from './settled-images.ts';
 import { type FollowOutcome, hintClaims, written } from './node-claim.ts';
-import { restampClaims } from './restamp.ts';
+import { UNSTAMPED_LOOK_MS, restampClaims } from './restamp.ts';
 
 const classFinalizer = 'karpenter.azure.com/termination';
 
@@ -35,7 +36,8 @@ export async function followNodeClass(ports: Ports, name: string): Promise<Follo
   const found = await ports.kubernetes.get('AKSNodeClass', key);
   if (found === null) return { kind: 'ended', why: 'there is no such AKSNodeClass' };
   if (found.metadata.deletionTimestamp !== undefined) return letGo(ports, found);
-  const nodeClass = await stamp(ports, found);
+  const stamped = await stamp(ports, found);
+  const nodeClass = stamped ?? found;
   const status = await examine(ports, nodeClass);
   if (!sameConditions(nodeClass.status?.conditions, status.conditions) || !sameFields(nodeClass, status)) {
     const { resourceVersion } = nodeClass.metadata;
@@ -44,7 +46,8 @@ export async function followNodeClass(ports: Ports, name: string): Promise<Follo
     // Whatever the status shows, version, images or generation, nodes may have drifted from it.
     await hintClaims(ports, await claimsOf(ports, name), `class-status/${name}/${ports.now()}`);
   }
-  const pause = isTrue(status.conditions, 'Ready') ? HEALTHY_LOOK_MS : UNHEALTHY_LOOK_MS;
+  const ownPause = isTrue(status.conditions, 'Ready') ? HEALTHY_LOOK_MS : UNHEALTHY_LOOK_MS;
+  const pause = stamped === null ? UNSTAMPED_LOOK_MS : ownPause;
   return { kind: 'wait', for: 'the next look at Azure', lookAgainMs: ports.now() + pause };
 }
 
@@ -59,8 +62,8 @@ interface ClassStatus {
   readonly localDNSState: string;
 }
 
-/** Finalizer and hashes, in one write; on a new hash version its claims' before. */
-async function stamp(ports: Ports, nodeClass: NodeClass): Promise<NodeClass> {
+/** Finalizer and hashes, in one write; on a new hash version its claims' before. Null: those could not all be written. */
+async function stamp(ports: Ports, nodeClass: NodeClass): Promise<NodeClass | null> {
   const { name, resourceVersion, finalizers = [], annotations = {} } = nodeClass.metadata;
   const hash = classHash(nodeClass);
   const hashes = { [annotation.nodeClassHash]: hash, [annotation.nodeClassHashVersion]: CLASS_HASH_VERSION };
@@ -68,10 +71,11 @@ async function stamp(ports: Ports, nodeClass: NodeClass): Promise<NodeClass> {
   if (current && finalizers.includes(classFinalizer)) return nodeClass;
   const previous = annotations[annotation.nodeClassHashVersion];
   if (previous !== undefined && previous !== CLASS_HASH_VERSION) {
-    await restampClaims(ports, await claimsOf(ports, name), {
+    const areStamped = await restampClaims(ports, await claimsOf(ports, name), {
       hash: [annotation.nodeClassHash, hash],
       version: [annotation.nodeClassHashVersion, CLASS_HASH_VERSION],
     });
+    if (!areStamped) return null;
   }
   const patch = {
     metadata: { resourceVersion, annotations: hashes, finalizers: [...new Set([...finalizers, classFinalizer])] },
@@ -80,7 +84,7 @@ async function stamp(ports: Ports, nodeClass: NodeClass): Promise<NodeClass> {
 }
 
 async function examine(ports: Ports, nodeClass: NodeClass): Promise<ClassStatus> {
-  const kubernetesVersion = await ports.kubernetes.serverVersion();
+  const kubernetesVersion = laterVersion(nodeClass.status?.kubernetesVersion, await ports.kubernetes.serverVersion());
   const found = await unlessForbidden(nodeClass, 'ImagesReady', settledImages(ports, nodeClass, kubernetesVersion));
   const subnet = await unlessForbidden(nodeClass, 'SubnetsReady', ports.nodeClassFacts.subnet(nodeClass));
   const deployment = await ports.nodeClassFacts.deployment();
@@ -98,7 +102,17 @@ async function examine(ports: Ports, nodeClass: NodeClass): Promise<ClassStatus>
     nowMs: ports.now(),
     createdAt: nodeClass.metadata.creationTimestamp ?? '',
   });
-  return { conditions, kubernetesVersion, images: isRefused(found) ? [] : found.images, localDNSState };
+  const current = clearConditions(conditions, deniedNoMore(conditions, ports.now()));
+  return { conditions: current, kubernetesVersion, images: isRefused(found) ? [] : found.images, localDNSState };
+}
+
+/**
+ * The later of two versions such as `1.36.3`. While a control plane is upgraded, API servers of two versions answer in turn: what went
+ * with the older answer would make every new node drift. As in Karpenter's provider (§1.4 there).
+ */
+function laterVersion(known: string | undefined, said: string): string {
+  if (known === undefined || known === '') return said;
+  return known.localeCompare(said, 'en', { numeric: true }) > 0 ? known : said;
 }
 
 function imagesReady(found: SettledImages | Refused): ConditionChange {
@@ -170,11 +184,9 @@ async function letGo(ports: Ports, nodeClass: NodeClass): Promise<FollowOutcome>
     return { kind: 'wait', for: message, lookAgainMs: ports.now() + DELETION_LOOK_MS };
   }
   const rest = finalizers.filter((one) => one !== classFinalizer);
-  await ports.kubernetes.patch(
-    'AKSNodeClass',
-    { name, namespace: null },
-    { metadata: { resourceVersion, finalizers: rest } },
-  );
+  const patch = { metadata: { resourceVersion, finalizers: rest } };
+  const outcome = await ports.kubernetes.patch('AKSNodeClass', { name, namespace: null }, patch);
+  if (outcome.kind === 'refused') throw new RefusedError(outcome.refusal);
   return { kind: 'ended', why: 'no NodeClaim uses it' };
 }
 

@@ -4,13 +4,14 @@ import type { Node, NodeClaim, NodePool } from '../../kubernetes/manifest.ts';
 import { addResources } from '../../core/model/allocatable.ts';
 import type { NodeClass } from '../../ports/kubernetes.ts';
 import { POOL_HASH_VERSION, poolHash, poolProblems } from '../api-rules.ts';
-import { type ConditionChange, conditionOf, sameConditions, setConditions } from '../conditions.ts';
+import { type ConditionChange, clearConditions, conditionOf, sameConditions, setConditions } from '../conditions.ts';
 import { missingClass } from '../missing-class.ts';
 import { CLASS_NOT_FOUND } from '../readiness.ts';
+import { deniedNoMore } from '../denied-condition.ts';
 import type { Ports } from '../ports.ts';
 import { type FollowOutcome, hintClaims, written } from './node-claim.ts';
 import { POOL_DEPENDENTS, resetHealth } from './registration-health.ts';
-import { restampClaims } from './restamp.ts';
+import { UNSTAMPED_LOOK_MS, restampClaims } from './restamp.ts';
 
 /** Keeps a NodePool's hash annotations, conditions and usage right. As Karpenter: karpenter-core.md §1.2. */
 export async function followNodePool(ports: Ports, name: string): Promise<FollowOutcome> {
@@ -19,7 +20,8 @@ export async function followNodePool(ports: Ports, name: string): Promise<Follow
   if (found === null) return { kind: 'ended', why: 'there is no such NodePool' };
   const ref = found.spec.template.spec.nodeClassRef;
   if (!isOwnPool(found)) return { kind: 'ended', why: `its node class is a ${ref.kind}.${ref.group}` };
-  const pool = await stamp(ports, found);
+  const stamped = await stamp(ports, found);
+  const pool = stamped ?? found;
   const nodeClass = await ports.kubernetes.get('AKSNodeClass', { name: ref.name, namespace: null });
   const selector = { labels: `${label.nodePool}=${name}` };
   const claims = await ports.kubernetes.list('NodeClaim', selector);
@@ -37,7 +39,8 @@ export async function followNodePool(ports: Ports, name: string): Promise<Follow
     if (hasNewSpec(pool)) await hintClaims(ports, claims, `pool-generation/${pool.metadata.generation ?? 0}`);
     written(await ports.kubernetes.patchStatus('NodePool', key, patch), name);
   }
-  return { kind: 'wait', for: 'a change', lookAgainMs: null };
+  if (stamped !== null) return { kind: 'wait', for: 'a change', lookAgainMs: null };
+  return { kind: 'wait', for: 'claims that could not be stamped', lookAgainMs: ports.now() + UNSTAMPED_LOOK_MS };
 }
 
 /** True until the status has been written for this generation: its claims may have drifted. */
@@ -46,8 +49,8 @@ function hasNewSpec(pool: NodePool): boolean {
   return seen !== undefined && seen !== pool.metadata.generation;
 }
 
-/** The pool's hash, and on a new hash version its claims' too, so that an update of ours never looks like drift. */
-async function stamp(ports: Ports, pool: NodePool): Promise<NodePool> {
+/** The pool's hash, and on a new hash version its claims' too, so that an update of ours never looks like drift. Null: those could not all be. */
+async function stamp(ports: Ports, pool: NodePool): Promise<NodePool | null> {
   const { name, resourceVersion, annotations = {} } = pool.metadata;
   const hash = poolHash(pool);
   if (
@@ -60,10 +63,11 @@ async function stamp(ports: Ports, pool: NodePool): Promise<NodePool> {
   const previous = annotations[annotation.nodePoolHashVersion];
   if (previous !== undefined && previous !== POOL_HASH_VERSION) {
     const claims = await ports.kubernetes.list('NodeClaim', { labels: `${label.nodePool}=${name}` });
-    await restampClaims(ports, claims, {
+    const areStamped = await restampClaims(ports, claims, {
       hash: [annotation.nodePoolHash, hash],
       version: [annotation.nodePoolHashVersion, POOL_HASH_VERSION],
     });
+    if (!areStamped) return null;
   }
   const patch = { metadata: { resourceVersion, annotations: hashes } };
   return written(await ports.kubernetes.patch('NodePool', { name, namespace: null }, patch), name);
@@ -100,7 +104,8 @@ function judge(
     nowMs: ports.now(),
     createdAt: pool.metadata.creationTimestamp ?? '',
   });
-  return { conditions, ...used, nodeClassObservedGeneration: nodeClass.generation };
+  const current = clearConditions(conditions, deniedNoMore(conditions, ports.now()));
+  return { conditions: current, ...used, nodeClassObservedGeneration: nodeClass.generation };
 }
 
 async function classReadiness(ports: Ports, pool: NodePool, nodeClass: NodeClass | null): Promise<ConditionChange> {

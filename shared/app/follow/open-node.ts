@@ -2,6 +2,7 @@ import { label, taint } from '../../contract/names.ts';
 import type { Node, NodeClaim } from '../../kubernetes/manifest.ts';
 import { claimFacts } from '../claim-facts.ts';
 import type { Ports } from '../ports.ts';
+import { latestReadable } from '../read-snapshot.ts';
 import { type FollowOutcome, createdAtMs, transitionMs } from './node-claim.ts';
 import { patchNode } from './patch-node.ts';
 import { lookOnceSettled } from './look-once-settled.ts';
@@ -97,7 +98,7 @@ async function awaitMovers(ports: Ports, claim: NodeClaim, node: Node): Promise<
   if (ports.now() >= endMs) return null;
   const decision = await decisionOf(ports, claim);
   const movers = moversOf(decision, claim.metadata.name);
-  const snapshot = movers.length === 0 ? null : await ports.snapshots.latest();
+  const snapshot = movers.length === 0 ? null : await latestReadable(ports);
   if (snapshot === null) return null;
   const heirs = heirsOf(movers, node.metadata.name, snapshot, new Set(plannedIn(decision)));
   const waiting = await letIn(ports, claim, node.metadata.name, { value: claim.metadata.name, pods: heirs.waiting });

@@ -4,8 +4,11 @@ import { RetryableError, TerminalError } from '../../ports/errors.ts';
 import type { Decision } from '../../ports/store.ts';
 import type { NodePod } from '../../ports/kubernetes.ts';
 import { isWaiting, podsOfReservation } from '../reservations.ts';
+import { knownDecision } from '../known-decision.ts';
 import { nodeNameOf } from '../node-name.ts';
+import { latestReadable } from '../read-snapshot.ts';
 import { inParallel } from '../in-parallel.ts';
+import { podKeyOf } from '../pod-key.ts';
 import type { Ports } from '../ports.ts';
 
 /** Pods let in at once: a read and a patch of about 5 ms each. */
@@ -21,7 +24,7 @@ export interface PlannedPod {
 /** The decision that made the claim; null where none did. */
 export async function decisionOf(ports: Ports, claim: NodeClaim): Promise<Decision | null> {
   const name = claim.metadata.annotations?.[annotation.decision];
-  return name === undefined ? null : ports.decisions.get(name);
+  return name === undefined ? null : knownDecision(ports, name);
 }
 
 /** Whom a claim's node is kept for. */
@@ -74,7 +77,7 @@ async function letMatesIn(
   const mates = podsOfReservation(reservation.sharedIn, reservation.value);
   const missing = pods.length - mates.filter(({ uid }) => placed.has(uid)).length;
   if (missing <= 0) return [];
-  const snapshot = await ports.snapshots.latest();
+  const snapshot = await latestReadable(ports);
   if (snapshot === null)
     return letIn(ports, claim, nodeName, { ...reservation, pods: pods.filter(({ uid }) => !placed.has(uid)) });
   const waiting = new Set(snapshot.pods.filter(isWaiting).map(({ uid }) => uid));
@@ -150,27 +153,38 @@ type Entry =
   { readonly kind: 'waits' } | { readonly kind: 'placed' } | { readonly kind: 'refused'; readonly why: string };
 
 async function letOneIn(ports: Ports, passage: Toleration, planned: PlannedPod): Promise<Entry> {
-  const key = keyOf(planned);
-  const pod = await ports.kubernetes.get('Pod', key);
-  if (pod === null || !waits(pod, planned)) return { kind: 'placed' };
-  const tolerations = pod.spec.tolerations ?? [];
-  if (tolerations.some((one) => isSame(one, passage))) return { kind: 'waits' };
-  // A toleration that came meanwhile is not lost: the API server refuses a list that lacks one.
-  const patch = { metadata: { uid: planned.uid }, spec: { tolerations: [...tolerations, passage] } };
-  try {
-    const outcome = await ports.kubernetes.patch('Pod', key, patch);
-    if (outcome.kind === 'written') return { kind: 'waits' };
-    if (outcome.kind === 'not-found') return { kind: 'placed' };
-    return { kind: 'refused', why: outcome.kind === 'refused' ? outcome.reason : 'it has changed' };
-  } catch (error) {
-    // A right that is not ours, or, since the server has just answered, most likely a webhook that fails.
-    if (error instanceof RetryableError || error instanceof TerminalError)
-      return { kind: 'refused', why: error.message };
-    throw error;
+  const key = podKeyOf(planned);
+  for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt++) {
+    // Each try reads what the last one lost to.
+    // oxlint-disable-next-line no-await-in-loop
+    const pod = await ports.kubernetes.get('Pod', key);
+    if (pod === null || !isStillWaiting(pod, planned)) return { kind: 'placed' };
+    const tolerations = pod.spec.tolerations ?? [];
+    if (tolerations.some((one) => isSame(one, passage))) return { kind: 'waits' };
+    const { uid, resourceVersion } = pod.metadata;
+    const patch = { metadata: { uid, resourceVersion }, spec: { tolerations: [...tolerations, passage] } };
+    try {
+      // oxlint-disable-next-line no-await-in-loop
+      const outcome = await ports.kubernetes.patch('Pod', key, patch);
+      if (outcome.kind === 'written') return { kind: 'waits' };
+      if (outcome.kind === 'not-found') return { kind: 'placed' };
+      if (outcome.kind === 'refused') return { kind: 'refused', why: outcome.reason };
+    } catch (error) {
+      // A right that is not ours, or, since the server has just answered, most likely a webhook that fails.
+      if (error instanceof RetryableError || error instanceof TerminalError)
+        return { kind: 'refused', why: error.message };
+      throw error;
+    }
   }
+  // Others let it in elsewhere at the same moment. The next look tries again.
+  return { kind: 'waits' };
 }
 
-function waits({ metadata, spec, status }: NodePod, { uid }: PlannedPod): boolean {
+/** The scheduler writes a pod's status, and other nodes let the same pod in; losing five times in a row is not chance. */
+const ATTEMPTS_MAX = 5;
+
+/** Is the pod the one that was planned for, with no node yet, and to stay? */
+export function isStillWaiting({ metadata, spec, status }: NodePod, { uid }: PlannedPod): boolean {
   const isSameAndStays = metadata.uid === uid && metadata.deletionTimestamp === undefined;
   return isSameAndStays && (spec.nodeName ?? '') === '' && (status?.phase ?? 'Pending') === 'Pending';
 }
@@ -190,10 +204,5 @@ async function nominateOne(ports: Ports, nodeName: string, planned: PlannedPod):
     status: { nominatedNodeName: nodeName },
   };
   // Bound meanwhile (422), replaced (409) or gone (404): all fine.
-  await ports.kubernetes.patchStatus('Pod', keyOf(planned), patch);
-}
-
-function keyOf({ name }: PlannedPod): { readonly namespace: string; readonly name: string } {
-  const [namespace = 'default', own = ''] = name.split('/');
-  return { namespace, name: own };
+  await ports.kubernetes.patchStatus('Pod', podKeyOf(planned), patch);
 }

@@ -1,5 +1,6 @@
+import { sinceNoticeMs } from '../interruption/replacing.ts';
 import { isLabelValue } from '../../contract/api/object-meta.ts';
-import { label } from '../../contract/names.ts';
+import { annotation, label } from '../../contract/names.ts';
 import type { InstanceType } from '../../core/model/catalog.ts';
 import { allocatableOf } from '../../core/model/allocatable.ts';
 import type { NodeClaim } from '../../kubernetes/manifest.ts';
@@ -57,6 +58,7 @@ export async function recordLaunch(
     zone: machine.zone,
     capacityType: machine.capacityType,
     sinceCreatedMs: ports.now() - createdAtMs(claim),
+    sinceNoticeMs: sinceNoticeMs(claim, ports.now()),
   });
   return { kind: 'wait', for: 'the node to join', lookAgainMs: ports.now() + FIRST_LOOK_MS };
 }
@@ -72,7 +74,9 @@ function metadataPatch(
   const wanted = { ...classLabel(nodeClass), ...labelsWith(types, machine, ownLabels(claim, types)) };
   const stale = Object.keys(present).filter((key) => wanted[key] === undefined);
   const labels = { ...changed(present, wanted), ...Object.fromEntries(stale.map((key) => [key, null])) };
-  const stamps = changed(annotations, classStamps(nodeClass));
+  // Another process was about to give it up, for want of what this one has got.
+  const undone = annotation.givenUp in annotations ? { [annotation.givenUp]: null } : {};
+  const stamps = { ...changed(annotations, classStamps(nodeClass)), ...undone };
   if (Object.keys({ ...labels, ...stamps }).length === 0) return null;
   return { metadata: { resourceVersion, labels, annotations: stamps } };
 }

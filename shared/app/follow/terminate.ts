@@ -1,18 +1,21 @@
 import { CLOCK_SKEW_MS } from '../clock-skew.ts';
-import { isDisrupted, otherTaints } from '../../contract/disrupted-taint.ts';
-import { parseGoDuration } from '../../contract/duration.ts';
+import { isDisrupted, otherTaints } from '../../kubernetes/disrupted-taint.ts';
+import { parseGoDuration } from '../../kubernetes/go-duration.ts';
 import { annotation, finalizer, label, taint } from '../../contract/names.ts';
 import type { Node, NodeClaim } from '../../kubernetes/manifest.ts';
 import type { ObservedMachine } from '../../ports/cloud.ts';
 import { claimFacts, machineFacts } from '../claim-facts.ts';
 import { publish, type Regarding } from '../events.ts';
 import { claimsNamed, hintObjects } from '../hint-objects.ts';
-import { isInterrupted } from '../interruption/interrupted.ts';
-import { replacementsOf } from '../replacements.ts';
+import { alone, eachAlone } from '../in-parallel.ts';
+import { deadlineOf, isInterrupted, noticeOf } from '../interruption/interrupted.ts';
+import { replacementsOf } from '../../core/disruption/second-look/begun.ts';
 import { nodeNameOf } from '../node-name.ts';
 import type { Ports } from '../ports.ts';
-import { RetryableError } from '../../ports/errors.ts';
+import { RefusedError, RetryableError } from '../../ports/errors.ts';
+import type { Refusal } from '../../ports/kubernetes.ts';
 import { isSameId } from '../same-id.ts';
+import { tellDenied } from '../tell-denied.ts';
 import { conditionOf, isTrue, toTimestamp } from '../conditions.ts';
 import { countEvictions } from './count-evictions.ts';
 import { drain } from './drain.ts';
@@ -29,6 +32,8 @@ const LANDING_MS = 5_000;
 const REPLACEMENT_LOOK_MS = 1_500;
 /** Looks are no further apart: the longest of them, and half as much for the grid. */
 const DEADLINE_AHEAD_MS = 1.5 * DRAIN_LOOK_MS;
+/** Pods told of at once. */
+const TOLD_AT_ONCE = 8;
 /** Removing a VM takes Azure half a minute to a few minutes. */
 const MACHINE_LOOK_MS = 5_000;
 
@@ -39,14 +44,14 @@ export async function terminate(ports: Ports, deleted: NodeClaim): Promise<Follo
   const named = await ports.kubernetes.get('Node', { name: nodeNameOf(claim), namespace: null });
   if (named !== null && isOwnAndReady(named, claim)) {
     // Azure need not be asked whether it has the machine, and cannot hold up a drain by not answering.
-    const waiting = await empty(ports, claim, named);
+    const waiting = await emptyAndTell(ports, claim, named);
     return waiting ?? removeMachine(ports, claim, named);
   }
   const machine = await ports.cloud.observe(claim.metadata.name);
   const node = named === null || isForeign(named, claim, machine) ? null : named;
   const machineIsGone = machine.kind === 'gone' && !isReadyNode(node?.status?.conditions);
   if (node !== null && !machineIsGone) {
-    const waiting = await empty(ports, claim, node);
+    const waiting = await emptyAndTell(ports, claim, node);
     if (waiting !== null) return waiting;
   }
   return removeMachine(ports, claim, node);
@@ -77,15 +82,46 @@ async function stampDeadline(ports: Ports, claim: NodeClaim): Promise<NodeClaim>
   return written(await ports.kubernetes.patch('NodeClaim', { name, namespace: null }, patch), name);
 }
 
-/** Keeps pods away, moves those that are there, waits for their volumes. Null once the machine may go. */
-async function empty(ports: Ports, claim: NodeClaim, node: Node): Promise<FollowOutcome | null> {
-  const { isNew, denied } = await announceIfAllowed(ports, claim, node);
-  const deadlineMs = Date.parse(claim.metadata.annotations?.[annotation.terminationTimestamp] ?? '');
-  if (!Number.isNaN(deadlineMs)) await tellDeadline(ports, claim, node, deadlineMs);
+/** As `empty`. People are told last that the Node may not be deleted: it is a write to the claim, which the steps before depend on. */
+async function emptyAndTell(ports: Ports, claim: NodeClaim, node: Node): Promise<FollowOutcome | null> {
+  const kept: Array<Refusal> = [];
+  try {
+    return await empty(ports, claim, node, (refusal) => void kept.push(refusal));
+  } finally {
+    const about = { kind: 'NodeClaim', key: { name: claim.metadata.name, namespace: null } } as const;
+    for (const refusal of kept) {
+      // One at most.
+      // oxlint-disable-next-line no-await-in-loop
+      await tellDenied(ports, refusal, [about]);
+    }
+  }
+}
+
+/**
+ * Keeps pods away, moves those that are there, waits for their volumes. Null once the machine may go. The Node is deleted so that others
+ * know that it goes; where that is denied, which `keep` is told, it is emptied all the same.
+ */
+async function empty(
+  ports: Ports,
+  claim: NodeClaim,
+  node: Node,
+  keep: (refusal: Refusal) => void,
+): Promise<FollowOutcome | null> {
+  const { isNew, denied } = await announceIfAllowed(ports, claim, node, keep);
+  const deadlineMs = deadlineOf(claim);
+  if (deadlineMs !== null) await tellDeadline(ports, claim, node, deadlineMs);
   const mayEvict = await isReplaced(ports, claim);
-  const outcome = await drain(ports, node.metadata.name, Number.isNaN(deadlineMs) ? null : deadlineMs, mayEvict);
+  const outcome = await drain(ports, node.metadata.name, {
+    deadlineMs,
+    mayEvict,
+    notice: isInterrupted(claim) ? noticeOf(claim) : null,
+  });
   await countEvictions(ports, claim, outcome.answers);
-  if (denied !== null) throw denied;
+  await tellPods(ports, outcome.denied);
+  if (denied !== null) {
+    await lookBeforeDeadline(ports, claim, outcome.nextForcedMs);
+    throw denied;
+  }
   const landedMs = landedAtMs(ports, claim, isNew);
   if (outcome.remaining === 0 && ports.now() < landedMs) {
     const text = `a pod may still be on its way to ${node.metadata.name}`;
@@ -103,14 +139,20 @@ async function empty(ports: Ports, claim: NodeClaim, node: Node): Promise<Follow
   return awaitVolumes(ports, claim, node, deadlineMs);
 }
 
+/** On pods that a policy keeps on the node. */
+async function tellPods(ports: Ports, denied: ReadonlyArray<Refusal>): Promise<void> {
+  await eachAlone(denied, TOLD_AT_ONCE, (refusal) => tellDenied(ports, refusal));
+}
+
 /** Azure does not wait until a node may be closed: where it takes the machine back, what keeps us from that is thrown after the drain. */
 async function announceIfAllowed(
   ports: Ports,
   claim: NodeClaim,
   node: Node,
+  keep: (refusal: Refusal) => void,
 ): Promise<{ readonly isNew: boolean; readonly denied: RetryableError | null }> {
   try {
-    return { isNew: await announce(ports, claim, node), denied: null };
+    return { isNew: await announce(ports, claim, node, keep), denied: null };
   } catch (error) {
     if (!(error instanceof RetryableError) || !isInterrupted(claim)) throw error;
     return { isNew: false, denied: error };
@@ -158,10 +200,18 @@ async function lookBeforeDeadline(ports: Ports, { metadata }: NodeClaim, dueMs: 
 }
 
 /**
- * Whether the claims launched in place of an interrupted one are ready, so that its pods have somewhere to go. One that
+ * Replacements that are not ready so long after the deletion are not waited for any more: the disruption, which names them, waits as long.
+ * Where Azure takes the machine back its deadline ends the wait.
+ */
+const REPLACED_MS = 10 * 60_000;
+
+/**
+ * Whether the claims launched in place of one that goes are ready, so that its pods have somewhere to go. One that
  * was never launched for, or whose replacement has failed and is planned anew, is not waited for; nor is a plan that does not come.
  */
 async function isReplaced(ports: Ports, claim: NodeClaim): Promise<boolean> {
+  const deletedMs = Date.parse(claim.metadata.deletionTimestamp ?? '');
+  if (!isInterrupted(claim) && ports.now() >= deletedMs + REPLACED_MS) return true;
   const namedByMs = Date.parse(claim.metadata.annotations?.[annotation.replacementDue] ?? '');
   if (ports.now() < namedByMs) return false;
   const claims = await Promise.all(
@@ -174,7 +224,12 @@ async function isReplaced(ports: Ports, claim: NodeClaim): Promise<boolean> {
  * Marks the node so that the scheduler, load balancers and people know, and makes the API server keep it until we are done. Answers
  * whether it was open to pods until now.
  */
-async function announce(ports: Ports, claim: NodeClaim, node: Node): Promise<boolean> {
+async function announce(
+  ports: Ports,
+  claim: NodeClaim,
+  node: Node,
+  keep: (refusal: Refusal) => void,
+): Promise<boolean> {
   const { name, resourceVersion } = node.metadata;
   const key = { name, namespace: null };
   // The API server takes no finalizer for what is being deleted already.
@@ -191,12 +246,11 @@ async function announce(ports: Ports, claim: NodeClaim, node: Node): Promise<boo
     written(await ports.kubernetes.patch('Node', key, patch), name);
   }
   if (node.metadata.deletionTimestamp === undefined) {
-    await ports.kubernetes.delete(
-      'Node',
-      key,
-      node.metadata.uid === undefined ? undefined : { uid: node.metadata.uid },
-    );
-    ports.log('node-draining', { ...claimFacts(claim), node: name });
+    const options = node.metadata.uid === undefined ? undefined : { uid: node.metadata.uid };
+    const deleted = await alone(() => ports.kubernetes.delete('Node', key, options));
+    if (deleted.kind === 'done') ports.log('node-draining', { ...claimFacts(claim), node: name });
+    else if (deleted.error instanceof RefusedError) keep(deleted.error.refusal);
+    else throw deleted.error;
   }
   return !isDisrupted(node);
 }
@@ -205,11 +259,11 @@ async function awaitVolumes(
   ports: Ports,
   claim: NodeClaim,
   node: Node,
-  deadlineMs: number,
+  deadlineMs: number | null,
 ): Promise<FollowOutcome | null> {
   const attached = await awaitedAttachments(ports, node.metadata.name);
   const drained = { type: 'Drained', status: 'True', reason: 'Drained', message: '' } as const;
-  const elapsed = !Number.isNaN(deadlineMs) && ports.now() > deadlineMs;
+  const elapsed = deadlineMs !== null && ports.now() > deadlineMs;
   if (attached.length > 0 && !elapsed) {
     const message = `${attached.length} volumes are still attached`;
     const detached = {

@@ -1,5 +1,5 @@
 import type { NodeClaim } from '../../kubernetes/manifest.ts';
-import { RetryableError } from '../../ports/errors.ts';
+import { RefusedError, RetryableError } from '../../ports/errors.ts';
 import type { Ports } from '../ports.ts';
 
 /** Others write claims, too; losing five times in a row is not chance. */
@@ -10,7 +10,7 @@ type Annotations = Readonly<Record<string, string | null>>;
 
 /**
  * Writes what `change` makes of a claim, on condition that it is still the one that was read; a conflict is met with a fresh look and no
- * pause. `change` answers null where nothing is to be written. Throws RetryableError when it changes all the time, or is refused.
+ * pause. `change` answers null where nothing is to be written. Throws RetryableError when it changes all the time, and RefusedError.
  */
 export async function annotateClaim(
   ports: Pick<Ports, 'kubernetes'>,
@@ -29,7 +29,7 @@ export async function annotateClaim(
     const outcome = await ports.kubernetes.patch('NodeClaim', key, { metadata: { resourceVersion, annotations } });
     if (outcome.kind === 'written') return 'written';
     if (outcome.kind === 'not-found') return 'gone';
-    if (outcome.kind === 'refused') throw new RetryableError(`writing ${name}: ${outcome.reason}`);
+    if (outcome.kind === 'refused') throw new RefusedError(outcome.refusal);
     // oxlint-disable-next-line no-await-in-loop
     claim = await ports.kubernetes.get('NodeClaim', key);
     if (claim === null || claim.metadata.uid !== read.metadata.uid) return 'gone';

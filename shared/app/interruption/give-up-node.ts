@@ -1,23 +1,28 @@
-import { otherTaints, isDisrupted } from '../../contract/disrupted-taint.ts';
+import { otherTaints, isDisrupted } from '../../kubernetes/disrupted-taint.ts';
 import type { SignalHint } from '../../contract/messages.ts';
 import { annotation, taint } from '../../contract/names.ts';
 import type { NodeClaim } from '../../kubernetes/manifest.ts';
-import { RetryableError } from '../../ports/errors.ts';
+import { RefusedError, RetryableError } from '../../ports/errors.ts';
+import type { Refusal } from '../../ports/kubernetes.ts';
 import { toTimestamp } from '../conditions.ts';
+import type { About } from '../denied-condition.ts';
 import { publish } from '../events.ts';
 import { countEvictions } from '../follow/count-evictions.ts';
-import { drain, type DrainOutcome } from '../follow/drain.ts';
+import { tellPods } from '../follow/drain.ts';
 import { patchNode } from '../follow/patch-node.ts';
 import { claimsNamed, hintObjects } from '../hint-objects.ts';
+import { eachAlone } from '../in-parallel.ts';
 import { nodeNameOf } from '../node-name.ts';
 import type { Ports } from '../ports.ts';
 import { isSameId } from '../same-id.ts';
+import { tellDenied } from '../tell-denied.ts';
 import { annotateClaim } from './annotate-claim.ts';
+import { deadlineOf, isPreempted, noticedAtMs, noticeOf, renderInterruption } from './interrupted.ts';
 import { orRefused } from './or-refused.ts';
 
 /** What a notice says of a machine. */
 export interface Leave {
-  readonly signal: Pick<SignalHint, 'event'>;
+  readonly signal: Pick<SignalHint, 'event' | 'attempt'>;
   /** By when the pods must have left, milliseconds since the epoch. */
   readonly deadlineMs: number;
 }
@@ -35,6 +40,14 @@ export interface GivenUp {
 /** A machine that boots in the meantime is a node after a minute or two: with less time no pod waits for one. */
 const REPLACED_FIRST_MS = 150_000;
 
+/** Is there time for a replacement to come first? */
+function mayAwait(deadlineMs: number, nowMs: number): boolean {
+  return deadlineMs - nowMs > REPLACED_FIRST_MS;
+}
+
+/** Objects told of at once. */
+const TOLD_AT_ONCE = 8;
+
 /** How long pods wait to hear which machine is made for them. A plan takes seconds; one that has not come then may never. */
 const NAMED_WITHIN_MS = 30_000;
 
@@ -45,30 +58,70 @@ const AT_IT_MS = 5_000;
  * Closes the node, gives its claim up by the deadline, and tells its pods to go unless there is time for their replacement
  * first. Nothing of it waits for a plan, a Lease, Azure or a statistic, and what is refused of one step stops none of the others; where the
  * claim could not be given up that is thrown at the end, so that the notice is acted on again, as it is a little later where another
- * execution is at it. Null where nothing is left to give up. Repeating it is harmless.
+ * execution is at it. Null where nothing is left to give up. Repeating it is harmless. It is done `inTurn`: of many nodes each is closed
+ * and its pods are told before the next, and people are told of all of them last. An earlier deadline that the claim has stays.
  */
-export async function giveUpNode(ports: Ports, claim: NodeClaim, leave: Leave): Promise<GivenUp | null> {
-  const awaits = leave.deadlineMs - ports.now() > REPLACED_FIRST_MS;
-  const [node, stamp] = await Promise.all([
-    orRefused(ports, claim, 'taint', () => closeNode(ports, claim)),
-    orFailure(() => stampClaim(ports, claim, leave, awaits)),
-  ]);
+export async function giveUpNode(
+  ports: Ports,
+  claim: NodeClaim,
+  notice: Leave,
+  inTurn: InTurn,
+): Promise<GivenUp | null> {
+  const leave = { ...notice, deadlineMs: Math.min(notice.deadlineMs, deadlineOf(claim) ?? Infinity) };
+  const denied: Array<Refusal> = [];
+  const { node, stamp, told } = await inTurn(() => closeAndTell(ports, claim, leave, denied));
   if (stamp.kind === 'gone') return null;
   if (stamp.kind === 'left') throw otherIsAtIt(claim);
-  const told = awaits || node?.kind === 'foreign' ? null : await tellPods(ports, claim, leave);
-  if (stamp.kind === 'failed') throw soon(stamp.error);
-  // After the pods: from then on `follow` drains, too, and would tell those anew that it sees before they are on their way.
-  await deleteClaim(ports, claim);
-  await tellOthers(ports, claim, leave, { deadline: stamp.deadline, answers: told?.answers ?? [] });
+  await inTurn(async () => {
+    // After the pods: from then on `follow` drains, too, and would tell those anew that it sees before they are on their way.
+    const given = stamp.kind === 'failed' ? stamp : await orFailure(() => deleteClaim(ports, claim));
+    await hintOthers(ports, claim, leave);
+    await told?.tellPeople();
+    await eachAlone([...denied, ...(told?.outcome.denied ?? [])], TOLD_AT_ONCE, (refusal) =>
+      tellDenied(ports, refusal, refusal.kind === 'Pod' ? [] : [aboutClaim(claim)]),
+    );
+    await countEvictions(ports, claim, told?.outcome.answers ?? []);
+    if (stamp.kind === 'written') await tellPeople(ports, claim, leave, stamp.deadline);
+    if (given.kind === 'failed') throw await toldSoon(ports, claim, given.error);
+  });
   const markedMs = node?.kind === 'closed' ? node.atMs : null;
-  return { markedMs, ...(told === null ? NOBODY_TOLD : { toldMs: told.toldMs, pods: told.remaining }) };
+  return { markedMs, ...(told === null ? NOBODY_TOLD : { toldMs: told.outcome.toldMs, pods: told.outcome.remaining }) };
+}
+
+/** Lets a step be done when it is its turn, first come first served. */
+export type InTurn = <Answer>(step: () => Promise<Answer>) => Promise<Answer>;
+
+interface Told {
+  /** Null where it could not be closed. */
+  readonly node: Closed | null;
+  readonly stamp: Stamp | { readonly kind: 'failed'; readonly error: unknown };
+  /** The first pass of the drain; null where pods are not told yet, or could not be. */
+  readonly told: Awaited<ReturnType<typeof firstPass>>;
+}
+
+/** What must not wait. The API server's denials are added to `denied`. */
+async function closeAndTell(ports: Ports, claim: NodeClaim, leave: Leave, denied: Array<Refusal>): Promise<Told> {
+  const note = (refusal: Refusal): void => void denied.push(refusal);
+  const [node, stamp] = await Promise.all([
+    orRefused(ports, claim, 'taint', () => closeNode(ports, claim), note),
+    orFailure(() => stampClaim(ports, claim, leave)),
+  ]);
+  const deadlineMs = stamp.kind === 'written' ? stamp.dueMs : leave.deadlineMs;
+  const waits =
+    mayAwait(deadlineMs, ports.now()) || node?.kind === 'foreign' || stamp.kind === 'gone' || stamp.kind === 'left';
+  return { node, stamp, told: waits ? null : await firstPass(ports, claim, deadlineMs) };
 }
 
 const NOBODY_TOLD = { toldMs: null, pods: null };
 
-/** The first pass of the drain; `follow` goes on with it. */
-function tellPods(ports: Ports, claim: NodeClaim, { deadlineMs }: Leave): Promise<DrainOutcome | null> {
-  return orRefused(ports, claim, 'drain', () => drain(ports, nodeNameOf(claim), deadlineMs, true));
+/** The first pass of the drain. */
+function firstPass(
+  ports: Ports,
+  claim: NodeClaim,
+  deadlineMs: number,
+): Promise<Awaited<ReturnType<typeof tellPods>> | null> {
+  const rules = { deadlineMs, mayEvict: true, notice: noticeOf(claim) };
+  return orRefused(ports, claim, 'drain', () => tellPods(ports, nodeNameOf(claim), rules, { mayBeOld: true }));
 }
 
 async function orFailure<Answer>(
@@ -81,25 +134,25 @@ async function orFailure<Answer>(
   }
 }
 
-/** Whoever goes on with it, reads of it and counts it: after the pods. */
-async function tellOthers(
-  ports: Ports,
-  claim: NodeClaim,
-  leave: Leave,
-  { deadline, answers }: { readonly deadline: string; readonly answers: ReadonlyArray<number> },
-): Promise<void> {
-  const { name, uid = '' } = claim.metadata;
+/** `follow` goes on with the drain. */
+async function hintOthers(ports: Ports, { metadata: { name, uid = '' } }: NodeClaim, leave: Leave): Promise<void> {
   const occasion = `interrupted/${uid}/${leave.deadlineMs}`;
-  await Promise.all([
-    hintObjects(ports, claimsNamed([name]), { reason: 'interrupted', occasion }),
-    tellPeople(ports, claim, leave, deadline),
-    countEvictions(ports, claim, answers),
-  ]);
+  await hintObjects(ports, claimsNamed([name]), { reason: 'interrupted', occasion });
+}
+
+function aboutClaim({ metadata: { name } }: NodeClaim): About {
+  return { kind: 'NodeClaim', key: { name, namespace: null } };
+}
+
+/** As `soon`, once people have been told of what is denied. */
+async function toldSoon(ports: Ports, claim: NodeClaim, error: unknown): Promise<unknown> {
+  if (error instanceof RefusedError) await tellDenied(ports, error.refusal, [aboutClaim(claim)]);
+  return soon(error);
 }
 
 /** A right that is missing is asked for again in half a minute, which is all that a notice may have left. */
 function soon(error: unknown): unknown {
-  if (!(error instanceof RetryableError)) return error;
+  if (!(error instanceof RetryableError) || error instanceof RefusedError) return error;
   return new RetryableError(error.message, { cause: error.cause });
 }
 
@@ -115,48 +168,52 @@ async function closeNode(ports: Ports, claim: NodeClaim): Promise<Closed> {
   if (node === null) return { kind: 'none' };
   const [own, id] = [claim.status?.providerID, node.spec?.providerID];
   if (own !== undefined && id !== undefined && !isSameId(own, id)) return { kind: 'foreign' };
-  if (!isDisrupted(node)) {
-    await patchNode(ports, node, (fresh) => ({
-      metadata: { resourceVersion: fresh.metadata.resourceVersion },
-      spec: { taints: [...otherTaints(fresh), taint.disrupted] },
-    }));
-  }
-  return { kind: 'closed', atMs: ports.now() };
+  const closed = isDisrupted(node)
+    ? node
+    : await patchNode(ports, node, (fresh) => ({
+        metadata: { resourceVersion: fresh.metadata.resourceVersion },
+        spec: { taints: [...otherTaints(fresh), taint.disrupted] },
+      }));
+  return closed === null ? { kind: 'none' } : { kind: 'closed', atMs: ports.now() };
 }
 
 type Stamp =
-  | { readonly kind: 'written'; readonly deadline: string }
+  | { readonly kind: 'written'; readonly deadline: string; readonly dueMs: number }
   /** Another execution has just written it: that one does all the rest. */
   | { readonly kind: 'left' }
   | { readonly kind: 'gone' };
 
 /** Writes on the claim by when its pods must have left, and answers it. An earlier time stays. */
-async function stampClaim(
-  ports: Ports,
-  claim: NodeClaim,
-  { signal, deadlineMs }: Leave,
-  awaits: boolean,
-): Promise<Stamp> {
+async function stampClaim(ports: Ports, read: NodeClaim, { signal, deadlineMs }: Leave): Promise<Stamp> {
   let deadline = toTimestamp(deadlineMs);
-  const kind = await annotateClaim(ports, claim, ({ metadata: { annotations = {} } }) => {
-    const knownMs = Date.parse(annotations[annotation.terminationTimestamp] ?? '');
-    if (knownMs <= deadlineMs && isBegun(annotations, ports.now())) return null;
-    deadline = toTimestamp(Number.isNaN(knownMs) ? deadlineMs : Math.min(knownMs, deadlineMs));
+  let dueMs = deadlineMs;
+  const kind = await annotateClaim(ports, read, (claim) => {
+    const knownMs = deadlineOf(claim) ?? Infinity;
+    // What comes again has failed before: the stamp is its own.
+    if ((signal.attempt ?? 0) === 0 && knownMs <= deadlineMs && isBegun(claim, ports.now())) return null;
+    dueMs = Math.min(knownMs, deadlineMs);
+    deadline = toTimestamp(dueMs);
     return {
       [annotation.terminationTimestamp]: deadline,
-      [annotation.interruption]: `${signal.event} by ${deadline} since ${toTimestamp(ports.now())}`,
-      ...(awaits
+      // Statistics count that spot capacity was taken back, whatever else is said of the machine.
+      [annotation.interruption]: renderInterruption(
+        isPreempted(claim) ? 'preempt' : signal.event,
+        deadline,
+        ports.now(),
+      ),
+      ...(mayAwait(dueMs, ports.now())
         ? { [annotation.replacementDue]: toTimestamp(ports.now() + NAMED_WITHIN_MS) }
-        : withoutWaiting(annotations)),
+        : withoutWaiting(claim.metadata.annotations ?? {})),
     };
   });
-  return kind === 'written' ? { kind, deadline } : { kind };
+  return kind === 'written' ? { kind, deadline, dueMs } : { kind };
 }
 
 /** Has another execution begun so short a while ago that it is at it still? */
-function isBegun(annotations: Readonly<Record<string, string>>, nowMs: number): boolean {
-  const sinceMs = Date.parse(annotations[annotation.interruption]?.split(' since ')[1] ?? '');
-  return nowMs - sinceMs < AT_IT_MS;
+function isBegun(claim: NodeClaim, nowMs: number): boolean {
+  const atMs = noticedAtMs(claim);
+  // Clocks differ: what one that is ahead has written says no more than that.
+  return atMs !== null && Math.abs(nowMs - atMs) < AT_IT_MS;
 }
 
 /** Whoever told the pods beside it would tell some of them twice. */
@@ -164,12 +221,12 @@ function otherIsAtIt({ metadata }: NodeClaim): RetryableError {
   return new RetryableError(`another notice of ${metadata.name} is being acted on`, { retryAfterMs: AT_IT_MS });
 }
 
-async function deleteClaim(ports: Ports, { metadata: { name, uid = '' } }: NodeClaim): Promise<void> {
-  try {
-    await ports.kubernetes.delete('NodeClaim', { name, namespace: null }, uid === '' ? undefined : { uid });
-  } catch (error) {
-    throw soon(error);
-  }
+async function deleteClaim(
+  { kubernetes }: Ports,
+  { metadata: { name, uid = '' } }: NodeClaim,
+): Promise<{ readonly kind: 'deleted' }> {
+  await kubernetes.delete('NodeClaim', { name, namespace: null }, uid === '' ? undefined : { uid });
+  return { kind: 'deleted' };
 }
 
 /** What an earlier notice with more time, or disruption, had the pods wait for does not come in time. */

@@ -9,9 +9,33 @@ export function interruptedAmong(claims: ReadonlyArray<NodeClaim>): ReadonlyArra
   return claims.filter((claim) => claim.metadata.deletionTimestamp !== undefined && isInterrupted(claim));
 }
 
+/** When a notice of the claim's machine was acted on, milliseconds since the epoch; null where there is none. The last of several. */
+export function noticedAtMs({ metadata }: NodeClaim): number | null {
+  const atMs = Date.parse(metadata.annotations?.[annotation.interruption]?.split(SINCE)[1] ?? '');
+  return Number.isNaN(atMs) ? null : atMs;
+}
+
+/** What a claim says of the notice that it goes for: what happens, by when, and since when we act on it, in milliseconds since the epoch. */
+export function renderInterruption(event: string, deadline: string, sinceMs: number): string {
+  return `${event} by ${deadline}${SINCE}${new Date(sinceMs).toISOString()}`;
+}
+
+const SINCE = ' since ';
+
 /** Does the claim go because of a notice? */
 export function isInterrupted({ metadata }: NodeClaim): boolean {
   return metadata.annotations?.[annotation.interruption] !== undefined;
+}
+
+/** By when the claim's pods must have left, milliseconds since the epoch; null where nothing says so. */
+export function deadlineOf({ metadata }: NodeClaim): number | null {
+  const atMs = Date.parse(metadata.annotations?.[annotation.terminationTimestamp] ?? '');
+  return Number.isNaN(atMs) ? null : atMs;
+}
+
+/** What the pool of an interrupted machine asks for its pods. */
+export function noticeOf({ metadata }: NodeClaim): { readonly allStay: boolean } {
+  return { allStay: metadata.annotations?.[annotation.stayUntilDeadline] === 'true' };
 }
 
 /** Those whose spot capacity was taken back a short while ago, whether they have been deleted by now or are about to be. */
@@ -25,6 +49,7 @@ export function takenBackMs({ metadata }: NodeClaim, nowMs: number): number {
   return Number.isNaN(deletedMs) ? nowMs : deletedMs;
 }
 
-function isPreempted({ metadata }: NodeClaim): boolean {
+/** Does it go, whatever else is said of it, because spot capacity is taken back? */
+export function isPreempted({ metadata }: NodeClaim): boolean {
   return metadata.annotations?.[annotation.interruption]?.startsWith('preempt ') === true;
 }

@@ -1,6 +1,6 @@
-import { isDisrupted } from '../../contract/disrupted-taint.ts';
+import { isDisrupted } from '../../kubernetes/disrupted-taint.ts';
 import type { Snapshot } from '../../contract/snapshot/parse.ts';
-import { isMarked, machinesIn } from '../disrupt/begun.ts';
+import { isMarked, candidatesOf } from '../../core/disruption/second-look/begun.ts';
 import type { Ports } from '../ports.ts';
 import { isInterrupted } from './interrupted.ts';
 
@@ -9,7 +9,7 @@ import { isInterrupted } from './interrupted.ts';
  * image may show the one and not yet the other: a plan from it could buy the very offering that is being taken back.
  */
 export async function withKnownReasons(ports: Pick<Ports, 'kubernetes'>, snapshot: Snapshot): Promise<Snapshot> {
-  const isUnexplained = machinesIn(snapshot).some(
+  const isUnexplained = candidatesOf(snapshot).some(
     ({ claim, node }) =>
       isDisrupted(node) && claim.metadata.deletionTimestamp === undefined && !isInterrupted(claim) && !isMarked(claim),
   );

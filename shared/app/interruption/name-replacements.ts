@@ -5,7 +5,7 @@ import type { NodeClaim } from '../../kubernetes/manifest.ts';
 import type { Gathered } from '../gather.ts';
 import { claimsNamed, hintObjects } from '../hint-objects.ts';
 import { inParallel } from '../in-parallel.ts';
-import { initializedNodes } from '../initialized-nodes.ts';
+import { initializedNodes } from '../../core/present/initialized-nodes.ts';
 import { claimOfVm, nodeNameOf } from '../node-name.ts';
 import type { Ports } from '../ports.ts';
 import { annotateClaim } from './annotate-claim.ts';

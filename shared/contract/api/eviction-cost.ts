@@ -1,4 +1,4 @@
-import { parseGoDuration } from '../duration.ts';
+import { parseGoDuration } from '../../kubernetes/go-duration.ts';
 import { annotation } from '../names.ts';
 import type { Problem } from './validation-error.ts';
 

@@ -7,7 +7,7 @@ import {
   wellKnownValues,
 } from '../../kubernetes/pool-labels.ts';
 import type { NodePool } from './node-pool.ts';
-import { readBakeTime } from './bake-time.ts';
+import { bakeTimeProblems } from './bake-time.ts';
 import { readEvictionCost } from './eviction-cost.ts';
 import { readMoveCost } from './move-cost.ts';
 import { isLabelValue, isQualifiedName } from './object-meta.ts';
@@ -47,7 +47,7 @@ export function nodePoolRuntimeProblems(pool: Pick<NodePool, 'metadata' | 'spec'
     ...readStatedDevices(pool.metadata).problems,
     ...readEvictionCost(pool.metadata).problems,
     ...readMoveCost(pool.metadata).problems,
-    ...readBakeTime(pool.metadata).problems,
+    ...bakeTimeProblems(pool.metadata),
   ];
 }
 

@@ -10,7 +10,8 @@ import type { DisruptionInput } from '../model/disruption-input.ts';
 import type { DisruptionPlan } from './plan/disruption-plan.ts';
 import { arenaFor, type Arena } from './search/arena.ts';
 import { endsOf, NO_ENDS, type Ends } from './search/ends.ts';
-import { offersOf, type Offers } from './search/offers.ts';
+import { fixedPools, successorsOf, type SuccessorOf } from './search/fixed-pools.ts';
+import { allOffers, fixedOffersOf, offersOf, type Offer, type Offers } from './search/offers.ts';
 import { mayEaseIn, moveShares, settleTolls } from './search/tolls.ts';
 import { search } from './search/search.ts';
 import type { Means } from './search/take-away.ts';
@@ -28,9 +29,9 @@ export function planDisruption(given: DisruptionInput, now: Instant): Disruption
   const pools = poolsFor(provisioning.cluster, now);
   const input: PlanInput = { ...given, provisioning, awaited: awaitedOn(given.provisioning, now) };
   const first = readRound(input, now, pools);
-  const lowerBound = lowerBoundOf(first.arena, first.offers);
-  const planFor = (ends: Ends, { nodes, arena, offers }: Round): DisruptionPlan => {
-    const replay = replayOf(arena, offers, ends);
+  const lowerBound = lowerBoundOf(first.arena, [...allOffers(first.offers), ...first.fixed]);
+  const planFor = (ends: Ends, { nodes, arena, offers, fixed }: Round): DisruptionPlan => {
+    const replay = replayOf(arena, [...allOffers(offers), ...fixed], ends);
     const ordered = sequence(replay, pools);
     settleTolls(arena, moveShares(input.policy, pools));
     return toPlan({ nodes, ends, replay, ordered, lowerBound });
@@ -86,8 +87,8 @@ function endsAtRest(input: PlanInput, now: Instant, pools: Pools, start: Start):
   for (let number = 0; number < MOST_ROUNDS; number++) {
     const known = number === 0 ? start.round : null;
     const round = known ?? readRound({ ...input, provisioning: applyEnds(provisioning, ends) }, now, pools);
-    const { arena, offers, nodes } = round;
-    const trail = search(arena, meansOf(input.policy, offers, pools), moveShares(input.policy, pools));
+    const { arena, nodes } = round;
+    const trail = search(arena, meansOf(input.policy, round, pools), moveShares(input.policy, pools));
     const found = endsOf(arena, namesIn(nodes, input));
     if (round === known) undoTo(trail, 0);
     if (found.gone.size === 0) break;
@@ -96,8 +97,8 @@ function endsAtRest(input: PlanInput, now: Instant, pools: Pools, start: Start):
   return ends;
 }
 
-function meansOf(policy: DisruptionInput['policy'], offers: Offers, pools: Pools): Means {
-  return { offers, spotToSpot: policy.spotToSpot, mayEase: mayEaseIn(policy, pools) };
+function meansOf(policy: DisruptionInput['policy'], { offers, successorOf }: Round, pools: Pools): Means {
+  return { offers, successorOf, spotToSpot: policy.spotToSpot, mayEase: mayEaseIn(policy, pools) };
 }
 
 /** Where a search begins. `round`: the cluster as it is then, if it has been read; it is left as it was. */
@@ -112,12 +113,9 @@ interface Start {
  */
 function endsOneByOne(input: PlanInput, now: Instant, pools: Pools, { ends }: Start): Ends {
   const policy = { ...input.policy, searchSteps: 0 };
-  const { arena, offers, nodes } = readRound(
-    { ...input, policy, provisioning: applyEnds(input.provisioning, ends) },
-    now,
-    pools,
-  );
-  search(arena, meansOf(policy, offers, pools), moveShares(policy, pools));
+  const round = readRound({ ...input, policy, provisioning: applyEnds(input.provisioning, ends) }, now, pools);
+  const { arena, nodes } = round;
+  search(arena, meansOf(policy, round, pools), moveShares(policy, pools));
   const found = endsOf(arena, namesIn(nodes, input));
   return found.gone.size === 0 ? ends : afterEach(ends, found);
 }
@@ -138,13 +136,19 @@ interface Round {
   readonly nodes: ReadonlyArray<JudgedNode>;
   readonly arena: Arena;
   readonly offers: Offers;
+  /** Of pools with a fixed number of nodes. */
+  readonly fixed: ReadonlyArray<Offer>;
+  readonly successorOf: SuccessorOf;
 }
 
 function readRound(input: PlanInput, now: Instant, pools: Pools): Round {
   const { provisioning, policy, awaited } = input;
   const nodes = withNodeBudgets(withAwaited(judgeNodes(input, now), awaited), pools);
   const arena = arenaFor({ provisioning, nodes, awaited: awaited.pods, searchSteps: policy.searchSteps });
-  return { nodes, arena, offers: offersOf(arena.workspace) };
+  const names = fixedPools(provisioning);
+  const fixed = fixedOffersOf(arena.workspace, names);
+  const successorOf = successorsOf(provisioning, fixed);
+  return { nodes, arena, offers: offersOf(arena.workspace, names), fixed, successorOf };
 }
 
 function namesIn(nodes: ReadonlyArray<JudgedNode>, { provisioning }: DisruptionInput): ReadonlySet<string> {

@@ -40,6 +40,8 @@ export interface Pod {
   /** Index into `Cluster.shapes`. */
   readonly shape: number;
   readonly createdAtMs: number;
+  /** When its kubelet acknowledged it; null before. */
+  readonly startedAtMs: number | null;
   /** The node it is bound to; null while it waits. */
   readonly nodeName: string | null;
   readonly nominatedNodeName: string | null;

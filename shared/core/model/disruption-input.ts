@@ -19,8 +19,12 @@ export interface DisruptionPolicy {
   readonly searchSteps: number;
   /** Conditions of nodes that mean it is sick, and after how long; as in Karpenter, the provider says which. */
   readonly repairs: ReadonlyArray<RepairPolicy>;
+  /** `forced`: only what goes whatever it saves. The rest waits, as pods that wait may need its room. */
+  readonly goes: 'all' | 'forced';
   /** Nodes that are left out of this plan, by name: what was to come in their place has just not held up. */
   readonly leftOut: ReadonlySet<string>;
+  /** Nodes that a policy of the cluster has not let us write lately, by name. */
+  readonly denied: ReadonlySet<string>;
 }
 
 /** What holds back the nodes of a pool. Times are as Kubernetes writes them; null: nobody knows, or for ever. */
@@ -71,7 +75,9 @@ export const DEFAULT_DISRUPTION: DisruptionPolicy = {
   spotToSpot: false,
   searchSteps: 12_000_000,
   repairs: [],
+  goes: 'all',
   leftOut: new Set(),
+  denied: new Set(),
 };
 
 /** Everything a disruption decision depends on but the time. */

@@ -2,6 +2,7 @@ import type { CapacityType, Catalog } from './catalog.ts';
 import type { DeviceTemplates } from './device-templates.ts';
 import type { CompileSelector } from './device-selector.ts';
 import type { Cluster } from './cluster.ts';
+import type { Amounts } from '../../kubernetes/quantity.ts';
 import type { NodePool, TopologySpreadConstraint } from '../../kubernetes/manifest.ts';
 
 /** A claim of an earlier plan whose node is not there yet, as its decision record has it. */
@@ -64,6 +65,12 @@ export type DeviceSupport =
 /** Karpenter's default. */
 export const DEVICES_IGNORED: DeviceSupport = { kind: 'ignored' };
 
+/** A machine that pools' limits count beside those of the cluster. */
+export interface HeldMachine {
+  readonly nodePool: string;
+  readonly capacity: Amounts;
+}
+
 /** Everything a provisioning decision depends on but the time. */
 export interface ProvisioningInput {
   /** Its pools are those whose nodes are ours to make. */
@@ -81,4 +88,6 @@ export interface ProvisioningInput {
    * alone decides. In all others it is DEFAULT_EVICTION_COST_MS.
    */
   readonly evictionCostMs: ReadonlyMap<string, number>;
+  /** Machines that are planned around as if they had gone, and that may stay: limits hold with them too. */
+  readonly held: ReadonlyArray<HeldMachine>;
 }

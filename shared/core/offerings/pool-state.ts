@@ -15,7 +15,7 @@ import {
 import type { Daemon } from '../rules/daemons.ts';
 import { weighCatalog } from './weigh-catalog.ts';
 import { DEFAULT_EVICTION_COST_MS } from './weighed-price.ts';
-import type { ExistingCapacity } from '../present/existing-capacity.ts';
+import { heldMachines, type ExistingCapacity } from '../present/existing-capacity.ts';
 import type { KeySource } from './key-source.ts';
 import { hostPortsOf, type HostPort } from '../rules/host-ports.ts';
 import type { ProvisioningInput } from '../model/provisioning-input.ts';
@@ -89,7 +89,8 @@ export function usablePools(
     if (types === undefined || poolObstacle(manifest, input) !== null) continue;
     compiled.push(compilePool(manifest, catalogFor(name, types)));
   }
-  return compiled.toSorted(byWeight).map((pool) => usablePool(pool, dimensions, daemons, existing));
+  const counted = [...existing, ...input.held, ...heldMachines(input)];
+  return compiled.toSorted(byWeight).map((pool) => usablePool(pool, dimensions, daemons, counted));
 }
 
 /** Compiles each list of types once, and weighs it once for all pools in which evictions cost the same. */
@@ -128,7 +129,7 @@ function usablePool(
   pool: CompiledPool,
   dimensions: Dimensions,
   daemons: ReadonlyArray<Daemon>,
-  existing: ReadonlyArray<ExistingCapacity>,
+  counted: ReadonlyArray<CountedMachine>,
 ): UsablePool {
   const running = daemons
     .filter(({ tolerations }) => untolerated(tolerations, pool.taints, false) === null)
@@ -141,7 +142,7 @@ function usablePool(
     ...usableRows(pool, dimensions, running),
     daemonPorts,
     daemons: running,
-    remaining: remainingLimits(pool, existing),
+    remaining: remainingLimits(pool, counted),
     nothing: new Float64Array(dimensions.names.length),
   };
 }
@@ -179,10 +180,13 @@ function usableRows(
   return { usable, uniform, usableOnAll };
 }
 
-/** Limits count whole nodes by capacity, those of claims on their way included, as Karpenter does. */
-function remainingLimits(pool: CompiledPool, existing: ReadonlyArray<ExistingCapacity>): Map<string, number> {
+/** What of a machine counts against its pool's limits. */
+type CountedMachine = Pick<ExistingCapacity, 'nodePool' | 'capacity'>;
+
+/** Limits count whole nodes by capacity, those of claims on their way included, as Karpenter does; and those that are only marked to go. */
+function remainingLimits(pool: CompiledPool, counted: ReadonlyArray<CountedMachine>): Map<string, number> {
   const used = new Map<string, number>();
-  for (const { nodePool, capacity } of existing) {
+  for (const { nodePool, capacity } of counted) {
     if (nodePool === pool.name) addAmounts(addAmounts(used, capacity), ONE_NODE);
   }
   return new Map([...pool.limits].map(([name, limit]) => [name, limit - (used.get(name) ?? 0)]));

@@ -63,6 +63,7 @@ function bufferPod(buffer: CapacityBuffer, shape: number, number: number): Pod {
     uid: `${UID_PREFIX}${bufferName(buffer)}/${number}`,
     shape,
     createdAtMs: number,
+    startedAtMs: null,
     nodeName: null,
     nominatedNodeName: null,
     unschedulable: true,

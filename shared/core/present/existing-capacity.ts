@@ -1,13 +1,14 @@
 import type { Cluster } from '../model/cluster.ts';
 import type { Node, NodeClaim, Taint } from '../../kubernetes/manifest.ts';
 import { labelKey, NODE_NAME_FIELD, normalizeKey } from '../../kubernetes/labels.ts';
+import { markKey } from '../../kubernetes/marks.ts';
 import { parseAmounts, type Amounts } from '../../kubernetes/quantity.ts';
 import { eachShapeOn, type PodCounts } from './bound-pods.ts';
 import { admitsLabels, byCodeUnit, onlyValue, toRules } from '../rules/label-rule.ts';
 import { daemonOwner, type Daemon } from '../rules/daemons.ts';
 import { hostPortsOf, type HostPort } from '../rules/host-ports.ts';
 import { podRequests } from '../rules/pod-requests.ts';
-import type { ProvisioningInput } from '../model/provisioning-input.ts';
+import type { HeldMachine, ProvisioningInput } from '../model/provisioning-input.ts';
 import { addVector, toVector } from '../quantity/resource-table.ts';
 import { EPHEMERAL_TAINTS, untolerated } from '../rules/taints.ts';
 
@@ -50,7 +51,7 @@ export function existingCapacity(
 }
 
 /** Nodes joined with their claims, and the claims without a node. A claim and its node share provider id or name. */
-export function machinesOf(cluster: Cluster): ReadonlyArray<Machine> {
+export function machinesOf(cluster: Pick<Cluster, 'nodes' | 'nodeClaims'>): ReadonlyArray<Machine> {
   const byProvider = new Map<string, NodeClaim>();
   const byNode = new Map<string, NodeClaim>();
   for (const claim of cluster.nodeClaims) {
@@ -71,9 +72,37 @@ export function machinesOf(cluster: Cluster): ReadonlyArray<Machine> {
 export function isLeaving({ node, claim }: Machine): boolean {
   if (node?.metadata.deletionTimestamp !== undefined || claim?.metadata.deletionTimestamp !== undefined) return true;
   if ((node?.spec?.taints ?? []).some(({ key }) => key === 'karpenter.sh/disrupted')) return true;
+  // Who gives a claim up says so before it is deleted, which a policy may deny.
+  if (claim?.metadata.annotations?.[markKey.givenUp] !== undefined) return true;
   return (claim?.status?.conditions ?? []).some(
     ({ type, status }) => type === 'InstanceTerminating' && status === 'True',
   );
+}
+
+/**
+ * The machines that are marked to go and may stay all the same, as nothing of them is being deleted; of those called `names`, too,
+ * whether they are marked or not. Nothing is planned onto them, and limits count them until they go.
+ */
+export function heldMachines(
+  input: ProvisioningInput,
+  names: ReadonlySet<string> = new Set(),
+): ReadonlyArray<HeldMachine> {
+  return machinesOf(input.cluster).flatMap((machine): ReadonlyArray<HeldMachine> => {
+    const isHeld = isLeaving(machine) ? mayStay(machine) : names.has(nameOf(machine));
+    const labels = (machine.node ?? machine.claim)?.metadata.labels ?? {};
+    const nodePool = labels[labelKey.nodePool];
+    if (!isHeld || nodePool === undefined) return [];
+    const capacity = amountsOf(machine, input, 'capacity', isInitialized(machine, labels)) ?? new Map<string, number>();
+    return [{ nodePool, capacity }];
+  });
+}
+
+/** Of a machine that is leaving: may its mark come off? */
+function mayStay({ node, claim }: Machine): boolean {
+  if (claim === null || claim.metadata.annotations?.[markKey.interruption] !== undefined) return false;
+  const isDeleted = [node, claim].some((one) => one?.metadata.deletionTimestamp !== undefined);
+  const conditions = claim.status?.conditions ?? [];
+  return !isDeleted && !conditions.some(({ type, status }) => type === 'InstanceTerminating' && status === 'True');
 }
 
 /** Labels and present taints of every node, those that are leaving included, by the node's name. */
@@ -267,6 +296,8 @@ function presentTaintsOf({ node, claim }: Machine): ReadonlyArray<Taint> {
   return cordoned ? [...taints, { key: 'node.kubernetes.io/unschedulable', effect: 'NoSchedule' }] : taints;
 }
 
+const UNREGISTERED = 'karpenter.sh/unregistered';
+
 function withoutStarting(
   taints: ReadonlyArray<Taint>,
   { node, claim }: Machine,
@@ -275,9 +306,9 @@ function withoutStarting(
   const pool = (node ?? claim)?.metadata.labels?.[labelKey.nodePool];
   const template = cluster.nodePools.find(({ metadata }) => metadata.name === pool)?.spec.template.spec;
   const startup = claim?.spec.startupTaints ?? template?.startupTaints ?? [];
+  // Without a claim that is known to be its own nobody registers it.
+  const goes = ({ key }: Taint): boolean => EPHEMERAL_TAINTS.has(key) && (claim !== null || key !== UNREGISTERED);
   return taints.filter(
-    (taint) =>
-      !EPHEMERAL_TAINTS.has(taint.key) &&
-      !startup.some(({ key, effect }) => key === taint.key && effect === taint.effect),
+    (taint) => !goes(taint) && !startup.some(({ key, effect }) => key === taint.key && effect === taint.effect),
   );
 }

@@ -68,19 +68,26 @@ export function isReschedulable(cluster: Cluster, pod: Pod, now: Instant): boole
   const shape = cluster.shapes[pod.shape];
   if (shape === undefined || !isPlaceable(cluster, pod)) return false;
   if (pod.deleting && shape.owner?.kind !== 'StatefulSet') return false;
-  return !isProtected(shape, pod, now) && !isBlocked(cluster, shape, pod.ready);
+  return !isUnevictable(cluster, pod, now);
+}
+
+/** Does something keep the pod from every eviction: its own annotation, or a budget that lets none go? */
+export function isUnevictable(cluster: Cluster, pod: Pod, now: Instant): boolean {
+  const shape = cluster.shapes[pod.shape];
+  return shape !== undefined && (isProtected(shape, pod, now) || isBlocked(cluster, shape, pod.ready));
 }
 
 /** What keeps a pod or a node from being disrupted, while its value says so. */
 export const DO_NOT_DISRUPT = 'karpenter.sh/do-not-disrupt';
 
-/** `true` protects for ever, a Go duration from the pod's start. The snapshot knows creation, a little earlier. */
+/** `true` protects for ever, a Go duration from the pod's start, as in Karpenter: one that has not started has all of it before it. */
 export function isProtected({ annotations }: PodShape, pod: Pod, now: Instant): boolean {
   const text = annotations[DO_NOT_DISRUPT];
   if (text === undefined) return false;
   if (text === 'true') return true;
   const lengthMs = parseDuration(text);
-  return lengthMs !== null && now < pod.createdAtMs + lengthMs;
+  if (lengthMs === null || lengthMs <= 0) return false;
+  return pod.startedAtMs === null || now < pod.startedAtMs + lengthMs;
 }
 
 /** Does a budget forbid every eviction, or do two budgets cover the pod, which the eviction API refuses? */

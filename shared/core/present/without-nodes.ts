@@ -1,13 +1,22 @@
 import type { Cluster, Pod } from '../model/cluster.ts';
+import { heldMachines } from './existing-capacity.ts';
 import { isPlaceable } from './pending-pods.ts';
 import type { ProvisioningInput } from '../model/provisioning-input.ts';
 
 /**
  * The input as it will be when the nodes or claims called `names` have gone: their pods wait, whatever would protect them
- * from a voluntary disruption, since nothing asks them. Daemons and pods that end with their node are gone too. Unknown
- * names are ignored. A plan for it is audited against it.
+ * from a voluntary disruption, since nothing asks them; but for those that `staysWithNode` says end with it. Daemons and pods that end
+ * with their node are gone too. Unknown names are ignored. A plan for it is audited against it. Machines that are only marked to go still
+ * count against limits, and so do nodes in `held` that are not marked yet.
  */
-export function withoutNodes(input: ProvisioningInput, names: ReadonlyArray<string>): ProvisioningInput {
+export function withoutNodes(
+  input: ProvisioningInput,
+  names: ReadonlyArray<string>,
+  {
+    held = new Set(),
+    staysWithNode = () => false,
+  }: { readonly held?: ReadonlySet<string>; readonly staysWithNode?: (pod: Pod) => boolean } = {},
+): ProvisioningInput {
   if (names.length === 0) return input;
   const { cluster } = input;
   const gone = withCounterparts(cluster, names);
@@ -15,11 +24,17 @@ export function withoutNodes(input: ProvisioningInput, names: ReadonlyArray<stri
     isPlaceable(cluster, pod) && (!pod.deleting || cluster.shapes[pod.shape]?.owner?.kind === 'StatefulSet');
   const pods = cluster.pods.flatMap((pod): ReadonlyArray<Pod> => {
     if (pod.nodeName === null || !gone.has(pod.nodeName)) return [pod];
-    if (!moves(pod)) return [];
+    if (!moves(pod) || staysWithNode(pod)) return [];
     return [{ ...pod, nodeName: null, nominatedNodeName: null, unschedulable: true, deleting: false, running: false }];
   });
+  const going = {
+    ...cluster,
+    nodes: cluster.nodes.filter(({ metadata }) => gone.has(metadata.name)),
+    nodeClaims: cluster.nodeClaims.filter(({ metadata }) => gone.has(metadata.name)),
+  };
   return {
     ...input,
+    held: [...input.held, ...heldMachines({ ...input, cluster: going }, held)],
     cluster: {
       ...cluster,
       pods,

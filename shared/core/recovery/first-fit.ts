@@ -151,7 +151,7 @@ function place(
   const { input } = context;
   const state = [...finalState(start, input).values()];
   const existing = state.filter(({ claim, leaving }) => claim === null && !leaving).map((node) => ({ node, pods: [] }));
-  const limits = poolLimits(input.cluster.nodePools, state);
+  const limits = poolLimits(input.cluster.nodePools, state, input.held);
   const drafts: Array<Draft> = [];
   const cheapest = new Map<string, number>();
   const placed = new Set<string>();

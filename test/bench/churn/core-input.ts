@@ -40,6 +40,7 @@ export function coreInput(world: World, allReady: boolean): ProvisioningInput {
       uid: pod.uid,
       shape: pod.app,
       createdAtMs: START_MS,
+      startedAtMs: at === null ? null : START_MS,
       nodeName: at?.name ?? null,
       nominatedNodeName: null,
       unschedulable: at === null,

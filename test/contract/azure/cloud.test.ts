@@ -97,6 +97,46 @@ test('a machine is observed until it runs, and removed with its NIC until nothin
   expect(await inventoryOf(cloud)).toEqual([]);
 });
 
+test('a machine of that name with another cluster’s tag, or none, is not touched and not taken for ours', async () => {
+  const [ours, theirs] = [machinesOf('ours'), machinesOf('theirs')];
+  await theirs.launch(orderOf('shared'));
+  await vi.waitFor(async () => expect(await theirs.observe('shared')).toMatchObject({ state: 'running' }), patient);
+  const message = expect.stringContaining('aks-shared exists and is not ours') as string;
+  expect(await ours.launch(orderOf('shared'))).toEqual({ kind: 'rejected', reason: 'NameTaken', message });
+  expect(await ours.observe('shared')).toEqual({ kind: 'gone' });
+  await ours.equip('shared');
+  await ours.diagnose('shared');
+  expect(await ours.delete('shared')).toBe('gone');
+  expect(await theirs.observe('shared')).toMatchObject({ state: 'running', isEquipped: false });
+  expect(await inventoryOf(theirs)).toEqual(['nic shared', 'vm shared']);
+});
+
+test('a VM of that name that is not ours is found out where its network interface has another name', async () => {
+  const [ours, theirs] = [machinesOf('ours-too'), machinesOf('theirs-too')];
+  await theirs.launch(orderOf('half'));
+  await vi.waitFor(async () => expect(await theirs.observe('half')).toMatchObject({ state: 'running' }), patient);
+  const network = await clientsOf(azure.endpoint).network();
+  const nic = await network.networkInterfaces.get(group, 'aks-half');
+  await network.networkInterfaces.createOrUpdate(group, 'aks-half', {
+    ...nic,
+    tags: { ...nic.tags, 'karpenter.azure.com_cluster': 'ours-too' },
+  });
+  const message = expect.stringContaining('VM aks-half exists and is not ours') as string;
+  expect(await ours.launch(orderOf('half'))).toEqual({ kind: 'rejected', reason: 'NameTaken', message });
+});
+
+test('a network interface of that name that is not ours is neither written over nor removed', async () => {
+  const [ours, theirs] = [machinesOf('mine'), machinesOf('yours')];
+  await theirs.launch(orderOf('lent'));
+  const network = await clientsOf(azure.endpoint).network();
+  const before = await network.networkInterfaces.get(group, 'aks-lent');
+  const message = expect.stringContaining('network interface aks-lent exists and is not ours') as string;
+  expect(await ours.launch(orderOf('lent'))).toEqual({ kind: 'rejected', reason: 'NameTaken', message });
+  expect((await network.networkInterfaces.get(group, 'aks-lent')).tags).toEqual(before.tags);
+  expect(await ours.delete('lent')).toBe('gone');
+  expect((await network.networkInterfaces.get(group, 'aks-lent')).tags).toEqual(before.tags);
+});
+
 test('a machine that its zone has no room for is observed as failed, with what that rules out', async () => {
   const cloud = machinesOf('full');
   azure.failZone('3');

@@ -19,6 +19,8 @@ export interface Bus extends HostUnderTest {
   readonly broker: Broker;
   /** Sends all in one call, bodies as JSON. */
   send(queueName: string, ...messages: ReadonlyArray<ServiceBusMessage>): Promise<void>;
+  /** Sends one message whose body is an AMQP value. */
+  sendValue(queueName: string, value: unknown): Promise<void>;
   /** What arrived with each invocation, in order. */
   began(): ReadonlyArray<Invocation>;
 }
@@ -45,6 +47,8 @@ export const sizesOf = (invocations: ReadonlyArray<Invocation>): ReadonlyArray<n
 export interface BusOptions {
   readonly serviceBus?: object;
   readonly deliverTwice?: boolean;
+  /** The one group of functions that listen. */
+  readonly group?: string;
   /** So many drains are answered too late. */
   readonly slowDrains?: number;
   /** Sent before the host listens, so that they make one batch. */
@@ -65,14 +69,20 @@ export async function startBus(functions: string, options: BusOptions = {}): Pro
     await sender.sendMessages(messages.map(({ body, ...rest }) => ({ ...rest, body: toBytes(body) })));
     await client.close();
   };
+  const sendValue: Bus['sendValue'] = async (queueName, value) => {
+    const client = new ServiceBusClient(broker.connectionString);
+    await client.createSender(queueName).sendMessages({ body: value, bodyType: 'value' });
+    await client.close();
+  };
   for (const [queueName, messages] of Object.entries(options.waiting ?? {})) await send(queueName, ...messages);
   const serviceBus = { sessionIdleTimeout: '00:00:00.3', ...options.serviceBus };
   const hostJson = JSON.stringify({ version: '2.0', ...options.host, extensions: { serviceBus } });
   const folder = await copyApp('bus', { 'host.json': hostJson });
   const environment = { Bus: broker.connectionString, BUS_FUNCTIONS: functions, SESSION_QUEUE: 'sessions' };
-  const host = await startTestHost(folder, { environment, deliverTwice: options.deliverTwice ?? false });
+  const { deliverTwice = false, group = null } = options;
+  const host = await startTestHost(folder, { environment, deliverTwice, group });
   const began = (): ReadonlyArray<Invocation> => host.said().filter(isInvocation);
-  return { ...host, broker, send, began };
+  return { ...host, broker, send, sendValue, began };
 }
 
 /** Bodies cross the wire as bytes, as senders in other languages write them. */

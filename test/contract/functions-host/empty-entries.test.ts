@@ -2,7 +2,6 @@ import { expect, test } from 'vitest';
 import { isEmpty, startBus } from './bus-under-test.ts';
 import { until } from './host-under-test.ts';
 
-// In a file of its own: the library takes app.setup once per process, from the first app that it belongs to.
 test('an app that asks for empty entries gets them, and its arrays stay aligned', async () => {
   const waiting = { plain: [{ body: { n: 1 } }, { body: { n: 2 }, correlationId: 'c' }] };
   const bus = await startBus('batch,keepsEmpty', { waiting });

@@ -44,6 +44,7 @@ export async function startTestHost(appFolder: string, options: Partial<HostOpti
     clock: null,
     timerStateFile: null,
     deliverTwice: false,
+    group: null,
     ...options,
   });
   onTestFinished(() => host.close());
@@ -57,9 +58,9 @@ export async function startTestHost(appFolder: string, options: Partial<HostOpti
 /** Waits until `condition` holds, looking again every few milliseconds; throws with `what` when it never does. */
 export async function until(what: string, condition: () => boolean | Promise<boolean>): Promise<void> {
   const deadline = Date.now() + SOON_MS;
-  while (Date.now() < deadline) {
+  for (let pauseMs = 0; Date.now() < deadline; pauseMs = Math.min(10, pauseMs + 1)) {
     if (await condition()) return;
-    await new Promise((resolvePause) => setTimeout(resolvePause, 10));
+    await new Promise((resolvePause) => setTimeout(resolvePause, pauseMs));
   }
   throw new Error(`It never came about that ${what}.`);
 }

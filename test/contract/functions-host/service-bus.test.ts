@@ -2,8 +2,8 @@ import { expect, test } from 'vitest';
 import { isEmpty, mostAtOnce, numbered, sessionOf, sizesOf, startBus } from './bus-under-test.ts';
 import { copyApp, startTestHost, until } from './host-under-test.ts';
 
-test('messages that wait arrive as one batch, with metadata at the same index, and are completed', async () => {
-  const bus = await startBus('batch', {
+test('messages that wait arrive as one batch of texts, with metadata at the same index, and are completed', async () => {
+  const bus = await startBus('textBatch', {
     waiting: {
       plain: [
         { body: { n: 1 }, messageId: 'first', subject: 's1', applicationProperties: { Kind: 'a' } },
@@ -13,7 +13,7 @@ test('messages that wait arrive as one batch, with metadata at the same index, a
   });
   await until(
     'the batch was completed',
-    () => isEmpty(bus, 'plain') && bus.host.executions()['batch']?.succeeded === 1,
+    () => isEmpty(bus, 'plain') && bus.host.executions()['textBatch']?.succeeded === 1,
   );
   const [only] = bus.began();
   expect(only?.messages).toEqual([{ n: 1 }, 'no json']);
@@ -27,10 +27,46 @@ test('messages that wait arrive as one batch, with metadata at the same index, a
     userPropertiesArray: [{ kind: 'a' }, {}],
     enqueuedTimeArray: [expect.stringMatching(/\+00:00$/), expect.any(String)],
     enqueuedTimeUtcArray: [expect.stringMatching(/T[\d:.]+$/), expect.any(String)],
-    sys: { methodName: 'batch' },
   });
   // As on Azure, an entry that is empty is left out: this array says nothing about which message it belongs to.
   expect(only?.metadata).toMatchObject({ correlationIdArray: ['c'], sessionIdArray: [] });
+});
+
+test('a batch that is not asked for as text is objects, and one message that is no JSON fails all before the function is called', async () => {
+  const waiting = { plain: [{ body: { n: 1 } }, { body: 'no json' }, { body: '' }] };
+  const bus = await startBus('batch', { waiting });
+  await until('all are dead-lettered', () => bus.broker.stats('plain').deadLettered === 3);
+  expect(bus.began()).toEqual([]);
+  expect(bus.host.executions()['batch']).toEqual({ started: 3, succeeded: 0, failed: 3 });
+  const said = bus.entries.map(({ message }) => message).join('\n');
+  expect(said).toContain('uses Json.NET serialization');
+});
+
+test('of a batch of objects an empty message is null, and of one of texts it is left out', async () => {
+  const waiting = { plain: [{ body: { n: 1 } }, { body: '' }] };
+  const objects = await startBus('batch', { waiting });
+  await until('the objects were received', () => objects.began().length > 0);
+  expect(objects.began()[0]?.messages).toEqual([{ n: 1 }, null]);
+  const texts = await startBus('textBatch', { waiting });
+  await until('the texts were completed', () => isEmpty(texts, 'plain') && texts.began().length > 0);
+  expect(texts.began()[0]?.messages).toEqual([{ n: 1 }]);
+});
+
+test('a body that is neither bytes nor text fails before the function is called', async () => {
+  const bus = await startBus('single');
+  await bus.sendValue('plain', 5);
+  await until('it is dead-lettered', () => bus.broker.stats('plain').deadLettered === 1);
+  expect(bus.began()).toEqual([]);
+});
+
+test('what the body of a single message says stands in its metadata, over names that stand there', async () => {
+  const body = { n: 1, subject: 'its own', nested: { a: 1 }, list: [1], isSo: true };
+  const bus = await startBus('single', { waiting: { plain: [{ body, subject: 'the message’s', messageId: 'm' }] } });
+  await until('it was completed', () => isEmpty(bus, 'plain') && bus.began().length > 0);
+  const { metadata } = bus.began()[0] ?? {};
+  expect(metadata).toMatchObject({ messageId: 'm', n: 1, nested: { a: 1 }, isSo: 'True', subject: 'its own' });
+  expect(metadata).not.toHaveProperty('list');
+  expect(metadata).not.toHaveProperty('sys');
 });
 
 test('a batch holds at most maxMessageBatchSize messages, and batches of a function never overlap', async () => {
@@ -77,6 +113,14 @@ test('when the window of a minimum batch size closes, what is there is delivered
   const bus = await startBus('batch', { serviceBus: { minMessageBatchSize: 50, maxBatchWaitTime: '00:00:00.2' } });
   await bus.send('plain', ...numbered(2));
   await until('the two were completed', () => isEmpty(bus, 'plain') && bus.host.executions()['batch']?.succeeded === 1);
+});
+
+test('an instance listens for its own group of functions only, as on Flex Consumption', async () => {
+  const waiting = { plain: numbered(2), sessions: numbered(2, { sessionId: 'a' }) };
+  const bus = await startBus('single,sessionBatch', { waiting, group: 'function:sessionBatch' });
+  await until('its own were completed', () => isEmpty(bus, 'sessions'));
+  expect(bus.host.executions()['single']).toEqual({ started: 0, succeeded: 0, failed: 0 });
+  expect(bus.broker.stats('plain').active).toBe(2);
 });
 
 test('sessions are taken one at a time, each until it is drained, and no batch mixes two', async () => {
@@ -173,6 +217,33 @@ test('a function that outlives the timeout counts as failed and its messages com
   await until('the message is dead-lettered', () => bus.broker.stats('plain').deadLettered === 1);
   expect(bus.host.executions()['batch']).toEqual({ started: 3, succeeded: 0, failed: 3 });
   expect(bus.entries.map(({ message }) => message).join('\n')).toContain('Timeout value of 200 ms exceeded');
+});
+
+test('a function that outlives the timeout takes the worker along, and all that runs in it: another is there for what comes again', async () => {
+  const bus = await startBus('single', { host: { functionTimeout: '00:00:01' } });
+  // It would end by itself if its worker ran on; a loaded machine ends a worker late, but not by so much.
+  await bus.send('plain', { body: { n: 0, waitMs: 10_000 } });
+  await until('the one that takes too long runs', () => bus.began().length === 1);
+  await bus.send('plain', { body: { n: 1, hangsAt: 1 } });
+  await until('that one is dead-lettered', () => bus.broker.stats('plain').deadLettered === 1);
+  await until(
+    'the other was completed',
+    () => bus.broker.stats('plain').active === 0 && bus.said().some(({ event }) => event === 'ended'),
+  );
+  const said = bus.entries.map(({ message }) => message).join('\n');
+  expect(said).toMatch(/Timeout value of 1000 ms exceeded by function 'Functions\.single' .*The worker is replaced/);
+  expect(said).toContain('The worker ended while the function ran');
+  expect(bus.said().flatMap(({ event, messages }) => (event === 'ended' ? [messages] : []))).toEqual([
+    [{ n: 1, hangsAt: 1 }],
+  ]);
+});
+
+test('an exception that nobody catches ends the worker: its batch comes again, to another', async () => {
+  const bus = await startBus('batch', { waiting: { plain: [{ body: { n: 0, crashAt: 1 } }] } });
+  await until('it was completed', () => isEmpty(bus, 'plain') && bus.said().some(({ event }) => event === 'ended'));
+  expect(bus.host.executions()['batch']).toEqual({ started: 2, succeeded: 1, failed: 1 });
+  const said = bus.entries.map(({ message }) => message).join('\n');
+  expect(said).toContain('an exception that nobody caught: nobody caught this. Another takes its place.');
 });
 
 test('closing waits for the running batch, completes its messages and takes no more', async () => {

@@ -10,12 +10,15 @@ const environment = { NIGHTLY: '0 0 3 * * *' };
 const runsOf = (host: HostUnderTest, name: string): ReadonlyArray<Record<string, unknown>> =>
   host.said().filter((line) => line['name'] === name);
 
-/** Moves the clock second by second, so that what a run sets after a fired timer is seen by the next second. */
-async function pass(clock: VirtualClock, seconds: number): Promise<void> {
+/** Moves the clock second by second, each when what runs has ended, so that what a run sets after a fired timer is seen by the next second. */
+async function pass(clock: VirtualClock, seconds: number, host: HostUnderTest): Promise<void> {
+  const isQuiet = (): boolean =>
+    Object.values(host.host.executions()).every(({ started, succeeded, failed }) => started === succeeded + failed);
   for (let second = 0; second < seconds; second += 1) {
     clock.advance(1000);
-    // A run crosses a few promises; it waits for nothing else.
+    // A timer that is due crosses a few promises before its run has begun.
     await new Promise((resolve) => setImmediate(resolve));
+    await until('nothing runs', isQuiet);
   }
 }
 
@@ -24,11 +27,11 @@ test('a timer fires at each instant of its schedule, and at start only when it a
   const host = await startTestHost(await copyApp('timers'), { clock, environment });
   await until('the one with runOnStartup ran', () => runsOf(host, 'atStart').length === 1);
   expect(runsOf(host, 'everyFiveMinutes')).toHaveLength(0);
-  await pass(clock, 299);
+  await pass(clock, 299, host);
   expect(runsOf(host, 'everyFiveMinutes')).toHaveLength(0);
-  await pass(clock, 1);
+  await pass(clock, 1, host);
   await until('it fired', () => runsOf(host, 'everyFiveMinutes').length === 1);
-  await pass(clock, 300);
+  await pass(clock, 300, host);
   await until('it fired again', () => runsOf(host, 'everyFiveMinutes').length === 2);
   expect(runsOf(host, 'everyFiveMinutes').map(({ timer }) => timer)).toEqual([
     {
@@ -56,13 +59,13 @@ test('a timer fires at each instant of its schedule, and at start only when it a
 test('a failed timer is retried with growing waits, and sees the count and the reason', async () => {
   const clock = new VirtualClock(noon);
   const host = await startTestHost(await copyApp('timers'), { clock, environment });
-  await pass(clock, 30 * 60 + 9);
+  await pass(clock, 30 * 60 + 9, host);
   expect(runsOf(host, 'retried')).toHaveLength(1);
-  await pass(clock, 1);
+  await pass(clock, 1, host);
   await until('the first retry ran', () => runsOf(host, 'retried').length === 2);
-  await pass(clock, 15);
+  await pass(clock, 15, host);
   await until('the second retry ran', () => runsOf(host, 'retried').length === 3);
-  await pass(clock, 60);
+  await pass(clock, 60, host);
   expect(runsOf(host, 'retried')).toEqual([
     { name: 'retried', retry: 0 },
     { name: 'retried', retry: 1, why: 'failure 1' },
@@ -71,19 +74,35 @@ test('a failed timer is retried with growing waits, and sees the count and the r
   expect(host.host.executions()['retried']).toEqual({ started: 3, succeeded: 1, failed: 2 });
 });
 
+test('a timer that runs longer than its period runs again at once when it ends, once', async () => {
+  const clock = new VirtualClock(noon);
+  const host = await startTestHost(await copyApp('timers'), { clock, environment: { ...environment, SLOW: '1' } });
+  const instants = (): ReadonlyArray<unknown> => runsOf(host, 'slow').map(({ ended }) => ended);
+  clock.advance(60_000);
+  await until('it runs', () => host.host.executions()['slow']?.started === 1);
+  // Three instants of its schedule pass while it runs.
+  clock.advance(180_000);
+  await until('it ran again', () => host.host.executions()['slow']?.succeeded === 2);
+  expect(instants()).toEqual([1, 2]);
+  await pass(clock, 59, host);
+  expect(host.host.executions()['slow']?.started).toBe(2);
+  await pass(clock, 1, host);
+  expect(host.host.executions()['slow']?.started).toBe(3);
+});
+
 test('an occurrence missed while the host was down is made up for once, as past due', async () => {
   const folder = await copyApp('timers');
   const timerStateFile = join(folder, 'state', 'timers.json');
   const clock = new VirtualClock(noon);
   const first = await startTestHost(folder, { clock, environment, timerStateFile });
-  await pass(clock, 300);
+  await pass(clock, 300, first);
   await until('it fired', () => runsOf(first, 'everyFiveMinutes').length === 1);
   await first.host.close();
   const later = new VirtualClock(noon + 3_600_000);
   const second = await startTestHost(folder, { clock: later, environment, timerStateFile });
   await until('it was made up for', () => runsOf(second, 'everyFiveMinutes').length === 1);
   expect(runsOf(second, 'everyFiveMinutes')[0]).toMatchObject({ timer: { isPastDue: true } });
-  await pass(later, 10);
+  await pass(later, 10, second);
   expect(runsOf(second, 'everyFiveMinutes')).toHaveLength(1);
 });
 
@@ -97,7 +116,7 @@ test('a schedule that is wrong, or never comes, or whose setting is missing, sto
       expect.stringMatching(/'atStart': schedule is '%NIGHTLY%', but the setting 'NIGHTLY' is not set/),
     ]),
   );
-  expect(known).toBeDefined();
+  expect(known, 'settings of an app are those of its worker').toBeUndefined();
 });
 
 test('a timer is run by hand', async () => {

@@ -98,6 +98,7 @@ beforeAll(async () => {
     sweepSchedule: '*/5 * * * * *',
     duplicatePercent: 20,
     systemNode: false,
+    hosts: 'as-on-azure',
     relays: 1,
     // Read when the Functions host starts, which is after the API server and before anything calls it.
     settings: {

@@ -7,6 +7,8 @@ import { listWatchCases } from './list-watch-cases.ts';
 import { malformedCases } from './malformed-cases.ts';
 import { objectCases } from './object-cases.ts';
 import { podCases } from './pod-cases.ts';
+import { portCases } from './port-cases.ts';
+import { portOn } from './port-on.ts';
 import { proxyCases } from './proxy-cases.ts';
 import { versionCases } from './version-cases.ts';
 import { startedApi } from './started-api.ts';
@@ -16,6 +18,7 @@ describe('the double of the Kubernetes API server', () => {
   objectCases(api);
   listWatchCases(api);
   podCases(api);
+  portCases(() => portOn(api()));
   proxyCases(api);
   versionCases(api);
   malformedCases(api);

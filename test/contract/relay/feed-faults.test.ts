@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from 'vitest';
-import { feedTiming, startFeed, type Feed } from '../../../relay/feed.ts';
+import { feedTiming, startFeed, type Feed, type FeedTiming } from '../../../relay/feed.ts';
 import { silentLog } from '../../../relay/log.ts';
 import type { WatchedResource } from '../../../relay/resources.ts';
 import { until } from './rig.ts';
@@ -28,7 +28,11 @@ describe('a feed', () => {
   });
 
   /** Runs a feed against a script and keeps what it says is there. */
-  async function run(script: ReadonlyArray<Answer>, resource = nodes, watchIdleMs = feedTiming.watchIdleMs) {
+  async function run(
+    script: ReadonlyArray<Answer>,
+    resource = nodes,
+    { watchIdleMs = feedTiming.watchIdleMs, openMs = feedTiming.openMs }: Partial<FeedTiming> = {},
+  ) {
     server = await startScriptedServer(script);
     stopping.controller = new AbortController();
     const there = new Set<string>();
@@ -59,7 +63,7 @@ describe('a feed', () => {
         malformed: () => void (counts.malformed += 1),
       },
       onState() {},
-      timing: { ...feedTiming, firstRetryMs: 5, longestRetryMs: 40, absentRetryMs: 20, watchIdleMs },
+      timing: { ...feedTiming, firstRetryMs: 5, longestRetryMs: 40, absentRetryMs: 20, watchIdleMs, openMs },
     });
     return { there, counts, asks: (count: number) => until(`${count} requests`, () => server.asked.length >= count) };
   }
@@ -161,9 +165,33 @@ describe('a feed', () => {
   });
 
   test('a watch that says nothing for too long is opened anew from where it was', async () => {
-    const { asks } = await run([page([], '10'), watchOf(), watchOf()], nodes, 400);
+    const { asks } = await run([page([], '10'), watchOf(), watchOf()], nodes, { watchIdleMs: 400 });
     await asks(3);
     expect(server.asked.slice(0, 3)).toEqual(['list', 'watch 10', 'watch 10']);
+  });
+
+  test('is not live before its watch is open: an API server that queues watches sends no change', async () => {
+    const queues: Answer = () => undefined;
+    const { asks } = await run([page(['a'], '10'), queues, watchOf()], nodes, { watchIdleMs: 400 });
+    await asks(2);
+    await until('it is listed', () => feed.state() === 'broken');
+    await until('the next watch is open', () => feed.state() === 'live');
+    expect(server.asked).toEqual(['list', 'watch 10', 'watch 10']);
+  });
+
+  test('that was live is broken once the next watch does not open, and live again when it does', async () => {
+    const ends: Answer = (response) => {
+      response.writeHead(200).flushHeaders();
+      setTimeout(() => response.end(), 20);
+    };
+    const late: Answer = (response) => void setTimeout(() => response.writeHead(200).flushHeaders(), 300);
+    const { asks } = await run([page(['a'], '10'), ends, late], nodes, { openMs: 50 });
+    await until('the first watch is open', () => feed.state() === 'live');
+    await asks(3);
+    await until('it is broken', () => feed.state() === 'broken');
+    expect(feed.problem()).toBe('its watch does not open');
+    await until('it is live again', () => feed.state() === 'live');
+    expect(server.asked).toEqual(['list', 'watch 10', 'watch 10']);
   });
 
   test('a server that is away is found again when it is back', async () => {

@@ -202,6 +202,7 @@ export function relaySuite(start: () => Promise<ApiUnderTest>, crds: ReadonlyArr
         event: 'preempt',
         notBeforeMs: Date.parse('2026-11-21T05:41:02Z'),
         eventId: '0D5A3F0A-1111-4222-8333-444455556666',
+        noticedMs: expect.any(Number) as number,
         source: 'node-condition',
       });
       await until('the node not ready in a snapshot', async () => {

@@ -73,8 +73,8 @@ describe('the snapshot store', () => {
   });
 
   test('a heartbeat is written beside the snapshot', async () => {
-    await openSnapshotStore(blobs, cluster).beat({ term: 3, version: '3-4', atMs: 5 });
-    expect(JSON.parse((await stored('heartbeat')).text)).toEqual({ term: 3, version: '3-4', atMs: 5 });
+    await openSnapshotStore(blobs, cluster).beat({ term: 3, version: '3-4', atMs: 5, holdsAtMs: 4 });
+    expect(JSON.parse((await stored('heartbeat')).text)).toEqual({ term: 3, version: '3-4', atMs: 5, holdsAtMs: 4 });
   });
 
   test('a storage account that is away is an error, and the next attempt looks again', async () => {
@@ -94,9 +94,9 @@ describe('the snapshot store', () => {
       kind: 'connectionString',
       connectionString: storage.connectionString.replace(/AccountKey=[^;]+/, 'AccountKey=d3Jvbmc='),
     });
-    await expect(openSnapshotStore(wrong, cluster).beat({ term: 1, version: '', atMs: 0 })).rejects.toThrow(
-      /answered 403/,
-    );
+    await expect(
+      openSnapshotStore(wrong, cluster).beat({ term: 1, version: '', atMs: 0, holdsAtMs: 0 }),
+    ).rejects.toThrow(/answered 403/);
     wrong.close();
   });
 });

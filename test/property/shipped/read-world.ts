@@ -6,6 +6,7 @@ import { readCluster } from '../../../cli/plan/plan-from-files.ts';
 import { createCatalogs } from '../../../shared/adapters/azure/catalogs.ts';
 import type { Clients } from '../../../shared/adapters/azure/clients.ts';
 import { gatherFrom } from '../../../shared/app/gather.ts';
+import { createRecentReports } from '../../../shared/app/recent-reports.ts';
 import type { Ports } from '../../../shared/app/ports.ts';
 import type { Snapshot } from '../../../shared/contract/snapshot/parse.ts';
 import type { InstanceType } from '../../../shared/core/model/catalog.ts';
@@ -40,7 +41,8 @@ export async function readWorld(world: World): Promise<ReadWorld> {
   const { snapshot } = await readCluster({ paths: ['-'] }, Readable.from([JSON.stringify(manifestsOf(world))]), NOW_MS);
   const catalogs = catalogsIn(world.region, world.evictionsPerHour);
   const policy = { ...KARPENTER_POLICY, minValuesPolicy: world.minValuesPolicy };
-  const ports = { policy, catalogs, deviceSelectors: null, now: () => NOW_MS } as unknown as Ports;
+  const told = createRecentReports();
+  const ports = { policy, catalogs, deviceSelectors: null, now: () => NOW_MS, told } as unknown as Ports;
   const { input } = await gatherFrom(ports, FIRST_LEDGER, snapshot);
   const [nodeClass] = snapshot.nodeClasses;
   if (nodeClass === undefined) throw new Error('a world has a class');

@@ -90,6 +90,7 @@ export function pod(name: string, parts: PodParts = {}): DraftPod {
       name,
       uid: name,
       createdAtMs: 1_000,
+      startedAtMs: runs ? 1_000 : null,
       nodeName: on ?? null,
       nominatedNodeName: null,
       unschedulable: !runs,

@@ -47,14 +47,19 @@ const DEFAULT_GRACE_S = 30;
  * status apart from spec, evictions within budgets. Without schemas and admission: those are the real double's business.
  */
 export class ApiServer {
-  readonly #clock: Clock;
+  readonly #clock: Pick<Clock, 'now'>;
   readonly #objects = new Map<string, Map<string, Stored>>();
   readonly #watchers: Array<(change: Change) => void> = [];
   #revision = 100;
   #uids = 0;
 
-  constructor(clock: Clock) {
+  constructor(clock: Pick<Clock, 'now'>) {
     this.#clock = clock;
+  }
+
+  /** By its own clock, milliseconds since the epoch. */
+  now(): number {
+    return this.#clock.now();
   }
 
   get revision(): string {
@@ -111,11 +116,14 @@ export class ApiServer {
   delete(
     resource: string,
     key: string,
-    options: { readonly uid?: string; readonly graceSeconds?: number } = {},
+    options: { readonly uid?: string; readonly resourceVersion?: string; readonly graceSeconds?: number } = {},
   ): Reply {
     const current = this.get(resource, key);
     if (current === null) return failure(404, `${resource} ${key} not found`);
     if (options.uid !== undefined && options.uid !== current.metadata.uid) return failure(409, `${key}: other uid`);
+    if (options.resourceVersion !== undefined && options.resourceVersion !== current.metadata.resourceVersion) {
+      return failure(409, `${key}: other version`);
+    }
     const graceSeconds = resource === 'pods' ? graceOf(current, options.graceSeconds) : 0;
     const at = this.#clock.now() + graceSeconds * 1000;
     const known = Date.parse(current.metadata.deletionTimestamp ?? '');
@@ -139,7 +147,7 @@ export class ApiServer {
     if (uid !== undefined && uid !== pod.metadata.uid) return failure(409, `pod ${key}: other uid`);
     const budgets = pod.metadata.deletionTimestamp === undefined && isReady(pod) ? this.#budgetsOf(pod) : [];
     if (budgets.length > 1) return failure(500, 'This pod has more than one PodDisruptionBudget.');
-    if (!budgets.every((one) => this.healthyPods(one) > Number(one.spec?.['minAvailable'] ?? 0))) {
+    if (!budgets.every((one) => this.allowedDisruptions(one) > 0)) {
       return failure(429, "Cannot evict pod as it would violate the pod's disruption budget.");
     }
     return this.delete('pods', key);
@@ -157,6 +165,13 @@ export class ApiServer {
 
   #budgetsOf(pod: Stored): ReadonlyArray<Stored> {
     return this.list('poddisruptionbudgets').filter(({ spec }) => matches(pod, spec?.['selector']?.matchLabels ?? {}));
+  }
+
+  /** How many of its pods may go now. */
+  allowedDisruptions(budget: Stored): number {
+    // 0 is all that is drawn of this kind.
+    if (budget.spec?.['maxUnavailable'] !== undefined) return Number(budget.spec['maxUnavailable']);
+    return Math.max(0, this.healthyPods(budget) - Number(budget.spec?.['minAvailable'] ?? 0));
   }
 
   healthyPods(budget: Stored): number {

@@ -4,9 +4,16 @@ import type { ApiServer, Fields, Reply } from './api-server.ts';
 const place =
   /^\/apis?(?:\/[a-z0-9.]+)?\/v\d\w*(?:\/namespaces\/(?<namespace>[^/?]+))?\/(?<resource>[a-z]+)(?:\/(?<name>[^/?]+))?(?:\/(?<sub>[a-z]+))?(?:\?(?<query>.*))?$/;
 
+/** What API servers answer, and nodes are made of. */
+export const KUBERNETES_VERSION = '1.36.3';
+
 /** Answers requests as the API's URLs name them, so that the real adapters can be used on the simulated server. */
-export function answer(server: ApiServer, { method, path, body = {} }: ApiRequest): Reply {
-  if (path === '/version') return { status: 200, body: { gitVersion: 'v1.36.3' } };
+export function answer(
+  server: ApiServer,
+  { method, path, body = {} }: ApiRequest,
+  version: string = KUBERNETES_VERSION,
+): Reply {
+  if (path === '/version') return { status: 200, body: { gitVersion: `v${version}` } };
   const groups = place.exec(path)?.groups;
   if (groups === undefined) throw new Error(`no such path: ${path}`);
   const { namespace, resource = '', name, query } = groups;
@@ -32,7 +39,8 @@ function answerAbout(server: ApiServer, { method, resource, key, sub }: Target, 
   if (method === 'PATCH') return server.patch(resource, key, fields, sub === 'status' ? 'status' : 'object');
   if (method === 'DELETE') {
     const { preconditions, gracePeriodSeconds } = fields;
-    return server.delete(resource, key, { uid: preconditions?.uid, graceSeconds: gracePeriodSeconds });
+    const { uid, resourceVersion } = preconditions ?? {};
+    return server.delete(resource, key, { uid, resourceVersion, graceSeconds: gracePeriodSeconds });
   }
   const found = server.get(resource, key);
   return found === null ? { status: 404, body: { message: `${key} not found` } } : { status: 200, body: found };

@@ -13,7 +13,9 @@ import {
   type Fields,
   type Stored,
 } from './api-server.ts';
+import { KUBERNETES_VERSION } from './api-transport.ts';
 import type { Azure, Vm } from './azure.ts';
+import type { NodeFaults } from './faults.ts';
 import type { Timeline } from './timeline.ts';
 
 const NOT_READY = [
@@ -25,11 +27,27 @@ const UNREACHABLE = [
   { key: 'node.kubernetes.io/unreachable', effect: 'NoExecute' },
 ];
 
+/** Until the cloud's controller has written what machine the node is on. */
+const UNINITIALIZED = [{ key: 'node.cloudprovider.kubernetes.io/uninitialized', effect: 'NoSchedule' }];
+
+/** What is wrong with a node that joins comes right within so long, or does not. */
+const ODD_MS = 10 * 60_000;
+
+/** What is wrong with a node that joins, in milliseconds later than usual; null for never. */
+interface Odd {
+  readonly withoutProviderId: boolean;
+  readonly identifiedMs: number | null;
+  readonly readyMs: number | null;
+  readonly untaintedMs: number | null;
+}
+
 interface ClusterParts {
   readonly timeline: Timeline;
   readonly rng: Rng;
   readonly server: ApiServer;
   readonly azure: () => Azure;
+  readonly faults: NodeFaults;
+  readonly note: (text: string) => void;
 }
 
 /**
@@ -41,6 +59,13 @@ export class Cluster {
   #schedulerDue = false;
   #budgetsDue = false;
   #pods = 0;
+  #isMended = false;
+  /** Nodes whose startup taints stay until somebody mends that. */
+  readonly #tainted = new Map<string, ReadonlyArray<Taint>>();
+  /** By node: the pods that are on it or nominated to it, by uid. To look through all pods for each node took most of a large run. */
+  readonly #occupants = new Map<string, Map<string, Stored>>();
+  /** By node: what is free beside them, of which allocatable. Forgotten when they change. */
+  readonly #free = new Map<string, { readonly of: ResourceList; readonly amounts: Amounts }>();
 
   constructor(parts: ClusterParts) {
     this.#parts = parts;
@@ -48,25 +73,39 @@ export class Cluster {
   }
 
   #react({ resource, before, after }: Change): void {
-    if (resource === 'pods' || resource === 'poddisruptionbudgets') this.#soonBudgets(before, after);
-    if (resource === 'replicasets' || (resource === 'pods' && after === null)) this.#soonReplicas();
-    if (resource === 'pods' && after !== null) this.#reactToPod(before, after);
-    if (resource === 'nodes' || (resource === 'pods' && asksAnew(before, after))) this.#soonSchedule();
+    if (resource === 'pods') this.#podChanged(before, after);
+    if (resource === 'poddisruptionbudgets' && before?.spec !== after?.spec) this.#soonBudgets();
+    if (resource === 'replicasets') this.#soonReplicas();
+    if (resource === 'nodes') this.#soonSchedule();
     if (resource === 'nodes' && before !== null && after === null) this.#nodeVanished(before.metadata.name);
   }
 
+  #podChanged(before: Stored | null, after: Stored | null): void {
+    this.#moved(before, after);
+    if (counts(before) !== counts(after)) this.#soonBudgets();
+    if (after === null) this.#soonReplicas();
+    else this.#reactToPod(before, after);
+    if (asksAnew(before, after)) this.#soonSchedule();
+  }
+
+  #moved(before: Stored | null, after: Stored | null): void {
+    const [from, to] = [placeTaken(before), placeTaken(after)];
+    for (const node of [from, to]) if (node !== null) this.#free.delete(node);
+    if (before !== null && from !== null) this.#occupants.get(from)?.delete(before.metadata.uid);
+    if (after === null || to === null) return;
+    const there = this.#occupants.get(to) ?? new Map<string, Stored>();
+    this.#occupants.set(to, there.set(after.metadata.uid, after));
+  }
+
   /** The disruption controller: what a budget allows is written a moment after its pods have changed. */
-  #soonBudgets(before: Stored | null, after: Stored | null): void {
-    const counts = (pod: Stored | null): boolean =>
-      pod !== null && isReady(pod) && pod.metadata.deletionTimestamp === undefined;
-    if (this.#budgetsDue || (before !== null && after !== null && counts(before) === counts(after))) return;
+  #soonBudgets(): void {
+    if (this.#budgetsDue) return;
     this.#budgetsDue = true;
     this.#parts.timeline.after(100, () => {
       this.#budgetsDue = false;
       const { server } = this.#parts;
       for (const budget of server.list('poddisruptionbudgets')) {
-        const healthy = server.healthyPods(budget);
-        const disruptionsAllowed = Math.max(0, healthy - Number(budget.spec?.['minAvailable'] ?? 0));
+        const disruptionsAllowed = server.allowedDisruptions(budget);
         if (budget.status?.['disruptionsAllowed'] === disruptionsAllowed) continue;
         server.patch('poddisruptionbudgets', keyOf(budget.metadata), { status: { disruptionsAllowed } }, 'status');
       }
@@ -81,7 +120,7 @@ export class Cluster {
       timeline.after(500 + rng.below(3_000), () => this.#start(key));
     const deleting = after.metadata.deletionTimestamp;
     if (deleting !== undefined && before?.metadata.deletionTimestamp !== deleting) {
-      const graceMs = Math.max(0, Date.parse(deleting) - timeline.now());
+      const graceMs = Math.max(0, Date.parse(deleting) - this.#parts.server.now());
       // Most processes end at once when asked, some only when killed.
       timeline.after(rng.chance(80) ? rng.below(Math.min(3_000, graceMs) + 1) : graceMs, () => this.#stopped(key));
       this.#soonReplicas();
@@ -122,22 +161,73 @@ export class Cluster {
 
   #join(vm: Vm, name: string): void {
     const { timeline, rng, server } = this.#parts;
-    const { labels, taints, startupTaints, instanceType } = vm.order;
+    const { labels, taints, startupTaints, instanceType, nodeClass } = vm.order;
     const unregistered = { key: 'karpenter.sh/unregistered', effect: 'NoExecute' };
+    const odd = this.#drawOdd(name, startupTaints);
+    const providerId = odd.withoutProviderId ? {} : { providerID: vm.machine.providerId };
+    const uninitialized = odd.withoutProviderId ? UNINITIALIZED : [];
+    const all = [...taints, ...startupTaints, unregistered, ...NOT_READY, ...uninitialized];
     const created = server.create('nodes', {
       metadata: { name, labels: { ...labels, 'kubernetes.io/hostname': name } },
-      spec: { providerID: vm.machine.providerId, taints: [...taints, ...startupTaints, unregistered, ...NOT_READY] },
+      spec: { ...providerId, taints: all },
     });
     if (created.status !== 201) return;
     const status = {
       capacity: instanceType.capacity,
       allocatable: rng.chance(5) ? smaller(allocatableOf(instanceType)) : allocatableOf(instanceType),
       conditions: [{ type: 'Ready', status: 'False', reason: 'KubeletNotReady' }],
+      nodeInfo: { kubeletVersion: `v${nodeClass.status?.kubernetesVersion ?? KUBERNETES_VERSION}` },
     };
     server.patch('nodes', name, { status }, 'status');
     const readyMs = 500 + (rng.chance(10) ? 35_000 : rng.below(8_000));
-    timeline.after(readyMs, () => vm.state === 'running' && this.setReady(name, 'True'));
-    timeline.after(readyMs + rng.below(5_000), () => this.#untaint(name, startupTaints));
+    const untaintMs = readyMs + rng.below(5_000);
+    const lives = (act: () => void) => () => {
+      if (vm.state === 'running') act();
+    };
+    if (odd.readyMs !== null)
+      timeline.after(
+        odd.readyMs + readyMs,
+        lives(() => this.setReady(name, 'True')),
+      );
+    if (odd.untaintedMs !== null) timeline.after(odd.untaintedMs + untaintMs, () => this.#untaint(name, startupTaints));
+    if (odd.identifiedMs !== null)
+      timeline.after(
+        odd.identifiedMs,
+        lives(() => this.#identify(vm, name)),
+      );
+  }
+
+  /** How much later than usual each thing about the node comes; null for never. */
+  #drawOdd(name: string, startupTaints: ReadonlyArray<Taint>): Odd {
+    const { faults, note } = this.#parts;
+    const rng = this.#parts.rng.split(`odd ${name}`);
+    const late = (): number | null => (rng.chance(50) ? rng.below(ODD_MS) : null);
+    const isOdd = !this.#isMended;
+    const withoutProviderId = isOdd && rng.chance(faults.withoutProviderId);
+    const odd = {
+      withoutProviderId,
+      identifiedMs: withoutProviderId ? late() : null,
+      readyMs: isOdd && rng.chance(faults.neverReady) ? late() : 0,
+      untaintedMs: isOdd && startupTaints.length > 0 && rng.chance(faults.keepsTaints) ? late() : 0,
+    };
+    if (withoutProviderId || odd.readyMs !== 0 || odd.untaintedMs !== 0)
+      note(`odd node ${name} ${JSON.stringify(odd)}`);
+    if (odd.untaintedMs === null) this.#tainted.set(name, startupTaints);
+    return odd;
+  }
+
+  /** Who starts nodes works from now on: none that joins is odd any more, and the startup taints that stayed go. */
+  mend(): void {
+    this.#isMended = true;
+    for (const [name, taints] of this.#tainted)
+      if (this.#parts.server.get('nodes', name) !== null) this.#untaint(name, taints);
+  }
+
+  #identify(vm: Vm, name: string): void {
+    const { server } = this.#parts;
+    if (server.get('nodes', name) === null) return;
+    server.patch('nodes', name, { spec: { providerID: vm.machine.providerId } }, 'object');
+    this.#untaint(name, UNINITIALIZED);
   }
 
   setReady(name: string, status: 'True' | 'Unknown'): void {
@@ -222,6 +312,7 @@ export class Cluster {
         name: `${name}-${this.#pods}`,
         namespace,
         labels: template['metadata']?.labels ?? {},
+        annotations: template['metadata']?.annotations ?? {},
         ownerReferences: [{ apiVersion: 'apps/v1', kind: 'ReplicaSet', name, uid, controller: true }],
       },
       spec: template['spec'],
@@ -244,10 +335,16 @@ export class Cluster {
     const waiting = server
       .list('pods')
       .filter(({ metadata, spec }) => spec?.['nodeName'] === undefined && metadata.deletionTimestamp === undefined);
+    // Within one round room only gets less, unless one that was nominated is refused: who is like one that found none need not ask again.
+    const refused = new Set<string>();
     for (const pod of waiting) {
-      const fitting = nodes.filter((node) => this.#fits(pod, node));
+      const like = specText(pod);
+      const isNominated = placeTaken(pod) !== null;
+      const fitting = !isNominated && refused.has(like) ? [] : nodes.filter((node) => this.#fits(pod, node));
       const nominated = fitting.find(({ metadata }) => metadata.name === pod.status?.['nominatedNodeName']);
       const chosen = nominated ?? fitting[rng.below(Math.max(1, fitting.length))];
+      if (isNominated) refused.clear();
+      else if (chosen === undefined) refused.add(like);
       if (chosen === undefined) this.#refuse(pod);
       else this.#bind(pod, chosen.metadata.name);
     }
@@ -285,19 +382,54 @@ export class Cluster {
 
   /** Is there room for what `pod` requests, besides the pods that are there and those nominated, `except` one? */
   roomOn(node: Stored, pod: Stored, except: string): boolean {
-    const name = node.metadata.name;
-    const free = new Map(parseAmounts(node.status?.['allocatable'], 'down'));
-    for (const other of this.#parts.server.list('pods')) {
-      const takes = other.spec?.['nodeName'] ?? other.status?.['nominatedNodeName'];
-      if (takes !== name || other.metadata.uid === except) continue;
-      for (const [resource, amount] of requestsOf(other)) free.set(resource, (free.get(resource) ?? 0) - amount);
+    const free = this.#freeOn(node);
+    const own = this.#occupants.get(node.metadata.name)?.get(except);
+    const given = own === undefined ? null : requestsOf(own);
+    return requestsOf(pod)
+      .entries()
+      .every(([resource, amount]) => amount <= (free.get(resource) ?? 0) + (given?.get(resource) ?? 0));
+  }
+
+  #freeOn({ metadata: { name }, status }: Stored): Amounts {
+    const allocatable: ResourceList = status?.['allocatable'] ?? {};
+    const known = this.#free.get(name);
+    if (known?.of === allocatable) return known.amounts;
+    const amounts = parseAmounts(allocatable, 'down');
+    for (const other of this.#occupants.get(name)?.values() ?? []) {
+      for (const [resource, amount] of requestsOf(other)) amounts.set(resource, (amounts.get(resource) ?? 0) - amount);
     }
-    return [...requestsOf(pod)].every(([resource, amount]) => amount <= (free.get(resource) ?? 0));
+    this.#free.set(name, { of: allocatable, amounts });
+    return amounts;
   }
 }
 
-export function requestsOf(pod: Stored): Amounts {
-  return podRequests(pod.spec as unknown as PodSpec);
+/** Is it one of those that a budget has? */
+function counts(pod: Stored | null): boolean {
+  return pod !== null && isReady(pod) && pod.metadata.deletionTimestamp === undefined;
+}
+
+/** The node that the pod is on or nominated to; null for none. */
+function placeTaken(pod: Stored | null): string | null {
+  return pod?.spec?.['nodeName'] ?? pod?.status?.['nominatedNodeName'] ?? null;
+}
+
+/** By spec, which is never changed in place. */
+const requests = new WeakMap<object, Amounts>();
+const texts = new WeakMap<object, string>();
+
+/** What the scheduler looks at of a pod without a node. */
+function specText({ spec }: Stored): string {
+  if (spec === undefined) return '';
+  const known = texts.get(spec) ?? JSON.stringify(spec);
+  texts.set(spec, known);
+  return known;
+}
+
+export function requestsOf({ spec }: Stored): Amounts {
+  const known = spec === undefined ? undefined : requests.get(spec);
+  const amounts = known ?? podRequests(spec as unknown as PodSpec);
+  if (spec !== undefined) requests.set(spec, amounts);
+  return amounts;
 }
 
 /** What the API server gives pods of their node's labels when they are bound. */

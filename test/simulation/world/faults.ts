@@ -1,6 +1,3 @@
-import type { Rng } from '../../../sandbox/world/rng.ts';
-import { capacityTypes, zones } from './catalog.ts';
-
 /** Chances in percent, per launch. */
 export interface AzureFaults {
   readonly refusal: number;
@@ -18,6 +15,8 @@ export interface QueueFaults {
   readonly loseLock: number;
   /** The queue's clock is this much ahead of the workers': what is scheduled arrives early. */
   readonly aheadMs: number;
+  /** Chance that what a worker did not finish is not delivered again: lost at whichever await that worker came to. */
+  readonly loseUnfinished: number;
 }
 
 /** Chances in percent, per call of a port; each draws before the effect and after it. */
@@ -44,6 +43,61 @@ export interface Events {
   /** A claim is deleted and its finalizer removed by hand. */
   readonly userStripsClaim: number;
   readonly malformedMessage: number;
+  /** A notice that nobody at Azure sent, or not about that machine. */
+  readonly forgedSignal: number;
+  /** A notice of what has passed by minutes, about a machine that is well. */
+  readonly staleSignal: number;
+  /** By whom it may be: a life-cycle rule, or a storage account that was made anew. */
+  readonly decisionLost: number;
+  readonly snapshotLost: number;
+  readonly snapshotDamaged: number;
+  readonly heartbeatLost: number;
+  /** What is kept of refusals and spot evictions. */
+  readonly catalogLost: number;
+}
+
+/** What our requests ask of an object. `status`: to patch its status. */
+export type PolicyVerb = 'create' | 'patch' | 'status' | 'delete' | 'evict';
+
+/** A policy that denies one kind of request of ours. */
+export interface Policy {
+  readonly verb: PolicyVerb;
+  /** In the plural. */
+  readonly resource: string;
+  /** `first`: of the object alone that is asked for first. `pool`: of the NodeClaims of the pool alone whose claim is asked for first. */
+  readonly scope: 'first' | 'pool' | 'all';
+  /** From the start of the run. */
+  readonly fromMs: number;
+  /** Null: for good. */
+  readonly forMs: number | null;
+  readonly by: 'cluster-policy' | 'webhook';
+}
+
+/** Chances in percent, per node that joins. Each comes right by itself after some minutes, or does not. */
+export interface NodeFaults {
+  readonly withoutProviderId: number;
+  readonly neverReady: number;
+  /** Its startup taints stay. */
+  readonly keepsTaints: number;
+}
+
+/** By how much clocks are ahead of those of the functions, the queues and Azure; below 0 for behind. */
+export interface Clocks {
+  readonly relayMs: number;
+  readonly apiServerMs: number;
+}
+
+/** What people ask for, and what makes nodes hard to remove. */
+export interface Wishes {
+  /** A static pool with pods on it: open to all, or to a workload of its own that may be nowhere else. */
+  readonly usedStaticPool: 'by all' | 'by its own' | null;
+  /** Chance in percent that a workload's pods are not to be disrupted, or that its budget lets none go. */
+  readonly protectedPods: number;
+  readonly closedBudgets: number;
+  /** Chance in percent that what protects pods does so for good. */
+  readonly forGood: number;
+  /** How long nodes live; null for ever. */
+  readonly expireAfterMinutes: number | null;
 }
 
 export interface Faults {
@@ -53,11 +107,17 @@ export interface Faults {
   readonly events: Events;
   /** How long no relay can run from the start; its first hints come after that. */
   readonly relayComesAfterMs: number;
+  readonly policies: ReadonlyArray<Policy>;
+  readonly nodes: NodeFaults;
+  readonly clocks: Clocks;
+  readonly wishes: Wishes;
+  /** While the trouble lasts, some of the API servers are one version back. */
+  readonly olderApiServers: boolean;
 }
 
 export const noFaults: Faults = {
   azure: { refusal: 0, asyncFailure: 0, soldOut: new Set() },
-  queues: { lose: 0, delay: 0, duplicate: 0, loseLock: 0, aheadMs: 0 },
+  queues: { lose: 0, delay: 0, duplicate: 0, loseLock: 0, aheadMs: 0, loseUnfinished: 0 },
   calls: { failBefore: 0, failAfter: 0, crash: 0, stall: 0 },
   events: {
     spotEviction: 0,
@@ -69,42 +129,18 @@ export const noFaults: Faults = {
     userDeletesNode: 0,
     userStripsClaim: 0,
     malformedMessage: 0,
+    forgedSignal: 0,
+    staleSignal: 0,
+    decisionLost: 0,
+    snapshotLost: 0,
+    snapshotDamaged: 0,
+    heartbeatLost: 0,
+    catalogLost: 0,
   },
   relayComesAfterMs: 0,
+  policies: [],
+  nodes: { withoutProviderId: 0, neverReady: 0, keepsTaints: 0 },
+  clocks: { relayMs: 0, apiServerMs: 0 },
+  wishes: { usedStaticPool: null, protectedPods: 0, closedBudgets: 0, forGood: 0, expireAfterMinutes: null },
+  olderApiServers: false,
 };
-
-function offeringsOf(size: string): ReadonlyArray<string> {
-  return zones.flatMap((zone) => capacityTypes.map((capacityType) => `${size}/${zone}/${capacityType}`));
-}
-
-/** Which faults exist in a run, and how often they happen: each is there in about one run of three. */
-export function drawFaults(rng: Rng): Faults {
-  const some = (most: number): number => (rng.chance(35) ? 1 + rng.below(most) : 0);
-  const few = (most: number): number => some(most * 10) / 10;
-  const offerings = ['Standard_D2s_v5', 'Standard_D4s_v5', 'Standard_E2s_v5'].flatMap(offeringsOf);
-  const scattered = rng.chance(30) ? offerings.filter(() => rng.chance(40)) : [];
-  // Whole sizes, all but the largest, so that many launches fall back to a larger one at the same time.
-  const short = rng.split('short');
-  const sizes = ['Standard_D2s_v5', 'Standard_E2s_v5', 'Standard_D4s_v5', 'Standard_E4s_v5'];
-  const whole = short.chance(25) ? sizes.filter(() => short.chance(75)).flatMap(offeringsOf) : [];
-  const soldOut = new Set([...scattered, ...whole]);
-  const storms = rng.split('spot storms');
-  const maintenance = rng.split('maintenance');
-  return {
-    azure: { refusal: some(40), asyncFailure: some(40), soldOut },
-    queues: { lose: some(20), delay: some(40), duplicate: some(40), loseLock: some(15), aheadMs: some(200) },
-    calls: { failBefore: few(4), failAfter: few(4), crash: few(2), stall: few(1) },
-    events: {
-      spotEviction: some(40),
-      spotStorm: storms.chance(50) ? 5 + storms.below(30) : 0,
-      maintenance: maintenance.chance(35) ? 5 + maintenance.below(30) : 0,
-      relayDies: some(15),
-      allNodesLost: some(6),
-      userDeletesClaim: some(15),
-      userDeletesNode: some(15),
-      userStripsClaim: some(15),
-      malformedMessage: some(20),
-    },
-    relayComesAfterMs: rng.chance(20) ? rng.below(600_000) : 0,
-  };
-}

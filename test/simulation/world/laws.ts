@@ -1,9 +1,19 @@
 import { annotation, label, taint } from '../../../shared/contract/names.ts';
 import { allocatableOf } from '../../../shared/core/model/allocatable.ts';
+import { parseGoDuration } from '../../../shared/kubernetes/go-duration.ts';
 import { parseAmounts } from '../../../shared/kubernetes/quantity.ts';
 import type { PlannedOffering } from '../../../shared/core/model/plan.ts';
 import type { Decision } from '../../../shared/ports/store.ts';
-import { conditionStatus, keyOf, type ApiServer, type Change, type Fields, type Stored } from './api-server.ts';
+import { isProtected } from '../trouble/wishes.ts';
+import {
+  conditionStatus,
+  isReady,
+  keyOf,
+  type ApiServer,
+  type Change,
+  type Fields,
+  type Stored,
+} from './api-server.ts';
 import type { Azure, Vm } from './azure.ts';
 import { vCpusOf } from './catalog.ts';
 import type { Host } from './host.ts';
@@ -15,6 +25,8 @@ interface LawParts {
   readonly azure: () => Azure;
   readonly host: () => Host;
   readonly decisionOf: (name: string) => Decision | null;
+  /** Up to when the newest view that anybody can have lacks nothing, milliseconds since the epoch. */
+  readonly viewMs: () => number;
   readonly releaseMistake: (claim: Stored) => string | null;
   readonly isInStormAt: (offering: PlannedOffering, atMs: number) => boolean;
   readonly wasRefused: (
@@ -31,6 +43,22 @@ const REPLACED_FIRST_MS = 151_000;
 /** As in the product: how long pods wait to hear which machine is made for them. */
 const NAMED_WITHIN_MS = 30_000;
 
+/** Reasons that ask nobody and no budget, as in Karpenter. */
+const FORCED: ReadonlySet<string> = new Set(['Expired', 'Unhealthy']);
+
+/** As in the product, less the second that times are written to: so long after the mark its second look sees what has come. */
+const QUIET_MS = 4_000;
+
+/** As long as in the product, less what clocks may be apart. */
+const LAUNCHED_MS = 5 * 60_000 - 6_000;
+const REGISTERED_MS = 15 * 60_000 - 6_000;
+
+/** What is so old is in whatever a plan is made from: calls stall for half a minute, several in a row. */
+const SEEN_MS = 2 * 60_000;
+
+/** What is written where an audit has refused something. */
+const REFUSALS: ReadonlySet<string> = new Set(['plan-refused', 'disruption-plan-refused', 'removal-refused']);
+
 /** What must hold at every moment, whatever goes wrong outside. Broken laws are kept, the first is what counts. */
 export class Laws {
   readonly broken: Array<string> = [];
@@ -39,8 +67,13 @@ export class Laws {
   readonly #orphans = new Map<string, number>();
   /** Machines that Azure or a person has announced to take away, or taken. */
   readonly #doomed = new Set<string>();
-  readonly #preempted = new Set<string>();
+  /** When Azure takes a machine back that it has announced to, milliseconds since the epoch. */
+  readonly #preempted = new Map<string, number>();
+  readonly #announced = new Set<string>();
+  readonly #lostDecisions = new Set<string>();
   readonly #stripped = new Set<string>();
+  readonly #createdMs = new Map<string, number>();
+  readonly #wellMs = new Map<string, number>();
   readonly #deletedMs = new Map<string, number>();
   #isStrict = false;
   readonly #givenUpBy = new Map<
@@ -53,10 +86,21 @@ export class Laws {
     parts.server.watch((change) => this.#changed(change));
   }
 
-  /** Azure has said that it takes this claim's machine within half a minute, whatever else it has said of it. */
-  preempt(claim: string): void {
-    this.#preempted.add(claim);
+  /** Azure has said that it takes this claim's machine within half a minute, at `atMs`, whatever else it has said of it. */
+  preempt(claim: string, atMs: number): void {
+    this.#preempted.set(claim, atMs);
     this.doom(claim);
+  }
+
+  /** Azure has said that it takes this claim's machine some time. */
+  announce(claim: string): void {
+    this.#announced.add(claim);
+    this.doom(claim);
+  }
+
+  /** Nobody can know any more what the decision of that name has said. */
+  decisionLost(name: string): void {
+    this.#lostDecisions.add(name);
   }
 
   /** From now on losing this claim's machine is nobody's mistake. */
@@ -72,6 +116,11 @@ export class Laws {
 
   #break(text: string): void {
     this.broken.push(text);
+  }
+
+  /** One of us has written a line: an audit lets through all that our planners make. */
+  logged(event: string, facts: object): void {
+    if (REFUSALS.has(event)) this.#break(`${event}: ${JSON.stringify(facts)}`);
   }
 
   vmCreated(vm: Vm): void {
@@ -224,35 +273,76 @@ export class Laws {
     const node = this.#parts.server.get('nodes', `aks-${name}`);
     if (vm?.state !== 'running' || node === null || node.metadata.deletionTimestamp !== undefined) return;
     const surplus = this.#isSurplus(claim.metadata.labels?.[label.nodePool] ?? '');
-    if (conditionStatus(node.status, 'Ready') !== 'True' || surplus) return;
+    if (conditionStatus(node.status, 'Ready') !== 'True' || surplus || this.#isLate(claim)) return;
     const why = this.#disruptionMistake(claim, node) ?? this.#parts.releaseMistake(claim);
     if (why !== null) this.#break(`healthy claim ${name} is deleted: ${why}`);
   }
 
+  /** Has the machine not been noted, or its node not been registered, in all the time that there is for it? */
+  #isLate({ metadata, status }: Stored): boolean {
+    const ageMs = this.#parts.timeline.now() - (this.#createdMs.get(metadata.name) ?? Number.POSITIVE_INFINITY);
+    const mostMs = conditionStatus(status, 'Launched') === 'True' ? REGISTERED_MS : LAUNCHED_MS;
+    return ageMs > mostMs && conditionStatus(status, 'Registered') !== 'True';
+  }
+
   /** What is wrong with deleting a healthy claim of our own accord; null when it was begun, and is, by the rules. */
   #disruptionMistake(claim: Stored, node: Stored): string | null {
-    const { server } = this.#parts;
     const conditions: ReadonlyArray<Fields> = claim.status?.['conditions'] ?? [];
     const marked = conditions.find((one) => one['type'] === 'DisruptionReason' && one['status'] === 'True');
     if (marked === undefined) return 'it is not marked';
-    const taints: ReadonlyArray<Fields> = node.spec?.['taints'] ?? [];
-    if (!taints.some((one) => one['key'] === taint.disrupted.key)) return 'its node takes pods';
+    return this.#unseenMistake(marked, node) ?? this.#reasonMistake(String(marked['reason']), claim, node);
+  }
+
+  #reasonMistake(reason: string, claim: Stored, node: Stored): string | null {
     // A pod that is being deleted already goes with its node or without.
-    const pods = server
+    const pods = this.#parts.server
       .list('pods')
       .filter(
         ({ metadata, spec }) => metadata.deletionTimestamp === undefined && spec?.['nodeName'] === node.metadata.name,
       );
-    if (marked['reason'] === 'Empty' && pods.length > 0) return `pod ${pods[0]?.metadata.name ?? ''} is on it`;
-    if ([node, ...pods].some(({ metadata }) => metadata.annotations?.[annotation.doNotDisrupt] === 'true')) {
-      return 'it may not be disrupted';
-    }
-    const replacements = (claim.metadata.annotations?.[annotation.replacedBy] ?? '').split(',').filter(Boolean);
-    const late = replacements.find(
-      (one) => conditionStatus(server.get('nodeclaims', one)?.status, 'Initialized') !== 'True',
-    );
+    if (reason === 'Empty' && pods.length > 0) return `pod ${pods[0]?.metadata.name ?? ''} is on it`;
+    // By the second look it may have grown old, whatever it was marked for.
+    const isForced = FORCED.has(reason) || this.#isExpired(claim);
+    const late = this.#lateReplacement(claim);
     if (late !== undefined) return `its replacement ${late} is not initialized`;
-    return this.#budgetMistake(claim);
+    if (isForced) return null;
+    const hasDeadline = reason === 'Drifted' && claim.spec?.['terminationGracePeriod'] !== undefined;
+    return this.#protectionMistake(node, hasDeadline ? [] : pods) ?? this.#budgetMistake(claim);
+  }
+
+  /** Has nobody seen the cluster as it is with the node closed? */
+  #unseenMistake(marked: Fields, node: Stored): string | null {
+    const taints: ReadonlyArray<Fields> = node.spec?.['taints'] ?? [];
+    if (!taints.some((one) => one['key'] === taint.disrupted.key)) return 'its node takes pods';
+    const quietMs = Date.parse(String(marked['lastTransitionTime'])) + QUIET_MS;
+    return this.#parts.viewMs() < quietMs ? 'nobody has seen the cluster since its node was closed' : null;
+  }
+
+  #lateReplacement({ metadata }: Stored): string | undefined {
+    const replacements = (metadata.annotations?.[annotation.replacedBy] ?? '').split(',').filter(Boolean);
+    return replacements.find(
+      (one) => conditionStatus(this.#parts.server.get('nodeclaims', one)?.status, 'Initialized') !== 'True',
+    );
+  }
+
+  /** What people say of the node, or of one of these pods on it. */
+  #protectionMistake(node: Stored, pods: ReadonlyArray<Stored>): string | null {
+    if (node.metadata.annotations?.[annotation.doNotDisrupt] === 'true') return 'it may not be disrupted';
+    const kept = pods.find((pod) => this.#isKept(pod));
+    return kept === undefined ? null : `pod ${kept.metadata.name} may not be disrupted`;
+  }
+
+  #isExpired({ metadata, spec }: Stored): boolean {
+    const lifeMs = parseGoDuration(String(spec?.['expireAfter'])) ?? Number.POSITIVE_INFINITY;
+    return Date.parse(metadata.creationTimestamp) + lifeMs <= this.#parts.timeline.now();
+  }
+
+  /** Is the pod protected, and has it run for so long that whoever decided has seen it? */
+  #isKept(pod: Stored): boolean {
+    const { server, timeline } = this.#parts;
+    if (pod.metadata.annotations?.[annotation.doNotDisrupt] === 'true') return true;
+    const startedMs = Date.parse(String(pod.status?.['startTime']));
+    return isReady(pod) && timeline.now() - startedMs > SEEN_MS && isProtected(server, pod);
   }
 
   /** What a pool's budget says, which is 10 % here. */
@@ -279,21 +369,70 @@ export class Laws {
     const claim = this.#parts.server.get('nodeclaims', String(pod.spec?.['nodeName']).replace(/^aks-/, ''));
     // Gone under a drain that was slow: nobody can say any more what its deadline was.
     if (claim === null) return;
-    const deadline = Date.parse(claim.metadata.annotations?.[annotation.terminationTimestamp] ?? '');
+    // Where a notice cannot be written on the claim, its pods are told all the same (decision 51): Azure's own deadline counts.
+    const written = Date.parse(claim.metadata.annotations?.[annotation.terminationTimestamp] ?? '');
+    const deadline = Number.isNaN(written) ? (this.#preempted.get(claim.metadata.name) ?? Number.NaN) : written;
     if (Number.isNaN(deadline)) this.#break(`pod ${key} is deleted without a deadline`);
     else if (this.#parts.timeline.now() < deadline - graceMsOf(pod) - 1000)
       this.#break(`pod ${key} is deleted before its time`);
   }
 
   #changed({ resource, before, after }: Change): void {
-    if (resource !== 'nodeclaims') return;
+    if (resource === 'aksnodeclasses') this.#checkVersion(before, after);
+    if (resource === 'nodes') this.#noteHealth(before, after);
+    if (resource === 'nodeclaims') this.#claimChanged(before, after);
+  }
+
+  #claimChanged(before: Stored | null, after: Stored | null): void {
     const name = (after ?? before)?.metadata.name ?? '';
     const { deletionTimestamp } = after?.metadata ?? {};
     if (deletionTimestamp !== undefined && before?.metadata.deletionTimestamp === undefined) {
       this.#deletedMs.set(name, this.#parts.timeline.now());
     }
-    if (before === null && after !== null) this.#claimCreated(after);
+    if (after !== null && isInUse(after) && !isInUse(before)) this.#checkStarted(after);
+    if (before === null && after !== null) {
+      this.#createdMs.set(name, this.#parts.timeline.now());
+      this.#claimCreated(after);
+    }
     if (after === null) this.#claimGone(name);
+  }
+
+  /** A claim is in use when what its node starts with has gone: that does not come back. */
+  #checkStarted({ metadata, spec }: Stored): void {
+    const taints: ReadonlyArray<Fields> =
+      this.#parts.server.get('nodes', `aks-${metadata.name}`)?.spec?.['taints'] ?? [];
+    const startup: ReadonlyArray<Fields> = spec?.['startupTaints'] ?? [];
+    const kept = startup.find(({ key }) => taints.some((one) => one['key'] === key));
+    if (kept !== undefined) this.#break(`${metadata.name} is in use with startup taint ${String(kept['key'])}`);
+  }
+
+  /** No API server that is a version back takes a class there. */
+  #checkVersion(before: Stored | null, after: Stored | null): void {
+    const versionOf = (one: Stored | null): string => String(one?.status?.['kubernetesVersion'] ?? '');
+    const [from, to] = [versionOf(before), versionOf(after)];
+    if (to !== '' && from.localeCompare(to, 'en', { numeric: true }) > 0) this.#break(`version ${from} becomes ${to}`);
+  }
+
+  /** Nobody buys a node for a pod that stays where it is for as long as its node does. */
+  #checkStaying(claim: Stored, pods: ReadonlySet<string>): void {
+    const staying = this.#parts.server
+      .list('pods')
+      .filter(({ metadata }) => pods.has(metadata.uid) && metadata.deletionTimestamp === undefined)
+      .find((pod) => this.#isDrainedWithoutEnd(claimOf(pod)) && this.#isKept(pod));
+    if (staying !== undefined)
+      this.#break(`${claim.metadata.name} is made for pod ${keyOf(staying.metadata)}, which stays`);
+  }
+
+  /** Is the claim's node well, and going for so long that everybody knows, with no time by which its pods must have left? */
+  #isDrainedWithoutEnd(name: string): boolean {
+    const { server, azure, timeline } = this.#parts;
+    const own = server.get('nodeclaims', name);
+    if (own === null || this.#preempted.has(name) || this.#announced.has(name)) return false;
+    const isWell = conditionStatus(server.get('nodes', `aks-${name}`)?.status, 'Ready') === 'True';
+    if (!isWell || azure().vms.get(name)?.state !== 'running') return false;
+    const deletedMs = this.#deletedMs.get(name) ?? Number.POSITIVE_INFINITY;
+    const ends = [own.spec?.['terminationGracePeriod'], own.metadata.annotations?.[annotation.terminationTimestamp]];
+    return ends.every((end) => end === undefined) && timeline.now() - deletedMs > SEEN_MS;
   }
 
   #claimGone(name: string): void {
@@ -306,11 +445,12 @@ export class Laws {
     this.#checkLimits(claim.metadata.labels?.[label.nodePool] ?? '');
     this.#checkStorm(claim);
     const pods = new Set(this.#plannedPods(claim));
+    this.#checkStaying(claim, pods);
     this.#checkShared(claim, pods);
     for (const other of this.#parts.server.list('nodeclaims')) {
-      const { name, deletionTimestamp } = other.metadata;
-      if (name === claim.metadata.name || deletionTimestamp !== undefined || this.#doomed.has(name)) continue;
-      if (this.#letsPodsIn(name) || this.#isSmaller(name) || this.#isBroken(other)) continue;
+      const { name } = other.metadata;
+      if (name === claim.metadata.name || this.#isGivenUp(other)) continue;
+      if (this.#letsPodsIn(name) || this.#isSmaller(name) || this.#isBroken(other) || this.#isLost(other)) continue;
       if (this.#reservationOf(other) !== other.metadata.name) continue;
       const twice = this.#plannedPods(other).filter((uid) => pods.has(uid));
       if (twice.length > 0) {
@@ -327,14 +467,14 @@ export class Laws {
     const { server } = this.#parts;
     const nodeOf = new Map(server.list('pods').map(({ metadata, spec }) => [metadata.uid, spec?.['nodeName']]));
     const kept = server.list('nodeclaims').filter((other) => {
-      const { name, deletionTimestamp } = other.metadata;
-      if (name === claim.metadata.name || deletionTimestamp !== undefined || this.#doomed.has(name)) return false;
+      const { name } = other.metadata;
+      if (name === claim.metadata.name || this.#isGivenUp(other)) return false;
       return !this.#letsPodsIn(name) && !this.#isSmaller(name) && !this.#isBroken(other);
     });
     const own = this.#reservationOf(claim);
     for (const [reservation, group] of Map.groupBy(kept, (other) => this.#reservationOf(other))) {
       const mates = this.#mates(group[0], reservation);
-      if (reservation === own || mates.length === 0) continue;
+      if (reservation === own || mates.length === 0 || group.some((other) => this.#isLost(other))) continue;
       const unbound = mates.filter((uid) => nodeOf.get(uid) === undefined);
       const left = group.map((other) => {
         const node = `aks-${other.metadata.name}`;
@@ -347,6 +487,11 @@ export class Laws {
         this.#break(`${again} pods of reservation ${reservation} are planned again, ${homeless} of them have no place`);
       }
     }
+  }
+
+  /** Is the record of the claim's decision gone, so that nobody knows what pods it was made for? */
+  #isLost({ metadata }: Stored): boolean {
+    return this.#lostDecisions.has(metadata.annotations?.[annotation.decision] ?? '');
   }
 
   /** By what value the claim's node is kept for its pods. */
@@ -378,6 +523,11 @@ export class Laws {
       this.#break(`claim ${claim.metadata.name} is planned as spot in a storm: ${JSON.stringify(planned.offering)}`);
   }
 
+  /** Is it on its way out, or will it be? Whoever gives a claim up says so before it is deleted. */
+  #isGivenUp({ metadata: { name, deletionTimestamp, annotations = {} } }: Stored): boolean {
+    return deletionTimestamp !== undefined || this.#doomed.has(name) || annotations[annotation.givenUp] !== undefined;
+  }
+
   /** From then on other pods may take the room that was meant for those it was made for, which are planned again. */
   #letsPodsIn(claim: string): boolean {
     const node = this.#parts.server.get('nodes', `aks-${claim}`);
@@ -393,10 +543,21 @@ export class Laws {
     return order !== undefined && cpu(node?.status?.['allocatable'] ?? {}) < cpu(allocatableOf(order.instanceType));
   }
 
-  /** Is the claim's node in use, and not ready any more? Nobody counts on it until it is again. */
+  /** Is the claim's node in use, and not ready any more, or not known to be again? Nobody counts on it until it is. */
   #isBroken({ metadata, status }: Stored): boolean {
-    const node = this.#parts.server.get('nodes', `aks-${metadata.name}`);
-    return conditionStatus(status, 'Initialized') === 'True' && conditionStatus(node?.status, 'Ready') !== 'True';
+    const name = `aks-${metadata.name}`;
+    const node = this.#parts.server.get('nodes', name);
+    if (conditionStatus(status, 'Initialized') !== 'True') return false;
+    const wellMs = this.#wellMs.get(name) ?? 0;
+    return conditionStatus(node?.status, 'Ready') !== 'True' || this.#parts.timeline.now() - wellMs < SEEN_MS;
+  }
+
+  /** When nodes that were ready once and then were not have become so again. */
+  #noteHealth(before: Stored | null, after: Stored | null): void {
+    if (before === null || after === null || isReady(before) === isReady(after)) return;
+    const { name } = after.metadata;
+    if (!isReady(after)) this.#wellMs.set(name, Number.POSITIVE_INFINITY);
+    else if (this.#wellMs.has(name)) this.#wellMs.set(name, this.#parts.timeline.now());
   }
 
   #plannedPods(claim: Stored): ReadonlyArray<string> {
@@ -415,27 +576,18 @@ export class Laws {
 
   /**
    * What we have asked for stays within the pool's limit: each claim counts as what it was launched as, before that as what it
-   * was planned as. Claims that are to be replaced, or are marked to go, are leaving, as for Karpenter; so are those of a decision
-   * to remove them, from when their replacements are there, which are made before they are marked.
+   * was planned as. So do those that are marked to go, and their replacements beside them, as a mark may come off: only what is being
+   * deleted or taken back is not counted.
    */
   #checkLimits(pool: string): void {
     const limit = Number(this.#parts.server.get('nodepools', pool)?.spec?.['limits']?.cpu ?? Number.POSITIVE_INFINITY);
+    if (limit === Number.POSITIVE_INFINITY) return;
     const living = this.#parts.server
       .list('nodeclaims')
       .filter(({ metadata }) => metadata.labels?.[label.nodePool] === pool && !metadata.deletionTimestamp)
-      .filter(({ metadata }) => !this.#doomed.has(metadata.name) && !this.#isReplaced(metadata.name))
-      .filter(({ status }) => conditionStatus(status, 'DisruptionReason') !== 'True');
+      .filter(({ metadata }) => !this.#doomed.has(metadata.name));
     const cpu = living.reduce((sum, claim) => sum + vCpusOf(this.#sizeOf(claim)), 0);
     if (cpu > limit) this.#break(`pool ${pool} has ${cpu} CPUs, its limit is ${limit}`);
-  }
-
-  /** Named in the removal of a decision whose replacements are on their way. */
-  #isReplaced(name: string): boolean {
-    return this.#parts.server.list('nodeclaims').some(({ metadata, status }) => {
-      const decision = metadata.annotations?.[annotation.decision];
-      if (decision === undefined || conditionStatus(status, 'Initialized') === 'True') return false;
-      return this.#parts.decisionOf(decision)?.removal?.claims.some((one) => one.name === name) === true;
-    });
   }
 
   #sizeOf({ metadata }: Stored): string {
@@ -462,6 +614,15 @@ export class Laws {
         this.#break(`the VM of ${claim} has no claim, for long`);
     }
   }
+}
+
+function isInUse(claim: Stored | null): boolean {
+  return conditionStatus(claim?.status, 'Initialized') === 'True';
+}
+
+/** The claim whose node the pod is on. */
+function claimOf({ spec }: Stored): string {
+  return String(spec?.['nodeName']).replace(/^aks-/, '');
 }
 
 function graceMsOf(pod: Stored): number {

@@ -1,11 +1,15 @@
 import type { Rng } from '../../../sandbox/world/rng.ts';
+import { label } from '../../../shared/contract/names.ts';
+import { drawProtection, type Wished } from '../trouble/wishes.ts';
 import { keyOf, type ApiServer, type Fields } from './api-server.ts';
 import { zones } from './catalog.ts';
 
 const NAMESPACE = 'shop';
+/** It stays as it is. */
+const OWN_SET = 'own';
 
 /** What a run starts with: a class, one or two pools, some workloads with their budgets. */
-export function createInitialObjects(server: ApiServer, rng: Rng): void {
+export function createInitialObjects(server: ApiServer, rng: Rng, wished: Wished): void {
   server.create('aksnodeclasses', {
     metadata: { name: 'default' },
     spec: { imageFamily: 'Ubuntu', osDiskSizeGB: 128 },
@@ -16,11 +20,23 @@ export function createInitialObjects(server: ApiServer, rng: Rng): void {
   const tight = rng.split('limits');
   if (tight.chance(30)) tightenPool(server, tight, 'general');
   const fixed = rng.split('static');
-  if (fixed.chance(25)) createStaticPool(server, fixed);
+  const { wishes } = wished;
+  const isUsed = wishes.usedStaticPool !== null;
+  if (fixed.chance(25) || isUsed) createStaticPool(server, fixed, wishes.usedStaticPool === 'by all');
+  if (wishes.usedStaticPool === 'by its own') createOwnSet(server, fixed);
   const consolidated = rng.split('consolidation');
   for (const name of ['general', 'spare']) if (consolidated.chance(80)) consolidate(server, name);
+  if (wishes.expireAfterMinutes !== null) expire(server, wishes.expireAfterMinutes);
   const sets = 1 + rng.below(3);
-  for (let index = 0; index < sets; index++) createSet(server, rng, `app${index}`);
+  for (let index = 0; index < sets; index++) createSet(server, rng, `app${index}`, wished);
+}
+
+/** Nodes of all pools grow old within the run. */
+function expire(server: ApiServer, minutes: number): void {
+  for (const { metadata } of server.list('nodepools')) {
+    const spec = { template: { spec: { expireAfter: `${minutes}m` } } };
+    server.patch('nodepools', metadata.name, { spec }, 'object');
+  }
 }
 
 function createPool(server: ApiServer, rng: Rng, name: string, capacityTypes: ReadonlyArray<string>): void {
@@ -67,12 +83,12 @@ function tightenPool(server: ApiServer, rng: Rng, name: string): void {
   );
 }
 
-/** Its taint keeps all pods off, so that nothing but its own number decides how many nodes it has. */
-function createStaticPool(server: ApiServer, rng: Rng): void {
+/** Its number alone decides how many nodes it has. A taint keeps all pods off, unless it is open to them. */
+function createStaticPool(server: ApiServer, rng: Rng, isOpen: boolean): void {
   const spec: Fields = {
     nodeClassRef: { group: 'karpenter.azure.com', kind: 'AKSNodeClass', name: 'default' },
     requirements: [{ key: 'karpenter.sh/capacity-type', operator: 'In', values: ['on-demand'] }],
-    taints: [{ key: 'dedicated', effect: 'NoSchedule' }],
+    ...(isOpen ? {} : { taints: [{ key: 'dedicated', effect: 'NoSchedule' }] }),
     expireAfter: 'Never',
   };
   server.create('nodepools', {
@@ -81,18 +97,33 @@ function createStaticPool(server: ApiServer, rng: Rng): void {
   });
 }
 
-function createSet(server: ApiServer, rng: Rng, name: string): void {
+/** Of pods that may be on nodes of the static pool alone, of which the smallest holds all. */
+function createOwnSet(server: ApiServer, rng: Rng): void {
+  const spec = {
+    containers: [{ name: 'main', resources: { requests: { cpu: '250m', memory: '512Mi' } } }],
+    nodeSelector: { [label.nodePool]: 'static' },
+    tolerations: [{ key: 'dedicated', operator: 'Exists' }],
+    terminationGracePeriodSeconds: 10,
+  };
+  server.create('replicasets', {
+    metadata: { name: OWN_SET, namespace: NAMESPACE },
+    spec: { replicas: 1 + rng.below(2), template: { metadata: { labels: { app: OWN_SET } }, spec } },
+  });
+}
+
+function createSet(server: ApiServer, rng: Rng, name: string, wished: Wished): void {
+  const protection = drawProtection(wished, name);
   const cpu = ['250m', '500m', '1', '1500m'][rng.below(4)];
   const memory = ['512Mi', '2Gi', '6Gi'][rng.below(3)];
   const labels = { app: name };
   const selector = rng.chance(20) ? { 'topology.kubernetes.io/zone': zones[rng.below(zones.length)] } : undefined;
   const replicas = 1 + rng.below(4);
   server.create('replicasets', {
-    metadata: { name, namespace: NAMESPACE },
+    metadata: { name, namespace: NAMESPACE, annotations: protection.own },
     spec: {
       replicas,
       template: {
-        metadata: { labels },
+        metadata: { labels, annotations: protection.pods },
         spec: {
           containers: [{ name: 'main', resources: { requests: { cpu, memory } } }],
           terminationGracePeriodSeconds: [1, 10, 30][rng.below(3)],
@@ -101,24 +132,28 @@ function createSet(server: ApiServer, rng: Rng, name: string): void {
       },
     },
   });
-  if (rng.chance(40)) {
-    server.create('poddisruptionbudgets', {
-      metadata: { name, namespace: NAMESPACE },
-      spec: { selector: { matchLabels: labels }, minAvailable: Math.max(0, replicas - 1) },
-    });
-  }
+  const hasBudget = rng.chance(40);
+  if (!hasBudget && !protection.isBudgetClosed) return;
+  const asks = protection.isBudgetClosed ? { maxUnavailable: 0 } : { minAvailable: Math.max(0, replicas - 1) };
+  server.create('poddisruptionbudgets', {
+    metadata: { name, namespace: NAMESPACE },
+    spec: { selector: { matchLabels: labels }, ...asks },
+  });
 }
 
 /** A workload or the static pool grows or shrinks, or a workload comes. At least one pod of each stays. */
-export function changeLoad(server: ApiServer, rng: Rng): void {
+export function changeLoad(server: ApiServer, rng: Rng, wished: Wished): void {
   const fixed = server.get('nodepools', 'static');
   if (fixed !== null && rng.chance(10)) {
-    server.patch('nodepools', 'static', { spec: { replicas: rng.below(4) } }, 'object');
+    const least = server.get('replicasets', `${NAMESPACE}/${OWN_SET}`) === null ? 0 : 1;
+    server.patch('nodepools', 'static', { spec: { replicas: Math.max(least, rng.below(4)) } }, 'object');
     return;
   }
-  const sets = server.list('replicasets').filter(({ metadata }) => metadata.namespace === NAMESPACE);
+  const sets = server
+    .list('replicasets')
+    .filter(({ metadata }) => metadata.namespace === NAMESPACE && metadata.name !== OWN_SET);
   if (sets.length < 4 && rng.chance(20)) {
-    createSet(server, rng, `app${sets.length}`);
+    createSet(server, rng, `app${sets.length}`, wished);
     return;
   }
   const set = sets[rng.below(sets.length)];

@@ -3,7 +3,23 @@ import type { Blob, Blobs } from '../../../shared/ports/blobs.ts';
 /** A container in memory. The `Now` forms are for callers that add their own waiting. */
 export class MemoryBlobs implements Blobs {
   readonly #blobs = new Map<string, Blob>();
+  readonly #now: (() => number) | null;
   #etags = 0;
+
+  /** `now`: the clock of the storage, milliseconds since the epoch; without it blobs do not say when they were written. */
+  constructor(now: (() => number) | null = null) {
+    this.#now = now;
+  }
+
+  /** Of all that are there. */
+  names(): ReadonlyArray<string> {
+    return [...this.#blobs.keys()];
+  }
+
+  /** Takes a blob away, as somebody or a life-cycle rule does. */
+  lose(name: string): void {
+    this.#blobs.delete(name);
+  }
 
   readNow(name: string): Blob | null {
     return this.#blobs.get(name) ?? null;
@@ -14,7 +30,8 @@ export class MemoryBlobs implements Blobs {
     if (condition === 'absent' && known !== undefined) return false;
     if (typeof condition === 'object' && known?.etag !== condition.etag) return false;
     this.#etags += 1;
-    this.#blobs.set(name, { bytes, etag: String(this.#etags) });
+    const written = this.#now === null ? {} : { writtenAtMs: 1000 * Math.floor(this.#now() / 1000) };
+    this.#blobs.set(name, { bytes, etag: String(this.#etags), ...written });
     return true;
   }
 

@@ -64,7 +64,7 @@ export function sendNotices(simulation: Simulation, rng: Rng): Told {
   for (const vm of spot) {
     const { claim } = vm.machine;
     const endMs = timeline.now() + NOTICE_MS;
-    laws.preempt(claim);
+    laws.preempt(claim, endMs);
     timeline.after(NOTICE_MS, () => simulation.takeBack(claim));
     const draw = rng.below(100);
     if (draw < 10) {

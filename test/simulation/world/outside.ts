@@ -2,7 +2,8 @@ import type { Refusal } from '../../../shared/adapters/azure/refusals.ts';
 import type { SpotMemory, SpotStorm } from '../../../shared/core/offerings/spot-storms.ts';
 import type { EvictedMachine, RefusedOffering } from '../../../shared/ports/cloud.ts';
 import type { Hint } from '../../../shared/ports/hints.ts';
-import type { ApiServer } from './api-server.ts';
+import type { ApiRequest } from '../../../shared/adapters/kubernetes/transport.ts';
+import type { ApiServer, Reply } from './api-server.ts';
 import type { Azure } from './azure.ts';
 import type { MemoryBlobs } from './memory-blobs.ts';
 import type { Process } from './process.ts';
@@ -16,6 +17,8 @@ export interface Outside {
   readonly disrupts: boolean;
   readonly timeline: Timeline;
   readonly server: ApiServer;
+  /** The API server's answer to a request of ours, policies and versions included. */
+  readonly answer: (request: ApiRequest) => Reply;
   readonly azure: Azure;
   readonly blobs: MemoryBlobs;
   readonly queueOf: (hint: Hint) => Queue;

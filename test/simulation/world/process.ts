@@ -1,3 +1,5 @@
+import { auditDisruption } from '../../../shared/core/disruption/audit/audit-disruption.ts';
+import { planDisruption } from '../../../shared/core/disruption/plan-disruption.ts';
 import { planProvisioning } from '../../../shared/core/plan-provisioning.ts';
 import { DEFAULT_DISRUPTION } from '../../../shared/core/model/disruption-input.ts';
 import { createDefinitions } from '../../../shared/adapters/kubernetes/definitions.ts';
@@ -20,7 +22,6 @@ import { RetryableError } from '../../../shared/ports/errors.ts';
 import type { Hints } from '../../../shared/ports/hints.ts';
 import type { App } from '../../../shared/composition.ts';
 import type { Rng } from '../../../sandbox/world/rng.ts';
-import { answer } from './api-transport.ts';
 import { instanceTypesAt } from './catalog.ts';
 import type { CallFaults } from './faults.ts';
 import type { Outside } from './outside.ts';
@@ -51,6 +52,7 @@ export class Process {
   readonly name: string;
   readonly app: App;
   readonly now: () => number;
+  readonly after: (ms: number, act: () => void) => () => void;
   readonly ports: Ports;
   #alive = true;
   readonly #parts: ProcessParts;
@@ -60,6 +62,7 @@ export class Process {
     this.name = parts.name;
     const { outside } = parts;
     this.now = () => outside.timeline.now();
+    this.after = (ms, act) => outside.timeline.after(ms, () => outside.timeline.resume(act));
     this.ports = this.#createPorts();
     this.app = {
       cluster: outside.cluster,
@@ -106,9 +109,9 @@ export class Process {
 
   #createPorts(): Ports {
     const { outside } = this.#parts;
-    const { cluster, azure, server } = outside;
+    const { cluster, azure } = outside;
     const transport = (request: ApiRequest) =>
-      this.#call(`${request.method} ${request.path}`, () => answer(server, request));
+      this.#call(`${request.method} ${request.path}`, () => outside.answer(request));
     const kubernetes = createKubernetes(transport);
     const blobs = this.#blobs();
     const types = () => instanceTypesAt(outside.refusals(), outside.spotMemory(), this.now());
@@ -118,6 +121,14 @@ export class Process {
       policy: { ...KARPENTER_POLICY, gates: { ...KARPENTER_POLICY.gates, staticCapacity: true } },
       disruption: { isOn: outside.disrupts, policy: DEFAULT_DISRUPTION },
       planner: planProvisioning,
+      disruptionPlanner: (input, now) => {
+        const plan = planDisruption(input, now);
+        // All of it, where a look audits what it begins.
+        const [finding] = auditDisruption(plan, input, now);
+        if (finding !== undefined)
+          outside.log(this.name, 'disruption-plan-refused', { finding: `${finding.rule}: ${finding.text}` });
+        return plan;
+      },
       reservesNodes: true,
       now: this.now,
       sleep: (ms) => outside.timeline.sleep(ms),

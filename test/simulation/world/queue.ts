@@ -39,8 +39,8 @@ export class Queue {
   readonly #locked = new Set<string>();
   readonly #scheduled = new Map<number, { readonly message: Message; readonly atMs: number }>();
   readonly #seen = new Map<string, number>();
+  readonly #inFlight = new Set<Message>();
   #sequence = 0;
-  #inFlight = 0;
 
   constructor(
     settings: QueueSettings,
@@ -54,8 +54,8 @@ export class Queue {
   }
 
   /** Messages that wait to be read now, or are being read. */
-  get active(): number {
-    return this.#ready.length + this.#inFlight;
+  get active(): ReadonlyArray<Message> {
+    return [...this.#ready, ...this.#inFlight];
   }
 
   scheduled(): ReadonlyArray<{ readonly message: Message; readonly atMs: number }> {
@@ -104,14 +104,14 @@ export class Queue {
       message.deliveries += 1;
     }
     this.#locked.add(session);
-    this.#inFlight += messages.length;
+    for (const message of messages) this.#inFlight.add(message);
     let locked = true;
     const unlock = (giveBack: boolean): void => {
       if (!locked) return;
       locked = false;
       this.#locked.delete(session);
-      this.#inFlight -= messages.length;
-      if (giveBack) {
+      for (const message of messages) this.#inFlight.delete(message);
+      if (giveBack && !this.#rng.chance(this.faults.loseUnfinished)) {
         for (const message of messages.toReversed()) {
           if (message.deliveries >= this.#settings.maxDeliveryCount) this.dead.push(message);
           else this.#ready.unshift(message);

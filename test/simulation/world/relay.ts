@@ -33,6 +33,8 @@ interface RelayParts {
   readonly server: ApiServer;
   readonly blobs: Blobs;
   readonly queues: Queues;
+  /** By how much its clock is ahead of all others. */
+  readonly aheadMs: number;
 }
 
 /**
@@ -49,6 +51,11 @@ export class SimulatedRelay {
   #stamps = 0;
   #urgent = false;
   #dirty = false;
+  /** Since when something has changed that is not in what is being published, and that is not published yet. */
+  #dirtySinceMs: number | null = null;
+  #publishingSinceMs: number | null = null;
+  /** Of the snapshots, the last that can be read. */
+  #published = 0;
   #earliestMs = 0;
   #publishing = false;
   #started = false;
@@ -61,12 +68,13 @@ export class SimulatedRelay {
     const listener = {
       changed: (urgency: Urgency): void => {
         this.#dirty = true;
+        this.#dirtySinceMs ??= parts.timeline.now();
         this.#urgent ||= urgency === 'urgent';
         this.#wake(urgency === 'urgent' ? 0 : LAZY_MS);
       },
       hint: (hint: Hint | PodEventHint): void => this.#hint(hint),
     };
-    const moment = (): Moment => ({ nowMs: parts.timeline.now(), atMs: parts.timeline.now() });
+    const moment = (): Moment => ({ nowMs: parts.timeline.now(), atMs: this.#clockMs() });
     this.#image = createImage({ cluster: parts.cluster, buffers: false }, createMetrics(), listener, moment);
     for (const resource of watched) this.#list(resource);
     parts.timeline.after(500 + parts.rng.below(2_000), () => {
@@ -74,14 +82,26 @@ export class SimulatedRelay {
       this.#started = true;
       this.#urgent = true;
       this.#dirty = true;
+      this.#dirtySinceMs ??= parts.timeline.now();
       for (const hint of this.#image.hintsOnStart()) this.#hint(hint);
       this.#wake(0);
       this.#beat();
     });
   }
 
+  /** What it takes the time for. */
+  #clockMs(): number {
+    return this.#parts.timeline.now() + this.#parts.aheadMs;
+  }
+
   kill(): void {
     this.#alive = false;
+  }
+
+  /** What it has seen by then is in what it has published, by the clock of the run; null where it has published nothing. */
+  holdsMs(): number | null {
+    if (this.#published === 0) return null;
+    return this.#publishingSinceMs ?? this.#dirtySinceMs ?? this.#parts.timeline.now();
   }
 
   /** A watch's event, which arrives when it arrives; those of one resource in order. */
@@ -115,7 +135,7 @@ export class SimulatedRelay {
     if (!this.#started || !this.#alive) return;
     const now = this.#parts.timeline.now();
     if (hint.kind === 'signal') {
-      const body = signalMessage(this.#parts.cluster, hint.signal);
+      const body = signalMessage(this.#parts.cluster, hint.signal, this.#clockMs());
       this.#parts.queues.signals.send({ id: hint.signal.key, sessionId: null, body, atMs: null });
       return;
     }
@@ -179,11 +199,16 @@ export class SimulatedRelay {
     this.#urgent = false;
     this.#sequence += 1;
     const version = `${this.#term}-${this.#sequence}`;
-    const bytes = this.#image.encode({ version, takenAtMs: timeline.now(), source: 'relay' });
+    const bytes = this.#image.encode({ version, takenAtMs: this.#clockMs(), source: 'relay' });
+    const sequence = this.#sequence;
+    this.#publishingSinceMs = this.#dirtySinceMs;
+    this.#dirtySinceMs = null;
     await timeline.sleep(20 + rng.below(300));
     // A process that is paused while it writes may write late, after its successor: the real store refuses that.
     if (!this.#alive) return;
     await blobs.write(`${cluster}/latest`, bytes, 'any');
+    this.#published = sequence;
+    this.#publishingSinceMs = null;
     this.#publishing = false;
     this.#earliestMs = timeline.now() + LEAST_MS;
     if (this.#dirty) this.#wake(this.#urgent ? 0 : LAZY_MS);
@@ -200,8 +225,11 @@ export class SimulatedRelay {
 
   #beat(): void {
     if (!this.#alive) return;
-    const { timeline, blobs, cluster } = this.#parts;
-    const text = JSON.stringify({ term: this.#term, atMs: timeline.now() });
+    const { timeline, blobs, cluster, aheadMs } = this.#parts;
+    const version = `${this.#term}-${this.#published}`;
+    const atMs = this.#clockMs();
+    const holdsAtMs = (this.holdsMs() ?? timeline.now()) + aheadMs;
+    const text = JSON.stringify({ term: this.#term, version, atMs, holdsAtMs });
     void blobs.write(`${cluster}/heartbeat`, new TextEncoder().encode(text), 'any');
     timeline.after(HEARTBEAT_MS, () => this.#beat());
   }

@@ -59,10 +59,17 @@ export class Releases {
   /** A bad image is followed by a good one, its nodes are well again, and somebody lets all go on. */
   mend(): void {
     const { server, setReady, timeline } = this.#parts;
-    timeline.after(READ_BEFORE_MS.inTrouble, () => (this.#readBeforeMs = READ_BEFORE_MS.atRest));
-    for (const { metadata } of server.list('nodepools')) {
-      this.#annotate(metadata.name, { [annotation.rolloutHalted]: null });
-    }
+    const goOn = (): void => {
+      for (const { metadata } of server.list('nodepools')) {
+        this.#annotate(metadata.name, { [annotation.rolloutHalted]: null });
+      }
+    };
+    goOn();
+    timeline.after(READ_BEFORE_MS.inTrouble, () => {
+      this.#readBeforeMs = READ_BEFORE_MS.atRest;
+      // Who had read by then how the bad ones did may have halted it anew.
+      goOn();
+    });
     if (!this.#isBad) return;
     const bad = this.#image;
     this.#publish('image-3', false);
@@ -71,9 +78,8 @@ export class Releases {
     }
   }
 
-  /** Claims at rest that are of an older image. */
-  behind(): ReadonlyArray<string> {
-    const claims = this.#parts.server.list('nodeclaims');
+  /** Those of the claims that are of an older image. */
+  behind(claims: ReadonlyArray<Stored>): ReadonlyArray<string> {
     return claims
       .filter(({ status }) => status?.['imageID'] !== undefined && status['imageID'] !== this.#image)
       .map(({ metadata }) => `claim ${metadata.name} has an old image`);

@@ -8,11 +8,18 @@ import { sweep } from '../../../shared/app/sweep.ts';
 import { claimsQueue, launchesQueue, podsQueue, signalsQueue } from '../../../shared/contract/queues.ts';
 import type { Decision } from '../../../shared/ports/store.ts';
 import { rngFrom, type Rng } from '../../../sandbox/world/rng.ts';
-import { ApiServer, conditionStatus, keyOf, type Change } from './api-server.ts';
+import { ApiServer, type Change } from './api-server.ts';
 import { Azure, type Vm } from './azure.ts';
 import { addRefusals, familyOf, isRefusedSince } from './catalog.ts';
 import { Cluster } from './cluster.ts';
-import { drawFaults, noFaults, type Faults } from './faults.ts';
+import { drawFaults } from '../trouble/draw-faults.ts';
+import { loseBlobs } from '../trouble/lost-blobs.ts';
+import { Policies } from '../trouble/policies.ts';
+import { renderDrawn } from '../trouble/render-drawn.ts';
+import { forgeSignal, tellLate } from '../trouble/stray-signals.ts';
+import { mendWishes, type Wished } from '../trouble/wishes.ts';
+import { KUBERNETES_VERSION, answer } from './api-transport.ts';
+import { noFaults, type Faults } from './faults.ts';
 import { Host } from './host.ts';
 import { Laws } from './laws.ts';
 import { changeLoad, createInitialObjects } from './load.ts';
@@ -22,6 +29,7 @@ import type { Process } from './process.ts';
 import { Queue, type Queues } from './queue.ts';
 import { Releases } from './release.ts';
 import { SimulatedRelay } from './relay.ts';
+import { Rest } from './rest.ts';
 import { SpotStorms } from './spot-storms.ts';
 import { Timeline } from './timeline.ts';
 import { nodesWithoutOrder } from './without-order.ts';
@@ -35,8 +43,12 @@ const UNUSED_MINUTES = 3;
 const NOTICE_MS = 30_000;
 /** At least, and twice that at most: enough for another machine to come first. */
 const MAINTENANCE_MS = 4 * MINUTE;
-/** Lines of the trace that a failure shows. */
-const TRACE_MAX = 400;
+/** A relay that is silent is noticed no sooner, and then the API server is asked itself. */
+const LISTED_AFTER_MS = 30_000;
+/** Of API servers that are to be upgraded. */
+const OLDER_VERSION = '1.35.9';
+/** Lines of the trace that are kept. */
+const TRACE_MAX = 4000;
 
 /** By the kind of hint that they carry. */
 const QUEUE_OF = { pods: 'pods', objects: 'claims', launches: 'launches', signal: 'signals' } as const;
@@ -45,7 +57,9 @@ const QUEUE_OF = { pods: 'pods', objects: 'claims', launches: 'launches', signal
 export class Simulation {
   readonly faults: Faults;
   readonly timeline: Timeline = new Timeline(START_MS);
-  readonly server: ApiServer = new ApiServer(this.timeline);
+  readonly server: ApiServer = new ApiServer({
+    now: () => this.timeline.now() + this.faults.clocks.apiServerMs,
+  });
   readonly azure: Azure;
   readonly laws: Laws;
   readonly host: Host;
@@ -53,7 +67,10 @@ export class Simulation {
   readonly trace: Array<string> = [];
   readonly outside: Outside;
   readonly #rng: Rng;
-  readonly #blobs = new MemoryBlobs();
+  readonly #blobs = new MemoryBlobs(() => this.timeline.now());
+  readonly #policies: Policies;
+  readonly #rest: Rest;
+  readonly #wished: Wished;
   readonly #cluster: Cluster;
   readonly #decisions = new Map<string, Decision>();
   #refusals: ReadonlyArray<Refusal> = [];
@@ -63,27 +80,47 @@ export class Simulation {
   readonly #refused: Array<Refusal> = [];
   #relay: SimulatedRelay | null = null;
   #terms = 0;
+  /** Up to when what the last relay that died has published lacks nothing, and until when it is taken for living. */
+  #lastViewMs = 0;
+  #viewEndsMs = 0;
   readonly #announced = new Set<string>();
   #healed = false;
 
   readonly #disrupts: boolean;
+  readonly #versions: Rng;
 
   constructor(seed: string, faults?: Faults, disrupts = false) {
     this.#disrupts = disrupts;
     this.#rng = rngFrom(seed);
+    this.#versions = this.#rng.split('versions');
     this.faults = faults ?? drawFaults(this.#rng.split('faults'));
     const { timeline, server } = this;
+    this.#wished = { wishes: this.faults.wishes, rng: this.#rng.split('wishes') };
+    this.#policies = new Policies(this.faults.policies, {
+      server,
+      elapsedMs: () => timeline.now() - START_MS,
+      isHealed: () => this.#healed,
+    });
     this.laws = new Laws({
       timeline,
       server,
       azure: () => this.azure,
       host: () => this.host,
       decisionOf: (name) => this.#decisionOf(name),
+      viewMs: () =>
+        this.#relay?.holdsMs() ?? (this.timeline.now() < this.#viewEndsMs ? this.#lastViewMs : this.timeline.now()),
       releaseMistake: (claim) => this.releases.mistake(claim),
       isInStormAt: (offering, atMs) => this.storms.isKnownAt(offering, atMs),
       wasRefused: (offering, atMs) => isRefusedSince(this.#refused, offering, atMs),
     });
-    this.#cluster = new Cluster({ timeline, server, rng: this.#rng.split('cluster'), azure: () => this.azure });
+    this.#cluster = new Cluster({
+      timeline,
+      server,
+      rng: this.#rng.split('cluster'),
+      azure: () => this.azure,
+      faults: this.faults.nodes,
+      note: (text) => this.#note(text),
+    });
     this.releases = new Releases({
       timeline,
       server,
@@ -106,6 +143,16 @@ export class Simulation {
       launches: queue(launchesQueue),
       signals: queue(signalsQueue),
     };
+    const { azure, queues, releases } = this;
+    this.#rest = new Rest({
+      server,
+      azure,
+      queues,
+      releases,
+      policies: this.#policies,
+      disrupts,
+      announced: this.#announced,
+    });
     this.outside = this.#createOutside();
     this.host = new Host({
       outside: this.outside,
@@ -114,7 +161,7 @@ export class Simulation {
       queues: this.queues,
     });
     server.watch((change) => this.#watched(change));
-    createInitialObjects(server, this.#rng.split('initial'));
+    createInitialObjects(server, this.#rng.split('initial'), this.#wished);
     if (disrupts) this.releases.draw();
     const { relayComesAfterMs } = this.faults;
     if (relayComesAfterMs === 0) this.#startRelay();
@@ -125,9 +172,13 @@ export class Simulation {
   async runWithFaults(minutes: number): Promise<void> {
     const rng = this.#rng.split('events');
     const storms = this.#rng.split('storms');
+    const strays = this.#rng.split('strays');
+    const losses = this.#rng.split('losses');
     for (let second = 0; second < minutes * 60; second += 10) {
       this.timeline.after(second * 1000 + rng.below(10_000), () => this.#disturb(rng));
       this.timeline.after(second * 1000 + storms.below(10_000), () => this.#storm(storms));
+      this.timeline.after(second * 1000 + strays.below(10_000), () => this.#stray(strays));
+      this.timeline.after(second * 1000 + losses.below(10_000), () => this.#lose(losses));
     }
     await this.#run(minutes * MINUTE);
   }
@@ -150,6 +201,8 @@ export class Simulation {
       this.server.patch('nodepools', pool.metadata.name, { spec: { limits: null } }, 'object');
     }
     this.releases.mend();
+    this.#cluster.mend();
+    mendWishes(this.server);
     this.azure.faults = noFaults.azure;
     for (const queue of Object.values(this.queues)) queue.faults = noFaults.queues;
     if (this.#relay === null) this.#startRelay();
@@ -157,13 +210,15 @@ export class Simulation {
 
   /** Runs until nothing is left to do; false when that has not come within `minutes`. */
   async runUntilSettled(minutes: number): Promise<boolean> {
+    // What is told by a relay whose clock is ahead comes later.
+    const unused = UNUSED_MINUTES + Math.max(0, Math.ceil(this.faults.clocks.relayMs / MINUTE));
     for (let minute = 0; minute < minutes; minute++) {
       await this.#run(MINUTE);
       if (this.unsettled().length > 0) continue;
       // Whether a node may be consolidated shows some time after its pods have come: rest is what lasts.
-      const before = this.#image();
-      await this.#run(UNUSED_MINUTES * MINUTE);
-      if (this.unsettled().length === 0 && this.#image() === before) return true;
+      const before = this.#rest.image();
+      await this.#run(unused * MINUTE);
+      if (this.unsettled().length === 0 && this.#rest.image() === before) return true;
     }
     return false;
   }
@@ -184,8 +239,12 @@ export class Simulation {
     void nodesWithoutOrder(this.host.anyProcess().ports).then((names) => (withoutOrder = names));
     await this.#run(MINUTE);
     const names: ReadonlySet<string> = withoutOrder ?? new Set();
+    const held = this.#rest.held();
+    const heldPools = this.#rest.pausedPools();
     return this.server
       .list('nodeclaims')
+      .filter(({ metadata }) => !held.has(metadata.name))
+      .filter(({ metadata }) => !heldPools.has(metadata.labels?.['karpenter.sh/nodepool'] ?? ''))
       .filter(({ metadata }) => metadata.labels?.['karpenter.sh/capacity-type'] === 'on-demand')
       .filter(({ metadata }) => !names.has(`aks-${metadata.name}`))
       .filter(({ metadata }) => {
@@ -210,93 +269,33 @@ export class Simulation {
 
   /** What is not as it should be when all is done. */
   unsettled(): ReadonlyArray<string> {
-    const { server, azure, queues } = this;
-    const claims = server.list('nodeclaims');
-    const nodes = server.list('nodes').filter(({ metadata }) => metadata.name !== 'system');
-    const names = (list: ReadonlyArray<string>): string => list.toSorted().join(' ');
-    const claimNames = names(claims.map(({ metadata }) => metadata.name));
-    // The last word of a pod whose machine is gone may have been that it runs.
-    const waiting = server
-      .list('pods')
-      .filter(
-        ({ spec, status }) =>
-          conditionStatus(status, 'Ready') !== 'True' || server.get('nodes', String(spec?.['nodeName'])) === null,
-      );
-    const fixed = server.get('nodepools', 'static');
-    const ofFixed = claims.filter(({ metadata }) => metadata.labels?.['karpenter.sh/nodepool'] === 'static');
-    const missed = fixed !== null && ofFixed.length !== Number(fixed.spec?.['replicas']);
-    // What Azure has announced is still to come, whoever has heard of it.
-    const toCome = [...this.#announced].filter((claim) => azure.vms.has(claim));
-    return [
-      ...toCome.map((claim) => `${claim} is to be redeployed`),
-      ...(this.#disrupts ? [...this.#idleNodes(), ...this.releases.behind()] : []),
-      ...(missed ? [`the static pool has ${ofFixed.length} claims of ${Number(fixed.spec?.['replicas'])}`] : []),
-      ...waiting.map(({ metadata }) => `pod ${keyOf(metadata)} does not run`),
-      ...[...claims, ...nodes, ...server.list('pods')]
-        .filter(({ metadata }) => metadata.deletionTimestamp !== undefined)
-        .map(({ metadata }) => `${metadata.name} is being deleted`),
-      ...claims
-        .filter(({ status }) => conditionStatus(status, 'Ready') !== 'True')
-        .map(({ metadata }) => `claim ${metadata.name} is not ready`),
-      ...(names([...azure.vms.keys()]) === claimNames ? [] : ['claims and VMs differ']),
-      ...([...azure.nics].every((nic) => azure.vms.has(nic)) ? [] : ['a NIC has no VM']),
-      ...(names(nodes.map(({ metadata }) => metadata.name.replace(/^aks-/, ''))) === claimNames
-        ? []
-        : ['claims and nodes differ']),
-      ...Object.entries<Queue>({ ...queues }).flatMap(([name, queue]) => [
-        ...(queue.active > 0 ? [`${queue.active} messages circulate in ${name}`] : []),
-        ...queue
-          .scheduled()
-          .filter(({ message }) => !isStanding(message.body))
-          .map(({ message }) => `message ${message.id} is scheduled`),
-      ]),
-    ];
+    return this.#rest.unsettled();
   }
 
-  /**
-   * Nodes that nobody needs, or that are marked to go: where nodes are disrupted there are none at rest. After three failures within an
-   * hour a pool keeps its nodes for that hour.
-   */
-  #idleNodes(): ReadonlyArray<string> {
-    const held = new Set(
-      this.server
-        .list('nodepools')
-        .filter(({ status }) => conditionStatus(status, 'DisruptionHealthy') === 'False')
-        .map(({ metadata }) => metadata.name),
-    );
-    const used = new Set(this.server.list('pods').map(({ spec }) => spec?.['nodeName']));
-    return this.server
-      .list('nodeclaims')
-      .filter(({ metadata, status }) => {
-        if (conditionStatus(status, 'DisruptionReason') === 'True') return true;
-        const pool = metadata.labels?.['karpenter.sh/nodepool'] ?? '';
-        return pool !== 'static' && !held.has(pool) && !used.has(`aks-${metadata.name}`);
-      })
-      .map(({ metadata }) => `the node of ${metadata.name} is not needed`);
+  /** What the seed has drawn, for who reads of a failure. */
+  drawn(): ReadonlyArray<string> {
+    return renderDrawn(this.faults, this.#policies.told());
   }
 
   /** Looks once more at everything: what it changes, it should have changed before. Names what differs. */
   async lookOnceMore(): Promise<ReadonlyArray<string>> {
-    const before = this.#image();
+    const before = this.#rest.image();
     const process = this.host.anyProcess();
-    let ended = false;
-    const looks = async (): Promise<void> => {
-      await provision(process.ports);
+    let wrong: string | null = 'the looks did not end';
+    const looks = async (): Promise<null> => {
+      // What the relay has published may be lost, and nothing has changed since.
+      await provision(process.ports, true);
       await sweep(process.ports);
       await disrupt(process.ports);
-      ended = true;
+      return null;
     };
-    void looks();
+    void looks().then(
+      (none) => (wrong = none),
+      (error: unknown) => (wrong = `a look fails: ${String(error)}`),
+    );
     await this.#run(MINUTE);
-    const after = this.#image();
-    return [...(ended ? [] : ['the looks did not end']), ...(after === before ? [] : [`${before}\nbecame\n${after}`])];
-  }
-
-  #image(): string {
-    const kinds = ['nodeclaims', 'nodes', 'pods'];
-    const objects = kinds.flatMap((kind) => this.server.list(kind));
-    const versions = objects.map(({ metadata }) => `${metadata.name}@${metadata.resourceVersion}`);
-    return [...versions, ...[...this.azure.vms.keys()].map((name) => `vm ${name}`)].toSorted().join(' ');
+    const after = this.#rest.image();
+    return [...(wrong === null ? [] : [wrong]), ...(after === before ? [] : [`${before}\nbecame\n${after}`])];
   }
 
   /** As the timer of the class's own looks would, which come a quarter of an hour apart. */
@@ -342,6 +341,7 @@ export class Simulation {
       azure,
       blobs: this.#blobs,
       queueOf: (hint) => queues[QUEUE_OF[hint.kind]],
+      answer: (request) => this.#policies.answer(request) ?? answer(server, request, this.#version()),
       image: () => this.releases.image,
       isHealed: () => this.#healed,
       refusals: () => this.#refusals,
@@ -360,7 +360,10 @@ export class Simulation {
         if (!malformed) this.laws.broken.push(`poison from ${from}: ${reason} ${JSON.stringify(message)}`);
       },
       act: (by, what, effect) => this.#act(by, what, effect),
-      log: (process, event, facts) => this.#note(`${process}: ${event} ${JSON.stringify(facts)}`),
+      log: (process, event, facts) => {
+        this.#note(`${process}: ${event} ${JSON.stringify(facts)}`);
+        this.laws.logged(event, facts);
+      },
       note: (text) => this.#note(text),
     };
   }
@@ -416,6 +419,7 @@ export class Simulation {
         server: this.server,
         blobs: this.#blobs,
         queues: this.queues,
+        aheadMs: this.faults.clocks.relayMs,
       },
       this.#terms,
     );
@@ -424,6 +428,8 @@ export class Simulation {
   #killRelay(forMs: number): void {
     if (this.#relay === null) return;
     this.#note('relay dies');
+    this.#lastViewMs = this.#relay.holdsMs() ?? this.#lastViewMs;
+    this.#viewEndsMs = this.timeline.now() + LISTED_AFTER_MS;
     this.#relay.kill();
     this.#relay = null;
     this.timeline.after(forMs, () => {
@@ -437,7 +443,7 @@ export class Simulation {
     const { events } = this.faults;
     const perMinute = (percent: number): boolean => rng.chance(percent / 6);
     const pick = <T>(list: ReadonlyArray<T>): T | undefined => list[rng.below(Math.max(1, list.length))];
-    if (perMinute(60)) changeLoad(this.server, rng);
+    if (perMinute(60)) changeLoad(this.server, rng, this.#wished);
     const vms = [...this.azure.vms.values()].filter(({ state }) => state === 'running');
     if (perMinute(events.maintenance)) this.#maintain(pick(vms), rng);
     if (perMinute(events.spotEviction)) this.#evict(pick(vms.filter((vm) => vm.machine.capacityType === 'spot')), rng);
@@ -475,6 +481,44 @@ export class Simulation {
     this.server.patch('nodeclaims', name, { metadata: { finalizers: null } }, 'object');
   }
 
+  /** Which of the API servers answers: some may be a version back. */
+  #version(): string {
+    if (this.#healed || !this.faults.olderApiServers) return KUBERNETES_VERSION;
+    return this.#versions.chance(50) ? OLDER_VERSION : KUBERNETES_VERSION;
+  }
+
+  /** Ten seconds in which notices may come that say nothing true. */
+  #stray(rng: Rng): void {
+    if (this.#healed) return;
+    const { timeline, server, queues } = this;
+    const { forgedSignal, staleSignal } = this.faults.events;
+    const vms = [...this.azure.vms.values()].filter(({ state }) => state === 'running');
+    const note = (text: string): void => this.#note(text);
+    const parts = { cluster: CLUSTER, server, signals: queues.signals, nowMs: () => timeline.now(), note };
+    if (rng.chance(forgedSignal / 6)) forgeSignal(parts, rng, vms);
+    if (rng.chance(staleSignal / 6)) tellLate(parts, rng, vms);
+  }
+
+  /** Ten seconds in which blobs may be lost. */
+  #lose(rng: Rng): void {
+    if (this.#healed) return;
+    const parts = {
+      cluster: CLUSTER,
+      blobs: this.#blobs,
+      decisionLost: (name: string): void => {
+        // The laws know what it said.
+        this.#decisionOf(name);
+        this.laws.decisionLost(name);
+      },
+      forgetCatalog: (): void => {
+        this.#refusals = [];
+        this.storms.forget(this.timeline.now());
+      },
+      note: (text: string): void => this.#note(text),
+    };
+    loseBlobs(parts, this.faults.events, (percent) => rng.chance(percent / 6), rng);
+  }
+
   /** Ten seconds in which a family, or all spot, of a zone may be taken at once. */
   #storm(rng: Rng): void {
     if (this.#healed || !rng.chance(this.faults.events.spotStorm / 6)) return;
@@ -497,7 +541,7 @@ export class Simulation {
     if (vm === undefined) return;
     const { claim } = vm.machine;
     const inMs = MAINTENANCE_MS + rng.below(MAINTENANCE_MS);
-    this.laws.doom(claim);
+    this.laws.announce(claim);
     this.#note(`azure: ${claim} will be redeployed in ${inMs / 1000} s`);
     const message = `Redeploy Scheduled: ${new Date(this.timeline.now() + inMs).toUTCString()}. DurationInSeconds: -1.`;
     const known = this.server.get('nodes', `aks-${claim}`)?.status?.['conditions'] ?? [];
@@ -515,7 +559,7 @@ export class Simulation {
     if (vm === undefined) return;
     const { claim, providerId } = vm.machine;
     const at = this.timeline.now() + NOTICE_MS;
-    this.laws.preempt(claim);
+    this.laws.preempt(claim, at);
     this.#note(`azure: ${claim} will be evicted`);
     const when = new Date(at).toUTCString();
     const vmId = providerId.slice('azure://'.length);
@@ -541,11 +585,6 @@ export class Simulation {
     this.laws.doom(vm.machine.claim);
     this.azure.remove(vm, 'azure');
   }
-}
-
-/** Looks at a class that is in order go on for ever. */
-function isStanding(body: unknown): boolean {
-  return JSON.stringify(body).includes('"AKSNodeClass"');
 }
 
 function statusOf(result: unknown): string {

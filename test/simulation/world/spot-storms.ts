@@ -17,14 +17,15 @@ const READ_BEFORE_MS = 2 * 60_000;
 export class SpotStorms {
   memory: SpotMemory = NO_EVICTIONS;
   #endedMs = Number.POSITIVE_INFINITY;
-  readonly #began: Array<SpotStorm & { readonly sinceMs: number }> = [];
+  #began: ReadonlyArray<SpotStorm & { readonly sinceMs: number }> = [];
 
   /** As the port: the storms that the machine is part of. */
   evicted(machine: EvictedMachine, nowMs: number): ReadonlyArray<SpotStorm> {
     const before = stormsAt(this.memory, nowMs);
     this.memory = rememberEviction(this.memory, machine, familyOf, nowMs);
     const now = stormsAt(this.memory, nowMs);
-    this.#began.push(...now.filter((one) => !before.includes(one)).map((one) => ({ ...one, sinceMs: nowMs })));
+    const begun = now.filter((one) => !before.includes(one)).map((one) => ({ ...one, sinceMs: nowMs }));
+    this.#began = [...this.#began, ...begun];
     return stormsOver(now, familyOf(machine.instanceType), machine.zone);
   }
 
@@ -33,6 +34,12 @@ export class SpotStorms {
     if (atMs >= this.#endedMs) return false;
     const known = this.#began.filter(({ sinceMs, untilMs }) => sinceMs <= atMs - READ_BEFORE_MS && atMs < untilMs);
     return capacityType === 'spot' && stormsOver(known, familyOf(instanceType), zone).length > 0;
+  }
+
+  /** What is remembered of evictions is lost: nobody knows of a storm any more. */
+  forget(nowMs: number): void {
+    this.memory = NO_EVICTIONS;
+    this.#began = this.#began.map((one) => ({ ...one, untilMs: Math.min(one.untilMs, nowMs) }));
   }
 
   /** How many there were, for who counts. */

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { beginWhatHolds } from '../../../shared/app/disrupt/begin-what-holds.ts';
 import { disrupt, type DisruptOutcome } from '../../../shared/app/disrupt/disrupt.ts';
-import type { DisruptionPlan } from '../../../shared/core/disruption/plan/disruption-plan.ts';
+import type { AuditedDisruption, AuditedStep } from '../../../shared/core/disruption/sound-disruption.ts';
 import { emptied } from './consolidated.ts';
 
 const refused = (why: string): DisruptOutcome => ({ kind: 'refused', why });
@@ -11,16 +11,13 @@ const lost: DisruptOutcome = { kind: 'lost' };
 async function tried(nodes: ReadonlyArray<string>, bad: ReadonlyArray<string>, planMs = 0) {
   const steps: Array<string> = [];
   let nowMs = 1_000_000;
-  const planWithout = (without: ReadonlySet<string>): DisruptionPlan => {
+  const planWithout = (without: ReadonlySet<string>): AuditedDisruption => {
     nowMs += planMs;
     const remove = nodes.filter((name) => !without.has(name));
     const step = { reason: 'Underutilized', remove, create: [], moves: [], saved: 1 } as const;
-    return { steps: remove.length === 0 ? [] : [step] } as unknown as DisruptionPlan;
+    return { steps: remove.length === 0 ? [] : [step] } as unknown as AuditedDisruption;
   };
-  const begin = (
-    _: DisruptionPlan,
-    { remove }: { readonly remove: ReadonlyArray<string> },
-  ): Promise<DisruptOutcome> => {
+  const begin = (_: AuditedDisruption, { remove }: AuditedStep): Promise<DisruptOutcome> => {
     steps.push(remove.join(''));
     return Promise.resolve(remove.some((name) => bad.includes(name)) ? refused(remove.join('')) : lost);
   };

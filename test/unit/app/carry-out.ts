@@ -1,4 +1,5 @@
-import { commitPlan, execute, type CommitOutcome } from '../../../shared/app/commit-plan.ts';
+import { commitPlan, type CommitOutcome } from '../../../shared/app/commit-plan.ts';
+import { execute } from '../../../shared/app/execute.ts';
 import type { Gathered } from '../../../shared/app/gather.ts';
 import { judged } from '../../../shared/core/recovery/sound-plan.ts';
 import type { Ports } from '../../../shared/app/ports.ts';

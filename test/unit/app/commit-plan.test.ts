@@ -5,7 +5,7 @@ import type { Ports } from '../../../shared/app/ports.ts';
 import type { Plan } from '../../../shared/core/model/plan.ts';
 import { instant } from '../../../shared/core/quantity/units.ts';
 import { planProvisioning } from '../../../shared/core/plan-provisioning.ts';
-import { RetryableError, TerminalError } from '../../../shared/ports/errors.ts';
+import { RetryableError } from '../../../shared/ports/errors.ts';
 import { carryOut } from './carry-out.ts';
 import { START, decisionOf, namesIn, smallCluster } from './small-cluster.ts';
 
@@ -166,9 +166,16 @@ describe('a decision that is executed', () => {
   test('tells of a claim that the API server refuses, asks for no machine for it, and makes the others', async () => {
     const { ports, claims, sent } = await committed('a', 'b');
     const logged: Array<unknown> = [];
+    const refusal = {
+      act: 'create',
+      kind: 'NodeClaim',
+      key: { name: 'a', namespace: null },
+      reason: 'spec is wrong',
+      policy: null,
+    };
     const create = ((kind: 'NodeClaim', object: { readonly metadata: { readonly name: string } }) =>
       object.metadata.name === 'a'
-        ? Promise.resolve({ kind: 'refused', reason: 'spec is wrong' })
+        ? Promise.resolve({ kind: 'refused', reason: 'spec is wrong', refusal })
         : ports.kubernetes.create(kind, object)) as Ports['kubernetes']['create'];
     await resumeNow({
       ...ports,
@@ -211,13 +218,6 @@ describe('a decision that is executed', () => {
 });
 
 describe('a decision that somebody else has committed', () => {
-  test('and whose record is missing is for people, and nothing is planned beside it', async () => {
-    const { ports, claims } = await committed('a');
-    const get = (): Promise<null> => Promise.resolve(null);
-    await expect(resumeNow(withDecisions(ports, { get }))).rejects.toThrow(TerminalError);
-    expect(claims()).toEqual([]);
-  });
-
   test('is finished first, three times in a row, and then others have their turn', async () => {
     const { ports } = await committed('a');
     let reads = 0;

@@ -2,13 +2,20 @@ import { expect, test } from 'vitest';
 import { disrupt } from '../../../shared/app/disrupt/disrupt.ts';
 import { consolidated } from './consolidated.ts';
 
-test('room for a pod that may not be disrupted, on a node that is being removed, stays; what is empty beside it goes [L10]', async () => {
-  const { ports, server, addReady, addRunning, marks } = consolidated();
-  addReady('stuck');
-  addRunning('kept', 'stuck', { metadata: { annotations: { 'karpenter.sh/do-not-disrupt': 'true' } } });
-  server.delete('nodeclaims', 'stuck');
-  addReady('other');
-  // Both are empty, and one of them is the pod's new place as soon as somebody lets it go.
-  expect(await disrupt(ports)).toMatchObject({ kind: 'begun', nodes: 1 });
-  expect([marks('spare'), marks('other')].filter(({ tainted }) => tainted)).toHaveLength(1);
-});
+test.each([
+  // Both are empty, and one of them is the pod's new place.
+  ['that is on its way', {}, 1],
+  // As nobody may evict it, no room was made for it, and none is kept: it stays as long as its node does.
+  ['that may not be disrupted', { metadata: { annotations: { 'karpenter.sh/do-not-disrupt': 'true' } } }, 2],
+])(
+  'room for a pod %s, on a node that is being removed, stays or goes with what is empty beside it [L10]',
+  async (_, pod, nodes) => {
+    const { ports, server, addReady, addRunning, marks } = consolidated();
+    addReady('stuck');
+    addRunning('kept', 'stuck', pod);
+    server.delete('nodeclaims', 'stuck');
+    addReady('other');
+    expect(await disrupt(ports)).toMatchObject({ kind: 'begun', nodes });
+    expect([marks('spare'), marks('other')].filter(({ tainted }) => tainted)).toHaveLength(nodes);
+  },
+);

@@ -4,6 +4,7 @@ import { resumeNow } from '../../../shared/app/commit-plan.ts';
 import { follow } from '../../../shared/app/follow/follow.ts';
 import type { ApiServer } from '../../simulation/world/api-server.ts';
 import { AKS_REPAIRS } from '../../../shared/core/model/disruption-input.ts';
+import { RetryableError } from '../../../shared/ports/errors.ts';
 import { begunReplacement, consolidated, DISRUPTED } from './consolidated.ts';
 
 const UNMARKED = { tainted: false, decision: false, reason: undefined };
@@ -19,6 +20,40 @@ describe('a node that is empty', () => {
     expect([stateOf('spare'), stateOf('used')]).toEqual(['leaving', 'there']);
     expect(events()).toContainEqual(['DisruptionTerminating', 'Disrupting NodeClaim: Empty']);
     expect(sent.some(({ hint }) => 'objects' in hint && hint.objects.some(({ name }) => name === 'spare'))).toBe(true);
+  });
+
+  describe('goes only on a view from after the wait', () => {
+    /** Since the mark nothing has been published. */
+    async function silent(held: (markedAtMs: number) => number | null) {
+      const cluster = consolidated();
+      const { ports, clock } = cluster;
+      await disrupt(ports);
+      const old = await ports.snapshots.list();
+      const snapshots = {
+        ...ports.snapshots,
+        latest: () => Promise.resolve(old),
+        heldMs: (version: string) => Promise.resolve(version === old.version ? held(old.takenAtMs) : null),
+      };
+      // What came since is not in it: a pod that must not be disrupted.
+      clock.advance(30_000);
+      return { ...cluster, ports: { ...ports, snapshots } };
+    }
+
+    test.each([
+      ['of whose time nothing else is said', () => null],
+      ['that the relay has said holds a moment before its end', (atMs: number) => atMs + 4_999],
+    ])('and so not on one %s, however late it is', async (_, held) => {
+      const { ports, marks, stateOf, addRunning } = await silent(held);
+      addRunning('kept', 'spare', { metadata: { annotations: { 'karpenter.sh/do-not-disrupt': 'true' } } });
+      expect(await disrupt(ports)).toEqual({ kind: 'waiting', for: 'the scheduler to know' });
+      expect([marks('spare').tainted, stateOf('spare')]).toEqual([true, 'there']);
+    });
+
+    test('and so on an old one that the relay says still holds', async () => {
+      const { ports, stateOf } = await silent((atMs) => atMs + 5_000);
+      expect(await disrupt(ports)).toMatchObject({ kind: 'finished', removed: 1 });
+      expect(stateOf('spare')).toBe('leaving');
+    });
   });
 
   test('stays when a pod has come to it meanwhile, and takes pods again [L06]', async () => {
@@ -122,6 +157,54 @@ test('pods that wait get their nodes before any is removed [L10]', async () => {
   expect(sent.map(({ hint }) => hint.kind)).toContain('pods');
 });
 
+describe('while pods arrive that need nodes, look after look', () => {
+  /** Before each look two more pods come, of which the empty node can hold one at most. */
+  function arriving(cpu: string, types: number) {
+    const cluster = consolidated({ types });
+    let count = 0;
+    const look = (): ReturnType<typeof disrupt> => {
+      for (let more = 0; more < 2; more++) cluster.addPod(`arrival-${count++}`, cpu);
+      return disrupt(cluster.ports);
+    };
+    return { ...cluster, look };
+  }
+
+  test('a node that has expired is replaced, by nodes for its own pods alone', async () => {
+    const { look, server, marks, clock, stateOf, addReady } = arriving('1500m', 1);
+    server.patch('nodeclaims', 'used', { spec: { expireAfter: '1h' } }, 'object');
+    clock.advance(3_600_000);
+    expect(await look()).toMatchObject({ kind: 'begun', nodes: 1, replacements: 1 });
+    expect(marks('used').reason).toBe('Expired');
+    const isNew = (name: string): boolean => name !== 'used' && name !== 'spare';
+    const replacement = server.list('nodeclaims').find(({ metadata: { name } }) => isNew(name))?.metadata.name ?? '';
+    server.remove('nodeclaims', replacement);
+    addReady(replacement);
+    clock.advance(6_000);
+    expect(await look()).toMatchObject({ kind: 'finished', removed: 1 });
+    expect([stateOf('used'), stateOf('spare')]).toEqual(['leaving', 'there']);
+  });
+
+  test('a node stays whose going is about money', async () => {
+    const { look, server, marks, clock } = arriving('6', 2);
+    for (let count = 0; count < 3; count++) {
+      expect(await look()).toEqual({ kind: 'waiting', for: 'nodes for pods that wait' });
+      clock.advance(60_000);
+    }
+    expect([marks('spare'), server.list('nodeclaims').length]).toEqual([UNMARKED, 2]);
+  });
+});
+
+test('nodes that go count against limits while provisioning plans for their pods, as they may stay', async () => {
+  const { ports } = consolidated();
+  const held: Array<ReadonlyArray<string>> = [];
+  const planner: typeof ports.planner = (input, now) => {
+    held.push(input.held.map(({ nodePool }) => nodePool));
+    return ports.planner(input, now);
+  };
+  expect(await disrupt({ ...ports, planner })).toMatchObject({ kind: 'begun', nodes: 1 });
+  expect(held).toEqual([[], ['general']]);
+});
+
 test('a decision whose executor died before it marked anything is marked by who finds it', async () => {
   const { ports, marks, outside, clock, stateOf } = consolidated();
   outside.onRequest = ({ method, path }) => {
@@ -191,6 +274,28 @@ describe('a node that is sick', () => {
     await disrupt(ports);
     expect([marks('used'), stateOf('used')]).toEqual([UNMARKED, 'there']);
   });
+
+  test.each([
+    ['keeps no deadline of a removal that failed', {}, undefined],
+    ['keeps the deadline of a notice', { 'nodewright.dev/interruption': 'preempt by then' }, expect.any(String)],
+  ])('%s when it is well again', async (_, annotations, kept) => {
+    const { ports, says, clock, outside, server } = sick();
+    says('Unknown');
+    clock.advance(11 * 60_000);
+    await disrupt(ports);
+    clock.advance(6_000);
+    outside.onRequest = ({ method, path }) => {
+      if (method === 'DELETE' && path.endsWith('/nodeclaims/used')) throw new RetryableError('429');
+    };
+    expect(await disrupt(ports)).toMatchObject({ kind: 'waiting' });
+    const deadline = () =>
+      server.get('nodeclaims', 'used')?.metadata.annotations?.['karpenter.sh/nodeclaim-termination-timestamp'];
+    expect(deadline()).toBeDefined();
+    server.patch('nodeclaims', 'used', { metadata: { annotations } }, 'object');
+    says('True');
+    await disrupt(ports);
+    expect(deadline()).toEqual(kept);
+  });
 });
 
 test('a mark that somebody else writes over at that moment is taken off by the next look, and told only then', async () => {
@@ -204,7 +309,7 @@ test('a mark that somebody else writes over at that moment is taken off by the n
     isFirst = false;
     server.patch('nodeclaims', 'spare', { metadata: { labels: { team: 'shop' } } }, 'object');
   };
-  await expect(disrupt(ports)).rejects.toThrow('spare');
+  expect(await disrupt(ports)).toMatchObject({ kind: 'waiting' });
   expect(events().map(([reason]) => reason)).not.toContain('DisruptionBlocked');
   clock.advance(60_000);
   expect(await disrupt(ports)).toMatchObject({ kind: 'finished', takenBack: 1 });
@@ -297,6 +402,36 @@ describe('between the decision and its marks', () => {
     const { claimsResourceVersion } = await ports.ledger.read();
     expect(claimsResourceVersion).toBe(server.get('nodeclaims', 'spare')?.metadata.resourceVersion);
   });
+});
+
+test('who was held up removes nothing that another has taken the mark off meanwhile', async () => {
+  for (const change of ['claim', 'node'] as const) {
+    const { ports, server, stateOf, clock } = consolidated();
+    await disrupt(ports);
+    clock.advance(6_000);
+    const old = await ports.snapshots.list();
+    const annotations = { 'nodewright.dev/disruption': null };
+    if (change === 'claim') server.patch('nodeclaims', 'spare', { metadata: { annotations } }, 'object');
+    else server.patch('nodes', 'aks-spare', { spec: { taints: [] } }, 'object');
+    const snapshots = { ...ports.snapshots, latest: () => Promise.resolve(old) };
+    expect(await disrupt({ ...ports, snapshots })).toEqual({ kind: 'finished', removed: 0, takenBack: 0 });
+    expect(stateOf('spare')).toBe('there');
+  }
+});
+
+test('another claim of the name, made between the last look at it and the deletion, is not deleted', async () => {
+  const { ports, outside, server, addReady, clock, stateOf } = consolidated();
+  await disrupt(ports);
+  clock.advance(6_000);
+  outside.onRequest = ({ method, path }) => {
+    if (method !== 'DELETE' || !path.endsWith('/nodeclaims/spare')) return;
+    outside.onRequest = () => undefined;
+    server.remove('nodeclaims', 'spare');
+    server.remove('nodes', 'aks-spare');
+    addReady('spare');
+  };
+  await disrupt(ports);
+  expect(stateOf('spare')).toBe('there');
 });
 
 test('who died while taking a mark off is followed by one who goes on', async () => {

@@ -5,10 +5,12 @@ import { VirtualClock } from '../../../sandbox/world/clock.ts';
 import { createKubernetes } from '../../../shared/adapters/kubernetes/kubernetes.ts';
 import type { ApiRequest } from '../../../shared/adapters/kubernetes/transport.ts';
 import { RetryableError } from '../../../shared/ports/errors.ts';
-import { drain } from '../../../shared/app/follow/drain.ts';
+import { type DrainRules, drain } from '../../../shared/app/follow/drain.ts';
 import type { Ports } from '../../../shared/app/ports.ts';
 
 const START = Date.UTC(2026, 0, 1);
+
+const AT_LEISURE: DrainRules = { deadlineMs: null, mayEvict: true, notice: null };
 
 /** A node `n` with `pods`, and one drain pass over it. */
 function nodeWith(pods: Readonly<Record<string, Fields>>) {
@@ -43,14 +45,20 @@ function nodeWith(pods: Readonly<Record<string, Fields>>) {
         now -= 1;
         return { kind: 'gone', status: 404 };
       };
-      await drain({ ...ports, kubernetes: { ...kubernetes, evict } }, 'n', null, true);
+      await drain({ ...ports, kubernetes: { ...kubernetes, evict } }, 'n', AT_LEISURE);
       return most;
     },
     drain: async (deadlineMs: number | null = null, mayEvict = true) => {
-      const { remaining, blocked } = await drain(ports, 'n', deadlineMs, mayEvict);
+      const { remaining, blocked } = await drain(ports, 'n', { ...AT_LEISURE, deadlineMs, mayEvict });
       return { remaining, blocked };
     },
-    nextForcedMs: async (deadlineMs: number | null) => (await drain(ports, 'n', deadlineMs, false)).nextForcedMs,
+    /** As where Azure takes the machine back. Answers when the next pod is to be deleted. */
+    drainOnNotice: async (deadlineMs: number, allStay = false) => {
+      const outcome = await drain(ports, 'n', { deadlineMs, mayEvict: true, notice: { allStay } });
+      return outcome.nextForcedMs;
+    },
+    nextForcedMs: async (deadlineMs: number | null) =>
+      (await drain(ports, 'n', { ...AT_LEISURE, deadlineMs, mayEvict: false })).nextForcedMs,
     leaving: () =>
       server
         .list('pods')
@@ -328,6 +336,61 @@ describe('what the deadline forces [K06] [K08]', () => {
     await node.drain(START + 60_000);
     expect(node.graceOf('web')).toBe(10);
     expect(node.server.list('events')).toHaveLength(1);
+  });
+});
+
+describe('where Azure takes the machine back', () => {
+  const grace = (terminationGracePeriodSeconds: number): Fields => ({ spec: { terminationGracePeriodSeconds } });
+  const staying = { metadata: { annotations: { 'nodewright.dev/stay-until-deadline': 'true' } } };
+
+  test('daemons and critical pods serve for 10 of 30 seconds, while other pods use all of them', async () => {
+    const node = nodeWith({ web: {}, daemon: { metadata: ownedBy('DaemonSet') }, dns: { spec: critical } });
+    node.clock.advance(1_000);
+    expect(await node.drainOnNotice(START + 30_000)).toBe(START + 10_000);
+    expect([node.leaving(), node.graceOf('web')]).toEqual([['web'], 29]);
+    node.clock.advance(9_001);
+    await node.drainOnNotice(START + 30_000);
+    expect([node.leaving(), node.graceOf('dns')]).toEqual([['web', 'daemon', 'dns'], 19]);
+  });
+
+  test('a critical pod that needs less time is told so much later', async () => {
+    const dns = { spec: { ...critical, terminationGracePeriodSeconds: 5 } };
+    const node = nodeWith({ web: {}, dns });
+    await node.drainOnNotice(START + 30_000);
+    expect(await node.drainOnNotice(START + 30_000)).toBe(START + 25_000);
+  });
+
+  test('daemons go as soon as the others have gone', async () => {
+    const node = nodeWith({ daemon: { metadata: ownedBy('DaemonSet') } });
+    await node.drainOnNotice(START + 60_000);
+    expect(node.leaving()).toEqual(['daemon']);
+  });
+
+  test('a pod that wants to stay is told when its grace period is left and a little, and the others at once', async () => {
+    const node = nodeWith({ web: grace(5), game: { ...grace(5), ...staying } });
+    expect(await node.drainOnNotice(START + 30_000)).toBe(START + 23_000);
+    expect(node.leaving()).toEqual(['web']);
+    node.clock.advance(23_001);
+    await node.drainOnNotice(START + 30_000);
+    expect([node.leaving(), node.graceOf('game')]).toEqual([['web', 'game'], 6]);
+  });
+
+  test('all of a pool stay that asks for it', async () => {
+    const node = nodeWith({ a: grace(5), b: grace(10) });
+    expect(await node.drainOnNotice(START + 30_000, true)).toBe(START + 18_000);
+    expect(node.leaving()).toEqual([]);
+  });
+
+  test.each(['false', 'yes', ''])('a pod that says %j stays no longer', async (value) => {
+    const node = nodeWith({ web: { metadata: { annotations: { 'nodewright.dev/stay-until-deadline': value } } } });
+    await node.drainOnNotice(START + 60_000);
+    expect(node.leaving()).toEqual(['web']);
+  });
+
+  test('a removal of our own choice knows no such wish', async () => {
+    const node = nodeWith({ game: { ...grace(5), ...staying } });
+    await node.drain(START + 60_000);
+    expect(node.leaving()).toEqual(['game']);
   });
 });
 

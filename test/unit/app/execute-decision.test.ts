@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { createLedger } from '../../../shared/adapters/kubernetes/ledger.ts';
 import { resume, resumeNow } from '../../../shared/app/commit-plan.ts';
 import { provision } from '../../../shared/app/provision.ts';
 import { toQueueMessages } from '../../../shared/contract/queue-messages.ts';
@@ -41,6 +42,18 @@ describe('a decision that is committed and not executed', () => {
     clock.advance(SILENCE_MS - 1);
     expect(await resume(ports)).toEqual({ kind: 'executing', untilMs: START + 14_000 + SILENCE_MS });
     expect(claims()).toEqual([]);
+  });
+
+  test('is left to nobody whose clock is ahead by more than that: they may have died an hour ago', async () => {
+    for (const [aheadMs, kind] of [
+      [SILENCE_MS, 'executing'],
+      [SILENCE_MS + 1, 'ready'],
+    ] as const) {
+      const { ports, clock } = await committed(['general-1']);
+      const ahead = createLedger(ports.kubernetes, 'nodewright-system', () => clock.now() + aheadMs);
+      await ahead.goOn(await ports.ledger.read());
+      expect(await resume(ports)).toMatchObject({ kind });
+    }
   });
 
   test('is executed at once for who cannot wait', async () => {

@@ -144,6 +144,14 @@ describe('a claim that has no machine yet', () => {
     expect(conditionOf('c', 'Launched')).toMatchObject({ status: 'True' });
   });
 
+  test('is not given up when nothing is left to try and its machine is there, of an attempt that could not say so', async () => {
+    const { look, stateOf, outside, conditionOf, launches } = following({ providerID: null, withMachine: true });
+    outside.types = [];
+    await look();
+    expect([stateOf('c'), launches()]).toEqual(['there', []]);
+    expect(conditionOf('c', 'Launched')).toMatchObject({ status: 'True' });
+  });
+
   test('is told when Azure refuses it for good, cut to 300 characters, and is tried again a minute later [J01]', async () => {
     const { look, outside, conditionOf, stateOf } = following({ providerID: null });
     outside.launch = () => ({ kind: 'rejected', reason: 'Policy', message: 'x'.repeat(400) });
@@ -276,13 +284,26 @@ describe('a claim whose node has not joined', () => {
       server.remove('nodeclaims', 'c');
       addClaim('c');
     };
-    await look();
+    await expect(look(60_001)).rejects.toThrow('it has changed since it was read');
     expect(stateOf('c')).toBe('there');
+  });
+
+  test('is given up as it was read: one that another process has written to meanwhile is looked at again', async () => {
+    const { look, outside, server, stateOf, reasons, health } = following(launched({ withMachine: false }));
+    outside.onRequest = ({ method, path }) => {
+      if (method !== 'PATCH' || !path.endsWith('/nodeclaims/c')) return;
+      outside.onRequest = () => undefined;
+      server.patch('nodeclaims', 'c', { metadata: { labels: { by: 'another' } } }, 'object');
+    };
+    await expect(look(60_001)).rejects.toThrow(RetryableError);
+    expect([stateOf('c'), reasons(), health()]).toEqual(['there', [], undefined]);
+    await look(60_001);
+    expect([stateOf('c'), reasons()]).toEqual(['leaving', ['AsyncProvisioningError']]);
   });
 
   test('is given up when its machine is gone, and its pool shows it', async () => {
     const { look, stateOf, reasons, health } = following(launched({ withMachine: false }));
-    await look(1_000);
+    await look(60_001);
     expect([stateOf('c'), reasons()]).toEqual(['leaving', ['AsyncProvisioningError']]);
     expect(health()).toMatchObject({ message: 'last nodes: failed' });
   });
@@ -331,12 +352,15 @@ describe('a claim whose node has not joined', () => {
 });
 
 describe('a claim whose node has joined before and is not there', () => {
-  test.each(['creating', 'running'] as const)('is kept while its machine is %s, however old it is', async (state) => {
-    const { look, outside, stateOf, writes } = following(registered());
-    outside.observe = present(state);
-    expect(await look(60 * MINUTE_MS)).toMatchObject({ kind: 'wait', lookAgainMs: null });
-    expect([stateOf('c'), writes()]).toEqual(['there', []]);
-  });
+  test.each(['creating', 'running'] as const)(
+    'is waited for while its machine is %s, and looked at each minute',
+    async (state) => {
+      const { look, outside, stateOf } = following(registered());
+      outside.observe = present(state);
+      expect(await look(60 * MINUTE_MS)).toMatchObject({ kind: 'wait', lookAgainMs: START + 61 * MINUTE_MS });
+      expect(stateOf('c')).toBe('there');
+    },
+  );
 
   test.each([
     ['is being removed', present('deleting')],
@@ -376,14 +400,60 @@ describe('a claim whose node is there', () => {
     expect(stateOf('c')).toBe('there');
   });
 
-  test('does not touch a node of its name on another machine, and looks no more after 15 minutes [J02]', async () => {
+  test('does not touch a node of its name on another machine, and looks each minute whether its own has come [J02]', async () => {
     const { look, addNode, server, writes } = following(launched());
     addNode('c', { id: 'another', taints: [unregistered] });
     const node = server.get('nodes', 'aks-c');
     expect(await look(15 * MINUTE_MS)).toMatchObject({ lookAgainMs: START + 16 * MINUTE_MS });
-    expect(await look(15 * MINUTE_MS + 1)).toMatchObject({ lookAgainMs: null });
     expect(server.get('nodes', 'aks-c')).toEqual(node);
     expect(writes().filter((step) => step.includes('/nodes/'))).toEqual([]);
+  });
+
+  test.each([['another'], ['']])(
+    'is given up after 15 minutes, as one whose node has not joined, when that says it is on machine `%s` [J05]',
+    async (id) => {
+      const { look, addNode, stateOf, reasons, server } = following(launched());
+      addNode('c', { id, taints: [unregistered] });
+      await look(15 * MINUTE_MS);
+      expect(stateOf('c')).toBe('there');
+      await look(15 * MINUTE_MS + 1_000);
+      expect([stateOf('c'), reasons()]).toEqual(['leaving', ['RegistrationTimeout']]);
+      expect(server.get('nodes', 'aks-c')?.metadata.deletionTimestamp).toBeUndefined();
+    },
+  );
+
+  test('has 15 minutes for its own node to come back, counted from when it was found to be another', async () => {
+    const { look, addNode, stateOf } = following(registered());
+    addNode('c', { id: 'another' });
+    await look(60 * MINUTE_MS);
+    await look(75 * MINUTE_MS);
+    expect(stateOf('c')).toBe('there');
+    await look(75 * MINUTE_MS + 1_000);
+    expect(stateOf('c')).toBe('leaving');
+  });
+
+  test('is given up when its node was not ready for 15 minutes since it was registered, and never before', async () => {
+    const { look, addNode, stateOf, reasons, health } = following(registered());
+    addNode('c', { ready: 'False', labels: { 'karpenter.sh/registered': 'true' } });
+    await look(15 * MINUTE_MS);
+    expect(stateOf('c')).toBe('there');
+    await look(15 * MINUTE_MS + 1_000);
+    expect([stateOf('c'), reasons()]).toEqual(['leaving', ['InitializationTimeout']]);
+    expect(health()).toMatchObject({ message: 'last nodes: failed' });
+  });
+
+  test.each([
+    ['ready, and waits for a startup taint', { ready: 'True', changedMs: 0 }, []],
+    ['ready until a moment ago', { ready: 'False', changedMs: 20 * MINUTE_MS }, []],
+    ['in use, and is sick', { ready: 'False', changedMs: 0 }, ['Initialized']],
+  ])('is kept for however long when its node is %s', async (_, { ready, changedMs }, more) => {
+    const startupTaints = [{ key: 'driver', effect: 'NoSchedule' }];
+    const conditions = ['Launched', 'Registered', ...more].map((type) => since(START, type));
+    const { look, addNode, stateOf } = following(registered({ conditions, spec: { startupTaints } }));
+    const seen = { conditions: [since(START + changedMs, 'Ready', ready)] };
+    addNode('c', { taints: startupTaints, labels: { 'karpenter.sh/registered': 'true' }, status: seen });
+    await look(30 * MINUTE_MS);
+    expect(stateOf('c')).toBe('there');
   });
 
   test('waits for the node to become ready for 30 s after it has joined, and registers it then all the same', async () => {

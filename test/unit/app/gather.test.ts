@@ -106,7 +106,12 @@ test('that the relay is silent is told, with when it was last heard of', async (
   const logged: Array<unknown> = [];
   const log: Ports['log'] = (event, facts) => void logged.push([event, facts]);
   const heartbeatMs = (): Promise<number> => Promise.resolve(7);
-  await gather({ ...ports, log, snapshots: { ...ports.snapshots, heartbeatMs } }, await ports.ledger.read(), true);
+  const latest = async (): Promise<Snapshot> => ({ ...(await ports.snapshots.list()), takenAtMs: 5 });
+  await gather(
+    { ...ports, log, snapshots: { ...ports.snapshots, latest, heartbeatMs } },
+    await ports.ledger.read(),
+    true,
+  );
   expect(logged).toEqual([['relay-silent', { lastHeardMs: 7 }]]);
 });
 

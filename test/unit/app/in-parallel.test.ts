@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { inParallel } from '../../../shared/app/in-parallel.ts';
+import { alone, eachAlone, inParallel } from '../../../shared/app/in-parallel.ts';
+import { RetryableError, TerminalError } from '../../../shared/ports/errors.ts';
 
 const pause = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
@@ -41,4 +42,24 @@ test('after a failure nothing new starts, what runs ends first, and the failure 
 
 test('no items, no answers', async () => {
   expect(await inParallel([], 4, () => Promise.reject(new Error('never called')))).toEqual([]);
+});
+
+test('each alone: what fails of one keeps no other from its turn, and answers come in the order of the items', async () => {
+  const settled = await eachAlone([0, 1, 2, 3], 2, async (item, index) => {
+    await pause();
+    if (item === 0) throw new RetryableError('later');
+    if (item === 2) throw new TerminalError('never');
+    return item * 10 + index;
+  });
+  expect(settled.map((one) => (one.kind === 'done' ? one.answer : one.error.message))).toEqual([
+    'later',
+    11,
+    'never',
+    33,
+  ]);
+});
+
+test('a fault of ours is no item’s outcome', async () => {
+  await expect(eachAlone([0], 1, () => Promise.reject(new TypeError('ours')))).rejects.toThrow('ours');
+  await expect(alone(() => Promise.reject(new TypeError('ours')))).rejects.toThrow('ours');
 });

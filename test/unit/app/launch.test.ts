@@ -39,7 +39,7 @@ async function sizesTried(given: NodeClaim, limits: Readonly<Record<string, stri
   const ports = {
     kubernetes,
     definitions: createDefinitions(kubernetes, () => 0),
-    cloud: { launch: refuse },
+    cloud: { launch: refuse, observe: () => Promise.resolve({ kind: 'gone' }) },
     catalogs: { instanceTypes: () => Promise.resolve(types), refuse: () => Promise.resolve() },
     decisions: { get: () => Promise.resolve(null) },
     now: () => 1_000,

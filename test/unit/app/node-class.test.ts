@@ -46,6 +46,22 @@ describe('a class', () => {
     });
   });
 
+  test.each([
+    ['1.36.3', '1.35.10'],
+    ['1.36.10', '1.36.9'],
+  ])('keeps %s of Kubernetes while an API server that is yet to be upgraded answers %s', async (known, said) => {
+    const { look, read, ports } = judging();
+    const version = { is: known };
+    ports.kubernetes.serverVersion = () => Promise.resolve(version.is);
+    await look();
+    version.is = said;
+    await look();
+    expect(read()?.status).toMatchObject({ kubernetesVersion: known });
+    version.is = '1.37.0';
+    await look();
+    expect(read()?.status).toMatchObject({ kubernetesVersion: '1.37.0' });
+  });
+
   test('is not ready without an image, and is looked at again in a minute', async () => {
     const { look, says, outside, clock } = judging();
     outside.images = [];
@@ -217,12 +233,13 @@ describe('a class that another version of us has stamped', () => {
   });
 
   test('is stamped only after all of its claims have been', async () => {
-    const { look, read, outside } = await stamped();
+    const { look, read, outside, stampsOf } = await stamped();
     outside.onRequest = ({ method, path }) => {
       if (method === 'PATCH' && path.endsWith('/nodeclaims/drifted')) throw new RetryableError('busy');
     };
-    await expect(look()).rejects.toThrow('busy');
+    expect(await look()).toMatchObject({ lookAgainMs: START + 60_000 });
     expect(read()?.metadata.annotations?.[versionKey]).toBe('v0');
+    expect(stampsOf('same')[1]).toBe(CLASS_HASH_VERSION);
   });
 });
 

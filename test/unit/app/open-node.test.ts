@@ -136,6 +136,15 @@ describe('a planned pod that has not come', () => {
     expect([pod?.spec?.['tolerations'], pod?.status?.['nominatedNodeName']]).toEqual([undefined, undefined]);
   });
 
+  test('is let in by two nodes at the same moment, and neither is told that it may not', async () => {
+    const other = { ...reserved, value: 'other', operator: 'Equal' };
+    const { logged, pod, taints } = await meanwhile(firstPatch, ({ server }) =>
+      server.patch('pods', 'default/p', { spec: { tolerations: [other] } }, 'object'),
+    );
+    expect(pod?.spec?.['tolerations']).toEqual([other, { ...reserved, operator: 'Equal' }]);
+    expect([logged.includes('pods-not-let-in'), taints]).toEqual([false, [reserved]]);
+  });
+
   test('is not reported as refused when it goes while that is written', async () => {
     const { logged, taints } = await meanwhile(firstPatch, ({ server }) => server.remove('pods', 'default/p'));
     expect([logged.includes('pods-not-let-in'), taints]).toEqual([false, []]);

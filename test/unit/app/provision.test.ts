@@ -228,6 +228,22 @@ describe('of what can have nodes', () => {
 });
 
 describe('pods on a node that is being removed', () => {
+  function close({ server }: ReturnType<typeof cluster>): void {
+    const taints = [{ key: 'karpenter.sh/disrupted', effect: 'NoSchedule' }];
+    server.patch('nodes', 'aks-c', { spec: { taints } }, 'object');
+  }
+
+  function mark(
+    { server }: ReturnType<typeof cluster>,
+    { annotations, reason }: { readonly annotations: Readonly<Record<string, string>>; readonly reason: boolean },
+  ): void {
+    server.patch('nodeclaims', 'c', { metadata: { annotations } }, 'object');
+    const conditions = ['Registered', 'Ready', ...(reason ? ['DisruptionReason'] : [])].map((type) =>
+      since(START, type),
+    );
+    server.patch('nodeclaims', 'c', { status: { conditions } }, 'status');
+  }
+
   /** A pod on the node of claim `c`, which is leaving or is to leave. */
   async function moved(change: (made: ReturnType<typeof cluster>) => void) {
     const made = cluster();
@@ -250,17 +266,43 @@ describe('pods on a node that is being removed', () => {
     ['its claim is on its way out', ({ server }: ReturnType<typeof cluster>) => server.delete('nodeclaims', 'c')],
     ['the node is on its way out', ({ server }: ReturnType<typeof cluster>) => server.delete('nodes', 'aks-c')],
     [
-      'the node is marked to go',
-      ({ server }: ReturnType<typeof cluster>) =>
-        server.patch(
-          'nodes',
-          'aks-c',
-          { spec: { taints: [{ key: 'karpenter.sh/disrupted', effect: 'NoSchedule' }] } },
-          'object',
-        ),
+      'it is closed by a notice',
+      (made: ReturnType<typeof cluster>) => {
+        close(made);
+        mark(made, { annotations: { 'nodewright.dev/interruption': 'preempt by 1' }, reason: false });
+      },
     ],
   ])('get another before they are moved when %s', async (_, change) => {
     expect(await moved(change)).toEqual({ kind: 'provisioned', claims: 1 });
+  });
+
+  test('get none when disruption has marked it: what comes in its place was decided with the mark', async () => {
+    const outcome = await moved((made) => {
+      close(made);
+      mark(made, { annotations: { 'nodewright.dev/disruption': 'd' }, reason: true });
+    });
+    expect(outcome).toEqual({ kind: 'nothing-to-launch', claims: 0 });
+  });
+
+  // Nodes and claims are seen apart, and marks come off one after the other.
+  test.each([
+    ['its claim says nothing any more', close],
+    [
+      'its claim says by which decision only',
+      (made: ReturnType<typeof cluster>) => {
+        close(made);
+        mark(made, { annotations: { 'nodewright.dev/disruption': 'd' }, reason: false });
+      },
+    ],
+    [
+      'its claim says a reason only',
+      (made: ReturnType<typeof cluster>) => {
+        close(made);
+        mark(made, { annotations: {}, reason: true });
+      },
+    ],
+  ])('stay where they are when the mark of their node comes off: %s', async (_, change) => {
+    expect(await moved(change)).toEqual({ kind: 'idle', claims: 0 });
   });
 
   test.each([
@@ -291,6 +333,8 @@ describe('a snapshot', () => {
     const lists: Array<number> = [];
     const snapshots: Ports['snapshots'] = {
       ...made.ports.snapshots,
+      // What was published long ago is no sign of life.
+      latest: async () => ({ ...(await made.ports.snapshots.list()), takenAtMs: 0 }),
       heartbeatMs: () => Promise.resolve(heard === null ? null : made.clock.now() - heard),
       list: () => {
         lists.push(1);
@@ -310,10 +354,35 @@ describe('a snapshot', () => {
     expect(lists).toHaveLength(times);
   });
 
-  test('is never read from there by anybody else', async () => {
-    const { ports, lists } = silent(null);
-    await provision(ports);
+  test('is never read from there by anybody else: what a dead relay saw last is planned from by nobody', async () => {
+    const { ports, lists } = silent(45_001);
+    expect(await provision(ports)).toEqual({ kind: 'no-snapshot' });
     expect(lists).toEqual([]);
+  });
+
+  test('counts as a sign of life: a relay that has just begun sends hints before its first heartbeat', async () => {
+    const made = cluster('a');
+    const heartbeatMs = (): Promise<null> => Promise.resolve(null);
+    const ports = { ...made.ports, snapshots: { ...made.ports.snapshots, heartbeatMs } };
+    expect(await provision(ports)).toMatchObject({ kind: 'provisioned' });
+  });
+
+  test('is no sign of life where its relay has a clock that is ahead by more than it may be silent', async () => {
+    const { ports, lists } = silent(60_000);
+    const from = (aheadMs: number): Ports => ({
+      ...ports,
+      snapshots: {
+        ...ports.snapshots,
+        latest: async () => {
+          const snapshot = await ports.snapshots.latest();
+          return snapshot === null ? null : { ...snapshot, takenAtMs: ports.now() + aheadMs };
+        },
+      },
+    });
+    await provision(from(45_000), true);
+    expect(lists).toHaveLength(0);
+    await provision(from(45_001), true);
+    expect(lists).toHaveLength(1);
   });
 
   test('is read from there by a sweep where none was published', async () => {
@@ -404,15 +473,45 @@ test('a static pool gets the nodes that it lacks, though no pod waits', async ()
   expect(claims()).toHaveLength(2);
 });
 
-test('a protected pod on a node that is going gets another place, as nobody asks it', async () => {
-  const { ports, server, claims, addClaim, addNode, addRunning } = cluster();
-  const labels = { 'karpenter.sh/nodepool': 'general', 'karpenter.sh/initialized': 'true' };
-  addClaim('c', { labels, status: { providerID: 'azure://c', nodeName: 'aks-c' } });
-  addNode('c', { labels, status: { allocatable: { cpu: '2', memory: '8Gi', pods: '30' } } });
-  addRunning('web', 'c', { metadata: { annotations: { 'karpenter.sh/do-not-disrupt': 'true' } } });
-  server.delete('nodeclaims', 'c');
-  expect(await provision(ports)).toMatchObject({ kind: 'provisioned', claims: 1 });
-  expect(claims()).toHaveLength(2);
+describe('a pod that nothing may evict, on a node that is being deleted', () => {
+  const held = { metadata: { annotations: { 'karpenter.sh/do-not-disrupt': 'true' } } };
+  /** So long after the look, whose clock is ten seconds on. */
+  const deadline = (ms: number): Fields => ({
+    'karpenter.sh/nodeclaim-termination-timestamp': new Date(START + 10_000 + ms).toISOString(),
+  });
+
+  /** What a look comes to, once the claim of the node of such a pod is deleted. */
+  async function looked(annotations: Fields, pod: Fields = held, budget: Fields | null = null) {
+    const { ports, server, addClaim, addNode, addRunning } = cluster();
+    const labels = { 'karpenter.sh/nodepool': 'general', 'karpenter.sh/initialized': 'true' };
+    addClaim('c', { labels, annotations, status: { providerID: 'azure://c', nodeName: 'aks-c' } });
+    addNode('c', { labels, status: { allocatable: { cpu: '2', memory: '8Gi', pods: '30' } } });
+    addRunning('web', 'c', pod);
+    if (budget !== null) server.create('poddisruptionbudgets', budget);
+    server.delete('nodeclaims', 'c');
+    return (await provision(ports)).kind;
+  }
+
+  test('stays with it: a node for it would be empty for as long as it runs [D09]', async () => {
+    expect(await looked({})).not.toBe('provisioned');
+    expect(await looked(deadline(300_001))).not.toBe('provisioned');
+  });
+
+  test('gets another place from five minutes before the node’s deadline on, which spares no pod', async () => {
+    expect(await looked(deadline(300_000))).toBe('provisioned');
+    expect(await looked(deadline(-1))).toBe('provisioned');
+  });
+
+  test('is none that is not held', async () => {
+    expect(await looked({}, {})).toBe('provisioned');
+  });
+
+  test('is one, too, whose budget lets none go [D09]', async () => {
+    const metadata = { name: 'web', namespace: 'default' };
+    const none = { metadata, spec: { maxUnavailable: 0, selector: {} } };
+    expect(await looked({}, {}, none)).not.toBe('provisioned');
+    expect(await looked({}, {}, { metadata, spec: { maxUnavailable: 1, selector: {} } })).toBe('provisioned');
+  });
 });
 
 test('a claim that its decision does not name has nobody’s promise', async () => {

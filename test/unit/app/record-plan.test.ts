@@ -7,6 +7,7 @@ import { makePlan } from '../../../shared/app/make-plan.ts';
 import { recordPlan } from '../../../shared/app/record-plan.ts';
 import { NO_FIGURES, parseFigures } from '../../../shared/contract/plan-figures.ts';
 import { auditPlan } from '../../../shared/core/audit/audit-plan.ts';
+import { planDisruption } from '../../../shared/core/disruption/plan-disruption.ts';
 import { planProvisioning } from '../../../shared/core/plan-provisioning.ts';
 import type { Blobs } from '../../../shared/ports/blobs.ts';
 import { RetryableError } from '../../../shared/ports/errors.ts';
@@ -31,6 +32,7 @@ function planned(blobs: Blobs, zones: ReadonlyArray<string> = []) {
   const ports = {
     now: () => (nowMs += 20),
     planner: planProvisioning,
+    disruptionPlanner: planDisruption,
     log: (event: string, facts: object) => void logged.push([event, facts]),
     figuresLog: createFiguresLog(blobs, 'c'),
   } as unknown as Ports;

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { podsOfReservation, sharedPlaces, sharedReservations } from '../../../shared/app/reservations.ts';
+import type { RoomLeft } from '../../../shared/app/room-left.ts';
 import type { Decision } from '../../../shared/ports/store.ts';
 
 type Given = Parameters<typeof sharedReservations>;
@@ -68,8 +69,9 @@ describe('the places of claims that share', () => {
     claim: { pods: pods.split(''), instanceType: 't', zone: 'z', capacityType: 'spot' as const },
     decision,
   });
-  const placesOf = (given: Given[0], claims = [sharing('x', 'ab'), sharing('y', 'cd')]) =>
-    Object.fromEntries([...sharedPlaces(given, claims)].map(([name, { pods }]) => [name, pods.join('')]));
+  const enough: RoomLeft = () => Infinity;
+  const placesOf = (given: Given[0], claims = [sharing('x', 'ab'), sharing('y', 'cd')], roomOn = enough) =>
+    Object.fromEntries([...sharedPlaces(given, claims, roomOn)].map(([name, { pods }]) => [name, pods.join('')]));
 
   test('are their own pods’ while nobody has come', () => {
     expect(placesOf(snapshot(pod('a', 0), pod('b', 0), pod('c', 0), pod('d', 0)))).toEqual({ x: 'ab', y: 'cd' });
@@ -90,7 +92,17 @@ describe('the places of claims that share', () => {
     expect(placesOf(snapshot(pod('a', 0, null, true), pod('c', 0)))).toEqual({ x: '', y: 'c' });
   });
 
+  test('are as many as its node has room for: whoever has none there has one that is left elsewhere', () => {
+    const given = snapshot(pod('a', 0), pod('b', 0), pod('c', 0, 'aks-x'), pod('d', 0, 'aks-z'));
+    expect(placesOf(given)).toEqual({ x: 'ca', y: 'b' });
+    const small: RoomLeft = (node) => (node === 'aks-x' ? 0 : 7);
+    expect(placesOf(given, undefined, small)).toEqual({ x: 'c', y: 'ab' });
+  });
+
   test('keep what else is known of a claim', () => {
-    expect(sharedPlaces(snapshot(), [sharing('x', 'ab')]).get('x')).toMatchObject({ instanceType: 't', zone: 'z' });
+    expect(sharedPlaces(snapshot(), [sharing('x', 'ab')], enough).get('x')).toMatchObject({
+      instanceType: 't',
+      zone: 'z',
+    });
   });
 });

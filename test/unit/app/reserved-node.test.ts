@@ -1,3 +1,4 @@
+import { planDisruption } from '../../../shared/core/disruption/plan-disruption.ts';
 import { planProvisioning } from '../../../shared/core/plan-provisioning.ts';
 import { DEFAULT_DISRUPTION } from '../../../shared/core/model/disruption-input.ts';
 import { expect, test } from 'vitest';
@@ -59,6 +60,7 @@ function joined(
     cloud: { revokeTokens: () => Promise.resolve(), equip: () => Promise.resolve() },
     disruption: { isOn: true, policy: { ...DEFAULT_DISRUPTION, searchSteps: 100_000 } },
     planner: planProvisioning,
+    disruptionPlanner: planDisruption,
     reservesNodes: given.reservesNodes ?? true,
     now: () => clock.now(),
     log: () => undefined,

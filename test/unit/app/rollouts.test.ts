@@ -130,6 +130,26 @@ describe('nodes behind a new image, in a pool with a bake time', () => {
     expect(marked()).toHaveLength(1);
   });
 
+  test('that were starting when it came, and are found behind when they are there, wait for the canary that was made by then', async () => {
+    const { server, ports, addFresh, addFull, drift, marked, clock } = behind();
+    clock.advance(MINUTE);
+    addFresh('new');
+    addFull('d', 'new', 'shop');
+    const patch = { metadata: { annotations: { 'nodewright.dev/created-for': 'Drifted' } } };
+    server.patch('nodeclaims', 'new', patch, 'object');
+    server.patch('nodeclaims', 'new', { status: { imageID: 'newer' } }, 'status');
+    for (const name of ['used', 'old', 'older']) {
+      drift(name, 'ImageDrift', START + 2 * MINUTE);
+      server.patch('nodeclaims', name, { status: { imageID: 'older' } }, 'status');
+    }
+    clock.advance(2 * MINUTE);
+    expect((await disrupt(ports)).kind).toBe('idle');
+    // One of the same image is not what comes after them, and nobody has looked at it yet.
+    server.patch('nodeclaims', 'new', { status: { imageID: 'older' } }, 'status');
+    expect(await disrupt(ports)).toMatchObject({ kind: 'begun', nodes: 1 });
+    expect(marked()).toHaveLength(1);
+  });
+
   test('do not take a node for new that was there before they were found behind', async () => {
     const { ports, drift, addReady, addFull, marked, clock } = behind();
     addReady('unmoved');
@@ -287,6 +307,33 @@ describe('a new image that does worse is halted', () => {
     ]);
     expect(events()).toContainEqual(['RolloutHalted', message]);
     expect(lines).toContainEqual(['rollout-halted', { nodePool: 'general', why }]);
+  });
+
+  test('where none that is new is in use half an hour after it was made, with what it waits for', async () => {
+    const waits = (type: string, status: string) => [
+      since(START, 'Launched', status),
+      { ...since(START, type, 'Unknown'), message: 'startup taint driver:NoSchedule is still there' },
+    ];
+    for (const [launched, initialized, why] of [
+      [
+        'True',
+        false,
+        'NodeClaim new is not initialized after 30 minutes: startup taint driver:NoSchedule is still there',
+      ],
+      ['Unknown', false, undefined],
+      ['True', true, undefined],
+    ] as const) {
+      const { ports, server, addFresh, halted, clock } = behind();
+      addFresh('new');
+      server.patch('nodeclaims', 'new', { status: { conditions: waits('Initialized', launched) } }, 'status');
+      if (initialized) addFresh('newer');
+      clock.advance(30 * MINUTE - 1);
+      await disrupt(ports);
+      expect(halted()).toBeUndefined();
+      clock.advance(1);
+      await disrupt(ports);
+      expect(halted()).toBe(why);
+    }
   });
 
   test('but not for a heartbeat that was missed, nor where as many old nodes are sick', async () => {

@@ -197,6 +197,30 @@ describe('nodes of one decision whose pods are all alike', () => {
     cluster.server.remove('pods', nameOf(a));
     expect(await cluster.pods()).toEqual({ [a.name]: [nameOf(b)], [b.name]: [], [c.name]: [nameOf(c)] });
   });
+
+  test.each([
+    [
+      'is closed',
+      { taints: [{ key: 'karpenter.sh/disrupted', effect: 'NoSchedule' }] },
+      { conditions: [{ type: 'Ready', status: 'True' }], allocatable: { cpu: '2', memory: '8Gi', pods: '110' } },
+    ],
+    [
+      'has turned out smaller than planned',
+      {},
+      { conditions: [{ type: 'Ready', status: 'True' }], allocatable: { cpu: '1', memory: '8Gi', pods: '110' } },
+    ],
+  ])('have no places where the node %s: those who wait have what is left on others', async (_, spec, status) => {
+    const cluster = await planned();
+    const { a, b, c } = threeOf(cluster);
+    const nameOf = ({ pod }: { readonly pod: string }): string => `default/${pod}`;
+    await cluster.look(a.name);
+    await cluster.join(a.name);
+    cluster.bind(b.pod, c.name);
+    expect(await cluster.pods()).toEqual({ [a.name]: [nameOf(a)], [b.name]: [nameOf(c)], [c.name]: [nameOf(b)] });
+    cluster.server.patch('nodes', `aks-${a.name}`, { spec }, 'object');
+    cluster.server.patch('nodes', `aks-${a.name}`, { status }, 'status');
+    expect(await cluster.pods()).toEqual({ [a.name]: [], [b.name]: [nameOf(a)], [c.name]: [nameOf(b)] });
+  });
 });
 
 test('nodes whose pods differ are kept for their own, and so is the only node of its kind', async () => {

@@ -1,7 +1,8 @@
+import { planDisruption } from '../../../shared/core/disruption/plan-disruption.ts';
 import { planProvisioning } from '../../../shared/core/plan-provisioning.ts';
 import type { SignalHint } from '../../../shared/contract/messages.ts';
 import { DEFAULT_DISRUPTION } from '../../../shared/core/model/disruption-input.ts';
-import { ApiServer, type Fields } from '../../simulation/world/api-server.ts';
+import { ApiServer, type Fields, type Reply } from '../../simulation/world/api-server.ts';
 import { answer } from '../../simulation/world/api-transport.ts';
 import { MemoryBlobs } from '../../simulation/world/memory-blobs.ts';
 import { VirtualClock } from '../../../sandbox/world/clock.ts';
@@ -11,6 +12,7 @@ import { createLedger } from '../../../shared/adapters/kubernetes/ledger.ts';
 import { listSnapshot } from '../../../shared/adapters/kubernetes/list-snapshot.ts';
 import type { ApiRequest, Transport } from '../../../shared/adapters/kubernetes/transport.ts';
 import { createDecisions } from '../../../shared/adapters/storage/decisions.ts';
+import { createDeviceMemory } from '../../../shared/adapters/storage/device-memory.ts';
 import { createFiguresLog } from '../../../shared/adapters/storage/figures-log.ts';
 import { createTurns } from '../../../shared/app/follow/turns.ts';
 import { createRecentPlaces } from '../../../shared/app/recent-places.ts';
@@ -51,6 +53,8 @@ export interface Outside {
   types: ReadonlyArray<InstanceType>;
   /** Before a request is answered; may throw, and may change the cluster. */
   onRequest: (request: ApiRequest) => void;
+  /** What a policy answers in place of the API server; null lets the request be. */
+  deny: (request: ApiRequest) => Reply | null;
   /** Before a hint counts as sent; may throw. */
   onSend: (sent: Sent) => void;
   /** What Azure says. */
@@ -108,6 +112,7 @@ export function smallCluster() {
   const outside: Outside = {
     types: [size('Standard_D2_v5', 2, 8, 100_000)],
     onRequest: () => undefined,
+    deny: () => null,
     onSend: () => undefined,
     launch: ({ claim }) => ({ kind: 'accepted', machine: machine(claim) }),
     observe: present('running'),
@@ -129,7 +134,7 @@ export function smallCluster() {
     // As the real one: what goes wrong is a promise that is rejected.
     return Promise.resolve().then(() => {
       outside.onRequest(request);
-      return answer(server, request);
+      return outside.deny(request) ?? answer(server, request);
     });
   };
   const hints: Hints = {
@@ -153,6 +158,7 @@ export function smallCluster() {
     // Two or three nodes are looked through with less than what a cluster of thousands takes.
     disruption: { isOn: true, policy: { ...DEFAULT_DISRUPTION, searchSteps: 100_000 } },
     planner: planProvisioning,
+    disruptionPlanner: planDisruption,
     reservesNodes: true,
     now,
     // Whoever waits does so until the test says otherwise.
@@ -161,8 +167,14 @@ export function smallCluster() {
     definitions: createDefinitions(kubernetes, now),
     ...azure.ports,
     deviceSelectors: null,
-    snapshots: { latest: image, list: image, heartbeatMs: () => Promise.resolve(now()) },
+    snapshots: {
+      latest: image,
+      list: image,
+      heartbeatMs: () => Promise.resolve(now()),
+      heldMs: () => Promise.resolve(null),
+    },
     decisions: createDecisions(blobs, CLUSTER),
+    deviceMemory: createDeviceMemory(blobs, CLUSTER),
     figuresLog: createFiguresLog(blobs, CLUSTER),
     ledger: createLedger(kubernetes, 'nodewright-system', now),
     hints,
@@ -356,6 +368,22 @@ function readiness(ready: string | null): Fields {
 /** A condition that has held since `atMs`. */
 export function since(atMs: number, type: string, status = 'True'): Fields {
   return { type, status, reason: type, message: '', lastTransitionTime: new Date(atMs).toISOString() };
+}
+
+/** The name of the policy that denies things here. */
+export const POLICY = 'nobody-does-this';
+
+/** A policy in the cluster that denies requests of this method whose path ends so. It answers as kube-apiserver 1.36 does. */
+export function denying(method: ApiRequest['method'], end: string): (request: ApiRequest) => Reply | null {
+  return (request) => {
+    const path = request.path.split('?')[0] ?? '';
+    const name = (request.body as Fields | undefined)?.['metadata']?.name as string | undefined;
+    const isMeant = path.endsWith(end) || (method === 'POST' && `${path}/${name}`.endsWith(end));
+    if (request.method !== method || !isMeant) return null;
+    const words = `ValidatingAdmissionPolicy '${POLICY}' with binding 'all' denied request: not this one`;
+    const message = `things "${name ?? end}" is forbidden: ${words}`;
+    return { status: 422, body: { kind: 'Status', status: 'Failure', reason: 'Invalid', code: 422, message } };
+  };
 }
 
 /** The names of the objects that a hint is about. */

@@ -11,13 +11,14 @@ async function swept(
     readonly isLeaving?: boolean;
     readonly machine?: boolean;
     readonly node?: boolean;
+    readonly taints?: ReadonlyArray<object>;
   },
   afterMs: number,
 ): Promise<ReadonlyArray<string>> {
   const { ports, clock, sent, azure, server, addClaim, addNode } = smallCluster();
   addClaim('c', { status: { conditions: given.conditions ?? [] } });
   if (given.machine ?? true) azure.machines.set('c', machine('c'));
-  if (given.node ?? true) addNode('c');
+  if (given.node ?? true) addNode('c', { taints: given.taints ?? [] });
   clock.advance(afterMs);
   if (given.isLeaving ?? false) server.delete('nodeclaims', 'c');
   const { hinted } = await sweep(ports);
@@ -52,9 +53,15 @@ describe('a sweep asks for a look at a claim', () => {
     expect(await swept({ conditions: atRest, node: false }, 1_000)).toEqual(['c']);
   });
 
-  test('never while it is at rest and has both', async () => {
+  test('not while it is at rest and has both, but for its turn', async () => {
     expect(await swept({ conditions: atRest }, 1_000)).toEqual([]);
-    expect(await swept({ conditions: atRest }, 24 * 3_600_000)).toEqual([]);
+    expect(await swept({ conditions: atRest }, 1_800_000)).toEqual([]);
+  });
+
+  test('at rest whose node is kept for some still, as the look that was to open it was lost', async () => {
+    const taints = [{ key: 'nodewright.dev/reserved', value: 'c', effect: 'NoSchedule' }];
+    expect(await swept({ conditions: atRest, taints }, STILL_MS - 1)).toEqual([]);
+    expect(await swept({ conditions: atRest, taints }, STILL_MS)).toEqual(['c']);
   });
 
   test('not at once for having no machine or node, when it is on its way', async () => {
@@ -80,6 +87,63 @@ test('a sweep asks for all claims that stand still together, and once a minute [
   clock.advance(60_000);
   await sweep(ports);
   expect(new Set(sent.map(({ key }) => key)).size).toBe(2);
+});
+
+describe('what is at rest', () => {
+  /** How often each is asked about in sweeps so many minutes apart, over so many hours. */
+  async function askedAbout(everyMinutes: number, hours: number): Promise<ReadonlyMap<string, number>> {
+    const { ports, clock, sent, azure, addClass, addPool, addClaim, addNode } = smallCluster();
+    addClass('True');
+    addPool();
+    for (let index = 0; index < 12; index++) {
+      const name = `c-${index}`;
+      addClaim(name, { status: { conditions: atRest } });
+      azure.machines.set(name, machine(name));
+      addNode(name);
+    }
+    for (let minute = 0; minute < hours * 60; minute += everyMinutes) {
+      // Each reads the cluster.
+      // oxlint-disable-next-line no-await-in-loop
+      await sweep(ports);
+      clock.advance(everyMinutes * 60_000);
+    }
+    const names = sent.flatMap(({ hint }) =>
+      'objects' in hint ? hint.objects.map(({ kind, name }) => `${kind} ${name}`) : [],
+    );
+    return new Map([...Map.groupBy(names, (name) => name)].map(([name, all]) => [name, all.length]));
+  }
+
+  test('is looked at once an hour all the same: claims, pools and classes, a part of them in each minute', async () => {
+    const asked = await askedAbout(1, 3);
+    expect(asked.size).toBe(14);
+    expect([...asked.keys()]).toEqual(
+      expect.arrayContaining(['NodePool general', 'AKSNodeClass default', 'NodeClaim c-7']),
+    );
+    for (const count of asked.values()) expect([2, 3, 4]).toContain(count);
+  });
+
+  test('is looked at each few hours where the sweep comes less often', async () => {
+    expect((await askedAbout(5, 6)).size).toBe(14);
+  });
+});
+
+test('a pool or class whose spec has changed since its status was written is asked about at once', async () => {
+  const { ports, sent, server, addClass, addPool } = smallCluster();
+  addClass('True');
+  addPool();
+  for (const [resource, name] of [
+    ['aksnodeclasses', 'default'],
+    ['nodepools', 'general'],
+  ] as const) {
+    const ready = { type: 'Ready', status: 'True', observedGeneration: 1 };
+    server.patch(resource, name, { status: { conditions: [ready] } }, 'status');
+  }
+  await sweep(ports);
+  expect(sent).toEqual([]);
+  server.patch('nodepools', 'general', { spec: { weight: 7 } }, 'object');
+  server.patch('aksnodeclasses', 'default', { spec: { osDiskSizeGB: 77 } }, 'object');
+  await sweep(ports);
+  expect(sent.flatMap(({ hint }) => namesIn(hint))).toEqual(['general', 'default']);
 });
 
 describe('a node at rest whose pool asks for something else by now', () => {

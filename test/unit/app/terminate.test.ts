@@ -687,6 +687,23 @@ describe('a claim that has been replaced', () => {
     expect(cluster.evicted()).toBe(1);
   });
 
+  test('waits ten minutes at most, and with a notice to its deadline: a startup taint may never go', async () => {
+    for (const [more, evicted] of [
+      [{}, 1],
+      [{ [interruption]: 'redeploy by then' }, 0],
+    ] as const) {
+      const cluster = leaving({ annotations: { ...annotations, ...more } });
+      addReplacements(cluster, 'r1');
+      cluster.addRunning('web', 'c');
+      cluster.clock.advance(599_000);
+      await cluster.look();
+      expect(cluster.evicted()).toBe(0);
+      cluster.clock.advance(1_000);
+      await cluster.look();
+      expect(cluster.evicted()).toBe(evicted);
+    }
+  });
+
   test('of which it is not said yet what replaces it keeps them as long as that is to come, and no longer', async () => {
     const cluster = leaving({
       annotations: { [replacementDue]: at(START + 30_000), [deadlineKey]: at(START + 600_000) },

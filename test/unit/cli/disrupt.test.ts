@@ -148,3 +148,47 @@ describe('nodewright disrupt', () => {
     );
   });
 });
+
+test('a breaker and a halted release hold nodes back as they do in production', async () => {
+  const nowMs = Date.parse('2026-11-22T12:00:00Z');
+  const saying = (annotations: string): string =>
+    generous.replace('name: general }', `name: general, annotations: { ${annotations} } }`);
+  const failures = ['a=2026-11-22T11:30:00Z', 'b=2026-11-22T11:40:00Z', 'c=2026-11-22T11:50:00Z'].join(',');
+  const tripped = saying(`nodewright.dev/disruption-failures: "${failures}"`);
+  const kept = async (own: string, more: ReadonlyArray<string> = []) => {
+    const { text } = await disrupt([own, ...cluster.slice(1), ...more], { nowMs });
+    return (JSON.parse(text) as DisruptionDocument).kept.flatMap(({ node, reason, detail }) =>
+      reason === 'pool-braked' ? [[node, detail]] : [],
+    );
+  };
+  const stopped =
+    'disruption of NodePool general has stopped itself until 2026-11-22T12:50:00Z: replacements of 3 steps failed within an hour';
+  expect(await kept(tripped)).toEqual(['a', 'c'].map((node) => [node, stopped]));
+  expect(await kept(generous)).toEqual([]);
+
+  // What nodes show of a new image counts, though nobody has written it down yet.
+  const since = (type: string, reason: string, time: string): string =>
+    `{ type: ${type}, status: "True", reason: ${reason}, lastTransitionTime: "${time}" }`;
+  const behind = machine('a').replace(
+    'conditions: [{ type: Consolidatable',
+    `conditions: [${since('Initialized', 'Initialized', '2026-11-20T08:00:00Z')}, ${since('Drifted', 'ImageDrift', '2026-11-22T11:00:00Z')}, { type: Consolidatable`,
+  );
+  const fresh = machine('d')
+    .replace('name: claim-d', 'name: claim-d, creationTimestamp: "2026-11-22T11:10:00Z"')
+    .replace(
+      'conditions: [{ type: Consolidatable',
+      `conditions: [${since('Initialized', 'Initialized', '2026-11-22T11:20:00Z')}, { type: Consolidatable`,
+    )
+    .replace(
+      '{ type: Ready, status: "True" }',
+      '{ type: Ready, status: "False", lastTransitionTime: "2026-11-22T11:30:00Z" }',
+    );
+  const { text } = await disrupt(
+    [saying('nodewright.dev/bake-time: 10m'), behind, machine('b'), fresh, pod('one', 'a'), pod('three', 'b')],
+    { nowMs },
+  );
+  const held = (JSON.parse(text) as DisruptionDocument).kept.find(({ node }) => node === 'a');
+  expect(held?.detail).toContain(
+    'what is new in NodePool general does worse: 1 of 1 new nodes are not ready, d among them',
+  );
+});

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { isDisrupted } from '../../../shared/contract/disrupted-taint.ts';
+import { isDisrupted } from '../../../shared/kubernetes/disrupted-taint.ts';
 
 const tainted = (key: string, effect: string) => ({
   spec: {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { parseGoDuration } from '../../../shared/contract/duration.ts';
+import { parseGoDuration } from '../../../shared/kubernetes/go-duration.ts';
 
 test.for([
   ['1h30m', 5_400_000],

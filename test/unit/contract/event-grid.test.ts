@@ -29,6 +29,23 @@ describe('a scheduled event', () => {
     expect(readEvent(said, 'c')).toEqual({ kind: 'signal', signal: expected });
   });
 
+  test.each([
+    ['in the Event Grid schema', { eventTime: '2026-01-01T00:00:01.5Z' }],
+    ['in the CloudEvents schema', { specversion: '1.0', type: eventTypes.scheduled, time: '2026-01-01T00:00:01.500Z' }],
+    ['as Azure’s library reads it', { eventTime: new Date('2026-01-01T00:00:01.500Z') }],
+  ])('says when it was sent, %s', (_, parts) => {
+    const said = scheduled({ EventType: 'Preempt', EventStatus: 'Scheduled' }, parts);
+    const sentMs = Date.UTC(2026, 0, 1, 0, 0, 1, 500);
+    expect(readEvent(said, 'c')).toMatchObject({ signal: { event: 'preempt', noticedMs: sentMs } });
+  });
+
+  test.each(['soon', new Date('soon')])('whose time is no time (%s) is used all the same', (eventTime) => {
+    const said = scheduled({ EventType: 'Preempt', EventStatus: 'Scheduled' }, { eventTime });
+    const news = readEvent(said, 'c');
+    expect(news).toMatchObject({ signal: { event: 'preempt' } });
+    expect(news.kind === 'signal' && 'noticedMs' in news.signal).toBe(false);
+  });
+
   test('that has started has no time, and one without an id of its own carries the envelope’s', () => {
     const said = scheduled({ EventType: 'Reboot', EventStatus: 'Started', NotBefore: '' });
     expect(readEvent(said, 'c')).toMatchObject({ signal: { event: 'reboot', notBeforeMs: null, eventId: 'e-1' } });

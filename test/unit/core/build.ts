@@ -147,6 +147,7 @@ export function pods(index: number, count: number, parts: Partial<Pod> = {}): Re
       uid: `s${index}-${running ? `${parts.nodeName}-` : ''}${String(at).padStart(4, '0')}`,
       shape: index,
       createdAtMs: 1_000,
+      startedAtMs: running ? 1_000 : null,
       nodeName: null,
       nominatedNodeName: null,
       unschedulable: !running,
@@ -193,6 +194,7 @@ interface InputParts extends Partial<Cluster> {
   readonly devices?: ProvisioningInput['devices'];
   readonly evictionCostMs?: ProvisioningInput['evictionCostMs'];
   readonly foreignPools?: ProvisioningInput['foreignPools'];
+  readonly held?: ProvisioningInput['held'];
 }
 
 /** The whole input; every pool may use all `types`. */
@@ -205,6 +207,7 @@ export function input(parts: InputParts): ProvisioningInput {
     devices = DEVICES_IGNORED,
     evictionCostMs = new Map(),
     foreignPools = [],
+    held = [],
     ...cluster
   } = parts;
   const whole: Cluster = { ...EMPTY_CLUSTER, ...cluster };
@@ -221,5 +224,6 @@ export function input(parts: InputParts): ProvisioningInput {
     work: { operations },
     devices,
     evictionCostMs,
+    held,
   });
 }

@@ -2,14 +2,17 @@ import { expect, test } from 'vitest';
 import { answerHealth } from '../../../functions/answer-health.ts';
 import type { Ports } from '../../../shared/app/ports.ts';
 import type { App } from '../../../shared/composition.ts';
+import type { Worker } from '../../../functions/execution.ts';
 import { RetryableError } from '../../../shared/ports/errors.ts';
 import { smallCluster } from '../app/small-cluster.ts';
+import { never } from './workers.ts';
 
 const context = { info: () => undefined };
 
 /** What the page says of an app with these ports. */
 async function page(ports: Ports) {
-  const open = () => ({ ports: () => Promise.resolve(ports) }) as unknown as App;
+  const app = { ports: () => Promise.resolve(ports), hints: ports.hints } as unknown as App;
+  const open = (): Worker => ({ app, now: ports.now, after: never });
   const { status, jsonBody } = await answerHealth(context, open);
   return {
     status,

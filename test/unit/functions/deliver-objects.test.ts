@@ -4,6 +4,7 @@ import { toQueueMessages } from '../../../shared/contract/queue-messages.ts';
 import type { ObjectsHint } from '../../../shared/contract/messages.ts';
 import { RetryableError, TerminalError } from '../../../shared/ports/errors.ts';
 import { START, namesIn, smallCluster } from '../app/small-cluster.ts';
+import { never } from './workers.ts';
 
 interface Poison {
   readonly message: unknown;
@@ -41,7 +42,7 @@ function worker(names: ReadonlyArray<string>, fails: Readonly<Record<string, Err
     ...cluster,
     poisoned,
     message,
-    deliver: (raw: unknown = message) => deliverObjectsTo({ app, now: () => clock.now() }, context, raw),
+    deliver: (raw: unknown = message) => deliverObjectsTo({ app, now: () => clock.now(), after: never }, context, raw),
     launched: () => cluster.azure.orders.map(({ claim }) => claim).toSorted(),
     /** What was put off: the objects' names, the tries so far, and for how long, without what spreads it. */
     putOff: () =>

@@ -3,6 +3,7 @@ import { deliverPodsTo } from '../../../functions/deliver-pods.ts';
 import type { PodsHint } from '../../../shared/contract/messages.ts';
 import { RetryableError } from '../../../shared/ports/errors.ts';
 import { START, smallCluster } from '../app/small-cluster.ts';
+import { never } from './workers.ts';
 
 const hint: PodsHint = { kind: 'pods', version: 1, cluster: 'small', snapshot: null, reason: 'test' };
 
@@ -30,7 +31,7 @@ function worker(...fails: ReadonlyArray<number>) {
     poisoned,
     lines,
     looks: () => looks,
-    deliver: (messages: unknown) => deliverPodsTo({ app, now: () => START }, context, messages),
+    deliver: (messages: unknown) => deliverPodsTo({ app, now: () => START, after: never }, context, messages),
   };
 }
 
@@ -47,10 +48,17 @@ describe('of the hints that arrive together', () => {
     expect([looks(), poisoned]).toEqual([1, ['text', { kind: 'other' }]]);
   });
 
-  test('the next tries again when a look fails, and what failed is put off', async () => {
-    const { deliver, looks, sent } = worker(1);
-    await deliver([hint, hint, hint]);
-    expect([looks(), sent]).toMatchObject([2, [{ hint: { attempt: 1 }, atMs: expect.any(Number) }]]);
+  test('one look is all they get when it fails, so that an API server that hangs costs a batch its time once', async () => {
+    const { deliver, looks, sent, poisoned } = worker(1, 2, 3);
+    await deliver(Array.from({ length: 12 }, () => hint));
+    expect([looks(), poisoned]).toEqual([1, []]);
+    expect(sent).toMatchObject([{ hint: { attempt: 1 }, atMs: expect.any(Number) }]);
+  });
+
+  test('the one that was tried most often is put off for all, so that the pauses between tries go on growing', async () => {
+    const { deliver, sent } = worker(1);
+    await deliver([hint, { ...hint, attempt: 3 }, { ...hint, attempt: 2 }]);
+    expect(sent.map(({ hint: { attempt } }) => attempt)).toEqual([4]);
   });
 
   test('none is kept of a delivery that comes again, because a look could neither be had nor put off', async () => {

@@ -5,6 +5,7 @@ import type { SignalHint } from '../../../shared/contract/messages.ts';
 import { toQueueMessages } from '../../../shared/contract/queue-messages.ts';
 import { RetryableError } from '../../../shared/ports/errors.ts';
 import { START, machine, since, smallCluster } from '../app/small-cluster.ts';
+import { never } from './workers.ts';
 
 const group = '/subscriptions/s/resourceGroups/g/providers/Microsoft.Compute/virtualMachines';
 const idOf = (claim: string): string => `${group}/aks-${claim}`;
@@ -44,7 +45,7 @@ function worker(...claims: ReadonlyArray<string>) {
     poisoned,
     lines,
     told: () => lines.filter(({ event }) => event === 'signal').map(({ outcome, why }) => [outcome, why ?? null]),
-    deliver: (raw: unknown) => deliverSignalsTo({ app, now: () => clock.now() }, context, raw),
+    deliver: (raw: unknown) => deliverSignalsTo({ app, now: () => clock.now(), after: never }, context, raw),
     leaving: () => claims.filter((claim) => server.get('nodeclaims', claim)?.metadata.deletionTimestamp !== undefined),
     events: () => server.list('events'),
   };
@@ -163,6 +164,40 @@ describe('of many messages at once', () => {
   });
 });
 
+test('whose time is shortest is acted on first, and what names none means the shortest', async () => {
+  const claims = Array.from({ length: 40 }, (_, index) => `n${index}`);
+  const { app, deliver } = worker(...claims);
+  const ports = await app.ports();
+  const begun: Array<string> = [];
+  const get: typeof ports.kubernetes.get = (kind, key) => {
+    if (kind === 'NodeClaim' && !begun.includes(key.name)) begun.push(key.name);
+    return ports.kubernetes.get(kind, key);
+  };
+  app.ports = () => Promise.resolve({ ...ports, kubernetes: { ...ports.kubernetes, get } });
+  const later = claims.map((claim, index) => ({ ...hint(claim), notBeforeMs: START + 600_000 - 1_000 * index }));
+  const note = annotated('n0', 'LiveMigrationSucceeded');
+  const nameless = annotated('n3', 'VirtualMachinePreempted');
+  await deliver([7, note, ...later.filter(({ vmId }) => vmId !== idOf('n3')), nameless]);
+  expect(begun.slice(0, 4)).toEqual(['n3', 'n39', 'n38', 'n37']);
+});
+
+test('how late each was is counted from when it was noticed, and from no later than it came', async () => {
+  const { app, clock, deliver, lines } = worker('a', 'b');
+  const ports = await app.ports();
+  const log: typeof ports.log = (event, facts) => void lines.push({ event, ...facts });
+  app.ports = () => Promise.resolve({ ...ports, log });
+  clock.advance(5_000);
+  await deliver([
+    { ...hint('a'), noticedMs: START + 1_000 },
+    { ...hint('b'), noticedMs: START + 60_000 },
+  ]);
+  const told = lines.filter(({ event }) => event === 'interrupted');
+  expect(told.map(({ claim, markedAfterMs }) => [claim, markedAfterMs])).toEqual([
+    ['a', 4_000],
+    ['b', 0],
+  ]);
+});
+
 describe('of a list of events', () => {
   test('each is used, and the malformed ones are kept by themselves', async () => {
     const { deliver, leaving, poisoned } = worker('a', 'b');
@@ -176,14 +211,32 @@ describe('of a list of events', () => {
     outside.onRequest = ({ path }) => {
       if (path.includes('nodeclaims')) throw new RetryableError('busy');
     };
-    await deliver([annotated('a', 'VirtualMachinePreempted'), annotated('b', 'VirtualMachinePreempted')]);
-    expect(sent.map(({ hint: { attempt, kind } }) => [kind, attempt])).toEqual([
-      ['signal', 1],
-      ['signal', 1],
-    ]);
+    const later = { ...hint('a'), notBeforeMs: 90_000 };
+    await deliver([hint('a'), later, hint('b')]);
+    expect(sent.map(({ hint: { attempt, kind } }) => [kind, attempt])).toEqual(sent.map(() => ['signal', 1]));
     const ids = sent.flatMap((one) => toQueueMessages(one.hint, one.key).map(({ id }) => id));
-    expect([new Set(ids).size, poisoned]).toEqual([2, []]);
+    expect([new Set(ids).size, poisoned]).toEqual([3, []]);
   });
+});
+
+test('a notice that comes often and cannot be acted on is put off to few moments, at which the queue takes one', async () => {
+  const { deliver, outside, sent, clock } = worker('a', 'b');
+  outside.onRequest = ({ path }) => {
+    if (path.includes('nodeclaims')) throw new RetryableError('busy', { retryAfterMs: 30_000 });
+  };
+  for (let time = 0; time < 20; time++) {
+    clock.advance(200);
+    await deliver(hint('a'));
+  }
+  const pauses = sent.map(({ atMs }) => (atMs ?? 0) - clock.now());
+  expect([Math.min(...pauses) > 26_000, Math.max(...pauses) < 39_000]).toEqual([true, true]);
+  const keys = (): number => new Set(sent.map(({ key }) => key)).size;
+  expect([sent.length, keys() <= 2]).toEqual([20, true]);
+  const before = keys();
+  await deliver(hint('b'));
+  clock.advance(60_000);
+  await deliver(hint('a'));
+  expect(keys()).toBe(before + 2);
 });
 
 describe('a message is kept with its reason', () => {
@@ -225,9 +278,10 @@ describe('an event is forgotten, and said to be ignored', () => {
 });
 
 describe('a deletion', () => {
-  test('of a machine that Azure no longer has gives it up at once', async () => {
-    const { deliver, azure, leaving, told } = worker('a', 'b');
+  test('of a machine that Azure no longer has, and whose node is not ready, gives it up at once', async () => {
+    const { deliver, azure, server, leaving, told } = worker('a', 'b');
     azure.machines.delete('a');
+    server.patch('nodes', 'aks-a', { status: { conditions: [{ type: 'Ready', status: 'Unknown' }] } }, 'status');
     await deliver(deleted('a'));
     expect([leaving(), told()]).toEqual([['a'], [['given-up', null]]]);
   });
@@ -236,8 +290,10 @@ describe('a deletion', () => {
     const { deliver, leaving, told, sent } = worker('a');
     await deliver(deleted('a'));
     expect([leaving(), told()]).toEqual([[], [['looked', null]]]);
+    const look = { kind: 'objects', objects: [{ kind: 'NodeClaim', name: 'a' }] };
     expect(sent).toMatchObject([
-      { hint: { kind: 'objects', objects: [{ kind: 'NodeClaim', name: 'a' }] }, atMs: null },
+      { hint: look, atMs: null },
+      { hint: look, atMs: START + 60_000 },
     ]);
   });
 });

@@ -4,6 +4,7 @@ import { type PodsHint, parsePodsHint } from '../../../shared/contract/messages.
 import type { Ports } from '../../../shared/app/ports.ts';
 import { RetryableError, TerminalError } from '../../../shared/ports/errors.ts';
 import { START, smallCluster } from '../app/small-cluster.ts';
+import { never } from './workers.ts';
 
 const hint: PodsHint = { kind: 'pods', version: 1, cluster: 'small', snapshot: null, reason: 'test' };
 
@@ -36,7 +37,7 @@ function worker() {
       use: (ports: Ports, message: PodsHint) => Promise<void>,
       raw: unknown = hint,
       parse: (raw: unknown) => PodsHint | null = parsePodsHint,
-    ) => deliverTo({ app, now: () => START }, context, raw, parse, use),
+    ) => deliverTo({ app, now: () => START, after: never }, context, raw, parse, use),
   };
 }
 
@@ -184,7 +185,13 @@ describe('the pause before the next try', () => {
       const context = { functionName: 'f', invocationId, info: () => undefined, error: () => undefined };
       // Each is a delivery of its own.
       // oxlint-disable-next-line no-await-in-loop
-      await deliverTo({ app, now: () => START }, context, hint, parsePodsHint, failing(new RetryableError('busy')));
+      await deliverTo(
+        { app, now: () => START, after: never },
+        context,
+        hint,
+        parsePodsHint,
+        failing(new RetryableError('busy')),
+      );
     }
     expect(new Set(sent.map(({ atMs }) => atMs)).size).toBe(4);
   });

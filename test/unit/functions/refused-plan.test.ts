@@ -10,6 +10,7 @@ import { microUsdPerHour } from '../../../shared/core/quantity/units.ts';
 import type { Planner } from '../../../shared/core/recovery/sound-plan.ts';
 import type { Decision } from '../../../shared/ports/store.ts';
 import { smallCluster } from '../app/small-cluster.ts';
+import { never } from './workers.ts';
 
 interface ClaimSpec {
   readonly resources?: { readonly requests?: { readonly cpu?: string } };
@@ -101,7 +102,7 @@ async function deliver({ ports, clock }: ReturnType<typeof cluster>) {
     error: (...told: ReadonlyArray<unknown>) => void errors.push(told),
   };
   const hint = { kind: 'pods', version: 1, cluster: ports.cluster, snapshot: null, reason: 'test' };
-  await deliverTo({ app, now: () => clock.now() }, context, hint, parsePodsHint, async (given) => {
+  await deliverTo({ app, now: () => clock.now(), after: never }, context, hint, parsePodsHint, async (given) => {
     await provision(given);
   });
   return { hint, poisoned, errors };

@@ -92,7 +92,12 @@ const verbs: Readonly<Record<string, { readonly verb: string; readonly subresour
 };
 
 /** Calls whose kind is a parameter, by file: what the parameter can be. */
-const parameters: Readonly<Record<string, ReadonlyArray<Kind>>> = { 'terminate.ts': ['Node', 'NodeClaim'] };
+const parameters: Readonly<Record<string, ReadonlyArray<Kind>>> = {
+  'terminate.ts': ['Node', 'NodeClaim'],
+  'denied-condition.ts': ['NodeClaim', 'NodePool', 'AKSNodeClass'],
+  'tell-denied.ts': ['Node', 'NodeClaim', 'NodePool', 'AKSNodeClass', 'Pod', 'CapacityBuffer', 'NodeOverlay'],
+  'with-lost-events.ts': ['Event'],
+};
 
 const call = /kubernetes\s*\.\s*(get|list|create|patch|patchStatus|delete|evict)\(\s*(?:'([A-Za-z]+)'|(kind)\b)?/g;
 

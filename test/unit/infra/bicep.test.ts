@@ -385,6 +385,13 @@ const breaks: ReadonlyArray<Break> = [
   ],
   [
     'lists of queues, containers, functions and currencies are the code’s',
+    APP,
+    "  'interruptEventGrid'\n",
+    '',
+    'name of the group http interruptEventGrid is missing',
+  ],
+  [
+    'lists of queues, containers, functions and currencies are the code’s',
     'main.bicep',
     "  'CHF'\n",
     "  'PLN'\n",

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { parseNotice } from '../../../relay/interruption.ts';
+import { parseNotices } from '../../../relay/interruption.ts';
 
 const guid = '0D5A3F0A-1111-4222-8333-444455556666';
 
@@ -21,15 +21,8 @@ test.each([
   ['Terminate Scheduled: . x', 'terminate', null, null],
   ['Reboot Scheduled: . x', 'reboot', null, null],
 ])('%s', (message, event, at, eventId) => {
-  const notice = parseNotice(message);
-  expect({
-    ...notice,
-    notBeforeMs: notice === null || notice.notBeforeMs === null ? null : new Date(notice.notBeforeMs).toISOString(),
-  }).toEqual({
-    event,
-    notBeforeMs: at,
-    eventId,
-  });
+  const notBeforeMs = at === null ? null : Date.parse(at);
+  expect(parseNotices(message)).toEqual([{ event, notBeforeMs, eventId }]);
 });
 
 test.each([
@@ -39,7 +32,7 @@ test.each([
   'Preempt',
   '',
 ])('"%s" announces nothing', (message) => {
-  expect(parseNotice(message)).toBeNull();
+  expect(parseNotices(message)).toEqual([]);
 });
 
 test.each([
@@ -47,5 +40,13 @@ test.each([
   ['Preempt Scheduled: Wed, 31 Dec 1969 23:59:59 GMT. EventId:12345678', null, '12345678'],
   [`Preempt Scheduled: soon. EventId: ${'a'.repeat(70)}`, null, 'a'.repeat(64)],
 ])('of %s no more is believed than can be', (message, notBeforeMs, id) => {
-  expect(parseNotice(message)).toEqual({ event: 'preempt', notBeforeMs, eventId: id });
+  expect(parseNotices(message)).toEqual([{ event: 'preempt', notBeforeMs, eventId: id }]);
+});
+
+test('of two notices in one message each has its own time and id', () => {
+  const message = `Redeploy Scheduled: Sat, 21 Nov 2026 06:00:00 GMT. EventId: ${guid}. Preempt Scheduled: Sat, 21 Nov 2026 05:41:02 GMT. For more.`;
+  expect(parseNotices(message)).toEqual([
+    { event: 'redeploy', notBeforeMs: Date.parse('2026-11-21T06:00:00Z'), eventId: guid },
+    { event: 'preempt', notBeforeMs: Date.parse('2026-11-21T05:41:02Z'), eventId: null },
+  ]);
 });

@@ -185,6 +185,7 @@ describe('metrics under the names of Karpenter', () => {
       ['LaunchTimeout', 'launch_timeout'],
       ['RegistrationTimeout', 'registration_timeout'],
       ['NodeBootFailed', 'registration_timeout'],
+      ['InitializationTimeout', 'initialization_timeout'],
       ['AsyncProvisioningError', 'async_provisioning'],
       ['InstanceGone', 'garbage_collected'],
       ['SomethingNew', 'something_new'],

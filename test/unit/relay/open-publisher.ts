@@ -47,6 +47,7 @@ export function openPublisher(onStart: ReadonlyArray<Hint> = []) {
       async close() {},
     },
   });
+  const behindMs: Array<number> = [];
   const publisher = new Publisher({
     encode: () => new Uint8Array(3),
     store: {
@@ -56,10 +57,11 @@ export function openPublisher(onStart: ReadonlyArray<Hint> = []) {
         seen.push(`${outcome.kind} ${publication.version}`);
         return outcome;
       },
-      async beat({ version, term, atMs }) {
+      async beat({ version, term, atMs, holdsAtMs }) {
         if (state.beatFails) throw new Error('the storage account is away');
         expect([term, atMs]).toEqual([state.term, Date.now()]);
         seen.push(`beat ${version}`);
+        behindMs.push(atMs - holdsAtMs);
       },
     },
     outbox,
@@ -82,6 +84,8 @@ export function openPublisher(onStart: ReadonlyArray<Hint> = []) {
     warnings,
     /** What happened since the last call, heartbeats left out. */
     take: () => seen.splice(0).filter((line) => !line.startsWith('beat')),
+    /** By how much each heartbeat is ahead of what its snapshot holds. */
+    behindMs,
     beats: () => seen.filter((line) => line.startsWith('beat')).length,
     change(urgency: Urgency, hint?: Hint) {
       publisher.changed(urgency);

@@ -89,6 +89,22 @@ describe('the publisher', () => {
     expect(take()).toEqual(['published 1-1']);
   });
 
+  test('a heartbeat says that the snapshot holds up to the first change that it lacks', async () => {
+    const { publisher, state, behindMs, change } = open();
+    publisher.reconsider();
+    await pass(9_500);
+    change('lazy');
+    await pass(1_000);
+    expect(behindMs).toEqual([0, 500]);
+    await pass(8_500);
+    state.outcome = () => {
+      throw new Error('no room');
+    };
+    change('urgent');
+    await pass(2_000);
+    expect(behindMs.slice(2)).toEqual([1_000]);
+  });
+
   test('a hint that is not urgent waits its time, and a steady stream of the same does not put it off', async () => {
     const { publisher, take, change } = open();
     publisher.reconsider();

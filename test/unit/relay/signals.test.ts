@@ -33,7 +33,7 @@ describe('the signals of a node', () => {
         eventId: '0D5A3F0A-1111',
         vmId: '/subscriptions/s/vm',
         nodeName: 'aks-a',
-        key: 'aks-a preempt 0D5A3F0A-1111',
+        key: `aks-a preempt 0D5A3F0A-1111 ${AT_MS}`,
       },
     ]);
   });
@@ -68,9 +68,10 @@ describe('the signals of a node', () => {
   });
 });
 
-test('a notice has one key by its event, else by its time, else by its being now', () => {
+test('a notice has one key by its event and its time, else by its being now', () => {
   const notice = { event: 'reboot', notBeforeMs: 5, eventId: 'e' } as const;
-  expect(signalOf(notice, 'n', null).key).toBe('n reboot e');
+  expect(signalOf(notice, 'n', null).key).toBe('n reboot e 5');
+  expect(signalOf({ ...notice, notBeforeMs: 4 }, 'n', null).key, 'Azure moves it').toBe('n reboot e 4');
   expect(signalOf({ ...notice, eventId: null }, 'n', null).key).toBe('n reboot 5');
   expect(signalOf({ ...notice, eventId: null, notBeforeMs: null }, 'n', null).key).toBe('n reboot now');
 });
@@ -84,7 +85,7 @@ test('a machine that is not Azure’s has no id of Azure’s', () => {
 
 test('a signal as a message has what its receiver needs, and not the key', () => {
   const notice = { event: 'terminate', notBeforeMs: 7, eventId: 'e' } as const;
-  expect(signalMessage('c', signalOf(notice, 'n', 'azure:///vm'))).toEqual({
+  expect(signalMessage('c', signalOf(notice, 'n', 'azure:///vm'), 5)).toEqual({
     kind: 'signal',
     version: 1,
     cluster: 'c',
@@ -93,6 +94,7 @@ test('a signal as a message has what its receiver needs, and not the key', () =>
     event: 'terminate',
     notBeforeMs: 7,
     eventId: 'e',
+    noticedMs: 5,
     source: 'node-condition',
   });
 });

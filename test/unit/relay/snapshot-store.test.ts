@@ -153,7 +153,7 @@ describe('a snapshot', () => {
 });
 
 describe('a heartbeat', () => {
-  const beat = { term: 3, version: '3-4', atMs: 5 };
+  const beat = { term: 3, version: '3-4', atMs: 5, holdsAtMs: 4 };
 
   test('says which snapshot still holds, beside it and on no condition', async () => {
     const { store, asked } = open(created('"1"'));

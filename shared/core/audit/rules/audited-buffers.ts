@@ -107,6 +107,7 @@ function stand(buffer: CapacityBuffer, shape: number, number: number): Pod {
     uid: `capacity-buffer/${titleOf(buffer)}/${number}`,
     shape,
     createdAtMs: 0,
+    startedAtMs: null,
     nodeName: null,
     nominatedNodeName: null,
     unschedulable: true,

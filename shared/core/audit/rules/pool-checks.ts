@@ -10,7 +10,8 @@ import { amountsOf } from '../seen/requested.ts';
 /** Offerings, pool requirements, limits, minValues and the stated costs. */
 export function checkPools(plan: Plan, input: AuditedInput, nodes: ReadonlyArray<FinalNode>): ReadonlyArray<Finding> {
   const findings = plan.claims.flatMap((claim, index) => checkClaim(claim, index, input));
-  for (const pool of input.cluster.nodePools) findings.push(...checkLimits(pool, nodes), ...checkReplicas(pool, nodes));
+  for (const pool of input.cluster.nodePools)
+    findings.push(...checkLimits(pool, nodes, input), ...checkReplicas(pool, nodes));
   const cost = plan.claims.reduce((sum, { offering }) => sum + offering.price, 0);
   if (cost !== plan.cost) findings.push(fatal('cost', `the claims cost ${cost}, the plan says ${plan.cost}`));
   // Written so that what is no number is above anything.
@@ -127,16 +128,21 @@ function checkReplicas({ metadata, spec }: NodePool, nodes: ReadonlyArray<FinalN
 }
 
 /** Over a limit is wrong only where this plan adds to the resource. */
-function checkLimits(pool: NodePool, nodes: ReadonlyArray<FinalNode>): ReadonlyArray<Finding> {
-  const own = nodes.filter(({ nodePool, leaving }) => nodePool === pool.metadata.name && !leaving);
-  const sum = (list: ReadonlyArray<FinalNode>, resource: string): number =>
+function checkLimits(
+  pool: NodePool,
+  nodes: ReadonlyArray<FinalNode>,
+  { held }: Pick<AuditedInput, 'held'>,
+): ReadonlyArray<Finding> {
+  const own = nodes.filter(({ nodePool, counts }) => nodePool === pool.metadata.name && counts);
+  const beside = held.filter(({ nodePool }) => nodePool === pool.metadata.name);
+  const sum = (list: ReadonlyArray<Pick<FinalNode, 'capacity'>>, resource: string): number =>
     list.reduce((total, { capacity }) => total + (resource === 'nodes' ? 1 : (capacity.get(resource) ?? 0)), 0);
   return [...amountsOf(pool.spec.limits, 'down')].flatMap(([resource, limit]) => {
     const added = sum(
       own.filter(({ claim }) => claim !== null),
       resource,
     );
-    const total = sum(own, resource);
+    const total = sum([...own, ...beside], resource);
     return added > 0 && total > limit
       ? [
           fatal('limits', `NodePool ${pool.metadata.name}: ${resource} ${total} of ${limit}`, {

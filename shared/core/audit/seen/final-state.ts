@@ -30,8 +30,10 @@ export interface FinalNode {
   readonly allocatable: ReadonlyMap<string, number>;
   readonly capacity: ReadonlyMap<string, number>;
   readonly nodePool: string | null;
-  /** It is being deleted: limits no longer count it, and no pod may be planned onto it. */
+  /** It is being deleted, or marked to be: no pod may be planned onto it. */
   readonly leaving: boolean;
+  /** Limits count it: until it is being deleted, as a mark may come off again. */
+  readonly counts: boolean;
   readonly claim: PlannedClaim | null;
   /** The place of that claim in the plan; −1 without one. */
   readonly plannedIndex: number;
@@ -87,6 +89,7 @@ function existingNode(input: AuditedInput, node: Node | undefined, claim: NodeCl
     capacity: resourcesOf(input, node, claim, { which: 'capacity', ready }),
     nodePool,
     leaving: isGoing(node, claim),
+    counts: !isGoing(node, claim) || isOnlyMarked(node, claim),
     claim: null,
     plannedIndex: -1,
     pods: new Map(),
@@ -98,6 +101,13 @@ function isGoing(node: Node | undefined, claim: NodeClaim | undefined): boolean 
   const disrupted = node?.spec?.taints?.some(({ key }) => key === 'karpenter.sh/disrupted') ?? false;
   const conditions = claim?.status?.conditions ?? [];
   return deleted || disrupted || conditions.some((one) => one.type === 'InstanceTerminating' && one.status === 'True');
+}
+
+/** Of one that goes: nothing of it is being deleted, and Azure does not take it back. */
+function isOnlyMarked(node: Node | undefined, claim: NodeClaim | undefined): boolean {
+  if (claim === undefined || claim.metadata.annotations?.['nodewright.dev/interruption'] !== undefined) return false;
+  if ([node, claim].some((one) => one?.metadata.deletionTimestamp !== undefined)) return false;
+  return claim.status?.conditions?.some((one) => one.type === 'InstanceTerminating' && one.status === 'True') !== true;
 }
 
 function labelOf(node: Node | undefined, key: string): string | undefined {
@@ -195,6 +205,7 @@ export function plannedNode(input: AuditedInput, claim: PlannedClaim, index: num
     capacity: amountsOf(type?.capacity, 'down'),
     nodePool: claim.nodePool,
     leaving: false,
+    counts: true,
     claim,
     plannedIndex: index,
     pods: new Map(),

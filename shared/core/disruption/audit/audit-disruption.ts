@@ -1,8 +1,9 @@
+import type { Cluster, Pod } from '../../model/cluster.ts';
 import type { PlannedClaim } from '../../model/plan.ts';
 import { auditedCatalog } from '../../audit/seen/audited-catalog.ts';
 import { sizesOf, type AuditedInput } from '../../audit/seen/audited-sizes.ts';
 import { finalState, type FinalNode, type PodsOnNode } from '../../audit/seen/final-state.ts';
-import { fatal, type Finding } from '../../audit/seen/finding.ts';
+import { fatal, type Finding, type Subject } from '../../audit/seen/finding.ts';
 import { auditedDaemons, nodeCheck } from '../../audit/rules/node-checks.ts';
 import { offeredDomains } from '../../audit/topology/offered-domains.ts';
 import { auditedReservations } from '../../audit/rules/reservation-checks.ts';
@@ -18,8 +19,14 @@ import { checkStatement } from './statement-checks.ts';
 /**
  * Checks a plan of disruption against its input, step by step, without knowing how it was made: who may go, that every pod of a node
  * that goes moves once and to a place that its rules allow, budgets, prices, and that what is stated is so. Empty when nothing is wrong.
+ * `most`: of so many steps, from the first on.
  */
-export function auditDisruption(plan: DisruptionPlan, given: DisruptionInput, now: Instant): ReadonlyArray<Finding> {
+export function auditDisruption(
+  plan: DisruptionPlan,
+  given: DisruptionInput,
+  now: Instant,
+  most = Infinity,
+): ReadonlyArray<Finding> {
   const { provisioning } = given;
   const cluster = { ...provisioning.cluster, shapes: auditedShapes(provisioning) };
   const priced = { ...provisioning, cluster, catalog: auditedCatalog(provisioning) };
@@ -29,21 +36,57 @@ export function auditDisruption(plan: DisruptionPlan, given: DisruptionInput, no
   const check = nodeCheck(cluster, auditedDaemons(input));
   const mayLeave = leaveChecks({ ...given, provisioning: input }, now);
   const offered = offeredDomains(input);
-  const moved = new Set<string>();
+  const progress = { state, moved: new Set<string>(), podsOn: Map.groupBy(cluster.pods, ({ nodeName }) => nodeName) };
   const findings = [...checkStatement(plan, input)];
-  for (const [number, step] of plan.steps.entries()) {
-    const say = ({ rule, text }: Finding): Finding => fatal(rule, `step ${number + 1}: ${text}`);
+  for (const [number, step] of plan.steps.slice(0, most).entries()) {
+    const meant = nodesMeant(plan, step, cluster);
+    const say = (one: Finding): Finding => fatal(one.rule, `step ${number + 1}: ${one.text}`, ...meant(one));
+    const going = step.remove.map((name) => ({ name, reason: step.reason }));
     const own = [
-      ...mayLeave(step, state),
+      ...mayLeave(going, [...state.values()]),
       ...checkSavings(step, plan, { input, state }),
-      ...applyStep(step, input, { state, moved }),
+      ...applyStep(step, input, progress),
     ];
     const nodes = [...state.values()];
-    own.push(...nodes.flatMap(check), ...checkTopology({ cluster, nodes, offered }));
-    for (const { pods } of nodes) for (const one of pods.values()) arrive(one);
+    const getting = [...new Set(step.moves.map(({ to }) => to.name))].flatMap((name) => state.get(name) ?? []);
+    own.push(...getting.flatMap(check), ...checkTopology({ cluster, nodes, offered }));
+    for (const { pods } of getting) for (const one of pods.values()) arrive(one);
     findings.push(...own.map(say));
   }
   return findings;
+}
+
+/**
+ * What to leave out of a plan for it not to have the finding: the nodes of the step that it names, or whose pods it is about, or whose pods
+ * come to what it names; where it names none of these, all nodes of the step.
+ */
+function nodesMeant(
+  { replacements }: DisruptionPlan,
+  { remove, moves }: DisruptionStep,
+  { pods }: Cluster,
+): (finding: Finding) => ReadonlyArray<Subject> {
+  return ({ about }) => {
+    const own = new Set(
+      about.flatMap((subject) => {
+        const uids = uidsOf(subject, pods);
+        const name = subject.kind === 'planned' ? replacements[subject.index]?.name : nameOf(subject);
+        const from = moves.filter(({ uid, to }) => to.name === name || uids.has(uid)).map((move) => move.from);
+        return name === undefined ? from : [name, ...from];
+      }),
+    );
+    const named = remove.filter((name) => own.has(name));
+    return (named.length > 0 ? named : remove).map((name) => ({ kind: 'node', name }));
+  };
+}
+
+function nameOf(subject: Subject): string | undefined {
+  return subject.kind === 'node' ? subject.name : undefined;
+}
+
+function uidsOf(subject: Subject, pods: Cluster['pods']): ReadonlySet<string> {
+  if (subject.kind === 'pod') return new Set([subject.uid]);
+  if (subject.kind !== 'shape') return new Set();
+  return new Set(pods.filter(({ shape }) => shape === subject.shape).map(({ uid }) => uid));
 }
 
 /** Pods that have arrived are there like any other. */
@@ -97,48 +140,66 @@ interface Progress {
   readonly state: Map<string, FinalNode>;
   /** Uids of pods that a step has moved. */
   readonly moved: Set<string>;
+  /** By name of node, as it is now. */
+  readonly podsOn: ReadonlyMap<string | null, ReadonlyArray<Pod>>;
 }
 
 /** Moves pods and takes nodes away, in the state. */
 function applyStep(
   step: DisruptionStep,
   { cluster }: AuditedInput,
-  { state, moved }: Progress,
+  { state, moved, podsOn }: Progress,
 ): ReadonlyArray<Finding> {
   const findings: Array<Finding> = [];
   const going = new Set(step.remove);
-  const due = new Map(
-    cluster.pods.flatMap((pod) => {
-      const kind = cluster.shapes[pod.shape]?.owner?.kind;
-      const stays = pod.deleting || kind === 'DaemonSet' || kind === 'Node';
-      return pod.nodeName === null || stays || !going.has(pod.nodeName) ? [] : [[pod.uid, pod] as const];
-    }),
-  );
+  const due = dueOf(step, cluster, podsOn);
   for (const { uid, pod: name, from, to } of step.moves) {
     const pod = due.get(uid);
     const spec = pod === undefined ? undefined : cluster.shapes[pod.shape];
     const target = state.get(to.name);
-    if (moved.has(uid)) findings.push(fatal('moved-twice', `${name} is moved again`));
+    if (moved.has(uid)) findings.push(fatal('moved-twice', `${name} is moved again`, { kind: 'pod', uid }));
     moved.add(uid);
     due.delete(uid);
     if (pod === undefined || spec === undefined || pod.nodeName !== from) {
-      findings.push(fatal('move', `${name} is not on ${from}, or does not move`));
+      findings.push(fatal('move', `${name} is not on ${from}, or does not move`, { kind: 'pod', uid }));
       continue;
     }
     if (target === undefined || going.has(to.name) || target.leaving) {
-      findings.push(fatal('target', `${name} goes to ${to.name}, which is not there`));
+      findings.push(fatal('target', `${name} goes to ${to.name}, which is not there`, { kind: 'pod', uid }));
       continue;
     }
     const there = target.pods.get(pod.shape) ?? { shape: pod.shape, spec, running: 0, leaving: 0, planned: 0 };
     target.pods.set(pod.shape, there);
     there.planned++;
   }
-  for (const { name } of due.values()) findings.push(fatal('pod-lost', `pod ${name} has no place`));
+  for (const { name, nodeName } of due.values()) {
+    findings.push(fatal('pod-lost', `pod ${name} has no place`, { kind: 'node', name: nodeName ?? '' }));
+  }
+  return [...findings, ...takeAway(going, state)];
+}
+
+/** Takes nodes away, in the state. */
+function takeAway(going: ReadonlySet<string>, state: Map<string, FinalNode>): ReadonlyArray<Finding> {
+  const findings: Array<Finding> = [];
   for (const name of going) {
     const node = state.get(name);
-    if (node === undefined) findings.push(fatal('remove', `${name} is not there`));
-    else if ([...node.pods.values()].some(({ planned }) => planned > 0)) findings.push(fatal('target', `${name} goes`));
+    const about = { kind: 'node', name } as const;
+    if (node === undefined) findings.push(fatal('remove', `${name} is not there`, about));
+    else if ([...node.pods.values()].some(({ planned }) => planned > 0)) {
+      findings.push(fatal('target', `${name} goes`, about));
+    }
     state.delete(name);
   }
   return findings;
+}
+
+/** By uid: the pods on the nodes of the step that need another place. */
+function dueOf({ remove }: DisruptionStep, { shapes }: Cluster, podsOn: Progress['podsOn']): Map<string, Pod> {
+  const there = [...new Set(remove)].flatMap((name) => podsOn.get(name) ?? []);
+  return new Map(
+    there.flatMap((pod) => {
+      const kind = shapes[pod.shape]?.owner?.kind;
+      return pod.deleting || kind === 'DaemonSet' || kind === 'Node' ? [] : [[pod.uid, pod] as const];
+    }),
+  );
 }

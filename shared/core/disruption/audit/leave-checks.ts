@@ -6,19 +6,47 @@ import { fatal, type Finding } from '../../audit/seen/finding.ts';
 import { blockingTaint, selected } from '../../audit/seen/matching.ts';
 import type { Instant } from '../../quantity/units.ts';
 import { parseDuration } from '../../../kubernetes/duration.ts';
-import { parseTimestamp } from '../candidates/utc-time.ts';
+import { parseTimestamp } from '../../quantity/utc-time.ts';
 import type { DisruptionInput } from '../../model/disruption-input.ts';
-import type { DisruptionReason, DisruptionStep } from '../plan/disruption-plan.ts';
+import type { DisruptionReason } from '../plan/disruption-plan.ts';
 import { mostAtOnce } from './most-at-once.ts';
 
-/** Judges whether the nodes of a step may go, before it is carried out in the state. */
-export type LeaveCheck = (step: DisruptionStep, state: ReadonlyMap<string, FinalNode>) => ReadonlyArray<Finding>;
+/** A node that goes, and for which reason. */
+export interface Going {
+  readonly name: string;
+  readonly reason: DisruptionReason;
+}
+
+/** What budgets count of a node: those that a plan creates have its claim. */
+export type CountedNode = Pick<FinalNode, 'name' | 'nodePool' | 'claim' | 'pods'>;
+
+/** Judges whether nodes may go together, beside all that are there then. */
+export type LeaveCheck = (going: ReadonlyArray<Going>, there: ReadonlyArray<CountedNode>) => ReadonlyArray<Finding>;
 
 interface NodeFacts {
   readonly node: Node;
   readonly claim: NodeClaim | undefined;
   readonly pool: NodePool | undefined;
   readonly pods: ReadonlyArray<Pod>;
+}
+
+/** Names of nodes by what budgets make of them. */
+interface Counted {
+  readonly known: ReadonlyMap<string, NodeFacts>;
+  readonly complete: ReadonlySet<string>;
+  readonly busy: ReadonlySet<string>;
+  readonly marked: ReadonlySet<string>;
+}
+
+function countedIn(known: ReadonlyMap<string, NodeFacts>): Counted {
+  const named = (isOne: (one: NodeFacts) => boolean): ReadonlySet<string> =>
+    new Set([...known].flatMap(([name, one]) => (isComplete(one) && isOne(one) ? [name] : [])));
+  return {
+    known,
+    complete: named(() => true),
+    busy: named(isInDisruption),
+    marked: named((one) => isTainted(one) && !isBeingDeleted(one)),
+  };
 }
 
 /** Written for the audit alone, from Karpenter's rules. */
@@ -34,20 +62,22 @@ export function leaveChecks({ provisioning: { cluster }, policy }: DisruptionInp
       return [name, { node, claim, pool, pods: pods.get(name) ?? [] }];
     }),
   );
+  const counted = countedIn(known);
   const waits = canaryCheck(policy, cluster);
   const whyNot = (name: string, reason: DisruptionReason): string | null => {
     const one = known.get(name);
     if (one === undefined) return 'is not there';
     if (waits(one, reason)) return 'waits for a canary';
+    if (policy.goes === 'forced' && MONEY.has(reason)) return 'is to wait for pods that wait';
     if (GRACEFUL.has(reason) && policy.brakes.has(poolNameOf(one))) return 'is of a pool that is held back';
     return problemOf(one, reason, { cluster, now });
   };
-  return (step, state) => [
-    ...step.remove.flatMap((name) => {
-      const problem = whyNot(name, step.reason);
-      return problem === null ? [] : [fatal('blocked', `${name} ${problem}`)];
+  return (going, there) => [
+    ...going.flatMap(({ name, reason }) => {
+      const problem = policy.leftOut.has(name) ? 'is to be left out' : whyNot(name, reason);
+      return problem === null ? [] : [fatal('blocked', `${name} ${problem}`, { kind: 'node', name })];
     }),
-    ...checkBudgets(step, state, { known, now }),
+    ...checkBudgets(going, there, counted, now),
   ];
 }
 
@@ -85,13 +115,19 @@ interface Context {
 
 const GRACEFUL: ReadonlySet<DisruptionReason> = new Set(['Empty', 'Underutilized', 'Drifted']);
 
+/** For these a pool with a fixed number makes another node. */
+const SUCCEEDED: ReadonlySet<DisruptionReason> = new Set(['Drifted', 'Expired', 'Unhealthy']);
+
+/** What goes for what it costs. */
+const MONEY: ReadonlySet<DisruptionReason> = new Set(['Empty', 'Underutilized']);
+
 const FORCED: ReadonlySet<DisruptionReason> = new Set(['Expired', 'Unhealthy']);
 
 function problemOf({ node, claim, pool, pods }: NodeFacts, reason: DisruptionReason, context: Context): string | null {
   if (claim === undefined || pool === undefined) return 'is of no NodePool';
-  if (node.metadata.labels?.[labelKey.initialized] !== 'true') return 'is not initialized';
   if ([node, claim].some(({ metadata }) => metadata.deletionTimestamp !== undefined)) return 'is going already';
   if (FORCED.has(reason)) return null;
+  if (node.metadata.labels?.[labelKey.initialized] !== 'true') return 'is not initialized';
   const marks = [node, claim].map(({ metadata }) => metadata.annotations?.['karpenter.sh/do-not-disrupt']);
   if (marks.includes('true')) return 'must not be disrupted';
   const isLate = reason === 'Drifted' && claim.spec.terminationGracePeriod !== undefined;
@@ -135,7 +171,7 @@ function heldBy(pod: Pod, { cluster, now }: Context): string | null {
   const shape = cluster.shapes[pod.shape];
   if (shape === undefined || pod.deleting) return null;
   const mark = shape.annotations['karpenter.sh/do-not-disrupt'] ?? '';
-  const untilMs = mark === 'true' ? Infinity : pod.createdAtMs + (parseDuration(mark) ?? -Infinity);
+  const untilMs = mark === 'true' ? Infinity : (pod.startedAtMs ?? now) + (parseDuration(mark) ?? -Infinity);
   if (untilMs > now) return `has ${pod.name}, which must not be disrupted`;
   const disrupted = [{ key: 'karpenter.sh/disrupted', effect: 'NoSchedule' }];
   if (shape.owner?.kind === 'Node' || blockingTaint(disrupted, shape.spec.tolerations) === null) return null;
@@ -152,19 +188,53 @@ function isKept({ ready }: Pod, { namespace, labels }: PodShape, { podDisruption
   return (status?.disruptionsAllowed ?? 0) === 0;
 }
 
+/** Of each pool no more may go, for whichever reason, than its budgets leave beside what is in disruption already. */
 function checkBudgets(
-  { reason, remove }: DisruptionStep,
-  state: ReadonlyMap<string, FinalNode>,
-  { known, now }: { readonly known: ReadonlyMap<string, NodeFacts>; readonly now: Instant },
+  going: ReadonlyArray<Going>,
+  all: ReadonlyArray<CountedNode>,
+  { known, complete, busy, marked }: Counted,
+  now: Instant,
 ): ReadonlyArray<Finding> {
-  const going = Map.groupBy(remove, (name) => known.get(name)?.pool);
-  return [...going].flatMap(([pool, names]) => {
+  const byPool = Map.groupBy(going, ({ name }) => known.get(name)?.pool);
+  return [...byPool].flatMap(([pool, own]) => {
     if (pool === undefined) return [];
-    const there = [...state.values()].filter(
-      ({ nodePool, claim, pods }) => nodePool === pool.metadata.name && (claim === null || pods.size > 0),
-    );
-    const most = mostAtOnce(pool, { reason, nodes: there.length, now });
-    if (names.length <= most) return [];
-    return [fatal('budget', `NodePool ${pool.metadata.name}: ${names.length} nodes at once, ${most} allowed`)];
+    const there = all.filter(({ nodePool }) => nodePool === pool.metadata.name);
+    const among = (names: ReadonlySet<string>): number => there.filter(({ name }) => names.has(name)).length;
+    const fresh = there.filter(({ claim, pods }) => claim !== null && pods.size > 0);
+    const nodes = among(complete) + fresh.length;
+    const most = Math.min(...own.map(({ reason }) => mostAtOnce(pool, { reason, nodes, now }))) - among(busy);
+    const waiting = among(marked);
+    const succeeded = own.filter(({ reason }) => pool.spec.replicas !== undefined && SUCCEEDED.has(reason));
+    if (succeeded.length > 0 && succeeded.length + waiting > 1) {
+      const about = succeeded.slice(Math.max(0, 1 - waiting)).map(({ name }) => ({ kind: 'node', name }) as const);
+      return [fatal('static', `NodePool ${pool.metadata.name}: its nodes are replaced one by one`, ...about)];
+    }
+    if (own.length <= most) return [];
+    const text = `NodePool ${pool.metadata.name}: ${own.length} nodes at once, ${Math.max(0, most)} allowed`;
+    const over = own.slice(Math.max(0, most)).map(({ name }) => ({ kind: 'node', name }) as const);
+    return [fatal('budget', text, ...over)];
   });
+}
+
+/** What budgets count, as Karpenter has it: initialized nodes with a claim, until their machine is being removed. */
+function isComplete(one: NodeFacts): boolean {
+  return (
+    one.claim !== undefined &&
+    one.node.metadata.labels?.[labelKey.initialized] === 'true' &&
+    !says(one, 'InstanceTerminating')
+  );
+}
+
+/** Of them, what takes from budgets: nodes that are not ready, are being deleted, or are marked to be. */
+function isInDisruption(one: NodeFacts): boolean {
+  const ready = one.node.status?.conditions?.find(({ type }) => type === 'Ready');
+  return (ready !== undefined && ready.status !== 'True') || isBeingDeleted(one) || isTainted(one);
+}
+
+function isBeingDeleted({ node, claim }: NodeFacts): boolean {
+  return [node, claim].some((one) => one?.metadata.deletionTimestamp !== undefined);
+}
+
+function isTainted({ node }: NodeFacts): boolean {
+  return node.spec?.taints?.some(({ key }) => key === 'karpenter.sh/disrupted') === true;
 }

@@ -1,7 +1,7 @@
 import type { NodePool } from '../../../kubernetes/manifest.ts';
 import type { Instant } from '../../quantity/units.ts';
 import { parseDuration } from '../../../kubernetes/duration.ts';
-import { utcTime } from '../candidates/utc-time.ts';
+import { utcTime } from '../../quantity/utc-time.ts';
 import type { DisruptionReason } from '../plan/disruption-plan.ts';
 
 interface BudgetQuestion {
@@ -69,7 +69,7 @@ function strikes(
   const time = utcTime(ms);
   if (!has(minute, time.minute, 59) || !has(hour, time.hour, 23) || !has(month, time.month, 12)) return false;
   const [onDay, onWeekday] = [has(day, time.day, 31), has(weekday, time.weekday, 6)];
-  const isAny = [day, weekday].some((field) => field.split(',').some((part) => /^[*?](\/1)?$/.test(part)));
+  const isAny = [day, weekday].some((field) => field.split(',').some((part) => /^[*?](-[^/]*)?(\/1)?$/.test(part)));
   return isAny ? onDay && onWeekday : onDay || onWeekday;
 }
 
@@ -77,8 +77,9 @@ function has(field: string, value: number, last: number): boolean {
   return field.split(',').some((part) => {
     const [span = '', step = ''] = part.split('/');
     const [from = '', to] = span.split('-');
-    const first = from === '*' || from === '?' ? (last === 31 || last === 12 ? 1 : 0) : Number(from);
-    const end = to === undefined ? (from === '*' || from === '?' || step !== '' ? last : first) : Number(to);
+    const isAll = from === '*' || from === '?';
+    const first = isAll ? (last === 31 || last === 12 ? 1 : 0) : Number(from);
+    const end = isAll ? last : to === undefined ? (step !== '' ? last : first) : Number(to);
     return value >= first && value <= end && (value - first) % (step === '' ? 1 : Number(step)) === 0;
   });
 }

@@ -1,6 +1,6 @@
 import { microUsdPerHour, type MicroUsdPerHour } from '../../quantity/units.ts';
 import type { Arena, Place } from '../search/arena.ts';
-import { allOffers, freeOf, type Offers } from '../search/offers.ts';
+import { freeOf, type Offer } from '../search/offers.ts';
 
 /** A size as CPU and memory per micro-USD. */
 interface Yield {
@@ -22,7 +22,7 @@ const CAUTION = 1 - 1e-9;
  * sizes that yield most, less what room the nodes that stay have. `arena`: nothing has moved yet. Duality makes it a proof: where
  * no size has more worth than it costs, pods cost what they are worth. Rules about other pods, zones and budgets are left out.
  */
-export function lowerBoundOf({ places, shapes }: Arena, offers: Offers): MicroUsdPerHour {
+export function lowerBoundOf({ places, shapes }: Arena, offers: ReadonlyArray<Offer>): MicroUsdPerHour {
   let fixed = 0;
   const demand = { cpu: 0, memory: 0 };
   const yields: Array<Yield> = [];
@@ -40,7 +40,7 @@ export function lowerBoundOf({ places, shapes }: Arena, offers: Offers): MicroUs
     demand.memory += own.memory;
     yields.push({ cpu: (free.cpu + own.cpu) / price, memory: (free.memory + own.memory) / price });
   }
-  for (const offer of allOffers(offers)) {
+  for (const offer of offers) {
     const free = freeOf(offer, places[0]?.room.free.length ?? 0);
     yields.push({ cpu: (free[CPU] ?? 0) / offer.plainPrice, memory: (free[MEMORY] ?? 0) / offer.plainPrice });
   }

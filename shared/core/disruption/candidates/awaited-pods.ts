@@ -2,7 +2,7 @@ import type { Cluster, Pod } from '../../model/cluster.ts';
 import type { Instant } from '../../quantity/units.ts';
 import { isLeaving, machinesOf } from '../../present/existing-capacity.ts';
 import { pendingPods } from '../../present/pending-pods.ts';
-import { withoutNodes } from '../../present/without-nodes.ts';
+import { withoutLeaving } from '../../present/without-leaving.ts';
 import { planProvisioning } from '../../plan-provisioning.ts';
 import type { ProvisioningInput } from '../../model/provisioning-input.ts';
 import type { JudgedNode } from './judge-nodes.ts';
@@ -19,10 +19,10 @@ const NOTHING: Awaited = { pods: new Map(), buffers: new Map() };
 
 /**
  * Asks provisioning, where anything waits or a buffer wants room. What it would put on new nodes does not matter here. Pods on
- * nodes that are leaving wait too, whatever keeps them there for now: room was made for them, and would be made again.
+ * nodes that are leaving wait too, but for those that stay as long as their node does.
  */
 export function awaitedOn(given: ProvisioningInput, now: Instant): Awaited {
-  const input = withoutNodes(given, leavingIn(given.cluster));
+  const input = withoutLeaving(given, leavingIn(given.cluster), now);
   const { cluster, inFlight } = input;
   if (cluster.capacityBuffers.length === 0 && pendingPods(cluster, inFlight, now).length === 0) return NOTHING;
   const plan = planProvisioning(input, now);

@@ -1,4 +1,4 @@
-import { utcTime, type UtcTime } from './utc-time.ts';
+import { utcTime, type UtcTime } from '../../quantity/utc-time.ts';
 
 /** A schedule, read: which values each field allows. */
 export interface Schedule {
@@ -55,7 +55,7 @@ export function parseSchedule(text: string): Schedule | null {
 
 /** As robfig/cron has it: `*` is open, and with a step of more than 1 it is a restriction. */
 function isOpen(field: string): boolean {
-  return field.split(',').some((part) => /^[*?](\/1)?$/.test(part));
+  return field.split(',').some((part) => /^[*?](-[^/]*)?(\/1)?$/.test(part));
 }
 
 function parseField(text: string, range: FieldRange): ReadonlySet<number> | null {
@@ -83,8 +83,9 @@ function parsePart(text: string, range: FieldRange): (Span & { readonly step: nu
 }
 
 function parseSpan(text: string, range: FieldRange, isOpenEnded: boolean): Span | null {
-  if (text === '*' || text === '?') return { from: range.least, to: range.most };
   const [first = '', last, more] = text.split('-');
+  // Whatever follows.
+  if (first === '*' || first === '?') return { from: range.least, to: range.most };
   const from = valueOf(first, range);
   const to = last === undefined ? (isOpenEnded ? range.most : from) : valueOf(last, range);
   return more !== undefined || from === null || to === null ? null : { from, to };

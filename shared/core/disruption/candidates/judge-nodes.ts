@@ -16,7 +16,7 @@ import { podBudgetCheck } from './pod-budgets.ts';
 import { nodePrices, type PriceOfNode } from './node-prices.ts';
 import { repairJudge } from './node-repair.ts';
 import { parseDuration } from '../../../kubernetes/duration.ts';
-import { parseTimestamp } from './utc-time.ts';
+import { parseTimestamp } from '../../quantity/utc-time.ts';
 
 /** A node, and whether it may go. */
 export interface JudgedNode {
@@ -91,7 +91,8 @@ function judgeFor(input: DisruptionInput, now: Instant): (facts: Facts, poolName
   return (facts, poolName) => {
     const ineligible = blockByNode(facts, poolName);
     if (ineligible !== null) return stays(ineligible);
-    if (input.policy.leftOut.has(facts.name)) return stays({ kind: 'nothing-cheaper' });
+    const leftAlone = leftAloneBy(input.policy, facts.name);
+    if (leftAlone !== null) return stays(leftAlone);
     const { machine, nodePool } = facts;
     const claim = machine.claim;
     if (nodePool === null || claim === null) return stays({ kind: 'unmanaged' });
@@ -100,20 +101,34 @@ function judgeFor(input: DisruptionInput, now: Instant): (facts: Facts, poolName
       return sick.kind === 'repair' ? { kind: 'must', reason: 'Unhealthy', sinceMs: sick.sinceMs } : stays(sick.reason);
     }
     const forced = forcedReason(facts, now, surplus);
+    if (!isInUse(facts) && forced?.reason !== 'Expired') return stays({ kind: 'not-initialized' });
     const devices = blockByDevices(cluster, facts);
     if (devices !== null) return stays(devices);
     if (forced !== null) {
-      const isGraceful = forced.reason === 'Drifted' && claim.spec.terminationGracePeriod === undefined;
-      const asks = isGraceful || forced.reason === 'StaticSurplus';
-      const held = asks
-        ? (blockByOperator(facts) ?? podBlock(facts))
-        : forced.reason === 'Drifted'
-          ? blockByOperator(facts)
-          : null;
+      const held = blockForced(forced.reason, claim, facts, podBlock);
       return held === null ? forced : stays(held);
     }
-    return voluntary(facts, nodePool, now, podBlock);
+    const verdict = voluntary(facts, nodePool, now, podBlock);
+    return verdict.kind === 'may' && input.policy.goes === 'forced' ? stays({ kind: 'pods-first' }) : verdict;
   };
+}
+
+/** What this look is not to touch, whatever speaks for it. */
+function leftAloneBy({ denied, leftOut }: DisruptionInput['policy'], name: string): KeptReason | null {
+  if (denied.has(name)) return { kind: 'write-denied' };
+  return leftOut.has(name) ? { kind: 'nothing-cheaper' } : null;
+}
+
+/** What keeps a node that has to go: of one that has drifted, or is one too many, people and pods are asked; of the others nobody. */
+function blockForced(
+  reason: DisruptionReason,
+  { spec }: NonNullable<Machine['claim']>,
+  facts: Facts,
+  podBlock: (facts: Facts) => KeptReason | null,
+): KeptReason | null {
+  if (reason !== 'Drifted' && reason !== 'StaticSurplus') return null;
+  const asksPods = reason === 'StaticSurplus' || spec.terminationGracePeriod === undefined;
+  return blockByOperator(facts) ?? (asksPods ? podBlock(facts) : null);
 }
 
 function stays(reason: KeptReason): Verdict {
@@ -122,12 +137,16 @@ function stays(reason: KeptReason): Verdict {
 
 /** What no reason of ours overcomes. */
 function blockByNode({ machine, nodePool }: Facts, poolName: string | null): KeptReason | null {
-  const { node, claim } = machine;
+  const { claim } = machine;
   if (claim === null || poolName === null) return { kind: 'unmanaged' };
   if (isLeaving(machine)) return { kind: 'leaving' };
   if (nodePool === null) return { kind: 'no-such-pool', nodePool: poolName };
-  if (node?.metadata.labels?.[labelKey.initialized] !== 'true') return { kind: 'not-initialized' };
   return null;
+}
+
+/** Sickness and age are not asked whether a node is in use, as in Karpenter: one that never gets so would stay for ever. */
+function isInUse({ machine: { node } }: Facts): boolean {
+  return node?.metadata.labels?.[labelKey.initialized] === 'true';
 }
 
 function blockByOperator({ machine: { node, claim } }: Facts): KeptReason | null {

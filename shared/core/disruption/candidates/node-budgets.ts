@@ -7,7 +7,7 @@ import { parseDuration } from '../../../kubernetes/duration.ts';
 /** How many nodes of a pool may be in disruption at once for a reason, as a function of how many there are. */
 export interface NodeBudgets {
   /** Infinity where no budget says anything. */
-  readonly allowed: (reason: DisruptionReason, nodes: number) => number;
+  readonly allowed: (reason: string, nodes: number) => number;
   /** What is wrong with one of them: then none may go, as in Karpenter. */
   readonly error: string | null;
 }
@@ -17,8 +17,12 @@ type Budget = NonNullable<NonNullable<NodePool['spec']['disruption']>['budgets']
 /** Karpenter's, where a pool says nothing. */
 const DEFAULT_BUDGETS: ReadonlyArray<Budget> = [{ nodes: '10%' }];
 
-/** The reasons that budgets know. What must go whatever it costs asks none. */
-const BUDGETED: ReadonlySet<DisruptionReason> = new Set(['Empty', 'Underutilized', 'Drifted']);
+const BUDGETED: ReadonlySet<string> = new Set<DisruptionReason>(['Empty', 'Underutilized', 'Drifted']);
+
+/** Is it a reason that budgets know? What must go whatever it costs asks none. */
+export function isBudgeted(reason: string): boolean {
+  return BUDGETED.has(reason);
+}
 
 /** The budgets of a pool that are active now, read once. An empty list is no limit. */
 export function nodeBudgets({ spec }: NodePool, now: Instant): NodeBudgets {
@@ -29,9 +33,9 @@ export function nodeBudgets({ spec }: NodePool, now: Instant): NodeBudgets {
   return {
     error,
     allowed: (reason, nodes) => {
-      if (!BUDGETED.has(reason)) return Infinity;
+      if (!isBudgeted(reason)) return Infinity;
       if (error !== null) return 0;
-      const own = active.filter(({ reasons }) => reasons === undefined || reasons.includes(reason));
+      const own = active.filter(({ reasons }) => reasons === undefined || reasons.some((one) => one === reason));
       return own.reduce((least, budget) => Math.min(least, nodesOf(budget, nodes)), Infinity);
     },
   };

@@ -3,7 +3,7 @@ import type { Node } from '../../../kubernetes/manifest.ts';
 import type { Instant } from '../../quantity/units.ts';
 import type { DisruptionInput } from '../../model/disruption-input.ts';
 import type { KeptReason } from '../plan/kept-reason.ts';
-import { parseTimestamp } from './utc-time.ts';
+import { parseTimestamp } from '../../quantity/utc-time.ts';
 
 /** What is to be done about a sick node; null for one that is well, or has not been sick for long enough. */
 export type RepairVerdict =

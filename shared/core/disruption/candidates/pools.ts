@@ -15,6 +15,11 @@ export interface Pools {
   readonly leaving: (pool: string) => number;
   /** How many of them are in disruption: not ready, or on their way out. */
   readonly disrupting: (pool: string) => number;
+  /**
+   * How many more may be followed by another now that they must go: of a pool with a fixed number of nodes one, beside those that are
+   * marked to go, so that it has one more than its number at most.
+   */
+  readonly replaceable: (pool: string, reason: DisruptionReason) => number;
   readonly error: (pool: string) => string | null;
   readonly isBalanced: (pool: string) => boolean;
 }
@@ -24,13 +29,15 @@ export function poolsFor({ nodePools, ...cluster }: Cluster, now: Instant): Pool
   const policies = new Map(
     nodePools.map(({ metadata, spec }) => [metadata.name, spec.disruption?.consolidationPolicy]),
   );
-  const machines = machinesOf({ ...cluster, nodePools }).filter(isComplete);
+  const machines = machinesOf(cluster).filter(isComplete);
   const byPool = Map.groupBy(machines, ({ node }) => node?.metadata.labels?.[labelKey.nodePool] ?? '');
   const counted = (isOne: (machine: Machine) => boolean): ((pool: string) => number) => {
     const counts = new Map([...byPool].map(([pool, own]) => [pool, own.filter(isOne).length]));
     return (pool) => counts.get(pool) ?? 0;
   };
   const complete = counted(() => true);
+  const marked = counted((machine) => isLeaving(machine) && !isBeingDeleted(machine));
+  const fixed = new Set(nodePools.flatMap(({ metadata, spec }) => (spec.replicas === undefined ? [] : metadata.name)));
   const disrupting = counted((machine) => isLeaving(machine) || !isReady(machine));
   return {
     allowed: (pool, reason, nodes = complete(pool)) => {
@@ -40,6 +47,8 @@ export function poolsFor({ nodePools, ...cluster }: Cluster, now: Instant): Pool
     nodes: complete,
     leaving: counted(isLeaving),
     disrupting,
+    replaceable: (pool, reason) =>
+      fixed.has(pool) && SUCCEEDED.has(reason) ? Math.max(0, 1 - marked(pool)) : Infinity,
     error: (pool) => budgets.get(pool)?.error ?? null,
     isBalanced: (pool) => policies.get(pool) === 'Balanced',
   };
@@ -57,3 +66,10 @@ function isReady({ node }: Machine): boolean {
   const ready = node?.status?.conditions?.find(({ type }) => type === 'Ready');
   return ready === undefined || ready.status === 'True';
 }
+
+function isBeingDeleted({ node, claim }: Machine): boolean {
+  return [node, claim].some((one) => one?.metadata.deletionTimestamp !== undefined);
+}
+
+/** For these a pool with a fixed number makes another node. */
+const SUCCEEDED: ReadonlySet<DisruptionReason> = new Set(['Drifted', 'Expired', 'Unhealthy']);

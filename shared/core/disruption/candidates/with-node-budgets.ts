@@ -1,12 +1,15 @@
 import type { JudgedNode } from './judge-nodes.ts';
 import type { Pools } from './pools.ts';
 
-/** Nodes of pools whose budgets let none go for their reason stay; the others go as far as budgets last, step by step. */
+/** Nodes of pools whose number is fixed go one by one. Nodes of pools whose budgets let none go for their reason stay; the others go as far as budgets last, step by step. */
 export function withNodeBudgets(nodes: ReadonlyArray<JudgedNode>, pools: Pools): ReadonlyArray<JudgedNode> {
   return nodes.map((node): JudgedNode => {
     const name = node.nodePool?.metadata.name;
     const { verdict } = node;
     if (name === undefined || verdict.kind === 'stays') return node;
+    if (pools.replaceable(name, verdict.reason) < 1) {
+      return { ...node, verdict: { kind: 'stays', reason: { kind: 'one-by-one', nodePool: name } } };
+    }
     const allowed = pools.allowed(name, verdict.reason);
     if (allowed >= 1) return node;
     const disrupting = pools.disrupting(name);

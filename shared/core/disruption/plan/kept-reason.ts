@@ -8,6 +8,8 @@ export type KeptReason =
   /** A decision already taken removes it. */
   | { readonly kind: 'leaving' }
   | { readonly kind: 'not-initialized' }
+  /** A policy of the cluster does not let us write it, or its claim, as the condition WriteDenied of the claim says. */
+  | { readonly kind: 'write-denied' }
   | { readonly kind: 'do-not-disrupt' }
   | { readonly kind: 'pod-do-not-disrupt'; readonly pod: string }
   /** A PodDisruptionBudget lets none of its pods go now; `known` is false where its status does not say. */
@@ -16,8 +18,12 @@ export type KeptReason =
   | { readonly kind: 'two-pod-budgets'; readonly pod: string; readonly budgets: ReadonlyArray<string> }
   /** Pods that wait are to come here. */
   | { readonly kind: 'awaits-pods'; readonly pods: number }
+  /** It might go, and pods that wait get their nodes first. */
+  | { readonly kind: 'pods-first' }
   /** Room on it is kept for a CapacityBuffer. */
   | { readonly kind: 'holds-buffer'; readonly buffer: string }
+  /** Its pool has a fixed number of nodes, and another of them is being replaced. */
+  | { readonly kind: 'one-by-one'; readonly nodePool: string }
   | { readonly kind: 'static-pool'; readonly nodePool: string }
   | { readonly kind: 'consolidation-off'; readonly nodePool: string }
   /** The NodeClaim does not say Consolidatable, or pods have come and gone within consolidateAfter. */
@@ -52,5 +58,7 @@ export type KeptReason =
   | { readonly kind: 'not-worth'; readonly saving: number; readonly pods: number; readonly least: number }
   /** Its pods have places only for more than it costs, or where those of other nodes go. */
   | { readonly kind: 'nothing-cheaper' }
+  /** It could go, and the plan for that broke a rule of its audit: a fault of ours. */
+  | { readonly kind: 'plan-refused'; readonly finding: string }
   /** It could go, and there is no order of steps that keeps budgets, spreads and prices on the way. */
   | { readonly kind: 'no-order' };

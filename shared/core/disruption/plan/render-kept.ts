@@ -12,7 +12,9 @@ const sentences: { readonly [K in Kind]: Sentence<K> } = {
   'no-such-pool': (reason) => `its NodePool ${reason.nodePool} is not there`,
   leaving: () => 'it is being removed already',
   'not-initialized': () => 'it is not initialized yet',
+  'write-denied': () => 'a policy of the cluster does not let Nodewright write it: see WriteDenied of its NodeClaim',
   'do-not-disrupt': () => 'it is annotated karpenter.sh/do-not-disrupt',
+  'one-by-one': ({ nodePool }) => `another node of NodePool ${nodePool}, which has a fixed number, is being replaced`,
   'static-pool': (reason) => `NodePool ${reason.nodePool} has a fixed number of nodes`,
   'consolidation-off': (reason) => `NodePool ${reason.nodePool} says consolidateAfter: Never`,
   'not-consolidatable': (reason) =>
@@ -35,6 +37,7 @@ const sentences: { readonly [K in Kind]: Sentence<K> } = {
   'two-pod-budgets': (reason) =>
     `pod ${reason.pod} has ${reason.budgets.length} PodDisruptionBudgets (${reason.budgets.join(', ')}), so that it cannot be evicted`,
   'awaits-pods': (reason) => `${countOf(reason.pods, 'pod')} that wait${reason.pods === 1 ? 's' : ''} will come to it`,
+  'pods-first': () => 'pods that wait get their nodes first',
   'holds-buffer': (reason) => `room on it is kept for CapacityBuffer ${reason.buffer}`,
   'pod-devices': (reason) => `pod ${reason.pod} uses devices, which another node may not have`,
   'no-place': (reason) => `pod ${reason.pod} finds no place elsewhere`,
@@ -42,6 +45,8 @@ const sentences: { readonly [K in Kind]: Sentence<K> } = {
   'not-worth': (reason, currency) =>
     `it would save ${renderMoney(reason.saving, currency)} an hour per disrupted pod, and ${renderMoney(reason.least, currency)} is asked for`,
   'nothing-cheaper': () => 'nothing cheaper holds its pods for what moving them costs',
+  'plan-refused': ({ finding }) =>
+    `a plan in which it goes broke a rule of its audit and was not carried out (${finding})`,
   'no-order': () => 'no order of steps keeps budgets, spreads and prices on the way',
 };
 

@@ -10,6 +10,7 @@ import { evictionCostOf } from '../candidates/eviction-cost.ts';
 import type { JudgedNode } from '../candidates/judge-nodes.ts';
 import type { Draw } from '../../quantity/draw.ts';
 import { newOrder, type Order } from './fullest-first.ts';
+import { withFixedOffers } from './fixed-pools.ts';
 import type { Offer } from './offers.ts';
 import type { OwnPods } from './own-pods.ts';
 
@@ -121,7 +122,7 @@ export interface ArenaInput {
 export function arenaFor({ provisioning, nodes, awaited, searchSteps }: ArenaInput): Arena {
   const moving = nodes.flatMap((node) => (node.verdict.kind === 'stays' ? [] : node.moving));
   const coming = [...awaited.values()].flat();
-  const reading = compileInput(provisioning, [...moving, ...coming]);
+  const reading = compileInput(withFixedOffers(provisioning), [...moving, ...coming]);
   const workspace = workspaceFor(reading);
   const byName = new Map(nodes.map((node) => [node.name, node]));
   const rooms = workspace.nodes.filter(({ capacity }) => capacity.kind === 'node' && byName.has(capacity.name));

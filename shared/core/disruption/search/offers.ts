@@ -24,6 +24,8 @@ export interface Offer {
   readonly labels: () => Readonly<Record<string, string>>;
   /** Of a pool: those that it names no size of, burstable ones and retired generations, come last. */
   readonly isShunned: boolean;
+  /** Of a pool with a fixed number of nodes: it comes only in place of one of them. */
+  readonly isFixed: boolean;
 }
 
 /** What can be bought, by pool, the heaviest pool first; within one the cheapest first. Nodes of reservations are not bought. */
@@ -39,6 +41,13 @@ interface PoolOffers {
 interface AllOfPool extends PoolOffers {
   /** Those of one zone, or of any (''), with spot and without: `partKey`. A search asks for one part at a time, thousands of times. */
   readonly parts: ReadonlyMap<string, PoolOffers>;
+  /** Those that it has an offer in, the one with the cheapest first. */
+  readonly zones: ReadonlyArray<string>;
+}
+
+/** The zones that any pool has an offer in: of each pool the one with the cheapest first. */
+export function zonesOf(offers: Offers): ReadonlyArray<string> {
+  return [...new Set(offers.flatMap(({ zones }) => zones))];
 }
 
 /** Those of all pools. */
@@ -46,47 +55,73 @@ export function allOffers(offers: Offers): ReadonlyArray<Offer> {
   return offers.flatMap(({ list }) => list);
 }
 
-export function offersOf({ pools, dimensions }: Workspace): Offers {
-  return pools.map((state) => {
-    const { pool } = state;
-    const offers: Array<Offer> = [];
-    for (const type of pool.order) {
-      const compiled = pool.catalog.types[type];
-      for (let left = at(pool.offered, type) & ~pool.catalog.reservedBits; left !== 0; left &= left - 1) {
-        const bit = lowestBit(left);
-        const market = pool.catalog.markets[bit];
-        if (compiled === undefined || market === undefined) continue;
-        offers.push({
-          state,
-          type,
-          bit,
-          price: at(compiled.weighedPrices, bit),
-          plainPrice: at(compiled.plainPrices, bit),
-          zone: market.zone,
-          isSpot: market.capacityType === 'spot',
-          isShunned: pool.shunned[type] === 1,
-          labels: once(() => labelsOf(state, type, bit)),
-        });
-      }
+/** Is it this offering of the pool? */
+export function isOfferOf(
+  { state, type, bit }: Offer,
+  nodePool: string,
+  wanted: { readonly instanceType: string; readonly zone: string; readonly capacityType: string },
+): boolean {
+  const { name, catalog } = state.pool;
+  const market = catalog.markets[bit];
+  return (
+    name === nodePool &&
+    catalog.types[type]?.name === wanted.instanceType &&
+    market?.zone === wanted.zone &&
+    market.capacityType === wanted.capacityType
+  );
+}
+
+/** What can be bought of all pools but `fixed`, which have a fixed number of nodes. */
+export function offersOf({ pools, dimensions }: Workspace, fixed: ReadonlySet<string> = new Set()): Offers {
+  return pools
+    .filter(({ pool }) => !fixed.has(pool.name))
+    .map((state) => inParts(offersIn(state, false), dimensions.names.length));
+}
+
+/** What nodes of these pools can be. */
+export function fixedOffersOf({ pools }: Workspace, fixed: ReadonlySet<string>): ReadonlyArray<Offer> {
+  return pools.flatMap((state) => (fixed.has(state.pool.name) ? offersIn(state, true) : []));
+}
+
+/** All of one pool, the cheapest first. */
+function offersIn(state: PoolState, isFixed: boolean): ReadonlyArray<Offer> {
+  const { pool } = state;
+  const offers: Array<Offer> = [];
+  for (const type of pool.order) {
+    const compiled = pool.catalog.types[type];
+    for (let left = at(pool.offered, type) & ~pool.catalog.reservedBits; left !== 0; left &= left - 1) {
+      const bit = lowestBit(left);
+      const market = pool.catalog.markets[bit];
+      if (compiled === undefined || market === undefined) continue;
+      offers.push({
+        state,
+        type,
+        bit,
+        price: at(compiled.weighedPrices, bit),
+        plainPrice: at(compiled.plainPrices, bit),
+        zone: market.zone,
+        isSpot: market.capacityType === 'spot',
+        isShunned: pool.shunned[type] === 1,
+        isFixed,
+        labels: once(() => labelsOf(state, type, bit)),
+      });
     }
-    return inParts(
-      offers.toSorted(
-        (a, b) => Number(a.isShunned) - Number(b.isShunned) || a.price - b.price || a.type - b.type || a.bit - b.bit,
-      ),
-      dimensions.names.length,
-    );
-  });
+  }
+  return offers.toSorted(
+    (a, b) => Number(a.isShunned) - Number(b.isShunned) || a.price - b.price || a.type - b.type || a.bit - b.bit,
+  );
 }
 
 function inParts(list: ReadonlyArray<Offer>, width: number): AllOfPool {
   const parts = new Map<string, PoolOffers>();
-  for (const zone of [null, ...new Set(list.map((offer) => offer.zone))]) {
+  const zones = [...new Set(list.map((offer) => offer.zone))];
+  for (const zone of [null, ...zones]) {
     for (const mayBeSpot of [true, false]) {
       const part = list.filter((offer) => (zone === null || offer.zone === zone) && (mayBeSpot || !offer.isSpot));
       parts.set(partKey(zone, mayBeSpot), withReach(part, width));
     }
   }
-  return { ...withReach(list, width), parts };
+  return { ...withReach(list, width), parts, zones };
 }
 
 function partKey(zone: string | null, mayBeSpot: boolean): string {

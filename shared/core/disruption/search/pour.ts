@@ -9,16 +9,20 @@ import { put, record, touch, type Arena, type Group, type Move, type Place, type
 export interface Pouring {
   /** Where pods go before anywhere else that has room; null for no such place. */
   readonly first: Place | null;
+  /** May pods give up what they prefer and have on their node? Else they go where as much of it is met. */
+  readonly mayRelax: boolean;
 }
 
-export const ANYWHERE: Pouring = { first: null };
+export const ANYWHERE: Pouring = { first: null, mayRelax: false };
 
 /**
  * Takes a candidate away: all its pods go to places that have room under every rule, those that are fullest first. False, and
  * nothing has changed, where one finds none.
  */
 export function remove(arena: Arena, place: Place, pouring: Pouring): boolean {
-  const levels = place.own.map(({ shape }) => levelAtHome(arena, place, shape));
+  const levels = place.own.map(({ shape }) =>
+    pouring.mayRelax ? lastLevel(arena, shape) : levelAtHome(arena, place, shape),
+  );
   leave(arena, place);
   const moves: Array<Move> = [];
   for (let index = 0; index < place.own.length; index++) {
@@ -92,6 +96,11 @@ function levelAtHome(arena: Arena, place: Place, shape: number): number {
   });
   record(arena, place, shape, 1);
   return level < 0 ? needs.length - 1 : level;
+}
+
+/** The level at which a pod has given up all that it prefers. */
+function lastLevel({ shapes }: Arena, shape: number): number {
+  return Math.max(0, (shapes.get(shape)?.needs.length ?? 0) - 1);
 }
 
 interface PouringGroup {

@@ -2,11 +2,12 @@ import type { Need } from '../../placing/state/compile-shape.ts';
 import type { Arena, Place } from './arena.ts';
 import { easeOf, easeTolls } from './ease.ts';
 import { improve, takeAllSingles } from './improve.ts';
-import { cheapestOffer, type Offer } from './offers.ts';
-import { ANYWHERE } from './pour.ts';
+import { cheapestOffer, zonesOf, type Offer } from './offers.ts';
+import { ANYWHERE, type Pouring } from './pour.ts';
 import { mayGo, settleNew, type Means } from './take-away.ts';
 import { settleTolls, type MoveShare } from './tolls.ts';
-import { addNeed, ownPods } from './own-pods.ts';
+import { addNeed, ownPods, type OwnPods } from './own-pods.ts';
+import { labelKey } from '../../../kubernetes/labels.ts';
 import { open, take, trailOf, undoTo, type Trail } from './trail.ts';
 
 /**
@@ -99,65 +100,103 @@ function takeForced(trail: Trail, means: Means): void {
     (a, b) => hasPods(a.place) - hasPods(b.place) || a.sinceMs - b.sinceMs || a.place.index - b.place.index,
   );
   for (const { place } of ordered) {
-    if (take(trail, place, ANYWHERE)) continue;
-    const start = trail.done.length;
-    if (openFor(trail, place, means)) continue;
-    undoTo(trail, start);
-    if (!openSeveral(trail, place, means)) undoTo(trail, start);
+    if (openSuccessor(trail, place, means)) continue;
+    // As in provisioning, pods give up what they prefer when nothing else holds them.
+    if (!takeOrReplace(trail, place, means, ANYWHERE))
+      takeOrReplace(trail, place, means, { ...ANYWHERE, mayRelax: true });
   }
+}
+
+/** Takes a node away, with new ones in its place at any price where its pods find no room; else changes nothing. */
+function takeOrReplace(trail: Trail, place: Place, means: Means, pouring: Pouring): boolean {
+  if (take(trail, place, pouring)) return true;
+  const start = trail.done.length;
+  for (const replaced of [openFor, openSeveral]) {
+    if (replaced(trail, place, means, pouring)) return true;
+    undoTo(trail, start);
+  }
+  return false;
 }
 
 function hasPods({ own }: Place): 0 | 1 {
   return own.length > 0 ? 1 : 0;
 }
 
+/** A node of a pool with a fixed number is followed by another of the pool: as in Karpenter, and its pods have a place there first. */
+function openSuccessor(trail: Trail, place: Place, means: Means): boolean {
+  const offer = hasPods(place) === 1 ? means.successorOf(place) : null;
+  if (offer === null) return false;
+  const start = trail.done.length;
+  const first = open(trail, offer);
+  if (take(trail, place, { ...ANYWHERE, first }) && first.received > 0) return true;
+  undoTo(trail, start);
+  return false;
+}
+
 /** Takes the node away and puts a new one in its place, at any price. */
-function openFor(trail: Trail, place: Place, means: Means): boolean {
+function openFor(trail: Trail, place: Place, means: Means, pouring: Pouring): boolean {
   const { arena } = trail;
-  const demand = { ...ownPods(arena, [place]), below: Infinity, mayBeSpot: true };
-  const zones = [place.room.capacity.labels['topology.kubernetes.io/zone'] ?? null, null];
-  for (const zone of zones) {
-    const offer = cheapestOffer(arena.workspace, means.offers, { ...demand, zone });
-    if (offer === null) continue;
+  const own = ownPods(arena, [place]);
+  for (const offer of offersFor(arena, place, means, own)) {
+    const start = trail.done.length;
     const fresh = open(trail, offer);
-    if (!take(trail, place, { first: fresh })) continue;
-    settleNew(trail, fresh, means);
-    return true;
+    if (take(trail, place, { ...pouring, first: fresh })) {
+      settleNew(trail, fresh, means);
+      return true;
+    }
+    undoTo(trail, start);
   }
   return false;
 }
 
+/**
+ * The cheapest offer that holds the pods: in the node's own zone, in any, and in each, the cheapest zone first. Which one the rules about
+ * other pods leave to them shows when they are there.
+ */
+function offersFor(arena: Arena, place: Place, { offers }: Means, own: OwnPods): ReadonlySet<Offer> {
+  const demand = { ...own, below: Infinity, mayBeSpot: true };
+  const zones = [place.room.capacity.labels[labelKey.zone] ?? null, null, ...zonesOf(offers)];
+  return new Set(zones.flatMap((zone) => cheapestOffer(arena.workspace, offers, { ...demand, zone }) ?? []));
+}
+
 /** Puts several new nodes in its place, where no one size that its pool still allows holds all its pods. As in Karpenter, any number. */
-function openSeveral(trail: Trail, place: Place, means: Means): boolean {
-  const { arena } = trail;
+function openSeveral(trail: Trail, place: Place, means: Means, pouring: Pouring): boolean {
   const opened: Array<Place> = [];
-  let placed = -1;
-  // Ends: every turn but the last finds places for more of its pods.
-  while (!take(trail, place, ANYWHERE)) {
-    if (arena.stuck.placed <= placed) return false;
-    placed = arena.stuck.placed;
-    const offer = offerForStuck(arena, place, means);
-    if (offer === null) return false;
-    opened.push(open(trail, offer));
+  // In vain, and says which pod is stuck.
+  take(trail, place, pouring);
+  // Ends: every turn finds places for more of its pods.
+  while (place.state === 'there') {
+    const fresh = openForStuck(trail, place, means, pouring);
+    if (fresh === null) return false;
+    opened.push(fresh);
   }
   for (const fresh of opened) settleNew(trail, fresh, means);
   return true;
 }
 
-/** The cheapest that holds as many as any holds of the place's pods that found no room, in its zone where there is one. */
-function offerForStuck(arena: Arena, place: Place, { offers }: Means): Offer | null {
+/** A new node with which more of the place's pods find room than without; where all do, it is taken away. Null where there is none. */
+function openForStuck(trail: Trail, place: Place, means: Means, pouring: Pouring): Place | null {
+  const { arena } = trail;
+  const { placed } = arena.stuck;
+  for (const offer of offersForStuck(arena, place, means)) {
+    const start = trail.done.length;
+    const fresh = open(trail, offer);
+    if (take(trail, place, pouring) || arena.stuck.placed > placed) return fresh;
+    undoTo(trail, start);
+  }
+  return null;
+}
+
+/** For as many as one node holds of the place's pods that found no room. */
+function offersForStuck(arena: Arena, place: Place, means: Means): ReadonlySet<Offer> {
   const group = place.own.find(({ shape }) => shape === arena.stuck.shape);
-  if (group === undefined) return null;
+  if (group === undefined) return new Set();
   const needs = new Set<Need>();
   addNeed(arena, needs, group.shape);
   const requests = arena.shapes.get(group.shape)?.requests ?? new Float64Array();
-  const zone = place.room.capacity.labels['topology.kubernetes.io/zone'] ?? null;
   for (let { count } = group; count > 0; count >>= 1) {
-    const demand = { needs, load: requests.map((amount) => amount * count), below: Infinity, mayBeSpot: true };
-    const found =
-      cheapestOffer(arena.workspace, offers, { ...demand, zone }) ??
-      cheapestOffer(arena.workspace, offers, { ...demand, zone: null });
-    if (found !== null) return found;
+    const found = offersFor(arena, place, means, { needs, load: requests.map((amount) => amount * count) });
+    if (found.size > 0) return found;
   }
-  return null;
+  return new Set();
 }

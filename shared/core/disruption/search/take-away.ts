@@ -3,6 +3,7 @@ import { allowsNode } from '../../placing/state/existing-nodes.ts';
 import { guardFor } from '../../placing/one-by-one/place.ts';
 import { admits, ANYWHERE } from './pour.ts';
 import { record, type Arena, type Place } from './arena.ts';
+import type { SuccessorOf } from './fixed-pools.ts';
 import { cheapestOffer, countCheaper, freeOf, type Offer, type Offers } from './offers.ts';
 import { addNeed } from './own-pods.ts';
 import { close, open, recast, take, undoTo, type Trail } from './trail.ts';
@@ -11,6 +12,7 @@ import { close, open, recast, take, undoTo, type Trail } from './trail.ts';
 export interface Means {
   readonly offers: Offers;
   readonly spotToSpot: boolean;
+  readonly successorOf: SuccessorOf;
   /** May moves in the pool be asked for less than their toll? */
   readonly mayEase: (pool: string) => boolean;
 }
@@ -34,7 +36,7 @@ export function takeAwaySimply(trail: Trail, places: ReadonlyArray<Place>): numb
 export function replace(trail: Trail, group: ReadonlyArray<Place>, offer: Offer, means: Means): boolean {
   const [start, before] = [trail.done.length, trail.change];
   const fresh = open(trail, offer);
-  for (const place of group) if (mayGo(place)) take(trail, place, { first: fresh });
+  for (const place of group) if (mayGo(place)) take(trail, place, { ...ANYWHERE, first: fresh });
   settleNew(trail, fresh, means);
   if (trail.change < before - 1 && (fresh.state === 'absent' || isFair(trail.arena, fresh, means))) return true;
   undoTo(trail, start);
@@ -45,6 +47,8 @@ export function replace(trail: Trail, group: ReadonlyArray<Place>, offer: Offer,
 export function settleNew(trail: Trail, place: Place, means: Means): void {
   if (place.state !== 'there' || place.offer === null) return;
   if (place.received === 0) return close(trail, place);
+  // It is what provisioning makes of the pool, whatever would hold its pods.
+  if (place.offer.isFixed) return;
   const { arena } = trail;
   const needs = needsOn(arena, place);
   const demand = { needs, load: loadOf(arena, place), zone: place.offer.zone, below: place.price, mayBeSpot: true };

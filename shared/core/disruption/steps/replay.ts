@@ -1,7 +1,7 @@
 import { open, trailOf } from '../search/trail.ts';
 import type { Arena, Move, Place } from '../search/arena.ts';
 import type { Ends } from '../search/ends.ts';
-import { allOffers, type Offer, type Offers } from '../search/offers.ts';
+import { isOfferOf, type Offer } from '../search/offers.ts';
 
 /** An arena where nothing has moved yet, with what is to become of it. */
 export interface Replay {
@@ -15,12 +15,12 @@ export interface Replay {
 }
 
 /** Makes ready what `ends` says, in an arena that is as the cluster is now. */
-export function replayOf(arena: Arena, offers: Offers, ends: Ends): Replay {
+export function replayOf(arena: Arena, offers: ReadonlyArray<Offer>, ends: Ends): Replay {
   const byName = new Map(arena.places.map((place) => [place.room.capacity.name, place]));
   const trail = trailOf(arena);
   const created = new Map<string, Place>();
   for (const [name, wanted] of ends.created) {
-    const offer = allOffers(offers).find((one) => isOffer(one, wanted));
+    const offer = offers.find((one) => isOfferOf(one, wanted.nodePool, wanted));
     if (offer !== undefined) created.set(name, open(trail, offer));
   }
   const going = new Map<Place, ReadonlyArray<Move>>();
@@ -45,17 +45,4 @@ export function replayOf(arena: Arena, offers: Offers, ends: Ends): Replay {
     if (fresh.size > 0) toNew.set(place, [...fresh]);
   }
   return { arena, going, toNew, created };
-}
-
-function isOffer(
-  { state: { pool }, type, bit }: Offer,
-  wanted: { nodePool: string; instanceType: string; zone: string; capacityType: string },
-): boolean {
-  const market = pool.catalog.markets[bit];
-  return (
-    pool.name === wanted.nodePool &&
-    pool.catalog.types[type]?.name === wanted.instanceType &&
-    market?.zone === wanted.zone &&
-    market.capacityType === wanted.capacityType
-  );
 }

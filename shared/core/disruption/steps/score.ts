@@ -2,6 +2,7 @@ import type { Arena, Place } from '../search/arena.ts';
 
 /** What all nodes of a pool cost, and what it would count as to disrupt them all. */
 export interface PoolTotals {
+  /** Those that budgets count: in use by now, or once they have come. */
   readonly nodes: number;
   readonly cost: number;
   readonly disruption: number;
@@ -19,7 +20,7 @@ export function poolTotals({ places }: Arena): ReadonlyMap<string, PoolTotals> {
     if (pool === null || place.state !== 'there' || (place.offer !== null && place.received === 0)) continue;
     const { nodes, cost, disruption } = totals.get(pool) ?? { nodes: 0, cost: 0, disruption: 0 };
     totals.set(pool, {
-      nodes: nodes + 1,
+      nodes: nodes + (place.node === null || place.room.capacity.initialized ? 1 : 0),
       cost: cost + plainPriceOf(place),
       disruption: disruption + disruptionOf(place),
     });

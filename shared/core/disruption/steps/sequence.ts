@@ -164,7 +164,8 @@ function withinBudgets(
       const pool = poolOf(place);
       // A plan is made of nodes that stay; those that drain are of the pool until they are gone.
       const nodes = (before.get(pool)?.nodes ?? 0) + progress.pools.leaving(pool);
-      const room = left.get(pool) ?? progress.pools.allowed(pool, reason, nodes);
+      const { pools } = progress;
+      const room = left.get(pool) ?? Math.min(pools.allowed(pool, reason, nodes), pools.replaceable(pool, reason));
       left.set(pool, room);
       if (room < 1 || batch.length >= MOST_PER_STEP) continue;
       left.set(pool, room - 1);

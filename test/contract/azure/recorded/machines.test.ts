@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { RetryableError } from '../../../../shared/ports/errors.ts';
-import { type Product, withProduct } from './product.ts';
+import { ours, type Product, withProduct } from './product.ts';
 import type { Script } from './replay.ts';
 import { type Answer, PAGE, as, documented, recorded, reportedLater } from './recordings.ts';
 
@@ -8,7 +8,7 @@ const VM = 'GET virtualMachines/*';
 const NIC = 'GET networkInterfaces/*';
 const goneToCompute = recorded('vm-delete', 1, 3);
 const goneToGateway = recorded('vm-delete', 2, 0);
-const there = recorded('vm-create', 0, 4);
+const there = ours(recorded('vm-create', 0, 4));
 const noNic = recorded('nic-create-and-delete', 0, 2);
 const leaving = recorded('vm-delete', 0, 0);
 
@@ -45,14 +45,14 @@ describe('a machine', () => {
 
   test.for([
     ['as it is made', there, 'running'],
-    ['with its extension', recorded('vm-get-instance-view', 1, 0), 'running'],
-    ['whose agent is silent', recorded('vm-get-instance-view', 2, 0), 'running'],
-    ['with an ephemeral disk', recorded('vm-get-instance-view', 0, 0), 'running'],
-    ['that is spot', recorded('vm-simulate-eviction', 0, 2), 'running'],
-    ['with an identity', recorded('vm-identity-and-security', 0, 0), 'running'],
-    ['that is trusted', recorded('vm-identity-and-security', 1, 0), 'running'],
-    ['that encrypts at its host', recorded('vm-identity-and-security', 2, 0), 'running'],
-    ['that somebody has stopped', recorded('vm-simulate-eviction', 0, 4), 'running'],
+    ['with its extension', ours(recorded('vm-get-instance-view', 1, 0)), 'running'],
+    ['whose agent is silent', ours(recorded('vm-get-instance-view', 2, 0)), 'running'],
+    ['with an ephemeral disk', ours(recorded('vm-get-instance-view', 0, 0)), 'running'],
+    ['that is spot', ours(recorded('vm-simulate-eviction', 0, 2)), 'running'],
+    ['with an identity', ours(recorded('vm-identity-and-security', 0, 0)), 'running'],
+    ['that is trusted', ours(recorded('vm-identity-and-security', 1, 0)), 'running'],
+    ['that encrypts at its host', ours(recorded('vm-identity-and-security', 2, 0)), 'running'],
+    ['that somebody has stopped', ours(recorded('vm-simulate-eviction', 0, 4)), 'running'],
     ['that is being made', withState(there, 'Creating'), 'creating'],
     ['that goes', withState(there, 'Deleting'), 'deleting'],
   ] as const)('%s is seen as it is', async ([, answer, state]) => {
@@ -60,7 +60,9 @@ describe('a machine', () => {
   });
 
   test('of spot is known as that', async () => {
-    expect(await observed(recorded('vm-simulate-eviction', 0, 2))).toMatchObject({ machine: { capacityType: 'spot' } });
+    expect(await observed(ours(recorded('vm-simulate-eviction', 0, 2)))).toMatchObject({
+      machine: { capacityType: 'spot' },
+    });
   });
 
   test.for([
@@ -89,7 +91,7 @@ describe('the removal of a machine', () => {
     const script = {
       [VM]: [there, goneToCompute],
       'DELETE virtualMachines/*': leaving,
-      [NIC]: [recorded('nic-create-and-delete', 0, 1), noNic],
+      [NIC]: [ours(recorded('nic-create-and-delete', 0, 1)), noNic],
       'DELETE networkInterfaces/*': recorded('nic-create-and-delete', 0, 6),
     };
     await withProduct(script, async ({ cloud }) => {
@@ -102,7 +104,7 @@ describe('the removal of a machine', () => {
   });
 
   test('takes a NIC’s 202 as its 200, and a NIC that went meanwhile for gone', async () => {
-    const nic = { [VM]: goneToCompute, [NIC]: recorded('nic-create-and-delete', 0, 1) };
+    const nic = { [VM]: goneToCompute, [NIC]: ours(recorded('nic-create-and-delete', 0, 1)) };
     const [first] = await removed({ ...nic, 'DELETE networkInterfaces/*': recorded('nic-delete', 0, 5) });
     const [second] = await removed({ ...nic, 'DELETE networkInterfaces/*': noNic });
     expect([first, second]).toEqual(['deleting', 'gone']);
@@ -112,7 +114,11 @@ describe('the removal of a machine', () => {
     const scripts: ReadonlyArray<Script> = [
       { [VM]: answer },
       { [VM]: goneToCompute, [NIC]: answer },
-      { [VM]: goneToCompute, [NIC]: recorded('nic-create-and-delete', 0, 1), 'DELETE networkInterfaces/*': answer },
+      {
+        [VM]: goneToCompute,
+        [NIC]: ours(recorded('nic-create-and-delete', 0, 1)),
+        'DELETE networkInterfaces/*': answer,
+      },
       { [VM]: there, 'DELETE virtualMachines/*': answer },
     ];
     const failures = await Promise.all(scripts.map((script) => failureOf(removed(script))));
@@ -144,7 +150,7 @@ describe('the removal of a machine', () => {
   test('of a NIC that is in use yet is tried again', async () => {
     const script = {
       [VM]: goneToCompute,
-      [NIC]: recorded('nic-create-and-delete', 0, 1),
+      [NIC]: ours(recorded('nic-create-and-delete', 0, 1)),
       'DELETE networkInterfaces/*': recorded('nic-delete', 0, 1),
     };
     expect(await failureOf(removed(script))).toMatchObject({

@@ -6,7 +6,7 @@ import type { Clients } from '../../../../shared/adapters/azure/clients.ts';
 import type { Cloud, LaunchOrder, NodeClassFacts } from '../../../../shared/ports/cloud.ts';
 import { order, settings } from '../../../unit/adapters/azure/launch-order.ts';
 import { type Replay, type Script, replay } from './replay.ts';
-import { recorded } from './recordings.ts';
+import { type Answer, recorded, tagged } from './recordings.ts';
 
 /** The product's own clients and adapters before a server that says what Azure said. */
 export interface Product extends Replay {
@@ -17,12 +17,17 @@ export interface Product extends Replay {
 
 const credential = { getToken: () => Promise.resolve({ token: 'worthless', expiresOnTimestamp: Infinity }) };
 
-/** Lists that a launch reads first, a NIC that is there at once, and a VM that Azure accepts; as recorded. */
+/** A VM or network interface as recorded, as if it were the product's. */
+export function ours(answer: Answer): Answer {
+  return tagged(answer, settings.CLUSTER_NAME);
+}
+
+/** Lists that a launch reads first, a NIC that is not there yet, and is at once, and a VM that Azure accepts; as recorded. */
 export const AN_ACCEPTED_LAUNCH: Script = {
   'GET loadBalancers': recorded('load-balancer-list', 0, 0),
   'GET networkSecurityGroups': recorded('security-group-list', 0, 0),
   'PUT networkInterfaces/*': recorded('nic-create-and-delete', 0, 0),
-  'GET networkInterfaces/*': recorded('nic-create-and-delete', 0, 1),
+  'GET networkInterfaces/*': [recorded('nic-create-and-delete', 0, 2), ours(recorded('nic-create-and-delete', 0, 1))],
   'PUT virtualMachines/*': recorded('vm-create', 0, 2),
 };
 

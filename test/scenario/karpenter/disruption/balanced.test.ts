@@ -15,6 +15,7 @@ const place = (disruption: number, plain: number, pool = 'general'): Place =>
     received: 0,
     receivedCost: 0,
     node: { disruption, price: { plain } },
+    room: { capacity: { initialized: true } },
   }) as never;
 const totalsOf = (places: ReadonlyArray<Place>) =>
   poolTotals({ places } as unknown as Arena).get('general') ?? { nodes: 0, cost: 0, disruption: 0 };

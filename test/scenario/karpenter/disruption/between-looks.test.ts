@@ -1,5 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { disrupt } from '../../../../shared/app/disrupt/disrupt.ts';
+import type { Ports } from '../../../../shared/app/ports.ts';
+import { microUsdPerHour } from '../../../../shared/core/quantity/units.ts';
 import { parseDisruptionFigures } from '../../../../shared/contract/disruption-figures.ts';
 import type { Fields } from '../../../simulation/world/api-server.ts';
 import { begunReplacement, consolidated } from '../../../unit/app/consolidated.ts';
@@ -183,6 +185,71 @@ describe('a drifted node of a pool of a fixed size', () => {
 
   test('is brought up to date though the pool has as many nodes as its limit [L03]', async () => {
     expect((await fixed({ limits: { nodes: '2' } })).outcome).toMatchObject({ kind: 'begun', replacements: 1 });
+  });
+
+  /** Both nodes are full of pods that run nowhere but in the pool. */
+  async function full(limits: Fields = {}, faulty: (ports: Ports) => Ports = (ports) => ports) {
+    const cluster = consolidated();
+    const { server } = cluster;
+    server.patch('nodepools', 'general', { spec: { replicas: 2, ...limits } }, 'object');
+    const resources = { requests: { cpu: '1500m', memory: '1Gi' } };
+    const spec = { nodeSelector: { 'karpenter.sh/nodepool': 'general' }, containers: [{ resources }] };
+    server.remove('pods', 'default/web');
+    for (const name of ['used', 'spare']) cluster.addRunning(`db-${name}`, name, { spec });
+    drift(cluster, ['used', 'spare']);
+    const policy = { ...cluster.ports.policy, gates: { ...cluster.ports.policy.gates, staticCapacity: true } };
+    const ports = faulty({ ...cluster.ports, policy });
+    const outcome = await disrupt(ports);
+    const known = new Set(['used', 'spare']);
+    const fresh = (): ReadonlyArray<string> =>
+      server.list('nodeclaims').flatMap(({ metadata: { name } }) => (known.has(name) ? [] : [name]));
+    return { ...cluster, ports, outcome, fresh };
+  }
+
+  test.each([[{}], [{ limits: { nodes: '2' } }]])(
+    'goes alone, when what follows it is in use and holds its pods: %j [L03]',
+    async (limits) => {
+      const { ports, outcome, fresh, server, addReady, clock, marks, stateOf } = await full(limits);
+      expect(outcome).toMatchObject({ kind: 'begun', nodes: 1, replacements: 1 });
+      const gone = marks('used').tainted ? 'used' : 'spare';
+      const other = gone === 'used' ? 'spare' : 'used';
+      clock.advance(120_000);
+      expect(await disrupt(ports)).toEqual({ kind: 'waiting', for: 'replacements' });
+      expect(marks(other).tainted).toBe(false);
+      const [replacement = ''] = fresh();
+      server.remove('nodeclaims', replacement);
+      addReady(replacement);
+      expect(await disrupt(ports)).toMatchObject({ kind: 'finished', removed: 1 });
+      expect([stateOf(gone), stateOf(other), fresh().length]).toEqual(['leaving', 'there', 1]);
+      // While its pods leave, the next may come.
+      expect(await disrupt(ports)).toMatchObject({ kind: 'begun', nodes: 1, replacements: 1 });
+      expect(marks(other).reason).toBe('Drifted');
+    },
+  );
+
+  test('is not begun where provisioning would not make the node that its pods need [L03]', async () => {
+    const none = microUsdPerHour(0);
+    const without = (ports: Ports): Ports => ({
+      ...ports,
+      planner: (input, now) => ({ ...ports.planner(input, now), claims: [], cost: none, lowerBound: none }),
+    });
+    const { outcome, fresh } = await full({}, without);
+    expect(outcome).toEqual({
+      kind: 'refused',
+      why: 'the next node of NodePool general would not be what its pods need',
+    });
+    expect(fresh()).toEqual([]);
+  });
+
+  test('stays when what follows it has no room for its pods any more [L03]', async () => {
+    const { ports, fresh, server, addReady, addRunning, clock, marks } = await full();
+    const [replacement = ''] = fresh();
+    server.remove('nodeclaims', replacement);
+    addReady(replacement);
+    addRunning('other', replacement);
+    clock.advance(6_000);
+    expect(await disrupt(ports)).toMatchObject({ kind: 'finished', removed: 0, takenBack: 1 });
+    expect([marks('used').tainted, marks('spare').tainted]).toEqual([false, false]);
   });
 });
 

@@ -49,6 +49,10 @@ describe('a node is sick', () => {
     expect(removed(planFor([sick('a', condition), ...well(5)]))).toEqual(gone);
   });
 
+  test('also where it never came into use [L15]', () => {
+    expect(removed(planFor([sick('a', NOT_READY, { initialized: false }), ...well(5)]))).toEqual(['a']);
+  });
+
   test('as soon as one of its conditions has lasted long enough [L15]', () => {
     const both = { nodeConditions: [{ ...NOT_READY, lastTransitionTime: '1970-01-02T11:59:00Z' }, UNHEALTHY] };
     expect(removed(planFor([sick('a', UNHEALTHY, both), ...well(5)]))).toEqual(['a']);

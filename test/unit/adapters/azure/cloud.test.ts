@@ -1,4 +1,5 @@
 import type { VirtualMachine } from '@azure/arm-compute';
+import type { NetworkInterface } from '@azure/arm-network';
 import { describe, expect, test } from 'vitest';
 import { createCloud } from '../../../../shared/adapters/azure/cloud.ts';
 import type { Settings } from '../../../../shared/contract/settings.ts';
@@ -25,6 +26,8 @@ function openCloud(
   return { cloud, asked, bodies };
 }
 
+/** By which a machine is known to be ours. */
+const ownTags = { 'karpenter.azure.com_cluster': settings.CLUSTER_NAME };
 const vm: VirtualMachine = {
   location: 'westeurope',
   zones: ['2'],
@@ -32,6 +35,7 @@ const vm: VirtualMachine = {
   hardwareProfile: { vmSize: 'Standard_D8s_v5' },
   storageProfile: { imageReference: { id: '/images/own' } },
   provisioningState: 'Succeeded',
+  tags: ownTags,
 };
 const name = 'MC_g_c_we/aks-general-0abc';
 const throttled = armError(429, 'TooManyRequests', 'slow down', { 'retry-after': '7' });
@@ -80,7 +84,9 @@ describe('a machine is observed', () => {
   });
 
   test('with empty words where Azure names no size and no image', async () => {
-    expect(await observed({ location: 'westeurope' })).toMatchObject({ machine: { instanceType: '', imageId: '' } });
+    expect(await observed({ location: 'westeurope', tags: ownTags })).toMatchObject({
+      machine: { instanceType: '', imageId: '' },
+    });
   });
 
   test('with its instance view, which holds the reason of a failure', async () => {
@@ -139,10 +145,20 @@ describe('the removal of a machine', () => {
   };
 
   test('asks for the VM alone, by force: its NIC and disk go with it', async () => {
-    expect(await removed({ vm: () => vm, nic: () => ({}) })).toEqual([
+    expect(await removed({ vm: () => vm, nic: () => ({ tags: ownTags }) })).toEqual([
       'deleting',
       [`vm get ${name} instanceView`, `vm delete ${name} force true`],
     ]);
+  });
+
+  test('is not asked for of what has its name and is not ours: it is as good as gone', async () => {
+    for (const foreign of [undefined, { 'karpenter.azure.com_cluster': 'other' }]) {
+      const answers = { ...vm, tags: foreign } as VirtualMachine;
+      expect(await removed({ vm: () => answers, nic: () => ({ tags: foreign }) as NetworkInterface })).toEqual([
+        'gone',
+        [`vm get ${name} instanceView`, `nic get ${name}`],
+      ]);
+    }
   });
 
   test('is not asked for again while it goes on', async () => {
@@ -157,7 +173,7 @@ describe('the removal of a machine', () => {
 
   test('is over only once there is no VM and no NIC', async () => {
     expect(await removed({})).toEqual(['gone', [`vm get ${name} instanceView`, `nic get ${name}`]]);
-    expect(await removed({ nic: () => ({}) })).toEqual([
+    expect(await removed({ nic: () => ({ tags: ownTags }) })).toEqual([
       'deleting',
       [`vm get ${name} instanceView`, `nic get ${name}`, `nic delete ${name}`],
     ]);
@@ -167,7 +183,7 @@ describe('the removal of a machine', () => {
     ['went away meanwhile', armError(404, 'ResourceNotFound')],
     ['is kept for its VM that has just gone, which a sweep removes', armError(400, 'NicReservedForAnotherVm')],
   ] as const)('does not wait for a NIC that %s', async ([, error]) => {
-    const [outcome] = await removed({ nic: () => ({}), nicDelete: () => error });
+    const [outcome] = await removed({ nic: () => ({ tags: ownTags }), nicDelete: () => error });
     expect(outcome).toBe('gone');
   });
 
@@ -175,7 +191,7 @@ describe('the removal of a machine', () => {
     ['reading the VM', { vm: () => throttled }],
     ['deleting the VM', { vm: () => vm, vmDelete: () => throttled }],
     ['reading the NIC', { nic: () => throttled }],
-    ['deleting the NIC', { nic: () => ({}), nicDelete: () => throttled }],
+    ['deleting the NIC', { nic: () => ({ tags: ownTags }), nicDelete: () => throttled }],
   ] as const)('is tried again, after the pause that Azure asked for, when %s fails', async ([, answers]) => {
     const failure = await removed(answers).catch((error: unknown) => error);
     expect(failure).toBeInstanceOf(RetryableError);
@@ -186,7 +202,7 @@ describe('the removal of a machine', () => {
 const extension = (which: string) => ({ id: `/vms/aks-a/extensions/${which}`, location: 'westeurope' });
 
 describe('AKS’s extension', () => {
-  const given = { ...vm, tags: { team: 'a' } };
+  const given = { ...vm, tags: { ...ownTags, team: 'a' } };
 
   test('is put on a machine with the machine’s own tags, so that its node hears of evictions', async () => {
     const { cloud, asked, bodies } = openCloud({ vm: () => given });
@@ -195,7 +211,7 @@ describe('AKS’s extension', () => {
     expect(bodies).toEqual([
       {
         location: 'westeurope',
-        tags: { team: 'a' },
+        tags: { ...ownTags, team: 'a' },
         publisher: 'Microsoft.AKS',
         typePropertiesType: 'Compute.AKS.Linux.Billing',
         typeHandlerVersion: '1.0',

@@ -22,7 +22,8 @@ function orderWith(images: ReadonlyArray<ReturnType<typeof image>>, parts: Parti
 
 const good = orderWith([anyImage]);
 const onDemand: LaunchOrder = { ...good, offering: { ...good.offering, capacityType: 'on-demand' } };
-const ready: NetworkInterface = { id: '/nics/aks-general-0abc', provisioningState: 'Succeeded' };
+const tags = { 'karpenter.azure.com_cluster': settings.CLUSTER_NAME };
+const ready: NetworkInterface = { id: '/nics/aks-general-0abc', provisioningState: 'Succeeded', tags };
 const throttled = armError(429, 'TooManyRequests', 'slow down', { 'retry-after': '7' });
 
 /** The adapter over clients that answer as the test says; a NIC is ready unless it says otherwise. */
@@ -59,7 +60,12 @@ afterEach(() => void vi.useRealTimers());
 describe('a launch', () => {
   test('makes the NIC, waits until it is there, and makes the VM, once, with it', async () => {
     vi.useFakeTimers();
-    const states = [{ provisioningState: 'Updating', id: ready.id }, { provisioningState: 'Succeeded' }, ready];
+    const states = [
+      { provisioningState: 'Updating', id: ready.id, tags },
+      { provisioningState: 'Updating', id: ready.id },
+      { provisioningState: 'Succeeded' },
+      ready,
+    ];
     const { cloud, asked, bodies } = openCloud({ nic: () => (states.shift() ?? ready) as NetworkInterface });
     const launched = cloud.launch(good);
     await vi.runAllTimersAsync();
@@ -77,6 +83,7 @@ describe('a launch', () => {
     });
     const name = 'MC_g_c_we/aks-general-0abc';
     expect(asked).toEqual([
+      `nic get ${name}`,
       `nic put ${name}`,
       ...Array.from({ length: 3 }, () => `nic get ${name}`),
       'token for general-0abc',
@@ -125,7 +132,7 @@ describe('a launch', () => {
     await vi.runAllTimersAsync();
     expect(await failure).toBeInstanceOf(RetryableError);
     expect(await failure).toMatchObject({ message: expect.stringContaining('9000 ms') });
-    expect(asked.filter((what) => what.startsWith('nic get'))).toHaveLength(60);
+    expect(asked.filter((what) => what.startsWith('nic get'))).toHaveLength(1 + 60);
     expect(asked.some((what) => what.startsWith('vm put'))).toBe(false);
   });
 
@@ -139,6 +146,7 @@ describe('a launch', () => {
       zones: ['3'],
       priority: 'Regular',
       hardwareProfile: { vmSize: 'Standard_E8s_v5' },
+      tags,
     });
     expect(await refusedWith(error, good, { vm })).toMatchObject({
       kind: 'exists',
@@ -149,6 +157,25 @@ describe('a launch', () => {
         capacityType: 'on-demand',
       },
     });
+  });
+
+  test.for([
+    ['has no tag of ours', {}],
+    ['is another cluster’s', { 'karpenter.azure.com_cluster': 'other' }],
+  ] as const)('takes no VM for ours that %s, and says so', async ([, foreign]) => {
+    const vm = () => ({ location: 'westeurope', tags: foreign });
+    const message = expect.stringContaining('VM aks-general-0abc exists and is not ours') as string;
+    expect(await refusedWith(armError(412, 'PreconditionFailed'), good, { vm })).toEqual({
+      kind: 'rejected',
+      reason: 'NameTaken',
+      message,
+    });
+  });
+
+  test('writes over no network interface that is not ours', async () => {
+    const { cloud, asked } = openCloud({ nic: () => ({ id: ready.id ?? '', tags: {} }) });
+    expect(await cloud.launch(good)).toMatchObject({ kind: 'rejected', reason: 'NameTaken' });
+    expect(asked.filter((what) => what.includes('put'))).toEqual([]);
   });
 
   test('looks for no VM when the error says nothing of one', async () => {

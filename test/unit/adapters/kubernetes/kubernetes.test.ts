@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { createKubernetes } from '../../../../shared/adapters/kubernetes/kubernetes.ts';
 import type { Answer } from '../../../../shared/adapters/kubernetes/transport.ts';
-import { RetryableError } from '../../../../shared/ports/errors.ts';
+import { RefusedError, RetryableError } from '../../../../shared/ports/errors.ts';
 import type { Key, Kind, Kubernetes } from '../../../../shared/ports/kubernetes.ts';
 import { scripted } from './scripted-transport.ts';
 
@@ -113,6 +113,52 @@ describe('a list', () => {
   });
 });
 
+const denial = "nodes \"a\" is forbidden: ValidatingAdmissionPolicy 'p' with binding 'b' denied request: no";
+const denied = (status: number): Answer => answerOf(status, { message: denial });
+const byPolicy = { reason: denial, policy: "ValidatingAdmissionPolicy 'p'" };
+
+describe('what a policy denies, whatever status it chooses', () => {
+  test.for([401, 403, 404, 409, 413, 422])('is refused, and no other outcome (%s)', async (status) => {
+    const object = { metadata: { name: 'a', namespace: 'd' } };
+    const created = await asking((one) => one.create('Secret', object), denied(status));
+    expect(created.outcome).toEqual({
+      kind: 'refused',
+      reason: denial,
+      refusal: { act: 'create', kind: 'Secret', key: { name: 'a', namespace: 'd' }, ...byPolicy },
+    });
+    const patched = await asking((one) => one.patch('Node', key, {}), denied(status));
+    expect(patched.outcome).toMatchObject({
+      kind: 'refused',
+      refusal: { act: 'patch', kind: 'Node', key, ...byPolicy },
+    });
+    const told = await asking((one) => one.patchStatus('Node', key, {}), denied(status));
+    expect(told.outcome).toMatchObject({ kind: 'refused', refusal: { act: 'patch the status of', ...byPolicy } });
+    const evicted = await asking((one) => one.evict({ namespace: 'd', name: 'p', uid: 'u' }), denied(status));
+    expect(evicted.outcome).toMatchObject({
+      kind: 'blocked',
+      status,
+      refusal: { act: 'evict', kind: 'Pod', ...byPolicy },
+    });
+    const failure = await asking((one) => one.delete('Node', key), denied(status)).catch((error: unknown) => error);
+    expect(failure).toBeInstanceOf(RefusedError);
+    expect(failure).toMatchObject({ refusal: { act: 'delete', kind: 'Node', key, ...byPolicy } });
+  });
+
+  test('is by admission where it is forbidden, and nobody says by whom', async () => {
+    const quota = answerOf(403, { message: 'secrets "a" is forbidden: exceeded quota: few' });
+    const { outcome } = await asking((one) => one.create('Secret', { metadata: { name: 'a' } }), quota);
+    expect(outcome).toMatchObject({ kind: 'refused', refusal: { policy: 'admission control of the API server' } });
+  });
+
+  test('is told from what a budget does not allow now', async () => {
+    const pod = { namespace: 'd', name: 'p', uid: 'u' };
+    for (const status of [429, 500]) {
+      const { outcome } = await asking((one) => one.evict(pod), answerOf(status, { message: 'budget' }));
+      expect(outcome).toMatchObject({ kind: 'blocked', refusal: null });
+    }
+  });
+});
+
 describe('what is created', () => {
   const object = { metadata: { name: 'a', namespace: 'd' } };
 
@@ -135,7 +181,7 @@ describe('what is created', () => {
     [answerOf(400, null), { kind: 'refused', reason: 'HTTP 400' }],
     [answerOf(404, {}), { kind: 'refused', reason: 'HTTP 404' }],
   ] as const)('and answered with %j is %j', async ([answer, outcome]) => {
-    expect((await asking((one) => one.create('Secret', object), answer)).outcome).toEqual(outcome);
+    expect((await asking((one) => one.create('Secret', object), answer)).outcome).toMatchObject(outcome);
   });
 });
 
@@ -168,8 +214,8 @@ describe('a patch', () => {
     [refused, { kind: 'refused', reason: 'spec is immutable' }],
     [answerOf(400), { kind: 'refused', reason: 'HTTP 400' }],
   ] as const)('that is answered with %j is %j', async ([answer, outcome]) => {
-    expect((await asking((one) => one.patch('Node', key, patch), answer)).outcome).toEqual(outcome);
-    expect((await asking((one) => one.patchStatus('Node', key, patch), answer)).outcome).toEqual(outcome);
+    expect((await asking((one) => one.patch('Node', key, patch), answer)).outcome).toMatchObject(outcome);
+    expect((await asking((one) => one.patchStatus('Node', key, patch), answer)).outcome).toMatchObject(outcome);
   });
 });
 
@@ -198,12 +244,15 @@ describe('a deletion', () => {
 
   test.for([404, 409])('of what is gone, or another’s, is no deletion (%s)', async (status) => {
     expect((await asking((one) => one.delete('Node', key), answerOf(status))).outcome).toBe('not-found');
+    const asRead = await asking((one) => one.delete('Node', key, { resourceVersion: '7' }), answerOf(status));
+    expect(asRead.asked[0]?.body).toMatchObject({ preconditions: { resourceVersion: '7' } });
+    expect(asRead.outcome).toBe(status === 409 ? 'conflict' : 'not-found');
   });
 
   test('that is refused is not taken for done', async () => {
-    await expect(asking((one) => one.delete('Node', key), refused)).rejects.toThrow(
-      'deleting Node a: 422 spec is immutable',
-    );
+    const deletion = asking((one) => one.delete('Node', key), refused);
+    await expect(deletion).rejects.toThrow('may not delete Node a: spec is immutable');
+    await expect(deletion).rejects.toBeInstanceOf(RefusedError);
   });
 });
 
@@ -234,7 +283,7 @@ describe('an eviction [K08]', () => {
     [answerOf(400), { kind: 'blocked', status: 400, reason: 'HTTP 400' }],
     [answerOf(500, { message: 'two budgets' }), { kind: 'blocked', status: 500, reason: 'two budgets' }],
   ] as const)('that is answered with %j is %j', async ([answer, outcome]) => {
-    expect((await asking((one) => one.evict(pod), answer)).outcome).toEqual(outcome);
+    expect((await asking((one) => one.evict(pod), answer)).outcome).toMatchObject(outcome);
   });
 });
 

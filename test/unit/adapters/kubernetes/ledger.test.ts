@@ -98,7 +98,7 @@ describe('a ledger that is read', () => {
   test('is an error where it may not be made, or cannot be read', async () => {
     const refused = using((one) => one.read(), [404], [422, { message: 'no namespace' }]);
     await expect(refused).rejects.toBeInstanceOf(RetryableError);
-    await expect(refused).rejects.toThrow('creating Lease n/nodewright-generation: no namespace');
+    await expect(refused).rejects.toThrow('may not create Lease nodewright-generation: no namespace');
     await expect(using((one) => one.read(), [400])).rejects.toBeInstanceOf(RetryableError);
   });
 });
@@ -128,7 +128,7 @@ describe('a commit', () => {
   test('that is refused is neither', async () => {
     const refused = using((one) => one.commit(state, 'd5'), [422, { message: 'bad' }]);
     await expect(refused).rejects.toBeInstanceOf(RetryableError);
-    await expect(refused).rejects.toThrow('committing d5: bad');
+    await expect(refused).rejects.toThrow('may not patch Lease nodewright-generation: bad');
   });
 });
 

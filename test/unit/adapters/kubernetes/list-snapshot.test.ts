@@ -51,10 +51,46 @@ describe('a snapshot that is listed', () => {
     expect([readsBuffers(plain.asked), readsBuffers(withBuffers.asked)]).toEqual([false, true]);
   });
 
-  test('has nothing of a kind that is not installed', async () => {
-    const { snapshot } = holding((resource) => (resource === 'nodeclaims' ? { status: 404, body: null } : undefined));
-    expect((await snapshot()).nodeClaims).toEqual([]);
+  /** The API server does not find NodeOverlays, and answers so to its discovery. */
+  const without = (group: Answer, groups: Answer = { status: 200, body: { groups: [] } }) =>
+    holding((resource) => {
+      if (resource === 'nodeoverlays') return { status: 404, body: null };
+      if (resource === 'v1alpha1') return group;
+      return resource === 'apis' ? groups : undefined;
+    });
+  const serving = (...names: ReadonlyArray<string>): Answer => ({
+    status: 200,
+    body: { resources: names.map((name) => ({ name })) },
   });
+  const absent: Answer = { status: 404, body: null };
+  const has = (groupVersion: string): Answer => ({ status: 200, body: { groups: [{ versions: [{ groupVersion }] }] } });
+
+  test.for([
+    ['whose group has other kinds', serving('others'), undefined],
+    ['whose group is not there either', absent, has('karpenter.sh/v1')],
+    ['where there is no group', absent, undefined],
+  ] as const)('has nothing of a kind that is not installed, %s', async ([, group, groups]) => {
+    expect((await without(group, groups).snapshot()).nodeOverlays).toEqual([]);
+  });
+
+  test.for([
+    ['that its group has', serving('nodeoverlays'), undefined],
+    ['whose group is among those of the API server', absent, has('karpenter.sh/v1alpha1')],
+    ['of which the API server does not say what it has', absent, { status: 400, body: null }],
+    ['whose group cannot be read', { status: 400, body: null }, undefined],
+    ['whose group says nothing', { status: 200, body: {} }, undefined],
+  ] as const)('is none when a kind is not found %s: plans would go without it', async ([, group, groups]) => {
+    await expect(without(group, groups).snapshot()).rejects.toThrow('listing nodeoverlays: 404');
+  });
+
+  test.for(['nodes', 'daemonsets', 'jobs', 'poddisruptionbudgets', 'storageclasses'])(
+    'is none when %s are not found, which every cluster has',
+    async (resource) => {
+      const { snapshot, asked } = holding((one) => (one === resource ? absent : undefined));
+      await expect(snapshot()).rejects.toThrow(`listing ${resource}: 404`);
+      expect(asked.every((path) => path.includes('limit='))).toBe(true);
+    },
+  );
 
   test('has nothing of a resource that answers with an empty object', async () => {
     const { snapshot } = holding((resource) => (resource === 'nodes' ? { status: 200, body: {} } : undefined));

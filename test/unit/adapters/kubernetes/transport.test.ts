@@ -154,6 +154,44 @@ describe('an answer', () => {
     },
   );
 
+  const saying = (code: number, message: string): Answer =>
+    json(code, { kind: 'Status', status: 'Failure', code, message });
+  const policy = "nodes \"a\" is forbidden: ValidatingAdmissionPolicy 'p' with binding 'b' denied request: no";
+  const webhook = 'admission webhook "validation.gatekeeper.sh" denied the request: [p] no';
+
+  test.for([
+    [401, policy],
+    [403, policy],
+    [422, policy],
+    [400, webhook],
+    [403, webhook],
+    [409, webhook],
+    [429, webhook],
+    [500, webhook],
+    [403, 'secrets "a" is forbidden: exceeded quota: few, requested: secrets=1, used: secrets=1, limited: secrets=1'],
+  ] as const)('%s by which admission denies one object is the caller’s to judge: %s', async ([code, message]) => {
+    const { transport } = await serving(saying(code, message));
+    expect(await transport(get)).toMatchObject({ status: code, body: { message } });
+  });
+
+  test('403 for a right that is missing is about us, and no object’s', async () => {
+    const message =
+      'nodes "a" is forbidden: User "app" cannot patch resource "nodes" in API group "" at the cluster scope';
+    const failure = await failureOf(saying(403, message));
+    expect(failure).toMatchObject({ name: 'RetryableError', retryAfterMs: 30_000 });
+    expect((failure as Error).message).toContain('see that the app');
+  });
+
+  test('403 of an API server that has just started passes at once', async () => {
+    const failure = await failureOf(saying(403, 'nodes "a" is forbidden: not yet ready to handle request'));
+    expect(failure).toMatchObject({ name: 'RetryableError', retryAfterMs: null });
+  });
+
+  test('500 for a webhook that cannot be called is a pause', async () => {
+    const failure = await failureOf(saying(500, 'Internal error occurred: failed calling webhook "a.b": EOF'));
+    expect(failure).toMatchObject({ name: 'RetryableError', retryAfterMs: null });
+  });
+
   test('that refuses us in other words than JSON is cut short', async () => {
     const failure = await failureOf(json(403, `<html>${'x'.repeat(300)}`));
     expect((failure as Error).message).toContain(`GET /api/v1/nodes/a: 403 <html>${'x'.repeat(194)}: see`);

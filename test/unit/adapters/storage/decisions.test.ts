@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { MemoryBlobs } from '../../../simulation/world/memory-blobs.ts';
 import { createDecisions } from '../../../../shared/adapters/storage/decisions.ts';
 import type { Blobs } from '../../../../shared/ports/blobs.ts';
-import { RetryableError } from '../../../../shared/ports/errors.ts';
+import { RetryableError, UnreadableError } from '../../../../shared/ports/errors.ts';
 import type { Decision } from '../../../../shared/ports/store.ts';
 
 /** A store that holds one record. */
@@ -28,6 +28,16 @@ test('a record of the first version is read: its claims and pods are there, its 
   });
 });
 
+test.for([3, 7, 'two', null])(
+  'a record of version %s, which a later app wrote, is not read as if it were ours',
+  async (version) => {
+    const record = { version, name: 'd1', claimNames: [], plan: { claims: [] } };
+    const reading = createDecisions(holding(record), 'c').get('d1');
+    await expect(reading).rejects.toBeInstanceOf(UnreadableError);
+    await expect(reading).rejects.toThrow(`decision d1 is of version ${version}, and this app reads up to 2`);
+  },
+);
+
 test('a record of another decision, or of none, is not taken for the one asked for', async () => {
   const name = 'd1';
   const records = [
@@ -43,7 +53,7 @@ test('a record of another decision, or of none, is not taken for the one asked f
     const failure = await createDecisions(holding(record), 'c')
       .get(name)
       .catch((error: unknown) => error);
-    expect(failure).toBeInstanceOf(RetryableError);
+    expect(failure).toBeInstanceOf(UnreadableError);
     expect(failure).toMatchObject({ message: "decision d1: the record is another's or incomplete" });
   }
 });
@@ -102,7 +112,7 @@ test('the latest sixty-four decisions are kept in memory, whether put or read, a
   expect(reads).toHaveLength(65);
 });
 
-test('a record that cannot be unpacked may be whole next time', async () => {
+test('a record that cannot be unpacked can be read by nobody', async () => {
   const torn: Blobs = {
     read: () => Promise.resolve({ bytes: gzipSync('{}').subarray(0, 8), etag: '1' }),
     write: () => Promise.resolve(false),
@@ -110,6 +120,6 @@ test('a record that cannot be unpacked may be whole next time', async () => {
   const failure = await createDecisions(torn, 'c')
     .get('d1')
     .catch((error: unknown) => error);
-  expect(failure).toBeInstanceOf(RetryableError);
+  expect(failure).toBeInstanceOf(UnreadableError);
   expect(failure).toMatchObject({ message: 'decision d1 cannot be read', cause: expect.any(Error) });
 });

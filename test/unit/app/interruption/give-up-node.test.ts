@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { interrupt } from '../../../../shared/app/interruption/interrupt.ts';
 import type { Ports } from '../../../../shared/app/ports.ts';
-import { RetryableError } from '../../../../shared/ports/errors.ts';
+import { RetryableError, TerminalError } from '../../../../shared/ports/errors.ts';
 import type { ApiRequest } from '../../../../shared/adapters/kubernetes/transport.ts';
 import { START, namesIn } from '../small-cluster.ts';
 import {
@@ -32,7 +32,7 @@ describe('a machine that Azure takes back', () => {
     await interrupt(ports, notice());
     expect(annotations()).toEqual({
       [deadlineKey]: at(START + 60_000),
-      [interruption]: `preempt by ${at(START + 60_000)} since ${at(START)}`,
+      [interruption]: `preempt by ${at(START + 60_000)} since ${new Date(START).toISOString()}`,
     });
     expect([taints(), stateOf('c'), leavingPods()]).toEqual([[disrupted], 'leaving', ['p-0', 'p-1', 'p-2']]);
     expect(sent.map(({ hint }) => [hint.kind, namesIn(hint)])).toEqual([['objects', ['c']]]);
@@ -71,6 +71,12 @@ describe('a machine that Azure takes back', () => {
     addRunning('long', 'c', { spec: { terminationGracePeriodSeconds: 3_600 } });
     await interrupt(ports, notice());
     expect(server.get('pods', 'default/long')?.metadata.deletionGracePeriodSeconds).toBe(60);
+  });
+
+  test('lets its pods serve until the deadline where their pool asks for it', async () => {
+    const { ports, leavingPods, stateOf } = running({ annotations: { 'nodewright.dev/stay-until-deadline': 'true' } });
+    await interrupt(ports, notice());
+    expect([stateOf('c'), leavingPods()]).toEqual(['leaving', []]);
   });
 
   test('may have no node yet', async () => {
@@ -150,6 +156,23 @@ describe('what is refused of one step stops no other', () => {
     expect([stateOf('c'), sent.map(({ hint }) => namesIn(hint))]).toEqual(['leaving', [['c']]]);
   });
 
+  test('what fails of the node for good: its claim is given up, and its pods are told', async () => {
+    const { ports, outside, stateOf, leavingPods } = running();
+    outside.onRequest = (request) => {
+      if (isTaint(request)) throw new TerminalError('no such field');
+    };
+    expect(await interrupt(ports, notice())).toMatchObject({ kind: 'given-up', markedMs: null });
+    expect([stateOf('c'), leavingPods()]).toEqual(['leaving', ['p-0']]);
+  });
+
+  test('a claim that nobody may delete: it is looked at, people are told, and the notice comes again', async () => {
+    const { ports, outside, server, sent } = running();
+    outside.onRequest = denied(({ method }) => method === 'DELETE');
+    await expect(interrupt(ports, notice())).rejects.toThrow(new RetryableError('denied by a webhook'));
+    expect(sent.map(({ hint }) => namesIn(hint))).toEqual([['c']]);
+    expect(server.list('events')).toContainEqual(expect.objectContaining({ reason: 'Interrupted' }));
+  });
+
   test('a pod that nobody may evict: the others are told', async () => {
     const { ports, outside, leavingPods } = running({ pods: 3 });
     outside.onRequest = denied(({ path }) => path.includes('/p-1/eviction'));
@@ -166,6 +189,14 @@ describe('what is refused of one step stops no other', () => {
 });
 
 describe('the node', () => {
+  test('that has gone meanwhile is not told of as closed', async () => {
+    const { ports, outside, server } = running();
+    outside.onRequest = (request) => {
+      if (isTaint(request)) server.remove('nodes', 'aks-c');
+    };
+    expect(await interrupt(ports, notice())).toMatchObject({ kind: 'given-up', markedMs: null });
+  });
+
   test('keeps its other taints', async () => {
     const { ports, server, taints } = running();
     const own = { key: 'own', effect: 'NoSchedule' };
@@ -212,15 +243,16 @@ describe('the claim', () => {
   });
 
   test('keeps an earlier time that it gets at the same moment', async () => {
-    const { ports, annotations, outside, server } = running();
+    const { ports, annotations, outside, server, leavingPods } = running();
     let isFirst = true;
     outside.onRequest = (request) => {
       if (!isStamp(request) || !isFirst) return;
       isFirst = false;
       server.patch('nodeclaims', 'c', { metadata: { annotations: { [deadlineKey]: at(START + 5_000) } } }, 'object');
     };
-    await interrupt(ports, notice());
-    expect(annotations()[deadlineKey]).toBe(at(START + 5_000));
+    await interrupt(ports, longNotice());
+    expect([annotations()[deadlineKey], annotations()[replacementDue]]).toEqual([at(START + 5_000), undefined]);
+    expect(leavingPods(), 'nobody waits for a replacement').toEqual(['p-0']);
   });
 
   test('that changes all the time is tried again', async () => {

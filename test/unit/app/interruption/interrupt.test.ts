@@ -1,9 +1,11 @@
 import { describe, expect, test } from 'vitest';
-import { interrupt } from '../../../../shared/app/interruption/interrupt.ts';
+import { createTurns, interrupt } from '../../../../shared/app/interruption/interrupt.ts';
 import { RetryableError } from '../../../../shared/ports/errors.ts';
 import type { Ports } from '../../../../shared/app/ports.ts';
 import { START, namesIn } from '../small-cluster.ts';
-import { at, deadlineKey, longNotice, notice, running, vmId } from './running.ts';
+import { renderInterruption } from '../../../../shared/app/interruption/interrupted.ts';
+import type { InTurn } from '../../../../shared/app/interruption/give-up-node.ts';
+import { at, deadlineKey, interruption, longNotice, notice, replacementDue, running, vmId } from './running.ts';
 
 describe('a notice changes nothing', () => {
   test.each([
@@ -25,10 +27,27 @@ describe('a notice changes nothing', () => {
     expect([writes(), stateOf('c')]).toEqual([[], 'there']);
   });
 
+  test.for([
+    ['another resource group', 'other'],
+    ['one that Azure does not show', 'g'],
+  ] as const)('about a machine of %s, while a claim of its name does not know its own yet', async ([, group]) => {
+    const { ports, writes, server, azure, stateOf } = running();
+    server.patch('nodeclaims', 'c', { status: { providerID: null } }, 'status');
+    if (group === 'g') azure.machines.delete('c');
+    expect(await interrupt(ports, notice({ vmId: vmId.replace('/g/', `/${group}/`) }))).toMatchObject({
+      kind: 'ignored',
+      why: 'no NodeClaim of ours',
+    });
+    expect([writes(), stateOf('c')]).toEqual([[], 'there']);
+  });
+
   test('about a machine that is being removed by then already', async () => {
     const { ports, writes, azure, server } = running({ annotations: { [deadlineKey]: at(START + 60_000) } });
     server.delete('nodeclaims', 'c');
-    expect(await interrupt(ports, notice())).toEqual({ kind: 'ignored', why: 'already being removed' });
+    expect(await interrupt(ports, notice({ event: 'terminate' }))).toEqual({
+      kind: 'ignored',
+      why: 'already being removed',
+    });
     expect([writes(), azure.refused]).toEqual([[], []]);
   });
 });
@@ -48,30 +67,86 @@ test('a machine on demand is given up where Azure takes it down for a while', as
   expect(stateOf('c')).toBe('leaving');
 });
 
+test('a machine is given up though somebody whose clock is ahead has begun, and died', async () => {
+  const deadline = at(START + 60_000);
+  const begun = renderInterruption('preempt', deadline, START + 600_000);
+  const { ports, stateOf } = running({ annotations: { [interruption]: begun, [deadlineKey]: deadline } });
+  expect(await interrupt(ports, notice())).toMatchObject({ kind: 'given-up' });
+  expect(stateOf('c')).toBe('leaving');
+});
+
 describe('of hearsay that a machine is gone', () => {
   const hearsay = notice({ event: 'gone', notBeforeMs: null, unlessThere: true, eventId: 'e-1' });
 
   test('nothing is done where Azure has the machine: its claim is looked at', async () => {
     const { ports, writes, sent, stateOf } = running();
     expect(await interrupt(ports, hearsay)).toEqual({ kind: 'looked', claim: 'c' });
-    expect([writes(), stateOf('c')]).toEqual([['send objects 1'], 'there']);
+    expect([writes(), stateOf('c')]).toEqual([['send objects 1', 'send objects 1'], 'there']);
+    const hint = { kind: 'objects', objects: [{ kind: 'NodeClaim', name: 'c' }] };
     expect(sent).toMatchObject([
-      { hint: { kind: 'objects', objects: [{ kind: 'NodeClaim', name: 'c' }] }, atMs: null },
+      { hint, atMs: null },
+      { hint, atMs: START + 60_000 },
     ]);
   });
 
-  test('where Azure has it no more, it is given up as after any notice', async () => {
-    const { ports, azure, stateOf } = running();
+  test('where Azure has it no more and its node is not ready, it is given up as after any notice', async () => {
+    const { ports, azure, stateOf, stopKubelet } = running();
     azure.machines.delete('c');
+    stopKubelet();
     expect(await interrupt(ports, hearsay)).toMatchObject({ kind: 'given-up', claim: 'c' });
     expect(stateOf('c')).toBe('leaving');
   });
 
-  test('a claim whose machine is yet to be launched is only looked at: what is gone was another of its name', async () => {
+  test('a node that is ready is looked at, though Azure says once that its machine is gone', async () => {
+    const { ports, azure, stateOf, leavingPods } = running();
+    azure.machines.delete('c');
+    expect(await interrupt(ports, hearsay)).toEqual({ kind: 'looked', claim: 'c' });
+    expect([stateOf('c'), leavingPods()]).toEqual(['there', []]);
+  });
+
+  test('a machine that Azure has is not given up because its node is not ready', async () => {
+    const { ports, stateOf, stopKubelet } = running();
+    stopKubelet();
+    expect(await interrupt(ports, hearsay)).toEqual({ kind: 'looked', claim: 'c' });
+    expect(stateOf('c')).toBe('there');
+  });
+
+  test.each(['preempt', 'reboot', 'terminate', 'redeploy'] as const)(
+    'is what a %s comes to that should have been minutes ago: the machine that is there stays',
+    async (event) => {
+      const { ports, stateOf, leavingPods } = running();
+      const late = notice({ event, notBeforeMs: START - 120_001 });
+      expect(await interrupt(ports, late)).toEqual({ kind: 'looked', claim: 'c' });
+      expect([stateOf('c'), leavingPods()]).toEqual(['there', []]);
+    },
+  );
+
+  test.each([
+    ['reboot', 'looked'],
+    ['degraded', 'given-up'],
+  ] as const)('is what a %s without a time comes to that was sent minutes ago: %s', async (event, kind) => {
+    const { ports } = running();
+    const late = notice({ event, notBeforeMs: null, noticedMs: START - 120_001 });
+    expect(await interrupt(ports, late)).toMatchObject({ kind });
+  });
+
+  test('stands in nobody’s way: Azure, which is asked, may not answer', async () => {
+    const { ports, stateOf, stopKubelet, addClaim } = running();
+    addClaim('slow', { status: { providerID: `azure://${vmId.replace('aks-c', 'aks-slow')}` } });
+    const cloud = { ...ports.cloud, observe: () => new Promise<never>(() => undefined) };
+    const inTurn = createTurns();
+    stopKubelet();
+    const slow = { ...hearsay, vmId: vmId.replace('aks-c', 'aks-slow') };
+    for (let index = 0; index < 40; index++) void interrupt({ ...ports, cloud }, slow, START, inTurn);
+    expect(await interrupt({ ...ports, cloud }, notice(), START, inTurn)).toMatchObject({ kind: 'given-up' });
+    expect(stateOf('c')).toBe('leaving');
+  });
+
+  test('a claim whose machine is yet to be launched is left alone: what is gone was another of its name', async () => {
     const { ports, addClaim, stateOf } = running();
     addClaim('new');
     const vmOfNew = vmId.replace('aks-c', 'aks-new');
-    expect(await interrupt(ports, { ...hearsay, vmId: vmOfNew })).toEqual({ kind: 'looked', claim: 'new' });
+    expect(await interrupt(ports, { ...hearsay, vmId: vmOfNew })).toMatchObject({ kind: 'ignored' });
     expect(stateOf('new')).toBe('there');
   });
 
@@ -88,13 +163,16 @@ describe('a machine that is taken back is known by', () => {
   test.each([
     ['its node’s name', { vmId: null, nodeName: 'aks-c' }],
     ['an id in another case', { vmId: vmId.toUpperCase() }],
-    ['the name of its node, when the id names nobody', { vmId: '/virtualMachines/other', nodeName: 'aks-c' }],
   ])('%s', async (_, names) => {
-    const { ports, stateOf, server } = running();
-    if (names.vmId === '/virtualMachines/other') {
-      server.patch('nodeclaims', 'c', { status: { providerID: null } }, 'status');
-    }
+    const { ports, stateOf } = running();
     await interrupt(ports, notice(names));
+    expect(stateOf('c')).toBe('leaving');
+  });
+
+  test('what Azure shows under its name, while its claim does not know that yet', async () => {
+    const { ports, stateOf, server } = running();
+    server.patch('nodeclaims', 'c', { status: { providerID: null } }, 'status');
+    await interrupt(ports, notice());
     expect(stateOf('c')).toBe('leaving');
   });
 });
@@ -107,8 +185,8 @@ describe('the time that pods have', () => {
   });
 
   test.each([
-    ['in 1970', 0],
-    ['an hour ago', START - 3_600_000],
+    ['two minutes ago', START - 120_000],
+    ['a second ago', START - 1_000],
     ['in a second', START + 1_000],
   ])('is ten seconds where the notice names a time %s', async (_, notBeforeMs) => {
     const { ports, annotations } = running();
@@ -123,6 +201,12 @@ describe('the time that pods have', () => {
     const { ports, annotations } = running({ annotations: { [deadlineKey]: at(known) } });
     await interrupt(ports, notice());
     expect(annotations()[deadlineKey]).toBe(at(wanted));
+  });
+
+  test('is the earlier of two for the pods, too, and none waits for a replacement', async () => {
+    const { ports, annotations, leavingPods } = running({ annotations: { [deadlineKey]: at(START + 40_000) } });
+    await interrupt(ports, longNotice());
+    expect([annotations()[replacementDue], leavingPods()]).toEqual([undefined, ['p-0']]);
   });
 
   test('is cut where the machine was being removed in peace', async () => {
@@ -156,6 +240,17 @@ describe('the same notice again', () => {
     expect(await interrupt(ports, notice())).toMatchObject({ kind: 'ignored', why: 'already being removed' });
   });
 
+  test('that failed half-way and comes again is nobody else’s: it is acted on at once', async () => {
+    const { ports, outside, stateOf, leavingPods } = running();
+    outside.onRequest = ({ method, path }) => {
+      if (method === 'DELETE' || path.includes('/pods')) throw new RetryableError('away');
+    };
+    await expect(interrupt(ports, notice())).rejects.toThrow('away');
+    outside.onRequest = () => undefined;
+    expect(await interrupt(ports, { ...notice(), attempt: 1 })).toMatchObject({ kind: 'given-up' });
+    expect([stateOf('c'), leavingPods()]).toEqual(['leaving', ['p-0']]);
+  });
+
   test('of an execution that has died half-way is taken up five seconds later', async () => {
     const { ports, outside, clock, stateOf, leavingPods } = running();
     outside.onRequest = ({ method }) => {
@@ -177,6 +272,57 @@ describe('the same notice again', () => {
     expect(await interrupt(ports, notice())).toMatchObject({ kind: 'given-up' });
     expect([leavingPods(), annotations()[deadlineKey]]).toEqual([['p-0'], at(START + 60_000)]);
   });
+});
+
+describe('of two notices, one of which takes spot capacity back, the claim says that one', () => {
+  const gone = at(START + 20_000);
+
+  test('which comes later', async () => {
+    const said = renderInterruption('gone', gone, START - 10_000);
+    const { ports, annotations, server } = running({ annotations: { [deadlineKey]: gone, [interruption]: said } });
+    server.delete('nodeclaims', 'c');
+    expect(await interrupt(ports, notice())).toMatchObject({ kind: 'given-up' });
+    expect(annotations()).toMatchObject({
+      [deadlineKey]: gone,
+      [interruption]: renderInterruption('preempt', gone, START),
+    });
+    expect(await interrupt(ports, notice())).toMatchObject({ kind: 'ignored', why: 'already being removed' });
+  });
+
+  test('which came earlier', async () => {
+    const said = renderInterruption('preempt', at(START + 60_000), START - 10_000);
+    const { ports, annotations } = running({
+      annotations: { [deadlineKey]: at(START + 60_000), [interruption]: said },
+    });
+    await interrupt(ports, notice({ event: 'terminate', notBeforeMs: START + 20_000 }));
+    expect(annotations()).toMatchObject({
+      [deadlineKey]: gone,
+      [interruption]: renderInterruption('preempt', gone, START),
+    });
+  });
+});
+
+test('of many notices each node is closed and its pods are told before the next', async () => {
+  const { ports, trace, addClaim } = running();
+  for (const name of ['d', 'e'])
+    addClaim(name, { status: { providerID: `azure://${vmId.replace('aks-c', `aks-${name}`)}` } });
+  let last: Promise<unknown> = Promise.resolve();
+  const oneByOne: InTurn = (step) => {
+    const mine = last.then(step);
+    last = mine.catch(() => undefined);
+    return mine;
+  };
+  const all = ['c', 'd', 'e'].map((name) =>
+    interrupt(ports, notice({ vmId: vmId.replace('aks-c', `aks-${name}`) }), START, oneByOne),
+  );
+  await Promise.all(all);
+  const first = (start: string): number => trace.findIndex((step) => step.startsWith(start));
+  const told = trace.findIndex((step) => step.endsWith('/eviction'));
+  expect(told).toBeGreaterThan(first('PATCH /apis/karpenter.sh/v1/nodeclaims/c'));
+  expect(told).toBeLessThan(first('PATCH /apis/karpenter.sh/v1/nodeclaims/d'));
+  expect(first('DELETE /apis/karpenter.sh/v1/nodeclaims/c')).toBeGreaterThan(
+    first('PATCH /apis/karpenter.sh/v1/nodeclaims/e'),
+  );
 });
 
 test('an interruption is told of with what it took, once all is done', async () => {

@@ -23,6 +23,8 @@ export const notice = (changes: Partial<SignalHint> = {}): SignalHint => preempt
 /** One with time enough for a machine to boot. */
 export const longNotice = (): SignalHint => notice({ notBeforeMs: START + 600_000 });
 
+const NOT_READY = { type: 'Ready', status: 'Unknown', reason: 'NodeStatusUnknown' };
+
 /** A spot machine at rest, claim `c`, with so many pods on it, in a cluster that can have others. */
 export function running(
   given: { readonly pods?: number; readonly annotations?: Fields; readonly labels?: Fields } = {},
@@ -54,6 +56,8 @@ export function running(
     ...cluster,
     annotations: () => server.get('nodeclaims', 'c')?.metadata.annotations ?? {},
     taints: () => server.get('nodes', 'aks-c')?.spec?.['taints'] as ReadonlyArray<Fields>,
+    /** What Kubernetes says of a node whose kubelet has stopped. */
+    stopKubelet: () => void server.patch('nodes', 'aks-c', { status: { conditions: [NOT_READY] } }, 'status'),
     others: () =>
       server
         .list('nodeclaims')

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
-import { readBakeTime } from '../../../../shared/contract/api/bake-time.ts';
+import { bakeTimeProblems } from '../../../../shared/contract/api/bake-time.ts';
 import { nodePoolRuntimeProblems } from '../../../../shared/contract/api/runtime-rules.ts';
+import { bakeMsOf } from '../../../../shared/kubernetes/bake-time.ts';
 
 const KEY = 'nodewright.dev/bake-time';
 const stating = (text: string) => ({ name: 'a', annotations: { [KEY]: text } });
@@ -10,11 +11,11 @@ test.each([
   ['1h30m', 5_400_000],
   ['168h', 604_800_000],
 ])('a canary that bakes for %s does so for as many milliseconds', (text, bakeMs) => {
-  expect(readBakeTime(stating(text))).toEqual({ bakeMs, problems: [] });
+  expect([bakeMsOf(stating(text)), bakeTimeProblems(stating(text))]).toEqual([bakeMs, []]);
 });
 
 test('a pool without the annotation has no canaries, and nothing is wrong with it', () => {
-  expect(readBakeTime({})).toEqual({ bakeMs: null, problems: [] });
+  expect([bakeMsOf({}), bakeTimeProblems({})]).toEqual([null, []]);
 });
 
 test.each([
@@ -31,7 +32,7 @@ test.each([
     fix: 'write a duration of up to 168h, such as 30m or 4h, or remove it to replace nodes without a canary',
     layer: 'runtime',
   };
-  expect(readBakeTime(stating(text))).toEqual({ bakeMs: null, problems: [problem] });
+  expect([bakeMsOf(stating(text)), bakeTimeProblems(stating(text))]).toEqual([null, [problem]]);
   const nodeClassRef = { group: 'karpenter.azure.com', kind: 'AKSNodeClass', name: 'default' };
   const stated = { metadata: stating(text), spec: { template: { spec: { nodeClassRef, requirements: [] } } } };
   expect(nodePoolRuntimeProblems(stated)).toEqual([problem]);

@@ -22,6 +22,7 @@ const at = (name: string, zone: string = z1): FinalNode => ({
   capacity: new Map(),
   nodePool: null,
   leaving: false,
+  counts: true,
   claim: null,
   plannedIndex: -1,
   pods: new Map(),

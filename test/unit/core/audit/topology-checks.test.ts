@@ -66,6 +66,7 @@ function podOf(name: string, index: number, nodeName: string): Pod {
     uid: name,
     shape: index,
     createdAtMs: 0,
+    startedAtMs: 0,
     nodeName,
     nominatedNodeName: null,
     unschedulable: false,

@@ -31,6 +31,7 @@ function nodeWith(pods: ReadonlyArray<PodsOnNode> = [], parts: Partial<FinalNode
     capacity: new Map(),
     nodePool: null,
     leaving: false,
+    counts: true,
     claim: null,
     plannedIndex: -1,
     pods: new Map(pods.map((one) => [one.shape, one])),

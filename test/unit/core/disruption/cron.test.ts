@@ -1,7 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { parseSchedule, strikesWithin } from '../../../../shared/core/disruption/candidates/cron.ts';
+import { mostAtOnce } from '../../../../shared/core/disruption/audit/most-at-once.ts';
+import { instant } from '../../../../shared/core/quantity/units.ts';
+import type { NodePool } from '../../../../shared/kubernetes/manifest.ts';
 import { parseDuration } from '../../../../shared/kubernetes/duration.ts';
-import { parseTimestamp, utcTime } from '../../../../shared/core/disruption/candidates/utc-time.ts';
+import { parseTimestamp, utcTime } from '../../../../shared/core/quantity/utc-time.ts';
 
 const at = (text: string): number => parseTimestamp(text) ?? Number.NaN;
 const strikes = (schedule: string, text: string): boolean => {
@@ -26,6 +29,11 @@ describe('schedules of budgets [M04]', () => {
     ['@weekly', '2026-11-22T00:00:00Z', true],
     ['@monthly', '2026-11-02T00:00:00Z', false],
     ['@yearly', '2027-01-01T00:00:00Z', true],
+    // As robfig/cron reads them: what follows a star is not read.
+    ['*-5 0 * * *', '2026-11-22T00:30:00Z', true],
+    ['0 0 13 * *-3', '2026-11-14T00:00:00Z', false],
+    ['0 0 13 * *-3', '2026-11-13T00:00:00Z', true],
+    ['0-59 9 * * ?-x', '2026-11-22T09:30:00Z', true],
   ])('%s strikes at %s: %s', (schedule, text, expected) => {
     expect(strikes(schedule, text)).toBe(expected);
   });
@@ -58,6 +66,30 @@ describe('schedules of budgets [M04]', () => {
     const never = parseSchedule('0 0 31 2 *');
     expect(never !== null && strikesWithin(never, 0, at('2026-11-22T12:00:00Z'))).toBe(false);
   });
+});
+
+test.each([
+  '0 9 * * mon-fri',
+  '*/15 * * * *',
+  '5/20 3 * * *',
+  '0 0 13 * 5',
+  '30 23 31 dec *',
+  '@weekly',
+  '*-5 0 * * *',
+  '0 0 13 * *-3',
+  '?-x 9 1-7 * 2',
+])('the planner and the audit read %s the same', (schedule) => {
+  const read = parseSchedule(schedule);
+  const pool = {
+    metadata: { name: 'general' },
+    spec: { template: { spec: {} }, disruption: { budgets: [{ nodes: '0', schedule, duration: '1m' }] } },
+  } as unknown as NodePool;
+  const start = at('2026-11-01T00:00:00Z');
+  // Each quarter of an hour of some weeks, and minutes in between.
+  for (let ms = start; ms < start + 61 * 86_400_000; ms += 15 * 60_000 + 60_000) {
+    const most = mostAtOnce(pool, { reason: 'Empty', nodes: 5, now: instant(ms) });
+    expect([ms, most]).toEqual([ms, read !== null && strikesWithin(read, ms - 60_000, ms) ? 0 : Infinity]);
+  }
 });
 
 describe('times', () => {

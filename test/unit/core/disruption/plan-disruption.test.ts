@@ -255,10 +255,23 @@ describe('who may not be disturbed', () => {
     ['48h', []],
     ['1h', ['a']],
     ['soon', ['a']],
-  ])('do-not-disrupt for %s after a pod was made a day and a half ago [L05]', (text, gone) => {
+  ])('do-not-disrupt for %s after a pod was started a day and a half ago [L05]', (text, gone) => {
     const shapes = [annotated({ 'karpenter.sh/do-not-disrupt': text })];
     expect(removed(plan({ ...half, shapes }))).toEqual(gone);
   });
+
+  test.each([
+    ['started an hour ago', NOW - 3_600_000, []],
+    ['started two hours ago', NOW - 7_200_000, ['a']],
+    ['has not started', null, []],
+  ])(
+    'do-not-disrupt for 2h on a pod that waited for long and %s counts from the start [L05]',
+    (_, startedAtMs, gone) => {
+      const shapes = [annotated({ 'karpenter.sh/do-not-disrupt': '2h' })];
+      const pods = half.pods.map((pod) => ({ ...pod, createdAtMs: 0, startedAtMs }));
+      expect(removed(plan({ ...half, shapes, pods }))).toEqual(gone);
+    },
+  );
 
   test('a budget that allows no disruption keeps the node of its pod [L01]', () => {
     expect(keptFor(plan({ ...half, podDisruptionBudgets: [pdb({})] }), 'a')).toBe('pod-budget');
@@ -453,6 +466,15 @@ describe('nodes that must go', () => {
     expect(reasonAt(0, { expireAfter: '24h' })).toEqual(['Expired']);
     expect(reasonAt(365 * 24 * 3_600_000, { expireAfter: 'Never' })).toEqual([]);
     expect(reasonAt(365 * 24 * 3_600_000, {})).toEqual([]);
+  });
+
+  test('a node that never came into use expires as any other, and does not drift [J07]', () => {
+    const reasonsOf = (conditions: ReadonlyArray<typeof drifted>, expireAfter: string) => {
+      const old = machine('a', { initialized: false, conditions, claimSpec: { expireAfter } });
+      const claim = { ...old.claim, metadata: { ...old.claim.metadata, creationTimestamp: '1970-01-01T11:00:00Z' } };
+      return plan({ ...half, machines: [{ ...old, claim }], pods: on('a', 0, 7) }).steps.map(({ reason }) => reason);
+    };
+    expect([reasonsOf([], '24h'), reasonsOf([drifted], 'Never')]).toEqual([['Expired'], []]);
   });
 
   test('an expired node is replaced, and asks no budget [J07]', () => {

@@ -310,3 +310,58 @@ describe('a plan that is wrong in a way that no other is', () => {
     expect(plan.left).toEqual([]);
   });
 });
+
+test('what is held counts against limits: by the planner, by first-fit, and by the audit', () => {
+  const nodePools = [pool('a', { limits: { cpu: '4' } })];
+  const cluster = { types, nodePools, shapes: [small], pods: pods(0, 2) };
+  const held = [{ nodePool: 'a', capacity: new Map([['cpu', 2_000]]) }];
+  for (const planner of [planProvisioning, failing]) {
+    expect(sound(input(cluster), planner).plan.claims).toHaveLength(2);
+    expect(sound(input({ ...cluster, held }), planner).plan.claims).toHaveLength(1);
+  }
+  const findings = auditPlan(planProvisioning(input(cluster), now), input({ ...cluster, held }));
+  expect(findings.map(({ rule }) => rule)).toEqual(['limits']);
+});
+
+describe('a node that is marked to go', () => {
+  const DISRUPTED = { key: 'karpenter.sh/disrupted', effect: 'NoSchedule' };
+  const old = node('old', 2, 8, { 'karpenter.sh/nodepool': 'a' });
+  const marked = { ...old, spec: { ...old.spec, providerID: 'azure:///old', taints: [DISRUPTED] } };
+  const claim = {
+    metadata: { name: 'old', labels: { 'karpenter.sh/nodepool': 'a' } },
+    spec: { nodeClassRef: { group: 'karpenter.azure.com', kind: 'AKSNodeClass', name: 'default' }, requirements: [] },
+    status: {
+      providerID: 'azure:///old',
+      nodeName: 'old',
+      conditions: [{ type: 'InstanceTerminating', status: 'False' }],
+    },
+  };
+  const full = (changes: object = {}, status: object = {}) =>
+    input({
+      types,
+      nodePools: [pool('a', { limits: { cpu: '2' } })],
+      shapes: [small],
+      pods: pods(0, 1),
+      nodes: [marked],
+      nodeClaims: [{ ...claim, metadata: { ...claim.metadata, ...changes }, status: { ...claim.status, ...status } }],
+    });
+
+  test.each([
+    ['counts against the limit of its pool', {}, {}, 0],
+    ['counts no more once its claim is being deleted', { deletionTimestamp: '2026-11-20T08:00:00Z' }, {}, 1],
+    ['counts no more once Azure takes it back', { annotations: { 'nodewright.dev/interruption': 'preempt' } }, {}, 1],
+    [
+      'counts no more once its machine is being removed',
+      {},
+      { conditions: [{ type: 'InstanceTerminating', status: 'True' }] },
+      1,
+    ],
+  ])('%s, for planner, first-fit and audit', (_, changes, status, claims) => {
+    const given = full(changes, status);
+    expect(sound(given, planProvisioning).plan.claims).toHaveLength(claims);
+    expect(sound(given, failing).plan.claims).toHaveLength(claims);
+    const unlimited = { ...given, cluster: { ...given.cluster, nodePools: [pool('a')] } };
+    const rules = auditPlan(planProvisioning(unlimited, now), given).map(({ rule }) => rule);
+    expect(rules.includes('limits')).toBe(claims === 0);
+  });
+});

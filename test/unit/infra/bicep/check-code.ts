@@ -100,12 +100,13 @@ export function listFaults(files: BicepFiles): ReadonlyArray<string> {
   const names = queues.map(({ name }) => name);
   const functions = triggers();
   const read = functions.flatMap(({ queue }) => queue ?? []);
-  const list = (variable: string): ReadonlyArray<string> => {
-    const node = main?.variables.get(variable) ?? main?.parameters.get(variable)?.defaultValue;
-    return main === undefined || node === null || node === undefined
+  const list = (variable: string, file = main): ReadonlyArray<string> => {
+    const node = file?.variables.get(variable) ?? file?.parameters.get(variable)?.defaultValue;
+    return file === undefined || node === null || node === undefined
       ? []
-      : (plain(evaluate(files, main, node)) as ReadonlyArray<string>);
+      : (plain(evaluate(files, file, node)) as ReadonlyArray<string>);
   };
+  const overHttp = functions.filter(({ isHttp }) => isHttp).map(({ name }) => name);
   return [
     ...differences(list('triggerQueues'), read, 'queue that is read'),
     ...differences(
@@ -115,8 +116,13 @@ export function listFaults(files: BicepFiles): ReadonlyArray<string> {
     ),
     ...differences(list('dataContainers'), Object.values(container), 'container'),
     ...list('alwaysReadyFunctions')
-      .filter((name) => !functions.some((one) => one.name === name))
+      .filter((name) => name !== 'http' && !functions.some((one) => one.name === name))
       .map((name) => `alwaysReadyFunctions: there is no function ${name}`),
+    ...differences(
+      list('httpFunctions', files.get('modules/function-app.bicep')),
+      ['http', ...overHttp],
+      'name of the group http',
+    ),
     ...differences(currencies(files), priceCurrencies, 'currency'),
     ...differences(relayQueues(files), queuesOfRelay(), 'queue of the relay'),
     ...(names.includes(poisonQueue.name) ? [] : ['the queue of poison is not among the queues']),
@@ -163,6 +169,8 @@ interface Trigger {
   readonly name: string;
   /** Null for what is no trigger of a queue. */
   readonly queue: string | null;
+  /** One of the group `http`: Event Grid's triggers are webhooks. */
+  readonly isHttp: boolean;
   /** App settings that the trigger names. */
   readonly settings: ReadonlyArray<string>;
 }
@@ -172,13 +180,14 @@ export function triggers(): ReadonlyArray<Trigger> {
   const folder = join(root, 'functions');
   return readdirSync(folder).flatMap((file) => {
     const source = readFileSync(join(folder, file), 'utf8');
-    const [, name] = /\bapp\.\w+\('(\w+)'/.exec(source) ?? [];
+    const [, kind = '', name] = /\bapp\.(\w+)\('(\w+)'/.exec(source) ?? [];
     if (name === undefined) return [];
+    const isHttp = kind === 'http' || kind === 'eventGrid';
     const [, queue = null] = /queueName: '(\w+)'/.exec(source) ?? [];
     const [, connection] = /connection: '(\w+)'/.exec(source) ?? [];
     const identity = ['fullyQualifiedNamespace', 'credential', 'clientId'].map((part) => `${connection}__${part}`);
     const schedules = [...source.matchAll(/%(\w+)%/g)].map(([, setting = '']) => setting);
-    return [{ name, queue, settings: [...(connection === undefined ? [] : identity), ...schedules] }];
+    return [{ name, queue, isHttp, settings: [...(connection === undefined ? [] : identity), ...schedules] }];
   });
 }
 

@@ -114,7 +114,7 @@ const whereItFailed: ReadonlyMap<string, ReadonlySet<string>> = new Map([
 ]);
 const metrics = new Map([...recordedMetrics, ...inTrouble, ...whileUndecided, ...whereItFailed]);
 
-const METRIC = /\b((?:karpenter|nodewright_relay|process)_\w+)(?:\{([^}]*)\})?/g;
+const METRIC = /\b((?:karpenter|nodewright|process)_\w+)(?:\{([^}]*)\})?/g;
 const LABEL = /(\w+)\s*(?:=~|!~|!=|=)\s*"/g;
 /** Labels that Prometheus itself gives. */
 const ofScrape = ['instance', 'job', 'pod'];

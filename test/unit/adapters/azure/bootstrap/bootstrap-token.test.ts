@@ -146,7 +146,9 @@ test('a process mints one token for all offerings that it tries for a claim, and
 });
 
 test('a token that the API server refuses is none: another is minted next time', async () => {
-  const failure = await mint({ kind: 'refused', reason: 'quota' }).token.catch((error: unknown) => error);
+  const key = { name: 'a', namespace: 'kube-system' };
+  const refusal = { act: 'create', kind: 'Secret', key, reason: 'quota', policy: null } as const;
+  const failure = await mint({ kind: 'refused', reason: 'quota', refusal }).token.catch((error: unknown) => error);
   expect(failure).toBeInstanceOf(RetryableError);
   expect(failure).toMatchObject({ message: 'minting a bootstrap token: quota' });
 });

@@ -1,0 +1,45 @@
+import { planStaticPools } from '../../finishing/static-pools.ts';
+import type { PlannedOffering } from '../../model/plan.ts';
+import type { ProvisioningInput } from '../../model/provisioning-input.ts';
+import { withoutNodes } from '../../present/without-nodes.ts';
+import type { Place } from './arena.ts';
+import { isOfferOf, type Offer } from './offers.ts';
+
+/** The NodePools with a fixed number of nodes, by name: what they offer comes only in place of a node of theirs. */
+export function fixedPools({ cluster, policy }: ProvisioningInput): ReadonlySet<string> {
+  if (!policy.gates.staticCapacity) return new Set();
+  return new Set(cluster.nodePools.flatMap(({ metadata, spec }) => (spec.replicas === undefined ? [] : metadata.name)));
+}
+
+/** The input as if these were pools like any other, so that what they offer is known. */
+export function withFixedOffers(input: ProvisioningInput): ProvisioningInput {
+  const fixed = fixedPools(input);
+  if (fixed.size === 0) return input;
+  const { cluster } = input;
+  const nodePools = cluster.nodePools.map((pool) => {
+    const { replicas: _, ...spec } = pool.spec;
+    return fixed.has(pool.metadata.name) ? { ...pool, spec } : pool;
+  });
+  return { ...input, cluster: { ...cluster, nodePools } };
+}
+
+/** What comes in place of a node of such a pool, as provisioning will have it; null for a node of another, and where none can be had. */
+export type SuccessorOf = (place: Place) => Offer | null;
+
+/** `offers`: those of pools with a fixed number of nodes. */
+export function successorsOf(input: ProvisioningInput, offers: ReadonlyArray<Offer>): SuccessorOf {
+  const known = new Map<string, Offer | null>();
+  return ({ node, pool }) => {
+    if (offers.length === 0 || node === null || pool === null) return null;
+    if (!known.has(node.name)) {
+      const next = nextOf(input, node.name, pool);
+      known.set(node.name, (next !== null && offers.find((offer) => isOfferOf(offer, pool, next))) || null);
+    }
+    return known.get(node.name) ?? null;
+  };
+}
+
+function nextOf(input: ProvisioningInput, node: string, pool: string): PlannedOffering | null {
+  const { claims } = planStaticPools(withoutNodes(input, [node]));
+  return claims.find(({ nodePool }) => nodePool === pool)?.offering ?? null;
+}

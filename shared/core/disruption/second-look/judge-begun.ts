@@ -1,0 +1,200 @@
+import { isDisrupted } from '../../../kubernetes/disrupted-taint.ts';
+import { isReserved } from '../../../kubernetes/reserved-taint.ts';
+import type { Finding } from '../../audit/seen/finding.ts';
+import type { Cluster } from '../../model/cluster.ts';
+import type { DisruptionInput } from '../../model/disruption-input.ts';
+import type { Plan } from '../../model/plan.ts';
+import type { ProvisioningInput } from '../../model/provisioning-input.ts';
+import { initializedNodes } from '../../present/initialized-nodes.ts';
+import { leavingNames } from '../../present/leaving-names.ts';
+import { withoutLeaving } from '../../present/without-leaving.ts';
+import type { Instant } from '../../quantity/units.ts';
+import type { AuditedPlan } from '../../recovery/sound-plan.ts';
+import { conditionIn, says } from '../candidates/claim-conditions.ts';
+import { judgeNodes, type JudgedNode } from '../candidates/judge-nodes.ts';
+import { poolsFor, type Pools } from '../candidates/pools.ts';
+import { FORCED_REASONS } from '../plan/disruption-plan.ts';
+import { renderKept } from '../plan/render-kept.ts';
+import { judgedRemoval, type AuditedRemoval } from '../sound-disruption.ts';
+import { candidatesOf, withoutMarks, type Begun, type Candidate } from './begun.ts';
+
+/**
+ * From the mark to the deletion: the scheduler, which knows the taint within a second, has sent nobody there for so long, and
+ * what it had decided before is in the snapshot. Karpenter waits 15 s before it marks; here the mark is what is waited on.
+ */
+const QUIET_MS = 5_000;
+
+/** Replacements that are not initialized by then are not waited for: as in Karpenter, ten minutes. Nor is anything else for longer. */
+export const REPLACED_MS = 10 * 60_000;
+
+/** A decision whose executor has died is executed by another after some seconds. */
+const MARKED_MS = 60_000;
+
+/** What becomes of nodes that were marked to go. */
+export type BegunVerdict =
+  | { readonly kind: 'remove'; readonly removal: AuditedRemoval }
+  | { readonly kind: 'wait'; readonly for: string }
+  /** `failed`: so many replacements did not come. */
+  | { readonly kind: 'take-back'; readonly why: string; readonly failed?: number }
+  /** The audit does not let them go, which is a fault of ours: they wait, and stay in the end. */
+  | { readonly kind: 'refused'; readonly findings: ReadonlyArray<Finding> };
+
+/** The newest view, and what it is judged by. */
+export interface SecondLook {
+  /** Of the policy's roll-outs those that are halted: a canary that was decided on goes. */
+  readonly input: DisruptionInput;
+  readonly now: Instant;
+  /** The view lacks nothing that had happened by then, milliseconds since the epoch. */
+  readonly seenMs: number;
+  /** What prices are in (ISO 4217). */
+  readonly currency: string;
+  /** Plans, and has the plan audited. */
+  readonly planFor: (input: ProvisioningInput) => AuditedPlan;
+}
+
+/**
+ * Decides about nodes that were begun together, on the newest view: all of them go, or none. What is waited for so long that a replacement
+ * would have failed is waited for no more: the nodes stay. Pure, if `planFor` is.
+ */
+export function judgeBegun(one: Begun, look: SecondLook): BegunVerdict {
+  const verdict = judgeNow(one, look);
+  if (verdict.kind !== 'wait' || look.now < one.sinceMs + REPLACED_MS) return verdict;
+  return { kind: 'take-back', why: `ten minutes were not enough for ${verdict.for}` };
+}
+
+function judgeNow(one: Begun, look: SecondLook): BegunVerdict {
+  if (one.decision === null) return { kind: 'take-back', why: 'no decision says so' };
+  const replaced = judgeReplacements(one, look);
+  if (replaced !== null) return replaced;
+  // What came to the node within the wait must be on it in the view.
+  if (look.seenMs < one.sinceMs + QUIET_MS) return { kind: 'wait', for: 'the scheduler to know' };
+  if (!one.candidates.every(({ node }) => isDisrupted(node))) {
+    // Somebody may be about to: marking takes a moment, and is taken up again after a crash.
+    if (look.now < one.sinceMs + MARKED_MS) return { kind: 'wait', for: 'all to be marked' };
+    return { kind: 'take-back', why: 'it was not marked to its end' };
+  }
+  return judgeAnew(one, look);
+}
+
+function judgeReplacements({ replacements, sinceMs }: Begun, { input, now }: SecondLook): BegunVerdict | null {
+  const claims = new Map(input.provisioning.cluster.nodeClaims.map((claim) => [claim.metadata.name, claim]));
+  const own = replacements.map((name) => claims.get(name));
+  const failed = own.filter(
+    (claim) => claim === undefined || claim.metadata.deletionTimestamp !== undefined || !says(claim, 'Initialized'),
+  ).length;
+  if (own.some((claim) => claim === undefined || claim.metadata.deletionTimestamp !== undefined)) {
+    return { kind: 'take-back', why: 'a replacement has failed', failed };
+  }
+  if (failed === 0) return null;
+  if (now >= sinceMs + REPLACED_MS) return { kind: 'take-back', why: 'its replacement takes too long', failed };
+  return { kind: 'wait', for: 'replacements' };
+}
+
+/** As if nothing had been decided: may each of the nodes go, and has each of their pods a place that is ready? */
+function judgeAnew(one: Begun, look: SecondLook): BegunVerdict {
+  const { input, now } = look;
+  const { provisioning } = input;
+  const given = { ...input, provisioning: { ...provisioning, cluster: unmarked(provisioning.cluster, one) } };
+  const names = new Set(one.candidates.map(({ node }) => node.metadata.name));
+  const nodes = judgeNodes(given, now).filter(({ name }) => names.has(name));
+  const held = whyHeld(one, nodes, look);
+  if (held !== null) return { kind: 'take-back', why: held };
+  const overdrawn = poolOverBudget(nodes, poolsFor(given.provisioning.cluster, now));
+  if (overdrawn !== null) {
+    return { kind: 'wait', for: `budgets of NodePool ${overdrawn} to let as many go` };
+  }
+  const uids = new Set(nodes.flatMap(({ moving }) => moving.map(({ uid }) => uid)));
+  const isForced = one.candidates.every(({ claim }) => FORCED_REASONS.has(reasonOf(claim) ?? ''));
+  const around = withoutLeaving(provisioning, leavingNames(provisioning.cluster), now);
+  const plan = look.planFor(isForced ? withoutArrivals(around, provisioning) : around);
+  const { left, claims, targets } = homesOf(plan, uids);
+  const [first] = left;
+  if (first !== undefined) return { kind: 'take-back', why: `pod ${first.pod.name} finds no place any more` };
+  if (claims.length > 0) return { kind: 'take-back', why: 'its pods would need another node' };
+  const ready = initializedNodes(provisioning.cluster);
+  const kept = keptForOthers(plan, provisioning, uids);
+  const awaited = targets.filter(({ name }) => !ready.has(name) || kept.has(name));
+  if (awaited.length > 0) return { kind: 'wait', for: `${awaited.length} nodes that start` };
+  const going = nodes.flatMap(({ name, verdict }) =>
+    verdict.kind === 'stays' ? [] : [{ name, reason: verdict.reason }],
+  );
+  const judged = judgedRemoval({ nodes: going, plan }, given, now);
+  if (judged.kind === 'sound') return { kind: 'remove', removal: judged.removal };
+  if (now < one.sinceMs + REPLACED_MS) return judged;
+  return { kind: 'take-back', why: 'its removal breaks a rule of its audit' };
+}
+
+function unmarked(cluster: Cluster, one: Begun): Cluster {
+  return { ...cluster, nodes: withoutMarks(cluster.nodes, one) };
+}
+
+/** Why one of the nodes does not go any more; null where all may. */
+function whyHeld({ candidates }: Begun, nodes: ReadonlyArray<JudgedNode>, { currency }: SecondLook): string | null {
+  const reasons = new Map(candidates.map(({ claim, node }) => [node.metadata.name, reasonOf(claim)]));
+  for (const { name, verdict, moving } of nodes) {
+    if (verdict.kind === 'stays') return renderKept(verdict.reason, currency);
+    // Where such a reason has passed, nothing else has been decided.
+    const reason = reasons.get(name) ?? '';
+    if (FORCED_REASONS.has(reason) && verdict.kind !== 'must') return `it is ${reason} no more`;
+    if (reason === 'Empty' && moving.length > 0) return 'pods have come to it';
+  }
+  return null;
+}
+
+/**
+ * Without the pods that wait and that nobody has promised a place: what must go does not wait for as long as others come, and room that its
+ * pods were to have is theirs.
+ */
+function withoutArrivals(around: ProvisioningInput, { cluster, inFlight }: ProvisioningInput): ProvisioningInput {
+  const promised = new Set([...inFlight.values()].flatMap(({ pods }) => pods));
+  const arrived = new Set(
+    cluster.pods.flatMap(({ uid, nodeName }) => (nodeName === null && !promised.has(uid) ? [uid] : [])),
+  );
+  return {
+    ...around,
+    cluster: { ...around.cluster, pods: around.cluster.pods.filter(({ uid }) => !arrived.has(uid)) },
+  };
+}
+
+/** The pods that a plan has to find a place for, wherever it found one. */
+function homesOf(plan: Plan, uids: ReadonlySet<string>) {
+  const isOwn = ({ uid }: { readonly uid: string }): boolean => uids.has(uid);
+  return {
+    left: plan.left.filter(({ pod }) => isOwn(pod)),
+    claims: plan.claims.filter(({ pods }) => pods.some((pod) => isOwn(pod))),
+    targets: plan.nominations.filter(({ pods }) => pods.some((pod) => isOwn(pod))).map(({ target }) => target),
+  };
+}
+
+/** Nodes that are in use, and kept for others than some of the pods that are to go there: those would wait. */
+function keptForOthers(
+  plan: Plan,
+  { cluster, inFlight }: ProvisioningInput,
+  uids: ReadonlySet<string>,
+): ReadonlySet<string> {
+  const reserved = new Set(cluster.nodes.filter(isReserved).map(({ metadata }) => metadata.name));
+  const claimOf = new Map(candidatesOf(cluster).map(({ claim, node }) => [node.metadata.name, claim.metadata.name]));
+  const others = plan.nominations.filter(({ target, pods }) => {
+    if (!reserved.has(target.name)) return false;
+    const promised = new Set(inFlight.get(claimOf.get(target.name) ?? '')?.pods);
+    return pods.some(({ uid }) => uids.has(uid) && !promised.has(uid));
+  });
+  return new Set(others.map(({ target }) => target.name));
+}
+
+/** The first pool of which more would go than its budgets allow beside those that are going; null when there is none. */
+function poolOverBudget(going: ReadonlyArray<JudgedNode>, pools: Pools): string | null {
+  const perPool = Map.groupBy(going, ({ nodePool }) => nodePool?.metadata.name ?? '');
+  for (const [pool, own] of perPool) {
+    const isOver = own.some(
+      ({ verdict }) => verdict.kind !== 'stays' && pools.allowed(pool, verdict.reason) < own.length,
+    );
+    if (isOver) return pool;
+  }
+  return null;
+}
+
+/** Why the claim is to go. */
+export function reasonOf({ status }: Candidate['claim']): string | undefined {
+  return conditionIn(status?.conditions, 'DisruptionReason')?.reason;
+}

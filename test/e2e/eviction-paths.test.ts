@@ -1,0 +1,3 @@
+import { evictionPathCases } from './eviction-path-cases.ts';
+
+evictionPathCases('embedded');

@@ -1,0 +1,55 @@
+import { decisionOf } from '../../unit/app/small-cluster.ts';
+import { inUse, launched, saying, used } from './begin.ts';
+import type { Cases } from './play.ts';
+
+const reserved = { key: 'nodewright.dev/reserved', value: 'c', effect: 'NoSchedule' };
+const disrupted = { key: 'karpenter.sh/disrupted', effect: 'NoSchedule' };
+const startupTaints = [{ key: 'driver', effect: 'NoSchedule' }];
+const registered = saying('Launched', 'Registered');
+
+/** A node that is kept for some, in this state of its claim. */
+async function kept(given: Parameters<typeof launched>[0], taints: ReadonlyArray<object> = []) {
+  const cluster = await launched(given);
+  cluster.addOwnNode('c', { labels: { 'karpenter.sh/initialized': 'false' }, taints: [...taints, reserved] });
+  return { ...cluster, isOpen: () => !cluster.taintsOf('c').some(({ key }) => key === reserved.key) };
+}
+
+/** Nodes that are closed to pods, but to some or to all. */
+export const nodes: Cases = {
+  'Node: kept for pods that do not come': {
+    ending: 'it is open to all',
+    waits: ["open-node.ts 'the pods that its node was made for'"],
+    begin: async () => {
+      const cluster = await kept({ conditions: registered });
+      return { cluster, isDone: cluster.isOpen };
+    },
+  },
+  'Node: kept for pods, with a startup taint on it': {
+    ending: 'it is open to all',
+    begin: async () => {
+      const cluster = await kept({ conditions: registered, spec: { startupTaints } }, startupTaints);
+      return { cluster, isDone: cluster.isOpen };
+    },
+  },
+  'Node: kept for pods that do not move to it': {
+    ending: 'it is open to all',
+    waits: ["open-node.ts 'the successors of pods that move to its node'"],
+    begin: async () => {
+      const cluster = await kept({ conditions: inUse });
+      cluster.keepNodes();
+      cluster.addClaim('old');
+      const pod = cluster.addRunning('web', 'old');
+      const movers = [{ uid: pod.uid, owner: 'o', shape: 's' }];
+      await cluster.ports.decisions.put({ ...decisionOf(['c'], [pod]), movers });
+      return { cluster, isDone: cluster.isOpen };
+    },
+  },
+  'Node: closed, and nothing says why': {
+    ending: 'it is opened',
+    begin: async () => {
+      const cluster = await used();
+      cluster.server.patch('nodes', 'aks-c', { spec: { taints: [disrupted] } }, 'object');
+      return { cluster, isDone: () => cluster.taintsOf('c').length === 0 };
+    },
+  },
+};

@@ -1,0 +1,115 @@
+import { describe, expect, test } from 'vitest';
+import type { PodShape } from '../../../../shared/core/model/cluster.ts';
+import type { Condition } from '../../../../shared/kubernetes/manifest.ts';
+import { pods, shape, spec } from '../build.ts';
+import { CONSOLIDATABLE, disruptable, evenOverZones, machine, on, plan, type Machine } from './build-disruption.ts';
+
+/** What must go has pods that rules about other pods, or what they prefer, leave one place only: a new node of the right kind. */
+
+const since = '1970-01-02T00:00:00Z';
+const drifted: Condition = { type: 'Drifted', status: 'True', lastTransitionTime: since };
+
+/** For each of the reasons that are not about money. */
+const REASONS = ['Drifted', 'Expired'] as const;
+
+function mustGo(reason: (typeof REASONS)[number], name: string): Machine {
+  if (reason === 'Drifted') return machine(name, { conditions: [drifted] });
+  const { node, claim } = machine(name, { conditions: [], claimSpec: { expireAfter: '1h' } });
+  return { node, claim: { ...claim, metadata: { ...claim.metadata, creationTimestamp: since } } };
+}
+
+/** Pools of nodes that stay, so that no other node takes what has to move. */
+const nodePools = [disruptable('general', { consolidateAfter: 'Never' })];
+
+const web = { app: 'web' };
+
+/** With a rule about pods of `web` in the same zone. */
+function affine(kind: 'podAffinity' | 'podAntiAffinity', cpu = '500m'): PodShape {
+  const term = { topologyKey: 'topology.kubernetes.io/zone', labelSelector: { matchLabels: web } };
+  return shape(spec(cpu, '1Gi', { affinity: { [kind]: { requiredDuringSchedulingIgnoredDuringExecution: [term] } } }));
+}
+
+function zoneOf(made: ReturnType<typeof plan>): string | undefined {
+  return made.replacements[0]?.zone;
+}
+
+describe.each(REASONS)(
+  'a node that is %s goes, and its pods have the zone that rules about others leave them',
+  (reason) => {
+    test('where a spread asks for a zone that has none', () => {
+      const made = plan({
+        machines: [mustGo(reason, 'a'), machine('b', { cpu: 2, conditions: [CONSOLIDATABLE] })],
+        shapes: [evenOverZones],
+        pods: [...on('a', 0, 1), ...pods(0, 1, { nodeName: 'b', uid: 'other' })],
+        nodePools,
+      });
+      expect(made.steps).toMatchObject([{ reason, remove: ['a'], create: [expect.any(String)] }]);
+      expect(zoneOf(made)).not.toBe('westeurope-1');
+    });
+
+    test('where pods must be beside one in another zone', () => {
+      const made = plan({
+        machines: [mustGo(reason, 'a'), machine('b', { zone: 'westeurope-3', cpu: 2 })],
+        shapes: [affine('podAffinity', '1500m'), shape(spec('1500m', '1Gi'), web)],
+        pods: [...on('a', 0, 1), ...on('b', 1, 1)],
+        nodePools,
+      });
+      expect(made.steps).toMatchObject([{ reason, remove: ['a'], create: [expect.any(String)] }]);
+      expect(zoneOf(made)).toBe('westeurope-3');
+    });
+
+    test('where two nodes are needed, in that zone, too', () => {
+      const small = disruptable(
+        'general',
+        { consolidateAfter: 'Never' },
+        {
+          requirements: [
+            { key: 'karpenter.sh/capacity-type', operator: 'In', values: ['on-demand'] },
+            { key: 'karpenter.azure.com/sku-cpu', operator: 'In', values: ['2'] },
+          ],
+        },
+      );
+      const made = plan({
+        machines: [mustGo(reason, 'a'), machine('b', { zone: 'westeurope-3', cpu: 2 })],
+        shapes: [affine('podAffinity', '1500m'), shape(spec('1500m', '1Gi'), web)],
+        pods: [...on('a', 0, 2), ...on('b', 1, 1)],
+        nodePools: [small],
+      });
+      expect(made.steps).toMatchObject([{ reason, remove: ['a'], create: [expect.any(String), expect.any(String)] }]);
+      expect(made.replacements.map(({ zone }) => zone)).toEqual(['westeurope-3', 'westeurope-3']);
+    });
+
+    test('where pods may not be beside one in their own zone', () => {
+      const made = plan({
+        machines: [mustGo(reason, 'a'), machine('b', { zone: 'westeurope-1', cpu: 2 })],
+        shapes: [affine('podAntiAffinity', '1500m'), shape(spec('1500m', '1Gi'), web)],
+        pods: [...on('a', 0, 1), ...on('b', 1, 1)],
+        nodePools,
+      });
+      expect(made.steps).toMatchObject([{ reason, remove: ['a'], create: [expect.any(String)] }]);
+      expect(zoneOf(made)).not.toBe('westeurope-1');
+    });
+
+    test('where the pool has a soft taint by now that its pods do not tolerate', () => {
+      const taints = [{ key: 'dedicated', value: 'x', effect: 'PreferNoSchedule' }] as const;
+      const made = plan({
+        machines: [mustGo(reason, 'a')],
+        shapes: [shape(spec('500m', '1Gi'))],
+        pods: on('a', 0, 1),
+        nodePools: [disruptable('general', { consolidateAfter: 'Never' }, { taints })],
+      });
+      expect(made.steps).toMatchObject([{ reason, remove: ['a'], create: [expect.any(String)] }]);
+    });
+  },
+);
+
+test('a node that need not go stays where its pods would have to give up what they prefer', () => {
+  const taints = [{ key: 'dedicated', value: 'x', effect: 'PreferNoSchedule' }] as const;
+  const made = plan({
+    machines: [machine('a', { cpu: 8 })],
+    shapes: [shape(spec('500m', '1Gi'))],
+    pods: on('a', 0, 1),
+    nodePools: [disruptable('general', {}, { taints })],
+  });
+  expect(made.steps).toEqual([]);
+});
