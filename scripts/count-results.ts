@@ -1,5 +1,5 @@
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 
 /** What vitest's JSON reporter writes, as far as it is counted. */
 interface Results {
@@ -10,7 +10,7 @@ interface Results {
   readonly testResults: ReadonlyArray<{
     readonly name: string;
     readonly status: string;
-    readonly assertionResults: ReadonlyArray<unknown>;
+    readonly assertionResults: ReadonlyArray<{ readonly status: string; readonly fullName: string }>;
   }>;
 }
 
@@ -34,6 +34,14 @@ const skipped = sum(({ numPendingTests, numTodoTests }) => numPendingTests + num
 const flakyFile = join(folder, 'flaky');
 const flaky = existsSync(flakyFile) ? readFileSync(flakyFile, 'utf8').split('\n').filter(Boolean) : [];
 for (const name of flaky) console.log(`flaky: ${name}`);
+// What failed is named last: of a long run only the end is kept.
+for (const { name, status: ended, assertionResults } of all.flatMap(({ testResults }) => testResults)) {
+  const file = relative(process.cwd(), name);
+  if (ended === 'failed' && assertionResults.length === 0) console.log(`failed: ${file} (does not load)`);
+  for (const test of assertionResults) {
+    if (test.status === 'failed') console.log(`failed: ${file} > ${test.fullName}`);
+  }
+}
 const tooFlaky = flaky.length > FLAKY_MAX ? flaky.length : 0;
 if (tooFlaky > 0) console.log(`${flaky.length} tests passed at their second try only; ${FLAKY_MAX} are borne`);
 // A step that failed without a failed test, such as the linter, must not read as success.
