@@ -73,6 +73,8 @@ export class Laws {
   readonly #lostDecisions = new Set<string>();
   readonly #stripped = new Set<string>();
   readonly #createdMs = new Map<string, number>();
+  /** When pods came to their nodes, by uid. */
+  readonly #boundMs = new Map<string, number>();
   readonly #wellMs = new Map<string, number>();
   readonly #deletedMs = new Map<string, number>();
   #isStrict = false;
@@ -381,6 +383,12 @@ export class Laws {
     if (resource === 'aksnodeclasses') this.#checkVersion(before, after);
     if (resource === 'nodes') this.#noteHealth(before, after);
     if (resource === 'nodeclaims') this.#claimChanged(before, after);
+    if (resource === 'pods') this.#noteBound(before, after);
+  }
+
+  #noteBound(before: Stored | null, after: Stored | null): void {
+    const isBound = before?.spec?.['nodeName'] === undefined && after?.spec?.['nodeName'] !== undefined;
+    if (isBound && after !== null) this.#boundMs.set(after.metadata.uid, this.#parts.timeline.now());
   }
 
   #claimChanged(before: Stored | null, after: Stored | null): void {
@@ -461,10 +469,16 @@ export class Laws {
 
   /**
    * Where claims share a reservation no place is anybody's: no more of their pods are planned again than have no place left. Those that
-   * are gone by now count as if they waited, as they may have done so when the plan was made.
+   * are gone by now, or have just come to other nodes, count as if they waited, as they may have done so when the plan was made.
    */
   #checkShared(claim: Stored, pods: ReadonlySet<string>): void {
-    const { server } = this.#parts;
+    const { server, timeline } = this.#parts;
+    const hasJustCome = (uid: string): boolean =>
+      timeline.now() - (this.#boundMs.get(uid) ?? Number.NEGATIVE_INFINITY) < SEEN_MS;
+    const reservationOn = (node: string): string | null => {
+      const other = server.get('nodeclaims', node.replace(/^aks-/, ''));
+      return other === null ? null : this.#reservationOf(other);
+    };
     const nodeOf = new Map(server.list('pods').map(({ metadata, spec }) => [metadata.uid, spec?.['nodeName']]));
     const kept = server.list('nodeclaims').filter((other) => {
       const { name } = other.metadata;
@@ -475,7 +489,10 @@ export class Laws {
     for (const [reservation, group] of Map.groupBy(kept, (other) => this.#reservationOf(other))) {
       const mates = this.#mates(group[0], reservation);
       if (reservation === own || mates.length === 0 || group.some((other) => this.#isLost(other))) continue;
-      const unbound = mates.filter((uid) => nodeOf.get(uid) === undefined);
+      const unbound = mates.filter((uid) => {
+        const node: string | undefined = nodeOf.get(uid);
+        return node === undefined || (hasJustCome(uid) && reservationOn(node) !== reservation);
+      });
       const left = group.map((other) => {
         const node = `aks-${other.metadata.name}`;
         return Math.max(0, this.#plannedPods(other).length - mates.filter((uid) => nodeOf.get(uid) === node).length);
