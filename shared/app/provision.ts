@@ -71,9 +71,10 @@ export async function provision(ports: Ports, mayList = false): Promise<Provisio
   await noteEvictions(ports, snapshot);
   const gathered = await gatherFrom(ports, resumed.ledger, snapshot);
   await callHeirs(ports, gathered);
-  const { outcome, made } = await decide(ports, gathered);
+  const { outcome, made, nominations = [] } = await decide(ports, gathered);
   // Nobody waits for these, so they come last.
   await Promise.all([
+    tellSlowNodes(ports, snapshot, { nominations }),
     writeOverlayStatuses(ports, gathered),
     gathered.newDevices === null ? null : ports.deviceMemory.write(gathered.newDevices),
     made === null ? null : recordPlan(ports, made, outcome.kind === 'lost' ? 'lost' : 'holds'),
@@ -92,6 +93,8 @@ async function callHeirs(ports: Ports, { heirs }: Gathered): Promise<void> {
 interface Decided {
   readonly outcome: ProvisionOutcome;
   readonly made: Look | null;
+  /** Where the plan found room for pods; absent when none was made. */
+  readonly nominations?: Plan['nominations'];
 }
 
 async function decide(ports: Ports, gathered: Gathered): Promise<Decided> {
@@ -111,7 +114,7 @@ async function decide(ports: Ports, gathered: Gathered): Promise<Decided> {
   // 2. Plan: pure; the same view always gives the same plan. 3. Audit: by rules that do not know how the plan was made.
   const planned = makePlan(ports, gathered, input);
   const made = planWithoutSpares(ports, planned, { from: gathered.input, leaving });
-  return { outcome: await carryOut(ports, made), made };
+  return { outcome: await carryOut(ports, made), made, nominations: made.plan.nominations };
 }
 
 /**
@@ -130,7 +133,6 @@ async function carryOut(ports: Ports, made: MadePlan): Promise<ProvisionOutcome>
   const unjudged = unjudgedPools(gathered.snapshot, ports.now());
   await tellRefused(ports, made);
   await reportLeft(ports, plan.left, unjudged);
-  await tellSlowNodes(ports, gathered.snapshot, plan);
   await lookAgainWhenPoolsShouldBeJudged(ports, plan, unjudged);
   await lookAgainWhenCapacityMayBeBack(ports, plan);
   if (plan.claims.length === 0) {

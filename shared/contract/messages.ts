@@ -10,6 +10,9 @@ import { parseWith } from './parse.ts';
 /** How often we have put this hint off ourselves because something outside was down; absent: never. */
 const attempt = Type.Optional(Type.Integer({ minimum: 0 }));
 
+/** Milliseconds since the epoch, up to the last that is a date. */
+const EpochMs = Type.Integer({ minimum: 0, maximum: 8_640_000_000_000_000 });
+
 /** A reason's length at most: enough for a handful of them. */
 export const REASON_MAX = 256;
 
@@ -31,10 +34,10 @@ const FollowedObject = Type.Object({
   kind: Type.Union([Type.Literal('NodeClaim'), Type.Literal('NodePool'), Type.Literal('AKSNodeClass')]),
   name: Type.String({ minLength: 1, maxLength: 253 }),
   /**
-   * Of a NodeClaim: when a pod last came to its node or left it, milliseconds since the epoch; absent when the hint is
+   * Of a NodeClaim: when a pod last came to its node or left it; absent when the hint is
    * not about that. The one fact that a hint carries, for nothing in the cluster tells it afterwards. Later ones win.
    */
-  podEventMs: Type.Optional(Type.Integer({ minimum: 0 })),
+  podEventMs: Type.Optional(EpochMs),
 });
 export type FollowedObject = Static<typeof FollowedObject>;
 
@@ -76,13 +79,13 @@ export const SignalHint = Type.Object({
     Type.Literal('degraded'),
     Type.Literal('gone'),
   ]),
-  /** When Azure will act, milliseconds since the epoch; null when not told. */
-  notBeforeMs: Type.Union([Type.Integer({ minimum: 0 }), Type.Null()]),
+  /** When Azure will act; null when not told. */
+  notBeforeMs: Type.Union([EpochMs, Type.Null()]),
   /** The same notice by two paths carries the same id where Azure gives one. */
   eventId: Type.Union([Type.String({ maxLength: 256 }), Type.Null()]),
   source: Type.Union([Type.Literal('node-condition'), Type.Literal('event-grid'), Type.Literal('sweep')]),
-  /** When the sender, or Azure, knew of it, milliseconds since the epoch: how long it took is measured from there, and nothing else. */
-  noticedMs: Type.Optional(Type.Integer({ minimum: 0 })),
+  /** When the sender, or Azure, knew of it: how long it took is measured from there, and nothing else. */
+  noticedMs: Type.Optional(EpochMs),
   /** Hearsay: nothing is done where Azure, asked for it, still has the machine. */
   unlessThere: Type.Optional(Type.Literal(true)),
   attempt,

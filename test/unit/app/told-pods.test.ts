@@ -68,7 +68,7 @@ describe('a pod whose place is on a node that has registered and is not in use',
   const told = async (afterMs: number, conditions: ReadonlyArray<Fields>) =>
     (await toldBy(afterMs, conditions, 1)).told();
 
-  async function toldBy(afterMs: number, conditions: ReadonlyArray<Fields>, looks: number, pods = 1) {
+  function withSlowNode(conditions: ReadonlyArray<Fields>, pods = 1) {
     const small = cluster();
     const driver = { key: 'driver', effect: 'NoSchedule' };
     small.addClaim('c', {
@@ -82,7 +82,13 @@ describe('a pod whose place is on a node that has registered and is not in use',
       taints: [driver],
       status: { conditions: [since(START, 'Ready')], allocatable: amounts, capacity: amounts },
     });
-    for (let pod = 0; pod < pods; pod++) small.addPod(pod === 0 ? 'p' : `p-${pod}`, '1m');
+    small.addPod('p', '1m');
+    for (let pod = 1; pod < pods; pod++) small.addPod(`p-${pod}`, '1m');
+    return small;
+  }
+
+  async function toldBy(afterMs: number, conditions: ReadonlyArray<Fields>, looks: number, pods = 1) {
+    const small = withSlowNode(conditions, pods);
     small.clock.advance(afterMs);
     for (let look = 0; look < looks; look++) {
       // One after the other.
@@ -113,6 +119,16 @@ describe('a pod whose place is on a node that has registered and is not in use',
   test('is told by the next look where a hundred others are told first', async () => {
     expect((await toldBy(10 * MINUTE_MS, [...registered, waiting], 1, 101)).posted()).toBe(100);
     expect((await toldBy(10 * MINUTE_MS, [...registered, waiting], 2, 101)).posted()).toBe(101);
+  });
+
+  test('is told when machines for the others are on their way', async () => {
+    const small = withSlowNode([...registered, waiting]);
+    for (const name of ['large-1', 'large-2']) small.addPod(name, '1500m');
+    small.clock.advance(10 * MINUTE_MS);
+    expect(await provision(small.ports)).toMatchObject({ kind: 'provisioned', claims: 1 });
+    const writes = small.trace.filter((step) => /^POST .*\/(nodeclaims|events)$/.test(step));
+    expect(writes[0]).toMatch(/nodeclaims$/);
+    expect(small.told().map(([name, reason]) => [name, reason])).toContainEqual(['p', 'NodeNotInUse']);
   });
 
   test('is told nothing once it is in use', async () => {
