@@ -62,13 +62,20 @@ describe('what an old or forged view lets go is held by', () => {
 
 describe('of several sets', () => {
   /** Marked nodes of a pool with a budget of so many, each with its reason; asked set by set. */
-  async function within(nodes: string, sets: ReadonlyArray<ReadonlyArray<readonly [name: string, reason: string]>>) {
+  async function within(
+    nodes: string,
+    sets: ReadonlyArray<ReadonlyArray<readonly [name: string, reason: string, nodePool?: string]>>,
+    others: Readonly<Record<string, string>> = {},
+  ) {
     const cluster = consolidated();
     const { server, ports, trace } = cluster;
-    const disruption = { consolidateAfter: '0s', consolidationPolicy: 'WhenEmpty', budgets: [{ nodes }] };
-    server.patch('nodepools', 'general', { spec: { disruption } }, 'object');
-    for (const [name, reason] of sets.flat()) {
-      cluster.addReady(name);
+    for (const name of Object.keys(others)) cluster.addPool(name);
+    for (const [name, budget] of [['general', nodes] as const, ...Object.entries(others)]) {
+      const disruption = { consolidateAfter: '0s', consolidationPolicy: 'WhenEmpty', budgets: [{ nodes: budget }] };
+      server.patch('nodepools', name, { spec: { disruption } }, 'object');
+    }
+    for (const [name, reason, nodePool = 'general'] of sets.flat()) {
+      cluster.addReady(name, 2, {}, nodePool);
       const conditions = [since(START, 'Initialized'), { ...since(START, 'DisruptionReason'), reason }];
       server.patch('nodeclaims', name, { status: { conditions } }, 'status');
     }
@@ -91,6 +98,22 @@ describe('of several sets', () => {
   test('those before count for those after', async () => {
     expect(await within('1', [[['a', 'Empty']], [['b', 'Empty']]])).toMatchObject({ going: ['a'], held: ['b'] });
     expect(await within('2', [[['a', 'Empty']], [['b', 'Empty']]])).toMatchObject({ going: ['a', 'b'], held: [] });
+  });
+
+  test('a set with nodes of several pools goes where each of them lets it, and counts in each', async () => {
+    const both = [
+      ['a', 'Drifted'],
+      ['b', 'Drifted', 'second'],
+    ] as const;
+    expect(await within('1', [both], { second: '1' })).toMatchObject({ going: ['a', 'b'], held: [] });
+    expect(await within('1', [both], { second: '0' })).toMatchObject({ going: [], held: ['a', 'b'] });
+    expect(await within('0', [both], { second: '1' })).toMatchObject({ going: [], held: ['a', 'b'] });
+    const [first, next] = [[['c', 'Drifted']], [['d', 'Drifted', 'second']]] as const;
+    expect(await within('1', [both, first, next], { second: '1' })).toMatchObject({
+      going: ['a', 'b'],
+      held: ['c', 'd'],
+    });
+    expect(await within('2', [both, first, next], { second: '2' })).toMatchObject({ held: [] });
   });
 
   test('one that is held holds none after it', async () => {

@@ -29,9 +29,9 @@ export function consolidated(given: { readonly types?: number } = {}) {
     },
     'object',
   );
-  const addReady = (name: string, cpu = 2, metadata: Fields = {}): void => {
+  const addReady = (name: string, cpu = 2, metadata: Fields = {}, nodePool = 'general'): void => {
     const labels = {
-      'karpenter.sh/nodepool': 'general',
+      'karpenter.sh/nodepool': nodePool,
       'karpenter.sh/registered': 'true',
       'karpenter.sh/initialized': 'true',
       'karpenter.sh/capacity-type': 'on-demand',

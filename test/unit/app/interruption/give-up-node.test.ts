@@ -279,11 +279,12 @@ describe('the claim', () => {
   });
 
   test('that has gone by itself meanwhile is no error', async () => {
-    const { ports, outside, server, sent, trace } = running({ pods: 0 });
+    const { ports, outside, server, sent, trace, leavingPods } = running();
     outside.onRequest = (request) => {
       if (isStamp(request)) server.remove('nodeclaims', 'c');
     };
     expect(await interrupt(ports, notice())).toMatchObject({ kind: 'ignored' });
+    expect(leavingPods(), 'nobody knows whose node it is now').toEqual([]);
     expect([sent, trace.filter((step) => step.startsWith('DELETE'))]).toEqual([[], []]);
   });
 });

@@ -229,13 +229,14 @@ describe('the same notice again', () => {
   });
 
   test('at the same moment is acted on once, and the others come again a little later, in case that one dies', async () => {
-    const { ports, evictions, sent, clock } = running({ pods: 3 });
+    const { ports, evictions, sent, clock, trace } = running({ pods: 3 });
     const outcomes = await Promise.allSettled(Array.from({ length: 5 }, () => interrupt(ports, notice())));
     expect(outcomes.filter(({ status }) => status === 'fulfilled')).toMatchObject([{ value: { kind: 'given-up' } }]);
     const others = outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? [outcome.reason as unknown] : []));
     const later = new RetryableError('another notice of c is being acted on', { retryAfterMs: 5_000 });
     expect(others).toEqual(Array.from({ length: 4 }, () => later));
     expect([evictions(), sent.length]).toEqual([3, 1]);
+    expect(trace.filter((step) => /^GET .*\/pods\b/.test(step)).length, 'the others ask for no pods').toBe(1);
     clock.advance(5_000);
     expect(await interrupt(ports, notice())).toMatchObject({ kind: 'ignored', why: 'already being removed' });
   });
