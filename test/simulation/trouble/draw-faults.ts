@@ -23,6 +23,7 @@ export function drawFaults(rng: Rng): Faults {
   const soldOut = new Set([...scattered, ...whole]);
   const storms = rng.split('spot storms');
   const maintenance = rng.split('maintenance');
+  const stalls = rng.split('relay stalls');
   const unfinished = rng.split('unfinished');
   const loseUnfinished = unfinished.chance(30) ? 10 + unfinished.below(91) : 0;
   const queues = { lose: some(20), delay: some(40), duplicate: some(40), loseLock: some(15), aheadMs: some(200) };
@@ -38,6 +39,7 @@ export function drawFaults(rng: Rng): Faults {
       spotStorm: storms.chance(50) ? 5 + storms.below(30) : 0,
       maintenance: maintenance.chance(35) ? 5 + maintenance.below(30) : 0,
       relayDies: some(15),
+      relayStalls: stalls.chance(25) ? 10 + stalls.below(60) : 0,
       allNodesLost: some(6),
       userDeletesClaim: some(15),
       userDeletesNode: some(15),

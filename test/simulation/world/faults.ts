@@ -37,6 +37,8 @@ export interface Events {
   /** Of one machine, announced minutes ahead. */
   readonly maintenance: number;
   readonly relayDies: number;
+  /** It publishes nothing and says nothing for a while, and goes on then. */
+  readonly relayStalls: number;
   readonly allNodesLost: number;
   readonly userDeletesClaim: number;
   readonly userDeletesNode: number;
@@ -124,6 +126,7 @@ export const noFaults: Faults = {
     spotStorm: 0,
     maintenance: 0,
     relayDies: 0,
+    relayStalls: 0,
     allNodesLost: 0,
     userDeletesClaim: 0,
     userDeletesNode: 0,

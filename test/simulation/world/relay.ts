@@ -61,6 +61,7 @@ export class SimulatedRelay {
   #started = false;
   #alive = true;
   #wakeAt = Number.POSITIVE_INFINITY;
+  #stalledUntilMs = 0;
 
   constructor(parts: RelayParts, term: number) {
     this.#parts = parts;
@@ -98,6 +99,17 @@ export class SimulatedRelay {
     this.#alive = false;
   }
 
+  /** From now on it writes and sends nothing for so long, as a process that is paused. */
+  stall(forMs: number): void {
+    const { timeline } = this.#parts;
+    this.#stalledUntilMs = Math.max(this.#stalledUntilMs, timeline.now() + forMs);
+    timeline.after(forMs, () => this.#turn());
+  }
+
+  get #isStalled(): boolean {
+    return this.#parts.timeline.now() < this.#stalledUntilMs;
+  }
+
   /** What it has seen by then is in what it has published, by the clock of the run; null where it has published nothing. */
   holdsMs(): number | null {
     if (this.#published === 0) return null;
@@ -133,6 +145,11 @@ export class SimulatedRelay {
 
   #hint(hint: Hint | PodEventHint): void {
     if (!this.#started || !this.#alive) return;
+    if (hint.kind === 'signal' && this.#isStalled) {
+      const { timeline } = this.#parts;
+      timeline.after(this.#stalledUntilMs - timeline.now(), () => this.#hint(hint));
+      return;
+    }
     const now = this.#parts.timeline.now();
     if (hint.kind === 'signal') {
       const body = signalMessage(this.#parts.cluster, hint.signal, this.#clockMs());
@@ -160,7 +177,7 @@ export class SimulatedRelay {
   }
 
   #turn(): void {
-    if (!this.#alive || !this.#started || this.#publishing) return;
+    if (!this.#alive || !this.#started || this.#publishing || this.#isStalled) return;
     if (this.#dirty) {
       void this.#publish();
       return;
@@ -226,12 +243,13 @@ export class SimulatedRelay {
   #beat(): void {
     if (!this.#alive) return;
     const { timeline, blobs, cluster, aheadMs } = this.#parts;
+    timeline.after(HEARTBEAT_MS, () => this.#beat());
+    if (this.#isStalled) return;
     const version = `${this.#term}-${this.#published}`;
     const atMs = this.#clockMs();
     const holdsAtMs = (this.holdsMs() ?? timeline.now()) + aheadMs;
     const text = JSON.stringify({ term: this.#term, version, atMs, holdsAtMs });
     void blobs.write(`${cluster}/heartbeat`, new TextEncoder().encode(text), 'any');
-    timeline.after(HEARTBEAT_MS, () => this.#beat());
   }
 }
 

@@ -43,8 +43,8 @@ const UNUSED_MINUTES = 3;
 const NOTICE_MS = 30_000;
 /** At least, and twice that at most: enough for another machine to come first. */
 const MAINTENANCE_MS = 4 * MINUTE;
-/** A relay that is silent is noticed no sooner, and then the API server is asked itself. */
-const LISTED_AFTER_MS = 30_000;
+/** Whoever asks this reads the cluster itself, as no relay is heard of. */
+const LISTS_NODES = /^GET \/api\/v1\/nodes(\?|$)/;
 /** Of API servers that are to be upgraded. */
 const OLDER_VERSION = '1.35.9';
 /** Lines of the trace that are kept. */
@@ -80,9 +80,9 @@ export class Simulation {
   readonly #refused: Array<Refusal> = [];
   #relay: SimulatedRelay | null = null;
   #terms = 0;
-  /** Up to when what the last relay that died has published lacks nothing, and until when it is taken for living. */
+  /** Up to when what the last relay that died has published lacks nothing, and when one of us has read all nodes itself. */
   #lastViewMs = 0;
-  #viewEndsMs = 0;
+  #listedMs = 0;
   readonly #announced = new Set<string>();
   #healed = false;
 
@@ -107,8 +107,7 @@ export class Simulation {
       azure: () => this.azure,
       host: () => this.host,
       decisionOf: (name) => this.#decisionOf(name),
-      viewMs: () =>
-        this.#relay?.holdsMs() ?? (this.timeline.now() < this.#viewEndsMs ? this.#lastViewMs : this.timeline.now()),
+      viewMs: () => Math.max(this.#relay?.holdsMs() ?? this.#lastViewMs, this.#listedMs),
       releaseMistake: (claim) => this.releases.mistake(claim),
       isInStormAt: (offering, atMs) => this.storms.isKnownAt(offering, atMs),
       wasRefused: (offering, atMs) => isRefusedSince(this.#refused, offering, atMs),
@@ -371,6 +370,7 @@ export class Simulation {
   #act<T>(by: Process, what: string, effect: () => T): T {
     const [verb = '', path = ''] = what.split(' ');
     this.laws.acting(what);
+    if (LISTS_NODES.test(what)) this.#listedMs = this.timeline.now();
     const result = effect();
     const quiet = verb === 'GET' || verb === 'read' || path.endsWith('/events');
     if (!quiet) this.#note(`${by.name}: ${what}${statusOf(result)}`);
@@ -429,12 +429,16 @@ export class Simulation {
     if (this.#relay === null) return;
     this.#note('relay dies');
     this.#lastViewMs = this.#relay.holdsMs() ?? this.#lastViewMs;
-    this.#viewEndsMs = this.timeline.now() + LISTED_AFTER_MS;
     this.#relay.kill();
     this.#relay = null;
     this.timeline.after(forMs, () => {
       if (this.#relay === null) this.#startRelay();
     });
+  }
+
+  #stallRelay(forMs: number): void {
+    this.#note(`relay stalls for ${forMs / 1000} s`);
+    this.#relay?.stall(forMs);
   }
 
   /** Ten seconds of what users do and what goes wrong. */
@@ -448,6 +452,7 @@ export class Simulation {
     if (perMinute(events.maintenance)) this.#maintain(pick(vms), rng);
     if (perMinute(events.spotEviction)) this.#evict(pick(vms.filter((vm) => vm.machine.capacityType === 'spot')), rng);
     if (perMinute(events.relayDies)) this.#killRelay(20_000 + rng.below(240_000));
+    if (events.relayStalls > 0 && perMinute(events.relayStalls)) this.#stallRelay(10_000 + rng.below(80_000));
     if (perMinute(events.allNodesLost)) {
       this.#killRelay(60_000 + rng.below(120_000));
       for (const vm of vms) this.#takeBack(vm);

@@ -100,7 +100,8 @@ function isGoing(node: Node | undefined, claim: NodeClaim | undefined): boolean 
   const deleted = [node, claim].some((one) => one?.metadata.deletionTimestamp !== undefined);
   const disrupted = node?.spec?.taints?.some(({ key }) => key === 'karpenter.sh/disrupted') ?? false;
   const conditions = claim?.status?.conditions ?? [];
-  return deleted || disrupted || conditions.some((one) => one.type === 'InstanceTerminating' && one.status === 'True');
+  const givenUp = claim?.metadata.annotations?.['nodewright.dev/given-up'] !== undefined;
+  return deleted || disrupted || givenUp || conditions.some((one) => one.type === 'InstanceTerminating' && one.status === 'True');
 }
 
 /** Of one that goes: nothing of it is being deleted, and Azure does not take it back. */

@@ -120,6 +120,14 @@ describe('a node of a pool', () => {
     expect(onNode(tolerant, { nodes: [going] })).toEqual(['target there is no node n that stays']);
   });
 
+  test('whose claim is given up takes no pods', () => {
+    const there = claim({ labels: ofD4, status: { nodeName: 'n' } });
+    const annotations = { 'nodewright.dev/given-up': 'NodeBootFailed' };
+    const givenUp = { ...there, metadata: { ...there.metadata, annotations } };
+    expect(onNode(small, { nodes: [own()], nodeClaims: [there] })).toEqual([]);
+    expect(onNode(small, { nodes: [own()], nodeClaims: [givenUp] })).toEqual(['target there is no node n that stays']);
+  });
+
   test('that says what it has is taken at its word, and one that says nothing will be what its size is', () => {
     const gpu = size(D4.name, 4, 16, 200_000, { capacity: { cpu: 4, memory: '16Gi', pods: 30, 'nvidia.com/gpu': 1 } });
     const wanting: PodSpec = { containers: [{ resources: { requests: { cpu: 1, 'nvidia.com/gpu': 1 } } }] };
