@@ -214,8 +214,13 @@ async function isReplaced(ports: Ports, claim: NodeClaim): Promise<boolean> {
   if (!isInterrupted(claim) && ports.now() >= deletedMs + REPLACED_MS) return true;
   const namedByMs = Date.parse(claim.metadata.annotations?.[annotation.replacementDue] ?? '');
   if (ports.now() < namedByMs) return false;
+  // It may have been said since the claim was read: a call can take half a minute.
+  const { name: own } = claim.metadata;
+  const named = Number.isNaN(namedByMs)
+    ? claim
+    : await ports.kubernetes.get('NodeClaim', { name: own, namespace: null });
   const claims = await Promise.all(
-    replacementsOf(claim).map((name) => ports.kubernetes.get('NodeClaim', { name, namespace: null })),
+    replacementsOf(named ?? claim).map((name) => ports.kubernetes.get('NodeClaim', { name, namespace: null })),
   );
   return claims.every((one) => one === null || isTrue(one.status?.conditions, 'Initialized'));
 }

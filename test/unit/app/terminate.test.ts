@@ -715,6 +715,23 @@ describe('a claim that has been replaced', () => {
     await cluster.look();
     expect(cluster.evicted()).toBe(1);
   });
+
+  test('of which that is said while it is looked at keeps them until what replaces it is ready', async () => {
+    const cluster = leaving({
+      annotations: { [replacementDue]: at(START + 30_000), [deadlineKey]: at(START + 600_000) },
+    });
+    addReplacements(cluster, 'r1');
+    cluster.addRunning('web', 'c');
+    // The call takes half a minute.
+    cluster.outside.onRequest = ({ method, path }) => {
+      if (method !== 'PATCH' || !path.endsWith('/nodes/aks-c')) return;
+      const annotations = { [replacementDue]: null, 'nodewright.dev/replaced-by': 'r1' };
+      cluster.server.patch('nodeclaims', 'c', { metadata: { annotations } }, 'object');
+      cluster.clock.advance(30_000);
+    };
+    await cluster.look();
+    expect(cluster.evicted()).toBe(0);
+  });
 });
 
 describe('a node that nobody may close', () => {
