@@ -461,10 +461,23 @@ export class Laws {
       if (this.#letsPodsIn(name) || this.#isSmaller(name) || this.#isBroken(other) || this.#isLost(other)) continue;
       if (this.#reservationOf(other) !== other.metadata.name) continue;
       const twice = this.#plannedPods(other).filter((uid) => pods.has(uid));
-      if (twice.length > 0) {
+      if (twice.length > this.#stepInto(claim, other)) {
         this.#break(`claims ${other.metadata.name} and ${claim.metadata.name} are both made for pod ${twice[0] ?? ''}`);
       }
     }
+  }
+
+  /**
+   * How many others the plan of `claim` puts on the node of `other`, which was not made for them: of pods that move and are alike the
+   * successor of one may have the place of another.
+   */
+  #stepInto(claim: Stored, other: Stored): number {
+    const known = new Set(this.#plannedPods(other));
+    const names = [other.metadata.name, `aks-${other.metadata.name}`];
+    const nominated = this.#placeIn(claim).decision?.plan.nominations ?? [];
+    return nominated
+      .filter(({ target }) => names.includes(target.name))
+      .flatMap(({ pods }) => pods.filter(({ uid }) => !known.has(uid))).length;
   }
 
   /**
