@@ -4,7 +4,8 @@ import type { Candidate } from '../../core/disruption/second-look/begun.ts';
 import { instant } from '../../core/quantity/units.ts';
 import type { NodeClaim } from '../../kubernetes/manifest.ts';
 import { isTrue } from '../conditions.ts';
-import { alone } from '../in-parallel.ts';
+import { alone, inParallel } from '../in-parallel.ts';
+import { nodeNameOf } from '../node-name.ts';
 import type { Ports } from '../ports.ts';
 
 /** A node that is to go, and why as it was judged now: it may have grown old, or sick, since it was marked. */
@@ -69,7 +70,9 @@ async function readNow(
   names: ReadonlySet<string>,
 ): Promise<{ readonly pools: ReadonlyMap<string, PoolNow>; readonly leaving: Map<string, number> }> {
   const listed = await alone(() => kubernetes.list('NodeClaim'));
-  const claims = listed.kind === 'done' ? listed.answer.filter(isCounted) : [];
+  const counted = listed.kind === 'done' ? listed.answer.filter(isCounted) : [];
+  const gone = await withoutNode(kubernetes, counted.filter(isLeaving));
+  const claims = counted.filter((claim) => !gone.has(claim));
   const own = Map.groupBy(claims, ({ metadata }) => metadata.labels?.[label.nodePool] ?? '');
   const read = await Promise.all(
     Array.from(names, async (name) => {
@@ -81,9 +84,30 @@ async function readNow(
       return [name, { nodes: own.get(name)?.length ?? 0, budgets, unread }] as const;
     }),
   );
-  const isLeaving = ({ metadata }: NodeClaim): boolean => metadata.deletionTimestamp !== undefined;
   const leaving = new Map([...own].map(([pool, all]) => [pool, all.filter(isLeaving).length]));
   return { pools: new Map(read), leaving };
+}
+
+/** Nodes asked for at once. */
+const ASKED_AT_ONCE = 16;
+
+/**
+ * Of claims that are being deleted those whose Node has gone: a policy may keep the claim itself for ever. One that cannot be asked for is
+ * taken to be there.
+ */
+async function withoutNode(
+  kubernetes: Ports['kubernetes'],
+  claims: ReadonlyArray<NodeClaim>,
+): Promise<ReadonlySet<NodeClaim>> {
+  const found = await inParallel(claims, ASKED_AT_ONCE, async (claim) => {
+    const node = await alone(() => kubernetes.get('Node', { name: nodeNameOf(claim), namespace: null }));
+    return node.kind === 'done' && node.answer === null ? claim : null;
+  });
+  return new Set(found.filter((claim) => claim !== null));
+}
+
+function isLeaving({ metadata }: NodeClaim): boolean {
+  return metadata.deletionTimestamp !== undefined;
 }
 
 /** A node of no pool has no budgets. */
@@ -100,7 +124,7 @@ export function poolOfNode({ claim, node }: Candidate): string {
   return node.metadata.labels?.[label.nodePool] ?? claim.metadata.labels?.[label.nodePool] ?? '';
 }
 
-/** What budgets count: nodes that are in use until their machine is being removed. */
+/** What budgets count: nodes that are in use until their machine is being removed, or the Node is no more. */
 function isCounted({ status }: NodeClaim): boolean {
   return isTrue(status?.conditions, 'Initialized') && !isTrue(status?.conditions, 'InstanceTerminating');
 }

@@ -51,6 +51,15 @@ describe('what an old or forged view lets go is held by', () => {
     expect(['spare', 'third'].map(stateOf)).toEqual(['there', 'there']);
   });
 
+  test('what is being deleted now only for as long as its Node is there, as a policy may keep the NodeClaim for ever', async () => {
+    const { old, budget, server, stateOf } = await marked();
+    budget('2');
+    server.delete('nodeclaims', 'used');
+    server.remove('nodes', 'aks-used');
+    expect(await disrupt(old)).toMatchObject({ kind: 'finished', removed: 2 });
+    expect(['spare', 'third'].map(stateOf)).toEqual(['leaving', 'leaving']);
+  });
+
   test('a share of the nodes that there are now', async () => {
     const { old, budget, server, stateOf } = await marked();
     budget('50%');
