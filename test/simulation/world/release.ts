@@ -5,6 +5,9 @@ import type { Timeline } from './timeline.ts';
 
 const MINUTE_MS = 60_000;
 
+/** Longer than a node may take to join. */
+const JOINED_MS = 16 * 60_000;
+
 /** A look may have read what it decides by so long before: calls stall for half a minute, several in a row, while anything goes wrong. */
 const READ_BEFORE_MS = { inTrouble: 2 * MINUTE_MS, atRest: 15_000 };
 
@@ -70,6 +73,8 @@ export class Releases {
       // Who had read by then how the bad ones did may have halted it anew.
       goOn();
     });
+    // A machine of before that never becomes a node is given up by then, and may have halted one.
+    timeline.after(JOINED_MS, goOn);
     if (!this.#isBad) return;
     const bad = this.#image;
     this.#publish('image-3', false);
