@@ -1,4 +1,4 @@
-import { label } from '../../../shared/contract/names.ts';
+import { annotation, label } from '../../../shared/contract/names.ts';
 import { keptClaims } from '../trouble/wishes.ts';
 import type { Policies } from '../trouble/policies.ts';
 import { KUBERNETES_VERSION } from './api-transport.ts';
@@ -48,6 +48,7 @@ export class Rest {
     const toCome = [...announced].filter((claim) => azure.vms.has(claim));
     return [
       ...toCome.map((claim) => `${claim} is to be redeployed`),
+      ...this.#due(),
       ...this.#olderClasses(),
       ...(disrupts ? this.#outdated(held) : []),
       ...this.#missedStatic(held),
@@ -63,6 +64,17 @@ export class Rest {
       ...(names(nodes.map(({ metadata }) => claimOf(metadata.name))) === claimNames ? [] : ['claims and nodes differ']),
       ...this.#messages(held),
     ];
+  }
+
+  /** What protects the pods of a node keeps it to its deadline only. */
+  #due(): ReadonlyArray<string> {
+    const { server, policies } = this.#parts;
+    const denied = policies.heldClaims();
+    const going = server.list('nodeclaims').filter(({ metadata: { name, deletionTimestamp, annotations } }) => {
+      const hasDeadline = annotations?.[annotation.terminationTimestamp] !== undefined;
+      return deletionTimestamp !== undefined && hasDeadline && !denied.has(name);
+    });
+    return going.map(({ metadata }) => `claim ${metadata.name} has a deadline`);
   }
 
   /** The claims that may stay as they are. */
@@ -177,20 +189,29 @@ export class Rest {
     ]);
   }
 
-  /** Nodes that nobody needs, or that are marked to go: where nodes are disrupted there are none at rest, but in pools that are held. */
+  /**
+   * Nodes that nobody needs, or that are marked to go: where nodes are disrupted there are none at rest, but in pools that are held, and those
+   * that wait for the pods of nodes that are being removed, and that a policy lets nobody evict.
+   */
   #idle(held: ReadonlySet<string>): ReadonlyArray<string> {
     const { server } = this.#parts;
     const paused = this.pausedPools();
-    const used = new Set(server.list('pods').map(({ spec }) => spec?.['nodeName']));
-    return server
-      .list('nodeclaims')
-      .filter(({ metadata }) => !held.has(metadata.name))
-      .filter(({ metadata, status }) => {
-        if (conditionStatus(status, 'DisruptionReason') === 'True') return true;
-        const pool = metadata.labels?.[label.nodePool] ?? '';
-        return pool !== STATIC && !paused.has(pool) && !used.has(`aks-${metadata.name}`);
-      })
-      .map(({ metadata }) => `the node of ${metadata.name} is not needed`);
+    const pods = server.list('pods');
+    const used = new Set(pods.map(({ spec }) => spec?.['nodeName']));
+    const claims = server.list('nodeclaims');
+    const isStuck = ({ metadata }: Stored): boolean =>
+      metadata.deletionTimestamp !== undefined && held.has(metadata.name);
+    const stuck = new Set(claims.filter(isStuck).map(({ metadata }) => `aks-${metadata.name}`));
+    const judged = claims.filter(({ metadata }) => !held.has(metadata.name));
+    const marked = judged.filter(({ status }) => conditionStatus(status, 'DisruptionReason') === 'True');
+    const empty = judged.filter(({ metadata }) => {
+      const pool = metadata.labels?.[label.nodePool] ?? '';
+      return pool !== STATIC && !paused.has(pool) && !used.has(`aks-${metadata.name}`);
+    });
+    const awaiting = pods.filter(({ spec }) => stuck.has(String(spec?.['nodeName']))).length;
+    return [...new Set([...marked, ...empty.slice(awaiting)])].map(
+      ({ metadata }) => `the node of ${metadata.name} is not needed`,
+    );
   }
 
   #messages(held: ReadonlySet<string>): ReadonlyArray<string> {
