@@ -455,9 +455,10 @@ export class Laws {
     const pods = new Set(this.#plannedPods(claim));
     this.#checkStaying(claim, pods);
     this.#checkShared(claim, pods);
+    const removed = new Set(this.#placeIn(claim).decision?.removal?.claims.map(({ name }) => name));
     for (const other of this.#parts.server.list('nodeclaims')) {
       const { name } = other.metadata;
-      if (name === claim.metadata.name || this.#isGivenUp(other)) continue;
+      if (name === claim.metadata.name || this.#isGivenUp(other) || removed.has(name)) continue;
       if (this.#letsPodsIn(name) || this.#isSmaller(name) || this.#isBroken(other) || this.#isLost(other)) continue;
       if (this.#reservationOf(other) !== other.metadata.name) continue;
       const twice = this.#plannedPods(other).filter((uid) => pods.has(uid));
