@@ -35,7 +35,7 @@ export default {
   incremental: true,
   incrementalFile: '.mutation/known.json',
   tempDirName: '.mutation/tmp',
-  ignorePatterns: ['/dist', '/docs', '/infra', '/examples', '/.mutation'],
+  ignorePatterns: ['/dist', '/infra', '/examples', '/.mutation'],
   disableTypeChecks: false,
   // TypeScript 7 lacks the functions that Stryker rewrites the file with, and nothing is compiled here.
   tsconfigFile: 'none',
