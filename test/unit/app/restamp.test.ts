@@ -49,8 +49,10 @@ describe.each([
     outside.onRequest = ({ method, path }) => {
       if (method === 'PATCH' && path.endsWith('/nodeclaims/b')) throw new RetryableError('busy');
     };
-    await follow(ports, { kind, name });
+    const lines: Array<object> = [];
+    await follow({ ...ports, log: (event, facts) => void lines.push({ event, ...facts }) }, { kind, name });
     expect(stampOf('b', versionKey)).toBe('v0');
+    expect(lines).toContainEqual({ event: 'claim-not-stamped', claim: 'b', why: expect.stringContaining('busy') });
     outside.onRequest = () => undefined;
     await follow(ports, { kind, name });
     expect([stampOf('b', versionKey), stampOf('b', hashKey)]).toEqual([
