@@ -1,11 +1,11 @@
 import { Simulation } from './world/simulation.ts';
 
 /**
- * Virtual minutes of trouble, and those in which everything must have come to rest after it: a node has fifteen to join, and a size whose node has
- * not done so is asked for again half an hour later.
+ * Virtual minutes of trouble, and those in which everything must have come to rest after it: a node has fifteen to join, a size whose node has
+ * not done so is asked for again half an hour later, and a node that a policy did not let us write is left alone for an hour.
  */
 const TROUBLE_MINUTES = 12;
-const REST_MINUTES = 50;
+const REST_MINUTES = 70;
 
 /**
  * Runs what a seed draws. Null where no law is broken and everything comes to rest; else what was drawn, what is wrong then, and what
