@@ -145,18 +145,82 @@ describe('a node that nobody can delete', () => {
   });
 });
 
+describe('of several nodes', () => {
+  /** `spare` and `third` are empty and marked; what is denied or fails is named by the request's method and the end of its path. */
+  async function both() {
+    const cluster = logging(consolidated());
+    cluster.addReady('third');
+    expect(await disrupt(cluster.ports)).toMatchObject({ kind: 'begun', nodes: 2 });
+    cluster.clock.advance(6_000);
+    const failing = (...requests: ReadonlyArray<readonly [method: string, end: string]>): void => {
+      cluster.outside.onRequest = ({ method, path }) => {
+        if (requests.some(([verb, end]) => method === verb && path.endsWith(end))) throw new RetryableError('busy');
+      };
+    };
+    const takenBack = (): ReadonlyArray<unknown> => cluster.of('disruption-taken-back').map(({ claim }) => claim);
+    return { ...cluster, failing, takenBack };
+  }
+
+  test('one that cannot be deleted keeps no other, and it alone stays after ten minutes', async () => {
+    const { ports, clock, failing, takenBack, stateOf, marks, server } = await both();
+    failing(['DELETE', '/nodeclaims/spare']);
+    clock.advance(600_000 - 6_000 - 1);
+    expect(await disrupt(ports)).toMatchObject({ kind: 'finished', removed: 1, takenBack: 0 });
+    expect([stateOf('spare'), stateOf('third'), marks('spare').tainted, takenBack()]).toEqual([
+      'there',
+      'leaving',
+      true,
+      [],
+    ]);
+    server.remove('nodeclaims', 'third');
+    server.remove('nodes', 'aks-third');
+    clock.advance(1);
+    expect(await disrupt(ports)).toEqual({ kind: 'finished', removed: 0, takenBack: 1 });
+    expect([takenBack(), marks('spare').tainted]).toEqual([['spare'], false]);
+  });
+
+  test('those that go after all are not taken back for one that cannot', async () => {
+    const { ports, clock, failing, takenBack } = await both();
+    failing(['DELETE', '/nodeclaims/spare']);
+    clock.advance(600_000);
+    expect(await disrupt(ports)).toEqual({ kind: 'finished', removed: 1, takenBack: 1 });
+    expect(takenBack()).toEqual(['spare']);
+  });
+
+  test('one whose marks cannot be taken off is not counted as taken back', async () => {
+    const { ports, clock, failing, takenBack, addRunning } = await both();
+    addRunning('new', 'spare');
+    addRunning('newer', 'third');
+    failing(['PATCH', '/nodes/aks-spare']);
+    expect(await disrupt(ports)).toEqual({ kind: 'finished', removed: 0, takenBack: 1 });
+    expect(takenBack()).toEqual(['third']);
+    failing(['PATCH', '/nodes/aks-spare'], ['DELETE', '/nodeclaims/spare']);
+    clock.advance(600_000);
+    expect(await disrupt(ports)).toEqual({ kind: 'waiting', for: '1 nodes that cannot be written' });
+  });
+});
+
 describe('a replacement that is waited for', () => {
   const text = 'Waiting on readiness to continue disruption';
 
   test('says so once, and no other claim does', async () => {
     const cluster = logging(await begunReplacement());
-    const { ports, clock, replacement, addClaim } = cluster;
+    const { ports, clock, replacement, addClaim, trace } = cluster;
     addClaim('other', { labels: { 'karpenter.sh/nodepool': 'general' } });
+    trace.length = 0;
     for (let look = 0; look < 3; look++) {
       clock.advance(10_000);
       expect((await disrupt(ports)).kind).toBe('waiting');
     }
     expect(told(cluster, 'DisruptionWaitingReadiness')).toEqual([`${replacement}: ${text}`]);
+    expect(trace.filter((step) => /^(POST|PATCH) .*\/events/.test(step))).toHaveLength(1);
+  });
+
+  test('says nothing of it where it is waited for no more', async () => {
+    const cluster = logging(await begunReplacement());
+    cluster.clock.advance(600_000);
+    expect(await disrupt(cluster.ports)).toMatchObject({ kind: 'finished', takenBack: 1 });
+    expect(told(cluster, 'DisruptionWaitingReadiness')).toEqual([]);
   });
 
   test('says so no more when it is in use', async () => {

@@ -189,6 +189,8 @@ describe('a canary that was decided on', () => {
     const { annotations = {}, creationTimestamp } = server.get('nodeclaims', replacement)?.metadata ?? {};
     server.remove('nodeclaims', replacement);
     addReady(replacement, 2, { annotations, creationTimestamp });
+    const ready = ['Launched', 'Registered', 'Initialized', 'Ready'].map((type) => since(clock.now(), type));
+    server.patch('nodeclaims', replacement, { status: { conditions: ready } }, 'status');
     clock.advance(MINUTE);
     expect(await disrupt(ports)).toMatchObject({ kind: 'finished', removed: 1 });
     expect(stateOf(canary)).toBe('leaving');
