@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { disrupt } from '../../../shared/app/disrupt/disrupt.ts';
+import { haltRollout } from '../../../shared/app/disrupt/halt-rollouts.ts';
 import type { Fields } from '../../simulation/world/api-server.ts';
 import { consolidated } from './consolidated.ts';
-import { since, START } from './small-cluster.ts';
+import { denying, since, START } from './small-cluster.ts';
 
 const MINUTE = 60_000;
 const BAKE = 'nodewright.dev/bake-time';
@@ -418,4 +419,108 @@ describe('a new image that does worse is halted', () => {
     expect((await disrupt(ports)).kind).toBe('idle');
     expect(halted()).toBe('known to be bad');
   });
+});
+
+describe('looking for pods that crash', () => {
+  /** Seven new nodes, the first of which came first, each with a pod. */
+  function many() {
+    const cluster = behind();
+    for (let node = 0; node < 7; node++) {
+      cluster.clock.advance(MINUTE);
+      cluster.addFresh(`new-${node}`);
+      cluster.addFull(`d-${node}`, `new-${node}`, 'alone');
+    }
+    cluster.trace.length = 0;
+    return cluster;
+  }
+
+  test('the canary and the newest are looked at, and those that have not started are not', async () => {
+    for (const [pod, found] of [
+      ['d-0', true],
+      ['d-1', false],
+      ['d-2', false],
+      ['d-3', true],
+      ['d-6', true],
+    ] as const) {
+      const { ports, crash, halted, trace } = many();
+      crash(pod, CRASHING);
+      await disrupt(ports);
+      expect([pod, halted() !== undefined]).toEqual([pod, found]);
+      expect(trace.filter((step) => step.includes('fieldSelector=spec.nodeName')).length).toBe(5);
+    }
+  });
+
+  test('a pod that is on its way out is not asked', async () => {
+    const { ports, crash, halted, server } = many();
+    crash('d-0', CRASHING);
+    server.patch('pods', 'default/d-0', { metadata: { finalizers: ['a/b'] } }, 'object');
+    server.delete('pods', 'default/d-0');
+    await disrupt(ports);
+    expect(halted()).toBeUndefined();
+  });
+
+  test('of its like three that run elsewhere are asked, and none that waits', async () => {
+    const { ports, crash, halted, addFull, addReady, addPod, drift, server, trace } = many();
+    crash('d-0', CRASHING);
+    addPod('waits');
+    const ownerReferences = server.get('pods', 'default/d-0')?.metadata.ownerReferences;
+    server.patch('pods', 'default/waits', { metadata: { ownerReferences } }, 'object');
+    for (let node = 0; node < 5; node++) {
+      addReady(`there-${node}`);
+      drift(`there-${node}`);
+      addFull(`e-${node}`, `there-${node}`, 'alone');
+    }
+    await disrupt(ports);
+    expect(halted()).toBeDefined();
+    const asked = trace.filter((step) => /^GET \/api\/v1\/namespaces\/default\/pods\/[a-z]/.test(step));
+    expect(asked.map((step) => step.split('/').at(-1)?.[0])).toEqual(['e', 'e', 'e']);
+  });
+});
+
+describe('to halt a pool', () => {
+  const named = { metadata: { name: 'general' } };
+
+  test('the first reason stays, and a pool that has gone is none to halt', async () => {
+    const { ports, server, halted } = behind();
+    await haltRollout(ports, named, 'first');
+    await haltRollout(ports, named, 'second');
+    expect(halted()).toBe('first');
+    server.remove('nodepools', 'general');
+    await expect(haltRollout(ports, named, 'third')).resolves.toBeUndefined();
+  });
+
+  test('is told only once it is written, and people are told where it may not be', async () => {
+    const { ports, server, outside, halted } = behind();
+    const lines: Array<string> = [];
+    const telling = { ...ports, log: (event: string) => void lines.push(event) };
+    outside.onRequest = ({ method, path }) => {
+      if (method === 'PATCH' && path.endsWith('/nodepools/general'))
+        server.patch('nodepools', 'general', { metadata: { annotations: { changed: 'meanwhile' } } }, 'object');
+    };
+    await haltRollout(telling, named, 'why');
+    outside.onRequest = () => undefined;
+    expect([halted(), lines]).toEqual([undefined, []]);
+    outside.deny = denying('PATCH', '/nodepools/general');
+    await haltRollout(telling, named, 'why');
+    expect(lines).toEqual(['write-denied']);
+  });
+});
+
+test('what a roll-out waits for is written once, and again when it waits for something else', async () => {
+  const { ports, trace, clock, addFresh, addFull } = behind();
+  const writes = (): number =>
+    trace.splice(0).filter((step) => step.startsWith('PATCH') && step.endsWith('/nodepools/general/status')).length;
+  const look = async (): Promise<number> => {
+    await disrupt(ports);
+    return writes();
+  };
+  clock.advance(MINUTE);
+  addFresh('new');
+  addFull('d', 'new', 'shop');
+  expect(await look()).toBeGreaterThan(0);
+  expect(await look()).toBe(0);
+  addFresh('newer');
+  expect(await look()).toBe(0);
+  clock.advance(31 * MINUTE);
+  expect(await look()).toBeGreaterThan(0);
 });
