@@ -363,6 +363,34 @@ test('a mark is taken off the node as it is now, whatever an older snapshot show
   expect(server.get('nodes', 'aks-spare')).not.toBeNull();
 });
 
+test('where no relay is heard of the cluster is read from the API server, whether disruption is on or off', async () => {
+  const { ports, marks } = consolidated();
+  const snapshots = {
+    ...ports.snapshots,
+    latest: () => Promise.resolve(null),
+    heartbeatMs: () => Promise.resolve(null),
+  };
+  const silent = { ...ports, snapshots };
+  expect(await disrupt(silent)).toMatchObject({ kind: 'begun', nodes: 1 });
+  const off = { ...silent, disruption: { ...ports.disruption, isOn: false } };
+  expect(await disrupt(off)).toEqual({ kind: 'off', takenBack: 1 });
+  expect(marks('spare')).toEqual(UNMARKED);
+});
+
+test('pods are planned for first where some of them wait for nodes, and nobody is called where none does', async () => {
+  const called = ({ sent }: ReturnType<typeof consolidated>): boolean =>
+    sent.some(({ hint }) => 'reason' in hint && hint.reason === 'pods-before-disruption');
+  const quiet = consolidated();
+  expect(await disrupt(quiet.ports)).toMatchObject({ kind: 'begun' });
+  expect(called(quiet)).toBe(false);
+  const busy = consolidated();
+  busy.addPod('elsewhere');
+  const nodeSelector = { 'topology.kubernetes.io/zone': 'westeurope-2' };
+  busy.server.patch('pods', 'default/elsewhere', { spec: { nodeSelector } }, 'object');
+  expect(await disrupt(busy.ports)).toEqual({ kind: 'waiting', for: 'nodes for pods that wait' });
+  expect(called(busy)).toBe(true);
+});
+
 describe('between the decision and its marks', () => {
   const commits = ({ method, path }: { readonly method: string; readonly path: string }): boolean =>
     method === 'PATCH' && path.includes('/leases/nodewright-generation');
