@@ -507,11 +507,18 @@ describe('to halt a pool', () => {
 });
 
 test('what a roll-out waits for is written once, and again when it waits for something else', async () => {
-  const { ports, trace, clock, addFresh, addFull } = behind();
+  const { ports, trace, clock, addFresh, addFull, server, crash } = behind();
+  const lines: Array<string> = [];
+  const log = (event: string): void => void lines.push(event);
+  const told = (): ReadonlyArray<string> =>
+    server.list('events').flatMap((event) => {
+      const { reason, type } = event as Fields;
+      return /^(Canary|Rollout)/.test(reason as string) ? [`${type} ${reason}`] : [];
+    });
   const writes = (): number =>
     trace.splice(0).filter((step) => step.startsWith('PATCH') && step.endsWith('/nodepools/general/status')).length;
   const look = async (): Promise<number> => {
-    await disrupt(ports);
+    await disrupt({ ...ports, log });
     return writes();
   };
   clock.advance(MINUTE);
@@ -519,8 +526,14 @@ test('what a roll-out waits for is written once, and again when it waits for som
   addFull('d', 'new', 'shop');
   expect(await look()).toBeGreaterThan(0);
   expect(await look()).toBe(0);
+  expect([told(), lines.filter((line) => line.startsWith('rollout'))]).toEqual([['Normal CanaryFirst'], []]);
   addFresh('newer');
   expect(await look()).toBe(0);
   clock.advance(31 * MINUTE);
   expect(await look()).toBeGreaterThan(0);
+  expect(lines.filter((line) => line.startsWith('rollout'))).toEqual(['rollout-goes-on']);
+  crash('d', CRASHING);
+  await look();
+  expect(told().toSorted()).toEqual(['Normal CanaryFirst', 'Normal RolloutGoesOn', 'Warning RolloutHalted']);
+  expect(lines.filter((line) => line.startsWith('rollout'))).toEqual(['rollout-goes-on', 'rollout-halted']);
 });
