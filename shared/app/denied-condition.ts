@@ -81,8 +81,8 @@ export function isDeniedStill(
   kind: Kind,
   { metadata: { name, namespace }, status }: Denied,
 ): boolean {
-  const untilMs = deniedUntilMs(status?.conditions);
-  if (untilMs !== null) return now() < untilMs;
+  if (now() < (deniedUntilMs(status?.conditions) ?? 0)) return true;
+  // What it says may be of before, and its status denied since.
   return told.isKnown(deniedKey({ kind, key: { name, namespace: namespace ?? null } }), now());
 }
 

@@ -206,6 +206,27 @@ describe('a NodePool whose NodeClaims are denied', () => {
     expect(poolsOf()).toEqual(['general']);
   });
 
+  test('that said so before, and may not be written any more, is left alone by this process too', async () => {
+    const { ports, outside, server, addWaiting, clock, poolsOf, trace } = denied();
+    addWaiting('a');
+    await provision(ports);
+    clock.advance(2 * MINUTE_MS);
+    expect(server.get('nodepools', 'denied')?.status?.['conditions']).toContainEqual(
+      expect.objectContaining({ type: 'WriteDenied' }),
+    );
+    const [claims, pool] = [outside.deny, denying('PATCH', '/denied/status')];
+    outside.deny = (request) => claims(request) ?? pool(request);
+    trace.length = 0;
+    for (let look = 0; look < 5; look++) {
+      // One after the other.
+      // oxlint-disable-next-line no-await-in-loop
+      await provision(ports);
+      clock.advance(2_000);
+    }
+    expect(poolsOf()).toEqual(['general']);
+    expect(trace.filter((step) => step.startsWith('POST') && step.endsWith('/nodeclaims'))).toHaveLength(2);
+  });
+
   test('fails no look of a whole day: each provisions, disrupts and sweeps what is not denied', async () => {
     const { ports, server, addWaiting, clock, poolsOf } = denied();
     server.remove('nodepools', 'general');
