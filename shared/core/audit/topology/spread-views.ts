@@ -25,6 +25,8 @@ export interface SpreadView {
    * count then, nodes that are there do. A node planned elsewhere may have come later.
    */
   readonly leastFrom: (node: FinalNode) => number;
+  /** Of hosts: the fewest on any that stays. `least` counts one without pods, which can always come. */
+  readonly leastOnHosts: number;
 }
 
 /** What pods of the shape see when their constraint counts those that it looks for. */
@@ -56,6 +58,8 @@ interface SpreadField {
   readonly domains: ReadonlyArray<string | null>;
   /** Does it count the pods that are on the node already? */
   readonly seesRunning: ReadonlyArray<boolean>;
+  /** Is the node there, or made by this plan or step, and not leaving? */
+  readonly stays: ReadonlyArray<boolean>;
   /** The domains that a pod with the constraint could be in; null where that many domains are always open to it. */
   readonly open: ReadonlyArray<string> | null;
   /** What each of several required terms leaves of them, and the domains of nodes that are there. */
@@ -94,7 +98,9 @@ function readField(
   const all = pods.domainsOf(key);
   const domains = nodes.map((node, at) => (looksAt(node, shape, constraint) ? (all[at] ?? null) : null));
   const seesRunning = nodes.map(({ presentTaints }) => !byTaints || blockingTaint(presentTaints, tolerations) === null);
-  if (key === labelKey.hostname) return { domains, seesRunning, open: null, byTerm: [] };
+  // What no pod comes to is another step's.
+  const stays = nodes.map(({ leaving, claim, pods: { size } }) => !leaving && (claim === null || size > 0));
+  if (key === labelKey.hostname) return { domains, seesRunning, stays, open: null, byTerm: [] };
   const possible = new Set(offered(key, shape, honored));
   for (const domain of domains) if (domain !== null) possible.add(domain);
   const terms = termsOf(shape);
@@ -106,7 +112,7 @@ function readField(
     term,
     open: open.filter((domain) => isThere.has(domain) || isOpenTo(shape, key, domain, [term])),
   }));
-  return { domains, seesRunning, open, byTerm };
+  return { domains, seesRunning, stays, open, byTerm };
 }
 
 function termsOf({ spec }: PodShape): ReadonlyArray<NodeSelectorTerm> | undefined {
@@ -136,7 +142,7 @@ function isOpenTo(
 }
 
 function toView(
-  { domains, seesRunning, open, byTerm }: SpreadField,
+  { domains, seesRunning, stays, open, byTerm }: SpreadField,
   pods: PodsByShape,
   { minDomains = 1 }: TopologySpreadConstraint,
   { shapes }: SelectedPods,
@@ -151,12 +157,17 @@ function toView(
       counts.set(domain, (counts.get(domain) ?? 0) + seen);
     }
   }
-  if (open === null) return { counts, least: 0, leastFrom: () => 0 };
+  if (open === null) {
+    const onHosts = domains.map((domain, at) =>
+      domain !== null && stays[at] === true ? (counts.get(domain) ?? 0) : Infinity,
+    );
+    return { counts, least: 0, leastFrom: () => 0, leastOnHosts: onHosts.reduce((a, b) => Math.min(a, b), Infinity) };
+  }
   const leastOf = (among: ReadonlyArray<string>): number => {
     const least = among.reduce((low, domain) => Math.min(low, counts.get(domain) ?? 0), Infinity);
     return among.length < minDomains || least === Infinity ? 0 : least;
   };
   const leastFrom = ({ labels, name }: FinalNode): number =>
     Math.max(0, ...byTerm.filter(({ term }) => meetsTerm(labels, term, name)).map((one) => leastOf(one.open)));
-  return { counts, least: leastOf(open), leastFrom };
+  return { counts, least: leastOf(open), leastFrom, leastOnHosts: 0 };
 }

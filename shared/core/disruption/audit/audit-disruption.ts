@@ -12,6 +12,7 @@ import { checkTopology } from '../../audit/topology/topology-checks.ts';
 import { microUsdPerHour, type Instant } from '../../quantity/units.ts';
 import type { DisruptionInput } from '../../model/disruption-input.ts';
 import type { DisruptionPlan, DisruptionStep, PlannedReplacement } from '../plan/disruption-plan.ts';
+import { checkWaiting, crowdsOn } from './waiting-checks.ts';
 import { leaveChecks } from './leave-checks.ts';
 import { checkSavings } from './savings-checks.ts';
 import { checkStatement } from './statement-checks.ts';
@@ -42,6 +43,7 @@ export function auditDisruption(
     const meant = nodesMeant(plan, step, cluster);
     const say = (one: Finding): Finding => fatal(one.rule, `step ${number + 1}: ${one.text}`, ...meant(one));
     const going = step.remove.map((name) => ({ name, reason: step.reason }));
+    const crowdOf = crowdsOn(step, state);
     const own = [
       ...mayLeave(going, [...state.values()]),
       ...checkSavings(step, plan, { input, state }),
@@ -49,7 +51,8 @@ export function auditDisruption(
     ];
     const nodes = [...state.values()];
     const getting = [...new Set(step.moves.map(({ to }) => to.name))].flatMap((name) => state.get(name) ?? []);
-    own.push(...getting.flatMap(check), ...checkTopology({ cluster, nodes, offered }));
+    own.push(...getting.flatMap(check), ...checkTopology({ cluster, nodes, offered, crowdOf }));
+    own.push(...checkWaiting(getting, cluster, crowdOf));
     for (const { pods } of getting) for (const one of pods.values()) arrive(one);
     findings.push(...own.map(say));
   }

@@ -1,9 +1,12 @@
+import { spreadAgain } from '../../placing/crowding/crowd-hosts.ts';
 import type { Need } from '../../placing/state/compile-shape.ts';
+import { WAITED_FOR } from '../plan/disruption-plan.ts';
+import { mayWait } from './own-pods.ts';
 import type { Arena, Place } from './arena.ts';
 import { easeOf, easeTolls } from './ease.ts';
 import { improve, takeAllSingles } from './improve.ts';
 import { cheapestOffer, zonesOf, type Offer } from './offers.ts';
-import { ANYWHERE, type Pouring } from './pour.ts';
+import { ANYWHERE, crowd, isAllowed, type Pouring } from './pour.ts';
 import { mayGo, settleNew, type Means } from './take-away.ts';
 import { settleTolls, type MoveShare } from './tolls.ts';
 import { addNeed, ownPods, type OwnPods } from './own-pods.ts';
@@ -110,6 +113,32 @@ function takeForced(trail: Trail, means: Means): void {
 /** Takes a node away, with new ones in its place at any price where its pods find no room; else changes nothing. */
 function takeOrReplace(trail: Trail, place: Place, means: Means, pouring: Pouring): boolean {
   if (take(trail, place, pouring)) return true;
+  const isCrowded = takeCrowded(
+    trail,
+    place,
+    () => take(trail, place, pouring) || replaceAtAnyPrice(trail, place, means, pouring),
+  );
+  return isCrowded || replaceAtAnyPrice(trail, place, means, pouring);
+}
+
+/**
+ * Takes the node away with its pods as many on one host as they are on it, where they spread over hosts: some come when it has gone. Else
+ * each would need a host of its own. False, and nothing has changed, where it cannot be, or their budgets do not let as many wait.
+ */
+function takeCrowded(trail: Trail, place: Place, taking: () => boolean): boolean {
+  const { arena } = trail;
+  if (place.node?.verdict.kind !== 'must' || !WAITED_FOR.has(place.node.verdict.reason)) return false;
+  const crowded = crowd(arena, [place]);
+  if (crowded.length === 0) return false;
+  const start = trail.done.length;
+  const isTaken = taking() && place.moves.every((move) => isAllowed(arena, move)) && mayWait(arena, [place]);
+  if (!isTaken) undoTo(trail, start);
+  spreadAgain(crowded);
+  return isTaken;
+}
+
+/** ... with new nodes in its place. */
+function replaceAtAnyPrice(trail: Trail, place: Place, means: Means, pouring: Pouring): boolean {
   const start = trail.done.length;
   for (const replaced of [openFor, openSeveral]) {
     if (replaced(trail, place, means, pouring)) return true;
@@ -128,7 +157,10 @@ function openSuccessor(trail: Trail, place: Place, means: Means): boolean {
   if (offer === null) return false;
   const start = trail.done.length;
   const first = open(trail, offer);
-  if (take(trail, place, { ...ANYWHERE, first }) && first.received > 0) return true;
+  const taking = (): boolean => take(trail, place, { ...ANYWHERE, first }) && first.received > 0;
+  if (taking()) return true;
+  undoTo(trail, start + 1);
+  if (takeCrowded(trail, place, taking)) return true;
   undoTo(trail, start);
   return false;
 }

@@ -41,13 +41,20 @@ export interface GuardRules {
   readonly keys: ReadonlyArray<string>;
   readonly byKey: ReadonlyMap<string, KeyRules>;
   /** Counters of hosts with what may at most be there before the pod. */
-  readonly hostMost: ReadonlyArray<{ readonly counter: Counter; readonly limit: number }>;
+  readonly hostMost: ReadonlyArray<HostMost>;
   /** Those of them whose pods it must not meet at all, by its own anti-affinity or another's. */
   readonly hostAvoided: ReadonlyArray<Counter>;
   /** Counters of hosts of which some pod must be there. */
   readonly hostNeeded: ReadonlyArray<Counter>;
   readonly affinity: ReadonlyArray<Counter>;
   readonly affinityToSelf: boolean;
+}
+
+interface HostMost {
+  readonly counter: Counter;
+  readonly limit: number;
+  /** May more be there where hosts go? Then this pod counts as so many; null: no. */
+  readonly crowds: 0 | 1 | null;
 }
 
 interface KeyRules {
@@ -83,8 +90,11 @@ export function guardRules(
     keys,
     byKey: new Map(keys.map((key) => [key, rulesOf(key)])),
     hostMost: [
-      ...hostSpread.map(({ counter, maxSkew, self }) => ({ counter, limit: maxSkew - self })),
-      ...of(avoided, labelKey.hostname).map((counter) => ({ counter, limit: 0 })),
+      ...hostSpread.map(({ counter, maxSkew, minDomains, self }) => {
+        // Of how many hosts there are then nobody can be sure.
+        return { counter, limit: maxSkew - self, crowds: minDomains > 1 ? null : self };
+      }),
+      ...of(avoided, labelKey.hostname).map((counter) => ({ counter, limit: 0, crowds: null })),
     ],
     hostAvoided: of(avoided, labelKey.hostname),
     hostNeeded: of(terms.affinity, labelKey.hostname),
@@ -125,7 +135,10 @@ export function allowsDomain(guard: Guard, key: string, domain: string | undefin
 
 /** May the pod share a node with what is on it? `host` is the node's hostname, or a claim of this plan. */
 export function allowsHost({ rules, isFirst }: Guard, host: string | OpenClaim): boolean {
-  for (const { counter, limit } of rules.hostMost) if (onHost(counter, host) > limit) return false;
+  for (const rule of rules.hostMost) {
+    const there = onHost(rule.counter, host);
+    if (there > rule.limit && !mayCrowd(rule, there)) return false;
+  }
   if (isFirst) return true;
   for (const counter of rules.hostNeeded) if (onHost(counter, host) === 0) return false;
   return true;
@@ -188,6 +201,11 @@ function bitsAllowed(guard: Guard, key: string, groups: OfferingGroups): number 
   let bits = -1;
   for (const { value, bits: withValue } of groups) if (!judge(guard, key, value)) bits &= ~withValue;
   return bits;
+}
+
+/** With so many there already: may another come once the hosts that go have gone? */
+function mayCrowd({ counter: { crowding }, limit, crowds }: HostMost, there: number): boolean {
+  return crowding !== null && crowds !== null && there + crowds <= crowding.most && there - limit <= crowding.least();
 }
 
 function isHost({ key }: Counter): boolean {
