@@ -20,6 +20,7 @@ import type { Decision, LedgerState } from '../ports/store.ts';
 import { usableOverlays } from './api-rules.ts';
 import { conditionOf, isTrue } from './conditions.ts';
 import { WRITE_DENIED, isDeniedStill } from './denied-condition.ts';
+import { crowdsOf, goneSoon, replacingSome } from './crowds.ts';
 import { evictionCosts } from './eviction-costs.ts';
 import { withoutEvicted } from './interruption/without-evicted.ts';
 import { heirsOf, moversOf, plannedIn } from './heirs.ts';
@@ -57,7 +58,7 @@ export async function gather(ports: Ports, ledger: LedgerState, mayList: boolean
 /** The same, from a snapshot that has just been read. */
 export async function gatherFrom(ports: Ports, ledger: LedgerState, published: Snapshot): Promise<Gathered> {
   const snapshot = judgeSiblings(await withNewestClaims(ports, published, ledger));
-  const { inFlight, heirs } = await inFlightClaims(ports, snapshot);
+  const { inFlight, heirs, crowds } = await inFlightClaims(ports, snapshot);
   const { own, foreign: foreignPools } = poolsByProvider(snapshot.nodePools);
   const nodePools = own.map((pool) => unlessDenied(ports, pool));
   const cluster = { ...snapshot, nodePools, nodeOverlays: usableOverlays(snapshot.nodeOverlays) };
@@ -65,7 +66,8 @@ export async function gatherFrom(ports: Ports, ledger: LedgerState, published: S
   const { devices, newDevices } = await deviceSupport(ports, snapshot);
   const evictionCostMs = evictionCosts(nodePools);
   const rules = { policy: ports.policy, work: DEFAULT_WORK, devices, evictionCostMs, held: [] };
-  return { snapshot, input: { cluster, foreignPools, catalog, inFlight, ...rules }, ledger, newDevices, heirs };
+  const known = { cluster, foreignPools, catalog, inFlight, ...rules };
+  return { snapshot, input: crowds.size === 0 ? known : { ...known, crowds }, ledger, newDevices, heirs };
 }
 
 /** A pool whose NodeClaims a policy denies is none to plan with until they are tried again: its pods may have another. */
@@ -115,15 +117,20 @@ function isAtLeast(version: string, other: string): boolean {
   }
 }
 
+interface InFlight extends Pick<Gathered, 'heirs'> {
+  readonly inFlight: ReadonlyMap<string, InFlightClaim>;
+  /** As of `ProvisioningInput`: what nodes hold back that go soon, or have just gone. */
+  readonly crowds: ReadonlyMap<number, number>;
+}
+
 /** Claims whose planned pods are still theirs, with those pods, and with the successors of those that have moved. */
-async function inFlightClaims(
-  ports: Ports,
-  snapshot: Snapshot,
-): Promise<{ readonly inFlight: ReadonlyMap<string, InFlightClaim> } & Pick<Gathered, 'heirs'>> {
+async function inFlightClaims(ports: Ports, snapshot: Snapshot): Promise<InFlight> {
   const heirs = new Map<string, ReadonlyArray<string>>();
   const nodes = new Map(snapshot.nodes.map((node) => [node.metadata.name, node]));
   const unsettled = snapshot.nodeClaims.filter((claim) => !isSettled(claim, nodes, ports.now()));
-  const decisions = await readDecisions(ports, unsettled);
+  const decisions = await readDecisions(ports, unsettled, annotation.decision);
+  const leaving = await readDecisions(ports, goneSoon(snapshot, ports.now()), annotation.disruption);
+  const replacing = await readDecisions(ports, replacingSome(snapshot, ports.now()), annotation.decision);
   const taken = new Set([...decisions.values()].flatMap(plannedIn));
   const sharing: Array<SharingClaim> = [];
   const found = unsettled.flatMap((claim) => {
@@ -149,7 +156,8 @@ async function inFlightClaims(
     return [[claim.metadata.name, inFlight] as const];
   });
   const roomOn = roomLeft(snapshot, new Set(sharing.map(({ node }) => node)));
-  return { inFlight: new Map([...found, ...sharedPlaces(snapshot, sharing, roomOn)]), heirs };
+  const crowds = crowdsOf(snapshot, [...replacing.values(), ...leaving.values()]);
+  return { inFlight: new Map([...found, ...sharedPlaces(snapshot, sharing, roomOn)]), heirs, crowds };
 }
 
 /** What stands for the room of buffers on a claim of the decision. Records made before there were buffers have none. */
@@ -166,8 +174,12 @@ function isSettled(claim: NodeClaim, nodes: ReadonlyMap<string, Node>, now: numb
   return now - (Date.parse(registered.lastTransitionTime ?? '') || 0) > SETTLING_MS;
 }
 
-async function readDecisions(ports: Ports, claims: ReadonlyArray<NodeClaim>): Promise<ReadonlyMap<string, Decision>> {
-  const names = [...new Set(claims.flatMap(({ metadata }) => metadata.annotations?.[annotation.decision] ?? []))];
+async function readDecisions(
+  ports: Ports,
+  claims: ReadonlyArray<NodeClaim>,
+  by: string,
+): Promise<ReadonlyMap<string, Decision>> {
+  const names = [...new Set(claims.flatMap(({ metadata }) => metadata.annotations?.[by] ?? []))];
   const decisions = await Promise.all(names.map((name) => knownDecision(ports, name)));
   return new Map(decisions.flatMap((decision) => (decision === null ? [] : [[decision.name, decision] as const])));
 }

@@ -26,6 +26,7 @@ import { readSnapshot } from './read-snapshot.ts';
 import { planWithoutSpares } from './plan-without-spares.ts';
 import { recordPlan } from './record-plan.ts';
 import { reportLeft } from './report-left.ts';
+import { tellHeldBack } from './tell-held-back.ts';
 import { tellRefused } from './tell-refused.ts';
 import { tellSlowNodes } from './tell-slow-nodes.ts';
 import { wake } from './wake.ts';
@@ -75,6 +76,7 @@ export async function provision(ports: Ports, mayList = false): Promise<Provisio
   // Nobody waits for these, so they come last.
   await Promise.all([
     tellSlowNodes(ports, snapshot, { nominations }),
+    tellHeldBack(ports, gathered, { nominations }),
     writeOverlayStatuses(ports, gathered),
     gathered.newDevices === null ? null : ports.deviceMemory.write(gathered.newDevices),
     made === null ? null : recordPlan(ports, made, outcome.kind === 'lost' ? 'lost' : 'holds'),

@@ -51,6 +51,8 @@ export function auditPlan(stated: Plan, given: ProvisioningInput): ReadonlyArray
       nodes,
       offered: offeredDomains(input),
       crowdOf: (shape) => given.crowds?.get(shape) ?? 0,
+      // The plan has them all.
+      expectedOn: () => [],
     }),
   ];
 }

@@ -1,6 +1,6 @@
 import type { Pod } from '../model/cluster.ts';
 import type { Work } from '../packing/problem/work.ts';
-import { areHostsEven, crowdByInput } from './crowding/crowd-hosts.ts';
+import { areHostsEven, crowdByInput, evenedCrowds } from './crowding/crowd-hosts.ts';
 import { atRealPrices } from './fewest/at-real-prices.ts';
 import { findFewestLeft } from './fewest/fewest-left.ts';
 import { compareLeft, leftByPriority, placeableShapes, type LeftByPriority } from './one-by-one/left-pods.ts';
@@ -47,10 +47,11 @@ export interface PlacedPods {
  * over them are as many on one as they were, if all that stay are even then; else as if none went.
  */
 export function placePods(compiled: CompiledInput): PlacedPods {
+  const { crowds, ...input } = compiled.input;
   const crowded = placeOnHosts(compiled);
-  if (areHostsEven(crowded.workspace)) return crowded;
-  const { crowds: _, ...input } = compiled.input;
-  return placeOnHosts({ ...compiled, input });
+  if (crowds === undefined || areHostsEven(crowded.workspace)) return crowded;
+  const evened = placeOnHosts({ ...compiled, input: { ...input, crowds: evenedCrowds(crowded.workspace, crowds) } });
+  return areHostsEven(evened.workspace) ? evened : placeOnHosts({ ...compiled, input });
 }
 
 function placeOnHosts(compiled: CompiledInput): PlacedPods {

@@ -5,7 +5,7 @@ import { fatal, type Finding, type Subject } from '../seen/finding.ts';
 import type { FinalNode } from '../seen/final-state.ts';
 import type { PodsByShape } from './pods-by-shape.ts';
 import { withLabelKeys, type SelectedPods, type ShapeFinder } from './selected-shapes.ts';
-import { spreadViews, type OfferedDomains, type ViewOf } from './spread-views.ts';
+import { spreadViews, type ExpectedOn, type OfferedDomains, type ViewOf } from './spread-views.ts';
 
 /**
  * Where hosts go that count no more once they have gone: how many of the pods that a spread of the shape looks for were on one of them. So
@@ -18,6 +18,7 @@ export interface SpreadContext {
   readonly nodes: ReadonlyArray<FinalNode>;
   readonly offered: OfferedDomains;
   readonly crowdOf: CrowdOf;
+  readonly expectedOn: ExpectedOn;
   readonly pods: PodsByShape;
   readonly finder: ShapeFinder;
 }
@@ -31,13 +32,20 @@ interface SpreadOwner {
 }
 
 /** Hard spread of the pods that the plan adds. Constraints that say the same are one rule, whoever owns them. */
-export function checkSpread({ nodes, offered, crowdOf, pods, finder }: SpreadContext): ReadonlyArray<Finding> {
+export function checkSpread({
+  nodes,
+  offered,
+  crowdOf,
+  expectedOn,
+  pods,
+  finder,
+}: SpreadContext): ReadonlyArray<Finding> {
   const groups = Map.groupBy(ownersOf(pods), ({ spec, constraint, selector }) => {
     const { topologyKey, maxSkew, minDomains, nodeAffinityPolicy, nodeTaintsPolicy } = constraint;
     const policies = [nodeAffinityPolicy, nodeTaintsPolicy];
     return JSON.stringify([spec.namespace, topologyKey, maxSkew, minDomains, ...policies, selector]);
   });
-  const viewOf = spreadViews(nodes, pods, offered);
+  const viewOf = spreadViews(nodes, pods, { offered, expectedOn });
   return [...groups.values()].flatMap((group) => {
     const [first] = group;
     if (first === undefined) return [];

@@ -2,9 +2,9 @@ import type { PodShape } from '../../model/cluster.ts';
 import type { NodeSelectorTerm, TopologySpreadConstraint } from '../../../kubernetes/manifest.ts';
 import { labelKey, normalizeKey } from '../../../kubernetes/labels.ts';
 import type { FinalNode } from '../seen/final-state.ts';
-import { blockingTaint, meets, meetsNodeRules, meetsTerm } from '../seen/matching.ts';
+import { blockingTaint, meets, meetsNodeRules, meetsTerm, selected } from '../seen/matching.ts';
 import type { PodsByShape } from './pods-by-shape.ts';
-import type { SelectedPods } from './selected-shapes.ts';
+import { withLabelKeys, type SelectedPods } from './selected-shapes.ts';
 
 /** What of a pod a spread constraint lets decide which nodes it looks at. */
 export interface Honored {
@@ -14,6 +14,9 @@ export interface Honored {
 
 /** Domains of a key that the pools can offer to a pod, by nodes that the constraint looks at. */
 export type OfferedDomains = (key: string, shape: PodShape, honored: Honored) => ReadonlyArray<string>;
+
+/** The pods that an earlier plan has promised the node at this place, where they come before or with those of this one. */
+export type ExpectedOn = (at: number) => ReadonlyArray<PodShape>;
 
 /** What a pod sees of a spread constraint: the pods that it counts per domain, and the fewest in a domain open to it. */
 export interface SpreadView {
@@ -33,7 +36,11 @@ export interface SpreadView {
 export type ViewOf = (shape: PodShape, constraint: TopologySpreadConstraint, sought: SelectedPods) => SpreadView;
 
 /** Answers from what is known of the nodes. Pods whose node rules and tolerations are alike see the same. */
-export function spreadViews(nodes: ReadonlyArray<FinalNode>, pods: PodsByShape, offered: OfferedDomains): ViewOf {
+export function spreadViews(
+  nodes: ReadonlyArray<FinalNode>,
+  pods: PodsByShape,
+  { offered, expectedOn }: { readonly offered: OfferedDomains; readonly expectedOn: ExpectedOn },
+): ViewOf {
   const fields = new Map<string, SpreadField>();
   const views = new Map<SelectedPods, Map<string, SpreadView>>();
   return (shape, constraint, sought) => {
@@ -45,7 +52,7 @@ export function spreadViews(nodes: ReadonlyArray<FinalNode>, pods: PodsByShape, 
     // Stryker disable next-line CallExpression: what is not kept is worked out again
     views.set(sought, ofSought);
     const viewId = `${constraint.minDomains ?? 1} ${id}`;
-    const view = ofSought.get(viewId) ?? toView(field, pods, constraint, sought);
+    const view = ofSought.get(viewId) ?? toView(field, pods, constraint, { shape, sought, expectedOn });
     // Stryker disable next-line CallExpression: what is not kept is worked out again
     ofSought.set(viewId, view);
     return view;
@@ -141,12 +148,19 @@ function isOpenTo(
   );
 }
 
+interface SpreadSubject {
+  readonly shape: PodShape;
+  readonly sought: SelectedPods;
+  readonly expectedOn: ExpectedOn;
+}
+
 function toView(
   { domains, seesRunning, stays, open, byTerm }: SpreadField,
   pods: PodsByShape,
-  { minDomains = 1 }: TopologySpreadConstraint,
-  { shapes }: SelectedPods,
+  constraint: TopologySpreadConstraint,
+  { shape: owner, sought: { shapes }, expectedOn }: SpreadSubject,
 ): SpreadView {
+  const { minDomains = 1 } = constraint;
   const counts = new Map<string, number>();
   for (const shape of shapes) {
     for (const { at, pods: there } of pods.placesOf(shape)) {
@@ -158,9 +172,13 @@ function toView(
     }
   }
   if (open === null) {
-    const onHosts = domains.map((domain, at) =>
-      domain !== null && stays[at] === true ? (counts.get(domain) ?? 0) : Infinity,
-    );
+    const selector = withLabelKeys(constraint.labelSelector, owner, { match: constraint.matchLabelKeys });
+    const isSought = ({ namespace, labels }: PodShape): boolean =>
+      namespace === owner.namespace && selector !== null && selected(selector, labels);
+    const onHosts = domains.map((domain, at) => {
+      if (domain === null || stays[at] !== true) return Infinity;
+      return (counts.get(domain) ?? 0) + expectedOn(at).filter(isSought).length;
+    });
     return { counts, least: 0, leastFrom: () => 0, leastOnHosts: onHosts.reduce((a, b) => Math.min(a, b), Infinity) };
   }
   const leastOf = (among: ReadonlyArray<string>): number => {

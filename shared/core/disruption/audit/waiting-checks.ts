@@ -4,6 +4,8 @@ import type { FinalNode } from '../../audit/seen/final-state.ts';
 import { fatal, type Finding } from '../../audit/seen/finding.ts';
 import { selected } from '../../audit/seen/matching.ts';
 import type { CrowdOf } from '../../audit/topology/spread-checks.ts';
+import type { ExpectedOn } from '../../audit/topology/spread-views.ts';
+import type { ProvisioningInput } from '../../model/provisioning-input.ts';
 import type { Cluster, PodShape } from '../../model/cluster.ts';
 import type { DisruptionReason, DisruptionStep } from '../plan/disruption-plan.ts';
 
@@ -25,6 +27,28 @@ export function crowdsOn({ reason, remove }: DisruptionStep, state: ReadonlyMap<
       const there = pods.filter(({ shape }) => sought.has(shape)).reduce((sum, { running }) => sum + running, 0);
       return Math.max(most, there);
     }, 0);
+}
+
+/**
+ * Pods that an earlier decision has promised a node and that have not come: as others' moves, they wait until their node has gone. By place
+ * in a list of nodes.
+ */
+export function expectedIn({ cluster, inFlight }: Pick<ProvisioningInput, 'cluster' | 'inFlight'>) {
+  const byUid = new Map(cluster.pods.map((pod) => [pod.uid, pod]));
+  const promised = new Map<string, ReadonlyArray<PodShape>>();
+  for (const { metadata, status } of cluster.nodeClaims) {
+    const node = status?.nodeName ?? metadata.name;
+    const pods = (inFlight.get(metadata.name)?.pods ?? []).flatMap((uid) => byUid.get(uid) ?? []);
+    const coming = pods.filter(({ deleting, nodeName }) => !deleting && nodeName !== node);
+    if (coming.length > 0)
+      promised.set(
+        node,
+        coming.flatMap(({ shape }) => cluster.shapes[shape] ?? []),
+      );
+  }
+  return (nodes: ReadonlyArray<FinalNode>): ExpectedOn =>
+    (at) =>
+      promised.get(nodes[at]?.name ?? '') ?? [];
 }
 
 /**

@@ -102,12 +102,34 @@ function takeForced(trail: Trail, means: Means): void {
   const ordered = forced.toSorted(
     (a, b) => hasPods(a.place) - hasPods(b.place) || a.sinceMs - b.sinceMs || a.place.index - b.place.index,
   );
-  for (const { place } of ordered) {
-    if (openSuccessor(trail, place, means)) continue;
-    // As in provisioning, pods give up what they prefer when nothing else holds them.
-    if (!takeOrReplace(trail, place, means, ANYWHERE))
-      takeOrReplace(trail, place, means, { ...ANYWHERE, mayRelax: true });
+  // One whose pods are even only when others have gone comes after these, before each of its pods gets a host of its own.
+  const uneven = ordered.filter(({ place }) => !takeEven(trail, place, means));
+  for (const { place } of uneven) takeAtAnyPrice(trail, place, means);
+}
+
+function takeAtAnyPrice(trail: Trail, place: Place, means: Means): void {
+  if (openSuccessor(trail, place, means)) return;
+  // As in provisioning, pods give up what they prefer when nothing else holds them.
+  if (!takeOrReplace(trail, place, means, ANYWHERE))
+    takeOrReplace(trail, place, means, { ...ANYWHERE, mayRelax: true });
+}
+
+/** False where the node has pods that spread over hosts and cannot be replaced one for one yet: nothing has changed then. */
+function takeEven(trail: Trail, place: Place, means: Means): boolean {
+  if (!mayCrowd(trail.arena, place)) {
+    takeAtAnyPrice(trail, place, means);
+    return true;
   }
+  if (openSuccessor(trail, place, means) || take(trail, place, ANYWHERE)) return true;
+  return takeCrowded(trail, place, () => take(trail, place, ANYWHERE) || openFor(trail, place, means, ANYWHERE));
+}
+
+/** Has the node several pods of a spread over hosts, and must go? */
+function mayCrowd(arena: Arena, place: Place): boolean {
+  if (place.node?.verdict.kind !== 'must' || !WAITED_FOR.has(place.node.verdict.reason)) return false;
+  const crowded = crowd(arena, [place]);
+  spreadAgain(crowded);
+  return crowded.length > 0;
 }
 
 /** Takes a node away, with new ones in its place at any price where its pods find no room; else changes nothing. */
@@ -127,9 +149,8 @@ function takeOrReplace(trail: Trail, place: Place, means: Means, pouring: Pourin
  */
 function takeCrowded(trail: Trail, place: Place, taking: () => boolean): boolean {
   const { arena } = trail;
-  if (place.node?.verdict.kind !== 'must' || !WAITED_FOR.has(place.node.verdict.reason)) return false;
+  if (!mayCrowd(arena, place)) return false;
   const crowded = crowd(arena, [place]);
-  if (crowded.length === 0) return false;
   const start = trail.done.length;
   const isTaken = taking() && place.moves.every((move) => isAllowed(arena, move)) && mayWait(arena, [place]);
   if (!isTaken) undoTo(trail, start);

@@ -102,3 +102,19 @@ function mostPlaced({ topology, nodes, claims }: Workspace, counter: Counter): n
   }
   return most;
 }
+
+/** As many on each new host as there would be were all of them to share evenly: where one has none, no other may have many. */
+export function evenedCrowds(
+  { needs, claims }: Workspace,
+  crowds: ReadonlyMap<number, number>,
+): ReadonlyMap<number, number> {
+  const even = ({ host }: Counter): number =>
+    Math.ceil(claims.reduce((sum, { onHost }) => sum + (onHost[host] ?? 0), 0) / Math.max(1, claims.length));
+  return new Map(
+    [...crowds].map(([shape, most]) => {
+      const spread = needs.get(shape)?.at(-1)?.terms.spread ?? [];
+      const counters = spread.map(({ counter }) => counter).filter(({ host }) => host >= 0);
+      return [shape, Math.min(most, ...counters.map(even))];
+    }),
+  );
+}
