@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { noFaults } from './world/faults.ts';
-import { Simulation } from './world/simulation.ts';
+import { createPool, quiet } from './world/quiet.ts';
+import type { Simulation } from './world/simulation.ts';
 
 /**
  * Nodes that have drifted are replaced one for one, whatever spread over hosts their pods have. In virtual time, with a scheduler that counts
@@ -19,35 +19,6 @@ interface Workload {
   readonly maxSkew?: number;
   /** So many may be away at once; absent: any number. */
   readonly maxUnavailable?: number;
-}
-
-/** A pool of large nodes that stay unless they drift, and nothing else. */
-function emptied(seed: string, nodes: string): Simulation {
-  const simulation = new Simulation(seed, noFaults, true);
-  const { server } = simulation;
-  simulation.heal();
-  for (const resource of ['replicasets', 'nodepools', 'poddisruptionbudgets']) {
-    for (const { metadata } of server.list(resource)) {
-      server.remove(
-        resource,
-        metadata.namespace === undefined ? metadata.name : `${metadata.namespace}/${metadata.name}`,
-      );
-    }
-  }
-  server.create('nodepools', {
-    metadata: { name: POOL },
-    spec: {
-      template: {
-        spec: {
-          nodeClassRef: { group: 'karpenter.azure.com', kind: 'AKSNodeClass', name: 'default' },
-          requirements: [{ key: 'karpenter.sh/capacity-type', operator: 'In', values: ['on-demand'] }],
-          expireAfter: 'Never',
-        },
-      },
-      disruption: { consolidateAfter: 'Never', budgets: [{ nodes }] },
-    },
-  });
-  return simulation;
 }
 
 function deploy({ server }: Simulation, name: string, { nodes, maxSkew = 1, maxUnavailable }: Workload): void {
@@ -83,7 +54,8 @@ function deploy({ server }: Simulation, name: string, { nodes, maxSkew = 1, maxU
 
 /** What becomes of nodes with these workloads once their pool has changed. */
 async function drift(seed: string, workloads: ReadonlyArray<Workload>, budget = '100%') {
-  const simulation = emptied(seed, budget);
+  const simulation = quiet(seed);
+  createPool(simulation, POOL, { budgets: [{ nodes: budget }] });
   const { server, azure } = simulation;
   for (const [index, one] of workloads.entries()) deploy(simulation, `app-${index}`, one);
   await simulation.pass(5 * MINUTE);

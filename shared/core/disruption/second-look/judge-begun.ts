@@ -112,7 +112,7 @@ function judgeAnew(one: Begun, look: SecondLook): BegunVerdict {
   if (first !== undefined) return { kind: 'take-back', why: `pod ${first.pod.name} finds no place any more` };
   if (claims.length > 0) return { kind: 'take-back', why: 'its pods would need another node' };
   const ready = initializedNodes(provisioning.cluster);
-  const kept = keptForOthers(plan, provisioning, uids);
+  const kept = keptForOthers(plan, provisioning, { uids, replacements: new Set(one.replacements) });
   const awaited = targets.filter(({ name }) => !ready.has(name) || kept.has(name));
   if (awaited.length > 0) return { kind: 'wait', for: `${awaited.length} nodes that start` };
   const going = nodes.flatMap(({ name, verdict }) =>
@@ -166,17 +166,27 @@ function homesOf(plan: Plan, uids: ReadonlySet<string>) {
   };
 }
 
-/** Nodes that are in use, and kept for others than some of the pods that are to go there: those would wait. */
+/** The pods that move, and the claims that have come for them. */
+interface Moving {
+  readonly uids: ReadonlySet<string>;
+  readonly replacements: ReadonlySet<string>;
+}
+
+/**
+ * Nodes that are in use, and kept for others than some of the pods that are to go there: those would wait. What has come for these very
+ * pods keeps none of them back: whichever of them this plan sends there, each has a place that it is let in to.
+ */
 function keptForOthers(
   plan: Plan,
   { cluster, inFlight }: ProvisioningInput,
-  uids: ReadonlySet<string>,
+  { uids, replacements }: Moving,
 ): ReadonlySet<string> {
   const reserved = new Set(cluster.nodes.filter(isReserved).map(({ metadata }) => metadata.name));
   const claimOf = new Map(candidatesOf(cluster).map(({ claim, node }) => [node.metadata.name, claim.metadata.name]));
   const others = plan.nominations.filter(({ target, pods }) => {
-    if (!reserved.has(target.name)) return false;
-    const promised = new Set(inFlight.get(claimOf.get(target.name) ?? '')?.pods);
+    const claim = claimOf.get(target.name) ?? '';
+    if (!reserved.has(target.name) || replacements.has(claim)) return false;
+    const promised = new Set(inFlight.get(claim)?.pods);
     return pods.some(({ uid }) => uids.has(uid) && !promised.has(uid));
   });
   return new Set(others.map(({ target }) => target.name));
