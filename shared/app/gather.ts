@@ -1,6 +1,6 @@
-import { annotation } from '../contract/names.ts';
+import { annotation, label } from '../contract/names.ts';
 import { poolsByProvider } from '../contract/own-class.ts';
-import { isReserved } from '../kubernetes/reserved-taint.ts';
+import { isReserved, reservedValue } from '../kubernetes/reserved-taint.ts';
 import type { Snapshot } from '../contract/snapshot/parse.ts';
 import { judgeSiblings } from '../contract/snapshot/siblings.ts';
 import { NO_TEMPLATES, type DeviceTemplates } from '../core/model/device-templates.ts';
@@ -47,6 +47,15 @@ export interface Gathered {
   readonly newDevices: DeviceTemplates | null;
   /** Claims whose nodes are kept for pods that have moved, with the successors that wait: they are still to be let in. */
   readonly heirs: ReadonlyMap<string, ReadonlyArray<string>>;
+  /** Nodes in use that are kept so, by name, where everybody that they are kept for is known: what plans find free there is. */
+  readonly kept: ReadonlyMap<string, KeptNode>;
+}
+
+/** A node that is kept for some, of whom each is there. */
+export interface KeptNode {
+  readonly claim: NodeClaim;
+  /** The value of its taint. */
+  readonly value: string;
 }
 
 /** Null when there is nothing to look at: no relay publishes, and `mayList` forbids listing. */
@@ -58,7 +67,7 @@ export async function gather(ports: Ports, ledger: LedgerState, mayList: boolean
 /** The same, from a snapshot that has just been read. */
 export async function gatherFrom(ports: Ports, ledger: LedgerState, published: Snapshot): Promise<Gathered> {
   const snapshot = judgeSiblings(await withNewestClaims(ports, published, ledger));
-  const { inFlight, heirs, crowds } = await inFlightClaims(ports, snapshot);
+  const { inFlight, heirs, kept, crowds } = await inFlightClaims(ports, snapshot);
   const { own, foreign: foreignPools } = poolsByProvider(snapshot.nodePools);
   const nodePools = own.map((pool) => unlessDenied(ports, pool));
   const cluster = { ...snapshot, nodePools, nodeOverlays: usableOverlays(snapshot.nodeOverlays) };
@@ -67,7 +76,7 @@ export async function gatherFrom(ports: Ports, ledger: LedgerState, published: S
   const evictionCostMs = evictionCosts(nodePools);
   const rules = { policy: ports.policy, work: DEFAULT_WORK, devices, evictionCostMs, held: [] };
   const known = { cluster, foreignPools, catalog, inFlight, ...rules };
-  return { snapshot, input: crowds.size === 0 ? known : { ...known, crowds }, ledger, newDevices, heirs };
+  return { snapshot, input: crowds.size === 0 ? known : { ...known, crowds }, ledger, newDevices, heirs, kept };
 }
 
 /** A pool whose NodeClaims a policy denies is none to plan with until they are tried again: its pods may have another. */
@@ -117,7 +126,7 @@ function isAtLeast(version: string, other: string): boolean {
   }
 }
 
-interface InFlight extends Pick<Gathered, 'heirs'> {
+interface InFlight extends Pick<Gathered, 'heirs' | 'kept'> {
   readonly inFlight: ReadonlyMap<string, InFlightClaim>;
   /** As of `ProvisioningInput`: what nodes hold back that go soon, or have just gone. */
   readonly crowds: ReadonlyMap<number, number>;
@@ -126,6 +135,7 @@ interface InFlight extends Pick<Gathered, 'heirs'> {
 /** Claims whose planned pods are still theirs, with those pods, and with the successors of those that have moved. */
 async function inFlightClaims(ports: Ports, snapshot: Snapshot): Promise<InFlight> {
   const heirs = new Map<string, ReadonlyArray<string>>();
+  const kept = new Map<string, KeptNode>();
   const nodes = new Map(snapshot.nodes.map((node) => [node.metadata.name, node]));
   const unsettled = snapshot.nodeClaims.filter((claim) => !isSettled(claim, nodes, ports.now()));
   const decisions = await readDecisions(ports, unsettled, annotation.decision);
@@ -142,9 +152,13 @@ async function inFlightClaims(ports: Ports, snapshot: Snapshot): Promise<InFligh
     if (decision === undefined || planned === undefined) return [];
     const { instanceType, zone, capacityType } = planned.offering;
     const own = moversOf(decision, claim.metadata.name);
-    const successors = heirsOf(own, nodeNameOf(claim), snapshot, taken).waiting.map(({ uid }) => uid);
-    if (successors.length > 0 && isReserved(nodes.get(nodeNameOf(claim)) ?? null))
-      heirs.set(claim.metadata.name, successors);
+    const { waiting, unborn } = heirsOf(own, nodeNameOf(claim), snapshot, taken);
+    const successors = waiting.map(({ uid }) => uid);
+    const node = nodes.get(nodeNameOf(claim));
+    if (successors.length > 0 && isReserved(node ?? null)) heirs.set(claim.metadata.name, successors);
+    const value = own.length > 0 && unborn === 0 ? reservedValue(node ?? null) : null;
+    if (value !== null && node?.metadata.labels?.[label.initialized] === 'true')
+      kept.set(node.metadata.name, { claim, value });
     const pods = [...[...planned.pods, ...bufferPodsOn(decision, index)].map(({ uid }) => uid), ...successors];
     const inFlight = { pods, instanceType, zone, capacityType };
     const reservation = decision.reservations?.[index] ?? claim.metadata.name;
@@ -157,7 +171,7 @@ async function inFlightClaims(ports: Ports, snapshot: Snapshot): Promise<InFligh
   });
   const roomOn = roomLeft(snapshot, new Set(sharing.map(({ node }) => node)));
   const crowds = crowdsOf(snapshot, [...replacing.values(), ...leaving.values()]);
-  return { inFlight: new Map([...found, ...sharedPlaces(snapshot, sharing, roomOn)]), heirs, crowds };
+  return { inFlight: new Map([...found, ...sharedPlaces(snapshot, sharing, roomOn)]), heirs, kept, crowds };
 }
 
 /** What stands for the room of buffers on a claim of the decision. Records made before there were buffers have none. */

@@ -37,6 +37,8 @@ export interface Heirs {
   readonly waiting: ReadonlyArray<PlannedPod>;
   /** How many predecessors are on a node that goes, or have gone and have no successor yet, while their owner wants another pod. */
   readonly awaited: number;
+  /** How many of these have gone: whoever comes in their place is in no plan yet. */
+  readonly unborn: number;
 }
 
 /** What of a snapshot tells who comes. */
@@ -47,7 +49,7 @@ type Present = Pick<Snapshot, 'pods' | 'shapes' | 'owners' | 'nodes' | 'nodeClai
  * one. `taken`: uids of pods that are nobody's successors (`plannedIn`), or another's; those found are added.
  */
 export function heirsOf(movers: ReadonlyArray<Mover>, node: string, snapshot: Present, taken: Set<string>): Heirs {
-  if (movers.length === 0) return { waiting: [], awaited: 0 };
+  if (movers.length === 0) return { waiting: [], awaited: 0, unborn: 0 };
   const { pods, shapes } = snapshot;
   const present = new Map(pods.map((pod) => [pod.uid, pod]));
   const there = movers.filter(({ uid }) => present.get(uid)?.deleting === false);
@@ -55,7 +57,8 @@ export function heirsOf(movers: ReadonlyArray<Mover>, node: string, snapshot: Pr
   const leaving = there.length === 0 ? new Set() : leavingNodes(snapshot);
   const waiting: Array<PlannedPod> = [];
   // Where its node stays after all, or it has come to another, nobody comes for it.
-  let awaited = there.filter(({ uid }) => leaving.has(present.get(uid)?.nodeName ?? '')).length;
+  const staying = there.filter(({ uid }) => leaving.has(present.get(uid)?.nodeName ?? '')).length;
+  let unborn = 0;
   for (const { owner, shape: wanted, isCounted } of gone) {
     const isHeir = ({ uid, nodeName, deleting, shape }: SnapshotPod): boolean => {
       if (deleting || taken.has(uid)) return false;
@@ -65,14 +68,14 @@ export function heirsOf(movers: ReadonlyArray<Mover>, node: string, snapshot: Pr
     // Those that have come first: they need to be let in no more.
     const heir = pods.find((pod) => pod.nodeName !== null && isHeir(pod)) ?? pods.find(isHeir);
     if (heir === undefined) {
-      if (isCounted !== true || lackingOf(snapshot, owner) > 0) awaited++;
+      if (isCounted !== true || lackingOf(snapshot, owner) > 0) unborn++;
       continue;
     }
     taken.add(heir.uid);
     const { namespace = 'default' } = shapes[heir.shape] ?? {};
     if (heir.nodeName === null) waiting.push({ name: `${namespace}/${heir.name}`, uid: heir.uid });
   }
-  return { waiting, awaited };
+  return { waiting, awaited: staying + unborn, unborn };
 }
 
 function leavingNodes(snapshot: Present): ReadonlySet<string> {

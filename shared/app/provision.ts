@@ -18,6 +18,7 @@ import { type Gathered, gatherFrom } from './gather.ts';
 import { withKnownReasons } from './interruption/known-reasons.ts';
 import { nameReplacements } from './interruption/name-replacements.ts';
 import { noteEvictions } from './interruption/note-evictions.ts';
+import { letSpareIn } from './let-spare-in.ts';
 import { makePlan, type Look, type MadePlan } from './make-plan.ts';
 import { unjudgedPools } from './readiness.ts';
 import { writeOverlayStatuses } from './overlay-status.ts';
@@ -73,6 +74,7 @@ export async function provision(ports: Ports, mayList = false): Promise<Provisio
   const gathered = await gatherFrom(ports, resumed.ledger, snapshot);
   await callHeirs(ports, gathered);
   const { outcome, made, nominations = [] } = await decide(ports, gathered);
+  await letSpareIn(ports, gathered, { nominations });
   // Nobody waits for these, so they come last.
   await Promise.all([
     tellSlowNodes(ports, snapshot, { nominations }),
