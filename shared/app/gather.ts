@@ -152,13 +152,11 @@ async function inFlightClaims(ports: Ports, snapshot: Snapshot): Promise<InFligh
     if (decision === undefined || planned === undefined) return [];
     const { instanceType, zone, capacityType } = planned.offering;
     const own = moversOf(decision, claim.metadata.name);
-    const { waiting, unborn } = heirsOf(own, nodeNameOf(claim), snapshot, taken);
-    const successors = waiting.map(({ uid }) => uid);
-    const node = nodes.get(nodeNameOf(claim));
-    if (successors.length > 0 && isReserved(node ?? null)) heirs.set(claim.metadata.name, successors);
-    const value = own.length > 0 && unborn === 0 ? reservedValue(node ?? null) : null;
-    if (value !== null && node?.metadata.labels?.[label.initialized] === 'true')
-      kept.set(node.metadata.name, { claim, value });
+    const comers = heirsOf(own, nodeNameOf(claim), snapshot, taken);
+    const successors = comers.waiting.map(({ uid }) => uid);
+    const node = nodes.get(nodeNameOf(claim)) ?? null;
+    if (successors.length > 0 && isReserved(node)) heirs.set(claim.metadata.name, successors);
+    if (comers.unborn === 0) noteKept(kept, node, { claim, movers: own.length });
     const pods = [...[...planned.pods, ...bufferPodsOn(decision, index)].map(({ uid }) => uid), ...successors];
     const inFlight = { pods, instanceType, zone, capacityType };
     const reservation = decision.reservations?.[index] ?? claim.metadata.name;
@@ -172,6 +170,18 @@ async function inFlightClaims(ports: Ports, snapshot: Snapshot): Promise<InFligh
   const roomOn = roomLeft(snapshot, new Set(sharing.map(({ node }) => node)));
   const crowds = crowdsOf(snapshot, [...replacing.values(), ...leaving.values()]);
   return { inFlight: new Map([...found, ...sharedPlaces(snapshot, sharing, roomOn)]), heirs, kept, crowds };
+}
+
+/** Where the node is in use, and kept for pods that move. */
+function noteKept(
+  kept: Map<string, KeptNode>,
+  node: Node | null,
+  { claim, movers }: { readonly claim: NodeClaim; readonly movers: number },
+): void {
+  const value = reservedValue(node);
+  const isInUse = node?.metadata.labels?.[label.initialized] === 'true';
+  if (node === null || value === null || !isInUse || movers === 0) return;
+  kept.set(node.metadata.name, { claim, value });
 }
 
 /** What stands for the room of buffers on a claim of the decision. Records made before there were buffers have none. */
