@@ -52,20 +52,21 @@ export function spreadAgain(counters: ReadonlyArray<Counter>): void {
 
 /** The same for what the input says of pods that are to be placed: beside the nodes that are there, the claims of this plan are hosts. */
 export function crowdByInput(workspace: Workspace): void {
+  if ((workspace.input.crowds?.size ?? 0) === 0) return;
+  const hosts = workspace.nodes.map(({ capacity }) => ({ labels: capacity.labels, taints: capacity.presentTaints }));
   for (const [shape, most] of workspace.input.crowds ?? []) {
     const spread = (workspace.needs.get(shape) ?? []).flatMap(({ terms }) => terms.spread);
     for (const { counter } of spread) {
       if (counter.host < 0) continue;
       counter.crowding = {
         most: Math.max(most, counter.crowding?.most ?? 0),
-        least: () => leastNow(workspace, counter),
+        least: () => leastNow(workspace, counter, hosts),
       };
     }
   }
 }
 
-function leastNow({ nodes, claims }: Workspace, counter: Counter): number {
-  const hosts = nodes.map(({ capacity }) => ({ labels: capacity.labels, taints: capacity.presentTaints }));
+function leastNow({ claims }: Workspace, counter: Counter, hosts: ReadonlyArray<SeenHost>): number {
   // Whatever the spread looks at: a claim counts.
   return claims.reduce((least, { onHost }) => Math.min(least, onHost[counter.host] ?? 0), leastOn(counter, hosts));
 }

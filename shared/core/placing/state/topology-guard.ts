@@ -26,6 +26,8 @@ export interface Guard {
   /** May the pod be the first of those that its affinity looks for? */
   readonly isFirst: boolean;
   answers: Map<string, Map<string | undefined, boolean>> | null;
+  /** The fewest on any host, of counters that were asked for it. */
+  least: Map<Counter, number> | null;
   /** The answer for one pool, usually the only one. */
   offerings: { readonly state: PoolState; readonly allowed: AllowedOfferings } | null;
 }
@@ -109,7 +111,7 @@ export function guardRules(
  */
 export function guardOf(rules: GuardRules, share: ClaimShare, mayStart: boolean): Guard {
   const isFirst = mayStart && rules.affinityToSelf && rules.affinity.every(({ total }) => total === 0);
-  return { rules, share, isFirst, answers: null, offerings: null };
+  return { rules, share, isFirst, answers: null, least: null, offerings: null };
 }
 
 /** The rules of pods that no topology rule concerns. */
@@ -134,10 +136,11 @@ export function allowsDomain(guard: Guard, key: string, domain: string | undefin
 }
 
 /** May the pod share a node with what is on it? `host` is the node's hostname, or a claim of this plan. */
-export function allowsHost({ rules, isFirst }: Guard, host: string | OpenClaim): boolean {
+export function allowsHost(guard: Guard, host: string | OpenClaim): boolean {
+  const { rules, isFirst } = guard;
   for (const rule of rules.hostMost) {
     const there = onHost(rule.counter, host);
-    if (there > rule.limit && !mayCrowd(rule, there)) return false;
+    if (there > rule.limit && !mayCrowd(guard, rule, there)) return false;
   }
   if (isFirst) return true;
   for (const counter of rules.hostNeeded) if (onHost(counter, host) === 0) return false;
@@ -204,8 +207,12 @@ function bitsAllowed(guard: Guard, key: string, groups: OfferingGroups): number 
 }
 
 /** With so many there already: may another come once the hosts that go have gone? */
-function mayCrowd({ counter: { crowding }, limit, crowds }: HostMost, there: number): boolean {
-  return crowding !== null && crowds !== null && there + crowds <= crowding.most && there - limit <= crowding.least();
+function mayCrowd(guard: Guard, { counter, limit, crowds }: HostMost, there: number): boolean {
+  if (counter.crowding === null || crowds === null || there + crowds > counter.crowding.most) return false;
+  guard.least ??= new Map();
+  const fewest = guard.least.get(counter) ?? counter.crowding.least();
+  guard.least.set(counter, fewest);
+  return there - limit <= fewest;
 }
 
 function isHost({ key }: Counter): boolean {
