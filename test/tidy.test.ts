@@ -70,6 +70,7 @@ const coreFolders = [
   'packing',
   'packing/zones',
   'placing/state',
+  'placing/crowding',
   'placing/one-by-one',
   'placing/together',
   'placing/fewest',

@@ -5,6 +5,7 @@ import { RetryableError } from '../ports/errors.ts';
 import { DECISION_VERSION, type Decision, type LedgerState, type Removal } from '../ports/store.ts';
 import { digest } from '../contract/digest.ts';
 import { annotation } from '../contract/names.ts';
+import { crowdsFor } from './crowds.ts';
 import { claimName } from './derived-name.ts';
 import { execute, newestOf } from './execute.ts';
 import type { Gathered } from './gather.ts';
@@ -111,6 +112,7 @@ export function toDecision(ports: Ports, gathered: Gathered, plan: Plan, cause: 
   const name = `${String(generation).padStart(9, '0')}-${digest(version, JSON.stringify(stamped), ...(removal === undefined ? [] : [JSON.stringify(removal)]))}`;
   const planned = new Set(plan.claims.flatMap(({ pods }) => pods.map(({ uid }) => uid)));
   const movers = moversAmong(gathered.snapshot, planned);
+  const crowds = removal === undefined ? [] : crowdsFor(gathered.snapshot, gathered.input.crowds);
   const claimNames = plan.claims.map(({ nodePool }, index) => claimName(nodePool, name, index));
   const reservations = sharedReservations(gathered.snapshot, plan, claimNames, name);
   return {
@@ -125,6 +127,7 @@ export function toDecision(ports: Ports, gathered: Gathered, plan: Plan, cause: 
     ...(reservations === null ? {} : { reservations }),
     ...(removal === undefined ? {} : { removal }),
     ...(movers.length === 0 ? {} : { movers }),
+    ...(crowds.length === 0 ? {} : { crowds }),
   };
 }
 

@@ -1,6 +1,6 @@
-import { annotation } from '../contract/names.ts';
+import { annotation, label } from '../contract/names.ts';
 import { poolsByProvider } from '../contract/own-class.ts';
-import { isReserved } from '../kubernetes/reserved-taint.ts';
+import { isReserved, reservedValue } from '../kubernetes/reserved-taint.ts';
 import type { Snapshot } from '../contract/snapshot/parse.ts';
 import { judgeSiblings } from '../contract/snapshot/siblings.ts';
 import { NO_TEMPLATES, type DeviceTemplates } from '../core/model/device-templates.ts';
@@ -20,6 +20,7 @@ import type { Decision, LedgerState } from '../ports/store.ts';
 import { usableOverlays } from './api-rules.ts';
 import { conditionOf, isTrue } from './conditions.ts';
 import { WRITE_DENIED, isDeniedStill } from './denied-condition.ts';
+import { crowdsOf, goneSoon, replacingSome } from './crowds.ts';
 import { evictionCosts } from './eviction-costs.ts';
 import { withoutEvicted } from './interruption/without-evicted.ts';
 import { heirsOf, moversOf, plannedIn } from './heirs.ts';
@@ -46,6 +47,15 @@ export interface Gathered {
   readonly newDevices: DeviceTemplates | null;
   /** Claims whose nodes are kept for pods that have moved, with the successors that wait: they are still to be let in. */
   readonly heirs: ReadonlyMap<string, ReadonlyArray<string>>;
+  /** Nodes in use that are kept so, by name, where everybody that they are kept for is known: what plans find free there is. */
+  readonly kept: ReadonlyMap<string, KeptNode>;
+}
+
+/** A node that is kept for some, of whom each is there. */
+export interface KeptNode {
+  readonly claim: NodeClaim;
+  /** The value of its taint. */
+  readonly value: string;
 }
 
 /** Null when there is nothing to look at: no relay publishes, and `mayList` forbids listing. */
@@ -57,7 +67,7 @@ export async function gather(ports: Ports, ledger: LedgerState, mayList: boolean
 /** The same, from a snapshot that has just been read. */
 export async function gatherFrom(ports: Ports, ledger: LedgerState, published: Snapshot): Promise<Gathered> {
   const snapshot = judgeSiblings(await withNewestClaims(ports, published, ledger));
-  const { inFlight, heirs } = await inFlightClaims(ports, snapshot);
+  const { inFlight, heirs, kept, crowds } = await inFlightClaims(ports, snapshot);
   const { own, foreign: foreignPools } = poolsByProvider(snapshot.nodePools);
   const nodePools = own.map((pool) => unlessDenied(ports, pool));
   const cluster = { ...snapshot, nodePools, nodeOverlays: usableOverlays(snapshot.nodeOverlays) };
@@ -65,7 +75,8 @@ export async function gatherFrom(ports: Ports, ledger: LedgerState, published: S
   const { devices, newDevices } = await deviceSupport(ports, snapshot);
   const evictionCostMs = evictionCosts(nodePools);
   const rules = { policy: ports.policy, work: DEFAULT_WORK, devices, evictionCostMs, held: [] };
-  return { snapshot, input: { cluster, foreignPools, catalog, inFlight, ...rules }, ledger, newDevices, heirs };
+  const known = { cluster, foreignPools, catalog, inFlight, ...rules };
+  return { snapshot, input: crowds.size === 0 ? known : { ...known, crowds }, ledger, newDevices, heirs, kept };
 }
 
 /** A pool whose NodeClaims a policy denies is none to plan with until they are tried again: its pods may have another. */
@@ -115,15 +126,21 @@ function isAtLeast(version: string, other: string): boolean {
   }
 }
 
+interface InFlight extends Pick<Gathered, 'heirs' | 'kept'> {
+  readonly inFlight: ReadonlyMap<string, InFlightClaim>;
+  /** As of `ProvisioningInput`: what nodes hold back that go soon, or have just gone. */
+  readonly crowds: ReadonlyMap<number, number>;
+}
+
 /** Claims whose planned pods are still theirs, with those pods, and with the successors of those that have moved. */
-async function inFlightClaims(
-  ports: Ports,
-  snapshot: Snapshot,
-): Promise<{ readonly inFlight: ReadonlyMap<string, InFlightClaim> } & Pick<Gathered, 'heirs'>> {
+async function inFlightClaims(ports: Ports, snapshot: Snapshot): Promise<InFlight> {
   const heirs = new Map<string, ReadonlyArray<string>>();
+  const kept = new Map<string, KeptNode>();
   const nodes = new Map(snapshot.nodes.map((node) => [node.metadata.name, node]));
   const unsettled = snapshot.nodeClaims.filter((claim) => !isSettled(claim, nodes, ports.now()));
-  const decisions = await readDecisions(ports, unsettled);
+  const decisions = await readDecisions(ports, unsettled, annotation.decision);
+  const leaving = await readDecisions(ports, goneSoon(snapshot, ports.now()), annotation.disruption);
+  const replacing = await readDecisions(ports, replacingSome(snapshot, ports.now()), annotation.decision);
   const taken = new Set([...decisions.values()].flatMap(plannedIn));
   const sharing: Array<SharingClaim> = [];
   const found = unsettled.flatMap((claim) => {
@@ -135,9 +152,11 @@ async function inFlightClaims(
     if (decision === undefined || planned === undefined) return [];
     const { instanceType, zone, capacityType } = planned.offering;
     const own = moversOf(decision, claim.metadata.name);
-    const successors = heirsOf(own, nodeNameOf(claim), snapshot, taken).waiting.map(({ uid }) => uid);
-    if (successors.length > 0 && isReserved(nodes.get(nodeNameOf(claim)) ?? null))
-      heirs.set(claim.metadata.name, successors);
+    const comers = heirsOf(own, nodeNameOf(claim), snapshot, taken);
+    const successors = comers.waiting.map(({ uid }) => uid);
+    const node = nodes.get(nodeNameOf(claim)) ?? null;
+    if (successors.length > 0 && isReserved(node)) heirs.set(claim.metadata.name, successors);
+    if (comers.unborn === 0) noteKept(kept, node, { claim, movers: own.length });
     const pods = [...[...planned.pods, ...bufferPodsOn(decision, index)].map(({ uid }) => uid), ...successors];
     const inFlight = { pods, instanceType, zone, capacityType };
     const reservation = decision.reservations?.[index] ?? claim.metadata.name;
@@ -149,7 +168,20 @@ async function inFlightClaims(
     return [[claim.metadata.name, inFlight] as const];
   });
   const roomOn = roomLeft(snapshot, new Set(sharing.map(({ node }) => node)));
-  return { inFlight: new Map([...found, ...sharedPlaces(snapshot, sharing, roomOn)]), heirs };
+  const crowds = crowdsOf(snapshot, [...replacing.values(), ...leaving.values()]);
+  return { inFlight: new Map([...found, ...sharedPlaces(snapshot, sharing, roomOn)]), heirs, kept, crowds };
+}
+
+/** Where the node is in use, and kept for pods that move. */
+function noteKept(
+  kept: Map<string, KeptNode>,
+  node: Node | null,
+  { claim, movers }: { readonly claim: NodeClaim; readonly movers: number },
+): void {
+  const value = reservedValue(node);
+  const isInUse = node?.metadata.labels?.[label.initialized] === 'true';
+  if (node === null || value === null || !isInUse || movers === 0) return;
+  kept.set(node.metadata.name, { claim, value });
 }
 
 /** What stands for the room of buffers on a claim of the decision. Records made before there were buffers have none. */
@@ -166,8 +198,12 @@ function isSettled(claim: NodeClaim, nodes: ReadonlyMap<string, Node>, now: numb
   return now - (Date.parse(registered.lastTransitionTime ?? '') || 0) > SETTLING_MS;
 }
 
-async function readDecisions(ports: Ports, claims: ReadonlyArray<NodeClaim>): Promise<ReadonlyMap<string, Decision>> {
-  const names = [...new Set(claims.flatMap(({ metadata }) => metadata.annotations?.[annotation.decision] ?? []))];
+async function readDecisions(
+  ports: Ports,
+  claims: ReadonlyArray<NodeClaim>,
+  by: string,
+): Promise<ReadonlyMap<string, Decision>> {
+  const names = [...new Set(claims.flatMap(({ metadata }) => metadata.annotations?.[by] ?? []))];
   const decisions = await Promise.all(names.map((name) => knownDecision(ports, name)));
   return new Map(decisions.flatMap((decision) => (decision === null ? [] : [[decision.name, decision] as const])));
 }

@@ -18,6 +18,7 @@ import { type Gathered, gatherFrom } from './gather.ts';
 import { withKnownReasons } from './interruption/known-reasons.ts';
 import { nameReplacements } from './interruption/name-replacements.ts';
 import { noteEvictions } from './interruption/note-evictions.ts';
+import { letSpareIn } from './let-spare-in.ts';
 import { makePlan, type Look, type MadePlan } from './make-plan.ts';
 import { unjudgedPools } from './readiness.ts';
 import { writeOverlayStatuses } from './overlay-status.ts';
@@ -26,6 +27,7 @@ import { readSnapshot } from './read-snapshot.ts';
 import { planWithoutSpares } from './plan-without-spares.ts';
 import { recordPlan } from './record-plan.ts';
 import { reportLeft } from './report-left.ts';
+import { tellHeldBack } from './tell-held-back.ts';
 import { tellRefused } from './tell-refused.ts';
 import { tellSlowNodes } from './tell-slow-nodes.ts';
 import { wake } from './wake.ts';
@@ -72,9 +74,12 @@ export async function provision(ports: Ports, mayList = false): Promise<Provisio
   const gathered = await gatherFrom(ports, resumed.ledger, snapshot);
   await callHeirs(ports, gathered);
   const { outcome, made, nominations = [] } = await decide(ports, gathered);
+  // Another plan may have given that room to others.
+  if (outcome.kind !== 'lost') await letSpareIn(ports, gathered, { nominations });
   // Nobody waits for these, so they come last.
   await Promise.all([
     tellSlowNodes(ports, snapshot, { nominations }),
+    tellHeldBack(ports, gathered, { nominations }),
     writeOverlayStatuses(ports, gathered),
     gathered.newDevices === null ? null : ports.deviceMemory.write(gathered.newDevices),
     made === null ? null : recordPlan(ports, made, outcome.kind === 'lost' ? 'lost' : 'holds'),

@@ -26,6 +26,15 @@ export interface Decision {
   readonly removal?: Removal;
   /** The pods of `plan.claims` that do not come themselves. */
   readonly movers?: ReadonlyArray<Mover>;
+  /** Pods that spread over hosts, some of which come when the nodes to go have gone: as planned for in `ProvisioningInput.crowds`. */
+  readonly crowds?: ReadonlyArray<Crowd>;
+}
+
+/** So many pods may be on one host, as many as on one that goes. Owner and shape as of a mover. */
+export interface Crowd {
+  readonly owner: string;
+  readonly shape: string;
+  readonly most: number;
 }
 
 /** A pod that ran somewhere else when a claim was planned for it: it is evicted there, and a successor comes in its place. */
@@ -35,6 +44,8 @@ export interface Mover {
   readonly owner: string;
   /** Tells pods of one template from others of the owner. */
   readonly shape: string;
+  /** Is it known how many pods the owner wants? Once it is not in a snapshot any more it wants none. */
+  readonly isCounted?: boolean;
 }
 
 /** Nodes that go together: they are marked when the decision is executed, and judged once more before they go. */

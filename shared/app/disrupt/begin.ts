@@ -1,6 +1,7 @@
 import { FORCED_REASONS, type PlannedReplacement } from '../../core/disruption/plan/disruption-plan.ts';
 import { candidatesOf, type Candidate } from '../../core/disruption/second-look/begun.ts';
 import type { AuditedDisruption, AuditedStep } from '../../core/disruption/sound-disruption.ts';
+import { crowdsIn } from '../../core/disruption/steps/crowds.ts';
 import type { Plan } from '../../core/model/plan.ts';
 import type { ProvisioningInput } from '../../core/model/provisioning-input.ts';
 import { withoutBuffers } from '../../core/present/buffer-pods.ts';
@@ -8,11 +9,12 @@ import { leavingNames } from '../../core/present/leaving-names.ts';
 import { withoutLeaving } from '../../core/present/without-leaving.ts';
 import { type Instant, instant } from '../../core/quantity/units.ts';
 import { judged } from '../../core/recovery/sound-plan.ts';
+import { withDefaultSpread } from '../../core/rules/default-spread.ts';
 import { labelKey } from '../../kubernetes/labels.ts';
 import { commitPlan } from '../commit-plan.ts';
 import { execute } from '../execute.ts';
 import type { Gathered } from '../gather.ts';
-import { makePlan } from '../make-plan.ts';
+import { makePlan, type MadePlan } from '../make-plan.ts';
 import type { Ports } from '../ports.ts';
 import { recordLook } from '../record-look.ts';
 import { tellRefused } from '../tell-refused.ts';
@@ -40,7 +42,7 @@ export async function begin(ports: Ports, gathered: Gathered, beginning: Beginni
   const made = makePlan(ports, gathered, inputWithout(gathered, candidates, beginning, instant(ports.now())));
   const { input } = made;
   await tellRefused(ports, made);
-  const why = objection(made.plan, beginning);
+  const why = objection(made.plan, beginning) ?? tooManyFor(made, beginning);
   const cheaper = FORCED_REASONS.has(step.reason) ? made.plan : onlyCheaper(made.plan, input, priceOf(beginning));
   // What is left of a plan that holds is a plan to be audited.
   const bought = cheaper === null ? null : judged(cheaper, input);
@@ -99,7 +101,9 @@ function inputWithout(
   );
   const around = withoutLeaving(input, [...leavingNames(snapshot), ...step.remove], now, held);
   const others = before.claims.length === 0 ? around : withoutOthers(around, beginning);
-  return withoutPods(others, new Set(movesToSuccessors(beginning).map(({ uid }) => uid)));
+  const planned = withoutPods(others, new Set(movesToSuccessors(beginning).map(({ uid }) => uid)));
+  const own = crowdsIn(step, withDefaultSpread(input).cluster);
+  return own.size === 0 ? planned : { ...planned, crowds: new Map([...(input.crowds ?? []), ...own]) };
 }
 
 /** Pods whose place is what a pool with a fixed number of nodes makes in place of theirs: it makes that for nobody in particular. */
@@ -167,6 +171,16 @@ function objection(plan: Plan, beginning: Beginning): string | null {
   const meant = new Set(replacements.filter(({ name }) => step.create.includes(name)).map((one) => one.capacityType));
   const unmeant = [...bought].filter((type) => !meant.has(type));
   return unmeant.length > 0 ? `the replacement would be ${unmeant.join(', ')}` : null;
+}
+
+/**
+ * Pods that nodes which go together hold back may have been planned for as if none went: then each needs a host of its own. Fewer nodes may
+ * be replaced one for one; for a single one that is all that can be done.
+ */
+function tooManyFor({ plan, input }: MadePlan, { step }: Beginning): string | null {
+  if ((input.crowds?.size ?? 0) === 0 || step.remove.length < 2 || plan.claims.length <= step.create.length)
+    return null;
+  return 'pods that its nodes hold back would need more nodes together';
 }
 
 function isSamePlace(offering: Plan['claims'][number]['offering'], wanted: PlannedReplacement): boolean {

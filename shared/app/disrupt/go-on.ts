@@ -1,7 +1,7 @@
 import { isBehind } from '../../core/disruption/brakes/rollouts.ts';
 import type { Begun, Candidate } from '../../core/disruption/second-look/begun.ts';
 import {
-  judgeBegun,
+  judgeInParts,
   reasonOf,
   REPLACED_MS,
   type BegunVerdict,
@@ -32,7 +32,7 @@ import { eventAboutNode } from './event-about.ts';
 import { NODES_AT_ONCE, tellFailed, unmark } from './mark.ts';
 import { failureCounts } from './look-figures.ts';
 
-/** Decides about every set of nodes that was begun, on the newest view: all of a set go, or none. */
+/** Decides about every set of nodes that was begun, on the newest view: those of a set that cannot go keep none of the others. */
 export async function goOn(
   ports: Ports,
   gathered: Gathered,
@@ -42,7 +42,7 @@ export async function goOn(
   // A canary that was decided on goes; where what is new does worse meanwhile, nothing goes for it.
   const halted = new Map([...rollouts].filter(([, { kind }]) => kind === 'halted'));
   const look = await secondLook(ports, gathered, halted);
-  const judged = begun.map((one) => ({ one, verdict: judgeBegun(one, look) }));
+  const judged = begun.flatMap((one) => judgeInParts(one, look));
   tellRefusals(ports, gathered, judged);
   await tellWaiting(ports, gathered, judged);
   const takingBack = judged.flatMap(({ one, verdict }) => (verdict.kind === 'take-back' ? [{ one, verdict }] : []));
@@ -178,7 +178,7 @@ async function noteFailed(ports: Ports, gathered: Gathered, begun: Begun, replac
   if (replacements > 0) await noteFailure(ports, pools, decision);
   if (replacements > 0) await haltFailed(ports, gathered, begun);
   const counts = failureCounts({ reason: reasonOf(first.claim) ?? '', candidates, replacements });
-  await recordLook(ports, { id: `${decision}/taken-back`, counts, state: null });
+  await recordLook(ports, { id: `${decision}/taken-back/${first.claim.metadata.name}`, counts, state: null });
 }
 
 /**

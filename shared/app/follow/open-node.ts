@@ -1,3 +1,4 @@
+import { HELD_BACK_MS } from '../crowds.ts';
 import { label, taint } from '../../contract/names.ts';
 import type { Node, NodeClaim } from '../../kubernetes/manifest.ts';
 import { claimFacts } from '../claim-facts.ts';
@@ -94,9 +95,11 @@ export async function openNode(ports: Ports, claim: NodeClaim, node: Node): Prom
 
 /** Lets in the successors of pods that have moved; null when nobody is waited for any more. */
 async function awaitMovers(ports: Ports, claim: NodeClaim, node: Node): Promise<FollowOutcome | null> {
-  const endMs = transitionMs(claim, 'Registered') + MOVING_MS;
-  if (ports.now() >= endMs) return null;
+  const sinceMs = transitionMs(claim, 'Registered');
+  if (ports.now() >= sinceMs + HELD_BACK_MS) return null;
   const decision = await decisionOf(ports, claim);
+  const endMs = sinceMs + (decision?.crowds === undefined ? MOVING_MS : HELD_BACK_MS);
+  if (ports.now() >= endMs) return null;
   const movers = moversOf(decision, claim.metadata.name);
   const snapshot = movers.length === 0 ? null : await latestReadable(ports);
   if (snapshot === null) return null;

@@ -46,7 +46,14 @@ export function auditPlan(stated: Plan, given: ProvisioningInput): ReadonlyArray
     ...checkReservations(plan, priced),
     ...checkPrecedence(plan, input, { nodes, spare, daemons, check }),
     ...checkDevices(plan, input, state),
-    ...checkTopology({ cluster: input.cluster, nodes, offered: offeredDomains(input) }),
+    ...checkTopology({
+      cluster: input.cluster,
+      nodes,
+      offered: offeredDomains(input),
+      crowdOf: (shape) => given.crowds?.get(shape) ?? 0,
+      // The plan has them all.
+      expectedOn: () => [],
+    }),
   ];
 }
 

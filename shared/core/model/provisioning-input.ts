@@ -90,4 +90,9 @@ export interface ProvisioningInput {
   readonly evictionCostMs: ReadonlyMap<string, number>;
   /** Machines that are planned around as if they had gone, and that may stay: limits hold with them too. */
   readonly held: ReadonlyArray<HeldMachine>;
+  /**
+   * By index into `Cluster.shapes`: pods that spread over hosts and leave nodes that must go, with how many of those that the spread counts
+   * may be on one host, as many as were on one that goes. They come once that has gone, from when on it counts no more. Absent: none.
+   */
+  readonly crowds?: ReadonlyMap<number, number>;
 }

@@ -1,5 +1,6 @@
 import type { Pod } from '../model/cluster.ts';
 import type { Work } from '../packing/problem/work.ts';
+import { areHostsEven, crowdByInput, evenedCrowds } from './crowding/crowd-hosts.ts';
 import { atRealPrices } from './fewest/at-real-prices.ts';
 import { findFewestLeft } from './fewest/fewest-left.ts';
 import { compareLeft, leftByPriority, placeableShapes, type LeftByPriority } from './one-by-one/left-pods.ts';
@@ -41,8 +42,19 @@ export interface PlacedPods {
   readonly proof: Work;
 }
 
-/** Finds a place for the pods of `compiled`: that leaves as few as can be, and of those the cheapest found. */
+/**
+ * Finds a place for the pods of `compiled`: that leaves as few as can be, and of those the cheapest found. Where hosts go, pods that spread
+ * over them are as many on one as they were, if all that stay are even then; else as if none went.
+ */
 export function placePods(compiled: CompiledInput): PlacedPods {
+  const { crowds, ...input } = compiled.input;
+  const crowded = placeOnHosts(compiled);
+  if (crowds === undefined || areHostsEven(crowded.workspace)) return crowded;
+  const evened = placeOnHosts({ ...compiled, input: { ...input, crowds: evenedCrowds(crowded.workspace, crowds) } });
+  return areHostsEven(evened.workspace) ? evened : placeOnHosts({ ...compiled, input });
+}
+
+function placeOnHosts(compiled: CompiledInput): PlacedPods {
   const first = placeInOrder(compiled, 'one-by-one-first');
   const isOne = !first.isMixed || compiled.pods.length > BOTH_ORDERS_MAX;
   const cheapest = isOne ? first : cheaper(first, placeInOrder(compiled, 'packed-first'));
@@ -101,6 +113,7 @@ const NONE_LATER: LaterPods = { pods: new Set(), share: 1 };
 function placeInOrder(compiled: CompiledInput, order: Order, later = NONE_LATER): PlacedPods {
   const { input, pods } = compiled;
   const workspace = workspaceFor(compiled);
+  crowdByInput(workspace);
   const holdable = placeableShapes(workspace);
   // What nothing can hold is no reason to try harder for the others, or to do without what is done once all are placed.
   const [waiting, hopeless] = partition(keepPromises(workspace, pods), ({ shape }) => holdable.has(shape));

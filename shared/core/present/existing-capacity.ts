@@ -36,7 +36,10 @@ export interface Machine {
   readonly claim: NodeClaim | null;
 }
 
-/** All capacity that pods can use, initialized first, then by name. What is being deleted is left out. */
+/**
+ * All capacity that pods can use, initialized first, of that what is open to all first, then by name. What is being deleted is left out. Who
+ * fits an open node leaves the room of one that is kept to those that it is kept for.
+ */
 export function existingCapacity(
   input: ProvisioningInput,
   daemons: ReadonlyArray<Daemon>,
@@ -47,7 +50,16 @@ export function existingCapacity(
     .filter((machine) => !isLeaving(machine))
     .map((machine) => toCapacity(machine, input, daemons, usage))
     .filter((capacity) => capacity !== null)
-    .toSorted((a, b) => Number(b.initialized) - Number(a.initialized) || byCodeUnit(a.name, b.name));
+    .toSorted(
+      (a, b) =>
+        Number(b.initialized) - Number(a.initialized) ||
+        Number(isKept(a)) - Number(isKept(b)) ||
+        byCodeUnit(a.name, b.name),
+    );
+}
+
+function isKept({ initialized, presentTaints }: ExistingCapacity): boolean {
+  return initialized && presentTaints.some(({ key }) => key === RESERVED);
 }
 
 /** Nodes joined with their claims, and the claims without a node. A claim and its node share provider id or name. */

@@ -60,6 +60,18 @@ describe('existing capacity', () => {
     expect(planned(given)).toEqual(['nominate to node n: s0-0 s0-1 s0-2']);
   });
 
+  test('a node that is kept for others takes what no open one has room for', () => {
+    const taints = [{ key: 'nodewright.dev/reserved', value: 'a', effect: 'NoSchedule' }] as const;
+    const given = input({
+      types,
+      nodePools: [pool('a')],
+      nodes: [{ ...node('kept', 4, 16), spec: { taints } }, node('open', 2, 8)],
+      shapes: [small],
+      pods: pods(0, 5),
+    });
+    expect(planned(given)).toEqual(['nominate to node open: s0-0 s0-1 s0-2 s0-3', 'nominate to node kept: s0-4']);
+  });
+
   test('a cordoned node, and one that is being deleted, take no pods', () => {
     const cordoned = { ...node('cordoned', 4, 16), spec: { unschedulable: true } };
     const leaving = {

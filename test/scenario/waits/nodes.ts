@@ -1,3 +1,4 @@
+import type { Decision } from '../../../shared/ports/store.ts';
 import { decisionOf } from '../../unit/app/small-cluster.ts';
 import { inUse, launched, saying, used } from './begin.ts';
 import type { Cases } from './play.ts';
@@ -34,15 +35,11 @@ export const nodes: Cases = {
   'Node: kept for pods that do not move to it': {
     ending: 'it is open to all',
     waits: ["open-node.ts 'the successors of pods that move to its node'"],
-    begin: async () => {
-      const cluster = await kept({ conditions: inUse });
-      cluster.keepNodes();
-      cluster.addClaim('old');
-      const pod = cluster.addRunning('web', 'old');
-      const movers = [{ uid: pod.uid, owner: 'o', shape: 's' }];
-      await cluster.ports.decisions.put({ ...decisionOf(['c'], [pod]), movers });
-      return { cluster, isDone: cluster.isOpen };
-    },
+    begin: () => keptForMover({}),
+  },
+  'Node: kept for pods that another holds back by their spread over hosts': {
+    ending: 'it is open to all',
+    begin: () => keptForMover({ crowds: [{ owner: 'o', shape: 's', most: 2 }] }),
   },
   'Node: closed, and nothing says why': {
     ending: 'it is opened',
@@ -53,3 +50,12 @@ export const nodes: Cases = {
     },
   },
 };
+
+/** The pod has gone, and nobody knows how many its owner wants. */
+async function keptForMover(parts: Pick<Decision, 'crowds'>) {
+  const cluster = await kept({ conditions: inUse });
+  cluster.keepNodes();
+  const movers = [{ uid: 'gone', owner: 'o', shape: 's' }];
+  await cluster.ports.decisions.put({ ...decisionOf(['c'], [{ name: 'default/web', uid: 'gone' }]), movers, ...parts });
+  return { cluster, isDone: cluster.isOpen };
+}

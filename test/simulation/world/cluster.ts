@@ -1,7 +1,14 @@
 import { parseAmounts, type Amounts } from '../../../shared/kubernetes/quantity.ts';
 import { allocatableOf } from '../../../shared/core/model/allocatable.ts';
 import { podRequests } from '../../../shared/core/rules/pod-requests.ts';
-import type { PodSpec, ResourceList, Taint, Toleration } from '../../../shared/kubernetes/manifest.ts';
+import type {
+  LabelSelector,
+  PodSpec,
+  ResourceList,
+  Taint,
+  Toleration,
+  TopologySpreadConstraint,
+} from '../../../shared/kubernetes/manifest.ts';
 import type { Rng } from '../../../sandbox/world/rng.ts';
 import {
   conditionStatus,
@@ -22,6 +29,7 @@ const NOT_READY = [
   { key: 'node.kubernetes.io/not-ready', effect: 'NoSchedule' },
   { key: 'node.kubernetes.io/not-ready', effect: 'NoExecute' },
 ];
+const HOST = 'kubernetes.io/hostname';
 const UNREACHABLE = [
   { key: 'node.kubernetes.io/unreachable', effect: 'NoSchedule' },
   { key: 'node.kubernetes.io/unreachable', effect: 'NoExecute' },
@@ -340,7 +348,9 @@ export class Cluster {
     for (const pod of waiting) {
       const like = specText(pod);
       const isNominated = placeTaken(pod) !== null;
-      const fitting = !isNominated && refused.has(like) ? [] : nodes.filter((node) => this.#fits(pod, node));
+      const isEven = this.#spreadOf(pod, nodes);
+      const fitting =
+        !isNominated && refused.has(like) ? [] : nodes.filter((node) => this.#fits(pod, node) && isEven(node));
       const nominated = fitting.find(({ metadata }) => metadata.name === pod.status?.['nominatedNodeName']);
       const chosen = nominated ?? fitting[rng.below(Math.max(1, fitting.length))];
       if (isNominated) refused.clear();
@@ -350,8 +360,40 @@ export class Cluster {
     }
   }
 
+  /** Of spreads over hosts those that must be kept, and of pods that labels select: as kube-scheduler, with the fewest on any host that it looks at. */
+  #spreadOf({ metadata, spec }: Stored, nodes: ReadonlyArray<Stored>): (node: Stored) => boolean {
+    const constraints: ReadonlyArray<TopologySpreadConstraint> = spec?.['topologySpreadConstraints'] ?? [];
+    const hard = constraints.filter(
+      ({ topologyKey, whenUnsatisfiable }) => topologyKey === HOST && whenUnsatisfiable === 'DoNotSchedule',
+    );
+    if (hard.length === 0) return () => true;
+    const wanted: Readonly<Record<string, string>> = spec?.['nodeSelector'] ?? {};
+    const seen = nodes.filter(({ metadata: { labels = {} } }) =>
+      Object.entries(wanted).every(([key, value]) => labels[key] === value),
+    );
+    const rules = hard.map(({ maxSkew, labelSelector }) => {
+      const there = new Map(seen.map((node) => [node.metadata.name, this.#countOn(node, metadata, labelSelector)]));
+      return { there, most: maxSkew - 1 + Math.min(...there.values()) };
+    });
+    return (node) => rules.every(({ there, most }) => (there.get(node.metadata.name) ?? 0) <= most);
+  }
+
+  #countOn(node: Stored, { namespace }: Stored['metadata'], selector: LabelSelector | undefined): number {
+    const wanted = Object.entries(selector?.matchLabels ?? {});
+    const there = [...(this.#occupants.get(node.metadata.name)?.values() ?? [])];
+    return there.filter(
+      ({ metadata, spec }) =>
+        spec?.['nodeName'] === node.metadata.name &&
+        metadata.namespace === namespace &&
+        metadata.deletionTimestamp === undefined &&
+        wanted.every(([key, value]) => metadata.labels?.[key] === value),
+    ).length;
+  }
+
   #bind(pod: Stored, node: string): void {
     const { server } = this.#parts;
+    // Others that spread may come to a host that has no more than the fewest now.
+    if (pod.spec?.['topologySpreadConstraints'] !== undefined) this.#soonSchedule();
     const key = keyOf(pod.metadata);
     server.patch('pods', key, { status: { nominatedNodeName: null } }, 'status');
     server.patch(

@@ -347,7 +347,7 @@ export class Laws {
     return isReady(pod) && timeline.now() - startedMs > SEEN_MS && isProtected(server, pod);
   }
 
-  /** What a pool's budget says, which is 10 % here. */
+  /** What a pool's budget says: a share of its nodes, and 10 % where nothing else is said. */
   #budgetMistake(claim: Stored): string | null {
     const { server } = this.#parts;
     const pool = claim.metadata.labels?.[label.nodePool] ?? '';
@@ -360,7 +360,8 @@ export class Laws {
     const going = own.filter(
       ({ metadata }) => metadata.deletionTimestamp !== undefined && !this.#doomed.has(metadata.name),
     );
-    const allowed = Math.ceil(own.length / 10);
+    const share = parseInt(server.get('nodepools', pool)?.spec?.['disruption']?.budgets?.[0]?.nodes ?? '10%', 10);
+    const allowed = Math.ceil((own.length * share) / 100);
     return going.length + 1 > allowed ? `${going.length + 1} of ${own.length} go, and ${allowed} may` : null;
   }
 

@@ -2,9 +2,9 @@ import type { PodShape } from '../../model/cluster.ts';
 import type { NodeSelectorTerm, TopologySpreadConstraint } from '../../../kubernetes/manifest.ts';
 import { labelKey, normalizeKey } from '../../../kubernetes/labels.ts';
 import type { FinalNode } from '../seen/final-state.ts';
-import { blockingTaint, meets, meetsNodeRules, meetsTerm } from '../seen/matching.ts';
+import { blockingTaint, meets, meetsNodeRules, meetsTerm, selected } from '../seen/matching.ts';
 import type { PodsByShape } from './pods-by-shape.ts';
-import type { SelectedPods } from './selected-shapes.ts';
+import { withLabelKeys, type SelectedPods } from './selected-shapes.ts';
 
 /** What of a pod a spread constraint lets decide which nodes it looks at. */
 export interface Honored {
@@ -14,6 +14,9 @@ export interface Honored {
 
 /** Domains of a key that the pools can offer to a pod, by nodes that the constraint looks at. */
 export type OfferedDomains = (key: string, shape: PodShape, honored: Honored) => ReadonlyArray<string>;
+
+/** The pods that an earlier plan has promised the node at this place, where they come before or with those of this one. */
+export type ExpectedOn = (at: number) => ReadonlyArray<PodShape>;
 
 /** What a pod sees of a spread constraint: the pods that it counts per domain, and the fewest in a domain open to it. */
 export interface SpreadView {
@@ -25,13 +28,19 @@ export interface SpreadView {
    * count then, nodes that are there do. A node planned elsewhere may have come later.
    */
   readonly leastFrom: (node: FinalNode) => number;
+  /** Of hosts: the fewest on any that stays. `least` counts one without pods, which can always come. */
+  readonly leastOnHosts: number;
 }
 
 /** What pods of the shape see when their constraint counts those that it looks for. */
 export type ViewOf = (shape: PodShape, constraint: TopologySpreadConstraint, sought: SelectedPods) => SpreadView;
 
 /** Answers from what is known of the nodes. Pods whose node rules and tolerations are alike see the same. */
-export function spreadViews(nodes: ReadonlyArray<FinalNode>, pods: PodsByShape, offered: OfferedDomains): ViewOf {
+export function spreadViews(
+  nodes: ReadonlyArray<FinalNode>,
+  pods: PodsByShape,
+  { offered, expectedOn }: { readonly offered: OfferedDomains; readonly expectedOn: ExpectedOn },
+): ViewOf {
   const fields = new Map<string, SpreadField>();
   const views = new Map<SelectedPods, Map<string, SpreadView>>();
   return (shape, constraint, sought) => {
@@ -43,7 +52,7 @@ export function spreadViews(nodes: ReadonlyArray<FinalNode>, pods: PodsByShape, 
     // Stryker disable next-line CallExpression: what is not kept is worked out again
     views.set(sought, ofSought);
     const viewId = `${constraint.minDomains ?? 1} ${id}`;
-    const view = ofSought.get(viewId) ?? toView(field, pods, constraint, sought);
+    const view = ofSought.get(viewId) ?? toView(field, pods, constraint, { shape, sought, expectedOn });
     // Stryker disable next-line CallExpression: what is not kept is worked out again
     ofSought.set(viewId, view);
     return view;
@@ -56,6 +65,8 @@ interface SpreadField {
   readonly domains: ReadonlyArray<string | null>;
   /** Does it count the pods that are on the node already? */
   readonly seesRunning: ReadonlyArray<boolean>;
+  /** Is the node there, or made by this plan or step, and not leaving? */
+  readonly stays: ReadonlyArray<boolean>;
   /** The domains that a pod with the constraint could be in; null where that many domains are always open to it. */
   readonly open: ReadonlyArray<string> | null;
   /** What each of several required terms leaves of them, and the domains of nodes that are there. */
@@ -94,7 +105,9 @@ function readField(
   const all = pods.domainsOf(key);
   const domains = nodes.map((node, at) => (looksAt(node, shape, constraint) ? (all[at] ?? null) : null));
   const seesRunning = nodes.map(({ presentTaints }) => !byTaints || blockingTaint(presentTaints, tolerations) === null);
-  if (key === labelKey.hostname) return { domains, seesRunning, open: null, byTerm: [] };
+  // What no pod comes to is another step's.
+  const stays = nodes.map(({ leaving, claim, pods: { size } }) => !leaving && (claim === null || size > 0));
+  if (key === labelKey.hostname) return { domains, seesRunning, stays, open: null, byTerm: [] };
   const possible = new Set(offered(key, shape, honored));
   for (const domain of domains) if (domain !== null) possible.add(domain);
   const terms = termsOf(shape);
@@ -106,7 +119,7 @@ function readField(
     term,
     open: open.filter((domain) => isThere.has(domain) || isOpenTo(shape, key, domain, [term])),
   }));
-  return { domains, seesRunning, open, byTerm };
+  return { domains, seesRunning, stays, open, byTerm };
 }
 
 function termsOf({ spec }: PodShape): ReadonlyArray<NodeSelectorTerm> | undefined {
@@ -135,12 +148,19 @@ function isOpenTo(
   );
 }
 
+interface SpreadSubject {
+  readonly shape: PodShape;
+  readonly sought: SelectedPods;
+  readonly expectedOn: ExpectedOn;
+}
+
 function toView(
-  { domains, seesRunning, open, byTerm }: SpreadField,
+  { domains, seesRunning, stays, open, byTerm }: SpreadField,
   pods: PodsByShape,
-  { minDomains = 1 }: TopologySpreadConstraint,
-  { shapes }: SelectedPods,
+  constraint: TopologySpreadConstraint,
+  { shape: owner, sought: { shapes }, expectedOn }: SpreadSubject,
 ): SpreadView {
+  const { minDomains = 1 } = constraint;
   const counts = new Map<string, number>();
   for (const shape of shapes) {
     for (const { at, pods: there } of pods.placesOf(shape)) {
@@ -151,12 +171,21 @@ function toView(
       counts.set(domain, (counts.get(domain) ?? 0) + seen);
     }
   }
-  if (open === null) return { counts, least: 0, leastFrom: () => 0 };
+  if (open === null) {
+    const selector = withLabelKeys(constraint.labelSelector, owner, { match: constraint.matchLabelKeys });
+    const isSought = ({ namespace, labels }: PodShape): boolean =>
+      namespace === owner.namespace && selector !== null && selected(selector, labels);
+    const onHosts = domains.map((domain, at) => {
+      if (domain === null || stays[at] !== true) return Infinity;
+      return (counts.get(domain) ?? 0) + expectedOn(at).filter(isSought).length;
+    });
+    return { counts, least: 0, leastFrom: () => 0, leastOnHosts: onHosts.reduce((a, b) => Math.min(a, b), Infinity) };
+  }
   const leastOf = (among: ReadonlyArray<string>): number => {
     const least = among.reduce((low, domain) => Math.min(low, counts.get(domain) ?? 0), Infinity);
     return among.length < minDomains || least === Infinity ? 0 : least;
   };
   const leastFrom = ({ labels, name }: FinalNode): number =>
     Math.max(0, ...byTerm.filter(({ term }) => meetsTerm(labels, term, name)).map((one) => leastOf(one.open)));
-  return { counts, least: leastOf(open), leastFrom };
+  return { counts, least: leastOf(open), leastFrom, leastOnHosts: 0 };
 }

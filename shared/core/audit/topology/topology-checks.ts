@@ -10,10 +10,12 @@ export function checkTopology({
   cluster,
   nodes,
   offered,
+  crowdOf,
+  expectedOn,
 }: Omit<SpreadContext, 'pods' | 'finder'> & { readonly cluster: Cluster }): ReadonlyArray<Finding> {
   const pods = readPodsByShape(nodes);
   // Stryker disable next-line ConditionalExpression: what is not planned is not judged below either
   if (pods.planned.size === 0) return [];
   const finder = findShapes(cluster, pods);
-  return [...checkAffinity(pods, finder), ...checkSpread({ nodes, offered, pods, finder })];
+  return [...checkAffinity(pods, finder), ...checkSpread({ nodes, offered, crowdOf, expectedOn, pods, finder })];
 }

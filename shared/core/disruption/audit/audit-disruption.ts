@@ -12,6 +12,7 @@ import { checkTopology } from '../../audit/topology/topology-checks.ts';
 import { microUsdPerHour, type Instant } from '../../quantity/units.ts';
 import type { DisruptionInput } from '../../model/disruption-input.ts';
 import type { DisruptionPlan, DisruptionStep, PlannedReplacement } from '../plan/disruption-plan.ts';
+import { checkWaiting, crowdsOn, expectedIn } from './waiting-checks.ts';
 import { leaveChecks } from './leave-checks.ts';
 import { checkSavings } from './savings-checks.ts';
 import { checkStatement } from './statement-checks.ts';
@@ -36,12 +37,14 @@ export function auditDisruption(
   const check = nodeCheck(cluster, auditedDaemons(input));
   const mayLeave = leaveChecks({ ...given, provisioning: input }, now);
   const offered = offeredDomains(input);
+  const expectedOf = expectedIn(input);
   const progress = { state, moved: new Set<string>(), podsOn: Map.groupBy(cluster.pods, ({ nodeName }) => nodeName) };
   const findings = [...checkStatement(plan, input)];
   for (const [number, step] of plan.steps.slice(0, most).entries()) {
     const meant = nodesMeant(plan, step, cluster);
     const say = (one: Finding): Finding => fatal(one.rule, `step ${number + 1}: ${one.text}`, ...meant(one));
     const going = step.remove.map((name) => ({ name, reason: step.reason }));
+    const crowdOf = crowdsOn(step, state);
     const own = [
       ...mayLeave(going, [...state.values()]),
       ...checkSavings(step, plan, { input, state }),
@@ -49,7 +52,11 @@ export function auditDisruption(
     ];
     const nodes = [...state.values()];
     const getting = [...new Set(step.moves.map(({ to }) => to.name))].flatMap((name) => state.get(name) ?? []);
-    own.push(...getting.flatMap(check), ...checkTopology({ cluster, nodes, offered }));
+    own.push(
+      ...getting.flatMap(check),
+      ...checkTopology({ cluster, nodes, offered, crowdOf, expectedOn: expectedOf(nodes) }),
+    );
+    own.push(...checkWaiting(getting, cluster, crowdOf));
     for (const { pods } of getting) for (const one of pods.values()) arrive(one);
     findings.push(...own.map(say));
   }

@@ -140,7 +140,9 @@ function problemOfReason(one: NodeFacts, reason: DisruptionReason, context: Cont
   const isStatic = one.pool?.spec.replicas !== undefined;
   if (reason === 'StaticSurplus') return isStatic ? null : 'is of no static pool';
   if (isStatic) return 'is of a static pool';
-  return isQuiet(one, context.now) ? problemOfPolicy(one, reason, context) : 'is not consolidatable';
+  if (!isQuiet(one, context.now) && !(reason === 'Empty' && isLeftOver(one, context.now)))
+    return 'is not consolidatable';
+  return problemOfPolicy(one, reason, context);
 }
 
 function says({ claim }: NodeFacts, type: string): boolean {
@@ -152,6 +154,16 @@ function isQuiet(one: NodeFacts, now: Instant): boolean {
   const quietMs = parseDuration(one.pool?.spec.disruption?.consolidateAfter ?? '0s');
   const lastMs = parseTimestamp(one.claim?.status?.lastPodEventTime);
   return says(one, 'Consolidatable') && quietMs !== null && (lastMs === null || lastMs + quietMs <= now);
+}
+
+/** A replacement that has been in use for five minutes, and that no pod has come to: whatever its pool says of others. */
+function isLeftOver(one: NodeFacts, now: Instant): boolean {
+  const { metadata, status } = one.claim ?? {};
+  const isOwn = metadata?.annotations?.['nodewright.dev/created-for'] !== undefined;
+  if (!isOwn || status?.lastPodEventTime !== undefined || !says(one, 'Initialized')) return false;
+  const initialized = status?.conditions?.find(({ type }) => type === 'Initialized');
+  const sinceMs = parseTimestamp(initialized?.lastTransitionTime) ?? Infinity;
+  return one.pool?.spec.disruption?.consolidateAfter === 'Never' && sinceMs + 5 * 60_000 <= now;
 }
 
 function problemOfPolicy({ pool, pods }: NodeFacts, reason: DisruptionReason, { cluster }: Context): string | null {

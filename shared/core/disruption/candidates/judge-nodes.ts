@@ -1,3 +1,4 @@
+import { markKey } from '../../../kubernetes/marks.ts';
 import type { Cluster, Pod } from '../../model/cluster.ts';
 import { labelKey } from '../../../kubernetes/labels.ts';
 import type { Condition, NodePool } from '../../../kubernetes/manifest.ts';
@@ -205,11 +206,18 @@ function forcedReason(
 /** Emptiness and consolidation: what the pool's policy allows, once it is quiet. */
 function voluntary(facts: Facts, pool: NodePool, now: Instant, podBlock: (facts: Facts) => KeptReason | null): Verdict {
   const { name } = pool.metadata;
-  const { consolidateAfter = '0s', consolidationPolicy } = pool.spec.disruption ?? {};
+  const { consolidateAfter } = pool.spec.disruption ?? {};
   if (pool.spec.replicas !== undefined) return stays({ kind: 'static-pool', nodePool: name });
-  if (consolidateAfter === 'Never') return stays({ kind: 'consolidation-off', nodePool: name });
+  const isOff = consolidateAfter === 'Never';
+  if (isOff && !hasNeverBeenUsed(facts, now)) return stays({ kind: 'consolidation-off', nodePool: name });
   const held = blockByOperator(facts) ?? podBlock(facts);
   if (held !== null) return stays(held);
+  return isOff ? { kind: 'may', reason: 'Empty' } : consolidated(facts, pool, now);
+}
+
+function consolidated(facts: Facts, pool: NodePool, now: Instant): Verdict {
+  const { name } = pool.metadata;
+  const { consolidateAfter = '0s', consolidationPolicy } = pool.spec.disruption ?? {};
   if (!isQuiet(facts, consolidateAfter, now)) return stays({ kind: 'not-consolidatable', consolidateAfter });
   if (facts.disruption <= 1) return { kind: 'may', reason: 'Empty' };
   if (consolidationPolicy === 'WhenEmpty') {
@@ -220,6 +228,20 @@ function voluntary(facts: Facts, pool: NodePool, now: Instant, podBlock: (facts:
     return stays({ kind: 'unknown-price', instanceType });
   }
   return { kind: 'may', reason: 'Underutilized' };
+}
+
+/** So long nobody has come: a removal that was taken back may be begun again in the next minutes, and then need what came for it. */
+const UNUSED_MS = 5 * 60_000;
+
+/**
+ * Has it come in place of others, and no pod to it? Then these have stayed after all, or their pods have found room elsewhere. `Never` is said
+ * of nodes that somebody wanted.
+ */
+function hasNeverBeenUsed({ machine: { claim }, moving }: Facts, now: Instant): boolean {
+  if (claim?.metadata.annotations?.[markKey.createdFor] === undefined || moving.length > 0) return false;
+  const initialized = conditionOf(claim.status?.conditions, 'Initialized');
+  const sinceMs = parseTimestamp(initialized?.lastTransitionTime) ?? now;
+  return initialized?.status === 'True' && claim.status?.lastPodEventTime === undefined && now - sinceMs >= UNUSED_MS;
 }
 
 /** The claim says Consolidatable, and no pod has come or gone since: the condition may be older than the last pod. */

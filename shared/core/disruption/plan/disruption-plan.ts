@@ -13,6 +13,9 @@ export const FORCED_REASONS: ReadonlySet<string> = new Set<DisruptionReason>([
   'StaticSurplus',
 ]);
 
+/** The reasons for which a node is replaced one for one: pods that it holds back by their spread over hosts come once it has gone. */
+export const WAITED_FOR: ReadonlySet<string> = new Set<DisruptionReason>(['Drifted', 'Expired', 'Unhealthy']);
+
 /** A node that the plan creates before it empties others. */
 export interface PlannedReplacement {
   readonly name: string;

@@ -1,5 +1,6 @@
 import { at } from '../../quantity/at.ts';
 import { optionsFor } from '../../placing/state/workspace.ts';
+import { compileSelector, selects } from '../../rules/selector.ts';
 import type { Need } from '../../placing/state/compile-shape.ts';
 import type { Arena, Place } from './arena.ts';
 
@@ -55,4 +56,32 @@ function standInFor({ workspace, standIns }: Arena, need: Need): Need {
   standIns.set(key, standIn);
   standIns.set(need, standIn);
   return standIn;
+}
+
+/**
+ * Do the budgets of pods let those of the places wait together that come once these have gone? At each place that they move to, as many as
+ * their spread over hosts allows come at once.
+ */
+export function mayWait(arena: Arena, going: ReadonlyArray<Place>): boolean {
+  const { shapes, podDisruptionBudgets } = arena.workspace.input.cluster;
+  if (podDisruptionBudgets.length === 0) return true;
+  const moves = going.flatMap((place) => place.moves.filter(({ shape }) => hostSkewOf(arena, shape) < Infinity));
+  return podDisruptionBudgets.every(({ metadata, spec, status }) => {
+    const selector = compileSelector(spec?.selector);
+    const own = moves.filter(({ shape }) => {
+      const { namespace, labels } = shapes[shape] ?? { namespace: '', labels: {} };
+      return namespace === (metadata.namespace ?? 'default') && selects(selector, labels);
+    });
+    const waiting = [...Map.groupBy(own, ({ target }) => target).values()].map((there) => {
+      const most = Math.min(...there.map(({ shape }) => hostSkewOf(arena, shape)));
+      return Math.max(0, there.reduce((sum, { count }) => sum + count, 0) - most);
+    });
+    return waiting.reduce((sum, count) => sum + count, 0) <= (status?.disruptionsAllowed ?? 0);
+  });
+}
+
+/** By how much its pods may differ between hosts; Infinity where they spread over none. */
+function hostSkewOf({ shapes }: Arena, shape: number): number {
+  const spread = shapes.get(shape)?.needs.at(-1)?.terms.spread ?? [];
+  return Math.min(Infinity, ...spread.flatMap(({ counter, maxSkew }) => (counter.host < 0 ? [] : [maxSkew])));
 }

@@ -1,6 +1,8 @@
 import { meetsNeed, allowsNode, hasRoom } from '../../placing/state/existing-nodes.ts';
 import type { Need } from '../../placing/state/compile-shape.ts';
+import { crowdHosts, type SeenHost } from '../../placing/crowding/crowd-hosts.ts';
 import { guardFor } from '../../placing/one-by-one/place.ts';
+import type { Counter } from '../../placing/state/topology.ts';
 import { farOf, firstInOrder } from './fullest-first.ts';
 import type { Offer } from './offers.ts';
 import { put, record, touch, type Arena, type Group, type Move, type Place, type ShapeFacts } from './arena.ts';
@@ -200,6 +202,40 @@ function fittingIn({ room: { free } }: Place, requests: Float64Array): number {
     if (asked > 0) most = Math.min(most, Math.floor((free[k] ?? 0) / asked));
   }
   return Math.max(1, most);
+}
+
+/** May pods that have moved so be where they are, one like the other? */
+export function isAllowed(arena: Arena, { target, shape }: Pick<Move, 'target' | 'shape'>): boolean {
+  const facts = arena.shapes.get(shape);
+  const place = arena.places[target];
+  const need = facts?.needs.at(-1);
+  if (place === undefined || need === undefined) return false;
+  if (!facts?.isRuled) return true;
+  record(arena, place, shape, -1);
+  const allowed = allowsNode(guardFor(arena.workspace, need, true), place.room);
+  record(arena, place, shape, 1);
+  return allowed;
+}
+
+/**
+ * Lets pods be as many on one host as on any of `going`, as long as the hosts that stay are even. Answers what ends it, by `spreadAgain`;
+ * nothing where no host has more than one of a spread.
+ */
+export function crowd({ workspace, places }: Arena, going: ReadonlyArray<Place>): ReadonlyArray<Counter> {
+  const starting = workspace.nodes.filter(({ capacity }) => capacity.kind === 'claim');
+  const hosts = function* (): Iterable<SeenHost> {
+    for (const { capacity } of starting) yield { labels: capacity.labels, taints: capacity.presentTaints };
+    for (const { state, node, received, room } of places) {
+      // A new one that no pod has come to is not made, or not yet.
+      if (state !== 'there' || (node === null && received === 0)) continue;
+      yield { labels: room.capacity.labels, taints: room.capacity.presentTaints };
+    }
+  };
+  return crowdHosts(
+    workspace.topology,
+    going.map(({ own, bound }) => [...own, ...bound]),
+    hosts,
+  );
 }
 
 /** Do labels, taints and volumes let pods of the need onto the place? */

@@ -1,9 +1,12 @@
+import { spreadAgain } from '../../placing/crowding/crowd-hosts.ts';
 import type { Need } from '../../placing/state/compile-shape.ts';
+import { WAITED_FOR } from '../plan/disruption-plan.ts';
+import { mayWait } from './own-pods.ts';
 import type { Arena, Place } from './arena.ts';
 import { easeOf, easeTolls } from './ease.ts';
 import { improve, takeAllSingles } from './improve.ts';
 import { cheapestOffer, zonesOf, type Offer } from './offers.ts';
-import { ANYWHERE, type Pouring } from './pour.ts';
+import { ANYWHERE, crowd, isAllowed, type Pouring } from './pour.ts';
 import { mayGo, settleNew, type Means } from './take-away.ts';
 import { settleTolls, type MoveShare } from './tolls.ts';
 import { addNeed, ownPods, type OwnPods } from './own-pods.ts';
@@ -99,17 +102,64 @@ function takeForced(trail: Trail, means: Means): void {
   const ordered = forced.toSorted(
     (a, b) => hasPods(a.place) - hasPods(b.place) || a.sinceMs - b.sinceMs || a.place.index - b.place.index,
   );
-  for (const { place } of ordered) {
-    if (openSuccessor(trail, place, means)) continue;
-    // As in provisioning, pods give up what they prefer when nothing else holds them.
-    if (!takeOrReplace(trail, place, means, ANYWHERE))
-      takeOrReplace(trail, place, means, { ...ANYWHERE, mayRelax: true });
+  // One whose pods are even only when others have gone comes after these, before each of its pods gets a host of its own.
+  const uneven = ordered.filter(({ place }) => !takeEven(trail, place, means));
+  for (const { place } of uneven) takeAtAnyPrice(trail, place, means);
+}
+
+function takeAtAnyPrice(trail: Trail, place: Place, means: Means): void {
+  if (openSuccessor(trail, place, means)) return;
+  // As in provisioning, pods give up what they prefer when nothing else holds them.
+  if (!takeOrReplace(trail, place, means, ANYWHERE))
+    takeOrReplace(trail, place, means, { ...ANYWHERE, mayRelax: true });
+}
+
+/** False where the node has pods that spread over hosts and cannot be replaced one for one yet: nothing has changed then. */
+function takeEven(trail: Trail, place: Place, means: Means): boolean {
+  if (!mayCrowd(trail.arena, place)) {
+    takeAtAnyPrice(trail, place, means);
+    return true;
   }
+  if (openSuccessor(trail, place, means) || take(trail, place, ANYWHERE)) return true;
+  return takeCrowded(trail, place, () => take(trail, place, ANYWHERE) || openFor(trail, place, means, ANYWHERE));
+}
+
+/** Has the node several pods of a spread over hosts, and must go? */
+function mayCrowd(arena: Arena, place: Place): boolean {
+  if (place.node?.verdict.kind !== 'must' || !WAITED_FOR.has(place.node.verdict.reason)) return false;
+  const crowded = crowd(arena, [place]);
+  spreadAgain(crowded);
+  return crowded.length > 0;
 }
 
 /** Takes a node away, with new ones in its place at any price where its pods find no room; else changes nothing. */
 function takeOrReplace(trail: Trail, place: Place, means: Means, pouring: Pouring): boolean {
   if (take(trail, place, pouring)) return true;
+  const isCrowded = takeCrowded(
+    trail,
+    place,
+    () => take(trail, place, pouring) || replaceAtAnyPrice(trail, place, means, pouring),
+  );
+  return isCrowded || replaceAtAnyPrice(trail, place, means, pouring);
+}
+
+/**
+ * Takes the node away with its pods as many on one host as they are on it, where they spread over hosts: some come when it has gone. Else
+ * each would need a host of its own. False, and nothing has changed, where it cannot be, or their budgets do not let as many wait.
+ */
+function takeCrowded(trail: Trail, place: Place, taking: () => boolean): boolean {
+  const { arena } = trail;
+  if (!mayCrowd(arena, place)) return false;
+  const crowded = crowd(arena, [place]);
+  const start = trail.done.length;
+  const isTaken = taking() && place.moves.every((move) => isAllowed(arena, move)) && mayWait(arena, [place]);
+  if (!isTaken) undoTo(trail, start);
+  spreadAgain(crowded);
+  return isTaken;
+}
+
+/** ... with new nodes in its place. */
+function replaceAtAnyPrice(trail: Trail, place: Place, means: Means, pouring: Pouring): boolean {
   const start = trail.done.length;
   for (const replaced of [openFor, openSeveral]) {
     if (replaced(trail, place, means, pouring)) return true;
@@ -128,7 +178,10 @@ function openSuccessor(trail: Trail, place: Place, means: Means): boolean {
   if (offer === null) return false;
   const start = trail.done.length;
   const first = open(trail, offer);
-  if (take(trail, place, { ...ANYWHERE, first }) && first.received > 0) return true;
+  const taking = (): boolean => take(trail, place, { ...ANYWHERE, first }) && first.received > 0;
+  if (taking()) return true;
+  undoTo(trail, start + 1);
+  if (takeCrowded(trail, place, taking)) return true;
   undoTo(trail, start);
   return false;
 }

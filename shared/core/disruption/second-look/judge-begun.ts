@@ -34,8 +34,13 @@ const MARKED_MS = 60_000;
 export type BegunVerdict =
   | { readonly kind: 'remove'; readonly removal: AuditedRemoval }
   | { readonly kind: 'wait'; readonly for: string }
-  /** `failed`: so many replacements did not come. */
-  | { readonly kind: 'take-back'; readonly why: string; readonly failed?: number }
+  /** `failed`: so many replacements did not come. `because`: names of the nodes that it is about, where others might go without them. */
+  | {
+      readonly kind: 'take-back';
+      readonly why: string;
+      readonly failed?: number;
+      readonly because?: ReadonlySet<string>;
+    }
   /** The audit does not let them go, which is a fault of ours: they wait, and stay in the end. */
   | { readonly kind: 'refused'; readonly findings: ReadonlyArray<Finding> };
 
@@ -52,9 +57,47 @@ export interface SecondLook {
   readonly planFor: (input: ProvisioningInput) => AuditedPlan;
 }
 
+/** Nodes that were begun together, or some of them, and what becomes of these. */
+export interface JudgedBegun {
+  readonly one: Begun;
+  readonly verdict: BegunVerdict;
+}
+
+/** Each part that is judged takes a plan: of a hundred nodes, some of which stay for one reason each, the rest stays too after so many. */
+const PARTS_MAX = 8;
+
 /**
- * Decides about nodes that were begun together, on the newest view: all of them go, or none. What is waited for so long that a replacement
- * would have failed is waited for no more: the nodes stay. Pure, if `planFor` is.
+ * Decides about nodes that were begun together, on the newest view. Where some of them stay, as a pod of theirs may not go or has no place any
+ * more, the others go without them if they can: their replacements have come. Of those that go for what they cost only where nothing has come
+ * in their place: what a part saves may be less than that costs. Pure, if `planFor` is.
+ */
+export function judgeInParts(begun: Begun, look: SecondLook): ReadonlyArray<JudgedBegun> {
+  return isDivisible(begun) ? judgeParts(begun, look, PARTS_MAX) : [{ one: begun, verdict: judgeBegun(begun, look) }];
+}
+
+function judgeParts(begun: Begun, look: SecondLook, most: number): ReadonlyArray<JudgedBegun> {
+  const verdict = judgeBegun(begun, look);
+  const because = verdict.kind === 'take-back' ? (verdict.because ?? new Set<string>()) : new Set<string>();
+  const isOwn = ({ node }: Candidate): boolean => because.has(node.metadata.name);
+  const staying = { ...begun, candidates: begun.candidates.filter(isOwn) };
+  const others = { ...begun, candidates: begun.candidates.filter((one) => !isOwn(one)) };
+  if (staying.candidates.length === 0 || others.candidates.length === 0 || most === 1) {
+    return [{ one: begun, verdict }];
+  }
+  // Their marks come off before any of the others goes.
+  const { provisioning } = look.input;
+  const opened = { ...provisioning, cluster: unmarked(provisioning.cluster, staying) };
+  const rest = judgeParts(others, { ...look, input: { ...look.input, provisioning: opened } }, most - 1);
+  return [{ one: staying, verdict }, ...rest];
+}
+
+function isDivisible({ candidates, replacements }: Begun): boolean {
+  return replacements.length === 0 || candidates.every(({ claim }) => FORCED_REASONS.has(reasonOf(claim) ?? ''));
+}
+
+/**
+ * The same for all of them: they go, or none does. What is waited for so long that a replacement would have failed is waited for no more: the
+ * nodes stay.
  */
 export function judgeBegun(one: Begun, look: SecondLook): BegunVerdict {
   const verdict = judgeNow(one, look);
@@ -98,7 +141,7 @@ function judgeAnew(one: Begun, look: SecondLook): BegunVerdict {
   const names = new Set(one.candidates.map(({ node }) => node.metadata.name));
   const nodes = judgeNodes(given, now).filter(({ name }) => names.has(name));
   const held = whyHeld(one, nodes, look);
-  if (held !== null) return { kind: 'take-back', why: held };
+  if (held !== null) return { kind: 'take-back', ...held };
   const overdrawn = poolOverBudget(nodes, poolsFor(given.provisioning.cluster, now));
   if (overdrawn !== null) {
     return { kind: 'wait', for: `budgets of NodePool ${overdrawn} to let as many go` };
@@ -109,10 +152,20 @@ function judgeAnew(one: Begun, look: SecondLook): BegunVerdict {
   const plan = look.planFor(isForced ? withoutArrivals(around, provisioning) : around);
   const { left, claims, targets } = homesOf(plan, uids);
   const [first] = left;
-  if (first !== undefined) return { kind: 'take-back', why: `pod ${first.pod.name} finds no place any more` };
-  if (claims.length > 0) return { kind: 'take-back', why: 'its pods would need another node' };
+  const nodesOf = (pods: ReadonlyArray<{ readonly uid: string }>): ReadonlySet<string> => {
+    const own = new Set(pods.map(({ uid }) => uid));
+    return new Set(nodes.flatMap(({ name, moving }) => (moving.some(({ uid }) => own.has(uid)) ? [name] : [])));
+  };
+  if (first !== undefined) {
+    const why = `pod ${first.pod.name} finds no place any more`;
+    return { kind: 'take-back', why, because: nodesOf(left.map(({ pod }) => pod)) };
+  }
+  if (claims.length > 0) {
+    const because = nodesOf(claims.flatMap(({ pods }) => pods));
+    return { kind: 'take-back', why: 'its pods would need another node', because };
+  }
   const ready = initializedNodes(provisioning.cluster);
-  const kept = keptForOthers(plan, provisioning, uids);
+  const kept = keptForOthers(plan, provisioning, { uids, replacements: new Set(one.replacements) });
   const awaited = targets.filter(({ name }) => !ready.has(name) || kept.has(name));
   if (awaited.length > 0) return { kind: 'wait', for: `${awaited.length} nodes that start` };
   const going = nodes.flatMap(({ name, verdict }) =>
@@ -128,17 +181,32 @@ function unmarked(cluster: Cluster, one: Begun): Cluster {
   return { ...cluster, nodes: withoutMarks(cluster.nodes, one) };
 }
 
-/** Why one of the nodes does not go any more; null where all may. */
-function whyHeld({ candidates }: Begun, nodes: ReadonlyArray<JudgedNode>, { currency }: SecondLook): string | null {
-  const reasons = new Map(candidates.map(({ claim, node }) => [node.metadata.name, reasonOf(claim)]));
-  for (const { name, verdict, moving } of nodes) {
-    if (verdict.kind === 'stays') return renderKept(verdict.reason, currency);
-    // Where such a reason has passed, nothing else has been decided.
-    const reason = reasons.get(name) ?? '';
-    if (FORCED_REASONS.has(reason) && verdict.kind !== 'must') return `it is ${reason} no more`;
-    if (reason === 'Empty' && moving.length > 0) return 'pods have come to it';
-  }
-  return null;
+/** Why some of the nodes, of the first that does not go any more, do not; null where all may. */
+function whyHeld(
+  one: Begun,
+  nodes: ReadonlyArray<JudgedNode>,
+  look: SecondLook,
+): { readonly why: string; readonly because: ReadonlySet<string> } | null {
+  const held = nodes.flatMap((node) => {
+    const why = whyKept(one, node, look);
+    return why === null ? [] : [{ why, name: node.name }];
+  });
+  const [first] = held;
+  if (first === undefined) return null;
+  return { why: first.why, because: new Set(held.flatMap(({ why, name }) => (why === first.why ? [name] : []))) };
+}
+
+function whyKept(
+  { candidates }: Begun,
+  { name, verdict, moving }: JudgedNode,
+  { currency }: SecondLook,
+): string | null {
+  const own = candidates.find(({ node }) => node.metadata.name === name);
+  if (verdict.kind === 'stays') return renderKept(verdict.reason, currency);
+  // Where such a reason has passed, nothing else has been decided.
+  const reason = (own === undefined ? undefined : reasonOf(own.claim)) ?? '';
+  if (FORCED_REASONS.has(reason) && verdict.kind !== 'must') return `it is ${reason} no more`;
+  return reason === 'Empty' && moving.length > 0 ? 'pods have come to it' : null;
 }
 
 /**
@@ -166,17 +234,27 @@ function homesOf(plan: Plan, uids: ReadonlySet<string>) {
   };
 }
 
-/** Nodes that are in use, and kept for others than some of the pods that are to go there: those would wait. */
+/** The pods that move, and the claims that have come for them. */
+interface Moving {
+  readonly uids: ReadonlySet<string>;
+  readonly replacements: ReadonlySet<string>;
+}
+
+/**
+ * Nodes that are in use, and kept for others than some of the pods that are to go there: those would wait. What has come for these very
+ * pods keeps none of them back: whichever of them this plan sends there, each has a place that it is let in to.
+ */
 function keptForOthers(
   plan: Plan,
   { cluster, inFlight }: ProvisioningInput,
-  uids: ReadonlySet<string>,
+  { uids, replacements }: Moving,
 ): ReadonlySet<string> {
   const reserved = new Set(cluster.nodes.filter(isReserved).map(({ metadata }) => metadata.name));
   const claimOf = new Map(candidatesOf(cluster).map(({ claim, node }) => [node.metadata.name, claim.metadata.name]));
   const others = plan.nominations.filter(({ target, pods }) => {
-    if (!reserved.has(target.name)) return false;
-    const promised = new Set(inFlight.get(claimOf.get(target.name) ?? '')?.pods);
+    const claim = claimOf.get(target.name) ?? '';
+    if (!reserved.has(target.name) || replacements.has(claim)) return false;
+    const promised = new Set(inFlight.get(claim)?.pods);
     return pods.some(({ uid }) => uids.has(uid) && !promised.has(uid));
   });
   return new Set(others.map(({ target }) => target.name));

@@ -1,9 +1,9 @@
-import { allowsNode } from '../../placing/state/existing-nodes.ts';
-import { guardFor } from '../../placing/one-by-one/place.ts';
+import { spreadAgain } from '../../placing/crowding/crowd-hosts.ts';
 import type { Pools } from '../candidates/pools.ts';
-import type { DisruptionReason } from '../plan/disruption-plan.ts';
-import { record, type Arena, type Move, type Place } from '../search/arena.ts';
-import { removeAs, restore } from '../search/pour.ts';
+import { WAITED_FOR, type DisruptionReason } from '../plan/disruption-plan.ts';
+import type { Arena, Place } from '../search/arena.ts';
+import { mayWait } from '../search/own-pods.ts';
+import { crowd, isAllowed, removeAs, restore } from '../search/pour.ts';
 import { plainPriceOf, poolTotals, scoreOf, LEAST_SCORE, type PoolTotals } from './score.ts';
 import type { Replay } from './replay.ts';
 
@@ -203,7 +203,9 @@ function createdBy(progress: Progress, batch: ReadonlyArray<Place>): ReadonlyArr
 
 /** Nodes of the batch, which are gone, that must stay for now. */
 function wrongIn(progress: Progress, rules: StepRules, batch: ReadonlyArray<Place>): ReadonlySet<Place> {
-  const misplaced = misplacedIn(progress.replay.arena, batch);
+  const { arena } = progress.replay;
+  const uneven = misplacedIn(arena, batch);
+  const misplaced = WAITED_FOR.has(rules.reason) ? notAwaited(arena, batch, uneven) : uneven;
   if (misplaced.size > 0 || rules.reason !== 'Underutilized') return misplaced;
   const created = createdBy(progress, batch);
   const saved = plainCostOf(batch) - plainCostOf(created);
@@ -217,6 +219,21 @@ function wrongIn(progress: Progress, rules: StepRules, batch: ReadonlyArray<Plac
     return new Set(worst === undefined ? batch : [worst]);
   }
   return misplaced;
+}
+
+/**
+ * Of nodes whose pods are where a rule forbids them as long as the nodes are there: those that must stay all the same. The others are
+ * waited for; where budgets of pods do not let as many wait, by the pods of one of them.
+ */
+function notAwaited(arena: Arena, batch: ReadonlyArray<Place>, uneven: ReadonlySet<Place>): ReadonlySet<Place> {
+  if (uneven.size === 0) return uneven;
+  const crowded = crowd(arena, batch);
+  const wrong = misplacedIn(arena, batch);
+  spreadAgain(crowded);
+  if (wrong.size > 0) return wrong;
+  const awaited = [...uneven];
+  if (mayWait(arena, awaited)) return wrong;
+  return new Set(awaited.slice(mayWait(arena, awaited.slice(0, 1)) ? 1 : 0));
 }
 
 /** Nodes some pods of which are, once all have arrived, where a rule about other pods forbids them. */
@@ -235,17 +252,6 @@ function misplacedIn(arena: Arena, batch: ReadonlyArray<Place>): ReadonlySet<Pla
     }
   }
   return wrong;
-}
-
-function isAllowed(arena: Arena, { target, shape }: Move): boolean {
-  const facts = arena.shapes.get(shape);
-  const place = arena.places[target];
-  const need = facts?.needs.at(-1);
-  if (place === undefined || need === undefined) return false;
-  record(arena, place, shape, -1);
-  const allowed = allowsNode(guardFor(arena.workspace, need, true), place.room);
-  record(arena, place, shape, 1);
-  return allowed;
 }
 
 function poolOf({ node, offer }: Place): string {

@@ -1,4 +1,5 @@
 import { movedTo, settleOn, settledValue, type OpenClaim } from '../state/open-claim.ts';
+import { crowdByInput } from '../crowding/crowd-hosts.ts';
 import { cheapestNow } from '../state/joining.ts';
 import type { FewestLeft } from './fewest-left.ts';
 import { at } from '../../quantity/at.ts';
@@ -10,6 +11,7 @@ import { workspaceFor, type CompiledInput, type Workspace } from '../state/works
 /** The same places at the weighedPrices of the input: each claim as cheap as limits let it be. */
 export function atRealPrices(compiled: CompiledInput, { onNodes, claims }: FewestLeft): Workspace {
   const workspace = workspaceFor(compiled);
+  crowdByInput(workspace);
   onNodes.forEach((pods, index) => {
     const node = workspace.nodes[index];
     for (const pod of pods) {

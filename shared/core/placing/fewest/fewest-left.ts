@@ -1,3 +1,4 @@
+import { crowdByInput } from '../crowding/crowd-hosts.ts';
 import type { Pod } from '../../model/cluster.ts';
 import type { Work } from '../../packing/problem/work.ts';
 import { drawFrom, type Draw } from '../../quantity/draw.ts';
@@ -38,6 +39,7 @@ const OPERATIONS_PER_POD = 100;
  */
 export function findFewestLeft(compiled: CompiledInput, atMost: LeftByPriority, work: Work): FewestLeft | null {
   const workspace = workspaceFor(pricedByLimits(compiled));
+  crowdByInput(workspace);
   const holdable = holdableShapes(workspace);
   const kept = keepPromises(workspace, compiled.pods);
   const pods = smallestFirst(

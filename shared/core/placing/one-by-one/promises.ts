@@ -98,5 +98,7 @@ function isEven(
   const here = (settled.get(counter)?.get(domain) ?? 0) + self;
   const counts = domains.map((one) => counter.byDomain.get(one) ?? 0);
   const least = domains.length === 0 || domains.length < minDomains ? 0 : Math.min(...counts);
-  return here - least <= maxSkew;
+  if (here - least <= maxSkew) return true;
+  const { crowding } = counter;
+  return crowding !== null && minDomains <= 1 && here <= crowding.most && here - crowding.least() <= maxSkew;
 }

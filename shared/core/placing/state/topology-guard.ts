@@ -26,6 +26,8 @@ export interface Guard {
   /** May the pod be the first of those that its affinity looks for? */
   readonly isFirst: boolean;
   answers: Map<string, Map<string | undefined, boolean>> | null;
+  /** The fewest on any host, of counters that were asked for it. */
+  least: Map<Counter, number> | null;
   /** The answer for one pool, usually the only one. */
   offerings: { readonly state: PoolState; readonly allowed: AllowedOfferings } | null;
 }
@@ -41,13 +43,20 @@ export interface GuardRules {
   readonly keys: ReadonlyArray<string>;
   readonly byKey: ReadonlyMap<string, KeyRules>;
   /** Counters of hosts with what may at most be there before the pod. */
-  readonly hostMost: ReadonlyArray<{ readonly counter: Counter; readonly limit: number }>;
+  readonly hostMost: ReadonlyArray<HostMost>;
   /** Those of them whose pods it must not meet at all, by its own anti-affinity or another's. */
   readonly hostAvoided: ReadonlyArray<Counter>;
   /** Counters of hosts of which some pod must be there. */
   readonly hostNeeded: ReadonlyArray<Counter>;
   readonly affinity: ReadonlyArray<Counter>;
   readonly affinityToSelf: boolean;
+}
+
+interface HostMost {
+  readonly counter: Counter;
+  readonly limit: number;
+  /** May more be there where hosts go? Then this pod counts as so many; null: no. */
+  readonly crowds: 0 | 1 | null;
 }
 
 interface KeyRules {
@@ -83,8 +92,11 @@ export function guardRules(
     keys,
     byKey: new Map(keys.map((key) => [key, rulesOf(key)])),
     hostMost: [
-      ...hostSpread.map(({ counter, maxSkew, self }) => ({ counter, limit: maxSkew - self })),
-      ...of(avoided, labelKey.hostname).map((counter) => ({ counter, limit: 0 })),
+      ...hostSpread.map(({ counter, maxSkew, minDomains, self }) => {
+        // Of how many hosts there are then nobody can be sure.
+        return { counter, limit: maxSkew - self, crowds: minDomains > 1 ? null : self };
+      }),
+      ...of(avoided, labelKey.hostname).map((counter) => ({ counter, limit: 0, crowds: null })),
     ],
     hostAvoided: of(avoided, labelKey.hostname),
     hostNeeded: of(terms.affinity, labelKey.hostname),
@@ -99,7 +111,7 @@ export function guardRules(
  */
 export function guardOf(rules: GuardRules, share: ClaimShare, mayStart: boolean): Guard {
   const isFirst = mayStart && rules.affinityToSelf && rules.affinity.every(({ total }) => total === 0);
-  return { rules, share, isFirst, answers: null, offerings: null };
+  return { rules, share, isFirst, answers: null, least: null, offerings: null };
 }
 
 /** The rules of pods that no topology rule concerns. */
@@ -124,8 +136,12 @@ export function allowsDomain(guard: Guard, key: string, domain: string | undefin
 }
 
 /** May the pod share a node with what is on it? `host` is the node's hostname, or a claim of this plan. */
-export function allowsHost({ rules, isFirst }: Guard, host: string | OpenClaim): boolean {
-  for (const { counter, limit } of rules.hostMost) if (onHost(counter, host) > limit) return false;
+export function allowsHost(guard: Guard, host: string | OpenClaim): boolean {
+  const { rules, isFirst } = guard;
+  for (const rule of rules.hostMost) {
+    const there = onHost(rule.counter, host);
+    if (there > rule.limit && !mayCrowd(guard, rule, there)) return false;
+  }
   if (isFirst) return true;
   for (const counter of rules.hostNeeded) if (onHost(counter, host) === 0) return false;
   return true;
@@ -188,6 +204,15 @@ function bitsAllowed(guard: Guard, key: string, groups: OfferingGroups): number 
   let bits = -1;
   for (const { value, bits: withValue } of groups) if (!judge(guard, key, value)) bits &= ~withValue;
   return bits;
+}
+
+/** With so many there already: may another come once the hosts that go have gone? */
+function mayCrowd(guard: Guard, { counter, limit, crowds }: HostMost, there: number): boolean {
+  if (counter.crowding === null || crowds === null || there + crowds > counter.crowding.most) return false;
+  guard.least ??= new Map();
+  const fewest = guard.least.get(counter) ?? counter.crowding.least();
+  guard.least.set(counter, fewest);
+  return there - limit <= fewest;
 }
 
 function isHost({ key }: Counter): boolean {

@@ -32,6 +32,18 @@ export interface Counter {
   readonly host: number;
   /** All the pods together. */
   total: number;
+  /** For hostnames: where hosts go, how many may be on one that stays. Null: as the spread says, whose least is 0. */
+  crowding: Crowding | null;
+}
+
+/**
+ * A host that goes counts for no spread once it has gone: so many of its pods may share another as shared it, in so far as the hosts that
+ * stay are even then.
+ */
+export interface Crowding {
+  readonly most: number;
+  /** The fewest on any host that stays and that the spread looks at, as things stand. */
+  readonly least: () => number;
 }
 
 /** Domains that pods with a required anti-affinity term are in; pods that the term selects must keep out. */
@@ -106,6 +118,7 @@ function newCounter(topology: Topology, key: string, pods: PodSet, filter: NodeF
     index: topology.counters.size + topology.exclusions.size,
     host: normalizeKey(key) === labelKey.hostname ? topology.hosts++ : -1,
     total: 0,
+    crowding: null,
   };
 }
 

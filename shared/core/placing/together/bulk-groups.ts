@@ -55,6 +55,8 @@ export function bulkRuleOf(workspace: Workspace, shape: number): BulkRule | null
   if (workspace.pools.some((state) => optionsFor(workspace, state, need).some(({ open }) => open.size > 0)))
     return null;
   const { spread, antiAffinity } = need.terms;
+  // How many a host may have depends on what the others have.
+  if (spread.some(({ counter }) => counter.crowding !== null)) return null;
   const own = new Set<Counter>([...spread.map(({ counter }) => counter), ...antiAffinity]);
   const others = countersFor(workspace.topology, shape).filter(
     (counter) => !own.has(counter) && !ownsAlone(counter, shape),
@@ -149,7 +151,7 @@ export function perNodeOf(workspace: Workspace, { terms, shape }: Need): number 
   );
   const skews = terms.spread
     .filter(({ counter, self }) => counter.key === labelKey.hostname && self === 1)
-    .map(({ maxSkew }) => maxSkew);
+    .map(({ counter, maxSkew }) => Math.max(maxSkew, counter.crowding?.most ?? 0));
   return Math.min(selfAverse ? 1 : Infinity, ...skews);
 }
 

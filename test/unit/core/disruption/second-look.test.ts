@@ -3,6 +3,7 @@ import { auditRemoval } from '../../../../shared/core/disruption/audit/audit-rem
 import { begunIn } from '../../../../shared/core/disruption/second-look/begun.ts';
 import {
   judgeBegun,
+  judgeInParts,
   type BegunVerdict,
   type SecondLook,
 } from '../../../../shared/core/disruption/second-look/judge-begun.ts';
@@ -214,5 +215,65 @@ describe('what is about to be removed is audited anew', () => {
     const plan = { ...emptyPlan(), nominations: [nominated(uids.slice(1), 'a')] };
     const found = auditRemoval({ nodes: [{ name: 'b', reason: 'Underutilized' }], plan }, plain, instant(NOW));
     expect(found.map(({ text }) => text)).toEqual(['pod s0-b-0000 has no place']);
+  });
+});
+
+describe('of several nodes that were marked together', () => {
+  const drifted = { conditions: [{ type: 'Drifted', status: 'True' }] };
+  const kept = { ...shape(spec('1500m', '1Gi')), annotations: { 'karpenter.sh/do-not-disrupt': 'true' } };
+
+  /** What becomes of each, by name. */
+  function parts(input: DisruptionInput): unknown {
+    const [one] = begunIn(input.provisioning.cluster);
+    if (one === undefined) throw new Error('nothing has begun');
+    return judgeInParts(one, look(input)).flatMap((part) =>
+      part.one.candidates.map(({ node }) => [node.metadata.name, part.verdict.kind]),
+    );
+  }
+
+  /** `b`, `c` and `d` are marked; a pod on `c` must not be disrupted, and what is on `d` has no room elsewhere. */
+  const three = (reason: string, parts_: Parameters<typeof machine>[1], replacement?: string): DisruptionInput => {
+    const going = ['b', 'c', 'd'].map((name) => marked(name, reason, parts_));
+    const claims = going.map(({ node, claim }) => ({
+      node,
+      claim:
+        replacement === undefined
+          ? claim
+          : {
+              ...claim,
+              metadata: {
+                ...claim.metadata,
+                annotations: { ...claim.metadata.annotations, 'nodewright.dev/replaced-by': replacement },
+              },
+            },
+    }));
+    const came = machine('a', { cpu: 8, conditions: [{ type: 'Initialized', status: 'True' }] });
+    return disruptionInput({
+      machines: [came, ...claims],
+      shapes: [...shapes, kept, shape(spec('3500m', '1Gi'))],
+      pods: [...on('a', 2, 1), ...on('b', 0, 2), ...on('c', 1, 1), ...on('d', 2, 2)],
+      nodePools: [disruptable('general', {}, { limits: { cpu: '20' } })],
+    });
+  };
+
+  test('those go that can, and each of the others stays for a reason of its own', () => {
+    expect(parts(three('Drifted', drifted))).toEqual([
+      ['c', 'take-back'],
+      ['d', 'take-back'],
+      ['b', 'remove'],
+    ]);
+  });
+
+  test('that must go the same is so where something has come in their place', () => {
+    expect(parts(three('Drifted', drifted, 'claim-a'))).toContainEqual(['b', 'remove']);
+  });
+
+  test('that go for money and for which something has come none goes alone: the others may not save what that costs', () => {
+    expect(parts(three('Underutilized', {}, 'claim-a'))).toEqual([
+      ['b', 'take-back'],
+      ['c', 'take-back'],
+      ['d', 'take-back'],
+    ]);
+    expect(parts(three('Underutilized', {}))).toContainEqual(['b', 'remove']);
   });
 });
