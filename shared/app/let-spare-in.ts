@@ -1,7 +1,7 @@
 import type { Plan } from '../core/model/plan.ts';
 import { letIn } from './follow/planned-pods.ts';
 import type { Gathered } from './gather.ts';
-import { inParallel } from './in-parallel.ts';
+import { eachAlone } from './in-parallel.ts';
 import type { Ports } from './ports.ts';
 
 /** Nodes at once; each lets so many in at once itself. */
@@ -31,7 +31,6 @@ export async function letSpareIn(
     );
     return own.length === 0 ? [] : [{ ...node, name: target.name, pods: own }];
   });
-  await inParallel(entries, NODES_AT_ONCE, ({ claim, name, value, pods }) =>
-    letIn(ports, claim, name, { value, pods }),
-  );
+  // Who could not be let in now waits for a later look, and keeps nobody else waiting.
+  await eachAlone(entries, NODES_AT_ONCE, ({ claim, name, value, pods }) => letIn(ports, claim, name, { value, pods }));
 }

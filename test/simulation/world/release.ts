@@ -113,8 +113,17 @@ export class Releases {
     if (before === 0 || fresh.some(([, sinceMs]) => now - sinceMs >= this.bakeMs - 1_000)) return null;
     const own = (claim.metadata.annotations?.[annotation.replacedBy] ?? '').split(',');
     const markedMs = Date.parse(String(conditionOf(claim, 'DisruptionReason')?.['lastTransitionTime']));
-    const others = fresh.filter(([one, sinceMs]) => !own.includes(one) && markedMs - sinceMs > this.#readBeforeMs);
+    const others = fresh.filter(
+      ([one, sinceMs]) => !own.includes(one) && markedMs - sinceMs > this.#readBeforeMs && this.#isKnownNew(one, claim),
+    );
     return others.length === 0 ? null : `it is the ${before + 1}. of its pool, and the first new node still bakes`;
+  }
+
+  /** Was it made for drift, or since the other was found to have drifted? Of any other an image that differs may be one of another architecture. */
+  #isKnownNew(name: string, drifted: Stored): boolean {
+    const { creationTimestamp = '', annotations } = this.#parts.server.get('nodeclaims', name)?.metadata ?? {};
+    const foundMs = Date.parse(String(conditionOf(drifted, 'Drifted')?.['lastTransitionTime']));
+    return annotations?.[annotation.createdFor] === 'Drifted' || Date.parse(creationTimestamp) >= foundMs;
   }
 
   #isUsed({ metadata }: Stored): boolean {
