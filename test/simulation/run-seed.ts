@@ -32,13 +32,13 @@ async function problemsOf(simulation: Simulation, disrupts: boolean): Promise<Re
     await simulation.runWithFaults(TROUBLE_MINUTES);
     // Liveness: once nothing goes wrong any more, all that was asked for comes, and soon.
     simulation.heal();
-    if (!(await simulation.runUntilSettled(REST_MINUTES))) return simulation.unsettled();
+    if (!(await simulation.runUntilQuiet(REST_MINUTES))) return simulation.unsettled();
     // Fixpoint: a world that has what it asked for is left alone.
     const changed = await simulation.lookOnceMore();
     if (changed.length > 0 || simulation.storms.count === 0) return changed;
     // The way back: when spot storms have passed, what was bought on demand for them becomes spot, and rests again.
     await simulation.endStorms();
-    if (!(await simulation.runUntilSettled(REST_MINUTES))) return simulation.unsettled();
+    if (!(await simulation.runUntilQuiet(REST_MINUTES))) return simulation.unsettled();
     const left = disrupts ? await simulation.notBackOnSpot() : [];
     return left.length > 0 ? left : await simulation.lookOnceMore();
   } catch (error) {

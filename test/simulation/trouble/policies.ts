@@ -66,6 +66,14 @@ export class Policies {
     return new Set(own.flatMap(({ target, denied }) => (target === null || denied === 0 ? [] : [target])));
   }
 
+  /** Does one of them keep us for good from writing that of the object? */
+  keepsFrom(verb: PolicyVerb, resource: string, key: string): boolean {
+    return this.#records.some(({ policy, target, denied }) => {
+      const isMeant = policy.verb === verb && policy.resource === resource && policy.forMs === null && denied > 0;
+      return isMeant && (policy.scope === 'all' || target === key);
+    });
+  }
+
   /** The kinds of objects and messages that are looked at for ever, as something is denied of them for good. */
   toldFor(): ReadonlySet<string> {
     const isDenied = (resource: string): boolean =>

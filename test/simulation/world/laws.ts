@@ -456,6 +456,11 @@ export class Laws {
     const pods = new Set(this.#plannedPods(claim));
     this.#checkStaying(claim, pods);
     this.#checkShared(claim, pods);
+    this.#checkTwice(claim, pods);
+  }
+
+  /** None of the pods is another claim's, which is on its way for it. */
+  #checkTwice(claim: Stored, pods: ReadonlySet<string>): void {
     const removed = new Set(this.#placeIn(claim).decision?.removal?.claims.map(({ name }) => name));
     for (const other of this.#parts.server.list('nodeclaims')) {
       const { name } = other.metadata;
@@ -475,10 +480,10 @@ export class Laws {
    */
   #stepInto(claim: Stored, other: Stored): number {
     const known = new Set(this.#plannedPods(other));
-    const names = [other.metadata.name, `aks-${other.metadata.name}`];
+    const names = new Set([other.metadata.name, `aks-${other.metadata.name}`]);
     const nominated = this.#placeIn(claim).decision?.plan.nominations ?? [];
     return nominated
-      .filter(({ target }) => names.includes(target.name))
+      .filter(({ target }) => names.has(target.name))
       .flatMap(({ pods }) => pods.filter(({ uid }) => !known.has(uid))).length;
   }
 

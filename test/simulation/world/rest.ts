@@ -94,9 +94,21 @@ export class Rest {
 
   /** Is there a pool that may have more nodes? */
   #mayGrow(): boolean {
+    const denied = this.#closedPools();
+    return this.#parts.server.list('nodepools').some(({ metadata: { name } }) => name !== STATIC && !denied.has(name));
+  }
+
+  /** Pools that may have no new claims, or of which nobody may say that they are ready, for good. */
+  #closedPools(): ReadonlySet<string> {
     const { server, policies } = this.#parts;
-    const denied = policies.heldPools();
-    return server.list('nodepools').some(({ metadata: { name } }) => name !== STATIC && !denied.has(name));
+    const unjudged = server
+      .list('nodepools')
+      .filter(({ metadata, status }) => {
+        const isReady = conditionStatus(status, 'Ready') === 'True';
+        return !isReady && policies.keepsFrom('status', 'nodepools', metadata.name);
+      })
+      .map(({ metadata }) => metadata.name);
+    return new Set([...policies.heldPools(), ...unjudged]);
   }
 
   /** All that the world consists of and that is not held, in its version. */
@@ -114,8 +126,8 @@ export class Rest {
 
   /** Pods that do not run, but where nobody lets us make a node for them. */
   #waiting(pods: ReadonlyArray<Stored>): ReadonlyArray<Stored> {
-    const { server, policies } = this.#parts;
-    const denied = policies.heldPools();
+    const { server } = this.#parts;
+    const denied = this.#closedPools();
     const wants = ({ spec }: Stored): unknown => spec?.['nodeSelector']?.[label.nodePool];
     // The last word of a pod whose machine is gone may have been that it runs.
     const waiting = pods.filter(
@@ -127,9 +139,9 @@ export class Rest {
   }
 
   #missedStatic(held: ReadonlySet<string>): ReadonlyArray<string> {
-    const { server, policies } = this.#parts;
+    const { server } = this.#parts;
     const fixed = server.get('nodepools', STATIC);
-    if (fixed === null || policies.heldPools().has(STATIC)) return [];
+    if (fixed === null || this.#closedPools().has(STATIC)) return [];
     const own = server.list('nodeclaims').filter(({ metadata }) => metadata.labels?.[label.nodePool] === STATIC);
     const wanted = Number(fixed.spec?.['replicas']);
     if (own.length === wanted || own.some(({ metadata }) => held.has(metadata.name))) return [];

@@ -173,11 +173,13 @@ export class Simulation {
     const storms = this.#rng.split('storms');
     const strays = this.#rng.split('strays');
     const losses = this.#rng.split('losses');
+    const stalls = this.#rng.split('stalls');
     for (let second = 0; second < minutes * 60; second += 10) {
       this.timeline.after(second * 1000 + rng.below(10_000), () => this.#disturb(rng));
       this.timeline.after(second * 1000 + storms.below(10_000), () => this.#storm(storms));
       this.timeline.after(second * 1000 + strays.below(10_000), () => this.#stray(strays));
       this.timeline.after(second * 1000 + losses.below(10_000), () => this.#lose(losses));
+      this.timeline.after(second * 1000 + stalls.below(10_000), () => this.#stall(stalls));
     }
     await this.#run(minutes * MINUTE);
   }
@@ -219,6 +221,19 @@ export class Simulation {
       await this.#run(unused * MINUTE);
       if (this.unsettled().length === 0 && this.#rest.image() === before) return true;
     }
+    return false;
+  }
+
+  /** The same, and nothing that Azure has refused may be had again within the next two minutes: that would be news. */
+  async runUntilQuiet(minutes: number): Promise<boolean> {
+    // One after the other.
+    /* oxlint-disable no-await-in-loop */
+    while (await this.runUntilSettled(minutes)) {
+      const [fromMs, toMs] = [this.timeline.now(), this.timeline.now() + 2 * MINUTE];
+      if (!this.#refusals.some(({ untilMs }) => untilMs > fromMs && untilMs <= toMs)) return true;
+      await this.#run(2 * MINUTE);
+    }
+    /* oxlint-enable no-await-in-loop */
     return false;
   }
 
@@ -436,7 +451,10 @@ export class Simulation {
     });
   }
 
-  #stallRelay(forMs: number): void {
+  /** Ten seconds in which the relay may begin to stall. */
+  #stall(rng: Rng): void {
+    if (this.#healed || !rng.chance(this.faults.events.relayStalls / 6)) return;
+    const forMs = 10_000 + rng.below(80_000);
     this.#note(`relay stalls for ${forMs / 1000} s`);
     this.#relay?.stall(forMs);
   }
@@ -452,7 +470,6 @@ export class Simulation {
     if (perMinute(events.maintenance)) this.#maintain(pick(vms), rng);
     if (perMinute(events.spotEviction)) this.#evict(pick(vms.filter((vm) => vm.machine.capacityType === 'spot')), rng);
     if (perMinute(events.relayDies)) this.#killRelay(20_000 + rng.below(240_000));
-    if (events.relayStalls > 0 && perMinute(events.relayStalls)) this.#stallRelay(10_000 + rng.below(80_000));
     if (perMinute(events.allNodesLost)) {
       this.#killRelay(60_000 + rng.below(120_000));
       for (const vm of vms) this.#takeBack(vm);
