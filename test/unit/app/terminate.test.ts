@@ -728,8 +728,8 @@ describe('a claim that has been replaced', () => {
     cluster.outside.onRequest = ({ path }) => {
       if (!isFirst || !path.endsWith('/nodes/aks-c')) return;
       isFirst = false;
-      const annotations = { [replacementDue]: null, 'nodewright.dev/replaced-by': 'r1' };
-      cluster.server.patch('nodeclaims', 'c', { metadata: { annotations } }, 'object');
+      const named = { [replacementDue]: null, 'nodewright.dev/replaced-by': 'r1' };
+      cluster.server.patch('nodeclaims', 'c', { metadata: { annotations: named } }, 'object');
       cluster.clock.advance(30_000);
     };
     await cluster.look();
