@@ -37,6 +37,9 @@ export interface ExtraPool {
 
 const plain = { canRun: true, isProtected: false, hasBudget: false, pod: {} } as const;
 
+/** Spot comes first by its pool's weight: without these the pool on demand would stay empty. */
+const onDemand = { nodeSelector: { 'karpenter.sh/capacity-type': 'on-demand' } } as const;
+
 const batchPod = {
   nodeSelector: { 'soak.test/batch': 'true' },
   tolerations: [{ key: 'soak.test/batch', operator: 'Exists', effect: 'NoSchedule' }],
@@ -70,7 +73,7 @@ export const apps: ReadonlyArray<App> = [
     memory: '2Gi',
     replicas: { first: 3, most: 8 },
     hasBudget: true,
-    pod: { priorityClassName: 'soak-high' },
+    pod: { ...onDemand, priorityClassName: 'soak-high' },
   },
   {
     ...plain,
@@ -81,7 +84,7 @@ export const apps: ReadonlyArray<App> = [
     pod: { priorityClassName: 'soak-low' },
   },
   { ...plain, name: 'steady', cpu: '500m', memory: '512Mi', replicas: { first: 2, most: 4 }, isProtected: true },
-  { ...plain, name: 'big', cpu: '3', memory: '6Gi', replicas: { first: 1, most: 4 } },
+  { ...plain, name: 'big', cpu: '3', memory: '6Gi', replicas: { first: 1, most: 4 }, pod: onDemand },
   { ...plain, name: 'small', cpu: '100m', memory: '128Mi', replicas: { first: 15, most: 40 } },
   { ...plain, name: 'memory', cpu: '250m', memory: '4Gi', replicas: { first: 2, most: 8 } },
   { ...plain, name: 'batch', cpu: '500m', memory: '1Gi', replicas: { first: 1, most: 6 }, pod: batchPod },
