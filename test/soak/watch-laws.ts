@@ -147,7 +147,11 @@ function pastPoolBudget({ claims }: Look): ReadonlyArray<string> {
 function pastLimit({ claims, vms, book }: Look): ReadonlyArray<string> {
   const sizes = new Map(vms.map(({ name, vCpus }) => [name, vCpus]));
   return [...book.limits].flatMap(([pool, { cpu, sinceMs }]) => {
-    const own = claims.filter((claim) => claim.pool === pool && sizes.has(`aks-${claim.name}`));
+    // As Karpenter counts: what certainly goes is made up for before it has gone.
+    const own = claims.filter(
+      (claim) =>
+        claim.pool === pool && claim.deletingMs === null && !claim.isInterrupted && sizes.has(`aks-${claim.name}`),
+    );
     const cores = own.reduce((sum, { name }) => sum + (sizes.get(`aks-${name}`) ?? 0), 0);
     const isNew = own.some(({ seenMs }) => seenMs > sinceMs + IN_FLIGHT_MS);
     return cores > cpu && isNew ? [`${pool} has ${cores} cores, and its limit is ${cpu}`] : [];

@@ -138,6 +138,8 @@ test('a pool grows past its limit by nothing that comes after it was set', () =>
   expect(broken({ claims: claims(116_000), vms }, { limits })).toEqual([
     'limits of pools hold: general has 16 cores, and its limit is 8',
   ]);
+  const [old, fresh] = claims(116_000).map((one, index) => ({ ...one, isInterrupted: index === 0 }));
+  expect(broken({ claims: [old, fresh].filter((one) => one !== undefined), vms }, { limits })).toEqual([]);
 });
 
 test('confessions and memory past its bound are told', () => {
