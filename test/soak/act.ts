@@ -104,7 +104,12 @@ async function remove(
   { world, observed }: Stage,
   { what, pick }: { readonly what: 'Node' | 'NodeClaim'; readonly pick: number },
 ): Promise<string> {
-  const claim = chosen(observed.claimsThere(), pick);
+  // A Node that is deleted before its claim knows it never comes back, and its claim is given up after 15 minutes, as Karpenter's.
+  const known = (name: string): boolean => observed.claims.get(name)?.readyMs !== null;
+  const claim = chosen(
+    observed.claimsThere().filter((name) => what === 'NodeClaim' || known(name)),
+    pick,
+  );
   if (claim === null) return 'nothing: there is no node to delete';
   const path = what === 'Node' ? `${NODES}/aks-${claim}` : `${CLAIMS}/${claim}`;
   await world.api.remove(path, {});
