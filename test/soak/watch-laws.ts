@@ -37,6 +37,8 @@ export interface Look {
 
 /** A pod that a node can hold waits no longer than this while nothing is broken: a boot takes 12 s, and two have to follow each other at times. */
 export const WAIT_MAX_MS = 90_000;
+/** Whatever is broken meanwhile: no trouble lasts longer than a minute and a half, and a few may follow each other. */
+export const WAIT_EVER_MAX_MS = 300_000;
 /** A VM may be without its claim for so long: until a sweep, once a minute, has found it and Azure has deleted it. */
 const ORPHAN_MAX_MS = 150_000;
 /** What follows from a change of a workload, or from the loss of a node, comes within this; evictions meanwhile say nothing. */
@@ -81,6 +83,7 @@ export function judge(look: Look): ReadonlyArray<Breach> {
 function waitingTooLong({ pods, atMs, book }: Look): ReadonlyArray<string> {
   return pods.flatMap((pod) => {
     if (!pod.canRun || pod.boundMs !== null || pod.goneMs !== null) return [];
+    if (atMs - pod.seenMs > WAIT_EVER_MAX_MS) return [`${pod.name} has no node after ${WAIT_EVER_MAX_MS / 1_000} s`];
     const waited = calmMs(book.troubles, { fromMs: pod.seenMs, toMs: atMs });
     return waited > WAIT_MAX_MS ? [`${pod.name} has no node after ${WAIT_MAX_MS / 1_000} s with nothing broken`] : [];
   });

@@ -42,6 +42,14 @@ describe('a pod that can run runs in time', () => {
     const trouble = { what: 'x', fromMs: NOW - 60_000, dueMs: 0, endedMs: NOW - 50_000, end: () => Promise.resolve() };
     expect(broken({ pods: [late] }, { troubles: [trouble] })).toEqual([]);
   });
+
+  test('after five minutes nothing that is broken excuses it', () => {
+    const trouble = { what: 'x', fromMs: 0, dueMs: 0, endedMs: null, end: () => Promise.resolve() };
+    const waits = (ms: number): ReadonlyArray<string> =>
+      broken({ pods: [pod({ seenMs: NOW - ms })] }, { troubles: [trouble] });
+    expect(waits(299_000)).toEqual([]);
+    expect(waits(301_000)).toEqual([expect.stringContaining('web-1 has no node after 300 s')]);
+  });
 });
 
 describe('machines', () => {
