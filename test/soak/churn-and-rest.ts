@@ -16,7 +16,7 @@ import { observe, type Observed } from './observe.ts';
 import type { SoakOptions } from './options.ts';
 import { confessionsIn, readTold } from './read-lines.ts';
 import type { Report } from './report.ts';
-import { costNow, letGo, plannedCost, readCounts, unrest } from './rest.ts';
+import { costNow, forgetEvictions, letGo, plannedCost, readCounts, unrest } from './rest.ts';
 import { type Breach, judge, type Look, MEMORY_MAX_MB } from './watch-laws.ts';
 import { apps, appManifests, pools, priorities } from './workloads.ts';
 
@@ -152,6 +152,7 @@ async function rest(run: Run): Promise<{ readonly atRest: Report['atRest']; read
   await world.api.patch('/apis/karpenter.sh/v1/nodepools/general', 'merge', {
     spec: { template: { spec: { expireAfter: 'Never' } } },
   });
+  await forgetEvictions(world);
   const fromMs = nowMs();
   say(`${seconds(fromMs)} s  rest: everything is mended`);
   const released = new Set<string>();

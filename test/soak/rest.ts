@@ -2,7 +2,8 @@ import { spawn } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { annotation } from '../../shared/contract/names.ts';
+import { BlobServiceClient } from '@azure/storage-blob';
+import { annotation, container } from '../../shared/contract/names.ts';
 import { isApiError } from '../../sandbox/kubernetes/client/connection.ts';
 import { isFinished, type KubernetesObject, type Pod } from '../../sandbox/kubernetes/client/objects.ts';
 import type { PriceOf } from '../../sandbox/start/price-list.ts';
@@ -90,6 +91,14 @@ export async function letGo(world: World, observed: Observed, nowMs: number): Pr
     });
   }
   return held.map(({ name }) => name);
+}
+
+/** Deletes what is remembered of evictions, as a person may: else spot counts as dearer for half an hour, and cost says nothing. */
+export async function forgetEvictions({ sandbox }: World): Promise<void> {
+  const blobs = BlobServiceClient.fromConnectionString(sandbox.storageConnection).getContainerClient(container.catalog);
+  for await (const { name } of blobs.listBlobsFlat()) {
+    if (name.endsWith('/evictions.json')) await blobs.deleteBlob(name);
+  }
 }
 
 interface Plan {
