@@ -126,8 +126,8 @@ describe('a pod whose place is on a node that has registered and is not in use',
     for (const name of ['large-1', 'large-2']) small.addPod(name, '1500m');
     small.clock.advance(10 * MINUTE_MS);
     expect(await provision(small.ports)).toMatchObject({ kind: 'provisioned', claims: 1 });
-    const writes = small.trace.filter((step) => /^POST .*\/(nodeclaims|events)$/.test(step));
-    expect(writes[0]).toMatch(/nodeclaims$/);
+    const first = small.trace.find((step) => /^POST .*\/(nodeclaims|events)$/.test(step));
+    expect(first).toMatch(/nodeclaims$/);
     expect(small.told().map(([name, reason]) => [name, reason])).toContainEqual(['p', 'NodeNotInUse']);
   });
 
