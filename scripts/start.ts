@@ -30,6 +30,8 @@ async function main(): Promise<number> {
       return 0;
     case 'scale':
     case 'evict':
+    case 'freeze':
+    case 'thaw':
       process.stdout.write(`${await askSandbox(command)}\n`);
       return 0;
     case 'run':

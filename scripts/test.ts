@@ -14,10 +14,12 @@ const scopes = {
 } as const;
 
 const given = process.argv.slice(2);
+const hasReal = (process.env['KUBEBUILDER_ASSETS'] ?? '') !== '';
+if (given.includes('--soak')) soak(given.filter((argument) => argument !== '--soak'));
 const scope = given.includes('--real') ? scopes.real : given.includes('--slow') ? scopes.slow : scopes.doubles;
 const rest = given.filter((argument) => argument !== '--real' && argument !== '--slow');
 
-if (scope === scopes.real && (process.env['KUBEBUILDER_ASSETS'] ?? '') === '') {
+if (scope === scopes.real && !hasReal) {
   console.error('--real needs KUBEBUILDER_ASSETS: the folder that holds etcd and kube-apiserver (see CONTRIBUTING.md)');
   process.exit(2);
 }
@@ -31,3 +33,29 @@ runSteps([
     environment: compiledOnce,
   },
 ]);
+
+/**
+ * `npm test -- --soak`: churn and faults, then rest, and whether the product's laws hold meanwhile; on the embedded control plane, and on
+ * a real one too where there is one. With `--control-plane` only on that. Ends the process.
+ */
+function soak(args: ReadonlyArray<string>): never {
+  const other = args.find((argument) => argument === '--real' || argument === '--slow');
+  if (other !== undefined) {
+    console.error(
+      `${other} and --soak exclude each other: a soak on a real control plane is --soak --control-plane real`,
+    );
+    process.exit(2);
+  }
+  const isChosen = args.some((argument) => argument.startsWith('--control-plane') || argument === '--help');
+  const planes = isChosen ? [[]] : ['embedded', ...(hasReal ? ['real'] : [])].map((name) => ['--control-plane', name]);
+  runSteps([
+    { title: 'build', command: 'node', args: ['scripts/build.ts'] },
+    ...planes.map((plane) => ({
+      title: 'soak',
+      command: 'node',
+      args: ['test/soak/run.ts', ...plane, ...args],
+      environment: compiledOnce,
+    })),
+  ]);
+  process.exit(0);
+}

@@ -4,6 +4,7 @@ import type { Azure } from '../azure/azure.ts';
 import type { VmView } from '../azure/resources.ts';
 import type { Connection } from '../kubernetes/client/connection.ts';
 import type { KubernetesObject, Node } from '../kubernetes/client/objects.ts';
+import type { Kubelets } from '../kubernetes/kubelet/kubelets.ts';
 import { counted } from './amounts.ts';
 
 /** Something asked for that cannot be done; the message says why and what can. */
@@ -35,6 +36,30 @@ export function evictNode(
   }
   azure.schedule(vm.name, 'Redeploy', { noticeSeconds: MAINTENANCE_SECONDS });
   return `${vm.computerName} is no spot machine, so Azure announces that it will redeploy it in ${MAINTENANCE_SECONDS} s.`;
+}
+
+/**
+ * Lets the kubelet of a node hang, or go on: a node that says nothing for 50 s is lost. `wanted` is the node's name or its end.
+ * Answers what was done. Throws RefusedError.
+ */
+export async function switchKubelet(
+  kubelets: Pick<Kubelets, 'names' | 'freeze' | 'thaw'>,
+  wanted: string,
+  state: 'freeze' | 'thaw',
+): Promise<string> {
+  const names = kubelets.names();
+  const found = names.filter((name) => name === wanted || name.endsWith(wanted));
+  const [name] = found;
+  if (name === undefined) {
+    throw new RefusedError(`There is no node ${wanted}; there are ${names.join(', ') || 'none'}.`);
+  }
+  if (found.length > 1) throw new RefusedError(`Several nodes end in ${wanted}; name one of ${found.join(', ')}.`);
+  if (state === 'freeze') {
+    kubelets.freeze(name);
+    return `The kubelet of ${name} hangs: in 50 s the node counts as lost.`;
+  }
+  await kubelets.thaw(name);
+  return `The kubelet of ${name} goes on.`;
 }
 
 function isStaying(node: Node | undefined): boolean {

@@ -9,7 +9,8 @@ export type Command =
   | { readonly kind: 'help' }
   | ({ readonly kind: 'run' } & RunOptions)
   | { readonly kind: 'scale'; readonly replicas: number; readonly deployment: string | null }
-  | { readonly kind: 'evict'; readonly node: string | null };
+  | { readonly kind: 'evict'; readonly node: string | null }
+  | { readonly kind: 'freeze' | 'thaw'; readonly node: string };
 
 /** How to run the sandbox. */
 export interface RunOptions {
@@ -51,6 +52,8 @@ const OPTIONS =
 export const usage = `Usage: npm start [-- OPTIONS]               a cluster, Azure and Nodewright on this machine, until Ctrl-C
        npm start -- scale N [DEPLOYMENT]    in another terminal: change the number of replicas
        npm start -- evict [NODE]            in another terminal: let Azure take a node back
+       npm start -- freeze NODE             in another terminal: let a node's kubelet hang
+       npm start -- thaw NODE               in another terminal: let it go on
 
   -f, --file FILE…      apply these manifests (files or folders) in place of the examples; an AKSNodeClass
                         named default is added when they have none, as on AKS
@@ -114,6 +117,7 @@ export function parseCommand(args: ReadonlyArray<string>): Command {
   const [first, ...rest] = args;
   if (first === 'scale') return parseScale(rest);
   if (first === 'evict') return parseEvict(rest);
+  if (first === 'freeze' || first === 'thaw') return parseKubelet(first, rest);
   return parseRun(args);
 }
 
@@ -129,6 +133,13 @@ function parseEvict(args: ReadonlyArray<string>): Command {
   refuseMore('evict', more);
   if (node?.startsWith('-') === true) throw new UsageError(`evict takes the name of a node, not ${node}`);
   return { kind: 'evict', node };
+}
+
+function parseKubelet(kind: 'freeze' | 'thaw', args: ReadonlyArray<string>): Command {
+  const [node, ...more] = args;
+  if (node === undefined || node.startsWith('-')) throw new UsageError(`${kind} needs the name of a node, or its end`);
+  refuseMore(kind, more);
+  return { kind, node };
 }
 
 function refuseMore(name: string, more: ReadonlyArray<string>): void {

@@ -7,12 +7,15 @@ import { RefusedError } from './actions.ts';
 export interface Controls {
   readonly scale: (replicas: number, deployment: string | null) => Promise<string>;
   readonly evict: (node: string | null) => Promise<string>;
+  readonly freeze: (node: string) => Promise<string>;
+  readonly thaw: (node: string) => Promise<string>;
 }
 
 /** The requests of the control server. */
 export type ControlRequest =
   | { readonly kind: 'scale'; readonly replicas: number; readonly deployment: string | null }
-  | { readonly kind: 'evict'; readonly node: string | null };
+  | { readonly kind: 'evict'; readonly node: string | null }
+  | { readonly kind: 'freeze' | 'thaw'; readonly node: string };
 
 /** A listening control server. */
 export interface ControlServer {
@@ -58,11 +61,24 @@ async function answer(
     if (request.method !== 'POST') return reply(405, 'Only POST is understood.');
     const asked = parseRequest(await readBody(request));
     if (asked === null) return reply(400, 'The request is not understood.');
-    const done = asked.kind === 'scale' ? controls.scale(asked.replicas, asked.deployment) : controls.evict(asked.node);
-    reply(200, await done);
+    reply(200, await carryOut(controls, asked));
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);
     reply(error instanceof RefusedError ? 409 : 500, message);
+  }
+}
+
+function carryOut(controls: Controls, asked: ControlRequest): Promise<string> {
+  switch (asked.kind) {
+    case 'scale':
+      return controls.scale(asked.replicas, asked.deployment);
+    case 'evict':
+      return controls.evict(asked.node);
+    case 'freeze':
+    case 'thaw':
+      return controls[asked.kind](asked.node);
+    default:
+      return asked satisfies never;
   }
 }
 
@@ -85,6 +101,7 @@ function parseRequest(text: string): ControlRequest | null {
     const { kind, replicas, deployment, node } = JSON.parse(text) as Readonly<Record<string, unknown>>;
     const textOrNull = (value: unknown): string | null => (typeof value === 'string' ? value : null);
     if (kind === 'evict') return { kind, node: textOrNull(node) };
+    if (kind === 'freeze' || kind === 'thaw') return typeof node === 'string' ? { kind, node } : null;
     const isCount = typeof replicas === 'number' && Number.isInteger(replicas) && replicas >= 0;
     return kind === 'scale' && isCount ? { kind, replicas, deployment: textOrNull(deployment) } : null;
   } catch {

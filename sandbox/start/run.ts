@@ -4,7 +4,7 @@ import { type Orders, readOrders } from '../orders/read-orders.ts';
 import { isPortFree } from '../world/port-free.ts';
 import { PortTakenError, type Sandbox, startSandbox } from '../world/sandbox.ts';
 import { applyManifests } from '../world/apply-manifests.ts';
-import { evictNode, scaleDeployment } from './actions.ts';
+import { evictNode, scaleDeployment, switchKubelet } from './actions.ts';
 import { parseAppEvent } from './app-events.ts';
 import { createPodsWait } from './await-pods.ts';
 import { buildView } from './build-view.ts';
@@ -153,6 +153,8 @@ async function started(
       // Core Tools run an app so, and it starts in a quarter of the time.
       hosts: 'one',
       relays: 1,
+      // Who kills it finds what it held again, but for the last seconds.
+      storage: 'disk',
       settings: { ...WATCHABLE, ...orders.settings },
       onLine,
     });
@@ -236,6 +238,8 @@ async function steer(sandbox: Sandbox, { context, orders, closers }: Run, { obse
     },
     evict: (node: string | null) =>
       Promise.resolve().then(() => evictNode(sandbox.azure, observed.nodes, node, orders.azure.evictionNoticeSeconds)),
+    freeze: (node: string) => switchKubelet(sandbox.cluster.kubelets, node, 'freeze'),
+    thaw: (node: string) => switchKubelet(sandbox.cluster.kubelets, node, 'thaw'),
   };
   const server = await startControlServer(controls);
   closers.push(() => server.close());

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { type Child, createChild } from './child.ts';
+import { azureDelayMs } from './restart-delay.ts';
 
 /** `one`: a process for all functions. `as-on-azure`: those of Flex Consumption, an instance of which serves one group of functions. */
 export type Hosting = 'one' | 'as-on-azure';
@@ -72,6 +73,7 @@ function asOne(name: string, children: ReadonlyArray<Child>): Child {
     name,
     start: () => each((child) => child.start()),
     kill: () => each((child) => child.kill()),
+    crash: () => each((child) => child.crash()),
     stop: () => each((child) => child.stop()),
     isRunning: () => children.every((child) => child.isRunning()),
   };
@@ -93,6 +95,7 @@ function hostChild(options: FunctionsHostsOptions, { name, group }: HostPlan, po
     ],
     environment,
     ready: /Host started/,
+    restartDelayMs: azureDelayMs,
     onLine: (line) => onLine('functions', line),
   });
 }

@@ -16,8 +16,8 @@ export interface RelayPodOptions {
   readonly name: string;
   readonly address: string;
   readonly metricsPort: number;
-  /** Restarted when somebody deletes the Pod. */
-  readonly relay: Pick<Child, 'isRunning' | 'stop' | 'start'>;
+  /** Starts anew when somebody deletes the Pod, also where it had ended. */
+  readonly relay: Pick<Child, 'stop' | 'start'>;
   readonly log: (line: string) => void;
 }
 
@@ -56,11 +56,10 @@ export async function keepRelayPod(options: RelayPodOptions): Promise<RelayPod> 
     show();
   };
   const replace = async (): Promise<void> => {
-    const restart = options.relay.isRunning();
-    if (restart) await options.relay.stop();
+    await options.relay.stop();
     life = { ...life, starts: 0 };
     show();
-    if (restart) await options.relay.start();
+    await options.relay.start();
   };
   const pods = watchObjects<Pod>({
     connection,

@@ -5,6 +5,7 @@ import { type Child, createChild } from './child.ts';
 import { systemClock } from './clock.ts';
 import { openPodPort, type PodPort } from './pod-port.ts';
 import { keepRelayPod, type RelayPod, SYSTEM_NAMESPACE } from './relay-pod.ts';
+import { kubeletDelayMs } from './restart-delay.ts';
 
 /** Ports on loopback that a relay binds. */
 export interface RelayPorts {
@@ -15,6 +16,8 @@ export interface RelayPorts {
 /** How to run the relays, each as a process with a Pod that stands for it. */
 export interface RelaysOptions {
   readonly cluster: Cluster;
+  /** How the relays reach it. */
+  readonly kubeconfigPath: string;
   /** Where the built app is. */
   readonly root: string;
   readonly appFolder?: string;
@@ -104,7 +107,7 @@ export function imageEnvironment(root: string): Readonly<Record<string, string>>
 }
 
 function relayChild(
-  { root, appFolder, environment, cluster, onLine }: RelaysOptions,
+  { root, appFolder, environment, kubeconfigPath, onLine }: RelaysOptions,
   name: string,
   ports: RelayPorts,
   onState: (state: 'ready' | 'ended') => void,
@@ -115,7 +118,7 @@ function relayChild(
     environment: {
       ...imageEnvironment(root),
       ...environment,
-      KUBECONFIG: cluster.kubeconfigPath,
+      KUBECONFIG: kubeconfigPath,
       POD_NAME: name,
       POD_NAMESPACE: SYSTEM_NAMESPACE,
       METRICS_PORT: String(ports.metrics),
@@ -123,6 +126,7 @@ function relayChild(
       BIND_ADDRESS: '127.0.0.1',
     },
     ready: /"relay started"/,
+    restartDelayMs: kubeletDelayMs,
     onLine: (line) => onLine('relay', line),
     onState,
   });

@@ -1,4 +1,4 @@
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parse } from 'yaml';
@@ -10,6 +10,7 @@ import { type Cluster, startCluster } from '../kubernetes/cluster.ts';
 import { findFreePorts } from '../kubernetes/control-plane/free-ports.ts';
 import { applyManifests, readManifests } from './apply-manifests.ts';
 import { type Child, createChild } from './child.ts';
+import { openCuttableLine } from './cuttable-line.ts';
 import { createFunctionsHosts, type Hosting, hostCount } from './functions-hosts.ts';
 import { isPortFree } from './port-free.ts';
 import { networkModeOf } from '../../shared/adapters/azure/network-mode.ts';
@@ -17,6 +18,7 @@ import { systemClock } from './clock.ts';
 import { type MachinePace, connectMachines } from './machines.ts';
 import { nodeSettings, orderedIdentities } from './node-settings.ts';
 import { openRelays, type RelayPorts } from './relays.ts';
+import { azureDelayMs } from './restart-delay.ts';
 import { type Rng, rngFrom } from './rng.ts';
 
 /** How to run the whole product on this machine. */
@@ -48,6 +50,10 @@ export interface SandboxOptions {
   readonly hosts: Hosting;
   /** How many relays; at least one. */
   readonly relays: number;
+  /** Where blobs are: what is in memory is lost with the process. In memory unless told, which is faster. */
+  readonly storage?: 'memory' | 'disk';
+  /** True: the relays' connections to the API server can be cut. They are not unless told. */
+  readonly cuttable?: boolean;
   /** Further settings of the Functions app; the relays have them too, and take what they know. */
   readonly settings: Readonly<Record<string, string>>;
   /** Lines of every part, with its name; `sandbox` says `NAME is ready` of each part that is. */
@@ -59,6 +65,8 @@ export interface Sandbox {
   readonly cluster: Cluster;
   readonly azure: Azure;
   readonly broker: Child;
+  /** Blob storage. */
+  readonly storage: Child;
   /** All Functions hosts as one part: what is done to it is done to each. */
   readonly host: Child;
   /** Each Functions host by itself, the one that serves HTTP first. */
@@ -78,6 +86,8 @@ export interface Sandbox {
   readonly storageConnection: string;
   /** `http://127.0.0.1:PORT/queues` has the counts of each queue. */
   readonly brokerAdminUrl: string;
+  /** Cuts every connection of the relays to the API server, watches above all. Throws where `cuttable` was not asked for. */
+  cutWatches(): void;
   /** Applies YAML files and folders. */
   apply(paths: ReadonlyArray<string>): Promise<void>;
   close(): Promise<void>;
@@ -166,9 +176,12 @@ async function startParts(options: SandboxOptions, ports: Ports): Promise<Sandbo
     const parts = { azure, kubelets: cluster.kubelets, network, onLine };
     const disconnect = connectMachines(parts, rng.split('machines'), options.pace);
     stops.unshift(() => Promise.resolve(disconnect()));
+    const line = await openLine(options, cluster);
+    stops.push(() => line.close());
     const relays = await openRelays({
       ...options,
       cluster,
+      kubeconfigPath: line.kubeconfigPath,
       environment: { ...settings, ...connections(ports), CLUSTER_NAME: CLUSTER },
       ports: ports.relays,
     });
@@ -182,6 +195,7 @@ async function startParts(options: SandboxOptions, ports: Ports): Promise<Sandbo
       cluster,
       azure,
       broker,
+      storage,
       host,
       hosts,
       relay,
@@ -192,6 +206,7 @@ async function startParts(options: SandboxOptions, ports: Ports): Promise<Sandbo
       serviceBusConnection: connections(ports).ServiceBus,
       storageConnection: connections(ports).SnapshotStorage,
       brokerAdminUrl: `http://127.0.0.1:${ports.brokerAdmin}/queues`,
+      cutWatches: () => line.cut(),
       apply: (paths) => applyManifests(cluster.kubeconfig, readManifests(paths)),
       close,
     };
@@ -199,6 +214,27 @@ async function startParts(options: SandboxOptions, ports: Ports): Promise<Sandbo
     await close();
     throw error;
   }
+}
+
+/** The relays' way to the API server. */
+interface Line {
+  readonly kubeconfigPath: string;
+  cut(): void;
+  close(): Promise<void>;
+}
+
+async function openLine({ folder, cuttable = false }: SandboxOptions, cluster: Cluster): Promise<Line> {
+  if (!cuttable) {
+    const cut = (): never => {
+      throw new Error('watches cannot be cut; start the sandbox with cuttable: true');
+    };
+    return { kubeconfigPath: cluster.kubeconfigPath, cut, close: () => Promise.resolve() };
+  }
+  const { port } = new URL(cluster.url);
+  const line = await openCuttableLine(Number(port));
+  const kubeconfigPath = join(folder, 'kubeconfig-of-relays');
+  writeFileSync(kubeconfigPath, cluster.kubeconfig.replaceAll(`:${port}`, `:${line.port}`), { mode: 0o600 });
+  return { kubeconfigPath, cut: () => line.cut(), close: () => line.close() };
 }
 
 /** As `Promise.all`, and waits for all even when one fails, so that what a slow one started can be stopped. */
@@ -309,13 +345,14 @@ function startStorage(options: SandboxOptions, port: number): Child {
       join(options.root, 'node_modules/azurite/dist/src/blob/main.js'),
       '--blobHost=127.0.0.1',
       `--blobPort=${port}`,
-      '--inMemoryPersistence',
+      ...(options.storage === 'disk' ? [`--location=${join(options.folder, 'storage')}`] : ['--inMemoryPersistence']),
       '--skipApiVersionCheck',
       '--disableTelemetry',
       '--silent',
     ],
     environment: {},
     ready: /successfully listens/,
+    restartDelayMs: azureDelayMs,
     onLine: (line) => options.onLine('storage', line),
   });
 }
@@ -334,6 +371,7 @@ function brokerChild(options: SandboxOptions, ports: Ports): Child {
     ],
     environment: {},
     ready: /is ready/,
+    restartDelayMs: azureDelayMs,
     onLine: (line) => options.onLine('service bus', line),
   });
 }

@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { expectConsistent, readAzureNames } from './consistent.ts';
+import { readAzureNames } from './azure-names.ts';
+import { expectConsistent } from './consistent.ts';
 import { deployment, nodeClass, nodePool, oneToANode, podDisruptionBudget } from './manifests.ts';
 import { followPod } from './follow-pod.ts';
 import { onceOn } from './once-on.ts';

@@ -143,6 +143,8 @@ function admit(book: Book, life: Life): void {
     // Another process, or this one before it was lost, started it: its place is taken, whatever the sums say.
     machine.admitted.set(uid, { requests: podRequests(pod), ports: hostPorts(pod) });
     run(book, life);
+    // While it was lost the control plane said that its pods are not ready.
+    followPod(book, life);
     return;
   }
   const admission = admitPod(pod, machine);

@@ -23,6 +23,8 @@ export interface Bus extends HostUnderTest {
   sendValue(queueName: string, value: unknown): Promise<void>;
   /** What arrived with each invocation, in order. */
   began(): ReadonlyArray<Invocation>;
+  /** Ends the broker; the answer starts one that is empty at the same port. */
+  takeAway(): Promise<() => Promise<void>>;
 }
 
 /** One invocation as the app saw it; a single message makes a list of one. */
@@ -60,7 +62,9 @@ export interface BusOptions {
 export async function startBus(functions: string, options: BusOptions = {}): Promise<Bus> {
   const queues = [queue('plain', false), queue('sessions', true)];
   const faults = { rng: rngFrom('bus'), duplicatePercent: 0, dropPercent: 0, slowDrains: options.slowDrains ?? 0 };
-  const broker = await startBroker({ port: 0, queues, dataFolder: null, clock: systemClock, faults });
+  const startOne = (port: number): Promise<Broker> =>
+    startBroker({ port, queues, dataFolder: null, clock: systemClock, faults });
+  const broker = await startOne(0);
   onTestFinished(() => broker.close());
   const send: Bus['send'] = async (queueName, ...messages) => {
     // A client of its own for each call: one whose connection was just cut would wait a minute to find out.
@@ -82,7 +86,14 @@ export async function startBus(functions: string, options: BusOptions = {}): Pro
   const { deliverTwice = false, group = null } = options;
   const host = await startTestHost(folder, { environment, deliverTwice, group });
   const began = (): ReadonlyArray<Invocation> => host.said().filter(isInvocation);
-  return { ...host, broker, send, sendValue, began };
+  const takeAway: Bus['takeAway'] = async () => {
+    await broker.close();
+    return async () => {
+      const next = await startOne(broker.port);
+      onTestFinished(() => next.close());
+    };
+  };
+  return { ...host, broker, send, sendValue, began, takeAway };
 }
 
 /** Bodies cross the wire as bytes, as senders in other languages write them. */

@@ -300,3 +300,16 @@ test('a missing setting stops its function only, and is named together with the 
     expect.stringMatching(/'identity': 'Managed__fullyQualifiedNamespace' asks for a managed identity/),
   ]);
 });
+
+test('a Service Bus that was away is listened to again within seconds', async () => {
+  const bus = await startBus('single', { waiting: { plain: [{ body: { n: 1 } }] } });
+  await until('the first came', () => bus.began().length === 1);
+  const bringBack = await bus.takeAway();
+  await until('the host has noticed', () => bus.entries.some(({ message }) => message.includes('ECONNREFUSED')));
+  await bringBack();
+  const backMs = performance.now();
+  await bus.send('plain', { body: { n: 2 } });
+  await until('the second came', () => bus.began().length === 2);
+  // The .NET client tries again after 0.8 s; the JavaScript client, left alone, after half a minute.
+  expect(performance.now() - backMs).toBeLessThan(15_000);
+});

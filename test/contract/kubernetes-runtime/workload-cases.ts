@@ -253,6 +253,23 @@ export function describeWorkloads(start: () => Promise<Runtime>): void {
         });
       }));
 
+    it('is ready again once it reports again, and so are the pods that it kept', () =>
+      on('return', async (stage) => {
+        const node = await stage.join('a');
+        await stage.create('deployments', deployment(stage, 2));
+        await untilAvailable(stage, 2);
+        const before = (await stage.pods({ app: 'web' })).map(({ metadata }) => metadata.uid).toSorted();
+        stage.kubelets.freeze(node);
+        await eventually(async () => {
+          const ready = (await stage.pods({ app: 'web' })).filter(isReady);
+          must(ready.length, 0, 'pods that are ready on a lost node');
+        });
+        await stage.kubelets.thaw(node);
+        await untilAvailable(stage, 2);
+        const after = (await stage.pods({ app: 'web' })).map(({ metadata }) => metadata.uid).toSorted();
+        expect(after).toEqual(before);
+      }));
+
     it('keeps nothing of what it ran when its taint says NoExecute', () =>
       on('eviction', async (stage) => {
         const first = await stage.join('a');

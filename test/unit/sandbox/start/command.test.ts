@@ -69,6 +69,8 @@ describe('npm start', () => {
     expect(parseCommand(['scale', '0', 'web'])).toEqual({ kind: 'scale', replicas: 0, deployment: 'web' });
     expect(parseCommand(['evict'])).toEqual({ kind: 'evict', node: null });
     expect(parseCommand(['evict', 'aks-a'])).toEqual({ kind: 'evict', node: 'aks-a' });
+    expect(parseCommand(['freeze', 'aks-a'])).toEqual({ kind: 'freeze', node: 'aks-a' });
+    expect(parseCommand(['thaw', 'aks-a'])).toEqual({ kind: 'thaw', node: 'aks-a' });
   });
 
   test('shows its help whatever else is asked for', () => {
@@ -99,6 +101,8 @@ describe('npm start', () => {
     [['scale', 'many'], 'scale must be a whole number'],
     [['scale', '1', 'a', 'b'], 'one argument too many'],
     [['evict', '--now'], 'evict takes the name of a node'],
+    [['freeze'], 'freeze needs the name of a node'],
+    [['thaw', 'a', 'b'], 'thaw: b is one argument too many'],
   ])('%j is refused with a sentence that names the mistake', (args, message) => {
     expect(() => parseCommand(args)).toThrow(UsageError);
     expect(() => parseCommand(args)).toThrow(message);

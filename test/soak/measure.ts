@@ -1,0 +1,163 @@
+import type { ClaimLife, NodeLife, PodLife } from './observe.ts';
+import type { RemovalSet, Told } from './read-lines.ts';
+
+/** Where values lie, by nearest rank: each is one that occurred. Null: there were none. */
+export interface Spread {
+  readonly count: number;
+  readonly p50: number;
+  readonly p90: number;
+  readonly p99: number;
+  readonly most: number;
+}
+
+/** Where `values` lie; null when there are none. */
+export function spreadOf(values: ReadonlyArray<number>): Spread | null {
+  const sorted = values.toSorted((a, b) => a - b);
+  if (sorted.length === 0) return null;
+  const at = (share: number): number => sorted[Math.max(0, Math.ceil(sorted.length * share) - 1)] ?? 0;
+  return { count: sorted.length, p50: at(0.5), p90: at(0.9), p99: at(0.99), most: sorted.at(-1) ?? 0 };
+}
+
+/** From when a pod was seen to when it had a node, seconds; of those that can run and have one. */
+export function waitsOf(pods: Iterable<PodLife>): Spread | null {
+  const waits: Array<number> = [];
+  for (const { canRun, seenMs, boundMs } of pods)
+    if (canRun && boundMs !== null) waits.push((boundMs - seenMs) / 1_000);
+  return spreadOf(waits);
+}
+
+/** The pods that waited longest, longest first, as sentences. */
+export function longestWaits(pods: Iterable<PodLife>, count: number): ReadonlyArray<string> {
+  return [...pods]
+    .filter(({ canRun, boundMs }) => canRun && boundMs !== null)
+    .map(({ name, seenMs, boundMs }) => ({ name, seenMs, waitedMs: (boundMs ?? 0) - seenMs }))
+    .toSorted((a, b) => b.waitedMs - a.waitedMs || (a.name < b.name ? -1 : 1))
+    .slice(0, count)
+    .map(({ name, seenMs, waitedMs }) => `${name}: ${seconds(waitedMs)} s, from ${seconds(seenMs)} s on`);
+}
+
+/** Removal sets of one reason. */
+export interface SetFigures {
+  readonly reason: string;
+  readonly told: number;
+  readonly takenBack: number;
+}
+
+/** How many sets were told and taken back, by reason, in the order of their names. */
+export function setFigures(sets: ReadonlyArray<RemovalSet>): ReadonlyArray<SetFigures> {
+  return [...Map.groupBy(sets, ({ reason }) => reason)]
+    .map(([reason, some]) => ({
+      reason,
+      told: some.length,
+      takenBack: some.filter(({ isTakenBack }) => isTakenBack).length,
+    }))
+    .toSorted((a, b) => (a.reason < b.reason ? -1 : 1));
+}
+
+/** From the last replacement's readiness to the removal's beginning, seconds; of sets with replacements that went. */
+export function readyToRemoved(sets: ReadonlyArray<RemovalSet>): Spread | null {
+  return spreadOf(
+    sets.flatMap(({ replacements, readyMs, removedMs }) =>
+      replacements > 0 && readyMs !== null && removedMs !== null && removedMs >= readyMs
+        ? [(removedMs - readyMs) / 1_000]
+        : [],
+    ),
+  );
+}
+
+/** How long nodes were there, and how much of it they were kept for planned pods. */
+export function keptFigures(
+  nodes: Iterable<NodeLife>,
+  nowMs: number,
+): { readonly nodeMinutes: number; readonly keptMinutes: number } {
+  let thereMs = 0;
+  let keptMs = 0;
+  for (const node of nodes) {
+    thereMs += (node.goneMs ?? nowMs) - node.seenMs;
+    keptMs += node.keptMs + (node.keptSinceMs === null ? 0 : nowMs - node.keptSinceMs);
+  }
+  return { nodeMinutes: thereMs / 60_000, keptMinutes: keptMs / 60_000 };
+}
+
+/** Empty for longer than this is longer than consolidation waits for, and twice a look of it. */
+const LONG_EMPTY_MS = 45_000;
+
+/** Claims that came to be ready and stood there for nobody. */
+export function emptyFigures(claims: Iterable<ClaimLife>): {
+  readonly made: number;
+  readonly neverUsed: number;
+  readonly longEmpty: number;
+} {
+  const all = [...claims];
+  return {
+    made: all.length,
+    neverUsed: all.filter(({ goneMs, isUsed, readyMs }) => goneMs !== null && readyMs !== null && !isUsed).length,
+    longEmpty: all.filter(({ longestEmptyMs }) => longestEmptyMs > LONG_EMPTY_MS).length,
+  };
+}
+
+/** What a process took at one moment. */
+export interface Sample {
+  readonly atMs: number;
+  readonly rssMb: number;
+  readonly cpuS: number;
+}
+
+/** A process is warm after this long. */
+const WARM_MS = 90_000;
+/** Shorter lives say nothing of growth. */
+const LIFE_MIN_MS = 300_000;
+/** What a heap may differ by between two collections. */
+const SWING = { share: 1.25, mb: 40 };
+
+/** The least and most that a part took once warm, and whether it has grown: null where no life was long enough to tell. */
+export function memoryFigures(samples: ReadonlyArray<Sample>): {
+  readonly leastMb: number;
+  readonly mostMb: number;
+  readonly grew: boolean | null;
+} {
+  const lives = livesOf(samples).map((life) => life.filter(({ atMs }) => atMs - (life[0]?.atMs ?? 0) >= WARM_MS));
+  const warm = lives.flat().map(({ rssMb }) => rssMb);
+  const long = lives.filter((life) => (life.at(-1)?.atMs ?? 0) - (life[0]?.atMs ?? 0) >= LIFE_MIN_MS);
+  return {
+    leastMb: warm.length === 0 ? 0 : Math.min(...warm),
+    mostMb: Math.max(0, ...samples.map(({ rssMb }) => rssMb)),
+    grew: long.length === 0 ? null : long.some(hasGrown),
+  };
+}
+
+/** A new process has used less CPU than the one before. */
+function livesOf(samples: ReadonlyArray<Sample>): ReadonlyArray<ReadonlyArray<Sample>> {
+  const lives: Array<Array<Sample>> = [];
+  for (const sample of samples) {
+    const current = lives.at(-1);
+    if (current === undefined || sample.cpuS < (current.at(-1)?.cpuS ?? 0)) lives.push([sample]);
+    else current.push(sample);
+  }
+  return lives;
+}
+
+function hasGrown(life: ReadonlyArray<Sample>): boolean {
+  const quarter = Math.floor(life.length / 4);
+  const middle = (some: ReadonlyArray<Sample>): number => spreadOf(some.map(({ rssMb }) => rssMb))?.p50 ?? 0;
+  const first = middle(life.slice(0, quarter));
+  return middle(life.slice(-quarter)) > first * SWING.share + SWING.mb;
+}
+
+/** CPU between the first and the last sample, in hundredths of a core; null where the process was replaced, or none was taken. */
+export function cpuPercent(samples: ReadonlyArray<Sample>): number | null {
+  const [first] = samples;
+  const last = samples.at(-1);
+  if (first === undefined || last === undefined || last.atMs === first.atMs || last.cpuS < first.cpuS) return null;
+  return (100 * (last.cpuS - first.cpuS)) / ((last.atMs - first.atMs) / 1_000);
+}
+
+/** How often the product told of each of `events`. */
+export function countTold(told: ReadonlyArray<Told>, events: ReadonlyArray<string>): Readonly<Record<string, number>> {
+  return Object.fromEntries(events.map((event) => [event, told.filter((one) => one.event === event).length]));
+}
+
+/** Milliseconds as seconds with one decimal. */
+export function seconds(ms: number): string {
+  return (ms / 1_000).toFixed(1);
+}

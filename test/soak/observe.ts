@@ -1,0 +1,241 @@
+import { annotation, label, taint } from '../../shared/contract/names.ts';
+import type { Condition } from '../../shared/kubernetes/manifest.ts';
+import {
+  hasCondition,
+  isFinished,
+  type KubernetesObject,
+  type Node,
+  type Pod,
+} from '../../sandbox/kubernetes/client/objects.ts';
+import { watchObjects } from '../../sandbox/kubernetes/client/watch-objects.ts';
+import type { World } from '../e2e/world.ts';
+import { APP_LABEL, apps } from './workloads.ts';
+
+/** What is known of a pod's life. Times are milliseconds since the run began. */
+export interface PodLife {
+  readonly name: string;
+  /** Its Deployment or Job. */
+  readonly app: string;
+  readonly canRun: boolean;
+  isProtected: boolean;
+  readonly seenMs: number;
+  boundMs: number | null;
+  node: string | null;
+  /** When its deletion was first seen, or it was gone. */
+  goneMs: number | null;
+  isRunning: boolean;
+  isFinished: boolean;
+}
+
+/** A pod that was told to go, as the cluster was at that moment. */
+export interface Departure {
+  readonly pod: string;
+  readonly app: string;
+  readonly isProtected: boolean;
+  readonly node: string;
+  readonly atMs: number;
+  /** Pods of the app that run and stay. */
+  readonly left: number;
+  /** Of its condition DisruptionTarget; empty without one. */
+  readonly reason: string;
+}
+
+/** What is known of a NodeClaim's life. */
+export interface ClaimLife {
+  readonly name: string;
+  readonly pool: string;
+  readonly seenMs: number;
+  readyMs: number | null;
+  deletingMs: number | null;
+  goneMs: number | null;
+  /** True once a pod that is not a daemon's was bound to its node. */
+  isUsed: boolean;
+  /** Since when it is ready without a pod; null while it has one. */
+  emptySinceMs: number | null;
+  longestEmptyMs: number;
+  /** Of its condition DisruptionReason, also after it has gone; empty without one. */
+  disruption: string;
+  isInterrupted: boolean;
+}
+
+/** What is known of a node's life. */
+export interface NodeLife {
+  readonly seenMs: number;
+  goneMs: number | null;
+  /** Since when it is kept for planned pods (`nodewright.dev/reserved`); null: it is open. */
+  keptSinceMs: number | null;
+  keptMs: number;
+}
+
+/** Everything seen so far, by watches. */
+export interface Observed {
+  /** By uid. */
+  readonly pods: ReadonlyMap<string, PodLife>;
+  readonly claims: ReadonlyMap<string, ClaimLife>;
+  readonly nodes: ReadonlyMap<string, NodeLife>;
+  readonly departures: ReadonlyArray<Departure>;
+  /** Names of the claims that are there and not being deleted, sorted. */
+  claimsThere(): ReadonlyArray<string>;
+  /** Brings what depends on the time up to it. */
+  tick(): void;
+  close(): void;
+}
+
+interface Claim extends KubernetesObject {
+  readonly status?: { readonly conditions?: ReadonlyArray<Condition> };
+}
+
+/** Follows pods of `default`, claims and nodes until closed. Resolves once what is there is known. */
+export async function observe(world: World, nowMs: () => number): Promise<Observed> {
+  const pods = new Map<string, PodLife>();
+  const claims = new Map<string, ClaimLife>();
+  const nodes = new Map<string, NodeLife>();
+  const departures: Array<Departure> = [];
+  const connection = world.api;
+  const watches = [
+    watchObjects<Pod>({
+      connection,
+      path: '/api/v1/namespaces/default/pods',
+      query: '',
+      onChange: (pod) => {
+        const departure = notePod(pods, pod, nowMs());
+        if (departure !== null) departures.push(departure);
+        const claim = claims.get((pod.spec.nodeName ?? '').replace(/^aks-/, ''));
+        if (claim !== undefined) claim.isUsed = true;
+      },
+      onDelete: ({ metadata }) => {
+        const life = pods.get(metadata.uid);
+        if (life !== undefined) life.goneMs ??= nowMs();
+      },
+    }),
+    watchObjects<Claim>({
+      connection,
+      path: '/apis/karpenter.sh/v1/nodeclaims',
+      query: '',
+      onChange: (claim) => noteClaim(claims, claim, nowMs()),
+      onDelete: ({ metadata }) => {
+        const life = claims.get(metadata.name);
+        if (life !== undefined) life.goneMs ??= nowMs();
+      },
+    }),
+    watchObjects<Node>({
+      connection,
+      path: '/api/v1/nodes',
+      query: '',
+      onChange: (node) => noteNode(nodes, node, nowMs()),
+      onDelete: ({ metadata }) => {
+        const life = nodes.get(metadata.name);
+        if (life === undefined) return;
+        life.goneMs ??= nowMs();
+        keep(life, false, nowMs());
+      },
+    }),
+  ];
+  await Promise.all(watches.map(({ synced }) => synced));
+  return {
+    pods,
+    claims,
+    nodes,
+    departures,
+    claimsThere: () =>
+      [...claims.values()]
+        .filter(({ goneMs, deletingMs }) => goneMs === null && deletingMs === null)
+        .map(({ name }) => name)
+        .toSorted(),
+    tick: () => noteEmpty({ pods, claims, nowMs: nowMs() }),
+    close: () => {
+      for (const watch of watches) watch.close();
+    },
+  };
+}
+
+function notePod(pods: Map<string, PodLife>, pod: Pod, nowMs: number): Departure | null {
+  const { uid, deletionTimestamp } = pod.metadata;
+  const life = pods.get(uid) ?? newPodLife(pod, nowMs);
+  pods.set(uid, life);
+  const wasRunning = life.isRunning;
+  life.node = pod.spec.nodeName ?? null;
+  if (life.node !== null) life.boundMs ??= nowMs;
+  life.isFinished = isFinished(pod);
+  life.isRunning = hasCondition(pod.status?.conditions, 'Ready') && deletionTimestamp === undefined;
+  // As it says now: somebody may have let it go.
+  life.isProtected = pod.metadata.annotations?.[annotation.doNotDisrupt] === 'true';
+  if (deletionTimestamp === undefined || life.goneMs !== null) return null;
+  life.goneMs = nowMs;
+  // What never ran, or has ended by itself, loses nothing.
+  if (!wasRunning) return null;
+  const { name, app, isProtected } = life;
+  const left = [...pods.values()].filter((one) => one.app === app && one.isRunning).length;
+  return { pod: name, app, isProtected, node: life.node ?? '', atMs: nowMs, left, reason: targetReason(pod) };
+}
+
+function newPodLife({ metadata: { name, labels } }: Pod, seenMs: number): PodLife {
+  const app = labels?.[APP_LABEL] ?? '';
+  const canRun = apps.find((one) => one.name === app)?.canRun !== false;
+  const unknown = { isProtected: false, boundMs: null, node: null, goneMs: null, isRunning: false, isFinished: false };
+  return { name, app, canRun, seenMs, ...unknown };
+}
+
+function targetReason({ status }: Pod): string {
+  return status?.conditions?.find(({ type }) => type === 'DisruptionTarget')?.reason ?? '';
+}
+
+function noteClaim(claims: Map<string, ClaimLife>, { metadata, status }: Claim, nowMs: number): void {
+  const { name, labels = {}, annotations = {} } = metadata;
+  const life: ClaimLife = claims.get(name) ?? {
+    name,
+    pool: labels[label.nodePool] ?? '',
+    seenMs: nowMs,
+    readyMs: null,
+    deletingMs: null,
+    goneMs: null,
+    isUsed: false,
+    emptySinceMs: null,
+    longestEmptyMs: 0,
+    disruption: '',
+    isInterrupted: false,
+  };
+  claims.set(name, life);
+  if (hasCondition(status?.conditions, 'Initialized')) life.readyMs ??= nowMs;
+  if (metadata.deletionTimestamp !== undefined) life.deletingMs ??= nowMs;
+  life.isInterrupted ||= annotations[annotation.interruption] !== undefined;
+  const reason = status?.conditions?.find(({ type, status: holds }) => type === 'DisruptionReason' && holds === 'True');
+  life.disruption = reason?.reason ?? '';
+}
+
+function noteNode(nodes: Map<string, NodeLife>, { metadata, spec }: Node, nowMs: number): void {
+  if (!metadata.name.startsWith('aks-') || metadata.name.startsWith('aks-system-')) return;
+  const life: NodeLife = nodes.get(metadata.name) ?? { seenMs: nowMs, goneMs: null, keptSinceMs: null, keptMs: 0 };
+  nodes.set(metadata.name, life);
+  keep(life, spec?.taints?.some(({ key }) => key === taint.reserved.key) === true, nowMs);
+}
+
+function keep(node: NodeLife, isKept: boolean, nowMs: number): void {
+  if (isKept) node.keptSinceMs ??= nowMs;
+  if (isKept || node.keptSinceMs === null) return;
+  node.keptMs += nowMs - node.keptSinceMs;
+  node.keptSinceMs = null;
+}
+
+function noteEmpty({
+  pods,
+  claims,
+  nowMs,
+}: {
+  readonly pods: ReadonlyMap<string, PodLife>;
+  readonly claims: ReadonlyMap<string, ClaimLife>;
+  readonly nowMs: number;
+}): void {
+  const taken = new Set<string>();
+  for (const { node, goneMs, isFinished: hasEnded } of pods.values()) {
+    if (node !== null && goneMs === null && !hasEnded) taken.add(node);
+  }
+  for (const claim of claims.values()) {
+    const isEmpty = claim.readyMs !== null && claim.goneMs === null && !taken.has(`aks-${claim.name}`);
+    if (!isEmpty || claim.deletingMs !== null) claim.emptySinceMs = null;
+    else {
+      claim.emptySinceMs ??= nowMs;
+      claim.longestEmptyMs = Math.max(claim.longestEmptyMs, nowMs - claim.emptySinceMs);
+    }
+  }
+}

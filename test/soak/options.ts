@@ -1,0 +1,91 @@
+/** How to run a soak. */
+export interface SoakOptions {
+  /** Of the whole run: seven tenths of it are churn, the rest is rest. */
+  readonly minutes: number;
+  /** Fixes what happens and when; what the system makes of it stays its own. */
+  readonly seed: string;
+  readonly controlPlane: 'embedded' | 'real';
+  /** The folder of the control plane's binaries; null for the embedded one. */
+  readonly assets: string | null;
+  /** Where the report is written as JSON. */
+  readonly report: string;
+}
+
+/** The command line is wrong; the message names the option and says how to put it right. */
+export class UsageError extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = 'UsageError';
+  }
+}
+
+/** Under this nothing has settled at the end: a machine boots for 8 s, and consolidation waits for 15 s. */
+const MINUTES_MIN = 2;
+const MINUTES_MAX = 24 * 60;
+const OPTIONS = ['--minutes', '--seed', '--control-plane', '--report', '--help'];
+
+/** What `--help` prints. */
+export const usage = `Usage: node test/soak/run.ts [OPTIONS]        (npm run build first; npm test -- --soak does)
+
+  --minutes N              how long, from ${MINUTES_MIN} to ${MINUTES_MAX} (default: 10): seven tenths churn, three tenths rest
+  --seed TEXT              fixes what happens and when (default: drawn, and printed)
+  --control-plane NAME     embedded, or real, for which KUBEBUILDER_ASSETS names the folder of binaries (default: embedded)
+  --report FILE            where the figures go as JSON (default: .soak/SEED-NAME.json)
+  --help                   this text
+
+Exit codes: 0 every law held, 1 one was broken, 2 the command line is wrong.`;
+
+/** Reads the arguments; null asks for help. `draw` names a seed where none is given. Throws UsageError. */
+export function parseSoakOptions(
+  args: ReadonlyArray<string>,
+  environment: Readonly<Record<string, string | undefined>>,
+  draw: () => string,
+): SoakOptions | null {
+  if (args.includes('--help')) return null;
+  const given = readPairs(args);
+  const seed = given.get('--seed') ?? draw();
+  const controlPlane = planeOf(given.get('--control-plane') ?? 'embedded');
+  const assets = environment['KUBEBUILDER_ASSETS'] ?? '';
+  if (controlPlane === 'real' && assets === '') {
+    throw new UsageError(
+      '--control-plane real needs KUBEBUILDER_ASSETS: the folder that holds etcd and kube-apiserver',
+    );
+  }
+  return {
+    minutes: minutesOf(given.get('--minutes') ?? '10'),
+    seed,
+    controlPlane,
+    assets: controlPlane === 'real' ? assets : null,
+    report: given.get('--report') ?? `.soak/${seed.replaceAll(/[^\w.-]/g, '_')}-${controlPlane}.json`,
+  };
+}
+
+function readPairs(args: ReadonlyArray<string>): ReadonlyMap<string, string> {
+  const pairs = new Map<string, string>();
+  const parts = args.flatMap((one) => (one.startsWith('--') ? splitAt(one) : [one]));
+  for (let index = 0; index < parts.length; index += 2) {
+    const [name = '', value] = parts.slice(index, index + 2);
+    if (!OPTIONS.includes(name)) throw new UsageError(`There is no option ${name}: there are ${OPTIONS.join(', ')}`);
+    if (value === undefined || value === '' || value.startsWith('--')) throw new UsageError(`${name} needs a value`);
+    if (pairs.has(name)) throw new UsageError(`${name} is given more than once: keep one`);
+    pairs.set(name, value);
+  }
+  return pairs;
+}
+
+/** `--seed=x` as `--seed x`. */
+function splitAt(argument: string): ReadonlyArray<string> {
+  const at = argument.indexOf('=');
+  return at < 0 ? [argument] : [argument.slice(0, at), argument.slice(at + 1)];
+}
+
+function minutesOf(text: string): number {
+  const minutes = Number(text);
+  if (Number.isFinite(minutes) && minutes >= MINUTES_MIN && minutes <= MINUTES_MAX) return minutes;
+  throw new UsageError(`--minutes must be a number from ${MINUTES_MIN} to ${MINUTES_MAX}, not ${text}`);
+}
+
+function planeOf(text: string): 'embedded' | 'real' {
+  if (text === 'embedded' || text === 'real') return text;
+  throw new UsageError(`--control-plane is embedded or real, not ${text}`);
+}

@@ -1,0 +1,102 @@
+import { expect, test } from 'vitest';
+import {
+  cpuPercent,
+  emptyFigures,
+  keptFigures,
+  longestWaits,
+  memoryFigures,
+  readyToRemoved,
+  setFigures,
+  spreadOf,
+  waitsOf,
+} from '../../soak/measure.ts';
+import { claim, pod } from './lives.ts';
+
+test('percentiles are values that occurred, by nearest rank', () => {
+  const values = Array.from({ length: 100 }, (_, index) => 100 - index);
+  expect(spreadOf(values)).toEqual({ count: 100, p50: 50, p90: 90, p99: 99, most: 100 });
+  expect(spreadOf([7])).toEqual({ count: 1, p50: 7, p90: 7, p99: 7, most: 7 });
+  expect(spreadOf([])).toBeNull();
+});
+
+test('waits are of pods that can run and have a node; the longest are named', () => {
+  const pods = [
+    pod({ name: 'a', seenMs: 1_000, boundMs: 3_500 }),
+    pod({ name: 'b', seenMs: 1_000, boundMs: 11_000 }),
+    pod({ name: 'c', seenMs: 1_000 }),
+    pod({ name: 'd', seenMs: 1_000, boundMs: 99_000, canRun: false }),
+  ];
+  expect(waitsOf(pods)).toEqual({ count: 2, p50: 2.5, p90: 10, p99: 10, most: 10 });
+  expect(longestWaits(pods, 1)).toEqual(['b: 10.0 s, from 1.0 s on']);
+});
+
+test('sets are counted by reason; only those with replacements that went tell how long a removal takes', () => {
+  const set = {
+    decision: 'd',
+    nodes: 1,
+    toldMs: 0,
+    readyMs: null,
+    removedMs: null,
+    isTakenBack: false,
+    replacements: 0,
+  };
+  const sets = [
+    { ...set, reason: 'Empty', removedMs: 5_000 },
+    { ...set, reason: 'Drifted', replacements: 1, readyMs: 10_000, removedMs: 12_000 },
+    { ...set, reason: 'Drifted', replacements: 1, readyMs: 10_000, isTakenBack: true },
+  ];
+  expect(setFigures(sets)).toEqual([
+    { reason: 'Drifted', told: 2, takenBack: 1 },
+    { reason: 'Empty', told: 1, takenBack: 0 },
+  ]);
+  expect(readyToRemoved(sets)).toMatchObject({ count: 1, most: 2 });
+});
+
+test('node minutes count until a node has gone, and those that it is kept for are part of them', () => {
+  const nodes = [
+    { seenMs: 0, goneMs: 120_000, keptSinceMs: null, keptMs: 30_000 },
+    { seenMs: 60_000, goneMs: null, keptSinceMs: 150_000, keptMs: 0 },
+  ];
+  expect(keptFigures(nodes, 180_000)).toEqual({ nodeMinutes: 4, keptMinutes: 1 });
+});
+
+test('a claim was never used when it was ready, went, and no pod had come', () => {
+  const claims = [
+    claim({ readyMs: 1, goneMs: 2 }),
+    claim({ readyMs: 1, goneMs: 2, isUsed: true, longestEmptyMs: 46_000 }),
+    claim({ readyMs: 1, longestEmptyMs: 45_000 }),
+    claim({ goneMs: 2 }),
+  ];
+  expect(emptyFigures(claims)).toEqual({ made: 4, neverUsed: 1, longEmpty: 1 });
+});
+
+/** A sample every ten seconds over `lengthS`, of `rss` MB at a time. */
+const life = (lengthS: number, rss: (atS: number) => number, fromS = 0): Parameters<typeof memoryFigures>[0] =>
+  Array.from({ length: lengthS / 10 }, (_, index) => ({
+    atMs: 1_000 * (fromS + 10 * index),
+    rssMb: rss(10 * index),
+    cpuS: index,
+  }));
+
+test('memory is flat where a warm process takes no more at the end of a long life than at its beginning', () => {
+  expect(memoryFigures(life(1_200, (atS) => 500 + (atS % 50)))).toEqual({ leastMb: 500, mostMb: 540, grew: false });
+  expect(memoryFigures(life(1_200, (atS) => 200 + atS / 2)).grew).toBe(true);
+});
+
+test('a short life says nothing of growth, and a process that was replaced begins anew', () => {
+  expect(memoryFigures(life(300, (atS) => 200 + atS)).grew).toBeNull();
+  const two = [...life(300, () => 400), ...life(300, () => 900, 300)];
+  expect(memoryFigures(two)).toEqual({ leastMb: 400, mostMb: 900, grew: null });
+  expect(memoryFigures([])).toEqual({ leastMb: 0, mostMb: 0, grew: null });
+});
+
+test('CPU is told over the time between the samples, and not of a process that was replaced meanwhile', () => {
+  const sample = (atMs: number, cpuS: number): { atMs: number; cpuS: number; rssMb: number } => ({
+    atMs,
+    cpuS,
+    rssMb: 1,
+  });
+  expect(cpuPercent([sample(0, 1), sample(30_000, 2), sample(60_000, 4)])).toBe(5);
+  expect(cpuPercent([sample(0, 9), sample(60_000, 4)])).toBeNull();
+  expect(cpuPercent([sample(0, 9)])).toBeNull();
+});

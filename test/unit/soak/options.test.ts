@@ -1,0 +1,46 @@
+import { expect, test } from 'vitest';
+import { parseSoakOptions, UsageError } from '../../soak/options.ts';
+
+const draw = (): string => 's-drawn';
+const parse = (args: ReadonlyArray<string>, environment: Readonly<Record<string, string>> = {}): unknown =>
+  parseSoakOptions(args, environment, draw);
+
+test('a soak takes ten minutes on the embedded control plane, with a seed that is drawn', () => {
+  const expected = { minutes: 10, seed: 's-drawn', controlPlane: 'embedded', assets: null };
+  expect(parse([])).toEqual({ ...expected, report: '.soak/s-drawn-embedded.json' });
+});
+
+test('every option is understood, with a space or an equals sign', () => {
+  const args = ['--minutes', '60', '--seed=a/b=c', '--control-plane', 'real', '--report=out.json'];
+  expect(parse(args, { KUBEBUILDER_ASSETS: 'bin' })).toEqual({
+    minutes: 60,
+    seed: 'a/b=c',
+    controlPlane: 'real',
+    assets: 'bin',
+    report: 'out.json',
+  });
+});
+
+test('the name of the report has no folder of the seed’s', () => {
+  expect(parse(['--seed', '../x y'])).toMatchObject({ report: '.soak/.._x_y-embedded.json' });
+});
+
+test('help is asked for', () => {
+  expect(parse(['--minutes', '--help'])).toBeNull();
+});
+
+test.each([
+  [['--minutes', 'ten'], '--minutes must be a number from 2 to 1440, not ten'],
+  [['--minutes', '1'], '--minutes must be a number from 2 to 1440, not 1'],
+  [['--minutes'], '--minutes needs a value'],
+  [['--seed='], '--seed needs a value'],
+  [['--seed', '--minutes'], '--seed needs a value'],
+  [['--seed', 'a', '--seed', 'b'], '--seed is given more than once'],
+  [['--control-plane', 'kind'], '--control-plane is embedded or real, not kind'],
+  [['--control-plane', 'real'], '--control-plane real needs KUBEBUILDER_ASSETS'],
+  [['--seeds', 'a'], 'There is no option --seeds'],
+  [['60'], 'There is no option 60'],
+])('%j is refused, and the option is named', (args, message) => {
+  expect(() => parse(args)).toThrow(UsageError);
+  expect(() => parse(args)).toThrow(message);
+});
