@@ -101,7 +101,12 @@ function isGoing(node: Node | undefined, claim: NodeClaim | undefined): boolean 
   const disrupted = node?.spec?.taints?.some(({ key }) => key === 'karpenter.sh/disrupted') ?? false;
   const conditions = claim?.status?.conditions ?? [];
   const givenUp = claim?.metadata.annotations?.['nodewright.dev/given-up'] !== undefined;
-  return deleted || disrupted || givenUp || conditions.some((one) => one.type === 'InstanceTerminating' && one.status === 'True');
+  return (
+    deleted ||
+    disrupted ||
+    givenUp ||
+    conditions.some((one) => one.type === 'InstanceTerminating' && one.status === 'True')
+  );
 }
 
 /** Of one that goes: nothing of it is being deleted, and Azure does not take it back. */
