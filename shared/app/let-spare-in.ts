@@ -21,10 +21,19 @@ export async function letSpareIn(
 ): Promise<void> {
   if (kept.size === 0 || !ports.reservesNodes) return;
   const waiting = new Set(snapshot.pods.flatMap(({ uid, nodeName }) => (nodeName === null ? [uid] : [])));
+  const placed = new Set(nominations.flatMap((one) => one.pods.map(({ uid }) => uid)));
+  // Where pods are that this plan places nowhere: they stay, or nothing may evict them and they are planned for when it is time.
+  const unplaced = new Map(
+    snapshot.pods.flatMap(({ uid, nodeName, deleting }) =>
+      nodeName === null || deleting || placed.has(uid) ? [] : [[uid, nodeName] as const],
+    ),
+  );
   const entries = nominations.flatMap(({ target, pods }) => {
     const node = target.kind === 'node' ? kept.get(target.name) : undefined;
     if (node === undefined) return [];
     const promised = new Set(input.inFlight.get(node.claim.metadata.name)?.pods);
+    // Their places are theirs all the same.
+    if ([...promised].some((uid) => (unplaced.get(uid) ?? target.name) !== target.name)) return [];
     const own = pods.filter(
       ({ uid }) =>
         waiting.has(uid) && !promised.has(uid) && ports.told.isNews(`spare/${uid}`, ports.now(), LET_IN_EVERY_MS),
