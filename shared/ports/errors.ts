@@ -37,6 +37,15 @@ export class RefusedError extends RetryableError {
   }
 }
 
+/** Somebody else wrote since the object was read: with a fresh look it works at once, as a rule. */
+export class LostRaceError extends RetryableError {
+  override readonly name = 'LostRaceError';
+
+  constructor(message: string) {
+    super(message, { retryAfterMs: 200 });
+  }
+}
+
 /**
  * What is stored cannot be read, by nobody and at no time: it is damaged, or of another version of us. Who can do without it does.
  */

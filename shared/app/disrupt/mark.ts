@@ -5,6 +5,7 @@ import type { Decision, Removal } from '../../ports/store.ts';
 import { WRITE_DENIED } from '../denied-condition.ts';
 import { eventAbout, written, writeStatus } from '../follow/node-claim.ts';
 import { patchNode } from '../follow/patch-node.ts';
+import { despiteRivals } from '../despite-rivals.ts';
 import { publish } from '../events.ts';
 import { isInterrupted } from '../interruption/interrupted.ts';
 import { eachAlone, type Settled } from '../in-parallel.ts';
@@ -42,7 +43,10 @@ export async function markForRemoval(ports: Ports, decision: Decision): Promise<
   const { removal } = decision;
   if (removal === undefined) return { versions: [], kept: null, failed: null };
   await eachAlone(decision.claimNames, NODES_AT_ONCE, (name) => tellLaunching(ports, name, removal.reason));
-  const marked = await eachAlone(removal.claims, NODES_AT_ONCE, (one) => mark(ports, one, decision, removal.reason));
+  // The claim and its node are written by others at any moment, such as by whoever follows them.
+  const marked = await eachAlone(removal.claims, NODES_AT_ONCE, (one) =>
+    despiteRivals(() => mark(ports, one, decision, removal.reason)),
+  );
   const failures = marked.flatMap((one) => (one.kind === 'failed' ? [one.error] : []));
   const versions = marked.map((one) => (one.kind === 'done' ? one.answer : null));
   const denied = removal.claims.filter((_, index) => isDenied(marked[index]));
@@ -127,7 +131,11 @@ async function mark(
  * Takes the mark off again and says why: the node stays. The word on the claim goes last, so that who crashes here is followed by
  * one who finds it. What is being removed meanwhile is left alone; twice is as once.
  */
-export async function unmark(ports: Ports, { claim, node: { metadata } }: Candidate, why: string): Promise<void> {
+export async function unmark(ports: Ports, candidate: Candidate, why: string): Promise<void> {
+  await despiteRivals(() => takeOff(ports, candidate, why));
+}
+
+async function takeOff(ports: Ports, { claim, node: { metadata } }: Candidate, why: string): Promise<void> {
   const { name } = claim.metadata;
   const current = await ports.kubernetes.get('NodeClaim', { name, namespace: null });
   if (current === null || current.metadata.deletionTimestamp !== undefined) return;

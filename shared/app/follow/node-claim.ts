@@ -1,7 +1,7 @@
 import { annotation, finalizer } from '../../contract/names.ts';
 import type { Condition, NodeClaim } from '../../kubernetes/manifest.ts';
 import { type EventNote, publish } from '../events.ts';
-import { RefusedError, RetryableError } from '../../ports/errors.ts';
+import { LostRaceError, RefusedError } from '../../ports/errors.ts';
 import { DEFINITIONS_AGE_MS, type Refusal } from '../../ports/kubernetes.ts';
 import { type ConditionChange, clearConditions, isTrue, sameConditions, setConditions } from '../conditions.ts';
 import { claimsNamed, hintObjects } from '../hint-objects.ts';
@@ -96,7 +96,7 @@ export async function writeStatus(ports: Ports, claim: NodeClaim, change: Status
 }
 
 /**
- * Asks the API server to remove the claim as it was read; its finalizer keeps it until the machine is gone. Throws RetryableError where
+ * Asks the API server to remove the claim as it was read; its finalizer keeps it until the machine is gone. Throws LostRaceError where
  * somebody has written since: another process may have launched what this one found no machine for.
  */
 export async function deleteClaim(ports: Ports, claim: NodeClaim, why: EventNote | null): Promise<FollowOutcome> {
@@ -108,7 +108,7 @@ export async function deleteClaim(ports: Ports, claim: NodeClaim, why: EventNote
     ...(resourceVersion === undefined ? {} : { resourceVersion }),
   };
   const outcome = await ports.kubernetes.delete('NodeClaim', { name, namespace: null }, asRead);
-  if (outcome === 'conflict') throw lostRace(`deleting ${name}: it has changed since it was read`);
+  if (outcome === 'conflict') throw new LostRaceError(`deleting ${name}: it has changed since it was read`);
   ports.log('nodeclaim-deleted', {
     ...claimFacts(claim),
     reason: why?.reason ?? null,
@@ -122,7 +122,7 @@ async function noteGivenUp(ports: Ports, claim: NodeClaim, reason: string): Prom
   const { name, uid, resourceVersion } = claim.metadata;
   const patch = { metadata: { uid, resourceVersion, annotations: { [annotation.givenUp]: reason } } };
   const outcome = await ports.kubernetes.patch('NodeClaim', { name, namespace: null }, patch);
-  if (outcome.kind === 'conflict') throw lostRace(`giving ${name} up: it has changed since it was read`);
+  if (outcome.kind === 'conflict') throw new LostRaceError(`giving ${name} up: it has changed since it was read`);
   return outcome.kind === 'written' ? outcome.object : claim;
 }
 
@@ -143,18 +143,14 @@ export function isReadyNode(conditions: ReadonlyArray<Condition> | undefined): b
   return isTrue(conditions, 'Ready');
 }
 
-/** Somebody else wrote in between: the hint is delivered again and finds the newer object. Throws RefusedError where it is refused. */
+/** Throws LostRaceError where somebody else wrote in between: the hint is delivered again and finds the newer object; and RefusedError. */
 export function written<T>(
   outcome: { readonly kind: string; readonly object?: T; readonly refusal?: Refusal },
   name: string,
 ): T {
   if (outcome.kind === 'written' && outcome.object !== undefined) return outcome.object;
   if (outcome.refusal !== undefined) throw new RefusedError(outcome.refusal);
-  throw lostRace(`writing ${name}: ${outcome.kind}`);
-}
-
-function lostRace(message: string): RetryableError {
-  return new RetryableError(message, { retryAfterMs: 200 });
+  throw new LostRaceError(`writing ${name}: ${outcome.kind}`);
 }
 
 function changedFields({ status }: NodeClaim, fields: object): Readonly<Record<string, unknown>> {

@@ -337,7 +337,7 @@ describe('a claim whose node has not joined', () => {
       if (method !== 'PATCH' || !path.endsWith('/nodeclaims/c/status')) return;
       server.patch('nodeclaims', 'c', { status: { conditions: [since(START, 'Registered')] } }, 'status');
     };
-    await expect(look()).rejects.toMatchObject({ name: 'RetryableError', retryAfterMs: 200 });
+    await expect(look()).rejects.toMatchObject({ name: 'LostRaceError', retryAfterMs: 200 });
     expect(conditionOf('c', 'Registered')).toMatchObject({ status: 'True' });
   });
 
@@ -620,7 +620,7 @@ describe('a claim whose node is there', () => {
       changes += 1;
       server.patch('nodes', 'aks-c', { metadata: { labels: { changes: String(changes) } } }, 'object');
     };
-    await expect(look()).rejects.toMatchObject({ name: 'RetryableError', retryAfterMs: 200 });
+    await expect(look()).rejects.toMatchObject({ name: 'LostRaceError', retryAfterMs: 200 });
     expect(trace.filter((step) => step === 'PATCH /api/v1/nodes/aks-c')).toHaveLength(5);
   });
 

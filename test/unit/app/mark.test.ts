@@ -95,6 +95,22 @@ describe('what a decision removes', () => {
     expect(toldOn('WriteDenied')).toEqual([]);
   });
 
+  test('is marked though others write to it at the same moment, and what never rests fails for now', async () => {
+    for (const [times, isMarked] of [
+      [4, true],
+      [5, false],
+    ] as const) {
+      const { ports, decision, outside, marks, server } = deciding('a');
+      let writes = 0;
+      outside.onRequest = ({ method, path }) => {
+        if (method !== 'PATCH' || !path.endsWith('/nodeclaims/a/status') || writes++ >= times) return;
+        server.patch('nodeclaims', 'a', { metadata: { annotations: { write: String(writes) } } }, 'object');
+      };
+      const { failed } = await markForRemoval(ports, decision());
+      expect([failed === null, marks('a').tainted]).toEqual([isMarked, isMarked]);
+    }
+  });
+
   test('says nothing of a mark that came off where none had come on', async () => {
     const { ports, decision, outside, marks, toldOn } = deciding('a', 'b');
     outside.deny = denying('PATCH', '/nodeclaims/a');
@@ -144,6 +160,18 @@ describe('a mark that comes off', () => {
     gone.server.remove('nodeclaims', 'a');
     await unmark(gone.ports, gone.one, 'why');
     expect(gone.writes()).toBe(0);
+  });
+
+  test('comes off though others write at the same moment', async () => {
+    const { ports, one, outside, server, marks, toldOn } = await marked();
+    let isFirst = true;
+    outside.onRequest = ({ method, path }) => {
+      if (method !== 'PATCH' || !path.endsWith('/nodeclaims/a') || !isFirst) return;
+      isFirst = false;
+      server.patch('nodeclaims', 'a', { metadata: { annotations: { write: 'meanwhile' } } }, 'object');
+    };
+    await unmark(ports, one, 'why');
+    expect([marks('a'), toldOn('DisruptionBlocked')]).toEqual([UNMARKED, ['NodeClaim a', 'Node aks-a']]);
   });
 
   test('comes off the claim where the node has gone', async () => {
