@@ -620,7 +620,7 @@ describe('a claim whose node is there', () => {
       changes += 1;
       server.patch('nodes', 'aks-c', { metadata: { labels: { changes: String(changes) } } }, 'object');
     };
-    await expect(look()).rejects.toMatchObject({ name: 'LostRaceError', retryAfterMs: 200 });
+    await expect(look()).rejects.toMatchObject({ name: 'RetryableError', retryAfterMs: 200 });
     expect(trace.filter((step) => step === 'PATCH /api/v1/nodes/aks-c')).toHaveLength(5);
   });
 
