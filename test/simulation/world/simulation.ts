@@ -43,6 +43,8 @@ const UNUSED_MINUTES = 3;
 const NOTICE_MS = 30_000;
 /** At least, and twice that at most: enough for another machine to come first. */
 const MAINTENANCE_MS = 4 * MINUTE;
+/** Refusals that end one after the other are waited for so often. */
+const QUIET_TURNS = 10;
 /** Whoever asks this reads the cluster itself, as no relay is heard of. */
 const LISTS_NODES = /^GET \/api\/v1\/nodes(\?|$)/;
 /** Of API servers that are to be upgraded. */
@@ -226,15 +228,16 @@ export class Simulation {
 
   /** The same, and nothing that Azure has refused may be had again within the next two minutes: that would be news. */
   async runUntilQuiet(minutes: number): Promise<boolean> {
-    // One after the other.
-    /* oxlint-disable no-await-in-loop */
-    while (await this.runUntilSettled(minutes)) {
+    for (let turn = 0; turn < QUIET_TURNS; turn++) {
+      // One after the other.
+      // oxlint-disable-next-line no-await-in-loop
+      if (!(await this.runUntilSettled(minutes))) return false;
       const [fromMs, toMs] = [this.timeline.now(), this.timeline.now() + 2 * MINUTE];
       if (!this.#refusals.some(({ untilMs }) => untilMs > fromMs && untilMs <= toMs)) return true;
+      // oxlint-disable-next-line no-await-in-loop
       await this.#run(2 * MINUTE);
     }
-    /* oxlint-enable no-await-in-loop */
-    return false;
+    return true;
   }
 
   /** Spot storms pass, and with them what Azure has refused. */
