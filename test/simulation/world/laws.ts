@@ -69,7 +69,7 @@ export class Laws {
   readonly #doomed = new Set<string>();
   /** When Azure takes a machine back that it has announced to, milliseconds since the epoch. */
   readonly #preempted = new Map<string, number>();
-  readonly #announced = new Set<string>();
+  readonly #announced = new Map<string, number>();
   readonly #lostDecisions = new Set<string>();
   readonly #stripped = new Set<string>();
   readonly #createdMs = new Map<string, number>();
@@ -95,8 +95,8 @@ export class Laws {
   }
 
   /** Azure has said that it takes this claim's machine some time. */
-  announce(claim: string): void {
-    this.#announced.add(claim);
+  announce(claim: string, atMs: number): void {
+    this.#announced.set(claim, atMs);
     this.doom(claim);
   }
 
@@ -374,7 +374,9 @@ export class Laws {
     if (claim === null) return;
     // Where a notice cannot be written on the claim, its pods are told all the same (decision 51): Azure's own deadline counts.
     const written = Date.parse(claim.metadata.annotations?.[annotation.terminationTimestamp] ?? '');
-    const deadline = Number.isNaN(written) ? (this.#preempted.get(claim.metadata.name) ?? Number.NaN) : written;
+    const { name } = claim.metadata;
+    const said = this.#preempted.get(name) ?? this.#announced.get(name) ?? Number.NaN;
+    const deadline = Number.isNaN(written) ? said : written;
     if (Number.isNaN(deadline)) this.#break(`pod ${key} is deleted without a deadline`);
     else if (this.#parts.timeline.now() < deadline - graceMsOf(pod) - 1000)
       this.#break(`pod ${key} is deleted before its time`);

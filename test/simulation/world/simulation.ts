@@ -566,7 +566,7 @@ export class Simulation {
     if (vm === undefined) return;
     const { claim } = vm.machine;
     const inMs = MAINTENANCE_MS + rng.below(MAINTENANCE_MS);
-    this.laws.announce(claim);
+    this.laws.announce(claim, this.timeline.now() + inMs);
     this.#note(`azure: ${claim} will be redeployed in ${inMs / 1000} s`);
     const message = `Redeploy Scheduled: ${new Date(this.timeline.now() + inMs).toUTCString()}. DurationInSeconds: -1.`;
     const known = this.server.get('nodes', `aks-${claim}`)?.status?.['conditions'] ?? [];
