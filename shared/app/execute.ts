@@ -30,6 +30,12 @@ const HINTED_TOGETHER = 250;
  */
 const TRIED_MS = 2 * 60_000;
 
+/**
+ * Others take a decision for left when its executor has not been heard of for 8 s. One that was held up for half as long looks whether
+ * they have.
+ */
+const HELD_UP_MS = 4_000;
+
 /** What has come of a decision. */
 export interface Executed {
   /** Claims that could not be made. */
@@ -44,7 +50,9 @@ export interface Executed {
  * is tried for; after that, and where only policies keep something from being done, the decision has been executed. Twice is as once.
  */
 export async function execute(ports: Ports, committed: LedgerState, decision: Decision): Promise<Executed> {
-  const { state, made } = await createClaims(ports, committed, decision);
+  const creations = await createClaims(ports, committed, decision);
+  if (creations === null || (await isOver(ports, creations.state))) return DONE_BY_OTHERS;
+  const { state, made } = creations;
   const isLast = ports.now() >= decision.atMs + TRIED_MS;
   const failed = made.find(({ outcome }) => outcome.kind === 'failed')?.outcome;
   if (failed?.kind === 'failed' && !isLast) throw failed.error;
@@ -59,6 +67,18 @@ export async function execute(ports: Ports, committed: LedgerState, decision: De
   const versions = made.map(({ outcome }) => (outcome.kind === 'there' ? outcome.version : null));
   await ports.ledger.markExecuted(state, newestOf([...versions, ...marked.versions]));
   return { missing: missing.length, kept: decision.removal === undefined ? null : kept };
+}
+
+const DONE_BY_OTHERS: Executed = { missing: 0, kept: null };
+
+/**
+ * Has somebody else finished the decision while we were held up? What it made may have failed and gone since: made again, it would be beside
+ * what has been decided for its pods by now.
+ */
+async function isOver(ports: Ports, state: LedgerState): Promise<boolean> {
+  if (ports.now() < (state.heardAtMs ?? 0) + HELD_UP_MS) return false;
+  const { generation, executed } = await ports.ledger.read();
+  return executed || generation !== state.generation;
 }
 
 const NOTHING_MARKED: MarkedForRemoval = { versions: [], kept: null, failed: null };
@@ -80,11 +100,12 @@ interface Made {
   readonly outcome: Outcome;
 }
 
+/** Null: others have finished the decision. */
 async function createClaims(
   ports: Ports,
   committed: LedgerState,
   decision: Decision,
-): Promise<{ readonly state: LedgerState; readonly made: ReadonlyArray<Made> }> {
+): Promise<{ readonly state: LedgerState; readonly made: ReadonlyArray<Made> } | null> {
   let state = committed;
   const partsByPool = await partsOf(ports, decision);
   const known = [...partsByPool].flatMap(([name, parts]) =>
@@ -95,6 +116,9 @@ async function createClaims(
   const made: Array<Made> = [];
   let hinted = Promise.resolve();
   for (let start = 0; start < numbered.length; start += HINTED_TOGETHER) {
+    // Each group is made as long as the decision is ours to execute.
+    // oxlint-disable-next-line no-await-in-loop
+    if (await isOver(ports, state)) return hinted.then(() => null);
     const together = numbered.slice(start, start + HINTED_TOGETHER);
     const creating = eachAlone(together, CREATIONS_AT_ONCE, async ({ planned, name }): Promise<Outcome> => {
       const why = past.get(name);

@@ -38,8 +38,6 @@ export async function noteDisruptable(
     ...(await tellShortfall(ports, claim, node)),
   ];
   const said = new Set(conditions.map(({ type }) => type));
-  // First, so that nothing is left to do once the write tells that all is done. A look for nothing does no harm.
-  if (consolidatable.kind === 'from') await lookThen(ports, claim, consolidatable.atMs);
   const change = {
     conditions,
     clear: [
@@ -49,6 +47,8 @@ export async function noteDisruptable(
     fields: podEventFields(eventMs),
   };
   await commit(ports, noted(ports, draft, change));
+  // Of what is written only: where a policy denies the write each look would find the node initialized just now, and ask for one more.
+  if (consolidatable.kind === 'from') await lookThen(ports, claim, consolidatable.atMs);
   return { kind: 'wait', for: 'nothing: it is ready', lookAgainMs: null };
 }
 

@@ -470,10 +470,19 @@ export class Laws {
       if (this.#letsPodsIn(name) || this.#isSmaller(name) || this.#isBroken(other) || this.#isLost(other)) continue;
       if (this.#reservationOf(other) !== other.metadata.name) continue;
       const twice = this.#plannedPods(other).filter((uid) => pods.has(uid));
-      if (twice.length > this.#stepInto(claim, other)) {
+      if (twice.length > this.#stepInto(claim, other) + this.#inPlaceOf(other)) {
         this.#break(`claims ${other.metadata.name} and ${claim.metadata.name} are both made for pod ${twice[0] ?? ''}`);
       }
     }
+  }
+
+  /** How many have come to the node of `other`, which was not made for them: those that are alike have one another's places. */
+  #inPlaceOf(other: Stored): number {
+    const known = new Set(this.#plannedPods(other));
+    return this.#parts.server
+      .list('pods')
+      .filter(({ metadata, spec }) => spec?.['nodeName'] === `aks-${other.metadata.name}` && !known.has(metadata.uid))
+      .length;
   }
 
   /**

@@ -1,8 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { createLedger } from '../../../shared/adapters/kubernetes/ledger.ts';
 import { resume, resumeNow } from '../../../shared/app/commit-plan.ts';
+import type { Ports } from '../../../shared/app/ports.ts';
 import { provision } from '../../../shared/app/provision.ts';
 import { toQueueMessages } from '../../../shared/contract/queue-messages.ts';
+import { emptied } from './consolidated.ts';
 import { START, type Sent, decisionOf, namesIn, smallCluster } from './small-cluster.ts';
 
 const names = Array.from({ length: 600 }, (_, index) => `general-${String(index).padStart(3, '0')}`);
@@ -74,6 +76,70 @@ describe('a decision that is committed and not executed', () => {
     // One pod fits the claim that the decision left, the other needs one more.
     expect(await provision(ports)).toMatchObject({ kind: 'provisioned', claims: 1 });
     expect(claims()).toHaveLength(2);
+  });
+});
+
+describe('an executor that is held up while others finish its decision', () => {
+  /** The same ports, but with the first reading of pools others finish the decision, and `heldMs` pass. */
+  function heldUp(
+    { ports, clock, trace }: ReturnType<typeof smallCluster>,
+    heldMs: number,
+    meanwhile: () => void,
+  ): Ports {
+    let held = false;
+    const list = (async (kind: 'NodePool') => {
+      if (kind === 'NodePool' && !held) {
+        held = true;
+        await resumeNow(ports);
+        meanwhile();
+        clock.advance(heldMs);
+        trace.length = 0;
+      }
+      return ports.kubernetes.list(kind);
+    }) as Ports['kubernetes']['list'];
+    return { ...ports, kubernetes: { ...ports.kubernetes, list } };
+  }
+
+  test.each([
+    [
+      3_999,
+      ['general-1'],
+      'makes a claim that failed again where it was quick: nobody takes a decision for left so soon',
+    ],
+    [4_000, [], 'makes none again that failed: by now another may have been decided on for its pods'],
+  ])('after %i ms', async (heldMs, there) => {
+    const cluster = await committed(['general-1']);
+    await resumeNow(heldUp(cluster, heldMs, () => cluster.server.remove('nodeclaims', 'general-1')));
+    expect(cluster.claims()).toEqual(there);
+  });
+
+  test('marks nothing again of what was to go', async () => {
+    const cluster = emptied();
+    cluster.addReady('a');
+    const { ports, trace } = cluster;
+    const uid = cluster.server.get('nodeclaims', 'a')?.metadata.uid ?? '';
+    const removal = { reason: 'Empty', claims: [{ name: 'a', uid, node: 'aks-a' }] } as const;
+    const decision = { ...decisionOf([]), removal };
+    await ports.decisions.put(decision);
+    await ports.ledger.commit(await ports.ledger.read(), decision.name);
+    await resumeNow(heldUp(cluster, 4_000, () => undefined));
+    expect(trace.filter((step) => step.startsWith('PATCH') && !step.includes('/leases/'))).toEqual([]);
+  });
+
+  test('goes no further than the group of 250 during which it was', async () => {
+    const { ports, clock, trace } = await committed(names);
+    let held = false;
+    const create = (async (...given: Parameters<Ports['kubernetes']['create']>) => {
+      if (!held) {
+        held = true;
+        await resumeNow(ports);
+        clock.advance(4_000);
+      }
+      return ports.kubernetes.create(...given);
+    }) as Ports['kubernetes']['create'];
+    await resumeNow({ ...ports, kubernetes: { ...ports.kubernetes, create } });
+    // The others' requests and its own.
+    expect(trace.filter(isCreation)).toHaveLength(names.length + 250);
   });
 });
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { follow } from '../../../shared/app/follow/follow.ts';
-import { RetryableError } from '../../../shared/ports/errors.ts';
-import { START, decisionOf, machine, since, smallCluster } from './small-cluster.ts';
+import { RefusedError, RetryableError } from '../../../shared/ports/errors.ts';
+import { START, decisionOf, denying, machine, since, smallCluster } from './small-cluster.ts';
 
 const CLAIM = 'PATCH /apis/karpenter.sh/v1/nodeclaims/c';
 const NODE = 'PATCH /api/v1/nodes/aks-c';
@@ -139,14 +139,28 @@ describe('a claim whose status cannot be written once its node is registered', (
     expect([says(), azure.asked]).toEqual([ALL, ['revoke the token of c', 'equip c']]);
   });
 
-  test('has asked for the look at its consolidation before it says that it is ready', async () => {
-    const { look, says, outside, server, azure } = await joined();
+  test('asks for no look at its consolidation, which counts from that write, until it is written', async () => {
+    const { look, says, outside, server, sent } = await joined();
     server.patch('nodepools', 'general', { spec: { disruption: { consolidateAfter: '1m' } } }, 'object');
-    outside.onSend = ({ hint }) => {
-      if (hint.kind === 'objects') throw new RetryableError('the queue is away');
+    const looks = (): number => sent.filter(({ key }) => key.startsWith('consolidatable/')).length;
+    outside.deny = denying('PATCH', '/nodeclaims/c/status');
+    await expect(look()).rejects.toThrow(RefusedError);
+    expect([says(), looks()]).toEqual([[], 0]);
+    outside.deny = () => null;
+    await look();
+    expect([says(), looks()]).toEqual([ALL.filter((type) => type !== 'Consolidatable'), 1]);
+  });
+
+  test('asks for the look at its consolidation again where the queue was away', async () => {
+    const { look, outside, server, sent } = await joined();
+    server.patch('nodepools', 'general', { spec: { disruption: { consolidateAfter: '1m' } } }, 'object');
+    outside.onSend = ({ key }) => {
+      if (key.startsWith('consolidatable/')) throw new RetryableError('the queue is away');
     };
     await expect(look()).rejects.toThrow(RetryableError);
-    expect([says(), azure.asked]).toEqual([[], []]);
+    outside.onSend = () => undefined;
+    await look();
+    expect(sent.filter(({ key }) => key.startsWith('consolidatable/'))).toHaveLength(1);
   });
 });
 
