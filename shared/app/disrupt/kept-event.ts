@@ -37,6 +37,7 @@ const renders: { readonly [K in Kind]: Render<K> } = {
   'two-pod-budgets': blockedAsPlanned,
   'pod-devices': blockedAsPlanned,
   'holds-buffer': blockedAsPlanned,
+  'not-replaced': blockedAsPlanned,
   'plan-refused': (reason, currency) => ({
     type: 'Warning',
     reason: 'PlanRefused',

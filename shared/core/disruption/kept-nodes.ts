@@ -1,5 +1,6 @@
 import type { KeptReason } from './plan/kept-reason.ts';
 import type { Arena, Place } from './search/arena.ts';
+import { hinderedPod } from './hindered-pod.ts';
 import { stuckPod } from './search/pour.ts';
 
 /** Why nodes that might go stay, by name, in an arena that is as the plan leaves the cluster. */
@@ -17,8 +18,13 @@ export function keptReasons(arena: Arena, dropped: ReadonlySet<Place>): Readonly
 
 function reasonOf(arena: Arena, place: Place, pods: number): KeptReason {
   if (place.received > 0) return { kind: 'receives', pods: place.received };
-  if (place.price <= place.toll && place.node?.verdict.kind === 'may' && place.toll > 0) {
-    const each = place.node.disruption;
+  const verdict = place.node?.verdict;
+  if (verdict?.kind === 'must') {
+    const { pod, refusals } = hinderedPod(arena, place) ?? { pod: null, refusals: [] };
+    return { kind: 'not-replaced', because: verdict.reason, pod, refusals };
+  }
+  if (place.price <= place.toll && verdict?.kind === 'may' && place.toll > 0) {
+    const each = place.node?.disruption ?? 1;
     return { kind: 'not-worth', saving: Math.floor(place.price / each), pods, least: Math.ceil(place.toll / each) };
   }
   const pod = stuckPod(arena, place);

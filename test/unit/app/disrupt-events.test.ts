@@ -129,6 +129,11 @@ describe('the event about a node that stays', () => {
     [{ kind: 'nothing-cheaper' }, 'Unconsolidatable', "Can't replace with a cheaper node"],
     [{ kind: 'no-place', pod: 'a/b' }, 'Unconsolidatable', 'Pod a/b finds no place elsewhere'],
     [
+      { kind: 'not-replaced', because: 'Unhealthy', pod: null, refusals: [] },
+      'DisruptionBlocked',
+      'It is not healthy, and no nodes can be had that take all its pods together',
+    ],
+    [
       { kind: 'not-worth', saving: 12_500, pods: 2, least: 30_000 },
       'Unconsolidatable',
       'It would save EUR 0.0125 an hour per disrupted pod, and EUR 0.03 is asked for',

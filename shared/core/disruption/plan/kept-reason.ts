@@ -1,4 +1,6 @@
 import type { Brake } from '../../model/disruption-input.ts';
+import type { LeftReason } from '../../model/left-reason.ts';
+import type { DisruptionReason } from './disruption-plan.ts';
 
 /** Why a node stays, as data; `renderKept` says it in words. */
 export type KeptReason =
@@ -52,6 +54,16 @@ export type KeptReason =
   | { readonly kind: 'pod-devices'; readonly pod: string }
   /** No other node has room for the pod under its rules, nor can a new one be had. */
   | { readonly kind: 'no-place'; readonly pod: string }
+  /**
+   * It has to go, and `pod` can go nowhere: per NodePool the rule that keeps it off a new node of it. Null where each pod could go by itself,
+   * and all together cannot.
+   */
+  | {
+      readonly kind: 'not-replaced';
+      readonly because: DisruptionReason;
+      readonly pod: string | null;
+      readonly refusals: ReadonlyArray<LeftReason>;
+    }
   /** It is where pods of nodes that go will be. */
   | { readonly kind: 'receives'; readonly pods: number }
   /** Removing it would save too little for the pods that would move, in micro-USD per hour each. */

@@ -1,3 +1,4 @@
+import { renderLeftReason } from '../../telling/reasons/render-left-reason.ts';
 import { renderMoney } from '../../quantity/render-usd.ts';
 import type { Brake, Rollout } from '../../model/disruption-input.ts';
 import type { KeptReason } from './kept-reason.ts';
@@ -41,6 +42,7 @@ const sentences: { readonly [K in Kind]: Sentence<K> } = {
   'holds-buffer': (reason) => `room on it is kept for CapacityBuffer ${reason.buffer}`,
   'pod-devices': (reason) => `pod ${reason.pod} uses devices, which another node may not have`,
   'no-place': (reason) => `pod ${reason.pod} finds no place elsewhere`,
+  'not-replaced': renderNotReplaced,
   receives: (reason) => `${countOf(reason.pods, 'pod')} of nodes that go will move to it`,
   'not-worth': (reason, currency) =>
     `it would save ${renderMoney(reason.saving, currency)} an hour per disrupted pod, and ${renderMoney(reason.least, currency)} is asked for`,
@@ -54,6 +56,21 @@ const sentences: { readonly [K in Kind]: Sentence<K> } = {
 export function renderKept<K extends Kind>(reason: Extract<KeptReason, { kind: K }>, currency: string): string {
   const sentence: Sentence<K> = sentences[reason.kind];
   return sentence(reason, currency);
+}
+
+const HAS_TO_GO: Readonly<Record<string, string>> = {
+  Drifted: 'it has drifted',
+  Expired: 'it has expired',
+  Unhealthy: 'it is not healthy',
+};
+
+function renderNotReplaced({ because, pod, refusals }: Extract<KeptReason, { kind: 'not-replaced' }>): string {
+  const has = HAS_TO_GO[because] ?? 'it has to go';
+  if (pod === null) return `${has}, and no nodes can be had that take all its pods together`;
+  const whys = refusals.map(
+    (one) => `${one.nodePool === null ? '' : `NodePool ${one.nodePool}: `}${renderLeftReason(one).detail}`,
+  );
+  return `${has}, and pod ${pod} has no room elsewhere and gets no new node (${whys.join('; ')})`;
 }
 
 function renderBrake(nodePool: string, brake: Brake): string {

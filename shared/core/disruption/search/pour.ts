@@ -52,6 +52,19 @@ export function stuckPod(arena: Arena, place: Place): string | null {
   return pod === undefined ? null : `${shapes[pod.shape]?.namespace ?? ''}/${pod.name}`;
 }
 
+/** What `look` answers with the node and its pods away. Changes nothing. */
+export function whileGone<Answer>(arena: Arena, place: Place, look: () => Answer): Answer {
+  leave(arena, place);
+  const answer = look();
+  restore(arena, place);
+  return answer;
+}
+
+/** Does any place that is there take such a pod? */
+export function hasPlace(arena: Arena, facts: ShapeFacts, need: Need): boolean {
+  return bestFor(arena, facts, need, null) !== null;
+}
+
 /** Takes it away as was planned before. */
 export function removeAs(arena: Arena, place: Place, moves: ReadonlyArray<Move>): void {
   leave(arena, place);

@@ -154,21 +154,30 @@ function limitReason({ pool, remaining }: PoolState, options: ReadonlyArray<Pool
 
 const NO_TERMS: NeedTerms = { spread: [], affinity: [], affinityToSelf: false, antiAffinity: [] };
 
+/** Can the pool launch a node for a pod of the need by itself, within its limits? */
+export function opensIn(workspace: Workspace, state: PoolState, need: Need): boolean {
+  if (untolerated(need.shape.tolerations, state.pool.taints, false) !== null) return false;
+  const options = optionsFor(workspace, state, need);
+  return options.length > 0 && limitReason(state, options) === null && opens(workspace, state, need, options);
+}
+
+function opens(workspace: Workspace, state: PoolState, need: Need, options: ReadonlyArray<PoolOption>): boolean {
+  const claim = emptyClaim(state, workspace.dimensions.names.length, false);
+  return joiningOf(claim, { need, guard: guardFor(workspace, need, true) }, options) !== null;
+}
+
 /** The first kind of rule that by itself keeps the pod off a new node of the pool. */
 function ruleReason(workspace: Workspace, state: PoolState, need: Need): PoolReason {
   const nodePool = state.pool.name;
   const options = optionsFor(workspace, state, need);
-  const opens = (one: Need): boolean => {
-    const claim = emptyClaim(state, workspace.dimensions.names.length, false);
-    return joiningOf(claim, { need: one, guard: guardFor(workspace, one, true) }, options) !== null;
-  };
-  if (!opens({ ...need, terms: NO_TERMS, exclusions: [] })) {
+  const opensFor = (one: Need): boolean => opens(workspace, state, one, options);
+  if (!opensFor({ ...need, terms: NO_TERMS, exclusions: [] })) {
     const { requirements } = state.pool.manifest.spec.template.spec;
     const keys = requirements.filter(({ minValues }) => minValues !== undefined).map(({ key }) => key);
     return { kind: 'min-values', nodePool, keys: distinct(keys), remedies: [distinct(keys).map(withoutMinValues)] };
   }
   const rules = topologyRules(need);
-  const alone = rules.find(({ only }) => !opens(only));
+  const alone = rules.find(({ only }) => !opensFor(only));
   const counters = alone?.counters ?? rules.flatMap((rule) => rule.counters);
   return { kind: alone?.kind ?? 'topology-together', nodePool, keys: distinct(counters.map(({ key }) => key)) };
 }

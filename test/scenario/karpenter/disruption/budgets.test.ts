@@ -176,7 +176,7 @@ describe('nodes that have drifted', () => {
     test('stay where the limit of their pool has room for some of these only [L03]', () => {
       const nodePools = [disruptable('general', {}, { requirements, limits: { nodes: '3' } })];
       const held = plan({ ...given, nodePools });
-      expect([held.steps, held.replacements, keptFor(held, 'a')]).toEqual([[], [], 'no-place']);
+      expect([held.steps, held.replacements, keptFor(held, 'a')]).toEqual([[], [], 'not-replaced']);
     });
 
     test('stay where a rule about other pods would keep theirs from any new node [L03]', () => {
@@ -197,7 +197,7 @@ describe('nodes that have drifted', () => {
       );
       const pods = [...given.pods, ...on('a', 1, 1), ...others.flatMap(({ node }) => on(node.metadata.name, 2, 1))];
       const held = plan({ ...given, machines: [large, ...others], shapes: [pod, alone, db], pods });
-      expect([held.steps, keptFor(held, 'a')]).toEqual([[], 'no-place']);
+      expect([held.steps, keptFor(held, 'a')]).toEqual([[], 'not-replaced']);
     });
   });
 
@@ -208,7 +208,7 @@ describe('nodes that have drifted', () => {
       shapes: [pod, stuck],
       pods: [...on('a', 1, 1), ...on('b', 0, 3)],
     });
-    expect([made.steps.flatMap(({ remove }) => remove), keptFor(made, 'a')]).toEqual([['b'], 'no-place']);
+    expect([made.steps.flatMap(({ remove }) => remove), keptFor(made, 'a')]).toEqual([['b'], 'not-replaced']);
   });
 
   test('go though they are too young to be consolidated, and wait for no pod that came lately [L03]', () => {

@@ -90,7 +90,7 @@ describe('a node of a pool with a fixed number that must go, with pods on it', (
 
   test('stays where the next node of the pool would not hold its pods', () => {
     const made = plan(cluster([of('a', { cpu: 4, conditions: [DRIFTED] }), of('b', { cpu: 4 })], '1500m'));
-    expect([made.steps, keptFor(made, 'a')]).toEqual([[], 'no-place']);
+    expect([made.steps, keptFor(made, 'a')]).toEqual([[], 'not-replaced']);
   });
 
   test('no other pool’s node is replaced by one of the pool', () => {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { PodShape } from '../../../../shared/core/model/cluster.ts';
+import { renderKept } from '../../../../shared/core/disruption/plan/render-kept.ts';
 import type { Condition } from '../../../../shared/kubernetes/manifest.ts';
 import { pods, shape, spec } from '../build.ts';
 import { CONSOLIDATABLE, disruptable, evenOverZones, machine, on, plan, type Machine } from './build-disruption.ts';
@@ -112,4 +113,67 @@ test('a node that need not go stays where its pods would have to give up what th
     nodePools: [disruptable('general', {}, { taints })],
   });
   expect(made.steps).toEqual([]);
+});
+
+describe('a node that has to go and cannot says what stands in the way', () => {
+  const why = (parts: Partial<Parameters<typeof plan>[0]>): string => {
+    const given = {
+      machines: [mustGo('Drifted', 'a')],
+      shapes: [shape(spec('500m', '1Gi'))],
+      pods: on('a', 0, 1),
+      nodePools,
+      ...parts,
+    };
+    const [kept] = plan(given).kept.filter(({ node }) => node === 'a');
+    return kept === undefined ? '' : renderKept(kept.reason, 'USD');
+  };
+  const zone1 = { key: 'topology.kubernetes.io/zone', operator: 'In', values: ['westeurope-1'] } as const;
+  const never = { consolidateAfter: 'Never' };
+
+  test('a label that its pod asks for and the pool never gives', () => {
+    expect(why({ shapes: [shape(spec('500m', '1Gi', { nodeSelector: { disk: 'fast' } }))] })).toBe(
+      'it has drifted, and pod default/s0-a-0000 has no room elsewhere and gets no new node (NodePool general: the pod asks for disk In [fast], which no node of the NodePool has)',
+    );
+  });
+
+  test('a taint that the pool has by now', () => {
+    const taints = [{ key: 'dedicated', value: 'x', effect: 'NoSchedule' }] as const;
+    expect(why({ nodePools: [disruptable('general', never, { taints })] })).toBe(
+      'it has drifted, and pod default/s0-a-0000 has no room elsewhere and gets no new node (NodePool general: taint dedicated=x:NoSchedule is not tolerated)',
+    );
+  });
+
+  test('the limit of the pool, which the node and its successor would pass together', () => {
+    expect(why({ nodePools: [disruptable('general', never, { limits: { cpu: '4' } })] })).toBe(
+      'it has drifted, and pod default/s0-a-0000 has no room elsewhere and gets no new node (NodePool general: no size that holds the pod is within the limits: one takes 2 cpu, and 0 is left)',
+    );
+  });
+
+  test('a rule about other pods', () => {
+    expect(
+      why({
+        machines: [mustGo('Expired', 'a'), machine('b', { zone: 'westeurope-1', cpu: 2 })],
+        shapes: [affine('podAntiAffinity', '1500m'), shape(spec('1500m', '1Gi'), web)],
+        pods: [...on('a', 0, 1), ...on('b', 1, 1)],
+        nodePools: [disruptable('general', never, { requirements: [zone1] })],
+      }),
+    ).toBe(
+      'it has expired, and pod default/s0-a-0000 has no room elsewhere and gets no new node (NodePool general: its pod anti-affinity allows no topology.kubernetes.io/zone that the NodePool can give a node)',
+    );
+  });
+
+  test('of its pods the one that cannot go, and not those that can', () => {
+    const stays = shape(spec('100m', '1Gi', { nodeSelector: { disk: 'fast' } }));
+    const shapes = [shape(spec('2', '1Gi')), stays];
+    expect(why({ shapes, pods: [...on('a', 0, 1), ...on('a', 1, 1)] })).toBe(
+      'it has drifted, and pod default/s1-a-0000 has no room elsewhere and gets no new node (NodePool general: the pod asks for disk In [fast], which no node of the NodePool has)',
+    );
+  });
+
+  test('that only all together cannot, where each could by itself', () => {
+    const nodePool = disruptable('general', never, { limits: { cpu: '6' } });
+    expect(why({ pods: on('a', 0, 7), nodePools: [nodePool] })).toBe(
+      'it has drifted, and no nodes can be had that take all its pods together',
+    );
+  });
 });

@@ -451,7 +451,7 @@ describe('nodes that must go', () => {
       shapes: [huge],
       pods: on('a', 0, 1),
     });
-    expect(made.kept[0]?.reason).toMatchObject({ kind: 'no-place', pod: 'default/s0-a-0000' });
+    expect(made.kept[0]?.reason).toMatchObject({ kind: 'not-replaced', because: 'Drifted', pod: 'default/s0-a-0000' });
   });
 
   test('a node is expired from the millisecond at which its time is over, and never with Never or without a limit [J07]', () => {
