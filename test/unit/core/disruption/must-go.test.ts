@@ -124,7 +124,7 @@ describe('a node that has to go and cannot says what stands in the way', () => {
       nodePools,
       ...parts,
     };
-    const [kept] = plan(given).kept.filter(({ node }) => node === 'a');
+    const kept = plan(given).kept.find(({ node }) => node === 'a');
     return kept === undefined ? '' : renderKept(kept.reason, 'USD');
   };
   const zone1 = { key: 'topology.kubernetes.io/zone', operator: 'In', values: ['westeurope-1'] } as const;
