@@ -1,19 +1,41 @@
-import { app } from '@azure/functions';
-import { disrupt, type DisruptOutcome } from '../shared/app/disrupt/disrupt.ts';
+import { app, type Timer } from '@azure/functions';
+import { lookOn } from '../shared/app/disrupt/look-on.ts';
+import type { DisruptOutcome } from '../shared/app/disrupt/disrupt.ts';
 import { logTo } from './deliver.ts';
-import { theWorker, withinTime } from './execution.ts';
+import { theWorker, withinTime, type Worker } from './execution.ts';
+
+/**
+ * How long one execution looks on while something is under way, in milliseconds: nearly until the timer comes again. The host has a status
+ * of schedules that come once a minute or less often, and none of others, of which the sandbox's is every ten seconds.
+ */
+const LOOK_ON_MS = 50_000;
+const LOOK_ON_BETWEEN_QUICK_MS = 8_000;
 
 /** A failure is the next look's to repair: what has been begun is written on the objects. It is thrown, so that the portal shows it. */
 app.timer('disrupt', {
   schedule: '%DISRUPT_SCHEDULE%',
-  handler: (_timer, context) =>
+  handler: (timer, context) =>
     withinTime(theWorker(), async (worker) => {
       const ports = await worker.app.ports(logTo(context));
-      const outcome = await disrupt(ports);
-      if (outcome.kind === 'off' || outcome.kind === 'idle') return;
-      ports.log('disruption-looked', { outcome: outcome.kind, why: whyOf(outcome) });
+      const tell = (outcome: DisruptOutcome): void => {
+        if (outcome.kind === 'off' || outcome.kind === 'idle') return;
+        ports.log('disruption-looked', { outcome: outcome.kind, why: whyOf(outcome) });
+      };
+      const untilMs = worker.now() + (isQuick(timer) ? LOOK_ON_BETWEEN_QUICK_MS : LOOK_ON_MS);
+      await lookOn(ports, { untilMs, pause: (ms) => pause(worker, ms), tell });
     }),
 });
+
+/** The library's type knows no timer without a status. */
+function isQuick({ scheduleStatus }: { readonly scheduleStatus?: Timer['scheduleStatus'] | null }): boolean {
+  return scheduleStatus === undefined || scheduleStatus === null;
+}
+
+function pause({ after }: Worker, ms: number): Promise<void> {
+  return new Promise((resolve) => {
+    after(ms, resolve);
+  });
+}
 
 /** What a look waits for, or what stood in its way; null where it did something. */
 function whyOf(outcome: DisruptOutcome): string | null {
