@@ -108,7 +108,7 @@ export function judgeBegun(one: Begun, look: SecondLook): BegunVerdict {
 function judgeNow(one: Begun, look: SecondLook): BegunVerdict {
   if (one.decision === null) return { kind: 'take-back', why: 'no decision says so' };
   const replaced = judgeReplacements(one, look);
-  if (replaced !== null) return replaced;
+  if (replaced.kind !== 'come') return replaced;
   // What came to the node within the wait must be on it in the view.
   if (look.seenMs < one.sinceMs + QUIET_MS) return { kind: 'wait', for: 'the scheduler to know' };
   if (!one.candidates.every(({ node }) => isDisrupted(node))) {
@@ -116,25 +116,33 @@ function judgeNow(one: Begun, look: SecondLook): BegunVerdict {
     if (look.now < one.sinceMs + MARKED_MS) return { kind: 'wait', for: 'all to be marked' };
     return { kind: 'take-back', why: 'it was not marked to its end' };
   }
-  return judgeAnew(one, look);
+  return judgeAnew(one, look, replaced.failed);
 }
 
-function judgeReplacements({ replacements, sinceMs }: Begun, { input, now }: SecondLook): BegunVerdict | null {
+/** All have come that come: so many have not, without which some of the nodes may go all the same. */
+interface Come {
+  readonly kind: 'come';
+  readonly failed: number;
+}
+
+function judgeReplacements(one: Begun, { input, now }: SecondLook): BegunVerdict | Come {
   const claims = new Map(input.provisioning.cluster.nodeClaims.map((claim) => [claim.metadata.name, claim]));
-  const own = replacements.map((name) => claims.get(name));
-  const failed = own.filter(
-    (claim) => claim === undefined || claim.metadata.deletionTimestamp !== undefined || !says(claim, 'Initialized'),
-  ).length;
-  if (own.some((claim) => claim === undefined || claim.metadata.deletionTimestamp !== undefined)) {
-    return { kind: 'take-back', why: 'a replacement has failed', failed };
-  }
-  if (failed === 0) return null;
-  if (now >= sinceMs + REPLACED_MS) return { kind: 'take-back', why: 'its replacement takes too long', failed };
-  return { kind: 'wait', for: 'replacements' };
+  const own = one.replacements.map((name) => claims.get(name));
+  const there = own.flatMap((claim) => (claim?.metadata.deletionTimestamp === undefined ? (claim ?? []) : []));
+  const gone = own.length - there.length;
+  const starting = there.filter((claim) => !says(claim, 'Initialized')).length;
+  const failed = gone + starting;
+  // Where some have come, those nodes stay whose pods were to go to the others.
+  const isWhole = !isDivisible(one) || failed === own.length;
+  if (gone > 0 && isWhole) return { kind: 'take-back', why: 'a replacement has failed', failed };
+  if (failed === 0) return { kind: 'come', failed };
+  if (now < one.sinceMs + REPLACED_MS)
+    return starting > 0 ? { kind: 'wait', for: 'replacements' } : { kind: 'come', failed };
+  return isWhole ? { kind: 'take-back', why: 'its replacement takes too long', failed } : { kind: 'come', failed };
 }
 
 /** As if nothing had been decided: may each of the nodes go, and has each of their pods a place that is ready? */
-function judgeAnew(one: Begun, look: SecondLook): BegunVerdict {
+function judgeAnew(one: Begun, look: SecondLook, failed: number): BegunVerdict {
   const { input, now } = look;
   const { provisioning } = input;
   const given = { ...input, provisioning: { ...provisioning, cluster: unmarked(provisioning.cluster, one) } };
@@ -150,7 +158,7 @@ function judgeAnew(one: Begun, look: SecondLook): BegunVerdict {
   const isForced = one.candidates.every(({ claim }) => FORCED_REASONS.has(reasonOf(claim) ?? ''));
   const around = withoutLeaving(provisioning, leavingNames(provisioning.cluster), now);
   const plan = look.planFor(isForced ? withoutArrivals(around, provisioning) : around);
-  const { left, claims, targets } = homesOf(plan, uids);
+  const { left, claims, homes } = homesOf(plan, uids);
   const [first] = left;
   const nodesOf = (pods: ReadonlyArray<{ readonly uid: string }>): ReadonlySet<string> => {
     const own = new Set(pods.map(({ uid }) => uid));
@@ -158,16 +166,23 @@ function judgeAnew(one: Begun, look: SecondLook): BegunVerdict {
   };
   if (first !== undefined) {
     const why = `pod ${first.pod.name} finds no place any more`;
-    return { kind: 'take-back', why, because: nodesOf(left.map(({ pod }) => pod)) };
+    return { kind: 'take-back', why, failed, because: nodesOf(left.map(({ pod }) => pod)) };
   }
   if (claims.length > 0) {
     const because = nodesOf(claims.flatMap(({ pods }) => pods));
-    return { kind: 'take-back', why: 'its pods would need another node', because };
+    const why = failed > 0 ? 'a replacement has failed' : 'its pods would need another node';
+    return { kind: 'take-back', why, failed, because };
   }
   const ready = initializedNodes(provisioning.cluster);
   const kept = keptForOthers(plan, provisioning, { uids, replacements: new Set(one.replacements) });
-  const awaited = targets.filter(({ name }) => !ready.has(name) || kept.has(name));
-  if (awaited.length > 0) return { kind: 'wait', for: `${awaited.length} nodes that start` };
+  const awaited = homes.filter(({ target: { name } }) => !ready.has(name) || kept.has(name));
+  if (awaited.length > 0 && (failed === 0 || now < one.sinceMs + REPLACED_MS)) {
+    return { kind: 'wait', for: `${awaited.length} nodes that start` };
+  }
+  if (awaited.length > 0) {
+    const because = nodesOf(awaited.flatMap(({ pods }) => pods));
+    return { kind: 'take-back', why: 'its replacement takes too long', failed, because };
+  }
   const going = nodes.flatMap(({ name, verdict }) =>
     verdict.kind === 'stays' ? [] : [{ name, reason: verdict.reason }],
   );
@@ -230,7 +245,7 @@ function homesOf(plan: Plan, uids: ReadonlySet<string>) {
   return {
     left: plan.left.filter(({ pod }) => isOwn(pod)),
     claims: plan.claims.filter(({ pods }) => pods.some((pod) => isOwn(pod))),
-    targets: plan.nominations.filter(({ pods }) => pods.some((pod) => isOwn(pod))).map(({ target }) => target),
+    homes: plan.nominations.filter(({ pods }) => pods.some((pod) => isOwn(pod))),
   };
 }
 

@@ -268,6 +268,67 @@ describe('of several nodes that were marked together', () => {
     expect(parts(three('Drifted', drifted, 'claim-a'))).toContainEqual(['b', 'remove']);
   });
 
+  describe('and of whose replacements some do not come', () => {
+    const late = machine('late', { cpu: 8, initialized: false });
+    const verdicts = (own: string, replacedBy: string, reason = 'Drifted'): unknown => {
+      const given = three(reason, reason === 'Drifted' ? drifted : {}, replacedBy);
+      const { cluster } = given.provisioning;
+      const withLate = {
+        ...cluster,
+        nodes: [...cluster.nodes, late.node],
+        nodeClaims: [...cluster.nodeClaims, late.claim],
+        pods: cluster.pods.filter(({ nodeName }) => nodeName !== 'c'),
+      };
+      const input = { ...given, provisioning: { ...given.provisioning, cluster: withLate } };
+      const [one] = begunIn(cluster);
+      if (one === undefined) throw new Error('nothing has begun');
+      const now = instant(own === 'late' ? SINCE + 10 * 60_000 : NOW);
+      return judgeInParts(one, look(input, { now, seenMs: now })).map((part) => [
+        part.one.candidates.map(({ node }) => node.metadata.name).join(),
+        part.verdict.kind,
+        part.verdict.kind === 'take-back' ? [part.verdict.why, part.verdict.failed] : null,
+      ]);
+    };
+
+    test('all wait for those that start, also where one has failed already', () => {
+      const waiting = [['b,c,d', 'wait', null]];
+      expect(verdicts('soon', 'claim-a,claim-late')).toEqual(waiting);
+      expect(verdicts('soon', 'claim-a,claim-late,gone')).toEqual(waiting);
+    });
+
+    test('those stay, after ten minutes, whose pods were to go to one that takes too long, and the others go', () => {
+      expect(verdicts('late', 'claim-a,claim-late')).toEqual([
+        ['d', 'take-back', ['its replacement takes too long', 1]],
+        ['b,c', 'remove', null],
+      ]);
+    });
+
+    test('all stay where none has come, or where they go for money', () => {
+      const all = [['b,c,d', 'take-back', ['its replacement takes too long', 1]]];
+      expect(verdicts('late', 'claim-late')).toEqual(all);
+      expect(verdicts('late', 'claim-a,claim-late', 'Underutilized')).toEqual(all);
+      const failed = [['b,c,d', 'take-back', ['a replacement has failed', 1]]];
+      expect(verdicts('soon', 'claim-a,gone', 'Underutilized')).toEqual(failed);
+      expect(verdicts('soon', 'gone')).toEqual(failed);
+    });
+  });
+
+  test('those stay whose pods need the replacement that has failed, and the others go', () => {
+    const given = three('Drifted', drifted, 'claim-a,gone');
+    const [one] = begunIn(given.provisioning.cluster);
+    if (one === undefined) throw new Error('nothing has begun');
+    // The pool may grow again, so that the pods of `d` could have another node.
+    const cluster = { ...given.provisioning.cluster, nodePools: [disruptable()] };
+    const input = { ...given, provisioning: { ...given.provisioning, cluster } };
+    expect(
+      judgeInParts(one, look(input)).map((part) => [part.verdict.kind, part.one.candidates.length, part.verdict]),
+    ).toMatchObject([
+      ['take-back', 1, { why: expect.stringContaining('do-not-disrupt') }],
+      ['take-back', 1, { why: 'a replacement has failed', failed: 1 }],
+      ['remove', 1, {}],
+    ]);
+  });
+
   test('that go for money and for which something has come none goes alone: the others may not save what that costs', () => {
     expect(parts(three('Underutilized', {}, 'claim-a'))).toEqual([
       ['b', 'take-back'],
