@@ -97,9 +97,12 @@ async function main(): Promise<number> {
     return 0;
   }
   say(`soak: seed ${options.seed}, ${options.minutes} minutes on the ${options.controlPlane} control plane`);
-  const report = toReport(options, await churnAndRest(options, say));
+  const outcome = await churnAndRest(options, say);
+  const report = toReport(options, outcome);
   const file = resolve(options.report);
   mkdirSync(dirname(file), { recursive: true });
+  // All that was logged, to find out about what the figures show.
+  writeFileSync(file.replace(/(\.json)?$/, '.log'), `${outcome.lines.join('\n')}\n`);
   writeFileSync(file, `${JSON.stringify(report, null, 2)}\n`);
   say(`\n${renderReport(report)}\n\nThe figures are in ${options.report}`);
   return report.breaches.length > 0 ? 1 : 0;
