@@ -24,6 +24,7 @@ const renders: { readonly [K in Kind]: Render<K> } = {
   'not-consolidatable': silent,
   'static-pool': silent,
   'one-by-one': silent,
+  'empty-first': silent,
   receives: silent,
   'no-order': silent,
   'pods-first': silent,

@@ -1,7 +1,7 @@
 import type { KeptReason } from './plan/kept-reason.ts';
 import type { Arena, Place } from './search/arena.ts';
 import { hinderedPod } from './hindered-pod.ts';
-import { stuckPod } from './search/pour.ts';
+import { ANYWHERE, stuckPod } from './search/pour.ts';
 
 /** Why nodes that might go stay, by name, in an arena that is as the plan leaves the cluster. */
 export function keptReasons(arena: Arena, dropped: ReadonlySet<Place>): ReadonlyMap<string, KeptReason> {
@@ -27,6 +27,9 @@ function reasonOf(arena: Arena, place: Place, pods: number): KeptReason {
     const each = place.node?.disruption ?? 1;
     return { kind: 'not-worth', saving: Math.floor(place.price / each), pods, least: Math.ceil(place.toll / each) };
   }
-  const pod = stuckPod(arena, place);
-  return pod === null ? { kind: 'nothing-cheaper' } : { kind: 'no-place', pod };
+  const pod = stuckPod(arena, place, ANYWHERE);
+  if (pod === null) return { kind: 'nothing-cheaper' };
+  return stuckPod(arena, place, { ...ANYWHERE, mayFill: true }) === null
+    ? { kind: 'empty-first' }
+    : { kind: 'no-place', pod };
 }

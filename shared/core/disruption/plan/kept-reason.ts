@@ -64,6 +64,8 @@ export type KeptReason =
       readonly pod: string | null;
       readonly refusals: ReadonlyArray<LeftReason>;
     }
+  /** Its pods would find room only on nodes that have none, and that are removed by themselves once their time has come. */
+  | { readonly kind: 'empty-first' }
   /** It is where pods of nodes that go will be. */
   | { readonly kind: 'receives'; readonly pods: number }
   /** Removing it would save too little for the pods that would move, in micro-USD per hour each. */

@@ -42,6 +42,7 @@ const sentences: { readonly [K in Kind]: Sentence<K> } = {
   'holds-buffer': (reason) => `room on it is kept for CapacityBuffer ${reason.buffer}`,
   'pod-devices': (reason) => `pod ${reason.pod} uses devices, which another node may not have`,
   'no-place': (reason) => `pod ${reason.pod} finds no place elsewhere`,
+  'empty-first': () => 'its pods have room only on empty nodes, which are removed first',
   'not-replaced': renderNotReplaced,
   receives: (reason) => `${countOf(reason.pods, 'pod')} of nodes that go will move to it`,
   'not-worth': (reason, currency) =>

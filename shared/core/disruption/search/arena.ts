@@ -46,6 +46,8 @@ export interface Place {
   /** May the search take it away? */
   readonly isCandidate: boolean;
   readonly takesPods: boolean;
+  /** It has no pods and will be removed as empty when its time has come: what goes for money moves nobody there. */
+  readonly goesByItself: boolean;
   /** Its own pods that move when it goes: the largest first. */
   readonly own: ReadonlyArray<Group>;
   /** The others that topology counts: they go with it. */
@@ -199,6 +201,7 @@ function placeOf(arena: Arena, room: ExistingNode, node: JudgedNode): Place {
     state: 'there',
     isCandidate: isMovable,
     takesPods: takesPods(room, node),
+    goesByItself: goesByItself(node),
     own: largestFirst(own, arena.shapes),
     bound: others.filter(({ shape }) => countersFor(workspace.topology, shape).length > 0),
     received: 0,
@@ -220,6 +223,10 @@ function largestFirst(groups: ReadonlyArray<Group>, shapes: Arena['shapes']): Re
 function takesPods({ capacity }: ExistingNode, { machine, verdict, isFull }: JudgedNode): boolean {
   const ready = machine.node?.status?.conditions?.find(({ type }) => type === 'Ready');
   return !isFull && capacity.initialized && verdict.kind !== 'must' && (ready === undefined || ready.status === 'True');
+}
+
+function goesByItself({ verdict, disruption }: JudgedNode): boolean {
+  return verdict.kind === 'stays' && verdict.reason.kind === 'not-consolidatable' && disruption <= 1;
 }
 
 function groupsOf(pods: ReadonlyArray<Pod>): ReadonlyArray<Group> {

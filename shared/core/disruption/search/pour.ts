@@ -13,9 +13,11 @@ export interface Pouring {
   readonly first: Place | null;
   /** May pods give up what they prefer and have on their node? Else they go where as much of it is met. */
   readonly mayRelax: boolean;
+  /** May they go to a node that is removed as empty by itself? Those of a node that has to go may, rather than have a new one. */
+  readonly mayFill: boolean;
 }
 
-export const ANYWHERE: Pouring = { first: null, mayRelax: false };
+export const ANYWHERE: Pouring = { first: null, mayRelax: false, mayFill: false };
 
 /**
  * Takes a candidate away: all its pods go to places that have room under every rule, those that are fullest first. False, and
@@ -27,9 +29,14 @@ export function remove(arena: Arena, place: Place, pouring: Pouring): boolean {
   );
   leave(arena, place);
   const moves: Array<Move> = [];
+  const mayFill = pouring.mayFill || place.node?.verdict.kind === 'must';
   for (let index = 0; index < place.own.length; index++) {
     const group = place.own[index];
-    if (group === undefined || pour(arena, group, { level: levels[index] ?? 0, pouring, moves })) continue;
+    if (
+      group === undefined ||
+      pour(arena, group, { level: levels[index] ?? 0, pouring: { ...pouring, mayFill }, moves })
+    )
+      continue;
     arena.stuck.shape = group?.shape ?? -1;
     arena.stuck.placed = moves.reduce((sum, { count }) => sum + count, 0);
     place.moves = moves;
@@ -42,8 +49,8 @@ export function remove(arena: Arena, place: Place, pouring: Pouring): boolean {
 }
 
 /** The first pod of the node, largest first, that would find no place now; null where all do. Changes nothing. */
-export function stuckPod(arena: Arena, place: Place): string | null {
-  if (remove(arena, place, ANYWHERE)) {
+export function stuckPod(arena: Arena, place: Place, pouring: Pouring): string | null {
+  if (remove(arena, place, pouring)) {
     restore(arena, place);
     return null;
   }
@@ -62,7 +69,7 @@ export function whileGone<Answer>(arena: Arena, place: Place, look: () => Answer
 
 /** Does any place that is there take such a pod? */
 export function hasPlace(arena: Arena, facts: ShapeFacts, need: Need): boolean {
-  return bestFor(arena, facts, need, null) !== null;
+  return bestFor(arena, facts, need, { first: null, mayFill: true }) !== null;
 }
 
 /** Takes it away as was planned before. */
@@ -120,10 +127,12 @@ function lastLevel({ shapes }: Arena, shape: number): number {
 
 interface PouringGroup {
   readonly level: number;
-  readonly pouring: Pouring;
+  readonly pouring: Target;
   /** Grows by where pods went. */
   readonly moves: Array<Move>;
 }
+
+type Target = Pick<Pouring, 'first' | 'mayFill'>;
 
 function pour(arena: Arena, { shape, count }: Group, { level, pouring, moves }: PouringGroup): boolean {
   const facts = arena.shapes.get(shape);
@@ -144,23 +153,24 @@ function pour(arena: Arena, { shape, count }: Group, { level, pouring, moves }: 
   return true;
 }
 
-function targetFor(arena: Arena, facts: ShapeFacts, level: number, { first }: Pouring): Place | null {
+function targetFor(arena: Arena, facts: ShapeFacts, level: number, target: Target): Place | null {
   // Pods of a node at level n may go where any level up to n is met.
   for (let index = 0; index <= level; index++) {
     const need = facts.needs[index];
-    const found = need === undefined ? null : bestFor(arena, facts, need, first);
+    const found = need === undefined ? null : bestFor(arena, facts, need, target);
     if (found !== null) return found;
   }
   return null;
 }
 
 /** Of all places that take the pod: `first` if it does, else where least is left free, candidates last. */
-function bestFor(arena: Arena, facts: ShapeFacts, need: Need, first: Place | null): Place | null {
+function bestFor(arena: Arena, facts: ShapeFacts, need: Need, { first, mayFill }: Target): Place | null {
   const { work, workspace } = arena;
   const places = arena.window.places ?? arena.places;
   const guard = facts.isRuled ? guardFor(workspace, need, true) : null;
   const takes = (place: Place): boolean => {
     if (place.state !== 'there' || !admits(arena, need, place)) return false;
+    if (place.goesByItself && !mayFill && place.received === 0) return false;
     if (facts.isSingle && !hasRoom(place.room, need.shape)) return false;
     return guard === null || allowsNode(guard, place.room);
   };

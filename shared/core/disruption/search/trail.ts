@@ -154,6 +154,7 @@ function newPlace(arena: Arena): Place {
     state: 'absent',
     isCandidate: false,
     takesPods: true,
+    goesByItself: false,
     own: [],
     bound: [],
     received: 0,

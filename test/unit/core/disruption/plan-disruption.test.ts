@@ -541,9 +541,40 @@ describe('rules about other pods', () => {
       }),
     );
     const machines = [machine('a', { cpu: 2 }), machine('b', { cpu: 2, zone: 'westeurope-2', conditions: [] })];
-    const given = { ...half, machines, shapes: [choosy], pods: on('a', 0, 1) };
+    const given = { ...half, machines, shapes: [choosy], pods: [...on('a', 0, 1), ...on('b', 0, 1)] };
     expect(plan(given).steps).toEqual([]);
     expect(removed(plan({ ...given, policy: { preferencePolicy: 'Ignore' } }))).toEqual(['a']);
+  });
+});
+
+describe('a node that has become empty and may not go yet, as pods have just left it', () => {
+  const empty = machine('empty', { cpu: 8, conditions: [] });
+  const shapes = [small];
+
+  test('receives nothing from nodes that go for money: it goes by itself, and no pod moves', () => {
+    const machines = [machine('a'), machine('b'), empty];
+    const nodePools = [disruptable('general', {}, { requirements: [onDemand] })];
+    const made = plan({ ...half, machines, nodePools, pods: [...on('a', 0, 6), ...on('b', 0, 6)] });
+    expect(made.steps).toEqual([]);
+    expect(keptFor(made, 'a')).toBe('empty-first');
+    expect(keptFor(made, 'empty')).toBe('not-consolidatable');
+  });
+
+  test('keeps no node that its pods have room for elsewhere', () => {
+    expect(removed(plan({ ...half, machines: [machine('a'), machine('b'), empty] }))).toHaveLength(1);
+  });
+
+  test('receives the pods of a node that has to go, rather than a new one', () => {
+    const machines = [machine('a', { conditions: [drifted] }), empty];
+    const made = plan({ machines, shapes, pods: on('a', 0, 6) });
+    expect(made.steps).toMatchObject([{ reason: 'Drifted', remove: ['a'], create: [] }]);
+  });
+
+  test('receives pods where its pool keeps it, empty or not', () => {
+    const nodePools = [disruptable(), disruptable('other', { consolidateAfter: 'Never' })];
+    const kept = machine('empty', { cpu: 8, conditions: [], nodePool: 'other' });
+    const made = plan({ machines: [machine('a'), kept], shapes, pods: on('a', 0, 6), nodePools });
+    expect(removed(made)).toEqual(['a']);
   });
 });
 
