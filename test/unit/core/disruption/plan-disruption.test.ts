@@ -554,7 +554,7 @@ describe('a node that has become empty and may not go yet, as pods have just lef
   test('receives nothing from nodes that go for money: it goes by itself, and no pod moves', () => {
     const machines = [machine('a'), machine('b'), empty];
     const nodePools = [disruptable('general', {}, { requirements: [onDemand] })];
-    const made = plan({ ...half, machines, nodePools, pods: [...on('a', 0, 6), ...on('b', 0, 6)] });
+    const made = plan({ ...half, machines, nodePools, pods: [...on('a', 0, 8), ...on('b', 0, 8)] });
     expect(made.steps).toEqual([]);
     expect(keptFor(made, 'a')).toBe('empty-first');
     expect(keptFor(made, 'empty')).toBe('not-consolidatable');
