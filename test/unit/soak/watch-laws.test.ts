@@ -117,6 +117,11 @@ describe('budgets of pods', () => {
     ]);
   });
 
+  test('pods that have ended, as those that a kubelet had no room for, count among nobody', () => {
+    const ended = pods.map((one, index) => ({ ...one, isFinished: index > 0 && index < 3 }));
+    expect(broken({ claims, pods: ended, departures: [departure({ left: 3 })] })).toEqual([]);
+  });
+
   test('without a budget, or just after pods were lost or scaled, nothing is said', () => {
     const departures = [departure({ left: 4 })];
     expect(broken({ claims, pods, departures: departures.map((one) => ({ ...one, app: 'small' })) })).toEqual([]);
