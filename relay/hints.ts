@@ -243,7 +243,10 @@ function newSignals(before: Node | null, after: Node | null): ReadonlyArray<Hint
 function claimHints(before: NodeClaim | null, after: NodeClaim | null, view: HintView): ReadonlyArray<Hint> {
   if (after === null) return goneClaimHints(before, view);
   const reason = claimReason(before, after);
-  return reason === null ? [] : [objectHint('NodeClaim', after.metadata.name, reason)];
+  if (reason === null) return [];
+  // Nothing is planned onto one that is deleted: whoever waits need not wait until it is gone.
+  const isLost = reason === 'claim-deleted' && view.wantsRoom();
+  return [objectHint('NodeClaim', after.metadata.name, reason), ...(isLost ? [podsHint('claim-lost')] : [])];
 }
 
 function goneClaimHints(before: NodeClaim | null, view: HintView): ReadonlyArray<Hint> {

@@ -242,17 +242,26 @@ export const CheaperReason = Type.Union([
       description: 'What the choice counts as per hour, in the summary’s currency.',
     }),
   }),
-  cheaper('spot-storm', 'So many spot machines like it were taken back that it counts as no less than the choice.', {
-    evicted: Type.Integer({ description: 'Machines that were taken back within ten minutes.', minimum: 1 }),
-    of: Type.Integer({ description: 'Machines that there were.', minimum: 1 }),
-    until: Type.String({ description: 'How long it counts so, as RFC 3339.' }),
-    weighedPricePerHour: Type.String({
-      description: 'What the example counts as per hour, in the summary’s currency.',
-    }),
-    chosenWeighedPricePerHour: Type.String({
-      description: 'What the choice counts as per hour, in the summary’s currency.',
-    }),
-  }),
+  cheaper(
+    'spot-storm',
+    'So many spot machines like it were taken back, or so many sizes refused, that it counts as no less than the choice.',
+    {
+      evicted: Type.Integer({ description: 'Machines that were taken back within ten minutes.', minimum: 0 }),
+      of: Type.Integer({ description: 'Machines that there were.', minimum: 0 }),
+      refusedSizes: Type.Integer({
+        description:
+          'Sizes of which Azure had no spot in the zone within ten minutes; 0 where machines were taken back.',
+        minimum: 0,
+      }),
+      until: Type.String({ description: 'How long it counts so, as RFC 3339.' }),
+      weighedPricePerHour: Type.String({
+        description: 'What the example counts as per hour, in the summary’s currency.',
+      }),
+      chosenWeighedPricePerHour: Type.String({
+        description: 'What the choice counts as per hour, in the summary’s currency.',
+      }),
+    },
+  ),
   cheaper('weight', 'The claim’s pool is heavier.', {}),
   cheaper('topology', 'Rules about other pods allow no other domain of the key.', { key: Type.String() }),
   cheaper('limit', 'It would break a limit of the pool.', {

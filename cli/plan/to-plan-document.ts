@@ -138,8 +138,8 @@ function toReason(reason: CheaperReason) {
   if (reason.kind === 'eviction-risk') {
     return { kind: reason.kind, evictionsPerHour: renderChance(reason.evictionsPerHour), ...prices };
   }
-  const { kind, evicted, of, until } = reason;
-  return { kind, evicted, of, until, ...prices };
+  const { kind, evicted, of, refusedSizes, until } = reason;
+  return { kind, evicted, of, refusedSizes, until, ...prices };
 }
 
 /** Decimal text, to a millionth, which is as much as counts. */

@@ -39,7 +39,7 @@ export function createQuotaRefusals(skus: ReadonlyMap<string, Sku>): QuotaRefusa
       const { scope, retryAfterMs } = verdict;
       const refused = { scope, offering, untilMs: nowMs + retryAfterMs, reason };
       const lasting = refusals.filter(({ untilMs }) => untilMs > nowMs);
-      refusals = [...lasting, toRefusal(refused, skus.get(instanceType) ?? null)];
+      refusals = [...lasting, toRefusal(refused, skus.get(instanceType) ?? null, nowMs)];
     },
     reasonFor: ({ sku, zone, capacityType }, nowMs) => {
       const found = refusals.find((refusal) => isCovered([refusal], sku, zone, capacityType, nowMs));

@@ -1,6 +1,6 @@
 import { gunzipSync, gzipSync } from 'node:zlib';
 import type { InstanceType } from '../../core/model/catalog.ts';
-import type { SpotStorm } from '../../core/offerings/spot-storms.ts';
+import { spotShortages, type SpotShortage, type SpotStorm } from '../../core/offerings/spot-storms.ts';
 import type { Catalogs, RefusedOffering } from '../../ports/cloud.ts';
 import { RetryableError } from '../../ports/errors.ts';
 import type { NodeClass } from '../../ports/kubernetes.ts';
@@ -12,8 +12,8 @@ import { evictionsPerHour, readEvictionRates } from './eviction-rates.ts';
 import { type InstanceTypeSettings, toInstanceTypeNames, toInstanceTypes } from './instance-types.ts';
 import { type KeptRates, parseKeptRates, refreshKeptRates } from './kept-eviction-rates.ts';
 import { NO_QUOTAS, type Quota, type Quotas, isBeyondQuota, quotaUse, readQuotas, quotasInUse } from './quotas.ts';
-import { type Refusal, isCovered, mergeRefusals, toRefusal } from './refusals.ts';
-import { offeringStorm, sharedSpotMemory } from './kept-spot-storms.ts';
+import { type Refusal, isCovered, mergeRefusals, spotRefusals, toRefusal } from './refusals.ts';
+import { offeringStorm, sharedSpotMemory, shortageStorm } from './kept-spot-storms.ts';
 import { readRetailPrices } from './retail-prices.ts';
 import { sharedBlob, updateBlob } from './shared-blob.ts';
 import { type Sku, toSku } from './sku.ts';
@@ -82,8 +82,7 @@ export function createCatalogs(parts: CatalogParts): AzureCatalogs {
     if (catalog === asked) catalog = once(load);
     return catalog();
   };
-  const sku = async (name: string): Promise<Sku | null> =>
-    (await current()).skus.find((one) => one.name === name) ?? null;
+  const sku = async (name: string): Promise<Sku | null> => find(await current(), name);
 
   return {
     currency,
@@ -100,10 +99,11 @@ export function createCatalogs(parts: CatalogParts): AzureCatalogs {
         quotas.read(),
         rates.read(),
       ]);
-      const key = JSON.stringify([known.builtAtMs, nodeClass.spec, refused, storms, [...rows], kept.atMs]);
+      const shortages = spotShortages(spotRefusals(refused), now());
+      const key = JSON.stringify([known.builtAtMs, nodeClass.spec, refused, storms, shortages, [...rows], kept.atMs]);
       const cached = built.get(key);
       if (cached !== undefined) return cached;
-      const types = build(known, nodeClass, { refused, storms, quotas: rows, kept }, parts);
+      const types = build(known, nodeClass, { refused, storms, shortages, quotas: rows, kept }, parts);
       // One entry per class is enough: a new state of refusals replaces the old.
       if (built.size >= BUILT_MAX) built.clear();
       built.set(key, types);
@@ -116,7 +116,9 @@ export function createCatalogs(parts: CatalogParts): AzureCatalogs {
         readEvictionRates(clients, { subscription, location: settings.location }),
       ),
     refuse: async (added) => {
-      const rows = await Promise.all(added.map(async (one) => toRefusal(one, await sku(one.offering.instanceType))));
+      const rows = await Promise.all(
+        added.map(async (one) => toRefusal(one, await sku(one.offering.instanceType), now())),
+      );
       const merge = (bytes: Uint8Array | null): ReadonlyArray<Refusal> =>
         mergeRefusals(bytes === null ? [] : parseRefusals(bytes), rows, now());
       const render = (all: ReadonlyArray<Refusal>): Uint8Array => new TextEncoder().encode(JSON.stringify(all));
@@ -130,6 +132,10 @@ export function createCatalogs(parts: CatalogParts): AzureCatalogs {
   };
 }
 
+function find({ skus }: SkuCatalog, size: string): Sku | null {
+  return skus.find(({ name }) => name === size) ?? null;
+}
+
 /** Classes times recent states of refusals. */
 const BUILT_MAX = 16;
 
@@ -137,6 +143,7 @@ const BUILT_MAX = 16;
 interface Known {
   readonly refused: ReadonlyArray<Refusal>;
   readonly storms: ReadonlyArray<SpotStorm>;
+  readonly shortages: ReadonlyArray<SpotShortage>;
   readonly quotas: Quotas;
   readonly kept: KeptRates;
 }
@@ -144,7 +151,7 @@ interface Known {
 function build(
   { skus }: SkuCatalog,
   nodeClass: NodeClass,
-  { refused, storms, quotas, kept }: Known,
+  { refused, storms, shortages, quotas, kept }: Known,
   { settings, now }: CatalogParts,
 ): ReadonlyArray<InstanceType> {
   const nowMs = now();
@@ -157,7 +164,7 @@ function build(
     {
       useOfQuota: (sku, capacityType) => quotaUse(quotas, sku, capacityType),
       evictionsPerHour: (sku) => evictionsPerHour(kept.rates, sku),
-      stormOf: (sku, zone) => offeringStorm(storms, sku.quotaFamily, zone),
+      stormOf: (sku, zone) => offeringStorm(storms, sku.quotaFamily, zone) ?? shortageStorm(shortages, zone),
     },
   );
 }

@@ -2,10 +2,12 @@ import type { OfferingStorm } from '../../core/model/catalog.ts';
 import {
   NO_EVICTIONS,
   STORM_EVICTIONS_PER_HOUR,
+  shortageIn,
   stormsAt,
   stormsOver,
   withEviction,
   type SpotMemory,
+  type SpotShortage,
   type SpotStorm,
 } from '../../core/offerings/spot-storms.ts';
 import type { Blobs } from '../../ports/blobs.ts';
@@ -83,4 +85,13 @@ export function offeringStorm(storms: ReadonlyArray<SpotStorm>, family: string, 
   if (longest === undefined) return null;
   const { evicted, of, untilMs } = longest;
   return { evicted, of, evictionsPerHour: STORM_EVICTIONS_PER_HOUR, until: new Date(untilMs).toISOString() };
+}
+
+/** What spot in the zone has to say of shortages: it counts as in a storm, so that it is bought where pods and pools allow nothing else. */
+export function shortageStorm(shortages: ReadonlyArray<SpotShortage>, zone: string): OfferingStorm | null {
+  const shortage = shortageIn(shortages, zone);
+  if (shortage === null) return null;
+  const { refused: refusedSizes, untilMs } = shortage;
+  const until = new Date(untilMs).toISOString();
+  return { evicted: 0, of: 0, refusedSizes, evictionsPerHour: STORM_EVICTIONS_PER_HOUR, until };
 }

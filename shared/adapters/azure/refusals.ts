@@ -1,4 +1,5 @@
 import type { CapacityType } from '../../core/model/catalog.ts';
+import type { SpotRefusal } from '../../core/offerings/spot-storms.ts';
 import type { RefusedOffering } from '../../ports/cloud.ts';
 import type { Sku } from './sku.ts';
 
@@ -12,12 +13,18 @@ export interface Refusal {
   readonly vCpus: number;
   readonly untilMs: number;
   readonly reason: string;
+  /** When it was refused; absent in what earlier versions wrote. */
+  readonly atMs?: number;
 }
 
-export function toRefusal({ scope, offering, untilMs, reason }: RefusedOffering, sku: Sku | null): Refusal {
+export function toRefusal(
+  { scope, offering, untilMs, reason }: RefusedOffering,
+  sku: Sku | null,
+  nowMs: number,
+): Refusal {
   const { instanceType, zone, capacityType } = offering;
   const [family, vCpus] = [sku?.quotaFamily.toLowerCase() ?? '', sku?.vCpus ?? 0];
-  return { scope, size: instanceType, zone, capacityType, family, vCpus, untilMs, reason };
+  return { scope, size: instanceType, zone, capacityType, family, vCpus, untilMs, reason, atMs: nowMs };
 }
 
 /** `known` and `added` without what has ended; of refusals of the same thing the one that lasts longest. */
@@ -34,6 +41,30 @@ export function mergeRefusals(
     if (previous === undefined || previous.untilMs < refusal.untilMs) byKey.set(key, refusal);
   }
   return [...byKey.values()];
+}
+
+/**
+ * What is about capacity, and not about a size that cannot be spot, a quota, a boot or an eviction: Karpenter's words for what the request was
+ * refused with, and Azure's codes for what a machine failed with afterwards.
+ */
+const NO_CAPACITY: ReadonlySet<string> = new Set([
+  'SkuNotAvailable',
+  'ZonalAllocationFailed',
+  'AllocationFailed',
+  'OverconstrainedZonalAllocationRequest',
+  'OverconstrainedAllocationRequest',
+  'SKUNotAvailable',
+  'ZonalAllocationFailure',
+  'AllocationFailure',
+  'OverconstrainedZonalAllocationFailure',
+  'OverconstrainedAllocationFailure',
+]);
+
+/** Spot that there was none of, by size and zone that was asked for. */
+export function spotRefusals(refusals: ReadonlyArray<Refusal>): ReadonlyArray<SpotRefusal> {
+  return refusals.flatMap(({ capacityType, reason, size, family, zone, atMs }) =>
+    capacityType === 'spot' && NO_CAPACITY.has(reason) && atMs !== undefined ? [{ size, family, zone, atMs }] : [],
+  );
 }
 
 /** Does any refusal in force cover this offering? */

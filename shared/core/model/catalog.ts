@@ -9,10 +9,12 @@ export interface QuotaUse {
   readonly of: ReadonlyArray<{ readonly name: string; readonly left: number }>;
 }
 
-/** So many spot machines like it, of so many, were taken back within a few minutes. */
+/** So many spot machines like it, of so many, were taken back within a few minutes; or Azure had no spot of many sizes in its zone. */
 export interface OfferingStorm {
   readonly evicted: number;
   readonly of: number;
+  /** Sizes of which there was no spot in its zone; absent where it is about evictions. */
+  readonly refusedSizes?: number;
   /** As often as a new one is thought to be evicted; above 1. */
   readonly evictionsPerHour: number;
   /** As Kubernetes writes times. */

@@ -35,6 +35,8 @@ export type CheaperReason =
       readonly kind: 'spot-storm';
       readonly evicted: number;
       readonly of: number;
+      /** Where it is not about evictions: sizes of which there was no spot in its zone. Else 0. */
+      readonly refusedSizes: number;
       readonly until: string;
       readonly weighedPrice: MicroUsdPerHour;
       readonly chosenWeighedPrice: MicroUsdPerHour;

@@ -132,3 +132,66 @@ export function stormsAt({ storms }: SpotMemory, nowMs: number): ReadonlyArray<S
 export function stormsOver(storms: ReadonlyArray<SpotStorm>, family: string, zone: string): ReadonlyArray<SpotStorm> {
   return storms.filter((one) => one.zone === zone && (one.family === null || one.family === family));
 }
+
+/** Spot of a size that the cloud had none of when it was asked for it. */
+export interface SpotRefusal {
+  readonly size: string;
+  readonly family: string;
+  readonly zone: string;
+  readonly atMs: number;
+}
+
+/** So many were refused within a few minutes, of several families: there is hardly any spot of the others. */
+export interface SpotShortage {
+  /** Null: in every zone. */
+  readonly zone: string | null;
+  /** Sizes. */
+  readonly refused: number;
+  readonly untilMs: number;
+}
+
+/** Refusals as close together as this say something about all spot of the zone or region, for as long. */
+const SHORT_MS = 10 * MINUTE_MS;
+
+/**
+ * Sizes of one zone, or pairs of size and zone of the region. What is refused after the machine was asked for costs ten seconds each time, in
+ * which pods wait; what is bought on demand for no need goes back to spot by consolidation.
+ */
+const LEAST_OF_ZONE = 3;
+const LEAST_OF_REGION = 5;
+
+/** One family can be sold out by itself, and its sizes are the cheapest for a pool as a rule. */
+const LEAST_FAMILIES = 2;
+
+/** The shortages that are on now: each for ten minutes from the refusal with which there were enough. */
+export function spotShortages(refusals: ReadonlyArray<SpotRefusal>, nowMs: number): ReadonlyArray<SpotShortage> {
+  const recent = refusals.filter(({ atMs }) => nowMs - atMs < SHORT_MS).toSorted((a, b) => b.atMs - a.atMs);
+  const perZone = [...Map.groupBy(recent, ({ zone }) => zone)];
+  const zones = perZone.flatMap(([zone, inZone]) => shortageOf(zone, inZone, LEAST_OF_ZONE));
+  return perZone.length < 2 ? zones : [...zones, ...shortageOf(null, recent, LEAST_OF_REGION)];
+}
+
+/** `newest` first. */
+function shortageOf(
+  zone: string | null,
+  newest: ReadonlyArray<SpotRefusal>,
+  least: number,
+): ReadonlyArray<SpotShortage> {
+  const refused = new Set(newest.map(({ size }) => size)).size;
+  const asked = new Set<string>();
+  const families = new Set<string>();
+  for (const one of newest) {
+    asked.add(`${one.size}/${one.zone}`);
+    families.add(one.family);
+    if (asked.size >= least && families.size >= LEAST_FAMILIES) {
+      return [{ zone, refused, untilMs: one.atMs + SHORT_MS }];
+    }
+  }
+  return [];
+}
+
+/** What spot in the zone has to say of shortages: of that which lasts longest; null where there is none. */
+export function shortageIn(shortages: ReadonlyArray<SpotShortage>, zone: string): SpotShortage | null {
+  const own = shortages.filter((one) => one.zone === null || one.zone === zone);
+  return own.toSorted((a, b) => b.untilMs - a.untilMs)[0] ?? null;
+}

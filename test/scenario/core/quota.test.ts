@@ -105,6 +105,7 @@ describe('where quota is known', () => {
         kind: 'spot-storm',
         evicted: 3,
         of: 4,
+        refusedSizes: 0,
         until: storm.until,
         weighedPrice: 550_000,
         chosenWeighedPrice: 260_000,

@@ -73,7 +73,7 @@ export function addRefusals(
   added: ReadonlyArray<RefusedOffering>,
   nowMs: number,
 ): ReadonlyArray<Refusal> {
-  const refusals = added.map((one) => toRefusal(one, skus.get(one.offering.instanceType) ?? null));
+  const refusals = added.map((one) => toRefusal(one, skus.get(one.offering.instanceType) ?? null, nowMs));
   return mergeRefusals(known, refusals, nowMs);
 }
 

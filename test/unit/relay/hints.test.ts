@@ -170,6 +170,17 @@ describe('what may let waiting pods in', () => {
     expect(cluster.remove('nodes', 'aks-c1')).toEqual(['pods node-lost']);
   });
 
+  test('a claim that is deleted is, before it is gone: nothing is planned onto it', () => {
+    const cluster = openCluster(render);
+    cluster.put('nodeclaims', claim());
+    cluster.put('pods', waiting);
+    const deletionTimestamp = '2026-11-26T00:00:00Z';
+    expect(cluster.put('nodeclaims', claim({ deletionTimestamp }))).toEqual([
+      'NodeClaim/c1 claim-deleted',
+      'pods claim-lost',
+    ]);
+  });
+
   test('a node that becomes initialized is: what was planned for it and did not fit needs another', () => {
     const cluster = openCluster(render);
     cluster.put('nodes', node());

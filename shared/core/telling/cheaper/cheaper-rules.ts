@@ -223,7 +223,7 @@ function stormRule(claim: OpenClaim, pool: CompiledPool): CheaperRule {
       const reason = (): CheaperReason => stormReason(pool, type, mask, counts);
       const storm = stormAt(pool, type, mask);
       return {
-        about: `${storm?.evicted ?? 0}/${storm?.of ?? 0}/${storm?.until ?? ''}`,
+        about: `${storm?.evicted ?? 0}/${storm?.of ?? 0}/${storm?.refusedSizes ?? 0}/${storm?.until ?? ''}`,
         shortage: 0,
         reason,
         shape: null,
@@ -264,13 +264,14 @@ function riskReason({ catalog }: CompiledPool, type: number, mask: number, chose
 
 /** As the one before. */
 function stormReason(pool: CompiledPool, type: number, mask: number, chosen: number): CheaperReason {
-  const { evicted = 0, of = 0, until = '' } = stormAt(pool, type, mask) ?? {};
+  const { evicted = 0, of = 0, refusedSizes = 0, until = '' } = stormAt(pool, type, mask) ?? {};
   const compiled = pool.catalog.types[type];
   const bit = compiled === undefined ? 0 : cheapestBit(compiled.plainListPrices, mask);
   return {
     kind: 'spot-storm',
     evicted,
     of,
+    refusedSizes,
     until,
     weighedPrice: microUsdPerHour(at(compiled?.weighedListPrices ?? [], bit)),
     chosenWeighedPrice: microUsdPerHour(chosen),

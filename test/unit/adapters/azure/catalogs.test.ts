@@ -110,6 +110,29 @@ async function available(catalogs: AzureCatalogs, name = d4): Promise<ReadonlyAr
   return open.map(({ zone }) => zone.slice(zone.lastIndexOf('-') + 1));
 }
 
+test('spot of a zone where Azure had none of three sizes counts as in a storm for ten minutes, on all instances', async () => {
+  const { state, instance } = openRegion();
+  const family = (name: string): ResourceSku => ({ ...size(name), family: `standard${name.charAt(9)}Family` });
+  const names = [d4, 'Standard_E4s_v5', 'Standard_F4s_v2'];
+  state.sizes = names.map(family);
+  const [first, second] = [instance(), instance()];
+  const stormIn = async (zone: string): Promise<unknown> => {
+    const found = (await second.instanceTypes(nodeClass)).find(({ name }) => name === d4)?.offerings ?? [];
+    return found.find((one) => one.capacityType === 'spot' && one.zone === `westeurope-${zone}`)?.storm?.refusedSizes;
+  };
+  const spotOf = (name: string): RefusedOffering => {
+    const one = refused({ scope: 'zone', reason: 'ZonalAllocationFailed' }, name);
+    return { ...one, offering: { ...one.offering, capacityType: 'spot' } };
+  };
+  await first.refuse(names.slice(0, 2).map(spotOf));
+  expect(await stormIn('1')).toBeUndefined();
+  await first.refuse(names.slice(2).map(spotOf));
+  state.nowMs += 60_000;
+  expect([await stormIn('1'), await stormIn('2')]).toEqual([3, undefined]);
+  state.nowMs += 9 * 60_000;
+  expect(await stormIn('1')).toBeUndefined();
+});
+
 describe('the sizes of a region', () => {
   test('are listed and priced once, and kept for all instances and restarts', async () => {
     const { state, instance, blobs } = openRegion();

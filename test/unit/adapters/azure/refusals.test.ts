@@ -1,5 +1,11 @@
 import { expect, test } from 'vitest';
-import { isCovered, mergeRefusals, toRefusal, type Refusal } from '../../../../shared/adapters/azure/refusals.ts';
+import {
+  isCovered,
+  mergeRefusals,
+  spotRefusals,
+  toRefusal,
+  type Refusal,
+} from '../../../../shared/adapters/azure/refusals.ts';
 import { microUsdPerHour } from '../../../../shared/core/quantity/units.ts';
 import type { CapacityType } from '../../../../shared/core/model/catalog.ts';
 import type { RefusalScope } from '../../../../shared/ports/cloud.ts';
@@ -12,7 +18,7 @@ const other = sku('Standard_E8s_v5', { vCpus: 8, quotaFamily: 'standardESv5Famil
 
 function refused(scope: RefusalScope, untilMs = 1_000, capacityType: CapacityType = 'on-demand'): Refusal {
   const offering = { instanceType: d4.name, zone: 'we-1', capacityType, price: microUsdPerHour(1) };
-  return toRefusal({ scope, offering, untilMs, reason: 'X' }, d4);
+  return toRefusal({ scope, offering, untilMs, reason: 'X' }, d4, 5);
 }
 
 test.for([
@@ -55,7 +61,7 @@ test('a size that the catalog does not know has no family to spread to', () => {
     capacityType: 'spot',
     price: microUsdPerHour(1),
   } as const;
-  const refusal = toRefusal({ scope: 'family', offering, untilMs: 9, reason: 'X' }, null);
+  const refusal = toRefusal({ scope: 'family', offering, untilMs: 9, reason: 'X' }, null, 5);
   expect(isCovered([refusal], d4, 'we-1', 'spot', 0)).toBe(false);
 });
 
@@ -81,7 +87,28 @@ test('what is remembered of a refusal is what it covers', () => {
     vCpus: 4,
     untilMs: 1_000,
     reason: 'X',
+    atMs: 5,
   });
+});
+
+test('spot that there was none of is known by size and zone, and nothing else is', () => {
+  const spot = (parts: Partial<Refusal>): Refusal => ({ ...refused('zone', 1_000, 'spot'), ...parts });
+  const { atMs: _, ...earlier } = spot({ reason: 'AllocationFailed' });
+  const known = spotRefusals([
+    spot({ reason: 'ZonalAllocationFailed' }),
+    spot({ reason: 'SKUNotAvailable', scope: 'size', size: 'Standard_D8s_v5' }),
+    spot({ reason: 'SpotEvicted' }),
+    spot({ reason: 'SubscriptionQuotaReached', scope: 'spot' }),
+    spot({ reason: 'NodeBootFailed', scope: 'size' }),
+    // As an earlier version wrote it.
+    earlier,
+    { ...refused('zone'), reason: 'ZonalAllocationFailed' },
+  ]);
+  const common = { family: 'standarddsv5family', zone: 'we-1', atMs: 5 };
+  expect(known).toEqual([
+    { size: 'Standard_D4s_v5', ...common },
+    { size: 'Standard_D8s_v5', ...common },
+  ]);
 });
 
 test('refusals of other things stay beside each other', () => {

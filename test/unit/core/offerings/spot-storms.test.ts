@@ -1,11 +1,14 @@
 import { describe, expect, test } from 'vitest';
 import {
   NO_EVICTIONS,
+  shortageIn,
+  spotShortages,
   stormsAt,
   stormsOver,
   withEviction,
   type SpotEviction,
   type SpotMemory,
+  type SpotRefusal,
   type SpotStorm,
 } from '../../../../shared/core/offerings/spot-storms.ts';
 
@@ -135,4 +138,43 @@ test('what is remembered stays small: an hour of evictions, and five hundred of 
   const many = after(burst(501, 0));
   expect(many.evictions).toHaveLength(500);
   expect(many.evictions.at(-1)?.claim).toBe('0--500');
+});
+
+describe('a shortage of spot', () => {
+  const refusal = (size: string, family: string, zone = 'z-1', atMs = 0): SpotRefusal => ({ size, family, zone, atMs });
+  const shortages = (refusals: ReadonlyArray<SpotRefusal>, nowMs = 0): ReadonlyArray<unknown> =>
+    spotShortages(refusals, nowMs).map(({ zone, refused, untilMs }) => [zone, refused, untilMs / MINUTE]);
+  const three = [refusal('D4', D), refusal('D8', D), refusal('E4', E)];
+
+  test('is three sizes of a zone, of two families', () => {
+    expect(shortages(three)).toEqual([['z-1', 3, 10]]);
+    expect(shortages(three.slice(1))).toEqual([]);
+    expect(shortages([...three, ...three].map((one) => ({ ...one, size: 'D4' })))).toEqual([]);
+    expect(shortages(three.map((one) => ({ ...one, family: D })))).toEqual([]);
+  });
+
+  test('is one of the region from five that were asked for on, in two zones or more', () => {
+    const over = [refusal('D4', D), refusal('D4', D, 'z-2'), refusal('D4', D, 'z-3'), refusal('E4', E)];
+    expect(shortages(over)).toEqual([]);
+    expect(shortages([...over, refusal('E4', E, 'z-2')])).toEqual([[null, 2, 10]]);
+    const oneZone = ['D4', 'D8', 'D16', 'D32', 'E4'].map((size) => refusal(size, size.charAt(0)));
+    expect(shortages(oneZone)).toEqual([['z-1', 5, 10]]);
+  });
+
+  test('lasts for ten minutes from the refusal with which there were enough, and counts none that is older', () => {
+    const later = three.map((one, index) => ({ ...one, atMs: index * MINUTE }));
+    expect(shortages(later, 2 * MINUTE)).toEqual([['z-1', 3, 10]]);
+    expect(shortages(later, 10 * MINUTE - 1)).toHaveLength(1);
+    expect(shortages(later, 10 * MINUTE)).toEqual([]);
+    expect(shortages([...later, refusal('E8', E, 'z-1', 9 * MINUTE)], 9 * MINUTE)).toEqual([['z-1', 4, 11]]);
+  });
+
+  test('is about its zone, and one of the region about all: that counts which lasts longest', () => {
+    const found = [
+      { zone: 'z-1', refused: 3, untilMs: 5 },
+      { zone: null, refused: 2, untilMs: 9 },
+    ];
+    expect(shortageIn(found.slice(0, 1), 'z-2')).toBeNull();
+    expect([shortageIn(found, 'z-1'), shortageIn(found, 'z-2')].map((one) => one?.untilMs)).toEqual([9, 9]);
+  });
 });
