@@ -22,9 +22,8 @@ export async function deliverSignals(context: Invocation, raw: unknown): Promise
 export async function deliverSignalsTo(worker: Worker, context: Invocation, raw: unknown): Promise<void> {
   const receivedMs = worker.now();
   // A batch is a list of messages, and each message may be a list of events.
-  const all = eachOf(raw)
-    .flatMap(eachOf)
-    .map((one) => readOrFailure(one, worker.app.cluster));
+  const each = eachOf(raw).flatMap(eachOf);
+  const all = await Promise.all(each.map((one) => readOrFailure(one, worker.app.cluster)));
   const together = { receivedMs, inTurn: createTurns() };
   await withinTime(worker, (inTime) =>
     Promise.all(shortestFirst(all, receivedMs).map((one) => deliverNews(inTime, context, one, together))),
@@ -43,9 +42,9 @@ interface Received {
   readonly news: News | { readonly kind: 'unreadable'; readonly error: unknown };
 }
 
-function readOrFailure(raw: unknown, cluster: string): Received {
+async function readOrFailure(raw: unknown, cluster: string): Promise<Received> {
   try {
-    return { raw, news: readNews(raw, cluster) };
+    return { raw, news: await readNews(raw, cluster) };
   } catch (error) {
     return { raw, news: { kind: 'unreadable', error } };
   }
@@ -80,7 +79,7 @@ async function deliverNews(
 }
 
 /** A hint of ours has a kind; events have none. */
-function readNews(raw: unknown, cluster: string): News {
+async function readNews(raw: unknown, cluster: string): Promise<News> {
   const isHint = typeof raw === 'object' && raw !== null && 'kind' in raw;
   return isHint ? { kind: 'signal', signal: parseSignalHint(raw) } : readEvent(raw, cluster);
 }

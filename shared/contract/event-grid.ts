@@ -1,3 +1,4 @@
+import { EventGridDeserializer } from '@azure/eventgrid';
 import { annotations } from './health-annotations.ts';
 import type { SignalHint } from './messages.ts';
 
@@ -44,12 +45,12 @@ const meanings: ReadonlyMap<string, (event: Envelope, vmId: string, cluster: str
 ]);
 
 /**
- * What an Azure event means for the cluster's machines. Takes the Event Grid schema and CloudEvents 1.0, and of both only
- * what it needs, so that a field that Azure leaves out one day costs no eviction. Throws TypeError when `event` is neither,
- * and when one of a type we know lacks what that type is for: people should see that, rather than miss evictions.
+ * What an Azure event means for the cluster's machines. Its envelope, of the Event Grid schema or CloudEvents 1.0, is read by Azure's own
+ * library. Rejects with a TypeError when `event` is neither, and when one of a type we know lacks what that type is for: people should see
+ * that, rather than miss evictions.
  */
-export function readEvent(event: unknown, cluster: string): News {
-  const envelope = parseEnvelope(event);
+export async function readEvent(event: unknown, cluster: string): Promise<News> {
+  const envelope = toEnvelope(await deserialize(event));
   const mean = meanings.get(envelope.type);
   if (mean === undefined) return { kind: 'ignored', why: `${envelope.type}: not a type that we act on` };
   if (envelope.vmId === null) return { kind: 'ignored', why: `${envelope.type}: not about a virtual machine` };
@@ -61,28 +62,62 @@ function sentAt(news: News, sentMs: number | null): News {
   return { kind: 'signal', signal: { ...news.signal, noticedMs: sentMs } };
 }
 
-function parseEnvelope(event: unknown): Envelope {
+const deserializer = new EventGridDeserializer();
+
+/** What the library asks for and we do not: a field that Azure leaves out one day costs no eviction. */
+const UNUSED = {
+  eventGrid: { id: '', topic: '', subject: '', eventTime: '', data: {}, dataVersion: '', metadataVersion: '1' },
+  cloudEvents: { id: '', source: '' },
+} as const;
+
+/** What both schemas say of an event, by the names of CloudEvents. */
+interface Read {
+  readonly type: string;
+  readonly id: string;
+  readonly time: Date | undefined;
+  readonly subject: string | undefined;
+  readonly data: unknown;
+}
+
+async function deserialize(event: unknown): Promise<Read> {
   if (!isRecord(event)) throw new TypeError('not an Event Grid event: not an object');
-  const { specversion, id } = event;
-  if (specversion !== undefined && specversion !== '1.0') {
-    throw new TypeError(
-      'not an Event Grid event: specversion is not 1.0, the only version of CloudEvents that we read',
-    );
-  }
-  const name = specversion === undefined ? 'eventType' : 'type';
-  const type = event[name];
-  if (typeof type !== 'string' || type === '') throw new TypeError(`not an Event Grid event: ${name} is not a text`);
-  const data = isRecord(event['data']) ? event['data'] : {};
+  const read = await ('specversion' in event ? readCloudEvent(event) : readGridEvent(event)).catch(refuse);
+  return read.type === '' ? refuse('its type is empty') : read;
+}
+
+function refuse(cause: unknown): never {
+  throw new TypeError(`not an Event Grid event: ${cause instanceof Error ? cause.message : String(cause)}`);
+}
+
+async function readGridEvent(event: Fields): Promise<Read> {
+  const [read] = await deserializer.deserializeEventGridEvents({ ...UNUSED.eventGrid, ...readable(event) });
+  if (read === undefined) throw new TypeError('nothing was read');
+  return { type: read.eventType, id: read.id, time: read.eventTime, subject: read.subject, data: read.data };
+}
+
+async function readCloudEvent(event: Fields): Promise<Read> {
+  const [read] = await deserializer.deserializeCloudEvents({ ...UNUSED.cloudEvents, ...readable(event) });
+  if (read === undefined) throw new TypeError('nothing was read');
+  return { type: read.type, id: read.id ?? '', time: read.time, subject: read.subject, data: read.data };
+}
+
+/** Without what is no text where a text belongs: the type decides what an event is, and nothing else may keep it from being heard. */
+function readable(event: Fields): Fields {
+  const isText = ([name, value]: readonly [string, unknown]): boolean => name === 'data' || typeof value === 'string';
+  return Object.fromEntries(Object.entries(event).filter(isText));
+}
+
+function toEnvelope({ type, id, time, subject, data: given }: Read): Envelope {
+  const data = isRecord(given) ? given : {};
   const info = isRecord(data['resourceInfo']) ? data['resourceInfo'] : {};
   const properties = isRecord(info['properties']) ? info['properties'] : {};
   // What an event is about stands in several places, and documentation and samples differ in which of them.
-  const about = [properties['targetResourceId'], data['resourceUri'], event['subject'], info['id']];
+  const about = [properties['targetResourceId'], data['resourceUri'], subject, info['id']];
   if (meanings.has(type) && !about.some((one) => typeof one === 'string' && one !== '')) {
     throw new TypeError(`not an Event Grid event: ${type} without a subject`);
   }
   const vmId = about.map(vmIdIn).find((one) => one !== null) ?? null;
-  const sentMs = toMs(event[specversion === undefined ? 'eventTime' : 'time']);
-  return { type, sentMs, id: typeof id === 'string' ? id.slice(0, EVENT_ID_MAX) : null, data, properties, vmId };
+  return { type, sentMs: toMs(time), id: id === '' ? null : id.slice(0, EVENT_ID_MAX), data, properties, vmId };
 }
 
 /**
@@ -153,10 +188,7 @@ function toSignal(
   return { kind: 'signal', signal: { ...base, ...facts } };
 }
 
-/**
- * A time as the Functions host hands it on, as text (of scheduled events RFC 1123; an empty one means that the event has started), or as
- * Azure's library does, a Date. Null for what is neither.
- */
+/** A time as text (of scheduled events RFC 1123; an empty one means that the event has started), or as Azure's library reads it. Null for neither. */
 function toMs(when: unknown): number | null {
   const at = when instanceof Date ? when.getTime() : Date.parse(text(when));
   return Number.isNaN(at) || at < 0 ? null : at;

@@ -52,7 +52,7 @@ test.for(['EventGrid', 'CloudEvents'] as const)(
     expect(others).toEqual([]);
     // One event, not a list of one as a webhook gets.
     expect(message?.body).toMatchObject({ id: 'event-1', subject: vmId });
-    expect(readEvent(message?.body, 'demo')).toMatchObject({ signal: { event: 'preempt', vmId } });
+    expect(await readEvent(message?.body, 'demo')).toMatchObject({ signal: { event: 'preempt', vmId } });
     expect(message?.applicationProperties).toEqual({
       'aeg-subscription-name': schema.toUpperCase(),
       'aeg-delivery-count': '0',

@@ -57,21 +57,21 @@ describe('what the double publishes is what the Event Grid library reads', () =>
     const [read, ...others] = await deserializer.deserializeCloudEvents(JSON.stringify(body));
     expect([read?.type, read?.id, others]).toEqual([event.type, event.id, []]);
     // Azure's own casing of an id differs from event to event.
-    const news = readEvent(JSON.parse(JSON.stringify(body)), 'demo');
+    const news = await readEvent(JSON.parse(JSON.stringify(body)), 'demo');
     expect(news).toMatchObject({ kind: 'signal', signal: meaning });
     expect(news.kind === 'signal' && news.signal.vmId?.toLowerCase()).toBe(vmId.toLowerCase());
     // The library's face of an event is one that we read as well.
-    expect(readEvent(read, 'demo')).toEqual(news);
+    expect(await readEvent(read, 'demo')).toEqual(news);
   });
 
   test.for(published)('%s, in the Event Grid schema, with the same meaning', async ([, event]) => {
     const body = renderEventGrid(event, '/subscriptions/0');
     const [read] = await deserializer.deserializeEventGridEvents(JSON.stringify(body));
     expect([read?.eventType, read?.id]).toEqual([event.type, event.id]);
-    expect(readEvent(renderGridEvent(event, '/subscriptions/0'), 'demo')).toEqual(
-      readEvent(renderCloudEvent(event), 'demo'),
+    expect(await readEvent(renderGridEvent(event, '/subscriptions/0'), 'demo')).toEqual(
+      await readEvent(renderCloudEvent(event), 'demo'),
     );
-    expect(readEvent(read, 'demo')).toEqual(readEvent(renderCloudEvent(event), 'demo'));
+    expect(await readEvent(read, 'demo')).toEqual(await readEvent(renderCloudEvent(event), 'demo'));
   });
 
   test('under the types that the library knows, but for one that is in preview', async () => {
@@ -84,7 +84,7 @@ describe('what the double publishes is what the Event Grid library reads', () =>
   });
 });
 
-/** Why the product does without it: docs/decisions/dependencies.md. Should this fail, look again. */
+/** Why we read `data` ourselves: docs/decisions/dependencies.md. Should this fail, look again. */
 test('the library’s types name fields of notifications otherwise than they come, and it leaves them as they come', async () => {
   const [read] = await deserializer.deserializeCloudEvents(JSON.stringify(renderCloudEvent(unavailable)));
   const named: keyof SystemEventNameToEventData[typeof eventTypes.availability] = 'resourceDetails';

@@ -256,7 +256,7 @@ describe('a message is kept with its reason', () => {
   test.each([
     ['an empty list', [], 'not an Event Grid event: not an object'],
     ['a text', 'text', 'not an Event Grid event: not an object'],
-    ['an object of neither kind', { id: 1 }, 'not an Event Grid event: eventType is not a text'],
+    ['an object of neither kind', { id: 1 }, "not an Event Grid event: event is missing required property 'eventType'"],
     ['a hint that is none', { kind: 'signal', version: 1, event: 'explode' }, 'not a SignalHint: '],
     ['a hint of another kind', { kind: 'pods' }, 'not a SignalHint: '],
   ])('%s', async (_, raw, why) => {
