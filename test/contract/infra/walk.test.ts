@@ -88,7 +88,7 @@ describe('the walk through docs/deploy.md without azd', () => {
     expect(asked.map((words) => words.replace(/ --command .*/, ''))).toEqual([
       `account set --subscription ${subscriptionId}`,
       'account show',
-      'deployment sub create --name nodewright --location westeurope --parameters infra/main.bicepparam',
+      'deployment sub create --name nodewright --location westeurope --parameters infra/by-hand/nodewright.bicepparam',
       'deployment sub show --name nodewright',
       'functionapp deployment source config-zip --resource-group rg-nodewright-production --name func-nodewright-abc --src dist/app.zip',
       'acr show --name registry',
@@ -96,7 +96,7 @@ describe('the walk through docs/deploy.md without azd', () => {
       `aks command invoke --resource-group ${clusterResourceGroup} --name ${clusterName}`,
     ]);
     expect(asked.at(-1)).toContain('--set-string functions.objectId=principal-of-functions');
-    expect(existsSync(join(root, 'infra/main.bicepparam'))).toBe(true);
+    expect(existsSync(join(root, 'infra/by-hand/nodewright.bicepparam'))).toBe(true);
     expect(said).toContain('kubectl apply -f examples/general-purpose.yaml');
   });
 

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { parse, parseAllDocuments } from 'yaml';
@@ -17,6 +17,7 @@ import { quoted } from '../../../infra/hooks/run-program.ts';
 import { allBelow, parseAll, readTexts, root, textOf } from './bicep/parse.ts';
 
 interface Azd {
+  readonly infra: { readonly path: string; readonly module: string };
   readonly services: Readonly<
     Record<string, { readonly project: string; readonly dist: string; readonly remoteBuild: boolean }>
   >;
@@ -136,6 +137,25 @@ describe('the relay', () => {
   test('an image of one’s own takes the place of the one that is built', () => {
     const own = { ...environment, REGISTRY_NAME: '', NODEWRIGHT_RELAY_IMAGE: 'mine.azurecr.io/relay:2' };
     expect(readDeployed(own).relayImage).toBe('mine.azurecr.io/relay:2');
+  });
+});
+
+/** What azd would read in place of `<module>.parameters.json`: the file that it prefers knows no variable of its environment. */
+function filesBefore({ infra: { path, module } }: Azd, names: ReadonlyArray<string>): ReadonlyArray<string> {
+  return names.filter((name) => name === `${module}.bicepparam`).map((name) => `${path}/${name}`);
+}
+
+describe('the parameters that azd reads', () => {
+  const names = readdirSync(join(root, azd.infra.path));
+
+  test('no parameter file of Bicep lies beside its module, as azd would read that and none of its own variables', () => {
+    expect(names).toContain(`${azd.infra.module}.bicep`);
+    expect(names).toContain(`${azd.infra.module}.parameters.json`);
+    expect(filesBefore(azd, names)).toEqual([]);
+  });
+
+  test('one that is put there is found out', () => {
+    expect(filesBefore(azd, [...names, 'main.bicepparam'])).toEqual(['infra/main.bicepparam']);
   });
 });
 

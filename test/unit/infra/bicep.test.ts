@@ -13,7 +13,7 @@ import { type BicepFiles, parseAll, readTexts, root } from './bicep/parse.ts';
 
 const texts = readTexts();
 const azdParameters = readFileSync(join(root, 'infra/main.parameters.json'), 'utf8');
-const parameterFile = readFileSync(join(root, 'infra/main.bicepparam'), 'utf8');
+const parameterFile = readFileSync(join(root, 'infra/by-hand/nodewright.bicepparam'), 'utf8');
 
 const checks: Readonly<Record<string, (files: BicepFiles) => ReadonlyArray<string>>> = {
   'all files are Bicep, in its plain dialect': syntaxFaults,
@@ -441,7 +441,7 @@ describe('parameters that come with it', () => {
     ['param location =', 'param region =', 'has no parameter region'],
     ["= 'production'", '= 3', 'environmentName is of type int'],
     ["= 'production'", '= ', 'this is not Bicep'],
-    ["using './main.bicep'", "using './other.bicep'", 'does not use'],
+    ["using '../main.bicep'", "using '../other.bicep'", 'does not use'],
   ] as const)('the file’s are found out when broken: %s %s', ([from, to, said]) => {
     expect(parameterFile).toContain(from);
     expect(parameterFileFaults(files, parameterFile.replace(from, to)).join('\n')).toContain(said);

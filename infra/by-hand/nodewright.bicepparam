@@ -1,5 +1,5 @@
 // What has to be said. Everything else in main.bicep has a default: name it here to choose otherwise.
-using './main.bicep'
+using '../main.bicep'
 
 param environmentName = 'production'
 
