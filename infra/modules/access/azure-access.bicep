@@ -28,7 +28,13 @@ param principalId string
 
 var subnetParts = split(nodeSubnetResourceId, '/')
 var identityParts = split(kubeletIdentityId, '/')
-var encryptionParts = split(diskEncryptionSetResourceId, '/')
+// The scope of a module may be worked out where its condition is false, too: what is split there always has all its parts.
+var encryptionParts = split(
+  empty(diskEncryptionSetResourceId)
+    ? '${subscription().id}/resourceGroups/${nodeResourceGroup}/providers/Microsoft.Compute/diskEncryptionSets/none'
+    : diskEncryptionSetResourceId,
+  '/'
+)
 
 module machines 'machine-role.bicep' = {
   name: 'nodewright-machines-${suffix}'

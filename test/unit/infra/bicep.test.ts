@@ -4,7 +4,14 @@ import { describe, expect, test } from 'vitest';
 import { eventTypes } from '../../../shared/contract/event-grid.ts';
 import { annotations } from '../../../shared/contract/health-annotations.ts';
 import { listFaults, queueFaults, settingFaults, subscribedEvents } from './bicep/check-code.ts';
-import { moduleFaults, nameFaults, outputFaults, syntaxFaults, typeFaults } from './bicep/check-modules.ts';
+import {
+  emptyPathFaults,
+  moduleFaults,
+  nameFaults,
+  outputFaults,
+  syntaxFaults,
+  typeFaults,
+} from './bicep/check-modules.ts';
 import { azdParameterFaults, parameterFileFaults } from './bicep/check-parameters.ts';
 import { bodyFaults, placeFaults, readingFaults, versionFaults } from './bicep/check-resources.ts';
 import { builtInFaults } from './bicep/check-roles.ts';
@@ -19,6 +26,7 @@ const checks: Readonly<Record<string, (files: BicepFiles) => ReadonlyArray<strin
   'all files are Bicep, in its plain dialect': syntaxFaults,
   'every name is declared, used and described': nameFaults,
   'modules are given what they take, at their scope': moduleFaults,
+  'names and scopes of what may not be deployed can be worked out all the same': emptyPathFaults,
   'outputs that are read exist, of modules that are deployed': outputFaults,
   'defaults and outputs are of the type they say': typeFaults,
   'types and versions are on the list': versionFaults,
@@ -43,6 +51,12 @@ type Break = readonly [rule: string, path: string, from: string, to: string, sai
 
 const APP = 'modules/function-app.bicep';
 const BUS = 'modules/service-bus.bicep';
+const ENCRYPTION_PARTS = `split(
+  empty(diskEncryptionSetResourceId)
+    ? '\${subscription().id}/resourceGroups/\${nodeResourceGroup}/providers/Microsoft.Compute/diskEncryptionSets/none'
+    : diskEncryptionSetResourceId,
+  '/'
+)`;
 const breaks: ReadonlyArray<Break> = [
   [
     'all files are Bicep, in its plain dialect',
@@ -121,6 +135,20 @@ const breaks: ReadonlyArray<Break> = [
     "  name: 'nodewright-signals'\n  scope: group\n",
     "  name: 'nodewright-signals'\n",
     'is deployed to a subscription, and wants a resourceGroup',
+  ],
+  [
+    'names and scopes of what may not be deployed can be worked out all the same',
+    'modules/access/azure-access.bicep',
+    '/resourceGroups/${nodeResourceGroup}/providers/Microsoft.Compute/diskEncryptionSets/none',
+    '',
+    'encryption: encryptionParts[4] is not there where its path is empty',
+  ],
+  [
+    'names and scopes of what may not be deployed can be worked out all the same',
+    'modules/access/azure-access.bicep',
+    ENCRYPTION_PARTS,
+    "split(diskEncryptionSetResourceId, '/')",
+    'encryption: encryptionParts[2] is not there where its path is empty',
   ],
   [
     'outputs that are read exist, of modules that are deployed',

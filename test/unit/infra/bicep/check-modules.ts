@@ -53,6 +53,37 @@ export function moduleFaults(files: BicepFiles): ReadonlyArray<string> {
   );
 }
 
+/**
+ * Parts of a path in the name or scope of what is deployed only where that path is given. Resource Manager may work those out although the
+ * condition is false, and an index out of bounds fails the deployment: what is split has to have its parts when the path is empty too.
+ */
+export function emptyPathFaults(files: BicepFiles): ReadonlyArray<string> {
+  return [...files.values()].flatMap((file) =>
+    file.declarations.flatMap(({ symbol, line, body, condition }) => {
+      const places = ['scope', 'name'].flatMap((name) => propertiesOf(body).get(name) ?? []);
+      const indexed = places.flatMap(allBelow).filter(({ type }) => type === 'subscript_expression');
+      return condition === null
+        ? []
+        : indexed
+            .filter((node) => !hasPart(file, node, condition))
+            .map((node) => `${file.path}:${line}: ${symbol}: ${node.text} is not there where its path is empty`);
+    }),
+  );
+}
+
+function hasPart(file: BicepFile, node: Node, condition: Node): boolean {
+  const [list, index] = namedOf(node);
+  const split = list === undefined ? undefined : file.variables.get(list.text);
+  const [called, given] = split?.type === 'call_expression' ? namedOf(split) : [];
+  const [path] = called?.text === 'split' && given !== undefined ? namedOf(given) : [];
+  if (path === undefined) return true;
+  if (path.type !== 'ternary_expression') return !condition.text.includes(`empty(${path.text})`);
+  const [, whenEmpty] = namedOf(path);
+  // A hole in the string is a part, or the path of a subscription, which has two slashes itself.
+  const parts = (whenEmpty?.text ?? '').replaceAll('${subscription().id}', '/subscriptions/id').split('/').length;
+  return Number(index?.text) < parts;
+}
+
 /** References to outputs that do not exist, or to those of a module that may not be deployed. */
 export function outputFaults(files: BicepFiles): ReadonlyArray<string> {
   return [...files.values()].flatMap((file) =>

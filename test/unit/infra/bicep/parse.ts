@@ -34,6 +34,8 @@ export interface Declaration {
   readonly target: string;
   readonly isExisting: boolean;
   readonly isConditional: boolean;
+  /** What has to be true for it to be deployed; null: it always is. */
+  readonly condition: Node | null;
   readonly isLoop: boolean;
   readonly body: Node;
   readonly line: number;
@@ -179,6 +181,7 @@ function declarationOf(node: Node): Declaration {
     target: textOf(target) ?? '',
     isExisting: node.children.some((child) => child?.type === 'existing'),
     isConditional,
+    condition: isConditional ? (namedOf(inner)[0] ?? null) : null,
     isLoop,
     body: isConditional ? (namedOf(inner).at(-1) ?? inner) : inner,
     line: node.startPosition.row + 1,
