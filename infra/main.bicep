@@ -29,6 +29,9 @@ param nodeSubnetResourceId string
 @description('Azure\'s GUID of that subnet\'s virtual network. Needed for a network of your own, with pods in an overlay; else the app reads it.')
 param virtualNetworkGuid string = ''
 
+@description('The public SSH key of nodes, one line that begins with ssh-rsa or ssh-ed25519. Empty: the cluster\'s. Needed where the cluster was made without one, as az makes them today: Azure makes no Linux VM without.')
+param sshPublicKey string = ''
+
 // Names and tags.
 
 @description('The resource group that is made. Empty: rg-nodewright-ENVIRONMENT.')
@@ -574,6 +577,7 @@ module functionApp 'modules/function-app.bicep' = {
     clusterName: clusterName
     nodeSubnetResourceId: nodeSubnetResourceId
     virtualNetworkGuid: virtualNetworkGuid
+    sshPublicKey: sshPublicKey
     diskEncryptionSetResourceId: facts.outputs.diskEncryptionSetId
     nodeTags: nodeTags
     scheduledEvents: scheduledEvents

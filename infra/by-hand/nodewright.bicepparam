@@ -1,4 +1,4 @@
-// What has to be said. Everything else in main.bicep has a default: name it here to choose otherwise.
+// What has to be said; npm run preflight prints all of these lines but the first. Everything else in main.bicep has a default: name it here to choose otherwise.
 using '../main.bicep'
 
 param environmentName = 'production'

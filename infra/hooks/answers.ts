@@ -74,6 +74,8 @@ export interface Wishes {
   readonly environment: string;
   readonly nodeSubnetId: string;
   readonly vnetGuid: string;
+  /** The key that nodes let in; empty: the cluster's, or one that nobody has. */
+  readonly sshPublicKey: string;
   readonly functionsSubnetId: string;
   readonly privateEndpointSubnetId: string;
   readonly scheduledEvents: boolean;
@@ -94,6 +96,7 @@ export function readWishes(environment: Readonly<Record<string, string | undefin
     environment: of('AZURE_ENV_NAME'),
     nodeSubnetId: of('NODEWRIGHT_NODE_SUBNET_ID'),
     vnetGuid: of('NODEWRIGHT_VNET_GUID'),
+    sshPublicKey: of('NODEWRIGHT_SSH_PUBLIC_KEY'),
     functionsSubnetId: of('NODEWRIGHT_FUNCTIONS_SUBNET_ID'),
     privateEndpointSubnetId: of('NODEWRIGHT_PRIVATE_ENDPOINT_SUBNET_ID'),
     scheduledEvents: of('NODEWRIGHT_SCHEDULED_EVENTS') === 'true',

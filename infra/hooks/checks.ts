@@ -1,5 +1,6 @@
 import type { Answers, Permission, Topic } from './answers.ts';
 import { currencies } from './currencies.ts';
+import { isPublicKey } from './make-ssh-key.ts';
 
 /** What one check found. `mend`: what to type, or whom to ask. */
 export type Finding =
@@ -21,13 +22,19 @@ export function judge(answers: Answers): ReadonlyArray<Finding> {
   return CHECKS.map((check) => check(answers));
 }
 
-/** Variables of azd's environment that the answers fill in, where the environment does not say them. */
-export function fillIn(answers: Answers): Readonly<Record<string, string>> {
-  const { nodeSubnetId, vnetGuid, healthTopicId, maintenanceTopicId, deletionTopicId } = answers.wishes;
+/**
+ * Variables of azd's environment that the answers fill in, where the environment does not say them. `makeKey` makes a public SSH key, which
+ * is asked for where the cluster has none and azd keeps it: by hand a new one would come with each look.
+ */
+export function fillIn(answers: Answers, makeKey: () => string): Readonly<Record<string, string>> {
+  const { environment, nodeSubnetId, vnetGuid, sshPublicKey, healthTopicId, maintenanceTopicId, deletionTopicId } =
+    answers.wishes;
+  const needsKey = environment !== '' && sshPublicKey === '' && !hasKey(answers);
   const topics = topicsOf(answers);
   const found: Readonly<Record<string, readonly [known: string, found: string]>> = {
     NODEWRIGHT_NODE_SUBNET_ID: [nodeSubnetId, subnetOf(answers)],
     NODEWRIGHT_VNET_GUID: [vnetGuid, vnetGuidOf(answers)],
+    NODEWRIGHT_SSH_PUBLIC_KEY: [sshPublicKey, needsKey ? makeKey() : ''],
     NODEWRIGHT_HEALTH_TOPIC_ID: [healthTopicId, topics.health?.id ?? ''],
     NODEWRIGHT_MAINTENANCE_TOPIC_ID: [maintenanceTopicId, topics.maintenance?.id ?? ''],
     NODEWRIGHT_DELETION_TOPIC_ID: [deletionTopicId, topics.deletions?.id ?? ''],
@@ -122,13 +129,23 @@ const CHECKS: ReadonlyArray<Check> = [
       bad: 'which subnet new nodes belong to cannot be told: no node pool names one, and AKS made none or several',
       mend: 'azd env set NODEWRIGHT_NODE_SUBNET_ID SUBNET_ID',
     }),
-  ({ cluster: { properties } }) =>
-    finding('ssh-key', (properties.linuxProfile?.ssh?.publicKeys ?? []).length > 0, {
-      good: 'the cluster has a public SSH key for nodes',
+  (answers) => {
+    const { sshPublicKey, environment } = answers.wishes;
+    if (sshPublicKey !== '') {
+      return finding('ssh-key', isPublicKey(sshPublicKey), {
+        good: 'nodes let in the SSH key that you name',
+        bad: `NODEWRIGHT_SSH_PUBLIC_KEY is no public SSH key: ${JSON.stringify(sshPublicKey.slice(0, 40))}`,
+        mend: 'azd env set NODEWRIGHT_SSH_PUBLIC_KEY "$(cat KEY.pub)", one line that begins with ssh-rsa or ssh-ed25519',
+      });
+    }
+    return finding('ssh-key', hasKey(answers) || environment !== '', {
+      good: hasKey(answers)
+        ? 'the cluster has a public SSH key for nodes'
+        : 'the cluster has no SSH key; nodes get one whose private half nobody has',
       bad: 'the cluster has no public SSH key, without which Azure makes no Linux VM',
-      mend: 'write SSH_PUBLIC_KEY into settings of infra/main.parameters.json',
-      verdict: 'warning',
-    }),
+      mend: `ssh-keygen -q -t rsa -b 3072 -N '' -f nodewright-nodes, write nodewright-nodes.pub as param sshPublicKey = '…' into infra/by-hand/nodewright.bicepparam, and look again with NODEWRIGHT_SSH_PUBLIC_KEY="$(cat nodewright-nodes.pub)"`,
+    });
+  },
   ({ cluster: { properties }, wishes }) =>
     finding(
       'private-cluster',
@@ -224,6 +241,10 @@ function finding(
 ): Finding {
   const { good, bad, mend, verdict = 'failed' } = words;
   return isGood ? { check, verdict: 'passed', says: good } : { check, verdict, says: bad, mend };
+}
+
+function hasKey({ cluster: { properties } }: Answers): boolean {
+  return (properties.linuxProfile?.ssh?.publicKeys ?? []).length > 0;
 }
 
 /** The subnet that is named, else the first node pool's, else the only one that AKS made; empty where that cannot be told. */

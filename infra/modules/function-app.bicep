@@ -60,6 +60,9 @@ param nodeSubnetResourceId string
 @description('Azure\'s GUID of that subnet\'s virtual network; empty: the app reads it.')
 param virtualNetworkGuid string
 
+@description('The public SSH key of nodes; empty: the cluster\'s.')
+param sshPublicKey string
+
 @description('The disk encryption set of the nodes; empty: they have none.')
 param diskEncryptionSetResourceId string
 
@@ -219,7 +222,7 @@ resource appSettings 'Microsoft.Web/sites/config@2024-04-01' = {
     DNS_SERVICE_IP: cluster.properties.networkProfile.dnsServiceIP
     NODE_IDENTITIES: cluster.properties.identityProfile.kubeletidentity.resourceId
     KUBELET_IDENTITY_CLIENT_ID: cluster.properties.identityProfile.kubeletidentity.clientId
-    SSH_PUBLIC_KEY: settings.?SSH_PUBLIC_KEY ?? cluster.properties.?linuxProfile.?ssh.publicKeys[0].keyData ?? ''
+    SSH_PUBLIC_KEY: empty(sshPublicKey) ? (cluster.properties.?linuxProfile.?ssh.publicKeys[0].keyData ?? '') : sshPublicKey
     LINUX_ADMIN_USERNAME: settings.?LINUX_ADMIN_USERNAME ?? cluster.properties.?linuxProfile.?adminUsername ?? ''
     ADDITIONAL_TAGS: join(map(items(nodeTags), tag => '${tag.key}=${tag.value}'), ',')
     SWEEP_SCHEDULE: settings.?SWEEP_SCHEDULE ?? '0 * * * * *'

@@ -1,10 +1,14 @@
 import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
+/** A program that notes how it was called, and does nothing. */
+const NOTES = (calls: string): string =>
+  `require('node:fs').appendFileSync(${JSON.stringify(calls)}, JSON.stringify({ args: process.argv.slice(2), cwd: process.cwd() }) + '\\n');\n`;
+
 /**
  * An `az` for the hooks, in a folder to put on the PATH: `az rest` asks the Azure double, and what the double does not serve
  * is answered here. Every call is written to `calls`, one JSON array a line. `AZ_CLUSTER` is laid over the cluster's properties, `AZ_OUTPUTS` are
- * those of a deployment, `AZ_INVOKE` is how a command in the cluster ends.
+ * those of a deployment, `AZ_INVOKE` is how a command in the cluster ends. Beside it an `azd` that only notes its calls.
  */
 export function writeFakeAz(folder: string, azure: string, subscription: string): { readonly calls: string } {
   const calls = join(folder, 'calls');
@@ -44,5 +48,8 @@ answer();
   const file = join(folder, 'az');
   writeFileSync(file, script);
   chmodSync(file, 0o755);
+  const azd = join(folder, 'azd');
+  writeFileSync(azd, `#!${process.execPath}\n${NOTES(calls)}`);
+  chmodSync(azd, 0o755);
   return { calls };
 }

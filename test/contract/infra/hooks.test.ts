@@ -57,7 +57,7 @@ describe('the hooks of azure.yaml', () => {
   test('a cluster without Entra ID is refused, with the command that mends it', async () => {
     const { code, said } = await run('preflight.ts', {
       NODEWRIGHT_CLUSTER_ID: clusterId,
-      AZ_CLUSTER: '{"aadProfile":null}',
+      AZ_CLUSTER: '{"aadProfile":null,"linuxProfile":{"ssh":{"publicKeys":[{}]}}}',
     });
     expect(said).toContain('✗ entra-id');
     expect(said).toContain(
@@ -74,7 +74,28 @@ describe('the hooks of azure.yaml', () => {
       AZ_CLUSTER: JSON.stringify(lacking),
     });
     expect(said).not.toMatch(/[✗!] /);
-    expect(said).toMatch(/NODEWRIGHT_NODE_SUBNET_ID=\/subscriptions\/.+\/subnets\/aks-subnet/);
+    expect(said).toContain(`param clusterResourceId = '${clusterId}'`);
+    expect(said).toMatch(/^param nodeSubnetResourceId = '\/subscriptions\/.+\/subnets\/aks-subnet'$/m);
+    expect(code).toBe(0);
+  });
+
+  test('a cluster without an SSH key gets one into azd’s environment, of which nobody has the private half', async () => {
+    const before = callsSoFar();
+    const { code, said } = await run('preflight.ts', {
+      NODEWRIGHT_CLUSTER_ID: clusterId,
+      AZURE_ENV_NAME: 'production',
+      AZ_CLUSTER: '{"aadProfile":{"managed":true},"linuxProfile":null}',
+    });
+    const set = callsSince(before).flatMap(({ args }) => (args[0] === 'env' ? [args] : []));
+    expect(set.find(([, , name]) => name === 'NODEWRIGHT_SSH_PUBLIC_KEY')).toEqual([
+      'env',
+      'set',
+      'NODEWRIGHT_SSH_PUBLIC_KEY',
+      expect.stringMatching(/^ssh-rsa [A-Za-z0-9+/=]{500,}$/),
+      '--environment',
+      'production',
+    ]);
+    expect(said).not.toContain('param ');
     expect(code).toBe(0);
   });
 

@@ -14,6 +14,7 @@ export const goodWishes: Wishes = {
   environment: 'production',
   nodeSubnetId: '',
   vnetGuid: '',
+  sshPublicKey: '',
   functionsSubnetId: '',
   privateEndpointSubnetId: '',
   scheduledEvents: false,

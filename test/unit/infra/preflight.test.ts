@@ -1,9 +1,12 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { type Answers, type Cluster, type Topic, gatherAnswers, readWishes } from '../../../infra/hooks/answers.ts';
 import type { AzAnswer } from '../../../infra/hooks/az.ts';
 import { fillIn, judge } from '../../../infra/hooks/checks.ts';
 import { currencies } from '../../../infra/hooks/currencies.ts';
 import { renderFindings } from '../../../infra/hooks/render-findings.ts';
+import { renderParameters } from '../../../infra/hooks/render-parameters.ts';
 import { priceCurrencies } from '../../../shared/contract/price-currency.ts';
 import {
   CLUSTER_ID,
@@ -17,6 +20,7 @@ import {
   goodCluster,
   goodWishes,
 } from './azure-answers.ts';
+import { root } from './bicep/parse.ts';
 
 function withCluster(properties: Partial<Cluster['properties']>): Answers {
   return { ...goodAnswers, cluster: { ...goodCluster, properties: { ...goodCluster.properties, ...properties } } };
@@ -77,7 +81,18 @@ const cases: ReadonlyArray<Case> = [
     { ...goodAnswers, networks: [{ id: VNET, guid: VNET_GUID, subnets: [SUBNET, `${SUBNET}-2`] }] },
     'NODEWRIGHT_NODE_SUBNET_ID',
   ],
-  ['ssh-key', 'warning', withCluster({ linuxProfile: {} }), 'SSH_PUBLIC_KEY'],
+  [
+    'ssh-key',
+    'failed',
+    { ...withCluster({ linuxProfile: {} }), wishes: wishesOf({ environment: '' }) },
+    "param sshPublicKey = '…' into infra/by-hand/nodewright.bicepparam",
+  ],
+  [
+    'ssh-key',
+    'failed',
+    { ...goodAnswers, wishes: wishesOf({ sshPublicKey: '~/.ssh/id_rsa.pub' }) },
+    'azd env set NODEWRIGHT_SSH_PUBLIC_KEY',
+  ],
   [
     'private-cluster',
     'failed',
@@ -235,6 +250,14 @@ describe('what the same thing may look like when it is right', () => {
       { ...goodAnswers, topics: [topic({ hasIdentity: false, environment: 'production' })] },
     ],
     ['a currency of Azure’s prices', { ...goodAnswers, wishes: wishesOf({ currency: 'EUR' }) }],
+    ['a cluster without an SSH key, where azd keeps the one that is made', withCluster({ linuxProfile: {} })],
+    [
+      'a cluster without an SSH key, and one that is named',
+      {
+        ...withCluster({ linuxProfile: {} }),
+        wishes: wishesOf({ environment: '', sshPublicKey: 'ssh-ed25519 AAAA you' }),
+      },
+    ],
     ['Kubernetes 2.0', withCluster({ currentKubernetesVersion: '2.0.0' })],
     ['a cluster that says nothing of Node Auto Provisioning', withCluster({ nodeProvisioningProfile: {} })],
     [
@@ -246,13 +269,15 @@ describe('what the same thing may look like when it is right', () => {
   });
 });
 
+const key = (): string => 'ssh-rsa AAAA';
+
 describe('what can be found is filled in', () => {
   test('the only subnet that AKS made, and topics that are there', () => {
     const deletions = topic({
       topicType: 'Microsoft.Resources.ResourceGroups',
       source: `/subscriptions/${SUBSCRIPTION}/resourceGroups/${NODE_GROUP}`,
     });
-    expect(fillIn({ ...goodAnswers, topics: [topic({}), deletions] })).toEqual({
+    expect(fillIn({ ...goodAnswers, topics: [topic({}), deletions] }, key)).toEqual({
       NODEWRIGHT_NODE_SUBNET_ID: SUBNET,
       NODEWRIGHT_VNET_GUID: VNET_GUID,
       NODEWRIGHT_HEALTH_TOPIC_ID: topic({}).id,
@@ -262,8 +287,25 @@ describe('what can be found is filled in', () => {
 
   test('the first node pool’s subnet comes before AKS’s own, and what is said before both', () => {
     const pools = withCluster({ agentPoolProfiles: [{ name: 'system', vnetSubnetID: '/own' }] });
-    expect(fillIn(pools)).toEqual({ NODEWRIGHT_NODE_SUBNET_ID: '/own' });
-    expect(fillIn({ ...pools, wishes: wishesOf({ nodeSubnetId: '/said' }) })).toEqual({});
+    expect(fillIn(pools, key)).toEqual({ NODEWRIGHT_NODE_SUBNET_ID: '/own' });
+    expect(fillIn({ ...pools, wishes: wishesOf({ nodeSubnetId: '/said' }) }, key)).toEqual({});
+  });
+
+  test('a public SSH key where the cluster has none: once, and not by hand, where each look would make another', () => {
+    const keyless = withCluster({ linuxProfile: {} });
+    const known = { NODEWRIGHT_NODE_SUBNET_ID: SUBNET, NODEWRIGHT_VNET_GUID: VNET_GUID };
+    expect(fillIn(keyless, key)).toEqual({ ...known, NODEWRIGHT_SSH_PUBLIC_KEY: 'ssh-rsa AAAA' });
+    expect(fillIn({ ...keyless, wishes: wishesOf({ sshPublicKey: 'ssh-rsa BBBB' }) }, key)).toEqual(known);
+    expect(fillIn({ ...keyless, wishes: wishesOf({ environment: '' }) }, key)).toEqual(known);
+  });
+
+  test('by hand it is told as lines for a parameter file', () => {
+    const azdParameters = readFileSync(join(root, 'infra/main.parameters.json'), 'utf8');
+    const found = { NODEWRIGHT_HEALTH_TOPIC_ID: '/t', NODEWRIGHT_NODE_SUBNET_ID: "/it's", NODEWRIGHT_ELSE: 'x' };
+    expect(renderParameters(azdParameters, found)).toEqual([
+      "param nodeSubnetResourceId = '/it\\'s'",
+      "param existingHealthTopicResourceId = '/t'",
+    ]);
   });
 });
 
