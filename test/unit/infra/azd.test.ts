@@ -40,7 +40,7 @@ function azdFaults({ services, hooks }: Azd): ReadonlyArray<string> {
     ...(resolve(root, project, dist) === join(root, 'dist/app') ? [] : [`${dist} is not where the app is packed`]),
   ]);
   const ofHooks = Object.entries(hooks).flatMap(([name, { posix, windows }]) => {
-    const [, script] = /^npm run --silent (\w+)$/.exec(posix.run) ?? [];
+    const [, script] = /(?:^|&& )npm run --silent (\w+)$/.exec(posix.run) ?? [];
     return [
       ...(posix.run === windows.run ? [] : [`${name} does something else on Windows`]),
       ...(script === undefined || scripts[script] !== undefined ? [] : [`${name} runs ${script}, which is no script`]),
@@ -144,6 +144,25 @@ describe('the relay', () => {
 function filesBefore({ infra: { path, module } }: Azd, names: ReadonlyArray<string>): ReadonlyArray<string> {
   return names.filter((name) => name === `${module}.bicepparam`).map((name) => `${path}/${name}`);
 }
+
+/** Parameters without a default whose variable the preflight sets: azd would ask for them where it runs too late. */
+function askedTooEarly({ hooks }: Azd): ReadonlyArray<string> {
+  const { parameters } = JSON.parse(readFileSync(join(root, 'infra/main.parameters.json'), 'utf8')) as {
+    readonly parameters: Readonly<Record<string, { readonly value: unknown }>>;
+  };
+  const filled = readFileSync(join(root, 'infra/hooks/fill-in.ts'), 'utf8');
+  const runsBefore = /npm run --silent preflight$/.test(hooks['preup']?.posix.run ?? '');
+  return Object.entries(parameters).flatMap(([name, { value }]) => {
+    const [, variable] = /^\$\{(NODEWRIGHT_\w+)\}$/.exec(String(value)) ?? [];
+    return variable !== undefined && filled.includes(`${variable}: [`) && !runsBefore ? [name] : [];
+  });
+}
+
+test('what azd asks for by itself and the preflight finds is found before azd asks', () => {
+  expect(askedTooEarly(azd)).toEqual([]);
+  const late = { ...azd, hooks: { ...azd.hooks, preup: { posix: { run: 'npm ci' }, windows: { run: 'npm ci' } } } };
+  expect(askedTooEarly(late)).toEqual(['nodeSubnetResourceId']);
+});
 
 describe('the parameters that azd reads', () => {
   const names = readdirSync(join(root, azd.infra.path));
