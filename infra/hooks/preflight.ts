@@ -1,23 +1,28 @@
 import { readFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { join, relative, resolve } from 'node:path';
 import { type Answers, gatherAnswers, readWishes } from './answers.ts';
 import { azIn } from './az.ts';
-import { fillIn, judge } from './checks.ts';
+import { judge } from './checks.ts';
+import { fillIn } from './fill-in.ts';
 import { makePublicKey } from './make-ssh-key.ts';
 import { renderFindings } from './render-findings.ts';
 import { renderParameters } from './render-parameters.ts';
+import { writeReport } from './report.ts';
 import { runProgram } from './run-program.ts';
 
 /**
- * Looks before anything is deployed whether it can be: `azd provision` runs it first, and `npm run preflight` by hand. Reads
- * only, but for variables of azd's environment that it can fill in. Ends with 1 when something has to be mended.
+ * Looks before anything is deployed whether it can be: `azd up` and `azd provision` run it first, and `npm run preflight` by hand. Changes
+ * nothing but variables of azd's environment that it can fill in. Ends with 1 when something has to be mended.
  */
+const root = resolve(import.meta.dirname, '../..');
 const wishes = readWishes(process.env);
 try {
   const answers = gatherAnswers(azIn(process.cwd()), wishes);
   const findings = judge(answers);
-  console.log(renderFindings(findings, wishes.clusterId).join('\n'));
   const failed = findings.filter(({ verdict }) => verdict === 'failed').length;
+  const lines = renderFindings(findings, wishes.clusterId);
+  console.log(lines.join('\n'));
+  tellReport(failed === 0 ? lines : [...lines, '', `${failed} of ${findings.length} checks failed.`]);
   if (failed > 0) {
     console.error(`\n${failed} of ${findings.length} checks failed. Nothing was deployed.`);
     process.exitCode = 1;
@@ -27,13 +32,21 @@ try {
     else for (const [name, value] of Object.entries(found)) tell(name, value);
   }
 } catch (error) {
-  console.error(`✗ ${error instanceof Error ? error.message : String(error)}`);
+  const said = `✗ ${error instanceof Error ? error.message : String(error)}`;
+  console.error(said);
+  tellReport([said]);
   process.exitCode = 1;
+}
+
+function tellReport(lines: ReadonlyArray<string>): void {
+  const { GITHUB_STEP_SUMMARY: summary = '' } = process.env;
+  const written = writeReport(lines, { root, environment: wishes.environment, summary });
+  for (const file of written) console.log(`  written to ${relative(root, file)}`);
 }
 
 /** For a parameter file, where there is no azd to keep it. */
 function tellByHand(found: Readonly<Record<string, string>>): void {
-  const parameters = readFileSync(join(resolve(import.meta.dirname, '..'), 'main.parameters.json'), 'utf8');
+  const parameters = readFileSync(join(root, 'infra/main.parameters.json'), 'utf8');
   console.log('\nFor infra/by-hand/nodewright.bicepparam:\n');
   console.log(renderParameters(parameters, found).join('\n'));
 }

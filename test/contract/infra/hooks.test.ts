@@ -61,7 +61,7 @@ describe('the hooks of azure.yaml', () => {
     });
     expect(said).toContain('✗ entra-id');
     expect(said).toContain(
-      `mend: az aks update --resource-group ${clusterResourceGroup} --name ${clusterName} --enable-aad`,
+      `mend: az aks update --resource-group ${clusterResourceGroup} --name ${clusterName} --enable-aad --enable-azure-rbac, then az role assignment create`,
     );
     expect(said).toMatch(/1 of \d+ checks failed\. Nothing was deployed\./);
     expect(code).toBe(1);
@@ -77,6 +77,21 @@ describe('the hooks of azure.yaml', () => {
     expect(said).toContain(`param clusterResourceId = '${clusterId}'`);
     expect(said).toMatch(/^param nodeSubnetResourceId = '\/subscriptions\/.+\/subnets\/aks-subnet'$/m);
     expect(code).toBe(0);
+  });
+
+  test('an owner who may do nothing in the cluster is told so before anything is made', async () => {
+    const { code, said } = await run('preflight.ts', {
+      NODEWRIGHT_CLUSTER_ID: clusterId,
+      AZ_CAN_I: 'no',
+      AZ_CLUSTER: '{"aadProfile":{"managed":true},"linuxProfile":{"ssh":{"publicKeys":[{}]}}}',
+    });
+    expect(said).toContain(
+      '✗ rights-in-cluster: you may not install the chart: in the cluster you lack create namespaces',
+    );
+    expect(said).toContain(
+      `mend: az aks update --resource-group ${clusterResourceGroup} --name ${clusterName} --aad-admin`,
+    );
+    expect(code).toBe(1);
   });
 
   test('a cluster without an SSH key gets one into azd’s environment, of which nobody has the private half', async () => {

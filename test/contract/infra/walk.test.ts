@@ -88,6 +88,8 @@ describe('the walk through docs/deploy.md without azd', () => {
     expect(asked.map((words) => words.replace(/ --command .*/, ''))).toEqual([
       `account set --subscription ${subscriptionId}`,
       'account show',
+      `aks command invoke --resource-group ${clusterResourceGroup} --name ${clusterName}`,
+      'functionapp list-flexconsumption-locations',
       'deployment sub create --name nodewright --location westeurope --parameters infra/by-hand/nodewright.bicepparam',
       'deployment sub show --name nodewright',
       'functionapp deployment source config-zip --resource-group rg-nodewright-production --name func-nodewright-abc --src dist/app.zip',

@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { type Answers, type Cluster, type Topic, gatherAnswers, readWishes } from '../../../infra/hooks/answers.ts';
 import type { AzAnswer } from '../../../infra/hooks/az.ts';
-import { fillIn, judge } from '../../../infra/hooks/checks.ts';
+import { judge } from '../../../infra/hooks/checks.ts';
+import { fillIn } from '../../../infra/hooks/fill-in.ts';
 import { currencies } from '../../../infra/hooks/currencies.ts';
 import { renderFindings } from '../../../infra/hooks/render-findings.ts';
 import { renderParameters } from '../../../infra/hooks/render-parameters.ts';
@@ -13,12 +14,14 @@ import {
   NODE_GROUP,
   SUBNET,
   SUBSCRIPTION,
-  VNET,
+  FUNCTIONS_SUBNET,
   VNET_GUID,
   azAbout,
   goodAnswers,
   goodCluster,
   goodWishes,
+  network,
+  withFunctionsSubnet,
 } from './azure-answers.ts';
 import { root } from './bicep/parse.ts';
 
@@ -30,6 +33,15 @@ function topic(parts: Partial<Topic>): Topic {
   const id = `/subscriptions/${SUBSCRIPTION}/resourceGroups/events/providers/Microsoft.EventGrid/systemTopics/t`;
   const topicType = 'microsoft.resourcenotifications.healthresources';
   return { id, hasIdentity: true, source: `/subscriptions/${SUBSCRIPTION}`, topicType, environment: '', ...parts };
+}
+
+/** With a subnet for the functions, in this network. Which subnet nodes belong to is said, as a network has several then. */
+function withSubnet(own: Answers['networks'][number], answers: Answers = goodAnswers): Answers {
+  return {
+    ...answers,
+    networks: [own],
+    wishes: wishesOf({ functionsSubnetId: FUNCTIONS_SUBNET, nodeSubnetId: SUBNET }),
+  };
 }
 
 const wishesOf = (parts: Partial<Answers['wishes']>): Answers['wishes'] => ({ ...goodWishes, ...parts });
@@ -44,7 +56,12 @@ type Case = readonly [check: string, verdict: 'failed' | 'warning', answers: Ans
 const cases: ReadonlyArray<Case> = [
   ['cluster', 'failed', withCluster({ powerState: { code: 'Stopped' } }), 'az aks start'],
   ['kubernetes-version', 'failed', withCluster({ currentKubernetesVersion: '1.29.9' }), 'az aks upgrade'],
-  ['entra-id', 'failed', withCluster({ aadProfile: {} }), '--enable-aad'],
+  [
+    'entra-id',
+    'failed',
+    withCluster({ aadProfile: {} }),
+    `az aks update CLUSTER --enable-aad --enable-azure-rbac, then az role assignment create --assignee you@example.com --role \\"Azure Kubernetes Service RBAC Cluster Admin\\" --scope ${CLUSTER_ID}`,
+  ],
   ['kubernetes-rbac', 'failed', withCluster({ enableRBAC: false }), 'make a new cluster'],
   ['oidc-issuer', 'failed', withCluster({ oidcIssuerProfile: { enabled: false } }), '--enable-oidc-issuer'],
   ['workload-identity', 'failed', withCluster({ securityProfile: {} }), '--enable-workload-identity'],
@@ -75,12 +92,7 @@ const cases: ReadonlyArray<Case> = [
   ],
   ['network-plugin', 'failed', withCluster({ networkProfile: { networkPlugin: 'kubenet' } }), '--network-plugin azure'],
   ['node-subnet', 'failed', { ...goodAnswers, networks: [] }, 'NODEWRIGHT_NODE_SUBNET_ID'],
-  [
-    'node-subnet',
-    'failed',
-    { ...goodAnswers, networks: [{ id: VNET, guid: VNET_GUID, subnets: [SUBNET, `${SUBNET}-2`] }] },
-    'NODEWRIGHT_NODE_SUBNET_ID',
-  ],
+  ['node-subnet', 'failed', { ...goodAnswers, networks: [withFunctionsSubnet] }, 'NODEWRIGHT_NODE_SUBNET_ID'],
   [
     'ssh-key',
     'failed',
@@ -107,16 +119,99 @@ const cases: ReadonlyArray<Case> = [
   ],
   [
     'authorized-ip-ranges',
-    'warning',
+    'failed',
     withCluster({ apiServerAccessProfile: { authorizedIPRanges: ['192.0.2.0/24'] } }),
     'NAT gateway',
+  ],
+  [
+    'authorized-ip-ranges',
+    'warning',
+    withSubnet(withFunctionsSubnet, withCluster({ apiServerAccessProfile: { authorizedIPRanges: ['192.0.2.0/24'] } })),
+    'NAT gateway',
+  ],
+  [
+    'functions-subnet',
+    'failed',
+    { ...goodAnswers, wishes: wishesOf({ functionsSubnetId: 'my-subnet' }) },
+    'is no subnet’s id',
+  ],
+  ['functions-subnet', 'failed', withSubnet(network), 'there is no subnet'],
+  [
+    'functions-subnet',
+    'failed',
+    withSubnet({ ...network, subnets: [{ id: FUNCTIONS_SUBNET, prefixLength: 24, delegations: [] }] }),
+    `az network vnet subnet update --ids ${FUNCTIONS_SUBNET} --delegations Microsoft.App/environments`,
+  ],
+  [
+    'functions-subnet',
+    'failed',
+    withSubnet({
+      ...network,
+      subnets: [{ id: FUNCTIONS_SUBNET, prefixLength: 28, delegations: ['Microsoft.App/environments'] }],
+    }),
+    'is a /28, and they need a /27 or larger',
+  ],
+  [
+    'functions-subnet',
+    'failed',
+    withSubnet({ ...withFunctionsSubnet, location: 'northeurope' }),
+    'azd env set AZURE_LOCATION northeurope',
+  ],
+  ['region', 'failed', { ...goodAnswers, wishes: wishesOf({ location: 'Jio India West' }) }, 'AZURE_LOCATION'],
+  ['region', 'warning', { ...goodAnswers, flexRegions: ['northeurope'] }, 'list-flexconsumption-locations'],
+  ['registry-tasks', 'warning', { ...goodAnswers, offer: 'FreeTrial_2014-09-01' }, 'NODEWRIGHT_RELAY_IMAGE'],
+  [
+    'rights-in-cluster',
+    'failed',
+    { ...goodAnswers, inCluster: { kind: 'lacking', what: ['escalate clusterroles'] } },
+    'az aks update CLUSTER --aad-admin-group-object-ids GROUP',
+  ],
+  [
+    'rights-in-cluster',
+    'failed',
+    {
+      ...withCluster({ aadProfile: { managed: true, adminGroupObjectIDs: ['g'] } }),
+      inCluster: { kind: 'lacking', what: ['create namespaces'] },
+    },
+    'become a member of the group g',
+  ],
+  [
+    'rights-in-cluster',
+    'failed',
+    {
+      ...withCluster({ aadProfile: { managed: true, enableAzureRBAC: true } }),
+      inCluster: { kind: 'lacking', what: ['create namespaces'] },
+    },
+    'mend":"az role assignment create --assignee you@example.com',
+  ],
+  [
+    'rights-in-cluster',
+    'failed',
+    { ...goodAnswers, inCluster: { kind: 'refused', why: 'cannot run a command in the cluster: x' } },
+    'NODEWRIGHT_INSTALL helm',
+  ],
+  [
+    'rights-in-cluster',
+    'warning',
+    { ...goodAnswers, inCluster: { kind: 'unasked', why: 'the cluster does not run' } },
+    'kubectl auth can-i',
+  ],
+  [
+    'rights-on-cluster',
+    'failed',
+    {
+      ...goodAnswers,
+      permissions: { ...goodAnswers.permissions, onCluster: [{ actions: ['*/read'], notActions: [] }] },
+    },
+    'Cluster User Role',
   ],
   [
     'network-provider',
     'failed',
     {
       ...goodAnswers,
-      wishes: wishesOf({ functionsSubnetId: SUBNET }),
+      wishes: wishesOf({ functionsSubnetId: FUNCTIONS_SUBNET, nodeSubnetId: SUBNET }),
+      networks: [withFunctionsSubnet],
       registrations: { app: 'NotRegistered', scheduledEvents: '' },
     },
     'az provider register --namespace Microsoft.App',
@@ -180,10 +275,11 @@ const cases: ReadonlyArray<Case> = [
   ],
   [
     'run-command',
-    'warning',
+    'failed',
     withCluster({ apiServerAccessProfile: { disableRunCommand: true } }),
-    'NODEWRIGHT_INSTALL=helm',
+    'NODEWRIGHT_INSTALL helm',
   ],
+  ['run-command', 'failed', { ...goodAnswers, wishes: wishesOf({ install: 'Helm' }) }, 'only helm can be said'],
 ];
 
 test.for(cases)(
@@ -206,7 +302,30 @@ describe('what the same thing may look like when it is right', () => {
       'a private cluster with a subnet for the functions',
       {
         ...withCluster({ apiServerAccessProfile: { enablePrivateCluster: true } }),
-        wishes: wishesOf({ functionsSubnetId: SUBNET }),
+        wishes: wishesOf({ functionsSubnetId: FUNCTIONS_SUBNET, nodeSubnetId: SUBNET }),
+        networks: [withFunctionsSubnet],
+      },
+    ],
+    [
+      'a subnet for the functions in another subscription, which is not looked at',
+      {
+        ...goodAnswers,
+        wishes: wishesOf({
+          functionsSubnetId: FUNCTIONS_SUBNET.replace(SUBSCRIPTION, SUBSCRIPTION.replaceAll('0', '1')),
+        }),
+      },
+    ],
+    [
+      'a free trial with an image of one’s own',
+      { ...goodAnswers, offer: 'FreeTrial_2014-09-01', wishes: wishesOf({ relayImage: 'r/i:1' }) },
+    ],
+    ['an az that does not know of Flex Consumption', { ...goodAnswers, flexRegions: [] }],
+    ['a region as the portal writes it', { ...goodAnswers, wishes: wishesOf({ location: 'West Europe' }) }],
+    [
+      'commands through Azure that are off, and Helm of this machine',
+      {
+        ...withCluster({ apiServerAccessProfile: { disableRunCommand: true } }),
+        wishes: wishesOf({ install: 'helm' }),
       },
     ],
     [
@@ -237,6 +356,7 @@ describe('what the same thing may look like when it is right', () => {
             { actions: ['Microsoft.Authorization/*'], notActions: [] },
           ],
           onSubscription: goodAnswers.permissions.onSubscription,
+          onCluster: goodAnswers.permissions.onCluster,
         },
       },
     ],
@@ -314,9 +434,82 @@ describe('asked through az', () => {
   const at = (ending: string, message: string) => azAbout((path) => (path.endsWith(ending) ? refused(message) : null));
 
   test('a cluster that lacks nothing is read and passes', () => {
-    const wishes = wishesOf({ scheduledEvents: true });
+    const wishes = wishesOf({ scheduledEvents: true, functionsSubnetId: FUNCTIONS_SUBNET, nodeSubnetId: SUBNET });
     const answers = gatherAnswers(azAbout(), wishes);
     expect(judge(answers).filter(({ verdict }) => verdict !== 'passed')).toEqual([]);
+    expect(answers).toMatchObject({
+      networks: [withFunctionsSubnet],
+      flexRegions: ['westeurope'],
+      offer: goodAnswers.offer,
+      deployer: 'you@example.com',
+    });
+  });
+
+  describe('what you may do in the cluster', () => {
+    const about = (properties: Partial<Cluster['properties']>, others: Readonly<Record<string, AzAnswer>>): Answers =>
+      gatherAnswers(
+        azAbout((path) => {
+          const found = Object.entries(others).find(([ending]) => path.endsWith(ending));
+          const cluster = { ...goodCluster, properties: { ...goodCluster.properties, ...properties } };
+          return found?.[1] ?? (path === CLUSTER_ID ? { kind: 'answer', value: cluster } : null);
+        }),
+        goodWishes,
+      );
+    const azureRbac = { aadProfile: { managed: true, enableAzureRBAC: true } };
+    const permitted = (notDataActions: ReadonlyArray<string>): AzAnswer => ({
+      kind: 'answer',
+      value: {
+        value: [
+          {
+            actions: [],
+            notActions: [],
+            dataActions: ['Microsoft.ContainerService/managedClusters/*'],
+            notDataActions,
+          },
+        ],
+      },
+    });
+    const answered = (logs: string): AzAnswer => ({ kind: 'answer', value: { exitCode: 1, logs } });
+
+    test('is not asked where Azure’s roles give it all', () => {
+      const said = { '/permissions': permitted([]), 'command invoke': refused('ERROR: nobody asks this') };
+      expect(about(azureRbac, said).inCluster).toEqual({ kind: 'allowed' });
+    });
+
+    test('is asked of the cluster where they leave something out, or do not decide', () => {
+      const said = {
+        '/permissions': permitted(['Microsoft.ContainerService/managedClusters/namespaces/write']),
+        'command invoke': answered('no\nyes\nyes\nyes\nyes\nno - no RBAC policy matched\n'),
+      };
+      const lacking = { kind: 'lacking', what: ['create namespaces', 'escalate clusterroles'] };
+      expect(about(azureRbac, said).inCluster).toEqual(lacking);
+      expect(about({}, { ...said, '/permissions': permitted([]) }).inCluster).toEqual(lacking);
+    });
+
+    test('warnings of kubectl are no answers, and half an answer is none', () => {
+      const warned = "Warning: resource 'namespaces' is not namespace scoped\nyes\n".repeat(6);
+      expect(about({}, { 'command invoke': answered(warned) }).inCluster).toEqual({ kind: 'allowed' });
+      expect(about({}, { 'command invoke': answered('yes\n') }).inCluster).toMatchObject({ kind: 'refused' });
+    });
+
+    test('is refused where Azure runs no command, with its reason', () => {
+      const said = {
+        'command invoke': refused("ERROR: (AuthorizationFailed) to perform action 'a/b' over scope '/s'"),
+      };
+      expect(about({}, said).inCluster).toEqual({
+        kind: 'refused',
+        why: 'cannot run a command in the cluster: the right a/b is missing: ask an owner for the role Owner on /s',
+      });
+    });
+
+    test.for([
+      [{ aadProfile: {} }, 'Microsoft Entra ID'],
+      [{ powerState: { code: 'Stopped' } }, 'the cluster does not run'],
+      [{ apiServerAccessProfile: { disableRunCommand: true } }, 'switched off'],
+    ] as const)('is not asked of a cluster that cannot answer: %j', ([properties, why]) => {
+      const said = { 'command invoke': refused('ERROR: nobody asks this') };
+      expect(about(properties, said).inCluster).toMatchObject({ kind: 'unasked', why: expect.stringContaining(why) });
+    });
   });
 
   test('az that is not there', () => {
@@ -364,6 +557,11 @@ describe('asked through az', () => {
     ],
     [
       '/usages',
+      'The command failed with an unexpected error. Here is the traceback:\nTraceback (most recent call last):\n  File "x.py", line 1, in <module>\nConnectionError: connection reset by peer\nTo check existing issues, please visit: https://github.com/Azure/azure-cli/issues\n',
+      'cannot read quota: az says "ConnectionError: connection reset by peer"',
+    ],
+    [
+      '/usages',
       'ERROR: The service is having a bad day',
       'cannot read quota: az says "ERROR: The service is having a bad day"',
     ],
@@ -399,5 +597,8 @@ test('findings are shown with the cluster’s own names in the commands', () => 
     CLUSTER_ID,
   );
   expect(line).toBe('✗ entra-id: the API server takes no tokens of Microsoft Entra ID, which the functions come with');
-  expect(mend).toBe('    mend: az aks update --resource-group my-group --name my-cluster --enable-aad');
+  expect(mend).toBe(
+    '    mend: az aks update --resource-group my-group --name my-cluster --enable-aad --enable-azure-rbac, then az role assignment create --assignee you@example.com --role "Azure Kubernetes Service RBAC Cluster Admin" --scope ' +
+      CLUSTER_ID,
+  );
 });
