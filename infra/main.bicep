@@ -198,6 +198,11 @@ param existingServiceBusZoneResourceId string = ''
 @description('A registry for the relay\'s image is made. Off: the cluster pulls from another.')
 param createRegistry bool = true
 
+@description('The namespace of the relay in the cluster, which its federated credential, the app and the chart name.')
+@minLength(1)
+@maxLength(63)
+param relayNamespace string = 'nodewright-system'
+
 @description('Settings of the app that have defaults, by their names, such as DISRUPTION or FEATURE_GATES: see docs/deploy.md.')
 param settings object = {}
 
@@ -270,6 +275,7 @@ module identities 'modules/identities.bicep' = {
     location: location
     tags: allTags
     oidcIssuer: facts.outputs.oidcIssuer
+    relayNamespace: relayNamespace
   }
 }
 
@@ -582,6 +588,7 @@ module functionApp 'modules/function-app.bicep' = {
     nodeTags: nodeTags
     scheduledEvents: scheduledEvents
     currency: currency
+    relayNamespace: relayNamespace
     settings: settings
   }
 }
@@ -620,6 +627,12 @@ output SERVICE_BUS_NAMESPACE string = serviceBus.outputs.fullyQualifiedNamespace
 
 @description('Where blobs are: settings.blobServiceUri of the chart.')
 output BLOB_SERVICE_URI string = dataStorage.outputs.blobEndpoint
+
+@description('The namespace of the relay in the cluster.')
+output RELAY_NAMESPACE string = relayNamespace
+
+@description('Feature gates of the app, of which the chart has to know one.')
+output FEATURE_GATES string = settings.?FEATURE_GATES ?? ''
 
 @description('Name of the registry for the relay\'s image; empty where none was made.')
 output REGISTRY_NAME string = createRegistry ? names.registry : ''

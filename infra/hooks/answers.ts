@@ -100,6 +100,8 @@ export interface Wishes {
   readonly scheduledEvents: boolean;
   /** By what the chart is installed: `helm`, or empty for a command through Azure. */
   readonly install: string;
+  /** The relay's; empty: the default. */
+  readonly namespace: string;
   /** The relay's image; empty: it is built. */
   readonly relayImage: string;
   /** Empty: the default. */
@@ -125,6 +127,7 @@ export function readWishes(environment: Readonly<Record<string, string | undefin
     privateEndpointSubnetId: of('NODEWRIGHT_PRIVATE_ENDPOINT_SUBNET_ID'),
     scheduledEvents: of('NODEWRIGHT_SCHEDULED_EVENTS') === 'true',
     install: of('NODEWRIGHT_INSTALL'),
+    namespace: of('NODEWRIGHT_NAMESPACE'),
     relayImage: of('NODEWRIGHT_RELAY_IMAGE'),
     currency: of('NODEWRIGHT_CURRENCY'),
     healthTopicId: of('NODEWRIGHT_HEALTH_TOPIC_ID'),
@@ -241,7 +244,15 @@ function lookInto(
   if (apiServerAccessProfile?.disableRunCommand === true)
     return { kind: 'unasked', why: 'commands through Azure are switched off' };
   const [, , , , group = '', , , , name = ''] = cluster.id.split('/');
-  return askCluster(ask, ['--resource-group', group, '--name', name]);
+  const namespace = isNamespace(wishes.namespace) ? wishes.namespace : DEFAULT_NAMESPACE;
+  return askCluster(ask, ['--resource-group', group, '--name', name], namespace);
+}
+
+const DEFAULT_NAMESPACE = 'nodewright-system';
+
+/** Whether Kubernetes takes a text as the name of a namespace. */
+export function isNamespace(text: string): boolean {
+  return /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/.test(text);
 }
 
 /** None where this az is too old to know the command: then the deployment will tell. */

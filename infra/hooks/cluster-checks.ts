@@ -1,4 +1,4 @@
-import type { Answers } from './answers.ts';
+import { type Answers, isNamespace } from './answers.ts';
 import { allow } from './cluster-rights.ts';
 import { type Check, finding } from './finding.ts';
 import { hasKey, subnetOf } from './fill-in.ts';
@@ -132,6 +132,12 @@ export const clusterChecks: ReadonlyArray<Check> = [
       mend: 'azd env set NODEWRIGHT_INSTALL helm, with helm and a kubeconfig on this machine that reaches the cluster',
     });
   },
+  ({ wishes: { namespace } }) =>
+    finding('namespace', namespace === '' || isNamespace(namespace), {
+      good: `the relay runs in ${namespace === '' ? 'nodewright-system' : namespace}`,
+      bad: `NODEWRIGHT_NAMESPACE is ${JSON.stringify(namespace)}, which is no name of a namespace`,
+      mend: 'azd env set NODEWRIGHT_NAMESPACE to lower-case letters, digits and dashes, 63 at most',
+    }),
   (answers) => {
     const { inCluster } = answers;
     switch (inCluster.kind) {

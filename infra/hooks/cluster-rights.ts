@@ -20,7 +20,7 @@ export type InCluster =
 /** What Helm needs to install the chart: as kubectl asks for it, and as Azure calls it. */
 const NEEDED: ReadonlyArray<readonly [question: string, dataAction: string]> = [
   ['create namespaces', 'namespaces/write'],
-  ['create secrets --namespace nodewright-system', 'secrets/write'],
+  ['create secrets --namespace NAMESPACE', 'secrets/write'],
   ['create customresourcedefinitions', 'apiextensions.k8s.io/customresourcedefinitions/write'],
   ['create validatingadmissionpolicies', 'admissionregistration.k8s.io/validatingadmissionpolicies/write'],
   ['create clusterrolebindings', 'rbac.authorization.k8s.io/clusterrolebindings/write'],
@@ -50,8 +50,9 @@ export function allow(permissions: ReadonlyArray<Permission>, wanted: ReadonlyAr
 }
 
 /** Asks the cluster, by the way that Helm will take: a command that Azure runs there as whoever is logged in. */
-export function askCluster(ask: Ask, place: ReadonlyArray<string>): InCluster {
-  const command = NEEDED.map(([question]) => `kubectl auth can-i ${question}`).join('; ');
+export function askCluster(ask: Ask, place: ReadonlyArray<string>, namespace: string): InCluster {
+  const asked = NEEDED.map(([question]) => question.replace('NAMESPACE', namespace));
+  const command = asked.map((question) => `kubectl auth can-i ${question}`).join('; ');
   const answer = ask(['aks', 'command', 'invoke', ...place, '--command', command]);
   if (answer.kind !== 'answer') return { kind: 'refused', why: explainRefusal('run a command in the cluster', answer) };
   const { logs } = (answer.value ?? {}) as { readonly logs?: string };
@@ -62,7 +63,7 @@ export function askCluster(ask: Ask, place: ReadonlyArray<string>): InCluster {
       why: `the command that Azure runs in the cluster answered ${JSON.stringify(logs ?? '')}`,
     };
   }
-  const lacking = NEEDED.flatMap(([question], index) => (said[index] === 'yes' ? [] : [question]));
+  const lacking = asked.flatMap((question, index) => (said[index] === 'yes' ? [] : [question]));
   return lacking.length === 0 ? { kind: 'allowed' } : { kind: 'lacking', what: lacking };
 }
 

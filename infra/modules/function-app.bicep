@@ -75,6 +75,9 @@ param nodeTags object
 @description('What prices are read in (ISO 4217).')
 param currency string
 
+@description('The namespace of the relay in the cluster, in which the app keeps a Lease.')
+param relayNamespace string
+
 @description('Settings of the app that have defaults, by their names: see docs/deploy.md.')
 param settings object
 
@@ -228,7 +231,7 @@ resource appSettings 'Microsoft.Web/sites/config@2024-04-01' = {
     SWEEP_SCHEDULE: settings.?SWEEP_SCHEDULE ?? '0 * * * * *'
     DISRUPT_SCHEDULE: settings.?DISRUPT_SCHEDULE ?? '30 * * * * *'
     DISRUPTION: settings.?DISRUPTION ?? 'on'
-    NODEWRIGHT_NAMESPACE: settings.?NODEWRIGHT_NAMESPACE ?? ''
+    NODEWRIGHT_NAMESPACE: relayNamespace
     VM_MEMORY_OVERHEAD_PERCENT: settings.?VM_MEMORY_OVERHEAD_PERCENT ?? ''
     PREFERENCE_POLICY: settings.?PREFERENCE_POLICY ?? ''
     MIN_VALUES_POLICY: settings.?MIN_VALUES_POLICY ?? ''

@@ -15,6 +15,9 @@ param tags object
 @description('Who signs the tokens of the cluster\'s service accounts.')
 param oidcIssuer string
 
+@description('The namespace of the relay in the cluster.')
+param relayNamespace string
+
 resource functions 'Microsoft.ManagedIdentity/userAssignedIdentities@2023-01-31' = {
   name: functionsIdentityName
   location: location
@@ -33,7 +36,7 @@ resource relayInCluster 'Microsoft.ManagedIdentity/userAssignedIdentities/federa
   name: 'nodewright-relay'
   properties: {
     issuer: oidcIssuer
-    subject: 'system:serviceaccount:nodewright-system:nodewright-relay'
+    subject: 'system:serviceaccount:${relayNamespace}:nodewright-relay'
     audiences: [
       'api://AzureADTokenExchange'
     ]

@@ -21,6 +21,9 @@ interface Ended {
 interface Call {
   readonly args: ReadonlyArray<string>;
   readonly cwd: string;
+  /** The chart's values, and the files that were sent along with them. */
+  readonly sent: unknown;
+  readonly files: ReadonlyArray<string>;
 }
 
 /** The hooks as azd runs them, as processes of their own, with an az that asks the double. */
@@ -135,19 +138,87 @@ describe('the hooks of azure.yaml', () => {
     RELAY_CLIENT_ID: 'r',
     SERVICE_BUS_NAMESPACE: 'bus.example.com',
     BLOB_SERVICE_URI: 'https://data.example.com/',
+    RELAY_NAMESPACE: 'nodewright-system',
     REGISTRY_NAME: 'registry',
   };
 
-  test('the relay is built and the chart installed, and the last lines say what comes next', async () => {
+  test('the relay is built, and the chart installed with the digest of that image', async () => {
     const before = callsSoFar();
-    const { code, said } = await run('relay.ts', outputs);
-    const [, build, invoke] = callsSince(before);
+    const { code, said } = await run('relay.ts', { ...outputs, FEATURE_GATES: 'CapacityBuffer=true' });
+    expect(said).not.toContain('✗');
+    const [look, , build, digest, invoke] = callsSince(before);
+    expect(look?.args.join(' ')).toContain('kubectl get customresourcedefinitions');
+    expect(look?.files).toEqual([]);
     expect(build).toMatchObject({ cwd: root });
     expect(build?.args.join(' ')).toMatch(
       /^acr build --registry registry --image nodewright-relay:\d+\.\d+\.\d+ --file /,
     );
-    expect(invoke?.cwd).toBe(join(root, 'infra/chart'));
-    expect(invoke?.args.join(' ')).toContain('image.repository=registry.example.com/nodewright-relay');
+    expect(digest?.args.join(' ')).toMatch(/^acr repository show --name registry --image nodewright-relay:/);
+    expect(invoke?.args.slice(-2)).toEqual(['--file', '.']);
+    expect(invoke?.files).toContain('chart/templates/relay.yaml');
+    expect(invoke?.sent).toMatchObject({
+      image: { repository: 'registry.example.com/nodewright-relay', digest: `sha256:${'5'.repeat(64)}` },
+      nodeSelector: { 'kubernetes.io/arch': 'amd64' },
+      settings: { featureGates: { capacityBuffer: true } },
+    });
+    expect(code).toBe(0);
+  });
+
+  test('custom resources of somebody else stay theirs, and an image for arm64 is built where only that can run', async () => {
+    const before = callsSoFar();
+    const crd = 'customresourcedefinition.apiextensions.k8s.io';
+    const { code, said } = await run('relay.ts', {
+      ...outputs,
+      AZ_LOOK: [
+        `${crd}/nodepools.karpenter.sh`,
+        `${crd}/nodeclaims.karpenter.sh`,
+        `${crd}/aksnodeclasses.karpenter.azure.com`,
+        `${crd}/others.example.com`,
+        '---',
+        '---',
+        'aks-system-0   Ready   <none>   3d   v1.36.3   arm64',
+        '',
+      ].join('\n'),
+    });
+    expect(said).toContain(
+      '! aksnodeclasses.karpenter.azure.com, nodeclaims.karpenter.sh, nodepools.karpenter.sh: somebody else keeps these',
+    );
+    expect(said).toContain(
+      '! nodeoverlays.karpenter.sh is not there: kubectl apply -f infra/crds/karpenter.sh_nodeoverlays.yaml',
+    );
+    const calls = callsSince(before);
+    expect(calls.find(({ args }) => args[1] === 'build')?.args.join(' ')).toContain('--platform linux/arm64');
+    expect(calls.at(-1)?.sent).toMatchObject({
+      crds: { install: false },
+      nodeSelector: { 'kubernetes.io/arch': 'arm64' },
+    });
+    expect(code).toBe(0);
+  });
+
+  test('values of one’s own go along, and those of the deployment count before them', async () => {
+    const before = callsSoFar();
+    const environment = { ...outputs, NODEWRIGHT_RELAY_IMAGE: 'mine.example.com:5000/relay:2' };
+    const { code } = await run('relay.ts', { ...environment, NODEWRIGHT_CHART_VALUES: 'infra/chart/values.yaml' });
+    const invoke = callsSince(before).at(-1);
+    expect(invoke?.args).toContain(
+      'helm upgrade --install nodewright chart --namespace nodewright-system --create-namespace --values own-values.yaml --values deployed-values.json',
+    );
+    expect(invoke?.files).toContain('own-values.yaml');
+    expect(invoke?.sent).not.toHaveProperty('nodeSelector');
+    expect(code).toBe(0);
+    const missing = await run('relay.ts', { ...environment, NODEWRIGHT_CHART_VALUES: 'infra/nowhere.yaml' });
+    expect(missing.said).toContain('✗ NODEWRIGHT_CHART_VALUES names infra/nowhere.yaml, which is not there');
+    expect(missing.code).toBe(1);
+  });
+
+  test('a way of installing that there is not is refused by its name', async () => {
+    const { code, said } = await run('relay.ts', { ...outputs, NODEWRIGHT_INSTALL: 'Helm' });
+    expect(said).toContain('✗ NODEWRIGHT_INSTALL is "Helm": write helm, or nothing');
+    expect(code).toBe(1);
+  });
+
+  test('the last lines of a deployment say what comes next', async () => {
+    const { code, said } = await run('next-steps.ts', outputs);
     expect(said.trim().split('\n').at(-1)).toContain('kubectl get nodepools');
     expect(code).toBe(0);
   });

@@ -20,6 +20,7 @@ export const goodWishes: Wishes = {
   privateEndpointSubnetId: '',
   scheduledEvents: false,
   install: '',
+  namespace: '',
   relayImage: '',
   currency: '',
   healthTopicId: '',

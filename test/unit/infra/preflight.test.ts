@@ -160,6 +160,7 @@ const cases: ReadonlyArray<Case> = [
   ['region', 'failed', { ...goodAnswers, wishes: wishesOf({ location: 'Jio India West' }) }, 'AZURE_LOCATION'],
   ['region', 'warning', { ...goodAnswers, flexRegions: ['northeurope'] }, 'list-flexconsumption-locations'],
   ['registry-tasks', 'warning', { ...goodAnswers, offer: 'FreeTrial_2014-09-01' }, 'NODEWRIGHT_RELAY_IMAGE'],
+  ['namespace', 'failed', { ...goodAnswers, wishes: wishesOf({ namespace: 'Nodes & more' }) }, '63 at most'],
   [
     'rights-in-cluster',
     'failed',
