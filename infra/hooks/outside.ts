@@ -47,7 +47,7 @@ export const outside: ReadonlyArray<Outside> = [
   },
   {
     made: ['azureAccess/identity/role', 'azureAccess/identity/assignment'],
-    what: 'The right to assign a kubelet identity in a group of your own.',
+    what: 'The right to assign the kubelet identity.',
     commands: (of) => unassignElsewhere(of, 'identity', of('KUBELET_IDENTITY_ID')),
   },
   {
@@ -110,7 +110,7 @@ function unassign(of: OutputOf, role: string, scope: string, definedAt: string):
 /** None where there is no such resource, or where the role for machines reaches it. */
 function unassignElsewhere(of: OutputOf, role: string, resourceId: string): ReadonlyArray<string> {
   const [group = ''] = resourceId.split('/providers/');
-  const isReached = role !== 'encryption' && group.toLowerCase() === nodeGroupOf(of).toLowerCase();
+  const isReached = role === 'subnet' && group.toLowerCase() === nodeGroupOf(of).toLowerCase();
   if (resourceId === '' || isReached) return [];
   // Of a resource that is not known the group is not known either.
   return unassign(of, role, resourceId, group.startsWith('$') ? `${group}_GROUP` : group);

@@ -63,7 +63,7 @@ module maintenance 'maintenance-role.bicep' = {
   }
 }
 
-// In AKS's own virtual network the role above reaches the subnet, and in its own resource group the identity.
+// In AKS's own virtual network the role above reaches the subnet.
 module subnet 'subnet-role.bicep' = if (toLower(subnetParts[4]) != toLower(nodeResourceGroup)) {
   name: 'nodewright-subnet-${suffix}'
   scope: resourceGroup(subnetParts[2], subnetParts[4])
@@ -75,7 +75,8 @@ module subnet 'subnet-role.bicep' = if (toLower(subnetParts[4]) != toLower(nodeR
   }
 }
 
-module identity 'identity-role.bicep' = if (toLower(identityParts[4]) != toLower(nodeResourceGroup)) {
+// Always by a role on the one identity: in AKS's own group there may be those of add-ons, which the functions shall not give away.
+module identity 'identity-role.bicep' = {
   name: 'nodewright-identity-${suffix}'
   scope: resourceGroup(identityParts[2], identityParts[4])
   params: {

@@ -1,4 +1,4 @@
-metadata description = 'The right to give nodes the cluster\'s kubelet identity, where that is one of your own.'
+metadata description = 'The right to give nodes the cluster\'s kubelet identity, and no other.'
 
 @description('Name of the kubelet identity, in the resource group that this module is deployed to.')
 param identityName string

@@ -166,7 +166,7 @@ resource lock 'Microsoft.Authorization/locks@2020-05-01' = {
       NODE_SUBNET_ID: `${nodes}/Microsoft.Network/virtualNetworks/v/subnets/s`,
     };
     const lines = renderRemoval({ ...all, ...none });
-    expect(lines.filter((line) => / (delete) .*/.test(line) && line.startsWith('az'))).toHaveLength(7);
+    expect(lines.filter((line) => / (delete) .*/.test(line) && line.startsWith('az'))).toHaveLength(9);
     const inNodeGroup = `${subscription}/resourceGroups/MC_nodes/providers/Microsoft.Compute/diskEncryptionSets/e`;
     expect(renderRemoval({ ...all, ...none, DISK_ENCRYPTION_SET_ID: inNodeGroup }).join('\n')).toContain(inNodeGroup);
   });
