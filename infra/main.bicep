@@ -26,6 +26,9 @@ param clusterResourceId string
 @minLength(1)
 param nodeSubnetResourceId string
 
+@description('Further subnets that AKSNodeClasses name as vnetSubnetID, by resource id. The functions get the right to put nodes into them. Add new ones at the end: rights are named by their place.')
+param additionalNodeSubnetResourceIds array = []
+
 @description('Azure\'s GUID of that subnet\'s virtual network. Needed for a network of your own, with pods in an overlay; else the app reads it.')
 param virtualNetworkGuid string = ''
 
@@ -113,6 +116,9 @@ param snapshotRetentionDays int = 90
 
 // What Azure tells of machines.
 
+@description('Azure\'s own events of machines, through Event Grid. Off, where a policy or somebody else\'s topic forbids them: the relay hears of evictions from the nodes themselves, and the sweep finds machines that are gone.')
+param azureEvents bool = true
+
 @description('Scheduled events through Event Grid: a preview of Azure\'s, with a feature to be registered.')
 param scheduledEvents bool = false
 
@@ -192,6 +198,9 @@ param existingBlobZoneResourceId string = ''
 
 @description('A private DNS zone for the Service Bus. Empty: one is made where there are private endpoints.')
 param existingServiceBusZoneResourceId string = ''
+
+@description('Resource ids of virtual networks beside that of the private endpoints which the zones made here are linked to: the app\'s and the cluster\'s, where they are others.')
+param zoneLinkedNetworkResourceIds array = []
 
 // The rest.
 
@@ -390,6 +399,7 @@ module azureAccess 'modules/access/azure-access.bicep' = {
     clusterResourceGroup: clusterResourceGroup
     clusterName: clusterName
     nodeSubnetResourceId: nodeSubnetResourceId
+    additionalNodeSubnetResourceIds: additionalNodeSubnetResourceIds
     kubeletIdentityId: facts.outputs.kubeletIdentityId
     diskEncryptionSetResourceId: facts.outputs.diskEncryptionSetId
     suffix: suffix
@@ -476,7 +486,7 @@ module relayContainers 'modules/access/container-role.bicep' = {
   }
 }
 
-module signals 'modules/signals/signals.bicep' = {
+module signals 'modules/signals/signals.bicep' = if (azureEvents) {
   name: 'nodewright-signals'
   scope: group
   params: {
@@ -532,6 +542,7 @@ module privateAccess 'modules/network/private-access.bicep' = if (isPrivate) {
     hostStorageId: hostStorage.outputs.id
     dataStorageId: dataStorage.outputs.id
     serviceBusId: serviceBus.outputs.id
+    zoneLinkedNetworkResourceIds: zoneLinkedNetworkResourceIds
     existingBlobZoneResourceId: existingBlobZoneResourceId
     existingServiceBusZoneResourceId: existingServiceBusZoneResourceId
   }
@@ -586,7 +597,7 @@ module functionApp 'modules/function-app.bicep' = {
     sshPublicKey: sshPublicKey
     diskEncryptionSetResourceId: facts.outputs.diskEncryptionSetId
     nodeTags: nodeTags
-    scheduledEvents: scheduledEvents
+    scheduledEvents: azureEvents && scheduledEvents
     currency: currency
     relayNamespace: relayNamespace
     settings: settings
@@ -648,6 +659,9 @@ output ROLE_SUFFIX string = suffix
 @description('Resource id of the subnet of new nodes.')
 output NODE_SUBNET_ID string = nodeSubnetResourceId
 
+@description('Resource ids of further subnets of nodes, with commas between; empty where there are none.')
+output ADDITIONAL_NODE_SUBNET_IDS string = join(additionalNodeSubnetResourceIds, ',')
+
 @description('Resource id of the identity that nodes carry.')
 output KUBELET_IDENTITY_ID string = facts.outputs.kubeletIdentityId
 
@@ -655,13 +669,13 @@ output KUBELET_IDENTITY_ID string = facts.outputs.kubeletIdentityId
 output DISK_ENCRYPTION_SET_ID string = facts.outputs.diskEncryptionSetId
 
 @description('Resource id of the topic of health resources that was there before; empty where it was made here.')
-output HEALTH_TOPIC_ID string = existingHealthTopicResourceId
+output HEALTH_TOPIC_ID string = azureEvents ? existingHealthTopicResourceId : ''
 
 @description('The same of maintenance resources; empty without scheduledEvents.')
-output MAINTENANCE_TOPIC_ID string = scheduledEvents ? existingMaintenanceTopicResourceId : ''
+output MAINTENANCE_TOPIC_ID string = azureEvents && scheduledEvents ? existingMaintenanceTopicResourceId : ''
 
 @description('The same of the node resource group.')
-output DELETION_TOPIC_ID string = existingDeletionTopicResourceId
+output DELETION_TOPIC_ID string = azureEvents ? existingDeletionTopicResourceId : ''
 
 @description('Name of the budget, which is the subscription\'s; empty where none was made.')
 output BUDGET_NAME string = monthlyBudget > 0 ? 'nodewright-${token}' : ''

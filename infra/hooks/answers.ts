@@ -97,6 +97,8 @@ export interface Wishes {
   readonly sshPublicKey: string;
   readonly functionsSubnetId: string;
   readonly privateEndpointSubnetId: string;
+  /** Azure's own events, through Event Grid. */
+  readonly azureEvents: boolean;
   readonly scheduledEvents: boolean;
   /** By what the chart is installed: `helm`, or empty for a command through Azure. */
   readonly install: string;
@@ -125,7 +127,8 @@ export function readWishes(environment: Readonly<Record<string, string | undefin
     sshPublicKey: of('NODEWRIGHT_SSH_PUBLIC_KEY'),
     functionsSubnetId: of('NODEWRIGHT_FUNCTIONS_SUBNET_ID'),
     privateEndpointSubnetId: of('NODEWRIGHT_PRIVATE_ENDPOINT_SUBNET_ID'),
-    scheduledEvents: of('NODEWRIGHT_SCHEDULED_EVENTS') === 'true',
+    azureEvents: of('NODEWRIGHT_AZURE_EVENTS') !== 'false',
+    scheduledEvents: of('NODEWRIGHT_AZURE_EVENTS') !== 'false' && of('NODEWRIGHT_SCHEDULED_EVENTS') === 'true',
     install: of('NODEWRIGHT_INSTALL'),
     namespace: of('NODEWRIGHT_NAMESPACE'),
     relayImage: of('NODEWRIGHT_RELAY_IMAGE'),

@@ -58,6 +58,7 @@ export function topicsOf({
   const find = (topicType: string, source: string): Topic | null =>
     topics.find(
       (topic) =>
+        wishes.azureEvents &&
         topic.topicType.toLowerCase() === topicType.toLowerCase() &&
         topic.source.toLowerCase() === source &&
         (wishes.environment === '' || topic.environment !== wishes.environment),

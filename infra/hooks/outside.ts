@@ -1,5 +1,6 @@
 /** Outputs of main.bicep that removing needs. */
 export const removalOutputs = [
+  'ADDITIONAL_NODE_SUBNET_IDS',
   'AZURE_RESOURCE_GROUP',
   'AZURE_SUBSCRIPTION_ID',
   'BUDGET_NAME',
@@ -44,6 +45,19 @@ export const outside: ReadonlyArray<Outside> = [
     made: ['azureAccess/subnet/role', 'azureAccess/subnet/assignment'],
     what: 'The right to use a subnet in a group of your own.',
     commands: (of) => unassignElsewhere(of, 'subnet', of('NODE_SUBNET_ID')),
+  },
+  {
+    made: ['azureAccess/furtherSubnets/role', 'azureAccess/furtherSubnets/assignment'],
+    what: 'The rights to use further subnets.',
+    commands: (of) =>
+      of('ADDITIONAL_NODE_SUBNET_IDS')
+        .split(',')
+        .filter((id) => id !== '')
+        .flatMap((id, index) => {
+          // Each has a role of its own, whose name ends in its place in the list.
+          const numbered: OutputOf = (name) => (name === 'ROLE_SUFFIX' ? `${of(name)}-${index + 1}` : of(name));
+          return unassign(numbered, 'subnet', id, groupOf(id));
+        }),
   },
   {
     made: ['azureAccess/identity/role', 'azureAccess/identity/assignment'],
@@ -112,8 +126,13 @@ function unassignElsewhere(of: OutputOf, role: string, resourceId: string): Read
   const [group = ''] = resourceId.split('/providers/');
   const isReached = role === 'subnet' && group.toLowerCase() === nodeGroupOf(of).toLowerCase();
   if (resourceId === '' || isReached) return [];
-  // Of a resource that is not known the group is not known either.
-  return unassign(of, role, resourceId, group.startsWith('$') ? `${group}_GROUP` : group);
+  return unassign(of, role, resourceId, groupOf(resourceId));
+}
+
+/** Of a resource that is not known the group is not known either. */
+function groupOf(resourceId: string): string {
+  const [group = ''] = resourceId.split('/providers/');
+  return group.startsWith('$') ? `${group}_GROUP` : group;
 }
 
 function unsubscribe(of: OutputOf, events: string, topicId: string): ReadonlyArray<string> {

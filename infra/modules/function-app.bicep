@@ -199,7 +199,8 @@ resource appSettings 'Microsoft.Web/sites/config@2024-04-01' = {
     AZURE_RESOURCE_MANAGER_ENDPOINT: environment().name == 'AzureCloud' ? '' : environment().resourceManager
     CLUSTER_NAME: clusterName
     CLUSTER_ENDPOINT: (cluster.properties.?apiServerAccessProfile.?enablePrivateCluster ?? false)
-      ? 'https://${cluster.properties.privateFQDN}:443'
+      // Without a private DNS zone it is found by its public name, which leads to the private address.
+      ? 'https://${cluster.properties.?privateFQDN ?? cluster.properties.fqdn}:443'
       : 'https://${cluster.properties.fqdn}:443'
     // Of the kubeconfig only the certificate that everybody may know is kept.
     CLUSTER_CA_DATA: split(

@@ -248,6 +248,8 @@ resource logAlert 'Microsoft.Insights/scheduledQueryRules@2023-12-01' = [
           }
         ]
       }
+      // A workspace made in this deployment may not show its tables yet, and Azure would refuse the rule.
+      skipQueryValidation: true
       autoMitigate: true
       actions: {
         actionGroups: actionGroups

@@ -14,6 +14,9 @@ param clusterName string
 @description('The subnet of the nodes.')
 param nodeSubnetResourceId string
 
+@description('Further subnets that nodes may be put into.')
+param additionalNodeSubnetResourceIds array
+
 @description('The identity that every node carries.')
 param kubeletIdentityId string
 
@@ -74,6 +77,19 @@ module subnet 'subnet-role.bicep' = if (toLower(subnetParts[4]) != toLower(nodeR
     principalId: principalId
   }
 }
+
+module furtherSubnets 'subnet-role.bicep' = [
+  for (subnetId, index) in additionalNodeSubnetResourceIds: {
+    name: 'nodewright-subnet-${suffix}-${index + 1}'
+    scope: resourceGroup(split(subnetId, '/')[2], split(subnetId, '/')[4])
+    params: {
+      virtualNetworkName: split(subnetId, '/')[8]
+      subnetName: split(subnetId, '/')[10]
+      suffix: '${suffix}-${index + 1}'
+      principalId: principalId
+    }
+  }
+]
 
 // Always by a role on the one identity: in AKS's own group there may be those of add-ons, which the functions shall not give away.
 module identity 'identity-role.bicep' = {

@@ -1,4 +1,4 @@
-metadata description = 'A private DNS zone for private endpoints, known to the virtual network that they are in.'
+metadata description = 'A private DNS zone for private endpoints, known to virtual networks: that which they are in, and those that reach them.'
 
 @description('Name of the zone.')
 param name string
@@ -6,8 +6,8 @@ param name string
 @description('Tags of the zone.')
 param tags object
 
-@description('Resource id of the virtual network.')
-param virtualNetworkResourceId string
+@description('Resource ids of the virtual networks.')
+param virtualNetworkResourceIds array
 
 resource zone 'Microsoft.Network/privateDnsZones@2020-06-01' = {
   name: name
@@ -15,15 +15,17 @@ resource zone 'Microsoft.Network/privateDnsZones@2020-06-01' = {
   tags: tags
 }
 
-resource link 'Microsoft.Network/privateDnsZones/virtualNetworkLinks@2020-06-01' = {
-  parent: zone
-  name: uniqueString(virtualNetworkResourceId)
-  location: 'global'
-  tags: tags
-  properties: {
-    registrationEnabled: false
-    virtualNetwork: {
-      id: virtualNetworkResourceId
+resource link 'Microsoft.Network/privateDnsZones/virtualNetworkLinks@2020-06-01' = [
+  for networkId in virtualNetworkResourceIds: {
+    parent: zone
+    name: uniqueString(networkId)
+    location: 'global'
+    tags: tags
+    properties: {
+      registrationEnabled: false
+      virtualNetwork: {
+        id: networkId
+      }
     }
   }
-}
+]

@@ -18,6 +18,7 @@ export const goodWishes: Wishes = {
   sshPublicKey: '',
   functionsSubnetId: '',
   privateEndpointSubnetId: '',
+  azureEvents: true,
   scheduledEvents: false,
   install: '',
   namespace: '',

@@ -370,6 +370,10 @@ describe('what the same thing may look like when it is right', () => {
       'the topic that this environment made before',
       { ...goodAnswers, topics: [topic({ hasIdentity: false, environment: 'production' })] },
     ],
+    [
+      'a topic that cannot deliver, where events of Azure are left out',
+      { ...goodAnswers, topics: [topic({ hasIdentity: false })], wishes: wishesOf({ azureEvents: false }) },
+    ],
     ['a currency of Azure’s prices', { ...goodAnswers, wishes: wishesOf({ currency: 'EUR' }) }],
     ['a cluster without an SSH key, where azd keeps the one that is made', withCluster({ linuxProfile: {} })],
     [

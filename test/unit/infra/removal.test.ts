@@ -12,6 +12,7 @@ const topic = (name: string): string =>
 
 /** A deployment that has made all it can outside its resource group. */
 const all: Readonly<Record<(typeof removalOutputs)[number], string>> = {
+  ADDITIONAL_NODE_SUBNET_IDS: `${network}-2,${network.replace('/net/', '/net2/')}`,
   AZURE_RESOURCE_GROUP: 'own',
   AZURE_SUBSCRIPTION_ID: '00000000-0000-0000-0000-000000000000',
   BUDGET_NAME: 'nodewright-abc',
@@ -58,7 +59,7 @@ function removalFaults(given: Texts): ReadonlyArray<string> {
 describe('what removes a deployment', () => {
   test('names all that is made outside its resource group, and nothing else', () => {
     expect(removalFaults(texts)).toEqual([]);
-    expect(madeOutside(parseAll(texts)).length).toBe(16);
+    expect(madeOutside(parseAll(texts)).length).toBe(18);
   });
 
   const lock = `
@@ -127,6 +128,8 @@ resource lock 'Microsoft.Authorization/locks@2020-05-01' = {
       `${subscription}/resourceGroups/MC_nodes`,
       subscription,
       network,
+      `${network}-2`,
+      network.replace('/net/', '/net2/'),
       all.KUBELET_IDENTITY_ID,
       all.DISK_ENCRYPTION_SET_ID,
       `${subscription}/resourceGroups/my-group/providers/Microsoft.ContainerService/managedClusters/my-cluster`,
@@ -137,6 +140,12 @@ resource lock 'Microsoft.Authorization/locks@2020-05-01' = {
     expect(lines).toContain(
       'az eventgrid system-topic event-subscription delete --resource-group events --system-topic-name h --name nodewright-health-abc --yes',
     );
+    for (const [index, group] of ['net', 'net2'].entries()) {
+      expect(lines).toContain(
+        `az role definition delete --name "Nodewright subnet production-abc-${index + 1}" --scope ${subscription}/resourceGroups/${group}`,
+      );
+    }
+    expect(texts['modules/access/azure-access.bicep']).toContain("suffix: '${suffix}-${index + 1}'");
     expect(lines).toContain('az consumption budget delete --budget-name nodewright-abc');
   });
 
@@ -157,6 +166,7 @@ resource lock 'Microsoft.Authorization/locks@2020-05-01' = {
   test('leaves out what this deployment has not made', () => {
     const nodes = `${subscription}/resourceGroups/mc_NODES/providers`;
     const none = {
+      ADDITIONAL_NODE_SUBNET_IDS: '',
       BUDGET_NAME: '',
       DELETION_TOPIC_ID: '',
       DISK_ENCRYPTION_SET_ID: '',

@@ -87,6 +87,8 @@ function callOf([name, given]: ReadonlyArray<Node>, on: (node: Node) => Value): 
   if (name?.text !== 'union' || given === undefined)
     return { kind: 'unknown', type: RETURNS[name?.text ?? ''] ?? null };
   const objects = namedOf(given).map(on);
+  // Of lists it is a list, whose elements are those of all.
+  if (objects.some((one) => one.kind === 'array')) return { kind: 'unknown', type: 'array' };
   const entries = new Map(objects.flatMap((one) => (one.kind === 'object' ? [...one.entries] : [])));
   return { kind: 'object', entries, open: objects.some((one) => one.kind !== 'object' || one.open) };
 }
