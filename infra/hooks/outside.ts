@@ -14,6 +14,7 @@ export const removalOutputs = [
   'MAINTENANCE_TOPIC_ID',
   'NODE_RESOURCE_GROUP',
   'NODE_SUBNET_ID',
+  'RELAY_NAMESPACE',
   'ROLE_SUFFIX',
 ] as const;
 

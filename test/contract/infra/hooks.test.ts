@@ -230,7 +230,11 @@ describe('the hooks of azure.yaml', () => {
   });
 
   test('azd down is stopped, with what to type instead', async () => {
-    const { code, said } = await run('no-down.ts', { BUDGET_NAME: 'nodewright-x', HEALTH_TOPIC_ID: '' });
+    const { code, said } = await run('removal.ts', {
+      AZURE_RESOURCE_GROUP: 'own',
+      BUDGET_NAME: 'nodewright-x',
+      HEALTH_TOPIC_ID: '',
+    });
     expect(said).toContain('azd down is stopped');
     expect(said).toContain('az consumption budget delete --budget-name nodewright-x');
     expect(said).not.toContain('nodewright-health-');

@@ -263,7 +263,7 @@ test('the chart, with rights and custom resources, goes in before the code that 
 
 test('azd down is stopped before it deletes groups that are not its own', () => {
   const [, script = ''] = /^npm run --silent (\w+)$/.exec(azd.hooks['predown']?.posix.run ?? '') ?? [];
-  expect(scripts[script]).toBe('node infra/hooks/no-down.ts');
+  expect(scripts[script]).toBe('node infra/hooks/removal.ts');
 });
 
 test('outputs get back the letters that Resource Manager takes from their names, and quotes stay quotes', () => {

@@ -1,8 +1,10 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { outside, type OutputOf, type removalOutputs } from '../../../infra/hooks/outside.ts';
 import { renderRemoval } from '../../../infra/hooks/render-removal.ts';
 import { madeOutside } from './bicep/made-outside.ts';
-import { type Texts, parseAll, readTexts } from './bicep/parse.ts';
+import { type Texts, parseAll, readTexts, root } from './bicep/parse.ts';
 
 const texts = readTexts();
 const subscription = '/subscriptions/00000000-0000-0000-0000-000000000000';
@@ -26,6 +28,7 @@ const all: Readonly<Record<(typeof removalOutputs)[number], string>> = {
   MAINTENANCE_TOPIC_ID: topic('m'),
   NODE_RESOURCE_GROUP: 'MC_nodes',
   NODE_SUBNET_ID: network,
+  RELAY_NAMESPACE: 'nodewright-system',
   ROLE_SUFFIX: 'production-abc',
 };
 
@@ -117,6 +120,22 @@ resource lock 'Microsoft.Authorization/locks@2020-05-01' = {
     const lines = renderRemoval(all);
     expect(lines.filter((line) => line.startsWith('az group delete'))).toEqual(['az group delete --name own']);
     expect(lines.at(-1)).toBe('az group delete --name own');
+  });
+
+  test('lets node classes go while the app is there that holds them, here and in the guide', () => {
+    const guide = readFileSync(join(root, 'docs/deploy.md'), 'utf8');
+    for (const text of [renderRemoval(all).join('\n'), guide.slice(guide.indexOf('## Remove'))]) {
+      const order = [
+        'delete nodepools',
+        'wait --for=delete nodeclaims',
+        'delete aksnodeclasses',
+        'helm uninstall',
+        'az group delete',
+      ];
+      const places = order.map((words) => text.indexOf(words));
+      expect(places).not.toContain(-1);
+      expect(places).toEqual(places.toSorted((a, b) => a - b));
+    }
   });
 
   test('names each by what the deployment has told', () => {
