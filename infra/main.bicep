@@ -27,7 +27,7 @@ param clusterResourceId string
 param nodeSubnetResourceId string
 
 @description('Further subnets that AKSNodeClasses name as vnetSubnetID, by resource id. The functions get the right to put nodes into them. Add new ones at the end: rights are named by their place.')
-param additionalNodeSubnetResourceIds array = []
+param additionalNodeSubnetResourceIds string[] = []
 
 @description('Azure\'s GUID of that subnet\'s virtual network. Needed for a network of your own, with pods in an overlay; else the app reads it.')
 param virtualNetworkGuid string = ''
@@ -40,14 +40,29 @@ param sshPublicKey string = ''
 @description('The resource group that is made. Empty: rg-nodewright-ENVIRONMENT.')
 param resourceGroupName string = ''
 
-@description('Names of your own in place of those that are made up: functionApp, plan, functionsIdentity, relayIdentity, serviceBus, hostStorage, dataStorage, applicationInsights, workspace, registry, healthTopic, maintenanceTopic, deletionTopic.')
-param resourceNames object = {}
+@sealed()
+@description('Names of your own in place of those that are made up.')
+param resourceNames {
+  functionApp: string?
+  plan: string?
+  functionsIdentity: string?
+  relayIdentity: string?
+  serviceBus: string?
+  hostStorage: string?
+  dataStorage: string?
+  applicationInsights: string?
+  workspace: string?
+  registry: string?
+  healthTopic: string?
+  maintenanceTopic: string?
+  deletionTopic: string?
+} = {}
 
 @description('Tags of everything that is made here.')
-param tags object = {}
+param tags { *: string } = {}
 
 @description('Tags of every VM and network interface that is made for a node.')
-param nodeTags object = {}
+param nodeTags { *: string } = {}
 
 // How much.
 
@@ -65,7 +80,7 @@ param instanceMemoryMB int = 2048
 param maximumInstanceCount int = 100
 
 @description('Functions that have an instance waiting: those that a new node passes through, and the one that hears of evictions. `http` is the group of those that are called over HTTP. Others may take minutes to wake.')
-param alwaysReadyFunctions array = [
+param alwaysReadyFunctions string[] = [
   'provision'
   'launch'
   'follow'
@@ -182,8 +197,10 @@ param monthlyCostAlert int = 0
 @minValue(0)
 param monthlyBudget int = 0
 
-@description('First day of the month that the budget begins with, such as 2027-01-01; needed with monthlyBudget. Of a new one it is not before the present month; later it must stay.')
-param budgetStartDate string = ''
+@description('First day of the month that the budget begins with, such as 2027-01-01: the present month unless said. Deployed again in a later month, it must be said, as it has to stay.')
+@minLength(10)
+@maxLength(10)
+param budgetStartDate string = utcNow('yyyy-MM-01')
 
 // The network.
 
@@ -200,7 +217,7 @@ param existingBlobZoneResourceId string = ''
 param existingServiceBusZoneResourceId string = ''
 
 @description('Resource ids of virtual networks beside that of the private endpoints which the zones made here are linked to: the app\'s and the cluster\'s, where they are others.')
-param zoneLinkedNetworkResourceIds array = []
+param zoneLinkedNetworkResourceIds string[] = []
 
 // The rest.
 
@@ -212,8 +229,22 @@ param createRegistry bool = true
 @maxLength(63)
 param relayNamespace string = 'nodewright-system'
 
+@sealed()
 @description('Settings of the app that have defaults, by their names, such as DISRUPTION or FEATURE_GATES: see docs/deploy.md.')
-param settings object = {}
+param settings {
+  DISRUPTION: string?
+  DISRUPT_SCHEDULE: string?
+  FEATURE_GATES: string?
+  IGNORE_DRA_REQUESTS: string?
+  LINUX_ADMIN_USERNAME: string?
+  MAINTENANCE_CONFIGURATION_ID: string?
+  MIN_VALUES_POLICY: string?
+  PREFERENCE_POLICY: string?
+  RESERVE_NODES: string?
+  SCHEDULER_CONFIG: string?
+  SWEEP_SCHEDULE: string?
+  VM_MEMORY_OVERHEAD_PERCENT: string?
+} = {}
 
 var clusterParts = split(clusterResourceId, '/')
 var clusterResourceGroup = clusterParts[4]
@@ -525,7 +556,8 @@ module budget 'modules/budget.bicep' = if (monthlyBudget > 0) {
     name: 'nodewright-${token}'
     nodeResourceGroup: facts.outputs.nodeResourceGroup
     clusterName: clusterName
-    amount: monthlyBudget
+    // The module wants at least one, also where it is not deployed.
+    amount: max(monthlyBudget, 1)
     startDate: budgetStartDate
     actionGroupId: actionGroupResourceId
   }

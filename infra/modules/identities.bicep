@@ -10,7 +10,7 @@ param relayIdentityName string
 param location string
 
 @description('Tags of both.')
-param tags object
+param tags { *: string }
 
 @description('Who signs the tokens of the cluster\'s service accounts.')
 param oidcIssuer string
@@ -18,20 +18,20 @@ param oidcIssuer string
 @description('The namespace of the relay in the cluster.')
 param relayNamespace string
 
-resource functions 'Microsoft.ManagedIdentity/userAssignedIdentities@2023-01-31' = {
+resource functions 'Microsoft.ManagedIdentity/userAssignedIdentities@2024-11-30' = {
   name: functionsIdentityName
   location: location
   tags: tags
 }
 
-resource relay 'Microsoft.ManagedIdentity/userAssignedIdentities@2023-01-31' = {
+resource relay 'Microsoft.ManagedIdentity/userAssignedIdentities@2024-11-30' = {
   name: relayIdentityName
   location: location
   tags: tags
 }
 
 // Whoever runs as the relay's service account is the relay, by a token that the cluster signs for an hour or less.
-resource relayInCluster 'Microsoft.ManagedIdentity/userAssignedIdentities/federatedIdentityCredentials@2023-01-31' = {
+resource relayInCluster 'Microsoft.ManagedIdentity/userAssignedIdentities/federatedIdentityCredentials@2024-11-30' = {
   parent: relay
   name: 'nodewright-relay'
   properties: {

@@ -15,7 +15,7 @@ param clusterName string
 param nodeSubnetResourceId string
 
 @description('Further subnets that nodes may be put into.')
-param additionalNodeSubnetResourceIds array
+param additionalNodeSubnetResourceIds string[]
 
 @description('The identity that every node carries.')
 param kubeletIdentityId string

@@ -7,7 +7,7 @@ param suffix string
 param location string
 
 @description('Tags of all.')
-param tags object
+param tags { *: string }
 
 @description('Resource id of the subnet that the endpoints get addresses of.')
 param subnetResourceId string
@@ -22,7 +22,7 @@ param dataStorageId string
 param serviceBusId string
 
 @description('Resource ids of further virtual networks that the zones made here are linked to.')
-param zoneLinkedNetworkResourceIds array
+param zoneLinkedNetworkResourceIds string[]
 
 @description('A private DNS zone for blobs. Empty: one is made and linked to the subnet\'s virtual network.')
 param existingBlobZoneResourceId string

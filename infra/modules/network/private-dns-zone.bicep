@@ -4,18 +4,18 @@ metadata description = 'A private DNS zone for private endpoints, known to virtu
 param name string
 
 @description('Tags of the zone.')
-param tags object
+param tags { *: string }
 
 @description('Resource ids of the virtual networks.')
-param virtualNetworkResourceIds array
+param virtualNetworkResourceIds string[]
 
-resource zone 'Microsoft.Network/privateDnsZones@2020-06-01' = {
+resource zone 'Microsoft.Network/privateDnsZones@2024-06-01' = {
   name: name
   location: 'global'
   tags: tags
 }
 
-resource link 'Microsoft.Network/privateDnsZones/virtualNetworkLinks@2020-06-01' = [
+resource link 'Microsoft.Network/privateDnsZones/virtualNetworkLinks@2024-06-01' = [
   for networkId in virtualNetworkResourceIds: {
     parent: zone
     name: uniqueString(networkId)

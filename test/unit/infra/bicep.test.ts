@@ -6,6 +6,7 @@ import { annotations } from '../../../shared/contract/health-annotations.ts';
 import { listFaults, queueFaults, settingFaults, subscribedEvents } from './bicep/check-code.ts';
 import {
   emptyPathFaults,
+  holdingFaults,
   moduleFaults,
   nameFaults,
   outputFaults,
@@ -25,6 +26,7 @@ const parameterFile = readFileSync(join(root, 'infra/by-hand/nodewright.biceppar
 const checks: Readonly<Record<string, (files: BicepFiles) => ReadonlyArray<string>>> = {
   'all files are Bicep, in its plain dialect': syntaxFaults,
   'every name is declared, used and described': nameFaults,
+  'objects and lists say what they hold': holdingFaults,
   'modules are given what they take, at their scope': moduleFaults,
   'names and scopes of what may not be deployed can be worked out all the same': emptyPathFaults,
   'outputs that are read exist, of modules that are deployed': outputFaults,
@@ -99,6 +101,48 @@ const breaks: ReadonlyArray<Break> = [
     "@description('Name of the namespace.')\nparam name",
     'param name',
     'name has no description',
+  ],
+  [
+    'objects and lists say what they hold',
+    'main.bicep',
+    'param nodeTags { *: string }',
+    'param nodeTags object',
+    'nodeTags is any object',
+  ],
+  [
+    'objects and lists say what they hold',
+    'modules/access/queue-role.bicep',
+    'param queueNames string[]',
+    'param queueNames array',
+    'queueNames is any array',
+  ],
+  [
+    'modules are given what they take, at their scope',
+    'main.bicep',
+    '    maintenance: resourceNames',
+    '    scheduled: resourceNames',
+    'topicNames has no scheduled',
+  ],
+  [
+    'modules are given what they take, at their scope',
+    'main.bicep',
+    "    queueNames: [\n      'pods'\n",
+    '    queueNames: [\n      1\n',
+    'queueNames has an element that is of type int, and not string',
+  ],
+  [
+    'modules are given what they take, at their scope',
+    'main.bicep',
+    'max(monthlyBudget, 1)',
+    'monthlyBudget',
+    'amount has minValue 1, and monthlyBudget may be 0',
+  ],
+  [
+    'modules are given what they take, at their scope',
+    'main.bicep',
+    "@minLength(10)\n@maxLength(10)\nparam budgetStartDate string = utcNow('yyyy-MM-01')",
+    "param budgetStartDate string = ''",
+    'startDate has minLength 10, and budgetStartDate may be 0',
   ],
   [
     'modules are given what they take, at their scope',
@@ -188,7 +232,7 @@ const breaks: ReadonlyArray<Break> = [
   [
     'types and versions are on the list',
     BUS,
-    'namespaces/queues@2024-01-01',
+    'namespaces/queues@2026-01-01',
     'namespaces/queues@2023-01-01',
     'only 2026-01-01, 2024-01-01',
   ],
@@ -459,6 +503,7 @@ describe('parameters that come with it', () => {
     ['"clusterResourceId"', '"clusterId"', 'has no parameter clusterId'],
     ['MEMORY_MB=2048', 'MEMORY_MB=512', 'instanceMemoryMB is 512 by default'],
     ['${AZURE_LOCATION}', 'westeurope', 'location is no variable'],
+    ['"DISRUPTION"', '"DISRUPT"', 'settings has no DISRUPT'],
   ] as const)('azd’s are found out when broken: %s', ([from, to, said]) => {
     expect(azdParameters).toContain(from);
     expect(azdParameterFaults(files, azdParameters.replace(from, to)).join('\n')).toContain(said);

@@ -39,6 +39,15 @@ export function nameFaults(files: BicepFiles): ReadonlyArray<string> {
   });
 }
 
+/** Parameters that do not say what they hold: the compiler would let anything pass. */
+export function holdingFaults(files: BicepFiles): ReadonlyArray<string> {
+  return [...files.values()].flatMap((file) =>
+    [...file.parameters.values()]
+      .filter(({ written }) => written === 'object' || written === 'array')
+      .map(({ name, line, written }) => `${file.path}:${line}: ${name} is any ${written}`),
+  );
+}
+
 /** Modules whose file, scope or parameters do not agree with what they are given. */
 export function moduleFaults(files: BicepFiles): ReadonlyArray<string> {
   return [...files.values()].flatMap((file) =>
@@ -146,20 +155,45 @@ function parameterFaults(
   const wrong = [...given].flatMap(([name, node]) => {
     const parameter = target.parameters.get(name);
     if (parameter === undefined) return [`${at}: ${target.path} has no parameter ${name}`];
-    return refusals(evaluate(files, file, node), parameter).map((why) => `${at}: ${name} ${why}`);
+    return [...refusals(evaluate(files, file, node), parameter), ...boundFaults(file, node, parameter)].map(
+      (why) => `${at}: ${name} ${why}`,
+    );
   });
   return [...missing.map(({ name }) => `${at}: ${name} is not given`), ...wrong];
 }
 
+/** Bounds of a parameter that one which is handed on as it is does not keep: the compiler warns of the first, and the second fails as it is deployed. */
+function boundFaults(file: BicepFile, node: Node, parameter: Parameter): ReadonlyArray<string> {
+  const own = file.parameters.get(node.text);
+  if (own === undefined) return [];
+  return ['minValue', 'minLength'].flatMap((bound) => {
+    const [wanted, kept] = [boundOf(parameter, bound), boundOf(own, bound)];
+    return wanted > kept ? [`has ${bound} ${wanted}, and ${own.name} may be ${kept}`] : [];
+  });
+}
+
+function boundOf({ decorators }: Parameter, bound: string): number {
+  const given = decorators.get(bound);
+  return given === undefined ? 0 : Number(namedOf(given)[0]?.text ?? 0);
+}
+
 /** Why a parameter does not take a value, as far as that is known. */
-export function refusals(value: Value, { type, decorators }: Parameter): ReadonlyArray<string> {
+export function refusals(value: Value, { type, written, members, decorators }: Parameter): ReadonlyArray<string> {
   const allowed = decorators.get('allowed');
   const choices = allowed === undefined ? [] : namedOf(namedOf(allowed)[0] ?? allowed).map(({ text }) => text);
   const notAllowed = literalsOf(value).filter(
     (one) =>
       one !== undefined && choices.length > 0 && !choices.includes(typeof one === 'string' ? `'${one}'` : String(one)),
   );
-  return [...wrongType(value, type), ...notAllowed.map((one) => `may not be ${String(one)}`)];
+  const unknown =
+    value.kind === 'object' && members !== null ? [...value.entries.keys()].filter((one) => !members.has(one)) : [];
+  const elements = value.kind === 'array' && written === 'string[]' ? value.items : [];
+  return [
+    ...wrongType(value, type),
+    ...notAllowed.map((one) => `may not be ${String(one)}`),
+    ...unknown.map((one) => `has no ${one}`),
+    ...elements.flatMap((one) => wrongType(one, 'string').map((wrong) => `has an element that ${wrong}`)),
+  ];
 }
 
 function wrongType(value: Value, wanted: string): ReadonlyArray<string> {

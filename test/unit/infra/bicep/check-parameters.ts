@@ -21,6 +21,11 @@ export function azdParameterFaults(files: BicepFiles, text: string): ReadonlyArr
     const words = typeof value === 'object' && value !== null ? Object.values(value) : [value];
     const parts = words.map((one) => VARIABLE.exec(String(one)));
     if (parts.includes(null)) return [`main.parameters.json: ${name} is no variable of the environment`];
+    const unknown =
+      typeof value === 'object' && value !== null && parameter.members !== null
+        ? Object.keys(value).filter((one) => parameter.members?.has(one) !== true)
+        : [];
+    if (unknown.length > 0) return [`main.parameters.json: ${name} has no ${unknown.join(', ')}`];
     // What a setting of the app is by default, the app says.
     if (parameter.defaultValue === null || typeof value === 'object') return [];
     const known = evaluate(files, main, parameter.defaultValue);

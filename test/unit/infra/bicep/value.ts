@@ -23,6 +23,7 @@ const RETURNS: Readonly<Record<string, string>> = {
   join: 'string',
   length: 'int',
   map: 'array',
+  max: 'int',
   replace: 'string',
   resourceId: 'string',
   split: 'array',
@@ -30,6 +31,7 @@ const RETURNS: Readonly<Record<string, string>> = {
   take: 'string',
   toLower: 'string',
   uniqueString: 'string',
+  utcNow: 'string',
 };
 
 /** Nested deeper than anything here is nested, and a circle ends. */
