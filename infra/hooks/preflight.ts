@@ -27,15 +27,19 @@ try {
     console.error(`\n${failed} of ${findings.length} checks failed. Nothing was deployed.`);
     process.exitCode = 1;
   } else {
-    const found = fillIn(answers, makePublicKey);
-    if (wishes.environment === '') tellByHand({ ...found, ...ofTheCluster(answers) });
-    else for (const [name, value] of Object.entries(found)) tell(name, value);
+    tellFound(answers);
   }
 } catch (error) {
   const said = `✗ ${error instanceof Error ? error.message : String(error)}`;
   console.error(said);
   tellReport([said]);
   process.exitCode = 1;
+}
+
+function tellFound(answers: Answers): void {
+  const found = fillIn(answers, makePublicKey);
+  if (wishes.environment === '') tellByHand({ ...found, ...ofTheCluster(answers) });
+  else for (const [name, value] of Object.entries(found)) tell(name, value);
 }
 
 function tellReport(lines: ReadonlyArray<string>): void {

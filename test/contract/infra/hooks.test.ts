@@ -186,9 +186,9 @@ describe('the hooks of azure.yaml', () => {
     expect(said).toContain(
       '! nodeoverlays.karpenter.sh is not there: kubectl apply -f infra/crds/karpenter.sh_nodeoverlays.yaml',
     );
-    const calls = callsSince(before);
-    expect(calls.find(({ args }) => args[1] === 'build')?.args.join(' ')).toContain('--platform linux/arm64');
-    expect(calls.at(-1)?.sent).toMatchObject({
+    const made = callsSince(before);
+    expect(made.find(({ args }) => args[1] === 'build')?.args.join(' ')).toContain('--platform linux/arm64');
+    expect(made.at(-1)?.sent).toMatchObject({
       crds: { install: false },
       nodeSelector: { 'kubernetes.io/arch': 'arm64' },
     });

@@ -181,8 +181,8 @@ describe('the relay', () => {
     [`mine.azurecr.io/relay@${digest}`, { repository: 'mine.azurecr.io/relay', tag: '', digest }],
     [`host:5000/a/relay:2@${digest}`, { repository: 'host:5000/a/relay', tag: '2', digest }],
     ['host:5000/relay', { repository: 'host:5000/relay', tag: '', digest: '' }],
-  ] as const)('an image is taken apart where its parts are: %s', ([text, image]) => {
-    expect(readImage(text)).toEqual(image);
+  ] as const)('an image is taken apart where its parts are: %s', ([whole, image]) => {
+    expect(readImage(whole)).toEqual(image);
   });
 
   test.for([
@@ -191,8 +191,8 @@ describe('the relay', () => {
     'mine.azurecr.io/relay@latest',
     'mine.azurecr.io/relay@',
     'a b/c',
-  ])('what is no image is refused: %s', (text) => {
-    expect(() => readImage(text)).toThrow('NODEWRIGHT_RELAY_IMAGE is');
+  ])('what is no image is refused: %s', (wrong) => {
+    expect(() => readImage(wrong)).toThrow('NODEWRIGHT_RELAY_IMAGE is');
   });
 
   test('what comes next names files that are there', () => {
@@ -228,7 +228,7 @@ function askedTooEarly({ hooks }: Azd): ReadonlyArray<string> {
     readonly parameters: Readonly<Record<string, { readonly value: unknown }>>;
   };
   const filled = readFileSync(join(root, 'infra/hooks/fill-in.ts'), 'utf8');
-  const runsBefore = /npm run --silent preflight$/.test(hooks['preup']?.posix.run ?? '');
+  const runsBefore = hooks['preup']?.posix.run.endsWith('npm run --silent preflight') === true;
   return Object.entries(parameters).flatMap(([name, { value }]) => {
     const [, variable] = /^\$\{(NODEWRIGHT_\w+)\}$/.exec(String(value)) ?? [];
     return variable !== undefined && filled.includes(`${variable}: [`) && !runsBefore ? [name] : [];
