@@ -65,6 +65,8 @@ export interface Answers {
     readonly onCluster: ReadonlyArray<Permission>;
   };
   readonly inCluster: InCluster;
+  /** Whether the file of values is there; true where none is named. */
+  readonly hasChartValues: boolean;
   /** As whom az is logged in. */
   readonly deployer: string;
   readonly quotas: ReadonlyArray<{ readonly name: string; readonly used: number; readonly limit: number }>;
@@ -106,6 +108,8 @@ export interface Wishes {
   readonly namespace: string;
   /** The relay's image; empty: it is built. */
   readonly relayImage: string;
+  /** A file of values for the chart; empty: none. */
+  readonly chartValues: string;
   /** Empty: the default. */
   readonly currency: string;
   readonly healthTopicId: string;
@@ -132,6 +136,7 @@ export function readWishes(environment: Readonly<Record<string, string | undefin
     install: of('NODEWRIGHT_INSTALL'),
     namespace: of('NODEWRIGHT_NAMESPACE'),
     relayImage: of('NODEWRIGHT_RELAY_IMAGE'),
+    chartValues: of('NODEWRIGHT_CHART_VALUES'),
     currency: of('NODEWRIGHT_CURRENCY'),
     healthTopicId: of('NODEWRIGHT_HEALTH_TOPIC_ID'),
     maintenanceTopicId: of('NODEWRIGHT_MAINTENANCE_TOPIC_ID'),
@@ -139,8 +144,8 @@ export function readWishes(environment: Readonly<Record<string, string | undefin
   };
 }
 
-/** Asks az for all of it. Throws an Error whose message is one sentence with the way to mend it. */
-export function gatherAnswers(ask: Ask, wishes: Wishes): Answers {
+/** Asks az for all of it, and `isFile` for a file of one's own. Throws an Error whose message is one sentence with the way to mend it. */
+export function gatherAnswers(ask: Ask, wishes: Wishes, isFile: (path: string) => boolean): Answers {
   const { subscription, path, deployer } = locate(ask, wishes);
   const read = (doing: string, resource: string, apiVersion: string): unknown =>
     valueOf(ask, doing, readArm(resource, apiVersion));
@@ -166,6 +171,7 @@ export function gatherAnswers(ask: Ask, wishes: Wishes): Answers {
   return {
     cluster,
     permissions: { onMachines: permissions(group), onSubscription: permissions(subscription), onCluster },
+    hasChartValues: wishes.chartValues === '' || isFile(wishes.chartValues),
     inCluster: lookInto(ask, { cluster, onCluster, wishes }),
     deployer,
     quotas: (listOf(usages) as ReadonlyArray<Usage>).map(({ name, currentValue, limit }) => ({

@@ -138,6 +138,12 @@ export const clusterChecks: ReadonlyArray<Check> = [
       bad: `NODEWRIGHT_NAMESPACE is ${JSON.stringify(namespace)}, which is no name of a namespace`,
       mend: 'azd env set NODEWRIGHT_NAMESPACE to lower-case letters, digits and dashes, 63 at most',
     }),
+  ({ wishes: { chartValues }, hasChartValues }) =>
+    finding('chart-values', hasChartValues, {
+      good: chartValues === '' ? 'the chart has no values of your own' : `the chart has the values of ${chartValues}`,
+      bad: `NODEWRIGHT_CHART_VALUES names ${chartValues}, which is not there`,
+      mend: 'azd env set NODEWRIGHT_CHART_VALUES to the path of a YAML file from the repository’s root, or to ""',
+    }),
   (answers) => {
     const { inCluster } = answers;
     switch (inCluster.kind) {

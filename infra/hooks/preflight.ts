@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join, relative, resolve } from 'node:path';
 import { type Answers, gatherAnswers, readWishes } from './answers.ts';
 import { azIn } from './az.ts';
@@ -17,7 +17,7 @@ import { runProgram } from './run-program.ts';
 const root = resolve(import.meta.dirname, '../..');
 const wishes = readWishes(process.env);
 try {
-  const answers = gatherAnswers(azIn(process.cwd()), wishes);
+  const answers = gatherAnswers(azIn(process.cwd()), wishes, (path) => existsSync(resolve(root, path)));
   const findings = judge(answers);
   const failed = findings.filter(({ verdict }) => verdict === 'failed').length;
   const lines = renderFindings(findings, wishes.clusterId);

@@ -71,19 +71,28 @@ export interface Image {
   readonly digest: string;
 }
 
+/** Whether a text names an image. */
+export function isImage(text: string): boolean {
+  return imageOf(text) !== null;
+}
+
 /** Takes `REGISTRY:PORT/NAME:TAG@sha256:…` apart. Throws an Error that says what it should be. */
 export function readImage(text: string): Image {
+  const image = imageOf(text);
+  if (image !== null) return image;
+  throw new Error(
+    `NODEWRIGHT_RELAY_IMAGE is ${JSON.stringify(text)}: write REGISTRY/nodewright-relay:TAG, or REGISTRY/nodewright-relay@sha256: and 64 hexadecimal digits`,
+  );
+}
+
+function imageOf(text: string): Image | null {
   const [name = '', digest = '', ...more] = text.split('@');
   const isDigest = digest === '' ? !text.includes('@') : /^sha256:[0-9a-f]{64}$/.test(digest);
   // A colon before the last slash is of the registry's port.
   const tagAt = name.lastIndexOf(':') > name.lastIndexOf('/') ? name.lastIndexOf(':') : name.length;
   const image = { repository: name.slice(0, tagAt), tag: name.slice(tagAt + 1), digest };
-  if (!isDigest || more.length > 0 || !/^[\w.:-]+(\/[\w.-]+)+$/.test(image.repository)) {
-    throw new Error(
-      `NODEWRIGHT_RELAY_IMAGE is ${JSON.stringify(text)}: write REGISTRY/nodewright-relay:TAG, or REGISTRY/nodewright-relay@sha256: and 64 hexadecimal digits`,
-    );
-  }
-  return image;
+  const isWhole = isDigest && more.length === 0 && /^[\w.:-]+(\/[\w.-]+)+$/.test(image.repository);
+  return isWhole ? image : null;
 }
 
 /** Builds the relay's image in the registry, from the repository's root; nothing needs a container engine here. Registries build for amd64 unless told. */

@@ -3,6 +3,7 @@ import { allow } from './cluster-rights.ts';
 import { currencies } from './currencies.ts';
 import { topicsOf } from './fill-in.ts';
 import { type Check, finding } from './finding.ts';
+import { isImage } from './relay-commands.ts';
 
 /** The smallest node that a pool is likely to allow. */
 const CORES_MINIMUM = 2;
@@ -22,6 +23,12 @@ export const subscriptionChecks: ReadonlyArray<Check> = [
       verdict: wishes.location === '' ? 'warning' : 'failed',
     });
   },
+  ({ wishes: { relayImage } }) =>
+    finding('relay-image', relayImage === '' || isImage(relayImage), {
+      good: relayImage === '' ? 'the relay’s image is built' : `the relay runs ${relayImage}`,
+      bad: `NODEWRIGHT_RELAY_IMAGE is ${JSON.stringify(relayImage)}, which names no image`,
+      mend: 'azd env set NODEWRIGHT_RELAY_IMAGE REGISTRY/nodewright-relay:TAG, or with @sha256: and 64 hexadecimal digits',
+    }),
   ({ offer, wishes }) =>
     finding('registry-tasks', !offer.startsWith('FreeTrial') || wishes.relayImage !== '', {
       good: wishes.relayImage === '' ? 'the relay’s image can be built in a registry' : 'the relay’s image is there',

@@ -56,7 +56,7 @@ var logAlerts = [
   {
     name: 'relay-silent'
     title: 'the relay is silent'
-    description: 'The relay in the cluster has not been heard of for five minutes. Nodes still come, up to a minute later. Look at it: kubectl -n nodewright-system get pods; its /readyz says what it cannot list.'
+    description: 'The relay in the cluster has not been heard of for five minutes. Nodes still come, up to a minute later. Look at it: kubectl get pods -A -l app.kubernetes.io/name=nodewright-relay; its /readyz says what it cannot list.'
     query: loadTextContent('../portal/alerts/relay-silent.kql')
     column: 'QuietSeconds'
     operator: 'GreaterThan'

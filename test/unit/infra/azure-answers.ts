@@ -23,6 +23,7 @@ export const goodWishes: Wishes = {
   install: '',
   namespace: '',
   relayImage: '',
+  chartValues: '',
   currency: '',
   healthTopicId: '',
   maintenanceTopicId: '',
@@ -77,6 +78,7 @@ export const goodAnswers: Answers = {
   cluster: goodCluster,
   permissions: { onMachines: owner, onSubscription: owner, onCluster: owner },
   inCluster: { kind: 'allowed' },
+  hasChartValues: true,
   deployer: 'you@example.com',
   quotas: [
     { name: 'cores', used: 12, limit: 100 },

@@ -160,6 +160,18 @@ const cases: ReadonlyArray<Case> = [
   ['region', 'failed', { ...goodAnswers, wishes: wishesOf({ location: 'Jio India West' }) }, 'AZURE_LOCATION'],
   ['region', 'warning', { ...goodAnswers, flexRegions: ['northeurope'] }, 'list-flexconsumption-locations'],
   ['registry-tasks', 'warning', { ...goodAnswers, offer: 'FreeTrial_2014-09-01' }, 'NODEWRIGHT_RELAY_IMAGE'],
+  [
+    'chart-values',
+    'failed',
+    { ...goodAnswers, wishes: wishesOf({ chartValues: 'mine.yaml' }), hasChartValues: false },
+    'azd env set NODEWRIGHT_CHART_VALUES',
+  ],
+  [
+    'relay-image',
+    'failed',
+    { ...goodAnswers, wishes: wishesOf({ relayImage: 'relay' }) },
+    'NODEWRIGHT_RELAY_IMAGE REGISTRY/',
+  ],
   ['namespace', 'failed', { ...goodAnswers, wishes: wishesOf({ namespace: 'Nodes & more' }) }, '63 at most'],
   [
     'rights-in-cluster',
@@ -435,12 +447,13 @@ describe('what can be found is filled in', () => {
 });
 
 describe('asked through az', () => {
+  const noFile = (): boolean => false;
   const refused = (message: string): AzAnswer => ({ kind: 'refused', message });
   const at = (ending: string, message: string) => azAbout((path) => (path.endsWith(ending) ? refused(message) : null));
 
   test('a cluster that lacks nothing is read and passes', () => {
     const wishes = wishesOf({ scheduledEvents: true, functionsSubnetId: FUNCTIONS_SUBNET, nodeSubnetId: SUBNET });
-    const answers = gatherAnswers(azAbout(), wishes);
+    const answers = gatherAnswers(azAbout(), wishes, noFile);
     expect(judge(answers).filter(({ verdict }) => verdict !== 'passed')).toEqual([]);
     expect(answers).toMatchObject({
       networks: [withFunctionsSubnet],
@@ -448,6 +461,13 @@ describe('asked through az', () => {
       offer: goodAnswers.offer,
       deployer: 'you@example.com',
     });
+  });
+
+  test('a file of values is looked for where one is named', () => {
+    const wishes = wishesOf({ chartValues: 'mine.yaml' });
+    expect(gatherAnswers(azAbout(), wishes, noFile).hasChartValues).toBe(false);
+    expect(gatherAnswers(azAbout(), wishes, (path) => path === 'mine.yaml').hasChartValues).toBe(true);
+    expect(gatherAnswers(azAbout(), goodWishes, noFile).hasChartValues).toBe(true);
   });
 
   describe('what you may do in the cluster', () => {
@@ -459,6 +479,7 @@ describe('asked through az', () => {
           return found?.[1] ?? (path === CLUSTER_ID ? { kind: 'answer', value: cluster } : null);
         }),
         goodWishes,
+        noFile,
       );
     const azureRbac = { aadProfile: { managed: true, enableAzureRBAC: true } };
     const permitted = (notDataActions: ReadonlyArray<string>): AzAnswer => ({
@@ -518,7 +539,7 @@ describe('asked through az', () => {
   });
 
   test('az that is not there', () => {
-    expect(() => gatherAnswers(() => ({ kind: 'missing' }), goodWishes)).toThrow(
+    expect(() => gatherAnswers(() => ({ kind: 'missing' }), goodWishes, noFile)).toThrow(
       'the Azure CLI is not installed, or not on the PATH: install az, then run az login',
     );
   });
@@ -530,7 +551,7 @@ describe('asked through az', () => {
     [CLUSTER_ID.replace('managedClusters', 'fleets'), 'is not the id of an AKS cluster'],
     [CLUSTER_ID.replaceAll('0000-', '1111-'), 'and az works in'],
   ] as const)('a wrong cluster id gets a sentence: %s', ([clusterId, said]) => {
-    expect(() => gatherAnswers(azAbout(), wishesOf({ clusterId }))).toThrow(said);
+    expect(() => gatherAnswers(azAbout(), wishesOf({ clusterId }), noFile)).toThrow(said);
   });
 
   test.for([
@@ -573,7 +594,7 @@ describe('asked through az', () => {
   ] as const)('what az refuses gets one sentence with the way to mend it: %s %s', ([ending, message, said]) => {
     let thrown = '';
     try {
-      gatherAnswers(at(ending, message), goodWishes);
+      gatherAnswers(at(ending, message), goodWishes, noFile);
     } catch (error) {
       thrown = error instanceof Error ? error.message : '';
     }
