@@ -10,6 +10,9 @@ import { renderParameters } from './render-parameters.ts';
 import { writeReport } from './report.ts';
 import { runProgram } from './run-program.ts';
 
+/** A cluster without room for the pod that Azure runs commands in keeps az waiting. */
+const ASKED_WITHIN_MS = 5 * 60_000;
+
 /**
  * Looks before anything is deployed whether it can be: `azd up` and `azd provision` run it first, and `npm run preflight` by hand. Changes
  * nothing but variables of azd's environment that it can fill in. Ends with 1 when something has to be mended.
@@ -17,7 +20,9 @@ import { runProgram } from './run-program.ts';
 const root = resolve(import.meta.dirname, '../..');
 const wishes = readWishes(process.env);
 try {
-  const answers = gatherAnswers(azIn(process.cwd()), wishes, (path) => existsSync(resolve(root, path)));
+  const answers = gatherAnswers(azIn(process.cwd(), ASKED_WITHIN_MS), wishes, (path) =>
+    existsSync(resolve(root, path)),
+  );
   const findings = judge(answers);
   const failed = findings.filter(({ verdict }) => verdict === 'failed').length;
   const lines = renderFindings(findings, wishes.clusterId);
