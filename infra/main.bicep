@@ -26,22 +26,43 @@ param clusterResourceId string
 @minLength(1)
 param nodeSubnetResourceId string
 
+@description('Further subnets that AKSNodeClasses name as vnetSubnetID, by resource id. The functions get the right to put nodes into them. Add new ones at the end: rights are named by their place.')
+param additionalNodeSubnetResourceIds string[] = []
+
 @description('Azure\'s GUID of that subnet\'s virtual network. Needed for a network of your own, with pods in an overlay; else the app reads it.')
 param virtualNetworkGuid string = ''
+
+@description('The public SSH key of nodes, one line that begins with ssh-rsa or ssh-ed25519. Empty: the cluster\'s. Needed where the cluster was made without one, as az makes them today: Azure makes no Linux VM without.')
+param sshPublicKey string = ''
 
 // Names and tags.
 
 @description('The resource group that is made. Empty: rg-nodewright-ENVIRONMENT.')
 param resourceGroupName string = ''
 
-@description('Names of your own in place of those that are made up: functionApp, plan, functionsIdentity, relayIdentity, serviceBus, hostStorage, dataStorage, applicationInsights, workspace, registry, healthTopic, maintenanceTopic, deletionTopic.')
-param resourceNames object = {}
+@sealed()
+@description('Names of your own in place of those that are made up.')
+param resourceNames {
+  functionApp: string?
+  plan: string?
+  functionsIdentity: string?
+  relayIdentity: string?
+  serviceBus: string?
+  hostStorage: string?
+  dataStorage: string?
+  applicationInsights: string?
+  workspace: string?
+  registry: string?
+  healthTopic: string?
+  maintenanceTopic: string?
+  deletionTopic: string?
+} = {}
 
 @description('Tags of everything that is made here.')
-param tags object = {}
+param tags { *: string } = {}
 
 @description('Tags of every VM and network interface that is made for a node.')
-param nodeTags object = {}
+param nodeTags { *: string } = {}
 
 // How much.
 
@@ -59,7 +80,7 @@ param instanceMemoryMB int = 2048
 param maximumInstanceCount int = 100
 
 @description('Functions that have an instance waiting: those that a new node passes through, and the one that hears of evictions. `http` is the group of those that are called over HTTP. Others may take minutes to wake.')
-param alwaysReadyFunctions array = [
+param alwaysReadyFunctions string[] = [
   'provision'
   'launch'
   'follow'
@@ -109,6 +130,9 @@ param decisionRetentionDays int = 180
 param snapshotRetentionDays int = 90
 
 // What Azure tells of machines.
+
+@description('Azure\'s own events of machines, through Event Grid. Off, where a policy or somebody else\'s topic forbids them: the relay hears of evictions from the nodes themselves, and the sweep finds machines that are gone.')
+param azureEvents bool = true
 
 @description('Scheduled events through Event Grid: a preview of Azure\'s, with a feature to be registered.')
 param scheduledEvents bool = false
@@ -173,8 +197,10 @@ param monthlyCostAlert int = 0
 @minValue(0)
 param monthlyBudget int = 0
 
-@description('First day of the month that the budget begins with, such as 2027-01-01; needed with monthlyBudget. Of a new one it is not before the present month; later it must stay.')
-param budgetStartDate string = ''
+@description('First day of the month that the budget begins with, such as 2027-01-01: the present month unless said. Deployed again in a later month, it must be said, as it has to stay.')
+@minLength(10)
+@maxLength(10)
+param budgetStartDate string = utcNow('yyyy-MM-01')
 
 // The network.
 
@@ -190,13 +216,35 @@ param existingBlobZoneResourceId string = ''
 @description('A private DNS zone for the Service Bus. Empty: one is made where there are private endpoints.')
 param existingServiceBusZoneResourceId string = ''
 
+@description('Resource ids of virtual networks beside that of the private endpoints which the zones made here are linked to: the app\'s and the cluster\'s, where they are others.')
+param zoneLinkedNetworkResourceIds string[] = []
+
 // The rest.
 
 @description('A registry for the relay\'s image is made. Off: the cluster pulls from another.')
 param createRegistry bool = true
 
+@description('The namespace of the relay in the cluster, which its federated credential, the app and the chart name.')
+@minLength(1)
+@maxLength(63)
+param relayNamespace string = 'nodewright-system'
+
+@sealed()
 @description('Settings of the app that have defaults, by their names, such as DISRUPTION or FEATURE_GATES: see docs/deploy.md.')
-param settings object = {}
+param settings {
+  DISRUPTION: string?
+  DISRUPT_SCHEDULE: string?
+  FEATURE_GATES: string?
+  IGNORE_DRA_REQUESTS: string?
+  LINUX_ADMIN_USERNAME: string?
+  MAINTENANCE_CONFIGURATION_ID: string?
+  MIN_VALUES_POLICY: string?
+  PREFERENCE_POLICY: string?
+  RESERVE_NODES: string?
+  SCHEDULER_CONFIG: string?
+  SWEEP_SCHEDULE: string?
+  VM_MEMORY_OVERHEAD_PERCENT: string?
+} = {}
 
 var clusterParts = split(clusterResourceId, '/')
 var clusterResourceGroup = clusterParts[4]
@@ -267,6 +315,7 @@ module identities 'modules/identities.bicep' = {
     location: location
     tags: allTags
     oidcIssuer: facts.outputs.oidcIssuer
+    relayNamespace: relayNamespace
   }
 }
 
@@ -381,6 +430,7 @@ module azureAccess 'modules/access/azure-access.bicep' = {
     clusterResourceGroup: clusterResourceGroup
     clusterName: clusterName
     nodeSubnetResourceId: nodeSubnetResourceId
+    additionalNodeSubnetResourceIds: additionalNodeSubnetResourceIds
     kubeletIdentityId: facts.outputs.kubeletIdentityId
     diskEncryptionSetResourceId: facts.outputs.diskEncryptionSetId
     suffix: suffix
@@ -467,7 +517,7 @@ module relayContainers 'modules/access/container-role.bicep' = {
   }
 }
 
-module signals 'modules/signals/signals.bicep' = {
+module signals 'modules/signals/signals.bicep' = if (azureEvents) {
   name: 'nodewright-signals'
   scope: group
   params: {
@@ -506,7 +556,8 @@ module budget 'modules/budget.bicep' = if (monthlyBudget > 0) {
     name: 'nodewright-${token}'
     nodeResourceGroup: facts.outputs.nodeResourceGroup
     clusterName: clusterName
-    amount: monthlyBudget
+    // The module wants at least one, also where it is not deployed.
+    amount: max(monthlyBudget, 1)
     startDate: budgetStartDate
     actionGroupId: actionGroupResourceId
   }
@@ -523,6 +574,7 @@ module privateAccess 'modules/network/private-access.bicep' = if (isPrivate) {
     hostStorageId: hostStorage.outputs.id
     dataStorageId: dataStorage.outputs.id
     serviceBusId: serviceBus.outputs.id
+    zoneLinkedNetworkResourceIds: zoneLinkedNetworkResourceIds
     existingBlobZoneResourceId: existingBlobZoneResourceId
     existingServiceBusZoneResourceId: existingServiceBusZoneResourceId
   }
@@ -574,10 +626,12 @@ module functionApp 'modules/function-app.bicep' = {
     clusterName: clusterName
     nodeSubnetResourceId: nodeSubnetResourceId
     virtualNetworkGuid: virtualNetworkGuid
+    sshPublicKey: sshPublicKey
     diskEncryptionSetResourceId: facts.outputs.diskEncryptionSetId
     nodeTags: nodeTags
-    scheduledEvents: scheduledEvents
+    scheduledEvents: azureEvents && scheduledEvents
     currency: currency
+    relayNamespace: relayNamespace
     settings: settings
   }
 }
@@ -617,6 +671,12 @@ output SERVICE_BUS_NAMESPACE string = serviceBus.outputs.fullyQualifiedNamespace
 @description('Where blobs are: settings.blobServiceUri of the chart.')
 output BLOB_SERVICE_URI string = dataStorage.outputs.blobEndpoint
 
+@description('The namespace of the relay in the cluster.')
+output RELAY_NAMESPACE string = relayNamespace
+
+@description('Feature gates of the app, of which the chart has to know one.')
+output FEATURE_GATES string = settings.?FEATURE_GATES ?? ''
+
 @description('Name of the registry for the relay\'s image; empty where none was made.')
 output REGISTRY_NAME string = createRegistry ? names.registry : ''
 
@@ -631,6 +691,9 @@ output ROLE_SUFFIX string = suffix
 @description('Resource id of the subnet of new nodes.')
 output NODE_SUBNET_ID string = nodeSubnetResourceId
 
+@description('Resource ids of further subnets of nodes, with commas between; empty where there are none.')
+output ADDITIONAL_NODE_SUBNET_IDS string = join(additionalNodeSubnetResourceIds, ',')
+
 @description('Resource id of the identity that nodes carry.')
 output KUBELET_IDENTITY_ID string = facts.outputs.kubeletIdentityId
 
@@ -638,13 +701,13 @@ output KUBELET_IDENTITY_ID string = facts.outputs.kubeletIdentityId
 output DISK_ENCRYPTION_SET_ID string = facts.outputs.diskEncryptionSetId
 
 @description('Resource id of the topic of health resources that was there before; empty where it was made here.')
-output HEALTH_TOPIC_ID string = existingHealthTopicResourceId
+output HEALTH_TOPIC_ID string = azureEvents ? existingHealthTopicResourceId : ''
 
 @description('The same of maintenance resources; empty without scheduledEvents.')
-output MAINTENANCE_TOPIC_ID string = scheduledEvents ? existingMaintenanceTopicResourceId : ''
+output MAINTENANCE_TOPIC_ID string = azureEvents && scheduledEvents ? existingMaintenanceTopicResourceId : ''
 
 @description('The same of the node resource group.')
-output DELETION_TOPIC_ID string = existingDeletionTopicResourceId
+output DELETION_TOPIC_ID string = azureEvents ? existingDeletionTopicResourceId : ''
 
 @description('Name of the budget, which is the subscription\'s; empty where none was made.')
 output BUDGET_NAME string = monthlyBudget > 0 ? 'nodewright-${token}' : ''

@@ -1,4 +1,5 @@
 import { type Ask, readArm } from './az.ts';
+import { type InCluster, type Permission, askCluster, azureAllows } from './cluster-rights.ts';
 import { explainRefusal } from './explain-refusal.ts';
 
 /** What the checks read of a cluster, as Resource Manager answers (2026-04-01). */
@@ -12,7 +13,12 @@ export interface Cluster {
     readonly kubernetesVersion?: string;
     readonly nodeResourceGroup: string;
     readonly enableRBAC?: boolean;
-    readonly aadProfile?: { readonly managed?: boolean };
+    readonly aadProfile?: {
+      readonly managed?: boolean;
+      /** Azure's roles decide about Kubernetes, too. */
+      readonly enableAzureRBAC?: boolean;
+      readonly adminGroupObjectIDs?: ReadonlyArray<string>;
+    };
     readonly oidcIssuerProfile?: { readonly enabled?: boolean };
     readonly securityProfile?: { readonly workloadIdentity?: { readonly enabled?: boolean } };
     readonly nodeProvisioningProfile?: { readonly mode?: string; readonly defaultNodePools?: string };
@@ -33,12 +39,6 @@ export interface Cluster {
   };
 }
 
-/** What somebody may do at one scope: Azure's own list. */
-export interface Permission {
-  readonly actions: ReadonlyArray<string>;
-  readonly notActions: ReadonlyArray<string>;
-}
-
 export interface Topic {
   readonly id: string;
   readonly hasIdentity: boolean;
@@ -48,20 +48,39 @@ export interface Topic {
   readonly environment: string;
 }
 
+export interface Subnet {
+  readonly id: string;
+  /** Length of its longest address prefix: 27 has 32 addresses. */
+  readonly prefixLength: number;
+  /** To which services it is delegated. */
+  readonly delegations: ReadonlyArray<string>;
+}
+
 /** Everything that the checks judge. */
 export interface Answers {
   readonly cluster: Cluster;
   readonly permissions: {
     readonly onMachines: ReadonlyArray<Permission>;
     readonly onSubscription: ReadonlyArray<Permission>;
+    readonly onCluster: ReadonlyArray<Permission>;
   };
+  readonly inCluster: InCluster;
+  /** Whether the file of values is there; true where none is named. */
+  readonly hasChartValues: boolean;
+  /** As whom az is logged in. */
+  readonly deployer: string;
   readonly quotas: ReadonlyArray<{ readonly name: string; readonly used: number; readonly limit: number }>;
   /** The subscription's networks, with their subnets. */
   readonly networks: ReadonlyArray<{
     readonly id: string;
     readonly guid: string;
-    readonly subnets: ReadonlyArray<string>;
+    readonly location: string;
+    readonly subnets: ReadonlyArray<Subnet>;
   }>;
+  /** Regions with the plan of the app; empty where az does not know. */
+  readonly flexRegions: ReadonlyArray<string>;
+  /** Sort of the subscription, such as `FreeTrial_2014-09-01`. */
+  readonly offer: string;
   readonly topics: ReadonlyArray<Topic>;
   /** State of the provider that networks of the app need, and of the feature that scheduled events need. */
   readonly registrations: { readonly app: string; readonly scheduledEvents: string };
@@ -72,11 +91,25 @@ export interface Answers {
 export interface Wishes {
   readonly clusterId: string;
   readonly environment: string;
+  /** Region of what is made; empty: not chosen yet. */
+  readonly location: string;
   readonly nodeSubnetId: string;
   readonly vnetGuid: string;
+  /** The key that nodes let in; empty: the cluster's, or one that nobody has. */
+  readonly sshPublicKey: string;
   readonly functionsSubnetId: string;
   readonly privateEndpointSubnetId: string;
+  /** Azure's own events, through Event Grid. */
+  readonly azureEvents: boolean;
   readonly scheduledEvents: boolean;
+  /** By what the chart is installed: `helm`, or empty for a command through Azure. */
+  readonly install: string;
+  /** The relay's; empty: the default. */
+  readonly namespace: string;
+  /** The relay's image; empty: it is built. */
+  readonly relayImage: string;
+  /** A file of values for the chart; empty: none. */
+  readonly chartValues: string;
   /** Empty: the default. */
   readonly currency: string;
   readonly healthTopicId: string;
@@ -92,11 +125,18 @@ export function readWishes(environment: Readonly<Record<string, string | undefin
   return {
     clusterId: of('NODEWRIGHT_CLUSTER_ID'),
     environment: of('AZURE_ENV_NAME'),
+    location: of('AZURE_LOCATION'),
     nodeSubnetId: of('NODEWRIGHT_NODE_SUBNET_ID'),
     vnetGuid: of('NODEWRIGHT_VNET_GUID'),
+    sshPublicKey: of('NODEWRIGHT_SSH_PUBLIC_KEY'),
     functionsSubnetId: of('NODEWRIGHT_FUNCTIONS_SUBNET_ID'),
     privateEndpointSubnetId: of('NODEWRIGHT_PRIVATE_ENDPOINT_SUBNET_ID'),
-    scheduledEvents: of('NODEWRIGHT_SCHEDULED_EVENTS') === 'true',
+    azureEvents: of('NODEWRIGHT_AZURE_EVENTS') !== 'false',
+    scheduledEvents: of('NODEWRIGHT_AZURE_EVENTS') !== 'false' && of('NODEWRIGHT_SCHEDULED_EVENTS') === 'true',
+    install: of('NODEWRIGHT_INSTALL'),
+    namespace: of('NODEWRIGHT_NAMESPACE'),
+    relayImage: of('NODEWRIGHT_RELAY_IMAGE'),
+    chartValues: of('NODEWRIGHT_CHART_VALUES'),
     currency: of('NODEWRIGHT_CURRENCY'),
     healthTopicId: of('NODEWRIGHT_HEALTH_TOPIC_ID'),
     maintenanceTopicId: of('NODEWRIGHT_MAINTENANCE_TOPIC_ID'),
@@ -104,9 +144,9 @@ export function readWishes(environment: Readonly<Record<string, string | undefin
   };
 }
 
-/** Asks az for all of it. Throws an Error whose message is one sentence with the way to mend it. */
-export function gatherAnswers(ask: Ask, wishes: Wishes): Answers {
-  const { subscription, path } = locate(ask, wishes);
+/** Asks az for all of it, and `isFile` for a file of one's own. Throws an Error whose message is one sentence with the way to mend it. */
+export function gatherAnswers(ask: Ask, wishes: Wishes, isFile: (path: string) => boolean): Answers {
+  const { subscription, path, deployer } = locate(ask, wishes);
   const read = (doing: string, resource: string, apiVersion: string): unknown =>
     valueOf(ask, doing, readArm(resource, apiVersion));
   const cluster = read('read the cluster', path, '2026-04-01') as Cluster;
@@ -115,6 +155,7 @@ export function gatherAnswers(ask: Ask, wishes: Wishes): Answers {
     listOf(
       read(`read your rights on ${scope}`, `${scope}/providers/Microsoft.Authorization/permissions`, '2022-04-01'),
     ) as ReadonlyArray<Permission>;
+  const onCluster = permissions(path);
   const usages = read(
     'read quota',
     `${subscription}/providers/Microsoft.Compute/locations/${cluster.location}/usages`,
@@ -129,17 +170,23 @@ export function gatherAnswers(ask: Ask, wishes: Wishes): Answers {
   const feature = `${subscription}/providers/Microsoft.Features/providers/Microsoft.Compute/features/SendScheduledEventsPolicy`;
   return {
     cluster,
-    permissions: { onMachines: permissions(group), onSubscription: permissions(subscription) },
+    permissions: { onMachines: permissions(group), onSubscription: permissions(subscription), onCluster },
+    hasChartValues: wishes.chartValues === '' || isFile(wishes.chartValues),
+    inCluster: lookInto(ask, { cluster, onCluster, wishes }),
+    deployer,
     quotas: (listOf(usages) as ReadonlyArray<Usage>).map(({ name, currentValue, limit }) => ({
       name: name.value,
       used: currentValue,
       limit,
     })),
-    networks: (listOf(networks) as ReadonlyArray<Network>).map(({ id, properties }) => ({
+    networks: (listOf(networks) as ReadonlyArray<Network>).map(({ id, location, properties }) => ({
       id,
       guid: properties.resourceGuid ?? '',
-      subnets: (properties.subnets ?? []).map((subnet) => subnet.id),
+      location: location ?? '',
+      subnets: (properties.subnets ?? []).map(toSubnet),
     })),
+    flexRegions: flexRegions(ask),
+    offer: offerOf(read('read the subscription', subscription, '2022-12-01')),
     topics: (listOf(topics) as ReadonlyArray<SystemTopic>).map(toTopic),
     registrations: {
       app: stateOf(read('read providers', `${subscription}/providers/Microsoft.App`, '2021-04-01')),
@@ -157,7 +204,17 @@ interface Usage {
 
 interface Network {
   readonly id: string;
-  readonly properties: { readonly resourceGuid?: string; readonly subnets?: ReadonlyArray<{ readonly id: string }> };
+  readonly location?: string;
+  readonly properties: { readonly resourceGuid?: string; readonly subnets?: ReadonlyArray<NetworkSubnet> };
+}
+
+interface NetworkSubnet {
+  readonly id: string;
+  readonly properties?: {
+    readonly addressPrefix?: string;
+    readonly addressPrefixes?: ReadonlyArray<string>;
+    readonly delegations?: ReadonlyArray<{ readonly properties?: { readonly serviceName?: string } }>;
+  };
 }
 
 interface SystemTopic {
@@ -165,6 +222,63 @@ interface SystemTopic {
   readonly identity?: { readonly type?: string } | null;
   readonly tags?: Readonly<Record<string, string>> | null;
   readonly properties: { readonly source?: string; readonly topicType?: string };
+}
+
+function toSubnet({ id, properties = {} }: NetworkSubnet): Subnet {
+  const { addressPrefix, addressPrefixes = [], delegations = [] } = properties;
+  const prefixes = [...(addressPrefix === undefined ? [] : [addressPrefix]), ...addressPrefixes];
+  return {
+    id,
+    // Of addresses of both sorts those of the fourth version count.
+    prefixLength: Math.max(0, ...prefixes.filter((one) => !one.includes(':')).map((one) => Number(one.split('/')[1]))),
+    delegations: delegations.flatMap((one) => one.properties?.serviceName ?? []),
+  };
+}
+
+/** Only a cluster that runs can be asked, and only where Azure runs commands in it. */
+function lookInto(
+  ask: Ask,
+  {
+    cluster,
+    onCluster,
+    wishes,
+  }: Pick<Answers, 'cluster' | 'wishes'> & { readonly onCluster: ReadonlyArray<Permission> },
+): InCluster {
+  const { aadProfile, powerState, apiServerAccessProfile } = cluster.properties;
+  if (aadProfile?.enableAzureRBAC === true && azureAllows(onCluster)) return { kind: 'allowed' };
+  if (wishes.install === 'helm') return { kind: 'unasked', why: 'Helm of this machine installs the chart' };
+  if (aadProfile?.managed !== true)
+    return { kind: 'unasked', why: 'the API server takes no tokens of Microsoft Entra ID' };
+  if ((powerState?.code ?? 'Running') !== 'Running') return { kind: 'unasked', why: 'the cluster does not run' };
+  if (apiServerAccessProfile?.disableRunCommand === true)
+    return { kind: 'unasked', why: 'commands through Azure are switched off' };
+  const [, , , , group = '', , , , name = ''] = cluster.id.split('/');
+  const namespace = isNamespace(wishes.namespace) ? wishes.namespace : DEFAULT_NAMESPACE;
+  return askCluster(ask, ['--resource-group', group, '--name', name], namespace);
+}
+
+const DEFAULT_NAMESPACE = 'nodewright-system';
+
+/** Whether Kubernetes takes a text as the name of a namespace. */
+export function isNamespace(text: string): boolean {
+  return /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/.test(text);
+}
+
+/** None where this az is too old to know the command: then the deployment will tell. */
+function flexRegions(ask: Ask): ReadonlyArray<string> {
+  const answer = ask(['functionapp', 'list-flexconsumption-locations']);
+  const listed = answer.kind === 'answer' ? (answer.value as ReadonlyArray<{ readonly name: string }> | null) : null;
+  return (listed ?? []).map(({ name }) => regionName(name));
+}
+
+/** `West Europe` and `westeurope` are one. */
+export function regionName(text: string): string {
+  return text.toLowerCase().replaceAll(' ', '');
+}
+
+function offerOf(answer: unknown): string {
+  const { subscriptionPolicies } = (answer ?? {}) as { readonly subscriptionPolicies?: { readonly quotaId?: string } };
+  return subscriptionPolicies?.quotaId ?? '';
 }
 
 function toTopic({ id, identity, tags, properties }: SystemTopic): Topic {
@@ -178,7 +292,10 @@ function toTopic({ id, identity, tags, properties }: SystemTopic): Topic {
 }
 
 /** The subscription's path and the cluster's, once az is known to work there. */
-function locate(ask: Ask, { clusterId }: Wishes): { readonly subscription: string; readonly path: string } {
+function locate(
+  ask: Ask,
+  { clusterId }: Wishes,
+): { readonly subscription: string; readonly path: string; readonly deployer: string } {
   const match = CLUSTER_ID.exec(clusterId);
   if (match === null) {
     const found =
@@ -188,13 +305,16 @@ function locate(ask: Ask, { clusterId }: Wishes): { readonly subscription: strin
     );
   }
   const [path, subscription = ''] = match;
-  const account = valueOf(ask, 'see who is logged in', ['account', 'show']) as { readonly id: string };
+  const account = valueOf(ask, 'see who is logged in', ['account', 'show']) as {
+    readonly id: string;
+    readonly user?: { readonly name?: string };
+  };
   if (account.id.toLowerCase() !== subscription.toLowerCase()) {
     throw new Error(
       `the cluster is in subscription ${subscription}, and az works in ${account.id}: run az account set --subscription ${subscription}, and azd env set AZURE_SUBSCRIPTION_ID ${subscription}`,
     );
   }
-  return { subscription: `/subscriptions/${subscription}`, path };
+  return { subscription: `/subscriptions/${subscription}`, path, deployer: account.user?.name ?? 'YOU' };
 }
 
 function valueOf(ask: Ask, doing: string, args: ReadonlyArray<string>): unknown {

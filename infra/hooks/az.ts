@@ -9,12 +9,19 @@ export type AzAnswer =
 /** Asks the Azure CLI. */
 export type Ask = (args: ReadonlyArray<string>) => AzAnswer;
 
-/** An az that works in a folder and answers in JSON. */
-export function azIn(cwd: string): Ask {
+/** An az that works in a folder and answers in JSON; one that takes longer than `withinMs` is ended, and has refused. */
+export function azIn(cwd: string, withinMs?: number): Ask {
   return (args) => {
     const words = [...args, '--only-show-errors', '--output', 'json'];
-    const { status, stdout, stderr, error } = runProgram('az', words, { cwd, shown: false });
+    const { status, stdout, stderr, error } = runProgram('az', words, {
+      cwd,
+      shown: false,
+      ...(withinMs === undefined ? {} : { withinMs }),
+    });
     if (error !== undefined && 'code' in error && error.code === 'ENOENT') return { kind: 'missing' };
+    if (error !== undefined && 'code' in error && error.code === 'ETIMEDOUT') {
+      return { kind: 'refused', message: `az ${args.slice(0, 3).join(' ')} did not end in time, and was ended` };
+    }
     return status === 0 ? parse(stdout) : { kind: 'refused', message: stderr ?? '' };
   };
 }

@@ -8,8 +8,15 @@ export function explainRefusal(doing: string, answer: Exclude<AzAnswer, { readon
   const { message } = answer;
   const known = EXPLANATIONS.find(([pattern]) => pattern.test(message));
   if (known !== undefined) return `cannot ${doing}: ${known[1](message)}`;
-  const first = message.split('\n').find((line) => line.trim() !== '') ?? '';
-  return `cannot ${doing}: az says "${first.slice(0, 300)}"; run the same with az --debug to see more`;
+  return `cannot ${doing}: az says "${tellingLine(message).slice(0, 300)}"; run the same with az --debug to see more`;
+}
+
+/** The line that says what happened: the first, but where Python's words for a crash come first, the last of those, which is the error itself. */
+function tellingLine(message: string): string {
+  const lines = message.split('\n').filter((line) => line.trim() !== '');
+  const trace = lines.findIndex((line) => line.startsWith('Traceback '));
+  const error = trace === -1 ? undefined : lines.slice(trace).find((line) => /^[\w.]+(:|$)/.test(line));
+  return error ?? lines[0] ?? '';
 }
 
 /** What Azure and az write, most telling first: a wrong tenant also says to log in. */

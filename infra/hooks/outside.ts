@@ -1,5 +1,6 @@
 /** Outputs of main.bicep that removing needs. */
 export const removalOutputs = [
+  'ADDITIONAL_NODE_SUBNET_IDS',
   'AZURE_RESOURCE_GROUP',
   'AZURE_SUBSCRIPTION_ID',
   'BUDGET_NAME',
@@ -13,6 +14,7 @@ export const removalOutputs = [
   'MAINTENANCE_TOPIC_ID',
   'NODE_RESOURCE_GROUP',
   'NODE_SUBNET_ID',
+  'RELAY_NAMESPACE',
   'ROLE_SUFFIX',
 ] as const;
 
@@ -46,8 +48,21 @@ export const outside: ReadonlyArray<Outside> = [
     commands: (of) => unassignElsewhere(of, 'subnet', of('NODE_SUBNET_ID')),
   },
   {
+    made: ['azureAccess/furtherSubnets/role', 'azureAccess/furtherSubnets/assignment'],
+    what: 'The rights to use further subnets.',
+    commands: (of) =>
+      of('ADDITIONAL_NODE_SUBNET_IDS')
+        .split(',')
+        .filter((id) => id !== '')
+        .flatMap((id, index) => {
+          // Each has a role of its own, whose name ends in its place in the list.
+          const numbered: OutputOf = (name) => (name === 'ROLE_SUFFIX' ? `${of(name)}-${index + 1}` : of(name));
+          return unassign(numbered, 'subnet', id, groupOf(id));
+        }),
+  },
+  {
     made: ['azureAccess/identity/role', 'azureAccess/identity/assignment'],
-    what: 'The right to assign a kubelet identity in a group of your own.',
+    what: 'The right to assign the kubelet identity.',
     commands: (of) => unassignElsewhere(of, 'identity', of('KUBELET_IDENTITY_ID')),
   },
   {
@@ -110,10 +125,15 @@ function unassign(of: OutputOf, role: string, scope: string, definedAt: string):
 /** None where there is no such resource, or where the role for machines reaches it. */
 function unassignElsewhere(of: OutputOf, role: string, resourceId: string): ReadonlyArray<string> {
   const [group = ''] = resourceId.split('/providers/');
-  const isReached = role !== 'encryption' && group.toLowerCase() === nodeGroupOf(of).toLowerCase();
+  const isReached = role === 'subnet' && group.toLowerCase() === nodeGroupOf(of).toLowerCase();
   if (resourceId === '' || isReached) return [];
-  // Of a resource that is not known the group is not known either.
-  return unassign(of, role, resourceId, group.startsWith('$') ? `${group}_GROUP` : group);
+  return unassign(of, role, resourceId, groupOf(resourceId));
+}
+
+/** Of a resource that is not known the group is not known either. */
+function groupOf(resourceId: string): string {
+  const [group = ''] = resourceId.split('/providers/');
+  return group.startsWith('$') ? `${group}_GROUP` : group;
 }
 
 function unsubscribe(of: OutputOf, events: string, topicId: string): ReadonlyArray<string> {

@@ -1,4 +1,4 @@
-import type { Finding } from './checks.ts';
+import type { Finding } from './finding.ts';
 
 /** The findings as lines for a terminal: what is in order in short, what is not with the way to mend it. */
 export function renderFindings(findings: ReadonlyArray<Finding>, clusterId: string): ReadonlyArray<string> {

@@ -5,16 +5,24 @@ const isWindows = process.platform === 'win32';
 /** Lists of VM sizes and usages are some hundred KiB. */
 const OUTPUT_MAX_BYTES = 64 * 2 ** 20;
 
-/** Runs a program to its end. `shown`: what it prints goes to the terminal; else it is in the answer. */
+/** Deleting a resource group takes half an hour at worst; a program that takes twice as long hangs. */
+const ENDS_WITHIN_MS = 60 * 60_000;
+
+/** Runs a program to its end, or for `withinMs`: then its `error` has the code ETIMEDOUT. `shown`: what it prints goes to the terminal; else it is in the answer. */
 export function runProgram(
   program: string,
   args: ReadonlyArray<string>,
-  { cwd, shown }: { readonly cwd: string; readonly shown: boolean },
+  {
+    cwd,
+    shown,
+    withinMs = ENDS_WITHIN_MS,
+  }: { readonly cwd: string; readonly shown: boolean; readonly withinMs?: number },
 ): SpawnSyncReturns<string> {
   return spawnSync(program, isWindows ? args.map(quoted) : [...args], {
     cwd,
     encoding: 'utf8',
     maxBuffer: OUTPUT_MAX_BYTES,
+    timeout: withinMs,
     stdio: shown ? 'inherit' : 'pipe',
     // On Windows az and azd are scripts, which only a shell runs.
     shell: isWindows,

@@ -25,12 +25,16 @@ param startDate string
 
 var contacts = {
   contactEmails: []
-  contactRoles: empty(actionGroupId) ? [
-    'Owner'
-  ] : []
-  contactGroups: empty(actionGroupId) ? [] : [
-    actionGroupId
-  ]
+  contactRoles: empty(actionGroupId)
+    ? [
+        'Owner'
+      ]
+    : []
+  contactGroups: empty(actionGroupId)
+    ? []
+    : [
+        actionGroupId
+      ]
 }
 
 resource budget 'Microsoft.Consumption/budgets@2023-11-01' = {

@@ -10,7 +10,7 @@ param name string
 param location string
 
 @description('Tags of both.')
-param tags object
+param tags { *: string }
 
 @description('Resource id of the identity that the app acts as.')
 param identityId string
@@ -40,7 +40,7 @@ param instanceMemoryMB int
 param maximumInstanceCount int
 
 @description('Functions that have an instance waiting; `http` is all those that are called over HTTP.')
-param alwaysReadyFunctions array
+param alwaysReadyFunctions string[]
 
 @description('Instances are spread over zones; each function that has one waiting has two then.')
 param zoneRedundant bool
@@ -60,6 +60,9 @@ param nodeSubnetResourceId string
 @description('Azure\'s GUID of that subnet\'s virtual network; empty: the app reads it.')
 param virtualNetworkGuid string
 
+@description('The public SSH key of nodes; empty: the cluster\'s.')
+param sshPublicKey string
+
 @description('The disk encryption set of the nodes; empty: they have none.')
 param diskEncryptionSetResourceId string
 
@@ -67,13 +70,30 @@ param diskEncryptionSetResourceId string
 param scheduledEvents bool
 
 @description('Tags of every VM and network interface that the app makes.')
-param nodeTags object
+param nodeTags { *: string }
 
 @description('What prices are read in (ISO 4217).')
 param currency string
 
+@description('The namespace of the relay in the cluster, in which the app keeps a Lease.')
+param relayNamespace string
+
+@sealed()
 @description('Settings of the app that have defaults, by their names: see docs/deploy.md.')
-param settings object
+param settings {
+  DISRUPTION: string?
+  DISRUPT_SCHEDULE: string?
+  FEATURE_GATES: string?
+  IGNORE_DRA_REQUESTS: string?
+  LINUX_ADMIN_USERNAME: string?
+  MAINTENANCE_CONFIGURATION_ID: string?
+  MIN_VALUES_POLICY: string?
+  PREFERENCE_POLICY: string?
+  RESERVE_NODES: string?
+  SCHEDULER_CONFIG: string?
+  SWEEP_SCHEDULE: string?
+  VM_MEMORY_OVERHEAD_PERCENT: string?
+}
 
 // Those called over HTTP are one group, Event Grid's webhook among them; each other function is a group of its own.
 var httpFunctions = [
@@ -90,11 +110,13 @@ resource cluster 'Microsoft.ContainerService/managedClusters@2024-10-01' existin
   scope: resourceGroup(clusterResourceGroup)
 }
 
+var plannedMaintenance = '${cluster.id}/maintenanceConfigurations/aksManagedNodeOSUpgradeSchedule'
+
 resource applicationInsights 'Microsoft.Insights/components@2020-02-02' existing = {
   name: applicationInsightsName
 }
 
-resource plan 'Microsoft.Web/serverfarms@2024-04-01' = {
+resource plan 'Microsoft.Web/serverfarms@2025-03-01' = {
   name: planName
   location: location
   tags: tags
@@ -109,7 +131,7 @@ resource plan 'Microsoft.Web/serverfarms@2024-04-01' = {
   }
 }
 
-resource app 'Microsoft.Web/sites@2024-04-01' = {
+resource app 'Microsoft.Web/sites@2025-03-01' = {
   name: name
   location: location
   tags: union(tags, {
@@ -158,7 +180,7 @@ resource app 'Microsoft.Web/sites@2024-04-01' = {
   }
 }
 
-resource noFtp 'Microsoft.Web/sites/basicPublishingCredentialsPolicies@2024-04-01' = {
+resource noFtp 'Microsoft.Web/sites/basicPublishingCredentialsPolicies@2025-03-01' = {
   parent: app
   name: 'ftp'
   properties: {
@@ -166,7 +188,7 @@ resource noFtp 'Microsoft.Web/sites/basicPublishingCredentialsPolicies@2024-04-0
   }
 }
 
-resource noBasicScm 'Microsoft.Web/sites/basicPublishingCredentialsPolicies@2024-04-01' = {
+resource noBasicScm 'Microsoft.Web/sites/basicPublishingCredentialsPolicies@2025-03-01' = {
   parent: app
   name: 'scm'
   properties: {
@@ -175,7 +197,7 @@ resource noBasicScm 'Microsoft.Web/sites/basicPublishingCredentialsPolicies@2024
 }
 
 // Everything that shared/contract/settings.ts reads but what only sandboxes have; a test compares. An empty setting counts as absent, but for the network's: there it says that the cluster has none.
-resource appSettings 'Microsoft.Web/sites/config@2024-04-01' = {
+resource appSettings 'Microsoft.Web/sites/config@2025-03-01' = {
   parent: app
   name: 'appsettings'
   properties: {
@@ -192,8 +214,9 @@ resource appSettings 'Microsoft.Web/sites/config@2024-04-01' = {
     AZURE_SUBSCRIPTION_ID: subscription().subscriptionId
     AZURE_RESOURCE_MANAGER_ENDPOINT: environment().name == 'AzureCloud' ? '' : environment().resourceManager
     CLUSTER_NAME: clusterName
+    // A private cluster without a private DNS zone is found by its public name, which leads to the private address.
     CLUSTER_ENDPOINT: (cluster.properties.?apiServerAccessProfile.?enablePrivateCluster ?? false)
-      ? 'https://${cluster.properties.privateFQDN}:443'
+      ? 'https://${cluster.properties.?privateFQDN ?? cluster.properties.fqdn}:443'
       : 'https://${cluster.properties.fqdn}:443'
     // Of the kubeconfig only the certificate that everybody may know is kept.
     CLUSTER_CA_DATA: split(
@@ -211,7 +234,7 @@ resource appSettings 'Microsoft.Web/sites/config@2024-04-01' = {
     NODE_OSDISK_DISKENCRYPTIONSET_ID: diskEncryptionSetResourceId
     PRICE_CURRENCY: currency
     SCHEDULED_EVENTS: scheduledEvents ? 'on' : 'off'
-    MAINTENANCE_CONFIGURATION_ID: settings.?MAINTENANCE_CONFIGURATION_ID ?? '${cluster.id}/maintenanceConfigurations/aksManagedNodeOSUpgradeSchedule'
+    MAINTENANCE_CONFIGURATION_ID: settings.?MAINTENANCE_CONFIGURATION_ID ?? plannedMaintenance
     NETWORK_PLUGIN: cluster.properties.networkProfile.networkPlugin
     NETWORK_PLUGIN_MODE: cluster.properties.networkProfile.?networkPluginMode ?? ''
     NETWORK_POLICY: cluster.properties.networkProfile.?networkPolicy ?? ''
@@ -219,13 +242,15 @@ resource appSettings 'Microsoft.Web/sites/config@2024-04-01' = {
     DNS_SERVICE_IP: cluster.properties.networkProfile.dnsServiceIP
     NODE_IDENTITIES: cluster.properties.identityProfile.kubeletidentity.resourceId
     KUBELET_IDENTITY_CLIENT_ID: cluster.properties.identityProfile.kubeletidentity.clientId
-    SSH_PUBLIC_KEY: settings.?SSH_PUBLIC_KEY ?? cluster.properties.?linuxProfile.?ssh.publicKeys[0].keyData ?? ''
+    SSH_PUBLIC_KEY: empty(sshPublicKey)
+      ? (cluster.properties.?linuxProfile.?ssh.publicKeys[0].keyData ?? '')
+      : sshPublicKey
     LINUX_ADMIN_USERNAME: settings.?LINUX_ADMIN_USERNAME ?? cluster.properties.?linuxProfile.?adminUsername ?? ''
     ADDITIONAL_TAGS: join(map(items(nodeTags), tag => '${tag.key}=${tag.value}'), ',')
     SWEEP_SCHEDULE: settings.?SWEEP_SCHEDULE ?? '0 * * * * *'
     DISRUPT_SCHEDULE: settings.?DISRUPT_SCHEDULE ?? '30 * * * * *'
     DISRUPTION: settings.?DISRUPTION ?? 'on'
-    NODEWRIGHT_NAMESPACE: settings.?NODEWRIGHT_NAMESPACE ?? ''
+    NODEWRIGHT_NAMESPACE: relayNamespace
     VM_MEMORY_OVERHEAD_PERCENT: settings.?VM_MEMORY_OVERHEAD_PERCENT ?? ''
     PREFERENCE_POLICY: settings.?PREFERENCE_POLICY ?? ''
     MIN_VALUES_POLICY: settings.?MIN_VALUES_POLICY ?? ''

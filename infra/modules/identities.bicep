@@ -10,30 +10,33 @@ param relayIdentityName string
 param location string
 
 @description('Tags of both.')
-param tags object
+param tags { *: string }
 
 @description('Who signs the tokens of the cluster\'s service accounts.')
 param oidcIssuer string
 
-resource functions 'Microsoft.ManagedIdentity/userAssignedIdentities@2023-01-31' = {
+@description('The namespace of the relay in the cluster.')
+param relayNamespace string
+
+resource functions 'Microsoft.ManagedIdentity/userAssignedIdentities@2024-11-30' = {
   name: functionsIdentityName
   location: location
   tags: tags
 }
 
-resource relay 'Microsoft.ManagedIdentity/userAssignedIdentities@2023-01-31' = {
+resource relay 'Microsoft.ManagedIdentity/userAssignedIdentities@2024-11-30' = {
   name: relayIdentityName
   location: location
   tags: tags
 }
 
 // Whoever runs as the relay's service account is the relay, by a token that the cluster signs for an hour or less.
-resource relayInCluster 'Microsoft.ManagedIdentity/userAssignedIdentities/federatedIdentityCredentials@2023-01-31' = {
+resource relayInCluster 'Microsoft.ManagedIdentity/userAssignedIdentities/federatedIdentityCredentials@2024-11-30' = {
   parent: relay
   name: 'nodewright-relay'
   properties: {
     issuer: oidcIssuer
-    subject: 'system:serviceaccount:nodewright-system:nodewright-relay'
+    subject: 'system:serviceaccount:${relayNamespace}:nodewright-relay'
     audiences: [
       'api://AzureADTokenExchange'
     ]

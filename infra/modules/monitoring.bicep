@@ -19,7 +19,7 @@ param dailyQuotaGb int
 param location string
 
 @description('Tags of both.')
-param tags object
+param tags { *: string }
 
 @description('Object id of the identity that sends telemetry.')
 param senderPrincipalId string

@@ -29,7 +29,7 @@ param clusterName string
 param location string
 
 @description('Tags of all.')
-param tags object
+param tags { *: string }
 
 var workbookText = replace(
   replace(
@@ -45,16 +45,18 @@ var workbookText = replace(
   currency
 )
 
-var actionGroups = empty(actionGroupId) ? [] : [
-  actionGroupId
-]
+var actionGroups = empty(actionGroupId)
+  ? []
+  : [
+      actionGroupId
+    ]
 
 // Each query has a file, which a test holds against lines that the product has logged. Its window is looked at as often as it is long.
 var logAlerts = [
   {
     name: 'relay-silent'
     title: 'the relay is silent'
-    description: 'The relay in the cluster has not been heard of for five minutes. Nodes still come, up to a minute later. Look at it: kubectl -n nodewright-system get pods; its /readyz says what it cannot list.'
+    description: 'The relay in the cluster has not been heard of for five minutes. Nodes still come, up to a minute later. Look at it: kubectl get pods -A -l app.kubernetes.io/name=nodewright-relay; its /readyz says what it cannot list.'
     query: loadTextContent('../portal/alerts/relay-silent.kql')
     column: 'QuietSeconds'
     operator: 'GreaterThan'
@@ -163,27 +165,29 @@ var logAlerts = [
   }
 ]
 
-var costAlerts = monthlyCostAlert == 0 ? [] : [
-  {
-    name: 'cost-over-budget'
-    title: 'machines cost more than ${monthlyCostAlert} ${currency} a month'
-    description: 'At list prices, the machines of the last hour would cost more in a month than monthlyCostAlert. See in the workbook which pools they are of; set spec.limits of the NodePools, or raise the parameter.'
-    query: replace(
-      replace(
-        loadTextContent('../portal/alerts/cost-over-budget.kql'),
-        '{monthlyCostAlert}',
-        string(monthlyCostAlert)
-      ),
-      '{currency}',
-      currency
-    )
-    column: 'CostPerMonth'
-    operator: 'GreaterThan'
-    threshold: 0
-    severity: 3
-    window: 'PT1H'
-  }
-]
+var costAlerts = monthlyCostAlert == 0
+  ? []
+  : [
+      {
+        name: 'cost-over-budget'
+        title: 'machines cost more than ${monthlyCostAlert} ${currency} a month'
+        description: 'At list prices, the machines of the last hour would cost more in a month than monthlyCostAlert. See in the workbook which pools they are of; set spec.limits of the NodePools, or raise the parameter.'
+        query: replace(
+          replace(
+            loadTextContent('../portal/alerts/cost-over-budget.kql'),
+            '{monthlyCostAlert}',
+            string(monthlyCostAlert)
+          ),
+          '{currency}',
+          currency
+        )
+        column: 'CostPerMonth'
+        operator: 'GreaterThan'
+        threshold: 0
+        severity: 3
+        window: 'PT1H'
+      }
+    ]
 
 var queueAlerts = [
   {
@@ -217,7 +221,7 @@ resource workbook 'Microsoft.Insights/workbooks@2023-06-01' = {
   }
 }
 
-resource logAlert 'Microsoft.Insights/scheduledQueryRules@2023-12-01' = [
+resource logAlert 'Microsoft.Insights/scheduledQueryRules@2026-03-01' = [
   for alert in concat(logAlerts, costAlerts): if (createAlerts) {
     name: 'nodewright-${clusterName}-${alert.name}'
     location: location
@@ -248,6 +252,8 @@ resource logAlert 'Microsoft.Insights/scheduledQueryRules@2023-12-01' = [
           }
         ]
       }
+      // A workspace made in this deployment may not show its tables yet, and Azure would refuse the rule.
+      skipQueryValidation: true
       autoMitigate: true
       actions: {
         actionGroups: actionGroups

@@ -9,14 +9,14 @@ param name string
 param location string
 
 @description('Tags of the registry.')
-param tags object
+param tags { *: string }
 
 @description('Object id of the identity that the cluster\'s nodes pull images with.')
 param pullerPrincipalId string
 
 var acrPull = subscriptionResourceId('Microsoft.Authorization/roleDefinitions', '7f951dda-4ed3-4680-a7ca-43fe172d538d')
 
-resource registry 'Microsoft.ContainerRegistry/registries@2023-07-01' = {
+resource registry 'Microsoft.ContainerRegistry/registries@2025-11-01' = {
   name: name
   location: location
   tags: tags

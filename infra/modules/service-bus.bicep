@@ -7,7 +7,7 @@ param name string
 param location string
 
 @description('Tags of the namespace.')
-param tags object
+param tags { *: string }
 
 @description('Premium is needed for private endpoints; Standard does for all else.')
 @allowed([
@@ -67,7 +67,7 @@ var queues = [
   }
 ]
 
-resource namespace 'Microsoft.ServiceBus/namespaces@2024-01-01' = {
+resource namespace 'Microsoft.ServiceBus/namespaces@2026-01-01' = {
   name: name
   location: location
   tags: tags
@@ -83,7 +83,7 @@ resource namespace 'Microsoft.ServiceBus/namespaces@2024-01-01' = {
   }
 }
 
-resource network 'Microsoft.ServiceBus/namespaces/networkRuleSets@2024-01-01' = if (!publicNetworkAccess) {
+resource network 'Microsoft.ServiceBus/namespaces/networkRuleSets@2026-01-01' = if (!publicNetworkAccess) {
   parent: namespace
   name: 'default'
   properties: {
@@ -95,7 +95,7 @@ resource network 'Microsoft.ServiceBus/namespaces/networkRuleSets@2024-01-01' = 
 
 // A message waits until it is read: a hint that comes late is a look more, one that is lost is found by the sweep. So no time to
 // live is set but the service's, which is without end.
-resource queue 'Microsoft.ServiceBus/namespaces/queues@2024-01-01' = [
+resource queue 'Microsoft.ServiceBus/namespaces/queues@2026-01-01' = [
   for settings in queues: {
     parent: namespace
     name: settings.name

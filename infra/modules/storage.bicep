@@ -9,7 +9,7 @@ param name string
 param location string
 
 @description('Tags of the account.')
-param tags object
+param tags { *: string }
 
 @description('How often data is kept, and where.')
 @allowed([
@@ -21,10 +21,10 @@ param tags object
 param sku string
 
 @description('Names of the containers.')
-param containers array
+param containers string[]
 
 @description('Rules of the account\'s life cycle; empty: nothing is ever removed.')
-param lifecycleRules array
+param lifecycleRules object[]
 
 @description('May be reached from the internet. Off: by private endpoint only.')
 param publicNetworkAccess bool

@@ -14,6 +14,9 @@ param clusterName string
 @description('The subnet of the nodes.')
 param nodeSubnetResourceId string
 
+@description('Further subnets that nodes may be put into.')
+param additionalNodeSubnetResourceIds string[]
+
 @description('The identity that every node carries.')
 param kubeletIdentityId string
 
@@ -28,7 +31,13 @@ param principalId string
 
 var subnetParts = split(nodeSubnetResourceId, '/')
 var identityParts = split(kubeletIdentityId, '/')
-var encryptionParts = split(diskEncryptionSetResourceId, '/')
+// The scope of a module may be worked out where its condition is false, too: what is split there always has all its parts.
+var encryptionParts = split(
+  empty(diskEncryptionSetResourceId)
+    ? '${subscription().id}/resourceGroups/${nodeResourceGroup}/providers/Microsoft.Compute/diskEncryptionSets/none'
+    : diskEncryptionSetResourceId,
+  '/'
+)
 
 module machines 'machine-role.bicep' = {
   name: 'nodewright-machines-${suffix}'
@@ -57,7 +66,7 @@ module maintenance 'maintenance-role.bicep' = {
   }
 }
 
-// In AKS's own virtual network the role above reaches the subnet, and in its own resource group the identity.
+// In AKS's own virtual network the role above reaches the subnet.
 module subnet 'subnet-role.bicep' = if (toLower(subnetParts[4]) != toLower(nodeResourceGroup)) {
   name: 'nodewright-subnet-${suffix}'
   scope: resourceGroup(subnetParts[2], subnetParts[4])
@@ -69,7 +78,21 @@ module subnet 'subnet-role.bicep' = if (toLower(subnetParts[4]) != toLower(nodeR
   }
 }
 
-module identity 'identity-role.bicep' = if (toLower(identityParts[4]) != toLower(nodeResourceGroup)) {
+module furtherSubnets 'subnet-role.bicep' = [
+  for (subnetId, index) in additionalNodeSubnetResourceIds: {
+    name: 'nodewright-subnet-${suffix}-${index + 1}'
+    scope: resourceGroup(split(subnetId, '/')[2], split(subnetId, '/')[4])
+    params: {
+      virtualNetworkName: split(subnetId, '/')[8]
+      subnetName: split(subnetId, '/')[10]
+      suffix: '${suffix}-${index + 1}'
+      principalId: principalId
+    }
+  }
+]
+
+// Always by a role on the one identity: in AKS's own group there may be those of add-ons, which the functions shall not give away.
+module identity 'identity-role.bicep' = {
   name: 'nodewright-identity-${suffix}'
   scope: resourceGroup(identityParts[2], identityParts[4])
   params: {

@@ -4,7 +4,7 @@ metadata description = 'The right to read and write blobs, container by containe
 param accountName string
 
 @description('Names of the containers.')
-param containerNames array
+param containerNames string[]
 
 @description('Object id of the identity that gets it.')
 param principalId string

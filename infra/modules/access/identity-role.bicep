@@ -1,4 +1,4 @@
-metadata description = 'The right to give nodes the cluster\'s kubelet identity, where that is one of your own.'
+metadata description = 'The right to give nodes the cluster\'s kubelet identity, and no other.'
 
 @description('Name of the kubelet identity, in the resource group that this module is deployed to.')
 param identityName string
@@ -11,7 +11,7 @@ param principalId string
 
 var place = resourceGroup().id
 
-resource identity 'Microsoft.ManagedIdentity/userAssignedIdentities@2023-01-31' existing = {
+resource identity 'Microsoft.ManagedIdentity/userAssignedIdentities@2024-11-30' existing = {
   name: identityName
 }
 

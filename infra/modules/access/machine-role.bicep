@@ -35,7 +35,6 @@ resource role 'Microsoft.Authorization/roleDefinitions@2022-04-01' = {
           'Microsoft.Network/virtualNetworks/read'
           'Microsoft.Network/virtualNetworks/subnets/read'
           'Microsoft.Network/virtualNetworks/subnets/join/action'
-          'Microsoft.ManagedIdentity/userAssignedIdentities/assign/action'
         ]
       }
     ]

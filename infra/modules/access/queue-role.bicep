@@ -4,7 +4,7 @@ metadata description = 'A built-in role on queues, queue by queue.'
 param namespaceName string
 
 @description('Names of the queues.')
-param queueNames array
+param queueNames string[]
 
 @description('The role.')
 @allowed([
@@ -24,11 +24,11 @@ var roleIds = {
 }
 var roleDefinitionId = subscriptionResourceId('Microsoft.Authorization/roleDefinitions', roleIds[role])
 
-resource namespace 'Microsoft.ServiceBus/namespaces@2024-01-01' existing = {
+resource namespace 'Microsoft.ServiceBus/namespaces@2026-01-01' existing = {
   name: namespaceName
 }
 
-resource queue 'Microsoft.ServiceBus/namespaces/queues@2024-01-01' existing = [
+resource queue 'Microsoft.ServiceBus/namespaces/queues@2026-01-01' existing = [
   for queueName in queueNames: {
     parent: namespace
     name: queueName

@@ -7,7 +7,7 @@ param suffix string
 param location string
 
 @description('Tags of all.')
-param tags object
+param tags { *: string }
 
 @description('Resource id of the subnet that the endpoints get addresses of.')
 param subnetResourceId string
@@ -21,13 +21,17 @@ param dataStorageId string
 @description('Resource id of the Service Bus namespace.')
 param serviceBusId string
 
+@description('Resource ids of further virtual networks that the zones made here are linked to.')
+param zoneLinkedNetworkResourceIds string[]
+
 @description('A private DNS zone for blobs. Empty: one is made and linked to the subnet\'s virtual network.')
 param existingBlobZoneResourceId string
 
 @description('A private DNS zone for the Service Bus. Empty: one is made and linked to the subnet\'s virtual network.')
 param existingServiceBusZoneResourceId string
 
-var virtualNetworkResourceId = split(subnetResourceId, '/subnets/')[0]
+var endpointNetwork = split(subnetResourceId, '/subnets/')[0]
+var linkedNetworks = union([endpointNetwork], zoneLinkedNetworkResourceIds)
 var blobZoneName = 'privatelink.blob.${environment().suffixes.storage}'
 // Of this name there is no suffix in environment(): clouds of their own have theirs.
 var serviceBusZoneNames = {
@@ -68,7 +72,7 @@ module blobZone 'private-dns-zone.bicep' = if (empty(existingBlobZoneResourceId)
   params: {
     name: blobZoneName
     tags: tags
-    virtualNetworkResourceId: virtualNetworkResourceId
+    virtualNetworkResourceIds: linkedNetworks
   }
 }
 
@@ -77,7 +81,7 @@ module serviceBusZone 'private-dns-zone.bicep' = if (empty(existingServiceBusZon
   params: {
     name: serviceBusZoneName
     tags: tags
-    virtualNetworkResourceId: virtualNetworkResourceId
+    virtualNetworkResourceIds: linkedNetworks
   }
 }
 

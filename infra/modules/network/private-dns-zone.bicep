@@ -1,29 +1,31 @@
-metadata description = 'A private DNS zone for private endpoints, known to the virtual network that they are in.'
+metadata description = 'A private DNS zone for private endpoints, known to virtual networks: that which they are in, and those that reach them.'
 
 @description('Name of the zone.')
 param name string
 
 @description('Tags of the zone.')
-param tags object
+param tags { *: string }
 
-@description('Resource id of the virtual network.')
-param virtualNetworkResourceId string
+@description('Resource ids of the virtual networks.')
+param virtualNetworkResourceIds string[]
 
-resource zone 'Microsoft.Network/privateDnsZones@2020-06-01' = {
+resource zone 'Microsoft.Network/privateDnsZones@2024-06-01' = {
   name: name
   location: 'global'
   tags: tags
 }
 
-resource link 'Microsoft.Network/privateDnsZones/virtualNetworkLinks@2020-06-01' = {
-  parent: zone
-  name: uniqueString(virtualNetworkResourceId)
-  location: 'global'
-  tags: tags
-  properties: {
-    registrationEnabled: false
-    virtualNetwork: {
-      id: virtualNetworkResourceId
+resource link 'Microsoft.Network/privateDnsZones/virtualNetworkLinks@2024-06-01' = [
+  for networkId in virtualNetworkResourceIds: {
+    parent: zone
+    name: uniqueString(networkId)
+    location: 'global'
+    tags: tags
+    properties: {
+      registrationEnabled: false
+      virtualNetwork: {
+        id: networkId
+      }
     }
   }
-}
+]

@@ -7,7 +7,7 @@ param name string
 param location string
 
 @description('Tags of the endpoint.')
-param tags object
+param tags { *: string }
 
 @description('Resource id of the subnet it gets an address of.')
 param subnetResourceId string

@@ -10,10 +10,14 @@ param serviceBusName string
 param suffix string
 
 @description('Names of the topics that are made here: health, maintenance, deletions.')
-param topicNames object
+param topicNames {
+  health: string
+  maintenance: string
+  deletions: string
+}
 
 @description('Tags of the topics.')
-param tags object
+param tags { *: string }
 
 @description('The subscription\'s topic of health resources, where there is one. Empty: it is made.')
 param existingHealthTopicResourceId string

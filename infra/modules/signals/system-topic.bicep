@@ -4,7 +4,7 @@ metadata description = 'A system topic of Event Grid, which delivers as an ident
 param name string
 
 @description('Tags of the topic.')
-param tags object
+param tags { *: string }
 
 @description('Resource id of what the events are about. Azure allows one topic for each pair of source and type.')
 param source string
@@ -12,7 +12,7 @@ param source string
 @description('Sort of the topic.')
 param topicType string
 
-resource topic 'Microsoft.EventGrid/systemTopics@2022-06-15' = {
+resource topic 'Microsoft.EventGrid/systemTopics@2025-02-15' = {
   name: name
   location: 'global'
   tags: tags

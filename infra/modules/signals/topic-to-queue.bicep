@@ -7,13 +7,13 @@ param topicName string
 param subscriptionName string
 
 @description('Types of the events.')
-param eventTypes array
+param eventTypes string[]
 
 @description('What the events\' subject begins with: one cluster\'s machines.')
 param subjectBeginsWith string
 
 @description('What else has to hold of an event.')
-param advancedFilters array
+param advancedFilters object[]
 
 @description('The resource group of the Service Bus namespace.')
 param serviceBusResourceGroup string
@@ -24,16 +24,16 @@ param serviceBusName string
 @description('Name of the queue.')
 param queueName string
 
-resource topic 'Microsoft.EventGrid/systemTopics@2022-06-15' existing = {
+resource topic 'Microsoft.EventGrid/systemTopics@2025-02-15' existing = {
   name: topicName
 }
 
-resource namespace 'Microsoft.ServiceBus/namespaces@2024-01-01' existing = {
+resource namespace 'Microsoft.ServiceBus/namespaces@2026-01-01' existing = {
   name: serviceBusName
   scope: resourceGroup(serviceBusResourceGroup)
 }
 
-resource queue 'Microsoft.ServiceBus/namespaces/queues@2024-01-01' existing = {
+resource queue 'Microsoft.ServiceBus/namespaces/queues@2026-01-01' existing = {
   parent: namespace
   name: queueName
 }
@@ -52,7 +52,7 @@ module sender '../access/queue-role.bicep' = {
 }
 
 // Azure refuses the subscription until the topic may send.
-resource toQueue 'Microsoft.EventGrid/systemTopics/eventSubscriptions@2022-06-15' = {
+resource toQueue 'Microsoft.EventGrid/systemTopics/eventSubscriptions@2025-02-15' = {
   parent: topic
   name: subscriptionName
   dependsOn: [

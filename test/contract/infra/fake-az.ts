@@ -1,17 +1,23 @@
 import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
+/** A program that notes how it was called, and does nothing. */
+const NOTES = (calls: string): string =>
+  `require('node:fs').appendFileSync(${JSON.stringify(calls)}, JSON.stringify({ args: process.argv.slice(2), cwd: process.cwd() }) + '\\n');\n`;
+
 /**
  * An `az` for the hooks, in a folder to put on the PATH: `az rest` asks the Azure double, and what the double does not serve
- * is answered here. Every call is written to `calls`, one JSON array a line. `AZ_CLUSTER` is laid over the cluster's properties, `AZ_OUTPUTS` are
- * those of a deployment, `AZ_INVOKE` is how a command in the cluster ends.
+ * is answered here. Every call is written to `calls`, one object of JSON a line, with the files and values of a chart that were sent along. `AZ_CLUSTER` is laid over the cluster's properties, `AZ_OUTPUTS` are
+ * those of a deployment, `AZ_LOOK` is what the cluster answers when the chart's hook looks at it, `AZ_INVOKE` is how a command in the cluster ends. Beside it an `azd` that only notes its calls.
  */
 export function writeFakeAz(folder: string, azure: string, subscription: string): { readonly calls: string } {
   const calls = join(folder, 'calls');
   const script = `#!${process.execPath}
-const { appendFileSync } = require('node:fs');
+const { appendFileSync, existsSync, readFileSync, readdirSync } = require('node:fs');
 const args = process.argv.slice(2).filter((word, index, all) => !['--only-show-errors', '--output'].includes(word) && all[index - 1] !== '--output');
-appendFileSync(${JSON.stringify(calls)}, JSON.stringify({ args, cwd: process.cwd() }) + '\\n');
+const sent = existsSync('deployed-values.json') ? JSON.parse(readFileSync('deployed-values.json', 'utf8')) : null;
+const files = sent === null ? [] : readdirSync('.', { recursive: true });
+appendFileSync(${JSON.stringify(calls)}, JSON.stringify({ args, cwd: process.cwd(), sent, files }) + '\\n');
 const say = (value) => console.log(JSON.stringify(value));
 const refuse = (message) => { console.error('ERROR: ' + message); process.exitCode = 1; };
 const owner = { value: [{ actions: ['*'], notActions: [] }] };
@@ -21,6 +27,11 @@ const known = [
   [/\\/systemTopics\\?/, { value: [] }],
   [/\\/virtualNetworks\\?/, { value: [] }],
   [/\\/Microsoft\\.App\\?/, { registrationState: 'Registered' }],
+  [/^functionapp list-flexconsumption-locations/, [{ name: 'West Europe' }]],
+  [/^\\/subscriptions\\/[0-9a-f-]+\\?/, { subscriptionPolicies: { quotaId: 'PayAsYouGo_2014-09-01' } }],
+  [/^acr repository show/, { digest: 'sha256:' + '5'.repeat(64) }],
+  [/^aks command invoke .*get customresourcedefinitions/, { exitCode: 0, logs: process.env.AZ_LOOK ?? '---\\n---\\n' }],
+  [/^aks command invoke .*auth can-i/, { exitCode: 0, logs: (process.env.AZ_CAN_I ?? 'yes') + '\\nyes'.repeat(5) }],
   [/^account set /, null],
   [/^deployment sub create /, { properties: { provisioningState: 'Succeeded' } }],
   [/^deployment sub show /, { properties: { outputs: JSON.parse(process.env.AZ_OUTPUTS ?? '{}') } }],
@@ -44,5 +55,8 @@ answer();
   const file = join(folder, 'az');
   writeFileSync(file, script);
   chmodSync(file, 0o755);
+  const azd = join(folder, 'azd');
+  writeFileSync(azd, `#!${process.execPath}\n${NOTES(calls)}`);
+  chmodSync(azd, 0o755);
   return { calls };
 }

@@ -34,6 +34,8 @@ const outputs = {
   servicE_BUS_NAMESPACE: 'bus.servicebus.windows.net',
   bloB_SERVICE_URI: 'https://data.blob.core.windows.net/',
   registrY_NAME: 'registry',
+  relaY_NAMESPACE: 'nodewright-system',
+  featurE_GATES: '',
 };
 
 /** The guide, typed line by line into a shell whose az asks the double where that can answer. */
@@ -70,8 +72,8 @@ describe('the walk through docs/deploy.md without azd', () => {
     });
 
   test('goes through, and tells Azure at each step what the step before has made', async () => {
-    const lines = typed('## Without azd', 'The last one runs two commands').filter((line) => !NOT_HERE.has(line));
-    expect(lines).toHaveLength(6);
+    const lines = typed('## Without azd', '`npm run relay` runs these').filter((line) => !NOT_HERE.has(line));
+    expect(lines).toHaveLength(7);
     const filled = lines.map((line) =>
       line
         .replace(/\bCLUSTER_ID(?= )/, clusterId)
@@ -88,15 +90,22 @@ describe('the walk through docs/deploy.md without azd', () => {
     expect(asked.map((words) => words.replace(/ --command .*/, ''))).toEqual([
       `account set --subscription ${subscriptionId}`,
       'account show',
-      'deployment sub create --name nodewright --location westeurope --parameters infra/main.bicepparam',
+      `aks command invoke --resource-group ${clusterResourceGroup} --name ${clusterName}`,
+      'functionapp list-flexconsumption-locations',
+      'deployment sub create --name nodewright --location westeurope --parameters infra/by-hand/nodewright.bicepparam',
       'deployment sub show --name nodewright',
-      'functionapp deployment source config-zip --resource-group rg-nodewright-production --name func-nodewright-abc --src dist/app.zip',
+      `aks command invoke --resource-group ${clusterResourceGroup} --name ${clusterName}`,
       'acr show --name registry',
       expect.stringMatching(/^acr build --registry registry --image nodewright-relay:/),
+      expect.stringMatching(/^acr repository show --name registry --image nodewright-relay:/),
       `aks command invoke --resource-group ${clusterResourceGroup} --name ${clusterName}`,
+      'functionapp deployment source config-zip --resource-group rg-nodewright-production --name func-nodewright-abc --src dist/app.zip',
     ]);
-    expect(asked.at(-1)).toContain('--set-string functions.objectId=principal-of-functions');
-    expect(existsSync(join(root, 'infra/main.bicepparam'))).toBe(true);
+    const install = readFileSync(calls, 'utf8')
+      .split('\n')
+      .find((line) => line.includes('helm upgrade'));
+    expect(JSON.parse(install ?? '{}')).toMatchObject({ sent: { functions: { objectId: 'principal-of-functions' } } });
+    expect(existsSync(join(root, 'infra/by-hand/nodewright.bicepparam'))).toBe(true);
     expect(said).toContain('kubectl apply -f examples/general-purpose.yaml');
   });
 

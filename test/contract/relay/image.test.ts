@@ -136,7 +136,7 @@ describe("the relay's image", () => {
     expect(JSON.parse(restsOf(final, 'ENTRYPOINT')[0] ?? '')).toEqual(['/nodejs/bin/node', 'relay.js']);
     expect(restsOf(final, 'RUN')).toEqual([]);
     const [, major = ''] = /nodejs(\d+)/.exec(restsOf(before, 'ARG').join(' ')) ?? [];
-    expect(restsOf(before, 'ARG')).toContain(`BUILD_IMAGE=node:${major}-slim`);
+    expect(restsOf(before, 'ARG')).toContain(`BUILD_IMAGE=mcr.microsoft.com/azurelinux/base/nodejs:${major}`);
     expect(process.versions.node.split('.')[0]).toBe(major);
   });
 

@@ -77,6 +77,12 @@ test.for([
     'no call needs Microsoft.Compute/disks/delete',
   ],
   [
+    'modules/access/machine-role.bicep',
+    "'Microsoft.Compute/virtualMachines/read'",
+    "'Microsoft.Compute/virtualMachines/read'\n          'Microsoft.ManagedIdentity/userAssignedIdentities/assign/action'",
+    'reaches identities that are not the kubelet’s',
+  ],
+  [
     'modules/access/region-role.bicep',
     "'Microsoft.Compute/skus/read'",
     "'Microsoft.Compute/skus/read'\n          'Microsoft.Compute/virtualMachines/read'",

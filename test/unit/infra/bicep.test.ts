@@ -4,7 +4,15 @@ import { describe, expect, test } from 'vitest';
 import { eventTypes } from '../../../shared/contract/event-grid.ts';
 import { annotations } from '../../../shared/contract/health-annotations.ts';
 import { listFaults, queueFaults, settingFaults, subscribedEvents } from './bicep/check-code.ts';
-import { moduleFaults, nameFaults, outputFaults, syntaxFaults, typeFaults } from './bicep/check-modules.ts';
+import {
+  emptyPathFaults,
+  holdingFaults,
+  moduleFaults,
+  nameFaults,
+  outputFaults,
+  syntaxFaults,
+  typeFaults,
+} from './bicep/check-modules.ts';
 import { azdParameterFaults, parameterFileFaults } from './bicep/check-parameters.ts';
 import { bodyFaults, placeFaults, readingFaults, versionFaults } from './bicep/check-resources.ts';
 import { builtInFaults } from './bicep/check-roles.ts';
@@ -13,12 +21,14 @@ import { type BicepFiles, parseAll, readTexts, root } from './bicep/parse.ts';
 
 const texts = readTexts();
 const azdParameters = readFileSync(join(root, 'infra/main.parameters.json'), 'utf8');
-const parameterFile = readFileSync(join(root, 'infra/main.bicepparam'), 'utf8');
+const parameterFile = readFileSync(join(root, 'infra/by-hand/nodewright.bicepparam'), 'utf8');
 
 const checks: Readonly<Record<string, (files: BicepFiles) => ReadonlyArray<string>>> = {
   'all files are Bicep, in its plain dialect': syntaxFaults,
   'every name is declared, used and described': nameFaults,
+  'objects and lists say what they hold': holdingFaults,
   'modules are given what they take, at their scope': moduleFaults,
+  'names and scopes of what may not be deployed can be worked out all the same': emptyPathFaults,
   'outputs that are read exist, of modules that are deployed': outputFaults,
   'defaults and outputs are of the type they say': typeFaults,
   'types and versions are on the list': versionFaults,
@@ -43,6 +53,12 @@ type Break = readonly [rule: string, path: string, from: string, to: string, sai
 
 const APP = 'modules/function-app.bicep';
 const BUS = 'modules/service-bus.bicep';
+const ENCRYPTION_PARTS = `split(
+  empty(diskEncryptionSetResourceId)
+    ? '\${subscription().id}/resourceGroups/\${nodeResourceGroup}/providers/Microsoft.Compute/diskEncryptionSets/none'
+    : diskEncryptionSetResourceId,
+  '/'
+)`;
 const breaks: ReadonlyArray<Break> = [
   [
     'all files are Bicep, in its plain dialect',
@@ -87,6 +103,48 @@ const breaks: ReadonlyArray<Break> = [
     'name has no description',
   ],
   [
+    'objects and lists say what they hold',
+    'main.bicep',
+    'param nodeTags { *: string }',
+    'param nodeTags object',
+    'nodeTags is any object',
+  ],
+  [
+    'objects and lists say what they hold',
+    'modules/access/queue-role.bicep',
+    'param queueNames string[]',
+    'param queueNames array',
+    'queueNames is any array',
+  ],
+  [
+    'modules are given what they take, at their scope',
+    'main.bicep',
+    '    maintenance: resourceNames',
+    '    scheduled: resourceNames',
+    'topicNames has no scheduled',
+  ],
+  [
+    'modules are given what they take, at their scope',
+    'main.bicep',
+    "    queueNames: [\n      'pods'\n",
+    '    queueNames: [\n      1\n',
+    'queueNames has an element that is of type int, and not string',
+  ],
+  [
+    'modules are given what they take, at their scope',
+    'main.bicep',
+    'max(monthlyBudget, 1)',
+    'monthlyBudget',
+    'amount has minValue 1, and monthlyBudget may be 0',
+  ],
+  [
+    'modules are given what they take, at their scope',
+    'main.bicep',
+    "@minLength(10)\n@maxLength(10)\nparam budgetStartDate string = utcNow('yyyy-MM-01')",
+    "param budgetStartDate string = ''",
+    'startDate has minLength 10, and budgetStartDate may be 0',
+  ],
+  [
     'modules are given what they take, at their scope',
     'main.bicep',
     "'modules/signals/signals.bicep'",
@@ -121,6 +179,20 @@ const breaks: ReadonlyArray<Break> = [
     "  name: 'nodewright-signals'\n  scope: group\n",
     "  name: 'nodewright-signals'\n",
     'is deployed to a subscription, and wants a resourceGroup',
+  ],
+  [
+    'names and scopes of what may not be deployed can be worked out all the same',
+    'modules/access/azure-access.bicep',
+    '/resourceGroups/${nodeResourceGroup}/providers/Microsoft.Compute/diskEncryptionSets/none',
+    '',
+    'encryption: encryptionParts[4] is not there where its path is empty',
+  ],
+  [
+    'names and scopes of what may not be deployed can be worked out all the same',
+    'modules/access/azure-access.bicep',
+    ENCRYPTION_PARTS,
+    "split(diskEncryptionSetResourceId, '/')",
+    'encryption: encryptionParts[2] is not there where its path is empty',
   ],
   [
     'outputs that are read exist, of modules that are deployed',
@@ -160,7 +232,7 @@ const breaks: ReadonlyArray<Break> = [
   [
     'types and versions are on the list',
     BUS,
-    'namespaces/queues@2024-01-01',
+    'namespaces/queues@2026-01-01',
     'namespaces/queues@2023-01-01',
     'only 2026-01-01, 2024-01-01',
   ],
@@ -431,6 +503,7 @@ describe('parameters that come with it', () => {
     ['"clusterResourceId"', '"clusterId"', 'has no parameter clusterId'],
     ['MEMORY_MB=2048', 'MEMORY_MB=512', 'instanceMemoryMB is 512 by default'],
     ['${AZURE_LOCATION}', 'westeurope', 'location is no variable'],
+    ['"DISRUPTION"', '"DISRUPT"', 'settings has no DISRUPT'],
   ] as const)('azd’s are found out when broken: %s', ([from, to, said]) => {
     expect(azdParameters).toContain(from);
     expect(azdParameterFaults(files, azdParameters.replace(from, to)).join('\n')).toContain(said);
@@ -441,7 +514,7 @@ describe('parameters that come with it', () => {
     ['param location =', 'param region =', 'has no parameter region'],
     ["= 'production'", '= 3', 'environmentName is of type int'],
     ["= 'production'", '= ', 'this is not Bicep'],
-    ["using './main.bicep'", "using './other.bicep'", 'does not use'],
+    ["using '../main.bicep'", "using '../other.bicep'", 'does not use'],
   ] as const)('the file’s are found out when broken: %s %s', ([from, to, said]) => {
     expect(parameterFile).toContain(from);
     expect(parameterFileFaults(files, parameterFile.replace(from, to)).join('\n')).toContain(said);

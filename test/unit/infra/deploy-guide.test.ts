@@ -26,7 +26,10 @@ function guideFaults(text: string): ReadonlyArray<string> {
   const [, settings = ''] = /## Settings of the app\n([\s\S]*?)\n## /.exec(text) ?? [];
   const said = words(settings, /`([A-Z][A-Z_]+)`/g);
   const known = new Set([...variables, ...settingsTaken]);
-  const parameters = words(text, /`((?:existing|functions|private|scale|always|create|node|resource)[A-Z]\w+)`/g);
+  const parameters = words(
+    text,
+    /`((?:existing|functions|private|scale|always|create|node|resource|additional|zone|relay|ssh)[A-Z]\w+)`/g,
+  );
   return [
     ...said.filter((name) => !settingsTaken.includes(name)).map((name) => `no setting ${name} is taken`),
     ...settingsTaken.filter((name) => !said.includes(name)).map((name) => `the setting ${name} is not told of`),

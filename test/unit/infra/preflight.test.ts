@@ -1,22 +1,29 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { type Answers, type Cluster, type Topic, gatherAnswers, readWishes } from '../../../infra/hooks/answers.ts';
 import type { AzAnswer } from '../../../infra/hooks/az.ts';
-import { fillIn, judge } from '../../../infra/hooks/checks.ts';
+import { judge } from '../../../infra/hooks/checks.ts';
+import { fillIn } from '../../../infra/hooks/fill-in.ts';
 import { currencies } from '../../../infra/hooks/currencies.ts';
 import { renderFindings } from '../../../infra/hooks/render-findings.ts';
+import { renderParameters } from '../../../infra/hooks/render-parameters.ts';
 import { priceCurrencies } from '../../../shared/contract/price-currency.ts';
 import {
   CLUSTER_ID,
   NODE_GROUP,
   SUBNET,
   SUBSCRIPTION,
-  VNET,
+  FUNCTIONS_SUBNET,
   VNET_GUID,
   azAbout,
   goodAnswers,
   goodCluster,
   goodWishes,
+  network,
+  withFunctionsSubnet,
 } from './azure-answers.ts';
+import { root } from './bicep/parse.ts';
 
 function withCluster(properties: Partial<Cluster['properties']>): Answers {
   return { ...goodAnswers, cluster: { ...goodCluster, properties: { ...goodCluster.properties, ...properties } } };
@@ -26,6 +33,15 @@ function topic(parts: Partial<Topic>): Topic {
   const id = `/subscriptions/${SUBSCRIPTION}/resourceGroups/events/providers/Microsoft.EventGrid/systemTopics/t`;
   const topicType = 'microsoft.resourcenotifications.healthresources';
   return { id, hasIdentity: true, source: `/subscriptions/${SUBSCRIPTION}`, topicType, environment: '', ...parts };
+}
+
+/** With a subnet for the functions, in this network. Which subnet nodes belong to is said, as a network has several then. */
+function withSubnet(own: Answers['networks'][number], answers: Answers = goodAnswers): Answers {
+  return {
+    ...answers,
+    networks: [own],
+    wishes: wishesOf({ functionsSubnetId: FUNCTIONS_SUBNET, nodeSubnetId: SUBNET }),
+  };
 }
 
 const wishesOf = (parts: Partial<Answers['wishes']>): Answers['wishes'] => ({ ...goodWishes, ...parts });
@@ -40,7 +56,12 @@ type Case = readonly [check: string, verdict: 'failed' | 'warning', answers: Ans
 const cases: ReadonlyArray<Case> = [
   ['cluster', 'failed', withCluster({ powerState: { code: 'Stopped' } }), 'az aks start'],
   ['kubernetes-version', 'failed', withCluster({ currentKubernetesVersion: '1.29.9' }), 'az aks upgrade'],
-  ['entra-id', 'failed', withCluster({ aadProfile: {} }), '--enable-aad'],
+  [
+    'entra-id',
+    'failed',
+    withCluster({ aadProfile: {} }),
+    `az aks update CLUSTER --enable-aad --enable-azure-rbac, then az role assignment create --assignee you@example.com --role \\"Azure Kubernetes Service RBAC Cluster Admin\\" --scope ${CLUSTER_ID}`,
+  ],
   ['kubernetes-rbac', 'failed', withCluster({ enableRBAC: false }), 'make a new cluster'],
   ['oidc-issuer', 'failed', withCluster({ oidcIssuerProfile: { enabled: false } }), '--enable-oidc-issuer'],
   ['workload-identity', 'failed', withCluster({ securityProfile: {} }), '--enable-workload-identity'],
@@ -71,13 +92,19 @@ const cases: ReadonlyArray<Case> = [
   ],
   ['network-plugin', 'failed', withCluster({ networkProfile: { networkPlugin: 'kubenet' } }), '--network-plugin azure'],
   ['node-subnet', 'failed', { ...goodAnswers, networks: [] }, 'NODEWRIGHT_NODE_SUBNET_ID'],
+  ['node-subnet', 'failed', { ...goodAnswers, networks: [withFunctionsSubnet] }, 'NODEWRIGHT_NODE_SUBNET_ID'],
   [
-    'node-subnet',
+    'ssh-key',
     'failed',
-    { ...goodAnswers, networks: [{ id: VNET, guid: VNET_GUID, subnets: [SUBNET, `${SUBNET}-2`] }] },
-    'NODEWRIGHT_NODE_SUBNET_ID',
+    { ...withCluster({ linuxProfile: {} }), wishes: wishesOf({ environment: '' }) },
+    "param sshPublicKey = '…' into infra/by-hand/nodewright.bicepparam",
   ],
-  ['ssh-key', 'warning', withCluster({ linuxProfile: {} }), 'SSH_PUBLIC_KEY'],
+  [
+    'ssh-key',
+    'failed',
+    { ...goodAnswers, wishes: wishesOf({ sshPublicKey: '~/.ssh/id_rsa.pub' }) },
+    'azd env set NODEWRIGHT_SSH_PUBLIC_KEY',
+  ],
   [
     'private-cluster',
     'failed',
@@ -92,16 +119,112 @@ const cases: ReadonlyArray<Case> = [
   ],
   [
     'authorized-ip-ranges',
-    'warning',
+    'failed',
     withCluster({ apiServerAccessProfile: { authorizedIPRanges: ['192.0.2.0/24'] } }),
     'NAT gateway',
+  ],
+  [
+    'authorized-ip-ranges',
+    'warning',
+    withSubnet(withFunctionsSubnet, withCluster({ apiServerAccessProfile: { authorizedIPRanges: ['192.0.2.0/24'] } })),
+    'NAT gateway',
+  ],
+  [
+    'functions-subnet',
+    'failed',
+    { ...goodAnswers, wishes: wishesOf({ functionsSubnetId: 'my-subnet' }) },
+    'is no subnet’s id',
+  ],
+  ['functions-subnet', 'failed', withSubnet(network), 'there is no subnet'],
+  [
+    'functions-subnet',
+    'failed',
+    withSubnet({ ...network, subnets: [{ id: FUNCTIONS_SUBNET, prefixLength: 24, delegations: [] }] }),
+    `az network vnet subnet update --ids ${FUNCTIONS_SUBNET} --delegations Microsoft.App/environments`,
+  ],
+  [
+    'functions-subnet',
+    'failed',
+    withSubnet({
+      ...network,
+      subnets: [{ id: FUNCTIONS_SUBNET, prefixLength: 28, delegations: ['Microsoft.App/environments'] }],
+    }),
+    'is a /28, and they need a /27 or larger',
+  ],
+  [
+    'functions-subnet',
+    'failed',
+    withSubnet({ ...withFunctionsSubnet, location: 'northeurope' }),
+    'azd env set AZURE_LOCATION northeurope',
+  ],
+  ['region', 'failed', { ...goodAnswers, wishes: wishesOf({ location: 'Jio India West' }) }, 'AZURE_LOCATION'],
+  ['region', 'warning', { ...goodAnswers, flexRegions: ['northeurope'] }, 'list-flexconsumption-locations'],
+  ['registry-tasks', 'warning', { ...goodAnswers, offer: 'FreeTrial_2014-09-01' }, 'NODEWRIGHT_RELAY_IMAGE'],
+  [
+    'chart-values',
+    'failed',
+    { ...goodAnswers, wishes: wishesOf({ chartValues: 'mine.yaml' }), hasChartValues: false },
+    'azd env set NODEWRIGHT_CHART_VALUES',
+  ],
+  [
+    'relay-image',
+    'failed',
+    { ...goodAnswers, wishes: wishesOf({ relayImage: 'relay' }) },
+    'NODEWRIGHT_RELAY_IMAGE REGISTRY/',
+  ],
+  ['namespace', 'failed', { ...goodAnswers, wishes: wishesOf({ namespace: 'Nodes & more' }) }, '63 at most'],
+  [
+    'rights-in-cluster',
+    'failed',
+    { ...goodAnswers, inCluster: { kind: 'lacking', what: ['escalate clusterroles'] } },
+    'az aks update CLUSTER --aad-admin-group-object-ids GROUP',
+  ],
+  [
+    'rights-in-cluster',
+    'failed',
+    {
+      ...withCluster({ aadProfile: { managed: true, adminGroupObjectIDs: ['g'] } }),
+      inCluster: { kind: 'lacking', what: ['create namespaces'] },
+    },
+    'become a member of the group g',
+  ],
+  [
+    'rights-in-cluster',
+    'failed',
+    {
+      ...withCluster({ aadProfile: { managed: true, enableAzureRBAC: true } }),
+      inCluster: { kind: 'lacking', what: ['create namespaces'] },
+    },
+    'mend":"az role assignment create --assignee you@example.com',
+  ],
+  [
+    'rights-in-cluster',
+    'failed',
+    { ...goodAnswers, inCluster: { kind: 'refused', why: 'cannot run a command in the cluster: x' } },
+    'NODEWRIGHT_INSTALL helm',
+  ],
+  [
+    'rights-in-cluster',
+    'warning',
+    { ...goodAnswers, inCluster: { kind: 'unasked', why: 'the cluster does not run' } },
+    'kubectl auth can-i',
+  ],
+  [
+    'rights-on-cluster',
+    'failed',
+    {
+      ...goodAnswers,
+      permissions: { ...goodAnswers.permissions, onCluster: [{ actions: ['*/read'], notActions: [] }] },
+    },
+    'Cluster User Role',
   ],
   [
     'network-provider',
     'failed',
     {
       ...goodAnswers,
-      wishes: wishesOf({ functionsSubnetId: SUBNET }),
+      wishes: wishesOf({ functionsSubnetId: FUNCTIONS_SUBNET, nodeSubnetId: SUBNET }),
+      networks: [withFunctionsSubnet],
       registrations: { app: 'NotRegistered', scheduledEvents: '' },
     },
     'az provider register --namespace Microsoft.App',
@@ -165,10 +288,11 @@ const cases: ReadonlyArray<Case> = [
   ],
   [
     'run-command',
-    'warning',
+    'failed',
     withCluster({ apiServerAccessProfile: { disableRunCommand: true } }),
-    'NODEWRIGHT_INSTALL=helm',
+    'NODEWRIGHT_INSTALL helm',
   ],
+  ['run-command', 'failed', { ...goodAnswers, wishes: wishesOf({ install: 'Helm' }) }, 'only helm can be said'],
 ];
 
 test.for(cases)(
@@ -191,7 +315,30 @@ describe('what the same thing may look like when it is right', () => {
       'a private cluster with a subnet for the functions',
       {
         ...withCluster({ apiServerAccessProfile: { enablePrivateCluster: true } }),
-        wishes: wishesOf({ functionsSubnetId: SUBNET }),
+        wishes: wishesOf({ functionsSubnetId: FUNCTIONS_SUBNET, nodeSubnetId: SUBNET }),
+        networks: [withFunctionsSubnet],
+      },
+    ],
+    [
+      'a subnet for the functions in another subscription, which is not looked at',
+      {
+        ...goodAnswers,
+        wishes: wishesOf({
+          functionsSubnetId: FUNCTIONS_SUBNET.replace(SUBSCRIPTION, SUBSCRIPTION.replaceAll('0', '1')),
+        }),
+      },
+    ],
+    [
+      'a free trial with an image of one’s own',
+      { ...goodAnswers, offer: 'FreeTrial_2014-09-01', wishes: wishesOf({ relayImage: 'r/i:1' }) },
+    ],
+    ['an az that does not know of Flex Consumption', { ...goodAnswers, flexRegions: [] }],
+    ['a region as the portal writes it', { ...goodAnswers, wishes: wishesOf({ location: 'West Europe' }) }],
+    [
+      'commands through Azure that are off, and Helm of this machine',
+      {
+        ...withCluster({ apiServerAccessProfile: { disableRunCommand: true } }),
+        wishes: wishesOf({ install: 'helm' }),
       },
     ],
     [
@@ -222,6 +369,7 @@ describe('what the same thing may look like when it is right', () => {
             { actions: ['Microsoft.Authorization/*'], notActions: [] },
           ],
           onSubscription: goodAnswers.permissions.onSubscription,
+          onCluster: goodAnswers.permissions.onCluster,
         },
       },
     ],
@@ -234,7 +382,19 @@ describe('what the same thing may look like when it is right', () => {
       'the topic that this environment made before',
       { ...goodAnswers, topics: [topic({ hasIdentity: false, environment: 'production' })] },
     ],
+    [
+      'a topic that cannot deliver, where events of Azure are left out',
+      { ...goodAnswers, topics: [topic({ hasIdentity: false })], wishes: wishesOf({ azureEvents: false }) },
+    ],
     ['a currency of Azure’s prices', { ...goodAnswers, wishes: wishesOf({ currency: 'EUR' }) }],
+    ['a cluster without an SSH key, where azd keeps the one that is made', withCluster({ linuxProfile: {} })],
+    [
+      'a cluster without an SSH key, and one that is named',
+      {
+        ...withCluster({ linuxProfile: {} }),
+        wishes: wishesOf({ environment: '', sshPublicKey: 'ssh-ed25519 AAAA you' }),
+      },
+    ],
     ['Kubernetes 2.0', withCluster({ currentKubernetesVersion: '2.0.0' })],
     ['a cluster that says nothing of Node Auto Provisioning', withCluster({ nodeProvisioningProfile: {} })],
     [
@@ -246,13 +406,15 @@ describe('what the same thing may look like when it is right', () => {
   });
 });
 
+const key = (): string => 'ssh-rsa AAAA';
+
 describe('what can be found is filled in', () => {
   test('the only subnet that AKS made, and topics that are there', () => {
     const deletions = topic({
       topicType: 'Microsoft.Resources.ResourceGroups',
       source: `/subscriptions/${SUBSCRIPTION}/resourceGroups/${NODE_GROUP}`,
     });
-    expect(fillIn({ ...goodAnswers, topics: [topic({}), deletions] })).toEqual({
+    expect(fillIn({ ...goodAnswers, topics: [topic({}), deletions] }, key)).toEqual({
       NODEWRIGHT_NODE_SUBNET_ID: SUBNET,
       NODEWRIGHT_VNET_GUID: VNET_GUID,
       NODEWRIGHT_HEALTH_TOPIC_ID: topic({}).id,
@@ -262,23 +424,122 @@ describe('what can be found is filled in', () => {
 
   test('the first node pool’s subnet comes before AKS’s own, and what is said before both', () => {
     const pools = withCluster({ agentPoolProfiles: [{ name: 'system', vnetSubnetID: '/own' }] });
-    expect(fillIn(pools)).toEqual({ NODEWRIGHT_NODE_SUBNET_ID: '/own' });
-    expect(fillIn({ ...pools, wishes: wishesOf({ nodeSubnetId: '/said' }) })).toEqual({});
+    expect(fillIn(pools, key)).toEqual({ NODEWRIGHT_NODE_SUBNET_ID: '/own' });
+    expect(fillIn({ ...pools, wishes: wishesOf({ nodeSubnetId: '/said' }) }, key)).toEqual({});
+  });
+
+  test('a public SSH key where the cluster has none: once, and not by hand, where each look would make another', () => {
+    const keyless = withCluster({ linuxProfile: {} });
+    const known = { NODEWRIGHT_NODE_SUBNET_ID: SUBNET, NODEWRIGHT_VNET_GUID: VNET_GUID };
+    expect(fillIn(keyless, key)).toEqual({ ...known, NODEWRIGHT_SSH_PUBLIC_KEY: 'ssh-rsa AAAA' });
+    expect(fillIn({ ...keyless, wishes: wishesOf({ sshPublicKey: 'ssh-rsa BBBB' }) }, key)).toEqual(known);
+    expect(fillIn({ ...keyless, wishes: wishesOf({ environment: '' }) }, key)).toEqual(known);
+  });
+
+  test('by hand it is told as lines for a parameter file', () => {
+    const azdParameters = readFileSync(join(root, 'infra/main.parameters.json'), 'utf8');
+    const found = { NODEWRIGHT_HEALTH_TOPIC_ID: '/t', NODEWRIGHT_NODE_SUBNET_ID: "/it's", NODEWRIGHT_ELSE: 'x' };
+    expect(renderParameters(azdParameters, found)).toEqual([
+      "param nodeSubnetResourceId = '/it\\'s'",
+      "param existingHealthTopicResourceId = '/t'",
+    ]);
   });
 });
 
 describe('asked through az', () => {
+  const noFile = (): boolean => false;
   const refused = (message: string): AzAnswer => ({ kind: 'refused', message });
   const at = (ending: string, message: string) => azAbout((path) => (path.endsWith(ending) ? refused(message) : null));
 
   test('a cluster that lacks nothing is read and passes', () => {
-    const wishes = wishesOf({ scheduledEvents: true });
-    const answers = gatherAnswers(azAbout(), wishes);
+    const wishes = wishesOf({ scheduledEvents: true, functionsSubnetId: FUNCTIONS_SUBNET, nodeSubnetId: SUBNET });
+    const answers = gatherAnswers(azAbout(), wishes, noFile);
     expect(judge(answers).filter(({ verdict }) => verdict !== 'passed')).toEqual([]);
+    expect(answers).toMatchObject({
+      networks: [withFunctionsSubnet],
+      flexRegions: ['westeurope'],
+      offer: goodAnswers.offer,
+      deployer: 'you@example.com',
+    });
+  });
+
+  test('a file of values is looked for where one is named', () => {
+    const wishes = wishesOf({ chartValues: 'mine.yaml' });
+    expect(gatherAnswers(azAbout(), wishes, noFile).hasChartValues).toBe(false);
+    expect(gatherAnswers(azAbout(), wishes, (path) => path === 'mine.yaml').hasChartValues).toBe(true);
+    expect(gatherAnswers(azAbout(), goodWishes, noFile).hasChartValues).toBe(true);
+  });
+
+  describe('what you may do in the cluster', () => {
+    const about = (properties: Partial<Cluster['properties']>, others: Readonly<Record<string, AzAnswer>>): Answers =>
+      gatherAnswers(
+        azAbout((path) => {
+          const found = Object.entries(others).find(([ending]) => path.endsWith(ending));
+          const cluster = { ...goodCluster, properties: { ...goodCluster.properties, ...properties } };
+          return found?.[1] ?? (path === CLUSTER_ID ? { kind: 'answer', value: cluster } : null);
+        }),
+        goodWishes,
+        noFile,
+      );
+    const azureRbac = { aadProfile: { managed: true, enableAzureRBAC: true } };
+    const permitted = (notDataActions: ReadonlyArray<string>): AzAnswer => ({
+      kind: 'answer',
+      value: {
+        value: [
+          {
+            actions: [],
+            notActions: [],
+            dataActions: ['Microsoft.ContainerService/managedClusters/*'],
+            notDataActions,
+          },
+        ],
+      },
+    });
+    const answered = (logs: string): AzAnswer => ({ kind: 'answer', value: { exitCode: 1, logs } });
+
+    test('is not asked where Azure’s roles give it all', () => {
+      const said = { '/permissions': permitted([]), 'command invoke': refused('ERROR: nobody asks this') };
+      expect(about(azureRbac, said).inCluster).toEqual({ kind: 'allowed' });
+    });
+
+    test('is asked of the cluster where they leave something out, or do not decide', () => {
+      const said = {
+        '/permissions': permitted(['Microsoft.ContainerService/managedClusters/namespaces/write']),
+        'command invoke': answered('no\nyes\nyes\nyes\nyes\nno - no RBAC policy matched\n'),
+      };
+      const lacking = { kind: 'lacking', what: ['create namespaces', 'escalate clusterroles'] };
+      expect(about(azureRbac, said).inCluster).toEqual(lacking);
+      expect(about({}, { ...said, '/permissions': permitted([]) }).inCluster).toEqual(lacking);
+    });
+
+    test('warnings of kubectl are no answers, and half an answer is none', () => {
+      const warned = "Warning: resource 'namespaces' is not namespace scoped\nyes\n".repeat(6);
+      expect(about({}, { 'command invoke': answered(warned) }).inCluster).toEqual({ kind: 'allowed' });
+      expect(about({}, { 'command invoke': answered('yes\n') }).inCluster).toMatchObject({ kind: 'refused' });
+    });
+
+    test('is refused where Azure runs no command, with its reason', () => {
+      const said = {
+        'command invoke': refused("ERROR: (AuthorizationFailed) to perform action 'a/b' over scope '/s'"),
+      };
+      expect(about({}, said).inCluster).toEqual({
+        kind: 'refused',
+        why: 'cannot run a command in the cluster: the right a/b is missing: ask an owner for the role Owner on /s',
+      });
+    });
+
+    test.for([
+      [{ aadProfile: {} }, 'Microsoft Entra ID'],
+      [{ powerState: { code: 'Stopped' } }, 'the cluster does not run'],
+      [{ apiServerAccessProfile: { disableRunCommand: true } }, 'switched off'],
+    ] as const)('is not asked of a cluster that cannot answer: %j', ([properties, why]) => {
+      const said = { 'command invoke': refused('ERROR: nobody asks this') };
+      expect(about(properties, said).inCluster).toMatchObject({ kind: 'unasked', why: expect.stringContaining(why) });
+    });
   });
 
   test('az that is not there', () => {
-    expect(() => gatherAnswers(() => ({ kind: 'missing' }), goodWishes)).toThrow(
+    expect(() => gatherAnswers(() => ({ kind: 'missing' }), goodWishes, noFile)).toThrow(
       'the Azure CLI is not installed, or not on the PATH: install az, then run az login',
     );
   });
@@ -290,7 +551,7 @@ describe('asked through az', () => {
     [CLUSTER_ID.replace('managedClusters', 'fleets'), 'is not the id of an AKS cluster'],
     [CLUSTER_ID.replaceAll('0000-', '1111-'), 'and az works in'],
   ] as const)('a wrong cluster id gets a sentence: %s', ([clusterId, said]) => {
-    expect(() => gatherAnswers(azAbout(), wishesOf({ clusterId }))).toThrow(said);
+    expect(() => gatherAnswers(azAbout(), wishesOf({ clusterId }), noFile)).toThrow(said);
   });
 
   test.for([
@@ -322,13 +583,18 @@ describe('asked through az', () => {
     ],
     [
       '/usages',
+      'The command failed with an unexpected error. Here is the traceback:\nTraceback (most recent call last):\n  File "x.py", line 1, in <module>\nConnectionError: connection reset by peer\nTo check existing issues, please visit: https://github.com/Azure/azure-cli/issues\n',
+      'cannot read quota: az says "ConnectionError: connection reset by peer"',
+    ],
+    [
+      '/usages',
       'ERROR: The service is having a bad day',
       'cannot read quota: az says "ERROR: The service is having a bad day"',
     ],
   ] as const)('what az refuses gets one sentence with the way to mend it: %s %s', ([ending, message, said]) => {
     let thrown = '';
     try {
-      gatherAnswers(at(ending, message), goodWishes);
+      gatherAnswers(at(ending, message), goodWishes, noFile);
     } catch (error) {
       thrown = error instanceof Error ? error.message : '';
     }
@@ -357,5 +623,8 @@ test('findings are shown with the cluster’s own names in the commands', () => 
     CLUSTER_ID,
   );
   expect(line).toBe('✗ entra-id: the API server takes no tokens of Microsoft Entra ID, which the functions come with');
-  expect(mend).toBe('    mend: az aks update --resource-group my-group --name my-cluster --enable-aad');
+  expect(mend).toBe(
+    '    mend: az aks update --resource-group my-group --name my-cluster --enable-aad --enable-azure-rbac, then az role assignment create --assignee you@example.com --role "Azure Kubernetes Service RBAC Cluster Admin" --scope ' +
+      CLUSTER_ID,
+  );
 });

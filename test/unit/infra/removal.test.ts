@@ -1,8 +1,10 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { outside, type OutputOf, type removalOutputs } from '../../../infra/hooks/outside.ts';
 import { renderRemoval } from '../../../infra/hooks/render-removal.ts';
 import { madeOutside } from './bicep/made-outside.ts';
-import { type Texts, parseAll, readTexts } from './bicep/parse.ts';
+import { type Texts, parseAll, readTexts, root } from './bicep/parse.ts';
 
 const texts = readTexts();
 const subscription = '/subscriptions/00000000-0000-0000-0000-000000000000';
@@ -12,6 +14,7 @@ const topic = (name: string): string =>
 
 /** A deployment that has made all it can outside its resource group. */
 const all: Readonly<Record<(typeof removalOutputs)[number], string>> = {
+  ADDITIONAL_NODE_SUBNET_IDS: `${network}-2,${network.replace('/net/', '/net2/')}`,
   AZURE_RESOURCE_GROUP: 'own',
   AZURE_SUBSCRIPTION_ID: '00000000-0000-0000-0000-000000000000',
   BUDGET_NAME: 'nodewright-abc',
@@ -25,6 +28,7 @@ const all: Readonly<Record<(typeof removalOutputs)[number], string>> = {
   MAINTENANCE_TOPIC_ID: topic('m'),
   NODE_RESOURCE_GROUP: 'MC_nodes',
   NODE_SUBNET_ID: network,
+  RELAY_NAMESPACE: 'nodewright-system',
   ROLE_SUFFIX: 'production-abc',
 };
 
@@ -58,7 +62,7 @@ function removalFaults(given: Texts): ReadonlyArray<string> {
 describe('what removes a deployment', () => {
   test('names all that is made outside its resource group, and nothing else', () => {
     expect(removalFaults(texts)).toEqual([]);
-    expect(madeOutside(parseAll(texts)).length).toBe(16);
+    expect(madeOutside(parseAll(texts)).length).toBe(18);
   });
 
   const lock = `
@@ -118,6 +122,22 @@ resource lock 'Microsoft.Authorization/locks@2020-05-01' = {
     expect(lines.at(-1)).toBe('az group delete --name own');
   });
 
+  test('lets node classes go while the app is there that holds them, here and in the guide', () => {
+    const guide = readFileSync(join(root, 'docs/deploy.md'), 'utf8');
+    for (const text of [renderRemoval(all).join('\n'), guide.slice(guide.indexOf('## Remove'))]) {
+      const order = [
+        'delete nodepools',
+        'wait --for=delete nodeclaims',
+        'delete aksnodeclasses',
+        'helm uninstall',
+        'az group delete',
+      ];
+      const places = order.map((words) => text.indexOf(words));
+      expect(places).not.toContain(-1);
+      expect(places).toEqual(places.toSorted((a, b) => a - b));
+    }
+  });
+
   test('names each by what the deployment has told', () => {
     const lines = renderRemoval(all);
     const scopes = lines.flatMap(
@@ -127,6 +147,8 @@ resource lock 'Microsoft.Authorization/locks@2020-05-01' = {
       `${subscription}/resourceGroups/MC_nodes`,
       subscription,
       network,
+      `${network}-2`,
+      network.replace('/net/', '/net2/'),
       all.KUBELET_IDENTITY_ID,
       all.DISK_ENCRYPTION_SET_ID,
       `${subscription}/resourceGroups/my-group/providers/Microsoft.ContainerService/managedClusters/my-cluster`,
@@ -137,6 +159,12 @@ resource lock 'Microsoft.Authorization/locks@2020-05-01' = {
     expect(lines).toContain(
       'az eventgrid system-topic event-subscription delete --resource-group events --system-topic-name h --name nodewright-health-abc --yes',
     );
+    for (const [index, group] of ['net', 'net2'].entries()) {
+      expect(lines).toContain(
+        `az role definition delete --name "Nodewright subnet production-abc-${index + 1}" --scope ${subscription}/resourceGroups/${group}`,
+      );
+    }
+    expect(texts['modules/access/azure-access.bicep']).toContain("suffix: '${suffix}-${index + 1}'");
     expect(lines).toContain('az consumption budget delete --budget-name nodewright-abc');
   });
 
@@ -157,6 +185,7 @@ resource lock 'Microsoft.Authorization/locks@2020-05-01' = {
   test('leaves out what this deployment has not made', () => {
     const nodes = `${subscription}/resourceGroups/mc_NODES/providers`;
     const none = {
+      ADDITIONAL_NODE_SUBNET_IDS: '',
       BUDGET_NAME: '',
       DELETION_TOPIC_ID: '',
       DISK_ENCRYPTION_SET_ID: '',
@@ -166,7 +195,7 @@ resource lock 'Microsoft.Authorization/locks@2020-05-01' = {
       NODE_SUBNET_ID: `${nodes}/Microsoft.Network/virtualNetworks/v/subnets/s`,
     };
     const lines = renderRemoval({ ...all, ...none });
-    expect(lines.filter((line) => / (delete) .*/.test(line) && line.startsWith('az'))).toHaveLength(7);
+    expect(lines.filter((line) => / (delete) .*/.test(line) && line.startsWith('az'))).toHaveLength(9);
     const inNodeGroup = `${subscription}/resourceGroups/MC_nodes/providers/Microsoft.Compute/diskEncryptionSets/e`;
     expect(renderRemoval({ ...all, ...none, DISK_ENCRYPTION_SET_ID: inNodeGroup }).join('\n')).toContain(inNodeGroup);
   });

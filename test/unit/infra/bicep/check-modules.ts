@@ -39,6 +39,15 @@ export function nameFaults(files: BicepFiles): ReadonlyArray<string> {
   });
 }
 
+/** Parameters that do not say what they hold: the compiler would let anything pass. */
+export function holdingFaults(files: BicepFiles): ReadonlyArray<string> {
+  return [...files.values()].flatMap((file) =>
+    [...file.parameters.values()]
+      .filter(({ written }) => written === 'object' || written === 'array')
+      .map(({ name, line, written }) => `${file.path}:${line}: ${name} is any ${written}`),
+  );
+}
+
 /** Modules whose file, scope or parameters do not agree with what they are given. */
 export function moduleFaults(files: BicepFiles): ReadonlyArray<string> {
   return [...files.values()].flatMap((file) =>
@@ -51,6 +60,37 @@ export function moduleFaults(files: BicepFiles): ReadonlyArray<string> {
         return [...scopeFaults(file, module, target, at), ...parameterFaults(files, file, module, target, at)];
       }),
   );
+}
+
+/**
+ * Parts of a path in the name or scope of what is deployed only where that path is given. Resource Manager may work those out although the
+ * condition is false, and an index out of bounds fails the deployment: what is split has to have its parts when the path is empty too.
+ */
+export function emptyPathFaults(files: BicepFiles): ReadonlyArray<string> {
+  return [...files.values()].flatMap((file) =>
+    file.declarations.flatMap(({ symbol, line, body, condition }) => {
+      const places = ['scope', 'name'].flatMap((name) => propertiesOf(body).get(name) ?? []);
+      const indexed = places.flatMap(allBelow).filter(({ type }) => type === 'subscript_expression');
+      return condition === null
+        ? []
+        : indexed
+            .filter((node) => !hasPart(file, node, condition))
+            .map((node) => `${file.path}:${line}: ${symbol}: ${node.text} is not there where its path is empty`);
+    }),
+  );
+}
+
+function hasPart(file: BicepFile, node: Node, condition: Node): boolean {
+  const [list, index] = namedOf(node);
+  const split = list === undefined ? undefined : file.variables.get(list.text);
+  const [called, given] = split?.type === 'call_expression' ? namedOf(split) : [];
+  const [path] = called?.text === 'split' && given !== undefined ? namedOf(given) : [];
+  if (path === undefined) return true;
+  if (path.type !== 'ternary_expression') return !condition.text.includes(`empty(${path.text})`);
+  const [, whenEmpty] = namedOf(path);
+  // A hole in the string is a part, or the path of a subscription, which has two slashes itself.
+  const parts = (whenEmpty?.text ?? '').replaceAll('${subscription().id}', '/subscriptions/id').split('/').length;
+  return Number(index?.text) < parts;
 }
 
 /** References to outputs that do not exist, or to those of a module that may not be deployed. */
@@ -115,20 +155,45 @@ function parameterFaults(
   const wrong = [...given].flatMap(([name, node]) => {
     const parameter = target.parameters.get(name);
     if (parameter === undefined) return [`${at}: ${target.path} has no parameter ${name}`];
-    return refusals(evaluate(files, file, node), parameter).map((why) => `${at}: ${name} ${why}`);
+    return [...refusals(evaluate(files, file, node), parameter), ...boundFaults(file, node, parameter)].map(
+      (why) => `${at}: ${name} ${why}`,
+    );
   });
   return [...missing.map(({ name }) => `${at}: ${name} is not given`), ...wrong];
 }
 
+/** Bounds of a parameter that one which is handed on as it is does not keep: the compiler warns of the first, and the second fails as it is deployed. */
+function boundFaults(file: BicepFile, node: Node, parameter: Parameter): ReadonlyArray<string> {
+  const own = file.parameters.get(node.text);
+  if (own === undefined) return [];
+  return ['minValue', 'minLength'].flatMap((bound) => {
+    const [wanted, kept] = [boundOf(parameter, bound), boundOf(own, bound)];
+    return wanted > kept ? [`has ${bound} ${wanted}, and ${own.name} may be ${kept}`] : [];
+  });
+}
+
+function boundOf({ decorators }: Parameter, bound: string): number {
+  const given = decorators.get(bound);
+  return given === undefined ? 0 : Number(namedOf(given)[0]?.text ?? 0);
+}
+
 /** Why a parameter does not take a value, as far as that is known. */
-export function refusals(value: Value, { type, decorators }: Parameter): ReadonlyArray<string> {
+export function refusals(value: Value, { type, written, members, decorators }: Parameter): ReadonlyArray<string> {
   const allowed = decorators.get('allowed');
   const choices = allowed === undefined ? [] : namedOf(namedOf(allowed)[0] ?? allowed).map(({ text }) => text);
   const notAllowed = literalsOf(value).filter(
     (one) =>
       one !== undefined && choices.length > 0 && !choices.includes(typeof one === 'string' ? `'${one}'` : String(one)),
   );
-  return [...wrongType(value, type), ...notAllowed.map((one) => `may not be ${String(one)}`)];
+  const unknown =
+    value.kind === 'object' && members !== null ? [...value.entries.keys()].filter((one) => !members.has(one)) : [];
+  const elements = value.kind === 'array' && written === 'string[]' ? value.items : [];
+  return [
+    ...wrongType(value, type),
+    ...notAllowed.map((one) => `may not be ${String(one)}`),
+    ...unknown.map((one) => `has no ${one}`),
+    ...elements.flatMap((one) => wrongType(one, 'string').map((wrong) => `has an element that ${wrong}`)),
+  ];
 }
 
 function wrongType(value: Value, wanted: string): ReadonlyArray<string> {

@@ -21,6 +21,11 @@ export function azdParameterFaults(files: BicepFiles, text: string): ReadonlyArr
     const words = typeof value === 'object' && value !== null ? Object.values(value) : [value];
     const parts = words.map((one) => VARIABLE.exec(String(one)));
     if (parts.includes(null)) return [`main.parameters.json: ${name} is no variable of the environment`];
+    const unknown =
+      typeof value === 'object' && value !== null && parameter.members !== null
+        ? Object.keys(value).filter((one) => parameter.members?.has(one) !== true)
+        : [];
+    if (unknown.length > 0) return [`main.parameters.json: ${name} has no ${unknown.join(', ')}`];
     // What a setting of the app is by default, the app says.
     if (parameter.defaultValue === null || typeof value === 'object') return [];
     const known = evaluate(files, main, parameter.defaultValue);
@@ -31,7 +36,7 @@ export function azdParameterFaults(files: BicepFiles, text: string): ReadonlyArr
   return [...missing.map(({ name }) => `main.parameters.json: ${name} is missing`), ...wrong];
 }
 
-/** The same of main.bicepparam. The grammar knows no such files: an assignment of a parameter is read as one of a variable. */
+/** The same of a parameter file of Bicep. The grammar knows no such files: an assignment of a parameter is read as one of a variable. */
 export function parameterFileFaults(files: BicepFiles, text: string): ReadonlyArray<string> {
   const main = files.get('main.bicep');
   if (main === undefined) return ['there is no main.bicep'];
@@ -48,15 +53,15 @@ export function parameterFileFaults(files: BicepFiles, text: string): ReadonlyAr
   );
   const wrong = [...given].flatMap(([name, value]) => {
     const parameter = main.parameters.get(name);
-    if (parameter === undefined) return [`main.bicepparam: main.bicep has no parameter ${name}`];
+    if (parameter === undefined) return [`the parameter file: main.bicep has no parameter ${name}`];
     const known =
       value.type === 'string' ? { kind: 'literal' as const, value: textOf(value) } : evaluate(files, main, value);
-    return refusals(known, parameter).map((why) => `main.bicepparam: ${name} ${why}`);
+    return refusals(known, parameter).map((why) => `the parameter file: ${name} ${why}`);
   });
   return [
-    ...(tree.hasError ? ['main.bicepparam: this is not Bicep'] : []),
-    ...(using === './main.bicep' ? [] : ['main.bicepparam: does not use ./main.bicep']),
-    ...missing.map(({ name }) => `main.bicepparam: ${name} is missing`),
+    ...(tree.hasError ? ['the parameter file: this is not Bicep'] : []),
+    ...(using === '../main.bicep' ? [] : ['the parameter file: does not use ../main.bicep']),
+    ...missing.map(({ name }) => `the parameter file: ${name} is missing`),
     ...wrong,
   ];
 }

@@ -60,7 +60,10 @@ function actionsOf(files: BicepFiles, file: BicepFile): ReadonlyArray<string> | 
 const MACHINES = 'modules/access/machine-role.bicep';
 const REGION = 'modules/access/region-role.bicep';
 /** In place of the first for what is in a group of the customer's own: no more than that has. */
-const NARROWER = ['modules/access/subnet-role.bicep', 'modules/access/identity-role.bicep'];
+const NARROWER = ['modules/access/subnet-role.bicep'];
+/** The kubelet identity, wherever it is: other identities in the cluster's own groups are not to be given to machines. */
+const IDENTITY = 'modules/access/identity-role.bicep';
+const ASSIGN = 'Microsoft.ManagedIdentity/userAssignedIdentities/assign/action';
 /** What is always in a group of the customer's own. */
 const ENCRYPTION = 'modules/access/encryption-role.bicep';
 /** The managed cluster itself, which is in a group of the customer's too. */
@@ -69,7 +72,7 @@ const MAINTENANCE = 'modules/access/maintenance-role.bicep';
 /** Actions that a call needs and no role has, and those that no call needs. `needed`: action by the call that needs it. */
 export function roleFaults(files: BicepFiles, needed: ReadonlyMap<string, string>): ReadonlyArray<string> {
   const granted = grantedActions(files);
-  const all = new Set([MACHINES, REGION, ENCRYPTION, MAINTENANCE].flatMap((path) => granted.get(path) ?? []));
+  const all = new Set([MACHINES, REGION, IDENTITY, ENCRYPTION, MAINTENANCE].flatMap((path) => granted.get(path) ?? []));
   const unneeded = [...granted].flatMap(([path, actions]) =>
     actions
       .filter((action) => ![...needed.values()].includes(action))
@@ -87,8 +90,13 @@ export function roleFaults(files: BicepFiles, needed: ReadonlyMap<string, string
         .map((action) => `${path}: ${action} is not in ${MACHINES}`),
     ),
     ...[...granted.keys()]
-      .filter((path) => ![MACHINES, REGION, ENCRYPTION, MAINTENANCE, ...NARROWER].includes(path))
+      .filter((path) => ![MACHINES, REGION, IDENTITY, ENCRYPTION, MAINTENANCE, ...NARROWER].includes(path))
       .map((path) => `${path}: defines a role that nobody compares`),
+    ...[...granted].flatMap(([path, actions]) =>
+      path !== IDENTITY && actions.includes(ASSIGN)
+        ? [`${path}: ${ASSIGN} reaches identities that are not the kubelet’s`]
+        : [],
+    ),
     ...elsewhere(granted, needed),
   ];
 }

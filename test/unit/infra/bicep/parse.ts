@@ -11,7 +11,12 @@ export type Texts = Readonly<Record<string, string>>;
 
 export interface Parameter {
   readonly name: string;
+  /** Its basic type: `array` of `string[]`, `object` of `{ … }`. */
   readonly type: string;
+  /** What it holds, as it is written. */
+  readonly written: string;
+  /** Names of the properties of an object that has no others; null for all else. */
+  readonly members: ReadonlySet<string> | null;
   /** Null: it must be given. */
   readonly defaultValue: Node | null;
   readonly decorators: ReadonlyMap<string, Node>;
@@ -34,6 +39,8 @@ export interface Declaration {
   readonly target: string;
   readonly isExisting: boolean;
   readonly isConditional: boolean;
+  /** What has to be true for it to be deployed; null: it always is. */
+  readonly condition: Node | null;
   readonly isLoop: boolean;
   readonly body: Node;
   readonly line: number;
@@ -109,7 +116,7 @@ function parseFile(path: string, text: string): BicepFile {
     targetScope: scope ?? 'resourceGroup',
     faults: faultsOf(tree).map((node) => `${at(node)}: this is not Bicep`),
     parameters: named(of('parameter_declaration'), ({ name, parts: [, type, value], decorators, line }) => [
-      { name, type: type?.text ?? '', defaultValue: value ?? null, decorators, line },
+      { name, ...typeOf(type), defaultValue: value ?? null, decorators, line },
     ]),
     variables: named(of('variable_declaration'), ({ parts: [, value] }) => value ?? []),
     declarations: [...of('resource_declaration'), ...of('module_declaration')].map(({ node }) => declarationOf(node)),
@@ -121,6 +128,17 @@ function parseFile(path: string, text: string): BicepFile {
       .map((node) => `${at(node)}: ${node.text.split(/\s/)[0]}`),
     tree,
   };
+}
+
+function typeOf(node: Node | undefined): Pick<Parameter, 'type' | 'written' | 'members'> {
+  const written = node?.text ?? '';
+  const [object] = node === undefined ? [] : namedOf(node).filter(({ type }) => type === 'object');
+  if (object !== undefined && written.startsWith('{')) {
+    const names = namedOf(object).map((property) => (namedOf(property).length > 1 ? namedOf(property)[0] : undefined));
+    const isOpen = names.includes(undefined);
+    return { type: 'object', written, members: isOpen ? null : new Set(names.map((name) => name?.text ?? '')) };
+  }
+  return { type: written.endsWith('[]') ? 'array' : written, written, members: null };
 }
 
 /** A declaration with the decorators before it. */
@@ -179,6 +197,7 @@ function declarationOf(node: Node): Declaration {
     target: textOf(target) ?? '',
     isExisting: node.children.some((child) => child?.type === 'existing'),
     isConditional,
+    condition: isConditional ? (namedOf(inner)[0] ?? null) : null,
     isLoop,
     body: isConditional ? (namedOf(inner).at(-1) ?? inner) : inner,
     line: node.startPosition.row + 1,

@@ -23,6 +23,7 @@ const RETURNS: Readonly<Record<string, string>> = {
   join: 'string',
   length: 'int',
   map: 'array',
+  max: 'int',
   replace: 'string',
   resourceId: 'string',
   split: 'array',
@@ -30,6 +31,7 @@ const RETURNS: Readonly<Record<string, string>> = {
   take: 'string',
   toLower: 'string',
   uniqueString: 'string',
+  utcNow: 'string',
 };
 
 /** Nested deeper than anything here is nested, and a circle ends. */
@@ -87,6 +89,8 @@ function callOf([name, given]: ReadonlyArray<Node>, on: (node: Node) => Value): 
   if (name?.text !== 'union' || given === undefined)
     return { kind: 'unknown', type: RETURNS[name?.text ?? ''] ?? null };
   const objects = namedOf(given).map(on);
+  // Of lists it is a list, whose elements are those of all.
+  if (objects.some((one) => one.kind === 'array')) return { kind: 'unknown', type: 'array' };
   const entries = new Map(objects.flatMap((one) => (one.kind === 'object' ? [...one.entries] : [])));
   return { kind: 'object', entries, open: objects.some((one) => one.kind !== 'object' || one.open) };
 }

@@ -144,7 +144,9 @@ describe('an alert', () => {
   });
 
   test('says what to do, in two sentences or more', () => {
-    const described = [...module.matchAll(/^ {4}description: '((?:[^'\\]|\\.)*)'$/gm)].map(([, text = '']) => text);
+    const described = [...module.matchAll(/^ {4}(?: {4})?description: '((?:[^'\\]|\\.)*)'$/gm)].map(
+      ([, text = '']) => text,
+    );
     expect(described).toHaveLength(alerts.length + 2);
     expect(described.filter((text) => text.split(/[.:;?] /).length < 2 || text.length > 400)).toEqual([]);
   });
@@ -161,7 +163,9 @@ describe('the page about the portal', () => {
     const module = read('infra/modules/portal.bicep');
     const rows = [...read('docs/portal.md').matchAll(/^\| `([\w-]+)` \|.*\| (\d) \|$/gm)];
     const told = rows.map(([, name = '', severity = '']) => `${name} ${severity}`);
-    const logs = [...module.matchAll(/^ {4}name: '([\w-]+)'[\s\S]*?^ {4}(?:severity: (\d)|metric: )/gm)];
+    const logs = [
+      ...module.matchAll(/^ {4}(?: {4})?name: '([\w-]+)'[\s\S]*?^ {4}(?: {4})?(?:severity: (\d)|metric: )/gm),
+    ];
     const made = logs.map(([, name = '', severity = '2']) => `${name} ${severity}`);
     expect(told.toSorted()).toEqual(made.toSorted());
   });

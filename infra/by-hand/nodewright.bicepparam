@@ -1,5 +1,5 @@
-// What has to be said. Everything else in main.bicep has a default: name it here to choose otherwise.
-using './main.bicep'
+// What has to be said; npm run preflight prints all of these lines but the first. Everything else in main.bicep has a default: name it here to choose otherwise.
+using '../main.bicep'
 
 param environmentName = 'production'
 

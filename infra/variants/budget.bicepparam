@@ -1,0 +1,14 @@
+// A budget. Its start is said, so that what comes out is the same next month.
+using '../main.bicep'
+
+param environmentName = 'production'
+
+param location = 'westeurope'
+
+param clusterResourceId = '/subscriptions/00000000-0000-0000-0000-000000000000/resourceGroups/my-group/providers/Microsoft.ContainerService/managedClusters/my-cluster'
+
+param nodeSubnetResourceId = '/subscriptions/00000000-0000-0000-0000-000000000000/resourceGroups/MC_my-group_my-cluster_westeurope/providers/Microsoft.Network/virtualNetworks/aks-vnet-00000000/subnets/aks-subnet'
+
+param monthlyBudget = 100
+
+param budgetStartDate = '2027-01-01'

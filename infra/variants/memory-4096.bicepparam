@@ -1,0 +1,12 @@
+// The largest instances.
+using '../main.bicep'
+
+param environmentName = 'production'
+
+param location = 'westeurope'
+
+param clusterResourceId = '/subscriptions/00000000-0000-0000-0000-000000000000/resourceGroups/my-group/providers/Microsoft.ContainerService/managedClusters/my-cluster'
+
+param nodeSubnetResourceId = '/subscriptions/00000000-0000-0000-0000-000000000000/resourceGroups/MC_my-group_my-cluster_westeurope/providers/Microsoft.Network/virtualNetworks/aks-vnet-00000000/subnets/aks-subnet'
+
+param instanceMemoryMB = 4096

@@ -1,0 +1,18 @@
+// Storage and queues closed to the internet; zones are made, and known to the cluster's network.
+using '../main.bicep'
+
+param environmentName = 'production'
+
+param location = 'westeurope'
+
+param clusterResourceId = '/subscriptions/00000000-0000-0000-0000-000000000000/resourceGroups/my-group/providers/Microsoft.ContainerService/managedClusters/my-cluster'
+
+param nodeSubnetResourceId = '/subscriptions/00000000-0000-0000-0000-000000000000/resourceGroups/MC_my-group_my-cluster_westeurope/providers/Microsoft.Network/virtualNetworks/aks-vnet-00000000/subnets/aks-subnet'
+
+param functionsSubnetResourceId = '/subscriptions/00000000-0000-0000-0000-000000000000/resourceGroups/network/providers/Microsoft.Network/virtualNetworks/own/subnets/functions'
+
+param privateEndpointSubnetResourceId = '/subscriptions/00000000-0000-0000-0000-000000000000/resourceGroups/network/providers/Microsoft.Network/virtualNetworks/own/subnets/endpoints'
+
+param zoneLinkedNetworkResourceIds = [
+  '/subscriptions/00000000-0000-0000-0000-000000000000/resourceGroups/network/providers/Microsoft.Network/virtualNetworks/cluster'
+]
