@@ -141,6 +141,24 @@ describe('of pods that nothing new meets the preferences of', () => {
   });
 });
 
+test('a node that must go is followed by one though its pods spread over hosts and give up what they prefer', () => {
+  const labelSelector = { matchLabels: web };
+  const spread = {
+    maxSkew: 1,
+    topologyKey: 'kubernetes.io/hostname',
+    whenUnsatisfiable: 'DoNotSchedule',
+    labelSelector,
+  };
+  const made = plan({
+    machines: [mustGo('Drifted', 'a')],
+    shapes: [shape(spec('500m', '1Gi', { topologySpreadConstraints: [spread] }), web)],
+    pods: on('a', 0, 3),
+    nodePools: [disruptable('general', { consolidateAfter: 'Never' }, { taints: SOFT })],
+  });
+  expect(made.steps).toMatchObject([{ remove: ['a'] }]);
+  expect(made.replacements).toHaveLength(1);
+});
+
 test('a node that must go fills what room there is elsewhere, and new nodes come for the pods that find none', () => {
   const made = plan({
     machines: [mustGo('Drifted', 'a', 8), machine('b', { zone: 'westeurope-2' })],
