@@ -44,6 +44,17 @@ describe.each([
     expect(server.get(plural, name)?.metadata.annotations?.[versionKey]).toBe('v0');
   });
 
+  test('are all stamped where one has gone by then', async () => {
+    const { ports, outside, server, stampOf } = outdated();
+    outside.onRequest = ({ method, path }) => {
+      if (method !== 'PATCH' || !path.endsWith('/nodeclaims/b')) return;
+      server.remove('nodeclaims', 'b');
+    };
+    await follow(ports, { kind, name });
+    expect(['a', 'c'].map((one) => stampOf(one, versionKey))).toEqual(['v3', 'v3']);
+    expect(server.get(plural, name)?.metadata.annotations?.[versionKey]).toBe('v3');
+  });
+
   test('are stamped by a later look where they could not be before', async () => {
     const { ports, outside, server, stampOf } = outdated();
     outside.onRequest = ({ method, path }) => {
