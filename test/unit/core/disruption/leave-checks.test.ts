@@ -1,10 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import { auditDisruption } from '../../../../shared/core/disruption/audit/audit-disruption.ts';
+import type { PodShape } from '../../../../shared/core/model/cluster.ts';
+import type { DisruptionStep } from '../../../../shared/core/disruption/plan/disruption-plan.ts';
 import { planDisruption } from '../../../../shared/core/disruption/plan-disruption.ts';
 import type { DisruptionInput } from '../../../../shared/core/model/disruption-input.ts';
 import { instant } from '../../../../shared/core/quantity/units.ts';
 import { shape, spec } from '../build.ts';
-import { disruptable, disruptionInput, machine, NOW, on, type Machine } from './build-disruption.ts';
+import { disruptable, disruptionInput, machine, NOW, on, type Disruption, type Machine } from './build-disruption.ts';
 
 /**
  * A plan is made for a cluster and audited against another, in which the rule under test forbids it: so that the audit is seen to know
@@ -59,6 +61,48 @@ const terminating = (one: Machine): Machine => ({
 });
 const starting = (one: Machine): Machine => machine(one.node.metadata.name, { initialized: false });
 
+/** With `b` and its pods as `change` has them: what is said of a plan in which it goes. */
+const blocked = (
+  change: (one: Machine) => Machine,
+  parts: object = {},
+  reason: DisruptionStep['reason'] = 'Empty',
+): ReadonlyArray<string> => {
+  const plain = clusterOf([node('a'), node('b')]);
+  const plan = planDisruption(plain, instant(NOW));
+  const steps = plan.steps.map((step) => ({ ...step, reason }));
+  return auditDisruption({ ...plan, steps }, clusterOf([node('a'), node('b', change)], '100%', parts), instant(NOW))
+    .filter(({ rule }) => rule === 'blocked')
+    .map(({ text }) => text);
+};
+const same = (one: Machine): Machine => one;
+const says =
+  (...conditions: ReadonlyArray<string>) =>
+  ({ node: plain, claim }: Machine): Machine => ({
+    node: plain,
+    claim: {
+      ...claim,
+      status: { ...claim.status, conditions: conditions.map((type) => ({ type, status: 'True' })) },
+    },
+  });
+const annotated =
+  (of: 'node' | 'claim') =>
+  (one: Machine): Machine => ({
+    ...one,
+    [of]: { ...one[of], metadata: { ...one[of].metadata, annotations: { 'karpenter.sh/do-not-disrupt': 'true' } } },
+  });
+const withPods = (podShape: PodShape) => ({
+  shapes: [...shapes, podShape],
+  pods: [...on('a', 0, 6), ...on('b', 1, 1)],
+});
+const web = shape(spec('500m', '1Gi'), { app: 'web' });
+const evictions = (disruptionsAllowed: number, name = 'web', more: object = {}) => ({
+  metadata: { name, namespace: 'default' },
+  spec: { selector: { matchLabels: { app: 'web' } }, ...more },
+  status: { disruptionsAllowed },
+});
+const disruption = (given: Disruption) => ({ nodePools: [disruptable('general', given)] });
+const fixed = { nodePools: [{ ...disruptable(), spec: { ...disruptable().spec, replicas: 2 } }] };
+
 describe('a node does not go', () => {
   test.each([
     ['whose claim is being deleted', claimDeleted, 'blocked: step 1: b is going already'],
@@ -82,6 +126,115 @@ describe('a node does not go', () => {
     expect(findings(plain, waiting)).toEqual(['blocked: step 1: b is to wait for pods that wait']);
   });
 
+  test.each<[string, (one: Machine) => Machine, object, DisruptionStep['reason'], string]>([
+    ['of no NodePool', same, { nodePools: [disruptable('other')] }, 'Empty', 'is of no NodePool'],
+    ['that must not be disrupted', annotated('node'), {}, 'Empty', 'must not be disrupted'],
+    ['whose claim must not be disrupted', annotated('claim'), {}, 'Drifted', 'must not be disrupted'],
+    ['as drifted that has not', same, {}, 'Drifted', 'has not drifted'],
+    ['as surplus of a pool without a fixed number', same, {}, 'StaticSurplus', 'is of no static pool'],
+    ['for its cost of a pool with a fixed number', same, fixed, 'Empty', 'is of a static pool'],
+    ['that does not say that it may be consolidated', says(), {}, 'Empty', 'is not consolidatable'],
+    [
+      'of a pool that never consolidates',
+      same,
+      disruption({ consolidateAfter: 'Never' }),
+      'Empty',
+      'is not consolidatable',
+    ],
+    ['as empty that has a pod', same, withPods(web), 'Empty', 'is not empty'],
+    [
+      'with pods of a pool that lets empty ones go only',
+      same,
+      { ...withPods(web), ...disruption({ consolidationPolicy: 'WhenEmpty' }) },
+      'Underutilized',
+      'is of a pool WhenEmpty',
+    ],
+    [
+      'whose pod is kept by its budget',
+      same,
+      { ...withPods(web), podDisruptionBudgets: [evictions(0)] },
+      'Underutilized',
+      'has s1-b-0000, which its budgets keep',
+    ],
+    [
+      'whose pod has two budgets, which no eviction passes',
+      same,
+      { ...withPods(web), podDisruptionBudgets: [evictions(1), evictions(1, 'second')] },
+      'Underutilized',
+      'has s1-b-0000, which its budgets keep',
+    ],
+    [
+      'of a pool that is held back',
+      same,
+      { disruption: { brakes: new Map([['general', { kind: 'paused', until: null }]]) } },
+      'Empty',
+      'is of a pool that is held back',
+    ],
+  ])('%s', (_, change, parts, reason, text) => {
+    expect(blocked(change, parts, reason)).toContain(`step 1: b ${text}`);
+  });
+
+  test('whose pod is not ready and is kept by its budget, unless that lets such pods go', () => {
+    const parts = (more: object) => ({
+      shapes: [...shapes, web],
+      pods: [...on('a', 0, 6), ...on('b', 1, 1, { ready: false })],
+      podDisruptionBudgets: [evictions(0, 'web', more)],
+    });
+    expect(blocked(same, parts({ unhealthyPodEvictionPolicy: 'AlwaysAllow' }), 'Underutilized')).toEqual([]);
+    expect(blocked(same, parts({}), 'Underutilized')).toHaveLength(1);
+  });
+
+  test('whose pod is kept by its budget, unless it has drifted and says for how long it waits', () => {
+    const late = (one: Machine): Machine => {
+      const { node: plain, claim } = says('Drifted')(one);
+      return { node: plain, claim: { ...claim, spec: { ...claim.spec, terminationGracePeriod: '1h' } } };
+    };
+    const parts = { ...withPods(web), podDisruptionBudgets: [evictions(0)] };
+    expect(blocked(late, parts, 'Drifted')).toEqual([]);
+    expect(blocked(says('Drifted'), parts, 'Drifted')).toHaveLength(1);
+  });
+
+  test('before its pool has been quiet for as long as it says', () => {
+    const quiet =
+      (lastMs: number) =>
+      (one: Machine): Machine => ({
+        ...one,
+        claim: { ...one.claim, status: { ...one.claim.status, lastPodEventTime: new Date(lastMs).toISOString() } },
+      });
+    const minute = disruption({ consolidateAfter: '1m' });
+    expect(blocked(quiet(NOW - 60_000), minute)).toEqual([]);
+    expect(blocked(quiet(NOW - 59_000), minute)).toEqual(['step 1: b is not consolidatable']);
+  });
+
+  describe('of a pool that never consolidates, but for a replacement that no pod has come to', () => {
+    const never = disruption({ consolidateAfter: 'Never' });
+    const leftOver =
+      (ms: number, more: object = {}) =>
+      (one: Machine): Machine => ({
+        ...one,
+        claim: {
+          ...one.claim,
+          metadata: { ...one.claim.metadata, annotations: { 'nodewright.dev/created-for': 'Drifted' } },
+          status: {
+            ...one.claim.status,
+            conditions: [{ type: 'Initialized', status: 'True', lastTransitionTime: new Date(NOW - ms).toISOString() }],
+            ...more,
+          },
+        },
+      });
+
+    test('for five minutes', () => {
+      expect(blocked(leftOver(300_000), never)).toEqual([]);
+      expect(blocked(leftOver(299_000), never)).toEqual(['step 1: b is not consolidatable']);
+      expect(blocked(leftOver(300_000, { lastPodEventTime: '1970-01-02T11:00:00Z' }), never)).toHaveLength(1);
+      expect(blocked(leftOver(300_000), disruption({ consolidateAfter: '1m' }))).toHaveLength(1);
+    });
+
+    test('which goes as empty alone', () => {
+      expect(blocked(leftOver(300_000), never, 'Underutilized')).toHaveLength(1);
+    });
+  });
+
   test('whose pod says do-not-disrupt for a time that has not passed since it started', () => {
     const kept = { ...shapes[0], annotations: { 'karpenter.sh/do-not-disrupt': '2h' } } as (typeof shapes)[number];
     const machines = [machine('a'), machine('b')];
@@ -96,6 +249,53 @@ describe('a node does not go', () => {
     for (const startedAtMs of [NOW - 7_199_999, null]) {
       expect(findings(long, with_(startedAtMs))).toEqual([expect.stringContaining('which must not be disrupted')]);
     }
+  });
+});
+
+describe('a node may go', () => {
+  test.each<[string, (one: Machine) => Machine, object, DisruptionStep['reason']]>([
+    [
+      'with a pod whose eviction counts as nothing',
+      same,
+      withPods({ ...web, annotations: { 'controller.kubernetes.io/pod-deletion-cost': '-134217728' } }),
+      'Empty',
+    ],
+    [
+      'with pods of a DaemonSet',
+      same,
+      withPods({ ...web, owner: { apiVersion: 'apps/v1', kind: 'DaemonSet', name: 'd', uid: 'd' } }),
+      'Empty',
+    ],
+    [
+      'with pods of its own',
+      same,
+      withPods({ ...web, owner: { apiVersion: 'v1', kind: 'Node', name: 'b', uid: 'b' } }),
+      'Empty',
+    ],
+    ['whose pods may be evicted', same, { ...withPods(web), podDisruptionBudgets: [evictions(1)] }, 'Underutilized'],
+    [
+      'whose pods have no budget in their namespace',
+      same,
+      { ...withPods(web), podDisruptionBudgets: [{ ...evictions(0), metadata: { name: 'web', namespace: 'other' } }] },
+      'Underutilized',
+    ],
+    ['as expired, whatever it says of disruption', annotated('node'), {}, 'Expired'],
+    [
+      'as sick, though its pods are kept',
+      same,
+      { ...withPods(web), podDisruptionBudgets: [evictions(0)] },
+      'Unhealthy',
+    ],
+    [
+      'as expired, of a pool that is held back',
+      same,
+      { disruption: { brakes: new Map([['general', { kind: 'paused', until: null }]]) } },
+      'Expired',
+    ],
+    ['as drifted', says('Drifted'), {}, 'Drifted'],
+    ['as surplus of a pool with a fixed number', same, fixed, 'StaticSurplus'],
+  ])('%s', (_, change, parts, reason) => {
+    expect(blocked(change, parts, reason)).toEqual([]);
   });
 });
 
