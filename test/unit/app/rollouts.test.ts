@@ -214,6 +214,36 @@ describe('a canary that was decided on', () => {
     expect(halted()).toBeUndefined();
   });
 
+  test('halts nothing for another machine of its pool that is starting', async () => {
+    const { ports, clock, halted, addFresh, server } = await decided();
+    addFresh('other');
+    server.patch('nodeclaims', 'other', { status: { conditions: [since(START, 'Launched')] } }, 'status');
+    clock.advance(10 * MINUTE + 1_000);
+    expect(await disrupt(ports)).toMatchObject({ kind: 'finished', takenBack: 1 });
+    expect(halted()).toBeUndefined();
+  });
+
+  test('halts nothing where its node has drifted for another reason', async () => {
+    const { ports, server, marked, clock, halted } = behind({ reason: 'NodePoolDrifted' });
+    await disrupt(ports);
+    const [first = ''] = marked();
+    const names = server.get('nodeclaims', first)?.metadata.annotations?.['nodewright.dev/replaced-by']?.split(',');
+    for (const name of names ?? [])
+      server.patch('nodeclaims', name, { status: { conditions: [since(START, 'Launched')] } }, 'status');
+    clock.advance(10 * MINUTE + 1_000);
+    await disrupt(ports);
+    expect([marked(), halted()]).toEqual([[], undefined]);
+  });
+
+  test('stays where its pool has gone, which there is no need to halt', async () => {
+    const { ports, server, clock, launch, marked } = await decided();
+    launch();
+    server.remove('nodepools', 'general');
+    clock.advance(10 * MINUTE + 1_000);
+    expect(await disrupt(ports)).toMatchObject({ kind: 'finished', takenBack: 1 });
+    expect(marked()).toEqual([]);
+  });
+
   /** What is halted when the canary's replacement has been launched and is gone before its time, having said so of itself. */
   async function haltedBy(metadata: Fields): Promise<unknown> {
     const { ports, server, replacement, clock, halted, launch } = await decided();
