@@ -74,6 +74,15 @@ describe('a claim that is given up', () => {
     expect([stateOf('c'), givenUp()]).toEqual(['leaving', undefined]);
   });
 
+  test('stays where another has its name by then', async () => {
+    const { ports, claim, stateOf, server, addClaim, givenUp } = await read();
+    server.remove('nodeclaims', 'c');
+    addClaim('c');
+    await expect(deleteClaim(ports, claim, late(claim))).rejects.toThrow(LostRaceError);
+    await expect(deleteClaim(ports, claim, null)).rejects.toThrow(LostRaceError);
+    expect([stateOf('c'), givenUp()]).toEqual(['there', undefined]);
+  });
+
   test('has gone, and that is no error, where another was quicker', async () => {
     const { ports, claim, server } = await read();
     server.remove('nodeclaims', 'c');
@@ -135,6 +144,25 @@ describe('the status of a claim', () => {
     expect(server.get('nodeclaims', 'c')?.status?.['nodeName']).toBe('aks-c');
     const shown = ['Theirs', 'Drifted', 'Launched'].map((type) => conditionOf('c', type)?.['status']);
     expect(shown).toEqual(['True', undefined, 'True']);
+  });
+
+  test('begins where there is none, with all that is awaited since the claim was made', async () => {
+    const { ports, claim, clock, conditionOf } = await read();
+    const { status: _, ...bare } = claim;
+    expect(transitionMs(bare, 'Launched')).toBe(START);
+    clock.advance(7_000);
+    await writeStatus(ports, bare, { conditions: [launched] });
+    const times = ['Launched', 'Registered'].map((type) => conditionOf('c', type)?.['lastTransitionTime']);
+    expect(times).toEqual(['2026-12-01T00:00:07Z', '2026-12-01T00:00:00Z']);
+  });
+
+  test('says which generation of the claim it is of', async () => {
+    const { ports, server, conditionOf } = await read();
+    server.patch('nodeclaims', 'c', { spec: { expireAfter: '1h' } }, 'object');
+    const claim = await ports.kubernetes.get('NodeClaim', { name: 'c', namespace: null });
+    if (claim === null) throw new Error('there is no claim');
+    await writeStatus(ports, claim, { conditions: [launched] });
+    expect(conditionOf('c', 'Launched')?.['observedGeneration']).toBe(2);
   });
 
   test('is not written over what somebody else wrote meanwhile', async () => {

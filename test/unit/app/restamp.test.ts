@@ -44,6 +44,16 @@ describe.each([
     expect(server.get(plural, name)?.metadata.annotations?.[versionKey]).toBe('v0');
   });
 
+  test('are stamped where nobody has written a status of them yet', async () => {
+    const { ports, server, stampOf } = outdated();
+    const labels = { 'karpenter.sh/nodepool': 'general' };
+    const nodeClassRef = { group: 'karpenter.azure.com', kind: 'AKSNodeClass', name: 'default' };
+    const metadata = { name: 'd', labels, annotations: old };
+    server.create('nodeclaims', { metadata, spec: { nodeClassRef, requirements: [] } });
+    await follow(ports, { kind, name });
+    expect(stampOf('d', versionKey)).toBe('v3');
+  });
+
   test('are all stamped where one has gone by then', async () => {
     const { ports, outside, server, stampOf } = outdated();
     outside.onRequest = ({ method, path }) => {
