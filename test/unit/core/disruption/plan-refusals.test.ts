@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { auditDisruption } from '../../../../shared/core/disruption/audit/audit-disruption.ts';
+import type { Pod, PodShape } from '../../../../shared/core/model/cluster.ts';
 import type { DisruptionInput } from '../../../../shared/core/model/disruption-input.ts';
 import { planDisruption } from '../../../../shared/core/disruption/plan-disruption.ts';
 import type {
@@ -13,6 +14,8 @@ import { onDemand, pods, requirement, shape, size, spec } from '../build.ts';
 import { disruptable, disruptionInput, machine, NOW, on } from './build-disruption.ts';
 
 /** Each plan here is right, and breaks one rule when one thing about it is changed: the audit says that and nothing else. */
+
+const COST = 'controller.kubernetes.io/pod-deletion-cost';
 
 const small = shape(spec('500m', '1Gi'));
 
@@ -42,7 +45,7 @@ function stepOf({ steps }: DisruptionPlan): DisruptionStep {
 const moved = planOf(moving);
 const replaced = planOf(replacing);
 const [bought] = replaced.replacements as [PlannedReplacement];
-const [first, second] = stepOf(moved).moves as [PlannedMove, PlannedMove];
+const [first] = stepOf(moved).moves as [PlannedMove];
 const goes = stepOf(moved).remove[0] ?? '';
 const stays = goes === 'a' ? 'b' : 'a';
 
@@ -279,5 +282,77 @@ describe('a new node', () => {
     expect(
       said(replaced, replacing, { saved: 0 }, { replacements: [same], after, lowerBound: microUsdPerHour(0) }),
     ).toEqual(['not-cheaper: step 1: costs 0 more']);
+  });
+});
+
+describe('of a Balanced pool', () => {
+  const nodePools = [disruptable('general', { consolidationPolicy: 'Balanced' }), disruptable('other')];
+
+  interface Exchange {
+    /** What comes in place of `a`, which costs 400,000. */
+    readonly price?: number;
+    readonly pods?: ReadonlyArray<Pod>;
+    readonly pod?: Partial<PodShape>;
+    /** A node that stays, with a pod: its pool. */
+    readonly beside?: string | null;
+  }
+
+  /** What is said where `a` goes for a node of that price. */
+  function exchanged({ price = 200_000, pods: own = on('a', 0, 1), pod = {}, beside = 'general' }: Exchange) {
+    const types = [size('Standard_D4s_v5', 4, 16, price), size('Standard_D8s_v5', 8, 32, 400_000)];
+    const staying = beside === null ? [] : [machine('b', { cpu: 8, nodePool: beside, conditions: [] })];
+    const machines = [machine('a', { cpu: 8 }), ...staying];
+    const shapes = [{ ...small, ...pod }, small];
+    const there = [...own, ...(beside === null ? [] : on('b', 1, 1))];
+    const given = disruptionInput({ machines, shapes, pods: there, nodePools, types });
+    const cost = microUsdPerHour(400_000 * machines.length);
+    const plan: DisruptionPlan = {
+      ...replaced,
+      steps: [
+        {
+          reason: 'Underutilized',
+          remove: ['a'],
+          create: ['new'],
+          moves: own.map(({ name, uid, nodeName }) => {
+            return { pod: `default/${name}`, uid, from: nodeName ?? '', to: { kind: 'claim', name: 'new' } };
+          }),
+          saved: 400_000 - price,
+        },
+      ],
+      replacements: [{ ...bought, name: 'new', instanceType: 'Standard_D4s_v5', price: microUsdPerHour(price) }],
+      kept: staying.map(({ node }) => ({
+        node: node.metadata.name,
+        nodePool: beside,
+        reason: { kind: 'not-consolidatable' } as never,
+      })),
+      before: { nodes: machines.length, cost },
+      after: { nodes: machines.length, cost: microUsdPerHour(cost - 400_000 + price) },
+      lowerBound: microUsdPerHour(0),
+    };
+    return auditDisruption(plan, given, instant(NOW)).map(({ rule, text }) => `${rule}: ${text}`);
+  }
+
+  test('what goes must be worth its disruption: half of the pool’s share', () => {
+    expect(exchanged({ beside: null })).toEqual([]);
+    expect(exchanged({ beside: null, price: 200_004 })).toEqual([
+      'balanced: step 1: NodePool general: the score is 0.49999',
+    ]);
+  });
+
+  test.each<[string, Exchange]>([
+    ['a pod on each', {}],
+    ['more pods on it, beside another pool', { pods: on('a', 0, 4), beside: 'other' }],
+    ['a pod on it whose eviction counts as nothing', { pod: { annotations: { [COST]: '-999999999' } } }],
+    ['a cost of its pod that cannot be read', { pod: { annotations: { [COST]: '1e9' } } }],
+  ])('is worth it with %s', (_, exchange) => {
+    expect(exchanged(exchange)).toEqual([]);
+  });
+
+  test.each<[string, Exchange]>([
+    ['more pods on it', { pods: on('a', 0, 4) }],
+    ['a pod on it whose eviction costs twice as much', { pod: { annotations: { [COST]: '134217728' } } }],
+    ['a pod on it of twice the priority', { pod: { spec: { ...small.spec, priority: 33_554_432 } } }],
+  ])('is not worth it with %s', (_, exchange) => {
+    expect(exchanged(exchange)).toEqual([expect.stringContaining('balanced: step 1: NodePool general')]);
   });
 });
