@@ -3,7 +3,7 @@ import { auditDisruption } from '../../../../shared/core/disruption/audit/audit-
 import type { PodShape } from '../../../../shared/core/model/cluster.ts';
 import type { DisruptionStep } from '../../../../shared/core/disruption/plan/disruption-plan.ts';
 import { planDisruption } from '../../../../shared/core/disruption/plan-disruption.ts';
-import type { DisruptionInput } from '../../../../shared/core/model/disruption-input.ts';
+import type { DisruptionInput, Rollout } from '../../../../shared/core/model/disruption-input.ts';
 import { instant } from '../../../../shared/core/quantity/units.ts';
 import { shape, spec } from '../build.ts';
 import { disruptable, disruptionInput, machine, NOW, on, type Disruption, type Machine } from './build-disruption.ts';
@@ -334,5 +334,58 @@ describe('of a pool no more nodes go than its budgets leave', () => {
     expect(steps.map(({ remove }) => remove)).toEqual([['b', 'c']]);
     const least = clusterOf([node('a'), node('b'), node('c'), ...starting5], '33%');
     expect(planDisruption(least, instant(NOW)).steps.map(({ remove }) => remove.length)).toEqual([1, 1]);
+  });
+});
+
+describe('of a pool with a fixed number of nodes one goes at a time to be followed by another', () => {
+  const planned = clusterOf([node('a'), node('b'), node('c'), node('d')]);
+  const made = planDisruption(planned, instant(NOW));
+
+  test.each<[string, Machine, number, ReadonlyArray<string>]>([
+    ['none is on its way', node('d', says('Drifted')), 2, ['c']],
+    ['another is marked to go', node('d', marked), 1, ['b']],
+    ['the one that is marked is being deleted', node('d', (one) => marked(claimDeleted(one))), 1, []],
+    ['the other has not drifted', node('d'), 1, []],
+  ])('where %s', (_, other, count, about) => {
+    const given = clusterOf([node('a'), ...['b', 'c'].map((name) => node(name, says('Drifted'))), other], '100%', {
+      nodePools: [{ ...disruptable(), spec: { ...disruptable().spec, replicas: 4 } }],
+    });
+    const remove = ['b', 'c'].slice(0, count);
+    const steps = made.steps.map((one) => ({ ...one, reason: 'Drifted' as const, remove }));
+    const found = auditDisruption({ ...made, steps }, given, instant(NOW)).filter(({ rule }) => rule === 'static');
+    expect(found.flatMap((one) => one.about)).toEqual(about.map((name) => ({ kind: 'node', name })));
+  });
+});
+
+describe('behind a new image, while others of its pool are to try it first, a node', () => {
+  const behind = (name: string, reason = 'ImageDrift') =>
+    node(name, ({ node: plain, claim }) => ({
+      node: plain,
+      claim: { ...claim, status: { ...claim.status, conditions: [{ type: 'Drifted', status: 'True', reason }] } },
+    }));
+  const clusterWith = (reason: string, rollout: Rollout | null, podShape = shapes[0] as PodShape) =>
+    clusterOf([node('a'), behind('b', reason), behind('c', reason)], '100%', {
+      shapes: [...shapes, podShape],
+      pods: [...on('a', 0, 1), ...on('b', 1, 1), ...on('c', 1, 1)],
+      disruption: { rollouts: new Map(rollout === null ? [] : [['general', rollout]]) },
+    });
+  const waits = (reason: string, rollout: Rollout, podShape?: PodShape) =>
+    findings(clusterWith(reason, null, podShape), clusterWith(reason, rollout, podShape));
+  const halted: Rollout = { kind: 'halted', why: 'it was bad' };
+
+  test('goes as the canary, and no other beside it', () => {
+    expect(waits('ImageDrift', { kind: 'canary' })).toEqual(['blocked: step 1: c waits for a canary']);
+  });
+
+  test.each(['ImageDrift', 'K8sVersionDrift'])('does not go for %s while nothing may', (reason) => {
+    expect(waits(reason, halted)).toHaveLength(2);
+  });
+
+  test('goes where it has drifted for another reason, or brings nothing new: it has no pods to move', () => {
+    expect(waits('NodePoolDrifted', halted)).toEqual([]);
+    for (const kind of ['DaemonSet', 'Node']) {
+      const owner = { apiVersion: 'apps/v1', kind, name: 'd', uid: 'd' };
+      expect(waits('ImageDrift', halted, { ...shapes[0], owner } as PodShape)).toEqual([]);
+    }
   });
 });
