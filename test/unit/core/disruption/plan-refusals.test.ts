@@ -157,23 +157,75 @@ describe('steps', () => {
     const found = auditDisruption({ ...moved, steps: [stepOf(moved), next] }, moving, instant(NOW));
     expect(found.map(({ rule }) => rule)).toContain('pod-lost');
   });
+});
 
-  test('name what of them is wrong by the nodes to leave out: those whose pods it is about', () => {
-    const three = disruptionInput({
-      machines: [machine('a', { cpu: 8, conditions: [] }), machine('b', { cpu: 2 }), machine('c', { cpu: 2 })],
-      shapes: [small],
-      pods: [...on('a', 0, 9), ...on('b', 0, 1), ...on('c', 0, 1)],
+describe('a finding names the nodes to leave out for the plan not to have it:', () => {
+  const alone = {
+    podAntiAffinity: {
+      requiredDuringSchedulingIgnoredDuringExecution: [
+        { topologyKey: 'kubernetes.io/hostname', labelSelector: { matchLabels: { app: 'alone' } } },
+      ],
+    },
+  };
+  const shapes = [small, shape(spec('3', '1Gi')), shape(spec('100m', '1Gi', { affinity: alone }), { app: 'alone' })];
+  const machines = [machine('a', { cpu: 8, conditions: [] }), machine('b'), machine('c')];
+
+  interface Told {
+    /** The shape of the pod on `c`; `b` has a small one. */
+    readonly onC?: number;
+    /** Where the pod of `c` goes; null where it is forgotten. */
+    readonly toC?: PlannedMove['to'] | null;
+    readonly create?: boolean;
+    readonly saved?: number;
+    readonly before?: ReadonlyArray<Pod>;
+  }
+
+  /** The nodes that findings name where `b` and `c` go, and their pods to `a` unless said otherwise. */
+  function named({ onC = 0, toC = to('a'), create = false, saved = 0, before = [] }: Told): unknown {
+    const [ofB, ofC] = [on('b', 0, 1), on('c', onC, 1)];
+    const given = disruptionInput({ machines, shapes, pods: [...before, ...ofB, ...ofC] });
+    const target = (name: string): PlannedMove['to'] | null => (name === 'c' ? toC : to('a'));
+    const moves = [...ofB, ...ofC].flatMap(({ name, uid, nodeName }): ReadonlyArray<PlannedMove> => {
+      const aim = target(nodeName ?? '');
+      return aim === null ? [] : [{ pod: `default/${name}`, uid, from: nodeName ?? '', to: aim }];
     });
-    const plan = planDisruption(three, instant(NOW));
-    const [step] = plan.steps;
-    expect(step?.remove.toSorted()).toEqual(['b', 'c']);
-    const moves = step?.moves.map((move) => (move.from === 'c' ? { ...move, to: to('z') } : move)) ?? [];
-    const found = auditDisruption(
-      { ...plan, steps: step === undefined ? [] : [{ ...step, moves }] },
-      three,
-      instant(NOW),
+    const paid = 400_000 - (create ? 100_000 : 0);
+    const step: DisruptionStep = {
+      reason: 'Underutilized',
+      remove: ['b', 'c'],
+      create: create ? ['new'] : [],
+      moves,
+      saved: paid + saved,
+    };
+    const cost = 800_000;
+    const plan: DisruptionPlan = {
+      ...moved,
+      steps: [step],
+      replacements: create ? [{ ...bought, name: 'new' }] : [],
+      kept: [{ node: 'a', nodePool: 'general', reason: { kind: 'not-consolidatable' } as never }],
+      before: { nodes: 3, cost: microUsdPerHour(cost) },
+      after: { nodes: 1, cost: microUsdPerHour(cost - paid - saved) },
+      lowerBound: microUsdPerHour(0),
+    };
+    return auditDisruption(plan, given, instant(NOW)).flatMap(({ about }) =>
+      about.map((one) => (one.kind === 'node' ? one.name : one.kind)),
     );
-    expect(found.map(({ rule, about }) => [rule, about])).toEqual([['target', [{ kind: 'node', name: 'c' }]]]);
+  }
+
+  test.each<[string, Told, ReadonlyArray<string>]>([
+    ['none where nothing is wrong', {}, []],
+    ['the one whose pod is forgotten', { toC: null }, ['c']],
+    ['the one whose pod goes nowhere', { toC: to('z') }, ['c']],
+    ['those whose pods come to a node that has no room', { before: on('a', 1, 2), onC: 1 }, ['b', 'c']],
+    [
+      'those whose pods come to a new node that has no room',
+      { onC: 1, toC: { kind: 'claim', name: 'new' }, create: true },
+      ['c'],
+    ],
+    ['those with pods of the kind that a rule is broken for', { before: on('a', 2, 1), onC: 2 }, ['c']],
+    ['all, where it is about none of them', { saved: 1 }, ['b', 'c']],
+  ])('%s', (_, told, nodes) => {
+    expect(named(told)).toEqual(nodes);
   });
 });
 
