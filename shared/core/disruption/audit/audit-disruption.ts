@@ -200,17 +200,8 @@ function checkArrived(going: ReadonlySet<string>, come: Progress['come']): Reado
 
 /** Takes nodes away, in the state. */
 function takeAway(going: ReadonlySet<string>, state: Map<string, FinalNode>): ReadonlyArray<Finding> {
-  const findings: Array<Finding> = [];
-  for (const name of going) {
-    const node = state.get(name);
-    const about = { kind: 'node', name } as const;
-    if (node === undefined) findings.push(fatal('remove', `${name} is not there`, about));
-    else if ([...node.pods.values()].some(({ planned }) => planned > 0)) {
-      findings.push(fatal('target', `${name} goes`, about));
-    }
-    state.delete(name);
-  }
-  return findings;
+  const missing = [...going].filter((name) => !state.delete(name));
+  return missing.map((name) => fatal('remove', `${name} is not there`, { kind: 'node', name }));
 }
 
 /** By uid: the pods on the nodes of the step that need another place. */

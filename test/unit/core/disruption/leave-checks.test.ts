@@ -84,6 +84,12 @@ const says =
       status: { ...claim.status, conditions: conditions.map((type) => ({ type, status: 'True' })) },
     },
   });
+const drifts =
+  (status: string) =>
+  ({ node: plain, claim }: Machine): Machine => ({
+    node: plain,
+    claim: { ...claim, status: { ...claim.status, conditions: [{ type: 'Drifted', status }] } },
+  });
 const annotated =
   (of: 'node' | 'claim') =>
   (one: Machine): Machine => ({
@@ -161,6 +167,30 @@ describe('a node does not go', () => {
       same,
       { ...withPods(web), podDisruptionBudgets: [evictions(1), evictions(1, 'second')] },
       'Underutilized',
+      'has s1-b-0000, which its budgets keep',
+    ],
+    ['as drifted that has come back from it', drifts('False'), {}, 'Drifted', 'has not drifted'],
+    [
+      'whose pod must not be disrupted',
+      same,
+      withPods({ ...web, annotations: { 'karpenter.sh/do-not-disrupt': 'true' } }),
+      'Underutilized',
+      'has s1-b-0000, which must not be disrupted',
+    ],
+    [
+      'as empty that has a pod whose eviction counts as little',
+      same,
+      withPods({ ...web, annotations: { 'controller.kubernetes.io/pod-deletion-cost': '-67108864' } }),
+      'Empty',
+      'is not empty',
+    ],
+    [
+      'as surplus whose pod is kept, though it says for how long it waits',
+      ({ node: plain, claim }) => {
+        return { node: plain, claim: { ...claim, spec: { ...claim.spec, terminationGracePeriod: '1h' } } };
+      },
+      { ...fixed, ...withPods(web), podDisruptionBudgets: [evictions(0)] },
+      'StaticSurplus',
       'has s1-b-0000, which its budgets keep',
     ],
     [
@@ -292,6 +322,57 @@ describe('a node may go', () => {
       { disruption: { brakes: new Map([['general', { kind: 'paused', until: null }]]) } },
       'Expired',
     ],
+    [
+      'with a pod of so low a priority that its eviction counts as nothing',
+      same,
+      withPods({ ...web, spec: { ...web.spec, priority: -33_554_432 } }),
+      'Empty',
+    ],
+    [
+      'whose pod must not be disrupted and ends',
+      same,
+      {
+        ...withPods({ ...web, annotations: { 'karpenter.sh/do-not-disrupt': 'true' } }),
+        pods: [...on('a', 0, 6), ...on('b', 1, 1, { deleting: true })],
+      },
+      'Empty',
+    ],
+    [
+      'whose pod nobody evicts, as it stays on nodes that go',
+      same,
+      {
+        ...withPods({ ...web, spec: { ...web.spec, tolerations: [{ operator: 'Exists' }] } }),
+        podDisruptionBudgets: [evictions(0)],
+      },
+      'Underutilized',
+    ],
+    [
+      'whose pod nobody evicts, as it is of the node itself',
+      same,
+      {
+        ...withPods({ ...web, owner: { apiVersion: 'v1', kind: 'Node', name: 'b', uid: 'b' } }),
+        podDisruptionBudgets: [evictions(0)],
+      },
+      'Empty',
+    ],
+    [
+      'whose claim names it, and no machine',
+      ({ node: { metadata, status = {} }, claim }) => {
+        const { nodeName = '', conditions = [] } = claim.status ?? {};
+        return { node: { metadata, status }, claim: { ...claim, status: { nodeName, conditions } } };
+      },
+      {},
+      'Empty',
+    ],
+    [
+      'whose machine its claim names, and not by its name',
+      ({ node: plain, claim }) => ({
+        node: plain,
+        claim: { ...claim, status: { ...claim.status, nodeName: 'other' } },
+      }),
+      {},
+      'Empty',
+    ],
     ['as drifted', says('Drifted'), {}, 'Drifted'],
     ['as surplus of a pool with a fixed number', same, fixed, 'StaticSurplus'],
   ])('%s', (_, change, parts, reason) => {
@@ -334,6 +415,58 @@ describe('of a pool no more nodes go than its budgets leave', () => {
     expect(steps.map(({ remove }) => remove)).toEqual([['b', 'c']]);
     const least = clusterOf([node('a'), node('b'), node('c'), ...starting5], '33%');
     expect(planDisruption(least, instant(NOW)).steps.map(({ remove }) => remove.length)).toEqual([1, 1]);
+  });
+});
+
+describe('budgets', () => {
+  const planned = clusterOf([node('a'), node('b')]);
+  /** The rules that a plan breaks in which `b` goes for the reason. */
+  const broken = (given: DisruptionInput, reason: DisruptionStep['reason']): ReadonlyArray<string> => {
+    const made = planDisruption(planned, instant(NOW));
+    const steps = made.steps.map((step) => ({ ...step, reason }));
+    return auditDisruption({ ...made, steps }, given, instant(NOW)).flatMap(({ rule }) =>
+      rule === 'budget' ? [rule] : [],
+    );
+  };
+
+  test.each(['Empty', 'Underutilized', 'Drifted'] as const)('are asked for %s', (reason) => {
+    expect(broken(clusterOf([node('a'), node('b')], '0'), reason)).toEqual(['budget']);
+  });
+
+  test.each(['Expired', 'Unhealthy', 'StaticSurplus'] as const)('are not asked for %s', (reason) => {
+    expect(broken(clusterOf([node('a'), node('b')], '0'), reason)).toEqual([]);
+  });
+
+  test('count nodes of their own pool alone', () => {
+    const foreign = ['c', 'd', 'e'].map((name) => machine(name, { nodePool: 'other', nodeConditions: [] }));
+    const sick = foreign.map((one) => unready(one));
+    const nodePools = [disruptable('general', { budgets: [{ nodes: '1' }] }), disruptable('other')];
+    expect(broken(clusterOf([node('a'), node('b'), ...sick], '1', { nodePools }), 'Empty')).toEqual([]);
+  });
+
+  test('count a node as well by its readiness alone, whatever else it says', () => {
+    const busy = node('a', (one) => ({
+      ...one,
+      node: {
+        ...one.node,
+        status: {
+          ...one.node.status,
+          conditions: [
+            { type: 'MemoryPressure', status: 'False' },
+            { type: 'Ready', status: 'True' },
+          ],
+        },
+      },
+    }));
+    expect(broken(clusterOf([busy, node('b')], '1'), 'Empty')).toEqual([]);
+  });
+
+  test('of a pool that has none let a tenth go at once, rounded up', () => {
+    const { budgets: _, ...unsaid } = disruptable().spec.disruption ?? {};
+    const plain = disruptable();
+    const nodePools = [{ ...plain, spec: { ...plain.spec, disruption: unsaid } }];
+    expect(broken(clusterOf([node('a'), node('b')], '', { nodePools }), 'Empty')).toEqual([]);
+    expect(broken(clusterOf([node('a', marked), node('b')], '', { nodePools }), 'Empty')).toEqual(['budget']);
   });
 });
 
