@@ -9,9 +9,8 @@ const SETTLING_MS = 20_000;
 async function asked(afterMs: number, name: string, decision: string | null) {
   const { ports, clock, sent } = smallCluster();
   clock.advance(afterMs);
-  const annotations = decision === null ? {} : { 'nodewright.dev/decision': decision };
-  const made = claim();
-  await lookOnceSettled(ports, { ...made, metadata: { ...made.metadata, name, annotations } });
+  const said = decision === null ? {} : { annotations: { 'nodewright.dev/decision': decision } };
+  await lookOnceSettled(ports, { ...claim(), metadata: { name, ...said } });
   const [{ key, atMs } = { key: undefined, atMs: 0 }] = sent;
   return { key, waitsMs: (atMs ?? 0) - clock.now() };
 }

@@ -59,6 +59,8 @@ describe('whether nodes of a pool register [J02] [J05]', () => {
   it('results of an older spec count no more', () => {
     const old = shown({ status: 'False', reason: 'LaunchTimeout', message: 'last nodes: failed, failed' }, 2);
     expect(judgeHealth(old, { kind: 'registered' })).toMatchObject({ status: 'True', message: '' });
+    const failed = judgeHealth(old, { kind: 'failed', reason: 'RegistrationTimeout' });
+    expect(failed).toMatchObject({ status: 'True', message: 'last nodes: failed' });
   });
 
   it('results count no more once it was made unknown', () => {
@@ -95,14 +97,19 @@ describe('what becomes of a node is written on its pool', () => {
   const failed: Registration = { kind: 'failed', reason: 'RegistrationTimeout' };
 
   it('as it is at that moment, and only where it says something else', async () => {
-    const { ports, writes, health, clock } = pooled();
+    const { ports, writes, health, clock, server, trace, conditionOf } = pooled();
+    server.patch('nodepools', 'general', { spec: { weight: 2 } }, 'object');
+    trace.length = 0;
     clock.advance(5_000);
     await noteRegistration(ports, claim(), { kind: 'registered' });
     expect(health()).toMatchObject({
       status: 'True',
       lastTransitionTime: '2026-12-01T00:00:05Z',
-      observedGeneration: 1,
+      observedGeneration: 2,
     });
+    expect(conditionOf('general', 'ValidationSucceeded', 'nodepools')?.['lastTransitionTime']).toBe(
+      '2026-12-01T00:00:00Z',
+    );
     expect(writes()).toBe(1);
     // Definitions are read again after a second.
     clock.advance(2_000);
