@@ -175,8 +175,10 @@ async function noteFailed(ports: Ports, gathered: Gathered, begun: Begun, replac
   const [first] = candidates;
   if (decision === null || first === undefined) return;
   const pools = candidates.map(poolOfNode).filter((name) => name !== '');
-  if (replacements > 0) await noteFailure(ports, pools, decision);
-  if (replacements > 0) await haltFailed(ports, gathered, begun);
+  if (replacements > 0) {
+    await noteFailure(ports, pools, decision);
+    await haltFailed(ports, gathered, begun);
+  }
   const counts = failureCounts({ reason: reasonOf(first.claim) ?? '', candidates, replacements });
   await recordLook(ports, { id: `${decision}/taken-back/${first.claim.metadata.name}`, counts, state: null });
 }

@@ -47,25 +47,25 @@ export async function markForRemoval(ports: Ports, decision: Decision): Promise<
   const marked = await eachAlone(removal.claims, NODES_AT_ONCE, (one) =>
     despiteRivals(() => mark(ports, one, decision, removal.reason)),
   );
-  const failures = marked.flatMap((one) => (one.kind === 'failed' ? [one.error] : []));
   const versions = marked.map((one) => (one.kind === 'done' ? one.answer : null));
-  const denied = removal.claims.filter((_, index) => isDenied(marked[index]));
-  const failed = failures.find((error) => !(error instanceof RefusedError)) ?? null;
-  if (denied.length === 0 || failed !== null) return { versions, kept: null, failed };
-  const why = `${denied[0]?.node ?? ''} may not be closed: ${failures[0]?.message ?? ''}`;
-  const isTogether = decision.claimNames.length > 0;
-  await eachAlone(isTogether ? removal.claims : denied, NODES_AT_ONCE, (one) => unmarkNamed(ports, one, why));
-  await eachAlone(marked, NODES_AT_ONCE, async (one, index) => {
+  const failures = marked.flatMap((one, index) => {
     const claim = removal.claims[index];
-    if (claim === undefined || one.kind === 'done' || !(one.error instanceof RefusedError)) return;
-    const about = { kind: 'NodeClaim', key: { name: claim.name, namespace: null } } as const;
-    await tellDenied(ports, one.error.refusal, [about], CLOSING_DENIED_MS);
+    return one.kind === 'failed' && claim !== undefined ? [{ claim, error: one.error }] : [];
   });
+  const failed = failures.find(({ error }) => !(error instanceof RefusedError))?.error ?? null;
+  const denied = failures.flatMap(({ claim, error }) =>
+    error instanceof RefusedError ? [{ claim, refusal: error.refusal, message: error.message }] : [],
+  );
+  const [first] = denied;
+  if (first === undefined || failed !== null) return { versions, kept: null, failed };
+  const why = `${first.claim.node} may not be closed: ${first.message}`;
+  const isTogether = decision.claimNames.length > 0;
+  const staying = isTogether ? removal.claims : denied.map(({ claim }) => claim);
+  await eachAlone(staying, NODES_AT_ONCE, (one) => unmarkNamed(ports, one, why));
+  await eachAlone(denied, NODES_AT_ONCE, ({ claim: { name }, refusal }) =>
+    tellDenied(ports, refusal, [{ kind: 'NodeClaim', key: { name, namespace: null } }], CLOSING_DENIED_MS),
+  );
   return { versions, kept: isTogether || denied.length === removal.claims.length ? why : null, failed: null };
-}
-
-function isDenied(one: Settled<unknown> | undefined): boolean {
-  return one?.kind === 'failed' && one.error instanceof RefusedError;
 }
 
 /** As `unmark`, of a claim as a decision names it. */
@@ -154,7 +154,7 @@ async function takeOff(ports: Ports, { claim, node: { metadata } }: Candidate, w
   const annotations = { [annotation.disruption]: null, [annotation.replacedBy]: null, ...deadline };
   const patch = { metadata: { resourceVersion, annotations } };
   const outcome = await ports.kubernetes.patch('NodeClaim', { name, namespace: null }, patch);
-  if (outcome.kind === 'not-found') return;
+  // Where it has gone meanwhile, the next try finds nothing to do.
   written(outcome, name);
   const message = `Not removed after all: ${why}`;
   await publish(ports.kubernetes, eventAbout(claim, 'Normal', 'DisruptionBlocked', message), ports.now());

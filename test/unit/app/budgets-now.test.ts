@@ -60,6 +60,25 @@ describe('what an old or forged view lets go is held by', () => {
     expect(['spare', 'third'].map(stateOf)).toEqual(['leaving', 'leaving']);
   });
 
+  test('a share of the nodes that are in use now, and not of those that start', async () => {
+    const { old, budget, addClaim, stateOf } = await marked();
+    budget('33%');
+    addClaim('young', { labels: { 'karpenter.sh/nodepool': 'general' } });
+    expect(await disrupt(old)).toMatchObject({ kind: 'waiting' });
+    expect(['spare', 'third'].map(stateOf)).toEqual(['there', 'there']);
+  });
+
+  test('a list of NodeClaims that cannot be had: nobody knows what is being deleted', async () => {
+    const { old, budget, outside, stateOf } = await marked();
+    budget('2');
+    outside.onRequest = ({ method, path }) => {
+      if (method === 'GET' && /\/nodeclaims(\?|$)/.test(path)) throw new RetryableError('overloaded');
+    };
+    const why = 'budgets of NodePool general cannot be read: overloaded';
+    expect(await disrupt(old)).toEqual({ kind: 'waiting', for: why });
+    expect(['spare', 'third'].map(stateOf)).toEqual(['there', 'there']);
+  });
+
   test('a share of the nodes that there are now', async () => {
     const { old, budget, server, stateOf } = await marked();
     budget('50%');
@@ -72,7 +91,7 @@ describe('what an old or forged view lets go is held by', () => {
 describe('of several sets', () => {
   /** Marked nodes of a pool with a budget of so many, each with its reason; asked set by set. */
   async function within(
-    nodes: string,
+    nodes: string | ReadonlyArray<object>,
     sets: ReadonlyArray<ReadonlyArray<readonly [name: string, reason: string, nodePool?: string]>>,
     others: Readonly<Record<string, string>> = {},
   ) {
@@ -80,7 +99,8 @@ describe('of several sets', () => {
     const { server, ports, trace } = cluster;
     for (const name of Object.keys(others)) cluster.addPool(name);
     for (const [name, budget] of [['general', nodes] as const, ...Object.entries(others)]) {
-      const disruption = { consolidateAfter: '0s', consolidationPolicy: 'WhenEmpty', budgets: [{ nodes: budget }] };
+      const budgets = typeof budget === 'string' ? [{ nodes: budget }] : budget;
+      const disruption = { consolidateAfter: '0s', consolidationPolicy: 'WhenEmpty', budgets };
       server.patch('nodepools', name, { spec: { disruption } }, 'object');
     }
     for (const [name, reason, nodePool = 'general'] of sets.flat()) {
@@ -107,6 +127,25 @@ describe('of several sets', () => {
   test('those before count for those after', async () => {
     expect(await within('1', [[['a', 'Empty']], [['b', 'Empty']]])).toMatchObject({ going: ['a'], held: ['b'] });
     expect(await within('2', [[['a', 'Empty']], [['b', 'Empty']]])).toMatchObject({ going: ['a', 'b'], held: [] });
+  });
+
+  test('all those before count, not the last alone', async () => {
+    const sets = ['a', 'b', 'c'].map((name) => [[name, 'Empty']] as const);
+    expect(await within('2', sets)).toMatchObject({ going: ['a', 'b'], held: ['c'] });
+  });
+
+  test('a set with several reasons is held where there is no room for all of it by one of them', async () => {
+    const both = [
+      ['a', 'Empty'],
+      ['b', 'Drifted'],
+    ] as const;
+    const budgets = [{ nodes: '1', reasons: ['Drifted'] }, { nodes: '100%' }];
+    expect(await within(budgets, [both])).toMatchObject({ going: [], held: ['a', 'b'] });
+    expect(await within(budgets, [[['c', 'Drifted']]])).toMatchObject({ going: ['c'], held: [] });
+  });
+
+  test('a node of no pool goes, and nothing is read for it', async () => {
+    expect(await within('0', [[['a', 'Empty', '']]])).toEqual({ going: ['a'], held: [], reads: 0 });
   });
 
   test('a set with nodes of several pools goes where each of them lets it, and counts in each', async () => {
@@ -202,6 +241,18 @@ describe('what is held', () => {
     expect(await disrupt(old)).toMatchObject({ removed: 2 });
     expect(stateOf('spare')).toBe('leaving');
   });
+});
+
+test('a node without the label of its pool has that of its claim', async () => {
+  const { ports, budget } = await marked();
+  budget('0');
+  const { nodeClaims, nodes } = await ports.snapshots.list();
+  const claim = nodeClaims.find(({ metadata }) => metadata.name === 'spare');
+  const node = nodes.find(({ metadata }) => metadata.name === 'aks-spare');
+  if (claim === undefined || node === undefined) throw new Error('there is no spare');
+  const bare = { ...node, metadata: { ...node.metadata, labels: {} } };
+  const going = [{ candidate: { claim, node: bare }, reason: 'Empty', sinceMs: START }];
+  expect(await withinBudgetsNow(ports, [going])).toMatchObject({ going: [], held: [{}] });
 });
 
 test('a claim without the label of its pool has that of its node', async () => {

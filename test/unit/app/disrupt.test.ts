@@ -377,6 +377,19 @@ test('where no relay is heard of the cluster is read from the API server, whethe
   expect(marks('spare')).toEqual(UNMARKED);
 });
 
+test('where disruption is switched off, a mark that cannot come off is not counted, and comes off later', async () => {
+  const { ports, outside, marks } = consolidated();
+  await disrupt(ports);
+  const off = { ...ports, disruption: { ...ports.disruption, isOn: false } };
+  outside.onRequest = ({ method, path }) => {
+    if (method === 'PATCH' && path.endsWith('/nodes/aks-spare')) throw new RetryableError('busy');
+  };
+  expect(await disrupt(off)).toEqual({ kind: 'off', takenBack: 0 });
+  outside.onRequest = () => undefined;
+  expect(await disrupt(off)).toEqual({ kind: 'off', takenBack: 1 });
+  expect(marks('spare')).toEqual(UNMARKED);
+});
+
 test('pods are planned for first where some of them wait for nodes, and nobody is called where none does', async () => {
   const called = ({ sent }: ReturnType<typeof consolidated>): boolean =>
     sent.some(({ hint }) => 'reason' in hint && hint.reason === 'pods-before-disruption');

@@ -112,12 +112,24 @@ describe('a node that nobody can delete', () => {
     outside.onRequest = ({ method, path }) => {
       if (method === 'DELETE' && path.endsWith('/nodeclaims/spare')) throw new RetryableError('the webhook is down');
     };
+    const failures = () => server.get('nodepools', 'general')?.metadata.annotations?.[FAILURES];
     expect(await disrupt(ports)).toEqual({ kind: 'waiting', for: '1 nodes that cannot be written' });
-    expect(marks('spare').tainted).toBe(true);
+    expect([marks('spare').tainted, failures()]).toEqual([true, undefined]);
     clock.advance(600_000);
     expect(await disrupt(ports)).toMatchObject({ kind: 'finished', takenBack: 1 });
     expect([marks('spare').tainted, of('disruption-taken-back').length]).toEqual([false, 1]);
-    expect(server.get('nodepools', 'general')?.metadata.annotations?.[FAILURES]).toBeDefined();
+    expect(failures()).toBeDefined();
+  });
+
+  test('is waited for where it cannot be opened again either', async () => {
+    const { ports, outside, clock, marks } = await marked();
+    outside.onRequest = ({ method, path }) => {
+      if (method === 'DELETE' && path.endsWith('/nodeclaims/spare')) throw new RetryableError('the webhook is down');
+      if (method === 'PATCH' && path.endsWith('/nodes/aks-spare')) throw new RetryableError('so is this one');
+    };
+    clock.advance(600_000);
+    expect(await disrupt(ports)).toEqual({ kind: 'waiting', for: '1 nodes that cannot be written' });
+    expect(marks('spare').tainted).toBe(true);
   });
 
   test('is left alone for twenty minutes where a policy denies it, and nothing is bought for it meanwhile', async () => {

@@ -5,7 +5,7 @@ import { RefusedError, RetryableError } from '../../../shared/ports/errors.ts';
 import type { Decision } from '../../../shared/ports/store.ts';
 import type { Fields } from '../../simulation/world/api-server.ts';
 import { emptied } from './consolidated.ts';
-import { decisionOf, denying } from './small-cluster.ts';
+import { decisionOf, denying, POLICY } from './small-cluster.ts';
 
 const REPLACED_BY = 'nodewright.dev/replaced-by';
 const UNMARKED = { tainted: false, decision: false, reason: undefined };
@@ -71,11 +71,11 @@ describe('what a decision removes', () => {
 
   test('stays as a whole where one of it may not be closed and something was to come in place of all', async () => {
     const { ports, decision, marks, outside, toldOn } = deciding('a', 'b');
-    outside.deny = denying('PATCH', '/nodes/aks-a');
+    outside.deny = denying('PATCH', '/nodes/aks-b');
     const { kept } = await markForRemoval(ports, decision('r'));
-    expect(kept).toMatch(/^aks-a may not be closed: /);
+    expect(kept).toMatch(new RegExp(`^aks-b may not be closed: .*${POLICY}`));
     expect([marks('a'), marks('b')]).toEqual([UNMARKED, UNMARKED]);
-    expect(toldOn('WriteDenied').toSorted()).toEqual(['Node aks-a', 'NodeClaim a']);
+    expect(toldOn('WriteDenied').toSorted()).toEqual(['Node aks-b', 'NodeClaim b']);
   });
 
   test('stays where no node of it may be closed', async () => {
@@ -86,12 +86,12 @@ describe('what a decision removes', () => {
 
   test('is marked by the next execution where something fails for now, whatever is denied beside it', async () => {
     const { ports, decision, outside, marks, toldOn } = deciding('a', 'b', 'c');
-    outside.deny = denying('PATCH', '/nodes/aks-a');
+    outside.deny = denying('PATCH', '/nodes/aks-b');
     outside.onRequest = ({ method, path }) => {
-      if (method === 'PATCH' && path.endsWith('/nodes/aks-b')) throw new RetryableError('busy');
+      if (method === 'PATCH' && path.endsWith('/nodes/aks-c')) throw new RetryableError('busy');
     };
     const { kept, failed } = await markForRemoval(ports, decision());
-    expect([kept, failed?.message, marks('c').tainted]).toEqual([null, 'busy', true]);
+    expect([kept, failed?.message, marks('a').tainted]).toEqual([null, 'busy', true]);
     expect(toldOn('WriteDenied')).toEqual([]);
   });
 
@@ -160,6 +160,15 @@ describe('a mark that comes off', () => {
     gone.server.remove('nodeclaims', 'a');
     await unmark(gone.ports, gone.one, 'why');
     expect(gone.writes()).toBe(0);
+  });
+
+  test('is no matter any more where the claim goes at the last moment', async () => {
+    const { ports, one, outside, server, toldOn } = await marked();
+    outside.onRequest = ({ method, path }) => {
+      if (method === 'PATCH' && path.endsWith('/nodeclaims/a')) server.remove('nodeclaims', 'a');
+    };
+    await unmark(ports, one, 'why');
+    expect(toldOn('DisruptionBlocked')).toEqual([]);
   });
 
   test('comes off though others write at the same moment', async () => {

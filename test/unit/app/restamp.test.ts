@@ -44,6 +44,27 @@ describe.each([
     expect(server.get(plural, name)?.metadata.annotations?.[versionKey]).toBe('v0');
   });
 
+  test('are stamped where nobody has written a status of them yet', async () => {
+    const { ports, server, stampOf } = outdated();
+    const labels = { 'karpenter.sh/nodepool': 'general' };
+    const nodeClassRef = { group: 'karpenter.azure.com', kind: 'AKSNodeClass', name: 'default' };
+    const metadata = { name: 'd', labels, annotations: old };
+    server.create('nodeclaims', { metadata, spec: { nodeClassRef, requirements: [] } });
+    await follow(ports, { kind, name });
+    expect(stampOf('d', versionKey)).toBe('v3');
+  });
+
+  test('are all stamped where one has gone by then', async () => {
+    const { ports, outside, server, stampOf } = outdated();
+    outside.onRequest = ({ method, path }) => {
+      if (method !== 'PATCH' || !path.endsWith('/nodeclaims/b')) return;
+      server.remove('nodeclaims', 'b');
+    };
+    await follow(ports, { kind, name });
+    expect(['a', 'c'].map((one) => stampOf(one, versionKey))).toEqual(['v3', 'v3']);
+    expect(server.get(plural, name)?.metadata.annotations?.[versionKey]).toBe('v3');
+  });
+
   test('are stamped by a later look where they could not be before', async () => {
     const { ports, outside, server, stampOf } = outdated();
     outside.onRequest = ({ method, path }) => {

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { disrupt } from '../../../shared/app/disrupt/disrupt.ts';
 import { haltRollout } from '../../../shared/app/disrupt/halt-rollouts.ts';
+import { RetryableError } from '../../../shared/ports/errors.ts';
 import type { Fields } from '../../simulation/world/api-server.ts';
 import { consolidated } from './consolidated.ts';
 import { denying, since, START } from './small-cluster.ts';
@@ -213,6 +214,36 @@ describe('a canary that was decided on', () => {
     expect(halted()).toBeUndefined();
   });
 
+  test('halts nothing for another machine of its pool that is starting', async () => {
+    const { ports, clock, halted, addFresh, server } = await decided();
+    addFresh('other');
+    server.patch('nodeclaims', 'other', { status: { conditions: [since(START, 'Launched')] } }, 'status');
+    clock.advance(10 * MINUTE + 1_000);
+    expect(await disrupt(ports)).toMatchObject({ kind: 'finished', takenBack: 1 });
+    expect(halted()).toBeUndefined();
+  });
+
+  test('halts nothing where its node has drifted for another reason', async () => {
+    const { ports, server, marked, clock, halted } = behind({ reason: 'NodePoolDrifted' });
+    await disrupt(ports);
+    const [first = ''] = marked();
+    const names = server.get('nodeclaims', first)?.metadata.annotations?.['nodewright.dev/replaced-by']?.split(',');
+    for (const name of names ?? [])
+      server.patch('nodeclaims', name, { status: { conditions: [since(START, 'Launched')] } }, 'status');
+    clock.advance(10 * MINUTE + 1_000);
+    await disrupt(ports);
+    expect([marked(), halted()]).toEqual([[], undefined]);
+  });
+
+  test('stays where its pool has gone, which there is no need to halt', async () => {
+    const { ports, server, clock, launch, marked } = await decided();
+    launch();
+    server.remove('nodepools', 'general');
+    clock.advance(10 * MINUTE + 1_000);
+    expect(await disrupt(ports)).toMatchObject({ kind: 'finished', takenBack: 1 });
+    expect(marked()).toEqual([]);
+  });
+
   /** What is halted when the canary's replacement has been launched and is gone before its time, having said so of itself. */
   async function haltedBy(metadata: Fields): Promise<unknown> {
     const { ports, server, replacement, clock, halted, launch } = await decided();
@@ -387,6 +418,65 @@ describe('a new image that does worse is halted', () => {
     expect(other.halted()).toBeDefined();
   });
 
+  test('where its like crash on another new node, as they do nowhere else', async () => {
+    const { ports, crash, halted, addFresh, addFull } = baked();
+    addFresh('newer');
+    addFull('e', 'newer', 'shop');
+    crash('d', CRASHING);
+    crash('e', CRASHING);
+    await disrupt(ports);
+    expect(halted()).toContain('crashes on the new node');
+  });
+
+  test.each([
+    ['is on its way out', ({ server }: ReturnType<typeof behind>) => void server.delete('pods', 'default/a')],
+    ['has gone', ({ server }: ReturnType<typeof behind>) => void server.remove('pods', 'default/a')],
+  ])('where one of its like that crashed on an old node %s when it is asked', async (_, leave) => {
+    const cluster = baked();
+    const { ports, crash, halted, outside, server } = cluster;
+    server.patch('pods', 'default/a', { metadata: { finalizers: ['a/b'] } }, 'object');
+    crash('d', CRASHING);
+    crash('a', CRASHING);
+    outside.onRequest = ({ method, path }) => {
+      if (method === 'GET' && path.endsWith('/pods/a')) leave(cluster);
+    };
+    await disrupt(ports);
+    expect(halted()).toBeDefined();
+  });
+
+  test('in this look though the word cannot be written on its pool, which the next look does', async () => {
+    const { ports, crash, halted, marked, condition, outside } = baked('alone');
+    crash('d', CRASHING);
+    outside.onRequest = ({ method, path }) => {
+      if (method === 'PATCH' && path.endsWith('/nodepools/general')) throw new RetryableError('busy');
+    };
+    expect((await disrupt(ports)).kind).toBe('idle');
+    expect([halted(), marked(), condition()?.['status']]).toEqual([undefined, [], 'False']);
+    outside.onRequest = () => undefined;
+    await disrupt(ports);
+    expect(halted()).toBeDefined();
+  });
+
+  test('in this look though the condition cannot be written on its pool, which the next look does', async () => {
+    const { ports, crash, marked, condition, outside } = baked('alone');
+    crash('d', CRASHING);
+    outside.onRequest = ({ method, path }) => {
+      if (method === 'PATCH' && path.endsWith('/nodepools/general/status')) throw new RetryableError('busy');
+    };
+    expect((await disrupt(ports)).kind).toBe('idle');
+    expect([marked(), condition()]).toEqual([[], undefined]);
+    outside.onRequest = () => undefined;
+    await disrupt(ports);
+    expect(condition()?.['status']).toBe('False');
+  });
+
+  test('and no pod of it is asked any more', async () => {
+    const { ports, server, trace } = baked();
+    server.patch('nodepools', 'general', { metadata: { annotations: { [HALTED]: 'known to be bad' } } }, 'object');
+    await disrupt(ports);
+    expect(trace.filter((step) => step.includes('fieldSelector=spec.nodeName'))).toEqual([]);
+  });
+
   test('until somebody removes the annotation, and then it is tried again', async () => {
     const { ports, server, crash, halted, marked, condition } = baked('alone');
     crash('d', CRASHING);
@@ -477,6 +567,23 @@ describe('looking for pods that crash', () => {
   });
 });
 
+test('of its like, those on their way out take none of the three places', async () => {
+  const { ports, crash, halted, addFull, addReady, drift, server, clock, addFresh } = behind();
+  clock.advance(MINUTE);
+  addFresh('new');
+  addFull('d', 'new', 'alone');
+  for (const pod of ['e-0', 'e-1', 'e-2', 'e-3']) {
+    addReady(pod);
+    drift(pod);
+    addFull(pod, pod, 'alone', { finalizers: ['a/b'] });
+    if (pod !== 'e-3') server.delete('pods', `default/${pod}`);
+  }
+  crash('d', CRASHING);
+  crash('e-3', CRASHING);
+  await disrupt(ports);
+  expect(halted()).toBeUndefined();
+});
+
 describe('to halt a pool', () => {
   const named = { metadata: { name: 'general' } };
 
@@ -504,6 +611,24 @@ describe('to halt a pool', () => {
     await haltRollout(telling, named, 'why');
     expect(lines).toEqual(['write-denied']);
   });
+});
+
+test('that a roll-out goes on is told only once it is written', async () => {
+  const { ports, server, outside, clock, addFresh, addFull, condition } = behind();
+  const lines: Array<string> = [];
+  const look = () => disrupt({ ...ports, log: (event) => void lines.push(event) });
+  clock.advance(MINUTE);
+  addFresh('new');
+  addFull('d', 'new', 'shop');
+  await look();
+  clock.advance(31 * MINUTE);
+  let writes = 0;
+  outside.onRequest = ({ method, path }) => {
+    if (method !== 'PATCH' || !path.endsWith('/nodepools/general/status')) return;
+    server.patch('nodepools', 'general', { metadata: { annotations: { writes: String(writes++) } } }, 'object');
+  };
+  await look();
+  expect([condition()?.['status'], lines.includes('rollout-goes-on')]).toEqual(['Unknown', false]);
 });
 
 test('what a roll-out waits for is written once, and again when it waits for something else', async () => {

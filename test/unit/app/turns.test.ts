@@ -52,6 +52,18 @@ test('a move that has not begun serves all who ask for it, with the latest pod e
   expect(await Promise.all(others)).toEqual([done, done, done, done]);
 });
 
+test('who asks again at the moment that a move ends has the one that waits, not one beside it', async () => {
+  const { begun, ends, take } = open();
+  const first = take(claim('a'));
+  const second = take(claim('a'));
+  const again = first.then(() => take(claim('a', 5)));
+  ends[0]?.succeed();
+  await settled();
+  expect(begun).toEqual([claim('a'), claim('a', 5)]);
+  ends[1]?.succeed();
+  expect(await Promise.all([second, again])).toEqual([done, done]);
+});
+
 test('a move that fails is the failure of those who asked for it, and the next has its turn', async () => {
   const { begun, ends, take } = open();
   const first = take(claim('a'));

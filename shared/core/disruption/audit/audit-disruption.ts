@@ -38,7 +38,8 @@ export function auditDisruption(
   const mayLeave = leaveChecks({ ...given, provisioning: input }, now);
   const offered = offeredDomains(input);
   const expectedOf = expectedIn(input);
-  const progress = { state, moved: new Set<string>(), podsOn: Map.groupBy(cluster.pods, ({ nodeName }) => nodeName) };
+  const podsOn = Map.groupBy(cluster.pods, ({ nodeName }) => nodeName);
+  const progress: Progress = { state, moved: new Set(), come: new Map(), podsOn };
   const findings = [...checkStatement(plan, input)];
   for (const [number, step] of plan.steps.slice(0, most).entries()) {
     const meant = nodesMeant(plan, step, cluster);
@@ -147,6 +148,8 @@ interface Progress {
   readonly state: Map<string, FinalNode>;
   /** Uids of pods that a step has moved. */
   readonly moved: Set<string>;
+  /** By name of node: pods that a step has brought there. */
+  readonly come: Map<string, ReadonlyArray<string>>;
   /** By name of node, as it is now. */
   readonly podsOn: ReadonlyMap<string | null, ReadonlyArray<Pod>>;
 }
@@ -155,10 +158,10 @@ interface Progress {
 function applyStep(
   step: DisruptionStep,
   { cluster }: AuditedInput,
-  { state, moved, podsOn }: Progress,
+  { state, moved, come, podsOn }: Progress,
 ): ReadonlyArray<Finding> {
-  const findings: Array<Finding> = [];
   const going = new Set(step.remove);
+  const findings = [...checkArrived(going, come)];
   const due = dueOf(step, cluster, podsOn);
   for (const { uid, pod: name, from, to } of step.moves) {
     const pod = due.get(uid);
@@ -178,6 +181,7 @@ function applyStep(
     const there = target.pods.get(pod.shape) ?? { shape: pod.shape, spec, running: 0, leaving: 0, planned: 0 };
     target.pods.set(pod.shape, there);
     there.planned++;
+    come.set(to.name, [...(come.get(to.name) ?? []), name]);
   }
   for (const { name, nodeName } of due.values()) {
     findings.push(fatal('pod-lost', `pod ${name} has no place`, { kind: 'node', name: nodeName ?? '' }));
@@ -185,19 +189,19 @@ function applyStep(
   return [...findings, ...takeAway(going, state)];
 }
 
+/** A pod moves once, and so a node that an earlier step has brought one to stays. */
+function checkArrived(going: ReadonlySet<string>, come: Progress['come']): ReadonlyArray<Finding> {
+  return [...going].flatMap((name) =>
+    (come.get(name) ?? []).map((pod) =>
+      fatal('pod-lost', `pod ${pod} has come to it and has no place`, { kind: 'node', name }),
+    ),
+  );
+}
+
 /** Takes nodes away, in the state. */
 function takeAway(going: ReadonlySet<string>, state: Map<string, FinalNode>): ReadonlyArray<Finding> {
-  const findings: Array<Finding> = [];
-  for (const name of going) {
-    const node = state.get(name);
-    const about = { kind: 'node', name } as const;
-    if (node === undefined) findings.push(fatal('remove', `${name} is not there`, about));
-    else if ([...node.pods.values()].some(({ planned }) => planned > 0)) {
-      findings.push(fatal('target', `${name} goes`, about));
-    }
-    state.delete(name);
-  }
-  return findings;
+  const missing = [...going].filter((name) => !state.delete(name));
+  return missing.map((name) => fatal('remove', `${name} is not there`, { kind: 'node', name }));
 }
 
 /** By uid: the pods on the nodes of the step that need another place. */

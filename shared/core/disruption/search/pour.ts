@@ -117,7 +117,16 @@ function levelAtHome(arena: Arena, place: Place, shape: number): number {
     return allowsNode(guardFor(arena.workspace, need, true), place.room);
   });
   record(arena, place, shape, 1);
-  return level < 0 ? needs.length - 1 : level;
+  return level < 0 ? levelByNode(arena, place, needs) : level;
+}
+
+/**
+ * ... where rules about other pods do not hold for it as things stand, such as a spread over hosts while one is empty: what it prefers of a
+ * node, it has all the same.
+ */
+function levelByNode(arena: Arena, place: Place, needs: ReadonlyArray<Need>): number {
+  const met = needs.find((need) => admits(arena, need, place));
+  return met === undefined ? needs.length - 1 : needs.findLastIndex(({ kind }) => kind === met.kind);
 }
 
 /** The level at which a pod has given up all that it prefers. */

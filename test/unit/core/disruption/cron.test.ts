@@ -78,6 +78,12 @@ test.each([
   '*-5 0 * * *',
   '0 0 13 * *-3',
   '?-x 9 1-7 * 2',
+  '0 0 1 NOV,dec *',
+  '  0   9 * *  sun ',
+  '*/7 */5 */3 */2 *',
+  '10-40/3 8-18/2 2-20 * *',
+  '@daily',
+  '@monthly',
 ])('the planner and the audit read %s the same', (schedule) => {
   const read = parseSchedule(schedule);
   const pool = {

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { PodShape } from '../../../../shared/core/model/cluster.ts';
 import { renderKept } from '../../../../shared/core/disruption/plan/render-kept.ts';
 import type { Condition } from '../../../../shared/kubernetes/manifest.ts';
-import { pods, shape, spec } from '../build.ts';
+import { onDemand, pods, requirement, shape, spec } from '../build.ts';
 import { CONSOLIDATABLE, disruptable, evenOverZones, machine, on, plan, type Machine } from './build-disruption.ts';
 
 /** What must go has pods that rules about other pods, or what they prefer, leave one place only: a new node of the right kind. */
@@ -13,14 +13,19 @@ const drifted: Condition = { type: 'Drifted', status: 'True', lastTransitionTime
 /** For each of the reasons that are not about money. */
 const REASONS = ['Drifted', 'Expired'] as const;
 
-function mustGo(reason: (typeof REASONS)[number], name: string): Machine {
-  if (reason === 'Drifted') return machine(name, { conditions: [drifted] });
-  const { node, claim } = machine(name, { conditions: [], claimSpec: { expireAfter: '1h' } });
+function mustGo(reason: (typeof REASONS)[number], name: string, cpu: 4 | 8 = 4): Machine {
+  if (reason === 'Drifted') return machine(name, { cpu, conditions: [drifted] });
+  const { node, claim } = machine(name, { cpu, conditions: [], claimSpec: { expireAfter: '1h' } });
   return { node, claim: { ...claim, metadata: { ...claim.metadata, creationTimestamp: since } } };
 }
 
 /** Pools of nodes that stay, so that no other node takes what has to move. */
 const nodePools = [disruptable('general', { consolidateAfter: 'Never' })];
+
+const twoCores = requirement('karpenter.azure.com/sku-cpu', 'In', '2');
+
+/** Of a pool that has it by now: pods do not tolerate it. */
+const SOFT = [{ key: 'dedicated', value: 'x', effect: 'PreferNoSchedule' }] as const;
 
 const web = { app: 'web' };
 
@@ -28,6 +33,13 @@ const web = { app: 'web' };
 function affine(kind: 'podAffinity' | 'podAntiAffinity', cpu = '500m'): PodShape {
   const term = { topologyKey: 'topology.kubernetes.io/zone', labelSelector: { matchLabels: web } };
   return shape(spec(cpu, '1Gi', { affinity: { [kind]: { requiredDuringSchedulingIgnoredDuringExecution: [term] } } }));
+}
+
+/** That would rather be in that zone. */
+function preferring(cpu: string, zone: string): PodShape {
+  const preference = { matchExpressions: [requirement('topology.kubernetes.io/zone', 'In', zone)] };
+  const nodeAffinity = { preferredDuringSchedulingIgnoredDuringExecution: [{ weight: 1, preference }] };
+  return shape(spec(cpu, '1Gi', { affinity: { nodeAffinity } }));
 }
 
 function zoneOf(made: ReturnType<typeof plan>): string | undefined {
@@ -60,16 +72,7 @@ describe.each(REASONS)(
     });
 
     test('where two nodes are needed, in that zone, too', () => {
-      const small = disruptable(
-        'general',
-        { consolidateAfter: 'Never' },
-        {
-          requirements: [
-            { key: 'karpenter.sh/capacity-type', operator: 'In', values: ['on-demand'] },
-            { key: 'karpenter.azure.com/sku-cpu', operator: 'In', values: ['2'] },
-          ],
-        },
-      );
+      const small = disruptable('general', { consolidateAfter: 'Never' }, { requirements: [onDemand, twoCores] });
       const made = plan({
         machines: [mustGo(reason, 'a'), machine('b', { zone: 'westeurope-3', cpu: 2 })],
         shapes: [affine('podAffinity', '1500m'), shape(spec('1500m', '1Gi'), web)],
@@ -92,12 +95,11 @@ describe.each(REASONS)(
     });
 
     test('where the pool has a soft taint by now that its pods do not tolerate', () => {
-      const taints = [{ key: 'dedicated', value: 'x', effect: 'PreferNoSchedule' }] as const;
       const made = plan({
         machines: [mustGo(reason, 'a')],
         shapes: [shape(spec('500m', '1Gi'))],
         pods: on('a', 0, 1),
-        nodePools: [disruptable('general', { consolidateAfter: 'Never' }, { taints })],
+        nodePools: [disruptable('general', { consolidateAfter: 'Never' }, { taints: SOFT })],
       });
       expect(made.steps).toMatchObject([{ reason, remove: ['a'], create: [expect.any(String)] }]);
     });
@@ -105,12 +107,11 @@ describe.each(REASONS)(
 );
 
 test('a node that need not go stays where its pods would have to give up what they prefer', () => {
-  const taints = [{ key: 'dedicated', value: 'x', effect: 'PreferNoSchedule' }] as const;
   const made = plan({
     machines: [machine('a', { cpu: 8 })],
     shapes: [shape(spec('500m', '1Gi'))],
     pods: on('a', 0, 1),
-    nodePools: [disruptable('general', {}, { taints })],
+    nodePools: [disruptable('general', {}, { taints: SOFT })],
   });
   expect(made.steps).toEqual([]);
 });
@@ -175,5 +176,97 @@ describe('a node that has to go and cannot says what stands in the way', () => {
     expect(why({ pods: on('a', 0, 7), nodePools: [nodePool] })).toBe(
       'it has drifted, and no nodes can be had that take all its pods together',
     );
+  });
+});
+
+describe('of pods that nothing new meets the preferences of', () => {
+  test('a node that must go is followed by one where one holds them all', () => {
+    const made = plan({
+      machines: [mustGo('Drifted', 'a')],
+      shapes: [shape(spec('1500m', '1Gi')), shape(spec('1200m', '1Gi'))],
+      pods: [...on('a', 0, 1), ...on('a', 1, 1)],
+      nodePools: [disruptable('general', { consolidateAfter: 'Never' }, { taints: SOFT })],
+    });
+    expect(made.steps).toMatchObject([{ remove: ['a'] }]);
+    expect(made.replacements.map(({ instanceType }) => instanceType)).toEqual(['Standard_D4s_v5']);
+  });
+
+  test('a node that must go is followed by several where none holds them all', () => {
+    const made = plan({
+      machines: [mustGo('Drifted', 'a')],
+      shapes: [shape(spec('1500m', '1Gi'))],
+      pods: on('a', 0, 2),
+      nodePools: [
+        disruptable('general', { consolidateAfter: 'Never' }, { taints: SOFT, requirements: [onDemand, twoCores] }),
+      ],
+    });
+    expect(made.steps).toMatchObject([{ remove: ['a'] }]);
+    expect(made.replacements.map(({ instanceType }) => instanceType)).toEqual(['Standard_D2s_v5', 'Standard_D2s_v5']);
+  });
+});
+
+test('a node that must go is followed by one though its pods spread over hosts and give up what they prefer', () => {
+  const labelSelector = { matchLabels: web };
+  const spread = {
+    maxSkew: 1,
+    topologyKey: 'kubernetes.io/hostname',
+    whenUnsatisfiable: 'DoNotSchedule',
+    labelSelector,
+  };
+  const made = plan({
+    machines: [mustGo('Drifted', 'a')],
+    shapes: [shape(spec('500m', '1Gi', { topologySpreadConstraints: [spread] }), web)],
+    pods: on('a', 0, 3),
+    nodePools: [disruptable('general', { consolidateAfter: 'Never' }, { taints: SOFT })],
+  });
+  expect(made.steps).toMatchObject([{ remove: ['a'] }]);
+  expect(made.replacements).toHaveLength(1);
+});
+
+test('a node that must go fills what room there is elsewhere, and new nodes come for the pods that find none', () => {
+  const made = plan({
+    machines: [mustGo('Drifted', 'a', 8), machine('b', { zone: 'westeurope-2' })],
+    shapes: [preferring('3', 'westeurope-1'), shape(spec('1500m', '1Gi'))],
+    pods: [...on('a', 0, 1), ...on('a', 1, 2)],
+    nodePools: [disruptable('general', { consolidateAfter: 'Never' }, { requirements: [onDemand, twoCores] })],
+  });
+  expect(made.steps).toMatchObject([{ remove: ['a'] }]);
+  expect(made.replacements.map(({ instanceType }) => instanceType)).toEqual(['Standard_D2s_v5', 'Standard_D2s_v5']);
+});
+
+describe.each(REASONS)('pods of a node that is %s keep the zone that they prefer', (reason) => {
+  test('on a new node there, though another zone has room', () => {
+    const made = plan({
+      machines: [mustGo(reason, 'a'), machine('b', { cpu: 8, zone: 'westeurope-2' })],
+      shapes: [preferring('1500m', 'westeurope-1')],
+      pods: on('a', 0, 1),
+      nodePools,
+    });
+    expect(made.steps).toMatchObject([{ remove: ['a'] }]);
+    expect(made.replacements.map(({ zone }) => zone)).toEqual(['westeurope-1']);
+  });
+
+  test('on several new nodes there, though another zone has room', () => {
+    const requirements = [onDemand, twoCores];
+    const made = plan({
+      machines: [mustGo(reason, 'a'), machine('b', { cpu: 8, zone: 'westeurope-2' })],
+      shapes: [preferring('1500m', 'westeurope-1')],
+      pods: on('a', 0, 2),
+      nodePools: [disruptable('general', { consolidateAfter: 'Never' }, { requirements })],
+    });
+    expect(made.steps).toMatchObject([{ remove: ['a'] }]);
+    expect(made.replacements.map(({ zone }) => zone)).toEqual(['westeurope-1', 'westeurope-1']);
+  });
+
+  test('and give it up for room elsewhere rather than hold the node, where nothing new can be there', () => {
+    const elsewhere = requirement('topology.kubernetes.io/zone', 'In', 'westeurope-2');
+    const made = plan({
+      machines: [mustGo(reason, 'a'), machine('b', { cpu: 8, zone: 'westeurope-2' })],
+      shapes: [preferring('1500m', 'westeurope-1')],
+      pods: on('a', 0, 1),
+      nodePools: [disruptable('general', { consolidateAfter: 'Never' }, { requirements: [onDemand, elsewhere] })],
+    });
+    expect(made.steps).toMatchObject([{ remove: ['a'] }]);
+    expect(made.replacements).toEqual([]);
   });
 });

@@ -4,7 +4,7 @@ import type { Rollout } from '../../../../shared/core/model/disruption-input.ts'
 import { planDisruption } from '../../../../shared/core/disruption/plan-disruption.ts';
 import { instant } from '../../../../shared/core/quantity/units.ts';
 import type { PodDisruptionBudget } from '../../../../shared/kubernetes/manifest.ts';
-import { onDemand, shape, size, spec } from '../build.ts';
+import { onDemand, requirement, shape, size, spec } from '../build.ts';
 import {
   CONSOLIDATABLE,
   disruptable,
@@ -544,6 +544,36 @@ describe('rules about other pods', () => {
     const given = { ...half, machines, shapes: [choosy], pods: [...on('a', 0, 1), ...on('b', 0, 1)] };
     expect(plan(given).steps).toEqual([]);
     expect(removed(plan({ ...given, policy: { preferencePolicy: 'Ignore' } }))).toEqual(['a']);
+  });
+
+  describe('and that has its like beside it, while its spread over hosts would have it elsewhere,', () => {
+    const labelSelector = { matchLabels: { app: 'web' } };
+    const overHosts = {
+      maxSkew: 1,
+      topologyKey: 'kubernetes.io/hostname',
+      whenUnsatisfiable: 'DoNotSchedule',
+      labelSelector,
+    };
+    const others = ['b', 'c'].map((name) => machine(name, { cpu: 2, zone: 'westeurope-2', conditions: [] }));
+    const tiny = shape(spec('100m', '100Mi'));
+    const busy = [...on('b', 1, 1), ...on('c', 1, 1)];
+    const given = { ...half, machines: [machine('a', { cpu: 2 }), ...others], pods: [...on('a', 0, 2), ...busy] };
+    const spreading = (affinity: object) =>
+      shape(spec('500m', '1Gi', { affinity, topologySpreadConstraints: [overHosts] }), { app: 'web' });
+
+    test('stays where it prefers to be', () => {
+      const preference = { matchExpressions: [requirement('topology.kubernetes.io/zone', 'In', 'westeurope-1')] };
+      const nodeAffinity = { preferredDuringSchedulingIgnoredDuringExecution: [{ weight: 1, preference }] };
+      const shapes = [spreading({ nodeAffinity }), tiny];
+      expect(plan({ ...given, shapes }).steps).toEqual([]);
+      expect(removed(plan({ ...given, shapes, policy: { preferencePolicy: 'Ignore' } }))).toEqual(['a']);
+    });
+
+    test('moves where it prefers to be beside pods that are nowhere', () => {
+      const podAffinityTerm = { topologyKey: 'kubernetes.io/hostname', labelSelector: { matchLabels: { app: 'db' } } };
+      const podAffinity = { preferredDuringSchedulingIgnoredDuringExecution: [{ weight: 1, podAffinityTerm }] };
+      expect(removed(plan({ ...given, shapes: [spreading({ podAffinity }), tiny] }))).toEqual(['a']);
+    });
   });
 });
 
