@@ -161,17 +161,23 @@ export class Rest {
   #outdated(held: ReadonlySet<string>): ReadonlyArray<string> {
     const { server, releases, policies } = this.#parts;
     const pools = this.pausedPools();
-    const judged = server
-      .list('nodeclaims')
-      .filter(({ metadata }) => !held.has(metadata.name) && !pools.has(metadata.labels?.[label.nodePool] ?? ''));
+    const closed = this.#closedPools();
+    // Pods that nobody lets us make nodes for have the room of whatever comes in place of another.
+    const isCrowded = closed.size > 0 && server.list('pods').some(({ spec }) => spec?.['nodeName'] === undefined);
+    const judged = server.list('nodeclaims').filter(({ metadata }) => {
+      const pool = metadata.labels?.[label.nodePool] ?? '';
+      return !held.has(metadata.name) && !pools.has(pool) && !(isCrowded && pool === STATIC);
+    });
     const old = judged.filter(({ metadata }) => {
       const info = server.get('nodes', `aks-${metadata.name}`)?.status?.['nodeInfo'];
       return info !== undefined && info.kubeletVersion !== `v${KUBERNETES_VERSION}`;
     });
-    // What grows old will go, whoever has pods on it: old age asks nobody.
+    // What grows old will go, whoever has pods on it, as old age asks nobody; but where nobody lets its successor be made.
     const denied = policies.heldClaims();
     const ageing = server.list('nodeclaims').filter(({ metadata, spec }) => {
-      return !denied.has(metadata.name) && !metadata.deletionTimestamp && spec?.['expireAfter'] !== 'Never';
+      const pool = metadata.labels?.[label.nodePool] ?? '';
+      if (denied.has(metadata.name) || closed.has(pool) || (isCrowded && pool === STATIC)) return false;
+      return metadata.deletionTimestamp === undefined && spec?.['expireAfter'] !== 'Never';
     });
     return [
       ...this.#idle(held),
@@ -191,14 +197,18 @@ export class Rest {
     const failing = server
       .list('nodepools')
       .filter(({ status }) => conditionStatus(status, 'DisruptionHealthy') === 'False');
-    const going = server
-      .list('nodeclaims')
-      .filter(({ metadata }) => held.has(metadata.name) && metadata.deletionTimestamp !== undefined);
+    const going = server.list('nodeclaims').filter((claim) => held.has(claim.metadata.name) && this.#isGoing(claim));
     return new Set([
       ...failing.map(({ metadata }) => metadata.name),
       ...policies.heldPools(),
       ...going.map(({ metadata }) => metadata.labels?.[label.nodePool] ?? ''),
     ]);
+  }
+
+  /** Is the claim deleted, or only its Node, as nobody may delete the claim? */
+  #isGoing({ metadata }: Stored): boolean {
+    const node = this.#parts.server.get('nodes', `aks-${metadata.name}`);
+    return metadata.deletionTimestamp !== undefined || node?.metadata.deletionTimestamp !== undefined;
   }
 
   /**
@@ -211,8 +221,7 @@ export class Rest {
     const pods = server.list('pods');
     const used = new Set(pods.map(({ spec }) => spec?.['nodeName']));
     const claims = server.list('nodeclaims');
-    const isStuck = ({ metadata }: Stored): boolean =>
-      metadata.deletionTimestamp !== undefined && held.has(metadata.name);
+    const isStuck = (claim: Stored): boolean => held.has(claim.metadata.name) && this.#isGoing(claim);
     const stuck = new Set(claims.filter(isStuck).map(({ metadata }) => `aks-${metadata.name}`));
     const judged = claims.filter(({ metadata }) => !held.has(metadata.name));
     const marked = judged.filter(({ status }) => conditionStatus(status, 'DisruptionReason') === 'True');
