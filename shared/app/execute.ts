@@ -38,8 +38,8 @@ const HELD_UP_MS = 4_000;
 
 /** What has come of a decision. */
 export interface Executed {
-  /** Claims that could not be made. */
-  readonly missing: number;
+  /** Names of claims that could not be made, or that nobody wants any more. */
+  readonly missing: ReadonlySet<string>;
   /** Why nothing goes of what was to go; null where it is marked, or nothing was to. */
   readonly kept: string | null;
 }
@@ -66,10 +66,11 @@ export async function execute(ports: Ports, committed: LedgerState, decision: De
   // Whoever decides next must see the marks: they count as what the decision has written.
   const versions = made.map(({ outcome }) => (outcome.kind === 'there' ? outcome.version : null));
   await ports.ledger.markExecuted(state, newestOf([...versions, ...marked.versions]));
-  return { missing: missing.length, kept: decision.removal === undefined ? null : kept };
+  const notThere = made.flatMap(({ name, outcome }) => (outcome.kind === 'there' ? [] : [name]));
+  return { missing: new Set(notThere), kept: decision.removal === undefined ? null : kept };
 }
 
-const DONE_BY_OTHERS: Executed = { missing: 0, kept: null };
+const DONE_BY_OTHERS: Executed = { missing: new Set(), kept: null };
 
 /**
  * Has somebody else finished the decision while we were held up? What it made may have failed and gone since: made again, it would be beside

@@ -28,6 +28,7 @@ import { planWithoutSpares } from './plan-without-spares.ts';
 import { recordPlan } from './record-plan.ts';
 import { reportLeft } from './report-left.ts';
 import { tellHeldBack } from './tell-held-back.ts';
+import { tellNominated } from './tell-nominated.ts';
 import { tellRefused } from './tell-refused.ts';
 import { tellSlowNodes } from './tell-slow-nodes.ts';
 import { wake } from './wake.ts';
@@ -73,13 +74,15 @@ export async function provision(ports: Ports, mayList = false): Promise<Provisio
   await noteEvictions(ports, snapshot);
   const gathered = await gatherFrom(ports, resumed.ledger, snapshot);
   await callHeirs(ports, gathered);
-  const { outcome, made, nominations = [] } = await decide(ports, gathered);
+  const { outcome, made, plan, claimNames = [] } = await decide(ports, gathered);
+  const { nominations = [] } = plan ?? {};
   // Another plan may have given that room to others.
   if (outcome.kind !== 'lost') await letSpareIn(ports, gathered, { nominations });
   // Nobody waits for these, so they come last.
   await Promise.all([
     tellSlowNodes(ports, snapshot, { nominations }),
     tellHeldBack(ports, gathered, { nominations }),
+    plan === undefined ? null : tellNominated(ports, gathered, plan, claimNames),
     writeOverlayStatuses(ports, gathered),
     gathered.newDevices === null ? null : ports.deviceMemory.write(gathered.newDevices),
     made === null ? null : recordPlan(ports, made, outcome.kind === 'lost' ? 'lost' : 'holds'),
@@ -98,8 +101,10 @@ async function callHeirs(ports: Ports, { heirs }: Gathered): Promise<void> {
 interface Decided {
   readonly outcome: ProvisionOutcome;
   readonly made: Look | null;
-  /** Where the plan found room for pods; absent when none was made. */
-  readonly nominations?: Plan['nominations'];
+  /** What was planned; absent when nothing was. */
+  readonly plan?: Plan;
+  /** Of the plan's claims; null for one that could not be created. Absent where none was. */
+  readonly claimNames?: ReadonlyArray<string | null>;
 }
 
 async function decide(ports: Ports, gathered: Gathered): Promise<Decided> {
@@ -119,7 +124,7 @@ async function decide(ports: Ports, gathered: Gathered): Promise<Decided> {
   // 2. Plan: pure; the same view always gives the same plan. 3. Audit: by rules that do not know how the plan was made.
   const planned = makePlan(ports, gathered, input);
   const made = planWithoutSpares(ports, planned, { from: gathered.input, leaving });
-  return { outcome: await carryOut(ports, made), made, nominations: made.plan.nominations };
+  return { made, plan: made.plan, ...(await carryOut(ports, made)) };
 }
 
 /**
@@ -133,7 +138,7 @@ function allArePromised(ports: Ports, { cluster, inFlight }: ProvisioningInput, 
   return pendingPods(cluster, inFlight, instant(ports.now())).every(({ uid }) => promised.has(uid));
 }
 
-async function carryOut(ports: Ports, made: MadePlan): Promise<ProvisionOutcome> {
+async function carryOut(ports: Ports, made: MadePlan): Promise<Pick<Decided, 'outcome' | 'claimNames'>> {
   const { gathered, input, plan } = made;
   const unjudged = unjudgedPools(gathered.snapshot, ports.now());
   await tellRefused(ports, made);
@@ -144,26 +149,28 @@ async function carryOut(ports: Ports, made: MadePlan): Promise<ProvisionOutcome>
     await writeBufferStatuses(ports, input, plan);
     ports.places.note(plan, gathered.ledger.generation);
     await nameReplacements(ports, gathered, plan, []);
-    return { kind: 'nothing-to-launch', left: plan.left.length };
+    return { outcome: { kind: 'nothing-to-launch', left: plan.left.length } };
   }
 
   // 4. Commit: on condition that nobody has decided since the gathering.
   const committed = await commitPlan(ports, { ...gathered, input }, plan, 'provisioned');
   if (committed.kind === 'lost') {
     await wake(ports, ports.now() + LOST_PAUSE_MS, 'lost');
-    return { kind: 'lost' };
+    return { outcome: { kind: 'lost' } };
   }
 
   // 5. Execute: create the NodeClaims; whoever comes after a crash here finishes it.
   const { missing } = await execute(ports, committed.state, committed.decision);
   // Pods whose claims are denied may go to another pool. Not at once: the snapshot is to know by then what the pool says of it.
-  if (missing > 0) await wake(ports, ports.now() + DENIED_PAUSE_MS, 'claims-denied');
+  if (missing.size > 0) await wake(ports, ports.now() + DENIED_PAUSE_MS, 'claims-denied');
   await nameReplacements(ports, gathered, plan, committed.decision.claimNames);
   await writeBufferStatuses(ports, input, plan);
   ports.places.note(plan, committed.state.generation);
   logDecision(ports, gathered, plan, committed.decision);
-  const claims = plan.claims.length - missing;
-  return { kind: 'provisioned', decision: committed.decision.name, claims, left: plan.left.length };
+  const claims = plan.claims.length - missing.size;
+  const { name: decision } = committed.decision;
+  const claimNames = committed.decision.claimNames.map((name) => (missing.has(name) ? null : name));
+  return { outcome: { kind: 'provisioned', decision, claims, left: plan.left.length }, claimNames };
 }
 
 async function waitUntil(ports: Ports, untilMs: number): Promise<ProvisionOutcome> {
