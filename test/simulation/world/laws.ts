@@ -305,7 +305,7 @@ export class Laws {
     if (reason === 'Empty' && pods.length > 0) return `pod ${pods[0]?.metadata.name ?? ''} is on it`;
     // By the second look it may have grown old, whatever it was marked for.
     const isForced = FORCED.has(reason) || this.#isExpired(claim);
-    const late = this.#lateReplacement(claim, isForced);
+    const late = this.#lateReplacement(claim, isForced || reason === 'Drifted');
     if (late !== undefined) return `its replacement ${late} is not initialized`;
     if (isForced) return null;
     const hasDeadline = reason === 'Drifted' && claim.spec?.['terminationGracePeriod'] !== undefined;
@@ -321,11 +321,11 @@ export class Laws {
   }
 
   /** One that has not come. Of nodes that must go together those go that need none which has failed, once the others have come. */
-  #lateReplacement({ metadata }: Stored, isForced: boolean): string | undefined {
+  #lateReplacement({ metadata }: Stored, mustGo: boolean): string | undefined {
     const replacements = (metadata.annotations?.[annotation.replacedBy] ?? '').split(',').filter(Boolean);
     const claims = replacements.map((name) => [name, this.#parts.server.get('nodeclaims', name)] as const);
     const hasCome = (claim: Stored | null): boolean => conditionStatus(claim?.status, 'Initialized') === 'True';
-    const some = isForced && claims.some(([, claim]) => hasCome(claim));
+    const some = mustGo && claims.some(([, claim]) => hasCome(claim));
     const late = claims.find(([, claim]) => !hasCome(claim) && !(some && (claim === null || this.#isGivenUp(claim))));
     return late?.[0];
   }
