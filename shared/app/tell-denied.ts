@@ -1,7 +1,7 @@
 import { RetryableError } from '../ports/errors.ts';
 import type { Kind, Refusal } from '../ports/kubernetes.ts';
 import { WRITE_DENIED, deniedKey, noteDenied, renderDenied, type About } from './denied-condition.ts';
-import { publish } from './events.ts';
+import { type EventNote, publish } from './events.ts';
 import type { Ports } from './ports.ts';
 
 /** What is denied is tried again after so long where a try costs a request, and told again then. */
@@ -38,13 +38,21 @@ async function tellOn(ports: TellPorts, { kind, key }: About, refusal: Refusal, 
     const { uid = '' } = found.metadata;
     const regarding = { apiVersion: apiVersions[kind], kind, name: key.name, namespace: key.namespace, uid };
     const message = renderDenied(refusal);
-    const note = { regarding, type: 'Warning', reason: WRITE_DENIED, message } as const;
+    const note = { regarding, type: 'Warning', reason: WRITE_DENIED, message, ...onceForAll(refusal) } as const;
     await Promise.all([publish(ports.kubernetes, note, ports.now()), noteDenied(ports, { kind, key }, refusal, forMs)]);
   } catch (error) {
     // The line in the log is left.
     if (!(error instanceof RetryableError)) throw error;
   }
 }
+
+/** Each try to create one has another name, so that its words differ: an event for each would hide all others. */
+function onceForAll({ act, kind, policy }: Refusal): Pick<EventNote, 'dedupe'> {
+  return act === 'create' ? { dedupe: { key: `${kind}/${policy ?? ''}`, periodMs: EVENT_LIVES_MS } } : {};
+}
+
+/** As clusters are set up. */
+const EVENT_LIVES_MS = 60 * 60_000;
 
 const apiVersions: Readonly<Record<Kind, string>> = {
   Node: 'v1',

@@ -168,6 +168,19 @@ describe('a NodePool whose NodeClaims are denied', () => {
     expect(events('Pod')[0]?.['message']).toContain(`ValidatingAdmissionPolicy '${POLICY}'`);
   });
 
+  test('is told by one event an hour, however many names of NodeClaims are tried', async () => {
+    const { ports, server, addWaiting, clock, events } = denied();
+    server.remove('nodepools', 'general');
+    addWaiting('a');
+    for (let tries = 0; tries < 5; tries++) {
+      // One after the other.
+      // oxlint-disable-next-line no-await-in-loop
+      await provision(ports);
+      clock.advance(3 * MINUTE_MS);
+    }
+    expect(events('NodePool').filter(({ reason }) => reason === 'WriteDenied')).toHaveLength(1);
+  });
+
   test('is tried again after two minutes, and says nothing of it any more once its claims are let in', async () => {
     const { ports, server, addWaiting, clock, outside, poolsOf, conditionOf } = denied();
     server.remove('nodepools', 'general');
