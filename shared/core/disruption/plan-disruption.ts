@@ -143,7 +143,7 @@ interface Round {
 
 function readRound(input: PlanInput, now: Instant, pools: Pools): Round {
   const { provisioning, policy, awaited } = input;
-  const nodes = withNodeBudgets(withAwaited(judgeNodes(input, now), awaited), pools);
+  const nodes = withNodeBudgets(withAwaited(judgeNodes(input, now), awaited, provisioning.cluster), pools);
   const arena = arenaFor({ provisioning, nodes, awaited: awaited.pods, searchSteps: policy.searchSteps });
   const names = fixedPools(provisioning);
   const fixed = fixedOffersOf(arena.workspace, names);

@@ -82,6 +82,48 @@ const drawnInput = fc
     });
   });
 
+/** Nodes that leave, that nobody may come to, or that are not well; pods that go, and pods that wait. */
+const drawnTrouble = fc.record({
+  given: drawnInput,
+  nodes: fc.array(fc.constantFrom('well', 'well', 'leaving', 'closed', 'sick', 'busy'), { minLength: 8, maxLength: 8 }),
+  deleting: fc.array(fc.nat(40), { maxLength: 4 }),
+  waiting: fc.array(fc.nat(shapes.length - 1), { maxLength: 3 }),
+});
+
+function troubled({
+  given,
+  nodes: states,
+  deleting,
+  waiting,
+}: typeof drawnTrouble extends fc.Arbitrary<infer T> ? T : never): DisruptionInput {
+  const { cluster } = given.provisioning;
+  const deletionTimestamp = '1970-01-02T11:59:00Z';
+  const nodes = cluster.nodes.map((node, index) => {
+    const state = states[index];
+    if (state === 'closed') return { ...node, spec: { ...node.spec, unschedulable: true } };
+    if (state === 'sick')
+      return { ...node, status: { ...node.status, conditions: [{ type: 'Ready', status: 'False' }] } };
+    if (state !== 'leaving') return node;
+    const taints = [{ key: 'karpenter.sh/disrupted', effect: 'NoSchedule' }];
+    return { ...node, metadata: { ...node.metadata, deletionTimestamp }, spec: { ...node.spec, taints } };
+  });
+  const nodeClaims = cluster.nodeClaims.map((claim, index) => {
+    if (states[index] === 'leaving') return { ...claim, metadata: { ...claim.metadata, deletionTimestamp } };
+    return states[index] === 'busy' ? { ...claim, status: { ...claim.status, conditions: [] } } : claim;
+  });
+  const gone = new Set(deleting);
+  const pods = [
+    ...cluster.pods.map((pod, index) => (gone.has(index) ? { ...pod, deleting: true } : pod)),
+    ...waiting.flatMap((index, at) => poolPods(index, at)),
+  ];
+  return { ...given, provisioning: { ...given.provisioning, cluster: { ...cluster, nodes, nodeClaims, pods } } };
+}
+
+/** One that waits. */
+function poolPods(index: number, at: number): ReturnType<typeof on> {
+  return on('', index, 1, { nodeName: null, uid: `waiting-${at}`, name: `waiting-${at}` });
+}
+
 const runs = { numRuns: drawsOf(60) };
 const planned = (given: DisruptionInput): DisruptionPlan => planDisruption(given, instant(NOW));
 
@@ -103,6 +145,16 @@ test('every plan of disruption passes the audit that shares no code with it', ()
     runs,
   );
 }, 120_000);
+
+test('so does one that is made while nodes leave or are not well, and pods come and go', () => {
+  fc.assert(
+    fc.property(drawnTrouble, (drawn) => {
+      const given = troubled(drawn);
+      expect(auditDisruption(planned(given), given, instant(NOW))).toEqual([]);
+    }),
+    runs,
+  );
+});
 
 test('no pod moves twice, and none from where it must stay', () => {
   fc.assert(

@@ -1,4 +1,5 @@
-import type { Cluster, Pod } from '../../model/cluster.ts';
+import type { Cluster, Pod, PodShape } from '../../model/cluster.ts';
+import { compileSelector, selects } from '../../rules/selector.ts';
 import type { Instant } from '../../quantity/units.ts';
 import { isLeaving, machinesOf } from '../../present/existing-capacity.ts';
 import { pendingPods } from '../../present/pending-pods.ts';
@@ -46,11 +47,26 @@ function leavingIn(cluster: Cluster): ReadonlyArray<string> {
     .flatMap(({ node, claim }) => (node ?? claim)?.metadata.name ?? []);
 }
 
-/** Nodes that something is to come to stay. One that keeps room for a buffer is known to have no more of it. */
-export function withAwaited(nodes: ReadonlyArray<JudgedNode>, { pods, buffers }: Awaited): ReadonlyArray<JudgedNode> {
+/**
+ * Nodes that something is to come to stay. One that keeps room for a buffer is known to have no more of it. Where pods of a node are even
+ * with, or beside, pods that wait, it stays until these have come: nobody knows in which order they would.
+ */
+export function withAwaited(
+  nodes: ReadonlyArray<JudgedNode>,
+  { pods, buffers }: Awaited,
+  { shapes }: Pick<Cluster, 'shapes'>,
+): ReadonlyArray<JudgedNode> {
+  const waiting = new Set([...pods.values()].flatMap((own) => own.map(({ shape }) => shape)));
+  const counted = [...waiting].flatMap((shape) => shapes[shape] ?? []);
+  const leaning = new Set(
+    shapes.flatMap((shape, index) => (counted.some((one) => leansOn(shape, one)) ? [index] : [])),
+  );
   return nodes.map((node): JudgedNode => {
     const [coming, buffer] = [pods.get(node.name) ?? [], buffers.get(node.name)];
     if (node.verdict.kind === 'stays' && buffer === undefined) return node;
+    if (buffer === undefined && node.moving.some(({ shape }) => leaning.has(shape))) {
+      return { ...node, verdict: { kind: 'stays', reason: { kind: 'pods-first' } } };
+    }
     if (node.verdict.kind === 'must') return node;
     if (buffer !== undefined) {
       return { ...node, isFull: true, verdict: { kind: 'stays', reason: { kind: 'holds-buffer', buffer } } };
@@ -58,4 +74,13 @@ export function withAwaited(nodes: ReadonlyArray<JudgedNode>, { pods, buffers }:
     if (coming.length === 0) return node;
     return { ...node, verdict: { kind: 'stays', reason: { kind: 'awaits-pods', pods: coming.length } } };
   });
+}
+
+/** Does a rule of pods of `shape`, which must hold, count pods of `other`? In whatever namespace, which at worst makes a node wait. */
+function leansOn({ spec }: PodShape, { labels }: PodShape): boolean {
+  const spreads = (spec.topologySpreadConstraints ?? []).filter(
+    ({ whenUnsatisfiable }) => whenUnsatisfiable === 'DoNotSchedule',
+  );
+  const beside = spec.affinity?.podAffinity?.requiredDuringSchedulingIgnoredDuringExecution ?? [];
+  return [...spreads, ...beside].some(({ labelSelector }) => selects(compileSelector(labelSelector), labels));
 }

@@ -158,6 +158,8 @@ export function arenaFor({ provisioning, nodes, awaited, searchSteps }: ArenaInp
   }
   for (const place of arena.places) {
     for (const pod of awaited.get(place.room.capacity.name) ?? []) put(arena, place, pod.shape, 1);
+    // They disrupt nothing: what a pool has to lose is what runs.
+    place.receivedCost = 0;
   }
   return arena;
 }

@@ -4,7 +4,7 @@ import type { Rollout } from '../../../../shared/core/model/disruption-input.ts'
 import { planDisruption } from '../../../../shared/core/disruption/plan-disruption.ts';
 import { instant } from '../../../../shared/core/quantity/units.ts';
 import type { PodDisruptionBudget } from '../../../../shared/kubernetes/manifest.ts';
-import { onDemand, requirement, shape, size, spec } from '../build.ts';
+import { onDemand, pods as podsOf, requirement, shape, size, spec } from '../build.ts';
 import {
   CONSOLIDATABLE,
   disruptable,
@@ -574,6 +574,27 @@ describe('rules about other pods', () => {
       const podAffinity = { preferredDuringSchedulingIgnoredDuringExecution: [{ weight: 1, podAffinityTerm }] };
       expect(removed(plan({ ...given, shapes: [spreading({ podAffinity }), tiny] }))).toEqual(['a']);
     });
+  });
+});
+
+describe('while a pod waits for room on a node that is there', () => {
+  const waiting = (index: number) => podsOf(index, 1, { nodeName: null, uid: 'waiting', name: 'waiting' });
+  const machines = [
+    machine('a', { conditions: [drifted] }),
+    machine('b', { cpu: 8, zone: 'westeurope-2' }),
+    machine('c', { cpu: 8, zone: 'westeurope-3', conditions: [] }),
+  ];
+  const running = [...on('a', 0, 1), ...on('b', 0, 1), ...on('c', 0, 1)];
+
+  test('nodes stay whose pods spread with it: in which order they would come nobody knows', () => {
+    const made = plan({ machines, shapes: [evenOverZones], pods: [...running, ...waiting(0)] });
+    expect([made.steps, keptFor(made, 'a')]).toEqual([[], 'pods-first']);
+  });
+
+  test('the others go', () => {
+    const other = shape(spec('500m', '1Gi'), { app: 'other' });
+    const made = plan({ machines, shapes: [evenOverZones, other], pods: [...running, ...waiting(1)] });
+    expect(removed(made)).toContain('a');
   });
 });
 
