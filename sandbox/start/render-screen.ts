@@ -1,5 +1,6 @@
 import { counted, renderClock, renderGap, renderHourly, renderUsd } from './amounts.ts';
 import { fit, type Line, padEnd, padStart, type Span, span, type Style, wrap } from './ansi.ts';
+import { newsLines } from './news-lines.ts';
 import { shortageSentence } from './sentences.ts';
 import type { NodeRow, Sentence, Share, View } from './view.ts';
 
@@ -38,7 +39,7 @@ export function renderScreen(content: Screenful, { columns, rows }: Size): Reado
   ]);
   const room = Math.max(0, rows - head.length - waiting.length - hints.length - 2);
   const table = nodeTable(view.nodes, columns, Math.min(view.nodes.length + 1, room - NEWS_LINES_MIN));
-  const news = newsLines(content.news, columns, Math.max(0, room - table.length));
+  const news = newsLines(content.news, { columns, height: Math.max(0, room - table.length) });
   const body = [...head, ...table, ...waiting, [], ...news];
   const filler = Array.from({ length: Math.max(0, rows - body.length - hints.length) }, (): Line => []);
   return [...body, ...filler, ...hints].slice(0, rows).map((line) => fit(line, columns));
@@ -186,21 +187,4 @@ function waitingLines({ waiting, shortages }: View, columns: number): ReadonlyAr
   });
   const more = reasons.length - WAITING_SHOWN;
   return [[], ...shown, ...(more > 0 ? [[span(`  and ${counted(more, 'other reason')}`, 'dim')]] : [])];
-}
-
-/** The newest sentences that fit, the newest last. */
-function newsLines(news: ReadonlyArray<Sentence>, columns: number, height: number): ReadonlyArray<Line> {
-  const styles = { plain: 'plain', good: 'plain', warn: 'warn', bad: 'bad' } as const;
-  const lines: Array<Line> = [];
-  for (const { atMs, text, tone } of news.toReversed()) {
-    const stamp = `${padStart(renderClock(atMs), 5)}  `;
-    const parts = wrap(text, Math.max(10, columns - stamp.length));
-    const block = parts.map((part, index): Line => [
-      span(index === 0 ? stamp : ' '.repeat(stamp.length), 'dim'),
-      span(part, styles[tone]),
-    ]);
-    if (lines.length + block.length > height) break;
-    lines.unshift(...block);
-  }
-  return lines;
 }
