@@ -48,6 +48,7 @@ export function createPlainDisplay(print: (text: string) => void, now: () => num
       isOver = true;
       write(`${text}\n`);
     },
+    scroll: () => undefined,
     close: () => undefined,
   };
 }
