@@ -1,4 +1,4 @@
-import { counted, renderDuration, renderHourly } from './amounts.ts';
+import { capital, counted, renderDuration, renderHourly } from './amounts.ts';
 import type { Percentiles } from './percentiles.ts';
 import type { View } from './view.ts';
 
@@ -27,8 +27,4 @@ export function renderSession({ elapsedMs, view, nodes, toRunning, savedMicroUsd
     capital(served),
     `At the end: ${counted(running, 'pod')} on ${counted(view.nodes.length, 'node')} for ${renderHourly(view.microUsdPerHour)}${waiting}.`,
   ].join('\n');
-}
-
-function capital(text: string): string {
-  return text.charAt(0).toUpperCase() + text.slice(1);
 }

@@ -1,4 +1,4 @@
-import { counted, renderDuration, renderHourly, renderUsd } from './amounts.ts';
+import { capital, counted, renderDuration, renderHourly, renderUsd } from './amounts.ts';
 import { padEnd, padStart } from './ansi.ts';
 import type { Percentiles } from './percentiles.ts';
 import { gapOf, type Plans } from './plan-gap.ts';
@@ -49,7 +49,7 @@ function headline({ view, outcome, wantedPods }: Summary): string {
   const missing = Math.max(0, wantedPods - running - left);
   const why = outcome === 'stuck' ? 'and nothing more can come' : 'and ten minutes have passed';
   const never = missing > 0 ? ` ${counted(missing, 'pod')} never appeared.` : '';
-  return `${counted(running, 'pod')} run, ${counted(left, 'pod')} ${left === 1 ? 'waits' : 'wait'}, ${why}.${never}`;
+  return `${capital(counted(running, 'pod'))} run, ${counted(left, 'pod')} ${left === 1 ? 'waits' : 'wait'}, ${why}.${never}`;
 }
 
 const REASONS_SHOWN = 5;

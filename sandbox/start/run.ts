@@ -91,6 +91,7 @@ async function runIn(folder: RunFolder, run: Run): Promise<number> {
   const start = await started(folder, run, (from, line) => {
     file.write(`${new Date().toISOString()} ${from}: ${line}\n`);
     if (from === 'sandbox') display.started(line.replace(/ is ready$/, ''), elapsedMs());
+    else if (from === 'aks') live.log?.say('plain', line);
     else if (from === 'functions') tellLine(live.log, line);
   });
   if (start === null) return stop.asked;

@@ -157,6 +157,22 @@ describe('the wait for all pods', () => {
     expect(judge(stuck, 9_000).kind).toBe('stuck');
   });
 
+  test('ends when nothing moves and a node has a startup taint that nobody takes off', () => {
+    const judge = createPodsWait(1);
+    const leading = buildView(
+      sources({ claims: [claim('a', ['Launched', 'Registered'])], nodes: [node('aks-a', true)] }),
+      priceOf,
+      NOW,
+    );
+    const tainted = leading.nodes.map((row) => ({
+      ...row,
+      state: { kind: 'tainted', taint: 'a:NoSchedule' } as const,
+    }));
+    const waiting = { ...leading, nodes: tainted, pods: { running: 0, starting: 0, pending: 1 } };
+    expect(judge(waiting, 0).kind).toBe('waiting');
+    expect(judge(waiting, 9_000).kind).toBe('stuck');
+  });
+
   test('goes on while a pod has no reason, and ends after ten minutes', () => {
     const judge = createPodsWait(1);
     const waiting = view({ pods: { running: 0, starting: 0, pending: 1 } });
