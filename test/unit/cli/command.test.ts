@@ -9,6 +9,7 @@ describe('the command line', () => {
       catalog: null,
       region: null,
       budgetMs: null,
+      strict: false,
       output: 'table',
     });
   });
@@ -21,6 +22,7 @@ describe('the command line', () => {
       catalog: 'c.json',
       region: 'eastus',
       budgetMs: 50,
+      strict: false,
       output: 'json',
     });
   });

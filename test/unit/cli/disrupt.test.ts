@@ -63,6 +63,7 @@ async function disrupt(manifests: ReadonlyArray<string>, options: Partial<Disrup
     paths: ['-'],
     catalog: null,
     region: null,
+    strict: false,
     nowMs: null,
     output: 'json',
     ...options,
