@@ -1,5 +1,6 @@
 import { parseTimestamp } from '../shared/core/quantity/utc-time.ts';
 import type { CapacityType } from '../shared/core/model/catalog.ts';
+import { wordMeant } from '../shared/kubernetes/word-meant.ts';
 import { DEFAULT_REGION } from './catalog/shipped-sizes.ts';
 import { WrongInputError } from './wrong-input.ts';
 
@@ -155,6 +156,8 @@ Example:
   nodewright launch -f class.yaml -f pool.yaml --settings local.settings.json --kubernetes 1.34.2 --size Standard_D4s_v5
 `;
 
+const COMMANDS = ['plan', 'disrupt', 'launch', 'version'] as const;
+
 /** Reads a command line. Throws WrongInputError that names the argument and the fix. */
 export function parseCommand(args: ReadonlyArray<string>): Command {
   const [name, ...rest] = args;
@@ -162,7 +165,9 @@ export function parseCommand(args: ReadonlyArray<string>): Command {
   if (name === 'help') return { kind: 'help', text: usageOf(rest[0]) };
   if (name === 'version' || name === '--version') return { kind: 'version' };
   if (name === 'plan' || name === 'disrupt' || name === 'launch') return parseOptions(name, rest);
-  throw wrong(name, 'is not a command', 'use plan, disrupt, launch, version or --help');
+  const meant = wordMeant(name, COMMANDS);
+  const hint = meant === null ? '' : `did you mean ${meant}? `;
+  throw wrong(name, 'is not a command', `${hint}use ${COMMANDS.join(', ')} or --help`);
 }
 
 function usageOf(command: string | undefined): string {

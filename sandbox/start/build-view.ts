@@ -100,7 +100,8 @@ function toRow({ name, claim, node, load, ageMs, heldBy }: Machine, priceOf: Pri
 
 function stateOf(claim: NodeClaim | undefined, node: Node | undefined, heldBy: () => string | null): NodeState {
   if (isLeaving(claim) || isLeaving(node)) {
-    const takenBack = claim?.metadata.annotations?.[annotation.interruption] !== undefined;
+    // What is announced for a redeployment is replaced, and not taken back.
+    const takenBack = claim?.metadata.annotations?.[annotation.interruption]?.startsWith('preempt') === true;
     return { kind: 'leaving', takenBack, waitsFor: heldBy() };
   }
   const isReady = hasCondition(node?.status?.conditions, 'Ready');
