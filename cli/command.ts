@@ -1,5 +1,6 @@
 import { parseTimestamp } from '../shared/core/quantity/utc-time.ts';
 import type { CapacityType } from '../shared/core/model/catalog.ts';
+import { wordMeant } from '../shared/kubernetes/word-meant.ts';
 import { DEFAULT_REGION } from './catalog/shipped-sizes.ts';
 import { WrongInputError } from './wrong-input.ts';
 
@@ -13,6 +14,8 @@ export interface PlanOptions {
   readonly region: string | null;
   /** Null: plan once, as production does. */
   readonly budgetMs: number | null;
+  /** True: a field that nobody knows is an error, and no note. */
+  readonly strict: boolean;
   readonly output: Output;
 }
 
@@ -24,6 +27,8 @@ export interface DisruptOptions {
   readonly region: string | null;
   /** The moment to plan for, in milliseconds since the epoch; null: now. */
   readonly nowMs: number | null;
+  /** True: a field that nobody knows is an error, and no note. */
+  readonly strict: boolean;
   readonly output: Output;
 }
 
@@ -74,6 +79,7 @@ Usage:
       --catalog FILE    Sizes and prices of your own (docs/schema/catalog.schema.json)
       --region REGION   Sizes and prices of this region, out of those that come along. Default: ${DEFAULT_REGION}
       --budget-ms N     Look for better plans for N milliseconds. Default: plan once, as the service does
+      --strict          Fail where a manifest has a field that its kind does not have. Default: a note
   -o, --output FORMAT   table, json or yaml. Default: table. json and yaml follow docs/schema/plan.schema.json
   -h, --help            Print this
 
@@ -103,6 +109,7 @@ Usage:
       --catalog FILE    Sizes and prices of your own (docs/schema/catalog.schema.json)
       --region REGION   Sizes and prices of this region, out of those that come along. Default: ${DEFAULT_REGION}
       --now TIME        The moment to plan for, as 2026-11-22T09:30:00Z: schedules of budgets, ages. Default: now
+      --strict          Fail where a manifest has a field that its kind does not have. Default: a note
   -o, --output FORMAT   table, json or yaml. Default: table. json and yaml follow docs/schema/disruption.schema.json
   -h, --help            Print this
 
@@ -149,6 +156,8 @@ Example:
   nodewright launch -f class.yaml -f pool.yaml --settings local.settings.json --kubernetes 1.34.2 --size Standard_D4s_v5
 `;
 
+const COMMANDS = ['plan', 'disrupt', 'launch', 'version'] as const;
+
 /** Reads a command line. Throws WrongInputError that names the argument and the fix. */
 export function parseCommand(args: ReadonlyArray<string>): Command {
   const [name, ...rest] = args;
@@ -156,7 +165,9 @@ export function parseCommand(args: ReadonlyArray<string>): Command {
   if (name === 'help') return { kind: 'help', text: usageOf(rest[0]) };
   if (name === 'version' || name === '--version') return { kind: 'version' };
   if (name === 'plan' || name === 'disrupt' || name === 'launch') return parseOptions(name, rest);
-  throw wrong(name, 'is not a command', 'use plan, disrupt, launch, version or --help');
+  const meant = wordMeant(name, COMMANDS);
+  const hint = meant === null ? '' : `did you mean ${meant}? `;
+  throw wrong(name, 'is not a command', `${hint}use ${COMMANDS.join(', ')} or --help`);
 }
 
 function usageOf(command: string | undefined): string {
@@ -181,6 +192,9 @@ const planningOptions = { ...sharedOptions, '--catalog': '--catalog', '--region'
 
 const launchOptions = ['--settings', '--kubernetes', '--size', '--zone', '--capacity-type', '--skus'];
 
+/** Options without a value, of those that plan. */
+const FLAGS: ReadonlySet<string> = new Set(['--strict']);
+
 type OnFiles = 'plan' | 'disrupt' | 'launch';
 
 const optionNames: Readonly<Record<OnFiles, Readonly<Record<string, string>>>> = {
@@ -191,9 +205,14 @@ const optionNames: Readonly<Record<OnFiles, Readonly<Record<string, string>>>> =
 
 function parseOptions(command: OnFiles, args: ReadonlyArray<string>): Command {
   const given = new Map<string, Array<string>>();
+  const flags = new Set<string>();
   for (let index = 0; index < args.length; index++) {
     const argument = args[index] ?? '';
     if (argument === '--help' || argument === '-h') return { kind: 'help', text: usageOf(command) };
+    if (FLAGS.has(argument) && command !== 'launch') {
+      flags.add(argument);
+      continue;
+    }
     const { option, inline } = splitArgument(command, argument);
     const value = inline ?? args[++index];
     if (value === undefined || value === '') throw wrong(argument, 'has no value', `write a value after it`);
@@ -206,6 +225,7 @@ function parseOptions(command: OnFiles, args: ReadonlyArray<string>): Command {
     paths,
     catalog: onlyOf(given, '--catalog'),
     region: onlyOf(given, '--region'),
+    strict: flags.has('--strict'),
     output: outputOf(onlyOf(given, '--output') ?? 'table'),
   };
   if (command === 'disrupt') return { kind: 'disrupt', ...shared, nowMs: momentOf(onlyOf(given, '--now')) };

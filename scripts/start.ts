@@ -81,6 +81,7 @@ function createScreen(): Display {
     write,
     size: () => ({ columns: stdout.columns, rows: stdout.rows }),
     colour: noColour === '',
+    hasKeys: process.stdin.isTTY,
     now: () => Date.now(),
   });
   stdout.on('resize', () => display.resized());

@@ -19,7 +19,8 @@ export function renderDisruption(document: DisruptionDocument, prices: string): 
     nothing ? 'Nothing is to go.' : renderSummary(document),
     ...(nothing ? [] : [renderSteps(steps, summary.currency)]),
     ...(nodeClaims.length === 0 ? [] : [renderNew(nodeClaims, summary.currency)]),
-    renderKeptNodes(document.kept),
+    renderKeptNodes(document.kept.filter(({ reason }) => reason !== LEAVING)),
+    renderLeaving(document.kept),
     `${renderCount(before.nodes, 'node')} at ${withCurrency(before.costPerHour, summary.currency)}/h now, ${after.nodes} at ${withCurrency(after.costPerHour, summary.currency)}/h then.\n` +
       `No end that keeps the rules costs less than ${withCurrency(after.lowerBoundPerHour, summary.currency)}/h.\n` +
       `Planned in ${summary.solveMs} ms. Prices: ${prices}.`,
@@ -70,6 +71,16 @@ function renderNew(nodeClaims: DisruptionDocument['nodeClaims'], currency: strin
     'left',
     'right',
   ]);
+}
+
+/** The reason of nodes that are going already, which nobody decides about any more. */
+const LEAVING = 'leaving';
+
+function renderLeaving(kept: DisruptionDocument['kept']): string {
+  const names = kept.filter(({ reason }) => reason === LEAVING).map(({ node }) => node);
+  if (names.length === 0) return '';
+  const [are, they] = names.length === 1 ? ['is', 'It counts'] : ['are', 'They count'];
+  return wrapText(`${named(names)} ${are} being removed already. ${they} in both sums below.`, PAGE_WIDTH, '');
 }
 
 /** Nodes that stay for one reason together: the sentence of one of them, where it names what differs. */

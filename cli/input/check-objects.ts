@@ -2,8 +2,8 @@ import { inspect, kinds } from '../../shared/contract/api/parse.ts';
 import { isDnsSubdomain, isRecord } from '../../shared/contract/api/object-meta.ts';
 import type { KindDefinition } from '../../shared/contract/api/kind.ts';
 import { objectResources, type ObjectResource } from '../../shared/contract/snapshot/reduced.ts';
+import { formerKind } from '../../shared/contract/api/former-kind.ts';
 import { fileProblem, type InputProblem } from '../wrong-input.ts';
-import { formerKind } from './former-kind.ts';
 import { mapOf, text, type Report } from './judge.ts';
 import { notesOnIgnored } from './ignored.ts';
 import { groupOf, knownKind, type KindUse, type KnownKind } from './kinds.ts';
@@ -34,14 +34,14 @@ export interface CheckedInput {
   readonly notes: ReadonlyArray<string>;
 }
 
-/** Judges objects as the API server would, and sorts out those that no plan depends on. Of two alike the later counts. */
-export function checkObjects(given: ReadonlyArray<InputObject>): CheckedInput {
+/** Judges objects as the API server would, and sorts out those that no plan depends on. Of two alike the later counts. `strict`: an unknown field is an error. */
+export function checkObjects(given: ReadonlyArray<InputObject>, strict = false): CheckedInput {
   const objects = new Map<string, CheckedObject>();
   const problems: Array<InputProblem> = [];
   const ignored: Array<InputObject> = [];
   const notes: Array<string> = [];
   for (const input of given) {
-    const checked = checkObject(input, problems, notes);
+    const checked = checkObject(input, { problems, notes, strict });
     if (checked === null) ignored.push(input);
     else if (checked !== 'wrong') {
       const key = keyOf(checked);
@@ -67,12 +67,16 @@ function keyOf({ kind, namespace, name }: CheckedObject): string {
   return `${kind}/${namespace ?? ''}/${name}`;
 }
 
+/** What is found out while objects are judged. */
+interface Findings {
+  readonly problems: Array<InputProblem>;
+  readonly notes: Array<string>;
+  readonly strict: boolean;
+}
+
 /** Null for a kind that no plan depends on. */
-function checkObject(
-  input: InputObject,
-  problems: Array<InputProblem>,
-  notes: Array<string>,
-): CheckedObject | 'wrong' | null {
+function checkObject(input: InputObject, findings: Findings): CheckedObject | 'wrong' | null {
+  const { problems } = findings;
   const former = formerKind(input.apiVersion, input.kind);
   if (former !== null) {
     problems.push({
@@ -84,13 +88,13 @@ function checkObject(
     return 'wrong';
   }
   const own = kinds.find(({ kind, group }) => kind === input.kind && group === groupOf(input.apiVersion));
-  if (own !== undefined) return checkOwn(input, own, problems, notes);
+  if (own !== undefined) return checkOwn(input, own, findings);
   if (input.kind === 'Catalog' && groupOf(input.apiVersion) === 'nodewright.dev') {
     problems.push(fileProblem(input.origin, 'is a catalog, not a part of the cluster', 'give it with --catalog'));
     return 'wrong';
   }
   const known = knownKind(input.apiVersion, input.kind);
-  if (known !== null) return checkKnown(input, known, problems, notes);
+  if (known !== null) return checkKnown(input, known, findings);
   const meant = meantKind(input.apiVersion, input.kind);
   if (meant === null) return null;
   problems.push(mistaken(input, meant));
@@ -108,12 +112,8 @@ function mistaken({ origin, apiVersion, kind }: InputObject, meant: MeantKind): 
   };
 }
 
-function checkKnown(
-  input: InputObject,
-  known: KnownKind,
-  problems: Array<InputProblem>,
-  notes: Array<string>,
-): CheckedObject | 'wrong' {
+function checkKnown(input: InputObject, known: KnownKind, findings: Findings): CheckedObject | 'wrong' {
+  const { problems } = findings;
   const before = problems.length;
   const head = readHead(input, known.namespaced);
   const report = reporter(input, head, problems);
@@ -122,26 +122,22 @@ function checkKnown(
   }
   judgeMetadata(input, head, report);
   known.judge(input.value, '', report);
-  if (problems.length > before) return 'wrong';
   // What was read from a cluster has passed an API server, perhaps a newer one.
-  if (!head.isLive) tellDoubts(input, head, unknownFields(input.kind, input.value), notes);
+  if (!head.isLive) tellDoubts(input, head, { fields: unknownFields(input.kind, input.value), before, findings });
+  if (problems.length > before) return 'wrong';
   return { ...head, origin: input.origin, kind: input.kind, use: known.use, value: withHead(input.value, head) };
 }
 
-function checkOwn(
-  input: InputObject,
-  definition: KindDefinition,
-  problems: Array<InputProblem>,
-  notes: Array<string>,
-): CheckedObject | 'wrong' {
+function checkOwn(input: InputObject, definition: KindDefinition, findings: Findings): CheckedObject | 'wrong' {
+  const { problems } = findings;
   const before = problems.length;
   const head = readHead(input, definition.scope === 'Namespaced');
   const report = reporter(input, head, problems);
   const inspection = inspect(definition, input.value);
   for (const { path, message, fix } of inspection.problems) report(path, message, fix);
+  const fields = inspection.unknownFields.filter((path) => !path.startsWith('status'));
+  tellDoubts(input, head, { fields, before, findings });
   if (problems.length > before) return 'wrong';
-  const unknown = inspection.unknownFields.filter((path) => !path.startsWith('status'));
-  tellDoubts(input, head, unknown, notes);
   const resource = objectResources.find((one) => one === definition.plural);
   if (resource === undefined) throw new Error(`${definition.plural} are no part of a snapshot`);
   return {
@@ -153,15 +149,26 @@ function checkOwn(
   };
 }
 
+/** Unknown fields are errors where that is asked for, and beside other errors: who mends those is to mend all at once. */
 function tellDoubts(
-  { origin, kind, value }: InputObject,
+  input: InputObject,
   head: Head,
-  fields: ReadonlyArray<string>,
-  notes: Array<string>,
+  { fields, before, findings }: { fields: ReadonlyArray<string>; before: number; findings: Findings },
 ): void {
+  const { problems, notes, strict } = findings;
+  const { origin, kind, value } = input;
   const title = `${origin}: ${titleOf({ kind, ...head })}`;
-  if (fields.length > 0) notes.push(`${title}: unknown fields are left aside: ${fields.join(', ')}`);
+  if (strict || problems.length > before) {
+    const report = reporter(input, head, problems);
+    for (const field of fields) report(...asProblem(field));
+  } else if (fields.length > 0) notes.push(`${title}: unknown fields are left aside: ${fields.join(', ')}`);
   for (const doubt of suspicionsOf(kind, value)) notes.push(`${title}: ${doubt}`);
+}
+
+/** `spec.limts (did you mean limits?)` as a problem of the field. */
+function asProblem(field: string): Parameters<Report> {
+  const [, path = field, fix = 'remove it'] = /^(.*?) \((.*)\)$/.exec(field) ?? [];
+  return [path, 'is not a field of this kind', fix];
 }
 
 /** What a pool's conditions say belongs to the cluster that it was read from; a plan from files takes it as ready. */

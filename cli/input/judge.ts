@@ -1,4 +1,5 @@
 import { isRecord } from '../../shared/contract/api/object-meta.ts';
+import { choiceFix } from '../../shared/contract/api/structural.ts';
 import { parseQuantity, unitsOf } from '../../shared/kubernetes/quantity.ts';
 
 /** Takes note of one thing wrong: the field, what is wrong with it, what to do. */
@@ -84,7 +85,7 @@ export function choice(...values: ReadonlyArray<string>): Judge {
   return (value, path, report) => {
     if (typeof value !== 'string') text(value, path, report);
     else if (!values.includes(value)) {
-      report(path, `${JSON.stringify(value)} is not a choice here`, `use one of ${values.join(', ')}`);
+      report(path, `${JSON.stringify(value)} is not a choice here`, choiceFix(value, values));
     }
   };
 }

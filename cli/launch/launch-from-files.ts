@@ -45,7 +45,7 @@ export async function launchFromFiles(options: LaunchOptions, stdin: Readable): 
     const atHand = { ...settings, AZURE_RESOURCE_MANAGER_ENDPOINT: azure.endpoint };
     const { problems } = await createCompletion(clientsOf(atHand), settings, Date.now)();
     refuseMalformed(problems, options.settings);
-    notes.push(...problems);
+    notes.push(...noteOnMissing(problems));
     const skus = readSkus(options.skus, settings.LOCATION);
     const nodeClass = judged(given ?? defaultClass(className), options.kubernetesVersion);
     const { order, notes: ofOrder } = orderOf(options, { pool, nodeClass, settings, skus });
@@ -72,6 +72,16 @@ function onlyPool(pools: ReadonlyArray<NodePool>): NodePool {
   if (pool === undefined) throw wrong('-f', 'holds no NodePool', 'give the manifest of the pool to launch for');
   if (others.length === 0) return pool;
   throw wrong('-f', `holds ${pools.length} NodePools`, 'give the one to launch for');
+}
+
+/** What a launch reads from Azure where no setting has it, in one note: here nobody answers. */
+function noteOnMissing(problems: ReadonlyArray<string>): ReadonlyArray<string> {
+  const names = problems.flatMap((problem) => /^app setting (\w+) is missing/.exec(problem)?.[1] ?? []);
+  if (names.length === 0) return [];
+  const [are, they] = names.length === 1 ? ['is', 'it is'] : ['are', 'they are'];
+  return [
+    `${names.join(', ')} ${are} missing: ${they} read from Azure at launch, and left empty here unless the settings have them`,
+  ];
 }
 
 /** What is missing is read from the cluster where there is one; what is there and wrong would be wrong there too. */

@@ -7,9 +7,11 @@ import { label } from '../../shared/contract/names.ts';
 import type { Settings } from '../../shared/contract/settings.ts';
 import { nodeLabels } from '../../shared/core/launch/node-labels.ts';
 import type { CapacityType, InstanceType } from '../../shared/core/model/catalog.ts';
+import { admits, toRule } from '../../shared/core/rules/label-rule.ts';
 import { microUsdPerHour } from '../../shared/core/quantity/units.ts';
 import { isTypeLevelKey, labelKey, normalizeKey, restrictedDomainOf } from '../../shared/kubernetes/labels.ts';
 import type { NodePool } from '../../shared/kubernetes/manifest.ts';
+import { wordMeant } from '../../shared/kubernetes/word-meant.ts';
 import type { LaunchOrder } from '../../shared/ports/cloud.ts';
 import type { NodeClass } from '../../shared/ports/kubernetes.ts';
 import type { LaunchOptions } from '../command.ts';
@@ -59,8 +61,9 @@ export function orderOf(
     },
     () => false,
   );
-  const instanceType = typeOf(types, options.size, nodeClass);
+  const instanceType = typeOf(types, options.size, { nodeClass, location: settings.LOCATION });
   const { isOffered, ...place } = placeOf(instanceType, options, pool, settings.LOCATION);
+  refuseForbidden(pool, instanceType, place);
   const { taints = [], startupTaints = [] } = pool.spec.template.spec;
   const order: LaunchOrder = {
     claim: `${pool.metadata.name}-ab12c`,
@@ -97,15 +100,53 @@ function ownLabels({ spec }: NodePool): Readonly<Record<string, string>> {
   );
 }
 
-function typeOf(types: ReadonlyArray<InstanceType>, size: string, { metadata }: NodeClass): InstanceType {
+function typeOf(
+  types: ReadonlyArray<InstanceType>,
+  size: string,
+  { nodeClass, location }: { readonly nodeClass: NodeClass; readonly location: string },
+): InstanceType {
   const found = types.find(({ name }) => name.toLowerCase() === size.toLowerCase());
   if (found !== undefined) return found;
-  const fix = 'see the sizes of LOCATION, and what the class asks of a size: its image, GPU, security, LocalDNS';
-  throw wrong(
-    '--size',
-    `${JSON.stringify(size)} is not one that a node of AKSNodeClass ${metadata.name} can have`,
-    fix,
-  );
+  const names = types.map(({ name }) => name);
+  const meant = wordMeant(size, names);
+  const hint = meant === null ? '' : `did you mean ${meant}? `;
+  const fix = `${hint}see the sizes of ${location}, and what the class asks of a size: its image, GPU, security, LocalDNS`;
+  const className = nodeClass.metadata.name;
+  throw wrong('--size', `${JSON.stringify(size)} is not one that a node of AKSNodeClass ${className} can have`, fix);
+}
+
+/** The product makes no node that a requirement of its NodePool forbids. */
+function refuseForbidden(
+  { metadata, spec }: NodePool,
+  { name, labels }: InstanceType,
+  { zone, capacityType }: Pick<Place, 'zone' | 'capacityType'>,
+): void {
+  const told: Readonly<Record<string, readonly [option: string, fix: string]>> = {
+    [labelKey.zone]: ['--zone', 'choose another zone'],
+    [labelKey.capacityType]: ['--capacity-type', 'choose the other'],
+  };
+  const has: Readonly<Record<string, ReadonlyArray<string>>> = {
+    ...labels,
+    [labelKey.instanceType]: [name],
+    [labelKey.zone]: [zone],
+    [labelKey.capacityType]: [capacityType],
+  };
+  for (const requirement of spec.template.spec.requirements ?? []) {
+    const key = normalizeKey(requirement.key);
+    const values = Object.hasOwn(has, key) ? (has[key] ?? []) : [];
+    // What neither size nor place decides is a label that the pool gives.
+    if (values.length === 0 && !isTypeLevelKey(key)) continue;
+    const rule = toRule(requirement);
+    if (values.length === 0 ? admits(rule, undefined) : values.some((value) => admits(rule, value))) continue;
+    const [option, fix] = told[key] ?? ['--size', 'choose another size'];
+    const asked = `${requirement.key} ${requirement.operator} [${(requirement.values ?? []).join(', ')}]`;
+    const own = values.length === 0 ? 'has no such label' : `has ${values.join(', ')}`;
+    throw wrong(
+      option,
+      `NodePool ${metadata.name} requires ${asked}, and ${name} ${own}`,
+      `${fix}, or change the NodePool`,
+    );
+  }
 }
 
 /** Where the machine goes. What Azure does not offer there is shown all the same: the answer would be a refusal. */

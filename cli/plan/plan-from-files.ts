@@ -171,7 +171,7 @@ export interface NotedSnapshot {
 
 /** Reads manifests as the cluster that they describe. Throws WrongInputError with all that is wrong with them. */
 export async function readCluster(
-  { paths }: Pick<PlanOptions, 'paths'>,
+  { paths, strict = false }: Pick<PlanOptions, 'paths'> & Partial<Pick<PlanOptions, 'strict'>>,
   stdin: Readable,
   nowMs: number,
 ): Promise<NotedSnapshot> {
@@ -179,7 +179,7 @@ export async function readCluster(
   const read = await Promise.all(sources.map(readDocuments));
   const documents = read.flatMap((one) => one.documents);
   const { objects, problems } = readObjects(documents);
-  const checked = checkObjects(objects);
+  const checked = checkObjects(objects, strict);
   const implied = implyPods(checked.objects);
   const unparsed = read.flatMap((one) => one.problems);
   const all = [...unreadable, ...unparsed, ...problems, ...checked.problems, ...implied.problems];

@@ -94,7 +94,7 @@ interface Deployment extends KubernetesObject {
 }
 
 /** The Deployment that the examples bring. */
-const EXAMPLE = 'inflate';
+export const EXAMPLE = 'inflate';
 /** Writes that collide with a controller's are repeated; a patch of one field collides with nothing for long. */
 const WRITES_MAX = 3;
 const WRITE_PAUSE_MS = 100;

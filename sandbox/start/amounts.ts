@@ -54,3 +54,8 @@ export function shortSize(size: string): string {
 export function shortZone(zone: string): string {
   return zone === '' ? '-' : (zone.split('-').at(-1) ?? zone);
 }
+
+/** The text with a capital at its start, as a sentence has it. */
+export function capital(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}

@@ -97,3 +97,28 @@ function chunks(word: string, width: number): ReadonlyArray<string> {
     letters.slice(index * size, (index + 1) * size).join(''),
   );
 }
+
+/** Text broken into at most `lines` lines; what does not fit is cut behind a word, and an ellipsis tells so. */
+export function wrapAtMost(text: string, width: number, lines: number): ReadonlyArray<string> {
+  const all = wrap(text, width);
+  if (all.length <= lines) return all;
+  const last = all[lines - 1] ?? '';
+  return [...all.slice(0, lines - 1), withEllipsis(last, width)];
+}
+
+/** A cut behind a word may leave so much of the width empty; else a word is cut. */
+const WASTE_MAX = 0.25;
+
+/** The text and an ellipsis in at most `width` columns, cut behind a word unless that wastes much of the width. */
+export function withEllipsis(text: string, width: number): string {
+  const room = Array.from(text)
+    .slice(0, Math.max(0, width - 2))
+    .join('');
+  if (room === text) return `${text} …`;
+  const end = room.lastIndexOf(' ');
+  return end > width * (1 - WASTE_MAX)
+    ? `${room.slice(0, end)} …`
+    : `${Array.from(text)
+        .slice(0, Math.max(0, width - 1))
+        .join('')}…`;
+}

@@ -27,8 +27,12 @@ export function createPodsWait(wantedPods: number): (view: View, elapsedMs: numb
       movedAtMs = elapsedMs;
     }
     const explained = view.waiting.reduce((sum, { pods }) => sum + pods.length, 0);
-    const isStill = view.nodes.every(({ state }) => state.kind === 'ready') && starting === 0;
-    const isStuck = isStill && pending > 0 && explained >= pending && elapsedMs - movedAtMs >= STILL_MS;
+    // Nobody here takes off a startup taint that is none of AKS's, and pods that wait for it have no other reason.
+    const tainted = view.nodes.filter(({ state }) => state.kind === 'tainted').length;
+    const ready = view.nodes.filter(({ state }) => state.kind === 'ready').length;
+    const isStill = ready + tainted === view.nodes.length && starting === 0;
+    const isStuck =
+      isStill && pending > 0 && (explained >= pending || tainted > 0) && elapsedMs - movedAtMs >= STILL_MS;
     return { kind: isStuck ? 'stuck' : 'waiting' };
   };
 }

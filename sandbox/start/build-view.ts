@@ -4,12 +4,13 @@ import { podRequests } from '../kubernetes/pod-requests.ts';
 import { toAmounts } from '../kubernetes/quantity.ts';
 import { shortSize, shortZone } from './amounts.ts';
 import { type ClusterEvent, isOwnPod, isRunning, nodeNameOf, offeringOf, type NodeClaim } from './cluster-objects.ts';
+import { drainHeldBy, startupTaintOf } from './held-up.ts';
 import type { Observed } from './observe-cluster.ts';
 import type { PriceOf } from './price-list.ts';
 import type { NodeRow, NodeState, PodCounts, View, Waiting } from './view.ts';
 
 /** What the view is made of. */
-export interface Sources extends Pick<Observed, 'pods' | 'nodes' | 'claims' | 'events' | 'claimSeenAt'> {
+export interface Sources extends Pick<Observed, 'pods' | 'nodes' | 'claims' | 'budgets' | 'events' | 'claimSeenAt'> {
   /** When each pod was last planned for a node, by uid, milliseconds since the Unix epoch: older reasons have passed. */
   readonly plannedAt: ReadonlyMap<string, number>;
   readonly shortages: (waiting: ReadonlyArray<Waiting>) => View['shortages'];
@@ -18,6 +19,11 @@ export interface Sources extends Pick<Observed, 'pods' | 'nodes' | 'claims' | 'e
 /** The state of the cluster as the display shows it. Pure where `shortages` is: the same sources at the same time give the same view. */
 export function buildView(sources: Sources, priceOf: PriceOf, nowMs: number): View {
   const loads = loadsOf(sources.pods.values());
+  const heldBy = (name: string): string | null =>
+    drainHeldBy(
+      [...sources.pods.values()].filter(({ spec }) => spec.nodeName === name),
+      sources.budgets,
+    );
   const claimed = new Set<string>();
   const rows: Array<NodeRow> = [];
   for (const claim of sources.claims.values()) {
@@ -25,13 +31,13 @@ export function buildView(sources: Sources, priceOf: PriceOf, nowMs: number): Vi
     claimed.add(name);
     const node = sources.nodes.get(name);
     const seenAt = sources.claimSeenAt.get(claim.metadata.name) ?? nowMs;
-    rows.push(toRow({ name, claim, node, load: loads.get(name) ?? NO_LOAD, ageMs: nowMs - seenAt }, priceOf));
+    rows.push(toRow({ name, claim, node, load: loads.get(name) ?? NO_LOAD, ageMs: nowMs - seenAt, heldBy }, priceOf));
   }
   for (const node of sources.nodes.values()) {
     const { name, creationTimestamp } = node.metadata;
     if (claimed.has(name)) continue;
     const ageMs = nowMs - Date.parse(creationTimestamp);
-    rows.push(toRow({ name, claim: undefined, node, load: loads.get(name) ?? NO_LOAD, ageMs }, priceOf));
+    rows.push(toRow({ name, claim: undefined, node, load: loads.get(name) ?? NO_LOAD, ageMs, heldBy }, priceOf));
   }
   const waiting = waitingOf(sources, nowMs);
   return {
@@ -69,9 +75,11 @@ interface Machine {
   readonly node: Node | undefined;
   readonly load: Load;
   readonly ageMs: number;
+  /** What keeps the pods of the node of that name. */
+  readonly heldBy: (name: string) => string | null;
 }
 
-function toRow({ name, claim, node, load, ageMs }: Machine, priceOf: PriceOf): NodeRow {
+function toRow({ name, claim, node, load, ageMs, heldBy }: Machine, priceOf: PriceOf): NodeRow {
   const source = claim ?? node;
   const { size, zone, capacityType } =
     source === undefined ? { size: '', zone: '', capacityType: '' as const } : offeringOf(source);
@@ -82,7 +90,7 @@ function toRow({ name, claim, node, load, ageMs }: Machine, priceOf: PriceOf): N
     zone: shortZone(zone),
     capacityType,
     microUsdPerHour: size === '' ? null : priceOf(size, capacityType === 'spot' ? 'spot' : 'on-demand'),
-    state: stateOf(claim, node),
+    state: stateOf(claim, node, () => heldBy(name)),
     ageMs,
     pods: load.pods,
     cpu: { used: load.cpu, of: allocatable['cpu'] ?? 0 },
@@ -90,16 +98,20 @@ function toRow({ name, claim, node, load, ageMs }: Machine, priceOf: PriceOf): N
   };
 }
 
-function stateOf(claim: NodeClaim | undefined, node: Node | undefined): NodeState {
+function stateOf(claim: NodeClaim | undefined, node: Node | undefined, heldBy: () => string | null): NodeState {
   if (isLeaving(claim) || isLeaving(node)) {
-    return { kind: 'leaving', takenBack: claim?.metadata.annotations?.[annotation.interruption] !== undefined };
+    // What is announced for a redeployment is replaced, and not taken back.
+    const takenBack = claim?.metadata.annotations?.[annotation.interruption]?.startsWith('preempt') === true;
+    return { kind: 'leaving', takenBack, waitsFor: heldBy() };
   }
   const isReady = hasCondition(node?.status?.conditions, 'Ready');
   if (claim === undefined) return { kind: isReady ? 'ready' : 'joining' };
   const conditions = claim.status?.conditions;
   if (!hasCondition(conditions, 'Launched')) return { kind: 'launching' };
   if (node === undefined) return { kind: 'booting' };
-  return { kind: isReady && hasCondition(conditions, 'Registered') ? 'ready' : 'joining' };
+  if (!isReady || !hasCondition(conditions, 'Registered')) return { kind: 'joining' };
+  const taint = startupTaintOf(claim, node);
+  return taint === null ? { kind: 'ready' } : { kind: 'tainted', taint };
 }
 
 function isLeaving(object: KubernetesObject | undefined): boolean {

@@ -4,6 +4,7 @@ import type { KubernetesObject, Pod } from '../kubernetes/client/objects.ts';
 
 /** The parts of a NodeClaim that the display reads. */
 export interface NodeClaim extends KubernetesObject {
+  readonly spec?: { readonly startupTaints?: ReadonlyArray<{ readonly key: string; readonly effect: string }> };
   readonly status?: {
     readonly nodeName?: string;
     readonly conditions?: ReadonlyArray<Condition>;

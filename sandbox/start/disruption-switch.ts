@@ -3,6 +3,7 @@ import type { Connection } from '../kubernetes/client/connection.ts';
 import type { KubernetesObject } from '../kubernetes/client/objects.ts';
 import type { Manifest } from '../world/apply-manifests.ts';
 import { RefusedError } from './actions.ts';
+import type { Progress } from './display.ts';
 
 /** Disruption looks often enough to watch, and as often as Karpenter's does. */
 export const WATCHABLE = { DISRUPT_SCHEDULE: '*/10 * * * * *' } as const;
@@ -30,10 +31,26 @@ function withPausedPools(manifests: ReadonlyArray<Manifest>): ReadonlyArray<Mani
   });
 }
 
+/** Whether nodes that are not needed go. */
+export function disruptionOf(
+  pools: ReadonlyMap<string, KubernetesObject>,
+  settings: Readonly<Record<string, string>>,
+): Progress['disruption'] {
+  if (settings['DISRUPTION'] === 'off') return 'off';
+  const isPaused = ({ metadata }: KubernetesObject): boolean =>
+    metadata.annotations?.[annotation.pauseDisruption] !== undefined;
+  return [...pools.values()].some(isPaused) ? 'paused' : 'on';
+}
+
 const POOLS = '/apis/karpenter.sh/v1/nodepools';
 
 /** Lets nodes go of all pools, or of none any more where they go already. Answers what was done. Throws RefusedError. */
-export async function switchDisruption(connection: Connection): Promise<string> {
+export async function switchDisruption(
+  connection: Connection,
+  settings: Readonly<Record<string, string>>,
+): Promise<string> {
+  if (settings['DISRUPTION'] === 'off')
+    throw new RefusedError('No node goes: this run was started with DISRUPTION=off.');
   const { items } = await connection.get<{ readonly items: ReadonlyArray<KubernetesObject> }>(POOLS);
   if (items.length === 0) throw new RefusedError('There is no NodePool yet.');
   const isPaused = items.some(({ metadata }) => metadata.annotations?.[annotation.pauseDisruption] !== undefined);

@@ -46,6 +46,7 @@ export function createJsonDisplay(write: (text: string) => void, now: () => numb
     last: (text) => {
       emit('last', { text });
     },
+    scroll: () => undefined,
     close: () => undefined,
   };
 }

@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { EXAMPLE } from './actions.ts';
 import { isOwnClassNamed } from '../../shared/contract/own-class.ts';
 import { readManifests, type Manifest, type ManifestObject } from '../world/apply-manifests.ts';
 
@@ -7,6 +8,8 @@ export interface Workload {
   readonly manifests: ReadonlyArray<Manifest>;
   /** Pods that the manifests ask for: what `--once` waits for. Pods of DaemonSets come with nodes and are not counted. */
   readonly pods: number;
+  /** The Deployment that `npm start -- scale N` changes, as `scaleDeployment` picks it; null: none, or one has to be named. */
+  readonly deployment: string | null;
   /** True when a default AKSNodeClass was added. */
   readonly addedNodeClass: boolean;
 }
@@ -16,7 +19,7 @@ export function readWorkload(root: string, files: ReadonlyArray<string> | null):
   const examples = join(root, 'examples');
   if (files === null) {
     const manifests = readManifests([join(examples, 'general-purpose.yaml'), join(examples, 'inflate.yaml')]);
-    return { manifests, pods: podsOf(manifests), addedNodeClass: false };
+    return { manifests, pods: podsOf(manifests), deployment: deploymentOf(manifests), addedNodeClass: false };
   }
   const own = readManifests(files);
   if (files.length > 0 && own.length === 0)
@@ -24,7 +27,13 @@ export function readWorkload(root: string, files: ReadonlyArray<string> | null):
   const needsClass = own.some(wantsDefaultClass) && !own.some(isDefaultClass);
   // On AKS an AKSNodeClass named default is always there, and manifests written for it count on that.
   const added = needsClass ? readManifests([join(examples, 'general-purpose.yaml')]).filter(isDefaultClass) : [];
-  return { manifests: [...added, ...own], pods: podsOf(own), addedNodeClass: added.length > 0 };
+  const manifests = [...added, ...own];
+  return { manifests, pods: podsOf(own), deployment: deploymentOf(own), addedNodeClass: added.length > 0 };
+}
+
+function deploymentOf(manifests: ReadonlyArray<Manifest>): string | null {
+  const names = manifests.flatMap(({ object }) => (object.kind === 'Deployment' ? [object.metadata.name] : []));
+  return names.find((name) => name === EXAMPLE) ?? (names.length === 1 ? (names[0] ?? null) : null);
 }
 
 interface PoolSpec {

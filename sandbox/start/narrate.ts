@@ -2,15 +2,8 @@ import { annotation } from '../../shared/contract/names.ts';
 import type { AzureEvent } from '../azure/resources.ts';
 import { type AppEvent, numberFact, textFact } from './app-events.ts';
 import { type NodeClaim, type Offering, offeringOf } from './cluster-objects.ts';
-import {
-  begunSentence,
-  interruptedSentence,
-  joinedSentence,
-  noticeSentence,
-  provisionedSentence,
-  refusedSentence,
-  removedSentence,
-} from './sentences.ts';
+import { joinedSentence, noticeSentence, provisionedSentence, refusedSentence, removedSentence } from './sentences.ts';
+import { retrySentence, SENTENCES } from './tell-event.ts';
 import type { Sentence } from './view.ts';
 
 /** What a narrator needs. */
@@ -19,7 +12,7 @@ export interface NarratorOptions {
   readonly say: (tone: Sentence['tone'], text: string) => void;
 }
 
-/** Puts what happens into sentences: one for each decision, one for many nodes that join together. */
+/** Puts what happens into sentences: one for each decision, one for many nodes that join together. What is not in them is silent. */
 export interface Narrator {
   tellApp(event: AppEvent): void;
   tellAzure(event: AzureEvent): void;
@@ -33,22 +26,6 @@ const TOGETHER_MS = 700;
 const CLAIMS_LOOKS_MAX = 40;
 const CLAIMS_LOOK_MS = 50;
 
-/** What the app logs at every step, and what others tell better. */
-const SILENT: ReadonlySet<string> = new Set([
-  'followed',
-  'looked',
-  'planned',
-  'signal',
-  'swept',
-  'nodeclaim-launched',
-  'nodeclaim-initialized',
-  'node-opened',
-  'node-draining',
-  'decision-resumed',
-  'disruption-looked',
-  'disrupted',
-]);
-
 /** Makes a narrator. Its timers never keep the process alive. */
 export function createNarrator({ claims, say }: NarratorOptions): Narrator {
   const joined = gatherTogether<{ readonly name: string; readonly sinceLaunchMs: number }>((nodes) => {
@@ -60,8 +37,11 @@ export function createNarrator({ claims, say }: NarratorOptions): Narrator {
   const refused = gatherTogether<Offering & { readonly reason: string }>((refusals) => {
     say('warn', refusedSentence(refusals));
   });
+  const retried = gatherTogether<string>((errors) => {
+    say('warn', retrySentence(errors));
+  });
   const tellers: Readonly<Record<string, (event: AppEvent) => void>> = {
-    ...decisionTellers({ claims, say }),
+    provisioned: (event) => tellProvisioned(event, { claims, say }),
     'nodeclaim-registered': (event) => {
       joined.add({ name: textFact(event, 'node'), sinceLaunchMs: numberFact(event, 'sinceLaunchMs') });
     },
@@ -72,34 +52,16 @@ export function createNarrator({ claims, say }: NarratorOptions): Narrator {
       const offering = { size: textFact(event, 'instanceType'), zone: textFact(event, 'zone') };
       refused.add({ ...offering, capacityType: '', reason: textFact(event, 'reason') });
     },
-    'nodeclaim-deleted': (event) => {
-      const why = textFact(event, 'message') || textFact(event, 'reason');
-      say('plain', `aks-${textFact(event, 'claim')} is being removed${why === '' ? '' : `: ${why}`}.`);
-    },
-    'orphan-deleted': (event) => {
-      say('warn', `A VM without a NodeClaim was deleted: aks-${textFact(event, 'claim')}.`);
-    },
-    'disruption-begun': (event) => {
-      const facts = {
-        reason: textFact(event, 'reason'),
-        pods: numberFact(event, 'pods'),
-        replacements: textFact(event, 'replacements').split(',').filter(Boolean).length,
-        saved: numberFact(event, 'savedMicroPerHour'),
-      };
-      say('plain', begunSentence(textFact(event, 'nodes').split(','), facts));
-    },
-    'disruption-taken-back': (event) => {
-      say('plain', `aks-${textFact(event, 'claim')} stays after all: ${textFact(event, 'why')}.`);
-    },
-    'relay-silent': () => {
-      say('warn', 'The relay is silent; the cluster is listed directly.');
+    'retry-later': (event) => {
+      retried.add(textFact(event, 'error'));
     },
   };
   return {
     tellApp: (event) => {
       const tell = Object.hasOwn(tellers, event.event) ? tellers[event.event] : undefined;
+      const sentence = Object.hasOwn(SENTENCES, event.event) ? SENTENCES[event.event]?.(event) : undefined;
       if (tell !== undefined) tell(event);
-      else if (!SILENT.has(event.event)) say('plain', renderUnknown(event));
+      else if (sentence !== undefined) say(sentence.tone, sentence.text);
     },
     tellAzure: (event) => {
       const text = azureSentence(event);
@@ -109,36 +71,28 @@ export function createNarrator({ claims, say }: NarratorOptions): Narrator {
       joined.flush();
       removed.flush();
       refused.flush();
+      retried.flush();
     },
   };
 }
 
-/** Decisions name their machines once the watch has shown the claims. */
-function decisionTellers({ claims, say }: NarratorOptions): Readonly<Record<string, (event: AppEvent) => void>> {
-  return {
-    provisioned: (event) => {
-      const decision = textFact(event, 'decision');
-      const wanted = numberFact(event, 'claims');
-      const amounts = {
-        pods: numberFact(event, 'pods'),
-        bufferPods: numberFact(event, 'bufferPods'),
-        left: numberFact(event, 'left'),
-        cost: numberFact(event, 'costMicroPerHour'),
-        lowerBound: numberFact(event, 'lowerBoundMicroPerHour'),
-      };
-      const machines = (): ReadonlyArray<Offering> =>
-        [...claims().values()].filter((claim) => decisionOf(claim) === decision).map(offeringOf);
-      whenSeen(
-        () => machines().length >= wanted,
-        () => say('plain', provisionedSentence({ machines: machines(), ...amounts })),
-      );
-    },
-    interrupted: (event) => {
-      // Without it the pods wait for their replacement.
-      const wereTold = textFact(event, 'toldAfterMs') !== '';
-      say('plain', interruptedSentence(`aks-${textFact(event, 'claim')}`, numberFact(event, 'pods'), wereTold));
-    },
+/** A decision names its machines once the watch has shown the claims. */
+function tellProvisioned(event: AppEvent, { claims, say }: NarratorOptions): void {
+  const decision = textFact(event, 'decision');
+  const wanted = numberFact(event, 'claims');
+  const amounts = {
+    pods: numberFact(event, 'pods'),
+    bufferPods: numberFact(event, 'bufferPods'),
+    left: numberFact(event, 'left'),
+    cost: numberFact(event, 'costMicroPerHour'),
+    lowerBound: numberFact(event, 'lowerBoundMicroPerHour'),
   };
+  const machines = (): ReadonlyArray<Offering> =>
+    [...claims().values()].filter((claim) => decisionOf(claim) === decision).map(offeringOf);
+  whenSeen(
+    () => machines().length >= wanted,
+    () => say('plain', provisionedSentence({ machines: machines(), ...amounts })),
+  );
 }
 
 function decisionOf({ metadata }: NodeClaim): string {
@@ -161,12 +115,6 @@ function azureSentence(event: AzureEvent): string | null {
     default:
       return event satisfies never;
   }
-}
-
-/** An event that nobody has put into words yet is told as it is. */
-function renderUnknown({ event, facts }: AppEvent): string {
-  const told = Object.entries(facts).map(([name, value]) => `${name} ${String(value)}`);
-  return [event, ...told].join(', ');
 }
 
 interface Gatherer<T> {

@@ -3,6 +3,7 @@ import type { NodePool } from '../../shared/kubernetes/manifest.ts';
 import type { NodeClass } from '../../shared/ports/kubernetes.ts';
 import type { KubernetesObject, Node, Pod } from '../kubernetes/client/objects.ts';
 import { watchObjects, type Watched } from '../kubernetes/client/watch-objects.ts';
+import type { PodDisruptionBudget } from './held-up.ts';
 import type { ClusterEvent, NodeClaim } from './cluster-objects.ts';
 
 /** A live copy of what the display shows, and a word whenever it changes. */
@@ -11,6 +12,7 @@ export interface Observed {
   readonly pods: ReadonlyMap<string, Pod>;
   readonly nodes: ReadonlyMap<string, Node>;
   readonly claims: ReadonlyMap<string, NodeClaim>;
+  readonly budgets: ReadonlyMap<string, PodDisruptionBudget>;
   readonly pools: ReadonlyMap<string, NodePool & KubernetesObject>;
   readonly classes: ReadonlyMap<string, NodeClass & KubernetesObject>;
   /** Nodewright's own events, which say why a pod waits. */
@@ -65,19 +67,34 @@ export async function observeCluster(kubeconfig: string, { onPod, onChange }: Ob
     query: '',
     onChange,
   });
+  const budgets = watchObjects<PodDisruptionBudget>({
+    ...common,
+    path: '/apis/policy/v1/poddisruptionbudgets',
+    query: '',
+    onChange,
+  });
   const events = watchObjects<ClusterEvent>({
     ...common,
     path: '/api/v1/events',
     query: 'fieldSelector=reportingComponent%3Dkarpenter',
     onChange,
   });
-  const watched: ReadonlyArray<Pick<Watched<Pod>, 'synced' | 'close'>> = [pods, nodes, claims, pools, classes, events];
+  const watched: ReadonlyArray<Pick<Watched<Pod>, 'synced' | 'close'>> = [
+    pods,
+    nodes,
+    claims,
+    budgets,
+    pools,
+    classes,
+    events,
+  ];
   await Promise.all(watched.map(({ synced }) => synced));
   return {
     connection,
     pods: pods.objects,
     nodes: nodes.objects,
     claims: claims.objects,
+    budgets: budgets.objects,
     pools: pools.objects,
     classes: classes.objects,
     events: events.objects,

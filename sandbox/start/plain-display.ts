@@ -1,4 +1,4 @@
-import { counted, renderClock, renderHourly } from './amounts.ts';
+import { capital, counted, renderClock, renderHourly } from './amounts.ts';
 import { harmless, harmlessLines } from '../../shared/contract/harmless.ts';
 import { shortageSentence } from './sentences.ts';
 import type { Display, Progress } from './display.ts';
@@ -48,6 +48,7 @@ export function createPlainDisplay(print: (text: string) => void, now: () => num
       isOver = true;
       write(`${text}\n`);
     },
+    scroll: () => undefined,
     close: () => undefined,
   };
 }
@@ -64,8 +65,4 @@ function renderProgress({ view }: Progress): string {
     ...(pending > 0 ? [`${pending} pending`] : []),
   ];
   return `Pods: ${pods.join(', ')}. ${capital(counted(view.nodes.length, 'node'))}, ${renderHourly(view.microUsdPerHour)}.`;
-}
-
-function capital(text: string): string {
-  return text.charAt(0).toUpperCase() + text.slice(1);
 }

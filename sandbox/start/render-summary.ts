@@ -1,6 +1,8 @@
-import { counted, renderDuration, renderGap, renderHourly, renderUsd } from './amounts.ts';
+import { capital, counted, renderDuration, renderHourly, renderUsd } from './amounts.ts';
 import { padEnd, padStart } from './ansi.ts';
 import type { Percentiles } from './percentiles.ts';
+import { gapOf, type Plans } from './plan-gap.ts';
+import { heldSentences } from './reason-lines.ts';
 import { shortageSentence } from './sentences.ts';
 import type { PodTimes } from './time-pods.ts';
 import type { NodeRow, View } from './view.ts';
@@ -8,7 +10,7 @@ import type { NodeRow, View } from './view.ts';
 /** What a run with `--once` came to. */
 export interface Summary {
   readonly view: View;
-  readonly plans: { readonly cost: number; readonly lowerBound: number };
+  readonly plans: Plans;
   readonly times: PodTimes;
   /** Pods that were asked for. */
   readonly wantedPods: number;
@@ -20,7 +22,7 @@ export interface Summary {
 /** The summary as text of at most 80 columns, but for reasons. */
 export function renderSummary(summary: Summary): string {
   const { view, plans, times, outcome } = summary;
-  const gap = renderGap(plans.cost, plans.lowerBound);
+  const gap = gapOf(view, plans);
   return [
     '',
     headline(summary),
@@ -28,6 +30,9 @@ export function renderSummary(summary: Summary): string {
     ...(view.nodes.length === 0 ? [] : ['', ...nodeGroups(view.nodes)]),
     '',
     ...(gap === null ? [] : [`  The plan                          ${gap}`]),
+    ...(plans.decisions < 2
+      ? []
+      : [`  Planned in                        ${plans.decisions} decisions, which nobody proves together`]),
     `  From unschedulable to VM PUT      ${renderTimes(times.toVmPut)}`,
     `  From unschedulable to running     ${renderTimes(times.toRunning)}`,
     `  Prices: ${summary.priceSource}`,
@@ -37,26 +42,32 @@ export function renderSummary(summary: Summary): string {
 function headline({ view, outcome, wantedPods }: Summary): string {
   const { running, starting, pending } = view.pods;
   if (outcome === 'all-run') {
-    const all = running === 1 ? 'The pod runs' : `All ${counted(running, 'pod')} run`;
+    const all = running === 1 ? 'The pod runs' : running === 2 ? 'Both pods run' : `All ${counted(running, 'pod')} run`;
     return `${all} on ${counted(view.nodes.length, 'node')} for ${renderHourly(view.microUsdPerHour)}.`;
   }
   const left = pending + starting;
   const missing = Math.max(0, wantedPods - running - left);
   const why = outcome === 'stuck' ? 'and nothing more can come' : 'and ten minutes have passed';
   const never = missing > 0 ? ` ${counted(missing, 'pod')} never appeared.` : '';
-  return `${counted(running, 'pod')} run, ${counted(left, 'pod')} ${left === 1 ? 'waits' : 'wait'}, ${why}.${never}`;
+  return `${capital(counted(running, 'pod'))} run, ${counted(left, 'pod')} ${left === 1 ? 'waits' : 'wait'}, ${why}.${never}`;
 }
 
 const REASONS_SHOWN = 5;
 
-function reasons({ waiting, shortages }: View): ReadonlyArray<string> {
+function reasons({ nodes, waiting, shortages }: View): ReadonlyArray<string> {
   const quota = shortages.length === 0 ? [] : ['', ...shortages.map((one) => `  ${shortageSentence(one)}`)];
   const shown = waiting.slice(0, REASONS_SHOWN).map(({ reason, pods }) => {
     const names = pods.length === 1 ? (pods[0] ?? '') : `${pods[0] ?? ''} and ${pods.length - 1} more`;
     return `  ${names}: ${reason}`;
   });
   const more = waiting.length - REASONS_SHOWN;
-  return [...quota, '', ...shown, ...(more > 0 ? [`  and ${counted(more, 'other reason')}`] : [])];
+  return [
+    ...quota,
+    '',
+    ...heldSentences(nodes).map((one) => `  ${one}`),
+    ...shown,
+    ...(more > 0 ? [`  and ${counted(more, 'other reason')}`] : []),
+  ];
 }
 
 interface Group {

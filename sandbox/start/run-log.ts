@@ -3,6 +3,7 @@ import { type AppEvent, numberFact } from './app-events.ts';
 import type { NodeClaim } from './cluster-objects.ts';
 import type { Display } from './display.ts';
 import { createNarrator } from './narrate.ts';
+import type { Plans } from './plan-gap.ts';
 import { createSavings } from './savings.ts';
 import type { Sentence } from './view.ts';
 
@@ -12,8 +13,9 @@ const NEWS_MAX = 100;
 /** What has happened in this run. */
 export interface RunLog {
   readonly news: () => ReadonlyArray<Sentence>;
-  /** Micro-USD per hour of all plans so far, and the sum of their lower bounds. */
-  readonly plans: () => { readonly cost: number; readonly lowerBound: number };
+  readonly plans: () => Plans;
+  /** Nodes that have joined, and that have gone with their machines. */
+  readonly nodes: () => { readonly joined: number; readonly gone: number };
   readonly savedMicroUsdPerHour: () => number;
   say(tone: Sentence['tone'], text: string): void;
   /** Calls the listener for every decision that has a place for all pods. */
@@ -32,7 +34,8 @@ export function createRunLog(
   claims: () => ReadonlyMap<string, NodeClaim>,
 ): RunLog {
   let news: ReadonlyArray<Sentence> = [];
-  let plans = { cost: 0, lowerBound: 0 };
+  let plans: Plans = { decisions: 0, cost: 0, lowerBound: 0 };
+  let nodes = { joined: 0, gone: 0 };
   let onPlanned = (): void => undefined;
   let onApp = (_event: AppEvent): void => undefined;
   const say = (tone: Sentence['tone'], text: string): void => {
@@ -45,6 +48,7 @@ export function createRunLog(
   return {
     news: () => news,
     plans: () => plans,
+    nodes: () => nodes,
     savedMicroUsdPerHour: savings.savedMicroUsdPerHour,
     say,
     onPlanned: (listener) => {
@@ -59,11 +63,14 @@ export function createRunLog(
       display.event(event.event, event.facts);
       if (event.event === 'provisioned') {
         plans = {
+          decisions: plans.decisions + 1,
           cost: plans.cost + numberFact(event, 'costMicroPerHour'),
           lowerBound: plans.lowerBound + numberFact(event, 'lowerBoundMicroPerHour'),
         };
         if (numberFact(event, 'left') === 0) onPlanned();
       }
+      if (event.event === 'nodeclaim-registered') nodes = { ...nodes, joined: nodes.joined + 1 };
+      if (event.event === 'nodeclaim-terminated') nodes = { ...nodes, gone: nodes.gone + 1 };
       narrator.tellApp(event);
     },
     tellAzure: (event) => {

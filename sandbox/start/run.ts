@@ -10,7 +10,7 @@ import { createPodsWait } from './await-pods.ts';
 import { buildView } from './build-view.ts';
 import { type RunOptions, UsageError } from './command.ts';
 import { startControlServer } from './control-server.ts';
-import { asStarted, switchDisruption, WATCHABLE } from './disruption-switch.ts';
+import { asStarted, disruptionOf, switchDisruption, WATCHABLE } from './disruption-switch.ts';
 import type { Display, Progress } from './display.ts';
 import { renderHints } from './hints.ts';
 import type { KeyActions } from './keys.ts';
@@ -20,6 +20,7 @@ import { observeQuota } from './observe-quota.ts';
 import { prepareApp } from './prepare-app.ts';
 import { type Pace, paceFor } from './pace.ts';
 import { readPrices } from './price-list.ts';
+import { renderSession } from './render-session.ts';
 import { renderSummary, type Summary } from './render-summary.ts';
 import { createRunFolder, type RunFolder } from './run-folder.ts';
 import { createRunLog, type RunLog } from './run-log.ts';
@@ -90,6 +91,7 @@ async function runIn(folder: RunFolder, run: Run): Promise<number> {
   const start = await started(folder, run, (from, line) => {
     file.write(`${new Date().toISOString()} ${from}: ${line}\n`);
     if (from === 'sandbox') display.started(line.replace(/ is ready$/, ''), elapsedMs());
+    else if (from === 'aks') live.log?.say('plain', line);
     else if (from === 'functions') tellLine(live.log, line);
   });
   if (start === null) return stop.asked;
@@ -117,12 +119,17 @@ async function runIn(folder: RunFolder, run: Run): Promise<number> {
       functionsUrl: sandbox.functionsUrl,
       portInUse,
       hasKeys: context.keys !== null,
+      deployment: workload.deployment,
     }),
   );
   const code = options.once
     ? await untilPodsRun(sandbox, run, { ...seen, timer })
     : await stop.asked.then((exitCode) => (exitCode === 130 ? 0 : exitCode));
   log.close();
+  if (!options.once)
+    display.last(
+      renderSession({ ...seen.progress(), nodes: log.nodes(), toRunning: timer.read(() => undefined).toRunning }),
+    );
   observed.close();
   return code;
 }
@@ -200,6 +207,7 @@ async function observe(sandbox: Sandbox, { context, orders, elapsedMs, closers }
     plans: log.plans(),
     savedMicroUsdPerHour: log.savedMicroUsdPerHour(),
     news: log.news(),
+    disruption: disruptionOf(observed.pools, orders.settings),
   });
   const show = calmly(() => context.display.show(progress()));
   live.show = show;
@@ -252,8 +260,9 @@ async function steer(sandbox: Sandbox, { context, orders, closers }: Run, { obse
       scaleDeployment(observed.connection, null, { by }).then((done) => log.say('plain', done), complain);
     },
     switchDisruption: () => {
-      switchDisruption(observed.connection).then((done) => log.say('plain', done), complain);
+      switchDisruption(observed.connection, orders.settings).then((done) => log.say('plain', done), complain);
     },
+    scroll: (part, by) => context.display.scroll(part, by),
     quit: () => context.stop.ask(130),
   });
   closers.push(stopKeys);

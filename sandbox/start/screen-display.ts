@@ -2,13 +2,16 @@ import { paint, widthOf } from './ansi.ts';
 import type { Display, Progress } from './display.ts';
 import { renderClock } from './amounts.ts';
 import { harmlessLines } from '../../shared/contract/harmless.ts';
-import { renderScreen } from './render-screen.ts';
+import { keysHint } from './hints.ts';
+import { clampScrolled, renderScreen, type Scrolled } from './render-screen.ts';
 
 /** The terminal that the screen is drawn on. */
 export interface Terminal {
   write(text: string): void;
   size(): { readonly columns: number; readonly rows: number };
   readonly colour: boolean;
+  /** True when keys are read: the last hint says which. */
+  readonly hasKeys: boolean;
   readonly now: () => number;
 }
 
@@ -30,6 +33,7 @@ export function createScreenDisplay(terminal: Terminal): Display & { resized(): 
   let isOpen = false;
   let hints: ReadonlyArray<string> = [];
   let shown: Progress | null = null;
+  let scrolled: Scrolled = { nodes: 0, news: 0 };
   let shownAt = 0;
   let timer: NodeJS.Timeout | null = null;
   const draw = (): void => {
@@ -37,8 +41,11 @@ export function createScreenDisplay(terminal: Terminal): Display & { resized(): 
     shownAt = terminal.now();
     if (!isOpen || shown === null) return;
     const { columns, rows } = terminal.size();
+    const keys = terminal.hasKeys ? [keysHint(shown.disruption)] : [];
+    const content = { ...shown, hints: [...hints, ...keys], scrolled };
+    scrolled = clampScrolled(content, { columns, rows });
     // A full line leaves the cursor on its last column, where clearing the rest of the line would take that column too.
-    const lines = renderScreen({ ...shown, hints }, { columns, rows }).map(
+    const lines = renderScreen(content, { columns, rows }).map(
       (line) => `${paint(line, terminal.colour)}${widthOf(line) < columns ? CLEAR_LINE : ''}`,
     );
     terminal.write(`${BEGIN}${HOME}${lines.join('\r\n')}${END}`);
@@ -58,7 +65,6 @@ export function createScreenDisplay(terminal: Terminal): Display & { resized(): 
     },
     ready: (lines) => {
       hints = lines;
-      terminal.write(`\n${lines.join('\n')}\n\n`);
       terminal.write(ENTER);
       isOpen = true;
     },
@@ -66,6 +72,10 @@ export function createScreenDisplay(terminal: Terminal): Display & { resized(): 
     event: () => undefined,
     show: (progress) => {
       shown = progress;
+      if (isOpen) soon();
+    },
+    scroll: (part, by) => {
+      scrolled = { ...scrolled, [part]: scrolled[part] + by };
       if (isOpen) soon();
     },
     last: (text) => {

@@ -4,25 +4,32 @@ import type { Offering } from './cluster-objects.ts';
 
 /** Kinds of sizes that a sentence names before it counts the rest. */
 const SIZES_NAMED = 4;
-/** Nodes that a sentence names before it counts them. */
+/** Nodes that a sentence names before it counts them ... */
 const NODES_NAMED = 2;
+/** ... as long as their names are together no longer than this. One is always named. */
+const NAMES_LENGTH = 62;
+/** What two lines of 80 columns hold beside the time in front, whatever the words are where they are broken. */
+const TWO_LINES = 138;
 
 /** Machines as people count them: `2 × D8ls_v5 + D4als_v6 (spot)`. The most frequent size comes first. */
-export function renderMachines(machines: ReadonlyArray<Offering>): string {
+export function renderMachines(machines: ReadonlyArray<Offering>, kindsNamed = SIZES_NAMED): string {
   const counts = new Map<string, number>();
   for (const { size, capacityType } of machines) {
     const name = `${shortSize(size)}${capacityType === 'spot' ? ' spot' : ''}`;
     counts.set(name, (counts.get(name) ?? 0) + 1);
   }
   const kinds = [...counts].toSorted(([a, m], [b, n]) => n - m || (a < b ? -1 : 1));
-  const named = kinds.slice(0, SIZES_NAMED).map(([name, count]) => (count === 1 ? name : `${count} × ${name}`));
+  const named = kinds.slice(0, kindsNamed).map(([name, count]) => (count === 1 ? name : `${count} × ${name}`));
   const others = kinds.length - named.length;
-  return [...named, ...(others > 0 ? [counted(others, 'other size')] : [])].join(' + ');
+  const rest = others === 0 ? [] : [counted(others, named.length === 0 ? 'size' : 'other size')];
+  return [...named, ...rest].join(' + ');
 }
 
 /** Nodes by name, or by number when they are many: `aks-a and aks-b`, `12 nodes`. */
 export function renderNodes(names: ReadonlyArray<string>): string {
-  return names.length <= NODES_NAMED ? names.join(' and ') : counted(names.length, 'node');
+  const named = names.join(' and ');
+  const isShort = names.length === 1 || (names.length <= NODES_NAMED && named.length <= NAMES_LENGTH);
+  return isShort ? named : counted(names.length, 'node');
 }
 
 /** A decision to launch machines. */
@@ -39,11 +46,15 @@ export interface Provisioned {
 /** `Provisioned 2 nodes (D8ls_v5 + D4als_v6) for 10 pods: $0.582/h, at most 5.0 % above the cheapest possible.` */
 export function provisionedSentence({ machines, pods, bufferPods = 0, left, cost, lowerBound }: Provisioned): string {
   const gap = renderGap(cost, lowerBound);
-  const nodes = `${counted(machines.length, 'node')} (${renderMachines(machines)})`;
   const rest = left === 0 ? '' : ` For ${counted(left, 'pod')} more there is no place.`;
   const room = bufferPods === 0 ? [] : [`room for ${counted(bufferPods, 'pod')}`];
   const goal = [...(pods === 0 && bufferPods > 0 ? [] : [counted(pods, 'pod')]), ...room].join(' and ');
-  return `Provisioned ${nodes} for ${goal}: ${renderHourly(cost)}${gap === null ? '' : `, ${gap}`}.${rest}`;
+  const tell = (kindsNamed: number): string => {
+    const nodes = `${counted(machines.length, 'node')} (${renderMachines(machines, kindsNamed)})`;
+    return `Provisioned ${nodes} for ${goal}: ${renderHourly(cost)}${gap === null ? '' : `, ${gap}`}.${rest}`;
+  };
+  for (let kinds = SIZES_NAMED; kinds > 0; kinds--) if (tell(kinds).length <= TWO_LINES) return tell(kinds);
+  return tell(0);
 }
 
 /** Azure announces that a machine goes. */
@@ -56,7 +67,7 @@ export function noticeSentence(node: string, event: string, inMs: number): strin
 
 /** What was done about it: its `pods` were told to go, or wait for their replacement. */
 export function interruptedSentence(node: string, pods: number, wereTold: boolean): string {
-  if (!wereTold) return `${node} takes no more pods, and keeps those that it has until their replacement is ready.`;
+  if (!wereTold) return `${node} takes no more pods; those on it wait for their replacement.`;
   return `${node} takes no more pods; ${pods === 1 ? 'the pod on it was' : `the ${pods} pods on it were`} told to go.`;
 }
 

@@ -8,9 +8,11 @@ export type NodeState =
   | { readonly kind: 'booting' }
   /** The Node is there and not yet ready for pods. */
   | { readonly kind: 'joining' }
+  /** It is ready but for a startup taint, `KEY:EFFECT`, which somebody in the cluster takes off. */
+  | { readonly kind: 'tainted'; readonly taint: string }
   | { readonly kind: 'ready' }
-  /** It is being emptied and removed. */
-  | { readonly kind: 'leaving'; readonly takenBack: boolean };
+  /** It is being emptied and removed; `waitsFor` is what keeps its pods, null where nothing does. */
+  | { readonly kind: 'leaving'; readonly takenBack: boolean; readonly waitsFor: string | null };
 
 /** A part of a whole, in the resource's own unit. */
 export interface Share {

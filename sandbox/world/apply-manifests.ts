@@ -1,6 +1,8 @@
 import { readFileSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseAllDocuments } from 'yaml';
+import { formerKind } from '../../shared/contract/api/former-kind.ts';
+import { decodeText, NOT_TEXT } from '../../shared/contract/decode-text.ts';
 import { type Connection, connect, isApiError } from '../kubernetes/client/connection.ts';
 
 /** A Kubernetes object as a file has it. */
@@ -34,7 +36,9 @@ function expand(path: string): ReadonlyArray<string> {
 }
 
 function readFile(path: string): ReadonlyArray<Manifest> {
-  const documents = parseAllDocuments(readFileSync(path, 'utf8'));
+  const text = decodeText(readFileSync(path));
+  if (text === null) throw new Error(`${path}: ${NOT_TEXT.message} (${NOT_TEXT.fix})`);
+  const documents = parseAllDocuments(text);
   const list = Array.isArray(documents) ? documents : [];
   return list.flatMap((document, index) => {
     const origin = list.length > 1 ? `${path}, document ${index + 1}` : path;
@@ -65,6 +69,9 @@ function toObject(origin: string, value: unknown): ManifestObject {
   if (typeof object.metadata?.name !== 'string') {
     throw new Error(`${origin}: ${object.kind} has no metadata.name: give it one`);
   }
+  const former = formerKind(object.apiVersion, object.kind);
+  if (former !== null)
+    throw new Error(`${origin}: ${object.kind} ${object.metadata.name}: ${former.message} (${former.fix})`);
   return value as ManifestObject;
 }
 

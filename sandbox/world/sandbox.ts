@@ -8,12 +8,14 @@ import { connect, type Connection } from '../kubernetes/client/connection.ts';
 import { signalsQueue } from '../../shared/contract/queues.ts';
 import { type Cluster, startCluster } from '../kubernetes/cluster.ts';
 import { findFreePorts } from '../kubernetes/control-plane/free-ports.ts';
+import { playAksComponents } from './aks-components.ts';
 import { applyManifests, readManifests } from './apply-manifests.ts';
 import { type Child, createChild } from './child.ts';
 import { openCuttableLine } from './cuttable-line.ts';
 import { createFunctionsHosts, type Hosting, hostCount } from './functions-hosts.ts';
 import { isPortFree } from './port-free.ts';
 import { networkModeOf } from '../../shared/adapters/azure/network-mode.ts';
+import type { ClusterNetwork } from '../node/readiness.ts';
 import { systemClock } from './clock.ts';
 import { type MachinePace, connectMachines } from './machines.ts';
 import { nodeSettings, orderedIdentities } from './node-settings.ts';
@@ -56,7 +58,7 @@ export interface SandboxOptions {
   readonly cuttable?: boolean;
   /** Further settings of the Functions app; the relays have them too, and take what they know. */
   readonly settings: Readonly<Record<string, string>>;
-  /** Lines of every part, with its name; `sandbox` says `NAME is ready` of each part that is. */
+  /** Lines of every part, with its name; `sandbox` says `NAME is ready` of each part that is, `aks` what AKS's components have done. */
   readonly onLine: (from: string, line: string) => void;
 }
 
@@ -171,11 +173,7 @@ async function startParts(options: SandboxOptions, ports: Ports): Promise<Sandbo
     stops.push(() => azure.close());
     // While there is still a broker that answers its client's farewell.
     hides.push(() => azure.unsubscribe(INTERRUPTIONS));
-    const network = networkModeOf(settings);
-    const onLine = (line: string): void => options.onLine('machines', line);
-    const parts = { azure, kubelets: cluster.kubelets, network, onLine };
-    const disconnect = connectMachines(parts, rng.split('machines'), options.pace);
-    stops.unshift(() => Promise.resolve(disconnect()));
+    stops.unshift(playNodes(options, { azure, cluster, network: networkModeOf(settings), rng }));
     const line = await openLine(options, cluster);
     stops.push(() => line.close());
     const relays = await openRelays({
@@ -214,6 +212,22 @@ async function startParts(options: SandboxOptions, ports: Ports): Promise<Sandbo
     await close();
     throw error;
   }
+}
+
+/** Lets VMs become nodes, with what AKS runs on them. The answer ends both. */
+function playNodes(
+  { pace, onLine }: SandboxOptions,
+  { azure, cluster, network, rng }: { azure: Azure; cluster: Cluster; network: ClusterNetwork; rng: Rng },
+): () => Promise<void> {
+  const machines = { azure, kubelets: cluster.kubelets, network, onLine: (line: string) => onLine('machines', line) };
+  const disconnect = connectMachines(machines, rng.split('machines'), pace);
+  const { kubeconfig } = cluster;
+  const endComponents = playAksComponents({ kubeconfig, network, onLine: (line) => onLine('aks', line) });
+  return () => {
+    endComponents();
+    disconnect();
+    return Promise.resolve();
+  };
 }
 
 /** The relays' way to the API server. */

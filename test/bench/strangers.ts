@@ -83,7 +83,7 @@ async function planned(file: string, beside: string | null): Promise<Ending> {
   const paths = beside === null ? [file] : [file, '-'];
   try {
     const outcome = await planFromFiles(
-      { kind: 'plan', paths, catalog: null, region, budgetMs: null, output: 'json' },
+      { kind: 'plan', paths, catalog: null, region, budgetMs: null, strict: false, output: 'json' },
       Readable.from([beside ?? '']),
     );
     if (outcome.exitCode === 3) return { ...NOTHING, verdict: 'internal error', details: rulesIn(outcome.errors) };

@@ -159,7 +159,11 @@ const ENCRYPTION_SET =
 
 /** What each setting has to look like. A node that is made with another would boot, and never join. */
 const FORMS: ReadonlyArray<readonly [key: keyof Settings, form: (value: string) => boolean, like: string]> = [
-  ['SSH_PUBLIC_KEY', (value) => /^ssh-(rsa|ed25519) [A-Za-z0-9+/=]+( .*)?$/.test(value), 'ssh-ed25519 AAAA…'],
+  [
+    'SSH_PUBLIC_KEY',
+    (value) => /^ssh-(rsa|ed25519) [A-Za-z0-9+/=]+( .*)?$/.test(value),
+    'ssh-ed25519 AAAA… or ssh-rsa AAAA…',
+  ],
   ['CLUSTER_CA_DATA', isBase64, 'the base64 text in a kubeconfig'],
   ['NODE_IDENTITIES', (value) => value.split(',').every((id) => IDENTITY.test(id)), 'ids of user-assigned identities'],
   ['KUBELET_IDENTITY_CLIENT_ID', (value) => GUID.test(value), 'a GUID'],

@@ -58,9 +58,11 @@ const nodeClassRefFields = {
     'x-kubernetes-validations': [notEmpty('group', 'set it to karpenter.azure.com')],
   }),
   kind: text('Kind of the node class, such as AKSNodeClass.', {
+    fix: 'set it to AKSNodeClass',
     'x-kubernetes-validations': [notEmpty('kind', 'set it to AKSNodeClass')],
   }),
   name: text('Name of the node class.', {
+    fix: 'name an existing AKSNodeClass',
     'x-kubernetes-validations': [notEmpty('name', 'name an existing AKSNodeClass')],
   }),
 };

@@ -1,6 +1,6 @@
 import { isRecord } from './object-meta.ts';
 import type { Keywords } from './schema.ts';
-import { didYouMean } from '../../kubernetes/word-meant.ts';
+import { didYouMean, wordMeant } from '../../kubernetes/word-meant.ts';
 import type { Problem } from './validation-error.ts';
 
 /**
@@ -157,7 +157,7 @@ function readText(schema: StructuralSchema, value: unknown, path: string, sink: 
     return value;
   }
   if (schema.enum?.includes(value) === false) {
-    report(sink, path, `${JSON.stringify(value)} is not a choice here`, `use one of ${schema.enum.join(', ')}`);
+    report(sink, path, `${JSON.stringify(value)} is not a choice here`, choiceFix(value, schema.enum));
   }
   matchLength(schema, value, path, sink);
   matchPattern(schema, value, path, sink);
@@ -165,6 +165,17 @@ function readText(schema: StructuralSchema, value: unknown, path: string, sink: 
     report(sink, path, `${JSON.stringify(value)} is not a time`, 'write it as 2006-01-02T15:04:05Z');
   }
   return value;
+}
+
+/** Values of earlier versions, and what says the same now. Source: Karpenter's guide of the migration to v1. */
+const FORMER_CHOICES: Readonly<Record<string, string>> = { WhenUnderutilized: 'WhenEmptyOrUnderutilized' };
+
+/** The value that was meant, where it can be told, and all that there are. */
+export function choiceFix(value: string, choices: ReadonlyArray<string>): string {
+  const former = Object.hasOwn(FORMER_CHOICES, value) ? FORMER_CHOICES[value] : undefined;
+  const now = former !== undefined && choices.includes(former) ? former : wordMeant(value, choices);
+  const all = `use one of ${choices.join(', ')}`;
+  return now === null ? all : `did you mean ${now}? ${all}`;
 }
 
 function matchLength(schema: StructuralSchema, value: string, path: string, sink: Sink): void {

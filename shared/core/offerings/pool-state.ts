@@ -63,13 +63,19 @@ export function sharedOfferings({ offerings }: PoolState, given: Int32Array): In
   return known ?? given;
 }
 
+/** Conditions without which a NodePool is not ready. */
+const CAUSES: ReadonlySet<string> = new Set(['NodeClassReady', 'ValidationSucceeded']);
+
 /** Why a pool is not looked at, or null. */
 export function poolObstacle(manifest: NodePool, input: Pick<ProvisioningInput, 'catalog'>): PoolObstacle | null {
   if (manifest.metadata.deletionTimestamp !== undefined) return { kind: 'deleting' };
   if (manifest.spec.replicas !== undefined) return { kind: 'static' };
   const ready = manifest.status?.conditions?.find(({ type }) => type === 'Ready');
   if (ready !== undefined && ready.status !== 'True') {
-    return { kind: 'not-ready', message: ready.message ?? ready.reason ?? '' };
+    // The root condition only names what is false beneath it; that says why.
+    const causes = manifest.status?.conditions?.filter(({ type, status }) => CAUSES.has(type) && status === 'False');
+    const cause = causes?.find(({ message = '' }) => message !== '')?.message;
+    return { kind: 'not-ready', message: cause ?? ready.message ?? ready.reason ?? '' };
   }
   return input.catalog.has(manifest.metadata.name) ? null : { kind: 'without-instance-types' };
 }

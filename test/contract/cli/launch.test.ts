@@ -144,7 +144,9 @@ describe('nodewright launch', () => {
 
   test('prints JSON as well, and takes zone and capacity type', async () => {
     const words = ['--size', 'Standard_D4s_v5', '--skus', file('skus.json', JSON.stringify(skus()))];
+    const either = POOL.replace('values: [spot]', 'values: [spot, on-demand]');
     const { document } = await launch({
+      files: [file('either.yaml', either), file('class.yaml', CLASS)],
       words: [...words, '--zone', '2', '--capacity-type', 'on-demand', '-o', 'json'],
     });
     expect(document.vm).toMatchObject({ zones: ['2'], properties: { priority: 'Regular' } });
@@ -166,6 +168,51 @@ describe('nodewright launch', () => {
       /AKSNodeClass default is not given[\s\S]*digits 00000000[\s\S]*DNS_SERVICE_IP is missing[\s\S]*westeurope-9: Azure would refuse it/,
     );
     expect(JSON.stringify(document.nodeConfig)).toContain('000000.0000000000000000');
+  });
+
+  test('takes the sample settings as they are, and says in one line what is read from Azure', async () => {
+    const sample = join(import.meta.dirname, '../../../local.settings.sample.json');
+    const { notes } = await launch({ settings: sample, words: ['--size', 'Standard_D4s_v5'] });
+    expect(notes.filter((note) => note.includes('missing'))).toEqual([
+      'CLUSTER_CA_DATA, DNS_SERVICE_IP, AZURE_TENANT_ID, VNET_GUID are missing: they are read from Azure at launch, and left empty here unless the settings have them',
+    ]);
+  });
+
+  test.for<readonly [string, string, ReadonlyArray<string>, RegExp]>([
+    [
+      'a family',
+      '{ key: karpenter.azure.com/sku-family, operator: In, values: [D] }',
+      ['--size', 'Standard_E4s_v5'],
+      /^--size: NodePool general requires karpenter.azure.com\/sku-family In \[D\], and Standard_E4s_v5 has E \(choose another size/,
+    ],
+    [
+      'fewer CPUs',
+      '{ key: karpenter.azure.com/sku-cpu, operator: Lt, values: ["4"] }',
+      ['--size', 'Standard_D4s_v5'],
+      /sku-cpu Lt \[4\], and Standard_D4s_v5 has 4/,
+    ],
+    [
+      'a GPU',
+      '{ key: karpenter.azure.com/sku-gpu-name, operator: Exists }',
+      ['--size', 'Standard_D4s_v5'],
+      /sku-gpu-name Exists \[\], and Standard_D4s_v5 has no such label/,
+    ],
+    [
+      'spot',
+      '{ key: kubernetes.io/arch, operator: Exists }',
+      ['--size', 'Standard_D4s_v5', '--capacity-type', 'on-demand'],
+      /^--capacity-type: NodePool general requires karpenter.sh\/capacity-type In \[spot\]/,
+    ],
+    [
+      'a zone',
+      '{ key: topology.kubernetes.io/zone, operator: In, values: [westeurope-1] }',
+      ['--size', 'Standard_D4s_v5', '--zone', '2'],
+      /^--zone: NodePool general requires topology.kubernetes.io\/zone In \[westeurope-1\]/,
+    ],
+  ])('refuses what the NodePool does not allow: %s', async ([, requirement, words, message]) => {
+    const pool = POOL.replace('      requirements:', `      requirements:\n        - ${requirement}`);
+    const given = { files: [file('narrow.yaml', pool)], settings: settings({ LOCATION: 'westeurope' }), words };
+    expect((await problemsOf(given)).join()).toMatch(message);
   });
 
   test.for<readonly [string, () => Words, RegExp]>([
@@ -195,6 +242,16 @@ describe('nodewright launch', () => {
       'a size that is none',
       () => ({ words: ['--size', 'Standard_D4x'], settings: settings({ LOCATION: 'westeurope' }) }),
       /--size: "Standard_D4x" is not one/,
+    ],
+    [
+      'a size that is nearly one',
+      () => ({ words: ['--size', 'Standard_D4s_v55'], settings: settings({ LOCATION: 'westeurope' }) }),
+      /did you mean Standard_D4s_v5\? see the sizes of westeurope/,
+    ],
+    [
+      'a key that is none',
+      () => ({ settings: settings({ SSH_PUBLIC_KEY: 'AAAA' }) }),
+      /SSH_PUBLIC_KEY is "AAAA": it has to be ssh-ed25519 AAAA… or ssh-rsa AAAA…/,
     ],
     ['a region without sizes', () => ({ words: ['--size', 'Standard_D4s_v5'] }), /no prices of "southcentralus"/],
     ['sizes that are no list', () => ({ words: ['--size', 'x', '--skus', file('k.json', '{}')] }), /lists no sizes/],

@@ -154,6 +154,24 @@ const cases: ReadonlyArray<readonly [string, Parameters<typeof input>[0], string
     '-: the volume claim default/data names the storage class fast, which does not exist -> create the StorageClass fast, or set storageClassName of the claim to an existing one',
   ],
   [
+    'on a pool that is not ready as its class is not there',
+    {
+      nodePools: [
+        {
+          ...pool('a'),
+          status: {
+            conditions: [
+              { type: 'NodeClassReady', status: 'False', message: 'AKSNodeClass nope does not exist: create it' },
+              { type: 'Ready', status: 'False', message: 'NodeClassReady=False' },
+            ],
+          },
+        },
+      ],
+      shapes: [small],
+    },
+    'a: the NodePool is not ready: AKSNodeClass nope does not exist: create it -> see the conditions of the NodePool and its node class',
+  ],
+  [
     'on a pool that is not ready',
     {
       nodePools: [
@@ -331,4 +349,26 @@ test('each pool has its own first reason, in the order of their names', () => {
     'a: taint x:NoExecute is not tolerated -> add a toleration for x:NoExecute',
     'b: no size that holds the pod is within the limits: one takes 1 nodes, and 0 is left -> raise spec.limits of the NodePool for nodes to 1',
   ]);
+});
+
+test('of a static pool is told last, whatever its name', () => {
+  const fixed = { ...pool('a'), spec: { ...pool('a').spec, replicas: 2 } };
+  const narrow = pool('b', { requirements: [requirement(zoneKey, 'In', 'elsewhere-1')] });
+  const told = said({ nodePools: [fixed, narrow], shapes: [small] });
+  expect(told.map((text) => text.slice(0, 2))).toEqual(['b:', 'a:']);
+  expect(told[1]).toContain('the NodePool is static');
+});
+
+test('of a resource that no node of the pool has asks for sizes that have it, and not for larger ones', () => {
+  const reason = {
+    kind: 'resource',
+    nodePool: 'a',
+    resource: 'nvidia.com/gpu',
+    wanted: '1',
+    largest: '8',
+    remedies: [],
+  };
+  const fixWith = (most: string) => renderLeftReason({ ...reason, most } as never).fix;
+  expect(fixWith('0')).toBe('allow sizes with nvidia.com/gpu in the NodePool, or lower the pod’s requests');
+  expect(fixWith('1')).toBe('allow larger sizes in the NodePool, or lower the pod’s requests');
 });

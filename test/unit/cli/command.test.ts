@@ -9,6 +9,7 @@ describe('the command line', () => {
       catalog: null,
       region: null,
       budgetMs: null,
+      strict: false,
       output: 'table',
     });
   });
@@ -21,6 +22,7 @@ describe('the command line', () => {
       catalog: 'c.json',
       region: 'eastus',
       budgetMs: 50,
+      strict: false,
       output: 'json',
     });
   });
@@ -54,4 +56,11 @@ describe('the command line', () => {
   test('the help of plan documents every exit code', () => {
     for (const code of [0, 1, 2, 3]) expect(planUsage).toMatch(new RegExp(`^  ${code} {3}\\w`, 'm'));
   });
+});
+
+test('a command that is nearly one is told with the one that was meant', () => {
+  expect(() => parseCommand(['plann'])).toThrow(
+    'plann: is not a command (did you mean plan? use plan, disrupt, launch, version or --help)',
+  );
+  expect(() => parseCommand(['xyz'])).toThrow('xyz: is not a command (use plan, disrupt, launch, version or --help)');
 });

@@ -63,6 +63,7 @@ async function disrupt(manifests: ReadonlyArray<string>, options: Partial<Disrup
     paths: ['-'],
     catalog: null,
     region: null,
+    strict: false,
     nowMs: null,
     output: 'json',
     ...options,
@@ -191,4 +192,24 @@ test('a breaker and a halted release hold nodes back as they do in production', 
   expect(held?.detail).toContain(
     'what is new in NodePool general does worse: 1 of 1 new nodes are not ready, d among them',
   );
+});
+
+test('a node that is being removed is told apart from those to keep', async () => {
+  const leaving = machine('a').replaceAll('metadata: {', 'metadata: { deletionTimestamp: "2026-11-20T08:00:00Z",');
+  const { text } = await disrupt(
+    [generous, leaving, machine('b'), pod('one', 'b', '{ karpenter.sh/do-not-disrupt: "true" }')],
+    {
+      output: 'table',
+    },
+  );
+  expect(text).toContain('a is being removed already. It counts in both sums below.');
+  expect(text).toContain('1 node to keep:');
+  expect(text).not.toContain('leaving:');
+});
+
+test('files without a node are planned, and what is missing is said', async () => {
+  expect((await disrupt([generous])).notes).toContain(
+    'no Node is given, so that none can go: give what kubectl get prints',
+  );
+  expect((await disrupt(cluster)).notes.join()).not.toContain('no Node is given');
 });

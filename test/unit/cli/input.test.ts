@@ -50,6 +50,12 @@ describe('manifests that are read', () => {
     expect(plan.summary.pods).toEqual({ placed: 1, nominated: 1, left: 0 });
   });
 
+  test('a pod that runs without a node, as the relay of the sandbox does, waits for none', async () => {
+    const runs = `${pod('relay').slice(0, -1)}, status: { phase: Running } }`;
+    const waits = `${pod('waits').slice(0, -1)}, status: { phase: Pending } }`;
+    expect(placedPods(await planDocument([pool, runs, waits]))).toEqual(['default/waits']);
+  });
+
   test('pods that have ended, are being deleted, or are gated are not planned for', async () => {
     const ended = `${pod('done').slice(0, -1)}, status: { phase: Succeeded } }`;
     const deleted = pod('going', '', ', deletionTimestamp: "2026-01-01T00:00:00Z"');
@@ -167,7 +173,7 @@ describe('wrong input names its place, its field and the fix', () => {
         'a',
         'affinity: { nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: [{ matchExpressions: [{ key: x, operator: Is }] }] } } },',
       ),
-      'standard input: Pod default/a: spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms[0].matchExpressions[0].operator: "Is" is not a choice here (use one of In, NotIn, Exists, DoesNotExist, Gt, Lt)',
+      'standard input: Pod default/a: spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms[0].matchExpressions[0].operator: "Is" is not a choice here (did you mean In? use one of In, NotIn, Exists, DoesNotExist, Gt, Lt)',
     ],
     [
       'an API version of the past',

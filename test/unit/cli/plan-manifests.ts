@@ -59,6 +59,7 @@ export function planManifests(
     catalog: null,
     region: null,
     budgetMs: null,
+    strict: false,
     output: 'json',
     ...options,
   };
@@ -80,8 +81,11 @@ export function placedPods({ nodeClaims, nominations }: PlanDocument): ReadonlyA
 }
 
 /** The lines that the user would see about wrong input. Fails when the input is taken. */
-export async function problemsOf(manifests: string | ReadonlyArray<string>): Promise<ReadonlyArray<string>> {
-  const error: unknown = await planManifests(manifests).then(
+export async function problemsOf(
+  manifests: string | ReadonlyArray<string>,
+  options: Partial<PlanOptions> = {},
+): Promise<ReadonlyArray<string>> {
+  const error: unknown = await planManifests(manifests, options).then(
     () => new Error('the input was taken'),
     (thrown: unknown) => thrown,
   );

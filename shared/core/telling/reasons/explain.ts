@@ -40,7 +40,12 @@ export function explainLeft(
     ...foreignPools.map(foreignReason),
   ];
   if (reasons.length === 0) return [{ kind: 'no-node-pool', nodePool: null }];
-  return reasons.toSorted((a, b) => byCodeUnit(a.nodePool, b.nodePool));
+  // That a pool is static says least: it never was for pods that wait.
+  return reasons.toSorted((a, b) => Number(isStatic(a)) - Number(isStatic(b)) || byCodeUnit(a.nodePool, b.nodePool));
+}
+
+function isStatic(reason: PoolReason): boolean {
+  return reason.kind === 'pool-not-usable' && reason.why.kind === 'static';
 }
 
 function reasonFrom(

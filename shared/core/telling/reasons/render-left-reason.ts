@@ -185,7 +185,10 @@ function renderResource({
   const offered = renderForPeople(resource, most, 'down');
   return {
     detail: `${asked}, and the most that a node of the NodePool has beside the daemonsets is ${offered}${known === offered ? '' : ` (the largest size has ${known})`}`,
-    fix: fixBy(remedies, 'allow larger sizes in the NodePool, or lower the pod’s requests'),
+    fix: fixBy(
+      remedies,
+      `allow ${most === '0' ? `sizes with ${resource}` : 'larger sizes'} in the NodePool, or lower the pod’s requests`,
+    ),
   };
 }
 

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { createPodsWait } from '../../../../sandbox/start/await-pods.ts';
 import { buildView, type Sources } from '../../../../sandbox/start/build-view.ts';
 import type { ClusterEvent, NodeClaim } from '../../../../sandbox/start/cluster-objects.ts';
+import type { PodDisruptionBudget } from '../../../../sandbox/start/held-up.ts';
 import { createPodTimer } from '../../../../sandbox/start/time-pods.ts';
 import type { NodeState, View } from '../../../../sandbox/start/view.ts';
 import type { Condition } from '../../../../shared/kubernetes/manifest.ts';
@@ -36,13 +37,16 @@ function node(name: string, isReady: boolean): Node {
   return { metadata: meta(name), status: { allocatable: { cpu: '3860m', memory: '14Gi' }, conditions } };
 }
 
-function sources(parts: Partial<Record<'pods' | 'nodes' | 'claims' | 'events', ReadonlyArray<object>>>): Sources {
+function sources(
+  parts: Partial<Record<'pods' | 'nodes' | 'claims' | 'budgets' | 'events', ReadonlyArray<object>>>,
+): Sources {
   const byName = <T>(list: ReadonlyArray<object> | undefined): ReadonlyMap<string, T> =>
     new Map((list ?? []).map((object) => [(object as Pod).metadata.name, object as T]));
   return {
     pods: byName<Pod>(parts.pods),
     nodes: byName<Node>(parts.nodes),
     claims: byName<NodeClaim>(parts.claims),
+    budgets: byName<PodDisruptionBudget>(parts.budgets),
     events: byName<ClusterEvent>(parts.events),
     claimSeenAt: new Map([['a', NOW - 5_000]]),
     plannedAt: new Map(),
@@ -70,10 +74,43 @@ describe('the view', () => {
   test('tells a node that Azure takes back from one that is removed', () => {
     const annotations = { 'nodewright.dev/interruption': 'preempt' };
     const deletionTimestamp = '2026-11-21T11:59:59Z';
-    const claims = [claim('a', [], { deletionTimestamp, annotations }), claim('b', [], { deletionTimestamp })];
+    const redeployed = { 'nodewright.dev/interruption': 'redeploy since 2026-11-21T11:59:00Z' };
+    const claims = [
+      claim('a', [], { deletionTimestamp, annotations }),
+      claim('b', [], { deletionTimestamp, annotations: redeployed }),
+    ];
     const states = buildView(sources({ claims }), priceOf, NOW).nodes.map(({ state }) => state);
-    expect(states).toContainEqual({ kind: 'leaving', takenBack: true });
-    expect(states).toContainEqual({ kind: 'leaving', takenBack: false });
+    expect(states).toContainEqual({ kind: 'leaving', takenBack: true, waitsFor: null });
+    expect(states).toContainEqual({ kind: 'leaving', takenBack: false, waitsFor: null });
+  });
+
+  test('does not count a node as ready while a startup taint is on it', () => {
+    const startupTaints = [{ key: 'node.cilium.io/agent-not-ready', effect: 'NoExecute' }];
+    const waiting = { ...claim('a', ['Launched', 'Registered']), spec: { startupTaints } };
+    const tainted = { ...node('aks-a', true), spec: { taints: [{ ...startupTaints[0], value: 'true' }] } };
+    const stateWith = (machine: object): unknown =>
+      buildView(sources({ claims: [waiting], nodes: [machine] }), priceOf, NOW).nodes[0]?.state;
+    expect(stateWith(tainted)).toEqual({ kind: 'tainted', taint: 'node.cilium.io/agent-not-ready:NoExecute' });
+    expect(stateWith(node('aks-a', true))).toEqual({ kind: 'ready' });
+  });
+
+  test('names what holds the pods of a node that is to be emptied', () => {
+    const leaving = claim('a', ['Launched', 'Registered'], { deletionTimestamp: '2026-11-21T11:59:59Z' });
+    const held = pod('p', 'aks-a', 'Running');
+    const labelled = { ...held, metadata: { ...held.metadata, labels: { app: 'web' } } };
+    const kept = { ...held, metadata: { ...held.metadata, annotations: { 'karpenter.sh/do-not-disrupt': 'true' } } };
+    const budget = (disruptionsAllowed: number, namespace = 'default'): PodDisruptionBudget => ({
+      metadata: meta('web', { namespace }),
+      spec: { selector: { matchLabels: { app: 'web' } } },
+      status: { disruptionsAllowed },
+    });
+    const waitsFor = (one: object, budgets: ReadonlyArray<object>): unknown =>
+      buildView(sources({ claims: [leaving], pods: [one], budgets }), priceOf, NOW).nodes[0]?.state;
+    const state = { kind: 'leaving', takenBack: false };
+    expect(waitsFor(labelled, [budget(0)])).toEqual({ ...state, waitsFor: 'PodDisruptionBudget default/web' });
+    expect(waitsFor(labelled, [budget(1)])).toEqual({ ...state, waitsFor: null });
+    expect(waitsFor(labelled, [budget(0, 'other')])).toEqual({ ...state, waitsFor: null });
+    expect(waitsFor(kept, [])).toEqual({ ...state, waitsFor: 'pod default/p (do-not-disrupt)' });
   });
 
   test('adds up what the pods of a node ask for, and leaves finished ones out', () => {
@@ -122,6 +159,22 @@ describe('the wait for all pods', () => {
     expect(judge(stuck, 0).kind).toBe('waiting');
     expect(judge(stuck, 7_000).kind).toBe('waiting');
     expect(judge(stuck, 9_000).kind).toBe('stuck');
+  });
+
+  test('ends when nothing moves and a node has a startup taint that nobody takes off', () => {
+    const judge = createPodsWait(1);
+    const leading = buildView(
+      sources({ claims: [claim('a', ['Launched', 'Registered'])], nodes: [node('aks-a', true)] }),
+      priceOf,
+      NOW,
+    );
+    const tainted = leading.nodes.map((row) => ({
+      ...row,
+      state: { kind: 'tainted', taint: 'a:NoSchedule' } as const,
+    }));
+    const waiting = { ...leading, nodes: tainted, pods: { running: 0, starting: 0, pending: 1 } };
+    expect(judge(waiting, 0).kind).toBe('waiting');
+    expect(judge(waiting, 9_000).kind).toBe('stuck');
   });
 
   test('goes on while a pod has no reason, and ends after ten minutes', () => {

@@ -1,9 +1,12 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { isHarmless } from '../../../../shared/contract/harmless.ts';
 import { describe, expect, test } from 'vitest';
 import type { Progress } from '../../../../sandbox/start/display.ts';
-import { renderHints } from '../../../../sandbox/start/hints.ts';
+import { keysHint, renderHints } from '../../../../sandbox/start/hints.ts';
 import { createJsonDisplay } from '../../../../sandbox/start/json-display.ts';
 import { createPlainDisplay } from '../../../../sandbox/start/plain-display.ts';
+import { renderSession } from '../../../../sandbox/start/render-session.ts';
 import { renderSummary, type Summary } from '../../../../sandbox/start/render-summary.ts';
 import type { NodeRow, View } from '../../../../sandbox/start/view.ts';
 
@@ -33,7 +36,14 @@ const view: View = {
 };
 
 function progress(pods: View['pods'], elapsedMs: number): Progress {
-  return { view: { ...view, pods }, elapsedMs, plans: { cost: 0, lowerBound: 0 }, savedMicroUsdPerHour: 0, news: [] };
+  return {
+    view: { ...view, pods },
+    elapsedMs,
+    plans: { decisions: 0, cost: 0, lowerBound: 0 },
+    savedMicroUsdPerHour: 0,
+    news: [],
+    disruption: 'on',
+  };
 }
 
 function recorder(): { readonly lines: () => ReadonlyArray<string>; readonly write: (text: string) => void } {
@@ -127,7 +137,7 @@ test('what a terminal would obey in a sentence is shown as its number, and escap
 describe('the summary', () => {
   const summary: Summary = {
     view,
-    plans: { cost: 970_000, lowerBound: 960_000 },
+    plans: { decisions: 1, cost: 970_000, lowerBound: 960_000 },
     times: { toVmPut: { count: 16, p50: 640, p99: 702 }, toRunning: { count: 16, p50: 14_200, p99: 16_100 } },
     wantedPods: 16,
     outcome: 'all-run',
@@ -148,6 +158,18 @@ describe('the summary', () => {
         From unschedulable to running     p50 14.2 s, p99 16.1 s (16 pods)
         Prices: Azure Retail Prices, westeurope"
     `);
+  });
+
+  test('calls no plan the cheapest that was made of several decisions, nor one whose machines Azure did not have', () => {
+    const cheapest = { decisions: 1, cost: 970_000, lowerBound: 970_000 };
+    expect(renderSummary({ ...summary, plans: cheapest })).toContain('the cheapest possible');
+    expect(renderSummary({ ...summary, plans: { ...cheapest, decisions: 2 } })).not.toContain('cheapest');
+    expect(renderSummary({ ...summary, plans: { ...cheapest, cost: 900_000 } })).not.toContain('cheapest');
+  });
+
+  test('says of two pods that both run', () => {
+    const pods = { running: 2, starting: 0, pending: 0 };
+    expect(renderSummary({ ...summary, view: { ...view, pods } })).toContain('Both pods run on 3 nodes');
   });
 
   test('of a run that could not place all pods gives the reasons', () => {
@@ -173,7 +195,7 @@ describe('the summary of pods that wait for quota', () => {
         shortages: [shortage],
         pods: { running: 3, starting: 0, pending: 7 },
       },
-      plans: { cost: 0, lowerBound: 0 },
+      plans: { decisions: 0, cost: 0, lowerBound: 0 },
       times: { toVmPut: null, toRunning: null },
       wantedPods: 10,
       outcome: 'stuck',
@@ -183,14 +205,68 @@ describe('the summary of pods that wait for quota', () => {
   });
 });
 
+describe('the last word of a run that somebody ends', () => {
+  const session = {
+    elapsedMs: 245_000,
+    view: { ...view, pods: { running: 16, starting: 0, pending: 1 } },
+    nodes: { joined: 5, gone: 2 },
+    toRunning: { count: 23, p50: 13_900, p99: 16_100 },
+    savedMicroUsdPerHour: 194_000,
+  };
+
+  test('says what came and went, what ran, and what it costs at the end', () => {
+    expect(renderSession(session)).toMatchInlineSnapshot(`
+      "
+      In 4 min 05 s: 5 nodes joined, 2 nodes went, which saves $0.194/h.
+      23 pods waited for a node and ran: half within 13.9 s.
+      At the end: 16 pods on 3 nodes for $0.970/h, 1 pod waits."
+    `);
+  });
+
+  test('fits 80 columns, and says so when nothing has happened', () => {
+    const many = { joined: 1_200, gone: 1_100 };
+    for (const line of renderSession({ ...session, nodes: many }).split('\n'))
+      expect(line.length).toBeLessThanOrEqual(80);
+    const nothing = { ...session, nodes: { joined: 0, gone: 0 }, toRunning: null, savedMicroUsdPerHour: 0 };
+    expect(renderSession(nothing)).toContain('no nodes joined, no nodes went.');
+    expect(renderSession(nothing)).toContain('No pod waited for a node and got one.');
+  });
+});
+
 describe('the hints', () => {
+  const places = {
+    kubeconfigPath: '/tmp/nodewright-abcdef/cluster/kubeconfig',
+    functionsUrl: 'http://127.0.0.1:54321',
+    portInUse: 7071,
+    hasKeys: false,
+    deployment: 'inflate',
+  };
+
   test('fit 80 columns where the folder of temporary files is short', () => {
-    const hints = renderHints({
-      kubeconfigPath: '/tmp/nodewright-abcdef/cluster/kubeconfig',
-      functionsUrl: 'http://127.0.0.1:54321',
-      portInUse: 7071,
-      hasKeys: true,
-    });
-    for (const hint of hints) expect(hint.length).toBeLessThanOrEqual(80);
+    const keys = (['on', 'paused', 'off'] as const).map(keysHint);
+    for (const hint of [...renderHints(places), ...keys]) expect(hint.length).toBeLessThanOrEqual(80);
+  });
+
+  test('name the Deployment that there is, and none where there is none', () => {
+    expect(renderHints(places).join('\n')).toContain('scale deployment inflate');
+    expect(renderHints({ ...places, deployment: null }).join('\n')).not.toContain('scale');
+  });
+
+  test('say of the key d what it would change, and nothing where no node ever goes', () => {
+    expect(keysHint('paused')).toContain('d let nodes go');
+    expect(keysHint('on')).toContain('d keep all nodes');
+    expect(keysHint('off')).not.toContain(' d ');
+  });
+
+  test('end with where the cluster is, and with the keys where they are read', () => {
+    expect(renderHints({ ...places, hasKeys: true }).at(-1)).toContain('export KUBECONFIG=');
+    const page = readFileSync(join(import.meta.dirname, '../../../../README.md'), 'utf8');
+    const recorded = readFileSync(join(import.meta.dirname, '../../../../docs/terminal.txt'), 'utf8');
+    const port = { ...places, functionsUrl: 'http://127.0.0.1:7071', portInUse: null, hasKeys: true };
+    const hints = [...renderHints(port).filter((hint) => !hint.includes('KUBECONFIG')), keysHint('paused')];
+    for (const hint of hints) {
+      expect(page).toContain(`    ${hint}\n`);
+      expect(recorded).toContain(`\n${hint}\n`);
+    }
   });
 });

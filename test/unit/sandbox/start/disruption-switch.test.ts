@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { asStarted, switchDisruption } from '../../../../sandbox/start/disruption-switch.ts';
+import { asStarted, disruptionOf, switchDisruption } from '../../../../sandbox/start/disruption-switch.ts';
 import type { Connection } from '../../../../sandbox/kubernetes/client/connection.ts';
 
 const PAUSE = 'nodewright.dev/pause-disruption';
@@ -21,18 +21,31 @@ function pools(...paused: ReadonlyArray<boolean>) {
 
 test('where a pool is paused, all are let go on; where none is, all are paused', async () => {
   const some = pools(true, false);
-  expect(await switchDisruption(some.connection)).toContain('go from now on');
+  expect(await switchDisruption(some.connection, {})).toContain('go from now on');
   expect(some.patched).toEqual([
     ['p0', { [PAUSE]: null }],
     ['p1', { [PAUSE]: null }],
   ]);
   const none = pools(false);
-  expect(await switchDisruption(none.connection)).toContain('paused');
+  expect(await switchDisruption(none.connection, {})).toContain('paused');
   expect(none.patched).toEqual([['p0', { [PAUSE]: 'true' }]]);
 });
 
 test('without a pool there is nothing to switch', async () => {
-  await expect(switchDisruption(pools().connection)).rejects.toThrow('no NodePool');
+  await expect(switchDisruption(pools().connection, {})).rejects.toThrow('no NodePool');
+});
+
+test('where no node ever goes by order, the switch says so and changes nothing', async () => {
+  const { connection, patched } = pools(true);
+  await expect(switchDisruption(connection, { DISRUPTION: 'off' })).rejects.toThrow('started with DISRUPTION=off');
+  expect(patched).toEqual([]);
+});
+
+test('nodes go unless a pool is paused or the order says otherwise', () => {
+  const pool = (annotations: object) => new Map([['p', { metadata: { name: 'p', annotations } } as never]]);
+  expect(disruptionOf(pool({}), {})).toBe('on');
+  expect(disruptionOf(pool({ [PAUSE]: 'true' }), {})).toBe('paused');
+  expect(disruptionOf(pool({}), { DISRUPTION: 'off' })).toBe('off');
 });
 
 test('pools of the demo are paused at first, but for one that says otherwise, and nothing else is changed', () => {

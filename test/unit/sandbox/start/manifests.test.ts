@@ -24,3 +24,41 @@ test.each([
     rmSync(folder, { recursive: true });
   }
 });
+
+test.each([
+  [
+    'a NodePool of an old version',
+    poolWith('karpenter.azure.com', 'AKSNodeClass').replace('/v1', '/v1beta1'),
+    /NodePool general: NodePool of karpenter.sh\/v1beta1 is no longer read \(write a NodePool of karpenter.sh\/v1,/,
+  ],
+  [
+    'a packed file',
+    Buffer.from([0x1f, 0x8b, 0x08, 0x00]),
+    /is not text, so neither YAML nor JSON \(give a manifest; unpack it first/,
+  ],
+])('%s is refused before anything starts, in the words of nodewright plan', (_, content, message) => {
+  const folder = mkdtempSync(join(tmpdir(), 'manifests-'));
+  try {
+    const file = join(folder, 'pool.yaml');
+    writeFileSync(file, content);
+    expect(() => readWorkload('.', [file])).toThrow(message);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});
+
+test('the Deployment to scale is the example, or the only one', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'manifests-'));
+  const deployment = (name: string): string =>
+    `{ apiVersion: apps/v1, kind: Deployment, metadata: { name: ${name} }, spec: { replicas: 2 } }\n`;
+  const named = (...names: ReadonlyArray<string>): string | null => {
+    const file = join(folder, 'apps.yaml');
+    writeFileSync(file, names.map(deployment).join('---\n'));
+    return readWorkload('.', [file]).deployment;
+  };
+  try {
+    expect([named('web'), named('web', 'inflate'), named('web', 'api')]).toEqual(['web', 'inflate', null]);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});

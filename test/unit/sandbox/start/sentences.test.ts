@@ -62,7 +62,7 @@ describe('a sentence', () => {
   test('about an interruption says whether pods were told to go, or wait', () => {
     expect(interruptedSentence('aks-a', 3, true)).toBe('aks-a takes no more pods; the 3 pods on it were told to go.');
     expect(interruptedSentence('aks-a', 1, true)).toContain('the pod on it was told to go');
-    expect(interruptedSentence('aks-a', 0, false)).toContain('until their replacement is ready');
+    expect(interruptedSentence('aks-a', 0, false)).toContain('wait for their replacement');
   });
 
   test('about many nodes counts them', () => {
