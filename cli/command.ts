@@ -1,7 +1,8 @@
 import { parseTimestamp } from '../shared/core/quantity/utc-time.ts';
 import type { CapacityType } from '../shared/core/model/catalog.ts';
 import { DEFAULT_REGION } from './catalog/shipped-sizes.ts';
-import { WrongInputError } from './wrong-input.ts';
+import { type DeployOptions, deployUsageOf, parseDeploy } from './deploy/deploy-options.ts';
+import { wrongArgument as wrong } from './wrong-input.ts';
 
 /** What `nodewright plan` was asked for. */
 export interface PlanOptions {
@@ -51,17 +52,21 @@ export type Command =
   | PlanOptions
   | DisruptOptions
   | LaunchOptions
+  | DeployOptions
   | { readonly kind: 'help'; readonly text: string }
   | { readonly kind: 'version' };
 
-export const usage = `nodewright: node provisioning for AKS, offline
+export const usage = `nodewright: node provisioning for AKS
 
 Usage:
-  nodewright plan -f FILE      Plan nodes for the pods in manifests
-  nodewright disrupt -f FILE   Plan which nodes of a cluster can go
-  nodewright launch -f FILE    Show what a machine would be made and booted with
-  nodewright version           Print the version
-  nodewright --help            Print this; nodewright plan --help says more about plan, and so on
+  nodewright deploy --cluster ID     Deploy it for a cluster, or bring a new version
+  nodewright status --cluster ID     Show whether it works
+  nodewright uninstall --cluster ID  Remove it
+  nodewright plan -f FILE            Plan nodes for the pods in manifests
+  nodewright disrupt -f FILE         Plan which nodes of a cluster can go
+  nodewright launch -f FILE          Show what a machine would be made and booted with
+  nodewright version                 Print the version
+  nodewright --help                  Print this; nodewright plan --help says more about plan, and so on
 `;
 
 export const planUsage = `Plan the nodes that pods need, from files, without a cluster and without Azure.
@@ -156,17 +161,19 @@ export function parseCommand(args: ReadonlyArray<string>): Command {
   if (name === 'help') return { kind: 'help', text: usageOf(rest[0]) };
   if (name === 'version' || name === '--version') return { kind: 'version' };
   if (name === 'plan' || name === 'disrupt' || name === 'launch') return parseOptions(name, rest);
-  throw wrong(name, 'is not a command', 'use plan, disrupt, launch, version or --help');
+  if (name === 'deploy' || name === 'status' || name === 'uninstall') {
+    return parseDeploy(name, rest) ?? { kind: 'help', text: usageOf(name) };
+  }
+  if (name === 'upgrade') throw wrong(name, 'is not a command', 'nodewright deploy brings a new version, too');
+  throw wrong(name, 'is not a command', 'use deploy, status, uninstall, plan, disrupt, launch, version or --help');
 }
 
 function usageOf(command: string | undefined): string {
+  const ofDeploy = deployUsageOf(command);
+  if (ofDeploy !== undefined) return ofDeploy;
   if (command === 'disrupt') return disruptUsage;
   if (command === 'launch') return launchUsage;
   return command === 'plan' ? planUsage : usage;
-}
-
-function wrong(path: string, message: string, fix: string): WrongInputError {
-  return new WrongInputError([{ origin: null, object: '', path, message, fix }]);
 }
 
 /** Every option that takes a value, by all its names; some are of one command. */
