@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { Answers } from '../../infra/hooks/answers.ts';
 import { explainRefusal } from '../../infra/hooks/explain-refusal.ts';
@@ -8,6 +9,7 @@ import type { DeployOptions } from './deploy-options.ts';
 import { lookUntilItWorks } from './first-look.ts';
 import { makeInfrastructure } from './infrastructure.ts';
 import type { Machine } from './machine.ts';
+import { fillParameters, readTemplate } from './parameters.ts';
 import { preflight } from './preflight.ts';
 import { recordName } from './deployment-record.ts';
 import { sayItHere } from './say-it-here.ts';
@@ -22,7 +24,7 @@ const STEPS = 6;
 export async function deploy(options: DeployOptions, machine: Machine): Promise<void> {
   const target = openTarget(options, machine);
   const zip = zipOf(options, machine);
-  checkImage(target);
+  checkVariables(target, machine);
   const { record } = target;
   machine.say(
     `Nodewright for ${options.cluster.split('/').at(-1)}, deployment ${recordName(options.name)}: ${
@@ -59,8 +61,12 @@ function zipOf({ appZip }: DeployOptions, { root, folder, isFile }: Machine): st
   throw new Stopped(`--app-zip: ${appZip} is not there: name a file, or leave it out and it is packed here`, 2);
 }
 
-/** Nobody else would find out before the infrastructure stands. */
-function checkImage({ environment }: Target): void {
+/** Nobody else would find out before much is done. */
+function checkVariables({ environment }: Target, { root }: Machine): void {
+  const azdParameters = readFileSync(join(root, 'infra/main.parameters.json'), 'utf8');
+  // What the preflight finds does not matter yet.
+  const found = { NODEWRIGHT_NODE_SUBNET_ID: 'found', AZURE_LOCATION: 'found' };
+  fillParameters(azdParameters, readTemplate(root), { ...environment, ...found });
   const { NODEWRIGHT_CREATE_REGISTRY: creates, NODEWRIGHT_RELAY_IMAGE: image = '' } = environment;
   if (creates !== 'false' || image !== '') return;
   throw new Stopped(

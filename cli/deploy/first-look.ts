@@ -1,8 +1,9 @@
+import { readArm } from '../../infra/hooks/az.ts';
 import { BETWEEN } from '../../infra/hooks/in-the-cluster.ts';
 import { explainRefusal } from '../../infra/hooks/explain-refusal.ts';
 import { askTheCluster } from '../../infra/hooks/install-relay.ts';
 import type { Health } from '../../shared/app/health.ts';
-import type { Machine } from './machine.ts';
+import { ASKED_WITHIN_MS, type Machine } from './machine.ts';
 import { sayItHere } from './say-it-here.ts';
 import { Stopped } from './stopped.ts';
 import type { Target } from './target.ts';
@@ -54,25 +55,33 @@ function tellApp(app: AppLook): ReadonlyArray<string> {
   ];
 }
 
+/** As Resource Manager has them: az's own commands show apps of different plans in different forms. */
+const API_VERSION = '2024-04-01';
+
 async function lookAtApp({ environment }: Target, machine: Machine): Promise<AppLook> {
-  const ask = machine.azIn(machine.root);
-  const { AZURE_RESOURCE_GROUP: group = '', FUNCTION_APP_NAME: name = '' } = environment;
-  const place = ['--resource-group', group, '--name', name];
-  const app = ask(['functionapp', 'show', ...place]);
+  const ask = machine.azIn(machine.root, ASKED_WITHIN_MS);
+  const {
+    AZURE_SUBSCRIPTION_ID: subscription = '',
+    AZURE_RESOURCE_GROUP: group = '',
+    FUNCTION_APP_NAME: name = '',
+  } = environment;
+  const path = `/subscriptions/${subscription}/resourceGroups/${group}/providers/Microsoft.Web/sites/${name}`;
+  const app = ask(readArm(path, API_VERSION));
   if (app.kind !== 'answer') return lacks(explainRefusal(`read the app ${name}`, app));
-  const { state = 'Running', defaultHostName = '' } = app.value as {
-    readonly state?: string;
-    readonly defaultHostName?: string;
+  const { properties = {} } = app.value as {
+    readonly properties?: { readonly state?: string; readonly defaultHostName?: string };
   };
-  if (state !== 'Running') return lacks(`the app is ${state}: az functionapp start ${place.join(' ')}`);
-  const keys = ask(['functionapp', 'keys', 'list', ...place]);
+  if (properties.state !== undefined && properties.state !== 'Running') {
+    return lacks(`the app is ${properties.state}: az functionapp start --resource-group ${group} --name ${name}`);
+  }
+  const keys = ask(['rest', '--method', 'post', '--url', `${path}/host/default/listkeys?api-version=${API_VERSION}`]);
   if (keys.kind !== 'answer') return lacks(explainRefusal('read the key of the app', keys));
   const { functionKeys, masterKey } = keys.value as {
     readonly functionKeys?: Readonly<Record<string, string>> | null;
     readonly masterKey?: string;
   };
   const key = functionKeys?.['default'] ?? masterKey ?? '';
-  return readHealth(`https://${defaultHostName}/api/health`, key, machine);
+  return readHealth(`https://${properties.defaultHostName ?? ''}/api/health`, key, machine);
 }
 
 /** The key goes as a header: addresses end up in logs. */

@@ -5,7 +5,7 @@ import { explainRefusal } from '../../infra/hooks/explain-refusal.ts';
 import type { Finding } from '../../infra/hooks/finding.ts';
 import { type Remedy, remediesOf, renderAz } from '../../infra/hooks/remedies.ts';
 import { renderFindings } from '../../infra/hooks/render-findings.ts';
-import type { Machine } from './machine.ts';
+import { ASKED_WITHIN_MS, type Machine } from './machine.ts';
 import { sayItHere } from './say-it-here.ts';
 import { Stopped } from './stopped.ts';
 import { type Target, othersOn } from './target.ts';
@@ -46,7 +46,7 @@ export async function preflight(target: Target, machine: Machine): Promise<Answe
 function look({ environment }: Target, { azIn, root, isFile }: Machine): Look {
   const wishes = readWishes(environment);
   try {
-    const answers = gatherAnswers(azIn(root), wishes, (path) => isFile(resolve(root, path)));
+    const answers = gatherAnswers(azIn(root, ASKED_WITHIN_MS), wishes, (path) => isFile(resolve(root, path)));
     return { answers, findings: judge(answers) };
   } catch (error) {
     throw new Stopped(sayItHere(error instanceof Error ? error.message : String(error)));
@@ -68,7 +68,7 @@ function tell({ answers, findings }: Look, target: Target, machine: Machine): vo
   }
   const { cluster } = answers;
   const group = `${cluster.id.split('/').slice(0, 3).join('/')}/resourceGroups/${cluster.properties.nodeResourceGroup}`;
-  const others = othersOn(group, target, machine.azIn(machine.root));
+  const others = othersOn(group, target, machine.azIn(machine.root, ASKED_WITHIN_MS));
   if (others.length === 0) return;
   throw new Stopped(
     `Nodewright is deployed for this cluster already, as ${others.join(', ')}, and two would make nodes for the same pods: --name ${others[0]} goes on with that one (what was chosen there and azd or a file keeps is to be said again); or remove it first`,
@@ -109,7 +109,7 @@ async function agree(remedies: ReadonlyArray<Remedy>, { options }: Target, machi
   }
 }
 
-function carryOut({ does, args }: Remedy, machine: Machine): void {
+function carryOut({ args }: Remedy, machine: Machine): void {
   const startedMs = machine.now();
   const answer = machine.azIn(machine.root)(args);
   const [command = ''] = renderAz(args).split(' --');
@@ -119,7 +119,7 @@ function carryOut({ does, args }: Remedy, machine: Machine): void {
   }
   // Given by somebody else meanwhile, or by the same command before.
   if (answer.kind === 'refused' && /RoleAssignmentExists/.test(answer.message)) return;
-  throw new Stopped(sayItHere(explainRefusal(does, answer)));
+  throw new Stopped(sayItHere(explainRefusal(`run ${command}`, answer)));
 }
 
 /** Azure's roles take a while to hold. */

@@ -11,7 +11,7 @@ const COMMANDS = { deploy, status, uninstall } as const;
 export async function runDeploy(
   options: DeployOptions,
   tell: (line: string) => void,
-  machine: Machine = thisMachine(),
+  machine: Machine = thisMachine({ tellsInterrupt: options.kind === 'deploy' }),
 ): Promise<number> {
   try {
     await COMMANDS[options.kind](options, machine);

@@ -28,7 +28,7 @@ export function stepsOf(
         if (!(error instanceof Error)) throw error;
         const stopped = error instanceof Stopped ? error : new Stopped(error.message);
         if (options.isDry) throw stopped;
-        const done = number === 1 ? 'nothing was deployed by it' : `steps 1 to ${number - 1} are done, and stay`;
+        const done = renderDone(number - 1);
         throw new Stopped(
           `step ${number} of ${total}, ${title}: ${stopped.message}\n  Stopped after ${renderTime(machine.now() - startedMs)}; ${done}. To go on, type the same again:\n    ${renderDeploy(options)}`,
           stopped.exitCode,
@@ -36,6 +36,11 @@ export function stepsOf(
       }
     },
   };
+}
+
+function renderDone(steps: number): string {
+  if (steps === 0) return 'nothing was deployed';
+  return steps === 1 ? 'step 1 is done, and stays' : `steps 1 to ${steps} are done, and stay`;
 }
 
 /** `4 min 10 s`. */

@@ -4,8 +4,8 @@ export class Stopped extends Error {
   /** 1: something was refused, or has to be mended; 2: the command, or what it needs on this machine, is wrong, and nothing was changed. */
   readonly exitCode: 1 | 2;
 
-  constructor(message: string, exitCode: 1 | 2 = 1) {
-    super(message);
+  constructor(message: string, exitCode: 1 | 2 = 1, cause?: unknown) {
+    super(message, cause === undefined ? {} : { cause });
     this.exitCode = exitCode;
   }
 }

@@ -4,7 +4,7 @@ import { locate } from '../../infra/hooks/answers.ts';
 import type { Ask } from '../../infra/hooks/az.ts';
 import { explainRefusal } from '../../infra/hooks/explain-refusal.ts';
 import type { DeployOptions } from './deploy-options.ts';
-import type { Machine } from './machine.ts';
+import { ASKED_WITHIN_MS, type Machine } from './machine.ts';
 import { carriedFrom } from './parameters.ts';
 import { type DeploymentRecord, isUnderWay, readRecord } from './deployment-record.ts';
 import { sayItHere } from './say-it-here.ts';
@@ -24,7 +24,7 @@ const AZ_MINIMUM = [2, 60] as const;
 
 /** Looks whether az works at all, is logged in where the cluster is, and what is deployed. Changes nothing. Throws Stopped. */
 export function openTarget(options: DeployOptions, machine: Machine): Target {
-  const ask = machine.azIn(machine.root);
+  const ask = machine.azIn(machine.root, ASKED_WITHIN_MS);
   checkVersion(ask);
   try {
     locate(ask, { clusterId: options.cluster });

@@ -69,7 +69,7 @@ export const newcomer = (parts: Partial<World> = {}): World => ({
   hasIssuer: false,
   hasWorkloadIdentity: false,
   isAdmin: false,
-  roleHoldsAfterLooks: 1,
+  roleHoldsAfterLooks: 2,
   cluster: {},
   record: null,
   roles: [],
@@ -89,7 +89,7 @@ export const ready = (parts: Partial<World> = {}): World =>
   newcomer({ hasEntra: true, hasIssuer: true, hasWorkloadIdentity: true, isAdmin: true, ...parts });
 
 /** How one request goes wrong. `lost`: it is done, and nobody hears of it. `failed`: begun, and ended badly. */
-export type Mishap = 'refused' | 'lost' | 'failed';
+export type Mishap = 'refused' | 'lost' | 'failed' | 'loggedOut' | 'missing';
 
 export interface Typed {
   readonly code: number;
@@ -177,6 +177,8 @@ const answer = (value: unknown): AzAnswer => ({ kind: 'answer', value });
 const refuse = (message: string): AzAnswer => ({ kind: 'refused', message: `ERROR: ${message}` });
 
 function happen(world: World, words: string, args: ReadonlyArray<string>, met: Mishap | null): AzAnswer {
+  if (met === 'missing') return { kind: 'missing' };
+  if (met === 'loggedOut') return refuse("Please run 'az login' to setup account.");
   if (met === 'refused') return refuse('(ServiceUnavailable) The service is busy.');
   if (words.startsWith('deployment sub create') && met !== null) return interrupt(world, args, met);
   if (met === 'failed') {
@@ -375,8 +377,14 @@ const HANDLERS: ReadonlyArray<readonly [RegExp, Handler]> = [
       return answer(null);
     },
   ],
-  [/^functionapp show/, () => answer({ state: 'Running', defaultHostName: 'func.example.net' })],
-  [/^functionapp keys list/, () => answer({ functionKeys: { default: 'secret' }, masterKey: 'm' })],
+  [
+    /^rest --method get .*\/Microsoft\.Web\/sites\/func-nodewright-abc\?/,
+    () => answer({ properties: { state: 'Running', defaultHostName: 'func.example.net' } }),
+  ],
+  [
+    /^rest --method post .*\/host\/default\/listkeys\?/,
+    () => answer({ functionKeys: { default: 'key-of-the-app' }, masterKey: 'm' }),
+  ],
   [
     /^identity list/,
     (world) =>
