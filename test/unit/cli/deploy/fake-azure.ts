@@ -89,7 +89,7 @@ export const ready = (parts: Partial<World> = {}): World =>
   newcomer({ hasEntra: true, hasIssuer: true, hasWorkloadIdentity: true, isAdmin: true, ...parts });
 
 /** How one request goes wrong. `lost`: it is done, and nobody hears of it. `failed`: begun, and ended badly. */
-export type Mishap = 'refused' | 'lost' | 'failed' | 'loggedOut' | 'missing';
+export type Mishap = 'refused' | 'lost' | 'failed' | 'loggedOut' | 'missing' | 'exists';
 
 export interface Typed {
   readonly code: number;
@@ -178,6 +178,11 @@ const refuse = (message: string): AzAnswer => ({ kind: 'refused', message: `ERRO
 
 function happen(world: World, words: string, args: ReadonlyArray<string>, met: Mishap | null): AzAnswer {
   if (met === 'missing') return { kind: 'missing' };
+  if (met === 'exists') {
+    // Somebody else was quicker.
+    ask(world, words, args);
+    return refuse('(RoleAssignmentExists) The role assignment already exists.');
+  }
   if (met === 'loggedOut') return refuse("Please run 'az login' to setup account.");
   if (met === 'refused') return refuse('(ServiceUnavailable) The service is busy.');
   if (words.startsWith('deployment sub create') && met !== null) return interrupt(world, args, met);

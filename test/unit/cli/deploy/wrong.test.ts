@@ -200,3 +200,10 @@ describe('who is asked', () => {
     expect(questions).toEqual([]);
   });
 });
+
+test('a right that was given already is no failure', async () => {
+  const { code } = await type(newcomer(), optionsOf({ isYes: true }), {
+    mishap: (request) => (request.startsWith('role assignment create') ? 'exists' : null),
+  });
+  expect(code).toBe(0);
+});
