@@ -2,7 +2,8 @@ import { parseTimestamp } from '../shared/core/quantity/utc-time.ts';
 import type { CapacityType } from '../shared/core/model/catalog.ts';
 import { wordMeant } from '../shared/kubernetes/word-meant.ts';
 import { DEFAULT_REGION } from './catalog/shipped-sizes.ts';
-import { WrongInputError } from './wrong-input.ts';
+import { type DeployOptions, deployUsageOf, parseDeploy } from './deploy/deploy-options.ts';
+import { wrongArgument as wrong } from './wrong-input.ts';
 
 /** What `nodewright plan` was asked for. */
 export interface PlanOptions {
@@ -56,17 +57,21 @@ export type Command =
   | PlanOptions
   | DisruptOptions
   | LaunchOptions
+  | DeployOptions
   | { readonly kind: 'help'; readonly text: string }
   | { readonly kind: 'version' };
 
-export const usage = `nodewright: node provisioning for AKS, offline
+export const usage = `nodewright: node provisioning for AKS
 
 Usage:
-  nodewright plan -f FILE      Plan nodes for the pods in manifests
-  nodewright disrupt -f FILE   Plan which nodes of a cluster can go
-  nodewright launch -f FILE    Show what a machine would be made and booted with
-  nodewright version           Print the version
-  nodewright --help            Print this; nodewright plan --help says more about plan, and so on
+  nodewright deploy --cluster ID     Deploy it for a cluster, or bring a new version
+  nodewright status --cluster ID     Show whether it works
+  nodewright uninstall --cluster ID  Remove it
+  nodewright plan -f FILE            Plan nodes for the pods in manifests
+  nodewright disrupt -f FILE         Plan which nodes of a cluster can go
+  nodewright launch -f FILE          Show what a machine would be made and booted with
+  nodewright version                 Print the version
+  nodewright --help                  Print this; nodewright plan --help says more about plan, and so on
 `;
 
 export const planUsage = `Plan the nodes that pods need, from files, without a cluster and without Azure.
@@ -156,7 +161,7 @@ Example:
   nodewright launch -f class.yaml -f pool.yaml --settings local.settings.json --kubernetes 1.34.2 --size Standard_D4s_v5
 `;
 
-const COMMANDS = ['plan', 'disrupt', 'launch', 'version'] as const;
+const COMMANDS = ['deploy', 'status', 'uninstall', 'plan', 'disrupt', 'launch', 'version'] as const;
 
 /** Reads a command line. Throws WrongInputError that names the argument and the fix. */
 export function parseCommand(args: ReadonlyArray<string>): Command {
@@ -165,19 +170,21 @@ export function parseCommand(args: ReadonlyArray<string>): Command {
   if (name === 'help') return { kind: 'help', text: usageOf(rest[0]) };
   if (name === 'version' || name === '--version') return { kind: 'version' };
   if (name === 'plan' || name === 'disrupt' || name === 'launch') return parseOptions(name, rest);
+  if (name === 'deploy' || name === 'status' || name === 'uninstall') {
+    return parseDeploy(name, rest) ?? { kind: 'help', text: usageOf(name) };
+  }
+  if (name === 'upgrade') throw wrong(name, 'is not a command', 'nodewright deploy brings a new version, too');
   const meant = wordMeant(name, COMMANDS);
   const hint = meant === null ? '' : `did you mean ${meant}? `;
   throw wrong(name, 'is not a command', `${hint}use ${COMMANDS.join(', ')} or --help`);
 }
 
 function usageOf(command: string | undefined): string {
+  const ofDeploy = deployUsageOf(command);
+  if (ofDeploy !== undefined) return ofDeploy;
   if (command === 'disrupt') return disruptUsage;
   if (command === 'launch') return launchUsage;
   return command === 'plan' ? planUsage : usage;
-}
-
-function wrong(path: string, message: string, fix: string): WrongInputError {
-  return new WrongInputError([{ origin: null, object: '', path, message, fix }]);
 }
 
 /** Every option that takes a value, by all its names; some are of one command. */

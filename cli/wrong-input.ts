@@ -35,3 +35,8 @@ export function renderInputProblem({ origin, object, path, message, fix }: Input
 export function fileProblem(origin: Origin, message: string, fix: string): InputProblem {
   return { origin, object: '', path: '', message, fix };
 }
+
+/** A problem with one argument of the command line. */
+export function wrongArgument(argument: string, message: string, fix: string): WrongInputError {
+  return new WrongInputError([{ origin: null, object: '', path: argument, message, fix }]);
+}

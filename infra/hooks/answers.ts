@@ -117,7 +117,8 @@ export interface Wishes {
   readonly deletionTopicId: string;
 }
 
-const CLUSTER_ID =
+/** The id of an AKS cluster: its subscription, its group, its name. */
+export const CLUSTER_ID =
   /^\/subscriptions\/([0-9a-f-]{36})\/resourceGroups\/([^/]+)\/providers\/Microsoft\.ContainerService\/managedClusters\/([^/]+)$/i;
 
 export function readWishes(environment: Readonly<Record<string, string | undefined>>): Wishes {
@@ -291,10 +292,13 @@ function toTopic({ id, identity, tags, properties }: SystemTopic): Topic {
   };
 }
 
-/** The subscription's path and the cluster's, once az is known to work there. */
-function locate(
+/**
+ * The subscription's path and the cluster's, once az is known to work there. Throws an Error whose message is one sentence with the way to
+ * mend it.
+ */
+export function locate(
   ask: Ask,
-  { clusterId }: Wishes,
+  { clusterId }: Pick<Wishes, 'clusterId'>,
 ): { readonly subscription: string; readonly path: string; readonly deployer: string } {
   const match = CLUSTER_ID.exec(clusterId);
   if (match === null) {

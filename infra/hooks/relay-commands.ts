@@ -168,7 +168,7 @@ export function helmCommand({ relayNamespace, chartValues }: Deployed): Readonly
 
 /** Runs a command in the cluster by way of Azure: no kubeconfig and no route to the API server is needed. `withFiles`: this folder goes along. */
 export function invokeCommand(
-  deployed: Deployed,
+  deployed: Pick<Deployed, 'clusterName' | 'clusterResourceGroup'>,
   command: string,
   { withFiles }: { readonly withFiles: boolean },
 ): ReadonlyArray<string> {

@@ -33,3 +33,17 @@ export function runProgram(
 export function quoted(word: string): string {
   return /[\s"&|<>^]/.test(word) ? `"${word.replaceAll('"', '""')}"` : word;
 }
+
+/** Says what is run, and runs it for everybody to see. Throws an Error where it cannot be run or fails. */
+export function showProgram(
+  program: string,
+  args: ReadonlyArray<string>,
+  { cwd, say }: { readonly cwd: string; readonly say: (line: string) => void },
+): void {
+  say(`▸ ${program} ${args.join(' ')}`);
+  const { status, error } = runProgram(program, args, { cwd, shown: true });
+  if (error !== undefined)
+    throw new Error(`${program} cannot be run: install it, or put it on the PATH`, { cause: error });
+  if (status !== 0)
+    throw new Error(`${program} ${args.slice(0, 2).join(' ')} ended with ${status}: its words are above`);
+}

@@ -36,7 +36,10 @@ describe('the command line', () => {
     [['plan', '-f', 'a', '-o', 'json', '-o', 'yaml'], '--output: is given more than once (keep one)'],
     [['plan', '-f', 'a', '--budget-ms', '0'], '--budget-ms: "0" is no such time (use 1 to 3600000 milliseconds)'],
     [['plan', '-f', 'a', '--budget-ms', '1.5'], '--budget-ms: "1.5" is no such time (use 1 to 3600000 milliseconds)'],
-    [['destroy'], 'destroy: is not a command (use plan, disrupt, launch, version or --help)'],
+    [
+      ['destroy'],
+      'destroy: is not a command (use deploy, status, uninstall, plan, disrupt, launch, version or --help)',
+    ],
   ])('%j is refused with the argument and the fix', (args, message) => {
     expect(() => parseCommand(args)).toThrow(message);
   });
@@ -60,7 +63,7 @@ describe('the command line', () => {
 
 test('a command that is nearly one is told with the one that was meant', () => {
   expect(() => parseCommand(['plann'])).toThrow(
-    'plann: is not a command (did you mean plan? use plan, disrupt, launch, version or --help)',
+    'plann: is not a command (did you mean plan? use deploy, status, uninstall, plan, disrupt, launch, version or --help)',
   );
-  expect(() => parseCommand(['xyz'])).toThrow('xyz: is not a command (use plan, disrupt, launch, version or --help)');
+  expect(() => parseCommand(['xyz'])).toThrow('xyz: is not a command (use deploy, status, uninstall, plan, disrupt, launch, version or --help)');
 });

@@ -1,0 +1,106 @@
+import { readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import type { Answers } from '../../infra/hooks/answers.ts';
+import { explainRefusal } from '../../infra/hooks/explain-refusal.ts';
+import { fillIn } from '../../infra/hooks/fill-in.ts';
+import { installRelay } from '../../infra/hooks/install-relay.ts';
+import { nextSteps, readDeployed } from '../../infra/hooks/relay-commands.ts';
+import type { DeployOptions } from './deploy-options.ts';
+import { lookUntilItWorks } from './first-look.ts';
+import { makeInfrastructure } from './infrastructure.ts';
+import type { Machine } from './machine.ts';
+import { fillParameters, readTemplate } from './parameters.ts';
+import { preflight } from './preflight.ts';
+import { recordName } from './deployment-record.ts';
+import { sayItHere } from './say-it-here.ts';
+import { type Steps, stepsOf } from './steps.ts';
+import { Stopped } from './stopped.ts';
+import { type Target, openTarget } from './target.ts';
+import { whatWould } from './what-would.ts';
+
+const STEPS = 6;
+
+/** Deploys, or with `--dry-run` says what that would change. Each step can be repeated. Throws Stopped where it cannot go on. */
+export async function deploy(options: DeployOptions, machine: Machine): Promise<void> {
+  const target = openTarget(options, machine);
+  const zip = zipOf(options, machine);
+  checkVariables(target, machine);
+  const { record } = target;
+  machine.say(
+    `Nodewright for ${options.cluster.split('/').at(-1)}, deployment ${recordName(options.name)}: ${
+      record === null ? 'new' : `there since ${record.at} (${record.state}); what is the same stays`
+    }${options.isDry ? '. Nothing is changed (--dry-run)' : ''}`,
+  );
+  const steps = stepsOf(STEPS, { options, machine });
+  const answers = await steps.run('what it takes', 'some 1 min', () => preflight(target, machine));
+  const ready = withFound(target, answers, machine);
+  if (options.isDry) await whatWould(ready, { answers, zip, steps, machine });
+  else await carryOut(ready, { zip, steps, machine });
+}
+
+async function carryOut(
+  target: Target,
+  { zip, steps, machine }: { readonly zip: string; readonly steps: Steps; readonly machine: Machine },
+): Promise<void> {
+  await steps.run('the app’s code is packed', 'some 10 s', () => pack(target.options, zip, machine));
+  const deployed = await steps.run('infrastructure', 'some 8 min', () => makeInfrastructure(target, machine));
+  await steps.run('the relay, rights and custom resources in the cluster', 'some 5 min', () =>
+    installRelay({ ...machine, environment: deployed.environment }),
+  );
+  await steps.run('the app’s code is sent', 'some 2 min', () => sendCode(deployed, zip, machine));
+  await steps.run('a first look', 'up to 12 min, as rights take a while to hold', () =>
+    lookUntilItWorks(deployed, machine),
+  );
+  for (const line of nextSteps(readDeployed(deployed.environment))) machine.say(line);
+}
+
+function zipOf({ appZip }: DeployOptions, { root, folder, isFile }: Machine): string {
+  if (appZip === null) return join(root, 'dist/app.zip');
+  const file = resolve(folder, appZip);
+  if (isFile(file)) return file;
+  throw new Stopped(`--app-zip: ${appZip} is not there: name a file, or leave it out and it is packed here`, 2);
+}
+
+/** Nobody else would find out before much is done. */
+function checkVariables({ environment }: Target, { root }: Machine): void {
+  const azdParameters = readFileSync(join(root, 'infra/main.parameters.json'), 'utf8');
+  // What the preflight finds does not matter yet.
+  const found = { NODEWRIGHT_NODE_SUBNET_ID: 'found', AZURE_LOCATION: 'found' };
+  fillParameters(azdParameters, readTemplate(root), { ...environment, ...found });
+  const { NODEWRIGHT_CREATE_REGISTRY: creates, NODEWRIGHT_RELAY_IMAGE: image = '' } = environment;
+  if (creates !== 'false' || image !== '') return;
+  throw new Stopped(
+    'NODEWRIGHT_CREATE_REGISTRY is false, and NODEWRIGHT_RELAY_IMAGE names no image: set the variable NODEWRIGHT_RELAY_IMAGE to REGISTRY/nodewright-relay:TAG',
+    2,
+  );
+}
+
+/** What the preflight found, where nobody said it. */
+function withFound(target: Target, answers: Answers, { makeKey }: Machine): Target {
+  const found = fillIn(answers, makeKey);
+  const location = target.environment['AZURE_LOCATION'];
+  return {
+    ...target,
+    environment: {
+      ...target.environment,
+      ...found,
+      AZURE_LOCATION: location === undefined || location === '' ? answers.cluster.location : location,
+    },
+  };
+}
+
+function pack({ appZip }: DeployOptions, zip: string, { root, run, say, isFile }: Machine): void {
+  if (appZip !== null) say(`  ${zip} is packed already`);
+  else if (isFile(join(root, 'scripts/pack.ts'))) run('npm', ['run', '--silent', 'pack'], root);
+  else if (!isFile(zip)) throw new Stopped(`${zip} is not there, and nothing to pack it with: give --app-zip FILE`);
+}
+
+function sendCode({ environment }: Target, zip: string, { azIn, root, say }: Machine): void {
+  const { AZURE_RESOURCE_GROUP: group = '', FUNCTION_APP_NAME: name = '' } = environment;
+  const place = ['--resource-group', group, '--name', name];
+  const answer = azIn(root)(['functionapp', 'deployment', 'source', 'config-zip', ...place, '--src', zip]);
+  if (answer.kind !== 'answer') {
+    throw new Stopped(sayItHere(explainRefusal(`send the code to ${name}`, answer)));
+  }
+  say(`  ${name} has it`);
+}
