@@ -65,5 +65,7 @@ test('a command that is nearly one is told with the one that was meant', () => {
   expect(() => parseCommand(['plann'])).toThrow(
     'plann: is not a command (did you mean plan? use deploy, status, uninstall, plan, disrupt, launch, version or --help)',
   );
-  expect(() => parseCommand(['xyz'])).toThrow('xyz: is not a command (use deploy, status, uninstall, plan, disrupt, launch, version or --help)');
+  expect(() => parseCommand(['xyz'])).toThrow(
+    'xyz: is not a command (use deploy, status, uninstall, plan, disrupt, launch, version or --help)',
+  );
 });
