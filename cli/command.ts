@@ -1,5 +1,6 @@
 import { parseTimestamp } from '../shared/core/quantity/utc-time.ts';
 import type { CapacityType } from '../shared/core/model/catalog.ts';
+import { wordMeant } from '../shared/kubernetes/word-meant.ts';
 import { DEFAULT_REGION } from './catalog/shipped-sizes.ts';
 import { WrongInputError } from './wrong-input.ts';
 
@@ -155,6 +156,8 @@ Example:
   nodewright launch -f class.yaml -f pool.yaml --settings local.settings.json --kubernetes 1.34.2 --size Standard_D4s_v5
 `;
 
+const COMMANDS = ['plan', 'disrupt', 'launch', 'version'] as const;
+
 /** Reads a command line. Throws WrongInputError that names the argument and the fix. */
 export function parseCommand(args: ReadonlyArray<string>): Command {
   const [name, ...rest] = args;
@@ -162,7 +165,9 @@ export function parseCommand(args: ReadonlyArray<string>): Command {
   if (name === 'help') return { kind: 'help', text: usageOf(rest[0]) };
   if (name === 'version' || name === '--version') return { kind: 'version' };
   if (name === 'plan' || name === 'disrupt' || name === 'launch') return parseOptions(name, rest);
-  throw wrong(name, 'is not a command', 'use plan, disrupt, launch, version or --help');
+  const meant = wordMeant(name, COMMANDS);
+  const hint = meant === null ? '' : `did you mean ${meant}? `;
+  throw wrong(name, 'is not a command', `${hint}use ${COMMANDS.join(', ')} or --help`);
 }
 
 function usageOf(command: string | undefined): string {
@@ -200,16 +205,13 @@ const optionNames: Readonly<Record<OnFiles, Readonly<Record<string, string>>>> =
 
 function parseOptions(command: OnFiles, args: ReadonlyArray<string>): Command {
   const given = new Map<string, Array<string>>();
-  const flags = new Set<string>();
-  for (let index = 0; index < args.length; index++) {
-    const argument = args[index] ?? '';
+  const flags = command === 'launch' ? [] : args.filter((argument) => FLAGS.has(argument));
+  const words = args.filter((argument) => !flags.includes(argument));
+  for (let index = 0; index < words.length; index++) {
+    const argument = words[index] ?? '';
     if (argument === '--help' || argument === '-h') return { kind: 'help', text: usageOf(command) };
-    if (FLAGS.has(argument) && command !== 'launch') {
-      flags.add(argument);
-      continue;
-    }
     const { option, inline } = splitArgument(command, argument);
-    const value = inline ?? args[++index];
+    const value = inline ?? words[++index];
     if (value === undefined || value === '') throw wrong(argument, 'has no value', `write a value after it`);
     given.set(option, [...(given.get(option) ?? []), value]);
   }
@@ -220,7 +222,7 @@ function parseOptions(command: OnFiles, args: ReadonlyArray<string>): Command {
     paths,
     catalog: onlyOf(given, '--catalog'),
     region: onlyOf(given, '--region'),
-    strict: flags.has('--strict'),
+    strict: flags.includes('--strict'),
     output: outputOf(onlyOf(given, '--output') ?? 'table'),
   };
   if (command === 'disrupt') return { kind: 'disrupt', ...shared, nowMs: momentOf(onlyOf(given, '--now')) };

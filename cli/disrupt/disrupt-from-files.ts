@@ -54,7 +54,9 @@ export async function disruptFromFiles(options: DisruptOptions, stdin: Readable)
   const { plan, refused } = soundDisruption(input, instant(nowMs), { planner: timed });
   const document = toDisruptionDocument(plan, solveMs, prices.currency);
   const text = await render(document, options.output, prices.from);
-  const allNotes = [...notes, ...more];
+  const nothing =
+    cluster.nodes.length === 0 ? ['no Node is given, so that none can go: give what kubectl get prints'] : [];
+  const allNotes = [...notes, ...nothing, ...more];
   if (refused === null) return { text, notes: allNotes, errors: [], exitCode: 0 };
   return { text, notes: allNotes, errors: renderRefused(refused), exitCode: 3 };
 }

@@ -33,10 +33,12 @@ function renderChoice({ offering, runnerUp, cheaper, pods }: PlannedClaim, curre
       ? 'no other offering holds its pods'
       : `next is ${nextTo(offering, runnerUp)}, ${renderMore(offering, runnerUp, currency)}`;
   const title = `${nameOf(offering)} at ${renderPrice(offering, currency)} for ${renderCount(pods.length, 'pod')}; ${next}`;
-  const more = cheaper.length - REASONS_TOLD;
+  // NodePools with the same sizes have the same to say.
+  const told = [...new Set(cheaper.map((group) => renderGroup(group, currency)))];
+  const more = told.length - REASONS_TOLD;
   return [
     wrapText(title, PAGE_WIDTH, '  '),
-    ...cheaper.slice(0, REASONS_TOLD).map((group) => wrapText(renderGroup(group, currency), PAGE_WIDTH, '    ')),
+    ...told.slice(0, REASONS_TOLD).map((text) => wrapText(text, PAGE_WIDTH, '    ')),
     ...(more > 0 ? [`    and ${renderCount(more, 'more reason')}`] : []),
   ].join('\n');
 }

@@ -129,6 +129,6 @@ const systemNode: MachineSpec = {
   taints: [{ key: 'CriticalAddonsOnly', value: 'true', effect: 'NoSchedule' }],
   capacity: { cpu: '4', memory: '16374440Ki', 'ephemeral-storage': '129886128Ki', pods: '110' },
   allocatable: { cpu: '3860m', memory: '14180072Ki', 'ephemeral-storage': '119703055367', pods: '110' },
-  kubeletVersion: 'v1.34.2',
+  kubeletVersion: 'v1.36.3',
   readyDelayMs: 0,
 };

@@ -1,7 +1,7 @@
 import { type Assignment, parseAssignment } from '../orders/assignment.ts';
 import { behaviourHelp } from '../orders/azure-behaviour.ts';
 import { givableSettings } from '../orders/app-settings.ts';
-import { nearNames } from '../orders/near-names.ts';
+import { wordMeant } from '../../shared/kubernetes/word-meant.ts';
 import type { GivenOrders } from '../orders/read-orders.ts';
 
 /** What was asked for on the command line. */
@@ -42,6 +42,8 @@ const BOOT_SECONDS_MAX = 600;
 const REPLICAS_MAX = 100_000;
 const PORT_MAX = 65_535;
 const HELP_COLUMNS = 100;
+/** The dashes and a letter or two begin too many options. */
+const LETTERS_MIN = 4;
 /** Long names, for those that are mistyped. */
 const OPTIONS =
   '--file --empty --once --kubeconfig --seed --boot-seconds --functions-port --log --help --setting --quota --azure --config'.split(
@@ -258,7 +260,8 @@ function takeOrder(draft: Draft, [name = '', value, ...rest]: ReadonlyArray<stri
 
 function unknownOption(name: string): string {
   if (!name.startsWith('-')) return `${name} is not understood: files are given with -f`;
-  const [near] = nearNames(name, OPTIONS);
+  const near =
+    wordMeant(name, OPTIONS) ?? OPTIONS.find((option) => name.length > LETTERS_MIN && option.startsWith(name));
   return `There is no option ${name}${near === undefined ? '' : `; did you mean ${near}?`}`;
 }
 

@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, rmdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
 
@@ -26,6 +26,11 @@ export function publishSession(session: Session): () => void {
   writeFileSync(file, JSON.stringify(session), { mode: 0o600 });
   return () => {
     rmSync(file, { force: true });
+    try {
+      rmdirSync(folder);
+    } catch {
+      // Another sandbox runs, or has just ended and taken it.
+    }
   };
 }
 

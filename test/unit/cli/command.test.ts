@@ -57,3 +57,10 @@ describe('the command line', () => {
     for (const code of [0, 1, 2, 3]) expect(planUsage).toMatch(new RegExp(`^  ${code} {3}\\w`, 'm'));
   });
 });
+
+test('a command that is nearly one is told with the one that was meant', () => {
+  expect(() => parseCommand(['plann'])).toThrow(
+    'plann: is not a command (did you mean plan? use plan, disrupt, launch, version or --help)',
+  );
+  expect(() => parseCommand(['xyz'])).toThrow('xyz: is not a command (use plan, disrupt, launch, version or --help)');
+});

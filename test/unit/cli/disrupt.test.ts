@@ -206,3 +206,10 @@ test('a node that is being removed is told apart from those to keep', async () =
   expect(text).toContain('1 node to keep:');
   expect(text).not.toContain('leaving:');
 });
+
+test('files without a node are planned, and what is missing is said', async () => {
+  expect((await disrupt([generous])).notes).toContain(
+    'no Node is given, so that none can go: give what kubectl get prints',
+  );
+  expect((await disrupt(cluster)).notes.join()).not.toContain('no Node is given');
+});

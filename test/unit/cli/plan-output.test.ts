@@ -168,3 +168,15 @@ test('what takes the place of a plan that breaks a rule of its audit is shown, w
     exitCode: 3,
   });
 });
+
+test('of two NodePools with the same sizes the reasons are told once', async () => {
+  const second = pool.replace('name: general', 'name: second').split('---')[0] ?? '';
+  const { text } = await planManifests([pool, second, workload('Deployment', 'web', 8, '{ cpu: 1, memory: 1Gi }')], {
+    output: 'table',
+  });
+  const reasons =
+    text.replaceAll(/\n {4,}/g, ' ').match(/offerings of \d+ sizes, as [^\n]*?too small: the pods want [\d.]+ cpu/g) ??
+    [];
+  expect(reasons.length).toBeGreaterThan(0);
+  expect(new Set(reasons).size).toBe(reasons.length);
+});

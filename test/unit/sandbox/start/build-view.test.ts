@@ -74,7 +74,11 @@ describe('the view', () => {
   test('tells a node that Azure takes back from one that is removed', () => {
     const annotations = { 'nodewright.dev/interruption': 'preempt' };
     const deletionTimestamp = '2026-11-21T11:59:59Z';
-    const claims = [claim('a', [], { deletionTimestamp, annotations }), claim('b', [], { deletionTimestamp })];
+    const redeployed = { 'nodewright.dev/interruption': 'redeploy since 2026-11-21T11:59:00Z' };
+    const claims = [
+      claim('a', [], { deletionTimestamp, annotations }),
+      claim('b', [], { deletionTimestamp, annotations: redeployed }),
+    ];
     const states = buildView(sources({ claims }), priceOf, NOW).nodes.map(({ state }) => state);
     expect(states).toContainEqual({ kind: 'leaving', takenBack: true, waitsFor: null });
     expect(states).toContainEqual({ kind: 'leaving', takenBack: false, waitsFor: null });

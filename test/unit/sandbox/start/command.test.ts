@@ -80,6 +80,8 @@ describe('npm start', () => {
 
   test.each([
     [['--bogus'], 'There is no option --bogus'],
+    [['--foo'], /^There is no option --foo$/],
+    [['--functions', '7'], 'There is no option --functions; did you mean --functions-port?'],
     [['--setings', 'A=B'], 'There is no option --setings; did you mean --setting?'],
     [['--setting', 'FOO'], '--setting FOO: write NAME=VALUE, as in --setting FEATURE_GATES=StaticCapacity=true'],
     [['--setting', '=FOO'], '--setting =FOO: write NAME=VALUE'],
