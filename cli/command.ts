@@ -173,6 +173,10 @@ export function parseCommand(args: ReadonlyArray<string>): Command {
   if (name === 'deploy' || name === 'status' || name === 'uninstall') {
     return parseDeploy(name, rest) ?? { kind: 'help', text: usageOf(name) };
   }
+  return refuse(name);
+}
+
+function refuse(name: string): never {
   if (name === 'upgrade') throw wrong(name, 'is not a command', 'nodewright deploy brings a new version, too');
   const meant = wordMeant(name, COMMANDS);
   const hint = meant === null ? '' : `did you mean ${meant}? `;
@@ -212,16 +216,13 @@ const optionNames: Readonly<Record<OnFiles, Readonly<Record<string, string>>>> =
 
 function parseOptions(command: OnFiles, args: ReadonlyArray<string>): Command {
   const given = new Map<string, Array<string>>();
-  const flags = new Set<string>();
-  for (let index = 0; index < args.length; index++) {
-    const argument = args[index] ?? '';
+  const flags = command === 'launch' ? [] : args.filter((argument) => FLAGS.has(argument));
+  const words = args.filter((argument) => !flags.includes(argument));
+  for (let index = 0; index < words.length; index++) {
+    const argument = words[index] ?? '';
     if (argument === '--help' || argument === '-h') return { kind: 'help', text: usageOf(command) };
-    if (FLAGS.has(argument) && command !== 'launch') {
-      flags.add(argument);
-      continue;
-    }
     const { option, inline } = splitArgument(command, argument);
-    const value = inline ?? args[++index];
+    const value = inline ?? words[++index];
     if (value === undefined || value === '') throw wrong(argument, 'has no value', `write a value after it`);
     given.set(option, [...(given.get(option) ?? []), value]);
   }
@@ -232,7 +233,7 @@ function parseOptions(command: OnFiles, args: ReadonlyArray<string>): Command {
     paths,
     catalog: onlyOf(given, '--catalog'),
     region: onlyOf(given, '--region'),
-    strict: flags.has('--strict'),
+    strict: flags.includes('--strict'),
     output: outputOf(onlyOf(given, '--output') ?? 'table'),
   };
   if (command === 'disrupt') return { kind: 'disrupt', ...shared, nowMs: momentOf(onlyOf(given, '--now')) };

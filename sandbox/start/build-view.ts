@@ -100,9 +100,7 @@ function toRow({ name, claim, node, load, ageMs, heldBy }: Machine, priceOf: Pri
 
 function stateOf(claim: NodeClaim | undefined, node: Node | undefined, heldBy: () => string | null): NodeState {
   if (isLeaving(claim) || isLeaving(node)) {
-    // What is announced for a redeployment is replaced, and not taken back.
-    const takenBack = claim?.metadata.annotations?.[annotation.interruption]?.startsWith('preempt') === true;
-    return { kind: 'leaving', takenBack, waitsFor: heldBy() };
+    return { kind: 'leaving', takenBack: isTakenBack(claim), waitsFor: heldBy() };
   }
   const isReady = hasCondition(node?.status?.conditions, 'Ready');
   if (claim === undefined) return { kind: isReady ? 'ready' : 'joining' };
@@ -112,6 +110,11 @@ function stateOf(claim: NodeClaim | undefined, node: Node | undefined, heldBy: (
   if (!isReady || !hasCondition(conditions, 'Registered')) return { kind: 'joining' };
   const taint = startupTaintOf(claim, node);
   return taint === null ? { kind: 'ready' } : { kind: 'tainted', taint };
+}
+
+/** What is announced for a redeployment is replaced, and not taken back. */
+function isTakenBack(claim: NodeClaim | undefined): boolean {
+  return claim?.metadata.annotations?.[annotation.interruption]?.startsWith('preempt') === true;
 }
 
 function isLeaving(object: KubernetesObject | undefined): boolean {
