@@ -7,7 +7,7 @@ export function explainRefusal(doing: string, answer: Exclude<AzAnswer, { readon
   }
   const { message } = answer;
   const known = EXPLANATIONS.find(([pattern]) => pattern.test(message));
-  if (known !== undefined) return `cannot ${doing}: ${known[1](message)}`;
+  if (known !== undefined) return `cannot ${doing}: ${known[1](message, doing)}`;
   return `cannot ${doing}: az says "${tellingLine(message).slice(0, 300)}"; run the same with az --debug to see more`;
 }
 
@@ -20,7 +20,7 @@ function tellingLine(message: string): string {
 }
 
 /** What Azure and az write, most telling first: a wrong tenant also says to log in. */
-const EXPLANATIONS: ReadonlyArray<readonly [pattern: RegExp, explain: (message: string) => string]> = [
+const EXPLANATIONS: ReadonlyArray<readonly [pattern: RegExp, explain: (message: string, doing: string) => string]> = [
   [
     /InvalidAuthenticationTokenTenant|wrong issuer/i,
     (message) => {
@@ -49,6 +49,10 @@ const EXPLANATIONS: ReadonlyArray<readonly [pattern: RegExp, explain: (message: 
   ],
   [
     /ResourceNotFound|was not found|NotFound/i,
-    () => 'there is no such resource: run az aks list --query [].id to see the clusters that there are',
+    (message, doing) =>
+      // What the deployment made and is gone is not mended by another cluster's id.
+      /\bcluster\b/.test(doing)
+        ? 'there is no such resource: run az aks list --query [].id to see the clusters that there are'
+        : `there is no such resource: az says "${tellingLine(message).slice(0, 300)}"`,
   ],
 ];

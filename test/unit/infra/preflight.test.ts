@@ -581,6 +581,12 @@ describe('asked through az', () => {
       "ERROR: Not Found({'error':{'code':'ResourceNotFound'}})",
       'there is no such resource: run az aks list',
     ],
+    // Another cluster's id would not mend it.
+    [
+      '/usages',
+      "ERROR: Not Found({'error':{'code':'ResourceNotFound'}})",
+      'cannot read quota: there is no such resource: az says "ERROR: Not Found(',
+    ],
     [
       '/usages',
       'The command failed with an unexpected error. Here is the traceback:\nTraceback (most recent call last):\n  File "x.py", line 1, in <module>\nConnectionError: connection reset by peer\nTo check existing issues, please visit: https://github.com/Azure/azure-cli/issues\n',

@@ -86,7 +86,14 @@ export const newcomer = (parts: Partial<World> = {}): World => ({
 
 /** One where all is as it should be. */
 export const ready = (parts: Partial<World> = {}): World =>
-  newcomer({ hasEntra: true, hasIssuer: true, hasWorkloadIdentity: true, isAdmin: true, ...parts });
+  newcomer({
+    hasEntra: true,
+    hasIssuer: true,
+    hasWorkloadIdentity: true,
+    isAdmin: true,
+    roleHoldsAfterLooks: 0,
+    ...parts,
+  });
 
 /** How one request goes wrong. `lost`: it is done, and nobody hears of it. `failed`: begun, and ended badly. */
 export type Mishap = 'refused' | 'lost' | 'failed' | 'loggedOut' | 'missing' | 'exists';
@@ -280,7 +287,8 @@ function clusterOf(world: World): unknown {
 
 function invoked(world: World, command: string): AzAnswer {
   const logs = (text: string): AzAnswer => answer({ exitCode: 0, logs: text });
-  if (command.includes('auth can-i')) return logs((world.isAdmin ? 'yes\n' : 'no\n').repeat(6));
+  if (command.includes('auth can-i'))
+    return logs((world.isAdmin && world.roleHoldsAfterLooks === 0 ? 'yes\n' : 'no\n').repeat(6));
   if (command.startsWith('kubectl get customresourcedefinitions')) return logs('---\n---\n');
   if (command.startsWith('helm upgrade')) world.chart = true;
   if (command.startsWith('helm uninstall')) world.chart = false;
