@@ -28,6 +28,8 @@ else if (isNewEnough || process.features.typescript) {
 }
 
 function startWith(node) {
+  // Ctrl-C is the other's to answer: who ends before it takes the terminal from it.
+  process.on('SIGINT', () => {});
   const { status, signal } = spawnSync(node, [fileURLToPath(import.meta.url), ...process.argv.slice(2)], {
     stdio: 'inherit',
   });

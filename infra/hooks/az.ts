@@ -13,7 +13,7 @@ export type Ask = (args: ReadonlyArray<string>) => AzAnswer;
 export function azIn(cwd: string, withinMs?: number): Ask {
   return (args) => {
     const words = [...args, '--only-show-errors', '--output', 'json'];
-    const { status, stdout, stderr, error } = runProgram('az', words, {
+    const { status, signal, stdout, stderr, error } = runProgram('az', words, {
       cwd,
       shown: false,
       ...(withinMs === undefined ? {} : { withinMs }),
@@ -22,7 +22,13 @@ export function azIn(cwd: string, withinMs?: number): Ask {
     if (error !== undefined && 'code' in error && error.code === 'ETIMEDOUT') {
       return { kind: 'refused', message: `az ${args.slice(0, 3).join(' ')} did not end in time, and was ended` };
     }
-    return status === 0 ? parse(stdout) : { kind: 'refused', message: stderr ?? '' };
+    if (status === 0) return parse(stdout);
+    // One that is interrupted says nothing.
+    const ended = signal === null ? `ended with ${status}` : `was ended by ${signal}`;
+    return {
+      kind: 'refused',
+      message: (stderr ?? '').trim() === '' ? `az ${args.slice(0, 3).join(' ')} ${ended}` : stderr,
+    };
   };
 }
 

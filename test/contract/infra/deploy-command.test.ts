@@ -1,4 +1,5 @@
-import { execFile } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, join, resolve } from 'node:path';
@@ -127,6 +128,41 @@ describe('nodewright deploy, as a process', () => {
       'functionapp deployment source config-zip',
     ]);
     expect(made.at(-1)).toContain(`--src ${join(folder, 'app.zip')}`);
+  });
+
+  test('Ctrl-C ends what az does, and the command says where it stopped', async () => {
+    const { PATH = '' } = process.env;
+    const child = spawn(process.execPath, [join(root, 'cli/bin.js'), ...deploy], {
+      env: {
+        PATH: `${folder}${delimiter}${PATH}`,
+        AZ_CLUSTER: JSON.stringify({ aadProfile: { managed: true }, linuxProfile: null }),
+        AZ_OUTPUTS: JSON.stringify(outputs),
+        AZ_HANGS: '^deployment sub create',
+      },
+      cwd: folder,
+      // A terminal sends the signal to the whole group.
+      detached: true,
+    });
+    let said = '';
+    const hears = (text: string): void => {
+      said += text;
+    };
+    child.stdout.setEncoding('utf8').on('data', hears);
+    child.stderr.setEncoding('utf8').on('data', hears);
+    const ended = once(child, 'close');
+    const before = callsSoFar().length;
+    const isAtWork = (): boolean =>
+      callsSoFar()
+        .slice(before)
+        .some((one) => one.startsWith('deployment sub create'));
+    await expect.poll(isAtWork, { timeout: 60_000 }).toBe(true);
+    process.kill(-(child.pid ?? 0), 'SIGINT');
+    const [code] = (await ended) as [number];
+    expect(said).toContain(
+      '✗ step 3 of 6, infrastructure: cannot deploy the infrastructure: az says "az deployment sub create was ended by SIGINT"',
+    );
+    expect(said).toContain('To go on, type the same again:');
+    expect(code).toBe(1);
   });
 
   test('status and uninstall work on the same deployment', async () => {

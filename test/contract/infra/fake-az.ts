@@ -8,7 +8,7 @@ const NOTES = (calls: string): string =>
 /**
  * An `az` for the hooks, in a folder to put on the PATH: `az rest` asks the Azure double, and what the double does not serve
  * is answered here. Every call is written to `calls`, one object of JSON a line, with the files and values of a chart that were sent along. `AZ_CLUSTER` is laid over the cluster's properties, `AZ_OUTPUTS` are
- * those of a deployment, `AZ_LOOK` is what the cluster answers when the chart's hook looks at it, `AZ_INVOKE` is how a command in the cluster ends. `AZ_REFUSES` says what az refuses, by a pattern, and with `AZ_NOTHING` nothing was deployed before. Beside it an `azd` that only notes its calls.
+ * those of a deployment, `AZ_LOOK` is what the cluster answers when the chart's hook looks at it, `AZ_INVOKE` is how a command in the cluster ends. `AZ_REFUSES` and `AZ_HANGS` say what az refuses and what keeps it for a minute, by a pattern, and with `AZ_NOTHING` nothing was deployed before. Beside it an `azd` that only notes its calls.
  */
 export function writeFakeAz(folder: string, azure: string, subscription: string): { readonly calls: string } {
   const calls = join(folder, 'calls');
@@ -51,6 +51,7 @@ const known = [
 const answer = async () => {
   const text = args[0] === 'rest' ? args.at(-1) : args.join(' ');
   if (process.env.AZ_REFUSES !== undefined && new RegExp(process.env.AZ_REFUSES).test(text)) return refuse('(ServiceUnavailable) busy');
+  if (process.env.AZ_HANGS !== undefined && new RegExp(process.env.AZ_HANGS).test(text)) await new Promise((done) => setTimeout(done, 60_000));
   if (process.env.AZ_NOTHING !== undefined && /^deployment sub show /.test(text)) return refuse('(DeploymentNotFound) Deployment x could not be found.');
   const found = known.find(([pattern]) => pattern.test(text));
   if (found !== undefined) return found[1] === null ? undefined : say(found[1]);
