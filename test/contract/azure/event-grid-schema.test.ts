@@ -60,8 +60,6 @@ describe('what the double publishes is what the Event Grid library reads', () =>
     const news = await readEvent(JSON.parse(JSON.stringify(body)), 'demo');
     expect(news).toMatchObject({ kind: 'signal', signal: meaning });
     expect(news.kind === 'signal' && news.signal.vmId?.toLowerCase()).toBe(vmId.toLowerCase());
-    // The library's face of an event is one that we read as well.
-    expect(await readEvent(read, 'demo')).toEqual(news);
   });
 
   test.for(published)('%s, in the Event Grid schema, with the same meaning', async ([, event]) => {
@@ -71,7 +69,6 @@ describe('what the double publishes is what the Event Grid library reads', () =>
     expect(await readEvent(renderGridEvent(event, '/subscriptions/0'), 'demo')).toEqual(
       await readEvent(renderCloudEvent(event), 'demo'),
     );
-    expect(await readEvent(read, 'demo')).toEqual(await readEvent(renderCloudEvent(event), 'demo'));
   });
 
   test('under the types that the library knows, but for one that is in preview', async () => {
