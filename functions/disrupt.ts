@@ -2,7 +2,7 @@ import { app, type Timer } from '@azure/functions';
 import { lookOn } from '../shared/app/disrupt/look-on.ts';
 import type { DisruptOutcome } from '../shared/app/disrupt/disrupt.ts';
 import { logTo } from './deliver.ts';
-import { theWorker, withinTime, type Worker } from './execution.ts';
+import { theWorker, withinTime } from './execution.ts';
 
 /**
  * How long one execution looks on while something is under way, in milliseconds: nearly until the timer comes again. The host has a status
@@ -22,19 +22,13 @@ app.timer('disrupt', {
         ports.log('disruption-looked', { outcome: outcome.kind, why: whyOf(outcome) });
       };
       const untilMs = worker.now() + (isQuick(timer) ? LOOK_ON_BETWEEN_QUICK_MS : LOOK_ON_MS);
-      await lookOn(ports, { untilMs, pause: (ms) => pause(worker, ms), tell });
+      await lookOn(ports, { untilMs, tell });
     }),
 });
 
 /** The library's type knows no timer without a status. */
 function isQuick({ scheduleStatus }: { readonly scheduleStatus?: Timer['scheduleStatus'] | null }): boolean {
   return scheduleStatus === undefined || scheduleStatus === null;
-}
-
-function pause({ after }: Worker, ms: number): Promise<void> {
-  return new Promise((resolve) => {
-    after(ms, resolve);
-  });
 }
 
 /** What a look waits for, or what stood in its way; null where it did something. */

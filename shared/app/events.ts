@@ -22,6 +22,9 @@ export interface EventNote {
   readonly dedupe?: { readonly key: string; readonly periodMs: number };
 }
 
+/** How long the API server keeps an event, as clusters are set up. */
+export const EVENT_LIVES_MS: number = 60 * 60_000;
+
 /** Kubernetes cuts messages of events here. */
 const MESSAGE_MAX = 1024;
 

@@ -1,7 +1,7 @@
 import { RetryableError } from '../ports/errors.ts';
 import type { Kind, Refusal } from '../ports/kubernetes.ts';
 import { WRITE_DENIED, deniedKey, noteDenied, renderDenied, type About } from './denied-condition.ts';
-import { type EventNote, publish } from './events.ts';
+import { EVENT_LIVES_MS, type EventNote, publish } from './events.ts';
 import type { Ports } from './ports.ts';
 
 /** What is denied is tried again after so long where a try costs a request, and told again then. */
@@ -50,9 +50,6 @@ async function tellOn(ports: TellPorts, { kind, key }: About, refusal: Refusal, 
 function onceForAll({ act, kind, policy }: Refusal): Pick<EventNote, 'dedupe'> {
   return act === 'create' ? { dedupe: { key: `${kind}/${policy ?? ''}`, periodMs: EVENT_LIVES_MS } } : {};
 }
-
-/** As clusters are set up. */
-const EVENT_LIVES_MS = 60 * 60_000;
 
 const apiVersions: Readonly<Record<Kind, string>> = {
   Node: 'v1',

@@ -1,11 +1,8 @@
 import type { PodReference } from '../core/model/plan.ts';
-import { publish, type EventNote } from './events.ts';
+import { EVENT_LIVES_MS, publish, type EventNote } from './events.ts';
 import { inParallel } from './in-parallel.ts';
 import { aboutPod } from './pod-key.ts';
 import type { Ports } from './ports.ts';
-
-/** An event lives as long. */
-const TOLD_EVERY_MS = 60 * 60_000;
 
 /** Events of one plan, at most. */
 const TOLD_MAX = 100;
@@ -24,7 +21,7 @@ export async function tellWaitingPods(
 ): Promise<void> {
   const news = all.filter(({ key }) => !ports.told.isKnown(key, ports.now()));
   await inParallel(news.slice(0, TOLD_MAX), TOLD_AT_ONCE, async ({ pod, key, type, reason, message }) => {
-    if (!ports.told.isNews(key, ports.now(), TOLD_EVERY_MS)) return;
+    if (!ports.told.isNews(key, ports.now(), EVENT_LIVES_MS)) return;
     await publish(ports.kubernetes, { regarding: aboutPod(pod), type, reason, message }, ports.now());
   });
 }

@@ -6,11 +6,10 @@ const PAUSE_MS = 2_000;
 /** A look at a large cluster takes long: of the time that it looks on, at most a quarter is looking. */
 const PAUSE_PER_LOOK = 3;
 
-/** How long it is looked on for, and how a pause is made. */
+/** How long it is looked on for, and who hears of it. */
 export interface LookingOn {
   /** Since the epoch: no look begins later. */
   readonly untilMs: number;
-  readonly pause: (ms: number) => Promise<void>;
   /** Hears each outcome that is not as the one before. */
   readonly tell: (outcome: DisruptOutcome) => void;
 }
@@ -19,7 +18,7 @@ export interface LookingOn {
  * Looks for what may go, and again as long as something is under way: a replacement that becomes ready, a node that is gone, a look that
  * came between two others are followed within seconds, and not when the timer comes next. Throws what a look throws.
  */
-export async function lookOn(ports: Ports, { untilMs, pause, tell }: LookingOn): Promise<void> {
+export async function lookOn(ports: Ports, { untilMs, tell }: LookingOn): Promise<void> {
   let told = '';
   for (;;) {
     const startedMs = ports.now();
@@ -33,7 +32,7 @@ export async function lookOn(ports: Ports, { untilMs, pause, tell }: LookingOn):
     const pauseMs = Math.max(PAUSE_MS, PAUSE_PER_LOOK * (endedMs - startedMs));
     if (!isUnderWay(outcome) || endedMs + pauseMs > untilMs) return;
     // oxlint-disable-next-line no-await-in-loop
-    await pause(pauseMs);
+    await ports.sleep(pauseMs);
   }
 }
 

@@ -11,16 +11,13 @@ async function lookedOn(
 ) {
   const told: Array<string> = [];
   const pauses: Array<number> = [];
-  await lookOn(ports, {
-    untilMs: START + forMs,
-    pause: (ms) => {
-      pauses.push(ms);
-      onPause();
-      clock.advance(ms);
-      return Promise.resolve();
-    },
-    tell: ({ kind }) => void told.push(kind),
-  });
+  const sleep = (ms: number): Promise<void> => {
+    pauses.push(ms);
+    onPause();
+    clock.advance(ms);
+    return Promise.resolve();
+  };
+  await lookOn({ ...ports, sleep }, { untilMs: START + forMs, tell: ({ kind }) => void told.push(kind) });
   return { told, pauses };
 }
 

@@ -176,10 +176,10 @@ function judgeAnew(one: Begun, look: SecondLook, failed: number): BegunVerdict {
   const ready = initializedNodes(provisioning.cluster);
   const kept = keptForOthers(plan, provisioning, { uids, replacements: new Set(one.replacements) });
   const awaited = homes.filter(({ target: { name } }) => !ready.has(name) || kept.has(name));
-  if (awaited.length > 0 && (failed === 0 || now < one.sinceMs + REPLACED_MS)) {
-    return { kind: 'wait', for: `${awaited.length} nodes that start` };
-  }
   if (awaited.length > 0) {
+    if (failed === 0 || now < one.sinceMs + REPLACED_MS) {
+      return { kind: 'wait', for: `${awaited.length} nodes that start` };
+    }
     const because = nodesOf(awaited.flatMap(({ pods }) => pods));
     return { kind: 'take-back', why: 'its replacement takes too long', failed, because };
   }
