@@ -3,6 +3,7 @@ import { resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as pass } from 'node:timers/promises';
 import { type Ask, azIn } from '../../infra/hooks/az.ts';
+import { hold } from '../../infra/hooks/hold.ts';
 import type { Installing } from '../../infra/hooks/install-relay.ts';
 import { makePublicKey } from '../../infra/hooks/make-ssh-key.ts';
 import { runProgram, showProgram } from '../../infra/hooks/run-program.ts';
@@ -73,9 +74,7 @@ export function thisMachine({ tellsInterrupt }: { readonly tellsInterrupt: boole
         throw new Stopped('it was interrupted', 1, error);
       }
     },
-    hold: (ms) => {
-      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
-    },
+    hold,
   };
 }
 

@@ -1,4 +1,5 @@
 import { azIn } from './az.ts';
+import { hold } from './hold.ts';
 import { remove } from './remove.ts';
 import { renderRemoval } from './render-removal.ts';
 import { runProgram } from './run-program.ts';
@@ -10,7 +11,7 @@ import { runProgram } from './run-program.ts';
 const environment = { ...ofAzd(), ...process.env };
 if (process.argv.includes('--yes')) {
   try {
-    remove(environment, { ask: azIn(process.cwd()), say: console.log, now: Date.now, sleep });
+    remove(environment, { ask: azIn(process.cwd()), say: console.log, now: Date.now, sleep: hold });
     console.log('\nNodewright is removed. Its custom resources stay in the cluster: kubectl delete -f infra/crds.');
   } catch (error) {
     console.error(`✗ ${error instanceof Error ? error.message : String(error)}`);
@@ -37,8 +38,4 @@ function ofAzd(): Readonly<Record<string, string>> {
   } catch {
     return {};
   }
-}
-
-function sleep(ms: number): void {
-  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
 }

@@ -1,6 +1,7 @@
 import type { Ask } from './az.ts';
 import { explainRefusal } from './explain-refusal.ts';
 import { outside, type OutputOf, removalOutputs } from './outside.ts';
+import { invokeCommand } from './relay-commands.ts';
 
 /** Nodes are drained under PodDisruptionBudgets; longer than that, something holds them, and a person has to look. */
 const NODES_GONE_WITHIN_MS = 30 * 60_000;
@@ -49,8 +50,8 @@ export function remove(environment: Readonly<Record<string, string | undefined>>
 }
 
 function runInCluster(of: OutputOf, command: string, { ask }: Removing): string {
-  const place = ['--resource-group', of('CLUSTER_RESOURCE_GROUP'), '--name', of('CLUSTER_NAME')];
-  const answer = ask(['aks', 'command', 'invoke', ...place, '--command', command]);
+  const cluster = { clusterResourceGroup: of('CLUSTER_RESOURCE_GROUP'), clusterName: of('CLUSTER_NAME') };
+  const answer = ask(invokeCommand(cluster, command, { withFiles: false }));
   if (answer.kind !== 'answer')
     throw new Error(explainRefusal(`run "${command}" in the cluster through Azure`, answer));
   const { exitCode, logs } = answer.value as { readonly exitCode: number; readonly logs: string };
