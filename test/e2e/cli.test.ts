@@ -110,7 +110,8 @@ describe('nodewright plan, as a process', () => {
       {
         code: 2,
         stdout: '',
-        stderr: 'nodewright: destroy: is not a command (use deploy, status, uninstall, plan, disrupt, launch, version or --help)\n',
+        stderr:
+          'nodewright: destroy: is not a command (use deploy, status, uninstall, plan, disrupt, launch, version or --help)\n',
       },
     ]);
   });
