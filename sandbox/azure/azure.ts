@@ -1,19 +1,19 @@
 import { join } from 'node:path';
-import type { Capacity, Exhaustion, Placement } from './capacity.ts';
-import { Cloud, groupAndName } from './cloud.ts';
-import { EventGrid, type Delivery } from './event-grid.ts';
-import type { GridEvent } from './event-grid-events.ts';
-import { EventLog } from './event-log.ts';
-import { crashVm, evictVm, scheduleMaintenance, type MaintenanceType } from './eviction.ts';
-import { FaultPlan, type OrderedFault } from './faults.ts';
-import { ImageShelf } from './images.ts';
-import { listAt, textAt } from './json.ts';
-import type { Counters } from './ledger.ts';
-import type { AzureOptions, EventSubscription, FaultRates, Quota } from './options.ts';
-import { publishEvents } from './publish-events.ts';
-import type { Usage } from './quota.ts';
-import type { AzureEvent, Vm, VmView } from './resources.ts';
-import type { Restriction } from './restrictions.ts';
+import type { Capacity, Exhaustion, Placement } from './state/capacity.ts';
+import { Cloud, groupAndName } from './state/cloud.ts';
+import { EventGrid, type Delivery } from './events/event-grid.ts';
+import type { GridEvent } from './events/event-grid-events.ts';
+import { EventLog } from './events/event-log.ts';
+import { crashVm, evictVm, scheduleMaintenance, type MaintenanceType } from './machines/eviction.ts';
+import { FaultPlan, type OrderedFault } from './limits/faults.ts';
+import { ImageShelf } from './catalog/images.ts';
+import { listAt, textAt } from './arm/json.ts';
+import type { Counters } from './state/ledger.ts';
+import type { AzureOptions, EventSubscription, FaultRates, Quota } from './state/options.ts';
+import { publishEvents } from './events/publish-events.ts';
+import type { Usage } from './state/quota.ts';
+import type { AzureEvent, Vm, VmView } from './arm/resources.ts';
+import type { Restriction } from './state/restrictions.ts';
 import { adminRoutes } from './routes/admin.ts';
 import { catalogRoutes, listSkus, usagesOf } from './routes/catalog.ts';
 import { clusterRoutes } from './routes/cluster.ts';
@@ -23,8 +23,8 @@ import { networkRoutes } from './routes/network.ts';
 import { operationRoutes } from './routes/operations.ts';
 import { PriceBook, priceRoutes } from './routes/prices.ts';
 import { startArmServer, type ArmServer } from './server.ts';
-import { readJson, readSizes, type DiskController } from './sizes.ts';
-import { letSpotVmsDie } from './spot-life.ts';
+import { readJson, readSizes, type DiskController } from './catalog/sizes.ts';
+import { letSpotVmsDie } from './machines/spot-life.ts';
 
 /** A running double of Azure. */
 export interface Azure {

@@ -3,25 +3,25 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parse } from 'yaml';
 import { type Azure, startAzure } from '../azure/azure.ts';
-import { type AzureOptions, azureDefaults } from '../azure/options.ts';
+import { type AzureOptions, azureDefaults } from '../azure/state/options.ts';
 import { connect, type Connection } from '../kubernetes/client/connection.ts';
-import { signalsQueue } from '../../shared/contract/queues.ts';
+import { signalsQueue } from '../../shared/contract/messages/queues.ts';
 import { type Cluster, startCluster } from '../kubernetes/cluster.ts';
 import { findFreePorts } from '../kubernetes/control-plane/free-ports.ts';
 import { playAksComponents } from './aks-components.ts';
 import { applyManifests, readManifests } from './apply-manifests.ts';
-import { type Child, createChild } from './child.ts';
-import { openCuttableLine } from './cuttable-line.ts';
-import { createFunctionsHosts, type Hosting, hostCount } from './functions-hosts.ts';
-import { isPortFree } from './port-free.ts';
-import { networkModeOf } from '../../shared/adapters/azure/network-mode.ts';
+import { type Child, createChild } from './processes/child.ts';
+import { openCuttableLine } from './processes/cuttable-line.ts';
+import { createFunctionsHosts, type Hosting, hostCount } from './processes/functions-hosts.ts';
+import { isPortFree } from '../base/port-free.ts';
+import { networkModeOf } from '../../shared/adapters/azure/network/network-mode.ts';
 import type { ClusterNetwork } from '../node/readiness.ts';
-import { systemClock } from './clock.ts';
+import { systemClock } from '../base/clock.ts';
 import { type MachinePace, connectMachines } from './machines.ts';
 import { nodeSettings, orderedIdentities } from './node-settings.ts';
-import { openRelays, type RelayPorts } from './relays.ts';
-import { azureDelayMs } from './restart-delay.ts';
-import { type Rng, rngFrom } from './rng.ts';
+import { openRelays, type RelayPorts } from './processes/relays.ts';
+import { azureDelayMs } from './processes/restart-delay.ts';
+import { type Rng, rngFrom } from '../base/rng.ts';
 
 /** How to run the whole product on this machine. */
 export interface SandboxOptions {

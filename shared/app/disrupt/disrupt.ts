@@ -5,24 +5,24 @@ import type { AuditedDisruption } from '../../core/disruption/sound-disruption.t
 import { leavingNames } from '../../core/present/leaving-names.ts';
 import { withoutLeaving } from '../../core/present/without-leaving.ts';
 import { instant } from '../../core/quantity/units.ts';
-import { resume } from '../commit-plan.ts';
-import { gather } from '../gather.ts';
-import { eachAlone } from '../in-parallel.ts';
-import { makePlan } from '../make-plan.ts';
-import type { Ports } from '../ports.ts';
-import { readSnapshot } from '../read-snapshot.ts';
-import { recordLook } from '../record-look.ts';
-import { wake } from '../wake.ts';
+import { resume } from '../commit/commit-plan.ts';
+import { gather } from '../gather/gather.ts';
+import { eachAlone } from '../ports/in-parallel.ts';
+import { makePlan } from '../plan/make-plan.ts';
+import type { Ports } from '../ports/ports.ts';
+import { readSnapshot } from '../gather/read-snapshot.ts';
+import { recordLook } from '../tell/record-look.ts';
+import { wake } from '../ports/wake.ts';
 import { beginWhatHolds } from './begin-what-holds.ts';
 import { begin } from './begin.ts';
-import { tellBreakers } from './breaker.ts';
+import { tellBreakers } from './brakes/breaker.ts';
 import { disruptionInput } from './disruption-input.ts';
 import { goOn } from './go-on.ts';
-import { watchRollouts } from './halt-rollouts.ts';
-import { makeDisruption } from './make-disruption.ts';
-import { NODES_AT_ONCE, tellFailed, unmark } from './mark.ts';
-import { stateOf } from './look-figures.ts';
-import { tellKept } from './tell-kept.ts';
+import { watchRollouts } from './brakes/halt-rollouts.ts';
+import { makeDisruption } from '../plan/make-disruption.ts';
+import { NODES_AT_ONCE, tellFailed, unmark } from '../execute/mark.ts';
+import { stateOf } from './tell/look-figures.ts';
+import { tellKept } from './tell/tell-kept.ts';
 
 export type DisruptOutcome =
   | { readonly kind: 'no-snapshot' }

@@ -1,4 +1,4 @@
-import type { Ports } from '../ports.ts';
+import type { Ports } from '../ports/ports.ts';
 import { disrupt, type DisruptOutcome } from './disrupt.ts';
 
 /** Between two looks, in milliseconds: what the relay sees is published within a second. */

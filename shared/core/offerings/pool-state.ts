@@ -1,4 +1,4 @@
-import { addAmounts, type Amounts } from '../../kubernetes/quantity.ts';
+import { addAmounts, type Amounts } from '../../kubernetes/text/quantity.ts';
 import type { InstanceType } from '../model/catalog.ts';
 import type { NodePool } from '../../kubernetes/manifest.ts';
 import type { PoolObstacle } from '../model/left-reason.ts';

@@ -1,4 +1,4 @@
-import type { Refusal } from '../../../shared/adapters/azure/refusals.ts';
+import type { Refusal } from '../../../shared/adapters/azure/catalog/refusals.ts';
 import type { SpotMemory, SpotStorm } from '../../../shared/core/offerings/spot-storms.ts';
 import type { EvictedMachine, RefusedOffering } from '../../../shared/ports/cloud.ts';
 import type { Hint } from '../../../shared/ports/hints.ts';

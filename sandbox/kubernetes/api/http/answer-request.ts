@@ -12,10 +12,10 @@ import { createObject } from '../objects/create-object.ts';
 import { deleteObject, parseDeleteOptions } from '../objects/delete-object.ts';
 import { readObject, updateObject } from '../objects/update-object.ts';
 import { notFound } from '../status-error.ts';
-import { type ApiReply, jsonReply } from './api-reply.ts';
-import { type ApiRequest, parseBody } from './api-request.ts';
-import type { ResourceRoute } from './route.ts';
-import { toWriteOptions } from './write-options.ts';
+import { type ApiReply, jsonReply } from '../request/api-reply.ts';
+import { type ApiRequest, parseBody } from '../request/api-request.ts';
+import type { ResourceRoute } from '../request/route.ts';
+import { toWriteOptions } from '../request/write-options.ts';
 
 /** A resource request with all that its verb needs. */
 export interface ResourceCall {

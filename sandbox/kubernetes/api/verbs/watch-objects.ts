@@ -1,10 +1,10 @@
 import type { ServerResponse } from 'node:http';
-import type { ApiReply } from '../http/api-reply.ts';
-import type { ApiRequest } from '../http/api-request.ts';
-import { negotiate, type Presentation } from '../http/media-type.ts';
-import type { ResourceRoute } from '../http/route.ts';
+import type { ApiReply } from '../request/api-reply.ts';
+import type { ApiRequest } from '../request/api-request.ts';
+import { negotiate, type Presentation } from '../request/media-type.ts';
+import type { ResourceRoute } from '../request/route.ts';
 import type { Json, JsonObject } from '../json.ts';
-import { objectText } from '../objects/object-text.ts';
+import { objectText } from '../wire/object-text.ts';
 import type { Resource } from '../registry/resources.ts';
 import { type ApiState, apiVersionOf } from '../state.ts';
 import { expired, invalid } from '../status-error.ts';

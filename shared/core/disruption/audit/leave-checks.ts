@@ -5,7 +5,7 @@ import type { FinalNode } from '../../audit/seen/final-state.ts';
 import { fatal, type Finding } from '../../audit/seen/finding.ts';
 import { blockingTaint, selected } from '../../audit/seen/matching.ts';
 import type { Instant } from '../../quantity/units.ts';
-import { parseDuration } from '../../../kubernetes/duration.ts';
+import { parseDuration } from '../../../kubernetes/text/duration.ts';
 import { parseTimestamp } from '../../quantity/utc-time.ts';
 import type { DisruptionInput } from '../../model/disruption-input.ts';
 import type { DisruptionReason } from '../plan/disruption-plan.ts';

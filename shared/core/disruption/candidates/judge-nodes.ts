@@ -16,7 +16,7 @@ import { poolBrake, withRollouts } from './pool-brakes.ts';
 import { podBudgetCheck } from './pod-budgets.ts';
 import { nodePrices, type PriceOfNode } from './node-prices.ts';
 import { repairJudge } from './node-repair.ts';
-import { parseDuration } from '../../../kubernetes/duration.ts';
+import { parseDuration } from '../../../kubernetes/text/duration.ts';
 import { parseTimestamp } from '../../quantity/utc-time.ts';
 
 /** A node, and whether it may go. */

@@ -1,5 +1,5 @@
 import type { Pod } from '../../model/cluster.ts';
-import type { Amounts } from '../../../kubernetes/quantity.ts';
+import type { Amounts } from '../../../kubernetes/text/quantity.ts';
 import { labelKey } from '../../../kubernetes/labels.ts';
 import { at } from '../../quantity/at.ts';
 import { openRule } from '../../offerings/compile-pool.ts';

@@ -1,6 +1,6 @@
 import type { Cluster, Pod, PodShape } from '../../model/cluster.ts';
 import { labelKey, REGIONAL_ZONE } from '../../../kubernetes/labels.ts';
-import type { Amounts } from '../../../kubernetes/quantity.ts';
+import type { Amounts } from '../../../kubernetes/text/quantity.ts';
 import { addExclusions, toTerms, type NeedTerms } from './need-terms.ts';
 import { regionalBits, zonesFirst } from './zones-first.ts';
 import { constraintLevels, type PodConstraints } from '../../rules/pod-constraints.ts';

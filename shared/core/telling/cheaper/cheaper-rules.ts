@@ -2,7 +2,7 @@ import { labelKey } from '../../../kubernetes/labels.ts';
 import type { SelectorRequirement } from '../../../kubernetes/manifest.ts';
 import type { OfferingStorm } from '../../model/catalog.ts';
 import type { CheaperReason } from '../../model/cheaper.ts';
-import { renderAmount } from '../../../kubernetes/quantity.ts';
+import { renderAmount } from '../../../kubernetes/text/quantity.ts';
 import { microUsdPerHour } from '../../quantity/units.ts';
 import { at } from '../../quantity/at.ts';
 import {

@@ -1,7 +1,7 @@
 import type { NodePool, SelectorRequirement } from '../../../kubernetes/manifest.ts';
 import type { Edit, Remedy } from '../../model/remedy.ts';
 import type { PoolReason, LeftReason, TopologyRule } from '../../model/left-reason.ts';
-import { renderAmount, type Amounts } from '../../../kubernetes/quantity.ts';
+import { renderAmount, type Amounts } from '../../../kubernetes/text/quantity.ts';
 import { renderForPeople } from '../../quantity/render-for-people.ts';
 import { at } from '../../quantity/at.ts';
 import { allowedBy, capacityOf, isNone, listedIn, offeringsMeeting } from '../../offerings/compile-pool.ts';

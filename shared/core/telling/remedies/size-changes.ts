@@ -1,4 +1,4 @@
-import { renderAmount } from '../../../kubernetes/quantity.ts';
+import { renderAmount } from '../../../kubernetes/text/quantity.ts';
 import type { Edit } from '../../model/remedy.ts';
 import { capacityOf, isNone } from '../../offerings/compile-pool.ts';
 import type { PoolState } from '../../offerings/pool-state.ts';
