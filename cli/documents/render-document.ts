@@ -1,6 +1,6 @@
 import { harmlessJson, isHarmless } from '../../shared/contract/harmless.ts';
 import type { DisruptionDocument } from './disruption-format.ts';
-import type { LaunchDocument } from '../launch/launch-document.ts';
+import type { LaunchDocument } from './launch-format.ts';
 import type { PlanDocument } from './plan-format.ts';
 
 /** The public form as JSON. What a terminal would obey or hide is escaped. */

@@ -4,7 +4,7 @@ import type { Cloud } from './state/cloud.ts';
 import { drawGuid } from './arm/guid.ts';
 import { isObject, type JsonObject } from './arm/json.ts';
 import { findRoute, type ArmRequest, type ArmResponse, type Route } from './arm/router.ts';
-import type { Fault, FaultPlan } from './limits/faults.ts';
+import type { Fault, FaultPlan } from './faults.ts';
 import { isGatewayAnswer, renderRefusal } from './arm/refusal.ts';
 import { refuseUnknownVersion } from './types/api-versions.ts';
 

@@ -3,7 +3,7 @@ import type { InstanceType } from '../../shared/core/model/catalog.ts';
 import type { NodePool, PodSpec } from '../../shared/kubernetes/manifest.ts';
 import { podRequests } from '../../shared/core/rules/pod-requests.ts';
 import type { NodeClass } from '../../shared/ports/kubernetes.ts';
-import type { Azure } from '../azure/azure.ts';
+import type { Azure } from '../azure/running-azure.ts';
 import type { Size } from '../azure/catalog/sizes.ts';
 import { findShortages, type QuotaShortage, type WaitingPods } from './find-shortages.ts';
 import { type PossibleMachine, possibleMachines, toSkus } from './possible-machines.ts';

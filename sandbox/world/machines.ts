@@ -1,4 +1,4 @@
-import type { Azure } from '../azure/azure.ts';
+import type { Azure } from '../azure/running-azure.ts';
 import type { VmView } from '../azure/arm/resources.ts';
 import { readSizes } from '../azure/catalog/sizes.ts';
 import type { Kubelets } from '../kubernetes/kubelet/kubelets.ts';

@@ -1,4 +1,4 @@
-import type { DisruptionReason } from '../core/disruption/plan/disruption-plan.ts';
+import type { DisruptionReason } from '../core/disruption/plan/disruption-reason.ts';
 import type { DeviceTemplates } from '../core/model/device-templates.ts';
 import type { Plan } from '../core/model/plan.ts';
 import type { DisruptionLook } from '../contract/figures/disruption-figures.ts';

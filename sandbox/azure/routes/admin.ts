@@ -1,9 +1,9 @@
 import { ArmError, invalidParameter } from '../arm/arm-error.ts';
-import type { Azure } from '../azure.ts';
+import type { Azure } from '../running-azure.ts';
 import type { CapacityError } from '../state/capacity.ts';
 import type { EventLog } from '../events/event-log.ts';
 import type { MaintenanceType } from '../machines/eviction.ts';
-import type { OrderedFault } from '../limits/faults.ts';
+import type { OrderedFault } from '../limits/ordered-fault.ts';
 import { isObject, listAt, objectAt, textAt, valueAt, type JsonObject } from '../arm/json.ts';
 import { noFaults } from '../state/options.ts';
 import { DISK_CONTROLLERS } from '../catalog/sizes.ts';

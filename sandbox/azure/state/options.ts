@@ -1,7 +1,7 @@
 import type { Clock } from '../../base/clock.ts';
 import type { Rng } from '../../base/rng.ts';
 import type { Exhaustion } from './capacity.ts';
-import type { OrderedFault } from '../limits/faults.ts';
+import type { OrderedFault } from '../limits/ordered-fault.ts';
 import type { Restriction } from './restrictions.ts';
 import type { DiskController } from '../catalog/sizes.ts';
 

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { taint } from '../../../shared/contract/names.ts';
-import type { Azure } from '../../azure/azure.ts';
+import type { Azure } from '../../azure/running-azure.ts';
 import type { VmView } from '../../azure/arm/resources.ts';
 import type { Connection } from '../../kubernetes/client/connection.ts';
 import type { KubernetesObject, Node } from '../../kubernetes/client/objects.ts';

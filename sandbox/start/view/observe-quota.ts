@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import type { PodSpec } from '../../../shared/kubernetes/manifest.ts';
-import type { Azure } from '../../azure/azure.ts';
+import type { Azure } from '../../azure/running-azure.ts';
 import { readSizes } from '../../azure/catalog/sizes.ts';
 import type { Orders } from '../../orders/read-orders.ts';
 import type { QuotaShortage } from '../../quota/find-shortages.ts';

@@ -7,6 +7,7 @@ import { type ConditionChange, clearConditions, isTrue, sameConditions, setCondi
 import { claimsNamed, hintObjects } from '../ports/hint-objects.ts';
 import { claimFacts } from '../facts/claim-facts.ts';
 import type { Ports } from '../ports/ports.ts';
+import type { FollowOutcome } from '../ports/follow-outcome.ts';
 
 /** The conditions whose conjunction is a NodeClaim's `Ready`. */
 const DEPENDENTS = ['Launched', 'Registered', 'Initialized'] as const;
@@ -18,15 +19,6 @@ export const NODE_NOT_FOUND: ConditionChange = {
   reason: 'NodeNotFound',
   message: 'Node not registered with cluster',
 };
-
-/** Where following leaves an object for now. */
-export type FollowOutcome =
-  /** Go on; `claim` is what the API server has now. */
-  | { readonly kind: 'next'; readonly claim: NodeClaim }
-  /** Nothing more can be done until something happens, or until `lookAgainMs`. */
-  | { readonly kind: 'wait'; readonly for: string; readonly lookAgainMs: number | null }
-  /** The claim is gone, or on its way out. */
-  | { readonly kind: 'ended'; readonly why: string };
 
 export function createdAtMs(claim: NodeClaim): number {
   return Date.parse(claim.metadata.creationTimestamp ?? '') || 0;

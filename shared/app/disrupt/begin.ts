@@ -18,7 +18,7 @@ import { makePlan, type MadePlan } from '../plan/make-plan.ts';
 import type { Ports } from '../ports/ports.ts';
 import { recordLook } from '../tell/record-look.ts';
 import { tellRefused } from '../plan/tell-refused.ts';
-import type { DisruptOutcome } from './disrupt.ts';
+import type { DisruptOutcome } from './disrupt-outcome.ts';
 import { decisionCounts } from './tell/look-figures.ts';
 import { onlyCheaper } from './only-cheaper.ts';
 

@@ -27,7 +27,7 @@ import { poolOfNode, withinBudgetsNow, type Going, type WithinBudgets } from './
 import { disruptionInput } from './disruption-input.ts';
 import type { DisruptionPolicy } from '../../core/model/disruption-input.ts';
 import { haltRollout } from './brakes/halt-rollouts.ts';
-import type { DisruptOutcome } from './disrupt.ts';
+import type { DisruptOutcome } from './disrupt-outcome.ts';
 import { eventAboutNode } from '../tell/event-about.ts';
 import { NODES_AT_ONCE, tellFailed, unmark } from '../execute/mark.ts';
 import { failureCounts } from './tell/look-figures.ts';

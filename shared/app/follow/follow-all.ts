@@ -5,7 +5,7 @@ import { hintObjects } from '../ports/hint-objects.ts';
 import type { Ports } from '../ports/ports.ts';
 import { tellDenied } from '../tell/tell-denied.ts';
 import { follow } from './follow.ts';
-import type { FollowOutcome } from '../claims/node-claim.ts';
+import type { FollowOutcome } from '../ports/follow-outcome.ts';
 
 /** What became of one of the objects: where it stands now, or what kept it from being moved. */
 export interface Followed {

@@ -18,7 +18,6 @@ import { awaitPlanned, isForMovers, openNode, withoutReservation } from './join/
 import { releaseNode } from './join/release-node.ts';
 import {
   NODE_NOT_FOUND,
-  type FollowOutcome,
   createdAtMs,
   deleteClaim,
   ensureFinalizer,
@@ -27,6 +26,7 @@ import {
   transitionMs,
   writeStatus,
 } from '../claims/node-claim.ts';
+import type { FollowOutcome } from '../ports/follow-outcome.ts';
 import { noteDisruptable } from './judge/disruptable.ts';
 import { followNodeClass } from './definitions/node-class.ts';
 import { followNodePool } from './definitions/node-pool.ts';

@@ -1,6 +1,6 @@
 import type { FollowedObject } from '../../contract/messages/messages.ts';
 import { nameOf } from '../../contract/messages/queue-messages.ts';
-import type { FollowOutcome } from '../claims/node-claim.ts';
+import type { FollowOutcome } from './follow-outcome.ts';
 
 /** Lets each object be moved by one at a time, in this process; different objects beside each other. */
 export interface Turns {

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import type { OrderedFault } from '../../../sandbox/azure/limits/faults.ts';
+import type { OrderedFault } from '../../../sandbox/azure/limits/ordered-fault.ts';
 import { noFaults } from '../../../sandbox/azure/state/options.ts';
 import { expectConsistent } from '../kit/consistent.ts';
 import { deployment, nodeClass, nodePool } from '../kit/manifests.ts';

@@ -5,7 +5,7 @@ import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
 
 const run = promisify(execFile);
-const app = pathToFileURL(resolve(import.meta.dirname, '../../dist/functions/main.js')).href;
+const app = pathToFileURL(resolve(import.meta.dirname, '../../../dist/functions/main.js')).href;
 
 test("a start of the app leaves Node's own fetch to what uses it later", async () => {
   const script = `await import(${JSON.stringify(app)}); console.log(JSON.stringify(process.moduleLoadList));`;

@@ -1,6 +1,6 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import type { OrderedFault } from '../../../sandbox/azure/limits/faults.ts';
+import type { OrderedFault } from '../../../sandbox/azure/limits/ordered-fault.ts';
 import { parseAppEvent, type AppEvent } from '../../../sandbox/start/view/app-events.ts';
 import { readMetrics } from '../kit/karpenter-reads.ts';
 import { deployment, nodeClass, nodePool } from '../kit/manifests.ts';

@@ -25,7 +25,6 @@ import { Laws } from './laws.ts';
 import { changeLoad, createInitialObjects } from './load.ts';
 import { MemoryBlobs } from '../world/memory-blobs.ts';
 import type { Outside } from '../world/outside.ts';
-import type { Process } from '../world/process.ts';
 import { Queue, type Queues } from '../world/queue.ts';
 import { Releases } from './release.ts';
 import { SimulatedRelay } from '../world/relay.ts';
@@ -385,7 +384,7 @@ export class Simulation {
     };
   }
 
-  #act<T>(by: Process, what: string, effect: () => T): T {
+  #act<T>(by: { readonly name: string }, what: string, effect: () => T): T {
     const [verb = '', path = ''] = what.split(' ');
     this.laws.acting(what);
     if (LISTS_NODES.test(what)) this.#listedMs = this.timeline.now();

@@ -1,6 +1,6 @@
 import type { ApiState } from '../state.ts';
 import { pathNotFound } from '../status-error.ts';
-import type { OpenWatches } from '../verbs/watch-objects.ts';
+import type { OpenWatches } from '../request/open-watches.ts';
 import { answerResource } from './answer-request.ts';
 import { type ApiReply, jsonReply, textReply } from '../request/api-reply.ts';
 import type { ApiRequest } from '../request/api-request.ts';

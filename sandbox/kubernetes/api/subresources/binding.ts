@@ -1,4 +1,4 @@
-import type { ResourceCall } from '../http/answer-request.ts';
+import type { ResourceCall } from '../request/resource-call.ts';
 import { type ApiReply, jsonReply } from '../request/api-reply.ts';
 import { parseBody } from '../request/api-request.ts';
 import { type Json, type JsonObject, listAt, objectAt, textAt } from '../json.ts';

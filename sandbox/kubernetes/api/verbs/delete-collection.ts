@@ -1,4 +1,4 @@
-import type { ResourceCall } from '../http/answer-request.ts';
+import type { ResourceCall } from '../request/resource-call.ts';
 import { type ApiReply, jsonReply } from '../request/api-reply.ts';
 import { textAt } from '../json.ts';
 import { type DeleteOptions, deleteObject } from '../objects/delete-object.ts';

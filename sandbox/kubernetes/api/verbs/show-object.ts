@@ -1,5 +1,5 @@
 import { stringify as stringifyYaml } from 'yaml';
-import type { ResourceCall } from '../http/answer-request.ts';
+import type { ResourceCall } from '../request/resource-call.ts';
 import { type ApiReply, jsonReply } from '../request/api-reply.ts';
 import { negotiate } from '../request/media-type.ts';
 import type { JsonObject } from '../json.ts';

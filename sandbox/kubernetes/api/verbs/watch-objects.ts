@@ -12,14 +12,7 @@ import type { Change, Stored } from '../store/store.ts';
 import { partialMetadata } from '../tables/partial-metadata.ts';
 import { renderTable } from '../tables/render-table.ts';
 import { isTrue, parseRevision, type StoredMatcher, toStoredMatcher } from './list-query.ts';
-
-/** The open watches, for admin use and for closing the server. */
-export interface OpenWatches {
-  /** Ends every watch of a resource's plural ('' for all); answers how many. With `expire`, an ERROR 410 goes before. */
-  drop(plural: string, expire: boolean): number;
-  count(): number;
-  readonly add: (plural: string, end: (expire: boolean) => void) => () => void;
-}
+import type { OpenWatches } from '../request/open-watches.ts';
 
 /** No open watches yet. */
 export function createOpenWatches(): OpenWatches {

@@ -17,7 +17,8 @@ import { hintObjects } from '../../ports/hint-objects.ts';
 import { deniedNoMore } from '../../tell/denied-condition.ts';
 import type { Ports } from '../../ports/ports.ts';
 import { settledImages, type SettledImages } from './settled-images.ts';
-import { type FollowOutcome, hintClaims, written } from '../../claims/node-claim.ts';
+import { hintClaims, written } from '../../claims/node-claim.ts';
+import type { FollowOutcome } from '../../ports/follow-outcome.ts';
 import { UNSTAMPED_LOOK_MS, restampClaims } from './restamp.ts';
 
 const classFinalizer = 'karpenter.azure.com/termination';

@@ -15,7 +15,8 @@ import { missingClass } from './missing-class.ts';
 import { CLASS_NOT_FOUND } from '../../facts/readiness.ts';
 import { deniedNoMore } from '../../tell/denied-condition.ts';
 import type { Ports } from '../../ports/ports.ts';
-import { type FollowOutcome, hintClaims, written } from '../../claims/node-claim.ts';
+import { hintClaims, written } from '../../claims/node-claim.ts';
+import type { FollowOutcome } from '../../ports/follow-outcome.ts';
 import { POOL_DEPENDENTS, resetHealth } from './registration-health.ts';
 import { UNSTAMPED_LOOK_MS, restampClaims } from './restamp.ts';
 

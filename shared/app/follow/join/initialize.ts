@@ -5,7 +5,8 @@ import { isPositive } from '../../../core/model/allocatable.ts';
 import type { Ports } from '../../ports/ports.ts';
 import { lastPodEvent, podEventFields } from '../judge/consolidatable.ts';
 import { type Draft, noted } from '../../claims/draft.ts';
-import { type FollowOutcome, isReadyNode, written } from '../../claims/node-claim.ts';
+import { isReadyNode, written } from '../../claims/node-claim.ts';
+import type { FollowOutcome } from '../../ports/follow-outcome.ts';
 
 /** Taints that go by themselves while a node starts. Source: Karpenter `pkg/scheduling/taints.go`, 2026-08. */
 const EPHEMERAL: ReadonlyArray<{ readonly key: string; readonly effect: string }> = [

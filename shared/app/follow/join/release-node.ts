@@ -1,7 +1,8 @@
 import { finalizer } from '../../../contract/names.ts';
 import { vmNameOf } from '../../facts/node-name.ts';
 import type { Ports } from '../../ports/ports.ts';
-import { type FollowOutcome, written } from '../../claims/node-claim.ts';
+import { written } from '../../claims/node-claim.ts';
+import type { FollowOutcome } from '../../ports/follow-outcome.ts';
 
 /** Between looks at a node whose claim has gone and whose machine has not. */
 const MACHINE_LOOK_MS = 30_000;

@@ -10,7 +10,8 @@ import { judgeConsolidatable, lastPodEvent, podEventFields } from './consolidata
 import { findShortfall } from './consistency.ts';
 import { findDrift } from './drift.ts';
 import { type Draft, commit, noted } from '../../claims/draft.ts';
-import { type FollowOutcome, eventAbout } from '../../claims/node-claim.ts';
+import { eventAbout } from '../../claims/node-claim.ts';
+import type { FollowOutcome } from '../../ports/follow-outcome.ts';
 
 /**
  * Keeps what disruption chooses by right on a claim at rest: the conditions `Drifted` and `Consolidatable`, and when a

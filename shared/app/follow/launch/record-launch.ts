@@ -14,12 +14,12 @@ import { classStamps } from '../../claims/to-node-claim.ts';
 import {
   NODE_NOT_FOUND,
   type StatusChange,
-  type FollowOutcome,
   createdAtMs,
   statusPatch,
   withStatus,
   written,
 } from '../../claims/node-claim.ts';
+import type { FollowOutcome } from '../../ports/follow-outcome.ts';
 
 /** First look at a VM that Azure has accepted: allocation failures are reported within seconds. Then see `follow`. */
 const FIRST_LOOK_MS = 5_000;

@@ -19,14 +19,8 @@ import { tellDenied } from '../../tell/tell-denied.ts';
 import { conditionOf, isTrue, toTimestamp } from '../../facts/conditions.ts';
 import { countEvictions } from './count-evictions.ts';
 import { drain } from './drain.ts';
-import {
-  type FollowOutcome,
-  eventAbout,
-  isReadyNode,
-  transitionMs,
-  writeStatus,
-  written,
-} from '../../claims/node-claim.ts';
+import { eventAbout, isReadyNode, transitionMs, writeStatus, written } from '../../claims/node-claim.ts';
+import type { FollowOutcome } from '../../ports/follow-outcome.ts';
 import { awaitedAttachments } from './volumes-in-use.ts';
 
 /** While pods are on their way out, the relay tells of each; this is for what it misses. */

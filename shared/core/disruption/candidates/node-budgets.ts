@@ -1,6 +1,6 @@
 import type { NodePool } from '../../../kubernetes/manifest.ts';
 import type { Instant } from '../../quantity/units.ts';
-import type { DisruptionReason } from '../plan/disruption-plan.ts';
+import type { DisruptionReason } from '../plan/disruption-reason.ts';
 import { parseSchedule, strikesWithin } from './cron.ts';
 import { parseDuration } from '../../../kubernetes/text/duration.ts';
 

@@ -14,7 +14,8 @@ import {
 } from '../../offerings/compile-pool.ts';
 import { holdingBits, type Need } from '../../placing/state/compile-shape.ts';
 import { hasDeviceClaims } from '../../devices/device-claims.ts';
-import { keySourceOf, type KeySource } from '../../offerings/key-source.ts';
+import { keySourceOf } from '../../offerings/key-source.ts';
+import type { KeySource } from '../../offerings/pool-state.ts';
 import { byCodeUnit, toExpressions, type LabelRule } from '../../rules/label-rule.ts';
 import type { Listing } from './listed-offerings.ts';
 import { bookingFor } from '../../offerings/min-values.ts';

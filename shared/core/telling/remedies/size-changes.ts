@@ -7,7 +7,7 @@ import { at } from '../../quantity/at.ts';
 import { renderForPeople } from '../../quantity/render-for-people.ts';
 import { fits } from '../../quantity/resource-table.ts';
 import type { Change } from './changes.ts';
-import type { PoolFacts } from './pool-facts.ts';
+import type { PoolFacts } from './facts-of-pool.ts';
 
 const DISK = 'ephemeral-storage';
 

@@ -1,4 +1,5 @@
-import { startAzure, type Azure } from '../../../../sandbox/azure/azure.ts';
+import { startAzure } from '../../../../sandbox/azure/azure.ts';
+import type { Azure } from '../../../../sandbox/azure/running-azure.ts';
 import { isObject, listAt, objectAt, textAt, type JsonObject } from '../../../../sandbox/azure/arm/json.ts';
 import { azureDefaults, realLatency, type AzureOptions } from '../../../../sandbox/azure/state/options.ts';
 import { VirtualClock } from '../../../../sandbox/base/clock.ts';

@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import type { Azure } from '../../../../sandbox/azure/azure.ts';
+import type { Azure } from '../../../../sandbox/azure/running-azure.ts';
 import { objectAt, textAt, type JsonObject } from '../../../../sandbox/azure/arm/json.ts';
 import { nicBody, vmBody } from './bodies.ts';
 import { computeClient, group, networkClient, promptly } from './clients.ts';

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { type AzureCatalogs, createCatalogs } from '../../../../shared/adapters/azure/catalog/catalogs.ts';
 import { readEvictionRates } from '../../../../shared/adapters/azure/catalog/eviction-rates.ts';
 import type { NodeClass } from '../../../../shared/ports/kubernetes.ts';
-import type { Azure } from '../../../../sandbox/azure/azure.ts';
+import type { Azure } from '../../../../sandbox/azure/running-azure.ts';
 import { MemoryBlobs } from '../../../simulation/world/memory-blobs.ts';
 import { clientsOf, startWithClients, subscriptionId } from '../kit/clients.ts';
 import { holdEvictionRatesContract } from './eviction-rates-contract.ts';

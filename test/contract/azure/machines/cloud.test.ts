@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import type { Azure } from '../../../../sandbox/azure/azure.ts';
+import type { Azure } from '../../../../sandbox/azure/running-azure.ts';
 import { createCloud } from '../../../../shared/adapters/azure/machines/cloud.ts';
 import { createNetworkPlaces } from '../../../../shared/adapters/azure/machines/network-place.ts';
 import type { Settings } from '../../../../shared/contract/settings/settings.ts';

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createCatalogs } from '../../../../shared/adapters/azure/catalog/catalogs.ts';
 import type { Offering } from '../../../../shared/core/model/catalog.ts';
 import type { NodeClass } from '../../../../shared/ports/kubernetes.ts';
-import type { Azure } from '../../../../sandbox/azure/azure.ts';
+import type { Azure } from '../../../../sandbox/azure/running-azure.ts';
 import { azureDefaults } from '../../../../sandbox/azure/state/options.ts';
 import { MemoryBlobs } from '../../../simulation/world/memory-blobs.ts';
 import { clientsOf, startWithClients, subscriptionId } from '../kit/clients.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { OrderedFault } from '../../../../sandbox/azure/limits/faults.ts';
+import type { OrderedFault } from '../../../../sandbox/azure/limits/ordered-fault.ts';
 import { noFaults } from '../../../../sandbox/azure/state/options.ts';
 import { VirtualClock } from '../../../../sandbox/base/clock.ts';
 import { nicId } from '../kit/bodies.ts';

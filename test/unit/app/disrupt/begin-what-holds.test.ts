@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { beginWhatHolds } from '../../../../shared/app/disrupt/begin-what-holds.ts';
-import { disrupt, type DisruptOutcome } from '../../../../shared/app/disrupt/disrupt.ts';
+import { disrupt } from '../../../../shared/app/disrupt/disrupt.ts';
+import type { DisruptOutcome } from '../../../../shared/app/disrupt/disrupt-outcome.ts';
 import type { AuditedDisruption, AuditedStep } from '../../../../shared/core/disruption/sound-disruption.ts';
 import { emptied } from '../../../kit/app/consolidated.ts';
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { createTurns } from '../../../../shared/app/ports/turns.ts';
-import type { FollowOutcome } from '../../../../shared/app/claims/node-claim.ts';
+import type { FollowOutcome } from '../../../../shared/app/ports/follow-outcome.ts';
 import type { FollowedObject } from '../../../../shared/contract/messages/messages.ts';
 
 const done: FollowOutcome = { kind: 'ended', why: 'test' };
